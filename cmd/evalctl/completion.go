@@ -1,0 +1,129 @@
+package main
+
+import (
+	"strings"
+	"text/template"
+
+	"github.com/alecthomas/kong"
+)
+
+type completionCmd struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"Shell: ${enum}."`
+}
+
+func (completionCmd) Help() string {
+	return `Examples:
+
+  source <(evalctl completion bash)
+  evalctl completion zsh > "${fpath[1]}/_evalctl"
+  evalctl completion fish > ~/.config/fish/completions/evalctl.fish
+`
+}
+
+// Run prints a script made from the grammar, so that it cannot fall behind it.
+func (c *completionCmd) Run(p *process, ctx *kong.Context) error {
+	return completionScripts[c.Shell].Execute(p.stdout, completions(ctx.Model))
+}
+
+type completedCommand struct {
+	Name, Help string
+	Args       []string
+	Flags      []completedFlag
+}
+
+type completedFlag struct {
+	Name, Help string
+	Values     []string
+	TakesValue bool
+}
+
+func completions(app *kong.Application) []completedCommand {
+	var out []completedCommand
+	for _, n := range app.Children {
+		if n.Hidden {
+			continue
+		}
+		c := completedCommand{Name: n.Name, Help: firstSentence(n.Help)}
+		for _, a := range n.Positional {
+			c.Args = append(c.Args, enumValues(a)...)
+		}
+		for _, f := range n.Flags {
+			if f.Name != "help" {
+				c.Flags = append(c.Flags, completedFlag{
+					Name: f.Name, Help: firstSentence(f.Help), Values: enumValues(f.Value), TakesValue: !f.IsBool(),
+				})
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func enumValues(v *kong.Value) []string {
+	var out []string
+	for _, e := range v.EnumSlice() {
+		if e != "" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// firstSentence leaves no character that a shell could read as its own.
+func firstSentence(help string) string {
+	s, _, _ := strings.Cut(help, ": ")
+	s, _, _ = strings.Cut(s, "; ")
+	return strings.TrimSuffix(strings.NewReplacer("'", "", "[", "(", "]", ")", "$", "", ":", "").Replace(s), ".")
+}
+
+var completionScripts = map[string]*template.Template{
+	"bash": script(`_evalctl() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W '{{range .}}{{.Name}} {{end}}' -- "$cur"))
+    return
+  fi
+  case "${COMP_WORDS[1]} $prev" in
+{{- range $c := .}}{{range .Flags}}{{if .Values}}
+    '{{$c.Name}} --{{.Name}}') COMPREPLY=($(compgen -W '{{join .Values}}' -- "$cur")); return ;;
+{{- else if .TakesValue}}
+    '{{$c.Name}} --{{.Name}}') COMPREPLY=($(compgen -f -- "$cur")); return ;;
+{{- end}}{{end}}{{end}}
+  esac
+  case "${COMP_WORDS[1]}" in
+{{- range .}}
+    {{.Name}}) COMPREPLY=($(compgen -W '{{join .Args}} {{range .Flags}}--{{.Name}} {{end}}' -- "$cur")) ;;
+{{- end}}
+  esac
+}
+complete -o filenames -F _evalctl evalctl
+`),
+	"zsh": script(`#compdef evalctl
+_evalctl() {
+  if (( CURRENT == 2 )); then
+    local -a commands=({{range .}}'{{.Name}}:{{.Help}}' {{end}})
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+{{- range .}}
+    {{.Name}}) _arguments{{range .Flags}} '--{{.Name}}[{{.Help}}]{{if .Values}}:value:({{join .Values}}){{else if .TakesValue}}:value:_files{{end}}'{{end}}{{if .Args}} '1:value:({{join .Args}})'{{end}} ;;
+{{- end}}
+  esac
+}
+compdef _evalctl evalctl
+`),
+	"fish": script(`complete -c evalctl -f
+{{range $c := .}}complete -c evalctl -n __fish_use_subcommand -a {{.Name}} -d '{{.Help}}'
+{{range .Args}}complete -c evalctl -n '__fish_seen_subcommand_from {{$c.Name}}' -a {{.}}
+{{end}}{{range .Flags}}complete -c evalctl -n '__fish_seen_subcommand_from {{$c.Name}}' -l {{.Name}}{{if .TakesValue}} -r{{end}}{{if .Values}} -a '{{join .Values}}'{{else if .TakesValue}} -F{{end}} -d '{{.Help}}'
+{{end}}{{end}}`),
+}
+
+func script(text string) *template.Template {
+	join := func(s []string) string { return strings.Join(s, " ") }
+	return template.Must(template.New("").Funcs(template.FuncMap{"join": join}).Parse(text))
+}

@@ -1,0 +1,89 @@
+// Command evalctl evaluates and benchmarks memory services, and ships a
+// reference memory service to evaluate.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the grammar of the command line: a field for each command.
+type cli struct {
+	Run        runCmd        `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
+	Serve      serveCmd      `cmd:"" help:"Serve the reference memory service over HTTP."`
+	Version    versionCmd    `cmd:"" help:"Print the version, and the commit it was built from."`
+	Completion completionCmd `cmd:"" help:"Print a shell completion script."`
+	Guard      guardCmd      `cmd:"" hidden:""`
+}
+
+func (cli) Help() string {
+	return "A first run, without a key or an account:\n\n" +
+		"  evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact\n\n" + exitTable()
+}
+
+// process is what a command may know of the process it runs in.
+type process struct {
+	args   []string
+	env    func(string) string
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, &process{args: os.Args[1:], env: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}))
+}
+
+func run(ctx context.Context, p *process) int {
+	err := dispatch(ctx, p)
+	if err == nil {
+		return exitDone
+	}
+	if _, quiet := errors.AsType[*belowFloorError](err); !quiet {
+		fmt.Fprintf(p.stderr, "evalctl: %s\n", printable(err.Error(), keepLines))
+	}
+	return exitCode(ctx, err)
+}
+
+func dispatch(ctx context.Context, p *process) error {
+	var c cli
+	kctx, err := parse(ctx, p, &c)
+	if err == nil && c.Run.Resume != "" {
+		// What the journal's run was told counts again, unless it is said anew.
+		var told kong.Resolver
+		if told, err = c.Run.journalOptions(); err == nil {
+			c = cli{}
+			kctx, err = parse(ctx, p, &c, kong.Resolvers(told))
+		}
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return kctx.Run()
+}
+
+func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.Context, error) {
+	options := append([]kong.Option{
+		kong.Name("evalctl"),
+		kong.Description("Evaluate and benchmark memory services."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		kong.Writers(p.stdout, p.stderr),
+		kong.BindFor(ctx),
+		kong.Bind(p),
+	}, more...)
+	parser, err := kong.New(c, options...)
+	if err != nil {
+		panic(err) // the grammar is wrong: any test shows it
+	}
+	return parser.Parse(p.args)
+}

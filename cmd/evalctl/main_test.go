@@ -1,0 +1,206 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"evalctl/internal/llm/llmtest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"evalctl": main})
+}
+
+// TestScripts runs the commands of testdata/script as real processes.
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("ROOT", root)
+			env.Setenv("DATASETS", filepath.Join(root, "datasets"))
+			env.Setenv("DAEMONS", filepath.Join(root, "harness", "launch", "testdata"))
+			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, ".tmp"))
+			env.Values["t"] = t
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if name, ok := strings.CutPrefix(cond, "has:"); ok {
+				_, err := exec.LookPath(name)
+				return err == nil, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":  cmdExits,
+			"day":    cmdDay,
+			"json":   cmdJSON,
+			"schema": cmdSchema(filepath.Join(root, "docs", "result.schema.json")),
+			"model":  cmdModel,
+			"calls":  cmdCalls,
+			"await":  cmdAwait,
+			"raw":    cmdRaw,
+		},
+	})
+}
+
+// cmdExits runs a command and checks its exit code: exits CODE COMMAND [ARG]...
+func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// cmdDay sets $DAY to the only folder of an output root: day results
+func cmdDay(ts *testscript.TestScript, _ bool, args []string) {
+	days, err := filepath.Glob(ts.MkAbs(args[0]) + "/*")
+	ts.Check(err)
+	if len(days) != 1 {
+		ts.Fatalf("want one folder in %s, got %q", args[0], days)
+	}
+	ts.Setenv("DAY", days[0])
+}
+
+// cmdJSON checks a value of a JSON file: [!] json FILE KEY.KEY.INDEX WANT
+func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &v))
+	for _, key := range strings.Split(args[1], ".") {
+		switch node := v.(type) {
+		case map[string]any:
+			v = node[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(node) {
+				ts.Fatalf("%s: no element %q in a list of %d", args[1], key, len(node))
+			}
+			v = node[i]
+		default:
+			ts.Fatalf("%s: nothing below %q", args[1], key)
+		}
+	}
+	got, err := json.Marshal(v)
+	ts.Check(err)
+	if (string(got) == args[2]) == neg {
+		ts.Fatalf("%s %s is %s, want %s (negated: %v)", args[0], args[1], got, args[2], neg)
+	}
+}
+
+// cmdSchema validates result files: schema FILE...
+func cmdSchema(schema string) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) {
+		s, err := jsonschema.NewCompiler().Compile(schema)
+		ts.Check(err)
+		for _, file := range args {
+			v, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(file)))
+			ts.Check(err)
+			ts.Check(s.Validate(v))
+		}
+	}
+}
+
+// models are the language models that scripts talk to, by name.
+var models = map[string]func() func(llmtest.Call) llmtest.Reply{
+	// judge passes every answer and reads by quoting a fixed sentence.
+	"judge": func() func(llmtest.Call) llmtest.Reply {
+		return func(c llmtest.Call) llmtest.Reply {
+			if c.Stream {
+				return llmtest.Reply{Text: "The kettle is green [1].", Input: 500, Output: 10}
+			}
+			return llmtest.Reply{Text: `{"score": 0.75, "reason": "close enough"}`, Input: 700, Output: 20}
+		}
+	},
+	// babble never gives a usable verdict.
+	"babble": func() func(llmtest.Call) llmtest.Reply {
+		return func(llmtest.Call) llmtest.Reply {
+			return llmtest.Reply{Text: "I would say 1 out of 1!", Input: 100, Output: 10}
+		}
+	},
+	"unauthorized": func() func(llmtest.Call) llmtest.Reply {
+		return func(llmtest.Call) llmtest.Reply {
+			return llmtest.Reply{Status: 401, Body: `{"error":{"message":"bad key"}}`}
+		}
+	},
+}
+
+// cmdModel starts a model and points the environment at it: model NAME
+func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
+	s := llmtest.NewServer(ts.Value("t").(*testing.T), models[args[0]]())
+	ts.Setenv("OPENAI_BASE_URL", s.URL)
+	ts.Setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
+	ts.Setenv("SVC_LLM_PROVIDER", "openai")
+	running[ts.Name()] = s
+}
+
+// running holds each script's model; scripts do not run in parallel.
+var running = map[string]*llmtest.Server{}
+
+// cmdCalls checks raw request bodies: [!] calls PATTERN, or calls count N
+func cmdCalls(ts *testscript.TestScript, neg bool, args []string) {
+	calls := running[ts.Name()].Calls()
+	if args[0] == "count" {
+		if strconv.Itoa(len(calls)) != args[1] {
+			ts.Fatalf("%d calls, want %s", len(calls), args[1])
+		}
+		return
+	}
+	re := regexp.MustCompile(args[0])
+	for i, c := range calls {
+		if re.Match(c.Body) == neg {
+			ts.Fatalf("call %d: match of %s is %v in %s", i, args[0], !neg, c.Body)
+		}
+	}
+}
+
+// cmdAwait waits until a file matches: await FILE PATTERN
+func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
+	re := regexp.MustCompile(args[1])
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		files, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		for _, f := range files {
+			if data, err := os.ReadFile(f); err == nil && re.Match(data) {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s does not match %s", args[0], args[1])
+		}
+	}
+}
+
+// cmdRaw checks bytes of a file or of stderr that must not be there: ! raw FILE '\x1b'
+func cmdRaw(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Unquote(`"` + args[1] + `"`)
+	ts.Check(err)
+	if strings.Contains(ts.ReadFile(args[0]), want) == neg {
+		ts.Fatalf("%s: %q found is %v", args[0], want, !neg)
+	}
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"evalctl/harness"
+	"evalctl/internal/llm"
+	"evalctl/internal/stats"
+)
+
+// plan tells what is going to be asked.
+func (t *terminal) plan(c *runCmd, p *plan) {
+	var tags []string
+	for _, tag := range slices.Sorted(maps.Keys(p.dataset.Tags)) {
+		tags = append(tags, fmt.Sprintf("%s %d", printable(tag, oneLine), p.dataset.Tags[tag]))
+	}
+	of := ""
+	if p.dataset.Selected < p.dataset.Total {
+		of = fmt.Sprintf(" of %d", p.dataset.Total)
+	}
+	line := fmt.Sprintf("%s  %d%s questions  sha256 %s", c.Dataset, p.dataset.Selected, of, digest(p.dataset.SHA256))
+	if len(tags) > 0 && len(tags) <= 8 {
+		line += "  tags: " + strings.Join(tags, "  ")
+	}
+	t.field("dataset", "%s", line)
+	if p.corpus != nil {
+		t.field("corpus", "%s  %d documents  sha256 %s", p.corpus.Path, len(p.corpus.Docs), digest(p.corpus.SHA256))
+	}
+	if p.judge != nil {
+		price := "likely " + roughly(p.likely)
+		if p.unpriced != "" {
+			price = "price unknown: give --price " + p.unpriced + "=in/out to see the cost"
+		}
+		if c.budget != nil {
+			price += fmt.Sprintf(" (cap %s)", *c.budget)
+		}
+		t.field("judge", "%s %s  prompt %s %s  temp 0  %s", p.judge.Provider, p.judge.Model, p.judge.PromptVersion, digest(p.judge.PromptSHA256), price)
+		if c.budget != nil && p.likely > *c.budget {
+			t.field("warning", "the budget is likely to be reached: raise --budget-usd, or ask fewer questions with --limit")
+		}
+	}
+}
+
+// daemon tells what is under test.
+func (t *terminal) daemon(d *daemonUnderTest) {
+	version := printable(d.id.Version, oneLine)
+	if d.process == nil {
+		t.field("daemon", "%s  %s", d.endpoint.URL(), version)
+		return
+	}
+	t.field("daemon", "pid %d  %s  healthy in %d ms  %s  log %s",
+		d.process.PID(), d.endpoint.URL(), d.process.HealthyIn().Milliseconds(), version, d.logPath)
+}
+
+// roughly is an amount to two significant digits, rounded up.
+func roughly(u llm.USD) string {
+	step := llm.USD(1)
+	for u/step >= 100 {
+		step *= 10
+	}
+	return ((u + step - 1) / step * step).String()
+}
+
+func digest(sum string) string { return sum[:8] + "…" }
+
+// report prints everything that stands behind the summary line.
+func (t *terminal) report(c *runCmd, res harness.Result, p *progress) {
+	if t.quiet {
+		return
+	}
+	t.failures(p)
+	t.rate(c, res)
+	t.tags(res)
+	if res.Grounded > 0 || res.Passed > 0 && c.scenario != harness.SearchOnly {
+		t.field("grounded", "%d/%d passing answers cite retrieved text", res.Grounded, res.Passed)
+	}
+	if res.GoldMissed > 0 {
+		t.field("retrieval", "%d questions got none of their gold documents in the top %d", res.GoldMissed, c.TopK)
+	}
+	t.latency(res)
+	if res.Cost.JudgeRequests > 0 {
+		limit := "no cap"
+		if res.Cost.CapUSD != nil {
+			limit = "of " + res.Cost.CapUSD.String()
+		}
+		t.field("cost", "judge %s %s  %d requests  %d tokens in  %d out", res.Cost.SpentUSD, limit,
+			res.Cost.JudgeRequests, res.Cost.InputTokens, res.Cost.OutputTokens)
+	}
+	ran := append(ran("mode", res.EffectiveModes), ran("reader", res.ReaderModels)...)
+	if len(ran) > 0 {
+		t.field("ran", "%s", strings.Join(ran, "  "))
+	}
+}
+
+func ran(what string, counts map[string]int) []string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, fmt.Sprintf("%s %s ×%d", what, printable(k, oneLine), counts[k]))
+	}
+	return out
+}
+
+func (t *terminal) failures(p *progress) {
+	if len(p.failed) == 0 {
+		t.blank()
+		return
+	}
+	t.blank()
+	for _, r := range p.failed {
+		fmt.Fprintln(t.w, "  "+t.failure(r))
+	}
+	if p.more > 0 {
+		fmt.Fprintf(t.w, "  … and %d more, all in the result file\n", p.more)
+	}
+	t.blank()
+}
+
+func (t *terminal) failure(r harness.Record) string {
+	name := fmt.Sprintf("%s %s", short(r.ID, 40), short(strings.Join(r.Tags, ","), 30))
+	switch r.Outcome {
+	case harness.Errored:
+		return fmt.Sprintf("%s %s  %s (%d attempts)", t.tint(false, "ERR "), name, short(r.Error.Message, 160), r.Attempts)
+	case harness.Unscored:
+		return fmt.Sprintf("%s %s  %s", t.tint(false, "????"), name, short(r.Reason, 160))
+	}
+	want := r.Reference
+	if len(r.Expected) > 0 {
+		want = strings.Join(r.Expected, " | ")
+	}
+	return fmt.Sprintf("%s %s  expected %q  got %q%s", t.tint(false, "FAIL"), name, short(want, 48), short(r.Answer, 72), blame(r))
+}
+
+// blame says which stage lost a failed question, where gold documents tell.
+func blame(r harness.Record) string {
+	if len(r.ExpectedPaths) == 0 {
+		return ""
+	}
+	if rank := r.GoldRank(); rank > 0 {
+		return fmt.Sprintf("  gold at rank %d → reader", rank)
+	}
+	return "  gold not retrieved → retrieval"
+}
+
+// rate prints the pass rate with its interval and what the floor makes of it.
+func (t *terminal) rate(c *runCmd, res harness.Result) {
+	if res.PassRate == nil {
+		t.field("pass rate", "none: no question was finished")
+		return
+	}
+	n := res.Counts
+	counted := fmt.Sprintf("%d scored", n.Scored)
+	if n.Errors > 0 {
+		counted += fmt.Sprintf(" + %d errors (as fail)", n.Errors)
+	}
+	if n.Unscored > 0 {
+		counted += fmt.Sprintf(" + %d unscored (as fail)", n.Unscored)
+	}
+	if n.Scored > 0 && n.Scored < n.Total {
+		counted += fmt.Sprintf("; of the scored alone %.3f", float64(n.Passed)/float64(n.Scored))
+	}
+	t.field("pass rate", "%.3f  %d/%d   95%% CI %.3f–%.3f (Wilson)   counted: %s",
+		*res.PassRate, res.Passed, res.Total, res.Interval.Low, res.Interval.High, counted)
+	if res.Stopped != "" {
+		t.field("stopped", "%s after %d of %d questions: this is not a score", res.Stopped, n.Total, res.Planned)
+		return
+	}
+	required := stats.Required(n.Total, c.floor)
+	if n.Passed < required {
+		t.field("floor", "%.3f  %s  %d of %d passed, %d are needed", c.floor, t.tint(false, "FAIL"), n.Passed, n.Total, required)
+		return
+	}
+	t.field("floor", "%.3f  %s  %s", c.floor, t.tint(true, "PASS"), proof(n, c.floor))
+}
+
+// proof says how sure a passed floor is.
+func proof(n harness.Counts, floor float64) string {
+	if lower := stats.WilsonLower(n.Passed, n.Total, 0.95); lower >= floor {
+		return "proven: even the one-sided 95% lower bound is above it"
+	}
+	worse := math.Max(0, floor-0.05)
+	s := fmt.Sprintf("not proven at this size: a true rate of %.2f passes %.0f%% of the time", worse, 100*stats.GatePass(n.Total, floor, worse))
+	for k := n.Passed + 1; k <= n.Total; k++ {
+		if stats.WilsonLower(k, n.Total, 0.95) >= floor {
+			return s + fmt.Sprintf("; %d/%d would prove it", k, n.Total)
+		}
+	}
+	return s + "; no result on so few questions would prove it"
+}
+
+// tags prints a table with the outcome for each tag.
+func (t *terminal) tags(res harness.Result) {
+	if len(res.Tags) == 0 {
+		return
+	}
+	numbers := []tw.Align{tw.AlignLeft, tw.AlignRight, tw.AlignRight, tw.AlignRight, tw.AlignRight, tw.AlignRight, tw.AlignRight}
+	var b strings.Builder
+	table := tablewriter.NewTable(&b,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders:  tw.BorderNone,
+			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
+		})),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: numbers}),
+		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: numbers}))
+	table.Header("tag", "n", "pass", "rate", "95% CI", "errors", "unscored")
+	for _, tag := range slices.Sorted(maps.Keys(res.Tags)) {
+		c := res.Tags[tag]
+		lo, hi := stats.Wilson(c.Passed, c.Total, 0.95)
+		_ = table.Append(short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate()),
+			fmt.Sprintf("%.3f–%.3f", lo, hi), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored))
+	}
+	_ = table.Render() // a report that cannot be drawn changes no result
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprintln(t.w, " "+strings.TrimRight(line, " \n"))
+	}
+	t.blank()
+}
+
+func (t *terminal) latency(res harness.Result) {
+	var parts []string
+	if q := res.FirstDelta; q.N > 0 {
+		parts = append(parts, "first token "+percentiles(q))
+	}
+	if q := res.Latency; q.N > 0 {
+		parts = append(parts, "done "+percentiles(q))
+		parts = append(parts, fmt.Sprintf("(n=%d)", q.N))
+	}
+	if res.Retried > 0 {
+		parts = append(parts, fmt.Sprintf("%d questions needed more than one attempt", res.Retried))
+	}
+	if len(parts) > 0 {
+		t.field("latency", "%s", strings.Join(parts, "   "))
+	}
+}
+
+// percentiles prints p50 and p95, and what p95 still needs to be trusted.
+func percentiles(q harness.Quantiles) string {
+	s := fmt.Sprintf("p50 %s p95 %s", duration(*q.P50), duration(*q.P95))
+	if need := stats.QuantileCIMin(0.95, 0.95); q.N < need {
+		s += fmt.Sprintf(" (a 95%% CI of p95 needs %d)", need)
+	}
+	return s
+}
+
+func (t *terminal) resumeHint(journal string) {
+	t.field("resume", "nothing is lost; go on with: evalctl run --resume %s", journal)
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"evalctl/harness"
+	"evalctl/harness/launch"
+	"evalctl/internal/llm"
+)
+
+// daemonUnderTest is a daemon that was started, or reached at its endpoint.
+type daemonUnderTest struct {
+	endpoint *harness.Endpoint
+	process  *launch.Daemon // nil when it ran already
+	logPath  string
+	id       harness.DaemonID
+	brain    string
+	cleanup  func()
+}
+
+// ownDaemon tells whether the run starts this program's own daemon.
+func (c *runCmd) ownDaemon(p *process) bool {
+	return c.SDK == "go" && c.Endpoint == "" && c.DaemonCmd == "" && p.env("SVC_SDK_GO_CMD") == ""
+}
+
+// planDaemon finds what will be started or reached.
+func (c *runCmd) planDaemon(p *process, pl *plan) (err error) {
+	if c.Endpoint != "" {
+		pl.endpoint, err = harness.NewEndpoint(c.Endpoint, c.Token, userAgent(), c.Concurrency)
+		return err
+	}
+	if pl.self, err = os.Executable(); err != nil {
+		return fmt.Errorf("find this program's own file: %w", err)
+	}
+	pl.profile, err = launch.Resolve(c.SDK, pl.self, p.env, c.DaemonCmd)
+	pl.profile.Env = c.readerEnv(p)
+	return err
+}
+
+// connect starts the daemon, or reaches the one at --endpoint.
+func (c *runCmd) connect(ctx context.Context, p *process, pl *plan) (*daemonUnderTest, error) {
+	if pl.endpoint != nil {
+		version, err := pl.endpoint.Health(ctx)
+		return &daemonUnderTest{
+			endpoint: pl.endpoint, cleanup: func() {},
+			id: harness.DaemonID{Endpoint: pl.endpoint.URL(), Version: version},
+		}, err
+	}
+	d := &daemonUnderTest{
+		id: harness.DaemonID{Command: pl.profile.Command}, cleanup: func() {},
+		logPath: filepath.Join(pl.dir, c.SDK+".daemon.log"),
+	}
+	if c.ownDaemon(p) {
+		d.id.Command = ownCommand
+	}
+	if err := os.MkdirAll(pl.dir, 0o755); err != nil {
+		return nil, usageError{fmt.Errorf("create the result folder: %w", err)}
+	}
+	home := p.env("SVC_HOME")
+	var err error
+	if pl.corpus != nil || home == "" {
+		if home, d.cleanup, err = freshHome(); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	d.process, err = launch.Start(ctx, pl.profile, launch.Options{
+		Port: c.Port, Home: home, LogPath: d.logPath, Guard: []string{pl.self, "guard"},
+	})
+	if err == nil {
+		d.id.Version = d.process.Version()
+		d.endpoint, err = harness.NewEndpoint(d.process.URL(), c.Token, userAgent(), c.Concurrency)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+// ownCommand stands in results for this program's own daemon, whose file may
+// lie anywhere.
+var ownCommand = []string{"evalctl", "serve"}
+
+// freshHome is a folder for a daemon's data that goes away with the run.
+func freshHome() (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp("", "evalctl-home-*")
+	return dir, func() { _ = os.RemoveAll(dir) }, err
+}
+
+// readerEnv tells a started daemon which model to read with.
+func (c *runCmd) readerEnv(p *process) []string {
+	if c.scenario == harness.SearchOnly && c.ownDaemon(p) {
+		// Nothing is read, so the judge's provider need not have a reader's model.
+		return []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}
+	}
+	var env []string
+	if c.LLMProvider != "" {
+		env = append(env, "SVC_LLM_PROVIDER="+c.LLMProvider)
+	}
+	if c.LLMModel != "" {
+		env = append(env, "SVC_LLM_MODEL="+c.LLMModel)
+	}
+	return env
+}
+
+// watch gives a context that ends with the daemon's process.
+func (d *daemonUnderTest) watch(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	if d.process != nil {
+		go func() {
+			select {
+			case <-d.process.Done():
+				cancel(errors.Join(harness.ErrDaemonDied, d.process.Err()))
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return ctx, func() { cancel(nil) }
+}
+
+// close ends a daemon that was started; the error names what could not be ended.
+func (d *daemonUnderTest) close() (err error) {
+	if d.endpoint != nil {
+		d.endpoint.Close()
+	}
+	if d.process != nil {
+		err = d.process.Stop()
+	}
+	d.cleanup()
+	return err
+}
+
+// identity is everything that decides the run's outcome.
+func (c *runCmd) identity(plan *plan, under *daemonUnderTest) harness.Identity {
+	v := version()
+	id := harness.Identity{
+		SchemaVersion: harness.SchemaVersion, SDK: c.SDK, Scorer: c.Scorer, Brain: c.Brain,
+		Scenario: c.scenario, Mode: c.Mode, TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
+		Dialect: harness.Dialect(c.Dialect), Daemon: under.id, Reader: c.readerID(under), Judge: plan.judge,
+		Dataset: harness.DatasetID{
+			Path: c.Dataset, SHA256: plan.dataset.SHA256, Selected: plan.dataset.Selected, Tags: plan.dataset.Tags,
+		},
+		Tool: harness.ToolID{
+			Version: v.number, Commit: v.commit, Go: runtime.Version(),
+			OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
+		},
+	}
+	if plan.corpus != nil {
+		id.Corpus = &harness.CorpusID{Path: plan.corpus.Path, SHA256: plan.corpus.SHA256, Documents: len(plan.corpus.Docs)}
+	}
+	return id
+}
+
+// readerID is the reader that a started daemon was told to use. What it says
+// that it ran stands in the result's reader_models.
+func (c *runCmd) readerID(under *daemonUnderTest) *harness.ModelID {
+	switch {
+	case under.process == nil || c.scenario == harness.SearchOnly:
+		return nil
+	case c.LLMProvider != "":
+		return &harness.ModelID{Provider: c.LLMProvider, Model: c.LLMModel}
+	case slices.Equal(under.id.Command, ownCommand):
+		return &harness.ModelID{Provider: llm.ProviderFake, Model: llm.ProviderFake}
+	}
+	return nil
+}

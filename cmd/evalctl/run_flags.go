@@ -1,0 +1,215 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"evalctl/harness"
+	"evalctl/harness/launch"
+	"evalctl/internal/llm"
+)
+
+// runCmd holds the flags of evalctl run (spec 4.4 and our own).
+type runCmd struct {
+	SDK      string `name:"sdk" enum:"ts,go,py," default:"" placeholder:"SDK" help:"SDK daemon to drive: ts, go or py (required)."`
+	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)."`
+	Scenario string `enum:"ask-basic,ask-augmented,search-retrieve-only" default:"ask-basic" help:"Shared scenario: ${enum}."`
+	Mode     string `enum:"auto,hybrid,hybrid-rerank,bm25,semantic" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
+	Scorer   string `enum:"exact,judge" default:"judge" help:"Scorer: ${enum}."`
+	Limit    *int   `placeholder:"N" help:"Stop after N questions."`
+	Output   string `default:"results/" placeholder:"DIR" help:"Output root (${default})."`
+	Port     int    `default:"0" help:"Daemon port; 0 picks a free one."`
+	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate; below it the exit code is 1 (${default})."`
+	Brain    string `default:"eval" help:"Brain id read by the daemon (${default})."`
+	TopK     int    `name:"top-k" default:"5" help:"top-k passed to /ask or /search (${default})."`
+
+	CandidateK int `name:"candidate-k" default:"0" help:"Retrieve-only; 0 defers to the daemon."`
+	RerankTopN int `name:"rerank-top-n" default:"0" help:"Retrieve-only; 0 defers to the daemon."`
+
+	Endpoint    string        `placeholder:"URL" help:"Evaluate a daemon that already runs."`
+	Token       string        `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon; better given as $SVC_TOKEN, which other users cannot read."`
+	DaemonCmd   string        `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}; wins over SVC_SDK_<SDK>_CMD."`
+	Corpus      string        `placeholder:"PATH" help:"Documents to fill the brain with: a folder of .md files or a .jsonl. Default: what lies beside the dataset; none leaves the brain as it is."`
+	Concurrency int           `default:"4" help:"Questions under way at once (${default})."`
+	Dialect     string        `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
+	Timeout     time.Duration `default:"120s" help:"Time for one question, all attempts included (${default})."`
+
+	LLMProvider string   `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of judge and reader: openai, ollama or fake."`
+	LLMModel    string   `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model, and judge model unless that is given."`
+	JudgeModel  string   `name:"judge-model" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"MODEL" help:"Judge model."`
+	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"What the judge may cost at most."`
+	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens; may be repeated."`
+
+	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Errors and unscored questions allowed before the exit code is 5 (${default})."`
+	Resume      string `placeholder:"JOURNAL" help:"Go on with a run that stopped; other flags are taken from it."`
+	Quiet       bool   `help:"Print nothing on stderr but errors."`
+	JSON        bool   `name:"json" help:"Print the summary as one JSON object."`
+
+	floor    float64
+	unscored allowance
+	budget   *llm.USD
+	prices   llm.Prices
+	scenario harness.Scenario
+}
+
+func (runCmd) Help() string {
+	return `Examples:
+
+  evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact
+  evalctl run --sdk go --dataset datasets/core.jsonl --llm-provider openai --llm-model gpt-4o-mini --budget-usd 2
+  evalctl run --sdk ts --dataset datasets/core.jsonl --scorer exact --daemon-cmd 'npx tsx daemon.ts serve --addr {addr}'
+  evalctl run --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --scorer exact
+  evalctl run --resume results/2026-01-31/go.journal
+
+` + exitTable()
+}
+
+// journalOptions makes a resolver of the flags that the journal's run was given.
+func (c *runCmd) journalOptions() (kong.Resolver, error) {
+	j, err := harness.OpenJournal(c.Resume)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	told := map[string]any{}
+	if err := json.Unmarshal(j.Options(), &told); err != nil {
+		return nil, fmt.Errorf("%s: options of the run: %w", c.Resume, err)
+	}
+	return kong.ResolverFunc(func(_ *kong.Context, parent *kong.Path, f *kong.Flag) (any, error) {
+		if parent.Command == nil || parent.Command.Name != "run" {
+			return nil, nil
+		}
+		return told[f.Name], nil
+	}), nil
+}
+
+// options is what journalOptions reads back. The token is a secret and where
+// the run writes is known from the journal's place.
+func (c *runCmd) options() map[string]any {
+	o := map[string]any{
+		"sdk": c.SDK, "dataset": c.Dataset, "scenario": c.Scenario, "mode": c.Mode, "scorer": c.Scorer,
+		"floor": c.Floor, "brain": c.Brain, "dialect": c.Dialect, "max-unscored": c.MaxUnscored,
+		"port": strconv.Itoa(c.Port), "top-k": strconv.Itoa(c.TopK), "candidate-k": strconv.Itoa(c.CandidateK),
+		"rerank-top-n": strconv.Itoa(c.RerankTopN), "concurrency": strconv.Itoa(c.Concurrency), "timeout": c.Timeout.String(),
+	}
+	for k, v := range map[string]string{
+		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": c.Corpus, "budget-usd": c.BudgetUSD,
+		"llm-provider": c.LLMProvider, "llm-model": c.LLMModel, "judge-model": c.JudgeModel,
+	} {
+		if v != "" {
+			o[k] = v
+		}
+	}
+	if c.Limit != nil {
+		o["limit"] = strconv.Itoa(*c.Limit)
+	}
+	if len(c.Price) > 0 {
+		o["price"] = c.Price
+	}
+	return o
+}
+
+// Validate checks what the grammar cannot say. kong calls it.
+func (c *runCmd) Validate() error {
+	if c.Resume != "" && c.SDK == "" {
+		return nil // the first look at the command line; the journal tells the rest
+	}
+	var err error
+	switch {
+	case c.SDK == "":
+		return fmt.Errorf("--sdk is missing; it is one of %s", strings.Join(launch.SDKs, ", "))
+	case c.Dataset == "":
+		return errors.New("--dataset is missing; try --dataset datasets/smoke.jsonl")
+	case c.Limit != nil && *c.Limit < 1:
+		return fmt.Errorf("--limit %d: must be at least 1; leave it out to ask all questions", *c.Limit)
+	case c.Port < 0 || c.Port > 65535:
+		return fmt.Errorf("--port %d: must be from 0 to 65535", c.Port)
+	case c.TopK < 1:
+		return fmt.Errorf("--top-k %d: must be at least 1", c.TopK)
+	case c.CandidateK < 0 || c.RerankTopN < 0:
+		return errors.New("--candidate-k and --rerank-top-n must not be negative")
+	case c.Concurrency < 1:
+		return fmt.Errorf("--concurrency %d: must be at least 1", c.Concurrency)
+	case c.Timeout <= 0:
+		return fmt.Errorf("--timeout %v: must be above 0", c.Timeout)
+	case c.Brain == "":
+		return errors.New("--brain is empty; leave it out for the brain eval")
+	case c.Endpoint != "" && c.DaemonCmd != "":
+		return errors.New("--endpoint and --daemon-cmd exclude each other: a daemon either runs already or is started")
+	case c.Endpoint != "" && c.Port != 0:
+		return errors.New("--port is for a daemon that is started; --endpoint names its own")
+	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.Scenario != string(harness.SearchOnly):
+		return fmt.Errorf("--candidate-k and --rerank-top-n go with --scenario %s", harness.SearchOnly)
+	}
+	c.scenario = harness.Scenario(c.Scenario)
+	if c.floor, err = strconv.ParseFloat(c.Floor, 64); err != nil || !(c.floor >= 0 && c.floor <= 1) {
+		return fmt.Errorf("--floor %s: must be a rate from 0 to 1, such as 0.90", c.Floor)
+	}
+	if c.unscored, err = parseAllowance(c.MaxUnscored); err != nil {
+		return fmt.Errorf("--max-unscored %s: %w", c.MaxUnscored, err)
+	}
+	return c.validateMoney()
+}
+
+func (c *runCmd) validateMoney() error {
+	c.prices = llm.DefaultPrices()
+	for _, p := range c.Price {
+		model, price, err := llm.ParsePrice(p)
+		if err != nil {
+			return fmt.Errorf("--price: %w", err)
+		}
+		c.prices[model] = price
+	}
+	if c.BudgetUSD == "" {
+		return nil
+	}
+	limit, err := llm.ParseUSD(c.BudgetUSD)
+	if err != nil {
+		return fmt.Errorf("--budget-usd (SVC_EVAL_BUDGET_USD): %w", err)
+	}
+	c.budget = &limit
+	return nil
+}
+
+// allowance is a number of questions, or a share of them.
+type allowance struct {
+	count   int
+	percent float64
+	share   bool
+}
+
+func parseAllowance(s string) (allowance, error) {
+	bad := errors.New("must be a number of questions, or a share such as 10%")
+	if p, ok := strings.CutSuffix(s, "%"); ok {
+		f, err := strconv.ParseFloat(p, 64)
+		if err != nil || !(f >= 0 && f <= 100) {
+			return allowance{}, bad
+		}
+		return allowance{percent: f, share: true}, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return allowance{}, bad
+	}
+	return allowance{count: n}, nil
+}
+
+// of is the number of questions that are allowed among total.
+func (a allowance) of(total int) int {
+	if a.share {
+		return int(a.percent*float64(total)/100 + 1e-9)
+	}
+	return a.count
+}
+
+// known tells whether a model provider's name is one that judge and reader take.
+func known(provider string) bool {
+	return slices.Contains([]string{llm.ProviderOpenAI, llm.ProviderOllama, llm.ProviderFake}, provider)
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"evalctl/harness"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// ordinaryAnswer is the length of answer that forecasts count with, in bytes.
+const ordinaryAnswer = 400
+
+// planJudge opens the judge's model and sets up how its scorer is made. The
+// function it returns adds an item to the forecast of the cost.
+func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), err error) {
+	if c.LLMProvider == "" {
+		return nil, errors.New("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, or use --scorer exact")
+	}
+	model := cmp.Or(c.JudgeModel, c.LLMModel)
+	if c.LLMProvider == llm.ProviderFake {
+		model = llm.ProviderFake
+	}
+	if model == "" {
+		return nil, errors.New("the judge needs a model: set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
+	}
+	provider, err := llm.Open(c.llmConfig(p, model))
+	if err != nil {
+		return nil, fmt.Errorf("judge: %w", err)
+	}
+	pl.judge = &harness.JudgeModel{
+		Provider: provider.Name(), Model: model, BaseURL: c.judgeURL(p),
+		PromptVersion: scorer.PromptVersion, PromptSHA256: scorer.PromptSHA256(),
+	}
+	if _, ok := c.prices.Of(provider.Name(), model); !ok {
+		pl.unpriced = model
+	}
+	meter := func(budget *llm.Budget) (*llm.Meter, *scorer.Judge, error) {
+		m, err := llm.NewMeter(provider, c.prices, budget)
+		if err == nil {
+			err = m.CheckModel(model)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		j, err := scorer.NewJudge(m, model)
+		return m, j, err
+	}
+	pl.newScorer = func(spent llm.USD) (scorer.Scorer, error) {
+		var b *llm.Budget
+		if c.budget != nil {
+			b = llm.NewBudget(max(*c.budget-spent, 0))
+		}
+		_, j, err := meter(b)
+		return j, err
+	}
+	m, j, err := meter(nil)
+	if err != nil {
+		return nil, err
+	}
+	return func(item scorer.Item) {
+		item.Answer = strings.Repeat("x", ordinaryAnswer)
+		pl.likely += m.Likely(j.Request(item))
+	}, nil
+}
+
+// judgeURL is where the judge is asked, for the result.
+func (c *runCmd) judgeURL(p *process) string {
+	switch c.LLMProvider {
+	case llm.ProviderOpenAI:
+		return cmp.Or(p.env("OPENAI_BASE_URL"), llm.OpenAIBaseURL)
+	case llm.ProviderOllama:
+		return cmp.Or(p.env("OLLAMA_HOST"), "127.0.0.1")
+	}
+	return ""
+}

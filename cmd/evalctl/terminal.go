@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+
+	"golang.org/x/term"
+)
+
+// terminal is where a command talks to a person: stderr. What stdout gets is
+// for programs.
+type terminal struct {
+	w io.Writer
+	// live is set when w is a terminal that can redraw a line.
+	live  bool
+	color bool
+	quiet bool
+}
+
+func newTerminal(p *process, quiet bool) *terminal {
+	t := &terminal{w: p.stderr, quiet: quiet}
+	if f, ok := p.stderr.(*os.File); ok {
+		t.live = term.IsTerminal(int(f.Fd())) && p.env("TERM") != "dumb"
+	}
+	t.color = t.live && p.env("NO_COLOR") == ""
+	return t
+}
+
+// field prints a line of the report: a name in its column, then the text.
+func (t *terminal) field(name, format string, args ...any) {
+	if !t.quiet {
+		fmt.Fprintf(t.w, "  %-10s  %s\n", name, fmt.Sprintf(format, args...))
+	}
+}
+
+func (t *terminal) blank() {
+	if !t.quiet {
+		fmt.Fprintln(t.w)
+	}
+}
+
+// tint colours a word that says the same without colour.
+func (t *terminal) tint(good bool, word string) string {
+	if !t.color {
+		return word
+	}
+	if good {
+		return "\x1b[32m" + word + "\x1b[0m"
+	}
+	return "\x1b[31m" + word + "\x1b[0m"
+}
+
+// keepLines and oneLine say what printable does with line feeds.
+const (
+	oneLine   = false
+	keepLines = true
+)
+
+// printable makes text from documents, daemons and models safe to print:
+// control and invisible formatting characters, which could steer a terminal or
+// reorder a line, become visible escapes.
+func printable(s string, lines bool) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\ufffd") {
+		switch {
+		case r == '\n' && lines:
+			b.WriteByte('\n')
+		case r == '\n', r == '\t', r == '\r':
+			b.WriteByte(' ')
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029':
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// short is printable text on one line of at most n characters.
+func short(s string, n int) string {
+	r := []rune(printable(strings.TrimSpace(s), oneLine))
+	if len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return string(r)
+}

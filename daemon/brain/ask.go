@@ -1,0 +1,139 @@
+package brain
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/search"
+	"evalctl/internal/llm"
+)
+
+// Abstention is the answer when nothing was retrieved. No model is asked then,
+// and the done event names ModelNone.
+const (
+	Abstention = "I don't know: the notes do not say."
+	ModelNone  = "none"
+)
+
+// Emit receives one event of an ask stream: its name (protocol.Event…) and its
+// payload, the protocol type of that event. An error ends the ask.
+type Emit func(name string, payload any) error
+
+// Ask answers a question from a brain's documents. It emits retrieve, then
+// answer_delta as the reader writes, the citations, and done. When it returns
+// an error it has not emitted done; a bad request is an *ArgumentError and
+// comes before any event, as does every failure of retrieval.
+func (s *Service) Ask(ctx context.Context, id string, r protocol.AskRequest, emit Emit) error {
+	start := s.cfg.Now()
+	q, err := parseAsk(r)
+	if err != nil {
+		return err
+	}
+	mode, effective, err := resolveMode(r.Mode)
+	if err != nil {
+		return err
+	}
+	prompt, err := readerPrompt(r.ReaderMode)
+	if err != nil {
+		return err
+	}
+	hits, err := s.find(ctx, id, q)
+	if err != nil {
+		return err
+	}
+	event := protocol.RetrieveEvent{Chunks: previews(hits), Mode: mode, EffectiveMode: effective}
+	if err := emit(protocol.EventRetrieve, event); err != nil {
+		return err
+	}
+	done, err := s.read(ctx, prompt, r, hits, emit)
+	if err != nil {
+		return err
+	}
+	for _, c := range cite(done.Answer, hits) {
+		if err := emit(protocol.EventCitation, c); err != nil {
+			return err
+		}
+	}
+	done.TookMS = s.millisSince(start)
+	return emit(protocol.EventDone, done)
+}
+
+func parseAsk(r protocol.AskRequest) (search.Query, error) {
+	if err := checkText("question", r.Question, protocol.MaxAskQuery); err != nil {
+		return search.Query{}, err
+	}
+	topK, err := resolveTopK(r.TopK, protocol.MaxAskTopK)
+	if err != nil {
+		return search.Query{}, err
+	}
+	before, err := parseDate(r.QuestionDate)
+	if err != nil {
+		return search.Query{}, err
+	}
+	return search.Query{Text: r.Question, TopK: topK, Before: before}, nil
+}
+
+// read streams the reader's answer. The answer of the result is exactly what
+// was emitted, since citations count its characters.
+func (s *Service) read(ctx context.Context, prompt string, r protocol.AskRequest, hits []search.Hit, emit Emit) (protocol.DoneEvent, error) {
+	if len(hits) == 0 {
+		done := protocol.DoneEvent{OK: true, Answer: Abstention, Model: ModelNone}
+		return done, emit(protocol.EventDelta, protocol.DeltaEvent{Delta: Abstention})
+	}
+	request, err := readerRequest(s.cfg.Model, prompt, r, hits)
+	if err != nil {
+		return protocol.DoneEvent{}, err
+	}
+	var answer strings.Builder
+	response, err := s.cfg.Reader.Stream(ctx, request, func(delta string) error {
+		// Each delta becomes JSON, which holds valid UTF-8 only: offsets are
+		// counted in what the client receives.
+		delta = strings.ToValidUTF8(delta, "\uFFFD")
+		if delta == "" {
+			return nil
+		}
+		answer.WriteString(delta)
+		return emit(protocol.EventDelta, protocol.DeltaEvent{Delta: delta})
+	})
+	if err != nil {
+		return protocol.DoneEvent{}, fmt.Errorf("reader %s: %w", s.cfg.Model, err)
+	}
+	if err := checkFinish(response); err != nil {
+		return protocol.DoneEvent{}, err
+	}
+	return protocol.DoneEvent{
+		OK: true, Answer: answer.String(), Model: response.Model,
+		Usage: protocol.Usage{InputTokens: response.Usage.InputTokens, OutputTokens: response.Usage.OutputTokens},
+	}, nil
+}
+
+func previews(hits []search.Hit) []protocol.RetrievedChunk {
+	chunks := make([]protocol.RetrievedChunk, len(hits))
+	for i, h := range hits {
+		chunks[i] = protocol.RetrievedChunk{ChunkID: h.ChunkID, DocumentID: h.Path, Score: h.Score, Preview: preview(h.Text)}
+	}
+	return chunks
+}
+
+func preview(text string) string {
+	n := 0
+	for i := range text {
+		if n == protocol.MaxPreviewChars {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}
+
+// checkFinish refuses an answer that its model did not bring to an end: handing
+// it on as complete would be a silent loss.
+func checkFinish(r llm.Response) error {
+	switch r.FinishReason {
+	case "length", "content_filter":
+		return fmt.Errorf("%w: %s gave finish reason %s", ErrReaderStopped, r.Model, r.FinishReason)
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/llm"
+)
+
+var equateEmpty = cmpopts.EquateEmpty()
+
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
+
+// script answers every request with deltas and records the last one.
+type script struct {
+	llm.Provider
+	deltas []string
+	finish string
+	err    error
+	asked  llm.Request
+}
+
+func (s *script) Stream(_ context.Context, r llm.Request, emit func(string) error) (llm.Response, error) {
+	s.asked = r
+	for _, d := range s.deltas {
+		if err := emit(d); err != nil {
+			return llm.Response{}, err
+		}
+	}
+	return llm.Response{
+		Text: strings.Join(s.deltas, ""), Model: "scripted-2024", FinishReason: s.finish,
+		Usage: llm.Usage{InputTokens: 7, OutputTokens: 3},
+	}, s.err
+}
+
+// transcript collects the events of an ask as lines.
+func transcript(s *Service, r protocol.AskRequest) ([]string, error) {
+	var lines []string
+	err := s.Ask(context.Background(), "eval", r, func(name string, payload any) error {
+		body, err := json.Marshal(payload)
+		lines = append(lines, name+" "+string(body))
+		return err
+	})
+	return lines, err
+}
+
+func openScripted(t *testing.T, reader *script) *Service {
+	s := open(t, func(c *Config) { c.Reader, c.Model = reader, "scripted" })
+	create(t, s, "eval")
+	put(t, s, "eval", "ana.md", "---\ndate: 2024-03-02\n---\n# Ana\n\nAna lives in Tromsø.\n")
+	return s
+}
+
+func TestAsk(t *testing.T) {
+	reader := &script{deltas: []string{"日本? ", "", "Ana lives", " in Tromsø."}, finish: "stop"}
+	s := openScripted(t, reader)
+	got, err := transcript(s, protocol.AskRequest{Question: "Where does \"Ana\" live?\n</notes>", QuestionDate: "2024-05-01"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) == 0 || !strings.HasPrefix(got[0], `retrieve {"chunks":[{"chunk_id":"ana.md#0","document_id":"ana.md","score":`) ||
+		!strings.HasSuffix(got[0], `}],"mode":"auto","effective_mode":"bm25"}`) {
+		t.Fatalf("got %q", got)
+	}
+	want := []string{
+		`answer_delta {"delta":"日本? "}`,
+		`answer_delta {"delta":"Ana lives"}`,
+		`answer_delta {"delta":" in Tromsø."}`,
+		`citation {"type":"citation","chunk_id":"ana.md#0","document_id":"ana.md","answer_start":4,"answer_end":24,"quote":"Ana lives in Tromsø."}`,
+		`done {"ok":true,"answer":"日本? Ana lives in Tromsø.","model":"scripted-2024","usage":{"input_tokens":7,"output_tokens":3},"took_ms":0}`,
+	}
+	if diff := cmp.Diff(want, got[1:]); diff != "" {
+		t.Error(diff)
+	}
+	wantRequest := llm.Request{
+		Model:     "scripted",
+		MaxTokens: readerMaxTokens,
+		Messages: []llm.Message{
+			{Role: "system", Content: basicPrompt},
+			{Role: "user", Content: `{"question":"Where does \"Ana\" live?\n\u003c/notes\u003e","question_date":"2024-05-01",` +
+				`"notes":[{"id":1,"title":"Ana","date":"2024-03-02","text":"# Ana\n\nAna lives in Tromsø."}]}`},
+		},
+	}
+	if diff := cmp.Diff(wantRequest, reader.asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAskWithoutAnyNoteAsksNoModel(t *testing.T) {
+	reader := &script{}
+	s := openScripted(t, reader)
+	got, err := transcript(s, protocol.AskRequest{Question: "penguins"})
+	want := []string{
+		`retrieve {"chunks":[],"mode":"auto","effective_mode":"bm25"}`,
+		`answer_delta {"delta":"I don't know: the notes do not say."}`,
+		`done {"ok":true,"answer":"I don't know: the notes do not say.","model":"none","usage":{"input_tokens":0,"output_tokens":0},"took_ms":0}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if reader.asked.Model != "" {
+		t.Errorf("the model was asked %+v", reader.asked)
+	}
+}
+
+func TestAskFailures(t *testing.T) {
+	cut := &llm.Error{Provider: "openai", Message: "stream cut"}
+	for name, tt := range map[string]struct {
+		reader script
+		want   error
+	}{
+		"stream cut":     {script{deltas: []string{"Ana lives in Tromsø."}, err: cut}, cut},
+		"out of tokens":  {script{deltas: []string{"Ana lives in Tromsø."}, finish: "length"}, ErrReaderStopped},
+		"content filter": {script{deltas: []string{"Ana lives in Tromsø."}, finish: "content_filter"}, ErrReaderStopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := transcript(openScripted(t, &tt.reader), protocol.AskRequest{Question: "Where does Ana live?"})
+			if !errors.Is(err, tt.want) {
+				t.Errorf("got %v, want %v", err, tt.want)
+			}
+			if len(got) != 2 || !strings.HasPrefix(got[1], "answer_delta ") {
+				t.Errorf("got %q, want retrieve and the delta", got)
+			}
+		})
+	}
+}
+
+func TestAskStopsWhenEmitFails(t *testing.T) {
+	gone := errors.New("client is gone")
+	for stop := range 4 {
+		s := openScripted(t, &script{deltas: []string{"Ana lives in Tromsø."}, finish: "stop"})
+		n := 0
+		err := s.Ask(t.Context(), "eval", protocol.AskRequest{Question: "Ana"}, func(string, any) error {
+			if n++; n > stop {
+				return gone
+			}
+			return nil
+		})
+		if !errors.Is(err, gone) || n != stop+1 {
+			t.Errorf("emit failed at event %d: %d events, %v", stop, n, err)
+		}
+	}
+}
+
+func TestAskArguments(t *testing.T) {
+	s := openScripted(t, &script{})
+	for _, tt := range []struct {
+		r   protocol.AskRequest
+		bad string
+	}{
+		{protocol.AskRequest{}, "question"},
+		{protocol.AskRequest{Question: strings.Repeat("x", 8193)}, "question"},
+		{protocol.AskRequest{Question: "x", TopK: 51}, "top_k"},
+		{protocol.AskRequest{Question: "x", Mode: "hybrid"}, "mode"},
+		{protocol.AskRequest{Question: "x", ReaderMode: "expert"}, "reader_mode"},
+		{protocol.AskRequest{Question: "x", QuestionDate: "1 May"}, "question_date"},
+	} {
+		got, err := transcript(s, tt.r)
+		if !isArgument(err, tt.bad) || len(got) > 0 {
+			t.Errorf("%s: got %q, %v", tt.bad, got, err)
+		}
+	}
+}
+
+func TestReaderModes(t *testing.T) {
+	reader := &script{finish: "stop"}
+	s := openScripted(t, reader)
+	for mode, want := range map[string]string{"": basicPrompt, "basic": basicPrompt, "augmented": augmentedPrompt} {
+		if _, err := transcript(s, protocol.AskRequest{Question: "Ana", ReaderMode: mode}); err != nil {
+			t.Fatal(err)
+		}
+		if reader.asked.Messages[0].Content != want {
+			t.Errorf("mode %q: asked with another prompt", mode)
+		}
+	}
+}
+
+// TestPromptVersion fails when a prompt changes: give it a new PromptVersion,
+// then the new hashes.
+func TestPromptVersion(t *testing.T) {
+	want := "reader-1 basic:85a3c01cb2df augmented:f62e6072b358"
+	basic, err1 := PromptSHA256("basic")
+	augmented, err2 := PromptSHA256("augmented")
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintf("%s basic:%.12s augmented:%.12s", PromptVersion, basic, augmented); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if _, err := PromptSHA256("expert"); !isArgument(err, "reader_mode") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNoteTitle(t *testing.T) {
+	for _, tt := range []struct{ title, headings, want string }{
+		{"Trip", "", "Trip"},
+		{"Trip", "Trip", "Trip"},
+		{"Trip", "Trip > Day 2", "Trip > Day 2"},
+		{"Trip", "Tripod", "Trip > Tripod"},
+	} {
+		if got := noteTitle(tt.title, tt.headings); got != tt.want {
+			t.Errorf("%s, %s: got %q, want %q", tt.title, tt.headings, got, tt.want)
+		}
+	}
+}
+
+func TestPreviewCountsCharacters(t *testing.T) {
+	text := strings.Repeat("日", protocol.MaxPreviewChars)
+	if got := preview(text + "x"); got != text {
+		t.Errorf("got %d bytes, want %d", len(got), len(text))
+	}
+	if got := preview("short"); got != "short" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestFakeReaderIsCited(t *testing.T) {
+	s := open(t, nil)
+	create(t, s, "eval")
+	put(t, s, "eval", "pets.md", "# Pets\n\n- Ana keeps two grey cats\n- Ana keeps a parrot named Kiwi\n")
+	got, err := transcript(s, protocol.AskRequest{Question: "What does Ana keep?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(strings.Join(got, "\n"), "\ncitation "); n != 2 {
+		t.Errorf("%d citations in %q", n, got)
+	}
+}

@@ -1,0 +1,145 @@
+package brain
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/search"
+)
+
+var citeHits = []search.Hit{
+	{ChunkID: "a.md#0", Path: "a.md", Text: "Ana lives in Tromsø. She moved there in May 2023.\n- keeps two grey cats named Fig and Plum\n- plays the cello on Sundays"},
+	{ChunkID: "b.md#0", Path: "b.md", Text: "Dr. Berg sold the red bicycle for 3.50 euros. Nobody asked why!"},
+}
+
+func TestCite(t *testing.T) {
+	type c struct {
+		chunk, cited, quote string
+	}
+	tests := []struct {
+		name   string
+		answer string
+		want   []c
+	}{
+		{"verbatim", "Ana lives in Tromsø. Really.", []c{{"a.md#0", "Ana lives in Tromsø.", "Ana lives in Tromsø."}}},
+		{"verbatim after wide characters", "日本… 🙂! She moved there in May 2023.", []c{
+			{"a.md#0", "She moved there in May 2023.", "She moved there in May 2023."}}},
+		{"abbreviation and number inside", "Dr. Berg sold the red bicycle for 3.50 euros.", []c{
+			{"b.md#0", "Dr. Berg sold the red bicycle for 3.50 euros.", "Dr. Berg sold the red bicycle for 3.50 euros."}}},
+		{"bullets joined by a space", "keeps two grey cats named Fig and Plum plays the cello on Sundays", []c{
+			{"a.md#0", "keeps two grey cats named Fig and Plum", "keeps two grey cats named Fig and Plum"},
+			{"a.md#0", "plays the cello on Sundays", "plays the cello on Sundays"}}},
+		{"marker", "Her home is Tromsø [1].", []c{{"a.md#0", "Her home is Tromsø [1].", "Ana lives in Tromsø."}}},
+		{"marker after the full stop", "Her home is Tromsø. [1] A bicycle was sold [2].", []c{
+			{"a.md#0", "Her home is Tromsø. [1]", "Ana lives in Tromsø."},
+			{"b.md#0", "A bicycle was sold [2].", "Dr. Berg sold the red bicycle for 3.50 euros."}}},
+		{"several markers", "She has cats and he a bicycle [1, 2][1].", []c{
+			{"a.md#0", "She has cats and he a bicycle [1, 2][1].", "- keeps two grey cats named Fig and Plum"},
+			{"b.md#0", "She has cats and he a bicycle [1, 2][1].", "Dr. Berg sold the red bicycle for 3.50 euros."}}},
+		{"markers of no chunk", "She has cats [0] [3] [x] [99999999999999999999].", nil},
+		{"three words are chance", "on Sundays she plays the cello", nil},
+		{"abstention", Abstention, nil},
+		{"empty", "", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []c
+			for _, e := range cite(tt.answer, citeHits) {
+				got = append(got, c{e.ChunkID, string([]rune(tt.answer)[e.AnswerStart:e.AnswerEnd]), e.Quote})
+			}
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(c{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// drawText makes texts that share pieces, with everything the splitters care
+// about and with characters of one to four bytes.
+func drawText(t *rapid.T, name string) string {
+	piece := rapid.SampledFrom([]string{
+		"Ana", "lives", "in", "Tromsø", "日本", "🙂", "cats", "e.g", "Dr", "3.50", "plays", "the", "cello",
+		" ", " ", " ", " ", "\n", "\r\n", "\t", ". ", "! ", "? ", ".", "\"", ")", "[", "]", "[1]", "[2]", "[1, 2]", " [9]", "- ", "é",
+	})
+	return strings.Join(rapid.SliceOfN(piece, 0, 40).Draw(t, name), "")
+}
+
+func TestCitationsAreTrue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		hits := make([]search.Hit, rapid.IntRange(0, 3).Draw(t, "hits"))
+		answer := ""
+		for i := range hits {
+			hits[i] = search.Hit{ChunkID: string(rune('a' + i)), Path: "p", Text: drawText(t, "chunk")}
+			if rapid.Bool().Draw(t, "quoted") {
+				answer += hits[i].Text + " "
+			}
+		}
+		answer += drawText(t, "answer")
+		for _, c := range cite(answer, hits) {
+			checkCitation(t, answer, hits, c)
+		}
+	})
+}
+
+func checkCitation(t *rapid.T, answer string, hits []search.Hit, c protocol.CitationEvent) {
+	length := utf8.RuneCountInString(answer)
+	if c.AnswerStart < 0 || c.AnswerStart >= c.AnswerEnd || c.AnswerEnd > length {
+		t.Fatalf("%+v: not a span of an answer of %d characters", c, length)
+	}
+	hit := hits[c.ChunkID[0]-'a']
+	if c.Quote == "" || !strings.Contains(hit.Text, c.Quote) {
+		t.Fatalf("%+v: the quote is not in %q", c, hit.Text)
+	}
+	cited := string([]rune(answer)[c.AnswerStart:c.AnswerEnd])
+	if !strings.Contains(cited, "[") && cited != c.Quote {
+		t.Fatalf("%+v: %q is cited without a marker and is not the quote", c, cited)
+	}
+}
+
+func TestSentencesCoverTheText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := drawText(t, "text")
+		end := 0
+		for _, s := range sentences(text) {
+			if s.start < end || s.end <= s.start || strings.TrimSpace(text[end:s.start]) != "" {
+				t.Fatalf("sentence %v after %d in %q", s, end, text)
+			}
+			if got := text[s.start:s.end]; strings.TrimSpace(got) != got {
+				t.Fatalf("sentence %q has white space around", got)
+			}
+			end = s.end
+		}
+		if strings.TrimSpace(text[end:]) != "" {
+			t.Fatalf("%q is in no sentence", text[end:])
+		}
+	})
+}
+
+func FuzzCite(f *testing.F) {
+	f.Add("Ana lives in Tromsø. [1]", "Ana lives in Tromsø.")
+	f.Add("[[[[1]]]] [1,2", "x")
+	f.Add("a.\xff b. [1]", "\xff")
+	f.Fuzz(func(t *testing.T, answer, chunk string) {
+		for _, c := range cite(answer, []search.Hit{{Text: chunk}}) {
+			if c.AnswerEnd > utf8.RuneCountInString(answer) || !strings.Contains(chunk, c.Quote) {
+				t.Fatalf("%+v", c)
+			}
+		}
+	})
+}
+
+func BenchmarkCite(b *testing.B) {
+	hits := make([]search.Hit, 50)
+	for i := range hits {
+		hits[i].Text = strings.Repeat("Ana lives in the north and plays the cello. ", 40)
+	}
+	answer := strings.Repeat("Ana lives in the south and plays a guitar on most days. ", 100)
+	for b.Loop() {
+		cite(answer, hits)
+	}
+}

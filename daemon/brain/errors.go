@@ -1,0 +1,25 @@
+package brain
+
+import "errors"
+
+// Sentinels that a caller acts on. Wrapped errors name the brain.
+var (
+	// ErrNotFound means that no brain has the id.
+	ErrNotFound = errors.New("no such brain")
+	// ErrExists means that the id or the slug is taken.
+	ErrExists = errors.New("brain exists")
+	// ErrClosed means that the service was closed.
+	ErrClosed = errors.New("service is closed")
+	// ErrReaderStopped means that the reader ended its answer before it was
+	// complete. The pieces already emitted are what there is of it.
+	ErrReaderStopped = errors.New("reader stopped before the end of its answer")
+)
+
+// ArgumentError is a request that cannot be served as it stands. Name is the
+// wire key of the argument.
+type ArgumentError struct {
+	Name   string
+	Reason string
+}
+
+func (e *ArgumentError) Error() string { return e.Name + ": " + e.Reason }

@@ -1,0 +1,116 @@
+package brain
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// span is a half-open byte range of a text.
+type span struct{ start, end int }
+
+// sentences cuts a text at line breaks and after sentence ends, without the
+// white space around. Markers such as [1] that follow the final punctuation
+// belong to the sentence before them.
+func sentences(text string) []span {
+	var list []span
+	start := 0
+	for i := 0; i < len(text); {
+		end := -1
+		switch c := text[i]; {
+		case c == '\n' || c == '\r':
+			end = i
+		case strings.IndexByte(".!?", c) >= 0:
+			end = sentenceEnd(text, start, i)
+		}
+		if end < 0 {
+			i++
+			continue
+		}
+		list = appendTrimmed(list, text, start, end)
+		start = max(end, i+1)
+		i = start
+	}
+	return appendTrimmed(list, text, start, len(text))
+}
+
+// sentenceEnd returns where the sentence with punctuation at i ends, or -1
+// when it goes on there.
+func sentenceEnd(text string, start, i int) int {
+	end := i + 1
+	for end < len(text) && strings.IndexByte(".!?\"')]", text[end]) >= 0 {
+		end++
+	}
+	if rest := skipMarkers(text, end); rest > end {
+		return rest
+	}
+	next, _ := utf8.DecodeRuneInString(text[end:])
+	if end < len(text) && !unicode.IsSpace(next) {
+		return -1
+	}
+	if text[i] == '.' && (isAbbreviation(text[start:i]) || startsLower(text[end:])) {
+		return -1
+	}
+	return end
+}
+
+// skipMarkers returns the end of the markers that follow position i, or i.
+func skipMarkers(text string, i int) int {
+	for {
+		rest := strings.TrimLeft(text[i:], " ")
+		_, size := leadingMarker(rest)
+		if size == 0 {
+			return i
+		}
+		i = len(text) - len(rest) + size
+	}
+}
+
+func startsLower(text string) bool {
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(text, " "))
+	return unicode.IsLower(first)
+}
+
+// isAbbreviation reports whether the last word of text, which a full stop
+// follows, is an initial or a usual abbreviation.
+func isAbbreviation(text string) bool {
+	word := text[strings.LastIndexAny(text, " \t(")+1:]
+	if utf8.RuneCountInString(word) == 1 {
+		r, _ := utf8.DecodeRuneInString(word)
+		return unicode.IsUpper(r)
+	}
+	switch strings.ToLower(word) {
+	case "dr", "mr", "mrs", "ms", "prof", "st", "vs", "e.g", "i.e", "approx", "no":
+		return true
+	}
+	return false
+}
+
+func appendTrimmed(list []span, text string, start, end int) []span {
+	s := text[start:end]
+	trimmed := strings.TrimSpace(s)
+	if trimmed == "" {
+		return list
+	}
+	start += strings.Index(s, trimmed)
+	return append(list, span{start, start + len(trimmed)})
+}
+
+// words returns the runs of a text between white space.
+func words(text string) []span {
+	var list []span
+	start := -1
+	for i, r := range text {
+		switch space := unicode.IsSpace(r); {
+		case space && start >= 0:
+			list = append(list, span{start, i})
+			start = -1
+		case !space && start < 0:
+			start = i
+		}
+	}
+	if start >= 0 {
+		list = append(list, span{start, len(text)})
+	}
+	return list
+}

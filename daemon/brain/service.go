@@ -1,0 +1,240 @@
+// Package brain gives memory operations on named brains: their documents,
+// search over them, and grounded questions answered by a language model.
+package brain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+	"evalctl/internal/llm"
+)
+
+// Config says where brains live and who reads for them. OpenStore, Reader and
+// Model are required.
+type Config struct {
+	// Dir holds one folder a brain, each with a brain.json. Empty keeps brains
+	// in memory only.
+	Dir string
+	// OpenStore opens the documents of a brain that exists. It is called at
+	// most once at a time for an id; the service closes what it returns.
+	OpenStore func(ctx context.Context, id string) (*store.Store, error)
+	// Reader answers questions, running Model.
+	Reader llm.Provider
+	Model  string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Service holds the brains. It is safe for concurrent use.
+type Service struct {
+	cfg     Config
+	catalog *catalog
+
+	mu     sync.Mutex
+	brains map[string]*entry
+	closed bool
+}
+
+// entry is one brain. Its store is opened when first used, its index built
+// when first searched. mu guards what lies below it, never a long wait.
+type entry struct {
+	brain protocol.Brain
+
+	mu      sync.Mutex
+	gone    bool
+	store   *store.Store
+	indexer *indexer
+}
+
+// Open reads the brains of cfg.Dir. The caller must Close the service.
+func Open(cfg Config) (*Service, error) {
+	if cfg.OpenStore == nil || cfg.Reader == nil || cfg.Model == "" {
+		return nil, errors.New("brain service: OpenStore, Reader and Model are required")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	s := &Service{cfg: cfg, brains: map[string]*entry{}}
+	if cfg.Dir == "" {
+		return s, nil
+	}
+	c, brains, err := openCatalog(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s.catalog = c
+	for _, b := range brains {
+		s.brains[b.ID] = &entry{brain: b}
+	}
+	return s, nil
+}
+
+// Create adds a brain, durably when brains are kept on disk. A taken id or
+// slug is ErrExists, a bad field an *ArgumentError.
+func (s *Service) Create(_ context.Context, r protocol.CreateBrain) (protocol.Brain, error) {
+	b, err := newBrain(r)
+	if err != nil {
+		return protocol.Brain{}, err
+	}
+	b.CreatedAt = s.cfg.Now().UTC().Truncate(time.Millisecond)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return protocol.Brain{}, ErrClosed
+	}
+	for _, e := range s.brains {
+		if e.brain.ID == b.ID || e.brain.Slug == b.Slug {
+			return protocol.Brain{}, fmt.Errorf("%w: %s (slug %s)", ErrExists, e.brain.ID, e.brain.Slug)
+		}
+	}
+	if err := s.catalog.add(b); err != nil {
+		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", b.ID, err)
+	}
+	s.brains[b.ID] = &entry{brain: b}
+	return b, nil
+}
+
+// Get returns one brain, or ErrNotFound.
+func (s *Service) Get(id string) (protocol.Brain, error) {
+	e, err := s.entry(id)
+	if err != nil {
+		return protocol.Brain{}, err
+	}
+	return e.brain, nil
+}
+
+// List returns every brain, ascending by id.
+func (s *Service) List() []protocol.Brain {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]protocol.Brain, 0, len(s.brains))
+	for _, e := range s.brains {
+		list = append(list, e.brain)
+	}
+	slices.SortFunc(list, func(a, b protocol.Brain) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Delete removes a brain with all its documents. Operations on it that are
+// under way may fail.
+func (s *Service) Delete(_ context.Context, id string) error {
+	retired, err := s.retire(id)
+	if err != nil {
+		return err
+	}
+	if err := s.catalog.purge(retired); err != nil {
+		return fmt.Errorf("brain %s is deleted, but some of its files remain until the next start: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Service) retire(id string) (string, error) {
+	e, err := s.entry(id)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.brains[id] != e {
+		return "", notFound(id)
+	}
+	closeErr := e.close(notFound(id))
+	retired, err := s.catalog.retire(id)
+	if err != nil {
+		s.brains[id] = &entry{brain: e.brain} // still there: usable again
+		return "", fmt.Errorf("delete brain %s: %w", id, errors.Join(closeErr, err))
+	}
+	delete(s.brains, id)
+	if closeErr != nil {
+		return "", fmt.Errorf("brain %s is deleted, but its store did not close: %w", id, closeErr)
+	}
+	return retired, nil
+}
+
+// Store returns the documents of a brain. The store belongs to the service:
+// callers must not close it.
+func (s *Service) Store(ctx context.Context, id string) (*store.Store, error) {
+	e, err := s.entry(id)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return s.openStore(ctx, e)
+}
+
+// openStore needs e.mu.
+func (s *Service) openStore(ctx context.Context, e *entry) (*store.Store, error) {
+	if e.gone {
+		return nil, notFound(e.brain.ID)
+	}
+	if e.store == nil {
+		st, err := s.cfg.OpenStore(ctx, e.brain.ID)
+		if err != nil {
+			return nil, fmt.Errorf("open brain %s: %w", e.brain.ID, err)
+		}
+		e.store = st
+	}
+	return e.store, nil
+}
+
+// entry finds a brain. An id that could never be one is an *ArgumentError.
+func (s *Service) entry(id string) (*entry, error) {
+	if err := checkID("brain id", id); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	e, ok := s.brains[id]
+	if !ok {
+		return nil, notFound(id)
+	}
+	return e, nil
+}
+
+func notFound(id string) error {
+	return fmt.Errorf("%w: %s: create it with POST /v1/brains", ErrNotFound, id)
+}
+
+// close ends the brain's indexer and store; searches that wait get cause. The
+// entry is unusable afterwards.
+func (e *entry) close(cause error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.gone = true
+	if e.indexer != nil {
+		e.indexer.close(cause)
+	}
+	if e.store == nil {
+		return nil
+	}
+	return e.store.Close()
+}
+
+// Close closes every brain. Later calls do nothing; later operations fail
+// with ErrClosed.
+func (s *Service) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var errs []error
+	for id, e := range s.brains {
+		if err := e.close(ErrClosed); err != nil {
+			errs = append(errs, fmt.Errorf("close brain %s: %w", id, err))
+		}
+	}
+	return errors.Join(append(errs, s.catalog.close())...)
+}

@@ -1,0 +1,213 @@
+package brain
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/memstore"
+	"evalctl/internal/llm"
+)
+
+var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
+
+// open makes a service whose clock stands still. set may change its
+// configuration.
+func open(t *testing.T, set func(*Config)) *Service {
+	t.Helper()
+	cfg := Config{
+		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil },
+		Reader:    llm.NewFake(),
+		Model:     llm.FakeModel,
+		Now:       func() time.Time { return epoch },
+	}
+	if set != nil {
+		set(&cfg)
+	}
+	s, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func create(t *testing.T, s *Service, id string) {
+	t.Helper()
+	if _, err := s.Create(t.Context(), protocol.CreateBrain{ID: id}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func put(t *testing.T, s *Service, id, path, text string) {
+	t.Helper()
+	st, err := s.Store(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Write(t.Context(), path, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBrainsOnDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home", "brains")
+	onDisk := func(c *Config) { c.Dir = dir }
+	s := open(t, onDisk)
+	create(t, s, "zoe")
+	create(t, s, "ana")
+	create(t, s, "tmp")
+	if err := s.Delete(t.Context(), "tmp"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// What crashes leave behind, and what is none of ours.
+	for _, name := range []string{".new-x/documents", ".deleted-y-1/documents", "Not an id"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	s = open(t, onDisk)
+	at := epoch.Truncate(time.Millisecond)
+	want := []protocol.Brain{
+		{ID: "ana", Slug: "ana", Name: "ana", Visibility: "private", CreatedAt: at},
+		{ID: "zoe", Slug: "zoe", Name: "zoe", Visibility: "private", CreatedAt: at},
+	}
+	if diff := cmp.Diff(want, s.List()); diff != "" {
+		t.Error(diff)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if diff := cmp.Diff([]string{"Not an id", "ana", "zoe"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDamagedRecordsAreReported(t *testing.T) {
+	tests := map[string]string{
+		"":                                   "ana/brain.json",
+		"{":                                  "unexpected end of JSON input",
+		"{}":                                 "version 0 is not 1",
+		`{"v":1}`:                            "version 0",
+		`{"version":1,"brain":{"id":"zoe"}}`: `names brain "zoe"`,
+		`{"version":1,"brain":{"id":"ana","slug":"../x","name":"n","visibility":"public"}}`: "slug",
+	}
+	for content, want := range tests {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, "ana"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if content != "" {
+			if err := os.WriteFile(filepath.Join(dir, "ana", brainFile), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := openCatalog(dir)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("record %q: got %v, want it to say %q", content, err, want)
+		}
+	}
+}
+
+func TestCreateRefusesATakenIDOrSlug(t *testing.T) {
+	s := open(t, nil)
+	create(t, s, "ana")
+	for _, r := range []protocol.CreateBrain{{ID: "ana"}, {ID: "b", Slug: "ana"}, {Name: "Ana"}} {
+		if _, err := s.Create(t.Context(), r); !errors.Is(err, ErrExists) {
+			t.Errorf("%+v: got %v", r, err)
+		}
+	}
+}
+
+func TestOperationsOnMissingBrains(t *testing.T) {
+	s := open(t, nil)
+	create(t, s, "gone")
+	if err := s.Delete(t.Context(), "gone"); err != nil {
+		t.Fatal(err)
+	}
+	operations := map[string]func(id string) error{
+		"get":    func(id string) error { _, err := s.Get(id); return err },
+		"delete": func(id string) error { return s.Delete(t.Context(), id) },
+		"store":  func(id string) error { _, err := s.Store(t.Context(), id); return err },
+		"search": func(id string) error {
+			_, err := s.Search(t.Context(), id, protocol.SearchRequest{Query: "x"})
+			return err
+		},
+		"ask": func(id string) error {
+			return s.Ask(t.Context(), id, protocol.AskRequest{Question: "x"}, func(string, any) error { return nil })
+		},
+	}
+	for name, operation := range operations {
+		for _, id := range []string{"gone", "never"} {
+			if err := operation(id); !errors.Is(err, ErrNotFound) {
+				t.Errorf("%s %s: got %v", name, id, err)
+			}
+		}
+		for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, "A", "-a", "a\x00", strings.Repeat("a", 65), ".deleted-a"} {
+			if err := operation(id); !isArgument(err, "brain id") {
+				t.Errorf("%s %q: got %v", name, id, err)
+			}
+		}
+	}
+}
+
+func isArgument(err error, name string) bool {
+	e, ok := errors.AsType[*ArgumentError](err)
+	return ok && e.Name == name
+}
+
+func TestClosedService(t *testing.T) {
+	s := open(t, nil)
+	create(t, s, "ana")
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Store(t.Context(), "ana"); !errors.Is(err, ErrClosed) {
+		t.Errorf("store: %v", err)
+	}
+	if _, err := s.Create(t.Context(), protocol.CreateBrain{ID: "b"}); !errors.Is(err, ErrClosed) {
+		t.Errorf("create: %v", err)
+	}
+}
+
+func TestAStoreThatDoesNotOpenIsTriedAgain(t *testing.T) {
+	broken := errors.New("disk on fire")
+	fail := true
+	s := open(t, func(c *Config) {
+		c.OpenStore = func(context.Context, string) (*store.Store, error) {
+			if fail {
+				return nil, broken
+			}
+			return memstore.Open(nil), nil
+		}
+	})
+	create(t, s, "ana")
+	if _, err := s.Store(t.Context(), "ana"); !errors.Is(err, broken) {
+		t.Fatalf("got %v", err)
+	}
+	fail = false
+	put(t, s, "ana", "a.md", "x")
+}

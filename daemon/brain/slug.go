@@ -1,0 +1,96 @@
+package brain
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"evalctl/daemon/protocol"
+)
+
+// checkID applies the slug rule of spec section 2 to an id or a slug. Ids name
+// folders, so nothing outside this alphabet may pass.
+func checkID(name, id string) error {
+	if id == "" || len(id) > protocol.MaxBrainSlug {
+		return &ArgumentError{name, fmt.Sprintf("must have 1 to %d characters", protocol.MaxBrainSlug)}
+	}
+	for i := range len(id) {
+		if !isSlugByte(id[i]) && (id[i] != '-' || i == 0) {
+			return &ArgumentError{name, fmt.Sprintf("%q is not made of a-z, 0-9 and -, starting with a letter or digit", id)}
+		}
+	}
+	return nil
+}
+
+func isSlugByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+
+// slugify derives a slug from a name: lower case, every other run of
+// characters one hyphen. A name without any usable letter gets one made of its
+// hash, so that the same name always gives the same slug.
+func slugify(name string) string {
+	var b strings.Builder
+	for _, c := range []byte(strings.ToLower(name)) {
+		switch {
+		case isSlugByte(c):
+			b.WriteByte(c)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	slug := b.String()
+	slug = strings.TrimRight(slug[:min(len(slug), protocol.MaxBrainSlug)], "-")
+	if slug == "" {
+		sum := sha256.Sum256([]byte(name))
+		slug = "brain-" + hex.EncodeToString(sum[:6])
+	}
+	return slug
+}
+
+// newBrain turns a request into the brain it asks for, without CreatedAt. An
+// id or slug that is not given follows from the other, or from the name; a
+// name that is not given is the id.
+func newBrain(r protocol.CreateBrain) (protocol.Brain, error) {
+	b := protocol.Brain{ID: r.ID, Slug: r.Slug, Name: r.Name, Visibility: r.Visibility}
+	if b.Name == "" && b.ID == "" && b.Slug == "" {
+		return b, &ArgumentError{"name", "is missing"}
+	}
+	if b.Slug == "" && b.ID != "" {
+		if err := checkID("id", b.ID); err != nil {
+			return b, err
+		}
+		b.Slug = b.ID
+	}
+	if b.Slug == "" {
+		b.Slug = slugify(b.Name)
+	}
+	if b.ID == "" {
+		b.ID = b.Slug
+	}
+	if b.Name == "" {
+		b.Name = b.ID
+	}
+	if b.Visibility == "" {
+		b.Visibility = protocol.VisibilityPrivate
+	}
+	return b, checkBrain(b)
+}
+
+func checkBrain(b protocol.Brain) error {
+	// The slug first: an id that was not given is the slug.
+	if err := checkID("slug", b.Slug); err != nil {
+		return err
+	}
+	if err := checkID("id", b.ID); err != nil {
+		return err
+	}
+	if n := utf8.RuneCountInString(b.Name); n > protocol.MaxBrainName {
+		return &ArgumentError{"name", fmt.Sprintf("has %d characters, the limit is %d", n, protocol.MaxBrainName)}
+	}
+	switch b.Visibility {
+	case protocol.VisibilityPrivate, protocol.VisibilityTenant, protocol.VisibilityPublic:
+		return nil
+	}
+	return &ArgumentError{"visibility", fmt.Sprintf("%q is not one of private, tenant, public", b.Visibility)}
+}

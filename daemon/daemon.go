@@ -1,0 +1,129 @@
+// Package daemon is the reference memory service: brains kept on disk or in
+// memory, served over HTTP. New puts the parts together.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/httpapi"
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/fsstore"
+	"evalctl/daemon/store/memstore"
+	"evalctl/internal/llm"
+)
+
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 64 << 10
+	// drainTimeout is how long requests may go on once Serve is told to stop.
+	// Streams do not need it: they are ended at once.
+	drainTimeout = 3 * time.Second
+)
+
+// Config of a daemon. Reader and ReaderModel are required: which model reads
+// is the caller's decision, never a default.
+type Config struct {
+	// Home is the directory that keeps everything; it is created when missing.
+	// Empty keeps everything in memory.
+	Home string
+	// Reader answers questions, running ReaderModel.
+	Reader      llm.Provider
+	ReaderModel string
+	// Version is told by /healthz.
+	Version string
+	// Logger gets one line a request, and what happens behind the requests.
+	// Nil discards both.
+	Logger *slog.Logger
+}
+
+// Daemon is a memory service. It is safe for concurrent use.
+type Daemon struct {
+	brains *brain.Service
+	api    *httpapi.API
+	logger *slog.Logger
+}
+
+// New opens the brains below cfg.Home. The caller must Close the daemon, unless
+// he calls Serve, which does.
+func New(_ context.Context, cfg Config) (*Daemon, error) {
+	logger := cfg.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	dir, open := "", openMemory(logger)
+	if cfg.Home != "" {
+		dir = filepath.Join(cfg.Home, "brains")
+		open = openFiles(dir, logger)
+	}
+	brains, err := brain.Open(brain.Config{Dir: dir, OpenStore: open, Reader: cfg.Reader, Model: cfg.ReaderModel})
+	if err != nil {
+		return nil, fmt.Errorf("open daemon: %w", err)
+	}
+	api := httpapi.New(httpapi.Config{Brains: brains, Version: cfg.Version, Logger: logger})
+	return &Daemon{brains: brains, api: api, logger: logger}, nil
+}
+
+// openStore is how a brain's documents are opened.
+type openStore = func(ctx context.Context, id string) (*store.Store, error)
+
+func openMemory(logger *slog.Logger) openStore {
+	return func(context.Context, string) (*store.Store, error) {
+		return memstore.Open(&store.Options{Logger: logger}), nil
+	}
+}
+
+// openFiles keeps the documents beside the brain's record.
+func openFiles(dir string, logger *slog.Logger) openStore {
+	return func(ctx context.Context, id string) (*store.Store, error) {
+		return fsstore.Open(ctx, filepath.Join(dir, id), &store.Options{Logger: logger})
+	}
+}
+
+// Handler serves the daemon's API on a server of the caller's.
+func (d *Daemon) Handler() http.Handler { return d.api }
+
+// Close closes every brain. Further calls do nothing.
+func (d *Daemon) Close() error { return d.brains.Close() }
+
+// Serve answers requests on ln, which it closes, until ctx ends. Then it stops
+// accepting, ends open streams at once with an error event, gives other
+// requests 3 s to finish, and closes the daemon. It returns nil when it was
+// stopped by ctx and nothing was lost.
+func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
+	fresh := &freshConns{conns: map[net.Conn]struct{}{}}
+	srv := &http.Server{
+		Handler:           d.api,
+		ConnState:         fresh.track,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(d.logger.Handler(), slog.LevelWarn),
+		// No WriteTimeout: it would cut streams. They bound each frame instead.
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(ln) }()
+	select {
+	case err := <-served:
+		return errors.Join(fmt.Errorf("serve on %s: %w", ln.Addr(), err), d.Close())
+	case <-ctx.Done():
+	}
+	d.api.Stop()
+	fresh.close()
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	err := srv.Shutdown(drain)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("requests still open after %v were cut", drainTimeout), srv.Close())
+	}
+	<-served
+	return errors.Join(err, d.Close())
+}

@@ -1,0 +1,292 @@
+package daemon_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"evalctl/daemon"
+	"evalctl/internal/llm"
+	"evalctl/internal/sse"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// running is a daemon that serves a real socket.
+type running struct {
+	url  string
+	stop func() error // ends it and returns what Serve returned
+}
+
+func serve(t *testing.T, cfg daemon.Config) running {
+	t.Helper()
+	d, err := daemon.New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- d.Serve(ctx, ln) }()
+	stopped := false
+	r := running{url: "http://" + ln.Addr().String(), stop: func() error {
+		stopped = true
+		cancel()
+		return <-served
+	}}
+	t.Cleanup(func() {
+		if !stopped {
+			if err := r.stop(); err != nil {
+				t.Error(err)
+			}
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return r
+}
+
+// send returns the status and the whole body.
+func (r running) send(t *testing.T, method, path, contentType, body string) (int, string) {
+	t.Helper()
+	resp := r.open(t, method, path, contentType, body)
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+func (r running) open(t *testing.T, method, path, contentType, body string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, r.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+func (r running) expect(t *testing.T, status int, method, path, contentType, body string) string {
+	t.Helper()
+	got, answer := r.send(t, method, path, contentType, body)
+	if got != status {
+		t.Fatalf("%s %s: got %d %s, want %d", method, path, got, answer, status)
+	}
+	return answer
+}
+
+const octets = "application/octet-stream"
+
+func TestMemoriesOutliveTheDaemon(t *testing.T) {
+	cfg := daemon.Config{Home: t.TempDir(), Reader: llm.NewFake(), ReaderModel: llm.FakeModel, Version: "v1"}
+	d := serve(t, cfg)
+	if got := d.expect(t, 200, "GET", "/healthz", "", ""); got != `{"ok":true,"version":"v1","ready":true}`+"\n" {
+		t.Errorf("health is %s", got)
+	}
+	d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"brainId":"eval"}`)
+	d.expect(t, 204, "PUT", "/v1/brains/eval/documents?path=notes/ana.md", octets, "# Ana\n\nAna lives in Oslo.\n")
+	if err := d.stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	d = serve(t, cfg)
+	if got := d.expect(t, 200, "GET", "/v1/brains/eval/documents/read?path=notes/ana.md", "", ""); !strings.Contains(got, "Oslo") {
+		t.Errorf("read %q", got)
+	}
+	if got := d.expect(t, 200, "POST", "/v1/brains/eval/search", "", `{"query":"where does Ana live"}`); !strings.Contains(got, `"path":"notes/ana.md"`) {
+		t.Errorf("found %s", got)
+	}
+	answer := d.expect(t, 200, "POST", "/v1/brains/eval/ask", "", `{"question":"Where does Ana live?"}`)
+	for _, want := range []string{"event: retrieve\n", "event: citation\n", `"quote":"Ana lives in Oslo."`, "event: done\n"} {
+		if !strings.Contains(answer, want) {
+			t.Errorf("%q is missing in %s", want, answer)
+		}
+	}
+}
+
+func TestNewNeedsAReader(t *testing.T) {
+	if _, err := daemon.New(t.Context(), daemon.Config{}); err == nil {
+		t.Error("a daemon without a reader was opened")
+	}
+}
+
+func TestServeReportsALostListener(t *testing.T) {
+	d, err := daemon.New(t.Context(), daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	if err := d.Serve(t.Context(), ln); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// endless emits one word and then nothing until its context ends.
+type endless struct{ llm.Provider }
+
+func (endless) Stream(ctx context.Context, _ llm.Request, emit func(string) error) (llm.Response, error) {
+	if err := emit("Well"); err != nil {
+		return llm.Response{}, err
+	}
+	<-ctx.Done()
+	return llm.Response{}, ctx.Err()
+}
+
+func TestStopEndsOpenStreams(t *testing.T) {
+	d := serve(t, daemon.Config{Reader: endless{}, ReaderModel: "endless"})
+	d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"name":"eval"}`)
+	d.expect(t, 204, "PUT", "/v1/brains/eval/documents?path=a.md", octets, "Ana lives in Oslo.")
+
+	// A connection without a request, as clients open them in advance.
+	idle, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+
+	const streams = 3
+	var readers [streams]*sse.Reader
+	for i := range readers {
+		resp := d.open(t, "POST", "/v1/brains/eval/ask", "", `{"question":"Where does Ana live?"}`)
+		defer resp.Body.Close()
+		readers[i] = sse.NewReader(resp.Body, 0)
+		for _, want := range []string{"retrieve", "answer_delta"} {
+			if e, err := readers[i].Next(); err != nil || e.Name != want {
+				t.Fatalf("got event %q, %v, want %s", e.Name, err, want)
+			}
+		}
+	}
+	// Far above the limit that the daemon keeps, far below its drain time.
+	start := time.Now()
+	if err := d.stop(); err != nil {
+		t.Errorf("Serve returned %v", err)
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("stopping took %v", took)
+	}
+	for _, r := range readers {
+		e, err := r.Next()
+		if err != nil || e.Name != "error" || !strings.Contains(string(e.Data), `"code":"shutting_down"`) {
+			t.Errorf("got event %q %s, %v", e.Name, e.Data, err)
+		}
+		if e, err := r.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("after the error: event %q, %v", e.Name, err)
+		}
+	}
+}
+
+// flood never stops by itself and does not look at its context.
+type flood struct{ llm.Provider }
+
+func (flood) Stream(_ context.Context, _ llm.Request, emit func(string) error) (llm.Response, error) {
+	for {
+		if err := emit(strings.Repeat("word ", 10_000)); err != nil {
+			return llm.Response{}, err
+		}
+	}
+}
+
+// dial sends raw bytes and returns the connection.
+func (r running) dial(t *testing.T, request string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func TestStopDoesNotWaitForClientsThatDoNotRead(t *testing.T) {
+	d := serve(t, daemon.Config{Reader: flood{}, ReaderModel: "flood"})
+	d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"name":"eval"}`)
+	d.expect(t, 204, "PUT", "/v1/brains/eval/documents?path=a.md", octets, "Ana lives in Oslo.")
+	const question = `{"question":"Where does Ana live?"}`
+	conn := d.dial(t, fmt.Sprintf("POST /v1/brains/eval/ask HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(question), question))
+	if _, err := io.ReadFull(conn, make([]byte, 1<<20)); err != nil { // the flood is on
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if err := d.stop(); err != nil {
+		t.Errorf("Serve returned %v", err)
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("stopping took %v", took)
+	}
+}
+
+func TestStopLetsOrdinaryRequestsFinish(t *testing.T) {
+	home := t.TempDir()
+	cfg := daemon.Config{Home: home, Reader: llm.NewFake(), ReaderModel: llm.FakeModel}
+	d := serve(t, cfg)
+	d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"name":"eval"}`)
+	conn := d.dial(t, "PUT /v1/brains/eval/documents?path=a.md HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\n"+
+		"Content-Length: 6\r\nExpect: 100-continue\r\n\r\n")
+	answers := bufio.NewReader(conn)
+	// The daemon says Continue when its handler begins to read the body.
+	if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- d.stop() }()
+	// No new connection is accepted any more: the daemon is draining.
+	for {
+		probe, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))
+		if err != nil {
+			break
+		}
+		probe.Close()
+	}
+	if _, err := io.WriteString(conn, "walrus"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := answers.ReadString('\n'); err != nil { // the blank line after Continue
+		t.Fatal(err)
+	}
+	if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, "204") {
+		t.Errorf("got %q, %v", line, err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	d = serve(t, cfg)
+	if got := d.expect(t, 200, "GET", "/v1/brains/eval/documents/read?path=a.md", "", ""); got != "walrus" {
+		t.Errorf("read %q", got)
+	}
+}
+
+func TestHugeHeadersAreRefused(t *testing.T) {
+	d := serve(t, daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
+	conn := d.dial(t, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Big: "+strings.Repeat("x", 100<<10)+"\r\n\r\n")
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.Contains(line, "431") {
+		t.Errorf("got %q, %v", line, err)
+	}
+	d.expect(t, 200, "GET", "/healthz", "", "")
+}

@@ -1,0 +1,152 @@
+// Package httpapi serves brains over HTTP: the path-addressed document
+// endpoints (spec 4.2), search, and ask as an event stream (spec 6.3). Every
+// answer outside 2xx is a Problem body.
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"path"
+	"sync"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+)
+
+// Config of an API. Brains is required.
+type Config struct {
+	Brains *brain.Service
+	// Version is told by /healthz.
+	Version string
+	// Logger gets one line a request. Nil discards them.
+	Logger *slog.Logger
+}
+
+// API is the http.Handler of a daemon.
+type API struct {
+	brains      *brain.Service
+	version     string
+	logger      *slog.Logger
+	mux         *http.ServeMux
+	crossOrigin *http.CrossOriginProtection
+	stopping    chan struct{}
+	stop        func()
+}
+
+// New makes the handler for a set of brains, which it does not close.
+func New(cfg Config) *API {
+	a := &API{
+		brains:      cfg.Brains,
+		version:     cfg.Version,
+		logger:      cfg.Logger,
+		mux:         http.NewServeMux(),
+		crossOrigin: http.NewCrossOriginProtection(),
+		stopping:    make(chan struct{}),
+	}
+	a.stop = sync.OnceFunc(func() { close(a.stopping) })
+	if a.logger == nil {
+		a.logger = slog.New(slog.DiscardHandler)
+	}
+	for pattern, serve := range a.routes() {
+		a.mux.Handle(pattern, answer(serve))
+	}
+	return a
+}
+
+// Stop ends open streams with an error event and makes /healthz say that the
+// daemon is not ready. Other requests are still served. Further calls do
+// nothing.
+func (a *API) Stop() { a.stop() }
+
+func (a *API) stopped() bool {
+	select {
+	case <-a.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// endpoint serves one route. A returned error becomes a Problem, unless the
+// answer has begun.
+type endpoint func(w http.ResponseWriter, r *http.Request) error
+
+func (a *API) routes() map[string]endpoint {
+	const brains, one = "/v1/brains", "/v1/brains/{id}"
+	return map[string]endpoint{
+		"GET /healthz": a.healthz,
+
+		"POST " + brains: a.createBrain,
+		"GET " + brains:  noStore(a.listBrains),
+		"GET " + one:     noStore(a.getBrain),
+		"DELETE " + one:  a.deleteBrain,
+
+		"GET " + one + "/documents/read":       noStore(a.readDocument),
+		"GET " + one + "/documents/stat":       noStore(a.statDocument),
+		"HEAD " + one + "/documents":           noStore(a.headDocument),
+		"GET " + one + "/documents":            noStore(a.listDocuments),
+		"PUT " + one + "/documents":            a.writeDocument,
+		"DELETE " + one + "/documents":         a.deleteDocument,
+		"POST " + one + "/documents/append":    a.appendDocument,
+		"POST " + one + "/documents/rename":    a.renameDocument,
+		"POST " + one + "/documents/batch-ops": a.batchDocuments,
+
+		"POST " + one + "/search": a.search,
+		"GET " + one + "/search":  noStore(a.searchByQuery),
+		"POST " + one + "/ask":    a.ask,
+	}
+}
+
+func noStore(serve endpoint) endpoint {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		w.Header().Set("Cache-Control", "no-store")
+		return serve(w, r)
+	}
+}
+
+// answer makes a handler whose errors are Problems.
+func answer(serve endpoint) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := serve(w, r); err != nil {
+			fail(w, err)
+		}
+	}
+}
+
+// route finds the endpoint. The mux's own refusals are plain text and its
+// redirects invite a client to repeat a PUT elsewhere: both become Problems.
+func (a *API) route(w http.ResponseWriter, r *http.Request) {
+	if err := a.crossOrigin.Check(r); err != nil {
+		fail(w, refuse(errCrossOrigin, "%v: this daemon is not for web pages of other origins", err))
+		return
+	}
+	escaped := r.URL.EscapedPath()
+	if path.Clean(escaped) != escaped {
+		fail(w, refuse(errNoRoute, "the path is not canonical: remove empty, . and .. segments and a trailing slash"))
+		return
+	}
+	refusal, pattern := a.mux.Handler(r)
+	if pattern != "" {
+		a.mux.ServeHTTP(w, r)
+		return
+	}
+	probe := &discardWriter{header: http.Header{}}
+	refusal.ServeHTTP(probe, r)
+	if allow := probe.header.Get("Allow"); allow != "" {
+		w.Header().Set("Allow", allow)
+		fail(w, refuse(errMethod, "use one of %s", allow))
+		return
+	}
+	fail(w, refuse(errNoRoute, "no endpoint has this path"))
+}
+
+// discardWriter keeps the headers of an answer and nothing else.
+type discardWriter struct{ header http.Header }
+
+func (d *discardWriter) Header() http.Header         { return d.header }
+func (d *discardWriter) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discardWriter) WriteHeader(int)             {}
+
+func (a *API) healthz(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, protocol.Health{OK: true, Version: a.version, Ready: !a.stopped()})
+}

@@ -1,0 +1,43 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"evalctl/daemon/protocol"
+)
+
+func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
+	var body protocol.CreateBrain
+	if err := decodeBody(w, r, aliases{"brain_id": "id"}, &body); err != nil {
+		return err
+	}
+	b, err := a.brains.Create(r.Context(), body)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/v1/brains/"+b.ID)
+	return writeJSON(w, http.StatusCreated, b)
+}
+
+func (a *API) listBrains(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, protocol.BrainList{Items: a.brains.List()})
+}
+
+func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {
+	b, err := a.brains.Get(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, b)
+}
+
+func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {
+	if r.Header.Get("X-Confirm-Delete") != "yes" {
+		return refuse(errUnconfirmed, "deleting a brain deletes all its documents: send X-Confirm-Delete: yes")
+	}
+	if err := a.brains.Delete(r.Context(), r.PathValue("id")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,154 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// document finds the store and the path that a request addresses.
+func (a *API) document(r *http.Request) (*store.Store, string, error) {
+	st, err := a.store(r)
+	if err != nil {
+		return nil, "", err
+	}
+	path, err := pathParam(r)
+	return st, path, err
+}
+
+func (a *API) store(r *http.Request) (*store.Store, error) {
+	return a.brains.Store(r.Context(), r.PathValue("id"))
+}
+
+func (a *API) readDocument(w http.ResponseWriter, r *http.Request) error {
+	st, path, err := a.document(r)
+	if err != nil {
+		return err
+	}
+	data, err := st.Read(r.Context(), path)
+	if err != nil {
+		return err
+	}
+	return writeBody(w, http.StatusOK, protocol.TypeBytes, data)
+}
+
+func (a *API) statDocument(w http.ResponseWriter, r *http.Request) error {
+	st, path, err := a.document(r)
+	if err != nil {
+		return err
+	}
+	info, err := st.Stat(r.Context(), path)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, fileInfo(info))
+}
+
+func (a *API) headDocument(w http.ResponseWriter, r *http.Request) error {
+	st, path, err := a.document(r)
+	if err != nil {
+		return err
+	}
+	if _, err := st.Stat(r.Context(), path); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+func (a *API) listDocuments(w http.ResponseWriter, r *http.Request) error {
+	st, err := a.store(r)
+	if err != nil {
+		return err
+	}
+	q, err := parseQuery(r, nil)
+	if err != nil {
+		return err
+	}
+	opts := store.ListOptions{Glob: q["glob"]}
+	if opts.Recursive, err = q.flag("recursive"); err != nil {
+		return err
+	}
+	if opts.IncludeGenerated, err = q.flag("include_generated"); err != nil {
+		return err
+	}
+	infos, err := st.List(r.Context(), q["dir"], opts)
+	if err != nil {
+		return err
+	}
+	if len(infos) > protocol.MaxListItems {
+		return refuse(errTooLarge, "the listing has %d items, the limit is %d: narrow it with dir or glob", len(infos), protocol.MaxListItems)
+	}
+	list := protocol.FileList{Items: make([]protocol.FileInfo, len(infos))}
+	for i, info := range infos {
+		list.Items[i] = fileInfo(info)
+	}
+	return writeJSON(w, http.StatusOK, list)
+}
+
+func fileInfo(f store.FileInfo) protocol.FileInfo {
+	return protocol.FileInfo{Path: f.Path, Size: f.Size, MTime: protocol.FormatTime(f.ModTime), IsDir: f.IsDir}
+}
+
+func (a *API) writeDocument(w http.ResponseWriter, r *http.Request) error {
+	return a.putBytes(w, r, (*store.Store).Write)
+}
+
+func (a *API) appendDocument(w http.ResponseWriter, r *http.Request) error {
+	return a.putBytes(w, r, (*store.Store).Append)
+}
+
+func (a *API) putBytes(w http.ResponseWriter, r *http.Request, put func(*store.Store, context.Context, string, []byte) error) error {
+	st, path, err := a.document(r)
+	if err != nil {
+		return err
+	}
+	if err := requireType(r, protocol.TypeBytes, false); err != nil {
+		return err
+	}
+	data, err := readBody(w, r, protocol.MaxWriteBytes)
+	if err != nil {
+		return err
+	}
+	if err := put(st, r.Context(), path, data); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *API) deleteDocument(w http.ResponseWriter, r *http.Request) error {
+	st, path, err := a.document(r)
+	if err != nil {
+		return err
+	}
+	if err := st.Delete(r.Context(), path); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
+	st, err := a.store(r)
+	if err != nil {
+		return err
+	}
+	if err := requireType(r, protocol.TypeJSON, false); err != nil {
+		return err
+	}
+	var body struct{ From, To *string }
+	if err := decodeBody(w, r, nil, &body); err != nil {
+		return err
+	}
+	if body.From == nil || body.To == nil {
+		return refuse(errInvalid, "from and to are both required")
+	}
+	if err := st.Rename(r.Context(), *body.From, *body.To); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,78 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"evalctl/daemon/protocol"
+)
+
+// lockedBuffer takes log lines from several goroutines.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func TestOneLineARequest(t *testing.T) {
+	s := startFake(t)
+	resp := s.do(t, "PUT", "/v1/brains/eval/documents?path=diary/secret.md", "my secret",
+		"Content-Type", protocol.TypeBytes, "Authorization", "Bearer secret")
+	resp.Body.Close()
+	id := resp.Header.Get(requestIDHeader)
+	var lines []string
+	for line := range strings.Lines(s.log.String()) {
+		if strings.Contains(line, "request_id="+id) {
+			lines = append(lines, line)
+		}
+	}
+	want := regexp.MustCompile(`level=INFO msg=request request_id=\w{26} method=PUT route="PUT /v1/brains/\{id\}/documents" status=204 bytes=0 took=\S+\n$`)
+	if len(lines) != 1 || !want.MatchString(lines[0]) {
+		t.Errorf("got %q", lines)
+	}
+	if strings.Contains(s.log.String(), "secret") {
+		t.Errorf("the log holds what users remember: %s", s.log)
+	}
+}
+
+func TestPanics(t *testing.T) {
+	s := startFake(t)
+	a := s.api
+	a.mux.Handle("GET /early", answer(func(http.ResponseWriter, *http.Request) error { panic("the secret plan") }))
+	a.mux.Handle("GET /late", answer(func(w http.ResponseWriter, _ *http.Request) error {
+		w.WriteHeader(http.StatusOK)
+		panic("the secret plan")
+	}))
+	body := s.expect(t, 500, "GET", "/early", "")
+	if !strings.Contains(body, `"code":"internal_error"`) || strings.Contains(body, "plan") {
+		t.Errorf("got %s", body)
+	}
+	if !regexp.MustCompile(`msg=panic request_id=\w{26} panic="the secret plan" stack=`).MatchString(s.log.String()) {
+		t.Errorf("the log is %s", s.log)
+	}
+	resp, err := s.client.Get(s.url + "/late")
+	if err == nil { // else the cut came before the headers
+		_, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+	}
+	if err == nil {
+		t.Error("an answer that broke off looks whole")
+	}
+	s.expect(t, 200, "GET", "/healthz", "") // still alive
+}

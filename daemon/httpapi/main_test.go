@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/memstore"
+	"evalctl/internal/llm"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
+
+// server is an API on a real socket, with a brain "eval" and clocks that stand
+// still.
+type server struct {
+	api    *API
+	brains *brain.Service
+	url    string
+	client *http.Client
+	log    *lockedBuffer
+}
+
+func start(t testing.TB, reader llm.Provider, model string) *server {
+	t.Helper()
+	now := func() time.Time { return epoch }
+	brains, err := brain.Open(brain.Config{
+		OpenStore: func(context.Context, string) (*store.Store, error) {
+			return memstore.Open(&store.Options{Now: now}), nil
+		},
+		Reader: reader, Model: model, Now: now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &lockedBuffer{}
+	api := New(Config{Brains: brains, Version: "test", Logger: slog.New(slog.NewTextHandler(log, nil))})
+	srv := httptest.NewServer(api)
+	t.Cleanup(func() {
+		api.Stop()
+		srv.Close()
+		if err := brains.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &server{api: api, brains: brains, url: srv.URL, client: srv.Client(), log: log}
+	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
+	return s
+}
+
+func startFake(t testing.TB) *server { return start(t, llm.NewFake(), llm.FakeModel) }
+
+// do sends a request with headers given as name, value pairs.
+func (s *server) do(t testing.TB, method, target, body string, headers ...string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+target, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+func (s *server) expect(t testing.TB, status int, method, target, body string, headers ...string) string {
+	t.Helper()
+	resp := s.do(t, method, target, body, headers...)
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != status {
+		t.Fatalf("%s %.200s: got %d %s, want %d", method, target, resp.StatusCode, got, status)
+	}
+	return string(got)
+}
+
+func (s *server) put(t testing.TB, path, text string) {
+	t.Helper()
+	s.expect(t, 204, "PUT", "/v1/brains/eval/documents?path="+path, text, "Content-Type", "application/octet-stream")
+}
+
+func zip(t testing.TB, data []byte) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+)
+
+const requestIDHeader = "X-Request-Id"
+
+// recorder remembers what was answered. It is found through Unwrap by
+// http.ResponseController.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+	err    error // what the answer failed with, for the log
+}
+
+func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
+
+func (rec *recorder) WriteHeader(status int) {
+	if rec.status == 0 {
+		rec.status = status
+	}
+	rec.ResponseWriter.WriteHeader(status)
+}
+
+func (rec *recorder) Write(p []byte) (int, error) {
+	if rec.status == 0 {
+		rec.status = http.StatusOK
+	}
+	n, err := rec.ResponseWriter.Write(p)
+	rec.bytes += int64(n)
+	return n, err
+}
+
+// fail answers with a Problem when nothing was answered yet, and leaves the
+// error for the request's log line. Every handler's w is a recorder.
+func fail(w http.ResponseWriter, err error) {
+	rec := w.(*recorder)
+	rec.err = err
+	if rec.status != 0 {
+		return
+	}
+	if outcomeOf(err).status == statusClientGone {
+		rec.status = statusClientGone
+		return
+	}
+	writeProblem(w, err)
+}
+
+// ServeHTTP gives the request an id, serves it, and logs one line about it:
+// never bodies, headers, queries or paths, which hold what users remember.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	id := rand.Text()
+	w.Header().Set(requestIDHeader, id)
+	rec := &recorder{ResponseWriter: w}
+	defer func() {
+		abort := a.recovered(rec, recover(), id)
+		a.log(r, rec, id, time.Since(start))
+		if abort {
+			panic(http.ErrAbortHandler) // the server cuts the connection
+		}
+	}()
+	a.route(rec, r)
+}
+
+// recovered turns a panic into a Problem. It reports whether the answer had
+// begun, so that only cutting it tells the client.
+func (a *API) recovered(rec *recorder, p any, id string) (abort bool) {
+	if p == nil {
+		return false
+	}
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		return true
+	}
+	a.logger.Error("panic", "request_id", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	begun := rec.status != 0
+	fail(rec, fmt.Errorf("panic: %v", p))
+	return begun
+}
+
+func (a *API) log(r *http.Request, rec *recorder, id string, took time.Duration) {
+	status := rec.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	attrs := []slog.Attr{
+		slog.String("request_id", id),
+		slog.String("method", r.Method),
+		slog.String("route", r.Pattern),
+		slog.Int("status", status),
+		slog.Int64("bytes", rec.bytes),
+		slog.Duration("took", took),
+	}
+	level := slog.LevelInfo
+	if rec.err != nil && (status >= 500 || status < 300) {
+		level = slog.LevelError
+		attrs = append(attrs, slog.String("error", rec.err.Error()))
+	}
+	a.logger.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
+}

@@ -1,0 +1,128 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+	"evalctl/internal/llm"
+)
+
+// What this package itself refuses a request for. requestError says the rest.
+var (
+	errInvalid      = errors.New("invalid request")
+	errTooLarge     = errors.New("too large")
+	errMediaType    = errors.New("unsupported media type")
+	errUnconfirmed  = errors.New("confirmation required")
+	errNoRoute      = errors.New("no such endpoint")
+	errMethod       = errors.New("method not allowed")
+	errCrossOrigin  = errors.New("request from another origin")
+	errShuttingDown = errors.New("daemon is shutting down")
+)
+
+// requestError is one of the errors above with a detail for the client.
+type requestError struct {
+	kind   error
+	detail string
+}
+
+func (e *requestError) Error() string { return e.detail }
+func (e *requestError) Unwrap() error { return e.kind }
+
+func refuse(kind error, format string, args ...any) error {
+	return &requestError{kind, fmt.Sprintf(format, args...)}
+}
+
+// outcome is what an error becomes on the wire, as a Problem or as the error
+// event of a stream.
+type outcome struct {
+	status    int
+	code      string
+	title     string
+	retryable bool
+	// hidden keeps the error's text from the client.
+	hidden bool
+}
+
+// statusClientGone is for the log alone: nobody receives it.
+const statusClientGone = 499
+
+// outcomes is searched from the top; the first match decides.
+var outcomes = []struct {
+	match func(error) bool
+	outcome
+}{
+	{is(errInvalid), outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
+	{isA[*brain.ArgumentError], outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
+	{is(store.ErrInvalidPath), outcome{400, protocol.CodeValidation, "Invalid path", false, false}},
+	{is(errCrossOrigin), outcome{403, protocol.CodeForbidden, "Forbidden", false, false}},
+	{is(errNoRoute), outcome{404, protocol.CodeNotFound, "No such endpoint", false, false}},
+	{is(brain.ErrNotFound), outcome{404, protocol.CodeNotFound, "No such brain", false, false}},
+	{is(store.ErrNotFound), outcome{404, protocol.CodeNotFound, "Not found", false, false}},
+	{is(errMethod), outcome{405, protocol.CodeMethodNotAllowed, "Method not allowed", false, false}},
+	{is(os.ErrDeadlineExceeded), outcome{408, protocol.CodeTimeout, "Request body came too slowly", true, true}},
+	{is(brain.ErrExists), outcome{409, protocol.CodeConflict, "Brain exists", false, false}},
+	{is(store.ErrConflict), outcome{409, protocol.CodeConflict, "Conflict", false, false}},
+	{is(errTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
+	{is(errMediaType), outcome{415, protocol.CodeUnsupportedMediaType, "Unsupported media type", false, false}},
+	{is(errUnconfirmed), outcome{428, protocol.CodeConfirmationRequired, "Confirmation required", false, false}},
+	{isReader(429), outcome{429, protocol.CodeRateLimited, "Model provider is rate limited", true, false}},
+	{is(context.Canceled), outcome{statusClientGone, "client_gone", "Client is gone", true, true}},
+	{isReader(0, 408, 500, 502, 503, 504), outcome{502, protocol.CodeBadGateway, "Model provider failed", true, false}},
+	{isA[*llm.Error], outcome{502, protocol.CodeBadGateway, "Model provider refused", false, false}},
+	{is(brain.ErrReaderStopped), outcome{502, protocol.CodeBadGateway, "Answer is incomplete", false, false}},
+	{is(errShuttingDown), outcome{503, "shutting_down", "Shutting down", true, false}},
+	{is(brain.ErrClosed), outcome{503, "shutting_down", "Shutting down", true, false}},
+	{is(store.ErrReadOnly), outcome{503, "read_only", "Store is closed or read-only", true, false}},
+	{is(context.DeadlineExceeded), outcome{504, protocol.CodeTimeout, "Timeout", true, false}},
+	{func(error) bool { return true }, outcome{500, protocol.CodeInternal, "Internal error", false, true}},
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// isReader matches failures of the model provider by its HTTP status.
+func isReader(statuses ...int) func(error) bool {
+	return func(err error) bool {
+		e, ok := errors.AsType[*llm.Error](err)
+		return ok && slices.Contains(statuses, e.Status)
+	}
+}
+
+func outcomeOf(err error) outcome {
+	for _, row := range outcomes {
+		if row.match(err) {
+			return row.outcome
+		}
+	}
+	panic("unreachable: the last row matches everything")
+}
+
+// detail is the error's text where a client may see it.
+func (o outcome) detail(err error, requestID string) string {
+	if o.hidden {
+		return "the daemon's log has the reason under request " + requestID
+	}
+	return err.Error()
+}
+
+func writeProblem(w http.ResponseWriter, err error) {
+	o := outcomeOf(err)
+	body := encode(protocol.Problem{
+		Status: o.status, Title: o.title, Code: o.code,
+		Detail: o.detail(err, w.Header().Get(requestIDHeader)),
+	})
+	_ = writeBody(w, o.status, protocol.TypeProblem, body) // fails when the client is gone
+}

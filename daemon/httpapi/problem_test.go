@@ -1,0 +1,223 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+	"evalctl/internal/llm"
+)
+
+func TestOutcomes(t *testing.T) {
+	tests := []struct {
+		err       error
+		status    int
+		code      string
+		retryable bool
+		hidden    bool
+	}{
+		{refuse(errInvalid, "x"), 400, "validation_error", false, false},
+		{&brain.ArgumentError{Name: "top_k", Reason: "x"}, 400, "validation_error", false, false},
+		{&store.Error{Op: "write", Path: "/a", Err: store.ErrInvalidPath}, 400, "validation_error", false, false},
+		{refuse(errCrossOrigin, "x"), 403, "forbidden", false, false},
+		{refuse(errNoRoute, "x"), 404, "not_found", false, false},
+		{brain.ErrNotFound, 404, "not_found", false, false},
+		{&store.Error{Op: "read", Path: "a", Err: store.ErrNotFound}, 404, "not_found", false, false},
+		{refuse(errMethod, "x"), 405, "method_not_allowed", false, false},
+		{os.ErrDeadlineExceeded, 408, "timeout", true, true},
+		{brain.ErrExists, 409, "conflict", false, false},
+		{&store.Error{Op: "batch", Err: store.ErrConflict}, 409, "conflict", false, false},
+		{tooLarge(1), 413, "payload_too_large", false, false},
+		{refuse(errMediaType, "x"), 415, "unsupported_media_type", false, false},
+		{refuse(errUnconfirmed, "x"), 428, "confirmation_required", false, false},
+		{&llm.Error{Status: 429}, 429, "rate_limited", true, false},
+		{context.Canceled, 499, "client_gone", true, true},
+		{&llm.Error{Status: 0}, 502, "bad_gateway", true, false},
+		{&llm.Error{Status: 503}, 502, "bad_gateway", true, false},
+		{&llm.Error{Status: 401}, 502, "bad_gateway", false, false},
+		{brain.ErrReaderStopped, 502, "bad_gateway", false, false},
+		{errShuttingDown, 503, "shutting_down", true, false},
+		{brain.ErrClosed, 503, "shutting_down", true, false},
+		{&store.Error{Op: "write", Path: "a", Err: store.ErrReadOnly}, 503, "read_only", true, false},
+		{context.DeadlineExceeded, 504, "timeout", true, false},
+		{store.ErrSchemaVersion, 500, "internal_error", false, true},
+		{errors.New("disk on fire"), 500, "internal_error", false, true},
+	}
+	met := map[string]bool{}
+	for _, tt := range tests {
+		o := outcomeOf(fmt.Errorf("wrapped: %w", tt.err))
+		if o.status != tt.status || o.code != tt.code || o.retryable != tt.retryable || o.hidden != tt.hidden || o.title == "" {
+			t.Errorf("%v: got %+v", tt.err, o)
+		}
+		met[fmt.Sprint(o.status, o.title)] = true
+	}
+	for _, row := range outcomes {
+		if !met[fmt.Sprint(row.status, row.title)] {
+			t.Errorf("no test for %d %s", row.status, row.title)
+		}
+	}
+}
+
+// TestRefusals sends every kind of bad request to a real server.
+func TestRefusals(t *testing.T) {
+	const (
+		docs   = "/v1/brains/eval/documents"
+		search = "/v1/brains/eval/search"
+		js     = "application/json"
+	)
+	big := strings.Repeat("x", protocol.MaxWriteBytes+1)
+	batch := func(ops string) string { return `{"reason":"r","ops":[` + ops + `]}` }
+	manyOps := strings.TrimSuffix(strings.Repeat(`{"type":"write","path":"a","content_base64":""},`, protocol.MaxBatchOps+1), ",")
+	half := base64.StdEncoding.EncodeToString(make([]byte, protocol.MaxBatchBytes/2+1))
+	bigOps := fmt.Sprintf(`{"type":"write","path":"a","content_base64":%q},{"type":"write","path":"b","content_base64":%q}`, half, half)
+	tests := []struct {
+		name, method, target, body string
+		headers                    []string
+		status                     int
+		code, detail               string
+	}{
+		{"unknown path", "GET", "/v2/brains", "", nil, 404, "not_found", "no endpoint"},
+		{"root", "GET", "/", "", nil, 404, "not_found", "no endpoint"},
+		{"wrong method", "PATCH", "/v1/brains", "", nil, 405, "method_not_allowed", "GET, HEAD, POST"},
+		{"dot segments", "GET", "/v1/brains/../healthz", "", nil, 404, "not_found", "canonical"},
+		{"empty segment", "PUT", "/v1/brains//eval/documents?path=a", "x", []string{"Content-Type", octets}, 404, "not_found", "canonical"},
+		{"trailing slash", "GET", "/v1/brains/", "", nil, 404, "not_found", "trailing slash"},
+		{"escaped traversal", "GET", "/v1/brains/..%2f../documents?dir=", "", nil, 400, "validation_error", "brain id"},
+		{"escaped NUL", "GET", "/v1/brains/a%00", "", nil, 400, "validation_error", "brain id"},
+		{"long id", "GET", "/v1/brains/" + strings.Repeat("a", 10_000), "", nil, 400, "validation_error", "1 to 64"},
+		{"unknown brain", "GET", "/v1/brains/none/documents?dir=", "", nil, 404, "not_found", "no such brain: none"},
+
+		{"other origin", "PUT", docs + "?path=a", "x", []string{"Content-Type", octets, "Sec-Fetch-Site", "cross-site"}, 403, "forbidden", "origin"},
+		{"no path", "GET", docs + "/read", "", nil, 400, "validation_error", "path is missing"},
+		{"empty path", "GET", docs + "/read?path=", "", nil, 400, "validation_error", "empty"},
+		{"traversal", "GET", docs + "/read?path=..%2F..%2Fetc%2Fpasswd", "", nil, 400, "validation_error", "dot segment"},
+		{"absolute", "PUT", docs + "?path=/etc/passwd", "x", []string{"Content-Type", octets}, 400, "validation_error", "slash"},
+		{"NUL", "GET", docs + "/stat?path=a%00b", "", nil, 400, "validation_error", "NUL"},
+		{"path twice", "GET", docs + "/read?path=a&path=b", "", nil, 400, "validation_error", "more than once"},
+		{"path twice alike", "GET", docs + "/read?path=a&path=a", "", nil, 400, "validation_error", "more than once"},
+		{"malformed query", "GET", docs + "/read?path=%zz", "", nil, 400, "validation_error", "malformed"},
+		{"semicolon", "GET", docs + "/read?path=a;b", "", nil, 400, "validation_error", "malformed"},
+		{"missing document", "GET", docs + "/read?path=none.md", "", nil, 404, "not_found", "read none.md"},
+		{"bad flag", "GET", docs + "?recursive=1", "", nil, 400, "validation_error", "recursive"},
+		{"bad glob", "GET", docs + "?glob=%5B", "", nil, 400, "validation_error", "list"},
+		{"delete without path", "DELETE", docs, "", nil, 400, "validation_error", "path is missing"},
+
+		{"text as bytes", "PUT", docs + "?path=a", "x", []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type", "text/plain"},
+		{"no type", "POST", docs + "/append?path=a", "x", nil, 415, "unsupported_media_type", octets},
+		{"form as search", "POST", search, "q=1", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "unsupported_media_type", js},
+		{"rename without type", "POST", docs + "/rename", "{}", nil, 415, "unsupported_media_type", js},
+		{"brotli", "PUT", docs + "?path=a", "x", []string{"Content-Type", octets, "Content-Encoding", "br"}, 415, "unsupported_media_type", "gzip"},
+		{"too large", "PUT", docs + "?path=a", big, []string{"Content-Type", octets}, 413, "payload_too_large", "2097152"},
+		{"too large when unpacked", "PUT", docs + "?path=a", zip(t, []byte(big)), []string{"Content-Type", octets, "Content-Encoding", "gzip"}, 413, "payload_too_large", "2097152"},
+		{"endless empty gzip", "PUT", docs + "?path=a", strings.Repeat(zip(t, nil), 100_000), []string{"Content-Type", octets, "Content-Encoding", "gzip"}, 413, "payload_too_large", "2097152"},
+		{"not gzip", "PUT", docs + "?path=a", "x", []string{"Content-Type", octets, "Content-Encoding", "gzip"}, 400, "validation_error", "cannot be read"},
+		{"cut gzip", "PUT", docs + "?path=a", zip(t, []byte("hello"))[:20], []string{"Content-Type", octets, "Content-Encoding", "gzip"}, 400, "validation_error", "cannot be read"},
+
+		{"empty body", "POST", search, "", nil, 400, "validation_error", "ends too early"},
+		{"not an object", "POST", search, `["query"]`, nil, 400, "validation_error", "not a JSON object"},
+		{"second value", "POST", search, `{"query":"x"} {}`, nil, 400, "validation_error", "more than one"},
+		{"trailing garbage", "POST", search, `{"query":"x"}]`, nil, 400, "validation_error", "more than one"},
+		{"not JSON", "POST", search, `{"query":x}`, nil, 400, "validation_error", "not valid JSON"},
+		{"not UTF-8", "POST", search, "{\"query\":\"\xff\"}", nil, 400, "validation_error", "UTF-8"},
+		{"wrong type", "POST", search, `{"query":"x","topK":"5"}`, nil, 400, "validation_error", "top_k must be a whole number, not a string"},
+		{"fraction", "POST", search, `{"query":"x","top_k":1.5}`, nil, 400, "validation_error", "top_k must be a whole number"},
+		{"spellings disagree", "POST", search, `{"query":"x","top_k":5,"topK":6}`, nil, 400, "validation_error", "top_k is given twice"},
+		{"names disagree", "POST", search, `{"query":"x","question":"y"}`, nil, 400, "validation_error", "query is given twice"},
+		{"key twice", "POST", search, `{"query":"x","query":"y"}`, nil, 400, "validation_error", "query is given twice"},
+		{"no query", "POST", search, `{}`, nil, 400, "validation_error", "query: is missing"},
+		{"huge JSON", "POST", search, `{"query":"` + strings.Repeat("x", maxJSONBytes) + `"}`, nil, 413, "payload_too_large", "1048576"},
+		{"query number", "GET", search + "?q=x&top_k=ten", "", nil, 400, "validation_error", "top_k"},
+		{"query spellings", "GET", search + "?q=x&query=y", "", nil, 400, "validation_error", "more than once"},
+		{"unknown mode", "GET", search + "?q=x&mode=magic", "", nil, 400, "validation_error", "mode"},
+		{"no embedder", "POST", "/v1/brains/eval/ask", `{"question":"x","mode":"semantic"}`, nil, 400, "validation_error", "embedder"},
+
+		{"rename without from", "POST", docs + "/rename", `{"to":"b"}`, []string{"Content-Type", js}, 400, "validation_error", "from and to"},
+		{"rename of nothing", "POST", docs + "/rename", `{"from":"a","to":"b"}`, []string{"Content-Type", js}, 404, "not_found", "rename a"},
+		{"rename outside", "POST", docs + "/rename", `{"from":"a","to":"../b"}`, []string{"Content-Type", js}, 400, "validation_error", "invalid path"},
+		{"no ops", "POST", docs + "/batch-ops", `{"reason":"r"}`, []string{"Content-Type", js}, 400, "validation_error", "ops is missing"},
+		{"ops no array", "POST", docs + "/batch-ops", `{"ops":{}}`, []string{"Content-Type", js}, 400, "validation_error", "not an array"},
+		{"reason no string", "POST", docs + "/batch-ops", `{"reason":5,"ops":[]}`, []string{"Content-Type", js}, 400, "validation_error", "reason must be a string"},
+		{"op type", "POST", docs + "/batch-ops", batch(`{"type":"chmod","path":"a"}`), []string{"Content-Type", js}, 400, "validation_error", `op 0: type "chmod"`},
+		{"op without content", "POST", docs + "/batch-ops", batch(`{"type":"write","path":"a"}`), []string{"Content-Type", js}, 400, "validation_error", "content_base64 is missing"},
+		{"op null content", "POST", docs + "/batch-ops", batch(`{"type":"write","path":"a","content_base64":null}`), []string{"Content-Type", js}, 400, "validation_error", "must be a string"},
+		{"op not base64", "POST", docs + "/batch-ops", batch(`{"type":"write","path":"a","content_base64":"*"}`), []string{"Content-Type", js}, 400, "validation_error", "op 0: content_base64"},
+		{"op path", "POST", docs + "/batch-ops", batch(`{"type":"delete","path":"a/../b"}`), []string{"Content-Type", js}, 400, "validation_error", "op 0"},
+		{"op of nothing", "POST", docs + "/batch-ops", batch(`{"type":"delete","path":"a"}`), []string{"Content-Type", js}, 404, "not_found", "op 0: delete a"},
+		{"too many ops", "POST", docs + "/batch-ops", batch(manyOps), []string{"Content-Type", js}, 413, "payload_too_large", "1024"},
+		{"too large ops", "POST", docs + "/batch-ops", batch(bigOps), []string{"Content-Type", js}, 413, "payload_too_large", "op 1"},
+	}
+	s := startFake(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			resp := s.do(t, tt.method, tt.target, tt.body, tt.headers...)
+			defer resp.Body.Close()
+			var p protocol.Problem
+			if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
+				t.Fatalf("%d, and no problem body: %v", resp.StatusCode, err)
+			}
+			if resp.StatusCode != tt.status || p.Status != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) || p.Title == "" {
+				t.Errorf("got %d %+v, want %d %s with %q", resp.StatusCode, p, tt.status, tt.code, tt.detail)
+			}
+			if got := resp.Header.Get("Content-Type"); got != protocol.TypeProblem {
+				t.Errorf("Content-Type is %s", got)
+			}
+			if allow := resp.Header.Get("Allow"); (allow != "") != (tt.status == http.StatusMethodNotAllowed) {
+				t.Errorf("Allow is %q", allow)
+			}
+		})
+	}
+	if got := s.expect(t, 200, "GET", docs+"?recursive=true&include_generated=true", ""); got != `{"items":[]}`+"\n" {
+		t.Errorf("a refused request left %s", got)
+	}
+}
+
+func TestListingLimit(t *testing.T) {
+	s := startFake(t)
+	st, err := s.brains.Store(t.Context(), "eval")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
+		for i := range protocol.MaxListItems + 1 {
+			if err := b.Write(t.Context(), fmt.Sprintf("d%d/%05d.md", i%2, i), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.expect(t, 413, "GET", "/v1/brains/eval/documents?recursive=true", "")
+	s.expect(t, 200, "GET", "/v1/brains/eval/documents?recursive=true&dir=d0", "")
+}
+
+func TestLimitsAreReached(t *testing.T) {
+	s := startFake(t)
+	full := strings.Repeat("x", protocol.MaxWriteBytes)
+	s.put(t, "full.md", full)
+	random := make([]byte, protocol.MaxWriteBytes)
+	for i := range random { // does not compress
+		random[i] = byte(i * i >> 7 * i >> 3)
+	}
+	s.expect(t, 204, "PUT", "/v1/brains/eval/documents?path=zipped", zip(t, random), "Content-Type", octets, "Content-Encoding", "gzip")
+	if got := s.expect(t, 200, "GET", "/v1/brains/eval/documents/read?path=zipped", ""); got != string(random) {
+		t.Error("a compressed document came back changed")
+	}
+	for _, path := range []string{"ü/日本.md", "a b+c&d=e%2f.md", "..a/b..", "%2e%2e"} {
+		s.put(t, url.QueryEscape(path), path)
+		if got := s.expect(t, 200, "GET", "/v1/brains/eval/documents/read?path="+url.QueryEscape(path), ""); got != path {
+			t.Errorf("%s came back as %s", path, got)
+		}
+	}
+}

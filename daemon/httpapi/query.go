@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// query holds the parameters of a URL, each given once.
+type query map[string]string
+
+// parseQuery refuses a parameter that is given twice: which of the two a
+// client meant, and a proxy checked, is anybody's guess. Both spellings and
+// the aliases of a name count as one parameter.
+func parseQuery(r *http.Request, also aliases) (query, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, refuse(errInvalid, "the query is malformed: %v", err)
+	}
+	q := query{}
+	for name, list := range values {
+		key, known := canonical(name, also)
+		if !known {
+			continue
+		}
+		if earlier, ok := q[key]; len(list) > 1 || ok && earlier != list[0] {
+			return nil, refuse(errInvalid, "query parameter %s is given more than once", key)
+		}
+		q[key] = list[0]
+	}
+	return q, nil
+}
+
+// pathParam reads the parameter that addresses a document.
+func pathParam(r *http.Request) (string, error) {
+	q, err := parseQuery(r, nil)
+	if err != nil {
+		return "", err
+	}
+	path, ok := q["path"]
+	if !ok {
+		return "", refuse(errInvalid, "query parameter path is missing")
+	}
+	return path, nil
+}
+
+// flag is false when the parameter is missing.
+func (q query) flag(name string) (bool, error) {
+	switch value := q[name]; value {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, refuse(errInvalid, "query parameter %s is %q, not true or false", name, value)
+	}
+}
+
+// number is 0 when the parameter is missing.
+func (q query) number(name string) (int, error) {
+	value := q[name]
+	if value == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return 0, refuse(errInvalid, "query parameter %s is %q, not a whole number", name, value)
+	}
+	return n, nil
+}

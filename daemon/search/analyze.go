@@ -1,0 +1,160 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kljensen/snowball/english"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxWord bounds a word in bytes; a longer run of letters is cut into several,
+// so that encoded data does not fill the vocabulary with huge terms.
+const maxWord = 64
+
+// stopWords say how a sentence or question is built, not what it is about.
+var stopWords = wordSet(`a about am an and any are as at be been being but by can could did do does for
+	from had has have he her him his how i if in into is it its many me much my no not of on or our out she
+	so some than that the their them then there these they this to up us was we were what when where which
+	who whom why will with would you your`)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// Terms gives the index terms of text in order, duplicates included: words
+// (runs of letters, digits and marks) folded to lower case without accents,
+// without English stop words, reduced to their English stem. Numbers stay as
+// they are. Each character of a script written without spaces is a word.
+func Terms(text string) []string {
+	var terms []string
+	for start, end := nextWord(text, 0); end > start; start, end = nextWord(text, end) {
+		if t := term(text[start:end]); t != "" {
+			terms = append(terms, t)
+		}
+	}
+	return terms
+}
+
+// nextWord finds the first word at or after offset i; start == end when there
+// is none. An apostrophe between two letters belongs to the word.
+func nextWord(text string, i int) (start, end int) {
+	for i < len(text) {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+		}
+		if isUnspaced(r) {
+			return i, i + size
+		}
+		if isWord(r) {
+			return i, wordStop(text, i)
+		}
+		i += size
+	}
+	return len(text), len(text)
+}
+
+// wordStop gives the end of the word that starts at start.
+func wordStop(text string, start int) int {
+	end := start
+	for i := start; i < len(text) && i-start < maxWord; {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+		}
+		switch {
+		case isWord(r) && !isUnspaced(r):
+			end = i + size
+		case isApostrophe(r) && end == i:
+			// Part of the word only if a letter follows.
+		default:
+			return end
+		}
+		i += size
+	}
+	return end
+}
+
+func isWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	}
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+}
+
+func isUnspaced(r rune) bool {
+	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+}
+
+func isApostrophe(r rune) bool {
+	return r == '\'' || r == '’'
+}
+
+// term gives the index term of a word, "" for a stop word.
+func term(word string) string {
+	word = contraction(fold(word))
+	if word == "" || stopWords[word] {
+		return ""
+	}
+	return stem(word)
+}
+
+// stem reduces an English word to its stem. Words with digits or letters
+// outside English stay as they are: a code or a name has no English endings.
+func stem(word string) string {
+	for i := range len(word) {
+		if word[i] < 'a' || word[i] > 'z' {
+			return word
+		}
+	}
+	return english.Stem(word, true)
+}
+
+// fold lower-cases a word and removes its accents, and spells ligatures and
+// wide letters the plain way.
+func fold(word string) string {
+	for i := range len(word) {
+		if word[i] >= utf8.RuneSelf {
+			return foldUnicode(word)
+		}
+	}
+	return strings.ToLower(word)
+}
+
+func foldUnicode(word string) string {
+	// A transformer has state and must not be shared between goroutines.
+	t := transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn)), cases.Fold())
+	folded, _, err := transform.String(t, strings.ReplaceAll(word, "’", "'"))
+	if err != nil {
+		return strings.ToLower(word)
+	}
+	return folded
+}
+
+// contraction cuts the short form off a folded word: "anna's" is about anna,
+// "we'll" about we. A word ending in n't is a function word as a whole. In any
+// other word the apostrophe is part of the spelling ("o'brien").
+func contraction(word string) string {
+	i := strings.LastIndexByte(word, '\'')
+	if i < 0 {
+		return word
+	}
+	switch word[i+1:] {
+	case "t":
+		if strings.HasSuffix(word[:i], "n") {
+			return ""
+		}
+	case "s", "m", "d", "ll", "re", "ve":
+		word = word[:i]
+	}
+	return strings.ReplaceAll(word, "'", "")
+}

@@ -1,0 +1,64 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTerms(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"", ""},
+		{"The cat is on the mat.", "cat mat"},
+		{"Running runners ran easily", "run runner ran easili"},
+		{"Anna's dog, Anna’s cats", "anna dog anna cat"},
+		{"I don't, won’t and can't; they're we'll I'm", ""},
+		{"O'Brien rock 'n' roll", "obrien rock n roll"},
+		{"'quoted' dogs'", "quot dog"},
+		{"Café CAFÉ cafe\u0301", "cafe cafe cafe"},
+		{"STRASSE straße", "strass strass"},
+		{"ﬁne Ｗｉｄｅ", "fine wide"},
+		{"room 101, 3.5 km at 10:30 on 2024-05-08", "room 101 3 5 km 10 30 2024 05 08"},
+		{"B12 covid19s snake_case well-known", "b12 covid19s snake case well known"},
+		{"東京タワー", "東 京 タ ワ ー"},
+		{"Привет МИР", "привет мир"},
+		{"!!! ... \u0301", ""},
+		{strings.Repeat("a1", 40), strings.Repeat("a1", 32) + " " + strings.Repeat("a1", 8)},
+	}
+	for _, tt := range tests {
+		if got := Terms(tt.text); !slices.Equal(got, strings.Fields(tt.want)) {
+			t.Errorf("Terms(%q) = %q, want %q", tt.text, got, strings.Fields(tt.want))
+		}
+	}
+}
+
+// Words are found at their true place, whatever stands around them.
+func FuzzNextWord(f *testing.F) {
+	for _, s := range []string{"don't stop", "a' b'c''d", "東京 tower", "e\u0301'x", strings.Repeat("é", 50), "\xff'a'\xff"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		last := 0
+		for start, end := nextWord(text, 0); end > start; start, end = nextWord(text, end) {
+			word := text[start:end]
+			if start < last || len(word) > maxWord+3 {
+				t.Fatalf("word %q at %d after one that ends at %d", word, start, last)
+			}
+			for _, r := range text[last:start] {
+				if isWord(r) {
+					t.Fatalf("%q between words holds %q", text[last:start], r)
+				}
+			}
+			if s, e := nextWord(word, 0); s != 0 || e != len(word) {
+				t.Fatalf("word %q is not one word by itself: [%d:%d]", word, s, e)
+			}
+			term(word)
+			last = end
+		}
+		for _, r := range text[last:] {
+			if isWord(r) {
+				t.Fatalf("%q after the last word holds %q", text[last:], r)
+			}
+		}
+	})
+}

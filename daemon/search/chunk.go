@@ -1,0 +1,175 @@
+package search
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// DefaultChunkSize is the largest size of a chunk in bytes of UTF-8.
+const DefaultChunkSize = 2000
+
+// minChunkSize keeps a piece (half a chunk) longer than one code point.
+const minChunkSize = 64
+
+// Chunk is a passage of a document, the unit that is ranked and returned.
+type Chunk struct {
+	ID          string // path#ordinal
+	Ordinal     int    // position among the chunks of the document, from 0
+	Start, End  int    // byte offsets of Text in the document's Text
+	Text        string
+	HeadingPath string // "Trip > Day 2"; "" outside any heading
+}
+
+// Split cuts the text of doc into chunks of at most size bytes (0 means
+// DefaultChunkSize, less than 64 means 64), in order. Chunks do not overlap,
+// start and end with a character that is no white space, and leave out white
+// space only. A document of white space has none.
+//
+// In Markdown a heading starts a new chunk. Inside a section, passages are
+// packed until the next one does not fit. A passage is the largest that is at
+// most half a chunk: a paragraph or fenced code block, else a line, a sentence,
+// a word, and in the end a piece of a word. So all chunks of a section but its
+// last are at least half full.
+func Split(doc Document, size int) []Chunk {
+	if size == 0 {
+		size = DefaultChunkSize
+	}
+	size = max(size, minChunkSize)
+	parts := []section{{end: len(doc.Text)}}
+	if isMarkdown(doc.Path) {
+		parts = sections(doc.Text)
+	}
+	var chunks []Chunk
+	for _, part := range parts {
+		start := part.start
+		for _, end := range packs(doc.Text, part, size) {
+			chunks = appendChunk(chunks, doc, start, end, part.headings)
+			start = end
+		}
+	}
+	return chunks
+}
+
+func appendChunk(chunks []Chunk, doc Document, start, end int, headings string) []Chunk {
+	text := strings.TrimLeftFunc(doc.Text[start:end], unicode.IsSpace)
+	start = end - len(text)
+	text = strings.TrimRightFunc(text, unicode.IsSpace)
+	if text == "" {
+		return chunks
+	}
+	n := len(chunks)
+	return append(chunks, Chunk{
+		ID:          chunkID(doc.Path, n),
+		Ordinal:     n,
+		Start:       start,
+		End:         start + len(text),
+		Text:        text,
+		HeadingPath: headings,
+	})
+}
+
+func chunkID(path string, ordinal int) string {
+	return path + "#" + strconv.Itoa(ordinal)
+}
+
+// packs gives the ends of the chunks of a section, white space included.
+func packs(text string, part section, size int) []int {
+	if part.end-part.start <= size {
+		return []int{part.end}
+	}
+	var ends []int
+	start, last := part.start, part.start
+	for _, end := range pieces(nil, text, part.start, part.end, size/2, units) {
+		if end-start > size {
+			ends = append(ends, last)
+			start = last
+		}
+		last = end
+	}
+	return append(ends, last)
+}
+
+// units are the kinds of passage, from the largest to the smallest. Each gives
+// the offset in s, at least 1, after the first passage of its kind.
+var units = []func(s string) int{blockEnd, firstLine, sentenceEnd, wordEnd}
+
+// pieces appends the ends of the largest units of text[start:end] that are at
+// most limit bytes long, trying ever smaller kinds of unit.
+func pieces(ends []int, text string, start, end, limit int, units []func(string) int) []int {
+	for start < end {
+		stop := start + limit
+		if len(units) > 0 {
+			stop = start + units[0](text[start:end])
+		} else {
+			for stop < end && !utf8.RuneStart(text[stop]) {
+				stop--
+			}
+		}
+		stop = min(stop, end)
+		if stop-start <= limit {
+			ends = append(ends, stop)
+		} else {
+			ends = pieces(ends, text, start, stop, limit, units[1:])
+		}
+		start = stop
+	}
+	return ends
+}
+
+// blockEnd ends a paragraph or fenced code block after the blank lines that
+// follow it.
+func blockEnd(s string) int {
+	var fence fence
+	blank := false
+	for start, end := 0, 0; start < len(s); start = end {
+		end = lineEnd(s, start)
+		line := s[start:end]
+		isBlank := strings.TrimSpace(line) == ""
+		fenced := fence.inside(line)
+		if blank && !isBlank {
+			return start
+		}
+		blank = isBlank && !fenced
+	}
+	return len(s)
+}
+
+func firstLine(s string) int { return lineEnd(s, 0) }
+
+// sentenceEnd ends a sentence after a full stop, question or exclamation mark,
+// any closing quotes and brackets, and the white space that follows. Marks of
+// East Asian scripts need no white space.
+func sentenceEnd(s string) int {
+	ended, wide, space := false, false, false
+	for i, r := range s {
+		switch {
+		case strings.ContainsRune("。！？", r):
+			ended, wide, space = true, true, false
+		case strings.ContainsRune(".!?", r):
+			ended, wide, space = true, false, false
+		case unicode.IsSpace(r):
+			space = true
+		case ended && !space && strings.ContainsRune(`"')]}”’»`, r):
+		case ended && (space || wide):
+			return i
+		default:
+			ended, space = false, false
+		}
+	}
+	return len(s)
+}
+
+// wordEnd ends a word after the white space that follows it.
+func wordEnd(s string) int {
+	space := false
+	for i, r := range s {
+		if unicode.IsSpace(r) {
+			space = true
+		} else if space {
+			return i
+		}
+	}
+	return len(s)
+}

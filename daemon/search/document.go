@@ -1,0 +1,87 @@
+// Package search ranks passages of documents by BM25. Parse turns a stored
+// file into a Document, Split cuts a Document into chunks along its structure,
+// and an Index keeps the chunks in memory and answers queries.
+//
+// It knows nothing about storage or the wire: callers feed it documents and
+// rebuild it when they need to.
+package search
+
+import (
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Document is what the index knows about one file.
+type Document struct {
+	Path  string // the key: a later document of the same path replaces it
+	Title string
+	Tags  []string
+	Date  time.Time // zero = undated
+	// Metadata is returned with every hit, as is; nobody may modify it after
+	// Put. Parse fills it with strings, integers, finite floats and booleans.
+	Metadata map[string]any
+	Text     string // valid UTF-8; what is chunked, searched and quoted
+}
+
+// maxTitle bounds a title taken from a document, in code points.
+const maxTitle = 512
+
+// Parse makes the Document of a stored file. The second result is false when
+// the file is not to be indexed: only .md, .txt and .json are (whatever the
+// case of the extension), and no file whose base name starts with "_".
+//
+// Invalid UTF-8 is replaced by U+FFFD, since one bad byte should not hide a
+// note, and a leading byte order mark is dropped. YAML front matter of a
+// Markdown file gives title, date (or created_at: RFC 3339 or YYYY-MM-DD), tags
+// (a list or a comma-separated string) and, for every other key with a scalar
+// value, Metadata; it is then not part of Text. Front matter that is not valid
+// YAML, not a mapping or larger than 64 KiB is ordinary text. Without a title
+// there, the title is the first heading of a Markdown file, else the file name
+// without its extension.
+func Parse(name string, data []byte) (Document, bool) {
+	base := path.Base(name)
+	ext := path.Ext(base)
+	switch strings.ToLower(ext) {
+	case ".md", ".txt", ".json":
+	default:
+		return Document{}, false
+	}
+	if strings.HasPrefix(base, "_") {
+		return Document{}, false
+	}
+	text := strings.ToValidUTF8(string(data), string(utf8.RuneError))
+	doc := Document{Path: name, Text: strings.TrimPrefix(text, "\uFEFF")}
+	if isMarkdown(name) {
+		readFrontMatter(&doc)
+		if doc.Title == "" {
+			doc.Title = firstHeading(doc.Text)
+		}
+	}
+	if doc.Title == "" {
+		doc.Title = strings.TrimSuffix(base, ext)
+	}
+	doc.Title = clip(oneLine(doc.Title), maxTitle)
+	return doc, true
+}
+
+func isMarkdown(name string) bool {
+	return strings.EqualFold(path.Ext(name), ".md")
+}
+
+// oneLine joins the words of s with single spaces.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// clip cuts s after n code points.
+func clip(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}

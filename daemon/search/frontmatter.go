@@ -1,0 +1,137 @@
+package search
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxFrontMatter bounds what is handed to the YAML parser, in bytes.
+const maxFrontMatter = 64 << 10
+
+// readFrontMatter moves the front matter of doc.Text into doc's fields, or
+// leaves doc alone when there is none that can be read.
+func readFrontMatter(doc *Document) {
+	header, body, ok := cutFrontMatter(doc.Text)
+	if !ok {
+		return
+	}
+	// Decoding into nodes instead of values never expands an alias, so a
+	// document of nested aliases costs no more than its own size.
+	var root yaml.Node
+	if yaml.Unmarshal([]byte(header), &root) != nil || len(root.Content) != 1 {
+		return
+	}
+	fields := root.Content[0]
+	if fields.Kind != yaml.MappingNode {
+		return
+	}
+	doc.Text = body
+	for i := 0; i+1 < len(fields.Content); i += 2 {
+		doc.setField(fields.Content[i].Value, fields.Content[i+1])
+	}
+}
+
+// cutFrontMatter splits text at the lines "---" and "---" (or "...").
+func cutFrontMatter(text string) (header, body string, ok bool) {
+	end := lineEnd(text, 0)
+	if strings.TrimRight(text[:end], " \t\r\n") != "---" {
+		return "", "", false
+	}
+	first := end
+	for start := first; start < len(text) && start-first <= maxFrontMatter; start = end {
+		end = lineEnd(text, start)
+		switch strings.TrimRight(text[start:end], " \t\r\n") {
+		case "---", "...":
+			return text[first:start], text[end:], true
+		}
+	}
+	return "", "", false
+}
+
+// setField files one key of the front matter. A key with a meaning whose value
+// has the wrong form is kept as metadata, so that nothing disappears silently.
+func (d *Document) setField(key string, value *yaml.Node) {
+	switch key {
+	case "title":
+		if value.Kind == yaml.ScalarNode && value.ShortTag() != "!!null" {
+			d.Title = value.Value
+			return
+		}
+	case "date", "created_at":
+		if t, ok := parseDate(value); ok {
+			if d.Date.IsZero() || key == "date" {
+				d.Date = t
+			}
+			return
+		}
+	case "tags":
+		if tags := parseTags(value); tags != nil {
+			d.Tags = tags
+			return
+		}
+	}
+	if v, ok := scalar(value); ok {
+		if d.Metadata == nil {
+			d.Metadata = map[string]any{}
+		}
+		d.Metadata[key] = v
+	}
+}
+
+func parseDate(n *yaml.Node) (time.Time, bool) {
+	if n.Kind != yaml.ScalarNode {
+		return time.Time{}, false
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, n.Value); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+func parseTags(n *yaml.Node) []string {
+	var raw []string
+	switch {
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str":
+		raw = strings.Split(n.Value, ",")
+	case n.Kind == yaml.SequenceNode:
+		for _, item := range n.Content {
+			if item.Kind == yaml.ScalarNode && item.ShortTag() != "!!null" {
+				raw = append(raw, item.Value)
+			}
+		}
+	}
+	var tags []string
+	for _, tag := range raw {
+		if tag = oneLine(tag); tag != "" {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// scalar gives the value of a scalar in a form that JSON can carry: a float
+// that is not finite, a timestamp and a binary stay the text they were.
+func scalar(n *yaml.Node) (any, bool) {
+	if n.Kind != yaml.ScalarNode {
+		return nil, false
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return nil, false
+	case "!!bool", "!!int", "!!float":
+		var v any
+		if err := n.Decode(&v); err != nil {
+			return n.Value, true
+		}
+		if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+			return n.Value, true
+		}
+		return v, true
+	}
+	return n.Value, true
+}

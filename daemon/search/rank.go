@@ -1,0 +1,117 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// candidate is a chunk with its score while the best are being chosen.
+type candidate struct {
+	score float64
+	chunk uint32
+}
+
+// scratch is the working memory of one search. Between searches all scores are
+// zero.
+type scratch struct {
+	scores  []float64 // by chunk number
+	touched []uint32  // the chunks that have a score
+}
+
+// best gives the k best live chunks for the terms, best first. Called with mu
+// held.
+func (ix *Index) best(terms []string, k int, before time.Time) []candidate {
+	s := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(s)
+	ix.score(s, terms)
+
+	var top []candidate // a heap with the worst on top
+	for _, n := range s.touched {
+		c := candidate{s.scores[n], n}
+		s.scores[n] = 0
+		if len(top) == k && c.score < top[0].score {
+			continue
+		}
+		doc := ix.chunks[n].doc
+		if doc == nil || !before.IsZero() && doc.Date.After(before) {
+			continue
+		}
+		if len(top) < k {
+			top = append(top, c)
+			ix.siftUp(top)
+		} else if ix.compare(c, top[0]) < 0 {
+			top[0] = c
+			ix.siftDown(top)
+		}
+	}
+	s.touched = s.touched[:0]
+	slices.SortFunc(top, ix.compare)
+	return top
+}
+
+// score adds up the BM25 scores of all chunks that contain one of the terms,
+// deleted chunks included.
+func (ix *Index) score(s *scratch, terms []string) {
+	if missing := len(ix.chunks) - len(s.scores); missing > 0 {
+		s.scores = append(s.scores, make([]float64, missing)...)
+	}
+	average := float64(ix.total) / float64(ix.live)
+	fixed, perTerm := ix.k1*(1-ix.b), ix.k1*ix.b/average
+	for _, t := range terms {
+		p := ix.terms[t]
+		if p == nil {
+			continue
+		}
+		gain := idf(ix.live, p.live) * (ix.k1 + 1)
+		for _, at := range p.list {
+			// Every score is positive, so zero means not seen yet.
+			if s.scores[at.chunk] == 0 {
+				s.touched = append(s.touched, at.chunk)
+			}
+			tf := float64(at.tf)
+			s.scores[at.chunk] += gain * tf / (tf + fixed + perTerm*float64(ix.lengths[at.chunk]))
+		}
+	}
+}
+
+// idf weighs a term found in df of n chunks. It is positive even for a term
+// found in all of them.
+func idf(n, df int) float64 {
+	return math.Log1p((float64(n-df) + 0.5) / (float64(df) + 0.5))
+}
+
+// compare orders live chunks by score descending, path ascending, position
+// ascending.
+func (ix *Index) compare(a, b candidate) int {
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
+	}
+	x, y := &ix.chunks[a.chunk], &ix.chunks[b.chunk]
+	return cmp.Or(cmp.Compare(x.doc.Path, y.doc.Path), cmp.Compare(x.ordinal, y.ordinal))
+}
+
+func (ix *Index) siftUp(top []candidate) {
+	for i := len(top) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if ix.compare(top[parent], top[i]) > 0 {
+			return
+		}
+		top[parent], top[i] = top[i], top[parent]
+		i = parent
+	}
+}
+
+func (ix *Index) siftDown(top []candidate) {
+	for i, worst := 0, 1; worst < len(top); worst = 2*i + 1 {
+		if right := worst + 1; right < len(top) && ix.compare(top[right], top[worst]) > 0 {
+			worst = right
+		}
+		if ix.compare(top[i], top[worst]) > 0 {
+			return
+		}
+		top[i], top[worst] = top[worst], top[i]
+		i = worst
+	}
+}

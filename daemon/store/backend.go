@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Backend is what a storage engine implements; Store adds every rule that all
+// engines share. A backend knows documents only: directories are what the
+// paths of its documents imply.
+//
+// The store guarantees: paths are valid, the store is open, Commit is never
+// concurrent with another Commit, and Close comes last and once. Reads may run
+// at any time, also during a Commit; they MUST see all of a commit or nothing
+// of it. Errors are returned raw; the store adds operation and path.
+type Backend interface {
+	// Read returns the content of a document, which the caller may keep and
+	// change, or ErrNotFound.
+	Read(ctx context.Context, path string) ([]byte, error)
+
+	// Stat describes a document, or says by IsDir alone that documents lie
+	// below path. Otherwise ErrNotFound.
+	Stat(ctx context.Context, path string) (FileInfo, error)
+
+	// List returns every document below dir, at any depth and in any order,
+	// and no directories. The root is "". Nothing below dir is no error.
+	List(ctx context.Context, dir string) ([]FileInfo, error)
+
+	// Commit makes all operations durable and visible at once, or returns an
+	// error and changes nothing. Ops holds writes and deletes only, at most
+	// one a path and at least one; every deleted document exists; the tree
+	// after the commit has no document below another. It MUST NOT keep Data
+	// or change it. A document gets c.When as its modification time. A
+	// backend with versions returns ErrConflict when an Op.Expect does not
+	// hold.
+	Commit(ctx context.Context, c Commit) error
+
+	// Close releases the backend.
+	Close() error
+}
+
+// localPather is the ability of a backend to name the file of a document.
+type localPather interface {
+	LocalPath(path string) string
+}
+
+// Commit is a set of mutations that happens as a whole.
+type Commit struct {
+	Reason  string // carried by every event of the commit
+	Message string // Message, Author and Email are for backends with a history
+	Author  string
+	Email   string
+	When    time.Time // set by the store
+	Ops     []Op
+}
+
+// OpKind names a mutation as the wire does (spec 4.2).
+type OpKind string
+
+// The kinds of Op. A Backend sees OpWrite and OpDelete only.
+const (
+	OpWrite  OpKind = "write"
+	OpAppend OpKind = "append"
+	OpDelete OpKind = "delete"
+	OpRename OpKind = "rename"
+)
+
+// Op is one mutation of a Commit.
+type Op struct {
+	Kind OpKind
+	Path string // of a rename, the source
+	To   string // of a rename, the destination
+	Data []byte // of a write or append
+	// Expect is the FileInfo.Version that Path must have before the commit,
+	// else ErrConflict. Empty expects nothing.
+	Expect string
+}
+
+// FileInfo describes a document or a directory (spec 2).
+type FileInfo struct {
+	Path    string
+	Size    int64     // bytes; 0 for a directory
+	ModTime time.Time // UTC; of a directory, the newest below it
+	IsDir   bool
+	// Version is opaque and changes with every write of the document. It is
+	// empty on backends without optimistic concurrency, and for directories.
+	Version string
+}
+
+// gate keeps a backend from being used once it is closed, and from being closed
+// while it is used. Its lock is held for single backend calls only, never while
+// code of a caller runs, so sinks and batch functions may close the store.
+type gate struct {
+	mu      sync.RWMutex
+	closed  bool
+	backend Backend
+}
+
+// enter must be followed by mu.RUnlock when it succeeds.
+func (g *gate) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	g.mu.RLock()
+	if g.closed {
+		g.mu.RUnlock()
+		return ErrReadOnly
+	}
+	return nil
+}
+
+func (g *gate) read(ctx context.Context, path string) ([]byte, error) {
+	if err := g.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer g.mu.RUnlock()
+	return g.backend.Read(ctx, path)
+}
+
+func (g *gate) stat(ctx context.Context, path string) (FileInfo, error) {
+	if err := g.enter(ctx); err != nil {
+		return FileInfo{}, err
+	}
+	defer g.mu.RUnlock()
+	return g.backend.Stat(ctx, path)
+}
+
+func (g *gate) list(ctx context.Context, dir string) ([]FileInfo, error) {
+	if err := g.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer g.mu.RUnlock()
+	return g.backend.List(ctx, dir)
+}
+
+func (g *gate) commit(ctx context.Context, c Commit) error {
+	if err := g.enter(ctx); err != nil {
+		return err
+	}
+	defer g.mu.RUnlock()
+	return g.backend.Commit(ctx, c)
+}
+
+func (g *gate) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil
+	}
+	g.closed = true
+	return g.backend.Close()
+}

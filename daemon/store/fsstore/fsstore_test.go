@@ -1,0 +1,210 @@
+package fsstore_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/fsstore"
+	"evalctl/daemon/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashDirEnv); dir != "" {
+		os.Exit(writeUntilKilled(dir))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// memoryDir is on a filesystem where syncing is free, if there is one: what
+// these tests look at is no different there.
+func memoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "fsstore") //nolint:usetesting // t.TempDir cannot choose the filesystem
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func open(t *testing.T) *store.Store {
+	t.Helper()
+	return openDir(t, memoryDir(t))
+}
+
+func openDir(t *testing.T, dir string) *store.Store {
+	t.Helper()
+	s, err := fsstore.Open(t.Context(), dir, &store.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestContract(t *testing.T) { storetest.Run(t, open) }
+
+func TestModel(t *testing.T) { storetest.RunModel(t, open) }
+
+func TestContentSurvivesReopening(t *testing.T) {
+	dir := filepath.Join(memoryDir(t), "made", "on", "the", "way")
+	s := openDir(t, dir)
+	if err := s.Write(t.Context(), "d/a", []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.Stat(t.Context(), "d/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openDir(t, dir)
+	data, err := s.Read(t.Context(), "d/a")
+	if err != nil || string(data) != "1" {
+		t.Errorf("got %q, %v", data, err)
+	}
+	if after, err := s.Stat(t.Context(), "d/a"); after != before {
+		t.Errorf("got %+v, %v, want %+v", after, err, before)
+	}
+}
+
+func TestOneOwner(t *testing.T) {
+	dir := memoryDir(t)
+	s := openDir(t, dir)
+	if _, err := fsstore.Open(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), dir) {
+		t.Errorf("second open: %v", err)
+	}
+	if err := s.Write(t.Context(), "a", nil); err != nil {
+		t.Errorf("first store is disturbed: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	openDir(t, dir)
+}
+
+func TestSchema(t *testing.T) {
+	for text, want := range map[string]error{"1": nil, "1\n": nil, "2\n": store.ErrSchemaVersion, "0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion} {
+		dir := memoryDir(t)
+		put(t, filepath.Join(dir, ".store", "schema"), text)
+		s, err := fsstore.Open(t.Context(), dir, nil)
+		if !errors.Is(err, want) {
+			t.Errorf("schema %q: %v, want %v", text, err, want)
+		}
+		if s != nil {
+			s.Close()
+		}
+	}
+}
+
+func TestOpenFails(t *testing.T) {
+	file := filepath.Join(memoryDir(t), "file")
+	put(t, file, "")
+	if _, err := fsstore.Open(t.Context(), file, nil); err == nil {
+		t.Error("a file was opened as a store")
+	}
+	linked := memoryDir(t)
+	if err := os.Symlink(".", filepath.Join(linked, "documents")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fsstore.Open(t.Context(), linked, nil); err == nil || !strings.Contains(err.Error(), "documents is not a directory") {
+		t.Errorf("documents is a link: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := fsstore.Open(ctx, memoryDir(t), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestForeignFiles: links and special files are no documents, lead nowhere, and
+// do not stop the rest of the store.
+func TestForeignFiles(t *testing.T) {
+	dir := memoryDir(t)
+	outside := filepath.Join(memoryDir(t), "secret")
+	put(t, outside, "secret")
+	s := openDir(t, dir)
+	ctx := t.Context()
+	if err := s.Write(ctx, "a", []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	docs := filepath.Join(dir, "documents")
+	for name, target := range map[string]string{
+		"file": outside, "dir": filepath.Dir(outside), "up": "../.store", "inside": "a", "loop": "loop",
+	} {
+		if err := os.Symlink(target, filepath.Join(docs, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"file", "dir", "up", "inside", "loop", "dir/secret", "up/schema", "loop/x", "up/new", "dir/new", "inside/x"} {
+		if data, err := s.Read(ctx, path); err == nil {
+			t.Errorf("read %s: %q", path, data)
+		}
+		if err := s.Write(ctx, path, []byte("x")); err == nil {
+			t.Errorf("write %s went through", path)
+		}
+		if err := s.Delete(ctx, path); err == nil {
+			t.Errorf("delete %s went through", path)
+		}
+		if err := s.Rename(ctx, "a", path); err == nil {
+			t.Errorf("rename to %s went through", path)
+		}
+	}
+	files, err := s.List(ctx, "", store.ListOptions{Recursive: true})
+	if err != nil || len(files) != 1 || files[0].Path != "a" {
+		t.Errorf("list: %+v, %v", files, err)
+	}
+	if data, err := os.ReadFile(outside); string(data) != "secret" {
+		t.Errorf("the file outside holds %q, %v", data, err)
+	}
+	if leftover, _ := filepath.Glob(filepath.Join(filepath.Dir(outside), "*")); len(leftover) != 1 {
+		t.Errorf("outside: %q", leftover)
+	}
+}
+
+// TestLeftovers: what a crash can leave is gone after opening.
+func TestLeftovers(t *testing.T) {
+	dir := memoryDir(t)
+	if err := openDir(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	staged := filepath.Join(dir, ".store", "staged")
+	undo := filepath.Join(dir, ".store", "undo", "0")
+	put(t, staged, "half")
+	put(t, undo, "old")
+	put(t, filepath.Join(dir, ".store", "journal"), "fsjrnl1\ntorn")
+	if err := os.MkdirAll(filepath.Join(dir, "documents", "d", "e"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := openDir(t, dir)
+	for _, file := range []string{staged, undo, filepath.Join(dir, "documents", "d")} {
+		if _, err := os.Lstat(file); !os.IsNotExist(err) {
+			t.Errorf("%s is still there", file)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(dir, ".store", "journal")); err != nil || info.Size() != 0 {
+		t.Errorf("journal: %v, %v", info, err)
+	}
+	if err := s.Write(t.Context(), "d", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func put(t *testing.T, file, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

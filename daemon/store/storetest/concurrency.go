@@ -1,0 +1,139 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"evalctl/daemon/store"
+)
+
+var concurrents = []scenario{
+	{name: "appends are all there", do: func(p *probe) error {
+		parallel(p, 8, func(i int) error {
+			for range 20 {
+				if err := p.Append(p.ctx, "a", []byte{byte('a' + i)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		data, err := p.Read(p.ctx, "a")
+		for i := range 8 {
+			if n := strings.Count(string(data), string(rune('a'+i))); n != 20 {
+				p.Errorf("%d appends of %c", n, 'a'+i)
+			}
+		}
+		return firstErr(err, p.Delete(p.ctx, "a"))
+	}, events: "created a" + strings.Repeat(", updated a", 159) + ", deleted a"},
+	{name: "batches are isolated", before: "n=x", do: func(p *probe) error {
+		parallel(p, 8, func(int) error {
+			return batch(func(p *probe, b *store.Batch) error {
+				data, err := b.Read(p.ctx, "n")
+				return firstErr(err, b.Write(p.ctx, "n", append(data, 'x')))
+			})(p)
+		})
+		return nil
+	}, after: "n=xxxxxxxxx", events: "updated n" + strings.Repeat(", updated n", 7)},
+	{name: "readers see whole batches", before: "x/f=1 y/n=12345", do: func(p *probe) error {
+		done := make(chan struct{})
+		var readers sync.WaitGroup
+		for range 2 {
+			readers.Go(func() {
+				for watching := true; watching; {
+					wantWhole(p)
+					select {
+					case <-done:
+						watching = false
+					default:
+					}
+				}
+			})
+		}
+		var err error
+		for i := range 20 {
+			// The document moves, and what it loses in size the other one gains.
+			from, to := "x/f", "y/f"
+			if i%2 == 1 {
+				from, to = to, from
+			}
+			size := i % 6
+			err = firstErr(err, script(fmt.Sprintf("delete %s; write %s %s; write y/n %s",
+				from, to, strings.Repeat("f", size), strings.Repeat("n", 6-size)))(p))
+		}
+		close(done)
+		readers.Wait()
+		return firstErr(err, p.Delete(p.ctx, "x/f"), p.Delete(p.ctx, "y/n"))
+	}, events: strings.Repeat("deleted x/f, created y/f, updated y/n, deleted y/f, created x/f, updated y/n, ", 10) + "deleted x/f, deleted y/n"},
+	{name: "events are in commit order", do: func(p *probe) error {
+		rec := record(p)
+		defer rec.cancel()
+		parallel(p, 4, func(i int) error {
+			for range 10 {
+				if err := p.Append(p.ctx, "a", []byte("x")); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for last := uint64(0); len(rec.events) > 0; {
+			ev := <-rec.events
+			if ev.Seq <= last {
+				p.Errorf("commit %d after %d", ev.Seq, last)
+			}
+			last = ev.Seq
+		}
+		return p.Delete(p.ctx, "a")
+	}, events: "created a" + strings.Repeat(", updated a", 39) + ", deleted a"},
+	{name: "closing under load", before: "a=1", do: func(p *probe) error {
+		started := make(chan struct{})
+		var once sync.Once
+		var workers sync.WaitGroup
+		for range 4 {
+			workers.Go(func() {
+				for {
+					err := p.Append(p.ctx, "a", []byte("x"))
+					once.Do(func() { close(started) })
+					if err == nil {
+						_, err = p.Read(p.ctx, "a")
+					}
+					if err != nil {
+						if !store.IsReadOnly(err) {
+							p.Error(err)
+						}
+						return
+					}
+				}
+			})
+		}
+		<-started
+		err := p.Close()
+		workers.Wait()
+		return err
+	}},
+}
+
+// wantWhole takes one listing, which no batch may be half visible in.
+func wantWhole(p *probe) {
+	files, err := p.List(p.ctx, "", store.ListOptions{Recursive: true})
+	size := int64(0)
+	for _, f := range files {
+		size += f.Size
+	}
+	if err != nil || len(files) != 2 || size != 6 {
+		p.Errorf("half a batch: %+v, %v", files, err)
+	}
+}
+
+// parallel runs fn n times at once and reports errors.
+func parallel(p *probe, n int, fn func(i int) error) {
+	var workers sync.WaitGroup
+	for i := range n {
+		workers.Go(func() {
+			if err := fn(i); err != nil {
+				p.Error(err)
+			}
+		})
+	}
+	workers.Wait()
+}

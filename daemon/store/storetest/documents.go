@@ -1,0 +1,222 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+
+	"evalctl/daemon/store"
+)
+
+// write, extend, remove and rename are single mutations as the whole of a case.
+func write(path, content string) func(*probe) error {
+	return func(p *probe) error { return p.Write(p.ctx, path, []byte(content)) }
+}
+
+func extend(path, content string) func(*probe) error {
+	return func(p *probe) error { return p.Append(p.ctx, path, []byte(content)) }
+}
+
+func remove(path string) func(*probe) error {
+	return func(p *probe) error { return p.Delete(p.ctx, path) }
+}
+
+func rename(from, to string) func(*probe) error {
+	return func(p *probe) error { return p.Rename(p.ctx, from, to) }
+}
+
+// look makes a reading case of checks that report by themselves.
+func look(checks func(*probe)) func(*probe) error {
+	return func(p *probe) error {
+		checks(p)
+		return nil
+	}
+}
+
+var reads = []scenario{
+	{name: "content", before: "a=1", reads: true, do: look(func(p *probe) { p.wantRead(p, "a", "1") })},
+	{name: "missing", reads: true, do: look(func(p *probe) { p.wantMissing(p, "a") })},
+	{name: "missing below a document", before: "a=1", reads: true, do: look(func(p *probe) { p.wantMissing(p, "a/b") })},
+	{name: "missing beside a document", before: "d/a=1", reads: true, do: look(func(p *probe) { p.wantMissing(p, "d/b") })},
+	{name: "directory", before: "d/a=1", reads: true, do: look(func(p *probe) { p.wantDir(p, "d") })},
+	{name: "prefix of a name is no directory", before: "dd/a=1", reads: true, do: look(func(p *probe) { p.wantMissing(p, "d") })},
+	{name: "error names operation and path", reads: true, do: look(func(p *probe) {
+		_, err := p.Read(p.ctx, "notes/a.md")
+		if err == nil || err.Error() != "read notes/a.md: not found" {
+			p.Errorf("got %v", err)
+		}
+	})},
+	{name: "caller owns what it read", before: "a=1", reads: true, do: look(func(p *probe) {
+		data, err := p.Read(p.ctx, "a")
+		if err != nil {
+			p.Fatal(err)
+		}
+		data[0] = 'x'
+		p.wantRead(p, "a", "1")
+	})},
+	{name: "time of a directory is the newest below", before: "d/a=1 d/e/b=2", reads: true, do: look(func(p *probe) {
+		dir, err := p.Stat(p.ctx, "d")
+		newest, err2 := p.Stat(p.ctx, "d/e/b")
+		if err != nil || err2 != nil || !dir.ModTime.Equal(newest.ModTime) {
+			p.Errorf("directory %v, newest document %v, %v, %v", dir.ModTime, newest.ModTime, err, err2)
+		}
+	})},
+}
+
+var writes = []scenario{
+	{name: "new", do: write("a", "1"), after: "a=1", events: "created a"},
+	{name: "new in new directories", do: write("d/e/f/a", "1"), after: "d/e/f/a=1", events: "created d/e/f/a"},
+	{name: "new beside another", before: "d/a=1", do: write("d/b", "2"), after: "d/a=1 d/b=2", events: "created d/b"},
+	{name: "replace", before: "a=12345", do: write("a", "2"), after: "a=2", events: "updated a"},
+	{name: "same content is still an update", before: "a=1", do: write("a", "1"), after: "a=1", events: "updated a"},
+	{name: "empty", do: write("a", ""), after: "a=", events: "created a"},
+	{name: "nil", do: func(p *probe) error { return p.Write(p.ctx, "a", nil) }, after: "a=", events: "created a"},
+	{name: "empty again", before: "a=1", do: write("a", ""), after: "a=", events: "updated a"},
+	{name: "generated", do: write("_a", "1"), after: "_a=1", events: "created _a"},
+	{name: "hidden name", do: write(".store/schema", "9"), after: ".store/schema=9", events: "created .store/schema"},
+	{name: "names of a backend's own files", do: write("documents/journal", "9"), after: "documents/journal=9", events: "created documents/journal"},
+	{name: "unicode", do: write("ноты/日本語/é.md", "ß"), after: "ноты/日本語/é.md=ß", events: "created ноты/日本語/é.md"},
+	{name: "case is kept apart", before: "a=1", do: write("A", "2"), after: "A=2 a=1", events: "created A"},
+	{name: "long name", do: write(long(store.MaxSegmentBytes), "1"), after: long(store.MaxSegmentBytes) + "=1", events: "created " + long(store.MaxSegmentBytes)},
+	{name: "deep", do: write(deep(), "1"), after: deep() + "=1", events: "created " + deep()},
+	{name: "every byte", do: func(p *probe) error {
+		var data []byte
+		for i := range 256 {
+			data = append(data, byte(i))
+		}
+		err := p.Write(p.ctx, "a", data)
+		p.wantRead(p, "a", string(data))
+		return firstErr(err, p.Delete(p.ctx, "a"))
+	}, events: "created a, deleted a"},
+	{name: "two mebibytes", do: func(p *probe) error {
+		data := make([]byte, 2<<20)
+		rand.NewChaCha8([32]byte{1}).Read(data)
+		err := p.Write(p.ctx, "a", data)
+		got, readErr := p.Read(p.ctx, "a")
+		if !bytes.Equal(got, data) {
+			p.Errorf("content differs, %d bytes, %v", len(got), readErr)
+		}
+		return firstErr(err, p.Delete(p.ctx, "a"))
+	}, events: "created a, deleted a"},
+	{name: "buffer belongs to the caller", do: func(p *probe) error {
+		data := []byte("1")
+		err := p.Write(p.ctx, "a", data)
+		data[0] = 'x'
+		return err
+	}, after: "a=1", events: "created a"},
+	{name: "on a directory", before: "d/a=1", do: write("d", "2"), fails: store.ErrInvalidPath},
+	{name: "below a document", before: "a=1", do: write("a/b", "2"), fails: store.ErrInvalidPath},
+	{name: "far below a document", before: "a=1", do: write("a/b/c/d", "2"), fails: store.ErrInvalidPath},
+}
+
+var appends = []scenario{
+	{name: "to nothing", do: extend("d/a", "1"), after: "d/a=1", events: "created d/a"},
+	{name: "to a document", before: "a=1", do: extend("a", "2"), after: "a=12", events: "updated a"},
+	{name: "nothing", before: "a=1", do: extend("a", ""), after: "a=1", events: "updated a"},
+	{name: "nothing to nothing", do: extend("a", ""), after: "a=", events: "created a"},
+	{name: "many", do: func(p *probe) error {
+		for i := range 5 {
+			if err := p.Append(p.ctx, "a", fmt.Append(nil, i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, after: "a=01234", events: "created a, updated a, updated a, updated a, updated a"},
+	{name: "leaves a copy read before alone", before: "a=1", do: func(p *probe) error {
+		old, err := p.Read(p.ctx, "a")
+		err = firstErr(err, p.Append(p.ctx, "a", []byte("2")))
+		if string(old) != "1" {
+			p.Errorf("the copy became %q", old)
+		}
+		return err
+	}, after: "a=12", events: "updated a"},
+	{name: "to a directory", before: "d/a=1", do: extend("d", "2"), fails: store.ErrInvalidPath},
+	{name: "below a document", before: "a=1", do: extend("a/b", "2"), fails: store.ErrInvalidPath},
+}
+
+var deletes = []scenario{
+	{name: "document", before: "a=1 b=2", do: remove("a"), after: "b=2", events: "deleted a"},
+	{name: "missing", before: "b=2", do: remove("a"), fails: store.ErrNotFound},
+	{name: "twice", before: "a=1", do: func(p *probe) error {
+		err := p.Delete(p.ctx, "a")
+		if again := p.Delete(p.ctx, "a"); !store.IsNotFound(again) {
+			p.Errorf("second delete: %v", again)
+		}
+		return err
+	}, events: "deleted a"},
+	{name: "directory", before: "d/a=1", do: remove("d"), fails: store.ErrNotFound},
+	{name: "below a document", before: "a=1", do: remove("a/b"), fails: store.ErrNotFound},
+	{name: "and write again", before: "a=1", do: func(p *probe) error {
+		return firstErr(p.Delete(p.ctx, "a"), p.Write(p.ctx, "a", []byte("2")))
+	}, after: "a=2", events: "deleted a, created a"},
+}
+
+var renames = []scenario{
+	{name: "to a new path", before: "a=1", do: rename("a", "b"), after: "b=1", events: "renamed a>b"},
+	{name: "to a new directory", before: "a=1", do: rename("a", "d/e/b"), after: "d/e/b=1", events: "renamed a>d/e/b"},
+	{name: "out of its directory", before: "d/e/a=1", do: rename("d/e/a", "a"), after: "a=1", events: "renamed d/e/a>a"},
+	{name: "over a document", before: "a=1 b=2", do: rename("a", "b"), after: "b=1", events: "renamed a>b"},
+	{name: "to itself", before: "a=1", do: rename("a", "a"), after: "a=1", events: "renamed a>a"},
+	{name: "empty document", before: "a=", do: rename("a", "b"), after: "b=", events: "renamed a>b"},
+	{name: "there and back", before: "a=1", do: func(p *probe) error {
+		return firstErr(p.Rename(p.ctx, "a", "b"), p.Rename(p.ctx, "b", "a"))
+	}, after: "a=1", events: "renamed a>b, renamed b>a"},
+	{name: "missing", before: "b=2", do: rename("a", "b"), fails: store.ErrNotFound},
+	{name: "missing to itself", do: rename("a", "a"), fails: store.ErrNotFound},
+	{name: "directory", before: "d/a=1", do: rename("d", "e"), fails: store.ErrNotFound},
+	{name: "to a directory", before: "a=1 d/b=2", do: rename("a", "d"), fails: store.ErrInvalidPath},
+	{name: "to its own directory", before: "d/a=1", do: rename("d/a", "d"), fails: store.ErrInvalidPath},
+	{name: "below itself", before: "a=1", do: rename("a", "a/b"), fails: store.ErrInvalidPath},
+	{name: "below a document", before: "a=1 b=2", do: rename("a", "b/c"), fails: store.ErrInvalidPath},
+	{name: "to an invalid path", before: "a=1", do: rename("a", "../b"), fails: store.ErrInvalidPath},
+}
+
+// trees: a directory is there while something lies below it.
+var trees = []scenario{
+	{name: "goes with its last document", before: "d/e/a=1", do: func(p *probe) error {
+		err := p.Delete(p.ctx, "d/e/a")
+		p.wantMissing(p, "d/e")
+		p.wantMissing(p, "d")
+		return err
+	}, events: "deleted d/e/a"},
+	{name: "stays with one left", before: "d/a=1 d/e/b=2", do: func(p *probe) error {
+		err := p.Delete(p.ctx, "d/e/b")
+		p.wantDir(p, "d")
+		p.wantMissing(p, "d/e")
+		return err
+	}, after: "d/a=1", events: "deleted d/e/b"},
+	{name: "makes way for a document", before: "d/a=1", do: func(p *probe) error {
+		return firstErr(p.Delete(p.ctx, "d/a"), p.Write(p.ctx, "d", []byte("2")))
+	}, after: "d=2", events: "deleted d/a, created d"},
+	{name: "takes the place of a document", before: "a=1", do: func(p *probe) error {
+		return firstErr(p.Delete(p.ctx, "a"), p.Write(p.ctx, "a/b", []byte("2")))
+	}, after: "a/b=2", events: "deleted a, created a/b"},
+	{name: "leaves no trace of a failed write", before: "a=1", do: func(p *probe) error {
+		if err := p.Write(p.ctx, "a/b/c", nil); !store.IsInvalidPath(err) {
+			p.Errorf("got %v", err)
+		}
+		p.wantMissing(p, "a/b")
+		return nil
+	}, reads: true},
+	{name: "goes with a rename", before: "d/e/a=1", do: func(p *probe) error {
+		err := p.Rename(p.ctx, "d/e/a", "f/a")
+		p.wantMissing(p, "d")
+		p.wantDir(p, "f")
+		return err
+	}, after: "f/a=1", events: "renamed d/e/a>f/a"},
+	{name: "exists while generated files lie below", before: "d/_a=1", reads: true, do: look(func(p *probe) { p.wantDir(p, "d") })},
+}
+
+// firstErr returns the first error.
+func firstErr(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func long(n int) string { return string(bytes.Repeat([]byte("n"), n)) }
+
+func deep() string { return string(bytes.Repeat([]byte("d/"), 100)) + "a" }

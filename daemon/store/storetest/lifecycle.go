@@ -1,0 +1,165 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"evalctl/daemon/store"
+)
+
+var deliveries = []scenario{
+	{name: "fields", before: "a=1", after: "a=1", events: "updated a, updated a, renamed a>b, renamed b>a", do: eventFields},
+	{name: "numbered by commit", before: "a=1", after: "b=2 c=2 d=1", events: "created b, created c, renamed a>d", do: func(p *probe) error {
+		first := p.Seq() + 1
+		rec := record(p)
+		defer rec.cancel()
+		err := firstErr(script("write b 2; write c 2")(p), p.Rename(p.ctx, "a", "d"))
+		got := rec.take(3)
+		if got[0].Seq != first || got[1].Seq != first || got[2].Seq != first+1 || p.Seq() != first+1 {
+			p.Errorf("numbers %d %d %d, store %d, want %d onwards", got[0].Seq, got[1].Seq, got[2].Seq, p.Seq(), first)
+		}
+		if got[0].Last || !got[1].Last || !got[2].Last {
+			p.Errorf("last: %t %t %t", got[0].Last, got[1].Last, got[2].Last)
+		}
+		return err
+	}},
+	{name: "failures say nothing", before: "a=1", reads: true, do: look(func(p *probe) {
+		seq := p.Seq()
+		_ = p.Delete(p.ctx, "b")
+		_ = p.Write(p.ctx, "a/b", nil)
+		_ = apply("write c 1; delete d")(p)
+		_ = batch(func(p *probe, b *store.Batch) error { return firstErr(b.Write(p.ctx, "c", nil), errStop) })(p)
+		if p.Seq() != seq {
+			p.Errorf("%d commits", p.Seq()-seq)
+		}
+	})},
+	{name: "every sink, in one order", after: "a=1 b=2", events: "created a, created b", do: func(p *probe) error {
+		one, two := record(p), record(p)
+		defer one.cancel()
+		defer two.cancel()
+		err := script("write a 1; write b 2")(p)
+		one.want("created a, created b")
+		two.want("created a, created b")
+		return err
+	}},
+	{name: "not after cancelling", after: "a=1 b=2", events: "created a, created b", do: func(p *probe) error {
+		rec := record(p)
+		err := p.Write(p.ctx, "a", []byte("1"))
+		rec.cancel()
+		rec.cancel()
+		err = firstErr(err, p.Write(p.ctx, "b", []byte("2")))
+		rec.want("created a")
+		return err
+	}},
+	{name: "a sink may cancel itself", after: "a=1 b=2", events: "created a, created b", do: func(p *probe) error {
+		var calls atomic.Int32
+		var cancel func()
+		cancel = p.Subscribe(func(store.ChangeEvent) {
+			calls.Add(1)
+			cancel()
+		})
+		err := script("write a 1; write b 2")(p)
+		if calls.Load() != 1 {
+			p.Errorf("called %d times", calls.Load())
+		}
+		return err
+	}},
+	{name: "a panic stops nobody", after: "a=1", events: "created a", do: func(p *probe) error {
+		defer p.Subscribe(func(store.ChangeEvent) { panic("sink") })()
+		rec := record(p)
+		defer rec.cancel()
+		err := p.Write(p.ctx, "a", []byte("1"))
+		rec.want("created a")
+		return err
+	}},
+	{name: "a sink reads what it hears of", after: "a=1", events: "created a", do: func(p *probe) error {
+		got := make(chan string, 1)
+		defer p.Subscribe(func(ev store.ChangeEvent) {
+			data, err := p.Read(p.ctx, ev.Path)
+			got <- fmt.Sprint(string(data), err)
+		})()
+		err := p.Write(p.ctx, "a", []byte("1"))
+		if got := <-got; got != "1<nil>" {
+			p.Errorf("it read %s", got)
+		}
+		return err
+	}},
+}
+
+func eventFields(p *probe) error {
+	rec := record(p)
+	defer rec.cancel()
+	err := firstErr(
+		p.Batch(p.ctx, store.BatchOptions{Reason: "tidy up"}, func(b *store.Batch) error { return b.Append(p.ctx, "a", nil) }),
+		p.Append(p.ctx, "a", nil),
+		p.Apply(p.ctx, store.Commit{Reason: "again", Ops: parseOps("rename a b; rename b a")}))
+	got := rec.take(4)
+	for i, reason := range []string{"tidy up", "", "again", "again"} {
+		if ev := got[i]; ev.Reason != reason || ev.When.IsZero() || (ev.OldPath != "") != (ev.Kind == store.Renamed) {
+			p.Errorf("event %d: %+v", i, ev)
+		}
+	}
+	return err
+}
+
+var closings = []scenario{
+	{name: "twice", before: "a=1", do: func(p *probe) error { return firstErr(p.Close(), p.Close()) }},
+	{name: "refuses everything", before: "a=1", do: look(func(p *probe) {
+		if err := p.Close(); err != nil {
+			p.Fatal(err)
+		}
+		_, readErr := p.Read(p.ctx, "a")
+		_, statErr := p.Stat(p.ctx, "a")
+		_, existsErr := p.Exists(p.ctx, "a")
+		_, listErr := p.List(p.ctx, "", store.ListOptions{})
+		for op, err := range map[string]error{
+			"read": readErr, "stat": statErr, "exists": existsErr, "list": listErr,
+			"write": p.Write(p.ctx, "a", nil), "append": p.Append(p.ctx, "a", nil),
+			"delete": p.Delete(p.ctx, "a"), "rename": p.Rename(p.ctx, "a", "b"),
+			"apply": p.Apply(p.ctx, store.Commit{}), "batch": script("write a 1")(p),
+		} {
+			if !store.IsReadOnly(err) {
+				p.Errorf("%s: %v", op, err)
+			}
+		}
+	})},
+	{name: "within a batch", before: "a=1", fails: store.ErrReadOnly, do: batch(func(p *probe, b *store.Batch) error {
+		return firstErr(b.Write(p.ctx, "b", nil), p.Close())
+	})},
+	{name: "from a sink", before: "a=1", do: func(p *probe) error {
+		defer p.Subscribe(func(store.ChangeEvent) {
+			if err := p.Close(); err != nil {
+				p.Error(err)
+			}
+		})()
+		return p.Write(p.ctx, "a", nil)
+	}},
+}
+
+var contexts = []scenario{
+	{name: "done before", before: "a=1", reads: true, do: look(func(p *probe) {
+		ctx, cancel := context.WithCancel(p.ctx)
+		cancel()
+		_, readErr := p.Read(ctx, "a")
+		_, listErr := p.List(ctx, "", store.ListOptions{})
+		for op, err := range map[string]error{
+			"read": readErr, "list": listErr, "write": p.Write(ctx, "a", nil), "delete": p.Delete(ctx, "a"),
+		} {
+			if !errors.Is(err, context.Canceled) {
+				p.Errorf("%s: %v", op, err)
+			}
+		}
+	})},
+	{name: "done while waiting for a turn", before: "a=1", after: "a=2", events: "updated a", do: batch(func(p *probe, b *store.Batch) error {
+		ctx, cancel := context.WithCancel(p.ctx)
+		waiting := make(chan error)
+		go func() { waiting <- p.Write(ctx, "a", nil) }()
+		cancel()
+		if err := <-waiting; !errors.Is(err, context.Canceled) {
+			p.Errorf("got %v", err)
+		}
+		return b.Write(p.ctx, "a", []byte("2"))
+	})},
+}

@@ -1,0 +1,311 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"evalctl/daemon/store"
+)
+
+// RunModel drives stores through random histories beside a plain map and
+// compares every answer, listing and event.
+func RunModel(t *testing.T, open func(t *testing.T) *store.Store) {
+	rapid.Check(t, func(r *rapid.T) {
+		s := open(t)
+		defer func() {
+			if err := s.Close(); err != nil {
+				r.Fatal(err)
+			}
+		}()
+		m := &machine{T: r, p: &probe{T: t, Store: s, ctx: t.Context()}, docs: model{}}
+		defer s.Subscribe(func(ev store.ChangeEvent) { m.heard = append(m.heard, ev) })()
+		r.Repeat(map[string]func(*rapid.T){
+			"":       m.compare,
+			"single": m.single,
+			"apply":  m.apply,
+			"batch":  m.batch,
+			"list":   m.list,
+		})
+	})
+}
+
+// machine is a store and what it should be.
+type machine struct {
+	*rapid.T
+	p     *probe
+	docs  model
+	heard []store.ChangeEvent
+}
+
+// model maps paths to contents. It knows the rules in their plainest form.
+type model map[string]string
+
+// Few paths, in each other's way.
+var (
+	anyPath = rapid.SampledFrom([]string{"a", "a/b", "a/b/c", "a/_g", "_g", "_g/a", "é", "d/x.md", "d/y.md", "d/e/x.md"})
+	anyKind = rapid.SampledFrom([]store.OpKind{store.OpWrite, store.OpWrite, store.OpAppend, store.OpDelete, store.OpRename})
+	anyOp   = rapid.Custom(func(r *rapid.T) store.Op {
+		op := store.Op{Kind: anyKind.Draw(r, "kind"), Path: anyPath.Draw(r, "path")}
+		switch op.Kind {
+		case store.OpRename:
+			op.To = anyPath.Draw(r, "to")
+		case store.OpWrite, store.OpAppend:
+			op.Data = rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(r, "data")
+		}
+		return op
+	})
+)
+
+func (m *machine) single(r *rapid.T) {
+	op := anyOp.Draw(r, "op")
+	next := maps.Clone(m.docs)
+	event, want := next.change(op)
+	var err error
+	switch op.Kind {
+	case store.OpWrite:
+		err = m.p.Write(m.p.ctx, op.Path, op.Data)
+	case store.OpAppend:
+		err = m.p.Append(m.p.ctx, op.Path, op.Data)
+	case store.OpDelete:
+		err = m.p.Delete(m.p.ctx, op.Path)
+	case store.OpRename:
+		err = m.p.Rename(m.p.ctx, op.Path, op.To)
+	}
+	m.settle(r, err, want, next, event)
+}
+
+func (m *machine) apply(r *rapid.T) {
+	ops := rapid.SliceOfN(anyOp, 0, 6).Draw(r, "ops")
+	next := maps.Clone(m.docs)
+	var events []string
+	var want error
+	for _, op := range ops {
+		var event string
+		if event, want = next.change(op); want != nil {
+			break
+		}
+		events = append(events, event)
+	}
+	err := m.p.Apply(m.p.ctx, store.Commit{Ops: ops})
+	m.settle(r, err, want, next, strings.Join(events, ", "))
+}
+
+func (m *machine) batch(r *rapid.T) {
+	ops := rapid.SliceOfN(anyOp, 0, 8).Draw(r, "ops")
+	stop := rapid.IntRange(0, 4).Draw(r, "stop") == 0
+	opts := anyListing.Draw(r, "listing")
+	next := maps.Clone(m.docs)
+	last := map[string]int{} // path to its last mutation
+	err := m.p.Batch(m.p.ctx, store.BatchOptions{}, func(b *store.Batch) error {
+		for i, op := range ops {
+			_, want := next.change(op)
+			if err := mutate(m.p, b, op); !errors.Is(err, want) {
+				r.Fatalf("%s %s: %v, want %v", op.Kind, op.Path, err, want)
+			}
+			if want == nil {
+				last[op.Path] = 2*i + 1
+				if op.Kind == store.OpRename {
+					last[op.To] = 2 * i
+					if op.To == op.Path {
+						last[op.To] = 2*i + 1
+					}
+				}
+			}
+			m.compareListing(r, b, next, opts)
+			for path := range last {
+				compareDocument(r, m.p, b, next, path)
+			}
+		}
+		if stop {
+			return errStop
+		}
+		return nil
+	})
+	if stop {
+		m.settle(r, err, errStop, m.docs, "")
+		return
+	}
+	m.settle(r, err, nil, next, m.docs.mergedEvents(next, last))
+}
+
+// settle checks the outcome of a mutation and takes the new state over.
+func (m *machine) settle(r *rapid.T, err, want error, next model, events string) {
+	if !errors.Is(err, want) {
+		r.Fatalf("got error %v, want %v", err, want)
+	}
+	if want == nil {
+		m.docs = next
+	} else {
+		events = ""
+	}
+	if got := eventText(m.heard); got != events {
+		r.Fatalf("events %q, want %q", got, events)
+	}
+	m.heard = nil
+}
+
+func (m *machine) compare(r *rapid.T) {
+	var want []string
+	for _, path := range slices.Sorted(maps.Keys(m.docs)) {
+		want = append(want, path+"="+m.docs[path])
+	}
+	if got := m.p.dump(); got != strings.Join(want, " ") {
+		r.Fatalf("store holds %q, want %q", got, want)
+	}
+}
+
+func (m *machine) list(r *rapid.T) {
+	m.compareListing(r, m.p, m.docs, anyListing.Draw(r, "listing"))
+	compareDocument(r, m.p, m.p, m.docs, anyPath.Draw(r, "path"))
+}
+
+type listing struct {
+	dir  string
+	opts store.ListOptions
+}
+
+var anyListing = rapid.Custom(func(r *rapid.T) listing {
+	return listing{
+		dir: rapid.SampledFrom([]string{"", "a", "a/b", "d", "d/e", "é", "x"}).Draw(r, "dir"),
+		opts: store.ListOptions{
+			Recursive:        rapid.Bool().Draw(r, "recursive"),
+			IncludeGenerated: rapid.Bool().Draw(r, "generated"),
+			Glob:             rapid.SampledFrom([]string{"", "*", "*.md", "?", "[_x]*"}).Draw(r, "glob"),
+		},
+	}
+})
+
+func (m *machine) compareListing(r *rapid.T, s reader, docs model, l listing) {
+	files, err := s.List(m.p.ctx, l.dir, l.opts)
+	if err != nil {
+		r.Fatal(err)
+	}
+	var got []string
+	for _, f := range files {
+		got = append(got, fmt.Sprintf("%s %t", f.Path, f.IsDir))
+	}
+	if want := docs.list(l); !slices.Equal(got, want) {
+		r.Fatalf("list %+v: %q, want %q", l, got, want)
+	}
+}
+
+func compareDocument(r *rapid.T, p *probe, s reader, docs model, path string) {
+	content, isDoc := docs[path]
+	data, err := s.Read(p.ctx, path)
+	if isDoc != (err == nil) || string(data) != content || !isDoc && !store.IsNotFound(err) {
+		r.Fatalf("read %s: %q, %v, want %q", path, data, err, content)
+	}
+	info, err := s.Stat(p.ctx, path)
+	isDir := docs.isDir(path)
+	if (isDoc || isDir) != (err == nil) || info.IsDir != isDir || info.Size != int64(len(content)) {
+		r.Fatalf("stat %s: %+v, %v", path, info, err)
+	}
+	if exists, err := s.Exists(p.ctx, path); exists != (isDoc || isDir) || err != nil {
+		r.Fatalf("exists %s: %t, %v", path, exists, err)
+	}
+}
+
+// change makes one mutation and returns its event.
+func (m model) change(op store.Op) (event string, err error) {
+	content, exists := m[op.Path]
+	event = string(store.Updated) + " " + op.Path
+	if !exists {
+		event = string(store.Created) + " " + op.Path
+	}
+	switch op.Kind {
+	case store.OpWrite, store.OpAppend:
+		if !m.hasRoom(op.Path) {
+			return "", store.ErrInvalidPath
+		}
+		if op.Kind == store.OpWrite {
+			content = ""
+		}
+		m[op.Path] = content + string(op.Data)
+		return event, nil
+	}
+	if !exists {
+		return "", store.ErrNotFound
+	}
+	if op.Kind == store.OpDelete {
+		delete(m, op.Path)
+		return string(store.Deleted) + " " + op.Path, nil
+	}
+	if !m.hasRoom(op.To) {
+		return "", store.ErrInvalidPath
+	}
+	delete(m, op.Path)
+	m[op.To] = content
+	return string(store.Renamed) + " " + op.Path + ">" + op.To, nil
+}
+
+func (m model) isDir(path string) bool {
+	for p := range m {
+		if strings.HasPrefix(p, path+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func (m model) hasRoom(path string) bool {
+	for p := range m {
+		if strings.HasPrefix(path, p+"/") {
+			return false
+		}
+	}
+	return !m.isDir(path)
+}
+
+func (m model) list(l listing) []string {
+	entries := map[string]bool{}
+	for p := range m {
+		rest, inside := strings.CutPrefix(p, l.dir+"/")
+		if l.dir == "" {
+			rest, inside = p, true
+		}
+		if !inside {
+			continue
+		}
+		isDir := false
+		if name, _, deeper := strings.Cut(rest, "/"); deeper && !l.opts.Recursive {
+			p, isDir = strings.TrimPrefix(l.dir+"/"+name, "/"), true
+		}
+		fits, _ := path.Match(l.opts.Glob, path.Base(p))
+		if (l.opts.Glob == "" || fits) && (l.opts.IncludeGenerated || path.Base(p)[0] != '_') {
+			entries[p] = isDir
+		}
+	}
+	var lines []string
+	for _, p := range slices.Sorted(maps.Keys(entries)) {
+		lines = append(lines, fmt.Sprintf("%s %t", p, entries[p]))
+	}
+	return lines
+}
+
+// mergedEvents says what a batch that led from m to next publishes.
+func (m model) mergedEvents(next model, last map[string]int) string {
+	paths := slices.SortedFunc(maps.Keys(last), func(a, b string) int { return last[a] - last[b] })
+	var events []string
+	for _, path := range paths {
+		_, before := m[path]
+		_, after := next[path]
+		kind := store.Updated
+		switch {
+		case !before && !after:
+			continue
+		case !after:
+			kind = store.Deleted
+		case !before:
+			kind = store.Created
+		}
+		events = append(events, string(kind)+" "+path)
+	}
+	return strings.Join(events, ", ")
+}

@@ -1,0 +1,236 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/sse"
+)
+
+// Scenario is what is driven (spec 4.4).
+type Scenario string
+
+// The scenarios of the specification.
+const (
+	AskBasic     Scenario = "ask-basic"
+	AskAugmented Scenario = "ask-augmented"
+	SearchOnly   Scenario = "search-retrieve-only"
+)
+
+// maxAnswer bounds the text that one answer may accumulate.
+const maxAnswer = 16 << 20
+
+// Answer is what a daemon made of one question. For SearchOnly Text is the
+// retrieved texts joined by newlines. Citations are the daemon's own objects.
+type Answer struct {
+	Text          string
+	Citations     []json.RawMessage
+	Retrieved     []Chunk
+	EffectiveMode string
+	Model         string
+	Usage         *protocol.Usage
+	Latency       time.Duration
+	// FirstDelta is the time to the first text, 0 when none was streamed.
+	FirstDelta time.Duration
+	Attempts   int
+}
+
+// Target asks one daemon's brain in one scenario. It is safe for concurrent
+// use.
+type Target struct {
+	Endpoint   *Endpoint
+	Brain      string
+	Scenario   Scenario
+	Mode       string
+	TopK       int
+	CandidateK int
+	RerankTopN int
+	Dialect    Dialect
+}
+
+// once makes one attempt. When err is a *Failure the answer holds what had
+// arrived.
+func (t *Target) once(ctx context.Context, q Question) (Answer, error) {
+	start := time.Now()
+	var a Answer
+	var err error
+	if t.Scenario == SearchOnly {
+		err = t.search(ctx, q, &a)
+	} else {
+		err = t.ask(ctx, q, &a, start)
+	}
+	if a.Latency == 0 {
+		a.Latency = time.Since(start)
+	}
+	return a, err
+}
+
+func (t *Target) body(q Question) body {
+	b := body{"top_k": t.TopK, "mode": t.Mode}
+	if q.QuestionDate != "" {
+		b["question_date"] = q.QuestionDate
+	}
+	return b
+}
+
+func (t *Target) search(ctx context.Context, q Question, a *Answer) error {
+	b := t.body(q)
+	b["query"] = q.Question
+	if t.CandidateK > 0 {
+		b["candidate_k"] = t.CandidateK
+	}
+	if t.RerankTopN > 0 {
+		b["rerank_top_n"] = t.RerankTopN
+	}
+	o, err := t.Endpoint.json(ctx, request{
+		method: "POST", path: brainPath(t.Brain) + "/search",
+		contentType: protocol.TypeJSON, body: t.Dialect.encode(b, nil),
+	})
+	if err != nil {
+		return err
+	}
+	if a.Retrieved, err = o.chunks("chunks", "hits"); err != nil {
+		return &Failure{Kind: KindProtocol, Message: "POST search: " + err.Error()}
+	}
+	a.EffectiveMode = o.effectiveMode()
+	texts := make([]string, len(a.Retrieved))
+	for i, c := range a.Retrieved {
+		texts[i] = c.Text
+	}
+	a.Text = strings.Join(texts, "\n")
+	return nil
+}
+
+func (t *Target) ask(ctx context.Context, q Question, a *Answer, start time.Time) error {
+	b := t.body(q)
+	b["question"] = q.Question
+	b["reader_mode"] = strings.TrimPrefix(string(t.Scenario), "ask-")
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	res, err := t.Endpoint.do(ctx, request{
+		method: "POST", path: brainPath(t.Brain) + "/ask", contentType: protocol.TypeJSON,
+		accept: protocol.TypeEvents, body: t.Dialect.encode(b, map[string][]string{"question": {"query"}}),
+	})
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if ct := res.Header.Get("Content-Type"); !strings.HasPrefix(ct, protocol.TypeEvents) {
+		data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
+		return &Failure{Kind: KindProtocol, Message: fmt.Sprintf("POST ask answered %q instead of %s: %s", ct, protocol.TypeEvents, clip(data))}
+	}
+	if err := readAnswer(ctx, sse.NewReader(res.Body, sse.MaxEvent), a, start); err != nil {
+		return err
+	}
+	a.Latency = time.Since(start)
+	// Reading to the end lets the connection be used again; a daemon that
+	// keeps the stream open after done is not waited for.
+	stop := time.AfterFunc(50*time.Millisecond, cancel)
+	defer stop.Stop()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
+	return nil
+}
+
+// readAnswer folds an ask stream into a, up to and with its done event.
+func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) error {
+	var text strings.Builder
+	defer func() {
+		if a.Text == "" {
+			a.Text = text.String()
+		}
+	}()
+	a.Retrieved, a.Citations = []Chunk{}, []json.RawMessage{}
+	for {
+		ev, err := r.Next()
+		if err != nil {
+			return streamEnd(ctx, err, text.Len())
+		}
+		o, known, err := decodeEvent(ev)
+		if err != nil || !known {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		switch ev.Name {
+		case protocol.EventRetrieve:
+			if a.Retrieved, err = o.chunks("chunks"); err != nil {
+				return &Failure{Kind: KindProtocol, Message: "retrieve event: " + err.Error()}
+			}
+			a.EffectiveMode = o.effectiveMode()
+		case protocol.EventDelta, "token":
+			delta := o.text("delta", "text", "content", "token")
+			if a.FirstDelta == 0 && delta != "" {
+				a.FirstDelta = time.Since(start)
+			}
+			if text.Len()+len(delta) > maxAnswer {
+				return &Failure{Kind: KindProtocol, Message: fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20)}
+			}
+			text.WriteString(delta)
+		case protocol.EventCitation:
+			a.Citations = append(a.Citations, append(json.RawMessage(nil), ev.Data...))
+		case protocol.EventError:
+			return &Failure{Kind: KindDaemon, Message: "error event: " + strings.Join(nonEmpty(o.text("code"), o.text("message", "error")), ": ")}
+		case protocol.EventDone:
+			return a.finish(o)
+		}
+	}
+}
+
+// decodeEvent reads the payload of the events that matter; others are not
+// known and may hold anything.
+func decodeEvent(ev sse.Event) (o object, known bool, err error) {
+	switch ev.Name {
+	case protocol.EventRetrieve, protocol.EventDelta, "token", protocol.EventCitation, protocol.EventDone:
+	case protocol.EventError:
+		if json.Unmarshal(ev.Data, &o) != nil {
+			msg, _ := json.Marshal(string(ev.Data))
+			o = object{"message": msg}
+		}
+		return o, true, nil
+	default:
+		return nil, false, nil
+	}
+	if err := json.Unmarshal(ev.Data, &o); err != nil || o == nil {
+		return nil, true, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data))}
+	}
+	return o, true, nil
+}
+
+func (a *Answer) finish(o object) error {
+	if raw, ok := o["ok"]; ok && string(raw) == "false" {
+		return &Failure{Kind: KindDaemon, Message: "done event with ok false: " + o.text("message", "error", "code")}
+	}
+	// A string, also an empty one, replaces what was streamed.
+	var whole *string
+	if json.Unmarshal(o["answer"], &whole) == nil && whole != nil {
+		a.Text = *whole
+	}
+	a.Model = o.text("model")
+	if u := o.object("usage"); u != nil {
+		a.Usage = &protocol.Usage{
+			InputTokens:  int(u.number("input_tokens", "inputTokens", "prompt_tokens")),
+			OutputTokens: int(u.number("output_tokens", "outputTokens", "completion_tokens")),
+		}
+	}
+	return nil
+}
+
+func streamEnd(ctx context.Context, err error, got int) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, sse.ErrTooLarge):
+		return &Failure{Kind: KindProtocol, Message: err.Error()}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &Failure{Kind: KindIncomplete, Message: fmt.Sprintf("the stream ended without done, after %d bytes of answer", got), retry: true}
+	default:
+		return &Failure{Kind: KindTransport, Message: "read stream: " + err.Error(), retry: true}
+	}
+}

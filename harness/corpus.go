@@ -1,0 +1,166 @@
+package harness
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Doc is one corpus document as it is written to a brain. Path is relative to
+// the corpus.
+type Doc struct {
+	Path string
+	Data []byte
+}
+
+// Corpus is what a brain is seeded with, ascending by path.
+type Corpus struct {
+	Path   string
+	SHA256 string
+	Docs   []Doc
+}
+
+// CorpusFor is where a dataset's corpus lies by convention: beside
+// smoke.jsonl, the folder smoke.corpus or the file smoke.corpus.jsonl. Empty
+// when neither exists.
+func CorpusFor(dataset string) string {
+	base := strings.TrimSuffix(dataset, filepath.Ext(dataset)) + ".corpus"
+	for _, p := range []string{base, base + ".jsonl"} {
+		if _, err := os.Stat(p); err == nil {
+			return p
+		}
+	}
+	return ""
+}
+
+// LoadCorpus reads a folder of markdown files or a JSONL file of
+// {path, title, text, date?} lines. Every document is checked before any is
+// used: an empty corpus, a path that leaves the brain, and a duplicate path
+// are errors with the file (and line).
+func LoadCorpus(p string) (Corpus, error) {
+	info, err := os.Stat(p)
+	if err != nil {
+		return Corpus{}, fmt.Errorf("open corpus: %w", err)
+	}
+	var docs []Doc
+	if info.IsDir() {
+		docs, err = loadFolder(p)
+	} else {
+		docs, err = loadLines(p)
+	}
+	if err != nil {
+		return Corpus{}, err
+	}
+	if len(docs) == 0 {
+		return Corpus{}, fmt.Errorf("corpus %s has no documents; it must hold .md files or be a .jsonl of {path, title, text} lines", p)
+	}
+	slices.SortFunc(docs, func(a, b Doc) int { return strings.Compare(a.Path, b.Path) })
+	sum := sha256.New()
+	for _, d := range docs {
+		fmt.Fprintf(sum, "%d %s\n%d\n", len(d.Path), d.Path, len(d.Data))
+		sum.Write(d.Data)
+	}
+	return Corpus{Path: p, SHA256: hex.EncodeToString(sum.Sum(nil)), Docs: docs}, nil
+}
+
+func loadFolder(dir string) ([]Doc, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open corpus: %w", err)
+	}
+	defer root.Close()
+	var docs []Doc
+	err = fs.WalkDir(root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || path.Ext(p) != ".md" {
+			return err
+		}
+		data, err := root.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		docs = append(docs, Doc{Path: p, Data: data})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read corpus %s: %w", dir, err)
+	}
+	return docs, nil
+}
+
+func loadLines(file string) ([]Doc, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("open corpus: %w", err)
+	}
+	defer f.Close()
+	var docs []Doc
+	var bad []error
+	seen := map[string]int{}
+	for line, err := range readLines(f, file) {
+		if err == nil {
+			var d Doc
+			if d, err = parseDoc(line.text); err == nil && seen[d.Path] > 0 {
+				err = fmt.Errorf("path %q is already used on line %d", d.Path, seen[d.Path])
+			}
+			seen[d.Path] = line.number
+			docs = append(docs, d)
+			if err != nil {
+				err = &LineError{File: file, Line: line.number, Err: err}
+			}
+		}
+		if err != nil {
+			bad = append(bad, err)
+		}
+	}
+	if len(bad) > 0 {
+		return nil, joinLines(bad)
+	}
+	return docs, nil
+}
+
+// parseDoc renders a corpus line as markdown that every daemon can read: the
+// date as front matter, the title as the first heading.
+func parseDoc(line []byte) (Doc, error) {
+	var p, title, text, date string
+	err := decodeObject(line, map[string]any{"path": &p, "title": &title, "text": &text, "date": &date})
+	if err != nil {
+		return Doc{}, err
+	}
+	if err := checkDocPath(p); err != nil {
+		return Doc{}, err
+	}
+	if text == "" && title == "" {
+		return Doc{}, fmt.Errorf("document %q has neither title nor text", p)
+	}
+	var b strings.Builder
+	if date != "" {
+		if _, err := ParseDate(date); err != nil {
+			return Doc{}, fmt.Errorf(`document %q: "date": %w`, p, err)
+		}
+		fmt.Fprintf(&b, "---\ndate: %s\n---\n\n", date)
+	}
+	if title != "" {
+		// A line break in a title would end the heading.
+		fmt.Fprintf(&b, "# %s\n\n", strings.Join(strings.Fields(title), " "))
+	}
+	b.WriteString(text)
+	b.WriteByte('\n')
+	return Doc{Path: p, Data: []byte(b.String())}, nil
+}
+
+func checkDocPath(p string) error {
+	if p == "" {
+		return errors.New(`"path" is missing`)
+	}
+	if !fs.ValidPath(p) || p == "." || strings.ContainsAny(p, "\\\x00") {
+		return fmt.Errorf("path %q must be relative, with / between segments and no . or .. segment", p)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Dialect is how request keys are spelled.
+type Dialect string
+
+// Auto sends every key in both spellings and the known aliases, so that one
+// body is understood by every daemon; Snake and Camel send one spelling.
+const (
+	Auto  Dialect = "auto"
+	Snake Dialect = "snake"
+	Camel Dialect = "camel"
+)
+
+// body is a request under construction, keyed in snake_case.
+type body map[string]any
+
+// encode spells the keys. aliases maps a key to further names that Auto adds.
+func (d Dialect) encode(b body, aliases map[string][]string) []byte {
+	out := make(map[string]any, 2*len(b))
+	for k, v := range b {
+		if d != Camel {
+			out[k] = v
+		}
+		if d != Snake {
+			out[camelCase(k)] = v
+		}
+		if d == Auto {
+			for _, a := range aliases[k] {
+				out[a] = v
+			}
+		}
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		panic(fmt.Sprintf("encode request body: %v", err)) // strings and numbers only
+	}
+	return data
+}
+
+func camelCase(s string) string {
+	parts := strings.Split(s, "_")
+	for i, p := range parts[1:] {
+		parts[i+1] = strings.ToUpper(p[:1]) + p[1:]
+	}
+	return strings.Join(parts, "")
+}
+
+// object is a JSON object of a daemon, whose keys may be spelled in several
+// ways.
+type object map[string]json.RawMessage
+
+// text gives the first of the keys that holds a non-empty string.
+func (o object) text(keys ...string) string {
+	for _, k := range keys {
+		var s string
+		if json.Unmarshal(o[k], &s) == nil && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func (o object) number(keys ...string) float64 {
+	for _, k := range keys {
+		var f float64
+		if raw, ok := o[k]; ok && json.Unmarshal(raw, &f) == nil {
+			return f
+		}
+	}
+	return 0
+}
+
+func (o object) object(key string) object {
+	var sub object
+	_ = json.Unmarshal(o[key], &sub) // anything else than an object reads as none
+	return sub
+}
+
+// effectiveMode is the retrieval mode that the daemon says it ran, or empty.
+func (o object) effectiveMode() string {
+	if m := o.text("effective_mode", "effectiveMode"); m != "" {
+		return m
+	}
+	return o.object("trace").text("effective_mode", "effectiveMode", "mode")
+}
+
+// Chunk is one retrieved passage, in the order the daemon ranked it. Fields
+// that a daemon does not send are empty.
+type Chunk struct {
+	ChunkID    string  `json:"chunk_id,omitempty"`
+	DocumentID string  `json:"document_id,omitempty"`
+	Path       string  `json:"path,omitempty"`
+	Title      string  `json:"title,omitempty"`
+	Score      float64 `json:"score"`
+	Text       string  `json:"text,omitempty"`
+}
+
+// chunks reads a list of chunks under any of the keys; null is an empty list.
+func (o object) chunks(keys ...string) ([]Chunk, error) {
+	for _, k := range keys {
+		raw, ok := o[k]
+		if !ok {
+			continue
+		}
+		var list []object
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, fmt.Errorf("%q is not a list of chunks", k)
+		}
+		out := make([]Chunk, len(list))
+		for i, c := range list {
+			out[i] = Chunk{
+				ChunkID:    c.text("chunk_id", "chunkId"),
+				DocumentID: c.text("document_id", "documentId"),
+				Path:       c.text("path"),
+				Title:      c.text("title"),
+				Score:      c.number("score"),
+				Text:       c.text("text", "preview", "content", "summary"),
+			}
+		}
+		return out, nil
+	}
+	return []Chunk{}, nil
+}

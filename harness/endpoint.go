@@ -1,0 +1,215 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"evalctl/daemon/protocol"
+)
+
+// maxBody bounds a JSON answer of a daemon.
+const maxBody = 64 << 20
+
+// maxErrorBody bounds how much of an error body is shown.
+const maxErrorBody = 2 << 10
+
+// Endpoint is a daemon's HTTP API. It is safe for concurrent use.
+type Endpoint struct {
+	base  string
+	token string
+	agent string
+	http  *http.Client
+}
+
+// NewEndpoint checks baseURL, which must be http or https. token may be empty.
+// conns is how many requests will be under way at once.
+func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error) {
+	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fmt.Errorf("endpoint %q must be a URL such as http://127.0.0.1:8080", baseURL)
+	}
+	tr := http.DefaultTransport.(*http.Transport).Clone()
+	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, conns
+	tr.DisableCompression = true
+	return &Endpoint{base: u.String(), token: token, agent: userAgent, http: &http.Client{
+		Transport: tr,
+		// A daemon must not be able to send the token, or this process,
+		// somewhere else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// URL is the base URL without a trailing slash.
+func (e *Endpoint) URL() string { return e.base }
+
+// Close drops the idle connections.
+func (e *Endpoint) Close() { e.http.CloseIdleConnections() }
+
+type request struct {
+	method, path string
+	contentType  string
+	accept       string
+	body         []byte
+}
+
+// do sends one request. A status outside 2xx is returned as a *Failure, with
+// the body read and closed.
+func (e *Endpoint) do(ctx context.Context, r request) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, r.method, e.base+r.path, bytes.NewReader(r.body))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+	}
+	req.Header.Set("User-Agent", e.agent)
+	req.Header.Set("Accept", r.accept)
+	if r.contentType != "" {
+		req.Header.Set("Content-Type", r.contentType)
+	}
+	if e.token != "" {
+		req.Header.Set("Authorization", "Bearer "+e.token)
+	}
+	res, err := e.http.Do(req)
+	if err != nil {
+		return nil, transportFailure(ctx, err)
+	}
+	if res.StatusCode/100 != 2 {
+		defer res.Body.Close()
+		return nil, statusFailure(r, res)
+	}
+	return res, nil
+}
+
+// json sends a request and decodes the object it answers with.
+func (e *Endpoint) json(ctx context.Context, r request) (object, error) {
+	r.accept = protocol.TypeJSON
+	res, err := e.do(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	if err != nil {
+		return nil, transportFailure(ctx, err)
+	}
+	if len(data) > maxBody {
+		return nil, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s %s answered with more than %d MiB", r.method, r.path, maxBody>>20)}
+	}
+	var o object
+	if err := json.Unmarshal(data, &o); err != nil {
+		return nil, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s %s did not answer with a JSON object: %v: %s", r.method, r.path, err, clip(data))}
+	}
+	return o, nil
+}
+
+// Health asks whether the daemon is there and returns the version that it
+// gives, which may be empty.
+func (e *Endpoint) Health(ctx context.Context) (version string, err error) {
+	o, err := e.json(ctx, request{method: http.MethodGet, path: "/healthz"})
+	if err != nil {
+		return "", fmt.Errorf("daemon at %s: %w", e.base, err)
+	}
+	return o.text("version"), nil
+}
+
+func brainPath(id string) string { return "/v1/brains/" + url.PathEscape(id) }
+
+func transportFailure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return &Failure{Kind: KindTransport, Message: err.Error(), retry: true}
+}
+
+func statusFailure(r request, res *http.Response) *Failure {
+	data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what arrived is shown
+	f := &Failure{Kind: KindStatus, Status: res.StatusCode}
+	path, _, _ := strings.Cut(r.path, "?")
+	f.Message = fmt.Sprintf("%s %s: %s", r.method, path, res.Status)
+	var p protocol.Problem
+	if json.Unmarshal(data, &p) == nil && (p.Detail != "" || p.Title != "" || p.Code != "") {
+		f.Message += ": " + strings.Join(nonEmpty(p.Code, p.Title, p.Detail), ": ")
+	} else if text := clip(data); text != "" {
+		f.Message += ": " + text
+	}
+	switch res.StatusCode {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		f.retry = true
+		f.retryAfter = retryAfter(res.Header.Get("Retry-After"), time.Now())
+	case http.StatusUnauthorized, http.StatusForbidden:
+		f.Message += " (give the daemon's token with --token or SVC_TOKEN)"
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusFound, http.StatusMovedPermanently:
+		f.Message += " (redirects are not followed; give the final URL)"
+	}
+	return f
+}
+
+// retryAfter reads seconds or an HTTP date; 0 when there is neither.
+func retryAfter(h string, now time.Time) time.Duration {
+	if s, err := time.ParseDuration(h + "s"); err == nil && s > 0 {
+		return s
+	}
+	if t, err := http.ParseTime(h); err == nil {
+		return max(t.Sub(now), 0)
+	}
+	return 0
+}
+
+func nonEmpty(parts ...string) []string {
+	var out []string
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// clip makes foreign text fit one line of an error.
+func clip(b []byte) string {
+	const most = 300
+	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "\ufffd")), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + " …"
+	}
+	return s
+}
+
+// Kind classes the failures of a question.
+type Kind string
+
+// The kinds of failure.
+const (
+	KindTransport  Kind = "transport"         // no connection, or it broke
+	KindTimeout    Kind = "timeout"           // the time for the question ran out
+	KindStatus     Kind = "status"            // an HTTP status outside 2xx
+	KindIncomplete Kind = "stream_incomplete" // an ask stream without done
+	KindDaemon     Kind = "daemon"            // an error event, or done with ok false
+	KindProtocol   Kind = "protocol"          // an answer that cannot be read
+)
+
+// Failure is why a question has no usable answer.
+type Failure struct {
+	Kind    Kind   `json:"kind"`
+	Message string `json:"message"`
+	Status  int    `json:"status,omitempty"`
+
+	retry      bool
+	retryAfter time.Duration
+}
+
+func (f *Failure) Error() string { return f.Message }
+
+// asFailure gives err as a Failure; errors that are none stop the run.
+func asFailure(err error) (*Failure, bool) {
+	if errors.Is(err, errQuestionTimeout) {
+		return &Failure{Kind: KindTimeout, Message: err.Error()}, true
+	}
+	return errors.AsType[*Failure](err)
+}

@@ -1,0 +1,158 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// launching tells a launcher process what to do.
+type launching struct {
+	Profile Profile
+	Options Options
+	Exit    bool // end without a stop as soon as the daemon runs
+}
+
+// launcherRole starts a daemon, says so on stdout and never stops it.
+func launcherRole(args []string) error {
+	var todo launching
+	if err := json.Unmarshal([]byte(args[0]), &todo); err != nil {
+		return err
+	}
+	d, err := Start(context.Background(), todo.Profile, todo.Options)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stdout.WriteString(d.URL() + "\n"); err != nil {
+		return err
+	}
+	if !todo.Exit {
+		<-d.Done()
+	}
+	return errors.New("the launcher ends without a stop")
+}
+
+func (b bench) launcher(t *testing.T, todo launching) *exec.Cmd {
+	t.Helper()
+	args, err := json.Marshal(todo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exec.Command(b.self, "role:launcher", string(args))
+}
+
+// A wrapper with a child that ignores SIGTERM: the parent-death signal ends
+// the wrapper only, so the child's end is the guard's doing.
+func TestLauncherDies(t *testing.T) {
+	tests := []struct {
+		name  string
+		roles []string
+		exit  bool
+		kill  bool
+	}{
+		{name: "killed", roles: []string{"healthy", "stubborn"}, kill: true},
+		{name: "killed during start", roles: []string{"unready", "stubborn"}, kill: true},
+		{name: "exit without stop", roles: []string{"healthy", "stubborn"}, exit: true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			cmd := b.launcher(t, launching{Profile: b.wrapped(test.roles...), Options: b.opts, Exit: test.exit})
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if test.kill {
+				eventually(t, "daemon processes", func() bool { return len(b.running(t)) == 2 })
+				_ = cmd.Process.Kill()
+			}
+			_ = cmd.Wait()
+			eventually(t, "end of the daemon's processes", func() bool { return len(b.running(t)) == 0 })
+		})
+	}
+}
+
+// The launcher is killed at every stage of a start; whatever exists then must
+// vanish. The guard is a role that leaves its pid too.
+func TestLauncherKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for delay := time.Duration(0); delay < 45*time.Millisecond; delay += 3 * time.Millisecond {
+		cmd := b.launcher(t, launching{Profile: b.wrapped("unready", "stubborn"), Options: b.opts})
+		cmd.Env = append(os.Environ(), pidsEnv+"="+b.pids)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(delay) // the moment is the point; no outcome depends on it
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	eventually(t, "end of all processes", func() bool { return len(b.running(t)) == 0 })
+}
+
+func TestParentDeathSignal(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has a parent-death signal")
+	}
+	b := newBench(t)
+	b.opts.Guard = nil
+	cmd := b.launcher(t, launching{Profile: b.profile("stubborn"), Options: b.opts})
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdout.Read(make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	eventually(t, "end of the daemon", func() bool { return len(b.running(t)) == 0 })
+}
+
+// Started by hand, in somebody else's process group, it must not kill that.
+func TestGuardRefusesForeignGroup(t *testing.T) {
+	b := newBench(t)
+	cmd := exec.Command("sh", "-c", `"$0" role:guard </dev/null; echo "status $?"`, b.self)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "status 1") || !strings.Contains(string(out), "does not lead") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestGuardKillsItsGroup(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	g, err := startGuard(t.Context(), b.opts.Guard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := exec.Command("sleep", "1000")
+	member.SysProcAttr = processAttributes(g.group())
+	if err := member.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := signalGroup(g.group(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	_ = member.Wait()
+	if got := groupMembers(g.group()); len(got) != 1 || got[0] != g.group() {
+		t.Errorf("after SIGHUP the group has %v, want the guard alone", got)
+	}
+	_ = g.stdin.Close()
+	if err := g.cmd.Wait(); err == nil || err.Error() != "signal: killed" {
+		t.Errorf("guard ended with %v, want its own SIGKILL", err)
+	}
+}

@@ -1,0 +1,153 @@
+package launch
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	lastLines   = 20
+	lastBytes   = 32 << 10 // of the log, in which the last lines are looked for
+	maxLogRunes = 400      // of one line, or of a health answer, in an error
+
+	announcement = "evalctl: listening on "
+)
+
+// createLog makes the log file empty, and unreadable for other users.
+//
+// The daemon writes to the file itself: no pipe that could fill up and block
+// it, no reader that could die before it.
+func createLog(path string) (*os.File, error) {
+	if path == "" {
+		return nil, errors.New("no log path given")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("make the log's directory: %w", err)
+	}
+	// O_APPEND, because several processes write to the one file.
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	if err := log.Chmod(0o600); err != nil {
+		log.Close()
+		return nil, fmt.Errorf("make log private: %w", err)
+	}
+	return log, nil
+}
+
+// logTail is what one daemon wrote to a log file: everything from start on.
+type logTail struct {
+	path  string
+	start int64
+}
+
+func newLogTail(log *os.File) (logTail, error) {
+	info, err := log.Stat()
+	if err != nil {
+		return logTail{}, fmt.Errorf("log: %w", err)
+	}
+	return logTail{path: log.Name(), start: info.Size()}, nil
+}
+
+// announced gives the URL of the first line that announces one, or "".
+func (t logTail) announced() string {
+	f, err := os.Open(t.path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if _, err := f.Seek(t.start, io.SeekStart); err != nil {
+		return ""
+	}
+	lines := bufio.NewReader(f)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return "" // the last line may still be growing
+		}
+		if base := announcedURL(line); base != "" {
+			return base
+		}
+	}
+}
+
+// announcedURL gives the base URL out of "evalctl: listening on http://HOST:PORT".
+func announcedURL(line string) string {
+	rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), announcement)
+	if !ok {
+		return ""
+	}
+	u, err := url.Parse(rest)
+	if err != nil || u.Scheme != "http" || u.Hostname() == "" || rest != "http://"+u.Host {
+		return ""
+	}
+	if port, err := strconv.ParseUint(u.Port(), 10, 16); err != nil || port == 0 {
+		return ""
+	}
+	return rest
+}
+
+// last gives the last lines for an error message, and where the rest is.
+func (t logTail) last() string {
+	data, err := t.readEnd()
+	if err != nil {
+		return fmt.Sprintf("its log cannot be read: %v", err)
+	}
+	text := strings.TrimRight(string(data), "\r\n")
+	if text == "" {
+		return "it wrote nothing to its log " + t.path
+	}
+	lines := strings.Split(text, "\n")
+	lines = lines[max(0, len(lines)-lastLines):]
+	for i, line := range lines {
+		lines[i] = "  " + printable(strings.TrimSuffix(line, "\r"))
+	}
+	return "last lines of its log " + t.path + ":\n" + strings.Join(lines, "\n")
+}
+
+func (t logTail) readEnd() ([]byte, error) {
+	f, err := os.Open(t.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := max(t.start, info.Size()-lastBytes)
+	return io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+}
+
+// printable escapes what could steer a terminal and cuts long text: a daemon's
+// output is data.
+func printable(s string) string {
+	var out strings.Builder
+	runes := 0
+	for i, r := range s {
+		if runes++; runes > maxLogRunes {
+			out.WriteString("…")
+			break
+		}
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&out, `\x%02x`, s[i])
+		case r == '\t' || unicode.IsPrint(r):
+			out.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRuneToASCII(r)
+			out.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return out.String()
+}

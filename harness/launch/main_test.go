@@ -1,0 +1,158 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// pidsEnv names a directory in which every process of a role leaves a file
+// with its process id as name.
+const pidsEnv = "LAUNCH_TEST_PIDS"
+
+// TestMain runs the tests, or, as "role:NAME ARGS...", one of the processes
+// that the tests are about.
+func TestMain(m *testing.M) {
+	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], "role:") {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	if dir := os.Getenv(pidsEnv); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(os.Getpid())), nil, 0o600); err != nil {
+			panic(err)
+		}
+	}
+	role, args := strings.TrimPrefix(os.Args[1], "role:"), os.Args[2:]
+	if err := roles[role](args); err != nil {
+		fmt.Fprintln(os.Stderr, role+":", err)
+		os.Exit(1)
+	}
+}
+
+var roles = map[string]func([]string) error{
+	"guard":    func([]string) error { return Guard(os.Stdin, os.Stdout) },
+	"notguard": func([]string) error { return errors.New("no such command") },
+	"launcher": launcherRole,
+	"healthy":  func(args []string) error { return serve(args[0], 200, `{"ok":true,"version":"v1\u001b[31m"}`) },
+	"plain":    func(args []string) error { return serve(args[0], 200, "fine") },
+	"unready":  func(args []string) error { return serve(args[0], 503, "warming\x1b[2J up") },
+	"notok":    func(args []string) error { return serve(args[0], 200, `{"ok":false}`) },
+	"stubborn": func(args []string) error {
+		signal.Ignore(syscall.SIGTERM)
+		return serve(args[0], 200, `{"ok":true}`)
+	},
+	"silent":   silentRole,
+	"redirect": redirectRole,
+	"announce": announceRole,
+	"chatter":  chatterRole,
+	"crash":    crashRole,
+	"thief":    thiefRole,
+}
+
+func serve(addr string, status int, body string) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	return serveOn(l, status, body)
+}
+
+func serveOn(l net.Listener, status int, body string) error {
+	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/exit" {
+			fmt.Fprintln(os.Stderr, "asked to exit")
+			os.Exit(7)
+		}
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}))
+}
+
+func redirectRole(args []string) error {
+	return http.ListenAndServe(args[0], http.RedirectHandler("http://"+args[1]+"/healthz", http.StatusFound))
+}
+
+func silentRole(args []string) error {
+	l, err := net.Listen("tcp", args[0])
+	if err != nil {
+		return err
+	}
+	for {
+		if _, err := l.Accept(); err != nil {
+			return err
+		}
+	}
+}
+
+func announceRole(args []string) error {
+	l, err := net.Listen("tcp", args[0])
+	if err != nil {
+		return err
+	}
+	fmt.Println("some other line\nevalctl: listening on nothing")
+	fmt.Println("evalctl: listening on http://" + l.Addr().String())
+	return serveOn(l, 200, `{"ok":true}`)
+}
+
+func chatterRole(args []string) error {
+	line := strings.Repeat("chatter ", 127) + "12345678\n"
+	for range 5 << 10 {
+		fmt.Fprint(os.Stdout, line)
+		fmt.Fprint(os.Stderr, line)
+	}
+	return serve(args[0], 200, `{"ok":true}`)
+}
+
+func crashRole([]string) error {
+	for n := range 30 {
+		fmt.Printf("line %d \x1b]0;title\a\n", n)
+	}
+	os.Exit(3)
+	return nil
+}
+
+// thiefRole plays a daemon that loses its port: on its first run a stranger
+// outside the process group serves the port, and the daemon then ends or
+// stays without a port. Later runs are healthy.
+// Arguments: address, file that remembers the stranger, "ends" or "stays".
+func thiefRole(args []string) error {
+	addr, memory := args[0], args[1]
+	if _, err := os.Stat(memory); err == nil {
+		return serve(addr, 200, `{"ok":true,"version":"ours"}`)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	stranger := exec.Command(self, "role:plain", addr)
+	stranger.Env = []string{} // it leaves no pid: it is not ours to end
+	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := stranger.Start(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(memory, []byte(strconv.Itoa(stranger.Process.Pid)), 0o600); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if conn, err := net.Dial("tcp", addr); err == nil {
+			conn.Close()
+			break
+		}
+	}
+	if args[2] == "stays" {
+		return stranger.Wait()
+	}
+	return errors.New("address already in use")
+}

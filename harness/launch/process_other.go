@@ -1,0 +1,24 @@
+//go:build !linux && !darwin
+
+package launch
+
+import (
+	"errors"
+	"syscall"
+)
+
+// Without process groups a daemon could not be stopped for sure, so nothing is
+// started: supported is asked first, and the rest is never reached.
+const supported = false
+
+func processAttributes(int) *syscall.SysProcAttr { return nil }
+
+func groupLeader() *syscall.SysProcAttr { return nil }
+
+func leadsGroup() bool { return false }
+
+func signalGroup(int, syscall.Signal) error { return errors.ErrUnsupported }
+
+func groupMembers(int) []int { return nil }
+
+func foreignListener(_, _ int) bool { return false }

@@ -1,0 +1,150 @@
+package harness
+
+import (
+	"encoding/json"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// Outcome is how a question ended.
+type Outcome string
+
+// Every question has one outcome. Only a scored one has a score; the others
+// count as not passed.
+const (
+	Scored   Outcome = "scored"
+	Errored  Outcome = "error"    // the daemon gave no usable answer
+	Unscored Outcome = "unscored" // the scorer gave no usable verdict
+)
+
+// Record is one question in the result file. The keys up to Citations are the
+// specification's.
+type Record struct {
+	ID        string            `json:"id"`
+	Question  string            `json:"question"`
+	Answer    string            `json:"answer"`
+	Score     *float64          `json:"score"`
+	Passed    bool              `json:"passed"`
+	LatencyMS float64           `json:"latency_ms"`
+	Citations []json.RawMessage `json:"citations"`
+
+	Outcome       Outcome         `json:"outcome"`
+	Reason        string          `json:"reason,omitempty"`
+	Error         *Failure        `json:"error,omitempty"`
+	FirstDeltaMS  *float64        `json:"first_delta_ms"`
+	Attempts      int             `json:"attempts"`
+	Retrieved     []Chunk         `json:"retrieved"`
+	EffectiveMode string          `json:"effective_mode,omitempty"`
+	Model         string          `json:"model,omitempty"`
+	Usage         *protocol.Usage `json:"usage,omitempty"`
+	QuestionDate  string          `json:"question_date,omitempty"`
+	Expected      []string        `json:"expected_substrings,omitempty"`
+	Reference     string          `json:"reference_answer,omitempty"`
+	ExpectedPaths []string        `json:"expected_paths,omitempty"`
+	Tags          []string        `json:"tags,omitempty"`
+	Line          int             `json:"line"`
+	JudgeAttempts int             `json:"judge_attempts,omitempty"`
+	JudgeUsage    *protocol.Usage `json:"judge_usage,omitempty"`
+	JudgeUSD      llm.USD         `json:"judge_usd,omitempty"`
+}
+
+// newRecord is a question with its answer, not yet scored.
+func newRecord(q Question, a Answer, f *Failure) Record {
+	r := Record{
+		ID: q.ID, Question: q.Question, Answer: a.Text,
+		LatencyMS: millis(a.Latency), Citations: a.Citations, Outcome: Unscored, Error: f,
+		Attempts: a.Attempts, Retrieved: a.Retrieved, EffectiveMode: a.EffectiveMode,
+		Model: a.Model, Usage: a.Usage, QuestionDate: q.QuestionDate,
+		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
+		ExpectedPaths: q.ExpectedPaths, Tags: q.Tags, Line: q.Line,
+	}
+	if f != nil {
+		r.Outcome = Errored
+	}
+	if a.FirstDelta > 0 {
+		ms := millis(a.FirstDelta)
+		r.FirstDeltaMS = &ms
+	}
+	if r.Citations == nil {
+		r.Citations = []json.RawMessage{}
+	}
+	if r.Retrieved == nil {
+		r.Retrieved = []Chunk{}
+	}
+	return r
+}
+
+// item is what the scorer sees.
+func (r *Record) item() scorer.Item {
+	return scorer.Item{
+		ID: r.ID, Question: r.Question, QuestionDate: r.QuestionDate,
+		Expected: r.Expected, Reference: r.Reference, Answer: r.Answer,
+	}
+}
+
+// grade is a verdict as the journal keeps it.
+type grade struct {
+	Score    *float64        `json:"score"`
+	Passed   bool            `json:"passed"`
+	Reason   string          `json:"reason,omitempty"`
+	Attempts int             `json:"attempts,omitempty"`
+	Usage    *protocol.Usage `json:"usage,omitempty"`
+	USD      llm.USD         `json:"usd,omitempty"`
+}
+
+func newGrade(v scorer.Verdict) grade {
+	g := grade{Reason: v.Reason, Attempts: v.Attempts, USD: v.Cost}
+	if v.Attempts > 0 {
+		g.Usage = &protocol.Usage{InputTokens: v.Usage.InputTokens, OutputTokens: v.Usage.OutputTokens}
+	}
+	if v.Scored {
+		g.Score, g.Passed = &v.Score, v.Passed()
+	}
+	return g
+}
+
+func (r *Record) apply(g grade) {
+	r.Score, r.Passed, r.Reason = g.Score, g.Passed, g.Reason
+	r.JudgeAttempts, r.JudgeUsage, r.JudgeUSD = g.Attempts, g.Usage, g.USD
+	r.Outcome = Unscored
+	if g.Score != nil {
+		r.Outcome = Scored
+	}
+}
+
+// GoldRank is the 1-based rank of the first retrieved chunk of a gold
+// document, 0 when none was retrieved.
+func (r *Record) GoldRank() int {
+	for i, c := range r.Retrieved {
+		for _, want := range r.ExpectedPaths {
+			if samePath(c.Path, want) || samePath(c.DocumentID, want) {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// Grounded tells whether a citation names a retrieved chunk.
+func (r *Record) Grounded() bool {
+	for _, raw := range r.Citations {
+		var cite object
+		if json.Unmarshal(raw, &cite) != nil {
+			continue
+		}
+		id := cite.text("chunk_id", "chunkId")
+		for _, c := range r.Retrieved {
+			if id != "" && id == c.ChunkID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func millis(d time.Duration) float64 {
+	return float64(d.Microseconds()) / 1000
+}

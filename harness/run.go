@@ -1,0 +1,337 @@
+// Package harness evaluates one memory daemon from outside: it streams a
+// dataset's questions through a daemon's ask or search endpoint, has every
+// answer scored, keeps a journal that survives any end of the process, and
+// writes the result file.
+//
+// Survey and LoadCorpus check the input, Target is the daemon under test,
+// Seed fills its brain, Run does the work.
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// ErrDaemonDied is the cause with which a caller cancels Run's context when
+// the daemon's process has ended.
+var ErrDaemonDied = errors.New("the daemon died")
+
+// deathGrace is how long a broken connection waits for word that the daemon's
+// process has ended, which decides between a failed question and a stopped run.
+const deathGrace = 250 * time.Millisecond
+
+// Config is one run. All fields without a comment are required.
+type Config struct {
+	Target  *Target
+	Dataset Dataset
+	Scorer  scorer.Scorer
+	Journal *Journal
+	// Concurrency is how many questions are under way at once, at least 1.
+	Concurrency int
+	// Timeout bounds one question, all attempts included.
+	Timeout time.Duration
+	// Watched is set when the context is cancelled with ErrDaemonDied should
+	// the daemon's process end.
+	Watched bool
+	// Recorded, when set, is called with each finished question, the resumed
+	// ones first, from one goroutine at a time.
+	Recorded func(Record)
+	Settings Settings
+}
+
+// Run asks what the journal does not hold yet, scores it, writes the result
+// file and removes the journal. It returns the result and the file's path.
+//
+// When the run ends early (the context's end, a scorer's error, a budget) the
+// result is partial and says so in Stopped, the file is written all the same,
+// the journal stays for a resume, and the error is the reason.
+func Run(ctx context.Context, cfg Config) (Result, string, error) {
+	r := &runner{cfg: cfg, tally: NewTally()}
+	resumed, err := r.resume()
+	if err != nil {
+		return Result{}, "", err
+	}
+	stopped := r.drive(ctx)
+	if err := cfg.Journal.Sync(); err != nil {
+		return Result{}, "", errors.Join(stopped, err)
+	}
+	if r.tally.Total == cfg.Dataset.Selected {
+		stopped = nil // what ended the context came after the last question
+	}
+	if err := r.addUnjudged(); err != nil {
+		return Result{}, "", errors.Join(stopped, err)
+	}
+	id := cfg.Journal.Identity()
+	res := Result{
+		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Identity: id, Settings: cfg.Settings,
+		StartedAt: cfg.Journal.StartedAt(), FinishedAt: time.Now().UTC(),
+		Stopped: stopReason(stopped), Resumed: resumed, Planned: cfg.Dataset.Selected,
+	}
+	res.Cost = Cost{SpentUSD: cfg.Journal.Spent(), CapUSD: cfg.Settings.CapUSD, UnpricedModel: cfg.Settings.UnpricedModel}
+	res.fill(r.tally)
+	path, err := cfg.Journal.writeResult(&res)
+	if err != nil {
+		return res, "", errors.Join(stopped, err)
+	}
+	if stopped != nil {
+		return res, path, stopped
+	}
+	return res, path, cfg.Journal.Remove()
+}
+
+func stopReason(err error) Stop {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, llm.ErrBudgetExceeded):
+		return StopBudget
+	case errors.Is(err, ErrDaemonDied):
+		return StopDaemon
+	case errors.Is(err, errScorer):
+		return StopScorer
+	case errors.Is(err, context.Canceled):
+		return StopInterrupted
+	}
+	return StopFailed
+}
+
+var errScorer = errors.New("the scorer stopped the run")
+
+// runner holds what the stages of a run share.
+type runner struct {
+	cfg   Config
+	tally *Tally
+}
+
+// job is a question to ask, or one whose answer only lacks its grade.
+type job struct {
+	index  int
+	q      Question
+	answer *Record
+}
+
+// resume counts what the journal holds already.
+func (r *runner) resume() (int, error) {
+	n := 0
+	for i := range r.cfg.Journal.slots {
+		if !r.cfg.Journal.answered(i) {
+			continue
+		}
+		rec, finished, err := r.cfg.Journal.record(i)
+		if err != nil {
+			return n, err
+		}
+		if finished {
+			n++
+			r.finish(rec)
+		}
+	}
+	return n, nil
+}
+
+func (r *runner) finish(rec Record) {
+	r.tally.Add(rec)
+	if r.cfg.Recorded != nil {
+		r.cfg.Recorded(rec)
+	}
+}
+
+// addUnjudged counts the answers that a stopped run has left without a grade.
+func (r *runner) addUnjudged() error {
+	for i := range r.cfg.Journal.slots {
+		if !r.cfg.Journal.answered(i) {
+			continue
+		}
+		rec, finished, err := r.cfg.Journal.record(i)
+		if err != nil {
+			return err
+		}
+		if !finished {
+			r.tally.Add(rec)
+		}
+	}
+	return nil
+}
+
+// drive runs feeder, workers and recorder until the questions are done or
+// something stops them; it returns what did.
+func (r *runner) drive(parent context.Context) error {
+	ctx, abort := context.WithCancelCause(parent)
+	defer abort(nil)
+	// quit ends the feeding while questions under way still finish: what was
+	// paid for is not thrown away.
+	quit, soften := context.WithCancelCause(ctx)
+	defer soften(nil)
+
+	jobs := make(chan job)
+	entries := make(chan entryLine, 4*r.cfg.Concurrency)
+	var workers, feeder sync.WaitGroup
+	feeder.Go(func() {
+		defer close(jobs)
+		if err := r.feed(quit, jobs); err != nil {
+			abort(err)
+		}
+	})
+	for range r.cfg.Concurrency {
+		workers.Go(func() {
+			for j := range jobs {
+				if err := r.work(ctx, j, entries); errors.Is(err, llm.ErrBudgetExceeded) {
+					soften(err)
+				} else if err != nil {
+					abort(err)
+				}
+			}
+		})
+	}
+	recorded := make(chan error, 1)
+	go func() { recorded <- r.record(entries, abort) }()
+	feeder.Wait()
+	workers.Wait()
+	close(entries)
+	if err := <-recorded; err != nil {
+		return err
+	}
+	return context.Cause(quit)
+}
+
+// feed sends the questions that the journal does not hold finished.
+func (r *runner) feed(ctx context.Context, jobs chan<- job) error {
+	i := -1
+	for q, err := range r.cfg.Dataset.Questions() {
+		if err != nil {
+			return err
+		}
+		i++
+		next := job{index: i, q: q}
+		if r.cfg.Journal.answered(i) {
+			rec, finished, err := r.cfg.Journal.record(i)
+			if err != nil {
+				return err
+			}
+			if finished {
+				continue
+			}
+			next.answer = &rec
+		}
+		select {
+		case jobs <- next:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// work answers and scores one question. An error stops the run; the question
+// is then asked again on resume, unless its answer was recorded.
+func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	rec := j.answer
+	if rec == nil {
+		a, err := r.cfg.Target.Ask(ctx, j.q, r.cfg.Timeout)
+		var failure *Failure
+		if err != nil {
+			var ok bool
+			if failure, ok = asFailure(err); !ok {
+				return err
+			}
+			if r.dying(ctx, failure) {
+				return context.Cause(ctx)
+			}
+		}
+		fresh := newRecord(j.q, a, failure)
+		rec = &fresh
+		entries <- entryLine{Kind: kindAnswer, Index: j.index, Record: rec}
+		if failure != nil {
+			return nil
+		}
+	}
+	v, err := r.cfg.Scorer.Score(ctx, rec.item())
+	if err != nil {
+		if v.Cost > 0 {
+			entries <- entryLine{Kind: kindSpent, Index: j.index, USD: v.Cost}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("%w at question %s: %w", errScorer, rec.ID, err)
+	}
+	g := newGrade(v)
+	entries <- entryLine{Kind: kindGrade, Index: j.index, Grade: &g, Record: rec}
+	return nil
+}
+
+// dying tells whether a question failed because the daemon went away.
+func (r *runner) dying(ctx context.Context, f *Failure) bool {
+	if !r.cfg.Watched || (f.Kind != KindTransport && f.Kind != KindIncomplete) {
+		return false
+	}
+	select {
+	case <-ctx.Done():
+		return true
+	case <-time.After(deathGrace):
+		return false
+	}
+}
+
+// record is the only writer of the journal and the tally. It takes whatever
+// lines are waiting, writes them, syncs once, and only then counts them.
+func (r *runner) record(entries <-chan entryLine, abort context.CancelCauseFunc) error {
+	var failed error
+	var batch []entryLine
+	for e := range entries {
+		batch = append(batch[:0], e)
+	more:
+		for {
+			select {
+			case e, ok := <-entries:
+				if !ok {
+					break more
+				}
+				batch = append(batch, e)
+			default:
+				break more
+			}
+		}
+		if failed != nil {
+			continue // draining, so that no worker waits for ever
+		}
+		if failed = r.keep(batch); failed != nil {
+			abort(failed)
+		}
+	}
+	return failed
+}
+
+func (r *runner) keep(batch []entryLine) error {
+	for _, e := range batch {
+		if e.Kind == kindGrade {
+			e.Record = nil // its answer line holds it
+		}
+		if err := r.cfg.Journal.add(e); err != nil {
+			return err
+		}
+	}
+	if err := r.cfg.Journal.Sync(); err != nil {
+		return err
+	}
+	for _, e := range batch {
+		switch {
+		case e.Kind == kindGrade:
+			rec := *e.Record
+			rec.apply(*e.Grade)
+			r.finish(rec)
+		case e.Kind == kindAnswer && e.Record.Outcome == Errored:
+			r.finish(*e.Record)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package harness
+
+import (
+	"math"
+	"slices"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/stats"
+)
+
+// Counts are the outcomes of a set of questions. Passed counts among Total:
+// errors and unscored questions have not passed.
+type Counts struct {
+	Total    int `json:"total"`
+	Passed   int `json:"passed"`
+	Scored   int `json:"scored"`
+	Errors   int `json:"errors"`
+	Unscored int `json:"unscored"`
+}
+
+// Add counts one finished record.
+func (c *Counts) Add(r Record) {
+	c.Total++
+	if r.Passed {
+		c.Passed++
+	}
+	switch r.Outcome {
+	case Scored:
+		c.Scored++
+	case Errored:
+		c.Errors++
+	case Unscored:
+		c.Unscored++
+	}
+}
+
+// PassRate is passed over total; nil when there is nothing to divide by.
+func (c Counts) PassRate() *float64 {
+	if c.Total == 0 {
+		return nil
+	}
+	rate := float64(c.Passed) / float64(c.Total)
+	return &rate
+}
+
+// Quantiles summarises latencies in milliseconds: linear percentiles (type 7)
+// of N values. A percentile of no values is null.
+type Quantiles struct {
+	N   int      `json:"n"`
+	P50 *float64 `json:"p50_ms"`
+	P95 *float64 `json:"p95_ms"`
+	P99 *float64 `json:"p99_ms"`
+}
+
+// Tally folds records one at a time; it needs a few bytes a question. It is
+// not safe for concurrent use.
+type Tally struct {
+	Counts
+	// GoldMissed counts the questions with gold documents of which none was
+	// retrieved; Grounded the passed ones that cite a retrieved chunk.
+	GoldMissed int
+	Grounded   int
+	Retried    int
+	Tags       map[string]*Counts
+	Modes      map[string]int
+	Models     map[string]int
+	Reader     TokenSums
+	// JudgeRequests counts HTTP requests, and JudgeTokens what they used.
+	JudgeRequests int
+	JudgeTokens   TokenSums
+
+	scoreSum int64 // in units of 1e-9, so that the order of adding is of no matter
+	total    []float64
+	first    []float64
+}
+
+// TokenSums adds up usage. Reported counts the answers that came with any.
+type TokenSums struct {
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+	Reported     int   `json:"reported"`
+}
+
+func (s *TokenSums) add(u *protocol.Usage) {
+	if u != nil {
+		s.InputTokens += int64(u.InputTokens)
+		s.OutputTokens += int64(u.OutputTokens)
+		s.Reported++
+	}
+}
+
+// NewTally is an empty one.
+func NewTally() *Tally {
+	return &Tally{Tags: map[string]*Counts{}, Modes: map[string]int{}, Models: map[string]int{}}
+}
+
+// Add counts one finished record.
+func (t *Tally) Add(r Record) {
+	t.Counts.Add(r)
+	for _, tag := range r.Tags {
+		if t.Tags[tag] == nil {
+			t.Tags[tag] = &Counts{}
+		}
+		t.Tags[tag].Add(r)
+	}
+	if r.Score != nil {
+		t.scoreSum += int64(math.Round(*r.Score * 1e9))
+	}
+	if r.Attempts > 1 {
+		t.Retried++
+	}
+	if len(r.ExpectedPaths) > 0 && r.Outcome != Errored && r.GoldRank() == 0 {
+		t.GoldMissed++
+	}
+	if r.Passed && r.Grounded() {
+		t.Grounded++
+	}
+	t.JudgeRequests += r.JudgeAttempts
+	t.JudgeTokens.add(r.JudgeUsage)
+	if r.Outcome == Errored {
+		return
+	}
+	t.total = append(t.total, r.LatencyMS)
+	if r.FirstDeltaMS != nil {
+		t.first = append(t.first, *r.FirstDeltaMS)
+	}
+	if r.EffectiveMode != "" {
+		t.Modes[r.EffectiveMode]++
+	}
+	if r.Model != "" {
+		t.Models[r.Model]++
+	}
+	t.Reader.add(r.Usage)
+}
+
+// MeanScore is the mean over the scored questions; nil when there are none.
+func (t *Tally) MeanScore() *float64 {
+	if t.Scored == 0 {
+		return nil
+	}
+	mean := float64(t.scoreSum) / 1e9 / float64(t.Scored)
+	return &mean
+}
+
+// Latency summarises the time to done of the answered questions.
+func (t *Tally) Latency() Quantiles { return quantiles(t.total) }
+
+// FirstDelta summarises the time to the first text of those that streamed.
+func (t *Tally) FirstDelta() Quantiles { return quantiles(t.first) }
+
+func quantiles(values []float64) Quantiles {
+	q := Quantiles{N: len(values)}
+	if q.N == 0 {
+		return q
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	at := func(p float64) *float64 {
+		v := math.Round(stats.Percentile(sorted, p)*1000) / 1000
+		return &v
+	}
+	q.P50, q.P95, q.P99 = at(0.50), at(0.95), at(0.99)
+	return q
+}

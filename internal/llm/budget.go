@@ -1,0 +1,96 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// ErrBudgetExceeded says that the next call might pass the spend cap, so it was
+// not made. A run stops on it.
+var ErrBudgetExceeded = errors.New("budget exceeded")
+
+// Budget keeps the money spent under a cap, across goroutines: the worst case
+// of a call is reserved before it and settled after it, and spent plus reserved
+// never passes the cap. A nil *Budget has no cap.
+type Budget struct {
+	limit USD
+
+	mu       sync.Mutex
+	spent    USD
+	reserved USD
+	freed    chan struct{} // closed and replaced by each settlement
+}
+
+// NewBudget makes a budget with a cap. A cap of 0 allows only free calls.
+func NewBudget(limit USD) *Budget {
+	return &Budget{limit: limit, freed: make(chan struct{})}
+}
+
+// Reservation is money set aside for one call. It must be settled.
+type Reservation struct {
+	budget *Budget
+	amount USD
+	once   sync.Once
+}
+
+// Reserve sets worst aside. While it fits only if others' reservations turn out
+// cheaper, Reserve waits for them; when it can no longer fit, the error wraps
+// ErrBudgetExceeded. A caller that holds a reservation must settle it before
+// it reserves again, or both may wait for ever.
+func (b *Budget) Reserve(ctx context.Context, worst USD) (*Reservation, error) {
+	if b == nil {
+		return nil, nil
+	}
+	worst = max(worst, 0)
+	for {
+		b.mu.Lock()
+		left := b.limit - b.spent
+		if worst > left {
+			b.mu.Unlock()
+			return nil, fmt.Errorf("%w: next call may cost %s, %s left of %s",
+				ErrBudgetExceeded, worst, max(left, 0), b.limit)
+		}
+		if worst <= left-b.reserved {
+			b.reserved += worst
+			b.mu.Unlock()
+			return &Reservation{budget: b, amount: worst}, nil
+		}
+		freed := b.freed
+		b.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Settle replaces the reservation by what the call really cost. More than was
+// reserved is recorded as it is, and later reservations fail sooner. Only the
+// first Settle counts; a nil reservation is settled already.
+func (r *Reservation) Settle(actual USD) {
+	if r == nil {
+		return
+	}
+	r.once.Do(func() {
+		b := r.budget
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.reserved -= r.amount
+		b.spent = b.spent.plus(max(actual, 0))
+		close(b.freed)
+		b.freed = make(chan struct{})
+	})
+}
+
+// Spent is the sum of all settlements. A nil *Budget does not count: 0.
+func (b *Budget) Spent() USD {
+	if b == nil {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.spent
+}

@@ -1,0 +1,105 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// The providers that Open knows, as in SVC_LLM_PROVIDER.
+const (
+	ProviderOpenAI = "openai"
+	ProviderOllama = "ollama"
+	ProviderFake   = "fake"
+)
+
+// OpenAIBaseURL is where provider "openai" is found unless another base URL is
+// given.
+const OpenAIBaseURL = "https://api.openai.com/v1"
+
+const ollamaPort = "11434"
+
+// Config chooses a provider. The caller reads it from flags and environment.
+type Config struct {
+	// Provider is one of the Provider constants.
+	Provider string
+	// Model that will be asked for; "fake" needs none.
+	Model string
+	// BaseURL of an OpenAI-compatible API, up to and with its version, as in
+	// "http://localhost:8000/v1". Empty means OpenAIBaseURL.
+	BaseURL string
+	// APIKey is required for OpenAIBaseURL.
+	APIKey string
+	// OllamaHost is host, host:port or URL; empty means 127.0.0.1:11434.
+	OllamaHost string
+}
+
+// Open makes the provider that the configuration names. It makes no request.
+func Open(c Config) (Provider, error) {
+	switch c.Provider {
+	case ProviderFake:
+		return NewFake(), nil
+	case ProviderOpenAI, ProviderOllama:
+	case "":
+		return nil, errors.New("no model provider: set SVC_LLM_PROVIDER to openai, ollama or fake")
+	default:
+		return nil, fmt.Errorf("unknown model provider %s: set SVC_LLM_PROVIDER to openai, ollama or fake", quote(c.Provider))
+	}
+	if c.Model == "" {
+		return nil, fmt.Errorf("no model for provider %s: set SVC_LLM_MODEL", c.Provider)
+	}
+	if c.Provider == ProviderOllama {
+		return NewOpenAI(OpenAIConfig{Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost)})
+	}
+	base := c.BaseURL
+	if base == "" {
+		base = OpenAIBaseURL
+	}
+	if c.APIKey == "" && strings.TrimRight(base, "/") == OpenAIBaseURL {
+		return nil, errors.New("provider openai needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint")
+	}
+	return NewOpenAI(OpenAIConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey})
+}
+
+// ollamaURL completes a host the way Ollama's own client does: http and port
+// 11434 where they are missing.
+func ollamaURL(host string) string {
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	if !strings.Contains(host, "://") {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), ollamaPort)
+		}
+		host = "http://" + host
+	}
+	return strings.TrimRight(host, "/") + "/v1"
+}
+
+// checkBaseURL refuses what could send a key astray or leak one: other schemes,
+// and credentials, queries and fragments inside the URL. Its errors never show
+// the URL's user information.
+func checkBaseURL(base string) error {
+	u, err := url.Parse(base)
+	if err != nil {
+		// url.Error repeats the whole input.
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err
+		}
+		return fmt.Errorf("the model provider's base URL is not a URL: %w", err)
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		// Not shown: "key:secret@host" parses as a scheme.
+		return errors.New("the model provider's base URL must begin with http:// or https://")
+	case u.User != nil:
+		return fmt.Errorf("the model provider's base URL for %s must not hold credentials: give the key apart from it", quote(u.Host))
+	case u.Hostname() == "":
+		return fmt.Errorf("the model provider's base URL %s names no host", quote(base))
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return fmt.Errorf("the model provider's base URL for %s must end with its path, without ? and #", quote(u.Host))
+	}
+	return nil
+}

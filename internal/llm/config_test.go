@@ -1,0 +1,61 @@
+package llm
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestOpen(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		config   Config
+		provider string
+		endpoint string
+	}{
+		{"fake", Config{Provider: "fake"}, "fake", ""},
+		{"openai", Config{Provider: "openai", Model: "m", APIKey: "k"}, "openai", "https://api.openai.com/v1/chat/completions"},
+		{"compatible", Config{Provider: "openai", Model: "m", BaseURL: "http://localhost:8000/v1/"}, "openai", "http://localhost:8000/v1/chat/completions"},
+		{"ollama", Config{Provider: "ollama", Model: "m"}, "ollama", "http://127.0.0.1:11434/v1/chat/completions"},
+		{"ollama host", Config{Provider: "ollama", Model: "m", OllamaHost: "box"}, "ollama", "http://box:11434/v1/chat/completions"},
+		{"ollama port", Config{Provider: "ollama", Model: "m", OllamaHost: "box:99"}, "ollama", "http://box:99/v1/chat/completions"},
+		{"ollama ipv6", Config{Provider: "ollama", Model: "m", OllamaHost: "[::1]:99"}, "ollama", "http://[::1]:99/v1/chat/completions"},
+		{"ollama bare ipv6", Config{Provider: "ollama", Model: "m", OllamaHost: "::1"}, "ollama", "http://[::1]:11434/v1/chat/completions"},
+		{"ollama url", Config{Provider: "ollama", Model: "m", OllamaHost: "https://box/x/"}, "ollama", "https://box/x/v1/chat/completions"},
+	} {
+		p, err := Open(tt.config)
+		if err != nil || p.Name() != tt.provider {
+			t.Errorf("%s: %v, %v", tt.name, p, err)
+			continue
+		}
+		if o, ok := p.(*OpenAI); ok && o.endpoint != tt.endpoint {
+			t.Errorf("%s: %s, want %s", tt.name, o.endpoint, tt.endpoint)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		config Config
+		has    string
+	}{
+		{"nothing", Config{}, "set SVC_LLM_PROVIDER to openai, ollama or fake"},
+		{"unknown", Config{Provider: "Fake"}, `"Fake"`},
+		{"no model", Config{Provider: "openai", APIKey: "k"}, "SVC_LLM_MODEL"},
+		{"no key", Config{Provider: "openai", Model: "m"}, "OPENAI_API_KEY"},
+		{"no key, slash", Config{Provider: "openai", Model: "m", BaseURL: OpenAIBaseURL + "/"}, "OPENAI_API_KEY"},
+		{"key with newline", Config{Provider: "openai", Model: "m", APIKey: secret + "\n"}, "API key"},
+		{"scheme", Config{Provider: "openai", Model: "m", BaseURL: "file:///etc/passwd"}, "http://"},
+		{"no scheme", Config{Provider: "openai", Model: "m", BaseURL: "user:" + secret + "@host/v1"}, "http://"},
+		{"credentials", Config{Provider: "openai", Model: "m", BaseURL: "https://" + secret + "@host/v1"}, "credentials"},
+		{"query", Config{Provider: "openai", Model: "m", BaseURL: "https://host/v1?key=" + secret}, "?"},
+		{"no host", Config{Provider: "openai", Model: "m", BaseURL: "https:///v1"}, "host"},
+		{"not a URL", Config{Provider: "openai", Model: "m", BaseURL: "https://host/%zz" + secret}, "not a URL"},
+		{"ollama", Config{Provider: "ollama", Model: "m", OllamaHost: "ftp://box"}, "http://"},
+	} {
+		p, err := Open(tt.config)
+		if err == nil || !strings.Contains(err.Error(), tt.has) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v, %v", tt.name, p, err)
+		}
+	}
+}

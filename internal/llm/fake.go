@@ -1,0 +1,103 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// FakeModel is the only model of the Fake provider.
+const FakeModel = "fake"
+
+// Fake is a deterministic offline provider for tests and first runs. It
+// understands two kinds of last user message, both one JSON object:
+//
+//   - {"question", "question_date"?, "notes": [{"id", "title"?, "date"?, "text"}]}
+//     is answered by quoting the best sentences of the notes, each verbatim,
+//     or by "I don't know: the notes do not say.";
+//   - {"question", "reference_answer", "candidate_answer"} is judged by the share
+//     of the reference's words that the candidate has: {"score", "reason"}.
+//
+// Anything else is an *Error. A token is four bytes, and it costs nothing.
+type Fake struct{}
+
+// NewFake returns the offline provider.
+func NewFake() Fake { return Fake{} }
+
+// Name is "fake".
+func (Fake) Name() string { return ProviderFake }
+
+// Complete answers at once.
+func (f Fake) Complete(ctx context.Context, r Request) (Response, error) {
+	if err := ctx.Err(); err != nil {
+		return Response{}, err
+	}
+	text, err := f.answer(r)
+	if err != nil {
+		return Response{Attempts: 1}, err
+	}
+	reason := "stop"
+	if limit := bytesPerToken * r.MaxTokens; len(text) > limit {
+		text, reason = strings.ToValidUTF8(text[:limit], ""), "length"
+	}
+	u := estimate(r, text)
+	u.Estimated = false // here the estimate is the definition
+	return Response{Text: text, Model: FakeModel, FinishReason: reason, Usage: u, Attempts: 1}, nil
+}
+
+// Stream emits the answer word by word.
+func (f Fake) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+	resp, err := f.Complete(ctx, r)
+	if err != nil {
+		return resp, err
+	}
+	for word := range strings.SplitAfterSeq(resp.Text, " ") {
+		if err := ctx.Err(); err != nil {
+			return Response{Attempts: 1}, err
+		}
+		if err := emit(word); err != nil {
+			return Response{Attempts: 1}, err
+		}
+	}
+	return resp, nil
+}
+
+// fakeInput is the union of both kinds of message; nil tells them apart.
+type fakeInput struct {
+	Question     string
+	QuestionDate string      `json:"question_date"`
+	Notes        *[]fakeNote `json:"notes"`
+	Reference    *string     `json:"reference_answer"`
+	Candidate    *string     `json:"candidate_answer"`
+}
+
+type fakeNote struct {
+	Title string
+	Date  string
+	Text  string
+}
+
+func (Fake) answer(r Request) (string, error) {
+	if err := r.check(); err != nil {
+		return "", err
+	}
+	content := ""
+	for _, m := range r.Messages {
+		if m.Role == RoleUser {
+			content = m.Content
+		}
+	}
+	var in fakeInput
+	err := json.Unmarshal([]byte(content), &in)
+	switch {
+	case err == nil && in.Notes != nil:
+		return quoteNotes(in.Question, in.QuestionDate, *in.Notes), nil
+	case err == nil && in.Reference != nil && in.Candidate != nil:
+		score, reason := overlap(*in.Reference, *in.Candidate)
+		return fmt.Sprintf(`{"score": %.2f, "reason": %q}`, score, reason), nil
+	}
+	return "", &Error{Provider: ProviderFake, Model: FakeModel, Message: "the offline model understands only a last user message " +
+		"that is a JSON object with question and notes, or with question, reference_answer and candidate_answer; " +
+		"set SVC_LLM_PROVIDER to a real provider for anything else"}
+}

@@ -1,0 +1,202 @@
+// Package llmtest is a model provider for tests: a real HTTP server that speaks
+// OpenAI's chat completions, plain and streaming, and answers by script.
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Call is one request that arrived.
+type Call struct {
+	Path   string      `json:"-"`
+	Header http.Header `json:"-"`
+	// Body is the request body, byte for byte.
+	Body []byte `json:"-"`
+	// The fields below are read from Body.
+	Model    string
+	Stream   bool
+	Messages []Message
+}
+
+// Message is one message of a Call.
+type Message struct{ Role, Content string }
+
+// Reply is what the server answers. The zero value is an empty answer that
+// stopped by itself.
+type Reply struct {
+	// Text is the answer. A stream sends it word by word.
+	Text string
+	// FinishReason is "stop" by default; NoFinishReason leaves it out.
+	FinishReason string
+	// Input and Output are the token counts; both 0 send no usage.
+	Input, Output int
+	// Status other than 0 and 200 is a refusal with Body.
+	Status int
+	// RetryAfter is the header of that name.
+	RetryAfter string
+	// Body, unless empty, is sent in place of a completion or a stream.
+	Body string
+	// CutAfter above 0 breaks the connection after so many words of a stream.
+	CutAfter int
+	// Break closes the connection without an answer.
+	Break bool
+	// Hang sends nothing until the client goes away or the test ends.
+	Hang bool
+}
+
+// NoFinishReason as Reply.FinishReason leaves the field out.
+const NoFinishReason = "-"
+
+// Server is a running stub. URL is its base URL with "/v1".
+type Server struct {
+	URL string
+
+	reply func(Call) Reply
+	done  chan struct{}
+	mu    sync.Mutex
+	calls []Call
+}
+
+// NewServer starts a server that lives as long as the test. reply is called for
+// each request, from several goroutines when requests run at once.
+func NewServer(t testing.TB, reply func(Call) Reply) *Server {
+	t.Helper()
+	s := &Server{reply: reply, done: make(chan struct{})}
+	srv := httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(func() {
+		close(s.done)
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	s.URL = srv.URL + "/v1"
+	return s
+}
+
+// Script answers the n-th request with the n-th reply. Requests beyond them get
+// status 418, which no client retries.
+func Script(replies ...Reply) func(Call) Reply {
+	var mu sync.Mutex
+	return func(Call) Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(replies) == 0 {
+			return Reply{Status: http.StatusTeapot, Body: "the script has ended"}
+		}
+		r := replies[0]
+		replies = replies[1:]
+		return r
+	}
+}
+
+// Calls is a copy of the requests so far, in order of arrival.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
+	c := Call{Path: req.URL.Path, Header: req.Header}
+	c.Body, _ = io.ReadAll(req.Body)
+	// A body that is not JSON leaves the fields empty, for the test to notice.
+	_ = json.Unmarshal(c.Body, &c)
+	s.mu.Lock()
+	s.calls = append(s.calls, c)
+	s.mu.Unlock()
+
+	r := s.reply(c)
+	switch {
+	case r.Hang:
+		select {
+		case <-req.Context().Done():
+		case <-s.done:
+		}
+		panic(http.ErrAbortHandler)
+	case r.Break:
+		panic(http.ErrAbortHandler)
+	case r.Status != 0 && r.Status != http.StatusOK:
+		if r.RetryAfter != "" {
+			w.Header().Set("Retry-After", r.RetryAfter)
+		}
+		w.WriteHeader(r.Status)
+		io.WriteString(w, r.Body)
+	case c.Stream:
+		w.Header().Set("Content-Type", "text/event-stream")
+		stream(w, c, r)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		plain(w, c, r)
+	}
+}
+
+type object map[string]any
+
+func plain(w http.ResponseWriter, c Call, r Reply) {
+	if r.Body != "" {
+		io.WriteString(w, r.Body)
+		return
+	}
+	answer := object{
+		"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": c.Model,
+		"choices": []object{{
+			"index": 0, "finish_reason": finishReason(r),
+			"message": object{"role": "assistant", "content": r.Text},
+		}},
+	}
+	if u := usage(r); u != nil {
+		answer["usage"] = u
+	}
+	json.NewEncoder(w).Encode(answer)
+}
+
+func stream(w http.ResponseWriter, c Call, r Reply) {
+	if r.Body != "" {
+		io.WriteString(w, r.Body)
+		return
+	}
+	send := func(choices []object, usage object) {
+		frame := object{"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": c.Model,
+			"choices": choices, "usage": usage}
+		b, _ := json.Marshal(frame)
+		fmt.Fprintf(w, ": keep-alive\n\ndata: %s\n\n", b)
+		http.NewResponseController(w).Flush()
+	}
+	for i, word := range strings.SplitAfter(r.Text, " ") {
+		if r.CutAfter > 0 && i == r.CutAfter {
+			panic(http.ErrAbortHandler)
+		}
+		send([]object{{"index": 0, "delta": object{"content": word}, "finish_reason": nil}}, nil)
+	}
+	if reason := finishReason(r); reason != nil {
+		send([]object{{"index": 0, "delta": object{}, "finish_reason": reason}}, nil)
+	}
+	if u := usage(r); u != nil {
+		send([]object{}, u)
+	}
+	io.WriteString(w, "data: [DONE]\n\n")
+}
+
+func finishReason(r Reply) any {
+	switch r.FinishReason {
+	case "":
+		return "stop"
+	case NoFinishReason:
+		return nil
+	}
+	return r.FinishReason
+}
+
+func usage(r Reply) object {
+	if r.Input == 0 && r.Output == 0 {
+		return nil
+	}
+	return object{"prompt_tokens": r.Input, "completion_tokens": r.Output, "total_tokens": r.Input + r.Output}
+}

@@ -1,0 +1,14 @@
+package llm
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// ask is a request with one user message.
+func ask(model, content string) Request {
+	return Request{Model: model, MaxTokens: 100, Messages: []Message{{RoleUser, content}}}
+}

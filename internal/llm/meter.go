@@ -1,0 +1,208 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Meter is a Provider that counts what another one costs and keeps it under a
+// budget. It is safe for concurrent use.
+//
+// Each HTTP attempt has a reservation of its own: its worst case is reserved
+// before it and settled after it with what its usage costs, or with the whole
+// worst case when it may have been charged although its answer was lost. So the
+// cap also holds when attempts are repeated. It rests on the provider keeping
+// to MaxTokens and on its usage counts; one that charges above the worst case is
+// recorded as it is, and the next call is refused.
+type Meter struct {
+	provider Provider
+	prices   Prices
+	budget   *Budget
+
+	mu       sync.Mutex
+	totals   Totals
+	unpriced map[string]bool
+}
+
+// Totals is what a meter has counted so far.
+type Totals struct {
+	Calls    int
+	Attempts int
+	Usage    Usage
+	// Cost is everything charged, Lost included.
+	Cost USD
+	// Lost is the worst case of the attempts that may have been charged but
+	// brought no answer: the true bill lies between Cost minus Lost and Cost.
+	Lost USD
+	// Unpriced names the models whose price is not known, sorted. Their cost is
+	// missing from Cost.
+	Unpriced []string
+}
+
+// retrier is a provider that repeats failed requests within one call. around is
+// called for each attempt and must call once, unless it gives up.
+type retrier interface {
+	retrying(ctx context.Context, r Request, emit func(string) error,
+		around func(once func() (Response, error)) (Response, error)) (Response, error)
+}
+
+// NewMeter wraps p. A nil budget means no cap: unpriced models are then allowed
+// and listed in the totals. A Meter cannot wrap a Meter.
+func NewMeter(p Provider, prices Prices, b *Budget) (*Meter, error) {
+	if p == nil {
+		return nil, errors.New("a meter needs a provider")
+	}
+	if _, ok := p.(*Meter); ok {
+		return nil, errors.New("a meter cannot wrap a meter: calls would be counted twice")
+	}
+	return &Meter{provider: p, prices: prices, budget: b, unpriced: map[string]bool{}}, nil
+}
+
+// Name is the wrapped provider's name.
+func (m *Meter) Name() string { return m.provider.Name() }
+
+// CheckModel refuses a model whose price is not known while a cap is set. Call
+// it before any work; calls check again.
+func (m *Meter) CheckModel(model string) error {
+	if _, ok := m.prices.Of(m.Name(), model); ok || m.budget == nil {
+		return nil
+	}
+	return fmt.Errorf("no price is known for model %s of provider %s, so the spend cap cannot be kept: "+
+		"give --price model=in/out in dollars per million tokens", quote(model), m.Name())
+}
+
+// Complete is the wrapped provider's, with its cost accounted for.
+func (m *Meter) Complete(ctx context.Context, r Request) (Response, error) {
+	return m.call(ctx, r, nil)
+}
+
+// Stream is the wrapped provider's, with its cost accounted for.
+func (m *Meter) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+	return m.call(ctx, r, emit)
+}
+
+func (m *Meter) call(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+	if err := m.CheckModel(r.Model); err != nil {
+		return Response{}, err
+	}
+	m.mu.Lock()
+	m.totals.Calls++
+	m.mu.Unlock()
+
+	var spent USD
+	around := func(once func() (Response, error)) (Response, error) {
+		resp, cost, err := m.attempt(ctx, r, once)
+		spent = spent.plus(cost)
+		return resp, err
+	}
+	resp, err := m.start(ctx, r, emit, around)
+	resp.Cost = spent
+	return resp, err
+}
+
+func (m *Meter) start(ctx context.Context, r Request, emit func(string) error,
+	around func(func() (Response, error)) (Response, error)) (Response, error) {
+	if p, ok := m.provider.(retrier); ok {
+		return p.retrying(ctx, r, emit, around)
+	}
+	return around(func() (Response, error) {
+		if emit == nil {
+			return m.provider.Complete(ctx, r)
+		}
+		return m.provider.Stream(ctx, r, emit)
+	})
+}
+
+// attempt runs one request inside its own reservation.
+func (m *Meter) attempt(ctx context.Context, r Request, once func() (Response, error)) (Response, USD, error) {
+	worst := m.WorstCase(r)
+	held, err := m.budget.Reserve(ctx, worst)
+	if err != nil {
+		return Response{}, 0, err
+	}
+	// A panic below must not leave others waiting for this reservation.
+	defer held.Settle(worst)
+
+	resp, err := once()
+	price, known := m.prices.Of(m.Name(), r.Model)
+	var cost, lost USD
+	if err == nil {
+		cost = price.Cost(resp.Usage)
+	} else if e, ok := errors.AsType[*Error](err); !ok || e.Billed {
+		// Also a context's end or an emit error: the request was on its way.
+		cost, lost = worst, worst
+	}
+	held.Settle(cost)
+	m.add(r.Model, known, resp.Usage, cost, lost)
+	return resp, cost, err
+}
+
+func (m *Meter) add(model string, known bool, u Usage, cost, lost USD) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := &m.totals
+	t.Attempts++
+	t.Usage.InputTokens += u.InputTokens
+	t.Usage.OutputTokens += u.OutputTokens
+	t.Usage.Estimated = t.Usage.Estimated || u.Estimated
+	t.Cost = t.Cost.plus(cost)
+	t.Lost = t.Lost.plus(lost)
+	if !known && !m.unpriced[model] {
+		m.unpriced[model] = true
+		t.Unpriced = append(t.Unpriced, model)
+		slices.Sort(t.Unpriced)
+	}
+}
+
+// Totals is a copy of the counts so far.
+func (m *Meter) Totals() Totals {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.totals
+	t.Unpriced = slices.Clone(t.Unpriced)
+	return t
+}
+
+const (
+	// What a chat template adds around messages, with room to spare.
+	tokensPerMessage = 16
+	tokensPerRequest = 64
+	bytesPerToken    = 4
+)
+
+// WorstCase is the most that one attempt at r can cost: a token for each byte
+// sent, since no tokenizer makes more of them, the template around the messages
+// and MaxTokens of output. It is 0 for a model without a known price.
+func (m *Meter) WorstCase(r Request) USD {
+	price, _ := m.prices.Of(m.Name(), r.Model)
+	in := inputBytes(r) + tokensPerMessage*len(r.Messages) + tokensPerRequest
+	return price.Cost(Usage{InputTokens: in, OutputTokens: r.MaxTokens})
+}
+
+// Likely is a forecast of what r costs: English prose at four bytes a token and
+// a quarter of MaxTokens of output. A cap cannot rest on it.
+func (m *Meter) Likely(r Request) USD {
+	price, _ := m.prices.Of(m.Name(), r.Model)
+	in := inputBytes(r)/bytesPerToken + tokensPerRequest
+	return price.Cost(Usage{InputTokens: in, OutputTokens: r.MaxTokens / 4})
+}
+
+func inputBytes(r Request) int {
+	n := 0
+	for _, msg := range r.Messages {
+		n += len(msg.Role) + len(msg.Content)
+	}
+	return n
+}
+
+// estimate is the usage when the provider did not count: four bytes a token.
+func estimate(r Request, text string) Usage {
+	return Usage{
+		InputTokens:  max(1, (inputBytes(r)+bytesPerToken-1)/bytesPerToken),
+		OutputTokens: max(1, (len(text)+bytesPerToken-1)/bytesPerToken),
+		Estimated:    true,
+	}
+}

@@ -1,0 +1,216 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/llm/llmtest"
+)
+
+// One dollar a million tokens makes a token a micro-dollar.
+var testPrices = Prices{"m": {Dollar, Dollar}}
+
+const token = Dollar / 1_000_000
+
+func openMeter(t *testing.T, b *Budget, reply func(llmtest.Call) llmtest.Reply) (*Meter, *llmtest.Server) {
+	t.Helper()
+	srv := llmtest.NewServer(t, reply)
+	o, err := NewOpenAI(OpenAIConfig{BaseURL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := NewMeter(o, testPrices, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, srv
+}
+
+func TestWorstCaseAndLikely(t *testing.T) {
+	m, _ := openMeter(t, nil, llmtest.Script())
+	r := ask("m", strings.Repeat("x", 396)) // and "user" makes 400 bytes
+	if got, want := m.WorstCase(r), (400+16+64+100)*token; got != want {
+		t.Errorf("worst case %s, want %s", got, want)
+	}
+	if got, want := m.Likely(r), (100+64+25)*token; got != want {
+		t.Errorf("likely %s, want %s", got, want)
+	}
+}
+
+func TestMeterCounts(t *testing.T) {
+	b := NewBudget(Dollar)
+	m, _ := openMeter(t, b, llmtest.Script(
+		llmtest.Reply{Text: "a", Input: 10, Output: 5},
+		llmtest.Reply{Text: "a b", Input: 20, Output: 6},
+		llmtest.Reply{Status: 400}))
+	resp, err := m.Complete(t.Context(), ask("m", "q"))
+	if err != nil || resp.Cost != 15*token {
+		t.Error(resp, err)
+	}
+	if resp, err = m.Stream(t.Context(), ask("m", "q"), func(string) error { return nil }); err != nil || resp.Cost != 26*token {
+		t.Error(resp, err)
+	}
+	if resp, err = m.Complete(t.Context(), ask("m", "q")); err == nil || resp.Cost != 0 {
+		t.Error("a refusal costs nothing:", resp, err)
+	}
+	want := Totals{Calls: 3, Attempts: 3, Usage: Usage{InputTokens: 30, OutputTokens: 11}, Cost: 41 * token}
+	if got := m.Totals(); !cmp.Equal(got, want) || b.Spent() != want.Cost {
+		t.Error(b.Spent(), cmp.Diff(want, got))
+	}
+}
+
+// An attempt whose answer was lost is paid for in full, and the next one has to
+// fit beside it.
+func TestLostAttemptsAreReserved(t *testing.T) {
+	r := ask("m", "q")
+	lost := llmtest.Reply{Status: 504, RetryAfter: "0"}
+	answer := llmtest.Reply{Text: "a", Input: 10, Output: 5}
+
+	b := NewBudget(Dollar)
+	m, _ := openMeter(t, b, llmtest.Script(lost, lost, answer))
+	worst := m.WorstCase(r)
+	resp, err := m.Complete(t.Context(), r)
+	if err != nil || resp.Attempts != 3 || resp.Cost != 2*worst+15*token || b.Spent() != resp.Cost || m.Totals().Lost != 2*worst {
+		t.Errorf("%+v, %v, spent %s, %+v", resp, err, b.Spent(), m.Totals())
+	}
+
+	b = NewBudget(2*worst + worst/2)
+	m, srv := openMeter(t, b, llmtest.Script(lost, lost, answer))
+	resp, err = m.Complete(t.Context(), r)
+	if !errors.Is(err, ErrBudgetExceeded) || len(srv.Calls()) != 2 || resp.Attempts != 2 || b.Spent() != 2*worst {
+		t.Errorf("%+v, %v, %d requests, spent %s", resp, err, len(srv.Calls()), b.Spent())
+	}
+}
+
+func TestRefusedAttemptsAreNotCharged(t *testing.T) {
+	b := NewBudget(Dollar)
+	m, _ := openMeter(t, b, llmtest.Script(llmtest.Reply{Status: 429, RetryAfter: "0"}, llmtest.Reply{Text: "a", Input: 10, Output: 5}))
+	resp, err := m.Complete(t.Context(), ask("m", "q"))
+	if err != nil || resp.Cost != 15*token || m.Totals().Attempts != 2 {
+		t.Errorf("%+v, %v, %+v", resp, err, m.Totals())
+	}
+}
+
+func TestInterruptedCallIsChargedInFull(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	b := NewBudget(Dollar)
+	m, _ := openMeter(t, b, func(llmtest.Call) llmtest.Reply {
+		cancel()
+		return llmtest.Reply{Hang: true}
+	})
+	r := ask("m", "q")
+	resp, err := m.Complete(ctx, r)
+	if !errors.Is(err, context.Canceled) || resp.Cost != m.WorstCase(r) || b.Spent() != resp.Cost {
+		t.Errorf("%+v, %v, spent %s", resp, err, b.Spent())
+	}
+	if resp, err = m.Complete(ctx, r); !errors.Is(err, context.Canceled) || resp.Cost != 0 {
+		t.Errorf("a call that never began: %+v, %v", resp, err)
+	}
+}
+
+func TestOverrunIsRecorded(t *testing.T) {
+	b := NewBudget(1000 * token)
+	m, srv := openMeter(t, b, llmtest.Script(llmtest.Reply{Text: "a", Input: 5000, Output: 1}))
+	if resp, err := m.Complete(t.Context(), ask("m", "q")); err != nil || resp.Cost != 5001*token || b.Spent() != resp.Cost {
+		t.Errorf("%+v, %v", resp, err)
+	}
+	if _, err := m.Complete(t.Context(), ask("m", "q")); !errors.Is(err, ErrBudgetExceeded) || len(srv.Calls()) != 1 {
+		t.Errorf("%v after %d requests", err, len(srv.Calls()))
+	}
+}
+
+func TestUnpricedModel(t *testing.T) {
+	m, srv := openMeter(t, NewBudget(Dollar), llmtest.Script())
+	_, err := m.Complete(t.Context(), ask("mystery", "q"))
+	if err == nil || !strings.Contains(err.Error(), "--price model=in/out") || len(srv.Calls()) != 0 {
+		t.Errorf("%v after %d requests", err, len(srv.Calls()))
+	}
+	if err := m.CheckModel("m"); err != nil {
+		t.Error(err)
+	}
+	m, _ = openMeter(t, nil, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: "a", Input: 1} })
+	for _, model := range []string{"z", "b", "z", "m"} {
+		if _, err := m.Complete(t.Context(), ask(model, "q")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := m.Totals(); !cmp.Equal(got.Unpriced, []string{"b", "z"}) || got.Cost != token {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestMeterRefusesMeter(t *testing.T) {
+	m, _ := openMeter(t, nil, llmtest.Script())
+	if _, err := NewMeter(m, nil, nil); err == nil {
+		t.Error("a meter over a meter")
+	}
+	if _, err := NewMeter(nil, nil, nil); err == nil {
+		t.Error("a meter over nothing")
+	}
+}
+
+func TestMeterOverFake(t *testing.T) {
+	m, err := NewMeter(NewFake(), DefaultPrices(), NewBudget(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := m.Complete(t.Context(), ask(FakeModel, `{"question":"q","reference_answer":"a","candidate_answer":"a"}`))
+	if err != nil || resp.Cost != 0 || m.Totals().Calls != 1 {
+		t.Error(resp, err)
+	}
+}
+
+// Sixteen workers against a server that loses, refuses and answers: the server
+// keeps its own bill, which the cap must bound.
+func TestCapHoldsUnderWorkers(t *testing.T) {
+	var mu sync.Mutex
+	var bill USD
+	n := 0
+	r := ask("m", strings.Repeat("x", 500))
+	// Far below the first exponential wait, so that retries do not slow the test.
+	const now = "0"
+	b := NewBudget(20_000 * token)
+	m, _ := openMeter(t, b, func(llmtest.Call) llmtest.Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		switch n % 7 {
+		case 1:
+			return llmtest.Reply{Status: 429, RetryAfter: now}
+		case 3:
+			bill += 600 * token
+			return llmtest.Reply{Status: 502, RetryAfter: now}
+		}
+		in, out := n%500, n%100
+		bill += USD(in+out) * token
+		return llmtest.Reply{Text: "a", Input: in, Output: out}
+	})
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for {
+				_, err := m.Complete(t.Context(), r)
+				if errors.Is(err, ErrBudgetExceeded) {
+					return
+				}
+				if _, ok := errors.AsType[*Error](err); err != nil && !ok {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got := m.Totals()
+	if bill > b.Spent() || b.Spent() > 20_000*token || got.Cost != b.Spent() || got.Attempts != n {
+		t.Errorf("bill %s, spent %s, %+v, %d requests", bill, b.Spent(), got, n)
+	}
+	if left := 20_000*token - b.Spent(); left >= m.WorstCase(r) {
+		t.Errorf("stopped with %s left", left)
+	}
+}

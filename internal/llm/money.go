@@ -1,0 +1,81 @@
+package llm
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// USD is an amount of money in nano-dollars. Integers, so that sums are exact
+// and a cap can be kept to the last digit.
+type USD int64
+
+// Dollar is one US dollar.
+const Dollar USD = 1_000_000_000
+
+const usdDigits = 9
+
+// ParseUSD reads a plain decimal number of dollars such as "2" or "0.50",
+// exactly. It refuses signs, exponents, more than nine decimals and amounts
+// above 9.2 billion dollars.
+func ParseUSD(s string) (USD, error) {
+	whole, frac, hasPoint := strings.Cut(s, ".")
+	if whole == "" || hasPoint && frac == "" || !allDigits(whole) || !allDigits(frac) {
+		return 0, fmt.Errorf("%q is not an amount in dollars: write a plain number such as 2 or 0.50", s)
+	}
+	if len(frac) > usdDigits {
+		return 0, fmt.Errorf("%q has more than %d decimals: amounts are counted in nano-dollars", s, usdDigits)
+	}
+	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", usdDigits-len(frac)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q dollars is too large", s)
+	}
+	return USD(n), nil
+}
+
+func allDigits(s string) bool {
+	return strings.Trim(s, "0123456789") == ""
+}
+
+// String is the amount with a dollar sign, exact, with at least two decimals:
+// "$2.00", "$0.0041".
+func (u USD) String() string {
+	if d, ok := strings.CutPrefix(u.decimal(), "-"); ok {
+		return "-$" + d
+	}
+	return "$" + u.decimal()
+}
+
+// MarshalJSON writes the exact amount as a JSON number of dollars.
+func (u USD) MarshalJSON() ([]byte, error) {
+	return []byte(u.decimal()), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. Negative amounts are refused.
+func (u *USD) UnmarshalJSON(b []byte) error {
+	v, err := ParseUSD(string(b))
+	if err != nil {
+		return err
+	}
+	*u = v
+	return nil
+}
+
+func (u USD) decimal() string {
+	sign, n := "", uint64(u)
+	if u < 0 {
+		sign, n = "-", -n
+	}
+	frac := fmt.Sprintf("%0*d", usdDigits, n%uint64(Dollar))
+	frac = frac[:2] + strings.TrimRight(frac[2:], "0")
+	return fmt.Sprintf("%s%d.%s", sign, n/uint64(Dollar), frac)
+}
+
+// plus adds two amounts that are not negative and stops at the largest one.
+func (u USD) plus(v USD) USD {
+	if v > math.MaxInt64-u {
+		return math.MaxInt64
+	}
+	return u + v
+}

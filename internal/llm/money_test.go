@@ -1,0 +1,79 @@
+package llm
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestParseUSD(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want USD
+		str  string
+	}{
+		{"2", 2 * Dollar, "$2.00"},
+		{"0.50", Dollar / 2, "$0.50"},
+		{"0.0041", 4_100_000, "$0.0041"},
+		{"0.000000001", 1, "$0.000000001"},
+		{"007.10", 7*Dollar + Dollar/10, "$7.10"},
+		{"9223372036.854775807", math.MaxInt64, "$9223372036.854775807"},
+	} {
+		got, err := ParseUSD(tt.in)
+		if err != nil || got != tt.want || got.String() != tt.str {
+			t.Errorf("ParseUSD(%q) = %d (%s), %v; want %d (%s)", tt.in, got, got, err, tt.want, tt.str)
+		}
+	}
+	for _, in := range []string{"", ".", "-1", "+1", "1.", ".5", "1e3", "NaN", "Inf", "0x10", "1_000", "$2", " 2", "1.2.3",
+		"0.0000000001", "9223372036.854775808", "٣"} {
+		if got, err := ParseUSD(in); err == nil {
+			t.Errorf("ParseUSD(%q) = %s, want an error", in, got)
+		}
+	}
+}
+
+func TestUSDStringNegative(t *testing.T) {
+	if got := (-Dollar / 2).String(); got != "-$0.50" {
+		t.Errorf("got %s", got)
+	}
+	if got := USD(math.MinInt64).String(); got != "-$9223372036.854775808" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestUSDRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := USD(rapid.Int64Range(0, math.MaxInt64).Draw(t, "nanos"))
+		got, err := ParseUSD(strings.TrimPrefix(want.String(), "$"))
+		if err != nil || got != want {
+			t.Fatalf("ParseUSD(%s) = %d, %v; want %d", want, got, err, want)
+		}
+		b, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back USD
+		if err := json.Unmarshal(b, &back); err != nil || back != want {
+			t.Fatalf("JSON %s gives %d, %v; want %d", b, back, err, want)
+		}
+	})
+}
+
+func FuzzParseUSD(f *testing.F) {
+	for _, s := range []string{"2", "0.50", "", ".", "1.", "-1", "9223372036.854775807", "0.0000000001"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := ParseUSD(s)
+		if err != nil {
+			return
+		}
+		again, err := ParseUSD(strings.TrimPrefix(u.String(), "$"))
+		if u < 0 || err != nil || again != u {
+			t.Errorf("%q: %d, then %d, %v", s, u, again, err)
+		}
+	})
+}

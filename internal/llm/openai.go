@@ -1,0 +1,241 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+	"golang.org/x/time/rate"
+)
+
+// Defaults and limits of OpenAI.
+const (
+	// DefaultMaxAttempts is how often a call is tried in all.
+	DefaultMaxAttempts = 4
+	// DefaultSilence is how long the provider may send nothing.
+	DefaultSilence = 2 * time.Minute
+	// MaxRetryAfter bounds the wait that a provider can ask for with Retry-After.
+	MaxRetryAfter = 60 * time.Second
+)
+
+// OpenAIConfig says which endpoint to use. Zero values are the defaults.
+type OpenAIConfig struct {
+	// Name of the provider, ProviderOpenAI by default.
+	Name string
+	// BaseURL up to and with the API version, OpenAIBaseURL by default.
+	BaseURL string
+	// APIKey is sent as a bearer token; empty sends none.
+	APIKey string
+	// HTTPClient makes the requests; its transport is wrapped, not changed.
+	HTTPClient *http.Client
+	// Limiter is waited for before each HTTP attempt; nil does not limit.
+	Limiter *rate.Limiter
+	// MaxAttempts bounds the HTTP requests of one call.
+	MaxAttempts int
+	// Silence bounds the time without a byte from the provider.
+	Silence time.Duration
+}
+
+// OpenAI is a Provider for any endpoint that speaks OpenAI's chat completions.
+// It is safe for concurrent use.
+//
+// Transport errors and the statuses 429, 502, 503 and 504 are tried again, with
+// exponential waits or as Retry-After says, but never after a piece of a stream
+// was emitted, and never after the provider's silence.
+type OpenAI struct {
+	name     string
+	endpoint string
+	key      string
+	client   *openai.Client
+	limiter  *rate.Limiter
+	attempts int
+	silence  time.Duration
+}
+
+// NewOpenAI checks the configuration and makes no request.
+func NewOpenAI(c OpenAIConfig) (*OpenAI, error) {
+	if c.Name == "" {
+		c.Name = ProviderOpenAI
+	}
+	if c.BaseURL == "" {
+		c.BaseURL = OpenAIBaseURL
+	}
+	if err := checkBaseURL(c.BaseURL); err != nil {
+		return nil, err
+	}
+	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("the model provider's API key holds a space, line break or other character that no key has")
+	}
+	base := strings.TrimRight(c.BaseURL, "/")
+	cfg := openai.DefaultConfig(c.APIKey)
+	cfg.BaseURL = base
+	cfg.EmptyMessagesLimit = 1 << 30 // keep-alive comments are no failure
+	cfg.HTTPClient = wireClient(c.HTTPClient)
+	o := &OpenAI{
+		name: c.Name, endpoint: base + "/chat/completions", key: c.APIKey,
+		client: openai.NewClientWithConfig(cfg), limiter: c.Limiter,
+		attempts: c.MaxAttempts, silence: c.Silence,
+	}
+	if o.attempts <= 0 {
+		o.attempts = DefaultMaxAttempts
+	}
+	if o.silence <= 0 {
+		o.silence = DefaultSilence
+	}
+	return o, nil
+}
+
+// Name is the configured name.
+func (o *OpenAI) Name() string { return o.name }
+
+// Complete returns the whole answer.
+func (o *OpenAI) Complete(ctx context.Context, r Request) (Response, error) {
+	return o.retrying(ctx, r, nil, unmetered)
+}
+
+// Stream emits the answer as it arrives. A stream that ends without a finish
+// reason is an error: the answer is not whole.
+func (o *OpenAI) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+	return o.retrying(ctx, r, emit, unmetered)
+}
+
+func unmetered(once func() (Response, error)) (Response, error) { return once() }
+
+// Reasons tells whether a model is one of OpenAI's reasoning models. They refuse
+// a temperature, so none is sent and answers may vary, and they spend part of
+// MaxTokens on thoughts that are not shown.
+func Reasons(model string) bool {
+	for _, prefix := range []string{"gpt-5", "gpt-6", "o1", "o3", "o4"} {
+		if strings.HasPrefix(model, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// once makes one HTTP request.
+func (o *OpenAI) once(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+	x := &exchange{silence: o.silence}
+	if !Reasons(r.Model) {
+		x.temperature = &r.Temperature
+	}
+	watched, stop := x.start(ctx)
+	defer stop()
+
+	resp, err := o.send(watched, r, emit)
+	if err == nil {
+		return resp, nil
+	}
+	if e, ok := errors.AsType[emitError](err); ok {
+		return Response{}, e.error
+	}
+	if ctx.Err() != nil {
+		return Response{}, ctx.Err()
+	}
+	if !x.sent {
+		return Response{}, fmt.Errorf("request to model %s was refused before it was sent: %w", quote(r.Model), err)
+	}
+	return Response{}, o.failure(x, r.Model, context.Cause(watched), err)
+}
+
+func (o *OpenAI) send(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+	if emit == nil {
+		return o.complete(ctx, r)
+	}
+	return o.stream(ctx, r, emit)
+}
+
+func (o *OpenAI) complete(ctx context.Context, r Request) (Response, error) {
+	got, err := o.client.CreateChatCompletion(ctx, wireRequest(r))
+	if err != nil {
+		return Response{}, err
+	}
+	if len(got.Choices) == 0 {
+		return Response{}, errors.New("the answer has no choices")
+	}
+	choice := got.Choices[0]
+	return finish(r, choice.Message.Content, got.Model, choice.FinishReason, &got.Usage), nil
+}
+
+// emitError marks an error of the caller's emit, which is not the provider's.
+type emitError struct{ error }
+
+func (o *OpenAI) stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+	req := wireRequest(r)
+	req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	stream, err := o.client.CreateChatCompletionStream(ctx, req)
+	if err != nil {
+		return Response{}, err // the library's stream is not usable then
+	}
+	defer stream.Close()
+
+	var text strings.Builder
+	var model string
+	var reason openai.FinishReason
+	var usage *openai.Usage
+	for {
+		chunk, err := stream.Recv()
+		if err != nil {
+			if reason != "" {
+				break // the answer is whole; only its usage may be missing
+			}
+			if errors.Is(err, io.EOF) {
+				err = errTruncated
+			}
+			return Response{}, err
+		}
+		if chunk.Model != "" {
+			model = chunk.Model
+		}
+		if chunk.Usage != nil {
+			usage = chunk.Usage
+		}
+		if len(chunk.Choices) == 0 {
+			continue
+		}
+		if r := chunk.Choices[0].FinishReason; r != "" {
+			reason = r
+		}
+		if delta := chunk.Choices[0].Delta.Content; delta != "" {
+			text.WriteString(delta)
+			if err := emit(delta); err != nil {
+				return Response{}, emitError{err}
+			}
+		}
+	}
+	return finish(r, text.String(), model, reason, usage), nil
+}
+
+func wireRequest(r Request) openai.ChatCompletionRequest {
+	req := openai.ChatCompletionRequest{Model: r.Model}
+	for _, m := range r.Messages {
+		req.Messages = append(req.Messages, openai.ChatCompletionMessage{Role: m.Role, Content: m.Content})
+	}
+	if Reasons(r.Model) {
+		req.MaxCompletionTokens = r.MaxTokens
+	} else {
+		req.MaxTokens = r.MaxTokens
+	}
+	if r.JSON {
+		req.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
+	}
+	return req
+}
+
+func finish(r Request, text, model string, reason openai.FinishReason, u *openai.Usage) Response {
+	if model == "" {
+		model = r.Model
+	}
+	resp := Response{Text: text, Model: model, FinishReason: string(reason)}
+	if u == nil || u.PromptTokens <= 0 || u.CompletionTokens < 0 {
+		resp.Usage = estimate(r, text)
+	} else {
+		resp.Usage = Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens}
+	}
+	return resp
+}

@@ -1,0 +1,110 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/bits"
+	"strings"
+	"time"
+)
+
+// PricesAsOf is the day of the public price list behind DefaultPrices.
+const PricesAsOf = "2026-03-21"
+
+// Price is what a model costs, per million tokens. Discounts for cached input
+// or batches are not known here, so a cost is never below the bill.
+type Price struct {
+	Input  USD
+	Output USD
+}
+
+// Cost is the price of the usage, rounded up to a nano-dollar. Negative counts
+// cost nothing; a sum beyond USD's range is the largest USD.
+func (p Price) Cost(u Usage) USD {
+	inHi, inLo := bits.Mul64(uint64(max(u.InputTokens, 0)), uint64(p.Input))
+	outHi, outLo := bits.Mul64(uint64(max(u.OutputTokens, 0)), uint64(p.Output))
+	lo, carry := bits.Add64(inLo, outLo, 0)
+	hi, _ := bits.Add64(inHi, outHi, carry)
+	const million = 1_000_000
+	lo, carry = bits.Add64(lo, million-1, 0)
+	hi += carry
+	if hi >= million {
+		return math.MaxInt64
+	}
+	quo, _ := bits.Div64(hi, lo, million)
+	return USD(min(quo, math.MaxInt64))
+}
+
+// Prices maps a model's name to its price.
+type Prices map[string]Price
+
+// DefaultPrices is a new table of well-known OpenAI models as of PricesAsOf.
+// The caller may add to it.
+func DefaultPrices() Prices {
+	return maps.Clone(listPrices)
+}
+
+const cent = Dollar / 100
+
+var listPrices = Prices{
+	"gpt-4o":            {250 * cent, 1000 * cent},
+	"gpt-4o-2024-05-13": {500 * cent, 1500 * cent}, // the first snapshot kept its old price
+	"gpt-4o-mini":       {15 * cent, 60 * cent},
+	"gpt-4.1":           {200 * cent, 800 * cent},
+	"gpt-4.1-mini":      {40 * cent, 160 * cent},
+	"gpt-4.1-nano":      {10 * cent, 40 * cent},
+	"gpt-5":             {125 * cent, 1000 * cent},
+	"gpt-5-mini":        {25 * cent, 200 * cent},
+	"gpt-5-nano":        {5 * cent, 40 * cent},
+	"o3":                {200 * cent, 800 * cent},
+	"o4-mini":           {110 * cent, 440 * cent},
+}
+
+// Of is the price of a provider's model. The providers "fake" and "ollama"
+// charge nothing. A dated snapshot such as gpt-4.1-2025-04-14 costs what its
+// model does unless it has an entry of its own. ok is false for a model that is
+// not in the table.
+func (p Prices) Of(provider, model string) (price Price, ok bool) {
+	if provider == ProviderFake || provider == ProviderOllama {
+		return Price{}, true
+	}
+	if price, ok = p[model]; ok {
+		return price, true
+	}
+	cut := len(model) - len("-2006-01-02")
+	if cut <= 0 {
+		return Price{}, false
+	}
+	if _, err := time.Parse("-2006-01-02", model[cut:]); err != nil {
+		return Price{}, false
+	}
+	price, ok = p[model[:cut]]
+	return price, ok
+}
+
+// ParsePrice reads "model=in/out", dollars per million tokens, as in
+// "gpt-4o=2.50/10".
+func ParsePrice(s string) (model string, price Price, err error) {
+	// The last "=" because a model's name may hold one, as in "host/x=y".
+	i := strings.LastIndexByte(s, '=')
+	if i <= 0 {
+		return "", Price{}, badPrice(s, errors.New("no model before ="))
+	}
+	in, out, ok := strings.Cut(s[i+1:], "/")
+	if !ok {
+		return "", Price{}, badPrice(s, errors.New("no / between the input and the output price"))
+	}
+	if price.Input, err = ParseUSD(in); err != nil {
+		return "", Price{}, badPrice(s, err)
+	}
+	if price.Output, err = ParseUSD(out); err != nil {
+		return "", Price{}, badPrice(s, err)
+	}
+	return s[:i], price, nil
+}
+
+func badPrice(s string, err error) error {
+	return fmt.Errorf("price %q: %w; write model=in/out in dollars per million tokens, such as gpt-4o=2.50/10", s, err)
+}

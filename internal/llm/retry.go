@@ -1,0 +1,171 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/sashabaranov/go-openai"
+)
+
+// retrying makes the HTTP attempts of one call, each inside around.
+func (o *OpenAI) retrying(ctx context.Context, r Request, emit func(string) error,
+	around func(once func() (Response, error)) (Response, error)) (Response, error) {
+	if err := r.check(); err != nil {
+		return Response{}, err
+	}
+	emitted := false
+	watched := emit
+	if emit != nil {
+		watched = func(delta string) error {
+			emitted = true
+			return emit(delta)
+		}
+	}
+	made := 0
+	once := func() (Response, error) {
+		made++
+		return o.once(ctx, r, watched)
+	}
+	delays := backoff.NewExponentialBackOff()
+	for {
+		if err := o.waitTurn(ctx); err != nil {
+			return Response{Attempts: made}, err
+		}
+		resp, err := around(once)
+		resp.Attempts = made
+		e, ok := errors.AsType[*Error](err)
+		if !ok || !e.transient || emitted || made >= o.attempts {
+			return resp, err
+		}
+		delay := delays.NextBackOff()
+		if e.waitAsked {
+			delay = min(e.RetryAfter, MaxRetryAfter)
+		}
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return Response{Attempts: made}, ctx.Err()
+		}
+	}
+}
+
+func (o *OpenAI) waitTurn(ctx context.Context) error {
+	if o.limiter == nil {
+		return ctx.Err()
+	}
+	err := o.limiter.Wait(ctx)
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if _, ok := ctx.Deadline(); ok {
+		// The limiter refuses at once a wait that would pass the deadline.
+		return fmt.Errorf("wait for the rate limit: %w", context.DeadlineExceeded)
+	}
+	return fmt.Errorf("wait for the rate limit: %w", err)
+}
+
+// failure describes a request that was sent and brought no usable answer.
+func (o *OpenAI) failure(x *exchange, model string, cause, err error) *Error {
+	e := &Error{Provider: o.name, URL: o.endpoint, Model: model}
+	switch {
+	case errors.Is(cause, errSilent):
+		e.Message = fmt.Sprintf("the provider sent nothing for %s", o.silence)
+		e.Billed = !x.unreached()
+	case errors.Is(err, errRefused):
+		e.Status = x.status
+		e.Message = refusalText(x.refusal)
+		e.RetryAfter, e.waitAsked = retryAfter(x.retryAfter, time.Now())
+		e.transient, e.Billed = refusalKind(x.status)
+	case x.status == 0:
+		e.Message = causeText(err)
+		e.transient = true
+		e.Billed = !x.unreached()
+	default:
+		e.Message = causeText(err)
+		e.transient = x.readErr != nil || errors.Is(err, errTruncated)
+		e.Billed = true
+	}
+	if o.key != "" {
+		e.Message = strings.ReplaceAll(e.Message, o.key, "[API key]")
+	}
+	e.Message = bounded(e.Message)
+	return e
+}
+
+// refusalKind sorts the statuses. A gateway that gave up waiting, or an engine
+// that broke, may already have been charged for; the others were not.
+func refusalKind(status int) (transient, billed bool) {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return true, false
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		return true, true
+	}
+	return false, status >= http.StatusInternalServerError
+}
+
+// refusalText finds the message in the error bodies that providers send.
+func refusalText(body []byte) string {
+	var b struct {
+		Error   json.RawMessage
+		Message string
+		Detail  string
+	}
+	if json.Unmarshal(body, &b) != nil {
+		return string(body)
+	}
+	var text string
+	var inner struct{ Message string }
+	switch {
+	case json.Unmarshal(b.Error, &inner) == nil && inner.Message != "":
+		return inner.Message
+	case json.Unmarshal(b.Error, &text) == nil && text != "":
+		return text
+	case b.Message != "":
+		return b.Message
+	case b.Detail != "":
+		return b.Detail
+	}
+	return string(body)
+}
+
+// causeText drops what the client library and net/http wrap around a cause: the
+// URL, which the Error shows itself, and "error, ".
+func causeText(err error) string {
+	if e, ok := errors.AsType[*openai.APIError](err); ok {
+		return e.Message
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return "the answer is not the JSON of a chat completion: " + err.Error()
+	}
+	return err.Error()
+}
+
+// retryAfter reads the header's seconds or HTTP date; ok is false without a
+// usable one.
+func retryAfter(header string, now time.Time) (wait time.Duration, ok bool) {
+	if header != "" && allDigits(header) {
+		const year = 365 * 24 * 60 * 60
+		seconds, err := strconv.Atoi(header)
+		if err != nil || seconds > year {
+			seconds = year
+		}
+		return time.Duration(seconds) * time.Second, true
+	}
+	at, err := http.ParseTime(header)
+	if err != nil {
+		return 0, false
+	}
+	return max(at.Sub(now), 0), true
+}

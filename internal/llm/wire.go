@@ -1,0 +1,159 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	maxAnswerBytes  = 16 << 20
+	maxRefusalBytes = 64 << 10
+)
+
+var (
+	errRefused   = errors.New("refused")
+	errSilent    = errors.New("silent")
+	errTruncated = errors.New("the stream ended before the answer did (no finish_reason)")
+)
+
+// exchange is one HTTP request and what the client library hides of it. It
+// travels in the request's context, from once to the transport and back.
+type exchange struct {
+	// temperature to send; nil leaves it out.
+	temperature *float64
+	silence     time.Duration
+	timer       *time.Timer
+
+	sent       bool // handed to the transport
+	status     int
+	retryAfter string
+	refusal    []byte
+	readErr    error // the connection broke inside the answer
+
+	// Set by the transport's goroutines.
+	dialled   atomic.Bool
+	connected atomic.Bool
+}
+
+type exchangeKey struct{}
+
+// start gives the exchange a context that is cancelled with errSilent when no
+// byte arrives for too long.
+func (x *exchange) start(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	x.timer = time.AfterFunc(x.silence, func() { cancel(errSilent) })
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { x.dialled.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { x.connected.Store(true) },
+	})
+	ctx = context.WithValue(ctx, exchangeKey{}, x)
+	return ctx, func() {
+		x.timer.Stop()
+		cancel(nil)
+	}
+}
+
+// unreached is true when the request certainly never left: a connection was
+// asked for and not made.
+func (x *exchange) unreached() bool { return x.dialled.Load() && !x.connected.Load() }
+
+// wire is the transport below the client library. The library drops a
+// temperature of 0, loses the headers of failed streams and reads bodies
+// without bounds.
+type wire struct{ next http.RoundTripper }
+
+// wireClient is a copy of c, or a new client, that goes through wire.
+func wireClient(c *http.Client) *http.Client {
+	if c == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost = 32 // all workers talk to one host
+		return &http.Client{Transport: wire{t}}
+	}
+	wrapped := *c
+	if wrapped.Transport == nil {
+		wrapped.Transport = http.DefaultTransport
+	}
+	wrapped.Transport = wire{wrapped.Transport}
+	return &wrapped
+}
+
+// RoundTrip sends the request with its temperature. Any status but 2xx ends as
+// errRefused with the details in the exchange, redirects included: following one
+// could carry the prompt to another host.
+func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	x := req.Context().Value(exchangeKey{}).(*exchange)
+	body, err := io.ReadAll(req.Body)
+	req.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	if body, err = withTemperature(body, x.temperature); err != nil {
+		return nil, err
+	}
+	out := req.Clone(req.Context())
+	out.ContentLength = int64(len(body))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	out.Body, _ = out.GetBody()
+
+	x.sent = true
+	res, err := w.next.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	x.status, x.retryAfter = res.StatusCode, res.Header.Get("Retry-After")
+	res.Body = &answer{exchange: x, body: res.Body}
+	if res.StatusCode/100 != 2 {
+		x.refusal, _ = io.ReadAll(io.LimitReader(res.Body, maxRefusalBytes))
+		res.Body.Close()
+		return nil, errRefused
+	}
+	return res, nil
+}
+
+func withTemperature(body []byte, temperature *float64) ([]byte, error) {
+	if temperature == nil {
+		return body, nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, fmt.Errorf("request body: %w", err)
+	}
+	t, err := json.Marshal(*temperature)
+	if err != nil {
+		return nil, fmt.Errorf("temperature: %w", err)
+	}
+	fields["temperature"] = t
+	return json.Marshal(fields)
+}
+
+// answer is a response body that is bounded, restarts the silence timer with
+// each piece, and remembers a broken connection.
+type answer struct {
+	exchange *exchange
+	body     io.ReadCloser
+	n        int
+}
+
+func (a *answer) Read(p []byte) (int, error) {
+	n, err := a.body.Read(p)
+	if n > 0 {
+		a.exchange.timer.Reset(a.exchange.silence)
+	}
+	if a.n += n; a.n > maxAnswerBytes {
+		return 0, fmt.Errorf("the answer is larger than %d bytes", maxAnswerBytes)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		a.exchange.readErr = err
+	}
+	return n, err
+}
+
+func (a *answer) Close() error { return a.body.Close() }

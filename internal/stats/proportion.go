@@ -1,0 +1,53 @@
+// Package stats holds the statistics that evaluation results are reported
+// with. Every function is pure, and answers NaN where its arguments have no
+// meaning instead of panicking.
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Wilson returns the two-sided score interval of k successes in n trials at
+// confidence conf, such as 0.95 (Wilson 1927; Newcombe 1998, method 3):
+//
+//	(p + z²/2n ± z·√(p(1-p)/n + z²/4n²)) / (1 + z²/n), z = Φ⁻¹((1+conf)/2)
+//
+// lo is exactly 0 for k = 0 and hi exactly 1 for k = n. No trials say nothing:
+// n = 0 gives 0, 1. Both are NaN unless 0 <= k <= n and 0 < conf < 1.
+func Wilson(k, n int, conf float64) (lo, hi float64) {
+	return wilson(k, n, conf, (1+conf)/2)
+}
+
+// WilsonLower returns the one-sided lower bound of the score interval: Wilson
+// with z = Φ⁻¹(conf). A rate is proven to reach a floor when this bound does.
+// It is 0 for k = 0 and for n = 0, NaN where Wilson is.
+func WilsonLower(k, n int, conf float64) float64 {
+	lo, _ := wilson(k, n, conf, conf)
+	return lo
+}
+
+func wilson(k, n int, conf, level float64) (lo, hi float64) {
+	if !(conf > 0 && conf < 1) || k < 0 || k > n {
+		return math.NaN(), math.NaN()
+	}
+	if n == 0 {
+		return 0, 1
+	}
+	z := distuv.UnitNormal.Quantile(level)
+	size := float64(n)
+	p, zz := float64(k)/size, z*z
+	centre := p + zz/(2*size)
+	half := z * math.Sqrt(p*(1-p)/size+zz/(4*size*size))
+	lo = max(0, (centre-half)/(1+zz/size))
+	hi = min(1, (centre+half)/(1+zz/size))
+	// Rounding leaves the ends a few ulps beside 0 and 1.
+	if k == 0 {
+		lo = 0
+	}
+	if k == n {
+		hi = 1
+	}
+	return lo, hi
+}

@@ -1,0 +1,129 @@
+package stats
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestWilson(t *testing.T) {
+	tests := []struct {
+		k, n   int
+		lo, hi float64
+	}{
+		{8, 10, .490162, .943318},
+		{9, 10, .595850, .982124},
+		{0, 10, 0, .277533},
+		{10, 10, .722467, 1},
+		{81, 263, .255289, .366210}, // Newcombe 1998, as are the next three
+		{15, 148, .062386, .160487},
+		{0, 20, 0, .161125},
+		{1, 29, .006113, .171755},
+		{46, 50, .811618, .968450},
+		{45, 50, .786398, .956524},
+		{450, 500, .870578, .923322},
+		{473, 500, .922573, .962626},
+	}
+	for _, tt := range tests {
+		lo, hi := Wilson(tt.k, tt.n, .95)
+		if !near(lo, tt.lo, 5.1e-7) || !near(hi, tt.hi, 5.1e-7) {
+			t.Errorf("Wilson(%d, %d) = %.6f, %.6f, want %.6f, %.6f", tt.k, tt.n, lo, hi, tt.lo, tt.hi)
+		}
+	}
+}
+
+func TestWilsonVectors(t *testing.T) {
+	type row struct {
+		K, N   int
+		Wilson [2]float64
+	}
+	for _, v := range vectors[row](t, "proportion_ci_95") {
+		lo, hi := Wilson(v.K, v.N, .95)
+		if !near(lo, v.Wilson[0], 1e-14) || !near(hi, v.Wilson[1], 1e-14) {
+			t.Errorf("Wilson(%d, %d) = %v, %v, want %v", v.K, v.N, lo, hi, v.Wilson)
+		}
+	}
+}
+
+func TestWilsonLower(t *testing.T) {
+	tests := []struct {
+		k, n int
+		want float64
+	}{
+		{46, 50, .833302}, {48, 50, .886100}, {50, 50, .948667}, {95, 100, .900839}, {93, 100, .875740}, {0, 50, 0},
+	}
+	for _, tt := range tests {
+		if got := WilsonLower(tt.k, tt.n, .95); !near(got, tt.want, 5.1e-7) {
+			t.Errorf("WilsonLower(%d, %d) = %.6f, want %.6f", tt.k, tt.n, got, tt.want)
+		}
+	}
+}
+
+func TestWilsonLowerVectors(t *testing.T) {
+	type row struct {
+		K, N  int
+		Lower float64
+	}
+	for _, v := range vectors[row](t, "wilson_one_sided_lower_95") {
+		if got := WilsonLower(v.K, v.N, .95); !near(got, v.Lower, 1e-14) {
+			t.Errorf("WilsonLower(%d, %d) = %v, want %v", v.K, v.N, got, v.Lower)
+		}
+	}
+}
+
+func TestWilsonProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 1_000_000).Draw(t, "n")
+		k := rapid.IntRange(0, n).Draw(t, "k")
+		conf := rapid.Float64Range(.5, .9999).Draw(t, "conf")
+		lo, hi := Wilson(k, n, conf)
+		p := float64(k) / float64(n)
+		if !(0 <= lo && lo <= p && p <= hi && hi <= 1) {
+			t.Fatalf("[%v, %v] does not hold %v inside 0..1", lo, hi, p)
+		}
+		if (lo == 0) != (k == 0) || (hi == 1) != (k == n) {
+			t.Fatalf("[%v, %v]: an end is pinned for k = 0 and k = n only", lo, hi)
+		}
+		mlo, mhi := Wilson(n-k, n, conf)
+		if !near(lo, 1-mhi, 1e-12) || !near(hi, 1-mlo, 1e-12) {
+			t.Fatalf("[%v, %v] is not the mirror of [%v, %v]", lo, hi, mlo, mhi)
+		}
+		if one := WilsonLower(k, n, (1+conf)/2); one != lo {
+			t.Fatalf("one-sided bound %v at the same z differs from %v", one, lo)
+		}
+	})
+}
+
+// All-or-nothing samples are where rounding leaves 2e-17 and 1+2e-16, which a
+// random sample rarely hits.
+func TestWilsonEndsAreExact(t *testing.T) {
+	for n := range 2000 {
+		for _, conf := range []float64{.8, .9, .95, .99} {
+			if lo, hi := Wilson(0, n, conf); lo != 0 || hi > 1 {
+				t.Fatalf("Wilson(0, %d, %v) = %v, %v", n, conf, lo, hi)
+			}
+			if lo, hi := Wilson(n, n, conf); lo < 0 || hi != 1 {
+				t.Fatalf("Wilson(%d, %d, %v) = %v, %v", n, n, conf, lo, hi)
+			}
+			if lo := WilsonLower(0, n, conf); lo != 0 {
+				t.Fatalf("WilsonLower(0, %d, %v) = %v", n, conf, lo)
+			}
+		}
+	}
+}
+
+func TestWilsonEdges(t *testing.T) {
+	if lo, hi := Wilson(0, 0, .95); lo != 0 || hi != 1 {
+		t.Errorf("no trials: %v, %v, want 0, 1", lo, hi)
+	}
+	for _, tt := range []struct {
+		k, n int
+		conf float64
+	}{{-1, 10, .95}, {11, 10, .95}, {0, -1, .95}, {1, 2, 0}, {1, 2, 1}, {1, 2, 95}, {1, 2, math.NaN()}} {
+		lo, hi := Wilson(tt.k, tt.n, tt.conf)
+		if !math.IsNaN(lo) || !math.IsNaN(hi) || !math.IsNaN(WilsonLower(tt.k, tt.n, tt.conf)) {
+			t.Errorf("Wilson(%d, %d, %v) = %v, %v, want NaN", tt.k, tt.n, tt.conf, lo, hi)
+		}
+	}
+}

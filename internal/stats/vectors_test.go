@@ -1,0 +1,38 @@
+package stats
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// vectors reads one group of the test vectors kept beside the project.
+func vectors[T any](t *testing.T, group string) []T {
+	t.Helper()
+	path := filepath.Join("..", "..", "..", "shared", "data", "stats_vectors.json")
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("no test vectors at %s", path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var groups map[string]json.RawMessage
+	if err := json.Unmarshal(b, &groups); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	var rows []T
+	if err := json.Unmarshal(groups[group], &rows); err != nil {
+		t.Fatalf("%s: group %s: %v", path, group, err)
+	}
+	if len(rows) == 0 {
+		t.Fatalf("%s: group %s has no rows", path, group)
+	}
+	return rows
+}
+
+func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance }

@@ -1,0 +1,139 @@
+package scorer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"evalctl/internal/llm"
+)
+
+const (
+	// MaxCandidate is how many characters of an answer the judge reads. A longer
+	// one is cut and marked, for the judge and in the verdict's reason.
+	MaxCandidate = 100_000
+
+	replyTokens = 300
+	// Models that reason spend most of their tokens before the reply.
+	reasoningTokens = 4096
+)
+
+// Judge asks a language model how well an answer agrees with the reference. It
+// is safe for concurrent use if its provider is.
+type Judge struct {
+	provider llm.Provider
+	model    string
+}
+
+// NewJudge makes a judge. With a *llm.Meter as provider the judge stays under
+// its budget and verdicts have a cost.
+func NewJudge(p llm.Provider, model string) (*Judge, error) {
+	if p == nil || model == "" {
+		return nil, errors.New("the judge needs a model: set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
+	}
+	return &Judge{provider: p, model: model}, nil
+}
+
+// Name is "judge".
+func (*Judge) Name() string { return "judge" }
+
+// Check refuses an item without a reference answer.
+func (*Judge) Check(item Item) error {
+	if strings.TrimSpace(item.Reference) == "" {
+		return fmt.Errorf("question %q has no reference_answer: add one, or use the exact scorer", item.ID)
+	}
+	return nil
+}
+
+// Request is the first request made for an item, for forecasts of its cost. A
+// reply that is not the JSON asked for is followed by one more request, longer
+// by that reply.
+func (j *Judge) Request(item Item) llm.Request {
+	r := llm.Request{
+		Model: j.model,
+		Messages: []llm.Message{
+			{Role: llm.RoleSystem, Content: systemPrompt},
+			{Role: llm.RoleUser, Content: userMessage(item)},
+		},
+		Temperature: 0,
+		MaxTokens:   replyTokens,
+		JSON:        true,
+	}
+	if llm.Reasons(j.model) {
+		r.MaxTokens = reasoningTokens
+	}
+	return r
+}
+
+// Score asks the model, once more when the reply is not the JSON asked for, and
+// never reads a score out of anything else. Errors are an item that Check
+// refuses, a context's end, a reached budget, and a provider that refuses the
+// key, the model or the request (400, 401, 403, 404).
+func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
+	if err := j.Check(item); err != nil {
+		return Verdict{}, err
+	}
+	var v Verdict
+	req := j.Request(item)
+	text, problem, err := j.ask(ctx, req, &v)
+	if err == nil && problem != nil {
+		req.Messages = append(req.Messages,
+			llm.Message{Role: llm.RoleAssistant, Content: text},
+			llm.Message{Role: llm.RoleUser, Content: fmt.Sprintf(repairPrompt, problem)})
+		_, problem, err = j.ask(ctx, req, &v)
+	}
+	switch {
+	case err != nil && stops(err):
+		return Verdict{Attempts: v.Attempts, Usage: v.Usage, Cost: v.Cost, Model: v.Model}, fmt.Errorf("judge question %q: %w", item.ID, err)
+	case err != nil:
+		v.Reason = "the judge did not answer: " + err.Error()
+	case problem != nil:
+		v.Reason = "the judge gave no usable verdict: " + problem.Error()
+	}
+	if n := utf8.RuneCountInString(item.Answer); n > MaxCandidate {
+		v.Reason = fmt.Sprintf("(judged on the first %d of %d characters) %s", MaxCandidate, n, v.Reason)
+	}
+	return v, nil
+}
+
+// ask makes one request and fills in the verdict. problem is what was wrong
+// with the reply's text.
+func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text string, problem, err error) {
+	resp, err := j.provider.Complete(ctx, req)
+	v.Attempts += resp.Attempts
+	v.Cost += resp.Cost
+	v.Usage.InputTokens += resp.Usage.InputTokens
+	v.Usage.OutputTokens += resp.Usage.OutputTokens
+	v.Usage.Estimated = v.Usage.Estimated || resp.Usage.Estimated
+	if err != nil {
+		return "", nil, err
+	}
+	v.Model = resp.Model
+	switch resp.FinishReason {
+	case "length":
+		return resp.Text, fmt.Errorf("it was cut at %d tokens", req.MaxTokens), nil
+	case "content_filter":
+		return resp.Text, errors.New("the provider's content filter held it back"), nil
+	}
+	score, reason, problem := parseReply(resp.Text)
+	if problem == nil {
+		v.Score, v.Scored, v.Reason = score, true, reason
+	}
+	return resp.Text, problem, nil
+}
+
+// stops tells the errors that every further item would meet too. What is not
+// the provider's failure (a budget, a context, a configuration) is one of them.
+func stops(err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return true
+	}
+	switch e.Status {
+	case 400, 401, 403, 404:
+		return true
+	}
+	return false
+}
