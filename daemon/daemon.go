@@ -124,6 +124,8 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	if err != nil {
 		err = errors.Join(fmt.Errorf("requests still open after %v were cut", drainTimeout), srv.Close())
 	}
-	<-served
+	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
 	return errors.Join(err, d.Close())
 }

@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -199,11 +201,14 @@ func TestStopEndsOpenStreams(t *testing.T) {
 }
 
 // flood never stops by itself and does not look at its context.
-type flood struct{ llm.Provider }
+type flood struct {
+	llm.Provider
+	word string
+}
 
-func (flood) Stream(_ context.Context, _ llm.Request, emit func(string) error) (llm.Response, error) {
+func (f flood) Stream(_ context.Context, _ llm.Request, emit func(string) error) (llm.Response, error) {
 	for {
-		if err := emit(strings.Repeat("word ", 10_000)); err != nil {
+		if err := emit(f.word); err != nil {
 			return llm.Response{}, err
 		}
 	}
@@ -223,21 +228,37 @@ func (r running) dial(t *testing.T, request string) net.Conn {
 	return conn
 }
 
-func TestStopDoesNotWaitForClientsThatDoNotRead(t *testing.T) {
-	d := serve(t, daemon.Config{Reader: flood{}, ReaderModel: "flood"})
-	d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"name":"eval"}`)
-	d.expect(t, 204, "PUT", "/v1/brains/eval/documents?path=a.md", octets, "Ana lives in Oslo.")
-	const question = `{"question":"Where does Ana live?"}`
-	conn := d.dial(t, fmt.Sprintf("POST /v1/brains/eval/ask HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(question), question))
-	if _, err := io.ReadFull(conn, make([]byte, 1<<20)); err != nil { // the flood is on
-		t.Fatal(err)
-	}
-	start := time.Now()
-	if err := d.stop(); err != nil {
-		t.Errorf("Serve returned %v", err)
-	}
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("stopping took %v", took)
+func TestStopEndsAFlood(t *testing.T) {
+	for name, tt := range map[string]struct {
+		word  string
+		reads bool // the client goes on reading
+	}{
+		"one frame larger than all buffers": {strings.Repeat("x", 32<<20), false},
+		"a client that reads everything":    {"word ", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := serve(t, daemon.Config{Reader: flood{word: tt.word}, ReaderModel: "flood"})
+			d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"name":"eval"}`)
+			d.expect(t, 204, "PUT", "/v1/brains/eval/documents?path=a.md", octets, "Ana lives in Oslo.")
+			const question = `{"question":"Where does Ana live?"}`
+			conn := d.dial(t, fmt.Sprintf("POST /v1/brains/eval/ask HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(question), question))
+			if _, err := io.ReadFull(conn, make([]byte, 100_000)); err != nil { // the flood is on
+				t.Fatal(err)
+			}
+			var client sync.WaitGroup
+			if tt.reads {
+				client.Go(func() { _, _ = io.Copy(io.Discard, conn) })
+			}
+			start := time.Now()
+			if err := d.stop(); err != nil {
+				t.Errorf("Serve returned %v", err)
+			}
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("stopping took %v", took)
+			}
+			conn.Close()
+			client.Wait()
+		})
 	}
 }
 
@@ -289,4 +310,32 @@ func TestHugeHeadersAreRefused(t *testing.T) {
 		t.Errorf("got %q, %v", line, err)
 	}
 	d.expect(t, 200, "GET", "/healthz", "", "")
+}
+
+// BenchmarkNew opens and closes a home with 100 brains.
+func BenchmarkNew(b *testing.B) {
+	cfg := daemon.Config{Home: b.TempDir(), Reader: llm.NewFake(), ReaderModel: llm.FakeModel}
+	d, err := daemon.New(b.Context(), cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 100 {
+		w := httptest.NewRecorder()
+		d.Handler().ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), "POST", "/v1/brains", strings.NewReader(fmt.Sprintf(`{"id":"b%d"}`, i))))
+		if w.Code != http.StatusCreated {
+			b.Fatal(w.Body)
+		}
+	}
+	if err := d.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		d, err := daemon.New(b.Context(), cfg)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := d.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -104,9 +104,7 @@ func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text stri
 	resp, err := j.provider.Complete(ctx, req)
 	v.Attempts += resp.Attempts
 	v.Cost += resp.Cost
-	v.Usage.InputTokens += resp.Usage.InputTokens
-	v.Usage.OutputTokens += resp.Usage.OutputTokens
-	v.Usage.Estimated = v.Usage.Estimated || resp.Usage.Estimated
+	v.Usage = v.Usage.Plus(resp.Usage)
 	if err != nil {
 		return "", nil, err
 	}

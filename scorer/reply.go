@@ -23,7 +23,7 @@ func parseReply(text string) (score float64, reason string, err error) {
 	// The text is one valid object: the walk below cannot fail.
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
-	dec.Token()
+	_, _ = dec.Token()
 	seen := map[string]bool{}
 	for dec.More() {
 		token, _ := dec.Token()

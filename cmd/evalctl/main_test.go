@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +36,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Deadline:            time.Now().Add(3 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("ROOT", root)
 			env.Setenv("DATASETS", filepath.Join(root, "datasets"))
@@ -57,6 +61,10 @@ func TestScripts(t *testing.T) {
 			"calls":  cmdCalls,
 			"await":  cmdAwait,
 			"raw":    cmdRaw,
+			"http":   cmdHTTP,
+
+			"await-url": cmdAwaitURL,
+			"free-url":  cmdFreeURL,
 		},
 	})
 }
@@ -143,6 +151,13 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 			return llmtest.Reply{Text: "I would say 1 out of 1!", Input: 100, Output: 10}
 		}
 	},
+	// slow passes every answer after a while.
+	"slow": func() func(llmtest.Call) llmtest.Reply {
+		return func(llmtest.Call) llmtest.Reply {
+			time.Sleep(40 * time.Millisecond)
+			return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`, Input: 700, Output: 20}
+		}
+	},
 	"unauthorized": func() func(llmtest.Call) llmtest.Reply {
 		return func(llmtest.Call) llmtest.Reply {
 			return llmtest.Reply{Status: 401, Body: `{"error":{"message":"bad key"}}`}
@@ -203,4 +218,49 @@ func cmdRaw(ts *testscript.TestScript, neg bool, args []string) {
 	if strings.Contains(ts.ReadFile(args[0]), want) == neg {
 		ts.Fatalf("%s: %q found is %v", args[0], want, !neg)
 	}
+}
+
+// cmdAwaitURL sets $URL to where a daemon's output says it listens: await-url FILE
+func cmdAwaitURL(ts *testscript.TestScript, _ bool, args []string) {
+	cmdAwait(ts, false, []string{args[0], listening.String()})
+	ts.Setenv("URL", listening.FindStringSubmatch(ts.ReadFile(args[0]))[1])
+}
+
+var listening = regexp.MustCompile(`listening on (http://\S+)\n`)
+
+// cmdFreeURL sets $PORT to a free port and $URL to its address.
+func cmdFreeURL(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Check(l.Close())
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	ts.Check(err)
+	ts.Setenv("PORT", port)
+	ts.Setenv("URL", "http://127.0.0.1:"+port)
+}
+
+// cmdHTTP makes a request and puts status and body on stdout: http METHOD URL [BODY]
+func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
+	var body io.Reader
+	contentType := "application/json"
+	if len(args) > 2 {
+		body = strings.NewReader(args[2])
+		if args[0] == http.MethodPut {
+			contentType = "application/octet-stream"
+		}
+	}
+	req, err := http.NewRequest(args[0], args[1], body)
+	ts.Check(err)
+	req.Header.Set("Content-Type", contentType)
+	var res *http.Response
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if res, err = http.DefaultClient.Do(req); err == nil || time.Now().After(deadline) {
+			break // a server may still be starting
+		}
+	}
+	ts.Check(err)
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	fmt.Fprintf(ts.Stdout(), "%d %s", res.StatusCode, data)
 }

@@ -76,7 +76,7 @@ func (t *terminal) report(c *runCmd, res harness.Result, p *progress) {
 	if t.quiet {
 		return
 	}
-	t.failures(p)
+	t.failures(c, p)
 	t.rate(c, res)
 	t.tags(res)
 	if res.Grounded > 0 || res.Passed > 0 && c.scenario != harness.SearchOnly {
@@ -108,14 +108,14 @@ func ran(what string, counts map[string]int) []string {
 	return out
 }
 
-func (t *terminal) failures(p *progress) {
+func (t *terminal) failures(c *runCmd, p *progress) {
 	if len(p.failed) == 0 {
 		t.blank()
 		return
 	}
 	t.blank()
 	for _, r := range p.failed {
-		fmt.Fprintln(t.w, "  "+t.failure(r))
+		fmt.Fprintln(t.w, "  "+t.failure(c, r))
 	}
 	if p.more > 0 {
 		fmt.Fprintf(t.w, "  … and %d more, all in the result file\n", p.more)
@@ -123,30 +123,36 @@ func (t *terminal) failures(p *progress) {
 	t.blank()
 }
 
-func (t *terminal) failure(r harness.Record) string {
-	name := fmt.Sprintf("%s %s", short(r.ID, 40), short(strings.Join(r.Tags, ","), 30))
+func (t *terminal) failure(c *runCmd, r harness.Record) string {
+	name := short(r.ID, 40)
+	if len(r.Tags) > 0 {
+		name += " " + short(r.Tags[0], 24)
+	}
 	switch r.Outcome {
 	case harness.Errored:
-		return fmt.Sprintf("%s %s  %s (%d attempts)", t.tint(false, "ERR "), name, short(r.Error.Message, 160), r.Attempts)
+		return fmt.Sprintf("%s %s  %s (%d attempts)", t.tint(false, "ERR "), name, short(r.Error.Message, 200), r.Attempts)
 	case harness.Unscored:
-		return fmt.Sprintf("%s %s  %s", t.tint(false, "????"), name, short(r.Reason, 160))
+		return fmt.Sprintf("%s %s  %s", t.tint(false, "????"), name, short(r.Reason, 200))
 	}
 	want := r.Reference
-	if len(r.Expected) > 0 {
+	if c.Scorer == "exact" {
 		want = strings.Join(r.Expected, " | ")
 	}
-	return fmt.Sprintf("%s %s  expected %q  got %q%s", t.tint(false, "FAIL"), name, short(want, 48), short(r.Answer, 72), blame(r))
+	return fmt.Sprintf("%s %s  expected %q  got %q%s", t.tint(false, "FAIL"), name, short(want, 48), short(r.Answer, 72), c.blame(r))
 }
 
 // blame says which stage lost a failed question, where gold documents tell.
-func blame(r harness.Record) string {
-	if len(r.ExpectedPaths) == 0 {
+func (c *runCmd) blame(r harness.Record) string {
+	rank := r.GoldRank()
+	switch {
+	case len(r.ExpectedPaths) == 0:
 		return ""
+	case rank == 0:
+		return "  gold not retrieved → retrieval"
+	case c.scenario == harness.SearchOnly:
+		return fmt.Sprintf("  gold at rank %d", rank)
 	}
-	if rank := r.GoldRank(); rank > 0 {
-		return fmt.Sprintf("  gold at rank %d → reader", rank)
-	}
-	return "  gold not retrieved → retrieval"
+	return fmt.Sprintf("  gold at rank %d → reader", rank)
 }
 
 // rate prints the pass rate with its interval and what the floor makes of it.

@@ -104,7 +104,7 @@ func (s *Service) read(ctx context.Context, prompt string, r protocol.AskRequest
 		return protocol.DoneEvent{}, err
 	}
 	return protocol.DoneEvent{
-		OK: true, Answer: answer.String(), Model: response.Model,
+		OK: true, Answer: answer.String(), Model: response.Model, PromptSHA256: promptSHA256(prompt),
 		Usage: protocol.Usage{InputTokens: response.Usage.InputTokens, OutputTokens: response.Usage.OutputTokens},
 	}, nil
 }

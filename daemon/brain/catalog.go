@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/gofrs/flock"
 
 	"evalctl/daemon/protocol"
 )
@@ -30,7 +33,13 @@ type brainRecord struct {
 
 // catalog keeps the brains' records, one folder a brain, below one directory.
 // A nil catalog keeps nothing. Callers serialise add and retire.
-type catalog struct{ root *os.Root }
+type catalog struct {
+	root *os.Root
+	lock *flock.Flock
+}
+
+// lockFile is held by the one process that uses the directory.
+const lockFile = ".lock"
 
 // openCatalog creates dir when missing, clears away what a crash left, and
 // reads every record. Entries whose name is no id are not ours: left alone.
@@ -38,14 +47,20 @@ func openCatalog(dir string) (*catalog, []protocol.Brain, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the brains directory: %w", err)
 	}
+	lock := flock.New(filepath.Join(dir, lockFile))
+	if ok, err := lock.TryLock(); err != nil {
+		return nil, nil, fmt.Errorf("lock the brains directory %s: %w", dir, err)
+	} else if !ok {
+		return nil, nil, fmt.Errorf("the brains directory %s is in use by another daemon: stop it, or choose another home", dir)
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open the brains directory: %w", err)
+		return nil, nil, errors.Join(fmt.Errorf("open the brains directory: %w", err), lock.Close())
 	}
-	c := &catalog{root: root}
+	c := &catalog{root: root, lock: lock}
 	brains, err := c.load()
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("brains directory %s: %w", dir, err), root.Close())
+		return nil, nil, errors.Join(fmt.Errorf("brains directory %s: %w", dir, err), c.close())
 	}
 	return c, brains, nil
 }
@@ -168,5 +183,5 @@ func (c *catalog) close() error {
 	if c == nil {
 		return nil
 	}
-	return c.root.Close()
+	return errors.Join(c.root.Close(), c.lock.Close())
 }

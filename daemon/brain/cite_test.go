@@ -34,6 +34,8 @@ func TestCite(t *testing.T) {
 		{"bullets joined by a space", "keeps two grey cats named Fig and Plum plays the cello on Sundays", []c{
 			{"a.md#0", "keeps two grey cats named Fig and Plum", "keeps two grey cats named Fig and Plum"},
 			{"a.md#0", "plays the cello on Sundays", "plays the cello on Sundays"}}},
+		{"longest part, from the chunk that has it", "They say Berg sold the red bicycle for money", []c{
+			{"b.md#0", "Berg sold the red bicycle for", "Berg sold the red bicycle for"}}},
 		{"marker", "Her home is Tromsø [1].", []c{{"a.md#0", "Her home is Tromsø [1].", "Ana lives in Tromsø."}}},
 		{"marker after the full stop", "Her home is Tromsø. [1] A bicycle was sold [2].", []c{
 			{"a.md#0", "Her home is Tromsø. [1]", "Ana lives in Tromsø."},

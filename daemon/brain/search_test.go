@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -295,31 +296,32 @@ func TestWritesDuringTheBuildAreNotLost(t *testing.T) {
 	}
 }
 
-func TestASearchThatWaitsEndsWithItsContext(t *testing.T) {
-	b := &slowBackend{docs: map[string][]byte{"a.md": nil}, reading: make(chan string), proceed: make(chan struct{})}
-	s := openSlow(t, b)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.Search(ctx, "eval", protocol.SearchRequest{Query: "x"})
-		done <- err
-	}()
-	<-b.reading
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	// Deleting the brain ends those who wait for its index, with the reason.
-	go func() {
-		_, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "x"})
-		done <- err
-	}()
-	if err := s.Delete(t.Context(), "eval"); err != nil {
-		t.Error(err)
-	}
-	if err := <-done; !errors.Is(err, ErrNotFound) {
-		t.Errorf("got %v", err)
-	}
+func TestSearchesThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &slowBackend{docs: map[string][]byte{"a.md": nil}, reading: make(chan string, 1), proceed: make(chan struct{})}
+		s := openSlow(t, b)
+		ctx, cancel := context.WithCancel(t.Context())
+		search := func(ctx context.Context) chan error {
+			done := make(chan error, 1)
+			go func() {
+				_, err := s.Search(ctx, "eval", protocol.SearchRequest{Query: "x"})
+				done <- err
+			}()
+			synctest.Wait() // until it waits for the build, which waits for a read
+			return done
+		}
+		left, deleted := search(ctx), search(t.Context())
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("a search whose context ended: %v", err)
+		}
+		if err := s.Delete(t.Context(), "eval"); err != nil {
+			t.Error(err)
+		}
+		if err := <-deleted; !errors.Is(err, ErrNotFound) {
+			t.Errorf("a search whose brain was deleted: %v", err)
+		}
+	})
 }
 
 func TestAFailedIndexIsReportedThenRebuilt(t *testing.T) {

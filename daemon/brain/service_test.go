@@ -99,8 +99,11 @@ func TestBrainsOnDisk(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if diff := cmp.Diff([]string{"Not an id", "ana", "zoe"}, names); diff != "" {
+	if diff := cmp.Diff([]string{lockFile, "Not an id", "ana", "zoe"}, names); diff != "" {
 		t.Error(diff)
+	}
+	if _, err := Open(s.cfg); err == nil || !strings.Contains(err.Error(), "in use by another daemon") {
+		t.Errorf("a second service on %s: %v", dir, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/llm"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -75,10 +78,24 @@ var transcripts = map[string][]exchange{
 	},
 }
 
+// quoting gives the answer that the transcripts are about.
+type quoting struct{ llm.Provider }
+
+func (quoting) Stream(_ context.Context, r llm.Request, emit func(string) error) (llm.Response, error) {
+	deltas := []string{"Ana keeps two grey cats ", "& a <parrot>", " [1].\r\n", "She walks [1]."}
+	for _, d := range deltas {
+		if err := emit(d); err != nil {
+			return llm.Response{}, err
+		}
+	}
+	return llm.Response{Text: strings.Join(deltas, ""), Model: r.Model, FinishReason: "stop",
+		Usage: llm.Usage{InputTokens: 100, OutputTokens: 20}, Attempts: 1}, nil
+}
+
 func TestTranscripts(t *testing.T) {
 	for name, exchanges := range transcripts {
 		t.Run(name, func(t *testing.T) {
-			s := startFake(t)
+			s := start(t, quoting{}, "quoting")
 			var got strings.Builder
 			for _, e := range exchanges {
 				record(t, s, &got, e)

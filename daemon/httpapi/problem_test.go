@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -200,6 +201,34 @@ func TestListingLimit(t *testing.T) {
 	}
 	s.expect(t, 413, "GET", "/v1/brains/eval/documents?recursive=true", "")
 	s.expect(t, 200, "GET", "/v1/brains/eval/documents?recursive=true&dir=d0", "")
+}
+
+// TestLimitsWithoutLength sends bodies in chunks: no Content-Length tells what
+// is to come.
+func TestLimitsWithoutLength(t *testing.T) {
+	s := startFake(t)
+	for name, tt := range map[string]struct{ body, encoding string }{
+		"plain":      {strings.Repeat("x", protocol.MaxWriteBytes+1), ""},
+		"empty gzip": {strings.Repeat(zip(t, nil), 100_000), "gzip"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := struct{ io.Reader }{strings.NewReader(tt.body)}
+			req, err := http.NewRequestWithContext(t.Context(), "PUT", s.url+"/v1/brains/eval/documents?path=a", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", octets)
+			req.Header.Set("Content-Encoding", tt.encoding)
+			resp, err := s.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusRequestEntityTooLarge {
+				t.Errorf("got %d", resp.StatusCode)
+			}
+		})
+	}
 }
 
 func TestLimitsAreReached(t *testing.T) {

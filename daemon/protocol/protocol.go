@@ -172,13 +172,15 @@ type CitationEvent struct {
 	Quote       string `json:"quote"`
 }
 
-// DoneEvent ends an ask stream that succeeded.
+// DoneEvent ends an ask stream that succeeded. PromptSHA256 identifies the
+// reader's prompt; empty when no model was asked.
 type DoneEvent struct {
-	OK     bool    `json:"ok"`
-	Answer string  `json:"answer"`
-	Model  string  `json:"model"`
-	Usage  Usage   `json:"usage"`
-	TookMS float64 `json:"took_ms"`
+	OK           bool    `json:"ok"`
+	Answer       string  `json:"answer"`
+	Model        string  `json:"model"`
+	PromptSHA256 string  `json:"prompt_sha256,omitempty"`
+	Usage        Usage   `json:"usage"`
+	TookMS       float64 `json:"took_ms"`
 }
 
 // Usage counts model tokens.

@@ -42,8 +42,10 @@ func TestSplit(t *testing.T) {
 			[]string{"|This is the first one here. \"Is it?\" Yes (it is.)", "|So it goes on and on. The end is near now."}},
 		{"words", "a.txt", sixty + sixty, 64, []string{"|" + strings.TrimSpace(sixty), "|" + strings.TrimSpace(sixty)}},
 		{"a word without end", "a.txt", strings.Repeat("é", 40), 64, []string{"|" + strings.Repeat("é", 32), "|" + strings.Repeat("é", 8)}},
-		{"wide sentence marks", "a.txt", strings.Repeat("雨", 9) + "。" + strings.Repeat("雪", 9) + "。", 64,
-			[]string{"|" + strings.Repeat("雨", 9) + "。" + strings.Repeat("雪", 9) + "。"}},
+		{"wide sentence marks", "a.txt", strings.Repeat(strings.Repeat("雨", 8)+"。", 3), 64,
+			[]string{"|" + strings.Repeat(strings.Repeat("雨", 8)+"。", 2), "|" + strings.Repeat("雨", 8) + "。"}},
+		{"code stays whole", "a.md", "one one one one one one.\n\ntwo two two two two two.\n\n```\nx\n\ny = 12345\n```", 64,
+			[]string{"|one one one one one one.\n\ntwo two two two two two.", "|```\nx\n\ny = 12345\n```"}},
 		{"code longer than a chunk breaks at lines", "a.md", "```\n" + strings.Repeat("x = 1234567890123\n", 5) + "```", 64,
 			[]string{"|```\nx = 1234567890123\nx = 1234567890123\nx = 1234567890123", "|x = 1234567890123\nx = 1234567890123\n```"}},
 	}

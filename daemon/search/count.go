@@ -6,7 +6,7 @@ import (
 )
 
 // maxWords bounds the words whose terms are remembered.
-const maxWords = 1 << 18
+const maxWords = 1 << 17
 
 // maxContext bounds what is indexed with a chunk besides its text, in code
 // points, so that a long title does not weigh on every chunk of a document.

@@ -53,6 +53,13 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParseFrontMatterTooLong(t *testing.T) {
+	text := "---\ntitle: a\n" + strings.Repeat("# comment\n", maxFrontMatter/10) + "---\n"
+	if doc, _ := Parse("n.md", []byte(text)); doc.Title == "a" || doc.Text != text {
+		t.Errorf("front matter of %d bytes was read", len(text))
+	}
+}
+
 func TestParseSkips(t *testing.T) {
 	for _, path := range []string{"a.png", "a", ".md.bak", "notes/_index.md", "_x.txt", "md"} {
 		if doc, ok := Parse(path, []byte("hello")); ok {

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // Computed by hand from the formula at Index: n=3, avgdl=3, idf(cat)=ln 1.6,
@@ -72,6 +70,22 @@ func TestHit(t *testing.T) {
 	}
 }
 
+func TestContext(t *testing.T) {
+	trip := &Document{Title: "Trip", Tags: []string{"sea", "sun"}}
+	tests := []struct{ headings, want string }{
+		{"", "Trip\nsea\nsun\n"},
+		{"Trip", "Trip\nsea\nsun\n"},
+		{"Trip > Day 1", "Trip\nsea\nsun\nDay 1"},
+		{"Trips > Day 1", "Trip\nsea\nsun\nTrips > Day 1"},
+		{strings.Repeat("é", 2000), "Trip\nsea\nsun\n" + strings.Repeat("é", maxContext-13)},
+	}
+	for _, tt := range tests {
+		if got := context(trip, tt.headings); got != tt.want {
+			t.Errorf("context of %.20q is %q, want %q", tt.headings, got, tt.want)
+		}
+	}
+}
+
 func TestBefore(t *testing.T) {
 	noon := time.Date(2024, 5, 8, 12, 0, 0, 0, time.UTC)
 	ix := New(nil)
@@ -128,124 +142,6 @@ func TestTies(t *testing.T) {
 	}
 	if got := len(ix.Search(Query{Text: "cat"}).Hits); got != DefaultTopK {
 		t.Errorf("%d hits without TopK, want %d", got, DefaultTopK)
-	}
-}
-
-// naive scores every chunk from the definition, with nothing kept in between.
-func naive(docs map[string]Document, size int, query string) map[string]float64 {
-	chunks := map[string][]string{}
-	total := 0
-	for _, d := range docs {
-		for _, c := range Split(d, size) {
-			terms := append(Terms(c.Text), Terms(context(&d, c.HeadingPath))...)
-			chunks[c.ID] = terms
-			total += len(terms)
-		}
-	}
-	scores := map[string]float64{}
-	queryTerms := Terms(query)
-	slices.Sort(queryTerms)
-	for _, q := range slices.Compact(queryTerms) {
-		df := 0
-		for _, terms := range chunks {
-			if slices.Contains(terms, q) {
-				df++
-			}
-		}
-		for id, terms := range chunks {
-			tf := 0.0
-			for _, t := range terms {
-				if t == q {
-					tf++
-				}
-			}
-			if tf > 0 {
-				n, dl, avgdl := float64(len(chunks)), float64(len(terms)), float64(total)/float64(len(chunks))
-				idf := math.Log(1 + (n-float64(df)+0.5)/(float64(df)+0.5))
-				scores[id] += idf * tf * (DefaultK1 + 1) / (tf + DefaultK1*(1-DefaultB+DefaultB*dl/avgdl))
-			}
-		}
-	}
-	return scores
-}
-
-// After any changes an index answers like one built from scratch and like the
-// definition of BM25.
-func TestIndexProperties(t *testing.T) {
-	words := []string{"cat ", "cats ", "dog ", "the ", "sea. ", "Lisbon ", "naïve ", "猫", "it's ", "\n\n", "\n# Dog days\n", "\n## Sea\n"}
-	text := rapid.Custom(func(t *rapid.T) string {
-		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 40).Draw(t, "words"), "")
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		const size = 64
-		ix := New(&Options{ChunkSize: size})
-		docs := map[string]Document{}
-		for range rapid.IntRange(1, 30).Draw(t, "changes") {
-			path := rapid.SampledFrom([]string{"a.md", "b.md", "c.txt", "d/e.md", "f.txt"}).Draw(t, "path")
-			if rapid.IntRange(0, 3).Draw(t, "change") == 0 {
-				ix.Delete(path)
-				delete(docs, path)
-				continue
-			}
-			doc := Document{Path: path, Text: text.Draw(t, "text"), Title: rapid.SampledFrom([]string{"", "Dog days", "cat"}).Draw(t, "title")}
-			ix.Put(doc)
-			docs[path] = doc
-		}
-		fresh := New(&Options{ChunkSize: size})
-		for _, d := range docs {
-			fresh.Put(d)
-		}
-		query := text.Draw(t, "query")
-		all := ix.Search(Query{Text: query, TopK: 10_000})
-		if diff := gocmp.Diff(fresh.Search(Query{Text: query, TopK: 10_000}), all); diff != "" {
-			t.Errorf("differs from a fresh index (-fresh +got):\n%s", diff)
-		}
-		if ix.Len() != len(docs) {
-			t.Errorf("%d documents, want %d", ix.Len(), len(docs))
-		}
-		checkScores(t, all.Hits, naive(docs, size, query))
-		for _, h := range all.Hits {
-			checkHighlights(t, h, all.Terms)
-		}
-		k := rapid.IntRange(1, 12).Draw(t, "k")
-		if diff := gocmp.Diff(all.Hits[:min(k, len(all.Hits))], ix.Search(Query{Text: query, TopK: k}).Hits); diff != "" {
-			t.Errorf("top %d is not the head of all (-want +got):\n%s", k, diff)
-		}
-	})
-}
-
-func checkScores(t errorer, hits []Hit, want map[string]float64) {
-	if len(hits) != len(want) {
-		t.Errorf("%d hits, want %d", len(hits), len(want))
-	}
-	for _, h := range hits {
-		if math.Abs(h.Score-want[h.ChunkID]) > 1e-9 {
-			t.Errorf("%s scores %v, want %v", h.ChunkID, h.Score, want[h.ChunkID])
-		}
-	}
-	ordinal := func(h Hit) int { return len(h.ChunkID)*1000 + int(h.ChunkID[len(h.ChunkID)-1]) } // numbers below 100
-	if !slices.IsSortedFunc(hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Path, b.Path), cmp.Compare(ordinal(a), ordinal(b)))
-	}) {
-		t.Errorf("hits are out of order: %+v", hits)
-	}
-}
-
-// checkHighlights checks that exactly the words of the text that match a term
-// are marked.
-func checkHighlights(t errorer, h Hit, terms []string) {
-	points := []rune(h.Text)
-	var got, want []string
-	for _, s := range h.Highlights {
-		got = append(got, Terms(string(points[s.Start:s.End]))...)
-	}
-	for _, term := range Terms(h.Text) {
-		if slices.Contains(terms, term) {
-			want = append(want, term)
-		}
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("highlights of %q for %q are %q, want %q", h.Text, terms, got, want)
 	}
 }
 
@@ -315,5 +211,24 @@ func TestCompaction(t *testing.T) {
 	}
 	if len(ix.Search(Query{Text: "number989"}).Hits) != 0 || len(ix.Search(Query{Text: "number999"}).Hits) != 1 {
 		t.Error("an old version is found, or a new one is not")
+	}
+}
+
+// Words that never come back are forgotten.
+func TestKnownWordsAreBounded(t *testing.T) {
+	ix := New(nil)
+	const each = maxWords/2 + 1
+	for i := range 3 {
+		var text strings.Builder
+		for n := range each {
+			fmt.Fprintf(&text, "w%d ", i*each+n)
+		}
+		ix.Put(Document{Path: "a.txt", Text: text.String()})
+	}
+	if len(ix.words) > maxWords {
+		t.Errorf("%d words are known, want at most %d", len(ix.words), maxWords)
+	}
+	if len(ix.Search(Query{Text: fmt.Sprint("w", each*3-1)}).Hits) != 1 {
+		t.Error("the last word is not found")
 	}
 }

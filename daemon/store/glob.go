@@ -25,6 +25,9 @@ func compileGlob(pattern string) (glob, error) {
 	if utf8.RuneCountInString(pattern) > MaxPathChars {
 		return nil, invalid(fmt.Sprintf("glob pattern longer than %d characters", MaxPathChars))
 	}
+	if !utf8.ValidString(pattern) {
+		return nil, invalid("glob pattern is not valid UTF-8")
+	}
 	var g glob
 	for rest := []rune(pattern); len(rest) > 0; {
 		var e element

@@ -25,7 +25,7 @@ type Options struct {
 // returns, it is durable as far as the backend can make it, every read sees it,
 // and its events have been delivered. Reads never see half a commit.
 //
-// Except for Batch functions' own errors, errors are of type *Error. A context
+// Except for Batch functions' own errors, errors are or wrap an *Error. A context
 // that is done makes an operation fail with the context's error and nothing
 // changed, unless its commit had already begun.
 type Store struct {

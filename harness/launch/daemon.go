@@ -23,7 +23,7 @@ type Daemon struct {
 	healthyIn time.Duration
 
 	cmd     *exec.Cmd
-	group   int // id of the process group
+	groups  []int // ids of the process groups it may consist of
 	guard   *guard
 	log     logTail
 	started time.Time
@@ -31,7 +31,7 @@ type Daemon struct {
 	exited chan struct{}      // closed when the command itself has ended
 	ending chan time.Duration // at most one value: the grace before SIGKILL
 	endOne sync.Once
-	done   chan struct{} // closed when nothing of the group is left
+	done   chan struct{} // closed when nothing of the groups is left
 	err    error         // why it ended; set before done is closed
 	endErr error         // what could not be ended; set before done is closed
 }
@@ -109,8 +109,11 @@ func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*
 		}
 		return nil, err
 	}
-	if d.group = d.guard.group(); d.group == 0 {
-		d.group = d.cmd.Process.Pid
+	// Commands such as setsid and timeout make a group of their own.
+	d.groups = []int{d.PID()}
+	if d.guard != nil {
+		d.guard.watch(d.PID())
+		d.groups = append(d.groups, d.guard.group())
 	}
 	go d.supervise()
 	return d, nil
@@ -130,7 +133,7 @@ func (d *Daemon) run(started chan<- error) {
 	close(d.exited)
 }
 
-// supervise ends the group when the command has ended or somebody asks.
+// supervise ends the groups when the command has ended or somebody asks.
 func (d *Daemon) supervise() {
 	defer close(d.done)
 	ended := false
@@ -142,32 +145,30 @@ func (d *Daemon) supervise() {
 		case <-d.exited:
 			ended = true
 		default:
-			_ = signalGroup(d.group, syscall.SIGTERM)
+			signalGroups(d.groups, syscall.SIGTERM)
 			d.awaitGone(grace)
 		}
 	}
-	// Also kills the guard, so that it watches until the very end. An error
-	// means that nobody is left; survivors are looked for below.
-	_ = signalGroup(d.group, syscall.SIGKILL)
-	_ = d.cmd.Process.Kill() // it may have left the group
+	// Also kills the guard, so that it watches until the very end.
+	signalGroups(d.groups, syscall.SIGKILL)
 	left := d.awaitGone(killWait)
 	d.guard.release()
 	if len(left) == 0 {
 		<-d.exited
 	} else {
-		d.endErr = fmt.Errorf("stop daemon: processes %v of group %d are still there after SIGKILL", left, d.group)
+		d.endErr = fmt.Errorf("stop daemon: processes %v are still there after SIGKILL", left)
 	}
 	if ended {
 		d.err = withLog(fmt.Errorf("daemon (pid %d) ended: %v", d.PID(), d.cmd.ProcessState), d.log)
 	}
 }
 
-// awaitGone waits until the group has no live process but the guard, and
+// awaitGone waits until the groups have no live process but the guard, and
 // gives those left when the time is over.
 func (d *Daemon) awaitGone(limit time.Duration) []int {
 	deadline := time.Now().Add(limit)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		left := d.guard.exclude(groupMembers(d.group))
+		left := d.guard.exclude(groupMembers(d.groups))
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left
 		}

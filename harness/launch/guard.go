@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -25,7 +26,9 @@ const (
 // closes and the daemon is gone. Because the group exists before the daemon
 // does, there is no moment at which a daemon is not guarded.
 //
-// It prints one line to stdout when it watches. It returns only with an error.
+// A number on stdin is one more group to kill, for a command that makes a
+// group of its own. Guard prints one line to stdout when it watches. It
+// returns only with an error.
 func Guard(stdin io.Reader, stdout io.Writer) error {
 	if !leadsGroup() {
 		return errors.New("guard: it does not lead its process group; it is started by evalctl, not by hand")
@@ -35,16 +38,22 @@ func Guard(stdin io.Reader, stdout io.Writer) error {
 	if _, err := io.WriteString(stdout, guardReady); err != nil {
 		return fmt.Errorf("guard: report ready: %w", err)
 	}
+	var groups []int
 	// A read error leaves the guard as blind as the end of the pipe does.
-	_, _ = io.Copy(io.Discard, stdin)
-	return signalGroup(os.Getpid(), syscall.SIGKILL)
+	for lines := bufio.NewScanner(stdin); lines.Scan(); {
+		if group, err := strconv.Atoi(lines.Text()); err == nil && group > 1 {
+			groups = append(groups, group)
+		}
+	}
+	signalGroups(append(groups, os.Getpid()), syscall.SIGKILL)
+	return errors.New("guard: it outlived its own SIGKILL")
 }
 
 // guard is the launching process's hold on a guard process. A nil *guard is
 // no guard.
 type guard struct {
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
 }
 
 // startGuard runs the guard as leader of a new process group and waits until
@@ -67,7 +76,7 @@ func startGuard(ctx context.Context, command []string, log io.Writer) (*guard, e
 		return nil, fmt.Errorf("guard: %w", err)
 	}
 	g := &guard{cmd: cmd, stdin: stdin}
-	stop := context.AfterFunc(ctx, func() { _ = signalGroup(g.group(), syscall.SIGKILL) })
+	stop := context.AfterFunc(ctx, func() { signalGroups([]int{g.group()}, syscall.SIGKILL) })
 	line, _ := bufio.NewReader(stdout).ReadString('\n') // whatever is wrong, it is not the line
 	if !stop() {
 		g.release()
@@ -88,7 +97,13 @@ func (g *guard) group() int {
 	return g.cmd.Process.Pid
 }
 
-// exclude takes the guard out of the members of its group.
+// watch adds a group to those that the guard kills.
+func (g *guard) watch(group int) {
+	// A guard that is gone cannot be told: its group has been killed.
+	_, _ = fmt.Fprintln(g.stdin, group)
+}
+
+// exclude takes the guard out of a list of processes.
 func (g *guard) exclude(pids []int) []int {
 	var others []int
 	for _, pid := range pids {
@@ -104,6 +119,6 @@ func (g *guard) release() {
 	if g == nil {
 		return
 	}
-	_ = signalGroup(g.group(), syscall.SIGKILL)
+	signalGroups([]int{g.group()}, syscall.SIGKILL)
 	_ = g.cmd.Wait() // also closes stdin
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package launch
 
 import (
@@ -11,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // launching tells a launcher process what to do.
@@ -53,20 +54,29 @@ func (b bench) launcher(t *testing.T, todo launching) *exec.Cmd {
 // the wrapper only, so the child's end is the guard's doing.
 func TestLauncherDies(t *testing.T) {
 	tests := []struct {
-		name  string
-		roles []string
-		exit  bool
-		kill  bool
+		name    string
+		roles   []string
+		wrapper []string
+		exit    bool
+		kill    bool
 	}{
 		{name: "killed", roles: []string{"healthy", "stubborn"}, kill: true},
 		{name: "killed during start", roles: []string{"unready", "stubborn"}, kill: true},
+		{name: "killed, group of its own", roles: []string{"healthy", "stubborn"}, wrapper: []string{"setsid"}, kill: true},
 		{name: "exit without stop", roles: []string{"healthy", "stubborn"}, exit: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			cmd := b.launcher(t, launching{Profile: b.wrapped(test.roles...), Options: b.opts, Exit: test.exit})
+			p := b.wrapped(test.roles...)
+			if len(test.wrapper) > 0 {
+				if _, err := exec.LookPath(test.wrapper[0]); err != nil {
+					t.Skipf("%s is not installed", test.wrapper[0])
+				}
+				p.Command = append(test.wrapper, p.Command...)
+			}
+			cmd := b.launcher(t, launching{Profile: p, Options: b.opts, Exit: test.exit})
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -78,24 +88,6 @@ func TestLauncherDies(t *testing.T) {
 			eventually(t, "end of the daemon's processes", func() bool { return len(b.running(t)) == 0 })
 		})
 	}
-}
-
-// The launcher is killed at every stage of a start; whatever exists then must
-// vanish. The guard is a role that leaves its pid too.
-func TestLauncherKilledAtAnyMoment(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	for delay := time.Duration(0); delay < 45*time.Millisecond; delay += 3 * time.Millisecond {
-		cmd := b.launcher(t, launching{Profile: b.wrapped("unready", "stubborn"), Options: b.opts})
-		cmd.Env = append(os.Environ(), pidsEnv+"="+b.pids)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(delay) // the moment is the point; no outcome depends on it
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}
-	eventually(t, "end of all processes", func() bool { return len(b.running(t)) == 0 })
 }
 
 func TestParentDeathSignal(t *testing.T) {
@@ -144,14 +136,21 @@ func TestGuardKillsItsGroup(t *testing.T) {
 	if err := member.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := signalGroup(g.group(), syscall.SIGHUP); err != nil {
+	other := exec.Command("sleep", "1000")
+	other.SysProcAttr = groupLeader()
+	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
+	g.watch(other.Process.Pid)
+	signalGroups([]int{g.group()}, syscall.SIGHUP)
 	_ = member.Wait()
-	if got := groupMembers(g.group()); len(got) != 1 || got[0] != g.group() {
+	if got := groupMembers([]int{g.group()}); len(got) != 1 || got[0] != g.group() {
 		t.Errorf("after SIGHUP the group has %v, want the guard alone", got)
 	}
 	_ = g.stdin.Close()
+	if err := other.Wait(); err == nil || err.Error() != "signal: killed" {
+		t.Errorf("the watched group ended with %v", err)
+	}
 	if err := g.cmd.Wait(); err == nil || err.Error() != "signal: killed" {
 		t.Errorf("guard ended with %v, want its own SIGKILL", err)
 	}

@@ -118,9 +118,9 @@ func (d *Daemon) checkOurs(p Profile, port int) error {
 		return errEnded
 	default:
 	}
-	if !p.Announces && foreignListener(d.group, port) {
-		return fmt.Errorf("%w: port %d is served from outside the daemon's process group %d;"+
-			" if that is the daemon, its command must not detach it (setsid, docker)", errPortLost, port, d.group)
+	if !p.Announces && foreignListener(d.groups, port) {
+		return fmt.Errorf("%w: port %d is served by a process that %d did not start, or that it detached from its process group",
+			errPortLost, port, d.PID())
 	}
 	return nil
 }

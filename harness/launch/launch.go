@@ -3,8 +3,8 @@
 // A daemon is a whole process group: the command, often a wrapper such as npx
 // or sh, and everything below it. Nothing of the group outlives Stop, a failed
 // Start, or the death of the launching process itself, which a guard process
-// looks after (see Guard). A process that leaves the group by setsid is out of
-// reach.
+// looks after (see Guard). The command may make a group of its own, as setsid and
+// timeout do; a process below it that leaves both groups is out of reach.
 //
 // Linux and macOS are supported; elsewhere Start answers errors.ErrUnsupported.
 package launch

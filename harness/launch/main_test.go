@@ -1,3 +1,5 @@
+//go:build unix
+
 package launch
 
 import (
@@ -21,6 +23,12 @@ import (
 // pidsEnv names a directory in which every process of a role leaves a file
 // with its process id as name.
 const pidsEnv = "LAUNCH_TEST_PIDS"
+
+// What the role chatter writes to each of stdout and stderr: 5 MiB.
+const (
+	chatterLine  = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde\n"
+	chatterLines = 5 << 20 / len(chatterLine)
+)
 
 // TestMain runs the tests, or, as "role:NAME ARGS...", one of the processes
 // that the tests are about.
@@ -107,10 +115,9 @@ func announceRole(args []string) error {
 }
 
 func chatterRole(args []string) error {
-	line := strings.Repeat("chatter ", 127) + "12345678\n"
-	for range 5 << 10 {
-		fmt.Fprint(os.Stdout, line)
-		fmt.Fprint(os.Stderr, line)
+	for range chatterLines {
+		fmt.Fprint(os.Stdout, chatterLine)
+		fmt.Fprint(os.Stderr, chatterLine)
 	}
 	return serve(args[0], 200, `{"ok":true}`)
 }

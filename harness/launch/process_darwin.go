@@ -11,20 +11,22 @@ func processAttributes(group int) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pgid: group}
 }
 
-// groupMembers lists the live processes of a group.
-func groupMembers(group int) []int {
+// groupMembers lists the live processes of some groups.
+func groupMembers(groups []int) []int {
 	const zombie = 5 // SZOMB of sys/proc.h
 
-	// An error means that there is no such group.
-	members, _ := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
 	var pids []int
-	for _, member := range members {
-		if member.Proc.P_stat != zombie {
-			pids = append(pids, int(member.Proc.P_pid))
+	for _, group := range groups {
+		// An error means that there is no such group.
+		members, _ := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
+		for _, member := range members {
+			if member.Proc.P_stat != zombie {
+				pids = append(pids, int(member.Proc.P_pid))
+			}
 		}
 	}
 	return pids
 }
 
 // foreignListener never knows: the system does not tell without cgo.
-func foreignListener(_, _ int) bool { return false }
+func foreignListener([]int, int) bool { return false }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,9 +17,9 @@ func processAttributes(group int) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pgid: group, Pdeathsig: syscall.SIGKILL}
 }
 
-// groupMembers lists the live processes of a group. Dead ones that init has
+// groupMembers lists the live processes of some groups. Dead ones that init has
 // not collected yet still take signals, so kill(2) cannot tell.
-func groupMembers(group int) []int {
+func groupMembers(groups []int) []int {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	var pids []int
 	for _, path := range stats {
@@ -28,11 +29,14 @@ func groupMembers(group int) []int {
 		}
 		// "pid (name) state ppid pgrp ...", where name may hold anything.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) < 3 || string(fields[2]) != strconv.Itoa(group) || bytes.ContainsAny(fields[0], "ZX") {
+		if len(fields) < 3 || bytes.ContainsAny(fields[0], "ZX") {
 			continue
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil {
+		group, err := strconv.Atoi(string(fields[2]))
+		if err != nil || !slices.Contains(groups, group) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
 			pids = append(pids, pid)
 		}
 	}
@@ -40,13 +44,13 @@ func groupMembers(group int) []int {
 }
 
 // foreignListener tells whether the socket that answers on a loopback port is
-// known to belong to no process of the group.
-func foreignListener(group, port int) bool {
+// known to belong to no process of the groups.
+func foreignListener(groups []int, port int) bool {
 	listening := listeners(port)
 	if len(listening) == 0 {
 		return false // no table to look in, or another network namespace
 	}
-	for _, pid := range groupMembers(group) {
+	for _, pid := range groupMembers(groups) {
 		fds := fmt.Sprintf("/proc/%d/fd", pid)
 		entries, err := os.ReadDir(fds)
 		if os.IsPermission(err) {

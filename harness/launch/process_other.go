@@ -2,10 +2,7 @@
 
 package launch
 
-import (
-	"errors"
-	"syscall"
-)
+import "syscall"
 
 // Without process groups a daemon could not be stopped for sure, so nothing is
 // started: supported is asked first, and the rest is never reached.
@@ -17,8 +14,8 @@ func groupLeader() *syscall.SysProcAttr { return nil }
 
 func leadsGroup() bool { return false }
 
-func signalGroup(int, syscall.Signal) error { return errors.ErrUnsupported }
+func signalGroups([]int, syscall.Signal) {}
 
-func groupMembers(int) []int { return nil }
+func groupMembers([]int) []int { return nil }
 
-func foreignListener(_, _ int) bool { return false }
+func foreignListener([]int, int) bool { return false }

@@ -14,6 +14,10 @@ func groupLeader() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: t
 
 func leadsGroup() bool { return syscall.Getpgrp() == os.Getpid() }
 
-// signalGroup signals every process of a group. An error means that there was
-// no process to signal.
-func signalGroup(group int, sig syscall.Signal) error { return syscall.Kill(-group, sig) }
+// signalGroups signals every process of some groups. Groups without a process
+// are no error: whoever survives is looked for afterwards.
+func signalGroups(groups []int, sig syscall.Signal) {
+	for _, group := range groups {
+		_ = syscall.Kill(-group, sig)
+	}
+}

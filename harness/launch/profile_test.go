@@ -107,3 +107,16 @@ func TestCommandSurvives(t *testing.T) {
 		}
 	})
 }
+
+// wantError checks that an error holds every one of the texts.
+func wantError(t *testing.T, err error, texts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("got no error")
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("error lacks %q:\n%v", text, err)
+		}
+	}
+}

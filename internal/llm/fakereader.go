@@ -14,16 +14,16 @@ const (
 
 	maxQuotes = 3
 	// A sentence must cover this share of the question's weight to be an answer.
-	minCoverage = 0.3
-	// Further quotes must be about as good as the best.
-	minOfBest = 0.6
-	// What a term counts for when only the note's title has it.
-	titleShare = 0.5
+	minCoverage = 0.25
+	// Further quotes must be at least this good, against the best.
+	minOfBest = 0.5
+	// What a term counts for that only the rest of the sentence's note has.
+	contextShare = 0.4
 	// How far a newer note, and one ranked higher, wins over an equal sentence.
 	recencyBonus = 0.05
 	rankBonus    = 0.01
-	// A question repeated in a note is seldom its own answer.
-	echoShare = 0.5
+	// A heading or a question names what an answer is about; it seldom is one.
+	namingShare = 0.5
 )
 
 // quotation is a sentence of a note that may answer the question.
@@ -45,14 +45,14 @@ func quoteNotes(question, questionDate string, notes []fakeNote) string {
 
 	var found []quotation
 	for i, n := range notes {
-		title := terms(n.Title)
+		context := terms(n.Title + " " + n.Text)
 		for _, s := range sentences(n.Text) {
-			score := score(weights, terms(s), title)
-			if strings.HasSuffix(s, "?") {
-				score *= echoShare
+			score := score(weights, terms(s.text), context)
+			if s.heading || strings.HasSuffix(s.text, "?") {
+				score *= namingShare
 			}
 			if score >= minCoverage*total && score > 0 {
-				found = append(found, quotation{s, score * (1 + bonus[i])})
+				found = append(found, quotation{s.text, score * (1 + bonus[i])})
 			}
 		}
 	}
@@ -103,16 +103,21 @@ func weigh(question map[string]bool, notes []fakeNote) (weights map[string]float
 	return weights, total
 }
 
-func score(weights map[string]float64, sentence, title map[string]bool) float64 {
-	sum := 0.0
+// score is the weight of the question's terms that the sentence has, plus a
+// share of those that only its note has. A sentence with none of its own is 0.
+func score(weights map[string]float64, sentence, context map[string]bool) float64 {
+	own, around := 0.0, 0.0
 	for _, t := range sortedKeys(weights) {
 		if sentence[t] {
-			sum += weights[t]
-		} else if title[t] && len(sentence) > 0 {
-			sum += weights[t] * titleShare
+			own += weights[t]
+		} else if context[t] {
+			around += weights[t]
 		}
 	}
-	return sum
+	if own == 0 {
+		return 0
+	}
+	return own + around*contextShare
 }
 
 func sortedKeys(m map[string]float64) []string {
@@ -150,17 +155,23 @@ func parseDate(s string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// sentences cuts markdown into sentences, each a verbatim piece of the text.
-// Lines are boundaries; heading, bullet, number and quote marks are left out.
-func sentences(text string) []string {
-	var out []string
+// sentence is a verbatim piece of a text.
+type sentence struct {
+	text    string
+	heading bool
+}
+
+// sentences cuts markdown into sentences. Lines are boundaries; heading, bullet,
+// number and quote marks are left out.
+func sentences(text string) []sentence {
+	var out []sentence
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		line = strings.TrimSpace(strings.TrimLeft(line, "#>"))
-		line = trimBullet(line)
+		heading := strings.HasPrefix(line, "#")
+		line = trimBullet(strings.TrimSpace(strings.TrimLeft(line, "#>")))
 		for line != "" {
 			n := sentenceEnd(line)
-			out = append(out, line[:n])
+			out = append(out, sentence{line[:n], heading})
 			line = strings.TrimLeftFunc(line[n:], unicode.IsSpace)
 		}
 	}

@@ -41,6 +41,11 @@ type Usage struct {
 	Estimated    bool
 }
 
+// Plus adds two usages; a sum with an estimate in it is one.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.Estimated || v.Estimated}
+}
+
 // Response is a finished completion. Model is the one that the provider says
 // it ran. Attempts counts the HTTP requests made, at least 1.
 type Response struct {

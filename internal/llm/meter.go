@@ -145,9 +145,7 @@ func (m *Meter) add(model string, known bool, u Usage, cost, lost USD) {
 	defer m.mu.Unlock()
 	t := &m.totals
 	t.Attempts++
-	t.Usage.InputTokens += u.InputTokens
-	t.Usage.OutputTokens += u.OutputTokens
-	t.Usage.Estimated = t.Usage.Estimated || u.Estimated
+	t.Usage = t.Usage.Plus(u)
 	t.Cost = t.Cost.plus(cost)
 	t.Lost = t.Lost.plus(lost)
 	if !known && !m.unpriced[model] {

@@ -172,7 +172,7 @@ func (o *OpenAI) stream(ctx context.Context, r Request, emit func(string) error)
 	if err != nil {
 		return Response{}, err // the library's stream is not usable then
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 
 	var text strings.Builder
 	var model string
@@ -219,7 +219,7 @@ func wireRequest(r Request) openai.ChatCompletionRequest {
 	if Reasons(r.Model) {
 		req.MaxCompletionTokens = r.MaxTokens
 	} else {
-		req.MaxTokens = r.MaxTokens
+		req.MaxTokens = r.MaxTokens //nolint:staticcheck // the only name that other servers know
 	}
 	if r.JSON {
 		req.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}

@@ -162,7 +162,7 @@ func (b *backend) commitBatch(e entry) error {
 	// The batch is durable by its journal even if this goes wrong, but the
 	// next commit must not find the journal in use.
 	if err := b.checkpoint(len(e.Ops)); err != nil {
-		b.fail(err)
+		_ = b.fail(err) // told to the next one
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (b *backend) apply(e entry) (done int, err error) {
 func (b *backend) setAside(i int, op store.Op) error {
 	info, err := b.docs.Lstat(op.Path)
 	switch {
-	case err != nil && missing(err) == store.ErrNotFound:
+	case store.IsNotFound(missing(err)):
 		return nil
 	case err != nil:
 		return err
@@ -234,7 +234,7 @@ func (b *backend) undo(ops []store.Op) error {
 	for i := len(ops) - 1; i >= 0; i-- {
 		op := ops[i]
 		if op.Kind == store.OpWrite {
-			if err := b.docs.Remove(op.Path); err != nil && missing(err) != store.ErrNotFound {
+			if err := b.docs.Remove(op.Path); err != nil && !store.IsNotFound(missing(err)) {
 				return err
 			}
 			b.prune(parent(op.Path))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -123,6 +124,23 @@ func TestOpenFails(t *testing.T) {
 	cancel()
 	if _, err := fsstore.Open(ctx, memoryDir(t), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestTimesAreTheStores(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
+	s, err := fsstore.Open(t.Context(), memoryDir(t), &store.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := errors.Join(s.Write(t.Context(), "a", nil), s.Rename(t.Context(), "a", "b"), s.Write(t.Context(), "a", nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"a", "b"} {
+		if info, err := s.Stat(t.Context(), path); !info.ModTime.Equal(now) {
+			t.Errorf("%s: %v, %v, want %v", path, info.ModTime, err, now)
+		}
 	}
 }
 

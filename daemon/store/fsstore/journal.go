@@ -30,17 +30,19 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func encodeEntry(e entry) ([]byte, error) {
-	var buf bytes.Buffer
-	buf.Write(make([]byte, journalHeader))
-	if err := gob.NewEncoder(&buf).Encode(e); err != nil {
+	var body bytes.Buffer
+	if err := gob.NewEncoder(&body).Encode(e); err != nil {
 		return nil, err
 	}
-	out := buf.Bytes()
-	body := out[journalHeader:]
-	header := append(out[:0], journalMagic...)
-	header = binary.BigEndian.AppendUint32(header, crc32.Checksum(body, castagnoli))
-	binary.BigEndian.AppendUint64(header, uint64(len(body)))
-	return out, nil
+	return seal(body.Bytes()), nil
+}
+
+func seal(body []byte) []byte {
+	out := make([]byte, 0, journalHeader+len(body))
+	out = append(out, journalMagic...)
+	out = binary.BigEndian.AppendUint32(out, crc32.Checksum(body, castagnoli))
+	out = binary.BigEndian.AppendUint64(out, uint64(len(body)))
+	return append(out, body...)
 }
 
 // decodeEntry reports false for anything but a complete entry: the write was

@@ -164,7 +164,7 @@ func (b *backend) pruneTree() error {
 	})
 	// Children come after their parents in a walk.
 	for i := len(dirs) - 1; i >= 0; i-- {
-		b.docs.Remove(dirs[i]) // fails on the ones to keep
+		_ = b.docs.Remove(dirs[i]) // fails on the ones to keep
 	}
 	return err
 }

@@ -127,7 +127,7 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 			w.Header().Set("Retry-After", r.RetryAfter)
 		}
 		w.WriteHeader(r.Status)
-		io.WriteString(w, r.Body)
+		write(w, r.Body)
 	case c.Stream:
 		w.Header().Set("Content-Type", "text/event-stream")
 		stream(w, c, r)
@@ -137,11 +137,17 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
+// write sends s at once. It fails only when the client has gone.
+func write(w http.ResponseWriter, s string) {
+	_, _ = io.WriteString(w, s)
+	_ = http.NewResponseController(w).Flush()
+}
+
 type object map[string]any
 
 func plain(w http.ResponseWriter, c Call, r Reply) {
 	if r.Body != "" {
-		io.WriteString(w, r.Body)
+		write(w, r.Body)
 		return
 	}
 	answer := object{
@@ -154,20 +160,20 @@ func plain(w http.ResponseWriter, c Call, r Reply) {
 	if u := usage(r); u != nil {
 		answer["usage"] = u
 	}
-	json.NewEncoder(w).Encode(answer)
+	b, _ := json.Marshal(answer)
+	write(w, string(b))
 }
 
 func stream(w http.ResponseWriter, c Call, r Reply) {
 	if r.Body != "" {
-		io.WriteString(w, r.Body)
+		write(w, r.Body)
 		return
 	}
 	send := func(choices []object, usage object) {
 		frame := object{"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": c.Model,
 			"choices": choices, "usage": usage}
 		b, _ := json.Marshal(frame)
-		fmt.Fprintf(w, ": keep-alive\n\ndata: %s\n\n", b)
-		http.NewResponseController(w).Flush()
+		write(w, fmt.Sprintf(": keep-alive\n\ndata: %s\n\n", b))
 	}
 	for i, word := range strings.SplitAfter(r.Text, " ") {
 		if r.CutAfter > 0 && i == r.CutAfter {
@@ -181,7 +187,7 @@ func stream(w http.ResponseWriter, c Call, r Reply) {
 	if u := usage(r); u != nil {
 		send([]object{}, u)
 	}
-	io.WriteString(w, "data: [DONE]\n\n")
+	write(w, "data: [DONE]\n\n")
 }
 
 func finishReason(r Reply) any {

@@ -1,0 +1,22 @@
+package search
+
+import "fmt"
+
+func Example() {
+	index := New(nil)
+	files := map[string]string{
+		"trips/lisbon.md": "# Lisbon\n\n## Day 1\n\nWe rode the yellow tram up to Alfama.\n\n## Day 2\n\nRain, so we saw the tile museum.\n",
+		"garden.md":       "---\ntags: [plants]\n---\nThe tomatoes need water.\n",
+	}
+	for path, content := range files {
+		if doc, ok := Parse(path, []byte(content)); ok {
+			index.Put(doc)
+		}
+	}
+	for _, hit := range index.Search(Query{Text: "What museums did we see in Lisbon?"}).Hits {
+		fmt.Printf("%s [%s] %.2f\n", hit.ChunkID, hit.HeadingPath, hit.Score)
+	}
+	// Output:
+	// trips/lisbon.md#1 [Lisbon > Day 2] 1.37
+	// trips/lisbon.md#0 [Lisbon > Day 1] 0.60
+}

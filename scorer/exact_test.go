@@ -1,0 +1,86 @@
+package scorer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestExact(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		expected []string
+		answer   string
+		want     float64
+	}{
+		{"inside", []string{"blue boat"}, "It was the blue boat.", 1},
+		{"case", []string{"Blue BOAT"}, "it was the bLUE boat", 1},
+		{"any of them", []string{"red", "boat"}, "a boat", 1},
+		{"none", []string{"red", "ship"}, "a boat", 0},
+		{"full folding", []string{"STRASSE"}, "Lange Straße 4", 1},
+		{"full folding of the expected", []string{"Straße"}, "LANGE STRASSE 4", 1},
+		{"final sigma", []string{"ΟΔΟΣ"}, "οδος", 1},
+		{"empty answer", []string{"x"}, "", 0},
+		{"words apart", []string{"blue boat"}, "blue wooden boat", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v, err := Exact{}.Score(t.Context(), Item{ID: "q", Expected: tt.expected, Answer: tt.answer})
+			if err != nil || !v.Scored || v.Score != tt.want || v.Passed() != (tt.want == 1) || v.Reason == "" {
+				t.Errorf("%+v, %v; want %v", v, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestExactRefuses(t *testing.T) {
+	for _, expected := range [][]string{nil, {}, {""}, {"ok", " \n"}} {
+		item := Item{ID: "q7", Expected: expected, Answer: "anything"}
+		if err := (Exact{}).Check(item); err == nil || !strings.Contains(err.Error(), `"q7"`) || !strings.Contains(err.Error(), "expected_substrings") {
+			t.Errorf("%q: %v", expected, err)
+		}
+		if v, err := (Exact{}).Score(t.Context(), item); err == nil || v.Scored {
+			t.Errorf("%q: scored %+v", expected, v)
+		}
+	}
+}
+
+// Case never decides, and surrounding text never hides a match.
+func TestExactProperty(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		want := rapid.StringMatching(`[a-zA-Z0-9é]{1,8}`).Draw(rt, "want")
+		before, after := rapid.String().Draw(rt, "before"), rapid.StringMatching(`[ -~]*`).Draw(rt, "after")
+		cased := want
+		if rapid.Bool().Draw(rt, "upper") {
+			cased = strings.ToUpper(want)
+		}
+		v, err := Exact{}.Score(t.Context(), Item{Expected: []string{want}, Answer: before + cased + after})
+		if err != nil || v.Score != 1 {
+			rt.Fatalf("%+v, %v", v, err)
+		}
+	})
+}
+
+func TestPassed(t *testing.T) {
+	for _, tt := range []struct {
+		v    Verdict
+		want bool
+	}{
+		{Verdict{Score: 0.5, Scored: true}, true},
+		{Verdict{Score: 0.499999, Scored: true}, false},
+		{Verdict{Score: 1, Scored: false}, false},
+		{Verdict{}, false},
+	} {
+		if got := tt.v.Passed(); got != tt.want {
+			t.Errorf("%+v: %v", tt.v, got)
+		}
+	}
+}
+
+func ExampleExact() {
+	v, err := Exact{}.Score(context.Background(), Item{ID: "q1", Expected: []string{"14 March", "March 14"}, Answer: "On march 14, I think."})
+	fmt.Println(v.Score, v.Passed(), err)
+	// Output: 1 true <nil>
+}
