@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,7 +24,8 @@ const (
 	SearchOnly   Scenario = "search-retrieve-only"
 )
 
-// maxAnswer bounds the text that one answer may accumulate.
+// maxAnswer bounds the text and the citations that one answer may accumulate,
+// in bytes.
 const maxAnswer = 16 << 20
 
 // Answer is what a daemon made of one question. For SearchOnly Text is the
@@ -140,22 +142,26 @@ func (t *Target) ask(ctx context.Context, q Question, a *Answer, start time.Time
 // readAnswer folds an ask stream into a, up to and with its done event.
 func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) error {
 	var text strings.Builder
+	var whole *string
 	defer func() {
-		if a.Text == "" {
-			a.Text = text.String()
+		if whole == nil {
+			s := text.String()
+			whole = &s
 		}
+		a.Text = *whole
 	}()
 	a.Retrieved, a.Citations = []Chunk{}, []json.RawMessage{}
+	kept := 0
 	for {
 		ev, err := r.Next()
 		if err != nil {
 			return streamEnd(ctx, err, text.Len())
 		}
 		o, known, err := decodeEvent(ev)
-		if err != nil || !known {
-			if err != nil {
-				return err
-			}
+		if err != nil {
+			return err
+		}
+		if !known {
 			continue
 		}
 		switch ev.Name {
@@ -169,16 +175,19 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			if a.FirstDelta == 0 && delta != "" {
 				a.FirstDelta = time.Since(start)
 			}
-			if text.Len()+len(delta) > maxAnswer {
-				return &Failure{Kind: KindProtocol, Message: fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20)}
-			}
+			kept += len(delta)
 			text.WriteString(delta)
 		case protocol.EventCitation:
-			a.Citations = append(a.Citations, append(json.RawMessage(nil), ev.Data...))
+			kept += len(ev.Data)
+			a.Citations = append(a.Citations, bytes.ToValidUTF8(bytes.Clone(ev.Data), []byte("\ufffd")))
 		case protocol.EventError:
-			return &Failure{Kind: KindDaemon, Message: "error event: " + strings.Join(nonEmpty(o.text("code"), o.text("message", "error")), ": ")}
+			return &Failure{Kind: KindDaemon, Message: "error event: " + o.complaint()}
 		case protocol.EventDone:
-			return a.finish(o)
+			whole, err = a.finish(o)
+			return err
+		}
+		if kept > maxAnswer {
+			return &Failure{Kind: KindProtocol, Message: fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20)}
 		}
 	}
 }
@@ -203,23 +212,23 @@ func decodeEvent(ev sse.Event) (o object, known bool, err error) {
 	return o, true, nil
 }
 
-func (a *Answer) finish(o object) error {
-	if raw, ok := o["ok"]; ok && string(raw) == "false" {
-		return &Failure{Kind: KindDaemon, Message: "done event with ok false: " + o.text("message", "error", "code")}
+// finish takes the done event. whole is the answer that it gives, which
+// replaces what was streamed even when it is empty; nil when it gives none.
+func (a *Answer) finish(done object) (whole *string, err error) {
+	if string(done["ok"]) == "false" {
+		return nil, &Failure{Kind: KindDaemon, Message: "done event with ok false: " + done.complaint()}
 	}
-	// A string, also an empty one, replaces what was streamed.
-	var whole *string
-	if json.Unmarshal(o["answer"], &whole) == nil && whole != nil {
-		a.Text = *whole
+	if json.Unmarshal(done["answer"], &whole) != nil {
+		whole = nil
 	}
-	a.Model = o.text("model")
-	if u := o.object("usage"); u != nil {
+	a.Model = done.text("model")
+	if u := done.object("usage"); u != nil {
 		a.Usage = &protocol.Usage{
-			InputTokens:  int(u.number("input_tokens", "inputTokens", "prompt_tokens")),
-			OutputTokens: int(u.number("output_tokens", "outputTokens", "completion_tokens")),
+			InputTokens:  u.tokens("input_tokens", "inputTokens", "prompt_tokens"),
+			OutputTokens: u.tokens("output_tokens", "outputTokens", "completion_tokens"),
 		}
 	}
-	return nil
+	return whole, nil
 }
 
 func streamEnd(ctx context.Context, err error, got int) error {

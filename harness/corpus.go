@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -84,6 +85,9 @@ func loadFolder(dir string) ([]Doc, error) {
 		data, err := root.ReadFile(p)
 		if err != nil {
 			return err
+		}
+		if len(bytes.TrimSpace(data)) == 0 {
+			return fmt.Errorf("%s is empty; fill it or take it out", p)
 		}
 		docs = append(docs, Doc{Path: p, Data: data})
 		return nil

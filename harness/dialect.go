@@ -76,6 +76,16 @@ func (o object) number(keys ...string) float64 {
 	return 0
 }
 
+// tokens is a count of tokens. What cannot be one call's is cut to what can.
+func (o object) tokens(keys ...string) int {
+	return int(min(max(o.number(keys...), 0), 1e9))
+}
+
+// complaint is what a daemon says went wrong, on one line.
+func (o object) complaint() string {
+	return clip([]byte(strings.Join(nonEmpty(o.text("code"), o.text("message", "error", "detail")), ": ")))
+}
+
 func (o object) object(key string) object {
 	var sub object
 	_ = json.Unmarshal(o[key], &sub) // anything else than an object reads as none

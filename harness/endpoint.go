@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +21,11 @@ const maxBody = 64 << 20
 
 // maxErrorBody bounds how much of an error body is shown.
 const maxErrorBody = 2 << 10
+
+// callTimeout is a client's default time limit (spec 8).
+const callTimeout = 30 * time.Second
+
+var errCallTimeout = fmt.Errorf("no answer within %v", callTimeout)
 
 // Endpoint is a daemon's HTTP API. It is safe for concurrent use.
 type Endpoint struct {
@@ -33,8 +39,13 @@ type Endpoint struct {
 // conns is how many requests will be under way at once.
 func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error) {
 	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+	switch {
+	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return nil, fmt.Errorf("endpoint %q must be a URL such as http://127.0.0.1:8080", baseURL)
+	case u.User != nil: // it would stand in errors and results
+		return nil, fmt.Errorf("endpoint %s must not hold a user or password; give the daemon's token instead", u.Redacted())
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("endpoint %s must end with its path, without ? or #", u)
 	}
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, conns
@@ -108,10 +119,17 @@ func (e *Endpoint) json(ctx context.Context, r request) (object, error) {
 	return o, nil
 }
 
+// call is a request that belongs to no question, with a time limit of its own.
+func (e *Endpoint) call(ctx context.Context, r request) (object, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errCallTimeout)
+	defer cancel()
+	return e.json(ctx, r)
+}
+
 // Health asks whether the daemon is there and returns the version that it
 // gives, which may be empty.
 func (e *Endpoint) Health(ctx context.Context) (version string, err error) {
-	o, err := e.json(ctx, request{method: http.MethodGet, path: "/healthz"})
+	o, err := e.call(ctx, request{method: http.MethodGet, path: "/healthz"})
 	if err != nil {
 		return "", fmt.Errorf("daemon at %s: %w", e.base, err)
 	}
@@ -134,7 +152,7 @@ func statusFailure(r request, res *http.Response) *Failure {
 	f.Message = fmt.Sprintf("%s %s: %s", r.method, path, res.Status)
 	var p protocol.Problem
 	if json.Unmarshal(data, &p) == nil && (p.Detail != "" || p.Title != "" || p.Code != "") {
-		f.Message += ": " + strings.Join(nonEmpty(p.Code, p.Title, p.Detail), ": ")
+		f.Message += ": " + clip([]byte(strings.Join(nonEmpty(p.Code, p.Title, p.Detail), ": ")))
 	} else if text := clip(data); text != "" {
 		f.Message += ": " + text
 	}
@@ -144,7 +162,7 @@ func statusFailure(r request, res *http.Response) *Failure {
 		f.retryAfter = retryAfter(res.Header.Get("Retry-After"), time.Now())
 	case http.StatusUnauthorized, http.StatusForbidden:
 		f.Message += " (give the daemon's token with --token or SVC_TOKEN)"
-	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusFound, http.StatusMovedPermanently:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		f.Message += " (redirects are not followed; give the final URL)"
 	}
 	return f
@@ -152,8 +170,9 @@ func statusFailure(r request, res *http.Response) *Failure {
 
 // retryAfter reads seconds or an HTTP date; 0 when there is neither.
 func retryAfter(h string, now time.Time) time.Duration {
-	if s, err := time.ParseDuration(h + "s"); err == nil && s > 0 {
-		return s
+	const year = 365 * 24 * 60 * 60
+	if s, err := strconv.ParseUint(h, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(s, year)) * time.Second
 	}
 	if t, err := http.ParseTime(h); err == nil {
 		return max(t.Sub(now), 0)

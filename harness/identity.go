@@ -108,7 +108,7 @@ func incidental(key string) bool {
 }
 
 func orNone(s string) string {
-	if s == "" || s == "null" {
+	if s == "" {
 		return "not set"
 	}
 	return s
@@ -123,6 +123,9 @@ func (id Identity) flat() map[string]string {
 	out := map[string]string{}
 	var walk func(prefix string, raw json.RawMessage)
 	walk = func(prefix string, raw json.RawMessage) {
+		if string(raw) == "null" {
+			return // as if it were not there
+		}
 		var sub map[string]json.RawMessage
 		if raw[0] != '{' || json.Unmarshal(raw, &sub) != nil {
 			out[prefix] = string(raw)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -35,6 +36,7 @@ type Journal struct {
 type slot struct {
 	answerAt, gradeAt   int64
 	answerLen, gradeLen int32
+	failed              bool // the answer is an error, which gets no grade
 }
 
 type startLine struct {
@@ -51,6 +53,8 @@ type entryLine struct {
 	Grade  *grade  `json:"grade,omitempty"`
 	// USD was spent on a grade that did not come about.
 	USD llm.USD `json:"usd,omitempty"`
+
+	answer *Record // what Grade is for
 }
 
 const (
@@ -70,10 +74,8 @@ func CreateJournal(dir string, id Identity, started time.Time, options json.RawM
 		return nil, fmt.Errorf("create the result folder: %w", err)
 	}
 	path := filepath.Join(dir, id.SDK+".journal")
-	if _, err := os.Stat(path); err == nil {
-		if err := retire(path); err != nil {
-			return nil, err
-		}
+	if err := retire(path); err != nil {
+		return nil, err
 	}
 	j, err := openJournal(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	if err != nil {
@@ -81,29 +83,30 @@ func CreateJournal(dir string, id Identity, started time.Time, options json.RawM
 	}
 	j.start = startLine{Kind: kindRun, StartedAt: started, Identity: id, Options: options}
 	j.slots = make([]slot, id.Dataset.Selected)
-	if _, err := j.write(j.start); err == nil {
+	if _, err = j.write(j.start); err == nil {
 		err = j.Sync()
 	}
 	if err == nil {
 		err = syncDir(dir)
 	}
 	if err != nil {
-		return nil, errors.Join(err, j.Close())
+		return nil, errors.Join(err, j.Remove())
 	}
 	return j, nil
 }
 
 // retire moves an unfinished journal aside, unless its run is still going on.
 func retire(path string) error {
-	l := flock.New(path)
-	ok, err := l.TryLock()
-	if err != nil {
-		return fmt.Errorf("lock %s: %w", path, err)
+	j, err := openJournal(path, os.O_RDWR)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, ErrBusy):
+		return fmt.Errorf("%w; wait for it, or give another --output", err)
+	case err != nil:
+		return err
 	}
-	if !ok {
-		return fmt.Errorf("%s: %w; wait for it, or give another --output", path, ErrBusy)
-	}
-	defer l.Close()
+	defer j.Close()
 	return keepAside(path)
 }
 
@@ -125,14 +128,24 @@ func openJournal(path string, flag int) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	l := flock.New(path)
-	if ok, err := l.TryLock(); err != nil || !ok {
-		if err == nil {
-			err = ErrBusy
-		}
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY)) // must not create the file anew
+	ok, err := l.TryLock()
+	if err == nil && !(ok && sameFile(path, f, l)) {
+		err = ErrBusy
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), l.Close(), f.Close())
 	}
 	return &Journal{path: path, file: f, lock: l}, nil
+}
+
+// sameFile tells whether the lock is on the file that was opened, and path
+// still names it: another process may have moved or removed it in between.
+func sameFile(path string, f *os.File, l *flock.Flock) bool {
+	opened, errO := f.Stat()
+	locked, errL := l.Stat()
+	named, errN := os.Stat(path)
+	return errors.Join(errO, errL, errN) == nil && os.SameFile(opened, locked) && os.SameFile(opened, named)
 }
 
 func (j *Journal) load() error {
@@ -161,30 +174,46 @@ func (j *Journal) load() error {
 
 func (j *Journal) accept(n int, line []byte) error {
 	if n == 1 {
-		if err := json.Unmarshal(line, &j.start); err != nil {
-			return err
-		}
-		if j.start.Kind != kindRun {
-			return errors.New("the first line is not that of a run")
-		}
-		if v := j.start.Identity.SchemaVersion; v != SchemaVersion {
-			return fmt.Errorf("it has schema version %d, this evalctl writes %d", v, SchemaVersion)
-		}
-		if j.start.Identity.Dataset.Selected < 1 {
-			return errors.New("the run has no questions")
-		}
-		j.slots = make([]slot, j.start.Identity.Dataset.Selected)
-		return nil
+		return j.acceptStart(line)
 	}
 	var e entryLine
 	if err := json.Unmarshal(line, &e); err != nil {
 		return err
 	}
-	known := e.Kind == kindAnswer && e.Record != nil || e.Kind == kindGrade && e.Grade != nil || e.Kind == kindSpent
-	if e.Index < 0 || e.Index >= len(j.slots) || !known {
+	if e.Index < 0 || e.Index >= len(j.slots) {
 		return errors.New("not a line of this run")
 	}
+	s, known := j.slots[e.Index], false
+	switch e.Kind {
+	case kindAnswer:
+		known = e.Record != nil && s.answerLen == 0
+	case kindGrade:
+		known = e.Grade != nil && s.answerLen > 0 && s.gradeLen == 0 && !s.failed
+	case kindSpent:
+		known = true
+	}
+	if !known {
+		return fmt.Errorf("a line of kind %q has no place here", e.Kind)
+	}
 	j.place(e, j.end, len(line))
+	return nil
+}
+
+func (j *Journal) acceptStart(line []byte) error {
+	if err := json.Unmarshal(line, &j.start); err != nil {
+		return err
+	}
+	if j.start.Kind != kindRun {
+		return errors.New("the first line is not that of a run")
+	}
+	if v := j.start.Identity.SchemaVersion; v != SchemaVersion {
+		return fmt.Errorf("it has schema version %d, this evalctl writes %d", v, SchemaVersion)
+	}
+	n := j.start.Identity.Dataset.Selected
+	if n < 1 || n > MaxQuestions {
+		return fmt.Errorf("the run has %d questions", n)
+	}
+	j.slots = make([]slot, n)
 	return nil
 }
 
@@ -192,7 +221,7 @@ func (j *Journal) place(e entryLine, at int64, n int) {
 	s := &j.slots[e.Index]
 	switch e.Kind {
 	case kindAnswer:
-		s.answerAt, s.answerLen = at, int32(n)
+		s.answerAt, s.answerLen, s.failed = at, int32(n), e.Record.Outcome == Errored
 	case kindGrade:
 		s.gradeAt, s.gradeLen = at, int32(n)
 		j.spent += e.Grade.USD
@@ -248,33 +277,28 @@ func (j *Journal) Sync() error {
 	return nil
 }
 
-// answered tells whether question i has an answer, and finished whether it
-// needs nothing more.
+// answered tells whether question i has an answer or an error.
 func (j *Journal) answered(i int) bool { return j.slots[i].answerLen > 0 }
 
-// record reads question i, with its grade when it has one. finished is false
-// while an answer waits for its grade.
-func (j *Journal) record(i int) (r Record, finished bool, err error) {
+// finished tells whether question i needs nothing more: it has a grade, or is
+// an error.
+func (j *Journal) finished(i int) bool { return j.slots[i].gradeLen > 0 || j.slots[i].failed }
+
+// record reads question i, which must be answered, with its grade when it has
+// one.
+func (j *Journal) record(i int) (Record, error) {
 	s := j.slots[i]
 	var answer, g entryLine
 	if err := j.read(s.answerAt, s.answerLen, &answer); err != nil {
-		return r, false, err
+		return Record{}, err
 	}
-	if answer.Record == nil {
-		return r, false, fmt.Errorf("%s: the line at byte %d is no answer", j.path, s.answerAt)
+	if s.gradeLen > 0 {
+		if err := j.read(s.gradeAt, s.gradeLen, &g); err != nil {
+			return Record{}, err
+		}
+		answer.Record.apply(*g.Grade)
 	}
-	r = *answer.Record
-	if r.Outcome == Errored {
-		return r, true, nil
-	}
-	if s.gradeLen == 0 {
-		return r, false, nil
-	}
-	if err := j.read(s.gradeAt, s.gradeLen, &g); err != nil {
-		return r, false, err
-	}
-	r.apply(*g.Grade)
-	return r, true, nil
+	return *answer.Record, nil
 }
 
 func (j *Journal) read(at int64, n int32, v any) error {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -19,6 +20,9 @@ import (
 
 // MaxLine is the longest dataset or corpus line, in bytes.
 const MaxLine = 8 << 20
+
+// MaxQuestions is how many questions a run may have.
+const MaxQuestions = 10_000_000
 
 // maxReported bounds how many bad lines one error lists.
 const maxReported = 10
@@ -105,7 +109,7 @@ func Survey(path string, limit *int, check func(Question) error) (Dataset, error
 		if first, ok := lines[q.ID]; ok {
 			note(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique", q.ID, first))
 		} else if err := check(q); err != nil {
-			note(q.Line, fmt.Errorf("question %q: %w", q.ID, err))
+			note(q.Line, err) // it names the question
 		}
 		lines[q.ID] = q.Line
 		d.Total++
@@ -119,8 +123,11 @@ func Survey(path string, limit *int, check func(Question) error) (Dataset, error
 	if len(bad) > 0 {
 		return Dataset{}, joinLines(bad)
 	}
-	if d.Total == 0 {
+	switch {
+	case d.Total == 0:
 		return Dataset{}, fmt.Errorf("%s: no questions; a dataset has one JSON object a line", path)
+	case d.Selected > MaxQuestions:
+		return Dataset{}, fmt.Errorf("%s: %d questions are more than the %d of one run; split the file or set a limit", path, d.Selected, MaxQuestions)
 	}
 	d.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return d, nil
@@ -162,8 +169,9 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 
 // ReadQuestions streams the questions of r; name stands in errors. A byte
 // order mark, CRLF line ends, blank lines and lines that start with # are
-// accepted. A bad line is yielded as a *LineError and reading goes on; any
-// other error ends the stream. Memory does not grow with the file.
+// accepted. A bad line is yielded as a *LineError and reading goes on, unless
+// the line is longer than MaxLine; that and any other error end the stream.
+// Memory does not grow with the file.
 func ReadQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		for line, err := range readLines(r, name) {
@@ -181,6 +189,8 @@ func ReadQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 	}
 }
 
+const byteOrderMark = "\xef\xbb\xbf"
+
 type textLine struct {
 	number int
 	text   []byte
@@ -191,13 +201,21 @@ type textLine struct {
 func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 	return func(yield func(textLine, error) bool) {
 		sc := bufio.NewScanner(r)
-		sc.Buffer(make([]byte, 0, 64<<10), MaxLine+2)
+		// Room for a byte order mark, CRLF and the byte that a scanner keeps free.
+		sc.Buffer(make([]byte, 0, 64<<10), MaxLine+len(byteOrderMark)+len("\r\n")+1)
 		n := 0
+		tooLong := func(line int) error {
+			return &LineError{File: name, Line: line, Err: fmt.Errorf("line is longer than %d MiB; split it", MaxLine>>20)}
+		}
 		for sc.Scan() {
 			n++
 			text := sc.Bytes()
 			if n == 1 {
-				text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+				text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+			}
+			if len(text) > MaxLine {
+				yield(textLine{}, tooLong(n))
+				return
 			}
 			text = bytes.TrimSpace(text)
 			if len(text) == 0 || text[0] == '#' {
@@ -208,8 +226,7 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 			}
 		}
 		if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
-			err = fmt.Errorf("line is longer than %d MiB; split it", MaxLine>>20)
-			yield(textLine{}, &LineError{File: name, Line: n + 1, Err: err})
+			yield(textLine{}, tooLong(n+1))
 		} else if err != nil {
 			yield(textLine{}, fmt.Errorf("read %s: %w", name, err))
 		}
@@ -235,6 +252,11 @@ func parseQuestion(line []byte) (Question, error) {
 		return q, errors.New(`"id" is missing; give the question a unique id`)
 	case q.Question == "":
 		return q, fmt.Errorf(`question %q: "question" is missing or empty`, q.ID)
+	}
+	for i, tag := range q.Tags {
+		if slices.Contains(q.Tags[:i], tag) {
+			return q, fmt.Errorf("question %q: tag %q is given twice", q.ID, tag)
+		}
 	}
 	if q.QuestionDate != "" {
 		if _, err := ParseDate(q.QuestionDate); err != nil {

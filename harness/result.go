@@ -119,12 +119,12 @@ func rate(f *float64) string {
 	return fmt.Sprintf("%.3f", *f)
 }
 
-// Path is where the result of a run with this journal is written.
+// resultPath is where the result of a run with this journal is written.
 func (j *Journal) resultPath() string {
 	return filepath.Join(filepath.Dir(j.path), j.start.Identity.SDK+".json")
 }
 
-// write makes the result file from the journal, in the order of the dataset,
+// writeResult makes the result file from the journal, in the order of the dataset,
 // one question at a time. A file of an earlier run is kept aside.
 func (j *Journal) writeResult(res *Result) (string, error) {
 	path := j.resultPath()
@@ -155,11 +155,11 @@ func (j *Journal) encode(w io.Writer, res *Result) error {
 		if !j.answered(i) {
 			continue
 		}
-		rec, finished, err := j.record(i)
+		rec, err := j.record(i)
 		if err != nil {
 			return err
 		}
-		if !finished {
+		if !j.finished(i) {
 			rec.Reason = notJudged
 		}
 		line, err := json.Marshal(rec)

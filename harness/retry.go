@@ -23,28 +23,27 @@ func (t *Target) Ask(ctx context.Context, q Question, timeout time.Duration) (An
 	defer cancel()
 	deadline := time.Now().Add(timeout)
 	var a Answer
+	var last error // the last attempt's, also when the wait after it was cut short
 	attempts := 0
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = 100 * time.Millisecond
-	_, err := backoff.Retry(qctx, func() (struct{}, error) {
+	_, _ = backoff.Retry(qctx, func() (struct{}, error) {
 		attempts++
-		var err error
-		a, err = t.once(qctx, q)
-		return struct{}{}, schedule(err, time.Until(deadline))
+		a, last = t.once(qctx, q)
+		return struct{}{}, schedule(last, time.Until(deadline))
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(0))
 	a.Attempts = attempts
-	if err != nil && ctx.Err() != nil {
+	if last != nil && ctx.Err() != nil {
 		return a, context.Cause(ctx)
 	}
-	if f, ok := asFailure(err); ok {
+	if f, ok := asFailure(last); ok {
 		return a, f
 	}
-	return a, err
+	return a, last
 }
 
-// schedule tells backoff what to do with an attempt's error, which stays
-// reachable through errors.As. A wait that the question's time does not allow
-// ends the question with the failure that asked for it.
+// schedule tells backoff what to do after an attempt that ended with err. A
+// wait that the question's time does not allow ends the question at once.
 func schedule(err error, left time.Duration) error {
 	if err == nil {
 		return nil
@@ -54,7 +53,7 @@ func schedule(err error, left time.Duration) error {
 		return backoff.Permanent(err)
 	}
 	if f.retryAfter > 0 {
-		return errors.Join(f, &backoff.RetryAfterError{Duration: f.retryAfter})
+		return &backoff.RetryAfterError{Duration: f.retryAfter}
 	}
 	return f
 }

@@ -52,6 +52,10 @@ type Config struct {
 // result is partial and says so in Stopped, the file is written all the same,
 // the journal stays for a resume, and the error is the reason.
 func Run(ctx context.Context, cfg Config) (Result, string, error) {
+	id := cfg.Journal.Identity()
+	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {
+		return Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; start the run anew", cfg.Journal.Path(), cfg.Dataset.Path)
+	}
 	r := &runner{cfg: cfg, tally: NewTally()}
 	resumed, err := r.resume()
 	if err != nil {
@@ -67,7 +71,6 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 	if err := r.addUnjudged(); err != nil {
 		return Result{}, "", errors.Join(stopped, err)
 	}
-	id := cfg.Journal.Identity()
 	res := Result{
 		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Identity: id, Settings: cfg.Settings,
 		StartedAt: cfg.Journal.StartedAt(), FinishedAt: time.Now().UTC(),
@@ -101,7 +104,7 @@ func stopReason(err error) Stop {
 	return StopFailed
 }
 
-var errScorer = errors.New("the scorer stopped the run")
+var errScorer = errors.New("no answer can be scored")
 
 // runner holds what the stages of a run share.
 type runner struct {
@@ -120,17 +123,15 @@ type job struct {
 func (r *runner) resume() (int, error) {
 	n := 0
 	for i := range r.cfg.Journal.slots {
-		if !r.cfg.Journal.answered(i) {
+		if !r.cfg.Journal.finished(i) {
 			continue
 		}
-		rec, finished, err := r.cfg.Journal.record(i)
+		rec, err := r.cfg.Journal.record(i)
 		if err != nil {
 			return n, err
 		}
-		if finished {
-			n++
-			r.finish(rec)
-		}
+		n++
+		r.finish(rec)
 	}
 	return n, nil
 }
@@ -145,16 +146,14 @@ func (r *runner) finish(rec Record) {
 // addUnjudged counts the answers that a stopped run has left without a grade.
 func (r *runner) addUnjudged() error {
 	for i := range r.cfg.Journal.slots {
-		if !r.cfg.Journal.answered(i) {
+		if !r.cfg.Journal.answered(i) || r.cfg.Journal.finished(i) {
 			continue
 		}
-		rec, finished, err := r.cfg.Journal.record(i)
+		rec, err := r.cfg.Journal.record(i)
 		if err != nil {
 			return err
 		}
-		if !finished {
-			r.tally.Add(rec)
-		}
+		r.tally.Add(rec)
 	}
 	return nil
 }
@@ -207,15 +206,18 @@ func (r *runner) feed(ctx context.Context, jobs chan<- job) error {
 		if err != nil {
 			return err
 		}
+		if ctx.Err() != nil {
+			return nil // the select below might still choose to send
+		}
 		i++
+		if r.cfg.Journal.finished(i) {
+			continue
+		}
 		next := job{index: i, q: q}
 		if r.cfg.Journal.answered(i) {
-			rec, finished, err := r.cfg.Journal.record(i)
+			rec, err := r.cfg.Journal.record(i)
 			if err != nil {
 				return err
-			}
-			if finished {
-				continue
 			}
 			next.answer = &rec
 		}
@@ -262,16 +264,20 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return fmt.Errorf("%w at question %s: %w", errScorer, rec.ID, err)
+		if errors.Is(err, llm.ErrBudgetExceeded) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", errScorer, err)
 	}
 	g := newGrade(v)
-	entries <- entryLine{Kind: kindGrade, Index: j.index, Grade: &g, Record: rec}
+	entries <- entryLine{Kind: kindGrade, Index: j.index, Grade: &g, answer: rec}
 	return nil
 }
 
-// dying tells whether a question failed because the daemon went away.
+// dying tells whether a question failed because the daemon went away. A daemon
+// that is being stopped may say so in an error event or a 503 first.
 func (r *runner) dying(ctx context.Context, f *Failure) bool {
-	if !r.cfg.Watched || (f.Kind != KindTransport && f.Kind != KindIncomplete) {
+	if !r.cfg.Watched || f.Kind == KindProtocol || f.Kind == KindStatus && f.Status < 500 {
 		return false
 	}
 	select {
@@ -282,51 +288,50 @@ func (r *runner) dying(ctx context.Context, f *Failure) bool {
 	}
 }
 
-// record is the only writer of the journal and the tally. It takes whatever
-// lines are waiting, writes them, syncs once, and only then counts them.
-func (r *runner) record(entries <-chan entryLine, abort context.CancelCauseFunc) error {
-	var failed error
-	var batch []entryLine
-	for e := range entries {
-		batch = append(batch[:0], e)
-	more:
-		for {
-			select {
-			case e, ok := <-entries:
-				if !ok {
-					break more
-				}
-				batch = append(batch, e)
-			default:
-				break more
+// syncEvery is how long lines wait to be put on the disk together.
+const syncEvery = 10 * time.Millisecond
+
+// record is the only writer of the journal and the tally. Lines are written as
+// they come, so that they outlive this process, and counted once they are on
+// the disk.
+func (r *runner) record(entries <-chan entryLine, abort context.CancelCauseFunc) (failed error) {
+	var waiting []entryLine
+	var due <-chan time.Time
+	for open := true; open; {
+		var e entryLine
+		select {
+		case e, open = <-entries:
+		case <-due:
+		}
+		switch {
+		case failed != nil: // draining, so that no worker waits for ever
+		case e.Kind != "":
+			failed = r.cfg.Journal.add(e)
+			waiting = append(waiting, e)
+			if due == nil {
+				due = time.After(syncEvery)
 			}
+		default: // the wait is over, or the run
+			failed = r.count(waiting)
+			clear(waiting)
+			waiting, due = waiting[:0], nil
 		}
 		if failed != nil {
-			continue // draining, so that no worker waits for ever
-		}
-		if failed = r.keep(batch); failed != nil {
 			abort(failed)
 		}
 	}
 	return failed
 }
 
-func (r *runner) keep(batch []entryLine) error {
-	for _, e := range batch {
-		if e.Kind == kindGrade {
-			e.Record = nil // its answer line holds it
-		}
-		if err := r.cfg.Journal.add(e); err != nil {
-			return err
-		}
-	}
+// count takes the questions that these lines finish.
+func (r *runner) count(lines []entryLine) error {
 	if err := r.cfg.Journal.Sync(); err != nil {
 		return err
 	}
-	for _, e := range batch {
+	for _, e := range lines {
 		switch {
 		case e.Kind == kindGrade:
-			rec := *e.Record
+			rec := *e.answer
 			rec.apply(*e.Grade)
 			r.finish(rec)
 		case e.Kind == kindAnswer && e.Record.Outcome == Errored:

@@ -63,7 +63,7 @@ func Seed(ctx context.Context, e *Endpoint, brain string, d Dialect, c Corpus) (
 }
 
 func createBrain(ctx context.Context, e *Endpoint, brain string, d Dialect) (string, error) {
-	o, err := e.json(ctx, request{
+	o, err := e.call(ctx, request{
 		method: http.MethodPost, path: "/v1/brains", contentType: protocol.TypeJSON,
 		body: d.encode(body{"name": brain, "brain_id": brain}, map[string][]string{"brain_id": {"id", "slug"}}),
 	})
@@ -80,6 +80,8 @@ func createBrain(ctx context.Context, e *Endpoint, brain string, d Dialect) (str
 }
 
 func putDoc(ctx context.Context, e *Endpoint, brain string, doc Doc) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errCallTimeout)
+	defer cancel()
 	res, err := e.do(ctx, request{
 		method:      http.MethodPut,
 		path:        brainPath(brain) + "/documents?path=" + url.QueryEscape(SeedRoot+doc.Path),
@@ -93,7 +95,7 @@ func putDoc(ctx context.Context, e *Endpoint, brain string, doc Doc) error {
 
 // probe searches and returns the chunks.
 func probe(ctx context.Context, e *Endpoint, brain, query string, d Dialect, topK int) ([]Chunk, error) {
-	o, err := e.json(ctx, request{
+	o, err := e.call(ctx, request{
 		method: http.MethodPost, path: brainPath(brain) + "/search", contentType: protocol.TypeJSON,
 		body: d.encode(body{"query": query, "top_k": topK, "mode": protocol.ModeAuto}, nil),
 	})
@@ -162,22 +164,31 @@ func FindBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query 
 	if len(chunks) > 0 {
 		return id, nil
 	}
-	o, err := e.json(ctx, request{method: http.MethodGet, path: brainPath(id) + "/documents?dir=&recursive=true"})
+	o, err := e.call(ctx, request{method: http.MethodGet, path: brainPath(id) + "/documents?dir=&recursive=true"})
 	if f, ok := errors.AsType[*Failure](err); ok && f.Status == http.StatusRequestEntityTooLarge {
 		return id, nil // more documents than a listing may hold
 	}
+	if err != nil && !notServed(err) {
+		return "", fmt.Errorf("list the documents of brain %q: %w", brain, err)
+	}
 	var items []json.RawMessage
-	if err == nil && json.Unmarshal(o["items"], &items) == nil && len(items) > 0 {
+	if json.Unmarshal(o["items"], &items) == nil && len(items) > 0 {
 		return id, nil
 	}
 	return "", fmt.Errorf("brain %q at %s: %w; give its documents with --corpus", brain, e.URL(), ErrBrainEmpty)
 }
 
+// notServed tells whether a daemon does not have the endpoint at all.
+func notServed(err error) bool {
+	f, ok := errors.AsType[*Failure](err)
+	return ok && (f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed)
+}
+
 // lookUp finds a brain by id, slug or name; a daemon that cannot list is
 // believed.
 func lookUp(ctx context.Context, e *Endpoint, brain string) (string, error) {
-	o, err := e.json(ctx, request{method: http.MethodGet, path: "/v1/brains"})
-	if f, ok := errors.AsType[*Failure](err); ok && (f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed) {
+	o, err := e.call(ctx, request{method: http.MethodGet, path: "/v1/brains"})
+	if notServed(err) {
 		return brain, nil
 	}
 	if err != nil {

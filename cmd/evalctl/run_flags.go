@@ -44,6 +44,7 @@ type runCmd struct {
 	LLMProvider string   `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of judge and reader: openai, ollama or fake."`
 	LLMModel    string   `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model, and judge model unless that is given."`
 	JudgeModel  string   `name:"judge-model" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"MODEL" help:"Judge model."`
+	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Judge requests a second at most; 0 for no limit (${default})."`
 	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"What the judge may cost at most."`
 	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens; may be repeated."`
 
@@ -97,7 +98,7 @@ func (c *runCmd) options() map[string]any {
 		"sdk": c.SDK, "dataset": c.Dataset, "scenario": c.Scenario, "mode": c.Mode, "scorer": c.Scorer,
 		"floor": c.Floor, "brain": c.Brain, "dialect": c.Dialect, "max-unscored": c.MaxUnscored,
 		"port": strconv.Itoa(c.Port), "top-k": strconv.Itoa(c.TopK), "candidate-k": strconv.Itoa(c.CandidateK),
-		"rerank-top-n": strconv.Itoa(c.RerankTopN), "concurrency": strconv.Itoa(c.Concurrency), "timeout": c.Timeout.String(),
+		"rerank-top-n": strconv.Itoa(c.RerankTopN), "concurrency": strconv.Itoa(c.Concurrency), "judge-rps": strconv.FormatFloat(c.JudgeRPS, 'g', -1, 64), "timeout": c.Timeout.String(),
 	}
 	for k, v := range map[string]string{
 		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": c.Corpus, "budget-usd": c.BudgetUSD,
@@ -139,6 +140,8 @@ func (c *runCmd) Validate() error {
 		return fmt.Errorf("--concurrency %d: must be at least 1", c.Concurrency)
 	case c.Timeout <= 0:
 		return fmt.Errorf("--timeout %v: must be above 0", c.Timeout)
+	case !(c.JudgeRPS >= 0):
+		return fmt.Errorf("--judge-rps %v: must not be negative; 0 is no limit", c.JudgeRPS)
 	case c.Brain == "":
 		return errors.New("--brain is empty; leave it out for the brain eval")
 	case c.Endpoint != "" && c.DaemonCmd != "":

@@ -27,7 +27,9 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 	if model == "" {
 		return nil, errors.New("the judge needs a model: set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
 	}
-	provider, err := llm.Open(c.llmConfig(p, model))
+	config := c.llmConfig(p, model)
+	config.PerSecond = c.JudgeRPS
+	provider, err := llm.Open(config)
 	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)
 	}

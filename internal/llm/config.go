@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/url"
 	"strings"
+
+	"golang.org/x/time/rate"
 )
 
 // The providers that Open knows, as in SVC_LLM_PROVIDER.
@@ -32,6 +34,9 @@ type Config struct {
 	BaseURL string
 	// APIKey is required for OpenAIBaseURL.
 	APIKey string
+	// PerSecond bounds the HTTP requests of a second, retries included; 0 does
+	// not. Bursts of one second's worth pass at once.
+	PerSecond float64
 	// OllamaHost is host, host:port or URL; empty means 127.0.0.1:11434.
 	OllamaHost string
 }
@@ -51,7 +56,7 @@ func Open(c Config) (Provider, error) {
 		return nil, fmt.Errorf("no model for provider %s: set SVC_LLM_MODEL", c.Provider)
 	}
 	if c.Provider == ProviderOllama {
-		return NewOpenAI(OpenAIConfig{Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost)})
+		return NewOpenAI(OpenAIConfig{Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost), Limiter: c.limiter()})
 	}
 	base := c.BaseURL
 	if base == "" {
@@ -60,7 +65,14 @@ func Open(c Config) (Provider, error) {
 	if c.APIKey == "" && strings.TrimRight(base, "/") == OpenAIBaseURL {
 		return nil, errors.New("provider openai needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint")
 	}
-	return NewOpenAI(OpenAIConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey})
+	return NewOpenAI(OpenAIConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, Limiter: c.limiter()})
+}
+
+func (c Config) limiter() *rate.Limiter {
+	if c.PerSecond <= 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(c.PerSecond), max(1, int(c.PerSecond)))
 }
 
 // ollamaURL completes a host the way Ollama's own client does: http and port

@@ -59,3 +59,21 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestOpenLimitsRequests(t *testing.T) {
+	for perSecond, burst := range map[float64]int{0: 0, 0.5: 1, 20: 20} {
+		p, err := Open(Config{Provider: "openai", Model: "m", APIKey: "k", PerSecond: perSecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limiter := p.(*OpenAI).limiter
+		switch {
+		case perSecond == 0:
+			if limiter != nil {
+				t.Error("limited without being told so")
+			}
+		case limiter == nil || float64(limiter.Limit()) != perSecond || limiter.Burst() != burst:
+			t.Errorf("%v requests a second: got %+v", perSecond, limiter)
+		}
+	}
+}

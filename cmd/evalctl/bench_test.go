@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+)
+
+// buildProgram compiles the command as a user would.
+func buildProgram(b *testing.B) string {
+	file := filepath.Join(b.TempDir(), "evalctl")
+	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", file, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return file
+}
+
+func benchmarkRun(b *testing.B, each func(start time.Time, out string), args ...string) {
+	program, out := buildProgram(b), b.TempDir()
+	args = append([]string{"run", "--sdk", "go", "--dataset", "../../datasets/smoke.jsonl", "--scorer", "exact", "--output", out}, args...)
+	for b.Loop() {
+		start := time.Now()
+		if text, err := exec.CommandContext(b.Context(), program, args...).CombinedOutput(); err != nil {
+			b.Fatalf("%v\n%s", err, text)
+		}
+		each(start, out)
+	}
+}
+
+// BenchmarkFirstQuestion is a run of one question. ms-to-first is the time from
+// exec, over the start of the daemon and the seeding of 21 documents, until the
+// daemon has answered it, by the daemon's own log.
+func BenchmarkFirstQuestion(b *testing.B) {
+	var total time.Duration
+	benchmarkRun(b, func(start time.Time, out string) {
+		total += asked(b, out).Sub(start)
+	}, "--limit", "1", "--floor", "0")
+	b.ReportMetric(float64(total.Milliseconds())/float64(b.N), "ms-to-first")
+}
+
+// asked is when the daemon's log has its first ask.
+func asked(b *testing.B, out string) time.Time {
+	logs, err := filepath.Glob(filepath.Join(out, "*", "go.daemon.log"))
+	if err != nil || len(logs) != 1 {
+		b.Fatalf("daemon logs: %q, %v", logs, err)
+	}
+	data, err := os.ReadFile(logs[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := regexp.MustCompile(`time=(\S+) .*brains/{id}/ask`).FindSubmatch(data)
+	if m == nil {
+		b.Fatalf("no ask in %s", data)
+	}
+	at, err := time.Parse(time.RFC3339, string(m[1]))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return at
+}
+
+// BenchmarkSmoke is the newcomer's run of 24 questions.
+func BenchmarkSmoke(b *testing.B) { benchmarkRun(b, func(time.Time, string) {}) }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// commandLines are the evalctl commands in the fenced blocks of a page.
+func commandLines(t *testing.T, page string) [][]string {
+	t.Helper()
+	f, err := os.Open(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out [][]string
+	fenced := false
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		line := strings.TrimPrefix(strings.TrimSpace(sc.Text()), "$ ")
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		line = strings.Replace(line, "go run ./cmd/evalctl", "evalctl", 1)
+		if args, ok := strings.CutPrefix(line, "evalctl "); ok && fenced {
+			out = append(out, strings.Fields(args))
+		}
+	}
+	if len(out) == 0 {
+		t.Fatalf("%s shows no command", page)
+	}
+	return out
+}
+
+// TestShownCommands keeps the commands of the documentation true: all of them
+// parse, and those that need nothing but a clone are run.
+func TestShownCommands(t *testing.T) {
+	ran := 0
+	for _, page := range []string{"../../README.md", "../../docs/adding.md"} {
+		for _, args := range commandLines(t, page) {
+			name := strings.Join(args, " ")
+			quiet := &process{args: args, env: func(string) string { return "" }, stdout: io.Discard, stderr: io.Discard}
+			if _, err := parse(t.Context(), quiet, &cli{}); err != nil && !strings.Contains(name, "--help") {
+				t.Errorf("%s: evalctl %s: %v", page, name, err)
+				continue
+			}
+			if strings.Contains(name, "--sdk go") && strings.Contains(name, "--scorer exact") && strings.Contains(name, "datasets/") && !strings.Contains(name, "name.jsonl") {
+				ran++
+				runShown(t, page, args)
+			}
+		}
+	}
+	if ran < 3 {
+		t.Errorf("only %d commands could be run", ran)
+	}
+}
+
+func runShown(t *testing.T, page string, args []string) {
+	cmd := exec.CommandContext(t.Context(), "evalctl", append(args, "--output", t.TempDir())...) // put there by TestMain
+	cmd.Dir = "../.."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: evalctl %s: %v\n%s", page, strings.Join(args, " "), err, out)
+	}
+}

@@ -1,0 +1,214 @@
+package harness
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/sse"
+)
+
+// questionTime is more than any test's question needs.
+const questionTime = 20 * time.Second
+
+// wantFailure asks once more or less and wants a failure of the kind whose
+// message has all of the parts.
+func wantFailure(t *testing.T, target *Target, kind Kind, parts ...string) Answer {
+	t.Helper()
+	a, err := target.Ask(t.Context(), Question{Question: "who?"}, questionTime)
+	f, ok := err.(*Failure)
+	if !ok || f.Kind != kind {
+		t.Fatalf("got error %v (%T), want a failure of kind %s", err, err, kind)
+	}
+	for _, part := range parts {
+		if !strings.Contains(f.Message, part) {
+			t.Errorf("message %q does not have %q", f.Message, part)
+		}
+	}
+	if strings.ContainsAny(f.Message, "\n\r") || len(f.Message) > 4*maxErrorBody {
+		t.Errorf("message %.100q of %d bytes does not fit a line", f.Message, len(f.Message))
+	}
+	return a
+}
+
+// TestAskStreams holds the streams that daemons send for the same answer.
+func TestAskStreams(t *testing.T) {
+	type answer struct {
+		Text, Mode, Model string
+		Citations         []json.RawMessage
+		Retrieved         []Chunk
+		Usage             *protocol.Usage
+		Streamed          bool
+	}
+	cite := `{"chunkId":"c1","path":"p.md","title":"T","score":1}`
+	none, no := []json.RawMessage{}, []Chunk{}
+	for _, c := range []struct {
+		name, body string
+		want       answer
+	}{
+		{"specification", event("retrieve", `{"chunks":[{"chunk_id":"c1","document_id":"d","score":1,"preview":"pre"}],"mode":"auto","effective_mode":"hybrid"}`) +
+			event("answer_delta", `{"delta":"An "}`) + event("answer_delta", `{"delta":"answer."}`) + event("citation", cite) +
+			event("done", `{"ok":true,"answer":"An answer.","model":"m","usage":{"input_tokens":3,"output_tokens":4}}`),
+			answer{"An answer.", "hybrid", "m", []json.RawMessage{json.RawMessage(cite)}, []Chunk{{ChunkID: "c1", DocumentID: "d", Score: 1, Text: "pre"}}, &protocol.Usage{InputTokens: 3, OutputTokens: 4}, true}},
+		{"deltas only", event("answer_delta", `{"delta":"a"}`) + event("done", `{"ok":true}`), answer{"a", "", "", none, no, nil, true}},
+		{"text key", event("answer_delta", `{"text":"a"}`) + event("done", `{}`), answer{"a", "", "", none, no, nil, true}},
+		{"token event, content key", event("token", `{"content":"a"}`) + event("done", `{}`), answer{"a", "", "", none, no, nil, true}},
+		{"token event, token key", event("token", `{"token":"a"}`) + event("done", `{}`), answer{"a", "", "", none, no, nil, true}},
+		{"done replaces the deltas", event("token", `{"token":"draft"}`) + event("done", `{"answer":"final"}`), answer{"final", "", "", none, no, nil, true}},
+		{"an empty answer replaces them too", event("token", `{"token":"draft"}`) + event("done", `{"answer":""}`), answer{"", "", "", none, no, nil, true}},
+		{"an answer of null does not", event("token", `{"token":"kept"}`) + event("done", `{"answer":null}`), answer{"kept", "", "", none, no, nil, true}},
+		{"an answer of another kind does not", event("token", `{"token":"kept"}`) + event("done", `{"answer":{"x":1}}`), answer{"kept", "", "", none, no, nil, true}},
+		{"done only", event("done", `{"answer":"a"}`), answer{"a", "", "", none, no, nil, false}},
+		{"null chunks", event("retrieve", `{"chunks":null,"topK":5,"mode":"auto"}`) + event("done", `{"answer":"a"}`), answer{"a", "", "", none, no, nil, false}},
+		{"camelCase chunks", event("retrieve", `{"chunks":[{"chunkId":"c","documentId":"d","path":"p","score":2,"text":"","title":"T","summary":"s"}]}`) + event("done", `{"answer":"a"}`),
+			answer{"a", "", "", none, []Chunk{{ChunkID: "c", DocumentID: "d", Path: "p", Title: "T", Score: 2, Text: "s"}}, nil, false}},
+		{"ids, comments, CRLF, no space", ": hello\r\nid: 1\r\nevent:token\r\ndata:{\"token\":\"a\"}\r\n\r\nid:2\r\nevent:done\r\ndata:{\"ok\":true}\r\n\r\n", answer{"a", "", "", none, no, nil, true}},
+		{"data over several lines", "event: done\ndata: {\"answer\":\ndata: \"a\"}\n\n", answer{"a", "", "", none, no, nil, false}},
+		{"unknown events", event("ping", `keepalive`) + event("thought", `{`) + event("done", `{"answer":"a"}`) + event("late", `x`), answer{"a", "", "", none, no, nil, false}},
+		{"nothing after done counts", event("done", `{"answer":"a"}`) + event("error", `{"message":"late"}`), answer{"a", "", "", none, no, nil, false}},
+		{"usage of OpenAI", event("done", `{"answer":"a","usage":{"prompt_tokens":3,"completion_tokens":4}}`), answer{"a", "", "", none, no, &protocol.Usage{InputTokens: 3, OutputTokens: 4}, false}},
+		{"impossible usage", event("done", `{"answer":"a","usage":{"inputTokens":-3,"outputTokens":1e300}}`), answer{"a", "", "", none, no, &protocol.Usage{OutputTokens: 1e9}, false}},
+		{"bytes that are not UTF-8", event("token", "{\"token\":\"a\xff\"}") + event("citation", "{\"path\":\"\xff\"}") + event("done", `{}`),
+			answer{"a\ufffd", "", "", []json.RawMessage{json.RawMessage("{\"path\":\"\ufffd\"}")}, no, nil, true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { stream(w, c.body) })
+			a, err := s.target(t).Ask(t.Context(), Question{Question: "who?"}, questionTime)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := answer{a.Text, a.EffectiveMode, a.Model, a.Citations, a.Retrieved, a.Usage, a.FirstDelta > 0}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if a.Latency <= 0 || a.FirstDelta > a.Latency || a.Attempts != 1 {
+				t.Errorf("latency %v, first delta %v, attempts %d", a.Latency, a.FirstDelta, a.Attempts)
+			}
+		})
+	}
+}
+
+// TestAskFailures holds what is no answer, and that the text so far is kept.
+func TestAskFailures(t *testing.T) {
+	start := event("token", `{"token":"so far"}`)
+	for _, c := range []struct {
+		name, body string
+		kind       Kind
+		attempts   int
+		want       []string
+		text       string
+	}{
+		{"error event", start + event("error", `{"code":"rate_limited","message":"slow down","retryable":true}`), KindDaemon, 1, []string{"error event: rate_limited: slow down"}, "so far"},
+		{"error event, then done", start + event("error", `{"message":"boom"}`) + event("done", `{"ok":true,"answer":"x"}`), KindDaemon, 1, []string{"error event: boom"}, "so far"},
+		{"error event in plain text", start + event("error", "went\ndata: wrong"), KindDaemon, 1, []string{"error event: went wrong"}, "so far"},
+		{"error event with a long message", event("error", `{"message":"`+strings.Repeat(`x\n`, 1<<15)+`"}`), KindDaemon, 1, []string{"error event: x x x"}, ""},
+		{"ok false", start + event("done", `{"ok":false,"message":"no model"}`), KindDaemon, 1, []string{"done event with ok false: no model"}, "so far"},
+		{"no done", start, KindIncomplete, maxAttempts, []string{"the stream ended without done, after 6 bytes of answer"}, "so far"},
+		{"cut inside an event", start + "event: done\ndata: {\"answer\":\"cut", KindIncomplete, maxAttempts, []string{"the stream ended without done"}, "so far"},
+		{"done without its blank line", start + "event: done\ndata: {\"answer\":\"x\"}\n", KindIncomplete, maxAttempts, []string{"the stream ended without done"}, "so far"},
+		{"empty", "", KindIncomplete, maxAttempts, []string{"the stream ended without done, after 0 bytes"}, ""},
+		{"delta is no JSON", start + event("answer_delta", `text`), KindProtocol, 1, []string{"answer_delta event is not a JSON object: text"}, "so far"},
+		{"done is null", start + event("done", `null`), KindProtocol, 1, []string{"done event is not a JSON object: null"}, "so far"},
+		{"chunks are no list", event("retrieve", `{"chunks":{}}`), KindProtocol, 1, []string{`retrieve event: "chunks" is not a list of chunks`}, ""},
+		{"event past the limit", start + "event: token\ndata: " + strings.Repeat("x", sse.MaxEvent), KindProtocol, 1, []string{"event too large"}, "so far"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // the waits between attempts add up
+			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { stream(w, c.body) })
+			a := wantFailure(t, s.target(t), c.kind, c.want...)
+			if a.Text != c.text || a.Attempts != c.attempts || len(s.seen()) != c.attempts {
+				t.Errorf("kept %q after %d attempts (%d arrived), want %q after %d", a.Text, a.Attempts, len(s.seen()), c.text, c.attempts)
+			}
+		})
+	}
+}
+
+// endless repeats a frame.
+type endless struct{ frame, rest string }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.rest == "" {
+		e.rest = e.frame
+	}
+	n := copy(p, e.rest)
+	e.rest = e.rest[n:]
+	return n, nil
+}
+
+// TestReadAnswerBoundsWhatItKeeps of a daemon that never ends its answer; text
+// and citations count together.
+func TestReadAnswerBoundsWhatItKeeps(t *testing.T) {
+	half := strings.Repeat("x", maxAnswer/2)
+	frames := event("token", `{"token":"`+half+`"}`) + event("citation", `{"quote":"`+half+`"}`)
+	var a Answer
+	err := readAnswer(t.Context(), sse.NewReader(&endless{frame: frames}, sse.MaxEvent), &a, time.Now())
+	if f, ok := asFailure(err); !ok || f.Kind != KindProtocol || f.Message != "the answer is longer than 16 MiB" || f.retry {
+		t.Errorf("got %v", err)
+	}
+	if a.Text != half || len(a.Citations) != 1 {
+		t.Errorf("kept %d bytes and %d citations", len(a.Text), len(a.Citations))
+	}
+}
+
+func TestAskWantsAnEventStream(t *testing.T) {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"answer":"not\nstreamed"}`)
+	})
+	wantFailure(t, s.target(t), KindProtocol, `POST ask answered "application/json" instead of text/event-stream`, `{"answer":"not\nstreamed"}`)
+}
+
+// TestAskDoesNotWaitForTheEndAfterDone has a daemon that keeps its stream open.
+func TestAskDoesNotWaitForTheEndAfterDone(t *testing.T) {
+	gone := make(chan struct{})
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ call) {
+		stream(w, event("done", `{"answer":"a"}`))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		close(gone)
+	})
+	a, err := s.target(t).Ask(t.Context(), Question{Question: "who?"}, questionTime)
+	if err != nil || a.Text != "a" {
+		t.Fatalf("got %+v, %v", a, err)
+	}
+	<-gone // the daemon was let go
+}
+
+// TestAskUsesConnectionsAgain, also after streams, errors and searches.
+func TestAskUsesConnectionsAgain(t *testing.T) {
+	var remotes sync.Map
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, c call) {
+		remotes.Store(r.RemoteAddr, true)
+		if c.body["question"] == "refused" {
+			http.Error(w, "no", http.StatusBadRequest)
+			return
+		}
+		stream(w, answerTo("question 1"))
+	})
+	target := s.target(t)
+	for _, q := range []string{"a", "refused", "b", "c"} {
+		_, _ = target.Ask(t.Context(), Question{Question: q}, questionTime)
+	}
+	n := 0
+	remotes.Range(func(any, any) bool { n++; return true })
+	if n != 1 {
+		t.Errorf("4 questions in turn took %d connections", n)
+	}
+}
+
+func TestAnswerHasNoStrayFields(t *testing.T) {
+	// A question that failed without a byte is recorded with lists, not null.
+	r := newRecord(Question{ID: "a"}, Answer{Attempts: 1}, &Failure{Kind: KindTransport, Message: "x"})
+	want := Record{ID: "a", Outcome: Errored, Error: &Failure{Kind: KindTransport, Message: "x"}, Attempts: 1, Citations: []json.RawMessage{}, Retrieved: []Chunk{}}
+	if diff := cmp.Diff(want, r, cmpopts.IgnoreUnexported(Failure{})); diff != "" {
+		t.Error(diff)
+	}
+}

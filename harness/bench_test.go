@@ -1,0 +1,149 @@
+package harness
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"evalctl/scorer"
+)
+
+// The daemon of the benchmarks is a process of its own, as a real one is: in
+// the benchmark's process it would share its heap and be charged to it.
+
+func benchRun(b *testing.B, url string, d Dataset) time.Duration {
+	b.Helper()
+	e, err := NewEndpoint(url, "", "evalctl-test", 16)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	start := time.Now()
+	j, err := CreateJournal(b.TempDir(), identityOf(d), started, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	res, _, err := Run(b.Context(), Config{
+		Target:  &Target{Endpoint: e, Brain: "eval", Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
+		Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 16, Timeout: time.Minute,
+	})
+	took := time.Since(start)
+	if err != nil || res.Passed != d.Selected {
+		b.Fatalf("%d of %d passed, %v", res.Passed, d.Selected, err)
+	}
+	return took
+}
+
+// BenchmarkConstantLatency asks 1,000 questions, 16 at once, of a daemon that
+// takes 20 ms for each: at best 1.25 s.
+func BenchmarkConstantLatency(b *testing.B) {
+	const n = 1000
+	const ideal = n * 20 * time.Millisecond / 16
+	daemon := startChild(b, "daemon", "DELAY=20ms")
+	d := survey(b, writeDataset(b, n))
+	var took time.Duration
+	for b.Loop() {
+		took += benchRun(b, daemon.firstLine, d)
+	}
+	b.ReportMetric(took.Seconds()/float64(b.N)/ideal.Seconds(), "x-ideal")
+}
+
+// BenchmarkThroughput sends 5,000 questions to a daemon that answers at once,
+// by the harness and by a bare client, in turn.
+func BenchmarkThroughput(b *testing.B) {
+	const n = 5000
+	daemon := startChild(b, "daemon", "DELAY=0s")
+	d := survey(b, writeDataset(b, n))
+	requests := requestsOf(b, daemon.firstLine, d)
+	var bare, harness time.Duration
+	for b.Loop() {
+		bare += bareLoop(b, requests)
+		harness += benchRun(b, daemon.firstLine, d)
+	}
+	rate := func(t time.Duration) float64 { return float64(n*b.N) / t.Seconds() }
+	b.ReportMetric(rate(bare), "bare-req/s")
+	b.ReportMetric(rate(harness), "harness-req/s")
+	b.ReportMetric(rate(harness)/rate(bare), "of-bare")
+	b.ReportMetric(0, "ns/op") // of both together, which says nothing
+}
+
+// captured is a request as the harness sends it.
+type captured struct {
+	url    string
+	header http.Header
+	body   []byte
+}
+
+type capture struct{ last captured }
+
+func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	c.last = captured{r.URL.String(), r.Header, body}
+	return reply(200, event("done", "{}")), err
+}
+
+// requestsOf gives exactly what the harness sends for each question.
+func requestsOf(b *testing.B, url string, d Dataset) []captured {
+	c := &capture{}
+	target := &Target{Endpoint: &Endpoint{base: url, agent: "evalctl-test", http: &http.Client{Transport: c}}, Brain: "eval", Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto}
+	var out []captured
+	for q, err := range d.Questions() {
+		if err == nil {
+			_, err = target.once(b.Context(), q)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		out = append(out, c.last)
+	}
+	return out
+}
+
+// bareLoop is the least that a client can do: send, and read to the end.
+func bareLoop(b *testing.B, requests []captured) time.Duration {
+	tr := http.DefaultTransport.(*http.Transport).Clone()
+	tr.MaxIdleConnsPerHost = 16
+	client := &http.Client{Transport: tr}
+	defer client.CloseIdleConnections()
+	start := time.Now()
+	next := make(chan captured)
+	var g sync.WaitGroup
+	for range 16 {
+		g.Go(func() {
+			for c := range next {
+				req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, c.url, bytes.NewReader(c.body))
+				if err != nil {
+					b.Error(err)
+					continue
+				}
+				req.Header = c.header
+				res, err := client.Do(req)
+				if err != nil {
+					b.Error(err)
+					continue
+				}
+				if n, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK || n < 100 {
+					b.Errorf("status %d, %d bytes, %v", res.StatusCode, n, err)
+				}
+				_ = res.Body.Close()
+			}
+		})
+	}
+	for _, c := range requests {
+		next <- c
+	}
+	close(next)
+	g.Wait()
+	return time.Since(start)
+}
+
+func BenchmarkZZ(b *testing.B) {
+	daemon := startChild(b, "daemon", "DELAY=0s")
+	d := survey(b, writeDataset(b, 20000))
+	for b.Loop() {
+		benchRun(b, daemon.firstLine, d)
+	}
+}

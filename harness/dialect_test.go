@@ -1,0 +1,133 @@
+package harness
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTargetRequestBodies holds what each scenario sends in each dialect.
+func TestTargetRequestBodies(t *testing.T) {
+	q := Question{ID: "a", Question: "who?", QuestionDate: "2025-03-14"}
+	for _, c := range []struct {
+		name     string
+		scenario Scenario
+		dialect  Dialect
+		want     string
+	}{
+		{"ask auto", AskBasic, Auto, `{"question":"who?","query":"who?","top_k":7,"topK":7,"mode":"bm25","question_date":"2025-03-14","questionDate":"2025-03-14","reader_mode":"basic","readerMode":"basic"}`},
+		{"ask snake", AskAugmented, Snake, `{"question":"who?","top_k":7,"mode":"bm25","question_date":"2025-03-14","reader_mode":"augmented"}`},
+		{"ask camel", AskAugmented, Camel, `{"question":"who?","topK":7,"mode":"bm25","questionDate":"2025-03-14","readerMode":"augmented"}`},
+		{"search auto", SearchOnly, Auto, `{"query":"who?","top_k":7,"topK":7,"mode":"bm25","question_date":"2025-03-14","questionDate":"2025-03-14","candidate_k":50,"candidateK":50,"rerank_top_n":9,"rerankTopN":9}`},
+		{"search snake", SearchOnly, Snake, `{"query":"who?","top_k":7,"mode":"bm25","question_date":"2025-03-14","candidate_k":50,"rerank_top_n":9}`},
+		{"search camel", SearchOnly, Camel, `{"query":"who?","topK":7,"mode":"bm25","questionDate":"2025-03-14","candidateK":50,"rerankTopN":9}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, got call) {
+				if got.path == "/v1/brains/b%2F%20x/ask" {
+					stream(w, event("done", `{"ok":true}`))
+					return
+				}
+				_, _ = w.Write([]byte(`{"chunks":[]}`))
+			})
+			target := &Target{
+				Endpoint: s.endpoint(t, "secret"), Brain: "b/ x", Scenario: c.scenario, Mode: "bm25",
+				TopK: 7, CandidateK: 50, RerankTopN: 9, Dialect: c.dialect,
+			}
+			if _, err := target.once(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			got := s.seen()[0]
+			path, accept := "/v1/brains/b%2F%20x/ask", "text/event-stream"
+			if c.scenario == SearchOnly {
+				path, accept = "/v1/brains/b%2F%20x/search", "application/json"
+			}
+			var want map[string]any
+			if err := json.Unmarshal([]byte(c.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got.body); diff != "" {
+				t.Error(diff)
+			}
+			head := map[string]string{
+				"path": got.method + " " + got.path, "accept": got.header.Get("Accept"), "type": got.header.Get("Content-Type"),
+				"agent": got.header.Get("User-Agent"), "auth": got.header.Get("Authorization"),
+			}
+			if diff := cmp.Diff(map[string]string{
+				"path": "POST " + path, "accept": accept, "type": "application/json", "agent": "evalctl-test", "auth": "Bearer secret",
+			}, head); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTargetLeavesOutWhatIsNotSet(t *testing.T) {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { _, _ = w.Write([]byte(`{}`)) })
+	target := &Target{Endpoint: s.endpoint(t, ""), Brain: "eval", Scenario: SearchOnly, Mode: "auto", TopK: 5, Dialect: Snake}
+	if _, err := target.once(t.Context(), Question{Question: "who?"}); err != nil {
+		t.Fatal(err)
+	}
+	got := s.seen()[0]
+	if string(got.raw) != `{"mode":"auto","query":"who?","top_k":5}` || got.header.Get("Authorization") != "" {
+		t.Errorf("sent %s with Authorization %q", got.raw, got.header.Get("Authorization"))
+	}
+}
+
+// TestSearchAnswers holds the answers that daemons give to a search.
+func TestSearchAnswers(t *testing.T) {
+	whole := []Chunk{{ChunkID: "c1", DocumentID: "d1", Path: "p.md", Title: "T", Score: 0.5, Text: "text one"}}
+	for _, c := range []struct {
+		name, body string
+		want       []Chunk
+		mode, text string
+	}{
+		{"specification", `{"query":"q","effective_mode":"bm25","chunks":[{"chunk_id":"c1","document_id":"d1","brain_id":"b","path":"p.md","title":"T","score":0.5,"text":"text one","metadata":{}}],"took_ms":1}`, whole, "bm25", "text one"},
+		{"camelCase", `{"chunks":[{"chunkId":"c1","documentId":"d1","path":"p.md","score":0.5,"text":"text one","title":"T","summary":"s","metadata":null,"bm25Rank":1}],"tookMs":1,"trace":{"effectiveMode":"hybrid"}}`, whole, "hybrid", "text one"},
+		{"mode in the trace", `{"chunks":[],"trace":{"mode":"semantic"}}`, []Chunk{}, "semantic", ""},
+		{"snake mode in the trace", `{"chunks":[],"trace":{"effective_mode":"hybrid","mode":"auto"}}`, []Chunk{}, "hybrid", ""},
+		{"trace is no object", `{"chunks":[],"trace":"x"}`, []Chunk{}, "", ""},
+		{"summary in place of text", `{"chunks":[{"text":"","summary":"from summary"},{"text":"second"}]}`, []Chunk{{Text: "from summary"}, {Text: "second"}}, "", "from summary\nsecond"},
+		{"null", `{"chunks":null}`, []Chunk{}, "", ""},
+		{"nothing", `{}`, []Chunk{}, "", ""},
+		{"hosted", `{"query":"q","brain_id":"b","hits":[{"score":2,"path":"p.md","content":"hit"}],"took_ms":1}`, []Chunk{{Path: "p.md", Score: 2, Text: "hit"}}, "", "hit"},
+		{"odd chunk", `{"chunks":[{"chunk_id":7,"score":"high","text":["x"]},null,{"score":1e999}]}`, []Chunk{{}, {}, {}}, "", "\n\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { _, _ = w.Write([]byte(c.body)) })
+			target := s.target(t)
+			target.Scenario = SearchOnly
+			a, err := target.Ask(t.Context(), Question{Question: "q"}, questionTime)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, a.Retrieved); diff != "" {
+				t.Error(diff)
+			}
+			if a.EffectiveMode != c.mode || a.Text != c.text || a.Latency <= 0 || a.FirstDelta != 0 || a.Attempts != 1 {
+				t.Errorf("got %+v", a)
+			}
+		})
+	}
+}
+
+func TestSearchRefuses(t *testing.T) {
+	for _, c := range []struct{ name, body, want string }{
+		{"no JSON", `<html>`, "did not answer with a JSON object"},
+		{"array", `[]`, "did not answer with a JSON object"},
+		{"chunks of another kind", `{"chunks":"none"}`, `POST search: "chunks" is not a list of chunks`},
+		{"chunks that are no objects", `{"chunks":["x"]}`, `POST search: "chunks" is not a list of chunks`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { _, _ = w.Write([]byte(c.body)) })
+			target := s.target(t)
+			target.Scenario = SearchOnly
+			wantFailure(t, target, KindProtocol, c.want)
+			if n := len(s.seen()); n != 1 {
+				t.Errorf("asked %d times", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,87 @@
+package harness
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// roleEnv makes the test binary play another process. A role ends with its
+// stdin, so that none outlives the tests.
+const roleEnv = "HARNESS_TEST_ROLE"
+
+var roles = map[string]func() error{
+	"daemon": playDaemon,
+	"run":    playRun,
+}
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(roleEnv); name != "" {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			os.Exit(3)
+		}()
+		if err := roles[name](); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// child is the test binary in another role.
+type child struct {
+	*exec.Cmd
+	// firstLine is the first line of its stdout.
+	firstLine string
+	rest      *bufio.Reader
+	ended     chan struct{}
+}
+
+// startChild starts a role and waits for its first line on stdout. env holds
+// KEY=value. The child is gone when the test is.
+func startChild(tb testing.TB, role string, env ...string) *child {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := &child{Cmd: exec.Command(self), ended: make(chan struct{})}
+	c.Env = append(append(os.Environ(), env...), roleEnv+"="+role)
+	c.Stderr = os.Stderr
+	stdin, err := c.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stdout, err := c.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	c.rest = bufio.NewReader(stdout)
+	line, err := c.rest.ReadString('\n')
+	tb.Cleanup(func() {
+		_ = stdin.Close()
+		_ = c.Process.Kill()
+		<-c.ended
+	})
+	go func() {
+		_, _ = io.Copy(io.Discard, c.rest)
+		_ = c.Wait()
+		close(c.ended)
+	}()
+	if err != nil {
+		tb.Fatalf("role %s said nothing: %v", role, err)
+	}
+	c.firstLine = strings.TrimSpace(line)
+	return c
+}

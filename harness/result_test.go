@@ -1,0 +1,233 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestResultFile holds a whole result, with every outcome in it.
+func TestResultFile(t *testing.T) {
+	d := survey(t, writeDataset(t, 6))
+	id := identityOf(d)
+	id.Corpus = &CorpusID{Path: "questions.corpus", SHA256: strings.Repeat("ab", 32), Documents: 3}
+	id.Reader = &ModelID{Provider: "fake", Model: "fake"}
+	id.Scorer, id.Judge = "judge", &JudgeModel{Provider: "openai", BaseURL: "https://api.openai.com/v1", Model: "m", PromptVersion: "judge-1", PromptSHA256: strings.Repeat("cd", 32)}
+	j, err := CreateJournal(t.TempDir(), id, started, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := resumeWith(t, mixed(t), d, j)
+	cfg.Concurrency, cfg.Scorer = 1, (&grader{}).scorer()
+	cfg.Settings.CapUSD, cfg.Settings.UnpricedModel = new(2*llm.Dollar), "m"
+	res, path, err := Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := readResult(t, path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Times are the machine's own; everything else is the same everywhere.
+	for _, c := range []struct{ find, put string }{
+		{`("finished_at": )"[^"]+"`, `${1}"2026-03-21T10:00:01Z"`},
+		{`("(?:latency|first_delta)_ms":)[0-9.]+`, `${1}1.5`},
+		{`("p\d\d_ms": )[0-9.]+`, `${1}1.5`},
+		{`("(?:low|high)": 0\.\d{6})\d+`, `${1}`}, // the last digits depend on the processor
+	} {
+		data = regexp.MustCompile(c.find).ReplaceAll(data, []byte(c.put))
+	}
+	golden := filepath.Join("testdata", "result.json")
+	if *update {
+		if err := os.WriteFile(golden, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(data)); diff != "" {
+		t.Error("the result file has changed (run with -update when it should):\n" + diff)
+	}
+	if f.FinishedAt.Location() != time.UTC || time.Since(f.FinishedAt) > time.Minute {
+		t.Errorf("finished at %v", f.FinishedAt)
+	}
+	line := "go: 3/6 pass_rate=0.500 mean_score=0.750 -> " + path
+	if got := res.Summary(path); got != line {
+		t.Errorf("got %s\nwant %s", got, line)
+	}
+}
+
+func TestSummaryOfNothing(t *testing.T) {
+	if got := (&Result{SDK: "ts"}).Summary("r.json"); got != "ts: 0/0 pass_rate=n/a mean_score=n/a -> r.json" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestSchemaIsStrict: the schema refuses what the code must not write.
+func TestSchemaIsStrict(t *testing.T) {
+	golden, err := os.ReadFile(filepath.Join("testdata", "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate(golden); err != nil {
+		t.Fatal(err)
+	}
+	broken := 0
+	try := func(what string, change func(m map[string]any)) {
+		var m map[string]any
+		if err := json.Unmarshal(golden, &m); err != nil {
+			t.Fatal(err)
+		}
+		change(m)
+		broken++
+		if data, _ := json.Marshal(m); validate(data) == nil {
+			t.Errorf("the schema accepts %s", what)
+		}
+	}
+	question := func(m map[string]any, i int) map[string]any { return m["questions"].([]any)[i].(map[string]any) }
+	var whole map[string]any
+	if err := json.Unmarshal(golden, &whole); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(whole)) {
+		try("no "+key, func(m map[string]any) { delete(m, key) })
+		if sub, ok := whole[key].(map[string]any); ok && key != "tags" && key != "effective_modes" && key != "reader_models" {
+			try("an unknown key in "+key, func(m map[string]any) { m[key].(map[string]any)["more"] = 1 })
+			for _, k := range slices.Sorted(maps.Keys(sub)) {
+				if k != "unpriced_model" {
+					try("no "+key+"."+k, func(m map[string]any) { delete(m[key].(map[string]any), k) })
+				}
+			}
+		}
+	}
+	for _, key := range []string{"id", "question", "answer", "score", "passed", "latency_ms", "citations", "outcome", "first_delta_ms", "attempts", "retrieved", "line"} {
+		try("a question without "+key, func(m map[string]any) { delete(question(m, 0), key) })
+	}
+	try("an unknown key", func(m map[string]any) { m["more"] = 1 })
+	try("an unknown key in a question", func(m map[string]any) { question(m, 0)["more"] = 1 })
+	try("an SDK that there is not", func(m map[string]any) { m["sdk"] = "c" })
+	try("an unknown stop", func(m map[string]any) { m["stopped"] = "tired" })
+	try("a time that is none", func(m map[string]any) { m["started_at"] = "yesterday" })
+	try("a rate above 1", func(m map[string]any) { m["pass_rate"] = 1.5 })
+	try("money below 0", func(m map[string]any) { m["cost"].(map[string]any)["spent_usd"] = -1 })
+	try("a score that was not scored", func(m map[string]any) { question(m, 0)["score"] = 0.5 })
+	try("a pass that was not scored", func(m map[string]any) { question(m, 4)["passed"] = true })
+	try("a scored question without a score", func(m map[string]any) { question(m, 2)["score"] = nil })
+	try("an error without a reason", func(m map[string]any) { delete(question(m, 4), "error") })
+	try("a reason for no error", func(m map[string]any) { question(m, 2)["error"] = question(m, 4)["error"] })
+	if broken < 80 {
+		t.Errorf("only %d changes were tried", broken)
+	}
+}
+
+// TestSecondRunOfADay: the first result and its journal's place are kept.
+func TestSecondRunOfADay(t *testing.T) {
+	dir := t.TempDir()
+	d := survey(t, writeDataset(t, 1))
+	s := answering(t)
+	var contents [][]byte
+	for range 3 {
+		_, path, err := Run(t.Context(), setUp(t, s, d, dir))
+		if err != nil || path != filepath.Join(dir, "go.json") {
+			t.Fatalf("got %q, %v", path, err)
+		}
+		data, _ := os.ReadFile(path)
+		contents = append(contents, data)
+	}
+	kept, _ := filepath.Glob(filepath.Join(dir, "go.[0-9][0-9][0-9][0-9][0-9][0-9]*.json"))
+	if len(kept) != 2 {
+		t.Fatalf("kept %v", kept)
+	}
+	for _, want := range contents[:2] {
+		if !slices.ContainsFunc(kept, func(p string) bool { data, _ := os.ReadFile(p); return bytes.Equal(data, want) }) {
+			t.Error("an earlier result was lost")
+		}
+	}
+	if all, _ := os.ReadDir(dir); len(all) != 3 {
+		t.Errorf("the folder holds %v", all)
+	}
+}
+
+func TestKeepAside(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 3, 21, 23, 5, 9, 0, time.FixedZone("", 3600))
+	for i, want := range []string{"go.220509.json", "go.220509-2.json", "go.220509-3.json"} {
+		path := writeFile(t, filepath.Join(dir, "go.json"), string(rune('a'+i)))
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := keepAside(path); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(filepath.Join(dir, want)); err != nil || string(data) != string(rune('a'+i)) {
+			t.Errorf("%s holds %q, %v", want, data, err)
+		}
+	}
+	if err := keepAside(filepath.Join(dir, "missing.json")); err != nil {
+		t.Errorf("nothing to keep: %v", err)
+	}
+}
+
+// TestWriteAtomic: a write that breaks leaves the old file and nothing else.
+func TestWriteAtomic(t *testing.T) {
+	dir := t.TempDir()
+	path := writeFile(t, filepath.Join(dir, "go.json"), "old")
+	boom := errors.New("disk full")
+	err := writeAtomic(path, func(w io.Writer) error {
+		_, _ = io.WriteString(w, "half of the ne")
+		return boom
+	})
+	data, _ := os.ReadFile(path)
+	if left, _ := os.ReadDir(dir); !errors.Is(err, boom) || string(data) != "old" || len(left) != 1 {
+		t.Errorf("got %v, %q, %d files", err, data, len(left))
+	}
+	if err := writeAtomic(path, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	data, _ = os.ReadFile(path)
+	if info, _ := os.Stat(path); string(data) != "new" || info.Mode().Perm() != 0o644 {
+		t.Errorf("got %q, mode %v", data, info.Mode())
+	}
+}
+
+// TestResultOfAHostileDaemon is still one valid file.
+func TestResultOfAHostileDaemon(t *testing.T) {
+	nasty := "</script>\x00\x1b[2J\u2028\xff\"\\"
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
+		text := string(encodeJSON(nasty))
+		stream(w, event("retrieve", `{"chunks":[{"chunk_id":`+text+`,"score":-1e300,"text":`+text+`}],"effective_mode":`+text+`}`)+
+			event("citation", `{"a":1,"a":2,"q":"`+"\xff"+`","n":1e999}`)+
+			event("done", `{"answer":`+text+`,"model":`+text+`,"usage":{"input_tokens":-1,"output_tokens":99999999999999999999}}`))
+	})
+	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
+	cfg.Scorer = scorer.Exact{}
+	_, path, err := Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := readResult(t, path)
+	if got := f.Questions[0].Answer; got != strings.ToValidUTF8(nasty, "\ufffd") {
+		t.Errorf("the answer became %q", got)
+	}
+}

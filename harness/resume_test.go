@@ -1,0 +1,265 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// numberOf is 7 for "question 7".
+func numberOf(question string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(question, "question "))
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// mixed is a daemon of every outcome: each fifth question is an error.
+func mixed(tb testing.TB) *stub {
+	return newStub(tb, func(w http.ResponseWriter, _ *http.Request, c call) {
+		if q := c.body["question"].(string); numberOf(q)%5 != 0 {
+			stream(w, answerTo(q))
+		} else {
+			stream(w, event("token", `{"token":"half"}`)+event("error", `{"message":"no model"}`))
+		}
+	})
+}
+
+// grader gives every verdict, at 3 nano-dollars each, and notes whom it judged.
+type grader struct {
+	mu     sync.Mutex
+	judged []string
+}
+
+func (g *grader) scorer() scripted {
+	return func(_ context.Context, item scorer.Item) (scorer.Verdict, error) {
+		g.mu.Lock()
+		g.judged = append(g.judged, item.Question)
+		g.mu.Unlock()
+		v := scorer.Verdict{Attempts: 1, Usage: llm.Usage{InputTokens: 20, OutputTokens: 5}, Cost: 3}
+		switch n := numberOf(item.Question); n % 5 {
+		case 1:
+			v.Reason = "no usable verdict"
+		default:
+			v.Scored, v.Score, v.Reason = true, float64(n%5)/4, "so it is"
+		}
+		return v, nil
+	}
+}
+
+// timeless drops what differs between two runs of one experiment.
+func timeless(f resultFile) resultFile {
+	f.FinishedAt, f.Resumed = time.Time{}, 0
+	f.Latency, f.FirstDelta = Quantiles{N: f.Latency.N}, Quantiles{N: f.FirstDelta.N}
+	f.Questions = slices.Clone(f.Questions)
+	for i := range f.Questions {
+		f.Questions[i].LatencyMS, f.Questions[i].FirstDeltaMS = 0, nil
+	}
+	return f
+}
+
+func sameResult(t interface{ Error(...any) }, want, got resultFile) {
+	if diff := cmp.Diff(timeless(want), timeless(got), cmpopts.IgnoreUnexported(Failure{})); diff != "" {
+		t.Error("the results differ (-want +got):\n" + diff)
+	}
+}
+
+// wholeRun is a run that nothing stopped: its result, and its journal as it
+// was before it was removed.
+func wholeRun(t *testing.T, s *stub, d Dataset) (resultFile, []byte) {
+	t.Helper()
+	cfg := setUp(t, s, d, t.TempDir())
+	cfg.Scorer = (&grader{}).scorer()
+	var journal []byte
+	n := 0
+	cfg.Recorded = func(Record) {
+		if n++; n == d.Selected {
+			journal, _ = os.ReadFile(cfg.Journal.Path())
+		}
+	}
+	_, path, err := Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(cfg.Journal.Path()); err == nil {
+		t.Error("the journal of a finished run is still there")
+	}
+	return readResult(t, path), journal
+}
+
+// leftToDo reads what of a cut journal still has to be asked, and to be judged.
+func leftToDo(cut []byte, n int) (ask, judge []string) {
+	answered, graded := map[int]bool{}, map[int]bool{}
+	whole := cut[:bytes.LastIndexByte(cut, '\n')+1]
+	for line := range bytes.Lines(whole) {
+		var e struct {
+			Kind   string
+			Index  int
+			Record struct{ Outcome Outcome }
+		}
+		_ = json.Unmarshal(line, &e)
+		switch {
+		case e.Kind == "answer":
+			answered[e.Index], graded[e.Index] = true, e.Record.Outcome == Errored
+		case e.Kind == "grade":
+			graded[e.Index] = true
+		}
+	}
+	for i := range n {
+		q := fmt.Sprintf("question %d", i+1)
+		if !answered[i] {
+			ask = append(ask, q)
+		}
+		if !graded[i] && (i+1)%5 != 0 {
+			judge = append(judge, q)
+		}
+	}
+	return ask, judge
+}
+
+func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
+
+// TestResumeAfterAnyCut stops a run at any byte of its journal, as SIGKILL
+// does. What follows must be as if nothing had happened, and nothing that the
+// journal holds may be asked or judged again.
+func TestResumeAfterAnyCut(t *testing.T) {
+	const n = 7
+	d := survey(t, writeDataset(t, n))
+	want, journal := wholeRun(t, mixed(t), d)
+	firstLine := bytes.IndexByte(journal, '\n') + 1
+	s := mixed(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		at := rapid.IntRange(firstLine, len(journal)).Draw(rt, "bytes kept")
+		if rapid.Bool().Draw(rt, "at a line's end") {
+			at = bytes.LastIndexByte(journal[:at], '\n') + 1
+		}
+		cut := journal[:at]
+		path := writeFile(t, filepath.Join(t.TempDir(), "go.journal"), string(cut))
+		j, err := OpenJournal(path)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer j.Close()
+		g := &grader{}
+		cfg := resumeWith(t, s, d, j)
+		cfg.Scorer = g.scorer()
+		before := len(s.asked())
+		res, result, err := Run(t.Context(), cfg)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		ask, judge := leftToDo(cut, n)
+		if diff := cmp.Diff(sorted(ask), sorted(s.asked()[before:])); diff != "" {
+			rt.Errorf("asked (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(sorted(judge), sorted(g.judged)); diff != "" {
+			rt.Errorf("judged (-want +got):\n%s", diff)
+		}
+		finished := n - len(ask)
+		for _, q := range judge {
+			if !slices.Contains(ask, q) {
+				finished--
+			}
+		}
+		if res.Resumed != finished {
+			rt.Errorf("resumed %d, want %d", res.Resumed, finished)
+		}
+		sameResult(rt, want, readResult(t, result))
+	})
+}
+
+// TestOpenJournalAtEveryByte: what is opened is exactly the whole lines.
+func TestOpenJournalAtEveryByte(t *testing.T) {
+	_, journal := wholeRun(t, mixed(t), survey(t, writeDataset(t, 1)))
+	firstLine := bytes.IndexByte(journal, '\n') + 1
+	path := filepath.Join(t.TempDir(), "go.journal")
+	for at := range len(journal) + 1 {
+		writeFile(t, path, string(journal[:at]))
+		j, err := OpenJournal(path)
+		if at < firstLine {
+			if err == nil || err.Error() != path+" holds no run; start the run anew" {
+				t.Fatalf("%d bytes: got %v", at, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%d bytes: %v", at, err)
+		}
+		_ = j.Close()
+		want := journal[:bytes.LastIndexByte(journal[:at], '\n')+1]
+		if got, _ := os.ReadFile(path); !bytes.Equal(got, want) || j.end != int64(len(want)) {
+			t.Fatalf("%d bytes: the journal keeps %d, want %d", at, len(got), len(want))
+		}
+	}
+}
+
+// TestResumeAfterKill kills a real process in the middle of its run.
+func TestResumeAfterKill(t *testing.T) {
+	const n = 40
+	var run atomic.Pointer[os.Process]
+	var count atomic.Int32
+	known := make(chan struct{})
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
+		<-known
+		if count.Add(1) == n/2 {
+			_ = run.Load().Kill()
+		}
+		stream(w, answerTo(c.body["question"].(string)))
+	})
+	path, dir := writeDataset(t, n), t.TempDir()
+	c := startChild(t, "run", "URL="+s.URL, "DATASET="+path, "DIR="+dir)
+	run.Store(c.Process)
+	close(known)
+	<-c.ended
+	if c.ProcessState.Success() {
+		t.Fatal("the run ended before it was killed")
+	}
+	data, err := os.ReadFile(c.firstLine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask, _ := leftToDo(data, n)
+	if len(ask) == 0 || len(ask) == n {
+		t.Fatalf("%d of %d questions were left", len(ask), n)
+	}
+	s = answering(t)
+	j, err := OpenJournal(c.firstLine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, result, err := Run(t.Context(), resumeWith(t, s, survey(t, path), j))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sorted(ask), sorted(s.asked())); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	f := readResult(t, result)
+	if f.Total != n || f.Passed != n || f.Stopped != "" || res.Planned != n {
+		t.Errorf("got %s", res.Summary(result))
+	}
+	for i, q := range f.Questions {
+		if q.ID != fmt.Sprintf("q%d", i+1) {
+			t.Fatalf("question %d is %s", i, q.ID)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"evalctl/scorer"
+)
+
+// scripted is a scorer that does what the test says.
+type scripted func(ctx context.Context, item scorer.Item) (scorer.Verdict, error)
+
+func (scripted) Name() string            { return "exact" }
+func (scripted) Check(scorer.Item) error { return nil }
+func (s scripted) Score(ctx context.Context, item scorer.Item) (scorer.Verdict, error) {
+	return s(ctx, item)
+}
+
+// writeDataset writes questions "question 1" to "question n", on line 2 on.
+func writeDataset(tb testing.TB, n int) string {
+	tb.Helper()
+	var b strings.Builder
+	b.WriteString("# written by a test\n")
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d","expected_substrings":["answer %d"],"reference_answer":"answer %d","expected_paths":["d%d.md"],"tags":["t%d"]}`+"\n", i, i, i, i, i, i%3)
+	}
+	path := filepath.Join(tb.TempDir(), "questions.jsonl")
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+func survey(tb testing.TB, path string) Dataset {
+	tb.Helper()
+	d, err := Survey(path, nil, func(Question) error { return nil })
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return d
+}
+
+// identityOf is a whole identity of a run over d.
+func identityOf(d Dataset) Identity {
+	return Identity{
+		SchemaVersion: SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval", Scenario: AskBasic, Mode: "auto",
+		TopK: 5, Dialect: Auto,
+		Dataset: DatasetID{Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Selected, Tags: d.Tags},
+		Daemon:  DaemonID{Command: []string{"evalctl", "serve"}, Version: "1.2.3"},
+		Tool:    ToolID{Version: "0.1.0", Commit: "abc", Go: "go1.26", OS: "linux", Arch: "amd64", CPUs: 2},
+	}
+}
+
+var started = time.Date(2026, 3, 21, 10, 0, 0, 0, time.UTC)
+
+// setUp is a run over d in dir, with the exact scorer and four workers.
+func setUp(tb testing.TB, s *stub, d Dataset, dir string) Config {
+	tb.Helper()
+	j, err := CreateJournal(dir, identityOf(d), started, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return resumeWith(tb, s, d, j)
+}
+
+// resumeWith is a run over d that goes on with j.
+func resumeWith(tb testing.TB, s *stub, d Dataset, j *Journal) Config {
+	tb.Cleanup(func() { _ = j.Close() })
+	return Config{
+		Target: s.target(tb), Dataset: d, Scorer: scorer.Exact{}, Journal: j,
+		Concurrency: 4, Timeout: 10 * time.Second,
+		Settings: Settings{Concurrency: 4, TimeoutSeconds: 10, Floor: 0.9, MaxUnscored: "0"},
+	}
+}
+
+// resultFile is a result as it was written.
+type resultFile struct {
+	Result
+	Questions []Record `json:"questions"`
+}
+
+// readResult reads a result file, which must be valid by the schema and its
+// figures must add up.
+func readResult(tb testing.TB, path string) resultFile {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := validate(data); err != nil {
+		tb.Fatalf("%s is not valid by the schema: %v\n%s", path, err, data)
+	}
+	var f resultFile
+	if err := json.Unmarshal(data, &f); err != nil {
+		tb.Fatal(err)
+	}
+	again := NewTally()
+	for _, q := range f.Questions {
+		again.Add(q)
+	}
+	if again.Counts != f.Counts || f.Counts.Total != len(f.Questions) || f.Total != f.Counts.Total || f.Passed != f.Counts.Passed {
+		tb.Errorf("%s: the file's counts are %+v, its questions give %+v", path, f.Counts, again.Counts)
+	}
+	return f
+}
+
+var schema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	f, err := os.Open("../docs/result.schema.json")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	doc, err := jsonschema.UnmarshalJSON(f)
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("result.schema.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("result.schema.json")
+})
+
+func validate(data []byte) error {
+	s, err := schema()
+	if err != nil {
+		return err
+	}
+	if !utf8.Valid(data) {
+		return errors.New("not UTF-8")
+	}
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(data)))
+	if err != nil {
+		return err
+	}
+	return s.Validate(v)
+}
+
+func encodeJSON(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// playRun evaluates the daemon at URL on DATASET into DIR.
+func playRun() error {
+	d, err := Survey(os.Getenv("DATASET"), nil, func(Question) error { return nil })
+	if err != nil {
+		return err
+	}
+	e, err := NewEndpoint(os.Getenv("URL"), "", "evalctl-test", 16)
+	if err != nil {
+		return err
+	}
+	j, err := CreateJournal(os.Getenv("DIR"), identityOf(d), started, nil)
+	if err != nil {
+		return err
+	}
+	fmt.Println(j.Path())
+	_, _, err = Run(context.Background(), Config{
+		Target:  &Target{Endpoint: e, Brain: "eval", Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
+		Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 16, Timeout: time.Minute,
+		Settings: Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9, MaxUnscored: "0"},
+	})
+	return err
+}

@@ -1,0 +1,400 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+func ids(records []Record) []string {
+	var out []string
+	for _, r := range records {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// again opens the journal of a stopped run and finishes it.
+func again(t *testing.T, s *stub, cfg Config, change func(*Config)) resultFile {
+	t.Helper()
+	if err := cfg.Journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j, err := OpenJournal(cfg.Journal.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := resumeWith(t, s, cfg.Dataset, j)
+	if change != nil {
+		change(&next)
+	}
+	_, path, err := Run(t.Context(), next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return readResult(t, path)
+}
+
+// TestRunKeepsTheOrderOfTheDataset: even questions answer before odd ones.
+func TestRunKeepsTheOrderOfTheDataset(t *testing.T) {
+	const n = 8
+	answered := make([]chan struct{}, n+2)
+	for i := range answered {
+		answered[i] = make(chan struct{})
+	}
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
+		q := c.body["question"].(string)
+		if i := numberOf(q); i%2 == 1 {
+			<-answered[i+1]
+		}
+		stream(w, answerTo(q))
+	})
+	cfg := setUp(t, s, survey(t, writeDataset(t, n)), t.TempDir())
+	var recorded []string
+	cfg.Recorded = func(r Record) {
+		recorded = append(recorded, r.ID)
+		close(answered[numberOf(r.Question)])
+	}
+	res, path, err := Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := readResult(t, path)
+	want := []string{"q1", "q2", "q3", "q4", "q5", "q6", "q7", "q8"}
+	if diff := cmp.Diff(want, ids(f.Questions)); diff != "" {
+		t.Error(diff)
+	}
+	if slices.IsSorted(recorded) || len(recorded) != n {
+		t.Errorf("the questions ended in the order %v: nothing was tested", recorded)
+	}
+	if res.Passed != n || *res.PassRate != 1 || f.Stopped != "" || f.GoldMissed != 0 || f.Grounded != n || f.EffectiveModes["bm25"] != n || f.ReaderModels["fake"] != n {
+		t.Errorf("got %+v", res)
+	}
+	if diff := cmp.Diff(TokenSums{InputTokens: 80, OutputTokens: 16, Reported: 8}, f.ReaderUsage); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRunConcurrency: as many at once as asked for, and never more.
+func TestRunConcurrency(t *testing.T) {
+	var now, most atomic.Int32
+	full := make(chan struct{})
+	var once sync.Once
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
+		n := now.Add(1)
+		most.Store(max(most.Load(), n))
+		if n == 5 {
+			once.Do(func() { close(full) })
+		}
+		<-full
+		now.Add(-1)
+		stream(w, answerTo(c.body["question"].(string)))
+	})
+	cfg := setUp(t, s, survey(t, writeDataset(t, 30)), t.TempDir())
+	cfg.Concurrency = 5
+	if _, _, err := Run(t.Context(), cfg); err != nil || most.Load() != 5 {
+		t.Errorf("%d questions at once, %v", most.Load(), err)
+	}
+}
+
+func TestRunInterrupted(t *testing.T) {
+	const n = 20
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, c call) {
+		if q := c.body["question"].(string); numberOf(q) <= 6 {
+			stream(w, answerTo(q))
+		} else {
+			<-r.Context().Done()
+		}
+	})
+	cfg := setUp(t, s, survey(t, writeDataset(t, n)), t.TempDir())
+	ctx, interrupt := context.WithCancel(t.Context())
+	recorded := 0
+	cfg.Recorded = func(Record) {
+		if recorded++; recorded == 6 {
+			interrupt()
+		}
+	}
+	res, path, err := Run(ctx, cfg)
+	if !errors.Is(err, context.Canceled) || res.Stopped != StopInterrupted {
+		t.Fatalf("got %v, stopped %q", err, res.Stopped)
+	}
+	f := readResult(t, path)
+	if diff := cmp.Diff([]string{"q1", "q2", "q3", "q4", "q5", "q6"}, ids(f.Questions)); diff != "" {
+		t.Error(diff)
+	}
+	if f.Planned != n || f.Counts.Errors != 0 || f.Stopped != StopInterrupted {
+		t.Errorf("got %+v", f.Result)
+	}
+	other := answering(t)
+	var first []string
+	f = again(t, other, cfg, func(c *Config) { c.Recorded = func(r Record) { first = append(first, r.ID) } })
+	if f.Total != n || f.Resumed != 6 || f.Stopped != "" || !f.StartedAt.Equal(started) || len(other.asked()) != n-6 {
+		t.Errorf("resumed: %+v after %d questions", f.Result, len(other.asked()))
+	}
+	if len(first) != n || !slices.Equal(first[:6], []string{"q1", "q2", "q3", "q4", "q5", "q6"}) {
+		t.Errorf("recorded %v: the resumed ones must come first", first)
+	}
+}
+
+// TestRunStoppedAfterTheLastQuestion is a finished run.
+func TestRunStoppedAfterTheLastQuestion(t *testing.T) {
+	cfg := setUp(t, answering(t), survey(t, writeDataset(t, 5)), t.TempDir())
+	ctx, interrupt := context.WithCancel(t.Context())
+	n := 0
+	cfg.Recorded = func(Record) {
+		if n++; n == 5 {
+			interrupt()
+		}
+	}
+	res, path, err := Run(ctx, cfg)
+	if err != nil || res.Stopped != "" || readResult(t, path).Total != 5 {
+		t.Errorf("got %v, stopped %q", err, res.Stopped)
+	}
+}
+
+// TestRunDaemonDies kills a real daemon under a question.
+func TestRunDaemonDies(t *testing.T) {
+	text := `{"id":"a","question":"question 1","expected_substrings":["answer"]}` + "\n" +
+		`{"id":"b","question":"question 2","expected_substrings":["answer"]}` + "\n" +
+		`{"id":"c","question":"hang","expected_substrings":["answer"]}` + "\n" +
+		`{"id":"d","question":"question 4","expected_substrings":["answer"]}` + "\n"
+	d := survey(t, writeFile(t, t.TempDir()+"/d.jsonl", text))
+	daemon := startChild(t, "daemon", "DELAY=0s")
+	e, err := NewEndpoint(daemon.firstLine, "", "evalctl-test", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s := answering(t)
+	cfg := setUp(t, s, d, t.TempDir())
+	cfg.Target.Endpoint, cfg.Concurrency, cfg.Watched = e, 1, true
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-daemon.ended
+		cancel(errors.Join(ErrDaemonDied, errors.New("signal: killed")))
+	}()
+	n := 0
+	cfg.Recorded = func(Record) {
+		if n++; n == 2 {
+			_ = daemon.Process.Kill()
+		}
+	}
+	res, path, err := Run(ctx, cfg)
+	if !errors.Is(err, ErrDaemonDied) || res.Stopped != StopDaemon || !strings.Contains(err.Error(), "signal: killed") {
+		t.Fatalf("got %v, stopped %q", err, res.Stopped)
+	}
+	f := readResult(t, path)
+	if diff := cmp.Diff([]string{"a", "b"}, ids(f.Questions)); diff != "" {
+		t.Error("the question that died with the daemon must not count:\n" + diff)
+	}
+	if f = again(t, s, cfg, nil); f.Total != 4 || f.Passed != 4 || !slices.Equal(sorted(s.asked()), []string{"hang", "question 4"}) {
+		t.Errorf("resumed: %+v, asked %v", f.Counts, s.asked())
+	}
+}
+
+// TestDyingDaemonSaysSo: a daemon that is being stopped may answer with an
+// error once more, just before its process ends.
+func TestDyingDaemonSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		reply   func() *http.Response
+		dies    time.Duration // after the answer
+		watched bool
+		errors  int
+	}{
+		{"error event", func() *http.Response { return reply(200, event("error", `{"message":"shutting down"}`)) }, deathGrace / 2, true, 0},
+		{"500", func() *http.Response { return reply(500, "shutting down") }, deathGrace / 2, true, 0},
+		{"503, and again", func() *http.Response { return reply(503, "shutting down") }, deathGrace + 50*time.Millisecond, true, 0},
+		{"cut stream", func() *http.Response { return reply(200, event("token", `{"token":"half"}`)) }, deathGrace + 50*time.Millisecond, true, 0},
+		{"it lives on", func() *http.Response { return reply(200, event("error", `{"message":"no"}`)) }, time.Hour, true, 1},
+		{"400 is the question's fault", func() *http.Response { return reply(400, "no") }, deathGrace / 2, true, 1},
+		{"nobody watches", func() *http.Response { return reply(500, "no") }, deathGrace / 2, false, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, dir := survey(t, writeDataset(t, 1)), t.TempDir()
+			s := answering(t)
+			synctest.Test(t, func(t *testing.T) {
+				j, err := CreateJournal(dir, identityOf(d), started, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer j.Close()
+				m := &inMemory{reply: func(int) *http.Response { return c.reply() }}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				stop := time.AfterFunc(c.dies, func() { cancel(ErrDaemonDied) })
+				defer stop.Stop()
+				res, _, err := Run(ctx, Config{
+					Target: m.target(), Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 1, Timeout: time.Minute, Watched: c.watched,
+				})
+				if res.Counts.Errors != c.errors || (err == nil) != (c.errors == 1) {
+					t.Errorf("%d errors, %v", res.Counts.Errors, err)
+				}
+			})
+			s.Close()
+		})
+	}
+}
+
+// TestRunAgainstNobody: without word of a death every question is an error.
+func TestRunAgainstNobody(t *testing.T) {
+	t.Parallel()
+	s := answering(t)
+	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
+	s.Close()
+	res, path, err := Run(t.Context(), cfg)
+	if err != nil || res.Counts.Errors != 3 || res.MeanScore != nil || *res.PassRate != 0 {
+		t.Fatalf("got %+v, %v", res, err)
+	}
+	for _, q := range readResult(t, path).Questions {
+		if q.Outcome != Errored || q.Error.Kind != KindTransport || q.Attempts != maxAttempts {
+			t.Errorf("got %+v", q)
+		}
+	}
+}
+
+// TestRunScorerFails: the run ends at once, and no question is to blame.
+func TestRunScorerFails(t *testing.T) {
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, c call) {
+		if q := c.body["question"].(string); q == "question 1" {
+			stream(w, answerTo(q))
+		} else {
+			<-r.Context().Done()
+		}
+	})
+	cfg := setUp(t, s, survey(t, writeDataset(t, 6)), t.TempDir())
+	boom := errors.New("401 wrong key")
+	cfg.Scorer = scripted(func(context.Context, scorer.Item) (scorer.Verdict, error) {
+		return scorer.Verdict{Attempts: 1, Cost: 9}, boom
+	})
+	res, path, err := Run(t.Context(), cfg)
+	if !errors.Is(err, boom) || res.Stopped != StopScorer || !strings.Contains(err.Error(), "no answer can be scored") {
+		t.Fatalf("got %v, stopped %q", err, res.Stopped)
+	}
+	f := readResult(t, path)
+	if len(f.Questions) != 1 || f.Counts.Unscored != 1 || f.Questions[0].Reason != notJudged || f.Cost.SpentUSD != 9 {
+		t.Errorf("got %+v, %+v", f.Counts, f.Questions)
+	}
+	whole := answering(t)
+	if f = again(t, whole, cfg, nil); f.Passed != 6 || slices.Contains(whole.asked(), "question 1") || f.Cost.SpentUSD != 9 {
+		t.Errorf("resumed: %+v, asked %v, spent %v", f.Counts, whole.asked(), f.Cost.SpentUSD)
+	}
+}
+
+// TestRunBudgetReached: what is under way ends and is kept, nothing new is
+// asked, and a resume judges the answer that lacks its grade without asking.
+func TestRunBudgetReached(t *testing.T) {
+	second, refused := make(chan struct{}), make(chan struct{})
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
+		q := c.body["question"].(string)
+		if q == "question 2" {
+			close(second)
+			<-refused
+		}
+		stream(w, answerTo(q))
+	})
+	cfg := setUp(t, s, survey(t, writeDataset(t, 6)), t.TempDir())
+	cfg.Concurrency = 2
+	cfg.Scorer = scripted(func(ctx context.Context, item scorer.Item) (scorer.Verdict, error) {
+		if item.ID == "q1" {
+			<-second
+			// Once Score has returned, the other question may go on.
+			time.AfterFunc(20*time.Millisecond, func() { close(refused) })
+			return scorer.Verdict{Attempts: 1, Cost: 4}, fmt.Errorf("judge: %w: $0.01 left", llm.ErrBudgetExceeded)
+		}
+		return scorer.Verdict{Scored: true, Score: 1, Attempts: 1, Cost: 5}, nil
+	})
+	res, path, err := Run(t.Context(), cfg)
+	if !errors.Is(err, llm.ErrBudgetExceeded) || res.Stopped != StopBudget {
+		t.Fatalf("got %v, stopped %q", err, res.Stopped)
+	}
+	f := readResult(t, path)
+	if diff := cmp.Diff([]string{"q1", "q2"}, ids(f.Questions)); diff != "" {
+		t.Fatal(diff)
+	}
+	if f.Questions[0].Outcome != Unscored || f.Questions[0].Reason != notJudged || !f.Questions[1].Passed || f.Cost.SpentUSD != 9 {
+		t.Errorf("got %+v, spent %v", f.Questions, f.Cost.SpentUSD)
+	}
+	if diff := cmp.Diff([]string{"question 1", "question 2"}, sorted(s.asked())); diff != "" {
+		t.Error("asked after the budget was reached:\n" + diff)
+	}
+	other := answering(t)
+	f = again(t, other, cfg, nil)
+	if diff := cmp.Diff([]string{"question 3", "question 4", "question 5", "question 6"}, sorted(other.asked())); diff != "" {
+		t.Error(diff)
+	}
+	if f.Passed != 6 || f.Cost.SpentUSD != 9 || f.Resumed != 1 {
+		t.Errorf("resumed: %+v", f.Result)
+	}
+}
+
+// TestRunCancelledWhileJudging: what the judge has cost is not forgotten.
+func TestRunCancelledWhileJudging(t *testing.T) {
+	cfg := setUp(t, answering(t), survey(t, writeDataset(t, 1)), t.TempDir())
+	ctx, interrupt := context.WithCancel(t.Context())
+	cfg.Scorer = scripted(func(ctx context.Context, _ scorer.Item) (scorer.Verdict, error) {
+		interrupt()
+		return scorer.Verdict{Attempts: 1, Cost: 11}, ctx.Err()
+	})
+	res, path, err := Run(ctx, cfg)
+	if !errors.Is(err, context.Canceled) || res.Stopped != StopInterrupted || readResult(t, path).Cost.SpentUSD != 11 {
+		t.Errorf("got %v, stopped %q, cost %+v", err, res.Stopped, res.Cost)
+	}
+	_ = cfg.Journal.Close()
+	j, err := OpenJournal(cfg.Journal.Path())
+	if err != nil || j.Spent() != 11 {
+		t.Fatalf("the journal knows of %v, %v", j.Spent(), err)
+	}
+	_ = j.Close()
+}
+
+func TestRunOfOtherQuestions(t *testing.T) {
+	s := answering(t)
+	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
+	for _, d := range []Dataset{survey(t, writeDataset(t, 4)), {Path: cfg.Dataset.Path, SHA256: cfg.Dataset.SHA256, Selected: 5}} {
+		cfg.Dataset = d
+		if _, _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "belongs to other questions") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if len(s.asked()) != 0 {
+		t.Errorf("asked %v", s.asked())
+	}
+}
+
+// TestRunDatasetBreaks: the file loses lines after it was checked.
+func TestRunDatasetBreaks(t *testing.T) {
+	path := writeDataset(t, 5)
+	cfg := setUp(t, answering(t), survey(t, path), t.TempDir())
+	if err := os.Truncate(path, 400); err != nil {
+		t.Fatal(err)
+	}
+	res, result, err := Run(t.Context(), cfg)
+	if err == nil || res.Stopped != StopFailed || result == "" {
+		t.Errorf("got %v, stopped %q", err, res.Stopped)
+	}
+	readResult(t, result)
+}
+
+// TestRunJournalBreaks: a run that cannot keep its answers ends, and says so.
+func TestRunJournalBreaks(t *testing.T) {
+	cfg := setUp(t, answering(t), survey(t, writeDataset(t, 50)), t.TempDir())
+	cfg.Recorded = func(Record) { _ = cfg.Journal.file.Close() }
+	_, path, err := Run(t.Context(), cfg)
+	if !errors.Is(err, os.ErrClosed) || path != "" {
+		t.Errorf("got %q, %v", path, err)
+	}
+}

@@ -1,0 +1,251 @@
+package harness
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// library is a daemon that keeps documents and finds them after some searches.
+type library struct {
+	mu       sync.Mutex
+	docs     map[string]string
+	created  map[string]any
+	searches int
+	// findsAfter is how many searches see nothing yet.
+	findsAfter int
+	// answers replaces the answer to a path's suffix.
+	answers map[string]func(w http.ResponseWriter)
+}
+
+func (l *library) serve(w http.ResponseWriter, r *http.Request, c call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for suffix, answer := range l.answers {
+		if strings.HasSuffix(r.URL.Path, suffix) {
+			answer(w)
+			return
+		}
+	}
+	switch {
+	case c.path == "/v1/brains" && c.method == "POST":
+		l.created = c.body
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"id":"brain-7"}`)
+	case c.method == "PUT":
+		if len(l.docs) == 0 && l.docs == nil {
+			l.docs = map[string]string{}
+		}
+		l.docs[r.URL.Query().Get("path")] = string(c.raw)
+		w.WriteHeader(http.StatusNoContent)
+	case strings.HasSuffix(c.path, "/search"):
+		l.searches++
+		chunks := []Chunk{}
+		for p, text := range l.docs {
+			if l.searches > l.findsAfter && strings.Contains(text, c.body["query"].(string)) {
+				chunks = append(chunks, Chunk{Path: p, Text: text})
+			}
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"chunks": chunks})
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func corpusOf(paths ...string) Corpus {
+	c := Corpus{}
+	for _, p := range paths {
+		c.Docs = append(c.Docs, Doc{Path: p, Data: []byte("the words of " + p)})
+	}
+	return c
+}
+
+func TestSeed(t *testing.T) {
+	l := &library{findsAfter: 2}
+	s := newStub(t, l.serve)
+	id, err := Seed(t.Context(), s.endpoint(t, ""), "My Brain", Auto, corpusOf("a.md", "b/ü & c?.md", "z.md"))
+	if err != nil || id != "brain-7" {
+		t.Fatalf("got %q, %v", id, err)
+	}
+	want := map[string]string{
+		"raw/documents/a.md": "the words of a.md", "raw/documents/b/ü & c?.md": "the words of b/ü & c?.md", "raw/documents/z.md": "the words of z.md",
+	}
+	if diff := cmp.Diff(want, l.docs); diff != "" {
+		t.Error(diff)
+	}
+	created := map[string]any{"name": "My Brain", "brain_id": "My Brain", "brainId": "My Brain", "id": "My Brain", "slug": "My Brain"}
+	if diff := cmp.Diff(created, l.created); diff != "" {
+		t.Error(diff)
+	}
+	calls := s.seen()
+	puts := 0
+	for i, c := range calls {
+		if c.method != "PUT" {
+			continue
+		}
+		puts++
+		if c.header.Get("Content-Type") != "application/octet-stream" || !strings.HasPrefix(c.path, "/v1/brains/brain-7/documents?path=") {
+			t.Errorf("PUT %s as %s", c.path, c.header.Get("Content-Type"))
+		}
+		if last := strings.HasSuffix(c.path, url.QueryEscape("raw/documents/z.md")); last != (puts == 3) {
+			t.Errorf("write %d is %s: the document that is waited for must be the last", i, c.path)
+		}
+	}
+	if l.searches != 3 {
+		t.Errorf("searched %d times, want 3", l.searches)
+	}
+}
+
+func TestSeedTellsDocumentsByID(t *testing.T) {
+	l := &library{answers: map[string]func(http.ResponseWriter){
+		"/search": func(w http.ResponseWriter) {
+			_, _ = io.WriteString(w, `{"chunks":[{"documentId":"raw/documents/a.md"}]}`)
+		},
+		"/v1/brains": func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"brainId":"b"}`) },
+	}}
+	if id, err := Seed(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Snake, corpusOf("a.md")); err != nil || id != "b" {
+		t.Errorf("got %q, %v", id, err)
+	}
+}
+
+func status(code int, body string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func TestSeedFailures(t *testing.T) {
+	for _, c := range []struct {
+		name, suffix string
+		answer       func(http.ResponseWriter)
+		is           error
+		want         string
+		written      int
+	}{
+		{"brain exists", "/v1/brains", status(409, `{"code":"conflict"}`), ErrBrainExists, `brain "eval" at http`, 0},
+		{"brain refused", "/v1/brains", status(400, `{"detail":"bad id"}`), nil, `create brain "eval": POST /v1/brains: 400 Bad Request: bad id`, 0},
+		{"write refused", "/documents", status(413, `{"detail":"too big"}`), nil, "write document ", 0},
+		{"search refused", "/search", status(500, "boom"), nil, "search for the seeded document b.md: POST /v1/brains/brain-7/search: 500 Internal Server Error: boom", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := &library{answers: map[string]func(http.ResponseWriter){c.suffix: c.answer}}
+			_, err := Seed(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, corpusOf("a.md", "b.md"))
+			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) || len(l.docs) != c.written {
+				t.Errorf("got %v with %d documents written", err, len(l.docs))
+			}
+		})
+	}
+}
+
+// TestSeedGivesUp on a daemon that takes documents and never finds them.
+func TestSeedGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &inMemory{reply: func(int) *http.Response { return reply(200, `{"id":"b","chunks":[{"path":"other.md"}]}`) }}
+		start := time.Now()
+		_, err := Seed(t.Context(), m.target().Endpoint, "eval", Auto, corpusOf("a.md"))
+		took := time.Since(start)
+		want := "document a.md was written but is not found after 30s (the last search gave 1 chunks); does the daemon index raw/documents/?"
+		if err == nil || err.Error() != want || took < searchableWithin || took > searchableWithin+time.Second {
+			t.Errorf("got %v after %v", err, took)
+		}
+	})
+}
+
+func TestProbeWords(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"# Title\n\nshort text\n", "# Title short text"},
+		{strings.Repeat("x ", 50) + "end", strings.Repeat("x ", 39) + "end"},
+		{strings.Repeat("ü", 3000), strings.Repeat("ü", 1000)},
+		{"a\xffb", "a b"},
+	} {
+		if got := probeWords(Doc{Data: []byte(c.text)}); got != c.want {
+			t.Errorf("%.20q: got %.60q, want %.60q", c.text, got, c.want)
+		}
+	}
+}
+
+// TestFindBrain holds which brains can be evaluated as they are.
+func TestFindBrain(t *testing.T) {
+	found, nothing := status(200, `{"chunks":[{"path":"x"}]}`), status(200, `{"chunks":[]}`)
+	list := func(items string) func(http.ResponseWriter) { return status(200, `{"items":`+items+`}`) }
+	const brains, search, docs = "/v1/brains", "/search", "/documents"
+	for _, c := range []struct {
+		name    string
+		answers map[string]func(http.ResponseWriter)
+		id      string
+		is      error
+		want    string
+	}{
+		{"by id", map[string]func(http.ResponseWriter){brains: list(`[{"id":"x"},{"id":"eval"}]`), search: found}, "eval", nil, ""},
+		{"by name", map[string]func(http.ResponseWriter){brains: list(`[{"id":"u-1","name":"eval"}]`), search: found}, "u-1", nil, ""},
+		{"by slug", map[string]func(http.ResponseWriter){brains: list(`[{"brain_id":"u-2","slug":"eval"}]`), search: found}, "u-2", nil, ""},
+		{"camelCase id", map[string]func(http.ResponseWriter){brains: list(`[{"brainId":"eval"}]`), search: found}, "eval", nil, ""},
+		{"name without an id", map[string]func(http.ResponseWriter){brains: list(`[{"name":"eval"}]`), search: found}, "eval", nil, ""},
+		{"cannot list", map[string]func(http.ResponseWriter){brains: status(404, ""), search: found}, "eval", nil, ""},
+		{"must not list", map[string]func(http.ResponseWriter){brains: status(405, ""), search: found}, "eval", nil, ""},
+		{"not listed", map[string]func(http.ResponseWriter){brains: list(`[{"id":"other"}]`)}, "", ErrBrainMissing, "--corpus"},
+		{"no brains", map[string]func(http.ResponseWriter){brains: list(`[]`)}, "", ErrBrainMissing, "--corpus"},
+		{"search does not know it", map[string]func(http.ResponseWriter){brains: status(404, ""), search: status(404, "")}, "", ErrBrainMissing, "--corpus"},
+		{"nothing found, documents there", map[string]func(http.ResponseWriter){brains: list(`[{"id":"eval"}]`), search: nothing, docs: list(`[{"path":"a"}]`)}, "eval", nil, ""},
+		{"more documents than a list holds", map[string]func(http.ResponseWriter){brains: list(`[{"id":"eval"}]`), search: nothing, docs: status(413, "")}, "eval", nil, ""},
+		{"empty", map[string]func(http.ResponseWriter){brains: list(`[{"id":"eval"}]`), search: nothing, docs: list(`[]`)}, "", ErrBrainEmpty, "give its documents with --corpus"},
+		{"nothing found, cannot list documents", map[string]func(http.ResponseWriter){brains: list(`[{"id":"eval"}]`), search: nothing, docs: status(404, "")}, "", ErrBrainEmpty, ""},
+		{"listing breaks", map[string]func(http.ResponseWriter){brains: list(`[{"id":"eval"}]`), search: nothing, docs: status(500, "boom")}, "", nil, "list the documents of brain \"eval\": GET"},
+		{"list of brains breaks", map[string]func(http.ResponseWriter){brains: status(500, "boom")}, "", nil, "list brains: GET /v1/brains: 500"},
+		{"search breaks", map[string]func(http.ResponseWriter){brains: list(`[{"id":"eval"}]`), search: status(500, "boom")}, "", nil, `search brain "eval": POST`},
+		{"no token", map[string]func(http.ResponseWriter){brains: status(401, "")}, "", nil, "--token or SVC_TOKEN"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := &library{answers: c.answers}
+			id, err := FindBrain(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, "a question?")
+			if id != c.id || (err == nil) != (c.id != "") || c.is != nil && !errors.Is(err, c.is) || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %q, %v", id, err)
+			}
+			if c.is == nil && (errors.Is(err, ErrBrainEmpty) || errors.Is(err, ErrBrainMissing)) {
+				t.Errorf("a failing daemon was taken for a missing brain: %v", err)
+			}
+		})
+	}
+}
+
+// TestSeedManyDocuments writes each document once, several at a time.
+func TestSeedManyDocuments(t *testing.T) {
+	l := &library{}
+	var paths []string
+	for i := range 100 {
+		paths = append(paths, fmt.Sprintf("d%03d.md", i))
+	}
+	s := newStub(t, l.serve)
+	if _, err := Seed(t.Context(), s.endpoint(t, ""), "eval", Auto, corpusOf(paths...)); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, p := range paths {
+		want = append(want, SeedRoot+p)
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(l.docs))); diff != "" {
+		t.Error(diff)
+	}
+	puts := 0
+	for _, c := range s.seen() {
+		if c.method == "PUT" {
+			puts++
+		}
+	}
+	if puts != len(paths) {
+		t.Errorf("%d writes for %d documents", puts, len(paths))
+	}
+}
