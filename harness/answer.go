@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -36,8 +38,10 @@ type Answer struct {
 	Retrieved     []Chunk
 	EffectiveMode string
 	Model         string
-	Usage         *protocol.Usage
-	Latency       time.Duration
+	// PromptSHA256 identifies the reader's prompt, where the daemon tells.
+	PromptSHA256 string
+	Usage        *protocol.Usage
+	Latency      time.Duration
 	// FirstDelta is the time to the first text, 0 when none was streamed.
 	FirstDelta time.Duration
 	Attempts   int
@@ -127,7 +131,10 @@ func (t *Target) ask(ctx context.Context, q Question, a *Answer, start time.Time
 		data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 		return &Failure{Kind: KindProtocol, Message: fmt.Sprintf("POST ask answered %q instead of %s: %s", ct, protocol.TypeEvents, clip(data))}
 	}
-	if err := readAnswer(ctx, sse.NewReader(res.Body, sse.MaxEvent), a, start); err != nil {
+	src := streamBuffers.Get().(*bufio.Reader)
+	defer streamBuffers.Put(src)
+	src.Reset(res.Body)
+	if err := readAnswer(ctx, sse.NewReader(src, sse.MaxEvent), a, start); err != nil {
 		return err
 	}
 	a.Latency = time.Since(start)
@@ -135,9 +142,13 @@ func (t *Target) ask(ctx context.Context, q Question, a *Answer, start time.Time
 	// keeps the stream open after done is not waited for.
 	stop := time.AfterFunc(50*time.Millisecond, cancel)
 	defer stop.Stop()
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
+	_, _ = io.Copy(io.Discard, io.LimitReader(src, 64<<10))
 	return nil
 }
+
+// streamBuffers holds buffers of the size that an event reader would allocate
+// for each answer.
+var streamBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 32<<10) }}
 
 // readAnswer folds an ask stream into a, up to and with its done event.
 func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) error {
@@ -196,20 +207,23 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 // known and may hold anything.
 func decodeEvent(ev sse.Event) (o object, known bool, err error) {
 	switch ev.Name {
-	case protocol.EventRetrieve, protocol.EventDelta, "token", protocol.EventCitation, protocol.EventDone:
-	case protocol.EventError:
-		if json.Unmarshal(ev.Data, &o) != nil {
-			msg, _ := json.Marshal(string(ev.Data))
-			o = object{"message": msg}
-		}
-		return o, true, nil
+	case protocol.EventRetrieve, protocol.EventDelta, "token", protocol.EventCitation, protocol.EventDone, protocol.EventError:
 	default:
 		return nil, false, nil
 	}
-	if err := json.Unmarshal(ev.Data, &o); err != nil || o == nil {
+	o, err = parseObject(ev.Data)
+	switch {
+	case err != nil && ev.Name == protocol.EventError:
+		return object{"message": encodeString(ev.Data)}, true, nil
+	case err != nil:
 		return nil, true, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data))}
 	}
 	return o, true, nil
+}
+
+func encodeString(b []byte) json.RawMessage {
+	data, _ := json.Marshal(string(b)) // strings always encode
+	return data
 }
 
 // finish takes the done event. whole is the answer that it gives, which
@@ -221,7 +235,7 @@ func (a *Answer) finish(done object) (whole *string, err error) {
 	if json.Unmarshal(done["answer"], &whole) != nil {
 		whole = nil
 	}
-	a.Model = done.text("model")
+	a.Model, a.PromptSHA256 = done.text("model"), done.text("prompt_sha256", "promptSha256")
 	if u := done.object("usage"); u != nil {
 		a.Usage = &protocol.Usage{
 			InputTokens:  u.tokens("input_tokens", "inputTokens", "prompt_tokens"),

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -24,7 +25,7 @@ const questionTime = 20 * time.Second
 func wantFailure(t *testing.T, target *Target, kind Kind, parts ...string) Answer {
 	t.Helper()
 	a, err := target.Ask(t.Context(), Question{Question: "who?"}, questionTime)
-	f, ok := err.(*Failure)
+	f, ok := errors.AsType[*Failure](err)
 	if !ok || f.Kind != kind {
 		t.Fatalf("got error %v (%T), want a failure of kind %s", err, err, kind)
 	}

@@ -140,6 +140,11 @@ func playDaemon() error {
 			return
 		}
 		time.Sleep(delay)
-		stream(w, answerTo(body.Question))
+		w.Header().Set("Content-Type", "text/event-stream")
+		// Each event is flushed, as daemons do that stream their answers.
+		for frame := range strings.SplitAfterSeq(answerTo(body.Question), "\n\n") {
+			_, _ = io.WriteString(w, frame)
+			_ = http.NewResponseController(w).Flush()
+		}
 	}))
 }

@@ -51,47 +51,6 @@ func camelCase(s string) string {
 	return strings.Join(parts, "")
 }
 
-// object is a JSON object of a daemon, whose keys may be spelled in several
-// ways.
-type object map[string]json.RawMessage
-
-// text gives the first of the keys that holds a non-empty string.
-func (o object) text(keys ...string) string {
-	for _, k := range keys {
-		var s string
-		if json.Unmarshal(o[k], &s) == nil && s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-func (o object) number(keys ...string) float64 {
-	for _, k := range keys {
-		var f float64
-		if raw, ok := o[k]; ok && json.Unmarshal(raw, &f) == nil {
-			return f
-		}
-	}
-	return 0
-}
-
-// tokens is a count of tokens. What cannot be one call's is cut to what can.
-func (o object) tokens(keys ...string) int {
-	return int(min(max(o.number(keys...), 0), 1e9))
-}
-
-// complaint is what a daemon says went wrong, on one line.
-func (o object) complaint() string {
-	return clip([]byte(strings.Join(nonEmpty(o.text("code"), o.text("message", "error", "detail")), ": ")))
-}
-
-func (o object) object(key string) object {
-	var sub object
-	_ = json.Unmarshal(o[key], &sub) // anything else than an object reads as none
-	return sub
-}
-
 // effectiveMode is the retrieval mode that the daemon says it ran, or empty.
 func (o object) effectiveMode() string {
 	if m := o.text("effective_mode", "effectiveMode"); m != "" {
@@ -118,12 +77,16 @@ func (o object) chunks(keys ...string) ([]Chunk, error) {
 		if !ok {
 			continue
 		}
-		var list []object
+		var list []json.RawMessage
 		if err := json.Unmarshal(raw, &list); err != nil {
 			return nil, fmt.Errorf("%q is not a list of chunks", k)
 		}
 		out := make([]Chunk, len(list))
-		for i, c := range list {
+		for i, raw := range list {
+			c, err := parseObject(raw)
+			if err != nil && string(raw) != "null" {
+				return nil, fmt.Errorf("%q is not a list of chunks", k)
+			}
 			out[i] = Chunk{
 				ChunkID:    c.text("chunk_id", "chunkId"),
 				DocumentID: c.text("document_id", "documentId"),

@@ -112,8 +112,8 @@ func (e *Endpoint) json(ctx context.Context, r request) (object, error) {
 	if len(data) > maxBody {
 		return nil, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s %s answered with more than %d MiB", r.method, r.path, maxBody>>20)}
 	}
-	var o object
-	if err := json.Unmarshal(data, &o); err != nil {
+	o, err := parseObject(data)
+	if err != nil {
 		return nil, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s %s did not answer with a JSON object: %v: %s", r.method, r.path, err, clip(data))}
 	}
 	return o, nil

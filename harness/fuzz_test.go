@@ -182,3 +182,35 @@ func FuzzLoadLines(f *testing.F) {
 		}
 	})
 }
+
+// FuzzMembers holds the reader of objects against the standard library's.
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{
+		`{}`, ` { "a" : 1 , "b":[{"x":"]}"},"\\""] , "a":null}`, `{"\u0061":"\ud800"}`, "{\"\xff\":\"\xff\"}", `[]`, `null`, `{"a":1}x`, `{"a"`, ``, ` `, `"{}"`, `{"a":{"b":{}},"c":-1e5}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var want map[string]json.RawMessage
+		wantErr := json.Unmarshal(data, &want)
+		got, err := parseObject(data)
+		if (wantErr == nil && want != nil) != (err == nil) {
+			t.Fatalf("%q: got %v, the standard library says %v", data, err, wantErr)
+		}
+		if err != nil {
+			return
+		}
+		if diff := cmp.Diff(map[string]json.RawMessage(want), map[string]json.RawMessage(got)); diff != "" {
+			t.Fatal(diff)
+		}
+		for k, raw := range want {
+			var s string
+			if json.Unmarshal(raw, &s) != nil {
+				s = ""
+			}
+			if got.text(k) != s {
+				t.Fatalf("text of %s: got %q, want %q", raw, got.text(k), s)
+			}
+		}
+	})
+}

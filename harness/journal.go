@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 )
 
 // Journal keeps a run on disk while it goes on: a first line with the run's
-// identity, then a line for each answer and one for each grade, in the order
-// they came. Whatever ends the process, a run goes on from its journal without
+// identity, then a line for each answer and one for each graded answer, in the
+// order they came. Whatever ends the process, a run goes on from its journal without
 // asking again what was answered.
 //
 // One process owns a journal; its methods are not safe for concurrent use.
@@ -32,11 +33,13 @@ type Journal struct {
 	slots []slot
 }
 
-// slot is where a question's lines lie; a length of 0 means that there is none.
+// slot is where the last record of a question lies in the file.
 type slot struct {
-	answerAt, gradeAt   int64
-	answerLen, gradeLen int32
-	failed              bool // the answer is an error, which gets no grade
+	at   int64
+	size int32
+	// answered and finished tell what the record is: an answer or an error, and
+	// one that needs nothing more.
+	answered, finished bool
 }
 
 type startLine struct {
@@ -46,21 +49,20 @@ type startLine struct {
 	Options   json.RawMessage `json:"options,omitempty"`
 }
 
+// entryLine is one of the lines after the first.
 type entryLine struct {
-	Kind   string  `json:"kind"`
-	Index  int     `json:"index"`
-	Record *Record `json:"record,omitempty"`
-	Grade  *grade  `json:"grade,omitempty"`
+	Kind  string `json:"kind"`
+	Index int    `json:"index"`
 	// USD was spent on a grade that did not come about.
 	USD llm.USD `json:"usd,omitempty"`
-
-	answer *Record // what Grade is for
+	// Record stands last, so that it can be found in the line.
+	Record *Record `json:"record,omitempty"`
 }
 
 const (
 	kindRun    = "run"
-	kindAnswer = "answer"
-	kindGrade  = "grade"
+	kindAnswer = "answer" // a record that waits for its grade, or an error
+	kindGrade  = "grade"  // the same record, graded
 	kindSpent  = "spent"
 )
 
@@ -83,7 +85,9 @@ func CreateJournal(dir string, id Identity, started time.Time, options json.RawM
 	}
 	j.start = startLine{Kind: kindRun, StartedAt: started, Identity: id, Options: options}
 	j.slots = make([]slot, id.Dataset.Selected)
-	if _, err = j.write(j.start); err == nil {
+	line, err := j.write(j.start)
+	if err == nil {
+		j.end = int64(len(line))
 		err = j.Sync()
 	}
 	if err == nil {
@@ -130,7 +134,7 @@ func openJournal(path string, flag int) (*Journal, error) {
 	}
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY)) // must not create the file anew
 	ok, err := l.TryLock()
-	if err == nil && !(ok && sameFile(path, f, l)) {
+	if err == nil && (!ok || !sameFile(path, f, l)) {
 		err = ErrBusy
 	}
 	if err != nil {
@@ -161,7 +165,6 @@ func (j *Journal) load() error {
 		if err := j.accept(n, line); err != nil {
 			return &LineError{File: j.path, Line: n, Err: fmt.Errorf("the journal is damaged: %w; start the run anew", err)}
 		}
-		j.end += int64(len(line))
 	}
 	if j.start.Kind != kindRun {
 		return fmt.Errorf("%s holds no run; start the run anew", j.path)
@@ -172,6 +175,7 @@ func (j *Journal) load() error {
 	return nil
 }
 
+// accept takes line n of a journal that is read from the start.
 func (j *Journal) accept(n int, line []byte) error {
 	if n == 1 {
 		return j.acceptStart(line)
@@ -186,16 +190,19 @@ func (j *Journal) accept(n int, line []byte) error {
 	s, known := j.slots[e.Index], false
 	switch e.Kind {
 	case kindAnswer:
-		known = e.Record != nil && s.answerLen == 0
+		known = e.Record != nil && !s.answered
 	case kindGrade:
-		known = e.Grade != nil && s.answerLen > 0 && s.gradeLen == 0 && !s.failed
+		known = e.Record != nil && s.answered && !s.finished
 	case kindSpent:
-		known = true
+		known = e.Record == nil
 	}
 	if !known {
 		return fmt.Errorf("a line of kind %q has no place here", e.Kind)
 	}
-	j.place(e, j.end, len(line))
+	if at, size := recordSpan(line); e.Record != nil && !json.Valid(line[at:at+size]) {
+		return errors.New("its keys are not in the order of a journal")
+	}
+	j.place(e, line)
 	return nil
 }
 
@@ -214,20 +221,32 @@ func (j *Journal) acceptStart(line []byte) error {
 		return fmt.Errorf("the run has %d questions", n)
 	}
 	j.slots = make([]slot, n)
+	j.end = int64(len(line))
 	return nil
 }
 
-func (j *Journal) place(e entryLine, at int64, n int) {
-	s := &j.slots[e.Index]
-	switch e.Kind {
-	case kindAnswer:
-		s.answerAt, s.answerLen, s.failed = at, int32(n), e.Record.Outcome == Errored
-	case kindGrade:
-		s.gradeAt, s.gradeLen = at, int32(n)
-		j.spent += e.Grade.USD
-	case kindSpent:
-		j.spent += e.USD
+// recordSpan finds the record in a line, which it ends but for a brace and the
+// line feed.
+func recordSpan(line []byte) (at, size int) {
+	const key = `"record":`
+	if at = bytes.Index(line, []byte(key)); at < 0 {
+		return 0, 0
 	}
+	at += len(key)
+	return at, len(line) - at - len("}\n")
+}
+
+// place notes a line that is at the journal's end.
+func (j *Journal) place(e entryLine, line []byte) {
+	s := &j.slots[e.Index]
+	if e.Record != nil {
+		at, size := recordSpan(line)
+		s.at, s.size, s.answered = j.end+int64(at), int32(size), true
+		s.finished = e.Kind == kindGrade || e.Record.Outcome == Errored
+		j.spent += e.Record.JudgeUSD
+	}
+	j.spent += e.USD
+	j.end += int64(len(line))
 }
 
 // Path is the journal's file.
@@ -247,26 +266,24 @@ func (j *Journal) Spent() llm.USD { return j.spent }
 
 // add appends a line; it is safe once Sync has returned.
 func (j *Journal) add(e entryLine) error {
-	at := j.end
-	n, err := j.write(e)
+	line, err := j.write(e)
 	if err != nil {
 		return err
 	}
-	j.place(e, at, n)
+	j.place(e, line)
 	return nil
 }
 
-func (j *Journal) write(v any) (int, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return 0, fmt.Errorf("encode journal line: %w", err)
+// write writes a line at the journal's end and leaves the end where it is.
+func (j *Journal) write(v any) (line []byte, err error) {
+	if line, err = json.Marshal(v); err != nil {
+		return nil, fmt.Errorf("encode journal line: %w", err)
 	}
-	n, err := j.file.WriteAt(append(data, '\n'), j.end)
-	if err != nil {
-		return 0, fmt.Errorf("write %s: %w", j.path, err)
+	line = append(line, '\n')
+	if _, err := j.file.WriteAt(line, j.end); err != nil {
+		return nil, fmt.Errorf("write %s: %w", j.path, err)
 	}
-	j.end += int64(n)
-	return n, nil
+	return line, nil
 }
 
 // Sync puts all lines on the disk.
@@ -277,39 +294,25 @@ func (j *Journal) Sync() error {
 	return nil
 }
 
-// answered tells whether question i has an answer or an error.
-func (j *Journal) answered(i int) bool { return j.slots[i].answerLen > 0 }
-
-// finished tells whether question i needs nothing more: it has a grade, or is
-// an error.
-func (j *Journal) finished(i int) bool { return j.slots[i].gradeLen > 0 || j.slots[i].failed }
-
-// record reads question i, which must be answered, with its grade when it has
-// one.
-func (j *Journal) record(i int) (Record, error) {
-	s := j.slots[i]
-	var answer, g entryLine
-	if err := j.read(s.answerAt, s.answerLen, &answer); err != nil {
-		return Record{}, err
+// raw reads the JSON of question i's record, which must be answered.
+func (j *Journal) raw(i int) ([]byte, error) {
+	buf := make([]byte, j.slots[i].size)
+	if _, err := j.file.ReadAt(buf, j.slots[i].at); err != nil {
+		return nil, fmt.Errorf("read %s: %w", j.path, err)
 	}
-	if s.gradeLen > 0 {
-		if err := j.read(s.gradeAt, s.gradeLen, &g); err != nil {
-			return Record{}, err
-		}
-		answer.Record.apply(*g.Grade)
-	}
-	return *answer.Record, nil
+	return buf, nil
 }
 
-func (j *Journal) read(at int64, n int32, v any) error {
-	buf := make([]byte, n)
-	if _, err := j.file.ReadAt(buf, at); err != nil {
-		return fmt.Errorf("read %s: %w", j.path, err)
+// record reads question i, which must be answered.
+func (j *Journal) record(i int) (r Record, err error) {
+	data, err := j.raw(i)
+	if err != nil {
+		return r, err
 	}
-	if err := json.Unmarshal(buf, v); err != nil {
-		return fmt.Errorf("read %s at byte %d: %w", j.path, at, err)
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fmt.Errorf("read %s at byte %d: %w", j.path, j.slots[i].at, err)
 	}
-	return nil
+	return r, nil
 }
 
 // Close releases the journal; its file stays.

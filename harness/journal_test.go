@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/internal/llm"
+	"evalctl/scorer"
 )
 
 // sampleJournal is a run of three questions: one graded, one that waits for
@@ -30,7 +31,9 @@ func sampleJournal(tb testing.TB, dir string) *Journal {
 			tb.Fatal(err)
 		}
 	}
-	if err := j.add(entryLine{Kind: kindGrade, Index: 0, Grade: &grade{Score: new(0.75), Passed: true, Reason: "good", USD: 5}}); err != nil {
+	r := newRecord(Question{ID: "q0", Question: "?", Line: 1}, Answer{Text: "a", Attempts: 1}, nil).
+		graded(scorer.Verdict{Score: 0.75, Scored: true, Reason: "good", Cost: 5})
+	if err := j.add(entryLine{Kind: kindGrade, Index: 0, Record: &r}); err != nil {
 		tb.Fatal(err)
 	}
 	if err := j.add(entryLine{Kind: kindSpent, Index: 1, USD: 7}); err != nil {
@@ -56,14 +59,14 @@ func TestJournalRoundTrip(t *testing.T) {
 		t.Errorf("got %v, %s, spent %v", got.StartedAt(), got.Options(), got.Spent())
 	}
 	r, err := got.record(0)
-	if err != nil || !got.finished(0) || r.ID != "q0" || r.Outcome != Scored || *r.Score != 0.75 || !r.Passed || r.JudgeUSD != 5 {
-		t.Errorf("question 0: %+v, %v, %v", r, got.finished(0), err)
+	if err != nil || !got.slots[0].finished || r.ID != "q0" || r.Outcome != Scored || *r.Score != 0.75 || !r.Passed || r.JudgeUSD != 5 {
+		t.Errorf("question 0: %+v, %v, %v", r, got.slots[0].finished, err)
 	}
 	r, err = got.record(1)
-	if err != nil || got.finished(1) || r.Outcome != Unscored || r.Score != nil {
-		t.Errorf("question 1: %+v, %v, %v", r, got.finished(1), err)
+	if err != nil || got.slots[1].finished || r.Outcome != Unscored || r.Score != nil {
+		t.Errorf("question 1: %+v, %v, %v", r, got.slots[1].finished, err)
 	}
-	if got.answered(2) {
+	if got.slots[2].answered {
 		t.Error("question 2 was never asked")
 	}
 }
@@ -91,6 +94,8 @@ func TestOpenJournalRefuses(t *testing.T) {
 		{"a second answer", first + answer0 + answer0, 3, "has no place here"},
 		{"a grade before its answer", first + grade0, 2, "has no place here"},
 		{"a second grade", first + answer0 + grade0 + grade0, 4, "has no place here"},
+		{"a record that is not last", first + `{"kind":"answer","record":{"id":"q0"},"index":0}` + "\n", 2, "its keys are not in the order of a journal"},
+		{"a grade for an error", first + strings.Replace(answer0, `"outcome":"unscored"`, `"outcome":"error"`, 1) + grade0, 3, "has no place here"},
 		{"a grade without one", first + answer0 + `{"kind":"grade","index":0}` + "\n", 3, "has no place here"},
 		{"an index past the end", first + strings.Replace(answer0, `"index":0`, `"index":3`, 1), 2, "not a line of this run"},
 		{"an index below 0", first + strings.Replace(spent, `"index":1`, `"index":-1`, 1), 2, "not a line of this run"},
@@ -203,6 +208,9 @@ func TestLockOfAnotherFile(t *testing.T) {
 		t.Error("a journal that was moved away was taken for the one at its path")
 	}
 	writeFile(t, j.Path(), "another run's")
+	if sameFile(j.Path(), j.file, j.lock) {
+		t.Error("a journal was taken for the one that replaced it")
+	}
 	other, err := openJournal(j.Path(), os.O_RDWR)
 	if err != nil {
 		t.Fatal(err)

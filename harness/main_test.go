@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -41,8 +42,9 @@ type child struct {
 	*exec.Cmd
 	// firstLine is the first line of its stdout.
 	firstLine string
-	rest      *bufio.Reader
-	ended     chan struct{}
+	// output is what followed it; to be read when ended is closed.
+	output bytes.Buffer
+	ended  chan struct{}
 }
 
 // startChild starts a role and waits for its first line on stdout. env holds
@@ -67,15 +69,15 @@ func startChild(tb testing.TB, role string, env ...string) *child {
 	if err := c.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	c.rest = bufio.NewReader(stdout)
-	line, err := c.rest.ReadString('\n')
+	r := bufio.NewReader(stdout)
+	line, err := r.ReadString('\n')
 	tb.Cleanup(func() {
 		_ = stdin.Close()
 		_ = c.Process.Kill()
 		<-c.ended
 	})
 	go func() {
-		_, _ = io.Copy(io.Discard, c.rest)
+		_, _ = io.Copy(&c.output, r)
 		_ = c.Wait()
 		close(c.ended)
 	}()

@@ -1,11 +1,8 @@
 package harness
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,19 +10,12 @@ import (
 	"os"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"evalctl/scorer"
 )
 
-// MaxLine is the longest dataset or corpus line, in bytes.
-const MaxLine = 8 << 20
-
 // MaxQuestions is how many questions a run may have.
 const MaxQuestions = 10_000_000
-
-// maxReported bounds how many bad lines one error lists.
-const maxReported = 10
 
 // Question is one line of a dataset (spec 4.4). Line is its 1-based line
 // number in the file.
@@ -52,19 +42,6 @@ func (q Question) Item() scorer.Item {
 		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
 	}
 }
-
-// LineError is a dataset or corpus line that cannot be used. Its text is
-// file:line: reason.
-type LineError struct {
-	File string
-	Line int
-	Err  error
-}
-
-func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
-
-// Unwrap gives the reason.
-func (e *LineError) Unwrap() error { return e.Err }
 
 // Dataset is a JSONL file of questions that Survey has found usable.
 type Dataset struct {
@@ -133,14 +110,6 @@ func Survey(path string, limit *int, check func(Question) error) (Dataset, error
 	return d, nil
 }
 
-func joinLines(bad []error) error {
-	if len(bad) <= maxReported {
-		return errors.Join(bad...)
-	}
-	more := fmt.Errorf("and %d more bad lines", len(bad)-maxReported)
-	return errors.Join(append(bad[:maxReported:maxReported], more)...)
-}
-
 // Questions streams the selected questions in file order. The file was checked
 // by Survey, so any error ends the stream.
 func (d Dataset) Questions() iter.Seq2[Question, error] {
@@ -189,50 +158,6 @@ func ReadQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 	}
 }
 
-const byteOrderMark = "\xef\xbb\xbf"
-
-type textLine struct {
-	number int
-	text   []byte
-}
-
-// readLines yields the lines that carry data. text is valid until the next
-// line.
-func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
-	return func(yield func(textLine, error) bool) {
-		sc := bufio.NewScanner(r)
-		// Room for a byte order mark, CRLF and the byte that a scanner keeps free.
-		sc.Buffer(make([]byte, 0, 64<<10), MaxLine+len(byteOrderMark)+len("\r\n")+1)
-		n := 0
-		tooLong := func(line int) error {
-			return &LineError{File: name, Line: line, Err: fmt.Errorf("line is longer than %d MiB; split it", MaxLine>>20)}
-		}
-		for sc.Scan() {
-			n++
-			text := sc.Bytes()
-			if n == 1 {
-				text = bytes.TrimPrefix(text, []byte(byteOrderMark))
-			}
-			if len(text) > MaxLine {
-				yield(textLine{}, tooLong(n))
-				return
-			}
-			text = bytes.TrimSpace(text)
-			if len(text) == 0 || text[0] == '#' {
-				continue
-			}
-			if !yield(textLine{n, text}, nil) {
-				return
-			}
-		}
-		if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
-			yield(textLine{}, tooLong(n+1))
-		} else if err != nil {
-			yield(textLine{}, fmt.Errorf("read %s: %w", name, err))
-		}
-	}
-}
-
 func parseQuestion(line []byte) (Question, error) {
 	var q Question
 	fields := map[string]any{
@@ -275,84 +200,4 @@ func ParseDate(s string) (time.Time, error) {
 		return t, nil
 	}
 	return time.Time{}, fmt.Errorf("%q is neither RFC 3339 (2025-03-14T09:00:00Z) nor a date (2025-03-14)", s)
-}
-
-// decodeObject reads one JSON object into the given targets, which are
-// *string or *[]string. Keys are matched exactly and only once, which
-// encoding/json alone does not promise; other keys are ignored.
-func decodeObject(line []byte, fields map[string]any) error {
-	if !utf8.Valid(line) {
-		return errors.New("the line is not valid UTF-8; save the file as UTF-8")
-	}
-	dec := json.NewDecoder(bytes.NewReader(line))
-	if t, err := dec.Token(); err != nil {
-		return fmt.Errorf("bad JSON: %w", explain(err))
-	} else if t != json.Delim('{') {
-		return errors.New("expected one JSON object on the line")
-	}
-	seen := map[string]bool{}
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return fmt.Errorf("bad JSON: %w", explain(err))
-		}
-		key := t.(string)
-		if seen[key] {
-			return fmt.Errorf("field %q is given twice", key)
-		}
-		seen[key] = true
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return fmt.Errorf("bad JSON in field %q: %w", key, explain(err))
-		}
-		if target, ok := fields[key]; ok {
-			if err := decodeField(key, raw, target); err != nil {
-				return err
-			}
-		}
-	}
-	if _, err := dec.Token(); err != nil {
-		return fmt.Errorf("bad JSON: %w", explain(err))
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("unexpected text after the JSON object; put one object on a line")
-	}
-	return nil
-}
-
-// explain names the usual cause of an end inside a value.
-func explain(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the line ends inside the object; each object stands on one line")
-	}
-	return err
-}
-
-func decodeField(key string, raw json.RawMessage, target any) error {
-	if string(raw) == "null" {
-		return nil
-	}
-	if json.Unmarshal(raw, target) == nil {
-		return nil
-	}
-	want := "a string"
-	if _, ok := target.(*[]string); ok {
-		want = "an array of strings"
-	}
-	return fmt.Errorf("field %q must be %s, not %s", key, want, jsonKind(raw))
-}
-
-func jsonKind(raw json.RawMessage) string {
-	switch raw[0] {
-	case '"':
-		return "a string"
-	case '{':
-		return "an object"
-	case '[':
-		return "this array"
-	case 't', 'f':
-		return "a boolean"
-	default:
-		return "a number"
-	}
 }

@@ -39,6 +39,7 @@ type Record struct {
 	Retrieved     []Chunk         `json:"retrieved"`
 	EffectiveMode string          `json:"effective_mode,omitempty"`
 	Model         string          `json:"model,omitempty"`
+	PromptSHA256  string          `json:"prompt_sha256,omitempty"`
 	Usage         *protocol.Usage `json:"usage,omitempty"`
 	QuestionDate  string          `json:"question_date,omitempty"`
 	Expected      []string        `json:"expected_substrings,omitempty"`
@@ -57,7 +58,7 @@ func newRecord(q Question, a Answer, f *Failure) Record {
 		ID: q.ID, Question: q.Question, Answer: a.Text,
 		LatencyMS: millis(a.Latency), Citations: a.Citations, Outcome: Unscored, Error: f,
 		Attempts: a.Attempts, Retrieved: a.Retrieved, EffectiveMode: a.EffectiveMode,
-		Model: a.Model, Usage: a.Usage, QuestionDate: q.QuestionDate,
+		Model: a.Model, PromptSHA256: a.PromptSHA256, Usage: a.Usage, QuestionDate: q.QuestionDate,
 		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
 		ExpectedPaths: q.ExpectedPaths, Tags: q.Tags, Line: q.Line,
 	}
@@ -85,34 +86,17 @@ func (r *Record) item() scorer.Item {
 	}
 }
 
-// grade is a verdict as the journal keeps it.
-type grade struct {
-	Score    *float64        `json:"score"`
-	Passed   bool            `json:"passed"`
-	Reason   string          `json:"reason,omitempty"`
-	Attempts int             `json:"attempts,omitempty"`
-	Usage    *protocol.Usage `json:"usage,omitempty"`
-	USD      llm.USD         `json:"usd,omitempty"`
-}
-
-func newGrade(v scorer.Verdict) grade {
-	g := grade{Reason: v.Reason, Attempts: v.Attempts, USD: v.Cost}
+// graded is the record with a scorer's verdict.
+func (r Record) graded(v scorer.Verdict) Record {
+	r.Passed, r.Reason = v.Passed(), v.Reason
+	r.JudgeAttempts, r.JudgeUSD = v.Attempts, v.Cost
 	if v.Attempts > 0 {
-		g.Usage = &protocol.Usage{InputTokens: v.Usage.InputTokens, OutputTokens: v.Usage.OutputTokens}
+		r.JudgeUsage = &protocol.Usage{InputTokens: v.Usage.InputTokens, OutputTokens: v.Usage.OutputTokens}
 	}
 	if v.Scored {
-		g.Score, g.Passed = &v.Score, v.Passed()
+		r.Outcome, r.Score = Scored, &v.Score
 	}
-	return g
-}
-
-func (r *Record) apply(g grade) {
-	r.Score, r.Passed, r.Reason = g.Score, g.Passed, g.Reason
-	r.JudgeAttempts, r.JudgeUsage, r.JudgeUSD = g.Attempts, g.Usage, g.USD
-	r.Outcome = Unscored
-	if g.Score != nil {
-		r.Outcome = Scored
-	}
+	return r
 }
 
 // GoldRank is the 1-based rank of the first retrieved chunk of a gold

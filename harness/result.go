@@ -50,6 +50,7 @@ type Result struct {
 	Settings       Settings       `json:"settings"`
 	EffectiveModes map[string]int `json:"effective_modes"`
 	ReaderModels   map[string]int `json:"reader_models"`
+	ReaderPrompts  map[string]int `json:"reader_prompts"`
 	Latency        Quantiles      `json:"latency"`
 	FirstDelta     Quantiles      `json:"first_delta"`
 	Retried        int            `json:"retried"`
@@ -94,7 +95,8 @@ type Cost struct {
 func (r *Result) fill(t *Tally) {
 	r.Total, r.Passed, r.Counts = t.Total, t.Passed, t.Counts
 	r.PassRate, r.MeanScore = t.PassRate(), t.MeanScore()
-	r.Tags, r.EffectiveModes, r.ReaderModels = t.Tags, t.Modes, t.Models
+	r.Tags, r.EffectiveModes = t.Tags, t.Modes
+	r.ReaderModels, r.ReaderPrompts = t.Models, t.Prompts
 	r.Latency, r.FirstDelta = t.Latency(), t.FirstDelta()
 	r.Retried, r.GoldMissed, r.Grounded = t.Retried, t.GoldMissed, t.Grounded
 	r.ReaderUsage = t.Reader
@@ -151,18 +153,14 @@ func (j *Journal) encode(w io.Writer, res *Result) error {
 		return err
 	}
 	sep := "\n"
-	for i := range j.slots {
-		if !j.answered(i) {
+	for i, s := range j.slots {
+		if !s.answered {
 			continue
 		}
-		rec, err := j.record(i)
-		if err != nil {
-			return err
+		line, err := j.raw(i)
+		if err == nil && !s.finished {
+			line, err = unjudged(line)
 		}
-		if !j.finished(i) {
-			rec.Reason = notJudged
-		}
-		line, err := json.Marshal(rec)
 		if err != nil {
 			return err
 		}
@@ -176,3 +174,12 @@ func (j *Journal) encode(w io.Writer, res *Result) error {
 }
 
 const notJudged = "the run stopped before this answer was judged"
+
+func unjudged(record []byte) ([]byte, error) {
+	var r Record
+	if err := json.Unmarshal(record, &r); err != nil {
+		return nil, err
+	}
+	r.Reason = notJudged
+	return json.Marshal(r)
+}

@@ -112,7 +112,7 @@ func TestSchemaIsStrict(t *testing.T) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(whole)) {
 		try("no "+key, func(m map[string]any) { delete(m, key) })
-		if sub, ok := whole[key].(map[string]any); ok && key != "tags" && key != "effective_modes" && key != "reader_models" {
+		if sub, ok := whole[key].(map[string]any); ok && key != "tags" && key != "effective_modes" && key != "reader_models" && key != "reader_prompts" {
 			try("an unknown key in "+key, func(m map[string]any) { m[key].(map[string]any)["more"] = 1 })
 			for _, k := range slices.Sorted(maps.Keys(sub)) {
 				if k != "unpriced_model" {

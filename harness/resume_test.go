@@ -117,10 +117,10 @@ func leftToDo(cut []byte, n int) (ask, judge []string) {
 			Record struct{ Outcome Outcome }
 		}
 		_ = json.Unmarshal(line, &e)
-		switch {
-		case e.Kind == "answer":
+		switch e.Kind {
+		case "answer":
 			answered[e.Index], graded[e.Index] = true, e.Record.Outcome == Errored
-		case e.Kind == "grade":
+		case "grade":
 			graded[e.Index] = true
 		}
 	}

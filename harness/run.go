@@ -122,8 +122,8 @@ type job struct {
 // resume counts what the journal holds already.
 func (r *runner) resume() (int, error) {
 	n := 0
-	for i := range r.cfg.Journal.slots {
-		if !r.cfg.Journal.finished(i) {
+	for i, s := range r.cfg.Journal.slots {
+		if !s.finished {
 			continue
 		}
 		rec, err := r.cfg.Journal.record(i)
@@ -145,8 +145,8 @@ func (r *runner) finish(rec Record) {
 
 // addUnjudged counts the answers that a stopped run has left without a grade.
 func (r *runner) addUnjudged() error {
-	for i := range r.cfg.Journal.slots {
-		if !r.cfg.Journal.answered(i) || r.cfg.Journal.finished(i) {
+	for i, s := range r.cfg.Journal.slots {
+		if !s.answered || s.finished {
 			continue
 		}
 		rec, err := r.cfg.Journal.record(i)
@@ -210,11 +210,12 @@ func (r *runner) feed(ctx context.Context, jobs chan<- job) error {
 			return nil // the select below might still choose to send
 		}
 		i++
-		if r.cfg.Journal.finished(i) {
+		slot := r.cfg.Journal.slots[i]
+		if slot.finished {
 			continue
 		}
 		next := job{index: i, q: q}
-		if r.cfg.Journal.answered(i) {
+		if slot.answered {
 			rec, err := r.cfg.Journal.record(i)
 			if err != nil {
 				return err
@@ -269,8 +270,8 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 		}
 		return fmt.Errorf("%w: %w", errScorer, err)
 	}
-	g := newGrade(v)
-	entries <- entryLine{Kind: kindGrade, Index: j.index, Grade: &g, answer: rec}
+	graded := rec.graded(v)
+	entries <- entryLine{Kind: kindGrade, Index: j.index, Record: &graded}
 	return nil
 }
 
@@ -286,57 +287,4 @@ func (r *runner) dying(ctx context.Context, f *Failure) bool {
 	case <-time.After(deathGrace):
 		return false
 	}
-}
-
-// syncEvery is how long lines wait to be put on the disk together.
-const syncEvery = 10 * time.Millisecond
-
-// record is the only writer of the journal and the tally. Lines are written as
-// they come, so that they outlive this process, and counted once they are on
-// the disk.
-func (r *runner) record(entries <-chan entryLine, abort context.CancelCauseFunc) (failed error) {
-	var waiting []entryLine
-	var due <-chan time.Time
-	for open := true; open; {
-		var e entryLine
-		select {
-		case e, open = <-entries:
-		case <-due:
-		}
-		switch {
-		case failed != nil: // draining, so that no worker waits for ever
-		case e.Kind != "":
-			failed = r.cfg.Journal.add(e)
-			waiting = append(waiting, e)
-			if due == nil {
-				due = time.After(syncEvery)
-			}
-		default: // the wait is over, or the run
-			failed = r.count(waiting)
-			clear(waiting)
-			waiting, due = waiting[:0], nil
-		}
-		if failed != nil {
-			abort(failed)
-		}
-	}
-	return failed
-}
-
-// count takes the questions that these lines finish.
-func (r *runner) count(lines []entryLine) error {
-	if err := r.cfg.Journal.Sync(); err != nil {
-		return err
-	}
-	for _, e := range lines {
-		switch {
-		case e.Kind == kindGrade:
-			rec := *e.answer
-			rec.apply(*e.Grade)
-			r.finish(rec)
-		case e.Kind == kindAnswer && e.Record.Outcome == Errored:
-			r.finish(*e.Record)
-		}
-	}
-	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -163,106 +162,6 @@ func TestRunStoppedAfterTheLastQuestion(t *testing.T) {
 	res, path, err := Run(ctx, cfg)
 	if err != nil || res.Stopped != "" || readResult(t, path).Total != 5 {
 		t.Errorf("got %v, stopped %q", err, res.Stopped)
-	}
-}
-
-// TestRunDaemonDies kills a real daemon under a question.
-func TestRunDaemonDies(t *testing.T) {
-	text := `{"id":"a","question":"question 1","expected_substrings":["answer"]}` + "\n" +
-		`{"id":"b","question":"question 2","expected_substrings":["answer"]}` + "\n" +
-		`{"id":"c","question":"hang","expected_substrings":["answer"]}` + "\n" +
-		`{"id":"d","question":"question 4","expected_substrings":["answer"]}` + "\n"
-	d := survey(t, writeFile(t, t.TempDir()+"/d.jsonl", text))
-	daemon := startChild(t, "daemon", "DELAY=0s")
-	e, err := NewEndpoint(daemon.firstLine, "", "evalctl-test", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s := answering(t)
-	cfg := setUp(t, s, d, t.TempDir())
-	cfg.Target.Endpoint, cfg.Concurrency, cfg.Watched = e, 1, true
-	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() {
-		<-daemon.ended
-		cancel(errors.Join(ErrDaemonDied, errors.New("signal: killed")))
-	}()
-	n := 0
-	cfg.Recorded = func(Record) {
-		if n++; n == 2 {
-			_ = daemon.Process.Kill()
-		}
-	}
-	res, path, err := Run(ctx, cfg)
-	if !errors.Is(err, ErrDaemonDied) || res.Stopped != StopDaemon || !strings.Contains(err.Error(), "signal: killed") {
-		t.Fatalf("got %v, stopped %q", err, res.Stopped)
-	}
-	f := readResult(t, path)
-	if diff := cmp.Diff([]string{"a", "b"}, ids(f.Questions)); diff != "" {
-		t.Error("the question that died with the daemon must not count:\n" + diff)
-	}
-	if f = again(t, s, cfg, nil); f.Total != 4 || f.Passed != 4 || !slices.Equal(sorted(s.asked()), []string{"hang", "question 4"}) {
-		t.Errorf("resumed: %+v, asked %v", f.Counts, s.asked())
-	}
-}
-
-// TestDyingDaemonSaysSo: a daemon that is being stopped may answer with an
-// error once more, just before its process ends.
-func TestDyingDaemonSaysSo(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		reply   func() *http.Response
-		dies    time.Duration // after the answer
-		watched bool
-		errors  int
-	}{
-		{"error event", func() *http.Response { return reply(200, event("error", `{"message":"shutting down"}`)) }, deathGrace / 2, true, 0},
-		{"500", func() *http.Response { return reply(500, "shutting down") }, deathGrace / 2, true, 0},
-		{"503, and again", func() *http.Response { return reply(503, "shutting down") }, deathGrace + 50*time.Millisecond, true, 0},
-		{"cut stream", func() *http.Response { return reply(200, event("token", `{"token":"half"}`)) }, deathGrace + 50*time.Millisecond, true, 0},
-		{"it lives on", func() *http.Response { return reply(200, event("error", `{"message":"no"}`)) }, time.Hour, true, 1},
-		{"400 is the question's fault", func() *http.Response { return reply(400, "no") }, deathGrace / 2, true, 1},
-		{"nobody watches", func() *http.Response { return reply(500, "no") }, deathGrace / 2, false, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			d, dir := survey(t, writeDataset(t, 1)), t.TempDir()
-			s := answering(t)
-			synctest.Test(t, func(t *testing.T) {
-				j, err := CreateJournal(dir, identityOf(d), started, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer j.Close()
-				m := &inMemory{reply: func(int) *http.Response { return c.reply() }}
-				ctx, cancel := context.WithCancelCause(t.Context())
-				stop := time.AfterFunc(c.dies, func() { cancel(ErrDaemonDied) })
-				defer stop.Stop()
-				res, _, err := Run(ctx, Config{
-					Target: m.target(), Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 1, Timeout: time.Minute, Watched: c.watched,
-				})
-				if res.Counts.Errors != c.errors || (err == nil) != (c.errors == 1) {
-					t.Errorf("%d errors, %v", res.Counts.Errors, err)
-				}
-			})
-			s.Close()
-		})
-	}
-}
-
-// TestRunAgainstNobody: without word of a death every question is an error.
-func TestRunAgainstNobody(t *testing.T) {
-	t.Parallel()
-	s := answering(t)
-	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
-	s.Close()
-	res, path, err := Run(t.Context(), cfg)
-	if err != nil || res.Counts.Errors != 3 || res.MeanScore != nil || *res.PassRate != 0 {
-		t.Fatalf("got %+v, %v", res, err)
-	}
-	for _, q := range readResult(t, path).Questions {
-		if q.Outcome != Errored || q.Error.Kind != KindTransport || q.Attempts != maxAttempts {
-			t.Errorf("got %+v", q)
-		}
 	}
 }
 

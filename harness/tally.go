@@ -64,6 +64,7 @@ type Tally struct {
 	Tags       map[string]*Counts
 	Modes      map[string]int
 	Models     map[string]int
+	Prompts    map[string]int
 	Reader     TokenSums
 	// JudgeRequests counts HTTP requests, and JudgeTokens what they used.
 	JudgeRequests int
@@ -91,7 +92,7 @@ func (s *TokenSums) add(u *protocol.Usage) {
 
 // NewTally is an empty one.
 func NewTally() *Tally {
-	return &Tally{Tags: map[string]*Counts{}, Modes: map[string]int{}, Models: map[string]int{}}
+	return &Tally{Tags: map[string]*Counts{}, Modes: map[string]int{}, Models: map[string]int{}, Prompts: map[string]int{}}
 }
 
 // Add counts one finished record.
@@ -129,6 +130,9 @@ func (t *Tally) Add(r Record) {
 	}
 	if r.Model != "" {
 		t.Models[r.Model]++
+	}
+	if r.PromptSHA256 != "" {
+		t.Prompts[r.PromptSHA256]++
 	}
 	t.Reader.add(r.Usage)
 }

@@ -73,7 +73,7 @@ func TestTallyFigures(t *testing.T) {
 		Counts:         Counts{Total: 4, Passed: 1, Scored: 2, Errors: 1, Unscored: 1},
 		Interval:       &Interval{Method: "wilson", Confidence: 0.95, Low: low, High: high},
 		Tags:           map[string]*Counts{"a": {Total: 2, Passed: 1, Scored: 2}, "b": {Total: 2, Scored: 1, Errors: 1}},
-		EffectiveModes: map[string]int{"bm25": 1}, ReaderModels: map[string]int{"m": 1},
+		EffectiveModes: map[string]int{"bm25": 1}, ReaderModels: map[string]int{"m": 1}, ReaderPrompts: map[string]int{},
 		Latency: Quantiles{3, new(20.0), new(29.0), new(29.8)}, FirstDelta: Quantiles{1, new(1.0), new(1.0), new(1.0)},
 		Retried: 2, ReaderUsage: TokenSums{InputTokens: 5, OutputTokens: 1, Reported: 1},
 		Cost: Cost{JudgeRequests: 3, InputTokens: 150, OutputTokens: 27},

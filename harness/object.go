@@ -1,0 +1,139 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode/utf8"
+)
+
+var errNoObject = errors.New("not a JSON object")
+
+// members calls each with every member of the JSON object data, in order and
+// with repetitions. Values are slices of data. The error is errNoObject, one
+// of encoding/json, or each's.
+func members(data []byte, each func(key string, value json.RawMessage) error) error {
+	if !json.Valid(data) {
+		return json.Unmarshal(data, new(json.RawMessage)) // says why
+	}
+	if data = bytes.TrimSpace(data); data[0] != '{' {
+		return errNoObject
+	}
+	// The text is valid, so that looking for quotes and brackets is enough.
+	for rest := bytes.TrimSpace(data[1:]); rest[0] != '}'; rest = bytes.TrimSpace(rest) {
+		n := stringEnd(rest)
+		key := stringValue(rest[:n])
+		rest = bytes.TrimSpace(rest[n:])[len(":"):]
+		n = valueEnd(rest)
+		if err := each(key, bytes.TrimSpace(rest[:n])); err != nil {
+			return err
+		}
+		if rest = rest[n:]; rest[0] == ',' {
+			rest = rest[1:]
+		}
+	}
+	return nil
+}
+
+// stringEnd is the length of the JSON string that b starts with.
+func stringEnd(b []byte) int {
+	for i := 1; ; i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+}
+
+// valueEnd is the length of the JSON value that b starts with, and of the space
+// around it: up to the comma or brace that follows.
+func valueEnd(b []byte) int {
+	depth := 0
+	for i := 0; ; i++ {
+		switch b[i] {
+		case '"':
+			i += stringEnd(b[i:]) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		case ',':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+}
+
+// stringValue is what a valid JSON string means.
+func stringValue(raw []byte) string {
+	s := string(raw[1 : len(raw)-1])
+	if strings.Contains(s, `\`) || !utf8.ValidString(s) {
+		_ = json.Unmarshal(raw, &s) // it is a string
+	}
+	return s
+}
+
+// object is a JSON object of a daemon, whose keys may be spelled in several
+// ways.
+type object map[string]json.RawMessage
+
+// parseObject reads a JSON object; of a repeated key the last value counts.
+// Values are slices of data.
+func parseObject(data []byte) (object, error) {
+	o := object{}
+	err := members(data, func(key string, value json.RawMessage) error {
+		o[key] = value
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// text gives the first of the keys that holds a non-empty string.
+func (o object) text(keys ...string) string {
+	for _, k := range keys {
+		raw := o[k]
+		if len(raw) > len(`""`) && raw[0] == '"' {
+			return stringValue(raw)
+		}
+	}
+	return ""
+}
+
+func (o object) number(keys ...string) float64 {
+	for _, k := range keys {
+		var f float64
+		if raw, ok := o[k]; ok && json.Unmarshal(raw, &f) == nil {
+			return f
+		}
+	}
+	return 0
+}
+
+// tokens is a count of tokens. What cannot be one call's is cut to what can.
+func (o object) tokens(keys ...string) int {
+	return int(min(max(o.number(keys...), 0), 1e9))
+}
+
+// object gives a member that is an object, and nil for anything else.
+func (o object) object(key string) object {
+	sub, err := parseObject(o[key])
+	if err != nil {
+		return nil
+	}
+	return sub
+}
+
+// complaint is what a daemon says went wrong, on one line.
+func (o object) complaint() string {
+	return clip([]byte(strings.Join(nonEmpty(o.text("code"), o.text("message", "error", "detail")), ": ")))
+}
