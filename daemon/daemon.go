@@ -38,6 +38,9 @@ type Config struct {
 	// Reader answers questions, running ReaderModel.
 	Reader      llm.Provider
 	ReaderModel string
+	// Keys are who may use the daemon. Nil lets everybody use everything, so the
+	// listener must then be out of others' reach.
+	Keys *httpapi.Keys
 	// Version is told by /healthz.
 	Version string
 	// Logger gets one line a request, and what happens behind the requests.
@@ -68,7 +71,7 @@ func New(_ context.Context, cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open daemon: %w", err)
 	}
-	api := httpapi.New(httpapi.Config{Brains: brains, Version: cfg.Version, Logger: logger})
+	api := httpapi.New(httpapi.Config{Brains: brains, Keys: cfg.Keys, Version: cfg.Version, Logger: logger})
 	return &Daemon{brains: brains, api: api, logger: logger}, nil
 }
 

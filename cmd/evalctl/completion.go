@@ -22,7 +22,7 @@ func (completionCmd) Help() string {
 
 // Run prints a script made from the grammar, so that it cannot fall behind it.
 func (c *completionCmd) Run(p *process, ctx *kong.Context) error {
-	return completionScripts[c.Shell].Execute(p.stdout, completions(ctx.Model))
+	return completionScripts[c.Shell].Execute(p.stdout, completions(ctx.Model.Node))
 }
 
 type completedCommand struct {
@@ -37,9 +37,9 @@ type completedFlag struct {
 	TakesValue bool
 }
 
-func completions(app *kong.Application) []completedCommand {
+func completions(parent *kong.Node) []completedCommand {
 	var out []completedCommand
-	for _, n := range app.Children {
+	for _, n := range parent.Children {
 		if n.Hidden {
 			continue
 		}
@@ -53,6 +53,10 @@ func completions(app *kong.Application) []completedCommand {
 					Name: f.Name, Help: firstSentence(f.Help), Values: enumValues(f.Value), TakesValue: !f.IsBool(),
 				})
 			}
+		}
+		for _, sub := range completions(n) {
+			c.Args = append(c.Args, sub.Name)
+			c.Flags = append(c.Flags, sub.Flags...)
 		}
 		out = append(out, c)
 	}

@@ -62,6 +62,7 @@ func TestScripts(t *testing.T) {
 			"await":  cmdAwait,
 			"raw":    cmdRaw,
 			"http":   cmdHTTP,
+			"secret": cmdSecret,
 
 			"await-url": cmdAwaitURL,
 			"free-url":  cmdFreeURL,
@@ -239,7 +240,13 @@ func cmdFreeURL(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("URL", "http://127.0.0.1:"+port)
 }
 
-// cmdHTTP makes a request and puts status and body on stdout: http METHOD URL [BODY]
+// cmdSecret sets a variable to a file's only line: secret NAME FILE
+func cmdSecret(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// cmdHTTP makes a request, as $TOKEN if there is one, and puts status and body
+// on stdout: http METHOD URL [BODY]
 func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 	var body io.Reader
 	contentType := "application/json"
@@ -252,6 +259,9 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 	req, err := http.NewRequest(args[0], args[1], body)
 	ts.Check(err)
 	req.Header.Set("Content-Type", contentType)
+	if token := ts.Getenv("TOKEN"); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	var res *http.Response
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if res, err = http.DefaultClient.Do(req); err == nil || time.Now().After(deadline) {

@@ -3,17 +3,24 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"runtime"
 
 	"evalctl/daemon"
+	"evalctl/daemon/httpapi"
 	"evalctl/internal/llm"
 )
 
 type serveCmd struct {
 	Addr        string `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one (${default})."`
 	Home        string `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it everything is kept in memory and gone at the end."`
+	Keys        string `placeholder:"FILE" help:"Who may use the daemon, made with evalctl keys. Without it everybody who reaches the address may do everything."`
+	Insecure    bool   `help:"Listen beyond this machine without keys."`
+	LogFormat   string `enum:"text,json" default:"text" help:"Format of the log on stderr: ${enum} (${default})."`
 	LLMProvider string `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Reader's model provider: openai, ollama or fake. Without it fake answers by quoting."`
 	LLMModel    string `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model."`
 }
@@ -25,45 +32,90 @@ Examples:
 
   evalctl serve --home ./brains
   evalctl serve --addr 127.0.0.1:0
+  evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
 `
 }
 
 // Run serves until it is told to stop.
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
-	host, _, err := net.SplitHostPort(c.Addr)
+	keys, err := c.readKeys(p)
 	if err != nil {
-		return usageError{fmt.Errorf("--addr %q: must be HOST:PORT such as 127.0.0.1:8787", c.Addr)}
+		return usageError{err}
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return usageError{fmt.Errorf("--addr %s: only loopback addresses are served, because there is no authentication yet", c.Addr)}
+	reader, model, err := c.reader(p)
+	if err != nil {
+		return usageError{err}
 	}
+	l, err := c.listen(ctx)
+	if err != nil {
+		return usageError{err}
+	}
+	d, err := daemon.New(ctx, daemon.Config{
+		Home: c.Home, Reader: reader, ReaderModel: model, Keys: keys, Version: version().String(), Logger: c.logger(p),
+	})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	fmt.Fprintf(p.stdout, "evalctl: listening on http://%s\n", l.Addr())
+	return d.Serve(ctx, l)
+}
+
+// readKeys gives nil without --keys.
+func (c *serveCmd) readKeys(p *process) (*httpapi.Keys, error) {
+	if c.Keys == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(c.Keys)
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		fmt.Fprintf(p.stderr, "evalctl: %s has mode %04o: others should neither read nor change it (chmod 600)\n", c.Keys, info.Mode().Perm())
+	}
+	return httpapi.ReadKeys(c.Keys)
+}
+
+func (c *serveCmd) reader(p *process) (llm.Provider, string, error) {
 	if c.LLMProvider == "" {
 		c.LLMProvider = llm.ProviderFake
 		fmt.Fprintln(p.stderr, "evalctl: no SVC_LLM_PROVIDER: answers are quoted sentences of the notes, by the fake reader")
-	}
-	reader, err := llm.Open(llm.Config{
-		Provider: c.LLMProvider, Model: c.LLMModel, BaseURL: p.env("OPENAI_BASE_URL"),
-		APIKey: p.env("OPENAI_API_KEY"), OllamaHost: p.env("OLLAMA_HOST"),
-	})
-	if err != nil {
-		return usageError{err}
 	}
 	model := c.LLMModel
 	if c.LLMProvider == llm.ProviderFake {
 		model = cmp.Or(model, llm.ProviderFake)
 	}
-	d, err := daemon.New(ctx, daemon.Config{
-		Home: c.Home, Reader: reader, ReaderModel: model, Version: version().String(),
-		Logger: slog.New(slog.NewTextHandler(p.stderr, nil)),
+	reader, err := llm.Open(llm.Config{
+		Provider: c.LLMProvider, Model: c.LLMModel, BaseURL: p.env("OPENAI_BASE_URL"),
+		APIKey: p.env("OPENAI_API_KEY"), OllamaHost: p.env("OLLAMA_HOST"),
 	})
-	if err != nil {
-		return err
+	return reader, model, err
+}
+
+// listen refuses an address that others reach while there are no keys.
+func (c *serveCmd) listen(ctx context.Context) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
+		return nil, fmt.Errorf("--addr %q: must be HOST:PORT such as 127.0.0.1:8787", c.Addr)
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", c.Addr)
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return nil, fmt.Errorf("--addr %s: %w", c.Addr, err)
 	}
-	fmt.Fprintf(p.stdout, "evalctl: listening on http://%s\n", l.Addr())
-	return d.Serve(ctx, l)
+	if c.Keys == "" && !c.Insecure && exposed(l.Addr()) {
+		_ = l.Close() // nothing was accepted
+		return nil, fmt.Errorf("--addr %s: listening on %s lets other machines do everything: give --keys, or --insecure to allow it", c.Addr, l.Addr())
+	}
+	return l, nil
+}
+
+// exposed reports whether others than this machine may reach an address. It
+// looks at what a listener is bound to, not at what was asked for: what a
+// hostname, even localhost, stands for is up to the resolver.
+func exposed(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return !ok || !tcp.IP.IsLoopback()
+}
+
+func (c *serveCmd) logger(p *process) *slog.Logger {
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(p.stderr, nil))
+	}
+	return slog.New(slog.NewTextHandler(p.stderr, nil))
 }

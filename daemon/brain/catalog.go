@@ -25,9 +25,11 @@ const (
 	brainVersion = 1
 )
 
-// brainRecord is the content of a brain.json.
+// brainRecord is the content of a brain.json. Tenant owns the brain; it is
+// missing when the daemon ran without keys.
 type brainRecord struct {
 	Version int            `json:"version"`
+	Tenant  string         `json:"tenant,omitempty"`
 	Brain   protocol.Brain `json:"brain"`
 }
 
@@ -43,7 +45,7 @@ const lockFile = ".lock"
 
 // openCatalog creates dir when missing, clears away what a crash left, and
 // reads every record. Entries whose name is no id are not ours: left alone.
-func openCatalog(dir string) (*catalog, []protocol.Brain, error) {
+func openCatalog(dir string) (*catalog, []brainRecord, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the brains directory: %w", err)
 	}
@@ -65,7 +67,7 @@ func openCatalog(dir string) (*catalog, []protocol.Brain, error) {
 	return c, brains, nil
 }
 
-func (c *catalog) load() ([]protocol.Brain, error) {
+func (c *catalog) load() ([]brainRecord, error) {
 	dir, err := c.root.Open(".")
 	if err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func (c *catalog) load() ([]protocol.Brain, error) {
 	if err := errors.Join(err, dir.Close()); err != nil {
 		return nil, err
 	}
-	var brains []protocol.Brain
+	var brains []brainRecord
 	for _, name := range names {
 		switch {
 		case strings.HasPrefix(name, newPrefix), strings.HasPrefix(name, deletedPrefix):
@@ -92,34 +94,34 @@ func (c *catalog) load() ([]protocol.Brain, error) {
 	return brains, nil
 }
 
-func (c *catalog) read(id string) (protocol.Brain, error) {
+func (c *catalog) read(id string) (brainRecord, error) {
 	name := id + "/" + brainFile
 	data, err := c.root.ReadFile(name)
 	if err != nil {
-		return protocol.Brain{}, fmt.Errorf("%w: restore it, or move the folder %s away", err, id)
+		return brainRecord{}, fmt.Errorf("%w: restore it, or move the folder %s away", err, id)
 	}
 	var r brainRecord
 	if err := json.Unmarshal(data, &r); err != nil {
-		return protocol.Brain{}, fmt.Errorf("%s: %w: restore it, or move the folder %s away", name, err, id)
+		return brainRecord{}, fmt.Errorf("%s: %w: restore it, or move the folder %s away", name, err, id)
 	}
 	if r.Version != brainVersion {
-		return protocol.Brain{}, fmt.Errorf("%s: version %d is not %d, the one this program reads", name, r.Version, brainVersion)
+		return brainRecord{}, fmt.Errorf("%s: version %d is not %d, the one this program reads", name, r.Version, brainVersion)
 	}
 	if r.Brain.ID != id {
-		return protocol.Brain{}, fmt.Errorf("%s: names brain %q: rename the folder back", name, r.Brain.ID)
+		return brainRecord{}, fmt.Errorf("%s: names brain %q: rename the folder back", name, r.Brain.ID)
 	}
 	if err := checkBrain(r.Brain); err != nil {
-		return protocol.Brain{}, fmt.Errorf("%s: %w", name, err)
+		return brainRecord{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return r.Brain, nil
+	return r, nil
 }
 
 // add makes the brain's folder with its record inside, whole or not at all.
-func (c *catalog) add(b protocol.Brain) error {
+func (c *catalog) add(b protocol.Brain, tenant string) error {
 	if c == nil {
 		return nil
 	}
-	data, err := json.MarshalIndent(brainRecord{Version: brainVersion, Brain: b}, "", "  ")
+	data, err := json.MarshalIndent(brainRecord{Version: brainVersion, Tenant: tenant, Brain: b}, "", "  ")
 	if err != nil {
 		return err
 	}

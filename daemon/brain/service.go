@@ -45,7 +45,8 @@ type Service struct {
 // entry is one brain. Its store is opened when first used, its index built
 // when first searched. mu guards what lies below it, never a long wait.
 type entry struct {
-	brain protocol.Brain
+	brain  protocol.Brain
+	tenant string
 
 	mu      sync.Mutex
 	gone    bool
@@ -70,15 +71,17 @@ func Open(cfg Config) (*Service, error) {
 		return nil, err
 	}
 	s.catalog = c
-	for _, b := range brains {
-		s.brains[b.ID] = &entry{brain: b}
+	for _, r := range brains {
+		s.brains[r.Brain.ID] = &entry{brain: r.Brain, tenant: r.Tenant}
 	}
 	return s, nil
 }
 
-// Create adds a brain, durably when brains are kept on disk. A taken id or
-// slug is ErrExists, a bad field an *ArgumentError.
-func (s *Service) Create(_ context.Context, r protocol.CreateBrain) (protocol.Brain, error) {
+// Create adds a brain that tenant owns, durably when brains are kept on disk.
+// Tenant is empty where nobody authenticates. Ids are unique in the service,
+// slugs within a tenant: a taken one is ErrExists, but an id that the request
+// leaves open evades other tenants' brains. A bad field is an *ArgumentError.
+func (s *Service) Create(_ context.Context, tenant string, r protocol.CreateBrain) (protocol.Brain, error) {
 	b, err := newBrain(r)
 	if err != nil {
 		return protocol.Brain{}, err
@@ -90,14 +93,20 @@ func (s *Service) Create(_ context.Context, r protocol.CreateBrain) (protocol.Br
 		return protocol.Brain{}, ErrClosed
 	}
 	for _, e := range s.brains {
-		if e.brain.ID == b.ID || e.brain.Slug == b.Slug {
+		if e.tenant == tenant && (e.brain.ID == b.ID || e.brain.Slug == b.Slug) {
 			return protocol.Brain{}, fmt.Errorf("%w: %s (slug %s)", ErrExists, e.brain.ID, e.brain.Slug)
 		}
 	}
-	if err := s.catalog.add(b); err != nil {
+	if _, foreign := s.brains[b.ID]; foreign {
+		if r.ID != "" {
+			return protocol.Brain{}, fmt.Errorf("%w: %s", ErrExists, b.ID)
+		}
+		b.ID = evade(b.ID)
+	}
+	if err := s.catalog.add(b, tenant); err != nil {
 		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", b.ID, err)
 	}
-	s.brains[b.ID] = &entry{brain: b}
+	s.brains[b.ID] = &entry{brain: b, tenant: tenant}
 	return b, nil
 }
 
@@ -108,6 +117,16 @@ func (s *Service) Get(id string) (protocol.Brain, error) {
 		return protocol.Brain{}, err
 	}
 	return e.brain, nil
+}
+
+// Tenant returns who owns a brain, or ErrNotFound. It is empty for a brain
+// that was created where nobody authenticates.
+func (s *Service) Tenant(id string) (string, error) {
+	e, err := s.entry(id)
+	if err != nil {
+		return "", err
+	}
+	return e.tenant, nil
 }
 
 // List returns every brain, ascending by id.
@@ -148,7 +167,7 @@ func (s *Service) retire(id string) (string, error) {
 	closeErr := e.close(notFound(id))
 	retired, err := s.catalog.retire(id)
 	if err != nil {
-		s.brains[id] = &entry{brain: e.brain} // still there: usable again
+		s.brains[id] = &entry{brain: e.brain, tenant: e.tenant} // still there: usable again
 		return "", fmt.Errorf("delete brain %s: %w", id, errors.Join(closeErr, err))
 	}
 	delete(s.brains, id)

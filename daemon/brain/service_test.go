@@ -46,7 +46,7 @@ func open(t *testing.T, set func(*Config)) *Service {
 
 func create(t *testing.T, s *Service, id string) {
 	t.Helper()
-	if _, err := s.Create(t.Context(), protocol.CreateBrain{ID: id}); err != nil {
+	if _, err := s.Create(t.Context(), "", protocol.CreateBrain{ID: id}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -137,7 +137,7 @@ func TestCreateRefusesATakenIDOrSlug(t *testing.T) {
 	s := open(t, nil)
 	create(t, s, "ana")
 	for _, r := range []protocol.CreateBrain{{ID: "ana"}, {ID: "b", Slug: "ana"}, {Name: "Ana"}} {
-		if _, err := s.Create(t.Context(), r); !errors.Is(err, ErrExists) {
+		if _, err := s.Create(t.Context(), "", r); !errors.Is(err, ErrExists) {
 			t.Errorf("%+v: got %v", r, err)
 		}
 	}
@@ -191,7 +191,7 @@ func TestClosedService(t *testing.T) {
 	if _, err := s.Store(t.Context(), "ana"); !errors.Is(err, ErrClosed) {
 		t.Errorf("store: %v", err)
 	}
-	if _, err := s.Create(t.Context(), protocol.CreateBrain{ID: "b"}); !errors.Is(err, ErrClosed) {
+	if _, err := s.Create(t.Context(), "", protocol.CreateBrain{ID: "b"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("create: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package brain
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -24,6 +25,9 @@ func checkID(name, id string) error {
 	return nil
 }
 
+// ValidID reports whether a brain could have the id.
+func ValidID(id string) bool { return checkID("id", id) == nil }
+
 func isSlugByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
 // slugify derives a slug from a name: lower case, every other run of
@@ -46,6 +50,12 @@ func slugify(name string) string {
 		slug = "brain-" + hex.EncodeToString(sum[:6])
 	}
 	return slug
+}
+
+// evade makes an id that nobody else has from one that is taken.
+func evade(id string) string {
+	suffix := "-" + strings.ToLower(rand.Text())
+	return id[:min(len(id), protocol.MaxBrainSlug-len(suffix))] + suffix
 }
 
 // newBrain turns a request into the brain it asks for, without CreatedAt. An

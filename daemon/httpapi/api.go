@@ -4,10 +4,13 @@
 package httpapi
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"path"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
@@ -16,8 +19,13 @@ import (
 // Config of an API. Brains is required.
 type Config struct {
 	Brains *brain.Service
+	// Keys are who may use the API. Nil lets everybody use everything.
+	Keys *Keys
 	// Version is told by /healthz.
 	Version string
+	// PingInterval is the time between two ping events of a change stream.
+	// Zero means 25 s.
+	PingInterval time.Duration
 	// Logger gets one line a request. Nil discards them.
 	Logger *slog.Logger
 }
@@ -25,38 +33,54 @@ type Config struct {
 // API is the http.Handler of a daemon.
 type API struct {
 	brains      *brain.Service
+	keys        *Keys
+	metrics     *metrics
 	version     string
 	logger      *slog.Logger
 	mux         *http.ServeMux
 	crossOrigin *http.CrossOriginProtection
 	stopping    chan struct{}
 	stop        func()
+	feeds       feeds
+	slowClients atomic.Uint64
+	ping        time.Duration
 }
 
 // New makes the handler for a set of brains, which it does not close.
 func New(cfg Config) *API {
 	a := &API{
 		brains:      cfg.Brains,
+		keys:        cfg.Keys,
+		metrics:     newMetrics(),
 		version:     cfg.Version,
 		logger:      cfg.Logger,
 		mux:         http.NewServeMux(),
 		crossOrigin: http.NewCrossOriginProtection(),
 		stopping:    make(chan struct{}),
+		feeds:       feeds{brain: map[string]*feed{}},
+		ping:        cmp.Or(cfg.PingInterval, defaultPing),
 	}
-	a.stop = sync.OnceFunc(func() { close(a.stopping) })
+	a.stop = sync.OnceFunc(func() {
+		close(a.stopping)
+		a.feeds.endAll(errShuttingDown)
+	})
 	if a.logger == nil {
 		a.logger = slog.New(slog.DiscardHandler)
 	}
 	for pattern, serve := range a.routes() {
-		a.mux.Handle(pattern, answer(serve))
+		a.mux.Handle(pattern, answer(a.guard(pattern, serve)))
 	}
 	return a
 }
 
-// Stop ends open streams with an error event and makes /healthz say that the
+// Stop ends open streams, those of ask with an error event, and makes /healthz say that the
 // daemon is not ready. Other requests are still served. Further calls do
 // nothing.
 func (a *API) Stop() { a.stop() }
+
+// SlowClients counts the clients of change streams that were disconnected
+// because they did not keep up.
+func (a *API) SlowClients() uint64 { return a.slowClients.Load() }
 
 func (a *API) stopped() bool {
 	select {
@@ -74,7 +98,9 @@ type endpoint func(w http.ResponseWriter, r *http.Request) error
 func (a *API) routes() map[string]endpoint {
 	const brains, one = "/v1/brains", "/v1/brains/{id}"
 	return map[string]endpoint{
-		"GET /healthz": a.healthz,
+		"GET /healthz":      a.healthz,
+		"GET /openapi.json": a.openapi,
+		"GET /metrics":      noStore(a.serveMetrics),
 
 		"POST " + brains: a.createBrain,
 		"GET " + brains:  noStore(a.listBrains),
@@ -90,6 +116,8 @@ func (a *API) routes() map[string]endpoint {
 		"POST " + one + "/documents/append":    a.appendDocument,
 		"POST " + one + "/documents/rename":    a.renameDocument,
 		"POST " + one + "/documents/batch-ops": a.batchDocuments,
+
+		"GET " + one + "/events": a.watchBrain,
 
 		"POST " + one + "/search": a.search,
 		"GET " + one + "/search":  noStore(a.searchByQuery),

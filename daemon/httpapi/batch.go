@@ -31,7 +31,7 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 	if err := st.Apply(r.Context(), commit); err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, map[string]int{"committed": committed})
+	return writeJSON(w, http.StatusOK, protocol.BatchResult{Committed: committed})
 }
 
 // decodeBatch decodes op by op and stops at the first that passes a limit.
@@ -44,6 +44,9 @@ func decodeBatch(body []byte) (store.Commit, error) {
 	for name, into := range map[string]*string{"reason": &c.Reason, "message": &c.Message, "author": &c.Author, "email": &c.Email} {
 		if err := decodeString(fields, name, into); err != nil {
 			return c, err
+		}
+		if len(*into) > protocol.MaxBatchText {
+			return c, refuse(errTooLarge, "%s exceeds %d bytes", name, protocol.MaxBatchText)
 		}
 	}
 	ops, ok := fields["ops"]

@@ -11,7 +11,14 @@ func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeBody(w, r, aliases{"brain_id": "id"}, &body); err != nil {
 		return err
 	}
-	b, err := a.brains.Create(r.Context(), body)
+	tenant := ""
+	if c := callerOf(w); c != nil {
+		if err := a.checkNewBrain(c, body.ID); err != nil {
+			return err
+		}
+		tenant = c.Tenant
+	}
+	b, err := a.brains.Create(r.Context(), tenant, body)
 	if err != nil {
 		return err
 	}
@@ -19,8 +26,9 @@ func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusCreated, b)
 }
 
+// listBrains answers with the brains that the caller may use.
 func (a *API) listBrains(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, protocol.BrainList{Items: a.brains.List()})
+	return writeJSON(w, http.StatusOK, protocol.BrainList{Items: a.visible(callerOf(w), a.brains.List())})
 }
 
 func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {
@@ -35,7 +43,10 @@ func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("X-Confirm-Delete") != "yes" {
 		return refuse(errUnconfirmed, "deleting a brain deletes all its documents: send X-Confirm-Delete: yes")
 	}
-	if err := a.brains.Delete(r.Context(), r.PathValue("id")); err != nil {
+	id := r.PathValue("id")
+	err := a.brains.Delete(r.Context(), id)
+	a.feeds.end(id, errStreamOver) // whatever happened, its store may be closed
+	if err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -51,6 +51,31 @@ func TestOneLineARequest(t *testing.T) {
 	}
 }
 
+// TestLogNamesTheKey looks for tokens in everything that is logged.
+func TestLogNamesTheKey(t *testing.T) {
+	s := startKeyed(t)
+	s.status(t, "GET", "/v1/brains", "", as("reader")...)
+	s.status(t, "GET", "/metrics", "", as("reader")...)
+	s.status(t, "GET", "/v1/brains", "", as("stranger")...)
+	s.status(t, "GET", "/v1/brains", "", "Authorization", tokenOf("admin"))
+	log := s.log.String()
+	for _, want := range []string{
+		`route="GET /v1/brains" status=200 bytes=\d+ took=\S+ key=reader tenant=acme\n`,
+		`route="GET /metrics" status=403 bytes=\d+ took=\S+ key=reader tenant=acme\n`,
+		`route="GET /v1/brains" status=403 bytes=\d+ took=\S+\n`,
+		`route="GET /v1/brains" status=401 bytes=\d+ took=\S+\n`,
+	} {
+		if !regexp.MustCompile(want).MatchString(log) {
+			t.Errorf("%s is missing in\n%s", want, log)
+		}
+	}
+	for _, key := range []string{"reader", "stranger", "admin"} {
+		if strings.Contains(log, tokenOf(key)) || strings.Contains(log, HashToken(tokenOf(key))) {
+			t.Errorf("the log holds the token of %s:\n%s", key, log)
+		}
+	}
+}
+
 func TestPanics(t *testing.T) {
 	s := startFake(t)
 	a := s.api

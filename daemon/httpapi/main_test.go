@@ -36,6 +36,14 @@ type server struct {
 
 func start(t testing.TB, reader llm.Provider, model string) *server {
 	t.Helper()
+	s := startWith(t, reader, model, nil)
+	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
+	return s
+}
+
+// startWith has no brain yet. Keys may be nil.
+func startWith(t testing.TB, reader llm.Provider, model string, keys *Keys) *server {
+	t.Helper()
 	now := func() time.Time { return epoch }
 	brains, err := brain.Open(brain.Config{
 		OpenStore: func(context.Context, string) (*store.Store, error) {
@@ -47,7 +55,7 @@ func start(t testing.TB, reader llm.Provider, model string) *server {
 		t.Fatal(err)
 	}
 	log := &lockedBuffer{}
-	api := New(Config{Brains: brains, Version: "test", Logger: slog.New(slog.NewTextHandler(log, nil))})
+	api := New(Config{Brains: brains, Keys: keys, Version: "test", Logger: slog.New(slog.NewTextHandler(log, nil))})
 	srv := httptest.NewServer(api)
 	t.Cleanup(func() {
 		api.Stop()
@@ -56,9 +64,7 @@ func start(t testing.TB, reader llm.Provider, model string) *server {
 			t.Error(err)
 		}
 	})
-	s := &server{api: api, brains: brains, url: srv.URL, client: srv.Client(), log: log}
-	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
-	return s
+	return &server{api: api, brains: brains, url: srv.URL, client: srv.Client(), log: log}
 }
 
 func startFake(t testing.TB) *server { return start(t, llm.NewFake(), llm.FakeModel) }

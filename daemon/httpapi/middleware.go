@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -8,7 +9,10 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
+
+	"evalctl/daemon/protocol"
 )
 
 const requestIDHeader = "X-Request-Id"
@@ -20,24 +24,42 @@ type recorder struct {
 	status int
 	bytes  int64
 	err    error // what the answer failed with, for the log
+	caller *caller
+
+	// openStreams counts this answer from its begin if it is an event stream.
+	openStreams *atomic.Int64
+	streaming   bool
 }
 
 func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
 
-func (rec *recorder) WriteHeader(status int) {
-	if rec.status == 0 {
-		rec.status = status
+// begin notes the status of the answer, unless it has begun already.
+func (rec *recorder) begin(status int) {
+	if rec.status != 0 {
+		return
 	}
+	rec.status = status
+	if rec.Header().Get("Content-Type") == protocol.TypeEvents {
+		rec.streaming = true
+		rec.openStreams.Add(1)
+	}
+}
+
+func (rec *recorder) WriteHeader(status int) {
+	rec.begin(status)
 	rec.ResponseWriter.WriteHeader(status)
 }
 
 func (rec *recorder) Write(p []byte) (int, error) {
-	if rec.status == 0 {
-		rec.status = http.StatusOK
-	}
+	rec.begin(http.StatusOK)
 	n, err := rec.ResponseWriter.Write(p)
 	rec.bytes += int64(n)
 	return n, err
+}
+
+// answered is the status that the server sends when no handler said one.
+func (rec *recorder) answered() int {
+	return cmp.Or(rec.status, http.StatusOK)
 }
 
 // fail answers with a Problem when nothing was answered yet, and leaves the
@@ -61,10 +83,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	id := rand.Text()
 	w.Header().Set(requestIDHeader, id)
-	rec := &recorder{ResponseWriter: w}
+	rec := &recorder{ResponseWriter: w, openStreams: &a.metrics.openStreams}
 	defer func() {
 		abort := a.recovered(rec, recover(), id)
-		a.log(r, rec, id, time.Since(start))
+		a.finish(r, rec, id, time.Since(start))
 		if abort {
 			panic(http.ErrAbortHandler) // the server cuts the connection
 		}
@@ -87,11 +109,17 @@ func (a *API) recovered(rec *recorder, p any, id string) (abort bool) {
 	return begun
 }
 
-func (a *API) log(r *http.Request, rec *recorder, id string, took time.Duration) {
-	status := rec.status
-	if status == 0 {
-		status = http.StatusOK
+// finish counts and logs a request.
+func (a *API) finish(r *http.Request, rec *recorder, id string, took time.Duration) {
+	if rec.streaming {
+		a.metrics.openStreams.Add(-1)
 	}
+	a.metrics.observe(r, rec.answered(), took)
+	a.log(r, rec, id, took)
+}
+
+func (a *API) log(r *http.Request, rec *recorder, id string, took time.Duration) {
+	status := rec.answered()
 	attrs := []slog.Attr{
 		slog.String("request_id", id),
 		slog.String("method", r.Method),
@@ -99,6 +127,9 @@ func (a *API) log(r *http.Request, rec *recorder, id string, took time.Duration)
 		slog.Int("status", status),
 		slog.Int64("bytes", rec.bytes),
 		slog.Duration("took", took),
+	}
+	if rec.caller != nil {
+		attrs = append(attrs, slog.String("key", rec.caller.Name), slog.String("tenant", rec.caller.Tenant))
 	}
 	level := slog.LevelInfo
 	if rec.err != nil && (status >= 500 || status < 300) {

@@ -22,6 +22,9 @@ var (
 	errUnconfirmed  = errors.New("confirmation required")
 	errNoRoute      = errors.New("no such endpoint")
 	errMethod       = errors.New("method not allowed")
+	errUnauthorized = errors.New("unauthorized")
+	errForbidden    = errors.New("forbidden")
+	errRateLimited  = errors.New("rate limited")
 	errCrossOrigin  = errors.New("request from another origin")
 	errShuttingDown = errors.New("daemon is shutting down")
 )
@@ -61,6 +64,8 @@ var outcomes = []struct {
 	{is(errInvalid), outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
 	{isA[*brain.ArgumentError], outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
 	{is(store.ErrInvalidPath), outcome{400, protocol.CodeValidation, "Invalid path", false, false}},
+	{is(errUnauthorized), outcome{401, protocol.CodeUnauthorized, "Unauthorized", false, false}},
+	{is(errForbidden), outcome{403, protocol.CodeForbidden, "Not allowed", false, false}},
 	{is(errCrossOrigin), outcome{403, protocol.CodeForbidden, "Forbidden", false, false}},
 	{is(errNoRoute), outcome{404, protocol.CodeNotFound, "No such endpoint", false, false}},
 	{is(brain.ErrNotFound), outcome{404, protocol.CodeNotFound, "No such brain", false, false}},
@@ -72,6 +77,7 @@ var outcomes = []struct {
 	{is(errTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
 	{is(errMediaType), outcome{415, protocol.CodeUnsupportedMediaType, "Unsupported media type", false, false}},
 	{is(errUnconfirmed), outcome{428, protocol.CodeConfirmationRequired, "Confirmation required", false, false}},
+	{is(errRateLimited), outcome{429, protocol.CodeRateLimited, "Too many requests", true, false}},
 	{isReader(429), outcome{429, protocol.CodeRateLimited, "Model provider is rate limited", true, false}},
 	{is(context.Canceled), outcome{statusClientGone, "client_gone", "Client is gone", true, true}},
 	{isReader(0, 408, 500, 502, 503, 504), outcome{502, protocol.CodeBadGateway, "Model provider failed", true, false}},

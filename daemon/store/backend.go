@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -19,8 +20,9 @@ type Backend interface {
 	// change, or ErrNotFound.
 	Read(ctx context.Context, path string) ([]byte, error)
 
-	// Stat describes a document, or says by IsDir alone that documents lie
-	// below path. Otherwise ErrNotFound.
+	// Stat describes a document, or says by IsDir that documents lie below
+	// path; a directory's ModTime may be left to the store. Otherwise
+	// ErrNotFound.
 	Stat(ctx context.Context, path string) (FileInfo, error)
 
 	// List returns every document below dir, at any depth and in any order,
@@ -40,9 +42,20 @@ type Backend interface {
 	Close() error
 }
 
-// localPather is the ability of a backend to name the file of a document.
+// localPather is the ability of a backend to name the file of a document, or to
+// return "" for a path it can keep none under.
 type localPather interface {
 	LocalPath(path string) string
+}
+
+// follower is the ability of a backend to change by other means than Commit,
+// such as a pull from a remote.
+type follower interface {
+	// Follow is called once, by New. Every such change must go through outside:
+	// it calls change while the store is open and nobody else mutates it, and
+	// publishes the events change returns, also beside an error, as those of
+	// one commit.
+	Follow(outside func(ctx context.Context, reason string, change func() ([]ChangeEvent, error)) error)
 }
 
 // Commit is a set of mutations that happens as a whole.
@@ -77,6 +90,23 @@ type Op struct {
 	Expect string
 }
 
+// check finds what is wrong with op on every backend and in every store.
+func (op Op) check() error {
+	switch op.Kind {
+	case OpWrite, OpAppend, OpDelete:
+		return ValidPath(op.Path)
+	case OpRename:
+		if err := ValidPath(op.Path); err != nil {
+			return err
+		}
+		if err := ValidPath(op.To); err != nil {
+			return fmt.Errorf("to %s: %w", printable(op.To), err)
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown kind of operation %q", op.Kind)
+}
+
 // FileInfo describes a document or a directory (spec 2).
 type FileInfo struct {
 	Path    string
@@ -95,6 +125,7 @@ type gate struct {
 	mu      sync.RWMutex
 	closed  bool
 	backend Backend
+	far     remote // the backend, when it is one
 }
 
 // enter must be followed by mu.RUnlock when it succeeds.
@@ -140,6 +171,14 @@ func (g *gate) commit(ctx context.Context, c Commit) error {
 	}
 	defer g.mu.RUnlock()
 	return g.backend.Commit(ctx, c)
+}
+
+func (g *gate) outside(ctx context.Context, change func() ([]ChangeEvent, error)) ([]ChangeEvent, error) {
+	if err := g.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer g.mu.RUnlock()
+	return change()
 }
 
 func (g *gate) close() error {

@@ -26,7 +26,7 @@ var (
 // specification's StoreError): the operation, the path it was asked for (empty
 // when it concerns no single path), and the cause.
 type Error struct {
-	Op   string // "read", "write", "append", "delete", "rename", "exists", "stat", "list", "batch", "apply" or "close"
+	Op   string // "read", "write", "append", "delete", "rename", "exists", "stat", "list", "batch", "apply", "push", "pull" or "close"
 	Path string
 	Err  error
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"log/slog"
 	"maps"
 	"slices"
@@ -21,8 +22,8 @@ const (
 
 // ChangeEvent tells of one committed mutation.
 type ChangeEvent struct {
-	Seq     uint64 // of the commit: all events of a commit share it
-	Last    bool   // the last event of its commit
+	Seq     uint64 // of the commit: all events of a commit share it; 0 when made elsewhere
+	Last    bool   // the last event of its commit, or of a commit made elsewhere
 	Kind    ChangeKind
 	Path    string
 	OldPath string // set on Renamed only
@@ -34,22 +35,73 @@ type ChangeEvent struct {
 // is called, so a sink can subscribe and unsubscribe.
 type hub struct {
 	logger *slog.Logger
-	mu     sync.Mutex
-	next   uint64
-	sinks  map[uint64]func(ChangeEvent)
+	// watch, when not nil, is where events come from. It runs while there are
+	// sinks.
+	watch func(ctx context.Context, sink func(ChangeEvent))
+	// opening is held while watch starts, so that whoever subscribes meanwhile
+	// returns no sooner than events are heard. No sink runs under it.
+	opening sync.Mutex
+
+	mu      sync.Mutex
+	next    uint64
+	sinks   map[uint64]func(ChangeEvent)
+	unwatch context.CancelFunc // not nil while watch runs
+	closed  bool
 }
 
 func (h *hub) subscribe(sink func(ChangeEvent)) (cancel func()) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	id := h.next
 	h.next++
 	h.sinks[id] = sink
+	h.mu.Unlock()
+	if h.watch != nil {
+		h.open()
+	}
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.sinks, id)
+		if len(h.sinks) == 0 {
+			h.stopWatch()
+		}
 	}
+}
+
+// open starts watch unless it runs.
+func (h *hub) open() {
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	h.mu.Lock()
+	if h.unwatch != nil || h.closed || len(h.sinks) == 0 {
+		h.mu.Unlock()
+		return
+	}
+	ctx, unwatch := context.WithCancel(context.Background())
+	h.unwatch = unwatch
+	h.mu.Unlock()
+	h.watch(ctx, func(ev ChangeEvent) {
+		ev.Seq, ev.Last = 0, true
+		if ctx.Err() == nil { // else a later watch tells of it
+			h.publish([]ChangeEvent{ev})
+		}
+	})
+}
+
+// stopWatch needs mu.
+func (h *hub) stopWatch() {
+	if h.unwatch != nil {
+		h.unwatch()
+		h.unwatch = nil
+	}
+}
+
+// close ends watch for good.
+func (h *hub) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	h.stopWatch()
 }
 
 // publish calls the sinks there are now, in the order they subscribed, with

@@ -53,8 +53,8 @@ func (j *journal) read(ctx context.Context, path string) ([]byte, error) {
 	return p.data, nil
 }
 
-// look says what stands at path. It leaves the time of a directory open, which
-// would cost a walk.
+// look says what stands at path. It may leave the time of a directory open,
+// which would cost a walk.
 func (j *journal) look(ctx context.Context, path string) (FileInfo, error) {
 	directory := FileInfo{Path: path, IsDir: true}
 	p, ok := j.docs[path]
@@ -80,7 +80,7 @@ func (j *journal) look(ctx context.Context, path string) (FileInfo, error) {
 // stat is look with the time of a directory.
 func (j *journal) stat(ctx context.Context, path string) (FileInfo, error) {
 	info, err := j.look(ctx, path)
-	if err != nil || !info.IsDir {
+	if err != nil || !info.IsDir || !info.ModTime.IsZero() {
 		return info, err
 	}
 	files, err := j.files(ctx, path)
@@ -118,7 +118,7 @@ func (j *journal) files(ctx context.Context, dir string) ([]FileInfo, error) {
 
 // apply makes one mutation and returns the event it amounts to.
 func (j *journal) apply(ctx context.Context, op Op) (ChangeEvent, error) {
-	if err := ValidPath(op.Path); err != nil {
+	if err := op.check(); err != nil {
 		return ChangeEvent{}, err
 	}
 	if err := j.expect(ctx, op); err != nil {
@@ -138,8 +138,6 @@ func (j *journal) apply(ctx context.Context, op Op) (ChangeEvent, error) {
 	case OpRename:
 		ev = ChangeEvent{Kind: Renamed, Path: op.To, OldPath: op.Path}
 		err = j.rename(ctx, op.Path, op.To)
-	default:
-		err = fmt.Errorf("unknown kind of operation %q", op.Kind)
 	}
 	if created {
 		ev.Kind = Created
@@ -205,9 +203,6 @@ func (j *journal) delete(ctx context.Context, path string) error {
 }
 
 func (j *journal) rename(ctx context.Context, from, to string) error {
-	if err := ValidPath(to); err != nil {
-		return fmt.Errorf("to %s: %w", printable(to), err)
-	}
 	data, err := j.read(ctx, from)
 	if err != nil {
 		return err

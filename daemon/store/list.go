@@ -36,6 +36,9 @@ func (j *journal) list(ctx context.Context, dir string, opts ListOptions) ([]Fil
 	if err != nil {
 		return nil, err
 	}
+	if j.base.far != nil && len(j.docs) == 0 {
+		return j.base.entries(ctx, dir, opts)
+	}
 	entries, err := j.files(ctx, dir)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 // Package store keeps documents under paths. Store is the type to use; it holds
 // every rule of the contract (spec 4.3, 6.2, 7.2), so that the engines below
-// it, which implement Backend, all behave alike. Packages memstore and fsstore
-// open one.
+// it, which implement Backend, all behave alike. Packages memstore, fsstore and
+// gitstore open one.
 package store
 
 import (
@@ -52,6 +52,12 @@ func New(b Backend, opts *Options) *Store {
 	}
 	if s.hub.logger == nil {
 		s.hub.logger = slog.Default()
+	}
+	if far, ok := b.(remote); ok {
+		s.gate.far, s.hub.watch = far, far.Watch
+	}
+	if f, ok := b.(follower); ok {
+		f.Follow(s.outside)
 	}
 	return s
 }
@@ -127,6 +133,9 @@ func (s *Store) Apply(ctx context.Context, c Commit) error {
 		return wrap("apply", "", err)
 	}
 	defer release()
+	if s.gate.far != nil {
+		return wrap("apply", "", s.applyFar(ctx, c))
+	}
 	j := newJournal(s.gate, s.now)
 	var events []ChangeEvent
 	for i, op := range c.Ops {
@@ -147,6 +156,13 @@ func (s *Store) mutate(ctx context.Context, op Op) error {
 		return wrap(string(op.Kind), op.Path, err)
 	}
 	defer release()
+	if s.gate.far != nil {
+		err := op.checkFar()
+		if err == nil {
+			err = s.gate.apply(ctx, Commit{Ops: []Op{op}})
+		}
+		return wrap(string(op.Kind), op.Path, err)
+	}
 	j := newJournal(s.gate, s.now)
 	ev, err := j.apply(ctx, op)
 	if err == nil {
@@ -169,17 +185,39 @@ func (s *Store) commit(ctx context.Context, c Commit, events []ChangeEvent) erro
 			return err
 		}
 	}
+	if s.gate.far == nil {
+		s.publish(events, c.Reason, c.When)
+	}
+	return nil
+}
+
+// publish numbers the events of one commit, at least one, and delivers them.
+// The caller has the turn.
+func (s *Store) publish(events []ChangeEvent, reason string, when time.Time) {
 	// Counted before the table of sinks is read: whoever subscribes and then
 	// asks for Seq misses no commit after that number.
 	seq := s.seq.Add(1)
 	for i := range events {
 		events[i].Seq = seq
-		events[i].Reason = c.Reason
-		events[i].When = c.When
+		events[i].Reason = reason
+		events[i].When = when
 	}
 	events[len(events)-1].Last = true
 	s.hub.publish(events)
-	return nil
+}
+
+// outside is what a follower gets.
+func (s *Store) outside(ctx context.Context, reason string, change func() ([]ChangeEvent, error)) error {
+	release, err := s.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	events, err := s.gate.outside(ctx, change)
+	if len(events) > 0 {
+		s.publish(events, reason, stamp(s.now))
+	}
+	return err
 }
 
 // turn waits until no other mutation runs, and fails on a closed store.
@@ -207,7 +245,7 @@ func (s *Store) Subscribe(sink func(ChangeEvent)) (cancel func()) {
 }
 
 // Seq is the number of commits so far. After Subscribe, every commit numbered
-// above Seq reaches the sink.
+// above Seq reaches the sink. It stays 0 where commits are made elsewhere.
 func (s *Store) Seq() uint64 { return s.seq.Load() }
 
 // LocalPath names the file that holds a document, also before it is written,
@@ -218,12 +256,16 @@ func (s *Store) LocalPath(path string) (file string, ok bool) {
 	if !ok || ValidPath(path) != nil {
 		return "", false
 	}
-	return local.LocalPath(path), true
+	file = local.LocalPath(path)
+	return file, file != ""
 }
 
 // Close waits for calls that are under way in the backend and releases it. From
 // then on every operation fails with ErrReadOnly. Further calls do nothing.
-func (s *Store) Close() error { return wrap("close", "", s.gate.close()) }
+func (s *Store) Close() error {
+	s.hub.close()
+	return wrap("close", "", s.gate.close())
+}
 
 // view answers reads of what is committed.
 func (s *Store) view() *journal { return &journal{base: s.gate} }

@@ -189,6 +189,54 @@ func TestCommit(t *testing.T) {
 	}
 }
 
+// pulled is a backend that also changes by itself.
+type pulled struct {
+	*strict
+	outside func(context.Context, string, func() ([]store.ChangeEvent, error)) error
+}
+
+func (b *pulled) Follow(outside func(context.Context, string, func() ([]store.ChangeEvent, error)) error) {
+	b.outside = outside
+}
+
+// TestOutsideChange: a change that no Commit made is a commit to all others.
+func TestOutsideChange(t *testing.T) {
+	b := &pulled{strict: newStrict(t)}
+	now := time.Unix(1, 0).UTC()
+	s := store.New(b, &store.Options{Now: func() time.Time { return now }})
+	ctx := t.Context()
+	var heard []store.ChangeEvent
+	s.Subscribe(func(ev store.ChangeEvent) { heard = append(heard, ev) })
+	change := func() ([]store.ChangeEvent, error) {
+		waiting, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := s.Write(waiting, "c", nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("a write came between: %v", err)
+		}
+		return []store.ChangeEvent{{Kind: store.Created, Path: "a"}, {Kind: store.Deleted, Path: "b"}}, errors.New("half")
+	}
+	if err := b.outside(ctx, "pull", change); err == nil || err.Error() != "half" {
+		t.Errorf("got %v", err)
+	}
+	want := []store.ChangeEvent{
+		{Seq: 1, Kind: store.Created, Path: "a", Reason: "pull", When: now},
+		{Seq: 1, Last: true, Kind: store.Deleted, Path: "b", Reason: "pull", When: now},
+	}
+	if diff := cmp.Diff(want, heard); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	nothing := func() ([]store.ChangeEvent, error) { return nil, nil }
+	if err := b.outside(ctx, "pull", nothing); err != nil || s.Seq() != 1 {
+		t.Errorf("%v, %d commits", err, s.Seq())
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.outside(ctx, "pull", change); !store.IsReadOnly(err) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
 // TestApplyLeavesBuffersAlone: a later append must not grow into them.
 func TestApplyLeavesBuffersAlone(t *testing.T) {
 	s := openStrict(t)

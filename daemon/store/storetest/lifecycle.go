@@ -17,6 +17,9 @@ var deliveries = []scenario{
 		defer rec.cancel()
 		err := firstErr(script("write b 2; write c 2")(p), p.Rename(p.ctx, "a", "d"))
 		got := rec.take(3)
+		if got[0].Seq == 0 {
+			return err // the backend does not number commits
+		}
 		if got[0].Seq != first || got[1].Seq != first || got[2].Seq != first+1 || p.Seq() != first+1 {
 			p.Errorf("numbers %d %d %d, store %d, want %d onwards", got[0].Seq, got[1].Seq, got[2].Seq, p.Seq(), first)
 		}
@@ -47,10 +50,16 @@ var deliveries = []scenario{
 	{name: "not after cancelling", after: "a=1 b=2", events: "created a, created b", do: func(p *probe) error {
 		rec := record(p)
 		err := p.Write(p.ctx, "a", []byte("1"))
-		rec.cancel()
-		rec.cancel()
-		err = firstErr(err, p.Write(p.ctx, "b", []byte("2")))
 		rec.want("created a")
+		rec.cancel()
+		rec.cancel()
+		later := record(p) // hears of b after rec would
+		defer later.cancel()
+		err = firstErr(err, p.Write(p.ctx, "b", []byte("2")))
+		later.want("created b")
+		if n := len(rec.events); n > 0 {
+			p.Errorf("%d events after cancelling", n)
+		}
 		return err
 	}},
 	{name: "a sink may cancel itself", after: "a=1 b=2", events: "created a, created b", do: func(p *probe) error {
@@ -60,7 +69,10 @@ var deliveries = []scenario{
 			calls.Add(1)
 			cancel()
 		})
+		later := record(p)
+		defer later.cancel()
 		err := script("write a 1; write b 2")(p)
+		later.want("created a, created b")
 		if calls.Load() != 1 {
 			p.Errorf("called %d times", calls.Load())
 		}
@@ -129,12 +141,16 @@ var closings = []scenario{
 		return firstErr(b.Write(p.ctx, "b", nil), p.Close())
 	})},
 	{name: "from a sink", before: "a=1", do: func(p *probe) error {
+		heard := make(chan struct{})
 		defer p.Subscribe(func(store.ChangeEvent) {
+			defer close(heard)
 			if err := p.Close(); err != nil {
 				p.Error(err)
 			}
 		})()
-		return p.Write(p.ctx, "a", nil)
+		err := p.Write(p.ctx, "a", nil)
+		<-heard
+		return err
 	}},
 }
 

@@ -24,8 +24,9 @@ func RunModel(t *testing.T, open func(t *testing.T) *store.Store) {
 				r.Fatal(err)
 			}
 		}()
-		m := &machine{T: r, p: &probe{T: t, Store: s, ctx: t.Context()}, docs: model{}}
-		defer s.Subscribe(func(ev store.ChangeEvent) { m.heard = append(m.heard, ev) })()
+		p := &probe{T: t, Store: s, ctx: t.Context()}
+		m := &machine{T: r, p: p, rec: record(p), docs: model{}}
+		defer m.rec.cancel()
 		r.Repeat(map[string]func(*rapid.T){
 			"":       m.compare,
 			"single": m.single,
@@ -39,9 +40,9 @@ func RunModel(t *testing.T, open func(t *testing.T) *store.Store) {
 // machine is a store and what it should be.
 type machine struct {
 	*rapid.T
-	p     *probe
-	docs  model
-	heard []store.ChangeEvent
+	p    *probe
+	rec  *recorder
+	docs model
 }
 
 // model maps paths to contents. It knows the rules in their plainest form.
@@ -145,10 +146,17 @@ func (m *machine) settle(r *rapid.T, err, want error, next model, events string)
 	} else {
 		events = ""
 	}
-	if got := eventText(m.heard); got != events {
+	n := 0
+	if events != "" {
+		n = strings.Count(events, ",") + 1
+	}
+	heard := m.rec.await(n)
+	for len(m.rec.events) > 0 {
+		heard = append(heard, <-m.rec.events)
+	}
+	if got := eventText(heard); got != events {
 		r.Fatalf("events %q, want %q", got, events)
 	}
-	m.heard = nil
 }
 
 func (m *machine) compare(r *rapid.T) {

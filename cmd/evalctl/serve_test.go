@@ -1,0 +1,59 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"testing"
+)
+
+// TestExposed: what counts is where the socket is bound. A hostname that
+// resolves elsewhere shows there as the address that it resolved to.
+func TestExposed(t *testing.T) {
+	for addr, want := range map[string]bool{
+		"127.0.0.1:1": false, "127.8.9.10:1": false, "[::1]:1": false, "[::ffff:127.0.0.1]:1": false,
+		"0.0.0.0:1": true, "[::]:1": true, ":1": true, "192.0.2.7:1": true, "[2001:db8::1]:1": true, "[fe80::1]:1": true, "10.0.0.1:1": true,
+		"[::ffff:192.0.2.7]:1": true,
+	} {
+		tcp, err := net.ResolveTCPAddr("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := exposed(tcp); got != want {
+			t.Errorf("%s: got %v, want %v", addr, got, want)
+		}
+	}
+	if !exposed(&net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}) {
+		t.Error("an address of another kind is not known to be safe")
+	}
+}
+
+// TestListen binds real sockets.
+func TestListen(t *testing.T) {
+	for _, tt := range []struct {
+		cmd  serveCmd
+		want string // empty: it listens
+	}{
+		{serveCmd{Addr: "127.0.0.1:0"}, ""},
+		{serveCmd{Addr: "localhost:0"}, ""},
+		{serveCmd{Addr: "[::1]:0"}, ""},
+		{serveCmd{Addr: "0.0.0.0:0"}, "lets other machines do everything"},
+		{serveCmd{Addr: "[::]:0"}, "lets other machines do everything"},
+		{serveCmd{Addr: ":0"}, "lets other machines do everything"},
+		{serveCmd{Addr: ":0", Insecure: true}, ""},
+		{serveCmd{Addr: ":0", Keys: "keys.yaml"}, ""},
+		{serveCmd{Addr: "nowhere"}, "must be HOST:PORT"},
+		{serveCmd{Addr: "127.0.0.1:http-no"}, "--addr 127.0.0.1:http-no: "},
+		{serveCmd{Addr: "nowhere.invalid:0"}, "--addr nowhere.invalid:0: "},
+	} {
+		l, err := tt.cmd.listen(t.Context())
+		if err == nil {
+			l.Close()
+		} else if strings.Contains(err.Error(), "cannot assign requested address") {
+			t.Logf("%s: this machine has no such address: %v", tt.cmd.Addr, err)
+			continue
+		}
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: got %v, want %q", tt.cmd, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package brain
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evalctl/daemon/protocol"
+)
+
+func TestTenantsOwnBrains(t *testing.T) {
+	dir := t.TempDir()
+	onDisk := func(c *Config) { c.Dir = dir }
+	s := open(t, onDisk)
+	long := strings.Repeat("n", protocol.MaxBrainSlug)
+	add := func(tenant string, r protocol.CreateBrain) string {
+		t.Helper()
+		b, err := s.Create(t.Context(), tenant, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.ID
+	}
+	owners := map[string]string{
+		add("", protocol.CreateBrain{Name: "Old"}):         "",
+		add("acme", protocol.CreateBrain{Name: "Notes"}):   "acme",
+		add("globex", protocol.CreateBrain{Name: "Notes"}): "globex",
+		add("acme", protocol.CreateBrain{Slug: long}):      "acme",
+		add("globex", protocol.CreateBrain{Slug: long}):    "globex",
+		add("acme", protocol.CreateBrain{Name: "Old"}):     "acme",
+	}
+	if len(owners) != 6 || owners["notes"] != "acme" {
+		t.Errorf("got %v", owners)
+	}
+	for tenant, r := range map[string]protocol.CreateBrain{
+		"acme":    {Name: "Notes"},        // its own slug
+		"globex":  {ID: "notes"},          // another tenant's id, asked for by name
+		"initech": {ID: "old", Slug: "x"}, // nobody's
+	} {
+		if _, err := s.Create(t.Context(), tenant, r); !errors.Is(err, ErrExists) {
+			t.Errorf("%s %+v: got %v", tenant, r, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s = open(t, onDisk)
+	for id, want := range owners {
+		if got, err := s.Tenant(id); got != want || err != nil {
+			t.Errorf("%s belongs to %q, want %q: %v", id, got, want, err)
+		}
+		data, err := os.ReadFile(filepath.Join(dir, id, brainFile))
+		if err != nil || strings.Contains(string(data), "tenant") != (want != "") {
+			t.Errorf("%s: %v in\n%s", id, err, data)
+		}
+	}
+	if _, err := s.Tenant("missing"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}

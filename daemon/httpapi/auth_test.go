@@ -1,0 +1,287 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/llm"
+)
+
+// testKeys are the keys of the tests; a key's token is tokenOf its name.
+var testKeys = []Key{
+	{Name: "reader", Tenant: "acme", Brains: []string{"*"}, Roles: []string{"reader"}},
+	{Name: "writer", Tenant: "acme", Brains: []string{"*"}, Roles: []string{"writer"}},
+	{Name: "admin", Tenant: "acme", Brains: []string{"*"}, Roles: []string{"admin"}},
+	{Name: "searcher", Tenant: "acme", Brains: []string{"*"}, Scopes: []string{"search"}},
+	{Name: "operator", Tenant: "acme", Brains: []string{"*"}, Scopes: []string{"admin"}},
+	{Name: "listed", Tenant: "acme", Brains: []string{"eval", "mine"}, Roles: []string{"admin"}},
+	{Name: "other", Tenant: "globex", Brains: []string{"*"}, Roles: []string{"admin"}},
+	{Name: "slow", Tenant: "acme", Brains: []string{"*"}, Roles: []string{"reader"}, Rate: &Rate{PerSecond: 0.01, Burst: 2}},
+}
+
+func tokenOf(name string) string { return "evk_token-of-" + name }
+
+func keysOf(t testing.TB, list []Key) *Keys {
+	t.Helper()
+	file := keysFile{slices.Clone(list)}
+	for i := range file.Keys {
+		file.Keys[i].SHA256 = HashToken(tokenOf(file.Keys[i].Name))
+	}
+	data, err := json.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := ParseKeys("keys.json", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// startKeyed serves brains of two tenants, and one from a time without keys.
+func startKeyed(t testing.TB) *server {
+	t.Helper()
+	s := startWith(t, llm.NewFake(), llm.FakeModel, keysOf(t, testKeys))
+	for id, tenant := range map[string]string{"eval": "acme", "second": "acme", "theirs": "globex", "old": ""} {
+		if _, err := s.brains.Create(t.Context(), tenant, protocol.CreateBrain{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		st, err := s.brains.Store(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Write(t.Context(), "a.md", []byte("The kettle is green.")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// as adds a key's token to headers.
+func as(key string, headers ...string) []string {
+	return append([]string{"Authorization", "Bearer " + tokenOf(key)}, headers...)
+}
+
+// status sends a request, leaves its answer, and returns the status.
+func (s *server) status(t testing.TB, method, target, body string, headers ...string) int {
+	t.Helper()
+	resp := s.do(t, method, target, body, headers...)
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestEveryRouteHasAScope(t *testing.T) {
+	s := startFake(t)
+	got, want := slices.Sorted(maps.Keys(needs)), slices.Sorted(maps.Keys(s.api.routes()))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("routes and their scopes differ:\n%s", diff)
+	}
+	for pattern, need := range needs {
+		if need != scopeOpen && !slices.Contains(Scopes(), string(need)) {
+			t.Errorf("%s: no key can have the scope %q", pattern, need)
+		}
+	}
+}
+
+// allowed says who may use each route. It repeats what the code has on
+// purpose: a scope that changes there must change here.
+var allowed = map[string]string{
+	"GET /healthz":      "nobody wrong reader writer admin searcher operator",
+	"GET /openapi.json": "nobody wrong reader writer admin searcher operator",
+	"GET /metrics":      "admin operator",
+
+	"POST /v1/brains":        "writer admin",
+	"GET /v1/brains":         "reader writer admin",
+	"GET /v1/brains/{id}":    "reader writer admin",
+	"DELETE /v1/brains/{id}": "admin operator",
+
+	"GET /v1/brains/{id}/documents/read":       "reader writer admin",
+	"GET /v1/brains/{id}/documents/stat":       "reader writer admin",
+	"HEAD /v1/brains/{id}/documents":           "reader writer admin",
+	"GET /v1/brains/{id}/documents":            "reader writer admin",
+	"PUT /v1/brains/{id}/documents":            "writer admin",
+	"DELETE /v1/brains/{id}/documents":         "writer admin",
+	"POST /v1/brains/{id}/documents/append":    "writer admin",
+	"POST /v1/brains/{id}/documents/rename":    "writer admin",
+	"POST /v1/brains/{id}/documents/batch-ops": "writer admin",
+	"GET /v1/brains/{id}/events":               "reader writer admin",
+
+	"POST /v1/brains/{id}/search": "reader writer admin searcher",
+	"GET /v1/brains/{id}/search":  "reader writer admin searcher",
+	"POST /v1/brains/{id}/ask":    "reader writer admin",
+}
+
+// TestRolesAndRoutes sends a bare request of everybody to every route: who is
+// let in gets an answer, or is told what the request lacks.
+func TestRolesAndRoutes(t *testing.T) {
+	s := startKeyed(t)
+	who := map[string][]string{"nobody": nil, "wrong": as("stranger")}
+	for _, key := range []string{"reader", "writer", "admin", "searcher", "operator"} {
+		who[key] = as(key)
+	}
+	for pattern := range s.api.routes() {
+		method, path, _ := strings.Cut(pattern, " ")
+		target := strings.ReplaceAll(path, "{id}", "eval")
+		in := strings.Fields(allowed[pattern])
+		for name, headers := range who {
+			refused := 403
+			if name == "nobody" {
+				refused = 401
+			}
+			got := s.status(t, method, target, "", headers...)
+			if may := slices.Contains(in, name); may == (got == 401 || got == 403) || !may && got != refused {
+				t.Errorf("%s as %s: got %d, allowed is %v", pattern, name, got, may)
+			}
+		}
+	}
+}
+
+// TestBrainsOfOthers asks every key for every kind of brain.
+func TestBrainsOfOthers(t *testing.T) {
+	s := startKeyed(t)
+	mine := map[string]string{
+		"reader": "eval second", "writer": "eval second", "admin": "eval old second",
+		"listed": "eval", "other": "old theirs",
+	}
+	for key, brains := range mine {
+		for _, id := range []string{"eval", "second", "theirs", "old", "missing", "Bad_Id", "mine"} {
+			want := http.StatusForbidden
+			if slices.Contains(strings.Fields(brains), id) {
+				want = http.StatusOK
+			}
+			for _, target := range []string{"", "/documents?dir=", "/documents/read?path=a.md", "/search?q=kettle"} {
+				// The reserved headers neither open nor close anything.
+				headers := as(key, "X-Tenant-Id", "globex", "X-Workspace-Id", "\"\\")
+				if got := s.status(t, "GET", "/v1/brains/"+id+target, "", headers...); got != want {
+					t.Errorf("%s on %s%s: got %d, want %d", key, id, target, got, want)
+				}
+			}
+		}
+		var list protocol.BrainList
+		if err := json.Unmarshal([]byte(s.expect(t, 200, "GET", "/v1/brains", "", as(key)...)), &list); err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, b := range list.Items {
+			ids = append(ids, b.ID)
+		}
+		if got := strings.Join(ids, " "); got != brains {
+			t.Errorf("%s lists %q, want %q", key, got, brains)
+		}
+	}
+}
+
+// TestMissingLooksLikeForeign: the answers differ in the name asked for only.
+func TestMissingLooksLikeForeign(t *testing.T) {
+	s := startKeyed(t)
+	foreign := s.expect(t, 403, "GET", "/v1/brains/theirs", "", as("admin")...)
+	missing := s.expect(t, 403, "GET", "/v1/brains/nobody", "", as("admin")...)
+	if strings.ReplaceAll(foreign, "theirs", "X") != strings.ReplaceAll(missing, "nobody", "X") {
+		t.Errorf("they differ:\n%s%s", foreign, missing)
+	}
+}
+
+func TestCreatedBrainsBelongToTheTenant(t *testing.T) {
+	s := startKeyed(t)
+	create := func(key, body string, status int) protocol.Brain {
+		t.Helper()
+		var b protocol.Brain
+		if err := json.Unmarshal([]byte(s.expect(t, status, "POST", "/v1/brains", body, as(key)...)), &b); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	first := create("writer", `{"name":"Notes"}`, 201)
+	create("writer", `{"name":"Notes"}`, 409)
+	second := create("other", `{"name":"Notes"}`, 201)
+	if first.ID != "notes" || second.ID == first.ID || second.Slug != "notes" {
+		t.Errorf("got %+v and %+v", first, second)
+	}
+	s.expect(t, 403, "GET", "/v1/brains/"+first.ID, "", as("other")...)
+	s.expect(t, 200, "GET", "/v1/brains/"+second.ID, "", as("other")...)
+	create("other", `{"id":"notes"}`, 403)
+	create("writer", `{"id":"theirs"}`, 403)
+	create("writer", `{"id":"old"}`, 403)
+	create("listed", `{"name":"Whatever"}`, 403)
+	create("listed", `{"id":"second"}`, 403)
+	create("listed", `{"id":"mine"}`, 201)
+	create("reader", `{"name":"x"}`, 403)
+}
+
+func TestAuthorizationHeader(t *testing.T) {
+	s := startKeyed(t)
+	token := tokenOf("reader")
+	for value, want := range map[string]int{
+		"":                                      401,
+		token:                                   401,
+		"Basic " + token:                        401,
+		"Bearer":                                401,
+		"Bearer ":                               401,
+		"Bearer " + token + " x":                401,
+		"Bearer " + token + ", Bearer " + token: 401,
+		"Bearer ü":                              401,
+		"Bearer " + token:                       200,
+		"bearer  " + token:                      200,
+		"Bearer " + token + "x":                 403,
+		"Bearer " + HashToken(token):            403,
+		"Bearer " + strings.Repeat("x", 10_000): 403,
+	} {
+		resp := s.do(t, "GET", "/v1/brains", "", "Authorization", value)
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%.40q: got %d, want %d", value, resp.StatusCode, want)
+		}
+		if got := resp.Header.Get("WWW-Authenticate"); (got == "Bearer") != (want == 401) {
+			t.Errorf("%.40q: WWW-Authenticate is %q", value, got)
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/v1/brains", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header["Authorization"] = []string{"Bearer " + token, "Bearer " + tokenOf("admin")}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 401 {
+		t.Errorf("two headers: got %d", resp.StatusCode)
+	}
+}
+
+// TestAccessProblems keeps the bodies of every refusal.
+func TestAccessProblems(t *testing.T) {
+	s := startKeyed(t)
+	var got strings.Builder
+	for _, e := range []struct{ key, method, target, body string }{
+		{"", "GET", "/v1/brains", ""},
+		{"stranger", "GET", "/v1/brains", ""},
+		{"reader", "PUT", "/v1/brains/eval/documents?path=b.md", "x"},
+		{"reader", "GET", "/metrics", ""},
+		{"reader", "GET", "/v1/brains/theirs", ""},
+		{"reader", "GET", "/v1/brains/missing", ""},
+		{"listed", "POST", "/v1/brains", `{"id":"second"}`},
+		{"writer", "GET", "/v1/brains/old", ""},
+		{"slow", "GET", "/v1/brains/none", ""},
+		{"slow", "GET", "/v1/brains/none", ""},
+		{"slow", "GET", "/v1/brains", ""},
+	} {
+		headers := as(e.key)
+		if e.key == "" {
+			headers = nil
+		}
+		fmt.Fprintf(&got, "key %q\n", e.key)
+		record(t, s, &got, exchange{e.method, e.target, e.body, headers})
+	}
+	text := strings.Replace(got.String(), "Retry-After: 99\n", "Retry-After: 100\n", 1) // a slow test
+	checkGolden(t, "access.txt", text)
+}

@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+	"evalctl/internal/sse"
+)
+
+// defaultPing is the time between two ping events (spec 8).
+const defaultPing = 25 * time.Second
+
+// watchBrain streams the changes of a brain (spec 6.1) until the client
+// leaves or cannot keep up, the brain is deleted, or the daemon stops.
+func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
+	st, err := a.store(r)
+	if err != nil {
+		return err
+	}
+	if a.stopped() {
+		return errShuttingDown
+	}
+	if r.Method == http.MethodHead { // the pattern GET matches it too
+		w.Header().Set("Content-Type", protocol.TypeEvents)
+		w.Header().Set("Cache-Control", "no-cache")
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	rc := http.NewResponseController(w)
+	l := newListener(func() {
+		// Frees a frame that is stuck at a client that does not read.
+		_ = rc.SetWriteDeadline(time.Now().Add(lastFrameTimeout))
+	})
+	id := r.PathValue("id")
+	defer a.feeds.attach(id, st, l)()
+	// Whoever deletes the brain after this ends the listener; whoever did so
+	// before makes this fail.
+	if now, err := a.store(r); err != nil {
+		return err
+	} else if now != st {
+		return fmt.Errorf("%w: %s was deleted just now", brain.ErrNotFound, id)
+	}
+	events, err := sse.NewWriter(w, frameTimeout)
+	if err != nil {
+		return err
+	}
+	err = a.tell(r.Context(), events, l)
+	switch cause := l.ended(); {
+	case errors.Is(cause, errTooSlow), cause == nil && errors.Is(err, os.ErrDeadlineExceeded):
+		a.slowClients.Add(1)
+		return errTooSlow
+	case cause != nil, r.Context().Err() != nil:
+		return nil // the end of the stream is all there is to say
+	}
+	return err
+}
+
+// tell sends events until the listener is ended or the client is gone.
+func (a *API) tell(ctx context.Context, events *sse.Writer, l *listener) error {
+	id := uint64(0)
+	send := func(name string, data []byte) error {
+		id++
+		return events.Send(sse.Event{ID: strconv.FormatUint(id, 10), Name: name, Data: data})
+	}
+	if err := send(protocol.EventReady, []byte(protocol.ReadyData)); err != nil {
+		return err
+	}
+	ping := time.NewTicker(a.ping)
+	defer ping.Stop()
+	always := make(chan struct{})
+	close(always)
+	for {
+		change, ok, err := l.next()
+		if err != nil {
+			return err
+		}
+		next := l.wake
+		if ok {
+			if err := send(protocol.EventChange, change); err != nil {
+				return err
+			}
+			next = always // pings get their turn also when there is much to tell
+		}
+		select {
+		case <-next:
+		case <-ping.C:
+			if err := send(protocol.EventPing, []byte(protocol.PingData)); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

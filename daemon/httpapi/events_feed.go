@@ -1,0 +1,187 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// maxBehind is how many changes a client of a change stream may be behind. It
+// is above the events of any one batch, so that a client that reads is never
+// cut for what one request did.
+const maxBehind = 4 * protocol.MaxBatchOps
+
+var (
+	// errStreamOver ends the streams of a brain that is deleted.
+	errStreamOver = errors.New("brain is gone")
+	errTooSlow    = errors.New("client does not read its change stream: disconnected")
+)
+
+// feeds hands the changes of brains to those who stream them.
+type feeds struct {
+	mu    sync.Mutex
+	brain map[string]*feed
+	over  error // no more streams
+}
+
+// feed is the one subscription to a brain's store that its streams share, so
+// that an event is encoded once, and a commit pays for one sink.
+type feed struct {
+	store       *store.Store
+	unsubscribe func()
+
+	mu        sync.Mutex
+	listeners map[*listener]struct{}
+}
+
+// attach returns when l hears every later commit of st. detach is idempotent.
+func (f *feeds) attach(id string, st *store.Store, l *listener) (detach func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.over != nil {
+		l.end(f.over)
+	}
+	fd := f.brain[id]
+	if fd == nil || fd.store != st {
+		f.drop(id, errStreamOver)
+		fd = &feed{store: st, listeners: map[*listener]struct{}{}}
+		fd.unsubscribe = st.Subscribe(fd.publish)
+		f.brain[id] = fd
+	}
+	fd.mu.Lock()
+	fd.listeners[l] = struct{}{}
+	fd.mu.Unlock()
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		fd.mu.Lock()
+		delete(fd.listeners, l)
+		unused := len(fd.listeners) == 0
+		fd.mu.Unlock()
+		if unused && f.brain[id] == fd {
+			f.drop(id, nil)
+		}
+	}
+}
+
+// end ends the streams of one brain.
+func (f *feeds) end(id string, cause error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.drop(id, cause)
+}
+
+// endAll ends every stream, also those to come.
+func (f *feeds) endAll(cause error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over = cause
+	for id := range f.brain {
+		f.drop(id, cause)
+	}
+}
+
+// drop needs f.mu.
+func (f *feeds) drop(id string, cause error) {
+	fd := f.brain[id]
+	if fd == nil {
+		return
+	}
+	delete(f.brain, id)
+	fd.unsubscribe()
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	for l := range fd.listeners {
+		l.end(cause)
+	}
+}
+
+// publish is the store's sink: it runs inside a commit and must not wait.
+func (fd *feed) publish(e store.ChangeEvent) {
+	data := bytes.TrimRight(encode(protocol.ChangeEvent{
+		Kind: string(e.Kind), Path: e.Path, OldPath: e.OldPath, Reason: e.Reason, When: protocol.FormatTime(e.When),
+	}), "\n")
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	for l := range fd.listeners {
+		if !l.put(data) {
+			delete(fd.listeners, l)
+		}
+	}
+}
+
+// listener is the queue of one stream. Its changes are shared with others.
+type listener struct {
+	unblock func() // makes a frame that is being sent fail soon
+	wake    chan struct{}
+
+	mu      sync.Mutex
+	changes [][]byte
+	cause   error // of the end
+}
+
+func newListener(unblock func()) *listener {
+	return &listener{unblock: unblock, wake: make(chan struct{}, 1)}
+}
+
+// put reports whether there was room. When there was none, the stream ends.
+func (l *listener) put(change []byte) bool {
+	l.mu.Lock()
+	room := len(l.changes) < maxBehind
+	if room {
+		l.changes = append(l.changes, change)
+	}
+	l.mu.Unlock()
+	if !room {
+		l.end(errTooSlow)
+		return false
+	}
+	l.signal()
+	return true
+}
+
+// next takes the oldest change. Its error ends the stream at once.
+func (l *listener) next() (change []byte, ok bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cause != nil {
+		return nil, false, l.cause
+	}
+	if len(l.changes) == 0 {
+		l.changes = nil // an idle stream holds no memory
+		return nil, false, nil
+	}
+	change = l.changes[0]
+	l.changes[0] = nil
+	l.changes = l.changes[1:]
+	return change, true, nil
+}
+
+// ended is why next fails, nil while it does not.
+func (l *listener) ended() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cause
+}
+
+// end makes next fail with cause. The first cause counts.
+func (l *listener) end(cause error) {
+	l.mu.Lock()
+	if l.cause == nil {
+		l.cause = cause
+	}
+	l.changes = nil
+	l.mu.Unlock()
+	l.signal()
+	l.unblock()
+}
+
+func (l *listener) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,237 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/time/rate"
+
+	"evalctl/daemon/brain"
+)
+
+// AllBrains in a key's list of brains stands for every brain of its tenant.
+const AllBrains = "*"
+
+// Key is one entry of a keys file. It holds no secret: tokens are 256 random
+// bits, so nothing leads back from a hash to its token.
+type Key struct {
+	// Name stands in logs; unique in its file. Name and Tenant have 1 to 64
+	// characters of A-Z, a-z, 0-9, dot, underscore and hyphen.
+	Name   string `yaml:"name" json:"name"`
+	Tenant string `yaml:"tenant" json:"tenant"`
+	// SHA256 of the token, in hexadecimal.
+	SHA256 string `yaml:"sha256" json:"sha256"`
+	// Brains are ids, or AllBrains.
+	Brains []string `yaml:"brains,flow" json:"brains"`
+	// Roles and Scopes add up.
+	Roles  []string `yaml:"roles,flow,omitempty" json:"roles,omitempty"`
+	Scopes []string `yaml:"scopes,flow,omitempty" json:"scopes,omitempty"`
+	// Rate limits the key's requests; nil means no limit.
+	Rate *Rate `yaml:"rate,omitempty" json:"rate,omitempty"`
+}
+
+// Rate lets Burst requests through at once and PerSecond of them on average.
+type Rate struct {
+	PerSecond float64 `yaml:"per_second" json:"per_second"`
+	Burst     int     `yaml:"burst" json:"burst"`
+}
+
+// keysFile is a whole keys file.
+type keysFile struct {
+	Keys []Key `yaml:"keys" json:"keys"`
+}
+
+// Keys are who may use an API, and for what. They are safe for concurrent use.
+type Keys struct{ list []*caller }
+
+// caller is a key in use.
+type caller struct {
+	Key
+	sum     [sha256.Size]byte
+	grants  map[scope]bool
+	limiter *rate.Limiter // nil: no limit
+}
+
+// NewToken makes a bearer token: 32 random bytes behind a prefix by which
+// scanners for leaked secrets know it.
+func NewToken() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "evk_" + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// HashToken gives what a keys file holds of a token.
+func HashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// ParseKeys reads a keys file, YAML or JSON. Unknown fields, unknown roles and
+// scopes, and names or tokens used twice are errors, with name and line.
+func ParseKeys(name string, data []byte) (*Keys, error) {
+	var file keysFile
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	if err := dec.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+		return nil, keysError(name, err)
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: more than one YAML document", name)
+	}
+	lines, err := keyLines(data)
+	if err != nil {
+		return nil, keysError(name, err)
+	}
+	if len(lines) != len(file.Keys) {
+		return nil, fmt.Errorf("%s: an entry of keys is empty", name) // null is dropped above
+	}
+	keys := &Keys{}
+	for i, k := range file.Keys {
+		c, err := newCaller(k)
+		if err == nil {
+			err = keys.collision(c)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: key %q: %w", name, lines[i], k.Name, err)
+		}
+		keys.list = append(keys.list, c)
+	}
+	return keys, nil
+}
+
+// List returns the keys in the order of their file.
+func (k *Keys) List() []Key {
+	list := make([]Key, len(k.list))
+	for i, c := range k.list {
+		list[i] = c.Key
+	}
+	return list
+}
+
+// keyLines tells where each key begins.
+func keyLines(data []byte) ([]int, error) {
+	var file struct {
+		Keys []yaml.Node `yaml:"keys"`
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
+	lines := make([]int, len(file.Keys))
+	for i, node := range file.Keys {
+		lines[i] = node.Line
+	}
+	return lines, nil
+}
+
+var (
+	yamlLine  = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
+	yamlField = regexp.MustCompile(`field (\S+) not found in type \S+`)
+)
+
+// keysError puts the YAML package's line numbers behind the file's name.
+func keysError(name string, err error) error {
+	text := err.Error()
+	if e, ok := errors.AsType[*yaml.TypeError](err); ok {
+		text = e.Errors[0]
+	}
+	text = yamlField.ReplaceAllString(text, "unknown field $1")
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%s:%s: %s", name, m[1], strings.TrimPrefix(text, m[0]))
+	}
+	return fmt.Errorf("%s: %s", name, strings.TrimPrefix(text, "yaml: "))
+}
+
+var label = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+func newCaller(k Key) (*caller, error) {
+	c := &caller{Key: k, grants: map[scope]bool{}}
+	if !label.MatchString(k.Name) || !label.MatchString(k.Tenant) {
+		return nil, fmt.Errorf("name and tenant %q must have 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'", k.Tenant)
+	}
+	sum, err := hex.DecodeString(k.SHA256)
+	if err != nil || len(sum) != sha256.Size {
+		return nil, fmt.Errorf("sha256 must be %d hexadecimal digits: the token's hash, never the token", hex.EncodedLen(sha256.Size))
+	}
+	copy(c.sum[:], sum)
+	if len(k.Brains) == 0 {
+		return nil, fmt.Errorf("brains is missing: list ids, or %q for all of the tenant's", AllBrains)
+	}
+	for _, id := range k.Brains {
+		if id != AllBrains && !brain.ValidID(id) {
+			return nil, fmt.Errorf("brain %q is neither an id nor %q", id, AllBrains)
+		}
+	}
+	if err := c.grant(); err != nil {
+		return nil, err
+	}
+	if k.Rate != nil {
+		if !(k.Rate.PerSecond > 0) || math.IsInf(k.Rate.PerSecond, 0) || k.Rate.Burst < 1 {
+			return nil, errors.New("rate needs per_second above 0 and burst of at least 1")
+		}
+		c.limiter = rate.NewLimiter(rate.Limit(k.Rate.PerSecond), k.Rate.Burst)
+	}
+	return c, nil
+}
+
+// grant resolves roles and scopes.
+func (c *caller) grant() error {
+	for _, role := range c.Roles {
+		scopes, ok := roles[role]
+		if !ok {
+			return fmt.Errorf("role %q is not one of %s", role, strings.Join(Roles(), ", "))
+		}
+		for _, s := range scopes {
+			c.grants[s] = true
+		}
+	}
+	for _, s := range c.Scopes {
+		if !slices.Contains(Scopes(), s) {
+			return fmt.Errorf("scope %q is not one of %s", s, strings.Join(Scopes(), ", "))
+		}
+		c.grants[scope(s)] = true
+	}
+	if len(c.grants) == 0 {
+		return errors.New("it has neither roles nor scopes, so it may do nothing")
+	}
+	return nil
+}
+
+// collision refuses what would leave open which key a request or a log line
+// means.
+func (k *Keys) collision(c *caller) error {
+	for _, other := range k.list {
+		if other.Name == c.Name {
+			return errors.New("this name is taken")
+		}
+		if other.sum == c.sum {
+			return fmt.Errorf("key %q has the same token", other.Name)
+		}
+	}
+	return nil
+}
+
+// find returns the key of a token, or nil. It takes as long for every token
+// of a length: it compares hashes, all of them, and branches on none.
+func (k *Keys) find(token string) *caller {
+	sum := sha256.Sum256([]byte(token))
+	found := -1
+	for i, c := range k.list {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], c.sum[:]), i, found)
+	}
+	if found < 0 {
+		return nil
+	}
+	return k.list[found]
+}

@@ -1,0 +1,137 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"github.com/gofrs/flock"
+	"go.yaml.in/yaml/v3"
+)
+
+// ReadKeys reads a keys file that holds at least one key.
+func ReadKeys(file string) (*Keys, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("keys file: %w: evalctl keys create makes one", err)
+	}
+	keys, err := ParseKeys(file, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(keys.list) == 0 {
+		return nil, fmt.Errorf("%s: holds no key: add one with evalctl keys create", file)
+	}
+	return keys, nil
+}
+
+// AddKey appends a key to a keys file, which is created when missing. The file
+// is replaced whole, is readable by its owner only, and keeps its comments.
+// Concurrent calls wait for each other on FILE.lock, which stays.
+func AddKey(file string, k Key) error {
+	lock := flock.New(file + ".lock")
+	if err := lock.Lock(); err != nil {
+		return fmt.Errorf("lock the keys file: %w", err)
+	}
+	defer func() { _ = lock.Close() }()
+	data, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keys file: %w", err)
+	}
+	if data, err = extend(file, data, k); err != nil {
+		return err
+	}
+	return replaceFile(file, data)
+}
+
+// extend gives the content of a file with one key more, which reads back as
+// the keys that were there and this one.
+func extend(file string, data []byte, k Key) ([]byte, error) {
+	keys, err := ParseKeys(file, data)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCaller(k)
+	if err == nil {
+		err = keys.collision(c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: key %q: %w", file, k.Name, err)
+	}
+	all := append(keys.List(), k)
+	if data, err = appendKey(file, data, all); err != nil {
+		return nil, fmt.Errorf("%s: add key %q: %w", file, k.Name, err)
+	}
+	if keys, err = ParseKeys(file, data); err != nil || !reflect.DeepEqual(keys.List(), all) {
+		return nil, fmt.Errorf("%s: add key %q: the file's layout leaves no place for it: write keys as a plain list", file, k.Name)
+	}
+	return data, nil
+}
+
+// appendKey gives the new content of a file, whose last key is the new one.
+func appendKey(file string, data []byte, keys []Key) ([]byte, error) {
+	if filepath.Ext(file) == ".json" {
+		out, err := json.MarshalIndent(keysFile{keys}, "", "  ")
+		return append(out, '\n'), err
+	}
+	// Nodes keep the comments of what was there.
+	var doc, whole yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, err
+	}
+	if err := whole.Encode(keysFile{keys}); err != nil {
+		return nil, err
+	}
+	if doc.Kind == 0 { // nothing but comments
+		out, err := renderYAML(&whole)
+		return append(data, out...), err
+	}
+	old, all := keysNode(&doc), whole.Content[1]
+	if old.Kind == yaml.SequenceNode && len(old.Content) > 0 {
+		old.Content = append(old.Content, all.Content[len(keys)-1])
+	} else {
+		*old = *all
+	}
+	return renderYAML(&doc)
+}
+
+func renderYAML(node *yaml.Node) ([]byte, error) {
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	err := errors.Join(enc.Encode(node), enc.Close())
+	return out.Bytes(), err
+}
+
+// keysNode finds the value of keys in a document that ParseKeys accepts.
+func keysNode(doc *yaml.Node) *yaml.Node {
+	if len(doc.Content[0].Content) < 2 {
+		return doc.Content[0]
+	}
+	return doc.Content[0].Content[1]
+}
+
+func replaceFile(file string, data []byte) error {
+	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write the keys file: %w", err)
+	}
+	_, err = temp.Write(data)
+	err = errors.Join(err, temp.Sync(), temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write the keys file: %w", err), os.Remove(temp.Name()))
+	}
+	dir, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return fmt.Errorf("sync the keys file: %w", err)
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

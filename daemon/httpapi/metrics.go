@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics counts what the API did. Labels are route patterns, known methods
+// and statuses: what clients send cannot make more of them.
+type metrics struct {
+	openStreams atomic.Int64
+	requests    *prometheus.CounterVec
+	durations   *prometheus.HistogramVec
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "evalctl_http_requests_total", Help: "Requests by route pattern, method and status.",
+		}, []string{"route", "method", "status"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "evalctl_http_request_duration_seconds", Help: "Time from a request's head to the end of its answer.",
+			// The last are for answers that a model writes.
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"route", "method"}),
+	}
+}
+
+// observe counts one answered request.
+func (m *metrics) observe(r *http.Request, status int, took time.Duration) {
+	route, method := labelsOf(r)
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
+	m.durations.WithLabelValues(route, method).Observe(took.Seconds())
+}
+
+func labelsOf(r *http.Request) (route, method string) {
+	route = r.Pattern
+	if _, path, ok := strings.Cut(route, " "); ok {
+		route = path
+	}
+	route = cmp.Or(route, "none")
+	switch r.Method {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+		return route, r.Method
+	}
+	return route, "other"
+}
+
+// serveMetrics answers with everything counted so far.
+func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		a.metrics.requests, a.metrics.durations, collectors.NewGoCollector(),
+		gauge("evalctl_brains", "Brains that exist.", func() float64 { return float64(len(a.brains.List())) }),
+		gauge("evalctl_open_streams", "Event streams being sent: asks and change streams.", func() float64 { return float64(a.metrics.openStreams.Load()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "evalctl_slow_event_clients_dropped_total", Help: "Clients of change streams that were disconnected because they did not keep up.",
+		}, func() float64 { return float64(a.SlowClients()) }),
+	)
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
+	return nil
+}

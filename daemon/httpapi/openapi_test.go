@@ -1,0 +1,424 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+	"evalctl/internal/llm"
+	"evalctl/internal/sse"
+)
+
+const documentURL = "https://evalctl.test/openapi.json"
+
+// apiDocument is openapi.json, with its schemas ready to validate.
+type apiDocument struct {
+	Paths      map[string]map[string]*operation
+	Components struct {
+		Parameters map[string]parameter
+		Responses  map[string]response
+	}
+
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler
+}
+
+type operation struct {
+	OperationID string
+	Security    []map[string][]string
+	Parameters  []parameter
+	RequestBody *struct {
+		Content map[string]media
+	}
+	Responses map[string]response
+
+	method, path string
+}
+
+type parameter struct {
+	Ref     string `json:"$ref"`
+	Name    string
+	In      string
+	Schema  schema
+	Example any
+}
+
+type response struct {
+	Ref     string `json:"$ref"`
+	Headers map[string]struct{ Schema schema }
+	Content map[string]media
+}
+
+type media struct {
+	Schema  schema
+	Events  map[string]schema `json:"x-events"`
+	Example any
+}
+
+// schema is kept as it stands, to be compiled when something is held against it.
+type schema = json.RawMessage
+
+func readDocument(t *testing.T) *apiDocument {
+	t.Helper()
+	d := &apiDocument{compiler: jsonschema.NewCompiler()}
+	if err := json.Unmarshal(openAPI, d); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := jsonschema.UnmarshalJSON(strings.NewReader(string(openAPI)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.compiler.AssertFormat()
+	if err := d.compiler.AddResource(documentURL, whole); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range d.Paths {
+		for method, op := range methods {
+			op.method, op.path = strings.ToUpper(method), path
+			for i, p := range op.Parameters {
+				if name, ok := strings.CutPrefix(p.Ref, "#/components/parameters/"); ok {
+					op.Parameters[i] = d.Components.Parameters[name]
+				}
+			}
+			for status, r := range op.Responses {
+				if name, ok := strings.CutPrefix(r.Ref, "#/components/responses/"); ok {
+					op.Responses[status] = d.Components.Responses[name]
+				}
+			}
+		}
+	}
+	return d
+}
+
+// operations are all of them, by id.
+func (d *apiDocument) operations(t *testing.T) map[string]*operation {
+	ops := map[string]*operation{}
+	for _, methods := range d.Paths {
+		for _, op := range methods {
+			if ops[op.OperationID] != nil {
+				t.Errorf("operationId %s is used twice", op.OperationID)
+			}
+			ops[op.OperationID] = op
+		}
+	}
+	return ops
+}
+
+// holds checks a value against a schema of the document.
+func (d *apiDocument) holds(s schema, value any) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(
+		strings.ReplaceAll(string(s), `"#/`, `"`+documentURL+`#/`)))
+	if err != nil {
+		return fmt.Errorf("schema %s: %w", s, err)
+	}
+	// A compiler knows a resource for good: each schema gets a name of its own.
+	name := "https://evalctl.test/inline/" + url.PathEscape(string(s))
+	_ = d.compiler.AddResource(name, doc) // a schema met before is there already
+	compiled, err := d.compiler.Compile(name)
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(value)
+}
+
+// fixture is a server whose brain notes has what the examples are about.
+func fixture(t *testing.T, keys *Keys) *server {
+	t.Helper()
+	s := startWith(t, llm.NewFake(), llm.FakeModel, keys)
+	if _, err := s.brains.Create(t.Context(), "acme", protocol.CreateBrain{ID: "notes"}); err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.brains.Store(t.Context(), "notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Write(t.Context(), "kettle.md", []byte("---\ntags: [tea]\n---\n# Kettle\n\nThe kettle is green.\n")); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// call is a request made of an operation's examples.
+type call struct {
+	op      *operation
+	params  map[string]string // by name, wherever they go
+	body    string
+	headers http.Header
+}
+
+func example(op *operation) *call {
+	c := &call{op: op, params: map[string]string{}, headers: http.Header{}}
+	for _, p := range op.Parameters {
+		c.params[p.Name] = fmt.Sprint(p.Example)
+	}
+	if op.RequestBody != nil {
+		for contentType, m := range op.RequestBody.Content {
+			c.headers.Set("Content-Type", contentType)
+			if text, ok := m.Example.(string); ok {
+				c.body = text
+			} else {
+				c.body = string(encode(m.Example))
+			}
+		}
+	}
+	return c
+}
+
+func (c *call) send(t *testing.T, s *server) *http.Response {
+	t.Helper()
+	target, q := c.op.path, url.Values{}
+	for _, p := range c.op.Parameters {
+		switch value := c.params[p.Name]; p.In {
+		case "path":
+			target = strings.ReplaceAll(target, "{"+p.Name+"}", url.PathEscape(value))
+		case "query":
+			q.Set(p.Name, value)
+		case "header":
+			c.headers.Set(p.Name, value)
+		}
+	}
+	var headers []string
+	for name := range c.headers {
+		headers = append(headers, name, c.headers.Get(name))
+	}
+	return s.do(t, c.op.method, target+"?"+q.Encode(), c.body, headers...)
+}
+
+// checkAnswer holds an answer against what its operation documents.
+func (d *apiDocument) checkAnswer(t *testing.T, s *server, op *operation, resp *http.Response, status int) {
+	t.Helper()
+	defer resp.Body.Close()
+	want, ok := op.Responses[strconv.Itoa(status)]
+	if resp.StatusCode != status || !ok {
+		body, _ := io.ReadAll(resp.Body)
+		t.Fatalf("got %d %.300s, want %d (documented: %v)", resp.StatusCode, body, status, ok)
+	}
+	for name, h := range want.Headers {
+		text := resp.Header.Get(name)
+		var value any = text
+		if n, err := strconv.Atoi(text); err == nil {
+			value = json.Number(strconv.Itoa(n))
+		}
+		if err := d.holds(h.Schema, value); err != nil {
+			t.Errorf("header %s is %q: %v", name, text, err)
+		}
+	}
+	contentType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	m, ok := want.Content[contentType]
+	if (contentType != "" || len(want.Content) > 0) && !ok && op.method != "HEAD" {
+		t.Fatalf("content type %q is not documented", contentType)
+	}
+	if m.Events != nil {
+		d.checkEvents(t, s, op, m, resp.Body)
+		return
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(contentType, "json") || op.method == "HEAD" {
+		return
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(body)))
+	if err == nil {
+		err = d.holds(m.Schema, value)
+	}
+	if err != nil {
+		t.Errorf("%s\n%v", body, err)
+	}
+}
+
+// checkEvents reads a stream to its end, or up to the change that it causes.
+func (d *apiDocument) checkEvents(t *testing.T, s *server, op *operation, m media, body io.Reader) {
+	t.Helper()
+	var met []string
+	for events := sse.NewReader(body, sse.MaxEvent); ; {
+		e, err := events.Next()
+		if err != nil && op.OperationID == "ask" {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		met = append(met, e.Name)
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(e.Data)))
+		if err != nil {
+			value = string(e.Data)
+		}
+		if err := d.holds(m.Events[e.Name], value); err != nil {
+			t.Errorf("event %s: %s\n%v", e.Name, e.Data, err)
+		}
+		if e.Name == protocol.EventChange {
+			break
+		}
+		if e.Name == protocol.EventReady {
+			st, err := s.brains.Store(t.Context(), "notes")
+			if err == nil {
+				err = st.Rename(t.Context(), "kettle.md", "cup.md")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := map[string]string{"ask": "answer_delta citation done retrieve", "watchBrain": "change ready"}[op.OperationID]
+	if got := strings.Join(slices.Compact(slices.Sorted(slices.Values(met))), " "); got != want {
+		t.Errorf("events are %s, want %s", got, want)
+	}
+}
+
+func TestEveryRouteIsDocumented(t *testing.T) {
+	d := readDocument(t)
+	documented := map[string]scope{}
+	for _, op := range d.operations(t) {
+		need := scopeOpen
+		if len(op.Security) > 0 {
+			need = scope(op.Security[0]["bearer"][0])
+		}
+		documented[op.method+" "+op.path] = need
+	}
+	served := map[string]scope{}
+	for pattern := range startFake(t).api.routes() {
+		served[pattern] = needs[pattern]
+	}
+	if diff := cmp.Diff(served, documented); diff != "" {
+		t.Errorf("routes with their scopes, and the document, differ:\n%s", diff)
+	}
+}
+
+// TestDocumentedExamples sends every operation as its examples say.
+func TestDocumentedExamples(t *testing.T) {
+	d := readDocument(t)
+	for id, op := range d.operations(t) {
+		t.Run(id, func(t *testing.T) {
+			for _, p := range op.Parameters {
+				if err := d.holds(p.Schema, p.Example); err != nil {
+					t.Errorf("example of %s: %v", p.Name, err)
+				}
+			}
+			c := example(op)
+			if m, ok := c.jsonBody(); ok {
+				if err := d.holds(m.Schema, m.Example); err != nil {
+					t.Errorf("example of the body: %v", err)
+				}
+			}
+			s := fixture(t, keysOf(t, testKeys))
+			c.headers.Set("Authorization", "Bearer "+tokenOf("admin"))
+			var status int
+			for code := range op.Responses {
+				if strings.HasPrefix(code, "2") {
+					status, _ = strconv.Atoi(code)
+				}
+			}
+			d.checkAnswer(t, s, op, c.send(t, s), status)
+		})
+	}
+}
+
+func (c *call) jsonBody() (media, bool) {
+	if c.op.RequestBody == nil {
+		return media{}, false
+	}
+	m, ok := c.op.RequestBody.Content[protocol.TypeJSON]
+	return m, ok
+}
+
+// unreachable are documented answers that a store in memory never gives.
+var unreachable = []string{"batchDocuments 409"}
+
+// TestDocumentedFailures makes every documented refusal of every operation
+// happen.
+func TestDocumentedFailures(t *testing.T) {
+	d := readDocument(t)
+	for id, op := range d.operations(t) {
+		for _, code := range slices.Sorted(maps.Keys(op.Responses)) {
+			status, err := strconv.Atoi(code)
+			name := id + " " + code
+			if err != nil || status < 300 || slices.Contains(unreachable, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel() // a body that is too large takes the server half a second to refuse
+				c := example(op)
+				var keys *Keys
+				if status == 401 || status == 403 || status == 429 {
+					keys = keysOf(t, testKeys)
+				}
+				s := fixture(t, keys)
+				spoil(t, s, c, status)
+				d.checkAnswer(t, s, op, c.send(t, s), status)
+			})
+		}
+	}
+}
+
+// spoil changes a good call so that it is refused with status.
+func spoil(t *testing.T, s *server, c *call, status int) {
+	t.Helper()
+	switch status {
+	case 400:
+		c.params["id"] = "Bad_Id"
+		if c.op.OperationID == "createBrain" {
+			c.body = "{}"
+		}
+	case 401:
+	case 403:
+		c.headers.Set("Authorization", "Bearer "+tokenOf("stranger"))
+	case 404:
+		c.params["id"] = "missing"
+	case 409:
+		c.send(t, s).Body.Close()
+	case 413:
+		c.body = strings.Repeat(" ", 2*protocol.MaxBatchBytes+1)
+		if c.op.OperationID == "listDocuments" {
+			c.body = ""
+			fillListing(t, s)
+		}
+	case 415:
+		c.headers.Set("Content-Type", "text/html")
+	case 428:
+		c.params["X-Confirm-Delete"] = ""
+	case 429:
+		c.headers.Set("Authorization", "Bearer "+tokenOf("slow"))
+		for range 2 {
+			s.status(t, "GET", "/v1/brains", "", as("slow")...)
+		}
+	default:
+		t.Fatalf("no test makes %d happen", status)
+	}
+}
+
+func fillListing(t *testing.T, s *server) {
+	t.Helper()
+	st, err := s.brains.Store(t.Context(), "notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
+		for i := range protocol.MaxListItems + 1 {
+			if err := b.Write(t.Context(), fmt.Sprintf("%05d.md", i), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,67 @@
+package protocol
+
+// Batch is the body of POST /v1/brains/{id}/documents/batch-ops (spec 4.2).
+// The daemon applies Ops in their order, all or none, and tells of each with
+// an event that carries Reason. The rest is for stores that keep a history.
+type Batch struct {
+	Reason  string    `json:"reason"`
+	Message string    `json:"message,omitempty"`
+	Author  string    `json:"author,omitempty"`
+	Email   string    `json:"email,omitempty"`
+	Ops     []BatchOp `json:"ops"`
+}
+
+// BatchOp is one operation of a Batch. Content is that of OpWrite and OpAppend;
+// it must not be nil there, and must be nil elsewhere. To is the destination of
+// OpRename, whose source is Path.
+type BatchOp struct {
+	Type    string `json:"type"`
+	Path    string `json:"path"`
+	To      string `json:"to,omitempty"`
+	Content []byte `json:"content_base64,omitzero"`
+}
+
+// Types of a BatchOp.
+const (
+	OpWrite  = "write"
+	OpAppend = "append"
+	OpDelete = "delete"
+	OpRename = "rename"
+)
+
+// BatchResult answers a Batch: how many operations were applied.
+type BatchResult struct {
+	Committed int `json:"committed"`
+}
+
+// Rename is the body of POST /v1/brains/{id}/documents/rename.
+type Rename struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// MaxBatchText limits each text of a Batch other than its contents, in bytes.
+// The specification has no such limit, but every event repeats the reason.
+const MaxBatchText = 16 << 10
+
+// Event names of the change stream (spec 6.1). The data of EventReady is
+// ReadyData and that of EventPing is PingData; EventChange carries a
+// ChangeEvent.
+const (
+	EventReady  = "ready"
+	EventPing   = "ping"
+	EventChange = "change"
+	ReadyData   = "ok"
+	PingData    = "keepalive"
+)
+
+// ChangeEvent tells of one committed mutation (spec 2). Kind is created,
+// updated, deleted or renamed; OldPath is set on renamed only. Use FormatTime
+// to make When.
+type ChangeEvent struct {
+	Kind    string `json:"kind"`
+	Path    string `json:"path"`
+	OldPath string `json:"old_path,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	When    string `json:"when"`
+}
