@@ -1,5 +1,5 @@
-// Package daemon is the reference memory service: brains kept on disk or in
-// memory, served over HTTP. New puts the parts together.
+// Package daemon is the reference memory service: brains kept on disk, in git or
+// in memory, served over HTTP. New puts the parts together.
 package daemon
 
 import (
@@ -9,14 +9,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
-	"evalctl/daemon/store"
-	"evalctl/daemon/store/fsstore"
-	"evalctl/daemon/store/memstore"
 	"evalctl/internal/llm"
 )
 
@@ -33,8 +29,11 @@ const (
 // is the caller's decision, never a default.
 type Config struct {
 	// Home is the directory that keeps everything; it is created when missing.
-	// Empty keeps everything in memory.
+	// Store memory does not use it.
 	Home string
+	// Store is the engine that keeps documents, one of the Store constants. Empty
+	// means StoreFS with a Home and StoreMemory without.
+	Store string
 	// Reader answers questions, running ReaderModel.
 	Reader      llm.Provider
 	ReaderModel string
@@ -62,10 +61,9 @@ func New(_ context.Context, cfg Config) (*Daemon, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	dir, open := "", openMemory(logger)
-	if cfg.Home != "" {
-		dir = filepath.Join(cfg.Home, "brains")
-		open = openFiles(dir, logger)
+	dir, open, err := engine(cfg, logger)
+	if err != nil {
+		return nil, fmt.Errorf("open daemon: %w", err)
 	}
 	brains, err := brain.Open(brain.Config{Dir: dir, OpenStore: open, Reader: cfg.Reader, Model: cfg.ReaderModel})
 	if err != nil {
@@ -73,22 +71,6 @@ func New(_ context.Context, cfg Config) (*Daemon, error) {
 	}
 	api := httpapi.New(httpapi.Config{Brains: brains, Keys: cfg.Keys, Version: cfg.Version, Logger: logger})
 	return &Daemon{brains: brains, api: api, logger: logger}, nil
-}
-
-// openStore is how a brain's documents are opened.
-type openStore = func(ctx context.Context, id string) (*store.Store, error)
-
-func openMemory(logger *slog.Logger) openStore {
-	return func(context.Context, string) (*store.Store, error) {
-		return memstore.Open(&store.Options{Logger: logger}), nil
-	}
-}
-
-// openFiles keeps the documents beside the brain's record.
-func openFiles(dir string, logger *slog.Logger) openStore {
-	return func(ctx context.Context, id string) (*store.Store, error) {
-		return fsstore.Open(ctx, filepath.Join(dir, id), &store.Options{Logger: logger})
-	}
 }
 
 // Handler serves the daemon's API on a server of the caller's.

@@ -18,6 +18,7 @@ import (
 type serveCmd struct {
 	Addr        string `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one (${default})."`
 	Home        string `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it everything is kept in memory and gone at the end."`
+	Store       string `env:"SVC_STORE" enum:"memory,fs,git," default:"" placeholder:"STORE" help:"What keeps documents: memory, fs or git. Default: fs with a home, else memory."`
 	Keys        string `placeholder:"FILE" help:"Who may use the daemon, made with evalctl keys. Without it everybody who reaches the address may do everything."`
 	Insecure    bool   `help:"Listen beyond this machine without keys."`
 	LogFormat   string `enum:"text,json" default:"text" help:"Format of the log on stderr: ${enum} (${default})."`
@@ -31,6 +32,7 @@ func (serveCmd) Help() string {
 Examples:
 
   evalctl serve --home ./brains
+  evalctl serve --home ./brains --store git
   evalctl serve --addr 127.0.0.1:0
   evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
 `
@@ -51,7 +53,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		return usageError{err}
 	}
 	d, err := daemon.New(ctx, daemon.Config{
-		Home: c.Home, Reader: reader, ReaderModel: model, Keys: keys, Version: version().String(), Logger: c.logger(p),
+		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Keys: keys, Version: version().String(), Logger: c.logger(p),
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -35,7 +36,7 @@ type stream struct {
 
 func attach(t testing.TB, s *server) *stream {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // rather than a hang
 	req, err := http.NewRequestWithContext(ctx, "GET", s.url+eventsPath, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +106,7 @@ func TestEventTranscript(t *testing.T) {
 	s.put(t, "before.md", "missed")
 	resp := s.do(t, "GET", eventsPath, "", "Last-Event-ID", "0", "Accept", protocol.TypeEvents)
 	defer resp.Body.Close()
+	defer time.AfterFunc(time.Minute, func() { resp.Body.Close() }).Stop() // rather than a hang
 	body := bufio.NewReader(resp.Body)
 	ready, err := body.ReadString('\n')
 	if err != nil {

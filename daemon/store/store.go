@@ -24,6 +24,7 @@ type Options struct {
 // Store is safe for concurrent use. Mutations happen one at a time; when one
 // returns, it is durable as far as the backend can make it, every read sees it,
 // and its events have been delivered. Reads never see half a commit.
+// Of a store elsewhere, which httpstore opens, events come a moment later.
 //
 // Except for Batch functions' own errors, errors are or wrap an *Error. A context
 // that is done makes an operation fail with the context's error and nothing
@@ -240,6 +241,9 @@ func (s *Store) turn(ctx context.Context) (release func(), err error) {
 // MUST be quick and MUST NOT mutate the store; they may read, subscribe and
 // cancel. One that panics is logged and skipped. cancel is idempotent; the sink
 // may still be running when it returns.
+//
+// Where events come from elsewhere, Subscribe may take as long as it takes to
+// connect, and sinks run on the connection's goroutine, also in order.
 func (s *Store) Subscribe(sink func(ChangeEvent)) (cancel func()) {
 	return s.hub.subscribe(sink)
 }

@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+
+	"evalctl/internal/llm"
+)
+
+func openKind(t *testing.T, home, kind string) (*Daemon, error) {
+	t.Helper()
+	d, err := New(t.Context(), Config{Home: home, Store: kind, Reader: llm.NewFake(), ReaderModel: "fake"})
+	if err == nil {
+		t.Cleanup(func() { _ = d.Close() })
+	}
+	return d, err
+}
+
+func TestAHomeBelongsToOneStore(t *testing.T) {
+	home := t.TempDir()
+	d, err := openKind(t, home, StoreGit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{StoreFS, ""} {
+		if _, err := openKind(t, home, kind); err == nil || !strings.Contains(err.Error(), "keeps its documents with store git, not fs") {
+			t.Errorf("store %q: %v", kind, err)
+		}
+	}
+	if _, err := openKind(t, home, StoreGit); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStoresThatCannotBe(t *testing.T) {
+	for kind, want := range map[string]string{
+		"tape":   `unknown store "tape"`,
+		StoreFS:  "needs a home",
+		StoreGit: "needs a home",
+	} {
+		if _, err := openKind(t, "", kind); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	if _, err := openKind(t, "", StoreMemory); err != nil {
+		t.Error(err)
+	}
+}

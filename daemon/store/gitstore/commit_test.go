@@ -1,0 +1,151 @@
+package gitstore
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/store"
+)
+
+// MemoryDir is on a filesystem where syncing is free, if there is one: what
+// these tests look at is no different there.
+func MemoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "gitstore") //nolint:usetesting // t.TempDir cannot choose the filesystem
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func openBackend(t *testing.T, dir string) *backend {
+	t.Helper()
+	b, err := open(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func writeOp(path, content string) store.Op {
+	return store.Op{Kind: store.OpWrite, Path: path, Data: []byte(content)}
+}
+
+func deleteOp(path string) store.Op { return store.Op{Kind: store.OpDelete, Path: path} }
+
+func commit(t *testing.T, b *backend, ops ...store.Op) {
+	t.Helper()
+	if err := b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: ops}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files reads the worktree, empty directories included, and what the package
+// keeps for a commit under way.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path == ".git":
+			return fs.SkipDir
+		case d.IsDir():
+			found[path+"/"] = ""
+			return nil
+		}
+		data, err := os.ReadFile(filepath.Join(dir, path))
+		found[path] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"gitstore/*/*", "gitstore/temp", "refs/heads/*.lock"} {
+		left, _ := filepath.Glob(filepath.Join(dir, ".git", pattern))
+		for _, file := range left {
+			found[file] = "left behind"
+		}
+	}
+	return found
+}
+
+// TestRollback makes the last operation of a commit impossible in the worktree,
+// which the store never asks for but a filesystem may answer.
+func TestRollback(t *testing.T) {
+	dir := MemoryDir(t)
+	b := openBackend(t, dir)
+	commit(t, b, writeOp("a", "1"), writeOp("d/b", "2"), writeOp("d/e/c", "3"))
+	put := func(name string) { // by hand, unknown to HEAD
+		if err := os.MkdirAll(filepath.Join(dir, name, "x"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("dir")
+	before, head := files(t, dir), b.head
+	for i, ops := range [][]store.Op{
+		{writeOp("dir", "x")},
+		{writeOp("a", "x"), deleteOp("d/b"), writeOp("n/m/new", "x"), writeOp("dir", "x")},
+		{writeOp("a", "x"), writeOp("dir", "x"), writeOp("d/b", "x")},
+		{deleteOp("d/e/c"), deleteOp("d/b"), writeOp("d", "x"), writeOp("dir", "x")},
+		{deleteOp("a"), writeOp("a/now/below", "x"), writeOp("dir", "x")},
+	} {
+		if err := b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: ops}); err == nil {
+			t.Errorf("case %d went through", i)
+		}
+		if diff := cmp.Diff(before, files(t, dir)); diff != "" {
+			t.Errorf("case %d left traces (-before +after):\n%s", i, diff)
+		}
+		if now, err := b.resolve(b.branch); now != head.commit || b.head != head || err != nil {
+			t.Errorf("case %d: branch at %s, head %v, %v", i, now, b.head, err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "dir")); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, b, writeOp("a", "4"), writeOp("f", "5"))
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := openBackend(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBroken: after an error that leaves the files in doubt nothing more is
+// written until the store is opened again.
+func TestBroken(t *testing.T) {
+	dir := MemoryDir(t)
+	b := openBackend(t, dir)
+	commit(t, b, writeOp("a", "1"), writeOp("b", "1"))
+	undo := filepath.Join(dir, ".git", undoDir)
+	if err := errors.Join(os.Remove(undo), os.WriteFile(undo, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_ = b.fail(errors.New("a bad disk"))
+	if err := b.Commit(t.Context(), store.Commit{Ops: []store.Op{writeOp("a", "2")}}); !store.IsReadOnly(err) {
+		t.Errorf("got %v", err)
+	}
+	if data, err := b.Read(t.Context(), "a"); err != nil || string(data) != "1" {
+		t.Errorf("read %q, %v", data, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(undo); err != nil {
+		t.Fatal(err)
+	}
+	b = openBackend(t, dir)
+	commit(t, b, writeOp("a", "3"), writeOp("b", "3"))
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,315 @@
+package gitstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/gitstore"
+	"evalctl/daemon/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashDirEnv); dir != "" {
+		os.Exit(writeUntilKilled(dir))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func openDir(t *testing.T, dir string, opts *gitstore.Options) *gitstore.Repo {
+	t.Helper()
+	if opts == nil {
+		opts = &gitstore.Options{}
+	}
+	opts.Logger = slog.New(slog.DiscardHandler)
+	r, err := gitstore.Open(t.Context(), dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func open(t *testing.T) *store.Store {
+	t.Helper()
+	return openDir(t, gitstore.MemoryDir(t), nil).Store
+}
+
+// git runs the real program, with a user's usual settings but not this user's.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	out, err := tryGit(t, dir, args...)
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+func tryGit(t *testing.T, dir string, args ...string) (string, error) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("the git program is not installed")
+	}
+	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=Hand", "-c", "user.email=hand@localhost"}, args...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// wantSound closes r and has git check everything it left.
+func wantSound(t *testing.T, r *gitstore.Repo, dir string) {
+	t.Helper()
+	if err := r.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if out := git(t, dir, "fsck", "--strict", "--no-dangling"); out != "" {
+		t.Errorf("git fsck: %s", out)
+	}
+	if out := git(t, dir, "status", "--porcelain", "--ignored"); out != "" {
+		t.Errorf("git status: %s", out)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, ".git", "gitstore", "*", "*"))
+	locks, _ := filepath.Glob(filepath.Join(dir, ".git", "*.lock"))
+	refs, _ := filepath.Glob(filepath.Join(dir, ".git", "refs", "heads", "*.lock"))
+	temp, _ := filepath.Glob(filepath.Join(dir, ".git", "gitstore", "temp"))
+	if left = append(append(append(left, locks...), refs...), temp...); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func write(t *testing.T, r *gitstore.Repo, path, content string) {
+	t.Helper()
+	if err := r.Write(t.Context(), path, []byte(content)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantDocs(t *testing.T, r *gitstore.Repo, want map[string]string) {
+	t.Helper()
+	files, err := r.List(t.Context(), "", store.ListOptions{Recursive: true, IncludeGenerated: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, f := range files {
+		data, err := r.Read(t.Context(), f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[f.Path] = string(data)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("documents (-want +got):\n%s", diff)
+	}
+}
+
+func put(t *testing.T, file, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestContract(t *testing.T) { storetest.Run(t, open) }
+
+func TestModel(t *testing.T) { storetest.RunModel(t, open) }
+
+func TestContentSurvivesReopening(t *testing.T) {
+	dir := filepath.Join(gitstore.MemoryDir(t), "made", "on", "the", "way")
+	r := openDir(t, dir, nil)
+	write(t, r, "d/a", "1")
+	before, err := r.Stat(t.Context(), "d/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSound(t, r, dir)
+	r = openDir(t, dir, nil)
+	wantDocs(t, r, map[string]string{"d/a": "1"})
+	if after, err := r.Stat(t.Context(), "d/a"); after != before {
+		t.Errorf("got %+v, %v, want %+v", after, err, before)
+	}
+	if out := git(t, dir, "log", "--format=%s"); out != "write d/a\ncreate the store\n" {
+		t.Errorf("log: %q", out)
+	}
+}
+
+func TestOneOwner(t *testing.T) {
+	dir := gitstore.MemoryDir(t)
+	r := openDir(t, dir, nil)
+	if _, err := gitstore.Open(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), dir) {
+		t.Errorf("second open: %v", err)
+	}
+	write(t, r, "a", "1")
+	if out, err := tryGit(t, dir, "commit", "--allow-empty", "-m", "by hand"); err == nil || !strings.Contains(out, "index.lock") {
+		t.Errorf("git commit beside an open store: %v, %s", err, out)
+	}
+	wantSound(t, r, dir)
+	git(t, dir, "commit", "--allow-empty", "-m", "by hand")
+	openDir(t, dir, nil)
+}
+
+func TestSchema(t *testing.T) {
+	dir := gitstore.MemoryDir(t)
+	if err := openDir(t, dir, nil).Close(); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]error{"1": nil, "1\n": nil, "2\n": store.ErrSchemaVersion, "0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion} {
+		put(t, filepath.Join(dir, ".git", "gitstore", "schema"), text)
+		r, err := gitstore.Open(t.Context(), dir, nil)
+		if !errors.Is(err, want) {
+			t.Errorf("schema %q: %v, want %v", text, err, want)
+		}
+		if r != nil {
+			r.Close()
+		}
+	}
+}
+
+// TestOpenRefuses goes through what is no repository for a store, and says so.
+func TestOpenRefuses(t *testing.T) {
+	userRepo := func(t *testing.T, dir string) {
+		git(t, dir, "init", "-q", "-b", "main")
+		put(t, filepath.Join(dir, "a"), "1\n")
+		git(t, dir, "add", ".")
+		git(t, dir, "commit", "-qm", "one")
+	}
+	for name, c := range map[string]struct {
+		make func(t *testing.T, dir string)
+		opts gitstore.Options
+		want string
+	}{
+		"files":         {make: func(t *testing.T, dir string) { put(t, filepath.Join(dir, "a"), "") }, want: "neither empty nor a git repository"},
+		"bare":          {make: func(t *testing.T, dir string) { git(t, dir, "init", "-q", "--bare") }, want: "bare"},
+		"linked":        {make: func(t *testing.T, dir string) { put(t, filepath.Join(dir, ".git"), "gitdir: /x") }, want: "not a directory"},
+		"empty .git":    {make: func(t *testing.T, dir string) { put(t, filepath.Join(dir, ".git", "x"), "") }, want: "not a repository"},
+		"unborn, files": {make: func(t *testing.T, dir string) { git(t, dir, "init", "-q"); put(t, filepath.Join(dir, "a"), "") }, want: `1 files differ from HEAD, such as "a"`},
+		"detached":      {make: func(t *testing.T, dir string) { userRepo(t, dir); git(t, dir, "checkout", "-q", "--detach") }, want: "HEAD is detached"},
+		"merging": {make: func(t *testing.T, dir string) {
+			userRepo(t, dir)
+			put(t, filepath.Join(dir, ".git", "MERGE_HEAD"), git(t, dir, "rev-parse", "HEAD"))
+		}, want: "MERGE_HEAD"},
+		"other branch": {make: userRepo, opts: gitstore.Options{Branch: "other"}, want: "branch main is checked out, not other"},
+		"bad branch":   {opts: gitstore.Options{Branch: "-x"}, want: "cannot name a branch"},
+		"worse branch": {opts: gitstore.Options{Branch: "../x"}, want: "cannot name a branch"},
+		"bad remote":   {opts: gitstore.Options{Remote: "--upload-pack=x"}, want: "cannot name a remote"},
+		"git is busy":  {make: func(t *testing.T, dir string) { userRepo(t, dir); put(t, filepath.Join(dir, ".git", "index.lock"), "") }, want: "index.lock"},
+		"sha256":       {make: func(t *testing.T, dir string) { git(t, dir, "init", "-q", "--object-format=sha256") }, want: "objectformat"},
+		"edited":       {make: func(t *testing.T, dir string) { userRepo(t, dir); put(t, filepath.Join(dir, "a"), "2\n") }, want: `such as "a"; commit or discard`},
+		"ignored file": {make: func(t *testing.T, dir string) {
+			userRepo(t, dir)
+			put(t, filepath.Join(dir, "x.o"), "")
+			put(t, filepath.Join(dir, ".git", "info", "exclude"), "*.o")
+		}, want: "x.o"},
+		"link in HEAD": {make: func(t *testing.T, dir string) {
+			userRepo(t, dir)
+			if err := os.Symlink("a", filepath.Join(dir, "link")); err != nil {
+				t.Fatal(err)
+			}
+			git(t, dir, "add", ".")
+			git(t, dir, "commit", "-qm", "two")
+		}, want: "link or a submodule"},
+		"bad path in HEAD": {make: func(t *testing.T, dir string) {
+			put(t, filepath.Join(dir, `a\b`), "")
+			git(t, dir, "init", "-q")
+			git(t, dir, "add", ".")
+			git(t, dir, "commit", "-qm", "two")
+		}, want: "backslash"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := gitstore.MemoryDir(t)
+			if c.make != nil {
+				c.make(t, dir)
+			}
+			r, err := gitstore.Open(t.Context(), dir, &c.opts)
+			if err == nil {
+				r.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := gitstore.Open(ctx, gitstore.MemoryDir(t), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestExistingRepository: a store goes on where somebody else began, packed
+// objects and refs included.
+func TestExistingRepository(t *testing.T) {
+	dir := gitstore.MemoryDir(t)
+	git(t, dir, "init", "-q", "-b", "team/notes")
+	for i := range 20 {
+		put(t, filepath.Join(dir, "d", fmt.Sprint(i%5), fmt.Sprint(i)), fmt.Sprint(i))
+		git(t, dir, "add", ".")
+		git(t, dir, "commit", "-qm", "hand")
+	}
+	if err := os.Chmod(filepath.Join(dir, "d", "0", "0"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "commit", "-qam", "a program")
+	git(t, dir, "gc", "-q")
+	r := openDir(t, dir, nil)
+	write(t, r, "d/1/1", "new")
+	git(t, dir, "gc", "-q", "--prune=now") // also while the store is open
+	write(t, r, "d/2/2", "new")
+	wantSound(t, r, dir)
+	if out := git(t, dir, "log", "-2", "--format=%s", "team/notes"); out != "write d/2/2\nwrite d/1/1\n" {
+		t.Errorf("log: %q", out)
+	}
+	if out := git(t, dir, "diff", "--stat", "HEAD~2", "HEAD"); !strings.Contains(out, "2 files changed") {
+		t.Errorf("diff: %s", out)
+	}
+}
+
+// TestMovedBranch: somebody commits behind the store's back.
+func TestMovedBranch(t *testing.T) {
+	dir := gitstore.MemoryDir(t)
+	r := openDir(t, dir, nil)
+	write(t, r, "a", "1")
+	other := strings.TrimSpace(git(t, dir, "commit-tree", "-m", "other", "-p", "HEAD", "HEAD^{tree}"))
+	git(t, dir, "update-ref", "refs/heads/main", other)
+	if err := r.Write(t.Context(), "a", []byte("2")); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("got %v", err)
+	}
+	wantDocs(t, r, map[string]string{"a": "1"})
+	put(t, filepath.Join(dir, ".git", "refs", "heads", "main.lock"), "")
+	if err := r.Write(t.Context(), "a", []byte("2")); err == nil || !strings.Contains(err.Error(), "main.lock") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTimesAreTheStores(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
+	dir := gitstore.MemoryDir(t)
+	r := openDir(t, dir, &gitstore.Options{Options: store.Options{Now: func() time.Time { return now }}})
+	if err := errors.Join(r.Write(t.Context(), "a", nil), r.Rename(t.Context(), "a", "b"), r.Write(t.Context(), "a", nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"a", "b"} {
+		if info, err := r.Stat(t.Context(), path); !info.ModTime.Equal(now) {
+			t.Errorf("%s: %v, %v, want %v", path, info.ModTime, err, now)
+		}
+	}
+	for line := range strings.Lines(git(t, dir, "log", "--format=%aI %cI")) {
+		if line != "2026-01-02T03:04:05+00:00 2026-01-02T03:04:05+00:00\n" {
+			t.Errorf("a commit has the times %s", line)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package gitstore
+
+import (
+	"bytes"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+)
+
+// cacheSize bounds the objects a store keeps in memory.
+const cacheSize = 4 * cache.MiByte
+
+// objects reads the object database through go-git and writes loose objects
+// itself: go-git cannot make them durable. Not for concurrent use.
+type objects struct {
+	dir     string   // of .git
+	root    *os.Root // the same
+	storage *filesystem.Storage
+	deflate *zlib.Writer
+	unsaved []string // written and perhaps not yet on disk
+}
+
+func newObjects(dir string, root *os.Root) (*objects, error) {
+	deflate, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
+	o := &objects{dir: dir, root: root, deflate: deflate}
+	o.refresh()
+	return o, err
+}
+
+// refresh makes objects known that others have packed since.
+func (o *objects) refresh() {
+	o.storage = filesystem.NewStorage(osfs.New(o.dir), cache.NewObjectLRU(cacheSize))
+}
+
+// get returns an object, also one that git gc has moved meanwhile.
+func (o *objects) get(kind plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
+	obj, err := o.storage.EncodedObject(kind, hash)
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		o.refresh()
+		obj, err = o.storage.EncodedObject(kind, hash)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", kind, hash, err)
+	}
+	return obj, nil
+}
+
+// emptyTree exists in every repository, also where it was never written.
+var emptyTree = plumbing.ComputeHash(plumbing.TreeObject, nil)
+
+// tree returns the entries of a tree by name; the zero hash has none.
+func (o *objects) tree(hash plumbing.Hash) (map[string]object.TreeEntry, error) {
+	if hash.IsZero() || hash == emptyTree {
+		return map[string]object.TreeEntry{}, nil
+	}
+	obj, err := o.get(plumbing.TreeObject, hash)
+	if err != nil {
+		return nil, err
+	}
+	var tree object.Tree
+	if err := tree.Decode(obj); err != nil {
+		return nil, fmt.Errorf("tree %s: %w", hash, err)
+	}
+	entries := make(map[string]object.TreeEntry, len(tree.Entries))
+	for _, e := range tree.Entries {
+		entries[e.Name] = e
+	}
+	return entries, nil
+}
+
+func (o *objects) commit(hash plumbing.Hash) (*object.Commit, error) {
+	obj, err := o.get(plumbing.CommitObject, hash)
+	if err != nil {
+		return nil, err
+	}
+	var c object.Commit
+	if err := c.Decode(obj); err != nil {
+		return nil, fmt.Errorf("commit %s: %w", hash, err)
+	}
+	return &c, nil
+}
+
+// tip returns a commit with its tree; the zero hash has neither.
+func (o *objects) tip(hash plumbing.Hash) (tip, error) {
+	if hash.IsZero() {
+		return tip{}, nil
+	}
+	c, err := o.commit(hash)
+	if err != nil {
+		return tip{}, err
+	}
+	return tip{hash, c.TreeHash}, nil
+}
+
+func (o *objects) blob(hash plumbing.Hash) ([]byte, error) {
+	obj, err := o.get(plumbing.BlobObject, hash)
+	if err != nil {
+		return nil, err
+	}
+	r, err := obj.Reader()
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(r)
+	return data, errors.Join(err, r.Close())
+}
+
+// put writes an object, always: one with this name that is there already may
+// not be on disk yet, or may be what a power failure left of it.
+func (o *objects) put(kind plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
+	hash := plumbing.ComputeHash(kind, data)
+	var packed bytes.Buffer
+	o.deflate.Reset(&packed)
+	fmt.Fprintf(o.deflate, "%s %d\x00", kind, len(data)) // a buffer takes everything
+	if _, err := o.deflate.Write(data); err != nil {
+		return hash, err
+	}
+	if err := o.deflate.Close(); err != nil {
+		return hash, err
+	}
+	name := hash.String()
+	file := "objects/" + name[:2] + "/" + name[2:]
+	err := o.root.WriteFile(tempFile, packed.Bytes(), objectMode)
+	if err == nil {
+		err = o.root.Rename(tempFile, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = o.root.MkdirAll("objects/"+name[:2], dirMode); err == nil {
+				err = o.root.Rename(tempFile, file)
+			}
+		}
+	}
+	if err != nil {
+		return hash, errors.Join(err, removeFile(o.root, tempFile))
+	}
+	o.unsaved = append(o.unsaved, file)
+	return hash, nil
+}
+
+func (o *objects) putTree(entries []object.TreeEntry) (plumbing.Hash, error) {
+	var obj plumbing.MemoryObject
+	if err := (&object.Tree{Entries: entries}).Encode(&obj); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	data, err := content(&obj)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return o.put(plumbing.TreeObject, data)
+}
+
+func content(obj *plumbing.MemoryObject) ([]byte, error) {
+	r, err := obj.Reader()
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(r)
+	return data, errors.Join(err, r.Close())
+}
+
+// removeFile is content when there is no such file.
+func removeFile(root *os.Root, name string) error {
+	if err := root.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// isFile reports whether an entry of a tree can be a document.
+func isFile(mode filemode.FileMode) bool { return mode.IsFile() && mode != filemode.Symlink }

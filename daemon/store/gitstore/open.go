@@ -1,0 +1,239 @@
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/gofrs/flock"
+
+	"evalctl/daemon/store"
+)
+
+const (
+	gitDir = ".git"
+
+	// Below gitDir.
+	stateDir   = "gitstore"
+	schemaFile = stateDir + "/schema"
+	lockFile   = stateDir + "/lock"
+	stateFile  = stateDir + "/worktree"
+	tempFile   = stateDir + "/temp"
+	stagedDir  = stateDir + "/staged"
+	undoDir    = stateDir + "/undo"
+
+	dirMode    = 0o700
+	fileMode   = 0o600
+	objectMode = 0o400
+
+	// schemaVersion counts the layouts that an older version could not read.
+	schemaVersion = 1
+
+	defaultBranch = "main"
+	defaultRemote = "origin"
+)
+
+func open(ctx context.Context, dir string, opts Options) (_ *backend, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := opts.complete(); err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &backend{dir: dir, opts: opts, root: root, remote: make(chan struct{}, 1)}
+	b.lock = flock.New(filepath.Join(dir, gitDir, lockFile))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.release())
+		}
+	}()
+	if err := b.openGit(); err != nil {
+		return nil, err
+	}
+	if err := b.openBranch(); err != nil {
+		return nil, err
+	}
+	if err := b.lockIndex(); err != nil {
+		return nil, err
+	}
+	if err := b.begin(ctx); err != nil {
+		return nil, errors.Join(err, b.unlockIndex())
+	}
+	return b, nil
+}
+
+// complete checks the options and fills in the remote. Neither name can pass for
+// a flag or a path.
+func (o *Options) complete() error {
+	if o.Remote == "" {
+		o.Remote = defaultRemote
+	}
+	if err := plumbing.NewRemoteReferenceName(o.Remote, "x").Validate(); err != nil || o.Remote[0] == '-' {
+		return fmt.Errorf("%q cannot name a remote", o.Remote)
+	}
+	if o.Branch == "" {
+		return nil
+	}
+	if err := plumbing.NewBranchReferenceName(o.Branch).Validate(); err != nil {
+		return fmt.Errorf("%q cannot name a branch", o.Branch)
+	}
+	return nil
+}
+
+// openGit finds or makes the repository, and takes the lock.
+func (b *backend) openGit() error {
+	isNew, err := b.findGit()
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"", stateDir, stagedDir, undoDir} {
+		if err := b.root.Mkdir(path.Join(gitDir, name), dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if b.git, err = b.root.OpenRoot(gitDir); err != nil {
+		return err
+	}
+	locked, err := b.lock.TryLock()
+	if err == nil && !locked {
+		err = errors.New("in use by another process or another open store; close it first")
+	}
+	if err != nil {
+		return err
+	}
+	if err := b.checkSchema(); err != nil {
+		return err
+	}
+	if isNew {
+		if err := b.initGit(); err != nil {
+			return err
+		}
+	}
+	if b.objects, err = newObjects(filepath.Join(b.dir, gitDir), b.git); err != nil {
+		return err
+	}
+	return b.checkGit()
+}
+
+// findGit reports whether the repository is still to be made, also one whose
+// making was interrupted.
+func (b *backend) findGit() (isNew bool, err error) {
+	info, err := b.root.Lstat(gitDir)
+	switch {
+	case err == nil && !info.IsDir():
+		return false, errors.New(".git is not a directory; linked worktrees and submodules are not supported")
+	case err == nil:
+		_, err := b.root.Lstat(path.Join(gitDir, "HEAD"))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		if _, err := b.root.Lstat(path.Join(gitDir, stateDir)); err != nil {
+			return false, fmt.Errorf(".git is not a repository: %w", err)
+		}
+		return true, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return false, err
+	}
+	names, err := fs.ReadDir(b.root.FS(), ".")
+	if err != nil || len(names) == 0 {
+		return true, err
+	}
+	if _, err := b.root.Lstat("objects"); err == nil {
+		if _, err := b.root.Lstat("HEAD"); err == nil {
+			return false, errors.New("is a bare repository; clone it, and open the clone")
+		}
+	}
+	return false, errors.New("is neither empty nor a git repository; run git init and git commit in it first")
+}
+
+// initGit makes HEAD last: until it is there, the repository is still to be made.
+func (b *backend) initGit() error {
+	branch := b.opts.Branch
+	if branch == "" {
+		branch = defaultBranch
+	}
+	for _, dir := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := b.git.MkdirAll(dir, dirMode); err != nil {
+			return err
+		}
+	}
+	if err := b.replace("config", []byte("[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n")); err != nil {
+		return err
+	}
+	return b.replace("HEAD", []byte("ref: refs/heads/"+branch+"\n"))
+}
+
+// openBranch finds what HEAD points to.
+func (b *backend) openBranch() error {
+	ref, err := b.objects.storage.Reference(plumbing.HEAD)
+	if err != nil {
+		return fmt.Errorf("HEAD: %w", err)
+	}
+	b.branch = ref.Target()
+	if ref.Type() != plumbing.SymbolicReference || !b.branch.IsBranch() {
+		return errors.New("HEAD is detached; check out a branch first")
+	}
+	if err := b.branch.Validate(); err != nil {
+		return fmt.Errorf("HEAD points to %q: %w", b.branch, err)
+	}
+	if want := b.opts.Branch; want != "" && b.branch.Short() != want {
+		return fmt.Errorf("branch %s is checked out, not %s", b.branch.Short(), want)
+	}
+	commit, err := b.resolve(b.branch)
+	if err != nil {
+		return err
+	}
+	b.head, err = b.objects.tip(commit)
+	return err
+}
+
+// begin brings the worktree in step with HEAD and makes the first commit.
+func (b *backend) begin(ctx context.Context) error {
+	if err := b.repair(); err != nil {
+		return err
+	}
+	if err := b.checkpoint(stateOpen); err != nil {
+		return err
+	}
+	if b.head.commit.IsZero() {
+		if err := b.bootstrap(ctx); err != nil {
+			return err
+		}
+	}
+	return b.replace(schemaFile, fmt.Appendln(nil, schemaVersion))
+}
+
+// bootstrap makes the first commit, which is empty.
+func (b *backend) bootstrap(ctx context.Context) error {
+	when := time.Now
+	if b.opts.Now != nil {
+		when = b.opts.Now
+	}
+	first := store.Commit{Reason: "create the store", When: when()}
+	tree, err := b.objects.edit(plumbing.ZeroHash, nil)
+	if err != nil {
+		return err
+	}
+	next, err := b.addCommit(ctx, tree, &object.Commit{Author: author(first), Message: message(first)}, first.When)
+	if err != nil {
+		return err
+	}
+	return b.advance(next, nil, first.When)
+}

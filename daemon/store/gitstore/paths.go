@@ -1,0 +1,44 @@
+package gitstore
+
+import (
+	"fmt"
+	"strings"
+
+	"evalctl/daemon/store"
+)
+
+// hfsIgnored are the code points that HFS+ leaves out of a name, so that
+// ".g\u200cit" is .git there (git's path.c and utf8.c).
+const hfsIgnored = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
+
+// reserved refuses paths that name git's own files, here or in a clone on
+// another system, and which git for that reason refuses too. So is .gitmodules,
+// whose content git acts on and servers check.
+func reserved(path string) error {
+	for segment := range strings.SplitSeq(path, "/") {
+		if reservedName(segment) {
+			return fmt.Errorf("%w: git keeps the name %q to itself", store.ErrInvalidPath, segment)
+		}
+	}
+	return nil
+}
+
+func reservedName(name string) bool {
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(hfsIgnored, r) {
+			return -1
+		}
+		return r
+	}, name)
+	name, _, _ = strings.Cut(name, ":") // NTFS: the stream of a file
+	name = strings.ToLower(strings.TrimRight(name, " ."))
+	return name == ".git" || name == "git~1" || name == ".gitmodules"
+}
+
+// parent gives the directory of a document, "." at the root, as os.Root wants it.
+func parent(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i > 0 {
+		return path[:i]
+	}
+	return "."
+}

@@ -1,0 +1,153 @@
+package gitstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/store"
+)
+
+// crash lets go of a store without settling anything.
+func crash(t *testing.T, b *backend) {
+	t.Helper()
+	if err := b.release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRollForward interrupts a commit between its steps in the worktree. The
+// documents go back and forth, so that an older commit has their contents too.
+func TestRollForward(t *testing.T) {
+	old := []store.Op{writeOp("a", "old"), writeOp("d/b", "old"), writeOp("x/y", "old"), writeOp("p", "old"), writeOp("keep", "1")}
+	ops := []store.Op{
+		writeOp("a", "new"), deleteOp("d/b"), writeOp("d/c/n", "new"), deleteOp("x/y"), writeOp("x", "now a document"), deleteOp("p"), writeOp("p/q", "now below"),
+	}
+	back := []store.Op{
+		writeOp("a", "old"), deleteOp("x"), writeOp("x/y", "old"), deleteOp("p/q"), writeOp("p", "old"), deleteOp("d/c/n"), writeOp("d/b", "old"),
+	}
+	wantNew := map[string]string{"a": "new", "d/": "", "d/c/": "", "d/c/n": "new", "keep": "1", "x": "now a document", "p/": "", "p/q": "now below"}
+	wantOld := map[string]string{"a": "old", "d/": "", "d/b": "old", "x/": "", "x/y": "old", "p": "old", "keep": "1"}
+	for _, c := range []struct {
+		name  string
+		first []store.Op
+		last  []store.Op
+		want  map[string]string
+	}{{"forth", nil, ops, wantNew}, {"and back", ops, back, wantOld}} {
+		for steps := range len(ops) + 1 {
+			t.Run(fmt.Sprint(c.name, steps), func(t *testing.T) {
+				dir := MemoryDir(t)
+				b := openBackend(t, dir)
+				commit(t, b, old...)
+				if err := b.Close(); err != nil { // a checkpoint
+					t.Fatal(err)
+				}
+				b = openBackend(t, dir)
+				if c.first != nil {
+					commit(t, b, c.first...)
+				}
+				interrupted(t, b, c.last, steps)
+				b = openBackend(t, dir)
+				if diff := cmp.Diff(c.want, withoutRoot(files(t, dir))); diff != "" {
+					t.Errorf("files (-want +got):\n%s", diff)
+				}
+				if err := b.Close(); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
+// interrupted makes a commit whose worktree gets only so many of its changes.
+func interrupted(t *testing.T, b *backend, ops []store.Op, steps int) {
+	t.Helper()
+	changes, err := b.record(ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := b.objects.edit(b.head.tree, changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := b.addCommit(t.Context(), tree, &object.Commit{ParentHashes: []plumbing.Hash{b.head.commit}, Message: "x\n"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(b.stage(changes, time.Now()), b.moveBranch(b.head.commit, next.commit), b.apply(changes[:steps])); err != nil {
+		t.Fatal(err)
+	}
+	crash(t, b)
+}
+
+func withoutRoot(files map[string]string) map[string]string {
+	delete(files, "./")
+	return files
+}
+
+// TestRewrittenHistory interrupts what a pull does: the new head does not come
+// from the old one.
+func TestRewrittenHistory(t *testing.T) {
+	dir := MemoryDir(t)
+	b := openBackend(t, dir)
+	commit(t, b, writeOp("a", "1"), writeOp("b", "1"))
+	base := b.head
+	commit(t, b, writeOp("a", "2"), writeOp("c", "2"))
+	if err := b.checkpoint(stateOpen); err != nil {
+		t.Fatal(err)
+	}
+	old := b.head
+	changes, err := b.record([]store.Op{writeOp("b", "3"), writeOp("d", "3")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := b.objects.edit(base.tree, changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := b.addCommit(t.Context(), tree, &object.Commit{ParentHashes: []plumbing.Hash{base.commit}, Message: "x\n"}, time.Now())
+	if err == nil {
+		err = b.moveBranch(old.commit, next.commit)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	crash(t, b)
+	b = openBackend(t, dir)
+	if diff := cmp.Diff(map[string]string{"a": "1", "b": "3", "d": "3"}, withoutRoot(files(t, dir))); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEditsSurviveCrashes: what a crash cannot have done was done by hand.
+func TestEditsSurviveCrashes(t *testing.T) {
+	dir := MemoryDir(t)
+	b := openBackend(t, dir)
+	commit(t, b, writeOp("a", "1"), writeOp("b", "1"))
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b = openBackend(t, dir)
+	interrupted(t, b, []store.Op{writeOp("a", "2")}, 0)
+	if err := os.WriteFile(filepath.Join(dir, "b"), []byte("by hand"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there was no crash
+		if _, err := open(t.Context(), dir, Options{}); err == nil {
+			t.Fatal("opened with an edited file")
+		}
+		if diff := cmp.Diff(map[string]string{"a": "2", "b": "by hand"}, withoutRoot(files(t, dir))); diff != "" {
+			t.Errorf("files (-want +got):\n%s", diff)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+//go:build !linux
+
+package gitstore
+
+// sync makes every object durable. The files of the worktree need it less: what
+// is lost of them is restored from the objects.
+func (o *objects) sync() error {
+	dirs := map[string]bool{"objects": true, stagedDir: true}
+	for _, file := range o.unsaved {
+		if err := syncFile(o.root, file); err != nil {
+			return err
+		}
+		dirs[parent(file)] = true
+	}
+	for dir := range dirs {
+		if err := syncFile(o.root, dir); err != nil {
+			return err
+		}
+	}
+	o.unsaved = nil
+	return nil
+}

@@ -1,0 +1,160 @@
+package gitstore
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"evalctl/daemon/store"
+)
+
+// change is what becomes of one path. A zero hash deletes it.
+type change struct {
+	path string
+	was  plumbing.Hash // zero for a new document; not always known
+	hash plumbing.Hash
+	mode filemode.FileMode
+	data []byte // what hash stands for; nil when it has to be read first
+}
+
+func (c change) deletes() bool { return c.hash.IsZero() }
+
+// edit returns tree with the changes made. It reads and writes only the directories on the way to a change.
+func (o *objects) edit(tree plumbing.Hash, changes []change) (plumbing.Hash, error) {
+	sorted := slices.SortedFunc(slices.Values(changes), func(a, b change) int { return cmp.Compare(a.path, b.path) })
+	edited, err := o.editDir(tree, 0, sorted)
+	if err == nil && edited.IsZero() {
+		return o.putTree(nil)
+	}
+	return edited, err
+}
+
+// editDir edits the tree of a directory whose own path has length prefix,
+// slash included. It returns the zero hash when nothing is left of it.
+func (o *objects) editDir(tree plumbing.Hash, prefix int, changes []change) (plumbing.Hash, error) {
+	entries, err := o.tree(tree)
+	if err != nil {
+		return tree, err
+	}
+	// A document may give way to a directory, and the other way round.
+	below := map[string][]change{}
+	for _, c := range changes {
+		name, _, deeper := strings.Cut(c.path[prefix:], "/")
+		if deeper {
+			below[name] = append(below[name], c)
+		} else if c.deletes() {
+			delete(entries, name)
+		}
+	}
+	for name, inner := range below {
+		old := entries[name]
+		if old.Mode != filemode.Dir && old.Mode != filemode.Empty {
+			return tree, fmt.Errorf("%s is in the way of %s", name, inner[0].path)
+		}
+		sub, err := o.editDir(old.Hash, prefix+len(name)+1, inner)
+		if err != nil {
+			return tree, err
+		}
+		entries[name] = object.TreeEntry{Name: name, Mode: filemode.Dir, Hash: sub}
+		if sub.IsZero() {
+			delete(entries, name)
+		}
+	}
+	for _, c := range changes {
+		if name := c.path[prefix:]; !c.deletes() && !strings.Contains(name, "/") {
+			entries[name] = object.TreeEntry{Name: name, Mode: c.mode, Hash: c.hash}
+		}
+	}
+	if len(entries) == 0 {
+		return plumbing.ZeroHash, nil
+	}
+	list := slices.Collect(maps.Values(entries))
+	sort.Sort(object.TreeEntrySorter(list))
+	return o.putTree(list)
+}
+
+// diff calls visit for every entry that is no directory and is not the same in
+// both trees, with the mode filemode.Empty where there is none.
+func (o *objects) diff(from, to plumbing.Hash, dir string, visit func(path string, old, now object.TreeEntry) error) error {
+	if from == to {
+		return nil
+	}
+	old, err := o.tree(from)
+	if err != nil {
+		return err
+	}
+	now, err := o.tree(to)
+	if err != nil {
+		return err
+	}
+	names := maps.Clone(old)
+	maps.Copy(names, now)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		a, b := old[name], now[name]
+		path := dir + name
+		if a.Mode == filemode.Dir || b.Mode == filemode.Dir {
+			var sub [2]plumbing.Hash
+			if a.Mode == filemode.Dir {
+				sub[0], a = a.Hash, object.TreeEntry{}
+			}
+			if b.Mode == filemode.Dir {
+				sub[1], b = b.Hash, object.TreeEntry{}
+			}
+			if err := o.diff(sub[0], sub[1], path+"/", visit); err != nil {
+				return err
+			}
+		}
+		if a.Hash != b.Hash || a.Mode != b.Mode {
+			if err := visit(path, a, b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// changes returns what leads from one tree to another, deletions first. A tree
+// that a store cannot hold is an error.
+func (o *objects) changes(from, to plumbing.Hash) ([]change, error) {
+	var list []change
+	err := o.diff(from, to, "", func(path string, old, now object.TreeEntry) error {
+		if now.Mode != filemode.Empty {
+			if err := holdable(path, now.Mode); err != nil {
+				return fmt.Errorf("%q in tree %s: %w", path, to, err)
+			}
+		}
+		list = append(list, change{path: path, was: old.Hash, hash: now.Hash, mode: now.Mode})
+		return nil
+	})
+	slices.SortStableFunc(list, deletionsFirst)
+	return list, err
+}
+
+// deletionsFirst orders changes so that each finds room.
+func deletionsFirst(a, b change) int {
+	switch {
+	case a.deletes() == b.deletes():
+		return cmp.Compare(a.path, b.path)
+	case a.deletes():
+		return -1
+	}
+	return 1
+}
+
+// holdable says why an entry of a tree cannot be a document.
+func holdable(path string, mode filemode.FileMode) error {
+	if !isFile(mode) {
+		return fmt.Errorf("%w: is a link or a submodule, and a store holds plain files only", store.ErrInvalidPath)
+	}
+	if err := store.ValidPath(path); err != nil {
+		return err
+	}
+	return reserved(path)
+}
