@@ -40,6 +40,9 @@ type Config struct {
 	// Keys are who may use the daemon. Nil lets everybody use everything, so the
 	// listener must then be out of others' reach.
 	Keys *httpapi.Keys
+	// PingInterval is the pause between the pings of a change stream; 0 means
+	// 25 s (spec 8).
+	PingInterval time.Duration
 	// Version is told by /healthz.
 	Version string
 	// Logger gets one line a request, and what happens behind the requests.
@@ -69,7 +72,7 @@ func New(_ context.Context, cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open daemon: %w", err)
 	}
-	api := httpapi.New(httpapi.Config{Brains: brains, Keys: cfg.Keys, Version: cfg.Version, Logger: logger})
+	api := httpapi.New(httpapi.Config{Brains: brains, Keys: cfg.Keys, PingInterval: cfg.PingInterval, Version: cfg.Version, Logger: logger})
 	return &Daemon{brains: brains, api: api, logger: logger}, nil
 }
 

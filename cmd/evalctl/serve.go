@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"time"
 
 	"evalctl/daemon"
 	"evalctl/daemon/httpapi"
@@ -16,14 +17,15 @@ import (
 )
 
 type serveCmd struct {
-	Addr        string `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one (${default})."`
-	Home        string `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it everything is kept in memory and gone at the end."`
-	Store       string `env:"SVC_STORE" enum:"memory,fs,git," default:"" placeholder:"STORE" help:"What keeps documents: memory, fs or git. Default: fs with a home, else memory."`
-	Keys        string `placeholder:"FILE" help:"Who may use the daemon, made with evalctl keys. Without it everybody who reaches the address may do everything."`
-	Insecure    bool   `help:"Listen beyond this machine without keys."`
-	LogFormat   string `enum:"text,json" default:"text" help:"Format of the log on stderr: ${enum} (${default})."`
-	LLMProvider string `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Reader's model provider: openai, ollama or fake. Without it fake answers by quoting."`
-	LLMModel    string `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model."`
+	Addr        string        `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one (${default})."`
+	Home        string        `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it everything is kept in memory and gone at the end."`
+	Store       string        `env:"SVC_STORE" enum:"memory,fs,git," default:"" placeholder:"STORE" help:"What keeps documents: memory, fs or git. Default: fs with a home, else memory."`
+	Keys        string        `placeholder:"FILE" help:"Who may use the daemon, made with evalctl keys. Without it everybody who reaches the address may do everything."`
+	Insecure    bool          `help:"Listen beyond this machine without keys."`
+	Ping        time.Duration `name:"ping-interval" default:"25s" help:"Pause between the pings of a change stream (${default})."`
+	LogFormat   string        `enum:"text,json" default:"text" help:"Format of the log on stderr: ${enum} (${default})."`
+	LLMProvider string        `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Reader's model provider: openai, ollama or fake. Without it fake answers by quoting."`
+	LLMModel    string        `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model."`
 }
 
 func (serveCmd) Help() string {
@@ -40,6 +42,9 @@ Examples:
 
 // Run serves until it is told to stop.
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
+	if c.Ping <= 0 {
+		return usageError{fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)}
+	}
 	keys, err := c.readKeys(p)
 	if err != nil {
 		return usageError{err}
@@ -53,7 +58,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		return usageError{err}
 	}
 	d, err := daemon.New(ctx, daemon.Config{
-		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Keys: keys, Version: version().String(), Logger: c.logger(p),
+		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Keys: keys, PingInterval: c.Ping, Version: version().String(), Logger: c.logger(p),
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

@@ -1,0 +1,52 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/sse"
+)
+
+// Events follows the brain's changes (spec 6.1) until the stream ends. It
+// calls attached, unless it is nil, once the daemon says that the stream
+// stands: every change committed from then on is given to emit, in commit
+// order. There is no replay of earlier changes (spec 6.2). A daemon may
+// disconnect a client whose emit is slow.
+//
+// Events never returns nil. The error wraps io.EOF when the daemon ended the
+// stream; an error of emit ends it and is returned. The time limit of the
+// client holds until the stream is attached.
+func (b *Brain) Events(ctx context.Context, attached func(), emit func(protocol.ChangeEvent) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(b.c.timeout, func() { cancel(timeoutError(b.c.timeout)) })
+	defer late.Stop()
+	r := request{method: http.MethodGet, path: b.path + "/events", accept: protocol.TypeEvents}
+	res, err := b.c.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	for events := sse.NewReader(res.Body, 0); ; {
+		event, err := events.Next()
+		if err != nil {
+			return transportError(ctx, r, err)
+		}
+		switch event.Name {
+		case protocol.EventReady:
+			if late.Stop() && attached != nil {
+				attached()
+			}
+		case protocol.EventChange:
+			var change protocol.ChangeEvent
+			if err := unmarshal(r, event, &change); err != nil {
+				return err
+			}
+			if err := emit(change); err != nil {
+				return err
+			}
+		}
+	}
+}

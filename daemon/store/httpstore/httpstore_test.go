@@ -1,0 +1,89 @@
+package httpstore_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/client"
+	"evalctl/daemon/httpapi"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/httpstore"
+	"evalctl/daemon/store/memstore"
+	"evalctl/daemon/store/storetest"
+	"evalctl/internal/llm"
+)
+
+// TestMain makes fewer random histories: each step is many requests.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if !given {
+		if err := flag.Set("rapid.checks", "12"); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var quiet = &store.Options{Logger: slog.New(slog.DiscardHandler)}
+
+// daemon is the real API over stores in memory, on a real socket.
+type daemon struct {
+	t      testing.TB
+	client *client.Client
+	brains *brain.Service
+	api    *httpapi.API
+	server *httptest.Server
+	count  atomic.Int64
+}
+
+func startDaemon(t testing.TB) *daemon {
+	t.Helper()
+	brains, err := brain.Open(brain.Config{
+		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(quiet), nil },
+		Reader:    llm.NewFake(), Model: llm.FakeModel,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httpapi.New(httpapi.Config{Brains: brains})
+	d := &daemon{t: t, brains: brains, api: api, server: httptest.NewServer(api)}
+	if d.client, err = client.New(d.server.URL, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		api.Stop()
+		d.client.Close()
+		d.server.Close()
+		if err := brains.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// brain makes one.
+func (d *daemon) brain() *client.Brain {
+	d.t.Helper()
+	id := fmt.Sprintf("brain-%d", d.count.Add(1))
+	if _, err := d.client.CreateBrain(d.t.Context(), protocol.CreateBrain{ID: id}); err != nil {
+		d.t.Fatal(err)
+	}
+	return d.client.Brain(id)
+}
+
+func (d *daemon) open(*testing.T) *store.Store { return httpstore.Open(d.brain(), quiet) }
+
+func TestContract(t *testing.T) { storetest.Run(t, startDaemon(t).open) }
+
+func TestModel(t *testing.T) { storetest.RunModel(t, startDaemon(t).open) }
