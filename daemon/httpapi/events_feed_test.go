@@ -60,20 +60,20 @@ func TestFeedEnds(t *testing.T) {
 	defer f.attach("c", others, there)()
 	f.end("none", errStreamOver)
 	f.end("b", errStreamOver)
-	if here.ended() != errStreamOver || there.ended() != nil {
+	if !errors.Is(here.ended(), errStreamOver) || there.ended() != nil {
 		t.Errorf("ended with %v and %v", here.ended(), there.ended())
 	}
 	again := newQuiet()
 	defer f.attach("b", docs, again)()
 	replaced := newQuiet()
 	defer f.attach("b", others, replaced)() // the brain was made anew
-	if again.ended() != errStreamOver || replaced.ended() != nil {
+	if !errors.Is(again.ended(), errStreamOver) || replaced.ended() != nil {
 		t.Errorf("ended with %v and %v", again.ended(), replaced.ended())
 	}
 	f.endAll(errShuttingDown)
 	late := newQuiet()
 	defer f.attach("d", docs, late)()
-	if here.ended() != errStreamOver || there.ended() != errShuttingDown || late.ended() != errShuttingDown {
+	if !errors.Is(here.ended(), errStreamOver) || !errors.Is(there.ended(), errShuttingDown) || !errors.Is(late.ended(), errShuttingDown) {
 		t.Errorf("ended with %v, %v and %v", here.ended(), there.ended(), late.ended())
 	}
 }

@@ -256,8 +256,13 @@ func describe(path string, info fs.FileInfo) store.FileInfo {
 // missing turns what a filesystem says of a path that is not there, or that
 // lies below a file, into ErrNotFound.
 func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if absent(err) {
 		return store.ErrNotFound
 	}
 	return err
+}
+
+// absent tells whether there is no file, or none can be.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -103,7 +103,7 @@ func (b *backend) apply(changes []change) error {
 func (b *backend) setAside(i int, c change) error {
 	info, err := b.root.Lstat(c.path)
 	switch {
-	case err != nil && missing(err) != err:
+	case absent(err):
 		return nil
 	case err != nil:
 		return err
@@ -115,7 +115,7 @@ func (b *backend) setAside(i int, c change) error {
 
 func (b *backend) applyOne(i int, c change) error {
 	if c.deletes() {
-		if err := b.root.Remove(c.path); err != nil && missing(err) == err {
+		if err := b.root.Remove(c.path); err != nil && !absent(err) {
 			return err
 		}
 		b.prune(parent(c.path))
@@ -139,7 +139,7 @@ func (b *backend) undo(changes []change) error {
 	for i := len(changes) - 1; i >= 0; i-- {
 		c := changes[i]
 		if !c.deletes() {
-			if err := b.root.Remove(c.path); err != nil && missing(err) == err {
+			if err := b.root.Remove(c.path); err != nil && !absent(err) {
 				return err
 			}
 			b.prune(parent(c.path))
