@@ -232,8 +232,8 @@ func (a *Answer) finish(done object) (whole *string, err error) {
 	if string(done["ok"]) == "false" {
 		return nil, &Failure{Kind: KindDaemon, Message: "done event with ok false: " + done.complaint()}
 	}
-	if json.Unmarshal(done["answer"], &whole) != nil {
-		whole = nil
+	if raw := done["answer"]; len(raw) > 0 && raw[0] == '"' {
+		whole = new(stringValue(raw))
 	}
 	a.Model, a.PromptSHA256 = done.text("model"), done.text("prompt_sha256", "promptSha256")
 	if u := done.object("usage"); u != nil {

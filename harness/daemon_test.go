@@ -118,7 +118,8 @@ func hangUp(w http.ResponseWriter) {
 }
 
 // playDaemon serves until its process is ended. It says its URL on stdout,
-// answers after DELAY, and never answers a question that says hang.
+// answers after DELAY, flushing each event unless WHOLE is set, and never
+// answers a question that says hang.
 func playDaemon() error {
 	delay, err := time.ParseDuration(os.Getenv("DELAY"))
 	if err != nil {
@@ -141,10 +142,11 @@ func playDaemon() error {
 		}
 		time.Sleep(delay)
 		w.Header().Set("Content-Type", "text/event-stream")
-		// Each event is flushed, as daemons do that stream their answers.
 		for frame := range strings.SplitAfterSeq(answerTo(body.Question), "\n\n") {
 			_, _ = io.WriteString(w, frame)
-			_ = http.NewResponseController(w).Flush()
+			if os.Getenv("WHOLE") == "" {
+				_ = http.NewResponseController(w).Flush()
+			}
 		}
 	}))
 }

@@ -122,6 +122,10 @@ func badJSON(line []byte, err *json.SyntaxError) error {
 }
 
 func decodeField(key string, raw json.RawMessage, target any) error {
+	if s, ok := target.(*string); ok && raw[0] == '"' {
+		*s = stringValue(raw)
+		return nil
+	}
 	if string(raw) == "null" || json.Unmarshal(raw, target) == nil {
 		return nil
 	}

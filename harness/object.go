@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -109,10 +110,11 @@ func (o object) text(keys ...string) string {
 	return ""
 }
 
+// number gives the first of the keys that holds a number, 0 for none. No other
+// JSON value reads as one.
 func (o object) number(keys ...string) float64 {
 	for _, k := range keys {
-		var f float64
-		if raw, ok := o[k]; ok && json.Unmarshal(raw, &f) == nil {
+		if f, err := strconv.ParseFloat(string(o[k]), 64); err == nil {
 			return f
 		}
 	}
