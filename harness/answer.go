@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -9,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -131,10 +129,7 @@ func (t *Target) ask(ctx context.Context, q Question, a *Answer, start time.Time
 		data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 		return &Failure{Kind: KindProtocol, Message: fmt.Sprintf("POST ask answered %q instead of %s: %s", ct, protocol.TypeEvents, clip(data))}
 	}
-	src := streamBuffers.Get().(*bufio.Reader)
-	defer streamBuffers.Put(src)
-	src.Reset(res.Body)
-	if err := readAnswer(ctx, sse.NewReader(src, sse.MaxEvent), a, start); err != nil {
+	if err := readAnswer(ctx, sse.NewReader(res.Body, sse.MaxEvent), a, start); err != nil {
 		return err
 	}
 	a.Latency = time.Since(start)
@@ -142,13 +137,9 @@ func (t *Target) ask(ctx context.Context, q Question, a *Answer, start time.Time
 	// keeps the stream open after done is not waited for.
 	stop := time.AfterFunc(50*time.Millisecond, cancel)
 	defer stop.Stop()
-	_, _ = io.Copy(io.Discard, io.LimitReader(src, 64<<10))
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
 	return nil
 }
-
-// streamBuffers holds buffers of the size that an event reader would allocate
-// for each answer.
-var streamBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 32<<10) }}
 
 // readAnswer folds an ask stream into a, up to and with its done event.
 func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) error {

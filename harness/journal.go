@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -18,9 +19,9 @@ import (
 )
 
 // Journal keeps a run on disk while it goes on: a first line with the run's
-// identity, then a line for each answer and one for each graded answer, in the
-// order they came. Whatever ends the process, a run goes on from its journal without
-// asking again what was answered.
+// identity, then a line for each graded answer, and before it one for an answer
+// whose grade takes a while, in the order they came. Whatever ends the process,
+// a run goes on from its journal without asking again what was answered.
 //
 // One process owns a journal; its methods are not safe for concurrent use.
 type Journal struct {
@@ -85,7 +86,10 @@ func CreateJournal(dir string, id Identity, started time.Time, options json.RawM
 	}
 	j.start = startLine{Kind: kindRun, StartedAt: started, Identity: id, Options: options}
 	j.slots = make([]slot, id.Dataset.Selected)
-	line, err := j.write(j.start)
+	line, err := encodeLine(j.start)
+	if err == nil {
+		err = j.write(line)
+	}
 	if err == nil {
 		j.end = int64(len(line))
 		err = j.Sync()
@@ -192,7 +196,7 @@ func (j *Journal) accept(n int, line []byte) error {
 	case kindAnswer:
 		known = e.Record != nil && !s.answered
 	case kindGrade:
-		known = e.Record != nil && s.answered && !s.finished
+		known = e.Record != nil && !s.finished
 	case kindSpent:
 		known = e.Record == nil
 	}
@@ -264,26 +268,49 @@ func (j *Journal) Options() json.RawMessage { return j.start.Options }
 // Spent is what the run has paid for grades so far.
 func (j *Journal) Spent() llm.USD { return j.spent }
 
-// add appends a line; it is safe once Sync has returned.
-func (j *Journal) add(e entryLine) error {
-	line, err := j.write(e)
-	if err != nil {
+// add appends lines in one write; they are safe once Sync has returned. An
+// answer whose grade is among them needs no line of its own.
+func (j *Journal) add(entries ...entryLine) error {
+	var all []byte
+	var ends []int
+	kept := entries[:0:0]
+	for i, e := range entries {
+		if e.Kind == kindAnswer && slices.ContainsFunc(entries[i+1:], func(g entryLine) bool { return g.Kind == kindGrade && g.Index == e.Index }) {
+			continue
+		}
+		line, err := encodeLine(e)
+		if err != nil {
+			return err
+		}
+		all = append(all, line...)
+		ends = append(ends, len(all))
+		kept = append(kept, e)
+	}
+	if err := j.write(all); err != nil {
 		return err
 	}
-	j.place(e, line)
+	start := 0
+	for i, e := range kept {
+		j.place(e, all[start:ends[i]])
+		start = ends[i]
+	}
 	return nil
 }
 
-// write writes a line at the journal's end and leaves the end where it is.
-func (j *Journal) write(v any) (line []byte, err error) {
-	if line, err = json.Marshal(v); err != nil {
+func encodeLine(v any) ([]byte, error) {
+	line, err := json.Marshal(v)
+	if err != nil {
 		return nil, fmt.Errorf("encode journal line: %w", err)
 	}
-	line = append(line, '\n')
-	if _, err := j.file.WriteAt(line, j.end); err != nil {
-		return nil, fmt.Errorf("write %s: %w", j.path, err)
+	return append(line, '\n'), nil
+}
+
+// write writes lines at the journal's end and leaves the end where it is.
+func (j *Journal) write(lines []byte) error {
+	if _, err := j.file.WriteAt(lines, j.end); err != nil {
+		return fmt.Errorf("write %s: %w", j.path, err)
 	}
-	return line, nil
+	return nil
 }
 
 // Sync puts all lines on the disk.

@@ -92,7 +92,7 @@ func TestOpenJournalRefuses(t *testing.T) {
 		{"a kind that is not known", first + `{"kind":"guess","index":0}` + "\n", 2, `a line of kind "guess" has no place here`},
 		{"an answer without a record", first + `{"kind":"answer","index":0}` + "\n", 2, "has no place here"},
 		{"a second answer", first + answer0 + answer0, 3, "has no place here"},
-		{"a grade before its answer", first + grade0, 2, "has no place here"},
+		{"an answer after its grade", first + grade0 + answer0, 3, "has no place here"},
 		{"a second grade", first + answer0 + grade0 + grade0, 4, "has no place here"},
 		{"a record that is not last", first + `{"kind":"answer","record":{"id":"q0"},"index":0}` + "\n", 2, "its keys are not in the order of a journal"},
 		{"a grade for an error", first + strings.Replace(answer0, `"outcome":"unscored"`, `"outcome":"error"`, 1) + grade0, 3, "has no place here"},

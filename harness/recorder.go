@@ -9,10 +9,10 @@ import (
 const syncEvery = 10 * time.Millisecond
 
 // record is the only writer of the journal and the tally. Lines are written as
-// they come, so that they outlive this process, and counted once they are on
-// the disk.
+// they come, all that wait at once, so that they outlive this process, and
+// counted once they are on the disk.
 func (r *runner) record(entries <-chan entryLine, abort context.CancelCauseFunc) (failed error) {
-	var waiting []entryLine
+	var written, batch []entryLine
 	var due <-chan time.Time
 	for open := true; open; {
 		var e entryLine
@@ -23,15 +23,19 @@ func (r *runner) record(entries <-chan entryLine, abort context.CancelCauseFunc)
 		switch {
 		case failed != nil: // draining, so that no worker waits for ever
 		case e.Kind != "":
-			failed = r.cfg.Journal.add(e)
-			waiting = append(waiting, e)
+			batch = append(batch[:0], e)
+			for range len(entries) {
+				batch = append(batch, <-entries)
+			}
+			failed = r.cfg.Journal.add(batch...)
+			written = append(written, batch...)
 			if due == nil {
 				due = time.After(syncEvery)
 			}
 		default: // the wait is over, or the run
-			failed = r.count(waiting)
-			clear(waiting)
-			waiting, due = waiting[:0], nil
+			failed = r.count(written)
+			clear(written)
+			written, due = written[:0], nil
 		}
 		if failed != nil {
 			abort(failed)

@@ -88,7 +88,15 @@ func sameResult(t interface{ Error(...any) }, want, got resultFile) {
 func wholeRun(t *testing.T, s *stub, d Dataset) (resultFile, []byte) {
 	t.Helper()
 	cfg := setUp(t, s, d, t.TempDir())
-	cfg.Scorer = (&grader{}).scorer()
+	grade := (&grader{}).scorer()
+	// Every second answer is judged when its line is there, as a slow judge
+	// would; the others leave a line with their grade alone.
+	cfg.Scorer = scripted(func(ctx context.Context, item scorer.Item) (scorer.Verdict, error) {
+		if n := numberOf(item.Question); n%2 == 0 {
+			awaitLine(t, cfg.Journal.Path(), fmt.Sprintf(`{"kind":"answer","index":%d,`, n-1))
+		}
+		return grade(ctx, item)
+	})
 	var journal []byte
 	n := 0
 	cfg.Recorded = func(Record) {
@@ -106,6 +114,15 @@ func wholeRun(t *testing.T, s *stub, d Dataset) (resultFile, []byte) {
 	return readResult(t, path), journal
 }
 
+func awaitLine(t *testing.T, file, start string) {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if data, err := os.ReadFile(file); err != nil || bytes.Contains(data, []byte("\n"+start)) {
+			return
+		}
+	}
+	t.Errorf("no line %s in %s", start, file)
+}
+
 // leftToDo reads what of a cut journal still has to be asked, and to be judged.
 func leftToDo(cut []byte, n int) (ask, judge []string) {
 	answered, graded := map[int]bool{}, map[int]bool{}
@@ -121,7 +138,7 @@ func leftToDo(cut []byte, n int) (ask, judge []string) {
 		case "answer":
 			answered[e.Index], graded[e.Index] = true, e.Record.Outcome == Errored
 		case "grade":
-			graded[e.Index] = true
+			answered[e.Index], graded[e.Index] = true, true
 		}
 	}
 	for i := range n {

@@ -17,7 +17,7 @@ var ErrTooLarge = errors.New("event too large")
 const (
 	byteOrderMark = "\xef\xbb\xbf"
 	longestField  = len("event")
-	readSize      = 32 << 10
+	readSize      = 4 << 10
 )
 
 // linePart is the part of a line that the next byte belongs to.

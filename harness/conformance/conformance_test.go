@@ -1,0 +1,181 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var full = flag.Bool("full", false, "repeat the unbroken daemon 20 times, and run every check on every mutant")
+
+var update = flag.Bool("update", false, "rewrite the lists in docs/conformance.md")
+
+// TestUnbrokenDaemon: what the suite demands, the reference daemon does, each
+// time.
+func TestUnbrokenDaemon(t *testing.T) {
+	runs := 1
+	if *full {
+		runs = 20
+	}
+	t.Run("memory with keys", func(t *testing.T) {
+		for range runs {
+			wantAllPass(t, run(t, withKeys(serve(t, "", keys(t), unbroken))), "events-ping")
+		}
+	})
+	t.Run("files without keys", func(t *testing.T) {
+		for range runs {
+			o := withKeys(serve(t, t.TempDir(), nil, unbroken))
+			o.Token, o.ReadOnlyToken, o.OtherTenantToken = "", "", ""
+			if !*full {
+				o.Only = []string{"documents", "batch", "events", "brains"} // a disk is slow
+			}
+			wantAllPass(t, run(t, o), "auth-*", "events-ping")
+		}
+	})
+}
+
+// wantAllPass also wants exactly the named checks to be skipped.
+func wantAllPass(t *testing.T, r Report, skipped ...string) {
+	t.Helper()
+	if len(r.Results) == 0 {
+		t.Fatal("no results")
+	}
+	for _, res := range r.Results {
+		want := Pass
+		if matches(skipped, res.ID) {
+			want = Skip
+		}
+		if res.Status != want {
+			t.Errorf("%s %s: want %s, got %s: %s [%s]", res.Level, res.ID, want, res.Status, res.Detail, res.Request)
+		}
+	}
+}
+
+func TestCatalogue(t *testing.T) {
+	checks, err := Checks(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(checks) < 150 {
+		t.Errorf("%d checks, want at least 150", len(checks))
+	}
+	groups := []string{"brains", "documents", "listing", "batch", "paths", "limits", "errors", "headers", "events", "auth", "search", "ask"}
+	ids, sentences := map[string]bool{}, map[string]string{}
+	for _, c := range checks {
+		if ids[c.ID] {
+			t.Errorf("%s: id given twice", c.ID)
+		}
+		ids[c.ID] = true
+		if other, ok := sentences[c.Sentence]; ok {
+			t.Errorf("%s: same sentence as %s: %s", c.ID, other, c.Sentence)
+		}
+		sentences[c.Sentence] = c.ID
+		if !slices.Contains(groups, c.Group) || !strings.HasPrefix(c.ID, c.Group+"-") {
+			t.Errorf("%s: group %q", c.ID, c.Group)
+		}
+		if c.Section == "" || !strings.HasSuffix(c.Sentence, ".") || strings.ToLower(c.ID) != c.ID {
+			t.Errorf("%s: section %q, sentence %q", c.ID, c.Section, c.Sentence)
+		}
+	}
+}
+
+func TestSelection(t *testing.T) {
+	for _, tt := range []struct {
+		only []string
+		want []string
+		err  error
+	}{
+		{[]string{"documents-read-missing-404"}, []string{"documents-read-missing-404"}, nil},
+		{[]string{"brains-health-*", "brains-health-ok"}, []string{"brains-health-200", "brains-health-ok", "brains-health-open"}, nil},
+		{[]string{"ask-done-ok", "brains-health-200"}, []string{"brains-health-200", "ask-done-ok"}, nil},
+		{[]string{"documents-nothing"}, nil, ErrNoCheck},
+		{[]string{"brains", "["}, nil, ErrNoCheck},
+	} {
+		got, err := Checks(tt.only)
+		var ids []string
+		for _, c := range got {
+			ids = append(ids, c.ID)
+		}
+		if !slices.Equal(ids, tt.want) || !errors.Is(err, tt.err) {
+			t.Errorf("%q: got %q, %v", tt.only, ids, err)
+		}
+	}
+	if got, _ := Checks([]string{"ask"}); len(got) < 20 || got[0].Group != "ask" {
+		t.Errorf("group ask: %d checks", len(got))
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	refusing := func(status int) string {
+		return listen(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }), func() {})
+	}
+	keeping := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+	}), func() {})
+	for _, tt := range []struct{ endpoint, want string }{
+		{"ftp://x", "must be a URL"},
+		{"http://user:secret@x", "must have no user"},
+		{refusing(404), "create a brain: POST /v1/brains answered 404"},
+		{refusing(401), "answered 401"},
+		{keeping, "delete the check's brain"},
+		{"http://127.0.0.1:1", "refused"},
+	} {
+		_, err := Run(t.Context(), Options{Endpoint: tt.endpoint})
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: got %v, want %q", tt.endpoint, err, tt.want)
+		}
+		if strings.HasPrefix(tt.endpoint, "http://127") && !errors.Is(err, ErrUnusable) {
+			t.Errorf("%s: %v is not ErrUnusable", tt.endpoint, err)
+		}
+	}
+}
+
+// TestRunIsInterrupted: what was finished is reported, what was cut is not.
+func TestRunIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped")
+	o := withKeys(serve(t, "", keys(t), unbroken))
+	o.Only, o.Parallel = []string{"documents"}, 2
+	n := 0
+	o.Done = func(Result) {
+		if n++; n == 5 {
+			cancel(stopped)
+		}
+	}
+	r, err := Run(ctx, o)
+	if !errors.Is(err, stopped) || len(r.Results) < 5 || len(r.Results) > 10 {
+		t.Errorf("%d results, %v", len(r.Results), err)
+	}
+	for _, res := range r.Results {
+		if res.Status != Pass {
+			t.Errorf("%s: %s", res.ID, res.Detail)
+		}
+	}
+}
+
+// TestBrainsAreDeleted: a run leaves nothing behind, failures included.
+func TestBrainsAreDeleted(t *testing.T) {
+	url := serve(t, "", nil, mutantNamed(t, "put-200").wrap)
+	o := Options{Endpoint: url, Only: []string{"documents-put-*"}}
+	if r := run(t, o); r.Count("documents", Must, Fail) == 0 {
+		t.Error("no check failed")
+	}
+	res, err := http.Get(url + "/v1/brains")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got := make([]byte, 100)
+	n, _ := res.Body.Read(got)
+	if string(got[:n]) != `{"items":[]}`+"\n" {
+		t.Errorf("brains left behind: %s", got[:n])
+	}
+}

@@ -1,0 +1,212 @@
+package conformance
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evalctl/daemon/protocol"
+)
+
+// changeStream is the request for a change stream, and told changes its frames
+// one by one.
+var changeStream = route("GET /events")
+
+func told(change func(frame) []frame) wrapper { return frames(changeStream, eachFrame(change)) }
+
+func changed(edit func(o map[string]any)) wrapper {
+	return frames(changeStream, editing(protocol.EventChange, edit))
+}
+
+func streamHeader(name, value string) wrapper {
+	return instead(changeStream, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		next.ServeHTTP(&headerWriter{ResponseWriter: w, name: name, value: value}, r)
+	})
+}
+
+func eventMutants() []mutant {
+	return slices.Concat(readyMutants(), idMutants(), changeMutants(), deliveryMutants(), replayMutants())
+}
+
+func readyMutants() []mutant {
+	return []mutant{
+		{"events-json", "the change stream is application/json", streamHeader("Content-Type", "application/json"), []string{"events-content-type"}, nil},
+		{"events-storable", "the change stream lacks no-cache", streamHeader("Cache-Control", ""), []string{"events-no-cache"}, nil},
+		{"ready-lost", "the change stream does not say ready", told(func(f frame) []frame {
+			if f.name == protocol.EventReady {
+				return nil
+			}
+			return []frame{f}
+		}), []string{"events-ready"}, []string{"events-*"}},
+		{"ready-again", "ready comes with every change", told(func(f frame) []frame {
+			return []frame{{f.id, protocol.EventReady, "ok"}, f}[map[bool]int{true: 1}[f.name == protocol.EventReady]:]
+		}), []string{"events-ready-once"}, []string{"events-*"}},
+		{"ready-object", "ready carries a JSON object", told(func(f frame) []frame {
+			if f.name == protocol.EventReady {
+				f.data = `{"ok":true}`
+			}
+			return []frame{f}
+		}), []string{"events-ready-data"}, nil},
+		{"ready-early", "ready comes before the subscription", frames(changeStream, func(*http.Request) func(frame) []frame {
+			n := 0
+			return func(f frame) []frame {
+				if n++; n == 2 { // the first change slipped through
+					return nil
+				}
+				return []frame{f}
+			}
+		}), []string{"events-ready-attached", "events-created"}, []string{"events-*"}},
+	}
+}
+
+func deliveryMutants() []mutant {
+	return []mutant{
+		{"events-lost", "deletions are not told", told(func(f frame) []frame {
+			if strings.Contains(f.data, `"kind":"deleted"`) {
+				return nil
+			}
+			return []frame{f}
+		}), []string{"events-deleted", "events-kinds"}, []string{"events-*"}},
+		{"events-unordered", "events come in pairs, the later one first", frames(changeStream, swapping), []string{"events-commit-order", "events-batch"}, []string{"events-*"}},
+		{"events-twice", "every event comes twice", told(func(f frame) []frame {
+			if f.name == protocol.EventChange {
+				n, _ := strconv.Atoi(f.id)
+				return []frame{{strconv.Itoa(2 * n), f.name, f.data}, {strconv.Itoa(2*n + 1), f.name, f.data}}
+			}
+			return []frame{f}
+		}), []string{"events-created", "events-batch"}, []string{"events-*"}},
+	}
+}
+
+func idMutants() []mutant {
+	return []mutant{
+		{"ids-constant", "every frame has the same id", told(func(f frame) []frame { f.id = "1"; return []frame{f} }),
+			[]string{"events-ids-increase", "events-ids-all"}, nil},
+		{"ids-lost", "changes have no id", told(func(f frame) []frame {
+			if f.name == protocol.EventChange {
+				f.id = ""
+			}
+			return []frame{f}
+		}), []string{"events-ids-all", "events-ids-increase"}, nil},
+		{"ids-falling", "ids decrease", told(func(f frame) []frame {
+			n, _ := strconv.Atoi(f.id)
+			f.id = strconv.Itoa(1_000_000 - n)
+			return []frame{f}
+		}), []string{"events-ids-increase"}, nil},
+	}
+}
+
+func changeMutants() []mutant {
+	return []mutant{
+		{"reason-lost", "events have no reason", changed(func(o map[string]any) { delete(o, "reason") }), []string{"events-batch-reason"}, nil},
+		{"old-path-lost", "renames have no old_path", changed(func(o map[string]any) { delete(o, "old_path") }),
+			[]string{"events-renamed-old-path", "events-batch-old-path"}, nil},
+		{"old-path-always", "every event has old_path", changed(func(o map[string]any) { o["old_path"] = o["path"] }),
+			[]string{"events-old-path-only-renamed"}, []string{"events-renamed-old-path", "events-batch-old-path"}},
+		{"old-path-camel-case", "old_path is oldPath", told(func(f frame) []frame {
+			f.data = strings.Replace(f.data, `"old_path"`, `"oldPath"`, 1)
+			return []frame{f}
+		}), []string{"events-snake-case", "events-renamed-old-path"}, []string{"events-batch-old-path"}},
+		{"when-number", "when is a number", changed(func(o map[string]any) { o["when"] = 1700000000 }), []string{"events-when"}, nil},
+		{"created-updated", "a new document is told as updated", told(func(f frame) []frame {
+			f.data = strings.Replace(f.data, `"kind":"created"`, `"kind":"updated"`, 1)
+			return []frame{f}
+		}), []string{"events-created", "events-append-created"}, []string{"events-*"}},
+		{"renamed-as-two", "a rename is told as created and deleted", told(func(f frame) []frame {
+			o, err := f.object()
+			if err != nil || o["kind"] != "renamed" {
+				return []frame{f}
+			}
+			n, _ := strconv.Atoi(f.id)
+			gone := object{"kind": "deleted", "path": o["old_path"], "when": o["when"], "reason": o["reason"]}
+			made := object{"kind": "created", "path": o["path"], "when": o["when"], "reason": o["reason"]}
+			return []frame{{strconv.Itoa(n), f.name, string(encode(made))}, {strconv.Itoa(n), f.name, string(encode(gone))}}
+		}), []string{"events-renamed", "events-renamed-old-path"}, []string{"events-*"}},
+	}
+}
+
+func replayMutants() []mutant {
+	return []mutant{
+		{"batch-told-once", "a batch is told as its first event", frames(changeStream, func(*http.Request) func(frame) []frame {
+			last := ""
+			return func(f frame) []frame {
+				o, err := f.object()
+				if err == nil && o["reason"] != nil && o["reason"] == last {
+					return nil
+				}
+				if err == nil {
+					last, _ = o["reason"].(string)
+				}
+				return []frame{f}
+			}
+		}), []string{"events-batch", "events-batch-large"}, []string{"events-batch-*"}},
+		{"replay-from-id", "Last-Event-ID replays", frames(changeStream, func(r *http.Request) func(frame) []frame {
+			return func(f frame) []frame {
+				if f.name == protocol.EventReady && r.Header.Get("Last-Event-ID") != "" {
+					return []frame{f, {"1", protocol.EventChange, `{"kind":"created","path":"a.md","when":"2024-01-01T00:00:00.000Z"}`}}
+				}
+				return []frame{f}
+			}
+		}), []string{"events-last-event-id"}, nil},
+		{"replay", "a new stream begins with the last change", frames(changeStream, func(*http.Request) func(frame) []frame {
+			return func(f frame) []frame {
+				if f.name == protocol.EventReady {
+					return []frame{f, {"1", protocol.EventChange, `{"kind":"created","path":"old.md","when":"2024-01-01T00:00:00.000Z"}`}}
+				}
+				return []frame{f}
+			}
+		}), []string{"events-no-replay"}, []string{"events-*"}},
+		{"stream-ends", "the change stream ends after one change", instead(changeStream, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			f := &frameWriter{ResponseWriter: w}
+			n := 0
+			f.change = func(fr frame) []frame {
+				if n++; n > 2 {
+					panic(http.ErrAbortHandler)
+				}
+				return []frame{fr}
+			}
+			next.ServeHTTP(f, r)
+		}), []string{"events-commit-order"}, []string{"events-*"}},
+		{"refused-told", "a failing delete is told", told(func(f frame) []frame {
+			if strings.Contains(f.data, sentinel) {
+				return []frame{{f.id, f.name, `{"kind":"deleted","path":"none.md","when":"2024-01-01T00:00:00.000Z"}`}, f}
+			}
+			return []frame{f}
+		}), []string{"events-refused-silent", "events-failed-silent", "events-read-silent"}, []string{"events-*"}},
+	}
+}
+
+// swapping holds every second change back behind the one after it.
+func swapping(*http.Request) func(frame) []frame {
+	var held []frame
+	return func(f frame) []frame {
+		if f.name != protocol.EventChange {
+			return []frame{f}
+		}
+		if held == nil && !strings.Contains(f.data, sentinel) {
+			held = []frame{f}
+			return nil
+		}
+		out := append([]frame{f}, held...)
+		held = nil
+		return out
+	}
+}
+
+// headerWriter changes a header just before it is sent.
+type headerWriter struct {
+	http.ResponseWriter
+	name, value string
+}
+
+func (w *headerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *headerWriter) FlushError() error {
+	if w.value == "" {
+		w.Header().Del(w.name)
+	} else {
+		w.Header().Set(w.name, w.value)
+	}
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}

@@ -1,0 +1,171 @@
+package conformance
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+func listingMutants() []mutant {
+	listing := route("GET /documents")
+	without := func(name string) wrapper { return before(listing, func(r *http.Request) { setQuery(r, name, "") }) }
+	edited := func(change func(r *http.Request, items []any) []any) wrapper {
+		return after(listing, func(r *http.Request, a *answer) {
+			a.edit(func(o map[string]any) {
+				if items, ok := o["items"].([]any); ok {
+					o["items"] = change(r, items)
+				}
+			})
+		})
+	}
+	field := func(name string, change func(any) any) wrapper {
+		return edited(func(_ *http.Request, items []any) []any {
+			for _, item := range items {
+				o := item.(map[string]any)
+				o[name] = change(o[name])
+			}
+			return items
+		})
+	}
+	return []mutant{
+		{"listing-cut", "a listing ends after 1,000 items", edited(func(_ *http.Request, items []any) []any { return items[:min(1000, len(items))] }),
+			[]string{"listing-many"}, []string{"listing-many-sorted"}},
+		{"listing-unsorted", "a listing is in no order", edited(func(_ *http.Request, items []any) []any { slices.Reverse(items); return items }),
+			[]string{"listing-sorted", "listing-sorted-recursive"}, []string{"listing-sorted-bytewise", "listing-many-sorted"}},
+		{"listing-null", "an empty listing is null", after(listing, func(_ *http.Request, a *answer) { a.replace(`"items":[]`, `"items":null`) }),
+			[]string{"listing-empty"}, []string{"listing-*", "batch-*-400", "errors-batch-text-415"}},
+		{"listing-bare", "a listing is an array without an object", after(listing, func(_ *http.Request, a *answer) {
+			if s, ok := strings.CutPrefix(strings.TrimSpace(a.body.String()), `{"items":`); ok {
+				a.say(strings.TrimSuffix(s, "}"))
+			}
+		}), []string{"listing-items"}, []string{"listing-*", "batch-*", "paths-*", "errors-*", "auth-*", "events-read-silent"}},
+		{"glob-ignored", "glob is ignored", without("glob"), []string{"listing-glob-star", "listing-glob-question", "listing-glob-set"}, []string{"listing-g*"}},
+		{"glob-bytes", "? is one byte", edited(func(r *http.Request, items []any) []any {
+			return slices.DeleteFunc(items, func(item any) bool {
+				return r.URL.Query().Get("glob") == "?.md" && item.(map[string]any)["path"] == "é.md"
+			})
+		}), []string{"listing-glob-question-character"}, nil},
+		{"glob-no-caret", "a leading ^ does not negate a set", before(listing, func(r *http.Request) {
+			setQuery(r, "glob", strings.Replace(r.URL.Query().Get("glob"), "[^", "[", 1))
+		}), []string{"listing-glob-set-not-caret"}, nil},
+		{"generated-shown", "generated files are listed", before(listing, func(r *http.Request) {
+			if r.URL.Query().Has("path") || len(r.URL.Query()) > 0 {
+				setQuery(r, "include_generated", "true")
+			}
+		}), []string{"listing-generated-hidden", "listing-generated-hidden-deep", "listing-generated-hidden-false"}, []string{"listing-generated-*"}},
+		{"generated-hidden", "include_generated is ignored", without("include_generated"),
+			[]string{"listing-generated-shown", "listing-generated-shown-deep"}, []string{"listing-generated-*", "paths-allowed-*"}},
+		{"recursive-ignored", "recursive is ignored", without("recursive"), []string{"listing-recursive"}, []string{"listing-*", "batch-*", "paths-*", "limits-listing-*"}},
+		{"dir-ignored", "dir is ignored", without("dir"), []string{"listing-dir", "listing-dir-nested", "listing-dir-recursive"},
+			[]string{"listing-*", "paths-dir-*"}},
+		{"dir-prefix", "dir is the beginning of a path", edited(func(r *http.Request, items []any) []any {
+			if r.URL.Query().Get("dir") == "note" {
+				return append(items, map[string]any{"path": "notes/b.md"})
+			}
+			return items
+		}), []string{"listing-dir-no-prefix"}, nil},
+		{"listing-relative", "entries of a folder have paths from the folder", edited(func(r *http.Request, items []any) []any {
+			for _, item := range items {
+				o := item.(map[string]any)
+				o["path"] = strings.TrimPrefix(o["path"].(string), r.URL.Query().Get("dir")+"/")
+			}
+			return items
+		}), []string{"listing-entry-path", "listing-dir"}, []string{"listing-dir-*", "listing-glob-dir"}},
+		{"folders-as-documents", "folders in a listing have is_dir false", field("is_dir", func(any) any { return false }),
+			[]string{"listing-flat-folders"}, nil},
+		{"listing-camel-case", "a listing has isDir", after(listing, func(_ *http.Request, a *answer) { a.replace(`"is_dir"`, `"isDir"`) }),
+			[]string{"listing-snake-case", "listing-entry-is-dir"}, []string{"listing-*"}},
+		{"listing-epoch", "mtime in a listing is a number", field("mtime", func(any) any { return 1700000000 }),
+			[]string{"listing-entry-mtime"}, []string{"listing-entry-as-stat"}},
+		{"listing-zero", "sizes in a listing are 0", field("size", func(any) any { return 0 }), []string{"listing-entry-size"}, []string{"listing-entry-as-stat"}},
+	}
+}
+
+func batchMutants() []mutant {
+	batch := route("POST /documents/batch-ops")
+	ops := func(change func([]any) []any) wrapper {
+		return before(batch, func(r *http.Request) {
+			setObject(r, func(o map[string]any) {
+				if list, ok := o["ops"].([]any); ok {
+					o["ops"] = change(list)
+				}
+			})
+		})
+	}
+	each := func(change func(op map[string]any)) wrapper {
+		return ops(func(list []any) []any {
+			for _, item := range list {
+				if op, ok := item.(map[string]any); ok {
+					change(op)
+				}
+			}
+			return list
+		})
+	}
+	return []mutant{
+		{"batch-not-atomic", "the ops before a failing one stay", oneByOne(), []string{"batch-atomic-delete-missing", "batch-atomic-path-invalid", "batch-atomic-append"},
+			[]string{"batch-*", "events-failed-silent", "events-batch*", "limits-batch-*", "headers-batch-*", "errors-*-batch-*"}},
+		{"batch-reordered", "ops are applied from the last to the first", ops(func(list []any) []any { slices.Reverse(list); return list }),
+			[]string{"batch-order", "batch-write-write", "batch-rename-chain"}, []string{"batch-*", "events-*"}},
+		{"batch-last-lost", "the last op of a long batch is lost", ops(func(list []any) []any {
+			if len(list) >= 100 {
+				return list[:len(list)-1]
+			}
+			return list
+		}), []string{"batch-many", "events-batch-large"}, []string{"limits-*", "listing-many*"}},
+		{"batch-count", "committed is always 1", after(batch, func(_ *http.Request, a *answer) {
+			a.edit(func(o map[string]any) {
+				if _, ok := o["committed"]; ok {
+					o["committed"] = 1
+				}
+			})
+		}), []string{"batch-committed"}, []string{"batch-many", "limits-batch-*"}},
+		{"batch-append-writes", "an append op replaces the content", each(func(op map[string]any) {
+			if op["type"] == "append" {
+				op["type"] = "write"
+			}
+		}), []string{"batch-append", "batch-write-append"}, []string{"batch-*", "limits-batch-1025-ops-whole"}},
+		{"batch-base64-tolerated", "content that is not base64 is taken as empty", each(func(op map[string]any) {
+			if op["content_base64"] == "%%%" {
+				op["content_base64"] = ""
+			}
+		}), []string{"batch-atomic-base64-invalid"}, nil},
+		{"batch-content-optional", "a write without content writes nothing", each(func(op map[string]any) {
+			_, snake := op["content_base64"]
+			_, camel := op["contentBase64"]
+			if !snake && !camel && op["type"] == "write" {
+				op["content_base64"] = ""
+			}
+		}), []string{"batch-content-missing-400"}, nil},
+		{"batch-type-skipped", "an op of an unknown type is skipped", ops(func(list []any) []any {
+			return slices.DeleteFunc(list, func(item any) bool { op, _ := item.(map[string]any); return op["type"] == "touch" })
+		}), []string{"batch-atomic-type-unknown"}, nil},
+		{"batch-missing-ignored", "deleting nothing in a batch succeeds", ops(func(list []any) []any {
+			return slices.DeleteFunc(list, func(item any) bool {
+				op, _ := item.(map[string]any)
+				return op["type"] == "delete" && op["path"] == "none.md"
+			})
+		}), []string{"batch-atomic-delete-missing", "errors-status-batch-missing"}, []string{"batch-atomic-*", "errors-*-batch-missing", "events-failed-silent"}},
+	}
+}
+
+// oneByOne sends every op as a batch of its own.
+func oneByOne() wrapper {
+	return instead(route("POST /documents/batch-ops"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		o := objectOf(r)
+		list, _ := o["ops"].([]any)
+		for _, op := range list[:max(len(list)-1, 0)] {
+			body := string(encode(object{"reason": o["reason"], "ops": []any{op}}))
+			if a := ask(next, sub(r, "POST", "/documents/batch-ops", r.Header.Get("Content-Type"), body)); a.failed() {
+				a.send(w, r)
+				return
+			}
+		}
+		if len(list) > 1 {
+			setBody(r, string(encode(object{"reason": o["reason"], "ops": list[len(list)-1:]})))
+		}
+		a := ask(next, r)
+		a.replace(`"committed":1`, string(encode(object{"committed": len(list)}))[1:len(encode(object{"committed": len(list)}))-1])
+		a.send(w, r)
+	})
+}

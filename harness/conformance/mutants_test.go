@@ -1,0 +1,28 @@
+package conformance
+
+import (
+	"net/http"
+	"slices"
+)
+
+// mutant is the reference daemon with one promise broken.
+type mutant struct {
+	name, breaks string
+	wrap         wrapper
+	// caught are the checks that must fail. spread are globs of others that may
+	// fail too, because they need what is broken.
+	caught, spread []string
+}
+
+func mutants() []mutant {
+	return slices.Concat(statusMutants(), documentMutants(), readMutants(), listingMutants(), batchMutants(), pathMutants(), limitMutants(),
+		errorMutants(), headerMutants(), eventMutants(), authMutants(), searchMutants(), askMutants(), brainMutants())
+}
+
+func status(from, to int) func(*http.Request, *answer) {
+	return func(_ *http.Request, a *answer) {
+		if a.status == from {
+			a.status = to
+		}
+	}
+}
