@@ -55,6 +55,8 @@ type Daemon struct {
 	brains *brain.Service
 	api    *httpapi.API
 	logger *slog.Logger
+	// headerTimeout is how long a client may take to send a request's head.
+	headerTimeout time.Duration
 }
 
 // New opens the brains below cfg.Home. The caller must Close the daemon, unless
@@ -73,7 +75,7 @@ func New(_ context.Context, cfg Config) (*Daemon, error) {
 		return nil, fmt.Errorf("open daemon: %w", err)
 	}
 	api := httpapi.New(httpapi.Config{Brains: brains, Keys: cfg.Keys, PingInterval: cfg.PingInterval, Version: cfg.Version, Logger: logger})
-	return &Daemon{brains: brains, api: api, logger: logger}, nil
+	return &Daemon{brains: brains, api: api, logger: logger, headerTimeout: headerTimeout}, nil
 }
 
 // Handler serves the daemon's API on a server of the caller's.
@@ -91,7 +93,7 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
 		Handler:           d.api,
 		ConnState:         fresh.track,
-		ReadHeaderTimeout: headerTimeout,
+		ReadHeaderTimeout: d.headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(d.logger.Handler(), slog.LevelWarn),
