@@ -20,6 +20,7 @@ func TestGlob(t *testing.T) {
 		{"a*b*c", "abc aXbXc abcbc", "ab acb abcd"},
 		{"?", "a é 日", "ab"},
 		{"a?c", "abc aéc", "ac abbc"},
+		{"*??", "ab 日本", "a 日"},
 		{"[abc]", "a b c", "d ab"},
 		{"[a-c]x", "ax bx cx", "dx x"},
 		{"[a-c0-9_]", "b 5 _", "d -"},
@@ -76,6 +77,9 @@ func FuzzGlob(f *testing.F) {
 		got := g.match(name)
 		if strings.Contains(pattern, "[") || strings.ContainsAny(pattern+name, `\/`) || !utf8.ValidString(name) {
 			return
+		}
+		if strings.Contains(pattern, "*") && len(name) != utf8.RuneCountInString(name) {
+			return // path.Match lets a star end inside a character
 		}
 		if want, err := path.Match(pattern, name); err == nil && got != want {
 			t.Errorf("%q on %q: %t, path.Match says %t", pattern, name, got, want)
