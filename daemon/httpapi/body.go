@@ -61,7 +61,6 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	// Errors mean a connection without deadlines, as in tests: no harm.
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 
 	var src io.Reader = http.MaxBytesReader(w, r.Body, raw)
 	if compressed {
@@ -83,6 +82,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if n > limit {
 		return nil, tooLarge(limit)
 	}
+	// Only now: before it answers, net/http reads what is left of a body, and
+	// would wait for it without end.
+	_ = rc.SetReadDeadline(time.Time{})
 	return body.Bytes(), nil
 }
 
