@@ -26,7 +26,7 @@ var exitMeanings = []struct {
 	meaning string
 }{
 	{exitDone, "done, at or above the floor"},
-	{exitBelowFloor, "done, below the floor"},
+	{exitBelowFloor, "done, below the floor; for conformance, a MUST failed"},
 	{exitUsage, "usage or configuration"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon could not be started or used, died, or answered no question"},
@@ -56,6 +56,13 @@ func (e daemonError) Unwrap() error { return e.error }
 // unscoredError is a finished run of which too much has no score.
 type unscoredError struct{ error }
 
+// brokenPromiseError is a daemon that breaks what every daemon must keep.
+type brokenPromiseError struct{ failed, judged int }
+
+func (e *brokenPromiseError) Error() string {
+	return fmt.Sprintf("%d of %d checks of level MUST failed", e.failed, e.judged)
+}
+
 // belowFloorError is a finished run whose report has said everything.
 type belowFloorError struct{ passed, required, total int }
 
@@ -76,7 +83,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)):
 		return exitUnscored
-	case errors.As(err, new(*belowFloorError)):
+	case errors.As(err, new(*belowFloorError)), errors.As(err, new(*brokenPromiseError)):
 		return exitBelowFloor
 	default:
 		return exitUsage

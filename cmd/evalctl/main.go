@@ -16,12 +16,13 @@ import (
 
 // cli is the grammar of the command line: a field for each command.
 type cli struct {
-	Run        runCmd        `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
-	Serve      serveCmd      `cmd:"" help:"Serve the reference memory service over HTTP."`
-	Keys       keysCmd       `cmd:"" help:"Make and list the keys of a daemon."`
-	Version    versionCmd    `cmd:"" help:"Print the version, and the commit it was built from."`
-	Completion completionCmd `cmd:"" help:"Print a shell completion script."`
-	Guard      guardCmd      `cmd:"" hidden:""`
+	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
+	Conformance conformanceCmd `cmd:"" help:"Check whether a daemon keeps the protocol."`
+	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
+	Keys        keysCmd        `cmd:"" help:"Make and list the keys of a daemon."`
+	Version     versionCmd     `cmd:"" help:"Print the version, and the commit it was built from."`
+	Completion  completionCmd  `cmd:"" help:"Print a shell completion script."`
+	Guard       guardCmd       `cmd:"" hidden:""`
 }
 
 func (cli) Help() string {

@@ -35,12 +35,24 @@ func (c *runCmd) planDaemon(p *process, pl *plan) (err error) {
 		pl.endpoint, err = harness.NewEndpoint(c.Endpoint, c.Token, userAgent(), c.Concurrency)
 		return err
 	}
-	if pl.self, err = os.Executable(); err != nil {
-		return fmt.Errorf("find this program's own file: %w", err)
-	}
-	pl.profile, err = launch.Resolve(c.SDK, pl.self, p.env, c.DaemonCmd)
+	pl.profile, pl.self, err = resolveDaemon(p, c.SDK, c.DaemonCmd)
 	pl.profile.Env = c.readerEnv(p)
 	return err
+}
+
+// resolveDaemon finds how to start a daemon, and this program's own file.
+func resolveDaemon(p *process, sdk, command string) (profile launch.Profile, self string, err error) {
+	if self, err = os.Executable(); err != nil {
+		return profile, "", fmt.Errorf("find this program's own file: %w", err)
+	}
+	profile, err = launch.Resolve(sdk, self, p.env, command)
+	return profile, self, err
+}
+
+// startDaemon starts a daemon that does not outlive this process.
+func startDaemon(ctx context.Context, profile launch.Profile, self string, o launch.Options) (*launch.Daemon, error) {
+	o.Guard = []string{self, "guard"}
+	return launch.Start(ctx, profile, o)
 }
 
 // connect starts the daemon, or reaches the one at --endpoint.
@@ -69,9 +81,7 @@ func (c *runCmd) connect(ctx context.Context, p *process, pl *plan) (*daemonUnde
 			return nil, usageError{err}
 		}
 	}
-	d.process, err = launch.Start(ctx, pl.profile, launch.Options{
-		Port: c.Port, Home: home, LogPath: d.logPath, Guard: []string{pl.self, "guard"},
-	})
+	d.process, err = startDaemon(ctx, pl.profile, pl.self, launch.Options{Port: c.Port, Home: home, LogPath: d.logPath})
 	if err == nil {
 		d.id.Version = d.process.Version()
 		d.endpoint, err = harness.NewEndpoint(d.process.URL(), c.Token, userAgent(), c.Concurrency)

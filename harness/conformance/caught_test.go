@@ -15,7 +15,7 @@ import (
 var heavy = []string{"limits-put-*", "limits-append-*", "limits-batch-8mib-*", "limits-listing-*", "limits-gzip-counted-unpacked", "listing-many*"}
 
 // sampled is which part of the other checks a mutant meets in a normal run.
-const sampled = 40
+const sampled = 60
 
 func matches(globs []string, id string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool {
@@ -54,7 +54,7 @@ var silent = []string{"ready-lost", "search-stale", "search-path-lost"}
 // patience is how long a check of the mutant may take.
 func (m mutant) patience() time.Duration {
 	if slices.Contains(silent, m.name) {
-		return 2 * time.Second
+		return time.Second
 	}
 	return 20 * time.Second
 }

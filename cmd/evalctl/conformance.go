@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"evalctl/harness/conformance"
+	"evalctl/harness/launch"
+)
+
+// conformanceCmd holds the flags of evalctl conformance.
+type conformanceCmd struct {
+	SDK       string `name:"sdk" enum:"ts,go,py," default:"" placeholder:"SDK" help:"SDK daemon to start and check: ts, go or py."`
+	Endpoint  string `placeholder:"URL" help:"Check a daemon that already runs."`
+	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}; wins over SVC_SDK_<SDK>_CMD."`
+	Port      int    `default:"0" help:"Daemon port; 0 picks a free one."`
+
+	Token            string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token that may do everything; better given as $SVC_TOKEN, which other users cannot read."`
+	TokenReadonly    string `name:"token-readonly" env:"SVC_TOKEN_READONLY" placeholder:"TOKEN" help:"Token of the same tenant that may only read."`
+	TokenOtherTenant string `name:"token-other-tenant" env:"SVC_TOKEN_OTHER_TENANT" placeholder:"TOKEN" help:"Token of another tenant."`
+
+	Only     []string      `placeholder:"ID|GROUP" help:"Run these checks only: an id, a group, or a glob over ids; may be repeated."`
+	List     bool          `help:"List the checks and run none."`
+	Slow     bool          `help:"Run the checks that take half a minute too."`
+	Parallel int           `default:"4" help:"Checks under way at once (${default})."`
+	Timeout  time.Duration `default:"30s" help:"Time for one check (${default})."`
+	Format   string        `enum:"table,json,junit,markdown" default:"table" help:"Format of the report: ${enum}."`
+	Output   string        `placeholder:"FILE" help:"File for the report; stdout without it."`
+	Quiet    bool          `help:"Print nothing on stderr but errors."`
+}
+
+func (conformanceCmd) Help() string {
+	return `Each check looks at one promise of the protocol, in a brain of its own that is deleted afterwards. MUST is what the
+specification says unconditionally, SHOULD what it recommends or leaves open. The exit code is 0 when every MUST passes.
+
+Examples:
+
+  evalctl conformance --sdk go
+  evalctl conformance --endpoint http://127.0.0.1:8787 --only events --only 'batch-atomic-*'
+  evalctl conformance --sdk py --daemon-cmd 'python3 daemon.py serve --addr {addr}' --format junit --output junit.xml
+  evalctl conformance --list --only ask
+
+` + exitTable()
+}
+
+// Validate checks what the grammar cannot say. kong calls it.
+func (c *conformanceCmd) Validate() error {
+	switch {
+	case c.List:
+		return nil
+	case c.SDK == "" && c.Endpoint == "":
+		return fmt.Errorf("--sdk or --endpoint is missing; --sdk is one of %s", strings.Join(launch.SDKs, ", "))
+	case c.Endpoint != "" && (c.SDK != "" || c.DaemonCmd != ""):
+		return errors.New("--endpoint excludes --sdk and --daemon-cmd: a daemon either runs already or is started")
+	case c.Port < 0 || c.Port > 65535:
+		return fmt.Errorf("--port %d: must be from 0 to 65535", c.Port)
+	case c.Parallel < 1:
+		return fmt.Errorf("--parallel %d: must be at least 1", c.Parallel)
+	case c.Timeout <= 0:
+		return fmt.Errorf("--timeout %v: must be above 0", c.Timeout)
+	}
+	return nil
+}
+
+// Run checks a daemon, or lists the checks.
+func (c *conformanceCmd) Run(ctx context.Context, p *process) error {
+	checks, err := conformance.Checks(c.Only)
+	if err != nil {
+		return usageError{fmt.Errorf("--only: %w; --list shows what there is", err)}
+	}
+	if c.List {
+		return c.list(p.stdout, checks)
+	}
+	t := newTerminal(p, c.Quiet)
+	under, err := c.start(ctx, p)
+	if err != nil {
+		return brainError(ctx, err)
+	}
+	return errors.Join(c.check(ctx, p, t, under, len(checks)), under.close())
+}
+
+// start starts the daemon. At an endpoint there is nothing to start.
+func (c *conformanceCmd) start(ctx context.Context, p *process) (*daemonUnderTest, error) {
+	if c.Endpoint != "" {
+		return &daemonUnderTest{cleanup: func() {}}, nil
+	}
+	profile, self, err := resolveDaemon(p, c.SDK, c.DaemonCmd)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	home, remove, err := freshHome()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	d := &daemonUnderTest{cleanup: remove}
+	d.process, err = startDaemon(ctx, profile, self, launch.Options{
+		Port: c.Port, Home: filepath.Join(home, "data"), LogPath: filepath.Join(home, "daemon.log"),
+	})
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+// check runs the checks and writes the report.
+func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, under *daemonUnderTest, planned int) error {
+	ctx, stop := under.watch(ctx)
+	defer stop()
+	url := c.Endpoint
+	if under.process != nil {
+		url = under.process.URL()
+	}
+	t.field("daemon", "%s", printable(url, oneLine))
+	progress := t.checkProgress(planned)
+	report, err := conformance.Run(ctx, conformance.Options{
+		Endpoint: url, Token: c.Token, ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
+		Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(), Done: progress.add,
+	})
+	progress.done()
+	switch {
+	case errors.Is(err, conformance.ErrUnusable):
+		return daemonError{err}
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%d of %d checks done: %w", len(report.Results), planned, err)
+	case err != nil:
+		return usageError{err}
+	}
+	if err := c.write(p, report); err != nil {
+		return usageError{err}
+	}
+	failed := report.Count("", conformance.Must, conformance.Fail)
+	if failed > 0 {
+		return &brokenPromiseError{failed, failed + report.Count("", conformance.Must, conformance.Pass)}
+	}
+	return nil
+}
+
+func (c *conformanceCmd) write(p *process, r conformance.Report) error {
+	if c.Output == "" {
+		return c.render(p.stdout, r)
+	}
+	f, err := os.Create(c.Output)
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	return errors.Join(c.render(f, r), f.Close())
+}
+
+func (c *conformanceCmd) render(w io.Writer, r conformance.Report) error {
+	switch c.Format {
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	case "junit":
+		return r.WriteJUnit(w)
+	case "markdown":
+		return r.WriteMarkdown(w)
+	}
+	return writeCheckTable(w, r)
+}
+
+// list prints what would be checked, as a table or as JSON.
+func (c *conformanceCmd) list(w io.Writer, checks []conformance.Check) error {
+	if c.Format == "json" {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(checks)
+	}
+	for _, check := range checks {
+		if _, err := fmt.Fprintf(w, "%-6s  %-44s  %-4s  %s\n", check.Level, check.ID, check.Section, check.Sentence); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/schollz/progressbar/v3"
+
+	"evalctl/harness/conformance"
+)
+
+// writeCheckTable prints counts for each group, then what failed, MUST first.
+func writeCheckTable(w io.Writer, r conformance.Report) error {
+	var b bytes.Buffer
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "MUST pass\tfail\tSHOULD pass\tfail\tskipped\t  group")
+	row := func(group, name string) {
+		fmt.Fprintf(table, "%d\t%d\t%d\t%d\t%d\t  %s\n",
+			r.Count(group, conformance.Must, conformance.Pass), r.Count(group, conformance.Must, conformance.Fail),
+			r.Count(group, conformance.Should, conformance.Pass), r.Count(group, conformance.Should, conformance.Fail),
+			r.Count(group, conformance.Must, conformance.Skip)+r.Count(group, conformance.Should, conformance.Skip), name)
+	}
+	for _, group := range r.Groups() {
+		row(group, group)
+	}
+	row("", "all")
+	_ = table.Flush() // into memory: cannot fail
+	for _, level := range []conformance.Level{conformance.Must, conformance.Should} {
+		writeFailures(&b, r, level)
+	}
+	writeSkips(&b, r)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func writeFailures(b *bytes.Buffer, r conformance.Report, level conformance.Level) {
+	if r.Count("", level, conformance.Fail) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nFailed, %s:\n", level)
+	for _, res := range r.Results {
+		if res.Level == level && res.Status == conformance.Fail {
+			fmt.Fprintf(b, "\n  %s  (spec %s)\n    %s\n    %s\n    %s\n", res.ID, res.Section, res.Sentence,
+				printable(res.Detail, oneLine), printable(res.Request, oneLine))
+		}
+	}
+}
+
+// writeSkips says why checks were skipped, each reason once.
+func writeSkips(b *bytes.Buffer, r conformance.Report) {
+	var reasons []string
+	count := map[string]int{}
+	for _, res := range r.Results {
+		if res.Status == conformance.Skip {
+			if count[res.Detail] == 0 {
+				reasons = append(reasons, res.Detail)
+			}
+			count[res.Detail]++
+		}
+	}
+	if len(reasons) > 0 {
+		b.WriteString("\nSkipped:\n\n")
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(b, "  %d: %s\n", count[reason], printable(reason, oneLine))
+	}
+}
+
+// checkProgress is a bar on a terminal, and nothing elsewhere: a run is short.
+type checkProgress struct{ bar *progressbar.ProgressBar }
+
+func (t *terminal) checkProgress(total int) *checkProgress {
+	p := &checkProgress{}
+	if t.live && !t.quiet {
+		p.bar = progressbar.NewOptions(total,
+			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
+			progressbar.OptionThrottle(redrawEvery), progressbar.OptionSetDescription("  check"), progressbar.OptionClearOnFinish())
+	}
+	return p
+}
+
+// add is called with each result, one at a time.
+func (p *checkProgress) add(conformance.Result) {
+	if p.bar != nil {
+		_ = p.bar.Add(1) // a bar that cannot be drawn stops nothing
+	}
+}
+
+// done takes the bar away.
+func (p *checkProgress) done() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
