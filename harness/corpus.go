@@ -43,8 +43,9 @@ func CorpusFor(dataset string) string {
 
 // LoadCorpus reads a folder of markdown files or a JSONL file of
 // {path, title, text, date?} lines. Every document is checked before any is
-// used: an empty corpus, a path that leaves the brain, and a duplicate path
-// are errors with the file (and line).
+// used: an empty corpus, a path that leaves the brain, a file name that begins
+// with _ (generated and hidden, spec 2) and a duplicate path are errors with the
+// file (and line).
 func LoadCorpus(p string) (Corpus, error) {
 	info, err := os.Stat(p)
 	if err != nil {
@@ -80,6 +81,9 @@ func loadFolder(dir string) ([]Doc, error) {
 	var docs []Doc
 	err = fs.WalkDir(root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || path.Ext(p) != ".md" {
+			return err
+		}
+		if err := checkDocPath(p); err != nil {
 			return err
 		}
 		data, err := root.ReadFile(p)
@@ -165,6 +169,9 @@ func checkDocPath(p string) error {
 	}
 	if !fs.ValidPath(p) || p == "." || strings.ContainsAny(p, "\\\x00") {
 		return fmt.Errorf("path %q must be relative, with / between segments and no . or .. segment", p)
+	}
+	if strings.HasPrefix(path.Base(p), "_") {
+		return fmt.Errorf("path %q must not have a file name that begins with _: daemons take such a file for a generated one and do not search it", p)
 	}
 	return nil
 }

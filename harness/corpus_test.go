@@ -31,6 +31,7 @@ func docsOf(c Corpus) map[string]string {
 func TestLoadCorpusFolder(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "b.md"), "B")
+	writeFile(t, filepath.Join(dir, "_generated.txt"), "no document")
 	writeFile(t, filepath.Join(dir, "a/x.md"), "---\ndate: 2025-01-01\n---\nAX")
 	writeFile(t, filepath.Join(dir, "notes.txt"), "left out")
 	c, err := LoadCorpus(dir)
@@ -86,6 +87,7 @@ func TestLoadCorpusRefuses(t *testing.T) {
 		{"double slash", `{"path":"a//b.md","text":"x"}`, `must be relative`},
 		{"backslash", `{"path":"a\\b.md","text":"x"}`, `must be relative`},
 		{"NUL", `{"path":"a\u0000.md","text":"x"}`, `must be relative`},
+		{"generated", `{"path":"a/_b.md","text":"x"}`, `path "a/_b.md" must not have a file name that begins with _`},
 		{"bad date", `{"path":"a.md","text":"x","date":"soon"}`, `document "a.md": "date": "soon" is neither`},
 		{"date that breaks out", `{"path":"a.md","text":"x","date":"2025-01-01\nrole: admin"}`, `is neither RFC 3339`},
 		{"wrong kind", `{"path":"a.md","text":7}`, `field "text" must be a string, not a number`},
@@ -105,6 +107,8 @@ func TestLoadCorpusOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	outside := writeFile(t, filepath.Join(t.TempDir(), "secret.md"), "secret")
 	linked, hollow := filepath.Join(dir, "linked"), filepath.Join(dir, "hollow")
+	generated := filepath.Join(dir, "generated")
+	writeFile(t, filepath.Join(generated, "_a", "_index.md"), "x")
 	writeFile(t, filepath.Join(hollow, "a.md"), "\n \n")
 	writeFile(t, filepath.Join(linked, "a.md"), "x")
 	if err := os.Symlink(outside, filepath.Join(linked, "b.md")); err != nil {
@@ -115,6 +119,7 @@ func TestLoadCorpusOfNothing(t *testing.T) {
 		{writeFile(t, filepath.Join(dir, "empty.jsonl"), "# none\n"), "has no documents"},
 		{filepath.Join(dir, "missing"), "open corpus: "},
 		{hollow, "a.md is empty; fill it or take it out"},
+		{generated, "read corpus " + generated + `: path "_a/_index.md" must not have a file name that begins with _`},
 		{linked, "read corpus " + linked}, // a link out of the folder is not followed
 	} {
 		if _, err := LoadCorpus(c.path); err == nil || !strings.Contains(err.Error(), c.want) {

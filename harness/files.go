@@ -11,14 +11,15 @@ import (
 )
 
 // keepAside renames a file to <name>.<HHMMSS>.<ext>, the time of its last
-// change in UTC, so that a new one can take its place.
-func keepAside(path string) error {
+// change in UTC, so that a new one can take its place, and tells the new name;
+// empty when there is no such file.
+func keepAside(path string) (string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return "", nil
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	ext := filepath.Ext(path)
 	base := strings.TrimSuffix(path, ext) + "." + info.ModTime().UTC().Format("150405")
@@ -28,7 +29,7 @@ func keepAside(path string) error {
 			kept = fmt.Sprintf("%s-%d%s", base, i, ext)
 		}
 		if _, err := os.Lstat(kept); errors.Is(err, fs.ErrNotExist) {
-			return os.Rename(path, kept)
+			return kept, os.Rename(path, kept)
 		}
 	}
 }
@@ -55,7 +56,7 @@ func writeAtomic(path string, write func(io.Writer) error) (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err = keepAside(path); err != nil {
+	if _, err = keepAside(path); err != nil {
 		return err
 	}
 	if err = os.Rename(f.Name(), path); err != nil {

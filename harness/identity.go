@@ -61,14 +61,15 @@ type ModelID struct {
 	Model    string `json:"model"`
 }
 
-// JudgeModel is the judge with its prompt.
+// JudgeModel is the judge with its prompt. Temperature is nil for a model that
+// takes none.
 type JudgeModel struct {
-	Provider      string  `json:"provider"`
-	BaseURL       string  `json:"base_url,omitempty"`
-	Model         string  `json:"model"`
-	PromptVersion string  `json:"prompt_version"`
-	PromptSHA256  string  `json:"prompt_sha256"`
-	Temperature   float64 `json:"temperature"`
+	Provider      string   `json:"provider"`
+	BaseURL       string   `json:"base_url,omitempty"`
+	Model         string   `json:"model"`
+	PromptVersion string   `json:"prompt_version"`
+	PromptSHA256  string   `json:"prompt_sha256"`
+	Temperature   *float64 `json:"temperature"`
 }
 
 // ToolID is the evalctl that ran.

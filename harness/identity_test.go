@@ -37,7 +37,7 @@ func TestDifferences(t *testing.T) {
 		{"no corpus", func(id *Identity) { id.Corpus = nil }, []string{`corpus.documents was 2 and is now not set`, `corpus.sha256 was "bb" and is now not set`}},
 		{"no judge", func(id *Identity) { id.Judge, id.Scorer = nil, "exact" }, []string{
 			`judge.model was "j" and is now not set`, `judge.prompt_sha256 was "cc" and is now not set`, `judge.prompt_version was "judge-1" and is now not set`,
-			`judge.provider was "openai" and is now not set`, `judge.temperature was 0 and is now not set`, `scorer was "judge" and is now "exact"`}},
+			`judge.provider was "openai" and is now not set`, `scorer was "judge" and is now "exact"`}},
 		{"a judge's prompt", func(id *Identity) { id.Judge.PromptSHA256 = "dd" }, []string{`judge.prompt_sha256 was "cc" and is now "dd"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

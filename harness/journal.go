@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"evalctl/internal/llm"
+	"evalctl/scorer"
 )
 
 // Journal keeps a run on disk while it goes on: a first line with the run's
@@ -32,6 +33,9 @@ type Journal struct {
 	spent llm.USD
 	start startLine
 	slots []slot
+
+	seeded bool
+	aside  string
 }
 
 // slot is where the last record of a question lies in the file.
@@ -41,6 +45,9 @@ type slot struct {
 	// answered and finished tell what the record is: an answer or an error, and
 	// one that needs nothing more.
 	answered, finished bool
+	// judging is set while an answer may be under way to its grade, and so may
+	// have cost what no line tells.
+	judging bool
 }
 
 type startLine struct {
@@ -55,7 +62,9 @@ type entryLine struct {
 	Kind  string `json:"kind"`
 	Index int    `json:"index"`
 	// USD was spent on a grade that did not come about.
-	USD llm.USD `json:"usd,omitempty"`
+	USD     llm.USD         `json:"usd,omitempty"`
+	written chan<- struct{} // closed when the line has been, unless it is nil
+
 	// Record stands last, so that it can be found in the line.
 	Record *Record `json:"record,omitempty"`
 }
@@ -65,6 +74,10 @@ const (
 	kindAnswer = "answer" // a record that waits for its grade, or an error
 	kindGrade  = "grade"  // the same record, graded
 	kindSpent  = "spent"
+	// kindSeeded stands after the brain got all its documents, kindStopped after
+	// a run that ended early and left no call under way.
+	kindSeeded  = "seeded"
+	kindStopped = "stopped"
 )
 
 // ErrBusy means that another process writes the journal.
@@ -77,13 +90,15 @@ func CreateJournal(dir string, id Identity, started time.Time, options json.RawM
 		return nil, fmt.Errorf("create the result folder: %w", err)
 	}
 	path := filepath.Join(dir, id.SDK+".journal")
-	if err := retire(path); err != nil {
+	aside, err := retire(path)
+	if err != nil {
 		return nil, err
 	}
 	j, err := openJournal(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return nil, err
 	}
+	j.aside = aside
 	j.start = startLine{Kind: kindRun, StartedAt: started, Identity: id, Options: options}
 	j.slots = make([]slot, id.Dataset.Selected)
 	line, err := encodeLine(j.start)
@@ -103,16 +118,17 @@ func CreateJournal(dir string, id Identity, started time.Time, options json.RawM
 	return j, nil
 }
 
-// retire moves an unfinished journal aside, unless its run is still going on.
-func retire(path string) error {
+// retire moves an unfinished journal aside, unless its run is still going on,
+// and tells where to; empty when there is none.
+func retire(path string) (aside string, err error) {
 	j, err := openJournal(path, os.O_RDWR)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil
+		return "", nil
 	case errors.Is(err, ErrBusy):
-		return fmt.Errorf("%w; wait for it, or give another --output", err)
+		return "", fmt.Errorf("%w; wait for it, or give another --output", err)
 	case err != nil:
-		return err
+		return "", err
 	}
 	defer j.Close()
 	return keepAside(path)
@@ -197,7 +213,7 @@ func (j *Journal) accept(n int, line []byte) error {
 		known = e.Record != nil && !s.answered
 	case kindGrade:
 		known = e.Record != nil && !s.finished
-	case kindSpent:
+	case kindSpent, kindSeeded, kindStopped:
 		known = e.Record == nil
 	}
 	if !known {
@@ -249,6 +265,18 @@ func (j *Journal) place(e entryLine, line []byte) {
 		s.finished = e.Kind == kindGrade || e.Record.Outcome == Errored
 		j.spent += e.Record.JudgeUSD
 	}
+	switch e.Kind {
+	case kindAnswer:
+		s.judging = !s.finished
+	case kindGrade, kindSpent:
+		s.judging = false
+	case kindSeeded:
+		j.seeded = true
+	case kindStopped:
+		for i := range j.slots {
+			j.slots[i].judging = false
+		}
+	}
 	j.spent += e.USD
 	j.end += int64(len(line))
 }
@@ -267,6 +295,49 @@ func (j *Journal) Options() json.RawMessage { return j.start.Options }
 
 // Spent is what the run has paid for grades so far.
 func (j *Journal) Spent() llm.USD { return j.spent }
+
+// Seeded tells whether the run's brain got all its documents.
+func (j *Journal) Seeded() bool { return j.seeded }
+
+// MarkSeeded notes that the brain has all its documents.
+func (j *Journal) MarkSeeded() error {
+	if err := j.add(entryLine{Kind: kindSeeded}); err != nil {
+		return err
+	}
+	return j.Sync()
+}
+
+// Settle counts as spent what may have been: the judging that was under way when
+// a run was killed. worst is what judging one item can cost at most. It is called
+// before a paid run goes on.
+func (j *Journal) Settle(worst func(scorer.Item) llm.USD) error {
+	for i := range j.slots {
+		if !j.slots[i].judging {
+			continue
+		}
+		r, err := j.record(i)
+		if err == nil {
+			err = j.add(entryLine{Kind: kindSpent, Index: i, USD: worst(r.item())})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return j.Sync()
+}
+
+// Aside is where an unfinished journal went whose place this one took; empty
+// when there was none.
+func (j *Journal) Aside() string { return j.aside }
+
+// Discard undoes CreateJournal: the journal of a run that asked nothing goes
+// away, and one that was put aside for it comes back.
+func (j *Journal) Discard() error {
+	if j.aside == "" {
+		return j.Remove()
+	}
+	return errors.Join(os.Rename(j.aside, j.path), j.Close())
+}
 
 // add appends lines in one write; they are safe once Sync has returned. An
 // answer whose grade is among them needs no line of its own.

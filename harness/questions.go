@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"iter"
 	"os"
@@ -33,6 +34,8 @@ type Question struct {
 	ExpectedPaths []string
 	Tags          []string
 	Line          int
+
+	digest uint64 // of the line's text
 }
 
 // Item is what a scorer sees of the question, without an answer.
@@ -53,7 +56,12 @@ type Dataset struct {
 	Selected int
 	// Tags counts the selected questions of each tag.
 	Tags map[string]int
+
+	digests []uint64 // of the selected lines, in order
 }
+
+// digestSeed makes digests of one process comparable.
+var digestSeed = maphash.MakeSeed()
 
 // Survey reads the whole file once and refuses it when any line is bad: broken
 // JSON, a missing or wrongly typed field, a duplicate id, or a question that
@@ -92,6 +100,7 @@ func Survey(path string, limit *int, check func(Question) error) (Dataset, error
 		d.Total++
 		if limit == nil || d.Selected < *limit {
 			d.Selected++
+			d.digests = append(d.digests, q.digest)
 			for _, t := range q.Tags {
 				d.Tags[t]++
 			}
@@ -110,8 +119,9 @@ func Survey(path string, limit *int, check func(Question) error) (Dataset, error
 	return d, nil
 }
 
-// Questions streams the selected questions in file order. The file was checked
-// by Survey, so any error ends the stream.
+// Questions streams the selected questions in file order. A line that is not
+// the one that Survey saw ends the stream with an error, as any other does: what
+// is asked must be what the dataset's sha256 stands for.
 func (d Dataset) Questions() iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		f, err := os.Open(d.Path)
@@ -126,6 +136,9 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 				return
 			}
 			n++
+			if err == nil && q.digest != d.digests[n-1] {
+				err = fmt.Errorf("%s changed during the run, at question %d; put it back and resume, or start anew", d.Path, n)
+			}
 			if !yield(q, err) || err != nil {
 				return
 			}
@@ -150,6 +163,7 @@ func ReadQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 					err = &LineError{File: name, Line: line.number, Err: err}
 				}
 				q.Line = line.number
+				q.digest = maphash.Bytes(digestSeed, line.text)
 			}
 			if !yield(q, err) {
 				return

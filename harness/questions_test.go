@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"evalctl/scorer"
@@ -37,7 +38,7 @@ func TestReadQuestionsTakesEveryField(t *testing.T) {
 		{ID: "a", Question: "who?", ExpectedSubstrings: []string{"x", "y"}, ReferenceAnswer: "X", QuestionDate: "2025-03-14", ExpectedPaths: []string{"p/q.md"}, Tags: []string{"t"}, Line: 4},
 		{ID: "b", Question: "wo?", QuestionDate: "2025-03-14T09:00:00+01:00", Line: 5},
 	}
-	if diff := cmp.Diff(want, qs); diff != "" {
+	if diff := cmp.Diff(want, qs, cmpopts.IgnoreUnexported(Question{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -235,7 +236,7 @@ func TestQuestionsRoundTrip(t *testing.T) {
 		if len(errs) > 0 || len(qs) != 1 {
 			t.Fatalf("%s: %v", line, errs)
 		}
-		if diff := cmp.Diff(want, qs[0]); diff != "" {
+		if diff := cmp.Diff(want, qs[0], cmpopts.IgnoreUnexported(Question{})); diff != "" {
 			t.Error(diff)
 		}
 	})

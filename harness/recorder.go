@@ -22,12 +22,16 @@ func (r *runner) record(entries <-chan entryLine, abort context.CancelCauseFunc)
 		}
 		switch {
 		case failed != nil: // draining, so that no worker waits for ever
+			e.told()
 		case e.Kind != "":
 			batch = append(batch[:0], e)
 			for range len(entries) {
 				batch = append(batch, <-entries)
 			}
 			failed = r.cfg.Journal.add(batch...)
+			for _, e := range batch {
+				e.told()
+			}
 			written = append(written, batch...)
 			if due == nil {
 				due = time.After(syncEvery)
@@ -55,4 +59,11 @@ func (r *runner) count(lines []entryLine) error {
 		}
 	}
 	return nil
+}
+
+// told lets whoever waits for the line go on.
+func (e entryLine) told() {
+	if e.written != nil {
+		close(e.written)
+	}
 }

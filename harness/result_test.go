@@ -177,14 +177,14 @@ func TestKeepAside(t *testing.T) {
 		if err := os.Chtimes(path, at, at); err != nil {
 			t.Fatal(err)
 		}
-		if err := keepAside(path); err != nil {
+		if _, err := keepAside(path); err != nil {
 			t.Fatal(err)
 		}
 		if data, err := os.ReadFile(filepath.Join(dir, want)); err != nil || string(data) != string(rune('a'+i)) {
 			t.Errorf("%s holds %q, %v", want, data, err)
 		}
 	}
-	if err := keepAside(filepath.Join(dir, "missing.json")); err != nil {
+	if _, err := keepAside(filepath.Join(dir, "missing.json")); err != nil {
 		t.Errorf("nothing to keep: %v", err)
 	}
 }

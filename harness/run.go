@@ -26,6 +26,12 @@ var ErrDaemonDied = errors.New("the daemon died")
 // process has ended, which decides between a failed question and a stopped run.
 const deathGrace = 250 * time.Millisecond
 
+// answeringGrace is the same for a daemon that could still say that it failed.
+const answeringGrace = 25 * time.Millisecond
+
+// healthTimeout is how long a daemon may take to show that it is there.
+const healthTimeout = 5 * time.Second
+
 // Config is one run. All fields without a comment are required.
 type Config struct {
 	Target  *Target
@@ -39,6 +45,9 @@ type Config struct {
 	// Watched is set when the context is cancelled with ErrDaemonDied should
 	// the daemon's process end.
 	Watched bool
+	// Paid is set when judging costs money: an answer is then in the journal
+	// before it is judged, so that a killed run knows what may have been spent.
+	Paid bool
 	// Recorded, when set, is called with each finished question, the resumed
 	// ones first, from one goroutine at a time.
 	Recorded func(Record)
@@ -62,7 +71,11 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 		return Result{}, "", err
 	}
 	stopped := r.drive(ctx)
-	if err := cfg.Journal.Sync(); err != nil {
+	var closing error
+	if stopped != nil {
+		closing = cfg.Journal.add(entryLine{Kind: kindStopped})
+	}
+	if err := errors.Join(closing, cfg.Journal.Sync()); err != nil {
 		return Result{}, "", errors.Join(stopped, err)
 	}
 	if r.tally.Total == cfg.Dataset.Selected {
@@ -249,10 +262,13 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 			if r.dying(ctx, failure) {
 				return context.Cause(ctx)
 			}
+			if err := r.gone(ctx, failure); err != nil {
+				return err
+			}
 		}
 		fresh := newRecord(j.q, a, failure)
 		rec = &fresh
-		entries <- entryLine{Kind: kindAnswer, Index: j.index, Record: rec}
+		r.keep(entryLine{Kind: kindAnswer, Index: j.index, Record: rec}, entries)
 		if failure != nil {
 			return nil
 		}
@@ -275,16 +291,48 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 	return nil
 }
 
+// keep sends a line to the recorder, and waits until it is written before money
+// is spent on it.
+func (r *runner) keep(e entryLine, entries chan<- entryLine) {
+	if !r.cfg.Paid {
+		entries <- e
+		return
+	}
+	written := make(chan struct{})
+	e.written = written
+	entries <- e
+	<-written
+}
+
+// gone asks a daemon whose connections are refused for its health. One that
+// does not answer at all has died: its questions are asked again on resume.
+func (r *runner) gone(ctx context.Context, f *Failure) error {
+	if f.Kind != KindTransport {
+		return nil
+	}
+	hctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	_, err := r.cfg.Target.Endpoint.Health(hctx)
+	if h, ok := errors.AsType[*Failure](err); ok && h.Kind == KindTransport {
+		return fmt.Errorf("%w: %w", ErrDaemonDied, err)
+	}
+	return nil
+}
+
 // dying tells whether a question failed because the daemon went away. A daemon
 // that is being stopped may say so in an error event or a 503 first.
 func (r *runner) dying(ctx context.Context, f *Failure) bool {
 	if !r.cfg.Watched || f.Kind == KindProtocol || f.Kind == KindStatus && f.Status < 500 {
 		return false
 	}
+	grace := answeringGrace
+	if f.retry {
+		grace = deathGrace
+	}
 	select {
 	case <-ctx.Done():
 		return true
-	case <-time.After(deathGrace):
+	case <-time.After(grace):
 		return false
 	}
 }

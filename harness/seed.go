@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,9 +9,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/sync/errgroup"
 
 	"evalctl/daemon/protocol"
@@ -23,9 +24,6 @@ const SeedRoot = "raw/documents/"
 // seedWriters is how many documents are written at once.
 const seedWriters = 8
 
-// searchableWithin is how long the last document may take to be found.
-const searchableWithin = 30 * time.Second
-
 // Errors that callers tell apart.
 var (
 	ErrBrainExists  = errors.New("the brain exists already")
@@ -33,33 +31,99 @@ var (
 	ErrBrainEmpty   = errors.New("the brain is empty")
 )
 
-// samePath tells whether a daemon's path names the corpus document want, which
-// was written below SeedRoot.
-func samePath(got, want string) bool {
-	return got == want || strings.TrimPrefix(got, SeedRoot) == want
-}
+// removeWithin is how long a brain may take to be removed.
+const removeWithin = 5 * time.Second
 
 // Seed creates the brain, writes the corpus over the documents protocol and
 // waits until a search finds the document written last. It returns the id
 // under which the daemon knows the brain. A brain that exists is
-// ErrBrainExists, and nothing is written to it.
+// ErrBrainExists, and nothing is written to it. When anything fails after the
+// brain was created, ctx's end included, the brain is removed again; the error
+// says so when it could not be.
 func Seed(ctx context.Context, e *Endpoint, brain string, d Dialect, c Corpus) (id string, err error) {
 	if id, err = createBrain(ctx, e, brain, d); err != nil {
 		return "", err
 	}
+	if err := fill(ctx, e, id, d, c); err != nil {
+		if left := removeBrain(ctx, e, id); left != nil {
+			err = fmt.Errorf("%w; brain %q may hold part of the corpus and must be removed before the next try: it could not be removed now: %v", err, id, left)
+		}
+		return "", err
+	}
+	return id, nil
+}
+
+// fill writes the corpus and waits until it can be searched.
+func fill(ctx context.Context, e *Endpoint, id string, d Dialect, c Corpus) error {
+	last, query := probeOf(c.Docs)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(seedWriters)
-	last := c.Docs[len(c.Docs)-1]
-	for _, doc := range c.Docs[:len(c.Docs)-1] {
-		g.Go(func() error { return putDoc(gctx, e, id, doc) })
+	for i, doc := range c.Docs {
+		if i != last {
+			g.Go(func() error { return putDoc(gctx, e, id, doc) })
+		}
 	}
 	if err := g.Wait(); err != nil {
-		return "", err
+		return err
 	}
-	if err := putDoc(ctx, e, id, last); err != nil {
-		return "", err
+	if err := putDoc(ctx, e, id, c.Docs[last]); err != nil {
+		return err
 	}
-	return id, awaitSearchable(ctx, e, id, d, last)
+	// A search cannot tell documents of the same text apart.
+	var paths []string
+	for _, doc := range c.Docs {
+		if bytes.Equal(doc.Data, c.Docs[last].Data) {
+			paths = append(paths, doc.Path)
+		}
+	}
+	return awaitSearchable(ctx, e, id, d, c.Docs[last].Path, paths, query)
+}
+
+// persist repeats a call by the rules of Target.Ask, but for as long as
+// callTimeout allows: a daemon that holds its clients back while it takes in a
+// corpus is no reason to give up. The call must be safe to repeat (spec 7.4).
+func persist(ctx context.Context, once func(context.Context) error) error {
+	cctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errCallTimeout)
+	defer cancel()
+	deadline := time.Now().Add(callTimeout)
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 100*time.Millisecond, 2*time.Second
+	var last error // also when the wait after it was cut short
+	_, _ = backoff.Retry(cctx, func() (struct{}, error) {
+		last = once(cctx)
+		return struct{}{}, schedule(last, time.Until(deadline))
+	}, backoff.WithBackOff(wait), backoff.WithMaxElapsedTime(0))
+	if last != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return last
+}
+
+// removeBrain removes a brain that this run created, also when ctx has ended.
+func removeBrain(ctx context.Context, e *Endpoint, id string) error {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), removeWithin, fmt.Errorf("no answer within %v", removeWithin))
+	defer cancel()
+	r := request{method: http.MethodDelete, path: brainPath(id)}
+	// No body, so that the client may send it again when the daemon had closed
+	// the connection.
+	req, err := http.NewRequestWithContext(ctx, r.method, e.base+r.path, http.NoBody)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", r.method, r.path, err)
+	}
+	req.Header.Set("User-Agent", e.agent)
+	req.Header.Set("X-Confirm-Delete", "yes")
+	if e.token != "" {
+		req.Header.Set("Authorization", "Bearer "+e.token)
+	}
+	res, err := e.http.Do(req)
+	if err != nil {
+		return transportFailure(ctx, err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode/100 != 2 && res.StatusCode != http.StatusNotFound {
+		return statusFailure(r, res)
+	}
+	return nil
 }
 
 func createBrain(ctx context.Context, e *Endpoint, brain string, d Dialect) (string, error) {
@@ -80,69 +144,21 @@ func createBrain(ctx context.Context, e *Endpoint, brain string, d Dialect) (str
 }
 
 func putDoc(ctx context.Context, e *Endpoint, brain string, doc Doc) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errCallTimeout)
-	defer cancel()
-	res, err := e.do(ctx, request{
-		method:      http.MethodPut,
-		path:        brainPath(brain) + "/documents?path=" + url.QueryEscape(SeedRoot+doc.Path),
-		contentType: protocol.TypeBytes, accept: protocol.TypeJSON, body: doc.Data,
+	err := persist(ctx, func(ctx context.Context) error {
+		res, err := e.do(ctx, request{
+			method:      http.MethodPut,
+			path:        brainPath(brain) + "/documents?path=" + url.QueryEscape(SeedRoot+doc.Path),
+			contentType: protocol.TypeBytes, accept: protocol.TypeJSON, body: doc.Data,
+		})
+		if err != nil {
+			return err
+		}
+		return res.Body.Close()
 	})
 	if err != nil {
 		return fmt.Errorf("write document %s: %w", doc.Path, err)
 	}
-	return res.Body.Close()
-}
-
-// probe searches and returns the chunks.
-func probe(ctx context.Context, e *Endpoint, brain, query string, d Dialect, topK int) ([]Chunk, error) {
-	o, err := e.call(ctx, request{
-		method: http.MethodPost, path: brainPath(brain) + "/search", contentType: protocol.TypeJSON,
-		body: d.encode(body{"query": query, "top_k": topK, "mode": protocol.ModeAuto}, nil),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return o.chunks("chunks", "hits")
-}
-
-// awaitSearchable polls until doc is found by its own words, because a daemon
-// may index after it has answered.
-func awaitSearchable(ctx context.Context, e *Endpoint, brain string, d Dialect, doc Doc) error {
-	query := probeWords(doc)
-	start := time.Now()
-	wait := 5 * time.Millisecond
-	for {
-		chunks, err := probe(ctx, e, brain, query, d, protocol.MaxAskTopK)
-		if err != nil {
-			return fmt.Errorf("search for the seeded document %s: %w", doc.Path, err)
-		}
-		for _, c := range chunks {
-			if samePath(c.Path, doc.Path) || samePath(c.DocumentID, doc.Path) {
-				return nil
-			}
-		}
-		if time.Since(start) > searchableWithin {
-			return fmt.Errorf("document %s was written but is not found after %v (the last search gave %d chunks); does the daemon index %s?",
-				doc.Path, searchableWithin, len(chunks), SeedRoot)
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(wait):
-		}
-		wait = min(2*wait, 250*time.Millisecond)
-	}
-}
-
-// probeWords is the end of a document's text, which sets it apart better than
-// its front matter would.
-func probeWords(doc Doc) string {
-	words := strings.Fields(strings.ToValidUTF8(string(doc.Data), " "))
-	if len(words) > 40 {
-		words = words[len(words)-40:]
-	}
-	r := []rune(strings.Join(words, " "))
-	return string(r[:min(len(r), 1000)])
+	return nil
 }
 
 // FindBrain looks for a brain that must hold documents already and returns
@@ -154,7 +170,11 @@ func FindBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query 
 	if err != nil {
 		return "", err
 	}
-	chunks, err := probe(ctx, e, id, query, d, 1)
+	var chunks []Chunk
+	err = persist(ctx, func(ctx context.Context) (err error) {
+		chunks, err = probe(ctx, e, id, query, d, 1)
+		return err
+	})
 	if f, ok := errors.AsType[*Failure](err); ok && f.Status == http.StatusNotFound {
 		return "", missing(e, brain)
 	}
@@ -164,7 +184,7 @@ func FindBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query 
 	if len(chunks) > 0 {
 		return id, nil
 	}
-	o, err := e.call(ctx, request{method: http.MethodGet, path: brainPath(id) + "/documents?dir=&recursive=true"})
+	o, err := get(ctx, e, brainPath(id)+"/documents?dir=&recursive=true")
 	if f, ok := errors.AsType[*Failure](err); ok && f.Status == http.StatusRequestEntityTooLarge {
 		return id, nil // more documents than a listing may hold
 	}
@@ -178,6 +198,15 @@ func FindBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query 
 	return "", fmt.Errorf("brain %q at %s: %w; give its documents with --corpus", brain, e.URL(), ErrBrainEmpty)
 }
 
+// get reads an object, with the patience of persist.
+func get(ctx context.Context, e *Endpoint, path string) (o object, err error) {
+	err = persist(ctx, func(ctx context.Context) (err error) {
+		o, err = e.call(ctx, request{method: http.MethodGet, path: path})
+		return err
+	})
+	return o, err
+}
+
 // notServed tells whether a daemon does not have the endpoint at all.
 func notServed(err error) bool {
 	f, ok := errors.AsType[*Failure](err)
@@ -187,7 +216,7 @@ func notServed(err error) bool {
 // lookUp finds a brain by id, slug or name; a daemon that cannot list is
 // believed.
 func lookUp(ctx context.Context, e *Endpoint, brain string) (string, error) {
-	o, err := e.call(ctx, request{method: http.MethodGet, path: "/v1/brains"})
+	o, err := get(ctx, e, "/v1/brains")
 	if notServed(err) {
 		return brain, nil
 	}

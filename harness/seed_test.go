@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type library struct {
 	mu       sync.Mutex
 	docs     map[string]string
 	created  map[string]any
+	removed  []string
 	searches int
 	// findsAfter is how many searches see nothing yet.
 	findsAfter int
@@ -59,6 +61,9 @@ func (l *library) serve(w http.ResponseWriter, r *http.Request, c call) {
 			}
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"chunks": chunks})
+	case c.method == "DELETE" && c.header.Get("X-Confirm-Delete") == "yes":
+		l.removed = append(l.removed, c.path)
+		w.WriteHeader(http.StatusNoContent)
 	default:
 		http.NotFound(w, r)
 	}
@@ -99,7 +104,7 @@ func TestSeed(t *testing.T) {
 		if c.header.Get("Content-Type") != "application/octet-stream" || !strings.HasPrefix(c.path, "/v1/brains/brain-7/documents?path=") {
 			t.Errorf("PUT %s as %s", c.path, c.header.Get("Content-Type"))
 		}
-		if last := strings.HasSuffix(c.path, url.QueryEscape("raw/documents/z.md")); last != (puts == 3) {
+		if last := strings.HasSuffix(c.path, url.QueryEscape("raw/documents/b/ü & c?.md")); last != (puts == 3) {
 			t.Errorf("write %d is %s: the document that is waited for must be the last", i, c.path)
 		}
 	}
@@ -146,33 +151,122 @@ func TestSeedFailures(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) || len(l.docs) != c.written {
 				t.Errorf("got %v with %d documents written", err, len(l.docs))
 			}
+			if created := l.created != nil; (len(l.removed) == 1) != created || created && l.removed[0] != "/v1/brains/brain-7" {
+				t.Errorf("created: %v, removed: %v", created, l.removed)
+			}
 		})
 	}
 }
 
-// TestSeedGivesUp on a daemon that takes documents and never finds them.
-func TestSeedGivesUp(t *testing.T) {
+// TestSeedWaitsForABusyDaemon: refusals that will pass are waited out, also
+// more of them than a question would be sent again after.
+func TestSeedWaitsForABusyDaemon(t *testing.T) {
+	busy := func(n int) *http.Response {
+		if n%2 == 0 {
+			return reply(429, "", "Retry-After", "2")
+		}
+		return reply(503, "loading")
+	}
 	synctest.Test(t, func(t *testing.T) {
-		m := &inMemory{reply: func(int) *http.Response { return reply(200, `{"id":"b","chunks":[{"path":"other.md"}]}`) }}
-		start := time.Now()
-		_, err := Seed(t.Context(), m.target().Endpoint, "eval", Auto, corpusOf("a.md"))
-		took := time.Since(start)
-		want := "document a.md was written but is not found after 30s (the last search gave 1 chunks); does the daemon index raw/documents/?"
-		if err == nil || err.Error() != want || took < searchableWithin || took > searchableWithin+time.Second {
-			t.Errorf("got %v after %v", err, took)
+		m := &inMemory{reply: func(n int) *http.Response {
+			if n == 1 || n == 8 || n == 14 { // the brain, the document, a search
+				return reply(200, `{"id":"b","chunks":[{"path":"a.md"}]}`)
+			}
+			return busy(n)
+		}}
+		target := m.target()
+		if id, err := Seed(t.Context(), target.Endpoint, "eval", Auto, corpusOf("a.md")); id != "b" || err != nil || m.n != 14 {
+			t.Errorf("got %q, %v after %d calls at %v", id, err, m.n, m.at)
+		}
+		if d := m.at[12] - m.at[11]; d < 2*time.Second {
+			t.Errorf("searched again %v after a Retry-After of 2 s", d)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		m := &inMemory{reply: func(n int) *http.Response {
+			if n > 9 {
+				return reply(200, `{"items":[{"id":"eval"}],"chunks":[{"path":"a.md"}]}`)
+			}
+			return busy(n)
+		}}
+		if id, err := FindBrain(t.Context(), m.target().Endpoint, "eval", Auto, "q"); id != "eval" || err != nil {
+			t.Errorf("got %q, %v after %d calls", id, err, m.n)
 		}
 	})
 }
 
-func TestProbeWords(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"# Title\n\nshort text\n", "# Title short text"},
-		{strings.Repeat("x ", 50) + "end", strings.Repeat("x ", 39) + "end"},
-		{strings.Repeat("ü", 3000), strings.Repeat("ü", 1000)},
-		{"a\xffb", "a b"},
+// TestSeedIsNotPatientForEver holds the bounds of each call and of the search.
+func TestSeedIsNotPatientForEver(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		free  int // calls that are answered before the daemon is busy
+		after string
+		want  string
+	}{
+		{"writes", 1, "", "write document a.md: PUT /v1/brains/b/documents: 503: busy"},
+		{"writes, wait too long", 1, "31", "write document a.md: PUT"},
+		{"searches", 2, "", "document a.md was written but could not be searched for within 30s: POST /v1/brains/b/search: 503: busy"},
+		{"searches, wait too long", 2, "31", "could not be searched for within 30s: POST"},
 	} {
-		if got := probeWords(Doc{Data: []byte(c.text)}); got != c.want {
-			t.Errorf("%.20q: got %.60q, want %.60q", c.text, got, c.want)
+		synctest.Test(t, func(t *testing.T) {
+			m := &inMemory{reply: func(n int) *http.Response {
+				if n <= c.free {
+					return reply(200, `{"id":"b"}`)
+				}
+				return reply(503, "busy", "Retry-After", c.after)
+			}}
+			target := m.target()
+			_, err := Seed(t.Context(), target.Endpoint, "eval", Auto, corpusOf("a.md"))
+			took := time.Since(m.start)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `brain "b" may hold part of the corpus and must be removed before the next try`) {
+				t.Errorf("%s: got %v", c.name, err)
+			}
+			if c.after == "" && (took < 25*time.Second || took > 35*time.Second) || c.after != "" && took != 0 {
+				t.Errorf("%s: took %v", c.name, took)
+			}
+		})
+	}
+}
+
+// TestInterruptedSeedRemovesItsBrain: the deletion outlives the cancelled
+// context, and a daemon may close the connection with its answer.
+func TestInterruptedSeedRemovesItsBrain(t *testing.T) {
+	for _, suffix := range []string{"/documents", "/search"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped by the user")
+		l := &library{answers: map[string]func(http.ResponseWriter){
+			suffix: func(w http.ResponseWriter) { cancel(stopped); status(503, "")(w) },
+			"/brain-7": func(w http.ResponseWriter) {
+				w.Header().Set("Connection", "close")
+				w.WriteHeader(http.StatusNoContent)
+			},
+		}}
+		s := newStub(t, l.serve)
+		_, err := Seed(ctx, s.endpoint(t, "secret"), "eval", Auto, corpusOf("a.md"))
+		calls := s.seen()
+		last := calls[len(calls)-1]
+		if !errors.Is(err, stopped) || strings.Contains(err.Error(), "removed") {
+			t.Errorf("%s: got %v", suffix, err)
+		}
+		if last.method != "DELETE" || last.path != "/v1/brains/brain-7" || last.header.Get("X-Confirm-Delete") != "yes" || last.header.Get("Authorization") != "Bearer secret" {
+			t.Errorf("%s: the last call is %+v", suffix, last)
+		}
+	}
+}
+
+func TestUnremovableBrainIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		answer func(http.ResponseWriter)
+		want   string
+	}{
+		{status(404, ""), ""}, // gone already
+		{status(409, `{"detail":"in use"}`), "could not be removed now: DELETE /v1/brains/brain-7: 409 Conflict: in use"},
+		{func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, "could not be removed now: "},
+	} {
+		l := &library{answers: map[string]func(http.ResponseWriter){"/documents": status(413, "too big"), "/brain-7": c.answer}}
+		_, err := Seed(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, corpusOf("a.md"))
+		if err == nil || !strings.Contains(err.Error(), "too big") || !strings.Contains(err.Error(), c.want) || (c.want != "") != strings.Contains(err.Error(), `brain "brain-7" may hold part`) {
+			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
 }

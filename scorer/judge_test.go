@@ -40,6 +40,15 @@ func openJudge(t *testing.T, b *llm.Budget, replies ...llmtest.Reply) (*Judge, *
 
 func reply(text string) llmtest.Reply { return llmtest.Reply{Text: text, Input: 100, Output: 10} }
 
+// TestUncountedUsageShows in the verdict, whose cost is then the worst case.
+func TestUncountedUsageShows(t *testing.T) {
+	j, m, _ := openJudge(t, llm.NewBudget(llm.Dollar), llmtest.Reply{Text: good})
+	v, err := j.Score(t.Context(), item)
+	if err != nil || !v.Scored || !v.Usage.Estimated || v.Cost != m.WorstCase(j.Request(item)) {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
 func TestJudgeRequest(t *testing.T) {
 	j, m, srv := openJudge(t, nil, reply(good))
 	v, err := j.Score(t.Context(), item)

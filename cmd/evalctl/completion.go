@@ -1,10 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"text/template"
 
 	"github.com/alecthomas/kong"
+
+	"evalctl/harness/launch"
 )
 
 type completionCmd struct {
@@ -35,6 +38,22 @@ type completedFlag struct {
 	Name, Help string
 	Values     []string
 	TakesValue bool
+	Path       bool
+}
+
+// pathFlags are the flags whose value is the name of a file or folder.
+var pathFlags = []string{"dataset", "corpus", "output", "resume", "keys", "file", "home"}
+
+// flagValues is what a flag may be, if that can be listed. Those whose errors
+// say more than the grammar's are no enum of it.
+func flagValues(f *kong.Flag) []string {
+	switch f.Name {
+	case "sdk":
+		return launch.SDKs
+	case "llm-provider":
+		return providers
+	}
+	return enumValues(f.Value)
 }
 
 func completions(parent *kong.Node) []completedCommand {
@@ -50,7 +69,7 @@ func completions(parent *kong.Node) []completedCommand {
 		for _, f := range n.Flags {
 			if f.Name != "help" {
 				c.Flags = append(c.Flags, completedFlag{
-					Name: f.Name, Help: firstSentence(f.Help), Values: enumValues(f.Value), TakesValue: !f.IsBool(),
+					Name: f.Name, Help: firstSentence(f.Help), Values: flagValues(f), TakesValue: !f.IsBool(), Path: slices.Contains(pathFlags, f.Name),
 				})
 			}
 		}
@@ -90,8 +109,10 @@ var completionScripts = map[string]*template.Template{
   case "${COMP_WORDS[1]} $prev" in
 {{- range $c := .}}{{range .Flags}}{{if .Values}}
     '{{$c.Name}} --{{.Name}}') COMPREPLY=($(compgen -W '{{join .Values}}' -- "$cur")); return ;;
-{{- else if .TakesValue}}
+{{- else if .Path}}
     '{{$c.Name}} --{{.Name}}') COMPREPLY=($(compgen -f -- "$cur")); return ;;
+{{- else if .TakesValue}}
+    '{{$c.Name}} --{{.Name}}') return ;;
 {{- end}}{{end}}{{end}}
   esac
   case "${COMP_WORDS[1]}" in
@@ -114,7 +135,7 @@ _evalctl() {
   (( CURRENT-- ))
   case $command in
 {{- range .}}
-    {{.Name}}) _arguments{{range .Flags}} '--{{.Name}}[{{.Help}}]{{if .Values}}:value:({{join .Values}}){{else if .TakesValue}}:value:_files{{end}}'{{end}}{{if .Args}} '1:value:({{join .Args}})'{{end}} ;;
+    {{.Name}}) _arguments{{range .Flags}} '--{{.Name}}[{{.Help}}]{{if .Values}}:value:({{join .Values}}){{else if .Path}}:value:_files{{else if .TakesValue}}:value: {{end}}'{{end}}{{if .Args}} '1:value:({{join .Args}})'{{end}} ;;
 {{- end}}
   esac
 }
@@ -123,7 +144,7 @@ compdef _evalctl evalctl
 	"fish": script(`complete -c evalctl -f
 {{range $c := .}}complete -c evalctl -n __fish_use_subcommand -a {{.Name}} -d '{{.Help}}'
 {{range .Args}}complete -c evalctl -n '__fish_seen_subcommand_from {{$c.Name}}' -a {{.}}
-{{end}}{{range .Flags}}complete -c evalctl -n '__fish_seen_subcommand_from {{$c.Name}}' -l {{.Name}}{{if .TakesValue}} -r{{end}}{{if .Values}} -a '{{join .Values}}'{{else if .TakesValue}} -F{{end}} -d '{{.Help}}'
+{{end}}{{range .Flags}}complete -c evalctl -n '__fish_seen_subcommand_from {{$c.Name}}' -l {{.Name}}{{if .TakesValue}} -r{{end}}{{if .Values}} -a '{{join .Values}}'{{else if .Path}} -F{{end}} -d '{{.Help}}'
 {{end}}{{end}}`),
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -13,6 +14,9 @@ import (
 )
 
 const (
+	barWidth = 16
+	// besideBar is room for the percentage, the times and what stands between.
+	besideBar = 28
 	// recentAnswers is how many latencies the live percentiles look back on.
 	recentAnswers = 512
 	redrawEvery   = 100 * time.Millisecond
@@ -44,8 +48,8 @@ func (t *terminal) progress(total int) *progress {
 	p := &progress{t: t, total: total, start: time.Now(), drawn: time.Now()}
 	if t.live && !t.quiet {
 		p.bar = progressbar.NewOptions(total,
-			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(redrawEvery),
+			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(barWidth), progressbar.OptionShowCount(),
+			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionSetDescription("  ask"), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
 	}
@@ -92,8 +96,8 @@ func (p *progress) draw() {
 	if p.bar != nil {
 		if now.Sub(p.drawn) >= redrawEvery {
 			p.drawn = now
-			p.bar.Describe("  ask  " + p.figures())
 			_ = p.bar.Set(p.counts.Total) // a bar that cannot be drawn stops nothing
+			p.bar.Describe(p.description())
 		}
 		return
 	}
@@ -103,6 +107,16 @@ func (p *progress) draw() {
 		left := time.Duration(float64(now.Sub(p.start)) / float64(p.counts.Total) * float64(p.total-p.counts.Total))
 		p.t.field("ask", "%d/%d  %s  ETA %s", p.counts.Total, p.total, p.figures(), left.Round(time.Second))
 	}
+}
+
+// description is the figures, as far as the line has room for them: a line that
+// wraps cannot be redrawn in place.
+func (p *progress) description() string {
+	room := p.t.columns() - barWidth - besideBar - 2*len(strconv.Itoa(p.total))
+	if room < len("  ask") {
+		return ""
+	}
+	return clip("  ask  "+p.figures(), room)
 }
 
 // figures is the running state in one line.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -22,31 +23,41 @@ func (t *terminal) plan(c *runCmd, p *plan) {
 	for _, tag := range slices.Sorted(maps.Keys(p.dataset.Tags)) {
 		tags = append(tags, fmt.Sprintf("%s %d", printable(tag, oneLine), p.dataset.Tags[tag]))
 	}
-	of := ""
+	asked := count(p.dataset.Selected, "question")
 	if p.dataset.Selected < p.dataset.Total {
-		of = fmt.Sprintf(" of %d", p.dataset.Total)
+		asked = fmt.Sprintf("%d of %s", p.dataset.Selected, count(p.dataset.Total, "question"))
 	}
-	line := fmt.Sprintf("%s  %d%s questions  sha256 %s", c.Dataset, p.dataset.Selected, of, digest(p.dataset.SHA256))
+	line := fmt.Sprintf("%s  %s  sha256 %s", printable(c.Dataset, oneLine), asked, digest(p.dataset.SHA256))
 	if len(tags) > 0 && len(tags) <= 8 {
 		line += "  tags: " + strings.Join(tags, "  ")
 	}
 	t.field("dataset", "%s", line)
 	if p.corpus != nil {
-		t.field("corpus", "%s  %d documents  sha256 %s", p.corpus.Path, len(p.corpus.Docs), digest(p.corpus.SHA256))
+		t.field("corpus", "%s  %s  sha256 %s", printable(p.corpus.Path, oneLine), count(len(p.corpus.Docs), "document"), digest(p.corpus.SHA256))
+	}
+	if p.idleBudget {
+		t.field("warning", "--budget-usd has no effect: --scorer %s pays for nothing", c.Scorer)
 	}
 	if p.judge != nil {
 		price := "likely " + roughly(p.likely)
 		if p.unpriced != "" {
-			price = "price unknown: give --price " + p.unpriced + "=in/out to see the cost"
+			price = "price unknown: give --price " + printable(p.unpriced, oneLine) + "=in/out to see the cost"
 		}
 		if c.budget != nil {
 			price += fmt.Sprintf(" (cap %s)", *c.budget)
 		}
-		t.field("judge", "%s %s  prompt %s %s  temp 0  %s", p.judge.Provider, p.judge.Model, p.judge.PromptVersion, digest(p.judge.PromptSHA256), price)
+		t.field("judge", "%s %s  prompt %s %s  temp %s  %s", p.judge.Provider, printable(p.judge.Model, oneLine), p.judge.PromptVersion, digest(p.judge.PromptSHA256), temperature(p.judge), price)
 		if c.budget != nil && p.likely > *c.budget {
 			t.field("warning", "the budget is likely to be reached: raise --budget-usd, or ask fewer questions with --limit")
 		}
 	}
+}
+
+func temperature(j *harness.JudgeModel) string {
+	if j.Temperature == nil {
+		return "default"
+	}
+	return fmt.Sprint(*j.Temperature)
 }
 
 // daemon tells what is under test.
@@ -57,7 +68,15 @@ func (t *terminal) daemon(d *daemonUnderTest) {
 		return
 	}
 	t.field("daemon", "pid %d  %s  healthy in %d ms  %s  log %s",
-		d.process.PID(), d.endpoint.URL(), d.process.HealthyIn().Milliseconds(), version, d.logPath)
+		d.process.PID(), d.endpoint.URL(), d.process.HealthyIn().Milliseconds(), version, printable(d.logPath, oneLine))
+}
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // roughly is an amount to two significant digits, rounded up.
@@ -83,7 +102,7 @@ func (t *terminal) report(c *runCmd, res harness.Result, p *progress) {
 		t.field("grounded", "%d/%d passing answers cite retrieved text", res.Grounded, res.Passed)
 	}
 	if res.GoldMissed > 0 {
-		t.field("retrieval", "%d questions got none of their gold documents in the top %d", res.GoldMissed, c.TopK)
+		t.field("retrieval", "%s got no gold document in the top %d", count(res.GoldMissed, "question"), c.TopK)
 	}
 	t.latency(res)
 	if res.Cost.JudgeRequests > 0 {
@@ -91,8 +110,8 @@ func (t *terminal) report(c *runCmd, res harness.Result, p *progress) {
 		if res.Cost.CapUSD != nil {
 			limit = "of " + res.Cost.CapUSD.String()
 		}
-		t.field("cost", "judge %s %s  %d requests  %d tokens in  %d out", res.Cost.SpentUSD, limit,
-			res.Cost.JudgeRequests, res.Cost.InputTokens, res.Cost.OutputTokens)
+		t.field("cost", "judge %s %s  %s  %d tokens in  %d out", res.Cost.SpentUSD, limit,
+			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens)
 	}
 	ran := append(ran("mode", res.EffectiveModes), ran("reader", res.ReaderModels)...)
 	if len(ran) > 0 {
@@ -130,7 +149,7 @@ func (t *terminal) failure(c *runCmd, r harness.Record) string {
 	}
 	switch r.Outcome {
 	case harness.Errored:
-		return fmt.Sprintf("%s %s  %s (%d attempts)", t.tint(false, "ERR "), name, short(r.Error.Message, 200), r.Attempts)
+		return fmt.Sprintf("%s %s  %s (%s)", t.tint(false, "ERR "), name, short(r.Error.Message, 200), count(r.Attempts, "attempt"))
 	case harness.Unscored:
 		return fmt.Sprintf("%s %s  %s", t.tint(false, "????"), name, short(r.Reason, 200))
 	}
@@ -138,7 +157,7 @@ func (t *terminal) failure(c *runCmd, r harness.Record) string {
 	if c.Scorer == "exact" {
 		want = strings.Join(r.Expected, " | ")
 	}
-	return fmt.Sprintf("%s %s  expected %q  got %q%s", t.tint(false, "FAIL"), name, short(want, 48), short(r.Answer, 72), c.blame(r))
+	return fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"%s", t.tint(false, "FAIL"), name, short(want, 48), short(r.Answer, 72), c.blame(r))
 }
 
 // blame says which stage lost a failed question, where gold documents tell.
@@ -164,7 +183,7 @@ func (t *terminal) rate(c *runCmd, res harness.Result) {
 	n := res.Counts
 	counted := fmt.Sprintf("%d scored", n.Scored)
 	if n.Errors > 0 {
-		counted += fmt.Sprintf(" + %d errors (as fail)", n.Errors)
+		counted += fmt.Sprintf(" + %s (as fail)", count(n.Errors, "error"))
 	}
 	if n.Unscored > 0 {
 		counted += fmt.Sprintf(" + %d unscored (as fail)", n.Unscored)
@@ -175,7 +194,7 @@ func (t *terminal) rate(c *runCmd, res harness.Result) {
 	t.field("pass rate", "%.3f  %d/%d   95%% CI %.3f–%.3f (Wilson)   counted: %s",
 		*res.PassRate, res.Passed, res.Total, res.Interval.Low, res.Interval.High, counted)
 	if res.Stopped != "" {
-		t.field("stopped", "%s after %d of %d questions: this is not a score", res.Stopped, n.Total, res.Planned)
+		t.field("stopped", "%s after %d of %s: this is not a score", res.Stopped, n.Total, count(res.Planned, "question"))
 		return
 	}
 	required := stats.Required(n.Total, c.floor)
@@ -190,6 +209,9 @@ func (t *terminal) rate(c *runCmd, res harness.Result) {
 func proof(n harness.Counts, floor float64) string {
 	if lower := stats.WilsonLower(n.Passed, n.Total, 0.95); lower >= floor {
 		return "proven: even the one-sided 95% lower bound is above it"
+	}
+	if floor == 1 {
+		return "not proven: no number of questions can prove that none would fail"
 	}
 	worse := math.Max(0, floor-0.05)
 	s := fmt.Sprintf("not proven at this size: a true rate of %.2f passes %.0f%% of the time", worse, 100*stats.GatePass(n.Total, floor, worse))
@@ -240,7 +262,7 @@ func (t *terminal) latency(res harness.Result) {
 		parts = append(parts, fmt.Sprintf("(n=%d)", q.N))
 	}
 	if res.Retried > 0 {
-		parts = append(parts, fmt.Sprintf("%d questions needed more than one attempt", res.Retried))
+		parts = append(parts, fmt.Sprintf("%s needed more than one attempt", count(res.Retried, "question")))
 	}
 	if len(parts) > 0 {
 		t.field("latency", "%s", strings.Join(parts, "   "))
@@ -256,6 +278,10 @@ func percentiles(q harness.Quantiles) string {
 	return s
 }
 
-func (t *terminal) resumeHint(journal string) {
-	t.field("resume", "nothing is lost; go on with: evalctl run --resume %s", journal)
+func (t *terminal) resumeHint(journal string, stopped error) {
+	more := ""
+	if errors.Is(stopped, llm.ErrBudgetExceeded) {
+		more = " --budget-usd <more>"
+	}
+	t.field("resume", "nothing is lost; go on with: evalctl run --resume %s%s", printable(journal, oneLine), more)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evalctl/harness"
+	"evalctl/harness/launch"
 	"evalctl/internal/stats"
 )
 
@@ -19,6 +20,12 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 	plan, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
+	}
+	if c.Resume != "" {
+		if plan.resumed, err = c.reopen(p, plan); err != nil {
+			return usageError{err}
+		}
+		defer plan.resumed.Close()
 	}
 	t.plan(c, plan)
 	under, err := c.connect(ctx, p, plan)
@@ -33,16 +40,19 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest) error {
 	ctx, stop := under.watch(ctx)
 	defer stop()
-	journal, err := c.journal(plan, under)
+	journal, err := c.journal(p, plan, under)
 	if err != nil {
 		return usageError{err}
 	}
 	defer journal.Close()
 	if under.brain, err = c.fill(ctx, plan, under, journal); err != nil {
 		if c.Resume == "" {
-			err = errors.Join(err, journal.Remove()) // nothing was asked
+			err = errors.Join(err, journal.Discard()) // nothing was asked
 		}
 		return brainError(ctx, err)
+	}
+	if aside := journal.Aside(); aside != "" {
+		t.field("note", "the journal of a run that did not finish is kept: evalctl run --resume %s", aside)
 	}
 	return c.ask(ctx, p, t, plan, under, journal)
 }
@@ -58,33 +68,56 @@ func brainError(ctx context.Context, err error) error {
 	return daemonError{err}
 }
 
-// journal starts one, or opens the one to go on with, which must be of the
-// same experiment.
-func (c *runCmd) journal(plan *plan, under *daemonUnderTest) (*harness.Journal, error) {
-	id := c.identity(plan, under)
-	if c.Resume != "" {
-		j, err := harness.OpenJournal(c.Resume)
-		if err != nil {
-			return nil, err
-		}
-		if diff := j.Identity().Differences(id); len(diff) > 0 {
-			return nil, errors.Join(differs(c.Resume, diff), j.Close())
-		}
-		return j, nil
+// reopen opens the journal to go on with. What is known before the daemon runs
+// must be of the same experiment already.
+func (c *runCmd) reopen(p *process, plan *plan) (*harness.Journal, error) {
+	j, err := harness.OpenJournal(c.Resume)
+	if err != nil {
+		return nil, err
 	}
-	options, err := json.Marshal(c.options())
+	expected := &daemonUnderTest{id: harness.DaemonID{Version: j.Identity().Daemon.Version}}
+	switch {
+	case plan.endpoint != nil:
+		expected.id.Endpoint = plan.endpoint.URL()
+	case c.ownDaemon(p):
+		expected.id.Command, expected.process = ownCommand, new(launch.Daemon)
+	default:
+		expected.id.Command, expected.process = plan.profile.Command, new(launch.Daemon)
+	}
+	if err := c.sameRun(j, c.identity(plan, expected)); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+// journal starts one, or goes on with the one that was opened, now that the
+// daemon has told its version.
+func (c *runCmd) journal(p *process, plan *plan, under *daemonUnderTest) (*harness.Journal, error) {
+	id := c.identity(plan, under)
+	if plan.resumed != nil {
+		return plan.resumed, c.sameRun(plan.resumed, id)
+	}
+	told, err := c.options(p)
+	if err != nil {
+		return nil, err
+	}
+	options, err := json.Marshal(told)
 	if err != nil {
 		return nil, err
 	}
 	return harness.CreateJournal(plan.dir, id, plan.started, options)
 }
 
-func differs(journal string, diff []string) error {
+func (c *runCmd) sameRun(j *harness.Journal, id harness.Identity) error {
+	diff := j.Identity().Differences(id)
+	if len(diff) == 0 {
+		return nil
+	}
 	text := ""
 	for _, d := range diff {
 		text += "\n  " + d
 	}
-	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume", journal, text)
+	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume", c.Resume, text)
 }
 
 // fill seeds the brain, or makes sure that there is one.
@@ -94,13 +127,21 @@ func (c *runCmd) fill(ctx context.Context, plan *plan, under *daemonUnderTest, j
 		return harness.FindBrain(ctx, under.endpoint, c.Brain, d, plan.probe)
 	}
 	id, err := harness.Seed(ctx, under.endpoint, c.Brain, d, *plan.corpus)
-	if errors.Is(err, harness.ErrBrainExists) && c.Resume != "" {
+	if errors.Is(err, harness.ErrBrainExists) && j.Seeded() {
 		return harness.FindBrain(ctx, under.endpoint, c.Brain, d, plan.probe)
 	}
-	return id, err
+	if err != nil {
+		return "", err
+	}
+	return id, j.MarkSeeded()
 }
 
 func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest, j *harness.Journal) error {
+	if plan.judge != nil {
+		if err := j.Settle(plan.worst); err != nil {
+			return err
+		}
+	}
 	sc, err := plan.newScorer(j.Spent())
 	if err != nil {
 		return usageError{err}
@@ -111,7 +152,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 			Endpoint: under.endpoint, Brain: under.brain, Scenario: c.scenario, Mode: c.Mode,
 			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: harness.Dialect(c.Dialect),
 		},
-		Dataset: plan.dataset, Scorer: sc, Journal: j,
+		Dataset: plan.dataset, Scorer: sc, Journal: j, Paid: plan.judge != nil,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil,
 		Recorded: progress.add,
 		Settings: harness.Settings{
@@ -129,7 +170,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 		return err
 	}
 	if err != nil {
-		t.resumeHint(j.Path())
+		t.resumeHint(j.Path(), err)
 	}
 	return code
 }
@@ -137,15 +178,15 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 // verdict is what the result means for the exit code.
 func (c *runCmd) verdict(res harness.Result, stopped error) error {
 	if stopped != nil {
-		return fmt.Errorf("%d of %d questions done, this is not a score: %w", res.Counts.Scored+res.Counts.Errors, res.Planned, stopped)
+		return fmt.Errorf("stopped after %d of %s, this is not a score: %w", res.Counts.Total, count(res.Planned, "question"), stopped)
 	}
 	n := res.Counts
 	if n.Errors == n.Total {
-		return daemonError{fmt.Errorf("the daemon answered none of the %d questions; the result file says why for each", n.Total)}
+		return daemonError{fmt.Errorf("the daemon answered none of %s; the result file says why for each", count(n.Total, "question"))}
 	}
 	if lost, most := n.Errors+n.Unscored, c.unscored.of(n.Total); lost > most {
-		return unscoredError{fmt.Errorf("%d of %d questions have no score (%d errors, %d unscored), --max-unscored %s allows %d",
-			lost, n.Total, n.Errors, n.Unscored, c.MaxUnscored, most)}
+		return unscoredError{fmt.Errorf("%d of %s have no score (%s, %d unscored), --max-unscored %s allows %d",
+			lost, count(n.Total, "question"), count(n.Errors, "error"), n.Unscored, c.MaxUnscored, most)}
 	}
 	if required := stats.Required(n.Total, c.floor); n.Passed < required {
 		return &belowFloorError{passed: n.Passed, required: required, total: n.Total}
@@ -156,7 +197,7 @@ func (c *runCmd) verdict(res harness.Result, stopped error) error {
 // printSummary writes the only thing that goes to stdout.
 func (c *runCmd) printSummary(p *process, res harness.Result, path string, code int) error {
 	if !c.JSON {
-		_, err := fmt.Fprintln(p.stdout, res.Summary(path))
+		_, err := fmt.Fprintln(p.stdout, printable(res.Summary(path), oneLine))
 		return err
 	}
 	return json.NewEncoder(p.stdout).Encode(map[string]any{

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +17,12 @@ import (
 	"evalctl/internal/llm"
 )
 
+// defaultOutput is the default of --output.
+const defaultOutput = "results/"
+
 // runCmd holds the flags of evalctl run (spec 4.4 and our own).
 type runCmd struct {
-	SDK      string `name:"sdk" enum:"ts,go,py," default:"" placeholder:"SDK" help:"SDK daemon to drive: ts, go or py (required)."`
+	SDK      string `name:"sdk" placeholder:"SDK" help:"SDK daemon to drive: ts, go or py (required)."`
 	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)."`
 	Scenario string `enum:"ask-basic,ask-augmented,search-retrieve-only" default:"ask-basic" help:"Shared scenario: ${enum}."`
 	Mode     string `enum:"auto,hybrid,hybrid-rerank,bm25,semantic" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
@@ -91,18 +95,33 @@ func (c *runCmd) journalOptions() (kong.Resolver, error) {
 	}), nil
 }
 
-// options is what journalOptions reads back. The token is a secret and where
-// the run writes is known from the journal's place.
-func (c *runCmd) options() map[string]any {
+// options is what journalOptions reads back. The token is a secret, where the
+// run writes is known from the journal's place, and what the environment says
+// is asked anew when the run goes on. Paths are absolute, so that it goes on from
+// any folder.
+func (c *runCmd) options(p *process) (map[string]any, error) {
+	dataset, err := filepath.Abs(c.Dataset)
+	if err != nil {
+		return nil, fmt.Errorf("--dataset %s: %w", c.Dataset, err)
+	}
+	corpus := c.Corpus
+	if corpus != "" && corpus != noCorpus {
+		if corpus, err = filepath.Abs(corpus); err != nil {
+			return nil, fmt.Errorf("--corpus %s: %w", c.Corpus, err)
+		}
+	}
 	o := map[string]any{
-		"sdk": c.SDK, "dataset": c.Dataset, "scenario": c.Scenario, "mode": c.Mode, "scorer": c.Scorer,
+		"sdk": c.SDK, "dataset": dataset, "scenario": c.Scenario, "mode": c.Mode, "scorer": c.Scorer,
 		"floor": c.Floor, "brain": c.Brain, "dialect": c.Dialect, "max-unscored": c.MaxUnscored,
 		"port": strconv.Itoa(c.Port), "top-k": strconv.Itoa(c.TopK), "candidate-k": strconv.Itoa(c.CandidateK),
 		"rerank-top-n": strconv.Itoa(c.RerankTopN), "concurrency": strconv.Itoa(c.Concurrency), "judge-rps": strconv.FormatFloat(c.JudgeRPS, 'g', -1, 64), "timeout": c.Timeout.String(),
 	}
 	for k, v := range map[string]string{
-		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": c.Corpus, "budget-usd": c.BudgetUSD,
-		"llm-provider": c.LLMProvider, "llm-model": c.LLMModel, "judge-model": c.JudgeModel,
+		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": corpus,
+		"budget-usd":   flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD),
+		"llm-provider": flagOnly(p, "SVC_LLM_PROVIDER", c.LLMProvider),
+		"llm-model":    flagOnly(p, "SVC_LLM_MODEL", c.LLMModel),
+		"judge-model":  flagOnly(p, "SVC_EVAL_JUDGE_MODEL", c.JudgeModel),
 	} {
 		if v != "" {
 			o[k] = v
@@ -114,11 +133,22 @@ func (c *runCmd) options() map[string]any {
 	if len(c.Price) > 0 {
 		o["price"] = c.Price
 	}
-	return o
+	return o, nil
+}
+
+// flagOnly is a flag's value, or empty when the environment says the same.
+func flagOnly(p *process, variable, value string) string {
+	if value == p.env(variable) {
+		return ""
+	}
+	return value
 }
 
 // Validate checks what the grammar cannot say. kong calls it.
 func (c *runCmd) Validate() error {
+	if c.Resume != "" && c.Output != defaultOutput {
+		return errors.New("--output and --resume exclude each other: a run goes on where its journal lies")
+	}
 	if c.Resume != "" && c.SDK == "" {
 		return nil // the first look at the command line; the journal tells the rest
 	}
@@ -126,6 +156,10 @@ func (c *runCmd) Validate() error {
 	switch {
 	case c.SDK == "":
 		return fmt.Errorf("--sdk is missing; it is one of %s", strings.Join(launch.SDKs, ", "))
+	case !slices.Contains(launch.SDKs, c.SDK):
+		return fmt.Errorf("--sdk %s: must be one of %s", c.SDK, strings.Join(launch.SDKs, ", "))
+	case c.Output == "":
+		return fmt.Errorf("--output is empty; leave it out for %s, or give . for this folder", defaultOutput)
 	case c.Dataset == "":
 		return errors.New("--dataset is missing; try --dataset datasets/smoke.jsonl")
 	case c.Limit != nil && *c.Limit < 1:
@@ -212,7 +246,9 @@ func (a allowance) of(total int) int {
 	return a.count
 }
 
+var providers = []string{llm.ProviderOpenAI, llm.ProviderOllama, llm.ProviderFake}
+
 // known tells whether a model provider's name is one that judge and reader take.
 func known(provider string) bool {
-	return slices.Contains([]string{llm.ProviderOpenAI, llm.ProviderOllama, llm.ProviderFake}, provider)
+	return slices.Contains(providers, provider)
 }

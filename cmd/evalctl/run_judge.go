@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -37,6 +38,9 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 		Provider: provider.Name(), Model: model, BaseURL: c.judgeURL(p),
 		PromptVersion: scorer.PromptVersion, PromptSHA256: scorer.PromptSHA256(),
 	}
+	if !llm.Reasons(model) {
+		pl.judge.Temperature = new(0.0)
+	}
 	if _, ok := c.prices.Of(provider.Name(), model); !ok {
 		pl.unpriced = model
 	}
@@ -54,7 +58,12 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 	pl.newScorer = func(spent llm.USD) (scorer.Scorer, error) {
 		var b *llm.Budget
 		if c.budget != nil {
-			b = llm.NewBudget(max(*c.budget-spent, 0))
+			b = llm.NewBudget(*c.budget)
+			r, err := b.Reserve(context.Background(), 0) // nothing always fits
+			if err != nil {
+				return nil, err
+			}
+			r.Settle(spent)
 		}
 		_, j, err := meter(b)
 		return j, err
@@ -62,6 +71,11 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 	m, j, err := meter(nil)
 	if err != nil {
 		return nil, err
+	}
+	pl.worst = func(item scorer.Item) llm.USD {
+		// A repair's request is longer by a reply, which is less than another one.
+		const requests = 3 * llm.DefaultMaxAttempts
+		return requests * m.WorstCase(j.Request(item))
 	}
 	return func(item scorer.Item) {
 		item.Answer = strings.Repeat("x", ordinaryAnswer)

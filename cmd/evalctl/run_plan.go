@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"evalctl/harness"
@@ -23,6 +24,9 @@ type plan struct {
 	profile  launch.Profile
 	self     string
 
+	// resumed is the journal that --resume goes on with, open.
+	resumed *harness.Journal
+
 	dataset harness.Dataset
 	probe   string // the first question, to see whether a brain answers
 	corpus  *harness.Corpus
@@ -32,6 +36,11 @@ type plan struct {
 	// newScorer is given what a resumed run has spent, which counts against
 	// its cap.
 	newScorer func(spent llm.USD) (scorer.Scorer, error)
+	// worst is what judging one item can cost at most, all attempts and the
+	// repair of a bad reply included.
+	worst func(scorer.Item) llm.USD
+	// idleBudget is set when a cap was asked for and nothing costs money.
+	idleBudget bool
 	// likely is what judging will cost if answers are of ordinary length.
 	likely llm.USD
 }
@@ -41,6 +50,9 @@ type plan struct {
 func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	pl = &plan{started: time.Now().UTC()}
 	pl.dir = c.resultDir(pl.started)
+	if err := checkFile(c.Dataset); err != nil {
+		return nil, err
+	}
 	if err := c.planDaemon(p, pl); err != nil {
 		return nil, err
 	}
@@ -49,6 +61,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	}
 	pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return scorer.Exact{}, nil }
 	forecast := func(scorer.Item) {}
+	pl.idleBudget = c.Scorer == "exact" && flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD) != ""
 	if c.Scorer == "judge" {
 		if forecast, err = c.planJudge(p, pl); err != nil {
 			return nil, err
@@ -72,6 +85,16 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		return nil, err
 	}
 	return pl, c.planCorpus(pl)
+}
+
+// checkFile refuses a dataset that cannot be read twice. One that is not there
+// is told by who opens it.
+func checkFile(dataset string) error {
+	info, err := os.Stat(dataset)
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("--dataset %s is not a regular file; questions are read more than once: write them to a .jsonl file and name that", dataset)
+	}
+	return nil
 }
 
 func (c *runCmd) planCorpus(pl *plan) error {

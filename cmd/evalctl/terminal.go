@@ -29,6 +29,16 @@ func newTerminal(p *process, quiet bool) *terminal {
 	return t
 }
 
+// columns is how wide the terminal is at the moment.
+func (t *terminal) columns() int {
+	if f, ok := t.w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
+}
+
 // field prints a line of the report: a name in its column, then the text.
 func (t *terminal) field(name, format string, args ...any) {
 	if !t.quiet {
@@ -81,9 +91,13 @@ func printable(s string, lines bool) string {
 
 // short is printable text on one line of at most n characters.
 func short(s string, n int) string {
-	r := []rune(printable(strings.TrimSpace(s), oneLine))
-	if len(r) > n {
+	return clip(printable(strings.TrimSpace(s), oneLine), n)
+}
+
+// clip cuts text to at most n characters, at least 1.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
 	}
-	return string(r)
+	return s
 }

@@ -13,8 +13,9 @@ import (
 //
 // Each HTTP attempt has a reservation of its own: its worst case is reserved
 // before it and settled after it with what its usage costs, or with the whole
-// worst case when it may have been charged although its answer was lost. So the
-// cap also holds when attempts are repeated. It rests on the provider keeping
+// worst case when it may have been charged although its answer was lost, or when
+// the provider did not count its tokens (without a budget, those are charged as
+// estimated). So the cap also holds when attempts are repeated. It rests on the provider keeping
 // to MaxTokens and on its usage counts; one that charges above the worst case is
 // recorded as it is, and the next call is refused.
 type Meter struct {
@@ -35,7 +36,8 @@ type Totals struct {
 	// Cost is everything charged, Lost included.
 	Cost USD
 	// Lost is the worst case of the attempts that may have been charged but
-	// brought no answer: the true bill lies between Cost minus Lost and Cost.
+	// brought no answer: the true bill lies between Cost minus Lost and Cost,
+	// unless Usage is estimated.
 	Lost USD
 	// Unpriced names the models whose price is not known, sorted. Their cost is
 	// missing from Cost.
@@ -131,6 +133,9 @@ func (m *Meter) attempt(ctx context.Context, r Request, once func() (Response, e
 	var cost, lost USD
 	if err == nil {
 		cost = price.Cost(resp.Usage)
+		if resp.Usage.Estimated && m.budget != nil {
+			cost = max(cost, worst) // a cap cannot rest on a guess
+		}
 	} else if e, ok := errors.AsType[*Error](err); !ok || e.Billed {
 		// Also a context's end or an emit error: the request was on its way.
 		cost, lost = worst, worst

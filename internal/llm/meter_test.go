@@ -96,6 +96,35 @@ func TestRefusedAttemptsAreNotCharged(t *testing.T) {
 	}
 }
 
+// TestUncountedUsage: a provider that counts no tokens could have charged any
+// number of them, so a cap takes the worst case; without one, the estimate is
+// the better figure.
+func TestUncountedUsage(t *testing.T) {
+	r := ask("m", strings.Repeat("x", 396))
+	for _, c := range []struct {
+		name   string
+		budget *Budget
+		text   string
+		want   USD
+	}{
+		{"no cap", nil, "four", 101 * token},
+		{"cap", NewBudget(Dollar), "four", 580 * token},
+		{"cap passed", NewBudget(Dollar), strings.Repeat("y", 4000), 1100 * token},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, _ := openMeter(t, c.budget, llmtest.Script(llmtest.Reply{Text: c.text}))
+			resp, err := m.Complete(t.Context(), r)
+			got := m.Totals()
+			if err != nil || resp.Cost != c.want || !resp.Usage.Estimated || got.Cost != c.want || !got.Usage.Estimated || got.Lost != 0 {
+				t.Errorf("%+v, %v, %+v", resp, err, got)
+			}
+			if c.budget != nil && c.budget.Spent() != c.want {
+				t.Errorf("spent %s", c.budget.Spent())
+			}
+		})
+	}
+}
+
 func TestInterruptedCallIsChargedInFull(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b := NewBudget(Dollar)

@@ -1,0 +1,161 @@
+package harness
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// TestDatasetChangedDuringTheRun: what is asked is what the sha256 stands for.
+func TestDatasetChangedDuringTheRun(t *testing.T) {
+	path := writeDataset(t, 6)
+	d := survey(t, path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for q, err := range d.Questions() {
+		if n++; n == 3 {
+			// The same length, in place: the reader sees the new text.
+			changed := strings.Replace(string(data), "question 4", "question 9", 1)
+			if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		if err != nil {
+			t.Fatal(q, err)
+		}
+	}
+	n = 0
+	for _, err := range d.Questions() {
+		n++
+		if n == 4 {
+			if err == nil || !strings.Contains(err.Error(), "changed during the run, at question 4") {
+				t.Fatalf("question 4: %v", err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	t.Fatalf("only %d questions", n)
+}
+
+// TestSettleCountsWhatWasUnderWay: a killed run leaves an answer whose judging
+// may have been charged; a run that stopped in order does not.
+func TestSettleCountsWhatWasUnderWay(t *testing.T) {
+	d := survey(t, writeDataset(t, 3))
+	journal := func(kinds ...string) *Journal {
+		j, err := CreateJournal(t.TempDir(), identityOf(d), started, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = j.Close() })
+		r := newRecord(Question{ID: "q1", Question: "question 1"}, Answer{Text: "a"}, nil)
+		for _, kind := range kinds {
+			e := entryLine{Kind: kind}
+			if kind == kindAnswer || kind == kindGrade {
+				e.Record = &r
+			}
+			if kind == kindSpent {
+				e.USD = 2
+			}
+			if err := j.add(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := j.Path()
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if j, err = OpenJournal(path); err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	worst := func(scorer.Item) llm.USD { return 100 }
+	for name, tt := range map[string]struct {
+		kinds []string
+		spent llm.USD
+	}{
+		"killed while judging":         {[]string{kindAnswer}, 100},
+		"graded":                       {[]string{kindAnswer, kindGrade}, 0},
+		"failed judging was counted":   {[]string{kindAnswer, kindSpent}, 2},
+		"stopped in order":             {[]string{kindAnswer, kindStopped}, 0},
+		"nothing asked":                {nil, 0},
+		"stopped, resumed, not judged": {[]string{kindAnswer, kindStopped, kindSeeded}, 0},
+	} {
+		j := journal(tt.kinds...)
+		if err := j.Settle(worst); err != nil {
+			t.Fatal(err)
+		}
+		if j.Spent() != tt.spent {
+			t.Errorf("%s: %v spent, want %v", name, j.Spent(), tt.spent)
+		}
+		if err := j.Settle(worst); err != nil || j.Spent() != tt.spent {
+			t.Errorf("%s: settled twice: %v, %v", name, j.Spent(), err)
+		}
+		if want := len(tt.kinds) == 3; j.Seeded() != want {
+			t.Errorf("%s: seeded %v", name, j.Seeded())
+		}
+	}
+}
+
+// TestEndpointThatDies: a daemon that was not started here can die too.
+func TestEndpointThatDies(t *testing.T) {
+	s := answering(t)
+	const many = 20_000 // more than are answered before the second is counted
+	d := survey(t, writeDataset(t, many))
+	cfg := setUp(t, s, d, t.TempDir())
+	cfg.Concurrency = 1
+	n := 0
+	cfg.Recorded = func(Record) {
+		if n++; n == 2 {
+			s.Listener.Close()
+			s.CloseClientConnections()
+		}
+	}
+	res, _, err := Run(t.Context(), cfg)
+	if !errors.Is(err, ErrDaemonDied) {
+		t.Fatalf("got %v", err)
+	}
+	if res.Stopped != StopDaemon || res.Counts.Errors != 0 || res.Passed != res.Total || res.Total == many {
+		t.Errorf("got %+v", res.Counts)
+	}
+}
+
+// TestDiscardPutsTheEarlierJournalBack: a start that fails leaves no trace.
+func TestDiscardPutsTheEarlierJournalBack(t *testing.T) {
+	d, dir := survey(t, writeDataset(t, 1)), t.TempDir()
+	first, err := CreateJournal(dir, identityOf(d), started, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(first.MarkSeeded(), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	second, err := CreateJournal(dir, identityOf(d), started, nil)
+	if err != nil || second.Aside() == "" {
+		t.Fatal(second, err)
+	}
+	if err := second.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	back, err := OpenJournal(first.Path())
+	if err != nil || !back.Seeded() {
+		t.Fatal(back, err)
+	}
+	if err := back.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(first.Path()); err == nil {
+		t.Error("the journal is still there")
+	}
+}

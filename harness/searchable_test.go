@@ -1,0 +1,81 @@
+package harness
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestSeedGivesUp on a daemon that takes documents and never finds them.
+func TestSeedGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &inMemory{reply: func(int) *http.Response { return reply(200, `{"id":"b","chunks":[{"path":"other.md"}]}`) }}
+		start := time.Now()
+		_, err := Seed(t.Context(), m.target().Endpoint, "eval", Auto, corpusOf("a.md"))
+		took := time.Since(start)
+		want := "document a.md was written but is not found after 30s (the last search gave 1 chunks); does the daemon index raw/documents/?"
+		if err == nil || err.Error() != want || took < searchableWithin || took > searchableWithin+time.Second {
+			t.Errorf("got %v after %v", err, took)
+		}
+	})
+}
+
+func TestProbeOf(t *testing.T) {
+	same := strings.Repeat("the same words in all of them ", 20)
+	for _, c := range []struct {
+		name  string
+		texts []string
+		index int
+		query string
+	}{
+		{"own words", []string{"alpha beta gamma", "alpha beta", "gamma delta"}, 2, "gamma delta"},
+		{"stop words only", []string{"The cat sat.", "the the a", "of the a"}, 0, "The cat sat."},
+		{"most different words", []string{"a b", "a b c", "c c c c"}, 1, "a b c"},
+		{"ties", []string{"a one", "a two"}, 1, "a two"},
+		{"all the same", []string{"a a", "a a", "a a"}, 2, "a a"},
+		{"case and punctuation are nobody's own", []string{"Word. (Other)", "word other, third"}, 1, "word other, third"},
+		{"own word in the middle", []string{same + same, same + "seventeen " + same, same}, 1, "seventeen "},
+		{"no word at all", []string{"--", "***"}, 1, "***"},
+	} {
+		var docs []Doc
+		for i, text := range c.texts {
+			docs = append(docs, Doc{Path: fmt.Sprint(i), Data: []byte(text)})
+		}
+		if i, query := probeOf(docs); i != c.index || !strings.Contains(query, c.query) {
+			t.Errorf("%s: got %d and %q, want %d and %q", c.name, i, query, c.index, c.query)
+		}
+	}
+}
+
+// TestSeedAcceptsATwin: of documents with the same text any shows that they can
+// be found, and one with another text does not.
+func TestSeedAcceptsATwin(t *testing.T) {
+	for found, ok := range map[string]bool{"a.md": true, "raw/documents/b.md": true, "other.md": false} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &inMemory{reply: func(int) *http.Response { return reply(200, `{"id":"b","chunks":[{"path":"`+found+`"}]}`) }}
+			c := corpusOf("a.md", "b.md", "other.md")
+			c.Docs[0].Data, c.Docs[1].Data, c.Docs[2].Data = []byte("one text"), []byte("one text"), []byte("one")
+			if _, err := Seed(t.Context(), m.target().Endpoint, "eval", Auto, c); (err == nil) != ok {
+				t.Errorf("%s: got %v", found, err)
+			}
+		})
+	}
+}
+
+func TestProbeWords(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"# Title\n\nshort text\n", "# Title short text"},
+		{strings.Repeat("x ", 50) + "end", strings.Repeat("x ", 39) + "end"},
+		{"own " + strings.Repeat("x ", 50), "own " + strings.TrimSpace(strings.Repeat("x ", 39))},
+		{strings.Repeat("ü", 3000), strings.Repeat("ü", 1000)},
+		{"a\xffb", "a b"},
+		{"", ""},
+	} {
+		if got := probeWords(Doc{Data: []byte(c.text)}, func(w []byte) bool { return string(w) == "own" }); got != c.want {
+			t.Errorf("%.20q: got %.60q, want %.60q", c.text, got, c.want)
+		}
+	}
+}
