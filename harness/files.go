@@ -72,3 +72,29 @@ func syncDir(dir string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// Prepare makes the result folder of a run and gives the file for its daemon's
+// log; the log of an earlier run is kept aside. A folder in which another run of
+// the SDK is going on is ErrBusy. resumed is set when the caller holds the
+// journal already.
+func Prepare(dir, sdk string, resumed bool) (log string, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("create the result folder: %w", err)
+	}
+	if !resumed {
+		j, err := openJournal(filepath.Join(dir, sdk+".journal"), os.O_RDWR)
+		switch {
+		case err == nil:
+			_ = j.Close() // it was only looked at
+		case errors.Is(err, ErrBusy):
+			return "", fmt.Errorf("%w; wait for it, or give another --output", err)
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", err
+		}
+	}
+	log = filepath.Join(dir, sdk+".daemon.log")
+	if _, err := keepAside(log); err != nil {
+		return "", fmt.Errorf("keep the daemon log of an earlier run: %w", err)
+	}
+	return log, nil
+}

@@ -159,3 +159,30 @@ func TestDiscardPutsTheEarlierJournalBack(t *testing.T) {
 		t.Error("the journal is still there")
 	}
 }
+
+// TestPrepareDisturbsNobody: a run that is going on keeps its folder.
+func TestPrepareDisturbsNobody(t *testing.T) {
+	d, dir := survey(t, writeDataset(t, 1)), t.TempDir()
+	log, err := Prepare(dir, "go", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, log, "of the first run")
+	j, err := CreateJournal(dir, identityOf(d), started, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if _, err := Prepare(dir, "go", false); !errors.Is(err, ErrBusy) {
+		t.Errorf("got %v", err)
+	}
+	if data, err := os.ReadFile(log); err != nil || string(data) != "of the first run" {
+		t.Errorf("the log holds %q, %v", data, err)
+	}
+	if _, err := Prepare(dir, "go", true); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(log); err == nil {
+		t.Error("the earlier log was not kept aside")
+	}
+}

@@ -50,15 +50,20 @@ func TestProbeOf(t *testing.T) {
 	}
 }
 
+// always gives each request the same answer, several at a time.
+type always string
+
+func (a always) RoundTrip(*http.Request) (*http.Response, error) { return reply(200, string(a)), nil }
+
 // TestSeedAcceptsATwin: of documents with the same text any shows that they can
 // be found, and one with another text does not.
 func TestSeedAcceptsATwin(t *testing.T) {
 	for found, ok := range map[string]bool{"a.md": true, "raw/documents/b.md": true, "other.md": false} {
 		synctest.Test(t, func(t *testing.T) {
-			m := &inMemory{reply: func(int) *http.Response { return reply(200, `{"id":"b","chunks":[{"path":"`+found+`"}]}`) }}
+			e := &Endpoint{base: "http://memory", http: &http.Client{Transport: always(`{"id":"b","chunks":[{"path":"` + found + `"}]}`)}}
 			c := corpusOf("a.md", "b.md", "other.md")
 			c.Docs[0].Data, c.Docs[1].Data, c.Docs[2].Data = []byte("one text"), []byte("one text"), []byte("one")
-			if _, err := Seed(t.Context(), m.target().Endpoint, "eval", Auto, c); (err == nil) != ok {
+			if _, err := Seed(t.Context(), e, "eval", Auto, c); (err == nil) != ok {
 				t.Errorf("%s: got %v", found, err)
 			}
 		})

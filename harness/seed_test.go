@@ -176,7 +176,7 @@ func TestSeedWaitsForABusyDaemon(t *testing.T) {
 		}}
 		target := m.target()
 		if id, err := Seed(t.Context(), target.Endpoint, "eval", Auto, corpusOf("a.md")); id != "b" || err != nil || m.n != 14 {
-			t.Errorf("got %q, %v after %d calls at %v", id, err, m.n, m.at)
+			t.Fatalf("got %q, %v after %d calls at %v", id, err, m.n, m.at)
 		}
 		if d := m.at[12] - m.at[11]; d < 2*time.Second {
 			t.Errorf("searched again %v after a Retry-After of 2 s", d)

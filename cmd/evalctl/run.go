@@ -185,7 +185,7 @@ func (c *runCmd) verdict(res harness.Result, stopped error) error {
 		return daemonError{fmt.Errorf("the daemon answered none of %s; the result file says why for each", count(n.Total, "question"))}
 	}
 	if lost, most := n.Errors+n.Unscored, c.unscored.of(n.Total); lost > most {
-		return unscoredError{fmt.Errorf("%d of %s have no score (%s, %d unscored), --max-unscored %s allows %d",
+		return unscoredError{fmt.Errorf("no score for %d of %s (%s, %d unscored), --max-unscored %s allows %d",
 			lost, count(n.Total, "question"), count(n.Errors, "error"), n.Unscored, c.MaxUnscored, most)}
 	}
 	if required := stats.Required(n.Total, c.floor); n.Passed < required {

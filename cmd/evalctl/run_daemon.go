@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -64,18 +63,15 @@ func (c *runCmd) connect(ctx context.Context, p *process, pl *plan) (*daemonUnde
 			id: harness.DaemonID{Endpoint: pl.endpoint.URL(), Version: version},
 		}, err
 	}
-	d := &daemonUnderTest{
-		id: harness.DaemonID{Command: pl.profile.Command}, cleanup: func() {},
-		logPath: filepath.Join(pl.dir, c.SDK+".daemon.log"),
-	}
+	d := &daemonUnderTest{id: harness.DaemonID{Command: pl.profile.Command}, cleanup: func() {}}
 	if c.ownDaemon(p) {
 		d.id.Command = ownCommand
 	}
-	if err := os.MkdirAll(pl.dir, 0o755); err != nil {
-		return nil, usageError{fmt.Errorf("create the result folder: %w", err)}
+	var err error
+	if d.logPath, err = harness.Prepare(pl.dir, c.SDK, pl.resumed != nil); err != nil {
+		return nil, usageError{err}
 	}
 	home := p.env("SVC_HOME")
-	var err error
 	if pl.corpus != nil || home == "" {
 		if home, d.cleanup, err = freshHome(); err != nil {
 			return nil, usageError{err}
