@@ -56,14 +56,9 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 		return m, j, err
 	}
 	pl.newScorer = func(spent llm.USD) (scorer.Scorer, error) {
-		var b *llm.Budget
-		if c.budget != nil {
-			b = llm.NewBudget(*c.budget)
-			r, err := b.Reserve(context.Background(), 0) // nothing always fits
-			if err != nil {
-				return nil, err
-			}
-			r.Settle(spent)
+		b, err := c.budgetAfter(spent)
+		if err != nil {
+			return nil, err
 		}
 		_, j, err := meter(b)
 		return j, err
@@ -81,6 +76,20 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 		item.Answer = strings.Repeat("x", ordinaryAnswer)
 		pl.likely += m.Likely(j.Request(item))
 	}, nil
+}
+
+// budgetAfter is the cap with what a resumed run has spent of it; nil for none.
+func (c *runCmd) budgetAfter(spent llm.USD) (*llm.Budget, error) {
+	if c.budget == nil {
+		return nil, nil
+	}
+	b := llm.NewBudget(*c.budget)
+	r, err := b.Reserve(context.Background(), 0) // nothing always fits
+	if err != nil {
+		return nil, err
+	}
+	r.Settle(spent)
+	return b, nil
 }
 
 // judgeURL is where the judge is asked, for the result.

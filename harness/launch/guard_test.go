@@ -142,10 +142,10 @@ func TestGuardKillsItsGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.watch(other.Process.Pid)
-	signalGroups([]int{g.group()}, syscall.SIGHUP)
+	signalGroups([]int{g.group()}, syscall.SIGTERM)
 	_ = member.Wait()
 	if got := groupMembers([]int{g.group()}); len(got) != 1 || got[0] != g.group() {
-		t.Errorf("after SIGHUP the group has %v, want the guard alone", got)
+		t.Errorf("after SIGTERM the group has %v, want the guard alone", got)
 	}
 	_ = g.stdin.Close()
 	if err := other.Wait(); err == nil || err.Error() != "signal: killed" {
