@@ -45,7 +45,7 @@ func awaitSearchable(ctx context.Context, e *Endpoint, brain string, d Dialect, 
 	for {
 		chunks, err := probe(ctx, e, brain, query, d, protocol.MaxAskTopK)
 		f, ok := errors.AsType[*Failure](err)
-		if err != nil && !(ok && f.retry) {
+		if err != nil && (!ok || !f.retry) {
 			return fmt.Errorf("search for the seeded document %s: %w", last, err)
 		}
 		for _, c := range chunks {

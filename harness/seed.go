@@ -46,7 +46,7 @@ func Seed(ctx context.Context, e *Endpoint, brain string, d Dialect, c Corpus) (
 	}
 	if err := fill(ctx, e, id, d, c); err != nil {
 		if left := removeBrain(ctx, e, id); left != nil {
-			err = fmt.Errorf("%w; brain %q may hold part of the corpus and must be removed before the next try: it could not be removed now: %v", err, id, left)
+			err = fmt.Errorf("%w; brain %q may hold part of the corpus and must be removed before the next try: it could not be removed now: %w", err, id, left)
 		}
 		return "", err
 	}
