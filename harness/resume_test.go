@@ -233,18 +233,26 @@ func TestOpenJournalAtEveryByte(t *testing.T) {
 func TestResumeAfterKill(t *testing.T) {
 	const n = 40
 	var run atomic.Pointer[os.Process]
+	var journal atomic.Pointer[string]
 	var count atomic.Int32
 	known := make(chan struct{})
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
+	s := newStub(t, func(w http.ResponseWriter, r *http.Request, c call) {
 		<-known
-		if count.Add(1) == n/2 {
+		switch asked := count.Add(1); {
+		case asked == n/2:
+			awaitLine(t, *journal.Load(), `{"kind":`) // that of the first answer
 			_ = run.Load().Kill()
+			return
+		case asked > n/2:
+			<-r.Context().Done() // until the process is gone
+			return
 		}
 		stream(w, answerTo(c.body["question"].(string)))
 	})
 	path, dir := writeDataset(t, n), t.TempDir()
 	c := startChild(t, "run", "URL="+s.URL, "DATASET="+path, "DIR="+dir)
 	run.Store(c.Process)
+	journal.Store(&c.firstLine)
 	close(known)
 	<-c.ended
 	if c.ProcessState.Success() {
