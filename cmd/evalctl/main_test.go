@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("DAEMONS", filepath.Join(root, "harness", "launch", "testdata"))
 			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, ".tmp"))
 			env.Values["t"] = t
+			env.Values["model"] = new(*llmtest.Server)
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -169,18 +170,20 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 // cmdModel starts a model and points the environment at it: model NAME
 func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
 	s := llmtest.NewServer(ts.Value("t").(*testing.T), models[args[0]]())
+	*running(ts) = s
 	ts.Setenv("OPENAI_BASE_URL", s.URL)
 	ts.Setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
 	ts.Setenv("SVC_LLM_PROVIDER", "openai")
-	running[ts.Name()] = s
 }
 
-// running holds each script's model; scripts do not run in parallel.
-var running = map[string]*llmtest.Server{}
+// running holds the model of one script; scripts run in parallel.
+func running(ts *testscript.TestScript) **llmtest.Server {
+	return ts.Value("model").(**llmtest.Server)
+}
 
 // cmdCalls checks raw request bodies: [!] calls PATTERN, or calls count N
 func cmdCalls(ts *testscript.TestScript, neg bool, args []string) {
-	calls := running[ts.Name()].Calls()
+	calls := (*running(ts)).Calls()
 	if args[0] == "count" {
 		if strconv.Itoa(len(calls)) != args[1] {
 			ts.Fatalf("%d calls, want %s", len(calls), args[1])
