@@ -72,7 +72,7 @@ func parseAsk(r protocol.AskRequest) (search.Query, error) {
 	if err != nil {
 		return search.Query{}, err
 	}
-	return search.Query{Text: r.Question, TopK: topK, Before: before}, nil
+	return search.Query{Text: r.Question, TopK: topK, AskedAt: before}, nil
 }
 
 // read streams the reader's answer. The answer of the result is exactly what

@@ -55,7 +55,7 @@ func parseQuery(r protocol.SearchRequest) (search.Query, error) {
 	if err != nil {
 		return search.Query{}, err
 	}
-	return search.Query{Text: r.Query, TopK: topK, Before: before}, nil
+	return search.Query{Text: r.Query, TopK: topK, AskedAt: before}, nil
 }
 
 // find runs a query on the brain's index as soon as it is up to date.

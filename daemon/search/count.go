@@ -8,9 +8,9 @@ import (
 // maxWords bounds the words whose terms are remembered.
 const maxWords = 1 << 17
 
-// maxContext bounds what is indexed with a chunk besides its text, in code
-// points, so that a long title does not weigh on every chunk of a document.
-const maxContext = 1000
+// maxSurroundings bounds what is indexed with a chunk besides its text, in
+// code points, so that a long title does not weigh on every chunk of a document.
+const maxSurroundings = 1000
 
 // counted is a chunk with its terms, ready to be added.
 type counted struct {
@@ -36,12 +36,12 @@ func (ix *Index) counter() *counter {
 	return &counter{known: ix.words, fresh: map[string]string{}, tf: map[string]uint32{}}
 }
 
-// count gives the terms of a chunk: those of its text and of its context, each
+// count gives the terms of a chunk: those of its text and its surroundings, each
 // occurrence counting once.
 func (c *counter) count(ch chunk) counted {
 	clear(c.tf)
 	out := counted{chunk: ch}
-	for _, field := range []string{ch.text, context(ch.doc, ch.headings)} {
+	for _, field := range []string{ch.text, surroundings(ch.doc, ch.headings)} {
 		for start, end := nextWord(field, 0); end > start; start, end = nextWord(field, end) {
 			if t := c.term(field[start:end]); t != "" {
 				c.tf[t]++
@@ -70,13 +70,13 @@ func (c *counter) term(word string) string {
 	return t
 }
 
-// context is what a chunk is found by besides its text. A heading that is also
+// surroundings are what a chunk is found by besides its text. A heading that is also
 // the title counts once.
-func context(doc *Document, headings string) string {
+func surroundings(doc *Document, headings string) string {
 	if first, rest, _ := strings.Cut(headings, headingSeparator); first == doc.Title {
 		headings = rest
 	}
-	return clip(doc.Title+"\n"+strings.Join(doc.Tags, "\n")+"\n"+headings, maxContext)
+	return clip(doc.Title+"\n"+strings.Join(doc.Tags, "\n")+"\n"+headings, maxSurroundings)
 }
 
 // learn keeps what a counter found out. Called with mu held for writing.

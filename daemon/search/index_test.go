@@ -70,18 +70,18 @@ func TestHit(t *testing.T) {
 	}
 }
 
-func TestContext(t *testing.T) {
+func TestSurroundings(t *testing.T) {
 	trip := &Document{Title: "Trip", Tags: []string{"sea", "sun"}}
 	tests := []struct{ headings, want string }{
 		{"", "Trip\nsea\nsun\n"},
 		{"Trip", "Trip\nsea\nsun\n"},
 		{"Trip > Day 1", "Trip\nsea\nsun\nDay 1"},
 		{"Trips > Day 1", "Trip\nsea\nsun\nTrips > Day 1"},
-		{strings.Repeat("é", 2000), "Trip\nsea\nsun\n" + strings.Repeat("é", maxContext-13)},
+		{strings.Repeat("é", 2000), "Trip\nsea\nsun\n" + strings.Repeat("é", maxSurroundings-13)},
 	}
 	for _, tt := range tests {
-		if got := context(trip, tt.headings); got != tt.want {
-			t.Errorf("context of %.20q is %q, want %q", tt.headings, got, tt.want)
+		if got := surroundings(trip, tt.headings); got != tt.want {
+			t.Errorf("surroundings of %.20q is %q, want %q", tt.headings, got, tt.want)
 		}
 	}
 }
@@ -102,11 +102,11 @@ func TestBefore(t *testing.T) {
 		{noon.Add(-time.Second), []string{"early.md", "undated.md"}},
 	}
 	for _, tt := range tests {
-		if got := paths(ix.Search(Query{Text: "cat", Before: tt.before})); !slices.Equal(got, tt.want) {
+		if got := paths(ix.Search(Query{Text: "cat", AskedAt: tt.before})); !slices.Equal(got, tt.want) {
 			t.Errorf("before %v: %v, want %v", tt.before, got, tt.want)
 		}
 	}
-	if got := paths(ix.Search(Query{Text: "cat", Before: noon, TopK: 2})); !slices.Equal(got, []string{"early.md", "noon.md"}) {
+	if got := paths(ix.Search(Query{Text: "cat", AskedAt: noon, TopK: 2})); !slices.Equal(got, []string{"early.md", "noon.md"}) {
 		t.Errorf("before noon, top 2: %v; documents left out must not take places", got)
 	}
 }

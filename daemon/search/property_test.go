@@ -17,7 +17,7 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 	total := 0
 	for _, d := range docs {
 		for _, c := range Split(d, size) {
-			terms := append(Terms(c.Text), Terms(context(&d, c.HeadingPath))...)
+			terms := append(Terms(c.Text), Terms(surroundings(&d, c.HeadingPath))...)
 			chunks[c.ID] = terms
 			total += len(terms)
 		}

@@ -8,20 +8,64 @@ import (
 // DefaultTopK is how many hits a query without TopK gets.
 const DefaultTopK = 10
 
-// Query asks for the passages that fit a text best.
+// Mode is a way to rank (spec 4.4). Auto is Hybrid with an embedder and BM25
+// without.
+type Mode string
+
+// The modes.
+const (
+	Auto         Mode = "auto"
+	BM25         Mode = "bm25"
+	Semantic     Mode = "semantic"
+	Hybrid       Mode = "hybrid"
+	HybridRerank Mode = "hybrid-rerank"
+)
+
+// Query asks for the passages that fit a text best. Zero values mean the
+// defaults.
 type Query struct {
-	Text   string
-	TopK   int       // most hits returned; 0 means DefaultTopK
-	Before time.Time // zero = no limit; else documents dated after it are left out, undated ones stay
+	Text string
+	Mode Mode // empty means Auto
+	TopK int  // most hits returned; 0 means DefaultTopK
+	// CandidateK is how many candidates each leg of a hybrid contributes.
+	CandidateK int
+	// RerankTopN is how many of the fused candidates the reranker sees.
+	RerankTopN int
+	Filter     Filter
+	Sort       Sort
+	// AskedAt is when the question is asked: documents dated after it are left
+	// out, undated ones stay.
+	AskedAt time.Time
+	// Explain asks for Result.Explanation.
+	Explain bool
 }
+
+// Sort is the order of the hits.
+type Sort string
+
+// The orders (spec 4.1, memory_search). Each takes the TopK hits that fit best
+// and orders them; Relevance is the default.
+const (
+	Relevance            Sort = "relevance"
+	Recency              Sort = "recency"
+	RelevanceThenRecency Sort = "relevance_then_recency"
+)
 
 // Result answers a query.
 type Result struct {
-	Hits  []Hit    // best first; ties by path, then by position in the document
-	Terms []string // the index terms that were searched for, without duplicates
+	Hits []Hit // best first; ties by path, then by position in the document
+	// Mode is the one that ran, never Auto.
+	Mode Mode
+	// Degraded says why a lower mode ran than the one asked for; empty when
+	// none did.
+	Degraded string
+	// Terms are the index terms that were searched for, without duplicates.
+	Terms []string
+	// Explanation is nil unless it was asked for.
+	Explanation *Explanation
 }
 
-// Hit is one chunk that contains a term of the query.
+// Hit is one chunk that fits the query.
 type Hit struct {
 	ChunkID     string // path#ordinal
 	Path        string
@@ -33,6 +77,41 @@ type Hit struct {
 	Tags        []string
 	Metadata    map[string]any // shared by all hits of the document: read only
 	Highlights  []Span         // the words of Text that match a term, in order
+	// Components are what the score was made of: see Component constants.
+	Components map[string]float64
+	// Duplicates are the chunk ids of the hits with the very same text that
+	// this one stands for, in rank order.
+	Duplicates []string
+}
+
+// Keys of Hit.Components. Ranks count from 1 within one leg's candidates; a leg
+// that did not find the chunk has neither key.
+const (
+	ComponentBM25       = "bm25"
+	ComponentBM25Rank   = "bm25_rank"
+	ComponentVector     = "vector" // cosine similarity
+	ComponentVectorRank = "vector_rank"
+	ComponentFusion     = "fusion" // reciprocal rank fusion
+	ComponentRerank     = "rerank"
+	ComponentRerankRank = "rerank_rank"
+)
+
+// Explanation tells how a result came about.
+type Explanation struct {
+	Terms []string // of the query, as they were looked up
+	Legs  []Leg
+}
+
+// Leg is one ranking that went into a result: bm25, vector, fusion or rerank.
+type Leg struct {
+	Name       string
+	Candidates []LegCandidate // best first
+}
+
+// LegCandidate is one chunk in a leg.
+type LegCandidate struct {
+	ChunkID string
+	Score   float64
 }
 
 // Span is the half-open range [Start, End) of a text, in Unicode code points.
@@ -40,9 +119,9 @@ type Span struct {
 	Start, End int
 }
 
-// Search returns the best chunks for a query. A chunk is found by any one of
-// the query's terms; a term said twice counts once; a query of stop words finds
-// nothing. Hits is never nil.
+// Search ranks by BM25 alone. A chunk is found by any one of the query's terms;
+// a term said twice counts once; a query of stop words finds nothing. Hits is
+// never nil. Searcher offers the other modes.
 func (ix *Index) Search(q Query) Result {
 	terms, wanted := []string{}, map[string]bool{}
 	for _, t := range Terms(q.Text) {
@@ -56,8 +135,8 @@ func (ix *Index) Search(q Query) Result {
 	}
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	res := Result{Hits: []Hit{}, Terms: terms}
-	for _, c := range ix.best(terms, k, q.Before) {
+	res := Result{Hits: []Hit{}, Mode: BM25, Terms: terms}
+	for _, c := range ix.best(terms, k, q.AskedAt) {
 		res.Hits = append(res.Hits, ix.hit(c, wanted))
 	}
 	return res
