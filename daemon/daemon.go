@@ -13,6 +13,7 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
+	"evalctl/daemon/search"
 	"evalctl/internal/llm"
 )
 
@@ -37,6 +38,8 @@ type Config struct {
 	// Reader answers questions, running ReaderModel.
 	Reader      llm.Provider
 	ReaderModel string
+	// Search says who embeds and reranks; the zero value ranks by BM25 only.
+	Search search.Config
 	// Keys are who may use the daemon. Nil lets everybody use everything, so the
 	// listener must then be out of others' reach.
 	Keys *httpapi.Keys
@@ -70,7 +73,7 @@ func New(_ context.Context, cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open daemon: %w", err)
 	}
-	brains, err := brain.Open(brain.Config{Dir: dir, OpenStore: open, Reader: cfg.Reader, Model: cfg.ReaderModel})
+	brains, err := brain.Open(brain.Config{Dir: dir, OpenStore: open, Reader: cfg.Reader, Model: cfg.ReaderModel, Search: cfg.Search})
 	if err != nil {
 		return nil, fmt.Errorf("open daemon: %w", err)
 	}

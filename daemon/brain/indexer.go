@@ -17,10 +17,11 @@ import (
 // Whoever waits for the events counted at his arrival therefore sees every
 // write that was acknowledged before.
 type indexer struct {
-	store *store.Store
-	index *search.Index
-	stop  func(cause error) // ends the goroutine and the subscription
-	ended chan struct{}
+	store    *store.Store
+	index    *search.Index
+	searcher *search.Searcher
+	stop     func(cause error) // ends the goroutine and the subscription
+	ended    chan struct{}
 
 	mu       sync.Mutex
 	dirty    map[string]struct{}
@@ -33,11 +34,13 @@ type indexer struct {
 
 // startIndexer subscribes first and builds afterwards, so that no commit falls
 // between the two.
-func startIndexer(st *store.Store) *indexer {
+func startIndexer(st *store.Store, cfg search.Config) *indexer {
 	ctx, cancel := context.WithCancelCause(context.Background())
+	index := search.New(nil)
 	x := &indexer{
 		store:    st,
-		index:    search.New(nil),
+		index:    index,
+		searcher: search.NewSearcher(index, cfg),
 		ended:    make(chan struct{}),
 		dirty:    map[string]struct{}{},
 		marked:   1,

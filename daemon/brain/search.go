@@ -67,7 +67,11 @@ func (s *Service) find(ctx context.Context, id string, q search.Query) ([]search
 	if err := x.wait(ctx); err != nil {
 		return nil, fmt.Errorf("search brain %s: %w", id, err)
 	}
-	return x.index.Search(q).Hits, nil
+	found, err := x.searcher.Search(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("search brain %s: %w", id, err)
+	}
+	return found.Hits, nil
 }
 
 // indexer returns the brain's indexer, started when there is none or when it
@@ -88,7 +92,7 @@ func (s *Service) indexer(ctx context.Context, id string) (*indexer, error) {
 		e.indexer = nil
 	}
 	if e.indexer == nil {
-		e.indexer = startIndexer(st)
+		e.indexer = startIndexer(st, s.cfg.Search)
 	}
 	return e.indexer, nil
 }

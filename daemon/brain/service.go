@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/daemon/search"
 	"evalctl/daemon/store"
 	"evalctl/internal/llm"
 )
@@ -28,6 +29,8 @@ type Config struct {
 	// Reader answers questions, running Model.
 	Reader llm.Provider
 	Model  string
+	// Search says who embeds and reranks; the zero value ranks by BM25 only.
+	Search search.Config
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
