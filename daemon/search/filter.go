@@ -26,3 +26,8 @@ const (
 	ScopeProject = "project"
 	ScopeAgent   = "agent"
 )
+
+// keep reports whether a document may be found by a question asked at askedAt.
+func (f *Filter) keep(d *Document, askedAt time.Time) bool {
+	return (f.Generated || !d.Generated) && (askedAt.IsZero() || !d.Date.After(askedAt))
+}

@@ -136,14 +136,15 @@ func (ix *Index) Search(q Query) Result {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	res := Result{Hits: []Hit{}, Mode: BM25, Terms: terms}
-	for _, c := range ix.best(terms, k, q.AskedAt) {
+	keep := func(d *Document) bool { return q.Filter.keep(d, q.AskedAt) }
+	for _, c := range ix.lexical(terms, keep, k) {
 		res.Hits = append(res.Hits, ix.hit(c, wanted))
 	}
 	return res
 }
 
 func (ix *Index) hit(c candidate, wanted map[string]bool) Hit {
-	chunk := ix.chunks[c.chunk]
+	chunk := &ix.chunks[c.chunk]
 	return Hit{
 		ChunkID:     chunkID(chunk.doc.Path, int(chunk.ordinal)),
 		Path:        chunk.doc.Path,
