@@ -51,6 +51,7 @@ func (ix *Index) add(doc *entry, chunks []counted) {
 	for i, c := range chunks {
 		ix.chunks = append(ix.chunks, c.chunk)
 		ix.weighted = append(ix.weighted, weightedLength(c.lengths))
+		ix.vectors.add()
 		ix.live++
 		for field, n := range c.lengths {
 			ix.totals[field] += uint64(n)
@@ -69,6 +70,7 @@ func (ix *Index) add(doc *entry, chunks []counted) {
 func (ix *Index) remove(doc *entry) {
 	for n := doc.first; n < doc.first+doc.count; n++ {
 		ch := &ix.chunks[n]
+		ix.vectors.remove(n)
 		ix.live--
 		for field, n := range ch.lengths {
 			ix.totals[field] -= uint64(n)
@@ -94,6 +96,7 @@ func (ix *Index) compact() {
 	}
 	terms := ix.renumber(func(term uint32) bool { return ix.postings[term].live > 0 })
 	numbers := ix.compactChunks(terms)
+	ix.vectors.compact(numbers, ix.live)
 	kept := make([]postings, 0, len(ix.names))
 	for t, p := range ix.postings {
 		if terms[t] != noTerm {
