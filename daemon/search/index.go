@@ -80,7 +80,7 @@ func (ix *Index) Put(doc Document) {
 	e := &entry{Document: doc}
 	var chunks []counted
 	for _, ch := range Split(doc, ix.chunkSize) {
-		chunks = append(chunks, c.count(chunk{doc: e, ordinal: uint32(ch.Ordinal), text: ch.Text, headings: ch.HeadingPath}))
+		chunks = append(chunks, c.count(newChunk(e, ch)))
 	}
 
 	ix.mu.Lock()
