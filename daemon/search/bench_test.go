@@ -252,16 +252,9 @@ func BenchmarkMemory100k(b *testing.B) {
 	data := snapshot(b, large().index)
 	for b.Loop() {
 		before := heap()
-		docs := newCorpus().documents(100_000)
-		text := 0
-		for _, d := range docs {
-			text += len(d.Text)
-		}
-		ix := New(nil)
-		ix.Put(docs...)
-		docs = nil
+		built, text := build100k()
 		b.ReportMetric(float64(heap()-before)/(1<<20), "built-MiB")
-		b.ReportMetric(float64(ix.Bytes())/(1<<20), "Bytes-MiB")
+		b.ReportMetric(float64(built.Bytes())/(1<<20), "Bytes-MiB")
 		b.ReportMetric(float64(text)/(1<<20), "text-MiB")
 		before = heap()
 		read, err := readSnapshot(data, nil)
@@ -271,8 +264,18 @@ func BenchmarkMemory100k(b *testing.B) {
 		b.ReportMetric(float64(heap()-before)/(1<<20), "read-MiB")
 		b.ReportMetric(0, "ns/op")
 		runtime.KeepAlive(read)
-		runtime.KeepAlive(ix)
+		runtime.KeepAlive(built)
 	}
+}
+
+func build100k() (ix *Index, text int) {
+	docs := newCorpus().documents(100_000)
+	for _, d := range docs {
+		text += len(d.Text)
+	}
+	ix = New(nil)
+	ix.Put(docs...)
+	return ix, text
 }
 
 func heap() int64 {
