@@ -27,7 +27,7 @@ const maxCount = 255
 // counted is a chunk with its terms, ready to be added.
 type counted struct {
 	chunk
-	terms []termCount // by term number
+	terms []termCount // each once
 }
 
 type termCount struct {

@@ -26,6 +26,9 @@ type Document struct {
 	// Generated documents (base name begins with "_", as a brain's own indexes
 	// and digests) are found only with Filter.Generated.
 	Generated bool
+	// Source is the caller's: what he needs to recognise the version of the file
+	// that the document was made of. Snapshots keep it.
+	Source string
 }
 
 // maxTitle bounds a title taken from a document, in code points.
@@ -44,13 +47,11 @@ const maxTitle = 512
 // there, the title is the first heading of a Markdown file, else the file name
 // without its extension.
 func Parse(name string, data []byte) (Document, bool) {
-	base := path.Base(name)
-	ext := path.Ext(base)
-	switch strings.ToLower(ext) {
-	case ".md", ".txt", ".json":
-	default:
+	if !Indexed(name) {
 		return Document{}, false
 	}
+	base := path.Base(name)
+	ext := path.Ext(base)
 	text := strings.ToValidUTF8(string(data), string(utf8.RuneError))
 	doc := Document{
 		Path:      name,
@@ -68,6 +69,15 @@ func Parse(name string, data []byte) (Document, bool) {
 	}
 	doc.Title = clip(oneLine(doc.Title), maxTitle)
 	return doc, true
+}
+
+// Indexed reports whether Parse takes a file of that path.
+func Indexed(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".txt", ".json":
+		return true
+	}
+	return false
 }
 
 func isMarkdown(name string) bool {

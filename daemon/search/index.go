@@ -1,6 +1,9 @@
 package search
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Default constants of BM25, see Index. They are a compromise, chosen on the
 // tasks of BenchmarkQuality: a smaller B suits single turns of conversation, a
@@ -72,25 +75,54 @@ func (ix *Index) Len() int {
 	return len(ix.docs)
 }
 
-// Put adds a document, in place of the one with the same path. The caller may
-// not modify its Tags and Metadata afterwards.
-func (ix *Index) Put(doc Document) {
+// Sources gives the Source of every document, by path.
+func (ix *Index) Sources() map[string]string {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	sources := make(map[string]string, len(ix.docs))
+	for path, doc := range ix.docs {
+		sources[path] = doc.Source
+	}
+	return sources
+}
+
+// Chunks gives the number of chunks.
+func (ix *Index) Chunks() int {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return ix.live
+}
+
+// Put adds documents, each in place of the one with the same path; of several
+// with one path the last one stays. Many at once are worked on by all
+// processors. Searches see each document whole, but may see them one by one. The
+// caller may not modify Tags and Metadata afterwards.
+func (ix *Index) Put(docs ...Document) {
 	ix.writing.Lock()
 	defer ix.writing.Unlock()
-	c := counter{numberer: newNumberer(&ix.vocabulary)}
-	e := &entry{Document: doc}
-	var chunks []counted
-	for _, ch := range Split(doc, ix.chunkSize) {
-		chunks = append(chunks, c.count(chunk{doc: e, ordinal: uint32(ch.Ordinal), text: ch.Text, headings: ch.HeadingPath}))
+	for batch := range slices.Chunk(docs, maxBatch) {
+		ix.putBatch(batch)
 	}
+}
 
+// maxBatch bounds how many documents are analysed before they are added, and so
+// how long a search waits for that.
+const maxBatch = 256
+
+func (ix *Index) putBatch(docs []Document) {
+	analyses := ix.analyse(docs)
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	if old := ix.docs[doc.Path]; old != nil {
-		ix.remove(old)
+	for _, a := range analyses {
+		ix.settle(a)
 	}
-	ix.learn(c.numberer)
-	ix.add(e, chunks)
+	for i := range docs { // in their order
+		doc := analyses[i%len(analyses)].docs[i/len(analyses)]
+		if old := ix.docs[doc.Path]; old != nil {
+			ix.remove(old)
+		}
+		ix.add(doc.entry, doc.chunks)
+	}
 	ix.compact()
 }
 

@@ -8,16 +8,29 @@ type entry struct {
 	first, count uint32 // its chunks are the numbers from first to first+count-1
 }
 
+// chunksOf are the chunks of doc, in order.
+func (ix *Index) chunksOf(doc *entry) []chunk {
+	if doc.count == 0 {
+		return nil // first means nothing
+	}
+	return ix.chunks[doc.first : doc.first+doc.count]
+}
+
 // chunk is what a hit is made of.
 type chunk struct {
 	doc      *entry // nil once deleted
 	ordinal  uint32
 	lengths  [fieldCount]uint32 // number of terms, by field
+	start    uint32             // offset of text in the document's Text
 	text     string             // part of the document's Text
 	headings string
 	// sequence holds the term numbers of the fields, one field after the other,
 	// each in the order of its words.
 	sequence []uint32
+}
+
+func newChunk(doc *entry, c Chunk) chunk {
+	return chunk{doc: doc, ordinal: uint32(c.Ordinal), start: uint32(c.Start), text: c.Text, headings: c.HeadingPath}
 }
 
 // textTerms are the term numbers of the text, in order.
@@ -48,10 +61,10 @@ type posting struct {
 func (ix *Index) add(doc *entry, chunks []counted) {
 	doc.first, doc.count = uint32(len(ix.chunks)), uint32(len(chunks))
 	ix.postings = append(ix.postings, make([]postings, len(ix.names)-len(ix.postings))...)
+	ix.vectors.grow(len(chunks))
 	for i, c := range chunks {
 		ix.chunks = append(ix.chunks, c.chunk)
 		ix.weighted = append(ix.weighted, weightedLength(c.lengths))
-		ix.vectors.add()
 		ix.live++
 		for field, n := range c.lengths {
 			ix.totals[field] += uint64(n)
@@ -68,9 +81,10 @@ func (ix *Index) add(doc *entry, chunks []counted) {
 
 // remove marks the chunks of a document as deleted.
 func (ix *Index) remove(doc *entry) {
-	for n := doc.first; n < doc.first+doc.count; n++ {
-		ch := &ix.chunks[n]
-		ix.vectors.remove(n)
+	chunks := ix.chunksOf(doc)
+	for i := range chunks {
+		ch := &chunks[i]
+		ix.vectors.remove(doc.first + uint32(i))
 		ix.live--
 		for field, n := range ch.lengths {
 			ix.totals[field] -= uint64(n)
@@ -91,9 +105,12 @@ const gone = 1<<32 - 1
 // the others anew, in the same order, once more than a quarter is deleted: its
 // cost is then a constant for each deletion.
 func (ix *Index) compact() {
-	if deleted := len(ix.chunks) - ix.live; deleted*4 <= len(ix.chunks) {
-		return
+	if deleted := len(ix.chunks) - ix.live; deleted*4 > len(ix.chunks) {
+		ix.dropDeleted()
 	}
+}
+
+func (ix *Index) dropDeleted() {
 	terms := ix.renumber(func(term uint32) bool { return ix.postings[term].live > 0 })
 	numbers := ix.compactChunks(terms)
 	ix.vectors.compact(numbers, ix.live)

@@ -143,14 +143,13 @@ func checkHighlights(t errorer, h Hit, terms []string) {
 // its words.
 func checkSequences(t errorer, ix *Index) {
 	for _, doc := range ix.docs {
-		for n := doc.first; n < doc.first+doc.count; n++ {
-			ch := &ix.chunks[n]
+		for i, ch := range ix.chunksOf(doc) {
 			var got []string
 			for _, term := range ch.textTerms() {
 				got = append(got, ix.names[term])
 			}
 			if ch.doc != doc || !slices.Equal(got, Terms(ch.text)) {
-				t.Errorf("chunk %d of %s has the terms %q for %q", n-doc.first, doc.Path, got, ch.text)
+				t.Errorf("chunk %d of %s has the terms %q for %q", i, doc.Path, got, ch.text)
 			}
 		}
 	}

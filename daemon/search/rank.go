@@ -32,6 +32,19 @@ func weightedLength(lengths [fieldCount]uint32) float32 {
 	return float32(sum)
 }
 
+// weightedCount is the sum of the occurrences, weighted by their fields. Nearly
+// all postings are of the text alone.
+func weightedCount(counts [fieldCount]uint8) float64 {
+	tf := fieldWeights[textField] * float64(counts[textField])
+	if counts[titleField]|counts[pathField]|counts[labelsField] == 0 {
+		return tf
+	}
+	for field := textField + 1; field < fieldCount; field++ {
+		tf += fieldWeights[field] * float64(counts[field])
+	}
+	return tf
+}
+
 // lexical gives the k best chunks for the terms, best first, of the documents
 // that keep accepts; nil accepts all. Called with mu held.
 func (ix *Index) lexical(terms []string, keep func(*Document) bool, k int) []candidate {
@@ -94,10 +107,7 @@ func (ix *Index) score(s *scratch, terms []string) {
 			if s.scores[at.chunk] == 0 {
 				s.touched = append(s.touched, at.chunk)
 			}
-			tf := 0.0
-			for field, n := range at.counts {
-				tf += fieldWeights[field] * float64(n)
-			}
+			tf := weightedCount(at.counts)
 			s.scores[at.chunk] += gain * tf / (tf + fixed + perLength*float64(ix.weighted[at.chunk]))
 		}
 	}

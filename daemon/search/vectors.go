@@ -26,12 +26,21 @@ type vectors struct {
 	count     int // of known rows
 }
 
-// add makes room for one more chunk, whose vector is not known.
-func (v *vectors) add() {
-	v.known = append(v.known, false)
-	if len(v.known) > len(v.blocks)*blockRows {
-		v.blocks = append(v.blocks, nil)
+// grow makes room for n more chunks, whose vectors are not known.
+func (v *vectors) grow(n int) {
+	v.known = append(v.known, make([]bool, n)...)
+	if missing := (len(v.known)+blockRows-1)/blockRows - len(v.blocks); missing > 0 {
+		v.blocks = append(v.blocks, make([][]float32, missing)...)
 	}
+}
+
+// bytes is the memory that they take.
+func (v *vectors) bytes() int {
+	sum := cap(v.known) + cap(v.blocks)*24
+	for _, b := range v.blocks {
+		sum += 4 * cap(b)
+	}
+	return sum
 }
 
 // remove forgets a vector.

@@ -114,7 +114,7 @@ func randomVectors(rows, dimension int) (*Index, *rand.Rand) {
 	for n := range uint32(rows) {
 		doc := &entry{Document: Document{Path: fmt.Sprintf("%06d.md", n)}, first: n, count: 1}
 		ix.chunks = append(ix.chunks, chunk{doc: doc})
-		ix.vectors.add()
+		ix.vectors.grow(1)
 		ix.vectors.set(n, randomVector(rng, dimension))
 	}
 	return ix, rng
@@ -186,7 +186,7 @@ func BenchmarkVectors(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	for n := range uint32(rows) {
 		ix.chunks[n] = chunk{doc: doc, ordinal: n}
-		ix.vectors.add()
+		ix.vectors.grow(1)
 		ix.vectors.set(n, randomVector(rng, dimension))
 	}
 	runtime.GC()

@@ -32,18 +32,29 @@ func (v *vocabulary) wordTerm(word string) string {
 	return v.names[n]
 }
 
-// learn keeps what a numberer found out.
-func (v *vocabulary) learn(n *numberer) {
-	for _, name := range n.names {
-		v.numbers[name] = uint32(len(v.names))
-		v.names = append(v.names, name)
+// learn keeps what a numberer found out. It gives the numbers of the terms that
+// were new to it, and whether any is not the one that the numberer gave it.
+func (v *vocabulary) learn(n *numberer) (numbers []uint32, moved bool) {
+	for i, name := range n.names {
+		t, ok := v.numbers[name]
+		if !ok {
+			t = uint32(len(v.names))
+			v.numbers[name] = t
+			v.names = append(v.names, name)
+		}
+		numbers = append(numbers, t)
+		moved = moved || int(t) != n.first+i
 	}
 	if len(v.words)+len(n.words) > maxWords {
 		clear(v.words)
 	}
-	for word, number := range n.words {
-		v.words[word] = number
+	for word, t := range n.words {
+		if t != noTerm && int(t) >= n.first {
+			t = numbers[int(t)-n.first]
+		}
+		v.words[word] = t
 	}
+	return numbers, moved
 }
 
 // renumber gives the terms for which keep holds numbers anew, in the same order.
@@ -76,16 +87,17 @@ func (v *vocabulary) renumber(keep func(term uint32) bool) []uint32 {
 }
 
 // numberer finds term numbers without changing the vocabulary, which it only
-// reads: terms that it meets first get the numbers that learn will give them.
+// reads: new terms get numbers from first on, for learn to settle.
 type numberer struct {
 	known *vocabulary
+	first int
 	words map[string]uint32
 	terms map[string]uint32
-	names []string // of terms, in the order met
+	names []string // of new terms, in the order met
 }
 
 func newNumberer(v *vocabulary) *numberer {
-	return &numberer{known: v, words: map[string]uint32{}, terms: map[string]uint32{}}
+	return &numberer{known: v, first: len(v.names), words: map[string]uint32{}, terms: map[string]uint32{}}
 }
 
 // append appends the term numbers of text to seq, in order.
@@ -122,7 +134,7 @@ func (n *numberer) intern(name string) uint32 {
 	if t, ok := n.terms[name]; ok {
 		return t
 	}
-	t := uint32(len(n.known.names) + len(n.names))
+	t := uint32(n.first + len(n.names))
 	name = strings.Clone(name)
 	n.terms[name] = t
 	n.names = append(n.names, name)

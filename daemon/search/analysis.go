@@ -1,0 +1,78 @@
+package search
+
+import (
+	"runtime"
+	"sync"
+)
+
+// minShare is how many documents are worth a goroutine.
+const minShare = 8
+
+// analysis is the work of one goroutine on some documents.
+type analysis struct {
+	counter counter
+	docs    []analysed
+}
+
+// analysed is a document ready to be added.
+type analysed struct {
+	*entry
+	chunks []counted
+}
+
+// analyse shares out documents to as many goroutines as pay: of n analyses,
+// number w has the documents w, w+n, w+2n and so on.
+func (ix *Index) analyse(docs []Document) []analysis {
+	n := min(runtime.GOMAXPROCS(0), (len(docs)+minShare-1)/minShare)
+	analyses := make([]analysis, n)
+	var wg sync.WaitGroup
+	for w := range analyses {
+		work := func() {
+			a := &analyses[w]
+			a.counter.numberer = newNumberer(&ix.vocabulary)
+			for i := w; i < len(docs); i += n {
+				a.add(docs[i], ix.chunkSize)
+			}
+		}
+		if n == 1 {
+			work()
+		} else {
+			wg.Go(work)
+		}
+	}
+	wg.Wait()
+	return analyses
+}
+
+func (a *analysis) add(doc Document, chunkSize int) {
+	d := analysed{entry: &entry{Document: doc}}
+	for _, c := range Split(doc, chunkSize) {
+		d.chunks = append(d.chunks, a.counter.count(newChunk(d.entry, c)))
+	}
+	a.docs = append(a.docs, d)
+}
+
+// settle makes the vocabulary learn what an analysis found, and gives its chunks
+// the numbers of its new terms, some of which an earlier one may have found as
+// well. Called with mu held for writing.
+func (ix *Index) settle(a analysis) {
+	first := uint32(a.counter.first)
+	numbers, moved := ix.learn(a.counter.numberer)
+	if !moved {
+		return
+	}
+	for _, doc := range a.docs {
+		for _, ch := range doc.chunks {
+			for i, t := range ch.sequence {
+				if t >= first {
+					ch.sequence[i] = numbers[t-first]
+				}
+			}
+			for i, t := range ch.terms {
+				if t.term >= first {
+					ch.terms[i].term = numbers[t.term-first]
+				}
+			}
+		}
+	}
+}

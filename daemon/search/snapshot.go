@@ -1,0 +1,72 @@
+package search
+
+import (
+	"errors"
+	"hash/crc32"
+)
+
+// A snapshot holds an index without its deleted chunks. All numbers are little
+// endian; uvarint is that of encoding/binary, a string is its length as uvarint
+// and its bytes.
+//
+//	magic     8 bytes
+//	parts     of one kind each, see below
+//	contents  the table of the parts
+//	trailer   offset u64, length u32 and CRC u32 of the contents; version u32; magic
+//
+// The contents are a time in Unix nanoseconds, the counts of documents, chunks, terms, postings and sequence
+// numbers, each u64, and for each part: kind u32, CRC u32, offset u64, length u64,
+// which of all items of that kind it holds (first u64, count u64), and how many
+// chunks belong to the documents before it, u64. CRCs are Castagnoli's. Parts of
+// a kind follow one another:
+//
+//	documents  by their first chunk, then those without, see appendDocument
+//	order      as in type order: the place of each document among documents, u32
+//	terms      by number: name string, number of its postings uvarint
+//	postings   by term, then by chunk: chunk number u32, counts by field
+//	sequences  by chunk: term numbers u32
+const (
+	snapshotMagic   = "evalidx\n"
+	snapshotVersion = 1 // raise it when the layout changes
+	trailerSize     = 8 + 4 + 4 + 4 + 8
+	contentsSize    = 6 * 8       // without parts
+	partEntrySize   = 4 + 4 + 5*8 // of one part in the contents
+)
+
+// partSize is where a part of a snapshot ends: large enough for fast reading,
+// small enough to share the work. Strings of an index that was read keep the
+// part alive that they came from.
+const partSize = 1 << 20
+
+type partKind uint32
+
+const (
+	documentsPart partKind = iota
+	orderPart
+	termsPart
+	postingsPart
+	sequencesPart
+)
+
+// part is one entry of the contents.
+type part struct {
+	kind           partKind
+	crc            uint32
+	offset, length uint64
+	first, count   uint64
+	chunks         uint64 // of the documents before it
+}
+
+// contents says what a snapshot holds and where.
+type contents struct {
+	when                                        int64
+	documents, chunks, terms, postings, numbers uint64
+	parts                                       []part
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// ErrSnapshot is the error of ReadSnapshot for a snapshot that is damaged, of
+// another version, or made by an analysis of texts that is no longer this one:
+// build the index from its documents instead.
+var ErrSnapshot = errors.New("snapshot of an index cannot be used")

@@ -1,0 +1,132 @@
+package search
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// decoder reads the values of a part. After a value that is not whole it gives
+// zero values and ok stays false.
+type decoder struct {
+	s  string
+	ok bool
+}
+
+func (d *decoder) fail() {
+	d.s, d.ok = "", false
+}
+
+func (d *decoder) uvarint() uint64 {
+	var v uint64
+	for i := 0; i < len(d.s) && i < binary.MaxVarintLen64; i++ {
+		b := d.s[i]
+		v |= uint64(b&0x7f) << (7 * i)
+		if b < 0x80 {
+			d.s = d.s[i+1:]
+			return v
+		}
+	}
+	d.fail()
+	return 0
+}
+
+// atMost reads a number that must be at most limit.
+func (d *decoder) atMost(limit uint64) uint64 {
+	v := d.uvarint()
+	if v > limit {
+		d.fail()
+		return 0
+	}
+	return v
+}
+
+func (d *decoder) bytes(n uint64) string {
+	if n > uint64(len(d.s)) {
+		d.fail()
+		return ""
+	}
+	s := d.s[:n]
+	d.s = d.s[n:]
+	return s
+}
+
+func (d *decoder) byte() byte {
+	if b := d.bytes(1); b != "" {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *decoder) string() string { return d.bytes(d.uvarint()) }
+
+// document reads a document, and its chunks into the first of chunks. It gives
+// the number of these.
+func (d *decoder) document(doc *entry, chunks []chunk) int {
+	doc.Path, doc.Title, doc.Source, doc.Text = d.string(), d.string(), d.string(), d.string()
+	doc.Generated = d.byte() == 1
+	if err := doc.Date.UnmarshalBinary([]byte(d.string())); err != nil {
+		d.fail()
+	}
+	if n := d.atMost(uint64(len(d.s))); n > 0 { // a tag takes a byte at least
+		doc.Tags = make([]string, n)
+		for i := range doc.Tags {
+			doc.Tags[i] = d.string()
+		}
+	}
+	doc.Metadata = d.metadata()
+	doc.count = uint32(d.atMost(uint64(len(chunks))))
+	for i := range doc.count {
+		start := d.atMost(uint64(len(doc.Text)))
+		length := d.atMost(uint64(len(doc.Text)) - start)
+		ch := &chunks[i]
+		*ch = chunk{doc: doc, ordinal: i, start: uint32(start), text: doc.Text[start : start+length], headings: d.string()}
+		for field := range ch.lengths {
+			ch.lengths[field] = uint32(d.atMost(math.MaxUint32))
+		}
+	}
+	return int(doc.count)
+}
+
+func (d *decoder) metadata() map[string]any {
+	n := d.atMost(uint64(len(d.s)) / 3) // a key, a kind and a value take three bytes at least
+	if n == 0 {
+		return nil
+	}
+	m := make(map[string]any, n)
+	for range n {
+		key := d.string()
+		switch d.byte() {
+		case stringValue:
+			m[key] = d.string()
+		case intValue:
+			u := d.uvarint()
+			m[key] = int(int64(u>>1) ^ -int64(u&1)) // as binary.Varint
+		case uintValue:
+			m[key] = d.uvarint()
+		case floatValue:
+			bits := d.bytes(8)
+			if !d.ok {
+				return nil
+			}
+			m[key] = math.Float64frombits(binary.LittleEndian.Uint64([]byte(bits)))
+		case boolValue:
+			m[key] = d.byte() == 1
+		default:
+			d.fail()
+		}
+	}
+	return m
+}
+
+func decodePostings(data []byte, out []posting) {
+	for i := range out {
+		at := data[8*i : 8*i+8]
+		out[i] = posting{binary.LittleEndian.Uint32(at), [fieldCount]uint8(at[4:])}
+	}
+}
+
+func decodeNumbers(data []byte, out []uint32) {
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint32(data[4*i:])
+	}
+}

@@ -1,0 +1,263 @@
+package search
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// WriteSnapshot writes the index for ReadSnapshot, with a time that is the
+// caller's to choose. Changes wait until it returns, searches do not. It fails
+// with the error of w, and for Metadata that Parse does not make.
+func (ix *Index) WriteSnapshot(w io.Writer, when time.Time) error {
+	ix.writing.Lock()
+	defer ix.writing.Unlock()
+	if ix.live < len(ix.chunks) {
+		ix.mu.Lock()
+		ix.dropDeleted()
+		ix.mu.Unlock()
+	}
+	sw := &snapshotWriter{w: w}
+	sw.write([]byte(snapshotMagic))
+	sw.order(ix, sw.documents(ix))
+	sw.terms(ix)
+	sw.postings(ix)
+	sw.sequences(ix)
+	sw.finish(when)
+	if sw.err != nil {
+		return fmt.Errorf("write a snapshot of the index: %w", sw.err)
+	}
+	return nil
+}
+
+// snapshotWriter writes part after part. After an error it does nothing.
+type snapshotWriter struct {
+	w        io.Writer
+	err      error
+	offset   uint64
+	contents contents
+	buf      []byte // the part at hand
+	count    uint64 // items in it
+	total    uint64 // items of its kind before it
+	chunks   uint64 // of the documents so far
+	before   uint64 // chunks of the documents before the part at hand
+}
+
+func (sw *snapshotWriter) write(data []byte) {
+	if sw.err == nil {
+		_, sw.err = sw.w.Write(data)
+		sw.offset += uint64(len(data))
+	}
+}
+
+// item ends one item of a part, and the part once it is large enough.
+func (sw *snapshotWriter) item(kind partKind) {
+	sw.count++
+	if len(sw.buf) >= partSize {
+		sw.endPart(kind)
+	}
+}
+
+func (sw *snapshotWriter) endPart(kind partKind) {
+	if sw.count == 0 {
+		return
+	}
+	sw.contents.parts = append(sw.contents.parts, part{
+		kind: kind, crc: crc32.Checksum(sw.buf, castagnoli),
+		offset: sw.offset, length: uint64(len(sw.buf)),
+		first: sw.total, count: sw.count, chunks: sw.before,
+	})
+	sw.write(sw.buf)
+	sw.total += sw.count
+	sw.before = sw.chunks
+	sw.count, sw.buf = 0, sw.buf[:0]
+}
+
+// endKind ends the last part of a kind and gives the number of its items.
+func (sw *snapshotWriter) endKind(kind partKind) uint64 {
+	sw.endPart(kind)
+	n := sw.total
+	sw.total = 0
+	return n
+}
+
+// documents writes each document when its first chunk comes, and remembers its
+// place for the order.
+func (sw *snapshotWriter) documents(ix *Index) map[*entry]uint32 {
+	places := make(map[*entry]uint32, len(ix.docs))
+	write := func(doc *entry) {
+		places[doc] = uint32(len(places))
+		var err error
+		if sw.buf, err = ix.appendDocument(sw.buf, doc); err != nil && sw.err == nil {
+			sw.err = err
+		}
+		sw.chunks += uint64(doc.count)
+		sw.item(documentsPart)
+	}
+	for n := range ix.chunks {
+		if ix.chunks[n].ordinal == 0 && sw.err == nil {
+			write(ix.chunks[n].doc)
+		}
+	}
+	for _, doc := range ix.docs {
+		if doc.count == 0 {
+			write(doc)
+		}
+	}
+	sw.contents.documents = sw.endKind(documentsPart)
+	sw.contents.chunks = uint64(len(ix.chunks))
+	return places
+}
+
+func (sw *snapshotWriter) order(ix *Index, places map[*entry]uint32) {
+	for _, block := range ix.order.blocks {
+		for _, doc := range block {
+			sw.buf = binary.LittleEndian.AppendUint32(sw.buf, places[doc])
+			sw.item(orderPart)
+		}
+	}
+	sw.endKind(orderPart)
+}
+
+func (sw *snapshotWriter) terms(ix *Index) {
+	for t, name := range ix.names {
+		if sw.err != nil {
+			return
+		}
+		sw.buf = appendString(sw.buf, name)
+		sw.buf = binary.AppendUvarint(sw.buf, uint64(len(ix.postings[t].list)))
+		sw.item(termsPart)
+	}
+	sw.contents.terms = sw.endKind(termsPart)
+}
+
+func (sw *snapshotWriter) postings(ix *Index) {
+	for _, p := range ix.postings {
+		if sw.err != nil {
+			return
+		}
+		for _, at := range p.list {
+			sw.buf = binary.LittleEndian.AppendUint32(sw.buf, at.chunk)
+			sw.buf = append(sw.buf, at.counts[:]...)
+			sw.item(postingsPart)
+		}
+	}
+	sw.contents.postings = sw.endKind(postingsPart)
+}
+
+func (sw *snapshotWriter) sequences(ix *Index) {
+	for i := range ix.chunks {
+		if sw.err != nil {
+			return
+		}
+		for _, t := range ix.chunks[i].sequence {
+			sw.buf = binary.LittleEndian.AppendUint32(sw.buf, t)
+			sw.item(sequencesPart)
+		}
+	}
+	sw.contents.numbers = sw.endKind(sequencesPart)
+}
+
+func (sw *snapshotWriter) finish(when time.Time) {
+	c := &sw.contents
+	var buf []byte
+	for _, n := range []uint64{uint64(when.UnixNano()), c.documents, c.chunks, c.terms, c.postings, c.numbers} {
+		buf = binary.LittleEndian.AppendUint64(buf, n)
+	}
+	for _, p := range c.parts {
+		buf = binary.LittleEndian.AppendUint32(buf, uint32(p.kind))
+		buf = binary.LittleEndian.AppendUint32(buf, p.crc)
+		for _, n := range []uint64{p.offset, p.length, p.first, p.count, p.chunks} {
+			buf = binary.LittleEndian.AppendUint64(buf, n)
+		}
+	}
+	length, crc := len(buf), crc32.Checksum(buf, castagnoli)
+	buf = binary.LittleEndian.AppendUint64(buf, sw.offset)
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(length))
+	buf = binary.LittleEndian.AppendUint32(buf, crc)
+	buf = binary.LittleEndian.AppendUint32(buf, snapshotVersion)
+	sw.write(append(buf, snapshotMagic...))
+}
+
+// appendDocument encodes a document and its chunks: path, title, source, text;
+// generated as a byte; date; tags; metadata; the number of its chunks, and for
+// each the offset and length of its text, its headings and the numbers of its
+// terms by field.
+func (ix *Index) appendDocument(buf []byte, doc *entry) ([]byte, error) {
+	for _, s := range []string{doc.Path, doc.Title, doc.Source, doc.Text} {
+		buf = appendString(buf, s)
+	}
+	generated := byte(0)
+	if doc.Generated {
+		generated = 1
+	}
+	buf = append(buf, generated)
+	date, err := doc.Date.MarshalBinary()
+	if err != nil {
+		return buf, fmt.Errorf("%s: date: %w", doc.Path, err)
+	}
+	buf = appendString(buf, string(date))
+	buf = binary.AppendUvarint(buf, uint64(len(doc.Tags)))
+	for _, tag := range doc.Tags {
+		buf = appendString(buf, tag)
+	}
+	if buf, err = appendMetadata(buf, doc.Metadata); err != nil {
+		return buf, fmt.Errorf("%s: %w", doc.Path, err)
+	}
+	buf = binary.AppendUvarint(buf, uint64(doc.count))
+	for _, ch := range ix.chunksOf(doc) {
+		buf = binary.AppendUvarint(buf, uint64(ch.start))
+		buf = binary.AppendUvarint(buf, uint64(len(ch.text)))
+		buf = appendString(buf, ch.headings)
+		for _, n := range ch.lengths {
+			buf = binary.AppendUvarint(buf, uint64(n))
+		}
+	}
+	return buf, nil
+}
+
+func appendString(buf []byte, s string) []byte {
+	return append(binary.AppendUvarint(buf, uint64(len(s))), s...)
+}
+
+// Kinds of a metadata value.
+const (
+	stringValue = iota
+	intValue
+	uintValue
+	floatValue
+	boolValue
+)
+
+// appendMetadata encodes how many keys there are, and for each, ascending, its
+// name, the kind of its value and the value.
+func appendMetadata(buf []byte, metadata map[string]any) ([]byte, error) {
+	buf = binary.AppendUvarint(buf, uint64(len(metadata)))
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		buf = appendString(buf, key)
+		switch v := metadata[key].(type) {
+		case string:
+			buf = appendString(append(buf, stringValue), v)
+		case int:
+			buf = binary.AppendVarint(append(buf, intValue), int64(v))
+		case uint64:
+			buf = binary.AppendUvarint(append(buf, uintValue), v)
+		case float64:
+			buf = binary.LittleEndian.AppendUint64(append(buf, floatValue), math.Float64bits(v))
+		case bool:
+			n := byte(0)
+			if v {
+				n = 1
+			}
+			buf = append(buf, boolValue, n)
+		default:
+			return buf, fmt.Errorf("metadata %s is of type %T: use strings, integers, floats or booleans", key, v)
+		}
+	}
+	return buf, nil
+}
