@@ -18,14 +18,14 @@ const (
 	plainWeight  = 1.0
 	commonWeight = 0.7  // a word that is frequent in everyday English
 	nameWeight   = 0.6  // the few people a memory is about are all over it
-	stopWeight   = 0.05 // a function word, or a single letter
+	stopWeight   = 0.05 // a function word, or a single Latin letter
 	gramShare    = 0.4  // of the word's own weight
 
 	shortestGram, longestGram = 3, 5
 )
 
 // FakeEmbedder turns texts into vectors offline and without a model: the same
-// text gives the same vector everywhere. A vector is of unit length and sums
+// text always gives the same vector. A vector is of unit length and sums
 // hashed features, each on one dimension with a hashed sign (Weinberger et al.,
 // "Feature Hashing for Large Scale Multitask Learning", 2009): the stem of each
 // word, irregular forms under their base, and its character n-grams. A word
@@ -58,19 +58,18 @@ func (FakeEmbedder) FusionWeight() float64 { return 1e-5 }
 
 func fakeVector(text string) []float32 {
 	var sums [FakeDimensions]float64
-	found := embedWords(text)
-	for _, w := range found {
+	for _, w := range embedWords(text) {
 		addWord(&sums, w)
 	}
-	if len(found) == 0 {
-		addFeature(&sums, featureHash('t', text), 1) // it needs some direction
+	if sums == ([FakeDimensions]float64{}) {
+		// No words, or their features cancel out: it needs some direction.
+		addFeature(&sums, featureHash('t', text), 1)
 	}
 	total := 0.0
 	for _, x := range sums {
 		total += float64(x * x) // a fused multiply-add would differ between machines
 	}
-	// Features of opposite sign may have cancelled each other out.
-	norm := max(math.Sqrt(total), math.SmallestNonzeroFloat32)
+	norm := math.Sqrt(total)
 	vector := make([]float32, FakeDimensions)
 	for i, x := range sums {
 		vector[i] = float32(x / norm)
@@ -116,9 +115,9 @@ func embedWords(text string) []embedWord {
 }
 
 func wordWeight(spelled, base string) float64 {
-	_, size := utf8.DecodeRuneInString(spelled)
+	letter := len(spelled) == 1 && unicode.IsLower(rune(spelled[0]))
 	switch {
-	case english.IsStopWord(spelled) || size == len(spelled) && unicode.IsLower(rune(spelled[0])):
+	case letter || english.IsStopWord(spelled):
 		return stopWeight
 	case commonWords[spelled] || commonWords[base]:
 		return commonWeight
@@ -134,13 +133,13 @@ func capitalised(token string) bool {
 }
 
 func addWord(sums *[FakeDimensions]float64, w embedWord) {
-	weight := w.weight * (1 + math.Log(float64(w.times)))
+	weight := float64(w.weight * (1 + math.Log(float64(w.times))))
 	addFeature(sums, featureHash('w', w.stem), weight)
 	if w.weight <= stopWeight {
 		return
 	}
 	grams := characterGrams(w.spelled)
-	each := weight * gramShare / math.Sqrt(float64(len(grams)))
+	each := float64(weight * gramShare / math.Sqrt(float64(len(grams))))
 	for _, g := range grams {
 		addFeature(sums, featureHash('g', g), each)
 	}
