@@ -119,7 +119,11 @@ func stem(word string) string {
 			return word
 		}
 	}
-	return english.Stem(word, true)
+	s := english.Stem(word, true)
+	if len(s) >= 6 && s[len(s)-1] == 'i' {
+		s = s[:len(s)-1]
+	}
+	return s
 }
 
 // fold lower-cases a word and removes its accents, and spells ligatures and
