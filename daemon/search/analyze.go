@@ -111,6 +111,10 @@ func term(word string) string {
 	return stem(word)
 }
 
+// minBare is how long a stem in i must be for the i to be an ending: "injuri" of
+// injury is to meet "injur" of injured, but "parti" of party not "part".
+const minBare = 6
+
 // stem reduces an English word to its stem. Words with digits or letters
 // outside English stay as they are: a code or a name has no English endings.
 func stem(word string) string {
@@ -120,8 +124,8 @@ func stem(word string) string {
 		}
 	}
 	s := english.Stem(word, true)
-	if len(s) >= 6 && s[len(s)-1] == 'i' {
-		s = s[:len(s)-1]
+	if len(s) >= minBare {
+		s = strings.TrimSuffix(s, "i")
 	}
 	return s
 }
