@@ -44,7 +44,12 @@ func TestRankingGolden(t *testing.T) {
 		}
 		got = append(got, line)
 	}
-	want := []string{}
+	want := []string{
+		"talk/turn-4.md 5.738768 = 3.135707 0.413339 0.000000 0.550074 1.639648",
+		"talk/turn-1.md 3.673801 = 1.617415 0.206670 0.504717 0.295343 1.049658",
+		"talk/turn-2.md 3.587444 = 1.702349 0.000000 0.470893 0.389218 1.024984",
+		"notes/boat.md 2.408708 = 2.258648 0.000000 0.000000 0.150060 0.000000",
+	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("ranking differs (-want +got):\n%s", diff)
 	}

@@ -11,7 +11,7 @@ import (
 const (
 	feedbackChunks   = 7
 	feedbackTerms    = 30
-	feedbackExponent = 2.5
+	feedbackExponent = 2
 )
 
 // weighedTerm is a term that speaks for a chunk.
