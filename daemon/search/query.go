@@ -123,12 +123,7 @@ type Span struct {
 // a term said twice counts once; a query of stop words finds nothing. Hits is
 // never nil. Searcher offers the other modes.
 func (ix *Index) Search(q Query) Result {
-	terms, wanted := []string{}, map[string]bool{}
-	for _, t := range Terms(q.Text) {
-		if !wanted[t] {
-			terms, wanted[t] = append(terms, t), true
-		}
-	}
+	terms, wanted := queryTerms(q.Text)
 	k := q.TopK
 	if k <= 0 {
 		k = DefaultTopK

@@ -52,6 +52,11 @@ func (FakeEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, err
 	return vectors, nil
 }
 
+// FusionWeight makes hybrid search put behind the matches of whole words, and
+// never between them, what only the spelling finds: what words match, its own
+// order ranks worse.
+func (FakeEmbedder) FusionWeight() float64 { return 1e-5 }
+
 func fakeVector(text string) []float32 {
 	var sums [FakeDimensions]float64
 	for _, w := range embedWords(text) {
