@@ -87,7 +87,7 @@ func (s *GoldSurvey) guard(uses map[string]int, inQuestion Guard, documents, top
 	if documents > 0 && topK >= documents && s.WithGold > 0 {
 		s.Guards = append(s.Guards, Guard{
 			Kind: "top_k_covers_brain", Count: s.WithGold, IDs: []string{},
-			Message: fmt.Sprintf("top-k %d is not smaller than the %d documents of the brain: recall at top-k is 1 for any ranking; lower --top-k, or give a larger corpus", topK, documents),
+			Message: fmt.Sprintf("top-k %d is not smaller than the %d documents of the brain: recall at top-k says nothing about a ranking that may hold all there is; lower --top-k, or give a larger corpus", topK, documents),
 		})
 	}
 	if path, n := mostUsed(uses); n > 1 && 2*n > s.WithGold {

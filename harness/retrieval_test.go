@@ -148,6 +148,13 @@ func TestRetrievalFigures(t *testing.T) {
 	if len(got.Intervals) != 2 || math.Abs(i.High-min(1, 0.4375+half)) > 1e-5 || i.Low != 0 || got.Intervals["ndcg@2"].Method != "student_t" {
 		t.Errorf("got %+v, half a width is %v", got.Intervals, half)
 	}
+	same := NewTally(2)
+	for range 3 {
+		same.Add(retrieved(Scored, 3, []int{1, 0, 0}))
+	}
+	if r := same.Retrieval(); len(r.Intervals) != 0 {
+		t.Errorf("values that are all the same have intervals: %+v", r.Intervals)
+	}
 	if head := []string{"recall@2", "any@2", "all@2", "mrr", "ndcg@2"}; !slices.Equal(got.Headline(), head) {
 		t.Errorf("got %v", got.Headline())
 	}
