@@ -42,6 +42,11 @@ type Config struct {
 	Concurrency int
 	// Timeout bounds one question, all attempts included.
 	Timeout time.Duration
+	// Corpus is what the brain was filled with, nil when that is not known. It
+	// tells which documents a daemon means whose paths differ.
+	Corpus *Corpus
+	// Guards stand in the result's retrieval, next to what the answers show.
+	Guards []Guard
 	// Watched is set when the context is cancelled with ErrDaemonDied should
 	// the daemon's process end.
 	Watched bool
@@ -65,7 +70,7 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {
 		return Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; start the run anew", cfg.Journal.Path(), cfg.Dataset.Path)
 	}
-	r := &runner{cfg: cfg, tally: NewTally()}
+	r := &runner{cfg: cfg, tally: NewTally(cfg.Target.TopK), known: catalogueOf(cfg.Corpus)}
 	resumed, err := r.resume()
 	if err != nil {
 		return Result{}, "", err
@@ -78,7 +83,7 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 	if err := errors.Join(closing, cfg.Journal.Sync()); err != nil {
 		return Result{}, "", errors.Join(stopped, err)
 	}
-	if r.tally.Total == cfg.Dataset.Selected {
+	if r.tally.Finished() == cfg.Dataset.Selected {
 		stopped = nil // what ended the context came after the last question
 	}
 	if err := r.addUnjudged(); err != nil {
@@ -91,6 +96,9 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 	}
 	res.Cost = Cost{SpentUSD: cfg.Journal.Spent(), CapUSD: cfg.Settings.CapUSD, UnpricedModel: cfg.Settings.UnpricedModel}
 	res.fill(r.tally)
+	if res.Retrieval != nil {
+		res.Retrieval.Guards = append(append([]Guard{}, cfg.Guards...), res.Retrieval.Guards...)
+	}
 	path, err := cfg.Journal.writeResult(&res)
 	if err != nil {
 		return res, "", errors.Join(stopped, err)
@@ -123,6 +131,7 @@ var errScorer = errors.New("no answer can be scored")
 type runner struct {
 	cfg   Config
 	tally *Tally
+	known catalogue
 }
 
 // job is a question to ask, or one whose answer only lacks its grade.
@@ -251,6 +260,11 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 		return context.Cause(ctx)
 	}
 	rec := j.answer
+	if rec == nil && errors.Is(r.cfg.Scorer.Check(j.q.Item()), scorer.ErrNoGold) {
+		left := notAsked(j.q)
+		entries <- entryLine{Kind: kindGrade, Index: j.index, Record: &left}
+		return nil
+	}
 	if rec == nil {
 		a, err := r.cfg.Target.Ask(ctx, j.q, r.cfg.Timeout)
 		var failure *Failure
@@ -267,6 +281,9 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 			}
 		}
 		fresh := newRecord(j.q, a, failure)
+		if gold := j.q.Item().Gold; gold != nil && failure == nil {
+			fresh.Retrieval = retrievalOf(gold, a.Retrieved, r.cfg.Target.TopK, r.known)
+		}
 		rec = &fresh
 		r.keep(entryLine{Kind: kindAnswer, Index: j.index, Record: rec}, entries)
 		if failure != nil {

@@ -76,7 +76,7 @@ func fill(ctx context.Context, e *Endpoint, id string, d Dialect, c Corpus) erro
 			paths = append(paths, doc.Path)
 		}
 	}
-	return awaitSearchable(ctx, e, id, d, c.Docs[last].Path, paths, query)
+	return awaitSearchable(ctx, e, id, d, catalogueOf(&c), c.Docs[last].Path, paths, query)
 }
 
 // persist repeats a call by the rules of Target.Ask, but for as long as

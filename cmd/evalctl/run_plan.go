@@ -30,6 +30,7 @@ type plan struct {
 	dataset harness.Dataset
 	probe   string // the first question, to see whether a brain answers
 	corpus  *harness.Corpus
+	gold    harness.GoldSurvey
 	judge   *harness.JudgeModel
 	// unpriced is the judge's model when its price is not known.
 	unpriced string
@@ -59,9 +60,9 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}
-	pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return scorer.Exact{}, nil }
+	pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return c.freeScorer(), nil }
 	forecast := func(scorer.Item) {}
-	pl.idleBudget = c.Scorer == "exact" && flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD) != ""
+	pl.idleBudget = c.Scorer != "judge" && flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD) != ""
 	if c.Scorer == "judge" {
 		if forecast, err = c.planJudge(p, pl); err != nil {
 			return nil, err
@@ -79,12 +80,15 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		if c.Limit == nil || n <= *c.Limit {
 			forecast(q.Item())
 		}
-		return sc.Check(q.Item())
+		return lacking(sc.Check(q.Item()))
 	}
 	if pl.dataset, err = harness.Survey(c.Dataset, c.Limit, check); err != nil {
 		return nil, err
 	}
-	return pl, c.planCorpus(pl)
+	if err := c.planCorpus(pl); err != nil {
+		return nil, err
+	}
+	return pl, c.planGold(pl)
 }
 
 // checkFile refuses a dataset that cannot be read twice. One that is not there
