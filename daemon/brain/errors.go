@@ -8,6 +8,8 @@ var (
 	ErrNotFound = errors.New("no such brain")
 	// ErrExists means that the id or the slug is taken.
 	ErrExists = errors.New("brain exists")
+	// ErrTooLarge means that a document or a listing passes a limit of spec 8.
+	ErrTooLarge = errors.New("too large")
 	// ErrClosed means that the service was closed.
 	ErrClosed = errors.New("service is closed")
 	// ErrReaderStopped means that the reader ended its answer before it was

@@ -75,6 +75,7 @@ var outcomes = []struct {
 	{is(brain.ErrExists), outcome{409, protocol.CodeConflict, "Brain exists", false, false}},
 	{is(store.ErrConflict), outcome{409, protocol.CodeConflict, "Conflict", false, false}},
 	{is(errTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
+	{is(brain.ErrTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
 	{is(errMediaType), outcome{415, protocol.CodeUnsupportedMediaType, "Unsupported media type", false, false}},
 	{is(errUnconfirmed), outcome{428, protocol.CodeConfirmationRequired, "Confirmation required", false, false}},
 	{is(errRateLimited), outcome{429, protocol.CodeRateLimited, "Too many requests", true, false}},

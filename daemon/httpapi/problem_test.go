@@ -114,7 +114,7 @@ func TestRefusals(t *testing.T) {
 		{"missing document", "GET", docs + "/read?path=none.md", "", nil, 404, "not_found", "read none.md"},
 		{"bad flag", "GET", docs + "?recursive=1", "", nil, 400, "validation_error", "recursive"},
 		{"bad glob", "GET", docs + "?glob=%5B", "", nil, 400, "validation_error", "list"},
-		{"delete without path", "DELETE", docs, "", nil, 400, "validation_error", "path is missing"},
+		{"delete without path", "DELETE", docs, "", nil, 400, "validation_error", "path and document_id"},
 
 		{"text as bytes", "PUT", docs + "?path=a", "x", []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type", "text/plain"},
 		{"no type", "POST", docs + "/append?path=a", "x", nil, 415, "unsupported_media_type", octets},

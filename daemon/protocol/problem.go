@@ -42,6 +42,12 @@ const (
 	MaxBrainSlug     = 64
 	MaxDocumentTitle = 512
 	MaxDocumentPath  = 1024
+
+	// Of a document that is created as a record (spec 2 and 4.1), in characters.
+	MaxDocumentContent = 5_000_000
+	MaxDocumentTags    = 64 // how many
+	MaxDocumentTag     = 64
+	MaxMetadataKey     = 128
 )
 
 // Media types of request and response bodies.

@@ -63,7 +63,7 @@ func TestCatalogue(t *testing.T) {
 	if len(checks) < 150 {
 		t.Errorf("%d checks, want at least 150", len(checks))
 	}
-	groups := []string{"brains", "documents", "listing", "batch", "paths", "limits", "errors", "headers", "events", "auth", "search", "ask"}
+	groups := []string{"brains", "documents", "records", "listing", "batch", "paths", "limits", "errors", "headers", "events", "auth", "search", "ask"}
 	ids, sentences := map[string]bool{}, map[string]string{}
 	for _, c := range checks {
 		if ids[c.ID] {

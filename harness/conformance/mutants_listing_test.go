@@ -8,7 +8,14 @@ import (
 
 func listingMutants() []mutant {
 	listing := route("GET /documents")
-	without := func(name string) wrapper { return before(listing, func(r *http.Request) { setQuery(r, name, "") }) }
+	without := func(name string) wrapper {
+		return before(listing, func(r *http.Request) {
+			setQuery(r, name, "")
+			if r.URL.RawQuery == "" { // which would be another listing
+				setQuery(r, "recursive", "false")
+			}
+		})
+	}
 	edited := func(change func(r *http.Request, items []any) []any) wrapper {
 		return after(listing, func(r *http.Request, a *answer) {
 			a.edit(func(o map[string]any) {
