@@ -46,6 +46,7 @@ type Record struct {
 	Reference     string          `json:"reference_answer,omitempty"`
 	ExpectedPaths []string        `json:"expected_paths,omitempty"`
 	Tags          []string        `json:"tags,omitempty"`
+	Brain         string          `json:"brain,omitempty"` // where there are several
 	Line          int             `json:"line"`
 	JudgeAttempts int             `json:"judge_attempts,omitempty"`
 	JudgeUsage    *protocol.Usage `json:"judge_usage,omitempty"`

@@ -37,6 +37,8 @@ type Result struct {
 	StartedAt  time.Time `json:"started_at"`
 	FinishedAt time.Time `json:"finished_at"`
 	Brain      string    `json:"brain"`
+	// Brains are those that were asked, by name.
+	Brains []BrainUse `json:"brains,omitempty"`
 
 	Stopped Stop `json:"stopped"`
 	// Resumed counts the questions that came from the journal.

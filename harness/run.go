@@ -4,7 +4,7 @@
 // writes the result file.
 //
 // Survey and LoadCorpus check the input, Target is the daemon under test,
-// Seed fills its brain, Run does the work.
+// Fill fills its brains, Run does the work.
 package harness
 
 import (
@@ -36,6 +36,8 @@ const healthTimeout = 5 * time.Second
 type Config struct {
 	Target  *Target
 	Dataset Dataset
+	// Brains are those that are asked; they stand in the result.
+	Brains  []Brain
 	Scorer  scorer.Scorer
 	Journal *Journal
 	// Concurrency is how many questions are under way at once, at least 1.
@@ -85,7 +87,7 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 		return Result{}, "", errors.Join(stopped, err)
 	}
 	res := Result{
-		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Identity: id, Settings: cfg.Settings,
+		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: usesOf(cfg.Brains), Identity: id, Settings: cfg.Settings,
 		StartedAt: cfg.Journal.StartedAt(), FinishedAt: time.Now().UTC(),
 		Stopped: stopReason(stopped), Resumed: resumed, Planned: cfg.Dataset.Selected,
 	}
@@ -267,6 +269,9 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 			}
 		}
 		fresh := newRecord(j.q, a, failure)
+		if len(r.cfg.Brains) > 1 {
+			fresh.Brain = j.q.Brain
+		}
 		rec = &fresh
 		r.keep(entryLine{Kind: kindAnswer, Index: j.index, Record: rec}, entries)
 		if failure != nil {

@@ -17,8 +17,11 @@ import (
 	"evalctl/internal/llm"
 )
 
-// defaultOutput is the default of --output.
-const defaultOutput = "results/"
+// The defaults of --output and --brain.
+const (
+	defaultOutput = "results/"
+	defaultBrain  = "eval"
+)
 
 // runCmd holds the flags of evalctl run (spec 4.4 and our own).
 type runCmd struct {
@@ -31,7 +34,8 @@ type runCmd struct {
 	Output   string `default:"results/" placeholder:"DIR" help:"Output root (${default})."`
 	Port     int    `default:"0" help:"Daemon port; 0 picks a free one."`
 	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate; below it the exit code is 1 (${default})."`
-	Brain    string `default:"eval" help:"Brain id read by the daemon (${default})."`
+	Brain    string `default:"eval" help:"Brain id read by the daemon, for questions and documents that name none (${default})."`
+	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"Ask a question that is tagged TAG:X in brain X, which gets the documents with X as a folder of their path."`
 	TopK     int    `name:"top-k" default:"5" help:"top-k passed to /ask or /search (${default})."`
 
 	CandidateK int `name:"candidate-k" default:"0" help:"Retrieve-only; 0 defers to the daemon."`
@@ -117,7 +121,7 @@ func (c *runCmd) options(p *process) (map[string]any, error) {
 		"rerank-top-n": strconv.Itoa(c.RerankTopN), "concurrency": strconv.Itoa(c.Concurrency), "judge-rps": strconv.FormatFloat(c.JudgeRPS, 'g', -1, 64), "timeout": c.Timeout.String(),
 	}
 	for k, v := range map[string]string{
-		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": corpus,
+		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": corpus, "brain-tag": c.BrainTag,
 		"budget-usd":   flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD),
 		"llm-provider": flagOnly(p, "SVC_LLM_PROVIDER", c.LLMProvider),
 		"llm-model":    flagOnly(p, "SVC_LLM_MODEL", c.LLMModel),
@@ -178,6 +182,8 @@ func (c *runCmd) Validate() error {
 		return fmt.Errorf("--judge-rps %v: must not be negative; 0 is no limit", c.JudgeRPS)
 	case c.Brain == "":
 		return errors.New("--brain is empty; leave it out for the brain eval")
+	case c.BrainTag != "" && c.Brain != defaultBrain:
+		return errors.New("--brain and --brain-tag exclude each other: either one brain is named, or the tags name all")
 	case c.Endpoint != "" && c.DaemonCmd != "":
 		return errors.New("--endpoint and --daemon-cmd exclude each other: a daemon either runs already or is started")
 	case c.Endpoint != "" && c.Port != 0:

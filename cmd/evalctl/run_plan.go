@@ -28,8 +28,8 @@ type plan struct {
 	resumed *harness.Journal
 
 	dataset harness.Dataset
-	probe   string // the first question, to see whether a brain answers
 	corpus  *harness.Corpus
+	brains  []harness.Brain
 	judge   *harness.JudgeModel
 	// unpriced is the judge's model when its price is not known.
 	unpriced string
@@ -73,18 +73,20 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	}
 	n := 0
 	check := func(q harness.Question) error {
-		if n++; n == 1 {
-			pl.probe = q.Question
-		}
-		if c.Limit == nil || n <= *c.Limit {
+		if n++; c.Limit == nil || n <= *c.Limit {
 			forecast(q.Item())
 		}
 		return sc.Check(q.Item())
 	}
-	if pl.dataset, err = harness.Survey(c.Dataset, c.Limit, check); err != nil {
+	naming := harness.Naming{Default: c.Brain, Tag: c.BrainTag}
+	if pl.dataset, err = harness.Survey(c.Dataset, c.Limit, naming, check); err != nil {
 		return nil, err
 	}
-	return pl, c.planCorpus(pl)
+	if err := c.planCorpus(pl); err != nil {
+		return nil, err
+	}
+	pl.brains, err = pl.dataset.Brains(pl.corpus)
+	return pl, err
 }
 
 // checkFile refuses a dataset that cannot be read twice. One that is not there
