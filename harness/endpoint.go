@@ -53,7 +53,7 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 		return nil, fmt.Errorf("endpoint %s must end with its path, without ? or #", u)
 	}
 	tr := http.DefaultTransport.(*http.Transport).Clone()
-	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, conns
+	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, max(conns, seedWriters)
 	tr.DisableCompression = true
 	return &Endpoint{base: u.String(), token: token, agent: userAgent, http: &http.Client{
 		Transport: tr,

@@ -120,7 +120,7 @@ func (f *filling) fillOrFind(ctx context.Context, b Brain) (string, error) {
 	f.mu.Lock()
 	f.created = append(f.created, id)
 	f.mu.Unlock()
-	return id, f.fill(ctx, id, b.Docs)
+	return id, f.fill(ctx, id, b.Docs, len(b.Docs) == 1)
 }
 
 // outlast gives a context that ends a while after ctx does.
@@ -138,10 +138,11 @@ func (f *filling) seeded(brain string) bool {
 	return f.journal != nil && f.journal.Seeded(brain)
 }
 
-// fill writes the documents and waits until they can be searched.
-func (f *filling) fill(ctx context.Context, id string, docs []Doc) error {
+// fill writes the documents, each on its own if single is set, and waits until
+// they can be searched.
+func (f *filling) fill(ctx context.Context, id string, docs []Doc, single bool) error {
 	last, query := probeOf(docs)
-	w := docWriter{endpoint: f.endpoint, brain: id, writers: f.writers, single: len(docs) == 1}
+	w := docWriter{endpoint: f.endpoint, brain: id, writers: f.writers, single: single}
 	if err := w.write(ctx, slices.Concat(docs[:last], docs[last+1:])); err != nil {
 		return err
 	}
