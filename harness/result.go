@@ -21,6 +21,7 @@ const (
 	StopInterrupted Stop = "interrupted"
 	StopDaemon      Stop = "daemon_died"
 	StopScorer      Stop = "scorer_failed"
+	StopMode        Stop = "mode"
 	StopFailed      Stop = "failed"
 )
 

@@ -22,6 +22,9 @@ import (
 // the daemon's process has ended.
 var ErrDaemonDied = errors.New("the daemon died")
 
+// ErrMode means that the daemon did not retrieve in the mode that was required.
+var ErrMode = errors.New("the daemon ran another retrieval mode")
+
 // deathGrace is how long a broken connection waits for word that the daemon's
 // process has ended, which decides between a failed question and a stopped run.
 const deathGrace = 250 * time.Millisecond
@@ -44,6 +47,9 @@ type Config struct {
 	Concurrency int
 	// Timeout bounds one question, all attempts included.
 	Timeout time.Duration
+	// RequireMode, when it is set, is the retrieval mode that every answer must
+	// say it was made in; the first that does not stops the run with ErrMode.
+	RequireMode string
 	// Watched is set when the context is cancelled with ErrDaemonDied should
 	// the daemon's process end.
 	Watched bool
@@ -111,6 +117,8 @@ func stopReason(err error) Stop {
 		return StopBudget
 	case errors.Is(err, ErrDaemonDied):
 		return StopDaemon
+	case errors.Is(err, ErrMode):
+		return StopMode
 	case errors.Is(err, errScorer):
 		return StopScorer
 	case errors.Is(err, context.Canceled):
@@ -143,6 +151,9 @@ func (r *runner) resume() (int, error) {
 		}
 		rec, err := r.cfg.Journal.record(i)
 		if err != nil {
+			return n, err
+		}
+		if err := r.checkMode(rec); err != nil {
 			return n, err
 		}
 		n++
@@ -272,6 +283,9 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 		if len(r.cfg.Brains) > 1 {
 			fresh.Brain = j.q.Brain
 		}
+		if err := r.checkMode(fresh); err != nil {
+			return err
+		}
 		rec = &fresh
 		r.keep(entryLine{Kind: kindAnswer, Index: j.index, Record: rec}, entries)
 		if failure != nil {
@@ -294,6 +308,19 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 	graded := rec.graded(v)
 	entries <- entryLine{Kind: kindGrade, Index: j.index, Record: &graded}
 	return nil
+}
+
+// checkMode compares an answer's mode with the required one. An error has none.
+func (r *runner) checkMode(rec Record) error {
+	want := r.cfg.RequireMode
+	switch {
+	case want == "" || rec.Outcome == Errored || rec.EffectiveMode == want:
+		return nil
+	case rec.EffectiveMode == "":
+		return fmt.Errorf("%w: question %q does not say which one ran, and %s is required; leave --require-mode out for this daemon", ErrMode, rec.ID, want)
+	}
+	return fmt.Errorf("%w: question %q ran in %s, and %s is required; set the daemon up for %s, or ask for what it has with --mode",
+		ErrMode, rec.ID, clip([]byte(rec.EffectiveMode)), want, want)
 }
 
 // keep sends a line to the recorder, and waits until it is written before money

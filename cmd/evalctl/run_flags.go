@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"evalctl/daemon/protocol"
 	"evalctl/harness"
 	"evalctl/harness/launch"
 	"evalctl/internal/llm"
@@ -56,6 +57,7 @@ type runCmd struct {
 	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"What the judge may cost at most."`
 	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens; may be repeated."`
 
+	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was not retrieved in this mode; same is that of --mode."`
 	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Errors and unscored questions allowed before the exit code is 5 (${default})."`
 	Resume      string `placeholder:"JOURNAL" help:"Go on with a run that stopped; other flags are taken from it."`
 	Quiet       bool   `help:"Print nothing on stderr but errors."`
@@ -121,7 +123,7 @@ func (c *runCmd) options(p *process) (map[string]any, error) {
 		"rerank-top-n": strconv.Itoa(c.RerankTopN), "concurrency": strconv.Itoa(c.Concurrency), "judge-rps": strconv.FormatFloat(c.JudgeRPS, 'g', -1, 64), "timeout": c.Timeout.String(),
 	}
 	for k, v := range map[string]string{
-		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": corpus, "brain-tag": c.BrainTag,
+		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": corpus, "brain-tag": c.BrainTag, "require-mode": c.RequireMode,
 		"budget-usd":   flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD),
 		"llm-provider": flagOnly(p, "SVC_LLM_PROVIDER", c.LLMProvider),
 		"llm-model":    flagOnly(p, "SVC_LLM_MODEL", c.LLMModel),
@@ -172,6 +174,10 @@ func (c *runCmd) Validate() error {
 		return fmt.Errorf("--port %d: must be from 0 to 65535", c.Port)
 	case c.TopK < 1:
 		return fmt.Errorf("--top-k %d: must be at least 1", c.TopK)
+	case !slices.Contains(requirable, c.RequireMode):
+		return fmt.Errorf("--require-mode %s: must be one of %s", c.RequireMode, strings.Join(requirable[1:], ", "))
+	case c.RequireMode == sameMode && c.Mode == protocol.ModeAuto:
+		return errors.New("--require-mode same needs a --mode: auto leaves the choice to the daemon")
 	case c.CandidateK < 0 || c.RerankTopN < 0:
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
 	case c.Concurrency < 1:
@@ -199,6 +205,19 @@ func (c *runCmd) Validate() error {
 		return fmt.Errorf("--max-unscored %s: %w", c.MaxUnscored, err)
 	}
 	return c.validateMoney()
+}
+
+// sameMode is the value of --require-mode that stands for the one of --mode.
+const sameMode = "same"
+
+// requirable is what --require-mode may be, nothing first.
+var requirable = []string{"", protocol.ModeBM25, protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank, sameMode}
+
+func (c *runCmd) requiredMode() string {
+	if c.RequireMode == sameMode {
+		return c.Mode
+	}
+	return c.RequireMode
 }
 
 func (c *runCmd) validateMoney() error {
