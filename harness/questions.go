@@ -45,7 +45,7 @@ type Question struct {
 func (q Question) Item() scorer.Item {
 	return scorer.Item{
 		ID: q.ID, Question: q.Question, QuestionDate: q.QuestionDate,
-		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
+		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer, Gold: goldOf(q.ExpectedPaths),
 	}
 }
 

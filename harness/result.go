@@ -59,8 +59,10 @@ type Result struct {
 	Retried        int            `json:"retried"`
 	GoldMissed     int            `json:"gold_missed"`
 	Grounded       int            `json:"grounded"`
-	ReaderUsage    TokenSums      `json:"reader_usage"`
-	Cost           Cost           `json:"cost"`
+	// Retrieval is null when no question has gold.
+	Retrieval   *Retrieval `json:"retrieval"`
+	ReaderUsage TokenSums  `json:"reader_usage"`
+	Cost        Cost       `json:"cost"`
 }
 
 // Settings shape a run without being part of the experiment.
@@ -74,7 +76,7 @@ type Settings struct {
 	UnpricedModel string   `json:"-"`
 }
 
-// Interval is a confidence interval of the pass rate.
+// Interval is a confidence interval of a rate or a mean.
 type Interval struct {
 	Method     string  `json:"method"`
 	Confidence float64 `json:"confidence"`
@@ -103,6 +105,7 @@ func (r *Result) fill(t *Tally) {
 	r.Latency, r.FirstDelta = t.Latency(), t.FirstDelta()
 	r.Retried, r.GoldMissed, r.Grounded = t.Retried, t.GoldMissed, t.Grounded
 	r.ReaderUsage = t.Reader
+	r.Retrieval = t.Retrieval()
 	r.Cost.JudgeRequests = t.JudgeRequests
 	r.Cost.InputTokens, r.Cost.OutputTokens = t.JudgeTokens.InputTokens, t.JudgeTokens.OutputTokens
 	if t.Total > 0 {

@@ -50,6 +50,11 @@ type Config struct {
 	// RequireMode, when it is set, is the retrieval mode that every answer must
 	// say it was made in; the first that does not stops the run with ErrMode.
 	RequireMode string
+	// Corpus is what the brain was filled with, nil when that is not known. It
+	// tells which documents a daemon means whose paths differ.
+	Corpus *Corpus
+	// Guards stand in the result's retrieval, next to what the answers show.
+	Guards []Guard
 	// Watched is set when the context is cancelled with ErrDaemonDied should
 	// the daemon's process end.
 	Watched bool
@@ -73,7 +78,7 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {
 		return Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; start the run anew", cfg.Journal.Path(), cfg.Dataset.Path)
 	}
-	r := &runner{cfg: cfg, tally: NewTally()}
+	r := &runner{cfg: cfg, tally: NewTally(cfg.Target.TopK), known: catalogueOf(cfg.Corpus)}
 	resumed, err := r.resume()
 	if err != nil {
 		return Result{}, "", err
@@ -86,7 +91,7 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 	if err := errors.Join(closing, cfg.Journal.Sync()); err != nil {
 		return Result{}, "", errors.Join(stopped, err)
 	}
-	if r.tally.Total == cfg.Dataset.Selected {
+	if r.tally.Finished() == cfg.Dataset.Selected {
 		stopped = nil // what ended the context came after the last question
 	}
 	if err := r.addUnjudged(); err != nil {
@@ -99,6 +104,9 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 	}
 	res.Cost = Cost{SpentUSD: cfg.Journal.Spent(), CapUSD: cfg.Settings.CapUSD, UnpricedModel: cfg.Settings.UnpricedModel}
 	res.fill(r.tally)
+	if res.Retrieval != nil {
+		res.Retrieval.Guards = append(append([]Guard{}, cfg.Guards...), res.Retrieval.Guards...)
+	}
 	path, err := cfg.Journal.writeResult(&res)
 	if err != nil {
 		return res, "", errors.Join(stopped, err)
@@ -133,6 +141,7 @@ var errScorer = errors.New("no answer can be scored")
 type runner struct {
 	cfg   Config
 	tally *Tally
+	known catalogue
 }
 
 // job is a question to ask, or one whose answer only lacks its grade.
@@ -264,31 +273,19 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 		return context.Cause(ctx)
 	}
 	rec := j.answer
+	if rec == nil && errors.Is(r.cfg.Scorer.Check(j.q.Item()), scorer.ErrNoGold) {
+		left := notAsked(j.q)
+		entries <- entryLine{Kind: kindGrade, Index: j.index, Record: &left}
+		return nil
+	}
 	if rec == nil {
-		a, err := r.cfg.Target.Ask(ctx, j.q, r.cfg.Timeout)
-		var failure *Failure
+		fresh, err := r.answer(ctx, j.q)
 		if err != nil {
-			var ok bool
-			if failure, ok = asFailure(err); !ok {
-				return err
-			}
-			if r.dying(ctx, failure) {
-				return context.Cause(ctx)
-			}
-			if err := r.gone(ctx, failure); err != nil {
-				return err
-			}
-		}
-		fresh := newRecord(j.q, a, failure)
-		if len(r.cfg.Brains) > 1 {
-			fresh.Brain = j.q.Brain
-		}
-		if err := r.checkMode(fresh); err != nil {
 			return err
 		}
 		rec = &fresh
 		r.keep(entryLine{Kind: kindAnswer, Index: j.index, Record: rec}, entries)
-		if failure != nil {
+		if rec.Outcome == Errored {
 			return nil
 		}
 	}
@@ -310,11 +307,38 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 	return nil
 }
 
-// checkMode compares an answer's mode with the required one. An error has none.
+// answer asks one question. An error stops the run.
+func (r *runner) answer(ctx context.Context, q Question) (Record, error) {
+	a, err := r.cfg.Target.Ask(ctx, q, r.cfg.Timeout)
+	var failure *Failure
+	if err != nil {
+		var ok bool
+		if failure, ok = asFailure(err); !ok {
+			return Record{}, err
+		}
+		if r.dying(ctx, failure) {
+			return Record{}, context.Cause(ctx)
+		}
+		if err := r.gone(ctx, failure); err != nil {
+			return Record{}, err
+		}
+	}
+	rec := newRecord(q, a, failure)
+	if len(r.cfg.Brains) > 1 {
+		rec.Brain = q.Brain
+	}
+	if gold := q.Item().Gold; gold != nil && failure == nil {
+		rec.Retrieval = retrievalOf(gold, a.Retrieved, r.cfg.Target.TopK, r.known)
+	}
+	return rec, r.checkMode(rec)
+}
+
+// checkMode compares an answer's mode with the required one. What got no answer
+// has none.
 func (r *runner) checkMode(rec Record) error {
 	want := r.cfg.RequireMode
 	switch {
-	case want == "" || rec.Outcome == Errored || rec.EffectiveMode == want:
+	case want == "" || rec.Outcome == Errored || rec.Outcome == NoGold || rec.EffectiveMode == want:
 		return nil
 	case rec.EffectiveMode == "":
 		return fmt.Errorf("%w: question %q does not say which one ran, and %s is required; leave --require-mode out for this daemon", ErrMode, rec.ID, want)
