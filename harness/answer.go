@@ -45,11 +45,14 @@ type Answer struct {
 	Attempts   int
 }
 
-// Target asks one daemon's brain in one scenario. It is safe for concurrent
+// Target asks one daemon's brains in one scenario. It is safe for concurrent
 // use.
 type Target struct {
-	Endpoint   *Endpoint
+	Endpoint *Endpoint
+	// Brain is the id of the brain of questions that name none, and Brains has
+	// the ids of the others by name.
 	Brain      string
+	Brains     map[string]string
 	Scenario   Scenario
 	Mode       string
 	TopK       int
@@ -75,6 +78,14 @@ func (t *Target) once(ctx context.Context, q Question) (Answer, error) {
 	return a, err
 }
 
+// path is the address of the brain that q is asked in.
+func (t *Target) path(q Question) string {
+	if q.Brain == "" {
+		return brainPath(t.Brain)
+	}
+	return brainPath(t.Brains[q.Brain])
+}
+
 func (t *Target) body(q Question) body {
 	b := body{"top_k": t.TopK, "mode": t.Mode}
 	if q.QuestionDate != "" {
@@ -93,7 +104,7 @@ func (t *Target) search(ctx context.Context, q Question, a *Answer) error {
 		b["rerank_top_n"] = t.RerankTopN
 	}
 	o, err := t.Endpoint.json(ctx, request{
-		method: "POST", path: brainPath(t.Brain) + "/search",
+		method: "POST", path: t.path(q) + "/search",
 		contentType: protocol.TypeJSON, body: t.Dialect.encode(b, nil),
 	})
 	if err != nil {
@@ -118,7 +129,7 @@ func (t *Target) ask(ctx context.Context, q Question, a *Answer, start time.Time
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	res, err := t.Endpoint.do(ctx, request{
-		method: "POST", path: brainPath(t.Brain) + "/ask", contentType: protocol.TypeJSON,
+		method: "POST", path: t.path(q) + "/ask", contentType: protocol.TypeJSON,
 		accept: protocol.TypeEvents, body: t.Dialect.encode(b, map[string][]string{"question": {"query"}}),
 	})
 	if err != nil {

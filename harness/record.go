@@ -49,6 +49,7 @@ type Record struct {
 	// Retrieval is nil without expected paths and without an answer.
 	Retrieval     *QuestionRetrieval `json:"retrieval,omitempty"`
 	Tags          []string           `json:"tags,omitempty"`
+	Brain         string             `json:"brain,omitempty"` // where there are several
 	Line          int                `json:"line"`
 	JudgeAttempts int                `json:"judge_attempts,omitempty"`
 	JudgeUsage    *protocol.Usage    `json:"judge_usage,omitempty"`

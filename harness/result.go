@@ -21,6 +21,7 @@ const (
 	StopInterrupted Stop = "interrupted"
 	StopDaemon      Stop = "daemon_died"
 	StopScorer      Stop = "scorer_failed"
+	StopMode        Stop = "mode"
 	StopFailed      Stop = "failed"
 )
 
@@ -37,6 +38,8 @@ type Result struct {
 	StartedAt  time.Time `json:"started_at"`
 	FinishedAt time.Time `json:"finished_at"`
 	Brain      string    `json:"brain"`
+	// Brains are those that were asked, by name.
+	Brains []BrainUse `json:"brains,omitempty"`
 
 	Stopped Stop `json:"stopped"`
 	// Resumed counts the questions that came from the journal.

@@ -44,7 +44,7 @@ func writeDataset(tb testing.TB, n int) string {
 
 func survey(tb testing.TB, path string) Dataset {
 	tb.Helper()
-	d, err := Survey(path, nil, func(Question) error { return nil })
+	d, err := Survey(path, nil, Naming{}, func(Question) error { return nil })
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func encodeJSON(v any) []byte {
 
 // playRun evaluates the daemon at URL on DATASET into DIR.
 func playRun() error {
-	d, err := Survey(os.Getenv("DATASET"), nil, func(Question) error { return nil })
+	d, err := Survey(os.Getenv("DATASET"), nil, Naming{}, func(Question) error { return nil })
 	if err != nil {
 		return err
 	}

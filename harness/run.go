@@ -4,7 +4,7 @@
 // writes the result file.
 //
 // Survey and LoadCorpus check the input, Target is the daemon under test,
-// Seed fills its brain, Run does the work.
+// Fill fills its brains, Run does the work.
 package harness
 
 import (
@@ -22,6 +22,9 @@ import (
 // the daemon's process has ended.
 var ErrDaemonDied = errors.New("the daemon died")
 
+// ErrMode means that the daemon did not retrieve in the mode that was required.
+var ErrMode = errors.New("the daemon ran another retrieval mode")
+
 // deathGrace is how long a broken connection waits for word that the daemon's
 // process has ended, which decides between a failed question and a stopped run.
 const deathGrace = 250 * time.Millisecond
@@ -36,12 +39,17 @@ const healthTimeout = 5 * time.Second
 type Config struct {
 	Target  *Target
 	Dataset Dataset
+	// Brains are those that are asked; they stand in the result.
+	Brains  []Brain
 	Scorer  scorer.Scorer
 	Journal *Journal
 	// Concurrency is how many questions are under way at once, at least 1.
 	Concurrency int
 	// Timeout bounds one question, all attempts included.
 	Timeout time.Duration
+	// RequireMode, when it is set, is the retrieval mode that every answer must
+	// say it was made in; the first that does not stops the run with ErrMode.
+	RequireMode string
 	// Corpus is what the brain was filled with, nil when that is not known. It
 	// tells which documents a daemon means whose paths differ.
 	Corpus *Corpus
@@ -90,7 +98,7 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 		return Result{}, "", errors.Join(stopped, err)
 	}
 	res := Result{
-		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Identity: id, Settings: cfg.Settings,
+		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: usesOf(cfg.Brains), Identity: id, Settings: cfg.Settings,
 		StartedAt: cfg.Journal.StartedAt(), FinishedAt: time.Now().UTC(),
 		Stopped: stopReason(stopped), Resumed: resumed, Planned: cfg.Dataset.Selected,
 	}
@@ -117,6 +125,8 @@ func stopReason(err error) Stop {
 		return StopBudget
 	case errors.Is(err, ErrDaemonDied):
 		return StopDaemon
+	case errors.Is(err, ErrMode):
+		return StopMode
 	case errors.Is(err, errScorer):
 		return StopScorer
 	case errors.Is(err, context.Canceled):
@@ -150,6 +160,9 @@ func (r *runner) resume() (int, error) {
 		}
 		rec, err := r.cfg.Journal.record(i)
 		if err != nil {
+			return n, err
+		}
+		if err := r.checkMode(rec); err != nil {
 			return n, err
 		}
 		n++
@@ -266,27 +279,13 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 		return nil
 	}
 	if rec == nil {
-		a, err := r.cfg.Target.Ask(ctx, j.q, r.cfg.Timeout)
-		var failure *Failure
+		fresh, err := r.answer(ctx, j.q)
 		if err != nil {
-			var ok bool
-			if failure, ok = asFailure(err); !ok {
-				return err
-			}
-			if r.dying(ctx, failure) {
-				return context.Cause(ctx)
-			}
-			if err := r.gone(ctx, failure); err != nil {
-				return err
-			}
-		}
-		fresh := newRecord(j.q, a, failure)
-		if gold := j.q.Item().Gold; gold != nil && failure == nil {
-			fresh.Retrieval = retrievalOf(gold, a.Retrieved, r.cfg.Target.TopK, r.known)
+			return err
 		}
 		rec = &fresh
 		r.keep(entryLine{Kind: kindAnswer, Index: j.index, Record: rec}, entries)
-		if failure != nil {
+		if rec.Outcome == Errored {
 			return nil
 		}
 	}
@@ -306,6 +305,46 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 	graded := rec.graded(v)
 	entries <- entryLine{Kind: kindGrade, Index: j.index, Record: &graded}
 	return nil
+}
+
+// answer asks one question. An error stops the run.
+func (r *runner) answer(ctx context.Context, q Question) (Record, error) {
+	a, err := r.cfg.Target.Ask(ctx, q, r.cfg.Timeout)
+	var failure *Failure
+	if err != nil {
+		var ok bool
+		if failure, ok = asFailure(err); !ok {
+			return Record{}, err
+		}
+		if r.dying(ctx, failure) {
+			return Record{}, context.Cause(ctx)
+		}
+		if err := r.gone(ctx, failure); err != nil {
+			return Record{}, err
+		}
+	}
+	rec := newRecord(q, a, failure)
+	if len(r.cfg.Brains) > 1 {
+		rec.Brain = q.Brain
+	}
+	if gold := q.Item().Gold; gold != nil && failure == nil {
+		rec.Retrieval = retrievalOf(gold, a.Retrieved, r.cfg.Target.TopK, r.known)
+	}
+	return rec, r.checkMode(rec)
+}
+
+// checkMode compares an answer's mode with the required one. What got no answer
+// has none.
+func (r *runner) checkMode(rec Record) error {
+	want := r.cfg.RequireMode
+	switch {
+	case want == "" || rec.Outcome == Errored || rec.Outcome == NoGold || rec.EffectiveMode == want:
+		return nil
+	case rec.EffectiveMode == "":
+		return fmt.Errorf("%w: question %q does not say which one ran, and %s is required; leave --require-mode out for this daemon", ErrMode, rec.ID, want)
+	}
+	return fmt.Errorf("%w: question %q ran in %s, and %s is required; set the daemon up for %s, or ask for what it has with --mode",
+		ErrMode, rec.ID, clip([]byte(rec.EffectiveMode)), want, want)
 }
 
 // keep sends a line to the recorder, and waits until it is written before money

@@ -8,7 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -21,8 +22,12 @@ import (
 // daemons index only a few folders, and all of them index this one.
 const SeedRoot = "raw/documents/"
 
-// seedWriters is how many documents are written at once.
-const seedWriters = 8
+// seedWriters is how many requests write documents at once, and brainsAtOnce
+// how many brains are filled or looked for at once.
+const (
+	seedWriters  = 8
+	brainsAtOnce = 4
+)
 
 // Errors that callers tell apart.
 var (
@@ -34,58 +39,148 @@ var (
 // removeWithin is how long a brain may take to be removed.
 const removeWithin = 5 * time.Second
 
-// Seed creates the brain, writes the corpus over the documents protocol and
-// waits until a search finds the document written last. It returns the id
-// under which the daemon knows the brain. A brain that exists is
-// ErrBrainExists, and nothing is written to it. When anything fails after the
-// brain was created, ctx's end included, the brain is removed again; the error
-// says so when it could not be.
-func Seed(ctx context.Context, e *Endpoint, brain string, d Dialect, c Corpus) (id string, err error) {
-	if id, err = createBrain(ctx, e, brain, d); err != nil {
-		return "", err
+// Fill makes the brains ready to be asked and returns the ids under which the
+// daemon knows them, by name. A brain with documents is created, its documents
+// are written over the documents protocol, and a search finds the one written
+// last. A brain without must exist and hold some: ErrBrainMissing or
+// ErrBrainEmpty, each of them named, when evaluating it would only measure that.
+// A brain that should be created and exists is ErrBrainExists, unless j tells that
+// the run filled it before it was stopped. j may be nil.
+//
+// When anything fails, ctx's end included, the brains that this call created are
+// removed again; the error says which could not be.
+func Fill(ctx context.Context, e *Endpoint, d Dialect, brains []Brain, j *Journal) (map[string]string, error) {
+	f := filling{endpoint: e, dialect: d, journal: j, writers: max(1, seedWriters/min(brainsAtOnce, max(1, len(brains)))), ids: map[string]string{}, unusable: make([]error, len(brains))}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(brainsAtOnce)
+	for i, b := range brains {
+		g.Go(func() error {
+			if gctx.Err() != nil {
+				return context.Cause(gctx)
+			}
+			err := f.ready(gctx, b)
+			if errors.Is(err, ErrBrainMissing) || errors.Is(err, ErrBrainEmpty) {
+				f.unusable[i], err = err, nil // the others are named too
+			}
+			return err
+		})
 	}
-	if err := fill(ctx, e, id, d, c); err != nil {
-		if left := removeBrain(ctx, e, id); left != nil {
-			err = fmt.Errorf("%w; brain %q may hold part of the corpus and must be removed before the next try: it could not be removed now: %w", err, id, left)
-		}
-		return "", err
+	err := g.Wait()
+	if unusable := slices.DeleteFunc(f.unusable, func(err error) bool { return err == nil }); err == nil && len(unusable) > 0 {
+		err = joinSome(unusable, "brains")
 	}
-	return id, nil
+	if err != nil {
+		return nil, f.undo(ctx, err)
+	}
+	return f.ids, nil
 }
 
-// fill writes the corpus and waits until it can be searched.
-func fill(ctx context.Context, e *Endpoint, id string, d Dialect, c Corpus) error {
-	last, query := probeOf(c.Docs)
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(seedWriters)
-	for i, doc := range c.Docs {
-		if i != last {
-			g.Go(func() error { return putDoc(gctx, e, id, doc) })
-		}
-	}
-	if err := g.Wait(); err != nil {
+// filling is a Fill under way.
+type filling struct {
+	endpoint *Endpoint
+	dialect  Dialect
+	writers  int // for each brain
+	unusable []error
+
+	mu      sync.Mutex // guards the journal too
+	journal *Journal
+	ids     map[string]string
+	created []string // ids
+}
+
+// ready fills or finds one brain.
+func (f *filling) ready(ctx context.Context, b Brain) error {
+	id, err := f.fillOrFind(ctx, b)
+	if err != nil {
 		return err
 	}
-	if err := putDoc(ctx, e, id, c.Docs[last]); err != nil {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ids[b.Name] = id
+	if f.journal == nil || b.Docs == nil {
+		return nil
+	}
+	return f.journal.MarkSeeded(b.Name)
+}
+
+func (f *filling) fillOrFind(ctx context.Context, b Brain) (string, error) {
+	if b.Docs == nil {
+		return findBrain(ctx, f.endpoint, b.Name, f.dialect, b.Probe)
+	}
+	// One whose creation is cut off could not be removed again.
+	cctx, cancel := outlast(ctx, removeWithin)
+	defer cancel()
+	id, err := createBrain(cctx, f.endpoint, b.Name, f.dialect)
+	if errors.Is(err, ErrBrainExists) && f.seeded(b.Name) {
+		return findBrain(ctx, f.endpoint, b.Name, f.dialect, b.Probe)
+	}
+	if err != nil {
+		return "", err
+	}
+	f.mu.Lock()
+	f.created = append(f.created, id)
+	f.mu.Unlock()
+	return id, f.fill(ctx, id, b.Docs, len(b.Docs) == 1)
+}
+
+// outlast gives a context that ends a while after ctx does.
+func outlast(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(while, func() { cancel(context.Cause(ctx)) })
+	})
+	return longer, func() { stop(); cancel(nil) }
+}
+
+func (f *filling) seeded(brain string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.journal != nil && f.journal.Seeded(brain)
+}
+
+// fill writes the documents, each on its own if single is set, and waits until
+// they can be searched.
+func (f *filling) fill(ctx context.Context, id string, docs []Doc, single bool) error {
+	last, query := probeOf(docs)
+	w := docWriter{endpoint: f.endpoint, brain: id, writers: f.writers, single: single}
+	if err := w.write(ctx, slices.Concat(docs[:last], docs[last+1:])); err != nil {
+		return err
+	}
+	if err := w.write(ctx, docs[last:last+1]); err != nil {
 		return err
 	}
 	// A search cannot tell documents of the same text apart.
 	var paths []string
-	for _, doc := range c.Docs {
-		if bytes.Equal(doc.Data, c.Docs[last].Data) {
+	for _, doc := range docs {
+		if bytes.Equal(doc.Data, docs[last].Data) {
 			paths = append(paths, doc.Path)
 		}
 	}
-	return awaitSearchable(ctx, e, id, d, catalogueOf(&c), c.Docs[last].Path, paths, query)
+	return awaitSearchable(ctx, f.endpoint, id, f.dialect, catalogueOf(&Corpus{Docs: docs}), docs[last].Path, paths, query)
 }
 
-// persist repeats a call by the rules of Target.Ask, but for as long as
-// callTimeout allows: a daemon that holds its clients back while it takes in a
-// corpus is no reason to give up. The call must be safe to repeat (spec 7.4).
-func persist(ctx context.Context, once func(context.Context) error) error {
-	cctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errCallTimeout)
+// undo removes the brains that were created, and adds to err those that could
+// not be. A daemon that does not let one go is not asked about the rest.
+func (f *filling) undo(ctx context.Context, err error) error {
+	for i, id := range f.created {
+		if left := removeBrain(ctx, f.endpoint, id); left != nil {
+			what := fmt.Sprintf("brain %q", id)
+			if more := len(f.created) - i - 1; more > 0 {
+				what += fmt.Sprintf(" (and %d more that this run created: %q)", more, f.created[i+1:])
+			}
+			return fmt.Errorf("%w; %s may hold part of the corpus and must be removed before the next try: it could not be removed now: %w", err, what, left)
+		}
+	}
+	return err
+}
+
+// persist repeats a call by the rules of Target.Ask, but for as long as within
+// allows: a daemon that holds its clients back while it takes in a corpus is no
+// reason to give up. The call must be safe to repeat (spec 7.4).
+func persist(ctx context.Context, within time.Duration, once func(context.Context) error) error {
+	cctx, cancel := timeLimit(ctx, within)
 	defer cancel()
-	deadline := time.Now().Add(callTimeout)
+	deadline := time.Now().Add(within)
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 100*time.Millisecond, 2*time.Second
 	var last error // also when the wait after it was cut short
@@ -101,7 +196,7 @@ func persist(ctx context.Context, once func(context.Context) error) error {
 
 // removeBrain removes a brain that this run created, also when ctx has ended.
 func removeBrain(ctx context.Context, e *Endpoint, id string) error {
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), removeWithin, fmt.Errorf("no answer within %v", removeWithin))
+	ctx, cancel := timeLimit(context.WithoutCancel(ctx), removeWithin)
 	defer cancel()
 	r := request{method: http.MethodDelete, path: brainPath(id)}
 	// No body, so that the client may send it again when the daemon had closed
@@ -143,35 +238,17 @@ func createBrain(ctx context.Context, e *Endpoint, brain string, d Dialect) (str
 	return brain, nil
 }
 
-func putDoc(ctx context.Context, e *Endpoint, brain string, doc Doc) error {
-	err := persist(ctx, func(ctx context.Context) error {
-		res, err := e.do(ctx, request{
-			method:      http.MethodPut,
-			path:        brainPath(brain) + "/documents?path=" + url.QueryEscape(SeedRoot+doc.Path),
-			contentType: protocol.TypeBytes, accept: protocol.TypeJSON, body: doc.Data,
-		})
-		if err != nil {
-			return err
-		}
-		return res.Body.Close()
-	})
-	if err != nil {
-		return fmt.Errorf("write document %s: %w", doc.Path, err)
-	}
-	return nil
-}
-
-// FindBrain looks for a brain that must hold documents already and returns
+// findBrain looks for a brain that must hold documents already and returns
 // the id under which the daemon knows it. It is ErrBrainMissing or
 // ErrBrainEmpty when evaluating it would only measure that; query is any
 // question of the dataset.
-func FindBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query string) (string, error) {
+func findBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query string) (string, error) {
 	id, err := lookUp(ctx, e, brain)
 	if err != nil {
 		return "", err
 	}
 	var chunks []Chunk
-	err = persist(ctx, func(ctx context.Context) (err error) {
+	err = persist(ctx, callTimeout, func(ctx context.Context) (err error) {
 		chunks, err = probe(ctx, e, id, query, d, 1)
 		return err
 	})
@@ -200,7 +277,7 @@ func FindBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query 
 
 // get reads an object, with the patience of persist.
 func get(ctx context.Context, e *Endpoint, path string) (o object, err error) {
-	err = persist(ctx, func(ctx context.Context) (err error) {
+	err = persist(ctx, callTimeout, func(ctx context.Context) (err error) {
 		o, err = e.call(ctx, request{method: http.MethodGet, path: path})
 		return err
 	})

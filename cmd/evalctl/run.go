@@ -28,6 +28,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 		defer plan.resumed.Close()
 	}
 	t.plan(c, plan)
+	t.brains(plan.brains)
 	under, err := c.connect(ctx, p, plan)
 	if err != nil {
 		return brainError(ctx, err)
@@ -45,7 +46,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return usageError{err}
 	}
 	defer journal.Close()
-	if under.brain, err = c.fill(ctx, plan, under, journal); err != nil {
+	if under.brains, err = harness.Fill(ctx, under.endpoint, harness.Dialect(c.Dialect), plan.brains, journal); err != nil {
 		if c.Resume == "" {
 			err = errors.Join(err, journal.Discard()) // nothing was asked
 		}
@@ -120,22 +121,6 @@ func (c *runCmd) sameRun(j *harness.Journal, id harness.Identity) error {
 	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume", c.Resume, text)
 }
 
-// fill seeds the brain, or makes sure that there is one.
-func (c *runCmd) fill(ctx context.Context, plan *plan, under *daemonUnderTest, j *harness.Journal) (string, error) {
-	d := harness.Dialect(c.Dialect)
-	if plan.corpus == nil {
-		return harness.FindBrain(ctx, under.endpoint, c.Brain, d, plan.probe)
-	}
-	id, err := harness.Seed(ctx, under.endpoint, c.Brain, d, *plan.corpus)
-	if errors.Is(err, harness.ErrBrainExists) && j.Seeded() {
-		return harness.FindBrain(ctx, under.endpoint, c.Brain, d, plan.probe)
-	}
-	if err != nil {
-		return "", err
-	}
-	return id, j.MarkSeeded()
-}
-
 func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest, j *harness.Journal) error {
 	if plan.judge != nil {
 		if err := j.Settle(plan.worst); err != nil {
@@ -149,12 +134,12 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 	progress := t.progress(plan.dataset.Selected)
 	res, path, err := harness.Run(ctx, harness.Config{
 		Target: &harness.Target{
-			Endpoint: under.endpoint, Brain: under.brain, Scenario: c.scenario, Mode: c.Mode,
+			Endpoint: under.endpoint, Brains: under.brains, Scenario: c.scenario, Mode: c.Mode,
 			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: harness.Dialect(c.Dialect),
 		},
-		Dataset: plan.dataset, Scorer: sc, Journal: j, Paid: plan.judge != nil,
+		Dataset: plan.dataset, Brains: plan.brains, Scorer: sc, Journal: j, Paid: plan.judge != nil,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil,
-		Recorded: progress.add, Corpus: plan.corpus, Guards: plan.gold.Guards,
+		RequireMode: c.requiredMode(), Recorded: progress.add, Corpus: plan.corpus, Guards: plan.gold.Guards,
 		Settings: harness.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
 			MaxUnscored: c.MaxUnscored, CapUSD: c.budget, UnpricedModel: plan.unpriced,

@@ -19,7 +19,7 @@ type daemonUnderTest struct {
 	process  *launch.Daemon // nil when it ran already
 	logPath  string
 	id       harness.DaemonID
-	brain    string
+	brains   map[string]string // ids at the daemon, by name
 	cleanup  func()
 }
 
@@ -145,7 +145,7 @@ func (d *daemonUnderTest) close() (err error) {
 func (c *runCmd) identity(plan *plan, under *daemonUnderTest) harness.Identity {
 	v := version()
 	id := harness.Identity{
-		SchemaVersion: harness.SchemaVersion, SDK: c.SDK, Scorer: c.Scorer, Brain: c.Brain,
+		SchemaVersion: harness.SchemaVersion, SDK: c.SDK, Scorer: c.Scorer, Brain: harness.BrainName(plan.brains, c.Brain), BrainTag: c.BrainTag,
 		Scenario: c.scenario, Mode: c.Mode, TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
 		Dialect: harness.Dialect(c.Dialect), Daemon: under.id, Reader: c.readerID(under), Judge: plan.judge,
 		Dataset: harness.DatasetID{

@@ -12,13 +12,17 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"evalctl/daemon/protocol"
 	"evalctl/harness"
 	"evalctl/harness/launch"
 	"evalctl/internal/llm"
 )
 
-// defaultOutput is the default of --output.
-const defaultOutput = "results/"
+// The defaults of --output and --brain.
+const (
+	defaultOutput = "results/"
+	defaultBrain  = "eval"
+)
 
 // runCmd holds the flags of evalctl run (spec 4.4 and our own).
 type runCmd struct {
@@ -31,7 +35,8 @@ type runCmd struct {
 	Output   string `default:"results/" placeholder:"DIR" help:"Output root (${default})."`
 	Port     int    `default:"0" help:"Daemon port; 0 picks a free one."`
 	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate; below it the exit code is 1 (${default})."`
-	Brain    string `default:"eval" help:"Brain id read by the daemon (${default})."`
+	Brain    string `default:"eval" help:"Brain id read by the daemon, for questions and documents that name none (${default})."`
+	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"Ask a question that is tagged TAG:X in brain X, which gets the documents with X as a folder of their path."`
 	TopK     int    `name:"top-k" default:"5" help:"top-k passed to /ask or /search (${default})."`
 
 	CandidateK int `name:"candidate-k" default:"0" help:"Retrieve-only; 0 defers to the daemon."`
@@ -52,6 +57,7 @@ type runCmd struct {
 	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"What the judge may cost at most."`
 	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens; may be repeated."`
 
+	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was not retrieved in this mode; same is that of --mode."`
 	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Errors and unscored questions allowed before the exit code is 5 (${default})."`
 	Resume      string `placeholder:"JOURNAL" help:"Go on with a run that stopped; other flags are taken from it."`
 	Quiet       bool   `help:"Print nothing on stderr but errors."`
@@ -118,7 +124,7 @@ func (c *runCmd) options(p *process) (map[string]any, error) {
 		"rerank-top-n": strconv.Itoa(c.RerankTopN), "concurrency": strconv.Itoa(c.Concurrency), "judge-rps": strconv.FormatFloat(c.JudgeRPS, 'g', -1, 64), "timeout": c.Timeout.String(),
 	}
 	for k, v := range map[string]string{
-		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": corpus,
+		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": corpus, "brain-tag": c.BrainTag, "require-mode": c.RequireMode,
 		"budget-usd":   flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD),
 		"llm-provider": flagOnly(p, "SVC_LLM_PROVIDER", c.LLMProvider),
 		"llm-model":    flagOnly(p, "SVC_LLM_MODEL", c.LLMModel),
@@ -169,6 +175,10 @@ func (c *runCmd) Validate() error {
 		return fmt.Errorf("--port %d: must be from 0 to 65535", c.Port)
 	case c.TopK < 1:
 		return fmt.Errorf("--top-k %d: must be at least 1", c.TopK)
+	case !slices.Contains(requirable, c.RequireMode):
+		return fmt.Errorf("--require-mode %s: must be one of %s", c.RequireMode, strings.Join(requirable[1:], ", "))
+	case c.RequireMode == sameMode && c.Mode == protocol.ModeAuto:
+		return errors.New("--require-mode same needs a --mode: auto leaves the choice to the daemon")
 	case c.CandidateK < 0 || c.RerankTopN < 0:
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
 	case c.Concurrency < 1:
@@ -179,6 +189,8 @@ func (c *runCmd) Validate() error {
 		return fmt.Errorf("--judge-rps %v: must not be negative; 0 is no limit", c.JudgeRPS)
 	case c.Brain == "":
 		return errors.New("--brain is empty; leave it out for the brain eval")
+	case c.BrainTag != "" && c.Brain != defaultBrain:
+		return errors.New("--brain and --brain-tag exclude each other: either one brain is named, or the tags name all")
 	case c.Endpoint != "" && c.DaemonCmd != "":
 		return errors.New("--endpoint and --daemon-cmd exclude each other: a daemon either runs already or is started")
 	case c.Endpoint != "" && c.Port != 0:
@@ -194,6 +206,19 @@ func (c *runCmd) Validate() error {
 		return fmt.Errorf("--max-unscored %s: %w", c.MaxUnscored, err)
 	}
 	return c.validateMoney()
+}
+
+// sameMode is the value of --require-mode that stands for the one of --mode.
+const sameMode = "same"
+
+// requirable is what --require-mode may be, nothing first.
+var requirable = []string{"", protocol.ModeBM25, protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank, sameMode}
+
+func (c *runCmd) requiredMode() string {
+	if c.RequireMode == sameMode {
+		return c.Mode
+	}
+	return c.RequireMode
 }
 
 func (c *runCmd) validateMoney() error {

@@ -28,9 +28,9 @@ type plan struct {
 	resumed *harness.Journal
 
 	dataset harness.Dataset
-	probe   string // the first question, to see whether a brain answers
 	corpus  *harness.Corpus
 	gold    harness.GoldSurvey
+	brains  []harness.Brain
 	judge   *harness.JudgeModel
 	// unpriced is the judge's model when its price is not known.
 	unpriced string
@@ -74,18 +74,19 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	}
 	n := 0
 	check := func(q harness.Question) error {
-		if n++; n == 1 {
-			pl.probe = q.Question
-		}
-		if c.Limit == nil || n <= *c.Limit {
+		if n++; c.Limit == nil || n <= *c.Limit {
 			forecast(q.Item())
 		}
 		return lacking(sc.Check(q.Item()))
 	}
-	if pl.dataset, err = harness.Survey(c.Dataset, c.Limit, check); err != nil {
+	naming := harness.Naming{Default: c.Brain, Tag: c.BrainTag}
+	if pl.dataset, err = harness.Survey(c.Dataset, c.Limit, naming, check); err != nil {
 		return nil, err
 	}
 	if err := c.planCorpus(pl); err != nil {
+		return nil, err
+	}
+	if pl.brains, err = pl.dataset.Brains(pl.corpus); err != nil {
 		return nil, err
 	}
 	return pl, c.planGold(pl)
