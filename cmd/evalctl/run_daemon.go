@@ -100,7 +100,7 @@ func freshHome() (dir string, remove func(), err error) {
 
 // readerEnv tells a started daemon which model to read with.
 func (c *runCmd) readerEnv(p *process) []string {
-	if c.scenario == harness.SearchOnly && c.ownDaemon(p) {
+	if c.scenario == harness.SearchOnly && c.ownDaemon(p) && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
 		// Nothing is read, so the judge's provider need not have a reader's model.
 		return []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}
 	}

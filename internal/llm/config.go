@@ -66,7 +66,7 @@ func (c Config) openAI(modelVariable, urlVariable string) (OpenAIConfig, error) 
 		return OpenAIConfig{}, fmt.Errorf("no model for provider %s: set %s", c.Provider, modelVariable)
 	}
 	if c.Provider == ProviderOllama {
-		return OpenAIConfig{Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost), Limiter: c.limiter()}, nil
+		return OpenAIConfig{Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost), Limiter: limiter(c.PerSecond)}, nil
 	}
 	base := c.BaseURL
 	if base == "" {
@@ -75,14 +75,14 @@ func (c Config) openAI(modelVariable, urlVariable string) (OpenAIConfig, error) 
 	if c.APIKey == "" && strings.TrimRight(base, "/") == OpenAIBaseURL {
 		return OpenAIConfig{}, fmt.Errorf("provider openai needs a key: set OPENAI_API_KEY, or %s for another endpoint", urlVariable)
 	}
-	return OpenAIConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, Limiter: c.limiter()}, nil
+	return OpenAIConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, Limiter: limiter(c.PerSecond)}, nil
 }
 
-func (c Config) limiter() *rate.Limiter {
-	if c.PerSecond <= 0 {
+func limiter(perSecond float64) *rate.Limiter {
+	if perSecond <= 0 {
 		return nil
 	}
-	return rate.NewLimiter(rate.Limit(c.PerSecond), max(1, int(c.PerSecond)))
+	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 }
 
 // ollamaURL completes a host the way Ollama's own client does: http and port

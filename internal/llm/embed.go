@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"iter"
 	"unicode/utf8"
 )
 
@@ -44,16 +44,6 @@ func OpenEmbedder(c Config) (Embedder, error) {
 	return NewOpenAIEmbedder(o, c.Model)
 }
 
-// modelName tells models apart by provider, name and, where it is not the
-// provider's own, endpoint: two servers may mean different models by one name.
-func modelName(provider, model, baseURL, usualURL string) string {
-	name := provider + "/" + model
-	if base := strings.TrimRight(baseURL, "/"); base != usualURL {
-		name += "@" + base
-	}
-	return name
-}
-
 // cutText is text within MaxModelText.
 func cutText(text string) string {
 	if len(text) <= MaxModelText {
@@ -67,18 +57,22 @@ func cutText(text string) string {
 }
 
 // batches cuts texts into runs of at most count texts and size bytes, each text
-// as cutText leaves it, and calls each with their bounds.
-func batches(texts []string, count, size int, each func(start, end int)) {
-	start, bytes := 0, 0
-	for i, text := range texts {
-		n := len(cutText(text))
-		if i > start && (i-start == count || bytes+n > size) {
-			each(start, i)
-			start, bytes = i, 0
+// as cutText leaves it, and yields their bounds.
+func batches(texts []string, count, size int) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		start, bytes := 0, 0
+		for i, text := range texts {
+			n := len(cutText(text))
+			if i > start && (i-start == count || bytes+n > size) {
+				if !yield(start, i) {
+					return
+				}
+				start, bytes = i, 0
+			}
+			bytes += n
 		}
-		bytes += n
-	}
-	if start < len(texts) {
-		each(start, len(texts))
+		if start < len(texts) {
+			yield(start, len(texts))
+		}
 	}
 }

@@ -68,7 +68,9 @@ func TestBatches(t *testing.T) {
 		{[]string{long, long, "a"}, 9, 2 * MaxModelText, [][2]int{{0, 2}, {2, 3}}},
 	} {
 		var got [][2]int
-		batches(tt.texts, tt.count, tt.size, func(start, end int) { got = append(got, [2]int{start, end}) })
+		for start, end := range batches(tt.texts, tt.count, tt.size) {
+			got = append(got, [2]int{start, end})
+		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%.60q: %s", tt.texts, diff)
 		}

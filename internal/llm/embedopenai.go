@@ -1,12 +1,12 @@
 package llm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/sashabaranov/go-openai"
@@ -46,10 +46,11 @@ func NewOpenAIEmbedder(c OpenAIConfig, model string) (*OpenAIEmbedder, error) {
 	if e.provider == ProviderOllama {
 		usual = ollamaURL("")
 	}
-	return &OpenAIEmbedder{
-		endpoint: e, client: client, model: model, slots: make(chan struct{}, embedsInFlight),
-		name: modelName(e.provider, model, cmp.Or(c.BaseURL, OpenAIBaseURL), usual),
-	}, nil
+	name := e.provider + "/" + model
+	if base := strings.TrimSuffix(e.url, "/embeddings"); base != usual {
+		name += "@" + base // two servers may mean different models by one name
+	}
+	return &OpenAIEmbedder{endpoint: e, client: client, name: name, model: model, slots: make(chan struct{}, embedsInFlight)}, nil
 }
 
 // Name is "openai/text-embedding-3-small", and tells the base URL where that is
@@ -61,9 +62,9 @@ func (e *OpenAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 	vectors := make([][]float32, len(texts))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(embedsInFlight)
-	batches(texts, maxEmbedTexts, maxEmbedBytes, func(start, end int) {
+	for start, end := range batches(texts, maxEmbedTexts, maxEmbedBytes) {
 		group.Go(func() error { return e.embed(ctx, texts[start:end], vectors[start:end]) })
-	})
+	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
