@@ -40,6 +40,10 @@ type Config struct {
 	ReaderModel string
 	// Search says who embeds and reranks; the zero value ranks by BM25 only.
 	Search search.Config
+	// IndexMemory is how much memory the search indexes of idle brains may take
+	// together, in bytes; 0 means brain.DefaultIndexMemory. An index that was
+	// dropped is back with the next search.
+	IndexMemory int64
 	// Keys are who may use the daemon. Nil lets everybody use everything, so the
 	// listener must then be out of others' reach.
 	Keys *httpapi.Keys
@@ -73,7 +77,10 @@ func New(_ context.Context, cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open daemon: %w", err)
 	}
-	brains, err := brain.Open(brain.Config{Dir: dir, OpenStore: open, Reader: cfg.Reader, Model: cfg.ReaderModel, Search: cfg.Search})
+	brains, err := brain.Open(brain.Config{
+		Dir: dir, OpenStore: open, Reader: cfg.Reader, Model: cfg.ReaderModel, Search: cfg.Search,
+		IndexMemory: cfg.IndexMemory, Logger: logger,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open daemon: %w", err)
 	}

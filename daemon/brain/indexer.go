@@ -3,7 +3,10 @@ package brain
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
@@ -17,11 +20,19 @@ import (
 // Whoever waits for the events counted at his arrival therefore sees every
 // write that was acknowledged before.
 type indexer struct {
-	store    *store.Store
-	index    *search.Index
+	store  *store.Store
+	cfg    indexerConfig
+	stop   func(cause error) // ends the goroutine and the subscription
+	ended  chan struct{}
+	index  *search.Index // set before the first search
+	bytes  atomic.Int64  // memory of the index, measured now and then
+	counts changeCounts  // of the goroutine alone
+
+	// searcher answers over index. Like it, it is only used after wait.
 	searcher *search.Searcher
-	stop     func(cause error) // ends the goroutine and the subscription
-	ended    chan struct{}
+	// pending counts the searches that have got the indexer and not returned
+	// from wait: it must not be dropped while there are some.
+	pending atomic.Int64
 
 	mu       sync.Mutex
 	dirty    map[string]struct{}
@@ -32,15 +43,29 @@ type indexer struct {
 	wake     chan struct{} // holds one token while there is work
 }
 
+// indexerConfig is what an indexer needs besides the store.
+type indexerConfig struct {
+	search    search.Config
+	snapshots *snapshots // nil keeps none
+	measured  func()     // called after bytes changed; must not wait
+	logger    *slog.Logger
+	brain     string // for the log
+	now       func() time.Time
+}
+
+// changeCounts count the documents put and deleted since the index was last
+// measured and last saved.
+type changeCounts struct {
+	measured, saved int
+}
+
 // startIndexer subscribes first and builds afterwards, so that no commit falls
 // between the two.
-func startIndexer(st *store.Store, cfg search.Config) *indexer {
+func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	index := search.New(nil)
 	x := &indexer{
 		store:    st,
-		index:    index,
-		searcher: search.NewSearcher(index, cfg),
+		cfg:      cfg,
 		ended:    make(chan struct{}),
 		dirty:    map[string]struct{}{},
 		marked:   1,
@@ -73,8 +98,9 @@ func (x *indexer) mark(e store.ChangeEvent) {
 
 func (x *indexer) run(ctx context.Context) {
 	defer close(x.ended)
-	err := x.build(ctx)
+	err := x.open(ctx)
 	if err == nil {
+		x.measure()
 		x.advance(1)
 		err = x.drain(ctx)
 	}
@@ -87,40 +113,39 @@ func (x *indexer) run(ctx context.Context) {
 	close(x.progress)
 }
 
-func (x *indexer) build(ctx context.Context) error {
-	files, err := x.store.List(ctx, "", store.ListOptions{Recursive: true})
-	if err != nil {
-		return fmt.Errorf("build the index: %w", err)
-	}
-	for _, f := range files {
-		if err := x.refresh(ctx, f.Path); err != nil {
-			return fmt.Errorf("build the index: %w", err)
-		}
-	}
-	return nil
-}
-
 // drain applies everything marked until there is nothing, then waits for more.
 // It returns only with an error.
 func (x *indexer) drain(ctx context.Context) error {
 	for {
 		x.mu.Lock()
-		paths, marked := x.dirty, x.marked
+		dirty, marked := x.dirty, x.marked
 		x.dirty = map[string]struct{}{}
 		x.mu.Unlock()
-		for path := range paths {
-			if err := x.refresh(ctx, path); err != nil {
-				return fmt.Errorf("update the index: %w", err)
-			}
+		files := make([]file, 0, len(dirty))
+		for path := range dirty {
+			files = append(files, file{path: path})
+		}
+		if err := x.refresh(ctx, files); err != nil {
+			return fmt.Errorf("update the index: %w", err)
 		}
 		x.advance(marked)
+		x.measureIfDue()
+		var quiet <-chan time.Time
+		if x.saveDue() {
+			quiet = time.After(saveAfter)
+		}
 		select {
 		case <-x.wake:
+		case <-quiet:
+			x.save(x.woken)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
+
+// woken reports whether there is work.
+func (x *indexer) woken() bool { return len(x.wake) > 0 }
 
 func (x *indexer) advance(to uint64) {
 	x.mu.Lock()
@@ -132,26 +157,10 @@ func (x *indexer) advance(to uint64) {
 	}
 }
 
-// refresh makes the index agree with what the store holds at path now.
-func (x *indexer) refresh(ctx context.Context, path string) error {
-	data, err := x.store.Read(ctx, path)
-	if store.IsNotFound(err) {
-		x.index.Delete(path)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if doc, ok := search.Parse(path, data); ok {
-		x.index.Put(doc)
-	} else {
-		x.index.Delete(path)
-	}
-	return nil
-}
-
 // wait returns when the index holds every write acknowledged before the call.
+// Whoever got the indexer from Service.indexer calls it once.
 func (x *indexer) wait(ctx context.Context) error {
+	defer x.pending.Add(-1)
 	x.mu.Lock()
 	target := x.marked
 	for x.applied < target && x.err == nil {
@@ -182,4 +191,12 @@ func (x *indexer) failed() bool {
 func (x *indexer) close(cause error) {
 	x.stop(cause)
 	<-x.ended
+}
+
+// closeSaved is close for an index that will be needed again.
+func (x *indexer) closeSaved(cause error) {
+	x.close(cause)
+	if x.index != nil && x.saveDue() {
+		x.save(func() bool { return false })
+	}
 }

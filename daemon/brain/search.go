@@ -83,8 +83,7 @@ func (s *Service) indexer(ctx context.Context, id string) (*indexer, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	st, err := s.openStore(ctx, e)
-	if err != nil {
+	if _, err := s.openStore(ctx, e); err != nil {
 		return nil, err
 	}
 	if e.indexer != nil && e.indexer.failed() {
@@ -92,8 +91,10 @@ func (s *Service) indexer(ctx context.Context, id string) (*indexer, error) {
 		e.indexer = nil
 	}
 	if e.indexer == nil {
-		e.indexer = startIndexer(st, s.cfg.Search)
+		e.indexer = s.startIndexer(e)
 	}
+	e.searched = s.cfg.Now()
+	e.indexer.pending.Add(1) // until wait returns
 	return e.indexer, nil
 }
 

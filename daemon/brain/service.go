@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -31,6 +32,12 @@ type Config struct {
 	Model  string
 	// Search says who embeds and reranks; the zero value ranks by BM25 only.
 	Search search.Config
+	// IndexMemory is how much memory the indexes of all brains may take together,
+	// in bytes; 0 means DefaultIndexMemory. It holds for idle indexes: the last
+	// one that was searched stays, and so do those that searches wait for.
+	IndexMemory int64
+	// Logger hears of indexes that had to be built anew. Nil discards that.
+	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -39,6 +46,9 @@ type Config struct {
 type Service struct {
 	cfg     Config
 	catalog *catalog
+
+	measured    chan struct{} // holds a token after the size of an index changed
+	stopKeeping func()        // ends keepIndexes
 
 	mu     sync.Mutex
 	brains map[string]*entry
@@ -51,10 +61,11 @@ type entry struct {
 	brain  protocol.Brain
 	tenant string
 
-	mu      sync.Mutex
-	gone    bool
-	store   *store.Store
-	indexer *indexer
+	mu       sync.Mutex
+	gone     bool
+	store    *store.Store
+	indexer  *indexer
+	searched time.Time // when indexer was last asked for
 }
 
 // Open reads the brains of cfg.Dir. The caller must Close the service.
@@ -65,18 +76,20 @@ func Open(cfg Config) (*Service, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Service{cfg: cfg, brains: map[string]*entry{}}
-	if cfg.Dir == "" {
-		return s, nil
+	cfg.IndexMemory = cmp.Or(cfg.IndexMemory, DefaultIndexMemory)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	s := &Service{cfg: cfg, brains: map[string]*entry{}, measured: make(chan struct{}, 1)}
+	if cfg.Dir != "" {
+		c, brains, err := openCatalog(cfg.Dir)
+		if err != nil {
+			return nil, err
+		}
+		s.catalog = c
+		for _, r := range brains {
+			s.brains[r.Brain.ID] = &entry{brain: r.Brain, tenant: r.Tenant}
+		}
 	}
-	c, brains, err := openCatalog(cfg.Dir)
-	if err != nil {
-		return nil, err
-	}
-	s.catalog = c
-	for _, r := range brains {
-		s.brains[r.Brain.ID] = &entry{brain: r.Brain, tenant: r.Tenant}
-	}
+	s.startKeeping()
 	return s, nil
 }
 
@@ -167,7 +180,7 @@ func (s *Service) retire(id string) (string, error) {
 	if s.brains[id] != e {
 		return "", notFound(id)
 	}
-	closeErr := e.close(notFound(id))
+	closeErr := e.close((*indexer).close, notFound(id))
 	retired, err := s.catalog.retire(id)
 	if err != nil {
 		s.brains[id] = &entry{brain: e.brain, tenant: e.tenant} // still there: usable again
@@ -228,14 +241,14 @@ func notFound(id string) error {
 	return fmt.Errorf("%w: %s: create it with POST /v1/brains", ErrNotFound, id)
 }
 
-// close ends the brain's indexer and store; searches that wait get cause. The
-// entry is unusable afterwards.
-func (e *entry) close(cause error) error {
+// close ends the brain's indexer, by one of its methods, and store; searches
+// that wait get cause. The entry is unusable afterwards.
+func (e *entry) close(end func(*indexer, error), cause error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.gone = true
 	if e.indexer != nil {
-		e.indexer.close(cause)
+		end(e.indexer, cause)
 	}
 	if e.store == nil {
 		return nil
@@ -246,6 +259,7 @@ func (e *entry) close(cause error) error {
 // Close closes every brain. Later calls do nothing; later operations fail
 // with ErrClosed.
 func (s *Service) Close() error {
+	s.stopKeeping()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -254,7 +268,7 @@ func (s *Service) Close() error {
 	s.closed = true
 	var errs []error
 	for id, e := range s.brains {
-		if err := e.close(ErrClosed); err != nil {
+		if err := e.close((*indexer).closeSaved, ErrClosed); err != nil {
 			errs = append(errs, fmt.Errorf("close brain %s: %w", id, err))
 		}
 	}

@@ -75,6 +75,24 @@ func (ix *Index) Len() int {
 	return len(ix.docs)
 }
 
+// Sources gives the Source of every document, by path.
+func (ix *Index) Sources() map[string]string {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	sources := make(map[string]string, len(ix.docs))
+	for path, doc := range ix.docs {
+		sources[path] = doc.Source
+	}
+	return sources
+}
+
+// Chunks gives the number of chunks.
+func (ix *Index) Chunks() int {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return ix.live
+}
+
 // Put adds documents, each in place of the one with the same path; of several
 // with one path the last one stays. Many at once are worked on by all
 // processors. Searches see each document whole, but may see them one by one. The

@@ -9,28 +9,37 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 )
 
 // ReadSnapshot makes the index again that WriteSnapshot wrote into the size
-// bytes of file; opts must be those of then. It uses all processors and takes
-// memory in proportion to size at most, whatever the bytes are. A snapshot that
-// cannot be used is ErrSnapshot; other errors are those of file.
-func ReadSnapshot(file io.ReaderAt, size int64, opts *Options) (*Index, error) {
+// bytes of file, and gives the time it was written with; opts must be those of
+// then. It uses all processors and takes memory in proportion to size at most,
+// whatever the bytes are. A snapshot that cannot be used is ErrSnapshot; other
+// errors are those of file.
+func ReadSnapshot(file io.ReaderAt, size int64, opts *Options) (*Index, time.Time, error) {
 	r := &snapshotReader{file: file, ix: New(opts)}
-	if err := r.readContents(uint64(max(size, 0))); err != nil {
-		return nil, fmt.Errorf("read a snapshot: %w", err)
+	if err := r.read(uint64(max(size, 0))); err != nil {
+		return nil, time.Time{}, fmt.Errorf("read a snapshot: %w", err)
+	}
+	return r.ix, time.Unix(0, r.contents.when), nil
+}
+
+func (r *snapshotReader) read(size uint64) error {
+	if err := r.readContents(size); err != nil {
+		return err
 	}
 	r.allocate()
 	if err := r.readParts(); err != nil {
-		return nil, fmt.Errorf("read a snapshot: %w", err)
+		return err
 	}
 	if err := r.assemble(); err != nil {
-		return nil, fmt.Errorf("read a snapshot: %w", err)
+		return err
 	}
 	if !r.ix.analysedAsNow() {
-		return nil, fmt.Errorf("read a snapshot: %w", damaged("texts are analysed in another way now"))
+		return damaged("texts are analysed in another way now")
 	}
-	return r.ix, nil
+	return nil
 }
 
 // snapshotReader holds what the parts of a snapshot are decoded into.
@@ -84,6 +93,7 @@ func (r *snapshotReader) decodeContents(data []byte) {
 		data = data[8:]
 		return v
 	}
+	r.contents.when = int64(u64())
 	r.contents.documents, r.contents.chunks, r.contents.terms, r.contents.postings, r.contents.numbers = u64(), u64(), u64(), u64(), u64()
 	for len(data) > 0 {
 		p := part{kind: partKind(binary.LittleEndian.Uint32(data)), crc: binary.LittleEndian.Uint32(data[4:])}

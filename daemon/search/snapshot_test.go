@@ -16,17 +16,23 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
+var snapshotTime = time.Date(2024, 5, 8, 9, 10, 11, 12, time.UTC)
+
 func snapshot(tb testing.TB, ix *Index) []byte {
 	tb.Helper()
 	var buf bytes.Buffer
-	if err := ix.WriteSnapshot(&buf); err != nil {
+	if err := ix.WriteSnapshot(&buf, snapshotTime); err != nil {
 		tb.Fatal(err)
 	}
 	return buf.Bytes()
 }
 
 func readSnapshot(data []byte, opts *Options) (*Index, error) {
-	return ReadSnapshot(bytes.NewReader(data), int64(len(data)), opts)
+	ix, when, err := ReadSnapshot(bytes.NewReader(data), int64(len(data)), opts)
+	if err == nil && !when.Equal(snapshotTime) {
+		return nil, fmt.Errorf("time %v, want %v", when, snapshotTime)
+	}
+	return ix, err
 }
 
 // documentsOfAllKinds are documents with everything that a snapshot keeps.
@@ -103,7 +109,7 @@ func TestSnapshotOfMany(t *testing.T) {
 func TestSnapshotOfOddMetadata(t *testing.T) {
 	ix := New(nil)
 	ix.Put(Document{Path: "a.md", Text: "cat", Metadata: map[string]any{"list": []any{1}}})
-	if err := ix.WriteSnapshot(io.Discard); err == nil || !strings.Contains(err.Error(), "a.md: metadata list") {
+	if err := ix.WriteSnapshot(io.Discard, snapshotTime); err == nil || !strings.Contains(err.Error(), "a.md: metadata list") {
 		t.Errorf("error %v, want one that names the document and the key", err)
 	}
 }

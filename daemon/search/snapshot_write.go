@@ -8,12 +8,13 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 )
 
-// WriteSnapshot writes the index for ReadSnapshot. Changes wait until it
-// returns, searches do not. It fails with the error of w, and for Metadata that
-// Parse does not make.
-func (ix *Index) WriteSnapshot(w io.Writer) error {
+// WriteSnapshot writes the index for ReadSnapshot, with a time that is the
+// caller's to choose. Changes wait until it returns, searches do not. It fails
+// with the error of w, and for Metadata that Parse does not make.
+func (ix *Index) WriteSnapshot(w io.Writer, when time.Time) error {
 	ix.writing.Lock()
 	defer ix.writing.Unlock()
 	if ix.live < len(ix.chunks) {
@@ -27,7 +28,7 @@ func (ix *Index) WriteSnapshot(w io.Writer) error {
 	sw.terms(ix)
 	sw.postings(ix)
 	sw.sequences(ix)
-	sw.finish()
+	sw.finish(when)
 	if sw.err != nil {
 		return fmt.Errorf("write a snapshot of the index: %w", sw.err)
 	}
@@ -99,7 +100,7 @@ func (sw *snapshotWriter) documents(ix *Index) map[*entry]uint32 {
 		sw.item(documentsPart)
 	}
 	for n := range ix.chunks {
-		if ix.chunks[n].ordinal == 0 {
+		if ix.chunks[n].ordinal == 0 && sw.err == nil {
 			write(ix.chunks[n].doc)
 		}
 	}
@@ -125,6 +126,9 @@ func (sw *snapshotWriter) order(ix *Index, places map[*entry]uint32) {
 
 func (sw *snapshotWriter) terms(ix *Index) {
 	for t, name := range ix.names {
+		if sw.err != nil {
+			return
+		}
 		sw.buf = appendString(sw.buf, name)
 		sw.buf = binary.AppendUvarint(sw.buf, uint64(len(ix.postings[t].list)))
 		sw.item(termsPart)
@@ -134,6 +138,9 @@ func (sw *snapshotWriter) terms(ix *Index) {
 
 func (sw *snapshotWriter) postings(ix *Index) {
 	for _, p := range ix.postings {
+		if sw.err != nil {
+			return
+		}
 		for _, at := range p.list {
 			sw.buf = binary.LittleEndian.AppendUint32(sw.buf, at.chunk)
 			sw.buf = append(sw.buf, at.counts[:]...)
@@ -145,6 +152,9 @@ func (sw *snapshotWriter) postings(ix *Index) {
 
 func (sw *snapshotWriter) sequences(ix *Index) {
 	for i := range ix.chunks {
+		if sw.err != nil {
+			return
+		}
 		for _, t := range ix.chunks[i].sequence {
 			sw.buf = binary.LittleEndian.AppendUint32(sw.buf, t)
 			sw.item(sequencesPart)
@@ -153,10 +163,10 @@ func (sw *snapshotWriter) sequences(ix *Index) {
 	sw.contents.numbers = sw.endKind(sequencesPart)
 }
 
-func (sw *snapshotWriter) finish() {
+func (sw *snapshotWriter) finish(when time.Time) {
 	c := &sw.contents
 	var buf []byte
-	for _, n := range []uint64{c.documents, c.chunks, c.terms, c.postings, c.numbers} {
+	for _, n := range []uint64{uint64(when.UnixNano()), c.documents, c.chunks, c.terms, c.postings, c.numbers} {
 		buf = binary.LittleEndian.AppendUint64(buf, n)
 	}
 	for _, p := range c.parts {

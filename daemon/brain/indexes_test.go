@@ -1,0 +1,179 @@
+package brain
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// held are the brains whose index is in memory.
+func held(s *Service) []string {
+	var ids []string
+	for id, e := range s.brains {
+		e.mu.Lock()
+		if e.indexer != nil {
+			ids = append(ids, id)
+		}
+		e.mu.Unlock()
+	}
+	return sorted(ids)
+}
+
+// openTicking makes a service whose clock moves a second with each look, and
+// that drops indexes only when told.
+func openTicking(t *testing.T, memory int64) (*Service, *atomic.Int64) {
+	clock := new(atomic.Int64)
+	s := open(t, func(c *Config) {
+		c.IndexMemory = memory
+		c.Now = func() time.Time { return epoch.Add(time.Duration(clock.Add(int64(time.Second)))) }
+	})
+	s.stopKeeping()
+	return s, clock
+}
+
+func TestIndexesUnderAMemoryLimit(t *testing.T) {
+	s, _ := openTicking(t, 0)
+	const brains = 40
+	id := func(i int) string { return fmt.Sprintf("b%02d", i) }
+	search := func(i int) {
+		t.Helper()
+		if got := find(t, s, id(i), protocol.SearchRequest{Query: fmt.Sprint("otter", i)}); len(got) != 1 {
+			t.Errorf("brain %d: found %v", i, got)
+		}
+	}
+	for i := range brains {
+		create(t, s, id(i))
+		for n := range 50 {
+			put(t, s, id(i), fmt.Sprintf("n%d.md", n), fmt.Sprintf("note %d of walrus %d", n, i))
+		}
+		put(t, s, id(i), "otter.md", fmt.Sprint("otter", i))
+		search(i)
+	}
+	search(0)
+	each := s.brains[id(0)].indexer.bytes.Load()
+	if each < 10_000 || each > 1_000_000 {
+		t.Fatalf("an index of 51 notes is measured as %d bytes", each)
+	}
+	s.cfg.IndexMemory = 5*each + each/2
+	s.dropIndexes()
+	want := []string{id(0), id(36), id(37), id(38), id(39)} // those searched last
+	if got := held(s); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("kept the indexes of %v, want %v", got, want)
+	}
+	for i := range brains { // a dropped one comes back, and follows writes
+		search(i)
+		put(t, s, id(i), "new.md", fmt.Sprint("seal", i))
+		if got := find(t, s, id(i), protocol.SearchRequest{Query: fmt.Sprint("seal", i)}); len(got) != 1 {
+			t.Errorf("brain %d: found %v after coming back", i, got)
+		}
+	}
+	s.cfg.IndexMemory = 1
+	s.dropIndexes()
+	if got := held(s); fmt.Sprint(got) != fmt.Sprint([]string{id(39)}) {
+		t.Errorf("kept the indexes of %v, want the one searched last", got)
+	}
+}
+
+func TestIdleIndexesAreDropped(t *testing.T) {
+	s, clock := openTicking(t, 0)
+	for _, id := range []string{"one", "two"} {
+		create(t, s, id)
+		put(t, s, id, "a.md", "otter")
+		find(t, s, id, protocol.SearchRequest{Query: "otter"})
+	}
+	s.dropIndexes()
+	if got := held(s); len(got) != 2 {
+		t.Errorf("kept %v, want both", got)
+	}
+	clock.Add(int64(indexIdle - 5*time.Second))
+	find(t, s, "two", protocol.SearchRequest{Query: "otter"})
+	s.dropIndexes()
+	if got := held(s); fmt.Sprint(got) != "[two]" {
+		t.Errorf("kept %v, want the one that is not idle", got)
+	}
+	clock.Add(int64(indexIdle))
+	s.dropIndexes()
+	if got := held(s); len(got) != 0 {
+		t.Errorf("kept %v, want none", got)
+	}
+}
+
+// An index that a search waits for stays, however long that takes.
+func TestAwaitedIndexesAreNotDropped(t *testing.T) {
+	b := &slowBackend{docs: map[string][]byte{"a.md": []byte("otter")}, reading: make(chan string), proceed: make(chan struct{})}
+	clock := new(atomic.Int64)
+	s := open(t, func(c *Config) {
+		c.OpenStore = func(context.Context, string) (*store.Store, error) { return store.New(b, nil), nil }
+		c.Now = func() time.Time { return epoch.Add(time.Duration(clock.Load())) }
+	})
+	s.stopKeeping()
+	create(t, s, "eval")
+	done := make(chan error, 1)
+	go func() {
+		got, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "otter"})
+		if err == nil && len(got.Chunks) != 1 {
+			err = fmt.Errorf("found %d chunks", len(got.Chunks))
+		}
+		done <- err
+	}()
+	<-b.reading
+	clock.Add(int64(2 * indexIdle))
+	s.dropIndexes()
+	b.proceed <- struct{}{}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	s.dropIndexes()
+	if got := held(s); len(got) != 0 {
+		t.Errorf("kept %v after the search", got)
+	}
+}
+
+// Searches see every write before them while indexes are dropped all the time.
+func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
+	s, _ := openTicking(t, 1)
+	const brains = 4
+	for i := range brains {
+		create(t, s, fmt.Sprint("b", i))
+	}
+	var writers, dropper sync.WaitGroup
+	stop := make(chan struct{})
+	dropper.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				s.dropIndexes()
+			}
+		}
+	})
+	for w := range 4 {
+		writers.Go(func() {
+			for i := range 40 {
+				id := fmt.Sprint("b", (w+i)%brains)
+				word := fmt.Sprintf("token%dx%d", w, i)
+				st, err := s.Store(t.Context(), id)
+				if err == nil {
+					err = st.Write(t.Context(), word+".md", []byte(word))
+				}
+				var got protocol.SearchResponse
+				if err == nil {
+					got, err = s.Search(t.Context(), id, protocol.SearchRequest{Query: word})
+				}
+				if err != nil || len(got.Chunks) != 1 {
+					t.Errorf("%s: found %+v, %v", word, got.Chunks, err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(stop)
+	dropper.Wait()
+}
