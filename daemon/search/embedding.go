@@ -143,17 +143,14 @@ func (s *Searcher) checkVectors(found [][]float32, n int) ([][]float32, error) {
 	defer s.mu.Unlock()
 	units := make([][]float32, n)
 	for i, vector := range found {
+		if s.dimension != 0 && len(vector) != s.dimension {
+			return nil, fmt.Errorf("a vector of %d numbers where others have %d", len(vector), s.dimension)
+		}
 		scaled, err := unit(vector)
 		if err != nil {
 			return nil, err
 		}
-		if s.dimension == 0 {
-			s.dimension = len(vector)
-		}
-		if len(vector) != s.dimension {
-			return nil, fmt.Errorf("a vector of %d numbers where others have %d", len(vector), s.dimension)
-		}
-		units[i] = scaled
+		units[i], s.dimension = scaled, len(vector)
 	}
 	return units, nil
 }

@@ -60,8 +60,8 @@ type posting struct {
 // are remove and compact.
 func (ix *Index) add(doc *entry, chunks []counted) {
 	doc.first, doc.count = uint32(len(ix.chunks)), uint32(len(chunks))
-	ix.vectors.grow(len(chunks))
 	ix.postings = append(ix.postings, make([]postings, len(ix.names)-len(ix.postings))...)
+	ix.vectors.grow(len(chunks))
 	for i, c := range chunks {
 		ix.chunks = append(ix.chunks, c.chunk)
 		ix.weighted = append(ix.weighted, weightedLength(c.lengths))

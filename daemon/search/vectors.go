@@ -29,17 +29,16 @@ type vectors struct {
 // grow makes room for n more chunks, whose vectors are not known.
 func (v *vectors) grow(n int) {
 	v.known = append(v.known, make([]bool, n)...)
-	v.blocks = append(v.blocks, make([][]float32, blocksOf(len(v.known))-len(v.blocks))...)
+	if missing := (len(v.known)+blockRows-1)/blockRows - len(v.blocks); missing > 0 {
+		v.blocks = append(v.blocks, make([][]float32, missing)...)
+	}
 }
 
-// blocksOf is how many blocks a number of rows takes.
-func blocksOf(rows int) int { return (rows + blockRows - 1) / blockRows }
-
-// bytes is the memory that the vectors take.
+// bytes is the memory that they take.
 func (v *vectors) bytes() int {
-	sum := cap(v.known) + 24*cap(v.blocks)
-	for _, block := range v.blocks {
-		sum += 4 * len(block)
+	sum := cap(v.known) + cap(v.blocks)*24
+	for _, b := range v.blocks {
+		sum += 4 * cap(b)
 	}
 	return sum
 }
@@ -75,7 +74,7 @@ func (v *vectors) row(n uint32) []float32 {
 // larger than before, and frees the blocks behind them.
 func (v *vectors) compact(numbers []uint32, live int) {
 	moved := vectors{dimension: v.dimension}
-	moved.blocks = slices.Clone(v.blocks[:blocksOf(live)])
+	moved.blocks = slices.Clone(v.blocks[:(live+blockRows-1)/blockRows])
 	moved.known = make([]bool, live)
 	for old, n := range numbers {
 		if n != gone && v.known[old] {

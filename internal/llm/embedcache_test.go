@@ -189,6 +189,16 @@ func TestEmbedCacheDamaged(t *testing.T) {
 		texts = append(texts, fmt.Sprint(i))
 	}
 	embed(t, c, texts...)
+	for range 2 { // further commits move the list of free pages away from the end
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c = openCache(t, newCounting("e"), path, t.Output())
+	}
+	var used int64
+	if err := c.kept.(*fileVectors).db.View(func(tx *bbolt.Tx) error { used = tx.Size(); return nil }); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +231,7 @@ func TestEmbedCacheDamaged(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Errorf("%s: close: %v", name, err)
 		}
-		if strings.Contains(name, "garbage") || name == "cut at 8192" {
+		if strings.Contains(name, "garbage") || strings.Contains(name, "cut") && int64(len(content)) < used {
 			aside, err := os.ReadFile(path + ".damaged")
 			if err != nil || !bytes.Equal(aside, content) || !strings.Contains(log.String(), "starts anew") {
 				t.Errorf("%s: not moved aside: %v, log %q", name, err, log.String())

@@ -108,7 +108,7 @@ func (Fake) answer(r Request) (string, error) {
 		"set SVC_LLM_PROVIDER to a real provider for anything else"}
 }
 
-// fakeRatings is the reply that an LLMReranker asks for.
+// fakeRatings is the reply that an ModelReranker asks for.
 func fakeRatings(query string, passages []string) string {
 	wanted := terms(query)
 	scores := make([]string, len(passages))

@@ -52,9 +52,8 @@ func (FakeEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, err
 	return vectors, nil
 }
 
-// FusionWeight makes hybrid search put behind the matches of whole words, and
-// never between them, what only the spelling finds: what words match, its own
-// order ranks worse.
+// FusionWeight lets hybrid search find more by it and rank nothing by it: its
+// order of the passages that share a word with the query is worse than BM25's.
 func (FakeEmbedder) FusionWeight() float64 { return 1e-5 }
 
 func fakeVector(text string) []float32 {

@@ -22,7 +22,7 @@ type Reranker interface {
 // The providers that OpenReranker knows, as in SVC_RERANK_PROVIDER.
 const (
 	RerankHTTP = "http" // HTTPReranker
-	RerankLLM  = "llm"  // LLMReranker
+	RerankLLM  = "llm"  // ModelReranker
 )
 
 // RerankConfig chooses a reranker. The caller reads it from flags and
@@ -56,7 +56,7 @@ func OpenReranker(c RerankConfig) (Reranker, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reranker: %w", err)
 		}
-		return NewLLMReranker(p, c.LLM.Model), nil
+		return NewModelReranker(p, c.LLM.Model), nil
 	case "":
 		return nil, errors.New("no reranker: set SVC_RERANK_PROVIDER to http or llm")
 	}

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -132,10 +131,10 @@ func TestRerankErrors(t *testing.T) {
 	}
 }
 
-func openRatingStub(t *testing.T, replies ...llmtest.Reply) (*LLMReranker, *llmtest.Server) {
+func openRatingStub(t *testing.T, replies ...llmtest.Reply) (*ModelReranker, *llmtest.Server) {
 	t.Helper()
 	o, srv := openStub(t, replies...)
-	return NewLLMReranker(o, "gpt-4o"), srv
+	return NewModelReranker(o, "gpt-4o"), srv
 }
 
 // Passages reach the model as JSON strings, whatever they say.
@@ -179,7 +178,7 @@ func TestRatingRepair(t *testing.T) {
 }
 
 func TestRatingBatches(t *testing.T) {
-	l := NewLLMReranker(NewFake(), "")
+	l := NewModelReranker(NewFake(), "")
 	texts, want := make([]string, maxPassages+1), make([]float64, maxPassages+1)
 	for i := range texts {
 		texts[i] = "blue"
@@ -192,7 +191,7 @@ func TestRatingBatches(t *testing.T) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
 	o, srv := openStub(t, llmtest.Reply{Text: `{"scores": [` + strings.TrimSuffix(strings.Repeat("1,", maxPassages), ",") + `]}`}, llmtest.Reply{Text: `{"scores": [3]}`})
-	got, err := NewLLMReranker(o, "m").Rerank(t.Context(), "red boat", texts)
+	got, err := NewModelReranker(o, "m").Rerank(t.Context(), "red boat", texts)
 	if err != nil || len(srv.Calls()) != 2 || got[0] != 1 || got[maxPassages] != 3 {
 		t.Errorf("%v, %v, %d requests", got, err, len(srv.Calls()))
 	}
@@ -260,7 +259,7 @@ func FuzzParseRerank(f *testing.F) {
 		}
 		for i, s := range scores {
 			if math.IsNaN(s) || math.IsInf(s, 0) {
-				t.Fatal(fmt.Sprintf("score %d is %v", i, s))
+				t.Fatalf("score %d is %v", i, s)
 			}
 		}
 	})

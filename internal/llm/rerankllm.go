@@ -27,29 +27,29 @@ Reply with exactly one JSON object and nothing else: {"scores": [<one number for
 	rerankRepair = `Your reply could not be used: %v. Rate the same %d passages again. Reply with exactly one JSON object and nothing else, without code fences: {"scores": [<one number for each passage, in their order>]}`
 )
 
-// LLMReranker asks a language model to rate the texts from 0 to 10, at most 20 a
+// ModelReranker asks a language model to rate the texts from 0 to 10, at most 20 a
 // request, at temperature 0. Texts travel as JSON strings and can instruct
 // nobody. A reply that is not the JSON asked for is asked for once more, then an
 // error. Texts are cut as MaxModelText says. It is safe for concurrent use.
-type LLMReranker struct {
+type ModelReranker struct {
 	provider Provider
 	model    string
 }
 
-// NewLLMReranker makes no request.
-func NewLLMReranker(p Provider, model string) *LLMReranker {
+// NewModelReranker makes no request.
+func NewModelReranker(p Provider, model string) *ModelReranker {
 	if model == "" {
 		model = p.Name()
 	}
-	return &LLMReranker{p, model}
+	return &ModelReranker{p, model}
 }
 
 // Name is "llm/openai/gpt-4o-mini".
-func (l *LLMReranker) Name() string { return RerankLLM + "/" + l.provider.Name() + "/" + l.model }
+func (l *ModelReranker) Name() string { return RerankLLM + "/" + l.provider.Name() + "/" + l.model }
 
 // Rerank makes one request after the other when the texts are many. Ratings are
 // of each text by itself, so those of several replies compare.
-func (l *LLMReranker) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
+func (l *ModelReranker) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
 	var scores []float64
 	for start, end := range batches(texts, maxPassages, maxPassageBytes) {
 		got, err := l.rate(ctx, query, texts[start:end])
@@ -61,7 +61,7 @@ func (l *LLMReranker) Rerank(ctx context.Context, query string, texts []string) 
 	return scores, nil
 }
 
-func (l *LLMReranker) rate(ctx context.Context, query string, texts []string) ([]float64, error) {
+func (l *ModelReranker) rate(ctx context.Context, query string, texts []string) ([]float64, error) {
 	request := l.request(query, texts)
 	reply, err := l.provider.Complete(ctx, request)
 	if err != nil {
@@ -85,7 +85,7 @@ func (l *LLMReranker) rate(ctx context.Context, query string, texts []string) ([
 	return scores, nil
 }
 
-func (l *LLMReranker) request(query string, texts []string) Request {
+func (l *ModelReranker) request(query string, texts []string) Request {
 	in := struct {
 		Query    string   `json:"query"`
 		Passages []string `json:"passages"`
