@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -21,6 +22,12 @@ type Reranker interface {
 	Name() string
 	Rerank(ctx context.Context, query string, texts []string) ([]float64, error)
 }
+
+// ErrNoEmbedder and ErrNoReranker mean that a mode needs what Config lacks.
+var (
+	ErrNoEmbedder = errors.New("no embedder is configured")
+	ErrNoReranker = errors.New("no reranker is configured")
+)
 
 // Config of a Searcher. All of it is optional.
 type Config struct {
@@ -49,5 +56,5 @@ func (s *Searcher) Search(_ context.Context, q Query) (Result, error) {
 	case "", Auto, BM25:
 		return s.index.Search(q), nil
 	}
-	return Result{}, fmt.Errorf("mode %s needs an embedder and none is configured: use auto or bm25", q.Mode)
+	return Result{}, fmt.Errorf("mode %s: %w", q.Mode, ErrNoEmbedder)
 }
