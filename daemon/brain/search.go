@@ -50,10 +50,17 @@ func (s *Service) find(ctx context.Context, id string, q search.Query) (search.R
 		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf("%s needs an embedder and the daemon has none: set SVC_EMBED_PROVIDER, or ask for auto or bm25", q.Mode)}
 	case errors.Is(err, search.ErrNoReranker):
 		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf("%s needs a reranker and the daemon has none: set SVC_RERANK_PROVIDER, or ask for hybrid", q.Mode)}
+	case isModelError(err):
+		return search.Result{}, fmt.Errorf("search brain %s: %w: %w", id, ErrSearchModel, err)
 	case err != nil:
 		return search.Result{}, fmt.Errorf("search brain %s: %w", id, err)
 	}
 	return found, nil
+}
+
+func isModelError(err error) bool {
+	_, ok := errors.AsType[*search.ModelError](err)
+	return ok
 }
 
 // indexer returns the brain's indexer, started when there is none or when it

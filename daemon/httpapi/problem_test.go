@@ -49,6 +49,8 @@ func TestOutcomes(t *testing.T) {
 		{&llm.Error{Status: 0}, 502, "bad_gateway", true, false},
 		{&llm.Error{Status: 503}, 502, "bad_gateway", true, false},
 		{&llm.Error{Status: 401}, 502, "bad_gateway", false, false},
+		{brain.ErrSearchModel, 502, "bad_gateway", true, true},
+		{fmt.Errorf("%w: %w", brain.ErrSearchModel, &llm.Error{Status: 401}), 502, "bad_gateway", false, false},
 		{brain.ErrReaderStopped, 502, "bad_gateway", false, false},
 		{errShuttingDown, 503, "shutting_down", true, false},
 		{brain.ErrClosed, 503, "shutting_down", true, false},

@@ -29,6 +29,16 @@ var (
 	ErrNoReranker = errors.New("no reranker is configured")
 )
 
+// ModelError says that an embedder or a reranker failed, and not the query.
+type ModelError struct {
+	Model string // its Name
+	Err   error
+}
+
+func (e *ModelError) Error() string { return e.Model + ": " + e.Err.Error() }
+
+func (e *ModelError) Unwrap() error { return e.Err }
+
 // Config of a Searcher. All of it is optional.
 type Config struct {
 	Embedder Embedder // for semantic, hybrid and hybrid-rerank
