@@ -88,7 +88,7 @@ func (x *indexer) run(ctx context.Context) {
 }
 
 func (x *indexer) build(ctx context.Context) error {
-	files, err := x.store.List(ctx, "", store.ListOptions{Recursive: true})
+	files, err := x.store.List(ctx, "", store.ListOptions{Recursive: true, IncludeGenerated: true})
 	if err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}

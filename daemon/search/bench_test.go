@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// vocabulary draws words with the frequencies of language: the word of rank r
+// corpus draws words with the frequencies of language: the word of rank r
 // about 1/r as often as the first.
-type vocabulary struct {
+type corpus struct {
 	words []string
 	zipf  *rand.Zipf
 	rng   *rand.Rand
 }
 
-func newVocabulary() *vocabulary {
+func newCorpus() *corpus {
 	rng := rand.New(rand.NewPCG(1, 2))
 	syllables := strings.Fields("ka lo mi ne ru sa to vi du pe gan bor tel fin")
-	v := &vocabulary{zipf: rand.NewZipf(rng, 1.08, 1, 59_999), rng: rng}
+	v := &corpus{zipf: rand.NewZipf(rng, 1.08, 1, 59_999), rng: rng}
 	v.words = strings.Fields("the of and to a in is it you that he was for on are with as i his they be at have this")
 	for n := len(v.words); n < 60_000; n++ {
 		word := ""
@@ -32,7 +32,7 @@ func newVocabulary() *vocabulary {
 	return v
 }
 
-func (v *vocabulary) text(n int) string {
+func (v *corpus) text(n int) string {
 	words := make([]string, n)
 	for i := range words {
 		words[i] = v.words[v.zipf.Uint64()]
@@ -40,7 +40,7 @@ func (v *vocabulary) text(n int) string {
 	return strings.Join(words, " ")
 }
 
-func (v *vocabulary) documents(n int) []Document {
+func (v *corpus) documents(n int) []Document {
 	docs := make([]Document, n)
 	for i := range docs {
 		docs[i] = Document{Path: fmt.Sprintf("d%d.md", i), Text: v.text(80 + v.rng.IntN(71))}
@@ -51,7 +51,7 @@ func (v *vocabulary) documents(n int) []Document {
 // BenchmarkPut gives the time to index one document of one chunk of 80 to 150
 // words, and to replace it. The limit is finding its words and nothing else.
 func BenchmarkPut(b *testing.B) {
-	docs := newVocabulary().documents(5000)
+	docs := newCorpus().documents(5000)
 	b.Run("limit", func(b *testing.B) {
 		n := 0
 		for b.Loop() {
@@ -86,7 +86,7 @@ func BenchmarkPut(b *testing.B) {
 // to 6 words of one chunk. natural: the same words in a question. common: the
 // most frequent words that are not stop words.
 func BenchmarkSearch(b *testing.B) {
-	v := newVocabulary()
+	v := newCorpus()
 	docs := v.documents(100_000)
 	ix := New(nil)
 	for _, d := range docs {

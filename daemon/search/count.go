@@ -1,97 +1,90 @@
 package search
 
 import (
-	"maps"
+	"path"
+	"slices"
 	"strings"
 )
 
-// maxWords bounds the words whose terms are remembered.
-const maxWords = 1 << 17
+// The fields that terms are counted in, see fieldWeights. Title and path are
+// those of the document; labels are its tags and the headings above the chunk.
+const (
+	textField = iota
+	titleField
+	pathField
+	labelsField
+	fieldCount
+)
 
-// maxSurroundings bounds what is indexed with a chunk besides its text, in
-// code points, so that a long title does not weigh on every chunk of a document.
-const maxSurroundings = 1000
+// maxField bounds each field but the text, in code points, so that a long title
+// does not weigh on every chunk of a document.
+const maxField = 1000
+
+// maxCount is the largest number of occurrences of a term in a field that is
+// told apart from more. Its gain in score over even a tenth as many is small.
+const maxCount = 255
 
 // counted is a chunk with its terms, ready to be added.
 type counted struct {
 	chunk
-	length uint32 // number of terms
-	terms  []termCount
+	terms []termCount // by term number
 }
 
 type termCount struct {
-	term string
-	tf   uint32
+	term   uint32
+	counts [fieldCount]uint8
 }
 
-// counter counts the terms of chunks. It is for one writer at a time and
-// reads the words of the index, which only a writer changes.
+// counter counts the terms of chunks.
 type counter struct {
-	known map[string]string // the index's words
-	fresh map[string]string // words met for the first time
-	tf    map[string]uint32 // counts of the chunk at hand
+	*numberer
+	keys []uint64 // working memory: term number and field of each occurrence
 }
 
-func (ix *Index) counter() *counter {
-	return &counter{known: ix.words, fresh: map[string]string{}, tf: map[string]uint32{}}
-}
-
-// count gives the terms of a chunk: those of its text and its surroundings, each
-// occurrence counting once.
 func (c *counter) count(ch chunk) counted {
-	clear(c.tf)
-	out := counted{chunk: ch}
-	for _, field := range []string{ch.text, surroundings(ch.doc, ch.headings)} {
-		for start, end := nextWord(field, 0); end > start; start, end = nextWord(field, end) {
-			if t := c.term(field[start:end]); t != "" {
-				c.tf[t]++
-				out.length++
-			}
-		}
+	seq := make([]uint32, 0, len(ch.text)/8)
+	for field, text := range ch.fields() {
+		before := len(seq)
+		seq = c.append(seq, text)
+		ch.lengths[field] = uint32(len(seq) - before)
 	}
-	out.terms = make([]termCount, 0, len(c.tf))
-	for t, tf := range c.tf {
-		out.terms = append(out.terms, termCount{t, tf})
+	ch.sequence = slices.Clip(seq)
+	return counted{chunk: ch, terms: c.countTerms(&ch)}
+}
+
+func (c *counter) countTerms(ch *chunk) []termCount {
+	c.keys = c.keys[:0]
+	start := uint32(0)
+	for field, n := range ch.lengths {
+		for _, t := range ch.sequence[start : start+n] {
+			c.keys = append(c.keys, uint64(t)<<2|uint64(field))
+		}
+		start += n
+	}
+	slices.Sort(c.keys)
+	out := make([]termCount, 0, len(c.keys))
+	for _, key := range c.keys {
+		t := uint32(key >> 2)
+		if len(out) == 0 || out[len(out)-1].term != t {
+			out = append(out, termCount{term: t})
+		}
+		if n := &out[len(out)-1].counts[key&3]; *n < maxCount {
+			*n++
+		}
 	}
 	return out
 }
 
-// term is the function term with a memory: stemming a word takes longer than
-// everything else that is done with it.
-func (c *counter) term(word string) string {
-	if t, ok := c.known[word]; ok {
-		return t
-	}
-	if t, ok := c.fresh[word]; ok {
-		return t
-	}
-	t := strings.Clone(term(word))
-	c.fresh[strings.Clone(word)] = t // a slice of the document would keep all of it alive
-	return t
-}
-
-// surroundings are what a chunk is found by besides its text. A heading that is also
-// the title counts once.
-func surroundings(doc *Document, headings string) string {
+// fields are what a chunk is found by. A heading that is also the title counts once.
+func (ch *chunk) fields() [fieldCount]string {
+	doc, headings := ch.doc, ch.headings
 	if first, rest, _ := strings.Cut(headings, headingSeparator); first == doc.Title {
 		headings = rest
 	}
-	return clip(doc.Title+"\n"+strings.Join(doc.Tags, "\n")+"\n"+headings, maxSurroundings)
-}
-
-// learn keeps what a counter found out. Called with mu held for writing.
-func (ix *Index) learn(c *counter) {
-	if len(ix.words)+len(c.fresh) > maxWords {
-		clear(ix.words)
+	return [fieldCount]string{
+		textField:   ch.text,
+		titleField:  clip(doc.Title, maxField),
+		pathField:   clip(strings.TrimSuffix(doc.Path, path.Ext(doc.Path)), maxField),
+		labelsField: clip(strings.Join(doc.Tags, "\n")+"\n"+headings, maxField),
 	}
-	maps.Copy(ix.words, c.fresh)
-}
-
-// wordTerm is the function term through the words the index knows. Called with
-// mu held.
-func (ix *Index) wordTerm(word string) string {
-	if t, ok := ix.words[word]; ok {
-		return t
-	}
-	return term(word)
 }

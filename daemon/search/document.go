@@ -23,14 +23,17 @@ type Document struct {
 	// Put. Parse fills it with strings, integers, finite floats and booleans.
 	Metadata map[string]any
 	Text     string // valid UTF-8; what is chunked, searched and quoted
+	// Generated documents (base name begins with "_", as a brain's own indexes
+	// and digests) are found only with Filter.Generated.
+	Generated bool
 }
 
 // maxTitle bounds a title taken from a document, in code points.
 const maxTitle = 512
 
 // Parse makes the Document of a stored file. The second result is false when
-// the file is not to be indexed: only .md, .txt and .json are (whatever the
-// case of the extension), and no file whose base name starts with "_".
+// the file is not to be indexed: only .md, .txt and .json are, whatever the
+// case of the extension.
 //
 // Invalid UTF-8 is replaced by U+FFFD, since one bad byte should not hide a
 // note, and a leading byte order mark is dropped. YAML front matter of a
@@ -48,11 +51,12 @@ func Parse(name string, data []byte) (Document, bool) {
 	default:
 		return Document{}, false
 	}
-	if strings.HasPrefix(base, "_") {
-		return Document{}, false
-	}
 	text := strings.ToValidUTF8(string(data), string(utf8.RuneError))
-	doc := Document{Path: name, Text: strings.TrimPrefix(text, "\uFEFF")}
+	doc := Document{
+		Path:      name,
+		Text:      strings.TrimPrefix(text, "\uFEFF"),
+		Generated: strings.HasPrefix(base, "_"),
+	}
 	if isMarkdown(name) {
 		readFrontMatter(&doc)
 		if doc.Title == "" {

@@ -40,6 +40,8 @@ func TestParse(t *testing.T) {
 		{"byte order mark", "n.md", "\uFEFF---\ntitle: a\n---\nx", Document{Title: "a", Text: "x"}},
 		{"invalid bytes", "n.md", "a\xff\xfeb", Document{Title: "n", Text: "a\uFFFDb"}},
 		{"title on one line", "n.md", "---\ntitle: |\n  two\n  lines\n---\n", Document{Title: "two lines"}},
+		{"generated", "notes/_index.md", "cat", Document{Title: "_index", Text: "cat", Generated: true}},
+		{"underscore in the folder", "_notes/a.md", "cat", Document{Title: "a", Text: "cat"}},
 		{"long title", "n.md", "---\ntitle: " + strings.Repeat("é", 600) + "\n---\n", Document{Title: strings.Repeat("é", 512)}},
 	}
 	for _, tt := range tests {
@@ -61,7 +63,7 @@ func TestParseFrontMatterTooLong(t *testing.T) {
 }
 
 func TestParseSkips(t *testing.T) {
-	for _, path := range []string{"a.png", "a", ".md.bak", "notes/_index.md", "_x.txt", "md"} {
+	for _, path := range []string{"a.png", "a", ".md.bak", "md", "_"} {
 		if doc, ok := Parse(path, []byte("hello")); ok {
 			t.Errorf("Parse(%q) = %+v, want it skipped", path, doc)
 		}
@@ -108,8 +110,8 @@ func FuzzParse(f *testing.F) {
 		ix.Put(doc)
 		ix.Search(Query{Text: doc.Text})
 		ix.Delete(doc.Path)
-		if ix.Len() != 0 || ix.total != 0 || len(ix.terms) != 0 {
-			t.Errorf("%d documents, %d terms, length %d left", ix.Len(), len(ix.terms), ix.total)
+		if ix.Len() != 0 || ix.totals != [fieldCount]uint64{} || len(ix.names) != 0 {
+			t.Errorf("%d documents, %d terms, lengths %d left", ix.Len(), len(ix.names), ix.totals)
 		}
 	})
 }

@@ -17,6 +17,6 @@ func Example() {
 		fmt.Printf("%s [%s] %.2f\n", hit.ChunkID, hit.HeadingPath, hit.Score)
 	}
 	// Output:
-	// trips/lisbon.md#1 [Lisbon > Day 2] 1.37
-	// trips/lisbon.md#0 [Lisbon > Day 1] 0.60
+	// trips/lisbon.md#1 [Lisbon > Day 2] 1.43
+	// trips/lisbon.md#0 [Lisbon > Day 1] 0.63
 }

@@ -17,14 +17,8 @@ type Options struct {
 	ChunkSize int     // see Split
 }
 
-// Index ranks chunks by BM25 (Robertson and Zaragoza, "The Probabilistic
-// Relevance Framework: BM25 and Beyond", 2009), all in memory. For a chunk of
-// length dl (in terms) out of n chunks with average length avgdl, the score is
-// the sum over the distinct terms of the query of
-//
-//	ln(1 + (n-df+0.5)/(df+0.5)) · tf·(k1+1) / (tf + k1·(1-b+b·dl/avgdl))
-//
-// where the title, tags and heading path of a chunk count as part of it.
+// Index ranks chunks by BM25F, all in memory: see score. Terms count in the
+// fields text, title, path and labels.
 //
 // It is safe for concurrent use: searches run side by side, and a change is
 // visible to every search that starts after Put or Delete returned. Scores
@@ -35,15 +29,17 @@ type Index struct {
 
 	// writing is held by a writer from beginning to end, mu only while it
 	// applies its change. So a writer may read the fields below without mu.
-	writing sync.Mutex
-	mu      sync.RWMutex
-	docs    map[string][]uint32 // chunk numbers, by path
-	chunks  []chunk             // by chunk number; a deleted one keeps its number until compact
-	lengths []uint32            // number of terms, by chunk number
-	live    int                 // chunks not deleted
-	total   uint64              // sum of the lengths of live chunks
-	terms   map[string]*postings
-	words   map[string]string // terms of words met so far
+	writing  sync.Mutex
+	mu       sync.RWMutex
+	docs     map[string]*entry // by path
+	order    order
+	chunks   []chunk   // by chunk number; a deleted one keeps its number until compact
+	weighted []float32 // weightedLength, by chunk number
+	vectors  vectors
+	live     int                // chunks not deleted
+	totals   [fieldCount]uint64 // sums of the lengths of live chunks, by field
+	postings []postings         // by term number
+	vocabulary
 
 	scratch sync.Pool // of *scratch
 }
@@ -51,11 +47,10 @@ type Index struct {
 // New makes an empty index.
 func New(opts *Options) *Index {
 	ix := &Index{
-		k1:    DefaultK1,
-		b:     DefaultB,
-		docs:  map[string][]uint32{},
-		terms: map[string]*postings{},
-		words: map[string]string{},
+		k1:         DefaultK1,
+		b:          DefaultB,
+		docs:       map[string]*entry{},
+		vocabulary: newVocabulary(),
 	}
 	if opts != nil {
 		ix.chunkSize = opts.ChunkSize
@@ -82,18 +77,20 @@ func (ix *Index) Len() int {
 func (ix *Index) Put(doc Document) {
 	ix.writing.Lock()
 	defer ix.writing.Unlock()
-	c := ix.counter()
-	old := ix.count(c, ix.docs[doc.Path])
-	var added []counted
+	c := counter{numberer: newNumberer(&ix.vocabulary)}
+	e := &entry{Document: doc}
+	var chunks []counted
 	for _, ch := range Split(doc, ix.chunkSize) {
-		added = append(added, c.count(chunk{&doc, uint32(ch.Ordinal), ch.Text, ch.HeadingPath}))
+		chunks = append(chunks, c.count(chunk{doc: e, ordinal: uint32(ch.Ordinal), text: ch.Text, headings: ch.HeadingPath}))
 	}
 
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	ix.remove(doc.Path, old)
-	ix.add(doc.Path, added)
-	ix.learn(c)
+	if old := ix.docs[doc.Path]; old != nil {
+		ix.remove(old)
+	}
+	ix.learn(c.numberer)
+	ix.add(e, chunks)
 	ix.compact()
 }
 
@@ -101,24 +98,10 @@ func (ix *Index) Put(doc Document) {
 func (ix *Index) Delete(path string) {
 	ix.writing.Lock()
 	defer ix.writing.Unlock()
-	numbers, ok := ix.docs[path]
-	if !ok {
-		return
-	}
-	old := ix.count(ix.counter(), numbers)
-
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	ix.remove(path, old)
-	ix.compact()
-}
-
-// count counts the terms of chunks in the index once more: cheaper than
-// keeping them beside the postings.
-func (ix *Index) count(c *counter, numbers []uint32) []counted {
-	out := make([]counted, 0, len(numbers))
-	for _, n := range numbers {
-		out = append(out, c.count(ix.chunks[n]))
+	if old := ix.docs[path]; old != nil {
+		ix.remove(old)
+		ix.compact()
 	}
-	return out
 }

@@ -12,21 +12,21 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// Computed by hand from the formula at Index: n=3, avgdl=3, idf(cat)=ln 1.6,
-// idf(dog)=ln(8/3).
+// Computed by hand from the formula at score: n=3, avg=3, idf(cat)=ln 1.6,
+// idf(dog)=ln(8/3). The paths are stop words.
 func TestScores(t *testing.T) {
 	ix := New(nil)
 	ix.Put(Document{Path: "a.txt", Text: "cat cat dog"})
-	ix.Put(Document{Path: "b.txt", Text: "cat bird"})
-	ix.Put(Document{Path: "c.txt", Text: "fish fish fish fish"})
+	ix.Put(Document{Path: "my.txt", Text: "cat bird"})
+	ix.Put(Document{Path: "the.txt", Text: "fish fish fish fish"})
 	tests := []struct {
 		query string
 		want  map[string]float64
 	}{
-		{"cat", map[string]float64{"a.txt#0": 0.646254990, "b.txt#0": 0.555918281}},
-		{"the cats, the CAT", map[string]float64{"a.txt#0": 0.646254990, "b.txt#0": 0.555918281}},
-		{"dog cat", map[string]float64{"a.txt#0": 1.627084243, "b.txt#0": 0.555918281}},
-		{"fish", map[string]float64{"c.txt#0": 1.557995925}},
+		{"cat", map[string]float64{"a.txt#0": 0.646254990, "my.txt#0": 0.555918281}},
+		{"the cats, the CAT", map[string]float64{"a.txt#0": 0.646254990, "my.txt#0": 0.555918281}},
+		{"dog cat", map[string]float64{"a.txt#0": 1.627084243, "my.txt#0": 0.555918281}},
+		{"fish", map[string]float64{"the.txt#0": 1.557995925}},
 		{"the", nil},
 		{"horse", nil},
 	}
@@ -70,19 +70,53 @@ func TestHit(t *testing.T) {
 	}
 }
 
-func TestSurroundings(t *testing.T) {
-	trip := &Document{Title: "Trip", Tags: []string{"sea", "sun"}}
-	tests := []struct{ headings, want string }{
-		{"", "Trip\nsea\nsun\n"},
-		{"Trip", "Trip\nsea\nsun\n"},
-		{"Trip > Day 1", "Trip\nsea\nsun\nDay 1"},
-		{"Trips > Day 1", "Trip\nsea\nsun\nTrips > Day 1"},
-		{strings.Repeat("é", 2000), "Trip\nsea\nsun\n" + strings.Repeat("é", maxSurroundings-13)},
+func TestFields(t *testing.T) {
+	long := strings.Repeat("é", 2000)
+	tests := []struct {
+		doc      Document
+		headings string
+		want     [fieldCount]string
+	}{
+		{Document{Path: "a/b.c.md", Title: "Trip"}, "", [fieldCount]string{"text", "Trip", "a/b.c", "\n"}},
+		{Document{Path: "a/b", Title: "Trip", Tags: []string{"sea", "sun"}}, "Trip", [fieldCount]string{"text", "Trip", "a/b", "sea\nsun\n"}},
+		{Document{Title: "Trip"}, "Trip > Day 1", [fieldCount]string{"text", "Trip", "", "\nDay 1"}},
+		{Document{Title: "Trip"}, "Trips > Day 1", [fieldCount]string{"text", "Trip", "", "\nTrips > Day 1"}},
+		{Document{Path: long, Title: long, Tags: []string{long}}, "",
+			[fieldCount]string{"text", long[:2*maxField], long[:2*maxField], long[:2*maxField]}},
 	}
 	for _, tt := range tests {
-		if got := surroundings(trip, tt.headings); got != tt.want {
-			t.Errorf("surroundings of %.20q is %q, want %q", tt.headings, got, tt.want)
+		ch := chunk{doc: &entry{Document: tt.doc}, text: "text", headings: tt.headings}
+		if diff := gocmp.Diff(tt.want, ch.fields()); diff != "" {
+			t.Errorf("fields of %.20q differ (-want +got):\n%s", tt.doc.Path, diff)
 		}
+	}
+}
+
+// More occurrences than can be counted are counted as that many.
+func TestManyOccurrences(t *testing.T) {
+	ix := New(&Options{ChunkSize: 10_000})
+	ix.Put(Document{Path: "a.txt", Text: strings.Repeat("cat ", 1000) + strings.Repeat("dog ", 255)})
+	ix.Put(Document{Path: "b.txt", Text: "bird"})
+	cat, dog := ix.Search(Query{Text: "cat"}).Hits[0], ix.Search(Query{Text: "dog"}).Hits[0]
+	if cat.Score != dog.Score {
+		t.Errorf("1000 occurrences score %v, 255 score %v; want the same", cat.Score, dog.Score)
+	}
+	if got := ix.totals[textField]; got != 1256 {
+		t.Errorf("length %d, want all 1256 terms", got)
+	}
+}
+
+func TestGenerated(t *testing.T) {
+	ix := New(nil)
+	for _, path := range []string{"a.md", "notes/_digest.md"} {
+		doc, _ := Parse(path, []byte("cat"))
+		ix.Put(doc)
+	}
+	if got := paths(ix.Search(Query{Text: "cat"})); !slices.Equal(got, []string{"a.md"}) {
+		t.Errorf("found %v, want no generated document", got)
+	}
+	if got := paths(ix.Search(Query{Text: "cat", Filter: Filter{Generated: true}})); len(got) != 2 {
+		t.Errorf("found %v, want the generated document too", got)
 	}
 }
 
@@ -203,8 +237,8 @@ func TestCompaction(t *testing.T) {
 	for i := range 1000 {
 		ix.Put(Document{Path: fmt.Sprintf("%d.md", i%10), Text: fmt.Sprintf("cat number%d", i)})
 	}
-	if len(ix.chunks) > 14 || len(ix.terms) > 16 {
-		t.Errorf("%d chunks and %d terms are held for 10 documents", len(ix.chunks), len(ix.terms))
+	if len(ix.chunks) > 14 || len(ix.names) > 26 || len(ix.postings) > 26 || len(ix.numbers) > 26 {
+		t.Errorf("%d chunks and %d terms are held for 10 documents", len(ix.chunks), len(ix.names))
 	}
 	if got := len(ix.Search(Query{Text: "cat", TopK: 100}).Hits); got != 10 {
 		t.Errorf("%d hits, want 10", got)

@@ -1,13 +1,35 @@
 package search
 
-import "math"
+import "slices"
+
+// entry is a document in the index.
+type entry struct {
+	Document
+	first, count uint32 // its chunks are the numbers from first to first+count-1
+}
 
 // chunk is what a hit is made of.
 type chunk struct {
-	doc      *Document // nil once deleted
+	doc      *entry // nil once deleted
 	ordinal  uint32
-	text     string
+	lengths  [fieldCount]uint32 // number of terms, by field
+	text     string             // part of the document's Text
 	headings string
+	// sequence holds the term numbers of the fields, one field after the other,
+	// each in the order of its words.
+	sequence []uint32
+}
+
+// textTerms are the term numbers of the text, in order.
+func (ch *chunk) textTerms() []uint32 {
+	return ch.sequence[:ch.lengths[textField]]
+}
+
+// distinctTerms are the term numbers of all fields, ascending.
+func (ch *chunk) distinctTerms() []uint32 {
+	terms := slices.Clone(ch.sequence)
+	slices.Sort(terms)
+	return slices.Compact(terms)
 }
 
 // postings are the places of one term.
@@ -17,87 +39,104 @@ type postings struct {
 }
 
 type posting struct {
-	chunk, tf uint32
+	chunk  uint32
+	counts [fieldCount]uint8 // occurrences by field, at most maxCount
 }
 
-// add gives the chunks of a new document numbers. Called with mu held for
-// writing, as are remove and compact.
-func (ix *Index) add(path string, added []counted) {
-	numbers := make([]uint32, 0, len(added))
-	for _, a := range added {
-		n := uint32(len(ix.chunks))
-		numbers = append(numbers, n)
-		ix.chunks = append(ix.chunks, a.chunk)
-		ix.lengths = append(ix.lengths, a.length)
+// add puts a new document into the index. Called with mu held for writing, as
+// are remove and compact.
+func (ix *Index) add(doc *entry, chunks []counted) {
+	doc.first, doc.count = uint32(len(ix.chunks)), uint32(len(chunks))
+	ix.postings = append(ix.postings, make([]postings, len(ix.names)-len(ix.postings))...)
+	for i, c := range chunks {
+		ix.chunks = append(ix.chunks, c.chunk)
+		ix.weighted = append(ix.weighted, weightedLength(c.lengths))
+		ix.vectors.add()
 		ix.live++
-		ix.total += uint64(a.length)
-		for _, t := range a.terms {
-			p := ix.terms[t.term]
-			if p == nil {
-				p = &postings{}
-				ix.terms[t.term] = p
-			}
-			p.list = append(p.list, posting{n, t.tf})
+		for field, n := range c.lengths {
+			ix.totals[field] += uint64(n)
+		}
+		for _, t := range c.terms {
+			p := &ix.postings[t.term]
+			p.list = append(p.list, posting{doc.first + uint32(i), t.counts})
 			p.live++
 		}
 	}
-	ix.docs[path] = numbers
+	ix.docs[doc.Path] = doc
+	ix.order.insert(doc)
 }
 
-// remove marks the chunks of a document as deleted; old holds their terms.
-func (ix *Index) remove(path string, old []counted) {
-	for i, n := range ix.docs[path] {
-		ix.chunks[n] = chunk{}
+// remove marks the chunks of a document as deleted.
+func (ix *Index) remove(doc *entry) {
+	for n := doc.first; n < doc.first+doc.count; n++ {
+		ch := &ix.chunks[n]
+		ix.vectors.remove(n)
 		ix.live--
-		ix.total -= uint64(old[i].length)
-		for _, t := range old[i].terms {
-			ix.terms[t.term].live--
+		for field, n := range ch.lengths {
+			ix.totals[field] -= uint64(n)
 		}
+		for _, t := range ch.distinctTerms() {
+			ix.postings[t].live--
+		}
+		*ch = chunk{}
 	}
-	delete(ix.docs, path)
+	delete(ix.docs, doc.Path)
+	ix.order.remove(doc)
 }
 
 // gone is the number of a chunk that compact drops.
-const gone = math.MaxUint32
+const gone = 1<<32 - 1
 
-// compact drops deleted chunks and numbers the others anew, in the same order,
-// once more than a quarter is deleted: its cost is then a constant for each
-// deletion.
+// compact drops deleted chunks and the terms that only they had, and numbers
+// the others anew, in the same order, once more than a quarter is deleted: its
+// cost is then a constant for each deletion.
 func (ix *Index) compact() {
 	if deleted := len(ix.chunks) - ix.live; deleted*4 <= len(ix.chunks) {
 		return
 	}
-	renumber := make([]uint32, len(ix.chunks))
-	chunks := make([]chunk, 0, ix.live)
-	lengths := make([]uint32, 0, ix.live)
-	for n, c := range ix.chunks {
-		renumber[n] = gone
-		if c.doc != nil {
-			renumber[n] = uint32(len(chunks))
-			chunks = append(chunks, c)
-			lengths = append(lengths, ix.lengths[n])
+	terms := ix.renumber(func(term uint32) bool { return ix.postings[term].live > 0 })
+	numbers := ix.compactChunks(terms)
+	ix.vectors.compact(numbers, ix.live)
+	kept := make([]postings, 0, len(ix.names))
+	for t, p := range ix.postings {
+		if terms[t] != noTerm {
+			p.list = renumbered(p, numbers)
+			kept = append(kept, p)
 		}
 	}
-	ix.chunks, ix.lengths = chunks, lengths
-	for _, numbers := range ix.docs {
-		for i, n := range numbers {
-			numbers[i] = renumber[n]
-		}
-	}
-	for term, p := range ix.terms {
-		if p.live == 0 {
-			delete(ix.terms, term)
-			continue
-		}
-		p.list = renumbered(p, renumber)
-	}
+	ix.postings = kept
 }
 
-func renumbered(p *postings, renumber []uint32) []posting {
+// compactChunks drops deleted chunks and brings the others up to date with new
+// term numbers. It returns the new chunk numbers by the old ones.
+func (ix *Index) compactChunks(terms []uint32) []uint32 {
+	numbers := make([]uint32, len(ix.chunks))
+	chunks := make([]chunk, 0, ix.live)
+	weighted := make([]float32, 0, ix.live)
+	for n, ch := range ix.chunks {
+		if ch.doc == nil {
+			numbers[n] = gone
+			continue
+		}
+		numbers[n] = uint32(len(chunks))
+		if ch.ordinal == 0 {
+			ch.doc.first = numbers[n]
+		}
+		for i, t := range ch.sequence {
+			ch.sequence[i] = terms[t]
+		}
+		chunks = append(chunks, ch)
+		weighted = append(weighted, ix.weighted[n])
+	}
+	ix.chunks, ix.weighted = chunks, weighted
+	return numbers
+}
+
+func renumbered(p postings, numbers []uint32) []posting {
 	list := make([]posting, 0, p.live)
 	for _, at := range p.list {
-		if n := renumber[at.chunk]; n != gone {
-			list = append(list, posting{n, at.tf})
+		if n := numbers[at.chunk]; n != gone {
+			list = append(list, posting{n, at.counts})
 		}
 	}
 	return list

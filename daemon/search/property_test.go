@@ -13,36 +13,43 @@ import (
 
 // naive scores every chunk from the definition, with nothing kept in between.
 func naive(docs map[string]Document, size int, query string) map[string]float64 {
-	chunks := map[string][]string{}
-	total := 0
+	chunks := map[string][fieldCount][]string{}
+	lengths := map[string]float64{}
+	total := 0.0
 	for _, d := range docs {
 		for _, c := range Split(d, size) {
-			terms := append(Terms(c.Text), Terms(surroundings(&d, c.HeadingPath))...)
-			chunks[c.ID] = terms
-			total += len(terms)
+			ch := chunk{doc: &entry{Document: d}, text: c.Text, headings: c.HeadingPath}
+			var fields [fieldCount][]string
+			for i, text := range ch.fields() {
+				fields[i] = Terms(text)
+				lengths[c.ID] += fieldWeights[i] * float64(len(fields[i]))
+			}
+			chunks[c.ID] = fields
+			total += lengths[c.ID]
 		}
 	}
+	n := float64(len(chunks))
 	scores := map[string]float64{}
 	queryTerms := Terms(query)
 	slices.Sort(queryTerms)
 	for _, q := range slices.Compact(queryTerms) {
-		df := 0
-		for _, terms := range chunks {
-			if slices.Contains(terms, q) {
+		tfs, df := map[string]float64{}, 0.0
+		for id, fields := range chunks {
+			for i, terms := range fields {
+				for _, t := range terms {
+					if t == q {
+						tfs[id] += fieldWeights[i]
+					}
+				}
+			}
+			if tfs[id] > 0 {
 				df++
 			}
 		}
-		for id, terms := range chunks {
-			tf := 0.0
-			for _, t := range terms {
-				if t == q {
-					tf++
-				}
-			}
+		for id, tf := range tfs {
 			if tf > 0 {
-				n, dl, avgdl := float64(len(chunks)), float64(len(terms)), float64(total)/float64(len(chunks))
-				idf := math.Log(1 + (n-float64(df)+0.5)/(float64(df)+0.5))
-				scores[id] += idf * tf * (DefaultK1 + 1) / (tf + DefaultK1*(1-DefaultB+DefaultB*dl/avgdl))
+				idf := math.Log(1 + (n-df+0.5)/(df+0.5))
+				scores[id] += idf * tf * (DefaultK1 + 1) / (tf + DefaultK1*(1-DefaultB+DefaultB*lengths[id]*n/total))
 			}
 		}
 	}
@@ -61,13 +68,14 @@ func TestIndexProperties(t *testing.T) {
 		ix := New(&Options{ChunkSize: size})
 		docs := map[string]Document{}
 		for range rapid.IntRange(1, 30).Draw(t, "changes") {
-			path := rapid.SampledFrom([]string{"a.md", "b.md", "c.txt", "d/e.md", "f.txt"}).Draw(t, "path")
+			path := rapid.SampledFrom([]string{"a.md", "b.md", "cat.txt", "d/e.md", "d/sea.txt"}).Draw(t, "path")
 			if rapid.IntRange(0, 3).Draw(t, "change") == 0 {
 				ix.Delete(path)
 				delete(docs, path)
 				continue
 			}
-			doc := Document{Path: path, Text: text.Draw(t, "text"), Title: rapid.SampledFrom([]string{"", "Dog days", "cat"}).Draw(t, "title")}
+			doc := Document{Path: path, Text: text.Draw(t, "text"), Title: rapid.SampledFrom([]string{"", "Dog days", "cat"}).Draw(t, "title"),
+				Tags: rapid.SampledFrom([][]string{nil, {"sea", "the cat"}}).Draw(t, "tags")}
 			ix.Put(doc)
 			docs[path] = doc
 		}
@@ -83,6 +91,8 @@ func TestIndexProperties(t *testing.T) {
 		if ix.Len() != len(docs) {
 			t.Errorf("%d documents, want %d", ix.Len(), len(docs))
 		}
+		checkSequences(t, ix)
+		checkNeighbours(t, ix)
 		checkScores(t, all.Hits, naive(docs, size, query))
 		for _, h := range all.Hits {
 			checkHighlights(t, h, all.Terms)
@@ -99,7 +109,7 @@ func checkScores(t errorer, hits []Hit, want map[string]float64) {
 		t.Errorf("%d hits, want %d", len(hits), len(want))
 	}
 	for _, h := range hits {
-		if math.Abs(h.Score-want[h.ChunkID]) > 1e-9 {
+		if math.Abs(h.Score-want[h.ChunkID]) > 1e-6 { // lengths have the precision of a float32
 			t.Errorf("%s scores %v, want %v", h.ChunkID, h.Score, want[h.ChunkID])
 		}
 	}
@@ -126,5 +136,45 @@ func checkHighlights(t errorer, h Hit, terms []string) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("highlights of %q for %q are %q, want %q", h.Text, terms, got, want)
+	}
+}
+
+// checkSequences checks that the term numbers of every chunk are the terms of
+// its words.
+func checkSequences(t errorer, ix *Index) {
+	for _, doc := range ix.docs {
+		for n := doc.first; n < doc.first+doc.count; n++ {
+			ch := &ix.chunks[n]
+			var got []string
+			for _, term := range ch.textTerms() {
+				got = append(got, ix.names[term])
+			}
+			if ch.doc != doc || !slices.Equal(got, Terms(ch.text)) {
+				t.Errorf("chunk %d of %s has the terms %q for %q", n-doc.first, doc.Path, got, ch.text)
+			}
+		}
+	}
+}
+
+// checkNeighbours checks that walking from neighbour to neighbour meets every
+// folder's documents in the order of their paths.
+func checkNeighbours(t errorer, ix *Index) {
+	folders := map[string][]string{}
+	for p := range ix.docs {
+		folder, _ := splitPath(p)
+		folders[folder] = append(folders[folder], p)
+	}
+	for folder, want := range folders {
+		slices.Sort(want)
+		var got []string
+		for doc := ix.docs[want[0]]; doc != nil; _, doc = ix.neighbours(doc) {
+			got = append(got, doc.Path)
+			if prev, _ := ix.neighbours(doc); (prev == nil) != (len(got) == 1) || prev != nil && prev.Path != got[len(got)-2] {
+				t.Errorf("before %s is %v", doc.Path, prev)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q holds %v in this order, want %v", folder, got, want)
+		}
 	}
 }

@@ -123,12 +123,7 @@ type Span struct {
 // a term said twice counts once; a query of stop words finds nothing. Hits is
 // never nil. Searcher offers the other modes.
 func (ix *Index) Search(q Query) Result {
-	terms, wanted := []string{}, map[string]bool{}
-	for _, t := range Terms(q.Text) {
-		if !wanted[t] {
-			terms, wanted[t] = append(terms, t), true
-		}
-	}
+	terms, wanted := queryTerms(q.Text)
 	k := q.TopK
 	if k <= 0 {
 		k = DefaultTopK
@@ -136,14 +131,15 @@ func (ix *Index) Search(q Query) Result {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	res := Result{Hits: []Hit{}, Mode: BM25, Terms: terms}
-	for _, c := range ix.best(terms, k, q.AskedAt) {
+	keep := func(d *Document) bool { return q.Filter.keep(d, q.AskedAt) }
+	for _, c := range ix.lexical(terms, keep, k) {
 		res.Hits = append(res.Hits, ix.hit(c, wanted))
 	}
 	return res
 }
 
 func (ix *Index) hit(c candidate, wanted map[string]bool) Hit {
-	chunk := ix.chunks[c.chunk]
+	chunk := &ix.chunks[c.chunk]
 	return Hit{
 		ChunkID:     chunkID(chunk.doc.Path, int(chunk.ordinal)),
 		Path:        chunk.doc.Path,

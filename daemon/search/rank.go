@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"time"
 )
 
 // candidate is a chunk with its score while the best are being chosen.
@@ -20,9 +19,22 @@ type scratch struct {
 	touched []uint32  // the chunks that have a score
 }
 
-// best gives the k best live chunks for the terms, best first. Called with mu
-// held.
-func (ix *Index) best(terms []string, k int, before time.Time) []candidate {
+// fieldWeights say how much an occurrence in a field counts. A path says little
+// of its own: folders are shared, and the file name is often the title.
+var fieldWeights = [fieldCount]float64{textField: 1, titleField: 1, pathField: 0.25, labelsField: 1}
+
+// weightedLength is the length of a chunk as score sees it.
+func weightedLength(lengths [fieldCount]uint32) float32 {
+	sum := 0.0
+	for field, n := range lengths {
+		sum += fieldWeights[field] * float64(n)
+	}
+	return float32(sum)
+}
+
+// lexical gives the k best chunks for the terms, best first, of the documents
+// that keep accepts; nil accepts all. Called with mu held.
+func (ix *Index) lexical(terms []string, keep func(*Document) bool, k int) []candidate {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
 	ix.score(s, terms)
@@ -35,7 +47,7 @@ func (ix *Index) best(terms []string, k int, before time.Time) []candidate {
 			continue
 		}
 		doc := ix.chunks[n].doc
-		if doc == nil || !before.IsZero() && doc.Date.After(before) {
+		if doc == nil || keep != nil && !keep(&doc.Document) {
 			continue
 		}
 		if len(top) < k {
@@ -51,27 +63,42 @@ func (ix *Index) best(terms []string, k int, before time.Time) []candidate {
 	return top
 }
 
-// score adds up the BM25 scores of all chunks that contain one of the terms,
-// deleted chunks included.
+// score adds up the scores of all chunks that contain one of the terms, deleted
+// chunks included. For n chunks of the average length avg, the score is the sum
+// over the terms of
+//
+//	ln(1 + (n-df+0.5)/(df+0.5)) · tf·(k1+1) / (tf + k1·(1-b+b·length/avg))
+//
+// where tf and length are sums over the fields, weighted by fieldWeights
+// (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+// Beyond", 2009, section 3.6, with one b for all fields), and df counts the
+// chunks with the term in any field.
 func (ix *Index) score(s *scratch, terms []string) {
 	if missing := len(ix.chunks) - len(s.scores); missing > 0 {
 		s.scores = append(s.scores, make([]float64, missing)...)
 	}
-	average := float64(ix.total) / float64(ix.live)
-	fixed, perTerm := ix.k1*(1-ix.b), ix.k1*ix.b/average
-	for _, t := range terms {
-		p := ix.terms[t]
-		if p == nil {
+	total := 0.0
+	for field, n := range ix.totals {
+		total += fieldWeights[field] * float64(n)
+	}
+	fixed, perLength := ix.k1*(1-ix.b), ix.k1*ix.b*float64(ix.live)/total
+	for _, name := range terms {
+		t, ok := ix.numbers[name]
+		if !ok {
 			continue
 		}
+		p := &ix.postings[t]
 		gain := idf(ix.live, p.live) * (ix.k1 + 1)
 		for _, at := range p.list {
 			// Every score is positive, so zero means not seen yet.
 			if s.scores[at.chunk] == 0 {
 				s.touched = append(s.touched, at.chunk)
 			}
-			tf := float64(at.tf)
-			s.scores[at.chunk] += gain * tf / (tf + fixed + perTerm*float64(ix.lengths[at.chunk]))
+			tf := 0.0
+			for field, n := range at.counts {
+				tf += fieldWeights[field] * float64(n)
+			}
+			s.scores[at.chunk] += gain * tf / (tf + fixed + perLength*float64(ix.weighted[at.chunk]))
 		}
 	}
 }
