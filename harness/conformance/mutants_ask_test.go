@@ -85,7 +85,7 @@ func retrieveMutants() []mutant {
 			return []frame{f}
 		}), []string{"ask-snake-case", "ask-chunk-id", "ask-chunk-document-id"}, []string{"ask-citation-retrieved"}},
 		{"preview-long", "previews are as long as their chunks", chunk(func(o map[string]any) { o["preview"] = strings.Repeat("é", 513) }),
-			[]string{"ask-chunk-preview-512"}, nil},
+			[]string{"ask-chunk-preview-512"}, []string{"ask-question-date-*", "ask-filter-*", "ask-scope"}},
 		{"score-text", "scores are text", chunk(func(o map[string]any) { o["score"] = "0.5" }), []string{"ask-chunk-score"}, nil},
 	}
 }
@@ -120,7 +120,7 @@ func askRequestMutants() []mutant {
 		}), []string{"ask-content-type", "ask-ends"}, []string{"ask-*", "limits-ask-*", "auth-*"}},
 		{"ask-mode-tolerated", "an unknown mode means auto", before(askStream, func(r *http.Request) {
 			setObject(r, func(o map[string]any) { delete(o, "mode") })
-		}), []string{"ask-mode-unknown-400"}, nil},
+		}), []string{"ask-mode-unknown-400"}, []string{"ask-retrieve-mode-asked"}},
 		{"ask-top-k-ignored", "top_k of an ask is ignored", before(askStream, func(r *http.Request) {
 			setObject(r, func(o map[string]any) { delete(o, "top_k"); delete(o, "topK") })
 		}), []string{"ask-top-k", "ask-top-k-camel-case"}, []string{"limits-ask-top-k-400"}},

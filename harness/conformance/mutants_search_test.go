@@ -41,7 +41,7 @@ func searchMutants() []mutant {
 			a.replace(`"chunk_id"`, `"chunkId"`)
 		}), []string{"search-snake-case", "search-took-ms", "search-chunk-id"}, nil},
 		{"search-ascending", "the worst chunk comes first", chunks(func(list []any) []any { slices.Reverse(list); return list }),
-			[]string{"search-scores-descend"}, nil},
+			[]string{"search-scores-descend"}, []string{"search-sort-*"}},
 		{"search-top-k-ignored", "top_k is ignored", key(func(o map[string]any) { delete(o, "top_k"); delete(o, "topK") }),
 			[]string{"search-top-k", "search-top-k-camel-case"}, []string{"limits-search-top-k-*", "search-top-k-text-400", "search-spellings-disagree-400"}},
 		{"search-mode-tolerated", "an unknown mode means auto", key(func(o map[string]any) {
@@ -50,7 +50,7 @@ func searchMutants() []mutant {
 			}
 		}), []string{"search-mode-unknown-400"}, nil},
 		{"search-path-lost", "chunks have no path", field("path"), []string{"search-chunk-path", "search-finds"}, []string{"search-*", "ask-*"}},
-		{"search-text-lost", "chunks have no text", field("text"), []string{"search-chunk-text"}, nil},
+		{"search-text-lost", "chunks have no text", field("text"), []string{"search-chunk-text"}, []string{"search-highlights-*", "search-text-verbatim"}},
 		{"search-stale", "a search is answered as it was the first time", stale(), []string{"search-deleted"}, []string{"search-*", "ask-*"}},
 		{"search-query-long", "a search may have any length", after(search, func(_ *http.Request, a *answer) {
 			if a.status == 400 && strings.Contains(a.body.String(), "4096") {
