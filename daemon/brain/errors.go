@@ -12,6 +12,8 @@ var (
 	ErrTooLarge = errors.New("too large")
 	// ErrClosed means that the service was closed.
 	ErrClosed = errors.New("service is closed")
+	// ErrSearchModel means that the embedder or the reranker failed.
+	ErrSearchModel = errors.New("a model of the search failed")
 	// ErrReaderStopped means that the reader ended its answer before it was
 	// complete. The pieces already emitted are what there is of it.
 	ErrReaderStopped = errors.New("reader stopped before the end of its answer")

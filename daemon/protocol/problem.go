@@ -35,6 +35,9 @@ const (
 	MaxSearchQuery   = 4096 // characters
 	MaxSearchTopK    = 100
 	DefaultTopK      = 10
+	MaxCandidateK    = 1000
+	MaxRerankTopN    = 200
+	MaxFilterValues  = 256  // in one list of SearchFilters
 	MaxAskQuery      = 8192 // characters
 	MaxAskTopK       = 50
 	MaxPreviewChars  = 512

@@ -53,7 +53,7 @@ func documentMutants() []mutant {
 			next.ServeHTTP(w, r)
 		}), []string{"documents-append-creates"}, []string{"documents-append-*", "events-append-created", "headers-idempotency-key-append", "limits-append-*", "errors-*-append-*"}},
 		{"rename-copies", "rename leaves the old document", copying(), []string{"documents-rename-source-gone"},
-			[]string{"documents-rename-*", "listing-after-rename", "events-*", "search-renamed"}},
+			[]string{"documents-rename-*", "listing-after-rename", "events-*", "search-renamed", "search-at-once-rename"}},
 		{"rename-keeps-destination", "rename refuses to overwrite", instead(route("POST /documents/rename"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			to, _ := objectOf(r)["to"].(string)
 			if ask(next, sub(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {

@@ -94,13 +94,6 @@ func fits(pattern string) value {
 	}
 }
 
-func isObject(got any) error {
-	if _, ok := got.(object); !ok {
-		return fmt.Errorf("want an object, got %s", clip(encode(got)))
-	}
-	return nil
-}
-
 func isCount(got any) error {
 	if n, ok := got.(float64); !ok || n < 0 || n != float64(int64(n)) {
 		return fmt.Errorf("want a whole number from 0, got %s", clip(encode(got)))
