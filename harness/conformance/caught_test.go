@@ -12,7 +12,7 @@ import (
 )
 
 // heavy are checks that move megabytes. Only mutants that aim at them meet them.
-var heavy = []string{"limits-put-*", "limits-append-*", "limits-batch-8mib-*", "limits-listing-*", "limits-gzip-counted-unpacked", "listing-many*"}
+var heavy = []string{"limits-put-*", "limits-append-*", "limits-batch-8mib-*", "limits-listing-*", "limits-gzip-counted-unpacked", "listing-many*", "records-content-above-limit"}
 
 // sampled is which part of the other checks a mutant meets in a normal run.
 const sampled = 60

@@ -49,7 +49,7 @@ func searchMutants() []mutant {
 				delete(o, "mode")
 			}
 		}), []string{"search-mode-unknown-400"}, nil},
-		{"search-path-lost", "chunks have no path", field("path"), []string{"search-chunk-path", "search-finds"}, []string{"search-*", "ask-*"}},
+		{"search-path-lost", "chunks have no path", field("path"), []string{"search-chunk-path", "search-finds"}, []string{"search-*", "ask-*", "records-found"}},
 		{"search-text-lost", "chunks have no text", field("text"), []string{"search-chunk-text"}, []string{"search-highlights-*", "search-text-verbatim"}},
 		{"search-stale", "a search is answered as it was the first time", stale(), []string{"search-deleted"}, []string{"search-*", "ask-*"}},
 		{"search-query-long", "a search may have any length", after(search, func(_ *http.Request, a *answer) {
