@@ -56,13 +56,13 @@ func SurveyGold(d Dataset, c *Corpus, topK int) (GoldSurvey, error) {
 		if err != nil {
 			return s, err
 		}
-		gold := q.Item().Gold
-		err := scorer.Retrieval{TopK: topK}.Check(q.Item())
+		item := q.Item()
+		err := scorer.Retrieval{TopK: topK}.Check(item)
 		if errors.Is(err, scorer.ErrNoGold) {
 			s.NoGold++
 			continue
 		}
-		for _, g := range gold {
+		for _, g := range item.Gold {
 			if err == nil && c != nil && !known[known.gold(g.Path)] {
 				err = fmt.Errorf("question %q: expected path %q is not in the corpus %s; correct it, or add the document", q.ID, g.Path, c.Path)
 			}
