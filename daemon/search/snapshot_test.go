@@ -176,7 +176,7 @@ func FuzzReadSnapshot(f *testing.F) {
 		for _, data := range [][]byte{data, seal(data)} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			got, err := readSnapshot(data, nil)
+			got, _, err := ReadSnapshot(bytes.NewReader(data), int64(len(data)), nil)
 			runtime.ReadMemStats(&after)
 			if took, limit := after.TotalAlloc-before.TotalAlloc, uint64(1<<20+40*len(data)); took > limit {
 				t.Errorf("%d bytes take %d bytes of memory", len(data), took)
