@@ -18,9 +18,9 @@ const maxWord = 64
 
 // stopWords say how a sentence or question is built, not what it is about.
 var stopWords = wordSet(`a about am an and any are as at be been being but by can could did do does for
-	from had has have he her him his how i if in into is it its many me much my no not of on or our out she
-	so some than that the their them then there these they this to up us was we were what when where which
-	who whom why will with would you your`)
+	from had has have having he her him his how i if in into is it its many me might much must my no not of
+	on or our out shall she should so some than that the their them then there these they this to up us was
+	we were what when where which who whom why will with would you your`)
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}
@@ -32,7 +32,7 @@ func wordSet(words string) map[string]bool {
 
 // Terms gives the index terms of text in order, duplicates included: words
 // (runs of letters, digits and marks) folded to lower case without accents,
-// without English stop words, reduced to their English stem. Numbers stay as
+// without English stop words, reduced to the stem of their base form. Numbers stay as
 // they are. Each character of a script written without spaces is a word.
 func Terms(text string) []string {
 	var terms []string
@@ -102,6 +102,9 @@ func isApostrophe(r rune) bool {
 // term gives the index term of a word, "" for a stop word.
 func term(word string) string {
 	word = contraction(fold(word))
+	if base, ok := irregular[word]; ok {
+		word = base
+	}
 	if word == "" || stopWords[word] {
 		return ""
 	}

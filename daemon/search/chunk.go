@@ -8,7 +8,7 @@ import (
 )
 
 // DefaultChunkSize is the largest size of a chunk in bytes of UTF-8.
-const DefaultChunkSize = 2000
+const DefaultChunkSize = 1600
 
 // minChunkSize keeps a piece (half a chunk) longer than one code point.
 const minChunkSize = 64

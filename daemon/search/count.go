@@ -75,14 +75,19 @@ func (c *counter) countTerms(ch *chunk) []termCount {
 	return out
 }
 
-// fields are what a chunk is found by. A heading that is also the title counts once.
+// fields are what a chunk is found by. A heading belongs to the labels and not to
+// the text, and to neither when it is also the title.
 func (ch *chunk) fields() [fieldCount]string {
 	doc, headings := ch.doc, ch.headings
+	text := ch.text
+	if headings != "" {
+		text = afterHeadings(text, headings)
+	}
 	if first, rest, _ := strings.Cut(headings, headingSeparator); first == doc.Title {
 		headings = rest
 	}
 	return [fieldCount]string{
-		textField:   ch.text,
+		textField:   text,
 		titleField:  clip(doc.Title, maxField),
 		pathField:   clip(strings.TrimSuffix(doc.Path, path.Ext(doc.Path)), maxField),
 		labelsField: clip(strings.Join(doc.Tags, "\n")+"\n"+headings, maxField),

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// Default constants of BM25, see Index. They are a compromise, chosen on the
-// tasks of BenchmarkQuality: a smaller B suits single turns of conversation, a
-// larger one long and short texts mixed.
+// Default constants of BM25, see score and docs/retrieval.md.
 const (
-	DefaultK1 = 1.2
-	DefaultB  = 0.85
+	// DefaultK1 is in the usual range of 1.2 to 2.
+	DefaultK1 = 1.5
+	// DefaultB discounts a long text in full: lengthSlack is what spares short ones.
+	DefaultB = 1.0
 )
 
 // Options tune an Index. Zero values mean the defaults.
@@ -20,28 +20,29 @@ type Options struct {
 	ChunkSize int     // see Split
 }
 
-// Index ranks chunks by BM25F, all in memory: see score. Terms count in the
-// fields text, title, path and labels.
+// Index ranks chunks by BM25F and further evidence, all in memory: see score and
+// evidence. Terms count in the fields text, title, path and labels.
 //
 // It is safe for concurrent use: searches run side by side, and a change is
 // visible to every search that starts after Put or Delete returned. Scores
 // depend on the documents present only, never on the changes that led to them.
 type Index struct {
 	k1, b     float64
+	weights   weights
 	chunkSize int
 
 	// writing is held by a writer from beginning to end, mu only while it
 	// applies its change. So a writer may read the fields below without mu.
-	writing  sync.Mutex
-	mu       sync.RWMutex
-	docs     map[string]*entry // by path
-	order    order
-	chunks   []chunk   // by chunk number; a deleted one keeps its number until compact
-	weighted []float32 // weightedLength, by chunk number
-	vectors  vectors
-	live     int                // chunks not deleted
-	totals   [fieldCount]uint64 // sums of the lengths of live chunks, by field
-	postings []postings         // by term number
+	writing     sync.Mutex
+	mu          sync.RWMutex
+	docs        map[string]*entry // by path
+	order       order
+	chunks      []chunk  // by chunk number; a deleted one keeps its number until compact
+	textLengths []uint32 // number of terms of the text, by chunk number
+	vectors     vectors
+	live        int                // chunks not deleted
+	totals      [fieldCount]uint64 // sums of the lengths of live chunks, by field
+	postings    []postings         // by term number
 	vocabulary
 
 	scratch sync.Pool // of *scratch
@@ -52,6 +53,7 @@ func New(opts *Options) *Index {
 	ix := &Index{
 		k1:         DefaultK1,
 		b:          DefaultB,
+		weights:    standardWeights,
 		docs:       map[string]*entry{},
 		vocabulary: newVocabulary(),
 	}

@@ -62,6 +62,22 @@ func joinHeadings(path []string) string {
 	return clip(strings.Join(set, headingSeparator), maxHeadingPath)
 }
 
+// afterHeadings gives what follows the lines at the beginning of text that are
+// headings of the path.
+func afterHeadings(text, path string) string {
+	path = headingSeparator + path + headingSeparator
+	for text != "" {
+		end := lineEnd(text, 0)
+		level, title := heading(text[:end])
+		if level == 0 && strings.TrimSpace(text[:end]) != "" ||
+			level > 0 && !strings.Contains(path, headingSeparator+title+headingSeparator) {
+			break
+		}
+		text = text[end:]
+	}
+	return text
+}
+
 // firstHeading gives the text of the first heading, "" when there is none.
 func firstHeading(text string) string {
 	var fence fence

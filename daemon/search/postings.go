@@ -64,7 +64,7 @@ func (ix *Index) add(doc *entry, chunks []counted) {
 	ix.vectors.grow(len(chunks))
 	for i, c := range chunks {
 		ix.chunks = append(ix.chunks, c.chunk)
-		ix.weighted = append(ix.weighted, weightedLength(c.lengths))
+		ix.textLengths = append(ix.textLengths, c.lengths[textField])
 		ix.live++
 		for field, n := range c.lengths {
 			ix.totals[field] += uint64(n)
@@ -129,7 +129,7 @@ func (ix *Index) dropDeleted() {
 func (ix *Index) compactChunks(terms []uint32) []uint32 {
 	numbers := make([]uint32, len(ix.chunks))
 	chunks := make([]chunk, 0, ix.live)
-	weighted := make([]float32, 0, ix.live)
+	textLengths := make([]uint32, 0, ix.live)
 	for n, ch := range ix.chunks {
 		if ch.doc == nil {
 			numbers[n] = gone
@@ -143,9 +143,9 @@ func (ix *Index) compactChunks(terms []uint32) []uint32 {
 			ch.sequence[i] = terms[t]
 		}
 		chunks = append(chunks, ch)
-		weighted = append(weighted, ix.weighted[n])
+		textLengths = append(textLengths, ix.textLengths[n])
 	}
-	ix.chunks, ix.weighted = chunks, weighted
+	ix.chunks, ix.textLengths = chunks, textLengths
 	return numbers
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -31,8 +32,11 @@ func oneBrain(string) string { return "" }
 
 // conversation is the part of a LoCoMo path that names the conversation.
 func conversation(path string) string {
-	return strings.Split(path, "/")[1]
+	return strings.Split(strings.TrimPrefix(path, documentsFolder), "/")[1]
 }
+
+// documentsFolder is where a brain keeps documents.
+const documentsFolder = "raw/documents/"
 
 var tasks = []task{
 	{name: "locomo-turn", dir: "locomo-turn", brainOf: oneBrain},
@@ -51,8 +55,9 @@ type quality struct {
 }
 
 type neutralQuestion struct {
-	Question string   `json:"question"`
-	Expected []string `json:"expected_paths"`
+	Question string    `json:"question"`
+	Expected []string  `json:"expected_paths"`
+	AskedAt  time.Time `json:"question_date"`
 }
 
 func readNeutral[T any](tb testing.TB, name string) []T {
@@ -77,16 +82,29 @@ func readNeutral[T any](tb testing.TB, name string) []T {
 	return out
 }
 
+// load reads the documents as evalctl writes them into a brain, and the questions
+// that have expected paths.
 func (tk task) load(tb testing.TB) ([]Document, []neutralQuestion) {
-	type file struct {
-		Path, Title, Text string
-		Date              time.Time
-	}
+	type line struct{ Path, Title, Text, Date string }
 	var docs []Document
-	for _, f := range readNeutral[file](tb, tk.dir+"/corpus.jsonl") {
-		docs = append(docs, Document{Path: f.Path, Title: f.Title, Text: f.Text, Date: f.Date})
+	for _, l := range readNeutral[line](tb, tk.dir+"/corpus.jsonl") {
+		var b strings.Builder
+		if l.Date != "" {
+			fmt.Fprintf(&b, "---\ndate: %s\n---\n\n", l.Date)
+		}
+		fmt.Fprintf(&b, "# %s\n\n%s\n", oneLine(l.Title), l.Text)
+		doc, ok := Parse(documentsFolder+l.Path, []byte(b.String()))
+		if !ok {
+			tb.Fatalf("%s is not indexed", l.Path)
+		}
+		docs = append(docs, doc)
 	}
 	questions := readNeutral[neutralQuestion](tb, tk.dir+"/questions.jsonl")
+	for _, q := range questions {
+		for i := range q.Expected {
+			q.Expected[i] = documentsFolder + q.Expected[i]
+		}
+	}
 	return docs, slices.DeleteFunc(questions, func(q neutralQuestion) bool { return len(q.Expected) == 0 })
 }
 
@@ -105,7 +123,7 @@ func (tk task) index(docs []Document) map[string]*Index {
 func (tk task) measure(brains map[string]*Index, questions []neutralQuestion) quality {
 	var sum quality
 	for _, q := range questions {
-		hits := brains[tk.brainOf(q.Expected[0])].Search(Query{Text: q.Question, TopK: 100}).Hits
+		hits := brains[tk.brainOf(q.Expected[0])].Search(Query{Text: q.Question, AskedAt: q.AskedAt, TopK: 50}).Hits
 		var first10, ranked []string
 		for i, h := range hits {
 			if i < 10 {
@@ -185,7 +203,7 @@ func BenchmarkQuality(b *testing.B) {
 			next := 0
 			for b.Loop() {
 				question := questions[next%len(questions)]
-				brains[tk.brainOf(question.Expected[0])].Search(Query{Text: question.Question})
+				brains[tk.brainOf(question.Expected[0])].Search(Query{Text: question.Question, AskedAt: question.AskedAt})
 				next++
 			}
 			b.ReportMetric(q.recall5, "R@5")

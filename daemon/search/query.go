@@ -103,7 +103,11 @@ type Hit struct {
 // Keys of Hit.Components. Ranks count from 1 within one leg's candidates; a leg
 // that did not find the chunk has neither key.
 const (
-	ComponentBM25       = "bm25"
+	ComponentBM25       = "bm25"       // by the words alone; with those below, the score of mode BM25
+	ComponentPhrase     = "phrase"     // of words that stand together in the query and in the text
+	ComponentNeighbours = "neighbours" // of the words of the passages before and after
+	ComponentFeedback   = "feedback"   // of words that the best passages have in common
+	ComponentDate       = "date"       // of a date that the query mentions
 	ComponentBM25Rank   = "bm25_rank"
 	ComponentVector     = "vector" // cosine similarity
 	ComponentVectorRank = "vector_rank"
@@ -135,7 +139,7 @@ type Span struct {
 	Start, End int
 }
 
-// Search ranks by BM25 alone. A chunk is found by any one of the query's terms;
+// Search ranks by words alone: BM25 and the evidence of docs/retrieval.md. A chunk is found by any one of the query's terms;
 // a term said twice counts once; a query of stop words finds nothing. Hits is
 // never nil. Searcher offers the other modes, orders and explanations, and
 // collapses duplicates.
@@ -149,8 +153,11 @@ func (ix *Index) Search(q Query) Result {
 	defer ix.mu.RUnlock()
 	res := Result{Hits: []Hit{}, Mode: BM25, Terms: terms}
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AskedAt) }
-	for _, c := range ix.lexical(terms, keep, k) {
-		res.Hits = append(res.Hits, ix.hit(c, wanted))
+	top, parts := ix.lexical(q, terms, keep, k)
+	for i, c := range top {
+		h := ix.hit(c, wanted)
+		h.Components = parts[i].components()
+		res.Hits = append(res.Hits, h)
 	}
 	return res
 }

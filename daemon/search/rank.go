@@ -19,23 +19,26 @@ type scratch struct {
 	touched []uint32  // the chunks that have a score
 }
 
-// fieldWeights say how much an occurrence in a field counts. A path says little
-// of its own: folders are shared, and the file name is often the title.
-var fieldWeights = [fieldCount]float64{textField: 1, titleField: 1, pathField: 0.25, labelsField: 1}
+// fieldWeights say how much an occurrence in a field counts. A title names what
+// its document is about. A path says little of its own: folders are shared, and
+// the file name is often the title.
+var fieldWeights = [fieldCount]float64{textField: 1, titleField: 2, pathField: 0.25, labelsField: 1}
 
-// weightedLength is the length of a chunk as score sees it.
-func weightedLength(lengths [fieldCount]uint32) float32 {
-	sum := 0.0
-	for field, n := range lengths {
-		sum += fieldWeights[field] * float64(n)
-	}
-	return float32(sum)
+// lengthSlack is how many terms more or less make no difference between texts:
+// a short turn of a conversation is no better an answer for being shorter.
+const lengthSlack = 10
+
+// lengthNorm gives the factor norm of score for texts of any number of terms.
+func (ix *Index) lengthNorm() func(length uint32) float64 {
+	average := float64(ix.totals[textField]) / float64(max(ix.live, 1))
+	perTerm := ix.b / (average + lengthSlack)
+	fixed := 1 - ix.b + perTerm*lengthSlack
+	return func(length uint32) float64 { return fixed + perTerm*float64(length) }
 }
 
-// weightedCount is the sum of the occurrences, weighted by their fields. Nearly
-// all postings are of the text alone.
-func weightedCount(counts [fieldCount]uint8) float64 {
-	tf := fieldWeights[textField] * float64(counts[textField])
+// weightedCount is tf of score. Nearly all postings are of the text alone.
+func weightedCount(counts [fieldCount]uint8, norm float64) float64 {
+	tf := fieldWeights[textField] * float64(counts[textField]) / norm
 	if counts[titleField]|counts[pathField]|counts[labelsField] == 0 {
 		return tf
 	}
@@ -45,9 +48,9 @@ func weightedCount(counts [fieldCount]uint8) float64 {
 	return tf
 }
 
-// lexical gives the k best chunks for the terms, best first, of the documents
-// that keep accepts; nil accepts all. Called with mu held.
-func (ix *Index) lexical(terms []string, keep func(*Document) bool, k int) []candidate {
+// best gives the k best chunks by score alone, best first, of the documents that
+// keep accepts; nil accepts all. Called with mu held.
+func (ix *Index) best(terms []string, keep func(*Document) bool, k int) []candidate {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
 	ix.score(s, terms)
@@ -77,40 +80,42 @@ func (ix *Index) lexical(terms []string, keep func(*Document) bool, k int) []can
 }
 
 // score adds up the scores of all chunks that contain one of the terms, deleted
-// chunks included. For n chunks of the average length avg, the score is the sum
-// over the terms of
+// chunks included. For n chunks the score is the sum over the terms of
 //
-//	ln(1 + (n-df+0.5)/(df+0.5)) · tf·(k1+1) / (tf + k1·(1-b+b·length/avg))
+//	ln(1 + (n-df+0.5)/(df+0.5)) · (k1+1) · tf/(tf+k1)
 //
-// where tf and length are sums over the fields, weighted by fieldWeights
-// (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-// Beyond", 2009, section 3.6, with one b for all fields), and df counts the
-// chunks with the term in any field.
+// where df counts the chunks with the term in any field, and tf is the sum of its
+// occurrences in the fields, weighted by fieldWeights, those in the text divided by
+//
+//	norm = 1 - b + b·(length+lengthSlack)/(average+lengthSlack)
+//
+// for a text of length terms (Robertson and Zaragoza, "The Probabilistic
+// Relevance Framework: BM25 and Beyond", 2009, section 3.6; the slack is ours).
 func (ix *Index) score(s *scratch, terms []string) {
 	if missing := len(ix.chunks) - len(s.scores); missing > 0 {
 		s.scores = append(s.scores, make([]float64, missing)...)
 	}
-	total := 0.0
-	for field, n := range ix.totals {
-		total += fieldWeights[field] * float64(n)
-	}
-	fixed, perLength := ix.k1*(1-ix.b), ix.k1*ix.b*float64(ix.live)/total
+	norm := ix.lengthNorm()
 	for _, name := range terms {
 		t, ok := ix.numbers[name]
 		if !ok {
 			continue
 		}
-		p := &ix.postings[t]
-		gain := idf(ix.live, p.live) * (ix.k1 + 1)
-		for _, at := range p.list {
+		gain := ix.gain(t)
+		for _, at := range ix.postings[t].list {
 			// Every score is positive, so zero means not seen yet.
 			if s.scores[at.chunk] == 0 {
 				s.touched = append(s.touched, at.chunk)
 			}
-			tf := weightedCount(at.counts)
-			s.scores[at.chunk] += gain * tf / (tf + fixed + perLength*float64(ix.weighted[at.chunk]))
+			tf := weightedCount(at.counts, norm(ix.textLengths[at.chunk]))
+			s.scores[at.chunk] += gain * tf / (tf + ix.k1)
 		}
 	}
+}
+
+// gain is the most that a term can add to a score.
+func (ix *Index) gain(term uint32) float64 {
+	return idf(ix.live, ix.postings[term].live) * (ix.k1 + 1)
 }
 
 // idf weighs a term found in df of n chunks. It is positive even for a term

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"maps"
 )
 
 // Limits and defaults of a query of a Searcher.
@@ -54,7 +55,7 @@ func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	for {
-		legs := ix.legs(mode, terms, vector, keep, depth)
+		legs := ix.legs(mode, q, terms, vector, keep, depth)
 		ranked := legs[len(legs)-1].candidates
 		groups := ix.collapse(ranked, n)
 		// Duplicates may have taken the places of others.
@@ -78,13 +79,14 @@ func queryTerms(text string) (terms []string, wanted map[string]bool) {
 
 // legs gives the rankings of a mode, each of at most depth chunks. The last one
 // is that of the result. Called with mu held.
-func (ix *Index) legs(mode Mode, terms []string, vector vectorLeg, keep func(*Document) bool, depth int) []leg {
+func (ix *Index) legs(mode Mode, q Query, terms []string, vector vectorLeg, keep func(*Document) bool, depth int) []leg {
 	var legs []leg
 	if mode != Semantic {
-		legs = append(legs, leg{ComponentBM25, 1, ix.lexical(terms, keep, depth)})
+		candidates, parts := ix.lexical(q, terms, keep, depth)
+		legs = append(legs, leg{name: ComponentBM25, weight: 1, candidates: candidates, parts: parts})
 	}
 	if mode != BM25 {
-		legs = append(legs, leg{ComponentVector, vector.weight, ix.nearest(vector.unit, keep, depth)})
+		legs = append(legs, leg{name: ComponentVector, weight: vector.weight, candidates: ix.nearest(vector.unit, keep, depth)})
 	}
 	if len(legs) > 1 {
 		legs = append(legs, leg{name: ComponentFusion, candidates: ix.fuse(legs)})
@@ -117,11 +119,17 @@ func (ix *Index) result(mode Mode, q Query, terms []string, wanted map[string]bo
 	}
 	for _, l := range legs {
 		for i, c := range l.candidates {
-			if parts := components[c.chunk]; parts != nil {
+			parts := components[c.chunk]
+			if parts == nil {
+				continue
+			}
+			if l.parts != nil {
+				maps.Copy(parts, l.parts[i].components())
+			} else {
 				parts[l.name] = c.score
-				if l.name != ComponentFusion {
-					parts[l.name+rankSuffix] = float64(i + 1)
-				}
+			}
+			if l.name != ComponentFusion {
+				parts[l.name+rankSuffix] = float64(i + 1)
 			}
 		}
 	}

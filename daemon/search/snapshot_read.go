@@ -136,7 +136,7 @@ func (r *snapshotReader) checkContents(end uint64) error {
 
 func (r *snapshotReader) allocate() {
 	r.docs, r.order = make([]*entry, r.contents.documents), make([]uint32, r.contents.documents)
-	r.ix.chunks, r.ix.weighted = make([]chunk, r.contents.chunks), make([]float32, r.contents.chunks)
+	r.ix.chunks, r.ix.textLengths = make([]chunk, r.contents.chunks), make([]uint32, r.contents.chunks)
 	r.ix.vectors.grow(int(r.contents.chunks))
 	r.ix.names, r.lists = make([]string, r.contents.terms), make([]uint32, r.contents.terms)
 	r.postings, r.sequence = make([]posting, r.contents.postings), make([]uint32, r.contents.numbers)
@@ -315,7 +315,7 @@ func (r *snapshotReader) assembleChunks() error {
 			return damaged("sequences")
 		}
 		ch.sequence, rest = rest[:n:n], rest[n:]
-		ix.weighted[i] = weightedLength(ch.lengths)
+		ix.textLengths[i] = ch.lengths[textField]
 	}
 	if len(rest) > 0 {
 		return damaged("sequences")

@@ -1,0 +1,241 @@
+package search
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// period is the time from one moment to another, the second excluded.
+type period struct {
+	from, to time.Time
+}
+
+func (p period) contains(t time.Time) bool {
+	return !t.Before(p.from) && t.Before(p.to)
+}
+
+// addDates adds to chunks of documents that are dated in one of the periods a
+// share of what they have so far. Undated documents gain nothing.
+func (ix *Index) addDates(periods []period, best []found) {
+	for i := range best {
+		date := ix.chunks[best[i].chunk].doc.Date
+		for _, p := range periods {
+			if !date.IsZero() && p.contains(date) {
+				best[i].date = ix.weights.date * best[i].evidence.score()
+				break
+			}
+		}
+	}
+}
+
+// after is for how long something that happened is still written about.
+const after = 7
+
+// mentioned gives the periods that a question asked at a moment names in English:
+// "on 5 March 2023", "in May", "during 2022", "two weeks ago", "last Sunday",
+// "in the past three months", "yesterday". What depends on the moment is left out
+// when that is zero. Periods are generous: people write down what happened a little
+// later, and count days roughly.
+func mentioned(question string, asked time.Time) []period {
+	r := dateReader{asked: asked}
+	r.words = strings.FieldsFunc(strings.ToLower(question), func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	})
+	for i := range r.words {
+		for _, read := range []func(int) (period, bool){r.month, r.year, r.ago, r.last, r.yesterday} {
+			if p, ok := read(i); ok {
+				r.periods = append(r.periods, p)
+			}
+		}
+	}
+	return r.periods
+}
+
+// dateReader reads a question word by word.
+type dateReader struct {
+	words   []string
+	asked   time.Time
+	periods []period
+}
+
+// word gives the word at i, "" outside the question.
+func (r *dateReader) word(i int) string {
+	if i < 0 || i >= len(r.words) {
+		return ""
+	}
+	return r.words[i]
+}
+
+// today is the day of the question.
+func (r *dateReader) today() time.Time {
+	y, m, d := r.asked.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, r.asked.Location())
+}
+
+// month reads "5 march 2023", "march 5th" or "in march" at the month's name.
+func (r *dateReader) month(i int) (period, bool) {
+	month := months[r.words[i]]
+	if month == 0 {
+		return period{}, false
+	}
+	day, year, next := dayOf(r.word(i-1)), 0, i+1
+	if day == 0 && r.word(i-1) == "of" {
+		day = dayOf(r.word(i - 2))
+	}
+	if day == 0 {
+		if day = dayOf(r.word(next)); day > 0 {
+			next++
+		}
+	}
+	if year = yearOf(r.word(next)); year == 0 && !beforeDate[r.word(i-1)] && day == 0 {
+		return period{}, false // "may" and "march" are verbs as well
+	}
+	if year == 0 {
+		if r.asked.IsZero() {
+			return period{}, false
+		}
+		if year = r.asked.Year(); month > r.asked.Month() {
+			year-- // a question is about what was
+		}
+	}
+	if day > 0 {
+		start := time.Date(year, month, day, 0, 0, 0, 0, r.asked.Location())
+		return period{start.AddDate(0, 0, -1), start.AddDate(0, 0, 1+after)}, true
+	}
+	start := time.Date(year, month, 1, 0, 0, 0, 0, r.asked.Location())
+	return period{start, start.AddDate(0, 1, after)}, true
+}
+
+// year reads "in 2022".
+func (r *dateReader) year(i int) (period, bool) {
+	year := yearOf(r.words[i])
+	if year == 0 || !beforeDate[r.word(i-1)] {
+		return period{}, false
+	}
+	start := time.Date(year, 1, 1, 0, 0, 0, 0, r.asked.Location())
+	return period{start, start.AddDate(1, 0, after)}, true
+}
+
+// ago reads "two weeks ago" at its number, give or take half a unit.
+func (r *dateReader) ago(i int) (period, bool) {
+	n, unit := numberOf(r.words[i]), i+1
+	if r.word(unit) == "of" { // "a couple of"
+		unit++
+	}
+	if n == 0 || r.asked.IsZero() || r.word(unit+1) != "ago" {
+		return period{}, false
+	}
+	then, ok := back(r.today(), n, r.word(unit))
+	if !ok {
+		return period{}, false
+	}
+	half := halfUnit[singular(r.word(unit))]
+	return period{then.AddDate(0, 0, -half), then.AddDate(0, 0, 1+half)}, true
+}
+
+// last reads "last week", "the past three months" or "last sunday".
+func (r *dateReader) last(i int) (period, bool) {
+	switch r.words[i] {
+	case "last", "past", "previous", "this":
+	default:
+		return period{}, false
+	}
+	if r.asked.IsZero() {
+		return period{}, false
+	}
+	n, unit := 1, i+1
+	if m := numberOf(r.word(unit)); m > 0 {
+		n, unit = m, unit+1
+	}
+	if day, ok := weekdays[r.word(unit)]; ok {
+		ago := (int(r.today().Weekday()) - int(day) + 7) % 7
+		if ago == 0 && r.words[i] != "this" {
+			ago = 7
+		}
+		start := r.today().AddDate(0, 0, -ago)
+		return period{start, start.AddDate(0, 0, 2)}, true
+	}
+	start, ok := back(r.today(), n, r.word(unit))
+	if !ok {
+		return period{}, false
+	}
+	return period{start.AddDate(0, 0, -halfUnit[singular(r.word(unit))]), r.today().AddDate(0, 0, 1)}, true
+}
+
+func (r *dateReader) yesterday(i int) (period, bool) {
+	if r.words[i] != "yesterday" || r.asked.IsZero() {
+		return period{}, false
+	}
+	return period{r.today().AddDate(0, 0, -1), r.today().AddDate(0, 0, 1)}, true
+}
+
+// back goes n units of time back from a day.
+func back(day time.Time, n int, unit string) (time.Time, bool) {
+	switch singular(unit) {
+	case "day":
+		return day.AddDate(0, 0, -n), true
+	case "week", "weekend":
+		return day.AddDate(0, 0, -7*n), true
+	case "month":
+		return day.AddDate(0, -n, 0), true
+	case "year":
+		return day.AddDate(-n, 0, 0), true
+	}
+	return day, false
+}
+
+func singular(unit string) string { return strings.TrimSuffix(unit, "s") }
+
+// halfUnit is half of a unit of time, in days.
+var halfUnit = map[string]int{"day": 1, "week": 4, "weekend": 4, "month": 15, "year": 183}
+
+// beforeDate are the words that make a year or month of what follows.
+var beforeDate = wordSet("in during since of from last this by until before after early mid late")
+
+var numberWords = map[string]int{
+	"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "five": 5,
+	"six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+}
+
+// numberOf reads a small number, 0 when it is none.
+func numberOf(word string) int {
+	if n := numberWords[word]; n > 0 {
+		return n
+	}
+	if n, err := strconv.Atoi(word); err == nil && n > 0 && n < 1000 {
+		return n
+	}
+	return 0
+}
+
+// dayOf reads the day of a month ("5", "5th"), 0 when it is none.
+func dayOf(word string) int {
+	for _, ending := range []string{"st", "nd", "rd", "th"} {
+		word = strings.TrimSuffix(word, ending)
+	}
+	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= 31 {
+		return n
+	}
+	return 0
+}
+
+// yearOf reads a year of our time, 0 when it is none.
+func yearOf(word string) int {
+	if n, err := strconv.Atoi(word); err == nil && n >= 1900 && n < 2100 {
+		return n
+	}
+	return 0
+}
+
+var months, weekdays = func() (map[string]time.Month, map[string]time.Weekday) {
+	m, w := map[string]time.Month{}, map[string]time.Weekday{}
+	for month := time.January; month <= time.December; month++ {
+		m[strings.ToLower(month.String())] = month
+	}
+	for day := time.Sunday; day <= time.Saturday; day++ {
+		w[strings.ToLower(day.String())] = day
+	}
+	return m, w
+}()

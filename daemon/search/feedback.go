@@ -1,0 +1,82 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// What feedback learns from. The best chunk weighs far more than the others,
+// since the further down, the more of them are about something else.
+const (
+	feedbackChunks   = 10
+	feedbackTerms    = 30
+	feedbackExponent = 4
+)
+
+// weighedTerm is a term that speaks for a chunk.
+type weighedTerm struct {
+	term   uint32
+	weight float64
+}
+
+// feedback gives the words, besides those of the query, that the best chunks are
+// about, the first of weight 1 (pseudo-relevance feedback, as in Lavrenko and
+// Croft, "Relevance-Based Language Models", 2001). A word of a chunk weighs what
+// it would score if it were asked for, times (score/best score)^feedbackExponent of
+// the chunk. The chunks are the best first.
+func (ix *Index) feedback(query []uint32, best []found) []weighedTerm {
+	weights := map[uint32]float64{}
+	for _, f := range best[:min(feedbackChunks, len(best))] {
+		trust := math.Pow(f.bm25/best[0].bm25, feedbackExponent)
+		for term, tf := range ix.contents(&ix.chunks[f.chunk]) {
+			weights[term] += trust * ix.gain(term) * ix.saturated(tf)
+		}
+	}
+	var terms []weighedTerm
+	for term, weight := range weights {
+		// A word found nowhere else says nothing about other chunks.
+		if ix.postings[term].live > 1 && !slices.Contains(query, term) {
+			terms = append(terms, weighedTerm{term, weight})
+		}
+	}
+	slices.SortFunc(terms, func(a, b weighedTerm) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(ix.names[a.term], ix.names[b.term]))
+	})
+	terms = terms[:min(feedbackTerms, len(terms))]
+	for i := len(terms) - 1; i >= 0; i-- {
+		terms[i].weight /= terms[0].weight
+	}
+	return terms
+}
+
+// contents gives tf of score for the terms of a chunk, counting text and title.
+func (ix *Index) contents(ch *chunk) map[uint32]float64 {
+	tf := make(map[uint32]float64, len(ch.sequence))
+	text, title := ch.lengths[textField], ch.lengths[titleField]
+	each := fieldWeights[textField] / ix.lengthNorm()(text)
+	for _, t := range ch.sequence[:text] {
+		tf[t] += each
+	}
+	for _, t := range ch.sequence[text : text+title] {
+		tf[t] += fieldWeights[titleField]
+	}
+	return tf
+}
+
+// addFeedback adds what the terms of feedback score. The chunks are in the order
+// of their numbers.
+func (ix *Index) addFeedback(terms []weighedTerm, best []found) {
+	chunks := make([]uint32, len(best))
+	for i, f := range best {
+		chunks[i] = f.chunk
+	}
+	var tf []float64
+	for _, t := range terms {
+		gain := ix.weights.feedback * t.weight * ix.gain(t.term)
+		tf = ix.frequencies(t.term, chunks, tf)
+		for i := range best {
+			best[i].feedback += gain * ix.saturated(tf[i])
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package search
+
+import "slices"
+
+// noChunk is the number of no chunk.
+const noChunk = 1<<32 - 1
+
+// addNeighbours counts the query's words in the passages before and after a chunk
+// like a field of the chunk of its own, with a small weight: what a turn of a
+// conversation is about was often said in the turn before. A word that the chunk
+// has itself gains little by that, since its gain is nearly used up. The chunks
+// are in the order of their numbers.
+func (ix *Index) addNeighbours(query []uint32, best []found) {
+	before, after := make([]uint32, len(best)), make([]uint32, len(best))
+	var chunks []uint32
+	for i, f := range best {
+		before[i], after[i] = ix.beside(f.chunk)
+		chunks = append(chunks, f.chunk)
+		for _, n := range []uint32{before[i], after[i]} {
+			if n != noChunk {
+				chunks = append(chunks, n)
+			}
+		}
+	}
+	slices.Sort(chunks)
+	chunks = slices.Compact(chunks)
+	var tf []float64
+	at := func(n uint32) float64 {
+		if i, ok := slices.BinarySearch(chunks, n); ok {
+			return tf[i]
+		}
+		return 0
+	}
+	for _, term := range query {
+		gain := ix.gain(term)
+		tf = ix.frequencies(term, chunks, tf)
+		for i := range best {
+			if beside := at(before[i]) + at(after[i]); beside > 0 {
+				own := at(best[i].chunk)
+				best[i].neighbours += gain * (ix.saturated(own+ix.weights.neighbours*beside) - ix.saturated(own))
+			}
+		}
+	}
+}
+
+// beside gives the chunks that stand before and after a chunk in the neighbouring
+// documents of its folder, noChunk where there is none. Documents of different
+// dates are no neighbours: their order means nothing.
+func (ix *Index) beside(n uint32) (before, after uint32) {
+	before, after = noChunk, noChunk
+	doc := ix.chunks[n].doc
+	if n != doc.first && n != doc.first+doc.count-1 {
+		return before, after
+	}
+	prev, next := ix.neighbours(doc)
+	if n == doc.first && prev != nil && prev.count > 0 && prev.Date.Equal(doc.Date) {
+		before = prev.first + prev.count - 1
+	}
+	if n == doc.first+doc.count-1 && next != nil && next.count > 0 && next.Date.Equal(doc.Date) {
+		after = next.first
+	}
+	return before, after
+}

@@ -1,0 +1,41 @@
+package search
+
+// addPhrases adds to chunks with words of the query that stand together in both,
+// in the same order and with stop words left out. The query has its terms in
+// order, duplicates included.
+func (ix *Index) addPhrases(query []uint32, best []found) {
+	type pair struct {
+		first, second uint32
+		gain          float64
+		count         int
+	}
+	var pairs []pair
+	var wanted uint64 // first terms by their last six bits, to pass over most words fast
+	for i := range len(query) - 1 {
+		if a, b := query[i], query[i+1]; a != b {
+			pairs = append(pairs, pair{a, b, ix.weights.phrase * min(ix.gain(a), ix.gain(b)), 0})
+			wanted |= 1 << (a & 63)
+		}
+	}
+	if len(pairs) == 0 {
+		return
+	}
+	for i := range best {
+		text := ix.chunks[best[i].chunk].textTerms()
+		for at := range len(text) - 1 {
+			if wanted>>(text[at]&63)&1 == 0 {
+				continue
+			}
+			for p := range pairs {
+				if pairs[p].first == text[at] && pairs[p].second == text[at+1] {
+					pairs[p].count++
+				}
+			}
+		}
+		for p := range pairs {
+			n := float64(pairs[p].count)
+			best[i].phrase += pairs[p].gain * n / (n + 1)
+			pairs[p].count = 0
+		}
+	}
+}
