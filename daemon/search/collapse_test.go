@@ -22,6 +22,7 @@ func search(t *testing.T, s *Searcher, q Query) Result {
 
 func TestDuplicatesCollapse(t *testing.T) {
 	ix := New(nil)
+	ix.weights = weights{}
 	for _, d := range []Document{
 		{Path: "a.txt", Text: "cat cat cat"},
 		{Path: "b.txt", Text: "  cat cat cat\n"}, // a chunk has no space around it

@@ -37,6 +37,7 @@ func TestSortHits(t *testing.T) {
 // The most relevant are chosen before they are ordered by date.
 func TestRecencyOrdersTheMostRelevant(t *testing.T) {
 	ix := New(nil)
+	ix.weights = weights{}
 	ix.Put(Document{Path: "best.txt", Text: "cat cat cat", Date: day(1)})
 	ix.Put(Document{Path: "good.txt", Text: "cat cat dog", Date: day(2)})
 	ix.Put(Document{Path: "weak.txt", Text: "cat and dogs and seas and sands", Date: day(3)})
