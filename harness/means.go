@@ -24,8 +24,8 @@ type Retrieval struct {
 	NoGold int `json:"no_gold"`
 	Errors int `json:"errors"`
 	// Macro has the means over the questions, Intervals the confidence intervals
-	// of recall at top-k and of the deepest nDCG up to 10, none for fewer than two
-	// questions.
+	// of recall at top-k and of the headline's nDCG: none where all questions have
+	// the same value, which tells nothing of how it varies.
 	Macro     Figures             `json:"macro"`
 	Intervals map[string]Interval `json:"intervals"`
 	// Micro pools the questions: of all their gold what was retrieved, and of all
@@ -92,12 +92,15 @@ func (s *sum) add(share float64) {
 
 func (s sum) mean(n int) float64 { return float64(s.values) / 1e9 / float64(n) }
 
-// interval is that of the mean of n shares.
-func (s sum) interval(n int) Interval {
+// interval is that of the mean of n shares, if they are not all the same.
+func (s sum) interval(n int) (i Interval, ok bool) {
 	mean := s.mean(n)
-	variance := max(0, float64(s.squares)/1e9-float64(n)*mean*mean) / float64(n-1)
+	variance := (float64(s.squares)/1e9 - float64(n)*mean*mean) / float64(n-1)
+	if n < 2 || variance < 1e-7 { // what rounding alone may leave
+		return i, false
+	}
 	lo, hi := stats.MeanCI(n, mean, variance, 0.95)
-	return Interval{Method: "student_t", Confidence: 0.95, Low: max(0, lo), High: min(1, hi)}
+	return Interval{Method: "student_t", Confidence: 0.95, Low: max(0, lo), High: min(1, hi)}, true
 }
 
 // sums folds the measures of rankings.
@@ -192,8 +195,8 @@ func (m *means) result() *Retrieval {
 		r.Macro[measure.name] = m.all.of[i].mean(m.all.n)
 	}
 	for _, i := range []int{m.headline[0], m.headline[len(m.headline)-1]} {
-		if m.all.n > 1 {
-			r.Intervals[m.measures[i].name] = m.all.of[i].interval(m.all.n)
+		if interval, ok := m.all.of[i].interval(m.all.n); ok {
+			r.Intervals[m.measures[i].name] = interval
 		}
 	}
 	for i, k := range m.ks {

@@ -13,13 +13,13 @@ import (
 	"evalctl/scorer"
 )
 
-// knowing is the catalogue of a corpus with these documents.
+// knowing is the catalogue of a brain with these documents.
 func knowing(paths ...string) catalogue {
-	c := &Corpus{}
+	var docs []Doc
 	for _, p := range paths {
-		c.Docs = append(c.Docs, Doc{Path: p})
+		docs = append(docs, Doc{Path: p})
 	}
-	return catalogueOf(c)
+	return catalogueOf(docs)
 }
 
 func TestCatalogue(t *testing.T) {
@@ -148,6 +148,13 @@ func TestRetrievalFigures(t *testing.T) {
 	if len(got.Intervals) != 2 || math.Abs(i.High-min(1, 0.4375+half)) > 1e-5 || i.Low != 0 || got.Intervals["ndcg@2"].Method != "student_t" {
 		t.Errorf("got %+v, half a width is %v", got.Intervals, half)
 	}
+	same := NewTally(2)
+	for range 3 {
+		same.Add(retrieved(Scored, 3, []int{1, 0, 0}))
+	}
+	if r := same.Retrieval(); len(r.Intervals) != 0 {
+		t.Errorf("values that are all the same have intervals: %+v", r.Intervals)
+	}
 	if head := []string{"recall@2", "any@2", "all@2", "mrr", "ndcg@2"}; !slices.Equal(got.Headline(), head) {
 		t.Errorf("got %v", got.Headline())
 	}
@@ -179,16 +186,20 @@ func TestRunScoresRetrieval(t *testing.T) {
 			_, _ = w.Write([]byte(`{"chunks":[{"path":"elsewhere/raw.md","score":2},{"path":"data/` + query + `","score":1}]}`))
 		}
 	})
-	d := survey(t, writeFile(t, t.TempDir()+"/q.jsonl", strings.Join([]string{
+	d, err := Survey(writeFile(t, t.TempDir()+"/q.jsonl", strings.Join([]string{
 		`{"id":"q1","question":"one.md","expected_paths":["one.md"],"tags":["a"]}`,
 		`{"id":"q2","question":"two.md","expected_paths":["one.md","two.md"]}`,
 		`{"id":"q3","question":"two.md","expected_paths":["three.md"]}`,
 		`{"id":"q4","question":"broken","expected_paths":["three.md"]}`,
 		`{"id":"q5","question":"nobody knows","tags":["a","b"]}`,
-	}, "\n")))
+	}, "\n")), nil, Naming{Default: "eval"}, func(Question) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
 	cfg := setUp(t, s, d, t.TempDir())
+	cfg.Target.Brains = map[string]string{"eval": "eval"}
 	cfg.Scorer, cfg.Target.Scenario = scorer.Retrieval{TopK: 5}, SearchOnly
-	cfg.Corpus = &Corpus{Docs: []Doc{{Path: "one.md"}, {Path: "two.md"}, {Path: "three.md"}}}
+	cfg.Brains = []Brain{{Name: "eval", Docs: []Doc{{Path: "one.md"}, {Path: "two.md"}, {Path: "three.md"}}, Questions: 5}}
 	cfg.Guards = []Guard{{Kind: "gold_shared", Message: "m", Count: 2, IDs: []string{}}}
 	recorded := 0
 	cfg.Recorded = func(Record) { recorded++ }

@@ -139,7 +139,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 		},
 		Dataset: plan.dataset, Brains: plan.brains, Scorer: sc, Journal: j, Paid: plan.judge != nil,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil,
-		RequireMode: c.requiredMode(), Recorded: progress.add,
+		RequireMode: c.requiredMode(), Recorded: progress.add, Guards: plan.gold.Guards,
 		Settings: harness.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
 			MaxUnscored: c.MaxUnscored, CapUSD: c.budget, UnpricedModel: plan.unpriced,
@@ -149,7 +149,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 	if path == "" {
 		return err
 	}
-	t.report(c, res, progress)
+	t.report(c, plan, res, progress)
 	code := c.verdict(res, err)
 	if err := c.printSummary(p, res, path, exitCode(ctx, code)); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 // verdict is what the result means for the exit code.
 func (c *runCmd) verdict(res harness.Result, stopped error) error {
 	if stopped != nil {
-		return fmt.Errorf("stopped after %d of %s, this is not a score: %w", res.Counts.Total, count(res.Planned, "question"), stopped)
+		return fmt.Errorf("stopped after %d of %s, this is not a score: %w", res.Counts.Finished(), count(res.Planned, "question"), stopped)
 	}
 	n := res.Counts
 	if n.Errors == n.Total {
@@ -187,7 +187,7 @@ func (c *runCmd) printSummary(p *process, res harness.Result, path string, code 
 	}
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
-		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "stopped": res.Stopped,
+		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped,
 		"spent_usd": res.Cost.SpentUSD, "floor": c.floor, "exit_code": code, "result": path,
 	})
 }

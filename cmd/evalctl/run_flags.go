@@ -30,7 +30,7 @@ type runCmd struct {
 	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)."`
 	Scenario string `enum:"ask-basic,ask-augmented,search-retrieve-only" default:"ask-basic" help:"Shared scenario: ${enum}."`
 	Mode     string `enum:"auto,hybrid,hybrid-rerank,bm25,semantic" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
-	Scorer   string `enum:"exact,judge" default:"judge" help:"Scorer: ${enum}."`
+	Scorer   string `enum:"exact,judge,retrieval" default:"judge" help:"Scorer: ${enum}."`
 	Limit    *int   `placeholder:"N" help:"Stop after N questions."`
 	Output   string `default:"results/" placeholder:"DIR" help:"Output root (${default})."`
 	Port     int    `default:"0" help:"Daemon port; 0 picks a free one."`
@@ -77,6 +77,7 @@ func (runCmd) Help() string {
   evalctl run --sdk go --dataset datasets/core.jsonl --llm-provider openai --llm-model gpt-4o-mini --budget-usd 2
   evalctl run --sdk ts --dataset datasets/core.jsonl --scorer exact --daemon-cmd 'npx tsx daemon.ts serve --addr {addr}'
   evalctl run --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --scorer exact
+  evalctl run --sdk go --dataset datasets/core.jsonl --scorer retrieval --scenario search-retrieve-only --top-k 10
   evalctl run --resume results/2026-01-31/go.journal
 
 ` + exitTable()

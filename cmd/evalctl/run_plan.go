@@ -30,6 +30,7 @@ type plan struct {
 	dataset harness.Dataset
 	corpus  *harness.Corpus
 	brains  []harness.Brain
+	gold    harness.GoldSurvey
 	judge   *harness.JudgeModel
 	// unpriced is the judge's model when its price is not known.
 	unpriced string
@@ -59,9 +60,9 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}
-	pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return scorer.Exact{}, nil }
+	pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return c.freeScorer(), nil }
 	forecast := func(scorer.Item) {}
-	pl.idleBudget = c.Scorer == "exact" && flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD) != ""
+	pl.idleBudget = c.Scorer != "judge" && flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD) != ""
 	if c.Scorer == "judge" {
 		if forecast, err = c.planJudge(p, pl); err != nil {
 			return nil, err
@@ -76,7 +77,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		if n++; c.Limit == nil || n <= *c.Limit {
 			forecast(q.Item())
 		}
-		return sc.Check(q.Item())
+		return lacking(sc.Check(q.Item()))
 	}
 	naming := harness.Naming{Default: c.Brain, Tag: c.BrainTag}
 	if pl.dataset, err = harness.Survey(c.Dataset, c.Limit, naming, check); err != nil {
@@ -85,8 +86,10 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err := c.planCorpus(pl); err != nil {
 		return nil, err
 	}
-	pl.brains, err = pl.dataset.Brains(pl.corpus)
-	return pl, err
+	if pl.brains, err = pl.dataset.Brains(pl.corpus); err != nil {
+		return nil, err
+	}
+	return pl, c.planGold(pl)
 }
 
 // checkFile refuses a dataset that cannot be read twice. One that is not there
