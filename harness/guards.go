@@ -57,13 +57,13 @@ func SurveyGold(d Dataset, brains []Brain, topK int) (GoldSurvey, error) {
 		if err != nil {
 			return s, err
 		}
-		gold, known := q.Item().Gold, catalogues[q.Brain]
-		err := scorer.Retrieval{TopK: topK}.Check(q.Item())
+		item, known := q.Item(), catalogues[q.Brain]
+		err := scorer.Retrieval{TopK: topK}.Check(item)
 		if errors.Is(err, scorer.ErrNoGold) {
 			s.NoGold++
 			continue
 		}
-		for _, g := range gold {
+		for _, g := range item.Gold {
 			if err == nil && known != nil && !known[known.gold(g.Path)] {
 				err = fmt.Errorf("question %q: expected path %q is not among the documents of brain %s; correct it, or add the document", q.ID, g.Path, q.Brain)
 			}

@@ -75,6 +75,10 @@ func cataloguesOf(brains []Brain) map[string]catalogue {
 	return out
 }
 
+// longestPath is the longest path that is looked for in a catalogue, in bytes: what
+// a daemon sends must not make the search long.
+const longestPath = 4096
+
 // name gives a daemon's path as the corpus has it: without SeedRoot, or else the
 // longest end of it, after a slash, that is a path of the corpus, since daemons
 // may put documents below folders of their own. Of a brain whose documents are
@@ -82,6 +86,9 @@ func cataloguesOf(brains []Brain) map[string]catalogue {
 // document may have it.
 func (k catalogue) name(got string) string {
 	got = strings.TrimPrefix(got, SeedRoot)
+	if len(got) > longestPath {
+		return got
+	}
 	for end, more := got, true; more; _, end, more = strings.Cut(end, "/") {
 		if k[end] {
 			return end

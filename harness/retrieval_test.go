@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"evalctl/scorer"
 )
@@ -45,6 +46,26 @@ func TestCatalogue(t *testing.T) {
 		if got := c.known.name(c.got); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// TestCatalogueFindsWhatWasMoved: below any folder a document is itself, unless the
+// whole is a path of another.
+func TestCatalogueFindsWhatWasMoved(t *testing.T) {
+	paths := rapid.StringMatching(`[ab]{1,2}(/[ab]{1,2}){0,3}`)
+	rapid.Check(t, func(t *rapid.T) {
+		corpus := rapid.SliceOfN(paths, 1, 8).Draw(t, "corpus")
+		known := knowing(corpus...)
+		doc := rapid.SampledFrom(corpus).Draw(t, "document")
+		folder := rapid.SampledFrom([]string{"", SeedRoot, "x/", "srv/7/" + SeedRoot, paths.Draw(t, "folder") + "/"}).Draw(t, "below")
+		got := known.name(folder + doc)
+		if !known[got] || !strings.HasSuffix("/"+folder+doc, "/"+got) || len(got) < len(doc) {
+			t.Errorf("%s%s is %q", folder, doc, got)
+		}
+	})
+	hostile := strings.Repeat("a/", 1<<20)
+	if got := knowing("a").name(hostile + "a"); got != hostile+"a" {
+		t.Error("a path that is too long is looked for")
 	}
 }
 

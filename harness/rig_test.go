@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"evalctl/scorer"
@@ -105,12 +107,15 @@ func readResult(tb testing.TB, path string) resultFile {
 	if err := json.Unmarshal(data, &f); err != nil {
 		tb.Fatal(err)
 	}
-	again := NewTally(5)
+	again := NewTally(f.Identity.TopK)
 	for _, q := range f.Questions {
 		again.Add(q)
 	}
 	if again.Counts != f.Counts || f.Counts.Finished() != len(f.Questions) || f.Total != f.Counts.Total || f.Passed != f.Counts.Passed {
 		tb.Errorf("%s: the file's counts are %+v, its questions give %+v", path, f.Counts, again.Counts)
+	}
+	if diff := cmp.Diff(again.Retrieval(), f.Retrieval, cmpopts.IgnoreFields(Retrieval{}, "Guards")); diff != "" {
+		tb.Errorf("%s: the file's retrieval is not that of its questions:\n%s", path, diff)
 	}
 	return f
 }
