@@ -49,9 +49,8 @@ type Answer struct {
 // use.
 type Target struct {
 	Endpoint *Endpoint
-	// Brain is the id of the brain of questions that name none, and Brains has
-	// the ids of the others by name.
-	Brain      string
+	// Brains has the daemon's ids of the brains by the name that questions have
+	// for them.
 	Brains     map[string]string
 	Scenario   Scenario
 	Mode       string
@@ -79,12 +78,7 @@ func (t *Target) once(ctx context.Context, q Question) (Answer, error) {
 }
 
 // path is the address of the brain that q is asked in.
-func (t *Target) path(q Question) string {
-	if q.Brain == "" {
-		return brainPath(t.Brain)
-	}
-	return brainPath(t.Brains[q.Brain])
-}
+func (t *Target) path(q Question) string { return brainPath(t.Brains[q.Brain]) }
 
 func (t *Target) body(q Question) body {
 	b := body{"top_k": t.TopK, "mode": t.Mode}

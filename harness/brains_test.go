@@ -265,7 +265,7 @@ func TestRunAsksEachQuestionInItsBrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := setUp(t, s, d, t.TempDir())
-	cfg.Target.Brain, cfg.Target.Brains = "", map[string]string{"b": "id-b", "eval": "id-eval"}
+	cfg.Target.Brains = map[string]string{"b": "id-b", "eval": "id-eval"}
 	cfg.Brains = []Brain{{Name: "b", Questions: 1, Docs: make([]Doc, 3)}, {Name: "eval", Questions: 1}}
 	_, path, err := Run(t.Context(), cfg)
 	if err != nil {

@@ -44,34 +44,38 @@ type GoldSurvey struct {
 }
 
 // SurveyGold reads the selected questions of d and refuses, with file:line, an
-// expected path that is empty or not in the corpus. c is nil when it is not known
-// what the brain holds; any path is then taken.
-func SurveyGold(d Dataset, c *Corpus, topK int) (GoldSurvey, error) {
+// expected path that is empty or not among the documents of the question's brain.
+// Where those are not known any path is taken.
+func SurveyGold(d Dataset, brains []Brain, topK int) (GoldSurvey, error) {
 	s := GoldSurvey{}
-	known := catalogueOf(c)
+	catalogues := cataloguesOf(brains)
 	inQuestion := Guard{Kind: "answer_in_question"}
-	uses := map[string]int{}
+	covered := Guard{Kind: "top_k_covers_brain", IDs: []string{}}
+	uses := map[goldUse]int{}
 	var bad []error
 	for q, err := range d.Questions() {
 		if err != nil {
 			return s, err
 		}
-		item := q.Item()
+		item, known := q.Item(), catalogues[q.Brain]
 		err := scorer.Retrieval{TopK: topK}.Check(item)
 		if errors.Is(err, scorer.ErrNoGold) {
 			s.NoGold++
 			continue
 		}
 		for _, g := range item.Gold {
-			if err == nil && c != nil && !known[known.gold(g.Path)] {
-				err = fmt.Errorf("question %q: expected path %q is not in the corpus %s; correct it, or add the document", q.ID, g.Path, c.Path)
+			if err == nil && known != nil && !known[known.gold(g.Path)] {
+				err = fmt.Errorf("question %q: expected path %q is not among the documents of brain %s; correct it, or add the document", q.ID, g.Path, q.Brain)
 			}
-			uses[known.gold(g.Path)]++
+			uses[goldUse{q.Brain, known.gold(g.Path)}]++
 		}
 		if err != nil {
 			bad = append(bad, &LineError{File: d.Path, Line: q.Line, Err: err})
 		}
 		s.WithGold++
+		if known != nil && topK >= len(known) {
+			covered.Count++
+		}
 		if answeredByItself(q) {
 			inQuestion.note(q.ID)
 		}
@@ -79,17 +83,27 @@ func SurveyGold(d Dataset, c *Corpus, topK int) (GoldSurvey, error) {
 	if len(bad) > 0 {
 		return s, joinLines(bad)
 	}
-	s.guard(uses, inQuestion, len(known), topK)
+	if covered.Count > 0 {
+		covered.Message = coverage(brains, covered.Count, topK)
+		s.Guards = append(s.Guards, covered)
+	}
+	s.guard(uses, inQuestion)
 	return s, nil
 }
 
-func (s *GoldSurvey) guard(uses map[string]int, inQuestion Guard, documents, topK int) {
-	if documents > 0 && topK >= documents && s.WithGold > 0 {
-		s.Guards = append(s.Guards, Guard{
-			Kind: "top_k_covers_brain", Count: s.WithGold, IDs: []string{},
-			Message: fmt.Sprintf("top-k %d is not smaller than the %d documents of the brain: recall at top-k says nothing about a ranking that may hold all there is; lower --top-k, or give a larger corpus", topK, documents),
-		})
+// goldUse is a gold document of one brain.
+type goldUse struct{ brain, path string }
+
+// coverage words the guard of brains that are no larger than topK.
+func coverage(brains []Brain, questions, topK int) string {
+	const rest = "recall at top-k says nothing about a ranking that may hold all there is; lower --top-k, or give a larger corpus"
+	if len(brains) == 1 {
+		return fmt.Sprintf("top-k %d is not smaller than the %d documents of the brain: %s", topK, len(brains[0].Docs), rest)
 	}
+	return fmt.Sprintf("top-k %d is not smaller than the brains of %d questions: %s", topK, questions, rest)
+}
+
+func (s *GoldSurvey) guard(uses map[goldUse]int, inQuestion Guard) {
 	if path, n := mostUsed(uses); n > 1 && 2*n > s.WithGold {
 		s.Guards = append(s.Guards, Guard{
 			Kind: "gold_shared", Count: n, IDs: []string{},
@@ -103,10 +117,10 @@ func (s *GoldSurvey) guard(uses map[string]int, inQuestion Guard, documents, top
 }
 
 // mostUsed is the path with the highest count, of several the first by name.
-func mostUsed(uses map[string]int) (path string, n int) {
-	for p, u := range uses {
-		if u > n || u == n && p < path {
-			path, n = p, u
+func mostUsed(uses map[goldUse]int) (path string, n int) {
+	for g, u := range uses {
+		if u > n || u == n && g.path < path {
+			path, n = g.path, u
 		}
 	}
 	return path, n

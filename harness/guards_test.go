@@ -20,7 +20,12 @@ func surveyGold(t *testing.T, topK int, lines []string, documents ...string) (Go
 			corpus.Docs = append(corpus.Docs, Doc{Path: p})
 		}
 	}
-	return SurveyGold(survey(t, path), corpus, topK)
+	d := survey(t, path)
+	brains, err := d.Brains(corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return SurveyGold(d, brains, topK)
 }
 
 func line(id, question, answer, more string) string {
@@ -80,6 +85,24 @@ func TestGuards(t *testing.T) {
 	}
 }
 
+// TestGuardsOfManyBrains: what a path means depends on the question's brain.
+func TestGuardsOfManyBrains(t *testing.T) {
+	in := func(brain string) string { return `,"brain":"` + brain + `"` }
+	path := writeFile(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join([]string{
+		line("1", "q", "x", gold("n.md")+in("a")), line("2", "q", "x", gold("n.md")+in("b")), line("3", "q", "x", gold("m.md")+in("b")),
+	}, "\n"))
+	d := survey(t, path)
+	brains := []Brain{{Name: "a", Docs: []Doc{{Path: "n.md"}}}, {Name: "b", Docs: []Doc{{Path: "n.md"}, {Path: "m.md"}, {Path: "o.md"}}}}
+	got, err := SurveyGold(d, brains, 1)
+	if err != nil || len(got.Guards) != 1 || got.Guards[0].Kind != "top_k_covers_brain" || got.Guards[0].Count != 1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	brains[0].Docs, brains[1].Docs = nil, brains[1].Docs[1:]
+	if _, err := SurveyGold(d, brains, 1); err == nil || !strings.HasSuffix(err.Error(), `q.jsonl:2: question "2": expected path "n.md" is not among the documents of brain b; correct it, or add the document`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestGuardNamesFiveQuestions(t *testing.T) {
 	var lines []string
 	for i := range 7 {
@@ -99,7 +122,7 @@ func TestSurveyGoldRefuses(t *testing.T) {
 	}
 	_, err := surveyGold(t, 1, lines, "a.md")
 	for _, want := range []string{
-		`q.jsonl:1: question "q0": expected path "old0.md" is not in the corpus notes; correct it, or add the document`, "q.jsonl:10: ", "and 2 more bad lines",
+		`q.jsonl:1: question "q0": expected path "old0.md" is not among the documents of brain ; correct it, or add the document`, "q.jsonl:10: ", "and 2 more bad lines",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -51,18 +51,28 @@ func retrievalOf(gold scorer.Ranking, chunks []Chunk, topK int, known catalogue)
 	}
 }
 
-// catalogue holds the paths of a corpus. It tells which of its documents a
-// daemon means, and is empty when it is not known what a brain holds.
+// catalogue holds the paths of a brain's documents. It tells which of them a
+// daemon means, and is nil when it is not known what a brain holds.
 type catalogue map[string]bool
 
-func catalogueOf(c *Corpus) catalogue {
+func catalogueOf(docs []Doc) catalogue {
+	if docs == nil {
+		return nil
+	}
 	known := catalogue{}
-	if c != nil {
-		for _, d := range c.Docs {
-			known[d.Path] = true
-		}
+	for _, d := range docs {
+		known[d.Path] = true
 	}
 	return known
+}
+
+// cataloguesOf gives the catalogue of each brain by name.
+func cataloguesOf(brains []Brain) map[string]catalogue {
+	out := map[string]catalogue{}
+	for _, b := range brains {
+		out[b.Name] = catalogueOf(b.Docs)
+	}
+	return out
 }
 
 // longestPath is the longest path that is looked for in a catalogue, in bytes: what

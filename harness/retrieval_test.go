@@ -14,13 +14,13 @@ import (
 	"evalctl/scorer"
 )
 
-// knowing is the catalogue of a corpus with these documents.
+// knowing is the catalogue of a brain with these documents.
 func knowing(paths ...string) catalogue {
-	c := &Corpus{}
+	var docs []Doc
 	for _, p := range paths {
-		c.Docs = append(c.Docs, Doc{Path: p})
+		docs = append(docs, Doc{Path: p})
 	}
-	return catalogueOf(c)
+	return catalogueOf(docs)
 }
 
 func TestCatalogue(t *testing.T) {
@@ -207,16 +207,20 @@ func TestRunScoresRetrieval(t *testing.T) {
 			_, _ = w.Write([]byte(`{"chunks":[{"path":"elsewhere/raw.md","score":2},{"path":"data/` + query + `","score":1}]}`))
 		}
 	})
-	d := survey(t, writeFile(t, t.TempDir()+"/q.jsonl", strings.Join([]string{
+	d, err := Survey(writeFile(t, t.TempDir()+"/q.jsonl", strings.Join([]string{
 		`{"id":"q1","question":"one.md","expected_paths":["one.md"],"tags":["a"]}`,
 		`{"id":"q2","question":"two.md","expected_paths":["one.md","two.md"]}`,
 		`{"id":"q3","question":"two.md","expected_paths":["three.md"]}`,
 		`{"id":"q4","question":"broken","expected_paths":["three.md"]}`,
 		`{"id":"q5","question":"nobody knows","tags":["a","b"]}`,
-	}, "\n")))
+	}, "\n")), nil, Naming{Default: "eval"}, func(Question) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
 	cfg := setUp(t, s, d, t.TempDir())
+	cfg.Target.Brains = map[string]string{"eval": "eval"}
 	cfg.Scorer, cfg.Target.Scenario = scorer.Retrieval{TopK: 5}, SearchOnly
-	cfg.Corpus = &Corpus{Docs: []Doc{{Path: "one.md"}, {Path: "two.md"}, {Path: "three.md"}}}
+	cfg.Brains = []Brain{{Name: "eval", Docs: []Doc{{Path: "one.md"}, {Path: "two.md"}, {Path: "three.md"}}, Questions: 5}}
 	cfg.Guards = []Guard{{Kind: "gold_shared", Message: "m", Count: 2, IDs: []string{}}}
 	recorded := 0
 	cfg.Recorded = func(Record) { recorded++ }

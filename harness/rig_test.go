@@ -177,7 +177,7 @@ func playRun() error {
 	}
 	fmt.Println(j.Path())
 	_, _, err = Run(context.Background(), Config{
-		Target:  &Target{Endpoint: e, Brain: "eval", Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
+		Target:  &Target{Endpoint: e, Brains: map[string]string{"": "eval"}, Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
 		Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 16, Timeout: time.Minute,
 		Settings: Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9, MaxUnscored: "0"},
 	})

@@ -39,7 +39,8 @@ const healthTimeout = 5 * time.Second
 type Config struct {
 	Target  *Target
 	Dataset Dataset
-	// Brains are those that are asked; they stand in the result.
+	// Brains are those that are asked; they stand in the result. Their documents,
+	// where they are known, tell which of them a daemon means whose paths differ.
 	Brains  []Brain
 	Scorer  scorer.Scorer
 	Journal *Journal
@@ -50,9 +51,6 @@ type Config struct {
 	// RequireMode, when it is set, is the retrieval mode that every answer must
 	// say it was made in; the first that does not stops the run with ErrMode.
 	RequireMode string
-	// Corpus is what the brain was filled with, nil when that is not known. It
-	// tells which documents a daemon means whose paths differ.
-	Corpus *Corpus
 	// Guards stand in the result's retrieval, next to what the answers show.
 	Guards []Guard
 	// Watched is set when the context is cancelled with ErrDaemonDied should
@@ -78,7 +76,7 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {
 		return Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; start the run anew", cfg.Journal.Path(), cfg.Dataset.Path)
 	}
-	r := &runner{cfg: cfg, tally: NewTally(cfg.Target.TopK), known: catalogueOf(cfg.Corpus)}
+	r := &runner{cfg: cfg, tally: NewTally(cfg.Target.TopK), known: cataloguesOf(cfg.Brains)}
 	resumed, err := r.resume()
 	if err != nil {
 		return Result{}, "", err
@@ -141,7 +139,7 @@ var errScorer = errors.New("no answer can be scored")
 type runner struct {
 	cfg   Config
 	tally *Tally
-	known catalogue
+	known map[string]catalogue // by brain
 }
 
 // job is a question to ask, or one whose answer only lacks its grade.
@@ -328,7 +326,7 @@ func (r *runner) answer(ctx context.Context, q Question) (Record, error) {
 		rec.Brain = q.Brain
 	}
 	if gold := q.Item().Gold; gold != nil && failure == nil {
-		rec.Retrieval = retrievalOf(gold, a.Retrieved, r.cfg.Target.TopK, r.known)
+		rec.Retrieval = retrievalOf(gold, a.Retrieved, r.cfg.Target.TopK, r.known[q.Brain])
 	}
 	return rec, r.checkMode(rec)
 }

@@ -156,7 +156,7 @@ func (f *filling) fill(ctx context.Context, id string, docs []Doc, single bool) 
 			paths = append(paths, doc.Path)
 		}
 	}
-	return awaitSearchable(ctx, f.endpoint, id, f.dialect, catalogueOf(&Corpus{Docs: docs}), docs[last].Path, paths, query)
+	return awaitSearchable(ctx, f.endpoint, id, f.dialect, catalogueOf(docs), docs[last].Path, paths, query)
 }
 
 // undo removes the brains that were created, and adds to err those that could

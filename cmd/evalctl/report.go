@@ -17,8 +17,8 @@ import (
 	"evalctl/internal/stats"
 )
 
-// plan tells what is going to be asked.
-func (t *terminal) plan(c *runCmd, p *plan) {
+// inputs tells what is going to be asked of what.
+func (t *terminal) inputs(dataset string, p *plan) {
 	var tags []string
 	for _, tag := range slices.Sorted(maps.Keys(p.dataset.Tags)) {
 		tags = append(tags, fmt.Sprintf("%s %d", printable(tag, oneLine), p.dataset.Tags[tag]))
@@ -27,7 +27,7 @@ func (t *terminal) plan(c *runCmd, p *plan) {
 	if p.dataset.Selected < p.dataset.Total {
 		asked = fmt.Sprintf("%d of %s", p.dataset.Selected, count(p.dataset.Total, "question"))
 	}
-	line := fmt.Sprintf("%s  %s  sha256 %s", printable(c.Dataset, oneLine), asked, digest(p.dataset.SHA256))
+	line := fmt.Sprintf("%s  %s  sha256 %s", printable(dataset, oneLine), asked, digest(p.dataset.SHA256))
 	if len(tags) > 0 && len(tags) <= 8 {
 		line += "  tags: " + strings.Join(tags, "  ")
 	}
@@ -35,7 +35,12 @@ func (t *terminal) plan(c *runCmd, p *plan) {
 	if p.corpus != nil {
 		t.field("corpus", "%s  %s  sha256 %s", printable(p.corpus.Path, oneLine), count(len(p.corpus.Docs), "document"), digest(p.corpus.SHA256))
 	}
+	t.brains(p.brains)
 	t.guards(p.gold.Guards)
+}
+
+// judging tells who judges, and what that is likely to cost.
+func (t *terminal) judging(c *runCmd, p *plan) {
 	if p.idleBudget {
 		t.field("warning", "--budget-usd has no effect: --scorer %s pays for nothing", c.Scorer)
 	}
@@ -251,7 +256,16 @@ func (t *terminal) tags(res harness.Result) {
 
 // table prints rows of names and numbers below a header.
 func (t *terminal) table(rows [][]string) {
-	numbers := append([]tw.Align{tw.AlignLeft}, slices.Repeat([]tw.Align{tw.AlignRight}, len(rows[0])-1)...)
+	for line := range strings.Lines(drawTable(rows, 1)) {
+		fmt.Fprint(t.w, " "+line)
+	}
+	t.blank()
+}
+
+// drawTable aligns rows below a header: the first columns, which are names, to
+// the left, and numbers to the right.
+func drawTable(rows [][]string, names int) string {
+	align := append(slices.Repeat([]tw.Align{tw.AlignLeft}, names), slices.Repeat([]tw.Align{tw.AlignRight}, len(rows[0])-names)...)
 	var b strings.Builder
 	table := tablewriter.NewTable(&b,
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
@@ -259,17 +273,18 @@ func (t *terminal) table(rows [][]string) {
 			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
 		})),
 		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: numbers}),
-		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: numbers}))
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}))
 	table.Header(rows[0])
 	for _, row := range rows[1:] {
 		_ = table.Append(row)
 	}
 	_ = table.Render() // a report that cannot be drawn changes no result
+	var out strings.Builder
 	for line := range strings.Lines(b.String()) {
-		fmt.Fprintln(t.w, " "+strings.TrimRight(line, " \n"))
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
-	t.blank()
+	return out.String()
 }
 
 func (t *terminal) latency(res harness.Result) {

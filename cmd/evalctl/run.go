@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"time"
 
 	"evalctl/harness"
 	"evalctl/harness/launch"
@@ -27,8 +25,8 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 		}
 		defer plan.resumed.Close()
 	}
-	t.plan(c, plan)
-	t.brains(plan.brains)
+	t.inputs(c.Dataset, plan)
+	t.judging(c, plan)
 	under, err := c.connect(ctx, p, plan)
 	if err != nil {
 		return brainError(ctx, err)
@@ -139,7 +137,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 		},
 		Dataset: plan.dataset, Brains: plan.brains, Scorer: sc, Journal: j, Paid: plan.judge != nil,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil,
-		RequireMode: c.requiredMode(), Recorded: progress.add, Corpus: plan.corpus, Guards: plan.gold.Guards,
+		RequireMode: c.requiredMode(), Recorded: progress.add, Guards: plan.gold.Guards,
 		Settings: harness.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
 			MaxUnscored: c.MaxUnscored, CapUSD: c.budget, UnpricedModel: plan.unpriced,
@@ -190,13 +188,4 @@ func (c *runCmd) printSummary(p *process, res harness.Result, path string, code 
 		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped,
 		"spent_usd": res.Cost.SpentUSD, "floor": c.floor, "exit_code": code, "result": path,
 	})
-}
-
-// resultDir is <output>/<date>, the date being that of the run's start in UTC,
-// or where the journal lies.
-func (c *runCmd) resultDir(started time.Time) string {
-	if c.Resume != "" {
-		return filepath.Dir(c.Resume)
-	}
-	return filepath.Join(c.Output, started.Format(time.DateOnly))
 }

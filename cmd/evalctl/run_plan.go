@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"evalctl/harness"
@@ -29,8 +30,8 @@ type plan struct {
 
 	dataset harness.Dataset
 	corpus  *harness.Corpus
-	gold    harness.GoldSurvey
 	brains  []harness.Brain
+	gold    harness.GoldSurvey
 	judge   *harness.JudgeModel
 	// unpriced is the judge's model when its price is not known.
 	unpriced string
@@ -49,14 +50,13 @@ type plan struct {
 // plan checks everything that needs no daemon: bad input is refused before
 // work or money is spent.
 func (c *runCmd) plan(p *process) (pl *plan, err error) {
-	pl = &plan{started: time.Now().UTC()}
-	pl.dir = c.resultDir(pl.started)
-	if err := checkFile(c.Dataset); err != nil {
+	if pl, err = c.subject.plan(p); err != nil {
 		return nil, err
 	}
-	if err := c.planDaemon(p, pl); err != nil {
-		return nil, err
+	if c.Resume != "" {
+		pl.dir = filepath.Dir(c.Resume)
 	}
+	pl.profile.Env = c.readerEnv(p)
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}
@@ -79,14 +79,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		}
 		return lacking(sc.Check(q.Item()))
 	}
-	naming := harness.Naming{Default: c.Brain, Tag: c.BrainTag}
-	if pl.dataset, err = harness.Survey(c.Dataset, c.Limit, naming, check); err != nil {
-		return nil, err
-	}
-	if err := c.planCorpus(pl); err != nil {
-		return nil, err
-	}
-	if pl.brains, err = pl.dataset.Brains(pl.corpus); err != nil {
+	if err := c.planInput(pl, check); err != nil {
 		return nil, err
 	}
 	return pl, c.planGold(pl)
@@ -102,10 +95,10 @@ func checkFile(dataset string) error {
 	return nil
 }
 
-func (c *runCmd) planCorpus(pl *plan) error {
-	path := c.Corpus
+func (s *subject) planCorpus(pl *plan) error {
+	path := s.Corpus
 	if path == "" {
-		path = harness.CorpusFor(c.Dataset)
+		path = harness.CorpusFor(s.Dataset)
 	}
 	if path == "" || path == noCorpus {
 		return nil
