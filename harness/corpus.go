@@ -148,7 +148,8 @@ func loadLines(file string) ([]Doc, error) {
 // parseDoc renders a corpus line as markdown that every daemon can read: the
 // date as front matter, the title as the first heading.
 func parseDoc(line []byte) (Doc, error) {
-	var p, title, text, date, brain string
+	var p, title, date, brain string
+	var text *string
 	err := decodeObject(line, map[string]any{"path": &p, "title": &title, "text": &text, "date": &date, "brain": &brain})
 	if err != nil {
 		return Doc{}, err
@@ -156,8 +157,10 @@ func parseDoc(line []byte) (Doc, error) {
 	if err := checkDocPath(p); err != nil {
 		return Doc{}, err
 	}
-	if text == "" && title == "" {
-		return Doc{}, fmt.Errorf("document %q has neither title nor text", p)
+	// Collections in use hold documents without a word. A document without the
+	// key is a mistake.
+	if text == nil && title == "" {
+		return Doc{}, fmt.Errorf(`document %q has neither "title" nor "text"; give it "text": "" if it is empty`, p)
 	}
 	if brain != "" {
 		if err := checkBrain(brain); err != nil {
@@ -175,7 +178,9 @@ func parseDoc(line []byte) (Doc, error) {
 		// A line break in a title would end the heading.
 		fmt.Fprintf(&b, "# %s\n\n", strings.Join(strings.Fields(title), " "))
 	}
-	b.WriteString(text)
+	if text != nil {
+		b.WriteString(*text)
+	}
 	b.WriteByte('\n')
 	return Doc{Path: p, Brain: brain, Data: []byte(b.String())}, nil
 }
