@@ -59,7 +59,7 @@ func (m mutant) patience() time.Duration {
 	if slices.Contains(silent, m.name) {
 		return time.Second
 	}
-	return 20 * time.Second
+	return time.Minute
 }
 
 func judgeMutant(t *testing.T, m mutant, r Report) {

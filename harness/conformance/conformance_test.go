@@ -24,7 +24,6 @@ func TestUnbrokenDaemon(t *testing.T) {
 		runs = 20
 	}
 	t.Run("memory with keys", func(t *testing.T) {
-		t.Parallel()
 		for range runs {
 			wantAllPass(t, run(t, withKeys(serve(t, "", keys(t), unbroken))), "events-ping")
 		}

@@ -41,7 +41,7 @@ func keys(t testing.TB) *httpapi.Keys {
 func withKeys(url string) Options {
 	return Options{
 		Endpoint: url, Token: adminToken, ReadOnlyToken: readerToken, OtherTenantToken: otherToken,
-		Agent: "conformance test", Timeout: 20 * time.Second,
+		Agent: "conformance test", Timeout: time.Minute, // of a machine that is busy
 	}
 }
 
