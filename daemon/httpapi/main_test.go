@@ -45,12 +45,17 @@ func start(t testing.TB, reader llm.Provider, model string) *server {
 func startWith(t testing.TB, reader llm.Provider, model string, keys *Keys) *server {
 	t.Helper()
 	now := func() time.Time { return epoch }
-	brains, err := brain.Open(brain.Config{
+	return serve(t, keys, brain.Config{
 		OpenStore: func(context.Context, string) (*store.Store, error) {
 			return memstore.Open(&store.Options{Now: now}), nil
 		},
 		Reader: reader, Model: model, Now: now,
 	})
+}
+
+func serve(t testing.TB, keys *Keys, cfg brain.Config) *server {
+	t.Helper()
+	brains, err := brain.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
