@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -311,4 +312,27 @@ func TestRecordsSurvive(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzRecord: any Markdown can be described, and be given a title and tags.
+func FuzzRecord(f *testing.F) {
+	for _, text := range []string{"", "# T\n", "---\ntitle: T\ntags: [a, b]\ncreated_at: 2024-01-01\n---\nx", "---\na: &x [*x]\n<<: *x\n---\n", "---\n? [k]\n: v\n...\n", "\ufeff---\nn: .inf\n---"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r := recordOf("eval", "a.md", []byte(text), epoch)
+		if overJSON(t, r).ID != "a.md" || r.Title == "" || r.Metadata == nil {
+			t.Fatalf("%+v", r)
+		}
+		if text == "" || !utf8.ValidString(text) {
+			return
+		}
+		made, err := documentText(protocol.CreateDocument{Content: text, Path: "a.md", Title: "New", Tags: []string{"x", "y"}}, epoch)
+		if err != nil {
+			return // front matter that cannot take them
+		}
+		if r := recordOf("eval", "a.md", []byte(made), epoch); r.Title != "New" || r.Metadata["tags"] != "x,y" {
+			t.Fatalf("%q became %q: %+v", text, made, r)
+		}
+	})
 }

@@ -55,6 +55,12 @@ func startConfig(t testing.TB, cfg brain.Config, keys *Keys) *server {
 	cfg.OpenStore = func(context.Context, string) (*store.Store, error) {
 		return memstore.Open(&store.Options{Now: now}), nil
 	}
+	return serve(t, keys, cfg)
+}
+
+// serve is startWith for a service that also chooses its store.
+func serve(t testing.TB, keys *Keys, cfg brain.Config) *server {
+	t.Helper()
 	brains, err := brain.Open(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -177,7 +177,6 @@ func (b *backend) apply(e entry) (done int, err error) {
 			if err := b.setAside(i, op); err != nil {
 				return i, err
 			}
-			last.close() // it may be removed
 			b.Prune(store.FileDir(op.Path))
 			continue
 		}

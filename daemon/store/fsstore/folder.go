@@ -12,7 +12,8 @@ import (
 
 // folder creates documents of a batch. It keeps the directory of the last one
 // open, since to walk there costs more than to create a file, and most batches
-// fill few directories.
+// fill few directories. That directory stays: a batch has one operation a path, so
+// none removes what was created in it.
 type folder struct {
 	docs *os.Root
 	dir  string

@@ -82,7 +82,7 @@ func TestCrashInPull(t *testing.T) {
 		}
 		wantSound(t, r, dir)
 		r = openDir(t, dir, nil)
-		must(t, r.Pull(t.Context()))
+		must(t, r.Pull(t.Context()), r.Push(t.Context()), one.Pull(t.Context()))
 		wantRound(t, storetest.Contents(t, r.Store), round, round)
 		wantSound(t, r, dir)
 		if t.Failed() {

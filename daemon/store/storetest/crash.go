@@ -94,6 +94,10 @@ func Kill(t *testing.T, env, value string, lines int, within time.Duration) {
 	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+	// A child that was just being made holds the store's lock for as long as its
+	// output, which is a moment longer than its parent.
+	for scanner.Scan() {
+	}
 	_ = cmd.Wait() // reports the kill
 }
 
