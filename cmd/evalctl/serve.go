@@ -73,7 +73,8 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	}
 	d, err := daemon.New(ctx, daemon.Config{
 		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Search: searching,
-		Keys: keys, PingInterval: c.Ping, Version: version().String(), Logger: logger, IndexMemory: c.IndexMemory << 20,
+		Keys: keys, PingInterval: c.Ping, Version: version().String(), Logger: logger,
+		IndexMemory: c.IndexMemory << 20,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

@@ -33,9 +33,9 @@ func TestBytes(t *testing.T) {
 		},
 	}
 	for name, document := range kinds {
-		n := 1500
+		n := 600
 		if name == "books" {
-			n = 100
+			n = 40
 		}
 		build := func() *Index {
 			ix := New(nil)

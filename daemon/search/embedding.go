@@ -72,12 +72,18 @@ func (s *Searcher) join(ctx context.Context) error {
 	}
 }
 
+// leave gives up waiting. The last one sees the flight to its end, so that no
+// embedder is in use when all calls have returned.
 func (s *Searcher) leave(f *flight) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	f.waiting--
-	if f.waiting == 0 {
+	last := f.waiting == 0
+	if last {
 		s.land(f)
+	}
+	s.mu.Unlock()
+	if last {
+		<-f.done
 	}
 }
 

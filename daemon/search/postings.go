@@ -6,6 +6,7 @@ import "slices"
 type entry struct {
 	Document
 	first, count uint32 // its chunks are the numbers from first to first+count-1
+	prev, next   *entry // see neighbours
 }
 
 // chunksOf are the chunks of doc, in order.

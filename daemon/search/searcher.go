@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Embedder turns texts into vectors. It must be safe for concurrent use.
+// Embedder turns texts into vectors. It must be safe for concurrent use, and
+// return soon after its context ended.
 type Embedder interface {
 	// Name identifies the model, as in "openai/text-embedding-3-small": vectors
 	// of different names are not comparable.

@@ -258,6 +258,7 @@ func (r *snapshotReader) assembleDocuments() error {
 		if last != nil && compareOrder(last, doc) >= 0 {
 			return damaged("order of the documents")
 		}
+		join(last, doc)
 		last = doc
 		r.ix.docs[doc.Path] = doc
 		if n := len(r.ix.order.blocks); n == 0 || len(r.ix.order.blocks[n-1]) == maxBlock {

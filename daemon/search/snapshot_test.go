@@ -84,7 +84,7 @@ func TestSnapshot(t *testing.T) {
 
 // Many parts of every kind, read side by side.
 func TestSnapshotOfMany(t *testing.T) {
-	docs := newCorpus().documents(12_000)
+	docs := newCorpus().documents(5_000)
 	ix := New(nil)
 	for _, d := range docs {
 		ix.Put(d)
@@ -96,7 +96,7 @@ func TestSnapshotOfMany(t *testing.T) {
 	}
 	checkNeighbours(t, got)
 	for i := range 20 {
-		q := Query{Text: docs[i*500].Text, TopK: 20}
+		q := Query{Text: docs[i*200].Text, TopK: 20}
 		if diff := gocmp.Diff(ix.Search(q), got.Search(q)); diff != "" {
 			t.Fatalf("%q differs (-want +got):\n%s", q.Text, diff)
 		}
