@@ -111,6 +111,10 @@ func term(word string) string {
 	return stem(word)
 }
 
+// minBare is how long a stem in i must be for the i to be an ending: "injuri" of
+// injury is to meet "injur" of injured, but "parti" of party not "part".
+const minBare = 6
+
 // stem reduces an English word to its stem. Words with digits or letters
 // outside English stay as they are: a code or a name has no English endings.
 func stem(word string) string {
@@ -119,7 +123,11 @@ func stem(word string) string {
 			return word
 		}
 	}
-	return english.Stem(word, true)
+	s := english.Stem(word, true)
+	if len(s) >= minBare {
+		s = strings.TrimSuffix(s, "i")
+	}
+	return s
 }
 
 // fold lower-cases a word and removes its accents, and spells ligatures and

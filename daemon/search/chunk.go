@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultChunkSize is the largest size of a chunk in bytes of UTF-8.
+// DefaultChunkSize is the largest size of a chunk in bytes of UTF-8: about 250
+// words, enough for a thought and few enough to be about one.
 const DefaultChunkSize = 1600
 
 // minChunkSize keeps a piece (half a chunk) longer than one code point.

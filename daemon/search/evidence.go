@@ -19,7 +19,7 @@ type weights struct {
 	date       float64 // see addDates
 }
 
-var standardWeights = weights{phrase: 0.2, neighbours: 0.2, feedback: 0.3, date: 0.4}
+var standardWeights = weights{phrase: 0.2, neighbours: 0.2, feedback: 0.25, date: 0.4}
 
 // evidence is what the score of a chunk is the sum of.
 type evidence struct {

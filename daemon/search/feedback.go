@@ -9,9 +9,9 @@ import (
 // What feedback learns from. The best chunk weighs far more than the others,
 // since the further down, the more of them are about something else.
 const (
-	feedbackChunks   = 10
+	feedbackChunks   = 7
 	feedbackTerms    = 30
-	feedbackExponent = 4
+	feedbackExponent = 2.5
 )
 
 // weighedTerm is a term that speaks for a chunk.

@@ -7,8 +7,9 @@ import (
 
 // Default constants of BM25, see score and docs/retrieval.md.
 const (
-	// DefaultK1 is in the usual range of 1.2 to 2.
-	DefaultK1 = 1.5
+	// DefaultK1 is at the upper end of the usual range, 1.2 to 2: a word that is
+	// repeated, or that is in the title too, says more about the subject.
+	DefaultK1 = 2.0
 	// DefaultB discounts a long text in full: lengthSlack is what spares short ones.
 	DefaultB = 1.0
 )

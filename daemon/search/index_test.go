@@ -12,8 +12,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// Computed by hand from the formula at score: n=3, avg=3, idf(cat)=ln 1.6,
-// idf(dog)=ln(8/3). The paths are stop words.
+// Computed by hand from the formula at score: n=3, average=3, norm=1 for a.txt,
+// 7/8 for my.txt and 9/8 for the.txt, idf(cat)=ln 1.6, idf(dog)=ln(8/3). The paths
+// are stop words.
 func TestScores(t *testing.T) {
 	ix := New(nil)
 	ix.Put(Document{Path: "a.txt", Text: "cat cat dog"})
@@ -23,10 +24,10 @@ func TestScores(t *testing.T) {
 		query string
 		want  map[string]float64
 	}{
-		{"cat", map[string]float64{"a.txt#0": 0.646254990, "my.txt#0": 0.555918281}},
-		{"the cats, the CAT", map[string]float64{"a.txt#0": 0.646254990, "my.txt#0": 0.555918281}},
-		{"dog cat", map[string]float64{"a.txt#0": 1.627084243, "my.txt#0": 0.555918281}},
-		{"fish", map[string]float64{"the.txt#0": 1.557995925}},
+		{"cat", map[string]float64{"a.txt#0": 0.705005444, "my.txt#0": 0.512731232}},
+		{"the cats, the CAT", map[string]float64{"a.txt#0": 0.705005444, "my.txt#0": 0.512731232}},
+		{"dog cat", map[string]float64{"a.txt#0": 1.685834697, "my.txt#0": 0.512731232}},
+		{"fish", map[string]float64{"the.txt#0": 1.883192166}},
 		{"the", nil},
 		{"horse", nil},
 	}
@@ -36,8 +37,8 @@ func TestScores(t *testing.T) {
 			t.Errorf("%q: %d hits, want %d", tt.query, len(res.Hits), len(tt.want))
 		}
 		for _, h := range res.Hits {
-			if math.Abs(h.Score-tt.want[h.ChunkID]) > 1e-8 {
-				t.Errorf("%q: %s scores %.9f, want %.9f", tt.query, h.ChunkID, h.Score, tt.want[h.ChunkID])
+			if got := h.Components[ComponentBM25]; math.Abs(got-tt.want[h.ChunkID]) > 1e-8 {
+				t.Errorf("%q: %s scores %.9f, want %.9f", tt.query, h.ChunkID, got, tt.want[h.ChunkID])
 			}
 		}
 	}
@@ -59,7 +60,7 @@ func TestHit(t *testing.T) {
 	if len(res.Hits) != 1 {
 		t.Fatalf("%d hits, want 1", len(res.Hits))
 	}
-	res.Hits[0].Score = 0
+	res.Hits[0].Score, res.Hits[0].Components = 0, nil
 	if diff := gocmp.Diff(want, res.Hits[0]); diff != "" {
 		t.Errorf("hit differs (-want +got):\n%s", diff)
 	}

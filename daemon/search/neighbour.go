@@ -44,12 +44,13 @@ func (ix *Index) addNeighbours(query []uint32, best []found) {
 }
 
 // beside gives the chunks that stand before and after a chunk in the neighbouring
-// documents of its folder, noChunk where there is none. Documents of different
-// dates are no neighbours: their order means nothing.
+// documents of its folder, noChunk where there is none. Only documents of the same
+// date are neighbours, as the turns of a session are: the order of others, by name,
+// says nothing about what belongs together.
 func (ix *Index) beside(n uint32) (before, after uint32) {
 	before, after = noChunk, noChunk
 	doc := ix.chunks[n].doc
-	if n != doc.first && n != doc.first+doc.count-1 {
+	if doc.Date.IsZero() || n != doc.first && n != doc.first+doc.count-1 {
 		return before, after
 	}
 	prev, next := ix.neighbours(doc)

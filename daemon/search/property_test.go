@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
-// naive scores every chunk from the definition, with nothing kept in between.
+// naive scores every chunk from the definition at score, with nothing kept in
+// between.
 func naive(docs map[string]Document, size int, query string) map[string]float64 {
 	chunks := map[string][fieldCount][]string{}
-	lengths := map[string]float64{}
 	total := 0.0
 	for _, d := range docs {
 		for _, c := range Split(d, size) {
@@ -22,10 +23,9 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 			var fields [fieldCount][]string
 			for i, text := range ch.fields() {
 				fields[i] = Terms(text)
-				lengths[c.ID] += fieldWeights[i] * float64(len(fields[i]))
 			}
 			chunks[c.ID] = fields
-			total += lengths[c.ID]
+			total += float64(len(fields[textField]))
 		}
 	}
 	n := float64(len(chunks))
@@ -35,9 +35,14 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 	for _, q := range slices.Compact(queryTerms) {
 		tfs, df := map[string]float64{}, 0.0
 		for id, fields := range chunks {
+			norm := 1 - DefaultB + DefaultB*(float64(len(fields[textField]))+lengthSlack)/(total/n+lengthSlack)
 			for i, terms := range fields {
 				for _, t := range terms {
-					if t == q {
+					switch {
+					case t != q:
+					case i == textField:
+						tfs[id] += 1 / norm
+					default:
 						tfs[id] += fieldWeights[i]
 					}
 				}
@@ -48,8 +53,7 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 		}
 		for id, tf := range tfs {
 			if tf > 0 {
-				idf := math.Log(1 + (n-df+0.5)/(df+0.5))
-				scores[id] += idf * tf * (DefaultK1 + 1) / (tf + DefaultK1*(1-DefaultB+DefaultB*lengths[id]*n/total))
+				scores[id] += math.Log(1+(n-df+0.5)/(df+0.5)) * (DefaultK1 + 1) * tf / (tf + DefaultK1)
 			}
 		}
 	}
@@ -63,6 +67,7 @@ func TestIndexProperties(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 40).Draw(t, "words"), "")
 	})
+	day := time.Date(2024, 5, 8, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		const size = 64
 		ix := New(&Options{ChunkSize: size})
@@ -75,7 +80,7 @@ func TestIndexProperties(t *testing.T) {
 				continue
 			}
 			doc := Document{Path: path, Text: text.Draw(t, "text"), Title: rapid.SampledFrom([]string{"", "Dog days", "cat"}).Draw(t, "title"),
-				Tags: rapid.SampledFrom([][]string{nil, {"sea", "the cat"}}).Draw(t, "tags")}
+				Tags: rapid.SampledFrom([][]string{nil, {"sea", "the cat"}}).Draw(t, "tags"), Date: rapid.SampledFrom([]time.Time{{}, day}).Draw(t, "date")}
 			ix.Put(doc)
 			docs[path] = doc
 		}
@@ -109,8 +114,15 @@ func checkScores(t errorer, hits []Hit, want map[string]float64) {
 		t.Errorf("%d hits, want %d", len(hits), len(want))
 	}
 	for _, h := range hits {
-		if math.Abs(h.Score-want[h.ChunkID]) > 1e-6 { // lengths have the precision of a float32
-			t.Errorf("%s scores %v, want %v", h.ChunkID, h.Score, want[h.ChunkID])
+		if bm25 := h.Components[ComponentBM25]; math.Abs(bm25-want[h.ChunkID]) > 1e-9 {
+			t.Errorf("%s scores %v by BM25, want %v", h.ChunkID, bm25, want[h.ChunkID])
+		}
+		sum := 0.0
+		for _, part := range h.Components {
+			sum += part
+		}
+		if math.Abs(h.Score-sum) > 1e-9 {
+			t.Errorf("%s scores %v, which is not the sum of %v", h.ChunkID, h.Score, h.Components)
 		}
 	}
 	ordinal := func(h Hit) int { return len(h.ChunkID)*1000 + int(h.ChunkID[len(h.ChunkID)-1]) } // numbers below 100
@@ -148,7 +160,7 @@ func checkSequences(t errorer, ix *Index) {
 			for _, term := range ch.textTerms() {
 				got = append(got, ix.names[term])
 			}
-			if ch.doc != doc || !slices.Equal(got, Terms(ch.text)) {
+			if ch.doc != doc || !slices.Equal(got, Terms(ch.fields()[textField])) {
 				t.Errorf("chunk %d of %s has the terms %q for %q", i, doc.Path, got, ch.text)
 			}
 		}

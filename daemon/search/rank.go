@@ -26,7 +26,7 @@ var fieldWeights = [fieldCount]float64{textField: 1, titleField: 2, pathField: 0
 
 // lengthSlack is how many terms more or less make no difference between texts:
 // a short turn of a conversation is no better an answer for being shorter.
-const lengthSlack = 10
+const lengthSlack = 5
 
 // lengthNorm gives the factor norm of score for texts of any number of terms.
 func (ix *Index) lengthNorm() func(length uint32) float64 {
