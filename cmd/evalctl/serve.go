@@ -23,19 +23,24 @@ type serveCmd struct {
 	Keys        string        `placeholder:"FILE" help:"Who may use the daemon, made with evalctl keys. Without it everybody who reaches the address may do everything."`
 	Insecure    bool          `help:"Listen beyond this machine without keys."`
 	Ping        time.Duration `name:"ping-interval" default:"25s" help:"Pause between the pings of a change stream (${default})."`
+	IndexMemory int64         `default:"1024" placeholder:"MIB" help:"Memory that the search indexes of idle brains may take together, in MiB; one that was dropped is back with the next search (${default})."`
 	LogFormat   string        `enum:"text,json" default:"text" help:"Format of the log on stderr: ${enum} (${default})."`
 	LLMProvider string        `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Reader's model provider: openai, ollama or fake. Without it fake answers by quoting."`
 	LLMModel    string        `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model."`
+	searchModels
 }
 
 func (serveCmd) Help() string {
 	return `Prints "evalctl: listening on URL" to stdout once it accepts connections, and logs to stderr.
 
+Models are found at OPENAI_BASE_URL with OPENAI_API_KEY, or OLLAMA_HOST; embeddings at SVC_EMBED_BASE_URL
+where that is set; the http reranker at SVC_RERANK_BASE_URL with SVC_RERANK_API_KEY.
+
 Examples:
 
   evalctl serve --home ./brains
   evalctl serve --home ./brains --store git
-  evalctl serve --addr 127.0.0.1:0
+  evalctl serve --addr 127.0.0.1:0 --embed-provider fake
   evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
 `
 }
@@ -45,6 +50,9 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.Ping <= 0 {
 		return usageError{fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)}
 	}
+	if c.IndexMemory <= 0 {
+		return usageError{fmt.Errorf("--index-memory %d: must be above 0", c.IndexMemory)}
+	}
 	keys, err := c.readKeys(p)
 	if err != nil {
 		return usageError{err}
@@ -53,12 +61,20 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
+	logger := c.logger(p)
+	searching, cache, err := c.search(p, logger)
+	if err != nil {
+		return usageError{err}
+	}
+	defer cache.Close()
 	l, err := c.listen(ctx)
 	if err != nil {
 		return usageError{err}
 	}
 	d, err := daemon.New(ctx, daemon.Config{
-		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Keys: keys, PingInterval: c.Ping, Version: version().String(), Logger: c.logger(p),
+		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Search: searching,
+		Keys: keys, PingInterval: c.Ping, Version: version().String(), Logger: logger,
+		IndexMemory: c.IndexMemory << 20,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -80,19 +96,24 @@ func (c *serveCmd) readKeys(p *process) (*httpapi.Keys, error) {
 }
 
 func (c *serveCmd) reader(p *process) (llm.Provider, string, error) {
-	if c.LLMProvider == "" {
-		c.LLMProvider = llm.ProviderFake
+	config := c.llmConfig(p)
+	if config.Provider == "" {
+		config.Provider = llm.ProviderFake
 		fmt.Fprintln(p.stderr, "evalctl: no SVC_LLM_PROVIDER: answers are quoted sentences of the notes, by the fake reader")
 	}
 	model := c.LLMModel
-	if c.LLMProvider == llm.ProviderFake {
+	if config.Provider == llm.ProviderFake {
 		model = cmp.Or(model, llm.ProviderFake)
 	}
-	reader, err := llm.Open(llm.Config{
+	reader, err := llm.Open(config)
+	return reader, model, err
+}
+
+func (c *serveCmd) llmConfig(p *process) llm.Config {
+	return llm.Config{
 		Provider: c.LLMProvider, Model: c.LLMModel, BaseURL: p.env("OPENAI_BASE_URL"),
 		APIKey: p.env("OPENAI_API_KEY"), OllamaHost: p.env("OLLAMA_HOST"),
-	})
-	return reader, model, err
+	}
 }
 
 // listen refuses an address that others reach while there are no keys.

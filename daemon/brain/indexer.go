@@ -41,6 +41,7 @@ type indexer struct {
 	err      error         // the goroutine ended: the index is no longer kept
 	progress chan struct{} // closed and replaced when applied or err changes
 	wake     chan struct{} // holds one token while there is work
+	changed  chan struct{} // holds one token while there is work for embed
 }
 
 // indexerConfig is what an indexer needs besides the store.
@@ -71,6 +72,7 @@ func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
 		marked:   1,
 		progress: make(chan struct{}),
 		wake:     make(chan struct{}, 1),
+		changed:  make(chan struct{}, 1),
 	}
 	unsubscribe := st.Subscribe(x.mark)
 	x.stop = func(cause error) {
@@ -102,7 +104,7 @@ func (x *indexer) run(ctx context.Context) {
 	if err == nil {
 		x.measure()
 		x.advance(1)
-		err = x.drain(ctx)
+		err = x.follow(ctx)
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -111,6 +113,19 @@ func (x *indexer) run(ctx context.Context) {
 	defer x.mu.Unlock()
 	x.err = err
 	close(x.progress)
+}
+
+// follow keeps the index, and with an embedder its vectors, in step with the
+// store. It returns only with an error.
+func (x *indexer) follow(ctx context.Context) error {
+	embedding, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	if x.cfg.search.Embedder != nil {
+		wg.Go(func() { x.embed(embedding) })
+	}
+	return x.drain(ctx)
 }
 
 // drain applies everything marked until there is nothing, then waits for more.
@@ -129,6 +144,7 @@ func (x *indexer) drain(ctx context.Context) error {
 			return fmt.Errorf("update the index: %w", err)
 		}
 		x.advance(marked)
+		x.toEmbed()
 		x.measureIfDue()
 		var quiet <-chan time.Time
 		if x.saveDue() {

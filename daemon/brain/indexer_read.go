@@ -25,12 +25,20 @@ const maxRead = 256
 // open makes the index from its snapshot and what differs from it, or from the
 // store alone.
 func (x *indexer) open(ctx context.Context) error {
+	var (
+		listed []store.FileInfo
+		err    error
+		wg     sync.WaitGroup
+	)
+	wg.Go(func() {
+		listed, err = x.store.List(ctx, "", store.ListOptions{Recursive: true, IncludeGenerated: true})
+	})
 	index, saved := x.loadSnapshot()
+	wg.Wait()
 	if index == nil {
 		index = search.New(nil)
 	}
 	x.index, x.searcher = index, search.NewSearcher(index, x.cfg.search)
-	listed, err := x.store.List(ctx, "", store.ListOptions{Recursive: true, IncludeGenerated: true})
 	if err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}

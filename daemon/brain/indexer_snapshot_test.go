@@ -129,7 +129,7 @@ func (h *home) expect(t *testing.T, s *Service, query string, found, read []stri
 func TestSnapshotOpens(t *testing.T) {
 	h := newHome(t)
 	before := epoch.Add(-time.Hour)
-	for path, text := range map[string]string{"large.md": manyChunks, "a.md": "otter", "b.md": "otter", "c.md": "otter", "d.png": "otter"} {
+	for path, text := range map[string]string{"large.md": manyChunks, "a.md": "an otter", "b.md": "the otter", "c.md": "otter", "d.png": "otter"} {
 		h.backend.set(path, text, before)
 	}
 	s := h.open(t)

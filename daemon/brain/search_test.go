@@ -49,7 +49,8 @@ func TestSearchAnswer(t *testing.T) {
 		Chunks: []protocol.SearchChunk{{
 			ChunkID: "notes/trip.md#0", DocumentID: "notes/trip.md", BrainID: "eval", Path: "notes/trip.md",
 			Title: "Trip", Text: text, Highlights: []protocol.Span{{Start: at, End: at + 5}},
-			Metadata: map[string]any{"date": "2024-03-02", "tags": "sea,north", "mood": got.Chunks[0].Metadata["mood"], "heading_path": "Day 1"},
+			ComponentScores: got.Chunks[0].ComponentScores,
+			Metadata:        map[string]any{"date": "2024-03-02", "tags": "sea,north", "mood": got.Chunks[0].Metadata["mood"], "heading_path": "Day 1"},
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -103,8 +104,8 @@ func TestQuestionDateHidesTheFuture(t *testing.T) {
 	s := open(t, nil)
 	create(t, s, "eval")
 	put(t, s, "eval", "undated.md", "a whale")
-	put(t, s, "eval", "march.md", "---\ndate: 2024-03-02T18:00:00Z\n---\na whale")
-	put(t, s, "eval", "april.md", "---\ndate: 2024-04-01\n---\na whale")
+	put(t, s, "eval", "march.md", "---\ndate: 2024-03-02T18:00:00Z\n---\na whale in March")
+	put(t, s, "eval", "april.md", "---\ndate: 2024-04-01\n---\na whale in April")
 	for date, want := range map[string][]string{
 		"":                          {"april.md#0", "march.md#0", "undated.md#0"},
 		"2024-03-02":                {"march.md#0", "undated.md#0"},
@@ -278,7 +279,7 @@ func TestWritesDuringTheBuildAreNotLost(t *testing.T) {
 	early := search()
 	<-b.reading // the build holds the old content
 	put(t, s, "eval", "a.md", "walrus")
-	put(t, s, "eval", "b.md", "walrus")
+	put(t, s, "eval", "b.md", "another walrus")
 	late := search()
 	// The build goes on, then both written documents are read again.
 	go func() {
@@ -331,7 +332,7 @@ func TestAFailedIndexIsReportedThenRebuilt(t *testing.T) {
 	find(t, s, "eval", protocol.SearchRequest{Query: "walrus"})
 	damage := errors.New("bad sector")
 	b.broken.Store(&damage)
-	put(t, s, "eval", "b.md", "walrus")
+	put(t, s, "eval", "b.md", "another walrus")
 	for range 2 {
 		if _, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "walrus"}); !errors.Is(err, damage) {
 			t.Fatalf("got %v", err)

@@ -18,7 +18,7 @@ func (ix *Index) Bytes() int64 {
 	for _, doc := range ix.docs {
 		sum += doc.bytes()
 	}
-	sum += cap(ix.chunks)*int(unsafe.Sizeof(chunk{})) + cap(ix.textLengths)*4
+	sum += cap(ix.chunks)*int(unsafe.Sizeof(chunk{})) + cap(ix.textLengths)*4 + ix.vectors.bytes()
 	for i := range ix.chunks {
 		ch := &ix.chunks[i]
 		sum += 4*cap(ch.sequence) + len(ch.headings)

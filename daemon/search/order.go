@@ -20,30 +20,7 @@ type order struct {
 // neighbours gives the documents before and after doc in its folder, nil where
 // there is none. Called with mu held.
 func (ix *Index) neighbours(doc *entry) (prev, next *entry) {
-	b, i, _ := ix.order.find(doc)
-	block := ix.order.blocks[b]
-	if i > 0 {
-		prev = block[i-1]
-	} else if b > 0 {
-		before := ix.order.blocks[b-1]
-		prev = before[len(before)-1]
-	}
-	if i+1 < len(block) {
-		next = block[i+1]
-	} else if b+1 < len(ix.order.blocks) {
-		next = ix.order.blocks[b+1][0]
-	}
-	folder, _ := splitPath(doc.Path)
-	return inFolder(prev, folder), inFolder(next, folder)
-}
-
-func inFolder(doc *entry, folder string) *entry {
-	if doc != nil {
-		if f, _ := splitPath(doc.Path); f == folder {
-			return doc
-		}
-	}
-	return nil
+	return doc.prev, doc.next
 }
 
 func splitPath(path string) (folder, base string) {
@@ -57,18 +34,18 @@ func compareOrder(a, b *entry) int {
 	return cmp.Or(cmp.Compare(folderA, folderB), cmp.Compare(baseA, baseB))
 }
 
-// find gives the place of the document with the path of doc: its block and its
-// position there, or where it would be inserted.
-func (o *order) find(doc *entry) (b, i int, found bool) {
-	b, found = slices.BinarySearchFunc(o.blocks, doc, func(block []*entry, doc *entry) int {
+// find gives the place of the document with the path of doc, its block and its
+// position there, or where it would be inserted. There must be a block.
+func (o *order) find(doc *entry) (b, i int) {
+	b, first := slices.BinarySearchFunc(o.blocks, doc, func(block []*entry, doc *entry) int {
 		return compareOrder(block[0], doc)
 	})
-	if found || len(o.blocks) == 0 {
-		return b, 0, found
+	if first {
+		return b, 0
 	}
 	b = max(b-1, 0) // doc is not before the first of this block
-	i, found = slices.BinarySearchFunc(o.blocks[b], doc, compareOrder)
-	return b, i, found
+	i, _ = slices.BinarySearchFunc(o.blocks[b], doc, compareOrder)
+	return b, i
 }
 
 func (o *order) insert(doc *entry) {
@@ -76,9 +53,10 @@ func (o *order) insert(doc *entry) {
 		o.blocks = [][]*entry{{doc}}
 		return
 	}
-	b, i, _ := o.find(doc)
+	b, i := o.find(doc)
 	block := slices.Insert(o.blocks[b], i, doc)
 	o.blocks[b] = block
+	o.link(b, i)
 	if len(block) <= maxBlock {
 		return
 	}
@@ -91,8 +69,45 @@ func (o *order) insert(doc *entry) {
 	o.blocks = slices.Insert(o.blocks, b+1, slices.Clone(block[cut:]))
 }
 
+// link makes the document at a place and those beside it neighbours.
+func (o *order) link(b, i int) {
+	block := o.blocks[b]
+	var prev, next *entry
+	if i > 0 {
+		prev = block[i-1]
+	} else if b > 0 {
+		before := o.blocks[b-1]
+		prev = before[len(before)-1]
+	}
+	if i+1 < len(block) {
+		next = block[i+1]
+	} else if b+1 < len(o.blocks) {
+		next = o.blocks[b+1][0]
+	}
+	join(prev, block[i])
+	join(block[i], next)
+}
+
+// join makes two documents that follow one another neighbours if they are in
+// one folder. Either may be nil.
+func join(a, b *entry) {
+	if a == nil || b == nil {
+		return
+	}
+	folderA, _ := splitPath(a.Path)
+	if folderB, _ := splitPath(b.Path); folderA == folderB {
+		a.next, b.prev = b, a
+	}
+}
+
 func (o *order) remove(doc *entry) {
-	b, i, _ := o.find(doc)
+	if doc.prev != nil {
+		doc.prev.next = doc.next
+	}
+	if doc.next != nil {
+		doc.next.prev = doc.prev
+	}
+	b, i := o.find(doc)
 	o.blocks[b] = slices.Delete(o.blocks[b], i, i+1)
 	if len(o.blocks[b]) == 0 {
 		o.blocks = slices.Delete(o.blocks, b, b+1)

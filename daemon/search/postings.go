@@ -6,6 +6,7 @@ import "slices"
 type entry struct {
 	Document
 	first, count uint32 // its chunks are the numbers from first to first+count-1
+	prev, next   *entry // see neighbours
 }
 
 // chunksOf are the chunks of doc, in order.
@@ -61,6 +62,7 @@ type posting struct {
 func (ix *Index) add(doc *entry, chunks []counted) {
 	doc.first, doc.count = uint32(len(ix.chunks)), uint32(len(chunks))
 	ix.postings = append(ix.postings, make([]postings, len(ix.names)-len(ix.postings))...)
+	ix.vectors.grow(len(chunks))
 	for i, c := range chunks {
 		ix.chunks = append(ix.chunks, c.chunk)
 		ix.textLengths = append(ix.textLengths, c.lengths[textField])
@@ -83,6 +85,7 @@ func (ix *Index) remove(doc *entry) {
 	chunks := ix.chunksOf(doc)
 	for i := range chunks {
 		ch := &chunks[i]
+		ix.vectors.remove(doc.first + uint32(i))
 		ix.live--
 		for field, n := range ch.lengths {
 			ix.totals[field] -= uint64(n)
@@ -111,6 +114,7 @@ func (ix *Index) compact() {
 func (ix *Index) dropDeleted() {
 	terms := ix.renumber(func(term uint32) bool { return ix.postings[term].live > 0 })
 	numbers := ix.compactChunks(terms)
+	ix.vectors.compact(numbers, ix.live)
 	kept := make([]postings, 0, len(ix.names))
 	for t, p := range ix.postings {
 		if terms[t] != noTerm {

@@ -8,16 +8,17 @@ import (
 // DefaultTopK is how many hits a query without TopK gets.
 const DefaultTopK = 10
 
-// Mode is a way to rank (spec 4.4). Auto is Hybrid with an embedder and BM25
-// without.
+// Mode is a way to rank (spec 4.4).
 type Mode string
 
 // The modes.
 const (
-	Auto         Mode = "auto"
-	BM25         Mode = "bm25"
-	Semantic     Mode = "semantic"
-	Hybrid       Mode = "hybrid"
+	Auto     Mode = "auto"     // Hybrid with an embedder, BM25 without
+	BM25     Mode = "bm25"     // by the words of the query
+	Semantic Mode = "semantic" // by the cosine of the embedder's vectors
+	// Hybrid fuses the ranks of the two, see FusionWeigher.
+	Hybrid Mode = "hybrid"
+	// HybridRerank orders the first of Hybrid anew, by a reranker.
 	HybridRerank Mode = "hybrid-rerank"
 )
 
@@ -27,9 +28,14 @@ type Query struct {
 	Text string
 	Mode Mode // empty means Auto
 	TopK int  // most hits returned; 0 means DefaultTopK
-	// CandidateK is how many candidates each leg of a hybrid contributes.
+	// CandidateK is how many candidates each leg of a hybrid contributes, and
+	// how many of each leg are explained: at most MaxCandidateK; 0 means 4·TopK,
+	// but DefaultCandidateK at least and MaxCandidateK at most. Legs are never
+	// shorter than TopK, and go on beyond CandidateK where duplicates would
+	// leave TopK unfilled.
 	CandidateK int
-	// RerankTopN is how many of the fused candidates the reranker sees.
+	// RerankTopN is how many of the fused candidates the reranker sees, at most
+	// MaxRerankTopN; 0 means DefaultRerankTopN. The others follow in fused order.
 	RerankTopN int
 	Filter     Filter
 	Sort       Sort
@@ -44,16 +50,21 @@ type Query struct {
 type Sort string
 
 // The orders (spec 4.1, memory_search). Each takes the TopK hits that fit best
-// and orders them; Relevance is the default.
+// and orders them, those that are equal in it by relevance.
 const (
-	Relevance            Sort = "relevance"
-	Recency              Sort = "recency"
+	Relevance Sort = "relevance" // the default
+	// Recency has the newest first and undated hits last.
+	Recency Sort = "recency"
+	// RelevanceThenRecency is Relevance but for hits whose scores agree in 6
+	// significant digits: these have the newest first and undated ones last.
 	RelevanceThenRecency Sort = "relevance_then_recency"
 )
 
 // Result answers a query.
 type Result struct {
-	Hits []Hit // best first; ties by path, then by position in the document
+	// Hits are in the order asked for; ties by path, then by position in the
+	// document, but hits that a reranker cannot tell apart in fused order.
+	Hits []Hit
 	// Mode is the one that ran, never Auto.
 	Mode Mode
 	// Degraded says why a lower mode ran than the one asked for; empty when
@@ -72,15 +83,20 @@ type Hit struct {
 	Title       string
 	HeadingPath string // "" outside any heading
 	Text        string // the chunk, verbatim
-	Score       float64
-	Date        time.Time // zero = undated
-	Tags        []string
-	Metadata    map[string]any // shared by all hits of the document: read only
-	Highlights  []Span         // the words of Text that match a term, in order
+	// Score is what the hits are ordered by in Relevance: that of BM25, the
+	// cosine, that of the fusion or that of the reranker, as the mode has it.
+	// Hits after those that the reranker saw go on from its lowest score
+	// downwards. Scores of different queries are not comparable.
+	Score      float64
+	Date       time.Time // zero = undated
+	Tags       []string
+	Metadata   map[string]any // shared by all hits of the document: read only
+	Highlights []Span         // the words of Text that match a term, in order
 	// Components are what the score was made of: see Component constants.
 	Components map[string]float64
-	// Duplicates are the chunk ids of the hits with the very same text that
-	// this one stands for, in rank order.
+	// Duplicates are the chunk ids of the hits with the very same text, byte for
+	// byte, that this one stands for and that would have been among the hits, in
+	// rank order. Titles and dates may differ.
 	Duplicates []string
 }
 
@@ -125,14 +141,10 @@ type Span struct {
 
 // Search ranks by words alone: BM25 and the evidence of docs/retrieval.md. A chunk is found by any one of the query's terms;
 // a term said twice counts once; a query of stop words finds nothing. Hits is
-// never nil. Searcher offers the other modes.
+// never nil. Searcher offers the other modes, orders and explanations, and
+// collapses duplicates.
 func (ix *Index) Search(q Query) Result {
-	terms, wanted := []string{}, map[string]bool{}
-	for _, t := range Terms(q.Text) {
-		if !wanted[t] {
-			terms, wanted[t] = append(terms, t), true
-		}
-	}
+	terms, wanted := queryTerms(q.Text)
 	k := q.TopK
 	if k <= 0 {
 		k = DefaultTopK

@@ -2,17 +2,30 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 )
 
-// Embedder turns texts into vectors. It must be safe for concurrent use.
+// Embedder turns texts into vectors. It must be safe for concurrent use, and
+// return soon after its context ended.
 type Embedder interface {
 	// Name identifies the model, as in "openai/text-embedding-3-small": vectors
 	// of different names are not comparable.
 	Name() string
-	// Embed returns one vector for each text, in order, all of the same length.
-	// Vectors need not be of unit length.
+	// Embed returns one vector for each text, in order, all of the same number
+	// of dimensions. Vectors need not be of unit length; one of length 0 is an
+	// error.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// FusionWeigher is an Embedder that knows how much its ranking is worth beside
+// BM25, which counts 1 (see Hybrid). Any other embedder counts as much as BM25.
+type FusionWeigher interface {
+	// FusionWeight is above 0. At 1e-5 or less, fusion leaves the order of what
+	// BM25 found as it is, up to MaxCandidateK, and puts behind it what only the
+	// vectors found.
+	FusionWeight() float64
 }
 
 // Reranker scores texts for a query, in order: higher is better. It must be
@@ -22,20 +35,42 @@ type Reranker interface {
 	Rerank(ctx context.Context, query string, texts []string) ([]float64, error)
 }
 
+// What a mode may lack. Search wraps them with the mode.
+var (
+	ErrNoEmbedder = errors.New("no embedder is configured: use auto or bm25")
+	ErrNoReranker = errors.New("no reranker is configured: use auto, bm25, semantic or hybrid")
+)
+
+// ModelError says that an embedder or a reranker failed, and not the query.
+type ModelError struct {
+	Model string // its Name
+	Err   error
+}
+
+func (e *ModelError) Error() string { return e.Model + ": " + e.Err.Error() }
+
+func (e *ModelError) Unwrap() error { return e.Err }
+
 // Config of a Searcher. All of it is optional.
 type Config struct {
 	Embedder Embedder // for semantic, hybrid and hybrid-rerank
 	Reranker Reranker // for hybrid-rerank
 	// Degrade runs a lower mode, named in Result.Mode, where the embedder or
-	// the reranker fails. Without it their errors are the caller's.
+	// the reranker fails: bm25 without the embedder, hybrid without the
+	// reranker. Without it their errors are the caller's.
 	Degrade bool
 }
 
-// Searcher answers queries in every mode over one Index. It is safe for
-// concurrent use.
+// Searcher answers queries in every mode over one Index, whose vectors are all
+// its embedder's: no two Searchers with different embedders may share an Index.
+// It is safe for concurrent use.
 type Searcher struct {
 	index *Index
 	cfg   Config
+
+	mu        sync.Mutex
+	flight    *flight // nil when nothing is being embedded
+	dimension int     // of the embedder's vectors; 0 before the first
 }
 
 // NewSearcher searches ix.
@@ -43,11 +78,94 @@ func NewSearcher(ix *Index, cfg Config) *Searcher {
 	return &Searcher{index: ix, cfg: cfg}
 }
 
-// Search ranks by the query's mode.
-func (s *Searcher) Search(_ context.Context, q Query) (Result, error) {
-	switch q.Mode {
-	case "", Auto, BM25:
-		return s.index.Search(q), nil
+// Search ranks by the query's mode, and sees every change of the Index that
+// returned before the call. Modes with vectors embed first what Prepare has not;
+// a document that is changed while they do may be missed by their vectors.
+//
+// Errors are ErrNoEmbedder or ErrNoReranker for a mode that is not configured,
+// *ModelError for a model that failed, and the context's. Others tell a value
+// of the query that is unknown or out of its limits.
+func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
+	mode, err := s.resolve(q.Mode)
+	if err != nil {
+		return Result{}, err
 	}
-	return Result{}, fmt.Errorf("mode %s needs an embedder and none is configured: use auto or bm25", q.Mode)
+	if q, err = q.withDefaults(); err != nil {
+		return Result{}, err
+	}
+	res, err := s.retrieve(ctx, mode, q)
+	degraded := ""
+	if err != nil && s.mayDegrade(ctx, err) {
+		degraded = err.Error()
+		res, err = s.retrieve(ctx, BM25, q)
+	}
+	if err == nil && res.Mode == HybridRerank {
+		if err = s.rerank(ctx, q, &res); err != nil && s.mayDegrade(ctx, err) {
+			degraded, res.Mode, err = err.Error(), Hybrid, nil
+		}
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("search in mode %s: %w", mode, err)
+	}
+	res.Degraded = degraded
+	res.Hits = res.Hits[:min(q.TopK, len(res.Hits))]
+	sortHits(res.Hits, q.Sort)
+	return res, nil
+}
+
+// resolve gives the mode that is to run.
+func (s *Searcher) resolve(mode Mode) (Mode, error) {
+	switch mode {
+	case "", Auto:
+		if s.cfg.Embedder == nil {
+			return BM25, nil
+		}
+		return Hybrid, nil
+	case BM25:
+		return mode, nil
+	case Semantic, Hybrid, HybridRerank:
+		if s.cfg.Embedder == nil {
+			return "", fmt.Errorf("mode %s: %w", mode, ErrNoEmbedder)
+		}
+		if mode == HybridRerank && s.cfg.Reranker == nil {
+			return "", fmt.Errorf("mode %s: %w", mode, ErrNoReranker)
+		}
+		return mode, nil
+	}
+	return "", fmt.Errorf("mode %q is not one of auto, bm25, semantic, hybrid, hybrid-rerank", mode)
+}
+
+// mayDegrade is for failures of models only. What the caller ended has no
+// answer.
+func (s *Searcher) mayDegrade(ctx context.Context, err error) bool {
+	_, failed := errors.AsType[*ModelError](err)
+	return failed && s.cfg.Degrade && ctx.Err() == nil
+}
+
+// retrieve ranks by the mode, but for the reranking.
+func (s *Searcher) retrieve(ctx context.Context, mode Mode, q Query) (Result, error) {
+	if mode == BM25 {
+		return s.index.retrieve(mode, q, vectorLeg{}), nil
+	}
+	unit, err := s.queryVector(ctx, q.Text)
+	if err != nil {
+		return Result{}, err
+	}
+	vector := vectorLeg{unit, 1}
+	if e, ok := s.cfg.Embedder.(FusionWeigher); ok {
+		vector.weight = e.FusionWeight()
+	}
+	return s.index.retrieve(mode, q, vector), nil
+}
+
+// queryVector embeds the chunks that need it and then the query.
+func (s *Searcher) queryVector(ctx context.Context, text string) ([]float32, error) {
+	if err := s.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	units, err := s.embed(ctx, []string{text})
+	if err != nil {
+		return nil, err
+	}
+	return units[0], nil
 }

@@ -120,8 +120,10 @@ func (d *decoder) metadata() map[string]any {
 
 func decodePostings(data []byte, out []posting) {
 	for i := range out {
-		at := data[8*i : 8*i+8]
-		out[i] = posting{binary.LittleEndian.Uint32(at), [fieldCount]uint8(at[4:])}
+		v := binary.LittleEndian.Uint64(data[8*i:])
+		out[i].chunk = uint32(v)
+		c := &out[i].counts
+		c[0], c[1], c[2], c[3] = uint8(v>>32), uint8(v>>40), uint8(v>>48), uint8(v>>56)
 	}
 }
 

@@ -137,6 +137,7 @@ func (r *snapshotReader) checkContents(end uint64) error {
 func (r *snapshotReader) allocate() {
 	r.docs, r.order = make([]*entry, r.contents.documents), make([]uint32, r.contents.documents)
 	r.ix.chunks, r.ix.textLengths = make([]chunk, r.contents.chunks), make([]uint32, r.contents.chunks)
+	r.ix.vectors.grow(int(r.contents.chunks))
 	r.ix.names, r.lists = make([]string, r.contents.terms), make([]uint32, r.contents.terms)
 	r.postings, r.sequence = make([]posting, r.contents.postings), make([]uint32, r.contents.numbers)
 }
@@ -257,6 +258,7 @@ func (r *snapshotReader) assembleDocuments() error {
 		if last != nil && compareOrder(last, doc) >= 0 {
 			return damaged("order of the documents")
 		}
+		join(last, doc)
 		last = doc
 		r.ix.docs[doc.Path] = doc
 		if n := len(r.ix.order.blocks); n == 0 || len(r.ix.order.blocks[n-1]) == maxBlock {

@@ -84,7 +84,7 @@ func TestSnapshot(t *testing.T) {
 
 // Many parts of every kind, read side by side.
 func TestSnapshotOfMany(t *testing.T) {
-	docs := newCorpus().documents(12_000)
+	docs := newCorpus().documents(5_000)
 	ix := New(nil)
 	for _, d := range docs {
 		ix.Put(d)
@@ -96,7 +96,7 @@ func TestSnapshotOfMany(t *testing.T) {
 	}
 	checkNeighbours(t, got)
 	for i := range 20 {
-		q := Query{Text: docs[i*500].Text, TopK: 20}
+		q := Query{Text: docs[i*200].Text, TopK: 20}
 		if diff := gocmp.Diff(ix.Search(q), got.Search(q)); diff != "" {
 			t.Fatalf("%q differs (-want +got):\n%s", q.Text, diff)
 		}
@@ -176,7 +176,7 @@ func FuzzReadSnapshot(f *testing.F) {
 		for _, data := range [][]byte{data, seal(data)} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			got, err := readSnapshot(data, nil)
+			got, _, err := ReadSnapshot(bytes.NewReader(data), int64(len(data)), nil)
 			runtime.ReadMemStats(&after)
 			if took, limit := after.TotalAlloc-before.TotalAlloc, uint64(1<<20+40*len(data)); took > limit {
 				t.Errorf("%d bytes take %d bytes of memory", len(data), took)

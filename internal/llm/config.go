@@ -52,27 +52,37 @@ func Open(c Config) (Provider, error) {
 	default:
 		return nil, fmt.Errorf("unknown model provider %s: set SVC_LLM_PROVIDER to openai, ollama or fake", quote(c.Provider))
 	}
+	o, err := c.openAI("SVC_LLM_MODEL", "OPENAI_BASE_URL")
+	if err != nil {
+		return nil, err
+	}
+	return NewOpenAI(o)
+}
+
+// openAI is the endpoint of a provider that is not fake. The variables are the
+// ones that its errors tell to set.
+func (c Config) openAI(modelVariable, urlVariable string) (OpenAIConfig, error) {
 	if c.Model == "" {
-		return nil, fmt.Errorf("no model for provider %s: set SVC_LLM_MODEL", c.Provider)
+		return OpenAIConfig{}, fmt.Errorf("no model for provider %s: set %s", c.Provider, modelVariable)
 	}
 	if c.Provider == ProviderOllama {
-		return NewOpenAI(OpenAIConfig{Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost), Limiter: c.limiter()})
+		return OpenAIConfig{Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost), Limiter: limiter(c.PerSecond)}, nil
 	}
 	base := c.BaseURL
 	if base == "" {
 		base = OpenAIBaseURL
 	}
 	if c.APIKey == "" && strings.TrimRight(base, "/") == OpenAIBaseURL {
-		return nil, errors.New("provider openai needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint")
+		return OpenAIConfig{}, fmt.Errorf("provider openai needs a key: set OPENAI_API_KEY, or %s for another endpoint", urlVariable)
 	}
-	return NewOpenAI(OpenAIConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, Limiter: c.limiter()})
+	return OpenAIConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, Limiter: limiter(c.PerSecond)}, nil
 }
 
-func (c Config) limiter() *rate.Limiter {
-	if c.PerSecond <= 0 {
+func limiter(perSecond float64) *rate.Limiter {
+	if perSecond <= 0 {
 		return nil
 	}
-	return rate.NewLimiter(rate.Limit(c.PerSecond), max(1, int(c.PerSecond)))
+	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 }
 
 // ollamaURL completes a host the way Ollama's own client does: http and port

@@ -27,8 +27,8 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v, %v", tt.name, p, err)
 			continue
 		}
-		if o, ok := p.(*OpenAI); ok && o.endpoint != tt.endpoint {
-			t.Errorf("%s: %s, want %s", tt.name, o.endpoint, tt.endpoint)
+		if o, ok := p.(*OpenAI); ok && o.url != tt.endpoint {
+			t.Errorf("%s: %s, want %s", tt.name, o.url, tt.endpoint)
 		}
 	}
 }

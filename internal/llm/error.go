@@ -60,6 +60,8 @@ func (e *Error) hint() string {
 	switch {
 	case e.Provider == ProviderOpenAI && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden):
 		return "check OPENAI_API_KEY, and that this key may use model " + quote(e.Model)
+	case e.Provider == RerankHTTP && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden):
+		return "check SVC_RERANK_API_KEY"
 	case e.Status == http.StatusNotFound:
 		return "check the model name " + quote(e.Model) + " and the base URL"
 	case e.RetryAfter > 0:

@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -48,50 +47,40 @@ type OpenAIConfig struct {
 // exponential waits or as Retry-After says, but never after a piece of a stream
 // was emitted, and never after the provider's silence.
 type OpenAI struct {
-	name     string
-	endpoint string
-	key      string
-	client   *openai.Client
-	limiter  *rate.Limiter
-	attempts int
-	silence  time.Duration
+	endpoint
+	client *openai.Client
 }
 
 // NewOpenAI checks the configuration and makes no request.
 func NewOpenAI(c OpenAIConfig) (*OpenAI, error) {
+	client, e, err := c.open("/chat/completions")
+	if err != nil {
+		return nil, err
+	}
+	return &OpenAI{endpoint: e, client: client}, nil
+}
+
+// open gives the library's client and how to ask for path.
+func (c OpenAIConfig) open(path string) (*openai.Client, endpoint, error) {
 	if c.Name == "" {
 		c.Name = ProviderOpenAI
 	}
 	if c.BaseURL == "" {
 		c.BaseURL = OpenAIBaseURL
 	}
-	if err := checkBaseURL(c.BaseURL); err != nil {
-		return nil, err
+	e, err := newEndpoint(c, path)
+	if err != nil {
+		return nil, e, err
 	}
-	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("the model provider's API key holds a space, line break or other character that no key has")
-	}
-	base := strings.TrimRight(c.BaseURL, "/")
 	cfg := openai.DefaultConfig(c.APIKey)
-	cfg.BaseURL = base
+	cfg.BaseURL = strings.TrimSuffix(e.url, path)
 	cfg.EmptyMessagesLimit = 1 << 30 // keep-alive comments are no failure
-	cfg.HTTPClient = wireClient(c.HTTPClient)
-	o := &OpenAI{
-		name: c.Name, endpoint: base + "/chat/completions", key: c.APIKey,
-		client: openai.NewClientWithConfig(cfg), limiter: c.Limiter,
-		attempts: c.MaxAttempts, silence: c.Silence,
-	}
-	if o.attempts <= 0 {
-		o.attempts = DefaultMaxAttempts
-	}
-	if o.silence <= 0 {
-		o.silence = DefaultSilence
-	}
-	return o, nil
+	cfg.HTTPClient = e.client
+	return openai.NewClientWithConfig(cfg), e, nil
 }
 
 // Name is the configured name.
-func (o *OpenAI) Name() string { return o.name }
+func (o *OpenAI) Name() string { return o.provider }
 
 // Complete returns the whole answer.
 func (o *OpenAI) Complete(ctx context.Context, r Request) (Response, error) {
@@ -124,23 +113,12 @@ func (o *OpenAI) once(ctx context.Context, r Request, emit func(string) error) (
 	if !Reasons(r.Model) {
 		x.temperature = &r.Temperature
 	}
-	watched, stop := x.start(ctx)
-	defer stop()
-
-	resp, err := o.send(watched, r, emit)
-	if err == nil {
-		return resp, nil
-	}
-	if e, ok := errors.AsType[emitError](err); ok {
-		return Response{}, e.error
-	}
-	if ctx.Err() != nil {
-		return Response{}, ctx.Err()
-	}
-	if !x.sent {
-		return Response{}, fmt.Errorf("request to model %s was refused before it was sent: %w", quote(r.Model), err)
-	}
-	return Response{}, o.failure(x, r.Model, context.Cause(watched), err)
+	var resp Response
+	err := o.attempt(ctx, x, r.Model, func(ctx context.Context) (err error) {
+		resp, err = o.send(ctx, r, emit)
+		return err
+	})
+	return resp, err
 }
 
 func (o *OpenAI) send(ctx context.Context, r Request, emit func(string) error) (Response, error) {

@@ -29,21 +29,32 @@ func (o *OpenAI) retrying(ctx context.Context, r Request, emit func(string) erro
 			return emit(delta)
 		}
 	}
-	made := 0
+	made := 0 // requests; around may refuse to make one
 	once := func() (Response, error) {
 		made++
 		return o.once(ctx, r, watched)
 	}
+	var resp Response
+	err := o.repeat(ctx, func() (err error) {
+		resp, err = around(once)
+		return err
+	}, func() bool { return !emitted })
+	resp.Attempts = made
+	return resp, err
+}
+
+// repeat calls once until it succeeds, fails for good or has been called often
+// enough. mayRepeat, unless nil, is asked before each further call.
+func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func() bool) error {
 	delays := backoff.NewExponentialBackOff()
-	for {
+	for made := 1; ; made++ {
 		if err := o.waitTurn(ctx); err != nil {
-			return Response{Attempts: made}, err
+			return err
 		}
-		resp, err := around(once)
-		resp.Attempts = made
+		err := once()
 		e, ok := errors.AsType[*Error](err)
-		if !ok || !e.transient || emitted || made >= o.attempts {
-			return resp, err
+		if !ok || !e.transient || made >= o.attempts || mayRepeat != nil && !mayRepeat() {
+			return err
 		}
 		delay := delays.NextBackOff()
 		if e.waitAsked {
@@ -52,12 +63,12 @@ func (o *OpenAI) retrying(ctx context.Context, r Request, emit func(string) erro
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
-			return Response{Attempts: made}, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
 
-func (o *OpenAI) waitTurn(ctx context.Context) error {
+func (o *endpoint) waitTurn(ctx context.Context) error {
 	if o.limiter == nil {
 		return ctx.Err()
 	}
@@ -73,8 +84,8 @@ func (o *OpenAI) waitTurn(ctx context.Context) error {
 }
 
 // failure describes a request that was sent and brought no usable answer.
-func (o *OpenAI) failure(x *exchange, model string, cause, err error) *Error {
-	e := &Error{Provider: o.name, URL: o.endpoint, Model: model}
+func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
+	e := &Error{Provider: o.provider, URL: o.url, Model: model}
 	switch {
 	case errors.Is(cause, errSilent):
 		e.Message = fmt.Sprintf("the provider sent nothing for %s", o.silence)
@@ -147,7 +158,7 @@ func causeText(err error) string {
 		err = e.Err
 	}
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return "the answer is not the JSON of a chat completion: " + err.Error()
+		return "the answer is not the JSON that was expected: " + err.Error()
 	}
 	return err.Error()
 }

@@ -10,7 +10,7 @@ func (o *objects) sync() error {
 		if err := syncFile(o.root, file); err != nil {
 			return err
 		}
-		dirs[parent(file)] = true
+		dirs[store.FileDir(file)] = true
 	}
 	for dir := range dirs {
 		if err := syncFile(o.root, dir); err != nil {

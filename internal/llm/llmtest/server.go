@@ -1,5 +1,6 @@
 // Package llmtest is a model provider for tests: a real HTTP server that speaks
-// OpenAI's chat completions, plain and streaming, and answers by script.
+// OpenAI's chat completions, plain and streaming, and embeddings, and the usual
+// /rerank, and answers by script.
 package llmtest
 
 import (
@@ -24,13 +25,18 @@ type Call struct {
 	Model    string
 	Stream   bool
 	Messages []Message
+	Input    []string // of /embeddings
+	// Query is of /rerank, with Documents (Jina, Cohere) or Texts (TEI).
+	Query            string
+	Documents, Texts []string
 }
 
 // Message is one message of a Call.
 type Message struct{ Role, Content string }
 
 // Reply is what the server answers. The zero value is an empty answer that
-// stopped by itself.
+// stopped by itself; to /embeddings, Vector of each text; to /rerank, the Share
+// of each text, best first.
 type Reply struct {
 	// Text is the answer. A stream sends it word by word.
 	Text string
@@ -128,6 +134,12 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 		}
 		w.WriteHeader(r.Status)
 		write(w, r.Body)
+	case strings.HasSuffix(c.Path, "/embeddings"):
+		w.Header().Set("Content-Type", "application/json")
+		embeddings(w, c, r)
+	case strings.HasSuffix(c.Path, "/rerank"):
+		w.Header().Set("Content-Type", "application/json")
+		rerank(w, c, r)
 	case c.Stream:
 		w.Header().Set("Content-Type", "text/event-stream")
 		stream(w, c, r)

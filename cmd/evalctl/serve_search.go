@@ -1,0 +1,85 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"evalctl/daemon"
+	"evalctl/daemon/search"
+	"evalctl/internal/llm"
+)
+
+// searchModels are serve's flags for the models that search uses.
+type searchModels struct {
+	EmbedProvider  string  `name:"embed-provider" env:"SVC_EMBED_PROVIDER" placeholder:"NAME" help:"Embedding provider: openai, ollama or fake. Without it auto mode is bm25, with it hybrid."`
+	EmbedModel     string  `name:"embed-model" env:"SVC_EMBED_MODEL" placeholder:"MODEL" help:"Embedding model."`
+	EmbedRPS       float64 `name:"embed-rps" default:"0" placeholder:"N" help:"Embedding requests a second at most; 0 for no limit (${default})."`
+	RerankProvider string  `name:"rerank-provider" env:"SVC_RERANK_PROVIDER" placeholder:"NAME" help:"Reranker of hybrid-rerank mode: http (a /rerank endpoint) or llm (the reader's provider)."`
+	RerankModel    string  `name:"rerank-model" env:"SVC_RERANK_MODEL" placeholder:"MODEL" help:"Reranking model."`
+	Degrade        bool    `help:"Search in a lower mode, named in the answer, when the embedder or the reranker fails. Without it such a search fails."`
+}
+
+// search opens the models that search uses and says which they are. The second
+// result gives their cache free.
+func (c *serveCmd) search(p *process, log *slog.Logger) (search.Config, io.Closer, error) {
+	cfg := search.Config{Degrade: c.Degrade}
+	var cache io.Closer = io.NopCloser(nil) // until there is one
+	if c.RerankProvider != "" {
+		reranker, err := llm.OpenReranker(llm.RerankConfig{
+			Provider: c.RerankProvider, Model: c.RerankModel, BaseURL: p.env("SVC_RERANK_BASE_URL"),
+			APIKey: p.env("SVC_RERANK_API_KEY"), LLM: c.llmConfig(p),
+		})
+		if err != nil {
+			return cfg, nil, err
+		}
+		cfg.Reranker = reranker
+		fmt.Fprintf(p.stderr, "evalctl: hybrid-rerank mode reranks by %s\n", reranker.Name())
+	}
+	if c.EmbedProvider == "" {
+		fmt.Fprintln(p.stderr, "evalctl: no SVC_EMBED_PROVIDER: auto mode searches by bm25")
+		return cfg, cache, nil
+	}
+	embedder, err := c.embedder(p)
+	if err != nil {
+		return cfg, nil, err
+	}
+	cfg.Embedder = embedder
+	where := ""
+	if c.EmbedProvider != llm.ProviderFake { // which is faster than any cache
+		kept, err := c.embedCache(embedder, log)
+		if err != nil {
+			return cfg, nil, err
+		}
+		cfg.Embedder, cache, where = kept, kept, ", cached in "+cmp.Or(c.cachePath(), "memory")
+	}
+	fmt.Fprintf(p.stderr, "evalctl: auto mode searches by hybrid, embedder %s%s\n", embedder.Name(), where)
+	return cfg, cache, nil
+}
+
+func (c *serveCmd) embedder(p *process) (llm.Embedder, error) {
+	if !(c.EmbedRPS >= 0) {
+		return nil, fmt.Errorf("--embed-rps %v: must not be negative; 0 is no limit", c.EmbedRPS)
+	}
+	return llm.OpenEmbedder(llm.Config{
+		Provider: c.EmbedProvider, Model: c.EmbedModel, BaseURL: cmp.Or(p.env("SVC_EMBED_BASE_URL"), p.env("OPENAI_BASE_URL")),
+		APIKey: p.env("OPENAI_API_KEY"), OllamaHost: p.env("OLLAMA_HOST"), PerSecond: c.EmbedRPS,
+	})
+}
+
+func (c *serveCmd) embedCache(e llm.Embedder, log *slog.Logger) (*llm.EmbedCache, error) {
+	if path := c.cachePath(); path != "" {
+		return llm.OpenEmbedCache(e, path, log)
+	}
+	return llm.NewEmbedCache(e), nil
+}
+
+// cachePath lies beside the brains; it is empty when nothing is kept on disk.
+func (c *serveCmd) cachePath() string {
+	if c.Home == "" || c.Store == daemon.StoreMemory {
+		return ""
+	}
+	return filepath.Join(c.Home, "cache", "embeddings.db")
+}

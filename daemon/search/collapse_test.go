@@ -1,0 +1,83 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+func repeat(s string, n int) string { return strings.Repeat(s, n) }
+
+// search runs a query that must not fail.
+func search(t *testing.T, s *Searcher, q Query) Result {
+	t.Helper()
+	res, err := s.Search(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func TestDuplicatesCollapse(t *testing.T) {
+	ix := New(nil)
+	ix.weights = weights{}
+	for _, d := range []Document{
+		{Path: "a.txt", Text: "cat cat cat"},
+		{Path: "b.txt", Text: "  cat cat cat\n"}, // a chunk has no space around it
+		{Path: "c.txt", Text: "cat cat Cat"},
+		{Path: "d.txt", Text: "cat cat cat", Title: "whale"}, // ranks first
+		{Path: "e.txt", Text: "cat at sea"},
+		{Path: "f.txt", Text: "cat at sea"},
+		{Path: "g.txt", Text: "cat on land"},
+	} {
+		ix.Put(d)
+	}
+	for _, mode := range []Mode{BM25, Semantic, Hybrid, HybridRerank} {
+		s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})
+		res := search(t, s, Query{Text: "cat whale", Mode: mode, TopK: 10})
+		got := map[string][]string{}
+		for _, h := range res.Hits {
+			got[h.Text] = append([]string{h.ChunkID}, h.Duplicates...)
+		}
+		want := map[string][]string{
+			"cat cat cat": {"d.txt#0", "a.txt#0", "b.txt#0"},
+			"cat cat Cat": {"c.txt#0"},
+			"cat at sea":  {"e.txt#0", "f.txt#0"},
+			"cat on land": {"g.txt#0"},
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("mode %s (-want +got):\n%s", mode, diff)
+		}
+	}
+}
+
+// However many say the same, the next texts fill the places. What would not have
+// been among the hits is no duplicate of one.
+func TestDuplicatesMakeRoom(t *testing.T) {
+	ix := New(nil)
+	for i := range 700 {
+		ix.Put(Document{Path: fmt.Sprintf("same%03d.txt", i), Text: "cat cat"})
+	}
+	for i := range 5 {
+		ix.Put(Document{Path: fmt.Sprintf("other%d.txt", i), Text: fmt.Sprintf("cat cat dog%d", i)})
+		ix.Put(Document{Path: fmt.Sprintf("other%d-again.txt", i), Text: fmt.Sprintf("cat cat dog%d", i)})
+	}
+	s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})
+	for _, mode := range []Mode{BM25, Semantic, Hybrid, HybridRerank} {
+		res := search(t, s, Query{Text: "cat", Mode: mode, TopK: 3, CandidateK: 10, RerankTopN: 2, Explain: true})
+		if len(res.Hits) != 3 || len(res.Hits[0].Duplicates) != 699 {
+			t.Errorf("mode %s: %d hits, the first for %d more", mode, len(res.Hits), len(res.Hits[0].Duplicates))
+			continue
+		}
+		if last := res.Hits[2]; last.Path != "other1.txt" && last.Path != "other1-again.txt" || mode != HybridRerank && last.Duplicates != nil {
+			t.Errorf("mode %s: the last hit is %s for %v", mode, last.Path, last.Duplicates)
+		}
+		for _, l := range res.Explanation.Legs {
+			if len(l.Candidates) > 10 {
+				t.Errorf("mode %s: %d candidates explained of leg %s", mode, len(l.Candidates), l.Name)
+			}
+		}
+	}
+}

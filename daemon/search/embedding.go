@@ -1,0 +1,210 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// embedBatch is how many passages go to the embedder at once, and so how many
+// are lost when it fails.
+const embedBatch = 256
+
+// passage is a chunk that waits for its vector. Of a document that is replaced
+// meanwhile, doc is no longer the one in the index.
+type passage struct {
+	doc            *entry
+	ordinal        uint32
+	headings, text string
+}
+
+// flight is one run over the passages without a vector. All who need them wait
+// for the same one.
+type flight struct {
+	cancel  context.CancelFunc
+	waiting int           // guarded by Searcher.mu
+	done    chan struct{} // closed at the end
+	err     error         // written before that
+}
+
+// Prepare embeds the chunks that have no vector yet, which a query would
+// otherwise have to wait for. Concurrent calls and queries share the work, which
+// goes on while any of them waits. What was embedded before an error is kept. An
+// error need not be handled: the next query that needs vectors tries again and
+// reports its own. Without an embedder there is nothing to do.
+func (s *Searcher) Prepare(ctx context.Context) error {
+	if s.cfg.Embedder == nil {
+		return nil
+	}
+	// A flight under way may not know what was written just before this call;
+	// the one after it does.
+	for range 2 {
+		if s.index.embedded() {
+			return nil
+		}
+		if err := s.join(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join waits for the flight under way, or for a new one.
+func (s *Searcher) join(ctx context.Context) error {
+	s.mu.Lock()
+	f := s.flight
+	if f == nil {
+		// The flight outlives the query that began it while others wait.
+		flying, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		f = &flight{cancel: cancel, done: make(chan struct{})}
+		s.flight = f
+		go s.fly(flying, f)
+	}
+	f.waiting++
+	s.mu.Unlock()
+	defer s.leave(f)
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// leave gives up waiting. The last one sees the flight to its end, so that no
+// embedder is in use when all calls have returned.
+func (s *Searcher) leave(f *flight) {
+	s.mu.Lock()
+	f.waiting--
+	last := f.waiting == 0
+	if last {
+		s.land(f)
+	}
+	s.mu.Unlock()
+	if last {
+		<-f.done
+	}
+}
+
+// land ends a flight for those who come later. Called with mu held.
+func (s *Searcher) land(f *flight) {
+	f.cancel()
+	if s.flight == f {
+		s.flight = nil
+	}
+}
+
+func (s *Searcher) fly(ctx context.Context, f *flight) {
+	f.err = s.embedAll(ctx)
+	s.mu.Lock()
+	s.land(f)
+	s.mu.Unlock()
+	close(f.done)
+}
+
+// embedAll embeds the passages that have no vector when it is called.
+func (s *Searcher) embedAll(ctx context.Context) error {
+	for batch := range slices.Chunk(s.index.unembedded(), embedBatch) {
+		batch = s.index.current(batch)
+		if len(batch) == 0 {
+			continue
+		}
+		texts := make([]string, len(batch))
+		for i, p := range batch {
+			texts[i] = passageText(p.doc.Title, p.headings, p.text)
+		}
+		units, err := s.embed(ctx, texts)
+		if err != nil {
+			return err
+		}
+		s.index.setVectors(batch, units)
+	}
+	return nil
+}
+
+// embed gives a vector of unit length for each text.
+func (s *Searcher) embed(ctx context.Context, texts []string) ([][]float32, error) {
+	found, err := s.cfg.Embedder.Embed(ctx, texts)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var units [][]float32
+	if err == nil {
+		units, err = s.checkVectors(found, len(texts))
+	}
+	if err != nil {
+		return nil, &ModelError{s.cfg.Embedder.Name(), err}
+	}
+	return units, nil
+}
+
+// checkVectors scales what the embedder returned for n texts. All that it ever
+// returns must have as many dimensions as its first vector.
+func (s *Searcher) checkVectors(found [][]float32, n int) ([][]float32, error) {
+	if len(found) != n {
+		return nil, fmt.Errorf("%d vectors for %d texts", len(found), n)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	units := make([][]float32, n)
+	for i, vector := range found {
+		if s.dimension != 0 && len(vector) != s.dimension {
+			return nil, fmt.Errorf("a vector of %d numbers where others have %d", len(vector), s.dimension)
+		}
+		scaled, err := unit(vector)
+		if err != nil {
+			return nil, err
+		}
+		units[i], s.dimension = scaled, len(vector)
+	}
+	return units, nil
+}
+
+// embedded reports whether every chunk has its vector.
+func (ix *Index) embedded() bool {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return ix.vectors.count == ix.live
+}
+
+// unembedded gives the chunks without a vector.
+func (ix *Index) unembedded() []passage {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	missing := make([]passage, 0, ix.live-ix.vectors.count)
+	for n, known := range ix.vectors.known {
+		if ch := &ix.chunks[n]; !known && ch.doc != nil {
+			missing = append(missing, passage{ch.doc, ch.ordinal, ch.headings, ch.text})
+		}
+	}
+	return missing
+}
+
+// current gives the passages whose documents are still those in the index.
+func (ix *Index) current(passages []passage) []passage {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return slices.DeleteFunc(passages, func(p passage) bool { return ix.docs[p.doc.Path] != p.doc })
+}
+
+// setVectors keeps the vectors of the passages that are still current.
+func (ix *Index) setVectors(passages []passage, units [][]float32) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	for i, p := range passages {
+		if ix.docs[p.doc.Path] == p.doc {
+			ix.vectors.set(p.doc.first+p.ordinal, units[i])
+		}
+	}
+}
+
+// passageText is what the models read of a chunk: the title, the headings above
+// it and its text. A heading that is also the title counts once.
+func passageText(title, headings, text string) string {
+	if first, rest, _ := strings.Cut(headings, headingSeparator); first == title {
+		headings = rest
+	}
+	parts := slices.DeleteFunc([]string{title, headings, text}, func(s string) bool { return s == "" })
+	return strings.Join(parts, "\n")
+}

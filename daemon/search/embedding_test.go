@@ -1,0 +1,240 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// cats is an index of n documents of one chunk each.
+func cats(n int) *Index {
+	ix := New(nil)
+	for i := range n {
+		ix.Put(Document{Path: fmt.Sprintf("%d.txt", i), Text: "cat"})
+	}
+	return ix
+}
+
+// A failure costs one batch: the next query goes on where it stopped.
+func TestEmbeddingGoesOnAfterAFailure(t *testing.T) {
+	const batches = 5
+	ix := cats(batches * embedBatch)
+	embedded := 0
+	e := &meanings{before: func(_ context.Context, call int64, texts []string) error {
+		if call == 3 {
+			return errModel
+		}
+		embedded += len(texts)
+		return nil
+	}}
+	s := NewSearcher(ix, Config{Embedder: e})
+	if err := s.Prepare(t.Context()); !errors.Is(err, errModel) {
+		t.Fatalf("got %v", err)
+	}
+	if e.calls.Load() != 3 || ix.vectors.count != 2*embedBatch {
+		t.Errorf("%d calls, %d vectors", e.calls.Load(), ix.vectors.count)
+	}
+	res := search(t, s, Query{Text: "kitten", Mode: Semantic})
+	if len(res.Hits) != 1 || len(res.Hits[0].Duplicates) != batches*embedBatch-1 {
+		t.Errorf("found %d", len(res.Hits))
+	}
+	if want := batches*embedBatch + 1; embedded != want { // and the query
+		t.Errorf("embedded %d texts, want %d", embedded, want)
+	}
+	search(t, s, Query{Text: "kitten", Mode: Semantic})
+	if e.calls.Load() != 3+3+1+1 {
+		t.Errorf("%d calls", e.calls.Load())
+	}
+}
+
+func TestPrepareWithoutAnEmbedder(t *testing.T) {
+	if err := NewSearcher(cats(1), Config{}).Prepare(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is embedded of a chunk is its title, headings and text.
+func TestWhatIsEmbedded(t *testing.T) {
+	ix := New(nil)
+	ix.Put(Document{Path: "a.md", Title: "Trip", Text: "# Trip\n## Day 1\nsea"})
+	ix.Put(Document{Path: "b.txt", Text: "ocean"})
+	var got []string
+	s := NewSearcher(ix, Config{Embedder: &meanings{before: func(_ context.Context, _ int64, texts []string) error {
+		got = append(got, texts...)
+		return nil
+	}}})
+	if err := s.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := "Trip\nDay 1\n# Trip\n## Day 1\nsea|ocean"; strings.Join(got, "|") != want {
+		t.Errorf("embedded %q, want %q", got, want)
+	}
+}
+
+// Documents that change while they are embedded never get the vector of what
+// they said before, whether or not chunks are numbered anew.
+func TestDocumentsChangeWhileTheyAreEmbedded(t *testing.T) {
+	ix := cats(20)
+	e := &meanings{}
+	e.before = func(_ context.Context, call int64, _ []string) error {
+		if call == 1 {
+			ix.Put(Document{Path: "19.txt", Text: "dog"})
+			ix.Put(Document{Path: "new.txt", Text: "dog"})
+			for i := range 15 {
+				ix.Delete(fmt.Sprintf("%d.txt", i)) // compacts
+			}
+			ix.Put(Document{Path: "18.txt", Text: "cat dog"})
+		}
+		return nil
+	}
+	s := NewSearcher(ix, Config{Embedder: e})
+	if err := s.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(ix.chunks) >= 20 {
+		t.Fatalf("%d chunks: nothing was numbered anew", len(ix.chunks))
+	}
+	got := map[string]float64{}
+	for _, c := range ix.nearest([]float32{1, 0, 0, 0}, anyDocument, 100) {
+		got[ix.chunkID(c.chunk)] = roundScore(c.score)
+	}
+	want := map[string]float64{"15.txt#0": 1, "16.txt#0": 1, "17.txt#0": 1, "18.txt#0": 0.707107}
+	if fmt.Sprint(got) != fmt.Sprint(want) || ix.vectors.count != 6 {
+		t.Errorf("%d vectors, got %v, want %v", ix.vectors.count, got, want)
+	}
+}
+
+// gate is a hook that lets one call after the other pass.
+func gate() (before func(context.Context, int64, []string) error, open chan error) {
+	open = make(chan error)
+	return func(ctx context.Context, _ int64, _ []string) error {
+		select {
+		case err := <-open:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}, open
+}
+
+// All who wait for vectors wait for the same work. It outlives the one who began
+// it, and ends when nobody waits any more.
+func TestEmbeddingIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before, open := gate()
+		e := &meanings{before: before}
+		s := NewSearcher(cats(1), Config{Embedder: e, Degrade: true})
+		prepare := func(ctx context.Context) chan error {
+			done := make(chan error, 1)
+			go func() { done <- s.Prepare(ctx) }()
+			synctest.Wait()
+			return done
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		first, second := prepare(ctx), prepare(t.Context())
+		cancel()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("the one who left got %v", err)
+		}
+		open <- nil
+		if err := <-second; err != nil || e.calls.Load() != 1 {
+			t.Errorf("the one who stayed got %v after %d calls", err, e.calls.Load())
+		}
+
+		s.index.Put(Document{Path: "new.txt", Text: "dog"})
+		third, fourth := prepare(t.Context()), prepare(t.Context())
+		open <- errModel
+		for _, done := range []chan error{third, fourth} {
+			if err := <-done; !errors.Is(err, errModel) || e.calls.Load() != 2 {
+				t.Errorf("got %v after %d calls", err, e.calls.Load())
+			}
+		}
+
+		ctx, cancel = context.WithCancel(t.Context())
+		last := prepare(ctx)
+		cancel()
+		if err := <-last; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		synctest.Wait()
+		if s.flight != nil {
+			t.Error("still embedding, for nobody")
+		}
+	})
+}
+
+// What was written while others were embedded is embedded before a query that
+// comes later.
+func TestEmbeddingSeesLateWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before, open := gate()
+		s := NewSearcher(cats(1), Config{Embedder: &meanings{before: before}})
+		go s.Prepare(t.Context())
+		synctest.Wait()
+		s.index.Put(Document{Path: "late.txt", Text: "dog"})
+		done := make(chan Result, 1)
+		go func() {
+			res, err := s.Search(t.Context(), Query{Text: "hound", Mode: Semantic})
+			if err != nil {
+				t.Error(err)
+			}
+			done <- res
+		}()
+		for range 3 { // the cat, the late dog, the query
+			synctest.Wait()
+			open <- nil
+		}
+		if res := <-done; len(res.Hits) != 1 || res.Hits[0].Path != "late.txt" {
+			t.Errorf("found %q", paths(res))
+		}
+	})
+}
+
+// A search that the caller ends has no answer, whatever Degrade says, and none
+// that a model's own deadline ended is mistaken for one.
+func TestCancelledSearches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before, _ := gate()
+		blocked := &meanings{before: before}
+		for name, cfg := range map[string]Config{
+			"embedder": {Embedder: blocked, Degrade: true},
+			"reranker": {Embedder: &meanings{}, Reranker: waiting{}, Degrade: true},
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := NewSearcher(cats(2), cfg).Search(ctx, Query{Text: "cat", Mode: modeOf(cfg)})
+				done <- err
+			}()
+			synctest.Wait()
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+	})
+	slow := &meanings{before: func(context.Context, int64, []string) error { return context.DeadlineExceeded }}
+	if res := search(t, NewSearcher(cats(2), Config{Embedder: slow, Degrade: true}), Query{Text: "cat"}); res.Mode != BM25 {
+		t.Errorf("mode %s", res.Mode)
+	}
+}
+
+func modeOf(cfg Config) Mode {
+	if cfg.Reranker != nil {
+		return HybridRerank
+	}
+	return Hybrid
+}
+
+// waiting is a reranker that never answers.
+type waiting struct{}
+
+func (waiting) Name() string { return "test/waiting" }
+
+func (waiting) Rerank(ctx context.Context, _ string, _ []string) ([]float64, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}

@@ -1,0 +1,78 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The scores of fusion are those of the definition, from ranks alone.
+func TestFuseProperties(t *testing.T) {
+	ix, _ := randomVectors(30, 2)
+	rapid.Check(t, func(t *rapid.T) {
+		legs := make([]leg, rapid.IntRange(1, 3).Draw(t, "legs"))
+		want := map[uint32]float64{}
+		for i := range legs {
+			weight := rapid.Float64Range(1e-5, 2).Draw(t, "weight")
+			order := rapid.Permutation(numbers(30)).Draw(t, "order")[:rapid.IntRange(0, 30).Draw(t, "length")]
+			legs[i].weight = weight
+			for rank, n := range order {
+				legs[i].candidates = append(legs[i].candidates, candidate{float64(-rank), n})
+				want[n] += weight / (60 + float64(rank) + 1)
+			}
+		}
+		got := ix.fuse(legs)
+		if len(got) != len(want) {
+			t.Fatalf("%d candidates, want %d", len(got), len(want))
+		}
+		for _, c := range got {
+			if math.Abs(c.score-want[c.chunk]) > 1e-15 {
+				t.Errorf("%d scores %v, want %v", c.chunk, c.score, want[c.chunk])
+			}
+		}
+		if !slices.IsSortedFunc(got, func(a, b candidate) int {
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.chunk, b.chunk)) // paths are in order of their numbers
+		}) {
+			t.Errorf("out of order: %v", got)
+		}
+	})
+}
+
+func numbers(n uint32) []uint32 {
+	all := make([]uint32, n)
+	for i := range all {
+		all[i] = uint32(i)
+	}
+	return all
+}
+
+// An embedder of the smallest weight adds to what words find and changes none
+// of it, however much the two disagree.
+func TestAWeakEmbedderOnlyAdds(t *testing.T) {
+	ix := New(nil)
+	for i := range 30 {
+		ix.Put(Document{Path: fmt.Sprintf("%02d.txt", i), Text: fmt.Sprintf("cat number%d%s", i, repeat(" filler", i))})
+		ix.Put(Document{Path: fmt.Sprintf("kitten%02d.txt", i), Text: fmt.Sprintf("kitten kitten %d", i)})
+	}
+	s := NewSearcher(ix, Config{Embedder: weak{&meanings{}}})
+	words, err := s.Search(t.Context(), Query{Text: "cat", Mode: BM25, TopK: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := s.Search(t.Context(), Query{Text: "cat", TopK: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(words.Hits) != 30 || len(both.Hits) != 60 || both.Mode != Hybrid {
+		t.Fatalf("%d hits by words, %d in mode %s", len(words.Hits), len(both.Hits), both.Mode)
+	}
+	for i, h := range words.Hits {
+		if both.Hits[i].ChunkID != h.ChunkID {
+			t.Errorf("hit %d is %s, want %s", i, both.Hits[i].ChunkID, h.ChunkID)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// rerank puts the first RerankTopN hits into the reranker's order, equal scores
+// in the order that they had, and leaves the others behind them. On an error
+// the result is as it was.
+func (s *Searcher) rerank(ctx context.Context, q Query, res *Result) error {
+	n := min(q.RerankTopN, len(res.Hits))
+	if n == 0 {
+		return nil
+	}
+	scores, err := s.rerankScores(ctx, q.Text, res.Hits[:n])
+	if err != nil {
+		return err
+	}
+	best, first, rest := res.Hits[0].Score, res.Hits[:n], res.Hits[n:]
+	for i := range first {
+		first[i].Score = scores[i]
+		first[i].Components[ComponentRerank] = scores[i]
+	}
+	slices.SortStableFunc(first, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+	for i := range first {
+		first[i].Components[ComponentRerankRank] = float64(i + 1)
+	}
+	// Scores of the two kinds are not comparable. These fall on from the lowest
+	// of the reranker by as much as they lay below the best, so that hits stay
+	// in order for whoever sorts them by score.
+	for i := range rest {
+		rest[i].Score = first[n-1].Score - (best - rest[i].Score)
+	}
+	if q.Explain {
+		res.Explanation.Legs = append(res.Explanation.Legs, hitLeg(ComponentRerank, first))
+	}
+	return nil
+}
+
+func (s *Searcher) rerankScores(ctx context.Context, query string, hits []Hit) ([]float64, error) {
+	texts := make([]string, len(hits))
+	for i, h := range hits {
+		texts[i] = passageText(h.Title, h.HeadingPath, h.Text)
+	}
+	scores, err := s.cfg.Reranker.Rerank(ctx, query, texts)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err == nil {
+		err = checkReranked(scores, len(texts))
+	}
+	if err != nil {
+		return nil, &ModelError{s.cfg.Reranker.Name(), err}
+	}
+	return scores, nil
+}
+
+func checkReranked(scores []float64, want int) error {
+	if len(scores) != want {
+		return fmt.Errorf("%d scores for %d texts", len(scores), want)
+	}
+	for i, score := range scores {
+		if math.IsNaN(score) || math.IsInf(score, 0) {
+			return fmt.Errorf("the score of text %d is %v", i+1, score)
+		}
+	}
+	return nil
+}

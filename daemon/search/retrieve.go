@@ -1,0 +1,140 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+)
+
+// Limits and defaults of a query of a Searcher.
+const (
+	// DefaultCandidateK is the least default of Query.CandidateK.
+	DefaultCandidateK = 100
+	MaxCandidateK     = 1000
+	DefaultRerankTopN = 50
+	MaxRerankTopN     = 200
+)
+
+// rankSuffix makes the key of a component's rank from that of its score.
+const rankSuffix = "_rank"
+
+// withDefaults fills in what was left open and checks the rest.
+func (q Query) withDefaults() (Query, error) {
+	q.TopK = cmp.Or(q.TopK, DefaultTopK)
+	q.CandidateK = cmp.Or(q.CandidateK, min(max(DefaultCandidateK, 4*q.TopK), MaxCandidateK))
+	q.RerankTopN = cmp.Or(q.RerankTopN, DefaultRerankTopN)
+	switch {
+	case q.TopK < 0:
+		return q, fmt.Errorf("top_k %d is below 1", q.TopK)
+	case q.CandidateK < 0 || q.CandidateK > MaxCandidateK:
+		return q, fmt.Errorf("candidate_k %d is not between 1 and %d", q.CandidateK, MaxCandidateK)
+	case q.RerankTopN < 0 || q.RerankTopN > MaxRerankTopN:
+		return q, fmt.Errorf("rerank_top_n %d is not between 1 and %d", q.RerankTopN, MaxRerankTopN)
+	}
+	return q, cmp.Or(q.Filter.check(), q.Sort.check())
+}
+
+// vectorLeg is what a mode needs to know of the query's vector.
+type vectorLeg struct {
+	unit   []float32
+	weight float64 // of the leg in a fusion
+}
+
+// retrieve ranks by a mode that is not Auto, but for reranking; BM25 needs no
+// vector. It gives more than TopK hits when they are to be reranked.
+func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
+	terms, wanted := queryTerms(q.Text)
+	n, depth := q.TopK, q.TopK
+	if mode == Hybrid || mode == HybridRerank || q.Explain {
+		depth = max(q.CandidateK, q.TopK)
+	}
+	if mode == HybridRerank {
+		n = max(q.TopK, q.RerankTopN)
+	}
+	keep := func(d *Document) bool { return q.Filter.keep(d, q.AskedAt) }
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	for {
+		legs := ix.legs(mode, q, terms, vector, keep, depth)
+		ranked := legs[len(legs)-1].candidates
+		groups := ix.collapse(ranked, n)
+		// Duplicates may have taken the places of others.
+		if len(groups) >= q.TopK || exhausted(legs, depth) {
+			return ix.result(mode, q, terms, wanted, legs, groups)
+		}
+		depth *= 4
+	}
+}
+
+// queryTerms are the terms of a query without duplicates, as a list and as a set.
+func queryTerms(text string) (terms []string, wanted map[string]bool) {
+	terms, wanted = []string{}, map[string]bool{}
+	for _, t := range Terms(text) {
+		if !wanted[t] {
+			terms, wanted[t] = append(terms, t), true
+		}
+	}
+	return terms, wanted
+}
+
+// legs gives the rankings of a mode, each of at most depth chunks. The last one
+// is that of the result. Called with mu held.
+func (ix *Index) legs(mode Mode, q Query, terms []string, vector vectorLeg, keep func(*Document) bool, depth int) []leg {
+	var legs []leg
+	if mode != Semantic {
+		candidates, parts := ix.lexical(q, terms, keep, depth)
+		legs = append(legs, leg{name: ComponentBM25, weight: 1, candidates: candidates, parts: parts})
+	}
+	if mode != BM25 {
+		legs = append(legs, leg{name: ComponentVector, weight: vector.weight, candidates: ix.nearest(vector.unit, keep, depth)})
+	}
+	if len(legs) > 1 {
+		legs = append(legs, leg{name: ComponentFusion, candidates: ix.fuse(legs)})
+	}
+	return legs
+}
+
+// exhausted reports that deeper legs would find nothing more.
+func exhausted(legs []leg, depth int) bool {
+	for _, l := range legs {
+		if l.name != ComponentFusion && len(l.candidates) == depth {
+			return false
+		}
+	}
+	return true
+}
+
+// result makes hits of groups. Called with mu held.
+func (ix *Index) result(mode Mode, q Query, terms []string, wanted map[string]bool, legs []leg, groups []group) Result {
+	res := Result{Hits: make([]Hit, len(groups)), Mode: mode, Terms: terms}
+	components := make(map[uint32]map[string]float64, len(groups))
+	for i, g := range groups {
+		h := ix.hit(g.candidate, wanted)
+		for _, n := range g.duplicates {
+			h.Duplicates = append(h.Duplicates, ix.chunkID(n))
+		}
+		h.Components = map[string]float64{}
+		components[g.chunk] = h.Components
+		res.Hits[i] = h
+	}
+	for _, l := range legs {
+		for i, c := range l.candidates {
+			parts := components[c.chunk]
+			if parts == nil {
+				continue
+			}
+			if l.parts != nil {
+				maps.Copy(parts, l.parts[i].components())
+			} else {
+				parts[l.name] = c.score
+			}
+			if l.name != ComponentFusion {
+				parts[l.name+rankSuffix] = float64(i + 1)
+			}
+		}
+	}
+	if q.Explain {
+		res.Explanation = ix.explain(terms, legs, q.CandidateK)
+	}
+	return res
+}

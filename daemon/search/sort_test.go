@@ -1,0 +1,51 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSortHits(t *testing.T) {
+	hits := []Hit{
+		{Path: "a", Score: 2, Date: day(1)},
+		{Path: "b", Score: 1.000000001, Date: day(2)},
+		{Path: "c", Score: 1},
+		{Path: "d", Score: 0.9999999, Date: day(3)}, // 1.00000 in 6 digits
+		{Path: "e", Score: 0.99999, Date: day(9)},
+		{Path: "f", Score: -3, Date: day(2)},
+		{Path: "g", Score: -3.0000001, Date: day(4)},
+	}
+	for by, want := range map[Sort]string{
+		"":                   "abcdefg",
+		Relevance:            "abcdefg",
+		Recency:              "egdbfac",
+		RelevanceThenRecency: "adbcegf",
+	} {
+		got := slices.Clone(hits)
+		sortHits(got, by)
+		var paths strings.Builder
+		for _, h := range got {
+			paths.WriteString(h.Path)
+		}
+		if paths.String() != want {
+			t.Errorf("%q: %s, want %s", by, paths.String(), want)
+		}
+	}
+}
+
+// The most relevant are chosen before they are ordered by date.
+func TestRecencyOrdersTheMostRelevant(t *testing.T) {
+	ix := New(nil)
+	ix.weights = weights{}
+	ix.Put(Document{Path: "best.txt", Text: "cat cat cat", Date: day(1)})
+	ix.Put(Document{Path: "good.txt", Text: "cat cat dog", Date: day(2)})
+	ix.Put(Document{Path: "weak.txt", Text: "cat and dogs and seas and sands", Date: day(3)})
+	res, err := NewSearcher(ix, Config{}).Search(t.Context(), Query{Text: "cat", TopK: 2, Sort: Recency})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(paths(res), " "); got != "good.txt best.txt" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,144 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/blas/blas32"
+)
+
+// blockRows is how many vectors are allocated together: a small brain does not
+// pay for many, and a large one never moves them all to grow.
+const blockRows = 64
+
+// nearestRows is how many vectors are worth a goroutine of their own.
+const nearestRows = 4096
+
+// vectors keeps a row of unit length for each chunk whose vector is known, by
+// chunk number. A row takes 4 bytes a dimension, and one more byte.
+type vectors struct {
+	dimension int         // of all rows; 0 before the first
+	blocks    [][]float32 // of blockRows rows each, nil before the first row
+	known     []bool
+	count     int // of known rows
+}
+
+// grow makes room for n more chunks, whose vectors are not known.
+func (v *vectors) grow(n int) {
+	v.known = append(v.known, make([]bool, n)...)
+	if missing := (len(v.known)+blockRows-1)/blockRows - len(v.blocks); missing > 0 {
+		v.blocks = append(v.blocks, make([][]float32, missing)...)
+	}
+}
+
+// bytes is the memory that they take.
+func (v *vectors) bytes() int {
+	sum := cap(v.known) + cap(v.blocks)*24
+	for _, b := range v.blocks {
+		sum += 4 * cap(b)
+	}
+	return sum
+}
+
+// remove forgets a vector.
+func (v *vectors) remove(n uint32) {
+	if v.known[n] {
+		v.known[n] = false
+		v.count--
+	}
+}
+
+// set keeps a vector of the length that all have.
+func (v *vectors) set(n uint32, unit []float32) {
+	v.dimension = len(unit)
+	block := &v.blocks[n/blockRows]
+	if *block == nil {
+		*block = make([]float32, blockRows*v.dimension)
+	}
+	copy(v.row(n), unit)
+	if !v.known[n] {
+		v.known[n] = true
+		v.count++
+	}
+}
+
+func (v *vectors) row(n uint32) []float32 {
+	start := int(n%blockRows) * v.dimension
+	return v.blocks[n/blockRows][start : start+v.dimension]
+}
+
+// compact moves the rows to the numbers that the chunks have now, none of them
+// larger than before, and frees the blocks behind them.
+func (v *vectors) compact(numbers []uint32, live int) {
+	moved := vectors{dimension: v.dimension}
+	moved.blocks = slices.Clone(v.blocks[:(live+blockRows-1)/blockRows])
+	moved.known = make([]bool, live)
+	for old, n := range numbers {
+		if n != gone && v.known[old] {
+			moved.set(n, v.row(uint32(old)))
+		}
+	}
+	*v = moved
+}
+
+// unit scales a vector to length 1. An error says what is wrong with it.
+func unit(vector []float32) ([]float32, error) {
+	sum := 0.0
+	for _, x := range vector {
+		sum += float64(x) * float64(x)
+	}
+	if !(sum > 0) || math.IsInf(sum, 0) {
+		return nil, fmt.Errorf("a vector of %d numbers has the length %v", len(vector), math.Sqrt(sum))
+	}
+	scaled, norm := make([]float32, len(vector)), math.Sqrt(sum)
+	for i, x := range vector {
+		scaled[i] = float32(float64(x) / norm)
+	}
+	return scaled, nil
+}
+
+// nearest gives the k chunks with the largest cosine to a vector of unit length,
+// best first, of the documents that keep accepts. It looks at every vector;
+// chunks without one, or with a cosine that is not above 0, are never given.
+// Called with mu held; keep is called by several goroutines at once.
+func (ix *Index) nearest(query []float32, keep func(*Document) bool, k int) []candidate {
+	rows := len(ix.vectors.known)
+	workers := max(1, min(runtime.GOMAXPROCS(0), rows/nearestRows))
+	found := make([][]candidate, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() { found[w] = ix.nearestOf(query, keep, k, rows*w/workers, rows*(w+1)/workers) })
+	}
+	wg.Wait()
+	top := slices.Concat(found...)
+	slices.SortFunc(top, ix.compare)
+	return top[:min(k, len(top))]
+}
+
+// nearestOf is nearest among the chunks from start to end, in no order.
+func (ix *Index) nearestOf(query []float32, keep func(*Document) bool, k, start, end int) []candidate {
+	var top []candidate // a heap with the worst on top
+	q := blas32.Vector{N: len(query), Inc: 1, Data: query}
+	for n := uint32(start); n < uint32(end); n++ {
+		if !ix.vectors.known[n] {
+			continue
+		}
+		row := blas32.Vector{N: len(query), Inc: 1, Data: ix.vectors.row(n)}
+		cosine := min(1, float64(blas32.Dot(q, row))) // rounding may lead above 1
+		if cosine <= 0 || len(top) == k && cosine < top[0].score || !keep(&ix.chunks[n].doc.Document) {
+			continue
+		}
+		c := candidate{cosine, n}
+		if len(top) < k {
+			top = append(top, c)
+			ix.siftUp(top)
+		} else if ix.compare(c, top[0]) < 0 {
+			top[0] = c
+			ix.siftDown(top)
+		}
+	}
+	return top
+}

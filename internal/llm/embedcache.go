@@ -1,0 +1,125 @@
+package llm
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+)
+
+// missesAtOnce is how many texts are embedded before their vectors are kept, so
+// that a failure further on does not cost them again.
+const missesAtOnce = embedsInFlight * maxEmbedTexts
+
+// cacheKey tells texts and embedders apart.
+type cacheKey [sha256.Size]byte
+
+// vectors keeps vectors by key. get leaves nil where it has none; the vectors
+// that it gives are the caller's.
+type vectors interface {
+	get(keys []cacheKey) ([][]float32, error)
+	put(keys []cacheKey, vectors [][]float32) error
+	close() error
+}
+
+// EmbedCache is an Embedder that asks another one only for texts that it has
+// not seen. Vectors are kept by the embedder's name and the text alone, so a
+// cache must be emptied when the model behind a name changes; a change of
+// dimensions is noticed. It is safe for concurrent use.
+type EmbedCache struct {
+	embedder     Embedder
+	kept         vectors
+	where        string
+	hits, misses atomic.Int64
+}
+
+// NewEmbedCache keeps vectors in memory, the most recently used ones, up to
+// MemoryCacheBytes.
+func NewEmbedCache(e Embedder) *EmbedCache {
+	return &EmbedCache{embedder: e, kept: newMemoryVectors(MemoryCacheBytes), where: "the cache in memory"}
+}
+
+// OpenEmbedCache keeps vectors in the file at path, which is made when missing
+// and grows without bounds; it holds only what can be made anew, so it may be
+// deleted while nobody has it open. One process at a time can: another gets an
+// error after a second. A damaged file is renamed to path + ".damaged", a new one
+// started, and log told.
+func OpenEmbedCache(e Embedder, path string, log *slog.Logger) (*EmbedCache, error) {
+	kept, err := openFileVectors(path, log)
+	if err != nil {
+		return nil, fmt.Errorf("embedding cache %s: %w", path, err)
+	}
+	return &EmbedCache{embedder: e, kept: kept, where: path}, nil
+}
+
+// Name is the embedder's.
+func (c *EmbedCache) Name() string { return c.embedder.Name() }
+
+// Hits counts the texts that were known, Misses those that were not.
+func (c *EmbedCache) Hits() int64 { return c.hits.Load() }
+
+// Misses counts each new text of a call once.
+func (c *EmbedCache) Misses() int64 { return c.misses.Load() }
+
+// Close gives the file free. Embed must not run then or later.
+func (c *EmbedCache) Close() error { return c.kept.close() }
+
+// Embed keeps what it has when a later part fails.
+func (c *EmbedCache) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	keys := make([]cacheKey, len(texts))
+	for i, text := range texts {
+		keys[i] = sha256.Sum256([]byte(c.embedder.Name() + "\x00" + text))
+	}
+	out, err := c.kept.get(keys)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", c.where, err)
+	}
+	var missing []int           // where each new text stands first
+	first := map[cacheKey]int{} // and where, by key
+	for i, v := range out {
+		if _, again := first[keys[i]]; v == nil && !again {
+			first[keys[i]] = i
+			missing = append(missing, i)
+		}
+	}
+	c.hits.Add(int64(len(texts) - len(missing)))
+	c.misses.Add(int64(len(missing)))
+	for start := 0; start < len(missing); start += missesAtOnce {
+		if err := c.fill(ctx, texts, keys, out, missing[start:min(start+missesAtOnce, len(missing))]); err != nil {
+			return nil, err
+		}
+	}
+	for i, v := range out {
+		if v == nil {
+			out[i] = append([]float32(nil), out[first[keys[i]]]...)
+		}
+		if len(out[i]) != len(out[0]) {
+			return nil, fmt.Errorf("%s has vectors of %d and of %d dimensions by the name %s: the model behind it has changed, so delete the cache",
+				c.where, len(out[0]), len(out[i]), quote(c.Name()))
+		}
+	}
+	return out, nil
+}
+
+// fill embeds the texts at those places and keeps their vectors.
+func (c *EmbedCache) fill(ctx context.Context, texts []string, keys []cacheKey, out [][]float32, places []int) error {
+	ask, askKeys := make([]string, len(places)), make([]cacheKey, len(places))
+	for i, at := range places {
+		ask[i], askKeys[i] = texts[at], keys[at]
+	}
+	got, err := c.embedder.Embed(ctx, ask)
+	if err != nil {
+		return err
+	}
+	if len(got) != len(ask) {
+		return fmt.Errorf("embedder %s gave %d vectors for %d texts", c.Name(), len(got), len(ask))
+	}
+	if err := c.kept.put(askKeys, got); err != nil {
+		return fmt.Errorf("write %s: %w", c.where, err)
+	}
+	for i, at := range places {
+		out[at] = got[i]
+	}
+	return nil
+}

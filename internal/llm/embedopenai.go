@@ -1,0 +1,152 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sashabaranov/go-openai"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	maxEmbedTexts  = 128
+	maxEmbedBytes  = 200_000
+	embedsInFlight = 2
+)
+
+// OpenAIEmbedder embeds at any endpoint that speaks OpenAI's embeddings. Texts
+// go out in batches of at most 128 texts and 200,000 bytes, two at a time over
+// all callers; each text is cut as MaxModelText says. Failed requests are tried
+// again as those of OpenAI are. It is safe for concurrent use.
+type OpenAIEmbedder struct {
+	endpoint
+	client *openai.Client
+	name   string
+	model  string
+	slots  chan struct{} // one for each request under way
+	// dimensions of the first answer; 0 before it.
+	dimensions atomic.Int64
+}
+
+// NewOpenAIEmbedder checks the configuration and makes no request.
+func NewOpenAIEmbedder(c OpenAIConfig, model string) (*OpenAIEmbedder, error) {
+	if model == "" {
+		return nil, errors.New("an embedder needs the name of its model")
+	}
+	client, e, err := c.open("/embeddings")
+	if err != nil {
+		return nil, err
+	}
+	usual := OpenAIBaseURL
+	if e.provider == ProviderOllama {
+		usual = ollamaURL("")
+	}
+	name := e.provider + "/" + model
+	if base := strings.TrimSuffix(e.url, "/embeddings"); base != usual {
+		name += "@" + base // two servers may mean different models by one name
+	}
+	return &OpenAIEmbedder{endpoint: e, client: client, name: name, model: model, slots: make(chan struct{}, embedsInFlight)}, nil
+}
+
+// Name is "openai/text-embedding-3-small", and tells the base URL where that is
+// not the provider's own.
+func (e *OpenAIEmbedder) Name() string { return e.name }
+
+// Embed fails as a whole when one batch does.
+func (e *OpenAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(embedsInFlight)
+	for start, end := range batches(texts, maxEmbedTexts, maxEmbedBytes) {
+		group.Go(func() error { return e.embed(ctx, texts[start:end], vectors[start:end]) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return vectors, nil
+}
+
+func (e *OpenAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]float32) error {
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	input := make([]string, len(texts))
+	for i, text := range texts {
+		input[i] = cutText(text)
+	}
+	request := openai.EmbeddingRequestStrings{
+		Input: input, Model: openai.EmbeddingModel(e.model), EncodingFormat: openai.EmbeddingEncodingFormatFloat,
+	}
+	return e.repeat(ctx, func() error {
+		return e.attempt(ctx, &exchange{silence: e.silence}, e.model, func(ctx context.Context) error {
+			answer, err := e.client.CreateEmbeddings(ctx, request)
+			if err != nil {
+				return err
+			}
+			if err := placeVectors(answer.Data, vectors); err != nil {
+				return err
+			}
+			return e.checkDimensions(len(vectors[0]))
+		})
+	}, nil)
+}
+
+// checkDimensions refuses vectors of another length than those before.
+func (e *OpenAIEmbedder) checkDimensions(n int) error {
+	if e.dimensions.CompareAndSwap(0, int64(n)) {
+		return nil
+	}
+	if had := e.dimensions.Load(); had != int64(n) {
+		return fmt.Errorf("the vectors have %d dimensions, earlier ones %d: another model runs under this name, so start the daemon anew", n, had)
+	}
+	return nil
+}
+
+// placeVectors puts each vector where its index says, since providers may
+// answer in any order, and refuses an answer that is not one sound vector for
+// each text.
+func placeVectors(answer []openai.Embedding, vectors [][]float32) error {
+	if len(answer) != len(vectors) {
+		return fmt.Errorf("the answer has %d vectors for %d texts", len(answer), len(vectors))
+	}
+	clear(vectors)
+	for _, a := range answer {
+		switch {
+		case a.Index < 0 || a.Index >= len(vectors):
+			return fmt.Errorf("the answer has a vector of index %d for %d texts", a.Index, len(vectors))
+		case vectors[a.Index] != nil:
+			return fmt.Errorf("the answer has two vectors of index %d", a.Index)
+		case len(a.Embedding) != len(answer[0].Embedding):
+			return fmt.Errorf("the answer has vectors of %d and of %d dimensions", len(answer[0].Embedding), len(a.Embedding))
+		}
+		if err := checkVector(a.Embedding); err != nil {
+			return fmt.Errorf("the vector of index %d %w", a.Index, err)
+		}
+		vectors[a.Index] = a.Embedding
+	}
+	return nil
+}
+
+// checkVector refuses what has no direction.
+func checkVector(v []float32) error {
+	if len(v) == 0 {
+		return errors.New("is empty")
+	}
+	if !slices.ContainsFunc(v, func(x float32) bool { return x != 0 }) {
+		return errors.New("is all zeros")
+	}
+	for _, x := range v {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return errors.New("is not finite")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// endpoint is one URL of a provider, with the bounds and retries that all kinds
+// of request to it share.
+type endpoint struct {
+	provider string
+	url      string
+	key      string
+	client   *http.Client
+	limiter  *rate.Limiter
+	attempts int
+	silence  time.Duration
+}
+
+// newEndpoint checks a configuration whose name and base URL are set.
+func newEndpoint(c OpenAIConfig, path string) (endpoint, error) {
+	if err := checkBaseURL(c.BaseURL); err != nil {
+		return endpoint{}, err
+	}
+	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return endpoint{}, errors.New("the model provider's API key holds a space, line break or other character that no key has")
+	}
+	e := endpoint{
+		provider: c.Name, url: strings.TrimRight(c.BaseURL, "/") + path, key: c.APIKey,
+		client: wireClient(c.HTTPClient), limiter: c.Limiter,
+		attempts: c.MaxAttempts, silence: c.Silence,
+	}
+	if e.attempts <= 0 {
+		e.attempts = DefaultMaxAttempts
+	}
+	if e.silence <= 0 {
+		e.silence = DefaultSilence
+	}
+	return e, nil
+}
+
+// attempt makes one HTTP request, by send, and describes its failure.
+func (o *endpoint) attempt(ctx context.Context, x *exchange, model string, send func(context.Context) error) error {
+	watched, stop := x.start(ctx)
+	defer stop()
+
+	err := send(watched)
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[emitError](err); ok {
+		return e.error
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if !x.sent {
+		return fmt.Errorf("request to model %s was refused before it was sent: %w", quote(model), err)
+	}
+	return o.failure(x, model, context.Cause(watched), err)
+}

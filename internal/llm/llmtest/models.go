@@ -1,0 +1,80 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Vector is what /embeddings gives for a text, three dimensions that tell short
+// texts apart.
+func Vector(text string) []float32 {
+	sum := 0
+	for i := range len(text) {
+		sum += (i + 1) * int(text[i])
+	}
+	return []float32{1, float32(len(text)), float32(sum)}
+}
+
+// Share is the share of the query's words that a text has.
+func Share(query, text string) float64 {
+	words := strings.Fields(query)
+	found := 0
+	for _, w := range words {
+		if slices.Contains(strings.Fields(text), w) {
+			found++
+		}
+	}
+	return float64(found) / float64(max(1, len(words)))
+}
+
+// embeddings answers last text first: clients must go by the index.
+func embeddings(w http.ResponseWriter, c Call, r Reply) {
+	if r.Body != "" {
+		write(w, r.Body)
+		return
+	}
+	data := []object{}
+	for i, text := range slices.Backward(c.Input) {
+		data = append(data, object{"object": "embedding", "index": i, "embedding": Vector(text)})
+	}
+	answer := object{"object": "list", "model": c.Model, "data": data}
+	if u := usage(r); u != nil {
+		answer["usage"] = u
+	}
+	b, _ := json.Marshal(answer)
+	write(w, string(b))
+}
+
+func rerank(w http.ResponseWriter, c Call, r Reply) {
+	if r.Body != "" {
+		write(w, r.Body)
+		return
+	}
+	texts, score := c.Documents, "relevance_score"
+	if c.Texts != nil {
+		texts, score = c.Texts, "score"
+	}
+	ranked := []object{}
+	for i, text := range texts {
+		ranked = append(ranked, object{"index": i, score: Share(c.Query, text)})
+	}
+	slices.SortStableFunc(ranked, func(a, b object) int {
+		x, y := a[score].(float64), b[score].(float64)
+		switch {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	var b []byte
+	if c.Texts != nil {
+		b, _ = json.Marshal(ranked)
+	} else {
+		b, _ = json.Marshal(object{"model": c.Model, "results": ranked})
+	}
+	write(w, string(b))
+}

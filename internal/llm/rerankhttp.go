@@ -1,0 +1,162 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+const (
+	// What TEI takes in one request unless it is told otherwise.
+	maxUnnamedTexts = 32
+	maxNamedTexts   = 100
+	maxRerankBytes  = 400_000
+)
+
+// HTTPReranker asks a /rerank endpoint. With a model it sends what Jina, Cohere
+// and the servers made after them take (model, query, documents, top_n), at most
+// 100 texts a request. Without one it sends what Hugging Face's Text Embeddings
+// Inference takes, which serves one model (query, texts, truncate), at most 32.
+// It reads the answers of all of them. Texts are cut as MaxModelText says, and
+// failed requests are tried again as those of OpenAI are. It is safe for
+// concurrent use.
+type HTTPReranker struct {
+	endpoint
+	model string
+}
+
+// NewHTTPReranker checks the configuration and makes no request. BaseURL is
+// required, and "/rerank" is added to it.
+func NewHTTPReranker(c OpenAIConfig, model string) (*HTTPReranker, error) {
+	if c.Name == "" {
+		c.Name = RerankHTTP
+	}
+	e, err := newEndpoint(c, "/rerank")
+	if err != nil {
+		return nil, err
+	}
+	return &HTTPReranker{endpoint: e, model: model}, nil
+}
+
+// Name tells the model, if there is one, and the base URL.
+func (h *HTTPReranker) Name() string {
+	base := strings.TrimSuffix(h.url, "/rerank")
+	if h.model == "" {
+		return RerankHTTP + "@" + base
+	}
+	return RerankHTTP + "/" + h.model + "@" + base
+}
+
+// Rerank makes one request after the other when the texts are many: a reranker
+// scores each text by itself, so scores of several answers compare.
+func (h *HTTPReranker) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
+	most := maxNamedTexts
+	if h.model == "" {
+		most = maxUnnamedTexts
+	}
+	var scores []float64
+	for start, end := range batches(texts, most, maxRerankBytes) {
+		got, err := h.rerank(ctx, query, texts[start:end])
+		if err != nil {
+			return nil, err
+		}
+		scores = append(scores, got...)
+	}
+	return scores, nil
+}
+
+func (h *HTTPReranker) rerank(ctx context.Context, query string, texts []string) (scores []float64, err error) {
+	body, err := json.Marshal(h.request(query, texts))
+	if err != nil {
+		return nil, err
+	}
+	return scores, h.repeat(ctx, func() error {
+		return h.attempt(ctx, &exchange{silence: h.silence}, h.model, func(ctx context.Context) error {
+			answer, err := h.post(ctx, body)
+			if err == nil {
+				scores, err = parseRerank(answer, len(texts))
+			}
+			return err
+		})
+	}, nil)
+}
+
+func (h *HTTPReranker) request(query string, texts []string) any {
+	cut := make([]string, len(texts))
+	for i, text := range texts {
+		cut[i] = cutText(text)
+	}
+	if h.model == "" {
+		return struct {
+			Query    string   `json:"query"`
+			Texts    []string `json:"texts"`
+			Truncate bool     `json:"truncate"` // or texts beyond the model's length are refused
+		}{cutText(query), cut, true}
+	}
+	return struct {
+		Model     string   `json:"model"`
+		Query     string   `json:"query"`
+		Documents []string `json:"documents"`
+		TopN      int      `json:"top_n"`
+	}{h.model, cutText(query), cut, len(cut)}
+}
+
+func (h *HTTPReranker) post(ctx context.Context, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if h.key != "" {
+		req.Header.Set("Authorization", "Bearer "+h.key)
+	}
+	res, err := h.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	return io.ReadAll(res.Body) // bounded by the transport
+}
+
+// parseRerank reads {"results": [{"index", "relevance_score" or "score"}]} or
+// the bare list.
+func parseRerank(body []byte, n int) ([]float64, error) {
+	type result struct {
+		Index          *int
+		RelevanceScore *float64 `json:"relevance_score"`
+		Score          *float64
+	}
+	var results []result
+	if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) {
+		if err := json.Unmarshal(body, &results); err != nil {
+			return nil, err
+		}
+	} else {
+		var object struct{ Results *[]result }
+		if err := json.Unmarshal(body, &object); err != nil {
+			return nil, err
+		}
+		if object.Results == nil {
+			return nil, errors.New("the answer has no results")
+		}
+		results = *object.Results
+	}
+	answer := make([]placedScore, len(results))
+	for i, r := range results {
+		score := r.RelevanceScore
+		if score == nil {
+			score = r.Score
+		}
+		if r.Index == nil || score == nil {
+			return nil, fmt.Errorf("result %d of the answer lacks its index or its score", i)
+		}
+		answer[i] = placedScore{*r.Index, *score}
+	}
+	return placeScores(answer, n)
+}
