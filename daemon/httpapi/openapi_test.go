@@ -385,7 +385,10 @@ func spoil(t *testing.T, s *server, c *call, status int) {
 	case 409:
 		c.send(t, s).Body.Close()
 	case 413:
-		c.body = strings.Repeat(" ", maxRecordBody+1)
+		c.body = strings.Repeat(" ", 2*protocol.MaxBatchBytes+1)
+		if c.op.OperationID == "createDocument" {
+			c.body = strings.Repeat(" ", maxRecordBody+1)
+		}
 		if c.op.OperationID == "listDocuments" {
 			c.body = ""
 			fillListing(t, s)

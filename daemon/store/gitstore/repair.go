@@ -56,8 +56,11 @@ func (b *backend) repair() error {
 		return err
 	}
 	if crashed {
-		if err := removeFile(b.git, string(b.branch)+".lock"); err != nil {
-			return err
+		// Of refs that the store moves, or that git programs do that it ran.
+		for _, ref := range []plumbing.ReferenceName{b.branch, b.tracking(), "refs/stash"} {
+			if err := removeFile(b.git, string(ref)+".lock"); err != nil {
+				return err
+			}
 		}
 	}
 	if err := errors.Join(store.EmptyDir(b.git, stagedDir), store.EmptyDir(b.git, undoDir), b.PruneTree()); err != nil {

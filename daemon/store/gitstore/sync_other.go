@@ -2,6 +2,8 @@
 
 package gitstore
 
+import "evalctl/daemon/store"
+
 // sync makes every object durable. The files of the worktree need it less: what
 // is lost of them is restored from the objects.
 func (o *objects) sync() error {

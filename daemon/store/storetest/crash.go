@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -76,7 +75,7 @@ func Kill(t *testing.T, env, value string, lines int, within time.Duration) {
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), env+"="+value)
 	cmd.Stderr = &stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	leadGroup(cmd)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -91,7 +90,7 @@ func Kill(t *testing.T, env, value string, lines int, within time.Duration) {
 		}
 	}
 	time.Sleep(rand.N(within)) // the instant is the test's input
-	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
+	if err := killGroup(cmd); err != nil {
 		t.Fatal(err)
 	}
 	// A child that was just being made holds the store's lock for as long as its
