@@ -45,11 +45,13 @@ type Answer struct {
 	Attempts   int
 }
 
-// Target asks one daemon's brain in one scenario. It is safe for concurrent
+// Target asks one daemon's brains in one scenario. It is safe for concurrent
 // use.
 type Target struct {
-	Endpoint   *Endpoint
-	Brain      string
+	Endpoint *Endpoint
+	// Brains has the daemon's ids of the brains by the name that questions have
+	// for them.
+	Brains     map[string]string
 	Scenario   Scenario
 	Mode       string
 	TopK       int
@@ -75,6 +77,9 @@ func (t *Target) once(ctx context.Context, q Question) (Answer, error) {
 	return a, err
 }
 
+// path is the address of the brain that q is asked in.
+func (t *Target) path(q Question) string { return brainPath(t.Brains[q.Brain]) }
+
 func (t *Target) body(q Question) body {
 	b := body{"top_k": t.TopK, "mode": t.Mode}
 	if q.QuestionDate != "" {
@@ -93,7 +98,7 @@ func (t *Target) search(ctx context.Context, q Question, a *Answer) error {
 		b["rerank_top_n"] = t.RerankTopN
 	}
 	o, err := t.Endpoint.json(ctx, request{
-		method: "POST", path: brainPath(t.Brain) + "/search",
+		method: "POST", path: t.path(q) + "/search",
 		contentType: protocol.TypeJSON, body: t.Dialect.encode(b, nil),
 	})
 	if err != nil {
@@ -118,7 +123,7 @@ func (t *Target) ask(ctx context.Context, q Question, a *Answer, start time.Time
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	res, err := t.Endpoint.do(ctx, request{
-		method: "POST", path: brainPath(t.Brain) + "/ask", contentType: protocol.TypeJSON,
+		method: "POST", path: t.path(q) + "/ask", contentType: protocol.TypeJSON,
 		accept: protocol.TypeEvents, body: t.Dialect.encode(b, map[string][]string{"question": {"query"}}),
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ func benchRun(b *testing.B, url string, d Dataset) time.Duration {
 		b.Fatal(err)
 	}
 	res, _, err := Run(b.Context(), Config{
-		Target:  &Target{Endpoint: e, Brain: "eval", Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
+		Target:  &Target{Endpoint: e, Brains: map[string]string{"": "eval"}, Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
 		Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 16, Timeout: time.Minute,
 	})
 	took := time.Since(start)
@@ -104,7 +104,7 @@ func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
 // requestsOf gives exactly what the harness sends for each question.
 func requestsOf(b *testing.B, url string, d Dataset) []captured {
 	c := &capture{}
-	target := &Target{Endpoint: &Endpoint{base: url, agent: "evalctl-test", http: &http.Client{Transport: c}}, Brain: "eval", Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto}
+	target := &Target{Endpoint: &Endpoint{base: url, agent: "evalctl-test", http: &http.Client{Transport: c}}, Brains: map[string]string{"": "eval"}, Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto}
 	var out []captured
 	for q, err := range d.Questions() {
 		if err == nil {

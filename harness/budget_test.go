@@ -141,7 +141,7 @@ func TestJudgeSeesWhatItNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("{ID:q1 Question:question 1 QuestionDate: Expected:[answer 1] Reference:answer 1 Answer:%s}", hostile)
+	want := fmt.Sprintf("{ID:q1 Question:question 1 QuestionDate: Expected:[answer 1] Reference:answer 1 Gold:[{Path:d1.md Gain:1 Rank:0}] Answer:%s}", hostile)
 	if got := fmt.Sprintf("%+v", seen); got != want {
 		t.Errorf("the scorer saw %s", got)
 	}

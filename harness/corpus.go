@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,13 +16,16 @@ import (
 )
 
 // Doc is one corpus document as it is written to a brain. Path is relative to
-// the corpus.
+// the corpus, Brain the brain that a line of it names, and Line the line's
+// 1-based number, 0 for a file of a folder.
 type Doc struct {
-	Path string
-	Data []byte
+	Path  string
+	Brain string
+	Data  []byte
+	Line  int
 }
 
-// Corpus is what a brain is seeded with, ascending by path.
+// Corpus is what the brains are seeded with, ascending by path and brain.
 type Corpus struct {
 	Path   string
 	SHA256 string
@@ -42,10 +46,10 @@ func CorpusFor(dataset string) string {
 }
 
 // LoadCorpus reads a folder of markdown files or a JSONL file of
-// {path, title, text, date?} lines. Every document is checked before any is
-// used: an empty corpus, a path that leaves the brain, a file name that begins
-// with _ (generated and hidden, spec 2) and a duplicate path are errors with the
-// file (and line).
+// {path, title, text, date?, brain?} lines. Every document is checked before any
+// is used: an empty corpus, a path that leaves the brain, a file name that begins
+// with _ (generated and hidden, spec 2) and a path that one brain has twice are
+// errors with the file (and line).
 func LoadCorpus(p string) (Corpus, error) {
 	info, err := os.Stat(p)
 	if err != nil {
@@ -63,11 +67,16 @@ func LoadCorpus(p string) (Corpus, error) {
 	if len(docs) == 0 {
 		return Corpus{}, fmt.Errorf("corpus %s has no documents; it must hold .md files or be a .jsonl of {path, title, text} lines", p)
 	}
-	slices.SortFunc(docs, func(a, b Doc) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(docs, func(a, b Doc) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Brain, b.Brain))
+	})
 	sum := sha256.New()
 	for _, d := range docs {
 		fmt.Fprintf(sum, "%d %s\n%d\n", len(d.Path), d.Path, len(d.Data))
 		sum.Write(d.Data)
+		if d.Brain != "" {
+			fmt.Fprintf(sum, "in %s\n", d.Brain)
+		}
 	}
 	return Corpus{Path: p, SHA256: hex.EncodeToString(sum.Sum(nil)), Docs: docs}, nil
 }
@@ -110,14 +119,17 @@ func loadLines(file string) ([]Doc, error) {
 	defer f.Close()
 	var docs []Doc
 	var bad []error
-	seen := map[string]int{}
+	type place struct{ brain, path string }
+	seen := map[place]int{}
 	for line, err := range readLines(f, file) {
 		if err == nil {
 			var d Doc
-			if d, err = parseDoc(line.text); err == nil && seen[d.Path] > 0 {
-				err = fmt.Errorf("path %q is already used on line %d", d.Path, seen[d.Path])
+			d, err = parseDoc(line.text)
+			at := place{d.Brain, d.Path}
+			if err == nil && seen[at] > 0 {
+				err = fmt.Errorf("path %q is already used on line %d", d.Path, seen[at])
 			}
-			seen[d.Path] = line.number
+			seen[at], d.Line = line.number, line.number
 			docs = append(docs, d)
 			if err != nil {
 				err = &LineError{File: file, Line: line.number, Err: err}
@@ -136,16 +148,24 @@ func loadLines(file string) ([]Doc, error) {
 // parseDoc renders a corpus line as markdown that every daemon can read: the
 // date as front matter, the title as the first heading.
 func parseDoc(line []byte) (Doc, error) {
-	var p, title, text, date string
-	err := decodeObject(line, map[string]any{"path": &p, "title": &title, "text": &text, "date": &date})
+	var p, title, date, brain string
+	var text *string
+	err := decodeObject(line, map[string]any{"path": &p, "title": &title, "text": &text, "date": &date, "brain": &brain})
 	if err != nil {
 		return Doc{}, err
 	}
 	if err := checkDocPath(p); err != nil {
 		return Doc{}, err
 	}
-	if text == "" && title == "" {
-		return Doc{}, fmt.Errorf("document %q has neither title nor text", p)
+	// Collections in use hold documents without a word. A document without the
+	// key is a mistake.
+	if text == nil && title == "" {
+		return Doc{}, fmt.Errorf(`document %q has neither "title" nor "text"; give it "text": "" if it is empty`, p)
+	}
+	if brain != "" {
+		if err := checkBrain(brain); err != nil {
+			return Doc{}, fmt.Errorf("document %q: %w", p, err)
+		}
 	}
 	var b strings.Builder
 	if date != "" {
@@ -158,9 +178,11 @@ func parseDoc(line []byte) (Doc, error) {
 		// A line break in a title would end the heading.
 		fmt.Fprintf(&b, "# %s\n\n", strings.Join(strings.Fields(title), " "))
 	}
-	b.WriteString(text)
+	if text != nil {
+		b.WriteString(*text)
+	}
 	b.WriteByte('\n')
-	return Doc{Path: p, Data: []byte(b.String())}, nil
+	return Doc{Path: p, Brain: brain, Data: []byte(b.String())}, nil
 }
 
 func checkDocPath(p string) error {

@@ -58,7 +58,7 @@ func TestLoadCorpusFolder(t *testing.T) {
 func TestLoadCorpusLines(t *testing.T) {
 	file := writeFile(t, filepath.Join(t.TempDir(), "c.jsonl"), "\xef\xbb\xbf# documents\r\n"+
 		`{"path":"z.md","title":"A\n title","text":"Text.\n\nMore.","date":"2025-03-14"}`+"\r\n\n"+
-		`{"path":"a/b.md","text":"no title"}`+"\n"+`{"path":"t.md","title":"only a title"}`)
+		`{"path":"a/b.md","text":"no title"}`+"\n"+`{"path":"t.md","title":"only a title"}`+"\n"+`{"path":"y.md","title":"","text":""}`)
 	c, err := LoadCorpus(file)
 	if err != nil {
 		t.Fatal(err)
@@ -67,11 +67,12 @@ func TestLoadCorpusLines(t *testing.T) {
 		"z.md":   "---\ndate: 2025-03-14\n---\n\n# A title\n\nText.\n\nMore.\n",
 		"a/b.md": "no title\n",
 		"t.md":   "# only a title\n\n\n",
+		"y.md":   "\n",
 	}
 	if diff := cmp.Diff(want, docsOf(c)); diff != "" {
 		t.Error(diff)
 	}
-	if c.Docs[0].Path != "a/b.md" || c.Docs[2].Path != "z.md" {
+	if c.Docs[0].Path != "a/b.md" || c.Docs[3].Path != "z.md" {
 		t.Error("the documents are not sorted by path")
 	}
 }
@@ -79,7 +80,7 @@ func TestLoadCorpusLines(t *testing.T) {
 func TestLoadCorpusRefuses(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"no path", `{"text":"x"}`, `"path" is missing`},
-		{"empty", `{"path":"a.md"}`, `document "a.md" has neither title nor text`},
+		{"empty", `{"path":"a.md"}`, `document "a.md" has neither "title" nor "text"; give it "text": "" if it is empty`},
 		{"rooted", `{"path":"/a.md","text":"x"}`, `path "/a.md" must be relative`},
 		{"leaves", `{"path":"../a.md","text":"x"}`, `path "../a.md" must be relative`},
 		{"leaves later", `{"path":"a/../../b.md","text":"x"}`, `must be relative`},

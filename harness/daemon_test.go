@@ -75,7 +75,7 @@ func (s *stub) endpoint(tb testing.TB, token string) *Endpoint {
 }
 
 func (s *stub) target(tb testing.TB) *Target {
-	return &Target{Endpoint: s.endpoint(tb, ""), Brain: "eval", Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto}
+	return &Target{Endpoint: s.endpoint(tb, ""), Brains: map[string]string{"": "eval"}, Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto}
 }
 
 // stream answers with an event stream, as it is given.

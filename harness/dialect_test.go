@@ -33,7 +33,7 @@ func TestTargetRequestBodies(t *testing.T) {
 				_, _ = w.Write([]byte(`{"chunks":[]}`))
 			})
 			target := &Target{
-				Endpoint: s.endpoint(t, "secret"), Brain: "b/ x", Scenario: c.scenario, Mode: "bm25",
+				Endpoint: s.endpoint(t, "secret"), Brains: map[string]string{"": "b/ x"}, Scenario: c.scenario, Mode: "bm25",
 				TopK: 7, CandidateK: 50, RerankTopN: 9, Dialect: c.dialect,
 			}
 			if _, err := target.once(t.Context(), q); err != nil {
@@ -66,7 +66,7 @@ func TestTargetRequestBodies(t *testing.T) {
 
 func TestTargetLeavesOutWhatIsNotSet(t *testing.T) {
 	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { _, _ = w.Write([]byte(`{}`)) })
-	target := &Target{Endpoint: s.endpoint(t, ""), Brain: "eval", Scenario: SearchOnly, Mode: "auto", TopK: 5, Dialect: Snake}
+	target := &Target{Endpoint: s.endpoint(t, ""), Brains: map[string]string{"": "eval"}, Scenario: SearchOnly, Mode: "auto", TopK: 5, Dialect: Snake}
 	if _, err := target.once(t.Context(), Question{Question: "who?"}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,12 @@ const maxErrorBody = 2 << 10
 // callTimeout is a client's default time limit (spec 8).
 const callTimeout = 30 * time.Second
 
-var errCallTimeout = fmt.Errorf("no answer within %v", callTimeout)
+var errNoAnswer = errors.New("no answer")
+
+// timeLimit ends ctx with an error that names the limit.
+func timeLimit(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, within, fmt.Errorf("%w within %v", errNoAnswer, within))
+}
 
 // Endpoint is a daemon's HTTP API. It is safe for concurrent use.
 type Endpoint struct {
@@ -48,7 +53,7 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 		return nil, fmt.Errorf("endpoint %s must end with its path, without ? or #", u)
 	}
 	tr := http.DefaultTransport.(*http.Transport).Clone()
-	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, conns
+	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, max(conns, seedWriters)
 	tr.DisableCompression = true
 	return &Endpoint{base: u.String(), token: token, agent: userAgent, http: &http.Client{
 		Transport: tr,
@@ -121,7 +126,7 @@ func (e *Endpoint) json(ctx context.Context, r request) (object, error) {
 
 // call is a request that belongs to no question, with a time limit of its own.
 func (e *Endpoint) call(ctx context.Context, r request) (object, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errCallTimeout)
+	ctx, cancel := timeLimit(ctx, callTimeout)
 	defer cancel()
 	return e.json(ctx, r)
 }

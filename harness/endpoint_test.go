@@ -157,10 +157,16 @@ func TestSilentDaemon(t *testing.T) {
 	corpus := Corpus{Docs: []Doc{{Path: "a.md", Data: []byte("a")}}}
 	for name, do := range map[string]func(context.Context, *Endpoint) error{
 		"health": func(ctx context.Context, e *Endpoint) error { _, err := e.Health(ctx); return err },
-		"seed":   func(ctx context.Context, e *Endpoint) error { _, err := Seed(ctx, e, "eval", Auto, corpus); return err },
-		"put":    func(ctx context.Context, e *Endpoint) error { return putDoc(ctx, e, "eval", corpus.Docs[0]) },
+		"seed": func(ctx context.Context, e *Endpoint) error {
+			_, err := seedOne(ctx, e, "eval", Auto, corpus)
+			return err
+		},
+		"put": func(ctx context.Context, e *Endpoint) error {
+			w := docWriter{endpoint: e, brain: "eval"}
+			return w.put(ctx, corpus.Docs[0])
+		},
 		"find": func(ctx context.Context, e *Endpoint) error {
-			_, err := FindBrain(ctx, e, "eval", Auto, "q")
+			_, err := findBrain(ctx, e, "eval", Auto, "q")
 			return err
 		},
 		"probe": func(ctx context.Context, e *Endpoint) error {
@@ -172,7 +178,7 @@ func TestSilentDaemon(t *testing.T) {
 			e := &Endpoint{base: "http://silent", http: &http.Client{Transport: silent{}}}
 			start := time.Now()
 			err := do(t.Context(), e)
-			if !errors.Is(err, errCallTimeout) || time.Since(start) != callTimeout {
+			if !errors.Is(err, errNoAnswer) || time.Since(start) != callTimeout {
 				t.Errorf("%s ended after %v with %v", name, time.Since(start), err)
 			}
 		})

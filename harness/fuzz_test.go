@@ -103,7 +103,7 @@ var oneQuestion = func() string {
 	id.Dataset = DatasetID{SHA256: strings.Repeat("a", 64), Selected: 1, Tags: map[string]int{}}
 	id.Tool.CPUs = 1
 	r := Result{SDK: "go", ScorerName: "exact", Planned: 1, Identity: id, Settings: Settings{Concurrency: 1, TimeoutSeconds: 1}, StartedAt: started, FinishedAt: started}
-	r.fill(NewTally())
+	r.fill(NewTally(5))
 	head := encodeJSON(r)
 	return string(head[:len(head)-1]) + `,"questions":[QUESTION]}`
 }()
@@ -136,7 +136,7 @@ func FuzzOpenJournal(f *testing.F) {
 		if len(j.slots) > 1000 {
 			return
 		}
-		r := &runner{cfg: Config{Journal: j}, tally: NewTally()}
+		r := &runner{cfg: Config{Journal: j}, tally: NewTally(5)}
 		if _, err := r.resume(); err != nil {
 			t.Fatalf("accepted, but: %v", err)
 		}

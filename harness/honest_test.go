@@ -61,6 +61,9 @@ func TestSettleCountsWhatWasUnderWay(t *testing.T) {
 		r := newRecord(Question{ID: "q1", Question: "question 1"}, Answer{Text: "a"}, nil)
 		for _, kind := range kinds {
 			e := entryLine{Kind: kind}
+			if kind == kindSeeded {
+				e.Brain = "eval"
+			}
 			if kind == kindAnswer || kind == kindGrade {
 				e.Record = &r
 			}
@@ -102,8 +105,8 @@ func TestSettleCountsWhatWasUnderWay(t *testing.T) {
 		if err := j.Settle(worst); err != nil || j.Spent() != tt.spent {
 			t.Errorf("%s: settled twice: %v, %v", name, j.Spent(), err)
 		}
-		if want := len(tt.kinds) == 3; j.Seeded() != want {
-			t.Errorf("%s: seeded %v", name, j.Seeded())
+		if want := len(tt.kinds) == 3; j.Seeded("eval") != want {
+			t.Errorf("%s: seeded %v", name, j.Seeded("eval"))
 		}
 	}
 }
@@ -138,7 +141,7 @@ func TestDiscardPutsTheEarlierJournalBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(first.MarkSeeded(), first.Close()); err != nil {
+	if err := errors.Join(first.MarkSeeded("eval"), first.Close()); err != nil {
 		t.Fatal(err)
 	}
 	second, err := CreateJournal(dir, identityOf(d), started, nil)
@@ -149,7 +152,7 @@ func TestDiscardPutsTheEarlierJournalBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	back, err := OpenJournal(first.Path())
-	if err != nil || !back.Seeded() {
+	if err != nil || !back.Seeded("eval") {
 		t.Fatal(back, err)
 	}
 	if err := back.Discard(); err != nil {

@@ -13,22 +13,25 @@ const SchemaVersion = 1
 // Identity is everything that decides the outcome of a run. Two runs with one
 // identity are the same experiment.
 type Identity struct {
-	SchemaVersion int         `json:"schema_version"`
-	SDK           string      `json:"sdk"`
-	Scorer        string      `json:"scorer"`
-	Brain         string      `json:"brain"`
-	Scenario      Scenario    `json:"scenario"`
-	Mode          string      `json:"mode"`
-	TopK          int         `json:"top_k"`
-	CandidateK    int         `json:"candidate_k"`
-	RerankTopN    int         `json:"rerank_top_n"`
-	Dialect       Dialect     `json:"dialect"`
-	Dataset       DatasetID   `json:"dataset"`
-	Corpus        *CorpusID   `json:"corpus"`
-	Daemon        DaemonID    `json:"daemon"`
-	Reader        *ModelID    `json:"reader"`
-	Judge         *JudgeModel `json:"judge"`
-	Tool          ToolID      `json:"tool"`
+	SchemaVersion int    `json:"schema_version"`
+	SDK           string `json:"sdk"`
+	Scorer        string `json:"scorer"`
+	// Brain is what BrainName says. The names of the others follow from the
+	// dataset and BrainTag, a Naming's Tag.
+	Brain      string      `json:"brain"`
+	BrainTag   string      `json:"brain_tag,omitempty"`
+	Scenario   Scenario    `json:"scenario"`
+	Mode       string      `json:"mode"`
+	TopK       int         `json:"top_k"`
+	CandidateK int         `json:"candidate_k"`
+	RerankTopN int         `json:"rerank_top_n"`
+	Dialect    Dialect     `json:"dialect"`
+	Dataset    DatasetID   `json:"dataset"`
+	Corpus     *CorpusID   `json:"corpus"`
+	Daemon     DaemonID    `json:"daemon"`
+	Reader     *ModelID    `json:"reader"`
+	Judge      *JudgeModel `json:"judge"`
+	Tool       ToolID      `json:"tool"`
 }
 
 // DatasetID names the questions. SHA256 is of the whole file, Selected how

@@ -30,7 +30,7 @@ type Journal struct {
 	start startLine
 	slots []slot
 
-	seeded bool
+	seeded map[string]bool // by brain
 	aside  string
 }
 
@@ -58,7 +58,9 @@ type entryLine struct {
 	Kind  string `json:"kind"`
 	Index int    `json:"index"`
 	// USD was spent on a grade that did not come about.
-	USD     llm.USD         `json:"usd,omitempty"`
+	USD llm.USD `json:"usd,omitempty"`
+	// Brain is the one that was seeded.
+	Brain   string          `json:"brain,omitempty"`
 	written chan<- struct{} // closed when the line has been, unless it is nil
 
 	// Record stands last, so that it can be found in the line.
@@ -70,7 +72,7 @@ const (
 	kindAnswer = "answer" // a record that waits for its grade, or an error
 	kindGrade  = "grade"  // the same record, graded
 	kindSpent  = "spent"
-	// kindSeeded stands after the brain got all its documents, kindStopped after
+	// kindSeeded stands after a brain got all its documents, kindStopped after
 	// a run that ended early and left no call under way.
 	kindSeeded  = "seeded"
 	kindStopped = "stopped"
@@ -156,7 +158,7 @@ func openJournal(path string, flag int) (*Journal, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), l.Close(), f.Close())
 	}
-	return &Journal{path: path, file: f, lock: l}, nil
+	return &Journal{path: path, file: f, lock: l, seeded: map[string]bool{}}, nil
 }
 
 // sameFile tells whether the lock is on the file that was opened, and path
@@ -183,12 +185,12 @@ func (j *Journal) Options() json.RawMessage { return j.start.Options }
 // Spent is what the run has paid for grades so far.
 func (j *Journal) Spent() llm.USD { return j.spent }
 
-// Seeded tells whether the run's brain got all its documents.
-func (j *Journal) Seeded() bool { return j.seeded }
+// Seeded tells whether a brain of the run got all its documents.
+func (j *Journal) Seeded(brain string) bool { return j.seeded[brain] }
 
-// MarkSeeded notes that the brain has all its documents.
-func (j *Journal) MarkSeeded() error {
-	if err := j.add(entryLine{Kind: kindSeeded}); err != nil {
+// MarkSeeded notes that a brain has all its documents.
+func (j *Journal) MarkSeeded(brain string) error {
+	if err := j.add(entryLine{Kind: kindSeeded, Brain: brain}); err != nil {
 		return err
 	}
 	return j.Sync()

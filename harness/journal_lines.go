@@ -109,7 +109,7 @@ func (j *Journal) place(e entryLine, line []byte) {
 	case kindGrade, kindSpent:
 		s.judging = false
 	case kindSeeded:
-		j.seeded = true
+		j.seeded[e.Brain] = true
 	case kindStopped:
 		for i := range j.slots {
 			j.slots[i].judging = false

@@ -30,11 +30,14 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.L
 // Unwrap gives the reason.
 func (e *LineError) Unwrap() error { return e.Err }
 
-func joinLines(bad []error) error {
+func joinLines(bad []error) error { return joinSome(bad, "bad lines") }
+
+// joinSome joins the first errors and counts the others, which are of what.
+func joinSome(bad []error, what string) error {
 	if len(bad) <= maxReported {
 		return errors.Join(bad...)
 	}
-	more := fmt.Errorf("and %d more bad lines", len(bad)-maxReported)
+	more := fmt.Errorf("and %d more %s", len(bad)-maxReported, what)
 	return errors.Join(append(bad[:maxReported:maxReported], more)...)
 }
 

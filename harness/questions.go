@@ -33,7 +33,10 @@ type Question struct {
 	// ExpectedPaths names the gold documents, relative to the corpus.
 	ExpectedPaths []string
 	Tags          []string
-	Line          int
+	// Brain is the brain that the question is asked in. A Dataset's questions
+	// all have one, by its Naming; a line need not name any.
+	Brain string
+	Line  int
 
 	digest uint64 // of the line's text
 }
@@ -42,7 +45,7 @@ type Question struct {
 func (q Question) Item() scorer.Item {
 	return scorer.Item{
 		ID: q.ID, Question: q.Question, QuestionDate: q.QuestionDate,
-		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
+		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer, Gold: goldOf(q.ExpectedPaths),
 	}
 }
 
@@ -57,17 +60,19 @@ type Dataset struct {
 	// Tags counts the selected questions of each tag.
 	Tags map[string]int
 
-	digests []uint64 // of the selected lines, in order
+	naming  Naming
+	brains  map[string]*asked // of all questions, by name
+	digests []uint64          // of the selected lines, in order
 }
 
 // digestSeed makes digests of one process comparable.
 var digestSeed = maphash.MakeSeed()
 
 // Survey reads the whole file once and refuses it when any line is bad: broken
-// JSON, a missing or wrongly typed field, a duplicate id, or a question that
-// check does not accept. The error lists up to ten lines, each a *LineError.
-// limit nil selects all questions.
-func Survey(path string, limit *int, check func(Question) error) (Dataset, error) {
+// JSON, a missing or wrongly typed field, a duplicate id, a question whose brain
+// naming cannot tell, or one that check does not accept. The error lists up to
+// ten lines, each a *LineError. limit nil selects all questions.
+func Survey(path string, limit *int, naming Naming, check func(Question) error) (Dataset, error) {
 	if limit != nil && *limit < 1 {
 		return Dataset{}, fmt.Errorf("limit %d: ask at least 1 question, or leave the limit out to ask all", *limit)
 	}
@@ -77,7 +82,7 @@ func Survey(path string, limit *int, check func(Question) error) (Dataset, error
 	}
 	defer f.Close()
 	sum := sha256.New()
-	d := Dataset{Path: path, Tags: map[string]int{}}
+	d := Dataset{Path: path, Tags: map[string]int{}, naming: naming, brains: map[string]*asked{}}
 	lines := make(map[string]int)
 	var bad []error
 	note := func(line int, err error) {
@@ -91,14 +96,17 @@ func Survey(path string, limit *int, check func(Question) error) (Dataset, error
 			bad = append(bad, err)
 			continue
 		}
+		selected := limit == nil || d.Selected < *limit
 		if first, ok := lines[q.ID]; ok {
 			note(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique", q.ID, first))
+		} else if err := d.note(q, selected); err != nil {
+			note(q.Line, err) // it names the question, as check does
 		} else if err := check(q); err != nil {
-			note(q.Line, err) // it names the question
+			note(q.Line, err)
 		}
 		lines[q.ID] = q.Line
 		d.Total++
-		if limit == nil || d.Selected < *limit {
+		if selected {
 			d.Selected++
 			d.digests = append(d.digests, q.digest)
 			for _, t := range q.Tags {
@@ -138,6 +146,9 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 			n++
 			if err == nil && q.digest != d.digests[n-1] {
 				err = fmt.Errorf("%s changed during the run, at question %d; put it back and resume, or start anew", d.Path, n)
+			}
+			if err == nil {
+				q.Brain, _, err = d.naming.of(q)
 			}
 			if !yield(q, err) || err != nil {
 				return
@@ -182,6 +193,7 @@ func parseQuestion(line []byte) (Question, error) {
 		"question_date":       &q.QuestionDate,
 		"expected_paths":      &q.ExpectedPaths,
 		"tags":                &q.Tags,
+		"brain":               &q.Brain,
 	}
 	if err := decodeObject(line, fields); err != nil {
 		return q, err
@@ -200,6 +212,11 @@ func parseQuestion(line []byte) (Question, error) {
 	if q.QuestionDate != "" {
 		if _, err := ParseDate(q.QuestionDate); err != nil {
 			return q, fmt.Errorf(`question %q: "question_date": %w`, q.ID, err)
+		}
+	}
+	if q.Brain != "" {
+		if err := checkBrain(q.Brain); err != nil {
+			return q, fmt.Errorf("question %q: %w", q.ID, err)
 		}
 	}
 	return q, nil

@@ -133,7 +133,7 @@ func surveyText(t *testing.T, text string, limit *int, check func(Question) erro
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return Survey(path, limit, check)
+	return Survey(path, limit, Naming{}, check)
 }
 
 func accept(Question) error { return nil }

@@ -12,12 +12,13 @@ import (
 // Outcome is how a question ended.
 type Outcome string
 
-// Every question has one outcome. Only a scored one has a score; the others
-// count as not passed.
+// Every question has one outcome. Only a scored one has a score; errors and
+// unscored ones count as not passed, and what has no gold does not count.
 const (
 	Scored   Outcome = "scored"
 	Errored  Outcome = "error"    // the daemon gave no usable answer
 	Unscored Outcome = "unscored" // the scorer gave no usable verdict
+	NoGold   Outcome = "no_gold"  // retrieval is scored and nothing is known to be right: not asked
 )
 
 // Record is one question in the result file. The keys up to Citations are the
@@ -45,11 +46,21 @@ type Record struct {
 	Expected      []string        `json:"expected_substrings,omitempty"`
 	Reference     string          `json:"reference_answer,omitempty"`
 	ExpectedPaths []string        `json:"expected_paths,omitempty"`
-	Tags          []string        `json:"tags,omitempty"`
-	Line          int             `json:"line"`
-	JudgeAttempts int             `json:"judge_attempts,omitempty"`
-	JudgeUsage    *protocol.Usage `json:"judge_usage,omitempty"`
-	JudgeUSD      llm.USD         `json:"judge_usd,omitempty"`
+	// Retrieval is nil without expected paths and without an answer.
+	Retrieval     *QuestionRetrieval `json:"retrieval,omitempty"`
+	Tags          []string           `json:"tags,omitempty"`
+	Brain         string             `json:"brain,omitempty"` // where there are several
+	Line          int                `json:"line"`
+	JudgeAttempts int                `json:"judge_attempts,omitempty"`
+	JudgeUsage    *protocol.Usage    `json:"judge_usage,omitempty"`
+	JudgeUSD      llm.USD            `json:"judge_usd,omitempty"`
+}
+
+// notAsked is a question without gold in a run that scores retrieval.
+func notAsked(q Question) Record {
+	r := newRecord(q, Answer{}, nil)
+	r.Outcome, r.Reason = NoGold, "no expected_paths: left out"
+	return r
 }
 
 // newRecord is a question with its answer, not yet scored.
@@ -80,10 +91,14 @@ func newRecord(q Question, a Answer, f *Failure) Record {
 
 // item is what the scorer sees.
 func (r *Record) item() scorer.Item {
-	return scorer.Item{
+	item := scorer.Item{
 		ID: r.ID, Question: r.Question, QuestionDate: r.QuestionDate,
 		Expected: r.Expected, Reference: r.Reference, Answer: r.Answer,
 	}
+	if r.Retrieval != nil {
+		item.Gold = r.Retrieval.Gold
+	}
+	return item
 }
 
 // graded is the record with a scorer's verdict.
@@ -99,17 +114,18 @@ func (r Record) graded(v scorer.Verdict) Record {
 	return r
 }
 
-// GoldRank is the 1-based rank of the first retrieved chunk of a gold
-// document, 0 when none was retrieved.
+// GoldRank is the rank of the first gold document among the retrieved ones,
+// from 1 on; 0 when none was retrieved.
 func (r *Record) GoldRank() int {
-	for i, c := range r.Retrieved {
-		for _, want := range r.ExpectedPaths {
-			if samePath(c.Path, want) || samePath(c.DocumentID, want) {
-				return i + 1
+	first := 0
+	if r.Retrieval != nil {
+		for _, g := range r.Retrieval.Gold {
+			if g.Rank > 0 && (first == 0 || g.Rank < first) {
+				first = g.Rank
 			}
 		}
 	}
-	return 0
+	return first
 }
 
 // Grounded tells whether a citation names a retrieved chunk.

@@ -21,6 +21,7 @@ const (
 	StopInterrupted Stop = "interrupted"
 	StopDaemon      Stop = "daemon_died"
 	StopScorer      Stop = "scorer_failed"
+	StopMode        Stop = "mode"
 	StopFailed      Stop = "failed"
 )
 
@@ -37,6 +38,8 @@ type Result struct {
 	StartedAt  time.Time `json:"started_at"`
 	FinishedAt time.Time `json:"finished_at"`
 	Brain      string    `json:"brain"`
+	// Brains are those that were asked, by name.
+	Brains []BrainUse `json:"brains,omitempty"`
 
 	Stopped Stop `json:"stopped"`
 	// Resumed counts the questions that came from the journal.
@@ -56,8 +59,10 @@ type Result struct {
 	Retried        int            `json:"retried"`
 	GoldMissed     int            `json:"gold_missed"`
 	Grounded       int            `json:"grounded"`
-	ReaderUsage    TokenSums      `json:"reader_usage"`
-	Cost           Cost           `json:"cost"`
+	// Retrieval is null when no question has gold.
+	Retrieval   *Retrieval `json:"retrieval"`
+	ReaderUsage TokenSums  `json:"reader_usage"`
+	Cost        Cost       `json:"cost"`
 }
 
 // Settings shape a run without being part of the experiment.
@@ -71,7 +76,7 @@ type Settings struct {
 	UnpricedModel string   `json:"-"`
 }
 
-// Interval is a confidence interval of the pass rate.
+// Interval is a confidence interval of a rate or a mean.
 type Interval struct {
 	Method     string  `json:"method"`
 	Confidence float64 `json:"confidence"`
@@ -100,6 +105,7 @@ func (r *Result) fill(t *Tally) {
 	r.Latency, r.FirstDelta = t.Latency(), t.FirstDelta()
 	r.Retried, r.GoldMissed, r.Grounded = t.Retried, t.GoldMissed, t.Grounded
 	r.ReaderUsage = t.Reader
+	r.Retrieval = t.Retrieval()
 	r.Cost.JudgeRequests = t.JudgeRequests
 	r.Cost.InputTokens, r.Cost.OutputTokens = t.JudgeTokens.InputTokens, t.JudgeTokens.OutputTokens
 	if t.Total > 0 {

@@ -104,7 +104,7 @@ func reply(status int, body string, header ...string) *http.Response {
 
 func (m *inMemory) target() *Target {
 	m.start = time.Now()
-	return &Target{Endpoint: &Endpoint{base: "http://memory", http: &http.Client{Transport: m}}, Brain: "eval", Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto}
+	return &Target{Endpoint: &Endpoint{base: "http://memory", http: &http.Client{Transport: m}}, Brains: map[string]string{"": "eval"}, Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto}
 }
 
 // inTime asks once in a bubble of its own time.

@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"evalctl/scorer"
@@ -44,7 +46,7 @@ func writeDataset(tb testing.TB, n int) string {
 
 func survey(tb testing.TB, path string) Dataset {
 	tb.Helper()
-	d, err := Survey(path, nil, func(Question) error { return nil })
+	d, err := Survey(path, nil, Naming{}, func(Question) error { return nil })
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -105,12 +107,15 @@ func readResult(tb testing.TB, path string) resultFile {
 	if err := json.Unmarshal(data, &f); err != nil {
 		tb.Fatal(err)
 	}
-	again := NewTally()
+	again := NewTally(f.Identity.TopK)
 	for _, q := range f.Questions {
 		again.Add(q)
 	}
-	if again.Counts != f.Counts || f.Counts.Total != len(f.Questions) || f.Total != f.Counts.Total || f.Passed != f.Counts.Passed {
+	if again.Counts != f.Counts || f.Counts.Finished() != len(f.Questions) || f.Total != f.Counts.Total || f.Passed != f.Counts.Passed {
 		tb.Errorf("%s: the file's counts are %+v, its questions give %+v", path, f.Counts, again.Counts)
+	}
+	if diff := cmp.Diff(again.Retrieval(), f.Retrieval, cmpopts.IgnoreFields(Retrieval{}, "Guards")); diff != "" {
+		tb.Errorf("%s: the file's retrieval is not that of its questions:\n%s", path, diff)
 	}
 	return f
 }
@@ -158,7 +163,7 @@ func encodeJSON(v any) []byte {
 
 // playRun evaluates the daemon at URL on DATASET into DIR.
 func playRun() error {
-	d, err := Survey(os.Getenv("DATASET"), nil, func(Question) error { return nil })
+	d, err := Survey(os.Getenv("DATASET"), nil, Naming{}, func(Question) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -172,7 +177,7 @@ func playRun() error {
 	}
 	fmt.Println(j.Path())
 	_, _, err = Run(context.Background(), Config{
-		Target:  &Target{Endpoint: e, Brain: "eval", Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
+		Target:  &Target{Endpoint: e, Brains: map[string]string{"": "eval"}, Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
 		Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 16, Timeout: time.Minute,
 		Settings: Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9, MaxUnscored: "0"},
 	})

@@ -4,7 +4,7 @@
 // writes the result file.
 //
 // Survey and LoadCorpus check the input, Target is the daemon under test,
-// Seed fills its brain, Run does the work.
+// Fill fills its brains, Run does the work.
 package harness
 
 import (
@@ -22,6 +22,9 @@ import (
 // the daemon's process has ended.
 var ErrDaemonDied = errors.New("the daemon died")
 
+// ErrMode means that the daemon did not retrieve in the mode that was required.
+var ErrMode = errors.New("the daemon ran another retrieval mode")
+
 // deathGrace is how long a broken connection waits for word that the daemon's
 // process has ended, which decides between a failed question and a stopped run.
 const deathGrace = 250 * time.Millisecond
@@ -36,12 +39,20 @@ const healthTimeout = 5 * time.Second
 type Config struct {
 	Target  *Target
 	Dataset Dataset
+	// Brains are those that are asked; they stand in the result. Their documents,
+	// where they are known, tell which of them a daemon means whose paths differ.
+	Brains  []Brain
 	Scorer  scorer.Scorer
 	Journal *Journal
 	// Concurrency is how many questions are under way at once, at least 1.
 	Concurrency int
 	// Timeout bounds one question, all attempts included.
 	Timeout time.Duration
+	// RequireMode, when it is set, is the retrieval mode that every answer must
+	// say it was made in; the first that does not stops the run with ErrMode.
+	RequireMode string
+	// Guards stand in the result's retrieval, next to what the answers show.
+	Guards []Guard
 	// Watched is set when the context is cancelled with ErrDaemonDied should
 	// the daemon's process end.
 	Watched bool
@@ -65,7 +76,7 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {
 		return Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; start the run anew", cfg.Journal.Path(), cfg.Dataset.Path)
 	}
-	r := &runner{cfg: cfg, tally: NewTally()}
+	r := &runner{cfg: cfg, tally: NewTally(cfg.Target.TopK), known: cataloguesOf(cfg.Brains)}
 	resumed, err := r.resume()
 	if err != nil {
 		return Result{}, "", err
@@ -78,19 +89,22 @@ func Run(ctx context.Context, cfg Config) (Result, string, error) {
 	if err := errors.Join(closing, cfg.Journal.Sync()); err != nil {
 		return Result{}, "", errors.Join(stopped, err)
 	}
-	if r.tally.Total == cfg.Dataset.Selected {
+	if r.tally.Finished() == cfg.Dataset.Selected {
 		stopped = nil // what ended the context came after the last question
 	}
 	if err := r.addUnjudged(); err != nil {
 		return Result{}, "", errors.Join(stopped, err)
 	}
 	res := Result{
-		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Identity: id, Settings: cfg.Settings,
+		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: usesOf(cfg.Brains), Identity: id, Settings: cfg.Settings,
 		StartedAt: cfg.Journal.StartedAt(), FinishedAt: time.Now().UTC(),
 		Stopped: stopReason(stopped), Resumed: resumed, Planned: cfg.Dataset.Selected,
 	}
 	res.Cost = Cost{SpentUSD: cfg.Journal.Spent(), CapUSD: cfg.Settings.CapUSD, UnpricedModel: cfg.Settings.UnpricedModel}
 	res.fill(r.tally)
+	if res.Retrieval != nil {
+		res.Retrieval.Guards = append(append([]Guard{}, cfg.Guards...), res.Retrieval.Guards...)
+	}
 	path, err := cfg.Journal.writeResult(&res)
 	if err != nil {
 		return res, "", errors.Join(stopped, err)
@@ -109,6 +123,8 @@ func stopReason(err error) Stop {
 		return StopBudget
 	case errors.Is(err, ErrDaemonDied):
 		return StopDaemon
+	case errors.Is(err, ErrMode):
+		return StopMode
 	case errors.Is(err, errScorer):
 		return StopScorer
 	case errors.Is(err, context.Canceled):
@@ -123,6 +139,7 @@ var errScorer = errors.New("no answer can be scored")
 type runner struct {
 	cfg   Config
 	tally *Tally
+	known map[string]catalogue // by brain
 }
 
 // job is a question to ask, or one whose answer only lacks its grade.
@@ -141,6 +158,9 @@ func (r *runner) resume() (int, error) {
 		}
 		rec, err := r.cfg.Journal.record(i)
 		if err != nil {
+			return n, err
+		}
+		if err := r.checkMode(rec); err != nil {
 			return n, err
 		}
 		n++
@@ -242,97 +262,4 @@ func (r *runner) feed(ctx context.Context, jobs chan<- job) error {
 		}
 	}
 	return nil
-}
-
-// work answers and scores one question. An error stops the run; the question
-// is then asked again on resume, unless its answer was recorded.
-func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	rec := j.answer
-	if rec == nil {
-		a, err := r.cfg.Target.Ask(ctx, j.q, r.cfg.Timeout)
-		var failure *Failure
-		if err != nil {
-			var ok bool
-			if failure, ok = asFailure(err); !ok {
-				return err
-			}
-			if r.dying(ctx, failure) {
-				return context.Cause(ctx)
-			}
-			if err := r.gone(ctx, failure); err != nil {
-				return err
-			}
-		}
-		fresh := newRecord(j.q, a, failure)
-		rec = &fresh
-		r.keep(entryLine{Kind: kindAnswer, Index: j.index, Record: rec}, entries)
-		if failure != nil {
-			return nil
-		}
-	}
-	v, err := r.cfg.Scorer.Score(ctx, rec.item())
-	if err != nil {
-		if v.Cost > 0 {
-			entries <- entryLine{Kind: kindSpent, Index: j.index, USD: v.Cost}
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if errors.Is(err, llm.ErrBudgetExceeded) {
-			return err
-		}
-		return fmt.Errorf("%w: %w", errScorer, err)
-	}
-	graded := rec.graded(v)
-	entries <- entryLine{Kind: kindGrade, Index: j.index, Record: &graded}
-	return nil
-}
-
-// keep sends a line to the recorder, and waits until it is written before money
-// is spent on it.
-func (r *runner) keep(e entryLine, entries chan<- entryLine) {
-	if !r.cfg.Paid {
-		entries <- e
-		return
-	}
-	written := make(chan struct{})
-	e.written = written
-	entries <- e
-	<-written
-}
-
-// gone asks a daemon whose connections are refused for its health. One that
-// does not answer at all has died: its questions are asked again on resume.
-func (r *runner) gone(ctx context.Context, f *Failure) error {
-	if f.Kind != KindTransport {
-		return nil
-	}
-	hctx, cancel := context.WithTimeout(ctx, healthTimeout)
-	defer cancel()
-	_, err := r.cfg.Target.Endpoint.Health(hctx)
-	if h, ok := errors.AsType[*Failure](err); ok && h.Kind == KindTransport {
-		return fmt.Errorf("%w: %w", ErrDaemonDied, err)
-	}
-	return nil
-}
-
-// dying tells whether a question failed because the daemon went away. A daemon
-// that is being stopped may say so in an error event or a 503 first.
-func (r *runner) dying(ctx context.Context, f *Failure) bool {
-	if !r.cfg.Watched || f.Kind == KindProtocol || f.Kind == KindStatus && f.Status < 500 {
-		return false
-	}
-	grace := answeringGrace
-	if f.retry {
-		grace = deathGrace
-	}
-	select {
-	case <-ctx.Done():
-		return true
-	case <-time.After(grace):
-		return false
-	}
 }

@@ -19,12 +19,6 @@ import (
 // searchableWithin is how long the last document may take to be found.
 const searchableWithin = 30 * time.Second
 
-// samePath tells whether a daemon's path names the corpus document want, which
-// was written below SeedRoot.
-func samePath(got, want string) bool {
-	return got == want || strings.TrimPrefix(got, SeedRoot) == want
-}
-
 // probe searches and returns the chunks.
 func probe(ctx context.Context, e *Endpoint, brain, query string, d Dialect, topK int) ([]Chunk, error) {
 	o, err := e.call(ctx, request{
@@ -38,8 +32,9 @@ func probe(ctx context.Context, e *Endpoint, brain, query string, d Dialect, top
 }
 
 // awaitSearchable polls until one of paths is found, because a daemon may index
-// after it has answered. last is the document written last, for errors.
-func awaitSearchable(ctx context.Context, e *Endpoint, brain string, d Dialect, last string, paths []string, query string) error {
+// after it has answered. known is all that was written, last the document written
+// last, for errors.
+func awaitSearchable(ctx context.Context, e *Endpoint, brain string, d Dialect, known catalogue, last string, paths []string, query string) error {
 	start := time.Now()
 	wait := 5 * time.Millisecond
 	for {
@@ -49,7 +44,7 @@ func awaitSearchable(ctx context.Context, e *Endpoint, brain string, d Dialect, 
 			return fmt.Errorf("search for the seeded document %s: %w", last, err)
 		}
 		for _, c := range chunks {
-			if slices.ContainsFunc(paths, func(p string) bool { return samePath(c.Path, p) || samePath(c.DocumentID, p) }) {
+			if slices.Contains(paths, known.name(c.Path)) || slices.Contains(paths, known.name(c.DocumentID)) {
 				return nil
 			}
 		}

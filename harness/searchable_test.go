@@ -14,7 +14,7 @@ func TestSeedGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &inMemory{reply: func(int) *http.Response { return reply(200, `{"id":"b","chunks":[{"path":"other.md"}]}`) }}
 		start := time.Now()
-		_, err := Seed(t.Context(), m.target().Endpoint, "eval", Auto, corpusOf("a.md"))
+		_, err := seedOne(t.Context(), m.target().Endpoint, "eval", Auto, corpusOf("a.md"))
 		took := time.Since(start)
 		want := "document a.md was written but is not found after 30s (the last search gave 1 chunks); does the daemon index raw/documents/?"
 		if err == nil || err.Error() != want || took < searchableWithin || took > searchableWithin+time.Second {
@@ -50,10 +50,16 @@ func TestProbeOf(t *testing.T) {
 	}
 }
 
-// always gives each request the same answer, several at a time.
+// always gives each request the same answer, several at a time. It serves no
+// batches.
 type always string
 
-func (a always) RoundTrip(*http.Request) (*http.Response, error) { return reply(200, string(a)), nil }
+func (a always) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/batch-ops") {
+		return reply(404, ""), nil
+	}
+	return reply(200, string(a)), nil
+}
 
 // TestSeedAcceptsATwin: of documents with the same text any shows that they can
 // be found, and one with another text does not.
@@ -63,7 +69,7 @@ func TestSeedAcceptsATwin(t *testing.T) {
 			e := &Endpoint{base: "http://memory", http: &http.Client{Transport: always(`{"id":"b","chunks":[{"path":"` + found + `"}]}`)}}
 			c := corpusOf("a.md", "b.md", "other.md")
 			c.Docs[0].Data, c.Docs[1].Data, c.Docs[2].Data = []byte("one text"), []byte("one text"), []byte("one")
-			if _, err := Seed(t.Context(), e, "eval", Auto, c); (err == nil) != ok {
+			if _, err := seedOne(t.Context(), e, "eval", Auto, c); (err == nil) != ok {
 				t.Errorf("%s: got %v", found, err)
 			}
 		})

@@ -1,18 +1,15 @@
 package harness
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"golang.org/x/sync/errgroup"
 
 	"evalctl/daemon/protocol"
 )
@@ -21,8 +18,12 @@ import (
 // daemons index only a few folders, and all of them index this one.
 const SeedRoot = "raw/documents/"
 
-// seedWriters is how many documents are written at once.
-const seedWriters = 8
+// seedWriters is how many requests write documents at once, and brainsAtOnce
+// how many brains are filled or looked for at once.
+const (
+	seedWriters  = 8
+	brainsAtOnce = 4
+)
 
 // Errors that callers tell apart.
 var (
@@ -34,58 +35,13 @@ var (
 // removeWithin is how long a brain may take to be removed.
 const removeWithin = 5 * time.Second
 
-// Seed creates the brain, writes the corpus over the documents protocol and
-// waits until a search finds the document written last. It returns the id
-// under which the daemon knows the brain. A brain that exists is
-// ErrBrainExists, and nothing is written to it. When anything fails after the
-// brain was created, ctx's end included, the brain is removed again; the error
-// says so when it could not be.
-func Seed(ctx context.Context, e *Endpoint, brain string, d Dialect, c Corpus) (id string, err error) {
-	if id, err = createBrain(ctx, e, brain, d); err != nil {
-		return "", err
-	}
-	if err := fill(ctx, e, id, d, c); err != nil {
-		if left := removeBrain(ctx, e, id); left != nil {
-			err = fmt.Errorf("%w; brain %q may hold part of the corpus and must be removed before the next try: it could not be removed now: %w", err, id, left)
-		}
-		return "", err
-	}
-	return id, nil
-}
-
-// fill writes the corpus and waits until it can be searched.
-func fill(ctx context.Context, e *Endpoint, id string, d Dialect, c Corpus) error {
-	last, query := probeOf(c.Docs)
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(seedWriters)
-	for i, doc := range c.Docs {
-		if i != last {
-			g.Go(func() error { return putDoc(gctx, e, id, doc) })
-		}
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	if err := putDoc(ctx, e, id, c.Docs[last]); err != nil {
-		return err
-	}
-	// A search cannot tell documents of the same text apart.
-	var paths []string
-	for _, doc := range c.Docs {
-		if bytes.Equal(doc.Data, c.Docs[last].Data) {
-			paths = append(paths, doc.Path)
-		}
-	}
-	return awaitSearchable(ctx, e, id, d, c.Docs[last].Path, paths, query)
-}
-
-// persist repeats a call by the rules of Target.Ask, but for as long as
-// callTimeout allows: a daemon that holds its clients back while it takes in a
-// corpus is no reason to give up. The call must be safe to repeat (spec 7.4).
-func persist(ctx context.Context, once func(context.Context) error) error {
-	cctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errCallTimeout)
+// persist repeats a call by the rules of Target.Ask, but for as long as within
+// allows: a daemon that holds its clients back while it takes in a corpus is no
+// reason to give up. The call must be safe to repeat (spec 7.4).
+func persist(ctx context.Context, within time.Duration, once func(context.Context) error) error {
+	cctx, cancel := timeLimit(ctx, within)
 	defer cancel()
-	deadline := time.Now().Add(callTimeout)
+	deadline := time.Now().Add(within)
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 100*time.Millisecond, 2*time.Second
 	var last error // also when the wait after it was cut short
@@ -101,7 +57,7 @@ func persist(ctx context.Context, once func(context.Context) error) error {
 
 // removeBrain removes a brain that this run created, also when ctx has ended.
 func removeBrain(ctx context.Context, e *Endpoint, id string) error {
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), removeWithin, fmt.Errorf("no answer within %v", removeWithin))
+	ctx, cancel := timeLimit(context.WithoutCancel(ctx), removeWithin)
 	defer cancel()
 	r := request{method: http.MethodDelete, path: brainPath(id)}
 	// No body, so that the client may send it again when the daemon had closed
@@ -143,35 +99,17 @@ func createBrain(ctx context.Context, e *Endpoint, brain string, d Dialect) (str
 	return brain, nil
 }
 
-func putDoc(ctx context.Context, e *Endpoint, brain string, doc Doc) error {
-	err := persist(ctx, func(ctx context.Context) error {
-		res, err := e.do(ctx, request{
-			method:      http.MethodPut,
-			path:        brainPath(brain) + "/documents?path=" + url.QueryEscape(SeedRoot+doc.Path),
-			contentType: protocol.TypeBytes, accept: protocol.TypeJSON, body: doc.Data,
-		})
-		if err != nil {
-			return err
-		}
-		return res.Body.Close()
-	})
-	if err != nil {
-		return fmt.Errorf("write document %s: %w", doc.Path, err)
-	}
-	return nil
-}
-
-// FindBrain looks for a brain that must hold documents already and returns
+// findBrain looks for a brain that must hold documents already and returns
 // the id under which the daemon knows it. It is ErrBrainMissing or
 // ErrBrainEmpty when evaluating it would only measure that; query is any
 // question of the dataset.
-func FindBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query string) (string, error) {
+func findBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query string) (string, error) {
 	id, err := lookUp(ctx, e, brain)
 	if err != nil {
 		return "", err
 	}
 	var chunks []Chunk
-	err = persist(ctx, func(ctx context.Context) (err error) {
+	err = persist(ctx, callTimeout, func(ctx context.Context) (err error) {
 		chunks, err = probe(ctx, e, id, query, d, 1)
 		return err
 	})
@@ -200,7 +138,7 @@ func FindBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query 
 
 // get reads an object, with the patience of persist.
 func get(ctx context.Context, e *Endpoint, path string) (o object, err error) {
-	err = persist(ctx, func(ctx context.Context) (err error) {
+	err = persist(ctx, callTimeout, func(ctx context.Context) (err error) {
 		o, err = e.call(ctx, request{method: http.MethodGet, path: path})
 		return err
 	})

@@ -69,6 +69,12 @@ func (l *library) serve(w http.ResponseWriter, r *http.Request, c call) {
 	}
 }
 
+// seedOne fills one brain.
+func seedOne(ctx context.Context, e *Endpoint, brain string, d Dialect, c Corpus) (string, error) {
+	ids, err := Fill(ctx, e, d, []Brain{{Name: brain, Docs: c.Docs, Questions: 1}}, nil)
+	return ids[brain], err
+}
+
 func corpusOf(paths ...string) Corpus {
 	c := Corpus{}
 	for _, p := range paths {
@@ -80,7 +86,7 @@ func corpusOf(paths ...string) Corpus {
 func TestSeed(t *testing.T) {
 	l := &library{findsAfter: 2}
 	s := newStub(t, l.serve)
-	id, err := Seed(t.Context(), s.endpoint(t, ""), "My Brain", Auto, corpusOf("a.md", "b/ü & c?.md", "z.md"))
+	id, err := seedOne(t.Context(), s.endpoint(t, ""), "My Brain", Auto, corpusOf("a.md", "b/ü & c?.md", "z.md"))
 	if err != nil || id != "brain-7" {
 		t.Fatalf("got %q, %v", id, err)
 	}
@@ -120,7 +126,7 @@ func TestSeedTellsDocumentsByID(t *testing.T) {
 		},
 		"/v1/brains": func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"brainId":"b"}`) },
 	}}
-	if id, err := Seed(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Snake, corpusOf("a.md")); err != nil || id != "b" {
+	if id, err := seedOne(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Snake, corpusOf("a.md")); err != nil || id != "b" {
 		t.Errorf("got %q, %v", id, err)
 	}
 }
@@ -147,7 +153,7 @@ func TestSeedFailures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := &library{answers: map[string]func(http.ResponseWriter){c.suffix: c.answer}}
-			_, err := Seed(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, corpusOf("a.md", "b.md"))
+			_, err := seedOne(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, corpusOf("a.md", "b.md"))
 			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) || len(l.docs) != c.written {
 				t.Errorf("got %v with %d documents written", err, len(l.docs))
 			}
@@ -175,7 +181,7 @@ func TestSeedWaitsForABusyDaemon(t *testing.T) {
 			return busy(n)
 		}}
 		target := m.target()
-		if id, err := Seed(t.Context(), target.Endpoint, "eval", Auto, corpusOf("a.md")); id != "b" || err != nil || m.n != 14 {
+		if id, err := seedOne(t.Context(), target.Endpoint, "eval", Auto, corpusOf("a.md")); id != "b" || err != nil || m.n != 14 {
 			t.Fatalf("got %q, %v after %d calls at %v", id, err, m.n, m.at)
 		}
 		if d := m.at[12] - m.at[11]; d < 2*time.Second {
@@ -189,7 +195,7 @@ func TestSeedWaitsForABusyDaemon(t *testing.T) {
 			}
 			return busy(n)
 		}}
-		if id, err := FindBrain(t.Context(), m.target().Endpoint, "eval", Auto, "q"); id != "eval" || err != nil {
+		if id, err := findBrain(t.Context(), m.target().Endpoint, "eval", Auto, "q"); id != "eval" || err != nil {
 			t.Errorf("got %q, %v after %d calls", id, err, m.n)
 		}
 	})
@@ -216,7 +222,7 @@ func TestSeedIsNotPatientForEver(t *testing.T) {
 				return reply(503, "busy", "Retry-After", c.after)
 			}}
 			target := m.target()
-			_, err := Seed(t.Context(), target.Endpoint, "eval", Auto, corpusOf("a.md"))
+			_, err := seedOne(t.Context(), target.Endpoint, "eval", Auto, corpusOf("a.md"))
 			took := time.Since(m.start)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `brain "b" may hold part of the corpus and must be removed before the next try`) {
 				t.Errorf("%s: got %v", c.name, err)
@@ -231,18 +237,26 @@ func TestSeedIsNotPatientForEver(t *testing.T) {
 // TestInterruptedSeedRemovesItsBrain: the deletion outlives the cancelled
 // context, and a daemon may close the connection with its answer.
 func TestInterruptedSeedRemovesItsBrain(t *testing.T) {
-	for _, suffix := range []string{"/documents", "/search"} {
+	for _, suffix := range []string{"/documents", "/search", "/v1/brains"} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped by the user")
 		l := &library{answers: map[string]func(http.ResponseWriter){
-			suffix: func(w http.ResponseWriter) { cancel(stopped); status(503, "")(w) },
+			suffix: func(w http.ResponseWriter) {
+				cancel(stopped)
+				if suffix == "/v1/brains" {
+					time.Sleep(10 * time.Millisecond) // so that the client knows before it has the answer
+					status(201, `{"id":"brain-7"}`)(w)
+					return
+				}
+				status(503, "")(w)
+			},
 			"/brain-7": func(w http.ResponseWriter) {
 				w.Header().Set("Connection", "close")
 				w.WriteHeader(http.StatusNoContent)
 			},
 		}}
 		s := newStub(t, l.serve)
-		_, err := Seed(ctx, s.endpoint(t, "secret"), "eval", Auto, corpusOf("a.md"))
+		_, err := seedOne(ctx, s.endpoint(t, "secret"), "eval", Auto, corpusOf("a.md"))
 		calls := s.seen()
 		last := calls[len(calls)-1]
 		if !errors.Is(err, stopped) || strings.Contains(err.Error(), "removed") {
@@ -264,7 +278,7 @@ func TestUnremovableBrainIsNamed(t *testing.T) {
 		{func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, "could not be removed now: "},
 	} {
 		l := &library{answers: map[string]func(http.ResponseWriter){"/documents": status(413, "too big"), "/brain-7": c.answer}}
-		_, err := Seed(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, corpusOf("a.md"))
+		_, err := seedOne(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, corpusOf("a.md"))
 		if err == nil || !strings.Contains(err.Error(), "too big") || !strings.Contains(err.Error(), c.want) || (c.want != "") != strings.Contains(err.Error(), `brain "brain-7" may hold part`) {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
@@ -304,7 +318,7 @@ func TestFindBrain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := &library{answers: c.answers}
-			id, err := FindBrain(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, "a question?")
+			id, err := findBrain(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, "a question?")
 			if id != c.id || (err == nil) != (c.id != "") || c.is != nil && !errors.Is(err, c.is) || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %q, %v", id, err)
 			}
@@ -323,7 +337,7 @@ func TestSeedManyDocuments(t *testing.T) {
 		paths = append(paths, fmt.Sprintf("d%03d.md", i))
 	}
 	s := newStub(t, l.serve)
-	if _, err := Seed(t.Context(), s.endpoint(t, ""), "eval", Auto, corpusOf(paths...)); err != nil {
+	if _, err := seedOne(t.Context(), s.endpoint(t, ""), "eval", Auto, corpusOf(paths...)); err != nil {
 		t.Fatal(err)
 	}
 	var want []string

@@ -9,17 +9,25 @@ import (
 )
 
 // Counts are the outcomes of a set of questions. Passed counts among Total:
-// errors and unscored questions have not passed.
+// errors and unscored questions have not passed. NoGold counts beside Total.
 type Counts struct {
 	Total    int `json:"total"`
 	Passed   int `json:"passed"`
 	Scored   int `json:"scored"`
 	Errors   int `json:"errors"`
 	Unscored int `json:"unscored"`
+	NoGold   int `json:"no_gold"`
 }
+
+// Finished is how many records were added.
+func (c Counts) Finished() int { return c.Total + c.NoGold }
 
 // Add counts one finished record.
 func (c *Counts) Add(r Record) {
+	if r.Outcome == NoGold {
+		c.NoGold++
+		return
+	}
 	c.Total++
 	if r.Passed {
 		c.Passed++
@@ -70,9 +78,10 @@ type Tally struct {
 	JudgeRequests int
 	JudgeTokens   TokenSums
 
-	scoreSum int64 // in units of 1e-9, so that the order of adding is of no matter
-	total    []float64
-	first    []float64
+	retrieval *means
+	score     sum
+	total     []float64
+	first     []float64
 }
 
 // TokenSums adds up usage. Reported counts the answers that came with any.
@@ -90,9 +99,12 @@ func (s *TokenSums) add(u *protocol.Usage) {
 	}
 }
 
-// NewTally is an empty one.
-func NewTally() *Tally {
-	return &Tally{Tags: map[string]*Counts{}, Modes: map[string]int{}, Models: map[string]int{}, Prompts: map[string]int{}}
+// NewTally is an empty one for records of answers with this top-k.
+func NewTally(topK int) *Tally {
+	return &Tally{
+		Tags: map[string]*Counts{}, Modes: map[string]int{}, Models: map[string]int{}, Prompts: map[string]int{},
+		retrieval: newMeans(topK),
+	}
 }
 
 // Add counts one finished record.
@@ -105,7 +117,7 @@ func (t *Tally) Add(r Record) {
 		t.Tags[tag].Add(r)
 	}
 	if r.Score != nil {
-		t.scoreSum += int64(math.Round(*r.Score * 1e9))
+		t.score.add(*r.Score)
 	}
 	if r.Attempts > 1 {
 		t.Retried++
@@ -118,7 +130,8 @@ func (t *Tally) Add(r Record) {
 	}
 	t.JudgeRequests += r.JudgeAttempts
 	t.JudgeTokens.add(r.JudgeUsage)
-	if r.Outcome == Errored {
+	t.retrieval.add(r)
+	if r.Outcome == Errored || r.Outcome == NoGold {
 		return
 	}
 	t.total = append(t.total, r.LatencyMS)
@@ -142,9 +155,12 @@ func (t *Tally) MeanScore() *float64 {
 	if t.Scored == 0 {
 		return nil
 	}
-	mean := float64(t.scoreSum) / 1e9 / float64(t.Scored)
+	mean := t.score.mean(t.Scored)
 	return &mean
 }
+
+// Retrieval summarises the rankings; nil when no question has gold.
+func (t *Tally) Retrieval() *Retrieval { return t.retrieval.result() }
 
 // Latency summarises the time to done of the answered questions.
 func (t *Tally) Latency() Quantiles { return quantiles(t.total) }

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,9 +13,19 @@ import (
 
 func anyRecord(t *rapid.T) Record {
 	r := Record{
-		ID: "q", Outcome: rapid.SampledFrom([]Outcome{Scored, Errored, Unscored}).Draw(t, "outcome"),
+		ID: "q", Outcome: rapid.SampledFrom([]Outcome{Scored, Errored, Unscored, NoGold}).Draw(t, "outcome"),
 		LatencyMS: rapid.Float64Range(0, 1e5).Draw(t, "latency"), Attempts: rapid.IntRange(1, 3).Draw(t, "attempts"),
 		Tags: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID).Draw(t, "tags"),
+	}
+	if r.Outcome != NoGold && rapid.Bool().Draw(t, "gold") {
+		r.ExpectedPaths = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a.md", "b.md", "c.md"}), 1, 3, rapid.ID).Draw(t, "expected")
+		if r.Outcome != Errored {
+			var chunks []Chunk
+			for _, p := range rapid.SliceOfN(rapid.SampledFrom([]string{"a.md", "b.md", "x.md", "y.md"}), 0, 7).Draw(t, "retrieved") {
+				chunks = append(chunks, Chunk{Path: p})
+			}
+			r.Retrieval = retrievalOf(goldOf(r.ExpectedPaths), chunks, 5, nil)
+		}
 	}
 	if r.Outcome == Scored {
 		r.Score = new(rapid.Float64Range(0, 1).Draw(t, "score"))
@@ -31,7 +42,7 @@ func TestTallyIsFreeOfOrder(t *testing.T) {
 			records = append(records, anyRecord(t))
 		}
 		fold := func(rs []Record) Result {
-			tally := NewTally()
+			tally := NewTally(5)
 			for _, r := range rs {
 				tally.Add(r)
 			}
@@ -44,17 +55,47 @@ func TestTallyIsFreeOfOrder(t *testing.T) {
 			t.Error(diff)
 		}
 		c := got.Counts
-		if c.Scored+c.Errors+c.Unscored != c.Total || c.Passed > c.Scored || c.Total != len(records) {
+		if c.Scored+c.Errors+c.Unscored != c.Total || c.Passed > c.Scored || c.Finished() != len(records) {
 			t.Errorf("got %+v", c)
 		}
 		if (got.PassRate == nil) != (c.Total == 0) || (got.MeanScore == nil) != (c.Scored == 0) || (got.Interval == nil) != (c.Total == 0) {
 			t.Errorf("got %+v", got)
 		}
+		checkRetrieval(t, records, got.Retrieval)
 	})
 }
 
+// checkRetrieval: the questions add up, and every figure is a share.
+func checkRetrieval(t *rapid.T, records []Record, r *Retrieval) {
+	if r == nil {
+		if slices.ContainsFunc(records, func(r Record) bool { return len(r.ExpectedPaths) > 0 }) {
+			t.Error("the retrieval is missing")
+		}
+		return
+	}
+	if r.Questions+r.NoGold != len(records) || r.Errors > r.Questions || r.Questions < 2 && len(r.Intervals) > 0 {
+		t.Errorf("got %+v of %d records", r, len(records))
+	}
+	all := []Figures{r.Macro, r.Micro}
+	for _, tag := range r.ByTag {
+		all = append(all, tag.Macro)
+	}
+	for _, figures := range all {
+		for name, got := range figures {
+			if !(got >= 0 && got <= 1) {
+				t.Errorf("%s is %v", name, got)
+			}
+		}
+	}
+	for name, i := range r.Intervals {
+		if mean := r.Macro[name]; !(0 <= i.Low && i.Low <= mean+1e-9 && mean <= i.High+1e-9 && i.High <= 1) {
+			t.Errorf("the interval of %s, %v, is %+v", name, mean, i)
+		}
+	}
+}
+
 func TestTallyFigures(t *testing.T) {
-	tally := NewTally()
+	tally := NewTally(5)
 	for i, r := range []Record{
 		{Outcome: Scored, Score: new(1.0), Passed: true, LatencyMS: 10, FirstDeltaMS: new(1.0), Attempts: 1, Tags: []string{"a"}, Model: "m", EffectiveMode: "bm25", Usage: &protocol.Usage{InputTokens: 5, OutputTokens: 1}, JudgeAttempts: 1, JudgeUsage: &protocol.Usage{InputTokens: 50, OutputTokens: 9}},
 		{Outcome: Scored, Score: new(0.25), LatencyMS: 20, Attempts: 3, Tags: []string{"a", "b"}, JudgeAttempts: 2, JudgeUsage: &protocol.Usage{InputTokens: 100, OutputTokens: 18}},
@@ -68,6 +109,7 @@ func TestTallyFigures(t *testing.T) {
 	var got Result
 	got.fill(tally)
 	low, high := got.Interval.Low, got.Interval.High
+	got.Retrieval = nil // TestRetrievalFigures
 	want := Result{
 		Total: 4, Passed: 1, PassRate: new(0.25), MeanScore: new(0.625),
 		Counts:         Counts{Total: 4, Passed: 1, Scored: 2, Errors: 1, Unscored: 1},
@@ -83,21 +125,6 @@ func TestTallyFigures(t *testing.T) {
 	}
 	if low <= 0 || low >= 0.25 || high <= 0.25 || high >= 1 {
 		t.Errorf("the interval is %v to %v", low, high)
-	}
-}
-
-func TestGoldRank(t *testing.T) {
-	chunks := []Chunk{{Path: "x.md"}, {DocumentID: "raw/documents/b/gold.md"}, {Path: "gold.md"}}
-	for _, c := range []struct {
-		expected []string
-		want     int
-	}{
-		{nil, 0}, {[]string{"gold.md"}, 3}, {[]string{"b/gold.md"}, 2}, {[]string{"missing.md", "raw/documents/b/gold.md", "gold.md"}, 2}, {[]string{"old.md"}, 0},
-	} {
-		r := Record{Retrieved: chunks, ExpectedPaths: c.expected}
-		if got := r.GoldRank(); got != c.want {
-			t.Errorf("%v: rank %d, want %d", c.expected, got, c.want)
-		}
 	}
 }
 

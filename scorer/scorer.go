@@ -1,5 +1,6 @@
-// Package scorer says how good an answer is: by expected substrings, or by a
-// language model's judgement.
+// Package scorer says how good an answer is: by expected substrings, by a
+// language model's judgement, or by where the documents that hold the answer
+// stand among those that were retrieved. Ranking has the measures of retrieval.
 package scorer
 
 import (
@@ -22,6 +23,9 @@ type Item struct {
 	Expected []string
 	// Reference is a model answer.
 	Reference string
+	// Gold is the documents that hold the answer, with their ranks once it is
+	// known what was retrieved.
+	Gold Ranking
 	// Answer is the candidate to score.
 	Answer string
 }
@@ -54,7 +58,8 @@ func (v Verdict) Passed() bool {
 type Scorer interface {
 	// Name is the scorer's name on the command line and in results.
 	Name() string
-	// Check says what an item lacks to be scored, whatever its answer.
+	// Check says what an item lacks to be scored, whatever its answer. ErrNoGold
+	// means that the item is to be left out; any other error is a mistake in it.
 	Check(Item) error
 	// Score judges one answer. An error means that the run must stop: the next
 	// item would fare no better. Anything that went wrong with this answer

@@ -29,7 +29,7 @@ var exitMeanings = []struct {
 	{exitBelowFloor, "done, below the floor; for conformance, a MUST failed"},
 	{exitUsage, "usage or configuration"},
 	{exitBudget, "the budget was reached; the result is partial"},
-	{exitDaemon, "the daemon could not be started or used, died, or answered no question"},
+	{exitDaemon, "the daemon could not be started or used, died, ran another mode than required, or answered nothing"},
 	{exitUnscored, "more errors and unscored questions than allowed"},
 	{exitInterrupted, "interrupted; --resume goes on"},
 }
@@ -77,7 +77,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitDone
 	case errors.Is(err, llm.ErrBudgetExceeded):
 		return exitBudget
-	case errors.As(err, new(daemonError)), errors.Is(err, harness.ErrDaemonDied):
+	case errors.As(err, new(daemonError)), errors.Is(err, harness.ErrDaemonDied), errors.Is(err, harness.ErrMode):
 		return exitDaemon
 	case ctx.Err() != nil:
 		return exitInterrupted

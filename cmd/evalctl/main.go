@@ -17,6 +17,7 @@ import (
 // cli is the grammar of the command line: a field for each command.
 type cli struct {
 	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
+	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one filled daemon."`
 	Conformance conformanceCmd `cmd:"" help:"Check whether a daemon keeps the protocol."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
 	Keys        keysCmd        `cmd:"" help:"Make and list the keys of a daemon."`

@@ -60,6 +60,9 @@ func (t *terminal) progress(total int) *progress {
 func (p *progress) add(r harness.Record) {
 	p.counts.Add(r)
 	p.spent += r.JudgeUSD
+	if r.Outcome == harness.NoGold {
+		return
+	}
 	if r.Outcome != harness.Errored {
 		p.late = ring(p.late, p.counts.Total, r.LatencyMS)
 		if r.FirstDeltaMS != nil {
@@ -96,16 +99,17 @@ func (p *progress) draw() {
 	if p.bar != nil {
 		if now.Sub(p.drawn) >= redrawEvery {
 			p.drawn = now
-			_ = p.bar.Set(p.counts.Total) // a bar that cannot be drawn stops nothing
+			_ = p.bar.Set(p.counts.Finished()) // a bar that cannot be drawn stops nothing
 			p.bar.Describe(p.description())
 		}
 		return
 	}
-	tenth, since := p.counts.Total*10/p.total, now.Sub(p.drawn)
+	done := p.counts.Finished()
+	tenth, since := done*10/p.total, now.Sub(p.drawn)
 	if tenth > p.tenth && since >= plainSoonest || since >= plainLatest {
 		p.tenth, p.drawn = tenth, now
-		left := time.Duration(float64(now.Sub(p.start)) / float64(p.counts.Total) * float64(p.total-p.counts.Total))
-		p.t.field("ask", "%d/%d  %s  ETA %s", p.counts.Total, p.total, p.figures(), left.Round(time.Second))
+		left := time.Duration(float64(now.Sub(p.start)) / float64(done) * float64(p.total-done))
+		p.t.field("ask", "%d/%d  %s  ETA %s", done, p.total, p.figures(), left.Round(time.Second))
 	}
 }
 

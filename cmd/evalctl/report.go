@@ -17,8 +17,8 @@ import (
 	"evalctl/internal/stats"
 )
 
-// plan tells what is going to be asked.
-func (t *terminal) plan(c *runCmd, p *plan) {
+// inputs tells what is going to be asked of what.
+func (t *terminal) inputs(dataset string, p *plan) {
 	var tags []string
 	for _, tag := range slices.Sorted(maps.Keys(p.dataset.Tags)) {
 		tags = append(tags, fmt.Sprintf("%s %d", printable(tag, oneLine), p.dataset.Tags[tag]))
@@ -27,7 +27,7 @@ func (t *terminal) plan(c *runCmd, p *plan) {
 	if p.dataset.Selected < p.dataset.Total {
 		asked = fmt.Sprintf("%d of %s", p.dataset.Selected, count(p.dataset.Total, "question"))
 	}
-	line := fmt.Sprintf("%s  %s  sha256 %s", printable(c.Dataset, oneLine), asked, digest(p.dataset.SHA256))
+	line := fmt.Sprintf("%s  %s  sha256 %s", printable(dataset, oneLine), asked, digest(p.dataset.SHA256))
 	if len(tags) > 0 && len(tags) <= 8 {
 		line += "  tags: " + strings.Join(tags, "  ")
 	}
@@ -35,6 +35,12 @@ func (t *terminal) plan(c *runCmd, p *plan) {
 	if p.corpus != nil {
 		t.field("corpus", "%s  %s  sha256 %s", printable(p.corpus.Path, oneLine), count(len(p.corpus.Docs), "document"), digest(p.corpus.SHA256))
 	}
+	t.brains(p.brains)
+	t.guards(p.gold.Guards)
+}
+
+// judging tells who judges, and what that is likely to cost.
+func (t *terminal) judging(c *runCmd, p *plan) {
 	if p.idleBudget {
 		t.field("warning", "--budget-usd has no effect: --scorer %s pays for nothing", c.Scorer)
 	}
@@ -91,7 +97,7 @@ func roughly(u llm.USD) string {
 func digest(sum string) string { return sum[:8] + "…" }
 
 // report prints everything that stands behind the summary line.
-func (t *terminal) report(c *runCmd, res harness.Result, p *progress) {
+func (t *terminal) report(c *runCmd, plan *plan, res harness.Result, p *progress) {
 	if t.quiet {
 		return
 	}
@@ -101,8 +107,9 @@ func (t *terminal) report(c *runCmd, res harness.Result, p *progress) {
 	if res.Grounded > 0 || res.Passed > 0 && c.scenario != harness.SearchOnly {
 		t.field("grounded", "%d/%d passing answers cite retrieved text", res.Grounded, res.Passed)
 	}
-	if res.GoldMissed > 0 {
-		t.field("retrieval", "%s got no gold document in the top %d", count(res.GoldMissed, "question"), c.TopK)
+	if res.Retrieval != nil {
+		t.retrieval(res)
+		t.guards(res.Retrieval.Guards[len(plan.gold.Guards):])
 	}
 	t.latency(res)
 	if res.Cost.JudgeRequests > 0 {
@@ -154,8 +161,11 @@ func (t *terminal) failure(c *runCmd, r harness.Record) string {
 		return fmt.Sprintf("%s %s  %s", t.tint(false, "????"), name, short(r.Reason, 200))
 	}
 	want := r.Reference
-	if c.Scorer == "exact" {
+	switch c.Scorer {
+	case "exact":
 		want = strings.Join(r.Expected, " | ")
+	case "retrieval":
+		return fmt.Sprintf("%s %s  %s: expected \"%s\"", t.tint(false, "FAIL"), name, r.Reason, short(strings.Join(r.ExpectedPaths, " | "), 72))
 	}
 	return fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"%s", t.tint(false, "FAIL"), name, short(want, 48), short(r.Answer, 72), c.blame(r))
 }
@@ -188,13 +198,16 @@ func (t *terminal) rate(c *runCmd, res harness.Result) {
 	if n.Unscored > 0 {
 		counted += fmt.Sprintf(" + %d unscored (as fail)", n.Unscored)
 	}
+	if n.NoGold > 0 {
+		counted += fmt.Sprintf("; %d without expected_paths left out", n.NoGold)
+	}
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; of the scored alone %.3f", float64(n.Passed)/float64(n.Scored))
 	}
 	t.field("pass rate", "%.3f  %d/%d   95%% CI %.3f–%.3f (Wilson)   counted: %s",
 		*res.PassRate, res.Passed, res.Total, res.Interval.Low, res.Interval.High, counted)
 	if res.Stopped != "" {
-		t.field("stopped", "%s after %d of %s: this is not a score", res.Stopped, n.Total, count(res.Planned, "question"))
+		t.field("stopped", "%s after %d of %s: this is not a score", res.Stopped, n.Finished(), count(res.Planned, "question"))
 		return
 	}
 	required := stats.Required(n.Total, c.floor)
@@ -228,7 +241,31 @@ func (t *terminal) tags(res harness.Result) {
 	if len(res.Tags) == 0 {
 		return
 	}
-	numbers := []tw.Align{tw.AlignLeft, tw.AlignRight, tw.AlignRight, tw.AlignRight, tw.AlignRight, tw.AlignRight, tw.AlignRight}
+	rows := [][]string{{"tag", "n", "pass", "rate", "95% CI", "errors", "unscored"}}
+	for _, tag := range slices.Sorted(maps.Keys(res.Tags)) {
+		c := res.Tags[tag]
+		if c.Total == 0 {
+			continue
+		}
+		lo, hi := stats.Wilson(c.Passed, c.Total, 0.95)
+		rows = append(rows, []string{short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate()),
+			fmt.Sprintf("%.3f–%.3f", lo, hi), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored)})
+	}
+	t.table(rows)
+}
+
+// table prints rows of names and numbers below a header.
+func (t *terminal) table(rows [][]string) {
+	for line := range strings.Lines(drawTable(rows, 1)) {
+		fmt.Fprint(t.w, " "+line)
+	}
+	t.blank()
+}
+
+// drawTable aligns rows below a header: the first columns, which are names, to
+// the left, and numbers to the right.
+func drawTable(rows [][]string, names int) string {
+	align := append(slices.Repeat([]tw.Align{tw.AlignLeft}, names), slices.Repeat([]tw.Align{tw.AlignRight}, len(rows[0])-names)...)
 	var b strings.Builder
 	table := tablewriter.NewTable(&b,
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
@@ -236,20 +273,18 @@ func (t *terminal) tags(res harness.Result) {
 			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
 		})),
 		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: numbers}),
-		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: numbers}))
-	table.Header("tag", "n", "pass", "rate", "95% CI", "errors", "unscored")
-	for _, tag := range slices.Sorted(maps.Keys(res.Tags)) {
-		c := res.Tags[tag]
-		lo, hi := stats.Wilson(c.Passed, c.Total, 0.95)
-		_ = table.Append(short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate()),
-			fmt.Sprintf("%.3f–%.3f", lo, hi), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored))
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}))
+	table.Header(rows[0])
+	for _, row := range rows[1:] {
+		_ = table.Append(row)
 	}
 	_ = table.Render() // a report that cannot be drawn changes no result
+	var out strings.Builder
 	for line := range strings.Lines(b.String()) {
-		fmt.Fprintln(t.w, " "+strings.TrimRight(line, " \n"))
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
-	t.blank()
+	return out.String()
 }
 
 func (t *terminal) latency(res harness.Result) {

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"time"
 
 	"evalctl/harness"
 	"evalctl/harness/launch"
@@ -27,7 +25,8 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 		}
 		defer plan.resumed.Close()
 	}
-	t.plan(c, plan)
+	t.inputs(c.Dataset, plan)
+	t.judging(c, plan)
 	under, err := c.connect(ctx, p, plan)
 	if err != nil {
 		return brainError(ctx, err)
@@ -45,7 +44,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return usageError{err}
 	}
 	defer journal.Close()
-	if under.brain, err = c.fill(ctx, plan, under, journal); err != nil {
+	if under.brains, err = harness.Fill(ctx, under.endpoint, harness.Dialect(c.Dialect), plan.brains, journal); err != nil {
 		if c.Resume == "" {
 			err = errors.Join(err, journal.Discard()) // nothing was asked
 		}
@@ -120,22 +119,6 @@ func (c *runCmd) sameRun(j *harness.Journal, id harness.Identity) error {
 	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume", c.Resume, text)
 }
 
-// fill seeds the brain, or makes sure that there is one.
-func (c *runCmd) fill(ctx context.Context, plan *plan, under *daemonUnderTest, j *harness.Journal) (string, error) {
-	d := harness.Dialect(c.Dialect)
-	if plan.corpus == nil {
-		return harness.FindBrain(ctx, under.endpoint, c.Brain, d, plan.probe)
-	}
-	id, err := harness.Seed(ctx, under.endpoint, c.Brain, d, *plan.corpus)
-	if errors.Is(err, harness.ErrBrainExists) && j.Seeded() {
-		return harness.FindBrain(ctx, under.endpoint, c.Brain, d, plan.probe)
-	}
-	if err != nil {
-		return "", err
-	}
-	return id, j.MarkSeeded()
-}
-
 func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest, j *harness.Journal) error {
 	if plan.judge != nil {
 		if err := j.Settle(plan.worst); err != nil {
@@ -149,12 +132,12 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 	progress := t.progress(plan.dataset.Selected)
 	res, path, err := harness.Run(ctx, harness.Config{
 		Target: &harness.Target{
-			Endpoint: under.endpoint, Brain: under.brain, Scenario: c.scenario, Mode: c.Mode,
+			Endpoint: under.endpoint, Brains: under.brains, Scenario: c.scenario, Mode: c.Mode,
 			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: harness.Dialect(c.Dialect),
 		},
-		Dataset: plan.dataset, Scorer: sc, Journal: j, Paid: plan.judge != nil,
+		Dataset: plan.dataset, Brains: plan.brains, Scorer: sc, Journal: j, Paid: plan.judge != nil,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil,
-		Recorded: progress.add,
+		RequireMode: c.requiredMode(), Recorded: progress.add, Guards: plan.gold.Guards,
 		Settings: harness.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
 			MaxUnscored: c.MaxUnscored, CapUSD: c.budget, UnpricedModel: plan.unpriced,
@@ -164,7 +147,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 	if path == "" {
 		return err
 	}
-	t.report(c, res, progress)
+	t.report(c, plan, res, progress)
 	code := c.verdict(res, err)
 	if err := c.printSummary(p, res, path, exitCode(ctx, code)); err != nil {
 		return err
@@ -178,7 +161,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 // verdict is what the result means for the exit code.
 func (c *runCmd) verdict(res harness.Result, stopped error) error {
 	if stopped != nil {
-		return fmt.Errorf("stopped after %d of %s, this is not a score: %w", res.Counts.Total, count(res.Planned, "question"), stopped)
+		return fmt.Errorf("stopped after %d of %s, this is not a score: %w", res.Counts.Finished(), count(res.Planned, "question"), stopped)
 	}
 	n := res.Counts
 	if n.Errors == n.Total {
@@ -202,16 +185,7 @@ func (c *runCmd) printSummary(p *process, res harness.Result, path string, code 
 	}
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
-		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "stopped": res.Stopped,
+		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped,
 		"spent_usd": res.Cost.SpentUSD, "floor": c.floor, "exit_code": code, "result": path,
 	})
-}
-
-// resultDir is <output>/<date>, the date being that of the run's start in UTC,
-// or where the journal lies.
-func (c *runCmd) resultDir(started time.Time) string {
-	if c.Resume != "" {
-		return filepath.Dir(c.Resume)
-	}
-	return filepath.Join(c.Output, started.Format(time.DateOnly))
 }

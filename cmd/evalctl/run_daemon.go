@@ -19,23 +19,22 @@ type daemonUnderTest struct {
 	process  *launch.Daemon // nil when it ran already
 	logPath  string
 	id       harness.DaemonID
-	brain    string
+	brains   map[string]string // ids at the daemon, by name
 	cleanup  func()
 }
 
 // ownDaemon tells whether the run starts this program's own daemon.
-func (c *runCmd) ownDaemon(p *process) bool {
-	return c.SDK == "go" && c.Endpoint == "" && c.DaemonCmd == "" && p.env("SVC_SDK_GO_CMD") == ""
+func (s *subject) ownDaemon(p *process) bool {
+	return s.SDK == "go" && s.Endpoint == "" && s.DaemonCmd == "" && p.env("SVC_SDK_GO_CMD") == ""
 }
 
 // planDaemon finds what will be started or reached.
-func (c *runCmd) planDaemon(p *process, pl *plan) (err error) {
-	if c.Endpoint != "" {
-		pl.endpoint, err = harness.NewEndpoint(c.Endpoint, c.Token, userAgent(), c.Concurrency)
+func (s *subject) planDaemon(p *process, pl *plan) (err error) {
+	if s.Endpoint != "" {
+		pl.endpoint, err = harness.NewEndpoint(s.Endpoint, s.Token, userAgent(), s.Concurrency)
 		return err
 	}
-	pl.profile, pl.self, err = resolveDaemon(p, c.SDK, c.DaemonCmd)
-	pl.profile.Env = c.readerEnv(p)
+	pl.profile, pl.self, err = resolveDaemon(p, s.SDK, s.DaemonCmd)
 	return err
 }
 
@@ -55,7 +54,7 @@ func startDaemon(ctx context.Context, profile launch.Profile, self string, o lau
 }
 
 // connect starts the daemon, or reaches the one at --endpoint.
-func (c *runCmd) connect(ctx context.Context, p *process, pl *plan) (*daemonUnderTest, error) {
+func (s *subject) connect(ctx context.Context, p *process, pl *plan) (*daemonUnderTest, error) {
 	if pl.endpoint != nil {
 		version, err := pl.endpoint.Health(ctx)
 		return &daemonUnderTest{
@@ -64,11 +63,11 @@ func (c *runCmd) connect(ctx context.Context, p *process, pl *plan) (*daemonUnde
 		}, err
 	}
 	d := &daemonUnderTest{id: harness.DaemonID{Command: pl.profile.Command}, cleanup: func() {}}
-	if c.ownDaemon(p) {
+	if s.ownDaemon(p) {
 		d.id.Command = ownCommand
 	}
 	var err error
-	if d.logPath, err = harness.Prepare(pl.dir, c.SDK, pl.resumed != nil); err != nil {
+	if d.logPath, err = harness.Prepare(pl.dir, s.SDK, pl.resumed != nil); err != nil {
 		return nil, usageError{err}
 	}
 	home := p.env("SVC_HOME")
@@ -77,10 +76,10 @@ func (c *runCmd) connect(ctx context.Context, p *process, pl *plan) (*daemonUnde
 			return nil, usageError{err}
 		}
 	}
-	d.process, err = startDaemon(ctx, pl.profile, pl.self, launch.Options{Port: c.Port, Home: home, LogPath: d.logPath})
+	d.process, err = startDaemon(ctx, pl.profile, pl.self, launch.Options{Port: s.Port, Home: home, LogPath: d.logPath})
 	if err == nil {
 		d.id.Version = d.process.Version()
-		d.endpoint, err = harness.NewEndpoint(d.process.URL(), c.Token, userAgent(), c.Concurrency)
+		d.endpoint, err = harness.NewEndpoint(d.process.URL(), s.Token, userAgent(), s.Concurrency)
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.close())
@@ -143,13 +142,21 @@ func (d *daemonUnderTest) close() (err error) {
 
 // identity is everything that decides the run's outcome.
 func (c *runCmd) identity(plan *plan, under *daemonUnderTest) harness.Identity {
+	id := c.subject.identity(plan, under)
+	id.Scorer, id.Scenario, id.Mode = c.Scorer, c.scenario, c.Mode
+	id.TopK, id.CandidateK, id.RerankTopN = c.TopK, c.CandidateK, c.RerankTopN
+	id.Reader, id.Judge = c.readerID(under), plan.judge
+	return id
+}
+
+// identity is what the shared flags decide.
+func (s *subject) identity(plan *plan, under *daemonUnderTest) harness.Identity {
 	v := version()
 	id := harness.Identity{
-		SchemaVersion: harness.SchemaVersion, SDK: c.SDK, Scorer: c.Scorer, Brain: c.Brain,
-		Scenario: c.scenario, Mode: c.Mode, TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
-		Dialect: harness.Dialect(c.Dialect), Daemon: under.id, Reader: c.readerID(under), Judge: plan.judge,
+		SchemaVersion: harness.SchemaVersion, SDK: s.SDK, Brain: harness.BrainName(plan.brains, s.Brain), BrainTag: s.BrainTag,
+		Dialect: harness.Dialect(s.Dialect), Daemon: under.id,
 		Dataset: harness.DatasetID{
-			Path: c.Dataset, SHA256: plan.dataset.SHA256, Selected: plan.dataset.Selected, Tags: plan.dataset.Tags,
+			Path: s.Dataset, SHA256: plan.dataset.SHA256, Selected: plan.dataset.Selected, Tags: plan.dataset.Tags,
 		},
 		Tool: harness.ToolID{
 			Version: v.number, Commit: v.commit, Go: runtime.Version(),

@@ -8,42 +8,26 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
+	"evalctl/daemon/protocol"
 	"evalctl/harness"
-	"evalctl/harness/launch"
 	"evalctl/internal/llm"
 )
 
-// defaultOutput is the default of --output.
-const defaultOutput = "results/"
-
 // runCmd holds the flags of evalctl run (spec 4.4 and our own).
 type runCmd struct {
-	SDK      string `name:"sdk" placeholder:"SDK" help:"SDK daemon to drive: ts, go or py (required)."`
-	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)."`
+	subject
 	Scenario string `enum:"ask-basic,ask-augmented,search-retrieve-only" default:"ask-basic" help:"Shared scenario: ${enum}."`
 	Mode     string `enum:"auto,hybrid,hybrid-rerank,bm25,semantic" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
-	Scorer   string `enum:"exact,judge" default:"judge" help:"Scorer: ${enum}."`
-	Limit    *int   `placeholder:"N" help:"Stop after N questions."`
-	Output   string `default:"results/" placeholder:"DIR" help:"Output root (${default})."`
-	Port     int    `default:"0" help:"Daemon port; 0 picks a free one."`
+	Scorer   string `enum:"exact,judge,retrieval" default:"judge" help:"Scorer: ${enum}."`
 	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate; below it the exit code is 1 (${default})."`
-	Brain    string `default:"eval" help:"Brain id read by the daemon (${default})."`
 	TopK     int    `name:"top-k" default:"5" help:"top-k passed to /ask or /search (${default})."`
 
-	CandidateK int `name:"candidate-k" default:"0" help:"Retrieve-only; 0 defers to the daemon."`
-	RerankTopN int `name:"rerank-top-n" default:"0" help:"Retrieve-only; 0 defers to the daemon."`
-
-	Endpoint    string        `placeholder:"URL" help:"Evaluate a daemon that already runs."`
-	Token       string        `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon; better given as $SVC_TOKEN, which other users cannot read."`
-	DaemonCmd   string        `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}; wins over SVC_SDK_<SDK>_CMD."`
-	Corpus      string        `placeholder:"PATH" help:"Documents to fill the brain with: a folder of .md files or a .jsonl. Default: what lies beside the dataset; none leaves the brain as it is."`
-	Concurrency int           `default:"4" help:"Questions under way at once (${default})."`
-	Dialect     string        `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
-	Timeout     time.Duration `default:"120s" help:"Time for one question, all attempts included (${default})."`
+	CandidateK  int    `name:"candidate-k" default:"0" help:"Retrieve-only; 0 defers to the daemon."`
+	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Retrieve-only; 0 defers to the daemon."`
+	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was not retrieved in this mode; same is that of --mode."`
 
 	LLMProvider string   `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of judge and reader: openai, ollama or fake."`
 	LLMModel    string   `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model, and judge model unless that is given."`
@@ -52,13 +36,9 @@ type runCmd struct {
 	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"What the judge may cost at most."`
 	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens; may be repeated."`
 
-	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Errors and unscored questions allowed before the exit code is 5 (${default})."`
-	Resume      string `placeholder:"JOURNAL" help:"Go on with a run that stopped; other flags are taken from it."`
-	Quiet       bool   `help:"Print nothing on stderr but errors."`
-	JSON        bool   `name:"json" help:"Print the summary as one JSON object."`
+	Resume string `placeholder:"JOURNAL" help:"Go on with a run that stopped; other flags are taken from it."`
 
 	floor    float64
-	unscored allowance
 	budget   *llm.USD
 	prices   llm.Prices
 	scenario harness.Scenario
@@ -71,6 +51,7 @@ func (runCmd) Help() string {
   evalctl run --sdk go --dataset datasets/core.jsonl --llm-provider openai --llm-model gpt-4o-mini --budget-usd 2
   evalctl run --sdk ts --dataset datasets/core.jsonl --scorer exact --daemon-cmd 'npx tsx daemon.ts serve --addr {addr}'
   evalctl run --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --scorer exact
+  evalctl run --sdk go --dataset datasets/core.jsonl --scorer retrieval --scenario search-retrieve-only --top-k 10
   evalctl run --resume results/2026-01-31/go.journal
 
 ` + exitTable()
@@ -117,7 +98,7 @@ func (c *runCmd) options(p *process) (map[string]any, error) {
 		"rerank-top-n": strconv.Itoa(c.RerankTopN), "concurrency": strconv.Itoa(c.Concurrency), "judge-rps": strconv.FormatFloat(c.JudgeRPS, 'g', -1, 64), "timeout": c.Timeout.String(),
 	}
 	for k, v := range map[string]string{
-		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": corpus,
+		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": corpus, "brain-tag": c.BrainTag, "require-mode": c.RequireMode,
 		"budget-usd":   flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD),
 		"llm-provider": flagOnly(p, "SVC_LLM_PROVIDER", c.LLMProvider),
 		"llm-model":    flagOnly(p, "SVC_LLM_MODEL", c.LLMModel),
@@ -152,47 +133,42 @@ func (c *runCmd) Validate() error {
 	if c.Resume != "" && c.SDK == "" {
 		return nil // the first look at the command line; the journal tells the rest
 	}
-	var err error
+	if err := c.validate(); err != nil {
+		return err
+	}
 	switch {
-	case c.SDK == "":
-		return fmt.Errorf("--sdk is missing; it is one of %s", strings.Join(launch.SDKs, ", "))
-	case !slices.Contains(launch.SDKs, c.SDK):
-		return fmt.Errorf("--sdk %s: must be one of %s", c.SDK, strings.Join(launch.SDKs, ", "))
-	case c.Output == "":
-		return fmt.Errorf("--output is empty; leave it out for %s, or give . for this folder", defaultOutput)
-	case c.Dataset == "":
-		return errors.New("--dataset is missing; try --dataset datasets/smoke.jsonl")
-	case c.Limit != nil && *c.Limit < 1:
-		return fmt.Errorf("--limit %d: must be at least 1; leave it out to ask all questions", *c.Limit)
-	case c.Port < 0 || c.Port > 65535:
-		return fmt.Errorf("--port %d: must be from 0 to 65535", c.Port)
 	case c.TopK < 1:
 		return fmt.Errorf("--top-k %d: must be at least 1", c.TopK)
+	case !slices.Contains(requirable, c.RequireMode):
+		return fmt.Errorf("--require-mode %s: must be one of %s", c.RequireMode, strings.Join(requirable[1:], ", "))
+	case c.RequireMode == sameMode && c.Mode == protocol.ModeAuto:
+		return errors.New("--require-mode same needs a --mode: auto leaves the choice to the daemon")
 	case c.CandidateK < 0 || c.RerankTopN < 0:
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
-	case c.Concurrency < 1:
-		return fmt.Errorf("--concurrency %d: must be at least 1", c.Concurrency)
-	case c.Timeout <= 0:
-		return fmt.Errorf("--timeout %v: must be above 0", c.Timeout)
 	case !(c.JudgeRPS >= 0):
 		return fmt.Errorf("--judge-rps %v: must not be negative; 0 is no limit", c.JudgeRPS)
-	case c.Brain == "":
-		return errors.New("--brain is empty; leave it out for the brain eval")
-	case c.Endpoint != "" && c.DaemonCmd != "":
-		return errors.New("--endpoint and --daemon-cmd exclude each other: a daemon either runs already or is started")
-	case c.Endpoint != "" && c.Port != 0:
-		return errors.New("--port is for a daemon that is started; --endpoint names its own")
 	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.Scenario != string(harness.SearchOnly):
 		return fmt.Errorf("--candidate-k and --rerank-top-n go with --scenario %s", harness.SearchOnly)
 	}
+	var err error
 	c.scenario = harness.Scenario(c.Scenario)
 	if c.floor, err = strconv.ParseFloat(c.Floor, 64); err != nil || !(c.floor >= 0 && c.floor <= 1) {
 		return fmt.Errorf("--floor %s: must be a rate from 0 to 1, such as 0.90", c.Floor)
 	}
-	if c.unscored, err = parseAllowance(c.MaxUnscored); err != nil {
-		return fmt.Errorf("--max-unscored %s: %w", c.MaxUnscored, err)
-	}
 	return c.validateMoney()
+}
+
+// sameMode is the value of --require-mode that stands for the one of --mode.
+const sameMode = "same"
+
+// requirable is what --require-mode may be, nothing first.
+var requirable = []string{"", protocol.ModeBM25, protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank, sameMode}
+
+func (c *runCmd) requiredMode() string {
+	if c.RequireMode == sameMode {
+		return c.Mode
+	}
+	return c.RequireMode
 }
 
 func (c *runCmd) validateMoney() error {
@@ -213,37 +189,6 @@ func (c *runCmd) validateMoney() error {
 	}
 	c.budget = &limit
 	return nil
-}
-
-// allowance is a number of questions, or a share of them.
-type allowance struct {
-	count   int
-	percent float64
-	share   bool
-}
-
-func parseAllowance(s string) (allowance, error) {
-	bad := errors.New("must be a number of questions, or a share such as 10%")
-	if p, ok := strings.CutSuffix(s, "%"); ok {
-		f, err := strconv.ParseFloat(p, 64)
-		if err != nil || !(f >= 0 && f <= 100) {
-			return allowance{}, bad
-		}
-		return allowance{percent: f, share: true}, nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
-		return allowance{}, bad
-	}
-	return allowance{count: n}, nil
-}
-
-// of is the number of questions that are allowed among total.
-func (a allowance) of(total int) int {
-	if a.share {
-		return int(a.percent*float64(total)/100 + 1e-9)
-	}
-	return a.count
 }
 
 var providers = []string{llm.ProviderOpenAI, llm.ProviderOllama, llm.ProviderFake}

@@ -19,7 +19,7 @@ const ordinaryAnswer = 400
 // function it returns adds an item to the forecast of the cost.
 func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), err error) {
 	if c.LLMProvider == "" {
-		return nil, errors.New("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, or use --scorer exact")
+		return nil, errors.New("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, or use --scorer exact or retrieval")
 	}
 	model := cmp.Or(c.JudgeModel, c.LLMModel)
 	if c.LLMProvider == llm.ProviderFake {

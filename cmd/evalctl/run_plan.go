@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"evalctl/harness"
@@ -28,8 +29,9 @@ type plan struct {
 	resumed *harness.Journal
 
 	dataset harness.Dataset
-	probe   string // the first question, to see whether a brain answers
 	corpus  *harness.Corpus
+	brains  []harness.Brain
+	gold    harness.GoldSurvey
 	judge   *harness.JudgeModel
 	// unpriced is the judge's model when its price is not known.
 	unpriced string
@@ -48,20 +50,19 @@ type plan struct {
 // plan checks everything that needs no daemon: bad input is refused before
 // work or money is spent.
 func (c *runCmd) plan(p *process) (pl *plan, err error) {
-	pl = &plan{started: time.Now().UTC()}
-	pl.dir = c.resultDir(pl.started)
-	if err := checkFile(c.Dataset); err != nil {
+	if pl, err = c.subject.plan(p); err != nil {
 		return nil, err
 	}
-	if err := c.planDaemon(p, pl); err != nil {
-		return nil, err
+	if c.Resume != "" {
+		pl.dir = filepath.Dir(c.Resume)
 	}
+	pl.profile.Env = c.readerEnv(p)
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}
-	pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return scorer.Exact{}, nil }
+	pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return c.freeScorer(), nil }
 	forecast := func(scorer.Item) {}
-	pl.idleBudget = c.Scorer == "exact" && flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD) != ""
+	pl.idleBudget = c.Scorer != "judge" && flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD) != ""
 	if c.Scorer == "judge" {
 		if forecast, err = c.planJudge(p, pl); err != nil {
 			return nil, err
@@ -73,18 +74,15 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	}
 	n := 0
 	check := func(q harness.Question) error {
-		if n++; n == 1 {
-			pl.probe = q.Question
-		}
-		if c.Limit == nil || n <= *c.Limit {
+		if n++; c.Limit == nil || n <= *c.Limit {
 			forecast(q.Item())
 		}
-		return sc.Check(q.Item())
+		return lacking(sc.Check(q.Item()))
 	}
-	if pl.dataset, err = harness.Survey(c.Dataset, c.Limit, check); err != nil {
+	if err := c.planInput(pl, check); err != nil {
 		return nil, err
 	}
-	return pl, c.planCorpus(pl)
+	return pl, c.planGold(pl)
 }
 
 // checkFile refuses a dataset that cannot be read twice. One that is not there
@@ -97,10 +95,10 @@ func checkFile(dataset string) error {
 	return nil
 }
 
-func (c *runCmd) planCorpus(pl *plan) error {
-	path := c.Corpus
+func (s *subject) planCorpus(pl *plan) error {
+	path := s.Corpus
 	if path == "" {
-		path = harness.CorpusFor(c.Dataset)
+		path = harness.CorpusFor(s.Dataset)
 	}
 	if path == "" || path == noCorpus {
 		return nil

@@ -27,11 +27,9 @@ type Emit func(name string, payload any) error
 // comes before any event, as does every failure of retrieval.
 func (s *Service) Ask(ctx context.Context, id string, r protocol.AskRequest, emit Emit) error {
 	start := s.cfg.Now()
-	q, err := parseAsk(r)
-	if err != nil {
-		return err
-	}
-	mode, effective, err := resolveMode(r.Mode)
+	q, err := parseQuery(protocol.SearchRequest{
+		Query: r.Question, TopK: r.TopK, Mode: r.Mode, Scope: r.Scope, QuestionDate: r.QuestionDate, Filters: r.Filters,
+	}, askText)
 	if err != nil {
 		return err
 	}
@@ -39,40 +37,27 @@ func (s *Service) Ask(ctx context.Context, id string, r protocol.AskRequest, emi
 	if err != nil {
 		return err
 	}
-	hits, err := s.find(ctx, id, q)
+	found, err := s.find(ctx, id, q)
 	if err != nil {
 		return err
 	}
-	event := protocol.RetrieveEvent{Chunks: previews(hits), Mode: mode, EffectiveMode: effective}
+	event := protocol.RetrieveEvent{
+		Chunks: previews(found.Hits), Mode: string(q.Mode), EffectiveMode: string(found.Mode), Degraded: found.Degraded,
+	}
 	if err := emit(protocol.EventRetrieve, event); err != nil {
 		return err
 	}
-	done, err := s.read(ctx, prompt, r, hits, emit)
+	done, err := s.read(ctx, prompt, r, found.Hits, emit)
 	if err != nil {
 		return err
 	}
-	for _, c := range cite(done.Answer, hits) {
+	for _, c := range cite(done.Answer, found.Hits) {
 		if err := emit(protocol.EventCitation, c); err != nil {
 			return err
 		}
 	}
 	done.TookMS = s.millisSince(start)
 	return emit(protocol.EventDone, done)
-}
-
-func parseAsk(r protocol.AskRequest) (search.Query, error) {
-	if err := checkText("question", r.Question, protocol.MaxAskQuery); err != nil {
-		return search.Query{}, err
-	}
-	topK, err := resolveTopK(r.TopK, protocol.MaxAskTopK)
-	if err != nil {
-		return search.Query{}, err
-	}
-	before, err := parseDate(r.QuestionDate)
-	if err != nil {
-		return search.Query{}, err
-	}
-	return search.Query{Text: r.Question, TopK: topK, AskedAt: before}, nil
 }
 
 // read streams the reader's answer. The answer of the result is exactly what

@@ -8,8 +8,12 @@ var (
 	ErrNotFound = errors.New("no such brain")
 	// ErrExists means that the id or the slug is taken.
 	ErrExists = errors.New("brain exists")
+	// ErrTooLarge means that a document or a listing passes a limit of spec 8.
+	ErrTooLarge = errors.New("too large")
 	// ErrClosed means that the service was closed.
 	ErrClosed = errors.New("service is closed")
+	// ErrSearchModel means that the embedder or the reranker failed.
+	ErrSearchModel = errors.New("a model of the search failed")
 	// ErrReaderStopped means that the reader ended its answer before it was
 	// complete. The pieces already emitted are what there is of it.
 	ErrReaderStopped = errors.New("reader stopped before the end of its answer")

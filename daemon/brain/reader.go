@@ -33,13 +33,13 @@ const augmentedPrompt = basicPrompt + `
 
 // readerPrompt returns the system prompt of a reader mode; empty means basic.
 func readerPrompt(mode string) (string, error) {
-	switch mode {
-	case "", protocol.ReaderBasic:
-		return basicPrompt, nil
-	case protocol.ReaderAugmented:
+	if err := checkChoice("reader_mode", mode, readerModes); err != nil {
+		return "", err
+	}
+	if mode == protocol.ReaderAugmented {
 		return augmentedPrompt, nil
 	}
-	return "", &ArgumentError{"reader_mode", fmt.Sprintf("%q is not one of basic, augmented", mode)}
+	return basicPrompt, nil
 }
 
 // promptSHA256 identifies a reader's system prompt, in lower-case hexadecimal.

@@ -2,10 +2,10 @@ package brain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
@@ -15,63 +15,52 @@ import (
 // acknowledged before the call. A bad request is an *ArgumentError.
 func (s *Service) Search(ctx context.Context, id string, r protocol.SearchRequest) (protocol.SearchResponse, error) {
 	start := s.cfg.Now()
-	q, err := parseQuery(r)
+	q, err := parseQuery(r, searchText)
 	if err != nil {
 		return protocol.SearchResponse{}, err
 	}
-	mode, effective, err := resolveMode(r.Mode)
+	found, err := s.find(ctx, id, q)
 	if err != nil {
 		return protocol.SearchResponse{}, err
 	}
-	hits, err := s.find(ctx, id, q)
-	if err != nil {
-		return protocol.SearchResponse{}, err
+	res := protocol.SearchResponse{
+		Query: r.Query, BrainID: id, Mode: string(q.Mode), EffectiveMode: string(found.Mode), Degraded: found.Degraded,
+		Chunks: make([]protocol.SearchChunk, len(found.Hits)), Explanation: explanation(found.Explanation),
 	}
-	chunks := make([]protocol.SearchChunk, len(hits))
-	for i, h := range hits {
-		chunks[i] = searchChunk(id, h)
+	for i, h := range found.Hits {
+		res.Chunks[i] = searchChunk(id, h)
+		res.Collapsed += len(h.Duplicates)
 	}
-	return protocol.SearchResponse{
-		Query: r.Query, BrainID: id, Mode: mode, EffectiveMode: effective,
-		Chunks: chunks, TookMS: s.millisSince(start),
-	}, nil
-}
-
-func parseQuery(r protocol.SearchRequest) (search.Query, error) {
-	if err := checkText("query", r.Query, protocol.MaxSearchQuery); err != nil {
-		return search.Query{}, err
-	}
-	if r.CandidateK < 0 {
-		return search.Query{}, &ArgumentError{"candidate_k", "must not be negative"}
-	}
-	if r.RerankTopN < 0 {
-		return search.Query{}, &ArgumentError{"rerank_top_n", "must not be negative"}
-	}
-	topK, err := resolveTopK(r.TopK, protocol.MaxSearchTopK)
-	if err != nil {
-		return search.Query{}, err
-	}
-	before, err := parseDate(r.QuestionDate)
-	if err != nil {
-		return search.Query{}, err
-	}
-	return search.Query{Text: r.Query, TopK: topK, AskedAt: before}, nil
+	res.TookMS = s.millisSince(start)
+	return res, nil
 }
 
 // find runs a query on the brain's index as soon as it is up to date.
-func (s *Service) find(ctx context.Context, id string, q search.Query) ([]search.Hit, error) {
+func (s *Service) find(ctx context.Context, id string, q search.Query) (search.Result, error) {
 	x, err := s.indexer(ctx, id)
 	if err != nil {
-		return nil, err
+		return search.Result{}, err
 	}
 	if err := x.wait(ctx); err != nil {
-		return nil, fmt.Errorf("search brain %s: %w", id, err)
+		return search.Result{}, fmt.Errorf("search brain %s: %w", id, err)
 	}
 	found, err := x.searcher.Search(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("search brain %s: %w", id, err)
+	switch {
+	case errors.Is(err, search.ErrNoEmbedder):
+		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf("%s needs an embedder and the daemon has none: set SVC_EMBED_PROVIDER, or ask for auto or bm25", q.Mode)}
+	case errors.Is(err, search.ErrNoReranker):
+		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf("%s needs a reranker and the daemon has none: set SVC_RERANK_PROVIDER, or ask for hybrid", q.Mode)}
+	case isModelError(err):
+		return search.Result{}, fmt.Errorf("search brain %s: %w: %w", id, ErrSearchModel, err)
+	case err != nil:
+		return search.Result{}, fmt.Errorf("search brain %s: %w", id, err)
 	}
-	return found.Hits, nil
+	return found, nil
+}
+
+func isModelError(err error) bool {
+	_, ok := errors.AsType[*search.ModelError](err)
+	return ok
 }
 
 // indexer returns the brain's indexer, started when there is none or when it
@@ -98,66 +87,31 @@ func (s *Service) indexer(ctx context.Context, id string) (*indexer, error) {
 	return e.indexer, nil
 }
 
-// resolveMode returns the mode asked for and the one that runs. Modes that
-// need vectors are refused: running another one would be a silent fallback.
-func resolveMode(mode string) (asked, effective string, err error) {
-	switch mode {
-	case "", protocol.ModeAuto:
-		return protocol.ModeAuto, protocol.ModeBM25, nil
-	case protocol.ModeBM25:
-		return mode, protocol.ModeBM25, nil
-	case protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank:
-		return "", "", &ArgumentError{"mode", mode + " needs an embedder and none is configured: use auto or bm25"}
-	}
-	return "", "", &ArgumentError{"mode", fmt.Sprintf("%q is not one of auto, bm25, semantic, hybrid, hybrid-rerank", mode)}
-}
-
-func resolveTopK(topK, limit int) (int, error) {
-	if topK == 0 {
-		return protocol.DefaultTopK, nil
-	}
-	if topK < 0 || topK > limit {
-		return 0, &ArgumentError{"top_k", fmt.Sprintf("%d is not between 1 and %d", topK, limit)}
-	}
-	return topK, nil
-}
-
-// parseDate reads a question date: RFC 3339, or a day, which stands for its
-// last instant in UTC so that documents of that day are not in its future.
-func parseDate(date string) (time.Time, error) {
-	if date == "" {
-		return time.Time{}, nil
-	}
-	if t, err := time.Parse(time.RFC3339, date); err == nil {
-		return t, nil
-	}
-	t, err := time.Parse(time.DateOnly, date)
-	if err != nil {
-		return t, &ArgumentError{"question_date", fmt.Sprintf("%q is neither an RFC 3339 time nor YYYY-MM-DD", date)}
-	}
-	return t.AddDate(0, 0, 1).Add(-time.Nanosecond), nil
-}
-
-func checkText(name, text string, limit int) error {
-	n := utf8.RuneCountInString(text)
-	if n == 0 {
-		return &ArgumentError{name, "is missing"}
-	}
-	if n > limit {
-		return &ArgumentError{name, fmt.Sprintf("has %d characters, the limit is %d", n, limit)}
-	}
-	return nil
-}
-
 func searchChunk(id string, h search.Hit) protocol.SearchChunk {
 	c := protocol.SearchChunk{
 		ChunkID: h.ChunkID, DocumentID: h.Path, BrainID: id, Path: h.Path, Title: h.Title,
-		Score: h.Score, Text: h.Text, Metadata: metadata(h),
+		Score: h.Score, Text: h.Text, Metadata: metadata(h), ComponentScores: h.Components, Duplicates: h.Duplicates,
 	}
 	for _, span := range h.Highlights {
 		c.Highlights = append(c.Highlights, protocol.Span{Start: span.Start, End: span.End})
 	}
 	return c
+}
+
+// explanation has no null list, whatever e leaves out.
+func explanation(e *search.Explanation) *protocol.Explanation {
+	if e == nil {
+		return nil
+	}
+	out := &protocol.Explanation{Terms: append([]string{}, e.Terms...), Legs: make([]protocol.ExplanationLeg, len(e.Legs))}
+	for i, leg := range e.Legs {
+		list := make([]protocol.LegCandidate, len(leg.Candidates))
+		for j, c := range leg.Candidates {
+			list[j] = protocol.LegCandidate{ChunkID: c.ChunkID, Score: c.Score}
+		}
+		out.Legs[i] = protocol.ExplanationLeg{Name: leg.Name, Candidates: list}
+	}
+	return out
 }
 
 // metadata is the document's own, with what its front matter said of date and

@@ -49,7 +49,8 @@ func TestSearchAnswer(t *testing.T) {
 		Chunks: []protocol.SearchChunk{{
 			ChunkID: "notes/trip.md#0", DocumentID: "notes/trip.md", BrainID: "eval", Path: "notes/trip.md",
 			Title: "Trip", Text: text, Highlights: []protocol.Span{{Start: at, End: at + 5}},
-			Metadata: map[string]any{"date": "2024-03-02", "tags": "sea,north", "mood": got.Chunks[0].Metadata["mood"], "heading_path": "Day 1"},
+			ComponentScores: got.Chunks[0].ComponentScores,
+			Metadata:        map[string]any{"date": "2024-03-02", "tags": "sea,north", "mood": got.Chunks[0].Metadata["mood"], "heading_path": "Day 1"},
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

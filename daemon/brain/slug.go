@@ -31,9 +31,9 @@ func ValidID(id string) bool { return checkID("id", id) == nil }
 func isSlugByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
 // slugify derives a slug from a name: lower case, every other run of
-// characters one hyphen. A name without any usable letter gets one made of its
-// hash, so that the same name always gives the same slug.
-func slugify(name string) string {
+// characters one hyphen. A name without any usable letter gets one made of kind
+// and its hash, so that the same name always gives the same slug.
+func slugify(kind, name string) string {
 	var b strings.Builder
 	for _, c := range []byte(strings.ToLower(name)) {
 		switch {
@@ -47,7 +47,7 @@ func slugify(name string) string {
 	slug = strings.TrimRight(slug[:min(len(slug), protocol.MaxBrainSlug)], "-")
 	if slug == "" {
 		sum := sha256.Sum256([]byte(name))
-		slug = "brain-" + hex.EncodeToString(sum[:6])
+		slug = kind + "-" + hex.EncodeToString(sum[:6])
 	}
 	return slug
 }
@@ -73,7 +73,7 @@ func newBrain(r protocol.CreateBrain) (protocol.Brain, error) {
 		b.Slug = b.ID
 	}
 	if b.Slug == "" {
-		b.Slug = slugify(b.Name)
+		b.Slug = slugify("brain", b.Name)
 	}
 	if b.ID == "" {
 		b.ID = b.Slug

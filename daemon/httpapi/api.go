@@ -112,10 +112,14 @@ func (a *API) routes() map[string]endpoint {
 		"HEAD " + one + "/documents":           noStore(a.headDocument),
 		"GET " + one + "/documents":            noStore(a.listDocuments),
 		"PUT " + one + "/documents":            a.writeDocument,
+		"POST " + one + "/documents":           a.createRecord,
 		"DELETE " + one + "/documents":         a.deleteDocument,
 		"POST " + one + "/documents/append":    a.appendDocument,
 		"POST " + one + "/documents/rename":    a.renameDocument,
 		"POST " + one + "/documents/batch-ops": a.batchDocuments,
+
+		"GET " + one + "/documents/{document_id}":    noStore(a.getRecord),
+		"DELETE " + one + "/documents/{document_id}": a.deleteRecord,
 
 		"GET " + one + "/events": a.watchBrain,
 

@@ -24,7 +24,7 @@ const (
 // it they are an error event, and the stream ends without done.
 func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	var body protocol.AskRequest
-	if err := decodeBody(w, r, aliases{"query": "question"}, &body); err != nil {
+	if err := decodeQuestion(w, r, aliases{"query": "question"}, &body); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -44,6 +44,9 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	err := a.brains.Ask(ctx, r.PathValue("id"), body, func(name string, payload any) error {
 		if ctx.Err() != nil { // a reader may be slow to notice
 			return context.Cause(ctx)
+		}
+		if e, ok := payload.(protocol.RetrieveEvent); ok {
+			a.metrics.searched(e.EffectiveMode, e.Degraded)
 		}
 		return s.emit(name, payload)
 	})

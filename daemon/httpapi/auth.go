@@ -69,6 +69,10 @@ var needs = map[string]scope{
 	"POST /v1/brains/{id}/documents/batch-ops": scopeWrite,
 	"GET /v1/brains/{id}/events":               scopeRead,
 
+	"POST /v1/brains/{id}/documents":                 scopeWrite,
+	"GET /v1/brains/{id}/documents/{document_id}":    scopeRead,
+	"DELETE /v1/brains/{id}/documents/{document_id}": scopeWrite,
+
 	"POST /v1/brains/{id}/search": scopeSearch,
 	"GET /v1/brains/{id}/search":  scopeSearch,
 	"POST /v1/brains/{id}/ask":    scopeAsk,

@@ -114,6 +114,10 @@ var allowed = map[string]string{
 	"POST /v1/brains/{id}/documents/batch-ops": "writer admin",
 	"GET /v1/brains/{id}/events":               "reader writer admin",
 
+	"POST /v1/brains/{id}/documents":                 "writer admin",
+	"GET /v1/brains/{id}/documents/{document_id}":    "reader writer admin",
+	"DELETE /v1/brains/{id}/documents/{document_id}": "writer admin",
+
 	"POST /v1/brains/{id}/search": "reader writer admin searcher",
 	"GET /v1/brains/{id}/search":  "reader writer admin searcher",
 	"POST /v1/brains/{id}/ask":    "reader writer admin",

@@ -36,7 +36,7 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 
 // decodeBatch decodes op by op and stops at the first that passes a limit.
 func decodeBatch(body []byte) (store.Commit, error) {
-	fields, err := fold(body, nil)
+	fields, err := fold("the body", body, nil, nil)
 	if err != nil {
 		return store.Commit{}, err
 	}
@@ -79,7 +79,7 @@ func decodeBatch(body []byte) (store.Commit, error) {
 }
 
 func decodeOp(raw json.RawMessage) (store.Op, error) {
-	fields, err := fold(raw, nil)
+	fields, err := fold("the body", raw, nil, nil)
 	if err != nil {
 		return store.Op{}, err
 	}

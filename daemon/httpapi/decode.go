@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,24 +19,33 @@ type aliases map[string]string
 
 // decodeBody reads a JSON object whose Content-Type may be left out.
 func decodeBody(w http.ResponseWriter, r *http.Request, also aliases, into any) error {
-	if err := requireType(r, protocol.TypeJSON, true); err != nil {
-		return err
-	}
-	body, err := readBody(w, r, maxJSONBytes)
+	body, err := readJSON(w, r)
 	if err != nil {
 		return err
 	}
 	return decode(body, also, into)
 }
 
+func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if err := requireType(r, protocol.TypeJSON, true); err != nil {
+		return nil, err
+	}
+	return readBody(w, r, maxJSONBytes)
+}
+
 // decode reads one JSON object. Keys may be spelled in snake_case or camelCase
 // or by an alias; a key that is given twice must have one value. Unknown keys
 // are ignored.
 func decode(body []byte, also aliases, into any) error {
-	fields, err := fold(body, also)
+	fields, err := fold("the body", body, also, nil)
 	if err != nil {
 		return err
 	}
+	return unfold(fields, into)
+}
+
+// unfold decodes what fold gave.
+func unfold(fields map[string]json.RawMessage, into any) error {
 	folded, err := json.Marshal(fields)
 	if err != nil {
 		return jsonError(err)
@@ -46,13 +56,14 @@ func decode(body []byte, also aliases, into any) error {
 	return nil
 }
 
-// fold reads one JSON object and gives its values under snake_case keys.
-func fold(body []byte, also aliases) (map[string]json.RawMessage, error) {
+// fold reads the one JSON object that where holds and gives its values under
+// snake_case keys. With only, other keys are refused.
+func fold(where string, body []byte, also aliases, only []string) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(body) {
-		return nil, refuse(errInvalid, "the body is not valid UTF-8")
+		return nil, refuse(errInvalid, "%s is not valid UTF-8", where)
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
-	if err := expectDelim(dec, '{'); err != nil {
+	if err := expectDelim(dec, '{', where); err != nil {
 		return nil, err
 	}
 	fields := map[string]json.RawMessage{}
@@ -66,6 +77,9 @@ func fold(body []byte, also aliases) (map[string]json.RawMessage, error) {
 			return nil, jsonError(err)
 		}
 		key, known := canonical(token.(string), also)
+		if only != nil && !slices.Contains(only, key) {
+			return nil, refuse(errInvalid, "%s has no key %.64q: use %s", where, token, strings.Join(only, ", "))
+		}
 		if !known {
 			continue
 		}
@@ -77,22 +91,22 @@ func fold(body []byte, also aliases) (map[string]json.RawMessage, error) {
 			fields[key] = value
 		}
 	}
-	if err := expectDelim(dec, '}'); err != nil {
+	if err := expectDelim(dec, '}', where); err != nil {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, refuse(errInvalid, "the body has more than one JSON value")
+		return nil, refuse(errInvalid, "%s has more than one JSON value", where)
 	}
 	return fields, nil
 }
 
-func expectDelim(dec *json.Decoder, want json.Delim) error {
+func expectDelim(dec *json.Decoder, want json.Delim, where string) error {
 	token, err := dec.Token()
 	if err != nil {
 		return jsonError(err)
 	}
 	if token != want {
-		return refuse(errInvalid, "the body is not a JSON object")
+		return refuse(errInvalid, "%s is not a JSON object", where)
 	}
 	return nil
 }
@@ -139,8 +153,13 @@ func jsonError(err error) error {
 }
 
 func jsonName(t reflect.Type) string {
-	if t.Kind() == reflect.Int {
+	switch t.Kind() {
+	case reflect.Int:
 		return "whole number"
+	case reflect.Slice:
+		return "list"
+	case reflect.Bool:
+		return "boolean"
 	}
 	return t.Kind().String()
 }

@@ -1,7 +1,11 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,20 +33,107 @@ func TestDecodeTakesBothSpellings(t *testing.T) {
 	}
 }
 
+func TestFiltersTakeBothSpellings(t *testing.T) {
+	want := protocol.SearchRequest{Query: "q", Filters: protocol.SearchFilters{
+		PathPrefix: "a/", Paths: []string{"a/b.md"}, Tags: []string{"x", "y"}, SessionIDs: []string{"s"},
+		DateFrom: "2024-01-01", DateTo: "2024-01-02", IncludeGenerated: true,
+	}}
+	for _, body := range []string{
+		`{"query":"q","filters":{"path_prefix":"a/","paths":["a/b.md"],"tags":["x","y"],"session_ids":["s"],"date_from":"2024-01-01","date_to":"2024-01-02","include_generated":true}}`,
+		`{"query":"q","filters":{"pathPrefix":"a/","paths":["a/b.md"],"tags":["x","y"],"sessionIds":["s"],"dateFrom":"2024-01-01","dateTo":"2024-01-02","includeGenerated":true,
+			"session_ids":[ "s" ],"date_to":"2024-01-0\u0032"}}`,
+	} {
+		var got protocol.SearchRequest
+		if err := decodeFiltered([]byte(body), nil, &got); err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", body, diff)
+		}
+		// What a client of ours sends is what the daemon reads.
+		var again protocol.SearchRequest
+		if err := decodeFiltered(encode(got), nil, &again); err != nil || !cmp.Equal(got, again) {
+			t.Errorf("%s: read back as %+v, %v", encode(got), again, err)
+		}
+	}
+	for _, none := range []string{`{"query":"q","filters":null}`, `{"query":"q","filters":{}}`, `{"query":"q","filters":{"tags":null}}`} {
+		var got protocol.SearchRequest
+		if err := decodeFiltered([]byte(none), nil, &got); err != nil || !cmp.Equal(got, protocol.SearchRequest{Query: "q"}) {
+			t.Errorf("%s: %+v, %v", none, got, err)
+		}
+	}
+}
+
+// FuzzDecodeFilters: filters that are accepted say all that the body says
+// under filters, and nothing else.
+func FuzzDecodeFilters(f *testing.F) {
+	f.Add([]byte(`{"filters":{"tags":["a"],"pathPrefix":"b","date_to":""}}`))
+	f.Add([]byte(`{"filters":{"tags":[]},"filters":{"tags":[]}}`))
+	f.Add([]byte(`{"filters":{"TAGS":["a"]}}`))
+	f.Add([]byte(`{"filters":{"paths":[null]}}`))
+	f.Add([]byte(`{"filters":{"tags":["a"],"tag\u017f":1}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var got protocol.SearchRequest
+		if decodeFiltered(body, nil, &got) != nil {
+			return
+		}
+		object := objectOf(t, body)
+		filters, _ := object["filters"].(map[string]any)
+		for key, value := range filters {
+			name, _ := canonical(key, nil)
+			if !slices.Contains(filterKeys, name) {
+				t.Fatalf("accepted the filter %q", key)
+			}
+			if list, ok := value.([]any); ok && len(list) != len(map[string][]string{
+				"paths": got.Filters.Paths, "tags": got.Filters.Tags, "session_ids": got.Filters.SessionIDs}[name]) {
+				t.Fatalf("%s: decoded as %+v", body, got.Filters)
+			}
+			if text, ok := value.(string); ok && text != map[string]string{
+				"path_prefix": got.Filters.PathPrefix, "date_from": got.Filters.DateFrom, "date_to": got.Filters.DateTo}[name] {
+				t.Fatalf("%s: decoded as %+v", body, got.Filters)
+			}
+		}
+		if len(filters) == 0 && !cmp.Equal(got.Filters, protocol.SearchFilters{}) {
+			t.Fatalf("%s: invented %+v", body, got.Filters)
+		}
+	})
+}
+
+// TestFilterKeysAreTheProtocols: none is refused because a list forgot it.
+func TestFilterKeysAreTheProtocols(t *testing.T) {
+	var names []string
+	for field := range reflect.TypeFor[protocol.SearchFilters]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	if diff := cmp.Diff(names, filterKeys); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// objectOf reads a body that was accepted, with numbers of any size.
+func objectOf(t *testing.T, body []byte) (object map[string]any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&object); err != nil {
+		t.Fatalf("accepted what is no JSON object: %v", err)
+	}
+	return object
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"question":"q","query":"q","top_k":5,"topK":5}`))
 	f.Add([]byte(`{"a":1}{}`))
 	f.Add([]byte(`{"topK":1e400,"top_k":null}`))
+	f.Add([]byte(`{"colour":1e700}`))
 	f.Add([]byte("{\"\xff\":1}"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var got protocol.AskRequest
 		if decode(body, aliases{"query": "question"}, &got) != nil {
 			return
 		}
-		var object map[string]any
-		if err := json.Unmarshal(body, &object); err != nil {
-			t.Fatalf("accepted what is no JSON object: %v", err)
-		}
+		object := objectOf(t, body)
 		for _, key := range []string{"question", "query"} {
 			if s, ok := object[key].(string); ok && s != got.Question {
 				t.Fatalf("%s is %q, decoded as %q", key, s, got.Question)

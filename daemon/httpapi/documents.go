@@ -67,6 +67,9 @@ func (a *API) listDocuments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if !q.listsPaths() {
+		return a.listRecords(w, r, q)
+	}
 	opts := store.ListOptions{Glob: q["glob"]}
 	if opts.Recursive, err = q.flag("recursive"); err != nil {
 		return err
@@ -120,9 +123,21 @@ func (a *API) putBytes(w http.ResponseWriter, r *http.Request, put func(*store.S
 }
 
 func (a *API) deleteDocument(w http.ResponseWriter, r *http.Request) error {
-	st, path, err := a.document(r)
+	st, err := a.store(r)
 	if err != nil {
 		return err
+	}
+	q, err := parseQuery(r, nil)
+	if err != nil {
+		return err
+	}
+	path, byPath := q["path"]
+	id, byID := q["document_id"]
+	switch {
+	case byPath == byID:
+		return refuse(errInvalid, "one of the query parameters path and document_id is needed")
+	case byID:
+		return a.removeRecord(w, r, id)
 	}
 	if err := st.Delete(r.Context(), path); err != nil {
 		return err

@@ -62,14 +62,15 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// tell sends events until the listener is ended or the client is gone.
+// tell sends events until the listener is ended or the client is gone. What waits
+// is sent together, so that a batch costs each stream few writes.
 func (a *API) tell(ctx context.Context, events *sse.Writer, l *listener) error {
 	id := uint64(0)
-	send := func(name string, data []byte) error {
+	event := func(name string, data []byte) sse.Event {
 		id++
-		return events.Send(sse.Event{ID: strconv.FormatUint(id, 10), Name: name, Data: data})
+		return sse.Event{ID: strconv.FormatUint(id, 10), Name: name, Data: data}
 	}
-	if err := send(protocol.EventReady, []byte(protocol.ReadyData)); err != nil {
+	if err := events.Send(event(protocol.EventReady, []byte(protocol.ReadyData))); err != nil {
 		return err
 	}
 	ping := time.NewTicker(a.ping)
@@ -77,13 +78,17 @@ func (a *API) tell(ctx context.Context, events *sse.Writer, l *listener) error {
 	always := make(chan struct{})
 	close(always)
 	for {
-		change, ok, err := l.next()
+		changes, err := l.next()
 		if err != nil {
 			return err
 		}
 		next := l.wake
-		if ok {
-			if err := send(protocol.EventChange, change); err != nil {
+		if len(changes) > 0 {
+			frames := make([]sse.Event, len(changes))
+			for i, change := range changes {
+				frames[i] = event(protocol.EventChange, change)
+			}
+			if err := events.Send(frames...); err != nil {
 				return err
 			}
 			next = always // pings get their turn also when there is much to tell
@@ -91,7 +96,7 @@ func (a *API) tell(ctx context.Context, events *sse.Writer, l *listener) error {
 		select {
 		case <-next:
 		case <-ping.C:
-			if err := send(protocol.EventPing, []byte(protocol.PingData)); err != nil {
+			if err := events.Send(event(protocol.EventPing, []byte(protocol.PingData))); err != nil {
 				return err
 			}
 		case <-ctx.Done():

@@ -9,6 +9,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
 )
 
 const subscribers = 1000
@@ -33,12 +36,16 @@ func (a *audience) join(b *testing.B, addr, hello string) {
 	a.conns = append(a.conns, conn)
 	a.heard.Add(1)
 	a.ended.Go(func() {
-		buf := make([]byte, 512)
+		buf := make([]byte, 2048)
+		half := false // the last read ended with the first of the two
 		for {
 			n, err := conn.Read(buf)
-			for range bytes.Count(buf[:n], []byte("\n\n")) {
-				a.heard.Done()
+			ends := bytes.Count(buf[:n], []byte("\n\n"))
+			if half && n > 0 && buf[0] == '\n' {
+				ends++
 			}
+			half = bytes.HasSuffix(buf[:n], []byte("\n")) && !bytes.HasSuffix(buf[:n], []byte("\n\n"))
+			a.heard.Add(-ends)
 			if err != nil || bytes.HasSuffix(buf[:n], []byte("0\r\n\r\n")) {
 				return
 			}
@@ -129,4 +136,32 @@ func BenchmarkEvents(b *testing.B) {
 		}
 		b.ReportMetric(each, "KiB/client")
 	})
+}
+
+// BenchmarkEventsOfABatch tells 1,000 TCP clients of a batch of as many changes
+// as one may have.
+func BenchmarkEventsOfABatch(b *testing.B) {
+	s := startFake(b)
+	s.api.ping = time.Hour // or pings would be counted
+	docs := s.store(b)
+	var a audience
+	defer a.close()
+	for range subscribers {
+		a.join(b, strings.TrimPrefix(s.url, "http://"), fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\n\r\n", eventsPath))
+	}
+	a.heard.Wait()
+	var c store.Commit
+	for i := range protocol.MaxBatchOps {
+		c.Ops = append(c.Ops, store.Op{Kind: store.OpWrite, Path: fmt.Sprintf("notes/%d.md", i)})
+	}
+	for b.Loop() {
+		a.heard.Add(subscribers * len(c.Ops))
+		if err := docs.Apply(b.Context(), c); err != nil {
+			b.Fatal(err)
+		}
+		a.heard.Wait()
+	}
+	b.ReportMetric(float64(subscribers*len(c.Ops)*b.N)/b.Elapsed().Seconds(), "frames/s")
+	s.api.Stop()
+	a.ended.Wait()
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"sync"
 
 	"evalctl/daemon/protocol"
@@ -13,6 +14,10 @@ import (
 // is above the events of any one batch, so that a client that reads is never
 // cut for what one request did.
 const maxBehind = 4 * protocol.MaxBatchOps
+
+// maxTogether is how many bytes of changes one write tells of, unless a single
+// change is longer. A client has to take them within frameTimeout.
+const maxTogether = 16 << 10
 
 var (
 	// errStreamOver ends the streams of a brain that is deleted.
@@ -143,21 +148,27 @@ func (l *listener) put(change []byte) bool {
 	return true
 }
 
-// next takes the oldest change. Its error ends the stream at once.
-func (l *listener) next() (change []byte, ok bool, err error) {
+// next takes the oldest changes: as many as one write may tell of, at least one
+// if there is any. Its error ends the stream at once.
+func (l *listener) next() (changes [][]byte, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cause != nil {
-		return nil, false, l.cause
+		return nil, l.cause
 	}
 	if len(l.changes) == 0 {
 		l.changes = nil // an idle stream holds no memory
-		return nil, false, nil
+		return nil, nil
 	}
-	change = l.changes[0]
-	l.changes[0] = nil
-	l.changes = l.changes[1:]
-	return change, true, nil
+	size, n := 0, 0
+	for n < len(l.changes) && (n == 0 || size+len(l.changes[n]) <= maxTogether) {
+		size += len(l.changes[n])
+		n++
+	}
+	changes = slices.Clone(l.changes[:n])
+	clear(l.changes[:n])
+	l.changes = l.changes[n:]
+	return changes, nil
 }
 
 // ended is why next fails, nil while it does not.

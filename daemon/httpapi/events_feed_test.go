@@ -1,9 +1,13 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store/memstore"
@@ -30,11 +34,11 @@ func TestFeedLifetime(t *testing.T) {
 	if err := docs.Write(t.Context(), "a", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, _ := one.next(); ok {
+	if changes, _ := one.next(); len(changes) > 0 {
 		t.Error("a change after detaching")
 	}
-	if change, ok, err := two.next(); !ok || err != nil || len(change) == 0 {
-		t.Errorf("got %s, %t, %v", change, ok, err)
+	if changes, err := two.next(); err != nil || len(changes) != 1 || len(changes[0]) == 0 {
+		t.Errorf("got %q, %v", changes, err)
 	}
 	detachTwo()
 	if len(f.brain) != 0 {
@@ -45,7 +49,7 @@ func TestFeedLifetime(t *testing.T) {
 	if err := docs.Write(t.Context(), "a", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, _ := late.next(); ok {
+	if changes, _ := late.next(); len(changes) > 0 {
 		t.Error("the store still has the sink")
 	}
 }
@@ -86,19 +90,23 @@ func TestListenerLimit(t *testing.T) {
 			t.Fatalf("no room for change %d", i)
 		}
 	}
-	for i := range 10 {
-		if change, ok, err := l.next(); string(change) != fmt.Sprint(i) || !ok || err != nil {
-			t.Fatalf("change %d: %s, %t, %v", i, change, ok, err)
+	taken, err := l.next()
+	for i, change := range taken {
+		if string(change) != fmt.Sprint(i) {
+			t.Fatalf("change %d: %s", i, change)
 		}
 	}
-	for range 10 {
+	if len(taken) == 0 || err != nil {
+		t.Fatalf("%d changes, %v", len(taken), err)
+	}
+	for range taken {
 		l.put(nil)
 	}
 	if l.put(nil) || unblocked != 1 {
 		t.Errorf("room for one more, unblocked %d times", unblocked)
 	}
-	if _, ok, err := l.next(); ok || !errors.Is(err, errTooSlow) {
-		t.Errorf("got %t, %v", ok, err)
+	if changes, err := l.next(); len(changes) > 0 || !errors.Is(err, errTooSlow) {
+		t.Errorf("got %d changes, %v", len(changes), err)
 	}
 	l.end(errShuttingDown)
 	if !errors.Is(l.ended(), errTooSlow) {
@@ -108,3 +116,35 @@ func TestListenerLimit(t *testing.T) {
 
 // A batch must never cut a client that has read everything before it.
 var _ [maxBehind - protocol.MaxBatchOps]struct{}
+
+// TestListenerTakesWhatFits: one write never tells of more than maxTogether, but
+// for a change that is longer, and order is kept.
+func TestListenerTakesWhatFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := newListener(func() {})
+		var put, got [][]byte
+		for i, n := range rapid.SliceOfN(rapid.IntRange(1, maxTogether+2), 1, 20).Draw(t, "sizes") {
+			put = append(put, bytes.Repeat([]byte{byte(i)}, n))
+			l.put(put[i])
+		}
+		for {
+			changes, err := l.next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(changes) == 0 {
+				break
+			}
+			if size := len(bytes.Join(changes, nil)); size > maxTogether && len(changes) > 1 {
+				t.Fatalf("%d changes of %d bytes", len(changes), size)
+			}
+			got = append(got, changes...)
+			if len(got) < len(put) && len(bytes.Join(changes, nil))+len(put[len(got)]) <= maxTogether {
+				t.Fatal("the next change would have fitted")
+			}
+		}
+		if !slices.EqualFunc(got, put, bytes.Equal) {
+			t.Fatalf("%d changes of %d, or in another order", len(got), len(put))
+		}
+	})
+}

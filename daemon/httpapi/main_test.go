@@ -44,13 +44,24 @@ func start(t testing.TB, reader llm.Provider, model string) *server {
 // startWith has no brain yet. Keys may be nil.
 func startWith(t testing.TB, reader llm.Provider, model string, keys *Keys) *server {
 	t.Helper()
+	return startConfig(t, brain.Config{Reader: reader, Model: model}, keys)
+}
+
+// startConfig is startWith for a service with a configuration of its own.
+func startConfig(t testing.TB, cfg brain.Config, keys *Keys) *server {
+	t.Helper()
 	now := func() time.Time { return epoch }
-	brains, err := brain.Open(brain.Config{
-		OpenStore: func(context.Context, string) (*store.Store, error) {
-			return memstore.Open(&store.Options{Now: now}), nil
-		},
-		Reader: reader, Model: model, Now: now,
-	})
+	cfg.Now = now
+	cfg.OpenStore = func(context.Context, string) (*store.Store, error) {
+		return memstore.Open(&store.Options{Now: now}), nil
+	}
+	return serve(t, keys, cfg)
+}
+
+// serve is startWith for a service that also chooses its store.
+func serve(t testing.TB, keys *Keys, cfg brain.Config) *server {
+	t.Helper()
+	brains, err := brain.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ type metrics struct {
 	openStreams atomic.Int64
 	requests    *prometheus.CounterVec
 	durations   *prometheus.HistogramVec
+	searches    *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -31,7 +32,15 @@ func newMetrics() *metrics {
 			// The last are for answers that a model writes.
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route", "method"}),
+		searches: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "evalctl_searches_total", Help: "Retrievals of search and ask by the mode that ran, and whether it was a lower one than asked for.",
+		}, []string{"mode", "degraded"}),
 	}
+}
+
+// searched counts one retrieval that was answered.
+func (m *metrics) searched(mode, degraded string) {
+	m.searches.WithLabelValues(mode, strconv.FormatBool(degraded != "")).Inc()
 }
 
 // observe counts one answered request.
@@ -61,7 +70,7 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
-		a.metrics.requests, a.metrics.durations, collectors.NewGoCollector(),
+		a.metrics.requests, a.metrics.durations, a.metrics.searches, collectors.NewGoCollector(),
 		gauge("evalctl_brains", "Brains that exist.", func() float64 { return float64(len(a.brains.List())) }),
 		gauge("evalctl_open_streams", "Event streams being sent: asks and change streams.", func() float64 { return float64(a.metrics.openStreams.Load()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{

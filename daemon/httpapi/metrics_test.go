@@ -51,10 +51,15 @@ func TestMetrics(t *testing.T) {
 	s.put(t, "b.md", "x")
 	s.expect(t, 404, "GET", "/v1/brains/eval/documents/read?path=c.md", "")
 	s.expect(t, 404, "GET", "/nowhere", "")
+	s.expect(t, 200, "POST", "/v1/brains/eval/search", `{"query":"x"}`)
+	s.expect(t, 200, "GET", "/v1/brains/eval/search?q=x&mode=bm25", "")
+	s.expect(t, 400, "GET", "/v1/brains/eval/search?q=x&mode=magic", "")
+	s.expect(t, 200, "POST", "/v1/brains/eval/ask", `{"question":"x"}`)
 	for name, want := range map[string]string{
-		"evalctl_brains":                           "1",
-		"evalctl_open_streams":                     "0",
-		"evalctl_slow_event_clients_dropped_total": "0",
+		"evalctl_brains":                                       "1",
+		"evalctl_open_streams":                                 "0",
+		"evalctl_slow_event_clients_dropped_total":             "0",
+		`evalctl_searches_total{degraded="false",mode="bm25"}`: "3",
 		`evalctl_http_requests_total{method="PUT",route="/v1/brains/{id}/documents",status="204"}`:             "2",
 		`evalctl_http_requests_total{method="GET",route="/v1/brains/{id}/documents/read",status="404"}`:        "1",
 		`evalctl_http_requests_total{method="GET",route="none",status="404"}`:                                  "1",

@@ -148,7 +148,7 @@ func fixture(t *testing.T, keys *Keys) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.Write(t.Context(), "kettle.md", []byte("---\ntags: [tea]\n---\n# Kettle\n\nThe kettle is green.\n")); err != nil {
+	if err := st.Write(t.Context(), "kettle.md", []byte("---\ntags: [tea]\ndate: 2024-04-30\nsession_id: s1\n---\n# Kettle\n\nThe kettle is green.\n")); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -386,6 +386,9 @@ func spoil(t *testing.T, s *server, c *call, status int) {
 		c.send(t, s).Body.Close()
 	case 413:
 		c.body = strings.Repeat(" ", 2*protocol.MaxBatchBytes+1)
+		if c.op.OperationID == "createDocument" {
+			c.body = strings.Repeat(" ", maxRecordBody+1)
+		}
 		if c.op.OperationID == "listDocuments" {
 			c.body = ""
 			fillListing(t, s)

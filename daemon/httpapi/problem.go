@@ -75,6 +75,7 @@ var outcomes = []struct {
 	{is(brain.ErrExists), outcome{409, protocol.CodeConflict, "Brain exists", false, false}},
 	{is(store.ErrConflict), outcome{409, protocol.CodeConflict, "Conflict", false, false}},
 	{is(errTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
+	{is(brain.ErrTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
 	{is(errMediaType), outcome{415, protocol.CodeUnsupportedMediaType, "Unsupported media type", false, false}},
 	{is(errUnconfirmed), outcome{428, protocol.CodeConfirmationRequired, "Confirmation required", false, false}},
 	{is(errRateLimited), outcome{429, protocol.CodeRateLimited, "Too many requests", true, false}},
@@ -82,6 +83,8 @@ var outcomes = []struct {
 	{is(context.Canceled), outcome{statusClientGone, "client_gone", "Client is gone", true, true}},
 	{isReader(0, 408, 500, 502, 503, 504), outcome{502, protocol.CodeBadGateway, "Model provider failed", true, false}},
 	{isA[*llm.Error], outcome{502, protocol.CodeBadGateway, "Model provider refused", false, false}},
+	// An embedder or reranker of another make: nobody promised what its text holds.
+	{is(brain.ErrSearchModel), outcome{502, protocol.CodeBadGateway, "Model of the search failed", true, true}},
 	{is(brain.ErrReaderStopped), outcome{502, protocol.CodeBadGateway, "Answer is incomplete", false, false}},
 	{is(errShuttingDown), outcome{503, "shutting_down", "Shutting down", true, false}},
 	{is(brain.ErrClosed), outcome{503, "shutting_down", "Shutting down", true, false}},

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // query holds the parameters of a URL, each given once.
@@ -54,6 +55,16 @@ func (q query) flag(name string) (bool, error) {
 	default:
 		return false, refuse(errInvalid, "query parameter %s is %q, not true or false", name, value)
 	}
+}
+
+// list is nil when the parameter is missing. An empty one is a list with an
+// empty value.
+func (q query) list(name string) []string {
+	value, ok := q[name]
+	if !ok {
+		return nil
+	}
+	return strings.Split(value, ",")
 }
 
 // number is 0 when the parameter is missing.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"evalctl/daemon/protocol"
@@ -8,7 +9,7 @@ import (
 
 func (a *API) search(w http.ResponseWriter, r *http.Request) error {
 	var body protocol.SearchRequest
-	if err := decodeBody(w, r, aliases{"question": "query"}, &body); err != nil {
+	if err := decodeQuestion(w, r, aliases{"question": "query"}, &body); err != nil {
 		return err
 	}
 	return a.answerSearch(w, r, body)
@@ -19,13 +20,36 @@ func (a *API) searchByQuery(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body := protocol.SearchRequest{Query: q["query"], Mode: q["mode"], QuestionDate: q["question_date"]}
-	for name, into := range map[string]*int{"top_k": &body.TopK, "candidate_k": &body.CandidateK, "rerank_top_n": &body.RerankTopN} {
-		if *into, err = q.number(name); err != nil {
-			return err
-		}
+	body, err := searchOf(q)
+	if err != nil {
+		return err
 	}
 	return a.answerSearch(w, r, body)
+}
+
+// searchOf makes a search of a URL's parameters. The filters lie beside the
+// others; lists are separated by commas, so that a value with a comma takes a
+// POST.
+func searchOf(q query) (protocol.SearchRequest, error) {
+	body := protocol.SearchRequest{
+		Query: q["query"], Mode: q["mode"], Scope: q["scope"], Sort: q["sort"], QuestionDate: q["question_date"],
+		Filters: protocol.SearchFilters{
+			PathPrefix: q["path_prefix"], Paths: q.list("paths"), Tags: q.list("tags"), SessionIDs: q.list("session_ids"),
+			DateFrom: q["date_from"], DateTo: q["date_to"],
+		},
+	}
+	var err error
+	for name, into := range map[string]*int{"top_k": &body.TopK, "candidate_k": &body.CandidateK, "rerank_top_n": &body.RerankTopN} {
+		if *into, err = q.number(name); err != nil {
+			return body, err
+		}
+	}
+	for name, into := range map[string]*bool{"explain": &body.Explain, "include_generated": &body.Filters.IncludeGenerated} {
+		if *into, err = q.flag(name); err != nil {
+			return body, err
+		}
+	}
+	return body, nil
 }
 
 func (a *API) answerSearch(w http.ResponseWriter, r *http.Request, body protocol.SearchRequest) error {
@@ -33,5 +57,36 @@ func (a *API) answerSearch(w http.ResponseWriter, r *http.Request, body protocol
 	if err != nil {
 		return err
 	}
+	a.metrics.searched(found.EffectiveMode, found.Degraded)
 	return writeJSON(w, http.StatusOK, found)
+}
+
+// decodeQuestion reads the body of a search or an ask. Unlike others, the keys
+// of its filters must be known: a misspelt one would let everything pass.
+func decodeQuestion(w http.ResponseWriter, r *http.Request, also aliases, into any) error {
+	body, err := readJSON(w, r)
+	if err != nil {
+		return err
+	}
+	return decodeFiltered(body, also, into)
+}
+
+// filterKeys are those of protocol.SearchFilters.
+var filterKeys = []string{"path_prefix", "paths", "tags", "session_ids", "date_from", "date_to", "include_generated"}
+
+func decodeFiltered(body []byte, also aliases, into any) error {
+	fields, err := fold("the body", body, also, nil)
+	if err != nil {
+		return err
+	}
+	if filters := fields["filters"]; filters != nil && string(filters) != "null" {
+		known, err := fold("filters", filters, nil, filterKeys)
+		if err != nil {
+			return err
+		}
+		if fields["filters"], err = json.Marshal(known); err != nil {
+			return jsonError(err)
+		}
+	}
+	return unfold(fields, into)
 }

@@ -65,3 +65,50 @@ type ChangeEvent struct {
 	Reason  string `json:"reason,omitempty"`
 	When    string `json:"when"`
 }
+
+// CreateDocument is the body of POST /v1/brains/{id}/documents (spec 4.1,
+// memory_remember). Only Content is required. Tags hold no comma. The values
+// of Metadata are strings, numbers, booleans and nil.
+type CreateDocument struct {
+	Content  string         `json:"content"`
+	Title    string         `json:"title,omitempty"`
+	Path     string         `json:"path,omitempty"`
+	Tags     []string       `json:"tags,omitempty"`
+	Metadata map[string]any `json:"metadata,omitempty"`
+	Source   string         `json:"source,omitempty"`
+}
+
+// Sources of a document; SourceIngest is the default.
+const (
+	SourceIngest  = "ingest"
+	SourceExtract = "extract"
+	SourceCompile = "compile"
+	SourceReflect = "reflect"
+)
+
+// DocumentRecord describes a document by its id (spec 2). Metadata is never
+// null; its key tags holds all tags, joined by commas. DeletedAt is null of
+// every document that there is. Use FormatTime to make the times.
+type DocumentRecord struct {
+	ID             string         `json:"id"`
+	BrainID        string         `json:"brain_id"`
+	Title          string         `json:"title"`
+	Path           string         `json:"path"`
+	Source         string         `json:"source"`
+	ContentType    string         `json:"content_type"`
+	ByteSize       int            `json:"byte_size"`
+	ChecksumSHA256 string         `json:"checksum_sha256"`
+	Metadata       map[string]any `json:"metadata"`
+	CommitSHA      string         `json:"commit_sha"`
+	CreatedAt      string         `json:"created_at"`
+	UpdatedAt      string         `json:"updated_at"`
+	DeletedAt      *string        `json:"deleted_at"`
+}
+
+// DocumentList is the body of GET /v1/brains/{id}/documents without a listing
+// parameter, ascending by path. NextCursor, given as cursor, gets the next
+// page; it is empty on the last.
+type DocumentList struct {
+	Items      []DocumentRecord `json:"items"`
+	NextCursor string           `json:"next_cursor,omitempty"`
+}

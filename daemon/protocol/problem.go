@@ -35,6 +35,9 @@ const (
 	MaxSearchQuery   = 4096 // characters
 	MaxSearchTopK    = 100
 	DefaultTopK      = 10
+	MaxCandidateK    = 1000
+	MaxRerankTopN    = 200
+	MaxFilterValues  = 256  // in one list of SearchFilters
 	MaxAskQuery      = 8192 // characters
 	MaxAskTopK       = 50
 	MaxPreviewChars  = 512
@@ -42,6 +45,12 @@ const (
 	MaxBrainSlug     = 64
 	MaxDocumentTitle = 512
 	MaxDocumentPath  = 1024
+
+	// Of a document that is created as a record (spec 2 and 4.1), in characters.
+	MaxDocumentContent = 5_000_000
+	MaxDocumentTags    = 64 // how many
+	MaxDocumentTag     = 64
+	MaxMetadataKey     = 128
 )
 
 // Media types of request and response bodies.

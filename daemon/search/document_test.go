@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseFrontMatterTooLong(t *testing.T) {
-	text := "---\ntitle: a\n" + strings.Repeat("# comment\n", maxFrontMatter/10) + "---\n"
+	text := "---\ntitle: a\n" + strings.Repeat("# comment\n", MaxFrontMatter/10) + "---\n"
 	if doc, _ := Parse("n.md", []byte(text)); doc.Title == "a" || doc.Text != text {
 		t.Errorf("front matter of %d bytes was read", len(text))
 	}

@@ -8,13 +8,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFrontMatter bounds what is handed to the YAML parser, in bytes.
-const maxFrontMatter = 64 << 10
+// MaxFrontMatter bounds what is handed to the YAML parser, in bytes.
+const MaxFrontMatter = 64 << 10
 
 // readFrontMatter moves the front matter of doc.Text into doc's fields, or
 // leaves doc alone when there is none that can be read.
 func readFrontMatter(doc *Document) {
-	header, body, ok := cutFrontMatter(doc.Text)
+	header, body, ok := CutFrontMatter(doc.Text)
 	if !ok {
 		return
 	}
@@ -34,14 +34,16 @@ func readFrontMatter(doc *Document) {
 	}
 }
 
-// cutFrontMatter splits text at the lines "---" and "---" (or "...").
-func cutFrontMatter(text string) (header, body string, ok bool) {
+// CutFrontMatter splits text at the lines "---" and "---" (or "..."), the
+// second at most MaxFrontMatter bytes behind the first. Whether the header is
+// YAML is for the caller to find out.
+func CutFrontMatter(text string) (header, body string, ok bool) {
 	end := lineEnd(text, 0)
 	if strings.TrimRight(text[:end], " \t\r\n") != "---" {
 		return "", "", false
 	}
 	first := end
-	for start := first; start < len(text) && start-first <= maxFrontMatter; start = end {
+	for start := first; start < len(text) && start-first <= MaxFrontMatter; start = end {
 		end = lineEnd(text, start)
 		switch strings.TrimRight(text[start:end], " \t\r\n") {
 		case "---", "...":

@@ -6,7 +6,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// searchers puts a searcher with the offline embedder over each brain.
+// searchers puts a searcher over each brain.
 func searchers(tb testing.TB, brains map[string]*Index, e Embedder) map[string]*Searcher {
 	tb.Helper()
 	out := map[string]*Searcher{}
@@ -45,13 +45,13 @@ func (tk task) measureMode(tb testing.TB, brains map[string]*Searcher, questions
 // Hybrid search with the offline embedder is never worse than the words alone.
 func TestHybridQuality(t *testing.T) {
 	for _, tk := range tasks {
-		if tk.dir == "lme-mixed-turn" || tk.dir == "locomo-turn" { // take too long
-			continue
+		if tk.dir != "locomo-session" && tk.dir != "lme-evidence-turn" {
+			continue // BenchmarkModes has them all
 		}
 		t.Run(tk.name, func(t *testing.T) {
 			docs, questions := tk.load(t)
-			questions = questions[:min(50, len(questions))]
-			brains := searchers(t, tk.index(docs), llm.NewFakeEmbedder())
+			questions = questions[:min(100, len(questions))]
+			brains := searchers(t, tk.index(docs, nil), llm.NewFakeEmbedder())
 			wantRecall, wantNDCG := tk.measureMode(t, brains, questions, BM25)
 			gotRecall, gotNDCG := tk.measureMode(t, brains, questions, Hybrid)
 			if gotRecall < wantRecall || gotNDCG < wantNDCG {
@@ -67,7 +67,7 @@ func TestHybridQuality(t *testing.T) {
 func BenchmarkModes(b *testing.B) {
 	for _, tk := range tasks {
 		docs, questions := tk.load(b)
-		brains := tk.index(docs)
+		brains := tk.index(docs, nil)
 		weighed := searchers(b, brains, llm.NewFakeEmbedder())
 		equal := searchers(b, brains, struct{ Embedder }{llm.NewFakeEmbedder()})
 		for _, bb := range []struct {

@@ -15,7 +15,7 @@ const question = "What colour is the kettle?"
 func isEnd(event string) bool { return event == protocol.EventDone || event == protocol.EventError }
 
 func askChecks() []check {
-	return slices.Concat(streamOfAsk(), retrieveOfAsk(), answerOfAsk(), citationsOfAsk(), requestOfAsk())
+	return slices.Concat(streamOfAsk(), retrieveOfAsk(), answerOfAsk(), citationsOfAsk(), requestOfAsk(), filtersOfAsk())
 }
 
 func streamOfAsk() []check {
@@ -113,6 +113,10 @@ func retrieveOfAsk() []check {
 			return err
 		})...),
 		should("ask-retrieve-mode", "4.4", "retrieve says the mode that ran.", talks(plain, payload(protocol.EventRetrieve, "effective_mode", isText))...),
+		should("ask-retrieve-mode-concrete", "4.4", "The mode that ran is never auto in retrieve.",
+			talks(plain, payload(protocol.EventRetrieve, "effective_mode", isConcrete))...),
+		should("ask-retrieve-mode-asked", "4.4", "retrieve says the mode that was asked for.",
+			talks(asks(question, object{"mode": protocol.ModeBM25}), payload(protocol.EventRetrieve, "mode", is(protocol.ModeBM25)))...),
 		must("ask-chunk-id", "2", "A retrieved chunk has a chunk_id.", chunk("chunk_id", isText)...),
 		must("ask-chunk-document-id", "2", "A retrieved chunk has a document_id.", chunk("document_id", isText)...),
 		must("ask-chunk-score", "2", "A retrieved chunk has a score.", chunk("score", isNumber)...),

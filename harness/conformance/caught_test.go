@@ -12,7 +12,7 @@ import (
 )
 
 // heavy are checks that move megabytes. Only mutants that aim at them meet them.
-var heavy = []string{"limits-put-*", "limits-append-*", "limits-batch-8mib-*", "limits-listing-*", "limits-gzip-counted-unpacked", "listing-many*"}
+var heavy = []string{"limits-put-*", "limits-append-*", "limits-batch-8mib-*", "limits-listing-*", "limits-gzip-counted-unpacked", "listing-many*", "records-content-above-limit"}
 
 // sampled is which part of the other checks a mutant meets in a normal run.
 const sampled = 60
@@ -49,14 +49,17 @@ func TestMutants(t *testing.T) {
 }
 
 // silent are the mutants that make a check wait in vain.
-var silent = []string{"ready-lost", "search-stale", "search-path-lost"}
+var silent = []string{
+	"ready-lost", "search-stale", "search-path-lost", "search-no-text-documents", "search-no-json-documents", "search-known-folders",
+	"search-no-folding-document", "search-no-folding-query", "search-no-composition", "search-no-stemming",
+}
 
 // patience is how long a check of the mutant may take.
 func (m mutant) patience() time.Duration {
 	if slices.Contains(silent, m.name) {
 		return time.Second
 	}
-	return 20 * time.Second
+	return time.Minute
 }
 
 func judgeMutant(t *testing.T, m mutant, r Report) {

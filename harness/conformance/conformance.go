@@ -158,7 +158,7 @@ func newCheck(l Level, id, section, sentence string, steps []step) check {
 
 func catalogue() []check {
 	return slices.Concat(
-		brainChecks(), documentChecks(), listingChecks(), batchChecks(), pathChecks(), limitChecks(),
+		brainChecks(), documentChecks(), recordChecks(), listingChecks(), batchChecks(), pathChecks(), limitChecks(),
 		errorChecks(), headerChecks(), eventChecks(), authChecks(), searchChecks(), askChecks(),
 	)
 }

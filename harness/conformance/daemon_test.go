@@ -41,7 +41,7 @@ func keys(t testing.TB) *httpapi.Keys {
 func withKeys(url string) Options {
 	return Options{
 		Endpoint: url, Token: adminToken, ReadOnlyToken: readerToken, OtherTenantToken: otherToken,
-		Agent: "conformance test", Timeout: 20 * time.Second,
+		Agent: "conformance test", Timeout: time.Minute, // of a machine that is busy
 	}
 }
 
@@ -49,7 +49,14 @@ func withKeys(url string) Options {
 // home keeps everything in memory, nil keys let everybody in.
 func serve(t testing.TB, home string, k *httpapi.Keys, wrap func(http.Handler) http.Handler) string {
 	t.Helper()
-	d, err := daemon.New(context.Background(), daemon.Config{Home: home, Reader: llm.NewFake(), ReaderModel: llm.FakeModel, Keys: k, Version: "test"})
+	return serveConfig(t, daemon.Config{Home: home, Keys: k}, wrap)
+}
+
+// serveConfig is serve with more to say. The reader is always the fake one.
+func serveConfig(t testing.TB, c daemon.Config, wrap func(http.Handler) http.Handler) string {
+	t.Helper()
+	c.Reader, c.ReaderModel, c.Version = llm.NewFake(), llm.FakeModel, "test"
+	d, err := daemon.New(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/daemon"
 	"evalctl/daemon/protocol"
 )
 
@@ -28,7 +29,7 @@ func TestLegalFreedom(t *testing.T) {
 			}
 		}), []string{"listing-many*"}, nil},
 		{"no content encodings", instead(withHeader("Content-Encoding"), refuses(415)), []string{"limits-gzip*"}, nil},
-		{"late index", lateIndex(), []string{"search", "ask"}, []string{"search-scores-descend"}},
+		{"late index", lateIndex(), []string{"search", "ask"}, []string{"search-scores-descend", "search-at-once-*"}},
 		{"other problems", after(anyRequest, func(_ *http.Request, a *answer) {
 			if a.failed() {
 				a.header.Set("Content-Type", "application/json; charset=utf-8")
@@ -107,6 +108,18 @@ func lateIndex() wrapper {
 			}
 			next.ServeHTTP(w, r)
 		})
+	}
+}
+
+// TestPingOfTheDaemon: the reference daemon passes the slow check, which a run
+// that is not slow leaves out.
+func TestPingOfTheDaemon(t *testing.T) {
+	url := serveConfig(t, daemon.Config{PingInterval: 10 * time.Millisecond}, unbroken)
+	for slow, want := range map[bool]Status{true: Pass, false: Skip} {
+		r := run(t, Options{Endpoint: url, Only: []string{"events-ping"}, Slow: slow})
+		if len(r.Results) != 1 || r.Results[0].Status != want {
+			t.Errorf("slow %v: got %+v", slow, r.Results)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ func shifted(by float64) wrapper {
 func gone(frame) []frame { return nil }
 
 func askMutants() []mutant {
-	return slices.Concat(doneMutants(), retrieveMutants(), answerMutants(), askRequestMutants())
+	return slices.Concat(doneMutants(), retrieveMutants(), answerMutants(), askRequestMutants(), askFilterMutants())
 }
 
 func doneMutants() []mutant {
@@ -85,7 +85,7 @@ func retrieveMutants() []mutant {
 			return []frame{f}
 		}), []string{"ask-snake-case", "ask-chunk-id", "ask-chunk-document-id"}, []string{"ask-citation-retrieved"}},
 		{"preview-long", "previews are as long as their chunks", chunk(func(o map[string]any) { o["preview"] = strings.Repeat("é", 513) }),
-			[]string{"ask-chunk-preview-512"}, nil},
+			[]string{"ask-chunk-preview-512"}, []string{"ask-question-date-*", "ask-filter-*", "ask-scope"}},
 		{"score-text", "scores are text", chunk(func(o map[string]any) { o["score"] = "0.5" }), []string{"ask-chunk-score"}, nil},
 	}
 }
@@ -120,10 +120,49 @@ func askRequestMutants() []mutant {
 		}), []string{"ask-content-type", "ask-ends"}, []string{"ask-*", "limits-ask-*", "auth-*"}},
 		{"ask-mode-tolerated", "an unknown mode means auto", before(askStream, func(r *http.Request) {
 			setObject(r, func(o map[string]any) { delete(o, "mode") })
-		}), []string{"ask-mode-unknown-400"}, nil},
+		}), []string{"ask-mode-unknown-400"}, []string{"ask-retrieve-mode-asked"}},
 		{"ask-top-k-ignored", "top_k of an ask is ignored", before(askStream, func(r *http.Request) {
 			setObject(r, func(o map[string]any) { delete(o, "top_k"); delete(o, "topK") })
 		}), []string{"ask-top-k", "ask-top-k-camel-case"}, []string{"limits-ask-top-k-400"}},
+	}
+}
+
+func askFilterMutants() []mutant {
+	said := func(change func(o map[string]any)) wrapper {
+		return before(askStream, func(r *http.Request) { setObject(r, change) })
+	}
+	ignored := func(name string, value any) wrapper {
+		return said(func(o map[string]any) {
+			if o[name] == value {
+				delete(o, name)
+			}
+		})
+	}
+	unfiltered := func(name string) wrapper {
+		return said(func(o map[string]any) {
+			if filters, ok := o["filters"].(map[string]any); ok {
+				delete(filters, name)
+			}
+		})
+	}
+	return []mutant{
+		{"ask-effective-mode-auto", "what ran is auto in retrieve", spoken(protocol.EventRetrieve, func(o map[string]any) { o["effective_mode"] = "auto" }),
+			[]string{"ask-retrieve-mode-concrete"}, nil},
+		{"ask-mode-auto-said", "retrieve says auto whatever was asked", spoken(protocol.EventRetrieve, func(o map[string]any) { o["mode"] = "auto" }),
+			[]string{"ask-retrieve-mode-asked"}, nil},
+		{"ask-question-date-ignored", "question_date of an ask is ignored", ignored("question_date", "2024-03-31"), []string{"ask-question-date-later"}, nil},
+		{"ask-question-date-dated-only", "with a question_date an ask retrieves dated documents only", said(func(o map[string]any) {
+			if o["question_date"] == "2024-01-31" {
+				o["filters"] = map[string]any{"date_from": "0001-01-02"}
+			}
+		}), []string{"ask-question-date-undated"}, nil},
+		{"ask-filter-tags-ignored", "an ask ignores tags", unfiltered("tags"), []string{"ask-filter-tags"}, nil},
+		{"ask-filter-path-prefix-ignored", "an ask ignores path_prefix", unfiltered("path_prefix"), []string{"ask-filter-path-prefix"}, nil},
+		{"ask-scope-ignored", "an ask ignores its scope", ignored("scope", protocol.ScopeGlobal), []string{"ask-scope"}, nil},
+		{"ask-filters-unknown-ignored", "an ask ignores unknown filters", unfiltered("colour"), []string{"ask-filters-unknown-400"}, nil},
+		{"ask-scope-tolerated", "an unknown scope of an ask means all", ignored("scope", "galactic"), []string{"ask-scope-unknown-400"}, nil},
+		{"ask-question-date-tolerated", "a question_date of an ask that is no date is ignored", ignored("question_date", "yesterday"),
+			[]string{"ask-question-date-invalid-400"}, nil},
 	}
 }
 

@@ -16,7 +16,7 @@ func statusMutants() []mutant {
 		{"append-201", "append answers 201 instead of 204", after(route("POST /documents/append"), status(204, 201)),
 			[]string{"documents-append-204"}, []string{"documents-append-*", "headers-append-*", "limits-append-*"}},
 		{"delete-200", "DELETE answers 200 instead of 204", after(route("DELETE /documents"), status(204, 200)),
-			[]string{"documents-delete-204"}, []string{"headers-delete-*"}},
+			[]string{"documents-delete-204"}, []string{"headers-delete-*", "records-delete-by-query"}},
 		{"rename-200", "rename answers 200 instead of 204", after(route("POST /documents/rename"), status(204, 200)),
 			[]string{"documents-rename-204"}, []string{"documents-rename-*", "headers-rename-*", "errors-rename-type-charset"}},
 		{"batch-204", "a batch answers 204 and no count", after(route("POST /documents/batch-ops"), status(200, 204)),
@@ -26,7 +26,7 @@ func statusMutants() []mutant {
 				a.become(200, "")
 			}
 		}), []string{"documents-read-missing-404", "errors-status-read-missing"},
-			[]string{"documents-*", "batch-*", "errors-*", "headers-read-missing-no-store", "brains-delete-removes"}},
+			[]string{"documents-*", "batch-*", "errors-*", "headers-read-missing-no-store", "brains-delete-removes", "records-*"}},
 		{"stat-missing-500", "stat of what does not exist is 500", after(route("GET /documents/stat"), status(404, 500)),
 			[]string{"documents-stat-missing-404", "errors-status-stat-missing"}, nil},
 		{"head-missing-200", "HEAD says that everything exists", after(route("HEAD /documents"), status(404, 200)),
@@ -53,7 +53,7 @@ func documentMutants() []mutant {
 			next.ServeHTTP(w, r)
 		}), []string{"documents-append-creates"}, []string{"documents-append-*", "events-append-created", "headers-idempotency-key-append", "limits-append-*", "errors-*-append-*"}},
 		{"rename-copies", "rename leaves the old document", copying(), []string{"documents-rename-source-gone"},
-			[]string{"documents-rename-*", "listing-after-rename", "events-*", "search-renamed"}},
+			[]string{"documents-rename-*", "listing-after-rename", "events-*", "search-renamed", "search-at-once-rename"}},
 		{"rename-keeps-destination", "rename refuses to overwrite", instead(route("POST /documents/rename"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			to, _ := objectOf(r)["to"].(string)
 			if ask(next, sub(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {
@@ -79,7 +79,7 @@ func documentMutants() []mutant {
 				setBody(r, text+old.body.String()[len(text):])
 			}
 			next.ServeHTTP(w, r)
-		}), []string{"documents-put-replaces"}, []string{"documents-put-concurrent", "search-updated", "documents-*", "headers-*"}},
+		}), []string{"documents-put-replaces"}, []string{"documents-put-concurrent", "search-updated", "documents-*", "headers-*", "records-get-fresh"}},
 	}
 }
 
@@ -109,7 +109,7 @@ func readMutants() []mutant {
 			next.ServeHTTP(w, r)
 			ask(next, sub(r, "DELETE", "/documents", "", "", "path", p+".bak"))
 		}), []string{"documents-delete-keeps-others"}, nil},
-		{"brains-shared", "a document that is missing is taken from another brain", sharing(), []string{"documents-brains-apart"}, []string{"documents-*", "batch-*", "errors-*-read-missing", "headers-read-missing-no-store"}},
+		{"brains-shared", "a document that is missing is taken from another brain", sharing(), []string{"documents-brains-apart"}, []string{"documents-*", "batch-*", "errors-*-read-missing", "headers-read-missing-no-store", "records-*"}},
 		{"stat-directory", "a document is said to be a folder", after(route("GET /documents/stat"), func(_ *http.Request, a *answer) {
 			a.replace(`"is_dir":false`, `"is_dir":true`)
 		}), []string{"documents-stat-is-dir"}, []string{"listing-entry-as-stat"}},

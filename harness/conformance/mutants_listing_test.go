@@ -8,7 +8,17 @@ import (
 
 func listingMutants() []mutant {
 	listing := route("GET /documents")
-	without := func(name string) wrapper { return before(listing, func(r *http.Request) { setQuery(r, name, "") }) }
+	without := func(name string) wrapper {
+		return before(listing, func(r *http.Request) {
+			if ofRecords(r) {
+				return
+			}
+			setQuery(r, name, "")
+			if ofRecords(r) {
+				setQuery(r, "recursive", "false")
+			}
+		})
+	}
 	edited := func(change func(r *http.Request, items []any) []any) wrapper {
 		return after(listing, func(r *http.Request, a *answer) {
 			a.edit(func(o map[string]any) {
@@ -33,12 +43,12 @@ func listingMutants() []mutant {
 		{"listing-unsorted", "a listing is in no order", edited(func(_ *http.Request, items []any) []any { slices.Reverse(items); return items }),
 			[]string{"listing-sorted", "listing-sorted-recursive"}, []string{"listing-sorted-bytewise", "listing-many-sorted"}},
 		{"listing-null", "an empty listing is null", after(listing, func(_ *http.Request, a *answer) { a.replace(`"items":[]`, `"items":null`) }),
-			[]string{"listing-empty"}, []string{"listing-*", "batch-*-400", "errors-batch-text-415"}},
+			[]string{"listing-empty"}, []string{"listing-*", "records-*", "batch-*-400", "errors-batch-text-415"}},
 		{"listing-bare", "a listing is an array without an object", after(listing, func(_ *http.Request, a *answer) {
 			if s, ok := strings.CutPrefix(strings.TrimSpace(a.body.String()), `{"items":`); ok {
 				a.say(strings.TrimSuffix(s, "}"))
 			}
-		}), []string{"listing-items"}, []string{"listing-*", "batch-*", "paths-*", "errors-*", "auth-*", "events-read-silent"}},
+		}), []string{"listing-items"}, []string{"listing-*", "records-*", "batch-*", "paths-*", "errors-*", "auth-*", "events-read-silent"}},
 		{"glob-ignored", "glob is ignored", without("glob"), []string{"listing-glob-star", "listing-glob-question", "listing-glob-set"}, []string{"listing-g*"}},
 		{"glob-bytes", "? is one byte", edited(func(r *http.Request, items []any) []any {
 			return slices.DeleteFunc(items, func(item any) bool {
@@ -55,7 +65,7 @@ func listingMutants() []mutant {
 		}), []string{"listing-generated-hidden", "listing-generated-hidden-deep", "listing-generated-hidden-false"}, []string{"listing-generated-*"}},
 		{"generated-hidden", "include_generated is ignored", without("include_generated"),
 			[]string{"listing-generated-shown", "listing-generated-shown-deep"}, []string{"listing-generated-*", "paths-allowed-*"}},
-		{"recursive-ignored", "recursive is ignored", without("recursive"), []string{"listing-recursive"}, []string{"listing-*", "batch-*", "paths-*", "limits-listing-*"}},
+		{"recursive-ignored", "recursive is ignored", without("recursive"), []string{"listing-recursive"}, []string{"listing-*", "records-listing-parameter", "batch-*", "paths-*", "limits-listing-*"}},
 		{"dir-ignored", "dir is ignored", without("dir"), []string{"listing-dir", "listing-dir-nested", "listing-dir-recursive"},
 			[]string{"listing-*", "paths-dir-*"}},
 		{"dir-prefix", "dir is the beginning of a path", edited(func(r *http.Request, items []any) []any {
@@ -74,7 +84,7 @@ func listingMutants() []mutant {
 		{"folders-as-documents", "folders in a listing have is_dir false", field("is_dir", func(any) any { return false }),
 			[]string{"listing-flat-folders"}, nil},
 		{"listing-camel-case", "a listing has isDir", after(listing, func(_ *http.Request, a *answer) { a.replace(`"is_dir"`, `"isDir"`) }),
-			[]string{"listing-snake-case", "listing-entry-is-dir"}, []string{"listing-*"}},
+			[]string{"listing-snake-case", "listing-entry-is-dir"}, []string{"listing-*", "records-listing-parameter"}},
 		{"listing-epoch", "mtime in a listing is a number", field("mtime", func(any) any { return 1700000000 }),
 			[]string{"listing-entry-mtime"}, []string{"listing-entry-as-stat"}},
 		{"listing-zero", "sizes in a listing are 0", field("size", func(any) any { return 0 }), []string{"listing-entry-size"}, []string{"listing-entry-as-stat"}},

@@ -30,7 +30,7 @@ func searchMutants() []mutant {
 	key := func(change func(o map[string]any)) wrapper {
 		return before(route("POST /search"), func(r *http.Request) { setObject(r, change) })
 	}
-	return []mutant{
+	return slices.Concat(filterMutants(), modeMutants(), highlightMutants(), lateMutants(), kindMutants(), []mutant{
 		{"search-null", "chunks is null when nothing is found", edited(func(o map[string]any) {
 			if list, ok := o["chunks"].([]any); ok && len(list) == 0 {
 				o["chunks"] = nil
@@ -41,7 +41,7 @@ func searchMutants() []mutant {
 			a.replace(`"chunk_id"`, `"chunkId"`)
 		}), []string{"search-snake-case", "search-took-ms", "search-chunk-id"}, nil},
 		{"search-ascending", "the worst chunk comes first", chunks(func(list []any) []any { slices.Reverse(list); return list }),
-			[]string{"search-scores-descend"}, nil},
+			[]string{"search-scores-descend"}, []string{"search-sort-*"}},
 		{"search-top-k-ignored", "top_k is ignored", key(func(o map[string]any) { delete(o, "top_k"); delete(o, "topK") }),
 			[]string{"search-top-k", "search-top-k-camel-case"}, []string{"limits-search-top-k-*", "search-top-k-text-400", "search-spellings-disagree-400"}},
 		{"search-mode-tolerated", "an unknown mode means auto", key(func(o map[string]any) {
@@ -49,15 +49,27 @@ func searchMutants() []mutant {
 				delete(o, "mode")
 			}
 		}), []string{"search-mode-unknown-400"}, nil},
-		{"search-path-lost", "chunks have no path", field("path"), []string{"search-chunk-path", "search-finds"}, []string{"search-*", "ask-*"}},
-		{"search-text-lost", "chunks have no text", field("text"), []string{"search-chunk-text"}, nil},
+		{"search-path-lost", "chunks have no path", field("path"), []string{"search-chunk-path", "search-finds"}, []string{"search-*", "ask-*", "records-found"}},
+		{"search-text-lost", "chunks have no text", field("text"), []string{"search-chunk-text"}, []string{"search-highlights-*", "search-text-verbatim"}},
 		{"search-stale", "a search is answered as it was the first time", stale(), []string{"search-deleted"}, []string{"search-*", "ask-*"}},
 		{"search-query-long", "a search may have any length", after(search, func(_ *http.Request, a *answer) {
 			if a.status == 400 && strings.Contains(a.body.String(), "4096") {
 				a.become(200, `{"chunks":[]}`)
 			}
 		}), []string{"limits-search-query-400"}, nil},
-	}
+		{"search-candidate-k-few", "more than 500 candidates are 400", answering(func(said map[string]any, a *answer) {
+			if k, _ := said["candidate_k"].(float64); k > 500 {
+				a.become(400, "{}")
+			}
+		}), []string{"search-candidate-k-200"}, nil},
+		{"search-candidate-k-cut", "candidate_k is cut to what is allowed", tolerates("candidate_k", 1001.0), []string{"search-candidate-k-400"}, nil},
+		{"search-rerank-top-n-few", "more than 100 chunks to rerank are 400", answering(func(said map[string]any, a *answer) {
+			if n, _ := said["rerank_top_n"].(float64); n > 100 {
+				a.become(400, "{}")
+			}
+		}), []string{"search-rerank-top-n-200"}, nil},
+		{"search-rerank-top-n-cut", "rerank_top_n is cut to what is allowed", tolerates("rerank_top_n", 201.0), []string{"search-rerank-top-n-400"}, nil},
+	})
 }
 
 // stale remembers what every search that found something found.
@@ -78,25 +90,4 @@ func stale() wrapper {
 		}
 		cache[key].send(w, r)
 	})
-}
-
-func brainMutants() []mutant {
-	return []mutant{
-		{"health-503", "/healthz is 503", instead(func(r *http.Request) bool { return r.URL.Path == "/healthz" }, refuses(503)),
-			[]string{"brains-health-200"}, []string{"brains-health-*"}},
-		{"health-closed", "/healthz needs a token", instead(func(r *http.Request) bool {
-			return r.URL.Path == "/healthz" && r.Header.Get("Authorization") == ""
-		}, refuses(401)), []string{"brains-health-open"}, nil},
-		{"brain-delete-unconfirmed", "a brain is deleted without confirmation", before(route("DELETE "), func(r *http.Request) {
-			r.Header.Set("X-Confirm-Delete", "yes")
-		}), []string{"brains-delete-unconfirmed-428"}, nil},
-		{"brain-twice", "a brain that exists is made again", after(func(r *http.Request) bool { return r.URL.Path == "/v1/brains" }, status(409, 201)),
-			[]string{"brains-create-twice-409"}, nil},
-		{"brain-slug-lost", "brains have no slug", after(func(r *http.Request) bool { return r.URL.Path == "/v1/brains" }, func(_ *http.Request, a *answer) {
-			a.edit(func(o map[string]any) { delete(o, "slug") })
-		}), []string{"brains-create-slug"}, nil},
-		{"brain-public", "brains are public by default", after(func(r *http.Request) bool { return r.URL.Path == "/v1/brains" }, func(_ *http.Request, a *answer) {
-			a.replace(`"private"`, `"public"`)
-		}), []string{"brains-create-private"}, nil},
-	}
 }

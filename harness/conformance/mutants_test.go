@@ -15,7 +15,7 @@ type mutant struct {
 }
 
 func mutants() []mutant {
-	return slices.Concat(statusMutants(), documentMutants(), readMutants(), listingMutants(), batchMutants(), pathMutants(), limitMutants(),
+	return slices.Concat(statusMutants(), documentMutants(), readMutants(), recordMutants(), listingMutants(), batchMutants(), pathMutants(), limitMutants(),
 		errorMutants(), headerMutants(), eventMutants(), authMutants(), searchMutants(), askMutants(), brainMutants())
 }
 

@@ -110,14 +110,14 @@ func errorMutants() []mutant {
 	return []mutant{
 		{"problem-lost", "errors are plain text", failed(func(a *answer) { a.header.Set("Content-Type", "text/plain"); a.say("no") }),
 			[]string{"errors-problem-read-missing", "errors-problem-put-path", "errors-problem-batch-type"},
-			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code"}},
+			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code", "records-*-400"}},
 		{"problem-empty", "errors have an empty object", failed(func(a *answer) { a.say("{}") }),
 			[]string{"errors-problem-read-missing", "errors-problem-rename-json"},
-			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code"}},
+			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code", "records-*-400"}},
 		{"problem-code-lost", "errors have no code", failed(func(a *answer) { a.edit(func(o map[string]any) { delete(o, "code") }) }),
 			[]string{"errors-code-read-missing", "errors-code-put-type"}, []string{"errors-code-*", "*-code"}},
 		{"problem-code-number", "code is a number", failed(func(a *answer) { a.edit(func(o map[string]any) { o["code"] = 17 }) }),
-			[]string{"errors-problem-stat-missing"}, []string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code"}},
+			[]string{"errors-problem-stat-missing"}, []string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code", "records-*-400"}},
 		{"problem-status-wrong", "status in the body is 500", failed(func(a *answer) { a.edit(func(o map[string]any) { o["status"] = 500 }) }),
 			[]string{"errors-body-status-read-missing"}, []string{"errors-body-status-*"}},
 		{"problem-json", "errors are application/json", failed(func(a *answer) { a.header.Set("Content-Type", "application/json") }),
@@ -157,7 +157,7 @@ func headerMutants() []mutant {
 	read, put := route("GET /documents/read"), route("PUT /documents")
 	return []mutant{
 		{"read-storable", "reads lack Cache-Control: no-store", header(read, "Cache-Control", ""), []string{"headers-read-no-store"}, []string{"headers-read-missing-no-store"}},
-		{"listing-cacheable", "listings may be cached for a minute", header(route("GET /documents"), "Cache-Control", "max-age=60"), []string{"headers-listing-no-store"}, nil},
+		{"listing-cacheable", "listings may be cached for a minute", header(route("GET /documents"), "Cache-Control", "max-age=60"), []string{"headers-listing-no-store"}, []string{"records-list-no-store"}},
 		{"stat-storable", "stat lacks Cache-Control: no-store", header(route("GET /documents/stat"), "Cache-Control", ""), []string{"headers-stat-no-store"}, nil},
 		{"head-storable", "HEAD lacks Cache-Control: no-store", header(route("HEAD /documents"), "Cache-Control", ""), []string{"headers-head-no-store"}, nil},
 		{"put-etag", "PUT answers with an ETag", header(put, "ETag", `"1"`), []string{"headers-put-no-etag"}, nil},

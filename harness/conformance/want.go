@@ -214,6 +214,13 @@ func isArray(got any) error {
 	return nil
 }
 
+func isObject(got any) error {
+	if _, ok := got.(object); !ok {
+		return fmt.Errorf("want an object, got %s", clip(encode(got)))
+	}
+	return nil
+}
+
 // isTime wants an ISO 8601 timestamp with an offset.
 func isTime(got any) error {
 	s, _ := got.(string)

@@ -14,7 +14,7 @@ func TestOpenEmbedder(t *testing.T) {
 		config    Config
 		name, url string
 	}{
-		{Config{Provider: "fake"}, "fake/hashed-ngrams-512-v1", ""},
+		{Config{Provider: "fake"}, "fake/hashed-ngrams-1024-v1", ""},
 		{Config{Provider: "openai", Model: "m", APIKey: "k"}, "openai/m", "https://api.openai.com/v1/embeddings"},
 		{Config{Provider: "openai", Model: "m", BaseURL: "http://box:1/v1/"}, "openai/m@http://box:1/v1", "http://box:1/v1/embeddings"},
 		{Config{Provider: "ollama", Model: "m"}, "ollama/m", "http://127.0.0.1:11434/v1/embeddings"},

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestFakeEmbedderVectorsBelongToItsName(t *testing.T) {
 		}
 	}
 	got := NewFakeEmbedder().Name() + " " + hex.EncodeToString(h.Sum(nil))[:16]
-	if want := "fake/hashed-ngrams-512-v1 641be7970b185a89"; got != want {
+	if want := "fake/hashed-ngrams-1024-v1 eaaaee2299def6aa"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -93,9 +94,11 @@ func TestFakeEmbedderStopsWithItsContext(t *testing.T) {
 }
 
 func BenchmarkFakeEmbedder(b *testing.B) {
-	text := strings.Repeat("Melanie went camping at the lake with her children last weekend, and they roasted marshmallows. ", 7)
-	b.SetBytes(int64(len(text)))
+	texts := slices.Repeat([]string{strings.Repeat("Melanie went camping at the lake with her children last weekend, and they roasted marshmallows. ", 7)}, 256)
 	for b.Loop() {
-		fakeVector(text)
+		if _, err := NewFakeEmbedder().Embed(b.Context(), texts); err != nil {
+			b.Fatal(err)
+		}
 	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(texts)), "ns/text")
 }

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
-// WriteTimeout is how long one frame may take when NewWriter is given 0.
+// WriteTimeout is how long one Send may take when NewWriter is given 0.
 const WriteTimeout = 10 * time.Second
 
 // Writer sends events as the body of an HTTP answer. It is not safe for
@@ -17,11 +18,14 @@ type Writer struct {
 	w       http.ResponseWriter
 	rc      *http.ResponseController
 	timeout time.Duration
-	frame   []byte
 }
 
+// buffers hold frames while they are written, and not longer: of the many open
+// streams of a daemon, most are idle.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
 // NewWriter sends the status and headers of an event stream at once.
-// writeTimeout bounds each frame (0 means WriteTimeout) and replaces the
+// writeTimeout bounds each Send (0 means WriteTimeout) and replaces the
 // server's own WriteTimeout for this answer, which may last any time. The
 // error wraps http.ErrNotSupported when w cannot flush or set deadlines;
 // nothing has been sent then.
@@ -38,22 +42,34 @@ func NewWriter(w http.ResponseWriter, writeTimeout time.Duration) (*Writer, erro
 	return sw, nil
 }
 
-// Send writes e as one frame and flushes it. Line breaks of any kind in Data
-// arrive as "\n". An empty Name arrives as "message"; an empty ID leaves the
-// reader's last id as it was. An ID or Name with a line break or NUL is
-// refused and nothing is written. After any other error, which is
-// os.ErrDeadlineExceeded over HTTP/1 when the client stalled, the stream is
-// broken and the handler must return.
-func (w *Writer) Send(e Event) error {
-	frame, err := appendFrame(w.frame[:0], e)
-	if err != nil {
-		return err
+// Send writes events, each as a frame, and flushes once. The time limit is for
+// all of them. Line breaks of any kind in Data arrive as "\n". An empty Name
+// arrives as "message"; an empty ID leaves the reader's last id as it was. An ID or
+// Name with a line break or NUL is refused and nothing is written. After any
+// other error, which is os.ErrDeadlineExceeded over HTTP/1 when the client stalled,
+// the stream is broken and the handler must return.
+func (w *Writer) Send(events ...Event) error {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	frames := (*buffer)[:0]
+	for _, e := range events {
+		var err error
+		if frames, err = appendFrame(frames, e); err != nil {
+			return err
+		}
 	}
-	w.frame = frame
-	if err := w.write(frame); err != nil {
-		return fmt.Errorf("send event %q: %w", e.Name, err)
+	*buffer = frames
+	if err := w.write(frames); err != nil {
+		return fmt.Errorf("send %s: %w", names(events), err)
 	}
 	return nil
+}
+
+func names(events []Event) string {
+	if len(events) == 1 {
+		return fmt.Sprintf("event %q", events[0].Name)
+	}
+	return fmt.Sprintf("%d events", len(events))
 }
 
 func (w *Writer) write(frame []byte) error {

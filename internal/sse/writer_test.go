@@ -148,3 +148,22 @@ func TestWriterNeedsFlush(t *testing.T) {
 		t.Error("something was sent")
 	}
 }
+
+func TestWriterSendsEventsTogether(t *testing.T) {
+	rec, w := newRecorder(t)
+	before := len(rec.calls)
+	events := []Event{{ID: "1", Name: "change", Data: []byte("a")}, {ID: "2", Name: "change", Data: []byte("b\nc")}}
+	if err := w.Send(events...); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"write", "flush"}, rec.calls[before:]); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := rec.body.String(), "id: 1\nevent: change\ndata: a\n\nid: 2\nevent: change\ndata: b\ndata: c\n\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	rec.body.Reset()
+	if err := w.Send(events[0], Event{Name: "a\nb"}); err == nil || rec.body.Len() > 0 {
+		t.Errorf("%v, wrote %q", err, rec.body.String())
+	}
+}

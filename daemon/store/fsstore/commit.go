@@ -39,26 +39,26 @@ func (b *backend) writeOne(op store.Op, when time.Time) error {
 		return errors.Join(err, b.unstage())
 	}
 	target := documentsDir + "/" + op.Path
-	dir := parent(op.Path)
+	dir := store.FileDir(op.Path)
 	top := dir // up to here directories have to be synced
 
-	b.mu.Lock()
-	err := b.root.Rename(stagedFile, target)
+	b.Lock()
+	err := b.home.Rename(stagedFile, target)
 	if errors.Is(err, fs.ErrNotExist) {
 		top = b.existing(dir)
-		if err = b.docs.MkdirAll(dir, dirMode); err == nil {
-			err = b.root.Rename(stagedFile, target)
+		if err = b.Root.MkdirAll(dir, dirMode); err == nil {
+			err = b.home.Rename(stagedFile, target)
 		}
 		if err != nil {
-			b.prune(dir)
+			b.Prune(dir)
 		}
 	}
-	b.mu.Unlock()
+	b.Unlock()
 	if err != nil {
 		return errors.Join(err, b.unstage())
 	}
-	for ; ; dir = parent(dir) {
-		if err := syncDir(b.docs, dir); err != nil {
+	for ; ; dir = store.FileDir(dir) {
+		if err := syncDir(b.Root, dir); err != nil {
 			return b.fail(err)
 		}
 		if dir == top {
@@ -69,13 +69,13 @@ func (b *backend) writeOne(op store.Op, when time.Time) error {
 
 // stage writes and syncs a file that is not yet a document.
 func (b *backend) stage(data []byte, when time.Time) error {
-	f, err := b.root.OpenFile(stagedFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
+	f, err := b.home.OpenFile(stagedFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
 	if err == nil {
-		err = b.root.Chtimes(stagedFile, when, when)
+		err = b.home.Chtimes(stagedFile, when, when)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -84,7 +84,7 @@ func (b *backend) stage(data []byte, when time.Time) error {
 }
 
 func (b *backend) unstage() error {
-	err := b.root.Remove(stagedFile)
+	err := b.home.Remove(stagedFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -92,17 +92,17 @@ func (b *backend) unstage() error {
 }
 
 func (b *backend) deleteOne(path string) error {
-	b.mu.Lock()
-	err := b.docs.Remove(path)
+	b.Lock()
+	err := b.Root.Remove(path)
 	var dir string
 	if err == nil {
-		dir = b.prune(parent(path))
+		dir = b.Prune(store.FileDir(path))
 	}
-	b.mu.Unlock()
+	b.Unlock()
 	if err != nil {
-		return missing(err)
+		return store.NoFile(err)
 	}
-	if err := syncDir(b.docs, dir); err != nil {
+	if err := syncDir(b.Root, dir); err != nil {
 		return b.fail(err)
 	}
 	return nil
@@ -111,22 +111,10 @@ func (b *backend) deleteOne(path string) error {
 // existing gives the nearest directory, from dir upwards, that there is.
 func (b *backend) existing(dir string) string {
 	for dir != "." {
-		if _, err := b.docs.Lstat(dir); err == nil {
+		if _, err := b.Root.Lstat(dir); err == nil {
 			break
 		}
-		dir = parent(dir)
-	}
-	return dir
-}
-
-// prune removes dir and the directories above it as far as they are empty, and
-// returns the first one left.
-func (b *backend) prune(dir string) string {
-	for dir != "." {
-		if err := b.docs.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		dir = parent(dir)
+		dir = store.FileDir(dir)
 	}
 	return dir
 }
@@ -141,7 +129,7 @@ func (b *backend) commitBatch(e entry) error {
 		}
 		return err
 	}
-	b.mu.Lock()
+	b.Lock()
 	done, err := b.apply(e)
 	if err != nil {
 		// Before the journal is gone: a crash while undoing finishes the batch.
@@ -149,7 +137,7 @@ func (b *backend) commitBatch(e entry) error {
 			err = b.fail(errors.Join(err, undoErr))
 		}
 	}
-	b.mu.Unlock()
+	b.Unlock()
 	if b.broken != nil {
 		return err
 	}
@@ -161,21 +149,19 @@ func (b *backend) commitBatch(e entry) error {
 	}
 	// The batch is durable by its journal even if this goes wrong, but the
 	// next commit must not find the journal in use.
-	if err := b.checkpoint(len(e.Ops)); err != nil {
+	if err := b.checkpoint(); err != nil {
 		_ = b.fail(err) // told to the next one
 	}
 	return nil
 }
 
 // checkpoint brings the applied batch to disk and empties the journal.
-func (b *backend) checkpoint(ops int) error {
+func (b *backend) checkpoint() error {
 	if err := syncAll(b); err != nil {
 		return err
 	}
-	for i := range ops {
-		if err := b.root.Remove(undoFile(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := store.EmptyDir(b.home, undoDir); err != nil {
+		return err
 	}
 	return b.clearJournal()
 }
@@ -184,15 +170,24 @@ func (b *backend) checkpoint(ops int) error {
 // What it replaces is moved aside. done is how many operations there are to
 // undo, including one that failed half-way.
 func (b *backend) apply(e entry) (done int, err error) {
+	last := &folder{docs: b.Root}
+	defer last.close()
 	for i, op := range e.Ops {
-		if err := b.setAside(i, op); err != nil {
-			return i, err
-		}
 		if op.Kind == store.OpDelete {
-			b.prune(parent(op.Path))
+			if err := b.setAside(i, op); err != nil {
+				return i, err
+			}
+			b.Prune(store.FileDir(op.Path))
 			continue
 		}
-		if err := b.create(op.Path, op.Data, e.When); err != nil {
+		err := last.create(op.Path, op.Data, e.When)
+		if errors.Is(err, fs.ErrExist) {
+			if err := b.setAside(i, op); err != nil {
+				return i, err
+			}
+			err = last.create(op.Path, op.Data, e.When)
+		}
+		if err != nil {
 			return i + 1, err
 		}
 	}
@@ -200,9 +195,9 @@ func (b *backend) apply(e entry) (done int, err error) {
 }
 
 func (b *backend) setAside(i int, op store.Op) error {
-	info, err := b.docs.Lstat(op.Path)
+	info, err := b.Root.Lstat(op.Path)
 	switch {
-	case store.IsNotFound(missing(err)):
+	case store.IsNotFound(store.NoFile(err)):
 		return nil
 	case err != nil:
 		return err
@@ -212,21 +207,7 @@ func (b *backend) setAside(i int, op store.Op) error {
 	case info.IsDir():
 		return fmt.Errorf("%s is a directory", op.Path)
 	}
-	return b.root.Rename(documentsDir+"/"+op.Path, undoFile(i))
-}
-
-func (b *backend) create(path string, data []byte, when time.Time) error {
-	f, err := b.docs.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = b.docs.MkdirAll(parent(path), dirMode); err == nil {
-			f, err = b.docs.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close(), b.docs.Chtimes(path, when, when))
+	return b.home.Rename(documentsDir+"/"+op.Path, undoFile(i))
 }
 
 // undo takes back the operations, last one first.
@@ -234,18 +215,18 @@ func (b *backend) undo(ops []store.Op) error {
 	for i := len(ops) - 1; i >= 0; i-- {
 		op := ops[i]
 		if op.Kind == store.OpWrite {
-			if err := b.docs.Remove(op.Path); err != nil && !store.IsNotFound(missing(err)) {
+			if err := b.Root.Remove(op.Path); err != nil && !store.IsNotFound(store.NoFile(err)) {
 				return err
 			}
-			b.prune(parent(op.Path))
+			b.Prune(store.FileDir(op.Path))
 		}
-		if _, err := b.root.Lstat(undoFile(i)); err != nil {
+		if _, err := b.home.Lstat(undoFile(i)); err != nil {
 			continue // there was nothing to set aside
 		}
-		if err := b.docs.MkdirAll(parent(op.Path), dirMode); err != nil {
+		if err := b.Root.MkdirAll(store.FileDir(op.Path), dirMode); err != nil {
 			return err
 		}
-		if err := b.root.Rename(undoFile(i), documentsDir+"/"+op.Path); err != nil {
+		if err := b.home.Rename(undoFile(i), documentsDir+"/"+op.Path); err != nil {
 			return err
 		}
 	}

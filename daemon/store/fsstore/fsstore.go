@@ -15,13 +15,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
-	"syscall"
 
 	"github.com/gofrs/flock"
 
@@ -60,79 +55,19 @@ func Open(ctx context.Context, dir string, opts *store.Options) (*store.Store, e
 }
 
 type backend struct {
+	store.Files // of documents
+
 	dir     string   // absolute
-	root    *os.Root // of dir; only for files of .store, and to move files between it and documents
-	docs    *os.Root // of documents
+	home    *os.Root // of dir; only for files of .store, and to move files between it and documents
 	lock    *flock.Flock
 	journal *os.File
 
-	// mu is held while a commit changes documents, not while it waits for the
-	// disk, and by every read.
-	mu sync.RWMutex
 	// broken says why the files can no longer be trusted to follow a commit.
 	// Opening the store again repairs it. Only Commit uses it.
 	broken error
 }
 
 var _ store.Backend = (*backend)(nil)
-
-// Read reads a document whole.
-func (b *backend) Read(_ context.Context, path string) ([]byte, error) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	info, err := b.document(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return nil, store.ErrNotFound
-	}
-	f, err := b.docs.Open(path)
-	if err != nil {
-		return nil, missing(err)
-	}
-	data := make([]byte, info.Size())
-	_, err = io.ReadFull(f, data)
-	return data, errors.Join(err, f.Close())
-}
-
-// Stat relies on there being no empty directories.
-func (b *backend) Stat(_ context.Context, path string) (store.FileInfo, error) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	info, err := b.document(path)
-	switch {
-	case err != nil:
-		return store.FileInfo{}, err
-	case info.IsDir():
-		return store.FileInfo{Path: path, IsDir: true}, nil
-	}
-	return describe(path, info), nil
-}
-
-// List walks the directory.
-func (b *backend) List(_ context.Context, dir string) ([]store.FileInfo, error) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if dir == "" {
-		dir = "."
-	}
-	var files []store.FileInfo
-	err := fs.WalkDir(b.docs.FS(), dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || path == dir {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			files = append(files, describe(path, info))
-		}
-		return err
-	})
-	if err = missing(err); errors.Is(err, store.ErrNotFound) {
-		err = nil
-	}
-	return files, err
-}
 
 // LocalPath is asserted by store.Store.
 func (b *backend) LocalPath(path string) string {
@@ -145,49 +80,8 @@ func (b *backend) Close() error {
 	if b.journal != nil {
 		errs = append(errs, b.journal.Close())
 	}
-	if b.docs != nil {
-		errs = append(errs, b.docs.Close())
+	if b.Root != nil {
+		errs = append(errs, b.Root.Close())
 	}
-	return errors.Join(append(errs, b.root.Close(), b.lock.Close())...)
-}
-
-// document describes the regular file or directory at path. Anything else,
-// links above all, is refused: it is none of ours.
-func (b *backend) document(path string) (fs.FileInfo, error) {
-	info, err := b.docs.Lstat(path)
-	if err != nil {
-		return nil, missing(err)
-	}
-	if !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, fmt.Errorf("%w: is a %s, not a document", store.ErrInvalidPath, kindOf(info))
-	}
-	return info, nil
-}
-
-func kindOf(info fs.FileInfo) string {
-	if info.Mode()&fs.ModeSymlink != 0 {
-		return "symbolic link"
-	}
-	return "special file"
-}
-
-func describe(path string, info fs.FileInfo) store.FileInfo {
-	return store.FileInfo{Path: path, Size: info.Size(), ModTime: info.ModTime().UTC()}
-}
-
-// missing turns what a filesystem says of a path that is not there, or that
-// lies below a file, into ErrNotFound.
-func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return store.ErrNotFound
-	}
-	return err
-}
-
-// parent gives the directory of a document, "." at the root, as os.Root wants it.
-func parent(path string) string {
-	if i := strings.LastIndexByte(path, '/'); i > 0 {
-		return path[:i]
-	}
-	return "."
+	return errors.Join(append(errs, b.home.Close(), b.lock.Close())...)
 }

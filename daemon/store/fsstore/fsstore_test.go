@@ -226,3 +226,25 @@ func put(t *testing.T, file, content string) {
 		t.Fatal(err)
 	}
 }
+
+// TestNothingToUndo: what a batch replaced would, if it stayed, come back when a
+// later batch is undone.
+func TestNothingToUndo(t *testing.T) {
+	dir := memoryDir(t)
+	s, err := fsstore.Open(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range 2 {
+		err := s.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
+			return errors.Join(b.Write(t.Context(), "d/a", nil), b.Write(t.Context(), "d/b", nil))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, ".store", "undo")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}

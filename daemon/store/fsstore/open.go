@@ -33,7 +33,7 @@ func open(ctx context.Context, dir string) (_ *backend, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{dir: dir, root: root, lock: flock.New(filepath.Join(dir, lockFile))}
+	b := &backend{dir: dir, home: root, lock: flock.New(filepath.Join(dir, lockFile))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())
@@ -51,7 +51,7 @@ func open(ctx context.Context, dir string) (_ *backend, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.docs, err = root.OpenRoot(documentsDir); err != nil {
+	if b.Root, err = root.OpenRoot(documentsDir); err != nil {
 		return nil, err
 	}
 	if b.journal, err = root.OpenFile(journalFile, os.O_RDWR|os.O_CREATE, fileMode); err != nil {
@@ -113,7 +113,7 @@ func (b *backend) writeSchema() error {
 	if err := b.stage(fmt.Appendln(nil, schemaVersion), time.Now()); err != nil {
 		return err
 	}
-	if err := b.root.Rename(stagedFile, schemaFile); err != nil {
+	if err := b.home.Rename(stagedFile, schemaFile); err != nil {
 		return err
 	}
 	return syncAll(b)
@@ -137,34 +137,17 @@ func (b *backend) repair() error {
 	if err := b.clearJournal(); err != nil {
 		return err
 	}
-	if err := b.root.Remove(stagedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := b.home.Remove(stagedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := b.root.RemoveAll(undoDir); err != nil {
+	if err := b.home.RemoveAll(undoDir); err != nil {
 		return err
 	}
-	if err := b.root.Mkdir(undoDir, dirMode); err != nil {
+	if err := b.home.Mkdir(undoDir, dirMode); err != nil {
 		return err
 	}
-	if err := b.pruneTree(); err != nil {
+	if err := b.PruneTree(); err != nil {
 		return err
 	}
-	return syncDir(b.root, stateDir)
-}
-
-// pruneTree removes empty directories, which a crash can leave and which would
-// pass for directories of documents.
-func (b *backend) pruneTree() error {
-	var dirs []string
-	err := fs.WalkDir(b.docs.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path != "." {
-			dirs = append(dirs, path)
-		}
-		return err
-	})
-	// Children come after their parents in a walk.
-	for i := len(dirs) - 1; i >= 0; i-- {
-		_ = b.docs.Remove(dirs[i]) // fails on the ones to keep
-	}
-	return err
+	return syncDir(b.home, stateDir)
 }

@@ -10,11 +10,11 @@ import (
 // syncAll makes every change of the store durable. Without a call for the whole
 // filesystem that means every file and directory.
 func syncAll(b *backend) error {
-	return fs.WalkDir(b.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(b.home.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() && !d.Type().IsRegular() {
 			return err
 		}
-		f, err := b.root.Open(path)
+		f, err := b.home.Open(path)
 		if err != nil {
 			return err
 		}

@@ -21,12 +21,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
-	"syscall"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/gofrs/flock"
@@ -95,10 +91,11 @@ func Open(ctx context.Context, dir string, opts *Options) (*Repo, error) {
 }
 
 type backend struct {
+	store.Files // of the worktree; its Root also moves files between it and .git
+
 	dir     string // absolute
 	opts    Options
 	branch  plumbing.ReferenceName
-	root    *os.Root // of the worktree, and to move files between it and .git
 	git     *os.Root // of .git
 	lock    *flock.Flock
 	objects *objects
@@ -106,10 +103,6 @@ type backend struct {
 
 	remote chan struct{} // holds a token while a program talks to the remote
 	closed bool          // needs the token
-
-	// mu is held while a commit changes documents, not while it waits for the
-	// disk, and by every read.
-	mu sync.RWMutex
 
 	// The rest belongs to whoever changes the store.
 
@@ -125,67 +118,6 @@ type backend struct {
 type tip struct{ commit, tree plumbing.Hash }
 
 var _ store.Backend = (*backend)(nil)
-
-// Read reads a document whole.
-func (b *backend) Read(_ context.Context, path string) ([]byte, error) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	info, err := b.document(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return nil, store.ErrNotFound
-	}
-	f, err := b.root.Open(path)
-	if err != nil {
-		return nil, missing(err)
-	}
-	data := make([]byte, info.Size())
-	_, err = io.ReadFull(f, data)
-	return data, errors.Join(err, f.Close())
-}
-
-// Stat relies on there being no empty directories.
-func (b *backend) Stat(_ context.Context, path string) (store.FileInfo, error) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	info, err := b.document(path)
-	switch {
-	case err != nil:
-		return store.FileInfo{}, err
-	case info.IsDir():
-		return store.FileInfo{Path: path, IsDir: true}, nil
-	}
-	return describe(path, info), nil
-}
-
-// List walks the directory.
-func (b *backend) List(_ context.Context, dir string) ([]store.FileInfo, error) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if dir != "" {
-		info, err := b.document(dir)
-		if store.IsNotFound(err) || err == nil && !info.IsDir() {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	var files []store.FileInfo
-	err := b.walk(dir, func(path string, d fs.DirEntry) error {
-		if !d.Type().IsRegular() {
-			return nil
-		}
-		info, err := d.Info()
-		if err == nil {
-			files = append(files, describe(path, info))
-		}
-		return err
-	})
-	return files, err
-}
 
 // LocalPath is asserted by store.Store.
 func (b *backend) LocalPath(path string) string {
@@ -218,51 +150,5 @@ func (b *backend) release() error {
 	if b.git != nil {
 		err = b.git.Close()
 	}
-	return errors.Join(err, b.root.Close(), b.lock.Close())
-}
-
-// document describes the regular file or directory at path. Anything else,
-// links above all, is refused: it is none of ours, and could lead into .git.
-func (b *backend) document(path string) (fs.FileInfo, error) {
-	if err := reserved(path); err != nil {
-		return nil, err
-	}
-	for dir := parent(path); dir != "."; dir = parent(dir) {
-		info, err := b.root.Lstat(dir)
-		if err != nil {
-			return nil, missing(err)
-		}
-		if info.Mode().IsRegular() {
-			return nil, store.ErrNotFound
-		}
-		if !info.IsDir() {
-			return nil, fmt.Errorf("%w: %s is not a directory", store.ErrInvalidPath, dir)
-		}
-	}
-	info, err := b.root.Lstat(path)
-	if err != nil {
-		return nil, missing(err)
-	}
-	if !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, fmt.Errorf("%w: is a link or special file, not a document", store.ErrInvalidPath)
-	}
-	return info, nil
-}
-
-func describe(path string, info fs.FileInfo) store.FileInfo {
-	return store.FileInfo{Path: path, Size: info.Size(), ModTime: info.ModTime().UTC()}
-}
-
-// missing turns what a filesystem says of a path that is not there, or that
-// lies below a file, into ErrNotFound.
-func missing(err error) error {
-	if absent(err) {
-		return store.ErrNotFound
-	}
-	return err
-}
-
-// absent tells whether there is no file, or none can be.
-func absent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	return errors.Join(err, b.Root.Close(), b.lock.Close())
 }

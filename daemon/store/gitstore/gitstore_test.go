@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDirEnv); dir != "" {
 		os.Exit(writeUntilKilled(dir))
 	}
+	if dir := os.Getenv(pullDirEnv); dir != "" {
+		os.Exit(pullUntilKilled(dir))
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -57,7 +57,8 @@ func open(ctx context.Context, dir string, opts Options) (_ *backend, err error)
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{dir: dir, opts: opts, root: root, remote: make(chan struct{}, 1)}
+	b := &backend{dir: dir, opts: opts, remote: make(chan struct{}, 1)}
+	b.Root, b.Reserved = root, reservedName
 	b.lock = flock.New(filepath.Join(dir, gitDir, lockFile))
 	defer func() {
 		if err != nil {
@@ -104,11 +105,11 @@ func (b *backend) openGit() error {
 		return err
 	}
 	for _, name := range []string{"", stateDir, stagedDir, undoDir} {
-		if err := b.root.Mkdir(path.Join(gitDir, name), dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := b.Root.Mkdir(path.Join(gitDir, name), dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
-	if b.git, err = b.root.OpenRoot(gitDir); err != nil {
+	if b.git, err = b.Root.OpenRoot(gitDir); err != nil {
 		return err
 	}
 	locked, err := b.lock.TryLock()
@@ -135,28 +136,28 @@ func (b *backend) openGit() error {
 // findGit reports whether the repository is still to be made, also one whose
 // making was interrupted.
 func (b *backend) findGit() (isNew bool, err error) {
-	info, err := b.root.Lstat(gitDir)
+	info, err := b.Root.Lstat(gitDir)
 	switch {
 	case err == nil && !info.IsDir():
 		return false, errors.New(".git is not a directory; linked worktrees and submodules are not supported")
 	case err == nil:
-		_, err := b.root.Lstat(path.Join(gitDir, "HEAD"))
+		_, err := b.Root.Lstat(path.Join(gitDir, "HEAD"))
 		if !errors.Is(err, fs.ErrNotExist) {
 			return false, err
 		}
-		if _, err := b.root.Lstat(path.Join(gitDir, stateDir)); err != nil {
+		if _, err := b.Root.Lstat(path.Join(gitDir, stateDir)); err != nil {
 			return false, fmt.Errorf(".git is not a repository: %w", err)
 		}
 		return true, nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return false, err
 	}
-	names, err := fs.ReadDir(b.root.FS(), ".")
+	names, err := fs.ReadDir(b.Root.FS(), ".")
 	if err != nil || len(names) == 0 {
 		return true, err
 	}
-	if _, err := b.root.Lstat("objects"); err == nil {
-		if _, err := b.root.Lstat("HEAD"); err == nil {
+	if _, err := b.Root.Lstat("objects"); err == nil {
+		if _, err := b.Root.Lstat("HEAD"); err == nil {
 			return false, errors.New("is a bare repository; clone it, and open the clone")
 		}
 	}

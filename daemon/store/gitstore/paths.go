@@ -16,29 +16,24 @@ const hfsIgnored = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a
 // whose content git acts on and servers check.
 func reserved(path string) error {
 	for segment := range strings.SplitSeq(path, "/") {
-		if reservedName(segment) {
-			return fmt.Errorf("%w: git keeps the name %q to itself", store.ErrInvalidPath, segment)
+		if err := reservedName(segment); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func reservedName(name string) bool {
-	name = strings.Map(func(r rune) rune {
+func reservedName(name string) error {
+	plain := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(hfsIgnored, r) {
 			return -1
 		}
 		return r
 	}, name)
-	name, _, _ = strings.Cut(name, ":") // NTFS: the stream of a file
-	name = strings.ToLower(strings.TrimRight(name, " ."))
-	return name == ".git" || name == "git~1" || name == ".gitmodules"
-}
-
-// parent gives the directory of a document, "." at the root, as os.Root wants it.
-func parent(path string) string {
-	if i := strings.LastIndexByte(path, '/'); i > 0 {
-		return path[:i]
+	plain, _, _ = strings.Cut(plain, ":") // NTFS: the stream of a file
+	switch strings.ToLower(strings.TrimRight(plain, " .")) {
+	case ".git", "git~1", ".gitmodules":
+		return fmt.Errorf("%w: git keeps the name %q to itself", store.ErrInvalidPath, name)
 	}
-	return "."
+	return nil
 }

@@ -19,7 +19,7 @@ import (
 func (b *backend) moveBranch(from, to plumbing.Hash) error {
 	ref := string(b.branch)
 	lock := ref + ".lock"
-	if err := b.git.MkdirAll(parent(ref), dirMode); err != nil {
+	if err := b.git.MkdirAll(store.FileDir(ref), dirMode); err != nil {
 		return err
 	}
 	f, err := b.git.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
@@ -43,7 +43,7 @@ func (b *backend) moveBranch(from, to plumbing.Hash) error {
 	if err != nil {
 		return errors.Join(err, removeFile(b.git, lock))
 	}
-	if err := syncFile(b.git, parent(ref)); err != nil {
+	if err := syncFile(b.git, store.FileDir(ref)); err != nil {
 		return b.fail(err)
 	}
 	return nil

@@ -51,6 +51,11 @@ func wrap(op string, err error) error {
 // remoteName is how the specification names it: remote/branch.
 func (b *backend) remoteName() string { return b.opts.Remote + "/" + b.branch.Short() }
 
+// tracking is the ref that says what the branch was on the remote.
+func (b *backend) tracking() plumbing.ReferenceName {
+	return plumbing.NewRemoteReferenceName(b.opts.Remote, b.branch.Short())
+}
+
 // dial runs a program that talks to the remote. Only one runs at a time, and
 // none on a closed store.
 func (b *backend) dial(ctx context.Context, command string, args ...string) error {
@@ -93,7 +98,7 @@ func (b *backend) push(ctx context.Context) error {
 
 // fetch returns what the branch is on the remote.
 func (b *backend) fetch(ctx context.Context) (plumbing.Hash, error) {
-	tracking := plumbing.NewRemoteReferenceName(b.opts.Remote, b.branch.Short())
+	tracking := b.tracking()
 	err := b.dial(ctx, "fetch", "--no-tags", "--no-write-fetch-head", "--", b.opts.Remote, fmt.Sprintf("+%s:%s", b.branch, tracking))
 	if err != nil {
 		return plumbing.ZeroHash, err

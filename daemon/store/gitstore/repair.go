@@ -56,11 +56,14 @@ func (b *backend) repair() error {
 		return err
 	}
 	if crashed {
-		if err := removeFile(b.git, string(b.branch)+".lock"); err != nil {
-			return err
+		// Of refs that the store moves, or that git programs do that it ran.
+		for _, ref := range []plumbing.ReferenceName{b.branch, b.tracking(), "refs/stash"} {
+			if err := removeFile(b.git, string(ref)+".lock"); err != nil {
+				return err
+			}
 		}
 	}
-	if err := errors.Join(b.clear(stagedDir), b.clear(undoDir), b.pruneAll()); err != nil {
+	if err := errors.Join(store.EmptyDir(b.git, stagedDir), store.EmptyDir(b.git, undoDir), b.PruneTree()); err != nil {
 		return err
 	}
 	differing, err := b.compare()
@@ -108,7 +111,7 @@ func (b *backend) restore(changes []change) error {
 	if err := b.apply(changes); err != nil {
 		return fmt.Errorf("restore documents after a crash: %w", err)
 	}
-	return b.clear(undoDir)
+	return store.EmptyDir(b.git, undoDir)
 }
 
 // doubtful says which files a store that was not closed can have left behind
@@ -182,11 +185,11 @@ func (b *backend) compare() ([]change, error) {
 		want[c.path] = c
 	}
 	var differing []change
-	err = b.walk("", func(path string, d fs.DirEntry) error {
+	err = b.Walk("", func(path string, d fs.DirEntry) error {
 		c, ok := want[path]
 		delete(want, path)
 		if ok && d.Type().IsRegular() {
-			data, err := b.root.ReadFile(path)
+			data, err := b.Root.ReadFile(path)
 			if err != nil || plumbing.ComputeHash(plumbing.BlobObject, data) == c.hash {
 				return err
 			}
@@ -203,7 +206,7 @@ func (b *backend) compare() ([]change, error) {
 
 // worktreeFile says what a file holds, as the change that would record it.
 func (b *backend) worktreeFile(path string) (change, error) {
-	info, err := b.document(path)
+	info, err := b.Lookup(path)
 	if store.IsNotFound(err) || err == nil && info.IsDir() {
 		return change{path: path}, nil
 	}
@@ -214,6 +217,6 @@ func (b *backend) worktreeFile(path string) (change, error) {
 	if info.Mode()&0o100 != 0 {
 		mode = filemode.Executable
 	}
-	data, err := b.root.ReadFile(path)
+	data, err := b.Root.ReadFile(path)
 	return change{path: path, hash: plumbing.ComputeHash(plumbing.BlobObject, data), mode: mode, data: data}, err
 }

@@ -151,3 +151,30 @@ func TestEditsSurviveCrashes(t *testing.T) {
 		}
 	}
 }
+
+// TestLocksOfACrash: the locks of refs that git programs held when they were
+// killed with the store do not stop the next pull.
+func TestLocksOfACrash(t *testing.T) {
+	dir := MemoryDir(t)
+	b := openBackend(t, dir)
+	commit(t, b, writeOp("a", "1"))
+	crash(t, b)
+	var locks []string
+	for _, ref := range []string{"refs/heads/main", "refs/remotes/origin/main", "refs/stash"} {
+		lock := filepath.Join(dir, ".git", filepath.FromSlash(ref)+".lock")
+		if err := os.MkdirAll(filepath.Dir(lock), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(lock, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		locks = append(locks, lock)
+	}
+	b = openBackend(t, dir)
+	defer b.Close()
+	for _, lock := range locks {
+		if _, err := os.Lstat(lock); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", lock, err)
+		}
+	}
+}

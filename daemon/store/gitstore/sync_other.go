@@ -2,6 +2,8 @@
 
 package gitstore
 
+import "evalctl/daemon/store"
+
 // sync makes every object durable. The files of the worktree need it less: what
 // is lost of them is restored from the objects.
 func (o *objects) sync() error {
@@ -10,7 +12,7 @@ func (o *objects) sync() error {
 		if err := syncFile(o.root, file); err != nil {
 			return err
 		}
-		dirs[parent(file)] = true
+		dirs[store.FileDir(file)] = true
 	}
 	for dir := range dirs {
 		if err := syncFile(o.root, dir); err != nil {

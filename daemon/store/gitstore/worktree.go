@@ -10,20 +10,22 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"evalctl/daemon/store"
 )
 
 // advance makes next the head and brings the worktree in step, or returns an
 // error and changes nothing.
 func (b *backend) advance(next tip, changes []change, when time.Time) error {
 	if err := b.stage(changes, when); err != nil {
-		return errors.Join(err, b.clear(stagedDir))
+		return errors.Join(err, store.EmptyDir(b.git, stagedDir))
 	}
 	if err := b.moveBranch(b.head.commit, next.commit); err != nil {
-		return errors.Join(err, b.clear(stagedDir))
+		return errors.Join(err, store.EmptyDir(b.git, stagedDir))
 	}
-	b.mu.Lock()
+	b.Lock()
 	err := b.apply(changes)
-	b.mu.Unlock()
+	b.Unlock()
 	if err != nil {
 		if b.broken != nil {
 			return err
@@ -33,11 +35,11 @@ func (b *backend) advance(next tip, changes []change, when time.Time) error {
 		if backErr := b.moveBranch(next.commit, b.head.commit); backErr != nil {
 			return b.fail(errors.Join(err, backErr))
 		}
-		return errors.Join(err, b.clear(stagedDir))
+		return errors.Join(err, store.EmptyDir(b.git, stagedDir))
 	}
 	b.head = next
 	if len(changes) > 1 {
-		if err := b.clear(undoDir); err != nil {
+		if err := store.EmptyDir(b.git, undoDir); err != nil {
 			_ = b.fail(err) // told to the next commit: this one is made
 		}
 	}
@@ -101,7 +103,7 @@ func (b *backend) apply(changes []change) error {
 }
 
 func (b *backend) setAside(i int, c change) error {
-	info, err := b.root.Lstat(c.path)
+	info, err := b.Root.Lstat(c.path)
 	switch {
 	case absent(err):
 		return nil
@@ -110,25 +112,25 @@ func (b *backend) setAside(i int, c change) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s in the worktree is no file", c.path)
 	}
-	return b.root.Rename(c.path, path.Join(gitDir, numbered(undoDir, i)))
+	return b.Root.Rename(c.path, path.Join(gitDir, numbered(undoDir, i)))
 }
 
 func (b *backend) applyOne(i int, c change) error {
 	if c.deletes() {
-		if err := b.root.Remove(c.path); err != nil && !absent(err) {
+		if err := b.Root.Remove(c.path); err != nil && !absent(err) {
 			return err
 		}
-		b.prune(parent(c.path))
+		b.Prune(store.FileDir(c.path))
 		return nil
 	}
 	staged := path.Join(gitDir, numbered(stagedDir, i))
-	err := b.root.Rename(staged, c.path)
+	err := b.Root.Rename(staged, c.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = b.root.MkdirAll(parent(c.path), dirMode); err == nil {
-			err = b.root.Rename(staged, c.path)
+		if err = b.Root.MkdirAll(store.FileDir(c.path), dirMode); err == nil {
+			err = b.Root.Rename(staged, c.path)
 		}
 		if err != nil {
-			b.prune(parent(c.path))
+			b.Prune(store.FileDir(c.path))
 		}
 	}
 	return err
@@ -139,87 +141,27 @@ func (b *backend) undo(changes []change) error {
 	for i := len(changes) - 1; i >= 0; i-- {
 		c := changes[i]
 		if !c.deletes() {
-			if err := b.root.Remove(c.path); err != nil && !absent(err) {
+			if err := b.Root.Remove(c.path); err != nil && !absent(err) {
 				return err
 			}
-			b.prune(parent(c.path))
+			b.Prune(store.FileDir(c.path))
 		}
 		undo := path.Join(gitDir, numbered(undoDir, i))
-		if _, err := b.root.Lstat(undo); err != nil {
+		if _, err := b.Root.Lstat(undo); err != nil {
 			continue // there was nothing to set aside
 		}
-		if err := b.root.MkdirAll(parent(c.path), dirMode); err != nil {
+		if err := b.Root.MkdirAll(store.FileDir(c.path), dirMode); err != nil {
 			return err
 		}
-		if err := b.root.Rename(undo, c.path); err != nil {
+		if err := b.Root.Rename(undo, c.path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// prune removes dir and the directories above it as far as they are empty.
-func (b *backend) prune(dir string) {
-	for ; dir != "."; dir = parent(dir) {
-		if err := b.root.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return
-		}
-	}
-}
-
-// clear empties a directory of .git/gitstore.
-func (b *backend) clear(dir string) error {
-	f, err := b.git.Open(dir)
-	if err != nil {
-		return err
-	}
-	names, err := f.Readdirnames(-1)
-	err = errors.Join(err, f.Close())
-	for _, name := range names {
-		err = errors.Join(err, b.git.Remove(path.Join(dir, name)))
-	}
-	return err
-}
-
-// walk calls visit for everything below dir but directories and what git keeps
-// to itself.
-func (b *backend) walk(dir string, visit func(path string, d fs.DirEntry) error) error {
-	if dir == "" {
-		dir = "."
-	}
-	return fs.WalkDir(b.root.FS(), dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && reservedName(d.Name()):
-			return fs.SkipDir
-		case d.IsDir() || reservedName(d.Name()):
-			return nil
-		}
-		return visit(path, d)
-	})
-}
-
-// pruneAll removes empty directories, which a crash can leave and which would
-// pass for directories of documents.
-func (b *backend) pruneAll() error {
-	var dirs []string
-	err := fs.WalkDir(b.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil || !d.IsDir() || path == ".":
-			return err
-		case reservedName(d.Name()):
-			return fs.SkipDir
-		}
-		dirs = append(dirs, path)
-		return nil
-	})
-	// Children come after their parents in a walk.
-	for i := len(dirs) - 1; i >= 0; i-- {
-		_ = b.root.Remove(dirs[i]) // fails on the ones to keep
-	}
-	return err
-}
+// absent tells whether there is no file, or none can be.
+func absent(err error) bool { return store.IsNotFound(store.NoFile(err)) }
 
 func numbered(dir string, i int) string { return path.Join(dir, strconv.Itoa(i)) }
 
@@ -236,5 +178,5 @@ func (b *backend) replace(name string, data []byte) error {
 	if err != nil {
 		return errors.Join(err, removeFile(b.git, tempFile))
 	}
-	return syncFile(b.git, parent(name))
+	return syncFile(b.git, store.FileDir(name))
 }

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"evalctl/harness"
+)
+
+// listedBrains is how many brains the terminal names.
+const listedBrains = 8
+
+// brains tells which brains are asked, where there are several.
+func (t *terminal) brains(brains []harness.Brain) {
+	if len(brains) < 2 {
+		return
+	}
+	var named []string
+	for i, b := range brains {
+		if i == listedBrains {
+			named = append(named, fmt.Sprintf("… and %d more", len(brains)-i))
+			break
+		}
+		text := fmt.Sprintf("%s %s", b.Name, count(b.Questions, "question"))
+		if b.Docs != nil {
+			text += " in " + count(len(b.Docs), "document")
+		}
+		named = append(named, text)
+	}
+	t.field("brains", "%d: %s", len(brains), strings.Join(named, ", "))
+}

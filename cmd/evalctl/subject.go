@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/launch"
+)
+
+// The defaults of --output and --brain.
+const (
+	defaultOutput = "results/"
+	defaultBrain  = "eval"
+)
+
+// subject holds the flags that run and sweep share: which daemon is asked what,
+// in which brains.
+type subject struct {
+	SDK      string `name:"sdk" placeholder:"SDK" help:"SDK daemon to drive: ts, go or py (required)."`
+	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)."`
+	Limit    *int   `placeholder:"N" help:"Stop after N questions."`
+	Output   string `default:"results/" placeholder:"DIR" help:"Output root (${default})."`
+	Port     int    `default:"0" help:"Daemon port; 0 picks a free one."`
+	Brain    string `default:"eval" help:"Brain id read by the daemon, for questions and documents that name none (${default})."`
+	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"Ask a question that is tagged TAG:X in brain X, which gets the documents with X as a folder of their path."`
+
+	Endpoint    string        `placeholder:"URL" help:"Evaluate a daemon that already runs."`
+	Token       string        `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon; better given as $SVC_TOKEN, which other users cannot read."`
+	DaemonCmd   string        `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}; wins over SVC_SDK_<SDK>_CMD."`
+	Corpus      string        `placeholder:"PATH" help:"Documents to fill the brain with: a folder of .md files or a .jsonl. Default: what lies beside the dataset; none leaves the brain as it is."`
+	Concurrency int           `default:"4" help:"Questions under way at once (${default})."`
+	Dialect     string        `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
+	Timeout     time.Duration `default:"120s" help:"Time for one question, all attempts included (${default})."`
+
+	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Errors and unscored questions allowed before the exit code is 5 (${default})."`
+	Quiet       bool   `help:"Print nothing on stderr but errors."`
+	JSON        bool   `name:"json" help:"Print the summary as one JSON object."`
+
+	unscored allowance
+}
+
+// validate checks what the grammar cannot say.
+func (s *subject) validate() (err error) {
+	switch {
+	case s.SDK == "":
+		return fmt.Errorf("--sdk is missing; it is one of %s", strings.Join(launch.SDKs, ", "))
+	case !slices.Contains(launch.SDKs, s.SDK):
+		return fmt.Errorf("--sdk %s: must be one of %s", s.SDK, strings.Join(launch.SDKs, ", "))
+	case s.Output == "":
+		return fmt.Errorf("--output is empty; leave it out for %s, or give . for this folder", defaultOutput)
+	case s.Dataset == "":
+		return errors.New("--dataset is missing; try --dataset datasets/smoke.jsonl")
+	case s.Limit != nil && *s.Limit < 1:
+		return fmt.Errorf("--limit %d: must be at least 1; leave it out to ask all questions", *s.Limit)
+	case s.Port < 0 || s.Port > 65535:
+		return fmt.Errorf("--port %d: must be from 0 to 65535", s.Port)
+	case s.Concurrency < 1:
+		return fmt.Errorf("--concurrency %d: must be at least 1", s.Concurrency)
+	case s.Timeout <= 0:
+		return fmt.Errorf("--timeout %v: must be above 0", s.Timeout)
+	case s.Brain == "":
+		return errors.New("--brain is empty; leave it out for the brain eval")
+	case s.BrainTag != "" && s.Brain != defaultBrain:
+		return errors.New("--brain and --brain-tag exclude each other: either one brain is named, or the tags name all")
+	case s.Endpoint != "" && s.DaemonCmd != "":
+		return errors.New("--endpoint and --daemon-cmd exclude each other: a daemon either runs already or is started")
+	case s.Endpoint != "" && s.Port != 0:
+		return errors.New("--port is for a daemon that is started; --endpoint names its own")
+	}
+	if s.unscored, err = parseAllowance(s.MaxUnscored); err != nil {
+		return fmt.Errorf("--max-unscored %s: %w", s.MaxUnscored, err)
+	}
+	return nil
+}
+
+// resultDir is <output>/<date>, the date being that of the start in UTC.
+func (s *subject) resultDir(started time.Time) string {
+	return filepath.Join(s.Output, started.Format(time.DateOnly))
+}
+
+// plan begins a plan with the daemon that will be started or reached.
+func (s *subject) plan(p *process) (*plan, error) {
+	pl := &plan{started: time.Now().UTC()}
+	pl.dir = s.resultDir(pl.started)
+	if err := checkFile(s.Dataset); err != nil {
+		return nil, err
+	}
+	return pl, s.planDaemon(p, pl)
+}
+
+// planInput reads the dataset and the corpus.
+func (s *subject) planInput(pl *plan, check func(harness.Question) error) (err error) {
+	naming := harness.Naming{Default: s.Brain, Tag: s.BrainTag}
+	if pl.dataset, err = harness.Survey(s.Dataset, s.Limit, naming, check); err != nil {
+		return err
+	}
+	if err := s.planCorpus(pl); err != nil {
+		return err
+	}
+	pl.brains, err = pl.dataset.Brains(pl.corpus)
+	return err
+}
+
+// allowance is a number of questions, or a share of them.
+type allowance struct {
+	count   int
+	percent float64
+	share   bool
+}
+
+func parseAllowance(s string) (allowance, error) {
+	bad := errors.New("must be a number of questions, or a share such as 10%")
+	if p, ok := strings.CutSuffix(s, "%"); ok {
+		f, err := strconv.ParseFloat(p, 64)
+		if err != nil || !(f >= 0 && f <= 100) {
+			return allowance{}, bad
+		}
+		return allowance{percent: f, share: true}, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return allowance{}, bad
+	}
+	return allowance{count: n}, nil
+}
+
+// of is the number of questions that are allowed among total.
+func (a allowance) of(total int) int {
+	if a.share {
+		return int(a.percent*float64(total)/100 + 1e-9)
+	}
+	return a.count
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// sweepCmd holds the flags of evalctl sweep.
+type sweepCmd struct {
+	subject
+	Modes       []string `default:"auto" placeholder:"MODE,..." help:"Retrieval modes: auto, bm25, semantic, hybrid, hybrid-rerank (${default})."`
+	TopKs       []int    `name:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
+	CandidateKs []int    `name:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k; 0 defers to the daemon (${default})."`
+}
+
+func (sweepCmd) Help() string {
+	return `Searches with every combination of mode, top-k and candidate-k, on one daemon that is started and filled once. Questions need
+expected_paths; nothing is answered or judged. Before the first measured question, each mode is asked some questions that do not count, so
+that no cell pays for building an index; what a daemon caches of a query still makes later cells of its mode faster. The table goes to
+stdout, all figures to <output>/<date>/<sdk>.sweep.json.
+
+Examples:
+
+  evalctl sweep --sdk go --dataset datasets/core.jsonl --modes bm25 --top-ks 1,5,10
+  SVC_EMBED_PROVIDER=fake evalctl sweep --sdk go --dataset q.jsonl --modes bm25,semantic,hybrid
+  evalctl sweep --sdk go --dataset locomo.jsonl --corpus locomo.corpus.jsonl --brain-tag conv --top-ks 10 --modes bm25
+  evalctl sweep --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --modes auto,bm25 --json
+
+` + exitTable()
+}
+
+// Validate checks what the grammar cannot say. kong calls it.
+func (c *sweepCmd) Validate() error {
+	if err := c.validate(); err != nil {
+		return err
+	}
+	modes := []string{protocol.ModeAuto, protocol.ModeBM25, protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank}
+	for _, m := range c.Modes {
+		if !slices.Contains(modes, m) {
+			return fmt.Errorf("--modes %s: must be of %s", m, strings.Join(modes, ", "))
+		}
+	}
+	for _, k := range c.TopKs {
+		if k < 1 {
+			return fmt.Errorf("--top-ks %d: must be at least 1", k)
+		}
+	}
+	for _, k := range c.CandidateKs {
+		if k < 0 {
+			return fmt.Errorf("--candidate-ks %d: must not be negative", k)
+		}
+	}
+	return errors.Join(distinct("--modes", c.Modes), distinct("--top-ks", c.TopKs), distinct("--candidate-ks", c.CandidateKs))
+}
+
+// distinct refuses an empty list and one that says a thing twice.
+func distinct[T comparable](flag string, values []T) error {
+	if len(values) == 0 {
+		return fmt.Errorf("%s is empty; give at least one, separated by commas", flag)
+	}
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
+			return fmt.Errorf("%s: %v is given twice", flag, v)
+		}
+	}
+	return nil
+}
+
+// Run sweeps: everything that can be refused is refused first, then the daemon
+// is started and filled, then the cells are measured one after the other.
+func (c *sweepCmd) Run(ctx context.Context, p *process) error {
+	t := newTerminal(p, c.Quiet)
+	plan, err := c.plan(p)
+	if err != nil {
+		return usageError{err}
+	}
+	t.inputs(c.Dataset, plan)
+	under, err := c.connect(ctx, p, plan)
+	if err != nil {
+		return brainError(ctx, err)
+	}
+	t.daemon(under)
+	return errors.Join(c.evaluate(ctx, p, t, plan, under), under.close())
+}
+
+// plan checks everything that needs no daemon.
+func (c *sweepCmd) plan(p *process) (*plan, error) {
+	pl, err := c.subject.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	if c.ownDaemon(p) {
+		pl.profile.Env = []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake} // nothing is read
+	}
+	// The depth matters to no check of a question.
+	sc := scorer.Retrieval{TopK: c.TopKs[0]}
+	check := func(q harness.Question) error { return lacking(sc.Check(q.Item())) }
+	if err := c.planInput(pl, check); err != nil {
+		return nil, err
+	}
+	// What is said of a large top-k need not hold for the others.
+	if pl.gold, err = harness.SurveyGold(pl.dataset, pl.brains, slices.Min(c.TopKs)); err != nil {
+		return nil, err
+	}
+	if pl.gold.WithGold == 0 {
+		return nil, fmt.Errorf("%s: a sweep needs expected_paths and none of %s has any", c.Dataset, count(pl.dataset.Selected, "question"))
+	}
+	return pl, nil
+}
+
+// evaluate fills the brains and measures the cells. What is finished when the
+// sweep is stopped is written and printed.
+func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest) (err error) {
+	ctx, stop := under.watch(ctx)
+	defer stop()
+	if under.brains, err = harness.Fill(ctx, under.endpoint, harness.Dialect(c.Dialect), plan.brains, nil); err != nil {
+		return brainError(ctx, err)
+	}
+	grid := c.grid()
+	sweep := harness.Sweep{SchemaVersion: harness.SchemaVersion, SDK: c.SDK, StartedAt: plan.started, Planned: len(grid), Cells: []harness.Cell{}}
+	stopped := c.measure(ctx, t, plan, under, grid, &sweep)
+	sweep.Stop(stopped)
+	sweep.FinishedAt = time.Now().UTC()
+	path, err := sweep.Write(plan.dir)
+	if err != nil {
+		return errors.Join(stopped, err)
+	}
+	verdict := c.verdict(sweep, stopped)
+	if err := c.print(p, sweep, path, exitCode(ctx, verdict)); err != nil {
+		return err
+	}
+	t.field("result", "%s", printable(path, oneLine))
+	return verdict
+}
+
+// grid is every combination, the modes outermost.
+func (c *sweepCmd) grid() []harness.Cell {
+	var out []harness.Cell
+	for _, mode := range c.Modes {
+		for _, candidates := range c.CandidateKs {
+			for _, k := range c.TopKs {
+				out = append(out, harness.Cell{Mode: mode, TopK: k, CandidateK: candidates})
+			}
+		}
+	}
+	return out
+}
+
+// measure runs the cells, and returns what stopped it.
+func (c *sweepCmd) measure(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, grid []harness.Cell, sweep *harness.Sweep) error {
+	for _, mode := range c.Modes {
+		target := c.target(under, harness.Cell{Mode: mode, TopK: slices.Max(c.TopKs)})
+		asked, err := target.WarmUp(ctx, plan.dataset, c.Timeout)
+		if err != nil {
+			return err
+		}
+		sweep.WarmUp += asked
+	}
+	for i, cell := range grid {
+		res, err := c.cell(ctx, t, plan, under, cell)
+		if err != nil {
+			return fmt.Errorf("stopped in cell %d of %d: %w", i+1, len(grid), err)
+		}
+		cell.Result = res
+		sweep.Cells = append(sweep.Cells, cell)
+	}
+	return nil
+}
+
+func (c *sweepCmd) target(under *daemonUnderTest, cell harness.Cell) *harness.Target {
+	return &harness.Target{
+		Endpoint: under.endpoint, Brains: under.brains, Scenario: harness.SearchOnly, Mode: cell.Mode,
+		TopK: cell.TopK, CandidateK: cell.CandidateK, Dialect: harness.Dialect(c.Dialect),
+	}
+}
+
+// cell asks all questions with one setting.
+func (c *sweepCmd) cell(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, cell harness.Cell) (harness.Result, error) {
+	gold, err := harness.SurveyGold(plan.dataset, plan.brains, cell.TopK)
+	if err != nil {
+		return harness.Result{}, err
+	}
+	id := c.identity(plan, under)
+	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), harness.SearchOnly
+	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
+	progress := t.progress(plan.dataset.Selected)
+	res, err := harness.RunCell(ctx, harness.Config{
+		Target: c.target(under, cell), Dataset: plan.dataset, Brains: plan.brains, Scorer: scorer.Retrieval{TopK: cell.TopK},
+		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil, Recorded: progress.add, Guards: gold.Guards,
+		Settings: harness.Settings{Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), MaxUnscored: c.MaxUnscored},
+	}, id)
+	progress.done()
+	if err == nil {
+		t.cell(cell, res, progress)
+	}
+	return res, err
+}
+
+// verdict is what the sweep means for the exit code.
+func (c *sweepCmd) verdict(s harness.Sweep, stopped error) error {
+	if stopped != nil {
+		return stopped
+	}
+	quiet, lost := 0, 0
+	for _, cell := range s.Cells {
+		n := cell.Result.Counts
+		if silent(cell) {
+			quiet++
+		}
+		if n.Errors > c.unscored.of(n.Total) {
+			lost++
+		}
+	}
+	switch {
+	case quiet == len(s.Cells):
+		return daemonError{errors.New("the daemon answered no question of any cell")}
+	case lost > 0:
+		return unscoredError{fmt.Errorf("%d of %d cells have more errors than --max-unscored %s allows", lost, len(s.Cells), c.MaxUnscored)}
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package brain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/search"
+)
+
+// textKey names the text of a request, and says how long it may be.
+type textKey struct {
+	name           string
+	maxChars, topK int
+}
+
+var (
+	searchText = textKey{"query", protocol.MaxSearchQuery, protocol.MaxSearchTopK}
+	askText    = textKey{"question", protocol.MaxAskQuery, protocol.MaxAskTopK}
+)
+
+// What the arguments with a fixed choice may say.
+var (
+	modes       = []string{protocol.ModeAuto, protocol.ModeBM25, protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank}
+	scopes      = []string{protocol.ScopeAll, protocol.ScopeGlobal, protocol.ScopeProject, protocol.ScopeAgent}
+	sorts       = []string{protocol.SortRelevance, protocol.SortRecency, protocol.SortRelevanceThenRecency}
+	readerModes = []string{protocol.ReaderBasic, protocol.ReaderAugmented}
+)
+
+// parseQuery reads what a search and an ask share. Everything that is wrong is
+// an *ArgumentError.
+func parseQuery(r protocol.SearchRequest, text textKey) (search.Query, error) {
+	q := search.Query{
+		Text: r.Query, Mode: search.Mode(cmp.Or(r.Mode, protocol.ModeAuto)), Sort: search.Sort(cmp.Or(r.Sort, protocol.SortRelevance)),
+		TopK: cmp.Or(r.TopK, protocol.DefaultTopK), CandidateK: r.CandidateK, RerankTopN: r.RerankTopN, Explain: r.Explain,
+	}
+	if err := cmp.Or(
+		checkText(text.name, r.Query, text.maxChars),
+		checkNumber("top_k", q.TopK, 1, text.topK),
+		checkNumber("candidate_k", r.CandidateK, 0, protocol.MaxCandidateK),
+		checkNumber("rerank_top_n", r.RerankTopN, 0, protocol.MaxRerankTopN),
+		checkChoice("mode", r.Mode, modes),
+		checkChoice("scope", r.Scope, scopes),
+		checkChoice("sort", r.Sort, sorts),
+	); err != nil {
+		return search.Query{}, err
+	}
+	var err error
+	if q.AskedAt, err = parseDate("question_date", r.QuestionDate, endOfDay); err != nil {
+		return search.Query{}, err
+	}
+	if q.Filter, err = parseFilters(r.Filters); err != nil {
+		return search.Query{}, err
+	}
+	q.Filter.Scope = cmp.Or(r.Scope, protocol.ScopeAll)
+	return q, nil
+}
+
+func parseFilters(f protocol.SearchFilters) (search.Filter, error) {
+	filter := search.Filter{
+		PathPrefix: f.PathPrefix, Paths: f.Paths, Tags: f.Tags, SessionIDs: f.SessionIDs, Generated: f.IncludeGenerated,
+	}
+	err := cmp.Or(
+		checkList("filters.paths", f.Paths),
+		checkList("filters.tags", f.Tags),
+		checkList("filters.session_ids", f.SessionIDs),
+	)
+	if err != nil {
+		return search.Filter{}, err
+	}
+	if filter.From, err = parseDate("filters.date_from", f.DateFrom, startOfDay); err != nil {
+		return search.Filter{}, err
+	}
+	if filter.To, err = parseDate("filters.date_to", f.DateTo, endOfDay); err != nil {
+		return search.Filter{}, err
+	}
+	if !filter.From.IsZero() && !filter.To.IsZero() && filter.To.Before(filter.From) {
+		return search.Filter{}, &ArgumentError{"filters.date_to", fmt.Sprintf("%s is before date_from, %s", f.DateTo, f.DateFrom)}
+	}
+	return filter, nil
+}
+
+// checkText, like the checks below, gives an untyped nil: cmp.Or takes the
+// first that is not.
+func checkText(name, text string, limit int) error {
+	n := utf8.RuneCountInString(text)
+	if n == 0 {
+		return &ArgumentError{name, "is missing"}
+	}
+	if n > limit {
+		return &ArgumentError{name, fmt.Sprintf("has %d characters, the limit is %d", n, limit)}
+	}
+	return nil
+}
+
+func checkNumber(name string, n, least, most int) error {
+	if n < least || n > most {
+		return &ArgumentError{name, fmt.Sprintf("%d is not between %d and %d", n, least, most)}
+	}
+	return nil
+}
+
+// checkChoice lets nothing stand for the default.
+func checkChoice(name, value string, choices []string) error {
+	if value != "" && !slices.Contains(choices, value) {
+		return &ArgumentError{name, fmt.Sprintf("%.64q is not one of %s", value, strings.Join(choices, ", "))}
+	}
+	return nil
+}
+
+func checkList(name string, list []string) error {
+	switch {
+	case list != nil && len(list) == 0:
+		return &ArgumentError{name, "is empty: leave it out to let every document pass"}
+	case len(list) > protocol.MaxFilterValues:
+		return &ArgumentError{name, fmt.Sprintf("has %d values, the limit is %d", len(list), protocol.MaxFilterValues)}
+	case slices.Contains(list, ""):
+		return &ArgumentError{name, "has an empty value"}
+	}
+	return nil
+}
+
+// A date without a time of day stands for the first or the last instant of
+// that day in UTC, so that what is dated on the day lies on the right side.
+const (
+	startOfDay = time.Duration(0)
+	endOfDay   = 24*time.Hour - time.Nanosecond
+)
+
+// parseDate reads RFC 3339, or a day, which stands for its instant. Nothing is
+// the zero time.
+func parseDate(name, date string, instant time.Duration) (time.Time, error) {
+	if date == "" {
+		return time.Time{}, nil
+	}
+	if t, err := time.Parse(time.RFC3339, date); err == nil {
+		return t, nil
+	}
+	t, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return time.Time{}, &ArgumentError{name, fmt.Sprintf("%.64q is neither an RFC 3339 time nor YYYY-MM-DD", date)}
+	}
+	return t.Add(instant), nil
+}

@@ -1,0 +1,129 @@
+package brain
+
+import (
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/search"
+)
+
+const markdownExt = ".md"
+
+func isMarkdown(name string) bool { return strings.EqualFold(path.Ext(name), markdownExt) }
+
+// recordOf derives the record of a document (spec 2, DocumentRecord).
+//
+// The id is the path, as everywhere in this daemon. commit_sha is the name that
+// git gives to the content, on every store: it changes with the content and with
+// nothing else, and in a git store git log --find-object finds the commit.
+// Without a time of creation in its front matter, a document was created when it
+// was last written.
+func recordOf(brain, name string, data []byte, modified time.Time) protocol.DocumentRecord {
+	sum := sha256.Sum256(data)
+	blob := sha1.New()
+	fmt.Fprintf(blob, "blob %d\x00", len(data))
+	blob.Write(data)
+	r := protocol.DocumentRecord{
+		ID: name, BrainID: brain, Path: name, Title: strings.TrimSuffix(path.Base(name), path.Ext(name)),
+		Source: protocol.SourceIngest, ContentType: contentType(name),
+		ByteSize: len(data), ChecksumSHA256: hex.EncodeToString(sum[:]), CommitSHA: hex.EncodeToString(blob.Sum(nil)),
+		Metadata: map[string]any{}, CreatedAt: protocol.FormatTime(modified), UpdatedAt: protocol.FormatTime(modified),
+	}
+	if doc, ok := search.Parse(name, data); ok {
+		r.Title = doc.Title
+	}
+	if r.Title == "" {
+		r.Title = path.Base(name)
+	}
+	if isMarkdown(name) {
+		about := readAbout(string(data))
+		r.Metadata = about.metadata
+		if about.source != "" {
+			r.Source = about.source
+		}
+		if !about.created.IsZero() {
+			r.CreatedAt = protocol.FormatTime(about.created)
+		}
+	}
+	return r
+}
+
+// contentType is what a file name says. Notes without an extension are Markdown,
+// the protocol's default.
+func contentType(name string) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case markdownExt, "":
+		return "text/markdown"
+	case ".txt":
+		return "text/plain"
+	case ".json":
+		return protocol.TypeJSON
+	}
+	return protocol.TypeBytes
+}
+
+// checkDocument holds a request to the limits of spec 4.1 and 2.
+func checkDocument(r protocol.CreateDocument) error {
+	if n := utf8.RuneCountInString(r.Content); n == 0 {
+		return &ArgumentError{"content", "is missing"}
+	} else if n > protocol.MaxDocumentContent {
+		return fmt.Errorf("%w: content has %d characters, the limit is %d", ErrTooLarge, n, protocol.MaxDocumentContent)
+	}
+	if n := utf8.RuneCountInString(r.Title); n > protocol.MaxDocumentTitle {
+		return &ArgumentError{"title", fmt.Sprintf("has %d characters, the limit is %d", n, protocol.MaxDocumentTitle)}
+	}
+	if r.Title != "" && strings.TrimSpace(r.Title) == "" {
+		return &ArgumentError{"title", "is blank"}
+	}
+	switch r.Source {
+	case "", protocol.SourceIngest, protocol.SourceExtract, protocol.SourceCompile, protocol.SourceReflect:
+	default:
+		return &ArgumentError{"source", fmt.Sprintf("%q is not one of ingest, extract, compile, reflect", r.Source)}
+	}
+	if err := checkTags(r.Tags); err != nil {
+		return err
+	}
+	return checkMetadata(r)
+}
+
+func checkTags(tags []string) error {
+	if len(tags) > protocol.MaxDocumentTags {
+		return &ArgumentError{"tags", fmt.Sprintf("are %d, the limit is %d", len(tags), protocol.MaxDocumentTags)}
+	}
+	for _, tag := range tags {
+		if n := utf8.RuneCountInString(tag); n > protocol.MaxDocumentTag || strings.TrimSpace(tag) == "" {
+			return &ArgumentError{"tags", fmt.Sprintf("%q does not have 1 to %d characters", tag, protocol.MaxDocumentTag)}
+		}
+		if strings.Contains(tag, ",") {
+			return &ArgumentError{"tags", fmt.Sprintf("%q holds a comma, by which tags are joined: give two tags", tag)}
+		}
+	}
+	return nil
+}
+
+func checkMetadata(r protocol.CreateDocument) error {
+	for key, value := range r.Metadata {
+		if n := utf8.RuneCountInString(key); n == 0 || n > protocol.MaxMetadataKey {
+			return &ArgumentError{"metadata", fmt.Sprintf("key %q does not have 1 to %d characters", key, protocol.MaxMetadataKey)}
+		}
+		if isOwnField(key) {
+			return &ArgumentError{"metadata", fmt.Sprintf("key %q is a field of the record: give it beside metadata", key)}
+		}
+		switch value.(type) {
+		case nil, string, bool, float64:
+		default:
+			return &ArgumentError{"metadata", fmt.Sprintf("%q is not a string, number, boolean or null", key)}
+		}
+	}
+	if r.Path != "" && !isMarkdown(r.Path) && (r.Title != "" || len(r.Tags)+len(r.Metadata) > 0 || r.Source != "" && r.Source != protocol.SourceIngest) {
+		return &ArgumentError{"path", "only a path that ends in .md can have a title, tags, metadata or a source: Markdown keeps them in its front matter"}
+	}
+	return nil
+}

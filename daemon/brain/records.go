@@ -1,0 +1,180 @@
+package brain
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/search"
+	"evalctl/daemon/store"
+)
+
+// A record is not kept anywhere: it follows from the path, the bytes and the
+// time of a document, however that came to be. So it survives what the document
+// survives, and can never contradict it.
+
+// CreateDocument keeps a new document (spec 4.1, memory_remember). Without a
+// path it gets one from its title that no other document has; a path that is
+// taken is store.ErrConflict. What Markdown can say of itself, the title, tags,
+// metadata, source and time of creation, is added to its front matter. A bad
+// argument is an *ArgumentError or store.ErrInvalidPath, content that is too
+// long ErrTooLarge.
+func (s *Service) CreateDocument(ctx context.Context, id string, r protocol.CreateDocument) (protocol.DocumentRecord, error) {
+	st, err := s.Store(ctx, id)
+	if err != nil {
+		return protocol.DocumentRecord{}, err
+	}
+	if err := checkDocument(r); err != nil {
+		return protocol.DocumentRecord{}, err
+	}
+	named := r.Path != ""
+	if !named {
+		var name string
+		name, r.Title = nameOf(r)
+		r.Path = slugify("note", name) + markdownExt
+	}
+	text, err := documentText(r, s.cfg.Now())
+	if err != nil {
+		return protocol.DocumentRecord{}, err
+	}
+	stem := strings.TrimSuffix(r.Path, markdownExt)
+	err = st.Batch(ctx, store.BatchOptions{Reason: "create a document"}, func(b *store.Batch) error {
+		taken, err := b.Exists(ctx, r.Path)
+		for ; taken && !named && err == nil; taken, err = b.Exists(ctx, r.Path) {
+			r.Path = stem + "-" + strings.ToLower(rand.Text()[:8]) + markdownExt
+		}
+		if err != nil {
+			return err
+		}
+		if taken {
+			return fmt.Errorf("%w: %s exists: choose another path, or leave it out", store.ErrConflict, r.Path)
+		}
+		return b.Write(ctx, r.Path, []byte(text))
+	})
+	if err != nil {
+		return protocol.DocumentRecord{}, err
+	}
+	return readRecord(ctx, st, id, r.Path)
+}
+
+// nameOf is what a document without a path is named after, and the title to
+// write into it. It needs none when it says its title itself.
+func nameOf(r protocol.CreateDocument) (name, title string) {
+	if r.Title != "" {
+		return r.Title, r.Title
+	}
+	// As a path, the bare extension gives no title of its own.
+	if doc, ok := search.Parse(markdownExt, []byte(r.Content)); ok && doc.Title != "" {
+		return doc.Title, ""
+	}
+	const most = 80 // code points
+	for line := range strings.Lines(r.Content) {
+		if words := strings.Join(strings.Fields(line), " "); words != "" {
+			words = clip(words, most)
+			return words, words
+		}
+	}
+	return "note", ""
+}
+
+// clip cuts s after n code points.
+func clip(s string, n int) string {
+	if runes := []rune(s); len(runes) > n {
+		return strings.TrimSpace(string(runes[:n]))
+	}
+	return s
+}
+
+// Document returns the record of a document, or store.ErrNotFound.
+func (s *Service) Document(ctx context.Context, id, document string) (protocol.DocumentRecord, error) {
+	st, err := s.byID(ctx, id, document)
+	if err != nil {
+		return protocol.DocumentRecord{}, err
+	}
+	return readRecord(ctx, st, id, document)
+}
+
+// DeleteDocument removes a document by its id, or fails with store.ErrNotFound.
+func (s *Service) DeleteDocument(ctx context.Context, id, document string) error {
+	st, err := s.byID(ctx, id, document)
+	if err != nil {
+		return err
+	}
+	return st.Delete(ctx, document)
+}
+
+// byID is Store for an operation on a document. The id of a document is its path,
+// but nobody has to know: one that can be no path is merely unknown.
+func (s *Service) byID(ctx context.Context, id, document string) (*store.Store, error) {
+	st, err := s.Store(ctx, id)
+	if err == nil && store.ValidPath(document) != nil {
+		err = fmt.Errorf("%w: no document has this id", store.ErrNotFound)
+	}
+	return st, err
+}
+
+// DocumentPage selects records. The zero value selects all.
+type DocumentPage struct {
+	Cursor string // NextCursor of the page before
+	Limit  int    // 1 to protocol.MaxListItems; 0 takes all, if they are not more than that
+}
+
+// Documents lists the records of a brain, ascending by path, without generated
+// files. It reads every document of the page. More than protocol.MaxListItems
+// without a limit is ErrTooLarge.
+func (s *Service) Documents(ctx context.Context, id string, p DocumentPage) (protocol.DocumentList, error) {
+	list := protocol.DocumentList{Items: []protocol.DocumentRecord{}}
+	if p.Limit < 0 || p.Limit > protocol.MaxListItems {
+		return list, &ArgumentError{"limit", fmt.Sprintf("%d is not between 1 and %d", p.Limit, protocol.MaxListItems)}
+	}
+	st, err := s.Store(ctx, id)
+	if err != nil {
+		return list, err
+	}
+	files, err := st.List(ctx, "", store.ListOptions{Recursive: true})
+	if err != nil {
+		return list, err
+	}
+	from, found := slices.BinarySearchFunc(files, p.Cursor, func(f store.FileInfo, cursor string) int { return strings.Compare(f.Path, cursor) })
+	if found {
+		from++
+	}
+	files = files[from:]
+	switch {
+	case p.Limit == 0 && len(files) > protocol.MaxListItems:
+		return list, fmt.Errorf("%w: there are %d documents, and at most %d in one answer: give a limit", ErrTooLarge, len(files), protocol.MaxListItems)
+	case p.Limit > 0 && len(files) > p.Limit:
+		files = files[:p.Limit]
+		list.NextCursor = files[p.Limit-1].Path
+	}
+	for _, f := range files {
+		record, err := readRecord(ctx, st, id, f.Path)
+		if store.IsNotFound(err) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return list, err
+		}
+		list.Items = append(list.Items, record)
+	}
+	return list, nil
+}
+
+// readRecord looks at the time before it reads. With a write in between, the
+// record tells new content by an old time, which a later look corrects; the
+// other way round it would stay wrong.
+func readRecord(ctx context.Context, st *store.Store, id, path string) (protocol.DocumentRecord, error) {
+	info, err := st.Stat(ctx, path)
+	if err != nil {
+		return protocol.DocumentRecord{}, err
+	}
+	data, err := st.Read(ctx, path)
+	if err != nil {
+		return protocol.DocumentRecord{}, err
+	}
+	return recordOf(id, path, data, info.ModTime.Truncate(time.Millisecond)), nil
+}

@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+)
+
+// maxRecordBody leaves room for the longest content with each character of the
+// Basic Multilingual Plane escaped.
+const maxRecordBody = 32 << 20
+
+// listsPaths tells a listing of paths from one of records (spec 4.2, notes).
+func (q query) listsPaths() bool {
+	for _, name := range []string{"dir", "recursive", "include_generated", "glob"} {
+		if _, ok := q[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *API) createRecord(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	if _, err := a.brains.Get(id); err != nil {
+		return err
+	}
+	if err := requireType(r, protocol.TypeJSON, false); err != nil {
+		return err
+	}
+	body, err := readBody(w, r, maxRecordBody)
+	if err != nil {
+		return err
+	}
+	var create protocol.CreateDocument
+	if err := decode(body, nil, &create); err != nil {
+		return err
+	}
+	record, err := a.brains.CreateDocument(r.Context(), id, create)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/v1/brains/"+id+"/documents/"+url.PathEscape(record.ID))
+	return writeJSON(w, http.StatusCreated, record)
+}
+
+func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q query) error {
+	limit, err := q.number("limit")
+	if err != nil {
+		return err
+	}
+	list, err := a.brains.Documents(r.Context(), r.PathValue("id"), brain.DocumentPage{Cursor: q["cursor"], Limit: limit})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, list)
+}
+
+func (a *API) getRecord(w http.ResponseWriter, r *http.Request) error {
+	record, err := a.brains.Document(r.Context(), r.PathValue("id"), r.PathValue("document_id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, record)
+}
+
+func (a *API) deleteRecord(w http.ResponseWriter, r *http.Request) error {
+	return a.removeRecord(w, r, r.PathValue("document_id"))
+}
+
+func (a *API) removeRecord(w http.ResponseWriter, r *http.Request, document string) error {
+	if err := a.brains.DeleteDocument(r.Context(), r.PathValue("id"), document); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

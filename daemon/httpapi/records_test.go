@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"evalctl/daemon/protocol"
+)
+
+const records = "/v1/brains/eval/documents"
+
+var asJSON = []string{"Content-Type", protocol.TypeJSON}
+
+func (s *server) record(t testing.TB, status int, method, target, body string) protocol.DocumentRecord {
+	t.Helper()
+	var r protocol.DocumentRecord
+	if err := json.Unmarshal([]byte(s.expect(t, status, method, target, body, asJSON...)), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRecordOverHTTP(t *testing.T) {
+	s := startFake(t)
+	resp := s.do(t, "POST", records, `{"content":"# Pets\n\nTwo cats.","path":"home/pets.md","tags":["pets","home"],"metadata":{"n":2,"seen":null}}`, asJSON...)
+	resp.Body.Close()
+	location := resp.Header.Get("Location")
+	if want := records + "/home%2Fpets.md"; resp.StatusCode != 201 || location != want || resp.Header.Get("Cache-Control") != "" {
+		t.Fatalf("got %d, Location %q, want %q, Cache-Control %q", resp.StatusCode, location, want, resp.Header.Get("Cache-Control"))
+	}
+	got := s.record(t, 200, "GET", location, "")
+	text := s.expect(t, 200, "GET", records+"/read?path=home/pets.md", "")
+	if got.ByteSize != len(text) || !strings.HasSuffix(text, "# Pets\n\nTwo cats.") {
+		t.Errorf("%d bytes of %q", got.ByteSize, text)
+	}
+	want := map[string]any{"tags": "pets,home", "n": 2.0, "seen": nil}
+	if diff := cmp.Diff(want, got.Metadata); diff != "" || got.Title != "Pets" || got.DeletedAt != nil {
+		t.Errorf("%+v\n%s", got, diff)
+	}
+	var list protocol.DocumentList
+	answer := s.expect(t, 200, "GET", records, "")
+	if err := json.Unmarshal([]byte(answer), &list); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]protocol.DocumentRecord{got}, list.Items); diff != "" {
+		t.Error(diff)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
+	if err == nil {
+		err = readDocument(t).holds(schema(`{"$ref":"#/components/schemas/DocumentList"}`), value)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	s.expect(t, 204, "DELETE", location, "")
+	s.expect(t, 404, "GET", location, "")
+	s.expect(t, 404, "DELETE", location, "")
+	s.expect(t, 404, "DELETE", records+"?document_id=home%2Fpets.md", "")
+	if got := s.expect(t, 200, "GET", records, ""); got != "{\"items\":[]}\n" {
+		t.Errorf("empty brain: %s", got)
+	}
+}
+
+func TestDeleteByEither(t *testing.T) {
+	s := startFake(t)
+	s.put(t, "a.md", "one")
+	s.expect(t, 400, "DELETE", records+"?path=a.md&document_id=a.md", "")
+	s.expect(t, 204, "DELETE", records+"?documentId=a.md", "")
+	s.expect(t, 404, "GET", records+"/a.md", "")
+}
+
+func TestRecordPages(t *testing.T) {
+	s := startFake(t)
+	for i := range 5 {
+		s.put(t, fmt.Sprintf("n%d.md", i), "x")
+	}
+	s.put(t, "_hidden.md", "x")
+	var met []string
+	for cursor := ""; ; {
+		var page protocol.DocumentList
+		body := s.expect(t, 200, "GET", records+"?limit=2&cursor="+url.QueryEscape(cursor), "")
+		if err := json.Unmarshal([]byte(body), &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range page.Items {
+			met = append(met, r.ID)
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if got := strings.Join(met, " "); got != "n0.md n1.md n2.md n3.md n4.md" {
+		t.Error(got)
+	}
+	s.expect(t, 400, "GET", records+"?limit=10001", "")
+	s.expect(t, 400, "GET", records+"?limit=many", "")
+}
+
+func TestRecordLimitsOverHTTP(t *testing.T) {
+	s := startFake(t)
+	long := func(n int) string { return strings.Repeat("ä", n) }
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+		header []string
+	}{
+		"longest content":  {201, `{"content":"` + long(protocol.MaxDocumentContent) + `"}`, asJSON},
+		"escaped content":  {201, `{"content":"` + strings.Repeat(`\u00e4`, protocol.MaxDocumentContent) + `"}`, asJSON},
+		"long content":     {413, `{"content":"` + long(protocol.MaxDocumentContent+1) + `"}`, asJSON},
+		"long title":       {400, `{"content":"x","title":"` + long(protocol.MaxDocumentTitle+1) + `"}`, asJSON},
+		"no content":       {400, `{"title":"x"}`, asJSON},
+		"wrong type":       {415, `{"content":"x"}`, []string{"Content-Type", octets}},
+		"list in metadata": {400, `{"content":"x","metadata":{"a":[1]}}`, asJSON},
+		"path of another":  {409, `{"content":"x","path":"a.md"}`, asJSON},
+		"bad path":         {400, `{"content":"x","path":"../a.md"}`, asJSON},
+		"not JSON":         {400, `{`, asJSON},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := s
+			if tt.status == 409 {
+				s = startFake(t)
+				s.put(t, "a.md", "mine")
+			}
+			s.expect(t, tt.status, "POST", records, tt.body, tt.header...)
+		})
+	}
+	s.expect(t, 404, "POST", "/v1/brains/missing/documents", `{"content":"x"}`, asJSON...)
+}

@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Files are documents that lie as plain files below Root, for backends to embed:
+// Read, Stat and List are those of Backend. There must be no empty directories,
+// which would pass for directories of documents.
+//
+// The lock is held for writing while a commit changes files, not while it waits
+// for the disk; Read, Stat and List hold it for reading.
+type Files struct {
+	sync.RWMutex
+	Root *os.Root
+	// Reserved refuses names that are the backend's own, wherever in a path they
+	// stand, with ErrInvalidPath. Nil refuses none.
+	Reserved func(name string) error
+}
+
+// Read reads a document whole.
+func (f *Files) Read(_ context.Context, path string) ([]byte, error) {
+	f.RLock()
+	defer f.RUnlock()
+	info, err := f.Lookup(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, ErrNotFound
+	}
+	file, err := f.Root.Open(path)
+	if err != nil {
+		return nil, NoFile(err)
+	}
+	data := make([]byte, info.Size())
+	_, err = io.ReadFull(file, data)
+	return data, errors.Join(err, file.Close())
+}
+
+// Stat describes a document or a directory.
+func (f *Files) Stat(_ context.Context, path string) (FileInfo, error) {
+	f.RLock()
+	defer f.RUnlock()
+	info, err := f.Lookup(path)
+	switch {
+	case err != nil:
+		return FileInfo{}, err
+	case info.IsDir():
+		return FileInfo{Path: path, IsDir: true}, nil
+	}
+	return describe(path, info), nil
+}
+
+// List walks the directory.
+func (f *Files) List(_ context.Context, dir string) ([]FileInfo, error) {
+	f.RLock()
+	defer f.RUnlock()
+	if dir != "" {
+		info, err := f.Lookup(dir)
+		if IsNotFound(err) || err == nil && !info.IsDir() {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var files []FileInfo
+	err := f.Walk(dir, func(path string, d fs.DirEntry) error {
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		info, err := d.Info()
+		if err == nil {
+			files = append(files, describe(path, info))
+		}
+		return err
+	})
+	return files, err
+}
+
+func describe(path string, info fs.FileInfo) FileInfo {
+	return FileInfo{Path: path, Size: info.Size(), ModTime: info.ModTime().UTC()}
+}
+
+// Lookup describes the regular file or directory at a path. Anything else, links
+// above all, is no document: it is ErrInvalidPath, on the way there as well, for
+// it could lead to what is the backend's own.
+func (f *Files) Lookup(path string) (fs.FileInfo, error) {
+	for segment := range strings.SplitSeq(path, "/") {
+		if err := f.reserved(segment); err != nil {
+			return nil, err
+		}
+	}
+	for dir := FileDir(path); dir != "."; dir = FileDir(dir) {
+		info, err := f.Root.Lstat(dir)
+		if err != nil {
+			return nil, NoFile(err)
+		}
+		if info.Mode().IsRegular() {
+			return nil, ErrNotFound
+		}
+		if !info.IsDir() {
+			return nil, fmt.Errorf("%w: %s is not a directory", ErrInvalidPath, dir)
+		}
+	}
+	info, err := f.Root.Lstat(path)
+	if err != nil {
+		return nil, NoFile(err)
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, fmt.Errorf("%w: is a link or special file, not a document", ErrInvalidPath)
+	}
+	return info, nil
+}
+
+func (f *Files) reserved(name string) error {
+	if f.Reserved == nil {
+		return nil
+	}
+	return f.Reserved(name)
+}
+
+// Walk calls visit for everything below dir, "" being the root, but directories
+// and reserved names.
+func (f *Files) Walk(dir string, visit func(path string, d fs.DirEntry) error) error {
+	return f.walk(dir, func(path string, d fs.DirEntry) error {
+		if d.IsDir() {
+			return nil
+		}
+		return visit(path, d)
+	})
+}
+
+func (f *Files) walk(dir string, visit func(path string, d fs.DirEntry) error) error {
+	if dir == "" {
+		dir = "."
+	}
+	return fs.WalkDir(f.Root.FS(), dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || path == dir:
+			return err
+		case f.reserved(d.Name()) == nil:
+			return visit(path, d)
+		case d.IsDir():
+			return fs.SkipDir
+		}
+		return nil
+	})
+}
+
+// Prune removes dir and the directories above it as far as they are empty, and
+// returns the first one left, "." at last.
+func (f *Files) Prune(dir string) string {
+	for ; dir != "."; dir = FileDir(dir) {
+		if err := f.Root.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return dir
+}
+
+// PruneTree removes every empty directory, which a crash can leave.
+func (f *Files) PruneTree() error {
+	var dirs []string
+	err := f.walk("", func(path string, d fs.DirEntry) error {
+		if d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	// Children come after their parents in a walk.
+	for i := len(dirs) - 1; i >= 0; i-- {
+		_ = f.Root.Remove(dirs[i]) // fails on the ones to keep
+	}
+	return err
+}
+
+// FileDir gives the directory of a document, "." at the root, as os.Root wants it.
+func FileDir(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i > 0 {
+		return path[:i]
+	}
+	return "."
+}
+
+// NoFile turns what a filesystem says of a path that is not there, or that lies
+// below a file, into ErrNotFound.
+func NoFile(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return ErrNotFound
+	}
+	return err
+}
+
+// EmptyDir removes the files of a directory that has no others.
+func EmptyDir(root *os.Root, dir string) error {
+	f, err := root.Open(dir)
+	if err != nil {
+		return err
+	}
+	names, err := f.Readdirnames(-1)
+	err = errors.Join(err, f.Close())
+	for _, name := range names {
+		err = errors.Join(err, root.Remove(path.Join(dir, name)))
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+package conformance
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+
+	"evalctl/daemon/protocol"
+)
+
+// aRecord matches requests about one record.
+func aRecord(method string) func(*http.Request) bool {
+	return func(r *http.Request) bool {
+		parts := strings.SplitN(r.URL.Path, "/", 6) // "", v1, brains, id, documents, id
+		return r.Method == method && len(parts) == 6 && parts[4] == "documents" && parts[5] != "read" && parts[5] != "stat"
+	}
+}
+
+// ofRecords matches the listing of records.
+func ofRecords(r *http.Request) bool { return route("GET /documents")(r) && r.URL.RawQuery == "" }
+
+func recordMutants() []mutant {
+	create := route("POST /documents")
+	field := func(change func(o map[string]any)) wrapper {
+		return after(create, func(_ *http.Request, a *answer) {
+			if a.status == 201 {
+				a.edit(change)
+			}
+		})
+	}
+	set := func(name string, v any) wrapper { return field(func(o map[string]any) { o[name] = v }) }
+	request := func(change func(o map[string]any)) wrapper {
+		return before(create, func(r *http.Request) { setObject(r, change) })
+	}
+	all := []string{"records-*"}
+	same := []string{"records-get-same"}
+	return []mutant{
+		{"record-200", "POST /documents answers 200 instead of 201", after(create, status(201, 200)), []string{"records-create-201"}, []string{"records-create-*", "records-snake-case"}},
+		{"record-camel-case", "records are in camelCase", after(create, func(_ *http.Request, a *answer) { a.replace(`"byte_size"`, `"byteSize"`) }),
+			[]string{"records-snake-case", "records-byte-size"}, append(same, "records-byte-size-as-read")},
+		{"record-never-deleted", "records lack deleted_at", field(func(o map[string]any) { delete(o, "deleted_at") }), []string{"records-deleted-at"}, same},
+		{"record-local-time", "created_at has no offset", set("created_at", "2024-05-01T12:00:00"), []string{"records-created-at"}, same},
+		{"record-upper-case", "checksums are in upper case", field(func(o map[string]any) { o["checksum_sha256"] = strings.ToUpper(o["checksum_sha256"].(string)) }),
+			[]string{"records-checksum-sha256", "records-checksum-as-read"}, same},
+		{"record-size-of-request", "byte_size counts what was sent", instead(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			text, _ := objectOf(r)["content"].(string)
+			a := ask(next, r)
+			if a.status == 201 {
+				a.edit(func(o map[string]any) { o["byte_size"] = len(text) })
+			}
+			a.send(w, r)
+		}), []string{"records-byte-size-as-read"}, same},
+		{"record-no-commit", "commit_sha is empty", set("commit_sha", ""), []string{"records-commit-sha"}, same},
+		{"record-metadata-null", "metadata is null when there is none", after(create, func(_ *http.Request, a *answer) { a.replace(`"metadata":{}`, `"metadata":null`) }),
+			[]string{"records-metadata"}, append(same, "records-source-given")},
+		{"record-tags-array", "metadata.tags is an array", field(func(o map[string]any) {
+			if m := o["metadata"].(map[string]any); m["tags"] != nil {
+				m["tags"] = strings.Split(m["tags"].(string), ",")
+			}
+		}), []string{"records-tags"}, nil},
+		{"record-metadata-strings", "metadata becomes strings", request(func(o map[string]any) {
+			if m, ok := o["metadata"].(map[string]any); ok && m["n"] != nil {
+				m["n"] = "2.5"
+			}
+		}), []string{"records-metadata-kept"}, nil},
+		{"record-title-from-path", "a title comes from the path, not from the heading", set("title", "a"), []string{"records-title-heading", "records-title-given"}, append(same, "records-title-512")},
+		{"record-overwrites", "a new document replaces the one of its path", instead(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			path, _ := objectOf(r)["path"].(string)
+			if path != "" {
+				ask(next, sub(r, "DELETE", "/documents", "", "", "path", path))
+			}
+			next.ServeHTTP(w, r)
+		}), []string{"records-path-taken"}, nil},
+		{"record-one-path", "documents without a path share one", instead(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			setObject(r, func(o map[string]any) {
+				if o["path"] == nil {
+					o["path"] = "note.md"
+					ask(next, sub(r, "DELETE", "/documents", "", "", "path", "note.md"))
+				}
+			})
+			next.ServeHTTP(w, r)
+		}), []string{"records-path-derived"}, nil},
+		{"record-cut", "content is cut", request(func(o map[string]any) {
+			if text, ok := o["content"].(string); ok && len(text) > 8 {
+				o["content"] = text[:len(text)-2]
+			}
+		}), []string{"records-content"}, []string{"records-content-above-limit"}},
+		{"record-without-content", "content may be missing", request(func(o map[string]any) {
+			if o["content"] == nil || o["content"] == "" {
+				o["content"] = "nothing"
+			}
+		}), []string{"records-content-missing-400", "records-content-empty-400"}, nil},
+		{"record-many-tags", "tags above 64 are dropped", request(func(o map[string]any) {
+			if tags, ok := o["tags"].([]any); ok {
+				o["tags"] = tags[:min(64, len(tags))]
+			}
+		}), []string{"records-tags-65-400"}, nil},
+		{"record-any-type", "the Content-Type of a new document is ignored", before(create, func(r *http.Request) { r.Header.Set("Content-Type", protocol.TypeJSON) }),
+			[]string{"records-type-415"}, nil},
+		{"record-cacheable", "records may be cached", after(aRecord("GET"), func(_ *http.Request, a *answer) { a.header.Set("Cache-Control", "max-age=60") }), []string{"records-get-no-store"}, nil},
+		{"record-stale", "a record stays as it was when first read or made", staleRecords(create), []string{"records-get-fresh"}, all},
+		{"record-kept", "DELETE of a record deletes nothing", instead(aRecord("DELETE"), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.WriteHeader(http.StatusNoContent)
+		}), []string{"records-delete-removes", "records-delete-twice-404"}, nil},
+		{"record-missing-204", "deleting a record that does not exist succeeds", after(aRecord("DELETE"), status(404, 204)), []string{"records-delete-twice-404"}, nil},
+		{"record-only-by-path", "DELETE without path is always 400", instead(func(r *http.Request) bool {
+			return route("DELETE /documents")(r) && !r.URL.Query().Has("path")
+		}, refuses(400)), []string{"records-delete-by-query"}, nil},
+		{"records-as-paths", "GET /documents always lists paths", before(ofRecords, func(r *http.Request) { setQuery(r, "recursive", "true") }),
+			[]string{"records-list", "records-list-put"}, nil},
+		{"records-as-records", "GET /documents always lists records", before(route("GET /documents"), func(r *http.Request) { r.URL.RawQuery = "" }),
+			[]string{"records-listing-parameter"}, []string{"listing-*", "limits-*", "batch-*", "paths-*", "auth-*", "errors-*", "documents-*", "events-*", "headers-*"}},
+		{"records-created-only", "only documents that were created as such are listed", after(ofRecords, func(_ *http.Request, a *answer) {
+			a.edit(func(o map[string]any) {
+				var kept []any
+				for _, item := range o["items"].([]any) {
+					if item.(map[string]any)["path"] != "b.md" {
+						kept = append(kept, item)
+					}
+				}
+				o["items"] = kept
+			})
+		}), []string{"records-list-put"}, all},
+	}
+}
+
+// staleRecords answers with the first record that an id had.
+func staleRecords(create func(*http.Request) bool) wrapper {
+	var mu sync.Mutex
+	first := map[string]*answer{}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			isCreate, isRead := create(r), aRecord("GET")(r)
+			if !isCreate && !isRead {
+				next.ServeHTTP(w, r)
+				return
+			}
+			a := ask(next, r)
+			mu.Lock()
+			defer mu.Unlock()
+			brain := strings.Join(strings.SplitN(r.URL.Path, "/", 5)[:4], "/")
+			if isCreate {
+				if _, id, ok := strings.Cut(a.header.Get("Location"), "/documents/"); ok {
+					first[brain+id] = &answer{header: http.Header{"Content-Type": {protocol.TypeJSON}, "Cache-Control": {"no-store"}}, status: 200}
+					first[brain+id].say(a.body.String())
+				}
+			} else if old := first[brain+strings.TrimPrefix(r.URL.EscapedPath(), brain+"/documents/")]; old != nil {
+				a = old
+			}
+			a.send(w, r)
+		})
+	}
+}

@@ -1,0 +1,213 @@
+package harness
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"evalctl/internal/stats"
+	"evalctl/scorer"
+)
+
+// Figures are measures of retrieval by name, such as recall@5 or mrr.
+type Figures map[string]float64
+
+// Retrieval is how good the rankings of a run were, over the questions with
+// gold. One that got no answer counts as 0 in every figure.
+type Retrieval struct {
+	// Ks are the depths, ascending: 1, 3, 5 and 10 as far as top-k reaches, and
+	// top-k. What stands below top-k is not known.
+	Ks        []int `json:"ks"`
+	Questions int   `json:"questions"`
+	// NoGold counts the questions without gold, which are left out, and Errors
+	// those of Questions that got no answer.
+	NoGold int `json:"no_gold"`
+	Errors int `json:"errors"`
+	// Macro has the means over the questions, Intervals the confidence intervals
+	// of recall at top-k and of the headline's nDCG: none where all questions have
+	// the same value, which tells nothing of how it varies.
+	Macro     Figures             `json:"macro"`
+	Intervals map[string]Interval `json:"intervals"`
+	// Micro pools the questions: of all their gold what was retrieved, and of all
+	// that was retrieved what is gold.
+	Micro  Figures              `json:"micro"`
+	ByTag  map[string]*TagMeans `json:"by_tag"`
+	Guards []Guard              `json:"guards"`
+}
+
+// TagMeans are the means over the N questions with gold that have a tag.
+type TagMeans struct {
+	N     int     `json:"n"`
+	Macro Figures `json:"macro"`
+}
+
+// The names of the figures that sum a ranking up, for runs with this top-k.
+// nDCG is told at 10, as the field does, or at top-k when that is less.
+func headline(topK int) []string {
+	return []string{fmt.Sprintf("recall@%d", topK), fmt.Sprintf("any@%d", topK), fmt.Sprintf("all@%d", topK), "mrr", fmt.Sprintf("ndcg@%d", min(topK, 10))}
+}
+
+// Headline are the names of the figures that sum r up: recall, any and all at
+// top-k, mrr, and nDCG at 10 or at top-k when that is less.
+func (r *Retrieval) Headline() []string { return headline(r.Ks[len(r.Ks)-1]) }
+
+// measure is a figure of one ranking.
+type measure struct {
+	name string
+	of   func(scorer.Ranking) float64
+}
+
+// depths are the ks of a run.
+func depths(topK int) []int {
+	ks := slices.DeleteFunc([]int{1, 3, 5, 10}, func(k int) bool { return k >= topK })
+	return append(ks, topK)
+}
+
+func measuresAt(ks []int) []measure {
+	var out []measure
+	for _, k := range ks {
+		for _, m := range []struct {
+			name string
+			at   func(scorer.Ranking, int) float64
+		}{
+			{"recall", scorer.Ranking.RecallAt}, {"any", scorer.Ranking.AnyAt}, {"all", scorer.Ranking.AllAt},
+			{"precision", scorer.Ranking.PrecisionAt}, {"success", scorer.Ranking.SuccessAt}, {"ndcg", scorer.Ranking.NDCGAt},
+		} {
+			out = append(out, measure{fmt.Sprintf("%s@%d", m.name, k), func(r scorer.Ranking) float64 { return m.at(r, k) }})
+		}
+	}
+	return append(out, measure{"mrr", scorer.Ranking.ReciprocalRank}, measure{"map", scorer.Ranking.AveragePrecision})
+}
+
+// sum adds up shares in units of 1e-9, so that the order of adding is of no
+// matter.
+type sum struct {
+	values, squares int64
+}
+
+func (s *sum) add(share float64) {
+	s.values += int64(math.Round(share * 1e9))
+	s.squares += int64(math.Round(share * share * 1e9))
+}
+
+func (s sum) mean(n int) float64 { return float64(s.values) / 1e9 / float64(n) }
+
+// interval is that of the mean of n shares, if they are not all the same.
+func (s sum) interval(n int) (i Interval, ok bool) {
+	mean := s.mean(n)
+	variance := (float64(s.squares)/1e9 - float64(n)*mean*mean) / float64(n-1)
+	if n < 2 || variance < 1e-7 { // what rounding alone may leave
+		return i, false
+	}
+	lo, hi := stats.MeanCI(n, mean, variance, 0.95)
+	return Interval{Method: "student_t", Confidence: 0.95, Low: max(0, lo), High: min(1, hi)}, true
+}
+
+// sums folds the measures of rankings.
+type sums struct {
+	n  int
+	of []sum // of each measure
+}
+
+func (s *sums) add(values []float64) {
+	s.n++
+	for i, v := range values {
+		s.of[i].add(v)
+	}
+}
+
+// pool is what the questions have and got together, at one depth.
+type pool struct {
+	found, documents int64
+}
+
+// means folds the retrieval of records, one at a time.
+type means struct {
+	ks       []int
+	measures []measure
+	headline []int // indices of measures
+	noGold   int
+	errors   int
+	gold     int64
+	pools    []pool // for each of ks
+	all      sums
+	tags     map[string]*sums // of the headline
+}
+
+func newMeans(topK int) *means {
+	m := &means{ks: depths(topK), tags: map[string]*sums{}}
+	m.measures = measuresAt(m.ks)
+	for _, name := range headline(topK) {
+		m.headline = append(m.headline, slices.IndexFunc(m.measures, func(m measure) bool { return m.name == name }))
+	}
+	m.pools = make([]pool, len(m.ks))
+	m.all.of = make([]sum, len(m.measures))
+	return m
+}
+
+func (m *means) add(r Record) {
+	if len(r.ExpectedPaths) == 0 {
+		m.noGold++
+		return
+	}
+	gold, documents := goldOf(r.ExpectedPaths), 0
+	if r.Retrieval == nil {
+		m.errors++
+	} else {
+		gold, documents = r.Retrieval.Gold, r.Retrieval.Documents
+	}
+	m.gold += int64(len(gold))
+	for i, k := range m.ks {
+		m.pools[i].documents += int64(min(k, documents))
+		for _, g := range gold {
+			if g.Rank > 0 && g.Rank <= k {
+				m.pools[i].found++
+			}
+		}
+	}
+	values := make([]float64, len(m.measures))
+	for i, measure := range m.measures {
+		values[i] = measure.of(gold)
+	}
+	m.all.add(values)
+	short := make([]float64, len(m.headline))
+	for i, index := range m.headline {
+		short[i] = values[index]
+	}
+	for _, tag := range r.Tags {
+		if m.tags[tag] == nil {
+			m.tags[tag] = &sums{of: make([]sum, len(short))}
+		}
+		m.tags[tag].add(short)
+	}
+}
+
+// result is nil when no question had gold.
+func (m *means) result() *Retrieval {
+	if m.all.n == 0 {
+		return nil
+	}
+	r := &Retrieval{
+		Ks: m.ks, Questions: m.all.n, NoGold: m.noGold, Errors: m.errors,
+		Macro: Figures{}, Intervals: map[string]Interval{}, Micro: Figures{}, ByTag: map[string]*TagMeans{}, Guards: m.guards(),
+	}
+	for i, measure := range m.measures {
+		r.Macro[measure.name] = m.all.of[i].mean(m.all.n)
+	}
+	for _, i := range []int{m.headline[0], m.headline[len(m.headline)-1]} {
+		if interval, ok := m.all.of[i].interval(m.all.n); ok {
+			r.Intervals[m.measures[i].name] = interval
+		}
+	}
+	for i, k := range m.ks {
+		r.Micro[fmt.Sprintf("recall@%d", k)] = float64(m.pools[i].found) / float64(m.gold)
+		r.Micro[fmt.Sprintf("precision@%d", k)] = float64(m.pools[i].found) / float64(max(1, m.pools[i].documents))
+	}
+	for tag, s := range m.tags {
+		r.ByTag[tag] = &TagMeans{N: s.n, Macro: Figures{}}
+		for i, index := range m.headline {
+			r.ByTag[tag].Macro[m.measures[index].name] = s.of[i].mean(s.n)
+		}
+	}
+	return r
+}
