@@ -193,15 +193,23 @@ func TestEmbeddingSeesLateWrites(t *testing.T) {
 	})
 }
 
-// A search that the caller ends has no answer, whatever Degrade says, and none
-// that a model's own deadline ended is mistaken for one.
+// A search that the caller ends has no answer, whatever Degrade says. A model's
+// own deadline is another matter.
 func TestCancelledSearches(t *testing.T) {
+	hang := func(hangs int64) *meanings {
+		return &meanings{before: func(ctx context.Context, call int64, _ []string) error {
+			if call < hangs {
+				return nil
+			}
+			<-ctx.Done()
+			return fmt.Errorf("given up: %w", ctx.Err())
+		}}
+	}
 	synctest.Test(t, func(t *testing.T) {
-		before, _ := gate()
-		blocked := &meanings{before: before}
 		for name, cfg := range map[string]Config{
-			"embedder": {Embedder: blocked, Degrade: true},
-			"reranker": {Embedder: &meanings{}, Reranker: waiting{}, Degrade: true},
+			"documents": {Embedder: hang(1), Degrade: true},
+			"query":     {Embedder: hang(2), Degrade: true},
+			"reranker":  {Embedder: &meanings{}, Reranker: waiting{}, Degrade: true},
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
@@ -211,7 +219,8 @@ func TestCancelledSearches(t *testing.T) {
 			}()
 			synctest.Wait()
 			cancel()
-			if err := <-done; !errors.Is(err, context.Canceled) {
+			err := <-done
+			if _, failed := errors.AsType[*ModelError](err); failed || !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: got %v", name, err)
 			}
 		}

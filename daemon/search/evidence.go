@@ -91,11 +91,11 @@ func (ix *Index) rescore(q Query, terms []string, best []found) {
 	slices.SortFunc(best, func(a, b found) int { return ix.compare(a.candidate, b.candidate) })
 }
 
-// known are the numbers of those terms that the index has, in order.
+// known are the numbers of those terms that live chunks have, in order.
 func (ix *Index) known(terms []string) []uint32 {
 	numbers := make([]uint32, 0, len(terms))
 	for _, t := range terms {
-		if n, ok := ix.numbers[t]; ok {
+		if n, ok := ix.numbers[t]; ok && ix.postings[n].live > 0 {
 			numbers = append(numbers, n)
 		}
 	}

@@ -1,5 +1,22 @@
 package search
 
+import "maps"
+
+// rankSuffix makes the key of a component's rank from that of its score.
+const rankSuffix = "_rank"
+
+// components adds what the leg says of its candidate i.
+func (l *leg) components(i int, into map[string]float64) {
+	if l.parts != nil {
+		maps.Copy(into, l.parts[i].components())
+	} else {
+		into[l.name] = l.candidates[i].score
+	}
+	if l.name != ComponentFusion {
+		into[l.name+rankSuffix] = float64(i + 1)
+	}
+}
+
 // explain tells the first n candidates of each leg. Called with mu held.
 func (ix *Index) explain(terms []string, legs []leg, n int) *Explanation {
 	e := &Explanation{Terms: terms}

@@ -37,9 +37,9 @@ type Index struct {
 	mu          sync.RWMutex
 	docs        map[string]*entry // by path
 	order       order
-	chunks      []chunk  // by chunk number; a deleted one keeps its number until compact
-	textLengths []uint32 // number of terms of the text, by chunk number
-	vectors     vectors
+	chunks      []chunk            // by chunk number; a deleted one keeps its number until compact
+	textLengths []uint32           // number of terms of the text, by chunk number
+	vectors     vectors            // by chunk number, as far as they are known
 	live        int                // chunks not deleted
 	totals      [fieldCount]uint64 // sums of the lengths of live chunks, by field
 	postings    []postings         // by term number

@@ -139,10 +139,10 @@ type Span struct {
 	Start, End int
 }
 
-// Search ranks by words alone: BM25 and the evidence of docs/retrieval.md. A chunk is found by any one of the query's terms;
-// a term said twice counts once; a query of stop words finds nothing. Hits is
-// never nil. Searcher offers the other modes, orders and explanations, and
-// collapses duplicates.
+// Search ranks by words alone: BM25 and the evidence of docs/retrieval.md. A
+// chunk is found by any one of the query's terms; a term said twice counts once;
+// a query of stop words finds nothing. Hits is never nil. Searcher offers the
+// other modes, orders and explanations, and collapses duplicates.
 func (ix *Index) Search(q Query) Result {
 	terms, wanted := queryTerms(q.Text)
 	k := q.TopK

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"fmt"
-	"maps"
 )
 
 // Limits and defaults of a query of a Searcher.
@@ -14,9 +13,6 @@ const (
 	DefaultRerankTopN = 50
 	MaxRerankTopN     = 200
 )
-
-// rankSuffix makes the key of a component's rank from that of its score.
-const rankSuffix = "_rank"
 
 // withDefaults fills in what was left open and checks the rest.
 func (q Query) withDefaults() (Query, error) {
@@ -82,8 +78,9 @@ func queryTerms(text string) (terms []string, wanted map[string]bool) {
 func (ix *Index) legs(mode Mode, q Query, terms []string, vector vectorLeg, keep func(*Document) bool, depth int) []leg {
 	var legs []leg
 	if mode != Semantic {
-		candidates, parts := ix.lexical(q, terms, keep, depth)
-		legs = append(legs, leg{name: ComponentBM25, weight: 1, candidates: candidates, parts: parts})
+		l := leg{name: ComponentBM25, weight: 1}
+		l.candidates, l.parts = ix.lexical(q, terms, keep, depth)
+		legs = append(legs, l)
 	}
 	if mode != BM25 {
 		legs = append(legs, leg{name: ComponentVector, weight: vector.weight, candidates: ix.nearest(vector.unit, keep, depth)})
@@ -119,17 +116,8 @@ func (ix *Index) result(mode Mode, q Query, terms []string, wanted map[string]bo
 	}
 	for _, l := range legs {
 		for i, c := range l.candidates {
-			parts := components[c.chunk]
-			if parts == nil {
-				continue
-			}
-			if l.parts != nil {
-				maps.Copy(parts, l.parts[i].components())
-			} else {
-				parts[l.name] = c.score
-			}
-			if l.name != ComponentFusion {
-				parts[l.name+rankSuffix] = float64(i + 1)
+			if into := components[c.chunk]; into != nil {
+				l.components(i, into)
 			}
 		}
 	}

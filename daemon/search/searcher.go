@@ -95,12 +95,12 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	}
 	res, err := s.retrieve(ctx, mode, q)
 	degraded := ""
-	if err != nil && s.mayDegrade(ctx, err) {
+	if err != nil && s.mayDegrade(err) {
 		degraded = err.Error()
 		res, err = s.retrieve(ctx, BM25, q)
 	}
 	if err == nil && res.Mode == HybridRerank {
-		if err = s.rerank(ctx, q, &res); err != nil && s.mayDegrade(ctx, err) {
+		if err = s.rerank(ctx, q, &res); err != nil && s.mayDegrade(err) {
 			degraded, res.Mode, err = err.Error(), Hybrid, nil
 		}
 	}
@@ -135,11 +135,10 @@ func (s *Searcher) resolve(mode Mode) (Mode, error) {
 	return "", fmt.Errorf("mode %q is not one of auto, bm25, semantic, hybrid, hybrid-rerank", mode)
 }
 
-// mayDegrade is for failures of models only. What the caller ended has no
-// answer.
-func (s *Searcher) mayDegrade(ctx context.Context, err error) bool {
+// mayDegrade is for failures of models, which the end of a context is not.
+func (s *Searcher) mayDegrade(err error) bool {
 	_, failed := errors.AsType[*ModelError](err)
-	return failed && s.cfg.Degrade && ctx.Err() == nil
+	return failed && s.cfg.Degrade
 }
 
 // retrieve ranks by the mode, but for the reranking.
@@ -147,15 +146,15 @@ func (s *Searcher) retrieve(ctx context.Context, mode Mode, q Query) (Result, er
 	if mode == BM25 {
 		return s.index.retrieve(mode, q, vectorLeg{}), nil
 	}
-	unit, err := s.queryVector(ctx, q.Text)
+	vector, err := s.queryVector(ctx, q.Text)
 	if err != nil {
 		return Result{}, err
 	}
-	vector := vectorLeg{unit, 1}
+	weight := 1.0
 	if e, ok := s.cfg.Embedder.(FusionWeigher); ok {
-		vector.weight = e.FusionWeight()
+		weight = e.FusionWeight()
 	}
-	return s.index.retrieve(mode, q, vector), nil
+	return s.index.retrieve(mode, q, vectorLeg{vector, weight}), nil
 }
 
 // queryVector embeds the chunks that need it and then the query.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,18 +15,17 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// animals is an index in which words and meanings disagree, and words are all the
-// evidence.
+// animals is an index in which words and meanings disagree. No two documents
+// are neighbours.
 func animals() *Index {
 	ix := New(nil)
-	ix.weights = weights{}
 	for path, text := range map[string]string{
-		"cat.txt":    "cat at home with nobody else around the old stone house near the quiet harbour",
-		"kitten.txt": "kitten",
-		"dog.txt":    "dog, hound, cat",
-		"sea.txt":    "ocean",
+		"1/cat.txt":    "cat at home with nobody else around the house today",
+		"2/kitten.txt": "kitten",
+		"3/dog.txt":    "dog, hound, dog, hound, cat, cat",
+		"4/sea.txt":    "ocean",
 	} {
-		ix.Put(Document{Path: path, Title: "", Text: text})
+		ix.Put(Document{Path: path, Text: text})
 	}
 	return ix
 }
@@ -38,14 +38,14 @@ func TestModes(t *testing.T) {
 		ran  Mode
 		want []string
 	}{
-		{Config{}, "", BM25, []string{"dog.txt", "cat.txt"}},
-		{Config{}, Auto, BM25, []string{"dog.txt", "cat.txt"}},
-		{full, BM25, BM25, []string{"dog.txt", "cat.txt"}},
-		{full, Semantic, Semantic, []string{"kitten.txt", "cat.txt", "dog.txt"}},
-		{full, "", Hybrid, []string{"dog.txt", "cat.txt", "kitten.txt"}},
-		{full, Auto, Hybrid, []string{"dog.txt", "cat.txt", "kitten.txt"}},
-		{full, Hybrid, Hybrid, []string{"dog.txt", "cat.txt", "kitten.txt"}},
-		{full, HybridRerank, HybridRerank, []string{"kitten.txt", "dog.txt", "cat.txt"}},
+		{Config{}, "", BM25, []string{"3/dog.txt", "1/cat.txt"}},
+		{Config{}, Auto, BM25, []string{"3/dog.txt", "1/cat.txt"}},
+		{full, BM25, BM25, []string{"3/dog.txt", "1/cat.txt"}},
+		{full, Semantic, Semantic, []string{"2/kitten.txt", "1/cat.txt", "3/dog.txt"}},
+		{full, "", Hybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
+		{full, Auto, Hybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
+		{full, Hybrid, Hybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
+		{full, HybridRerank, HybridRerank, []string{"2/kitten.txt", "3/dog.txt", "1/cat.txt"}},
 	}
 	for _, tt := range tests {
 		res := search(t, NewSearcher(animals(), tt.cfg), Query{Text: "cat", Mode: tt.mode})
@@ -60,38 +60,41 @@ func TestModes(t *testing.T) {
 
 func TestComponents(t *testing.T) {
 	s := NewSearcher(animals(), Config{Embedder: &meanings{}, Reranker: &byLength{}})
-	bm25 := map[string]float64{}
-	for _, h := range search(t, s, Query{Text: "cat", Mode: BM25}).Hits {
-		bm25[h.Path] = h.Score
+	words := map[string]map[string]float64{} // the parts of the scores of BM25
+	for i, h := range s.index.Search(Query{Text: "cat"}).Hits {
+		words[h.Path] = h.Components
+		words[h.Path]["bm25_rank"] = float64(i + 1)
 	}
-	catCosine, dogCosine := cosine(meaning("cat"), meaning("cat at home with nobody else around the old stone house near the quiet harbour")), 1/math.Sqrt(5)
+	cat, kitten, dog := "1/cat.txt", "2/kitten.txt", "3/dog.txt"
+	with := func(path string, more map[string]float64) map[string]float64 {
+		maps.Copy(more, words[path])
+		return more
+	}
+	catCosine, dogCosine := cosine(meaning("cat"), meaning("cat at home with nobody else around the house today")), 1/math.Sqrt(5)
 	want := map[Mode]map[string]map[string]float64{
-		BM25: {
-			"dog.txt": {"bm25": bm25["dog.txt"], "bm25_rank": 1},
-			"cat.txt": {"bm25": bm25["cat.txt"], "bm25_rank": 2},
-		},
+		BM25: {dog: words[dog], cat: words[cat]},
 		Semantic: {
-			"kitten.txt": {"vector": 1, "vector_rank": 1},
-			"cat.txt":    {"vector": catCosine, "vector_rank": 2},
-			"dog.txt":    {"vector": dogCosine, "vector_rank": 3},
+			kitten: {"vector": 1, "vector_rank": 1},
+			cat:    {"vector": catCosine, "vector_rank": 2},
+			dog:    {"vector": dogCosine, "vector_rank": 3},
 		},
 		Hybrid: {
-			"cat.txt":    {"bm25": bm25["cat.txt"], "bm25_rank": 2, "vector": catCosine, "vector_rank": 2, "fusion": 2. / 62},
-			"dog.txt":    {"bm25": bm25["dog.txt"], "bm25_rank": 1, "vector": dogCosine, "vector_rank": 3, "fusion": 1./61 + 1./63},
-			"kitten.txt": {"vector": 1, "vector_rank": 1, "fusion": 1. / 61},
+			cat:    with(cat, map[string]float64{"vector": catCosine, "vector_rank": 2, "fusion": 2. / 62}),
+			dog:    with(dog, map[string]float64{"vector": dogCosine, "vector_rank": 3, "fusion": 1./61 + 1./63}),
+			kitten: {"vector": 1, "vector_rank": 1, "fusion": 1. / 61},
 		},
 		HybridRerank: {
-			"kitten.txt": {"vector": 1, "vector_rank": 1, "fusion": 1. / 61, "rerank": -6, "rerank_rank": 1},
-			"dog.txt":    {"bm25": bm25["dog.txt"], "bm25_rank": 1, "vector": dogCosine, "vector_rank": 3, "fusion": 1./61 + 1./63, "rerank": -15, "rerank_rank": 2},
-			"cat.txt":    {"bm25": bm25["cat.txt"], "bm25_rank": 2, "vector": catCosine, "vector_rank": 2, "fusion": 2. / 62, "rerank": -78, "rerank_rank": 3},
+			kitten: {"vector": 1, "vector_rank": 1, "fusion": 1. / 61, "rerank": -6, "rerank_rank": 1},
+			dog:    with(dog, map[string]float64{"vector": dogCosine, "vector_rank": 3, "fusion": 1./61 + 1./63, "rerank": -32, "rerank_rank": 2}),
+			cat:    with(cat, map[string]float64{"vector": catCosine, "vector_rank": 2, "fusion": 2. / 62, "rerank": -51, "rerank_rank": 3}),
 		},
 	}
 	for mode, byPath := range want {
 		got := map[string]map[string]float64{}
 		for _, h := range search(t, s, Query{Text: "cat", Mode: mode}).Hits {
 			got[h.Path] = h.Components
-			last := map[Mode]string{BM25: "bm25", Semantic: "vector", Hybrid: "fusion", HybridRerank: "rerank"}[mode]
-			if h.Score != h.Components[last] {
+			last := map[Mode]string{Semantic: "vector", Hybrid: "fusion", HybridRerank: "rerank"}[mode]
+			if last != "" && h.Score != h.Components[last] {
 				t.Errorf("mode %s: %s scores %v of %v", mode, h.Path, h.Score, h.Components)
 			}
 		}
@@ -104,10 +107,10 @@ func TestComponents(t *testing.T) {
 func TestExplanation(t *testing.T) {
 	s := NewSearcher(animals(), Config{Embedder: &meanings{}, Reranker: &byLength{}})
 	want := map[Mode]string{
-		BM25:         "bm25: dog.txt#0 cat.txt#0",
-		Semantic:     "vector: kitten.txt#0 cat.txt#0",
-		Hybrid:       "bm25: dog.txt#0 cat.txt#0, vector: kitten.txt#0 cat.txt#0, fusion: cat.txt#0 dog.txt#0",
-		HybridRerank: "bm25: dog.txt#0 cat.txt#0, vector: kitten.txt#0 cat.txt#0, fusion: cat.txt#0 dog.txt#0, rerank: dog.txt#0 cat.txt#0",
+		BM25:         "bm25: 3/dog.txt#0 1/cat.txt#0",
+		Semantic:     "vector: 2/kitten.txt#0 1/cat.txt#0",
+		Hybrid:       "bm25: 3/dog.txt#0 1/cat.txt#0, vector: 2/kitten.txt#0 1/cat.txt#0, fusion: 1/cat.txt#0 2/kitten.txt#0",
+		HybridRerank: "bm25: 3/dog.txt#0 1/cat.txt#0, vector: 2/kitten.txt#0 1/cat.txt#0, fusion: 1/cat.txt#0 2/kitten.txt#0, rerank: 2/kitten.txt#0 1/cat.txt#0",
 	}
 	for mode, legs := range want {
 		res := search(t, s, Query{Text: "the cat", Mode: mode, TopK: 1, CandidateK: 2, RerankTopN: 2, Explain: true})
