@@ -20,17 +20,18 @@ func search(t *testing.T, s *Searcher, q Query) Result {
 	return res
 }
 
+// No two documents are neighbours.
 func TestDuplicatesCollapse(t *testing.T) {
 	ix := New(nil)
 	ix.weights = weights{}
 	for _, d := range []Document{
-		{Path: "a.txt", Text: "cat cat cat"},
-		{Path: "b.txt", Text: "  cat cat cat\n"}, // a chunk has no space around it
-		{Path: "c.txt", Text: "cat cat Cat"},
-		{Path: "d.txt", Text: "cat cat cat", Title: "whale"}, // ranks first
-		{Path: "e.txt", Text: "cat at sea"},
-		{Path: "f.txt", Text: "cat at sea"},
-		{Path: "g.txt", Text: "cat on land"},
+		{Path: "a/a.txt", Text: "cat cat cat"},
+		{Path: "b/b.txt", Text: "  cat cat cat\n"}, // a chunk has no space around it
+		{Path: "c/c.txt", Text: "cat cat Cat"},
+		{Path: "d/d.txt", Text: "cat cat cat", Title: "whale"}, // ranks first
+		{Path: "e/e.txt", Text: "cat at sea"},
+		{Path: "f/f.txt", Text: "cat at sea"},
+		{Path: "g/g.txt", Text: "cat on land"},
 	} {
 		ix.Put(d)
 	}
@@ -42,10 +43,10 @@ func TestDuplicatesCollapse(t *testing.T) {
 			got[h.Text] = append([]string{h.ChunkID}, h.Duplicates...)
 		}
 		want := map[string][]string{
-			"cat cat cat": {"d.txt#0", "a.txt#0", "b.txt#0"},
-			"cat cat Cat": {"c.txt#0"},
-			"cat at sea":  {"e.txt#0", "f.txt#0"},
-			"cat on land": {"g.txt#0"},
+			"cat cat cat": {"d/d.txt#0", "a/a.txt#0", "b/b.txt#0"},
+			"cat cat Cat": {"c/c.txt#0"},
+			"cat at sea":  {"e/e.txt#0", "f/f.txt#0"},
+			"cat on land": {"g/g.txt#0"},
 		}
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("mode %s (-want +got):\n%s", mode, diff)

@@ -37,15 +37,14 @@ func TestSortHits(t *testing.T) {
 // The most relevant are chosen before they are ordered by date.
 func TestRecencyOrdersTheMostRelevant(t *testing.T) {
 	ix := New(nil)
-	ix.weights = weights{}
-	ix.Put(Document{Path: "best.txt", Text: "cat cat cat", Date: day(1)})
-	ix.Put(Document{Path: "good.txt", Text: "cat cat dog", Date: day(2)})
-	ix.Put(Document{Path: "weak.txt", Text: "cat and dogs and seas and sands", Date: day(3)})
+	ix.Put(Document{Path: "1/best.txt", Text: "cat cat cat cat", Date: day(1)})
+	ix.Put(Document{Path: "2/good.txt", Text: "cat cat and dogs", Date: day(2)})
+	ix.Put(Document{Path: "3/weak.txt", Text: "cat and dogs and many more at sea and on the beach and far away on land", Date: day(3)})
 	res, err := NewSearcher(ix, Config{}).Search(t.Context(), Query{Text: "cat", TopK: 2, Sort: Recency})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(paths(res), " "); got != "good.txt best.txt" {
+	if got := strings.Join(paths(res), " "); got != "2/good.txt 1/best.txt" {
 		t.Errorf("got %s", got)
 	}
 }
