@@ -16,8 +16,12 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// searchableWithin is how long the last document may take to be found.
-const searchableWithin = 30 * time.Second
+// How long the last document may take to be found: searchableWithin, and
+// timeToIndex more for each document, since a daemon may have a model embed them.
+const (
+	searchableWithin = 30 * time.Second
+	timeToIndex      = 25 * time.Millisecond
+)
 
 // probe searches and returns the chunks.
 func probe(ctx context.Context, e *Endpoint, brain, query string, d Dialect, topK int) ([]Chunk, error) {
@@ -32,15 +36,16 @@ func probe(ctx context.Context, e *Endpoint, brain, query string, d Dialect, top
 }
 
 // awaitSearchable polls until one of paths is found, because a daemon may index
-// after it has answered. known is all that was written, last the document written
+// after it has answered, or keep a search waiting for longer than a call may take.
+// known is all that was written, last the document written
 // last, for errors.
 func awaitSearchable(ctx context.Context, e *Endpoint, brain string, d Dialect, known catalogue, last string, paths []string, query string) error {
-	start := time.Now()
+	start, within := time.Now(), searchableWithin+time.Duration(len(known))*timeToIndex
 	wait := 5 * time.Millisecond
 	for {
 		chunks, err := probe(ctx, e, brain, query, d, protocol.MaxAskTopK)
 		f, ok := errors.AsType[*Failure](err)
-		if err != nil && (!ok || !f.retry) {
+		if err != nil && !errors.Is(err, errNoAnswer) && (!ok || !f.retry) {
 			return fmt.Errorf("search for the seeded document %s: %w", last, err)
 		}
 		for _, c := range chunks {
@@ -52,12 +57,12 @@ func awaitSearchable(ctx context.Context, e *Endpoint, brain string, d Dialect, 
 		if ok {
 			asked = f.retryAfter
 		}
-		switch over := time.Since(start)+asked > searchableWithin; {
+		switch over := time.Since(start)+asked > within; {
 		case over && err != nil:
-			return fmt.Errorf("document %s was written but could not be searched for within %v: %w", last, searchableWithin, err)
+			return fmt.Errorf("document %s was written but could not be searched for within %v: %w", last, within, err)
 		case over:
 			return fmt.Errorf("document %s was written but is not found after %v (the last search gave %d chunks); does the daemon index %s?",
-				last, searchableWithin, len(chunks), SeedRoot)
+				last, within, len(chunks), SeedRoot)
 		}
 		select {
 		case <-ctx.Done():

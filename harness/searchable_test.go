@@ -16,11 +16,43 @@ func TestSeedGivesUp(t *testing.T) {
 		start := time.Now()
 		_, err := seedOne(t.Context(), m.target().Endpoint, "eval", Auto, corpusOf("a.md"))
 		took := time.Since(start)
-		want := "document a.md was written but is not found after 30s (the last search gave 1 chunks); does the daemon index raw/documents/?"
+		want := "document a.md was written but is not found after 30.025s (the last search gave 1 chunks); does the daemon index raw/documents/?"
 		if err == nil || err.Error() != want || took < searchableWithin || took > searchableWithin+time.Second {
 			t.Errorf("got %v after %v", err, took)
 		}
 	})
+}
+
+// TestSeedWaitsForModels: a search that gets no answer while documents are
+// embedded is asked again.
+func TestSeedWaitsForModels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ready := time.Now().Add(31 * time.Second)
+		e := &Endpoint{base: "http://memory", http: &http.Client{Transport: embedding{ready}}}
+		var docs []string
+		for i := range 100 {
+			docs = append(docs, fmt.Sprintf("%d.md", i))
+		}
+		_, err := seedOne(t.Context(), e, "eval", Auto, corpusOf(docs...))
+		if err != nil || time.Now().Before(ready) {
+			t.Errorf("after %v: %v", time.Since(ready), err)
+		}
+	})
+}
+
+// embedding keeps searches waiting until it is ready, and then finds everything.
+type embedding struct{ ready time.Time }
+
+func (e embedding) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/search") {
+		return always(`{"id":"b"}`).RoundTrip(r)
+	}
+	select {
+	case <-time.After(time.Until(e.ready)):
+		return reply(200, `{"chunks":[{"path":"99.md"}]}`), nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
 }
 
 func TestProbeOf(t *testing.T) {

@@ -211,8 +211,8 @@ func TestSeedIsNotPatientForEver(t *testing.T) {
 	}{
 		{"writes", 1, "", "write document a.md: PUT /v1/brains/b/documents: 503: busy"},
 		{"writes, wait too long", 1, "31", "write document a.md: PUT"},
-		{"searches", 2, "", "document a.md was written but could not be searched for within 30s: POST /v1/brains/b/search: 503: busy"},
-		{"searches, wait too long", 2, "31", "could not be searched for within 30s: POST"},
+		{"searches", 2, "", "document a.md was written but could not be searched for within 30.025s: POST /v1/brains/b/search: 503: busy"},
+		{"searches, wait too long", 2, "31", "could not be searched for within 30.025s: POST"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := &inMemory{reply: func(n int) *http.Response {
