@@ -83,7 +83,7 @@ func (ix *Index) rescore(q Query, terms []string, best []found) {
 	ordered := byChunk(best)
 	ix.addFeedback(more, ordered)
 	ix.addNeighbours(query, ordered)
-	ix.addPhrases(ix.known(Terms(q.Text)), ordered)
+	ix.addPhrases(Terms(q.Text), ordered)
 	ix.addDates(mentioned(q.Text, q.AskedAt), ordered)
 	for i := range ordered {
 		ordered[i].candidate.score = ordered[i].evidence.score()
