@@ -80,15 +80,31 @@ func (ix *Index) lexical(q Query, terms []string, keep func(*Document) bool, k i
 func (ix *Index) rescore(q Query, terms []string, best []found) {
 	query := ix.known(terms)
 	more := ix.feedback(query, best)
-	slices.SortFunc(best, func(a, b found) int { return cmp.Compare(a.chunk, b.chunk) })
-	ix.addFeedback(more, best)
-	ix.addNeighbours(query, best)
-	ix.addPhrases(ix.known(Terms(q.Text)), best)
-	ix.addDates(mentioned(q.Text, q.AskedAt), best)
-	for i := range best {
-		best[i].candidate.score = best[i].evidence.score()
+	ordered := byChunk(best)
+	ix.addFeedback(more, ordered)
+	ix.addNeighbours(query, ordered)
+	ix.addPhrases(Terms(q.Text), ordered)
+	ix.addDates(mentioned(q.Text, q.AskedAt), ordered)
+	for i := range ordered {
+		ordered[i].candidate.score = ordered[i].evidence.score()
 	}
-	slices.SortFunc(best, func(a, b found) int { return ix.compare(a.candidate, b.candidate) })
+	slices.SortFunc(ordered, func(a, b found) int { return ix.compare(a.candidate, b.candidate) })
+	copy(best, ordered)
+}
+
+// byChunk gives the same in the order of the chunk numbers. Sorting numbers is
+// several times faster than sorting what they stand for.
+func byChunk(best []found) []found {
+	keys := make([]uint64, len(best))
+	for i, f := range best {
+		keys[i] = uint64(f.chunk)<<32 | uint64(i)
+	}
+	slices.Sort(keys)
+	ordered := make([]found, len(best))
+	for i, key := range keys {
+		ordered[i] = best[uint32(key)]
+	}
+	return ordered
 }
 
 // known are the numbers of those terms that live chunks have, in order.

@@ -88,13 +88,14 @@ func TestPhrases(t *testing.T) {
 		{"lantern festival", []float64{1. / 2, 2. / 3, 0, 0, 1. / 2, 0, 0}},
 		{"the lantern of the festival", []float64{1. / 2, 2. / 3, 0, 0, 1. / 2, 0, 0}},
 		{"festival lantern", []float64{0, 1. / 2, 1. / 2, 0, 0, 0, 0}},
+		{"lantern unheard festival", make([]float64, 7)},
 		{"lantern lantern", make([]float64, 7)},
 		{"lantern", make([]float64, 7)},
 		{"", make([]float64, 7)},
 	}
 	for _, tt := range tests {
 		best := bestOf(ix)
-		ix.addPhrases(ix.known(Terms(tt.query)), best)
+		ix.addPhrases(Terms(tt.query), best)
 		for i, f := range best {
 			if math.Abs(f.phrase-tt.want[i]*pair) > 1e-9 {
 				t.Errorf("%q: text %d has %v pairs, want %v", tt.query, i, f.phrase/pair, tt.want[i])
@@ -115,6 +116,8 @@ func TestNeighbours(t *testing.T) {
 	put("a/4.txt", "harbour", may8)
 	put("a/5.txt", "boat", may8.Add(time.Second))
 	put("b/1.txt", "harbour", may8)
+	put("b/2.txt", "boat", may8.Add(time.Second))
+	put("b/3.txt", "harbour", may8)
 	put("c/1.txt", "boat", time.Time{})
 	put("c/2.txt", "harbour", time.Time{})
 	best := bestOf(ix)

@@ -26,42 +26,53 @@ type weighedTerm struct {
 // it would score if it were asked for, times (score/best score)^feedbackExponent of
 // the chunk. The chunks are the best first.
 func (ix *Index) feedback(query []uint32, best []found) []weighedTerm {
-	weights := map[uint32]float64{}
+	s := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(s)
+	s.weights.grow(len(ix.names))
+	s.contents.grow(len(ix.names))
 	for _, f := range best[:min(feedbackChunks, len(best))] {
 		trust := math.Pow(f.bm25/best[0].bm25, feedbackExponent)
-		for term, tf := range ix.contents(&ix.chunks[f.chunk]) {
-			weights[term] += trust * ix.gain(term) * ix.saturated(tf)
+		ix.addContents(&s.contents, &ix.chunks[f.chunk])
+		for _, term := range s.contents.touched {
+			s.weights.add(term, trust*ix.saturated(s.contents.sums[term]))
 		}
+		s.contents.reset()
 	}
-	var terms []weighedTerm
-	for term, weight := range weights {
+	var terms []weighedTerm // best first
+	for _, term := range s.weights.touched {
 		// A word found nowhere else says nothing about other chunks.
 		if ix.postings[term].live > 1 && !slices.Contains(query, term) {
-			terms = append(terms, weighedTerm{term, weight})
+			terms = ix.insertTerm(terms, weighedTerm{term, ix.gain(term) * s.weights.sums[term]})
 		}
 	}
-	slices.SortFunc(terms, func(a, b weighedTerm) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(ix.names[a.term], ix.names[b.term]))
-	})
-	terms = terms[:min(feedbackTerms, len(terms))]
+	s.weights.reset()
 	for i := len(terms) - 1; i >= 0; i-- {
 		terms[i].weight /= terms[0].weight
 	}
 	return terms
 }
 
-// contents gives tf of score for the terms of a chunk, counting text and title.
-func (ix *Index) contents(ch *chunk) map[uint32]float64 {
-	tf := make(map[uint32]float64, len(ch.sequence))
+// insertTerm puts a term into the best ones.
+func (ix *Index) insertTerm(terms []weighedTerm, t weighedTerm) []weighedTerm {
+	if len(terms) == feedbackTerms && t.weight < terms[feedbackTerms-1].weight {
+		return terms
+	}
+	i, _ := slices.BinarySearchFunc(terms, t, func(a, b weighedTerm) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(ix.names[a.term], ix.names[b.term]))
+	})
+	return slices.Insert(terms, i, t)[:min(feedbackTerms, len(terms)+1)]
+}
+
+// addContents adds tf of score for the terms of a chunk, counting text and title.
+func (ix *Index) addContents(tf *sums, ch *chunk) {
 	text, title := ch.lengths[textField], ch.lengths[titleField]
 	each := fieldWeights[textField] / ix.lengthNorm()(text)
 	for _, t := range ch.sequence[:text] {
-		tf[t] += each
+		tf.add(t, each)
 	}
 	for _, t := range ch.sequence[text : text+title] {
-		tf[t] += fieldWeights[titleField]
+		tf.add(t, fieldWeights[titleField])
 	}
-	return tf
 }
 
 // addFeedback adds what the terms of feedback score. The chunks are in the order

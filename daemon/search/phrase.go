@@ -3,7 +3,7 @@ package search
 // addPhrases adds to chunks with words of the query that stand together in both,
 // in the same order and with stop words left out. The query has its terms in
 // order, duplicates included.
-func (ix *Index) addPhrases(query []uint32, best []found) {
+func (ix *Index) addPhrases(query []string, best []found) {
 	type pair struct {
 		first, second uint32
 		gain          float64
@@ -12,7 +12,9 @@ func (ix *Index) addPhrases(query []uint32, best []found) {
 	var pairs []pair
 	var wanted uint64 // first terms by their last six bits, to pass over most words fast
 	for i := range len(query) - 1 {
-		if a, b := query[i], query[i+1]; a != b {
+		a, knownA := ix.numbers[query[i]]
+		b, knownB := ix.numbers[query[i+1]]
+		if knownA && knownB && a != b {
 			pairs = append(pairs, pair{a, b, ix.weights.phrase * min(ix.gain(a), ix.gain(b)), 0})
 			wanted |= 1 << (a & 63)
 		}

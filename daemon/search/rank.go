@@ -12,11 +12,39 @@ type candidate struct {
 	chunk uint32
 }
 
-// scratch is the working memory of one search. Between searches all scores are
+// scratch is the working memory of one search. Between searches all sums are
 // zero.
 type scratch struct {
-	scores  []float64 // by chunk number
-	touched []uint32  // the chunks that have a score
+	scores   sums // by chunk number
+	weights  sums // by term number, see feedback
+	contents sums // by term number, of one chunk
+}
+
+// sums adds up positive values by number.
+type sums struct {
+	sums    []float64
+	touched []uint32 // the numbers whose sum is not zero
+}
+
+// grow makes room for numbers below n.
+func (s *sums) grow(n int) {
+	if missing := n - len(s.sums); missing > 0 {
+		s.sums = append(s.sums, make([]float64, missing)...)
+	}
+}
+
+func (s *sums) add(n uint32, value float64) {
+	if s.sums[n] == 0 {
+		s.touched = append(s.touched, n)
+	}
+	s.sums[n] += value
+}
+
+func (s *sums) reset() {
+	for _, n := range s.touched {
+		s.sums[n] = 0
+	}
+	s.touched = s.touched[:0]
 }
 
 // fieldWeights say how much an occurrence in a field counts. A title names what
@@ -53,12 +81,11 @@ func weightedCount(counts [fieldCount]uint8, norm float64) float64 {
 func (ix *Index) best(terms []string, keep func(*Document) bool, k int) []candidate {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
-	ix.score(s, terms)
+	ix.score(&s.scores, terms)
 
 	var top []candidate // a heap with the worst on top
-	for _, n := range s.touched {
-		c := candidate{s.scores[n], n}
-		s.scores[n] = 0
+	for _, n := range s.scores.touched {
+		c := candidate{s.scores.sums[n], n}
 		if len(top) == k && c.score < top[0].score {
 			continue
 		}
@@ -74,7 +101,7 @@ func (ix *Index) best(terms []string, keep func(*Document) bool, k int) []candid
 			ix.siftDown(top)
 		}
 	}
-	s.touched = s.touched[:0]
+	s.scores.reset()
 	slices.SortFunc(top, ix.compare)
 	return top
 }
@@ -91,10 +118,8 @@ func (ix *Index) best(terms []string, keep func(*Document) bool, k int) []candid
 //
 // for a text of length terms (Robertson and Zaragoza, "The Probabilistic
 // Relevance Framework: BM25 and Beyond", 2009, section 3.6; the slack is ours).
-func (ix *Index) score(s *scratch, terms []string) {
-	if missing := len(ix.chunks) - len(s.scores); missing > 0 {
-		s.scores = append(s.scores, make([]float64, missing)...)
-	}
+func (ix *Index) score(scores *sums, terms []string) {
+	scores.grow(len(ix.chunks))
 	norm := ix.lengthNorm()
 	for _, name := range terms {
 		t, ok := ix.numbers[name]
@@ -103,12 +128,8 @@ func (ix *Index) score(s *scratch, terms []string) {
 		}
 		gain := ix.gain(t)
 		for _, at := range ix.postings[t].list {
-			// Every score is positive, so zero means not seen yet.
-			if s.scores[at.chunk] == 0 {
-				s.touched = append(s.touched, at.chunk)
-			}
 			tf := weightedCount(at.counts, norm(ix.textLengths[at.chunk]))
-			s.scores[at.chunk] += gain * tf / (tf + ix.k1)
+			scores.add(at.chunk, gain*tf/(tf+ix.k1))
 		}
 	}
 }
