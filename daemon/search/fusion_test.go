@@ -76,3 +76,20 @@ func TestAWeakEmbedderOnlyAdds(t *testing.T) {
 		}
 	}
 }
+
+// An embedder that does not know what it is worth counts a fifth of the words.
+func TestFusionWeightByDefault(t *testing.T) {
+	s := NewSearcher(animals(), Config{Embedder: struct{ Embedder }{&meanings{}}})
+	for _, h := range search(t, s, Query{Text: "cat", Mode: Hybrid}).Hits {
+		want := 0.
+		if rank := h.Components[ComponentBM25Rank]; rank > 0 {
+			want += 1 / (60 + rank)
+		}
+		if rank := h.Components[ComponentVectorRank]; rank > 0 {
+			want += .2 / (60 + rank)
+		}
+		if math.Abs(h.Score-want) > 1e-12 {
+			t.Errorf("%s scores %v, want %v of %v", h.Path, h.Score, want, h.Components)
+		}
+	}
+}

@@ -21,6 +21,9 @@ var axes = map[string]int{"cat": 0, "kitten": 0, "dog": 1, "hound": 1, "sea": 2,
 
 func (m *meanings) Name() string { return "test/meanings" }
 
+// FusionWeight makes the sums of a fusion easy to follow.
+func (m *meanings) FusionWeight() float64 { return 1 }
+
 func (m *meanings) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	call := m.calls.Add(1)
 	if m.before != nil {

@@ -63,13 +63,13 @@ func TestHybridQuality(t *testing.T) {
 
 // BenchmarkModes reports recall@10 and nDCG@10 of each mode with the offline
 // embedder on each task: hybrid as it is, and as it would be if the embedder
-// counted as much as the words (equal). The time is that of one question.
+// counted as much as others do (default). The time is that of one question.
 func BenchmarkModes(b *testing.B) {
 	for _, tk := range tasks {
 		docs, questions := tk.load(b)
 		brains := tk.index(docs, nil)
 		weighed := searchers(b, brains, llm.NewFakeEmbedder())
-		equal := searchers(b, brains, struct{ Embedder }{llm.NewFakeEmbedder()})
+		byDefault := searchers(b, brains, struct{ Embedder }{llm.NewFakeEmbedder()})
 		for _, bb := range []struct {
 			name   string
 			mode   Mode
@@ -78,7 +78,7 @@ func BenchmarkModes(b *testing.B) {
 			{"bm25", BM25, weighed},
 			{"semantic", Semantic, weighed},
 			{"hybrid", Hybrid, weighed},
-			{"equal", Hybrid, equal},
+			{"default", Hybrid, byDefault},
 		} {
 			b.Run(tk.name+"/"+bb.name, func(b *testing.B) {
 				recall10, ndcg10 := tk.measureMode(b, bb.brains, questions, bb.mode)

@@ -19,8 +19,13 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// FusionWeigher is an Embedder that knows how much its ranking is worth beside
-// BM25, which counts 1 (see Hybrid). Any other embedder counts as much as BM25.
+// DefaultFusionWeight is how much the ranking of an embedder counts in a fusion
+// beside that of the words, which counts 1. docs/retrieval.md tells what it was
+// measured with.
+const DefaultFusionWeight = 0.2
+
+// FusionWeigher is an Embedder that knows how much its ranking is worth. Any other
+// counts DefaultFusionWeight.
 type FusionWeigher interface {
 	// FusionWeight is above 0. At 1e-5 or less, fusion leaves the order of what
 	// BM25 found as it is, up to MaxCandidateK, and puts behind it what only the
@@ -150,7 +155,7 @@ func (s *Searcher) retrieve(ctx context.Context, mode Mode, q Query) (Result, er
 	if err != nil {
 		return Result{}, err
 	}
-	weight := 1.0
+	weight := DefaultFusionWeight
 	if e, ok := s.cfg.Embedder.(FusionWeigher); ok {
 		weight = e.FusionWeight()
 	}

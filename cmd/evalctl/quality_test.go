@@ -1,0 +1,220 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"evalctl/harness"
+)
+
+var (
+	update = flag.Bool("update", false, "write the table of docs/retrieval.md anew; takes -full")
+	full   = flag.Bool("full", false, "measure the quality of every mode, not of bm25 only")
+)
+
+const (
+	// neutralData holds retrieval tasks written by others; it is not part of the
+	// project and may be absent.
+	neutralData  = "../../../shared/data/neutral"
+	qualityPage  = "../../docs/retrieval.md"
+	qualityBegin = "<!-- measured: begin -->\n"
+	qualityEnd   = "<!-- measured: end -->\n"
+)
+
+// qualityColumns are the figures of the table.
+var qualityColumns = []string{"recall@1", "recall@5", "recall@10", "any@10", "all@10", "precision@10", "mrr", "map", "ndcg@10"}
+
+// qualityTask is a retrieval task with what it must reach in mode bm25, and what a
+// plain BM25 (Porter stemming, English stop words, text only) reaches.
+type qualityTask struct {
+	name      string
+	brains    bool // one for each conversation
+	floors    map[string]float64
+	reference map[string]float64
+	constants string // k1/b of the reference
+}
+
+var qualityTasks = []qualityTask{
+	{
+		"locomo-turn", true,
+		map[string]float64{"recall@10": .68},
+		map[string]float64{"recall@5": .580, "recall@10": .652, "mrr": .490, "ndcg@10": .514}, "0.9/0.4",
+	},
+	{
+		"locomo-session", true,
+		map[string]float64{"recall@10": .95},
+		map[string]float64{"recall@5": .891, "recall@10": .947, "mrr": .820, "ndcg@10": .839}, "1.2/0.75",
+	},
+	{
+		"lme-mixed-turn", false,
+		map[string]float64{"recall@10": .77, "ndcg@10": .69},
+		map[string]float64{"recall@5": .695, "recall@10": .762, "mrr": .706, "ndcg@10": .679}, "1.2/0.75",
+	},
+	{
+		"lme-evidence-turn", false,
+		map[string]float64{"recall@10": .86},
+		map[string]float64{"recall@5": .808, "recall@10": .860, "mrr": .817, "ndcg@10": .791}, "1.2/0.75",
+	},
+	{
+		"cranfield", false,
+		map[string]float64{"ndcg@10": .39},
+		map[string]float64{"recall@5": .291, "recall@10": .399, "mrr": .537, "ndcg@10": .386}, "1.2/0.75",
+	},
+}
+
+// TestRetrievalQuality measures the daemon's ranking over HTTP, by evalctl run
+// itself, and holds it against its floors, a plain BM25 and the table of
+// docs/retrieval.md. No mode may be worse than bm25 for the fake embedder's help.
+func TestRetrievalQuality(t *testing.T) {
+	if _, err := os.Stat(neutralData); err != nil {
+		t.Skipf("no retrieval tasks at %s", neutralData)
+	}
+	modes := []string{"bm25"}
+	if *full || *update {
+		modes = []string{"bm25", "semantic", "hybrid", "hybrid-rerank"}
+	}
+	measured := map[string]harness.Figures{}
+	for _, task := range qualityTasks {
+		for _, mode := range modes {
+			got := task.measure(t, mode)
+			measured[task.row(mode)] = got
+			if mode == "bm25" {
+				task.check(t, got)
+			}
+			if mode == "hybrid" {
+				for _, figure := range []string{"recall@10", "ndcg@10"} {
+					if bm25 := measured[task.row("bm25")][figure]; got[figure] < bm25 {
+						t.Errorf("%s: %s of hybrid is %.4f, of bm25 %.4f", task.name, figure, got[figure], bm25)
+					}
+				}
+			}
+		}
+	}
+	if *update {
+		writeQuality(t, modes, measured)
+	}
+	compareQuality(t, measured)
+}
+
+// measure runs evalctl. Fifty passages are asked for, so that ten documents are
+// told also where several passages are of one.
+func (q qualityTask) measure(t *testing.T, mode string) harness.Figures {
+	t.Helper()
+	out, dir := t.TempDir(), filepath.Join(neutralData, q.name)
+	args := []string{
+		"run", "--sdk", "go", "--dataset", filepath.Join(dir, "questions.jsonl"), "--corpus", filepath.Join(dir, "corpus.jsonl"),
+		"--scenario", "search-retrieve-only", "--scorer", "retrieval", "--mode", mode, "--require-mode", "same",
+		"--top-k", "50", "--floor", "0", "--quiet", "--output", out,
+	}
+	if q.brains {
+		args = append(args, "--brain-tag", "conv")
+	}
+	cmd := exec.CommandContext(t.Context(), "evalctl", args...) // put there by TestMain
+	cmd.Env = append(os.Environ(), "SVC_EMBED_PROVIDER=fake", "SVC_RERANK_PROVIDER=llm", "SVC_LLM_PROVIDER=fake")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s in mode %s: %v\n%s", q.name, mode, err, text)
+	}
+	files, err := filepath.Glob(filepath.Join(out, "*", "go.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("results %v, %v", files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result struct {
+		Retrieval harness.Retrieval `json:"retrieval"`
+	}
+	if err := json.Unmarshal(data, &result); err != nil {
+		t.Fatal(err)
+	}
+	if result.Retrieval.Errors > 0 {
+		t.Fatalf("%s in mode %s: %d errors", q.name, mode, result.Retrieval.Errors)
+	}
+	return result.Retrieval.Macro
+}
+
+func (q qualityTask) check(t *testing.T, got harness.Figures) {
+	t.Helper()
+	for figure, floor := range q.floors {
+		if got[figure] < floor {
+			t.Errorf("%s: %s is %.4f, the floor is %.2f", q.name, figure, got[figure], floor)
+		}
+	}
+	for _, figure := range []string{"recall@10", "ndcg@10"} {
+		if got[figure] < q.reference[figure] {
+			t.Errorf("%s: %s is %.4f, a plain BM25 reaches %.3f", q.name, figure, got[figure], q.reference[figure])
+		}
+	}
+}
+
+// row is the beginning of a line of the table.
+func (q qualityTask) row(mode string) string { return "| " + q.name + " | " + mode + " |" }
+
+func cells(figures map[string]float64) string {
+	var b strings.Builder
+	for _, column := range qualityColumns {
+		if v, ok := figures[column]; ok {
+			fmt.Fprintf(&b, " %.3f |", v)
+		} else {
+			b.WriteString(" |")
+		}
+	}
+	return b.String() + "\n"
+}
+
+func writeQuality(t *testing.T, modes []string, measured map[string]harness.Figures) {
+	t.Helper()
+	var table strings.Builder
+	table.WriteString("| task | mode | " + strings.Join(qualityColumns, " | ") + " |\n|" + strings.Repeat("---|", len(qualityColumns)+2) + "\n")
+	for _, task := range qualityTasks {
+		for _, mode := range modes {
+			table.WriteString(task.row(mode) + cells(measured[task.row(mode)]))
+		}
+		table.WriteString(task.row("plain BM25, "+task.constants) + cells(task.reference))
+	}
+	page, err := os.ReadFile(qualityPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(page), qualityBegin)
+	_, after, ok := strings.Cut(rest, qualityEnd)
+	if !ok {
+		t.Fatalf("%s has no place for the table", qualityPage)
+	}
+	if err := os.WriteFile(qualityPage, []byte(before+qualityBegin+table.String()+qualityEnd+after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compareQuality holds what was measured against the page. The last digit may
+// differ: processors round differently.
+func compareQuality(t *testing.T, measured map[string]harness.Figures) {
+	t.Helper()
+	page, err := os.ReadFile(qualityPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, figures := range measured {
+		_, rest, ok := strings.Cut(string(page), row)
+		if !ok {
+			t.Errorf("%s has no row %s: run with -update -full", qualityPage, row)
+			continue
+		}
+		line, _, _ := strings.Cut(rest, "\n")
+		for i, cell := range strings.Split(strings.Trim(line, "| "), "|") {
+			shown, err := strconv.ParseFloat(strings.TrimSpace(cell), 64)
+			if err != nil || math.Abs(shown-figures[qualityColumns[i]]) > .0015 {
+				t.Errorf("%s %s says %s for %s, measured %.4f: run with -update -full", qualityPage, row, cell, qualityColumns[i], figures[qualityColumns[i]])
+			}
+		}
+	}
+}
