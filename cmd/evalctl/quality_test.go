@@ -77,6 +77,9 @@ func TestRetrievalQuality(t *testing.T) {
 	if _, err := os.Stat(neutralData); err != nil {
 		t.Skipf("no retrieval tasks at %s", neutralData)
 	}
+	if raceDetector {
+		t.Skip("ranking is measured without the race detector")
+	}
 	modes := []string{"bm25"}
 	if *full || *update {
 		modes = []string{"bm25", "semantic", "hybrid", "hybrid-rerank"}
