@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,10 +154,14 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 			return llmtest.Reply{Text: "I would say 1 out of 1!", Input: 100, Output: 10}
 		}
 	},
-	// slow passes every answer after a while.
-	"slow": func() func(llmtest.Call) llmtest.Reply {
+	// stalls passes every answer, but leaves the sixth and the twelfth request
+	// without one: a run is in the middle for as long as a script needs.
+	"stalls": func() func(llmtest.Call) llmtest.Reply {
+		var calls atomic.Int32
 		return func(llmtest.Call) llmtest.Reply {
-			time.Sleep(40 * time.Millisecond)
+			if n := calls.Add(1); n == 6 || n == 12 {
+				return llmtest.Reply{Hang: true}
+			}
 			return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`, Input: 700, Output: 20}
 		}
 	},
