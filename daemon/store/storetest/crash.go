@@ -93,11 +93,15 @@ func Kill(t *testing.T, env, value string, lines int, within time.Duration) {
 	if err := killGroup(cmd); err != nil {
 		t.Fatal(err)
 	}
-	// A child that was just being made holds the store's lock for as long as its
-	// output, which is a moment longer than its parent.
+	// A child that was just being made holds the store's lock a moment longer than
+	// its parent, and a moment longer than its output. One that stays was orphaned
+	// where nobody waits for orphans, and holds nothing.
 	for scanner.Scan() {
 	}
 	_ = cmd.Wait() // reports the kill
+	for deadline := time.Now().Add(200 * time.Millisecond); groupLives(cmd) && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 const crashDocs = 20

@@ -12,3 +12,7 @@ func leadGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: 
 
 // killGroup kills it and its children.
 func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+// groupLives reports whether a process of the group is left, if only as one that
+// nobody has waited for.
+func groupLives(cmd *exec.Cmd) bool { return syscall.Kill(-cmd.Process.Pid, 0) == nil }
