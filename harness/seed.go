@@ -88,7 +88,7 @@ func createBrain(ctx context.Context, e *Endpoint, brain string, d Dialect) (str
 		body: d.encode(body{"name": brain, "brain_id": brain}, map[string][]string{"brain_id": {"id", "slug"}}),
 	})
 	if f, ok := errors.AsType[*Failure](err); ok && f.Status == http.StatusConflict {
-		return "", fmt.Errorf("brain %q at %s: %w; give another --brain, or leave the corpus out (--corpus none) to evaluate it as it is", brain, e.URL(), ErrBrainExists)
+		return "", fmt.Errorf("brain %q at %s: %w; delete it, choose another name, or leave the corpus out (--corpus none) to evaluate it as it is", brain, e.URL(), ErrBrainExists)
 	}
 	if err != nil {
 		return "", fmt.Errorf("create brain %q: %w", brain, err)

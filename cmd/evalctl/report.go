@@ -314,9 +314,12 @@ func percentiles(q harness.Quantiles) string {
 }
 
 func (t *terminal) resumeHint(journal string, stopped error) {
-	more := ""
-	if errors.Is(stopped, llm.ErrBudgetExceeded) {
+	when, more := "go on with", ""
+	switch {
+	case errors.Is(stopped, llm.ErrBudgetExceeded):
 		more = " --budget-usd <more>"
+	case errors.Is(stopped, harness.ErrMode):
+		when = "once the daemon runs that mode, go on with"
 	}
-	t.field("resume", "nothing is lost; go on with: evalctl run --resume %s%s", printable(journal, oneLine), more)
+	t.field("resume", "nothing is lost; %s: evalctl run --resume %s%s", when, printable(journal, oneLine), more)
 }

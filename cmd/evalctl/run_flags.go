@@ -137,8 +137,8 @@ func (c *runCmd) Validate() error {
 		return err
 	}
 	switch {
-	case c.TopK < 1:
-		return fmt.Errorf("--top-k %d: must be at least 1", c.TopK)
+	case c.TopK < 1 || c.TopK > c.maxTopK():
+		return fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit for %s", c.TopK, c.maxTopK(), c.Scenario)
 	case !slices.Contains(requirable, c.RequireMode):
 		return fmt.Errorf("--require-mode %s: must be one of %s", c.RequireMode, strings.Join(requirable[1:], ", "))
 	case c.RequireMode == sameMode && c.Mode == protocol.ModeAuto:
@@ -169,6 +169,14 @@ func (c *runCmd) requiredMode() string {
 		return c.Mode
 	}
 	return c.RequireMode
+}
+
+// maxTopK is the limit of the scenario's requests (spec 8).
+func (c *runCmd) maxTopK() int {
+	if c.Scenario == string(harness.SearchOnly) {
+		return protocol.MaxSearchTopK
+	}
+	return protocol.MaxAskTopK
 }
 
 func (c *runCmd) validateMoney() error {

@@ -50,8 +50,8 @@ func (c *sweepCmd) Validate() error {
 		}
 	}
 	for _, k := range c.TopKs {
-		if k < 1 {
-			return fmt.Errorf("--top-ks %d: must be at least 1", k)
+		if k < 1 || k > protocol.MaxSearchTopK {
+			return fmt.Errorf("--top-ks %d: must be from 1 to %d, the protocol's limit", k, protocol.MaxSearchTopK)
 		}
 	}
 	for _, k := range c.CandidateKs {

@@ -19,7 +19,7 @@ func (t *terminal) cell(cell harness.Cell, res harness.Result, p *progress) {
 	if cell.CandidateK > 0 {
 		name += fmt.Sprintf(" candidate-k %d", cell.CandidateK)
 	}
-	t.field("cell", "%s  %s in %s", name, count(res.Counts.Finished(), "question"), duration(float64(res.FinishedAt.Sub(res.StartedAt).Milliseconds())))
+	t.field("cell", "%s  %s in %s", name, count(res.Counts.Total, "question"), duration(float64(res.FinishedAt.Sub(res.StartedAt).Milliseconds())))
 	if ran := ranOtherwise(cell, res); ran != "" {
 		t.field("warning", "%s: the daemon ran %s", name, ran)
 	}

@@ -87,11 +87,10 @@ func parseFilters(f protocol.SearchFilters) (search.Filter, error) {
 // checkText, like the checks below, gives an untyped nil: cmp.Or takes the
 // first that is not.
 func checkText(name, text string, limit int) error {
-	n := utf8.RuneCountInString(text)
-	if n == 0 {
-		return &ArgumentError{name, "is missing"}
+	if strings.TrimSpace(text) == "" {
+		return &ArgumentError{name, "is missing or blank"}
 	}
-	if n > limit {
+	if n := utf8.RuneCountInString(text); n > limit {
 		return &ArgumentError{name, fmt.Sprintf("has %d characters, the limit is %d", n, limit)}
 	}
 	return nil

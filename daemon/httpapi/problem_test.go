@@ -140,7 +140,7 @@ func TestRefusals(t *testing.T) {
 		{"spellings disagree", "POST", search, `{"query":"x","top_k":5,"topK":6}`, nil, 400, "validation_error", "top_k is given twice"},
 		{"names disagree", "POST", search, `{"query":"x","question":"y"}`, nil, 400, "validation_error", "query is given twice"},
 		{"key twice", "POST", search, `{"query":"x","query":"y"}`, nil, 400, "validation_error", "query is given twice"},
-		{"no query", "POST", search, `{}`, nil, 400, "validation_error", "query: is missing"},
+		{"no query", "POST", search, `{}`, nil, 400, "validation_error", "query: is missing or blank"},
 		{"huge JSON", "POST", search, `{"query":"` + strings.Repeat("x", maxJSONBytes) + `"}`, nil, 413, "payload_too_large", "1048576"},
 		{"query number", "GET", search + "?q=x&top_k=ten", "", nil, 400, "validation_error", "top_k"},
 		{"query spellings", "GET", search + "?q=x&query=y", "", nil, 400, "validation_error", "more than once"},

@@ -82,3 +82,19 @@ func TestDuplicatesMakeRoom(t *testing.T) {
 		}
 	}
 }
+
+// A reranker sees as many texts as it was promised, however many are the same.
+func TestRerankerSeesDifferentTexts(t *testing.T) {
+	ix := New(nil)
+	for i := range 200 {
+		ix.Put(Document{Path: fmt.Sprintf("same/%d.txt", i), Text: "cat cat"})
+	}
+	for i := range 60 {
+		ix.Put(Document{Path: fmt.Sprintf("other/%d.txt", i), Text: fmt.Sprintf("cat number%d and more", i)})
+	}
+	r := &byLength{}
+	search(t, NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: r}), Query{Text: "cat", TopK: 1, Mode: HybridRerank})
+	if len(r.saw) != DefaultRerankTopN {
+		t.Errorf("the reranker saw %d texts, want %d", len(r.saw), DefaultRerankTopN)
+	}
+}

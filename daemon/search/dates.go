@@ -96,7 +96,7 @@ func (r *dateReader) month(i int) (period, bool) {
 		if r.asked.IsZero() {
 			return period{}, false
 		}
-		if year = r.asked.Year(); month > r.asked.Month() {
+		if year = r.asked.Year(); month > r.asked.Month() || month == r.asked.Month() && day > r.asked.Day() {
 			year-- // a question is about what was
 		}
 	}

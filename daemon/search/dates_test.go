@@ -14,6 +14,8 @@ func TestMentioned(t *testing.T) {
 		{"What happened on the 5th of March, 2023?", "2023-03-04..2023-03-13"},
 		{"What happened on March 5th?", "2023-03-04..2023-03-13"},
 		{"What happened on 5 July?", "2022-07-04..2022-07-13"},
+		{"What happened on 24 May?", "2023-05-23..2023-06-01"},
+		{"What happened on 25 May?", "2022-05-24..2022-06-02"},
 		{"Where was I in May?", "2023-05-01..2023-06-08"},
 		{"Where was I in December 2021?", "2021-12-01..2022-01-08"},
 		{"May I march in?", ""},

@@ -33,6 +33,7 @@ func TestParse(t *testing.T) {
 			Document{Title: "n", Date: day}},
 		{"odd values are kept as text", "n.md", "---\ndate: last week\nn: .nan\nt: 2001-01-01\nnested: {a: 1}\nnone: null\n---\nx",
 			Document{Title: "n", Text: "x", Metadata: map[string]any{"date": "last week", "n": ".nan", "t": "2001-01-01"}}},
+		{"session id", "n.md", "---\nsession_id: 0012\n---\nx", Document{Title: "n", Metadata: map[string]any{"session_id": "0012"}, Text: "x"}},
 		{"malformed front matter", "n.md", "---\n[a: :\n---\nx", Document{Title: "n", Text: "---\n[a: :\n---\nx"}},
 		{"front matter without end", "n.md", "---\ntitle: a\n", Document{Title: "n", Text: "---\ntitle: a\n"}},
 		{"not a mapping", "n.md", "---\na rule\n---\nx", Document{Title: "n", Text: "---\na rule\n---\nx"}},

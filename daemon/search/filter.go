@@ -13,8 +13,7 @@ type Filter struct {
 	PathPrefix string   // of the document's path, by bytes
 	Paths      []string // one of these
 	Tags       []string // all of these, spelled as in the document
-	// SessionIDs: the metadata session_id is one of these. A number there is
-	// meant as it is written.
+	// SessionIDs: the metadata session_id is one of these, as it is written.
 	SessionIDs []string
 	// From and To bound the date, both inclusive. An undated document does not
 	// pass when one is set.

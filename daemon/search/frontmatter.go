@@ -76,6 +76,9 @@ func (d *Document) setField(key string, value *yaml.Node) {
 		}
 	}
 	if v, ok := scalar(value); ok {
+		if key == sessionKey {
+			v = value.Value // an id such as 0012 is no number
+		}
 		if d.Metadata == nil {
 			d.Metadata = map[string]any{}
 		}

@@ -19,12 +19,18 @@ type leg struct {
 //
 //	weight / (60 + rank)
 //
-// with ranks from 1. Called with mu held.
-func (ix *Index) fuse(legs []leg) []candidate {
+// with ranks from 1. With share, candidates of a leg whose scores sortHits takes
+// for equal have the same rank, so that they are equal in the fusion as well.
+// Called with mu held.
+func (ix *Index) fuse(legs []leg, share bool) []candidate {
 	scores := map[uint32]float64{}
 	for _, l := range legs {
+		rank := 0
 		for i, c := range l.candidates {
-			scores[c.chunk] += l.weight / float64(fusionConstant+i+1)
+			if !share || i == 0 || roundScore(c.score) != roundScore(l.candidates[i-1].score) {
+				rank = i + 1
+			}
+			scores[c.chunk] += l.weight / float64(fusionConstant+rank)
 		}
 	}
 	fused := make([]candidate, 0, len(scores))

@@ -25,7 +25,7 @@ func TestFuseProperties(t *testing.T) {
 				want[n] += weight / (60 + float64(rank) + 1)
 			}
 		}
-		got := ix.fuse(legs)
+		got := ix.fuse(legs, false)
 		if len(got) != len(want) {
 			t.Fatalf("%d candidates, want %d", len(got), len(want))
 		}

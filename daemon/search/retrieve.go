@@ -47,6 +47,9 @@ func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 	if mode == HybridRerank {
 		n = max(q.TopK, q.RerankTopN)
 	}
+	if q.Sort == RelevanceThenRecency { // which of equals is the newest is seen among all of them
+		n, depth = max(n, q.CandidateK), max(depth, q.CandidateK)
+	}
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AskedAt) }
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
@@ -55,7 +58,7 @@ func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 		ranked := legs[len(legs)-1].candidates
 		groups := ix.collapse(ranked, n)
 		// Duplicates may have taken the places of others.
-		if len(groups) >= q.TopK || exhausted(legs, depth) {
+		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
 			return ix.result(mode, q, terms, wanted, legs, groups)
 		}
 		depth *= 4
@@ -86,7 +89,7 @@ func (ix *Index) legs(mode Mode, q Query, terms []string, vector vectorLeg, keep
 		legs = append(legs, leg{name: ComponentVector, weight: vector.weight, candidates: ix.nearest(vector.unit, keep, depth)})
 	}
 	if len(legs) > 1 {
-		legs = append(legs, leg{name: ComponentFusion, candidates: ix.fuse(legs)})
+		legs = append(legs, leg{name: ComponentFusion, candidates: ix.fuse(legs, q.Sort == RelevanceThenRecency)})
 	}
 	return legs
 }

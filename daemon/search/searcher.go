@@ -113,8 +113,13 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 		return Result{}, fmt.Errorf("search in mode %s: %w", mode, err)
 	}
 	res.Degraded = degraded
+	if q.Sort == RelevanceThenRecency {
+		sortHits(res.Hits, q.Sort)
+	}
 	res.Hits = res.Hits[:min(q.TopK, len(res.Hits))]
-	sortHits(res.Hits, q.Sort)
+	if q.Sort == Recency {
+		sortHits(res.Hits, q.Sort)
+	}
 	return res, nil
 }
 

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -46,5 +47,20 @@ func TestRecencyOrdersTheMostRelevant(t *testing.T) {
 	}
 	if got := strings.Join(paths(res), " "); got != "2/good.txt 1/best.txt" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Of equally relevant documents the newest come first, also when there are more
+// than asked for.
+func TestRelevanceThenRecencyChoosesTheNewest(t *testing.T) {
+	ix := New(nil)
+	for n := range 9 {
+		ix.Put(Document{Path: fmt.Sprintf("%d/a.txt", n), Text: fmt.Sprintf("cat%d cat", n), Date: day(n + 1)})
+	}
+	for _, mode := range []Mode{BM25, Hybrid, Semantic} {
+		res := search(t, NewSearcher(ix, Config{Embedder: &meanings{}}), Query{Text: "cat", TopK: 2, Sort: RelevanceThenRecency, Mode: mode})
+		if got := strings.Join(paths(res), " "); got != "8/a.txt 7/a.txt" {
+			t.Errorf("mode %s: got %s", mode, got)
+		}
 	}
 }
