@@ -158,7 +158,7 @@ func (x *bm25) search(terms []string, k int) []candidate {
 // bm25, which is handed the terms; x-limit is the ratio of the medians.
 func BenchmarkSearch100k(b *testing.B) {
 	v, ix := large().corpus, large().index
-	limit := newBM25(ix)
+	limit, searcher := newBM25(ix), NewSearcher(ix, Config{})
 	content := func() string {
 		words := strings.Fields(large().docs[v.rng.IntN(len(large().docs))].Text)
 		words = slices.DeleteFunc(words, func(w string) bool { return stopWords[w] })
@@ -181,8 +181,11 @@ func BenchmarkSearch100k(b *testing.B) {
 			for b.Loop() {
 				q := Query{Text: kind.next()}
 				start := time.Now()
-				res := ix.Search(q)
+				res, err := searcher.Search(b.Context(), q)
 				took = append(took, time.Since(start))
+				if err != nil {
+					b.Fatal(err)
+				}
 				start = time.Now()
 				limit.search(res.Terms, DefaultTopK)
 				least = append(least, time.Since(start))

@@ -1,6 +1,6 @@
-// Package search ranks passages of documents by BM25. Parse turns a stored
-// file into a Document, Split cuts a Document into chunks along its structure,
-// and an Index keeps the chunks in memory and answers queries.
+// Package search ranks passages of documents. Parse turns a stored file into a
+// Document, Split cuts a Document into chunks along its structure, an Index keeps
+// the chunks in memory, and a Searcher answers queries over it in every mode.
 //
 // It knows nothing about storage or the wire: callers feed it documents and
 // rebuild it when they need to.

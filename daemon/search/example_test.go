@@ -1,6 +1,9 @@
 package search
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 func Example() {
 	index := New(nil)
@@ -13,7 +16,12 @@ func Example() {
 			index.Put(doc)
 		}
 	}
-	for _, hit := range index.Search(Query{Text: "What museums did we see in Lisbon?"}).Hits {
+	found, err := NewSearcher(index, Config{}).Search(context.Background(), Query{Text: "What museums did we see in Lisbon?"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, hit := range found.Hits {
 		fmt.Printf("%s [%s] %.2f\n", hit.ChunkID, hit.HeadingPath, hit.Score)
 	}
 	// Output:

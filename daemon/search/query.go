@@ -139,29 +139,6 @@ type Span struct {
 	Start, End int
 }
 
-// Search ranks by words alone: BM25 and the evidence of docs/retrieval.md. A
-// chunk is found by any one of the query's terms; a term said twice counts once;
-// a query of stop words finds nothing. Hits is never nil. Searcher offers the
-// other modes, orders and explanations, and collapses duplicates.
-func (ix *Index) Search(q Query) Result {
-	terms, wanted := queryTerms(q.Text)
-	k := q.TopK
-	if k <= 0 {
-		k = DefaultTopK
-	}
-	ix.mu.RLock()
-	defer ix.mu.RUnlock()
-	res := Result{Hits: []Hit{}, Mode: BM25, Terms: terms}
-	keep := func(d *Document) bool { return q.Filter.keep(d, q.AskedAt) }
-	top, parts := ix.lexical(q, terms, keep, k)
-	for i, c := range top {
-		h := ix.hit(c, wanted)
-		h.Components = parts[i].components()
-		res.Hits = append(res.Hits, h)
-	}
-	return res
-}
-
 func (ix *Index) hit(c candidate, wanted map[string]bool) Hit {
 	chunk := &ix.chunks[c.chunk]
 	return Hit{

@@ -1,0 +1,22 @@
+package search
+
+// Search ranks by words alone and collapses nothing, so that every chunk that is
+// found can be compared with what it should score.
+func (ix *Index) Search(q Query) Result {
+	terms, wanted := queryTerms(q.Text)
+	k := q.TopK
+	if k <= 0 {
+		k = DefaultTopK
+	}
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	res := Result{Hits: []Hit{}, Mode: BM25, Terms: terms}
+	keep := func(d *Document) bool { return q.Filter.keep(d, q.AskedAt) }
+	top, parts := ix.lexical(q, terms, keep, k)
+	for i, c := range top {
+		h := ix.hit(c, wanted)
+		h.Components = parts[i].components()
+		res.Hits = append(res.Hits, h)
+	}
+	return res
+}
