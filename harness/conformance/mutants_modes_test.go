@@ -55,22 +55,24 @@ func modeMutants() []mutant {
 			o["mode"] = protocol.ModeHybrid
 		}), []string{"search-mode-hybrid-honest"}, nil},
 	}
-	for mode, spread := range map[string][]string{
-		protocol.ModeAuto: {"search-effective-mode*"},
-		protocol.ModeBM25: {"search-mode", "search-effective-mode-bm25", "search-components"},
-	} {
-		list = append(list, mutant{"search-" + mode + "-refused", "the mode " + mode + " is 400", answering(func(said map[string]any, a *answer) {
-			if said["mode"] == mode {
-				a.become(400, "{}")
-			}
-		}), []string{"search-mode-" + mode + "-200"}, append(spread, "search-mode-default")})
-	}
+	list = append(list,
+		refusesMode(protocol.ModeAuto, "search-effective-mode*"),
+		refusesMode(protocol.ModeBM25, "search-mode", "search-effective-mode-bm25", "search-components"))
 	for _, mode := range []string{protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank} {
 		list = append(list, mutant{"search-" + mode + "-lies", "the mode " + mode + " is bm25 in secret", standsIn(mode, func(o map[string]any) {
 			o["mode"], o["effective_mode"] = mode, mode
 		}), []string{"search-mode-" + mode + "-honest"}, nil})
 	}
 	return list
+}
+
+// refusesMode breaks one mode; the checks that spread names meet it too.
+func refusesMode(mode string, spread ...string) mutant {
+	return mutant{"search-" + mode + "-refused", "the mode " + mode + " is 400", answering(func(said map[string]any, a *answer) {
+		if said["mode"] == mode {
+			a.become(400, "{}")
+		}
+	}), []string{"search-mode-" + mode + "-200"}, append(spread, "search-mode-default")}
 }
 
 // standsIn answers searches in a mode by bm25, and says so as say does.
