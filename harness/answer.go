@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -27,6 +28,9 @@ const (
 // maxAnswer bounds the text and the citations that one answer may accumulate,
 // in bytes.
 const maxAnswer = 16 << 20
+
+// streams are readers with their buffers, for the next question.
+var streams = sync.Pool{New: func() any { return sse.NewReader(nil, sse.MaxEvent) }}
 
 // Answer is what a daemon made of one question. For SearchOnly Text is the
 // retrieved texts joined by newlines. Citations are the daemon's own objects.
@@ -134,7 +138,11 @@ func (t *Target) ask(ctx context.Context, q Question, a *Answer, start time.Time
 		data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 		return &Failure{Kind: KindProtocol, Message: fmt.Sprintf("POST ask answered %q instead of %s: %s", ct, protocol.TypeEvents, clip(data))}
 	}
-	if err := readAnswer(ctx, sse.NewReader(res.Body, sse.MaxEvent), a, start); err != nil {
+	stream := streams.Get().(*sse.Reader)
+	stream.Reset(res.Body)
+	err = readAnswer(ctx, stream, a, start)
+	streams.Put(stream)
+	if err != nil {
 		return err
 	}
 	a.Latency = time.Since(start)
@@ -210,7 +218,7 @@ func decodeEvent(ev sse.Event) (o object, known bool, err error) {
 	o, err = parseObject(ev.Data)
 	switch {
 	case err != nil && ev.Name == protocol.EventError:
-		return object{"message": encodeString(ev.Data)}, true, nil
+		return object{{"message", encodeString(ev.Data)}}, true, nil
 	case err != nil:
 		return nil, true, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data))}
 	}
@@ -225,10 +233,10 @@ func encodeString(b []byte) json.RawMessage {
 // finish takes the done event. whole is the answer that it gives, which
 // replaces what was streamed even when it is empty; nil when it gives none.
 func (a *Answer) finish(done object) (whole *string, err error) {
-	if string(done["ok"]) == "false" {
+	if string(done.get("ok")) == "false" {
 		return nil, &Failure{Kind: KindDaemon, Message: "done event with ok false: " + done.complaint()}
 	}
-	if raw := done["answer"]; len(raw) > 0 && raw[0] == '"' {
+	if raw := done.get("answer"); len(raw) > 0 && raw[0] == '"' {
 		whole = new(stringValue(raw))
 	}
 	a.Model, a.PromptSHA256 = done.text("model"), done.text("prompt_sha256", "promptSha256")

@@ -3,6 +3,7 @@ package harness
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,28 +23,32 @@ type body map[string]any
 
 // encode spells the keys. aliases maps a key to further names that Auto adds.
 func (d Dialect) encode(b body, aliases map[string][]string) []byte {
-	out := make(map[string]any, 2*len(b))
+	out := make(object, 0, 3*len(b))
 	for k, v := range b {
-		if d != Camel {
-			out[k] = v
+		value, err := json.Marshal(v)
+		if err != nil {
+			panic(fmt.Sprintf("encode request body: %v", err)) // strings and numbers only
 		}
-		if d != Snake {
-			out[camelCase(k)] = v
+		if d != Camel {
+			out = append(out, member{k, value})
+		}
+		if camel := camelCase(k); d == Camel || d == Auto && camel != k {
+			out = append(out, member{camel, value})
 		}
 		if d == Auto {
 			for _, a := range aliases[k] {
-				out[a] = v
+				out = append(out, member{a, value})
 			}
 		}
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		panic(fmt.Sprintf("encode request body: %v", err)) // strings and numbers only
-	}
-	return data
+	slices.SortFunc(out, func(a, b member) int { return strings.Compare(a.key, b.key) })
+	return out.encode()
 }
 
 func camelCase(s string) string {
+	if !strings.Contains(s, "_") {
+		return s
+	}
 	parts := strings.Split(s, "_")
 	for i, p := range parts[1:] {
 		parts[i+1] = strings.ToUpper(p[:1]) + p[1:]
@@ -73,20 +78,16 @@ type Chunk struct {
 // chunks reads a list of chunks under any of the keys; null is an empty list.
 func (o object) chunks(keys ...string) ([]Chunk, error) {
 	for _, k := range keys {
-		raw, ok := o[k]
-		if !ok {
+		raw := o.get(k)
+		if raw == nil {
 			continue
 		}
-		var list []json.RawMessage
-		if err := json.Unmarshal(raw, &list); err != nil {
+		list, ok := objects(raw)
+		if !ok {
 			return nil, fmt.Errorf("%q is not a list of chunks", k)
 		}
 		out := make([]Chunk, len(list))
-		for i, raw := range list {
-			c, err := parseObject(raw)
-			if err != nil && string(raw) != "null" {
-				return nil, fmt.Errorf("%q is not a list of chunks", k)
-			}
+		for i, c := range list {
 			out[i] = Chunk{
 				ChunkID:    c.text("chunk_id", "chunkId"),
 				DocumentID: c.text("document_id", "documentId"),

@@ -200,7 +200,11 @@ func FuzzMembers(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if diff := cmp.Diff(map[string]json.RawMessage(want), map[string]json.RawMessage(got)); diff != "" {
+		keys := map[string]json.RawMessage{}
+		for _, m := range got {
+			keys[m.key] = got.get(m.key)
+		}
+		if diff := cmp.Diff(want, keys); diff != "" {
 			t.Fatal(diff)
 		}
 		for k, raw := range want {
@@ -210,6 +214,31 @@ func FuzzMembers(f *testing.F) {
 			}
 			if got.text(k) != s {
 				t.Fatalf("text of %s: got %q, want %q", raw, got.text(k), s)
+			}
+		}
+	})
+}
+
+// FuzzObjects does the same for lists of objects.
+func FuzzObjects(f *testing.F) {
+	for _, s := range []string{`[]`, ` [ ] `, `[{"a":1}]`, `[ {"a":"]"} , null, {} ]`, `[1]`, `null`, `{}`, `"["`, `[[{}]]`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) {
+			return
+		}
+		var want []map[string]json.RawMessage
+		wantErr := json.Unmarshal(data, &want)
+		got, ok := objects(bytes.TrimSpace(data))
+		if ok != (wantErr == nil) || ok && len(got) != len(want) {
+			t.Fatalf("%q: got %d objects, %v, the standard library says %d, %v", data, len(got), ok, len(want), wantErr)
+		}
+		for i, o := range got {
+			for key, value := range want[i] {
+				if string(o.get(key)) != string(value) {
+					t.Fatalf("%q: member %q of object %d: got %s, want %s", data, key, i, o.get(key), value)
+				}
 			}
 		}
 	})

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type Journal struct {
 	start startLine
 	slots []slot
 
+	buf    bytes.Buffer    // of add, used again
 	seeded map[string]bool // by brain
 	aside  string
 }
@@ -99,7 +101,8 @@ func CreateJournal(dir string, id Identity, started time.Time, options json.RawM
 	j.aside = aside
 	j.start = startLine{Kind: kindRun, StartedAt: started, Identity: id, Options: options}
 	j.slots = make([]slot, id.Dataset.Selected)
-	line, err := encodeLine(j.start)
+	line, err := json.Marshal(j.start)
+	line = append(line, '\n')
 	if err == nil {
 		err = j.write(line)
 	}

@@ -122,21 +122,23 @@ func (j *Journal) place(e entryLine, line []byte) {
 // add appends lines in one write; they are safe once Sync has returned. An
 // answer whose grade is among them needs no line of its own.
 func (j *Journal) add(entries ...entryLine) error {
-	var all []byte
-	var ends []int
-	kept := entries[:0:0]
-	for i, e := range entries {
-		if e.Kind == kindAnswer && slices.ContainsFunc(entries[i+1:], func(g entryLine) bool { return g.Kind == kindGrade && g.Index == e.Index }) {
+	graded := func(e entryLine) bool {
+		return e.Kind == kindAnswer && slices.ContainsFunc(entries, func(g entryLine) bool { return g.Kind == kindGrade && g.Index == e.Index })
+	}
+	j.buf.Reset()
+	enc := json.NewEncoder(&j.buf)
+	kept := make([]entryLine, 0, len(entries))
+	ends := make([]int, 0, len(entries))
+	for _, e := range entries {
+		if graded(e) {
 			continue
 		}
-		line, err := encodeLine(e)
-		if err != nil {
-			return err
+		if err := enc.Encode(e); err != nil {
+			return fmt.Errorf("encode journal line: %w", err)
 		}
-		all = append(all, line...)
-		ends = append(ends, len(all))
-		kept = append(kept, e)
+		kept, ends = append(kept, e), append(ends, j.buf.Len())
 	}
+	all := j.buf.Bytes()
 	if err := j.write(all); err != nil {
 		return err
 	}
@@ -146,14 +148,6 @@ func (j *Journal) add(entries ...entryLine) error {
 		start = ends[i]
 	}
 	return nil
-}
-
-func encodeLine(v any) ([]byte, error) {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encode journal line: %w", err)
-	}
-	return append(line, '\n'), nil
 }
 
 // write writes lines at the journal's end and leaves the end where it is.
@@ -172,10 +166,11 @@ func (j *Journal) Sync() error {
 	return nil
 }
 
-// raw reads the JSON of question i's record, which must be answered.
-func (j *Journal) raw(i int) ([]byte, error) {
+// raw reads the JSON of question i's record, which must be answered, from src:
+// the journal's file, or a window on it.
+func (j *Journal) raw(src io.ReaderAt, i int) ([]byte, error) {
 	buf := make([]byte, j.slots[i].size)
-	if _, err := j.file.ReadAt(buf, j.slots[i].at); err != nil {
+	if _, err := src.ReadAt(buf, j.slots[i].at); err != nil {
 		return nil, fmt.Errorf("read %s: %w", j.path, err)
 	}
 	return buf, nil
@@ -183,7 +178,7 @@ func (j *Journal) raw(i int) ([]byte, error) {
 
 // record reads question i, which must be answered.
 func (j *Journal) record(i int) (r Record, err error) {
-	data, err := j.raw(i)
+	data, err := j.raw(j.file, i)
 	if err != nil {
 		return r, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,10 +19,15 @@ func members(data []byte, each func(key string, value json.RawMessage) error) er
 	if !json.Valid(data) {
 		return json.Unmarshal(data, new(json.RawMessage)) // says why
 	}
-	if data = bytes.TrimSpace(data); data[0] != '{' {
+	return validMembers(bytes.TrimSpace(data), each)
+}
+
+// validMembers is members for a valid JSON text without space around it, in
+// which looking for quotes and brackets is enough.
+func validMembers(data []byte, each func(key string, value json.RawMessage) error) error {
+	if data[0] != '{' {
 		return errNoObject
 	}
-	// The text is valid, so that looking for quotes and brackets is enough.
 	for rest := bytes.TrimSpace(data[1:]); rest[0] != '}'; rest = bytes.TrimSpace(rest) {
 		n := stringEnd(rest)
 		key := stringValue(rest[:n])
@@ -82,15 +88,29 @@ func stringValue(raw []byte) string {
 }
 
 // object is a JSON object of a daemon, whose keys may be spelled in several
-// ways.
-type object map[string]json.RawMessage
+// ways. Its members are in the order they came in: the objects are small, and
+// looked into once.
+type object []member
+
+type member struct {
+	key   string
+	value json.RawMessage
+}
 
 // parseObject reads a JSON object; of a repeated key the last value counts.
 // Values are slices of data.
 func parseObject(data []byte) (object, error) {
-	o := object{}
-	err := members(data, func(key string, value json.RawMessage) error {
-		o[key] = value
+	if !json.Valid(data) {
+		return nil, json.Unmarshal(data, new(json.RawMessage)) // says why
+	}
+	return objectIn(bytes.TrimSpace(data))
+}
+
+// objectIn is parseObject for a value of a JSON text that was found valid.
+func objectIn(value json.RawMessage) (object, error) {
+	o := make(object, 0, 8)
+	err := validMembers(value, func(key string, value json.RawMessage) error {
+		o = append(o, member{key, value})
 		return nil
 	})
 	if err != nil {
@@ -99,10 +119,57 @@ func parseObject(data []byte) (object, error) {
 	return o, nil
 }
 
+// objects reads a list of objects, which is a value of a valid JSON text. null
+// is an empty list, and in the list an empty object.
+func objects(value json.RawMessage) (list []object, ok bool) {
+	if string(value) == "null" {
+		return nil, true
+	}
+	if len(value) == 0 || value[0] != '[' {
+		return nil, false
+	}
+	for rest := bytes.TrimSpace(value[1:]); rest[0] != ']'; rest = bytes.TrimSpace(rest) {
+		n := valueEnd(rest)
+		element := bytes.TrimSpace(rest[:n])
+		o, err := objectIn(element)
+		if err != nil && string(element) != "null" {
+			return nil, false
+		}
+		list = append(list, o)
+		if rest = rest[n:]; rest[0] == ',' {
+			rest = rest[1:]
+		}
+	}
+	return list, true
+}
+
+// encode writes the members in their order; the keys are plain words.
+func (o object) encode() []byte {
+	b := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(strconv.AppendQuote(b, m.key), ':')
+		b = append(b, m.value...)
+	}
+	return append(b, '}')
+}
+
+// get gives the value of a key; nil where it is missing.
+func (o object) get(key string) json.RawMessage {
+	for _, m := range slices.Backward(o) {
+		if m.key == key {
+			return m.value
+		}
+	}
+	return nil
+}
+
 // text gives the first of the keys that holds a non-empty string.
 func (o object) text(keys ...string) string {
 	for _, k := range keys {
-		raw := o[k]
+		raw := o.get(k)
 		if len(raw) > len(`""`) && raw[0] == '"' {
 			return stringValue(raw)
 		}
@@ -114,7 +181,7 @@ func (o object) text(keys ...string) string {
 // JSON value reads as one.
 func (o object) number(keys ...string) float64 {
 	for _, k := range keys {
-		if f, err := strconv.ParseFloat(string(o[k]), 64); err == nil {
+		if f, err := strconv.ParseFloat(string(o.get(k)), 64); err == nil {
 			return f
 		}
 	}
@@ -128,10 +195,11 @@ func (o object) tokens(keys ...string) int {
 
 // object gives a member that is an object, and nil for anything else.
 func (o object) object(key string) object {
-	sub, err := parseObject(o[key])
-	if err != nil {
+	value := o.get(key)
+	if value == nil {
 		return nil
 	}
+	sub, _ := objectIn(value) // nil when it is none
 	return sub
 }
 

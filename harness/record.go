@@ -131,8 +131,8 @@ func (r *Record) GoldRank() int {
 // Grounded tells whether a citation names a retrieved chunk.
 func (r *Record) Grounded() bool {
 	for _, raw := range r.Citations {
-		var cite object
-		if json.Unmarshal(raw, &cite) != nil {
+		cite, err := parseObject(raw)
+		if err != nil {
 			continue
 		}
 		id := cite.text("chunk_id", "chunkId")

@@ -136,20 +136,15 @@ func (j *Journal) resultPath() string {
 // one question at a time. A file of an earlier run is kept aside.
 func (j *Journal) writeResult(res *Result) (string, error) {
 	path := j.resultPath()
-	err := writeAtomic(path, func(w io.Writer) error {
-		b := bufio.NewWriterSize(w, 256<<10)
-		if err := j.encode(b, res); err != nil {
-			return err
-		}
-		return b.Flush()
-	})
+	err := writeAtomic(path, func(w io.Writer) error { return j.encode(w, res) })
 	if err != nil {
 		return "", fmt.Errorf("write result %s: %w", path, err)
 	}
 	return path, nil
 }
 
-func (j *Journal) encode(w io.Writer, res *Result) error {
+func (j *Journal) encode(to io.Writer, res *Result) error {
+	w := bufio.NewWriterSize(to, 256<<10)
 	head, err := json.MarshalIndent(res, "", "  ")
 	if err != nil {
 		return err
@@ -158,25 +153,31 @@ func (j *Journal) encode(w io.Writer, res *Result) error {
 	if _, err := fmt.Fprintf(w, "%s,\n  \"questions\": [", head[:len(head)-2]); err != nil {
 		return err
 	}
-	sep := "\n"
+	sep := "\n    "
+	src := &window{src: j.file}
 	for i, s := range j.slots {
 		if !s.answered {
 			continue
 		}
-		line, err := j.raw(i)
+		line, err := j.raw(src, i)
 		if err == nil && !s.finished {
 			line, err = unjudged(line)
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "%s    %s", sep, line); err != nil {
+		if _, err := w.WriteString(sep); err != nil {
 			return err
 		}
-		sep = ",\n"
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+		sep = ",\n    "
 	}
-	_, err = io.WriteString(w, "\n  ]\n}\n")
-	return err
+	if _, err := w.WriteString("\n  ]\n}\n"); err != nil {
+		return err
+	}
+	return w.Flush()
 }
 
 const notJudged = "the run stopped before this answer was judged"

@@ -130,7 +130,7 @@ func findBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query 
 		return "", fmt.Errorf("list the documents of brain %q: %w", brain, err)
 	}
 	var items []json.RawMessage
-	if json.Unmarshal(o["items"], &items) == nil && len(items) > 0 {
+	if json.Unmarshal(o.get("items"), &items) == nil && len(items) > 0 {
 		return id, nil
 	}
 	return "", fmt.Errorf("brain %q at %s: %w; give its documents with --corpus", brain, e.URL(), ErrBrainEmpty)
@@ -161,8 +161,8 @@ func lookUp(ctx context.Context, e *Endpoint, brain string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("list brains: %w", err)
 	}
-	var items []object
-	if json.Unmarshal(o["items"], &items) != nil {
+	items, ok := objects(o.get("items"))
+	if !ok {
 		return brain, nil
 	}
 	for _, b := range items {

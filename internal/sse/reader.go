@@ -62,6 +62,13 @@ func NewReader(src io.Reader, limit int) *Reader {
 	return &Reader{src: bufio.NewReaderSize(src, readSize), limit: limit, firstLine: true}
 }
 
+// Reset makes the reader read another stream, with the limit and the buffers it
+// has. What Next returned before is no longer valid.
+func (r *Reader) Reset(src io.Reader) {
+	r.src.Reset(src)
+	*r = Reader{src: r.src, limit: r.limit, firstLine: true, field: r.field[:0], value: r.value[:0], data: r.data[:0]}
+}
+
 // Next returns the next event that has data. Its Data is valid until the next
 // call. Bytes are passed on as they came: invalid UTF-8 is not replaced.
 //

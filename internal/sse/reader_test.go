@@ -31,6 +31,33 @@ func readAll(src io.Reader, limit int) ([]Event, error) {
 	}
 }
 
+// TestReset: a reader that stopped anywhere in one stream reads the next as a
+// new one does.
+func TestReset(t *testing.T) {
+	for _, first := range streams {
+		for n := range len(first.stream) + 1 {
+			r := NewReader(strings.NewReader(first.stream[:n]), len("7ey"))
+			for {
+				if _, err := r.Next(); err != nil {
+					break
+				}
+			}
+			r.Reset(strings.NewReader("\ufeffdata: x\n\nid: 7\nevent: e\ndata: y\n\n"))
+			one, err := r.Next()
+			if err != nil || one.ID != "" || one.Name != "message" || string(one.Data) != "x" {
+				t.Fatalf("after %q: got %+v, %v", first.stream[:n], one, err)
+			}
+			two, err := r.Next()
+			if err != nil || two.ID != "7" || two.Name != "e" || string(two.Data) != "y" {
+				t.Fatalf("after %q: got %+v, %v", first.stream[:n], two, err)
+			}
+			if _, err := r.Next(); !errors.Is(err, io.EOF) {
+				t.Fatalf("after %q: ended with %v", first.stream[:n], err)
+			}
+		}
+	}
+}
+
 // cutReader answers each Read with the next piece, whose sizes repeat.
 type cutReader struct {
 	stream []byte
