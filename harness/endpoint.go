@@ -9,11 +9,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/retry"
 )
 
 // maxBody bounds a JSON answer of a daemon.
@@ -161,28 +161,16 @@ func statusFailure(r request, res *http.Response) *Failure {
 	} else if text := clip(data); text != "" {
 		f.Message += ": " + text
 	}
+	if f.retry = retry.Status(res.StatusCode); f.retry {
+		f.retryAfter, _ = retry.After(res.Header.Get("Retry-After"), time.Now())
+	}
 	switch res.StatusCode {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		f.retry = true
-		f.retryAfter = retryAfter(res.Header.Get("Retry-After"), time.Now())
 	case http.StatusUnauthorized, http.StatusForbidden:
 		f.Message += " (give the daemon's token with --token or SVC_TOKEN)"
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		f.Message += " (redirects are not followed; give the final URL)"
 	}
 	return f
-}
-
-// retryAfter reads seconds or an HTTP date; 0 when there is neither.
-func retryAfter(h string, now time.Time) time.Duration {
-	const year = 365 * 24 * 60 * 60
-	if s, err := strconv.ParseUint(h, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(min(s, year)) * time.Second
-	}
-	if t, err := http.ParseTime(h); err == nil {
-		return max(t.Sub(now), 0)
-	}
-	return 0
 }
 
 func nonEmpty(parts ...string) []string {

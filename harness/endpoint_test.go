@@ -184,17 +184,3 @@ func TestSilentDaemon(t *testing.T) {
 		})
 	}
 }
-
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 3, 21, 10, 0, 0, 0, time.UTC)
-	for in, want := range map[string]time.Duration{
-		"": 0, "0": 0, "7": 7 * time.Second, "-1": 0, "1m": 0, "1e3": 0, "soon": 0,
-		"99999999999999999999":          365 * 24 * time.Hour,
-		"Sat, 21 Mar 2026 10:00:09 GMT": 9 * time.Second,
-		"Sat, 21 Mar 2026 09:00:00 GMT": 0,
-	} {
-		if got := retryAfter(in, now); got != want {
-			t.Errorf("Retry-After %q: got %v, want %v", in, got, want)
-		}
-	}
-}

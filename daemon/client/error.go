@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/retry"
 )
 
 // Error is a request that the daemon refused, or that was not sent because the
@@ -25,7 +25,8 @@ type Error struct {
 	Problem protocol.Problem
 	// Method and Path are those of the request, without its query.
 	Method, Path string
-	// RetryAfter is how long the daemon asks to wait; 0 when it does not.
+	// RetryAfter is how long the daemon asks to wait, at most a year; 0 when it
+	// does not.
 	RetryAfter time.Duration
 	// NotSent tells that the request stayed here, because it is above a limit.
 	NotSent bool
@@ -84,7 +85,8 @@ const maxProblem = 64 << 10
 // statusError reads the problem of an answer. Bodies of other forms, such as
 // a proxy's, become the detail.
 func (c *Client) statusError(r request, res *http.Response) error {
-	e := &Error{Status: res.StatusCode, Method: r.method, Path: r.path, RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now())}
+	e := &Error{Status: res.StatusCode, Method: r.method, Path: r.path}
+	e.RetryAfter, _ = retry.After(res.Header.Get("Retry-After"), time.Now())
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxProblem)) // what arrived is shown
 	if c.token != "" {
 		// A daemon may repeat what it was sent.
@@ -94,17 +96,6 @@ func (c *Client) statusError(r request, res *http.Response) error {
 		e.Problem = protocol.Problem{Detail: string(body)}
 	}
 	return e
-}
-
-// retryAfter reads seconds or an HTTP date; 0 when there is neither.
-func retryAfter(header string, now time.Time) time.Duration {
-	if s, err := strconv.ParseUint(header, 10, 31); err == nil {
-		return time.Duration(s) * time.Second
-	}
-	if t, err := http.ParseTime(header); err == nil {
-		return max(t.Sub(now), 0)
-	}
-	return 0
 }
 
 // oneLine makes foreign text fit an error: short, and without anything that a

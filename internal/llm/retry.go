@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/sashabaranov/go-openai"
+
+	"evalctl/internal/retry"
 )
 
 // retrying makes the HTTP attempts of one call, each inside around.
@@ -93,7 +94,7 @@ func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 	case errors.Is(err, errRefused):
 		e.Status = x.status
 		e.Message = refusalText(x.refusal)
-		e.RetryAfter, e.waitAsked = retryAfter(x.retryAfter, time.Now())
+		e.RetryAfter, e.waitAsked = retry.After(x.retryAfter, time.Now())
 		e.transient, e.Billed = refusalKind(x.status)
 	case x.status == 0:
 		e.Message = causeText(err)
@@ -114,13 +115,7 @@ func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 // refusalKind sorts the statuses. A gateway that gave up waiting, or an engine
 // that broke, may already have been charged for; the others were not.
 func refusalKind(status int) (transient, billed bool) {
-	switch status {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return true, false
-	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		return true, true
-	}
-	return false, status >= http.StatusInternalServerError
+	return retry.Status(status), status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable
 }
 
 // refusalText finds the message in the error bodies that providers send.
@@ -161,22 +156,4 @@ func causeText(err error) string {
 		return "the answer is not the JSON that was expected: " + err.Error()
 	}
 	return err.Error()
-}
-
-// retryAfter reads the header's seconds or HTTP date; ok is false without a
-// usable one.
-func retryAfter(header string, now time.Time) (wait time.Duration, ok bool) {
-	if header != "" && allDigits(header) {
-		const year = 365 * 24 * 60 * 60
-		seconds, err := strconv.Atoi(header)
-		if err != nil || seconds > year {
-			seconds = year
-		}
-		return time.Duration(seconds) * time.Second, true
-	}
-	at, err := http.ParseTime(header)
-	if err != nil {
-		return 0, false
-	}
-	return max(at.Sub(now), 0), true
 }

@@ -178,22 +178,6 @@ func TestRetryAfterInTheError(t *testing.T) {
 	}
 }
 
-func TestRetryAfterValues(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for header, want := range map[string]time.Duration{
-		"0": 0, "12": 12 * time.Second, "Thu, 01 Jan 2026 00:00:05 GMT": 5 * time.Second, "Wed, 31 Dec 2025 00:00:00 GMT": 0,
-	} {
-		if got, ok := retryAfter(header, now); !ok || got != want {
-			t.Errorf("%q: %s, %v", header, got, ok)
-		}
-	}
-	for _, header := range []string{"", "-1", "soon", "1.5"} {
-		if _, ok := retryAfter(header, now); ok {
-			t.Errorf("%q accepted", header)
-		}
-	}
-}
-
 // An attempt that waits for ever is ended, billed, and not tried again.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
