@@ -139,13 +139,17 @@ type Brain struct {
 
 // Brain names a brain by its id. Nothing is sent.
 func (c *Client) Brain(id string) *Brain {
+	return &Brain{c: c, path: brainsPath + "/" + segment(id)}
+}
+
+// segment escapes an id for a URL's path.
+func segment(id string) string {
 	// PathEscape leaves dots alone, and a segment of dots would name another
 	// resource.
-	escaped := url.PathEscape(id)
 	if strings.Trim(id, ".") == "" {
-		escaped = strings.ReplaceAll(id, ".", "%2E")
+		return strings.ReplaceAll(id, ".", "%2E")
 	}
-	return &Brain{c: c, path: brainsPath + "/" + escaped}
+	return url.PathEscape(id)
 }
 
 // Info returns the brain's record.

@@ -210,6 +210,11 @@ func TestHeaders(t *testing.T) {
 		{func() error { return b.Delete(ctx, "a") }, "DELETE " + root + "/documents?path=a " + js + "|||"},
 		{func() error { return b.Rename(ctx, "a", "b") }, "POST " + root + "/documents/rename " + js + "|" + js + `||{"from":"a","to":"b"}`},
 		{func() error { return drop(b.Commit(ctx, protocol.Batch{})) }, "POST " + root + "/documents/batch-ops " + js + "|" + js + `||{"reason":"","ops":[]}`},
+		{func() error { return drop(b.CreateDocument(ctx, protocol.CreateDocument{Content: "x", Path: "a.md"})) }, "POST " + root + "/documents " + js + "|" + js + `||{"content":"x","path":"a.md"}`},
+		{func() error { return drop(b.Documents(ctx, client.DocumentPage{})) }, "GET " + root + "/documents " + js + "|||"},
+		{func() error { return drop(b.Documents(ctx, client.DocumentPage{Cursor: "a&b", Limit: 5})) }, "GET " + root + "/documents?cursor=a%26b&limit=5 " + js + "|||"},
+		{func() error { return drop(b.Document(ctx, "n/ä&.md")) }, "GET " + root + "/documents/n%2F%C3%A4&.md " + js + "|||"},
+		{func() error { return b.DeleteDocument(ctx, "..") }, "DELETE " + root + "/documents/%2E%2E " + js + "|||"},
 		{func() error { return b.Remove(ctx) }, "DELETE " + root + " " + js + "||yes|"},
 		{func() error { return drop(c.Brain("..").Info(ctx)) }, "GET /v1/brains/%2E%2E " + js + "|||"},
 		{func() error { return drop(c.Brains(ctx)) }, "GET /v1/brains " + js + "|||"},
@@ -240,6 +245,7 @@ func TestNothingIsSentAboveALimit(t *testing.T) {
 		return err
 	}
 	drop := func(_ any, err error) error { return err }
+	create := func(d protocol.CreateDocument) error { return drop(b.CreateDocument(ctx, d)) }
 	for name, tt := range map[string]struct {
 		err    error
 		status int
@@ -259,6 +265,18 @@ func TestNothingIsSentAboveALimit(t *testing.T) {
 		"top k":         {drop(b.Search(ctx, protocol.SearchRequest{Query: "x", TopK: protocol.MaxSearchTopK + 1})), 400},
 		"question":      {drop(b.Ask(ctx, protocol.AskRequest{Question: strings.Repeat("x", protocol.MaxAskQuery+1)}, nil)), 400},
 		"ask top k":     {drop(b.Ask(ctx, protocol.AskRequest{Question: "x", TopK: -1}, nil)), 400},
+		"content":       {create(protocol.CreateDocument{Content: strings.Repeat("x", protocol.MaxDocumentContent+1)}), 413},
+		"content bytes": {create(protocol.CreateDocument{Content: "a\xff"}), 400},
+		"title":         {create(protocol.CreateDocument{Title: strings.Repeat("ä", protocol.MaxDocumentTitle+1)}), 400},
+		"record path":   {create(protocol.CreateDocument{Path: long}), 400},
+		"tags":          {create(protocol.CreateDocument{Tags: make([]string, protocol.MaxDocumentTags+1)}), 400},
+		"tag":           {create(protocol.CreateDocument{Tags: []string{"a", strings.Repeat("ä", protocol.MaxDocumentTag+1)}}), 400},
+		"metadata key":  {create(protocol.CreateDocument{Metadata: map[string]any{strings.Repeat("ä", protocol.MaxMetadataKey+1): 1}}), 400},
+		"metadata":      {create(protocol.CreateDocument{Metadata: map[string]any{"a": "\xff"}}), 400},
+		"limit":         {drop(b.Documents(ctx, client.DocumentPage{Limit: protocol.MaxListItems + 1})), 400},
+		"no id":         {drop(b.Document(ctx, "")), 400},
+		"delete no id":  {b.DeleteDocument(ctx, ""), 400},
+		"id":            {b.DeleteDocument(ctx, "a\xff"), 400},
 		"name":          {drop(c.CreateBrain(ctx, protocol.CreateBrain{Name: strings.Repeat("x", protocol.MaxBrainName+1)})), 400},
 	} {
 		e, ok := errors.AsType[*client.Error](tt.err)
@@ -278,6 +296,7 @@ func TestErrors(t *testing.T) {
 		retry      time.Duration
 	}{
 		"problem":      {429, "7", `{"code":"rate_limited","detail":"slow down"}`, "rate_limited", "429 Too Many Requests: slow down", 7 * time.Second},
+		"far off":      {503, "Fri, 31 Dec 9999 23:59:59 GMT", "", "internal_error", "503 Service Unavailable", 365 * 24 * time.Hour},
 		"unknown code": {409, "", `{"code":"busy","title":"Busy"}`, "busy", "409 Conflict: Busy", 0},
 		"no code":      {413, "", `{"status":413}`, "payload_too_large", "413 Request Entity Too Large", 0},
 		"plain text":   {502, "soon", "upstream\n\x1b[2Jis  gone", "bad_gateway", "502 Bad Gateway: upstream \ufffd[2Jis gone", 0},
