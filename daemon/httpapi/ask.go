@@ -24,7 +24,7 @@ const (
 // it they are an error event, and the stream ends without done.
 func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	var body protocol.AskRequest
-	if err := decodeQuestion(w, r, aliases{"query": "question"}, &body); err != nil {
+	if err := decodeQuestion(w, r, aliases{"query": "question"}, protocol.MaxAskTopK, &body); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())

@@ -44,7 +44,7 @@ func TestFiltersTakeBothSpellings(t *testing.T) {
 			"session_ids":[ "s" ],"date_to":"2024-01-0\u0032"}}`,
 	} {
 		var got protocol.SearchRequest
-		if err := decodeFiltered([]byte(body), nil, &got); err != nil {
+		if err := decodeFiltered([]byte(body), nil, protocol.MaxSearchTopK, &got); err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -52,32 +52,39 @@ func TestFiltersTakeBothSpellings(t *testing.T) {
 		}
 		// What a client of ours sends is what the daemon reads.
 		var again protocol.SearchRequest
-		if err := decodeFiltered(encode(got), nil, &again); err != nil || !cmp.Equal(got, again) {
+		if err := decodeFiltered(encode(got), nil, protocol.MaxSearchTopK, &again); err != nil || !cmp.Equal(got, again) {
 			t.Errorf("%s: read back as %+v, %v", encode(got), again, err)
 		}
 	}
 	for _, none := range []string{`{"query":"q","filters":null}`, `{"query":"q","filters":{}}`, `{"query":"q","filters":{"tags":null}}`} {
 		var got protocol.SearchRequest
-		if err := decodeFiltered([]byte(none), nil, &got); err != nil || !cmp.Equal(got, protocol.SearchRequest{Query: "q"}) {
+		if err := decodeFiltered([]byte(none), nil, protocol.MaxSearchTopK, &got); err != nil || !cmp.Equal(got, protocol.SearchRequest{Query: "q"}) {
 			t.Errorf("%s: %+v, %v", none, got, err)
 		}
 	}
 }
 
 // FuzzDecodeFilters: filters that are accepted say all that the body says
-// under filters, and nothing else.
+// under filters, and nothing else. A top_k of 0 is never accepted.
 func FuzzDecodeFilters(f *testing.F) {
 	f.Add([]byte(`{"filters":{"tags":["a"],"pathPrefix":"b","date_to":""}}`))
 	f.Add([]byte(`{"filters":{"tags":[]},"filters":{"tags":[]}}`))
 	f.Add([]byte(`{"filters":{"TAGS":["a"]}}`))
 	f.Add([]byte(`{"filters":{"paths":[null]}}`))
 	f.Add([]byte(`{"filters":{"tags":["a"],"tag\u017f":1}}`))
+	f.Add([]byte(`{"topK":0,"top_k":-0}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var got protocol.SearchRequest
-		if decodeFiltered(body, nil, &got) != nil {
+		if decodeFiltered(body, nil, protocol.MaxSearchTopK, &got) != nil {
 			return
 		}
 		object := objectOf(t, body)
+		for key, value := range object {
+			name, _ := canonical(key, nil)
+			if n, ok := value.(json.Number); ok && name == "top_k" && (n == "0" || got.TopK == 0) {
+				t.Fatalf("%s: accepted, with a top_k of %d", body, got.TopK)
+			}
+		}
 		filters, _ := object["filters"].(map[string]any)
 		for key, value := range filters {
 			name, _ := canonical(key, nil)

@@ -158,6 +158,13 @@ func TestRefusals(t *testing.T) {
 		{"filter of nothing", "GET", search + "?q=x&tags=", "", nil, 400, "validation_error", "filters.tags: has an empty value"},
 		{"ask unknown filter", "POST", "/v1/brains/eval/ask", `{"question":"x","filters":{"colour":"red"}}`, nil, 400, "validation_error", `filters has no key "colour"`},
 		{"ask unknown scope", "POST", "/v1/brains/eval/ask", `{"question":"x","scope":"mine"}`, nil, 400, "validation_error", "scope"},
+		{"top_k zero", "POST", search, `{"query":"x","top_k":0}`, nil, 400, "validation_error", "top_k: 0 is not between 1 and 100"},
+		{"topK zero", "POST", search, `{"query":"x","topK":-0}`, nil, 400, "validation_error", "top_k: 0 is not between 1 and 100"},
+		{"top_k below zero", "POST", search, `{"query":"x","top_k":-1}`, nil, 400, "validation_error", "top_k: -1 is not between 1 and 100"},
+		{"query zero", "GET", search + "?q=x&topK=0", "", nil, 400, "validation_error", "top_k: 0 is not between 1 and 100"},
+		{"query below zero", "GET", search + "?q=x&top_k=-1", "", nil, 400, "validation_error", "top_k: -1 is not between 1 and 100"},
+		{"ask top_k zero", "POST", "/v1/brains/eval/ask", `{"question":"x","top_k":0}`, nil, 400, "validation_error", "top_k: 0 is not between 1 and 50"},
+		{"ask top_k below zero", "POST", "/v1/brains/eval/ask", `{"question":"x","topK":-1}`, nil, 400, "validation_error", "top_k: -1 is not between 1 and 50"},
 		{"no embedder", "POST", "/v1/brains/eval/ask", `{"question":"x","mode":"semantic"}`, nil, 400, "validation_error", "embedder"},
 
 		{"rename without from", "POST", docs + "/rename", `{"to":"b"}`, []string{"Content-Type", js}, 400, "validation_error", "from and to"},

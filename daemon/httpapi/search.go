@@ -2,14 +2,17 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 )
 
 func (a *API) search(w http.ResponseWriter, r *http.Request) error {
 	var body protocol.SearchRequest
-	if err := decodeQuestion(w, r, aliases{"question": "query"}, &body); err != nil {
+	if err := decodeQuestion(w, r, aliases{"question": "query"}, protocol.MaxSearchTopK, &body); err != nil {
 		return err
 	}
 	return a.answerSearch(w, r, body)
@@ -38,7 +41,10 @@ func searchOf(q query) (protocol.SearchRequest, error) {
 			DateFrom: q["date_from"], DateTo: q["date_to"],
 		},
 	}
-	var err error
+	err := refuseZeroTopK(q["top_k"], protocol.MaxSearchTopK)
+	if err != nil {
+		return body, err
+	}
 	for name, into := range map[string]*int{"top_k": &body.TopK, "candidate_k": &body.CandidateK, "rerank_top_n": &body.RerankTopN} {
 		if *into, err = q.number(name); err != nil {
 			return body, err
@@ -63,20 +69,32 @@ func (a *API) answerSearch(w http.ResponseWriter, r *http.Request, body protocol
 
 // decodeQuestion reads the body of a search or an ask. Unlike others, the keys
 // of its filters must be known: a misspelt one would let everything pass.
-func decodeQuestion(w http.ResponseWriter, r *http.Request, also aliases, into any) error {
+func decodeQuestion(w http.ResponseWriter, r *http.Request, also aliases, maxTopK int, into any) error {
 	body, err := readJSON(w, r)
 	if err != nil {
 		return err
 	}
-	return decodeFiltered(body, also, into)
+	return decodeFiltered(body, also, maxTopK, into)
+}
+
+// refuseZeroTopK refuses a top_k of 0 as it was given. Once decoded, it would
+// pass for a missing one and mean the default.
+func refuseZeroTopK(given string, most int) error {
+	if n, err := strconv.Atoi(given); err == nil && n == 0 {
+		return &brain.ArgumentError{Name: "top_k", Reason: fmt.Sprintf("0 is not between 1 and %d", most)}
+	}
+	return nil
 }
 
 // filterKeys are those of protocol.SearchFilters.
 var filterKeys = []string{"path_prefix", "paths", "tags", "session_ids", "date_from", "date_to", "include_generated"}
 
-func decodeFiltered(body []byte, also aliases, into any) error {
+func decodeFiltered(body []byte, also aliases, maxTopK int, into any) error {
 	fields, err := fold("the body", body, also, nil)
 	if err != nil {
+		return err
+	}
+	if err := refuseZeroTopK(string(fields["top_k"]), maxTopK); err != nil {
 		return err
 	}
 	if filters := fields["filters"]; filters != nil && string(filters) != "null" {

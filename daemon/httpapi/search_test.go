@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -219,6 +220,26 @@ func TestSearchByQueryIsSearch(t *testing.T) {
 	}
 }
 
+// TestTopKLeftOut: nothing, null and an empty parameter mean the default, and
+// so do the zeros that the other numbers have for it.
+func TestTopKLeftOut(t *testing.T) {
+	s := startFake(t)
+	for i := range protocol.DefaultTopK + 1 {
+		s.put(t, fmt.Sprintf("%d.md", i), fmt.Sprintf("kettle %d", i))
+	}
+	for _, body := range []string{`{"query":"kettle"}`, `{"query":"kettle","top_k":null}`, `{"query":"kettle","candidate_k":0,"rerankTopN":0}`} {
+		if got := searchFor(t, s, body); len(got.Chunks) != protocol.DefaultTopK {
+			t.Errorf("%s: %d chunks", body, len(got.Chunks))
+		}
+	}
+	for _, query := range []string{"", "&top_k=", "&candidate_k=0&rerank_top_n=0"} {
+		var got protocol.SearchResponse
+		if err := json.Unmarshal([]byte(s.expect(t, 200, "GET", searchURL+"?q=kettle"+query, "")), &got); err != nil || len(got.Chunks) != protocol.DefaultTopK {
+			t.Errorf("%q: %d chunks, %v", query, len(got.Chunks), err)
+		}
+	}
+}
+
 // TestSchemaOfSearchIsItsParser: the document takes what the daemon takes, and
 // refuses what it refuses.
 func TestSchemaOfSearchIsItsParser(t *testing.T) {
@@ -236,6 +257,7 @@ func TestSchemaOfSearchIsItsParser(t *testing.T) {
 		`{"query":"x","mode":"psychic"}`:                                             400,
 		`{"query":"x","top_k":101}`:                                                  400,
 		`{"query":"x","top_k":-1}`:                                                   400,
+		`{"query":"x","top_k":0}`:                                                    400,
 		`{"query":"x","candidate_k":1001}`:                                           400,
 		`{"query":"x","candidate_k":-1}`:                                             400,
 		`{"query":"x","rerank_top_n":201}`:                                           400,

@@ -197,10 +197,12 @@ func queryLimits() []check {
 		should("limits-search-top-k-200", "8", "A search may ask for 100 chunks.", answers(search("top_k", k), 200)),
 		should("limits-search-top-k-400", "8", "A search for 101 chunks is 400.", answers(search("top_k", k+1), 400)),
 		should("limits-search-top-k-negative-400", "8", "A search for fewer than one chunk is 400.", answers(search("top_k", -1), 400)),
+		should("limits-search-top-k-zero-400", "8", "A search for no chunks is 400.", answers(search("top_k", 0), 400)),
 		should("limits-ask-query-200", "8", "A question may have 8,192 characters.", answers(ask("question", text(aq)), 200)),
 		should("limits-ask-query-400", "8", "A question of 8,193 characters is 400.", answers(ask("question", text(aq+1)), 400)),
 		should("limits-ask-query-empty-400", "8", "An empty question is 400.", answers(ask("question", ""), 400)),
 		should("limits-ask-top-k-200", "8", "A question may ask for 50 chunks.", answers(ask("top_k", ak), 200)),
 		should("limits-ask-top-k-400", "8", "A question that asks for 51 chunks is 400.", answers(ask("top_k", ak+1), 400)),
+		should("limits-ask-top-k-zero-400", "8", "A question that asks for no chunks is 400.", answers(ask("top_k", 0), 400)),
 	}
 }

@@ -123,7 +123,7 @@ func askRequestMutants() []mutant {
 		}), []string{"ask-mode-unknown-400"}, []string{"ask-retrieve-mode-asked"}},
 		{"ask-top-k-ignored", "top_k of an ask is ignored", before(askStream, func(r *http.Request) {
 			setObject(r, func(o map[string]any) { delete(o, "top_k"); delete(o, "topK") })
-		}), []string{"ask-top-k", "ask-top-k-camel-case"}, []string{"limits-ask-top-k-400"}},
+		}), []string{"ask-top-k", "ask-top-k-camel-case"}, []string{"limits-ask-top-k-*"}},
 	}
 }
 
@@ -161,6 +161,7 @@ func askFilterMutants() []mutant {
 		{"ask-scope-ignored", "an ask ignores its scope", ignored("scope", protocol.ScopeGlobal), []string{"ask-scope"}, nil},
 		{"ask-filters-unknown-ignored", "an ask ignores unknown filters", unfiltered("colour"), []string{"ask-filters-unknown-400"}, nil},
 		{"ask-scope-tolerated", "an unknown scope of an ask means all", ignored("scope", "galactic"), []string{"ask-scope-unknown-400"}, nil},
+		{"ask-top-k-zero", "top_k of 0 of an ask means the default", ignored("top_k", 0.0), []string{"limits-ask-top-k-zero-400"}, nil},
 		{"ask-question-date-tolerated", "a question_date of an ask that is no date is ignored", ignored("question_date", "yesterday"),
 			[]string{"ask-question-date-invalid-400"}, nil},
 	}

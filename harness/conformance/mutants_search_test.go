@@ -44,6 +44,7 @@ func searchMutants() []mutant {
 			[]string{"search-scores-descend"}, []string{"search-sort-*"}},
 		{"search-top-k-ignored", "top_k is ignored", key(func(o map[string]any) { delete(o, "top_k"); delete(o, "topK") }),
 			[]string{"search-top-k", "search-top-k-camel-case"}, []string{"limits-search-top-k-*", "search-top-k-text-400", "search-spellings-disagree-400"}},
+		{"search-top-k-zero", "top_k of 0 means the default", tolerates("top_k", 0.0), []string{"limits-search-top-k-zero-400"}, nil},
 		{"search-mode-tolerated", "an unknown mode means auto", key(func(o map[string]any) {
 			if o["mode"] == "psychic" {
 				delete(o, "mode")
