@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
 	"evalctl/internal/sse"
@@ -24,6 +25,23 @@ const (
 	AskAugmented Scenario = "ask-augmented"
 	SearchOnly   Scenario = "search-retrieve-only"
 )
+
+// Check refuses a question that may not be sent (spec 8): one without text, and
+// one that is longer than 8,192 characters to ask or 4,096 to search.
+func (s Scenario) Check(q Question) error {
+	most := protocol.MaxAskQuery
+	if s == SearchOnly {
+		most = protocol.MaxSearchQuery
+	}
+	n := utf8.RuneCountInString(q.Question)
+	switch {
+	case strings.TrimSpace(q.Question) == "":
+		return fmt.Errorf("question %q has no text", q.ID)
+	case n > most:
+		return fmt.Errorf("question %q has %d characters and the protocol's limit is %d; shorten it, or leave it out", q.ID, n, most)
+	}
+	return nil
+}
 
 // maxAnswer bounds the text and the citations that one answer may accumulate,
 // in bytes.
@@ -166,7 +184,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 		a.Text = *whole
 	}()
 	a.Retrieved, a.Citations = []Chunk{}, []json.RawMessage{}
-	kept := 0
+	kept, retrieved := 0, false
 	for {
 		ev, err := r.Next()
 		if err != nil {
@@ -181,6 +199,10 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 		}
 		switch ev.Name {
 		case protocol.EventRetrieve:
+			if retrieved {
+				continue // a stream has one (spec 2), and the answer was begun with it
+			}
+			retrieved = true
 			if a.Retrieved, err = o.chunks("chunks"); err != nil {
 				return &Failure{Kind: KindProtocol, Message: "retrieve event: " + err.Error()}
 			}

@@ -73,6 +73,8 @@ func TestAskStreams(t *testing.T) {
 			answer{"a", "", "", none, []Chunk{{ChunkID: "c", DocumentID: "d", Path: "p", Title: "T", Score: 2, Text: "s"}}, nil, false}},
 		{"ids, comments, CRLF, no space", ": hello\r\nid: 1\r\nevent:token\r\ndata:{\"token\":\"a\"}\r\n\r\nid:2\r\nevent:done\r\ndata:{\"ok\":true}\r\n\r\n", answer{"a", "", "", none, no, nil, true}},
 		{"data over several lines", "event: done\ndata: {\"answer\":\ndata: \"a\"}\n\n", answer{"a", "", "", none, no, nil, false}},
+		{"a second retrieve event", event("retrieve", `{"chunks":[{"chunk_id":"c"}],"mode":"bm25"}`) + event("retrieve", `{"chunks":[],"mode":"hybrid"}`) + event("done", `{"answer":"a"}`),
+			answer{"a", "", "", none, []Chunk{{ChunkID: "c"}}, nil, false}},
 		{"unknown events", event("ping", `keepalive`) + event("thought", `{`) + event("done", `{"answer":"a"}`) + event("late", `x`), answer{"a", "", "", none, no, nil, false}},
 		{"nothing after done counts", event("done", `{"answer":"a"}`) + event("error", `{"message":"late"}`), answer{"a", "", "", none, no, nil, false}},
 		{"usage of OpenAI", event("done", `{"answer":"a","usage":{"prompt_tokens":3,"completion_tokens":4}}`), answer{"a", "", "", none, no, &protocol.Usage{InputTokens: 3, OutputTokens: 4}, false}},
@@ -94,6 +96,24 @@ func TestAskStreams(t *testing.T) {
 				t.Errorf("latency %v, first delta %v, attempts %d", a.Latency, a.FirstDelta, a.Attempts)
 			}
 		})
+	}
+}
+
+// TestScenarioCheck: limits are counted in characters.
+func TestScenarioCheck(t *testing.T) {
+	long := func(n int) Question { return Question{ID: "q", Question: strings.Repeat("ü", n)} }
+	for _, c := range []struct {
+		s    Scenario
+		q    Question
+		want string
+	}{
+		{AskBasic, long(8192), ""}, {AskAugmented, long(8193), `question "q" has 8193 characters and the protocol's limit is 8192`},
+		{SearchOnly, long(4096), ""}, {SearchOnly, long(4097), "limit is 4096"},
+		{AskBasic, Question{ID: "q", Question: " \t"}, `question "q" has no text`},
+	} {
+		if err := c.s.Check(c.q); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %s", c.s, err, c.want)
+		}
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"evalctl/daemon/protocol"
 )
 
 // Doc is one corpus document as it is written to a brain. Path is relative to
@@ -30,6 +32,9 @@ type Corpus struct {
 	Path   string
 	SHA256 string
 	Docs   []Doc
+	// LeftOut are the files and links of a folder that are no documents, by path,
+	// ascending: only regular files that end in .md are.
+	LeftOut []string
 }
 
 // CorpusFor is where a dataset's corpus lies by convention: beside
@@ -47,7 +52,7 @@ func CorpusFor(dataset string) string {
 
 // LoadCorpus reads a folder of markdown files or a JSONL file of
 // {path, title, text, date?, brain?} lines. Every document is checked before any
-// is used: an empty corpus, a path that leaves the brain, a file name that begins
+// is used: an empty corpus, a document above 8 MiB, a path that leaves the brain, a file name that begins
 // with _ (generated and hidden, spec 2) and a path that one brain has twice are
 // errors with the file (and line).
 func LoadCorpus(p string) (Corpus, error) {
@@ -56,8 +61,9 @@ func LoadCorpus(p string) (Corpus, error) {
 		return Corpus{}, fmt.Errorf("open corpus: %w", err)
 	}
 	var docs []Doc
+	var leftOut []string
 	if info.IsDir() {
-		docs, err = loadFolder(p)
+		docs, leftOut, err = loadFolder(p)
 	} else {
 		docs, err = loadLines(p)
 	}
@@ -78,19 +84,22 @@ func LoadCorpus(p string) (Corpus, error) {
 			fmt.Fprintf(sum, "in %s\n", d.Brain)
 		}
 	}
-	return Corpus{Path: p, SHA256: hex.EncodeToString(sum.Sum(nil)), Docs: docs}, nil
+	return Corpus{Path: p, SHA256: hex.EncodeToString(sum.Sum(nil)), Docs: docs, LeftOut: leftOut}, nil
 }
 
-func loadFolder(dir string) ([]Doc, error) {
+func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open corpus: %w", err)
+		return nil, nil, fmt.Errorf("open corpus: %w", err)
 	}
 	defer root.Close()
-	var docs []Doc
 	err = fs.WalkDir(root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || path.Ext(p) != ".md" {
+		if err != nil || e.IsDir() {
 			return err
+		}
+		if path.Ext(p) != ".md" {
+			leftOut = append(leftOut, p)
+			return nil
 		}
 		if err := checkDocPath(p); err != nil {
 			return err
@@ -102,13 +111,16 @@ func loadFolder(dir string) ([]Doc, error) {
 		if len(bytes.TrimSpace(data)) == 0 {
 			return fmt.Errorf("%s is empty; fill it or take it out", p)
 		}
+		if err := checkDocSize(p, data); err != nil {
+			return err
+		}
 		docs = append(docs, Doc{Path: p, Data: data})
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read corpus %s: %w", dir, err)
+		return nil, nil, fmt.Errorf("read corpus %s: %w", dir, err)
 	}
-	return docs, nil
+	return docs, leftOut, nil
 }
 
 func loadLines(file string) ([]Doc, error) {
@@ -182,7 +194,16 @@ func parseDoc(line []byte) (Doc, error) {
 		b.WriteString(*text)
 	}
 	b.WriteByte('\n')
-	return Doc{Path: p, Brain: brain, Data: []byte(b.String())}, nil
+	data := []byte(b.String())
+	return Doc{Path: p, Brain: brain, Data: data}, checkDocSize(p, data)
+}
+
+// checkDocSize refuses what no request may carry (spec 8).
+func checkDocSize(p string, data []byte) error {
+	if len(data) > protocol.MaxBatchBytes {
+		return fmt.Errorf("document %q has %d bytes and the protocol's limit is %d; split it", p, len(data), protocol.MaxBatchBytes)
+	}
+	return nil
 }
 
 func checkDocPath(p string) error {

@@ -53,6 +53,18 @@ func TestLoadCorpusFolder(t *testing.T) {
 	if c, _ = LoadCorpus(dir); c.SHA256 == before {
 		t.Error("a changed document did not change the corpus's hash")
 	}
+	writeFile(t, filepath.Join(dir, "LOUD.MD"), "no document")
+	if err := os.Symlink("a", filepath.Join(dir, "linked")); err != nil {
+		t.Fatal(err)
+	}
+	c, err = LoadCorpus(dir)
+	if diff := cmp.Diff([]string{"LOUD.MD", "_generated.txt", "linked", "notes.txt"}, c.LeftOut); err != nil || diff != "" || len(c.Docs) != 2 {
+		t.Errorf("%v, %d documents, left out: %s", err, len(c.Docs), diff)
+	}
+	writeFile(t, filepath.Join(dir, "large.md"), strings.Repeat("x", 8<<20+1))
+	if _, err := LoadCorpus(dir); err == nil || !strings.Contains(err.Error(), `document "large.md" has 8388609 bytes and the protocol's limit is 8388608; split it`) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestLoadCorpusLines(t *testing.T) {

@@ -19,6 +19,9 @@ import (
 // maxBody bounds a JSON answer of a daemon.
 const maxBody = 64 << 20
 
+// maxHealth bounds how much of a health answer is read.
+const maxHealth = 64 << 10
+
 // maxErrorBody bounds how much of an error body is shown.
 const maxErrorBody = 2 << 10
 
@@ -105,6 +108,25 @@ func (e *Endpoint) do(ctx context.Context, r request) (*http.Response, error) {
 // json sends a request and decodes the object it answers with.
 func (e *Endpoint) json(ctx context.Context, r request) (object, error) {
 	r.accept = protocol.TypeJSON
+	data, err := e.read(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return decoded(r, data)
+}
+
+// created sends a request that makes something, and decodes the object that
+// tells of it. A daemon need not tell: no body is no object.
+func (e *Endpoint) created(ctx context.Context, r request) (object, error) {
+	data, err := e.read(ctx, r)
+	if err != nil || len(bytes.TrimSpace(data)) == 0 {
+		return nil, err
+	}
+	return decoded(r, data)
+}
+
+// read sends a request and returns the body of its answer.
+func (e *Endpoint) read(ctx context.Context, r request) ([]byte, error) {
 	res, err := e.do(ctx, r)
 	if err != nil {
 		return nil, err
@@ -117,6 +139,10 @@ func (e *Endpoint) json(ctx context.Context, r request) (object, error) {
 	if len(data) > maxBody {
 		return nil, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s %s answered with more than %d MiB", r.method, r.path, maxBody>>20)}
 	}
+	return data, nil
+}
+
+func decoded(r request, data []byte) (object, error) {
 	o, err := parseObject(data)
 	if err != nil {
 		return nil, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s %s did not answer with a JSON object: %v: %s", r.method, r.path, err, clip(data))}
@@ -131,12 +157,37 @@ func (e *Endpoint) call(ctx context.Context, r request) (object, error) {
 	return e.json(ctx, r)
 }
 
-// Health asks whether the daemon is there and returns the version that it
-// gives, which may be empty.
+// Health asks whether the daemon is healthy, by the rule that holds for one that
+// is started (launch.Start): status 200, and a body that does not say `"ok": false`,
+// whatever else it is. It returns the version that the daemon gives, which may
+// be empty.
 func (e *Endpoint) Health(ctx context.Context) (version string, err error) {
-	o, err := e.call(ctx, request{method: http.MethodGet, path: "/healthz"})
+	ctx, cancel := timeLimit(ctx, callTimeout)
+	defer cancel()
+	version, err = e.health(ctx)
 	if err != nil {
 		return "", fmt.Errorf("daemon at %s: %w", e.base, err)
+	}
+	return version, nil
+}
+
+func (e *Endpoint) health(ctx context.Context) (version string, err error) {
+	r := request{method: http.MethodGet, path: "/healthz", accept: protocol.TypeJSON}
+	res, err := e.do(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return "", statusFailure(r, res)
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxHealth))
+	if err != nil {
+		return "", transportFailure(ctx, err)
+	}
+	o, _ := parseObject(data) // a body of another form is some other daemon's way to say yes
+	if string(o.get("ok")) == "false" {
+		return "", &Failure{Kind: KindDaemon, Message: "it says that it is not healthy: " + clip(data)}
 	}
 	return o.text("version"), nil
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"evalctl/daemon/protocol"
 )
 
 // Fill makes the brains ready to be asked and returns the ids under which the
@@ -93,7 +95,9 @@ func (f *filling) fillOrFind(ctx context.Context, b Brain) (string, error) {
 	f.mu.Lock()
 	f.created = append(f.created, id)
 	f.mu.Unlock()
-	return id, f.fill(ctx, id, b.Docs, len(b.Docs) == 1)
+	// A single document needs no batch unless it is too large for another request.
+	single := len(b.Docs) == 1 && len(b.Docs[0].Data) <= protocol.MaxWriteBytes
+	return id, f.fill(ctx, id, b.Docs, single)
 }
 
 // outlast gives a context that ends a while after ctx does.

@@ -23,8 +23,12 @@ const (
 	timeToIndex      = 25 * time.Millisecond
 )
 
-// probe searches and returns the chunks.
+// probe searches and returns the chunks. Of a query longer than one may be, the
+// beginning is searched for.
 func probe(ctx context.Context, e *Endpoint, brain, query string, d Dialect, topK int) ([]Chunk, error) {
+	if r := []rune(query); len(r) > protocol.MaxSearchQuery {
+		query = string(r[:protocol.MaxSearchQuery])
+	}
 	o, err := e.call(ctx, request{
 		method: http.MethodPost, path: brainPath(brain) + "/search", contentType: protocol.TypeJSON,
 		body: d.encode(body{"query": query, "top_k": topK, "mode": protocol.ModeAuto}, nil),

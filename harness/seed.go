@@ -83,9 +83,17 @@ func removeBrain(ctx context.Context, e *Endpoint, id string) error {
 }
 
 func createBrain(ctx context.Context, e *Endpoint, brain string, d Dialect) (string, error) {
-	o, err := e.call(ctx, request{
-		method: http.MethodPost, path: "/v1/brains", contentType: protocol.TypeJSON,
+	r := request{
+		method: http.MethodPost, path: "/v1/brains", contentType: protocol.TypeJSON, accept: protocol.TypeJSON,
 		body: d.encode(body{"name": brain, "brain_id": brain}, map[string][]string{"brain_id": {"id", "slug"}}),
+	}
+	var o object
+	err := persist(ctx, callTimeout, func(ctx context.Context) (err error) {
+		o, err = e.created(ctx, r)
+		if f, ok := errors.AsType[*Failure](err); ok && f.Status != http.StatusTooManyRequests && f.Status != http.StatusServiceUnavailable {
+			f.retry = false // the brain may be there, and would seem to have been before
+		}
+		return err
 	})
 	if f, ok := errors.AsType[*Failure](err); ok && f.Status == http.StatusConflict {
 		return "", fmt.Errorf("brain %q at %s: %w; delete it, choose another name, or leave the corpus out (--corpus none) to evaluate it as it is", brain, e.URL(), ErrBrainExists)

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/protocol"
 )
 
 // library is a daemon that keeps documents and finds them after some searches.
@@ -128,6 +130,51 @@ func TestSeedTellsDocumentsByID(t *testing.T) {
 	}}
 	if id, err := seedOne(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Snake, corpusOf("a.md")); err != nil || id != "b" {
 		t.Errorf("got %q, %v", id, err)
+	}
+}
+
+// TestSeedASingleLargeDocument: what one PUT may not carry, a batch may.
+func TestSeedASingleLargeDocument(t *testing.T) {
+	for size, wants := range map[int]string{protocol.MaxWriteBytes: "PUT", protocol.MaxWriteBytes + 1: "POST"} {
+		used := ""
+		e := newStub(t, func(w http.ResponseWriter, r *http.Request, _ call) {
+			switch {
+			case strings.Contains(r.URL.Path, "/documents"):
+				used = r.Method
+				_, _ = io.WriteString(w, `{"committed":1}`)
+			default:
+				_, _ = io.WriteString(w, `{"id":"b","chunks":[{"path":"a.md"}]}`)
+			}
+		}).endpoint(t, "")
+		c := Corpus{Docs: []Doc{{Path: "a.md", Data: []byte(strings.Repeat("x", size))}}}
+		if _, err := seedOne(t.Context(), e, "eval", Auto, c); err != nil || used != wants {
+			t.Errorf("%d bytes: written by %s, %v", size, used, err)
+		}
+	}
+}
+
+// TestCreateBrainAgain: a daemon that is busy is asked again, one that may have
+// made the brain is not, and one that says nothing of it is believed.
+func TestCreateBrainAgain(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		answers []*http.Response
+		id, err string
+	}{
+		{"busy", []*http.Response{reply(503, ""), reply(429, ""), reply(201, `{"id":"b7"}`)}, "b7", ""},
+		{"broken gateway", []*http.Response{reply(502, "")}, "", "502"},
+		{"no body", []*http.Response{reply(201, " ")}, "eval", ""},
+		{"no word of an id", []*http.Response{reply(201, `{}`)}, "eval", ""},
+		{"a page", []*http.Response{reply(200, `<html>log in`)}, "", "did not answer with a JSON object"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &inMemory{reply: func(n int) *http.Response { return c.answers[n-1] }}
+			e := &Endpoint{base: "http://memory", http: &http.Client{Transport: m}}
+			id, err := createBrain(t.Context(), e, "eval", Auto)
+			if id != c.id || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || m.n != len(c.answers) {
+				t.Errorf("%s: got %q, %v after %d requests", c.name, id, err, m.n)
+			}
+		})
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"evalctl/internal/llm"
@@ -25,7 +27,14 @@ const (
 type Judge struct {
 	provider llm.Provider
 	model    string
+
+	answered atomic.Bool  // some request was
+	refused  atomic.Int64 // items, before that
 }
+
+// maxRefused is how many items a provider may refuse with 400 before it has
+// answered any: then it is not the items that it refuses.
+const maxRefused = 3
 
 // NewJudge makes a judge. With a *llm.Meter as provider the judge stays under
 // its budget and verdicts have a cost.
@@ -70,7 +79,8 @@ func (j *Judge) Request(item Item) llm.Request {
 // Score asks the model, once more when the reply is not the JSON asked for, and
 // never reads a score out of anything else. Errors are an item that Check
 // refuses, a context's end, a reached budget, and a provider that refuses the
-// key, the model or the request (400, 401, 403, 404).
+// key or the model (401, 403, 404) or, having answered none, the third item with
+// 400. Another 400 leaves the item unscored: it may be too long for the model.
 func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	if err := j.Check(item); err != nil {
 		return Verdict{}, err
@@ -85,7 +95,7 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 		_, problem, err = j.ask(ctx, req, &v)
 	}
 	switch {
-	case err != nil && stops(err):
+	case err != nil && j.stops(err):
 		return Verdict{Attempts: v.Attempts, Usage: v.Usage, Cost: v.Cost, Model: v.Model}, fmt.Errorf("judge question %q: %w", item.ID, err)
 	case err != nil:
 		v.Reason = "the judge did not answer: " + err.Error()
@@ -108,6 +118,7 @@ func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text stri
 	if err != nil {
 		return "", nil, err
 	}
+	j.answered.Store(true)
 	v.Model = resp.Model
 	switch resp.FinishReason {
 	case "length":
@@ -124,14 +135,16 @@ func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text stri
 
 // stops tells the errors that every further item would meet too. What is not
 // the provider's failure (a budget, a context, a configuration) is one of them.
-func stops(err error) bool {
+func (j *Judge) stops(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return true
 	}
 	switch e.Status {
-	case 400, 401, 403, 404:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
 		return true
+	case http.StatusBadRequest:
+		return !j.answered.Load() && j.refused.Add(1) >= maxRefused
 	}
 	return false
 }

@@ -123,7 +123,8 @@ func TestJudgeFailures(t *testing.T) {
 		stops   bool
 		has     string
 	}{
-		{"bad request", []llmtest.Reply{{Status: 400}}, true, "400"},
+		{"bad request", []llmtest.Reply{{Status: 400}}, false, "400"},
+		{"bad request at the repair", []llmtest.Reply{reply("x"), {Status: 400}}, false, "400"},
 		{"bad key", []llmtest.Reply{{Status: 401}}, true, "OPENAI_API_KEY"},
 		{"no right", []llmtest.Reply{{Status: 403}}, true, "403"},
 		{"no model", []llmtest.Reply{{Status: 404}}, true, `"gpt-4o"`},
@@ -147,6 +148,24 @@ func TestJudgeFailures(t *testing.T) {
 				t.Error(text)
 			}
 		})
+	}
+}
+
+// TestJudgeRefusals: a provider that takes no item is found out, one that does
+// not take some is lived with.
+func TestJudgeRefusals(t *testing.T) {
+	no := llmtest.Reply{Status: 400}
+	j, _, _ := openJudge(t, nil, no, no, no)
+	for n := 1; n <= maxRefused; n++ {
+		if v, err := j.Score(t.Context(), item); v.Scored || (err != nil) != (n == maxRefused) {
+			t.Errorf("refusal %d: %+v, %v", n, v, err)
+		}
+	}
+	j, _, _ = openJudge(t, nil, no, no, reply(good), no, no, no, reply(good))
+	for n, scored := range []bool{false, false, true, false, false, false, true} {
+		if v, err := j.Score(t.Context(), item); v.Scored != scored || err != nil {
+			t.Errorf("item %d: %+v, %v", n+1, v, err)
+		}
 	}
 }
 

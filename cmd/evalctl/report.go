@@ -33,7 +33,11 @@ func (t *terminal) inputs(dataset string, p *plan) {
 	}
 	t.field("dataset", "%s", line)
 	if p.corpus != nil {
-		t.field("corpus", "%s  %s  sha256 %s", printable(p.corpus.Path, oneLine), count(len(p.corpus.Docs), "document"), digest(p.corpus.SHA256))
+		line := fmt.Sprintf("%s  %s  sha256 %s", printable(p.corpus.Path, oneLine), count(len(p.corpus.Docs), "document"), digest(p.corpus.SHA256))
+		if out := p.corpus.LeftOut; len(out) > 0 {
+			line += fmt.Sprintf("  %d left out that are no .md files, such as %s", len(out), printable(out[0], oneLine))
+		}
+		t.field("corpus", "%s", line)
 	}
 	t.brains(p.brains)
 	t.guards(p.gold.Guards)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,7 +78,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		if n++; c.Limit == nil || n <= *c.Limit {
 			forecast(q.Item())
 		}
-		return lacking(sc.Check(q.Item()))
+		return cmp.Or(harness.Scenario(c.Scenario).Check(q), lacking(sc.Check(q.Item())))
 	}
 	if err := c.planInput(pl, check); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,9 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 	}
 	// The depth matters to no check of a question.
 	sc := scorer.Retrieval{TopK: c.TopKs[0]}
-	check := func(q harness.Question) error { return lacking(sc.Check(q.Item())) }
+	check := func(q harness.Question) error {
+		return cmp.Or(harness.SearchOnly.Check(q), lacking(sc.Check(q.Item())))
+	}
 	if err := c.planInput(pl, check); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ const (
 	DefaultMaxAttempts = 4
 	// DefaultSilence is how long the provider may send nothing.
 	DefaultSilence = 2 * time.Minute
-	// MaxRetryAfter bounds the wait that a provider can ask for with Retry-After.
+	// MaxRetryAfter is how long a wait may be that a provider asks for with
+	// Retry-After. For longer a call is given up, with what it asks for.
 	MaxRetryAfter = 60 * time.Second
 )
 

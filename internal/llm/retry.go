@@ -59,7 +59,10 @@ func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func
 		}
 		delay := delays.NextBackOff()
 		if e.waitAsked {
-			delay = min(e.RetryAfter, MaxRetryAfter)
+			delay = e.RetryAfter
+		}
+		if delay > MaxRetryAfter {
+			return err // sooner would be against the provider's word
 		}
 		select {
 		case <-time.After(delay):

@@ -142,8 +142,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}{
 		{"seconds", "7", 7 * time.Second},
 		{"date", "Sat, 01 Jan 2000 00:00:20 GMT", 20 * time.Second}, // the bubble begins at midnight
-		{"capped", "3600", MaxRetryAfter},
-		{"huge", strings.Repeat("9", 40), MaxRetryAfter},
+		{"longest", "60", MaxRetryAfter},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -165,6 +164,25 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 					t.Errorf("waited %s, want %s", got, tt.want)
 				}
 			})
+		})
+	}
+}
+
+// TestTooLongAWait: a provider that asks for more than a call may wait is not
+// asked again, least of all before the time it gave.
+func TestTooLongAWait(t *testing.T) {
+	for _, header := range []string{"61", "3600", strings.Repeat("9", 40)} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scripted{reply: func(int, *http.Request) (*http.Response, error) { return response(429, header, "{}"), nil }}
+			o, err := NewOpenAI(OpenAIConfig{HTTPClient: &http.Client{Transport: s}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			_, err = o.Complete(t.Context(), ask("gpt-4o", "q"))
+			if e, ok := errors.AsType[*Error](err); !ok || e.RetryAfter <= MaxRetryAfter || len(s.times) != 1 || time.Since(start) != 0 {
+				t.Errorf("%s: got %v after %d requests and %s", header, err, len(s.times), time.Since(start))
+			}
 		})
 	}
 }
