@@ -40,7 +40,13 @@ func TestDuplicatesCollapse(t *testing.T) {
 		res := search(t, s, Query{Text: "cat whale", Mode: mode, TopK: 10})
 		got := map[string][]string{}
 		for _, h := range res.Hits {
-			got[h.Text] = append([]string{h.ChunkID}, h.Duplicates...)
+			got[h.Text] = []string{h.ChunkID}
+			for _, d := range h.Duplicates {
+				got[h.Text] = append(got[h.Text], d.ChunkID)
+				if d.ChunkID != d.Path+"#0" {
+					t.Errorf("mode %s: chunk %s is of %s", mode, d.ChunkID, d.Path)
+				}
+			}
 		}
 		want := map[string][]string{
 			"cat cat cat": {"d/d.txt#0", "a/a.txt#0", "b/b.txt#0"},

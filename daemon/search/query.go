@@ -94,10 +94,16 @@ type Hit struct {
 	Highlights []Span         // the words of Text that match a term, in order
 	// Components are what the score was made of: see Component constants.
 	Components map[string]float64
-	// Duplicates are the chunk ids of the hits with the very same text, byte for
-	// byte, that this one stands for and that would have been among the hits, in
-	// rank order. Titles and dates may differ.
-	Duplicates []string
+	// Duplicates are the hits with the very same text, byte for byte, that this
+	// one stands for and that would have been among the hits, in rank order.
+	// Titles and dates may differ.
+	Duplicates []Duplicate
+}
+
+// Duplicate is a chunk that another one stands for.
+type Duplicate struct {
+	ChunkID string // path#ordinal
+	Path    string
 }
 
 // Keys of Hit.Components. Ranks count from 1 within one leg's candidates; a leg

@@ -111,7 +111,7 @@ func (ix *Index) result(mode Mode, q Query, terms []string, wanted map[string]bo
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)
 		for _, n := range g.duplicates {
-			h.Duplicates = append(h.Duplicates, ix.chunkID(n))
+			h.Duplicates = append(h.Duplicates, Duplicate{ChunkID: ix.chunkID(n), Path: ix.chunks[n].doc.Path})
 		}
 		h.Components = map[string]float64{}
 		components[g.chunk] = h.Components
