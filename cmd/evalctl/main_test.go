@@ -159,6 +159,10 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 			return llmtest.Reply{Text: `{"score": 0.75, "reason": "close enough"}`, Input: 700, Output: 20}
 		}
 	},
+	// uncounted passes every answer and sends no token counts.
+	"uncounted": func() func(llmtest.Call) llmtest.Reply {
+		return func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`} }
+	},
 	// babble never gives a usable verdict.
 	"babble": func() func(llmtest.Call) llmtest.Reply {
 		return func(llmtest.Call) llmtest.Reply {
