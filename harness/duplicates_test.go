@@ -39,8 +39,9 @@ func TestRetrievalOfDuplicates(t *testing.T) {
 	}{
 		{"gold behind another takes its place", []string{"a.md"}, []Chunk{chunk(2, "x.md", "y.md", "a.md")}, 1, same, []int{1}, 1},
 		{"no gold takes one place", []string{"c.md"}, []Chunk{chunk(3, "x.md", "y.md", "a.md"), chunk(2, "b.md"), chunk(1, "c.md")}, 3, same, []int{3}, 3},
-		{"each gold takes one, by path", []string{"c.md", "b.md", "a.md"}, []Chunk{chunk(3, "b.md", "c.md", "x.md", "a.md"), chunk(2, "y.md")}, 2, same, []int{3, 2, 1}, 4},
-		{"also without scores", []string{"c.md", "b.md", "a.md"}, []Chunk{chunk(0, "y.md"), chunk(0, "c.md", "b.md", "a.md")}, 2, same, []int{4, 3, 2}, 4},
+		{"each gold takes one, by path", []string{"c.md", "b.md", "a.md"}, []Chunk{chunk(3, "b.md", "c.md", "x.md", "a.md"), chunk(2, "y.md")}, 2, same, []int{0, 2, 1}, 2},
+		{"also without scores", []string{"c.md", "b.md", "a.md"}, []Chunk{chunk(0, "y.md"), chunk(0, "c.md", "b.md", "a.md")}, 2, same, []int{0, 0, 2}, 2},
+		{"what follows moves down", []string{"a.md", "b.md", "c.md"}, []Chunk{chunk(3, "x.md", "b.md", "a.md"), chunk(2, "y.md"), chunk(1, "c.md")}, 4, same, []int{1, 2, 4}, 4},
 		{"a document once, at its first place", []string{"a.md"}, []Chunk{chunk(3, "x.md", "a.md"), chunk(2, "a.md", "a.md"), chunk(1, "x.md")}, 3, same, []int{1}, 2},
 		{"chunks below top-k never count", []string{"a.md", "b.md"}, []Chunk{chunk(3, "a.md"), chunk(2, "x.md", "b.md")}, 1, same, []int{1, 0}, 1},
 		{"under folders of the daemon", []string{"raw/documents/a.md"}, []Chunk{chunk(1, "srv/x.md", "srv/a.md")}, 1, same, []int{1}, 1},
@@ -84,7 +85,7 @@ func TestDuplicatesOnlyAdd(t *testing.T) {
 		with, without := retrievalOf(gold, chunks, topK, known), retrievalOf(gold, silent, topK, known)
 		places := map[int]bool{}
 		for _, g := range with.Gold {
-			if g.Rank > 0 && (!named[g.Path] || places[g.Rank] || g.Rank > with.Documents) {
+			if g.Rank > 0 && (!named[g.Path] || places[g.Rank] || g.Rank > with.Documents || g.Rank > topK) {
 				t.Errorf("%s is at %d of %d: %+v", g.Path, g.Rank, with.Documents, chunks)
 			}
 			places[g.Rank] = true

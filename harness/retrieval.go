@@ -11,11 +11,11 @@ import (
 
 // QuestionRetrieval is what was retrieved for one question, against its gold:
 // the documents of the first top-k chunks, each once at the rank of its best
-// chunk. A chunk is of its own document and of those that its duplicates name:
-// it takes a place for each of them that is gold, by path, as documents of the same
-// score do, and if none is, one place for its own. So the best document is found
-// as well when it stands behind another of the same text; what is no gold gains
-// nothing, chunks below top-k never count, and neither does a rank below k at k.
+// chunk, and no more than top-k of them. A chunk is of its own document and of those
+// that its duplicates name: it takes a place for each of them that is gold, by
+// path, as documents of the same score do, and if none is, one for its own. So gold
+// is found also where a daemon leaves it out for another document of the same text,
+// whose place it then has; chunks below top-k never count.
 type QuestionRetrieval struct {
 	// Documents counts them.
 	Documents int `json:"documents"`
@@ -51,6 +51,7 @@ func retrievalOf(gold scorer.Ranking, chunks []Chunk, topK int, known catalogue)
 		}
 	}
 	documents := scorer.Documents(hits)
+	documents = documents[:min(topK, len(documents))] // a chunk may have taken several places
 	ranked := scorer.Rank(documents, gold)
 	return &QuestionRetrieval{
 		Documents: len(documents), Gold: ranked, Recall: ranked.RecallAt(topK), NDCG: ranked.NDCGAt(topK),
