@@ -62,6 +62,7 @@ func FuzzReadAnswer(f *testing.F) {
 	for _, s := range []string{
 		answerTo("question 1"), "", ": x\n\n", event("error", "{}"), event("error", "null"), event("done", `{"ok":false,"error":"x"}`), event("done", `{"answer":7,"usage":[]}`),
 		event("retrieve", `{"chunks":[{"chunkId":"a","score":1e400},null]}`) + event("token", `{"text":"\ud800"}`) + event("done", `{"usage":{"input_tokens":-1e308}}`),
+		event("retrieve", `{"chunks":[{"duplicates":["a#0", {"path":"b"},7,null,[]]},{"duplicates":{}}]}`) + event("done", `{}`),
 		event("citation", "{\"a\":\"\xff\"}") + event("citation", `[]`), "data: {\"ok\":true}\n\n", "event: done\r\rdata:{}\r\r",
 	} {
 		f.Add([]byte(s))

@@ -57,6 +57,12 @@ func TestDuplicatesCollapse(t *testing.T) {
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("mode %s (-want +got):\n%s", mode, diff)
 		}
+		for k := range 3 {
+			fewer := search(t, s, Query{Text: "cat whale", Mode: mode, TopK: k + 1})
+			if diff := gocmp.Diff(res.Hits[:k+1], fewer.Hits); diff != "" {
+				t.Errorf("mode %s: the first %d are others when no more are asked for:\n%s", mode, k+1, diff)
+			}
+		}
 	}
 }
 

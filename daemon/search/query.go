@@ -94,9 +94,8 @@ type Hit struct {
 	Highlights []Span         // the words of Text that match a term, in order
 	// Components are what the score was made of: see Component constants.
 	Components map[string]float64
-	// Duplicates are the candidates with the very same text, byte for byte, that
-	// this one stands for, in rank order: those that rank before the first text
-	// that has no place among the hits. Titles and dates may differ.
+	// Duplicates are the other candidates with the very same text, byte for byte,
+	// for which this one stands, in rank order. Titles and dates may differ.
 	Duplicates []Duplicate
 }
 

@@ -40,7 +40,7 @@ type vectorLeg struct {
 // vector. It gives more than TopK hits when they are to be reranked.
 func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 	terms, wanted := queryTerms(q.Text)
-	n, depth := q.TopK, max(q.CandidateK, q.TopK) // also of one leg: the last hit may have duplicates
+	n, depth := q.TopK, max(q.CandidateK, q.TopK) // also of one leg: hits may have duplicates among them
 	if mode == HybridRerank {
 		n = max(q.TopK, q.RerankTopN)
 	}
