@@ -135,7 +135,7 @@ func TestJudgeSeesWhatItNeeds(t *testing.T) {
 	var once sync.Once
 	cfg.Scorer = scripted(func(_ context.Context, item scorer.Item) (scorer.Verdict, error) {
 		once.Do(func() { seen = item })
-		return scorer.Verdict{Scored: true, Reason: hostile, Attempts: 2, Usage: llm.Usage{InputTokens: 7, OutputTokens: 3}, Cost: 1}, nil
+		return scorer.Verdict{Scored: true, Reason: hostile, Attempts: 2, Usage: llm.Usage{InputTokens: 7, OutputTokens: 3, Estimated: true}, Cost: 1}, nil
 	})
 	_, path, err := Run(t.Context(), cfg)
 	if err != nil {
@@ -147,7 +147,7 @@ func TestJudgeSeesWhatItNeeds(t *testing.T) {
 	}
 	f := readResult(t, path)
 	q := f.Questions[0]
-	if q.Answer != hostile || q.Reason != hostile || q.Passed || q.JudgeAttempts != 2 || f.Cost.JudgeRequests != 2 || f.Cost.InputTokens != 7 || f.Cost.OutputTokens != 3 || strings.Count(path, "go.json") != 1 {
+	if q.Answer != hostile || q.Reason != hostile || q.Passed || q.JudgeAttempts != 2 || f.Cost.JudgeRequests != 2 || f.Cost.InputTokens != 7 || !q.JudgeUsageEstimated || f.Cost.UsageEstimated != 1 || f.Cost.OutputTokens != 3 || strings.Count(path, "go.json") != 1 {
 		t.Errorf("got %+v, %+v", q, f.Cost)
 	}
 }

@@ -73,6 +73,9 @@ type Chunk struct {
 	Title      string  `json:"title,omitempty"`
 	Score      float64 `json:"score"`
 	Text       string  `json:"text,omitempty"`
+	// Duplicates name the documents of chunks with the very same text that the
+	// daemon left out: by path, or by an id where it sends none.
+	Duplicates []string `json:"duplicates,omitempty"`
 }
 
 // chunks reads a list of chunks under any of the keys; null is an empty list.
@@ -95,9 +98,33 @@ func (o object) chunks(keys ...string) ([]Chunk, error) {
 				Title:      c.text("title"),
 				Score:      c.number("score"),
 				Text:       c.text("text", "preview", "content", "summary"),
+				Duplicates: c.duplicates(),
 			}
 		}
 		return out, nil
 	}
 	return []Chunk{}, nil
+}
+
+// duplicates reads the member of a chunk, a list of objects or of ids.
+func (o object) duplicates() []string {
+	raw := o.get("duplicates")
+	if len(raw) == 0 || raw[0] != '[' {
+		return nil
+	}
+	var names []string
+	for element := range elements(raw) {
+		name := ""
+		switch element[0] {
+		case '"':
+			name = stringValue(element)
+		case '{':
+			d, _ := objectIn(element) // it is one
+			name = d.text("path", "document_id", "documentId", "chunk_id", "chunkId")
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -93,6 +93,9 @@ func TestSearchAnswers(t *testing.T) {
 		{"null", `{"chunks":null}`, []Chunk{}, "", ""},
 		{"nothing", `{}`, []Chunk{}, "", ""},
 		{"hosted", `{"query":"q","brain_id":"b","hits":[{"score":2,"path":"p.md","content":"hit"}],"took_ms":1}`, []Chunk{{Path: "p.md", Score: 2, Text: "hit"}}, "", "hit"},
+		{"duplicates", `{"chunks":[{"path":"p.md","duplicates":[{"chunk_id":"q.md#0","document_id":"d2","path":"q.md"},{"chunkId":"c3","documentId":"d3"}, {"document_id":"d4"},{"chunk_id":"c5"}]}]}`, []Chunk{{Path: "p.md", Duplicates: []string{"q.md", "d3", "d4", "c5"}}}, "", ""},
+		{"duplicates as ids", `{"chunks":[{"path":"p.md","duplicates": [ "q.md#0" , "\u00e9" ]}]}`, []Chunk{{Path: "p.md", Duplicates: []string{"q.md#0", "é"}}}, "", ""},
+		{"odd duplicates", `{"chunks":[{"duplicates":[7,null,[],{},"",{"path":7},["x"]]},{"duplicates":"x"},{"duplicates":{"path":"x"}},{"duplicates":[]},{"duplicates":null}]}`, []Chunk{{}, {}, {}, {}, {}}, "", "\n\n\n\n"},
 		{"odd chunk", `{"chunks":[{"chunk_id":7,"score":"high","text":["x"]},null,{"score":1e999}]}`, []Chunk{{}, {}, {}}, "", "\n\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -62,6 +62,7 @@ func FuzzReadAnswer(f *testing.F) {
 	for _, s := range []string{
 		answerTo("question 1"), "", ": x\n\n", event("error", "{}"), event("error", "null"), event("done", `{"ok":false,"error":"x"}`), event("done", `{"answer":7,"usage":[]}`),
 		event("retrieve", `{"chunks":[{"chunkId":"a","score":1e400},null]}`) + event("token", `{"text":"\ud800"}`) + event("done", `{"usage":{"input_tokens":-1e308}}`),
+		event("retrieve", `{"chunks":[{"duplicates":["a#0", {"path":"b"},7,null,[]]},{"duplicates":{}}]}`) + event("done", `{}`),
 		event("citation", "{\"a\":\"\xff\"}") + event("citation", `[]`), "data: {\"ok\":true}\n\n", "event: done\r\rdata:{}\r\r",
 	} {
 		f.Add([]byte(s))
@@ -97,14 +98,19 @@ func FuzzReadAnswer(f *testing.F) {
 	})
 }
 
-// oneQuestion is a result file around one question.
-var oneQuestion = func() string {
+// noAnswers is a result without a question.
+func noAnswers() Result {
 	id := Identity{SchemaVersion: 1, SDK: "go", Scorer: "exact", Scenario: AskBasic, Mode: "auto", TopK: 1, Dialect: Auto}
 	id.Dataset = DatasetID{SHA256: strings.Repeat("a", 64), Selected: 1, Tags: map[string]int{}}
 	id.Tool.CPUs = 1
 	r := Result{SDK: "go", ScorerName: "exact", Planned: 1, Identity: id, Settings: Settings{Concurrency: 1, TimeoutSeconds: 1}, StartedAt: started, FinishedAt: started}
 	r.fill(NewTally(5))
-	head := encodeJSON(r)
+	return r
+}
+
+// oneQuestion is a result file around one question.
+var oneQuestion = func() string {
+	head := encodeJSON(noAnswers())
 	return string(head[:len(head)-1]) + `,"questions":[QUESTION]}`
 }()
 

@@ -64,7 +64,7 @@ func SurveyGold(d Dataset, brains []Brain, topK int) (GoldSurvey, error) {
 			continue
 		}
 		for _, g := range item.Gold {
-			if err == nil && known != nil && !known[known.gold(g.Path)] {
+			if err == nil && known != nil && !known.has(known.gold(g.Path)) {
 				err = fmt.Errorf("question %q: expected path %q is not among the documents of brain %s; correct it, or add the document", q.ID, g.Path, q.Brain)
 			}
 			uses[goldUse{q.Brain, known.gold(g.Path)}]++

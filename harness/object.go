@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,19 +129,29 @@ func objects(value json.RawMessage) (list []object, ok bool) {
 	if len(value) == 0 || value[0] != '[' {
 		return nil, false
 	}
-	for rest := bytes.TrimSpace(value[1:]); rest[0] != ']'; rest = bytes.TrimSpace(rest) {
-		n := valueEnd(rest)
-		element := bytes.TrimSpace(rest[:n])
+	for element := range elements(value) {
 		o, err := objectIn(element)
 		if err != nil && string(element) != "null" {
 			return nil, false
 		}
 		list = append(list, o)
-		if rest = rest[n:]; rest[0] == ',' {
-			rest = rest[1:]
-		}
 	}
 	return list, true
+}
+
+// elements gives the elements of a list in a valid JSON text.
+func elements(list json.RawMessage) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		for rest := bytes.TrimSpace(list[1:]); rest[0] != ']'; rest = bytes.TrimSpace(rest) {
+			n := valueEnd(rest)
+			if !yield(bytes.TrimSpace(rest[:n])) {
+				return
+			}
+			if rest = rest[n:]; rest[0] == ',' {
+				rest = rest[1:]
+			}
+		}
+	}
 }
 
 // encode writes the members in their order; the keys are plain words.

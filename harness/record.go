@@ -53,7 +53,9 @@ type Record struct {
 	Line          int                `json:"line"`
 	JudgeAttempts int                `json:"judge_attempts,omitempty"`
 	JudgeUsage    *protocol.Usage    `json:"judge_usage,omitempty"`
-	JudgeUSD      llm.USD            `json:"judge_usd,omitempty"`
+	// JudgeUsageEstimated: the provider did not count all of JudgeUsage's tokens.
+	JudgeUsageEstimated bool    `json:"judge_usage_estimated,omitempty"`
+	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
 }
 
 // notAsked is a question without gold in a run that scores retrieval.
@@ -107,6 +109,7 @@ func (r Record) graded(v scorer.Verdict) Record {
 	r.JudgeAttempts, r.JudgeUSD = v.Attempts, v.Cost
 	if v.Attempts > 0 {
 		r.JudgeUsage = &protocol.Usage{InputTokens: v.Usage.InputTokens, OutputTokens: v.Usage.OutputTokens}
+		r.JudgeUsageEstimated = v.Usage.Estimated
 	}
 	if v.Scored {
 		r.Outcome, r.Score = Scored, &v.Score

@@ -93,7 +93,10 @@ type Cost struct {
 	JudgeRequests int      `json:"judge_requests"`
 	InputTokens   int64    `json:"input_tokens"`
 	OutputTokens  int64    `json:"output_tokens"`
-	UnpricedModel string   `json:"unpriced_model,omitempty"`
+	// UsageEstimated counts the questions whose judge's provider did not count all
+	// tokens, so that they were estimated.
+	UsageEstimated int    `json:"usage_estimated"`
+	UnpricedModel  string `json:"unpriced_model,omitempty"`
 }
 
 // fill takes the figures of t.
@@ -108,6 +111,7 @@ func (r *Result) fill(t *Tally) {
 	r.Retrieval = t.Retrieval()
 	r.Cost.JudgeRequests = t.JudgeRequests
 	r.Cost.InputTokens, r.Cost.OutputTokens = t.JudgeTokens.InputTokens, t.JudgeTokens.OutputTokens
+	r.Cost.UsageEstimated = t.JudgeEstimated
 	if t.Total > 0 {
 		lo, hi := stats.Wilson(t.Passed, t.Total, 0.95)
 		r.Interval = &Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -10,7 +11,11 @@ import (
 
 // QuestionRetrieval is what was retrieved for one question, against its gold:
 // the documents of the first top-k chunks, each once at the rank of its best
-// chunk.
+// chunk, and no more than top-k of them. A chunk is of its own document and of those
+// that its duplicates name: it takes a place for each of them that is gold, by
+// path, as documents of the same score do, and if none is, one for its own. So gold
+// is found also where a daemon leaves it out for another document of the same text,
+// whose place it then has; chunks below top-k never count.
 type QuestionRetrieval struct {
 	// Documents counts them.
 	Documents int `json:"documents"`
@@ -39,11 +44,14 @@ func goldOf(paths []string) scorer.Ranking {
 
 // retrievalOf ranks the gold among the first topK chunks.
 func retrievalOf(gold scorer.Ranking, chunks []Chunk, topK int, known catalogue) *QuestionRetrieval {
-	hits := make([]scorer.Hit, min(topK, len(chunks)))
-	for i := range hits {
-		hits[i] = scorer.Hit{Path: known.document(chunks[i], gold), Score: chunks[i].Score}
+	var hits []scorer.Hit
+	for _, c := range chunks[:min(topK, len(chunks))] {
+		for _, path := range known.documents(c, gold) {
+			hits = append(hits, scorer.Hit{Path: path, Score: c.Score})
+		}
 	}
 	documents := scorer.Documents(hits)
+	documents = documents[:min(topK, len(documents))] // a chunk may have taken several places
 	ranked := scorer.Rank(documents, gold)
 	return &QuestionRetrieval{
 		Documents: len(documents), Gold: ranked, Recall: ranked.RecallAt(topK), NDCG: ranked.NDCGAt(topK),
@@ -51,9 +59,9 @@ func retrievalOf(gold scorer.Ranking, chunks []Chunk, topK int, known catalogue)
 	}
 }
 
-// catalogue holds the paths of a brain's documents. It tells which of them a
-// daemon means, and is nil when it is not known what a brain holds.
-type catalogue map[string]bool
+// catalogue holds a brain's documents by path. It tells which of them a daemon
+// means, and is nil when it is not known what a brain holds.
+type catalogue map[string][]byte
 
 func catalogueOf(docs []Doc) catalogue {
 	if docs == nil {
@@ -61,7 +69,7 @@ func catalogueOf(docs []Doc) catalogue {
 	}
 	known := catalogue{}
 	for _, d := range docs {
-		known[d.Path] = true
+		known[d.Path] = d.Data
 	}
 	return known
 }
@@ -73,6 +81,11 @@ func cataloguesOf(brains []Brain) map[string]catalogue {
 		out[b.Name] = catalogueOf(b.Docs)
 	}
 	return out
+}
+
+func (k catalogue) has(path string) bool {
+	_, ok := k[path]
+	return ok
 }
 
 // longestPath is the longest path that is looked for in a catalogue, in bytes: what
@@ -90,7 +103,7 @@ func (k catalogue) name(got string) string {
 		return got
 	}
 	for end, more := got, true; more; _, end, more = strings.Cut(end, "/") {
-		if k[end] {
+		if k.has(end) {
 			return end
 		}
 	}
@@ -99,20 +112,45 @@ func (k catalogue) name(got string) string {
 
 // gold gives an expected path as the corpus has it.
 func (k catalogue) gold(path string) string {
-	if k[path] {
+	if k.has(path) {
 		return path
 	}
 	return strings.TrimPrefix(path, SeedRoot)
 }
 
-// document names the document of a chunk: as gold does if it is of any, else
-// by the first name it has.
-func (k catalogue) document(c Chunk, gold scorer.Ranking) string {
+// documents names the documents of a chunk: the gold ones among its own and its
+// duplicates, by path, or else its own by the first name it has.
+func (k catalogue) documents(c Chunk, gold scorer.Ranking) []string {
+	var out []string
 	path, id := k.name(c.Path), k.name(c.DocumentID)
-	for _, g := range gold {
-		if want := k.gold(g.Path); want == path || want == id {
-			return g.Path
+	if g, ok := k.among(gold, path, id); ok {
+		out = append(out, g)
+	}
+	for _, d := range c.Duplicates {
+		if g, ok := k.among(gold, k.name(d)); ok && k.holds(g, c.Text) {
+			out = append(out, g)
 		}
 	}
-	return cmp.Or(path, id, c.ChunkID)
+	if out == nil {
+		return []string{cmp.Or(path, id, c.ChunkID)}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// among gives the gold document that has one of the names.
+func (k catalogue) among(gold scorer.Ranking, names ...string) (path string, ok bool) {
+	for _, g := range gold {
+		if slices.Contains(names, k.gold(g.Path)) {
+			return g.Path, true
+		}
+	}
+	return "", false
+}
+
+// holds tells whether a gold document has a text that a daemon says it has: if it
+// could name any as a duplicate, it would find all gold by naming every document.
+// Of a brain whose documents are not known its word is taken.
+func (k catalogue) holds(gold, text string) bool {
+	return k == nil || text != "" && bytes.Contains(k[k.gold(gold)], []byte(text))
 }

@@ -120,26 +120,40 @@ func readResult(tb testing.TB, path string) resultFile {
 	return f
 }
 
-var schema = sync.OnceValues(func() (*jsonschema.Schema, error) {
-	f, err := os.Open("../docs/result.schema.json")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	doc, err := jsonschema.UnmarshalJSON(f)
-	if err != nil {
-		return nil, err
-	}
+// schemas are those of the files that are written, by the name of the kind.
+var schemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("result.schema.json", doc); err != nil {
-		return nil, err
+	kinds := []string{"result", "sweep"}
+	for _, kind := range kinds {
+		f, err := os.Open("../docs/" + kind + ".schema.json")
+		if err != nil {
+			return nil, err
+		}
+		doc, err := jsonschema.UnmarshalJSON(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+		if err := c.AddResource("urn:evalctl:"+kind+":1", doc); err != nil {
+			return nil, err
+		}
 	}
-	return c.Compile("result.schema.json")
+	compiled := map[string]*jsonschema.Schema{}
+	for _, kind := range kinds {
+		s, err := c.Compile("urn:evalctl:" + kind + ":1")
+		if err != nil {
+			return nil, err
+		}
+		compiled[kind] = s
+	}
+	return compiled, nil
 })
 
-func validate(data []byte) error {
-	s, err := schema()
+// validate checks a result file.
+func validate(data []byte) error { return validateAs("result", data) }
+
+func validateAs(kind string, data []byte) error {
+	known, err := schemas()
 	if err != nil {
 		return err
 	}
@@ -150,7 +164,7 @@ func validate(data []byte) error {
 	if err != nil {
 		return err
 	}
-	return s.Validate(v)
+	return known[kind].Validate(v)
 }
 
 func encodeJSON(v any) []byte {

@@ -53,8 +53,11 @@ func awaitSearchable(ctx context.Context, e *Endpoint, brain string, d Dialect, 
 			return fmt.Errorf("search for the seeded document %s: %w", last, err)
 		}
 		for _, c := range chunks {
-			if slices.Contains(paths, known.name(c.Path)) || slices.Contains(paths, known.name(c.DocumentID)) {
-				return nil
+			// A document that stands behind another of the same text is found too.
+			for _, name := range append([]string{c.Path, c.DocumentID}, c.Duplicates...) {
+				if slices.Contains(paths, known.name(name)) {
+					return nil
+				}
 			}
 		}
 		var asked time.Duration // the wait that the daemon asks for

@@ -94,15 +94,19 @@ func (a always) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TestSeedAcceptsATwin: of documents with the same text any shows that they can
-// be found, and one with another text does not.
+// be found, also one that stands behind another, and one with another text does not.
 func TestSeedAcceptsATwin(t *testing.T) {
-	for found, ok := range map[string]bool{"a.md": true, "raw/documents/b.md": true, "other.md": false} {
+	for chunk, ok := range map[string]bool{
+		`"path":"a.md"`: true, `"path":"raw/documents/b.md"`: true, `"path":"other.md"`: false,
+		`"path":"other.md","duplicates":[{"chunk_id":"b.md#0","path":"raw/documents/b.md"}]`: true,
+		`"path":"other.md","duplicates":["c.md#0"]`:                                          false,
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			e := &Endpoint{base: "http://memory", http: &http.Client{Transport: always(`{"id":"b","chunks":[{"path":"` + found + `"}]}`)}}
+			e := &Endpoint{base: "http://memory", http: &http.Client{Transport: always(`{"id":"b","chunks":[{` + chunk + `}]}`)}}
 			c := corpusOf("a.md", "b.md", "other.md")
 			c.Docs[0].Data, c.Docs[1].Data, c.Docs[2].Data = []byte("one text"), []byte("one text"), []byte("one")
 			if _, err := seedOne(t.Context(), e, "eval", Auto, c); (err == nil) != ok {
-				t.Errorf("%s: got %v", found, err)
+				t.Errorf("%s: got %v", chunk, err)
 			}
 		})
 	}

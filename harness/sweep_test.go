@@ -79,7 +79,7 @@ func TestWarmUp(t *testing.T) {
 
 func TestSweepIsWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	s := Sweep{SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: 2, Cells: []Cell{{Mode: "bm25", TopK: 5}}}
+	s := Sweep{SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: 2, Cells: []Cell{{Mode: "bm25", TopK: 5, Result: noAnswers()}}}
 	s.Stop(llm.ErrBudgetExceeded)
 	path, err := s.Write(dir)
 	if err != nil || path != filepath.Join(dir, "go.sweep.json") {
@@ -88,6 +88,9 @@ func TestSweepIsWritten(t *testing.T) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := validateAs("sweep", data); err != nil {
+		t.Errorf("not valid by the schema: %v\n%s", err, data)
 	}
 	var back Sweep
 	if err := json.Unmarshal(data, &back); err != nil || back.Stopped != StopBudget {
@@ -102,4 +105,39 @@ func TestSweepIsWritten(t *testing.T) {
 	if files, _ := os.ReadDir(dir); len(files) != 2 {
 		t.Errorf("%d files: the earlier sweep must be kept", len(files))
 	}
+}
+
+// TestSweepSchemaIsStrict: the schema refuses what the code must not write.
+func TestSweepSchemaIsStrict(t *testing.T) {
+	good := encodeJSON(Sweep{SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: 1, Cells: []Cell{{Mode: "bm25", TopK: 5, Result: noAnswers()}}})
+	if err := validateAs("sweep", good); err != nil {
+		t.Fatal(err)
+	}
+	try := func(what string, change func(sweep, cell map[string]any)) {
+		var m map[string]any
+		if err := json.Unmarshal(good, &m); err != nil {
+			t.Fatal(err)
+		}
+		change(m, m["cells"].([]any)[0].(map[string]any))
+		if validateAs("sweep", encodeJSON(m)) == nil {
+			t.Errorf("the schema accepts %s", what)
+		}
+	}
+	for _, key := range []string{"schema_version", "sdk", "started_at", "finished_at", "stopped", "planned", "warm_up", "cells"} {
+		try("no "+key, func(s, _ map[string]any) { delete(s, key) })
+	}
+	for _, key := range []string{"mode", "top_k", "candidate_k", "result"} {
+		try("a cell without "+key, func(_, c map[string]any) { delete(c, key) })
+	}
+	result := func(c map[string]any) map[string]any { return c["result"].(map[string]any) }
+	for _, key := range []string{"identity", "retrieval", "cost", "total"} {
+		try("a result without "+key, func(_, c map[string]any) { delete(result(c), key) })
+	}
+	try("an unknown key", func(s, _ map[string]any) { s["more"] = 1 })
+	try("an unknown key in a cell", func(_, c map[string]any) { c["more"] = 1 })
+	try("questions in a cell", func(_, c map[string]any) { result(c)["questions"] = []any{} })
+	try("cells of null", func(s, _ map[string]any) { s["cells"] = nil })
+	try("an unknown stop", func(s, _ map[string]any) { s["stopped"] = "tired" })
+	try("an unknown mode", func(_, c map[string]any) { c["mode"] = "fast" })
+	try("a time that is none", func(s, _ map[string]any) { s["started_at"] = "yesterday" })
 }

@@ -77,6 +77,8 @@ type Tally struct {
 	// JudgeRequests counts HTTP requests, and JudgeTokens what they used.
 	JudgeRequests int
 	JudgeTokens   TokenSums
+	// JudgeEstimated counts the records whose judge's tokens were estimated.
+	JudgeEstimated int
 
 	retrieval *means
 	score     sum
@@ -130,6 +132,9 @@ func (t *Tally) Add(r Record) {
 	}
 	t.JudgeRequests += r.JudgeAttempts
 	t.JudgeTokens.add(r.JudgeUsage)
+	if r.JudgeUsageEstimated {
+		t.JudgeEstimated++
+	}
 	t.retrieval.add(r)
 	if r.Outcome == Errored || r.Outcome == NoGold {
 		return

@@ -98,7 +98,7 @@ func TestTallyFigures(t *testing.T) {
 	tally := NewTally(5)
 	for i, r := range []Record{
 		{Outcome: Scored, Score: new(1.0), Passed: true, LatencyMS: 10, FirstDeltaMS: new(1.0), Attempts: 1, Tags: []string{"a"}, Model: "m", EffectiveMode: "bm25", Usage: &protocol.Usage{InputTokens: 5, OutputTokens: 1}, JudgeAttempts: 1, JudgeUsage: &protocol.Usage{InputTokens: 50, OutputTokens: 9}},
-		{Outcome: Scored, Score: new(0.25), LatencyMS: 20, Attempts: 3, Tags: []string{"a", "b"}, JudgeAttempts: 2, JudgeUsage: &protocol.Usage{InputTokens: 100, OutputTokens: 18}},
+		{Outcome: Scored, Score: new(0.25), LatencyMS: 20, Attempts: 3, Tags: []string{"a", "b"}, JudgeAttempts: 2, JudgeUsage: &protocol.Usage{InputTokens: 100, OutputTokens: 18}, JudgeUsageEstimated: true},
 		{Outcome: Unscored, LatencyMS: 30, Attempts: 1},
 		// An error's latency and modes say nothing about answers.
 		{Outcome: Errored, LatencyMS: 9999, FirstDeltaMS: new(9.0), Attempts: 2, Model: "m", EffectiveMode: "bm25", Tags: []string{"b"}, ExpectedPaths: []string{"gold.md"}},
@@ -118,7 +118,7 @@ func TestTallyFigures(t *testing.T) {
 		EffectiveModes: map[string]int{"bm25": 1}, ReaderModels: map[string]int{"m": 1}, ReaderPrompts: map[string]int{},
 		Latency: Quantiles{3, new(20.0), new(29.0), new(29.8)}, FirstDelta: Quantiles{1, new(1.0), new(1.0), new(1.0)},
 		Retried: 2, ReaderUsage: TokenSums{InputTokens: 5, OutputTokens: 1, Reported: 1},
-		Cost: Cost{JudgeRequests: 3, InputTokens: 150, OutputTokens: 27},
+		Cost: Cost{JudgeRequests: 3, InputTokens: 150, OutputTokens: 27, UsageEstimated: 1},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -58,7 +58,7 @@ func TestScripts(t *testing.T) {
 			"exits":  cmdExits,
 			"day":    cmdDay,
 			"json":   cmdJSON,
-			"schema": cmdSchema(filepath.Join(root, "docs", "result.schema.json")),
+			"schema": cmdSchema(filepath.Join(root, "docs")),
 			"model":  cmdModel,
 			"calls":  cmdCalls,
 			"await":  cmdAwait,
@@ -124,12 +124,23 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdSchema validates result files: schema FILE...
-func cmdSchema(schema string) func(*testscript.TestScript, bool, []string) {
+// cmdSchema validates result and sweep files: schema FILE...
+func cmdSchema(docs string) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, _ bool, args []string) {
-		s, err := jsonschema.NewCompiler().Compile(schema)
-		ts.Check(err)
+		c := jsonschema.NewCompiler()
+		c.AssertFormat()
+		for _, kind := range []string{"result", "sweep"} {
+			doc, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(filepath.Join(docs, kind+".schema.json"))))
+			ts.Check(err)
+			ts.Check(c.AddResource("urn:evalctl:"+kind+":1", doc))
+		}
 		for _, file := range args {
+			kind := "result"
+			if strings.HasSuffix(file, ".sweep.json") {
+				kind = "sweep"
+			}
+			s, err := c.Compile("urn:evalctl:" + kind + ":1")
+			ts.Check(err)
 			v, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(file)))
 			ts.Check(err)
 			ts.Check(s.Validate(v))
@@ -147,6 +158,10 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 			}
 			return llmtest.Reply{Text: `{"score": 0.75, "reason": "close enough"}`, Input: 700, Output: 20}
 		}
+	},
+	// uncounted passes every answer and sends no token counts.
+	"uncounted": func() func(llmtest.Call) llmtest.Reply {
+		return func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`} }
 	},
 	// babble never gives a usable verdict.
 	"babble": func() func(llmtest.Call) llmtest.Reply {

@@ -121,8 +121,12 @@ func (t *terminal) report(c *runCmd, plan *plan, res harness.Result, p *progress
 		if res.Cost.CapUSD != nil {
 			limit = "of " + res.Cost.CapUSD.String()
 		}
-		t.field("cost", "judge %s %s  %s  %d tokens in  %d out", res.Cost.SpentUSD, limit,
-			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens)
+		guessed := ""
+		if n := res.Cost.UsageEstimated; n > 0 {
+			guessed = "  tokens estimated for " + count(n, "question")
+		}
+		t.field("cost", "judge %s %s  %s  %d tokens in  %d out%s", res.Cost.SpentUSD, limit,
+			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens, guessed)
 	}
 	ran := append(ran("mode", res.EffectiveModes), ran("reader", res.ReaderModels)...)
 	if len(ran) > 0 {

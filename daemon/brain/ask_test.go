@@ -235,3 +235,32 @@ func TestFakeReaderIsCited(t *testing.T) {
 		t.Errorf("%d citations in %q", n, got)
 	}
 }
+
+// TestAskNamesDuplicates: a chunk that is left out for its text is told of in an
+// ask as it is in a search.
+func TestAskNamesDuplicates(t *testing.T) {
+	s := open(t, func(c *Config) { c.Reader, c.Model = &script{deltas: []string{"Oslo."}, finish: "stop"}, "scripted" })
+	create(t, s, "eval")
+	for _, p := range []string{"a.md", "b.md", "c.md"} {
+		put(t, s, "eval", p, "Ana lives in Oslo.")
+	}
+	want := []protocol.Duplicate{{ChunkID: "b.md#0", DocumentID: "b.md", Path: "b.md"}, {ChunkID: "c.md#0", DocumentID: "c.md", Path: "c.md"}}
+	found, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "Oslo"})
+	if err != nil || len(found.Chunks) != 1 || found.Collapsed != 2 {
+		t.Fatalf("got %+v, %v", found, err)
+	}
+	if diff := cmp.Diff(want, found.Chunks[0].Duplicates); diff != "" {
+		t.Errorf("search: %s", diff)
+	}
+	lines, err := transcript(s, protocol.AskRequest{Question: "Oslo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var event protocol.RetrieveEvent
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(lines[0], "retrieve ")), &event); err != nil || len(event.Chunks) != 1 {
+		t.Fatalf("%v: %s", err, lines[0])
+	}
+	if diff := cmp.Diff(want, event.Chunks[0].Duplicates); diff != "" {
+		t.Errorf("ask: %s", diff)
+	}
+}

@@ -90,12 +90,20 @@ func (s *Service) indexer(ctx context.Context, id string) (*indexer, error) {
 func searchChunk(id string, h search.Hit) protocol.SearchChunk {
 	c := protocol.SearchChunk{
 		ChunkID: h.ChunkID, DocumentID: h.Path, BrainID: id, Path: h.Path, Title: h.Title,
-		Score: h.Score, Text: h.Text, Metadata: metadata(h), ComponentScores: h.Components, Duplicates: h.Duplicates,
+		Score: h.Score, Text: h.Text, Metadata: metadata(h), ComponentScores: h.Components, Duplicates: duplicates(h),
 	}
 	for _, span := range h.Highlights {
 		c.Highlights = append(c.Highlights, protocol.Span{Start: span.Start, End: span.End})
 	}
 	return c
+}
+
+func duplicates(h search.Hit) []protocol.Duplicate {
+	var out []protocol.Duplicate
+	for _, d := range h.Duplicates {
+		out = append(out, protocol.Duplicate{ChunkID: d.ChunkID, DocumentID: d.Path, Path: d.Path})
+	}
+	return out
 }
 
 // explanation has no null list, whatever e leaves out.

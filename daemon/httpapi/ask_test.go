@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"evalctl/daemon/protocol"
+	"evalctl/daemon/search"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/sse"
@@ -41,6 +44,24 @@ func events(t *testing.T, resp *http.Response) (names []string, answer string, l
 			names = append(names, e.Name)
 		}
 		last = append(last[:0], e.Data...)
+	}
+}
+
+// TestRetrieveEventHoldsAgainstTheDocument, with chunks that stand for others.
+func TestRetrieveEventHoldsAgainstTheDocument(t *testing.T) {
+	s := startSearch(t, search.Config{})
+	resp := s.do(t, "POST", "/v1/brains/eval/ask", `{"question":"Who lives in Rome?"}`)
+	defer resp.Body.Close()
+	e, err := sse.NewReader(resp.Body, 0).Next()
+	if err != nil || e.Name != protocol.EventRetrieve || !strings.Contains(string(e.Data), `"duplicates":[{"chunk_id":"b2.md#0","document_id":"b2.md","path":"b2.md"}]`) {
+		t.Fatalf("got %s %s, %v", e.Name, e.Data, err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(e.Data)))
+	if err == nil {
+		err = readDocument(t).holds(schema(`{"$ref": "#/components/schemas/RetrieveEvent"}`), value)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", e.Data, err)
 	}
 }
 

@@ -101,7 +101,7 @@ func TestSearchInEveryMode(t *testing.T) {
 		if asked := max(tt.asked, "auto"); got.Mode != asked && tt.asked != "" || got.Mode == "" || got.EffectiveMode != tt.effective || got.Degraded != "" {
 			t.Errorf("%q: mode %s, effective mode %s, degraded %q", tt.asked, got.Mode, got.EffectiveMode, got.Degraded)
 		}
-		if got.Collapsed != 1 || len(got.Chunks) != 2 || got.Chunks[0].Path != "b1.md" || !cmp.Equal(got.Chunks[0].Duplicates, []string{"b2.md#0"}) {
+		if got.Collapsed != 1 || len(got.Chunks) != 2 || got.Chunks[0].Path != "b1.md" || !cmp.Equal(got.Chunks[0].Duplicates, []protocol.Duplicate{{ChunkID: "b2.md#0", DocumentID: "b2.md", Path: "b2.md"}}) {
 			t.Errorf("%q: collapsed %d, chunks %+v", tt.asked, got.Collapsed, got.Chunks)
 		}
 		var legs []string

@@ -43,6 +43,8 @@ type RetrievedChunk struct {
 	DocumentID string  `json:"document_id"`
 	Score      float64 `json:"score"`
 	Preview    string  `json:"preview"`
+	// Duplicates are those of SearchChunk.
+	Duplicates []Duplicate `json:"duplicates,omitempty"`
 }
 
 // DeltaEvent carries the next piece of the answer.

@@ -95,9 +95,17 @@ type SearchChunk struct {
 	// ComponentScores are what Score was made of, by name of the leg; keys that
 	// end in _rank are places in the leg, from 1.
 	ComponentScores map[string]float64 `json:"component_scores,omitempty"`
-	// Duplicates are the ids of the chunks with the very same text that this
-	// one stands for.
-	Duplicates []string `json:"duplicates,omitempty"`
+	// Duplicates are the chunks with the very same text that this one stands for,
+	// in rank order.
+	Duplicates []Duplicate `json:"duplicates,omitempty"`
+}
+
+// Duplicate is a chunk that is left out because another one has the very same
+// text, byte for byte. Titles and dates of their documents may differ.
+type Duplicate struct {
+	ChunkID    string `json:"chunk_id"`
+	DocumentID string `json:"document_id"`
+	Path       string `json:"path"`
 }
 
 // Span is a half-open range [Start, End) of a text, in Unicode code points.

@@ -40,7 +40,13 @@ func TestDuplicatesCollapse(t *testing.T) {
 		res := search(t, s, Query{Text: "cat whale", Mode: mode, TopK: 10})
 		got := map[string][]string{}
 		for _, h := range res.Hits {
-			got[h.Text] = append([]string{h.ChunkID}, h.Duplicates...)
+			got[h.Text] = []string{h.ChunkID}
+			for _, d := range h.Duplicates {
+				got[h.Text] = append(got[h.Text], d.ChunkID)
+				if d.ChunkID != d.Path+"#0" {
+					t.Errorf("mode %s: chunk %s is of %s", mode, d.ChunkID, d.Path)
+				}
+			}
 		}
 		want := map[string][]string{
 			"cat cat cat": {"d/d.txt#0", "a/a.txt#0", "b/b.txt#0"},
@@ -51,11 +57,17 @@ func TestDuplicatesCollapse(t *testing.T) {
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("mode %s (-want +got):\n%s", mode, diff)
 		}
+		for k := range 3 {
+			fewer := search(t, s, Query{Text: "cat whale", Mode: mode, TopK: k + 1})
+			if diff := gocmp.Diff(res.Hits[:k+1], fewer.Hits); diff != "" {
+				t.Errorf("mode %s: the first %d are others when no more are asked for:\n%s", mode, k+1, diff)
+			}
+		}
 	}
 }
 
-// However many say the same, the next texts fill the places. What would not have
-// been among the hits is no duplicate of one.
+// However many say the same, the next texts fill the places. The last hit names
+// its duplicates as well.
 func TestDuplicatesMakeRoom(t *testing.T) {
 	ix := New(nil)
 	for i := range 700 {
@@ -72,7 +84,7 @@ func TestDuplicatesMakeRoom(t *testing.T) {
 			t.Errorf("mode %s: %d hits, the first for %d more", mode, len(res.Hits), len(res.Hits[0].Duplicates))
 			continue
 		}
-		if last := res.Hits[2]; last.Path != "other1.txt" && last.Path != "other1-again.txt" || mode != HybridRerank && last.Duplicates != nil {
+		if last := res.Hits[2]; last.Path != "other1.txt" && last.Path != "other1-again.txt" || len(last.Duplicates) != 1 {
 			t.Errorf("mode %s: the last hit is %s for %v", mode, last.Path, last.Duplicates)
 		}
 		for _, l := range res.Explanation.Legs {

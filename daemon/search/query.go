@@ -28,8 +28,8 @@ type Query struct {
 	Text string
 	Mode Mode // empty means Auto
 	TopK int  // most hits returned; 0 means DefaultTopK
-	// CandidateK is how many candidates each leg of a hybrid contributes, and
-	// how many of each leg are explained: at most MaxCandidateK; 0 means 4·TopK,
+	// CandidateK is how many candidates each leg of a hybrid contributes, how many
+	// are looked through for duplicates, and how many of each leg are explained: at most MaxCandidateK; 0 means 4·TopK,
 	// but DefaultCandidateK at least and MaxCandidateK at most. Legs are never
 	// shorter than TopK, and go on beyond CandidateK where duplicates would
 	// leave TopK unfilled.
@@ -94,10 +94,15 @@ type Hit struct {
 	Highlights []Span         // the words of Text that match a term, in order
 	// Components are what the score was made of: see Component constants.
 	Components map[string]float64
-	// Duplicates are the chunk ids of the hits with the very same text, byte for
-	// byte, that this one stands for and that would have been among the hits, in
-	// rank order. Titles and dates may differ.
-	Duplicates []string
+	// Duplicates are the other candidates with the very same text, byte for byte,
+	// for which this one stands, in rank order. Titles and dates may differ.
+	Duplicates []Duplicate
+}
+
+// Duplicate is a chunk that another one stands for.
+type Duplicate struct {
+	ChunkID string // path#ordinal
+	Path    string
 }
 
 // Keys of Hit.Components. Ranks count from 1 within one leg's candidates; a leg

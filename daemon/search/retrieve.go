@@ -40,15 +40,12 @@ type vectorLeg struct {
 // vector. It gives more than TopK hits when they are to be reranked.
 func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 	terms, wanted := queryTerms(q.Text)
-	n, depth := q.TopK, q.TopK
-	if mode == Hybrid || mode == HybridRerank || q.Explain {
-		depth = max(q.CandidateK, q.TopK)
-	}
+	n, depth := q.TopK, max(q.CandidateK, q.TopK) // also of one leg: hits may have duplicates among them
 	if mode == HybridRerank {
 		n = max(q.TopK, q.RerankTopN)
 	}
 	if q.Sort == RelevanceThenRecency { // which of equals is the newest is seen among all of them
-		n, depth = max(n, q.CandidateK), max(depth, q.CandidateK)
+		n = max(n, q.CandidateK)
 	}
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AskedAt) }
 	ix.mu.RLock()
@@ -111,7 +108,7 @@ func (ix *Index) result(mode Mode, q Query, terms []string, wanted map[string]bo
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)
 		for _, n := range g.duplicates {
-			h.Duplicates = append(h.Duplicates, ix.chunkID(n))
+			h.Duplicates = append(h.Duplicates, Duplicate{ChunkID: ix.chunkID(n), Path: ix.chunks[n].doc.Path})
 		}
 		h.Components = map[string]float64{}
 		components[g.chunk] = h.Components

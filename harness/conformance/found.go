@@ -91,12 +91,21 @@ func sameTextChecks() []check {
 	}
 }
 
-// twins counts chunks and the duplicates that they name.
+// twins counts chunks and the duplicates that they name: by an id, or as an
+// object with the document's path or id.
 func (r *response) twins() (found, duplicates int, err error) {
 	chunks, err := r.chunks()
 	for _, c := range chunks {
 		list, _ := c["duplicates"].([]any)
-		duplicates += len(list)
+		for _, d := range list {
+			o, _ := d.(map[string]any)
+			for _, name := range []any{d, o["path"], o["document_id"]} {
+				if s, ok := name.(string); ok && s != "" {
+					duplicates++
+					break
+				}
+			}
+		}
 	}
 	return len(chunks), duplicates, err
 }

@@ -44,6 +44,15 @@ func TestLegalFreedom(t *testing.T) {
 		{"more cache headers", after(anyOf("GET /documents/read", "GET /documents"), func(r *http.Request, a *answer) {
 			a.header.Set("Cache-Control", "private, No-Store, max-age=0")
 		}), []string{"headers-read-*", "headers-listing-*"}, nil},
+		{"duplicates as ids", found(func(_ map[string]any, list []any) []any {
+			for _, item := range list {
+				duplicates, _ := item.(map[string]any)["duplicates"].([]any)
+				for i, d := range duplicates {
+					duplicates[i] = d.(map[string]any)["chunk_id"]
+				}
+			}
+			return list
+		}), []string{"search-same-text", "search-collapsed"}, nil},
 		{"busy stream", frames(route("GET /events"), eachFrame(func(f frame) []frame {
 			return []frame{f, {f.id + "0", protocol.EventPing, protocol.PingData}}
 		})), []string{"events"}, nil},

@@ -114,6 +114,14 @@ func kindMutants() []mutant {
 				return twice
 			})
 		}), []string{"search-same-text"}, nil},
+		{"search-duplicates-unnamed", "duplicates do not name their documents", found(func(_ map[string]any, list []any) []any {
+			for _, item := range list {
+				if c := item.(map[string]any); c["duplicates"] != nil {
+					c["duplicates"] = []any{map[string]any{"score": 1}}
+				}
+			}
+			return list
+		}), []string{"search-same-text"}, nil},
 		{"search-collapsed-lost", "collapsed is not counted", amended(func(_, o map[string]any) { delete(o, "collapsed") }), []string{"search-collapsed"}, nil},
 		{"search-similar-collapsed", "texts that begin alike are taken for the same", found(func(_ map[string]any, list []any) []any {
 			return slices.DeleteFunc(list, func(c any) bool { return strings.Contains(c.(map[string]any)["text"].(string), "wide tunnel") })
