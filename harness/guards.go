@@ -157,7 +157,7 @@ func hasWords(text, words string) bool {
 // guards are those that only the answers show.
 func (m *means) guards() []Guard {
 	answered := m.all.n - m.errors
-	deepest := m.pools[len(m.pools)-1]
+	deepest := m.all.pools[len(m.all.pools)-1]
 	switch {
 	case answered > 0 && deepest.documents == 0:
 		return []Guard{{

@@ -35,10 +35,11 @@ type Retrieval struct {
 	Guards []Guard              `json:"guards"`
 }
 
-// TagMeans are the means over the N questions with gold that have a tag.
+// TagMeans are the figures of the N questions with gold that have a tag.
 type TagMeans struct {
 	N     int     `json:"n"`
 	Macro Figures `json:"macro"`
+	Micro Figures `json:"micro"`
 }
 
 // The names of the figures that sum a ranking up, for runs with this top-k.
@@ -103,46 +104,39 @@ func (s sum) interval(n int) (i Interval, ok bool) {
 	return Interval{Method: "student_t", Confidence: 0.95, Low: max(0, lo), High: min(1, hi)}, true
 }
 
-// sums folds the measures of rankings.
-type sums struct {
-	n  int
-	of []sum // of each measure
-}
-
-func (s *sums) add(values []float64) {
-	s.n++
-	for i, v := range values {
-		s.of[i].add(v)
-	}
-}
-
-// pool is what the questions have and got together, at one depth.
+// pool is what questions have and got together, at one depth.
 type pool struct {
 	found, documents int64
+}
+
+// fold adds up the rankings of a set of questions.
+type fold struct {
+	n     int
+	of    []sum // of each measure
+	gold  int64
+	pools []pool // for each of ks
 }
 
 // means folds the retrieval of records, one at a time.
 type means struct {
 	ks       []int
 	measures []measure
-	headline []int // indices of measures
+	headline []string
 	noGold   int
 	errors   int
-	gold     int64
-	pools    []pool // for each of ks
-	all      sums
-	tags     map[string]*sums // of the headline
+	all      *fold
+	tags     map[string]*fold
 }
 
 func newMeans(topK int) *means {
-	m := &means{ks: depths(topK), tags: map[string]*sums{}}
+	m := &means{ks: depths(topK), headline: headline(topK), tags: map[string]*fold{}}
 	m.measures = measuresAt(m.ks)
-	for _, name := range headline(topK) {
-		m.headline = append(m.headline, slices.IndexFunc(m.measures, func(m measure) bool { return m.name == name }))
-	}
-	m.pools = make([]pool, len(m.ks))
-	m.all.of = make([]sum, len(m.measures))
+	m.all = m.newFold()
 	return m
+}
+
+func (m *means) newFold() *fold {
+	return &fold{of: make([]sum, len(m.measures)), pools: make([]pool, len(m.ks))}
 }
 
 func (m *means) add(r Record) {
@@ -150,36 +144,64 @@ func (m *means) add(r Record) {
 		m.noGold++
 		return
 	}
+	one := m.newFold()
 	gold, documents := goldOf(r.ExpectedPaths), 0
 	if r.Retrieval == nil {
 		m.errors++
 	} else {
 		gold, documents = r.Retrieval.Gold, r.Retrieval.Documents
 	}
-	m.gold += int64(len(gold))
+	one.n, one.gold = 1, int64(len(gold))
 	for i, k := range m.ks {
-		m.pools[i].documents += int64(min(k, documents))
+		one.pools[i].documents = int64(min(k, documents))
 		for _, g := range gold {
 			if g.Rank > 0 && g.Rank <= k {
-				m.pools[i].found++
+				one.pools[i].found++
 			}
 		}
 	}
-	values := make([]float64, len(m.measures))
 	for i, measure := range m.measures {
-		values[i] = measure.of(gold)
+		one.of[i].add(measure.of(gold))
 	}
-	m.all.add(values)
-	short := make([]float64, len(m.headline))
-	for i, index := range m.headline {
-		short[i] = values[index]
-	}
+	m.all.plus(one)
 	for _, tag := range r.Tags {
 		if m.tags[tag] == nil {
-			m.tags[tag] = &sums{of: make([]sum, len(short))}
+			m.tags[tag] = m.newFold()
 		}
-		m.tags[tag].add(short)
+		m.tags[tag].plus(one)
 	}
+}
+
+func (f *fold) plus(other *fold) {
+	f.n += other.n
+	f.gold += other.gold
+	for i, s := range other.of {
+		f.of[i].values += s.values
+		f.of[i].squares += s.squares
+	}
+	for i, p := range other.pools {
+		f.pools[i].found += p.found
+		f.pools[i].documents += p.documents
+	}
+}
+
+// macro are the means over the questions of f.
+func (m *means) macro(f *fold) Figures {
+	out := Figures{}
+	for i, measure := range m.measures {
+		out[measure.name] = f.of[i].mean(f.n)
+	}
+	return out
+}
+
+// micro pools the questions of f.
+func (m *means) micro(f *fold) Figures {
+	out := Figures{}
+	for i, k := range m.ks {
+		out[fmt.Sprintf("recall@%d", k)] = float64(f.pools[i].found) / float64(f.gold)
+		out[fmt.Sprintf("precision@%d", k)] = float64(f.pools[i].found) / float64(max(1, f.pools[i].documents))
+	}
+	return out
 }
 
 // result is nil when no question had gold.
@@ -189,25 +211,18 @@ func (m *means) result() *Retrieval {
 	}
 	r := &Retrieval{
 		Ks: m.ks, Questions: m.all.n, NoGold: m.noGold, Errors: m.errors,
-		Macro: Figures{}, Intervals: map[string]Interval{}, Micro: Figures{}, ByTag: map[string]*TagMeans{}, Guards: m.guards(),
+		Macro: m.macro(m.all), Intervals: map[string]Interval{}, Micro: m.micro(m.all), ByTag: map[string]*TagMeans{}, Guards: m.guards(),
 	}
 	for i, measure := range m.measures {
-		r.Macro[measure.name] = m.all.of[i].mean(m.all.n)
-	}
-	for _, i := range []int{m.headline[0], m.headline[len(m.headline)-1]} {
+		if measure.name != m.headline[0] && measure.name != m.headline[len(m.headline)-1] {
+			continue
+		}
 		if interval, ok := m.all.of[i].interval(m.all.n); ok {
-			r.Intervals[m.measures[i].name] = interval
+			r.Intervals[measure.name] = interval
 		}
 	}
-	for i, k := range m.ks {
-		r.Micro[fmt.Sprintf("recall@%d", k)] = float64(m.pools[i].found) / float64(m.gold)
-		r.Micro[fmt.Sprintf("precision@%d", k)] = float64(m.pools[i].found) / float64(max(1, m.pools[i].documents))
-	}
-	for tag, s := range m.tags {
-		r.ByTag[tag] = &TagMeans{N: s.n, Macro: Figures{}}
-		for i, index := range m.headline {
-			r.ByTag[tag].Macro[m.measures[index].name] = s.of[i].mean(s.n)
-		}
+	for tag, f := range m.tags {
+		r.ByTag[tag] = &TagMeans{N: f.n, Macro: m.macro(f), Micro: m.micro(f)}
 	}
 	return r
 }

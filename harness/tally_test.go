@@ -78,7 +78,7 @@ func checkRetrieval(t *rapid.T, records []Record, r *Retrieval) {
 	}
 	all := []Figures{r.Macro, r.Micro}
 	for _, tag := range r.ByTag {
-		all = append(all, tag.Macro)
+		all = append(all, tag.Macro, tag.Micro)
 	}
 	for _, figures := range all {
 		for name, got := range figures {
