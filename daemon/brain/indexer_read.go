@@ -34,15 +34,15 @@ func (x *indexer) open(ctx context.Context) error {
 		listed, err = x.store.List(ctx, "", store.ListOptions{Recursive: true, IncludeGenerated: true})
 	})
 	index, saved := x.loadSnapshot()
-	wg.Wait()
 	if index == nil {
 		index = search.New(nil)
 	}
+	have := index.Sources()
+	wg.Wait()
 	x.index, x.searcher = index, search.NewSearcher(index, x.cfg.search)
 	if err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}
-	have := index.Sources()
 	var differ []file
 	for _, info := range listed {
 		if !search.Indexed(info.Path) {
