@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,34 +35,52 @@ func (x *indexer) open(ctx context.Context) error {
 		listed, err = x.store.List(ctx, "", store.ListOptions{Recursive: true, IncludeGenerated: true})
 	})
 	index, saved := x.loadSnapshot()
-	wg.Wait()
 	if index == nil {
 		index = search.New(nil)
 	}
+	wg.Wait()
 	x.index, x.searcher = index, search.NewSearcher(index, x.cfg.search)
 	if err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}
-	have := index.Sources()
-	var differ []file
+	differ, known := x.compare(listed, saved)
+	if known < index.Len() {
+		x.forget(listed)
+	}
+	if err := x.refresh(ctx, differ); err != nil {
+		return fmt.Errorf("build the index: %w", err)
+	}
+	return nil
+}
+
+// compare gives the listed files that the index does not hold as they are, and
+// how many it holds in whatever version.
+func (x *indexer) compare(listed []store.FileInfo, saved time.Time) (differ []file, known int) {
 	for _, info := range listed {
 		if !search.Indexed(info.Path) {
 			continue
 		}
 		source := sourceOf(info)
-		if had, ok := have[info.Path]; !ok || had != source || tooFresh(info, saved) {
+		had, ok := x.index.Source(info.Path)
+		if ok {
+			known++
+		}
+		if had != source || tooFresh(info, saved) {
 			differ = append(differ, file{info.Path, source})
 		}
-		delete(have, info.Path)
 	}
-	for path := range have {
-		index.Delete(path)
+	return differ, known
+}
+
+// forget deletes from the index what is not listed.
+func (x *indexer) forget(listed []store.FileInfo) {
+	byPath := func(info store.FileInfo, path string) int { return strings.Compare(info.Path, path) }
+	for _, path := range x.index.Paths() {
+		if _, ok := slices.BinarySearchFunc(listed, path, byPath); !ok || !search.Indexed(path) {
+			x.index.Delete(path)
+			x.counts.saved++
+		}
 	}
-	x.counts.saved += len(have)
-	if err := x.refresh(ctx, differ); err != nil {
-		return fmt.Errorf("build the index: %w", err)
-	}
-	return nil
 }
 
 // sourceOf identifies a version of a document: any later one has another size or

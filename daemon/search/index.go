@@ -1,6 +1,7 @@
 package search
 
 import (
+	"maps"
 	"slices"
 	"sync"
 )
@@ -77,15 +78,22 @@ func (ix *Index) Len() int {
 	return len(ix.docs)
 }
 
-// Sources gives the Source of every document, by path.
-func (ix *Index) Sources() map[string]string {
+// Source gives the Source of the document at path, and whether there is one.
+func (ix *Index) Source(path string) (source string, ok bool) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	sources := make(map[string]string, len(ix.docs))
-	for path, doc := range ix.docs {
-		sources[path] = doc.Source
+	doc, ok := ix.docs[path]
+	if !ok {
+		return "", false
 	}
-	return sources
+	return doc.Source, true
+}
+
+// Paths gives the path of every document, in no order.
+func (ix *Index) Paths() []string {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return slices.Collect(maps.Keys(ix.docs))
 }
 
 // Chunks gives the number of chunks.

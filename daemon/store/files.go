@@ -61,7 +61,7 @@ func (f *Files) Stat(_ context.Context, path string) (FileInfo, error) {
 	return describe(path, info), nil
 }
 
-// List walks the directory.
+// List walks the directory, and gives documents ascending by path.
 func (f *Files) List(_ context.Context, dir string) ([]FileInfo, error) {
 	f.RLock()
 	defer f.RUnlock()
@@ -74,18 +74,9 @@ func (f *Files) List(_ context.Context, dir string) ([]FileInfo, error) {
 			return nil, err
 		}
 	}
-	var files []FileInfo
-	err := f.Walk(dir, func(path string, d fs.DirEntry) error {
-		if !d.Type().IsRegular() {
-			return nil
-		}
-		info, err := d.Info()
-		if err == nil {
-			files = append(files, describe(path, info))
-		}
-		return err
+	return walk(f, dir, func(path string, info fs.FileInfo) (FileInfo, bool) {
+		return describe(path, info), info.Mode().IsRegular()
 	})
-	return files, err
 }
 
 func describe(path string, info fs.FileInfo) FileInfo {
@@ -130,34 +121,6 @@ func (f *Files) reserved(name string) error {
 	return f.Reserved(name)
 }
 
-// Walk calls visit for everything below dir, "" being the root, but directories
-// and reserved names.
-func (f *Files) Walk(dir string, visit func(path string, d fs.DirEntry) error) error {
-	return f.walk(dir, func(path string, d fs.DirEntry) error {
-		if d.IsDir() {
-			return nil
-		}
-		return visit(path, d)
-	})
-}
-
-func (f *Files) walk(dir string, visit func(path string, d fs.DirEntry) error) error {
-	if dir == "" {
-		dir = "."
-	}
-	return fs.WalkDir(f.Root.FS(), dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil || path == dir:
-			return err
-		case f.reserved(d.Name()) == nil:
-			return visit(path, d)
-		case d.IsDir():
-			return fs.SkipDir
-		}
-		return nil
-	})
-}
-
 // Prune removes dir and the directories above it as far as they are empty, and
 // returns the first one left, "." at last.
 func (f *Files) Prune(dir string) string {
@@ -171,13 +134,7 @@ func (f *Files) Prune(dir string) string {
 
 // PruneTree removes every empty directory, which a crash can leave.
 func (f *Files) PruneTree() error {
-	var dirs []string
-	err := f.walk("", func(path string, d fs.DirEntry) error {
-		if d.IsDir() {
-			dirs = append(dirs, path)
-		}
-		return nil
-	})
+	dirs, err := walk(f, "", func(path string, info fs.FileInfo) (string, bool) { return path, info.IsDir() })
 	// Children come after their parents in a walk.
 	for i := len(dirs) - 1; i >= 0; i-- {
 		_ = f.Root.Remove(dirs[i]) // fails on the ones to keep

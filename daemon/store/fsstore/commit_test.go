@@ -225,3 +225,26 @@ func FuzzDecodeEntry(f *testing.F) {
 		}
 	})
 }
+
+// TestClosedFile: only a store that Close left in order counts as closed, so that
+// Open looks for what a crash can leave in any other.
+func TestClosedFile(t *testing.T) {
+	dir := t.TempDir()
+	closed := func() bool {
+		_, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(closedFile)))
+		return err == nil
+	}
+	for _, broken := range []error{nil, fs.ErrInvalid, nil} {
+		b := openBackend(t, dir)
+		if closed() {
+			t.Error("closed while open")
+		}
+		b.broken = broken
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if closed() != (broken == nil) {
+			t.Errorf("closed: %t, broken: %v", closed(), broken)
+		}
+	}
+}

@@ -9,6 +9,7 @@
 //	.store/journal         the batch being applied, empty otherwise
 //	.store/staged          the document being written
 //	.store/undo/           what the batch being applied replaced
+//	.store/closed          there while the store is closed, unless by a crash
 package fsstore
 
 import (
@@ -31,6 +32,7 @@ const (
 	journalFile  = stateDir + "/journal"
 	stagedFile   = stateDir + "/staged"
 	undoDir      = stateDir + "/undo"
+	closedFile   = stateDir + "/closed"
 
 	dirMode  = 0o700
 	fileMode = 0o600
@@ -76,6 +78,14 @@ func (b *backend) LocalPath(path string) string {
 
 // Close lets the next process in last.
 func (b *backend) Close() error {
+	if b.broken == nil {
+		// Without it the next Open only takes longer.
+		_ = b.home.WriteFile(closedFile, nil, fileMode)
+	}
+	return b.release()
+}
+
+func (b *backend) release() error {
 	var errs []error
 	if b.journal != nil {
 		errs = append(errs, b.journal.Close())

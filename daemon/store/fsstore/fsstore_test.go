@@ -195,6 +195,9 @@ func TestLeftovers(t *testing.T) {
 	if err := openDir(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Remove(filepath.Join(dir, ".store", "closed")); err != nil {
+		t.Fatal(err)
+	}
 	staged := filepath.Join(dir, ".store", "staged")
 	undo := filepath.Join(dir, ".store", "undo", "0")
 	put(t, staged, "half")

@@ -36,7 +36,7 @@ func open(ctx context.Context, dir string) (_ *backend, err error) {
 	b := &backend{dir: dir, home: root, lock: flock.New(filepath.Join(dir, lockFile))}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, b.Close())
+			err = errors.Join(err, b.release())
 		}
 	}()
 	for _, name := range []string{stateDir, undoDir, documentsDir} {
@@ -146,7 +146,11 @@ func (b *backend) repair() error {
 	if err := b.home.Mkdir(undoDir, dirMode); err != nil {
 		return err
 	}
-	if err := b.PruneTree(); err != nil {
+	err = b.home.Remove(closedFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = b.PruneTree() // a look at every file, which only a crash makes necessary
+	}
+	if err != nil {
 		return err
 	}
 	return syncDir(b.home, stateDir)

@@ -185,10 +185,10 @@ func (b *backend) compare() ([]change, error) {
 		want[c.path] = c
 	}
 	var differing []change
-	err = b.Walk("", func(path string, d fs.DirEntry) error {
+	err = b.Walk("", func(path string, info fs.FileInfo) error {
 		c, ok := want[path]
 		delete(want, path)
-		if ok && d.Type().IsRegular() {
+		if ok && info.Mode().IsRegular() {
 			data, err := b.Root.ReadFile(path)
 			if err != nil || plumbing.ComputeHash(plumbing.BlobObject, data) == c.hash {
 				return err
