@@ -57,7 +57,9 @@ func RunDescriptors(t *testing.T, open func() (*store.Store, error)) {
 			}
 			ops := parseOps(commit)
 			for _, op := range ops {
-				want.change(op)
+				if _, err := want.change(op); err != nil {
+					t.Fatal(err)
+				}
 			}
 			failures += limited(t, func() error { return p.Apply(p.ctx, store.Commit{Reason: "limited", Ops: ops}) }, func() {
 				if diff := cmp.Diff(before, p.everything("")); diff != "" {
