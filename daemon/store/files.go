@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -122,10 +123,11 @@ func (f *Files) reserved(name string) error {
 }
 
 // Prune removes dir and the directories above it as far as they are empty, and
-// returns the first one left, "." at last.
+// returns the first one left, "." at last. It never removes a file, and needs no
+// descriptors.
 func (f *Files) Prune(dir string) string {
 	for ; dir != "."; dir = FileDir(dir) {
-		if err := f.Root.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := syscall.Rmdir(filepath.Join(f.Root.Name(), dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}

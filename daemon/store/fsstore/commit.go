@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -58,7 +59,7 @@ func (b *backend) writeOne(op store.Op, when time.Time) error {
 		return errors.Join(err, b.unstage())
 	}
 	for ; ; dir = store.FileDir(dir) {
-		if err := syncDir(b.Root, dir); err != nil {
+		if err := b.syncDir(dir); err != nil {
 			return b.fail(err)
 		}
 		if dir == top {
@@ -102,10 +103,21 @@ func (b *backend) deleteOne(path string) error {
 	if err != nil {
 		return store.NoFile(err)
 	}
-	if err := syncDir(b.Root, dir); err != nil {
+	if err := b.syncDir(dir); err != nil {
 		return b.fail(err)
 	}
 	return nil
+}
+
+// syncDir makes the entries of a directory of documents durable. They have changed
+// already, so it must not fail for want of a descriptor, which syncAll does
+// without where it can.
+func (b *backend) syncDir(dir string) error {
+	f, err := b.Root.Open(dir)
+	if err != nil {
+		return syncAll(b)
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // existing gives the nearest directory, from dir upwards, that there is.
@@ -130,10 +142,10 @@ func (b *backend) commitBatch(e entry) error {
 		return err
 	}
 	b.Lock()
-	done, err := b.apply(e)
+	undo, err := b.apply(e)
 	if err != nil {
 		// Before the journal is gone: a crash while undoing finishes the batch.
-		if undoErr := b.undo(e.Ops[:done]); undoErr != nil {
+		if undoErr := undo.Run(); undoErr != nil {
 			err = b.fail(errors.Join(err, undoErr))
 		}
 	}
@@ -149,52 +161,63 @@ func (b *backend) commitBatch(e entry) error {
 	}
 	// The batch is durable by its journal even if this goes wrong, but the
 	// next commit must not find the journal in use.
-	if err := b.checkpoint(); err != nil {
+	if err := b.checkpoint(undo); err != nil {
 		_ = b.fail(err) // told to the next one
 	}
 	return nil
 }
 
 // checkpoint brings the applied batch to disk and empties the journal.
-func (b *backend) checkpoint() error {
+func (b *backend) checkpoint(undo *store.Undo) error {
 	if err := syncAll(b); err != nil {
 		return err
 	}
-	if err := store.EmptyDir(b.home, undoDir); err != nil {
+	if err := undo.Discard(); err != nil {
 		return err
 	}
 	return b.clearJournal()
 }
 
 // apply carries out a batch and can be repeated after having been interrupted.
-// What it replaces is moved aside. done is how many operations there are to
-// undo, including one that failed half-way.
-func (b *backend) apply(e entry) (done int, err error) {
+// What it replaces is moved aside. After an error everything done is in undo.
+func (b *backend) apply(e entry) (undo *store.Undo, err error) {
+	undo = &store.Undo{Files: &b.Files, Aside: filepath.Join(b.dir, undoDir)}
 	last := &folder{docs: b.Root}
 	defer last.close()
 	for i, op := range e.Ops {
 		if op.Kind == store.OpDelete {
-			if err := b.setAside(i, op); err != nil {
-				return i, err
+			if err = b.setAside(undo, i, op); err == nil {
+				b.Prune(store.FileDir(op.Path))
 			}
-			b.Prune(store.FileDir(op.Path))
-			continue
-		}
-		err := last.create(op.Path, op.Data, e.When)
-		if errors.Is(err, fs.ErrExist) {
-			if err := b.setAside(i, op); err != nil {
-				return i, err
-			}
-			err = last.create(op.Path, op.Data, e.When)
+		} else {
+			err = b.put(last, undo, i, op, e.When)
 		}
 		if err != nil {
-			return i + 1, err
+			return undo, err
 		}
 	}
-	return len(e.Ops), nil
+	return undo, nil
 }
 
-func (b *backend) setAside(i int, op store.Op) error {
+// put writes a document of a batch, whether there is one or not.
+func (b *backend) put(last *folder, undo *store.Undo, i int, op store.Op, when time.Time) error {
+	created, err := last.create(op.Path, op.Data, when)
+	if errors.Is(err, fs.ErrExist) {
+		if err := b.setAside(undo, i, op); err != nil {
+			return err
+		}
+		created, err = last.create(op.Path, op.Data, when)
+	}
+	switch {
+	case created:
+		undo.Created(op.Path)
+	case err != nil:
+		b.Prune(store.FileDir(op.Path)) // what was made on the way
+	}
+	return err
+}
+
+func (b *backend) setAside(undo *store.Undo, i int, op store.Op) error {
 	info, err := b.Root.Lstat(op.Path)
 	switch {
 	case store.IsNotFound(store.NoFile(err)):
@@ -207,30 +230,9 @@ func (b *backend) setAside(i int, op store.Op) error {
 	case info.IsDir():
 		return fmt.Errorf("%s is a directory", op.Path)
 	}
-	return b.home.Rename(documentsDir+"/"+op.Path, undoFile(i))
-}
-
-// undo takes back the operations, last one first.
-func (b *backend) undo(ops []store.Op) error {
-	for i := len(ops) - 1; i >= 0; i-- {
-		op := ops[i]
-		if op.Kind == store.OpWrite {
-			if err := b.Root.Remove(op.Path); err != nil && !store.IsNotFound(store.NoFile(err)) {
-				return err
-			}
-			b.Prune(store.FileDir(op.Path))
-		}
-		if _, err := b.home.Lstat(undoFile(i)); err != nil {
-			continue // there was nothing to set aside
-		}
-		if err := b.Root.MkdirAll(store.FileDir(op.Path), dirMode); err != nil {
-			return err
-		}
-		if err := b.home.Rename(undoFile(i), documentsDir+"/"+op.Path); err != nil {
-			return err
-		}
+	if err := b.home.Rename(documentsDir+"/"+op.Path, path.Join(undoDir, strconv.Itoa(i))); err != nil {
+		return err
 	}
+	undo.SetAside(op.Path, i)
 	return nil
 }
-
-func undoFile(i int) string { return path.Join(undoDir, strconv.Itoa(i)) }

@@ -70,6 +70,7 @@ func TestRollback(t *testing.T) {
 		{deleteOp("d/e/c"), deleteOp("d/b"), writeOp("d", "x"), writeOp("d/e", "x")},
 		{deleteOp("a"), writeOp("a/now/below", "x"), writeOp("d", "a directory")},
 		{writeOp("d", "a directory"), writeOp("a", "x")},
+		{writeOp("n", "x"), writeOp("d/b/below", "x")},
 	} {
 		if err := b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: ops}); err == nil {
 			t.Errorf("case %d went through", i)

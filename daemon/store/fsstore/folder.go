@@ -21,18 +21,19 @@ type folder struct {
 }
 
 // create makes a document that does not exist, or fails with fs.ErrExist and
-// has done nothing.
-func (f *folder) create(name string, data []byte, when time.Time) error {
+// has done nothing. It reports whether there is a file now, also one that could
+// not be filled; directories can be there in either case.
+func (f *folder) create(name string, data []byte, when time.Time) (created bool, err error) {
 	if err := f.enter(store.FileDir(name)); err != nil {
-		return err
+		return false, err
 	}
 	base := path.Base(name)
 	file, err := f.open.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = file.Write(data)
-	return errors.Join(err, file.Close(), f.open.Chtimes(base, when, when))
+	return true, errors.Join(err, file.Close(), f.open.Chtimes(base, when, when))
 }
 
 func (f *folder) enter(dir string) error {

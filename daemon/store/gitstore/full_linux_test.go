@@ -62,6 +62,44 @@ func TestDiskFull(t *testing.T) {
 	wantSound(t, r, dir)
 }
 
+// TestDiskFullAtOpen makes a repository on filesystems that have room for more and more
+// of it: where Open fails it succeeds once there is room.
+func TestDiskFullAtOpen(t *testing.T) {
+	for _, limit := range []string{"size=%dk", "nr_inodes=%d"} {
+		failed := 0
+		for n, full := 2, true; full; n++ {
+			options := fmt.Sprintf(limit, n)
+			dir := t.TempDir()
+			if err := unix.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
+				t.Skipf("cannot mount a small filesystem here: %v", err)
+			}
+			r, err := gitstore.Open(t.Context(), dir, nil)
+			if full = err != nil; full {
+				failed++
+				if !errors.Is(err, unix.ENOSPC) {
+					t.Errorf("%s: %v", options, err)
+				}
+				if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, "size=2m,nr_inodes=1000"); err != nil {
+					t.Fatal(err)
+				}
+				if r, err = gitstore.Open(t.Context(), dir, nil); err != nil {
+					t.Errorf("%s, after making room: %v", options, err)
+				}
+			}
+			if r != nil && full {
+				write(t, r, "a", "1")
+				wantSound(t, r, dir)
+			} else if r != nil {
+				_ = r.Close() // can find the disk full
+			}
+			if err := unix.Unmount(dir, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Logf("%s: failed %d times", limit, failed)
+	}
+}
+
 func state(t *testing.T, r *gitstore.Repo, dir string) string {
 	t.Helper()
 	files, err := r.List(t.Context(), "", store.ListOptions{Recursive: true})

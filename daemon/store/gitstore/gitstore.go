@@ -9,6 +9,7 @@
 //	lock        held by the process that has the store open
 //	worktree    the commit that the files are known to be in step with
 //	temp        the file being written
+//	index.lock  the lock of the index before it is linked to its place
 //	staged/     the documents of the commit being made
 //	undo/       what that commit replaced
 //
@@ -64,7 +65,7 @@ type Repo struct {
 // worktrees, a detached HEAD, an unfinished merge or rebase, and a HEAD that
 // holds anything but plain files under valid paths.
 //
-// Open finishes what a crash interrupted: all of a commit is there, or nothing
+// The filesystem has to know hard links. Open finishes what a crash interrupted: all of a commit is there, or nothing
 // of it. Any other difference between worktree and HEAD was made by hand;
 // Open refuses it and names the files, which are to be committed or discarded.
 // Only one process can have a store open. A layout newer than this package

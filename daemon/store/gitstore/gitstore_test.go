@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(pullDirEnv); dir != "" {
 		os.Exit(pullUntilKilled(dir))
 	}
+	if dir := os.Getenv(openDirEnv); dir != "" {
+		os.Exit(openUntilKilled(dir))
+	}
 	goleak.VerifyTestMain(m)
 }
 

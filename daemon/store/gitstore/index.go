@@ -14,6 +14,7 @@ import (
 const (
 	indexFile = "index"
 	indexLock = "index.lock"
+	markFile  = stateDir + "/index.lock"
 	// indexMark tells a lock of ours, which a crash can leave, from one of a
 	// git program. Whoever holds lockFile may take it over.
 	indexMark = "held by gitstore while the store is open\n"
@@ -21,20 +22,39 @@ const (
 
 // lockIndex keeps git programs from committing what is in the index: while the
 // store is open it lags behind, so that would undo the store's commits.
+//
+// The lock is linked into place with its mark in it: one that is still empty, after a crash
+// or on a full disk, could as well be that of a git program, which holds it empty
+// until it is done.
 func (b *backend) lockIndex() error {
-	f, err := b.git.OpenFile(indexLock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if errors.Is(err, fs.ErrExist) {
-		text, readErr := b.git.ReadFile(indexLock)
-		if readErr == nil && string(text) == indexMark {
-			return nil
-		}
-		return fmt.Errorf("%w; another git program is at work, or one died and the file is to be removed", err)
+	err := b.writeMark()
+	if err == nil {
+		err = b.git.Link(markFile, indexLock)
 	}
+	if removeErr := removeFile(b.git, markFile); removeErr != nil {
+		return errors.Join(err, removeErr)
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	text, readErr := b.git.ReadFile(indexLock)
+	if readErr == nil && string(text) == indexMark {
+		return nil
+	}
+	return fmt.Errorf("%w; another git program is at work, or one died and the file is to be removed", err)
+}
+
+// writeMark never writes to a file that a crash has left, which can be linked.
+func (b *backend) writeMark() error {
+	if err := removeFile(b.git, markFile); err != nil {
+		return err
+	}
+	f, err := b.git.OpenFile(markFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(indexMark)
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 func (b *backend) unlockIndex() error { return b.git.Remove(indexLock) }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -167,9 +168,11 @@ func content(obj *plumbing.MemoryObject) ([]byte, error) {
 	return data, errors.Join(err, r.Close())
 }
 
-// removeFile is content when there is no such file.
+// removeFile is content when there is no such file. It needs no descriptor, for what
+// a failed write leaves has to go also when there are none.
 func removeFile(root *os.Root, name string) error {
-	if err := root.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+	err := os.Remove(filepath.Join(root.Name(), filepath.FromSlash(name)))
+	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -146,7 +146,7 @@ func (b *backend) findGit() (isNew bool, err error) {
 			return false, err
 		}
 		if _, err := b.Root.Lstat(path.Join(gitDir, stateDir)); err != nil {
-			return false, fmt.Errorf(".git is not a repository: %w", err)
+			return b.onlyMade(err)
 		}
 		return true, nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -162,6 +162,21 @@ func (b *backend) findGit() (isNew bool, err error) {
 		}
 	}
 	return false, errors.New("is neither empty nor a git repository; run git init and git commit in it first")
+}
+
+// onlyMade reports true where nothing is but an empty .git, the first thing that
+// is made.
+func (b *backend) onlyMade(missing error) (bool, error) {
+	for _, dir := range []string{".", gitDir} {
+		names, err := fs.ReadDir(b.Root.FS(), dir)
+		if err != nil {
+			return false, err
+		}
+		if dir == "." && len(names) > 1 || dir == gitDir && len(names) > 0 {
+			return false, fmt.Errorf(".git is not a repository: %w", missing)
+		}
+	}
+	return true, nil
 }
 
 // initGit makes HEAD last: until it is there, the repository is still to be made.

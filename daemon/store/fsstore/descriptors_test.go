@@ -1,0 +1,16 @@
+//go:build unix
+
+package fsstore_test
+
+import (
+	"testing"
+
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/fsstore"
+	"evalctl/daemon/store/storetest"
+)
+
+func TestOutOfDescriptors(t *testing.T) {
+	dir := memoryDir(t)
+	storetest.RunDescriptors(t, func() (*store.Store, error) { return fsstore.Open(t.Context(), dir, nil) })
+}

@@ -1,0 +1,128 @@
+package gitstore_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"evalctl/daemon/store/gitstore"
+	"evalctl/daemon/store/storetest"
+)
+
+// openDirEnv makes the test binary the process that gets killed while it opens
+// repositories.
+const openDirEnv = "GITSTORE_OPEN_DIR"
+
+// openUntilKilled makes and closes one repository after the other.
+func openUntilKilled(dir string) int {
+	for n := 0; ; n++ {
+		r, err := gitstore.Open(context.Background(), filepath.Join(dir, strconv.Itoa(n)), nil)
+		if err == nil {
+			err = r.Close()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Println("closed")
+	}
+}
+
+// TestCrashInOpen kills a process that makes repositories: the next Open finishes
+// the one that it was at.
+func TestCrashInOpen(t *testing.T) {
+	rounds := 10
+	if text := os.Getenv(crashRoundsEnv); text != "" {
+		var err error
+		if rounds, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unfinished := 0
+	for round := range rounds {
+		dir := gitstore.MemoryDir(t)
+		storetest.Kill(t, openDirEnv, dir, 1, 8*time.Millisecond)
+		made, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, repo := range made {
+			path := filepath.Join(dir, repo.Name())
+			if _, err := os.Lstat(filepath.Join(path, ".git", "gitstore", "schema")); err != nil {
+				unfinished++
+			}
+			r := openDir(t, path, nil)
+			write(t, r, "a", "1")
+			if err := r.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := openDir(t, filepath.Join(dir, strconv.Itoa(len(made)-1)), nil)
+		wantDocs(t, r, map[string]string{"a": "1"})
+		wantSound(t, r, filepath.Join(dir, strconv.Itoa(len(made)-1)))
+		if t.Failed() {
+			t.Fatalf("in round %d", round)
+		}
+	}
+	t.Logf("%d repositories were not finished", unfinished)
+}
+
+// TestIndexLock: only a lock that is certainly the store's own is taken over.
+func TestIndexLock(t *testing.T) {
+	const mark = "held by gitstore while the store is open\n"
+	for _, c := range []struct {
+		name, lock, left string // contents, "-" for no file
+		linked, refused  bool   // linked: both are the same file
+	}{
+		{name: "killed before the mark was written", lock: "-", left: ""},
+		{name: "while", lock: "-", left: mark[:10]},
+		{name: "before it was linked", lock: "-", left: mark},
+		{name: "after", lock: mark, left: mark, linked: true},
+		{name: "with the store open", lock: mark, left: "-"},
+		{name: "a git program that has not written yet", lock: "", left: "-", refused: true},
+		{name: "a git program", lock: "DIRC", left: "-", refused: true},
+		{name: "a git program and a kill", lock: "", left: mark, refused: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := gitstore.MemoryDir(t)
+			if err := openDir(t, dir, nil).Close(); err != nil {
+				t.Fatal(err)
+			}
+			lock, left := filepath.Join(dir, ".git", "index.lock"), filepath.Join(dir, ".git", "gitstore", "index.lock")
+			if c.left != "-" {
+				put(t, left, c.left)
+			}
+			if c.linked {
+				if err := os.Link(left, lock); err != nil {
+					t.Fatal(err)
+				}
+			} else if c.lock != "-" {
+				put(t, lock, c.lock)
+			}
+			r, err := gitstore.Open(t.Context(), dir, nil)
+			if c.refused {
+				if err == nil {
+					t.Error("opened")
+				}
+				if text, err := os.ReadFile(lock); err != nil || string(text) != c.lock {
+					t.Errorf("the lock of the git program holds %q, %v", text, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err := os.ReadFile(lock); err != nil || string(text) != mark {
+				t.Errorf("the lock holds %q, %v", text, err)
+			}
+			if _, err := os.Lstat(left); !os.IsNotExist(err) {
+				t.Errorf("%s is left: %v", left, err)
+			}
+			wantSound(t, r, dir)
+		})
+	}
+}

@@ -1,0 +1,25 @@
+//go:build unix
+
+package gitstore_test
+
+import (
+	"testing"
+
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/gitstore"
+	"evalctl/daemon/store/storetest"
+)
+
+func TestOutOfDescriptors(t *testing.T) {
+	dir := gitstore.MemoryDir(t)
+	storetest.RunDescriptors(t, func() (*store.Store, error) {
+		r, err := gitstore.Open(t.Context(), dir, nil)
+		if err != nil {
+			return nil, err
+		}
+		return r.Store, nil
+	})
+	if out := git(t, dir, "fsck", "--strict"); out != "" {
+		t.Error(out)
+	}
+}
