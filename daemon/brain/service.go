@@ -55,19 +55,6 @@ type Service struct {
 	closed bool
 }
 
-// entry is one brain. Its store is opened when first used, its index built
-// when first searched. mu guards what lies below it, never a long wait.
-type entry struct {
-	brain  protocol.Brain
-	tenant string
-
-	mu       sync.Mutex
-	gone     bool
-	store    *store.Store
-	indexer  *indexer
-	searched time.Time // when indexer was last asked for
-}
-
 // Open reads the brains of cfg.Dir. The caller must Close the service.
 func Open(cfg Config) (*Service, error) {
 	if cfg.OpenStore == nil || cfg.Reader == nil || cfg.Model == "" {
@@ -86,7 +73,7 @@ func Open(cfg Config) (*Service, error) {
 		}
 		s.catalog = c
 		for _, r := range brains {
-			s.brains[r.Brain.ID] = &entry{brain: r.Brain, tenant: r.Tenant}
+			s.brains[r.Brain.ID] = newEntry(r.Brain, r.Tenant)
 		}
 	}
 	s.startKeeping()
@@ -122,27 +109,30 @@ func (s *Service) Create(_ context.Context, tenant string, r protocol.CreateBrai
 	if err := s.catalog.add(b, tenant); err != nil {
 		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", b.ID, err)
 	}
-	s.brains[b.ID] = &entry{brain: b, tenant: tenant}
+	s.brains[b.ID] = newEntry(b, tenant)
 	return b, nil
 }
 
-// Get returns one brain, or ErrNotFound.
-func (s *Service) Get(id string) (protocol.Brain, error) {
-	e, err := s.entry(id)
-	if err != nil {
-		return protocol.Brain{}, err
+// Find gives a handle on a brain, or ErrNotFound. An id that could never be one
+// is an *ArgumentError.
+func (s *Service) Find(id string) (Handle, error) {
+	if err := checkID("brain id", id); err != nil {
+		return Handle{}, err
 	}
-	return e.brain, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return Handle{}, ErrClosed
+	}
+	e, ok := s.brains[id]
+	if !ok {
+		return Handle{}, notFound(id)
+	}
+	return Handle{s, e}, nil
 }
 
-// Tenant returns who owns a brain, or ErrNotFound. It is empty for a brain
-// that was created where nobody authenticates.
-func (s *Service) Tenant(id string) (string, error) {
-	e, err := s.entry(id)
-	if err != nil {
-		return "", err
-	}
-	return e.tenant, nil
+func notFound(id string) error {
+	return fmt.Errorf("%w: %s: create it with POST /v1/brains", ErrNotFound, id)
 }
 
 // List returns every brain, ascending by id.
@@ -155,105 +145,6 @@ func (s *Service) List() []protocol.Brain {
 	}
 	slices.SortFunc(list, func(a, b protocol.Brain) int { return cmp.Compare(a.ID, b.ID) })
 	return list
-}
-
-// Delete removes a brain with all its documents. Operations on it that are
-// under way may fail.
-func (s *Service) Delete(_ context.Context, id string) error {
-	retired, err := s.retire(id)
-	if err != nil {
-		return err
-	}
-	if err := s.catalog.purge(retired); err != nil {
-		return fmt.Errorf("brain %s is deleted, but some of its files remain until the next start: %w", id, err)
-	}
-	return nil
-}
-
-func (s *Service) retire(id string) (string, error) {
-	e, err := s.entry(id)
-	if err != nil {
-		return "", err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.brains[id] != e {
-		return "", notFound(id)
-	}
-	closeErr := e.close((*indexer).close, notFound(id))
-	retired, err := s.catalog.retire(id)
-	if err != nil {
-		s.brains[id] = &entry{brain: e.brain, tenant: e.tenant} // still there: usable again
-		return "", fmt.Errorf("delete brain %s: %w", id, errors.Join(closeErr, err))
-	}
-	delete(s.brains, id)
-	if closeErr != nil {
-		return "", fmt.Errorf("brain %s is deleted, but its store did not close: %w", id, closeErr)
-	}
-	return retired, nil
-}
-
-// Store returns the documents of a brain. The store belongs to the service:
-// callers must not close it.
-func (s *Service) Store(ctx context.Context, id string) (*store.Store, error) {
-	e, err := s.entry(id)
-	if err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return s.openStore(ctx, e)
-}
-
-// openStore needs e.mu.
-func (s *Service) openStore(ctx context.Context, e *entry) (*store.Store, error) {
-	if e.gone {
-		return nil, notFound(e.brain.ID)
-	}
-	if e.store == nil {
-		st, err := s.cfg.OpenStore(ctx, e.brain.ID)
-		if err != nil {
-			return nil, fmt.Errorf("open brain %s: %w", e.brain.ID, err)
-		}
-		e.store = st
-	}
-	return e.store, nil
-}
-
-// entry finds a brain. An id that could never be one is an *ArgumentError.
-func (s *Service) entry(id string) (*entry, error) {
-	if err := checkID("brain id", id); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, ErrClosed
-	}
-	e, ok := s.brains[id]
-	if !ok {
-		return nil, notFound(id)
-	}
-	return e, nil
-}
-
-func notFound(id string) error {
-	return fmt.Errorf("%w: %s: create it with POST /v1/brains", ErrNotFound, id)
-}
-
-// close ends the brain's indexer, by one of its methods, and store; searches
-// that wait get cause. The entry is unusable afterwards.
-func (e *entry) close(end func(*indexer, error), cause error) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.gone = true
-	if e.indexer != nil {
-		end(e.indexer, cause)
-	}
-	if e.store == nil {
-		return nil
-	}
-	return e.store.Close()
 }
 
 // Close closes every brain. Later calls do nothing; later operations fail

@@ -57,7 +57,7 @@ func New(cfg Config) *API {
 		mux:         http.NewServeMux(),
 		crossOrigin: http.NewCrossOriginProtection(),
 		stopping:    make(chan struct{}),
-		feeds:       feeds{brain: map[string]*feed{}},
+		feeds:       feeds{brain: map[brain.Handle]*feed{}},
 		ping:        cmp.Or(cfg.PingInterval, defaultPing),
 	}
 	a.stop = sync.OnceFunc(func() {
@@ -100,17 +100,17 @@ func (a *API) routes() map[string]endpoint {
 	return map[string]endpoint{
 		"GET /healthz":      a.healthz,
 		"GET /openapi.json": a.openapi,
-		"GET /metrics":      noStore(a.serveMetrics),
+		"GET /metrics":      a.serveMetrics,
 
 		"POST " + brains: a.createBrain,
-		"GET " + brains:  noStore(a.listBrains),
-		"GET " + one:     noStore(a.getBrain),
+		"GET " + brains:  a.listBrains,
+		"GET " + one:     a.getBrain,
 		"DELETE " + one:  a.deleteBrain,
 
-		"GET " + one + "/documents/read":       noStore(a.readDocument),
-		"GET " + one + "/documents/stat":       noStore(a.statDocument),
-		"HEAD " + one + "/documents":           noStore(a.headDocument),
-		"GET " + one + "/documents":            noStore(a.listDocuments),
+		"GET " + one + "/documents/read":       a.readDocument,
+		"GET " + one + "/documents/stat":       a.statDocument,
+		"HEAD " + one + "/documents":           a.headDocument,
+		"GET " + one + "/documents":            a.listDocuments,
 		"PUT " + one + "/documents":            a.writeDocument,
 		"POST " + one + "/documents":           a.createRecord,
 		"DELETE " + one + "/documents":         a.deleteDocument,
@@ -118,13 +118,13 @@ func (a *API) routes() map[string]endpoint {
 		"POST " + one + "/documents/rename":    a.renameDocument,
 		"POST " + one + "/documents/batch-ops": a.batchDocuments,
 
-		"GET " + one + "/documents/{document_id}":    noStore(a.getRecord),
+		"GET " + one + "/documents/{document_id}":    a.getRecord,
 		"DELETE " + one + "/documents/{document_id}": a.deleteRecord,
 
 		"GET " + one + "/events": a.watchBrain,
 
 		"POST " + one + "/search": a.search,
-		"GET " + one + "/search":  noStore(a.searchByQuery),
+		"GET " + one + "/search":  a.searchByQuery,
 		"POST " + one + "/ask":    a.ask,
 	}
 }

@@ -93,11 +93,7 @@ func (st *stream) wantEnd() {
 
 func (s *server) store(t testing.TB) *store.Store {
 	t.Helper()
-	st, err := s.brains.Store(t.Context(), "eval")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
+	return s.open(t, "eval")
 }
 
 // TestEventTranscript is the whole stream, byte by byte.

@@ -209,11 +209,8 @@ func TestRefusals(t *testing.T) {
 
 func TestListingLimit(t *testing.T) {
 	s := startFake(t)
-	st, err := s.brains.Store(t.Context(), "eval")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = st.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
+	st := s.open(t, "eval")
+	err := st.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
 		for i := range protocol.MaxListItems + 1 {
 			if err := b.Write(t.Context(), fmt.Sprintf("d%d/%05d.md", i%2, i), nil); err != nil {
 				return err
