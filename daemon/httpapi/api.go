@@ -21,6 +21,9 @@ type Config struct {
 	Brains *brain.Service
 	// Keys are who may use the API. Nil lets everybody use everything.
 	Keys *Keys
+	// Host is the name that the listener was asked for, if it was a name. Without
+	// keys, requests for names other than this one and localhost are refused.
+	Host string
 	// Version is told by /healthz.
 	Version string
 	// PingInterval is the time between two ping events of a change stream.
@@ -34,6 +37,7 @@ type Config struct {
 type API struct {
 	brains      *brain.Service
 	keys        *Keys
+	host        string
 	metrics     *metrics
 	version     string
 	logger      *slog.Logger
@@ -51,6 +55,7 @@ func New(cfg Config) *API {
 	a := &API{
 		brains:      cfg.Brains,
 		keys:        cfg.Keys,
+		host:        cfg.Host,
 		metrics:     newMetrics(),
 		version:     cfg.Version,
 		logger:      cfg.Logger,
@@ -148,6 +153,10 @@ func answer(serve endpoint) http.HandlerFunc {
 // route finds the endpoint. The mux's own refusals are plain text and its
 // redirects invite a client to repeat a PUT elsewhere: both become Problems.
 func (a *API) route(w http.ResponseWriter, r *http.Request) {
+	if err := a.checkHost(r); err != nil {
+		fail(w, err)
+		return
+	}
 	if err := a.crossOrigin.Check(r); err != nil {
 		fail(w, refuse(errCrossOrigin, "%v: this daemon is not for web pages of other origins", err))
 		return

@@ -34,6 +34,7 @@ func TestOutcomes(t *testing.T) {
 		{refuse(errForbidden, "x"), 403, "forbidden", false, false},
 		{refuse(errRateLimited, "x"), 429, "rate_limited", true, false},
 		{refuse(errCrossOrigin, "x"), 403, "forbidden", false, false},
+		{refuse(errForeignHost, "x"), 403, "forbidden", false, false},
 		{refuse(errNoRoute, "x"), 404, "not_found", false, false},
 		{brain.ErrNotFound, 404, "not_found", false, false},
 		{&store.Error{Op: "read", Path: "a", Err: store.ErrNotFound}, 404, "not_found", false, false},
