@@ -1,6 +1,7 @@
 package brain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ type entry struct {
 	// what operations fail with from then on.
 	life context.Context
 	end  context.CancelCauseFunc
+	// busy means that the brain is being created or deleted: its id and slug are
+	// taken, but it cannot be found. Service.mu guards it.
+	busy bool
 
 	mu       sync.Mutex
 	store    *store.Store
@@ -91,15 +95,26 @@ func (h Handle) Delete(_ context.Context) error {
 	return nil
 }
 
+// retire ends the brain. The others go on meanwhile: to close the store may take
+// long, the more so if it is just being opened.
 func (h Handle) retire() (string, error) {
 	s, e, id := h.s, h.e, h.e.brain.ID
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := h.Err(); err != nil {
-		return "", err
+	if err := h.Err(); err != nil || s.closed {
+		s.mu.Unlock()
+		return "", cmp.Or(err, ErrClosed)
 	}
+	e.busy = true
+	e.end(notFound(id))
+	s.changing.Add(1)
+	defer s.changing.Done()
+	s.mu.Unlock()
+
 	closeErr := e.close((*indexer).close, notFound(id))
 	retired, err := s.catalog.retire(id)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err != nil {
 		s.brains[id] = newEntry(e.brain, e.tenant) // still there: usable again
 		return "", fmt.Errorf("delete brain %s: %w", id, errors.Join(closeErr, err))

@@ -50,7 +50,11 @@ type Service struct {
 	measured    chan struct{} // holds a token after the size of an index changed
 	stopKeeping func()        // ends keepIndexes
 
-	mu     sync.Mutex
+	// changing counts the brains that are being created or deleted, whose
+	// folders Close waits for.
+	changing sync.WaitGroup
+
+	mu     sync.Mutex // never held while anything waits for a disk
 	brains map[string]*entry
 	closed bool
 }
@@ -90,27 +94,50 @@ func (s *Service) Create(_ context.Context, tenant string, r protocol.CreateBrai
 		return protocol.Brain{}, err
 	}
 	b.CreatedAt = s.cfg.Now().UTC().Truncate(time.Millisecond)
+	e, err := s.reserve(tenant, b, r.ID == "")
+	if err != nil {
+		return protocol.Brain{}, err
+	}
+	defer s.changing.Done()
+	err = s.catalog.add(e.brain, tenant)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		delete(s.brains, e.brain.ID)
+		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", e.brain.ID, err)
+	}
+	e.busy = false
+	return e.brain, nil
+}
+
+// reserve takes the id of a brain that is to be made, or one like it if the id
+// may evade those of other tenants. The caller owes changing a Done.
+func (s *Service) reserve(tenant string, b protocol.Brain, evasive bool) (*entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return protocol.Brain{}, ErrClosed
+		return nil, ErrClosed
 	}
 	for _, e := range s.brains {
-		if e.tenant == tenant && (e.brain.ID == b.ID || e.brain.Slug == b.Slug) {
-			return protocol.Brain{}, fmt.Errorf("%w: %s (slug %s)", ErrExists, e.brain.ID, e.brain.Slug)
+		if e.tenant != tenant || e.brain.ID != b.ID && e.brain.Slug != b.Slug {
+			continue
 		}
+		if e.life.Err() != nil {
+			return nil, fmt.Errorf("%w: %s (slug %s) is still being deleted: try again", ErrExists, e.brain.ID, e.brain.Slug)
+		}
+		return nil, fmt.Errorf("%w: %s (slug %s)", ErrExists, e.brain.ID, e.brain.Slug)
 	}
 	if _, foreign := s.brains[b.ID]; foreign {
-		if r.ID != "" {
-			return protocol.Brain{}, fmt.Errorf("%w: %s", ErrExists, b.ID)
+		if !evasive {
+			return nil, fmt.Errorf("%w: %s", ErrExists, b.ID)
 		}
 		b.ID = evade(b.ID)
 	}
-	if err := s.catalog.add(b, tenant); err != nil {
-		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", b.ID, err)
-	}
-	s.brains[b.ID] = newEntry(b, tenant)
-	return b, nil
+	e := newEntry(b, tenant)
+	e.busy = true
+	s.brains[b.ID] = e
+	s.changing.Add(1)
+	return e, nil
 }
 
 // Find gives a handle on a brain, or ErrNotFound. An id that could never be one
@@ -125,7 +152,7 @@ func (s *Service) Find(id string) (Handle, error) {
 		return Handle{}, ErrClosed
 	}
 	e, ok := s.brains[id]
-	if !ok {
+	if !ok || e.busy {
 		return Handle{}, notFound(id)
 	}
 	return Handle{s, e}, nil
@@ -135,13 +162,27 @@ func notFound(id string) error {
 	return fmt.Errorf("%w: %s: create it with POST /v1/brains", ErrNotFound, id)
 }
 
+// Owner returns the tenant of the brain that has an id, or is about to get or
+// to lose it.
+func (s *Service) Owner(id string) (tenant string, taken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.brains[id]
+	if !ok {
+		return "", false
+	}
+	return e.tenant, true
+}
+
 // List returns every brain, ascending by id.
 func (s *Service) List() []protocol.Brain {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := make([]protocol.Brain, 0, len(s.brains))
 	for _, e := range s.brains {
-		list = append(list, e.brain)
+		if !e.busy {
+			list = append(list, e.brain)
+		}
 	}
 	slices.SortFunc(list, func(a, b protocol.Brain) int { return cmp.Compare(a.ID, b.ID) })
 	return list
@@ -152,11 +193,13 @@ func (s *Service) List() []protocol.Brain {
 func (s *Service) Close() error {
 	s.stopKeeping()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	closed := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
 		return nil
 	}
-	s.closed = true
+	s.changing.Wait() // nobody adds to it, or changes brains, any more
 	var errs []error
 	for id, e := range s.brains {
 		if err := e.close((*indexer).closeSaved, ErrClosed); err != nil {

@@ -207,8 +207,8 @@ func (c *caller) lists(id string) bool {
 // checkNewBrain refuses an id that the key may not give to a brain. Only a key
 // for all brains may leave the id open, as what it becomes is not known yet.
 func (a *API) checkNewBrain(c *caller, id string) error {
-	h, err := a.brains.Find(id)
-	if !c.lists(id) || err == nil && !c.owns(id, h.Tenant()) {
+	owner, taken := a.brains.Owner(id)
+	if !c.lists(id) || taken && !c.owns(id, owner) {
 		return refuse(errForbidden, "key %s may not create a brain with the id %q", c.Name, id)
 	}
 	return nil
