@@ -47,6 +47,10 @@ type Config struct {
 	// Keys are who may use the daemon. Nil lets everybody use everything, so the
 	// listener must then be out of others' reach.
 	Keys *httpapi.Keys
+	// Host is the name that the listener was asked for, if it was a name. Without
+	// Keys, requests for other names are refused, save for localhost: a web page
+	// can make its own name resolve to the daemon.
+	Host string
 	// PingInterval is the pause between the pings of a change stream; 0 means
 	// 25 s (spec 8).
 	PingInterval time.Duration
@@ -84,7 +88,7 @@ func New(_ context.Context, cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open daemon: %w", err)
 	}
-	api := httpapi.New(httpapi.Config{Brains: brains, Keys: cfg.Keys, PingInterval: cfg.PingInterval, Version: cfg.Version, Logger: logger})
+	api := httpapi.New(httpapi.Config{Brains: brains, Keys: cfg.Keys, Host: cfg.Host, PingInterval: cfg.PingInterval, Version: cfg.Version, Logger: logger})
 	return &Daemon{brains: brains, api: api, logger: logger, headerTimeout: headerTimeout}, nil
 }
 

@@ -241,7 +241,7 @@ func TestStopEndsAFlood(t *testing.T) {
 			d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"name":"eval"}`)
 			d.expect(t, 204, "PUT", "/v1/brains/eval/documents?path=a.md", octets, "Ana lives in Oslo.")
 			const question = `{"question":"Where does Ana live?"}`
-			conn := d.dial(t, fmt.Sprintf("POST /v1/brains/eval/ask HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(question), question))
+			conn := d.dial(t, fmt.Sprintf("POST /v1/brains/eval/ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(question), question))
 			if _, err := io.ReadFull(conn, make([]byte, 100_000)); err != nil { // the flood is on
 				t.Fatal(err)
 			}
@@ -267,7 +267,7 @@ func TestStopLetsOrdinaryRequestsFinish(t *testing.T) {
 	cfg := daemon.Config{Home: home, Reader: llm.NewFake(), ReaderModel: llm.FakeModel}
 	d := serve(t, cfg)
 	d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"name":"eval"}`)
-	conn := d.dial(t, "PUT /v1/brains/eval/documents?path=a.md HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\n"+
+	conn := d.dial(t, "PUT /v1/brains/eval/documents?path=a.md HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream\r\n"+
 		"Content-Length: 6\r\nExpect: 100-continue\r\n\r\n")
 	answers := bufio.NewReader(conn)
 	// The daemon says Continue when its handler begins to read the body.
@@ -304,7 +304,7 @@ func TestStopLetsOrdinaryRequestsFinish(t *testing.T) {
 
 func TestHugeHeadersAreRefused(t *testing.T) {
 	d := serve(t, daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
-	conn := d.dial(t, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Big: "+strings.Repeat("x", 100<<10)+"\r\n\r\n")
+	conn := d.dial(t, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Big: "+strings.Repeat("x", 100<<10)+"\r\n\r\n")
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil || !strings.Contains(line, "431") {
 		t.Errorf("got %q, %v", line, err)
@@ -321,7 +321,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 	for i := range 100 {
 		w := httptest.NewRecorder()
-		d.Handler().ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), "POST", "/v1/brains", strings.NewReader(fmt.Sprintf(`{"id":"b%d"}`, i))))
+		d.Handler().ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), "POST", "http://localhost/v1/brains", strings.NewReader(fmt.Sprintf(`{"id":"b%d"}`, i))))
 		if w.Code != http.StatusCreated {
 			b.Fatal(w.Body)
 		}

@@ -67,13 +67,13 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		return usageError{err}
 	}
 	defer cache.Close()
-	l, err := c.listen(ctx)
+	l, host, err := c.listen(ctx)
 	if err != nil {
 		return usageError{err}
 	}
 	d, err := daemon.New(ctx, daemon.Config{
 		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Search: searching,
-		Keys: keys, PingInterval: c.Ping, Version: version().String(), Logger: logger,
+		Keys: keys, Host: host, PingInterval: c.Ping, Version: version().String(), Logger: logger,
 		IndexMemory: c.IndexMemory << 20,
 	})
 	if err != nil {
@@ -116,21 +116,21 @@ func (c *serveCmd) llmConfig(p *process) llm.Config {
 	}
 }
 
-// listen refuses an address that others reach while there are no keys.
-func (c *serveCmd) listen(ctx context.Context) (net.Listener, error) {
-	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
-		return nil, fmt.Errorf("--addr %q: must be HOST:PORT such as 127.0.0.1:8787", c.Addr)
+// listen refuses an address that others reach while there are no keys. host is
+// the address without the port.
+func (c *serveCmd) listen(ctx context.Context) (l net.Listener, host string, err error) {
+	if host, _, err = net.SplitHostPort(c.Addr); err != nil {
+		return nil, "", fmt.Errorf("--addr %q: must be HOST:PORT such as 127.0.0.1:8787", c.Addr)
 	}
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", c.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("--addr %s: %w", c.Addr, err)
+	if l, err = lc.Listen(ctx, "tcp", c.Addr); err != nil {
+		return nil, "", fmt.Errorf("--addr %s: %w", c.Addr, err)
 	}
 	if c.Keys == "" && !c.Insecure && exposed(l.Addr()) {
 		_ = l.Close() // nothing was accepted
-		return nil, fmt.Errorf("--addr %s: listening on %s lets other machines do everything: give --keys, or --insecure to allow it", c.Addr, l.Addr())
+		return nil, "", fmt.Errorf("--addr %s: listening on %s lets other machines do everything: give --keys, or --insecure to allow it", c.Addr, l.Addr())
 	}
-	return l, nil
+	return l, host, nil
 }
 
 // exposed reports whether others than this machine may reach an address. It

@@ -45,7 +45,7 @@ func TestListen(t *testing.T) {
 		{serveCmd{Addr: "127.0.0.1:http-no"}, "--addr 127.0.0.1:http-no: "},
 		{serveCmd{Addr: "nowhere.invalid:0"}, "--addr nowhere.invalid:0: "},
 	} {
-		l, err := tt.cmd.listen(t.Context())
+		l, _, err := tt.cmd.listen(t.Context())
 		if err == nil {
 			l.Close()
 		} else if strings.Contains(err.Error(), "cannot assign requested address") {

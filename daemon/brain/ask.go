@@ -21,12 +21,12 @@ const (
 // payload, the protocol type of that event. An error ends the ask.
 type Emit func(name string, payload any) error
 
-// Ask answers a question from a brain's documents. It emits retrieve, then
+// Ask answers a question from the brain's documents. It emits retrieve, then
 // answer_delta as the reader writes, the citations, and done. When it returns
 // an error it has not emitted done; a bad request is an *ArgumentError and
 // comes before any event, as does every failure of retrieval.
-func (s *Service) Ask(ctx context.Context, id string, r protocol.AskRequest, emit Emit) error {
-	start := s.cfg.Now()
+func (h Handle) Ask(ctx context.Context, r protocol.AskRequest, emit Emit) error {
+	start := h.s.cfg.Now()
 	q, err := parseQuery(protocol.SearchRequest{
 		Query: r.Question, TopK: r.TopK, Mode: r.Mode, Scope: r.Scope, QuestionDate: r.QuestionDate, Filters: r.Filters,
 	}, askText)
@@ -37,7 +37,7 @@ func (s *Service) Ask(ctx context.Context, id string, r protocol.AskRequest, emi
 	if err != nil {
 		return err
 	}
-	found, err := s.find(ctx, id, q)
+	found, err := h.find(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Service) Ask(ctx context.Context, id string, r protocol.AskRequest, emi
 	if err := emit(protocol.EventRetrieve, event); err != nil {
 		return err
 	}
-	done, err := s.read(ctx, prompt, r, found.Hits, emit)
+	done, err := h.s.read(ctx, prompt, r, found.Hits, emit)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *Service) Ask(ctx context.Context, id string, r protocol.AskRequest, emi
 			return err
 		}
 	}
-	done.TookMS = s.millisSince(start)
+	done.TookMS = h.s.millisSince(start)
 	return emit(protocol.EventDone, done)
 }
 

@@ -43,8 +43,12 @@ func (s *script) Stream(_ context.Context, r llm.Request, emit func(string) erro
 
 // transcript collects the events of an ask as lines.
 func transcript(s *Service, r protocol.AskRequest) ([]string, error) {
+	h, err := s.Find("eval")
+	if err != nil {
+		return nil, err
+	}
 	var lines []string
-	err := s.Ask(context.Background(), "eval", r, func(name string, payload any) error {
+	err = h.Ask(context.Background(), r, func(name string, payload any) error {
 		body, err := json.Marshal(payload)
 		lines = append(lines, name+" "+string(body))
 		return err
@@ -138,7 +142,7 @@ func TestAskStopsWhenEmitFails(t *testing.T) {
 	for stop := range 4 {
 		s := openScripted(t, &script{deltas: []string{"Ana lives in Tromsø."}, finish: "stop"})
 		n := 0
-		err := s.Ask(t.Context(), "eval", protocol.AskRequest{Question: "Ana"}, func(string, any) error {
+		err := use(t, s, "eval").Ask(t.Context(), protocol.AskRequest{Question: "Ana"}, func(string, any) error {
 			if n++; n > stop {
 				return gone
 			}

@@ -34,7 +34,8 @@ type brainRecord struct {
 }
 
 // catalog keeps the brains' records, one folder a brain, below one directory.
-// A nil catalog keeps nothing. Callers serialise add and retire.
+// A nil catalog keeps nothing. It is safe for concurrent use, but for one id
+// callers add or retire one after the other.
 type catalog struct {
 	root *os.Root
 	lock *flock.Flock

@@ -174,7 +174,7 @@ func (x *indexer) advance(to uint64) {
 }
 
 // wait returns when the index holds every write acknowledged before the call.
-// Whoever got the indexer from Service.indexer calls it once.
+// Whoever got the indexer from Handle.indexer calls it once.
 func (x *indexer) wait(ctx context.Context) error {
 	defer x.pending.Add(-1)
 	x.mu.Lock()

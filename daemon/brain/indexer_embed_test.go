@@ -39,7 +39,7 @@ func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 			s := open(t, func(c *Config) { c.Search = search.Config{Embedder: e} })
 			create(t, s, "eval")
 			put(t, s, "eval", "a.md", "walrus")
-			x, err := s.indexer(t.Context(), "eval")
+			x, err := use(t, s, "eval").indexer(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

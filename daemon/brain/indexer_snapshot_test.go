@@ -256,7 +256,7 @@ func TestSnapshotOnceQuiet(t *testing.T) {
 		if !saved() {
 			t.Error("not saved once quiet")
 		}
-		if err := s.Delete(t.Context(), "eval"); err != nil {
+		if err := use(t, s, "eval").Delete(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if saved() {

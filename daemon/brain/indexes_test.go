@@ -116,7 +116,7 @@ func TestAwaitedIndexesAreNotDropped(t *testing.T) {
 	create(t, s, "eval")
 	done := make(chan error, 1)
 	go func() {
-		got, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "otter"})
+		got, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: "otter"})
 		if err == nil && len(got.Chunks) != 1 {
 			err = fmt.Errorf("found %d chunks", len(got.Chunks))
 		}
@@ -159,13 +159,13 @@ func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
 			for i := range 40 {
 				id := fmt.Sprint("b", (w+i)%brains)
 				word := fmt.Sprintf("token%dx%d", w, i)
-				st, err := s.Store(t.Context(), id)
+				st, err := use(t, s, id).Store(t.Context())
 				if err == nil {
 					err = st.Write(t.Context(), word+".md", []byte(word))
 				}
 				var got protocol.SearchResponse
 				if err == nil {
-					got, err = s.Search(t.Context(), id, protocol.SearchRequest{Query: word})
+					got, err = use(t, s, id).Search(t.Context(), protocol.SearchRequest{Query: word})
 				}
 				if err != nil || len(got.Chunks) != 1 {
 					t.Errorf("%s: found %+v, %v", word, got.Chunks, err)

@@ -23,8 +23,8 @@ import (
 // metadata, source and time of creation, is added to its front matter. A bad
 // argument is an *ArgumentError or store.ErrInvalidPath, content that is too
 // long ErrTooLarge.
-func (s *Service) CreateDocument(ctx context.Context, id string, r protocol.CreateDocument) (protocol.DocumentRecord, error) {
-	st, err := s.Store(ctx, id)
+func (h Handle) CreateDocument(ctx context.Context, r protocol.CreateDocument) (protocol.DocumentRecord, error) {
+	st, err := h.Store(ctx)
 	if err != nil {
 		return protocol.DocumentRecord{}, err
 	}
@@ -37,7 +37,7 @@ func (s *Service) CreateDocument(ctx context.Context, id string, r protocol.Crea
 		name, r.Title = nameOf(r)
 		r.Path = slugify("note", name) + markdownExt
 	}
-	text, err := documentText(r, s.cfg.Now())
+	text, err := documentText(r, h.s.cfg.Now())
 	if err != nil {
 		return protocol.DocumentRecord{}, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) CreateDocument(ctx context.Context, id string, r protocol.Crea
 	if err != nil {
 		return protocol.DocumentRecord{}, err
 	}
-	return readRecord(ctx, st, id, r.Path)
+	return readRecord(ctx, st, h.e.brain.ID, r.Path)
 }
 
 // nameOf is what a document without a path is named after, and the title to
@@ -90,17 +90,17 @@ func clip(s string, n int) string {
 }
 
 // Document returns the record of a document, or store.ErrNotFound.
-func (s *Service) Document(ctx context.Context, id, document string) (protocol.DocumentRecord, error) {
-	st, err := s.byID(ctx, id, document)
+func (h Handle) Document(ctx context.Context, document string) (protocol.DocumentRecord, error) {
+	st, err := h.byID(ctx, document)
 	if err != nil {
 		return protocol.DocumentRecord{}, err
 	}
-	return readRecord(ctx, st, id, document)
+	return readRecord(ctx, st, h.e.brain.ID, document)
 }
 
 // DeleteDocument removes a document by its id, or fails with store.ErrNotFound.
-func (s *Service) DeleteDocument(ctx context.Context, id, document string) error {
-	st, err := s.byID(ctx, id, document)
+func (h Handle) DeleteDocument(ctx context.Context, document string) error {
+	st, err := h.byID(ctx, document)
 	if err != nil {
 		return err
 	}
@@ -109,8 +109,8 @@ func (s *Service) DeleteDocument(ctx context.Context, id, document string) error
 
 // byID is Store for an operation on a document. The id of a document is its path,
 // but nobody has to know: one that can be no path is merely unknown.
-func (s *Service) byID(ctx context.Context, id, document string) (*store.Store, error) {
-	st, err := s.Store(ctx, id)
+func (h Handle) byID(ctx context.Context, document string) (*store.Store, error) {
+	st, err := h.Store(ctx)
 	if err == nil && store.ValidPath(document) != nil {
 		err = fmt.Errorf("%w: no document has this id", store.ErrNotFound)
 	}
@@ -123,15 +123,15 @@ type DocumentPage struct {
 	Limit  int    // 1 to protocol.MaxListItems; 0 takes all, if they are not more than that
 }
 
-// Documents lists the records of a brain, ascending by path, without generated
+// Documents lists the records of the brain, ascending by path, without generated
 // files. It reads every document of the page. More than protocol.MaxListItems
 // without a limit is ErrTooLarge.
-func (s *Service) Documents(ctx context.Context, id string, p DocumentPage) (protocol.DocumentList, error) {
+func (h Handle) Documents(ctx context.Context, p DocumentPage) (protocol.DocumentList, error) {
 	list := protocol.DocumentList{Items: []protocol.DocumentRecord{}}
 	if p.Limit < 0 || p.Limit > protocol.MaxListItems {
 		return list, &ArgumentError{"limit", fmt.Sprintf("%d is not between 1 and %d", p.Limit, protocol.MaxListItems)}
 	}
-	st, err := s.Store(ctx, id)
+	st, err := h.Store(ctx)
 	if err != nil {
 		return list, err
 	}
@@ -152,7 +152,7 @@ func (s *Service) Documents(ctx context.Context, id string, p DocumentPage) (pro
 		list.NextCursor = files[p.Limit-1].Path
 	}
 	for _, f := range files {
-		record, err := readRecord(ctx, st, id, f.Path)
+		record, err := readRecord(ctx, st, h.e.brain.ID, f.Path)
 		if store.IsNotFound(err) {
 			continue // deleted meanwhile
 		}

@@ -11,15 +11,15 @@ import (
 	"evalctl/daemon/search"
 )
 
-// Search ranks a brain's chunks for a query. It sees every write that was
+// Search ranks the brain's chunks for a query. It sees every write that was
 // acknowledged before the call. A bad request is an *ArgumentError.
-func (s *Service) Search(ctx context.Context, id string, r protocol.SearchRequest) (protocol.SearchResponse, error) {
-	start := s.cfg.Now()
+func (h Handle) Search(ctx context.Context, r protocol.SearchRequest) (protocol.SearchResponse, error) {
+	start, id := h.s.cfg.Now(), h.e.brain.ID
 	q, err := parseQuery(r, searchText)
 	if err != nil {
 		return protocol.SearchResponse{}, err
 	}
-	found, err := s.find(ctx, id, q)
+	found, err := h.find(ctx, q)
 	if err != nil {
 		return protocol.SearchResponse{}, err
 	}
@@ -27,17 +27,18 @@ func (s *Service) Search(ctx context.Context, id string, r protocol.SearchReques
 		Query: r.Query, BrainID: id, Mode: string(q.Mode), EffectiveMode: string(found.Mode), Degraded: found.Degraded,
 		Chunks: make([]protocol.SearchChunk, len(found.Hits)), Explanation: explanation(found.Explanation),
 	}
-	for i, h := range found.Hits {
-		res.Chunks[i] = searchChunk(id, h)
-		res.Collapsed += len(h.Duplicates)
+	for i, hit := range found.Hits {
+		res.Chunks[i] = searchChunk(id, hit)
+		res.Collapsed += len(hit.Duplicates)
 	}
-	res.TookMS = s.millisSince(start)
+	res.TookMS = h.s.millisSince(start)
 	return res, nil
 }
 
 // find runs a query on the brain's index as soon as it is up to date.
-func (s *Service) find(ctx context.Context, id string, q search.Query) (search.Result, error) {
-	x, err := s.indexer(ctx, id)
+func (h Handle) find(ctx context.Context, q search.Query) (search.Result, error) {
+	id := h.e.brain.ID
+	x, err := h.indexer(ctx)
 	if err != nil {
 		return search.Result{}, err
 	}
@@ -65,14 +66,11 @@ func isModelError(err error) bool {
 
 // indexer returns the brain's indexer, started when there is none or when it
 // failed: a failure is reported to those who waited, and then tried again.
-func (s *Service) indexer(ctx context.Context, id string) (*indexer, error) {
-	e, err := s.entry(id)
-	if err != nil {
-		return nil, err
-	}
+func (h Handle) indexer(ctx context.Context) (*indexer, error) {
+	e := h.e
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if _, err := s.openStore(ctx, e); err != nil {
+	if _, err := h.openStore(ctx); err != nil {
 		return nil, err
 	}
 	if e.indexer != nil && e.indexer.failed() {
@@ -80,9 +78,9 @@ func (s *Service) indexer(ctx context.Context, id string) (*indexer, error) {
 		e.indexer = nil
 	}
 	if e.indexer == nil {
-		e.indexer = s.startIndexer(e)
+		e.indexer = h.s.startIndexer(e)
 	}
-	e.searched = s.cfg.Now()
+	e.searched = h.s.cfg.Now()
 	e.indexer.pending.Add(1) // until wait returns
 	return e.indexer, nil
 }

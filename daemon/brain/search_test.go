@@ -19,7 +19,7 @@ import (
 
 func find(t *testing.T, s *Service, id string, r protocol.SearchRequest) []string {
 	t.Helper()
-	got, err := s.Search(t.Context(), id, r)
+	got, err := use(t, s, id).Search(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestSearchAnswer(t *testing.T) {
 	s := open(t, nil)
 	create(t, s, "eval")
 	put(t, s, "eval", "notes/trip.md", "---\ntitle: Trip\ndate: 2024-03-02\ntags: [sea, north]\nmood: 5\n---\n# Day 1\n\nWe saw a whale.\n")
-	got, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "whales?"})
+	got, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: "whales?"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestSearchArguments(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := s.Search(t.Context(), "eval", tt.r)
+			got, err := use(t, s, "eval").Search(t.Context(), tt.r)
 			if tt.bad == "" {
 				if err != nil || got.EffectiveMode != "bm25" || got.Chunks == nil {
 					t.Errorf("got %+v, %v", got, err)
@@ -132,7 +132,7 @@ func TestIndexFollowsEveryKindOfChange(t *testing.T) {
 		}
 	}
 	expect("before.md#0")
-	st, err := s.Store(t.Context(), "eval")
+	st, err := use(t, s, "eval").Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestReadYourWritesUnderConcurrentWriters(t *testing.T) {
 	var writers sync.WaitGroup
 	for w := range 8 {
 		writers.Go(func() {
-			st, err := s.Store(t.Context(), "eval")
+			st, err := use(t, s, "eval").Store(t.Context())
 			for i := range 25 {
 				word := fmt.Sprintf("token%dx%d", w, i)
 				path := fmt.Sprintf("w%d/n%d.md", w, i)
@@ -176,7 +176,7 @@ func TestReadYourWritesUnderConcurrentWriters(t *testing.T) {
 				}
 				var got protocol.SearchResponse
 				if err == nil {
-					got, err = s.Search(t.Context(), "eval", protocol.SearchRequest{Query: word})
+					got, err = use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: word})
 				}
 				if err != nil || len(got.Chunks) != 1 || got.Chunks[0].Path != path {
 					t.Errorf("%s: found %+v, %v", word, got.Chunks, err)
@@ -271,7 +271,7 @@ func TestWritesDuringTheBuildAreNotLost(t *testing.T) {
 	search := func() chan result {
 		done := make(chan result, 1)
 		go func() {
-			got, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "walrus"})
+			got, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: "walrus"})
 			done <- result{got, err}
 		}()
 		return done
@@ -305,7 +305,7 @@ func TestSearchesThatWait(t *testing.T) {
 		search := func(ctx context.Context) chan error {
 			done := make(chan error, 1)
 			go func() {
-				_, err := s.Search(ctx, "eval", protocol.SearchRequest{Query: "x"})
+				_, err := use(t, s, "eval").Search(ctx, protocol.SearchRequest{Query: "x"})
 				done <- err
 			}()
 			synctest.Wait() // until it waits for the build, which waits for a read
@@ -316,7 +316,7 @@ func TestSearchesThatWait(t *testing.T) {
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("a search whose context ended: %v", err)
 		}
-		if err := s.Delete(t.Context(), "eval"); err != nil {
+		if err := use(t, s, "eval").Delete(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if err := <-deleted; !errors.Is(err, ErrNotFound) {
@@ -334,7 +334,7 @@ func TestAFailedIndexIsReportedThenRebuilt(t *testing.T) {
 	b.broken.Store(&damage)
 	put(t, s, "eval", "b.md", "another walrus")
 	for range 2 {
-		if _, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "walrus"}); !errors.Is(err, damage) {
+		if _, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: "walrus"}); !errors.Is(err, damage) {
 			t.Fatalf("got %v", err)
 		}
 	}

@@ -50,22 +50,13 @@ type Service struct {
 	measured    chan struct{} // holds a token after the size of an index changed
 	stopKeeping func()        // ends keepIndexes
 
-	mu     sync.Mutex
+	// changing counts the brains that are being created or deleted, whose
+	// folders Close waits for.
+	changing sync.WaitGroup
+
+	mu     sync.Mutex // never held while anything waits for a disk
 	brains map[string]*entry
 	closed bool
-}
-
-// entry is one brain. Its store is opened when first used, its index built
-// when first searched. mu guards what lies below it, never a long wait.
-type entry struct {
-	brain  protocol.Brain
-	tenant string
-
-	mu       sync.Mutex
-	gone     bool
-	store    *store.Store
-	indexer  *indexer
-	searched time.Time // when indexer was last asked for
 }
 
 // Open reads the brains of cfg.Dir. The caller must Close the service.
@@ -86,7 +77,7 @@ func Open(cfg Config) (*Service, error) {
 		}
 		s.catalog = c
 		for _, r := range brains {
-			s.brains[r.Brain.ID] = &entry{brain: r.Brain, tenant: r.Tenant}
+			s.brains[r.Brain.ID] = newEntry(r.Brain, r.Tenant)
 		}
 	}
 	s.startKeeping()
@@ -103,46 +94,84 @@ func (s *Service) Create(_ context.Context, tenant string, r protocol.CreateBrai
 		return protocol.Brain{}, err
 	}
 	b.CreatedAt = s.cfg.Now().UTC().Truncate(time.Millisecond)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return protocol.Brain{}, ErrClosed
-	}
-	for _, e := range s.brains {
-		if e.tenant == tenant && (e.brain.ID == b.ID || e.brain.Slug == b.Slug) {
-			return protocol.Brain{}, fmt.Errorf("%w: %s (slug %s)", ErrExists, e.brain.ID, e.brain.Slug)
-		}
-	}
-	if _, foreign := s.brains[b.ID]; foreign {
-		if r.ID != "" {
-			return protocol.Brain{}, fmt.Errorf("%w: %s", ErrExists, b.ID)
-		}
-		b.ID = evade(b.ID)
-	}
-	if err := s.catalog.add(b, tenant); err != nil {
-		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", b.ID, err)
-	}
-	s.brains[b.ID] = &entry{brain: b, tenant: tenant}
-	return b, nil
-}
-
-// Get returns one brain, or ErrNotFound.
-func (s *Service) Get(id string) (protocol.Brain, error) {
-	e, err := s.entry(id)
+	e, err := s.reserve(tenant, b, r.ID == "")
 	if err != nil {
 		return protocol.Brain{}, err
 	}
+	defer s.changing.Done()
+	err = s.catalog.add(e.brain, tenant)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		delete(s.brains, e.brain.ID)
+		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", e.brain.ID, err)
+	}
+	e.busy = false
 	return e.brain, nil
 }
 
-// Tenant returns who owns a brain, or ErrNotFound. It is empty for a brain
-// that was created where nobody authenticates.
-func (s *Service) Tenant(id string) (string, error) {
-	e, err := s.entry(id)
-	if err != nil {
-		return "", err
+// reserve takes the id of a brain that is to be made, or one like it if the id
+// may evade those of other tenants. The caller owes changing a Done.
+func (s *Service) reserve(tenant string, b protocol.Brain, evasive bool) (*entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
 	}
-	return e.tenant, nil
+	for _, e := range s.brains {
+		if e.tenant != tenant || e.brain.ID != b.ID && e.brain.Slug != b.Slug {
+			continue
+		}
+		if e.life.Err() != nil {
+			return nil, fmt.Errorf("%w: %s (slug %s) is still being deleted: try again", ErrExists, e.brain.ID, e.brain.Slug)
+		}
+		return nil, fmt.Errorf("%w: %s (slug %s)", ErrExists, e.brain.ID, e.brain.Slug)
+	}
+	if _, foreign := s.brains[b.ID]; foreign {
+		if !evasive {
+			return nil, fmt.Errorf("%w: %s", ErrExists, b.ID)
+		}
+		b.ID = evade(b.ID)
+	}
+	e := newEntry(b, tenant)
+	e.busy = true
+	s.brains[b.ID] = e
+	s.changing.Add(1)
+	return e, nil
+}
+
+// Find gives a handle on a brain, or ErrNotFound. An id that could never be one
+// is an *ArgumentError.
+func (s *Service) Find(id string) (Handle, error) {
+	if err := checkID("brain id", id); err != nil {
+		return Handle{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return Handle{}, ErrClosed
+	}
+	e, ok := s.brains[id]
+	if !ok || e.busy {
+		return Handle{}, notFound(id)
+	}
+	return Handle{s, e}, nil
+}
+
+func notFound(id string) error {
+	return fmt.Errorf("%w: %s: create it with POST /v1/brains", ErrNotFound, id)
+}
+
+// Owner returns the tenant of the brain that has an id, or is about to get or
+// to lose it.
+func (s *Service) Owner(id string) (tenant string, taken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.brains[id]
+	if !ok {
+		return "", false
+	}
+	return e.tenant, true
 }
 
 // List returns every brain, ascending by id.
@@ -151,109 +180,12 @@ func (s *Service) List() []protocol.Brain {
 	defer s.mu.Unlock()
 	list := make([]protocol.Brain, 0, len(s.brains))
 	for _, e := range s.brains {
-		list = append(list, e.brain)
+		if !e.busy {
+			list = append(list, e.brain)
+		}
 	}
 	slices.SortFunc(list, func(a, b protocol.Brain) int { return cmp.Compare(a.ID, b.ID) })
 	return list
-}
-
-// Delete removes a brain with all its documents. Operations on it that are
-// under way may fail.
-func (s *Service) Delete(_ context.Context, id string) error {
-	retired, err := s.retire(id)
-	if err != nil {
-		return err
-	}
-	if err := s.catalog.purge(retired); err != nil {
-		return fmt.Errorf("brain %s is deleted, but some of its files remain until the next start: %w", id, err)
-	}
-	return nil
-}
-
-func (s *Service) retire(id string) (string, error) {
-	e, err := s.entry(id)
-	if err != nil {
-		return "", err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.brains[id] != e {
-		return "", notFound(id)
-	}
-	closeErr := e.close((*indexer).close, notFound(id))
-	retired, err := s.catalog.retire(id)
-	if err != nil {
-		s.brains[id] = &entry{brain: e.brain, tenant: e.tenant} // still there: usable again
-		return "", fmt.Errorf("delete brain %s: %w", id, errors.Join(closeErr, err))
-	}
-	delete(s.brains, id)
-	if closeErr != nil {
-		return "", fmt.Errorf("brain %s is deleted, but its store did not close: %w", id, closeErr)
-	}
-	return retired, nil
-}
-
-// Store returns the documents of a brain. The store belongs to the service:
-// callers must not close it.
-func (s *Service) Store(ctx context.Context, id string) (*store.Store, error) {
-	e, err := s.entry(id)
-	if err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return s.openStore(ctx, e)
-}
-
-// openStore needs e.mu.
-func (s *Service) openStore(ctx context.Context, e *entry) (*store.Store, error) {
-	if e.gone {
-		return nil, notFound(e.brain.ID)
-	}
-	if e.store == nil {
-		st, err := s.cfg.OpenStore(ctx, e.brain.ID)
-		if err != nil {
-			return nil, fmt.Errorf("open brain %s: %w", e.brain.ID, err)
-		}
-		e.store = st
-	}
-	return e.store, nil
-}
-
-// entry finds a brain. An id that could never be one is an *ArgumentError.
-func (s *Service) entry(id string) (*entry, error) {
-	if err := checkID("brain id", id); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, ErrClosed
-	}
-	e, ok := s.brains[id]
-	if !ok {
-		return nil, notFound(id)
-	}
-	return e, nil
-}
-
-func notFound(id string) error {
-	return fmt.Errorf("%w: %s: create it with POST /v1/brains", ErrNotFound, id)
-}
-
-// close ends the brain's indexer, by one of its methods, and store; searches
-// that wait get cause. The entry is unusable afterwards.
-func (e *entry) close(end func(*indexer, error), cause error) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.gone = true
-	if e.indexer != nil {
-		end(e.indexer, cause)
-	}
-	if e.store == nil {
-		return nil
-	}
-	return e.store.Close()
 }
 
 // Close closes every brain. Later calls do nothing; later operations fail
@@ -261,11 +193,13 @@ func (e *entry) close(end func(*indexer, error), cause error) error {
 func (s *Service) Close() error {
 	s.stopKeeping()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	closed := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
 		return nil
 	}
-	s.closed = true
+	s.changing.Wait() // nobody adds to it, or changes brains, any more
 	var errs []error
 	for id, e := range s.brains {
 		if err := e.close((*indexer).closeSaved, ErrClosed); err != nil {

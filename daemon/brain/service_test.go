@@ -51,9 +51,19 @@ func create(t *testing.T, s *Service, id string) {
 	}
 }
 
+// use gives a handle on a brain that exists.
+func use(t testing.TB, s *Service, id string) Handle {
+	t.Helper()
+	h, err := s.Find(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 func put(t *testing.T, s *Service, id, path, text string) {
 	t.Helper()
-	st, err := s.Store(t.Context(), id)
+	st, err := use(t, s, id).Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +79,7 @@ func TestBrainsOnDisk(t *testing.T) {
 	create(t, s, "zoe")
 	create(t, s, "ana")
 	create(t, s, "tmp")
-	if err := s.Delete(t.Context(), "tmp"); err != nil {
+	if err := use(t, s, "tmp").Delete(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -143,34 +153,87 @@ func TestCreateRefusesATakenIDOrSlug(t *testing.T) {
 	}
 }
 
-func TestOperationsOnMissingBrains(t *testing.T) {
+func TestMissingBrains(t *testing.T) {
 	s := open(t, nil)
 	create(t, s, "gone")
-	if err := s.Delete(t.Context(), "gone"); err != nil {
+	if err := use(t, s, "gone").Delete(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	operations := map[string]func(id string) error{
-		"get":    func(id string) error { _, err := s.Get(id); return err },
-		"delete": func(id string) error { return s.Delete(t.Context(), id) },
-		"store":  func(id string) error { _, err := s.Store(t.Context(), id); return err },
-		"search": func(id string) error {
-			_, err := s.Search(t.Context(), id, protocol.SearchRequest{Query: "x"})
-			return err
-		},
-		"ask": func(id string) error {
-			return s.Ask(t.Context(), id, protocol.AskRequest{Question: "x"}, func(string, any) error { return nil })
-		},
+	for _, id := range []string{"gone", "never"} {
+		if _, err := s.Find(id); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: got %v", id, err)
+		}
 	}
-	for name, operation := range operations {
-		for _, id := range []string{"gone", "never"} {
-			if err := operation(id); !errors.Is(err, ErrNotFound) {
-				t.Errorf("%s %s: got %v", name, id, err)
+	for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, "A", "-a", "a\x00", strings.Repeat("a", 65), ".deleted-a"} {
+		if _, err := s.Find(id); !isArgument(err, "brain id") {
+			t.Errorf("%q: got %v", id, err)
+		}
+	}
+}
+
+// operations are all that can be done with a brain.
+var operations = map[string]func(context.Context, Handle) error{
+	"store": func(ctx context.Context, h Handle) error { _, err := h.Store(ctx); return err },
+	"search": func(ctx context.Context, h Handle) error {
+		_, err := h.Search(ctx, protocol.SearchRequest{Query: "walrus"})
+		return err
+	},
+	"ask": func(ctx context.Context, h Handle) error {
+		return h.Ask(ctx, protocol.AskRequest{Question: "walrus"}, func(string, any) error { return nil })
+	},
+	"create document": func(ctx context.Context, h Handle) error {
+		_, err := h.CreateDocument(ctx, protocol.CreateDocument{Content: "planted"})
+		return err
+	},
+	"document":        func(ctx context.Context, h Handle) error { _, err := h.Document(ctx, "a.md"); return err },
+	"delete document": func(ctx context.Context, h Handle) error { return h.DeleteDocument(ctx, "a.md") },
+	"documents":       func(ctx context.Context, h Handle) error { _, err := h.Documents(ctx, DocumentPage{}); return err },
+	"delete":          func(ctx context.Context, h Handle) error { return h.Delete(ctx) },
+}
+
+// A handle is of one brain, not of its id.
+func TestHandlesOfADeletedBrain(t *testing.T) {
+	for _, used := range []bool{false, true} {
+		s := open(t, nil)
+		create(t, s, "notes")
+		old := use(t, s, "notes")
+		if used {
+			put(t, s, "notes", "a.md", "walrus")
+			find(t, s, "notes", protocol.SearchRequest{Query: "walrus"})
+		}
+		if err := old.Err(); err != nil {
+			t.Error(err)
+		}
+		if err := use(t, s, "notes").Delete(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-old.Gone()
+		if err := old.Err(); !errors.Is(err, ErrNotFound) {
+			t.Errorf("got %v", err)
+		}
+		create(t, s, "notes")
+		put(t, s, "notes", "a.md", "a walrus of somebody else")
+		for name, operate := range operations {
+			if err := operate(t.Context(), old); !errors.Is(err, ErrNotFound) {
+				t.Errorf("%s, used %v: got %v", name, used, err)
 			}
 		}
-		for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, "A", "-a", "a\x00", strings.Repeat("a", 65), ".deleted-a"} {
-			if err := operation(id); !isArgument(err, "brain id") {
-				t.Errorf("%s %q: got %v", name, id, err)
-			}
+		if got := find(t, s, "notes", protocol.SearchRequest{Query: "walrus planted"}); len(got) != 1 {
+			t.Errorf("the other brain holds %v", got)
+		}
+	}
+}
+
+func TestHandlesOfAClosedService(t *testing.T) {
+	s := open(t, nil)
+	create(t, s, "notes")
+	h := use(t, s, "notes")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, operate := range operations {
+		if err := operate(t.Context(), h); !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }
@@ -188,8 +251,8 @@ func TestClosedService(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Store(t.Context(), "ana"); !errors.Is(err, ErrClosed) {
-		t.Errorf("store: %v", err)
+	if _, err := s.Find("ana"); !errors.Is(err, ErrClosed) {
+		t.Errorf("find: %v", err)
 	}
 	if _, err := s.Create(t.Context(), "", protocol.CreateBrain{ID: "b"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("create: %v", err)
@@ -208,7 +271,7 @@ func TestAStoreThatDoesNotOpenIsTriedAgain(t *testing.T) {
 		}
 	})
 	create(t, s, "ana")
-	if _, err := s.Store(t.Context(), "ana"); !errors.Is(err, broken) {
+	if _, err := use(t, s, "ana").Store(t.Context()); !errors.Is(err, broken) {
 		t.Fatalf("got %v", err)
 	}
 	fail = false

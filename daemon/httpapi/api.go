@@ -21,6 +21,9 @@ type Config struct {
 	Brains *brain.Service
 	// Keys are who may use the API. Nil lets everybody use everything.
 	Keys *Keys
+	// Host is the name that the listener was asked for, if it was a name. Without
+	// keys, requests for names other than this one and localhost are refused.
+	Host string
 	// Version is told by /healthz.
 	Version string
 	// PingInterval is the time between two ping events of a change stream.
@@ -34,6 +37,7 @@ type Config struct {
 type API struct {
 	brains      *brain.Service
 	keys        *Keys
+	host        string
 	metrics     *metrics
 	version     string
 	logger      *slog.Logger
@@ -51,13 +55,14 @@ func New(cfg Config) *API {
 	a := &API{
 		brains:      cfg.Brains,
 		keys:        cfg.Keys,
+		host:        cfg.Host,
 		metrics:     newMetrics(),
 		version:     cfg.Version,
 		logger:      cfg.Logger,
 		mux:         http.NewServeMux(),
 		crossOrigin: http.NewCrossOriginProtection(),
 		stopping:    make(chan struct{}),
-		feeds:       feeds{brain: map[string]*feed{}},
+		feeds:       feeds{brain: map[brain.Handle]*feed{}},
 		ping:        cmp.Or(cfg.PingInterval, defaultPing),
 	}
 	a.stop = sync.OnceFunc(func() {
@@ -100,17 +105,17 @@ func (a *API) routes() map[string]endpoint {
 	return map[string]endpoint{
 		"GET /healthz":      a.healthz,
 		"GET /openapi.json": a.openapi,
-		"GET /metrics":      noStore(a.serveMetrics),
+		"GET /metrics":      a.serveMetrics,
 
 		"POST " + brains: a.createBrain,
-		"GET " + brains:  noStore(a.listBrains),
-		"GET " + one:     noStore(a.getBrain),
+		"GET " + brains:  a.listBrains,
+		"GET " + one:     a.getBrain,
 		"DELETE " + one:  a.deleteBrain,
 
-		"GET " + one + "/documents/read":       noStore(a.readDocument),
-		"GET " + one + "/documents/stat":       noStore(a.statDocument),
-		"HEAD " + one + "/documents":           noStore(a.headDocument),
-		"GET " + one + "/documents":            noStore(a.listDocuments),
+		"GET " + one + "/documents/read":       a.readDocument,
+		"GET " + one + "/documents/stat":       a.statDocument,
+		"HEAD " + one + "/documents":           a.headDocument,
+		"GET " + one + "/documents":            a.listDocuments,
 		"PUT " + one + "/documents":            a.writeDocument,
 		"POST " + one + "/documents":           a.createRecord,
 		"DELETE " + one + "/documents":         a.deleteDocument,
@@ -118,13 +123,13 @@ func (a *API) routes() map[string]endpoint {
 		"POST " + one + "/documents/rename":    a.renameDocument,
 		"POST " + one + "/documents/batch-ops": a.batchDocuments,
 
-		"GET " + one + "/documents/{document_id}":    noStore(a.getRecord),
+		"GET " + one + "/documents/{document_id}":    a.getRecord,
 		"DELETE " + one + "/documents/{document_id}": a.deleteRecord,
 
 		"GET " + one + "/events": a.watchBrain,
 
 		"POST " + one + "/search": a.search,
-		"GET " + one + "/search":  noStore(a.searchByQuery),
+		"GET " + one + "/search":  a.searchByQuery,
 		"POST " + one + "/ask":    a.ask,
 	}
 }
@@ -148,6 +153,10 @@ func answer(serve endpoint) http.HandlerFunc {
 // route finds the endpoint. The mux's own refusals are plain text and its
 // redirects invite a client to repeat a PUT elsewhere: both become Problems.
 func (a *API) route(w http.ResponseWriter, r *http.Request) {
+	if err := a.checkHost(r); err != nil {
+		fail(w, err)
+		return
+	}
 	if err := a.crossOrigin.Check(r); err != nil {
 		fail(w, refuse(errCrossOrigin, "%v: this daemon is not for web pages of other origins", err))
 		return

@@ -27,6 +27,7 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeQuestion(w, r, aliases{"query": "question"}, protocol.MaxAskTopK, &body); err != nil {
 		return err
 	}
+	h := brainOf(r)
 	ctx, cancel := context.WithCancelCause(r.Context())
 	var watch sync.WaitGroup
 	defer watch.Wait()
@@ -35,13 +36,16 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 		select {
 		case <-a.stopping:
 			cancel(errShuttingDown)
-			// Frees a frame that is stuck at a client that does not read.
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastFrameTimeout))
+		case <-h.Gone():
+			cancel(h.Err())
 		case <-ctx.Done():
+			return
 		}
+		// Frees a frame that is stuck at a client that does not read.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastFrameTimeout))
 	})
 	s := &askStream{w: w}
-	err := a.brains.Ask(ctx, r.PathValue("id"), body, func(name string, payload any) error {
+	err := h.Ask(ctx, body, func(name string, payload any) error {
 		if ctx.Err() != nil { // a reader may be slow to notice
 			return context.Cause(ctx)
 		}

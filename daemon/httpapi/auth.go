@@ -1,15 +1,18 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
 )
 
 // scope is a permission that a key has or lacks.
@@ -79,12 +82,27 @@ var needs = map[string]scope{
 }
 
 // guard lets a request through to an endpoint when its key may use the route
-// and the brain. Without keys, everybody may use everything (spec 5.5).
+// and the brain. Without keys, everybody may use everything (spec 5.5). Answers
+// to GET and HEAD must not be kept by caches, refusals included.
 func (a *API) guard(pattern string, serve endpoint) endpoint {
 	need := needs[pattern]
-	if a.keys == nil || need == scopeOpen {
+	if need == scopeOpen {
 		return serve
 	}
+	if strings.Contains(pattern, "{id}") {
+		serve = a.withBrain(serve)
+	}
+	if a.keys != nil {
+		serve = a.authorized(need, serve)
+	}
+	if strings.HasPrefix(pattern, "GET ") || strings.HasPrefix(pattern, "HEAD ") {
+		serve = noStore(serve)
+	}
+	return serve
+}
+
+// authorized lets a request through whose key has the scope.
+func (a *API) authorized(need scope, serve endpoint) endpoint {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		c, err := a.keys.authenticate(r.Header)
 		if err != nil {
@@ -100,13 +118,52 @@ func (a *API) guard(pattern string, serve endpoint) endpoint {
 		if !c.grants[need] {
 			return refuse(errForbidden, "key %s lacks the scope %s", c.Name, need)
 		}
-		if id := r.PathValue("id"); id != "" {
-			if err := a.checkBrain(c, id); err != nil {
-				return err
-			}
-		}
 		return serve(w, r)
 	}
+}
+
+// brainKey is the key of a request's brain.Handle in its context.
+type brainKey struct{}
+
+// brainOf is the brain that a request addresses. The caller may use it, and it
+// stays the one that he was asked about: by its id another tenant's brain could
+// be found, if this one is deleted while the body is on its way.
+func brainOf(r *http.Request) brain.Handle {
+	return r.Context().Value(brainKey{}).(brain.Handle)
+}
+
+// withBrain looks the brain of a request up, once.
+func (a *API) withBrain(serve endpoint) endpoint {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		c, id := callerOf(w), r.PathValue("id")
+		h, err := a.findBrain(c, id)
+		if err != nil {
+			return err
+		}
+		err = serve(w, r.WithContext(context.WithValue(r.Context(), brainKey{}, h)))
+		if gone := h.Err(); gone != nil && (errors.Is(err, brain.ErrNotFound) || errors.Is(err, store.ErrReadOnly)) {
+			return c.hide(id, gone)
+		}
+		return err
+	}
+}
+
+// findBrain refuses brains that the caller may not use.
+func (a *API) findBrain(c *caller, id string) (brain.Handle, error) {
+	h, err := a.brains.Find(id)
+	if err == nil && c != nil && !c.owns(id, h.Tenant()) {
+		err = brain.ErrNotFound
+	}
+	return h, c.hide(id, err)
+}
+
+// hide refuses a brain that does not exist in the same words as other tenants',
+// so that nobody learns what they have.
+func (c *caller) hide(id string, err error) error {
+	if c == nil || err == nil || errors.Is(err, brain.ErrClosed) {
+		return err
+	}
+	return refuse(errForbidden, "key %s may use no brain %q: it is missing, another tenant's, or not on the key's list", c.Name, id)
 }
 
 // callerOf tells whose request w answers; nil without keys.
@@ -134,20 +191,6 @@ func (k *Keys) authenticate(h http.Header) (*caller, error) {
 	return c, nil
 }
 
-// checkBrain refuses brains that the key may not use. A brain that does not
-// exist is refused in the same words, so that nobody learns what other
-// tenants have.
-func (a *API) checkBrain(c *caller, id string) error {
-	owner, err := a.brains.Tenant(id)
-	if errors.Is(err, brain.ErrClosed) {
-		return err
-	}
-	if err != nil || !c.owns(id, owner) {
-		return refuse(errForbidden, "key %s may use no brain %q: it is missing, another tenant's, or not on the key's list", c.Name, id)
-	}
-	return nil
-}
-
 // owns reports whether the key may use a brain of owner. A brain that nobody
 // owns is from a time without keys.
 func (c *caller) owns(id, owner string) bool {
@@ -164,8 +207,8 @@ func (c *caller) lists(id string) bool {
 // checkNewBrain refuses an id that the key may not give to a brain. Only a key
 // for all brains may leave the id open, as what it becomes is not known yet.
 func (a *API) checkNewBrain(c *caller, id string) error {
-	owner, err := a.brains.Tenant(id)
-	if !c.lists(id) || err == nil && !c.owns(id, owner) {
+	owner, taken := a.brains.Owner(id)
+	if !c.lists(id) || taken && !c.owns(id, owner) {
 		return refuse(errForbidden, "key %s may not create a brain with the id %q", c.Name, id)
 	}
 	return nil
@@ -177,6 +220,7 @@ func (a *API) visible(c *caller, brains []protocol.Brain) []protocol.Brain {
 		return brains
 	}
 	return slices.DeleteFunc(brains, func(b protocol.Brain) bool {
-		return a.checkBrain(c, b.ID) != nil
+		_, err := a.findBrain(c, b.ID)
+		return err != nil
 	})
 }

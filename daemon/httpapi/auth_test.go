@@ -54,10 +54,7 @@ func startKeyed(t testing.TB) *server {
 		if _, err := s.brains.Create(t.Context(), tenant, protocol.CreateBrain{ID: id}); err != nil {
 			t.Fatal(err)
 		}
-		st, err := s.brains.Store(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := s.open(t, id)
 		if err := st.Write(t.Context(), "a.md", []byte("The kettle is green.")); err != nil {
 			t.Fatal(err)
 		}

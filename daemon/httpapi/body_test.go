@@ -37,7 +37,7 @@ func TestSlowBodiesAreCut(t *testing.T) {
 	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprint(c, "PUT /v1/brains/eval/documents?path=a.md HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\nContent-Length: 10\r\n\r\na")
+	fmt.Fprint(c, "PUT /v1/brains/eval/documents?path=a.md HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream\r\nContent-Length: 10\r\n\r\na")
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Fatal(err)

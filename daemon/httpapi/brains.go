@@ -32,20 +32,16 @@ func (a *API) listBrains(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {
-	b, err := a.brains.Get(r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, b)
+	return writeJSON(w, http.StatusOK, brainOf(r).Brain())
 }
 
 func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("X-Confirm-Delete") != "yes" {
 		return refuse(errUnconfirmed, "deleting a brain deletes all its documents: send X-Confirm-Delete: yes")
 	}
-	id := r.PathValue("id")
-	err := a.brains.Delete(r.Context(), id)
-	a.feeds.end(id, errStreamOver) // whatever happened, its store may be closed
+	h := brainOf(r)
+	err := h.Delete(r.Context())
+	a.feeds.end(h, errStreamOver) // whatever happened, its store may be closed
 	if err != nil {
 		return err
 	}

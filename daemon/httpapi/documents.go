@@ -19,7 +19,7 @@ func (a *API) document(r *http.Request) (*store.Store, string, error) {
 }
 
 func (a *API) store(r *http.Request) (*store.Store, error) {
-	return a.brains.Store(r.Context(), r.PathValue("id"))
+	return brainOf(r).Store(r.Context())
 }
 
 func (a *API) readDocument(w http.ResponseWriter, r *http.Request) error {

@@ -3,13 +3,11 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"strconv"
 	"time"
 
-	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/internal/sse"
 )
@@ -38,14 +36,12 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 		// Frees a frame that is stuck at a client that does not read.
 		_ = rc.SetWriteDeadline(time.Now().Add(lastFrameTimeout))
 	})
-	id := r.PathValue("id")
-	defer a.feeds.attach(id, st, l)()
+	h := brainOf(r)
+	defer a.feeds.attach(h, st, l)()
 	// Whoever deletes the brain after this ends the listener; whoever did so
 	// before makes this fail.
-	if now, err := a.store(r); err != nil {
+	if err := h.Err(); err != nil {
 		return err
-	} else if now != st {
-		return fmt.Errorf("%w: %s was deleted just now", brain.ErrNotFound, id)
 	}
 	events, err := sse.NewWriter(w, frameTimeout)
 	if err != nil {

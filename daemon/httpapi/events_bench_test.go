@@ -80,7 +80,7 @@ func BenchmarkEvents(b *testing.B) {
 		var a audience
 		defer a.close()
 		for range subscribers {
-			a.join(b, strings.TrimPrefix(s.url, "http://"), fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\n\r\n", eventsPath))
+			a.join(b, strings.TrimPrefix(s.url, "http://"), fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", eventsPath))
 		}
 		a.heard.Wait()
 		each := float64(memory()-before) / subscribers / 1024
@@ -147,7 +147,7 @@ func BenchmarkEventsOfABatch(b *testing.B) {
 	var a audience
 	defer a.close()
 	for range subscribers {
-		a.join(b, strings.TrimPrefix(s.url, "http://"), fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\n\r\n", eventsPath))
+		a.join(b, strings.TrimPrefix(s.url, "http://"), fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", eventsPath))
 	}
 	a.heard.Wait()
 	var c store.Commit

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 )
@@ -28,33 +29,31 @@ var (
 // feeds hands the changes of brains to those who stream them.
 type feeds struct {
 	mu    sync.Mutex
-	brain map[string]*feed
+	brain map[brain.Handle]*feed
 	over  error // no more streams
 }
 
 // feed is the one subscription to a brain's store that its streams share, so
 // that an event is encoded once, and a commit pays for one sink.
 type feed struct {
-	store       *store.Store
 	unsubscribe func()
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
 }
 
-// attach returns when l hears every later commit of st. detach is idempotent.
-func (f *feeds) attach(id string, st *store.Store, l *listener) (detach func()) {
+// attach returns when l hears every later commit of st, the store of h. detach is idempotent.
+func (f *feeds) attach(h brain.Handle, st *store.Store, l *listener) (detach func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over != nil {
 		l.end(f.over)
 	}
-	fd := f.brain[id]
-	if fd == nil || fd.store != st {
-		f.drop(id, errStreamOver)
-		fd = &feed{store: st, listeners: map[*listener]struct{}{}}
+	fd := f.brain[h]
+	if fd == nil {
+		fd = &feed{listeners: map[*listener]struct{}{}}
 		fd.unsubscribe = st.Subscribe(fd.publish)
-		f.brain[id] = fd
+		f.brain[h] = fd
 	}
 	fd.mu.Lock()
 	fd.listeners[l] = struct{}{}
@@ -66,17 +65,17 @@ func (f *feeds) attach(id string, st *store.Store, l *listener) (detach func()) 
 		delete(fd.listeners, l)
 		unused := len(fd.listeners) == 0
 		fd.mu.Unlock()
-		if unused && f.brain[id] == fd {
-			f.drop(id, nil)
+		if unused && f.brain[h] == fd {
+			f.drop(h, nil)
 		}
 	}
 }
 
 // end ends the streams of one brain.
-func (f *feeds) end(id string, cause error) {
+func (f *feeds) end(h brain.Handle, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.drop(id, cause)
+	f.drop(h, cause)
 }
 
 // endAll ends every stream, also those to come.
@@ -84,18 +83,18 @@ func (f *feeds) endAll(cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over = cause
-	for id := range f.brain {
-		f.drop(id, cause)
+	for h := range f.brain {
+		f.drop(h, cause)
 	}
 }
 
 // drop needs f.mu.
-func (f *feeds) drop(id string, cause error) {
-	fd := f.brain[id]
+func (f *feeds) drop(h brain.Handle, cause error) {
+	fd := f.brain[h]
 	if fd == nil {
 		return
 	}
-	delete(f.brain, id)
+	delete(f.brain, h)
 	fd.unsubscribe()
 	fd.mu.Lock()
 	defer fd.mu.Unlock()

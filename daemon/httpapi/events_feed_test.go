@@ -9,11 +9,26 @@ import (
 
 	"pgregory.net/rapid"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store/memstore"
 )
 
-func newFeeds() *feeds { return &feeds{brain: map[string]*feed{}} }
+func newFeeds() *feeds { return &feeds{brain: map[brain.Handle]*feed{}} }
+
+// handles are of brains b, c and d.
+func handles(t *testing.T) (b, c, d brain.Handle) {
+	t.Helper()
+	s := startFake(t)
+	for id, h := range map[string]*brain.Handle{"b": &b, "c": &c, "d": &d} {
+		s.expect(t, 201, "POST", "/v1/brains", `{"id":"`+id+`"}`)
+		var err error
+		if *h, err = s.brains.Find(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b, c, d
+}
 
 func newQuiet() *listener { return newListener(func() {}) }
 
@@ -23,12 +38,13 @@ func TestFeedLifetime(t *testing.T) {
 	docs := memstore.Open(nil)
 	defer docs.Close()
 	f := newFeeds()
+	b, _, _ := handles(t)
 	one, two := newQuiet(), newQuiet()
-	detachOne, detachTwo := f.attach("b", docs, one), f.attach("b", docs, two)
-	if len(f.brain) != 1 || len(f.brain["b"].listeners) != 2 {
+	detachOne, detachTwo := f.attach(b, docs, one), f.attach(b, docs, two)
+	if len(f.brain) != 1 || len(f.brain[b].listeners) != 2 {
 		t.Fatalf("%+v", f.brain)
 	}
-	shared := f.brain["b"]
+	shared := f.brain[b]
 	detachOne()
 	detachOne()
 	if err := docs.Write(t.Context(), "a", nil); err != nil {
@@ -59,24 +75,23 @@ func TestFeedEnds(t *testing.T) {
 	defer docs.Close()
 	defer others.Close()
 	f := newFeeds()
+	b, c, d := handles(t)
 	here, there := newQuiet(), newQuiet()
-	defer f.attach("b", docs, here)()
-	defer f.attach("c", others, there)()
-	f.end("none", errStreamOver)
-	f.end("b", errStreamOver)
+	defer f.attach(b, docs, here)()
+	defer f.attach(c, others, there)()
+	f.end(d, errStreamOver)
+	f.end(b, errStreamOver)
 	if !errors.Is(here.ended(), errStreamOver) || there.ended() != nil {
 		t.Errorf("ended with %v and %v", here.ended(), there.ended())
 	}
 	again := newQuiet()
-	defer f.attach("b", docs, again)()
-	replaced := newQuiet()
-	defer f.attach("b", others, replaced)() // the brain was made anew
-	if !errors.Is(again.ended(), errStreamOver) || replaced.ended() != nil {
-		t.Errorf("ended with %v and %v", again.ended(), replaced.ended())
+	defer f.attach(b, docs, again)()
+	if again.ended() != nil {
+		t.Errorf("ended with %v", again.ended())
 	}
 	f.endAll(errShuttingDown)
 	late := newQuiet()
-	defer f.attach("d", docs, late)()
+	defer f.attach(d, docs, late)()
 	if !errors.Is(here.ended(), errStreamOver) || !errors.Is(there.ended(), errShuttingDown) || !errors.Is(late.ended(), errShuttingDown) {
 		t.Errorf("ended with %v, %v and %v", here.ended(), there.ended(), late.ended())
 	}

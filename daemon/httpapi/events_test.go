@@ -93,11 +93,7 @@ func (st *stream) wantEnd() {
 
 func (s *server) store(t testing.TB) *store.Store {
 	t.Helper()
-	st, err := s.brains.Store(t.Context(), "eval")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
+	return s.open(t, "eval")
 }
 
 // TestEventTranscript is the whole stream, byte by byte.
@@ -213,7 +209,7 @@ func stall(t testing.TB, s *server) {
 	if err := conn.(*net.TCPConn).SetReadBuffer(1 << 10); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", eventsPath)
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", eventsPath)
 	var got []byte
 	for b := make([]byte, 1); !strings.HasSuffix(string(got), "data: ok\n\n"); got = append(got, b[0]) {
 		if _, err := conn.Read(b); err != nil {

@@ -78,6 +78,20 @@ func serve(t testing.TB, keys *Keys, cfg brain.Config) *server {
 	return &server{api: api, brains: brains, url: srv.URL, client: srv.Client(), log: log}
 }
 
+// open gives the documents of a brain.
+func (s *server) open(t testing.TB, id string) *store.Store {
+	t.Helper()
+	h, err := s.brains.Find(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := h.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
 func startFake(t testing.TB) *server { return start(t, llm.NewFake(), llm.FakeModel) }
 
 // do sends a request with headers given as name, value pairs.

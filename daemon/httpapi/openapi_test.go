@@ -144,10 +144,7 @@ func fixture(t *testing.T, keys *Keys) *server {
 	if _, err := s.brains.Create(t.Context(), "acme", protocol.CreateBrain{ID: "notes"}); err != nil {
 		t.Fatal(err)
 	}
-	st, err := s.brains.Store(t.Context(), "notes")
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := s.open(t, "notes")
 	if err := st.Write(t.Context(), "kettle.md", []byte("---\ntags: [tea]\ndate: 2024-04-30\nsession_id: s1\n---\n# Kettle\n\nThe kettle is green.\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -268,11 +265,7 @@ func (d *apiDocument) checkEvents(t *testing.T, s *server, op *operation, m medi
 			break
 		}
 		if e.Name == protocol.EventReady {
-			st, err := s.brains.Store(t.Context(), "notes")
-			if err == nil {
-				err = st.Rename(t.Context(), "kettle.md", "cup.md")
-			}
-			if err != nil {
+			if err := s.open(t, "notes").Rename(t.Context(), "kettle.md", "cup.md"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -409,11 +402,8 @@ func spoil(t *testing.T, s *server, c *call, status int) {
 
 func fillListing(t *testing.T, s *server) {
 	t.Helper()
-	st, err := s.brains.Store(t.Context(), "notes")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = st.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
+	st := s.open(t, "notes")
+	err := st.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
 		for i := range protocol.MaxListItems + 1 {
 			if err := b.Write(t.Context(), fmt.Sprintf("%05d.md", i), nil); err != nil {
 				return err

@@ -26,6 +26,7 @@ var (
 	errForbidden    = errors.New("forbidden")
 	errRateLimited  = errors.New("rate limited")
 	errCrossOrigin  = errors.New("request from another origin")
+	errForeignHost  = errors.New("request for another host")
 	errShuttingDown = errors.New("daemon is shutting down")
 )
 
@@ -67,6 +68,7 @@ var outcomes = []struct {
 	{is(errUnauthorized), outcome{401, protocol.CodeUnauthorized, "Unauthorized", false, false}},
 	{is(errForbidden), outcome{403, protocol.CodeForbidden, "Not allowed", false, false}},
 	{is(errCrossOrigin), outcome{403, protocol.CodeForbidden, "Forbidden", false, false}},
+	{is(errForeignHost), outcome{403, protocol.CodeForbidden, "Not this host", false, false}},
 	{is(errNoRoute), outcome{404, protocol.CodeNotFound, "No such endpoint", false, false}},
 	{is(brain.ErrNotFound), outcome{404, protocol.CodeNotFound, "No such brain", false, false}},
 	{is(store.ErrNotFound), outcome{404, protocol.CodeNotFound, "Not found", false, false}},

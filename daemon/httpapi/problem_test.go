@@ -34,6 +34,7 @@ func TestOutcomes(t *testing.T) {
 		{refuse(errForbidden, "x"), 403, "forbidden", false, false},
 		{refuse(errRateLimited, "x"), 429, "rate_limited", true, false},
 		{refuse(errCrossOrigin, "x"), 403, "forbidden", false, false},
+		{refuse(errForeignHost, "x"), 403, "forbidden", false, false},
 		{refuse(errNoRoute, "x"), 404, "not_found", false, false},
 		{brain.ErrNotFound, 404, "not_found", false, false},
 		{&store.Error{Op: "read", Path: "a", Err: store.ErrNotFound}, 404, "not_found", false, false},
@@ -209,11 +210,8 @@ func TestRefusals(t *testing.T) {
 
 func TestListingLimit(t *testing.T) {
 	s := startFake(t)
-	st, err := s.brains.Store(t.Context(), "eval")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = st.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
+	st := s.open(t, "eval")
+	err := st.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
 		for i := range protocol.MaxListItems + 1 {
 			if err := b.Write(t.Context(), fmt.Sprintf("d%d/%05d.md", i%2, i), nil); err != nil {
 				return err

@@ -23,10 +23,6 @@ func (q query) listsPaths() bool {
 }
 
 func (a *API) createRecord(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("id")
-	if _, err := a.brains.Get(id); err != nil {
-		return err
-	}
 	if err := requireType(r, protocol.TypeJSON, false); err != nil {
 		return err
 	}
@@ -38,11 +34,11 @@ func (a *API) createRecord(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(body, nil, &create); err != nil {
 		return err
 	}
-	record, err := a.brains.CreateDocument(r.Context(), id, create)
+	record, err := brainOf(r).CreateDocument(r.Context(), create)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", "/v1/brains/"+id+"/documents/"+url.PathEscape(record.ID))
+	w.Header().Set("Location", "/v1/brains/"+record.BrainID+"/documents/"+url.PathEscape(record.ID))
 	return writeJSON(w, http.StatusCreated, record)
 }
 
@@ -51,7 +47,7 @@ func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q query) error
 	if err != nil {
 		return err
 	}
-	list, err := a.brains.Documents(r.Context(), r.PathValue("id"), brain.DocumentPage{Cursor: q["cursor"], Limit: limit})
+	list, err := brainOf(r).Documents(r.Context(), brain.DocumentPage{Cursor: q["cursor"], Limit: limit})
 	if err != nil {
 		return err
 	}
@@ -59,7 +55,7 @@ func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q query) error
 }
 
 func (a *API) getRecord(w http.ResponseWriter, r *http.Request) error {
-	record, err := a.brains.Document(r.Context(), r.PathValue("id"), r.PathValue("document_id"))
+	record, err := brainOf(r).Document(r.Context(), r.PathValue("document_id"))
 	if err != nil {
 		return err
 	}
@@ -71,7 +67,7 @@ func (a *API) deleteRecord(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) removeRecord(w http.ResponseWriter, r *http.Request, document string) error {
-	if err := a.brains.DeleteDocument(r.Context(), r.PathValue("id"), document); err != nil {
+	if err := brainOf(r).DeleteDocument(r.Context(), document); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

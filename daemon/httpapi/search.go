@@ -59,7 +59,7 @@ func searchOf(q query) (protocol.SearchRequest, error) {
 }
 
 func (a *API) answerSearch(w http.ResponseWriter, r *http.Request, body protocol.SearchRequest) error {
-	found, err := a.brains.Search(r.Context(), r.PathValue("id"), body)
+	found, err := brainOf(r).Search(r.Context(), body)
 	if err != nil {
 		return err
 	}

@@ -360,7 +360,11 @@ func TestLargeListing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	far, err := d.brains.Store(t.Context(), info.ID)
+	h, err := d.brains.Find(info.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := h.Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

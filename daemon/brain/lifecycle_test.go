@@ -1,0 +1,162 @@
+package brain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/memstore"
+)
+
+// A brain that takes long to be deleted keeps no other one waiting.
+func TestDeletingStallsNobody(t *testing.T) {
+	opening, proceed := make(chan struct{}), make(chan struct{})
+	s := open(t, func(c *Config) {
+		c.Dir = filepath.Join(t.TempDir(), "brains")
+		c.OpenStore = func(_ context.Context, id string) (*store.Store, error) {
+			if id == "slow" {
+				close(opening)
+				<-proceed
+			}
+			return memstore.Open(nil), nil
+		}
+	})
+	create(t, s, "slow")
+	create(t, s, "other")
+	h := use(t, s, "slow")
+	var slow sync.WaitGroup
+	slow.Go(func() { _, _ = h.Store(t.Context()) })
+	<-opening
+	slow.Go(func() {
+		if err := h.Delete(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	<-h.Gone()
+	others := make(chan struct{})
+	go func() {
+		defer close(others)
+		put(t, s, "other", "a.md", "otter")
+		find(t, s, "other", protocol.SearchRequest{Query: "otter"})
+		create(t, s, "third")
+		if err := use(t, s, "third").Delete(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Find("slow"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("find: %v", err)
+		}
+		if err := h.Delete(t.Context()); !errors.Is(err, ErrNotFound) {
+			t.Errorf("delete: %v", err)
+		}
+		for _, r := range []protocol.CreateBrain{{ID: "slow"}, {ID: "x", Slug: "slow"}} {
+			if _, err := s.Create(t.Context(), "", r); !errors.Is(err, ErrExists) {
+				t.Errorf("create %+v: %v", r, err)
+			}
+		}
+		if list := s.List(); len(list) != 1 || list[0].ID != "other" {
+			t.Errorf("listed %v", list)
+		}
+		if _, taken := s.Owner("slow"); !taken {
+			t.Error("the id is free before the brain is gone")
+		}
+	}()
+	select {
+	case <-others:
+	case <-time.After(20 * time.Second):
+		t.Error("other brains wait for the one that is being deleted")
+	}
+	close(proceed)
+	slow.Wait()
+	<-others
+	create(t, s, "slow")
+	put(t, s, "other", "b.md", "otter")
+}
+
+// Of those who create or delete the same brain at once, one succeeds, and disk
+// and service agree in the end.
+func TestCreateAndDeleteAtOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "brains")
+	onDisk := func(c *Config) { c.Dir = dir }
+	s := open(t, onDisk)
+	var created, deleted atomic.Int64
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := range 25 {
+				id := fmt.Sprint("b", (w+i)%3)
+				_, err := s.Create(context.Background(), "", protocol.CreateBrain{ID: id})
+				switch {
+				case err == nil:
+					created.Add(1)
+				case !errors.Is(err, ErrExists):
+					t.Error(err)
+				}
+				h, err := s.Find(id)
+				if err == nil {
+					_, _ = h.Store(context.Background())
+					err = h.Delete(context.Background())
+				}
+				switch {
+				case err == nil:
+					deleted.Add(1)
+				case !errors.Is(err, ErrNotFound):
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	left := s.List()
+	if created.Load()-deleted.Load() != int64(len(left)) || created.Load() == 0 {
+		t.Errorf("created %d, deleted %d, left %v", created.Load(), deleted.Load(), left)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again := open(t, onDisk).List(); fmt.Sprint(again) != fmt.Sprint(left) {
+		t.Errorf("on disk are %v, want %v", again, left)
+	}
+}
+
+// A brain is created before the service closes, or not at all.
+func TestCreateWhileClosing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "brains")
+	onDisk := func(c *Config) { c.Dir = dir }
+	s := open(t, onDisk)
+	made := make([]bool, 200)
+	started := make(chan struct{}, 1)
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := w; i < len(made); i += 4 {
+				_, err := s.Create(context.Background(), "", protocol.CreateBrain{ID: fmt.Sprint("b", i)})
+				if err != nil && !errors.Is(err, ErrClosed) {
+					t.Error(err)
+				}
+				made[i] = err == nil
+				select {
+				case started <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	<-started
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	s = open(t, onDisk)
+	for i, want := range made {
+		if _, err := s.Find(fmt.Sprint("b", i)); (err == nil) != want {
+			t.Errorf("brain %d: created %v, found: %v", i, want, err)
+		}
+	}
+}
