@@ -154,7 +154,10 @@ func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
 	if err := requireType(r, protocol.TypeJSON, false); err != nil {
 		return err
 	}
-	var body struct{ From, To *string }
+	var body struct {
+		From *string `json:"from"`
+		To   *string `json:"to"`
+	}
 	if err := decodeBody(w, r, nil, &body); err != nil {
 		return err
 	}
