@@ -27,11 +27,12 @@ func (a *API) readDocument(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	data, err := st.Read(r.Context(), path)
+	content, size, err := st.Open(r.Context(), path)
 	if err != nil {
 		return err
 	}
-	return writeBody(w, http.StatusOK, protocol.TypeBytes, data)
+	defer content.Close()
+	return writeFrom(w, http.StatusOK, protocol.TypeBytes, size, content)
 }
 
 func (a *API) statDocument(w http.ResponseWriter, r *http.Request) error {
