@@ -3,8 +3,12 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strconv"
+	"time"
 )
 
 // encode gives v as one line of JSON with <, > and & as they are: bodies are
@@ -24,11 +28,50 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 }
 
 func writeBody(w http.ResponseWriter, status int, contentType string, body []byte) error {
+	return writeFrom(w, status, contentType, int64(len(body)), bytes.NewReader(body))
+}
+
+// writeFrom answers with the size bytes of src, which need not be in memory.
+// A client that stops reading is cut.
+func writeFrom(w http.ResponseWriter, status int, contentType string, size int64, src io.Reader) error {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, err := w.Write(body)
+	rc := http.NewResponseController(w)
+	sent, err := io.Copy(patient{w, rc}, src)
+	if err != nil {
+		return err
+	}
+	if sent < size {
+		return fmt.Errorf("the answer ends after %d of %d bytes: %w", sent, size, io.ErrUnexpectedEOF)
+	}
+	// What is buffered goes out under the deadline of the last part, which must
+	// not be left to the connection's next answer.
+	err = rc.Flush()
+	_ = rc.SetWriteDeadline(time.Time{})
 	return err
+}
+
+// partBytes is what a client has to take within frameTimeout.
+const partBytes = 64 << 10
+
+// patient writes part by part, each under a deadline of its own.
+type patient struct {
+	w  io.Writer
+	rc *http.ResponseController
+}
+
+func (p patient) Write(data []byte) (n int, err error) {
+	for part := range slices.Chunk(data, partBytes) {
+		// An error means a connection without deadlines, as in tests: no harm.
+		_ = p.rc.SetWriteDeadline(time.Now().Add(frameTimeout))
+		m, err := p.w.Write(part)
+		n += m
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }

@@ -1,10 +1,14 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/transform"
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
@@ -19,7 +23,7 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 	if err := requireType(r, protocol.TypeJSON, false); err != nil {
 		return err
 	}
-	body, err := readBody(w, r, maxBatchBody)
+	body, err := openBody(w, r, maxBatchBody)
 	if err != nil {
 		return err
 	}
@@ -34,97 +38,161 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, protocol.BatchResult{Committed: committed})
 }
 
-// decodeBatch decodes op by op and stops at the first that passes a limit.
-func decodeBatch(body []byte) (store.Commit, error) {
-	fields, err := fold("the body", body, nil, nil)
-	if err != nil {
-		return store.Commit{}, err
-	}
+// decodeBatch reads op by op, and not beyond the first that is refused.
+func decodeBatch(body io.Reader) (store.Commit, error) {
+	const where = "the body"
+	dec := json.NewDecoder(filling{transform.NewReader(body, encoding.UTF8Validator)})
 	var c store.Commit
-	for name, into := range map[string]*string{"reason": &c.Reason, "message": &c.Message, "author": &c.Author, "email": &c.Email} {
-		if err := decodeString(fields, name, into); err != nil {
-			return c, err
+	texts, given := map[string]*string{}, false
+	err := eachKey(dec, where, nil, func(key, _ string) error {
+		switch key {
+		case "reason", "message", "author", "email":
+			if err := readText(dec, key, texts); err != nil {
+				return err
+			}
+			if text := texts[key]; text != nil && len(*text) > protocol.MaxBatchText {
+				return refuse(errTooLarge, "%s exceeds %d bytes", key, protocol.MaxBatchText)
+			}
+			return nil
+		case "ops":
+			if given {
+				return refuse(errInvalid, "ops is given twice")
+			}
+			given = true
+			var err error
+			c.Ops, err = decodeOps(dec)
+			return err
 		}
-		if len(*into) > protocol.MaxBatchText {
-			return c, refuse(errTooLarge, "%s exceeds %d bytes", name, protocol.MaxBatchText)
-		}
+		return skip(dec)
+	})
+	if err != nil {
+		return c, err
 	}
-	ops, ok := fields["ops"]
-	if !ok {
+	if !given {
 		return c, refuse(errInvalid, "ops is missing")
 	}
-	dec := json.NewDecoder(bytes.NewReader(ops))
-	if token, err := dec.Token(); err != nil || token != json.Delim('[') {
-		return c, refuse(errInvalid, "ops is not an array")
+	for key, into := range map[string]*string{"reason": &c.Reason, "message": &c.Message, "author": &c.Author, "email": &c.Email} {
+		if _, ok := texts[key]; !ok {
+			continue
+		}
+		if *into, err = needText(texts, key); err != nil {
+			return c, err
+		}
 	}
-	total := 0
-	for dec.More() {
-		if len(c.Ops) == protocol.MaxBatchOps {
-			return c, refuse(errTooLarge, "the batch has more than %d ops", protocol.MaxBatchOps)
-		}
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return c, jsonError(err)
-		}
-		op, err := decodeOp(raw)
-		if err != nil {
-			return c, refuse(errInvalid, "op %d: %v", len(c.Ops), err)
-		}
-		if total += len(op.Data); total > protocol.MaxBatchBytes {
-			return c, refuse(errTooLarge, "op %d: the batch exceeds %d bytes after base64 decoding", len(c.Ops), protocol.MaxBatchBytes)
-		}
-		c.Ops = append(c.Ops, op)
-	}
-	return c, nil
+	return c, expectEnd(dec, where)
 }
 
-func decodeOp(raw json.RawMessage) (store.Op, error) {
-	fields, err := fold("the body", raw, nil, nil)
-	if err != nil {
-		return store.Op{}, err
+// filling fills all that it is given to Read, but for the end. A json.Decoder
+// looks at space it has passed again after each Read, so that many short ones
+// would cost the square of a body of spaces.
+type filling struct{ src io.Reader }
+
+func (f filling) Read(p []byte) (int, error) {
+	n, err := io.ReadFull(f.src, p)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
 	}
+	return n, err
+}
+
+func decodeOps(dec *json.Decoder) ([]store.Op, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return nil, jsonError(err)
+	}
+	if token != json.Delim('[') {
+		return nil, refuse(errInvalid, "ops is not an array")
+	}
+	var ops []store.Op
+	for total := 0; dec.More(); {
+		if len(ops) == protocol.MaxBatchOps {
+			return nil, refuse(errTooLarge, "the batch has more than %d ops", protocol.MaxBatchOps)
+		}
+		op, err := decodeOp(dec)
+		if e, ok := errors.AsType[*requestError](err); ok {
+			return nil, refuse(e.kind, "op %d: %s", len(ops), e.detail)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if total += len(op.Data); total > protocol.MaxBatchBytes {
+			return nil, refuse(errTooLarge, "op %d: the batch exceeds %d bytes after base64 decoding", len(ops), protocol.MaxBatchBytes)
+		}
+		ops = append(ops, op)
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, jsonError(err)
+	}
+	return ops, nil
+}
+
+func decodeOp(dec *json.Decoder) (store.Op, error) {
 	var op store.Op
-	var kind string
-	if err := requireString(fields, "type", &kind); err != nil {
+	texts := map[string]*string{}
+	err := eachKey(dec, "the op", nil, func(key, _ string) error {
+		switch key {
+		case "type", "path", "to", "content_base64":
+			return readText(dec, key, texts)
+		}
+		return skip(dec)
+	})
+	if err != nil {
 		return op, err
 	}
-	if err := requireString(fields, "path", &op.Path); err != nil {
+	kind, err := needText(texts, "type")
+	if err != nil {
+		return op, err
+	}
+	if op.Path, err = needText(texts, "path"); err != nil {
 		return op, err
 	}
 	op.Kind = store.OpKind(kind)
 	switch op.Kind {
 	case store.OpDelete:
 	case store.OpRename:
-		err = requireString(fields, "to", &op.To)
+		op.To, err = needText(texts, "to")
 	case store.OpWrite, store.OpAppend:
 		var content string
-		if err := requireString(fields, "content_base64", &content); err != nil {
+		if content, err = needText(texts, "content_base64"); err != nil {
 			return op, err
 		}
 		if op.Data, err = base64.StdEncoding.DecodeString(content); err != nil {
 			return op, refuse(errInvalid, "content_base64: %v", err)
 		}
 	default:
-		return op, refuse(errInvalid, "type %q is not one of write, append, delete, rename", kind)
+		return op, refuse(errInvalid, "type %.64q is not one of write, append, delete, rename", kind)
 	}
 	return op, err
 }
 
-func requireString(fields map[string]json.RawMessage, name string, into *string) error {
-	if _, ok := fields[name]; !ok {
-		return refuse(errInvalid, "%s is missing", name)
+// readText reads the value of a key, a string or null, into texts.
+func readText(dec *json.Decoder, key string, texts map[string]*string) error {
+	var text *string
+	err := dec.Decode(&text)
+	if isA[*json.UnmarshalTypeError](err) {
+		return refuseText(key)
 	}
-	return decodeString(fields, name, into)
-}
-
-// decodeString leaves into alone when the key is missing.
-func decodeString(fields map[string]json.RawMessage, name string, into *string) error {
-	raw, ok := fields[name]
-	if !ok {
-		return nil
+	if err != nil {
+		return jsonError(err)
 	}
-	if err := json.Unmarshal(raw, into); err != nil || string(raw) == "null" {
-		return refuse(errInvalid, "%s must be a string", name)
+	earlier, twice := texts[key]
+	if twice && (text == nil || earlier == nil || *text != *earlier) {
+		return refuseTwice(key)
 	}
+	texts[key] = text
 	return nil
 }
+
+// needText refuses a text that is missing or null.
+func needText(texts map[string]*string, key string) (string, error) {
+	text, ok := texts[key]
+	switch {
+	case !ok:
+		return "", refuse(errInvalid, "%s is missing", key)
+	case text == nil:
+		return "", refuseText(key)
+	}
+	return *text, nil
+}
+
+func refuseText(key string) error { return refuse(errInvalid, "%s must be a string", key) }

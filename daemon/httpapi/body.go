@@ -41,6 +41,26 @@ func requireType(r *http.Request, want string, optional bool) error {
 // readBody reads a body of at most limit bytes, counted after decompression
 // (spec 8).
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	src, err := openBody(w, r, limit)
+	if err != nil {
+		return nil, err
+	}
+	var all bytes.Buffer
+	if r.Header.Get("Content-Encoding") == "" && r.ContentLength > 0 {
+		// ReadFrom wants free space to see the end. What is only promised gets
+		// no more room than most bodies need.
+		all.Grow(int(min(r.ContentLength, protocol.MaxWriteBytes)) + bytes.MinRead)
+	}
+	if _, err := all.ReadFrom(src); err != nil {
+		return nil, err
+	}
+	return all.Bytes(), nil
+}
+
+// openBody is readBody for who reads it bit by bit. Whatever is wrong with the
+// body is an error of Read, for the client to see. The end must be reached
+// unless the request is refused.
+func openBody(w http.ResponseWriter, r *http.Request, limit int64) (io.Reader, error) {
 	compressed := false
 	switch encoding := r.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
 	case "", "identity":
@@ -58,34 +78,46 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if r.ContentLength > raw {
 		return nil, tooLarge(limit)
 	}
-	// Errors mean a connection without deadlines, as in tests: no harm.
 	rc := http.NewResponseController(w)
+	// Errors mean a connection without deadlines, as in tests: no harm.
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
-
-	var src io.Reader = http.MaxBytesReader(w, r.Body, raw)
+	b := &body{src: http.MaxBytesReader(w, r.Body, raw), rc: rc, limit: limit, left: limit}
 	if compressed {
-		z, err := gzip.NewReader(src)
+		z, err := gzip.NewReader(b.src)
 		if err != nil {
 			return nil, bodyError(err, limit)
 		}
-		src = z
+		b.src = z
 	}
-	var body bytes.Buffer
-	if !compressed && r.ContentLength > 0 {
-		// ReadFrom wants free space to see the end.
-		body.Grow(int(r.ContentLength) + bytes.MinRead)
+	return b, nil
+}
+
+// body gives at most limit bytes.
+type body struct {
+	src         io.Reader
+	rc          *http.ResponseController
+	limit, left int64
+	err         error // what every further Read answers
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
 	}
-	n, err := body.ReadFrom(io.LimitReader(src, limit+1))
-	if err != nil {
-		return nil, bodyError(err, limit)
+	n, err := b.src.Read(p)
+	b.left -= int64(n)
+	switch {
+	case b.left < 0:
+		n, b.err = 0, tooLarge(b.limit)
+	case errors.Is(err, io.EOF):
+		// Only now: before it answers, net/http reads what is left of a body,
+		// and would wait for it without end.
+		_ = b.rc.SetReadDeadline(time.Time{})
+		b.err = io.EOF
+	case err != nil:
+		b.err = bodyError(err, b.limit)
 	}
-	if n > limit {
-		return nil, tooLarge(limit)
-	}
-	// Only now: before it answers, net/http reads what is left of a body, and
-	// would wait for it without end.
-	_ = rc.SetReadDeadline(time.Time{})
-	return body.Bytes(), nil
+	return n, b.err
 }
 
 func bodyError(err error, limit int64) error {

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
 
 	"evalctl/daemon/protocol"
 )
@@ -33,15 +36,29 @@ func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return readBody(w, r, maxJSONBytes)
 }
 
-// decode reads one JSON object. Keys may be spelled in snake_case or camelCase
-// or by an alias; a key that is given twice must have one value. Unknown keys
-// are ignored.
+// maxKeys is how many keys an object may have, known or not: more than any
+// client has use for, and few enough to look at.
+const maxKeys = 256
+
+// decode reads one JSON object into a struct whose fields have JSON names. Keys
+// may be spelled in snake_case or camelCase or by an alias; a key that is given
+// twice must have one value. Unknown keys are ignored.
 func decode(body []byte, also aliases, into any) error {
-	fields, err := fold("the body", body, also, nil)
+	fields, err := fold("the body", body, also, namesOf(into), false)
 	if err != nil {
 		return err
 	}
 	return unfold(fields, into)
+}
+
+// namesOf gives the JSON names of what into points to.
+func namesOf(into any) []string {
+	var keys []string
+	for field := range reflect.TypeOf(into).Elem().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		keys = append(keys, name)
+	}
+	return keys
 }
 
 // unfold decodes what fold gave.
@@ -56,48 +73,89 @@ func unfold(fields map[string]json.RawMessage, into any) error {
 	return nil
 }
 
-// fold reads the one JSON object that where holds and gives its values under
-// snake_case keys. With only, other keys are refused.
-func fold(where string, body []byte, also aliases, only []string) (map[string]json.RawMessage, error) {
+// fold reads the one JSON object that where holds and gives the values of keys,
+// which are in snake_case. Other keys are skipped, or refused when strict.
+func fold(where string, body []byte, also aliases, keys []string, strict bool) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(body) {
 		return nil, refuse(errInvalid, "%s is not valid UTF-8", where)
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
-	if err := expectDelim(dec, '{', where); err != nil {
-		return nil, err
-	}
 	fields := map[string]json.RawMessage{}
-	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return nil, jsonError(err)
+	err := eachKey(dec, where, also, func(key, given string) error {
+		if !slices.Contains(keys, key) {
+			if strict {
+				return refuse(errInvalid, "%s has no key %.64q: use %s", where, given, strings.Join(keys, ", "))
+			}
+			return skip(dec)
 		}
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
-			return nil, jsonError(err)
+			return jsonError(err)
 		}
-		key, known := canonical(token.(string), also)
-		if only != nil && !slices.Contains(only, key) {
-			return nil, refuse(errInvalid, "%s has no key %.64q: use %s", where, token, strings.Join(only, ", "))
+		earlier, twice := fields[key]
+		if twice && !sameValue(earlier, value) {
+			return refuseTwice(key)
 		}
-		if !known {
-			continue
-		}
-		earlier, ok := fields[key]
-		if ok && !sameValue(earlier, value) {
-			return nil, refuse(errInvalid, "%s is given twice, with different values", key)
-		}
-		if !ok {
+		if !twice {
 			fields[key] = value
 		}
-	}
-	if err := expectDelim(dec, '}', where); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, refuse(errInvalid, "%s has more than one JSON value", where)
+	return fields, expectEnd(dec, where)
+}
+
+// eachKey reads one JSON object. It calls value at each key, in snake_case and
+// as it was given, to take the key's value from dec. A key that canonical does
+// not know is "".
+func eachKey(dec *json.Decoder, where string, also aliases, value func(key, given string) error) error {
+	if err := expectDelim(dec, '{', where); err != nil {
+		return err
 	}
-	return fields, nil
+	for n := 0; dec.More(); n++ {
+		if n == maxKeys {
+			return refuse(errTooLarge, "%s has more than %d keys", where, maxKeys)
+		}
+		token, err := dec.Token()
+		if err != nil {
+			return jsonError(err)
+		}
+		given := token.(string) // a decoder takes no other key
+		key, _ := canonical(given, also)
+		if err := value(key, given); err != nil {
+			return err
+		}
+	}
+	return expectDelim(dec, '}', where)
+}
+
+// skip passes over the next value without keeping it.
+func skip(dec *json.Decoder) error {
+	if err := dec.Decode(&ignored{}); err != nil {
+		return jsonError(err)
+	}
+	return nil
+}
+
+// ignored is any JSON value.
+type ignored struct{}
+
+func (*ignored) UnmarshalJSON([]byte) error { return nil }
+
+func refuseTwice(key string) error {
+	return refuse(errInvalid, "%s is given twice, with different values", key)
+}
+
+func expectEnd(dec *json.Decoder, where string) error {
+	switch _, err := dec.Token(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case isA[*requestError](err), errors.Is(err, os.ErrDeadlineExceeded):
+		return err
+	}
+	return refuse(errInvalid, "%s has more than one JSON value", where)
 }
 
 func expectDelim(dec *json.Decoder, want json.Delim, where string) error {
@@ -142,12 +200,20 @@ func sameValue(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
+// jsonError says what is wrong with a body. Errors of reading one stay as they
+// are.
 func jsonError(err error) error {
+	if isA[*requestError](err) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return refuse(errInvalid, "%s must be a %s, not a %s", e.Field, jsonName(e.Type), e.Value)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return refuse(errInvalid, "the body is not valid JSON: it ends too early")
+	}
+	if errors.Is(err, encoding.ErrInvalidUTF8) {
+		return refuse(errInvalid, "the body is not valid UTF-8")
 	}
 	return refuse(errInvalid, "the body is not valid JSON: %v", err)
 }

@@ -148,24 +148,3 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
-
-func FuzzDecodeBatch(f *testing.F) {
-	f.Add([]byte(`{"reason":"r","ops":[{"type":"write","path":"a","content_base64":"YQ=="},{"type":"rename","path":"a","to":"b"}]}`))
-	f.Add([]byte(`{"ops":[{"type":"delete","path":"a"}`))
-	f.Add([]byte(`{"ops":[null]}`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		c, err := decodeBatch(body)
-		if err != nil {
-			return
-		}
-		var object struct{ Ops []json.RawMessage }
-		if err := json.Unmarshal(body, &object); err != nil {
-			t.Fatalf("accepted what is no batch: %v", err)
-		}
-		for i, op := range c.Ops {
-			if op.Kind == "" {
-				t.Fatalf("op %d has no kind", i)
-			}
-		}
-	})
-}

@@ -27,11 +27,12 @@ func (a *API) readDocument(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	data, err := st.Read(r.Context(), path)
+	content, size, err := st.Open(r.Context(), path)
 	if err != nil {
 		return err
 	}
-	return writeBody(w, http.StatusOK, protocol.TypeBytes, data)
+	defer content.Close()
+	return writeFrom(w, http.StatusOK, protocol.TypeBytes, size, content)
 }
 
 func (a *API) statDocument(w http.ResponseWriter, r *http.Request) error {
@@ -154,7 +155,10 @@ func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
 	if err := requireType(r, protocol.TypeJSON, false); err != nil {
 		return err
 	}
-	var body struct{ From, To *string }
+	var body struct {
+		From *string `json:"from"`
+		To   *string `json:"to"`
+	}
 	if err := decodeBody(w, r, nil, &body); err != nil {
 		return err
 	}

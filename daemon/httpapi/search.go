@@ -90,7 +90,7 @@ func refuseZeroTopK(given string, most int) error {
 var filterKeys = []string{"path_prefix", "paths", "tags", "session_ids", "date_from", "date_to", "include_generated"}
 
 func decodeFiltered(body []byte, also aliases, maxTopK int, into any) error {
-	fields, err := fold("the body", body, also, nil)
+	fields, err := fold("the body", body, also, namesOf(into), false)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func decodeFiltered(body []byte, also aliases, maxTopK int, into any) error {
 		return err
 	}
 	if filters := fields["filters"]; filters != nil && string(filters) != "null" {
-		known, err := fold("filters", filters, nil, filterKeys)
+		known, err := fold("filters", filters, nil, filterKeys, true)
 		if err != nil {
 			return err
 		}

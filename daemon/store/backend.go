@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 )
@@ -40,6 +42,12 @@ type Backend interface {
 
 	// Close releases the backend.
 	Close() error
+}
+
+// opener is the ability of a backend to give a document without holding it
+// whole, as Store.Open does.
+type opener interface {
+	Open(ctx context.Context, path string) (content io.ReadCloser, size int64, err error)
 }
 
 // localPather is the ability of a backend to name the file of a document, or to
@@ -147,6 +155,21 @@ func (g *gate) read(ctx context.Context, path string) ([]byte, error) {
 	}
 	defer g.mu.RUnlock()
 	return g.backend.Read(ctx, path)
+}
+
+func (g *gate) open(ctx context.Context, path string) (io.ReadCloser, int64, error) {
+	if err := g.enter(ctx); err != nil {
+		return nil, 0, err
+	}
+	defer g.mu.RUnlock()
+	if o, ok := g.backend.(opener); ok {
+		return o.Open(ctx, path)
+	}
+	data, err := g.backend.Read(ctx, path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
 }
 
 func (g *gate) stat(ctx context.Context, path string) (FileInfo, error) {

@@ -15,11 +15,12 @@ import (
 )
 
 // Files are documents that lie as plain files below Root, for backends to embed:
-// Read, Stat and List are those of Backend. There must be no empty directories,
+// Read, Stat and List are those of Backend, Open is Store's. There must be no empty directories,
 // which would pass for directories of documents.
 //
 // The lock is held for writing while a commit changes files, not while it waits
-// for the disk; Read, Stat and List hold it for reading.
+// for the disk; Open, Stat and List hold it for reading. A commit MUST NOT write
+// into a file that was a document before it.
 type Files struct {
 	sync.RWMutex
 	Root *os.Root
@@ -29,23 +30,34 @@ type Files struct {
 }
 
 // Read reads a document whole.
-func (f *Files) Read(_ context.Context, path string) ([]byte, error) {
+func (f *Files) Read(ctx context.Context, path string) ([]byte, error) {
+	file, size, err := f.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
+	_, err = io.ReadFull(file, data)
+	return data, errors.Join(err, file.Close())
+}
+
+// Open is asserted by Store. It needs the lock no longer than to open the file:
+// commits put other files in the place of documents, or change them while
+// nobody can have opened them.
+func (f *Files) Open(_ context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	f.RLock()
 	defer f.RUnlock()
 	info, err := f.Lookup(path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if info.IsDir() {
-		return nil, ErrNotFound
+		return nil, 0, ErrNotFound
 	}
 	file, err := f.Root.Open(path)
 	if err != nil {
-		return nil, NoFile(err)
+		return nil, 0, NoFile(err)
 	}
-	data := make([]byte, info.Size())
-	_, err = io.ReadFull(file, data)
-	return data, errors.Join(err, file.Close())
+	return file, info.Size(), nil
 }
 
 // Stat describes a document or a directory.

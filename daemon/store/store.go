@@ -7,6 +7,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -71,6 +72,18 @@ func (s *Store) Read(ctx context.Context, path string) ([]byte, error) {
 	}
 	data, err := s.gate.read(ctx, path)
 	return data, wrap("read", path, err)
+}
+
+// Open is Read for who takes a document bit by bit: size bytes, which stay what
+// they were at that moment, also when the document is changed or the store
+// closed. The caller closes content. Documents in files are not held in memory;
+// those of a backend that only reads them whole are.
+func (s *Store) Open(ctx context.Context, path string) (content io.ReadCloser, size int64, err error) {
+	if err := ValidPath(path); err != nil {
+		return nil, 0, wrap("read", path, err)
+	}
+	content, size, err = s.gate.open(ctx, path)
+	return content, size, wrap("read", path, err)
 }
 
 // Write sets the content of a document and creates it when missing. A path

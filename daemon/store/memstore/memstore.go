@@ -4,6 +4,7 @@ package memstore
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +40,17 @@ func (b *backend) Read(_ context.Context, path string) ([]byte, error) {
 	}
 	// Outside the lock: a commit replaces documents, it never changes their bytes.
 	return append([]byte{}, doc.data...), nil
+}
+
+// Open is asserted by store.Store. It shares the bytes, see Read.
+func (b *backend) Open(_ context.Context, path string) (content io.ReadCloser, size int64, err error) {
+	b.mu.RLock()
+	doc, ok := b.docs[path]
+	b.mu.RUnlock()
+	if !ok {
+		return nil, 0, store.ErrNotFound
+	}
+	return io.NopCloser(bytes.NewReader(doc.data)), int64(len(doc.data)), nil
 }
 
 func (b *backend) Stat(_ context.Context, path string) (store.FileInfo, error) {

@@ -20,7 +20,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		name  string
 		cases []scenario
 	}{
-		{"read", reads}, {"write", writes}, {"append", appends}, {"delete", deletes},
+		{"read", reads}, {"open", opens}, {"write", writes}, {"append", appends}, {"delete", deletes},
 		{"rename", renames}, {"tree", trees}, {"list", lists}, {"batch", batches},
 		{"apply", applies}, {"events", deliveries}, {"closed", closings}, {"context", contexts},
 		{"concurrent", concurrents}, {"local path", locals}, {"version", versions},

@@ -1,0 +1,137 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/fsstore"
+	"evalctl/internal/llm"
+)
+
+// startLarge is an API over files, with a document large.bin of 32 MiB.
+func startLarge(t *testing.T) (s *server, want []byte) {
+	t.Helper()
+	s = serve(t, nil, brain.Config{
+		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
+			return fsstore.Open(ctx, filepath.Join(t.TempDir(), id), nil)
+		},
+		Reader: llm.NewFake(), Model: llm.FakeModel,
+	})
+	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
+	want = bytes.Repeat([]byte("0123456789abcdef"), 32<<20/16)
+	st, err := s.brains.Store(t.Context(), "eval")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Write(t.Context(), "large.bin", want); err != nil {
+		t.Fatal(err)
+	}
+	return s, want
+}
+
+const largeTarget = "/v1/brains/eval/documents/read?path=large.bin"
+
+// TestReadStreams: a large document is not held in memory.
+func TestReadStreams(t *testing.T) {
+	s, want := startLarge(t)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	res := s.do(t, "GET", largeTarget, "")
+	defer res.Body.Close()
+	part := make([]byte, 1<<20)
+	for at := 0; at < len(want); at += len(part) {
+		if _, err := io.ReadFull(res.Body, part); err != nil || !bytes.Equal(part, want[at:at+len(part)]) {
+			t.Fatalf("other bytes from %d on, %v", at, err)
+		}
+	}
+	if n, err := res.Body.Read(part); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("%d bytes more, %v", n, err)
+	}
+	if res.ContentLength != int64(len(want)) || res.Header.Get("Content-Type") != protocol.TypeBytes {
+		t.Errorf("%v", res.Header)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > uint64(len(want)/4) {
+		t.Errorf("%d bytes were allocated for a document of %d", used, len(want))
+	}
+}
+
+// impatient brings the deadline of each part of an answer close.
+type impatient struct{ http.ResponseWriter }
+
+func (i impatient) Unwrap() http.ResponseWriter { return i.ResponseWriter }
+
+func (i impatient) SetWriteDeadline(at time.Time) error {
+	if !at.IsZero() {
+		at = time.Now().Add(100 * time.Millisecond)
+	}
+	return http.NewResponseController(i.ResponseWriter).SetWriteDeadline(at)
+}
+
+// TestStuckReadersAreCut: a client that does not read what it asked for ends
+// its answer.
+func TestStuckReadersAreCut(t *testing.T) {
+	s, want := startLarge(t)
+	ended := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(ended)
+		s.api.ServeHTTP(impatient{w}, r)
+	}))
+	defer srv.Close()
+	c, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", largeTarget)
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		c.Close() // or srv.Close would wait as well
+		t.Fatal("the daemon still waits for the client")
+	}
+	if got, _ := io.Copy(io.Discard, c); got >= int64(len(want)) { // cut, with an error or without
+		t.Errorf("all %d bytes came", got)
+	}
+	if log := s.log.String(); !strings.Contains(log, os.ErrDeadlineExceeded.Error()) {
+		t.Errorf("log: %s", log)
+	}
+}
+
+// TestDeadlinesEndWithTheAnswer: one that was left over would cut the next
+// answer of the connection.
+func TestDeadlinesEndWithTheAnswer(t *testing.T) {
+	var last time.Time
+	w := deadlines{httptest.NewRecorder(), &last}
+	if err := writeBody(w, 200, protocol.TypeBytes, []byte("x")); err != nil || !last.IsZero() {
+		t.Errorf("%v, %v", last, err)
+	}
+	if err := writeFrom(w, 200, protocol.TypeBytes, 2, strings.NewReader("x")); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%v for a document that ends early", err)
+	}
+}
+
+type deadlines struct {
+	*httptest.ResponseRecorder
+	last *time.Time
+}
+
+func (d deadlines) SetWriteDeadline(at time.Time) error {
+	*d.last = at
+	return nil
+}

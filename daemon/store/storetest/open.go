@@ -1,0 +1,72 @@
+package storetest
+
+import (
+	"bytes"
+	"io"
+
+	"evalctl/daemon/store"
+)
+
+var opens = []scenario{
+	{name: "content", before: "d/a=1", reads: true, do: look(func(p *probe) { p.wantOpened(p.opened("d/a"), "1") })},
+	{name: "nothing in it", before: "a=", reads: true, do: look(func(p *probe) { p.wantOpened(p.opened("a"), "") })},
+	{name: "missing", do: open("a"), fails: store.ErrNotFound},
+	{name: "below a document", before: "a=1", do: open("a/b"), fails: store.ErrNotFound},
+	{name: "directory", before: "d/a=1", do: open("d"), fails: store.ErrNotFound},
+	{name: "invalid path", before: "a=1", do: open("../a"), fails: store.ErrInvalidPath},
+	{name: "stays what it was", before: "a=1", do: func(p *probe) error {
+		first := bytes.Repeat([]byte("first"), 1<<18)
+		if err := p.Write(p.ctx, "a", first); err != nil {
+			return err
+		}
+		contents := []io.ReadCloser{}
+		for range 5 {
+			contents = append(contents, p.opened("a"))
+		}
+		err := firstErr(p.Append(p.ctx, "a", []byte("2")), p.Write(p.ctx, "b", nil), p.Rename(p.ctx, "b", "a"),
+			script("write a x; write b y")(p), p.Delete(p.ctx, "a"), p.Write(p.ctx, "a", []byte("3")))
+		for _, content := range contents {
+			p.wantOpened(content, string(first))
+		}
+		return err
+	}, after: "a=3 b=y", events: "updated a, updated a, created b, renamed b>a, updated a, created b, deleted a, created a"},
+	{name: "outlives the store", before: "a=1", do: func(p *probe) error {
+		content := p.opened("a")
+		err := p.Close()
+		p.wantOpened(content, "1")
+		if _, _, err := p.Open(p.ctx, "a"); !store.IsReadOnly(err) {
+			p.Errorf("opened in a closed store: %v", err)
+		}
+		return err
+	}},
+}
+
+func open(path string) func(*probe) error {
+	return func(p *probe) error {
+		content, size, err := p.Open(p.ctx, path)
+		if err != nil && (content != nil || size != 0) {
+			p.Errorf("%v of %d bytes beside %v", content, size, err)
+		}
+		return err
+	}
+}
+
+func (p *probe) opened(path string) io.ReadCloser {
+	p.Helper()
+	content, size, err := p.Open(p.ctx, path)
+	if err != nil {
+		p.Fatal(err)
+	}
+	if info, err := p.Stat(p.ctx, path); err != nil || info.Size != size {
+		p.Errorf("opened %d bytes of %+v, %v", size, info, err)
+	}
+	return content
+}
+
+func (p *probe) wantOpened(content io.ReadCloser, want string) {
+	p.Helper()
+	data, err := io.ReadAll(content)
+	if err = firstErr(err, content.Close()); err != nil || string(data) != want {
+		p.Errorf("%d bytes %.20q, %v, want %d, %.20q", len(data), data, err, len(want), want)
+	}
+}
