@@ -19,6 +19,11 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
+	release, err := harness.Claim(plan.dir, c.SDK)
+	if err != nil {
+		return usageError{err}
+	}
+	defer release()
 	if c.Resume != "" {
 		if plan.resumed, err = c.reopen(p, plan); err != nil {
 			return usageError{err}

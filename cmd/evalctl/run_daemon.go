@@ -67,7 +67,7 @@ func (s *subject) connect(ctx context.Context, p *process, pl *plan) (*daemonUnd
 		d.id.Command = ownCommand
 	}
 	var err error
-	if d.logPath, err = harness.Prepare(pl.dir, s.SDK, pl.resumed != nil); err != nil {
+	if d.logPath, err = harness.DaemonLog(pl.dir, s.SDK); err != nil {
 		return nil, usageError{err}
 	}
 	home := p.env("SVC_HOME")

@@ -83,6 +83,11 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
+	release, err := harness.Claim(plan.dir, c.SDK)
+	if err != nil {
+		return usageError{err}
+	}
+	defer release()
 	t.inputs(c.Dataset, plan)
 	under, err := c.connect(ctx, p, plan)
 	if err != nil {

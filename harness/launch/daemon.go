@@ -163,6 +163,12 @@ func (d *Daemon) supervise() {
 	}
 }
 
+// closeLog closes the log once the daemon has ended and said why.
+func (d *Daemon) closeLog() {
+	<-d.done
+	_ = d.log.file.Close() // what the daemon wrote is its own business
+}
+
 // awaitGone waits until the groups have no live process but the guard, and
 // gives those left when the time is over.
 func (d *Daemon) awaitGone(limit time.Duration) []int {

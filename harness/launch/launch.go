@@ -71,14 +71,14 @@ func Start(ctx context.Context, p Profile, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start daemon %s: %w", p.Command[0], err)
 	}
-	defer log.Close()
 	for attempt := 1; ; attempt++ {
 		d, err := startOnce(ctx, p, o, log)
 		if err == nil {
+			go d.closeLog()
 			return d, nil
 		}
 		if !errors.Is(err, errPortLost) || o.Port != 0 || attempt == portAttempts {
-			return nil, fmt.Errorf("start daemon %s: %w", p.Command[0], err)
+			return nil, errors.Join(fmt.Errorf("start daemon %s: %w", p.Command[0], err), log.Close())
 		}
 	}
 }
