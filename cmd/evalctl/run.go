@@ -44,7 +44,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest) error {
 	ctx, stop := under.watch(ctx)
 	defer stop()
-	journal, err := c.journal(p, plan, under)
+	journal, err := c.journal(plan, under)
 	if err != nil {
 		return usageError{err}
 	}
@@ -96,12 +96,12 @@ func (c *runCmd) reopen(p *process, plan *plan) (*harness.Journal, error) {
 
 // journal starts one, or goes on with the one that was opened, now that the
 // daemon has told its version.
-func (c *runCmd) journal(p *process, plan *plan, under *daemonUnderTest) (*harness.Journal, error) {
+func (c *runCmd) journal(plan *plan, under *daemonUnderTest) (*harness.Journal, error) {
 	id := c.identity(plan, under)
 	if plan.resumed != nil {
 		return plan.resumed, c.sameRun(plan.resumed, id)
 	}
-	told, err := c.options(p)
+	told, err := c.options()
 	if err != nil {
 		return nil, err
 	}
