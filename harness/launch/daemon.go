@@ -88,7 +88,7 @@ func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*
 	}
 	d.cmd.Dir = p.Dir
 	d.cmd.Stdout, d.cmd.Stderr = log, log
-	d.cmd.Env = append(d.cmd.Environ(), p.Env...)
+	d.cmd.Env = append(d.cmd.Environ(), p.environment(port, o.Home)...)
 	var err error
 	if d.log, err = newLogTail(log); err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ var errPortLost = errors.New("the port was taken by another process")
 // Options of Start. Only LogPath is required.
 type Options struct {
 	Port          int           // 0 picks a free one
-	Home          string        // value of {home}
+	Home          string        // value of {home} and SVC_HOME
 	LogPath       string        // gets the daemon's output; emptied first, made with its directory
 	HealthTimeout time.Duration // 0 means DefaultHealthTimeout
 
