@@ -149,7 +149,7 @@ func OpenJournal(path string) (*Journal, error) {
 }
 
 func openJournal(path string, flag int) (*Journal, error) {
-	f, err := os.OpenFile(path, flag, 0o644)
+	f, err := os.OpenFile(path, flag, 0o600) // the options may hold a token
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}

@@ -79,15 +79,13 @@ func (c *runCmd) reopen(p *process, plan *plan) (*harness.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	expected := &daemonUnderTest{id: harness.DaemonID{Version: j.Identity().Daemon.Version}}
-	switch {
-	case plan.endpoint != nil:
+	expected := &daemonUnderTest{}
+	if plan.endpoint != nil {
 		expected.id.Endpoint = plan.endpoint.URL()
-	case c.ownDaemon(p):
-		expected.id.Command, expected.process = ownCommand, new(launch.Daemon)
-	default:
-		expected.id.Command, expected.process = plan.profile.Command, new(launch.Daemon)
+	} else {
+		expected.id, expected.process = c.startedID(p, plan), new(launch.Daemon)
 	}
+	expected.id.Version = j.Identity().Daemon.Version
 	if err := c.sameRun(j, c.identity(plan, expected)); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}

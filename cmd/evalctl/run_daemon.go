@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 
 	"evalctl/harness"
 	"evalctl/harness/launch"
@@ -62,10 +61,7 @@ func (s *subject) connect(ctx context.Context, p *process, pl *plan) (*daemonUnd
 			id: harness.DaemonID{Endpoint: pl.endpoint.URL(), Version: version},
 		}, err
 	}
-	d := &daemonUnderTest{id: harness.DaemonID{Command: pl.profile.Command}, cleanup: func() {}}
-	if s.ownDaemon(p) {
-		d.id.Command = ownCommand
-	}
+	d := &daemonUnderTest{id: s.startedID(p, pl), cleanup: func() {}}
 	var err error
 	if d.logPath, err = harness.DaemonLog(pl.dir, s.SDK); err != nil {
 		return nil, usageError{err}
@@ -87,9 +83,17 @@ func (s *subject) connect(ctx context.Context, p *process, pl *plan) (*daemonUnd
 	return d, nil
 }
 
-// ownCommand stands in results for this program's own daemon, whose file may
-// lie anywhere.
-var ownCommand = []string{"evalctl", "serve"}
+// ownID stands in results for this program's own daemon, whose file may lie
+// anywhere.
+var ownID = harness.StartedDaemon([]string{"evalctl", "serve"})
+
+// startedID identifies the daemon that is started, before it tells its version.
+func (s *subject) startedID(p *process, pl *plan) harness.DaemonID {
+	if s.ownDaemon(p) {
+		return ownID
+	}
+	return harness.StartedDaemon(pl.profile.Command)
+}
 
 // freshHome is a folder for a daemon's data that goes away with the run.
 func freshHome() (dir string, remove func(), err error) {
@@ -177,7 +181,7 @@ func (c *runCmd) readerID(under *daemonUnderTest) *harness.ModelID {
 		return nil
 	case c.LLMProvider != "":
 		return &harness.ModelID{Provider: c.LLMProvider, Model: c.LLMModel}
-	case slices.Equal(under.id.Command, ownCommand):
+	case under.id.CommandSHA256 == ownID.CommandSHA256:
 		return &harness.ModelID{Provider: llm.ProviderFake, Model: llm.ProviderFake}
 	}
 	return nil
