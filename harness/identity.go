@@ -68,9 +68,11 @@ func StartedDaemon(command []string) DaemonID {
 	return DaemonID{Program: command[0], CommandSHA256: hex.EncodeToString(sum[:])}
 }
 
-// ModelID is the reader that the daemon was told to use.
+// ModelID is the reader that the daemon was told to use. BaseURL is empty for a
+// provider that needs none; it holds no credentials.
 type ModelID struct {
 	Provider string `json:"provider"`
+	BaseURL  string `json:"base_url,omitempty"`
 	Model    string `json:"model"`
 }
 

@@ -15,7 +15,7 @@ func wholeIdentity() Identity {
 		Dataset: DatasetID{Path: "d.jsonl", SHA256: "aa", Selected: 3, Tags: map[string]int{"a.b": 3}},
 		Corpus:  &CorpusID{Path: "c", SHA256: "bb", Documents: 2},
 		Daemon:  DaemonID{Program: "evalctl", CommandSHA256: "ee", Version: "1"},
-		Reader:  &ModelID{Provider: "openai", Model: "m"},
+		Reader:  &ModelID{Provider: "openai", BaseURL: "https://h/v1", Model: "m"},
 		Judge:   &JudgeModel{Provider: "openai", Model: "j", PromptVersion: "judge-1", PromptSHA256: "cc"},
 		Tool:    ToolID{Version: "1", Commit: "x"},
 	}
@@ -35,6 +35,7 @@ func TestDifferences(t *testing.T) {
 		{"the command", func(id *Identity) { id.Daemon.CommandSHA256 = "ff" }, []string{`daemon.command_sha256 was "ee" and is now "ff"`}},
 		{"an endpoint for a command", func(id *Identity) { id.Daemon = DaemonID{Endpoint: "http://h", Version: "1"} }, []string{
 			`daemon.command_sha256 was "ee" and is now not set`, `daemon.endpoint was not set and is now "http://h"`, `daemon.program was "evalctl" and is now not set`}},
+		{"the reader's endpoint", func(id *Identity) { id.Reader.BaseURL = "https://g/v1" }, []string{`reader.base_url was "https://h/v1" and is now "https://g/v1"`}},
 		{"no corpus", func(id *Identity) { id.Corpus = nil }, []string{`corpus.documents was 2 and is now not set`, `corpus.sha256 was "bb" and is now not set`}},
 		{"no judge", func(id *Identity) { id.Judge, id.Scorer = nil, "exact" }, []string{
 			`judge.model was "j" and is now not set`, `judge.prompt_sha256 was "cc" and is now not set`, `judge.prompt_version was "judge-1" and is now not set`,

@@ -44,7 +44,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest) error {
 	ctx, stop := under.watch(ctx)
 	defer stop()
-	journal, err := c.journal(plan, under)
+	journal, err := c.journal(p, plan, under)
 	if err != nil {
 		return usageError{err}
 	}
@@ -86,7 +86,7 @@ func (c *runCmd) reopen(p *process, plan *plan) (*harness.Journal, error) {
 		expected.id, expected.process = c.startedID(p, plan), new(launch.Daemon)
 	}
 	expected.id.Version = j.Identity().Daemon.Version
-	if err := c.sameRun(j, c.identity(plan, expected)); err != nil {
+	if err := c.sameRun(j, c.identity(p, plan, expected)); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
@@ -94,8 +94,8 @@ func (c *runCmd) reopen(p *process, plan *plan) (*harness.Journal, error) {
 
 // journal starts one, or goes on with the one that was opened, now that the
 // daemon has told its version.
-func (c *runCmd) journal(plan *plan, under *daemonUnderTest) (*harness.Journal, error) {
-	id := c.identity(plan, under)
+func (c *runCmd) journal(p *process, plan *plan, under *daemonUnderTest) (*harness.Journal, error) {
+	id := c.identity(p, plan, under)
 	if plan.resumed != nil {
 		return plan.resumed, c.sameRun(plan.resumed, id)
 	}

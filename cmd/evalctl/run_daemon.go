@@ -145,11 +145,11 @@ func (d *daemonUnderTest) close() (err error) {
 }
 
 // identity is everything that decides the run's outcome.
-func (c *runCmd) identity(plan *plan, under *daemonUnderTest) harness.Identity {
+func (c *runCmd) identity(p *process, plan *plan, under *daemonUnderTest) harness.Identity {
 	id := c.subject.identity(plan, under)
 	id.Scorer, id.Scenario, id.Mode = c.Scorer, c.scenario, c.Mode
 	id.TopK, id.CandidateK, id.RerankTopN = c.TopK, c.CandidateK, c.RerankTopN
-	id.Reader, id.Judge = c.readerID(under), plan.judge
+	id.Reader, id.Judge = c.readerID(p, under), plan.judge
 	return id
 }
 
@@ -175,12 +175,12 @@ func (s *subject) identity(plan *plan, under *daemonUnderTest) harness.Identity 
 
 // readerID is the reader that a started daemon was told to use. What it says
 // that it ran stands in the result's reader_models.
-func (c *runCmd) readerID(under *daemonUnderTest) *harness.ModelID {
+func (c *runCmd) readerID(p *process, under *daemonUnderTest) *harness.ModelID {
 	switch {
 	case under.process == nil || c.scenario == harness.SearchOnly:
 		return nil
 	case c.LLMProvider != "":
-		return &harness.ModelID{Provider: c.LLMProvider, Model: c.LLMModel}
+		return &harness.ModelID{Provider: c.LLMProvider, BaseURL: c.modelURL(p), Model: c.LLMModel}
 	case under.id.CommandSHA256 == ownID.CommandSHA256:
 		return &harness.ModelID{Provider: llm.ProviderFake, Model: llm.ProviderFake}
 	}
