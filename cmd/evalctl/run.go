@@ -13,7 +13,7 @@ import (
 
 // Run evaluates: everything that can be refused is refused first, then the
 // daemon is started and seeded, then the questions are asked.
-func (c *runCmd) Run(ctx context.Context, p *process) error {
+func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
 	if err != nil {
@@ -36,8 +36,9 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return brainError(ctx, err)
 	}
+	defer func() { err = errors.Join(err, under.close()) }()
 	t.daemon(under)
-	return errors.Join(c.evaluate(ctx, p, t, plan, under), under.close())
+	return c.evaluate(ctx, p, t, plan, under)
 }
 
 // evaluate seeds the brain and asks.

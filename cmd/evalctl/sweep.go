@@ -77,7 +77,7 @@ func distinct[T comparable](flag string, values []T) error {
 
 // Run sweeps: everything that can be refused is refused first, then the daemon
 // is started and filled, then the cells are measured one after the other.
-func (c *sweepCmd) Run(ctx context.Context, p *process) error {
+func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
 	if err != nil {
@@ -93,8 +93,9 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return brainError(ctx, err)
 	}
+	defer func() { err = errors.Join(err, under.close()) }()
 	t.daemon(under)
-	return errors.Join(c.evaluate(ctx, p, t, plan, under), under.close())
+	return c.evaluate(ctx, p, t, plan, under)
 }
 
 // plan checks everything that needs no daemon.
