@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gofrs/flock"
 )
 
 // keepAside renames a file to <name>.<HHMMSS>.<ext>, the time of its last
@@ -73,26 +75,39 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Prepare makes the result folder of a run and gives the file for its daemon's
-// log; the log of an earlier run is kept aside. A folder in which another run of
-// the SDK is going on is ErrBusy. resumed is set when the caller holds the
-// journal already.
-func Prepare(dir, sdk string, resumed bool) (log string, err error) {
+// Claim makes a result folder and reserves what one SDK has in it, the daemon's
+// log and the files that a run or a sweep writes, until release is called or the
+// process ends. While another process holds it the error is ErrBusy.
+func Claim(dir, sdk string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("create the result folder: %w", err)
+		return nil, fmt.Errorf("create the result folder: %w", err)
 	}
-	if !resumed {
-		j, err := openJournal(filepath.Join(dir, sdk+".journal"), os.O_RDWR)
-		switch {
-		case err == nil:
-			_ = j.Close() // it was only looked at
-		case errors.Is(err, ErrBusy):
-			return "", fmt.Errorf("%w; wait for it, or give another --output", err)
-		case !errors.Is(err, fs.ErrNotExist):
-			return "", err
+	path := filepath.Join(dir, sdk+".lock")
+	for {
+		l := flock.New(path)
+		ok, err := l.TryLock()
+		if err == nil && !ok {
+			err = fmt.Errorf("%w; wait for it, or give a new run another --output", ErrBusy)
 		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), l.Close())
+		}
+		locked, errL := l.Stat()
+		named, errN := os.Stat(path)
+		if errL == nil && errN == nil && os.SameFile(locked, named) {
+			return func() {
+				_ = os.Remove(path) // one that stays locks nothing
+				_ = l.Close()
+			}, nil
+		}
+		_ = l.Close() // whoever had it has just removed it
 	}
-	log = filepath.Join(dir, sdk+".daemon.log")
+}
+
+// DaemonLog gives the file for the log of an SDK's daemon, in a folder that was
+// claimed; the log of an earlier run is kept aside.
+func DaemonLog(dir, sdk string) (string, error) {
+	log := filepath.Join(dir, sdk+".daemon.log")
 	if _, err := keepAside(log); err != nil {
 		return "", fmt.Errorf("keep the daemon log of an earlier run: %w", err)
 	}

@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -50,17 +52,27 @@ type CorpusID struct {
 	Documents int    `json:"documents"`
 }
 
-// DaemonID is the daemon as it was started or reached. Version is what its
-// health check says; many say nothing.
+// DaemonID is the daemon as it was started, by Program and CommandSHA256, or
+// reached, at Endpoint. Version is what its health check says; many say nothing.
 type DaemonID struct {
-	Command  []string `json:"command,omitempty"`
-	Endpoint string   `json:"endpoint,omitempty"`
-	Version  string   `json:"version"`
+	Program       string `json:"program,omitempty"`
+	CommandSHA256 string `json:"command_sha256,omitempty"`
+	Endpoint      string `json:"endpoint,omitempty"`
+	Version       string `json:"version"`
 }
 
-// ModelID is the reader that the daemon was told to use.
+// StartedDaemon identifies a daemon by its command, a program and arguments with
+// their placeholders. Only a hash of the arguments is kept: a token may be there.
+func StartedDaemon(command []string) DaemonID {
+	sum := sha256.Sum256([]byte(strings.Join(command, "\x00"))) // an argument cannot hold a zero byte
+	return DaemonID{Program: command[0], CommandSHA256: hex.EncodeToString(sum[:])}
+}
+
+// ModelID is the reader that the daemon was told to use. BaseURL is empty for a
+// provider that needs none; it holds no credentials.
 type ModelID struct {
 	Provider string `json:"provider"`
+	BaseURL  string `json:"base_url,omitempty"`
 	Model    string `json:"model"`
 }
 

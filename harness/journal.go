@@ -80,8 +80,8 @@ const (
 	kindStopped = "stopped"
 )
 
-// ErrBusy means that another process writes the journal.
-var ErrBusy = errors.New("another run is writing this journal")
+// ErrBusy means that another process writes the journal, or has the folder.
+var ErrBusy = errors.New("another run is going on")
 
 // CreateJournal starts <dir>/<sdk>.journal. A journal that an earlier run left
 // there is kept as <sdk>.<HHMMSS>.journal. options is kept for the caller.
@@ -149,7 +149,7 @@ func OpenJournal(path string) (*Journal, error) {
 }
 
 func openJournal(path string, flag int) (*Journal, error) {
-	f, err := os.OpenFile(path, flag, 0o644)
+	f, err := os.OpenFile(path, flag, 0o600) // the options may hold a token
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}

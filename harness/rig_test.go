@@ -59,7 +59,7 @@ func identityOf(d Dataset) Identity {
 		SchemaVersion: SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval", Scenario: AskBasic, Mode: "auto",
 		TopK: 5, Dialect: Auto,
 		Dataset: DatasetID{Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Selected, Tags: d.Tags},
-		Daemon:  DaemonID{Command: []string{"evalctl", "serve"}, Version: "1.2.3"},
+		Daemon:  DaemonID{Program: "evalctl", CommandSHA256: strings.Repeat("ef", 32), Version: "1.2.3"},
 		Tool:    ToolID{Version: "0.1.0", Commit: "abc", Go: "go1.26", OS: "linux", Arch: "amd64", CPUs: 2},
 	}
 }

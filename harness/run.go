@@ -201,8 +201,9 @@ func (r *runner) drive(parent context.Context) error {
 	quit, soften := context.WithCancelCause(ctx)
 	defer soften(nil)
 
+	concurrency := min(r.cfg.Concurrency, r.cfg.Dataset.Selected)
 	jobs := make(chan job)
-	entries := make(chan entryLine, 4*r.cfg.Concurrency)
+	entries := make(chan entryLine, 4*concurrency)
 	var workers, feeder sync.WaitGroup
 	feeder.Go(func() {
 		defer close(jobs)
@@ -210,7 +211,7 @@ func (r *runner) drive(parent context.Context) error {
 			abort(err)
 		}
 	})
-	for range r.cfg.Concurrency {
+	for range concurrency {
 		workers.Go(func() {
 			for j := range jobs {
 				if err := r.work(ctx, j, entries); errors.Is(err, llm.ErrBudgetExceeded) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"slices"
@@ -295,5 +296,15 @@ func TestRunJournalBreaks(t *testing.T) {
 	_, path, err := Run(t.Context(), cfg)
 	if !errors.Is(err, os.ErrClosed) || path != "" {
 		t.Errorf("got %q, %v", path, err)
+	}
+}
+
+// TestNoMoreWorkersThanQuestions: whatever is asked for, a run takes what it can use.
+func TestNoMoreWorkersThanQuestions(t *testing.T) {
+	cfg := setUp(t, mixed(t), survey(t, writeDataset(t, 3)), t.TempDir())
+	cfg.Concurrency = math.MaxInt
+	res, _, err := Run(t.Context(), cfg)
+	if err != nil || res.Total != 3 {
+		t.Errorf("%d of 3 questions, %v", res.Total, err)
 	}
 }

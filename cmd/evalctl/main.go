@@ -63,7 +63,7 @@ func dispatch(ctx context.Context, p *process) error {
 	if err == nil && c.Run.Resume != "" {
 		// What the journal's run was told counts again, unless it is said anew.
 		var told kong.Resolver
-		if told, err = c.Run.journalOptions(); err == nil {
+		if told, err = c.Run.journalOptions(p); err == nil {
 			c = cli{}
 			kctx, err = parse(ctx, p, &c, kong.Resolvers(told))
 		}

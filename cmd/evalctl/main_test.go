@@ -201,8 +201,19 @@ func running(ts *testscript.TestScript) **llmtest.Server {
 	return ts.Value("model").(**llmtest.Server)
 }
 
-// cmdCalls checks raw request bodies: [!] calls PATTERN, or calls count N
+// cmdCalls checks raw request bodies: [!] calls PATTERN, or calls count N. It
+// waits for requests that are still to come: calls await N
 func cmdCalls(ts *testscript.TestScript, neg bool, args []string) {
+	if args[0] == "await" {
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		for deadline := time.Now().Add(20 * time.Second); len((*running(ts)).Calls()) < n; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				ts.Fatalf("%d calls, want %d", len((*running(ts)).Calls()), n)
+			}
+		}
+		return
+	}
 	calls := (*running(ts)).Calls()
 	if args[0] == "count" {
 		if strconv.Itoa(len(calls)) != args[1] {

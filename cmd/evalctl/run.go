@@ -13,12 +13,17 @@ import (
 
 // Run evaluates: everything that can be refused is refused first, then the
 // daemon is started and seeded, then the questions are asked.
-func (c *runCmd) Run(ctx context.Context, p *process) error {
+func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
 	}
+	release, err := harness.Claim(plan.dir, c.SDK)
+	if err != nil {
+		return usageError{err}
+	}
+	defer release()
 	if c.Resume != "" {
 		if plan.resumed, err = c.reopen(p, plan); err != nil {
 			return usageError{err}
@@ -31,8 +36,9 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return brainError(ctx, err)
 	}
+	defer func() { err = errors.Join(err, under.close()) }()
 	t.daemon(under)
-	return errors.Join(c.evaluate(ctx, p, t, plan, under), under.close())
+	return c.evaluate(ctx, p, t, plan, under)
 }
 
 // evaluate seeds the brain and asks.
@@ -74,16 +80,14 @@ func (c *runCmd) reopen(p *process, plan *plan) (*harness.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	expected := &daemonUnderTest{id: harness.DaemonID{Version: j.Identity().Daemon.Version}}
-	switch {
-	case plan.endpoint != nil:
+	expected := &daemonUnderTest{}
+	if plan.endpoint != nil {
 		expected.id.Endpoint = plan.endpoint.URL()
-	case c.ownDaemon(p):
-		expected.id.Command, expected.process = ownCommand, new(launch.Daemon)
-	default:
-		expected.id.Command, expected.process = plan.profile.Command, new(launch.Daemon)
+	} else {
+		expected.id, expected.process = c.startedID(p, plan), new(launch.Daemon)
 	}
-	if err := c.sameRun(j, c.identity(plan, expected)); err != nil {
+	expected.id.Version = j.Identity().Daemon.Version
+	if err := c.sameRun(j, c.identity(p, plan, expected)); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
@@ -92,11 +96,11 @@ func (c *runCmd) reopen(p *process, plan *plan) (*harness.Journal, error) {
 // journal starts one, or goes on with the one that was opened, now that the
 // daemon has told its version.
 func (c *runCmd) journal(p *process, plan *plan, under *daemonUnderTest) (*harness.Journal, error) {
-	id := c.identity(plan, under)
+	id := c.identity(p, plan, under)
 	if plan.resumed != nil {
 		return plan.resumed, c.sameRun(plan.resumed, id)
 	}
-	told, err := c.options(p)
+	told, err := c.options()
 	if err != nil {
 		return nil, err
 	}

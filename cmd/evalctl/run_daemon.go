@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 
 	"evalctl/harness"
 	"evalctl/harness/launch"
@@ -62,12 +61,9 @@ func (s *subject) connect(ctx context.Context, p *process, pl *plan) (*daemonUnd
 			id: harness.DaemonID{Endpoint: pl.endpoint.URL(), Version: version},
 		}, err
 	}
-	d := &daemonUnderTest{id: harness.DaemonID{Command: pl.profile.Command}, cleanup: func() {}}
-	if s.ownDaemon(p) {
-		d.id.Command = ownCommand
-	}
+	d := &daemonUnderTest{id: s.startedID(p, pl), cleanup: func() {}}
 	var err error
-	if d.logPath, err = harness.Prepare(pl.dir, s.SDK, pl.resumed != nil); err != nil {
+	if d.logPath, err = harness.DaemonLog(pl.dir, s.SDK); err != nil {
 		return nil, usageError{err}
 	}
 	home := p.env("SVC_HOME")
@@ -87,9 +83,17 @@ func (s *subject) connect(ctx context.Context, p *process, pl *plan) (*daemonUnd
 	return d, nil
 }
 
-// ownCommand stands in results for this program's own daemon, whose file may
-// lie anywhere.
-var ownCommand = []string{"evalctl", "serve"}
+// ownID stands in results for this program's own daemon, whose file may lie
+// anywhere.
+var ownID = harness.StartedDaemon([]string{"evalctl", "serve"})
+
+// startedID identifies the daemon that is started, before it tells its version.
+func (s *subject) startedID(p *process, pl *plan) harness.DaemonID {
+	if s.ownDaemon(p) {
+		return ownID
+	}
+	return harness.StartedDaemon(pl.profile.Command)
+}
 
 // freshHome is a folder for a daemon's data that goes away with the run.
 func freshHome() (dir string, remove func(), err error) {
@@ -141,11 +145,11 @@ func (d *daemonUnderTest) close() (err error) {
 }
 
 // identity is everything that decides the run's outcome.
-func (c *runCmd) identity(plan *plan, under *daemonUnderTest) harness.Identity {
+func (c *runCmd) identity(p *process, plan *plan, under *daemonUnderTest) harness.Identity {
 	id := c.subject.identity(plan, under)
 	id.Scorer, id.Scenario, id.Mode = c.Scorer, c.scenario, c.Mode
 	id.TopK, id.CandidateK, id.RerankTopN = c.TopK, c.CandidateK, c.RerankTopN
-	id.Reader, id.Judge = c.readerID(under), plan.judge
+	id.Reader, id.Judge = c.readerID(p, under), plan.judge
 	return id
 }
 
@@ -171,13 +175,13 @@ func (s *subject) identity(plan *plan, under *daemonUnderTest) harness.Identity 
 
 // readerID is the reader that a started daemon was told to use. What it says
 // that it ran stands in the result's reader_models.
-func (c *runCmd) readerID(under *daemonUnderTest) *harness.ModelID {
+func (c *runCmd) readerID(p *process, under *daemonUnderTest) *harness.ModelID {
 	switch {
 	case under.process == nil || c.scenario == harness.SearchOnly:
 		return nil
 	case c.LLMProvider != "":
-		return &harness.ModelID{Provider: c.LLMProvider, Model: c.LLMModel}
-	case slices.Equal(under.id.Command, ownCommand):
+		return &harness.ModelID{Provider: c.LLMProvider, BaseURL: c.modelURL(p), Model: c.LLMModel}
+	case under.id.CommandSHA256 == ownID.CommandSHA256:
 		return &harness.ModelID{Provider: llm.ProviderFake, Model: llm.ProviderFake}
 	}
 	return nil

@@ -38,6 +38,7 @@ type runCmd struct {
 
 	Resume string `placeholder:"JOURNAL" help:"Go on with a run that stopped; other flags are taken from it."`
 
+	given    map[string]bool // flags whose value came from the command line or the journal
 	floor    float64
 	budget   *llm.USD
 	prices   llm.Prices
@@ -57,8 +58,26 @@ func (runCmd) Help() string {
 ` + exitTable()
 }
 
+// budgetVariable is what --budget-usd is when it is not given.
+const budgetVariable = "SVC_EVAL_BUDGET_USD"
+
+// inheritedCap is where the journal keeps a cap that no flag gave. A resume takes
+// it where neither a flag nor the variable says another: no cap is ever lost.
+const inheritedCap = "inherited-budget-usd"
+
+// AfterApply notes which flags were given. kong calls it.
+func (c *runCmd) AfterApply(k *kong.Context) error {
+	c.given = map[string]bool{}
+	for _, step := range k.Path {
+		if step.Flag != nil {
+			c.given[step.Flag.Name] = true
+		}
+	}
+	return nil
+}
+
 // journalOptions makes a resolver of the flags that the journal's run was given.
-func (c *runCmd) journalOptions() (kong.Resolver, error) {
+func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
 	j, err := harness.OpenJournal(c.Resume)
 	if err != nil {
 		return nil, err
@@ -67,6 +86,9 @@ func (c *runCmd) journalOptions() (kong.Resolver, error) {
 	told := map[string]any{}
 	if err := json.Unmarshal(j.Options(), &told); err != nil {
 		return nil, fmt.Errorf("%s: options of the run: %w", c.Resume, err)
+	}
+	if told["budget-usd"] == nil && p.env(budgetVariable) == "" {
+		told["budget-usd"] = told[inheritedCap]
 	}
 	return kong.ResolverFunc(func(_ *kong.Context, parent *kong.Path, f *kong.Flag) (any, error) {
 		if parent.Command == nil || parent.Command.Name != "run" {
@@ -78,9 +100,9 @@ func (c *runCmd) journalOptions() (kong.Resolver, error) {
 
 // options is what journalOptions reads back. The token is a secret, where the
 // run writes is known from the journal's place, and what the environment says
-// is asked anew when the run goes on. Paths are absolute, so that it goes on from
-// any folder.
-func (c *runCmd) options(p *process) (map[string]any, error) {
+// is asked anew when the run goes on, but for its cap. Paths are absolute, so that
+// it goes on from any folder.
+func (c *runCmd) options() (map[string]any, error) {
 	dataset, err := filepath.Abs(c.Dataset)
 	if err != nil {
 		return nil, fmt.Errorf("--dataset %s: %w", c.Dataset, err)
@@ -99,14 +121,21 @@ func (c *runCmd) options(p *process) (map[string]any, error) {
 	}
 	for k, v := range map[string]string{
 		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": corpus, "brain-tag": c.BrainTag, "require-mode": c.RequireMode,
-		"budget-usd":   flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD),
-		"llm-provider": flagOnly(p, "SVC_LLM_PROVIDER", c.LLMProvider),
-		"llm-model":    flagOnly(p, "SVC_LLM_MODEL", c.LLMModel),
-		"judge-model":  flagOnly(p, "SVC_EVAL_JUDGE_MODEL", c.JudgeModel),
 	} {
 		if v != "" {
 			o[k] = v
 		}
+	}
+	for k, v := range map[string]string{"llm-provider": c.LLMProvider, "llm-model": c.LLMModel, "judge-model": c.JudgeModel} {
+		if c.given[k] {
+			o[k] = v
+		}
+	}
+	switch {
+	case c.given["budget-usd"]:
+		o["budget-usd"] = c.BudgetUSD
+	case c.BudgetUSD != "":
+		o[inheritedCap] = c.BudgetUSD
 	}
 	if c.Limit != nil {
 		o["limit"] = strconv.Itoa(*c.Limit)
@@ -115,14 +144,6 @@ func (c *runCmd) options(p *process) (map[string]any, error) {
 		o["price"] = c.Price
 	}
 	return o, nil
-}
-
-// flagOnly is a flag's value, or empty when the environment says the same.
-func flagOnly(p *process, variable, value string) string {
-	if value == p.env(variable) {
-		return ""
-	}
-	return value
 }
 
 // Validate checks what the grammar cannot say. kong calls it.
@@ -193,7 +214,7 @@ func (c *runCmd) validateMoney() error {
 	}
 	limit, err := llm.ParseUSD(c.BudgetUSD)
 	if err != nil {
-		return fmt.Errorf("--budget-usd (SVC_EVAL_BUDGET_USD): %w", err)
+		return fmt.Errorf("--budget-usd (%s): %w", budgetVariable, err)
 	}
 	c.budget = &limit
 	return nil

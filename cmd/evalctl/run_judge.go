@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"evalctl/harness"
@@ -35,7 +36,7 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 		return nil, fmt.Errorf("judge: %w", err)
 	}
 	pl.judge = &harness.JudgeModel{
-		Provider: provider.Name(), Model: model, BaseURL: c.judgeURL(p),
+		Provider: provider.Name(), Model: model, BaseURL: c.modelURL(p),
 		PromptVersion: scorer.PromptVersion, PromptSHA256: scorer.PromptSHA256(),
 	}
 	if !llm.Reasons(model) {
@@ -92,13 +93,31 @@ func (c *runCmd) budgetAfter(spent llm.USD) (*llm.Budget, error) {
 	return b, nil
 }
 
-// judgeURL is where the judge is asked, for the result.
-func (c *runCmd) judgeURL(p *process) string {
+// modelURL is where judge and reader are asked, for the result.
+func (c *runCmd) modelURL(p *process) string {
 	switch c.LLMProvider {
 	case llm.ProviderOpenAI:
-		return cmp.Or(p.env("OPENAI_BASE_URL"), llm.OpenAIBaseURL)
+		return withoutSecrets(cmp.Or(p.env("OPENAI_BASE_URL"), llm.OpenAIBaseURL))
 	case llm.ProviderOllama:
-		return cmp.Or(p.env("OLLAMA_HOST"), "127.0.0.1")
+		return withoutSecrets(cmp.Or(p.env("OLLAMA_HOST"), "127.0.0.1"))
 	}
 	return ""
+}
+
+// withoutSecrets takes user information, query and fragment out of a URL or a
+// bare host. The judge refuses them; other daemons may read with them.
+func withoutSecrets(address string) string {
+	if !strings.ContainsAny(address, "@?#") {
+		return address
+	}
+	full := address
+	if !strings.Contains(address, "://") {
+		full = "//" + address
+	}
+	u, err := url.Parse(full)
+	if err != nil || u.Host == "" {
+		return "unreadable"
+	}
+	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
+	return strings.TrimPrefix(u.String(), "//")
 }

@@ -63,7 +63,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	}
 	pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return c.freeScorer(), nil }
 	forecast := func(scorer.Item) {}
-	pl.idleBudget = c.Scorer != "judge" && flagOnly(p, "SVC_EVAL_BUDGET_USD", c.BudgetUSD) != ""
+	pl.idleBudget = c.Scorer != "judge" && c.given["budget-usd"]
 	if c.Scorer == "judge" {
 		if forecast, err = c.planJudge(p, pl); err != nil {
 			return nil, err

@@ -19,6 +19,10 @@ const (
 	defaultBrain  = "eval"
 )
 
+// maxConcurrency is the most questions under way at once: each has a connection,
+// and more than about a thousand do not pass the usual limit of open files.
+const maxConcurrency = 1024
+
 // subject holds the flags that run and sweep share: which daemon is asked what,
 // in which brains.
 type subject struct {
@@ -60,8 +64,8 @@ func (s *subject) validate() (err error) {
 		return fmt.Errorf("--limit %d: must be at least 1; leave it out to ask all questions", *s.Limit)
 	case s.Port < 0 || s.Port > 65535:
 		return fmt.Errorf("--port %d: must be from 0 to 65535", s.Port)
-	case s.Concurrency < 1:
-		return fmt.Errorf("--concurrency %d: must be at least 1", s.Concurrency)
+	case s.Concurrency < 1 || s.Concurrency > maxConcurrency:
+		return fmt.Errorf("--concurrency %d: must be from 1 to %d", s.Concurrency, maxConcurrency)
 	case s.Timeout <= 0:
 		return fmt.Errorf("--timeout %v: must be above 0", s.Timeout)
 	case s.Brain == "":

@@ -78,19 +78,25 @@ func distinct[T comparable](flag string, values []T) error {
 
 // Run sweeps: everything that can be refused is refused first, then the daemon
 // is started and filled, then the cells are measured one after the other.
-func (c *sweepCmd) Run(ctx context.Context, p *process) error {
+func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
 	}
+	release, err := harness.Claim(plan.dir, c.SDK)
+	if err != nil {
+		return usageError{err}
+	}
+	defer release()
 	t.inputs(c.Dataset, plan)
 	under, err := c.connect(ctx, p, plan)
 	if err != nil {
 		return brainError(ctx, err)
 	}
+	defer func() { err = errors.Join(err, under.close()) }()
 	t.daemon(under)
-	return errors.Join(c.evaluate(ctx, p, t, plan, under), under.close())
+	return c.evaluate(ctx, p, t, plan, under)
 }
 
 // plan checks everything that needs no daemon.

@@ -88,7 +88,7 @@ func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*
 	}
 	d.cmd.Dir = p.Dir
 	d.cmd.Stdout, d.cmd.Stderr = log, log
-	d.cmd.Env = append(d.cmd.Environ(), p.Env...)
+	d.cmd.Env = append(d.cmd.Environ(), p.environment(port, o.Home)...)
 	var err error
 	if d.log, err = newLogTail(log); err != nil {
 		return nil, err
@@ -161,6 +161,12 @@ func (d *Daemon) supervise() {
 	if ended {
 		d.err = withLog(fmt.Errorf("daemon (pid %d) ended: %v", d.PID(), d.cmd.ProcessState), d.log)
 	}
+}
+
+// closeLog closes the log once the daemon has ended and said why.
+func (d *Daemon) closeLog() {
+	<-d.done
+	_ = d.log.file.Close() // what the daemon wrote is its own business
 }
 
 // awaitGone waits until the groups have no live process but the guard, and

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -53,7 +55,7 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, limit ti
 			err := d.probe(ctx, client)
 			if err == nil {
 				d.healthyIn = time.Since(d.started)
-				return d.checkOurs(p, port)
+				return d.checkOurs()
 			}
 			if ctx.Err() != nil {
 				err = fmt.Errorf("no answer to the last request; before: %w", last)
@@ -82,8 +84,8 @@ func (d *Daemon) address(p Profile, port int) string {
 // probe asks for the daemon's health once. Healthy is status 200 and a body
 // that does not say `"ok": false`, whatever else it is.
 func (d *Daemon) probe(ctx context.Context, client *http.Client) error {
-	url := d.url + "/healthz"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	target := d.url + "/healthz"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		return err
 	}
@@ -94,7 +96,7 @@ func (d *Daemon) probe(ctx context.Context, client *http.Client) error {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxHealth))
 	if err != nil {
-		return fmt.Errorf("GET %s: %w", url, err)
+		return fmt.Errorf("GET %s: %w", target, err)
 	}
 	var health struct {
 		OK      *bool  `json:"ok"`
@@ -103,22 +105,30 @@ func (d *Daemon) probe(ctx context.Context, client *http.Client) error {
 	// A body of another form is some other daemon's way to say yes.
 	_ = json.Unmarshal(body, &health)
 	if resp.StatusCode != http.StatusOK || health.OK != nil && !*health.OK {
-		return fmt.Errorf("GET %s: status %d, body: %s", url, resp.StatusCode, printable(string(bytes.TrimSpace(body))))
+		return fmt.Errorf("GET %s: status %d, body: %s", target, resp.StatusCode, printable(string(bytes.TrimSpace(body))))
 	}
 	d.version = printable(health.Version)
 	return nil
 }
 
-// checkOurs makes sure that the healthy answer came from this daemon. One that
-// announces its address does so when it is bound; for any other, a stranger
-// could have taken the port between the choice and the daemon's bind.
-func (d *Daemon) checkOurs(p Profile, port int) error {
+// checkOurs makes sure that the healthy answer came from this daemon: a stranger
+// could have taken the port between the choice and the daemon's bind, and an
+// announcement is only text.
+func (d *Daemon) checkOurs() error {
 	select {
 	case <-d.exited:
 		return errEnded
 	default:
 	}
-	if !p.Announces && foreignListener(d.groups, port) {
+	u, err := url.Parse(d.url)
+	if err != nil {
+		return fmt.Errorf("the daemon's address: %w", err)
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		return fmt.Errorf("the daemon's address %s: %w", d.url, err)
+	}
+	if foreignListener(d.groups, port) {
 		return fmt.Errorf("%w: port %d is served by a process that %d did not start, or that it detached from its process group",
 			errPortLost, port, d.PID())
 	}

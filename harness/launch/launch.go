@@ -36,7 +36,7 @@ var errPortLost = errors.New("the port was taken by another process")
 // Options of Start. Only LogPath is required.
 type Options struct {
 	Port          int           // 0 picks a free one
-	Home          string        // value of {home}
+	Home          string        // value of {home} and SVC_HOME
 	LogPath       string        // gets the daemon's output; emptied first, made with its directory
 	HealthTimeout time.Duration // 0 means DefaultHealthTimeout
 
@@ -71,14 +71,14 @@ func Start(ctx context.Context, p Profile, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start daemon %s: %w", p.Command[0], err)
 	}
-	defer log.Close()
 	for attempt := 1; ; attempt++ {
 		d, err := startOnce(ctx, p, o, log)
 		if err == nil {
+			go d.closeLog()
 			return d, nil
 		}
 		if !errors.Is(err, errPortLost) || o.Port != 0 || attempt == portAttempts {
-			return nil, fmt.Errorf("start daemon %s: %w", p.Command[0], err)
+			return nil, errors.Join(fmt.Errorf("start daemon %s: %w", p.Command[0], err), log.Close())
 		}
 	}
 }

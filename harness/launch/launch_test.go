@@ -77,6 +77,24 @@ func TestAnnouncedPort(t *testing.T) {
 	}
 }
 
+// An announcement is only text: whoever serves the address must be ours.
+func TestAnnouncedByAStranger(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells who owns a socket")
+	}
+	stranger := newBench(t)
+	url := stranger.start(t, stranger.profile("healthy")).URL()
+	b := newBench(t)
+	p := b.profile("liar", url)
+	p.Announces = true
+	d, err := Start(t.Context(), p, b.opts)
+	if err == nil {
+		_ = d.Stop()
+	}
+	wantError(t, err, "did not start", "listening on "+url)
+}
+
 func TestFixedPort(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ func createLog(path string) (*os.File, error) {
 		return nil, fmt.Errorf("make the log's directory: %w", err)
 	}
 	// O_APPEND, because several processes write to the one file.
-	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
@@ -45,9 +46,11 @@ func createLog(path string) (*os.File, error) {
 	return log, nil
 }
 
-// logTail is what one daemon wrote to a log file: everything from start on.
+// logTail is what one daemon wrote to a log file: everything from start on. It
+// is read through the descriptor that the daemon writes to: by now the path may
+// name the log of another one.
 type logTail struct {
-	path  string
+	file  *os.File
 	start int64
 }
 
@@ -56,20 +59,12 @@ func newLogTail(log *os.File) (logTail, error) {
 	if err != nil {
 		return logTail{}, fmt.Errorf("log: %w", err)
 	}
-	return logTail{path: log.Name(), start: info.Size()}, nil
+	return logTail{file: log, start: info.Size()}, nil
 }
 
 // announced gives the URL of the first line that announces one, or "".
 func (t logTail) announced() string {
-	f, err := os.Open(t.path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	if _, err := f.Seek(t.start, io.SeekStart); err != nil {
-		return ""
-	}
-	lines := bufio.NewReader(f)
+	lines := bufio.NewReader(io.NewSectionReader(t.file, t.start, math.MaxInt64-t.start))
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
@@ -105,28 +100,23 @@ func (t logTail) last() string {
 	}
 	text := strings.TrimRight(string(data), "\r\n")
 	if text == "" {
-		return "it wrote nothing to its log " + t.path
+		return "it wrote nothing to its log " + t.file.Name()
 	}
 	lines := strings.Split(text, "\n")
 	lines = lines[max(0, len(lines)-lastLines):]
 	for i, line := range lines {
 		lines[i] = "  " + printable(strings.TrimSuffix(line, "\r"))
 	}
-	return "last lines of its log " + t.path + ":\n" + strings.Join(lines, "\n")
+	return "last lines of its log " + t.file.Name() + ":\n" + strings.Join(lines, "\n")
 }
 
 func (t logTail) readEnd() ([]byte, error) {
-	f, err := os.Open(t.path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := t.file.Stat()
 	if err != nil {
 		return nil, err
 	}
 	from := max(t.start, info.Size()-lastBytes)
-	return io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	return io.ReadAll(io.NewSectionReader(t.file, from, info.Size()-from))
 }
 
 // printable escapes what could steer a terminal and cuts long text: a daemon's

@@ -56,6 +56,37 @@ func TestAnnouncedWaitsForWholeLine(t *testing.T) {
 	}
 }
 
+// Whoever moves the log away and begins another takes nothing from us, and
+// gives us nothing.
+func TestLogKeepsItsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := createLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	tail, err := newLogTail(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".aside"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("evalctl: listening on http://127.0.0.1:1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := tail.announced(); got != "" {
+		t.Errorf("%s is announced in another daemon's log", got)
+	}
+	fmt.Fprintln(log, "evalctl: listening on http://127.0.0.1:2")
+	if got := tail.announced(); got != "http://127.0.0.1:2" {
+		t.Errorf("announced %q", got)
+	}
+	if got := tail.last(); !strings.HasSuffix(got, ":2") {
+		t.Errorf("last lines: %s", got)
+	}
+}
+
 func TestLastLines(t *testing.T) {
 	long := strings.Repeat("x", 3*lastBytes)
 	tests := []struct {
@@ -75,7 +106,12 @@ func TestLastLines(t *testing.T) {
 			if err := os.WriteFile(path, []byte("before\n"+test.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got := logTail{path: path, start: int64(len("before\n"))}.last()
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			got := logTail{file: f, start: int64(len("before\n"))}.last()
 			want := "it wrote nothing to its log " + path
 			if test.want != nil {
 				want = "last lines of its log " + path + ":\n  " + strings.Join(test.want, "\n  ")

@@ -64,6 +64,7 @@ var roles = map[string]func([]string) error{
 	"silent":   silentRole,
 	"redirect": redirectRole,
 	"announce": announceRole,
+	"liar":     liarRole,
 	"chatter":  chatterRole,
 	"crash":    crashRole,
 	"thief":    thiefRole,
@@ -112,6 +113,12 @@ func announceRole(args []string) error {
 	fmt.Println("some other line\nevalctl: listening on nothing")
 	fmt.Println("evalctl: listening on http://" + l.Addr().String())
 	return serveOn(l, 200, `{"ok":true}`)
+}
+
+// liarRole announces the address of another daemon.
+func liarRole(args []string) error {
+	fmt.Println("evalctl: listening on " + args[1])
+	return serve(args[0], 200, `{"ok":true}`)
 }
 
 func chatterRole(args []string) error {

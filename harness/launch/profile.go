@@ -19,7 +19,8 @@ var ErrNotConfigured = errors.New("no usable daemon command")
 //
 // In each argument of Command, "{addr}" stands for 127.0.0.1:PORT, "{port}"
 // for PORT and "{home}" for Options.Home. A value is put in after the command
-// was split, so it can never become a second argument.
+// was split, so it can never become a second argument. The daemon also finds
+// 127.0.0.1:PORT in SVC_ADDR and Options.Home, where it is set, in SVC_HOME.
 type Profile struct {
 	SDK     string
 	Command []string // program and arguments; no shell is involved
@@ -82,14 +83,27 @@ func example(sdk string) string {
 // expand gives the command with its placeholders filled in. Anything else in
 // braces is the daemon's own business and stays as it is.
 func (p Profile) expand(port int, home string) []string {
-	number := strconv.Itoa(port)
-	values := strings.NewReplacer("{addr}", net.JoinHostPort(loopback, number), "{port}", number, "{home}", home)
+	values := strings.NewReplacer("{addr}", address(port), "{port}", strconv.Itoa(port), "{home}", home)
 	command := make([]string, len(p.Command))
 	for i, arg := range p.Command {
 		command[i] = values.Replace(arg)
 	}
 	return command
 }
+
+// environment gives what is added to the caller's environment. Address and home
+// stand there as well: what the user's variables say of his own daemon is not for
+// the one that is started, whose command may lack the placeholders.
+func (p Profile) environment(port int, home string) []string {
+	env := []string{"SVC_ADDR=" + address(port)}
+	if home != "" {
+		env = append(env, "SVC_HOME="+home)
+	}
+	return append(env, p.Env...)
+}
+
+// address is where a daemon is told to listen.
+func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
 // takesPort tells whether the daemon can be told which port to use.
 func (p Profile) takesPort() bool {

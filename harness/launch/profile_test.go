@@ -86,6 +86,18 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+func TestEnvironment(t *testing.T) {
+	p := Profile{Env: []string{"A=b"}}
+	for home, want := range map[string][]string{
+		"":     {"SVC_ADDR=127.0.0.1:80", "A=b"},
+		"/a b": {"SVC_ADDR=127.0.0.1:80", "SVC_HOME=/a b", "A=b"},
+	} {
+		if diff := cmp.Diff(want, p.environment(80, home)); diff != "" {
+			t.Errorf("home %q (-want +got):\n%s", home, diff)
+		}
+	}
+}
+
 // Whatever stands in the arguments and in the home arrives as it is, one
 // argument for one.
 func TestCommandSurvives(t *testing.T) {
