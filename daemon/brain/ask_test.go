@@ -249,7 +249,7 @@ func TestAskNamesDuplicates(t *testing.T) {
 		put(t, s, "eval", p, "Ana lives in Oslo.")
 	}
 	want := []protocol.Duplicate{{ChunkID: "b.md#0", DocumentID: "b.md", Path: "b.md"}, {ChunkID: "c.md#0", DocumentID: "c.md", Path: "c.md"}}
-	found, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "Oslo"})
+	found, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: "Oslo"})
 	if err != nil || len(found.Chunks) != 1 || found.Collapsed != 2 {
 		t.Fatalf("got %+v, %v", found, err)
 	}

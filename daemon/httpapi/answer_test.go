@@ -34,7 +34,11 @@ func startLarge(t *testing.T) (s *server, want []byte) {
 	})
 	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
 	want = bytes.Repeat([]byte("0123456789abcdef"), 32<<20/16)
-	st, err := s.brains.Store(t.Context(), "eval")
+	h, err := s.brains.Find("eval")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := h.Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
