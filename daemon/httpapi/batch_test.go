@@ -52,6 +52,34 @@ func TestBatchFailsFast(t *testing.T) {
 	}
 }
 
+// TestRefusalReachesWhoStillSends: a client that will close the connection
+// itself sends all of its body before it looks for an answer.
+func TestRefusalReachesWhoStillSends(t *testing.T) {
+	s := startFake(t)
+	body := `{"ops":[{"type":"chmod","path":"a"}` + strings.Repeat(" ", maxBatchBody-40)
+	for range 3 {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+batchTarget, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Close = true
+		c, err := net.Dial("tcp", req.URL.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := req.Write(c); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.ReadResponse(bufio.NewReader(c), req)
+		if err != nil || res.StatusCode != 400 {
+			t.Fatalf("%v, %v", res, err)
+		}
+		res.Body.Close()
+	}
+}
+
 func manyKeys(n int) string {
 	keys := make([]string, n)
 	for i := range keys {
