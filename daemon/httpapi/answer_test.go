@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,22 +117,43 @@ func TestStuckReadersAreCut(t *testing.T) {
 // TestDeadlinesEndWithTheAnswer: one that was left over would cut the next
 // answer of the connection.
 func TestDeadlinesEndWithTheAnswer(t *testing.T) {
-	var last time.Time
-	w := deadlines{httptest.NewRecorder(), &last}
-	if err := writeBody(w, 200, protocol.TypeBytes, []byte("x")); err != nil || !last.IsZero() {
-		t.Errorf("%v, %v", last, err)
-	}
-	if err := writeFrom(w, 200, protocol.TypeBytes, 2, strings.NewReader("x")); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("%v for a document that ends early", err)
+	s := startFake(t)
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	for _, tt := range []struct {
+		method, target string
+		status         int
+		held           []bool // of each call, whether it set a deadline
+	}{
+		{"PUT", "?path=a", 204, []bool{false}},
+		{"GET", "/read?path=a", 200, []bool{false, true}},
+		{"DELETE", "?path=a", 204, []bool{false}},
+		{"DELETE", "?path=a", 404, []bool{false, true}},
+	} {
+		w.held = nil
+		w.ResponseRecorder = httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), tt.method, "/v1/brains/eval/documents"+tt.target, strings.NewReader("x"))
+		r.Header.Set("Content-Type", protocol.TypeBytes)
+		s.api.ServeHTTP(w, r)
+		if w.Code != tt.status || !slices.Equal(w.held, tt.held) {
+			t.Errorf("%s %s: %d, %v", tt.method, tt.target, w.Code, w.held)
+		}
 	}
 }
 
 type deadlines struct {
 	*httptest.ResponseRecorder
-	last *time.Time
+	held []bool
 }
 
-func (d deadlines) SetWriteDeadline(at time.Time) error {
-	*d.last = at
+func (d *deadlines) SetWriteDeadline(at time.Time) error {
+	d.held = append(d.held, !at.IsZero())
 	return nil
+}
+
+// TestShortAnswersFail: a document that ends early is not passed for whole.
+func TestShortAnswersFail(t *testing.T) {
+	err := writeFrom(httptest.NewRecorder(), 200, protocol.TypeBytes, 2, strings.NewReader("x"))
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got %v", err)
+	}
 }
