@@ -27,21 +27,18 @@ import (
 // startLarge is an API over files, with a document large.bin of 32 MiB.
 func startLarge(t *testing.T) (s *server, want []byte) {
 	t.Helper()
+	want = bytes.Repeat([]byte("0123456789abcdef"), 32<<20/16)
 	s = serve(t, nil, brain.Config{
 		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-			return fsstore.Open(ctx, filepath.Join(t.TempDir(), id), nil)
+			st, err := fsstore.Open(ctx, filepath.Join(t.TempDir(), id), nil)
+			if err != nil {
+				return nil, err
+			}
+			return st, st.Write(ctx, "large.bin", want)
 		},
 		Reader: llm.NewFake(), Model: llm.FakeModel,
 	})
 	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
-	want = bytes.Repeat([]byte("0123456789abcdef"), 32<<20/16)
-	st, err := s.brains.Store(t.Context(), "eval")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Write(t.Context(), "large.bin", want); err != nil {
-		t.Fatal(err)
-	}
 	return s, want
 }
 
