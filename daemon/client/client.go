@@ -23,6 +23,7 @@ import (
 const (
 	DefaultTimeout   = 30 * time.Second // spec 8
 	DefaultUserAgent = "evalctl-go"
+	DefaultSilence   = 75 * time.Second // three pings (spec 8)
 )
 
 // Options of a Client. Nil and the zero value mean the defaults.
@@ -40,6 +41,10 @@ type Options struct {
 	// an event stream the time until it is attached. An answer to ask may take
 	// any time. Default: DefaultTimeout.
 	Timeout time.Duration
+	// Silence is how long a change stream may say nothing, not even a ping,
+	// before it is given up. It must be above the ping interval of the daemon.
+	// Default: DefaultSilence.
+	Silence time.Duration
 }
 
 // Client is a daemon's API. It is safe for concurrent use.
@@ -48,6 +53,7 @@ type Client struct {
 	token   string
 	agent   string
 	timeout time.Duration
+	silence time.Duration
 	http    *http.Client
 	own     *http.Transport // nil when the caller gave an http.Client
 }
@@ -81,6 +87,7 @@ func New(baseURL string, opts *Options) (*Client, error) {
 		token:   token,
 		agent:   cmp.Or(opts.UserAgent, DefaultUserAgent),
 		timeout: cmp.Or(opts.Timeout, DefaultTimeout),
+		silence: cmp.Or(opts.Silence, DefaultSilence),
 		http:    &http.Client{},
 	}
 	if opts.HTTPClient != nil {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -17,7 +18,9 @@ import (
 //
 // Events never returns nil. The error wraps io.EOF when the daemon ended the
 // stream; an error of emit ends it and is returned. The time limit of the
-// client holds until the stream is attached.
+// client holds until the stream is attached; from then on, one that says
+// nothing for Options.Silence is over, and wraps context.DeadlineExceeded. The
+// time that emit takes does not count.
 func (b *Brain) Events(ctx context.Context, attached func(), emit func(protocol.ChangeEvent) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -29,11 +32,14 @@ func (b *Brain) Events(ctx context.Context, attached func(), emit func(protocol.
 		return err
 	}
 	defer res.Body.Close()
+	silent := time.AfterFunc(b.c.silence, func() { cancel(silenceError(b.c.silence)) })
+	defer silent.Stop()
 	for events := sse.NewReader(res.Body, 0); ; {
 		event, err := events.Next()
 		if err != nil {
 			return transportError(ctx, r, err)
 		}
+		silent.Stop()
 		switch event.Name {
 		case protocol.EventReady:
 			if late.Stop() && attached != nil {
@@ -48,5 +54,14 @@ func (b *Brain) Events(ctx context.Context, attached func(), emit func(protocol.
 				return err
 			}
 		}
+		silent.Reset(b.c.silence)
 	}
 }
+
+// silenceError is a stream that said nothing for Options.Silence.
+type silenceError time.Duration
+
+func (e silenceError) Error() string {
+	return fmt.Sprintf("nothing came for %v, not even a ping: changes of that time may be missed", time.Duration(e))
+}
+func (e silenceError) Unwrap() error { return context.DeadlineExceeded }

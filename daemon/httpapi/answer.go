@@ -31,6 +31,11 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body []byt
 	return writeFrom(w, status, contentType, int64(len(body)), bytes.NewReader(body))
 }
 
+// noDeadline lifts what the answer before left to the connection.
+func noDeadline(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+}
+
 // writeFrom answers with the size bytes of src, which need not be in memory.
 // A client that stops reading is cut.
 func writeFrom(w http.ResponseWriter, status int, contentType string, size int64, src io.Reader) error {
@@ -39,25 +44,19 @@ func writeFrom(w http.ResponseWriter, status int, contentType string, size int64
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	rc := http.NewResponseController(w)
-	sent, err := io.Copy(patient{w, rc}, src)
-	if err != nil {
-		return err
+	sent, err := io.Copy(patient{w, http.NewResponseController(w)}, src)
+	if err == nil && sent < size {
+		err = fmt.Errorf("the answer ends after %d of %d bytes: %w", sent, size, io.ErrUnexpectedEOF)
 	}
-	if sent < size {
-		return fmt.Errorf("the answer ends after %d of %d bytes: %w", sent, size, io.ErrUnexpectedEOF)
-	}
-	// What is buffered goes out under the deadline of the last part, which must
-	// not be left to the connection's next answer.
-	err = rc.Flush()
-	_ = rc.SetWriteDeadline(time.Time{})
 	return err
 }
 
 // partBytes is what a client has to take within frameTimeout.
 const partBytes = 64 << 10
 
-// patient writes part by part, each under a deadline of its own.
+// patient writes part by part, each under a deadline of its own. The last one
+// also holds for what net/http sends only after the handler, so it is left to
+// the connection's next request to lift it.
 type patient struct {
 	w  io.Writer
 	rc *http.ResponseController

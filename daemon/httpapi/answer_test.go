@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,25 +27,18 @@ import (
 // startLarge is an API over files, with a document large.bin of 32 MiB.
 func startLarge(t *testing.T) (s *server, want []byte) {
 	t.Helper()
+	want = bytes.Repeat([]byte("0123456789abcdef"), 32<<20/16)
 	s = serve(t, nil, brain.Config{
 		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-			return fsstore.Open(ctx, filepath.Join(t.TempDir(), id), nil)
+			st, err := fsstore.Open(ctx, filepath.Join(t.TempDir(), id), nil)
+			if err != nil {
+				return nil, err
+			}
+			return st, st.Write(ctx, "large.bin", want)
 		},
 		Reader: llm.NewFake(), Model: llm.FakeModel,
 	})
 	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
-	want = bytes.Repeat([]byte("0123456789abcdef"), 32<<20/16)
-	h, err := s.brains.Find("eval")
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := h.Store(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Write(t.Context(), "large.bin", want); err != nil {
-		t.Fatal(err)
-	}
 	return s, want
 }
 
@@ -102,7 +96,7 @@ func TestStuckReadersAreCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", largeTarget)
+	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", largeTarget)
 	select {
 	case <-ended:
 	case <-time.After(20 * time.Second):
@@ -120,22 +114,43 @@ func TestStuckReadersAreCut(t *testing.T) {
 // TestDeadlinesEndWithTheAnswer: one that was left over would cut the next
 // answer of the connection.
 func TestDeadlinesEndWithTheAnswer(t *testing.T) {
-	var last time.Time
-	w := deadlines{httptest.NewRecorder(), &last}
-	if err := writeBody(w, 200, protocol.TypeBytes, []byte("x")); err != nil || !last.IsZero() {
-		t.Errorf("%v, %v", last, err)
-	}
-	if err := writeFrom(w, 200, protocol.TypeBytes, 2, strings.NewReader("x")); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("%v for a document that ends early", err)
+	s := startFake(t)
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	for _, tt := range []struct {
+		method, target string
+		status         int
+		held           []bool // of each call, whether it set a deadline
+	}{
+		{"PUT", "?path=a", 204, []bool{false}},
+		{"GET", "/read?path=a", 200, []bool{false, true}},
+		{"DELETE", "?path=a", 204, []bool{false}},
+		{"DELETE", "?path=a", 404, []bool{false, true}},
+	} {
+		w.held = nil
+		w.ResponseRecorder = httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), tt.method, "/v1/brains/eval/documents"+tt.target, strings.NewReader("x"))
+		r.Header.Set("Content-Type", protocol.TypeBytes)
+		s.api.ServeHTTP(w, r)
+		if w.Code != tt.status || !slices.Equal(w.held, tt.held) {
+			t.Errorf("%s %s: %d, %v", tt.method, tt.target, w.Code, w.held)
+		}
 	}
 }
 
 type deadlines struct {
 	*httptest.ResponseRecorder
-	last *time.Time
+	held []bool
 }
 
-func (d deadlines) SetWriteDeadline(at time.Time) error {
-	*d.last = at
+func (d *deadlines) SetWriteDeadline(at time.Time) error {
+	d.held = append(d.held, !at.IsZero())
 	return nil
+}
+
+// TestShortAnswersFail: a document that ends early is not passed for whole.
+func TestShortAnswersFail(t *testing.T) {
+	err := writeFrom(httptest.NewRecorder(), 200, protocol.TypeBytes, 2, strings.NewReader("x"))
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got %v", err)
+	}
 }

@@ -144,6 +144,7 @@ func noStore(serve endpoint) endpoint {
 // answer makes a handler whose errors are Problems.
 func answer(serve endpoint) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		noDeadline(w)
 		if err := serve(w, r); err != nil {
 			fail(w, err)
 		}

@@ -29,6 +29,11 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 	}
 	commit, err := decodeBatch(body)
 	if err != nil {
+		if r.Close {
+			// net/http resets such a connection after the answer, and a client
+			// that still sends would miss it.
+			_, _ = io.Copy(io.Discard, body)
+		}
 		return err
 	}
 	committed := len(commit.Ops)

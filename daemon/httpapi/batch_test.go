@@ -38,7 +38,7 @@ func TestBatchFailsFast(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Some more, since the decoder fills its buffer first.
-		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s%s",
+		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s%s",
 			batchTarget, maxBatchBody, begin, strings.Repeat(" ", 64<<10))
 		res, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
@@ -49,6 +49,34 @@ func TestBatchFailsFast(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%.60s: %s %s, %v", begin, res.Status, text, err)
 		}
+	}
+}
+
+// TestRefusalReachesWhoStillSends: a client that will close the connection
+// itself sends all of its body before it looks for an answer.
+func TestRefusalReachesWhoStillSends(t *testing.T) {
+	s := startFake(t)
+	body := `{"ops":[{"type":"chmod","path":"a"}` + strings.Repeat(" ", maxBatchBody-40)
+	for range 3 {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+batchTarget, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Close = true
+		c, err := net.Dial("tcp", req.URL.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := req.Write(c); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.ReadResponse(bufio.NewReader(c), req)
+		if err != nil || res.StatusCode != 400 {
+			t.Fatalf("%v, %v", res, err)
+		}
+		res.Body.Close()
 	}
 }
 

@@ -166,6 +166,8 @@ func TestRefusals(t *testing.T) {
 		{"query below zero", "GET", search + "?q=x&top_k=-1", "", nil, 400, "validation_error", "top_k: -1 is not between 1 and 100"},
 		{"ask top_k zero", "POST", "/v1/brains/eval/ask", `{"question":"x","top_k":0}`, nil, 400, "validation_error", "top_k: 0 is not between 1 and 50"},
 		{"ask top_k below zero", "POST", "/v1/brains/eval/ask", `{"question":"x","topK":-1}`, nil, 400, "validation_error", "top_k: -1 is not between 1 and 50"},
+		{"limit zero", "GET", docs + "?limit=0", "", nil, 400, "validation_error", "limit: 0 is not between 1 and 10000"},
+		{"limit below zero", "GET", docs + "?limit=-1", "", nil, 400, "validation_error", "limit: -1 is not between 1 and 10000"},
 		{"no embedder", "POST", "/v1/brains/eval/ask", `{"question":"x","mode":"semantic"}`, nil, 400, "validation_error", "embedder"},
 
 		{"rename without from", "POST", docs + "/rename", `{"to":"b"}`, []string{"Content-Type", js}, 400, "validation_error", "from and to"},

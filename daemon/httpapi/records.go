@@ -43,6 +43,9 @@ func (a *API) createRecord(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q query) error {
+	if err := refuseZero("limit", q["limit"], protocol.MaxListItems); err != nil {
+		return err
+	}
 	limit, err := q.number("limit")
 	if err != nil {
 		return err

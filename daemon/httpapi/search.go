@@ -41,7 +41,7 @@ func searchOf(q query) (protocol.SearchRequest, error) {
 			DateFrom: q["date_from"], DateTo: q["date_to"],
 		},
 	}
-	err := refuseZeroTopK(q["top_k"], protocol.MaxSearchTopK)
+	err := refuseZero("top_k", q["top_k"], protocol.MaxSearchTopK)
 	if err != nil {
 		return body, err
 	}
@@ -77,11 +77,11 @@ func decodeQuestion(w http.ResponseWriter, r *http.Request, also aliases, maxTop
 	return decodeFiltered(body, also, maxTopK, into)
 }
 
-// refuseZeroTopK refuses a top_k of 0 as it was given. Once decoded, it would
-// pass for a missing one and mean the default.
-func refuseZeroTopK(given string, most int) error {
+// refuseZero refuses a number of 0 as it was given. Once decoded, it would pass
+// for a missing one and mean the default.
+func refuseZero(name, given string, most int) error {
 	if n, err := strconv.Atoi(given); err == nil && n == 0 {
-		return &brain.ArgumentError{Name: "top_k", Reason: fmt.Sprintf("0 is not between 1 and %d", most)}
+		return &brain.ArgumentError{Name: name, Reason: fmt.Sprintf("0 is not between 1 and %d", most)}
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func decodeFiltered(body []byte, also aliases, maxTopK int, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseZeroTopK(string(fields["top_k"]), maxTopK); err != nil {
+	if err := refuseZero("top_k", string(fields["top_k"]), maxTopK); err != nil {
 		return err
 	}
 	if filters := fields["filters"]; filters != nil && string(filters) != "null" {

@@ -27,8 +27,8 @@ import (
 // Events come over one stream, which stands while there are sinks. They tell
 // of changes by everybody, a moment after the change, and have no number
 // (store.ChangeEvent.Seq is 0). The first Subscribe returns once the stream
-// stands. When it breaks off, changes are missed until it is back (spec 6.2);
-// opts.Logger hears of that.
+// stands. When it breaks off, or says nothing for client.Options.Silence,
+// changes are missed until it is back (spec 6.2); opts.Logger hears of that.
 //
 // Errors wrap the *client.Error, and by its status ErrNotFound (404),
 // ErrInvalidPath (400) or ErrConflict (409).
