@@ -83,7 +83,7 @@ func New(_ context.Context, cfg Config) (*Daemon, error) {
 	}
 	brains, err := brain.Open(brain.Config{
 		Dir: dir, OpenStore: open, Reader: cfg.Reader, Model: cfg.ReaderModel, Search: cfg.Search,
-		IndexMemory: cfg.IndexMemory, Logger: logger,
+		IndexMemory: cfg.IndexMemory, OpenStores: maxOpenStores(), Logger: logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open daemon: %w", err)

@@ -67,6 +67,17 @@ func engine(cfg Config, logger *slog.Logger) (dir string, open openStore, err er
 	return dir, open, claim(cfg.Home, kind)
 }
 
+// maxOpenStores bounds the stores that are open at once: one takes 4 files, and all
+// together a quarter of what the process may have open, as connections need
+// some too. 0 is the default.
+func maxOpenStores() int {
+	limit := fileLimit()
+	if limit == 0 {
+		return 0
+	}
+	return int(min(max(limit/16, 8), 1024))
+}
+
 // claim notes the engine of a new home, and refuses a home of another engine.
 func claim(home, kind string) error {
 	if err := os.MkdirAll(home, 0o700); err != nil {

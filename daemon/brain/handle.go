@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -34,6 +35,10 @@ type entry struct {
 	// taken, but it cannot be found. Service.mu guards it.
 	busy bool
 
+	users atomic.Int64 // see Hold
+	used  atomic.Int64 // when somebody last held or released it, in ns of Unix time
+	sinks sinks
+
 	mu       sync.Mutex
 	store    *store.Store
 	indexer  *indexer
@@ -59,8 +64,22 @@ func (h Handle) Gone() <-chan struct{} { return h.e.life.Done() }
 // Err is nil until Gone is closed, then ErrNotFound or ErrClosed.
 func (h Handle) Err() error { return context.Cause(h.e.life) }
 
-// Store returns the documents of the brain. The store belongs to the service:
-// callers must not close it.
+// Hold keeps the store of the brain open, once it is, until release is called.
+// A brain that nobody holds may have it closed at any time. Deletion, Close and
+// damage do not wait for holders.
+func (h Handle) Hold() (release func()) {
+	h.e.users.Add(1)
+	touch := func() { h.e.used.Store(h.s.cfg.Now().UnixNano()) }
+	touch()
+	return func() {
+		touch()
+		h.e.users.Add(-1)
+	}
+}
+
+// Store returns the documents of the brain, for callers that Hold it. The store
+// belongs to the service: callers must not close it. A store that is damaged is
+// opened anew, which repairs it.
 func (h Handle) Store(ctx context.Context) (*store.Store, error) {
 	h.e.mu.Lock()
 	defer h.e.mu.Unlock()
@@ -72,14 +91,24 @@ func (h Handle) openStore(ctx context.Context) (*store.Store, error) {
 	if err := h.Err(); err != nil {
 		return nil, err
 	}
-	if h.e.store == nil {
-		st, err := h.s.cfg.OpenStore(ctx, h.e.brain.ID)
-		if err != nil {
-			return nil, fmt.Errorf("open brain %s: %w", h.e.brain.ID, err)
+	e, id := h.e, h.e.brain.ID
+	if e.store != nil && e.store.Broken() {
+		h.s.cfg.Logger.Warn("a damaged store is opened anew", "brain", id)
+		if err := e.shut((*indexer).close, errReopened); err != nil {
+			h.s.cfg.Logger.Warn("a damaged store did not close", "brain", id, "because", err)
 		}
-		h.e.store = st
 	}
-	return h.e.store, nil
+	if e.store == nil {
+		h.s.makeRoom(e)
+		st, err := h.s.cfg.OpenStore(ctx, id)
+		if err != nil {
+			h.s.stores.remove(e)
+			return nil, fmt.Errorf("open brain %s: %w", id, err)
+		}
+		st.Subscribe(e.sinks.publish)
+		e.store = st
+	}
+	return e.store, nil
 }
 
 // Delete removes the brain with all its documents. Operations on it that are
@@ -111,6 +140,7 @@ func (h Handle) retire() (string, error) {
 	s.mu.Unlock()
 
 	closeErr := e.close((*indexer).close, notFound(id))
+	s.stores.remove(e)
 	retired, err := s.catalog.retire(id)
 
 	s.mu.Lock()
@@ -132,11 +162,20 @@ func (e *entry) close(end func(*indexer, error), cause error) error {
 	e.end(cause)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.shut(end, cause)
+}
+
+// shut is close for a brain that lives on: whoever uses it next opens its store
+// again. It needs e.mu.
+func (e *entry) shut(end func(*indexer, error), cause error) error {
 	if e.indexer != nil {
 		end(e.indexer, cause)
+		e.indexer = nil
 	}
 	if e.store == nil {
 		return nil
 	}
-	return e.store.Close()
+	st := e.store
+	e.store = nil
+	return st.Close()
 }

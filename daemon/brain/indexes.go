@@ -14,8 +14,9 @@ const DefaultIndexMemory = 1 << 30
 const (
 	// indexIdle is how long an index is kept that nobody searches.
 	indexIdle = 10 * time.Minute
-	// indexCheck is the pause between looks for such indexes.
-	indexCheck = time.Minute
+	// idleCheck is the pause between looks for such indexes, and for stores that
+	// nobody uses.
+	idleCheck = time.Minute
 )
 
 // errDropped is told to nobody: an index that a search waits for is not dropped.
@@ -41,16 +42,16 @@ func (x *indexer) measure() {
 func (s *Service) startKeeping() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { s.keepIndexes(ctx) })
+	wg.Go(func() { s.keepIdle(ctx) })
 	s.stopKeeping = func() {
 		cancel()
 		wg.Wait()
 	}
 }
 
-// keepIndexes drops indexes until ctx ends.
-func (s *Service) keepIndexes(ctx context.Context) {
-	ticker := time.NewTicker(indexCheck)
+// keepIdle drops indexes and closes stores until ctx ends.
+func (s *Service) keepIdle(ctx context.Context) {
+	ticker := time.NewTicker(idleCheck)
 	defer ticker.Stop()
 	for {
 		select {
@@ -60,10 +61,11 @@ func (s *Service) keepIndexes(ctx context.Context) {
 		case <-s.measured:
 		}
 		s.dropIndexes()
+		s.closeIdleStores()
 	}
 }
 
-// indexGrew wakes keepIndexes.
+// indexGrew wakes keepIdle.
 func (s *Service) indexGrew() {
 	select {
 	case s.measured <- struct{}{}:

@@ -24,6 +24,7 @@ import (
 // argument is an *ArgumentError or store.ErrInvalidPath, content that is too
 // long ErrTooLarge.
 func (h Handle) CreateDocument(ctx context.Context, r protocol.CreateDocument) (protocol.DocumentRecord, error) {
+	defer h.Hold()()
 	st, err := h.Store(ctx)
 	if err != nil {
 		return protocol.DocumentRecord{}, err
@@ -91,6 +92,7 @@ func clip(s string, n int) string {
 
 // Document returns the record of a document, or store.ErrNotFound.
 func (h Handle) Document(ctx context.Context, document string) (protocol.DocumentRecord, error) {
+	defer h.Hold()()
 	st, err := h.byID(ctx, document)
 	if err != nil {
 		return protocol.DocumentRecord{}, err
@@ -100,6 +102,7 @@ func (h Handle) Document(ctx context.Context, document string) (protocol.Documen
 
 // DeleteDocument removes a document by its id, or fails with store.ErrNotFound.
 func (h Handle) DeleteDocument(ctx context.Context, document string) error {
+	defer h.Hold()()
 	st, err := h.byID(ctx, document)
 	if err != nil {
 		return err
@@ -131,6 +134,7 @@ func (h Handle) Documents(ctx context.Context, p DocumentPage) (protocol.Documen
 	if p.Limit < 0 || p.Limit > protocol.MaxListItems {
 		return list, &ArgumentError{"limit", fmt.Sprintf("%d is not between 1 and %d", p.Limit, protocol.MaxListItems)}
 	}
+	defer h.Hold()()
 	st, err := h.Store(ctx)
 	if err != nil {
 		return list, err

@@ -37,6 +37,7 @@ func (h Handle) Search(ctx context.Context, r protocol.SearchRequest) (protocol.
 
 // find runs a query on the brain's index as soon as it is up to date.
 func (h Handle) find(ctx context.Context, q search.Query) (search.Result, error) {
+	defer h.Hold()()
 	id := h.e.brain.ID
 	x, err := h.indexer(ctx)
 	if err != nil {

@@ -25,7 +25,8 @@ type Config struct {
 	// in memory only.
 	Dir string
 	// OpenStore opens the documents of a brain that exists. It is called at
-	// most once at a time for an id; the service closes what it returns.
+	// most once at a time for an id; the service closes what it returns, and may
+	// open it again. Without Dir it never does, unless the store is damaged.
 	OpenStore func(ctx context.Context, id string) (*store.Store, error)
 	// Reader answers questions, running Model.
 	Reader llm.Provider
@@ -36,7 +37,11 @@ type Config struct {
 	// in bytes; 0 means DefaultIndexMemory. It holds for idle indexes: the last
 	// one that was searched stays, and so do those that searches wait for.
 	IndexMemory int64
-	// Logger hears of indexes that had to be built anew. Nil discards that.
+	// OpenStores is how many stores may be open at once; 0 means DefaultOpenStores.
+	// Beyond that, those are closed that were not used for the longest time. It
+	// does not hold for brains in use, nor where brains are kept in memory only.
+	OpenStores int
+	// Logger hears of damaged stores and of indexes that had to be built anew. Nil discards that.
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -48,7 +53,8 @@ type Service struct {
 	catalog *catalog
 
 	measured    chan struct{} // holds a token after the size of an index changed
-	stopKeeping func()        // ends keepIndexes
+	stopKeeping func()        // ends keepIdle
+	stores      openStores
 
 	// changing counts the brains that are being created or deleted, whose
 	// folders Close waits for.
@@ -69,7 +75,8 @@ func Open(cfg Config) (*Service, error) {
 	}
 	cfg.IndexMemory = cmp.Or(cfg.IndexMemory, DefaultIndexMemory)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	s := &Service{cfg: cfg, brains: map[string]*entry{}, measured: make(chan struct{}, 1)}
+	cfg.OpenStores = cmp.Or(cfg.OpenStores, DefaultOpenStores)
+	s := &Service{cfg: cfg, brains: map[string]*entry{}, stores: openStores{entries: map[*entry]struct{}{}}, measured: make(chan struct{}, 1)}
 	if cfg.Dir != "" {
 		c, brains, err := openCatalog(cfg.Dir)
 		if err != nil {

@@ -18,8 +18,8 @@ const defaultPing = 25 * time.Second
 // watchBrain streams the changes of a brain (spec 6.1) until the client
 // leaves or cannot keep up, the brain is deleted, or the daemon stops.
 func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
-	st, err := a.store(r)
-	if err != nil {
+	// The request holds the brain, so that the store stays open from here on.
+	if _, err := a.store(r); err != nil {
 		return err
 	}
 	if a.stopped() {
@@ -37,7 +37,7 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 		_ = rc.SetWriteDeadline(time.Now().Add(lastFrameTimeout))
 	})
 	h := brainOf(r)
-	defer a.feeds.attach(h, st, l)()
+	defer a.feeds.attach(h, l)()
 	// Whoever deletes the brain after this ends the listener; whoever did so
 	// before makes this fail.
 	if err := h.Err(); err != nil {

@@ -33,7 +33,7 @@ type feeds struct {
 	over  error // no more streams
 }
 
-// feed is the one subscription to a brain's store that its streams share, so
+// feed is the one subscription to a brain that its streams share, so
 // that an event is encoded once, and a commit pays for one sink.
 type feed struct {
 	unsubscribe func()
@@ -42,8 +42,8 @@ type feed struct {
 	listeners map[*listener]struct{}
 }
 
-// attach returns when l hears every later commit of st, the store of h. detach is idempotent.
-func (f *feeds) attach(h brain.Handle, st *store.Store, l *listener) (detach func()) {
+// attach returns when l hears every later commit of h. detach is idempotent.
+func (f *feeds) attach(h brain.Handle, l *listener) (detach func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over != nil {
@@ -52,7 +52,7 @@ func (f *feeds) attach(h brain.Handle, st *store.Store, l *listener) (detach fun
 	fd := f.brain[h]
 	if fd == nil {
 		fd = &feed{listeners: map[*listener]struct{}{}}
-		fd.unsubscribe = st.Subscribe(fd.publish)
+		fd.unsubscribe = h.Subscribe(fd.publish)
 		f.brain[h] = fd
 	}
 	fd.mu.Lock()

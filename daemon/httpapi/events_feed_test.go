@@ -11,7 +11,6 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
-	"evalctl/daemon/store/memstore"
 )
 
 func newFeeds() *feeds { return &feeds{brain: map[brain.Handle]*feed{}} }
@@ -32,15 +31,17 @@ func handles(t *testing.T) (b, c, d brain.Handle) {
 
 func newQuiet() *listener { return newListener(func() {}) }
 
-// TestFeedLifetime: a store has one sink while somebody listens, and none
+// TestFeedLifetime: a brain has one sink while somebody listens, and none
 // afterwards.
 func TestFeedLifetime(t *testing.T) {
-	docs := memstore.Open(nil)
-	defer docs.Close()
 	f := newFeeds()
 	b, _, _ := handles(t)
+	docs, err := b.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	one, two := newQuiet(), newQuiet()
-	detachOne, detachTwo := f.attach(b, docs, one), f.attach(b, docs, two)
+	detachOne, detachTwo := f.attach(b, one), f.attach(b, two)
 	if len(f.brain) != 1 || len(f.brain[b].listeners) != 2 {
 		t.Fatalf("%+v", f.brain)
 	}
@@ -66,32 +67,29 @@ func TestFeedLifetime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if changes, _ := late.next(); len(changes) > 0 {
-		t.Error("the store still has the sink")
+		t.Error("the brain still has the sink")
 	}
 }
 
 func TestFeedEnds(t *testing.T) {
-	docs, others := memstore.Open(nil), memstore.Open(nil)
-	defer docs.Close()
-	defer others.Close()
 	f := newFeeds()
 	b, c, d := handles(t)
 	here, there := newQuiet(), newQuiet()
-	defer f.attach(b, docs, here)()
-	defer f.attach(c, others, there)()
+	defer f.attach(b, here)()
+	defer f.attach(c, there)()
 	f.end(d, errStreamOver)
 	f.end(b, errStreamOver)
 	if !errors.Is(here.ended(), errStreamOver) || there.ended() != nil {
 		t.Errorf("ended with %v and %v", here.ended(), there.ended())
 	}
 	again := newQuiet()
-	defer f.attach(b, docs, again)()
+	defer f.attach(b, again)()
 	if again.ended() != nil {
 		t.Errorf("ended with %v", again.ended())
 	}
 	f.endAll(errShuttingDown)
 	late := newQuiet()
-	defer f.attach(d, docs, late)()
+	defer f.attach(d, late)()
 	if !errors.Is(here.ended(), errStreamOver) || !errors.Is(there.ended(), errShuttingDown) || !errors.Is(late.ended(), errShuttingDown) {
 		t.Errorf("ended with %v, %v and %v", here.ended(), there.ended(), late.ended())
 	}

@@ -134,7 +134,7 @@ func (a *API) log(r *http.Request, rec *recorder, id string, took time.Duration)
 	level := slog.LevelInfo
 	if rec.err != nil && (status >= 500 || status < 300) {
 		level = slog.LevelError
-		attrs = append(attrs, slog.String("error", rec.err.Error()))
+		attrs = append(attrs, slog.String("error", withoutPaths(rec.err)))
 	}
 	a.logger.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
 }

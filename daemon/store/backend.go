@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -54,6 +55,13 @@ type opener interface {
 // return "" for a path it can keep none under.
 type localPather interface {
 	LocalPath(path string) string
+}
+
+// breakable is the ability of a backend to refuse commits from some failure on,
+// until it is opened again.
+type breakable interface {
+	// Broken is called by whoever has just changed the store.
+	Broken() bool
 }
 
 // follower is the ability of a backend to change by other means than Commit,
@@ -132,6 +140,7 @@ type FileInfo struct {
 type gate struct {
 	mu      sync.RWMutex
 	closed  bool
+	broken  atomic.Bool
 	backend Backend
 	far     remote // the backend, when it is one
 }
@@ -193,6 +202,7 @@ func (g *gate) commit(ctx context.Context, c Commit) error {
 		return err
 	}
 	defer g.mu.RUnlock()
+	defer g.checkBroken()
 	return g.backend.Commit(ctx, c)
 }
 
@@ -201,7 +211,14 @@ func (g *gate) outside(ctx context.Context, change func() ([]ChangeEvent, error)
 		return nil, err
 	}
 	defer g.mu.RUnlock()
+	defer g.checkBroken()
 	return change()
+}
+
+func (g *gate) checkBroken() {
+	if b, ok := g.backend.(breakable); ok {
+		g.broken.Store(b.Broken())
+	}
 }
 
 func (g *gate) close() error {

@@ -125,7 +125,7 @@ func (h *hub) publish(events []ChangeEvent) {
 func (h *hub) call(sink func(ChangeEvent), ev ChangeEvent) {
 	defer func() {
 		if p := recover(); p != nil {
-			h.logger.Error("event sink panicked", "panic", p, "kind", ev.Kind, "path", ev.Path, "seq", ev.Seq)
+			h.logger.Error("event sink panicked", "panic", p, "kind", ev.Kind, "seq", ev.Seq)
 		}
 	}()
 	sink(ev)

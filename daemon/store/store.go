@@ -265,6 +265,11 @@ func (s *Store) Subscribe(sink func(ChangeEvent)) (cancel func()) {
 // above Seq reaches the sink. It stays 0 where commits are made elsewhere.
 func (s *Store) Seq() uint64 { return s.seq.Load() }
 
+// Broken reports whether a commit went wrong in such a way that the store takes
+// no more until it is opened again, which repairs it. Reads may go on, but may
+// show half of that commit. Close it, and open it.
+func (s *Store) Broken() bool { return s.gate.broken.Load() }
+
 // LocalPath names the file that holds a document, also before it is written,
 // when the backend keeps documents in files; otherwise, and for invalid paths,
 // ok is false.

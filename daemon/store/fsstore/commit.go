@@ -228,7 +228,7 @@ func (b *backend) setAside(undo *store.Undo, i int, op store.Op) error {
 		// Repeated: the document has since given way to a directory.
 		return nil
 	case info.IsDir():
-		return fmt.Errorf("%s is a directory", op.Path)
+		return &store.Error{Op: "replace", Path: op.Path, Err: errors.New("is a directory")}
 	}
 	if err := b.home.Rename(documentsDir+"/"+op.Path, path.Join(undoDir, strconv.Itoa(i))); err != nil {
 		return err

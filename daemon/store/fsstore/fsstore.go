@@ -76,6 +76,9 @@ func (b *backend) LocalPath(path string) string {
 	return filepath.Join(b.dir, documentsDir, filepath.FromSlash(path))
 }
 
+// Broken is asserted by store.Store.
+func (b *backend) Broken() bool { return b.broken != nil }
+
 // Close lets the next process in last.
 func (b *backend) Close() error {
 	if b.broken == nil {

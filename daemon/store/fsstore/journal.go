@@ -64,7 +64,7 @@ func decodeEntry(data []byte) (entry, bool, error) {
 	}
 	for _, op := range e.Ops {
 		if err := store.ValidPath(op.Path); err != nil {
-			return entry{}, false, fmt.Errorf("%s: %q: %w", journalFile, op.Path, err)
+			return entry{}, false, fmt.Errorf("%s: %w", journalFile, &store.Error{Op: "apply", Path: op.Path, Err: err})
 		}
 	}
 	return e, true, nil

@@ -128,6 +128,9 @@ func (b *backend) LocalPath(path string) string {
 	return filepath.Join(b.dir, filepath.FromSlash(path))
 }
 
+// Broken is asserted by store.Store.
+func (b *backend) Broken() bool { return b.broken != nil }
+
 // Follow is asserted by store.Store.
 func (b *backend) Follow(outside func(context.Context, string, func() ([]store.ChangeEvent, error)) error) {
 	b.outside = outside

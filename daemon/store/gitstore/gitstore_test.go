@@ -202,7 +202,7 @@ func TestOpenRefuses(t *testing.T) {
 		"bare":          {make: func(t *testing.T, dir string) { git(t, dir, "init", "-q", "--bare") }, want: "bare"},
 		"linked":        {make: func(t *testing.T, dir string) { put(t, filepath.Join(dir, ".git"), "gitdir: /x") }, want: "not a directory"},
 		"empty .git":    {make: func(t *testing.T, dir string) { put(t, filepath.Join(dir, ".git", "x"), "") }, want: "not a repository"},
-		"unborn, files": {make: func(t *testing.T, dir string) { git(t, dir, "init", "-q"); put(t, filepath.Join(dir, "a"), "") }, want: `1 files differ from HEAD, such as "a"`},
+		"unborn, files": {make: func(t *testing.T, dir string) { git(t, dir, "init", "-q"); put(t, filepath.Join(dir, "a"), "") }, want: `1 files differ from HEAD; commit or discard what was changed by hand, then open again: compare a: differs`},
 		"detached":      {make: func(t *testing.T, dir string) { userRepo(t, dir); git(t, dir, "checkout", "-q", "--detach") }, want: "HEAD is detached"},
 		"merging": {make: func(t *testing.T, dir string) {
 			userRepo(t, dir)
@@ -214,7 +214,7 @@ func TestOpenRefuses(t *testing.T) {
 		"bad remote":   {opts: gitstore.Options{Remote: "--upload-pack=x"}, want: "cannot name a remote"},
 		"git is busy":  {make: func(t *testing.T, dir string) { userRepo(t, dir); put(t, filepath.Join(dir, ".git", "index.lock"), "") }, want: "index.lock"},
 		"sha256":       {make: func(t *testing.T, dir string) { git(t, dir, "init", "-q", "--object-format=sha256") }, want: "objectformat"},
-		"edited":       {make: func(t *testing.T, dir string) { userRepo(t, dir); put(t, filepath.Join(dir, "a"), "2\n") }, want: `such as "a"; commit or discard`},
+		"edited":       {make: func(t *testing.T, dir string) { userRepo(t, dir); put(t, filepath.Join(dir, "a"), "2\n") }, want: `then open again: compare a: differs`},
 		"ignored file": {make: func(t *testing.T, dir string) {
 			userRepo(t, dir)
 			put(t, filepath.Join(dir, "x.o"), "")

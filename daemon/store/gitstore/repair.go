@@ -91,7 +91,8 @@ func (b *backend) repair() error {
 			return err
 		}
 	}
-	return fmt.Errorf("%d files differ from HEAD, such as %q; commit or discard what was changed by hand, then open again", len(edited), edited[0])
+	first := &store.Error{Op: "compare", Path: edited[0], Err: errors.New("differs")}
+	return fmt.Errorf("%d files differ from HEAD; commit or discard what was changed by hand, then open again: %w", len(edited), first)
 }
 
 // restore makes files what HEAD says.

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,7 +57,7 @@ func (o *objects) editDir(tree plumbing.Hash, prefix int, changes []change) (plu
 	for name, inner := range below {
 		old := entries[name]
 		if old.Mode != filemode.Dir && old.Mode != filemode.Empty {
-			return tree, fmt.Errorf("%s is in the way of %s", name, inner[0].path)
+			return tree, &store.Error{Op: "write", Path: inner[0].path, Err: errors.New("a document is in the way")}
 		}
 		sub, err := o.editDir(old.Hash, prefix+len(name)+1, inner)
 		if err != nil {
@@ -127,7 +128,7 @@ func (o *objects) changes(from, to plumbing.Hash) ([]change, error) {
 	err := o.diff(from, to, "", func(path string, old, now object.TreeEntry) error {
 		if now.Mode != filemode.Empty {
 			if err := holdable(path, now.Mode); err != nil {
-				return fmt.Errorf("%q in tree %s: %w", path, to, err)
+				return fmt.Errorf("tree %s: %w", to, &store.Error{Op: "read", Path: path, Err: err})
 			}
 		}
 		list = append(list, change{path: path, was: old.Hash, hash: now.Hash, mode: now.Mode})

@@ -2,7 +2,6 @@ package gitstore
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -110,7 +109,7 @@ func (b *backend) setAside(i int, c change) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s in the worktree is no file", c.path)
+		return &store.Error{Op: "replace", Path: c.path, Err: errors.New("is no file in the worktree")}
 	}
 	return b.Root.Rename(c.path, path.Join(gitDir, numbered(undoDir, i)))
 }

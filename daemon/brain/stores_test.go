@@ -1,0 +1,243 @@
+package brain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// disk keeps the documents of brains while their stores are closed.
+type disk struct {
+	mu    sync.Mutex
+	kept  map[string]*slowBackend
+	open  atomic.Int64
+	most  atomic.Int64 // that were open at once
+	fails atomic.Bool  // the next commits go wrong
+}
+
+// opened is one opening of a brain on a disk.
+type opened struct {
+	*slowBackend
+	disk   *disk
+	broken error
+}
+
+func (d *disk) openStore(_ context.Context, id string) (*store.Store, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b := d.kept[id]
+	if b == nil {
+		b = &slowBackend{docs: map[string][]byte{}}
+		d.kept[id] = b
+	}
+	d.most.Store(max(d.most.Load(), d.open.Add(1)))
+	return store.New(&opened{slowBackend: b, disk: d}, nil), nil
+}
+
+func (o *opened) Commit(ctx context.Context, c store.Commit) error {
+	if o.broken != nil {
+		return o.broken
+	}
+	if o.disk.fails.Load() {
+		o.broken = store.ErrReadOnly
+		return errDisk
+	}
+	return o.slowBackend.Commit(ctx, c)
+}
+
+var errDisk = errors.New("disk on fire")
+
+func (o *opened) Broken() bool { return o.broken != nil }
+
+func (o *opened) Close() error {
+	o.disk.open.Add(-1)
+	return nil
+}
+
+// openDisk makes a service on a disk that closes idle stores only when told.
+func openDisk(t *testing.T, set func(*Config)) (*Service, *disk) {
+	d := &disk{kept: map[string]*slowBackend{}}
+	s := open(t, func(c *Config) {
+		c.Dir, c.OpenStore = filepath.Join(t.TempDir(), "brains"), d.openStore
+		if set != nil {
+			set(c)
+		}
+	})
+	s.stopKeeping()
+	return s, d
+}
+
+func TestOpenStoresAreBounded(t *testing.T) {
+	const bound, brains, workers = 4, 24, 3
+	s, d := openDisk(t, func(c *Config) { c.OpenStores = bound })
+	id := func(i int) string { return fmt.Sprint("b", i%brains) }
+	for i := range brains {
+		create(t, s, id(i))
+		put(t, s, id(i), "first.md", "otter")
+	}
+	var told atomic.Int64
+	for i := range brains {
+		defer use(t, s, id(i)).Subscribe(func(store.ChangeEvent) { told.Add(1) })()
+	}
+	var wg sync.WaitGroup
+	const rounds = 60
+	for w := range workers {
+		wg.Go(func() {
+			for i := range rounds {
+				h := use(t, s, id(w*7+i*5))
+				word := fmt.Sprintf("token%dx%d", w, i)
+				if _, err := h.CreateDocument(t.Context(), protocol.CreateDocument{Path: word + ".md", Content: word}); err != nil {
+					t.Error(err)
+				}
+				got, err := h.Search(t.Context(), protocol.SearchRequest{Query: word})
+				if err != nil || len(got.Chunks) != 1 {
+					t.Errorf("%s: found %+v, %v", word, got.Chunks, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	// Those in use do not count, so each worker may have one more open.
+	if n := d.most.Load(); n > bound+workers {
+		t.Errorf("%d stores were open at once, the limit is %d", n, bound)
+	}
+	if n := told.Load(); n != workers*rounds {
+		t.Errorf("told of %d changes, want %d", n, workers*rounds)
+	}
+	for i := range brains {
+		if got := find(t, s, id(i), protocol.SearchRequest{Query: "otter"}); len(got) != 1 {
+			t.Errorf("%s: found %v", id(i), got)
+		}
+	}
+	if n := d.open.Load(); n > bound {
+		t.Errorf("%d stores are open, the limit is %d", n, bound)
+	}
+	for i := range brains {
+		if err := use(t, s, id(i)).Delete(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if n, counted := d.open.Load(), len(s.stores.entries); n != 0 || counted != 0 {
+		t.Errorf("%d stores of deleted brains are open, %d are counted", n, counted)
+	}
+}
+
+func TestHeldStoresStayOpen(t *testing.T) {
+	s, d := openDisk(t, func(c *Config) { c.OpenStores = 1 })
+	create(t, s, "held")
+	create(t, s, "other")
+	h := use(t, s, "held")
+	release := h.Hold()
+	st, err := h.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, "other", "a.md", "otter")
+	if err := st.Write(t.Context(), "a.md", []byte("walrus")); err != nil {
+		t.Errorf("a held store: %v", err)
+	}
+	release()
+	find(t, s, "other", protocol.SearchRequest{Query: "otter"})
+	create(t, s, "third")
+	put(t, s, "third", "a.md", "otter")
+	if err := st.Write(t.Context(), "a.md", []byte("walrus")); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("a released store: %v", err)
+	}
+	if n := d.open.Load(); n != 1 {
+		t.Errorf("%d stores are open", n)
+	}
+	if got := find(t, s, "held", protocol.SearchRequest{Query: "walrus"}); len(got) != 1 {
+		t.Errorf("found %v", got)
+	}
+}
+
+func TestIdleStoresAreClosed(t *testing.T) {
+	var clock atomic.Int64
+	s, d := openDisk(t, func(c *Config) {
+		c.Now = func() time.Time { return epoch.Add(time.Duration(clock.Load())) }
+	})
+	for _, id := range []string{"idle", "used", "held"} {
+		create(t, s, id)
+		put(t, s, id, "a.md", "otter")
+		find(t, s, id, protocol.SearchRequest{Query: "otter"})
+	}
+	release := use(t, s, "held").Hold()
+	clock.Add(int64(storeIdle - time.Second))
+	find(t, s, "used", protocol.SearchRequest{Query: "otter"})
+	s.closeIdleStores()
+	if n := d.open.Load(); n != 3 {
+		t.Errorf("%d stores are open, want all", n)
+	}
+	clock.Add(int64(time.Second))
+	s.closeIdleStores()
+	if n := d.open.Load(); n != 2 {
+		t.Errorf("%d stores are open, want those used and held", n)
+	}
+	release()
+	s.closeIdleStores()
+	if n := d.open.Load(); n != 2 {
+		t.Errorf("%d stores are open: one was in use until now", n)
+	}
+	clock.Add(int64(storeIdle))
+	s.closeIdleStores()
+	if n := d.open.Load(); n != 0 || len(held(s)) != 0 {
+		t.Errorf("%d stores are open, and the indexes of %v", n, held(s))
+	}
+	if got := find(t, s, "idle", protocol.SearchRequest{Query: "otter"}); len(got) != 1 {
+		t.Errorf("found %v", got)
+	}
+}
+
+// Closed, a store in memory would lose everything.
+func TestStoresInMemoryStayOpen(t *testing.T) {
+	s := open(t, func(c *Config) { c.OpenStores = 1 })
+	for i := range 4 {
+		create(t, s, fmt.Sprint("b", i))
+		put(t, s, fmt.Sprint("b", i), "a.md", "otter")
+	}
+	s.closeIdleStores()
+	for i := range 4 {
+		if got := find(t, s, fmt.Sprint("b", i), protocol.SearchRequest{Query: "otter"}); len(got) != 1 {
+			t.Errorf("brain %d: found %v", i, got)
+		}
+	}
+}
+
+// A store that takes no more commits is opened anew by the next call, also
+// while somebody listens.
+func TestBrokenStoresAreOpenedAnew(t *testing.T) {
+	s, d := openDisk(t, nil)
+	create(t, s, "eval")
+	h := use(t, s, "eval")
+	defer h.Hold()()
+	put(t, s, "eval", "a.md", "otter")
+	find(t, s, "eval", protocol.SearchRequest{Query: "otter"})
+	var told []string
+	defer h.Subscribe(func(e store.ChangeEvent) { told = append(told, e.Path) })()
+
+	d.fails.Store(true)
+	if err := h.DeleteDocument(t.Context(), "a.md"); !errors.Is(err, errDisk) {
+		t.Errorf("got %v", err)
+	}
+	d.fails.Store(false)
+	put(t, s, "eval", "b.md", "walrus")
+	for _, word := range []string{"otter", "walrus"} {
+		if got := find(t, s, "eval", protocol.SearchRequest{Query: word}); len(got) != 1 {
+			t.Errorf("%s: found %v", word, got)
+		}
+	}
+	if fmt.Sprint(told) != "[b.md]" {
+		t.Errorf("told of %v", told)
+	}
+	if n := d.open.Load(); n != 1 {
+		t.Errorf("%d stores are open", n)
+	}
+}

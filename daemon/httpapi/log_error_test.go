@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/fsstore"
+	"evalctl/internal/llm"
+)
+
+func TestWithoutPaths(t *testing.T) {
+	full := &fs.PathError{Op: "write", Path: "documents/patients/x.md", Err: syscall.ENOSPC}
+	write := &store.Error{Op: "write", Path: "patients/x.md", Err: full}
+	rename := &os.LinkError{Op: "rename", Old: "patients/x.md", New: "patients/y.md", Err: syscall.EIO}
+	for want, err := range map[string]error{
+		"write: write: no space left on device":                                              write,
+		"op 3: write: write: no space left on device":                                        fmt.Errorf("op 3: %w", write),
+		"search brain eval: build the index: write: write: no space left on device":          fmt.Errorf("search brain eval: %w", fmt.Errorf("build the index: %w", write)),
+		"delete: rename: input/output error":                                                 &store.Error{Op: "delete", Path: "patients/\x1b", Err: rename},
+		"apply: rename: input/output error\nwrite: no space left on device":                  &store.Error{Op: "apply", Err: errors.Join(rename, full)},
+		"write: write: no space left on device\nwrite: write: no space left on device":       errors.Join(write, write),
+		"write: store is closed or read-only: an earlier commit hit write: disk; open again": &store.Error{Op: "write", Path: "patients/x.md", Err: fmt.Errorf("%w: an earlier commit hit %w; open again", store.ErrReadOnly, &fs.PathError{Op: "write", Path: "patients/x.md", Err: errors.New("disk")})},
+		"the detail":   refuse(errInvalid, "the detail"),
+		"disk on fire": errors.New("disk on fire"),
+	} {
+		if got := withoutPaths(err); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		if strings.Contains(withoutPaths(err), "patients") {
+			t.Errorf("%v: the path is told", err)
+		}
+	}
+}
+
+// TestLogOfAStoreThatFails takes away what the store needs to write.
+func TestLogOfAStoreThatFails(t *testing.T) {
+	dir := t.TempDir()
+	s := serve(t, nil, brain.Config{
+		Reader: llm.NewFake(), Model: llm.FakeModel, Dir: filepath.Join(dir, "brains"),
+		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
+			return fsstore.Open(ctx, filepath.Join(dir, id), nil)
+		},
+	})
+	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
+	s.put(t, "patients/w.md", "healthy")
+	if err := os.RemoveAll(filepath.Join(dir, "eval", ".store")); err != nil {
+		t.Fatal(err)
+	}
+	const docs = "/v1/brains/eval/documents"
+	s.expect(t, 500, "PUT", docs+"?path=patients/x.md", "ill", "Content-Type", protocol.TypeBytes)
+	s.expect(t, 500, "POST", docs+"/append?path=patients/w.md", "ill", "Content-Type", protocol.TypeBytes)
+	s.expect(t, 500, "POST", docs, `{"path":"patients/y.md","content":"ill"}`, "Content-Type", protocol.TypeJSON)
+	s.expect(t, 500, "POST", docs+"/batch-ops", `{"ops":[{"type":"rename","path":"patients/w.md","to":"patients/z.md"}]}`, "Content-Type", protocol.TypeJSON)
+	log := s.log.String()
+	if n := strings.Count(log, "no such file or directory"); n < 4 {
+		t.Errorf("the log tells %d causes of 4:\n%s", n, log)
+	}
+	if strings.Contains(log, "patients") {
+		t.Errorf("the log holds paths:\n%s", log)
+	}
+}
