@@ -3,6 +3,7 @@ package fsstore_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,13 +21,14 @@ const (
 	crashRoundsEnv = "FSSTORE_CRASH_ROUNDS"
 )
 
-func writeUntilKilled(dir string) int {
+// inChild has work done on the store. It gives the code to exit with.
+func inChild(dir string, work func(s *store.Store, out, errs io.Writer) int) int {
 	s, err := fsstore.Open(context.Background(), dir, nil)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return storetest.WriteUntilKilled(s, os.Stdout, os.Stderr)
+	return work(s, os.Stdout, os.Stderr)
 }
 
 func TestCrash(t *testing.T) {

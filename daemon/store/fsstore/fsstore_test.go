@@ -17,9 +17,17 @@ import (
 	"evalctl/daemon/store/storetest"
 )
 
+// children is what the test binary does with a directory when it is started as the
+// process of a test, by the environment variable that names the directory.
+var children = map[string]func(dir string) int{
+	crashDirEnv: func(dir string) int { return inChild(dir, storetest.WriteUntilKilled) },
+}
+
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(crashDirEnv); dir != "" {
-		os.Exit(writeUntilKilled(dir))
+	for env, work := range children {
+		if dir := os.Getenv(env); dir != "" {
+			os.Exit(work(dir))
+		}
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -3,6 +3,7 @@ package gitstore_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -20,13 +21,14 @@ const (
 	crashRoundsEnv = "GITSTORE_CRASH_ROUNDS"
 )
 
-func writeUntilKilled(dir string) int {
+// inChild has work done on the store. It gives the code to exit with.
+func inChild(dir string, work func(s *store.Store, out, errs io.Writer) int) int {
 	r, err := gitstore.Open(context.Background(), dir, nil)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return storetest.WriteUntilKilled(r.Store, os.Stdout, os.Stderr)
+	return work(r.Store, os.Stdout, os.Stderr)
 }
 
 // TestCrash looks at the history too.

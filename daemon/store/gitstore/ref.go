@@ -22,6 +22,12 @@ func (b *backend) moveBranch(from, to plumbing.Hash) error {
 	if err := b.git.MkdirAll(store.FileDir(ref), dirMode); err != nil {
 		return err
 	}
+	// Open before anything has changed: the sync must not fail for want of a descriptor.
+	dir, err := b.git.Open(store.FileDir(ref))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
 	f, err := b.git.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w; another git program is at work, or one died and the file is to be removed", err)
@@ -43,7 +49,7 @@ func (b *backend) moveBranch(from, to plumbing.Hash) error {
 	if err != nil {
 		return errors.Join(err, removeFile(b.git, lock))
 	}
-	if err := syncFile(b.git, store.FileDir(ref)); err != nil {
+	if err := dir.Sync(); err != nil {
 		return b.fail(err)
 	}
 	return nil

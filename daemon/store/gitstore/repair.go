@@ -109,10 +109,11 @@ func (b *backend) restore(changes []change) error {
 	if err := b.stage(changes, head.Committer.When); err != nil {
 		return err
 	}
-	if err := b.apply(changes); err != nil {
+	undo, err := b.apply(changes)
+	if err != nil {
 		return fmt.Errorf("restore documents after a crash: %w", err)
 	}
-	return store.EmptyDir(b.git, undoDir)
+	return undo.Discard()
 }
 
 // doubtful says which files a store that was not closed can have left behind

@@ -81,7 +81,10 @@ func interrupted(t *testing.T, b *backend, ops []store.Op, steps int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(b.stage(changes, time.Now()), b.moveBranch(b.head.commit, next.commit), b.apply(changes[:steps])); err != nil {
+	if err := errors.Join(b.stage(changes, time.Now()), b.moveBranch(b.head.commit, next.commit)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.apply(changes[:steps]); err != nil {
 		t.Fatal(err)
 	}
 	crash(t, b)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -17,13 +18,13 @@ import (
 // error and changes nothing.
 func (b *backend) advance(next tip, changes []change, when time.Time) error {
 	if err := b.stage(changes, when); err != nil {
-		return errors.Join(err, store.EmptyDir(b.git, stagedDir))
+		return errors.Join(err, b.unstage(changes))
 	}
 	if err := b.moveBranch(b.head.commit, next.commit); err != nil {
-		return errors.Join(err, store.EmptyDir(b.git, stagedDir))
+		return errors.Join(err, b.unstage(changes))
 	}
 	b.Lock()
-	err := b.apply(changes)
+	undo, err := b.apply(changes)
 	b.Unlock()
 	if err != nil {
 		if b.broken != nil {
@@ -34,13 +35,11 @@ func (b *backend) advance(next tip, changes []change, when time.Time) error {
 		if backErr := b.moveBranch(next.commit, b.head.commit); backErr != nil {
 			return b.fail(errors.Join(err, backErr))
 		}
-		return errors.Join(err, store.EmptyDir(b.git, stagedDir))
+		return errors.Join(err, b.unstage(changes))
 	}
 	b.head = next
-	if len(changes) > 1 {
-		if err := store.EmptyDir(b.git, undoDir); err != nil {
-			_ = b.fail(err) // told to the next commit: this one is made
-		}
+	if err := undo.Discard(); err != nil {
+		_ = b.fail(err) // told to the next commit: this one is made
 	}
 	return nil
 }
@@ -74,34 +73,41 @@ func (b *backend) stage(changes []change, when time.Time) error {
 	return nil
 }
 
+// unstage removes what stage wrote and apply did not take.
+func (b *backend) unstage(changes []change) error {
+	var errs []error
+	for i := range changes {
+		errs = append(errs, removeFile(b.git, numbered(stagedDir, i)))
+	}
+	return errors.Join(errs...)
+}
+
 // apply moves staged files to their places. On an error it puts everything
 // back, or else breaks the store. The caller holds mu.
-func (b *backend) apply(changes []change) error {
+func (b *backend) apply(changes []change) (*store.Undo, error) {
+	undo := &store.Undo{Files: &b.Files, Aside: filepath.Join(b.dir, gitDir, filepath.FromSlash(undoDir))}
 	for i, c := range changes {
-		done := i // how many changes there are to take back if this one fails
 		var err error
 		// The last one needs no way back. A commit of one document is a single
 		// step, also for those who read its file.
 		if i < len(changes)-1 {
-			if err = b.setAside(i, c); err == nil {
-				done++
-			}
+			err = b.setAside(undo, i, c)
 		}
 		if err == nil {
-			err = b.applyOne(i, c)
+			err = b.applyOne(undo, i, c)
 		}
 		if err == nil {
 			continue
 		}
-		if undoErr := b.undo(changes[:done]); undoErr != nil {
-			return b.fail(errors.Join(err, undoErr))
+		if undoErr := undo.Run(); undoErr != nil {
+			return nil, b.fail(errors.Join(err, undoErr))
 		}
-		return err
+		return nil, err
 	}
-	return nil
+	return undo, nil
 }
 
-func (b *backend) setAside(i int, c change) error {
+func (b *backend) setAside(undo *store.Undo, i int, c change) error {
 	info, err := b.Root.Lstat(c.path)
 	switch {
 	case absent(err):
@@ -111,10 +117,14 @@ func (b *backend) setAside(i int, c change) error {
 	case !info.Mode().IsRegular():
 		return &store.Error{Op: "replace", Path: c.path, Err: errors.New("is no file in the worktree")}
 	}
-	return b.Root.Rename(c.path, path.Join(gitDir, numbered(undoDir, i)))
+	if err := b.Root.Rename(c.path, path.Join(gitDir, numbered(undoDir, i))); err != nil {
+		return err
+	}
+	undo.SetAside(c.path, i)
+	return nil
 }
 
-func (b *backend) applyOne(i int, c change) error {
+func (b *backend) applyOne(undo *store.Undo, i int, c change) error {
 	if c.deletes() {
 		if err := b.Root.Remove(c.path); err != nil && !absent(err) {
 			return err
@@ -132,31 +142,10 @@ func (b *backend) applyOne(i int, c change) error {
 			b.Prune(store.FileDir(c.path))
 		}
 	}
-	return err
-}
-
-// undo takes the changes back, last one first.
-func (b *backend) undo(changes []change) error {
-	for i := len(changes) - 1; i >= 0; i-- {
-		c := changes[i]
-		if !c.deletes() {
-			if err := b.Root.Remove(c.path); err != nil && !absent(err) {
-				return err
-			}
-			b.Prune(store.FileDir(c.path))
-		}
-		undo := path.Join(gitDir, numbered(undoDir, i))
-		if _, err := b.Root.Lstat(undo); err != nil {
-			continue // there was nothing to set aside
-		}
-		if err := b.Root.MkdirAll(store.FileDir(c.path), dirMode); err != nil {
-			return err
-		}
-		if err := b.Root.Rename(undo, c.path); err != nil {
-			return err
-		}
+	if err == nil {
+		undo.Created(c.path)
 	}
-	return nil
+	return err
 }
 
 // absent tells whether there is no file, or none can be.

@@ -1,0 +1,229 @@
+//go:build linux
+
+package storetest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"evalctl/daemon/store"
+)
+
+// Faults lets system calls of a commit fail, or kills it there, with strace: all but
+// reads and closes, one after the other.
+type Faults struct {
+	// Env makes the test binary the process that commits: its TestMain then opens
+	// the store in the directory that the variable names and calls CommitUnderFaults.
+	Env string
+	Dir string
+	// All tries every system call and not one in sixteen.
+	All  bool
+	Open func(t *testing.T) *store.Store
+}
+
+const (
+	faultsBefore = "a=1 b=1 d/a=1 d/b=1 d/e/c=1 deep/er/y=1 solo/x=1"
+	faultsCommit = "write d/b 2; delete d/e/c; write n/e/w 2; delete solo/x; write solo 2; write a 2; delete deep/er/y; write b 2"
+	faultsCalls  = "openat,mkdirat,renameat,unlinkat,newfstatat,fstat,utimensat,getdents64,write,pwrite64,ftruncate,fsync,syncfs"
+)
+
+// faultsReport is what the committing process says when it is let alone again.
+type faultsReport struct {
+	Contents map[string]string
+	ReadOnly bool
+}
+
+// CommitUnderFaults makes the commit when it is told to. It returns the code to exit with.
+func CommitUnderFaults(s *store.Store, in io.ByteReader, out, errs io.Writer) int {
+	ctx := context.Background()
+	runtime.LockOSThread() // strace looks at one thread
+	fmt.Fprintln(out, unix.Gettid())
+	_, err := in.ReadByte()
+	if err == nil {
+		err = s.Apply(ctx, store.Commit{Reason: "with faults", Ops: parseOps(faultsCommit)})
+	}
+	// By a call that does not fail.
+	_, _ = unix.Writev(1, [][]byte{fmt.Appendf(nil, "%q\n", fmt.Sprint(err))})
+	_, _ = in.ReadByte()
+	report := faultsReport{Contents: map[string]string{}}
+	files, err := s.List(ctx, "", store.ListOptions{Recursive: true})
+	for _, f := range files {
+		data, _ := s.Read(ctx, f.Path)
+		report.Contents[f.Path] = string(data)
+	}
+	writeErr := s.Write(ctx, "canary", nil)
+	if report.ReadOnly = store.IsReadOnly(writeErr); !report.ReadOnly {
+		err = errors.Join(err, writeErr, s.Delete(ctx, "canary"))
+	}
+	if err := errors.Join(err, json.NewEncoder(out).Encode(report), s.Close()); err != nil {
+		fmt.Fprintln(errs, err)
+		return 1
+	}
+	return 0
+}
+
+// Run makes a commit for each call and each kind of fault. One that says it failed must have
+// changed nothing, unless it has closed the store to writes; whatever is found on opening it again
+// must be all of the commit or nothing.
+func (f Faults) Run(t *testing.T) {
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("the strace program is not installed")
+	}
+	for _, fault := range []struct{ name, calls, inject string }{
+		{"one fails", faultsCalls, "error=EIO:when=%d"},
+		{"no more descriptors", "openat", "error=EMFILE:when=%d+"},
+		{"killed", faultsCalls, "signal=KILL:when=%d"},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			step := 16
+			if f.All {
+				step = 1
+			}
+			count := 0
+			for call := range strings.SplitSeq(fault.calls, ",") {
+				for n := 1 + rand.IntN(step); !t.Failed() && f.commit(t, call+":"+fmt.Sprintf(fault.inject, n)); n += step {
+					count++
+				}
+			}
+			t.Logf("%d faults", count)
+		})
+	}
+}
+
+// commit makes one commit with a fault and reports whether that came to pass.
+func (f Faults) commit(t *testing.T, inject string) bool {
+	t.Helper()
+	s := f.Open(t)
+	p := &probe{T: t, Store: s, ctx: t.Context()}
+	p.clear()
+	p.fill(faultsBefore)
+	before := Contents(t, s)
+	want := model(Contents(t, s))
+	for _, op := range parseOps(faultsCommit) {
+		if _, err := want.change(op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	outcome, report, injected := f.child(t, inject)
+	s = f.Open(t)
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: close: %v", injected, err)
+		}
+	}()
+	p.Store = s
+	after := Contents(t, s)
+	isBefore, isAfter := cmp.Equal(after, before), cmp.Equal(after, map[string]string(want))
+	where := fmt.Sprintf("%s, after an outcome of %s, read-only %t", injected, outcome, report.ReadOnly)
+	if !isBefore && !isAfter {
+		t.Errorf("%s: a part of the commit is there: %v", where, after)
+	}
+	killed, done := outcome == "", outcome == `"<nil>"`
+	switch {
+	case killed:
+	case done && (!isAfter || !cmp.Equal(report.Contents, after)):
+		t.Errorf("%s: %v, then %v", where, report.Contents, after)
+	case done:
+	case !cmp.Equal(report.Contents, before):
+		t.Errorf("%s: was %v", where, report.Contents)
+	case !report.ReadOnly && !isBefore:
+		t.Errorf("%s: the commit came back", where)
+	}
+	if err := errors.Join(s.Write(p.ctx, "canary", nil), s.Delete(p.ctx, "canary")); err != nil {
+		t.Errorf("%s: unusable when opened again: %v", where, err)
+	}
+	return injected != ""
+}
+
+// child gives the error of the commit as Go writes strings, empty when it was killed, and
+// the call that the fault hit, empty when there was none.
+func (f Faults) child(t *testing.T, inject string) (outcome string, report faultsReport, injected string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), f.Env+"="+f.Dir)
+	cmd.Stderr = &stderr
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill() // unless it has ended
+		_ = cmd.Wait()
+	}()
+	lines := bufio.NewReader(out)
+	thread, _ := lines.ReadString('\n')
+	stop := straced(t, strings.TrimSpace(thread), inject)
+	_, _ = io.WriteString(in, "\n")
+	outcome, _ = lines.ReadString('\n')
+	injected = stop()
+	if outcome == "" && strings.Contains(inject, "KILL") {
+		return "", report, "killed by " + inject
+	}
+	_, _ = io.WriteString(in, "\n")
+	if err := errors.Join(json.NewDecoder(lines).Decode(&report), cmd.Wait()); err != nil {
+		t.Errorf("%s: %v: %s", injected, err, stderr.Bytes())
+	}
+	return strings.TrimSpace(outcome), report, injected
+}
+
+// straced has strace look at a thread until it is stopped. That gives the first call
+// that was tampered with.
+func straced(t *testing.T, thread, inject string) (stop func() string) {
+	t.Helper()
+	if _, err := strconv.Atoi(thread); err != nil {
+		t.Fatalf("thread %q", thread)
+	}
+	calls, _, _ := strings.Cut(inject, ":")
+	log := filepath.Join(t.TempDir(), "log")
+	cmd := exec.CommandContext(t.Context(), "strace", "-p", thread, "-o", log, "-e", "trace="+calls, "-e", "signal=none", "-e", "inject="+inject)
+	out, err := cmd.StderrPipe()
+	if err = errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(out)
+	if first, err := said.ReadString('\n'); err != nil || !strings.Contains(first, "attached") {
+		_ = cmd.Wait()
+		t.Skipf("cannot use strace here: %q, %v", first, err)
+	}
+	return func() string {
+		_ = cmd.Process.Signal(os.Interrupt) // it has ended with a thread that was killed
+		_, _ = io.Copy(io.Discard, said)
+		_ = cmd.Wait()
+		text, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "(INJECTED)") {
+				return strings.TrimSpace(line)
+			}
+		}
+		return ""
+	}
+}
