@@ -188,6 +188,17 @@ func (j *Journal) Options() json.RawMessage { return j.start.Options }
 // Spent is what the run has paid for grades so far.
 func (j *Journal) Spent() llm.USD { return j.spent }
 
+// Finished counts the questions that a resume does not ask again.
+func (j *Journal) Finished() int {
+	n := 0
+	for _, s := range j.slots {
+		if s.finished {
+			n++
+		}
+	}
+	return n
+}
+
 // Seeded tells whether a brain of the run got all its documents.
 func (j *Journal) Seeded(brain string) bool { return j.seeded[brain] }
 

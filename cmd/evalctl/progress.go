@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/schollz/progressbar/v3"
 
@@ -14,9 +17,11 @@ import (
 )
 
 const (
-	barWidth = 16
-	// besideBar is room for the percentage, the times and what stands between.
-	besideBar = 28
+	barWidth = 16 // at most: the bar gives way to the figures
+	minBar   = 4
+	// besideBar is the room that percentage, count and blanks take, without the
+	// digits of the count.
+	besideBar = 12
 	// recentAnswers is how many latencies the live percentiles look back on.
 	recentAnswers = 512
 	redrawEvery   = 100 * time.Millisecond
@@ -28,43 +33,72 @@ const (
 	listedFailures = 20
 )
 
-// progress follows a run: a bar on a terminal, else plain lines.
+// progress follows a run: a bar on a terminal, else plain lines. Its fields may
+// be read after done.
 type progress struct {
-	t      *terminal
-	bar    *progressbar.ProgressBar
-	total  int
+	t       *terminal
+	bar     *progressbar.ProgressBar
+	total   int
+	resumed int // finished before this process
+
+	mu     sync.Mutex
+	late   *time.Timer // draws when nothing else has for too long; nil with a bar
+	ended  bool
 	counts harness.Counts
+	asked  int // in this process
 	spent  llm.USD
 	start  time.Time
 	drawn  time.Time
 	tenth  int
-	late   []float64 // latencies of the last answers, a ring
+	took   []float64 // latencies of the last answers, a ring
 	first  []float64
 	failed []harness.Record // the first ones, for the report
 	more   int              // failures beyond those
 }
 
-func (t *terminal) progress(total int) *progress {
-	p := &progress{t: t, total: total, start: time.Now(), drawn: time.Now()}
-	if t.live && !t.quiet {
+// progress begins to follow a run of total questions, of which the first that
+// are told were finished before.
+func (t *terminal) progress(total, resumed int) *progress {
+	p := &progress{t: t, total: total, resumed: resumed, start: time.Now(), drawn: time.Now()}
+	switch {
+	case t.quiet:
+	case t.live:
 		p.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(barWidth), progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(true),
-			progressbar.OptionSetDescription("  ask"), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
+			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
+	default:
+		p.mu.Lock() // the timer may be faster than the assignment
+		defer p.mu.Unlock()
+		p.late = time.AfterFunc(plainLatest, p.tick)
 	}
 	return p
 }
 
+// tick draws while no question finishes.
+func (p *progress) tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		p.draw()
+	}
+}
+
 // add is called with each finished question, from one goroutine at a time.
 func (p *progress) add(r harness.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.counts.Add(r)
 	p.spent += r.JudgeUSD
 	if r.Outcome == harness.NoGold {
 		return
 	}
+	if p.counts.Finished() > p.resumed {
+		p.asked++
+	}
 	if r.Outcome != harness.Errored {
-		p.late = ring(p.late, p.counts.Total, r.LatencyMS)
+		p.took = ring(p.took, p.counts.Total, r.LatencyMS)
 		if r.FirstDeltaMS != nil {
 			p.first = ring(p.first, p.counts.Total, *r.FirstDeltaMS)
 		}
@@ -72,7 +106,9 @@ func (p *progress) add(r harness.Record) {
 	if !r.Passed {
 		p.fail(r)
 	}
-	p.draw()
+	if !p.t.quiet {
+		p.draw()
+	}
 }
 
 func (p *progress) fail(r harness.Record) {
@@ -92,54 +128,58 @@ func ring(values []float64, n int, v float64) []float64 {
 }
 
 func (p *progress) draw() {
-	if p.t.quiet {
-		return
-	}
-	now := time.Now()
+	now, done := time.Now(), p.counts.Finished()
+	since := now.Sub(p.drawn)
 	if p.bar != nil {
-		if now.Sub(p.drawn) >= redrawEvery {
+		if since >= redrawEvery {
 			p.drawn = now
-			_ = p.bar.Set(p.counts.Finished()) // a bar that cannot be drawn stops nothing
 			p.bar.Describe(p.description())
+			_ = p.bar.Set(done) // a bar that cannot be drawn stops nothing
 		}
 		return
 	}
-	done := p.counts.Finished()
-	tenth, since := done*10/p.total, now.Sub(p.drawn)
+	tenth := done * 10 / p.total
 	if tenth > p.tenth && since >= plainSoonest || since >= plainLatest {
 		p.tenth, p.drawn = tenth, now
-		left := time.Duration(float64(now.Sub(p.start)) / float64(done) * float64(p.total-done))
-		p.t.field("ask", "%d/%d  %s  ETA %s", done, p.total, p.figures(), left.Round(time.Second))
+		p.late.Reset(plainLatest)
+		p.t.field("ask", "%d/%d  %s", done, p.total, strings.Join(p.figures("first token"), "  "))
 	}
 }
 
 // description is the figures, as far as the line has room for them: a line that
-// wraps cannot be redrawn in place.
+// wraps cannot be redrawn in place. The bar gives way first, then blanks and words.
 func (p *progress) description() string {
-	room := p.t.columns() - barWidth - besideBar - 2*len(strconv.Itoa(p.total))
-	if room < len("  ask") {
+	room := p.t.columns() - besideBar - 2*len(strconv.Itoa(p.total))
+	if room < 1 {
 		return ""
 	}
-	return clip("  ask  "+p.figures(), room)
+	if full := strings.Join(p.figures("first token"), "  "); utf8.RuneCountInString(full) <= room-minBar {
+		return full
+	}
+	return clip(strings.Join(p.figures("first"), " "), room)
 }
 
-// figures is the running state in one line.
-func (p *progress) figures() string {
-	s := fmt.Sprintf("%d pass  %d fail", p.counts.Passed, p.counts.Scored-p.counts.Passed)
+// figures is the running state. first names the time to the first token.
+func (p *progress) figures(first string) []string {
+	s := []string{fmt.Sprintf("%d pass", p.counts.Passed), fmt.Sprintf("%d fail", p.counts.Scored-p.counts.Passed)}
 	if p.counts.Errors > 0 {
-		s += fmt.Sprintf("  %d error", p.counts.Errors)
+		s = append(s, fmt.Sprintf("%d error", p.counts.Errors))
 	}
 	if p.counts.Unscored > 0 {
-		s += fmt.Sprintf("  %d unscored", p.counts.Unscored)
+		s = append(s, fmt.Sprintf("%d unscored", p.counts.Unscored))
 	}
-	if len(p.late) > 0 {
-		s += "  p50 " + duration(median(p.late))
+	if len(p.took) > 0 {
+		s = append(s, "p50 "+duration(median(p.took)))
 	}
 	if len(p.first) > 0 {
-		s += "  first token " + duration(median(p.first))
+		s = append(s, first+" "+duration(median(p.first)))
 	}
 	if p.spent > 0 {
-		s += "  " + p.spent.String()
+		s = append(s, p.spent.String())
+	}
+	if p.asked > 0 {
+		left := time.Duration(float64(time.Since(p.start)) / float64(p.asked) * float64(p.total-p.counts.Finished()))
+		s = append(s, "ETA "+left.Round(time.Second).String())
 	}
 	return s
 }
@@ -148,8 +188,14 @@ func median(values []float64) float64 {
 	return stats.Percentile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
-// done takes the bar away.
+// done takes the bar away. Nothing is drawn any more.
 func (p *progress) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	if p.late != nil {
+		p.late.Stop()
+	}
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}

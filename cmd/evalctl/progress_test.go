@@ -4,25 +4,90 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"evalctl/harness"
 )
 
-// TestDescription: bar, figures and what stands beside them fit on a line.
+// TestDescription: the bar gives way to the figures, and these lose blanks and
+// words before they lose any of themselves.
 func TestDescription(t *testing.T) {
-	p := &progress{
-		t: &terminal{w: &bytes.Buffer{}}, total: 1000, spent: 1_234_567,
-		counts: harness.Counts{Total: 900, Passed: 500, Scored: 700, Errors: 100, Unscored: 100},
-		late:   []float64{12}, first: []float64{3},
+	few := harness.Counts{Total: 90, Passed: 50, Scored: 90}
+	all := harness.Counts{Total: 900, Passed: 500, Scored: 700, Errors: 100, Unscored: 100}
+	for _, tt := range []struct {
+		counts harness.Counts
+		total  int
+		want   string
+	}{
+		{harness.Counts{}, 100, "0 pass  0 fail  p50 12 ms  first token 3.0 ms"},
+		{few, 100, "50 pass 40 fail p50 12 ms first 3.0 ms $0.00123457 ETA 1s"},
+		{all, 1000, "500 pass 200 fail 100 error 100 unscored p50 12 ms first 3.…"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &progress{
+				t: &terminal{w: &bytes.Buffer{}}, total: tt.total, counts: tt.counts, asked: tt.counts.Total, start: time.Now(),
+				took: []float64{12}, first: []float64{3},
+			}
+			if p.asked > 0 {
+				p.spent = 1_234_570
+			}
+			time.Sleep(9 * time.Second) // so that 10 questions of 100 take 1 s
+			got := p.description()
+			if got != tt.want {
+				t.Errorf("got  %q\nwant %q", got, tt.want)
+			}
+			if width := utf8.RuneCountInString(got) + besideBar + 2*len("100"); width > p.t.columns() {
+				t.Errorf("%q makes a line of %d characters", got, width)
+			}
+		})
 	}
-	got := p.description()
-	if width := utf8.RuneCountInString(got) + barWidth + besideBar + len("10001000"); width != p.t.columns() {
-		t.Errorf("%q makes a line of %d characters, want all %d", got, width, p.t.columns())
-	}
-	if !strings.HasPrefix(got, "  ask  500 pass") || !strings.HasSuffix(got, "…") {
-		t.Errorf("got %q, want the figures, cut", got)
-	}
+}
+
+// TestPlainLines: a run whose questions take long is heard of every 10 seconds,
+// and a run that is over no more.
+func TestPlainLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := (&terminal{w: &out}).progress(100, 90)
+		for range 90 {
+			p.add(harness.Record{Outcome: harness.Scored, Passed: true, LatencyMS: 1})
+		}
+		time.Sleep(25 * time.Second)
+		p.add(harness.Record{Outcome: harness.Scored, Passed: true, LatencyMS: 1})
+		time.Sleep(6 * time.Second)
+		p.add(harness.Record{Outcome: harness.NoGold})
+		time.Sleep(11 * time.Second)
+		p.done()
+		time.Sleep(time.Minute)
+		// What was resumed, and what is not asked, says nothing of the speed: one
+		// question in 25 s, then one in 40 s.
+		want := `  ask         90/100  90 pass  0 fail  p50 1.0 ms
+  ask         90/100  90 pass  0 fail  p50 1.0 ms
+  ask         91/100  91 pass  0 fail  p50 1.0 ms  ETA 4m30s
+  ask         92/100  91 pass  0 fail  p50 1.0 ms  ETA 5m20s
+`
+		if out.String() != want {
+			t.Errorf("got\n%swant\n%s", out.String(), want)
+		}
+	})
+}
+
+// TestPlainLinesOfAFastRun: a line for each tenth, but not two in a second.
+func TestPlainLinesOfAFastRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := (&terminal{w: &out}).progress(100, 0)
+		for range 100 {
+			time.Sleep(50 * time.Millisecond)
+			p.add(harness.Record{Outcome: harness.Scored, LatencyMS: 1})
+		}
+		p.done()
+		if n := strings.Count(out.String(), "\n"); n != 5 {
+			t.Errorf("%d lines in 5 s:\n%s", n, out.String())
+		}
+	})
 }
 
 func TestClip(t *testing.T) {

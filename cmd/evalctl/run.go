@@ -133,7 +133,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 	if err != nil {
 		return usageError{err}
 	}
-	progress := t.progress(plan.dataset.Selected)
+	progress := t.progress(plan.dataset.Selected, j.Finished())
 	res, path, err := harness.Run(ctx, harness.Config{
 		Target: &harness.Target{
 			Endpoint: under.endpoint, Brains: under.brains, Scenario: c.scenario, Mode: c.Mode,

@@ -201,7 +201,7 @@ func (c *sweepCmd) cell(ctx context.Context, t *terminal, plan *plan, under *dae
 	id := c.identity(plan, under)
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), harness.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
-	progress := t.progress(plan.dataset.Selected)
+	progress := t.progress(plan.dataset.Selected, 0)
 	res, err := harness.RunCell(ctx, harness.Config{
 		Target: c.target(under, cell), Dataset: plan.dataset, Brains: plan.brains, Scorer: scorer.Retrieval{TopK: cell.TopK},
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil, Recorded: progress.add, Guards: gold.Guards,
