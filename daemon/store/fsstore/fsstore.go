@@ -44,10 +44,12 @@ const (
 // store.ErrSchemaVersion.
 //
 // Every mutation is durable when it returns, and a crash at any instant leaves
-// all of it or nothing. Files may be read from outside by the path that
-// LocalPath gives; only a batch can show such a reader a file in the making.
-// Nobody else may change the files. A symbolic link is no document; one that
-// leads out of the store cannot be passed.
+// all of it or nothing. An error leaves the documents as they were; where even
+// that fails, the store takes no more writes, and the next Open finishes the
+// batch. Files may be read from outside by the path that LocalPath gives; only a
+// batch can show such a reader a file in the making. Nobody else may change the
+// files. A symbolic link is no document; one that leads out of the store cannot
+// be passed.
 func Open(ctx context.Context, dir string, opts *store.Options) (*store.Store, error) {
 	b, err := open(ctx, dir)
 	if err != nil {
