@@ -38,7 +38,20 @@ func keepAside(path string) (string, error) {
 
 // writeAtomic makes path whole or not at all: a temporary file beside it,
 // synced and renamed. A file that was there is kept aside.
-func writeAtomic(path string, write func(io.Writer) error) (err error) {
+func writeAtomic(path string, write func(io.Writer) error) error {
+	return writeWhole(path, write, func() error {
+		_, err := keepAside(path)
+		return err
+	})
+}
+
+// replaceAtomic is writeAtomic in the place of a file that is given up.
+func replaceAtomic(path string, write func(io.Writer) error) error {
+	return writeWhole(path, write, func() error { return nil })
+}
+
+// writeWhole calls clear once all is written, before path is renamed to.
+func writeWhole(path string, write func(io.Writer) error, clear func() error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
@@ -58,7 +71,7 @@ func writeAtomic(path string, write func(io.Writer) error) (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if _, err = keepAside(path); err != nil {
+	if err = clear(); err != nil {
 		return err
 	}
 	if err = os.Rename(f.Name(), path); err != nil {

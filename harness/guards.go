@@ -25,6 +25,10 @@ type Guard struct {
 	IDs   []string `json:"ids"`
 }
 
+// TopKCoversBrain is the Kind of the guard that recall cannot fail: top-k is as
+// large as the brain.
+const TopKCoversBrain = "top_k_covers_brain"
+
 // guardIDs is how many questions a guard names.
 const guardIDs = 5
 
@@ -50,7 +54,7 @@ func SurveyGold(d Dataset, brains []Brain, topK int) (GoldSurvey, error) {
 	s := GoldSurvey{}
 	catalogues := cataloguesOf(brains)
 	inQuestion := Guard{Kind: "answer_in_question"}
-	covered := Guard{Kind: "top_k_covers_brain", IDs: []string{}}
+	covered := Guard{Kind: TopKCoversBrain, IDs: []string{}}
 	uses := map[goldUse]int{}
 	var bad []error
 	for q, err := range d.Questions() {

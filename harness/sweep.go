@@ -25,6 +25,8 @@ type Sweep struct {
 	// WarmUp counts the questions that were asked before, and not measured.
 	WarmUp int    `json:"warm_up"`
 	Cells  []Cell `json:"cells"`
+
+	written bool
 }
 
 // Cell is one finished cell of the grid. Result is what a result file says, but
@@ -36,12 +38,13 @@ type Cell struct {
 	Result     Result `json:"result"`
 }
 
-// RunCell is Run without a trace: no journal is kept and no file written. The
+// RunCell is Run without a trace in dir, which was claimed: no journal is kept and
+// no file written. What a killed process leaves of a cell, the next one removes. The
 // result of a cell that ended early comes with the error that ended it.
-func RunCell(ctx context.Context, cfg Config, id Identity) (res Result, err error) {
-	dir, err := os.MkdirTemp("", "evalctl-cell-*")
-	if err != nil {
-		return Result{}, fmt.Errorf("make a folder for a cell: %w", err)
+func RunCell(ctx context.Context, dir string, cfg Config, id Identity) (res Result, err error) {
+	dir = filepath.Join(dir, "."+id.SDK+".cell")
+	if err := os.RemoveAll(dir); err != nil {
+		return Result{}, fmt.Errorf("remove what an earlier sweep left: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if cfg.Journal, err = CreateJournal(dir, id, time.Now().UTC(), nil); err != nil {
@@ -79,8 +82,16 @@ func (t *Target) WarmUp(ctx context.Context, d Dataset, timeout time.Duration) (
 // Stop notes why the sweep ended early; nil when it did not.
 func (s *Sweep) Stop(err error) { s.Stopped = stopReason(err) }
 
+// Save writes the finished cells of a sweep that goes on: should the process be
+// killed, the file says that it was interrupted.
+func (s *Sweep) Save(dir string) error {
+	s.Stopped, s.FinishedAt = StopInterrupted, time.Now().UTC()
+	_, err := s.Write(dir)
+	return err
+}
+
 // Write makes <dir>/<sdk>.sweep.json, whole or not at all, and tells its path.
-// The file of an earlier sweep is kept aside.
+// The file of an earlier sweep is kept aside, that of this one replaced.
 func (s *Sweep) Write(dir string) (string, error) {
 	path := filepath.Join(dir, s.SDK+".sweep.json")
 	data, err := json.MarshalIndent(s, "", "  ")
@@ -88,7 +99,11 @@ func (s *Sweep) Write(dir string) (string, error) {
 		err = os.MkdirAll(dir, 0o755)
 	}
 	if err == nil {
-		err = writeAtomic(path, func(w io.Writer) error {
+		write := writeAtomic
+		if s.written {
+			write = replaceAtomic
+		}
+		err = write(path, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s\n", data)
 			return err
 		})
@@ -96,5 +111,6 @@ func (s *Sweep) Write(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("write sweep %s: %w", path, err)
 	}
+	s.written = true
 	return path, nil
 }

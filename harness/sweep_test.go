@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"evalctl/internal/llm"
 	"evalctl/scorer"
@@ -30,7 +31,7 @@ func searching(t *testing.T, before string) *stub {
 // TestRunCellLeavesNothing but its figures, which are those of a run.
 func TestRunCellLeavesNothing(t *testing.T) {
 	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
+	writeFile(t, filepath.Join(tmp, "."+identityOf(Dataset{}).SDK+".cell", "left.journal"), "by a killed sweep")
 	s := searching(t, `{"path":"other.md","score":2},`)
 	d := survey(t, writeDataset(t, 4))
 	cfg := setUp(t, s, d, t.TempDir())
@@ -38,13 +39,13 @@ func TestRunCellLeavesNothing(t *testing.T) {
 	cfg.Target.Scenario, cfg.Scorer, cfg.Target.TopK = SearchOnly, scorer.Retrieval{TopK: 2}, 2
 	id := identityOf(d)
 	id.Scenario, id.Scorer, id.TopK = SearchOnly, "retrieval", 2
-	res, err := RunCell(t.Context(), cfg, id)
+	res, err := RunCell(t.Context(), tmp, cfg, id)
 	if err != nil || res.Passed != 4 || res.Retrieval.Macro["recall@2"] != 1 || res.Retrieval.Macro["mrr"] != 0.5 || res.EffectiveModes["bm25"] != 4 {
 		t.Errorf("got %+v, %v", res, err)
 	}
 	stopped := errors.New("stopped")
 	cfg.Scorer = scripted(func(context.Context, scorer.Item) (scorer.Verdict, error) { return scorer.Verdict{}, stopped })
-	if _, err := RunCell(t.Context(), cfg, id); !errors.Is(err, stopped) {
+	if _, err := RunCell(t.Context(), tmp, cfg, id); !errors.Is(err, stopped) {
 		t.Errorf("got %v", err)
 	}
 	if left, _ := os.ReadDir(tmp); len(left) != 0 {
@@ -96,14 +97,19 @@ func TestSweepIsWritten(t *testing.T) {
 	if err := json.Unmarshal(data, &back); err != nil || back.Stopped != StopBudget {
 		t.Fatalf("%v: %s", err, data)
 	}
-	if diff := cmp.Diff(s, back); diff != "" {
+	if diff := cmp.Diff(s, back, cmpopts.IgnoreUnexported(Sweep{})); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := s.Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	if files, _ := os.ReadDir(dir); len(files) != 2 {
-		t.Errorf("%d files: the earlier sweep must be kept", len(files))
+	for _, next := range []struct {
+		sweep *Sweep
+		files int
+	}{{&s, 1}, {&back, 2}, {&back, 2}, {&s, 2}} { // one's own file is replaced, that of another kept
+		if err := next.sweep.Save(dir); err != nil || next.sweep.Stopped != StopInterrupted {
+			t.Fatalf("%q, %v", next.sweep.Stopped, err)
+		}
+		if files, _ := os.ReadDir(dir); len(files) != next.files {
+			t.Errorf("%d files, want %d", len(files), next.files)
+		}
 	}
 }
 

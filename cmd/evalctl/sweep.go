@@ -174,13 +174,18 @@ func (c *sweepCmd) measure(ctx context.Context, t *terminal, plan *plan, under *
 		}
 		sweep.WarmUp += asked
 	}
+	told := guardsTold{}
+	told.news(plan.gold.Guards)
 	for i, cell := range grid {
-		res, err := c.cell(ctx, t, plan, under, cell)
+		res, err := c.cell(ctx, t, plan, under, cell, told)
 		if err != nil {
 			return fmt.Errorf("stopped in cell %d of %d: %w", i+1, len(grid), err)
 		}
 		cell.Result = res
 		sweep.Cells = append(sweep.Cells, cell)
+		if err := sweep.Save(plan.dir); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -193,7 +198,7 @@ func (c *sweepCmd) target(under *daemonUnderTest, cell harness.Cell) *harness.Ta
 }
 
 // cell asks all questions with one setting.
-func (c *sweepCmd) cell(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, cell harness.Cell) (harness.Result, error) {
+func (c *sweepCmd) cell(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, cell harness.Cell, told guardsTold) (harness.Result, error) {
 	gold, err := harness.SurveyGold(plan.dataset, plan.brains, cell.TopK)
 	if err != nil {
 		return harness.Result{}, err
@@ -202,14 +207,14 @@ func (c *sweepCmd) cell(ctx context.Context, t *terminal, plan *plan, under *dae
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), harness.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
 	progress := t.progress(plan.dataset.Selected, 0)
-	res, err := harness.RunCell(ctx, harness.Config{
+	res, err := harness.RunCell(ctx, plan.dir, harness.Config{
 		Target: c.target(under, cell), Dataset: plan.dataset, Brains: plan.brains, Scorer: scorer.Retrieval{TopK: cell.TopK},
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil, Recorded: progress.add, Guards: gold.Guards,
 		Settings: harness.Settings{Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), MaxUnscored: c.MaxUnscored},
 	}, id)
 	progress.done()
 	if err == nil {
-		t.cell(cell, res, progress)
+		t.cell(cell, res, progress, told)
 	}
 	return res, err
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // cell tells of a finished cell what its row in the table has no room for.
-func (t *terminal) cell(cell harness.Cell, res harness.Result, p *progress) {
+func (t *terminal) cell(cell harness.Cell, res harness.Result, p *progress, told guardsTold) {
 	name := fmt.Sprintf("%s top-k %d", cell.Mode, cell.TopK)
 	if cell.CandidateK > 0 {
 		name += fmt.Sprintf(" candidate-k %d", cell.CandidateK)
@@ -29,6 +29,33 @@ func (t *terminal) cell(cell harness.Cell, res harness.Result, p *progress) {
 			break
 		}
 	}
+	if res.Retrieval != nil {
+		for _, g := range told.news(res.Retrieval.Guards) {
+			t.field("warning", "%s: %s", name, printable(g.Message, oneLine))
+		}
+	}
+}
+
+// guardsTold are the guards that were printed, by what they say: each is said once
+// in a sweep, whatever cells it is true of.
+type guardsTold map[string]bool
+
+// news gives the guards that were not told before, and notes that they are now.
+func (g guardsTold) news(guards []harness.Guard) []harness.Guard {
+	var out []harness.Guard
+	for _, guard := range guards {
+		if !g[guard.Message] {
+			g[guard.Message] = true
+			out = append(out, guard)
+		}
+	}
+	return out
+}
+
+// covered tells whether a cell's top-k is so large that every document of a
+// brain is retrieved.
+func covered(c harness.Cell) bool {
+	return c.Result.Retrieval != nil && slices.ContainsFunc(c.Result.Retrieval.Guards, func(g harness.Guard) bool { return g.Kind == harness.TopKCoversBrain })
 }
 
 // silent tells whether no question of a cell was answered.
@@ -67,6 +94,7 @@ func ranOtherwise(cell harness.Cell, res harness.Result) string {
 type column struct {
 	name   string
 	less   bool
+	sure   bool                       // where a cell is covered, so that it is no merit
 	of     func(harness.Cell) float64 // NaN for none
 	format func(float64) string
 }
@@ -124,10 +152,10 @@ func latency(of func(harness.Quantiles) *float64, p float64) column {
 }
 
 var columns = []column{
-	{name: "recall@k", of: figure("recall"), format: plain},
+	{name: "recall@k", sure: true, of: figure("recall"), format: plain},
 	{name: "nDCG@k", of: figure("ndcg"), format: plain},
 	{name: "MRR", of: figure("mrr"), format: plain},
-	{name: "pass rate", of: passRate, format: plain},
+	{name: "pass rate", sure: true, of: passRate, format: plain},
 	latency(func(q harness.Quantiles) *float64 { return q.P50 }, 0.50),
 	latency(func(q harness.Quantiles) *float64 { return q.P95 }, 0.95),
 }
@@ -136,7 +164,7 @@ var columns = []column{
 func (c column) best(cells []harness.Cell) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, cell := range cells {
-		if v := c.of(cell); !math.IsNaN(v) {
+		if v := c.of(cell); !math.IsNaN(v) && !(c.sure && covered(cell)) {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
@@ -180,7 +208,7 @@ func sweepRows(cells []harness.Cell) [][]string {
 		for i, cell := range cells {
 			v := c.of(cell)
 			text := c.format(v)
-			if v == best {
+			if v == best && !(c.sure && covered(cell)) {
 				text = "*" + text
 			}
 			add(i+1, true, text)

@@ -32,6 +32,8 @@ func TestSweepRows(t *testing.T) {
 	mixed.Result.EffectiveModes = map[string]int{"hybrid": 69, "bm\x1b25": 1}
 	deep := cellOf("bm25", "bm25", 20, 58, 0.75, 0.5, 1, 9)
 	deep.CandidateK = 50
+	whole := cellOf("bm25", "bm25", 20, 70, 1, 0.5, 1, 2)
+	whole.Result.Retrieval.Guards = []harness.Guard{{Kind: harness.TopKCoversBrain}}
 	for _, c := range []struct {
 		name  string
 		cells []harness.Cell
@@ -46,6 +48,11 @@ func TestSweepRows(t *testing.T) {
 			{"auto", `bm\u001b25 ×1, hybrid ×69`, "5", "0", "70", "0.500", "0.250", "0.250", "0.500", "2.0", "3.0"},
 			{"bm25", "bm25", "20", "50", "58", "*0.750", "*0.500", "0.250", "0.500", "*1.0", "needs 59"},
 			{"hybrid", "bm25, not hybrid", "5", "0", "5", "*0.750", "0.125", "0.250", "0.500", "needs 6", "needs 59"},
+		}},
+		{"recall that cannot fail is no best", []harness.Cell{cellOf("bm25", "bm25", 5, 70, 0.5, 0.25, 2, 3), whole}, [][]string{
+			{"mode", "ran", "top-k", "n", "recall@k", "nDCG@k", "MRR", "pass rate", "p50 ms", "p95 ms"},
+			{"bm25", "bm25", "5", "70", "0.500", "0.250", "0.250", "0.500", "2.0", "3.0"},
+			{"bm25", "bm25", "20", "70", "1.000", "*0.500", "0.250", "0.500", "*1.0", "*2.0"},
 		}},
 		{"no answer is no figure", []harness.Cell{failed, cellOf("bm25", "", 5, 70, 0.5, 0.5, 1, 2)}, [][]string{
 			{"mode", "ran", "top-k", "n", "errors", "recall@k", "nDCG@k", "MRR", "pass rate", "p50 ms", "p95 ms"},
