@@ -128,7 +128,7 @@ func TestDeadlinesEndWithTheAnswer(t *testing.T) {
 	} {
 		w.held = nil
 		w.ResponseRecorder = httptest.NewRecorder()
-		r := httptest.NewRequestWithContext(t.Context(), tt.method, s.url+"/v1/brains/eval/documents"+tt.target, strings.NewReader("x"))
+		r := httptest.NewRequestWithContext(t.Context(), tt.method, "http://localhost/v1/brains/eval/documents"+tt.target, strings.NewReader("x"))
 		r.Header.Set("Content-Type", protocol.TypeBytes)
 		s.api.ServeHTTP(w, r)
 		if w.Code != tt.status || !slices.Equal(w.held, tt.held) {
