@@ -1,12 +1,20 @@
 package brain
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
+	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
+	"evalctl/internal/llm/llmtest"
 )
 
 // toldEmbedder tells what it embeds.
@@ -55,4 +63,60 @@ func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 			put(t, s, "eval", "c.md", "seal") // nobody listens any more
 		})
 	}
+}
+
+// What the embedder refuses is counted and logged, once, and disturbs no search.
+func TestRefusedPassagesAreCounted(t *testing.T) {
+	stub := llmtest.NewServer(t, func(c llmtest.Call) llmtest.Reply {
+		if slices.ContainsFunc(c.Input, func(s string) bool { return strings.Contains(s, "POISON") }) {
+			return llmtest.Reply{Status: 400, Body: "no such text"}
+		}
+		return llmtest.Reply{}
+	})
+	e, err := llm.NewOpenAIEmbedder(llm.OpenAIConfig{BaseURL: stub.URL}, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log syncBuffer
+	s := open(t, func(c *Config) {
+		c.Search = search.Config{Embedder: llm.NewEmbedCache(e)}
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	create(t, s, "eval")
+	for i := range 150 {
+		put(t, s, "eval", fmt.Sprintf("%d.md", i), fmt.Sprint("seal ", i))
+	}
+	put(t, s, "eval", "bad.md", "POISON walrus")
+	asked := 0
+	for i, query := range []string{"walrus", "walrus beach", "a walrus"} {
+		got, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: query})
+		if err != nil || got.EffectiveMode != "hybrid" || got.Degraded != "" || got.Chunks[0].Path != "bad.md" {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		if n := len(stub.Calls()); i > 0 && n != asked+1 { // the query
+			t.Errorf("search %d sent %d requests", i, n-asked)
+		}
+		asked = len(stub.Calls())
+	}
+	if s.RefusedPassages() != 1 || strings.Count(log.String(), "bad.md#0") != 1 || !strings.Contains(log.String(), "no such text") {
+		t.Errorf("%d refused, log: %s", s.RefusedPassages(), log.String())
+	}
+}
+
+// syncBuffer may be read while others write.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(data)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }

@@ -38,7 +38,9 @@ func (x *indexer) open(ctx context.Context) error {
 	if index == nil {
 		index = search.New(nil)
 	}
-	x.index, x.searcher = index, search.NewSearcher(index, x.cfg.search)
+	searching := x.cfg.search
+	searching.Refused = x.refused
+	x.index, x.searcher = index, search.NewSearcher(index, searching)
 	if err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}

@@ -58,6 +58,10 @@ func (s *Service) find(ctx context.Context, id string, q search.Query) (search.R
 	return found, nil
 }
 
+// RefusedPassages counts the passages that the embedder has refused, in all
+// brains: only their words are searched.
+func (s *Service) RefusedPassages() int64 { return s.refused.Load() }
+
 func isModelError(err error) bool {
 	_, ok := errors.AsType[*search.ModelError](err)
 	return ok

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -49,6 +50,7 @@ type Service struct {
 
 	measured    chan struct{} // holds a token after the size of an index changed
 	stopKeeping func()        // ends keepIndexes
+	refused     atomic.Int64  // passages
 
 	mu     sync.Mutex
 	brains map[string]*entry

@@ -15,8 +15,17 @@ type Embedder interface {
 	Name() string
 	// Embed returns one vector for each text, in order, all of the same number
 	// of dimensions. Vectors need not be of unit length; one of length 0 is an
-	// error.
+	// error. Beside a Refusal stand the vectors of the texts that it does not name.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Refusal is an Embedder's error for some texts alone, as those that are too long
+// for it. A passage that is refused has no vector and is found by its words only;
+// it is not tried again before its document changes or the Index is made anew.
+type Refusal interface {
+	error
+	// Refused gives the places of the texts in the call, at least one.
+	Refused() []int
 }
 
 // DefaultFusionWeight is how much the ranking of an embedder counts in a fusion
@@ -64,6 +73,10 @@ type Config struct {
 	// the reranker fails: bm25 without the embedder, hybrid without the
 	// reranker. Without it their errors are the caller's.
 	Degrade bool
+	// Refused is told the ids of chunks that the embedder has refused, and its
+	// reason for the first of them. It may be called by several goroutines, and
+	// must not wait. Nil hears nothing.
+	Refused func(chunkIDs []string, reason error)
 }
 
 // Searcher answers queries in every mode over one Index, whose vectors are all

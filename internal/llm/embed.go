@@ -15,8 +15,11 @@ type Embedder interface {
 	// cannot be compared.
 	Name() string
 	// Embed returns one vector for each text, in order, all of the same length.
-	// The caller may change them. Errors are *Error when the call reached for a
-	// provider and failed; a context's end is returned as it is.
+	// The caller may change them. Texts that the provider refuses while it takes
+	// others are a *RefusedError, beside which stand the vectors of the others.
+	// Other errors are *Error when the call reached for a provider and failed; a
+	// context's end is returned as it is. Beside them stand what vectors there
+	// are, nil in the places of the others, or nothing.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
