@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
@@ -42,7 +44,7 @@ func (e *toldEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, 
 // written, and a failure ends nothing. Closing does not wait for the embedder.
 func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 	for name, err := range map[string]error{"well": nil, "failing": errors.New("out of order")} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, inBubble(func(t *testing.T) {
 			e := &toldEmbedder{texts: make(chan string), err: err}
 			s := open(t, func(c *Config) { c.Search = search.Config{Embedder: e} })
 			create(t, s, "eval")
@@ -57,12 +59,50 @@ func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 			if got := <-e.texts; got != "a\nwalrus" {
 				t.Errorf("embedded %q", got)
 			}
+			time.Sleep(time.Minute) // a failing embedder is left alone for a while
 			put(t, s, "eval", "b.md", "otter")
 			for got := ""; got != "b\notter"; got = <-e.texts {
 			}
 			put(t, s, "eval", "c.md", "seal") // nobody listens any more
-		})
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}))
 	}
+}
+
+// inBubble runs a test on a clock that passes when nothing else does.
+func inBubble(test func(*testing.T)) func(*testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
+}
+
+// stalled is an embedder that answers nobody.
+type stalled struct{ llm.FakeEmbedder }
+
+func (stalled) Embed(ctx context.Context, _ []string) ([][]float32, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Brains share what is known of a model that does not answer: one search waits
+// for it, all others are answered at once.
+func TestBrainsShareOutages(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		s := open(t, func(c *Config) { c.Search = search.Config{Embedder: stalled{}, Degrade: true} })
+		defer s.Close()
+		start := time.Now()
+		for i, id := range []string{"a", "b", "c"} {
+			create(t, s, id)
+			put(t, s, id, "a.md", "walrus")
+			got, err := s.Search(t.Context(), id, protocol.SearchRequest{Query: "walrus"})
+			if err != nil || got.EffectiveMode != "bm25" || len(got.Chunks) != 1 || !strings.Contains(got.Degraded, "1 of 1 passages have no vector after 8s") {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			if took := time.Since(start); took != 8*time.Second {
+				t.Errorf("%d searches took %v", i+1, took)
+			}
+		}
+	})(t)
 }
 
 // What the embedder refuses is counted and logged, once, and disturbs no search.

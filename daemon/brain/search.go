@@ -45,6 +45,9 @@ func (s *Service) find(ctx context.Context, id string, q search.Query) (search.R
 		return search.Result{}, fmt.Errorf("search brain %s: %w", id, err)
 	}
 	found, err := x.searcher.Search(ctx, q)
+	if found.Degraded != "" || isModelError(err) {
+		x.toEmbed() // the search may have left its documents half embedded
+	}
 	switch {
 	case errors.Is(err, search.ErrNoEmbedder):
 		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf("%s needs an embedder and the daemon has none: set SVC_EMBED_PROVIDER, or ask for auto or bm25", q.Mode)}

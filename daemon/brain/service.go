@@ -79,6 +79,7 @@ func Open(cfg Config) (*Service, error) {
 		cfg.Now = time.Now
 	}
 	cfg.IndexMemory = cmp.Or(cfg.IndexMemory, DefaultIndexMemory)
+	cfg.Search.Outages = cmp.Or(cfg.Search.Outages, &search.Outages{}) // brains share the models
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s := &Service{cfg: cfg, brains: map[string]*entry{}, measured: make(chan struct{}, 1)}
 	if cfg.Dir != "" {

@@ -34,11 +34,20 @@ type flight struct {
 // otherwise have to wait for. Concurrent calls and queries share the work, which
 // goes on while any of them waits. What was embedded before an error is kept. An
 // error need not be handled: the next query that needs vectors tries again and
-// reports its own. Without an embedder there is nothing to do.
+// reports its own. Without an embedder there is nothing to do, and while Outages
+// remembers that it fails nothing is tried.
 func (s *Searcher) Prepare(ctx context.Context) error {
-	if s.cfg.Embedder == nil {
+	if s.cfg.Embedder == nil || s.index.embedded() {
 		return nil
 	}
+	if err := s.cfg.Outages.embedder.allow(s.cfg.Embedder.Name()); err != nil {
+		return err
+	}
+	return s.prepare(ctx)
+}
+
+// prepare is Prepare by one who was allowed to ask the embedder.
+func (s *Searcher) prepare(ctx context.Context) error {
 	// A flight under way may not know what was written just before this call;
 	// the one after it does.
 	for range 2 {
@@ -117,6 +126,7 @@ func (s *Searcher) embedAll(ctx context.Context) error {
 			texts[i] = passageText(p.doc.Title, p.headings, p.text)
 		}
 		units, err := s.embed(ctx, texts)
+		s.cfg.Outages.embedder.note(err)
 		refusal, partly := errors.AsType[Refusal](err)
 		if err != nil && !partly {
 			return err
@@ -143,7 +153,7 @@ func chunkIDs(passages []passage, places []int) []string {
 func (s *Searcher) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	found, err := s.cfg.Embedder.Embed(ctx, texts)
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, ended(ctx, s.cfg.Embedder.Name())
 	}
 	var refused []int
 	if refusal, ok := errors.AsType[Refusal](err); ok {
@@ -195,6 +205,13 @@ func (ix *Index) embedded() bool {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	return ix.missing() == 0
+}
+
+// unfinished says how much is left to embed.
+func (ix *Index) unfinished() error {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return fmt.Errorf("%d of %d passages have no vector after %v", ix.missing(), ix.live, modelTime)
 }
 
 // unembedded gives the chunks that are yet to be embedded.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // cats is an index of n documents of one chunk each.
@@ -19,8 +20,10 @@ func cats(n int) *Index {
 	return ix
 }
 
-// A failure costs one batch: the next query goes on where it stopped.
-func TestEmbeddingGoesOnAfterAFailure(t *testing.T) {
+// A failure costs one batch: later the next query goes on where it stopped.
+func TestEmbeddingGoesOnAfterAFailure(t *testing.T) { synctest.Test(t, testEmbeddingGoesOn) }
+
+func testEmbeddingGoesOn(t *testing.T) {
 	const batches = 5
 	ix := cats(batches * embedBatch)
 	embedded := 0
@@ -38,6 +41,7 @@ func TestEmbeddingGoesOnAfterAFailure(t *testing.T) {
 	if e.calls.Load() != 3 || ix.vectors.count != 2*embedBatch {
 		t.Errorf("%d calls, %d vectors", e.calls.Load(), ix.vectors.count)
 	}
+	time.Sleep(outagePause)
 	res := search(t, s, Query{Text: "kitten", Mode: Semantic})
 	if len(res.Hits) != 1 || len(res.Hits[0].Duplicates) != batches*embedBatch-1 {
 		t.Errorf("found %d", len(res.Hits))
@@ -155,6 +159,7 @@ func TestEmbeddingIsShared(t *testing.T) {
 		}
 
 		ctx, cancel = context.WithCancel(t.Context())
+		time.Sleep(outagePause)
 		last := prepare(ctx)
 		cancel()
 		if err := <-last; !errors.Is(err, context.Canceled) {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +74,8 @@ type Config struct {
 	// the reranker fails: bm25 without the embedder, hybrid without the
 	// reranker. Without it their errors are the caller's.
 	Degrade bool
+	// Outages is shared by all Searchers with these models; nil means one alone.
+	Outages *Outages
 	// Refused is told the ids of chunks that the embedder has refused, and its
 	// reason for the first of them. It may be called by several goroutines, and
 	// must not wait. Nil hears nothing.
@@ -93,12 +96,14 @@ type Searcher struct {
 
 // NewSearcher searches ix.
 func NewSearcher(ix *Index, cfg Config) *Searcher {
+	cfg.Outages = cmp.Or(cfg.Outages, &Outages{})
 	return &Searcher{index: ix, cfg: cfg}
 }
 
 // Search ranks by the query's mode, and sees every change of the Index that
 // returned before the call. Modes with vectors embed first what Prepare has not;
-// a document that is changed while they do may be missed by their vectors.
+// a document that is changed while they do may be missed by their vectors. Models
+// have 8 s for a search, and are not asked while Outages remembers that they fail.
 //
 // Errors are ErrNoEmbedder or ErrNoReranker for a mode that is not configured,
 // *ModelError for a model that failed, and the context's. Others tell a value
@@ -111,14 +116,16 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	if q, err = q.withDefaults(); err != nil {
 		return Result{}, err
 	}
-	res, err := s.retrieve(ctx, mode, q)
+	models, cancel := context.WithTimeoutCause(ctx, modelTime, errSlow)
+	defer cancel()
+	res, err := s.retrieve(models, mode, q)
 	degraded := ""
 	if err != nil && s.mayDegrade(err) {
 		degraded = err.Error()
-		res, err = s.retrieve(ctx, BM25, q)
+		res, err = s.retrieve(models, BM25, q)
 	}
 	if err == nil && res.Mode == HybridRerank {
-		if err = s.rerank(ctx, q, &res); err != nil && s.mayDegrade(err) {
+		if err = s.rerank(models, q, &res); err != nil && s.mayDegrade(err) {
 			degraded, res.Mode, err = err.Error(), Hybrid, nil
 		}
 	}
@@ -182,10 +189,23 @@ func (s *Searcher) retrieve(ctx context.Context, mode Mode, q Query) (Result, er
 
 // queryVector embeds the chunks that need it and then the query.
 func (s *Searcher) queryVector(ctx context.Context, text string) ([]float32, error) {
-	if err := s.Prepare(ctx); err != nil {
+	outage, model := &s.cfg.Outages.embedder, s.cfg.Embedder.Name()
+	if err := outage.allow(model); err != nil {
+		return nil, err
+	}
+	answers := outage.answered()
+	if err := s.prepare(ctx); err != nil {
+		if !slow(ctx) {
+			return nil, err
+		}
+		err = &ModelError{model, s.index.unfinished()}
+		if outage.answered() == answers { // or it works, on more than there is time for
+			outage.note(err)
+		}
 		return nil, err
 	}
 	units, err := s.embed(ctx, []string{text})
+	outage.note(err)
 	if err != nil {
 		return nil, err
 	}
