@@ -34,7 +34,8 @@ func (serveCmd) Help() string {
 	return `Prints "evalctl: listening on URL" to stdout once it accepts connections, and logs to stderr.
 
 Models are found at OPENAI_BASE_URL with OPENAI_API_KEY, or OLLAMA_HOST; embeddings at SVC_EMBED_BASE_URL
-where that is set; the http reranker at SVC_RERANK_BASE_URL with SVC_RERANK_API_KEY.
+with SVC_EMBED_API_KEY where they are set; the http reranker at SVC_RERANK_BASE_URL with SVC_RERANK_API_KEY.
+OPENAI_API_KEY goes to the server of OPENAI_BASE_URL only.
 
 Examples:
 

@@ -63,9 +63,9 @@ func (c *serveCmd) embedder(p *process) (llm.Embedder, error) {
 	if !(c.EmbedRPS >= 0) {
 		return nil, fmt.Errorf("--embed-rps %v: must not be negative; 0 is no limit", c.EmbedRPS)
 	}
-	return llm.OpenEmbedder(llm.Config{
-		Provider: c.EmbedProvider, Model: c.EmbedModel, BaseURL: cmp.Or(p.env("SVC_EMBED_BASE_URL"), p.env("OPENAI_BASE_URL")),
-		APIKey: p.env("OPENAI_API_KEY"), OllamaHost: p.env("OLLAMA_HOST"), PerSecond: c.EmbedRPS,
+	return llm.OpenEmbedder(llm.EmbedConfig{
+		Provider: c.EmbedProvider, Model: c.EmbedModel, BaseURL: p.env("SVC_EMBED_BASE_URL"),
+		APIKey: p.env("SVC_EMBED_API_KEY"), PerSecond: c.EmbedRPS, LLM: c.llmConfig(p),
 	})
 }
 

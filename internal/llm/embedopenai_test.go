@@ -181,7 +181,7 @@ func TestEmbedKeepsTheBatchBesideAFailure(t *testing.T) {
 
 func TestEmbedderLimitsItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Config{Provider: ProviderOpenAI, Model: "m", BaseURL: "http://box/v1", PerSecond: 1}
+		c := EmbedConfig{Provider: ProviderOpenAI, Model: "m", BaseURL: "http://box/v1", PerSecond: 1}
 		e, err := OpenEmbedder(c)
 		if err != nil {
 			t.Fatal(err)
