@@ -36,7 +36,7 @@ func (x *indexer) open(ctx context.Context) error {
 	index, saved := x.loadSnapshot()
 	wg.Wait()
 	if index == nil {
-		index = search.New(nil)
+		index = search.New(x.cfg.options)
 	}
 	searching := x.cfg.search
 	searching.Refused = x.refused

@@ -33,6 +33,9 @@ type Config struct {
 	Model  string
 	// Search says who embeds and reranks; the zero value ranks by BM25 only.
 	Search search.Config
+	// ChunkSize is the largest size of a passage in bytes, from search.MinChunkSize
+	// to search.MaxChunkSize; 0 means search.DefaultChunkSize.
+	ChunkSize int
 	// IndexMemory is how much memory the indexes of all brains may take together,
 	// in bytes; 0 means DefaultIndexMemory. It holds for idle indexes: the last
 	// one that was searched stays, and so do those that searches wait for.

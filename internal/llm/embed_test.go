@@ -67,6 +67,7 @@ func TestEmbedKeys(t *testing.T) {
 		{"", "https://api.openai.com/v1", "", reader, "OPENAI_API_KEY"},
 		{"", "https://API.openai.com:443/v2/", "", reader, "OPENAI_API_KEY"},
 		{"", "http://api.openai.com/v1", "", "", "SVC_EMBED_API_KEY"},
+		{"", "http://api.openai.com:443/v1", "", "", "SVC_EMBED_API_KEY"},
 		{"", "https://api.openai.com.evil.test/v1", "", "", "SVC_EMBED_API_KEY"},
 		{"", "https://api.openai.com:8443/v1", "", "", "SVC_EMBED_API_KEY"},
 		{"", "http://127.0.0.1:8080/v1", "", "", "SVC_EMBED_API_KEY"},
