@@ -34,12 +34,15 @@ type Refusal interface {
 // measured with.
 const DefaultFusionWeight = 0.2
 
+// MaxFusionWeight leaves little to the ranking by words.
+const MaxFusionWeight = 100
+
 // FusionWeigher is an Embedder that knows how much its ranking is worth. Any other
 // counts DefaultFusionWeight.
 type FusionWeigher interface {
-	// FusionWeight is above 0. At 1e-5 or less, fusion leaves the order of what
-	// BM25 found as it is, up to MaxCandidateK, and puts behind it what only the
-	// vectors found.
+	// FusionWeight is above 0, or 0 when it is not known. At 1e-5 or less, fusion
+	// leaves the order of what BM25 found as it is, up to MaxCandidateK, and puts
+	// behind it what only the vectors found.
 	FusionWeight() float64
 }
 
@@ -70,6 +73,9 @@ func (e *ModelError) Unwrap() error { return e.Err }
 type Config struct {
 	Embedder Embedder // for semantic, hybrid and hybrid-rerank
 	Reranker Reranker // for hybrid-rerank
+	// FusionWeight, from above 0 to MaxFusionWeight, is how much the embedder's
+	// ranking counts; 0 means what it says itself, see FusionWeigher.
+	FusionWeight float64
 	// Degrade runs a lower mode, named in Result.Mode, where the embedder or
 	// the reranker fails: bm25 without the embedder, hybrid without the
 	// reranker. Without it their errors are the caller's.
@@ -180,11 +186,15 @@ func (s *Searcher) retrieve(ctx context.Context, mode Mode, q Query) (Result, er
 	if err != nil {
 		return Result{}, err
 	}
-	weight := DefaultFusionWeight
+	return s.index.retrieve(mode, q, vectorLeg{vector, s.fusionWeight()}), nil
+}
+
+func (s *Searcher) fusionWeight() float64 {
+	own := 0.
 	if e, ok := s.cfg.Embedder.(FusionWeigher); ok {
-		weight = e.FusionWeight()
+		own = e.FusionWeight()
 	}
-	return s.index.retrieve(mode, q, vectorLeg{vector, weight}), nil
+	return cmp.Or(s.cfg.FusionWeight, own, DefaultFusionWeight)
 }
 
 // queryVector embeds the chunks that need it and then the query.

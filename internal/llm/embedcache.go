@@ -59,6 +59,15 @@ func OpenEmbedCache(e Embedder, path string, log *slog.Logger) (*EmbedCache, err
 // Name is the embedder's.
 func (c *EmbedCache) Name() string { return c.embedder.Name() }
 
+// FusionWeight is what the embedder says its ranking is worth, 0 when it does not
+// say.
+func (c *EmbedCache) FusionWeight() float64 {
+	if e, ok := c.embedder.(interface{ FusionWeight() float64 }); ok {
+		return e.FusionWeight()
+	}
+	return 0
+}
+
 // Hits counts the texts that were known, Misses those that were not.
 func (c *EmbedCache) Hits() int64 { return c.hits.Load() }
 
