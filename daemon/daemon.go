@@ -40,6 +40,8 @@ type Config struct {
 	ReaderModel string
 	// Search says who embeds and reranks; the zero value ranks by BM25 only.
 	Search search.Config
+	// ChunkSize is the largest size of a passage in bytes, see brain.Config.
+	ChunkSize int
 	// IndexMemory is how much memory the search indexes of idle brains may take
 	// together, in bytes; 0 means brain.DefaultIndexMemory. An index that was
 	// dropped is back with the next search.
@@ -83,7 +85,7 @@ func New(_ context.Context, cfg Config) (*Daemon, error) {
 	}
 	brains, err := brain.Open(brain.Config{
 		Dir: dir, OpenStore: open, Reader: cfg.Reader, Model: cfg.ReaderModel, Search: cfg.Search,
-		IndexMemory: cfg.IndexMemory, OpenStores: maxOpenStores(), Logger: logger,
+		ChunkSize: cfg.ChunkSize, IndexMemory: cfg.IndexMemory, OpenStores: maxOpenStores(), Logger: logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open daemon: %w", err)

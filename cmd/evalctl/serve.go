@@ -13,6 +13,7 @@ import (
 
 	"evalctl/daemon"
 	"evalctl/daemon/httpapi"
+	"evalctl/daemon/search"
 	"evalctl/internal/llm"
 )
 
@@ -23,6 +24,7 @@ type serveCmd struct {
 	Keys        string        `placeholder:"FILE" help:"Who may use the daemon, made with evalctl keys. Without it everybody who reaches the address may do everything."`
 	Insecure    bool          `help:"Listen beyond this machine without keys."`
 	Ping        time.Duration `name:"ping-interval" default:"25s" help:"Pause between the pings of a change stream (${default})."`
+	ChunkSize   int           `default:"1600" placeholder:"BYTES" help:"Largest size of a passage that search ranks, in bytes of UTF-8, 64 to 8000 (${default}). A change builds the indexes anew."`
 	IndexMemory int64         `default:"1024" placeholder:"MIB" help:"Memory that the search indexes of idle brains may take together, in MiB; one that was dropped is back with the next search (${default})."`
 	LogFormat   string        `enum:"text,json" default:"text" help:"Format of the log on stderr: ${enum} (${default})."`
 	LLMProvider string        `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Reader's model provider: openai, ollama or fake. Without it fake answers by quoting."`
@@ -34,7 +36,8 @@ func (serveCmd) Help() string {
 	return `Prints "evalctl: listening on URL" to stdout once it accepts connections, and logs to stderr.
 
 Models are found at OPENAI_BASE_URL with OPENAI_API_KEY, or OLLAMA_HOST; embeddings at SVC_EMBED_BASE_URL
-where that is set; the http reranker at SVC_RERANK_BASE_URL with SVC_RERANK_API_KEY.
+with SVC_EMBED_API_KEY where they are set; the http reranker at SVC_RERANK_BASE_URL with SVC_RERANK_API_KEY.
+OPENAI_API_KEY goes to the server of OPENAI_BASE_URL only.
 
 Examples:
 
@@ -52,6 +55,9 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	}
 	if c.IndexMemory <= 0 {
 		return usageError{fmt.Errorf("--index-memory %d: must be above 0", c.IndexMemory)}
+	}
+	if c.ChunkSize < search.MinChunkSize || c.ChunkSize > search.MaxChunkSize {
+		return usageError{fmt.Errorf("--chunk-size %d: must be from %d to %d", c.ChunkSize, search.MinChunkSize, search.MaxChunkSize)}
 	}
 	keys, err := c.readKeys(p)
 	if err != nil {
@@ -74,7 +80,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	d, err := daemon.New(ctx, daemon.Config{
 		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Search: searching,
 		Keys: keys, Host: host, PingInterval: c.Ping, Version: version().String(), Logger: logger,
-		IndexMemory: c.IndexMemory << 20,
+		ChunkSize: c.ChunkSize, IndexMemory: c.IndexMemory << 20,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

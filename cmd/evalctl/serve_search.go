@@ -14,18 +14,25 @@ import (
 
 // searchModels are serve's flags for the models that search uses.
 type searchModels struct {
-	EmbedProvider  string  `name:"embed-provider" env:"SVC_EMBED_PROVIDER" placeholder:"NAME" help:"Embedding provider: openai, ollama or fake. Without it auto mode is bm25, with it hybrid."`
-	EmbedModel     string  `name:"embed-model" env:"SVC_EMBED_MODEL" placeholder:"MODEL" help:"Embedding model."`
-	EmbedRPS       float64 `name:"embed-rps" default:"0" placeholder:"N" help:"Embedding requests a second at most; 0 for no limit (${default})."`
-	RerankProvider string  `name:"rerank-provider" env:"SVC_RERANK_PROVIDER" placeholder:"NAME" help:"Reranker of hybrid-rerank mode: http (a /rerank endpoint) or llm (the reader's provider)."`
-	RerankModel    string  `name:"rerank-model" env:"SVC_RERANK_MODEL" placeholder:"MODEL" help:"Reranking model."`
-	Degrade        bool    `help:"Search in a lower mode, named in the answer, when the embedder or the reranker fails. Without it such a search fails."`
+	EmbedProvider  string   `name:"embed-provider" env:"SVC_EMBED_PROVIDER" placeholder:"NAME" help:"Embedding provider: openai, ollama or fake. Without it auto mode is bm25, with it hybrid."`
+	EmbedModel     string   `name:"embed-model" env:"SVC_EMBED_MODEL" placeholder:"MODEL" help:"Embedding model."`
+	EmbedRPS       float64  `name:"embed-rps" default:"0" placeholder:"N" help:"Embedding requests a second at most; 0 for no limit (${default})."`
+	RerankProvider string   `name:"rerank-provider" env:"SVC_RERANK_PROVIDER" placeholder:"NAME" help:"Reranker of hybrid-rerank mode: http (a /rerank endpoint) or llm (the reader's provider)."`
+	RerankModel    string   `name:"rerank-model" env:"SVC_RERANK_MODEL" placeholder:"MODEL" help:"Reranking model."`
+	FusionWeight   *float64 `placeholder:"N" help:"How much the ranking by vectors counts in hybrid mode, that by words counting 1: above 0, at most 100. Default: 0.2, and 0.00001 for the fake embedder."`
+	Degrade        bool     `help:"Search in a lower mode, named in the answer, when the embedder or the reranker fails. Without it such a search fails."`
 }
 
 // search opens the models that search uses and says which they are. The second
 // result gives their cache free.
 func (c *serveCmd) search(p *process, log *slog.Logger) (search.Config, io.Closer, error) {
 	cfg := search.Config{Degrade: c.Degrade}
+	if w := c.FusionWeight; w != nil {
+		if !(*w > 0 && *w <= search.MaxFusionWeight) {
+			return cfg, nil, fmt.Errorf("--fusion-weight %v: must be above 0 and at most %d", *w, search.MaxFusionWeight)
+		}
+		cfg.FusionWeight = *w
+	}
 	var cache io.Closer = io.NopCloser(nil) // until there is one
 	if c.RerankProvider != "" {
 		reranker, err := llm.OpenReranker(llm.RerankConfig{
@@ -63,9 +70,9 @@ func (c *serveCmd) embedder(p *process) (llm.Embedder, error) {
 	if !(c.EmbedRPS >= 0) {
 		return nil, fmt.Errorf("--embed-rps %v: must not be negative; 0 is no limit", c.EmbedRPS)
 	}
-	return llm.OpenEmbedder(llm.Config{
-		Provider: c.EmbedProvider, Model: c.EmbedModel, BaseURL: cmp.Or(p.env("SVC_EMBED_BASE_URL"), p.env("OPENAI_BASE_URL")),
-		APIKey: p.env("OPENAI_API_KEY"), OllamaHost: p.env("OLLAMA_HOST"), PerSecond: c.EmbedRPS,
+	return llm.OpenEmbedder(llm.EmbedConfig{
+		Provider: c.EmbedProvider, Model: c.EmbedModel, BaseURL: p.env("SVC_EMBED_BASE_URL"),
+		APIKey: p.env("SVC_EMBED_API_KEY"), PerSecond: c.EmbedRPS, LLM: c.llmConfig(p),
 	})
 }
 

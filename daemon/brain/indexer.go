@@ -47,8 +47,10 @@ type indexer struct {
 // indexerConfig is what an indexer needs besides the store.
 type indexerConfig struct {
 	search    search.Config
-	snapshots *snapshots // nil keeps none
-	measured  func()     // called after bytes changed; must not wait
+	options   *search.Options // of the index
+	snapshots *snapshots      // nil keeps none
+	measured  func()          // called after bytes changed; must not wait
+	refused   *atomic.Int64   // counts the passages that the embedder refused
 	logger    *slog.Logger
 	brain     string // for the log
 	now       func() time.Time

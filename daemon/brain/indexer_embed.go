@@ -23,6 +23,13 @@ func (x *indexer) embed(ctx context.Context) {
 	}
 }
 
+// refused counts and logs what the embedder refused: that brings no error.
+func (x *indexer) refused(chunkIDs []string, reason error) {
+	x.cfg.refused.Add(int64(len(chunkIDs)))
+	x.cfg.logger.Warn("the embedder refused passages: only their words are searched",
+		"brain", x.cfg.brain, "passages", len(chunkIDs), "first", chunkIDs[0], "because", reason)
+}
+
 // toEmbed wakes embed.
 func (x *indexer) toEmbed() {
 	select {

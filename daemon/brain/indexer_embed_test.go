@@ -1,12 +1,22 @@
 package brain
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
+	"evalctl/internal/llm/llmtest"
 )
 
 // toldEmbedder tells what it embeds.
@@ -34,7 +44,7 @@ func (e *toldEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, 
 // written, and a failure ends nothing. Closing does not wait for the embedder.
 func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 	for name, err := range map[string]error{"well": nil, "failing": errors.New("out of order")} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, inBubble(func(t *testing.T) {
 			e := &toldEmbedder{texts: make(chan string), err: err}
 			s := open(t, func(c *Config) { c.Search = search.Config{Embedder: e} })
 			create(t, s, "eval")
@@ -49,10 +59,104 @@ func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 			if got := <-e.texts; got != "a\nwalrus" {
 				t.Errorf("embedded %q", got)
 			}
+			time.Sleep(time.Minute) // a failing embedder is left alone for a while
 			put(t, s, "eval", "b.md", "otter")
 			for got := ""; got != "b\notter"; got = <-e.texts {
 			}
 			put(t, s, "eval", "c.md", "seal") // nobody listens any more
-		})
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}))
 	}
+}
+
+// inBubble runs a test on a clock that passes when nothing else does.
+func inBubble(test func(*testing.T)) func(*testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
+}
+
+// stalled is an embedder that answers nobody.
+type stalled struct{ llm.FakeEmbedder }
+
+func (stalled) Embed(ctx context.Context, _ []string) ([][]float32, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Brains share what is known of a model that does not answer: one search waits
+// for it, all others are answered at once.
+func TestBrainsShareOutages(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		s := open(t, func(c *Config) { c.Search = search.Config{Embedder: stalled{}, Degrade: true} })
+		defer s.Close()
+		start := time.Now()
+		for i, id := range []string{"a", "b", "c"} {
+			create(t, s, id)
+			put(t, s, id, "a.md", "walrus")
+			got, err := s.Search(t.Context(), id, protocol.SearchRequest{Query: "walrus"})
+			if err != nil || got.EffectiveMode != "bm25" || len(got.Chunks) != 1 || !strings.Contains(got.Degraded, "1 of 1 passages have no vector after 8s") {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			if took := time.Since(start); took != 8*time.Second {
+				t.Errorf("%d searches took %v", i+1, took)
+			}
+		}
+	})(t)
+}
+
+// What the embedder refuses is counted and logged, once, and disturbs no search.
+func TestRefusedPassagesAreCounted(t *testing.T) {
+	stub := llmtest.NewServer(t, func(c llmtest.Call) llmtest.Reply {
+		if slices.ContainsFunc(c.Input, func(s string) bool { return strings.Contains(s, "POISON") }) {
+			return llmtest.Reply{Status: 400, Body: "no such text"}
+		}
+		return llmtest.Reply{}
+	})
+	e, err := llm.NewOpenAIEmbedder(llm.OpenAIConfig{BaseURL: stub.URL}, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log syncBuffer
+	s := open(t, func(c *Config) {
+		c.Search = search.Config{Embedder: llm.NewEmbedCache(e)}
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	create(t, s, "eval")
+	for i := range 150 {
+		put(t, s, "eval", fmt.Sprintf("%d.md", i), fmt.Sprint("seal ", i))
+	}
+	put(t, s, "eval", "bad.md", "POISON walrus")
+	asked := 0
+	for i, query := range []string{"walrus", "walrus beach", "a walrus"} {
+		got, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: query})
+		if err != nil || got.EffectiveMode != "hybrid" || got.Degraded != "" || got.Chunks[0].Path != "bad.md" {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		if n := len(stub.Calls()); i > 0 && n != asked+1 { // the query
+			t.Errorf("search %d sent %d requests", i, n-asked)
+		}
+		asked = len(stub.Calls())
+	}
+	if s.RefusedPassages() != 1 || strings.Count(log.String(), "bad.md#0") != 1 || !strings.Contains(log.String(), "no such text") {
+		t.Errorf("%d refused, log: %s", s.RefusedPassages(), log.String())
+	}
+}
+
+// syncBuffer may be read while others write.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(data)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }

@@ -36,10 +36,12 @@ func (x *indexer) open(ctx context.Context) error {
 	})
 	index, saved := x.loadSnapshot()
 	if index == nil {
-		index = search.New(nil)
+		index = search.New(x.cfg.options)
 	}
 	wg.Wait()
-	x.index, x.searcher = index, search.NewSearcher(index, x.cfg.search)
+	searching := x.cfg.search
+	searching.Refused = x.refused
+	x.index, x.searcher = index, search.NewSearcher(index, searching)
 	if err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}

@@ -39,7 +39,7 @@ func (x *indexer) loadSnapshot() (*search.Index, time.Time) {
 	if x.cfg.snapshots == nil {
 		return nil, time.Time{}
 	}
-	index, saved, err := x.cfg.snapshots.read()
+	index, saved, err := x.cfg.snapshots.read(x.cfg.options)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, time.Time{}
 	}
@@ -50,7 +50,7 @@ func (x *indexer) loadSnapshot() (*search.Index, time.Time) {
 	return index, saved
 }
 
-func (s *snapshots) read() (*search.Index, time.Time, error) {
+func (s *snapshots) read(opts *search.Options) (*search.Index, time.Time, error) {
 	f, err := s.catalog.root.Open(s.dir + "/" + snapshotFile)
 	if err != nil {
 		return nil, time.Time{}, err
@@ -60,7 +60,7 @@ func (s *snapshots) read() (*search.Index, time.Time, error) {
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	return search.ReadSnapshot(f, info.Size(), nil)
+	return search.ReadSnapshot(f, info.Size(), opts)
 }
 
 // saveDue reports whether enough has changed for a snapshot.

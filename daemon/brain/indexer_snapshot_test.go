@@ -105,8 +105,11 @@ func newHome(t *testing.T) *home {
 	return &home{dir: filepath.Join(t.TempDir(), "brains"), backend: newKept()}
 }
 
-func (h *home) open(t *testing.T) *Service {
+func (h *home) open(t *testing.T) *Service { return h.openWith(t, func(*Config) {}) }
+
+func (h *home) openWith(t *testing.T, set func(*Config)) *Service {
 	return open(t, func(c *Config) {
+		set(c)
 		c.Dir = h.dir
 		c.Logger = slog.New(slog.NewTextHandler(&h.log, nil))
 		c.OpenStore = func(context.Context, string) (*store.Store, error) { return store.New(h.backend, nil), nil }
@@ -301,5 +304,37 @@ func TestSnapshotGivesWayToWork(t *testing.T) {
 	woken = true
 	if _, err := w.Write([]byte("b")); !errors.Is(err, errWoken) || out.String() != "a" {
 		t.Errorf("wrote %q, %v", &out, err)
+	}
+}
+
+// Passages have the size that is configured, also where a snapshot was made with
+// another one.
+func TestChunkSize(t *testing.T) {
+	h := newHome(t)
+	h.backend.set("large.md", manyChunks, epoch.Add(-time.Hour))
+	h.backend.set("a.md", "An otter swims in the cold river.\n\nAnother otter sleeps on the warm stones.\n\nThe third otter has caught a fish.\n", epoch.Add(-time.Hour))
+	short := []string{"a.md#0", "a.md#1"}
+	all := []string{"a.md", "large.md"}
+	for i, tt := range []struct {
+		size        int
+		found, read []string
+	}{
+		{0, []string{"a.md#0"}, all},
+		{64, short, all},
+		{64, short, nil},
+		{1600, []string{"a.md#0"}, all},
+		{0, []string{"a.md#0"}, nil},
+	} {
+		s := h.openWith(t, func(c *Config) { c.ChunkSize = tt.size })
+		if i == 0 {
+			create(t, s, "eval")
+		}
+		h.expect(t, s, "otter", tt.found, tt.read)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(h.log.String(), "its chunks have at most"); n != 2 {
+		t.Errorf("logged: %s", &h.log)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"evalctl/daemon/search"
 )
 
 // DefaultIndexMemory is the limit of Config.IndexMemory.
@@ -130,7 +132,7 @@ func (e *entry) dropIndex(searched time.Time) bool {
 // snapshots of their indexes as well.
 func (s *Service) startIndexer(e *entry) *indexer {
 	cfg := indexerConfig{
-		search: s.cfg.Search, measured: s.indexGrew, logger: s.cfg.Logger, brain: e.brain.ID, now: s.cfg.Now,
+		search: s.cfg.Search, options: &search.Options{ChunkSize: s.cfg.ChunkSize}, measured: s.indexGrew, refused: &s.refused, logger: s.cfg.Logger, brain: e.brain.ID, now: s.cfg.Now,
 	}
 	if s.catalog != nil {
 		cfg.snapshots = &snapshots{catalog: s.catalog, dir: e.brain.ID}

@@ -47,6 +47,9 @@ func (h Handle) find(ctx context.Context, q search.Query) (search.Result, error)
 		return search.Result{}, fmt.Errorf("search brain %s: %w", id, err)
 	}
 	found, err := x.searcher.Search(ctx, q)
+	if found.Degraded != "" || isModelError(err) {
+		x.toEmbed() // the search may have left its documents half embedded
+	}
 	switch {
 	case errors.Is(err, search.ErrNoEmbedder):
 		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf("%s needs an embedder and the daemon has none: set SVC_EMBED_PROVIDER, or ask for auto or bm25", q.Mode)}
@@ -59,6 +62,10 @@ func (h Handle) find(ctx context.Context, q search.Query) (search.Result, error)
 	}
 	return found, nil
 }
+
+// RefusedPassages counts the passages that the embedder has refused, in all
+// brains: only their words are searched.
+func (s *Service) RefusedPassages() int64 { return s.refused.Load() }
 
 func isModelError(err error) bool {
 	_, ok := errors.AsType[*search.ModelError](err)

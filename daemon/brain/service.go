@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -33,6 +34,9 @@ type Config struct {
 	Model  string
 	// Search says who embeds and reranks; the zero value ranks by BM25 only.
 	Search search.Config
+	// ChunkSize is the largest size of a passage in bytes, from search.MinChunkSize
+	// to search.MaxChunkSize; 0 means search.DefaultChunkSize.
+	ChunkSize int
 	// IndexMemory is how much memory the indexes of all brains may take together,
 	// in bytes; 0 means DefaultIndexMemory. It holds for idle indexes: the last
 	// one that was searched stays, and so do those that searches wait for.
@@ -55,6 +59,7 @@ type Service struct {
 	measured    chan struct{} // holds a token after the size of an index changed
 	stopKeeping func()        // ends keepIdle
 	stores      openStores
+	refused     atomic.Int64 // passages
 
 	// changing counts the brains that are being created or deleted, whose
 	// folders Close waits for.
@@ -74,6 +79,7 @@ func Open(cfg Config) (*Service, error) {
 		cfg.Now = time.Now
 	}
 	cfg.IndexMemory = cmp.Or(cfg.IndexMemory, DefaultIndexMemory)
+	cfg.Search.Outages = cmp.Or(cfg.Search.Outages, &search.Outages{}) // brains share the models
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	cfg.OpenStores = cmp.Or(cfg.OpenStores, DefaultOpenStores)
 	s := &Service{cfg: cfg, brains: map[string]*entry{}, stores: openStores{entries: map[*entry]struct{}{}}, measured: make(chan struct{}, 1)}

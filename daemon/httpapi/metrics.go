@@ -76,6 +76,9 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "evalctl_slow_event_clients_dropped_total", Help: "Clients of change streams that were disconnected because they did not keep up.",
 		}, func() float64 { return float64(a.SlowClients()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "evalctl_refused_passages_total", Help: "Passages that the embedder refused: only their words are searched.",
+		}, func() float64 { return float64(a.brains.RefusedPassages()) }),
 	)
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
 	return nil

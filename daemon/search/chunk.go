@@ -11,8 +11,12 @@ import (
 // words, enough for a thought and few enough to be about one.
 const DefaultChunkSize = 1600
 
-// minChunkSize keeps a piece (half a chunk) longer than one code point.
-const minChunkSize = 64
+const (
+	// MinChunkSize keeps a piece (half a chunk) longer than one code point.
+	MinChunkSize = 64
+	// MaxChunkSize is as much as models read of a text.
+	MaxChunkSize = 8000
+)
 
 // Chunk is a passage of a document, the unit that is ranked and returned.
 type Chunk struct {
@@ -37,7 +41,7 @@ func Split(doc Document, size int) []Chunk {
 	if size == 0 {
 		size = DefaultChunkSize
 	}
-	size = max(size, minChunkSize)
+	size = max(size, MinChunkSize)
 	parts := []section{{end: len(doc.Text)}}
 	if isMarkdown(doc.Path) {
 		parts = sections(doc.Text)

@@ -1,7 +1,9 @@
 package search
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,11 +34,20 @@ type flight struct {
 // otherwise have to wait for. Concurrent calls and queries share the work, which
 // goes on while any of them waits. What was embedded before an error is kept. An
 // error need not be handled: the next query that needs vectors tries again and
-// reports its own. Without an embedder there is nothing to do.
+// reports its own. Without an embedder there is nothing to do, and while Outages
+// remembers that it fails nothing is tried.
 func (s *Searcher) Prepare(ctx context.Context) error {
-	if s.cfg.Embedder == nil {
+	if s.cfg.Embedder == nil || s.index.embedded() {
 		return nil
 	}
+	if err := s.cfg.Outages.embedder.allow(s.cfg.Embedder.Name()); err != nil {
+		return err
+	}
+	return s.prepare(ctx)
+}
+
+// prepare is Prepare by one who was allowed to ask the embedder.
+func (s *Searcher) prepare(ctx context.Context) error {
 	// A flight under way may not know what was written just before this call;
 	// the one after it does.
 	for range 2 {
@@ -115,33 +126,55 @@ func (s *Searcher) embedAll(ctx context.Context) error {
 			texts[i] = passageText(p.doc.Title, p.headings, p.text)
 		}
 		units, err := s.embed(ctx, texts)
-		if err != nil {
+		s.cfg.Outages.embedder.note(err)
+		refusal, partly := errors.AsType[Refusal](err)
+		if err != nil && !partly {
 			return err
 		}
 		s.index.setVectors(batch, units)
+		if partly && s.cfg.Refused != nil {
+			s.cfg.Refused(chunkIDs(batch, refusal.Refused()), err)
+		}
 	}
 	return nil
 }
 
-// embed gives a vector of unit length for each text.
+// chunkIDs are those of the passages at the places.
+func chunkIDs(passages []passage, places []int) []string {
+	ids := make([]string, len(places))
+	for i, at := range places {
+		ids[i] = chunkID(passages[at].doc.Path, int(passages[at].ordinal))
+	}
+	return ids
+}
+
+// embed gives a vector of unit length for each text. Beside an error that wraps
+// a Refusal, those that it names are nil.
 func (s *Searcher) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	found, err := s.cfg.Embedder.Embed(ctx, texts)
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, ended(ctx, s.cfg.Embedder.Name())
+	}
+	var refused []int
+	if refusal, ok := errors.AsType[Refusal](err); ok {
+		refused = refusal.Refused()
 	}
 	var units [][]float32
-	if err == nil {
-		units, err = s.checkVectors(found, len(texts))
+	if err == nil || refused != nil {
+		var wrong error
+		units, wrong = s.checkVectors(found, len(texts), refused)
+		err = cmp.Or(wrong, err)
 	}
 	if err != nil {
-		return nil, &ModelError{s.cfg.Embedder.Name(), err}
+		return units, &ModelError{s.cfg.Embedder.Name(), err}
 	}
 	return units, nil
 }
 
-// checkVectors scales what the embedder returned for n texts. All that it ever
-// returns must have as many dimensions as its first vector.
-func (s *Searcher) checkVectors(found [][]float32, n int) ([][]float32, error) {
+// checkVectors scales what the embedder returned for n texts but those at the
+// places in refused. All that it ever returns must have as many dimensions as its
+// first vector.
+func (s *Searcher) checkVectors(found [][]float32, n int, refused []int) ([][]float32, error) {
 	if len(found) != n {
 		return nil, fmt.Errorf("%d vectors for %d texts", len(found), n)
 	}
@@ -149,6 +182,9 @@ func (s *Searcher) checkVectors(found [][]float32, n int) ([][]float32, error) {
 	defer s.mu.Unlock()
 	units := make([][]float32, n)
 	for i, vector := range found {
+		if slices.Contains(refused, i) {
+			continue
+		}
 		if s.dimension != 0 && len(vector) != s.dimension {
 			return nil, fmt.Errorf("a vector of %d numbers where others have %d", len(vector), s.dimension)
 		}
@@ -161,20 +197,30 @@ func (s *Searcher) checkVectors(found [][]float32, n int) ([][]float32, error) {
 	return units, nil
 }
 
-// embedded reports whether every chunk has its vector.
+// missing counts the chunks that are yet to be embedded. Called with mu held.
+func (ix *Index) missing() int { return ix.live - ix.vectors.count - len(ix.vectors.refused) }
+
+// embedded reports whether every chunk has its vector or was refused one.
 func (ix *Index) embedded() bool {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	return ix.vectors.count == ix.live
+	return ix.missing() == 0
 }
 
-// unembedded gives the chunks without a vector.
+// unfinished says how much is left to embed.
+func (ix *Index) unfinished() error {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return fmt.Errorf("%d of %d passages have no vector after %v", ix.missing(), ix.live, modelTime)
+}
+
+// unembedded gives the chunks that are yet to be embedded.
 func (ix *Index) unembedded() []passage {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	missing := make([]passage, 0, ix.live-ix.vectors.count)
+	missing := make([]passage, 0, ix.missing())
 	for n, known := range ix.vectors.known {
-		if ch := &ix.chunks[n]; !known && ch.doc != nil {
+		if ch := &ix.chunks[n]; !known && ch.doc != nil && !ix.vectors.refused[uint32(n)] {
 			missing = append(missing, passage{ch.doc, ch.ordinal, ch.headings, ch.text})
 		}
 	}
@@ -188,13 +234,18 @@ func (ix *Index) current(passages []passage) []passage {
 	return slices.DeleteFunc(passages, func(p passage) bool { return ix.docs[p.doc.Path] != p.doc })
 }
 
-// setVectors keeps the vectors of the passages that are still current.
+// setVectors keeps the vectors of the passages that are still current, and which
+// of them have none.
 func (ix *Index) setVectors(passages []passage, units [][]float32) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	for i, p := range passages {
-		if ix.docs[p.doc.Path] == p.doc {
-			ix.vectors.set(p.doc.first+p.ordinal, units[i])
+		if n := p.doc.first + p.ordinal; ix.docs[p.doc.Path] != p.doc {
+			continue
+		} else if units[i] == nil {
+			ix.vectors.refuse(n)
+		} else {
+			ix.vectors.set(n, units[i])
 		}
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // cats is an index of n documents of one chunk each.
@@ -18,8 +20,10 @@ func cats(n int) *Index {
 	return ix
 }
 
-// A failure costs one batch: the next query goes on where it stopped.
-func TestEmbeddingGoesOnAfterAFailure(t *testing.T) {
+// A failure costs one batch: later the next query goes on where it stopped.
+func TestEmbeddingGoesOnAfterAFailure(t *testing.T) { synctest.Test(t, testEmbeddingGoesOn) }
+
+func testEmbeddingGoesOn(t *testing.T) {
 	const batches = 5
 	ix := cats(batches * embedBatch)
 	embedded := 0
@@ -37,6 +41,7 @@ func TestEmbeddingGoesOnAfterAFailure(t *testing.T) {
 	if e.calls.Load() != 3 || ix.vectors.count != 2*embedBatch {
 		t.Errorf("%d calls, %d vectors", e.calls.Load(), ix.vectors.count)
 	}
+	time.Sleep(outagePause)
 	res := search(t, s, Query{Text: "kitten", Mode: Semantic})
 	if len(res.Hits) != 1 || len(res.Hits[0].Duplicates) != batches*embedBatch-1 {
 		t.Errorf("found %d", len(res.Hits))
@@ -154,6 +159,7 @@ func TestEmbeddingIsShared(t *testing.T) {
 		}
 
 		ctx, cancel = context.WithCancel(t.Context())
+		time.Sleep(outagePause)
 		last := prepare(ctx)
 		cancel()
 		if err := <-last; !errors.Is(err, context.Canceled) {
@@ -246,4 +252,71 @@ func (waiting) Name() string { return "test/waiting" }
 func (waiting) Rerank(ctx context.Context, _ string, _ []string) ([]float64, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
+}
+
+// picky refuses texts that hold POISON.
+type picky struct{ *meanings }
+
+// refusal is of the texts at those places.
+type refusal []int
+
+func (refusal) Error() string { return "not this text" }
+
+func (r refusal) Refused() []int { return r }
+
+func (p picky) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := p.meanings.Embed(ctx, texts)
+	var places refusal
+	for i, text := range texts {
+		if strings.Contains(text, "POISON") {
+			vectors[i], places = nil, append(places, i)
+		}
+	}
+	if places != nil {
+		err = places
+	}
+	return vectors, err
+}
+
+// A passage that is refused costs the others nothing, is told of once, is found
+// by its words, and is tried again when its document changes.
+func TestRefusedPassages(t *testing.T) {
+	ix := cats(150)
+	ix.Put(Document{Path: "bad.txt", Text: "POISON walrus"})
+	e := &meanings{}
+	var told []string
+	s := NewSearcher(ix, Config{Embedder: picky{e}, Refused: func(ids []string, reason error) {
+		told = append(told, fmt.Sprint(ids, reason))
+	}})
+	for range 2 {
+		if res := search(t, s, Query{Text: "kitten", Mode: Hybrid}); len(res.Hits) != 1 || len(res.Hits[0].Duplicates) != 149 {
+			t.Errorf("found %q", paths(res))
+		}
+		if res := search(t, s, Query{Text: "walrus", Mode: Hybrid}); res.Mode != Hybrid || !slices.Contains(paths(res), "bad.txt") {
+			t.Errorf("found %q in mode %s", paths(res), res.Mode)
+		}
+	}
+	if want := "[[bad.txt#0] test/meanings: not this text]"; fmt.Sprint(told) != want || e.calls.Load() != 1+4 {
+		t.Errorf("told %v, want %s; %d calls", told, want, e.calls.Load())
+	}
+
+	for i := range 140 {
+		ix.Delete(fmt.Sprintf("%d.txt", i)) // compacts
+	}
+	if len(ix.chunks) >= 150 || !ix.embedded() {
+		t.Errorf("%d chunks, %d to embed", len(ix.chunks), len(ix.unembedded()))
+	}
+	ix.Put(Document{Path: "bad.txt", Text: "better walrus"})
+	if len(ix.unembedded()) != 1 || len(ix.vectors.refused) != 0 {
+		t.Errorf("%d to embed, %v refused", len(ix.unembedded()), ix.vectors.refused)
+	}
+}
+
+// A query that is refused is an error, or brings a lower mode.
+func TestRefusedQuery(t *testing.T) {
+	s := NewSearcher(cats(2), Config{Embedder: picky{&meanings{}}})
+	_, err := s.Search(t.Context(), Query{Text: "POISON", Mode: Hybrid})
+	if _, failed := errors.AsType[*ModelError](err); !failed {
+		t.Errorf("got %v", err)
+	}
 }

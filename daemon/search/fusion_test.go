@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"evalctl/internal/llm"
 )
 
 // The scores of fusion are those of the definition, from ranks alone.
@@ -90,6 +92,48 @@ func TestFusionWeightByDefault(t *testing.T) {
 		}
 		if math.Abs(h.Score-want) > 1e-12 {
 			t.Errorf("%s scores %v, want %v of %v", h.Path, h.Score, want, h.Components)
+		}
+	}
+}
+
+// weighed states its weight, which 0 leaves open.
+type weighed struct {
+	Embedder
+	weight float64
+}
+
+func (w weighed) FusionWeight() float64 { return w.weight }
+
+// What is configured goes before what the embedder says, and that before the
+// default.
+func TestFusionWeightIsChosen(t *testing.T) {
+	plain := struct{ Embedder }{&meanings{}}
+	for _, tt := range []struct {
+		embedder         Embedder
+		configured, want float64
+	}{
+		{plain, 0, DefaultFusionWeight},
+		{plain, 3, 3},
+		{weighed{plain, 0}, 0, DefaultFusionWeight},
+		{weighed{plain, 0.5}, 0, 0.5},
+		{weighed{plain, 0.5}, 3, 3},
+		{llm.NewFakeEmbedder(), 0, 1e-5},
+		{llm.NewEmbedCache(llm.NewFakeEmbedder()), 0, 1e-5},
+		{llm.NewEmbedCache(plain), 0, DefaultFusionWeight},
+		{llm.NewEmbedCache(weighed{plain, 0.5}), 0, 0.5},
+	} {
+		s := NewSearcher(animals(), Config{Embedder: tt.embedder, FusionWeight: tt.configured})
+		for _, h := range search(t, s, Query{Text: "cat", Mode: Hybrid}).Hits {
+			want := 0.
+			if rank := h.Components[ComponentBM25Rank]; rank > 0 {
+				want += 1 / (60 + rank)
+			}
+			if rank := h.Components[ComponentVectorRank]; rank > 0 {
+				want += tt.want / (60 + rank)
+			}
+			if math.Abs(h.Score-want) > 1e-12 {
+				t.Errorf("%T, configured %v: %s scores %v, want %v", tt.embedder, tt.configured, h.Path, h.Score, want)
+			}
 		}
 	}
 }

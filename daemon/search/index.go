@@ -55,11 +55,14 @@ func New(opts *Options) *Index {
 		k1:         DefaultK1,
 		b:          DefaultB,
 		weights:    standardWeights,
+		chunkSize:  DefaultChunkSize,
 		docs:       map[string]*entry{},
 		vocabulary: newVocabulary(),
 	}
 	if opts != nil {
-		ix.chunkSize = opts.ChunkSize
+		if opts.ChunkSize != 0 {
+			ix.chunkSize = max(opts.ChunkSize, MinChunkSize)
+		}
 		if opts.K1 != 0 {
 			ix.k1 = opts.K1
 		}

@@ -16,7 +16,12 @@ func (s *Searcher) rerank(ctx context.Context, q Query, res *Result) error {
 	if n == 0 {
 		return nil
 	}
+	outage := &s.cfg.Outages.reranker
+	if err := outage.allow(s.cfg.Reranker.Name()); err != nil {
+		return err
+	}
 	scores, err := s.rerankScores(ctx, q.Text, res.Hits[:n])
+	outage.note(err)
 	if err != nil {
 		return err
 	}
@@ -48,7 +53,7 @@ func (s *Searcher) rerankScores(ctx context.Context, query string, hits []Hit) (
 	}
 	scores, err := s.cfg.Reranker.Rerank(ctx, query, texts)
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, ended(ctx, s.cfg.Reranker.Name())
 	}
 	if err == nil {
 		err = checkReranked(scores, len(texts))

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,17 @@ type Embedder interface {
 	Name() string
 	// Embed returns one vector for each text, in order, all of the same number
 	// of dimensions. Vectors need not be of unit length; one of length 0 is an
-	// error.
+	// error. Beside a Refusal stand the vectors of the texts that it does not name.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Refusal is an Embedder's error for some texts alone, as those that are too long
+// for it. A passage that is refused has no vector and is found by its words only;
+// it is not tried again before its document changes or the Index is made anew.
+type Refusal interface {
+	error
+	// Refused gives the places of the texts in the call, at least one.
+	Refused() []int
 }
 
 // DefaultFusionWeight is how much the ranking of an embedder counts in a fusion
@@ -24,12 +34,15 @@ type Embedder interface {
 // measured with.
 const DefaultFusionWeight = 0.2
 
+// MaxFusionWeight leaves little to the ranking by words.
+const MaxFusionWeight = 100
+
 // FusionWeigher is an Embedder that knows how much its ranking is worth. Any other
 // counts DefaultFusionWeight.
 type FusionWeigher interface {
-	// FusionWeight is above 0. At 1e-5 or less, fusion leaves the order of what
-	// BM25 found as it is, up to MaxCandidateK, and puts behind it what only the
-	// vectors found.
+	// FusionWeight is above 0, or 0 when it is not known. At 1e-5 or less, fusion
+	// leaves the order of what BM25 found as it is, up to MaxCandidateK, and puts
+	// behind it what only the vectors found.
 	FusionWeight() float64
 }
 
@@ -60,10 +73,19 @@ func (e *ModelError) Unwrap() error { return e.Err }
 type Config struct {
 	Embedder Embedder // for semantic, hybrid and hybrid-rerank
 	Reranker Reranker // for hybrid-rerank
+	// FusionWeight, from above 0 to MaxFusionWeight, is how much the embedder's
+	// ranking counts; 0 means what it says itself, see FusionWeigher.
+	FusionWeight float64
 	// Degrade runs a lower mode, named in Result.Mode, where the embedder or
 	// the reranker fails: bm25 without the embedder, hybrid without the
 	// reranker. Without it their errors are the caller's.
 	Degrade bool
+	// Outages is shared by all Searchers with these models; nil means one alone.
+	Outages *Outages
+	// Refused is told the ids of chunks that the embedder has refused, and its
+	// reason for the first of them. It may be called by several goroutines, and
+	// must not wait. Nil hears nothing.
+	Refused func(chunkIDs []string, reason error)
 }
 
 // Searcher answers queries in every mode over one Index, whose vectors are all
@@ -80,12 +102,14 @@ type Searcher struct {
 
 // NewSearcher searches ix.
 func NewSearcher(ix *Index, cfg Config) *Searcher {
+	cfg.Outages = cmp.Or(cfg.Outages, &Outages{})
 	return &Searcher{index: ix, cfg: cfg}
 }
 
 // Search ranks by the query's mode, and sees every change of the Index that
 // returned before the call. Modes with vectors embed first what Prepare has not;
-// a document that is changed while they do may be missed by their vectors.
+// a document that is changed while they do may be missed by their vectors. Models
+// have 8 s for a search, and are not asked while Outages remembers that they fail.
 //
 // Errors are ErrNoEmbedder or ErrNoReranker for a mode that is not configured,
 // *ModelError for a model that failed, and the context's. Others tell a value
@@ -98,14 +122,16 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	if q, err = q.withDefaults(); err != nil {
 		return Result{}, err
 	}
-	res, err := s.retrieve(ctx, mode, q)
+	models, cancel := context.WithTimeoutCause(ctx, modelTime, errSlow)
+	defer cancel()
+	res, err := s.retrieve(models, mode, q)
 	degraded := ""
 	if err != nil && s.mayDegrade(err) {
 		degraded = err.Error()
-		res, err = s.retrieve(ctx, BM25, q)
+		res, err = s.retrieve(models, BM25, q)
 	}
 	if err == nil && res.Mode == HybridRerank {
-		if err = s.rerank(ctx, q, &res); err != nil && s.mayDegrade(err) {
+		if err = s.rerank(models, q, &res); err != nil && s.mayDegrade(err) {
 			degraded, res.Mode, err = err.Error(), Hybrid, nil
 		}
 	}
@@ -160,19 +186,36 @@ func (s *Searcher) retrieve(ctx context.Context, mode Mode, q Query) (Result, er
 	if err != nil {
 		return Result{}, err
 	}
-	weight := DefaultFusionWeight
+	return s.index.retrieve(mode, q, vectorLeg{vector, s.fusionWeight()}), nil
+}
+
+func (s *Searcher) fusionWeight() float64 {
+	own := 0.
 	if e, ok := s.cfg.Embedder.(FusionWeigher); ok {
-		weight = e.FusionWeight()
+		own = e.FusionWeight()
 	}
-	return s.index.retrieve(mode, q, vectorLeg{vector, weight}), nil
+	return cmp.Or(s.cfg.FusionWeight, own, DefaultFusionWeight)
 }
 
 // queryVector embeds the chunks that need it and then the query.
 func (s *Searcher) queryVector(ctx context.Context, text string) ([]float32, error) {
-	if err := s.Prepare(ctx); err != nil {
+	outage, model := &s.cfg.Outages.embedder, s.cfg.Embedder.Name()
+	if err := outage.allow(model); err != nil {
+		return nil, err
+	}
+	answers := outage.answered()
+	if err := s.prepare(ctx); err != nil {
+		if !slow(ctx) {
+			return nil, err
+		}
+		err = &ModelError{model, s.index.unfinished()}
+		if outage.answered() == answers { // or it works, on more than there is time for
+			outage.note(err)
+		}
 		return nil, err
 	}
 	units, err := s.embed(ctx, []string{text})
+	outage.note(err)
 	if err != nil {
 		return nil, err
 	}

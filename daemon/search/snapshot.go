@@ -14,8 +14,8 @@ import (
 //	contents  the table of the parts
 //	trailer   offset u64, length u32 and CRC u32 of the contents; version u32; magic
 //
-// The contents are a time in Unix nanoseconds, the counts of documents, chunks, terms, postings and sequence
-// numbers, each u64, and for each part: kind u32, CRC u32, offset u64, length u64,
+// The contents are a time in Unix nanoseconds, the largest size of a chunk, the
+// counts of documents, chunks, terms, postings and sequence numbers, each u64, and for each part: kind u32, CRC u32, offset u64, length u64,
 // which of all items of that kind it holds (first u64, count u64), and how many
 // chunks belong to the documents before it, u64. CRCs are Castagnoli's. Parts of
 // a kind follow one another:
@@ -27,9 +27,9 @@ import (
 //	sequences  by chunk: term numbers u32
 const (
 	snapshotMagic   = "evalidx\n"
-	snapshotVersion = 1 // raise it when the layout changes
+	snapshotVersion = 2 // raise it when the layout changes
 	trailerSize     = 8 + 4 + 4 + 4 + 8
-	contentsSize    = 6 * 8       // without parts
+	contentsSize    = 7 * 8       // without parts
 	partEntrySize   = 4 + 4 + 5*8 // of one part in the contents
 )
 
@@ -60,6 +60,7 @@ type part struct {
 // contents says what a snapshot holds and where.
 type contents struct {
 	when                                        int64
+	chunkSize                                   uint64
 	documents, chunks, terms, postings, numbers uint64
 	parts                                       []part
 }

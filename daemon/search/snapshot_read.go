@@ -84,6 +84,9 @@ func (r *snapshotReader) readContents(size uint64) error {
 		return damaged("checksum of the contents")
 	}
 	r.decodeContents(data)
+	if r.contents.chunkSize != uint64(r.ix.chunkSize) {
+		return damaged(fmt.Sprintf("its chunks have at most %d bytes, now it is %d", r.contents.chunkSize, r.ix.chunkSize))
+	}
 	return r.checkContents(offset)
 }
 
@@ -93,7 +96,7 @@ func (r *snapshotReader) decodeContents(data []byte) {
 		data = data[8:]
 		return v
 	}
-	r.contents.when = int64(u64())
+	r.contents.when, r.contents.chunkSize = int64(u64()), u64()
 	r.contents.documents, r.contents.chunks, r.contents.terms, r.contents.postings, r.contents.numbers = u64(), u64(), u64(), u64(), u64()
 	for len(data) > 0 {
 		p := part{kind: partKind(binary.LittleEndian.Uint32(data)), crc: binary.LittleEndian.Uint32(data[4:])}
@@ -329,7 +332,7 @@ const sampled = 32
 
 // analysedAsNow reports whether a sample of the documents, spread evenly, has
 // the chunks and terms that it would get now. So a snapshot made with other
-// chunk sizes, stop words or stems is found out.
+// stop words or stems is found out.
 func (ix *Index) analysedAsNow() bool {
 	c := counter{numberer: newNumberer(&ix.vocabulary)}
 	step := max(len(ix.chunks)/sampled, 1)

@@ -138,6 +138,10 @@ func TestDamagedSnapshot(t *testing.T) {
 	refused("empty", nil, opts)
 	refused("longer", append(bytes.Clone(good), 0), opts)
 	refused("other chunk size", good, &Options{ChunkSize: 100})
+	refused("default chunk size", good, nil)
+	tiny := New(opts)
+	tiny.Put(Document{Path: "a.txt", Text: "too short to show the size"})
+	refused("other chunk size of short texts", snapshot(t, tiny), nil)
 }
 
 // seal makes the checksums of a snapshot right, where it has parts at all.

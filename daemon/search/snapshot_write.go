@@ -22,7 +22,7 @@ func (ix *Index) WriteSnapshot(w io.Writer, when time.Time) error {
 		ix.dropDeleted()
 		ix.mu.Unlock()
 	}
-	sw := &snapshotWriter{w: w}
+	sw := &snapshotWriter{w: w, contents: contents{chunkSize: uint64(ix.chunkSize)}}
 	sw.write([]byte(snapshotMagic))
 	sw.order(ix, sw.documents(ix))
 	sw.terms(ix)
@@ -166,7 +166,7 @@ func (sw *snapshotWriter) sequences(ix *Index) {
 func (sw *snapshotWriter) finish(when time.Time) {
 	c := &sw.contents
 	var buf []byte
-	for _, n := range []uint64{uint64(when.UnixNano()), c.documents, c.chunks, c.terms, c.postings, c.numbers} {
+	for _, n := range []uint64{uint64(when.UnixNano()), c.chunkSize, c.documents, c.chunks, c.terms, c.postings, c.numbers} {
 		buf = binary.LittleEndian.AppendUint64(buf, n)
 	}
 	for _, p := range c.parts {

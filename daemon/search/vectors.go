@@ -23,7 +23,8 @@ type vectors struct {
 	dimension int         // of all rows; 0 before the first
 	blocks    [][]float32 // of blockRows rows each, nil before the first row
 	known     []bool
-	count     int // of known rows
+	count     int             // of known rows
+	refused   map[uint32]bool // chunks that will have no row
 }
 
 // grow makes room for n more chunks, whose vectors are not known.
@@ -43,8 +44,17 @@ func (v *vectors) bytes() int {
 	return sum
 }
 
+// refuse marks a chunk that the embedder does not take.
+func (v *vectors) refuse(n uint32) {
+	if v.refused == nil {
+		v.refused = map[uint32]bool{}
+	}
+	v.refused[n] = true
+}
+
 // remove forgets a vector.
 func (v *vectors) remove(n uint32) {
+	delete(v.refused, n)
 	if v.known[n] {
 		v.known[n] = false
 		v.count--
@@ -79,6 +89,8 @@ func (v *vectors) compact(numbers []uint32, live int) {
 	for old, n := range numbers {
 		if n != gone && v.known[old] {
 			moved.set(n, v.row(uint32(old)))
+		} else if n != gone && v.refused[uint32(old)] {
+			moved.refuse(n)
 		}
 	}
 	*v = moved

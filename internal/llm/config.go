@@ -21,7 +21,10 @@ const (
 // given.
 const OpenAIBaseURL = "https://api.openai.com/v1"
 
-const ollamaPort = "11434"
+const (
+	ollamaPort        = "11434"
+	openAIKeyVariable = "OPENAI_API_KEY"
+)
 
 // Config chooses a provider. The caller reads it from flags and environment.
 type Config struct {
@@ -52,7 +55,7 @@ func Open(c Config) (Provider, error) {
 	default:
 		return nil, fmt.Errorf("unknown model provider %s: set SVC_LLM_PROVIDER to openai, ollama or fake", quote(c.Provider))
 	}
-	o, err := c.openAI("SVC_LLM_MODEL", "OPENAI_BASE_URL")
+	o, err := c.openAI("SVC_LLM_MODEL", "OPENAI_BASE_URL", openAIKeyVariable)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +64,7 @@ func Open(c Config) (Provider, error) {
 
 // openAI is the endpoint of a provider that is not fake. The variables are the
 // ones that its errors tell to set.
-func (c Config) openAI(modelVariable, urlVariable string) (OpenAIConfig, error) {
+func (c Config) openAI(modelVariable, urlVariable, keyVariable string) (OpenAIConfig, error) {
 	if c.Model == "" {
 		return OpenAIConfig{}, fmt.Errorf("no model for provider %s: set %s", c.Provider, modelVariable)
 	}
@@ -73,9 +76,9 @@ func (c Config) openAI(modelVariable, urlVariable string) (OpenAIConfig, error) 
 		base = OpenAIBaseURL
 	}
 	if c.APIKey == "" && strings.TrimRight(base, "/") == OpenAIBaseURL {
-		return OpenAIConfig{}, fmt.Errorf("provider openai needs a key: set OPENAI_API_KEY, or %s for another endpoint", urlVariable)
+		return OpenAIConfig{}, fmt.Errorf("provider openai needs a key: set %s, or %s for another endpoint", keyVariable, urlVariable)
 	}
-	return OpenAIConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, Limiter: limiter(c.PerSecond)}, nil
+	return OpenAIConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, KeyVariable: keyVariable, Limiter: limiter(c.PerSecond)}, nil
 }
 
 func limiter(perSecond float64) *rate.Limiter {

@@ -1,10 +1,13 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"net/url"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -15,8 +18,11 @@ type Embedder interface {
 	// cannot be compared.
 	Name() string
 	// Embed returns one vector for each text, in order, all of the same length.
-	// The caller may change them. Errors are *Error when the call reached for a
-	// provider and failed; a context's end is returned as it is.
+	// The caller may change them. Texts that the provider refuses while it takes
+	// others are a *RefusedError, beside which stand the vectors of the others.
+	// Other errors are *Error when the call reached for a provider and failed; a
+	// context's end is returned as it is. Beside them stand what vectors there
+	// are, nil in the places of the others, or nothing.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
@@ -25,9 +31,27 @@ type Embedder interface {
 // bytes, so it keeps within the 8,192 tokens that the common models take.
 const MaxModelText = 8000
 
-// OpenEmbedder makes the embedder that the configuration names, provider
-// openai, ollama or fake. It makes no request.
-func OpenEmbedder(c Config) (Embedder, error) {
+// EmbedConfig chooses an embedder. The caller reads it from flags and
+// environment.
+type EmbedConfig struct {
+	// Provider is openai, ollama or fake.
+	Provider string
+	// Model that will be asked for; "fake" needs none.
+	Model string
+	// BaseURL of an OpenAI-compatible API; empty means LLM's.
+	BaseURL string
+	// APIKey for it. Empty means LLM's where LLM's key belongs: at the scheme,
+	// host and port of LLM's base URL. No other server gets that key.
+	APIKey string
+	// PerSecond bounds the requests as Config.PerSecond does.
+	PerSecond float64
+	// LLM is where the reader's models are: its BaseURL, APIKey and OllamaHost.
+	LLM Config
+}
+
+// OpenEmbedder makes the embedder that the configuration names. It makes no
+// request.
+func OpenEmbedder(c EmbedConfig) (Embedder, error) {
 	switch c.Provider {
 	case ProviderFake:
 		return NewFakeEmbedder(), nil
@@ -37,11 +61,37 @@ func OpenEmbedder(c Config) (Embedder, error) {
 	default:
 		return nil, fmt.Errorf("unknown embedding provider %s: set SVC_EMBED_PROVIDER to openai, ollama or fake", quote(c.Provider))
 	}
-	o, err := c.openAI("SVC_EMBED_MODEL", "SVC_EMBED_BASE_URL")
+	where, keyVariable := c.endpoint()
+	o, err := where.openAI("SVC_EMBED_MODEL", "SVC_EMBED_BASE_URL", keyVariable)
 	if err != nil {
 		return nil, err
 	}
 	return NewOpenAIEmbedder(o, c.Model)
+}
+
+// endpoint is where to embed, and the variable of the key for that.
+func (c EmbedConfig) endpoint() (Config, string) {
+	where := Config{
+		Provider: c.Provider, Model: c.Model, BaseURL: cmp.Or(c.BaseURL, c.LLM.BaseURL),
+		APIKey: c.APIKey, PerSecond: c.PerSecond, OllamaHost: c.LLM.OllamaHost,
+	}
+	if c.APIKey != "" || !sameServer(cmp.Or(where.BaseURL, OpenAIBaseURL), cmp.Or(c.LLM.BaseURL, OpenAIBaseURL)) {
+		return where, "SVC_EMBED_API_KEY"
+	}
+	where.APIKey = c.LLM.APIKey
+	return where, openAIKeyVariable
+}
+
+// sameServer reports whether two base URLs have the same scheme, host and port.
+func sameServer(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	return errX == nil && errY == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Hostname(), y.Hostname()) && portOf(x) == portOf(y)
+}
+
+func portOf(u *url.URL) string {
+	usual := map[string]string{"http": "80", "https": "443"}
+	return cmp.Or(u.Port(), usual[u.Scheme])
 }
 
 // cutText is text within MaxModelText.

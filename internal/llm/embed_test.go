@@ -7,18 +7,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"evalctl/internal/llm/llmtest"
 )
 
 func TestOpenEmbedder(t *testing.T) {
 	for _, tt := range []struct {
-		config    Config
+		config    EmbedConfig
 		name, url string
 	}{
-		{Config{Provider: "fake"}, "fake/hashed-ngrams-1024-v1", ""},
-		{Config{Provider: "openai", Model: "m", APIKey: "k"}, "openai/m", "https://api.openai.com/v1/embeddings"},
-		{Config{Provider: "openai", Model: "m", BaseURL: "http://box:1/v1/"}, "openai/m@http://box:1/v1", "http://box:1/v1/embeddings"},
-		{Config{Provider: "ollama", Model: "m"}, "ollama/m", "http://127.0.0.1:11434/v1/embeddings"},
-		{Config{Provider: "ollama", Model: "m", OllamaHost: "box"}, "ollama/m@http://box:11434/v1", "http://box:11434/v1/embeddings"},
+		{EmbedConfig{Provider: "fake"}, "fake/hashed-ngrams-1024-v1", ""},
+		{EmbedConfig{Provider: "openai", Model: "m", APIKey: "k"}, "openai/m", "https://api.openai.com/v1/embeddings"},
+		{EmbedConfig{Provider: "openai", Model: "m", LLM: Config{APIKey: "k"}}, "openai/m", "https://api.openai.com/v1/embeddings"},
+		{EmbedConfig{Provider: "openai", Model: "m", BaseURL: "http://box:1/v1/"}, "openai/m@http://box:1/v1", "http://box:1/v1/embeddings"},
+		{EmbedConfig{Provider: "openai", Model: "m", LLM: Config{BaseURL: "http://box:1/v1/"}}, "openai/m@http://box:1/v1", "http://box:1/v1/embeddings"},
+		{EmbedConfig{Provider: "ollama", Model: "m"}, "ollama/m", "http://127.0.0.1:11434/v1/embeddings"},
+		{EmbedConfig{Provider: "ollama", Model: "m", LLM: Config{OllamaHost: "box"}}, "ollama/m@http://box:11434/v1", "http://box:11434/v1/embeddings"},
 	} {
 		e, err := OpenEmbedder(tt.config)
 		if err != nil {
@@ -37,17 +41,77 @@ func TestOpenEmbedder(t *testing.T) {
 
 func TestOpenEmbedderRefuses(t *testing.T) {
 	for _, tt := range []struct {
-		config Config
+		config EmbedConfig
 		has    string
 	}{
-		{Config{}, "set SVC_EMBED_PROVIDER to openai, ollama or fake"},
-		{Config{Provider: "bert"}, `unknown embedding provider "bert"`},
-		{Config{Provider: "openai", APIKey: secret}, "SVC_EMBED_MODEL"},
-		{Config{Provider: "openai", Model: "m"}, "SVC_EMBED_BASE_URL"},
-		{Config{Provider: "openai", Model: "m", BaseURL: "https://" + secret + "@box/v1"}, "credentials"},
+		{EmbedConfig{}, "set SVC_EMBED_PROVIDER to openai, ollama or fake"},
+		{EmbedConfig{Provider: "bert"}, `unknown embedding provider "bert"`},
+		{EmbedConfig{Provider: "openai", APIKey: secret}, "SVC_EMBED_MODEL"},
+		{EmbedConfig{Provider: "openai", Model: "m"}, "SVC_EMBED_BASE_URL"},
+		{EmbedConfig{Provider: "openai", Model: "m", BaseURL: "https://" + secret + "@box/v1"}, "credentials"},
 	} {
 		if _, err := OpenEmbedder(tt.config); err == nil || !strings.Contains(err.Error(), tt.has) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%+v: %v, want %q", tt.config, err, tt.has)
+		}
+	}
+}
+
+// TestEmbedKeys: the reader's key reaches the reader's server and no other.
+func TestEmbedKeys(t *testing.T) {
+	const reader, own = "sk-reader", "sk-own"
+	for _, tt := range []struct {
+		readerURL, embedURL, ownKey string
+		want, variable              string
+	}{
+		{"", "", "", reader, "OPENAI_API_KEY"},
+		{"", "https://api.openai.com/v1", "", reader, "OPENAI_API_KEY"},
+		{"", "https://API.openai.com:443/v2/", "", reader, "OPENAI_API_KEY"},
+		{"", "http://api.openai.com/v1", "", "", "SVC_EMBED_API_KEY"},
+		{"", "http://api.openai.com:443/v1", "", "", "SVC_EMBED_API_KEY"},
+		{"", "https://api.openai.com.evil.test/v1", "", "", "SVC_EMBED_API_KEY"},
+		{"", "https://api.openai.com:8443/v1", "", "", "SVC_EMBED_API_KEY"},
+		{"", "http://127.0.0.1:8080/v1", "", "", "SVC_EMBED_API_KEY"},
+		{"", "http://127.0.0.1:8080/v1", own, own, "SVC_EMBED_API_KEY"},
+		{"https://box.test/v1", "", "", reader, "OPENAI_API_KEY"},
+		{"https://box.test/v1", "https://box.test/embed", "", reader, "OPENAI_API_KEY"},
+		{"https://box.test/v1", "https://box.test/embed", own, own, "SVC_EMBED_API_KEY"},
+		{"https://box.test/v1", "https://other.test/v1", "", "", "SVC_EMBED_API_KEY"},
+		{"http://[::1]:80/v1", "http://[::1]/v1", "", reader, "OPENAI_API_KEY"},
+	} {
+		e, err := OpenEmbedder(EmbedConfig{
+			Provider: "openai", Model: "m", BaseURL: tt.embedURL, APIKey: tt.ownKey, LLM: Config{BaseURL: tt.readerURL, APIKey: reader},
+		})
+		if err != nil {
+			t.Errorf("%+v: %v", tt, err)
+			continue
+		}
+		if o := e.(*OpenAIEmbedder); o.key != tt.want || o.keyVar != tt.variable {
+			t.Errorf("%+v: key %s of %s", tt, o.key, o.keyVar)
+		}
+	}
+	_, err := OpenEmbedder(EmbedConfig{
+		Provider: "openai", Model: "m", BaseURL: OpenAIBaseURL, LLM: Config{BaseURL: "https://proxy.test/v1", APIKey: reader},
+	})
+	if err == nil || !strings.Contains(err.Error(), "set SVC_EMBED_API_KEY") {
+		t.Errorf("a proxy's key for OpenAI: %v", err)
+	}
+}
+
+// The key is checked on the wire, and a refusal names where it comes from.
+func TestEmbedKeyOnTheWire(t *testing.T) {
+	for _, own := range []string{"", secret} {
+		srv := llmtest.NewServer(t, llmtest.Script(llmtest.Reply{Status: 401}))
+		e, err := OpenEmbedder(EmbedConfig{Provider: "openai", Model: "m", BaseURL: srv.URL, APIKey: own, LLM: Config{APIKey: "sk-reader"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if own != "" {
+			want = "Bearer " + own
+		}
+		_, err = e.Embed(t.Context(), []string{"a"})
+		if got := srv.Calls()[0].Header.Get("Authorization"); got != want || err == nil || !strings.Contains(err.Error(), "check SVC_EMBED_API_KEY") {
+			t.Errorf("sent %q, %v", got, err)
 		}
 	}
 }

@@ -1,10 +1,13 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 )
 
@@ -56,6 +59,15 @@ func OpenEmbedCache(e Embedder, path string, log *slog.Logger) (*EmbedCache, err
 // Name is the embedder's.
 func (c *EmbedCache) Name() string { return c.embedder.Name() }
 
+// FusionWeight is what the embedder says its ranking is worth, 0 when it does not
+// say.
+func (c *EmbedCache) FusionWeight() float64 {
+	if e, ok := c.embedder.(interface{ FusionWeight() float64 }); ok {
+		return e.FusionWeight()
+	}
+	return 0
+}
+
 // Hits counts the texts that were known, Misses those that were not.
 func (c *EmbedCache) Hits() int64 { return c.hits.Load() }
 
@@ -65,7 +77,7 @@ func (c *EmbedCache) Misses() int64 { return c.misses.Load() }
 // Close gives the file free. Embed must not run then or later.
 func (c *EmbedCache) Close() error { return c.kept.close() }
 
-// Embed keeps what it has when a later part fails.
+// Embed keeps what the embedder gave beside an error.
 func (c *EmbedCache) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	keys := make([]cacheKey, len(texts))
 	for i, text := range texts {
@@ -85,41 +97,61 @@ func (c *EmbedCache) Embed(ctx context.Context, texts []string) ([][]float32, er
 	}
 	c.hits.Add(int64(len(texts) - len(missing)))
 	c.misses.Add(int64(len(missing)))
+	refused := make([]error, len(texts))
 	for start := 0; start < len(missing); start += missesAtOnce {
-		if err := c.fill(ctx, texts, keys, out, missing[start:min(start+missesAtOnce, len(missing))]); err != nil {
+		if err := c.fill(ctx, texts, keys, out, refused, missing[start:min(start+missesAtOnce, len(missing))]); err != nil {
 			return nil, err
 		}
 	}
 	for i, v := range out {
-		if v == nil {
-			out[i] = append([]float32(nil), out[first[keys[i]]]...)
-		}
-		if len(out[i]) != len(out[0]) {
-			return nil, fmt.Errorf("%s has vectors of %d and of %d dimensions by the name %s: the model behind it has changed, so delete the cache",
-				c.where, len(out[0]), len(out[i]), quote(c.Name()))
+		if at := first[keys[i]]; v == nil {
+			out[i], refused[i] = slices.Clone(out[at]), refused[at]
 		}
 	}
-	return out, nil
+	if err := c.checkDimensions(out); err != nil {
+		return nil, err
+	}
+	return out, refusedTexts(refused)
 }
 
-// fill embeds the texts at those places and keeps their vectors.
-func (c *EmbedCache) fill(ctx context.Context, texts []string, keys []cacheKey, out [][]float32, places []int) error {
-	ask, askKeys := make([]string, len(places)), make([]cacheKey, len(places))
+func (c *EmbedCache) checkDimensions(vectors [][]float32) error {
+	n := 0 // of the first vector
+	for _, v := range vectors {
+		if n = cmp.Or(n, len(v)); v != nil && len(v) != n {
+			return fmt.Errorf("%s has vectors of %d and of %d dimensions by the name %s: the model behind it has changed, so delete the cache",
+				c.where, n, len(v), quote(c.Name()))
+		}
+	}
+	return nil
+}
+
+// fill embeds the texts at those places and keeps their vectors. What the
+// embedder refuses is put into refused.
+func (c *EmbedCache) fill(ctx context.Context, texts []string, keys []cacheKey, out [][]float32, refused []error, places []int) error {
+	ask := make([]string, len(places))
 	for i, at := range places {
-		ask[i], askKeys[i] = texts[at], keys[at]
+		ask[i] = texts[at]
 	}
 	got, err := c.embedder.Embed(ctx, ask)
-	if err != nil {
-		return err
-	}
+	refusal, partly := errors.AsType[*RefusedError](err)
 	if len(got) != len(ask) {
-		return fmt.Errorf("embedder %s gave %d vectors for %d texts", c.Name(), len(got), len(ask))
+		return cmp.Or(err, fmt.Errorf("embedder %s gave %d vectors for %d texts", c.Name(), len(got), len(ask)))
 	}
-	if err := c.kept.put(askKeys, got); err != nil {
+	var madeKeys []cacheKey
+	var made [][]float32
+	for i, at := range places {
+		if out[at] = got[i]; got[i] != nil {
+			madeKeys, made = append(madeKeys, keys[at]), append(made, got[i])
+		}
+	}
+	if err := c.kept.put(madeKeys, made); err != nil {
 		return fmt.Errorf("write %s: %w", c.where, err)
 	}
-	for i, at := range places {
-		out[at] = got[i]
+	if !partly {
+		return err
+	}
+	for _, i := range refusal.Refused() {
+		refused[places[i]] = refusal.Unwrap()
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ const (
 // OpenAIEmbedder embeds at any endpoint that speaks OpenAI's embeddings. Texts
 // go out in batches of at most 128 texts and 200,000 bytes, two at a time over
 // all callers; each text is cut as MaxModelText says. Failed requests are tried
-// again as those of OpenAI are. It is safe for concurrent use.
+// again as those of OpenAI are, and refused batches split to find the texts that
+// are refused. It is safe for concurrent use.
 type OpenAIEmbedder struct {
 	endpoint
 	client *openai.Client
@@ -57,20 +58,32 @@ func NewOpenAIEmbedder(c OpenAIConfig, model string) (*OpenAIEmbedder, error) {
 // not the provider's own.
 func (e *OpenAIEmbedder) Name() string { return e.name }
 
-// Embed fails as a whole when one batch does.
+// Embed begins no further batch once one has failed. It waits for the one that
+// is under way, which is paid for.
 func (e *OpenAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	vectors := make([][]float32, len(texts))
-	group, ctx := errgroup.WithContext(ctx)
+	vectors, refused := make([][]float32, len(texts)), make([]error, len(texts))
+	var failed atomic.Bool
+	var group errgroup.Group
 	group.SetLimit(embedsInFlight)
 	for start, end := range batches(texts, maxEmbedTexts, maxEmbedBytes) {
-		group.Go(func() error { return e.embed(ctx, texts[start:end], vectors[start:end]) })
+		group.Go(func() error {
+			if failed.Load() {
+				return nil
+			}
+			err := e.settle(ctx, texts[start:end], vectors[start:end], refused[start:end])
+			if err != nil {
+				failed.Store(true)
+			}
+			return err
+		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return vectors, err
 	}
-	return vectors, nil
+	return vectors, refusedTexts(refused)
 }
 
+// embed leaves vectors nil when it fails.
 func (e *OpenAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]float32) error {
 	select {
 	case e.slots <- struct{}{}:
@@ -85,7 +98,7 @@ func (e *OpenAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 	request := openai.EmbeddingRequestStrings{
 		Input: input, Model: openai.EmbeddingModel(e.model), EncodingFormat: openai.EmbeddingEncodingFormatFloat,
 	}
-	return e.repeat(ctx, func() error {
+	err := e.repeat(ctx, func() error {
 		return e.attempt(ctx, &exchange{silence: e.silence}, e.model, func(ctx context.Context) error {
 			answer, err := e.client.CreateEmbeddings(ctx, request)
 			if err != nil {
@@ -97,6 +110,10 @@ func (e *OpenAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 			return e.checkDimensions(len(vectors[0]))
 		})
 	}, nil)
+	if err != nil {
+		clear(vectors)
+	}
+	return err
 }
 
 // checkDimensions refuses vectors of another length than those before.

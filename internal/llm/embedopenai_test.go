@@ -116,7 +116,7 @@ func TestEmbedErrors(t *testing.T) {
 		{llmtest.Reply{Body: `{}`}, "0 vectors for 2 texts"},
 		{llmtest.Reply{Status: 404, Body: `{"error":{"message":"no model ` + secret + `"}}`}, `no model [API key]; check the model name "m"`},
 		{llmtest.Reply{Status: 401}, "check OPENAI_API_KEY"},
-		{llmtest.Reply{Status: 400, Body: "bad"}, "400 Bad Request: bad"},
+		{llmtest.Reply{Status: 402, Body: "bad"}, "402 Payment Required: bad"},
 	} {
 		e, srv := openEmbedStub(t, llmtest.Script(tt.reply))
 		_, err := e.Embed(t.Context(), []string{"a", "b"})
@@ -152,25 +152,36 @@ func TestEmbedStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// A bad batch ends the call with its own error, not with the cancellation of
-// the batches beside it.
-func TestEmbedNamesTheBatchThatFailed(t *testing.T) {
+// A batch that fails ends the call with its own error, and costs neither what
+// the batch beside it brings nor any that were not begun.
+func TestEmbedKeepsTheBatchBesideAFailure(t *testing.T) {
+	failed := make(chan struct{})
 	e, _ := openEmbedStub(t, func(c llmtest.Call) llmtest.Reply {
 		if c.Input[0] == "bad" {
-			return llmtest.Reply{Status: 400, Body: "too long"}
+			defer close(failed)
+			return llmtest.Reply{Status: 500, Body: "broken"}
 		}
-		return llmtest.Reply{Hang: true}
+		<-failed
+		return llmtest.Reply{}
 	})
-	texts := make([]string, maxEmbedTexts+1)
+	texts := manyTexts(maxEmbedTexts + 1)
 	texts[maxEmbedTexts] = "bad"
-	if _, err := e.Embed(t.Context(), texts); err == nil || !strings.Contains(err.Error(), "too long") {
+	got, err := e.Embed(t.Context(), texts)
+	if err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Error(err)
+	}
+	if len(got) != len(texts) || !cmp.Equal(got[:maxEmbedTexts], wantVectors(texts[:maxEmbedTexts])) || got[maxEmbedTexts] != nil {
+		t.Error("the vectors of the other batch are missing")
+	}
+	e, srv := openEmbedStub(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Status: 500} })
+	if _, err := e.Embed(t.Context(), manyTexts(9*maxEmbedTexts)); err == nil || len(srv.Calls()) > embedsInFlight {
+		t.Errorf("%v after %d requests", err, len(srv.Calls()))
 	}
 }
 
 func TestEmbedderLimitsItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Config{Provider: ProviderOpenAI, Model: "m", BaseURL: "http://box/v1", PerSecond: 1}
+		c := EmbedConfig{Provider: ProviderOpenAI, Model: "m", BaseURL: "http://box/v1", PerSecond: 1}
 		e, err := OpenEmbedder(c)
 		if err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ type endpoint struct {
 	provider string
 	url      string
 	key      string
+	keyVar   string // named in errors; may be empty
 	client   *http.Client
 	limiter  *rate.Limiter
 	attempts int
@@ -32,7 +33,7 @@ func newEndpoint(c OpenAIConfig, path string) (endpoint, error) {
 		return endpoint{}, errors.New("the model provider's API key holds a space, line break or other character that no key has")
 	}
 	e := endpoint{
-		provider: c.Name, url: strings.TrimRight(c.BaseURL, "/") + path, key: c.APIKey,
+		provider: c.Name, url: strings.TrimRight(c.BaseURL, "/") + path, key: c.APIKey, keyVar: c.KeyVariable,
 		client: wireClient(c.HTTPClient), limiter: c.Limiter,
 		attempts: c.MaxAttempts, silence: c.Silence,
 	}

@@ -35,6 +35,8 @@ type Error struct {
 	// provider sent a Retry-After, which may be 0.
 	transient bool
 	waitAsked bool
+	// keyVariable is where the key comes from, if that is known.
+	keyVariable string
 }
 
 // Error names the provider, the endpoint, what it said and what to do.
@@ -58,10 +60,11 @@ func (e *Error) Error() string {
 
 func (e *Error) hint() string {
 	switch {
-	case e.Provider == ProviderOpenAI && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden):
-		return "check OPENAI_API_KEY, and that this key may use model " + quote(e.Model)
-	case e.Provider == RerankHTTP && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden):
-		return "check SVC_RERANK_API_KEY"
+	case e.keyVariable != "" && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden):
+		if e.Model == "" {
+			return "check " + e.keyVariable
+		}
+		return "check " + e.keyVariable + ", and that this key may use model " + quote(e.Model)
 	case e.Status == http.StatusNotFound:
 		return "check the model name " + quote(e.Model) + " and the base URL"
 	case e.RetryAfter > 0:

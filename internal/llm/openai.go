@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -31,6 +32,9 @@ type OpenAIConfig struct {
 	BaseURL string
 	// APIKey is sent as a bearer token; empty sends none.
 	APIKey string
+	// KeyVariable is named where the endpoint refuses the key. Empty means
+	// OPENAI_API_KEY for ProviderOpenAI, SVC_RERANK_API_KEY for RerankHTTP.
+	KeyVariable string
 	// HTTPClient makes the requests; its transport is wrapped, not changed.
 	HTTPClient *http.Client
 	// Limiter is waited for before each HTTP attempt; nil does not limit.
@@ -68,6 +72,9 @@ func (c OpenAIConfig) open(path string) (*openai.Client, endpoint, error) {
 	}
 	if c.BaseURL == "" {
 		c.BaseURL = OpenAIBaseURL
+	}
+	if c.Name == ProviderOpenAI {
+		c.KeyVariable = cmp.Or(c.KeyVariable, openAIKeyVariable)
 	}
 	e, err := newEndpoint(c, path)
 	if err != nil {

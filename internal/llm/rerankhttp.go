@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,7 @@ func NewHTTPReranker(c OpenAIConfig, model string) (*HTTPReranker, error) {
 	if c.Name == "" {
 		c.Name = RerankHTTP
 	}
+	c.KeyVariable = cmp.Or(c.KeyVariable, "SVC_RERANK_API_KEY")
 	e, err := newEndpoint(c, "/rerank")
 	if err != nil {
 		return nil, err

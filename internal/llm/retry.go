@@ -89,7 +89,7 @@ func (o *endpoint) waitTurn(ctx context.Context) error {
 
 // failure describes a request that was sent and brought no usable answer.
 func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
-	e := &Error{Provider: o.provider, URL: o.url, Model: model}
+	e := &Error{Provider: o.provider, URL: o.url, Model: model, keyVariable: o.keyVar}
 	switch {
 	case errors.Is(cause, errSilent):
 		e.Message = fmt.Sprintf("the provider sent nothing for %s", o.silence)

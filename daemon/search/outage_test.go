@@ -1,0 +1,162 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// stallable answers nobody while stalled, and knows how often it was asked.
+type stallable struct {
+	meanings
+	mu      sync.Mutex
+	stalled bool
+}
+
+func (e *stallable) stall(stalled bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stalled = stalled
+}
+
+func (e *stallable) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	e.mu.Lock()
+	stalled := e.stalled
+	e.mu.Unlock()
+	if stalled {
+		e.calls.Add(1)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return e.meanings.Embed(ctx, texts)
+}
+
+// timed searches and tells how long that took.
+func timed(t *testing.T, s *Searcher, q Query) (Result, time.Duration, error) {
+	t.Helper()
+	start := time.Now()
+	res, err := s.Search(t.Context(), q)
+	return res, time.Since(start), err
+}
+
+// A model that does not answer costs one search the time that models have, and
+// those after it nothing, until the pause is over.
+func TestStalledEmbedder(t *testing.T) {
+	for name, embedded := range map[string]bool{"documents": false, "query": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := &stallable{}
+				s := NewSearcher(cats(3), Config{Embedder: e})
+				if embedded {
+					search(t, s, Query{Text: "cat", Mode: Hybrid})
+				}
+				e.stall(true)
+				asked := e.calls.Load()
+				q := Query{Text: "kitten", Mode: Hybrid}
+				_, took, err := timed(t, s, q)
+				if failed, ok := errors.AsType[*ModelError](err); !ok || took != modelTime || failed.Model != e.Name() {
+					t.Errorf("got %v after %v", err, took)
+				}
+				_, took, err = timed(t, s, q)
+				if took != 0 || err == nil || !strings.Contains(err.Error(), "not asked again for 15s") || e.calls.Load() != asked+1 {
+					t.Errorf("got %v after %v, asked %d times", err, took, e.calls.Load()-asked)
+				}
+				s.cfg.Degrade = true
+				res, took, err := timed(t, s, q)
+				if err != nil || took != 0 || res.Mode != BM25 || !strings.Contains(res.Degraded, "not asked again") {
+					t.Errorf("got mode %s, %q, %v after %v", res.Mode, res.Degraded, err, took)
+				}
+				if res, took, err = timed(t, s, Query{Text: "cat", Mode: BM25}); err != nil || took != 0 || res.Degraded != "" {
+					t.Errorf("bm25: %v after %v", err, took)
+				}
+			})
+		})
+	}
+}
+
+// After the pause one search tries for all.
+func TestOneTriesAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &stallable{stalled: true}
+		s := NewSearcher(cats(3), Config{Embedder: e})
+		q := Query{Text: "kitten", Mode: Hybrid}
+		timed(t, s, q)
+		time.Sleep(outagePause)
+		trial := make(chan time.Duration)
+		go func() {
+			_, took, _ := timed(t, s, q)
+			trial <- took
+		}()
+		synctest.Wait()
+		if _, took, err := timed(t, s, q); err == nil || took != 0 {
+			t.Errorf("beside the trial: %v after %v", err, took)
+		}
+		if took := <-trial; took != modelTime {
+			t.Errorf("the trial took %v", took)
+		}
+		e.stall(false)
+		if _, took, err := timed(t, s, q); err == nil || took != 0 {
+			t.Errorf("after the trial: %v after %v", err, took)
+		}
+		time.Sleep(outagePause)
+		for range 2 {
+			if _, _, err := timed(t, s, q); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// An embedder that answers, but not all in time, is no outage: the next search
+// waits again, and finds more done.
+func TestSlowIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &meanings{before: func(context.Context, int64, []string) error {
+			time.Sleep(3 * time.Second)
+			return nil
+		}}
+		s := NewSearcher(cats(4*embedBatch), Config{Embedder: e})
+		prepared := make(chan error)
+		go func() { prepared <- s.Prepare(t.Context()) }()
+		synctest.Wait()
+		q := Query{Text: "kitten", Mode: Hybrid}
+		_, took, err := timed(t, s, q)
+		if err == nil || !strings.Contains(err.Error(), "of 1024 passages have no vector after 8s") || took != modelTime {
+			t.Errorf("%v after %v", err, took)
+		}
+		if _, took, err := timed(t, s, q); err != nil || took != 5*3*time.Second-modelTime {
+			t.Errorf("%v after %v", err, took)
+		}
+		if err := <-prepared; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A query that is refused is no outage.
+func TestRefusedQueryIsNoOutage(t *testing.T) {
+	s := NewSearcher(cats(1), Config{Embedder: picky{&meanings{}}, Degrade: true})
+	if res := search(t, s, Query{Text: "POISON", Mode: Hybrid}); res.Mode != BM25 {
+		t.Errorf("mode %s", res.Mode)
+	}
+	if res := search(t, s, Query{Text: "cat", Mode: Hybrid}); res.Mode != Hybrid {
+		t.Errorf("mode %s, %s", res.Mode, res.Degraded)
+	}
+}
+
+// The reranker has what the embedder leaves of the time, and outages of its own.
+func TestStalledReranker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSearcher(cats(2), Config{Embedder: &meanings{}, Reranker: waiting{}, Degrade: true})
+		for i, want := range []time.Duration{modelTime, 0} {
+			res, took, err := timed(t, s, Query{Text: "cat", Mode: HybridRerank})
+			if err != nil || res.Mode != Hybrid || took != want || !strings.HasPrefix(res.Degraded, "test/waiting: no answer within 8s") {
+				t.Errorf("search %d: mode %s, %q, %v after %v", i, res.Mode, res.Degraded, err, took)
+			}
+		}
+	})
+}
