@@ -86,7 +86,10 @@ type Hit struct {
 	// Score is what the hits are ordered by in Relevance: that of BM25, the
 	// cosine, that of the fusion or that of the reranker, as the mode has it.
 	// Hits after those that the reranker saw go on from its lowest score
-	// downwards. Scores of different queries are not comparable.
+	// downwards. But for Recency, sorting by score, ties by path, changes nothing:
+	// where hits that are equal have another order, each scores minutely less than
+	// the one before it; Components have what it was. Scores of different queries
+	// are not comparable.
 	Score      float64
 	Date       time.Time // zero = undated
 	Tags       []string
