@@ -39,8 +39,8 @@ type Query struct {
 	RerankTopN int
 	Filter     Filter
 	Sort       Sort
-	// AskedAt is when the question is asked: documents dated after it are left
-	// out, undated ones stay.
+	// AskedAt is when the question is asked: documents dated after it, and those
+	// with a BadDate, are left out, undated ones stay.
 	AskedAt time.Time
 	// Explain asks for Result.Explanation.
 	Explain bool
