@@ -53,10 +53,12 @@ type Sort string
 // and orders them, those that are equal in it by relevance.
 const (
 	Relevance Sort = "relevance" // the default
-	// Recency has the newest first and undated hits last.
+	// Recency has the newest first and undated hits last. Of candidates with the
+	// very same text the newest is the hit and the others are its duplicates.
 	Recency Sort = "recency"
 	// RelevanceThenRecency is Relevance but for hits whose scores agree in 6
-	// significant digits: these have the newest first and undated ones last.
+	// significant digits: these have the newest first and undated ones last, and
+	// of those with the very same text the newest is the hit.
 	RelevanceThenRecency Sort = "relevance_then_recency"
 )
 
@@ -98,7 +100,8 @@ type Hit struct {
 	// Components are what the score was made of: see Component constants.
 	Components map[string]float64
 	// Duplicates are the other candidates with the very same text, byte for byte,
-	// for which this one stands, in rank order. Titles and dates may differ.
+	// for which this one stands, in rank order. Titles and dates may differ. The
+	// hit is the best ranked of them, but see Recency and RelevanceThenRecency.
 	Duplicates []Duplicate
 }
 

@@ -116,10 +116,11 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	if q.Sort == RelevanceThenRecency {
 		sortHits(res.Hits, q.Sort)
 	}
-	settle(res.Hits) // before Recency, which is no order of scores
 	res.Hits = res.Hits[:min(q.TopK, len(res.Hits))]
 	if q.Sort == Recency {
 		sortHits(res.Hits, q.Sort)
+	} else {
+		settle(res.Hits)
 	}
 	return res, nil
 }

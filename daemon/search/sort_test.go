@@ -70,6 +70,51 @@ func TestRelevanceThenRecencyChoosesTheNewest(t *testing.T) {
 	}
 }
 
+// Where the newest come first, a text that was said again is as new as when it was
+// said last, in every mode.
+func TestTheNewestRepresentsItsText(t *testing.T) {
+	ix := New(nil)
+	// No two are neighbours. The reranker likes none of them more.
+	ix.Put(Document{Path: "1/a.txt", Title: "t", Text: "cat at the door", Date: day(1)})
+	ix.Put(Document{Path: "2/a.txt", Title: "t", Text: "cat at the door", Date: day(6)})
+	ix.Put(Document{Path: "3/a.txt", Title: "t", Text: "cat at the gate", Date: day(3)})
+	ix.Put(Document{Path: "4/a.txt", Title: "t", Text: "cat at the door", Date: day(6)})
+	ix.Put(Document{Path: "5/a.txt", Title: "t", Text: "cat at the door"})
+	ix.Put(Document{Path: "6/a.txt", Title: "t cat", Text: "cat at the door", Date: day(2)}) // ranks first by words
+	s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})
+	for _, tt := range []struct {
+		mode Mode
+		sort Sort
+		want string
+	}{
+		{BM25, Recency, "2 6145, 3"},
+		{Hybrid, Recency, "2 6145, 3"},
+		{HybridRerank, Recency, "2 6145, 3"},
+		{BM25, Relevance, "6 1245, 3"},
+		{BM25, RelevanceThenRecency, "6 1245, 3"}, // the others are less relevant
+	} {
+		var got []string
+		for _, h := range search(t, s, Query{Text: "cat", Mode: tt.mode, Sort: tt.sort}).Hits {
+			line := h.Path[:1] + " "
+			for _, d := range h.Duplicates {
+				line += d.Path[:1]
+			}
+			got = append(got, strings.TrimSpace(line))
+		}
+		if line := strings.Join(got, ", "); line != tt.want {
+			t.Errorf("mode %s by %s: %s, want %s", tt.mode, tt.sort, line, tt.want)
+		}
+	}
+	ix.Delete("6/a.txt")
+	for _, mode := range []Mode{BM25, Semantic, Hybrid, HybridRerank} {
+		for sort, want := range map[Sort]string{Recency: "2/a.txt 3/a.txt", RelevanceThenRecency: "2/a.txt 3/a.txt", Relevance: "1/a.txt 3/a.txt"} {
+			if got := strings.Join(paths(search(t, s, Query{Text: "cat", Mode: mode, Sort: sort})), " "); got != want {
+				t.Errorf("mode %s by %s: %s, want %s", mode, sort, got, want)
+			}
+		}
+	}
+}
+
 // inScoreOrder tells whether sorting by score, ties by path, leaves hits as they
 // are: so they reach whoever ranks by what they say.
 func inScoreOrder(hits []Hit) bool {
