@@ -29,7 +29,7 @@ func (s *Service) Search(ctx context.Context, id string, r protocol.SearchReques
 	}
 	for i, h := range found.Hits {
 		res.Chunks[i] = searchChunk(id, h)
-		res.Collapsed += len(h.Duplicates)
+		res.Collapsed += len(h.Duplicates) + h.MoreDuplicates
 	}
 	res.TookMS = s.millisSince(start)
 	return res, nil
@@ -90,7 +90,8 @@ func (s *Service) indexer(ctx context.Context, id string) (*indexer, error) {
 func searchChunk(id string, h search.Hit) protocol.SearchChunk {
 	c := protocol.SearchChunk{
 		ChunkID: h.ChunkID, DocumentID: h.Path, BrainID: id, Path: h.Path, Title: h.Title,
-		Score: h.Score, Text: h.Text, Metadata: metadata(h), ComponentScores: h.Components, Duplicates: duplicates(h),
+		Score: h.Score, Text: h.Text, Metadata: metadata(h), ComponentScores: h.Components,
+		Duplicates: duplicates(h), MoreDuplicates: h.MoreDuplicates,
 	}
 	for _, span := range h.Highlights {
 		c.Highlights = append(c.Highlights, protocol.Span{Start: span.Start, End: span.End})

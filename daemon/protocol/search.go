@@ -72,8 +72,8 @@ type SearchResponse struct {
 	EffectiveMode string `json:"effective_mode"`
 	// Degraded says why a lower mode ran than the one asked for.
 	Degraded string `json:"degraded,omitempty"`
-	// Collapsed counts the chunks that are not among Chunks because one of those
-	// has the very same text. That one names them in Duplicates.
+	// Collapsed counts the candidates that are not among Chunks because one of
+	// those has the very same text: all that Duplicates and MoreDuplicates tell of.
 	Collapsed   int           `json:"collapsed,omitempty"`
 	Chunks      []SearchChunk `json:"chunks"`
 	TookMS      float64       `json:"took_ms"`
@@ -97,8 +97,9 @@ type SearchChunk struct {
 	// end in _rank are places in the leg, from 1.
 	ComponentScores map[string]float64 `json:"component_scores,omitempty"`
 	// Duplicates are the chunks with the very same text that this one stands for,
-	// in rank order.
-	Duplicates []Duplicate `json:"duplicates,omitempty"`
+	// in rank order, the first 20. MoreDuplicates counts those beyond.
+	Duplicates     []Duplicate `json:"duplicates,omitempty"`
+	MoreDuplicates int         `json:"more_duplicates,omitempty"`
 }
 
 // Duplicate is a chunk that is left out because another one has the very same

@@ -102,7 +102,10 @@ type Hit struct {
 	// Duplicates are the other candidates with the very same text, byte for byte,
 	// for which this one stands, in rank order. Titles and dates may differ. The
 	// hit is the best ranked of them, but see Recency and RelevanceThenRecency.
-	Duplicates []Duplicate
+	// There are MaxDuplicates at most; MoreDuplicates counts those beyond, so that a
+	// result stays small however often a text comes.
+	Duplicates     []Duplicate
+	MoreDuplicates int
 }
 
 // Duplicate is a chunk that another one stands for.

@@ -12,6 +12,8 @@ const (
 	MaxCandidateK     = 1000
 	DefaultRerankTopN = 50
 	MaxRerankTopN     = 200
+	// MaxDuplicates bounds Hit.Duplicates.
+	MaxDuplicates = 20
 )
 
 // withDefaults fills in what was left open and checks the rest.
@@ -108,7 +110,8 @@ func (ix *Index) result(mode Mode, q Query, terms []string, wanted map[string]bo
 	components := make(map[uint32]map[string]float64, len(groups))
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)
-		for _, d := range g.duplicates {
+		h.MoreDuplicates = max(0, len(g.duplicates)-MaxDuplicates)
+		for _, d := range g.duplicates[:len(g.duplicates)-h.MoreDuplicates] {
 			h.Duplicates = append(h.Duplicates, Duplicate{ChunkID: ix.chunkID(d.chunk), Path: ix.chunks[d.chunk].doc.Path})
 		}
 		h.Components = map[string]float64{}
