@@ -81,7 +81,8 @@ func wide() *Index {
 		ix.Put(Document{Path: fmt.Sprintf("%03d/a.txt", i), Text: strings.Repeat("harbour ", 1+i%3) + words(i, 12+i%40)})
 		ix.Put(Document{Path: fmt.Sprintf("%03d/b.txt", i), Text: words(i, 30)})
 	}
-	ix.Put(Document{Path: "long.txt", Text: strings.Repeat("harbour"+words(5, 60)+"\n", 12)})
+	ix.Put(Document{Path: "labelled.txt", Tags: []string{"harbour"}, Text: words(3, 12)})
+	ix.Put(Document{Path: "long.txt", Text: strings.Repeat("harbour"+words(5, 32)+"\n", 24)})
 	return ix
 }
 
@@ -99,18 +100,19 @@ func TestWideRankingGolden(t *testing.T) {
 		if h.Path == "long.txt" {
 			cut++
 		}
-		if i < 3 || i == 299 || i == 300 {
+		if i < 3 || h.Path == "labelled.txt" || i == 299 || i == 300 {
 			got = append(got, fmt.Sprintf("%s %.6f = %.6f %.6f", h.ChunkID, h.Score, h.Components[ComponentBM25], h.Components[ComponentFeedback]))
 		}
 	}
 	got = append(got, fmt.Sprintf("%d hits, %d with further evidence, %d of the long text: %.4f, %.4f of feedback", len(hits), looked, cut, sum, fed))
 	want := []string{
-		"140/a.txt#0 5.964172 = 1.124818 4.839354",
-		"188/a.txt#0 5.922873 = 1.059692 4.863181",
-		"220/a.txt#0 5.848167 = 0.968564 4.879603",
-		"294/a.txt#0 0.938199 = 0.746384 0.191815",
-		"060/a.txt#0 0.683654 = 0.683654 0.000000",
-		"364 hits, 300 with further evidence, 4 of the long text: 720.7557, 378.7509 of feedback",
+		"140/a.txt#0 5.967921 = 1.123086 4.844834",
+		"188/a.txt#0 5.926803 = 1.058112 4.868691",
+		"220/a.txt#0 5.852280 = 0.967185 4.885095",
+		"294/a.txt#0 0.937650 = 0.745444 0.192206",
+		"258/a.txt#0 0.702495 = 0.702495 0.000000",
+		"labelled.txt#0 0.686284 = 0.686284 0.000000",
+		"365 hits, 300 with further evidence, 4 of the long text: 722.4493, 379.2613 of feedback",
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("ranking differs (-want +got):\n%s", diff)
