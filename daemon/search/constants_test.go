@@ -43,6 +43,10 @@ func TestConstants(t *testing.T) {
 		{"MaxCandidateK", MaxCandidateK, 1000, "(4 · top_k, but 100 to 1,000)"},
 		{"DefaultRerankTopN", DefaultRerankTopN, 50, "the first `rerank_top_n` (50)"},
 		{"MaxRerankTopN", MaxRerankTopN, 200, ""},
+		{"maxRerankScore", maxRerankScore, 1e300, "a number within ±1e300"},
+		{"candidates of 1", candidates(t, 1), 100, ""},
+		{"candidates of 26", candidates(t, 26), 104, ""},
+		{"candidates of 300", candidates(t, 300), 1000, ""},
 		{"MaxDuplicates", MaxDuplicates, 20, "names the first 20 others"},
 		{"DefaultTopK", DefaultTopK, 10, ""},
 		{"irregular forms", float64(len(irregular)), 180, "a table of 180 forms"},
@@ -54,15 +58,26 @@ func TestConstants(t *testing.T) {
 		{"maxHeading", maxHeading, 100, ""},
 		{"maxHeadingPath", maxHeadingPath, 256, ""},
 		{"maxTitle", maxTitle, 512, ""},
+		{"MaxFrontMatter", MaxFrontMatter, 64 << 10, ""},
 		{"minChunkSize", minChunkSize, 64, ""},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %v, chosen was %v", c.name, c.got, c.want)
 		}
 		if !strings.Contains(string(page), c.told) {
-			t.Errorf("docs/retrieval.md does not tell %s: %q", c.name, c.told)
+			t.Errorf("docs/retrieval.md does not say of %s: %q", c.name, c.told)
 		}
 	}
+}
+
+// candidates gives the default of CandidateK.
+func candidates(t *testing.T, topK int) float64 {
+	t.Helper()
+	q, err := Query{TopK: topK}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return float64(q.CandidateK)
 }
 
 // wide is an index in which more chunks are found than are looked at again, the

@@ -236,9 +236,10 @@ func TestBadRepliesOfModels(t *testing.T) {
 		}
 	}
 	scores := map[string][]float64{
-		"1 scores for 3 texts":        {1},
-		"the score of text 2 is NaN":  {1, math.NaN(), 2},
-		"the score of text 3 is +Inf": {1, 2, math.Inf(1)},
+		"1 scores for 3 texts":           {1},
+		"the score of text 2 is NaN":     {1, math.NaN(), 2},
+		"the score of text 3 is +Inf":    {1, 2, math.Inf(1)},
+		"the score of text 1 is -2e+300": {-2e300, 1, 2},
 	}
 	for want, s := range scores {
 		_, err := NewSearcher(animals(), Config{Embedder: &meanings{}, Reranker: fixed(s)}).Search(t.Context(), Query{Text: "cat", Mode: HybridRerank})
