@@ -97,7 +97,10 @@ func (s *Service) read(ctx context.Context, prompt string, r protocol.AskRequest
 func previews(hits []search.Hit) []protocol.RetrievedChunk {
 	chunks := make([]protocol.RetrievedChunk, len(hits))
 	for i, h := range hits {
-		chunks[i] = protocol.RetrievedChunk{ChunkID: h.ChunkID, DocumentID: h.Path, Score: h.Score, Preview: preview(h.Text), Duplicates: duplicates(h)}
+		chunks[i] = protocol.RetrievedChunk{
+			ChunkID: h.ChunkID, DocumentID: h.Path, Score: h.Score, Preview: preview(h.Text),
+			Duplicates: duplicates(h), MoreDuplicates: h.MoreDuplicates,
+		}
 	}
 	return chunks
 }

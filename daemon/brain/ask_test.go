@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -266,5 +267,31 @@ func TestAskNamesDuplicates(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, event.Chunks[0].Duplicates); diff != "" {
 		t.Errorf("ask: %s", diff)
+	}
+}
+
+// TestManyDuplicatesAreCounted: an answer stays small however often a text comes.
+func TestManyDuplicatesAreCounted(t *testing.T) {
+	s := open(t, func(c *Config) { c.Reader, c.Model = &script{deltas: []string{"Oslo."}, finish: "stop"}, "scripted" })
+	create(t, s, "eval")
+	for i := range 30 {
+		put(t, s, "eval", fmt.Sprintf("%02d.md", i), "Ana lives in Oslo.")
+	}
+	put(t, s, "eval", "more.md", "Oslo is large.")
+	put(t, s, "eval", "more-again.md", "Oslo is large.")
+	found, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "Oslo"})
+	if err != nil || found.Collapsed != 30 || len(found.Chunks) != 2 {
+		t.Fatalf("got %+v, %v", found, err)
+	}
+	named, more := 0, 0
+	for _, c := range found.Chunks {
+		named, more = named+len(c.Duplicates), more+c.MoreDuplicates
+	}
+	if named != 21 || more != 9 {
+		t.Errorf("%d duplicates are named and %d more counted", named, more)
+	}
+	lines, err := transcript(s, protocol.AskRequest{Question: "Oslo"})
+	if err != nil || !strings.Contains(lines[0], `"more_duplicates":9`) {
+		t.Errorf("%v: %s", err, lines[0])
 	}
 }

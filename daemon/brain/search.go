@@ -29,7 +29,7 @@ func (h Handle) Search(ctx context.Context, r protocol.SearchRequest) (protocol.
 	}
 	for i, hit := range found.Hits {
 		res.Chunks[i] = searchChunk(id, hit)
-		res.Collapsed += len(hit.Duplicates)
+		res.Collapsed += len(hit.Duplicates) + hit.MoreDuplicates
 	}
 	res.TookMS = h.s.millisSince(start)
 	return res, nil
@@ -96,7 +96,8 @@ func (h Handle) indexer(ctx context.Context) (*indexer, error) {
 func searchChunk(id string, h search.Hit) protocol.SearchChunk {
 	c := protocol.SearchChunk{
 		ChunkID: h.ChunkID, DocumentID: h.Path, BrainID: id, Path: h.Path, Title: h.Title,
-		Score: h.Score, Text: h.Text, Metadata: metadata(h), ComponentScores: h.Components, Duplicates: duplicates(h),
+		Score: h.Score, Text: h.Text, Metadata: metadata(h), ComponentScores: h.Components,
+		Duplicates: duplicates(h), MoreDuplicates: h.MoreDuplicates,
 	}
 	for _, span := range h.Highlights {
 		c.Highlights = append(c.Highlights, protocol.Span{Start: span.Start, End: span.End})

@@ -43,8 +43,9 @@ type RetrievedChunk struct {
 	DocumentID string  `json:"document_id"`
 	Score      float64 `json:"score"`
 	Preview    string  `json:"preview"`
-	// Duplicates are those of SearchChunk.
-	Duplicates []Duplicate `json:"duplicates,omitempty"`
+	// Duplicates and MoreDuplicates are those of SearchChunk.
+	Duplicates     []Duplicate `json:"duplicates,omitempty"`
+	MoreDuplicates int         `json:"more_duplicates,omitempty"`
 }
 
 // DeltaEvent carries the next piece of the answer.

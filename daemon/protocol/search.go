@@ -34,8 +34,8 @@ type SearchRequest struct {
 	Scope string `json:"scope,omitempty"`
 	Sort  string `json:"sort,omitempty"`
 	// QuestionDate is when the question is asked, in RFC 3339 or as YYYY-MM-DD,
-	// which means the end of that day in UTC. Documents dated later are left
-	// out, undated ones stay.
+	// which means the end of that day in UTC. Documents dated later, or with a
+	// date that cannot be read, are left out, undated ones stay.
 	QuestionDate string `json:"question_date,omitempty"`
 	// CandidateK is how many candidates each leg of a hybrid contributes,
 	// RerankTopN how many of the fused ones the reranker sees.
@@ -55,7 +55,8 @@ type SearchFilters struct {
 	Tags       []string `json:"tags,omitzero"`        // all of these
 	SessionIDs []string `json:"session_ids,omitzero"` // one of these
 	// DateFrom and DateTo bound a document's date, both inclusive, in RFC 3339
-	// or as YYYY-MM-DD in UTC. Undated documents do not pass when one is set.
+	// or as YYYY-MM-DD in UTC. Undated documents, and those with a date that
+	// cannot be read, do not pass when one is set.
 	DateFrom string `json:"date_from,omitempty"`
 	DateTo   string `json:"date_to,omitempty"`
 	// IncludeGenerated lets generated documents (base name begins with "_") pass.
@@ -71,8 +72,8 @@ type SearchResponse struct {
 	EffectiveMode string `json:"effective_mode"`
 	// Degraded says why a lower mode ran than the one asked for.
 	Degraded string `json:"degraded,omitempty"`
-	// Collapsed counts the chunks that are not among Chunks because one of those
-	// has the very same text. That one names them in Duplicates.
+	// Collapsed counts the candidates that are not among Chunks because one of
+	// those has the very same text: all that Duplicates and MoreDuplicates tell of.
 	Collapsed   int           `json:"collapsed,omitempty"`
 	Chunks      []SearchChunk `json:"chunks"`
 	TookMS      float64       `json:"took_ms"`
@@ -96,8 +97,9 @@ type SearchChunk struct {
 	// end in _rank are places in the leg, from 1.
 	ComponentScores map[string]float64 `json:"component_scores,omitempty"`
 	// Duplicates are the chunks with the very same text that this one stands for,
-	// in rank order.
-	Duplicates []Duplicate `json:"duplicates,omitempty"`
+	// in rank order, the first 20. MoreDuplicates counts those beyond.
+	Duplicates     []Duplicate `json:"duplicates,omitempty"`
+	MoreDuplicates int         `json:"more_duplicates,omitempty"`
 }
 
 // Duplicate is a chunk that is left out because another one has the very same

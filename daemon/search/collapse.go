@@ -3,7 +3,7 @@ package search
 // group is a chunk with those that say the very same.
 type group struct {
 	candidate
-	duplicates []uint32 // in rank order
+	duplicates []candidate // in rank order
 }
 
 // collapse gives the first n of ranked whose texts differ, each with the other
@@ -15,11 +15,40 @@ func (ix *Index) collapse(ranked []candidate, n int) []group {
 	for _, c := range ranked {
 		text := ix.chunks[c.chunk].text
 		if i, ok := byText[text]; ok {
-			groups[i].duplicates = append(groups[i].duplicates, c.chunk)
+			groups[i].duplicates = append(groups[i].duplicates, c)
 		} else if len(groups) < n {
 			byText[text] = len(groups)
 			groups = append(groups, group{candidate: c})
 		}
 	}
 	return groups
+}
+
+// represent puts the newest of each group in front, where newer ones are wanted
+// first: of all of them for Recency, of those that are equally relevant for
+// RelevanceThenRecency. Of equally new ones the better ranked stands for the others.
+// Called with mu held.
+func (ix *Index) represent(groups []group, by Sort) {
+	if by != Recency && by != RelevanceThenRecency {
+		return
+	}
+	for g := range groups {
+		first, rest := &groups[g].candidate, groups[g].duplicates
+		newest := -1
+		date := ix.chunks[first.chunk].doc.Date
+		for i, c := range rest {
+			if by == RelevanceThenRecency && roundScore(c.score) != roundScore(first.score) {
+				break // they are in rank order
+			}
+			if d := ix.chunks[c.chunk].doc.Date; d.After(date) {
+				newest, date = i, d
+			}
+		}
+		if newest >= 0 {
+			was := *first
+			*first = rest[newest]
+			copy(rest[1:newest+1], rest[:newest])
+			rest[0] = was
+		}
+	}
 }

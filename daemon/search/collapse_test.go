@@ -66,8 +66,8 @@ func TestDuplicatesCollapse(t *testing.T) {
 	}
 }
 
-// However many say the same, the next texts fill the places. The last hit names
-// its duplicates as well.
+// However many say the same, the next texts fill the places, and some are named and
+// all counted. The last hit names its duplicates as well.
 func TestDuplicatesMakeRoom(t *testing.T) {
 	ix := New(nil)
 	for i := range 700 {
@@ -80,11 +80,14 @@ func TestDuplicatesMakeRoom(t *testing.T) {
 	s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})
 	for _, mode := range []Mode{BM25, Semantic, Hybrid, HybridRerank} {
 		res := search(t, s, Query{Text: "cat", Mode: mode, TopK: 3, CandidateK: 10, RerankTopN: 2, Explain: true})
-		if len(res.Hits) != 3 || len(res.Hits[0].Duplicates) != 699 {
-			t.Errorf("mode %s: %d hits, the first for %d more", mode, len(res.Hits), len(res.Hits[0].Duplicates))
+		if len(res.Hits) != 3 || len(res.Hits[0].Duplicates) != 20 || res.Hits[0].MoreDuplicates != 679 {
+			t.Errorf("mode %s: %d hits, the first for %d and %d more", mode, len(res.Hits), len(res.Hits[0].Duplicates), res.Hits[0].MoreDuplicates)
 			continue
 		}
-		if last := res.Hits[2]; last.Path != "other1.txt" && last.Path != "other1-again.txt" || len(last.Duplicates) != 1 {
+		if h := res.Hits[0]; h.Path != "same000.txt" || h.Duplicates[0].Path != "same001.txt" || h.Duplicates[19].Path != "same020.txt" {
+			t.Errorf("mode %s: %s stands for %v first", mode, h.Path, h.Duplicates)
+		}
+		if last := res.Hits[2]; last.Path != "other1.txt" && last.Path != "other1-again.txt" || len(last.Duplicates) != 1 || last.MoreDuplicates != 0 {
 			t.Errorf("mode %s: the last hit is %s for %v", mode, last.Path, last.Duplicates)
 		}
 		for _, l := range res.Explanation.Legs {

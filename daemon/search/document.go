@@ -19,6 +19,10 @@ type Document struct {
 	Title string
 	Tags  []string
 	Date  time.Time // zero = undated
+	// BadDate says that there is a date which could not be read; Date is zero
+	// then. Such a document is found neither by a query with AskedAt, since
+	// it may be of later, nor by one for a range of dates.
+	BadDate bool
 	// Metadata is returned with every hit, as is; nobody may modify it after
 	// Put. Parse fills it with strings, integers, finite floats and booleans.
 	Metadata map[string]any
@@ -40,9 +44,11 @@ const maxTitle = 512
 //
 // Invalid UTF-8 is replaced by U+FFFD, since one bad byte should not hide a
 // note, and a leading byte order mark is dropped. YAML front matter of a
-// Markdown file gives title, date (or created_at: RFC 3339 or YYYY-MM-DD), tags
-// (a list or a comma-separated string) and, for every other key with a scalar
-// value, Metadata; it is then not part of Text. Front matter that is not valid
+// Markdown file gives title, date (or else created_at), tags (a list or a
+// comma-separated string) and, for every other key with a scalar value, Metadata;
+// it is then not part of Text. A date is a timestamp of YAML, "2024/5/8",
+// "20240508", "8 May 2024", "May 8, 2024" or as in mails, in UTC without a zone; any other but
+// an empty one makes a BadDate. Front matter that is not valid
 // YAML, not a mapping or larger than 64 KiB is ordinary text. Without a title
 // there, the title is the first heading of a Markdown file, else the file name
 // without its extension.

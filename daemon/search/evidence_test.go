@@ -89,6 +89,7 @@ func TestPhrases(t *testing.T) {
 		{"the lantern of the festival", []float64{1. / 2, 2. / 3, 0, 0, 1. / 2, 0, 0}},
 		{"festival lantern", []float64{0, 1. / 2, 1. / 2, 0, 0, 0, 0}},
 		{"lantern unheard festival", make([]float64, 7)},
+		{"lantern festival? lantern festival! lantern festival", []float64{1. / 2, 2./3 + 1./2, 1. / 2, 0, 1. / 2, 0, 0}}, // and festival lantern, once each
 		{"lantern lantern", make([]float64, 7)},
 		{"lantern", make([]float64, 7)},
 		{"", make([]float64, 7)},

@@ -15,8 +15,8 @@ type Filter struct {
 	Tags       []string // all of these, spelled as in the document
 	// SessionIDs: the metadata session_id is one of these, as it is written.
 	SessionIDs []string
-	// From and To bound the date, both inclusive. An undated document does not
-	// pass when one is set.
+	// From and To bound the date, both inclusive. An undated document, or one
+	// with a BadDate, does not pass when one is set.
 	From, To time.Time
 	// Scope is one of the Scope constants; empty means ScopeAll.
 	Scope string
@@ -40,7 +40,7 @@ const sessionKey = "session_id"
 // zero stands for no time in particular.
 func (f *Filter) keep(d *Document, askedAt time.Time) bool {
 	return (f.Generated || !d.Generated) &&
-		(askedAt.IsZero() || !d.Date.After(askedAt)) &&
+		(askedAt.IsZero() || !d.BadDate && !d.Date.After(askedAt)) &&
 		f.keepDate(d.Date) &&
 		f.keepPath(d.Path) &&
 		f.keepTags(d.Tags) &&

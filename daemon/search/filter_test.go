@@ -17,6 +17,7 @@ func TestFilterKeep(t *testing.T) {
 		Metadata: map[string]any{"session_id": "s1"},
 	}
 	undated := Document{Path: "notes/a.md", Metadata: map[string]any{"session_id": int64(12)}}
+	badly := Document{Path: "notes/b.md", BadDate: true}
 	generated := Document{Path: "notes/_index.md", Generated: true}
 	tests := []struct {
 		name    string
@@ -51,6 +52,10 @@ func TestFilterKeep(t *testing.T) {
 		{"asked that instant", Filter{}, day(8), doc, true},
 		{"asked before", Filter{}, day(8).Add(-1), doc, false},
 		{"undated asked", Filter{}, day(1), undated, true},
+		{"badly dated", Filter{}, time.Time{}, badly, true},
+		{"badly dated asked", Filter{}, day(8), badly, false},
+		{"badly dated from", Filter{From: day(1)}, time.Time{}, badly, false},
+		{"badly dated to", Filter{To: day(8)}, time.Time{}, badly, false},
 		{"generated", Filter{}, time.Time{}, generated, false},
 		{"generated wanted", Filter{Generated: true}, time.Time{}, generated, true},
 	}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ func readFrontMatter(doc *Document) {
 	for i := 0; i+1 < len(fields.Content); i += 2 {
 		doc.setField(fields.Content[i].Value, fields.Content[i+1])
 	}
+	doc.setDate(fields)
 }
 
 // CutFrontMatter splits text at the lines "---" and "---" (or "..."), the
@@ -63,10 +65,7 @@ func (d *Document) setField(key string, value *yaml.Node) {
 			return
 		}
 	case "date", "created_at":
-		if t, ok := parseDate(value); ok {
-			if d.Date.IsZero() || key == "date" {
-				d.Date = t
-			}
+		if _, ok := parseDate(value); ok { // see setDate
 			return
 		}
 	case "tags":
@@ -86,12 +85,56 @@ func (d *Document) setField(key string, value *yaml.Node) {
 	}
 }
 
+// setDate takes the date, or else created_at, unless it is empty.
+func (d *Document) setDate(fields *yaml.Node) {
+	for _, key := range []string{"date", "created_at"} {
+		for i := 0; i+1 < len(fields.Content); i += 2 {
+			value := fields.Content[i+1]
+			if fields.Content[i].Value != key || value.Kind == yaml.ScalarNode && strings.TrimSpace(value.Value) == "" || value.ShortTag() == "!!null" {
+				continue
+			}
+			var ok bool
+			d.Date, ok = parseDate(value)
+			d.BadDate = !ok
+			return
+		}
+	}
+}
+
+// dateLayouts are how dates are written: as in YAML, the commonest first, and in
+// a few more ways in which day and month cannot be confused.
+var dateLayouts = func() []string {
+	layouts := []string{
+		time.RFC3339, time.DateOnly, "20060102", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006",
+		"Mon, 2 Jan 2006 15:04:05", time.RFC1123Z,
+	}
+	for _, day := range []string{"2006-1-2", "2006/1/2", "2006/1/2 (Mon)"} {
+		layouts = append(layouts, day)
+		for _, clock := range []string{"T15:04:05", " 15:04:05", "T15:04", " 15:04", "t15:04:05"} {
+			for _, zone := range []string{"", "Z07:00", " Z07:00", "Z0700", " Z0700", "Z07", " Z07"} {
+				layouts = append(layouts, day+clock+zone)
+			}
+		}
+	}
+	return layouts
+}()
+
+// shortZone is a zone of one digit behind a time of day, which YAML allows.
+var shortZone = regexp.MustCompile(`(:\d\d\S*\s*[-+])(\d)$`)
+
+// parseDate reads a date by dateLayouts. Without a zone it is in UTC; other names
+// of zones are not known.
 func parseDate(n *yaml.Node) (time.Time, bool) {
 	if n.Kind != yaml.ScalarNode {
 		return time.Time{}, false
 	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, n.Value); err == nil {
+	s := oneLine(n.Value)
+	for _, name := range []string{" UTC", " GMT"} {
+		s = strings.TrimSuffix(s, name)
+	}
+	s = shortZone.ReplaceAllString(s, "${1}0$2")
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, s); err == nil {
 			return t, true
 		}
 	}

@@ -3,11 +3,12 @@ package search
 import "strings"
 
 // irregular gives the base form of English words that a stemmer cannot reduce to
-// it: past tenses and participles, plurals, comparatives. A form that is more
-// often another word ("saw" the tool) is worth it: questions ask "did he see",
-// and notes say "I saw".
+// it: past tenses and participles, plurals, comparatives. A form is left out whose
+// commoner reading is another word, which would no longer match its own forms:
+// lives and leaves (live, leave), a bit, a rose, a flu shot. "Saw" stays: questions
+// ask "did he see" and notes say "I saw", more often than either tells of the tool.
 var irregular = baseForms(`
-	arise arose arisen, awake awoke awoken, become became, begin began begun, bend bent, bite bit bitten,
+	arise arose arisen, awake awoke awoken, become became, begin began begun, bend bent, bite bitten,
 	bleed bled, blow blew blown, break broke broken, breed bred, bring brought, build built, burn burnt,
 	buy bought, catch caught, choose chose chosen, cling clung, come came, creep crept, deal dealt,
 	dig dug, do done doing, draw drew drawn, dream dreamt, drink drank drunk, drive drove driven,
@@ -17,15 +18,15 @@ var irregular = baseForms(`
 	hear heard, hide hid hidden, hold held, keep kept, kneel knelt, know knew known, lead led,
 	lean leant, leap leapt, learn learnt, leave left, lend lent, light lit, lose lost, make made,
 	mean meant, meet met, mistake mistook mistaken, pay paid, prove proven, ride rode ridden,
-	ring rang rung, rise rose risen, run ran, say said, see saw seen, seek sought, sell sold, send sent,
-	sew sewn, shake shook shaken, shine shone, shoot shot, show shown, shrink shrank shrunk,
+	ring rang rung, rise risen, run ran, say said, see saw seen, seek sought, sell sold, send sent,
+	sew sewn, shake shook shaken, shine shone, show shown, shrink shrank shrunk,
 	sing sang sung, sink sank sunk, sit sat, sleep slept, slide slid, speak spoke spoken, spend spent,
 	spin spun, spoil spoilt, stand stood, steal stole stolen, stick stuck, sting stung, strike struck,
 	strive strove striven, swear swore sworn, sweep swept, swim swam swum, swing swung, take took taken,
 	teach taught, tear tore torn, tell told, think thought, throw threw thrown, understand understood,
 	undertake undertook undertaken, wake woke woken, wear wore worn, weave wove woven, weep wept,
 	win won, withdraw withdrew withdrawn, write wrote written, child children, foot feet, goose geese,
-	life lives, knife knives, leaf leaves, half halves, loaf loaves, shelf shelves, thief thieves,
+	knife knives, half halves, loaf loaves, shelf shelves, thief thieves,
 	wife wives, wolf wolves, man men, woman women, mouse mice, person people, tooth teeth, crisis crises,
 	analysis analyses, hypothesis hypotheses, criterion criteria, phenomenon phenomena, good better best,
 	bad worse worst

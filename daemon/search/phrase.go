@@ -1,8 +1,10 @@
 package search
 
+import "slices"
+
 // addPhrases adds to chunks with words of the query that stand together in both,
 // in the same order and with stop words left out. The query has its terms in
-// order, duplicates included.
+// order, duplicates included; a pair that it repeats counts once.
 func (ix *Index) addPhrases(query []string, best []found) {
 	type pair struct {
 		first, second uint32
@@ -14,7 +16,10 @@ func (ix *Index) addPhrases(query []string, best []found) {
 	for i := range len(query) - 1 {
 		a, knownA := ix.numbers[query[i]]
 		b, knownB := ix.numbers[query[i+1]]
-		if knownA && knownB && a != b {
+		if !knownA || !knownB || a == b {
+			continue
+		}
+		if !slices.ContainsFunc(pairs, func(p pair) bool { return p.first == a && p.second == b }) {
 			pairs = append(pairs, pair{a, b, ix.weights.phrase * min(ix.gain(a), ix.gain(b)), 0})
 			wanted |= 1 << (a & 63)
 		}

@@ -39,8 +39,8 @@ type Query struct {
 	RerankTopN int
 	Filter     Filter
 	Sort       Sort
-	// AskedAt is when the question is asked: documents dated after it are left
-	// out, undated ones stay.
+	// AskedAt is when the question is asked: documents dated after it, and those
+	// with a BadDate, are left out, undated ones stay.
 	AskedAt time.Time
 	// Explain asks for Result.Explanation.
 	Explain bool
@@ -53,10 +53,12 @@ type Sort string
 // and orders them, those that are equal in it by relevance.
 const (
 	Relevance Sort = "relevance" // the default
-	// Recency has the newest first and undated hits last.
+	// Recency has the newest first and undated hits last. Of candidates with the
+	// very same text the newest is the hit and the others are its duplicates.
 	Recency Sort = "recency"
 	// RelevanceThenRecency is Relevance but for hits whose scores agree in 6
-	// significant digits: these have the newest first and undated ones last.
+	// significant digits: these have the newest first and undated ones last, and
+	// of those with the very same text the newest is the hit.
 	RelevanceThenRecency Sort = "relevance_then_recency"
 )
 
@@ -86,7 +88,10 @@ type Hit struct {
 	// Score is what the hits are ordered by in Relevance: that of BM25, the
 	// cosine, that of the fusion or that of the reranker, as the mode has it.
 	// Hits after those that the reranker saw go on from its lowest score
-	// downwards. Scores of different queries are not comparable.
+	// downwards. But for Recency, sorting by score, ties by path, changes nothing:
+	// where hits that are equal have another order, each scores minutely less than
+	// the one before it; Components have what it was. Scores of different queries
+	// are not comparable.
 	Score      float64
 	Date       time.Time // zero = undated
 	Tags       []string
@@ -95,8 +100,12 @@ type Hit struct {
 	// Components are what the score was made of: see Component constants.
 	Components map[string]float64
 	// Duplicates are the other candidates with the very same text, byte for byte,
-	// for which this one stands, in rank order. Titles and dates may differ.
-	Duplicates []Duplicate
+	// for which this one stands, in rank order. Titles and dates may differ. The
+	// hit is the best ranked of them, but see Recency and RelevanceThenRecency.
+	// There are MaxDuplicates at most; MoreDuplicates counts those beyond, so that a
+	// result stays small however often a text comes.
+	Duplicates     []Duplicate
+	MoreDuplicates int
 }
 
 // Duplicate is a chunk that another one stands for.

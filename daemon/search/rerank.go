@@ -8,6 +8,9 @@ import (
 	"slices"
 )
 
+// maxRerankScore leaves room for those below the lowest score.
+const maxRerankScore = 1e300
+
 // rerank puts the first RerankTopN hits into the reranker's order, equal scores
 // in the order that they had, and leaves the others behind them. On an error
 // the result is as it was.
@@ -35,8 +38,7 @@ func (s *Searcher) rerank(ctx context.Context, q Query, res *Result) error {
 		first[i].Components[ComponentRerankRank] = float64(i + 1)
 	}
 	// Scores of the two kinds are not comparable. These fall on from the lowest
-	// of the reranker by as much as they lay below the best, so that hits stay
-	// in order for whoever sorts them by score.
+	// of the reranker by as much as they lay below the best.
 	for i := range rest {
 		rest[i].Score = first[n-1].Score - (best - rest[i].Score)
 	}
@@ -69,7 +71,7 @@ func checkReranked(scores []float64, want int) error {
 		return fmt.Errorf("%d scores for %d texts", len(scores), want)
 	}
 	for i, score := range scores {
-		if math.IsNaN(score) || math.IsInf(score, 0) {
+		if !(math.Abs(score) < maxRerankScore) { // nor NaN
 			return fmt.Errorf("the score of text %d is %v", i+1, score)
 		}
 	}

@@ -12,6 +12,8 @@ const (
 	MaxCandidateK     = 1000
 	DefaultRerankTopN = 50
 	MaxRerankTopN     = 200
+	// MaxDuplicates bounds Hit.Duplicates.
+	MaxDuplicates = 20
 )
 
 // withDefaults fills in what was left open and checks the rest.
@@ -56,6 +58,7 @@ func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 		groups := ix.collapse(ranked, n)
 		// Duplicates may have taken the places of others.
 		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
+			ix.represent(groups, q.Sort)
 			return ix.result(mode, q, terms, wanted, legs, groups)
 		}
 		depth *= 4
@@ -107,8 +110,9 @@ func (ix *Index) result(mode Mode, q Query, terms []string, wanted map[string]bo
 	components := make(map[uint32]map[string]float64, len(groups))
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)
-		for _, n := range g.duplicates {
-			h.Duplicates = append(h.Duplicates, Duplicate{ChunkID: ix.chunkID(n), Path: ix.chunks[n].doc.Path})
+		h.MoreDuplicates = max(0, len(g.duplicates)-MaxDuplicates)
+		for _, d := range g.duplicates[:len(g.duplicates)-h.MoreDuplicates] {
+			h.Duplicates = append(h.Duplicates, Duplicate{ChunkID: ix.chunkID(d.chunk), Path: ix.chunks[d.chunk].doc.Path})
 		}
 		h.Components = map[string]float64{}
 		components[g.chunk] = h.Components

@@ -145,6 +145,8 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	res.Hits = res.Hits[:min(q.TopK, len(res.Hits))]
 	if q.Sort == Recency {
 		sortHits(res.Hits, q.Sort)
+	} else {
+		settle(res.Hits)
 	}
 	return res, nil
 }

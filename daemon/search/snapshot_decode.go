@@ -63,7 +63,8 @@ func (d *decoder) string() string { return d.bytes(d.uvarint()) }
 // the number of these.
 func (d *decoder) document(doc *entry, chunks []chunk) int {
 	doc.Path, doc.Title, doc.Source, doc.Text = d.string(), d.string(), d.string(), d.string()
-	doc.Generated = d.byte() == 1
+	flags := d.byte()
+	doc.Generated, doc.BadDate = flags&generatedFlag != 0, flags&badDateFlag != 0
 	if err := doc.Date.UnmarshalBinary([]byte(d.string())); err != nil {
 		d.fail()
 	}

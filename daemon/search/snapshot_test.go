@@ -45,6 +45,7 @@ func documentsOfAllKinds() []Document {
 		{Path: "_all.md", Text: "the cats", Generated: true},
 		{Path: "b.txt", Text: "cat dog"},
 		{Path: "white.txt", Text: " \n"},
+		{Path: "bad.md", Text: "dated wrongly", BadDate: true},
 	}
 }
 

@@ -184,19 +184,28 @@ func (sw *snapshotWriter) finish(when time.Time) {
 	sw.write(append(buf, snapshotMagic...))
 }
 
+// Flags of a document.
+const (
+	generatedFlag = 1 << iota
+	badDateFlag
+)
+
 // appendDocument encodes a document and its chunks: path, title, source, text;
-// generated as a byte; date; tags; metadata; the number of its chunks, and for
+// flags as a byte; date; tags; metadata; the number of its chunks, and for
 // each the offset and length of its text, its headings and the numbers of its
 // terms by field.
 func (ix *Index) appendDocument(buf []byte, doc *entry) ([]byte, error) {
 	for _, s := range []string{doc.Path, doc.Title, doc.Source, doc.Text} {
 		buf = appendString(buf, s)
 	}
-	generated := byte(0)
+	flags := byte(0)
 	if doc.Generated {
-		generated = 1
+		flags |= generatedFlag
 	}
-	buf = append(buf, generated)
+	if doc.BadDate {
+		flags |= badDateFlag
+	}
+	buf = append(buf, flags)
 	date, err := doc.Date.MarshalBinary()
 	if err != nil {
 		return buf, fmt.Errorf("%s: date: %w", doc.Path, err)

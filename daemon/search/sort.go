@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 )
@@ -17,6 +18,18 @@ func sortHits(hits []Hit, by Sort) {
 		slices.SortStableFunc(hits, func(a, b Hit) int {
 			return cmp.Or(cmp.Compare(roundScore(b.Score), roundScore(a.Score)), newestFirst(a, b))
 		})
+	}
+}
+
+// settle makes the scores of hits tell their order to whoever sorts by score and
+// breaks ties by path: the score of a hit that would rise is lowered to the next
+// number below that of the hit before it.
+func settle(hits []Hit) {
+	for i := 1; i < len(hits); i++ {
+		before, h := &hits[i-1], &hits[i]
+		if h.Score > before.Score || h.Score == before.Score && h.Path < before.Path {
+			h.Score = math.Nextafter(before.Score, math.Inf(-1))
+		}
 	}
 }
 

@@ -1,10 +1,15 @@
 package search
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestSortHits(t *testing.T) {
@@ -63,4 +68,126 @@ func TestRelevanceThenRecencyChoosesTheNewest(t *testing.T) {
 			t.Errorf("mode %s: got %s", mode, got)
 		}
 	}
+}
+
+// Where the newest come first, a text that was said again is as new as when it was
+// said last, in every mode.
+func TestTheNewestRepresentsItsText(t *testing.T) {
+	ix := New(nil)
+	// No two are neighbours. The reranker likes none of them more.
+	ix.Put(Document{Path: "1/a.txt", Title: "t", Text: "cat at the door", Date: day(1)})
+	ix.Put(Document{Path: "2/a.txt", Title: "t", Text: "cat at the door", Date: day(6)})
+	ix.Put(Document{Path: "3/a.txt", Title: "t", Text: "cat at the gate", Date: day(3)})
+	ix.Put(Document{Path: "4/a.txt", Title: "t", Text: "cat at the door", Date: day(6)})
+	ix.Put(Document{Path: "5/a.txt", Title: "t", Text: "cat at the door"})
+	ix.Put(Document{Path: "6/a.txt", Title: "t cat", Text: "cat at the door", Date: day(2)}) // ranks first by words
+	s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})
+	for _, tt := range []struct {
+		mode Mode
+		sort Sort
+		want string
+	}{
+		{BM25, Recency, "2 6145, 3"},
+		{Hybrid, Recency, "2 6145, 3"},
+		{HybridRerank, Recency, "2 6145, 3"},
+		{BM25, Relevance, "6 1245, 3"},
+		{BM25, RelevanceThenRecency, "6 1245, 3"}, // the others are less relevant
+	} {
+		var got []string
+		for _, h := range search(t, s, Query{Text: "cat", Mode: tt.mode, Sort: tt.sort}).Hits {
+			line := h.Path[:1] + " "
+			for _, d := range h.Duplicates {
+				line += d.Path[:1]
+			}
+			got = append(got, strings.TrimSpace(line))
+		}
+		if line := strings.Join(got, ", "); line != tt.want {
+			t.Errorf("mode %s by %s: %s, want %s", tt.mode, tt.sort, line, tt.want)
+		}
+	}
+	ix.Delete("6/a.txt")
+	for _, mode := range []Mode{BM25, Semantic, Hybrid, HybridRerank} {
+		for sort, want := range map[Sort]string{Recency: "2/a.txt 3/a.txt", RelevanceThenRecency: "2/a.txt 3/a.txt", Relevance: "1/a.txt 3/a.txt"} {
+			if got := strings.Join(paths(search(t, s, Query{Text: "cat", Mode: mode, Sort: sort})), " "); got != want {
+				t.Errorf("mode %s by %s: %s, want %s", mode, sort, got, want)
+			}
+		}
+	}
+}
+
+// inScoreOrder tells whether sorting by score, ties by path, leaves hits as they
+// are: so they reach whoever ranks by what they say.
+func inScoreOrder(hits []Hit) bool {
+	return slices.IsSortedFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Path, b.Path))
+	})
+}
+
+func TestSettle(t *testing.T) {
+	scored := func(scores ...float64) []Hit {
+		var hits []Hit
+		for i, s := range scores {
+			hits = append(hits, Hit{Path: string("cabdae"[i]), Score: s})
+		}
+		return hits
+	}
+	for _, scores := range [][]float64{
+		nil, {1}, {3, 2, 1}, {3, 3, 3, 3}, {0, 0, 0, 0, 0}, {1, 1.000001, 1, 1.5}, {-2, -2, -7, -7}, {-1e300, -1e300, -1e300},
+	} {
+		hits := scored(scores...)
+		settle(hits)
+		if !inScoreOrder(hits) {
+			t.Errorf("%v became %+v", scores, hits)
+		}
+		for i, h := range hits {
+			lowest := slices.Min(scores[:i+1])
+			if h.Score > scores[i] || h.Score < lowest-1e-9*max(1, math.Abs(lowest)) {
+				t.Errorf("%v: score %d became %v", scores, i, h.Score)
+			}
+		}
+	}
+	hits := scored(3, 2, 2, 2)
+	settle(hits)
+	if hits[1].Score != 2 || hits[2].Score != 2 || hits[3].Score != 2 {
+		t.Errorf("ties in the order of their paths became %+v", hits)
+	}
+}
+
+// In every mode and every order by relevance, also where nearly all is equal, the
+// scores tell the order of the hits.
+func TestScoresTellTheOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ix := New(nil)
+		for i := range rapid.IntRange(2, 30).Draw(t, "documents") {
+			folder := rapid.SampledFrom([]string{"b", "a", "c"}).Draw(t, "folder")
+			ix.Put(Document{
+				Path: fmt.Sprintf("%s/%02d.txt", folder, i),
+				Text: rapid.SampledFrom([]string{"cat", "cat cat", "kitten", "dog"}).Draw(t, "text") + fmt.Sprintf(" word%d", i),
+				Date: day(rapid.IntRange(1, 9).Draw(t, "day")),
+			})
+		}
+		scores := rapid.SampledFrom([]float64{0, 7, -7, 1e6}).Draw(t, "score")
+		s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: alike(scores)})
+		q := Query{
+			Text: "cat", TopK: 50, CandidateK: 40, RerankTopN: rapid.IntRange(1, 30).Draw(t, "reranked"),
+			Mode: rapid.SampledFrom([]Mode{BM25, Semantic, Hybrid, HybridRerank}).Draw(t, "mode"),
+			Sort: rapid.SampledFrom([]Sort{Relevance, RelevanceThenRecency}).Draw(t, "sort"),
+		}
+		res, err := s.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !inScoreOrder(res.Hits) {
+			t.Errorf("mode %s: %+v", q.Mode, res.Hits)
+		}
+	})
+}
+
+// alike is a reranker that can tell no texts apart.
+type alike float64
+
+func (alike) Name() string { return "test/alike" }
+
+func (a alike) Rerank(_ context.Context, _ string, texts []string) ([]float64, error) {
+	return slices.Repeat([]float64{float64(a)}, len(texts)), nil
 }

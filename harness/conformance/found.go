@@ -76,7 +76,7 @@ func sameTextChecks() []check {
 				}
 				return err
 			}))...),
-		should("search-collapsed", "1", "collapsed counts the duplicates that chunks name.", append(twins, answers(badger, 200, func(r *response) error {
+		should("search-collapsed", "1", "collapsed counts the chunks that others of the same text stand for.", append(twins, answers(badger, 200, func(r *response) error {
 			_, duplicates, err := r.twins()
 			if err != nil {
 				return err

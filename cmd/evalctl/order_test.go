@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReportedOrderIsTheDaemons: the ranks that a run reports are those of the
+// chunks as they came, in every mode. The shorter of these notes rank first and
+// have the last names; the fake reranker cannot tell them apart.
+func TestReportedOrderIsTheDaemons(t *testing.T) {
+	const documents = 40
+	dir := t.TempDir()
+	var paths []string
+	var corpus, question strings.Builder
+	for i := range documents {
+		path := fmt.Sprintf("note-%02d.md", documents-i)
+		paths = append(paths, path)
+		line, err := json.Marshal(map[string]string{"path": path, "title": "note", "text": "The badger digs" + strings.Repeat(" earth", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		corpus.Write(append(line, '\n'))
+	}
+	if err := json.NewEncoder(&question).Encode(map[string]any{"id": "q", "question": "What digs the badger?", "expected_paths": paths}); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"corpus.jsonl": corpus.String(), "q.jsonl": question.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, mode := range []string{"bm25", "semantic", "hybrid", "hybrid-rerank"} {
+		got := reportedOrder(t, dir, mode)
+		if len(got.Retrieved) != documents {
+			t.Fatalf("%s: %d chunks", mode, len(got.Retrieved))
+		}
+		ranks, ties := map[string]int{}, 0
+		for _, g := range got.Retrieval.Gold {
+			ranks[g.Path] = g.Rank
+		}
+		for i, c := range got.Retrieved {
+			if rank := ranks[strings.TrimPrefix(c.Path, "raw/documents/")]; rank != i+1 {
+				t.Errorf("%s: chunk %d, of %s with the score %v, is reported at rank %d", mode, i+1, c.Path, c.Score, rank)
+			}
+			if i > 0 && got.Retrieved[i-1].Score-c.Score < 1e-12 {
+				ties++
+			}
+		}
+		if mode == "hybrid-rerank" && ties == 0 {
+			t.Error("the reranker gives no equal scores")
+		}
+	}
+}
+
+type reported struct {
+	Retrieved []struct {
+		Path  string  `json:"path"`
+		Score float64 `json:"score"`
+	} `json:"retrieved"`
+	Retrieval struct {
+		Gold []struct {
+			Path string `json:"path"`
+			Rank int    `json:"rank"`
+		} `json:"gold"`
+	} `json:"retrieval"`
+}
+
+// reportedOrder runs evalctl on the one question of dir.
+func reportedOrder(t *testing.T, dir, mode string) reported {
+	t.Helper()
+	out := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "evalctl", "run", "--sdk", "go", // put there by TestMain
+		"--dataset", filepath.Join(dir, "q.jsonl"), "--corpus", filepath.Join(dir, "corpus.jsonl"),
+		"--scenario", "search-retrieve-only", "--scorer", "retrieval", "--mode", mode, "--require-mode", "same",
+		"--top-k", "50", "--floor", "0", "--quiet", "--output", out)
+	cmd.Env = append(os.Environ(), "SVC_EMBED_PROVIDER=fake", "SVC_RERANK_PROVIDER=llm", "SVC_LLM_PROVIDER=fake")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", mode, err, text)
+	}
+	files, err := filepath.Glob(filepath.Join(out, "*", "go.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("results %v, %v", files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result struct {
+		Questions []reported `json:"questions"`
+	}
+	if err := json.Unmarshal(data, &result); err != nil || len(result.Questions) != 1 {
+		t.Fatalf("%d questions, %v", len(result.Questions), err)
+	}
+	return result.Questions[0]
+}

@@ -1,0 +1,135 @@
+package search
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// TestConstants holds what decides the ranking against what was chosen, and
+// against what docs/retrieval.md tells of it. An empty text is told nowhere.
+func TestConstants(t *testing.T) {
+	page, err := os.ReadFile("../../docs/retrieval.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name      string
+		got, want float64
+		told      string
+	}{
+		{"DefaultK1", DefaultK1, 1.5, "| k1 | 1.5 |"},
+		{"DefaultB", DefaultB, 1, "| b | 1 |"},
+		{"lengthSlack", lengthSlack, 10, "| length slack | 10 terms |"},
+		{"weight of text", fieldWeights[textField], 1, "tf   = text/norm + 2·title + 0.25·path + labels"},
+		{"weight of title", fieldWeights[titleField], 2, "| weight of title, path, labels | 2, 0.25, 1 |"},
+		{"weight of path", fieldWeights[pathField], .25, "| weight of title, path, labels | 2, 0.25, 1 |"},
+		{"weight of labels", fieldWeights[labelsField], 1, "| weight of title, path, labels | 2, 0.25, 1 |"},
+		{"DefaultChunkSize", DefaultChunkSize, 1600, "| chunk size | 1,600 bytes |"},
+		{"rescored", rescored, 300, "The best 300 chunks are looked at again"},
+		{"weight of phrases", standardWeights.phrase, .2, "| 0.2: order is a hint"},
+		{"weight of neighbours", standardWeights.neighbours, .2, "| 0.2: what a turn is about"},
+		{"weight of feedback", standardWeights.feedback, .2, "each scored like a query term with weight 0.2 · its weight"},
+		{"weight of dates", standardWeights.date, .4, "| `date` | 0.4 · what the chunk has so far"},
+		{"feedbackTerms", feedbackTerms, 30, "the 30 terms that speak most"},
+		{"feedbackChunks", feedbackChunks, 7, "for the 7 best chunks"},
+		{"feedbackExponent", feedbackExponent, 2, "(score/best score)²"},
+		{"fusionConstant", fusionConstant, 60, "1/(60 + rank by words)"},
+		{"DefaultFusionWeight", DefaultFusionWeight, .2, "the weight is 0.2"},
+		{"DefaultCandidateK", DefaultCandidateK, 100, "(4 · top_k, but 100 to 1,000)"},
+		{"MaxCandidateK", MaxCandidateK, 1000, "(4 · top_k, but 100 to 1,000)"},
+		{"DefaultRerankTopN", DefaultRerankTopN, 50, "the first `rerank_top_n` (50)"},
+		{"MaxRerankTopN", MaxRerankTopN, 200, ""},
+		{"maxRerankScore", maxRerankScore, 1e300, "a number within ±1e300"},
+		{"candidates of 1", candidates(t, 1), 100, ""},
+		{"candidates of 26", candidates(t, 26), 104, ""},
+		{"candidates of 300", candidates(t, 300), 1000, ""},
+		{"MaxDuplicates", MaxDuplicates, 20, "names the first 20 others"},
+		{"DefaultTopK", DefaultTopK, 10, ""},
+		{"irregular forms", float64(len(irregular)), 180, "a table of 180 forms"},
+		{"stop words", float64(len(stopWords)), 83, ""},
+		{"minBare", minBare, 6, ""},
+		{"maxCount", maxCount, 255, ""},
+		{"maxField", maxField, 1000, ""},
+		{"maxWord", maxWord, 64, ""},
+		{"maxHeading", maxHeading, 100, ""},
+		{"maxHeadingPath", maxHeadingPath, 256, ""},
+		{"maxTitle", maxTitle, 512, ""},
+		{"MaxFrontMatter", MaxFrontMatter, 64 << 10, ""},
+		{"minChunkSize", minChunkSize, 64, ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s is %v, chosen was %v", c.name, c.got, c.want)
+		}
+		if !strings.Contains(string(page), c.told) {
+			t.Errorf("docs/retrieval.md does not say of %s: %q", c.name, c.told)
+		}
+	}
+}
+
+// candidates gives the default of CandidateK.
+func candidates(t *testing.T, topK int) float64 {
+	t.Helper()
+	q, err := Query{TopK: topK}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return float64(q.CandidateK)
+}
+
+// wide is an index in which more chunks are found than are looked at again, the
+// best of them have more words in common than feedback takes, and texts are long
+// enough to be cut.
+func wide() *Index {
+	ix := New(nil)
+	words := func(i, n int) string {
+		var text strings.Builder
+		for w := range n {
+			fmt.Fprintf(&text, " word%dx", (i*7+w*(w+i))%80)
+		}
+		return text.String()
+	}
+	for i := range 360 {
+		ix.Put(Document{Path: fmt.Sprintf("%03d/a.txt", i), Text: strings.Repeat("harbour ", 1+i%3) + words(i, 12+i%40)})
+		ix.Put(Document{Path: fmt.Sprintf("%03d/b.txt", i), Text: words(i, 30)})
+	}
+	ix.Put(Document{Path: "labelled.txt", Tags: []string{"harbour"}, Text: words(3, 12)})
+	ix.Put(Document{Path: "long.txt", Text: strings.Repeat("harbour"+words(5, 32)+"\n", 24)})
+	return ix
+}
+
+// The same as TestRankingGolden, of many.
+func TestWideRankingGolden(t *testing.T) {
+	hits := wide().Search(Query{Text: "harbour", TopK: 400}).Hits
+	var got []string
+	var sum, fed float64
+	looked, cut := 0, 0
+	for i, h := range hits {
+		sum, fed = sum+h.Score, fed+h.Components[ComponentFeedback]
+		if len(h.Components) > 1 {
+			looked++
+		}
+		if h.Path == "long.txt" {
+			cut++
+		}
+		if i < 3 || h.Path == "labelled.txt" || i == 299 || i == 300 {
+			got = append(got, fmt.Sprintf("%s %.6f = %.6f %.6f", h.ChunkID, h.Score, h.Components[ComponentBM25], h.Components[ComponentFeedback]))
+		}
+	}
+	got = append(got, fmt.Sprintf("%d hits, %d with further evidence, %d of the long text: %.4f, %.4f of feedback", len(hits), looked, cut, sum, fed))
+	want := []string{
+		"140/a.txt#0 5.967921 = 1.123086 4.844834",
+		"188/a.txt#0 5.926803 = 1.058112 4.868691",
+		"220/a.txt#0 5.852280 = 0.967185 4.885095",
+		"294/a.txt#0 0.937650 = 0.745444 0.192206",
+		"258/a.txt#0 0.702495 = 0.702495 0.000000",
+		"labelled.txt#0 0.686284 = 0.686284 0.000000",
+		"365 hits, 300 with further evidence, 4 of the long text: 722.4493, 379.2613 of feedback",
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("ranking differs (-want +got):\n%s", diff)
+	}
+}
