@@ -279,7 +279,7 @@ func TestManyDuplicatesAreCounted(t *testing.T) {
 	}
 	put(t, s, "eval", "more.md", "Oslo is large.")
 	put(t, s, "eval", "more-again.md", "Oslo is large.")
-	found, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "Oslo"})
+	found, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: "Oslo"})
 	if err != nil || found.Collapsed != 30 || len(found.Chunks) != 2 {
 		t.Fatalf("got %+v, %v", found, err)
 	}

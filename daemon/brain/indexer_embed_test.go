@@ -94,7 +94,7 @@ func TestBrainsShareOutages(t *testing.T) {
 		for i, id := range []string{"a", "b", "c"} {
 			create(t, s, id)
 			put(t, s, id, "a.md", "walrus")
-			got, err := s.Search(t.Context(), id, protocol.SearchRequest{Query: "walrus"})
+			got, err := use(t, s, id).Search(t.Context(), protocol.SearchRequest{Query: "walrus"})
 			if err != nil || got.EffectiveMode != "bm25" || len(got.Chunks) != 1 || !strings.Contains(got.Degraded, "1 of 1 passages have no vector after 8s") {
 				t.Errorf("got %+v, %v", got, err)
 			}
@@ -129,7 +129,7 @@ func TestRefusedPassagesAreCounted(t *testing.T) {
 	put(t, s, "eval", "bad.md", "POISON walrus")
 	asked := 0
 	for i, query := range []string{"walrus", "walrus beach", "a walrus"} {
-		got, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: query})
+		got, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: query})
 		if err != nil || got.EffectiveMode != "hybrid" || got.Degraded != "" || got.Chunks[0].Path != "bad.md" {
 			t.Fatalf("got %+v, %v", got, err)
 		}

@@ -59,7 +59,7 @@ func TestConstants(t *testing.T) {
 		{"maxHeadingPath", maxHeadingPath, 256, ""},
 		{"maxTitle", maxTitle, 512, ""},
 		{"MaxFrontMatter", MaxFrontMatter, 64 << 10, ""},
-		{"minChunkSize", minChunkSize, 64, ""},
+		{"MinChunkSize", MinChunkSize, 64, ""},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %v, chosen was %v", c.name, c.got, c.want)
