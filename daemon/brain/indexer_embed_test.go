@@ -95,7 +95,7 @@ func TestBrainsShareOutages(t *testing.T) {
 			create(t, s, id)
 			put(t, s, id, "a.md", "walrus")
 			got, err := use(t, s, id).Search(t.Context(), protocol.SearchRequest{Query: "walrus"})
-			if err != nil || got.EffectiveMode != "bm25" || len(got.Chunks) != 1 || !strings.Contains(got.Degraded, "1 of 1 passages have no vector after 8s") {
+			if err != nil || got.EffectiveMode != "bm25" || len(got.Chunks) != 1 || !strings.Contains(got.Degraded, "no answer within 8s: 1 of 1 passages have no vector yet") {
 				t.Errorf("got %+v, %v", got, err)
 			}
 			if took := time.Since(start); took != 8*time.Second {

@@ -211,7 +211,7 @@ func (ix *Index) embedded() bool {
 func (ix *Index) unfinished() error {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	return fmt.Errorf("%d of %d passages have no vector after %v", ix.missing(), ix.live, modelTime)
+	return fmt.Errorf("%w: %d of %d passages have no vector yet", ErrSlow, ix.missing(), ix.live)
 }
 
 // unembedded gives the chunks that are yet to be embedded.

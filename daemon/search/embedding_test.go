@@ -289,7 +289,7 @@ func TestRefusedPassages(t *testing.T) {
 		told = append(told, fmt.Sprint(ids, reason))
 	}})
 	for range 2 {
-		if res := search(t, s, Query{Text: "kitten", Mode: Hybrid}); len(res.Hits) != 1 || len(res.Hits[0].Duplicates) != 149 {
+		if res := search(t, s, Query{Text: "kitten", Mode: Hybrid}); len(res.Hits) != 1 || len(res.Hits[0].Duplicates)+res.Hits[0].MoreDuplicates != 149 {
 			t.Errorf("found %q", paths(res))
 		}
 		if res := search(t, s, Query{Text: "walrus", Mode: Hybrid}); res.Mode != Hybrid || !slices.Contains(paths(res), "bad.txt") {

@@ -16,8 +16,8 @@ const (
 	outagePause = 15 * time.Second
 )
 
-// errSlow is the cause of a context whose modelTime is over.
-var errSlow = fmt.Errorf("no answer within %v", modelTime)
+// ErrSlow is a ModelError's cause where the models of a search took too long.
+var ErrSlow = fmt.Errorf("no answer within %v", modelTime)
 
 // Outages is what Searchers with the same models remember of failures: for 15 s
 // after one, searches fail or degrade at once, then one of them tries the model
@@ -75,10 +75,10 @@ func (o *outage) answered() int {
 // ended is the error of a model's call whose context has ended.
 func ended(ctx context.Context, model string) error {
 	if slow(ctx) {
-		return &ModelError{model, errSlow}
+		return &ModelError{model, ErrSlow}
 	}
 	return ctx.Err()
 }
 
 // slow reports whether the modelTime of a search is over.
-func slow(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errSlow) }
+func slow(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrSlow) }

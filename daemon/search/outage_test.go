@@ -116,19 +116,19 @@ func TestOneTriesAfterAnOutage(t *testing.T) {
 func TestSlowIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &meanings{before: func(context.Context, int64, []string) error {
-			time.Sleep(3 * time.Second)
+			time.Sleep(5 * time.Second / 2)
 			return nil
 		}}
-		s := NewSearcher(cats(4*embedBatch), Config{Embedder: e})
+		s := NewSearcher(cats(5*embedBatch), Config{Embedder: e})
 		prepared := make(chan error)
 		go func() { prepared <- s.Prepare(t.Context()) }()
 		synctest.Wait()
 		q := Query{Text: "kitten", Mode: Hybrid}
 		_, took, err := timed(t, s, q)
-		if err == nil || !strings.Contains(err.Error(), "of 1024 passages have no vector after 8s") || took != modelTime {
+		if err == nil || !strings.Contains(err.Error(), "of 1280 passages have no vector yet") || took != modelTime {
 			t.Errorf("%v after %v", err, took)
 		}
-		if _, took, err := timed(t, s, q); err != nil || took != 5*3*time.Second-modelTime {
+		if _, took, err := timed(t, s, q); err != nil || took != 6*5*time.Second/2-modelTime {
 			t.Errorf("%v after %v", err, took)
 		}
 		if err := <-prepared; err != nil {

@@ -112,7 +112,7 @@ func NewSearcher(ix *Index, cfg Config) *Searcher {
 // have 8 s for a search, and are not asked while Outages remembers that they fail.
 //
 // Errors are ErrNoEmbedder or ErrNoReranker for a mode that is not configured,
-// *ModelError for a model that failed, and the context's. Others tell a value
+// *ModelError for a model that failed (ErrSlow: that took too long), and the context's. Others tell a value
 // of the query that is unknown or out of its limits.
 func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	mode, err := s.resolve(q.Mode)
@@ -122,7 +122,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	if q, err = q.withDefaults(); err != nil {
 		return Result{}, err
 	}
-	models, cancel := context.WithTimeoutCause(ctx, modelTime, errSlow)
+	models, cancel := context.WithTimeoutCause(ctx, modelTime, ErrSlow)
 	defer cancel()
 	res, err := s.retrieve(models, mode, q)
 	degraded := ""
