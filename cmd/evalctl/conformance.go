@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -78,12 +77,16 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) error {
 	if c.List {
 		return c.list(p.stdout, checks)
 	}
-	t := newTerminal(p, c.Quiet)
+	out, err := openOutput(c.Output, p.stdout)
+	if err != nil {
+		return usageError{fmt.Errorf("--output: %w", err)}
+	}
+	defer out.discard()
 	under, err := c.start(ctx, p)
 	if err != nil {
 		return brainError(ctx, err)
 	}
-	return errors.Join(c.check(ctx, p, t, under, len(checks)), under.close())
+	return errors.Join(c.check(ctx, newTerminal(p, c.Quiet), out, under, len(checks)), under.close())
 }
 
 // start starts the daemon. At an endpoint there is nothing to start.
@@ -109,8 +112,9 @@ func (c *conformanceCmd) start(ctx context.Context, p *process) (*daemonUnderTes
 	return d, nil
 }
 
-// check runs the checks and writes the report.
-func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, under *daemonUnderTest, planned int) error {
+// check runs the checks and writes the report, of those that were done when
+// something stops it.
+func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile, under *daemonUnderTest, planned int) error {
 	ctx, stop := under.watch(ctx)
 	defer stop()
 	url := c.Endpoint
@@ -127,30 +131,22 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, und
 	switch {
 	case errors.Is(err, conformance.ErrUnusable):
 		return daemonError{err}
-	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("%d of %d checks done: %w", len(report.Results), planned, err)
+	case err != nil && ctx.Err() == nil:
+		return usageError{err}
 	case err != nil:
-		return usageError{err}
+		err = fmt.Errorf("%d of %d checks done: %w", len(report.Results), planned, err)
 	}
-	if err := c.write(p, report); err != nil {
-		return usageError{err}
+	if written := errors.Join(c.render(out, report), out.keep()); written != nil {
+		return errors.Join(err, usageError{fmt.Errorf("write the report: %w", written)})
+	}
+	if err != nil {
+		return err
 	}
 	failed := report.Count("", conformance.Must, conformance.Fail)
 	if failed > 0 {
 		return &brokenPromiseError{failed, failed + report.Count("", conformance.Must, conformance.Pass)}
 	}
 	return nil
-}
-
-func (c *conformanceCmd) write(p *process, r conformance.Report) error {
-	if c.Output == "" {
-		return c.render(p.stdout, r)
-	}
-	f, err := os.Create(c.Output)
-	if err != nil {
-		return fmt.Errorf("--output: %w", err)
-	}
-	return errors.Join(c.render(f, r), f.Close())
 }
 
 func (c *conformanceCmd) render(w io.Writer, r conformance.Report) error {

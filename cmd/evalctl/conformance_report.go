@@ -14,6 +14,9 @@ import (
 // writeCheckTable prints counts for each group, then what failed, MUST first.
 func writeCheckTable(w io.Writer, r conformance.Report) error {
 	var b bytes.Buffer
+	if r.Partial {
+		fmt.Fprintf(&b, "PARTIAL: %d of %d checks were done when the run was stopped.\n\n", len(r.Results), r.Planned)
+	}
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "MUST pass\tfail\tSHOULD pass\tfail\tskipped\t  group")
 	row := func(group, name string) {

@@ -9,9 +9,9 @@ import (
 
 // everyOperation is what needs a token, in a brain that has a.md.
 var everyOperation = slices.Concat(readers, writers, []operation{
-	{"events", "the change stream", eventStream, 200},
-	{"search", "search", at("POST", "/search").json(object{"query": "one"}), 200},
-	{"ask", "ask", at("POST", "/ask").json(object{"question": "one"}), 200},
+	{id: "events", name: "the change stream", request: eventStream},
+	{id: "search", name: "search", request: at("POST", "/search").json(object{"query": "one"})},
+	{id: "ask", name: "ask", request: at("POST", "/ask").json(object{"question": "one"})},
 })
 
 func authChecks() []check {
@@ -59,9 +59,9 @@ func anonymousChecks() []check {
 		should("auth-code", "7.1", "The code of a 401 is unauthorized.", tries(read, 401, key("code", is(protocol.CodeUnauthorized)))...),
 		should("auth-scheme-case", "5", "The case of the word Bearer does not matter.", put("a.md", "one"),
 			func(ctx context.Context, t *trial) error {
-				return answers(nameless(readOf("a.md"), "bearer "+t.target.token), 200)(ctx, t)
+				return answers(nameless(readOf("a.md"), "bearer "+t.target.token), 200, body("one"))(ctx, t)
 			}),
-		must("auth-token-200", "5", "With the token a document can be read.", put("a.md", "one"), answers(readOf("a.md"), 200)),
+		must("auth-token-200", "5", "With the token a document can be read.", put("a.md", "one"), answers(readOf("a.md"), 200, body("one"))),
 	)
 }
 
@@ -75,7 +75,7 @@ func readOnlyChecks() []check {
 	}
 	for _, o := range readers {
 		checks = append(checks, must("auth-readonly-"+o.id+"-200", "5", "With a token that may only read "+o.name+" is served.",
-			tries(o.request.as(readOnlyToken), o.status)...))
+			tries(o.request.as(readOnlyToken), o.status, o.wants...)...))
 	}
 	write := putOf("a.md", "two").as(readOnlyToken)
 	return append(checks,

@@ -53,11 +53,14 @@ type Result struct {
 	DurationMS float64 `json:"duration_ms"`
 }
 
-// Report is the outcome of a run, in the order of the catalogue.
+// Report is the outcome of a run, in the order of the catalogue. It is partial
+// when the run was stopped before every one of the planned checks had a result.
 type Report struct {
 	Endpoint   string    `json:"endpoint"`
 	StartedAt  time.Time `json:"started_at"`
 	DurationMS float64   `json:"duration_ms"`
+	Planned    int       `json:"planned"`
+	Partial    bool      `json:"partial"`
 	Results    []Result  `json:"results"`
 }
 

@@ -44,7 +44,7 @@ func putChecks() []check {
 			put("a.md", "one"), put("a/b.md", "two"), put("b.md", "three"), reads("a.md", "one"), reads("a/b.md", "two")),
 		must("documents-put-repeated", "7.4", "A PUT can be repeated.", put("a.md", "one"), answers(putOf("a.md", "one"), 204), reads("a.md", "one")),
 		must("documents-put-concurrent", "7.4", "Of concurrent PUTs one wins, whole.", concurrentPuts),
-		must("documents-put-path-missing-400", "7.1", "PUT without a path is 400.", answers(at("PUT", "/documents").bytes("x"), 400)),
+		must("documents-put-path-missing-400", "7.1", "PUT without a path is 400.", answers(at("PUT", "/documents").bytes("x"), 400), listsAll()),
 		should("documents-put-chunked", "4.2", "A body may come in chunks, without a length.", answers(chunked, 204), reads("a.md", "one two three")),
 		should("documents-put-204-empty", "4.2", "No bytes follow the head of a 204.", answersBare(putOf("a.md", "one"), 204)),
 	}
@@ -154,7 +154,7 @@ func appendChecks() []check {
 			put("a.md", "one"), answers(appendOf("a.md", ""), 204), reads("a.md", "one")),
 		must("documents-append-twice", "7.4", "The same append, sent twice, is applied twice.",
 			appendTo("a.md", "one"), appendTo("a.md", "one"), reads("a.md", "oneone")),
-		must("documents-append-path-missing-400", "7.1", "Append without a path is 400.", answers(at("POST", "/documents/append").bytes("x"), 400)),
+		must("documents-append-path-missing-400", "7.1", "Append without a path is 400.", answers(at("POST", "/documents/append").bytes("x"), 400), listsAll()),
 		should("documents-append-concurrent", "4.3", "Concurrent appends are all kept, each whole.", concurrentAppends),
 	}
 }

@@ -77,9 +77,10 @@ func mediaTypeChecks() []check {
 		must("errors-batch-text-415", "7.1", "A batch in text/plain is 415, and nothing is changed.",
 			answers(at("POST", "/documents/batch-ops").typed("text/plain", string(encode(object{"reason": "r", "ops": []object{writeOp("a.md", "x")}}))), 415), listsAll()),
 		should("errors-put-type-case", "4.2", "The case of a media type does not matter.",
-			answers(at("PUT", "/documents", "path", "a.md").typed("Application/Octet-Stream", "x"), 204)),
+			answers(at("PUT", "/documents", "path", "a.md").typed("Application/Octet-Stream", "x"), 204), reads("a.md", "x")),
 		should("errors-rename-type-charset", "4.2", "A charset beside application/json does not matter.",
-			put("a.md", "x"), answers(at("POST", "/documents/rename").typed("application/json; charset=utf-8", `{"from":"a.md","to":"b.md"}`), 204)),
+			put("a.md", "x"), answers(at("POST", "/documents/rename").typed("application/json; charset=utf-8", `{"from":"a.md","to":"b.md"}`), 204),
+			reads("b.md", "x"), absent("a.md")),
 	}
 }
 

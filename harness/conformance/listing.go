@@ -10,29 +10,28 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// items wants a listing, and judges its entries.
-func items(query []string, judge func([]object) error) step {
-	return func(ctx context.Context, t *trial) error {
-		res, err := t.do(ctx, listOf(query...))
+// entries judges the entries of a listing.
+func entries(judge func([]object) error) []want {
+	return []want{key("items", isArray), func(r *response) error {
+		o, err := r.object()
 		if err != nil {
 			return err
 		}
-		return res.judge(200, []want{key("items", isArray), func(r *response) error {
-			o, err := r.object()
-			if err != nil {
-				return err
+		var list []object
+		for _, item := range o["items"].([]any) {
+			entry, ok := item.(object)
+			if !ok {
+				return fmt.Errorf("want every item to be an object, got %s", clip(encode(item)))
 			}
-			var entries []object
-			for _, item := range o["items"].([]any) {
-				entry, ok := item.(object)
-				if !ok {
-					return fmt.Errorf("want every item to be an object, got %s", clip(encode(item)))
-				}
-				entries = append(entries, entry)
-			}
-			return judge(entries)
-		}})
-	}
+			list = append(list, entry)
+		}
+		return judge(list)
+	}}
+}
+
+// items wants a listing, and judges its entries.
+func items(query []string, judge func([]object) error) step {
+	return answers(listOf(query...), 200, entries(judge)...)
 }
 
 func paths(entries []object) []string {
@@ -43,16 +42,21 @@ func paths(entries []object) []string {
 	return list
 }
 
-// lists wants a listing to have exactly these paths, in any order: only the
-// checks of the order judge it.
-func lists(query []string, want ...string) step {
-	return items(query, func(entries []object) error {
-		got := slices.Sorted(slices.Values(paths(entries)))
-		if want := slices.Sorted(slices.Values(want)); !slices.Equal(got, want) {
+// holdsPaths wants the entries of a listing to have exactly these paths, in any
+// order: only the checks of the order judge it.
+func holdsPaths(names ...string) []want {
+	return entries(func(list []object) error {
+		got := slices.Sorted(slices.Values(paths(list)))
+		if want := slices.Sorted(slices.Values(names)); !slices.Equal(got, want) {
 			return fmt.Errorf("want the paths %q, got %q", want, got)
 		}
 		return nil
 	})
+}
+
+// lists wants a listing to have exactly these paths.
+func lists(query []string, want ...string) step {
+	return answers(listOf(query...), 200, holdsPaths(want...)...)
 }
 
 // each judges every entry under a key; there must be n entries.

@@ -26,11 +26,11 @@ func statusMutants() []mutant {
 				a.become(200, "")
 			}
 		}), []string{"documents-read-missing-404", "errors-status-read-missing"},
-			[]string{"documents-*", "batch-*", "errors-*", "headers-read-missing-no-store", "brains-delete-removes", "records-*"}},
+			[]string{"documents-*", "batch-*", "errors-*", "headers-*", "brains-delete-*", "records-*"}},
 		{"stat-missing-500", "stat of what does not exist is 500", after(route("GET /documents/stat"), status(404, 500)),
-			[]string{"documents-stat-missing-404", "errors-status-stat-missing"}, nil},
+			[]string{"documents-stat-missing-404", "errors-status-stat-missing"}, []string{"headers-stat-*"}},
 		{"head-missing-200", "HEAD says that everything exists", after(route("HEAD /documents"), status(404, 200)),
-			[]string{"documents-head-missing-404", "documents-head-missing-empty"}, []string{"documents-delete-removes"}},
+			[]string{"documents-head-missing-404", "documents-head-missing-empty"}, []string{"documents-delete-removes", "headers-head-*"}},
 		{"delete-missing-204", "deleting what does not exist succeeds", after(route("DELETE /documents"), status(404, 204)),
 			[]string{"documents-delete-missing-404", "documents-delete-twice-404", "errors-status-delete-missing"}, []string{"errors-*-delete-missing", "events-refused-silent"}},
 		{"rename-missing-204", "renaming what does not exist succeeds", after(route("POST /documents/rename"), status(404, 204)),
@@ -44,7 +44,7 @@ func documentMutants() []mutant {
 			r.Method, r.URL.Path = "PUT", strings.TrimSuffix(r.URL.Path, "/append")
 			next.ServeHTTP(w, r)
 		}), []string{"documents-append-extends", "documents-append-binary", "documents-append-twice"},
-			[]string{"documents-append-*", "documents-read-fresh", "documents-stat-size-grows", "limits-append-*", "headers-idempotency-key-append"}},
+			[]string{"documents-append-*", "documents-read-fresh", "documents-stat-size-grows", "limits-append-*", "headers-append-*", "headers-idempotency-key-append"}},
 		{"append-needs-document", "append to what does not exist is 404", instead(route("POST /documents/append"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if ask(next, sub(r, "GET", "/documents/stat", "", "", "path", r.URL.Query().Get("path"))).missing() {
 				refuses(404)(w, r, next)
@@ -53,7 +53,7 @@ func documentMutants() []mutant {
 			next.ServeHTTP(w, r)
 		}), []string{"documents-append-creates"}, []string{"documents-append-*", "events-append-created", "headers-idempotency-key-append", "limits-append-*", "errors-*-append-*"}},
 		{"rename-copies", "rename leaves the old document", copying(), []string{"documents-rename-source-gone"},
-			[]string{"documents-rename-*", "listing-after-rename", "events-*", "search-renamed", "search-at-once-rename"}},
+			[]string{"documents-rename-*", "headers-rename-*", "errors-rename-type-charset", "listing-after-rename", "events-*", "search-renamed", "search-at-once-rename"}},
 		{"rename-keeps-destination", "rename refuses to overwrite", instead(route("POST /documents/rename"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			to, _ := objectOf(r)["to"].(string)
 			if ask(next, sub(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {
@@ -109,7 +109,7 @@ func readMutants() []mutant {
 			next.ServeHTTP(w, r)
 			ask(next, sub(r, "DELETE", "/documents", "", "", "path", p+".bak"))
 		}), []string{"documents-delete-keeps-others"}, nil},
-		{"brains-shared", "a document that is missing is taken from another brain", sharing(), []string{"documents-brains-apart"}, []string{"documents-*", "batch-*", "errors-*-read-missing", "headers-read-missing-no-store", "records-*"}},
+		{"brains-shared", "a document that is missing is taken from another brain", sharing(), []string{"documents-brains-apart"}, []string{"documents-*", "batch-*", "errors-*-read-missing", "errors-rename-type-charset", "headers-*", "records-*", "brains-delete-forgets"}},
 		{"stat-directory", "a document is said to be a folder", after(route("GET /documents/stat"), func(_ *http.Request, a *answer) {
 			a.replace(`"is_dir":false`, `"is_dir":true`)
 		}), []string{"documents-stat-is-dir"}, []string{"listing-entry-as-stat"}},

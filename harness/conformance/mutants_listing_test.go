@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"evalctl/daemon/protocol"
 )
 
 func listingMutants() []mutant {
@@ -43,12 +45,12 @@ func listingMutants() []mutant {
 		{"listing-unsorted", "a listing is in no order", edited(func(_ *http.Request, items []any) []any { slices.Reverse(items); return items }),
 			[]string{"listing-sorted", "listing-sorted-recursive"}, []string{"listing-sorted-bytewise", "listing-many-sorted"}},
 		{"listing-null", "an empty listing is null", after(listing, func(_ *http.Request, a *answer) { a.replace(`"items":[]`, `"items":null`) }),
-			[]string{"listing-empty"}, []string{"listing-*", "records-*", "batch-*-400", "errors-batch-text-415"}},
+			[]string{"listing-empty"}, []string{"listing-*", "records-*", "batch-*-400", "errors-batch-text-415", "paths-1025-400", "documents-*-path-missing-400", "headers-listing-*", "brains-delete-forgets"}},
 		{"listing-bare", "a listing is an array without an object", after(listing, func(_ *http.Request, a *answer) {
 			if s, ok := strings.CutPrefix(strings.TrimSpace(a.body.String()), `{"items":`); ok {
 				a.say(strings.TrimSuffix(s, "}"))
 			}
-		}), []string{"listing-items"}, []string{"listing-*", "records-*", "batch-*", "paths-*", "errors-*", "auth-*", "events-read-silent"}},
+		}), []string{"listing-items"}, []string{"listing-*", "records-*", "batch-*", "paths-*", "errors-*", "auth-*", "events-read-silent", "documents-*-path-missing-400", "headers-listing-*", "brains-delete-forgets"}},
 		{"glob-ignored", "glob is ignored", without("glob"), []string{"listing-glob-star", "listing-glob-question", "listing-glob-set"}, []string{"listing-g*"}},
 		{"glob-bytes", "? is one byte", edited(func(r *http.Request, items []any) []any {
 			return slices.DeleteFunc(items, func(item any) bool {
@@ -156,7 +158,35 @@ func batchMutants() []mutant {
 				return op["type"] == "delete" && op["path"] == "none.md"
 			})
 		}), []string{"batch-atomic-delete-missing", "errors-status-batch-missing"}, []string{"batch-atomic-*", "errors-*-batch-missing", "events-failed-silent"}},
+		{"batch-rename-copies", "a rename op that overwrites leaves the source", instead(batch, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			list, _ := objectOf(r)["ops"].([]any)
+			var old *answer
+			if len(list) == 1 {
+				op, _ := list[0].(map[string]any)
+				to, _ := op["to"].(string)
+				if op["type"] == "rename" && ask(next, sub(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {
+					old = ask(next, sub(r, "GET", "/documents/read", "", "", "path", "a.md"))
+				}
+			}
+			a := ask(next, r)
+			if old != nil {
+				ask(next, sub(r, "PUT", "/documents", protocol.TypeBytes, old.body.String(), "path", "a.md"))
+			}
+			a.send(w, r)
+		}), []string{"batch-rename-overwrites"}, nil},
+		{"batch-author-dropped", "a batch with an author is answered and dropped", droppedBatch(func(r *http.Request) bool { return objectOf(r)["author"] != nil }),
+			[]string{"batch-author"}, nil},
+		{"batch-charset-dropped", "a batch whose media type has a charset is answered and dropped", droppedBatch(hasCharset), []string{"batch-charset"}, nil},
 	}
+}
+
+func hasCharset(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Content-Type"), "charset")
+}
+
+// droppedBatch answers as if a batch of one op had been committed.
+func droppedBatch(match func(*http.Request) bool) wrapper {
+	return instead(and(route("POST /documents/batch-ops"), match), done(200, `{"committed":1}`))
 }
 
 // oneByOne sends every op as a batch of its own.

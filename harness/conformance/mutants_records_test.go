@@ -123,6 +123,17 @@ func keptRecordMutants() []mutant {
 			[]string{"records-list", "records-list-put"}, nil},
 		{"records-as-records", "GET /documents always lists records", before(route("GET /documents"), func(r *http.Request) { r.URL.RawQuery = "" }),
 			[]string{"records-listing-parameter"}, []string{"listing-*", "limits-*", "batch-*", "paths-*", "auth-*", "errors-*", "documents-*", "events-*", "headers-*"}},
+		{"record-metadata-echoed", "metadata and tags are answered and not kept", after(aRecord("GET"), func(_ *http.Request, a *answer) {
+			a.edit(func(o map[string]any) { o["metadata"] = object{} })
+		}), []string{"records-metadata-kept", "records-tags"}, anyRecordCheck},
+		{"record-title-echoed", "a title is answered and not kept", after(aRecord("GET"), func(_ *http.Request, a *answer) {
+			a.edit(func(o map[string]any) { o["title"] = "Untitled" })
+		}), []string{"records-title-given", "records-title-512", "records-title-heading"}, anyRecordCheck},
+		{"record-source-echoed", "a source is answered and not kept", after(aRecord("GET"), func(_ *http.Request, a *answer) {
+			a.edit(func(o map[string]any) { o["source"] = "ingest" })
+		}), []string{"records-source-given"}, anyRecordCheck},
+		{"record-still-listed", "a record whose document was deleted by path or query is still listed", listedStill(),
+			[]string{"records-delete-by-query", "records-delete-path"}, nil},
 		{"records-created-only", "only documents that were created as such are listed", after(ofRecords, func(_ *http.Request, a *answer) {
 			a.edit(func(o map[string]any) {
 				var kept []any
@@ -134,6 +145,27 @@ func keptRecordMutants() []mutant {
 				o["items"] = kept
 			})
 		}), []string{"records-list-put"}, anyRecordCheck},
+	}
+}
+
+// listedStill lists the records of a brain as before the last deletion in it.
+func listedStill() wrapper {
+	var mu sync.Mutex
+	before := map[string]*answer{}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			if route("DELETE /documents")(r) {
+				before[r.URL.Path] = ask(next, sub(r, "GET", "/documents", "", ""))
+			}
+			old := before[r.URL.Path]
+			mu.Unlock()
+			if old != nil && ofRecords(r) {
+				old.send(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
 	}
 }
 

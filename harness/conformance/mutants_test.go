@@ -16,7 +16,7 @@ type mutant struct {
 
 func mutants() []mutant {
 	return slices.Concat(statusMutants(), documentMutants(), readMutants(), recordMutants(), listingMutants(), batchMutants(), pathMutants(), limitMutants(),
-		errorMutants(), headerMutants(), eventMutants(), authMutants(), searchMutants(), askMutants(), brainMutants())
+		errorMutants(), headerMutants(), headerObeyedMutants(), eventMutants(), authMutants(), searchMutants(), askMutants(), brainMutants())
 }
 
 func status(from, to int) func(*http.Request, *answer) {

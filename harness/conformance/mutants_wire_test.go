@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"sync"
 
 	"evalctl/daemon/protocol"
 )
@@ -42,6 +41,16 @@ func pathMutants() []mutant {
 		{"paths-lower-case", "paths become lower case", before(anyRequest, func(r *http.Request) {
 			setQuery(r, "path", strings.ToLower(r.URL.Query().Get("path")))
 		}), []string{"paths-case-kept"}, []string{"paths-*", "listing-*", "errors-*"}},
+		{"put-long-path-dropped", "a PUT of a long path is answered and dropped", instead(and(route("PUT /documents"), func(r *http.Request) bool {
+			n := len(r.URL.Query().Get("path"))
+			return n > 1000 && n <= 1024
+		}), done(204, "")), []string{"paths-1024"}, nil},
+		{"put-pathless-written", "a PUT without a path is 400, and writes somewhere", instead(and(route("PUT /documents"), func(r *http.Request) bool {
+			return !r.URL.Query().Has("path")
+		}), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			ask(next, sub(r, "PUT", "/documents", protocol.TypeBytes, bodyOf(r), "path", "untitled.md"))
+			next.ServeHTTP(w, r)
+		}), []string{"documents-put-path-missing-400"}, nil},
 		{"append-traversal", "append takes .. in a path", cleaned(route("POST /documents/append")), []string{"paths-append-dot-dot-first-400", "errors-status-append-path"}, []string{"errors-*-append-path"}},
 		{"rename-traversal", "rename takes .. in a path", before(route("POST /documents/rename"), func(r *http.Request) {
 			setObject(r, func(o map[string]any) {
@@ -122,6 +131,11 @@ func errorMutants() []mutant {
 			[]string{"errors-body-status-read-missing"}, []string{"errors-body-status-*"}},
 		{"problem-json", "errors are application/json", failed(func(a *answer) { a.header.Set("Content-Type", "application/json") }),
 			[]string{"errors-media-type-404", "errors-media-type-400"}, nil},
+		{"put-type-case-dropped", "a PUT whose media type is not in lower case is answered and dropped", instead(and(route("PUT /documents"), func(r *http.Request) bool {
+			return r.Header.Get("Content-Type") == "Application/Octet-Stream"
+		}), done(204, "")), []string{"errors-put-type-case"}, nil},
+		{"rename-charset-dropped", "a rename whose media type has a charset is answered and dropped", instead(and(route("POST /documents/rename"), hasCharset), done(204, "")),
+			[]string{"errors-rename-type-charset"}, nil},
 		{"put-any-type", "PUT takes every media type", typed(route("PUT /documents"), protocol.TypeBytes),
 			[]string{"errors-put-json-415", "errors-put-text-415", "errors-status-put-type"}, []string{"errors-*-put-type", "errors-put-*"}},
 		{"append-any-type", "append takes every media type", typed(route("POST /documents/append"), protocol.TypeBytes),
@@ -139,60 +153,4 @@ func errorMutants() []mutant {
 		}), []string{"errors-rename-json-twice-400"}, nil},
 		{"method-404", "a method that an endpoint does not have is 404", after(anyRequest, status(405, 404)), []string{"errors-method-405"}, []string{"errors-method-allow"}},
 	}
-}
-
-func headerMutants() []mutant {
-	header := func(match func(*http.Request) bool, name, value string) wrapper {
-		return after(match, func(_ *http.Request, a *answer) {
-			if value == "" {
-				a.header.Del(name)
-				return
-			}
-			a.header.Set(name, value)
-		})
-	}
-	and := func(a, b func(*http.Request) bool) func(*http.Request) bool {
-		return func(r *http.Request) bool { return a(r) && b(r) }
-	}
-	read, put := route("GET /documents/read"), route("PUT /documents")
-	return []mutant{
-		{"read-storable", "reads lack Cache-Control: no-store", header(read, "Cache-Control", ""), []string{"headers-read-no-store"}, []string{"headers-read-missing-no-store"}},
-		{"listing-cacheable", "listings may be cached for a minute", header(route("GET /documents"), "Cache-Control", "max-age=60"), []string{"headers-listing-no-store"}, []string{"records-list-no-store"}},
-		{"stat-storable", "stat lacks Cache-Control: no-store", header(route("GET /documents/stat"), "Cache-Control", ""), []string{"headers-stat-no-store"}, nil},
-		{"head-storable", "HEAD lacks Cache-Control: no-store", header(route("HEAD /documents"), "Cache-Control", ""), []string{"headers-head-no-store"}, nil},
-		{"put-etag", "PUT answers with an ETag", header(put, "ETag", `"1"`), []string{"headers-put-no-etag"}, nil},
-		{"batch-etag", "a batch answers with an ETag", header(route("POST /documents/batch-ops"), "ETag", `"1"`), []string{"headers-batch-no-etag"}, nil},
-		{"append-cache-control", "append answers with Cache-Control", header(route("POST /documents/append"), "Cache-Control", "no-store"), []string{"headers-append-no-cache-control"}, nil},
-		{"etag-weak", "reads have a weak ETag", header(read, "ETag", `W/"1"`), []string{"headers-etag-strong"}, []string{"headers-etag-changes"}},
-		{"etag-constant", "every content has the same ETag", header(read, "ETag", `"1"`), []string{"headers-etag-changes"}, nil},
-		{"not-modified", "If-None-Match on a read gives 304", instead(and(read, withHeader("If-None-Match")), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-			w.WriteHeader(304)
-		}), []string{"headers-read-if-none-match", "headers-read-if-none-match-any"}, nil},
-		{"precondition", "If-Match on a PUT gives 412", instead(and(put, withHeader("If-Match")), refuses(412)), []string{"headers-put-if-match"}, nil},
-		{"create-only", "If-None-Match: * on a PUT gives 412", instead(and(put, withHeader("If-None-Match")), refuses(412)), []string{"headers-put-if-none-match"}, nil},
-		{"idempotency-refused", "Idempotency-Key is refused", instead(withHeader("Idempotency-Key"), refuses(400)),
-			[]string{"headers-put-idempotency-key", "headers-append-idempotency-key", "headers-batch-idempotency-key"}, []string{"headers-*idempotency-key*"}},
-		{"idempotency-kept", "a key that was used gives the first answer again", remembering(), []string{"headers-idempotency-key-append", "headers-idempotency-key-put"}, []string{"headers-*idempotency-key*"}},
-		{"tenant-refused", "X-Tenant-Id is refused", instead(withHeader("X-Tenant-Id"), refuses(400)), []string{"headers-read-tenant", "headers-put-tenant", "headers-listing-tenant"},
-			[]string{"headers-*-tenant", "auth-tenant-header*"}},
-		{"workspace-refused", "X-Workspace-Id is refused", instead(withHeader("X-Workspace-Id"), refuses(403)), []string{"headers-batch-workspace"}, []string{"headers-*-workspace"}},
-		{"accept-strict", "a read wants Accept: text/markdown", instead(and(read, func(r *http.Request) bool {
-			return r.Header.Get("Accept") == "application/octet-stream"
-		}), refuses(406)), []string{"headers-accept-octets"}, nil},
-	}
-}
-
-// remembering answers a request with a known key as it did the first time.
-func remembering() wrapper {
-	var mu sync.Mutex
-	first := map[string]*answer{}
-	return instead(withHeader("Idempotency-Key"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		mu.Lock()
-		defer mu.Unlock()
-		key := r.Method + r.URL.String() + r.Header.Get("Idempotency-Key")
-		if first[key] == nil {
-			first[key] = ask(next, r)
-		}
-		first[key].send(w, r)
-	})
 }

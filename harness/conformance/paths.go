@@ -109,8 +109,9 @@ func pathOperations() []check {
 
 func pathEdges() []check {
 	return []check{
-		should("paths-1024", "2", "A path may have 1,024 characters.", longPath(1024, 204)),
-		should("paths-1025-400", "2", "A path of 1,025 characters is 400.", longPath(1025, 400)),
+		should("paths-1024", "2", "A path may have 1,024 characters.",
+			answers(putOf(longPath(1024), "x"), 204), reads(longPath(1024), "x"), listsAll(longPath(1024))),
+		should("paths-1025-400", "2", "A path of 1,025 characters is 400, and nothing is written.", answers(putOf(longPath(1025), "x"), 400), listsAll()),
 		should("paths-twice-400", "4.2", "A path that is given twice is 400.",
 			put("a.md", "one"), answers(at("GET", "/documents/read", "path", "a.md", "path", "b.md"), 400)),
 		should("paths-malformed-400", "4.2", "A query that is not percent-encoded properly is 400.", malformed),
@@ -118,11 +119,10 @@ func pathEdges() []check {
 	}
 }
 
-// longPath writes a path of n characters, in segments short enough for any
+// longPath is a path of n characters, in segments short enough for any
 // filesystem.
-func longPath(n, status int) step {
-	p := strings.Repeat(strings.Repeat("a", 99)+"/", n/100+1)[:n-1] + "b"
-	return answers(putOf(p, "x"), status)
+func longPath(n int) string {
+	return strings.Repeat(strings.Repeat("a", 99)+"/", n/100+1)[:n-1] + "b"
 }
 
 func malformed(ctx context.Context, t *trial) error {

@@ -38,6 +38,9 @@ func cell(s string) string {
 func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Conformance of %s\n\n", cell(r.Endpoint))
+	if r.Partial {
+		fmt.Fprintf(&b, "**Partial: %d of %d checks were done when the run was stopped.**\n\n", len(r.Results), r.Planned)
+	}
 	b.WriteString("| group | MUST passed | MUST failed | SHOULD passed | SHOULD failed | skipped |\n|---|--:|--:|--:|--:|--:|\n")
 	for _, g := range append(r.Groups(), "") {
 		name := cell(g)
@@ -67,6 +70,7 @@ type junitSuites struct {
 	Name     string       `xml:"name,attr"`
 	Tests    int          `xml:"tests,attr"`
 	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
 	Skipped  int          `xml:"skipped,attr"`
 	Time     string       `xml:"time,attr"`
 	Suites   []junitSuite `xml:"testsuite"`
@@ -76,6 +80,7 @@ type junitSuite struct {
 	Name      string      `xml:"name,attr"`
 	Tests     int         `xml:"tests,attr"`
 	Failures  int         `xml:"failures,attr"`
+	Errors    int         `xml:"errors,attr"`
 	Skipped   int         `xml:"skipped,attr"`
 	Time      string      `xml:"time,attr"`
 	Timestamp string      `xml:"timestamp,attr"`
@@ -87,6 +92,7 @@ type junitCase struct {
 	Class   string     `xml:"classname,attr"`
 	Time    string     `xml:"time,attr"`
 	Failure *junitNote `xml:"failure"`
+	Error   *junitNote `xml:"error"`
 	Skipped *junitNote `xml:"skipped"`
 }
 
@@ -97,7 +103,8 @@ type junitNote struct {
 }
 
 // WriteJUnit writes the report as JUnit XML, a suite for each group. Only a
-// failed MUST is a failure: a failed SHOULD is a skipped case that says so.
+// failed MUST is a failure: a failed SHOULD is a skipped case that says so. A
+// partial report has one more suite, with an error: it must not look green.
 func (r Report) WriteJUnit(w io.Writer) error {
 	all := junitSuites{Name: xmlText("conformance of " + r.Endpoint), Time: seconds(r.DurationMS)}
 	for _, g := range r.Groups() {
@@ -113,6 +120,9 @@ func (r Report) WriteJUnit(w io.Writer) error {
 		all.Tests, all.Failures, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Skipped+s.Skipped
 		all.Suites = append(all.Suites, s)
 	}
+	if r.Partial {
+		all.addPartial(r)
+	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
@@ -123,6 +133,15 @@ func (r Report) WriteJUnit(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
+}
+
+func (all *junitSuites) addPartial(r Report) {
+	note := &junitNote{Type: "partial", Message: fmt.Sprintf("partial: %d of %d checks were done when the run was stopped", len(r.Results), r.Planned)}
+	all.Tests, all.Errors = all.Tests+1, all.Errors+1
+	all.Suites = append(all.Suites, junitSuite{
+		Name: "conformance", Tests: 1, Errors: 1, Time: seconds(0), Timestamp: r.StartedAt.Format("2006-01-02T15:04:05"),
+		Cases: []junitCase{{Name: "run-complete", Class: "conformance", Time: seconds(0), Error: note}},
+	})
 }
 
 func (s *junitSuite) add(res Result) {

@@ -61,7 +61,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	defer d.http.CloseIdleConnections()
 	started := time.Now()
-	report := Report{Endpoint: d.base, StartedAt: started.UTC()}
+	report := Report{Endpoint: d.base, StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{}}
 	if err := d.probe(ctx, o.Timeout); err != nil {
 		return report, err
 	}
@@ -70,6 +70,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 			report.Results = append(report.Results, r)
 		}
 	}
+	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
 	return report, context.Cause(ctx)
 }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evalctl/daemon"
+	"evalctl/internal/llm"
+)
+
+// conformanceOf runs evalctl conformance against the reference daemon behind a
+// wrapper.
+func conformanceOf(ctx context.Context, t *testing.T, wrap func(http.Handler) http.Handler, env map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	d, err := daemon.New(t.Context(), daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(wrap(d.Handler()))
+	var out, talk bytes.Buffer
+	code = run(ctx, &process{
+		args: append([]string{"conformance", "--endpoint", srv.URL, "--parallel", "1"}, args...),
+		env:  func(name string) string { return env[name] }, stdin: strings.NewReader(""), stdout: &out, stderr: &talk,
+	})
+	srv.CloseClientConnections()
+	srv.Close()
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	return code, out.String(), talk.String()
+}
+
+// TestConformanceIsInterrupted: what was done is written, marked as a part.
+func TestConformanceIsInterrupted(t *testing.T) {
+	for format, marks := range map[string][]string{
+		"table":    {"PARTIAL: 1 of 2 checks were done", "documents"},
+		"json":     {`"planned": 2`, `"partial": true`, `"id": "documents-read-200"`},
+		"junit":    {`errors="1"`, `<error message="partial: 1 of 2 checks were done`, `name="documents-read-200"`},
+		"markdown": {"**Partial: 1 of 2 checks were done", "| documents | 1 | 0 | 0 | 0 | 0 |"},
+	} {
+		for _, file := range []string{"", filepath.Join(t.TempDir(), "report")} {
+			ctx, cancel := context.WithCancel(t.Context())
+			wrap := func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if strings.HasSuffix(r.URL.Path, "/documents/stat") {
+						cancel()
+						<-r.Context().Done()
+						return
+					}
+					next.ServeHTTP(w, r)
+				})
+			}
+			code, report, stderr := conformanceOf(ctx, t, wrap, nil,
+				"--only", "documents-read-200", "--only", "documents-stat-200", "--format", format, "--output", file)
+			cancel()
+			if file != "" {
+				data, err := os.ReadFile(file)
+				if err != nil {
+					t.Errorf("%s: %v", format, err)
+				}
+				report = string(data)
+			}
+			for _, mark := range marks {
+				if !strings.Contains(report, mark) {
+					t.Errorf("%s: %q is missing:\n%s", format, mark, report)
+				}
+			}
+			if code != exitInterrupted || !strings.Contains(stderr, "1 of 2 checks done") || strings.Contains(report, "documents-stat-200") {
+				t.Errorf("%s: exit code %d, stderr %s\n%s", format, code, stderr, report)
+			}
+		}
+	}
+}
+
+// TestConformanceOutput: a file that cannot be written is refused before the
+// daemon is asked anything, and one that was there stays until there is a report.
+func TestConformanceOutput(t *testing.T) {
+	asked := false
+	watched := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = true
+			next.ServeHTTP(w, r)
+		})
+	}
+	dir := t.TempDir()
+	for _, output := range []string{filepath.Join(dir, "none", "report"), dir} {
+		code, stdout, stderr := conformanceOf(t.Context(), t, watched, nil, "--only", "documents-read-200", "--output", output)
+		if code != exitUsage || asked || stdout != "" || !strings.Contains(stderr, "--output: ") || !strings.Contains(stderr, dir) {
+			t.Errorf("%s: exit code %d, asked %v, stderr %s", output, code, asked, stderr)
+		}
+	}
+	file, link := filepath.Join(dir, "report"), filepath.Join(dir, "link")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("report", link); err != nil {
+		t.Fatal(err)
+	}
+	unusable := func(http.Handler) http.Handler { return http.NotFoundHandler() }
+	if code, _, _ := conformanceOf(t.Context(), t, unusable, nil, "--output", link); code != exitDaemon {
+		t.Errorf("exit code %d", code)
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "old" {
+		t.Errorf("got %q, %v", data, err)
+	}
+	if code, _, stderr := conformanceOf(t.Context(), t, watched, nil, "--only", "documents-read-200", "--output", link); code != exitDone {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	data, err := os.ReadFile(file)
+	info, statErr := os.Stat(file)
+	if err != nil || statErr != nil || !strings.Contains(string(data), "MUST pass") || info.Mode().Perm() != 0o600 {
+		t.Errorf("got %q, %v, %v", data, info.Mode(), err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
