@@ -1,6 +1,10 @@
 package brain
 
-import "errors"
+import (
+	"errors"
+
+	"evalctl/daemon/search"
+)
 
 // Sentinels that a caller acts on. Wrapped errors name the brain.
 var (
@@ -14,6 +18,9 @@ var (
 	ErrClosed = errors.New("service is closed")
 	// ErrSearchModel means that the embedder or the reranker failed.
 	ErrSearchModel = errors.New("a model of the search failed")
+	// ErrSearchSlow comes with ErrSearchModel when that took too long: its text
+	// holds nothing that a model said.
+	ErrSearchSlow = search.ErrSlow
 	// ErrReaderStopped means that the reader ended its answer before it was
 	// complete. The pieces already emitted are what there is of it.
 	ErrReaderStopped = errors.New("reader stopped before the end of its answer")

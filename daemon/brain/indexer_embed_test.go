@@ -84,6 +84,22 @@ func (stalled) Embed(ctx context.Context, _ []string) ([][]float32, error) {
 	return nil, ctx.Err()
 }
 
+// Who asks for no lower mode is told that the embedder is slow.
+func TestSlowEmbedderIsAnError(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		s := open(t, func(c *Config) { c.Search = search.Config{Embedder: stalled{}} })
+		defer s.Close()
+		create(t, s, "eval")
+		put(t, s, "eval", "a.md", "walrus")
+		for range 2 {
+			_, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "walrus"})
+			if !errors.Is(err, ErrSearchModel) || !errors.Is(err, ErrSearchSlow) {
+				t.Errorf("got %v", err)
+			}
+		}
+	})(t)
+}
+
 // Brains share what is known of a model that does not answer: one search waits
 // for it, all others are answered at once.
 func TestBrainsShareOutages(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
-	"evalctl/daemon/search"
 	"evalctl/daemon/store"
 	"evalctl/internal/llm"
 )
@@ -86,7 +85,7 @@ var outcomes = []struct {
 	{is(context.Canceled), outcome{statusClientGone, "client_gone", "Client is gone", true, true}},
 	{isReader(0, 408, 500, 502, 503, 504), outcome{502, protocol.CodeBadGateway, "Model provider failed", true, false}},
 	{isA[*llm.Error], outcome{502, protocol.CodeBadGateway, "Model provider refused", false, false}},
-	{is(search.ErrSlow), outcome{502, protocol.CodeBadGateway, "Model of the search is slow", true, false}},
+	{is(brain.ErrSearchSlow), outcome{502, protocol.CodeBadGateway, "Model of the search is slow", true, false}},
 	// An embedder or reranker of another make: nobody promised what its text holds.
 	{is(brain.ErrSearchModel), outcome{502, protocol.CodeBadGateway, "Model of the search failed", true, true}},
 	{is(brain.ErrReaderStopped), outcome{502, protocol.CodeBadGateway, "Answer is incomplete", false, false}},

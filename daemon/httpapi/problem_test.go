@@ -15,7 +15,6 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
-	"evalctl/daemon/search"
 	"evalctl/daemon/store"
 	"evalctl/internal/llm"
 )
@@ -51,7 +50,7 @@ func TestOutcomes(t *testing.T) {
 		{&llm.Error{Status: 0}, 502, "bad_gateway", true, false},
 		{&llm.Error{Status: 503}, 502, "bad_gateway", true, false},
 		{&llm.Error{Status: 401}, 502, "bad_gateway", false, false},
-		{fmt.Errorf("%w: %w", brain.ErrSearchModel, search.ErrSlow), 502, "bad_gateway", true, false},
+		{fmt.Errorf("%w: %w", brain.ErrSearchModel, brain.ErrSearchSlow), 502, "bad_gateway", true, false},
 		{brain.ErrSearchModel, 502, "bad_gateway", true, true},
 		{fmt.Errorf("%w: %w", brain.ErrSearchModel, &llm.Error{Status: 401}), 502, "bad_gateway", false, false},
 		{brain.ErrReaderStopped, 502, "bad_gateway", false, false},
