@@ -160,11 +160,14 @@ var columns = []column{
 	latency(func(q harness.Quantiles) *float64 { return q.P95 }, 0.95),
 }
 
+// earned tells whether a cell's value could have been another.
+func (c column) earned(cell harness.Cell) bool { return !c.sure || !covered(cell) }
+
 // best is the best value of a column, NaN when all cells have the same.
 func (c column) best(cells []harness.Cell) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, cell := range cells {
-		if v := c.of(cell); !math.IsNaN(v) && !(c.sure && covered(cell)) {
+		if v := c.of(cell); !math.IsNaN(v) && c.earned(cell) {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
@@ -208,7 +211,7 @@ func sweepRows(cells []harness.Cell) [][]string {
 		for i, cell := range cells {
 			v := c.of(cell)
 			text := c.format(v)
-			if v == best && !(c.sure && covered(cell)) {
+			if v == best && c.earned(cell) {
 				text = "*" + text
 			}
 			add(i+1, true, text)

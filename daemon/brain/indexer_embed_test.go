@@ -92,7 +92,7 @@ func TestSlowEmbedderIsAnError(t *testing.T) {
 		create(t, s, "eval")
 		put(t, s, "eval", "a.md", "walrus")
 		for range 2 {
-			_, err := s.Search(t.Context(), "eval", protocol.SearchRequest{Query: "walrus"})
+			_, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: "walrus"})
 			if !errors.Is(err, ErrSearchModel) || !errors.Is(err, ErrSearchSlow) {
 				t.Errorf("got %v", err)
 			}
