@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -81,7 +82,7 @@ func TestReaderIsPrompt(t *testing.T) {
 			t.Errorf("got %q, %v, want %q", p[:n], err, want)
 		}
 	}
-	if _, err := r.Read(p); err != io.ErrUnexpectedEOF {
+	if _, err := r.Read(p); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %v", err)
 	}
 }
