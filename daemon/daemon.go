@@ -33,7 +33,8 @@ type Config struct {
 	// Store memory does not use it.
 	Home string
 	// Store is the engine that keeps documents, one of the Store constants. Empty
-	// means StoreFS with a Home and StoreMemory without.
+	// means StoreFS with a Home and StoreMemory without. StoreMemory
+	// refuses a Home, since it would keep nothing there.
 	Store string
 	// Reader answers questions, running ReaderModel.
 	Reader      llm.Provider

@@ -45,6 +45,9 @@ func engine(cfg Config, logger *slog.Logger) (dir string, open openStore, err er
 	dir = filepath.Join(cfg.Home, "brains")
 	switch kind {
 	case StoreMemory:
+		if cfg.Home != "" {
+			return "", nil, fmt.Errorf("store %s would keep nothing in home %s: leave the home out (--home, SVC_HOME), or choose store %s or %s", kind, cfg.Home, StoreFS, StoreGit)
+		}
 		return "", func(context.Context, string) (*store.Store, error) { return memstore.Open(&options), nil }, nil
 	case StoreFS:
 		open = func(ctx context.Context, id string) (*store.Store, error) {

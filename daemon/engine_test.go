@@ -1,6 +1,10 @@
 package daemon
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,5 +51,12 @@ func TestStoresThatCannotBe(t *testing.T) {
 	}
 	if _, err := openKind(t, "", StoreMemory); err != nil {
 		t.Error(err)
+	}
+	home := filepath.Join(t.TempDir(), "home")
+	if _, err := openKind(t, home, StoreMemory); err == nil || !strings.Contains(err.Error(), "leave the home out") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(home); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the home was made: %v", err)
 	}
 }

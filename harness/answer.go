@@ -93,6 +93,7 @@ func (t *Target) once(ctx context.Context, q Question) (Answer, error) {
 	} else {
 		err = t.ask(ctx, q, &a, start)
 	}
+	a.Text = t.Endpoint.hidden.Text(a.Text) // deltas may have cut the token up
 	if a.Latency == 0 {
 		a.Latency = time.Since(start)
 	}

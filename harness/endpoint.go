@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/redact"
 	"evalctl/internal/retry"
 )
 
@@ -35,12 +36,14 @@ func timeLimit(ctx context.Context, within time.Duration) (context.Context, cont
 	return context.WithTimeoutCause(ctx, within, fmt.Errorf("%w within %v", errNoAnswer, within))
 }
 
-// Endpoint is a daemon's HTTP API. It is safe for concurrent use.
+// Endpoint is a daemon's HTTP API. It is safe for concurrent use. Where a daemon
+// sends the token back, say in an error, it is read as redact.Mark.
 type Endpoint struct {
-	base  string
-	token string
-	agent string
-	http  *http.Client
+	base   string
+	token  string
+	hidden *redact.Redactor
+	agent  string
+	http   *http.Client
 }
 
 // NewEndpoint checks baseURL, which must be http or https. token may be empty.
@@ -58,8 +61,9 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, max(conns, seedWriters)
 	tr.DisableCompression = true
-	return &Endpoint{base: u.String(), token: token, agent: userAgent, http: &http.Client{
-		Transport: tr,
+	hidden := hiding(token)
+	return &Endpoint{base: u.String(), token: token, hidden: hidden, agent: userAgent, http: &http.Client{
+		Transport: &hidingTransport{tr, hidden},
 		// A daemon must not be able to send the token, or this process,
 		// somewhere else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -66,12 +66,16 @@ func (c *keysCreateCmd) Run(p *process, parent *keysCmd) error {
 	err := httpapi.AddKey(parent.File, httpapi.Key{
 		Name: c.Name, Tenant: c.Tenant, SHA256: httpapi.HashToken(token),
 		Brains: c.Brain, Roles: c.Role, Scopes: c.Scope,
+	}, func() error {
+		if _, err := fmt.Fprintln(p.stdout, token); err != nil {
+			return fmt.Errorf("print the token: %w: key %q was not added to %s", err, c.Name, parent.File)
+		}
+		return nil
 	})
 	if err != nil {
 		return usageError{err}
 	}
-	_, err = fmt.Fprintln(p.stdout, token)
-	return err
+	return nil
 }
 
 type keysListCmd struct{}

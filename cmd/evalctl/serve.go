@@ -20,7 +20,7 @@ import (
 type serveCmd struct {
 	Addr        string        `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one (${default})."`
 	Home        string        `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it everything is kept in memory and gone at the end."`
-	Store       string        `env:"SVC_STORE" enum:"memory,fs,git," default:"" placeholder:"STORE" help:"What keeps documents: memory, fs or git. Default: fs with a home, else memory."`
+	Store       string        `env:"SVC_STORE" enum:"memory,fs,git," default:"" placeholder:"STORE" help:"What keeps documents: memory, which takes no home, fs or git. Default: fs with a home, else memory."`
 	Keys        string        `placeholder:"FILE" help:"Who may use the daemon, made with evalctl keys. Without it everybody who reaches the address may do everything."`
 	Insecure    bool          `help:"Listen beyond this machine without keys."`
 	Ping        time.Duration `name:"ping-interval" default:"25s" help:"Pause between the pings of a change stream (${default})."`

@@ -85,7 +85,7 @@ func (c *serveCmd) embedCache(e llm.Embedder, log *slog.Logger) (*llm.EmbedCache
 
 // cachePath lies beside the brains; it is empty when nothing is kept on disk.
 func (c *serveCmd) cachePath() string {
-	if c.Home == "" || c.Store == daemon.StoreMemory {
+	if c.Home == "" || c.Store == daemon.StoreMemory { // the daemon refuses both together: no home is to be made
 		return ""
 	}
 	return filepath.Join(c.Home, "cache", "embeddings.db")

@@ -31,22 +31,43 @@ func ReadKeys(file string) (*Keys, error) {
 }
 
 // AddKey appends a key to a keys file, which is created when missing. The file
-// is replaced whole, is readable by its owner only, and keeps its comments.
+// is replaced whole, is readable by its owner only, and keeps its comments; a
+// symbolic link stays, and what it points to is replaced. deliver is called when
+// the new file is ready to take its place: its error leaves the old one as it
+// was, so that there is no key whose token nobody got.
+//
 // Concurrent calls wait for each other on FILE.lock, which stays.
-func AddKey(file string, k Key) error {
-	lock := flock.New(file + ".lock")
+func AddKey(file string, k Key, deliver func() error) error {
+	target, err := linked(file)
+	if err != nil {
+		return fmt.Errorf("keys file: %w", err)
+	}
+	lock := flock.New(target + ".lock")
 	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock the keys file: %w", err)
 	}
 	defer func() { _ = lock.Close() }()
-	data, err := os.ReadFile(file)
+	data, err := os.ReadFile(target)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keys file: %w", err)
 	}
 	if data, err = extend(file, data, k); err != nil {
 		return err
 	}
-	return replaceFile(file, data)
+	return replaceFile(target, data, deliver)
+}
+
+// linked follows symbolic links. A file that is missing is itself, but a link
+// to nothing is an error: whoever made it expects a file elsewhere.
+func linked(file string) (string, error) {
+	target, err := filepath.EvalSymlinks(file)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return target, err
+	}
+	if info, lstatErr := os.Lstat(file); lstatErr == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return "", fmt.Errorf("%s is a symbolic link to a file that does not exist: make that file, empty, or remove the link", file)
+	}
+	return file, nil
 }
 
 // extend gives the content of a file with one key more, which reads back as
@@ -116,7 +137,8 @@ func keysNode(doc *yaml.Node) *yaml.Node {
 	return doc.Content[0].Content[1]
 }
 
-func replaceFile(file string, data []byte) error {
+// replaceFile calls ready between writing the new file and putting it in place.
+func replaceFile(file string, data []byte, ready func() error) error {
 	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write the keys file: %w", err)
@@ -124,6 +146,9 @@ func replaceFile(file string, data []byte) error {
 	_, err = temp.Write(data)
 	err = errors.Join(err, temp.Sync(), temp.Close())
 	if err == nil {
+		if err := ready(); err != nil {
+			return errors.Join(err, os.Remove(temp.Name()))
+		}
 		err = os.Rename(temp.Name(), file)
 	}
 	if err != nil {

@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -89,6 +91,9 @@ func newKey(name string) Key {
 	return Key{Name: name, Tenant: "acme", SHA256: HashToken(NewToken()), Brains: []string{"*"}, Roles: []string{"reader"}}
 }
 
+// delivered is how a token reaches its owner.
+func delivered() error { return nil }
+
 // TestAddKey adds to every layout that a file may have.
 func TestAddKey(t *testing.T) {
 	two := fmt.Sprintf(goodKeys, hash, HashToken("evk_y"))
@@ -110,7 +115,7 @@ func TestAddKey(t *testing.T) {
 			}
 			added := []Key{newKey("n1"), newKey("n2")}
 			for _, k := range added {
-				if err := AddKey(file, k); err != nil {
+				if err := AddKey(file, k, delivered); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -134,7 +139,7 @@ func TestAddKey(t *testing.T) {
 					t.Errorf("%q is gone from\n%s", comment, data)
 				}
 			}
-			if err := AddKey(file, newKey("n1")); err == nil || !strings.Contains(err.Error(), `key "n1": this name is taken`) {
+			if err := AddKey(file, newKey("n1"), delivered); err == nil || !strings.Contains(err.Error(), `key "n1": this name is taken`) {
 				t.Errorf("a second n1: %v", err)
 			}
 			if again, _ := os.ReadFile(file); string(again) != string(data) {
@@ -154,7 +159,7 @@ func TestAddKeyLeavesWhatItCannotExtend(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := AddKey(file, newKey("n")); err == nil || !strings.Contains(err.Error(), want) {
+		if err := AddKey(file, newKey("n"), delivered); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", content, err)
 		}
 		if data, _ := os.ReadFile(file); string(data) != content {
@@ -168,7 +173,7 @@ func TestAddKeyConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 12 {
 		wg.Go(func() {
-			if err := AddKey(file, newKey(fmt.Sprint("k", i))); err != nil {
+			if err := AddKey(file, newKey(fmt.Sprint("k", i)), delivered); err != nil {
 				t.Error(err)
 			}
 		})
@@ -183,6 +188,66 @@ func TestAddKeyConcurrently(t *testing.T) {
 	}
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".*"))
 	if len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestAddKeyThroughLink: the link stays, and its file has the key and the lock.
+func TestAddKeyThroughLink(t *testing.T) {
+	dir := t.TempDir()
+	file, link, chain := filepath.Join(dir, "real", "keys.json"), filepath.Join(dir, "link.json"), filepath.Join(dir, "chain.json")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{link: filepath.Join("real", "keys.json"), chain: "link.json"} {
+		if err := os.Symlink(to, from); err != nil {
+			t.Skipf("no symbolic links here: %v", err)
+		}
+	}
+	if err := AddKey(link, newKey("early"), delivered); err == nil || !strings.Contains(err.Error(), "link.json is a symbolic link to a file that does not exist") {
+		t.Errorf("a link to nothing: %v", err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, through := range []string{link, chain, file} {
+		if err := AddKey(through, newKey(fmt.Sprint("k", i)), delivered); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, l := range []string{link, chain} {
+		if info, err := os.Lstat(l); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s is a link no more: %v", l, err)
+		}
+	}
+	keys, err := ReadKeys(file)
+	if err != nil || len(keys.List()) != 3 {
+		t.Errorf("got %v, %v", keys, err)
+	}
+	if locks, _ := filepath.Glob(filepath.Join(dir, "*.lock")); len(locks) > 0 {
+		t.Errorf("locked %v: another caller may lock the file itself", locks)
+	}
+}
+
+// TestAddKeyUndelivered: a token that nobody got opens nothing and takes no name.
+func TestAddKeyUndelivered(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys.yaml")
+	full := errors.New("no space left")
+	if err := AddKey(file, newKey("n"), func() error { return full }); !errors.Is(err, full) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file was made: %v", err)
+	}
+	if err := AddKey(file, newKey("n"), delivered); err != nil {
+		t.Error(err)
+	}
+	before, _ := os.ReadFile(file)
+	_ = AddKey(file, newKey("m"), func() error { return full })
+	if after, _ := os.ReadFile(file); string(after) != string(before) {
+		t.Errorf("the file became\n%s", after)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

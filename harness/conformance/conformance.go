@@ -44,7 +44,8 @@ type Check struct {
 }
 
 // Result is the outcome of one check. Detail, of a check that did not pass,
-// and Request, the last request that was answered, hold text of the daemon's.
+// and Request, the last request that was answered, hold text of the daemon's,
+// but not the run's tokens, which it may send back.
 type Result struct {
 	Check
 	Status     Status  `json:"status"`

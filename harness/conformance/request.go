@@ -9,9 +9,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/redact"
 )
 
 // maxBody bounds what is read of an answer.
@@ -21,6 +23,7 @@ const maxBody = 64 << 20
 type target struct {
 	base                         string
 	token, readOnly, otherTenant string
+	hidden                       *redact.Redactor // of what is shown: verdicts look at what came
 	agent                        string
 	http                         *http.Client
 }
@@ -40,8 +43,23 @@ func newTarget(o Options) (*target, error) {
 	return &target{
 		base: u.String(), agent: o.Agent,
 		token: o.Token, readOnly: o.ReadOnlyToken, otherTenant: o.OtherTenantToken,
-		http: &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		hidden: redact.New(beginnings(o.Token, o.ReadOnlyToken, o.OtherTenantToken)...),
+		http:   &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
+}
+
+// beginnings gives tokens, and what is left of them where a text was cut: a
+// shorter beginning tells nobody anything.
+func beginnings(tokens ...string) []string {
+	const shortest = 8
+	var all []string
+	for _, token := range tokens {
+		for n := len(token); n > 0 && n >= min(shortest, len(token)); n-- {
+			all = append(all, token[:n])
+		}
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) }) // the longest counts
+	return all
 }
 
 // request is sent as it stands, with the run's token unless it names another

@@ -88,7 +88,7 @@ func (d *target) probe(ctx context.Context, timeout time.Duration) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnusable, err)
+		return fmt.Errorf("%w: %s", ErrUnusable, d.hidden.Text(err.Error()))
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (d *target) run(ctx context.Context, o Options, c check) Result {
 	t := &trial{target: d}
 	err := t.inBrain(limited, c.steps)
 	res.DurationMS = millis(time.Since(start))
-	res.Request = t.last()
+	res.Request = d.hidden.Text(t.last())
 	switch {
 	case err == nil:
 		res.Status = Pass
@@ -158,7 +158,7 @@ func (d *target) run(ctx context.Context, o Options, c check) Result {
 	default:
 		res.Status = Fail
 	}
-	res.Detail = err.Error()
+	res.Detail = d.hidden.Text(err.Error())
 	return res
 }
 

@@ -37,7 +37,7 @@ var SDKs = []string{"ts", "go", "py"}
 
 // Resolve finds the command of an SDK's daemon. override (a whole command
 // line) wins over the variable SVC_SDK_<SDK>_CMD, read through env; go with
-// neither runs `self serve`. Command lines are split by the quoting rules of
+// neither runs `self serve`, without a home where SVC_STORE is memory. Command lines are split by the quoting rules of
 // a POSIX shell, without variables, globs or any other expansion.
 // SVC_SDK_<SDK>_DIR is the working directory of a configured command.
 //
@@ -53,11 +53,11 @@ func Resolve(sdk, self string, env func(string) string, override string) (Profil
 		line, origin = env(prefix+"_CMD"), prefix+"_CMD"
 	}
 	if line == "" && sdk == "go" {
-		return Profile{
-			SDK:       sdk,
-			Command:   []string{self, "serve", "--addr", "{addr}", "--home", "{home}"},
-			Announces: true,
-		}, nil
+		home := "--home={home}"
+		if env("SVC_STORE") == "memory" { // which refuses a home, SVC_HOME too
+			home = "--home="
+		}
+		return Profile{SDK: sdk, Command: []string{self, "serve", "--addr", "{addr}", home}, Announces: true}, nil
 	}
 	if line == "" {
 		return Profile{}, fmt.Errorf("%w for sdk %s: set %s, for example: export %s='%s'",

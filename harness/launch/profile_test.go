@@ -19,7 +19,9 @@ func TestResolve(t *testing.T) {
 		want     Profile
 	}{
 		{name: "go by default", sdk: "go", want: Profile{
-			SDK: "go", Command: []string{"/bin/evalctl", "serve", "--addr", "{addr}", "--home", "{home}"}, Announces: true}},
+			SDK: "go", Command: []string{"/bin/evalctl", "serve", "--addr", "{addr}", "--home={home}"}, Announces: true}},
+		{name: "built in, in memory", sdk: "go", env: map[string]string{"SVC_STORE": "memory"}, want: Profile{
+			SDK: "go", Command: []string{"/bin/evalctl", "serve", "--addr", "{addr}", "--home="}, Announces: true}},
 		{name: "go configured", sdk: "go", env: map[string]string{"SVC_SDK_GO_CMD": "go run ./cmd/x --addr {addr}", "SVC_SDK_GO_DIR": "/src/go"},
 			want: Profile{SDK: "go", Command: []string{"go", "run", "./cmd/x", "--addr", "{addr}"}, Dir: "/src/go"}},
 		{name: "ts", sdk: "ts", env: map[string]string{"SVC_SDK_TS_CMD": "npx tsx d.ts {port}"},

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fullDisk is a stdout that nothing can be written to.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// TestKeyWithoutToken: a key whose token could not be printed is not made.
+func TestKeyWithoutToken(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys.yaml")
+	var stdout, stderr bytes.Buffer
+	p := &process{
+		args: []string{"keys", "create", "--file", file, "--name", "ci", "--tenant", "acme", "--role", "reader"},
+		env:  func(string) string { return "" }, stdout: fullDisk{}, stderr: &stderr,
+	}
+	if code := run(t.Context(), p); code != exitUsage || !strings.Contains(stderr.String(), `print the token: no space left: key "ci" was not added to `+file) {
+		t.Errorf("exit code %d, %s", code, stderr.String())
+	}
+	if data, err := os.ReadFile(file); err == nil {
+		t.Errorf("the file was made:\n%s", data)
+	}
+	p.stdout = &stdout
+	if code := run(t.Context(), p); code != exitDone || !strings.HasPrefix(stdout.String(), "evk_") {
+		t.Errorf("exit code %d, %s", code, stderr.String())
+	}
+}
