@@ -164,6 +164,8 @@ func TestRefusals(t *testing.T) {
 		{"topK zero", "POST", search, `{"query":"x","topK":-0}`, nil, 400, "validation_error", "top_k: 0 is not between 1 and 100"},
 		{"top_k below zero", "POST", search, `{"query":"x","top_k":-1}`, nil, 400, "validation_error", "top_k: -1 is not between 1 and 100"},
 		{"query zero", "GET", search + "?q=x&topK=0", "", nil, 400, "validation_error", "top_k: 0 is not between 1 and 100"},
+		{"misspelt filter", "GET", search + "?q=x&tag=zz", "", nil, 400, "validation_error", `a search has no query parameter "tag": use query, top_k`},
+		{"misspelt prefix", "GET", search + "?q=x&pathprefix=zz", "", nil, 400, "validation_error", `no query parameter "pathprefix"`},
 		{"query below zero", "GET", search + "?q=x&top_k=-1", "", nil, 400, "validation_error", "top_k: -1 is not between 1 and 100"},
 		{"ask top_k zero", "POST", "/v1/brains/eval/ask", `{"question":"x","top_k":0}`, nil, 400, "validation_error", "top_k: 0 is not between 1 and 50"},
 		{"ask top_k below zero", "POST", "/v1/brains/eval/ask", `{"question":"x","topK":-1}`, nil, 400, "validation_error", "top_k: -1 is not between 1 and 50"},

@@ -3,8 +3,12 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
@@ -19,8 +23,12 @@ func (a *API) search(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) searchByQuery(w http.ResponseWriter, r *http.Request) error {
-	q, err := parseQuery(r, aliases{"q": "query", "question": "query"})
+	also := aliases{"q": "query", "question": "query"}
+	q, err := parseQuery(r, also)
 	if err != nil {
+		return err
+	}
+	if err := refuseOthers(r.URL.Query(), also, searchParameters); err != nil {
 		return err
 	}
 	body, err := searchOf(q)
@@ -28,6 +36,22 @@ func (a *API) searchByQuery(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return a.answerSearch(w, r, body)
+}
+
+// searchParameters are all that searchOf reads.
+var searchParameters = append([]string{
+	"query", "top_k", "mode", "scope", "sort", "question_date", "candidate_k", "rerank_top_n", "explain",
+}, filterKeys...)
+
+// refuseOthers refuses parameters that are not known: filters are among them, and
+// a misspelt one would let everything pass.
+func refuseOthers(given url.Values, also aliases, known []string) error {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if key, _ := canonical(name, also); !slices.Contains(known, key) {
+			return refuse(errInvalid, "a search has no query parameter %.64q: use %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 // searchOf makes a search of a URL's parameters. The filters lie beside the
