@@ -17,10 +17,19 @@ var errNoObject = errors.New("not a JSON object")
 // with repetitions. Values are slices of data. The error is errNoObject, one
 // of encoding/json, or each's.
 func members(data []byte, each func(key string, value json.RawMessage) error) error {
-	if !json.Valid(data) {
-		return json.Unmarshal(data, new(json.RawMessage)) // says why
+	value, err := valid(data)
+	if err != nil {
+		return err
 	}
-	return validMembers(bytes.TrimSpace(data), each)
+	return validMembers(value, each)
+}
+
+// valid gives the JSON text in data without space around it.
+func valid(data []byte) (json.RawMessage, error) {
+	if !json.Valid(data) {
+		return nil, json.Unmarshal(data, new(json.RawMessage)) // says why
+	}
+	return bytes.TrimSpace(data), nil
 }
 
 // validMembers is members for a valid JSON text without space around it, in
@@ -101,10 +110,11 @@ type member struct {
 // parseObject reads a JSON object; of a repeated key the last value counts.
 // Values are slices of data.
 func parseObject(data []byte) (object, error) {
-	if !json.Valid(data) {
-		return nil, json.Unmarshal(data, new(json.RawMessage)) // says why
+	value, err := valid(data)
+	if err != nil {
+		return nil, err
 	}
-	return objectIn(bytes.TrimSpace(data))
+	return objectIn(value)
 }
 
 // objectIn is parseObject for a value of a JSON text that was found valid.
