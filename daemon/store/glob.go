@@ -10,12 +10,12 @@ import (
 // between stars. The first is anchored at the start of a name and the last at its end.
 type glob []*regexp.Regexp
 
-// compileGlob translates `*`, `?` and `[set]` with ranges, negated by a leading `!` or `^`. A `]` that
-// comes first in a set is a member of it. There is no escape character, because paths contain no
-// backslash.
+// compileGlob translates `*`, `?` and `[set]` with ranges, negated by a leading `!` or `^`. A `]`
+// that comes first in a set is a member of it. There is no escape character, because paths
+// contain no backslash.
 //
-// A malformed pattern is ErrInvalidPath. So is one longer than a path may be, which bounds the work
-// of a match.
+// A malformed pattern is ErrInvalidPath. So is one longer than a path may be, which bounds the
+// work of a match.
 func compileGlob(pattern string) (glob, error) {
 	if utf8.RuneCountInString(pattern) > MaxPathChars {
 		return nil, invalid(fmt.Sprintf("glob pattern longer than %d characters", MaxPathChars))

@@ -75,8 +75,8 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// FuzzGlob compares compiled patterns with globMatch, and with path.Match where its patterns mean the
-// same. Names are valid UTF-8, like all paths.
+// FuzzGlob compares compiled patterns with globMatch, and with path.Match where its patterns mean
+// the same. Names are valid UTF-8, like all paths.
 func FuzzGlob(f *testing.F) {
 	f.Add("*.md", "a.md")
 	f.Add("a*b*c", "aXbXc")
@@ -111,8 +111,8 @@ func FuzzGlob(f *testing.F) {
 	})
 }
 
-// globMatch matches a well-formed pattern by following, for each of its elements, every place in the
-// name that the elements before it can lead to.
+// globMatch matches a well-formed pattern by following, for each of its elements, every place in
+// the name that the elements before it can lead to.
 func globMatch(pattern, name []rune) bool {
 	ends := make([]bool, len(name)+1) // where the elements so far can end
 	ends[0] = true

@@ -181,12 +181,12 @@ func (b *backend) checkpoint(undo *store.Undo) error {
 // apply carries out a batch and can be repeated after having been interrupted.
 // What it replaces is moved aside. After an error everything done is in undo.
 func (b *backend) apply(e entry) (undo *store.Undo, err error) {
-	undo = &store.Undo{Files: &b.Files, Aside: filepath.Join(b.dir, undoDir)}
+	undo = &store.Undo{Files: &b.Files, BackupDir: filepath.Join(b.dir, undoDir)}
 	last := &folder{docs: b.Root}
 	defer last.close()
 	for i, op := range e.Ops {
 		if op.Kind == store.OpDelete {
-			if err = b.setAside(undo, i, op); err == nil {
+			if err = b.backUp(undo, i, op); err == nil {
 				b.Prune(store.FileDir(op.Path))
 			}
 		} else {
@@ -203,7 +203,7 @@ func (b *backend) apply(e entry) (undo *store.Undo, err error) {
 func (b *backend) put(last *folder, undo *store.Undo, i int, op store.Op, when time.Time) error {
 	created, err := last.create(op.Path, op.Data, when)
 	if errors.Is(err, fs.ErrExist) {
-		if err := b.setAside(undo, i, op); err != nil {
+		if err := b.backUp(undo, i, op); err != nil {
 			return err
 		}
 		created, err = last.create(op.Path, op.Data, when)
@@ -217,7 +217,7 @@ func (b *backend) put(last *folder, undo *store.Undo, i int, op store.Op, when t
 	return err
 }
 
-func (b *backend) setAside(undo *store.Undo, i int, op store.Op) error {
+func (b *backend) backUp(undo *store.Undo, i int, op store.Op) error {
 	info, err := b.Root.Lstat(op.Path)
 	switch {
 	case store.IsNotFound(store.NoFile(err)):
@@ -233,6 +233,6 @@ func (b *backend) setAside(undo *store.Undo, i int, op store.Op) error {
 	if err := b.home.Rename(documentsDir+"/"+op.Path, path.Join(undoDir, strconv.Itoa(i))); err != nil {
 		return err
 	}
-	undo.SetAside(op.Path, i)
+	undo.BackedUp(op.Path, i)
 	return nil
 }

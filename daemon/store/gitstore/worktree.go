@@ -85,13 +85,13 @@ func (b *backend) unstage(changes []change) error {
 // apply moves staged files to their places. On an error it puts everything
 // back, or else breaks the store. The caller holds mu.
 func (b *backend) apply(changes []change) (*store.Undo, error) {
-	undo := &store.Undo{Files: &b.Files, Aside: filepath.Join(b.dir, gitDir, filepath.FromSlash(undoDir))}
+	undo := &store.Undo{Files: &b.Files, BackupDir: filepath.Join(b.dir, gitDir, filepath.FromSlash(undoDir))}
 	for i, c := range changes {
 		var err error
 		// The last one needs no way back. A commit of one document is a single
 		// step, also for those who read its file.
 		if i < len(changes)-1 {
-			err = b.setAside(undo, i, c)
+			err = b.backUp(undo, i, c)
 		}
 		if err == nil {
 			err = b.applyOne(undo, i, c)
@@ -107,7 +107,7 @@ func (b *backend) apply(changes []change) (*store.Undo, error) {
 	return undo, nil
 }
 
-func (b *backend) setAside(undo *store.Undo, i int, c change) error {
+func (b *backend) backUp(undo *store.Undo, i int, c change) error {
 	info, err := b.Root.Lstat(c.path)
 	switch {
 	case absent(err):
@@ -120,7 +120,7 @@ func (b *backend) setAside(undo *store.Undo, i int, c change) error {
 	if err := b.Root.Rename(c.path, path.Join(gitDir, numbered(undoDir, i))); err != nil {
 		return err
 	}
-	undo.SetAside(c.path, i)
+	undo.BackedUp(c.path, i)
 	return nil
 }
 
