@@ -103,8 +103,7 @@ func TestWatchRunsWhileThereAreSinks(t *testing.T) {
 	var received []string
 	sink := func(name string) func(store.ChangeEvent) {
 		return func(ev store.ChangeEvent) {
-			received = append(received,
-				fmt.Sprint(name, ev.Path, " ", ev.Seq, ev.Last))
+			received = append(received, fmt.Sprint(name, ev.Path, " ", ev.Seq, ev.Last))
 		}
 	}
 	one, two := s.Subscribe(sink("one ")), s.Subscribe(sink("two "))

@@ -26,7 +26,7 @@ func init() {
 }
 
 func TestFaults(t *testing.T) {
-	dir := memoryDir(t)
+	dir := storetest.MemoryDir(t)
 	storetest.Faults{
 		Env: faultsDirEnv, Dir: dir, All: os.Getenv(faultsEnv) != "",
 		Open: func(t *testing.T) *store.Store { return openDir(t, dir) },

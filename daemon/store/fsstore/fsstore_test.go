@@ -32,21 +32,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// memoryDir is on a filesystem where syncing is free, if there is one: what
-// these tests look at is no different there.
-func memoryDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "fsstore") //nolint:usetesting // t.TempDir cannot choose the filesystem
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
 func open(t *testing.T) *store.Store {
 	t.Helper()
-	return openDir(t, memoryDir(t))
+	return openDir(t, storetest.MemoryDir(t))
 }
 
 func openDir(t *testing.T, dir string) *store.Store {
@@ -64,7 +52,7 @@ func TestContract(t *testing.T) { storetest.Run(t, open) }
 func TestModel(t *testing.T) { storetest.RunModel(t, open) }
 
 func TestContentSurvivesReopening(t *testing.T) {
-	dir := filepath.Join(memoryDir(t), "made", "on", "the", "way")
+	dir := filepath.Join(storetest.MemoryDir(t), "made", "on", "the", "way")
 	s := openDir(t, dir)
 	if err := s.Write(t.Context(), "d/a", []byte("1")); err != nil {
 		t.Fatal(err)
@@ -87,7 +75,7 @@ func TestContentSurvivesReopening(t *testing.T) {
 }
 
 func TestOneOwner(t *testing.T) {
-	dir := memoryDir(t)
+	dir := storetest.MemoryDir(t)
 	s := openDir(t, dir)
 	if _, err := fsstore.Open(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("second open: %v", err)
@@ -103,7 +91,7 @@ func TestOneOwner(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	for text, want := range map[string]error{"1": nil, "1\n": nil, "2\n": store.ErrSchemaVersion, "0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion} {
-		dir := memoryDir(t)
+		dir := storetest.MemoryDir(t)
 		put(t, filepath.Join(dir, ".store", "schema"), text)
 		s, err := fsstore.Open(t.Context(), dir, nil)
 		if !errors.Is(err, want) {
@@ -116,12 +104,12 @@ func TestSchema(t *testing.T) {
 }
 
 func TestOpenFails(t *testing.T) {
-	file := filepath.Join(memoryDir(t), "file")
+	file := filepath.Join(storetest.MemoryDir(t), "file")
 	put(t, file, "")
 	if _, err := fsstore.Open(t.Context(), file, nil); err == nil {
 		t.Error("a file was opened as a store")
 	}
-	linked := memoryDir(t)
+	linked := storetest.MemoryDir(t)
 	if err := os.Symlink(".", filepath.Join(linked, "documents")); err != nil {
 		t.Fatal(err)
 	}
@@ -130,14 +118,14 @@ func TestOpenFails(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := fsstore.Open(ctx, memoryDir(t), nil); !errors.Is(err, context.Canceled) {
+	if _, err := fsstore.Open(ctx, storetest.MemoryDir(t), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestTimesAreTheStores(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
-	s, err := fsstore.Open(t.Context(), memoryDir(t), &store.Options{Now: func() time.Time { return now }})
+	s, err := fsstore.Open(t.Context(), storetest.MemoryDir(t), &store.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +143,8 @@ func TestTimesAreTheStores(t *testing.T) {
 // TestForeignFiles: links and special files are no documents, lead nowhere, and
 // do not stop the rest of the store.
 func TestForeignFiles(t *testing.T) {
-	dir := memoryDir(t)
-	outside := filepath.Join(memoryDir(t), "secret")
+	dir := storetest.MemoryDir(t)
+	outside := filepath.Join(storetest.MemoryDir(t), "secret")
 	put(t, outside, "secret")
 	s := openDir(t, dir)
 	ctx := t.Context()
@@ -199,7 +187,7 @@ func TestForeignFiles(t *testing.T) {
 
 // TestLeftovers: what a crash can leave is gone after opening.
 func TestLeftovers(t *testing.T) {
-	dir := memoryDir(t)
+	dir := storetest.MemoryDir(t)
 	if err := openDir(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +229,7 @@ func put(t *testing.T, file, content string) {
 // TestNothingToUndo: what a batch replaced would, if it stayed, come back when a
 // later batch is undone.
 func TestNothingToUndo(t *testing.T) {
-	dir := memoryDir(t)
+	dir := storetest.MemoryDir(t)
 	s, err := fsstore.Open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)

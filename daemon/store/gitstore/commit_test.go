@@ -11,19 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/storetest"
 )
-
-// MemoryDir is on a filesystem where syncing is free, if there is one: what
-// these tests look at is no different there.
-func MemoryDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "gitstore") //nolint:usetesting // t.TempDir cannot choose the filesystem
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
 
 func openBackend(t *testing.T, dir string) *backend {
 	t.Helper()
@@ -81,7 +70,7 @@ func files(t *testing.T, dir string) map[string]string {
 // TestRollback makes the last operation of a commit impossible in the worktree,
 // which the store never asks for but a filesystem may answer.
 func TestRollback(t *testing.T) {
-	dir := MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"), writeOp("d/b", "2"), writeOp("d/e/c", "3"))
 	put := func(name string) { // by hand, unknown to HEAD
@@ -123,7 +112,7 @@ func TestRollback(t *testing.T) {
 // TestBroken: after an error that leaves the files in doubt nothing more is
 // written until the store is opened again.
 func TestBroken(t *testing.T) {
-	dir := MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"), writeOp("b", "1"))
 	undo := filepath.Join(dir, ".git", undoDir)

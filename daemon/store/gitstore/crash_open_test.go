@@ -35,16 +35,10 @@ func openUntilKilled(dir string) int {
 // TestCrashInOpen kills a process that makes repositories: the next Open finishes
 // the one that it was at.
 func TestCrashInOpen(t *testing.T) {
-	rounds := 10
-	if text := os.Getenv(crashRoundsEnv); text != "" {
-		var err error
-		if rounds, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	rounds := storetest.Rounds(t, os.Getenv(crashRoundsEnv), 10)
 	unfinished := 0
 	for round := range rounds {
-		dir := gitstore.MemoryDir(t)
+		dir := storetest.MemoryDir(t)
 		storetest.Kill(t, openDirEnv, dir, 1, 8*time.Millisecond)
 		made, err := os.ReadDir(dir)
 		if err != nil {
@@ -88,7 +82,7 @@ func TestIndexLock(t *testing.T) {
 		{name: "a git program and a kill", lock: "", left: mark, refused: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := gitstore.MemoryDir(t)
+			dir := storetest.MemoryDir(t)
 			if err := openDir(t, dir, nil).Close(); err != nil {
 				t.Fatal(err)
 			}

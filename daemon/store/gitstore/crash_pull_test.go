@@ -47,13 +47,7 @@ func pullUntilKilled(dir string) int {
 // Afterwards the store is at the commit before the pull or at the one after it, and
 // can pull.
 func TestCrashInPull(t *testing.T) {
-	rounds := 20
-	if text := os.Getenv(crashRoundsEnv); text != "" {
-		var err error
-		if rounds, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	rounds := storetest.Rounds(t, os.Getenv(crashRoundsEnv), 20)
 	one, two, _, dir := pair(t, nil)
 	must(t, two.Close())
 	before, after := 0, 0

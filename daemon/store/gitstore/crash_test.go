@@ -33,7 +33,7 @@ func inChild(dir string, work func(s *store.Store, out, errs io.Writer) int) int
 
 // TestCrash looks at the history too.
 func TestCrash(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	var r *gitstore.Repo
 	storetest.Crash{
 		Env: crashDirEnv, Dir: dir, Rounds: os.Getenv(crashRoundsEnv), Within: 12 * time.Millisecond,

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"evalctl/daemon/store"
-	"evalctl/daemon/store/gitstore"
 	"evalctl/daemon/store/storetest"
 )
 
@@ -27,7 +26,7 @@ func init() {
 }
 
 func TestFaults(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	storetest.Faults{
 		Env: faultsDirEnv, Dir: dir, All: os.Getenv(faultsEnv) != "",
 		Open: func(t *testing.T) *store.Store { return openDir(t, dir, nil).Store },

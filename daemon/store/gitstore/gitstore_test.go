@@ -53,7 +53,7 @@ func openDir(t *testing.T, dir string, opts *gitstore.Options) *gitstore.Repo {
 
 func open(t *testing.T) *store.Store {
 	t.Helper()
-	return openDir(t, gitstore.MemoryDir(t), nil).Store
+	return openDir(t, storetest.MemoryDir(t), nil).Store
 }
 
 // git runs the real program, with a user's usual settings but not this user's.
@@ -107,19 +107,7 @@ func write(t *testing.T, r *gitstore.Repo, path, content string) {
 
 func wantDocs(t *testing.T, r *gitstore.Repo, want map[string]string) {
 	t.Helper()
-	files, err := r.List(t.Context(), "", store.ListOptions{Recursive: true, IncludeGenerated: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for _, f := range files {
-		data, err := r.Read(t.Context(), f.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got[f.Path] = string(data)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, storetest.Contents(t, r.Store)); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
 }
@@ -139,7 +127,7 @@ func TestContract(t *testing.T) { storetest.Run(t, open) }
 func TestModel(t *testing.T) { storetest.RunModel(t, open) }
 
 func TestContentSurvivesReopening(t *testing.T) {
-	dir := filepath.Join(gitstore.MemoryDir(t), "made", "on", "the", "way")
+	dir := filepath.Join(storetest.MemoryDir(t), "made", "on", "the", "way")
 	r := openDir(t, dir, nil)
 	write(t, r, "d/a", "1")
 	before, err := r.Stat(t.Context(), "d/a")
@@ -158,7 +146,7 @@ func TestContentSurvivesReopening(t *testing.T) {
 }
 
 func TestOneOwner(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	if _, err := gitstore.Open(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("second open: %v", err)
@@ -173,7 +161,7 @@ func TestOneOwner(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	if err := openDir(t, dir, nil).Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +228,7 @@ func TestOpenRefuses(t *testing.T) {
 		}, want: "backslash"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := gitstore.MemoryDir(t)
+			dir := storetest.MemoryDir(t)
 			if c.make != nil {
 				c.make(t, dir)
 			}
@@ -255,7 +243,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := gitstore.Open(ctx, gitstore.MemoryDir(t), nil); !errors.Is(err, context.Canceled) {
+	if _, err := gitstore.Open(ctx, storetest.MemoryDir(t), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -263,7 +251,7 @@ func TestOpenRefuses(t *testing.T) {
 // TestExistingRepository: a store goes on where somebody else began, packed
 // objects and refs included.
 func TestExistingRepository(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	git(t, dir, "init", "-q", "-b", "team/notes")
 	for i := range 20 {
 		put(t, filepath.Join(dir, "d", fmt.Sprint(i%5), fmt.Sprint(i)), fmt.Sprint(i))
@@ -290,7 +278,7 @@ func TestExistingRepository(t *testing.T) {
 
 // TestMovedBranch: somebody commits behind the store's back.
 func TestMovedBranch(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	write(t, r, "a", "1")
 	other := strings.TrimSpace(git(t, dir, "commit-tree", "-m", "other", "-p", "HEAD", "HEAD^{tree}"))
@@ -307,7 +295,7 @@ func TestMovedBranch(t *testing.T) {
 
 func TestTimesAreTheStores(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, &gitstore.Options{Options: store.Options{Now: func() time.Time { return now }}})
 	if err := errors.Join(r.Write(t.Context(), "a", nil), r.Rename(t.Context(), "a", "b"), r.Write(t.Context(), "a", nil)); err != nil {
 		t.Fatal(err)

@@ -12,11 +12,12 @@ import (
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/gitstore"
+	"evalctl/daemon/store/storetest"
 )
 
 // TestCommits reads what the store recorded with git log.
 func TestCommits(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	ctx := t.Context()
 	batch := func(opts store.BatchOptions) {
@@ -73,7 +74,7 @@ func TestCommits(t *testing.T) {
 // TestReservedPaths: no operation, and no other way of asking, reaches what is
 // git's.
 func TestReservedPaths(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	ctx := t.Context()
 	write(t, r, "a", "1")
@@ -110,9 +111,9 @@ func TestReservedPaths(t *testing.T) {
 
 // TestLinkIntoGit: a link in the worktree is no way around the rule.
 func TestLinkIntoGit(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
-	outside := gitstore.MemoryDir(t)
+	outside := storetest.MemoryDir(t)
 	for name, target := range map[string]string{"link": ".git", "out": outside, "file": ".git/config"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -135,7 +136,7 @@ func TestLinkIntoGit(t *testing.T) {
 // TestDocumentsDoNotSteerGit: neither what is committed nor what git makes of
 // it depends on documents that are git's settings elsewhere.
 func TestDocumentsDoNotSteerGit(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	docs := map[string]string{
 		".gitignore":       "*\n",
@@ -211,7 +212,7 @@ func (s *signer) wantVerified(dir string, commits int) {
 
 func TestSigning(t *testing.T) {
 	s := newSigner(t)
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, &gitstore.Options{Sign: s.sign})
 	ctx := t.Context()
 	write(t, r, "a", "1")
@@ -241,11 +242,11 @@ func TestSigning(t *testing.T) {
 	}
 	wantDocs(t, r, map[string]string{"a": "1", "b/c": ""})
 	wantSound(t, r, dir)
-	if _, err := gitstore.Open(ctx, gitstore.MemoryDir(t), &gitstore.Options{Sign: s.sign}); !errors.Is(err, s.fail) {
+	if _, err := gitstore.Open(ctx, storetest.MemoryDir(t), &gitstore.Options{Sign: s.sign}); !errors.Is(err, s.fail) {
 		t.Errorf("bootstrap: %v", err)
 	}
 	empty := func(context.Context, gitstore.SignRequest) (string, error) { return "", nil }
-	if _, err := gitstore.Open(ctx, gitstore.MemoryDir(t), &gitstore.Options{Sign: empty}); err == nil || !strings.Contains(err.Error(), "signature is empty") {
+	if _, err := gitstore.Open(ctx, storetest.MemoryDir(t), &gitstore.Options{Sign: empty}); err == nil || !strings.Contains(err.Error(), "signature is empty") {
 		t.Errorf("empty signature: %v", err)
 	}
 }
@@ -253,7 +254,7 @@ func TestSigning(t *testing.T) {
 // TestFailedOpenCanBeRepeated: a repository whose making was interrupted is
 // made by the next one.
 func TestFailedOpenCanBeRepeated(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	fail := func(context.Context, gitstore.SignRequest) (string, error) { return "", errors.New("no") }
 	if _, err := gitstore.Open(t.Context(), dir, &gitstore.Options{Sign: fail}); err == nil {
 		t.Fatal("opened")

@@ -12,13 +12,14 @@ import (
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/gitstore"
+	"evalctl/daemon/store/storetest"
 )
 
 // pair makes two stores that share a remote, each with the document "shared",
 // and returns their directories too.
 func pair(t *testing.T, opts *gitstore.Options) (one, two *gitstore.Repo, oneDir, twoDir string) {
 	t.Helper()
-	base := gitstore.MemoryDir(t)
+	base := storetest.MemoryDir(t)
 	remote := filepath.Join(base, "remote.git")
 	oneDir, twoDir = filepath.Join(base, "one"), filepath.Join(base, "two")
 	git(t, base, "init", "-q", "--bare", "-b", "main", remote)
@@ -294,7 +295,7 @@ func TestForeignTreesAreRefused(t *testing.T) {
 
 func TestRemoteFails(t *testing.T) {
 	ctx := t.Context()
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	git(t, dir, "status")
 	for name, do := range map[string]func(context.Context) error{"push": r.Push, "pull": r.Pull} {

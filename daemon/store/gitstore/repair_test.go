@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/storetest"
 )
 
 // crash lets go of a store without settling anything.
@@ -43,7 +44,7 @@ func TestRollForward(t *testing.T) {
 	}{{"forth", nil, ops, wantNew}, {"and back", ops, back, wantOld}} {
 		for steps := range len(ops) + 1 {
 			t.Run(fmt.Sprint(c.name, steps), func(t *testing.T) {
-				dir := MemoryDir(t)
+				dir := storetest.MemoryDir(t)
 				b := openBackend(t, dir)
 				commit(t, b, old...)
 				if err := b.Close(); err != nil { // a checkpoint
@@ -98,7 +99,7 @@ func withoutRoot(files map[string]string) map[string]string {
 // TestRewrittenHistory interrupts what a pull does: the new head does not come
 // from the old one.
 func TestRewrittenHistory(t *testing.T) {
-	dir := MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"), writeOp("b", "1"))
 	base := b.head
@@ -134,7 +135,7 @@ func TestRewrittenHistory(t *testing.T) {
 
 // TestEditsSurviveCrashes: what a crash cannot have done was done by hand.
 func TestEditsSurviveCrashes(t *testing.T) {
-	dir := MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"), writeOp("b", "1"))
 	if err := b.Close(); err != nil {
@@ -158,7 +159,7 @@ func TestEditsSurviveCrashes(t *testing.T) {
 // TestLocksOfACrash: the locks of refs that git programs held when they were
 // killed with the store do not stop the next pull.
 func TestLocksOfACrash(t *testing.T) {
-	dir := MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"))
 	crash(t, b)

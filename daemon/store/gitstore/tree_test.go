@@ -8,12 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/storetest"
 )
 
 // TestEditTree compares edited trees with trees made at once, which git's
 // format makes equal.
 func TestEditTree(t *testing.T) {
-	b := openBackend(t, MemoryDir(t))
+	b := openBackend(t, storetest.MemoryDir(t))
 	t.Cleanup(func() { b.Close() })
 	name := rapid.SampledFrom([]string{"a", "a-", "a.b", "a0", "b", "é"})
 	path := rapid.Custom(func(r *rapid.T) string {
