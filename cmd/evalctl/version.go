@@ -22,24 +22,29 @@ type build struct{ number, commit string }
 
 func (b build) String() string { return b.number + " (" + b.commit + ")" }
 
-// version tells what this program was built from. A build without version
-// control says so.
+// version returns what this program was built from. go run stamps no commit
+// into a program: that of the work tree in the current directory is used then.
 func version() build {
 	b := build{number: release, commit: "commit unknown"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
 	}
-	dirty := ""
+	commit, dirty := "", ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
-			b.commit = s.Value
+			commit = s.Value
 		case s.Key == "vcs.modified" && s.Value == "true":
 			dirty = "-dirty"
 		}
 	}
-	b.commit += dirty
+	if commit == "" && info.Main.Version == "(devel)" {
+		commit = worktreeCommit(".", info.Main.Path)
+	}
+	if commit != "" {
+		b.commit = commit + dirty
+	}
 	return b
 }
 
