@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/alecthomas/kong"
 )
 
 // release is set by the linker for a released build.
@@ -16,6 +18,19 @@ func (versionCmd) Run(p *process) error {
 	v := version()
 	_, err := fmt.Fprintf(p.stdout, "evalctl %s %s %s/%s\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
+}
+
+// versionFlag is another spelling of the version command.
+type versionFlag bool
+
+// BeforeReset prints the version before anything else of the command line is
+// looked at, and ends the process.
+func (versionFlag) BeforeReset(app *kong.Kong, p *process) error {
+	if err := (versionCmd{}).Run(p); err != nil {
+		return err
+	}
+	app.Exit(exitDone)
+	return nil
 }
 
 type build struct{ number, commit string }
