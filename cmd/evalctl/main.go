@@ -20,10 +20,14 @@ type cli struct {
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one filled daemon."`
 	Conformance conformanceCmd `cmd:"" help:"Check whether a daemon keeps the protocol."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
+	Health      healthCmd      `cmd:"" help:"Ask a daemon whether it is healthy."`
 	Keys        keysCmd        `cmd:"" help:"Make and list the keys of a daemon."`
 	Version     versionCmd     `cmd:"" help:"Print the version, and the commit it was built from."`
 	Completion  completionCmd  `cmd:"" help:"Print a shell completion script."`
+	HelpFor     helpCmd        `cmd:"" name:"help" help:"Print the help of a command."`
 	Guard       guardCmd       `cmd:"" hidden:""`
+
+	ShowVersion versionFlag `name:"version" help:"Print the version, and the commit it was built from."`
 }
 
 func (cli) Help() string {
