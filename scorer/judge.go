@@ -69,6 +69,7 @@ func (j *Judge) Request(item Item) llm.Request {
 		Temperature: 0,
 		MaxTokens:   replyTokens,
 		JSON:        true,
+		Fake:        func() string { return fakeReply(item) },
 	}
 	if llm.Reasons(j.model) {
 		r.MaxTokens = reasoningTokens

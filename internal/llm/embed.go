@@ -8,7 +8,6 @@ import (
 	"iter"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 )
 
 // Embedder turns texts into vectors. Implementations are safe for concurrent
@@ -95,16 +94,7 @@ func portOf(u *url.URL) string {
 }
 
 // cutText is text within MaxModelText.
-func cutText(text string) string {
-	if len(text) <= MaxModelText {
-		return text
-	}
-	end := MaxModelText
-	for end > MaxModelText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
-}
+func cutText(text string) string { return cutBytes(text, MaxModelText) }
 
 // batches cuts texts into runs of at most count texts and size bytes, each text
 // as cutText leaves it, and yields their bounds.

@@ -93,9 +93,7 @@ type embedWord struct {
 func embedWords(text string, known stems) []embedWord {
 	var found []embedWord
 	index := map[string]int{}
-	for _, token := range strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	}) {
+	for _, token := range strings.FieldsFunc(text, separates) {
 		spelled := strings.ToLower(token)
 		base := spelled
 		if b, ok := irregularForms[spelled]; ok {

@@ -204,8 +204,10 @@ func inputBytes(r Request) int {
 // estimate is the usage when the provider did not count: four bytes a token.
 func estimate(r Request, text string) Usage {
 	return Usage{
-		InputTokens:  max(1, (inputBytes(r)+bytesPerToken-1)/bytesPerToken),
-		OutputTokens: max(1, (len(text)+bytesPerToken-1)/bytesPerToken),
+		InputTokens:  max(1, tokens(inputBytes(r))),
+		OutputTokens: max(1, tokens(len(text))),
 		Estimated:    true,
 	}
 }
+
+func tokens(bytes int) int { return (bytes + bytesPerToken - 1) / bytesPerToken }

@@ -188,7 +188,7 @@ func TestMeterOverFake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := m.Complete(t.Context(), ask(FakeModel, `{"question":"q","reference_answer":"a","candidate_answer":"a"}`))
+	resp, err := m.Complete(t.Context(), askFake("a"))
 	if err != nil || resp.Cost != 0 || m.Totals().Calls != 1 {
 		t.Error(resp, err)
 	}

@@ -99,14 +99,31 @@ func (l *ModelReranker) request(query string, texts []string) Request {
 	if err := enc.Encode(in); err != nil {
 		panic(err) // strings always encode
 	}
-	tokens := 32 + 8*len(texts)
+	budget := 32 + 8*len(texts)
 	if Reasons(l.model) {
-		tokens += 4000 // thoughts count, and are not shown
+		budget += 4000 // thoughts count, and are not shown
 	}
 	return Request{
-		Model: l.model, MaxTokens: tokens, JSON: true,
+		Model: l.model, MaxTokens: budget, JSON: true,
 		Messages: []Message{{RoleSystem, rerankSystem}, {RoleUser, strings.TrimSuffix(data.String(), "\n")}},
+		Fake:     func() string { return fakeRatings(in.Query, in.Passages) },
 	}
+}
+
+// fakeRatings rates each passage by the share of the query's terms that it has.
+func fakeRatings(query string, passages []string) string {
+	wanted := Terms(query)
+	scores := make([]string, len(passages))
+	for i, passage := range passages {
+		had, found := Terms(passage), 0
+		for t := range wanted {
+			if had[t] {
+				found++
+			}
+		}
+		scores[i] = fmt.Sprintf("%.2f", 10*float64(found)/float64(max(1, len(wanted))))
+	}
+	return `{"scores": [` + strings.Join(scores, ", ") + `]}`
 }
 
 // parseRatings reads {"scores": [number from 0 to 10]} with one for each of n
