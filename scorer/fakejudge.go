@@ -10,7 +10,7 @@ import (
 
 // fakeReply is the offline judge's reply: the overlap of the answer with the reference.
 func fakeReply(item Item) string {
-	score, reason := overlap(item.Reference, bound(item.Answer))
+	score, reason := overlap(item.Reference, item.Answer)
 	return fmt.Sprintf(`{"score": %.2f, "reason": %q}`, score, reason)
 }
 

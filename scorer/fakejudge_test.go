@@ -43,7 +43,7 @@ func TestFakeJudge(t *testing.T) {
 // The offline judge replies in the form that the prompt asks for, to the byte, and on the
 // answer as the prompt shows it.
 func TestFakeJudgeReply(t *testing.T) {
-	j, err := NewJudge(llm.NewFake(), llm.FakeModel)
+	j, err := NewJudge(llm.NewFake(), llm.FakeModel, DefaultPrompts())
 	if err != nil {
 		t.Fatal(err)
 	}

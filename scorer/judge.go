@@ -27,6 +27,7 @@ const (
 type Judge struct {
 	provider llm.Provider
 	model    string
+	prompts  Prompts
 
 	answered atomic.Bool  // some request was
 	refused  atomic.Int64 // items, before that
@@ -36,19 +37,25 @@ type Judge struct {
 // answered any: then it is not the items that it refuses.
 const maxRefused = 3
 
-// NewJudge makes a judge. With a *llm.Meter as provider the judge stays under
-// its budget and verdicts have a cost.
-func NewJudge(p llm.Provider, model string) (*Judge, error) {
+// NewJudge returns a judge. With a *llm.Meter as provider it stays under the meter's budget and
+// its verdicts have a cost.
+func NewJudge(p llm.Provider, model string, prompts Prompts) (*Judge, error) {
 	if p == nil || model == "" {
 		return nil, errors.New("the judge needs a model: set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
 	}
-	return &Judge{provider: p, model: model}, nil
+	if err := prompts.check(); err != nil {
+		return nil, err
+	}
+	return &Judge{provider: p, model: model, prompts: prompts}, nil
 }
 
 // Name is "judge".
 func (*Judge) Name() string { return "judge" }
 
-// Check refuses an item without a reference answer.
+// Prompts returns the prompts that the judge sends.
+func (j *Judge) Prompts() Prompts { return j.prompts }
+
+// Check rejects an item without a reference answer.
 func (*Judge) Check(item Item) error {
 	if strings.TrimSpace(item.Reference) == "" {
 		return fmt.Errorf("question %q has no reference_answer: add one, or use the exact scorer", item.ID)
@@ -60,11 +67,12 @@ func (*Judge) Check(item Item) error {
 // reply that is not the JSON asked for is followed by one more request, longer
 // by that reply.
 func (j *Judge) Request(item Item) llm.Request {
+	item.Answer = bound(item.Answer)
 	r := llm.Request{
 		Model: j.model,
 		Messages: []llm.Message{
-			{Role: llm.RoleSystem, Content: systemPrompt},
-			{Role: llm.RoleUser, Content: userMessage(item)},
+			{Role: llm.RoleSystem, Content: j.prompts.System},
+			{Role: llm.RoleUser, Content: j.prompts.User(item)},
 		},
 		Temperature: 0,
 		MaxTokens:   replyTokens,
@@ -92,7 +100,7 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	if err == nil && problem != nil {
 		req.Messages = append(req.Messages,
 			llm.Message{Role: llm.RoleAssistant, Content: text},
-			llm.Message{Role: llm.RoleUser, Content: fmt.Sprintf(repairPrompt, problem)})
+			llm.Message{Role: llm.RoleUser, Content: j.prompts.repair(problem)})
 		_, problem, err = j.ask(ctx, req, &v)
 	}
 	switch {

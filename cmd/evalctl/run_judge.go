@@ -35,9 +35,10 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
+	prompts := scorer.DefaultPrompts()
 	pl.judge = &harness.JudgeModel{
 		Provider: provider.Name(), Model: model, BaseURL: c.modelURL(p),
-		PromptVersion: scorer.PromptVersion, PromptSHA256: scorer.PromptSHA256(),
+		PromptVersion: prompts.Name, PromptSHA256: prompts.SHA256(),
 	}
 	if !llm.Reasons(model) {
 		pl.judge.Temperature = new(0.0)
@@ -53,7 +54,7 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 		if err != nil {
 			return nil, nil, err
 		}
-		j, err := scorer.NewJudge(m, model)
+		j, err := scorer.NewJudge(m, model, prompts)
 		return m, j, err
 	}
 	pl.newScorer = func(spent llm.USD) (scorer.Scorer, error) {
