@@ -52,7 +52,7 @@ func TestFakeJudgeReply(t *testing.T) {
 	if got, want := j.Request(in).Fake(), `{"score": 0.00, "reason": "0 of 3 reference words found"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	in.Answer = strings.Repeat("x ", MaxCandidate/2) + "red wooden boat"
+	in.Answer = strings.Repeat("x ", maxCandidate/2) + "red wooden boat"
 	v, err := j.Score(t.Context(), in)
 	if err != nil || !v.Scored || v.Score != 0 {
 		t.Errorf("words beyond the limit count: %+v, %v", v, err)

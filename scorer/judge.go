@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// MaxCandidate is how many characters of an answer the judge reads. A longer
+	// maxCandidate is how many characters of an answer the judge reads. A longer
 	// one is cut and marked, for the judge and in the verdict's reason.
-	MaxCandidate = 100_000
+	maxCandidate = 100_000
 
 	replyTokens = 300
 	// Models that reason spend most of their tokens before the reply.
@@ -79,7 +79,7 @@ func (j *Judge) Request(item Item) llm.Request {
 		JSON:        true,
 		Fake:        func() string { return fakeReply(item) },
 	}
-	if llm.Reasons(j.model) {
+	if llm.IsReasoningModel(j.model) {
 		r.MaxTokens = reasoningTokens
 	}
 	return r
@@ -111,8 +111,8 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	case problem != nil:
 		v.Reason = "the judge gave no usable verdict: " + problem.Error()
 	}
-	if n := utf8.RuneCountInString(item.Answer); n > MaxCandidate {
-		v.Reason = fmt.Sprintf("(judged on the first %d of %d characters) %s", MaxCandidate, n, v.Reason)
+	if n := utf8.RuneCountInString(item.Answer); n > maxCandidate {
+		v.Reason = fmt.Sprintf("(judged on the first %d of %d characters) %s", maxCandidate, n, v.Reason)
 	}
 	return v, nil
 }

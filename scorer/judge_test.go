@@ -23,7 +23,7 @@ const good = `{"score": 0.75, "reason": "close"}`
 func openJudge(t *testing.T, b *llm.Budget, replies ...llmtest.Reply) (*Judge, *llm.Meter, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.NewServer(t, llmtest.Script(replies...))
-	p, err := llm.NewOpenAI(llm.OpenAIConfig{BaseURL: srv.URL})
+	p, err := llm.Open(llm.Config{Provider: llm.ProviderOpenAI, Model: "gpt-4o", BaseURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,16 +204,16 @@ func TestJudgeCheck(t *testing.T) {
 
 func TestJudgeLongCandidate(t *testing.T) {
 	long := item
-	long.Answer = strings.Repeat("é", MaxCandidate+5)
+	long.Answer = strings.Repeat("é", maxCandidate+5)
 	j, _, srv := openJudge(t, nil, reply(good), reply(good))
 	v, err := j.Score(t.Context(), long)
 	if err != nil || !v.Scored || !strings.Contains(v.Reason, "first 100000 of 100005") {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if c := candidate(t, srv.Calls()[0]); utf8.RuneCountInString(c) > MaxCandidate+50 || !strings.HasSuffix(c, "é\n[the rest of this answer was left out]") {
+	if c := candidate(t, srv.Calls()[0]); utf8.RuneCountInString(c) > maxCandidate+50 || !strings.HasSuffix(c, "é\n[the rest of this answer was left out]") {
 		t.Errorf("%d characters, ends %q", utf8.RuneCountInString(c), c[len(c)-60:])
 	}
-	long.Answer = strings.Repeat("é", MaxCandidate)
+	long.Answer = strings.Repeat("é", maxCandidate)
 	if v, err = j.Score(t.Context(), long); err != nil || v.Reason != "close" || candidate(t, srv.Calls()[1]) != long.Answer {
 		t.Errorf("at the limit: %+v, %v", v.Reason, err)
 	}
@@ -308,7 +308,7 @@ func TestPromptSHA256(t *testing.T) {
 // A judge sends the prompts that it was given, and nothing of the default ones.
 func TestJudgeOfOtherPrompts(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Script(reply("yes"), reply(good)))
-	p, err := llm.NewOpenAI(llm.OpenAIConfig{BaseURL: srv.URL})
+	p, err := llm.Open(llm.Config{Provider: llm.ProviderOpenAI, Model: "gpt-4o", BaseURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestJudgeOfOtherPrompts(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := item
-	long.Answer = strings.Repeat("x", MaxCandidate+1)
+	long.Answer = strings.Repeat("x", maxCandidate+1)
 	v, err := j.Score(t.Context(), long)
 	if err != nil || !v.Scored || v.Score != 0.75 || j.Prompts().Name != "mine-1" {
 		t.Errorf("%+v, %v", v, err)
@@ -352,12 +352,15 @@ func TestNewJudgeRefusesPrompts(t *testing.T) {
 	}
 }
 
+// unreachable is a provider whose server cannot be connected to.
+type unreachable struct{ llm.Provider }
+
+func (unreachable) Complete(context.Context, llm.Request) (llm.Response, error) {
+	return llm.Response{Attempts: 4}, &llm.Error{Provider: "openai", Message: "connection refused"}
+}
+
 func TestJudgeUnreachable(t *testing.T) {
-	p, err := llm.NewOpenAI(llm.OpenAIConfig{BaseURL: "http://127.0.0.1:1/v1", MaxAttempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := NewJudge(p, "gpt-4o", DefaultPrompts())
+	j, err := NewJudge(unreachable{}, "gpt-4o", DefaultPrompts())
 	if err != nil {
 		t.Fatal(err)
 	}

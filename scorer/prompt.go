@@ -101,11 +101,11 @@ func jsonMessage(item Item) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// bound cuts an answer at MaxCandidate characters and puts a note in place of the rest.
+// bound cuts an answer at maxCandidate characters and puts a note in place of the rest.
 func bound(answer string) string {
 	n := 0
 	for i := range answer {
-		if n == MaxCandidate {
+		if n == maxCandidate {
 			return answer[:i] + "\n[the rest of this answer was left out]"
 		}
 		n++

@@ -67,7 +67,7 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 		Provider: provider.Name(), Model: model, BaseURL: c.modelURL(p),
 		PromptVersion: prompts.Name, PromptSHA256: prompts.SHA256(),
 	}
-	if !llm.Reasons(model) {
+	if !llm.IsReasoningModel(model) {
 		pl.judge.Temperature = new(0.0)
 	}
 	pl.worst = func(item scorer.Item) llm.USD {

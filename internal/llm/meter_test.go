@@ -20,7 +20,7 @@ const token = Dollar / 1_000_000
 func openMeter(t *testing.T, b *Budget, reply func(llmtest.Call) llmtest.Reply) (*Meter, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.NewServer(t, reply)
-	o, err := NewOpenAI(OpenAIConfig{BaseURL: srv.URL})
+	o, err := newOpenAI(endpointConfig{BaseURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
