@@ -41,7 +41,7 @@ func judgeUnder(t interface{ Fatal(...any) }, p llm.Provider, limit, spent llm.U
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := scorer.NewJudge(m, "fake")
+	j, err := scorer.NewJudge(m, "fake", scorer.DefaultPrompts())
 	if err != nil {
 		t.Fatal(err)
 	}

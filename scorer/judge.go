@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// MaxCandidate is how many characters of an answer the judge reads. A longer
+	// maxCandidate is how many characters of an answer the judge reads. A longer
 	// one is cut and marked, for the judge and in the verdict's reason.
-	MaxCandidate = 100_000
+	maxCandidate = 100_000
 
 	replyTokens = 300
 	// Models that reason spend most of their tokens before the reply.
@@ -27,6 +27,7 @@ const (
 type Judge struct {
 	provider llm.Provider
 	model    string
+	prompts  Prompts
 
 	answered atomic.Bool  // some request was
 	refused  atomic.Int64 // items, before that
@@ -36,19 +37,25 @@ type Judge struct {
 // answered any: then it is not the items that it refuses.
 const maxRefused = 3
 
-// NewJudge makes a judge. With a *llm.Meter as provider the judge stays under
-// its budget and verdicts have a cost.
-func NewJudge(p llm.Provider, model string) (*Judge, error) {
+// NewJudge returns a judge. With a *llm.Meter as provider it stays under the meter's budget and
+// its verdicts have a cost.
+func NewJudge(p llm.Provider, model string, prompts Prompts) (*Judge, error) {
 	if p == nil || model == "" {
 		return nil, errors.New("the judge needs a model: set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
 	}
-	return &Judge{provider: p, model: model}, nil
+	if err := prompts.check(); err != nil {
+		return nil, err
+	}
+	return &Judge{provider: p, model: model, prompts: prompts}, nil
 }
 
 // Name is "judge".
 func (*Judge) Name() string { return "judge" }
 
-// Check refuses an item without a reference answer.
+// Prompts returns the prompts that the judge sends.
+func (j *Judge) Prompts() Prompts { return j.prompts }
+
+// Check rejects an item without a reference answer.
 func (*Judge) Check(item Item) error {
 	if strings.TrimSpace(item.Reference) == "" {
 		return fmt.Errorf("question %q has no reference_answer: add one, or use the exact scorer", item.ID)
@@ -60,17 +67,19 @@ func (*Judge) Check(item Item) error {
 // reply that is not the JSON asked for is followed by one more request, longer
 // by that reply.
 func (j *Judge) Request(item Item) llm.Request {
+	item.Answer = bound(item.Answer)
 	r := llm.Request{
 		Model: j.model,
 		Messages: []llm.Message{
-			{Role: llm.RoleSystem, Content: systemPrompt},
-			{Role: llm.RoleUser, Content: userMessage(item)},
+			{Role: llm.RoleSystem, Content: j.prompts.System},
+			{Role: llm.RoleUser, Content: j.prompts.User(item)},
 		},
 		Temperature: 0,
 		MaxTokens:   replyTokens,
 		JSON:        true,
+		Fake:        func() string { return fakeReply(item) },
 	}
-	if llm.Reasons(j.model) {
+	if llm.IsReasoningModel(j.model) {
 		r.MaxTokens = reasoningTokens
 	}
 	return r
@@ -91,7 +100,7 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	if err == nil && problem != nil {
 		req.Messages = append(req.Messages,
 			llm.Message{Role: llm.RoleAssistant, Content: text},
-			llm.Message{Role: llm.RoleUser, Content: fmt.Sprintf(repairPrompt, problem)})
+			llm.Message{Role: llm.RoleUser, Content: j.prompts.repair(problem)})
 		_, problem, err = j.ask(ctx, req, &v)
 	}
 	switch {
@@ -102,8 +111,8 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	case problem != nil:
 		v.Reason = "the judge gave no usable verdict: " + problem.Error()
 	}
-	if n := utf8.RuneCountInString(item.Answer); n > MaxCandidate {
-		v.Reason = fmt.Sprintf("(judged on the first %d of %d characters) %s", MaxCandidate, n, v.Reason)
+	if n := utf8.RuneCountInString(item.Answer); n > maxCandidate {
+		v.Reason = fmt.Sprintf("(judged on the first %d of %d characters) %s", maxCandidate, n, v.Reason)
 	}
 	return v, nil
 }

@@ -9,8 +9,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// PassMark is the lowest score that passes (specification, command line).
-const PassMark = 0.5
+// passMark is the lowest score that passes (specification, command line).
+const passMark = 0.5
 
 // Item is one question with what is known about its answer, and the answer to
 // score.
@@ -49,9 +49,9 @@ type Verdict struct {
 	Cost llm.USD
 }
 
-// Passed tells whether the answer was scored at PassMark or above.
+// Passed tells whether the answer was scored at passMark or above.
 func (v Verdict) Passed() bool {
-	return v.Scored && v.Score >= PassMark
+	return v.Scored && v.Score >= passMark
 }
 
 // Scorer scores answers. Implementations are safe for concurrent use.

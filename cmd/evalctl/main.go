@@ -87,6 +87,7 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 		kong.Writers(p.stdout, p.stderr),
 		kong.BindFor(ctx),
 		kong.Bind(p),
+		scorerVars(),
 	}, more...)
 	parser, err := kong.New(c, options...)
 	if err != nil {

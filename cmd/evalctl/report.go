@@ -15,6 +15,7 @@ import (
 	"evalctl/harness"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
+	"evalctl/scorer"
 )
 
 // inputs tells what is going to be asked of what.
@@ -169,10 +170,10 @@ func (t *terminal) failure(c *runCmd, r harness.Record) string {
 		return fmt.Sprintf("%s %s  %s", t.tint(false, "????"), name, short(r.Reason, 200))
 	}
 	want := r.Reference
-	switch c.Scorer {
-	case "exact":
+	switch c.scorer.Needs {
+	case scorer.NeedExpected:
 		want = strings.Join(r.Expected, " | ")
-	case "retrieval":
+	case scorer.NeedGold:
 		return fmt.Sprintf("%s %s  %s: expected \"%s\"", t.tint(false, "FAIL"), name, r.Reason, short(strings.Join(r.ExpectedPaths, " | "), 72))
 	}
 	return fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"%s", t.tint(false, "FAIL"), name, short(want, 48), short(r.Answer, 72), c.blame(r))

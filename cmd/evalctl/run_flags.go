@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness"
 	"evalctl/internal/llm"
+	"evalctl/scorer"
 )
 
 // runCmd holds the flags of evalctl run (spec 4.4 and our own).
@@ -21,7 +22,7 @@ type runCmd struct {
 	subject
 	Scenario string `enum:"ask-basic,ask-augmented,search-retrieve-only" default:"ask-basic" help:"Shared scenario: ${enum}."`
 	Mode     string `enum:"auto,hybrid,hybrid-rerank,bm25,semantic" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
-	Scorer   string `enum:"exact,judge,retrieval" default:"judge" help:"Scorer: ${enum}."`
+	Scorer   string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
 	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate; below it the exit code is 1 (${default})."`
 	TopK     int    `name:"top-k" default:"5" help:"top-k passed to /ask or /search (${default})."`
 
@@ -43,6 +44,7 @@ type runCmd struct {
 	budget   *llm.USD
 	prices   llm.Prices
 	scenario harness.Scenario
+	scorer   scorer.Kind
 }
 
 func (runCmd) Help() string {
@@ -173,6 +175,9 @@ func (c *runCmd) Validate() error {
 	}
 	var err error
 	c.scenario = harness.Scenario(c.Scenario)
+	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
+		return err
+	}
 	if c.floor, err = strconv.ParseFloat(c.Floor, 64); err != nil || !(c.floor >= 0 && c.floor <= 1) {
 		return fmt.Errorf("--floor %s: must be a rate from 0 to 1, such as 0.90", c.Floor)
 	}

@@ -20,7 +20,8 @@ const ordinaryAnswer = 400
 // function it returns adds an item to the forecast of the cost.
 func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), err error) {
 	if c.LLMProvider == "" {
-		return nil, errors.New("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, or use --scorer exact or retrieval")
+		return nil, fmt.Errorf("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, or use --scorer %s",
+			strings.Join(offlineScorers(), " or "))
 	}
 	model := cmp.Or(c.JudgeModel, c.LLMModel)
 	if c.LLMProvider == llm.ProviderFake {
@@ -35,13 +36,6 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
-	pl.judge = &harness.JudgeModel{
-		Provider: provider.Name(), Model: model, BaseURL: c.modelURL(p),
-		PromptVersion: scorer.PromptVersion, PromptSHA256: scorer.PromptSHA256(),
-	}
-	if !llm.Reasons(model) {
-		pl.judge.Temperature = new(0.0)
-	}
 	if _, ok := c.prices.Of(provider.Name(), model); !ok {
 		pl.unpriced = model
 	}
@@ -53,7 +47,7 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 		if err != nil {
 			return nil, nil, err
 		}
-		j, err := scorer.NewJudge(m, model)
+		j, err := c.scorer.WithModel(m, model)
 		return m, j, err
 	}
 	pl.newScorer = func(spent llm.USD) (scorer.Scorer, error) {
@@ -67,6 +61,14 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 	m, j, err := meter(nil)
 	if err != nil {
 		return nil, err
+	}
+	prompts := j.Prompts()
+	pl.judge = &harness.JudgeModel{
+		Provider: provider.Name(), Model: model, BaseURL: c.modelURL(p),
+		PromptVersion: prompts.Name, PromptSHA256: prompts.SHA256(),
+	}
+	if !llm.IsReasoningModel(model) {
+		pl.judge.Temperature = new(0.0)
 	}
 	pl.worst = func(item scorer.Item) llm.USD {
 		// A repair's request is longer by a reply, which is less than another one.

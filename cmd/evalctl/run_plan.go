@@ -61,13 +61,12 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}
-	pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return c.freeScorer(), nil }
 	forecast := func(scorer.Item) {}
-	pl.idleBudget = c.Scorer != "judge" && c.given["budget-usd"]
-	if c.Scorer == "judge" {
-		if forecast, err = c.planJudge(p, pl); err != nil {
-			return nil, err
-		}
+	if offline := c.scorer.Offline; offline != nil {
+		pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return offline(c.TopK), nil }
+		pl.idleBudget = c.given["budget-usd"]
+	} else if forecast, err = c.planJudge(p, pl); err != nil {
+		return nil, err
 	}
 	sc, err := pl.newScorer(0)
 	if err != nil {
@@ -78,7 +77,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		if n++; c.Limit == nil || n <= *c.Limit {
 			forecast(q.Item())
 		}
-		return cmp.Or(harness.Scenario(c.Scenario).Check(q), lacking(sc.Check(q.Item())))
+		return cmp.Or(harness.Scenario(c.Scenario).Check(q), ignoreNoGold(sc.Check(q.Item())))
 	}
 	if err := c.planInput(pl, check); err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func TestRefusedPassagesAreCounted(t *testing.T) {
 		}
 		return llmtest.Reply{}
 	})
-	e, err := llm.NewOpenAIEmbedder(llm.OpenAIConfig{BaseURL: stub.URL}, "m")
+	e, err := llm.OpenEmbedder(llm.EmbedConfig{Provider: llm.ProviderOpenAI, Model: "m", BaseURL: stub.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

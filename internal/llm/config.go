@@ -59,26 +59,26 @@ func Open(c Config) (Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewOpenAI(o)
+	return newOpenAI(o)
 }
 
 // openAI is the endpoint of a provider that is not fake. The variables are the
 // ones that its errors tell to set.
-func (c Config) openAI(modelVariable, urlVariable, keyVariable string) (OpenAIConfig, error) {
+func (c Config) openAI(modelVariable, urlVariable, keyVariable string) (endpointConfig, error) {
 	if c.Model == "" {
-		return OpenAIConfig{}, fmt.Errorf("no model for provider %s: set %s", c.Provider, modelVariable)
+		return endpointConfig{}, fmt.Errorf("no model for provider %s: set %s", c.Provider, modelVariable)
 	}
 	if c.Provider == ProviderOllama {
-		return OpenAIConfig{Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost), Limiter: limiter(c.PerSecond)}, nil
+		return endpointConfig{Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost), Limiter: limiter(c.PerSecond)}, nil
 	}
 	base := c.BaseURL
 	if base == "" {
 		base = OpenAIBaseURL
 	}
 	if c.APIKey == "" && strings.TrimRight(base, "/") == OpenAIBaseURL {
-		return OpenAIConfig{}, fmt.Errorf("provider openai needs a key: set %s, or %s for another endpoint", keyVariable, urlVariable)
+		return endpointConfig{}, fmt.Errorf("provider openai needs a key: set %s, or %s for another endpoint", keyVariable, urlVariable)
 	}
-	return OpenAIConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, KeyVariable: keyVariable, Limiter: limiter(c.PerSecond)}, nil
+	return endpointConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, KeyVariable: keyVariable, Limiter: limiter(c.PerSecond)}, nil
 }
 
 func limiter(perSecond float64) *rate.Limiter {

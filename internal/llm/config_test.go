@@ -27,7 +27,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v, %v", tt.name, p, err)
 			continue
 		}
-		if o, ok := p.(*OpenAI); ok && o.url != tt.endpoint {
+		if o, ok := p.(*openAIProvider); ok && o.url != tt.endpoint {
 			t.Errorf("%s: %s, want %s", tt.name, o.url, tt.endpoint)
 		}
 	}
@@ -66,7 +66,7 @@ func TestOpenLimitsRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limiter := p.(*OpenAI).limiter
+		limiter := p.(*openAIProvider).limiter
 		switch {
 		case perSecond == 0:
 			if limiter != nil {

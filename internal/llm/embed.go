@@ -8,7 +8,6 @@ import (
 	"iter"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 )
 
 // Embedder turns texts into vectors. Implementations are safe for concurrent
@@ -19,17 +18,17 @@ type Embedder interface {
 	Name() string
 	// Embed returns one vector for each text, in order, all of the same length.
 	// The caller may change them. Texts that the provider refuses while it takes
-	// others are a *RefusedError, beside which stand the vectors of the others.
+	// others are a *refusedError, beside which stand the vectors of the others.
 	// Other errors are *Error when the call reached for a provider and failed; a
 	// context's end is returned as it is. Beside them stand what vectors there
 	// are, nil in the places of the others, or nothing.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// MaxModelText bounds in bytes what embedders and rerankers read of one text:
+// maxModelText bounds in bytes what embedders and rerankers read of one text:
 // the rest is cut off, at a character. No tokenizer makes more tokens than
 // bytes, so it keeps within the 8,192 tokens that the common models take.
-const MaxModelText = 8000
+const maxModelText = 8000
 
 // EmbedConfig chooses an embedder. The caller reads it from flags and
 // environment.
@@ -66,7 +65,7 @@ func OpenEmbedder(c EmbedConfig) (Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewOpenAIEmbedder(o, c.Model)
+	return newOpenAIEmbedder(o, c.Model)
 }
 
 // endpoint is where to embed, and the variable of the key for that.
@@ -94,17 +93,8 @@ func portOf(u *url.URL) string {
 	return cmp.Or(u.Port(), usual[u.Scheme])
 }
 
-// cutText is text within MaxModelText.
-func cutText(text string) string {
-	if len(text) <= MaxModelText {
-		return text
-	}
-	end := MaxModelText
-	for end > MaxModelText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
-}
+// cutText is text within maxModelText.
+func cutText(text string) string { return cutBytes(text, maxModelText) }
 
 // batches cuts texts into runs of at most count texts and size bytes, each text
 // as cutText leaves it, and yields their bounds.

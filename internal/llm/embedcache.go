@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 )
 
-// missesAtOnce is how many texts are embedded before their vectors are kept, so
+// missBatch is how many texts are embedded before their vectors are kept, so
 // that a failure further on does not cost them again.
-const missesAtOnce = embedsInFlight * maxEmbedTexts
+const missBatch = embedsInFlight * maxEmbedTexts
 
 // cacheKey tells texts and embedders apart.
 type cacheKey [sha256.Size]byte
@@ -31,16 +30,15 @@ type vectors interface {
 // cache must be emptied when the model behind a name changes; a change of
 // dimensions is noticed. It is safe for concurrent use.
 type EmbedCache struct {
-	embedder     Embedder
-	kept         vectors
-	where        string
-	hits, misses atomic.Int64
+	embedder Embedder
+	kept     vectors
+	where    string
 }
 
 // NewEmbedCache keeps vectors in memory, the most recently used ones, up to
-// MemoryCacheBytes.
+// memoryCacheBytes.
 func NewEmbedCache(e Embedder) *EmbedCache {
-	return &EmbedCache{embedder: e, kept: newMemoryVectors(MemoryCacheBytes), where: "the cache in memory"}
+	return &EmbedCache{embedder: e, kept: newMemoryVectors(memoryCacheBytes), where: "the cache in memory"}
 }
 
 // OpenEmbedCache keeps vectors in the file at path, which is made when missing
@@ -68,12 +66,6 @@ func (c *EmbedCache) FusionWeight() float64 {
 	return 0
 }
 
-// Hits counts the texts that were known, Misses those that were not.
-func (c *EmbedCache) Hits() int64 { return c.hits.Load() }
-
-// Misses counts each new text of a call once.
-func (c *EmbedCache) Misses() int64 { return c.misses.Load() }
-
 // Close gives the file free. Embed must not run then or later.
 func (c *EmbedCache) Close() error { return c.kept.close() }
 
@@ -95,11 +87,9 @@ func (c *EmbedCache) Embed(ctx context.Context, texts []string) ([][]float32, er
 			missing = append(missing, i)
 		}
 	}
-	c.hits.Add(int64(len(texts) - len(missing)))
-	c.misses.Add(int64(len(missing)))
 	refused := make([]error, len(texts))
-	for start := 0; start < len(missing); start += missesAtOnce {
-		if err := c.fill(ctx, texts, keys, out, refused, missing[start:min(start+missesAtOnce, len(missing))]); err != nil {
+	for start := 0; start < len(missing); start += missBatch {
+		if err := c.embedMissing(ctx, texts, keys, out, refused, missing[start:min(start+missBatch, len(missing))]); err != nil {
 			return nil, err
 		}
 	}
@@ -125,15 +115,15 @@ func (c *EmbedCache) checkDimensions(vectors [][]float32) error {
 	return nil
 }
 
-// fill embeds the texts at those places and keeps their vectors. What the
+// embedMissing embeds the texts at those places and keeps their vectors. What the
 // embedder refuses is put into refused.
-func (c *EmbedCache) fill(ctx context.Context, texts []string, keys []cacheKey, out [][]float32, refused []error, places []int) error {
+func (c *EmbedCache) embedMissing(ctx context.Context, texts []string, keys []cacheKey, out [][]float32, refused []error, places []int) error {
 	ask := make([]string, len(places))
 	for i, at := range places {
 		ask[i] = texts[at]
 	}
 	got, err := c.embedder.Embed(ctx, ask)
-	refusal, partly := errors.AsType[*RefusedError](err)
+	refusal, partly := errors.AsType[*refusedError](err)
 	if len(got) != len(ask) {
 		return cmp.Or(err, fmt.Errorf("embedder %s gave %d vectors for %d texts", c.Name(), len(got), len(ask)))
 	}

@@ -59,7 +59,7 @@ func openFileVectors(path string, log *slog.Logger) (*fileVectors, error) {
 func openBolt(path string) (*bbolt.DB, error) {
 	var file *os.File
 	var db *bbolt.DB
-	err := guarded(func() (err error) {
+	err := panicToError(func() (err error) {
 		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
 			Timeout: cacheLockTimeout, FreelistType: bbolt.FreelistMapType,
 			OpenFile: func(name string, flag int, perm os.FileMode) (f *os.File, err error) {
@@ -101,9 +101,8 @@ func openBolt(path string) (*bbolt.DB, error) {
 	return nil, fmt.Errorf("%w: %w", errDamaged, err)
 }
 
-// guarded turns the panics and memory faults that bbolt answers a damaged file
-// with into errors.
-func guarded(do func() error) (err error) {
+// panicToError calls do and returns the panics and memory faults that bbolt raises on a damaged file as errors.
+func panicToError(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -115,7 +114,7 @@ func guarded(do func() error) (err error) {
 
 func (f *fileVectors) get(keys []cacheKey) ([][]float32, error) {
 	out := make([][]float32, len(keys))
-	return out, f.guard(func() error {
+	return out, f.recoverPanic(func() error {
 		return f.db.View(func(tx *bbolt.Tx) error {
 			kept := tx.Bucket(vectorBucket)
 			for i, key := range keys {
@@ -128,7 +127,7 @@ func (f *fileVectors) get(keys []cacheKey) ([][]float32, error) {
 
 // put writes all of them in one transaction.
 func (f *fileVectors) put(keys []cacheKey, vectors [][]float32) error {
-	return f.guard(func() error {
+	return f.recoverPanic(func() error {
 		return f.db.Update(func(tx *bbolt.Tx) error {
 			kept := tx.Bucket(vectorBucket)
 			for i, key := range keys {
@@ -141,16 +140,16 @@ func (f *fileVectors) put(keys []cacheKey, vectors [][]float32) error {
 	})
 }
 
-// guard is guarded for a file in use, which cannot be moved aside.
-func (f *fileVectors) guard(do func() error) error {
-	err := guarded(do)
+// recoverPanic is panicToError for a file in use, which cannot be moved aside.
+func (f *fileVectors) recoverPanic(do func() error) error {
+	err := panicToError(do)
 	if errors.Is(err, errDamaged) {
 		return fmt.Errorf("%w: stop the daemon and delete it, its vectors are made anew", err)
 	}
 	return err
 }
 
-func (f *fileVectors) close() error { return guarded(f.db.Close) }
+func (f *fileVectors) close() error { return panicToError(f.db.Close) }
 
 func encodeVector(v []float32) []byte {
 	data := make([]byte, 0, 4*len(v)+4)

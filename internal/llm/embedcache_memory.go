@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// MemoryCacheBytes bounds the vectors of an EmbedCache without a file: about
+// memoryCacheBytes bounds the vectors of an EmbedCache without a file: about
 // 10,000 of 1,536 dimensions.
-const MemoryCacheBytes = 64 << 20
+const memoryCacheBytes = 64 << 20
 
 // memoryVectors forgets the vectors that were used longest ago.
 type memoryVectors struct {

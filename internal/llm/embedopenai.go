@@ -19,12 +19,12 @@ const (
 	embedsInFlight = 2
 )
 
-// OpenAIEmbedder embeds at any endpoint that speaks OpenAI's embeddings. Texts
+// openAIEmbedder embeds at any endpoint that speaks OpenAI's embeddings. Texts
 // go out in batches of at most 128 texts and 200,000 bytes, two at a time over
-// all callers; each text is cut as MaxModelText says. Failed requests are tried
+// all callers; each text is cut as maxModelText says. Failed requests are tried
 // again as those of OpenAI are, and refused batches split to find the texts that
 // are refused. It is safe for concurrent use.
-type OpenAIEmbedder struct {
+type openAIEmbedder struct {
 	endpoint
 	client *openai.Client
 	name   string
@@ -34,8 +34,8 @@ type OpenAIEmbedder struct {
 	dimensions atomic.Int64
 }
 
-// NewOpenAIEmbedder checks the configuration and makes no request.
-func NewOpenAIEmbedder(c OpenAIConfig, model string) (*OpenAIEmbedder, error) {
+// newOpenAIEmbedder checks the configuration and makes no request.
+func newOpenAIEmbedder(c endpointConfig, model string) (*openAIEmbedder, error) {
 	if model == "" {
 		return nil, errors.New("an embedder needs the name of its model")
 	}
@@ -51,16 +51,16 @@ func NewOpenAIEmbedder(c OpenAIConfig, model string) (*OpenAIEmbedder, error) {
 	if base := strings.TrimSuffix(e.url, "/embeddings"); base != usual {
 		name += "@" + base // two servers may mean different models by one name
 	}
-	return &OpenAIEmbedder{endpoint: e, client: client, name: name, model: model, slots: make(chan struct{}, embedsInFlight)}, nil
+	return &openAIEmbedder{endpoint: e, client: client, name: name, model: model, slots: make(chan struct{}, embedsInFlight)}, nil
 }
 
 // Name is "openai/text-embedding-3-small", and tells the base URL where that is
 // not the provider's own.
-func (e *OpenAIEmbedder) Name() string { return e.name }
+func (e *openAIEmbedder) Name() string { return e.name }
 
 // Embed begins no further batch once one has failed. It waits for the one that
 // is under way, which is paid for.
-func (e *OpenAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (e *openAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, refused := make([][]float32, len(texts)), make([]error, len(texts))
 	var failed atomic.Bool
 	var group errgroup.Group
@@ -70,7 +70,7 @@ func (e *OpenAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 			if failed.Load() {
 				return nil
 			}
-			err := e.settle(ctx, texts[start:end], vectors[start:end], refused[start:end])
+			err := e.resolve(ctx, texts[start:end], vectors[start:end], refused[start:end])
 			if err != nil {
 				failed.Store(true)
 			}
@@ -84,7 +84,7 @@ func (e *OpenAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 }
 
 // embed leaves vectors nil when it fails.
-func (e *OpenAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]float32) error {
+func (e *openAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]float32) error {
 	select {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
@@ -117,7 +117,7 @@ func (e *OpenAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 }
 
 // checkDimensions refuses vectors of another length than those before.
-func (e *OpenAIEmbedder) checkDimensions(n int) error {
+func (e *openAIEmbedder) checkDimensions(n int) error {
 	if e.dimensions.CompareAndSwap(0, int64(n)) {
 		return nil
 	}

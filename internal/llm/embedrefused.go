@@ -7,15 +7,15 @@ import (
 	"net/http"
 )
 
-// RefusedError says that a provider refuses some texts by themselves, such as
+// refusedError says that a provider refuses some texts by themselves, such as
 // those that are too long for its model, while it takes others.
-type RefusedError struct {
+type refusedError struct {
 	places []int
 	err    error
 }
 
 // Error tells the provider's reason for the first of the texts.
-func (e *RefusedError) Error() string {
+func (e *refusedError) Error() string {
 	if len(e.places) == 1 {
 		return "a text is refused: " + e.err.Error()
 	}
@@ -23,14 +23,14 @@ func (e *RefusedError) Error() string {
 }
 
 // Unwrap gives the *Error of the first of the texts.
-func (e *RefusedError) Unwrap() error { return e.err }
+func (e *refusedError) Unwrap() error { return e.err }
 
 // Refused gives the places of the texts in the call, ascending.
-func (e *RefusedError) Refused() []int { return e.places }
+func (e *refusedError) Refused() []int { return e.places }
 
 // refusedTexts makes one error of those by place.
 func refusedTexts(errs []error) error {
-	var refused RefusedError
+	var refused refusedError
 	for i, err := range errs {
 		if err == nil {
 			continue
@@ -45,18 +45,18 @@ func refusedTexts(errs []error) error {
 	return &refused
 }
 
-// harmlessText is what no provider refuses that takes anything.
-const harmlessText = "text"
+// probeText is what no provider refuses that takes anything.
+const probeText = "text"
 
 // settle embeds texts, and puts into refused, in their places, what the provider
-// says of those that it refuses. A provider that refuses harmlessText as well
+// says of those that it refuses. A provider that refuses probeText as well
 // does not mean the texts.
-func (e *OpenAIEmbedder) settle(ctx context.Context, texts []string, vectors [][]float32, refused []error) error {
+func (e *openAIEmbedder) resolve(ctx context.Context, texts []string, vectors [][]float32, refused []error) error {
 	err := e.embed(ctx, texts, vectors)
 	if !refusesInput(err) {
 		return err
 	}
-	switch failed := e.embed(ctx, []string{harmlessText}, make([][]float32, 1)); {
+	switch failed := e.embed(ctx, []string{probeText}, make([][]float32, 1)); {
 	case refusesInput(failed):
 		return err
 	case failed != nil:
@@ -66,7 +66,7 @@ func (e *OpenAIEmbedder) settle(ctx context.Context, texts []string, vectors [][
 }
 
 // split embeds by halves the texts that were refused together.
-func (e *OpenAIEmbedder) split(ctx context.Context, texts []string, vectors [][]float32, refused []error, refusal error) error {
+func (e *openAIEmbedder) split(ctx context.Context, texts []string, vectors [][]float32, refused []error, refusal error) error {
 	n := len(texts)
 	if n == 1 {
 		refused[0] = refusal

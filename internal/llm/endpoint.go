@@ -25,7 +25,7 @@ type endpoint struct {
 }
 
 // newEndpoint checks a configuration whose name and base URL are set.
-func newEndpoint(c OpenAIConfig, path string) (endpoint, error) {
+func newEndpoint(c endpointConfig, path string) (endpoint, error) {
 	if err := checkBaseURL(c.BaseURL); err != nil {
 		return endpoint{}, err
 	}
@@ -41,7 +41,7 @@ func newEndpoint(c OpenAIConfig, path string) (endpoint, error) {
 		e.attempts = DefaultMaxAttempts
 	}
 	if e.silence <= 0 {
-		e.silence = DefaultSilence
+		e.silence = defaultSilence
 	}
 	return e, nil
 }

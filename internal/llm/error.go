@@ -73,11 +73,11 @@ func (e *Error) hint() string {
 	return ""
 }
 
-func quote(s string) string { return strconv.Quote(bounded(s)) }
+func quote(s string) string { return strconv.Quote(printable(s)) }
 
 // bounded makes foreign text fit for one line of an error: control characters
 // escaped, at most maxMessage bytes.
-func bounded(s string) string {
+func printable(s string) string {
 	var b strings.Builder
 	for _, r := range strings.TrimSpace(s) {
 		piece := string(r)

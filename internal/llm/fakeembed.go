@@ -10,9 +10,9 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// FakeDimensions is the length of a FakeEmbedder's vectors. With half of it
+// fakeDimensions is the length of a FakeEmbedder's vectors. With half of it
 // features collide so often that recall of the first ten drops by 0.02 to 0.04.
-const FakeDimensions = 1024
+const fakeDimensions = 1024
 
 // What a word counts for, and what its character n-grams count for together.
 const (
@@ -61,11 +61,11 @@ func (FakeEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, err
 }
 
 func fakeVector(text string, known stems) []float32 {
-	var sums [FakeDimensions]float64
+	var sums [fakeDimensions]float64
 	for _, w := range embedWords(text, known) {
 		addWord(&sums, w)
 	}
-	if sums == ([FakeDimensions]float64{}) {
+	if sums == ([fakeDimensions]float64{}) {
 		// No words, or their features cancel out: it needs some direction.
 		addFeature(&sums, featureHash('t', text), 1)
 	}
@@ -74,7 +74,7 @@ func fakeVector(text string, known stems) []float32 {
 		total += float64(x * x) // a fused multiply-add would differ between machines
 	}
 	norm := math.Sqrt(total)
-	vector := make([]float32, FakeDimensions)
+	vector := make([]float32, fakeDimensions)
 	for i, x := range sums {
 		vector[i] = float32(x / norm)
 	}
@@ -93,9 +93,7 @@ type embedWord struct {
 func embedWords(text string, known stems) []embedWord {
 	var found []embedWord
 	index := map[string]int{}
-	for _, token := range strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	}) {
+	for _, token := range strings.FieldsFunc(text, separates) {
 		spelled := strings.ToLower(token)
 		base := spelled
 		if b, ok := irregularForms[spelled]; ok {
@@ -148,7 +146,7 @@ func capitalised(token string) bool {
 	return unicode.IsUpper(first) && unicode.IsLower(second)
 }
 
-func addWord(sums *[FakeDimensions]float64, w embedWord) {
+func addWord(sums *[fakeDimensions]float64, w embedWord) {
 	weight := float64(w.weight * (1 + math.Log(float64(w.times))))
 	addFeature(sums, featureHash('w', w.stem), weight)
 	if w.weight <= stopWeight {
@@ -179,8 +177,8 @@ func characterGrams(word string) []string {
 	return grams
 }
 
-func addFeature(sums *[FakeDimensions]float64, hash uint64, weight float64) {
-	i := hash % FakeDimensions
+func addFeature(sums *[fakeDimensions]float64, hash uint64, weight float64) {
+	i := hash % fakeDimensions
 	if hash>>63 == 0 {
 		sums[i] += weight
 	} else {

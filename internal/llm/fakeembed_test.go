@@ -51,8 +51,8 @@ func TestFakeEmbedderProperties(t *testing.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`([A-Za-z]{1,8}[ ,.]){0,20}`)).Draw(rt, "text")
 		vectors := fakeVectors(t, text, "in between", text)
 		a, b := vectors[0], vectors[2]
-		if len(a) != FakeDimensions {
-			rt.Fatalf("%d dimensions, want %d", len(a), FakeDimensions)
+		if len(a) != fakeDimensions {
+			rt.Fatalf("%d dimensions, want %d", len(a), fakeDimensions)
 		}
 		for i := range a {
 			if a[i] != b[i] {

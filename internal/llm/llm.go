@@ -31,6 +31,10 @@ type Request struct {
 	MaxTokens   int
 	// JSON asks for strict JSON-object mode.
 	JSON bool
+	// Fake returns the answer of the provider "fake", which has no other: whoever writes a
+	// prompt knows what answers it. It must be deterministic and safe for concurrent use. It is
+	// not sent, so requests that differ in it alone are the same request.
+	Fake func() string
 }
 
 // Usage counts tokens. Estimated is set when the provider sent no counts and

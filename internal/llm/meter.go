@@ -44,11 +44,11 @@ type Totals struct {
 	Unpriced []string
 }
 
-// retrier is a provider that repeats failed requests within one call. around is
+// retrier is a provider that repeats failed requests within one call. perAttempt is
 // called for each attempt and must call once, unless it gives up.
 type retrier interface {
 	retrying(ctx context.Context, r Request, emit func(string) error,
-		around func(once func() (Response, error)) (Response, error)) (Response, error)
+		perAttempt func(once func() (Response, error)) (Response, error)) (Response, error)
 }
 
 // NewMeter wraps p. A nil budget means no cap: unpriced models are then allowed
@@ -95,22 +95,22 @@ func (m *Meter) call(ctx context.Context, r Request, emit func(string) error) (R
 	m.mu.Unlock()
 
 	var spent USD
-	around := func(once func() (Response, error)) (Response, error) {
+	perAttempt := func(once func() (Response, error)) (Response, error) {
 		resp, cost, err := m.attempt(ctx, r, once)
 		spent = spent.plus(cost)
 		return resp, err
 	}
-	resp, err := m.start(ctx, r, emit, around)
+	resp, err := m.start(ctx, r, emit, perAttempt)
 	resp.Cost = spent
 	return resp, err
 }
 
 func (m *Meter) start(ctx context.Context, r Request, emit func(string) error,
-	around func(func() (Response, error)) (Response, error)) (Response, error) {
+	perAttempt func(func() (Response, error)) (Response, error)) (Response, error) {
 	if p, ok := m.provider.(retrier); ok {
-		return p.retrying(ctx, r, emit, around)
+		return p.retrying(ctx, r, emit, perAttempt)
 	}
-	return around(func() (Response, error) {
+	return perAttempt(func() (Response, error) {
 		if emit == nil {
 			return m.provider.Complete(ctx, r)
 		}
@@ -132,7 +132,7 @@ func (m *Meter) attempt(ctx context.Context, r Request, once func() (Response, e
 	price, known := m.prices.Of(m.Name(), r.Model)
 	var cost, lost USD
 	if err == nil {
-		cost = price.Cost(resp.Usage)
+		cost = price.cost(resp.Usage)
 		if resp.Usage.Estimated && m.budget != nil {
 			cost = max(cost, worst) // a cap cannot rest on a guess
 		}
@@ -182,7 +182,7 @@ const (
 func (m *Meter) WorstCase(r Request) USD {
 	price, _ := m.prices.Of(m.Name(), r.Model)
 	in := inputBytes(r) + tokensPerMessage*len(r.Messages) + tokensPerRequest
-	return price.Cost(Usage{InputTokens: in, OutputTokens: r.MaxTokens})
+	return price.cost(Usage{InputTokens: in, OutputTokens: r.MaxTokens})
 }
 
 // Likely is a forecast of what r costs: English prose at four bytes a token and
@@ -190,7 +190,7 @@ func (m *Meter) WorstCase(r Request) USD {
 func (m *Meter) Likely(r Request) USD {
 	price, _ := m.prices.Of(m.Name(), r.Model)
 	in := inputBytes(r)/bytesPerToken + tokensPerRequest
-	return price.Cost(Usage{InputTokens: in, OutputTokens: r.MaxTokens / 4})
+	return price.cost(Usage{InputTokens: in, OutputTokens: r.MaxTokens / 4})
 }
 
 func inputBytes(r Request) int {
@@ -204,8 +204,10 @@ func inputBytes(r Request) int {
 // estimate is the usage when the provider did not count: four bytes a token.
 func estimate(r Request, text string) Usage {
 	return Usage{
-		InputTokens:  max(1, (inputBytes(r)+bytesPerToken-1)/bytesPerToken),
-		OutputTokens: max(1, (len(text)+bytesPerToken-1)/bytesPerToken),
+		InputTokens:  max(1, tokens(inputBytes(r))),
+		OutputTokens: max(1, tokens(len(text))),
 		Estimated:    true,
 	}
 }
+
+func tokens(bytes int) int { return (bytes + bytesPerToken - 1) / bytesPerToken }

@@ -20,7 +20,7 @@ const token = Dollar / 1_000_000
 func openMeter(t *testing.T, b *Budget, reply func(llmtest.Call) llmtest.Reply) (*Meter, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.NewServer(t, reply)
-	o, err := NewOpenAI(OpenAIConfig{BaseURL: srv.URL})
+	o, err := newOpenAI(endpointConfig{BaseURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestMeterOverFake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := m.Complete(t.Context(), ask(FakeModel, `{"question":"q","reference_answer":"a","candidate_answer":"a"}`))
+	resp, err := m.Complete(t.Context(), askFake("a"))
 	if err != nil || resp.Cost != 0 || m.Totals().Calls != 1 {
 		t.Error(resp, err)
 	}

@@ -17,15 +17,15 @@ import (
 const (
 	// DefaultMaxAttempts is how often a call is tried in all.
 	DefaultMaxAttempts = 4
-	// DefaultSilence is how long the provider may send nothing.
-	DefaultSilence = 2 * time.Minute
-	// MaxRetryAfter is how long a wait may be that a provider asks for with
+	// defaultSilence is how long the provider may send nothing.
+	defaultSilence = 2 * time.Minute
+	// maxRetryAfter is how long a wait may be that a provider asks for with
 	// Retry-After. For longer a call is given up, with what it asks for.
-	MaxRetryAfter = 60 * time.Second
+	maxRetryAfter = 60 * time.Second
 )
 
-// OpenAIConfig says which endpoint to use. Zero values are the defaults.
-type OpenAIConfig struct {
+// endpointConfig says which endpoint to use. Zero values are the defaults.
+type endpointConfig struct {
 	// Name of the provider, ProviderOpenAI by default.
 	Name string
 	// BaseURL up to and with the API version, OpenAIBaseURL by default.
@@ -45,28 +45,28 @@ type OpenAIConfig struct {
 	Silence time.Duration
 }
 
-// OpenAI is a Provider for any endpoint that speaks OpenAI's chat completions.
+// openAIProvider is a Provider for any endpoint that speaks OpenAI's chat completions.
 // It is safe for concurrent use.
 //
 // Transport errors and the statuses 429, 502, 503 and 504 are tried again, with
 // exponential waits or as Retry-After says, but never after a piece of a stream
 // was emitted, and never after the provider's silence.
-type OpenAI struct {
+type openAIProvider struct {
 	endpoint
 	client *openai.Client
 }
 
-// NewOpenAI checks the configuration and makes no request.
-func NewOpenAI(c OpenAIConfig) (*OpenAI, error) {
+// newOpenAI checks the configuration and makes no request.
+func newOpenAI(c endpointConfig) (*openAIProvider, error) {
 	client, e, err := c.open("/chat/completions")
 	if err != nil {
 		return nil, err
 	}
-	return &OpenAI{endpoint: e, client: client}, nil
+	return &openAIProvider{endpoint: e, client: client}, nil
 }
 
 // open gives the library's client and how to ask for path.
-func (c OpenAIConfig) open(path string) (*openai.Client, endpoint, error) {
+func (c endpointConfig) open(path string) (*openai.Client, endpoint, error) {
 	if c.Name == "" {
 		c.Name = ProviderOpenAI
 	}
@@ -88,16 +88,16 @@ func (c OpenAIConfig) open(path string) (*openai.Client, endpoint, error) {
 }
 
 // Name is the configured name.
-func (o *OpenAI) Name() string { return o.provider }
+func (o *openAIProvider) Name() string { return o.provider }
 
 // Complete returns the whole answer.
-func (o *OpenAI) Complete(ctx context.Context, r Request) (Response, error) {
+func (o *openAIProvider) Complete(ctx context.Context, r Request) (Response, error) {
 	return o.retrying(ctx, r, nil, unmetered)
 }
 
 // Stream emits the answer as it arrives. A stream that ends without a finish
 // reason is an error: the answer is not whole.
-func (o *OpenAI) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+func (o *openAIProvider) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
 	return o.retrying(ctx, r, emit, unmetered)
 }
 
@@ -106,7 +106,7 @@ func unmetered(once func() (Response, error)) (Response, error) { return once() 
 // Reasons tells whether a model is one of OpenAI's reasoning models. They refuse
 // a temperature, so none is sent and answers may vary, and they spend part of
 // MaxTokens on thoughts that are not shown.
-func Reasons(model string) bool {
+func IsReasoningModel(model string) bool {
 	for _, prefix := range []string{"gpt-5", "gpt-6", "o1", "o3", "o4"} {
 		if strings.HasPrefix(model, prefix) {
 			return true
@@ -116,9 +116,9 @@ func Reasons(model string) bool {
 }
 
 // once makes one HTTP request.
-func (o *OpenAI) once(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+func (o *openAIProvider) once(ctx context.Context, r Request, emit func(string) error) (Response, error) {
 	x := &exchange{silence: o.silence}
-	if !Reasons(r.Model) {
+	if !IsReasoningModel(r.Model) {
 		x.temperature = &r.Temperature
 	}
 	var resp Response
@@ -129,14 +129,14 @@ func (o *OpenAI) once(ctx context.Context, r Request, emit func(string) error) (
 	return resp, err
 }
 
-func (o *OpenAI) send(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+func (o *openAIProvider) send(ctx context.Context, r Request, emit func(string) error) (Response, error) {
 	if emit == nil {
 		return o.complete(ctx, r)
 	}
 	return o.stream(ctx, r, emit)
 }
 
-func (o *OpenAI) complete(ctx context.Context, r Request) (Response, error) {
+func (o *openAIProvider) complete(ctx context.Context, r Request) (Response, error) {
 	got, err := o.client.CreateChatCompletion(ctx, wireRequest(r))
 	if err != nil {
 		return Response{}, err
@@ -151,7 +151,7 @@ func (o *OpenAI) complete(ctx context.Context, r Request) (Response, error) {
 // emitError marks an error of the caller's emit, which is not the provider's.
 type emitError struct{ error }
 
-func (o *OpenAI) stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+func (o *openAIProvider) stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
 	req := wireRequest(r)
 	req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	stream, err := o.client.CreateChatCompletionStream(ctx, req)
@@ -202,7 +202,7 @@ func wireRequest(r Request) openai.ChatCompletionRequest {
 	for _, m := range r.Messages {
 		req.Messages = append(req.Messages, openai.ChatCompletionMessage{Role: m.Role, Content: m.Content})
 	}
-	if Reasons(r.Model) {
+	if IsReasoningModel(r.Model) {
 		req.MaxCompletionTokens = r.MaxTokens
 	} else {
 		req.MaxTokens = r.MaxTokens //nolint:staticcheck // the only name that other servers know

@@ -18,10 +18,10 @@ import (
 
 const secret = "sk-secret-0123456789"
 
-func openStub(t *testing.T, replies ...llmtest.Reply) (*OpenAI, *llmtest.Server) {
+func openStub(t *testing.T, replies ...llmtest.Reply) (*openAIProvider, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.NewServer(t, llmtest.Script(replies...))
-	o, err := NewOpenAI(OpenAIConfig{BaseURL: srv.URL, APIKey: secret})
+	o, err := newOpenAI(endpointConfig{BaseURL: srv.URL, APIKey: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestContextEndIsReturnedAsItIs(t *testing.T) {
 		cancel() // the request has arrived
 		return llmtest.Reply{Hang: true}
 	})
-	o, err := NewOpenAI(OpenAIConfig{BaseURL: srv.URL})
+	o, err := newOpenAI(endpointConfig{BaseURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestBodyIsOneJSONObject(t *testing.T) {
 // The transport given by the caller is wrapped, not changed.
 func TestHTTPClientIsNotChanged(t *testing.T) {
 	c := &http.Client{}
-	if _, err := NewOpenAI(OpenAIConfig{HTTPClient: c}); err != nil || c.Transport != nil {
+	if _, err := newOpenAI(endpointConfig{HTTPClient: c}); err != nil || c.Transport != nil {
 		t.Error(err, c.Transport)
 	}
 }

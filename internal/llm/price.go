@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// PricesAsOf is the day of the public price list behind DefaultPrices.
-const PricesAsOf = "2026-03-21"
-
 // Price is what a model costs, per million tokens. Discounts for cached input
 // or batches are not known here, so a cost is never below the bill.
 type Price struct {
@@ -20,9 +17,9 @@ type Price struct {
 	Output USD
 }
 
-// Cost is the price of the usage, rounded up to a nano-dollar. Negative counts
+// cost is the price of the usage, rounded up to a nano-dollar. Negative counts
 // cost nothing; a sum beyond USD's range is the largest USD.
-func (p Price) Cost(u Usage) USD {
+func (p Price) cost(u Usage) USD {
 	inHi, inLo := bits.Mul64(uint64(max(u.InputTokens, 0)), uint64(p.Input))
 	outHi, outLo := bits.Mul64(uint64(max(u.OutputTokens, 0)), uint64(p.Output))
 	lo, carry := bits.Add64(inLo, outLo, 0)

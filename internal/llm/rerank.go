@@ -21,8 +21,8 @@ type Reranker interface {
 
 // The providers that OpenReranker knows, as in SVC_RERANK_PROVIDER.
 const (
-	RerankHTTP = "http" // HTTPReranker
-	RerankLLM  = "llm"  // ModelReranker
+	RerankHTTP = "http" // httpReranker
+	RerankLLM  = "llm"  // modelReranker
 )
 
 // RerankConfig chooses a reranker. The caller reads it from flags and
@@ -30,7 +30,7 @@ const (
 type RerankConfig struct {
 	// Provider is RerankHTTP or RerankLLM.
 	Provider string
-	// Model is optional for RerankHTTP, see HTTPReranker. For RerankLLM, which
+	// Model is optional for RerankHTTP, see httpReranker. For RerankLLM, which
 	// asks LLM, empty means LLM's.
 	Model string
 	// BaseURL and APIKey are RerankHTTP's; the key is optional.
@@ -47,7 +47,7 @@ func OpenReranker(c RerankConfig) (Reranker, error) {
 		if c.BaseURL == "" {
 			return nil, errors.New("no endpoint to rerank at: set SVC_RERANK_BASE_URL, such as http://localhost:8080")
 		}
-		return NewHTTPReranker(OpenAIConfig{BaseURL: c.BaseURL, APIKey: c.APIKey}, c.Model)
+		return newHTTPReranker(endpointConfig{BaseURL: c.BaseURL, APIKey: c.APIKey}, c.Model)
 	case RerankLLM:
 		if c.Model != "" {
 			c.LLM.Model = c.Model
@@ -56,7 +56,7 @@ func OpenReranker(c RerankConfig) (Reranker, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reranker: %w", err)
 		}
-		return NewModelReranker(p, c.LLM.Model), nil
+		return newModelReranker(p, c.LLM.Model), nil
 	case "":
 		return nil, errors.New("no reranker: set SVC_RERANK_PROVIDER to http or llm")
 	}

@@ -19,21 +19,21 @@ const (
 	maxRerankBytes  = 400_000
 )
 
-// HTTPReranker asks a /rerank endpoint. With a model it sends what Jina, Cohere
+// httpReranker asks a /rerank endpoint. With a model it sends what Jina, Cohere
 // and the servers made after them take (model, query, documents, top_n), at most
 // 100 texts a request. Without one it sends what Hugging Face's Text Embeddings
 // Inference takes, which serves one model (query, texts, truncate), at most 32.
-// It reads the answers of all of them. Texts are cut as MaxModelText says, and
+// It reads the answers of all of them. Texts are cut as maxModelText says, and
 // failed requests are tried again as those of OpenAI are. It is safe for
 // concurrent use.
-type HTTPReranker struct {
+type httpReranker struct {
 	endpoint
 	model string
 }
 
-// NewHTTPReranker checks the configuration and makes no request. BaseURL is
+// newHTTPReranker checks the configuration and makes no request. BaseURL is
 // required, and "/rerank" is added to it.
-func NewHTTPReranker(c OpenAIConfig, model string) (*HTTPReranker, error) {
+func newHTTPReranker(c endpointConfig, model string) (*httpReranker, error) {
 	if c.Name == "" {
 		c.Name = RerankHTTP
 	}
@@ -42,11 +42,11 @@ func NewHTTPReranker(c OpenAIConfig, model string) (*HTTPReranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &HTTPReranker{endpoint: e, model: model}, nil
+	return &httpReranker{endpoint: e, model: model}, nil
 }
 
 // Name tells the model, if there is one, and the base URL.
-func (h *HTTPReranker) Name() string {
+func (h *httpReranker) Name() string {
 	base := strings.TrimSuffix(h.url, "/rerank")
 	if h.model == "" {
 		return RerankHTTP + "@" + base
@@ -56,7 +56,7 @@ func (h *HTTPReranker) Name() string {
 
 // Rerank makes one request after the other when the texts are many: a reranker
 // scores each text by itself, so scores of several answers compare.
-func (h *HTTPReranker) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
+func (h *httpReranker) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
 	most := maxNamedTexts
 	if h.model == "" {
 		most = maxUnnamedTexts
@@ -72,7 +72,7 @@ func (h *HTTPReranker) Rerank(ctx context.Context, query string, texts []string)
 	return scores, nil
 }
 
-func (h *HTTPReranker) rerank(ctx context.Context, query string, texts []string) (scores []float64, err error) {
+func (h *httpReranker) rerank(ctx context.Context, query string, texts []string) (scores []float64, err error) {
 	body, err := json.Marshal(h.request(query, texts))
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (h *HTTPReranker) rerank(ctx context.Context, query string, texts []string)
 	}, nil)
 }
 
-func (h *HTTPReranker) request(query string, texts []string) any {
+func (h *httpReranker) request(query string, texts []string) any {
 	cut := make([]string, len(texts))
 	for i, text := range texts {
 		cut[i] = cutText(text)
@@ -108,7 +108,7 @@ func (h *HTTPReranker) request(query string, texts []string) any {
 	}{h.model, cutText(query), cut, len(cut)}
 }
 
-func (h *HTTPReranker) post(ctx context.Context, body []byte) ([]byte, error) {
+func (h *httpReranker) post(ctx context.Context, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err

@@ -16,9 +16,9 @@ import (
 	"evalctl/internal/retry"
 )
 
-// retrying makes the HTTP attempts of one call, each inside around.
-func (o *OpenAI) retrying(ctx context.Context, r Request, emit func(string) error,
-	around func(once func() (Response, error)) (Response, error)) (Response, error) {
+// retrying makes the HTTP attempts of one call, each inside perAttempt.
+func (o *openAIProvider) retrying(ctx context.Context, r Request, emit func(string) error,
+	perAttempt func(once func() (Response, error)) (Response, error)) (Response, error) {
 	if err := r.check(); err != nil {
 		return Response{}, err
 	}
@@ -30,14 +30,14 @@ func (o *OpenAI) retrying(ctx context.Context, r Request, emit func(string) erro
 			return emit(delta)
 		}
 	}
-	made := 0 // requests; around may refuse to make one
+	made := 0 // requests; perAttempt may refuse to make one
 	once := func() (Response, error) {
 		made++
 		return o.once(ctx, r, watched)
 	}
 	var resp Response
 	err := o.repeat(ctx, func() (err error) {
-		resp, err = around(once)
+		resp, err = perAttempt(once)
 		return err
 	}, func() bool { return !emitted })
 	resp.Attempts = made
@@ -49,7 +49,7 @@ func (o *OpenAI) retrying(ctx context.Context, r Request, emit func(string) erro
 func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func() bool) error {
 	delays := backoff.NewExponentialBackOff()
 	for made := 1; ; made++ {
-		if err := o.waitTurn(ctx); err != nil {
+		if err := o.waitForLimit(ctx); err != nil {
 			return err
 		}
 		err := once()
@@ -61,7 +61,7 @@ func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func
 		if e.waitAsked {
 			delay = e.RetryAfter
 		}
-		if delay > MaxRetryAfter {
+		if delay > maxRetryAfter {
 			return err // sooner would be against the provider's word
 		}
 		select {
@@ -72,7 +72,7 @@ func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func
 	}
 }
 
-func (o *endpoint) waitTurn(ctx context.Context) error {
+func (o *endpoint) waitForLimit(ctx context.Context) error {
 	if o.limiter == nil {
 		return ctx.Err()
 	}
@@ -111,7 +111,7 @@ func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 	if o.key != "" {
 		e.Message = strings.ReplaceAll(e.Message, o.key, "[API key]")
 	}
-	e.Message = bounded(e.Message)
+	e.Message = printable(e.Message)
 	return e
 }
 
@@ -146,7 +146,7 @@ func refusalText(body []byte) string {
 	return string(body)
 }
 
-// causeText drops what the client library and net/http wrap around a cause: the
+// causeText drops what the client library and net/http wrap perAttempt a cause: the
 // URL, which the Error shows itself, and "error, ".
 func causeText(err error) string {
 	if e, ok := errors.AsType[*openai.APIError](err); ok {

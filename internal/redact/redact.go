@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Mark stands where a secret stood.
-const Mark = "[token]"
+// mark stands where a secret stood.
+const mark = "[token]"
 
 // Redactor replaces secrets, as they are and as JSON, URLs and quoted Go strings
 // spell them. It is safe for concurrent use. A nil one replaces nothing.
@@ -35,7 +35,7 @@ func New(secrets ...string) *Redactor {
 	}
 	r := &Redactor{}
 	for _, form := range all {
-		pairs = append(pairs, form, Mark)
+		pairs = append(pairs, form, mark)
 		r.forms = append(r.forms, []byte(form))
 	}
 	r.replacer = strings.NewReplacer(pairs...)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// WriteTimeout is how long one Send may take when NewWriter is given 0.
-const WriteTimeout = 10 * time.Second
+// defaultWriteTimeout is how long one Send may take when NewWriter is given 0.
+const defaultWriteTimeout = 10 * time.Second
 
 // Writer sends events as the body of an HTTP answer. It is not safe for
 // concurrent use.
@@ -25,13 +25,13 @@ type Writer struct {
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // NewWriter sends the status and headers of an event stream at once.
-// writeTimeout bounds each Send (0 means WriteTimeout) and replaces the
-// server's own WriteTimeout for this answer, which may last any time. The
+// writeTimeout bounds each Send (0 means defaultWriteTimeout) and replaces the
+// server's own defaultWriteTimeout for this answer, which may last any time. The
 // error wraps http.ErrNotSupported when w cannot flush or set deadlines;
 // nothing has been sent then.
 func NewWriter(w http.ResponseWriter, writeTimeout time.Duration) (*Writer, error) {
 	if writeTimeout <= 0 {
-		writeTimeout = WriteTimeout
+		writeTimeout = defaultWriteTimeout
 	}
 	sw := &Writer{w: w, rc: http.NewResponseController(w), timeout: writeTimeout}
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -17,8 +17,8 @@ func Vector(text string) []float32 {
 	return []float32{1, float32(len(text)), float32(sum)}
 }
 
-// Share is the share of the query's words that a text has.
-func Share(query, text string) float64 {
+// share is the share of the query's words that a text has.
+func share(query, text string) float64 {
 	words := strings.Fields(query)
 	found := 0
 	for _, w := range words {
@@ -58,7 +58,7 @@ func rerank(w http.ResponseWriter, c Call, r Reply) {
 	}
 	ranked := []object{}
 	for i, text := range texts {
-		ranked = append(ranked, object{"index": i, score: Share(c.Query, text)})
+		ranked = append(ranked, object{"index": i, score: share(c.Query, text)})
 	}
 	slices.SortStableFunc(ranked, func(a, b object) int {
 		x, y := a[score].(float64), b[score].(float64)

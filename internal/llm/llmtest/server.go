@@ -35,7 +35,7 @@ type Call struct {
 type Message struct{ Role, Content string }
 
 // Reply is what the server answers. The zero value is an empty answer that
-// stopped by itself; to /embeddings, Vector of each text; to /rerank, the Share
+// stopped by itself; to /embeddings, Vector of each text; to /rerank, the share
 // of each text, best first.
 type Reply struct {
 	// Text is the answer. A stream sends it word by word.

@@ -1,53 +1,55 @@
-package llm
+package brain
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"evalctl/internal/llm"
 )
 
 const (
-	fakeDontKnow = "I don't know: the notes do not say."
-
 	maxQuotes = 3
-	// A sentence must cover this share of the question's weight to be an answer.
+	// A sentence must cover this share of the question's weight to be quoted.
 	minCoverage = 0.25
-	// Further quotes must be at least this good, against the best.
+	// Further quotes must score at least this share of the best one.
 	minOfBest = 0.5
-	// What a term counts for that only the rest of the sentence's note has.
+	// The weight of a term that the sentence lacks and the rest of its note has.
 	contextShare = 0.4
-	// How far a newer note, and one ranked higher, wins over an equal sentence.
+	// The advantage of a newer note, and of one ranked higher, over an equal sentence.
 	recencyBonus = 0.05
 	rankBonus    = 0.01
-	// A heading or a question names what an answer is about; it seldom is one.
+	// The weight of a heading or a question, which seldom answers anything itself.
 	namingShare = 0.5
 )
 
-// quotation is a sentence of a note that may answer the question.
+// quotation is a sentence of a note that may answer the question, and how well it does.
 type quotation struct {
 	text  string
 	score float64
 }
 
-// quoteNotes answers with up to maxQuotes sentences, best first. Notes dated
-// after the question cannot answer it.
-func quoteNotes(question, questionDate string, notes []fakeNote) string {
-	asked, dated := parseDate(questionDate)
-	notes = slices.DeleteFunc(slices.Clone(notes), func(n fakeNote) bool {
-		written, ok := parseDate(n.Date)
+// fakeAnswer is the offline reader's answer: up to maxQuotes sentences of the notes, each
+// verbatim, best first, or Abstention. Notes dated after the question cannot answer it.
+func fakeAnswer(in readerInput) string {
+	asked, dated := noteDay(in.QuestionDate)
+	notes := slices.DeleteFunc(slices.Clone(in.Notes), func(n note) bool {
+		written, ok := noteDay(n.Date)
 		return dated && ok && written.After(asked)
 	})
-	weights, total := weigh(terms(question), notes)
-	bonus := bonuses(notes)
+	weights, total := weighTerms(llm.Terms(in.Question), notes)
+	bonus := noteBonuses(notes)
 
 	var found []quotation
 	for i, n := range notes {
-		context := terms(n.Title + " " + n.Text)
-		for _, s := range sentences(n.Text) {
-			score := score(weights, terms(s.text), context)
+		context := llm.Terms(n.Title + " " + n.Text)
+		for _, s := range noteSentences(n.Text) {
+			score := scoreSentence(weights, llm.Terms(s.text), context)
 			if s.heading || strings.HasSuffix(s.text, "?") {
 				score *= namingShare
 			}
@@ -57,15 +59,7 @@ func quoteNotes(question, questionDate string, notes []fakeNote) string {
 		}
 	}
 	// Stable: equal sentences keep the order of the notes.
-	slices.SortStableFunc(found, func(a, b quotation) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(found, func(a, b quotation) int { return cmp.Compare(b.score, a.score) })
 	var quotes []string
 	for _, q := range found {
 		if len(quotes) == maxQuotes || q.score < minOfBest*found[0].score {
@@ -76,64 +70,55 @@ func quoteNotes(question, questionDate string, notes []fakeNote) string {
 		}
 	}
 	if len(quotes) == 0 {
-		return fakeDontKnow
+		return Abstention
 	}
 	return strings.Join(quotes, " ")
 }
 
-// weigh gives each question term a weight that grows with its rarity among the
-// notes. A term that no note has weighs most: it is what the notes do not say.
-func weigh(question map[string]bool, notes []fakeNote) (weights map[string]float64, total float64) {
+// weighTerms weighs each term of the question by its rarity among the notes. A term that no
+// note has weighs most, since the notes then lack what was asked.
+func weighTerms(question map[string]bool, notes []note) (weights map[string]float64, total float64) {
 	weights = map[string]float64{}
 	for t := range question {
 		weights[t] = 0.5
 	}
 	for _, n := range notes {
-		for t := range terms(n.Title + " " + n.Text) {
+		for t := range llm.Terms(n.Title + " " + n.Text) {
 			if _, ok := weights[t]; ok {
 				weights[t]++
 			}
 		}
 	}
-	// Sorted: a sum in the map's order would differ in its last bits.
-	for _, t := range sortedKeys(weights) {
+	// Sorted: the last bits of a sum in the map's order would vary.
+	for _, t := range slices.Sorted(maps.Keys(weights)) {
 		weights[t] = math.Log(1 + float64(len(notes)+1)/weights[t])
 		total += weights[t]
 	}
 	return weights, total
 }
 
-// score is the weight of the question's terms that the sentence has, plus a
-// share of those that only its note has. A sentence with none of its own is 0.
-func score(weights map[string]float64, sentence, context map[string]bool) float64 {
-	own, around := 0.0, 0.0
-	for _, t := range sortedKeys(weights) {
+// scoreSentence returns the weight of the question's terms that the sentence has, plus a share
+// of the weight of those that only its note has. A sentence with none of its own scores 0.
+func scoreSentence(weights map[string]float64, sentence, context map[string]bool) float64 {
+	own, rest := 0.0, 0.0
+	for _, t := range slices.Sorted(maps.Keys(weights)) {
 		if sentence[t] {
 			own += weights[t]
 		} else if context[t] {
-			around += weights[t]
+			rest += weights[t]
 		}
 	}
 	if own == 0 {
 		return 0
 	}
-	return own + around*contextShare
+	return own + rest*contextShare
 }
 
-func sortedKeys(m map[string]float64) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// bonuses is the small advantage of newer notes, then of higher ranked ones.
-func bonuses(notes []fakeNote) []float64 {
+// noteBonuses returns the small advantage of newer notes, then of higher ranked ones.
+func noteBonuses(notes []note) []float64 {
 	var dates []time.Time
 	for _, n := range notes {
-		if d, ok := parseDate(n.Date); ok {
+		if d, ok := noteDay(n.Date); ok {
 			dates = append(dates, d)
 		}
 	}
@@ -141,7 +126,7 @@ func bonuses(notes []fakeNote) []float64 {
 	out := make([]float64, len(notes))
 	for i, n := range notes {
 		out[i] = rankBonus * float64(len(notes)-i) / float64(len(notes))
-		if d, ok := parseDate(n.Date); ok {
+		if d, ok := noteDay(n.Date); ok {
 			older, _ := slices.BinarySearchFunc(dates, d, time.Time.Compare)
 			out[i] += recencyBonus * float64(older) / float64(len(dates))
 		}
@@ -149,29 +134,29 @@ func bonuses(notes []fakeNote) []float64 {
 	return out
 }
 
-// parseDate reads the day of an RFC 3339 date or time, as it is written.
-func parseDate(s string) (time.Time, bool) {
+// noteDay returns the day of an RFC 3339 date or time as it is written, in its own zone.
+func noteDay(s string) (time.Time, bool) {
 	t, err := time.Parse(time.DateOnly, s[:min(len(s), len(time.DateOnly))])
 	return t, err == nil
 }
 
-// sentence is a verbatim piece of a text.
-type sentence struct {
+// noteSentence is a verbatim piece of a note.
+type noteSentence struct {
 	text    string
 	heading bool
 }
 
-// sentences cuts markdown into sentences. Lines are boundaries; heading, bullet,
-// number and quote marks are left out.
-func sentences(text string) []sentence {
-	var out []sentence
+// noteSentences cuts markdown into sentences. Lines are boundaries; the marks of headings,
+// bullets, numbered items and quotations are left out.
+func noteSentences(text string) []noteSentence {
+	var out []noteSentence
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		heading := strings.HasPrefix(line, "#")
 		line = trimBullet(strings.TrimSpace(strings.TrimLeft(line, "#>")))
 		for line != "" {
-			n := sentenceEnd(line)
-			out = append(out, sentence{line[:n], heading})
+			n := noteSentenceEnd(line)
+			out = append(out, noteSentence{line[:n], heading})
 			line = strings.TrimLeftFunc(line[n:], unicode.IsSpace)
 		}
 	}
@@ -191,10 +176,9 @@ func trimBullet(line string) string {
 	return line
 }
 
-// sentenceEnd is the length of the first sentence: up to a full stop, question
-// or exclamation mark that is followed by a space and does not end an
-// abbreviation.
-func sentenceEnd(line string) int {
+// noteSentenceEnd returns the length of the first sentence, which ends at a full stop, question
+// mark or exclamation mark that a space follows and that does not end an abbreviation.
+func noteSentenceEnd(line string) int {
 	for i := 0; i < len(line); {
 		r, size := utf8.DecodeRuneInString(line[i:])
 		i += size
@@ -217,7 +201,7 @@ func sentenceEnd(line string) int {
 	return len(line)
 }
 
-// abbreviated tells whether the word before a full stop is short for another.
+// abbreviated reports whether the word before a full stop is an abbreviation or an initial.
 func abbreviated(before string) bool {
 	word := before[strings.LastIndexFunc(before, unicode.IsSpace)+1:]
 	word = strings.TrimLeft(word, `"'(`)

@@ -1,16 +1,21 @@
-package llm
+package scorer
 
 import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode"
 
-	"github.com/kljensen/snowball/english"
+	"evalctl/internal/llm"
 )
 
-// overlap is the share of the reference's distinct terms that the candidate
-// has, rounded to two decimals. An abstention matches only an abstention.
+// fakeReply is the offline judge's reply: the overlap of the answer with the reference.
+func fakeReply(item Item) string {
+	score, reason := overlap(item.Reference, item.Answer)
+	return fmt.Sprintf(`{"score": %.2f, "reason": %q}`, score, reason)
+}
+
+// overlap returns the share of the reference's distinct terms that the candidate has, rounded
+// to two decimals. An abstention matches only another abstention.
 func overlap(reference, candidate string) (score float64, reason string) {
 	switch refAbstains, candAbstains := abstains(reference), abstains(candidate); {
 	case refAbstains && candAbstains:
@@ -20,11 +25,11 @@ func overlap(reference, candidate string) (score float64, reason string) {
 	case candAbstains:
 		return 0, "the candidate abstains, the reference answers"
 	}
-	want := terms(reference)
+	want := llm.Terms(reference)
 	if len(want) == 0 {
 		return 0, "the reference has no words"
 	}
-	have := terms(candidate)
+	have := llm.Terms(candidate)
 	found := 0
 	for t := range want {
 		if have[t] {
@@ -35,8 +40,8 @@ func overlap(reference, candidate string) (score float64, reason string) {
 	return math.Round(share*100) / 100, fmt.Sprintf("%d of %d reference words found", found, len(want))
 }
 
-// abstains looks at the first sentence only: an answer may well go on to quote
-// somebody who does not know.
+// abstains reports whether an answer declines to answer. It reads the first sentence only: an
+// answer may go on to quote somebody who does not know.
 func abstains(s string) bool {
 	s = strings.ToLower(strings.ReplaceAll(s, "’", "'"))
 	if i := strings.IndexAny(s, ".!?\n"); i >= 0 {
@@ -54,29 +59,4 @@ var abstentions = []string{
 	"i don't know", "i do not know", "do not say", "does not say", "don't say", "doesn't say",
 	"not mentioned", "not recorded", "not stated", "not specified", "no information",
 	"cannot be determined", "can't be determined", "cannot answer", "can't answer", "unanswerable",
-}
-
-// terms is the set of stemmed words and numbers, stop words left out; a text of
-// stop words alone, such as "No", keeps them.
-func terms(s string) map[string]bool {
-	all, content := map[string]bool{}, map[string]bool{}
-	for _, w := range words(s) {
-		stem := english.Stem(w, true)
-		all[stem] = true
-		if !english.IsStopWord(w) {
-			content[stem] = true
-		}
-	}
-	if len(content) == 0 {
-		return all
-	}
-	return content
-}
-
-// words are the lower-cased runs of letters and digits. A possessive 's is a
-// word of its own, and a stop word.
-func words(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	})
 }
