@@ -13,6 +13,7 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
+	"evalctl/daemon/memory"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
 )
@@ -80,18 +81,22 @@ func New(_ context.Context, cfg Config) (*Daemon, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
+	memories, err := memory.New(memory.Config{Reader: cfg.Reader, Model: cfg.ReaderModel})
+	if err != nil {
+		return nil, fmt.Errorf("open daemon: %w", err)
+	}
 	dir, open, err := engine(cfg, logger)
 	if err != nil {
 		return nil, fmt.Errorf("open daemon: %w", err)
 	}
 	brains, err := brain.Open(brain.Config{
-		Dir: dir, OpenStore: open, Reader: cfg.Reader, Model: cfg.ReaderModel, Search: cfg.Search,
+		Dir: dir, OpenStore: open, Search: cfg.Search,
 		ChunkSize: cfg.ChunkSize, IndexMemory: cfg.IndexMemory, OpenStores: maxOpenStores(), Logger: logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open daemon: %w", err)
 	}
-	api := httpapi.New(httpapi.Config{Brains: brains, Keys: cfg.Keys, Host: cfg.Host, PingInterval: cfg.PingInterval, Version: cfg.Version, Logger: logger})
+	api := httpapi.New(httpapi.Config{Brains: brains, Memory: memories, Keys: cfg.Keys, Host: cfg.Host, PingInterval: cfg.PingInterval, Version: cfg.Version, Logger: logger})
 	return &Daemon{brains: brains, api: api, logger: logger, headerTimeout: headerTimeout}, nil
 }
 

@@ -2,6 +2,7 @@ package brain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -12,36 +13,36 @@ import (
 	"evalctl/daemon/store"
 )
 
-// indexer keeps a search index in step with a store. Events mark paths as
-// dirty; one goroutine re-reads dirty paths from the store, so an event that
-// is seen twice, late or in another order ends in the same index.
+// indexer keeps the search index of a store up to date. Change events mark paths
+// as dirty. One goroutine reads dirty paths from the store again, so an event that
+// arrives twice, late or out of order leads to the same index.
 //
-// The store delivers a commit's events before it acknowledges the commit.
-// Whoever waits for the events counted at his arrival therefore sees every
-// write that was acknowledged before.
+// The store delivers a commit's events before it acknowledges the commit. A search
+// that waits for the events counted at its arrival therefore sees every write that
+// was acknowledged before.
 type indexer struct {
-	store  *store.Store
-	cfg    indexerConfig
-	stop   func(cause error) // ends the goroutine and the subscription
-	ended  chan struct{}
-	index  *search.Index // set before the first search
-	bytes  atomic.Int64  // memory of the index, measured now and then
-	counts changeCounts  // of the goroutine alone
-
-	// searcher answers over index. Like it, it is only used after wait.
-	searcher *search.Searcher
-	// pending counts the searches that have got the indexer and not returned
-	// from wait: it must not be dropped while there are some.
+	cfg   indexerConfig
+	stop  func(cause error) // ends the goroutine and the subscription
+	ended chan struct{}
+	size  indexSize
+	// mirror holds the index. Only the goroutine uses it until ended is closed.
+	mirror *mirror
+	// searcher and embedding work on the index. They are set before the first
+	// search returns from wait.
+	searcher  *search.Searcher
+	embedding *embedding
+	// pending counts the calls of search that were announced by
+	// entry.acquireIndexer and have not returned from wait. While there are some,
+	// the indexer must not be dropped.
 	pending atomic.Int64
 
 	mu       sync.Mutex
 	dirty    map[string]struct{}
 	marked   uint64        // events counted so far; the initial build counts as one
 	applied  uint64        // events whose paths are in the index
-	err      error         // the goroutine ended: the index is no longer kept
+	err      error         // why the goroutine ended: the index is no longer kept
 	progress chan struct{} // closed and replaced when applied or err changes
 	wake     chan struct{} // holds one token while there is work
-	changed  chan struct{} // holds one token while there is work for embed
 }
 
 // indexerConfig is what an indexer needs besides the store.
@@ -49,32 +50,26 @@ type indexerConfig struct {
 	search    search.Config
 	options   *search.Options // of the index
 	snapshots *snapshots      // nil keeps none
-	measured  func()          // called after bytes changed; must not wait
+	measured  func()          // called after the size of the index changed; must not wait
 	refused   *atomic.Int64   // counts the passages that the embedder refused
 	logger    *slog.Logger
-	brain     string // for the log
+	brain     string // id
 	now       func() time.Time
 }
 
-// changeCounts count the documents put and deleted since the index was last
-// measured and last saved.
-type changeCounts struct {
-	measured, saved int
-}
-
-// startIndexer subscribes first and builds afterwards, so that no commit falls
-// between the two.
+// startIndexer subscribes first and builds the index afterwards, so that it misses
+// no commit between the two.
 func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	x := &indexer{
-		store:    st,
 		cfg:      cfg,
 		ended:    make(chan struct{}),
+		size:     indexSize{changed: cfg.measured},
+		mirror:   newMirror(st, cfg.options, &snapshot{cfg.snapshots, cfg.brain, cfg.options, cfg.logger, cfg.now}),
 		dirty:    map[string]struct{}{},
 		marked:   1,
 		progress: make(chan struct{}),
 		wake:     make(chan struct{}, 1),
-		changed:  make(chan struct{}, 1),
 	}
 	unsubscribe := st.Subscribe(x.mark)
 	x.stop = func(cause error) {
@@ -102,10 +97,8 @@ func (x *indexer) mark(e store.ChangeEvent) {
 
 func (x *indexer) run(ctx context.Context) {
 	defer close(x.ended)
-	err := x.open(ctx)
+	err := x.build(ctx)
 	if err == nil {
-		x.measure()
-		x.advance(1)
 		err = x.follow(ctx)
 	}
 	if ctx.Err() != nil {
@@ -117,6 +110,27 @@ func (x *indexer) run(ctx context.Context) {
 	close(x.progress)
 }
 
+func (x *indexer) build(ctx context.Context) error {
+	if err := x.mirror.build(ctx); err != nil {
+		return fmt.Errorf("build the index: %w", err)
+	}
+	index, cfg := x.mirror.index, x.cfg.search
+	cfg.Refused = x.countRefused
+	x.searcher = search.NewSearcher(index, cfg)
+	x.embedding = newEmbedding(x.searcher, index, &x.size)
+	x.mirror.measure(&x.size)
+	x.advance(1)
+	return nil
+}
+
+// countRefused counts and logs the passages that the embedder refused. They are
+// not an error: their words are still searched.
+func (x *indexer) countRefused(chunkIDs []string, reason error) {
+	x.cfg.refused.Add(int64(len(chunkIDs)))
+	x.cfg.logger.Warn("the embedder refused passages: only their words are searched",
+		"brain", x.cfg.brain, "passages", len(chunkIDs), "first", chunkIDs[0], "because", reason)
+}
+
 // follow keeps the index, and with an embedder its vectors, in step with the
 // store. It returns only with an error.
 func (x *indexer) follow(ctx context.Context) error {
@@ -125,13 +139,13 @@ func (x *indexer) follow(ctx context.Context) error {
 	defer wg.Wait()
 	defer cancel()
 	if x.cfg.search.Embedder != nil {
-		wg.Go(func() { x.embed(embedding) })
+		wg.Go(func() { x.embedding.run(embedding) })
 	}
 	return x.drain(ctx)
 }
 
-// drain applies everything marked until there is nothing, then waits for more.
-// It returns only with an error.
+// drain applies everything marked until nothing is left, then waits for more. It
+// returns only with an error.
 func (x *indexer) drain(ctx context.Context) error {
 	for {
 		x.mu.Lock()
@@ -142,20 +156,20 @@ func (x *indexer) drain(ctx context.Context) error {
 		for path := range dirty {
 			files = append(files, file{path: path})
 		}
-		if err := x.refresh(ctx, files); err != nil {
+		if err := x.mirror.refresh(ctx, files); err != nil {
 			return fmt.Errorf("update the index: %w", err)
 		}
 		x.advance(marked)
-		x.toEmbed()
-		x.measureIfDue()
+		x.embedding.signal()
+		x.mirror.measureIfDue(&x.size)
 		var quiet <-chan time.Time
-		if x.saveDue() {
+		if x.mirror.saveDue() {
 			quiet = time.After(saveAfter)
 		}
 		select {
 		case <-x.wake:
 		case <-quiet:
-			x.save(x.woken)
+			x.mirror.save(x.woken)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -175,8 +189,25 @@ func (x *indexer) advance(to uint64) {
 	}
 }
 
+// search runs a query as soon as the index holds every write acknowledged before
+// the call. entry.acquireIndexer must precede each call.
+func (x *indexer) search(ctx context.Context, q search.Query) (search.Result, error) {
+	if err := x.wait(ctx); err != nil {
+		return search.Result{}, err
+	}
+	found, err := x.searcher.Search(ctx, q)
+	if found.Degraded != "" || isModelError(err) {
+		x.embedding.signal() // the search may have left its documents half embedded
+	}
+	return found, err
+}
+
+func isModelError(err error) bool {
+	_, ok := errors.AsType[*search.ModelError](err)
+	return ok
+}
+
 // wait returns when the index holds every write acknowledged before the call.
-// Whoever got the indexer from Handle.indexer calls it once.
 func (x *indexer) wait(ctx context.Context) error {
 	defer x.pending.Add(-1)
 	x.mu.Lock()
@@ -205,16 +236,17 @@ func (x *indexer) failed() bool {
 	return x.err != nil
 }
 
-// close gives cause to those who still wait.
+// close ends the indexer. Searches that still wait fail with cause.
 func (x *indexer) close(cause error) {
 	x.stop(cause)
 	<-x.ended
 }
 
-// closeSaved is close for an index that will be needed again.
+// closeSaved is close for an index that will be needed again: it saves a snapshot
+// when one is due.
 func (x *indexer) closeSaved(cause error) {
 	x.close(cause)
-	if x.index != nil && x.saveDue() {
-		x.save(func() bool { return false })
+	if x.mirror.saveDue() {
+		x.mirror.save(func() bool { return false })
 	}
 }

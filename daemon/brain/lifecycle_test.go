@@ -35,24 +35,24 @@ func TestDeletingStallsNobody(t *testing.T) {
 	slow.Go(func() { _, _ = h.Store(t.Context()) })
 	<-opening
 	slow.Go(func() {
-		if err := h.Delete(context.Background()); err != nil {
+		if err := s.Delete(context.Background(), h); err != nil {
 			t.Error(err)
 		}
 	})
-	<-h.Gone()
+	<-h.Done()
 	others := make(chan struct{})
 	go func() {
 		defer close(others)
 		put(t, s, "other", "a.md", "otter")
-		find(t, s, "other", protocol.SearchRequest{Query: "otter"})
+		find(t, s, "other", "otter")
 		create(t, s, "third")
-		if err := use(t, s, "third").Delete(t.Context()); err != nil {
+		if err := s.Delete(t.Context(), use(t, s, "third")); err != nil {
 			t.Error(err)
 		}
 		if _, err := s.Find("slow"); !errors.Is(err, ErrNotFound) {
 			t.Errorf("find: %v", err)
 		}
-		if err := h.Delete(t.Context()); !errors.Is(err, ErrNotFound) {
+		if err := s.Delete(t.Context(), h); !errors.Is(err, ErrNotFound) {
 			t.Errorf("delete: %v", err)
 		}
 		for _, r := range []protocol.CreateBrain{{ID: "slow"}, {ID: "x", Slug: "slow"}} {
@@ -101,7 +101,7 @@ func TestCreateAndDeleteAtOnce(t *testing.T) {
 				h, err := s.Find(id)
 				if err == nil {
 					_, _ = h.Store(context.Background())
-					err = h.Delete(context.Background())
+					err = s.Delete(context.Background(), h)
 				}
 				switch {
 				case err == nil:

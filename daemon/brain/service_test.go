@@ -14,19 +14,18 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
-	"evalctl/internal/llm"
 )
 
 var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
+
+func inMemory(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil }
 
 // open makes a service whose clock stands still. set may change its
 // configuration.
 func open(t *testing.T, set func(*Config)) *Service {
 	t.Helper()
 	cfg := Config{
-		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil },
-		Reader:    llm.NewFake(),
-		Model:     llm.FakeModel,
+		OpenStore: inMemory,
 		Now:       func() time.Time { return epoch },
 	}
 	if set != nil {
@@ -79,7 +78,7 @@ func TestBrainsOnDisk(t *testing.T) {
 	create(t, s, "zoe")
 	create(t, s, "ana")
 	create(t, s, "tmp")
-	if err := use(t, s, "tmp").Delete(t.Context()); err != nil {
+	if err := s.Delete(t.Context(), use(t, s, "tmp")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -112,7 +111,8 @@ func TestBrainsOnDisk(t *testing.T) {
 	if diff := cmp.Diff([]string{lockFile, "Not an id", "ana", "zoe"}, names); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Open(s.cfg); err == nil || !strings.Contains(err.Error(), "in use by another daemon") {
+	second := Config{Dir: dir, OpenStore: inMemory}
+	if _, err := Open(second); err == nil || !strings.Contains(err.Error(), "in use by another daemon") {
 		t.Errorf("a second service on %s: %v", dir, err)
 	}
 }
@@ -156,7 +156,7 @@ func TestCreateRefusesATakenIDOrSlug(t *testing.T) {
 func TestMissingBrains(t *testing.T) {
 	s := open(t, nil)
 	create(t, s, "gone")
-	if err := use(t, s, "gone").Delete(t.Context()); err != nil {
+	if err := s.Delete(t.Context(), use(t, s, "gone")); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"gone", "never"} {
@@ -172,23 +172,13 @@ func TestMissingBrains(t *testing.T) {
 }
 
 // operations are all that can be done with a brain.
-var operations = map[string]func(context.Context, Handle) error{
-	"store": func(ctx context.Context, h Handle) error { _, err := h.Store(ctx); return err },
-	"search": func(ctx context.Context, h Handle) error {
-		_, err := h.Search(ctx, protocol.SearchRequest{Query: "walrus"})
+var operations = map[string]func(context.Context, *Service, Handle) error{
+	"store": func(ctx context.Context, _ *Service, h Handle) error { _, err := h.Store(ctx); return err },
+	"search": func(ctx context.Context, _ *Service, h Handle) error {
+		_, err := h.Search(ctx, query("walrus"))
 		return err
 	},
-	"ask": func(ctx context.Context, h Handle) error {
-		return h.Ask(ctx, protocol.AskRequest{Question: "walrus"}, func(string, any) error { return nil })
-	},
-	"create document": func(ctx context.Context, h Handle) error {
-		_, err := h.CreateDocument(ctx, protocol.CreateDocument{Content: "planted"})
-		return err
-	},
-	"document":        func(ctx context.Context, h Handle) error { _, err := h.Document(ctx, "a.md"); return err },
-	"delete document": func(ctx context.Context, h Handle) error { return h.DeleteDocument(ctx, "a.md") },
-	"documents":       func(ctx context.Context, h Handle) error { _, err := h.Documents(ctx, DocumentPage{}); return err },
-	"delete":          func(ctx context.Context, h Handle) error { return h.Delete(ctx) },
+	"delete": func(ctx context.Context, s *Service, h Handle) error { return s.Delete(ctx, h) },
 }
 
 // A handle is of one brain, not of its id.
@@ -199,26 +189,26 @@ func TestHandlesOfADeletedBrain(t *testing.T) {
 		old := use(t, s, "notes")
 		if used {
 			put(t, s, "notes", "a.md", "walrus")
-			find(t, s, "notes", protocol.SearchRequest{Query: "walrus"})
+			find(t, s, "notes", "walrus")
 		}
 		if err := old.Err(); err != nil {
 			t.Error(err)
 		}
-		if err := use(t, s, "notes").Delete(t.Context()); err != nil {
+		if err := s.Delete(t.Context(), use(t, s, "notes")); err != nil {
 			t.Fatal(err)
 		}
-		<-old.Gone()
+		<-old.Done()
 		if err := old.Err(); !errors.Is(err, ErrNotFound) {
 			t.Errorf("got %v", err)
 		}
 		create(t, s, "notes")
 		put(t, s, "notes", "a.md", "a walrus of somebody else")
 		for name, operate := range operations {
-			if err := operate(t.Context(), old); !errors.Is(err, ErrNotFound) {
+			if err := operate(t.Context(), s, old); !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s, used %v: got %v", name, used, err)
 			}
 		}
-		if got := find(t, s, "notes", protocol.SearchRequest{Query: "walrus planted"}); len(got) != 1 {
+		if got := find(t, s, "notes", "walrus"); len(got) != 1 {
 			t.Errorf("the other brain holds %v", got)
 		}
 	}
@@ -232,7 +222,7 @@ func TestHandlesOfAClosedService(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, operate := range operations {
-		if err := operate(t.Context(), h); !errors.Is(err, ErrClosed) {
+		if err := operate(t.Context(), s, h); !errors.Is(err, ErrClosed) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// checkID applies the slug rule of spec section 2 to an id or a slug. Ids name
-// folders, so nothing outside this alphabet may pass.
+// checkID applies the slug rule of spec section 2 to an id or a slug. Ids are used
+// as folder names, so nothing outside this alphabet may pass.
 func checkID(name, id string) error {
 	if id == "" || len(id) > protocol.MaxBrainSlug {
 		return &ArgumentError{name, fmt.Sprintf("must have 1 to %d characters", protocol.MaxBrainSlug)}
@@ -25,15 +25,15 @@ func checkID(name, id string) error {
 	return nil
 }
 
-// ValidID reports whether a brain could have the id.
+// ValidID reports whether a brain can have the id.
 func ValidID(id string) bool { return checkID("id", id) == nil }
 
 func isSlugByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
-// slugify derives a slug from a name: lower case, every other run of
-// characters one hyphen. A name without any usable letter gets one made of kind
-// and its hash, so that the same name always gives the same slug.
-func slugify(kind, name string) string {
+// Slug derives a slug from a name, the same one each time: letters a-z in lower
+// case and digits stay, every run of other characters becomes one hyphen. A name
+// without any usable character becomes kind, a hyphen and a hash of the name.
+func Slug(kind, name string) string {
 	var b strings.Builder
 	for _, c := range []byte(strings.ToLower(name)) {
 		switch {
@@ -52,15 +52,14 @@ func slugify(kind, name string) string {
 	return slug
 }
 
-// evade makes an id that nobody else has from one that is taken.
-func evade(id string) string {
+// uniqueID returns an unused id that begins like one that is taken.
+func uniqueID(id string) string {
 	suffix := "-" + strings.ToLower(rand.Text())
 	return id[:min(len(id), protocol.MaxBrainSlug-len(suffix))] + suffix
 }
 
-// newBrain turns a request into the brain it asks for, without CreatedAt. An
-// id or slug that is not given follows from the other, or from the name; a
-// name that is not given is the id.
+// newBrain returns the brain that a request describes, without CreatedAt. A missing
+// id or slug follows from the other, or from the name; a missing name is the id.
 func newBrain(r protocol.CreateBrain) (protocol.Brain, error) {
 	b := protocol.Brain{ID: r.ID, Slug: r.Slug, Name: r.Name, Visibility: r.Visibility}
 	if b.Name == "" && b.ID == "" && b.Slug == "" {
@@ -73,7 +72,7 @@ func newBrain(r protocol.CreateBrain) (protocol.Brain, error) {
 		b.Slug = b.ID
 	}
 	if b.Slug == "" {
-		b.Slug = slugify("brain", b.Name)
+		b.Slug = Slug("brain", b.Name)
 	}
 	if b.ID == "" {
 		b.ID = b.Slug
@@ -88,7 +87,7 @@ func newBrain(r protocol.CreateBrain) (protocol.Brain, error) {
 }
 
 func checkBrain(b protocol.Brain) error {
-	// The slug first: an id that was not given is the slug.
+	// The slug first: an id that was not given equals the slug.
 	if err := checkID("slug", b.Slug); err != nil {
 		return err
 	}

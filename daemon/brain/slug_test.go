@@ -62,12 +62,12 @@ func TestNewBrain(t *testing.T) {
 func TestSlugOfAnyNameIsAnID(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringN(1, 200, -1).Draw(t, "name")
-		slug := slugify("brain", name)
+		slug := Slug("brain", name)
 		if err := checkID("slug", slug); err != nil {
-			t.Fatalf("slugify(%q): %v", name, err)
+			t.Fatalf("Slug(%q): %v", name, err)
 		}
-		if again := slugify("brain", slug); again != slug {
-			t.Fatalf("slugify(%q) = %q, not itself", slug, again)
+		if again := Slug("brain", slug); again != slug {
+			t.Fatalf("Slug(%q) = %q, not itself", slug, again)
 		}
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 )
 
@@ -71,8 +70,17 @@ func openDisk(t *testing.T, set func(*Config)) (*Service, *disk) {
 			set(c)
 		}
 	})
-	s.stopKeeping()
+	s.stopJanitor()
 	return s, d
+}
+
+func write(ctx context.Context, h Handle, path, text string) error {
+	defer h.Acquire()()
+	st, err := h.Store(ctx)
+	if err != nil {
+		return err
+	}
+	return st.Write(ctx, path, []byte(text))
 }
 
 func TestOpenStoresAreBounded(t *testing.T) {
@@ -94,12 +102,12 @@ func TestOpenStoresAreBounded(t *testing.T) {
 			for i := range rounds {
 				h := use(t, s, id(w*7+i*5))
 				word := fmt.Sprintf("token%dx%d", w, i)
-				if _, err := h.CreateDocument(t.Context(), protocol.CreateDocument{Path: word + ".md", Content: word}); err != nil {
+				if err := write(t.Context(), h, word+".md", word); err != nil {
 					t.Error(err)
 				}
-				got, err := h.Search(t.Context(), protocol.SearchRequest{Query: word})
-				if err != nil || len(got.Chunks) != 1 {
-					t.Errorf("%s: found %+v, %v", word, got.Chunks, err)
+				got, err := h.Search(t.Context(), query(word))
+				if err != nil || len(got.Hits) != 1 {
+					t.Errorf("%s: found %+v, %v", word, got.Hits, err)
 				}
 			}
 		})
@@ -113,7 +121,7 @@ func TestOpenStoresAreBounded(t *testing.T) {
 		t.Errorf("told of %d changes, want %d", n, workers*rounds)
 	}
 	for i := range brains {
-		if got := find(t, s, id(i), protocol.SearchRequest{Query: "otter"}); len(got) != 1 {
+		if got := find(t, s, id(i), "otter"); len(got) != 1 {
 			t.Errorf("%s: found %v", id(i), got)
 		}
 	}
@@ -121,11 +129,11 @@ func TestOpenStoresAreBounded(t *testing.T) {
 		t.Errorf("%d stores are open, the limit is %d", n, bound)
 	}
 	for i := range brains {
-		if err := use(t, s, id(i)).Delete(t.Context()); err != nil {
+		if err := s.Delete(t.Context(), use(t, s, id(i))); err != nil {
 			t.Error(err)
 		}
 	}
-	if n, counted := d.open.Load(), len(s.stores.entries); n != 0 || counted != 0 {
+	if n, counted := d.open.Load(), len(s.pool.entries); n != 0 || counted != 0 {
 		t.Errorf("%d stores of deleted brains are open, %d are counted", n, counted)
 	}
 }
@@ -135,7 +143,7 @@ func TestHeldStoresStayOpen(t *testing.T) {
 	create(t, s, "held")
 	create(t, s, "other")
 	h := use(t, s, "held")
-	release := h.Hold()
+	release := h.Acquire()
 	st, err := h.Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +153,7 @@ func TestHeldStoresStayOpen(t *testing.T) {
 		t.Errorf("a held store: %v", err)
 	}
 	release()
-	find(t, s, "other", protocol.SearchRequest{Query: "otter"})
+	find(t, s, "other", "otter")
 	create(t, s, "third")
 	put(t, s, "third", "a.md", "otter")
 	if err := st.Write(t.Context(), "a.md", []byte("walrus")); !errors.Is(err, store.ErrReadOnly) {
@@ -154,7 +162,7 @@ func TestHeldStoresStayOpen(t *testing.T) {
 	if n := d.open.Load(); n != 1 {
 		t.Errorf("%d stores are open", n)
 	}
-	if got := find(t, s, "held", protocol.SearchRequest{Query: "walrus"}); len(got) != 1 {
+	if got := find(t, s, "held", "walrus"); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}
 }
@@ -167,31 +175,31 @@ func TestIdleStoresAreClosed(t *testing.T) {
 	for _, id := range []string{"idle", "used", "held"} {
 		create(t, s, id)
 		put(t, s, id, "a.md", "otter")
-		find(t, s, id, protocol.SearchRequest{Query: "otter"})
+		find(t, s, id, "otter")
 	}
-	release := use(t, s, "held").Hold()
+	release := use(t, s, "held").Acquire()
 	clock.Add(int64(storeIdle - time.Second))
-	find(t, s, "used", protocol.SearchRequest{Query: "otter"})
-	s.closeIdleStores()
+	find(t, s, "used", "otter")
+	s.pool.closeIdleStores()
 	if n := d.open.Load(); n != 3 {
 		t.Errorf("%d stores are open, want all", n)
 	}
 	clock.Add(int64(time.Second))
-	s.closeIdleStores()
+	s.pool.closeIdleStores()
 	if n := d.open.Load(); n != 2 {
 		t.Errorf("%d stores are open, want those used and held", n)
 	}
 	release()
-	s.closeIdleStores()
+	s.pool.closeIdleStores()
 	if n := d.open.Load(); n != 2 {
 		t.Errorf("%d stores are open: one was in use until now", n)
 	}
 	clock.Add(int64(storeIdle))
-	s.closeIdleStores()
+	s.pool.closeIdleStores()
 	if n := d.open.Load(); n != 0 || len(held(s)) != 0 {
 		t.Errorf("%d stores are open, and the indexes of %v", n, held(s))
 	}
-	if got := find(t, s, "idle", protocol.SearchRequest{Query: "otter"}); len(got) != 1 {
+	if got := find(t, s, "idle", "otter"); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}
 }
@@ -203,9 +211,9 @@ func TestStoresInMemoryStayOpen(t *testing.T) {
 		create(t, s, fmt.Sprint("b", i))
 		put(t, s, fmt.Sprint("b", i), "a.md", "otter")
 	}
-	s.closeIdleStores()
+	s.pool.closeIdleStores()
 	for i := range 4 {
-		if got := find(t, s, fmt.Sprint("b", i), protocol.SearchRequest{Query: "otter"}); len(got) != 1 {
+		if got := find(t, s, fmt.Sprint("b", i), "otter"); len(got) != 1 {
 			t.Errorf("brain %d: found %v", i, got)
 		}
 	}
@@ -217,20 +225,24 @@ func TestBrokenStoresAreOpenedAnew(t *testing.T) {
 	s, d := openDisk(t, nil)
 	create(t, s, "eval")
 	h := use(t, s, "eval")
-	defer h.Hold()()
+	defer h.Acquire()()
 	put(t, s, "eval", "a.md", "otter")
-	find(t, s, "eval", protocol.SearchRequest{Query: "otter"})
+	find(t, s, "eval", "otter")
 	var told []string
 	defer h.Subscribe(func(e store.ChangeEvent) { told = append(told, e.Path) })()
 
 	d.fails.Store(true)
-	if err := h.DeleteDocument(t.Context(), "a.md"); !errors.Is(err, errDisk) {
+	st, err := h.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Delete(t.Context(), "a.md"); !errors.Is(err, errDisk) {
 		t.Errorf("got %v", err)
 	}
 	d.fails.Store(false)
 	put(t, s, "eval", "b.md", "walrus")
 	for _, word := range []string{"otter", "walrus"} {
-		if got := find(t, s, "eval", protocol.SearchRequest{Query: word}); len(got) != 1 {
+		if got := find(t, s, "eval", word); len(got) != 1 {
 			t.Errorf("%s: found %v", word, got)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/client"
 	"evalctl/daemon/httpapi"
+	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
@@ -34,12 +35,16 @@ func daemon() (url string, api *httpapi.API, stop func()) {
 		OpenStore: func(context.Context, string) (*store.Store, error) {
 			return memstore.Open(&store.Options{Now: now}), nil
 		},
-		Reader: llm.NewFake(), Model: llm.FakeModel, Now: now,
+		Now: now,
 	})
 	if err != nil {
 		panic(err)
 	}
-	api = httpapi.New(httpapi.Config{Brains: brains, Version: "test"})
+	memories, err := memory.New(memory.Config{Reader: llm.NewFake(), Model: llm.FakeModel, Now: now})
+	if err != nil {
+		panic(err)
+	}
+	api = httpapi.New(httpapi.Config{Brains: brains, Memory: memories, Version: "test"})
 	server := httptest.NewServer(api)
 	return server.URL, api, func() {
 		api.Stop()

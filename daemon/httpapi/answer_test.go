@@ -21,7 +21,6 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
-	"evalctl/internal/llm"
 )
 
 // startLarge is an API over files, with a document large.bin of 32 MiB.
@@ -36,8 +35,7 @@ func startLarge(t *testing.T) (s *server, want []byte) {
 			}
 			return st, st.Write(ctx, "large.bin", want)
 		},
-		Reader: llm.NewFake(), Model: llm.FakeModel,
-	})
+	}, fakeReader())
 	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
 	return s, want
 }

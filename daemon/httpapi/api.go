@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 )
 
-// Config of an API. Brains is required.
+// Config of an API. Brains and Memory are required.
 type Config struct {
 	Brains *brain.Service
+	Memory *memory.Service
 	// Keys are who may use the API. Nil lets everybody use everything.
 	Keys *Keys
 	// Host is the name that the listener was asked for, if it was a name. Without
@@ -36,6 +38,7 @@ type Config struct {
 // API is the http.Handler of a daemon.
 type API struct {
 	brains      *brain.Service
+	memory      *memory.Service
 	keys        *Keys
 	host        string
 	metrics     *metrics
@@ -54,6 +57,7 @@ type API struct {
 func New(cfg Config) *API {
 	a := &API{
 		brains:      cfg.Brains,
+		memory:      cfg.Memory,
 		keys:        cfg.Keys,
 		host:        cfg.Host,
 		metrics:     newMetrics(),

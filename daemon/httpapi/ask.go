@@ -36,7 +36,7 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 		select {
 		case <-a.stopping:
 			cancel(errShuttingDown)
-		case <-h.Gone():
+		case <-h.Done():
 			cancel(h.Err())
 		case <-ctx.Done():
 			return
@@ -45,7 +45,7 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastFrameTimeout))
 	})
 	s := &askStream{w: w}
-	err := h.Ask(ctx, body, func(name string, payload any) error {
+	err := a.memory.Ask(ctx, h, body, func(name string, payload any) error {
 		if ctx.Err() != nil { // a reader may be slow to notice
 			return context.Cause(ctx)
 		}

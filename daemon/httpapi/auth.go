@@ -140,7 +140,7 @@ func (a *API) withBrain(serve endpoint) endpoint {
 		if err != nil {
 			return err
 		}
-		defer h.Hold()()
+		defer h.Acquire()()
 		err = serve(w, r.WithContext(context.WithValue(r.Context(), brainKey{}, h)))
 		if gone := h.Err(); gone != nil && (errors.Is(err, brain.ErrNotFound) || errors.Is(err, store.ErrReadOnly)) {
 			return c.hide(id, gone)

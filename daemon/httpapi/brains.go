@@ -40,7 +40,7 @@ func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {
 		return refuse(errUnconfirmed, "deleting a brain deletes all its documents: send X-Confirm-Delete: yes")
 	}
 	h := brainOf(r)
-	err := h.Delete(r.Context())
+	err := a.brains.Delete(r.Context(), h)
 	a.feeds.end(h, errStreamOver) // whatever happened, its store may be closed
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
-	"evalctl/internal/llm"
 )
 
 // BenchmarkDurable writes documents of 1 KiB to a disk, from one client: one a
@@ -21,8 +20,7 @@ func BenchmarkDurable(b *testing.B) {
 		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
 			return fsstore.Open(ctx, filepath.Join(b.TempDir(), id), nil)
 		},
-		Reader: llm.NewFake(), Model: llm.FakeModel,
-	})
+	}, fakeReader())
 	s.expect(b, 201, "POST", "/v1/brains", `{"id":"eval"}`)
 	text := strings.Repeat("Ana lives. ", 94)[:1024]
 	perSecond := func(b *testing.B, documents int) {

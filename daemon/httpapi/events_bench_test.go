@@ -60,8 +60,8 @@ func (a *audience) close() {
 	a.ended.Wait()
 }
 
-// memory is what the process uses for objects and stacks.
-func memory() uint64 {
+// memoryInUse returns the bytes that objects and stacks take.
+func memoryInUse() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
@@ -76,14 +76,14 @@ func BenchmarkEvents(b *testing.B) {
 	b.Run("daemon", func(b *testing.B) {
 		s := startFake(b)
 		docs := s.store(b)
-		before := memory()
+		before := memoryInUse()
 		var a audience
 		defer a.close()
 		for range subscribers {
 			a.join(b, strings.TrimPrefix(s.url, "http://"), fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", eventsPath))
 		}
 		a.heard.Wait()
-		each := float64(memory()-before) / subscribers / 1024
+		each := float64(memoryInUse()-before) / subscribers / 1024
 		for b.Loop() {
 			a.heard.Add(subscribers)
 			if err := docs.Write(b.Context(), "notes/a.md", nil); err != nil {
@@ -103,7 +103,7 @@ func BenchmarkEvents(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer ln.Close()
-		before := memory()
+		before := memoryInUse()
 		var a audience
 		defer a.close()
 		var conns []net.Conn
@@ -117,7 +117,7 @@ func BenchmarkEvents(b *testing.B) {
 			conns = append(conns, conn)
 			a.heard.Done()
 		}
-		each := float64(memory()-before) / subscribers / 1024
+		each := float64(memoryInUse()-before) / subscribers / 1024
 		frame := []byte("id: 12\nevent: change\ndata: " + `{"kind":"updated","path":"notes/a.md","when":"2024-05-01T12:00:00.123Z"}` + "\n\n")
 		for b.Loop() {
 			a.heard.Add(subscribers)

@@ -15,7 +15,6 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
-	"evalctl/internal/llm"
 )
 
 func TestWithoutPaths(t *testing.T) {
@@ -46,11 +45,11 @@ func TestWithoutPaths(t *testing.T) {
 func TestLogOfAStoreThatFails(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, nil, brain.Config{
-		Reader: llm.NewFake(), Model: llm.FakeModel, Dir: filepath.Join(dir, "brains"),
+		Dir: filepath.Join(dir, "brains"),
 		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
 			return fsstore.Open(ctx, filepath.Join(dir, id), nil)
 		},
-	})
+	}, fakeReader())
 	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
 	s.put(t, "patients/w.md", "healthy")
 	if err := os.RemoveAll(filepath.Join(dir, "eval", ".store")); err != nil {

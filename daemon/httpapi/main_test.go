@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/memory"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
 	"evalctl/internal/llm"
@@ -44,29 +45,33 @@ func start(t testing.TB, reader llm.Provider, model string) *server {
 // startWith has no brain yet. Keys may be nil.
 func startWith(t testing.TB, reader llm.Provider, model string, keys *Keys) *server {
 	t.Helper()
-	return startConfig(t, brain.Config{Reader: reader, Model: model}, keys)
+	return startConfig(t, brain.Config{}, memory.Config{Reader: reader, Model: model}, keys)
 }
 
-// startConfig is startWith for a service with a configuration of its own.
-func startConfig(t testing.TB, cfg brain.Config, keys *Keys) *server {
+// startConfig is startWith for services with a configuration of their own.
+func startConfig(t testing.TB, cfg brain.Config, m memory.Config, keys *Keys) *server {
 	t.Helper()
 	now := func() time.Time { return epoch }
-	cfg.Now = now
+	cfg.Now, m.Now = now, now
 	cfg.OpenStore = func(context.Context, string) (*store.Store, error) {
 		return memstore.Open(&store.Options{Now: now}), nil
 	}
-	return serve(t, keys, cfg)
+	return serve(t, keys, cfg, m)
 }
 
 // serve is startWith for a service that also chooses its store.
-func serve(t testing.TB, keys *Keys, cfg brain.Config) *server {
+func serve(t testing.TB, keys *Keys, cfg brain.Config, m memory.Config) *server {
 	t.Helper()
 	brains, err := brain.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+	memories, err := memory.New(m)
+	if err != nil {
+		t.Fatal(err)
+	}
 	log := &lockedBuffer{}
-	api := New(Config{Brains: brains, Keys: keys, Version: "test", Logger: slog.New(slog.NewTextHandler(log, nil))})
+	api := New(Config{Brains: brains, Memory: memories, Keys: keys, Version: "test", Logger: slog.New(slog.NewTextHandler(log, nil))})
 	srv := httptest.NewServer(api)
 	t.Cleanup(func() {
 		api.Stop()
@@ -91,6 +96,9 @@ func (s *server) open(t testing.TB, id string) *store.Store {
 	}
 	return st
 }
+
+// fakeReader answers without a model provider.
+func fakeReader() memory.Config { return memory.Config{Reader: llm.NewFake(), Model: llm.FakeModel} }
 
 func startFake(t testing.TB) *server { return start(t, llm.NewFake(), llm.FakeModel) }
 

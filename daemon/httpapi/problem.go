@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/internal/llm"
@@ -64,6 +65,7 @@ var outcomes = []struct {
 }{
 	{is(errInvalid), outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
 	{isA[*brain.ArgumentError], outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
+	{isA[*memory.ArgumentError], outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
 	{is(store.ErrInvalidPath), outcome{400, protocol.CodeValidation, "Invalid path", false, false}},
 	{is(errUnauthorized), outcome{401, protocol.CodeUnauthorized, "Unauthorized", false, false}},
 	{is(errForbidden), outcome{403, protocol.CodeForbidden, "Not allowed", false, false}},
@@ -77,7 +79,7 @@ var outcomes = []struct {
 	{is(brain.ErrExists), outcome{409, protocol.CodeConflict, "Brain exists", false, false}},
 	{is(store.ErrConflict), outcome{409, protocol.CodeConflict, "Conflict", false, false}},
 	{is(errTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
-	{is(brain.ErrTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
+	{is(memory.ErrTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
 	{is(errMediaType), outcome{415, protocol.CodeUnsupportedMediaType, "Unsupported media type", false, false}},
 	{is(errUnconfirmed), outcome{428, protocol.CodeConfirmationRequired, "Confirmation required", false, false}},
 	{is(errRateLimited), outcome{429, protocol.CodeRateLimited, "Too many requests", true, false}},
@@ -88,7 +90,7 @@ var outcomes = []struct {
 	{is(brain.ErrSearchSlow), outcome{502, protocol.CodeBadGateway, "Model of the search is slow", true, false}},
 	// An embedder or reranker of another make: nobody promised what its text holds.
 	{is(brain.ErrSearchModel), outcome{502, protocol.CodeBadGateway, "Model of the search failed", true, true}},
-	{is(brain.ErrReaderStopped), outcome{502, protocol.CodeBadGateway, "Answer is incomplete", false, false}},
+	{is(memory.ErrReaderStopped), outcome{502, protocol.CodeBadGateway, "Answer is incomplete", false, false}},
 	{is(errShuttingDown), outcome{503, "shutting_down", "Shutting down", true, false}},
 	{is(brain.ErrClosed), outcome{503, "shutting_down", "Shutting down", true, false}},
 	{is(store.ErrReadOnly), outcome{503, "read_only", "Store is closed or read-only", true, false}},

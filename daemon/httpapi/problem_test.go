@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/internal/llm"
@@ -29,6 +30,7 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{refuse(errInvalid, "x"), 400, "validation_error", false, false},
 		{&brain.ArgumentError{Name: "top_k", Reason: "x"}, 400, "validation_error", false, false},
+		{&memory.ArgumentError{Name: "top_k", Reason: "x"}, 400, "validation_error", false, false},
 		{&store.Error{Op: "write", Path: "/a", Err: store.ErrInvalidPath}, 400, "validation_error", false, false},
 		{refuse(errUnauthorized, "x"), 401, "unauthorized", false, false},
 		{refuse(errForbidden, "x"), 403, "forbidden", false, false},
@@ -53,7 +55,7 @@ func TestOutcomes(t *testing.T) {
 		{fmt.Errorf("%w: %w", brain.ErrSearchModel, brain.ErrSearchSlow), 502, "bad_gateway", true, false},
 		{brain.ErrSearchModel, 502, "bad_gateway", true, true},
 		{fmt.Errorf("%w: %w", brain.ErrSearchModel, &llm.Error{Status: 401}), 502, "bad_gateway", false, false},
-		{brain.ErrReaderStopped, 502, "bad_gateway", false, false},
+		{memory.ErrReaderStopped, 502, "bad_gateway", false, false},
 		{errShuttingDown, 503, "shutting_down", true, false},
 		{brain.ErrClosed, 503, "shutting_down", true, false},
 		{&store.Error{Op: "write", Path: "a", Err: store.ErrReadOnly}, 503, "read_only", true, false},

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"evalctl/daemon/brain"
+	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 )
 
@@ -34,7 +34,7 @@ func (a *API) createRecord(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(body, nil, &create); err != nil {
 		return err
 	}
-	record, err := brainOf(r).CreateDocument(r.Context(), create)
+	record, err := a.memory.CreateDocument(r.Context(), brainOf(r), create)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q query) error
 	if err != nil {
 		return err
 	}
-	list, err := brainOf(r).Documents(r.Context(), brain.DocumentPage{Cursor: q["cursor"], Limit: limit})
+	list, err := a.memory.Documents(r.Context(), brainOf(r), memory.DocumentPage{Cursor: q["cursor"], Limit: limit})
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q query) error
 }
 
 func (a *API) getRecord(w http.ResponseWriter, r *http.Request) error {
-	record, err := brainOf(r).Document(r.Context(), r.PathValue("document_id"))
+	record, err := a.memory.Document(r.Context(), brainOf(r), r.PathValue("document_id"))
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (a *API) deleteRecord(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) removeRecord(w http.ResponseWriter, r *http.Request, document string) error {
-	if err := brainOf(r).DeleteDocument(r.Context(), document); err != nil {
+	if err := a.memory.DeleteDocument(r.Context(), brainOf(r), document); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"evalctl/daemon/brain"
+	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 )
 
@@ -83,7 +83,7 @@ func searchOf(q query) (protocol.SearchRequest, error) {
 }
 
 func (a *API) answerSearch(w http.ResponseWriter, r *http.Request, body protocol.SearchRequest) error {
-	found, err := brainOf(r).Search(r.Context(), body)
+	found, err := a.memory.Search(r.Context(), brainOf(r), body)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func decodeQuestion(w http.ResponseWriter, r *http.Request, also aliases, maxTop
 // for a missing one and mean the default.
 func refuseZero(name, given string, most int) error {
 	if n, err := strconv.Atoi(given); err == nil && n == 0 {
-		return &brain.ArgumentError{Name: name, Reason: fmt.Sprintf("0 is not between 1 and %d", most)}
+		return &memory.ArgumentError{Name: name, Reason: fmt.Sprintf("0 is not between 1 and %d", most)}
 	}
 	return nil
 }

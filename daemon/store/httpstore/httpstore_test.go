@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/client"
 	"evalctl/daemon/httpapi"
+	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/httpstore"
@@ -51,12 +52,15 @@ func startDaemon(t testing.TB) *daemon {
 	t.Helper()
 	brains, err := brain.Open(brain.Config{
 		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(quiet), nil },
-		Reader:    llm.NewFake(), Model: llm.FakeModel,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := httpapi.New(httpapi.Config{Brains: brains})
+	memories, err := memory.New(memory.Config{Reader: llm.NewFake(), Model: llm.FakeModel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httpapi.New(httpapi.Config{Brains: brains, Memory: memories})
 	d := &daemon{t: t, brains: brains, api: api, server: httptest.NewServer(api)}
 	if d.client, err = client.New(d.server.URL, nil); err != nil {
 		t.Fatal(err)

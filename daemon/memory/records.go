@@ -1,4 +1,4 @@
-package brain
+package memory
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
@@ -23,8 +24,8 @@ import (
 // metadata, source and time of creation, is added to its front matter. A bad
 // argument is an *ArgumentError or store.ErrInvalidPath, content that is too
 // long ErrTooLarge.
-func (h Handle) CreateDocument(ctx context.Context, r protocol.CreateDocument) (protocol.DocumentRecord, error) {
-	defer h.Hold()()
+func (s *Service) CreateDocument(ctx context.Context, h brain.Handle, r protocol.CreateDocument) (protocol.DocumentRecord, error) {
+	defer h.Acquire()()
 	st, err := h.Store(ctx)
 	if err != nil {
 		return protocol.DocumentRecord{}, err
@@ -36,9 +37,9 @@ func (h Handle) CreateDocument(ctx context.Context, r protocol.CreateDocument) (
 	if !named {
 		var name string
 		name, r.Title = nameOf(r)
-		r.Path = slugify("note", name) + markdownExt
+		r.Path = brain.Slug("note", name) + markdownExt
 	}
-	text, err := documentText(r, h.s.cfg.Now())
+	text, err := documentText(r, s.cfg.Now())
 	if err != nil {
 		return protocol.DocumentRecord{}, err
 	}
@@ -59,7 +60,7 @@ func (h Handle) CreateDocument(ctx context.Context, r protocol.CreateDocument) (
 	if err != nil {
 		return protocol.DocumentRecord{}, err
 	}
-	return readRecord(ctx, st, h.e.brain.ID, r.Path)
+	return readRecord(ctx, st, h.Brain().ID, r.Path)
 }
 
 // nameOf is what a document without a path is named after, and the title to
@@ -91,19 +92,19 @@ func clip(s string, n int) string {
 }
 
 // Document returns the record of a document, or store.ErrNotFound.
-func (h Handle) Document(ctx context.Context, document string) (protocol.DocumentRecord, error) {
-	defer h.Hold()()
-	st, err := h.byID(ctx, document)
+func (*Service) Document(ctx context.Context, h brain.Handle, document string) (protocol.DocumentRecord, error) {
+	defer h.Acquire()()
+	st, err := byID(ctx, h, document)
 	if err != nil {
 		return protocol.DocumentRecord{}, err
 	}
-	return readRecord(ctx, st, h.e.brain.ID, document)
+	return readRecord(ctx, st, h.Brain().ID, document)
 }
 
 // DeleteDocument removes a document by its id, or fails with store.ErrNotFound.
-func (h Handle) DeleteDocument(ctx context.Context, document string) error {
-	defer h.Hold()()
-	st, err := h.byID(ctx, document)
+func (*Service) DeleteDocument(ctx context.Context, h brain.Handle, document string) error {
+	defer h.Acquire()()
+	st, err := byID(ctx, h, document)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (h Handle) DeleteDocument(ctx context.Context, document string) error {
 
 // byID is Store for an operation on a document. The id of a document is its path,
 // but nobody has to know: one that can be no path is merely unknown.
-func (h Handle) byID(ctx context.Context, document string) (*store.Store, error) {
+func byID(ctx context.Context, h brain.Handle, document string) (*store.Store, error) {
 	st, err := h.Store(ctx)
 	if err == nil && store.ValidPath(document) != nil {
 		err = fmt.Errorf("%w: no document has this id", store.ErrNotFound)
@@ -129,12 +130,12 @@ type DocumentPage struct {
 // Documents lists the records of the brain, ascending by path, without generated
 // files. It reads every document of the page. More than protocol.MaxListItems
 // without a limit is ErrTooLarge.
-func (h Handle) Documents(ctx context.Context, p DocumentPage) (protocol.DocumentList, error) {
+func (*Service) Documents(ctx context.Context, h brain.Handle, p DocumentPage) (protocol.DocumentList, error) {
 	list := protocol.DocumentList{Items: []protocol.DocumentRecord{}}
 	if p.Limit < 0 || p.Limit > protocol.MaxListItems {
 		return list, &ArgumentError{"limit", fmt.Sprintf("%d is not between 1 and %d", p.Limit, protocol.MaxListItems)}
 	}
-	defer h.Hold()()
+	defer h.Acquire()()
 	st, err := h.Store(ctx)
 	if err != nil {
 		return list, err
@@ -156,7 +157,7 @@ func (h Handle) Documents(ctx context.Context, p DocumentPage) (protocol.Documen
 		list.NextCursor = files[p.Limit-1].Path
 	}
 	for _, f := range files {
-		record, err := readRecord(ctx, st, h.e.brain.ID, f.Path)
+		record, err := readRecord(ctx, st, h.Brain().ID, f.Path)
 		if store.IsNotFound(err) {
 			continue // deleted meanwhile
 		}

@@ -1,24 +1,19 @@
-package brain
+package memory
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/internal/llm"
 )
-
-var equateEmpty = cmpopts.EquateEmpty()
-
-func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
 // script answers every request with deltas and records the last one.
 type script struct {
@@ -43,13 +38,9 @@ func (s *script) Stream(_ context.Context, r llm.Request, emit func(string) erro
 }
 
 // transcript collects the events of an ask as lines.
-func transcript(s *Service, r protocol.AskRequest) ([]string, error) {
-	h, err := s.Find("eval")
-	if err != nil {
-		return nil, err
-	}
+func transcript(s *fixture, r protocol.AskRequest) ([]string, error) {
 	var lines []string
-	err = h.Ask(context.Background(), r, func(name string, payload any) error {
+	err := s.Ask(context.Background(), s.brain, r, func(name string, payload any) error {
 		body, err := json.Marshal(payload)
 		lines = append(lines, name+" "+string(body))
 		return err
@@ -57,10 +48,9 @@ func transcript(s *Service, r protocol.AskRequest) ([]string, error) {
 	return lines, err
 }
 
-func openScripted(t *testing.T, reader *script) *Service {
-	s := open(t, func(c *Config) { c.Reader, c.Model = reader, "scripted" })
-	create(t, s, "eval")
-	put(t, s, "eval", "ana.md", "---\ndate: 2024-03-02\n---\n# Ana\n\nAna lives in Tromsø.\n")
+func openScripted(t *testing.T, reader *script) *fixture {
+	s := openWith(t, brain.Config{}, Config{Reader: reader, Model: "scripted"})
+	s.put(t, "ana.md", "---\ndate: 2024-03-02\n---\n# Ana\n\nAna lives in Tromsø.\n")
 	return s
 }
 
@@ -148,7 +138,7 @@ func TestAskStopsWhenEmitFails(t *testing.T) {
 	for stop := range 4 {
 		s := openScripted(t, &script{deltas: []string{"Ana lives in Tromsø."}, finish: "stop"})
 		n := 0
-		err := use(t, s, "eval").Ask(t.Context(), protocol.AskRequest{Question: "Ana"}, func(string, any) error {
+		err := s.Ask(t.Context(), s.brain, protocol.AskRequest{Question: "Ana"}, func(string, any) error {
 			if n++; n > stop {
 				return gone
 			}
@@ -234,9 +224,8 @@ func TestPreviewCountsCharacters(t *testing.T) {
 }
 
 func TestFakeReaderIsCited(t *testing.T) {
-	s := open(t, nil)
-	create(t, s, "eval")
-	put(t, s, "eval", "pets.md", "# Pets\n\n- Ana keeps two grey cats\n- Ana keeps a parrot named Kiwi\n")
+	s := open(t)
+	s.put(t, "pets.md", "# Pets\n\n- Ana keeps two grey cats\n- Ana keeps a parrot named Kiwi\n")
 	got, err := transcript(s, protocol.AskRequest{Question: "What does Ana keep?"})
 	if err != nil {
 		t.Fatal(err)
@@ -249,13 +238,12 @@ func TestFakeReaderIsCited(t *testing.T) {
 // TestAskNamesDuplicates: a chunk that is left out for its text is told of in an
 // ask as it is in a search.
 func TestAskNamesDuplicates(t *testing.T) {
-	s := open(t, func(c *Config) { c.Reader, c.Model = &script{deltas: []string{"Oslo."}, finish: "stop"}, "scripted" })
-	create(t, s, "eval")
+	s := openWith(t, brain.Config{}, Config{Reader: &script{deltas: []string{"Oslo."}, finish: "stop"}, Model: "scripted"})
 	for _, p := range []string{"a.md", "b.md", "c.md"} {
-		put(t, s, "eval", p, "Ana lives in Oslo.")
+		s.put(t, p, "Ana lives in Oslo.")
 	}
 	want := []protocol.Duplicate{{ChunkID: "b.md#0", DocumentID: "b.md", Path: "b.md"}, {ChunkID: "c.md#0", DocumentID: "c.md", Path: "c.md"}}
-	found, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: "Oslo"})
+	found, err := s.Search(t.Context(), s.brain, protocol.SearchRequest{Query: "Oslo"})
 	if err != nil || len(found.Chunks) != 1 || found.Collapsed != 2 {
 		t.Fatalf("got %+v, %v", found, err)
 	}
@@ -277,14 +265,13 @@ func TestAskNamesDuplicates(t *testing.T) {
 
 // TestManyDuplicatesAreCounted: an answer stays small however often a text comes.
 func TestManyDuplicatesAreCounted(t *testing.T) {
-	s := open(t, func(c *Config) { c.Reader, c.Model = &script{deltas: []string{"Oslo."}, finish: "stop"}, "scripted" })
-	create(t, s, "eval")
+	s := openWith(t, brain.Config{}, Config{Reader: &script{deltas: []string{"Oslo."}, finish: "stop"}, Model: "scripted"})
 	for i := range 30 {
-		put(t, s, "eval", fmt.Sprintf("%02d.md", i), "Ana lives in Oslo.")
+		s.put(t, fmt.Sprintf("%02d.md", i), "Ana lives in Oslo.")
 	}
-	put(t, s, "eval", "more.md", "Oslo is large.")
-	put(t, s, "eval", "more-again.md", "Oslo is large.")
-	found, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: "Oslo"})
+	s.put(t, "more.md", "Oslo is large.")
+	s.put(t, "more-again.md", "Oslo is large.")
+	found, err := s.Search(t.Context(), s.brain, protocol.SearchRequest{Query: "Oslo"})
 	if err != nil || found.Collapsed != 30 || len(found.Chunks) != 2 {
 		t.Fatalf("got %+v, %v", found, err)
 	}

@@ -1,4 +1,4 @@
-package brain
+package memory
 
 import (
 	"context"
@@ -7,19 +7,20 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 )
 
 // Search ranks the brain's chunks for a query. It sees every write that was
-// acknowledged before the call. A bad request is an *ArgumentError.
-func (h Handle) Search(ctx context.Context, r protocol.SearchRequest) (protocol.SearchResponse, error) {
-	start, id := h.s.cfg.Now(), h.e.brain.ID
+// acknowledged before the call. An invalid request is an *ArgumentError.
+func (s *Service) Search(ctx context.Context, h brain.Handle, r protocol.SearchRequest) (protocol.SearchResponse, error) {
+	start, id := s.cfg.Now(), h.Brain().ID
 	q, err := parseQuery(r, searchText)
 	if err != nil {
 		return protocol.SearchResponse{}, err
 	}
-	found, err := h.find(ctx, q)
+	found, err := find(ctx, h, q)
 	if err != nil {
 		return protocol.SearchResponse{}, err
 	}
@@ -31,66 +32,22 @@ func (h Handle) Search(ctx context.Context, r protocol.SearchRequest) (protocol.
 		res.Chunks[i] = searchChunk(id, hit)
 		res.Collapsed += len(hit.Duplicates) + hit.MoreDuplicates
 	}
-	res.TookMS = h.s.millisSince(start)
+	res.TookMS = s.millisSince(start)
 	return res, nil
 }
 
-// find runs a query on the brain's index as soon as it is up to date.
-func (h Handle) find(ctx context.Context, q search.Query) (search.Result, error) {
-	defer h.Hold()()
-	id := h.e.brain.ID
-	x, err := h.indexer(ctx)
-	if err != nil {
-		return search.Result{}, err
-	}
-	if err := x.wait(ctx); err != nil {
-		return search.Result{}, fmt.Errorf("search brain %s: %w", id, err)
-	}
-	found, err := x.searcher.Search(ctx, q)
-	if found.Degraded != "" || isModelError(err) {
-		x.toEmbed() // the search may have left its documents half embedded
-	}
+// find runs a query. A mode whose model is not configured is an *ArgumentError.
+func find(ctx context.Context, h brain.Handle, q search.Query) (search.Result, error) {
+	found, err := h.Search(ctx, q)
 	switch {
 	case errors.Is(err, search.ErrNoEmbedder):
-		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf("%s needs an embedder and the daemon has none: set SVC_EMBED_PROVIDER, or ask for auto or bm25", q.Mode)}
+		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf(
+			"%s needs an embedder and the daemon has none: set SVC_EMBED_PROVIDER, or ask for auto or bm25", q.Mode)}
 	case errors.Is(err, search.ErrNoReranker):
-		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf("%s needs a reranker and the daemon has none: set SVC_RERANK_PROVIDER, or ask for hybrid", q.Mode)}
-	case isModelError(err):
-		return search.Result{}, fmt.Errorf("search brain %s: %w: %w", id, ErrSearchModel, err)
-	case err != nil:
-		return search.Result{}, fmt.Errorf("search brain %s: %w", id, err)
+		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf(
+			"%s needs a reranker and the daemon has none: set SVC_RERANK_PROVIDER, or ask for hybrid", q.Mode)}
 	}
-	return found, nil
-}
-
-// RefusedPassages counts the passages that the embedder has refused, in all
-// brains: only their words are searched.
-func (s *Service) RefusedPassages() int64 { return s.refused.Load() }
-
-func isModelError(err error) bool {
-	_, ok := errors.AsType[*search.ModelError](err)
-	return ok
-}
-
-// indexer returns the brain's indexer, started when there is none or when it
-// failed: a failure is reported to those who waited, and then tried again.
-func (h Handle) indexer(ctx context.Context) (*indexer, error) {
-	e := h.e
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if _, err := h.openStore(ctx); err != nil {
-		return nil, err
-	}
-	if e.indexer != nil && e.indexer.failed() {
-		e.indexer.close(nil)
-		e.indexer = nil
-	}
-	if e.indexer == nil {
-		e.indexer = h.s.startIndexer(e)
-	}
-	e.searched = h.s.cfg.Now()
-	e.indexer.pending.Add(1) // until wait returns
-	return e.indexer, nil
+	return found, err
 }
 
 func searchChunk(id string, h search.Hit) protocol.SearchChunk {

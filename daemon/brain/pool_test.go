@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/daemon/protocol"
+	"evalctl/daemon/search"
 	"evalctl/daemon/store"
 )
 
@@ -33,7 +33,7 @@ func openTicking(t *testing.T, memory int64) (*Service, *atomic.Int64) {
 		c.IndexMemory = memory
 		c.Now = func() time.Time { return epoch.Add(time.Duration(clock.Add(int64(time.Second)))) }
 	})
-	s.stopKeeping()
+	s.stopJanitor()
 	return s, clock
 }
 
@@ -43,7 +43,7 @@ func TestIndexesUnderAMemoryLimit(t *testing.T) {
 	id := func(i int) string { return fmt.Sprintf("b%02d", i) }
 	search := func(i int) {
 		t.Helper()
-		if got := find(t, s, id(i), protocol.SearchRequest{Query: fmt.Sprint("otter", i)}); len(got) != 1 {
+		if got := find(t, s, id(i), fmt.Sprint("otter", i)); len(got) != 1 {
 			t.Errorf("brain %d: found %v", i, got)
 		}
 	}
@@ -56,12 +56,12 @@ func TestIndexesUnderAMemoryLimit(t *testing.T) {
 		search(i)
 	}
 	search(0)
-	each := s.brains[id(0)].indexer.bytes.Load()
+	each := s.brains[id(0)].indexer.size.bytes.Load()
 	if each < 10_000 || each > 1_000_000 {
 		t.Fatalf("an index of 51 notes is measured as %d bytes", each)
 	}
-	s.cfg.IndexMemory = 5*each + each/2
-	s.dropIndexes()
+	s.pool.indexMemory = 5*each + each/2
+	s.pool.dropIndexes()
 	want := []string{id(0), id(36), id(37), id(38), id(39)} // those searched last
 	if got := held(s); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("kept the indexes of %v, want %v", got, want)
@@ -69,12 +69,12 @@ func TestIndexesUnderAMemoryLimit(t *testing.T) {
 	for i := range brains { // a dropped one comes back, and follows writes
 		search(i)
 		put(t, s, id(i), "new.md", fmt.Sprint("seal", i))
-		if got := find(t, s, id(i), protocol.SearchRequest{Query: fmt.Sprint("seal", i)}); len(got) != 1 {
+		if got := find(t, s, id(i), fmt.Sprint("seal", i)); len(got) != 1 {
 			t.Errorf("brain %d: found %v after coming back", i, got)
 		}
 	}
-	s.cfg.IndexMemory = 1
-	s.dropIndexes()
+	s.pool.indexMemory = 1
+	s.pool.dropIndexes()
 	if got := held(s); fmt.Sprint(got) != fmt.Sprint([]string{id(39)}) {
 		t.Errorf("kept the indexes of %v, want the one searched last", got)
 	}
@@ -85,20 +85,20 @@ func TestIdleIndexesAreDropped(t *testing.T) {
 	for _, id := range []string{"one", "two"} {
 		create(t, s, id)
 		put(t, s, id, "a.md", "otter")
-		find(t, s, id, protocol.SearchRequest{Query: "otter"})
+		find(t, s, id, "otter")
 	}
-	s.dropIndexes()
+	s.pool.dropIndexes()
 	if got := held(s); len(got) != 2 {
 		t.Errorf("kept %v, want both", got)
 	}
 	clock.Add(int64(indexIdle - 5*time.Second))
-	find(t, s, "two", protocol.SearchRequest{Query: "otter"})
-	s.dropIndexes()
+	find(t, s, "two", "otter")
+	s.pool.dropIndexes()
 	if got := held(s); fmt.Sprint(got) != "[two]" {
 		t.Errorf("kept %v, want the one that is not idle", got)
 	}
 	clock.Add(int64(indexIdle))
-	s.dropIndexes()
+	s.pool.dropIndexes()
 	if got := held(s); len(got) != 0 {
 		t.Errorf("kept %v, want none", got)
 	}
@@ -112,24 +112,24 @@ func TestAwaitedIndexesAreNotDropped(t *testing.T) {
 		c.OpenStore = func(context.Context, string) (*store.Store, error) { return store.New(b, nil), nil }
 		c.Now = func() time.Time { return epoch.Add(time.Duration(clock.Load())) }
 	})
-	s.stopKeeping()
+	s.stopJanitor()
 	create(t, s, "eval")
 	done := make(chan error, 1)
 	go func() {
-		got, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: "otter"})
-		if err == nil && len(got.Chunks) != 1 {
-			err = fmt.Errorf("found %d chunks", len(got.Chunks))
+		got, err := use(t, s, "eval").Search(t.Context(), query("otter"))
+		if err == nil && len(got.Hits) != 1 {
+			err = fmt.Errorf("found %d chunks", len(got.Hits))
 		}
 		done <- err
 	}()
 	<-b.reading
 	clock.Add(int64(2 * indexIdle))
-	s.dropIndexes()
+	s.pool.dropIndexes()
 	b.proceed <- struct{}{}
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	s.dropIndexes()
+	s.pool.dropIndexes()
 	if got := held(s); len(got) != 0 {
 		t.Errorf("kept %v after the search", got)
 	}
@@ -150,7 +150,7 @@ func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				s.dropIndexes()
+				s.pool.dropIndexes()
 			}
 		}
 	})
@@ -163,12 +163,12 @@ func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
 				if err == nil {
 					err = st.Write(t.Context(), word+".md", []byte(word))
 				}
-				var got protocol.SearchResponse
+				var got search.Result
 				if err == nil {
-					got, err = use(t, s, id).Search(t.Context(), protocol.SearchRequest{Query: word})
+					got, err = use(t, s, id).Search(t.Context(), query(word))
 				}
-				if err != nil || len(got.Chunks) != 1 {
-					t.Errorf("%s: found %+v, %v", word, got.Chunks, err)
+				if err != nil || len(got.Hits) != 1 {
+					t.Errorf("%s: found %+v, %v", word, got.Hits, err)
 				}
 			}
 		})

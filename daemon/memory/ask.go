@@ -1,10 +1,11 @@
-package brain
+package memory
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
@@ -25,8 +26,8 @@ type Emit func(name string, payload any) error
 // answer_delta as the reader writes, the citations, and done. When it returns
 // an error it has not emitted done; a bad request is an *ArgumentError and
 // comes before any event, as does every failure of retrieval.
-func (h Handle) Ask(ctx context.Context, r protocol.AskRequest, emit Emit) error {
-	start := h.s.cfg.Now()
+func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest, emit Emit) error {
+	start := s.cfg.Now()
 	q, err := parseQuery(protocol.SearchRequest{
 		Query: r.Question, TopK: r.TopK, Mode: r.Mode, Scope: r.Scope, QuestionDate: r.QuestionDate, Filters: r.Filters,
 	}, askText)
@@ -37,7 +38,7 @@ func (h Handle) Ask(ctx context.Context, r protocol.AskRequest, emit Emit) error
 	if err != nil {
 		return err
 	}
-	found, err := h.find(ctx, q)
+	found, err := find(ctx, h, q)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (h Handle) Ask(ctx context.Context, r protocol.AskRequest, emit Emit) error
 	if err := emit(protocol.EventRetrieve, event); err != nil {
 		return err
 	}
-	done, err := h.s.read(ctx, prompt, r, found.Hits, emit)
+	done, err := s.read(ctx, prompt, r, found.Hits, emit)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (h Handle) Ask(ctx context.Context, r protocol.AskRequest, emit Emit) error
 			return err
 		}
 	}
-	done.TookMS = h.s.millisSince(start)
+	done.TookMS = s.millisSince(start)
 	return emit(protocol.EventDone, done)
 }
 

@@ -1,4 +1,4 @@
-package brain
+package memory
 
 import (
 	"context"
@@ -17,15 +17,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
 	"evalctl/daemon/store/gitstore"
 )
 
-func remember(t testing.TB, s *Service, r protocol.CreateDocument) protocol.DocumentRecord {
+func remember(t testing.TB, s *fixture, r protocol.CreateDocument) protocol.DocumentRecord {
 	t.Helper()
-	got, err := use(t, s, "eval").CreateDocument(context.Background(), r)
+	got, err := s.CreateDocument(context.Background(), s.brain, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +34,7 @@ func remember(t testing.TB, s *Service, r protocol.CreateDocument) protocol.Docu
 }
 
 func TestRecordOfANewDocument(t *testing.T) {
-	s := open(t, nil)
-	create(t, s, "eval")
+	s := open(t)
 	for name, tt := range map[string]struct {
 		r                       protocol.CreateDocument
 		path, title, sourceKind string
@@ -67,7 +67,7 @@ func TestRecordOfANewDocument(t *testing.T) {
 			if got.CreatedAt != protocol.FormatTime(epoch) && strings.HasSuffix(tt.path, ".md") {
 				t.Errorf("created at %s", got.CreatedAt)
 			}
-			if again, err := use(t, s, "eval").Document(t.Context(), got.ID); err != nil || !cmp.Equal(again, got) {
+			if again, err := s.Document(t.Context(), s.brain, got.ID); err != nil || !cmp.Equal(again, got) {
 				t.Errorf("%v: %s", err, cmp.Diff(got, again))
 			}
 		})
@@ -91,8 +91,7 @@ func overJSON(t testing.TB, r protocol.DocumentRecord) protocol.DocumentRecord {
 // TestRecordKeepsWhatItWasGiven: whatever a request says comes back, and the
 // content stays whole.
 func TestRecordKeepsWhatItWasGiven(t *testing.T) {
-	s := open(t, nil)
-	create(t, s, "eval")
+	s := open(t)
 	n := 0
 	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[-:#&*!|>'"%@ \n\ta-c0-9,\[\]{}~.]{0,20}`))
 	short := rapid.Map(text, func(s string) string { return clip(strings.ReplaceAll(s, ",", ""), 60) })
@@ -118,11 +117,7 @@ func TestRecordKeepsWhatItWasGiven(t *testing.T) {
 		if title := strings.Join(strings.Fields(r.Title), " "); title != "" && got.Title != title {
 			rt.Fatalf("title %q became %q", r.Title, got.Title)
 		}
-		st, err := use(t, s, "eval").Store(t.Context())
-		if err != nil {
-			rt.Fatal(err)
-		}
-		data, err := st.Read(t.Context(), got.Path)
+		data, err := s.store(t).Read(t.Context(), got.Path)
 		if err != nil || !strings.HasSuffix(string(data), "\n---\n"+body) {
 			rt.Fatalf("%v: %q does not end with %q", err, data, body)
 		}
@@ -170,9 +165,8 @@ func TestRecordOfAnyDocument(t *testing.T) {
 }
 
 func TestCreateDocumentRefuses(t *testing.T) {
-	s := open(t, nil)
-	create(t, s, "eval")
-	put(t, s, "eval", "taken.md", "x")
+	s := open(t)
+	s.put(t, "taken.md", "x")
 	many := make([]string, protocol.MaxDocumentTags+1)
 	for i := range many {
 		many[i] = "t"
@@ -202,20 +196,19 @@ func TestCreateDocumentRefuses(t *testing.T) {
 		"taken path":      {protocol.CreateDocument{Content: "x", Path: "taken.md"}, store.ErrConflict, ""},
 		"alias in front":  {protocol.CreateDocument{Content: "---\ntitle: &a T\nb: *a\n---\n", Title: "new"}, nil, "metadata"},
 	} {
-		_, err := use(t, s, "eval").CreateDocument(t.Context(), tt.r)
+		_, err := s.CreateDocument(t.Context(), s.brain, tt.r)
 		arg, isArg := errors.AsType[*ArgumentError](err)
 		if tt.want != nil && !errors.Is(err, tt.want) || tt.want == nil && (!isArg || arg.Name != tt.arg) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if list, err := use(t, s, "eval").Documents(t.Context(), DocumentPage{}); err != nil || len(list.Items) != 1 {
+	if list, err := s.Documents(t.Context(), s.brain, DocumentPage{}); err != nil || len(list.Items) != 1 {
 		t.Errorf("%v: %+v", err, list)
 	}
 }
 
 func TestCreatedPathsAreUnique(t *testing.T) {
-	s := open(t, nil)
-	create(t, s, "eval")
+	s := open(t)
 	met := map[string]bool{}
 	for range 5 {
 		r := remember(t, s, protocol.CreateDocument{Content: "x", Title: "Tea"})
@@ -227,27 +220,22 @@ func TestCreatedPathsAreUnique(t *testing.T) {
 }
 
 func TestUnknownDocuments(t *testing.T) {
-	s := open(t, nil)
-	create(t, s, "eval")
-	put(t, s, "eval", "a/b.md", "x")
+	s := open(t)
+	s.put(t, "a/b.md", "x")
 	for _, id := range []string{"a.md", "a", "../a", "", "a//b.md", "\x00"} {
-		if _, err := use(t, s, "eval").Document(t.Context(), id); !store.IsNotFound(err) {
+		if _, err := s.Document(t.Context(), s.brain, id); !store.IsNotFound(err) {
 			t.Errorf("get %q: %v", id, err)
 		}
-		if err := use(t, s, "eval").DeleteDocument(t.Context(), id); !store.IsNotFound(err) {
+		if err := s.DeleteDocument(t.Context(), s.brain, id); !store.IsNotFound(err) {
 			t.Errorf("delete %q: %v", id, err)
 		}
 	}
 }
 
 func TestMoreDocumentsThanAListing(t *testing.T) {
-	s := open(t, nil)
-	create(t, s, "eval")
-	st, err := use(t, s, "eval").Store(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = st.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
+	s := open(t)
+	st := s.store(t)
+	err := st.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
 		for i := range protocol.MaxListItems + 1 {
 			if err := b.Write(t.Context(), fmt.Sprintf("%05d.md", i), nil); err != nil {
 				return err
@@ -258,14 +246,14 @@ func TestMoreDocumentsThanAListing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := use(t, s, "eval").Documents(t.Context(), DocumentPage{}); !errors.Is(err, ErrTooLarge) {
+	if _, err := s.Documents(t.Context(), s.brain, DocumentPage{}); !errors.Is(err, ErrTooLarge) {
 		t.Error(err)
 	}
-	page, err := use(t, s, "eval").Documents(t.Context(), DocumentPage{Limit: protocol.MaxListItems})
+	page, err := s.Documents(t.Context(), s.brain, DocumentPage{Limit: protocol.MaxListItems})
 	if err != nil || len(page.Items) != protocol.MaxListItems || page.NextCursor == "" {
 		t.Errorf("%v: %d items, next %q", err, len(page.Items), page.NextCursor)
 	}
-	page, err = use(t, s, "eval").Documents(t.Context(), DocumentPage{Cursor: page.NextCursor})
+	page, err = s.Documents(t.Context(), s.brain, DocumentPage{Cursor: page.NextCursor})
 	if err != nil || len(page.Items) != 1 || page.NextCursor != "" {
 		t.Errorf("%v: %+v", err, page)
 	}
@@ -285,19 +273,19 @@ func TestRecordsSurvive(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
-			onDisk := func(c *Config) {
-				c.Dir = filepath.Join(dir, "brains")
-				c.OpenStore = func(ctx context.Context, id string) (*store.Store, error) {
+			onDisk := brain.Config{
+				Dir: filepath.Join(dir, "brains"),
+				OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
 					return openStore(ctx, filepath.Join(dir, "documents", id))
-				}
+				},
 			}
-			s := open(t, onDisk)
-			create(t, s, "eval")
+			s := openWith(t, onDisk, Config{})
 			want := remember(t, s, protocol.CreateDocument{Content: "# Tea", Tags: []string{"a"}, Source: "extract"})
-			if err := s.Close(); err != nil {
+			if err := s.brains.Close(); err != nil {
 				t.Fatal(err)
 			}
-			got, err := use(t, open(t, onDisk), "eval").Document(t.Context(), want.ID)
+			s = openWith(t, onDisk, Config{})
+			got, err := s.Document(t.Context(), s.brain, want.ID)
 			if err != nil || !cmp.Equal(want, got) {
 				t.Errorf("%v: %s", err, cmp.Diff(want, got))
 			}

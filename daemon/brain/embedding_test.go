@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
@@ -92,7 +91,7 @@ func TestSlowEmbedderIsAnError(t *testing.T) {
 		create(t, s, "eval")
 		put(t, s, "eval", "a.md", "walrus")
 		for range 2 {
-			_, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: "walrus"})
+			_, err := use(t, s, "eval").Search(t.Context(), query("walrus"))
 			if !errors.Is(err, ErrSearchModel) || !errors.Is(err, ErrSearchSlow) {
 				t.Errorf("got %v", err)
 			}
@@ -110,8 +109,8 @@ func TestBrainsShareOutages(t *testing.T) {
 		for i, id := range []string{"a", "b", "c"} {
 			create(t, s, id)
 			put(t, s, id, "a.md", "walrus")
-			got, err := use(t, s, id).Search(t.Context(), protocol.SearchRequest{Query: "walrus"})
-			if err != nil || got.EffectiveMode != "bm25" || len(got.Chunks) != 1 || !strings.Contains(got.Degraded, "no answer within 8s: 1 of 1 passages have no vector yet") {
+			got, err := use(t, s, id).Search(t.Context(), query("walrus"))
+			if err != nil || got.Mode != search.BM25 || len(got.Hits) != 1 || !strings.Contains(got.Degraded, "no answer within 8s: 1 of 1 passages have no vector yet") {
 				t.Errorf("got %+v, %v", got, err)
 			}
 			if took := time.Since(start); took != 8*time.Second {
@@ -144,9 +143,9 @@ func TestRefusedPassagesAreCounted(t *testing.T) {
 	}
 	put(t, s, "eval", "bad.md", "POISON walrus")
 	asked := 0
-	for i, query := range []string{"walrus", "walrus beach", "a walrus"} {
-		got, err := use(t, s, "eval").Search(t.Context(), protocol.SearchRequest{Query: query})
-		if err != nil || got.EffectiveMode != "hybrid" || got.Degraded != "" || got.Chunks[0].Path != "bad.md" {
+	for i, text := range []string{"walrus", "walrus beach", "a walrus"} {
+		got, err := use(t, s, "eval").Search(t.Context(), query(text))
+		if err != nil || got.Mode != search.Hybrid || got.Degraded != "" || got.Hits[0].Path != "bad.md" {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		if n := len(stub.Calls()); i > 0 && n != asked+1 { // the query

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 )
 
@@ -121,7 +120,7 @@ func (h *home) file(name string) string { return filepath.Join(h.dir, "eval", na
 // expect searches, and checks what is found and what was read for that.
 func (h *home) expect(t *testing.T, s *Service, query string, found, read []string) {
 	t.Helper()
-	if diff := cmp.Diff(found, sorted(find(t, s, "eval", protocol.SearchRequest{Query: query})), equateEmpty); diff != "" {
+	if diff := cmp.Diff(found, sorted(find(t, s, "eval", query)), equateEmpty); diff != "" {
 		t.Errorf("found other chunks for %q (-want +got):\n%s", query, diff)
 	}
 	if diff := cmp.Diff(read, h.backend.takeReads(), equateEmpty); diff != "" {
@@ -169,7 +168,7 @@ func TestSnapshotTrustsNoFreshTime(t *testing.T) {
 	h.backend.set("new.md", "otter", epoch.Add(1-clockTick))
 	s := h.open(t) // its clock stands still at epoch
 	create(t, s, "eval")
-	find(t, s, "eval", protocol.SearchRequest{Query: "otter"})
+	find(t, s, "eval", "otter")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +183,7 @@ func TestUnusableSnapshot(t *testing.T) {
 	h.backend.set("a.md", "otter", epoch.Add(-time.Hour))
 	s := h.open(t)
 	create(t, s, "eval")
-	find(t, s, "eval", protocol.SearchRequest{Query: "otter"})
+	find(t, s, "eval", "otter")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +223,7 @@ func TestSmallIndexesHaveNoSnapshot(t *testing.T) {
 	h.backend.set("a.md", strings.Repeat("# walrus\n\nbeach\n\n", saveChunks-1), epoch)
 	s := h.open(t)
 	create(t, s, "eval")
-	find(t, s, "eval", protocol.SearchRequest{Query: "walrus"})
+	find(t, s, "eval", "walrus")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +244,7 @@ func TestSnapshotOnceQuiet(t *testing.T) {
 			_, err := os.Stat(h.file(snapshotFile))
 			return err == nil
 		}
-		find(t, s, "eval", protocol.SearchRequest{Query: "walrus"})
+		find(t, s, "eval", "walrus")
 		time.Sleep(saveAfter - 1)
 		if saved() {
 			t.Error("saved before the brain was quiet for long enough")
@@ -259,7 +258,7 @@ func TestSnapshotOnceQuiet(t *testing.T) {
 		if !saved() {
 			t.Error("not saved once quiet")
 		}
-		if err := use(t, s, "eval").Delete(t.Context()); err != nil {
+		if err := s.Delete(t.Context(), use(t, s, "eval")); err != nil {
 			t.Fatal(err)
 		}
 		if saved() {
@@ -273,9 +272,9 @@ func TestSnapshotIsReplacedWholeOrNotAtAll(t *testing.T) {
 	h := newHome(t)
 	s := h.open(t)
 	create(t, s, "eval")
-	snaps := &snapshots{catalog: s.catalog, dir: "eval"}
+	snaps := &snapshots{catalog: s.catalog}
 	write := func(text string, fail error) error {
-		return snaps.write(func(w io.Writer) error {
+		return snaps.write("eval", func(w io.Writer) error {
 			_, err := io.WriteString(w, text)
 			return errors.Join(err, fail)
 		})
@@ -297,7 +296,7 @@ func TestSnapshotIsReplacedWholeOrNotAtAll(t *testing.T) {
 func TestSnapshotGivesWayToWork(t *testing.T) {
 	var out bytes.Buffer
 	woken := false
-	w := wakeful{&out, func() bool { return woken }}
+	w := interruptible{&out, func() bool { return woken }}
 	if _, err := w.Write([]byte("a")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,47 @@
+package brain
+
+import (
+	"context"
+
+	"evalctl/daemon/search"
+)
+
+// embedding embeds new documents of an index in the background, so that a query
+// that needs vectors has little to wait for.
+type embedding struct {
+	searcher *search.Searcher
+	index    *search.Index
+	size     *indexSize
+	wake     chan struct{} // holds one token while there is work
+}
+
+func newEmbedding(searcher *search.Searcher, index *search.Index, size *indexSize) *embedding {
+	return &embedding{searcher, index, size, make(chan struct{}, 1)}
+}
+
+// signal wakes run.
+func (e *embedding) signal() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run embeds until ctx ends.
+func (e *embedding) run(ctx context.Context) {
+	measured := 0.0
+	for {
+		select {
+		case <-e.wake:
+		case <-ctx.Done():
+			return
+		}
+		if err := e.searcher.Prepare(ctx); err != nil {
+			continue // the next query that needs vectors tries again, and reports the error
+		}
+		if n := float64(e.index.Len()); n > measured*(1+measureShare) {
+			measured = n
+			e.size.measure(e.index)
+		}
+	}
+}

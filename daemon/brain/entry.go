@@ -1,0 +1,173 @@
+package brain
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// errReopened is returned to searches that wait for the index of a damaged store.
+var errReopened = fmt.Errorf("%w for a moment: it is opened again", store.ErrReadOnly)
+
+// entry is one brain. Its store is opened on first use, its index built on the
+// first search. mu guards the fields below it; opening a store is the only long
+// wait under it.
+type entry struct {
+	brain  protocol.Brain
+	tenant string
+	cfg    *entryConfig // of all brains alike
+	// ctx ends when the brain is deleted or the service closed. Operations then
+	// fail with its cause.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// busy means that the brain is being created or deleted: its id and slug are
+	// taken, but it cannot be found. Service.mu guards it.
+	busy bool
+
+	users atomic.Int64 // see Handle.Acquire
+	used  atomic.Int64 // last acquired or released, in nanoseconds of Unix time
+	sinks sinks
+
+	mu       sync.Mutex
+	store    *store.Store // nil while closed
+	indexer  *indexer     // nil while dropped; never without store
+	searched time.Time    // when indexer was last acquired
+}
+
+// entryConfig is what the stores and indexes of all brains are opened with.
+type entryConfig struct {
+	openStore func(ctx context.Context, id string) (*store.Store, error)
+	indexer   indexerConfig // without brain
+	logger    *slog.Logger
+	now       func() time.Time
+}
+
+func newEntry(b protocol.Brain, tenant string, cfg *entryConfig) *entry {
+	e := &entry{brain: b, tenant: tenant, cfg: cfg}
+	e.ctx, e.cancel = context.WithCancelCause(context.Background())
+	return e
+}
+
+// err returns what operations on the brain fail with, nil while it is usable.
+func (e *entry) err() error { return context.Cause(e.ctx) }
+
+func (e *entry) touch() { e.used.Store(e.cfg.now().UnixNano()) }
+
+// openStore requires mu.
+func (e *entry) openStore(ctx context.Context) error {
+	st, err := e.cfg.openStore(ctx, e.brain.ID)
+	if err != nil {
+		return fmt.Errorf("open brain %s: %w", e.brain.ID, err)
+	}
+	st.Subscribe(e.sinks.publish)
+	e.store = st
+	return nil
+}
+
+// closeDamaged closes a store that accepts no more commits. It requires mu.
+func (e *entry) closeDamaged() {
+	if e.store == nil || !e.store.Broken() {
+		return
+	}
+	e.cfg.logger.Warn("reopening a damaged store", "brain", e.brain.ID)
+	if err := e.closeStore((*indexer).close, errReopened); err != nil {
+		e.cfg.logger.Warn("a damaged store failed to close", "brain", e.brain.ID, "because", err)
+	}
+}
+
+// acquireIndexer returns the indexer of the open store for one call of
+// indexer.search. It starts one when there is none or when it failed: a failure is
+// reported to the searches that waited, the next one tries again. It requires mu.
+func (e *entry) acquireIndexer() *indexer {
+	if e.indexer != nil && e.indexer.failed() {
+		e.indexer.close(nil)
+		e.indexer = nil
+	}
+	if e.indexer == nil {
+		cfg := e.cfg.indexer
+		cfg.brain = e.brain.ID
+		e.indexer = startIndexer(e.store, cfg)
+	}
+	e.searched = e.cfg.now()
+	e.indexer.pending.Add(1)
+	return e.indexer
+}
+
+// dropIndex reports whether it dropped the index. It does not when a search uses
+// the index or has used it after the given time.
+func (e *entry) dropIndex(searched time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	x := e.indexer
+	if x == nil || x.pending.Load() > 0 || !e.searched.Equal(searched) {
+		return false
+	}
+	e.indexer = nil
+	x.closeSaved(errDropped)
+	return true
+}
+
+// close ends the brain for good: operations and waiting searches fail with cause.
+// end is the method of the indexer that closes it.
+func (e *entry) close(end func(*indexer, error), cause error) error {
+	e.cancel(cause)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closeStore(end, cause)
+}
+
+// closeStore closes the indexer and the store. The next use of the brain opens
+// them again. It requires mu.
+func (e *entry) closeStore(end func(*indexer, error), cause error) error {
+	if e.indexer != nil {
+		end(e.indexer, cause)
+		e.indexer = nil
+	}
+	if e.store == nil {
+		return nil
+	}
+	st := e.store
+	e.store = nil
+	return st.Close()
+}
+
+// sinks receive the changes of a brain, from any store that it has open.
+type sinks struct {
+	mu   sync.Mutex
+	next uint64
+	list map[uint64]func(store.ChangeEvent)
+}
+
+func (k *sinks) subscribe(sink func(store.ChangeEvent)) (cancel func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	id := k.next
+	k.next++
+	if k.list == nil {
+		k.list = map[uint64]func(store.ChangeEvent){}
+	}
+	k.list[id] = sink
+	return func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.list, id)
+	}
+}
+
+// publish is the one sink that every store of the brain has.
+func (k *sinks) publish(e store.ChangeEvent) {
+	k.mu.Lock()
+	list := slices.Collect(maps.Values(k.list))
+	k.mu.Unlock()
+	for _, sink := range list {
+		sink(e)
+	}
+}

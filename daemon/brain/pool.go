@@ -1,0 +1,206 @@
+package brain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Defaults of Config.OpenStores and Config.IndexMemory.
+const (
+	DefaultOpenStores  = 64
+	DefaultIndexMemory = 1 << 30
+)
+
+const (
+	// storeIdle is how long an unused store stays open.
+	storeIdle = 10 * time.Minute
+	// indexIdle is how long an index is kept without a search.
+	indexIdle = 10 * time.Minute
+	// idleCheck is the interval at which the janitor looks for both.
+	idleCheck = time.Minute
+)
+
+// errDropped is never returned to a caller: an index that a search waits for is
+// not dropped.
+var errDropped = errors.New("the index was dropped")
+
+// pool holds the brains whose store is open or being opened, and limits how many
+// stores and how much index memory they use.
+type pool struct {
+	persistent  bool // stores may be closed and reopened
+	maxStores   int
+	indexMemory int64 // bytes
+	logger      *slog.Logger
+	now         func() time.Time
+	measured    chan struct{} // holds a token after the size of an index changed
+
+	mu      sync.Mutex
+	entries map[*entry]struct{}
+}
+
+func newPool(cfg Config) *pool {
+	return &pool{
+		persistent: cfg.Dir != "",
+		maxStores:  cmp.Or(cfg.OpenStores, DefaultOpenStores), indexMemory: cmp.Or(cfg.IndexMemory, DefaultIndexMemory),
+		logger: cfg.Logger, now: cfg.Now, measured: make(chan struct{}, 1), entries: map[*entry]struct{}{},
+	}
+}
+
+// admit adds e, whose mu the caller holds and whose store it is about to open. It
+// closes unused stores until the limit allows one more.
+func (p *pool) admit(e *entry) {
+	p.mu.Lock()
+	p.entries[e] = struct{}{}
+	p.mu.Unlock()
+	p.evictStores()
+}
+
+func (p *pool) remove(e *entry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.entries, e)
+}
+
+func (p *pool) evictStores() {
+	if !p.persistent {
+		return
+	}
+	list, open := p.unused()
+	for _, e := range list {
+		if open <= p.maxStores {
+			return
+		}
+		if p.closeUnused(e) {
+			open--
+		}
+	}
+}
+
+// unused returns the brains that nobody has acquired, those unused for the
+// longest time first, and the number of open stores.
+func (p *pool) unused() (list []*entry, open int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for e := range p.entries {
+		if e.users.Load() == 0 {
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
+	return list, len(p.entries)
+}
+
+// closeUnused reports whether the store of e is closed. It never waits for a lock:
+// the caller may hold the mu of another brain.
+func (p *pool) closeUnused(e *entry) bool {
+	if !e.mu.TryLock() {
+		return false // about to be used
+	}
+	defer e.mu.Unlock()
+	if e.users.Load() > 0 {
+		return false
+	}
+	p.remove(e)
+	if err := e.closeStore((*indexer).closeSaved, errDropped); err != nil {
+		p.logger.Warn("an unused store failed to close", "brain", e.brain.ID, "because", err)
+	}
+	return true
+}
+
+// startJanitor drops indexes and closes stores in the background until stop is
+// called.
+func (p *pool) startJanitor() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { p.janitor(ctx) })
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+func (p *pool) janitor(ctx context.Context) {
+	ticker := time.NewTicker(idleCheck)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-p.measured:
+		}
+		p.dropIndexes()
+		p.closeIdleStores()
+	}
+}
+
+// indexGrew wakes the janitor.
+func (p *pool) indexGrew() {
+	select {
+	case p.measured <- struct{}{}:
+	default:
+	}
+}
+
+// closeIdleStores closes the stores that were unused for storeIdle. Stores in
+// memory stay open: closing one would lose its documents.
+func (p *pool) closeIdleStores() {
+	if !p.persistent {
+		return
+	}
+	list, _ := p.unused()
+	before := p.now().Add(-storeIdle).UnixNano()
+	for _, e := range list {
+		if e.used.Load() <= before {
+			p.closeUnused(e)
+		}
+	}
+}
+
+// dropIndexes drops every index that was not searched for indexIdle. Of the
+// others it drops those that were not searched for the longest time, until the
+// rest is within the limit. It keeps indexes that searches wait for, and the one
+// searched last: the next search would only build it again.
+func (p *pool) dropIndexes() {
+	type use struct {
+		entry    *entry
+		searched time.Time
+		bytes    int64
+	}
+	var uses []use
+	var total int64
+	for _, e := range p.list() {
+		e.mu.Lock()
+		if e.indexer != nil {
+			u := use{e, e.searched, e.indexer.size.bytes.Load()}
+			uses = append(uses, u)
+			total += u.bytes
+		}
+		e.mu.Unlock()
+	}
+	slices.SortFunc(uses, func(a, b use) int { return a.searched.Compare(b.searched) })
+	now := p.now()
+	for i, u := range uses {
+		idle := now.Sub(u.searched) >= indexIdle
+		if idle || total > p.indexMemory && i < len(uses)-1 {
+			if u.entry.dropIndex(u.searched) {
+				total -= u.bytes
+			}
+		}
+	}
+}
+
+func (p *pool) list() []*entry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := make([]*entry, 0, len(p.entries))
+	for e := range p.entries {
+		list = append(list, e)
+	}
+	return list
+}

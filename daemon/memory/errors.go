@@ -1,0 +1,22 @@
+package memory
+
+import "errors"
+
+// Errors that a caller may act on. Operations also fail with the errors of package
+// brain and of store.Store.
+var (
+	// ErrTooLarge means that a document or a listing exceeds a limit of spec 8.
+	ErrTooLarge = errors.New("too large")
+	// ErrReaderStopped means that the reader ended its answer before it was
+	// complete. The deltas emitted until then are all there is of it.
+	ErrReaderStopped = errors.New("reader stopped before the end of its answer")
+)
+
+// ArgumentError reports an invalid argument of a request. Name is the wire key of
+// the argument.
+type ArgumentError struct {
+	Name   string
+	Reason string
+}
+
+func (e *ArgumentError) Error() string { return e.Name + ": " + e.Reason }

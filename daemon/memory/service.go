@@ -1,0 +1,49 @@
+// Package memory implements the operations on a brain: what a client of the daemon
+// does with one, once it has a brain.Handle. Everything that an operation needs from
+// the brain is behind the handle: its store, its search index and its events.
+//
+// Each operation is a method of Service in a file of its own:
+//
+//   - search.go: ranked chunks for a query; query.go checks the request
+//   - ask.go: a question answered from the documents; reader.go has the prompts,
+//     cite.go ties the answer to the chunks it came from, sentence.go splits text
+//   - records.go: documents by id; record.go derives a record from a document, and
+//     record_about.go what its front matter contains
+//
+// Further operations follow the same pattern: a file that documents the operation's
+// rules, and helper files that only that operation uses. Ingest turns files and URLs
+// into documents with CreateDocument. Sessions append messages to documents of the
+// brain, and recall is a search over those. Reflect and consolidate ask the reader,
+// as Ask does, and write what it returns as documents. None of them keeps state
+// outside the brain's store.
+package memory
+
+import (
+	"errors"
+	"time"
+
+	"evalctl/internal/llm"
+)
+
+// Config configures a Service. Reader and Model are required.
+type Config struct {
+	// Reader answers questions, running Model.
+	Reader llm.Provider
+	Model  string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Service implements the operations. It is safe for concurrent use.
+type Service struct{ cfg Config }
+
+// New returns a Service. It fails only when a required field is missing.
+func New(cfg Config) (*Service, error) {
+	if cfg.Reader == nil || cfg.Model == "" {
+		return nil, errors.New("memory service: Reader and Model are required")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Service{cfg}, nil
+}
