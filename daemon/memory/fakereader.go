@@ -1,4 +1,4 @@
-package brain
+package memory
 
 import (
 	"cmp"
