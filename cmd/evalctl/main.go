@@ -9,9 +9,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"evalctl/daemon/protocol"
 )
 
 // cli is the grammar of the command line: a field for each command.
@@ -83,6 +86,7 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 		kong.Writers(p.stdout, p.stderr),
 		kong.BindFor(ctx),
 		kong.Bind(p),
+		kong.Vars{"modes": strings.Join(protocol.Modes, ",")},
 	}, more...)
 	parser, err := kong.New(c, options...)
 	if err != nil {
