@@ -9,9 +9,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"evalctl/daemon/protocol"
 )
 
 // cli is the grammar of the command line: a field for each command.
@@ -88,6 +91,7 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 		kong.BindFor(ctx),
 		kong.Bind(p),
 		scorerVars(),
+		kong.Vars{"modes": strings.Join(protocol.Modes, ",")},
 	}, more...)
 	parser, err := kong.New(c, options...)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 type runCmd struct {
 	subject
 	Scenario string `enum:"ask-basic,ask-augmented,search-retrieve-only" default:"ask-basic" help:"Shared scenario: ${enum}."`
-	Mode     string `enum:"auto,hybrid,hybrid-rerank,bm25,semantic" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
+	Mode     string `enum:"${modes}" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
 	Scorer   string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
 	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate; below it the exit code is 1 (${default})."`
 	TopK     int    `name:"top-k" default:"5" help:"top-k passed to /ask or /search (${default})."`
@@ -188,7 +188,7 @@ func (c *runCmd) Validate() error {
 const sameMode = "same"
 
 // requirable is what --require-mode may be, nothing first.
-var requirable = []string{"", protocol.ModeBM25, protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank, sameMode}
+var requirable = slices.Concat([]string{""}, protocol.EffectiveModes, []string{sameMode})
 
 func (c *runCmd) requiredMode() string {
 	if c.RequireMode == sameMode {

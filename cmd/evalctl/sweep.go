@@ -18,7 +18,7 @@ import (
 // sweepCmd holds the flags of evalctl sweep.
 type sweepCmd struct {
 	subject
-	Modes       []string `default:"auto" placeholder:"MODE,..." help:"Retrieval modes: auto, bm25, semantic, hybrid, hybrid-rerank (${default})."`
+	Modes       []string `default:"auto" placeholder:"MODE,..." help:"Retrieval modes: ${modes} (${default})."`
 	TopKs       []int    `name:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
 	CandidateKs []int    `name:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k; 0 defers to the daemon (${default})."`
 }
@@ -44,10 +44,9 @@ func (c *sweepCmd) Validate() error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	modes := []string{protocol.ModeAuto, protocol.ModeBM25, protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank}
 	for _, m := range c.Modes {
-		if !slices.Contains(modes, m) {
-			return fmt.Errorf("--modes %s: must be of %s", m, strings.Join(modes, ", "))
+		if !slices.Contains(protocol.Modes, m) {
+			return fmt.Errorf("--modes %s: must be of %s", m, strings.Join(protocol.Modes, ", "))
 		}
 	}
 	for _, k := range c.TopKs {

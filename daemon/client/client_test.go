@@ -165,6 +165,39 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// TestExistsReportsFailures: only a 404 means that a document is missing.
+func TestExistsReportsFailures(t *testing.T) {
+	exists := func(status int, path string) (bool, error) {
+		c := stub(t, nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		return c.Brain("eval").Exists(t.Context(), path)
+	}
+	if found, err := exists(http.StatusNotFound, "a.md"); found || err != nil {
+		t.Errorf("404: %t, %v", found, err)
+	}
+	for _, status := range []int{400, 401, 403, 429, 500, 503} {
+		found, err := exists(status, "a.md")
+		if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != status || found {
+			t.Errorf("%d: %t, %v", status, found, err)
+		}
+	}
+	for _, path := range []string{"a\xff", strings.Repeat("a", protocol.MaxDocumentPath+1)} {
+		found, err := exists(http.StatusOK, path)
+		if e, ok := errors.AsType[*client.Error](err); !ok || !e.NotSent || found {
+			t.Errorf("invalid path: %t, %v", found, err)
+		}
+	}
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	if found, err := dial(t, gone.URL, nil).Brain("eval").Exists(t.Context(), "a.md"); found || err == nil {
+		t.Errorf("no connection: %t, %v", found, err)
+	}
+	c, _ := start(t)
+	found, err := c.Brain("eval").Exists(t.Context(), "../a.md")
+	if client.Code(err) != protocol.CodeValidation || found {
+		t.Errorf("a path outside the brain: %t, %v", found, err)
+	}
+}
+
 func TestCommit(t *testing.T) {
 	c, _ := start(t)
 	ctx, b := t.Context(), c.Brain("eval")

@@ -28,18 +28,21 @@ func (b *Brain) Read(ctx context.Context, path string) ([]byte, error) {
 	return b.c.fetch(ctx, r, 0)
 }
 
-// Exists reports whether path is a document or a directory. A brain that does
-// not exist answers like a missing document.
+// Exists reports whether path is a document or a directory. In a brain that does
+// not exist, nothing does. Any failure but 404 is an error.
 func (b *Brain) Exists(ctx context.Context, path string) (bool, error) {
 	r := b.document(http.MethodHead, "", path)
 	if err := r.check(goodPath("path", path)); err != nil {
 		return false, err
 	}
-	err := b.c.send(ctx, r)
-	if IsNotFound(err) {
+	switch err := b.c.send(ctx, r); {
+	case err == nil:
+		return true, nil
+	case IsNotFound(err):
 		return false, nil
+	default:
+		return false, err
 	}
-	return err == nil, err
 }
 
 // Stat describes a document or directory.

@@ -56,12 +56,12 @@ func decodeBatch(body io.Reader) (store.Commit, error) {
 				return err
 			}
 			if text := texts[key]; text != nil && len(*text) > protocol.MaxBatchText {
-				return refuse(errTooLarge, "%s exceeds %d bytes", key, protocol.MaxBatchText)
+				return requestErrorf(errTooLarge, "%s exceeds %d bytes", key, protocol.MaxBatchText)
 			}
 			return nil
 		case "ops":
 			if given {
-				return refuse(errInvalid, "ops is given twice")
+				return requestErrorf(errInvalid, "ops is given twice")
 			}
 			given = true
 			var err error
@@ -74,7 +74,7 @@ func decodeBatch(body io.Reader) (store.Commit, error) {
 		return c, err
 	}
 	if !given {
-		return c, refuse(errInvalid, "ops is missing")
+		return c, requestErrorf(errInvalid, "ops is missing")
 	}
 	for key, into := range map[string]*string{"reason": &c.Reason, "message": &c.Message, "author": &c.Author, "email": &c.Email} {
 		if _, ok := texts[key]; !ok {
@@ -106,22 +106,22 @@ func decodeOps(dec *json.Decoder) ([]store.Op, error) {
 		return nil, jsonError(err)
 	}
 	if token != json.Delim('[') {
-		return nil, refuse(errInvalid, "ops is not an array")
+		return nil, requestErrorf(errInvalid, "ops is not an array")
 	}
 	var ops []store.Op
 	for total := 0; dec.More(); {
 		if len(ops) == protocol.MaxBatchOps {
-			return nil, refuse(errTooLarge, "the batch has more than %d ops", protocol.MaxBatchOps)
+			return nil, requestErrorf(errTooLarge, "the batch has more than %d ops", protocol.MaxBatchOps)
 		}
 		op, err := decodeOp(dec)
 		if e, ok := errors.AsType[*requestError](err); ok {
-			return nil, refuse(e.kind, "op %d: %s", len(ops), e.detail)
+			return nil, requestErrorf(e.kind, "op %d: %s", len(ops), e.detail)
 		}
 		if err != nil {
 			return nil, err
 		}
 		if total += len(op.Data); total > protocol.MaxBatchBytes {
-			return nil, refuse(errTooLarge, "op %d: the batch exceeds %d bytes after base64 decoding", len(ops), protocol.MaxBatchBytes)
+			return nil, requestErrorf(errTooLarge, "op %d: the batch exceeds %d bytes after base64 decoding", len(ops), protocol.MaxBatchBytes)
 		}
 		ops = append(ops, op)
 	}
@@ -162,10 +162,10 @@ func decodeOp(dec *json.Decoder) (store.Op, error) {
 			return op, err
 		}
 		if op.Data, err = base64.StdEncoding.DecodeString(content); err != nil {
-			return op, refuse(errInvalid, "content_base64: %v", err)
+			return op, requestErrorf(errInvalid, "content_base64: %v", err)
 		}
 	default:
-		return op, refuse(errInvalid, "type %.64q is not one of write, append, delete, rename", kind)
+		return op, requestErrorf(errInvalid, "type %.64q is not one of write, append, delete, rename", kind)
 	}
 	return op, err
 }
@@ -193,11 +193,11 @@ func needText(texts map[string]*string, key string) (string, error) {
 	text, ok := texts[key]
 	switch {
 	case !ok:
-		return "", refuse(errInvalid, "%s is missing", key)
+		return "", requestErrorf(errInvalid, "%s is missing", key)
 	case text == nil:
 		return "", refuseText(key)
 	}
 	return *text, nil
 }
 
-func refuseText(key string) error { return refuse(errInvalid, "%s must be a string", key) }
+func refuseText(key string) error { return requestErrorf(errInvalid, "%s must be a string", key) }

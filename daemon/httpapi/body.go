@@ -33,7 +33,7 @@ func requireType(r *http.Request, want string, optional bool) error {
 	}
 	got, _, err := mime.ParseMediaType(header)
 	if err != nil || got != want {
-		return refuse(errMediaType, "Content-Type is %q, this endpoint takes %s", header, want)
+		return requestErrorf(errMediaType, "Content-Type is %q, this endpoint takes %s", header, want)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func openBody(w http.ResponseWriter, r *http.Request, limit int64) (io.Reader, e
 		compressed = true
 	default:
 		w.Header().Set("Accept-Encoding", "gzip")
-		return nil, refuse(errMediaType, "Content-Encoding is %q, this daemon takes gzip or none", encoding)
+		return nil, requestErrorf(errMediaType, "Content-Encoding is %q, this daemon takes gzip or none", encoding)
 	}
 	// What does not compress grows by a few bytes a block.
 	raw := limit
@@ -127,9 +127,9 @@ func bodyError(err error, limit int64) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
-	return refuse(errInvalid, "the body cannot be read: %v", err)
+	return requestErrorf(errInvalid, "the body cannot be read: %v", err)
 }
 
 func tooLarge(limit int64) error {
-	return refuse(errTooLarge, "the body exceeds %d bytes", limit)
+	return requestErrorf(errTooLarge, "the body exceeds %d bytes", limit)
 }

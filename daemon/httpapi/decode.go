@@ -44,11 +44,11 @@ const maxKeys = 256
 // may be spelled in snake_case or camelCase or by an alias; a key that is given
 // twice must have one value. Unknown keys are ignored.
 func decode(body []byte, also aliases, into any) error {
-	fields, err := fold("the body", body, also, namesOf(into), false)
+	fields, err := normalizeKeys("the body", body, also, namesOf(into), false)
 	if err != nil {
 		return err
 	}
-	return unfold(fields, into)
+	return decodeInto(fields, into)
 }
 
 // namesOf gives the JSON names of what into points to.
@@ -62,7 +62,7 @@ func namesOf(into any) []string {
 }
 
 // unfold decodes what fold gave.
-func unfold(fields map[string]json.RawMessage, into any) error {
+func decodeInto(fields map[string]json.RawMessage, into any) error {
 	folded, err := json.Marshal(fields)
 	if err != nil {
 		return jsonError(err)
@@ -75,16 +75,16 @@ func unfold(fields map[string]json.RawMessage, into any) error {
 
 // fold reads the one JSON object that where holds and gives the values of keys,
 // which are in snake_case. Other keys are skipped, or refused when strict.
-func fold(where string, body []byte, also aliases, keys []string, strict bool) (map[string]json.RawMessage, error) {
+func normalizeKeys(where string, body []byte, also aliases, keys []string, strict bool) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(body) {
-		return nil, refuse(errInvalid, "%s is not valid UTF-8", where)
+		return nil, requestErrorf(errInvalid, "%s is not valid UTF-8", where)
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	fields := map[string]json.RawMessage{}
 	err := eachKey(dec, where, also, func(key, given string) error {
 		if !slices.Contains(keys, key) {
 			if strict {
-				return refuse(errInvalid, "%s has no key %.64q: use %s", where, given, strings.Join(keys, ", "))
+				return requestErrorf(errInvalid, "%s has no key %.64q: use %s", where, given, strings.Join(keys, ", "))
 			}
 			return skip(dec)
 		}
@@ -116,7 +116,7 @@ func eachKey(dec *json.Decoder, where string, also aliases, value func(key, give
 	}
 	for n := 0; dec.More(); n++ {
 		if n == maxKeys {
-			return refuse(errTooLarge, "%s has more than %d keys", where, maxKeys)
+			return requestErrorf(errTooLarge, "%s has more than %d keys", where, maxKeys)
 		}
 		token, err := dec.Token()
 		if err != nil {
@@ -145,7 +145,7 @@ type ignored struct{}
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
 func refuseTwice(key string) error {
-	return refuse(errInvalid, "%s is given twice, with different values", key)
+	return requestErrorf(errInvalid, "%s is given twice, with different values", key)
 }
 
 func expectEnd(dec *json.Decoder, where string) error {
@@ -155,7 +155,7 @@ func expectEnd(dec *json.Decoder, where string) error {
 	case isA[*requestError](err), errors.Is(err, os.ErrDeadlineExceeded):
 		return err
 	}
-	return refuse(errInvalid, "%s has more than one JSON value", where)
+	return requestErrorf(errInvalid, "%s has more than one JSON value", where)
 }
 
 func expectDelim(dec *json.Decoder, want json.Delim, where string) error {
@@ -164,7 +164,7 @@ func expectDelim(dec *json.Decoder, want json.Delim, where string) error {
 		return jsonError(err)
 	}
 	if token != want {
-		return refuse(errInvalid, "%s is not a JSON object", where)
+		return requestErrorf(errInvalid, "%s is not a JSON object", where)
 	}
 	return nil
 }
@@ -207,15 +207,15 @@ func jsonError(err error) error {
 		return err
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return refuse(errInvalid, "%s must be a %s, not a %s", e.Field, jsonName(e.Type), e.Value)
+		return requestErrorf(errInvalid, "%s must be a %s, not a %s", e.Field, jsonName(e.Type), e.Value)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return refuse(errInvalid, "the body is not valid JSON: it ends too early")
+		return requestErrorf(errInvalid, "the body is not valid JSON: it ends too early")
 	}
 	if errors.Is(err, encoding.ErrInvalidUTF8) {
-		return refuse(errInvalid, "the body is not valid UTF-8")
+		return requestErrorf(errInvalid, "the body is not valid UTF-8")
 	}
-	return refuse(errInvalid, "the body is not valid JSON: %v", err)
+	return requestErrorf(errInvalid, "the body is not valid JSON: %v", err)
 }
 
 func jsonName(t reflect.Type) string {

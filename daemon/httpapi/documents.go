@@ -83,7 +83,7 @@ func (a *API) listDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(infos) > protocol.MaxListItems {
-		return refuse(errTooLarge, "the listing has %d items, the limit is %d: narrow it with dir or glob", len(infos), protocol.MaxListItems)
+		return requestErrorf(errTooLarge, "the listing has %d items, the limit is %d: narrow it with dir or glob", len(infos), protocol.MaxListItems)
 	}
 	list := protocol.FileList{Items: make([]protocol.FileInfo, len(infos))}
 	for i, info := range infos {
@@ -136,7 +136,7 @@ func (a *API) deleteDocument(w http.ResponseWriter, r *http.Request) error {
 	id, byID := q["document_id"]
 	switch {
 	case byPath == byID:
-		return refuse(errInvalid, "one of the query parameters path and document_id is needed")
+		return requestErrorf(errInvalid, "one of the query parameters path and document_id is needed")
 	case byID:
 		return a.removeRecord(w, r, id)
 	}
@@ -163,7 +163,7 @@ func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.From == nil || body.To == nil {
-		return refuse(errInvalid, "from and to are both required")
+		return requestErrorf(errInvalid, "from and to are both required")
 	}
 	if err := st.Rename(r.Context(), *body.From, *body.To); err != nil {
 		return err

@@ -18,7 +18,7 @@ func (a *API) checkHost(r *http.Request) error {
 	}
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !a.ownHost(r.Host, local) {
-		return refuse(errForeignHost, "this daemon has no keys, and answers to addresses, localhost and the name it was told to listen on, not to the host %q: use one of these, or start it with keys", r.Host)
+		return requestErrorf(errForeignHost, "this daemon has no keys, and answers to addresses, localhost and the name it was told to listen on, not to the host %q: use one of these, or start it with keys", r.Host)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 		gauge("evalctl_open_streams", "Event streams being sent: asks and change streams.", func() float64 { return float64(a.metrics.openStreams.Load()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "evalctl_slow_event_clients_dropped_total", Help: "Clients of change streams that were disconnected because they did not keep up.",
-		}, func() float64 { return float64(a.SlowClients()) }),
+		}, func() float64 { return float64(a.slowClients.Load()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "evalctl_refused_passages_total", Help: "Passages that the embedder refused: only their words are searched.",
 		}, func() float64 { return float64(a.brains.RefusedPassages()) }),

@@ -16,7 +16,7 @@ type query map[string]string
 func parseQuery(r *http.Request, also aliases) (query, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, refuse(errInvalid, "the query is malformed: %v", err)
+		return nil, requestErrorf(errInvalid, "the query is malformed: %v", err)
 	}
 	q := query{}
 	for name, list := range values {
@@ -25,7 +25,7 @@ func parseQuery(r *http.Request, also aliases) (query, error) {
 			continue
 		}
 		if earlier, ok := q[key]; len(list) > 1 || ok && earlier != list[0] {
-			return nil, refuse(errInvalid, "query parameter %s is given more than once", key)
+			return nil, requestErrorf(errInvalid, "query parameter %s is given more than once", key)
 		}
 		q[key] = list[0]
 	}
@@ -40,7 +40,7 @@ func pathParam(r *http.Request) (string, error) {
 	}
 	path, ok := q["path"]
 	if !ok {
-		return "", refuse(errInvalid, "query parameter path is missing")
+		return "", requestErrorf(errInvalid, "query parameter path is missing")
 	}
 	return path, nil
 }
@@ -53,7 +53,7 @@ func (q query) flag(name string) (bool, error) {
 	case "true":
 		return true, nil
 	default:
-		return false, refuse(errInvalid, "query parameter %s is %q, not true or false", name, value)
+		return false, requestErrorf(errInvalid, "query parameter %s is %q, not true or false", name, value)
 	}
 }
 
@@ -75,7 +75,7 @@ func (q query) number(name string) (int, error) {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil {
-		return 0, refuse(errInvalid, "query parameter %s is %q, not a whole number", name, value)
+		return 0, requestErrorf(errInvalid, "query parameter %s is %q, not a whole number", name, value)
 	}
 	return n, nil
 }

@@ -20,5 +20,5 @@ func (c *caller) admit(h http.Header, now time.Time) error {
 	}
 	r.CancelAt(now)
 	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(delay.Seconds()))))
-	return refuse(errRateLimited, "key %s may send %v requests a second, and %d at once", c.Name, c.Rate.PerSecond, c.Rate.Burst)
+	return requestErrorf(errRateLimited, "key %s may send %v requests a second, and %d at once", c.Name, c.Rate.PerSecond, c.Rate.Burst)
 }

@@ -48,7 +48,7 @@ var searchParameters = append([]string{
 func refuseOthers(given url.Values, also aliases, known []string) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if key, _ := canonical(name, also); !slices.Contains(known, key) {
-			return refuse(errInvalid, "a search has no query parameter %.64q: use %s", name, strings.Join(known, ", "))
+			return requestErrorf(errInvalid, "a search has no query parameter %.64q: use %s", name, strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -114,7 +114,7 @@ func refuseZero(name, given string, most int) error {
 var filterKeys = []string{"path_prefix", "paths", "tags", "session_ids", "date_from", "date_to", "include_generated"}
 
 func decodeFiltered(body []byte, also aliases, maxTopK int, into any) error {
-	fields, err := fold("the body", body, also, namesOf(into), false)
+	fields, err := normalizeKeys("the body", body, also, namesOf(into), false)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func decodeFiltered(body []byte, also aliases, maxTopK int, into any) error {
 		return err
 	}
 	if filters := fields["filters"]; filters != nil && string(filters) != "null" {
-		known, err := fold("filters", filters, nil, filterKeys, true)
+		known, err := normalizeKeys("filters", filters, nil, filterKeys, true)
 		if err != nil {
 			return err
 		}
@@ -130,5 +130,5 @@ func decodeFiltered(body []byte, also aliases, maxTopK int, into any) error {
 			return jsonError(err)
 		}
 	}
-	return unfold(fields, into)
+	return decodeInto(fields, into)
 }

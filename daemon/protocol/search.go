@@ -9,6 +9,13 @@ const (
 	ModeHybridRerank = "hybrid-rerank"
 )
 
+// Modes are the modes that a request may name. EffectiveModes are those that can run: all but
+// ModeAuto. Neither may be modified.
+var (
+	Modes          = append([]string{ModeAuto}, EffectiveModes...)
+	EffectiveModes = []string{ModeBM25, ModeSemantic, ModeHybrid, ModeHybridRerank}
+)
+
 // Scopes of a search (spec 4.1): the documents below memory/<scope>/, or all
 // of them, which is the default.
 const (

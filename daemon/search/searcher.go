@@ -170,7 +170,7 @@ func (s *Searcher) resolve(mode Mode) (Mode, error) {
 		}
 		return mode, nil
 	}
-	return "", fmt.Errorf("mode %q is not one of auto, bm25, semantic, hybrid, hybrid-rerank", mode)
+	return "", fmt.Errorf("mode %q is unknown", mode)
 }
 
 // mayDegrade is for failures of models, which the end of a context is not.

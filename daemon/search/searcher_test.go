@@ -145,7 +145,7 @@ func TestSearchRefuses(t *testing.T) {
 		{Config{Degrade: true}, Query{Mode: Hybrid}, "mode hybrid: no embedder is configured"},
 		{Config{Reranker: &byLength{}}, Query{Mode: HybridRerank}, "mode hybrid-rerank: no embedder is configured"},
 		{Config{Embedder: &meanings{}, Degrade: true}, Query{Mode: HybridRerank}, "mode hybrid-rerank: no reranker is configured"},
-		{full, Query{Mode: "magic"}, `mode "magic" is not one of auto,`},
+		{full, Query{Mode: "magic"}, `mode "magic" is unknown`},
 		{full, Query{Sort: "random"}, `sort "random" is not one of relevance,`},
 		{full, Query{Filter: Filter{Scope: "team"}}, `scope "team" is not one of all,`},
 		{full, Query{TopK: -1}, "top_k -1"},

@@ -8,13 +8,10 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// concrete are the modes that can run.
-var concrete = []string{protocol.ModeBM25, protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank}
-
 // isConcrete wants a mode that can run; auto is only ever asked for.
 func isConcrete(got any) error {
-	if s, _ := got.(string); !slices.Contains(concrete, s) {
-		return fmt.Errorf("want one of %s, got %s", strings.Join(concrete, ", "), clip(encode(got)))
+	if s, _ := got.(string); !slices.Contains(protocol.EffectiveModes, s) {
+		return fmt.Errorf("want one of %s, got %s", strings.Join(protocol.EffectiveModes, ", "), clip(encode(got)))
 	}
 	return nil
 }
@@ -40,7 +37,10 @@ func modeChecks() []check {
 	for _, mode := range []string{protocol.ModeAuto, protocol.ModeBM25} {
 		checks = append(checks, should("search-mode-"+mode+"-200", "4.4", "A search in the mode "+mode+" is served.", answers(in(mode), 200)))
 	}
-	for _, mode := range []string{protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank} {
+	for _, mode := range protocol.EffectiveModes {
+		if mode == protocol.ModeBM25 { // every daemon has it
+			continue
+		}
 		checks = append(checks, should("search-mode-"+mode+"-honest", "4.4",
 			"A search in the mode "+mode+" is refused, or says the mode that ran, and why if it was another.", notes, answers(in(mode), 0, honest(mode))))
 	}

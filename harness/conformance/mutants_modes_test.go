@@ -58,7 +58,10 @@ func modeMutants() []mutant {
 	list = append(list,
 		refusesMode(protocol.ModeAuto, "search-effective-mode*"),
 		refusesMode(protocol.ModeBM25, "search-mode", "search-effective-mode-bm25", "search-components"))
-	for _, mode := range []string{protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank} {
+	for _, mode := range protocol.EffectiveModes {
+		if mode == protocol.ModeBM25 {
+			continue
+		}
 		list = append(list, mutant{"search-" + mode + "-lies", "the mode " + mode + " is bm25 in secret", standsIn(mode, func(o map[string]any) {
 			o["mode"], o["effective_mode"] = mode, mode
 		}), []string{"search-mode-" + mode + "-honest"}, nil})
