@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -341,21 +340,5 @@ func TestAFailedIndexIsReportedThenRebuilt(t *testing.T) {
 	b.broken.Store(nil)
 	if got := find(t, s, "eval", protocol.SearchRequest{Query: "walrus"}); len(got) != 2 {
 		t.Errorf("found %v", got)
-	}
-}
-
-func TestFormatDate(t *testing.T) {
-	for in, want := range map[string]string{
-		"2024-03-02T00:00:00Z":      "2024-03-02",
-		"2024-03-02T18:30:00+02:00": "2024-03-02T18:30:00+02:00",
-		"2024-03-02T02:00:00+02:00": "2024-03-02",
-	} {
-		at, err := time.Parse(time.RFC3339, in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := formatDate(at); got != want {
-			t.Errorf("%s: got %s, want %s", in, got, want)
-		}
 	}
 }
