@@ -85,19 +85,21 @@ func checkAgreement(t *rapid.T, h Handle, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	find := func(f protocol.SearchFilters) []protocol.SearchChunk {
-		f.Paths = []string{path}
-		got, err := h.Search(t.Context(), protocol.SearchRequest{Query: "walrus", Filters: f})
+	find := func(r protocol.SearchRequest) []protocol.SearchChunk {
+		r.Query, r.Filters.Paths = "walrus", []string{path}
+		got, err := h.Search(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got.Chunks
 	}
-	chunks := find(protocol.SearchFilters{})
+	chunks := find(protocol.SearchRequest{})
 	if len(chunks) != 1 {
 		t.Fatalf("%d hits", len(chunks))
 	}
-	checkHit(t, record, chunks[0])
+	// A date that cannot be read could be any day.
+	badDate := len(find(protocol.SearchRequest{QuestionDate: "9999-12-31"})) == 0
+	checkHit(t, record, chunks[0], badDate)
 	var f protocol.SearchFilters
 	if id, ok := record.Metadata["session_id"].(string); ok && id != "" {
 		f.SessionIDs = []string{id}
@@ -110,13 +112,13 @@ func checkAgreement(t *rapid.T, h Handle, path string) {
 			f.DateFrom, f.DateTo = day, day
 		}
 	}
-	if len(find(f)) != 1 {
+	if len(find(protocol.SearchRequest{Filters: f})) != 1 {
 		t.Fatalf("what the record says, %+v, does not find it: %+v", f, record)
 	}
 }
 
 // checkHit compares a record and a hit as JSON.
-func checkHit(t *rapid.T, r protocol.DocumentRecord, hit protocol.SearchChunk) {
+func checkHit(t *rapid.T, r protocol.DocumentRecord, hit protocol.SearchChunk, badDate bool) {
 	if hit.Title != r.Title {
 		t.Fatalf("title %q of the record, %q of the hit", r.Title, hit.Title)
 	}
@@ -126,7 +128,7 @@ func checkHit(t *rapid.T, r protocol.DocumentRecord, hit protocol.SearchChunk) {
 		of["source"] = fmt.Sprintf("%q", r.Source)
 	}
 	if date := of["date"]; date == "" || date == "null" || strings.TrimSpace(strings.Trim(date, `"`)) == "" || strings.HasPrefix(date, `"0001-`) {
-		if r.CreatedAt != r.UpdatedAt {
+		if r.CreatedAt != r.UpdatedAt && !badDate {
 			of["date"] = ofHit["date"]
 			if at := instant(t, ofHit["date"]); protocol.FormatTime(at) != r.CreatedAt {
 				t.Fatalf("created at %s: the hit's date is %v", r.CreatedAt, ofHit["date"])
