@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
@@ -68,7 +69,7 @@ func readerRequest(model, prompt string, r protocol.AskRequest, hits []search.Hi
 	for i, h := range hits {
 		n := note{ID: i + 1, Title: noteTitle(h.Title, h.HeadingPath), Text: h.Text}
 		if !h.Date.IsZero() {
-			n.Date = formatDate(h.Date)
+			n.Date = frontmatter.FormatDate(h.Date)
 		}
 		input.Notes[i] = n
 	}

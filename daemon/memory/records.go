@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
@@ -70,8 +71,8 @@ func nameOf(r protocol.CreateDocument) (name, title string) {
 		return r.Title, r.Title
 	}
 	// As a path, the bare extension gives no title of its own.
-	if doc, ok := search.Parse(markdownExt, []byte(r.Content)); ok && doc.Title != "" {
-		return doc.Title, ""
+	if title := search.Title(markdownExt, frontmatter.Parse(r.Content)); title != "" {
+		return title, ""
 	}
 	const most = 80 // code points
 	for line := range strings.Lines(r.Content) {

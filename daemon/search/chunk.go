@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"evalctl/daemon/frontmatter"
 )
 
 // DefaultChunkSize is the largest size of a chunk in bytes of UTF-8: about 250
@@ -43,7 +45,7 @@ func Split(doc Document, size int) []Chunk {
 	}
 	size = max(size, MinChunkSize)
 	parts := []section{{end: len(doc.Text)}}
-	if isMarkdown(doc.Path) {
+	if frontmatter.IsMarkdown(doc.Path) {
 		parts = sections(doc.Text)
 	}
 	var chunks []Chunk

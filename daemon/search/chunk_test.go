@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/frontmatter"
 )
 
 // show writes chunks as "heading path|text".
@@ -119,7 +121,7 @@ func checkFilled(t errorer, doc Document, size int) {
 	chunks := Split(doc, size)
 	for i := 0; i+1 < len(chunks); i++ {
 		next := chunks[i+1]
-		startsSection := isMarkdown(doc.Path) && strings.HasPrefix(next.Text, "#")
+		startsSection := frontmatter.IsMarkdown(doc.Path) && strings.HasPrefix(next.Text, "#")
 		before := 0
 		if i > 0 {
 			before = chunks[i-1].End

@@ -58,7 +58,6 @@ func TestConstants(t *testing.T) {
 		{"maxHeading", maxHeading, 100, ""},
 		{"maxHeadingPath", maxHeadingPath, 256, ""},
 		{"maxTitle", maxTitle, 512, ""},
-		{"MaxFrontMatter", MaxFrontMatter, 64 << 10, ""},
 		{"MinChunkSize", MinChunkSize, 64, ""},
 	} {
 		if c.got != c.want {

@@ -27,7 +27,7 @@ import (
 //	sequences  by chunk: term numbers u32
 const (
 	snapshotMagic   = "evalidx\n"
-	snapshotVersion = 2 // raise it when the layout changes, or what Parse reads
+	snapshotVersion = 3 // raise it when the layout changes, or what Parse reads
 	trailerSize     = 8 + 4 + 4 + 4 + 8
 	contentsSize    = 7 * 8       // without parts
 	partEntrySize   = 4 + 4 + 5*8 // of one part in the contents
