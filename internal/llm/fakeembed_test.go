@@ -31,8 +31,8 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// Vectors are kept under the embedder's name: whoever changes them on purpose
-// must change the name too.
+// Vectors are cached under the embedder's name, so a deliberate change of the vectors must also
+// change the name.
 func TestFakeEmbedderVectorsBelongToItsName(t *testing.T) {
 	h := sha256.New()
 	for _, v := range fakeVectors(t, "Anna went to the children's hospital twice, twice!", "", "?!", "日本 çéñ 2023") {

@@ -95,8 +95,8 @@ func TestWilsonProperties(t *testing.T) {
 	})
 }
 
-// All-or-nothing samples are where rounding leaves 2e-17 and 1+2e-16, which a
-// random sample rarely hits.
+// Samples with k = 0 or k = n are where rounding leaves 2e-17 and 1+2e-16, and random samples
+// rarely contain them.
 func TestWilsonEndsAreExact(t *testing.T) {
 	for n := range 2000 {
 		for _, conf := range []float64{.8, .9, .95, .99} {
