@@ -112,4 +112,3 @@ func joined(s string, pieces []string, n int) bool {
 		return ok && (rest == "" || strings.HasPrefix(rest, " ") && joined(rest[1:], pieces, n-1))
 	})
 }
-
