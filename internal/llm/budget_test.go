@@ -143,7 +143,7 @@ func TestBudgetProperty(t *testing.T) {
 			},
 			"settle": func(t *rapid.T) {
 				if len(order) == 0 {
-					t.Skip("nothing held")
+					t.Skip("no reservation")
 				}
 				i := rapid.IntRange(0, len(order)-1).Draw(t, "which")
 				r := order[i]

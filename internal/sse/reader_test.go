@@ -193,7 +193,7 @@ func TestReaderLimit(t *testing.T) {
 		{"name and id count, above", "event: 01234\nid: 567\ndata: 890\n\n", true},
 		{"long id", "id: 01234567890", true},
 		{"comments and unknown fields do not", ": 01234567890\nx: 01234567890\ndata: 0123456789\n\n", false},
-		{"each event anew", "data: 0123456789\n\nevent: 0123456789\n\ndata: 0123456789\n\n", false},
+		{"each event by itself", "data: 0123456789\n\nevent: 0123456789\n\ndata: 0123456789\n\n", false},
 	}
 	for _, tt := range tests {
 		for _, c := range chunkings {
