@@ -37,7 +37,7 @@ func timeLimit(ctx context.Context, within time.Duration) (context.Context, cont
 }
 
 // Endpoint is a daemon's HTTP API. It is safe for concurrent use. Where a daemon
-// sends the token back, say in an error, it is read as redact.Mark.
+// sends the token back, say in an error, it is read as [token].
 type Endpoint struct {
 	base   string
 	token  string

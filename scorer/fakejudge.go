@@ -8,14 +8,15 @@ import (
 	"evalctl/internal/llm"
 )
 
-// fakeReply is the offline judge's reply: the overlap of the answer with the reference.
+// fakeReply returns the offline judge's reply, which scores the overlap of the answer with the
+// reference.
 func fakeReply(item Item) string {
 	score, reason := overlap(item.Reference, item.Answer)
 	return fmt.Sprintf(`{"score": %.2f, "reason": %q}`, score, reason)
 }
 
-// overlap returns the share of the reference's distinct terms that the candidate has, rounded
-// to two decimals. An abstention matches only another abstention.
+// overlap returns the share of the reference's distinct terms that the candidate has, rounded to
+// two decimals. An abstention matches only another abstention.
 func overlap(reference, candidate string) (score float64, reason string) {
 	switch refAbstains, candAbstains := abstains(reference), abstains(candidate); {
 	case refAbstains && candAbstains:

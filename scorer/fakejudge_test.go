@@ -40,8 +40,8 @@ func TestFakeJudge(t *testing.T) {
 	}
 }
 
-// The offline judge replies in the form that the prompt asks for, to the byte, and on the
-// answer as the prompt shows it.
+// The offline judge's reply has the form that the prompt asks for, to the byte, and judges the
+// answer as the prompt contains it.
 func TestFakeJudgeReply(t *testing.T) {
 	j, err := NewJudge(llm.NewFake(), llm.FakeModel, DefaultPrompts())
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Need is what a question must have to be scored, as the name of its field in a dataset.
+// Need is what a question must have to be scored: the name of a field in the dataset.
 type Need string
 
 // The needs of the scorers.
@@ -18,21 +18,21 @@ const (
 	NeedGold      Need = "expected_paths"
 )
 
-// Kind describes a scorer that is chosen by name. Either Offline or WithModel is set.
+// Kind describes a scorer that is selected by name. Exactly one of Offline and WithModel is set.
 type Kind struct {
 	// Name is the scorer's name on the command line and in results.
 	Name string
-	// Help is a phrase that says what is scored.
+	// Help is a phrase that describes the score.
 	Help string
-	// Needs is what a question must have. The scorer's Check reports its absence.
+	// Needs is what a question must have. If it is missing, the scorer's Check returns an error.
 	Needs Need
-	// Offline returns the scorer, which asks no model, for retrieval at a depth of topK.
+	// Offline returns a scorer that asks no model. topK is the depth at which retrieval is scored.
 	Offline func(topK int) Scorer
-	// WithModel returns the scorer that asks the model through p.
+	// WithModel returns a scorer that asks a model of p.
 	WithModel func(p llm.Provider, model string) (*Judge, error)
 }
 
-// kinds is ordered by name.
+// kinds is sorted by name.
 var kinds = []Kind{
 	{
 		Name: Exact{}.Name(), Needs: NeedExpected,
@@ -53,10 +53,10 @@ var kinds = []Kind{
 	},
 }
 
-// Kinds returns all scorers, ordered by name.
+// Kinds returns all scorers, sorted by name.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
-// Find returns the scorer of that name.
+// Find returns the scorer of that name, or an error that lists all names.
 func Find(name string) (Kind, error) {
 	var names []string
 	for _, k := range kinds {

@@ -26,7 +26,7 @@ func ExampleFind() {
 	// <nil>
 }
 
-// open returns the scorer of a kind, with the offline model where it needs one.
+// open returns the scorer of a kind, with the offline model if it needs one.
 func open(t *testing.T, k scorer.Kind) scorer.Scorer {
 	t.Helper()
 	if (k.Offline == nil) == (k.WithModel == nil) {
@@ -42,8 +42,8 @@ func open(t *testing.T, k scorer.Kind) scorer.Scorer {
 	return j
 }
 
-// Each scorer accepts a question that has what it needs and nothing else, scores its answer,
-// and names what a question lacks.
+// Each scorer accepts a question that has what it needs and nothing else, scores its answer, and
+// names what a question lacks.
 func TestKinds(t *testing.T) {
 	has := map[scorer.Need]scorer.Item{
 		scorer.NeedExpected:  {ID: "q", Expected: []string{"green"}, Answer: "It is green."},

@@ -10,29 +10,29 @@ import (
 	"strings"
 )
 
-// Prompts is what a judge sends to its model. Whatever the prompts say, the reply must be
+// Prompts are the texts that a judge sends to its model. Whatever they say, the reply must be
 // {"score": <number from 0 to 1>, "reason": "<text>"}.
 type Prompts struct {
-	// Name identifies the prompts in results. It changes whenever any part of them does.
+	// Name identifies the prompts in results. It must change whenever any part of them does.
 	Name string
-	// System is the judge's instruction.
+	// System is the instruction.
 	System string
-	// User returns the user message for an item. The texts in an item were written by others:
-	// the message must fence them so that none of them reads as an instruction.
+	// User returns the user message for an item. Others wrote the texts of an item, so the message
+	// must quote them in a way that none of them can end.
 	User func(Item) string
-	// Repair is sent after a reply that could not be used. It contains %v once, which is
-	// replaced with the reason.
+	// Repair is sent after a reply that could not be used. It contains %v once, which is replaced
+	// with the problem.
 	Repair string
 }
 
-// DefaultPrompts returns the prompts of the judge scorer. The user message is one JSON object,
-// since no text can leave a JSON string.
+// DefaultPrompts returns the prompts of the judge scorer. The user message is one JSON object, so
+// no text can end its own string.
 func DefaultPrompts() Prompts {
 	return Prompts{Name: "judge-1", System: systemPrompt, User: jsonMessage, Repair: repairPrompt}
 }
 
-// SHA256 returns the digest of Name, System and Repair in lower-case hexadecimal, by which
-// results show whether they were judged alike. User is code and is covered by Name alone.
+// SHA256 returns a digest of Name, System and Repair in lower-case hexadecimal. Results with the
+// same digest were judged alike. User is code, which only Name identifies.
 func (p Prompts) SHA256() string {
 	h := sha256.New()
 	for _, part := range []string{p.Name, p.System, p.Repair} {
@@ -84,7 +84,7 @@ Reply with exactly one JSON object and nothing else: {"score": <number from 0 to
 
 const repairPrompt = `Your reply could not be used: %v. Grade the same candidate_answer again. Reply with exactly one JSON object and nothing else, without code fences: {"score": <number from 0 to 1>, "reason": "<one short sentence>"}`
 
-// jsonMessage returns the item's texts as one JSON object.
+// jsonMessage returns the texts of an item as one JSON object.
 func jsonMessage(item Item) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -101,8 +101,8 @@ func jsonMessage(item Item) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// bound cuts an answer at maxCandidate characters and puts a note in place of the rest.
-func bound(answer string) string {
+// truncate cuts an answer at maxCandidate characters and appends a note that it was cut.
+func truncate(answer string) string {
 	n := 0
 	for i := range answer {
 		if n == maxCandidate {

@@ -62,7 +62,7 @@ func texts(text string) []string {
 	return out
 }
 
-// Sentences keep every letter, in order, and each is a piece of the text.
+// Sentences are verbatim pieces of the text, in order.
 func FuzzNoteSentences(f *testing.F) {
 	f.Add("# A\n- b. C! \"d.\" E\xff")
 	f.Add("1. Dr. X... Y?")
@@ -78,8 +78,8 @@ func FuzzNoteSentences(f *testing.F) {
 	})
 }
 
-// Whatever the notes hold, the answer is made of whole sentences of theirs, so
-// that citation offsets are exact, and is the same each time.
+// Whatever the notes contain, the answer consists of whole sentences from them, so that citation
+// offsets are exact, and is the same each time.
 func TestFakeReaderQuotesVerbatim(t *testing.T) {
 	word := rapid.SampledFrom([]string{"ferry", "Fare", "five", "the", "dogs.", "Dogs", "é\u2028x", "\"}", "- ", "\n", "# ", "?", "! "})
 	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOf(word).Draw(t, "words"), " ") })

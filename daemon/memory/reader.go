@@ -13,8 +13,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// readerMaxTokens bounds an answer, the hidden reasoning of some models
-// included.
+// readerMaxTokens limits an answer, which includes the hidden reasoning of some models.
 const readerMaxTokens = 2048
 
 const basicPrompt = `You answer a question from notes that were retrieved from a person's memory.
@@ -49,8 +48,8 @@ func promptSHA256(prompt string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// readerInput is the user message. Being one JSON object is what keeps
-// questions and notes data: no text can end its own string.
+// readerInput is the user message. It is one JSON object, so that questions and notes stay data: no
+// text can end its own string.
 type readerInput struct {
 	Question     string `json:"question"`
 	QuestionDate string `json:"question_date,omitempty"`

@@ -70,7 +70,7 @@ func TestOpenLimitsRequests(t *testing.T) {
 		switch {
 		case perSecond == 0:
 			if limiter != nil {
-				t.Error("limited without being told so")
+				t.Error("limited without a limit")
 			}
 		case limiter == nil || float64(limiter.Limit()) != perSecond || limiter.Burst() != burst:
 			t.Errorf("%v requests a second: got %+v", perSecond, limiter)

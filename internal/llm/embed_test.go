@@ -56,7 +56,7 @@ func TestOpenEmbedderRefuses(t *testing.T) {
 	}
 }
 
-// TestEmbedKeys: the reader's key reaches the reader's server and no other.
+// TestEmbedKeys: only the reader's server is sent the reader's key.
 func TestEmbedKeys(t *testing.T) {
 	const reader, own = "sk-reader", "sk-own"
 	for _, tt := range []struct {
@@ -97,7 +97,7 @@ func TestEmbedKeys(t *testing.T) {
 	}
 }
 
-// The key is checked on the wire, and a refusal names where it comes from.
+// The key is checked on the wire, and the error for a rejected key names its source.
 func TestEmbedKeyOnTheWire(t *testing.T) {
 	for _, own := range []string{"", secret} {
 		srv := llmtest.NewServer(t, llmtest.Script(llmtest.Reply{Status: 401}))
@@ -117,7 +117,7 @@ func TestEmbedKeyOnTheWire(t *testing.T) {
 }
 
 func TestBatches(t *testing.T) {
-	long := strings.Repeat("x", 3*maxModelText) // counts as what is left of it
+	long := strings.Repeat("x", 3*maxModelText) // counts with its length after the cut
 	for _, tt := range []struct {
 		texts       []string
 		count, size int

@@ -59,7 +59,7 @@ func TestEmbedNothing(t *testing.T) {
 	}
 }
 
-// Batches keep their bounds, come back in order, and run two at a time.
+// Batches respect their limits, are returned in order, and run two at a time.
 func TestEmbedBatches(t *testing.T) {
 	var under, most atomic.Int32
 	meet := make(chan struct{})
@@ -67,7 +67,7 @@ func TestEmbedBatches(t *testing.T) {
 		if n := under.Add(1); n > most.Load() {
 			most.Store(n)
 		}
-		select { // two requests are let go together: they were under way at once
+		select { // two requests are released together, so they were concurrent
 		case meet <- struct{}{}:
 		case <-meet:
 		}
@@ -152,8 +152,8 @@ func TestEmbedStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// A batch that fails ends the call with its own error, and costs neither what
-// the batch beside it brings nor any that were not begun.
+// A batch that fails ends the call with its own error. The vectors of the concurrent batch are
+// returned, and no further batch is sent.
 func TestEmbedKeepsTheBatchBesideAFailure(t *testing.T) {
 	failed := make(chan struct{})
 	e, _ := openEmbedStub(t, func(c llmtest.Call) llmtest.Reply {

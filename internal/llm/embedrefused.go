@@ -7,28 +7,29 @@ import (
 	"net/http"
 )
 
-// refusedError says that a provider refuses some texts by themselves, such as
-// those that are too long for its model, while it takes others.
+// refusedError means that the provider rejects some texts by themselves, such as those that are too
+// long for its model, and accepts others.
 type refusedError struct {
 	places []int
 	err    error
 }
 
-// Error tells the provider's reason for the first of the texts.
+// Error contains the provider's reason for the first of the texts.
 func (e *refusedError) Error() string {
 	if len(e.places) == 1 {
-		return "a text is refused: " + e.err.Error()
+		return "a text is rejected: " + e.err.Error()
 	}
-	return fmt.Sprintf("%d texts are refused, the first one: %v", len(e.places), e.err)
+	return fmt.Sprintf("%d texts are rejected, the first one: %v", len(e.places), e.err)
 }
 
-// Unwrap gives the *Error of the first of the texts.
+// Unwrap returns the *Error of the first of the texts.
 func (e *refusedError) Unwrap() error { return e.err }
 
-// Refused gives the places of the texts in the call, ascending.
+// Refused returns the indexes of the texts in the call, in ascending order.
 func (e *refusedError) Refused() []int { return e.places }
 
-// refusedTexts makes one error of those by place.
+// refusedTexts combines the errors of single texts, by index, into one error. It returns nil if
+// there are none.
 func refusedTexts(errs []error) error {
 	var refused refusedError
 	for i, err := range errs {
@@ -45,13 +46,14 @@ func refusedTexts(errs []error) error {
 	return &refused
 }
 
-// probeText is what no provider refuses that takes anything.
+// probeText is a text that any working provider accepts.
 const probeText = "text"
 
-// settle embeds texts, and puts into refused, in their places, what the provider
-// says of those that it refuses. A provider that refuses probeText as well
-// does not mean the texts.
-func (e *openAIEmbedder) resolve(ctx context.Context, texts []string, vectors [][]float32, refused []error) error {
+// resolve embeds texts and puts the errors of those that the provider rejects into refused, at
+// their indexes. If the provider also rejects probeText, the cause is not in the texts, and resolve
+// returns the error.
+func (e *openAIEmbedder) resolve(ctx context.Context, texts []string, vectors [][]float32,
+	refused []error) error {
 	err := e.embed(ctx, texts, vectors)
 	if !refusesInput(err) {
 		return err
@@ -65,8 +67,9 @@ func (e *openAIEmbedder) resolve(ctx context.Context, texts []string, vectors []
 	return e.split(ctx, texts, vectors, refused, err)
 }
 
-// split embeds by halves the texts that were refused together.
-func (e *openAIEmbedder) split(ctx context.Context, texts []string, vectors [][]float32, refused []error, refusal error) error {
+// split embeds the two halves of texts that were rejected together.
+func (e *openAIEmbedder) split(ctx context.Context, texts []string, vectors [][]float32,
+	refused []error, refusal error) error {
 	n := len(texts)
 	if n == 1 {
 		refused[0] = refusal
@@ -85,7 +88,7 @@ func (e *openAIEmbedder) split(ctx context.Context, texts []string, vectors [][]
 	return nil
 }
 
-// refusesInput reports whether an error may be about the texts of a request.
+// refusesInput reports whether the texts of the request may have caused the error.
 func refusesInput(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {

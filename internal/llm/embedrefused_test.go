@@ -22,7 +22,7 @@ func manyTexts(n int) []string {
 	return texts
 }
 
-// refusesPoison answers a status to every request with a poisoned text.
+// refusesPoison responds with a status to every request that contains a poisoned text.
 func refusesPoison(status int) func(llmtest.Call) llmtest.Reply {
 	return func(c llmtest.Call) llmtest.Reply {
 		if slices.ContainsFunc(c.Input, func(s string) bool { return strings.Contains(s, "POISON") }) {
@@ -32,7 +32,7 @@ func refusesPoison(status int) func(llmtest.Call) llmtest.Reply {
 	}
 }
 
-// A text that is refused is found and costs no other its vector.
+// A rejected text is found, and every other text gets its vector.
 func TestEmbedFindsWhatIsRefused(t *testing.T) {
 	for _, status := range []int{400, 413, 422} {
 		texts := manyTexts(151)
@@ -51,15 +51,15 @@ func TestEmbedFindsWhatIsRefused(t *testing.T) {
 		if !cmp.Equal(got, want) {
 			t.Errorf("%d: wrong vectors", status)
 		}
-		// The two batches, one harmless text, and both halves at each level.
+		// The two batches, the probe text, and both halves at each level.
 		if n, most := len(srv.Calls()), 3+2*int(math.Log2(maxEmbedTexts)); n > most {
 			t.Errorf("%d: %d requests, at most %d are needed", status, n, most)
 		}
 	}
 }
 
-// A status that is not about the texts ends the call, and so does a provider
-// that refuses whatever it is sent.
+// A status that is not about the texts ends the call, and so does a provider that rejects every
+// request.
 func TestEmbedRefusalsThatAreNotOfTexts(t *testing.T) {
 	for _, status := range []int{401, 403, 404, 500} {
 		e, srv := openEmbedStub(t, refusesPoison(status))
@@ -99,8 +99,8 @@ func TestEmbedFindsWhateverIsRefused(t *testing.T) {
 	})
 }
 
-// The cache keeps what stands beside a refusal or a failure, and names each
-// place of a refused text.
+// The cache stores the vectors that come with a rejection or a failure, and reports every index of
+// a rejected text.
 func TestEmbedCacheKeepsWhatIsBesideAnError(t *testing.T) {
 	e, srv := openEmbedStub(t, refusesPoison(400))
 	c := NewEmbedCache(e)

@@ -31,7 +31,7 @@ func (Fake) Complete(ctx context.Context, r Request) (Response, error) {
 		return Response{Attempts: 1}, err
 	}
 	reason := "stop"
-	// Compared as tokens, since the product of a large MaxTokens would overflow.
+	// In tokens, since a large MaxTokens in bytes would overflow.
 	if tokens(len(text)) > r.MaxTokens {
 		text, reason = cutBytes(text, bytesPerToken*r.MaxTokens), "length"
 	}

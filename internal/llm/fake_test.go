@@ -48,7 +48,7 @@ func TestFakeStreamAndUsage(t *testing.T) {
 	}
 }
 
-// A token limit is kept, loses less than one character, and never cuts inside one.
+// A token limit is respected, loses less than one character, and never cuts inside one.
 func TestFakeCutsBetweenCharacters(t *testing.T) {
 	for _, tt := range []struct {
 		text   string

@@ -194,7 +194,7 @@ func TestLimiterIsWaitedForBeforeEachAttempt(t *testing.T) {
 	o.limiter = rate.NewLimiter(rate.Every(time.Hour), 1)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	// The limiter refuses at once what would pass the deadline.
+	// The limiter fails at once if the wait would exceed the deadline.
 	_, err := o.Complete(ctx, ask("gpt-4o", "q"))
 	if !errors.Is(err, context.DeadlineExceeded) || len(srv.Calls()) != 1 {
 		t.Errorf("got %v after %d calls", err, len(srv.Calls()))
@@ -215,7 +215,7 @@ func TestBodyIsOneJSONObject(t *testing.T) {
 	}
 }
 
-// The transport given by the caller is wrapped, not changed.
+// The caller's transport is wrapped, not modified.
 func TestHTTPClientIsNotChanged(t *testing.T) {
 	c := &http.Client{}
 	if _, err := newOpenAI(endpointConfig{HTTPClient: c}); err != nil || c.Transport != nil {

@@ -16,7 +16,7 @@ import (
 	"evalctl/internal/retry"
 )
 
-// retrying makes the HTTP attempts of one call, each inside perAttempt.
+// retrying makes the HTTP attempts of one call, each within perAttempt.
 func (o *openAIProvider) retrying(ctx context.Context, r Request, emit func(string) error,
 	perAttempt func(once func() (Response, error)) (Response, error)) (Response, error) {
 	if err := r.check(); err != nil {
@@ -30,7 +30,7 @@ func (o *openAIProvider) retrying(ctx context.Context, r Request, emit func(stri
 			return emit(delta)
 		}
 	}
-	made := 0 // requests; perAttempt may refuse to make one
+	made := 0 // requests; perAttempt may give up without making one
 	once := func() (Response, error) {
 		made++
 		return o.once(ctx, r, watched)
@@ -44,8 +44,8 @@ func (o *openAIProvider) retrying(ctx context.Context, r Request, emit func(stri
 	return resp, err
 }
 
-// repeat calls once until it succeeds, fails for good or has been called often
-// enough. mayRepeat, unless nil, is asked before each further call.
+// repeat calls once until it succeeds, fails permanently, or was called as often as allowed.
+// mayRepeat, if not nil, is consulted before each further call.
 func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func() bool) error {
 	delays := backoff.NewExponentialBackOff()
 	for made := 1; ; made++ {
@@ -62,7 +62,7 @@ func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func
 			delay = e.RetryAfter
 		}
 		if delay > maxRetryAfter {
-			return err // sooner would be against the provider's word
+			return err // retrying sooner would ignore Retry-After
 		}
 		select {
 		case <-time.After(delay):
@@ -81,13 +81,13 @@ func (o *endpoint) waitForLimit(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if _, ok := ctx.Deadline(); ok {
-		// The limiter refuses at once a wait that would pass the deadline.
+		// The limiter fails at once if the wait would exceed the deadline.
 		return fmt.Errorf("wait for the rate limit: %w", context.DeadlineExceeded)
 	}
 	return fmt.Errorf("wait for the rate limit: %w", err)
 }
 
-// failure describes a request that was sent and brought no usable answer.
+// failure describes a request that was sent and returned no usable answer.
 func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 	e := &Error{Provider: o.provider, URL: o.url, Model: model, keyVariable: o.keyVar}
 	switch {
@@ -115,13 +115,14 @@ func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 	return e
 }
 
-// refusalKind sorts the statuses. A gateway that gave up waiting, or an engine
-// that broke, may already have been charged for; the others were not.
+// refusalKind classifies a status. A gateway that timed out or an engine that failed may already
+// have been charged for; other rejected requests were not.
 func refusalKind(status int) (transient, billed bool) {
-	return retry.Status(status), status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable
+	billed = status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable
+	return retry.Status(status), billed
 }
 
-// refusalText finds the message in the error bodies that providers send.
+// refusalText returns the message in the error bodies that providers send.
 func refusalText(body []byte) string {
 	var b struct {
 		Error   json.RawMessage
@@ -146,8 +147,8 @@ func refusalText(body []byte) string {
 	return string(body)
 }
 
-// causeText drops what the client library and net/http wrap perAttempt a cause: the
-// URL, which the Error shows itself, and "error, ".
+// causeText removes what the client library and net/http add to a cause: the URL, which Error shows
+// itself, and "error, ".
 func causeText(err error) string {
 	if e, ok := errors.AsType[*openai.APIError](err); ok {
 		return e.Message

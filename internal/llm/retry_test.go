@@ -59,7 +59,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The key must not reach any error, whoever repeats it.
+// No error contains the key, whatever repeats it.
 func TestKeyStaysOutOfErrors(t *testing.T) {
 	for _, r := range []llmtest.Reply{
 		{Status: 400, Body: secret}, {Status: 400, Body: strings.Repeat("x", maxMessage-8) + secret},
@@ -168,8 +168,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
-// TestTooLongAWait: a provider that asks for more than a call may wait is not
-// asked again, least of all before the time it gave.
+// TestTooLongAWait: if a provider asks for a longer wait than a call may make, it is not called
+// again.
 func TestTooLongAWait(t *testing.T) {
 	for _, header := range []string{"61", "3600", strings.Repeat("9", 40)} {
 		synctest.Test(t, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestRetryAfterInTheError(t *testing.T) {
 	}
 }
 
-// An attempt that waits for ever is ended, billed, and not tried again.
+// An attempt that would wait forever is ended, billed, and not retried.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{reply: func(_ int, req *http.Request) (*http.Response, error) {
@@ -216,7 +216,7 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// A refused connection costs nothing; one that breaks after sending may.
+// A refused connection costs nothing. One that breaks after the request was sent may.
 func TestBilledOnTransportErrors(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// Terms returns the set of a text's words and numbers, lower-cased and stemmed, without stop
-// words. A text of stop words alone, such as "No", keeps them. Fake answers compare texts by it.
+// Terms returns the set of the words and numbers of a text, lower-cased and stemmed, without stop
+// words. A text of stop words alone, such as "No", keeps them. Fake answers compare texts by their
+// terms.
 func Terms(text string) map[string]bool {
 	all, content := map[string]bool{}, map[string]bool{}
 	for _, w := range words(text) {

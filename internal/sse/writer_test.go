@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// recorder keeps what was written and how.
+// recorder records what was written, and how.
 type recorder struct {
 	header    http.Header
 	body      bytes.Buffer
