@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 )
 
@@ -21,9 +20,8 @@ var errReopened = fmt.Errorf("%w for a moment: it is opened again", store.ErrRea
 // first search. mu guards the fields below it; opening a store is the only long
 // wait under it.
 type entry struct {
-	brain  protocol.Brain
-	tenant string
-	cfg    *entryConfig // of all brains alike
+	record Record
+	cfg    *entryConfig // shared by all brains
 	// ctx ends when the brain is deleted or the service closed. Operations then
 	// fail with its cause.
 	ctx    context.Context
@@ -50,8 +48,8 @@ type entryConfig struct {
 	now       func() time.Time
 }
 
-func newEntry(b protocol.Brain, tenant string, cfg *entryConfig) *entry {
-	e := &entry{brain: b, tenant: tenant, cfg: cfg}
+func newEntry(r Record, cfg *entryConfig) *entry {
+	e := &entry{record: r, cfg: cfg}
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	return e
 }
@@ -59,13 +57,15 @@ func newEntry(b protocol.Brain, tenant string, cfg *entryConfig) *entry {
 // err returns what operations on the brain fail with, nil while it is usable.
 func (e *entry) err() error { return context.Cause(e.ctx) }
 
+func (e *entry) id() string { return e.record.Brain.ID }
+
 func (e *entry) touch() { e.used.Store(e.cfg.now().UnixNano()) }
 
 // openStore requires mu.
 func (e *entry) openStore(ctx context.Context) error {
-	st, err := e.cfg.openStore(ctx, e.brain.ID)
+	st, err := e.cfg.openStore(ctx, e.id())
 	if err != nil {
-		return fmt.Errorf("open brain %s: %w", e.brain.ID, err)
+		return fmt.Errorf("open brain %s: %w", e.id(), err)
 	}
 	st.Subscribe(e.sinks.publish)
 	e.store = st
@@ -77,9 +77,9 @@ func (e *entry) closeDamaged() {
 	if e.store == nil || !e.store.Broken() {
 		return
 	}
-	e.cfg.logger.Warn("reopening a damaged store", "brain", e.brain.ID)
+	e.cfg.logger.Warn("reopening a damaged store", "brain", e.id())
 	if err := e.closeStore((*indexer).close, errReopened); err != nil {
-		e.cfg.logger.Warn("a damaged store failed to close", "brain", e.brain.ID, "because", err)
+		e.cfg.logger.Warn("a damaged store failed to close", "brain", e.id(), "because", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func (e *entry) acquireIndexer() *indexer {
 	}
 	if e.indexer == nil {
 		cfg := e.cfg.indexer
-		cfg.brain = e.brain.ID
+		cfg.brain = e.id()
 		e.indexer = startIndexer(e.store, cfg)
 	}
 	e.searched = e.cfg.now()
