@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,9 +28,9 @@ type entry struct {
 	// taken, but it cannot be found. Service.mu guards it.
 	busy bool
 
-	users atomic.Int64 // see Handle.Acquire
-	used  atomic.Int64 // last acquired or released, in nanoseconds of Unix time
-	sinks sinks
+	users  atomic.Int64 // see Handle.Acquire
+	used   atomic.Int64 // last acquired or released, in nanoseconds of Unix time
+	events *store.Relay // of any store that is open
 
 	mu       sync.Mutex
 	store    *store.Store // nil while closed
@@ -49,7 +47,7 @@ type entryConfig struct {
 }
 
 func newEntry(r Record, cfg *entryConfig) *entry {
-	e := &entry{record: r, cfg: cfg}
+	e := &entry{record: r, cfg: cfg, events: store.NewRelay(cfg.logger)}
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	return e
 }
@@ -67,7 +65,7 @@ func (e *entry) openStore(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open brain %s: %w", e.id(), err)
 	}
-	st.Subscribe(e.sinks.publish)
+	st.Subscribe(e.events.Publish)
 	e.store = st
 	return nil
 }
@@ -137,37 +135,4 @@ func (e *entry) closeStore(end func(*indexer, error), cause error) error {
 	st := e.store
 	e.store = nil
 	return st.Close()
-}
-
-// sinks receive the changes of a brain, from any store that it has open.
-type sinks struct {
-	mu   sync.Mutex
-	next uint64
-	list map[uint64]func(store.ChangeEvent)
-}
-
-func (k *sinks) subscribe(sink func(store.ChangeEvent)) (cancel func()) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	id := k.next
-	k.next++
-	if k.list == nil {
-		k.list = map[uint64]func(store.ChangeEvent){}
-	}
-	k.list[id] = sink
-	return func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		delete(k.list, id)
-	}
-}
-
-// publish is the one sink that every store of the brain has.
-func (k *sinks) publish(e store.ChangeEvent) {
-	k.mu.Lock()
-	list := slices.Collect(maps.Values(k.list))
-	k.mu.Unlock()
-	for _, sink := range list {
-		sink(e)
-	}
 }

@@ -101,5 +101,5 @@ func (h Handle) indexer(ctx context.Context) (*indexer, error) {
 // store.Store.Subscribe does. The subscription outlives the store: it continues
 // while the brain has none, and with the next one.
 func (h Handle) Subscribe(sink func(store.ChangeEvent)) (cancel func()) {
-	return h.entry.sinks.subscribe(sink)
+	return h.entry.events.Subscribe(sink)
 }
