@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"evalctl/daemon"
+	"evalctl/daemon/httpapi"
 	"evalctl/internal/llm"
 	"evalctl/internal/sse"
 )
@@ -99,7 +100,7 @@ func (r running) expect(t *testing.T, status int, method, path, contentType, bod
 const octets = "application/octet-stream"
 
 func TestMemoriesOutliveTheDaemon(t *testing.T) {
-	cfg := daemon.Config{Home: t.TempDir(), Reader: llm.NewFake(), ReaderModel: llm.FakeModel, Version: "v1"}
+	cfg := daemon.Config{Home: t.TempDir(), Reader: llm.NewFake(), ReaderModel: llm.FakeModel, Options: httpapi.Options{Version: "v1"}}
 	d := serve(t, cfg)
 	if got := d.expect(t, 200, "GET", "/healthz", "", ""); got != `{"ok":true,"version":"v1","ready":true}`+"\n" {
 		t.Errorf("health is %s", got)

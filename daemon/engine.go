@@ -11,29 +11,29 @@ import (
 	"path/filepath"
 	"strings"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
 	"evalctl/daemon/store/gitstore"
 	"evalctl/daemon/store/memstore"
 )
 
-// The engines that keep documents, as in Config.Store.
+// The engines that store documents, see Config.Store.
 const (
-	StoreMemory = "memory" // gone at the end
+	StoreMemory = "memory" // in memory only: lost when the daemon ends
 	StoreFS     = "fs"     // plain files
-	StoreGit    = "git"    // a repository for each brain, a commit for each change
+	StoreGit    = "git"    // a repository per brain, a commit per change
 )
 
-// engineFile names the engine of a home: another one would not find its
+// engineFile records the engine of a home. Another engine would not find its
 // documents.
 const engineFile = "store"
 
-// openStore is how a brain's documents are opened.
+// openStore opens the documents of a brain.
 type openStore = func(ctx context.Context, id string) (*store.Store, error)
 
-// engine gives the directory of the brains, empty for memory, and how their
-// documents are opened.
-func engine(cfg Config, logger *slog.Logger) (dir string, open openStore, err error) {
+// storage returns the part of the brains' configuration that depends on the engine.
+func storage(cfg Config, logger *slog.Logger) (brain.Config, error) {
 	kind := cfg.Store
 	if kind == "" {
 		kind = StoreMemory
@@ -42,13 +42,16 @@ func engine(cfg Config, logger *slog.Logger) (dir string, open openStore, err er
 		}
 	}
 	options := store.Options{Logger: logger}
-	dir = filepath.Join(cfg.Home, "brains")
+	dir := filepath.Join(cfg.Home, "brains")
+	var open openStore
 	switch kind {
 	case StoreMemory:
 		if cfg.Home != "" {
-			return "", nil, fmt.Errorf("store %s would keep nothing in home %s: leave the home out (--home, SVC_HOME), or choose store %s or %s", kind, cfg.Home, StoreFS, StoreGit)
+			return brain.Config{}, fmt.Errorf("store %s would keep nothing in home %s: "+
+				"leave the home out (--home, SVC_HOME), or choose store %s or %s", kind, cfg.Home, StoreFS, StoreGit)
 		}
-		return "", func(context.Context, string) (*store.Store, error) { return memstore.Open(&options), nil }, nil
+		open = func(context.Context, string) (*store.Store, error) { return memstore.Open(&options), nil }
+		return brain.Config{Catalog: new(brain.MemoryCatalog), OpenStore: open}, nil
 	case StoreFS:
 		open = func(ctx context.Context, id string) (*store.Store, error) {
 			return fsstore.Open(ctx, filepath.Join(dir, id), &options)
@@ -62,17 +65,26 @@ func engine(cfg Config, logger *slog.Logger) (dir string, open openStore, err er
 			return repo.Store, nil
 		}
 	default:
-		return "", nil, fmt.Errorf("unknown store %q: choose %s, %s or %s", kind, StoreMemory, StoreFS, StoreGit)
+		return brain.Config{}, fmt.Errorf("unknown store %q: choose %s, %s or %s", kind, StoreMemory, StoreFS, StoreGit)
 	}
 	if cfg.Home == "" {
-		return "", nil, fmt.Errorf("store %s needs a home to keep documents in", kind)
+		return brain.Config{}, fmt.Errorf("store %s needs a home to keep documents in", kind)
 	}
-	return dir, open, claim(cfg.Home, kind)
+	if err := claim(cfg.Home, kind); err != nil {
+		return brain.Config{}, err
+	}
+	folder, err := brain.OpenFolder(dir)
+	if err != nil {
+		return brain.Config{}, err
+	}
+	return brain.Config{
+		Catalog: folder, Snapshots: folder.Snapshots(), OpenStore: open, Persistent: true, OpenStores: maxOpenStores(),
+	}, nil
 }
 
-// maxOpenStores bounds the stores that are open at once: one takes 4 files, and all
-// together a quarter of what the process may have open, as connections need
-// some too. 0 is the default.
+// maxOpenStores returns a limit for open stores, 0 for the default. Each takes 4
+// files. All together may take a quarter of the files that the process may open, as
+// connections need some too.
 func maxOpenStores() int {
 	limit := fileLimit()
 	if limit == 0 {
@@ -81,7 +93,7 @@ func maxOpenStores() int {
 	return int(min(max(limit/16, 8), 1024))
 }
 
-// claim notes the engine of a new home, and refuses a home of another engine.
+// claim records the engine of a new home, and rejects the home of another engine.
 func claim(home, kind string) error {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return err
@@ -99,9 +111,10 @@ func claim(home, kind string) error {
 	if err != nil {
 		return err
 	}
-	// A crash may have left the file empty, before any brain was made.
+	// A crash may have left the file empty, before any brain was created.
 	if had := cmp.Or(strings.TrimSpace(string(was)), kind); had != kind {
-		return fmt.Errorf("home %s keeps its documents with store %s, not %s: open it with that store, or choose another home", home, had, kind)
+		return fmt.Errorf("home %s keeps its documents with store %s, not %s: "+
+			"open it with that store, or choose another home", home, had, kind)
 	}
 	return nil
 }

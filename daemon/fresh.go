@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// freshConns holds the connections that have not sent a request yet. Clients
-// open such connections in advance, and http.Server.Shutdown waits 5 s for
-// each: Serve closes them itself.
+// freshConns holds the connections that have not sent a request yet. Clients open
+// such connections in advance, and http.Server.Shutdown waits 5 s for each. Serve
+// therefore closes them itself.
 type freshConns struct {
 	mu      sync.Mutex
 	conns   map[net.Conn]struct{}
@@ -34,6 +34,6 @@ func (f *freshConns) close() {
 	defer f.mu.Unlock()
 	f.stopped = true
 	for c := range f.conns {
-		_ = c.Close() // nobody is using it
+		_ = c.Close() // it carries no request
 	}
 }

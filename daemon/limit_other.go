@@ -2,5 +2,5 @@
 
 package daemon
 
-// fileLimit is how many files the process may have open; 0 when nobody knows.
+// fileLimit returns how many files the process may have open; 0 when unknown.
 func fileLimit() uint64 { return 0 }

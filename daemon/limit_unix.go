@@ -4,7 +4,7 @@ package daemon
 
 import "syscall"
 
-// fileLimit is how many files the process may have open; 0 when nobody knows.
+// fileLimit returns how many files the process may have open; 0 when unknown.
 func fileLimit() uint64 {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"evalctl/daemon"
+	"evalctl/daemon/httpapi"
 	"evalctl/internal/llm"
 )
 
@@ -18,7 +19,7 @@ import (
 // wrapper.
 func conformanceOf(ctx context.Context, t *testing.T, wrap func(http.Handler) http.Handler, env map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	d, err := daemon.New(t.Context(), daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel, Version: "test"})
+	d, err := daemon.New(t.Context(), daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel, Options: httpapi.Options{Version: "test"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"evalctl/daemon"
+	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
@@ -78,9 +79,9 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		return usageError{err}
 	}
 	d, err := daemon.New(ctx, daemon.Config{
-		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Search: searching,
-		Keys: keys, Host: host, PingInterval: c.Ping, Version: version().String(), Logger: logger,
-		ChunkSize: c.ChunkSize, IndexMemory: c.IndexMemory << 20,
+		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Logger: logger,
+		IndexConfig: brain.IndexConfig{Search: searching, ChunkSize: c.ChunkSize, IndexMemory: c.IndexMemory << 20},
+		Options:     httpapi.Options{Keys: keys, Host: host, PingInterval: c.Ping, Version: version().String()},
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

@@ -1,190 +1,114 @@
 package brain
 
 import (
-	"crypto/rand"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-
-	"github.com/gofrs/flock"
+	"io"
+	"maps"
+	"slices"
+	"sync"
 
 	"evalctl/daemon/protocol"
 )
 
-// Folders that a crash may leave behind; no id can begin with a dot.
-const (
-	newPrefix     = ".new-"
-	deletedPrefix = ".deleted-"
-)
-
-const (
-	brainFile    = "brain.json"
-	brainVersion = 1
-)
-
-// brainRecord is the content of a brain.json. Tenant owns the brain; it is
-// missing when the daemon ran without keys.
-type brainRecord struct {
-	Version int            `json:"version"`
-	Tenant  string         `json:"tenant,omitempty"`
-	Brain   protocol.Brain `json:"brain"`
+// Record is what a Catalog keeps of a brain.
+type Record struct {
+	Brain protocol.Brain
+	// Tenant owns the brain. It is empty for a brain that was created while the
+	// daemon ran without keys.
+	Tenant string
 }
 
-// catalog keeps the brains' records, one folder a brain, below one directory.
-// A nil catalog keeps nothing. It is safe for concurrent use, but for one id
-// callers add or retire one after the other.
-type catalog struct {
-	root *os.Root
-	lock *flock.Flock
+// Catalog keeps the records of brains. Folder and MemoryCatalog implement it;
+// package braintest has the tests that every implementation must pass.
+//
+// A Service is the only user of its catalog. It calls Load once, before anything
+// else, and Close last. The other methods must be safe for concurrent use, but there
+// is one call at a time for an id. The service checks slugs and tenants: to a catalog
+// only ids are unique.
+type Catalog interface {
+	// Load returns all records, in any order. A record that cannot be read is an
+	// error that identifies it and says what to do.
+	Load(ctx context.Context) ([]Record, error)
+	// Add adds a record. When it returns nil, the record is durable, as far as the
+	// catalog is; otherwise it is not in the catalog. An id that is in the catalog
+	// is ErrExists.
+	Add(ctx context.Context, r Record) error
+	// Retire takes a brain out of the catalog in one step: when it returns nil, Load
+	// no longer returns the brain and its id is free; otherwise nothing has changed.
+	// It returns an opaque name for Purge. An id that is not in the catalog is an
+	// error.
+	Retire(ctx context.Context, id string) (retired string, err error)
+	// Purge deletes what is left of a retired brain. It may take long. What it does
+	// not delete, a later Load does.
+	Purge(ctx context.Context, retired string) error
+	// Close releases the catalog.
+	Close() error
 }
 
-// lockFile is held by the one process that uses the directory.
-const lockFile = ".lock"
+// ErrNoSnapshot is returned by Snapshots.Get for a brain without a snapshot.
+var ErrNoSnapshot = errors.New("no snapshot")
 
-// openCatalog creates dir when missing, clears away what a crash left, and
-// reads every record. Entries whose name is no id are not ours: left alone.
-func openCatalog(dir string) (*catalog, []brainRecord, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("create the brains directory: %w", err)
-	}
-	lock := flock.New(filepath.Join(dir, lockFile))
-	if ok, err := lock.TryLock(); err != nil {
-		return nil, nil, fmt.Errorf("lock the brains directory %s: %w", dir, err)
-	} else if !ok {
-		return nil, nil, fmt.Errorf("the brains directory %s is in use by another daemon: stop it, or choose another home", dir)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open the brains directory: %w", err), lock.Close())
-	}
-	c := &catalog{root: root, lock: lock}
-	brains, err := c.load()
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("brains directory %s: %w", dir, err), c.close())
-	}
-	return c, brains, nil
+// Snapshots keeps the latest snapshot of each brain's search index, by the brain's
+// id. A snapshot is derived from the brain's documents and may be lost. Package
+// braintest has the tests that every implementation must pass.
+//
+// The methods must be safe for concurrent use, but there is one call at a time for an
+// id.
+type Snapshots interface {
+	// Get calls read with the snapshot of a brain and its size in bytes, and returns
+	// read's error. The reader is valid until read returns. Without a snapshot, Get
+	// returns ErrNoSnapshot and does not call read.
+	Get(ctx context.Context, id string, read func(r io.ReaderAt, size int64) error) error
+	// Put replaces the snapshot of a brain by what write writes. When write fails, Put
+	// returns its error and keeps the snapshot that there was.
+	Put(ctx context.Context, id string, write func(w io.Writer) error) error
+	// Remove removes the snapshot of a brain, if there is one.
+	Remove(ctx context.Context, id string) error
 }
 
-func (c *catalog) load() ([]brainRecord, error) {
-	dir, err := c.root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	names, err := dir.Readdirnames(-1)
-	if err := errors.Join(err, dir.Close()); err != nil {
-		return nil, err
-	}
-	var brains []brainRecord
-	for _, name := range names {
-		switch {
-		case strings.HasPrefix(name, newPrefix), strings.HasPrefix(name, deletedPrefix):
-			if err := c.root.RemoveAll(name); err != nil {
-				return nil, err
-			}
-		case checkID("id", name) == nil:
-			b, err := c.read(name)
-			if err != nil {
-				return nil, err
-			}
-			brains = append(brains, b)
-		}
-	}
-	return brains, nil
+// MemoryCatalog is a Catalog that lasts as long as the value. The zero value is
+// empty and ready to use.
+type MemoryCatalog struct {
+	mu      sync.Mutex
+	records map[string]Record
 }
 
-func (c *catalog) read(id string) (brainRecord, error) {
-	name := id + "/" + brainFile
-	data, err := c.root.ReadFile(name)
-	if err != nil {
-		return brainRecord{}, fmt.Errorf("%w: restore it, or move the folder %s away", err, id)
-	}
-	var r brainRecord
-	if err := json.Unmarshal(data, &r); err != nil {
-		return brainRecord{}, fmt.Errorf("%s: %w: restore it, or move the folder %s away", name, err, id)
-	}
-	if r.Version != brainVersion {
-		return brainRecord{}, fmt.Errorf("%s: version %d is not %d, the one this program reads", name, r.Version, brainVersion)
-	}
-	if r.Brain.ID != id {
-		return brainRecord{}, fmt.Errorf("%s: names brain %q: rename the folder back", name, r.Brain.ID)
-	}
-	if err := checkBrain(r.Brain); err != nil {
-		return brainRecord{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return r, nil
+// Load implements Catalog.
+func (c *MemoryCatalog) Load(context.Context) ([]Record, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Values(c.records)), nil
 }
 
-// add makes the brain's folder with its record inside, whole or not at all.
-func (c *catalog) add(b protocol.Brain, tenant string) error {
-	if c == nil {
-		return nil
+// Add implements Catalog.
+func (c *MemoryCatalog) Add(_ context.Context, r Record) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.records[r.Brain.ID]; taken {
+		return fmt.Errorf("%w: %s", ErrExists, r.Brain.ID)
 	}
-	data, err := json.MarshalIndent(brainRecord{Version: brainVersion, Tenant: tenant, Brain: b}, "", "  ")
-	if err != nil {
-		return err
+	if c.records == nil {
+		c.records = map[string]Record{}
 	}
-	staged := newPrefix + b.ID
-	if err := c.root.RemoveAll(staged); err != nil {
-		return err
-	}
-	if err := c.root.Mkdir(staged, 0o700); err != nil {
-		return err
-	}
-	if err := c.writeSynced(staged+"/"+brainFile, append(data, '\n')); err != nil {
-		return err
-	}
-	if err := c.sync(staged); err != nil {
-		return err
-	}
-	if err := c.root.Rename(staged, b.ID); err != nil {
-		return err
-	}
-	return c.sync(".")
+	c.records[r.Brain.ID] = r
+	return nil
 }
 
-func (c *catalog) writeSynced(name string, data []byte) error {
-	f, err := c.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+// Retire implements Catalog. It leaves nothing for Purge.
+func (c *MemoryCatalog) Retire(_ context.Context, id string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.records[id]; !ok {
+		return "", fmt.Errorf("brain %s is not in the catalog", id)
 	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
+	delete(c.records, id)
+	return "", nil
 }
 
-func (c *catalog) sync(dir string) error {
-	f, err := c.root.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
+// Purge implements Catalog.
+func (*MemoryCatalog) Purge(context.Context, string) error { return nil }
 
-// retire moves the brain out of the catalog in one step and returns the name
-// to give to purge, which may take long.
-func (c *catalog) retire(id string) (string, error) {
-	if c == nil {
-		return "", nil
-	}
-	retired := deletedPrefix + id + "-" + rand.Text()
-	if err := c.root.Rename(id, retired); err != nil {
-		return "", err
-	}
-	return retired, c.sync(".")
-}
-
-func (c *catalog) purge(retired string) error {
-	if c == nil {
-		return nil
-	}
-	return c.root.RemoveAll(retired)
-}
-
-func (c *catalog) close() error {
-	if c == nil {
-		return nil
-	}
-	return errors.Join(c.root.Close(), c.lock.Close())
-}
+// Close implements Catalog. The catalog keeps its records.
+func (*MemoryCatalog) Close() error { return nil }

@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 )
 
@@ -21,9 +18,8 @@ var errReopened = fmt.Errorf("%w for a moment: it is opened again", store.ErrRea
 // first search. mu guards the fields below it; opening a store is the only long
 // wait under it.
 type entry struct {
-	brain  protocol.Brain
-	tenant string
-	cfg    *entryConfig // of all brains alike
+	record Record
+	cfg    *entryConfig // shared by all brains
 	// ctx ends when the brain is deleted or the service closed. Operations then
 	// fail with its cause.
 	ctx    context.Context
@@ -32,9 +28,9 @@ type entry struct {
 	// taken, but it cannot be found. Service.mu guards it.
 	busy bool
 
-	users atomic.Int64 // see Handle.Acquire
-	used  atomic.Int64 // last acquired or released, in nanoseconds of Unix time
-	sinks sinks
+	users  atomic.Int64 // see Handle.Acquire
+	used   atomic.Int64 // last acquired or released, in nanoseconds of Unix time
+	events *store.Relay // of any store that is open
 
 	mu       sync.Mutex
 	store    *store.Store // nil while closed
@@ -50,8 +46,8 @@ type entryConfig struct {
 	now       func() time.Time
 }
 
-func newEntry(b protocol.Brain, tenant string, cfg *entryConfig) *entry {
-	e := &entry{brain: b, tenant: tenant, cfg: cfg}
+func newEntry(r Record, cfg *entryConfig) *entry {
+	e := &entry{record: r, cfg: cfg, events: store.NewRelay(cfg.logger)}
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	return e
 }
@@ -59,15 +55,17 @@ func newEntry(b protocol.Brain, tenant string, cfg *entryConfig) *entry {
 // err returns what operations on the brain fail with, nil while it is usable.
 func (e *entry) err() error { return context.Cause(e.ctx) }
 
+func (e *entry) id() string { return e.record.Brain.ID }
+
 func (e *entry) touch() { e.used.Store(e.cfg.now().UnixNano()) }
 
 // openStore requires mu.
 func (e *entry) openStore(ctx context.Context) error {
-	st, err := e.cfg.openStore(ctx, e.brain.ID)
+	st, err := e.cfg.openStore(ctx, e.id())
 	if err != nil {
-		return fmt.Errorf("open brain %s: %w", e.brain.ID, err)
+		return fmt.Errorf("open brain %s: %w", e.id(), err)
 	}
-	st.Subscribe(e.sinks.publish)
+	st.Subscribe(e.events.Publish)
 	e.store = st
 	return nil
 }
@@ -77,9 +75,9 @@ func (e *entry) closeDamaged() {
 	if e.store == nil || !e.store.Broken() {
 		return
 	}
-	e.cfg.logger.Warn("reopening a damaged store", "brain", e.brain.ID)
+	e.cfg.logger.Warn("reopening a damaged store", "brain", e.id())
 	if err := e.closeStore((*indexer).close, errReopened); err != nil {
-		e.cfg.logger.Warn("a damaged store failed to close", "brain", e.brain.ID, "because", err)
+		e.cfg.logger.Warn("a damaged store failed to close", "brain", e.id(), "because", err)
 	}
 }
 
@@ -93,7 +91,7 @@ func (e *entry) acquireIndexer() *indexer {
 	}
 	if e.indexer == nil {
 		cfg := e.cfg.indexer
-		cfg.brain = e.brain.ID
+		cfg.brain = e.id()
 		e.indexer = startIndexer(e.store, cfg)
 	}
 	e.searched = e.cfg.now()
@@ -137,37 +135,4 @@ func (e *entry) closeStore(end func(*indexer, error), cause error) error {
 	st := e.store
 	e.store = nil
 	return st.Close()
-}
-
-// sinks receive the changes of a brain, from any store that it has open.
-type sinks struct {
-	mu   sync.Mutex
-	next uint64
-	list map[uint64]func(store.ChangeEvent)
-}
-
-func (k *sinks) subscribe(sink func(store.ChangeEvent)) (cancel func()) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	id := k.next
-	k.next++
-	if k.list == nil {
-		k.list = map[uint64]func(store.ChangeEvent){}
-	}
-	k.list[id] = sink
-	return func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		delete(k.list, id)
-	}
-}
-
-// publish is the one sink that every store of the brain has.
-func (k *sinks) publish(e store.ChangeEvent) {
-	k.mu.Lock()
-	list := slices.Collect(maps.Values(k.list))
-	k.mu.Unlock()
-	for _, sink := range list {
-		sink(e)
-	}
 }

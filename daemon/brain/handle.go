@@ -19,11 +19,11 @@ type Handle struct {
 }
 
 // Brain returns the description of the brain.
-func (h Handle) Brain() protocol.Brain { return h.entry.brain }
+func (h Handle) Brain() protocol.Brain { return h.entry.record.Brain }
 
 // Tenant returns the owner of the brain. It is empty for a brain that was created
 // while the daemon ran without keys.
-func (h Handle) Tenant() string { return h.entry.tenant }
+func (h Handle) Tenant() string { return h.entry.record.Tenant }
 
 // Done is closed when the brain is deleted or the service closed.
 func (h Handle) Done() <-chan struct{} { return h.entry.ctx.Done() }
@@ -83,7 +83,7 @@ func (h Handle) Search(ctx context.Context, q search.Query) (search.Result, erro
 		err = fmt.Errorf("%w: %w", ErrSearchModel, err)
 	}
 	if err != nil {
-		return search.Result{}, fmt.Errorf("search brain %s: %w", h.entry.brain.ID, err)
+		return search.Result{}, fmt.Errorf("search brain %s: %w", h.entry.id(), err)
 	}
 	return found, nil
 }
@@ -101,5 +101,5 @@ func (h Handle) indexer(ctx context.Context) (*indexer, error) {
 // store.Store.Subscribe does. The subscription outlives the store: it continues
 // while the brain has none, and with the next one.
 func (h Handle) Subscribe(sink func(store.ChangeEvent)) (cancel func()) {
-	return h.entry.sinks.subscribe(sink)
+	return h.entry.events.Subscribe(sink)
 }

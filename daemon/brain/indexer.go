@@ -49,7 +49,7 @@ type indexer struct {
 type indexerConfig struct {
 	search    search.Config
 	options   *search.Options // of the index
-	snapshots *snapshots      // nil keeps none
+	snapshots Snapshots       // nil keeps none
 	measured  func()          // called after the size of the index changed; must not wait
 	refused   *atomic.Int64   // counts the passages that the embedder refused
 	logger    *slog.Logger
@@ -169,7 +169,7 @@ func (x *indexer) drain(ctx context.Context) error {
 		select {
 		case <-x.wake:
 		case <-quiet:
-			x.mirror.save(x.woken)
+			x.mirror.save(context.WithoutCancel(ctx), x.woken) // when ctx ends, it is still worth completing
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -247,6 +247,6 @@ func (x *indexer) close(cause error) {
 func (x *indexer) closeSaved(cause error) {
 	x.close(cause)
 	if x.mirror.saveDue() {
-		x.mirror.save(func() bool { return false })
+		x.mirror.save(context.Background(), func() bool { return false })
 	}
 }

@@ -10,12 +10,11 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// Create adds a brain that tenant owns, durably when brains are kept on disk.
-// Tenant is empty when the daemon runs without keys. Ids are unique in the
-// service, slugs within a tenant: a taken one is ErrExists. An id that the request
-// leaves open gets a suffix when another tenant has it. An invalid field is an
-// *ArgumentError.
-func (s *Service) Create(_ context.Context, tenant string, r protocol.CreateBrain) (protocol.Brain, error) {
+// Create adds a brain that tenant owns, as durably as the catalog keeps it. Tenant
+// is empty when the daemon runs without keys. Ids are unique in the service, slugs
+// within a tenant: a taken one is ErrExists. An id that the request leaves open gets a
+// suffix when another tenant has it. An invalid field is an *ArgumentError.
+func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBrain) (protocol.Brain, error) {
 	b, err := newBrain(r)
 	if err != nil {
 		return protocol.Brain{}, err
@@ -26,15 +25,15 @@ func (s *Service) Create(_ context.Context, tenant string, r protocol.CreateBrai
 		return protocol.Brain{}, err
 	}
 	defer s.changing.Done()
-	err = s.catalog.add(e.brain, tenant)
+	err = s.catalog.Add(ctx, e.record)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		delete(s.brains, e.brain.ID)
-		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", e.brain.ID, err)
+		delete(s.brains, e.id())
+		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", e.id(), err)
 	}
 	e.busy = false
-	return e.brain, nil
+	return e.record.Brain, nil
 }
 
 // reserve takes the id of a new brain. If another tenant has it and mayRename is
@@ -46,14 +45,14 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 		return nil, ErrClosed
 	}
 	for _, e := range s.brains {
-		if e.tenant != tenant || e.brain.ID != b.ID && e.brain.Slug != b.Slug {
+		if e.record.Tenant != tenant || e.id() != b.ID && e.record.Brain.Slug != b.Slug {
 			continue
 		}
 		if e.err() != nil {
 			return nil, fmt.Errorf("%w: %s (slug %s) is still being deleted: try again",
-				ErrExists, e.brain.ID, e.brain.Slug)
+				ErrExists, e.id(), e.record.Brain.Slug)
 		}
-		return nil, fmt.Errorf("%w: %s (slug %s)", ErrExists, e.brain.ID, e.brain.Slug)
+		return nil, fmt.Errorf("%w: %s (slug %s)", ErrExists, e.id(), e.record.Brain.Slug)
 	}
 	if _, foreign := s.brains[b.ID]; foreign {
 		if !mayRename {
@@ -61,7 +60,7 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 		}
 		b.ID = uniqueID(b.ID)
 	}
-	e := newEntry(b, tenant, &s.entries)
+	e := newEntry(Record{b, tenant}, &s.entries)
 	e.busy = true
 	s.brains[b.ID] = e
 	s.changing.Add(1)
@@ -70,14 +69,15 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 
 // Delete removes the brain with all its documents. Concurrent operations on it
 // may fail.
-func (s *Service) Delete(_ context.Context, h Handle) error {
-	retired, err := s.retire(h.entry)
+func (s *Service) Delete(ctx context.Context, h Handle) error {
+	ctx = context.WithoutCancel(ctx) // from the first step on, the brain is unusable
+	retired, err := s.retire(ctx, h.entry)
 	if err != nil {
 		return err
 	}
-	if err := s.catalog.purge(retired); err != nil {
+	if err := s.catalog.Purge(ctx, retired); err != nil {
 		return fmt.Errorf("brain %s is deleted, but some of its files remain until the next start: %w",
-			h.entry.brain.ID, err)
+			h.entry.id(), err)
 	}
 	return nil
 }
@@ -85,8 +85,8 @@ func (s *Service) Delete(_ context.Context, h Handle) error {
 // retire ends the brain and removes it from the catalog. It does not hold s.mu
 // meanwhile, so that other brains stay usable: closing a store may take long,
 // above all when it is just being opened.
-func (s *Service) retire(e *entry) (string, error) {
-	id := e.brain.ID
+func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
+	id := e.id()
 	s.mu.Lock()
 	if err := e.err(); err != nil || s.closed {
 		s.mu.Unlock()
@@ -100,12 +100,12 @@ func (s *Service) retire(e *entry) (string, error) {
 
 	closeErr := e.close((*indexer).close, notFound(id))
 	s.pool.remove(e)
-	retired, err := s.catalog.retire(id)
+	retired, err := s.uncatalog(ctx, id)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		s.brains[id] = newEntry(e.brain, e.tenant, &s.entries) // it still exists: usable again
+		s.brains[id] = newEntry(e.record, &s.entries) // it still exists: usable again
 		return "", fmt.Errorf("delete brain %s: %w", id, errors.Join(closeErr, err))
 	}
 	delete(s.brains, id)
@@ -113,4 +113,15 @@ func (s *Service) retire(e *entry) (string, error) {
 		return "", fmt.Errorf("brain %s is deleted, but its store did not close: %w", id, closeErr)
 	}
 	return retired, nil
+}
+
+// uncatalog removes a brain from where it is recorded. The snapshot goes first: if
+// retiring fails, the brain goes on without one.
+func (s *Service) uncatalog(ctx context.Context, id string) (retired string, err error) {
+	if s.entries.indexer.snapshots != nil {
+		if err := s.entries.indexer.snapshots.Remove(ctx, id); err != nil {
+			return "", err
+		}
+	}
+	return s.catalog.Retire(ctx, id)
 }

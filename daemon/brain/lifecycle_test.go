@@ -19,7 +19,7 @@ import (
 func TestDeletingStallsNobody(t *testing.T) {
 	opening, proceed := make(chan struct{}), make(chan struct{})
 	s := open(t, func(c *Config) {
-		c.Dir = filepath.Join(t.TempDir(), "brains")
+		inFolder(t, filepath.Join(t.TempDir(), "brains"))(c)
 		c.OpenStore = func(_ context.Context, id string) (*store.Store, error) {
 			if id == "slow" {
 				close(opening)
@@ -83,7 +83,7 @@ func TestDeletingStallsNobody(t *testing.T) {
 // and service agree in the end.
 func TestCreateAndDeleteAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "brains")
-	onDisk := func(c *Config) { c.Dir = dir }
+	onDisk := inFolder(t, dir)
 	s := open(t, onDisk)
 	var created, deleted atomic.Int64
 	var wg sync.WaitGroup
@@ -128,7 +128,7 @@ func TestCreateAndDeleteAtOnce(t *testing.T) {
 // A brain is created before the service closes, or not at all.
 func TestCreateWhileClosing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "brains")
-	onDisk := func(c *Config) { c.Dir = dir }
+	onDisk := inFolder(t, dir)
 	s := open(t, onDisk)
 	made := make([]bool, 200)
 	started := make(chan struct{}, 1)

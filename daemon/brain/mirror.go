@@ -47,7 +47,7 @@ func (m *mirror) build(ctx context.Context) error {
 		wg     sync.WaitGroup
 	)
 	wg.Go(func() { listed, err = m.documents.list(ctx) })
-	index, saved := m.snapshot.load()
+	index, saved := m.snapshot.load(ctx)
 	if index == nil {
 		index = search.New(m.options)
 	}
@@ -139,8 +139,8 @@ func (m *mirror) saveDue() bool {
 }
 
 // save writes a snapshot, unless woken becomes true before it is complete.
-func (m *mirror) save(woken func() bool) {
-	if m.snapshot.save(m.index, woken) {
+func (m *mirror) save(ctx context.Context, woken func() bool) {
+	if m.snapshot.save(ctx, m.index, woken) {
 		m.unsaved = 0
 	}
 }

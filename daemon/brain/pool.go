@@ -45,7 +45,7 @@ type pool struct {
 
 func newPool(cfg Config) *pool {
 	return &pool{
-		persistent: cfg.Dir != "",
+		persistent: cfg.Persistent,
 		maxStores:  cmp.Or(cfg.OpenStores, DefaultOpenStores), indexMemory: cmp.Or(cfg.IndexMemory, DefaultIndexMemory),
 		logger: cfg.Logger, now: cfg.Now, measured: make(chan struct{}, 1), entries: map[*entry]struct{}{},
 	}
@@ -107,7 +107,7 @@ func (p *pool) closeUnused(e *entry) bool {
 	}
 	p.remove(e)
 	if err := e.closeStore((*indexer).closeSaved, errDropped); err != nil {
-		p.logger.Warn("an unused store failed to close", "brain", e.brain.ID, "because", err)
+		p.logger.Warn("an unused store failed to close", "brain", e.id(), "because", err)
 	}
 	return true
 }

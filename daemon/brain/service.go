@@ -27,15 +27,34 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Config configures a Service. OpenStore is required.
+// Config configures a Service. Catalog and OpenStore are required.
 type Config struct {
-	// Dir holds one folder per brain, each with a brain.json. Empty keeps brains
-	// in memory only.
-	Dir string
+	// Catalog keeps the records of the brains. Open takes it over: Close closes it, as
+	// does Open when it fails.
+	Catalog Catalog
+	// Snapshots keeps snapshots of large indexes; nil builds each index from its
+	// documents.
+	Snapshots Snapshots
 	// OpenStore opens the documents of an existing brain. There is at most one
-	// call at a time for an id. The service closes the returned store and may
-	// open it again. Without Dir it closes a store only when it is damaged.
+	// call at a time for an id. The service closes the returned store.
 	OpenStore func(ctx context.Context, id string) (*store.Store, error)
+	// Persistent means that a closed store can be opened again with its documents.
+	// Without it a store is closed only when it is damaged, when its brain is deleted
+	// or when the service closes.
+	Persistent bool
+	IndexConfig
+	// OpenStores limits the number of open stores; 0 means DefaultOpenStores. Beyond
+	// it, the stores that were unused for the longest time are closed. The limit
+	// does not apply to acquired brains, and only to Persistent ones.
+	OpenStores int
+	// Logger receives damaged stores and unusable index snapshots. Nil discards them.
+	Logger *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// IndexConfig configures the search indexes of the brains.
+type IndexConfig struct {
 	// Search configures the embedder and the reranker; the zero value ranks by
 	// BM25 only.
 	Search search.Config
@@ -44,23 +63,15 @@ type Config struct {
 	ChunkSize int
 	// IndexMemory limits the memory of all indexes together, in bytes; 0 means
 	// DefaultIndexMemory. Only indexes that no search waits for are dropped, and
-	// never the one searched last.
+	// never the one searched last. The next search of a brain builds its index again.
 	IndexMemory int64
-	// OpenStores limits the number of open stores; 0 means DefaultOpenStores. Beyond
-	// it, the stores that were unused for the longest time are closed. The limit
-	// does not apply to acquired brains, nor to brains kept in memory only.
-	OpenStores int
-	// Logger receives damaged stores and unusable index snapshots. Nil discards them.
-	Logger *slog.Logger
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
 }
 
 // Service holds the brains. It is safe for concurrent use.
 type Service struct {
 	now     func() time.Time
 	entries entryConfig
-	catalog *catalog
+	catalog Catalog
 	pool    *pool
 
 	stopJanitor func()
@@ -75,34 +86,33 @@ type Service struct {
 	closed bool
 }
 
-// Open loads the brains of cfg.Dir. The caller must Close the service.
-func Open(cfg Config) (*Service, error) {
+// Open loads the brains of cfg.Catalog. The caller must Close the service.
+func Open(ctx context.Context, cfg Config) (*Service, error) {
+	if cfg.Catalog == nil {
+		return nil, errors.New("brain service: Catalog is required")
+	}
 	if cfg.OpenStore == nil {
-		return nil, errors.New("brain service: OpenStore is required")
+		return nil, errors.Join(errors.New("brain service: OpenStore is required"), cfg.Catalog.Close())
+	}
+	records, err := cfg.Catalog.Load(ctx)
+	if err != nil {
+		return nil, errors.Join(err, cfg.Catalog.Close())
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	cfg.Search.Outages = cmp.Or(cfg.Search.Outages, &search.Outages{}) // brains share the models
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	s := &Service{now: cfg.Now, pool: newPool(cfg), brains: map[string]*entry{}}
+	s := &Service{now: cfg.Now, catalog: cfg.Catalog, pool: newPool(cfg), brains: map[string]*entry{}}
 	s.entries = entryConfig{
 		openStore: cfg.OpenStore, now: cfg.Now, logger: cfg.Logger,
 		indexer: indexerConfig{
-			search: cfg.Search, options: &search.Options{ChunkSize: cfg.ChunkSize},
+			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize},
 			measured: s.pool.indexGrew, refused: &s.refused, logger: cfg.Logger, now: cfg.Now,
 		},
 	}
-	if cfg.Dir != "" {
-		c, brains, err := openCatalog(cfg.Dir)
-		if err != nil {
-			return nil, err
-		}
-		s.catalog = c
-		s.entries.indexer.snapshots = &snapshots{catalog: c}
-		for _, r := range brains {
-			s.brains[r.Brain.ID] = newEntry(r.Brain, r.Tenant, &s.entries)
-		}
+	for _, r := range records {
+		s.brains[r.Brain.ID] = newEntry(r, &s.entries)
 	}
 	s.stopJanitor = s.pool.startJanitor()
 	return s, nil
@@ -139,7 +149,7 @@ func (s *Service) Owner(id string) (tenant string, taken bool) {
 	if !ok {
 		return "", false
 	}
-	return e.tenant, true
+	return e.record.Tenant, true
 }
 
 // List returns every brain, ascending by id.
@@ -149,7 +159,7 @@ func (s *Service) List() []protocol.Brain {
 	list := make([]protocol.Brain, 0, len(s.brains))
 	for _, e := range s.brains {
 		if !e.busy {
-			list = append(list, e.brain)
+			list = append(list, e.record.Brain)
 		}
 	}
 	slices.SortFunc(list, func(a, b protocol.Brain) int { return cmp.Compare(a.ID, b.ID) })
@@ -178,5 +188,5 @@ func (s *Service) Close() error {
 			errs = append(errs, fmt.Errorf("close brain %s: %w", id, err))
 		}
 	}
-	return errors.Join(append(errs, s.catalog.close())...)
+	return errors.Join(append(errs, s.catalog.Close())...)
 }

@@ -25,13 +25,14 @@ func inMemory(context.Context, string) (*store.Store, error) { return memstore.O
 func open(t *testing.T, set func(*Config)) *Service {
 	t.Helper()
 	cfg := Config{
+		Catalog:   new(MemoryCatalog),
 		OpenStore: inMemory,
 		Now:       func() time.Time { return epoch },
 	}
 	if set != nil {
 		set(&cfg)
 	}
-	s, err := Open(cfg)
+	s, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +42,18 @@ func open(t *testing.T, set func(*Config)) *Service {
 		}
 	})
 	return s
+}
+
+// inFolder keeps brains and their snapshots in dir. Each service opens it again.
+func inFolder(t *testing.T, dir string) func(*Config) {
+	return func(c *Config) {
+		t.Helper()
+		f, err := OpenFolder(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Catalog, c.Snapshots, c.Persistent = f, f.Snapshots(), true
+	}
 }
 
 func create(t *testing.T, s *Service, id string) {
@@ -73,7 +86,7 @@ func put(t *testing.T, s *Service, id, path, text string) {
 
 func TestBrainsOnDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home", "brains")
-	onDisk := func(c *Config) { c.Dir = dir }
+	onDisk := inFolder(t, dir)
 	s := open(t, onDisk)
 	create(t, s, "zoe")
 	create(t, s, "ana")
@@ -111,9 +124,8 @@ func TestBrainsOnDisk(t *testing.T) {
 	if diff := cmp.Diff([]string{lockFile, "Not an id", "ana", "zoe"}, names); diff != "" {
 		t.Error(diff)
 	}
-	second := Config{Dir: dir, OpenStore: inMemory}
-	if _, err := Open(second); err == nil || !strings.Contains(err.Error(), "in use by another daemon") {
-		t.Errorf("a second service on %s: %v", dir, err)
+	if _, err := OpenFolder(dir); err == nil || !strings.Contains(err.Error(), "in use by another daemon") {
+		t.Errorf("a second catalog in %s: %v", dir, err)
 	}
 }
 
@@ -136,10 +148,18 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, _, err := openCatalog(dir)
+		f, err := OpenFolder(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Open(t.Context(), Config{Catalog: f, OpenStore: inMemory})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("record %q: got %v, want it to say %q", content, err, want)
 		}
+		if f, err = OpenFolder(dir); err != nil {
+			t.Fatalf("the catalog of a service that did not open is still locked: %v", err)
+		}
+		f.Close()
 	}
 }
 

@@ -109,7 +109,7 @@ func (h *home) open(t *testing.T) *Service { return h.openWith(t, func(*Config) 
 func (h *home) openWith(t *testing.T, set func(*Config)) *Service {
 	return open(t, func(c *Config) {
 		set(c)
-		c.Dir = h.dir
+		inFolder(t, h.dir)(c)
 		c.Logger = slog.New(slog.NewTextHandler(&h.log, nil))
 		c.OpenStore = func(context.Context, string) (*store.Store, error) { return store.New(h.backend, nil), nil }
 	})
@@ -272,9 +272,9 @@ func TestSnapshotIsReplacedWholeOrNotAtAll(t *testing.T) {
 	h := newHome(t)
 	s := h.open(t)
 	create(t, s, "eval")
-	snaps := &snapshots{catalog: s.catalog}
+	snapshots := s.catalog.(*Folder).Snapshots()
 	write := func(text string, fail error) error {
-		return snaps.write("eval", func(w io.Writer) error {
+		return snapshots.Put(t.Context(), "eval", func(w io.Writer) error {
 			_, err := io.WriteString(w, text)
 			return errors.Join(err, fail)
 		})

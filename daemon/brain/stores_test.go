@@ -65,7 +65,8 @@ func (o *opened) Close() error {
 func openDisk(t *testing.T, set func(*Config)) (*Service, *disk) {
 	d := &disk{kept: map[string]*slowBackend{}}
 	s := open(t, func(c *Config) {
-		c.Dir, c.OpenStore = filepath.Join(t.TempDir(), "brains"), d.openStore
+		inFolder(t, filepath.Join(t.TempDir(), "brains"))(c)
+		c.OpenStore = d.openStore
 		if set != nil {
 			set(c)
 		}

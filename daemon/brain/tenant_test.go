@@ -12,7 +12,7 @@ import (
 
 func TestTenantsOwnBrains(t *testing.T) {
 	dir := t.TempDir()
-	onDisk := func(c *Config) { c.Dir = dir }
+	onDisk := inFolder(t, dir)
 	s := open(t, onDisk)
 	long := strings.Repeat("n", protocol.MaxBrainSlug)
 	add := func(tenant string, r protocol.CreateBrain) string {

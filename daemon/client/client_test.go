@@ -31,7 +31,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // daemon is the real API on a real socket with a brain "eval".
 func daemon() (url string, api *httpapi.API, stop func()) {
 	now := func() time.Time { return time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC) }
-	brains, err := brain.Open(brain.Config{
+	brains, err := brain.Open(context.Background(), brain.Config{
+		Catalog: new(brain.MemoryCatalog),
 		OpenStore: func(context.Context, string) (*store.Store, error) {
 			return memstore.Open(&store.Options{Now: now}), nil
 		},
@@ -44,7 +45,7 @@ func daemon() (url string, api *httpapi.API, stop func()) {
 	if err != nil {
 		panic(err)
 	}
-	api = httpapi.New(httpapi.Config{Brains: brains, Memory: memories, Version: "test"})
+	api = httpapi.New(httpapi.Config{Brains: brains, Memory: memories, Options: httpapi.Options{Version: "test"}})
 	server := httptest.NewServer(api)
 	return server.URL, api, func() {
 		api.Stop()

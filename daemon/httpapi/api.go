@@ -20,17 +20,25 @@ import (
 type Config struct {
 	Brains *brain.Service
 	Memory *memory.Service
-	// Keys authorize requests. Nil means no keys: every request is authorized.
+	Options
+	// Logger receives one line per request. Nil discards them.
+	Logger *slog.Logger
+}
+
+// Options are what the operator of a daemon decides about its API.
+type Options struct {
+	// Keys are the keys that may use the API. Nil allows everything to every client, so
+	// the listener must then be unreachable for others.
 	Keys *Keys
-	// Host is the host name that the listener was configured with, if any. Without keys,
-	// requests for host names other than this one and localhost are refused.
+	// Host is the host name of the listener, if it was given as a name. Without Keys,
+	// requests for names other than this one and localhost are refused: a web page can
+	// make its own name resolve to the daemon.
 	Host string
 	// Version is reported by /healthz.
 	Version string
-	// PingInterval is the time between two ping events of a change stream. Zero means 25 s.
+	// PingInterval is the time between two ping events of a change stream; 0 means
+	// 25 s (spec 8).
 	PingInterval time.Duration
-	// Logger receives one line per request. Nil discards them.
-	Logger *slog.Logger
 }
 
 // API is the http.Handler of a daemon. It is safe for concurrent use.

@@ -44,8 +44,12 @@ func TestWithoutPaths(t *testing.T) {
 // TestLogOfAStoreThatFails takes away what the store needs to write.
 func TestLogOfAStoreThatFails(t *testing.T) {
 	dir := t.TempDir()
+	folder, err := brain.OpenFolder(filepath.Join(dir, "brains"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := serve(t, nil, brain.Config{
-		Dir: filepath.Join(dir, "brains"),
+		Catalog: folder, Persistent: true,
 		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
 			return fsstore.Open(ctx, filepath.Join(dir, id), nil)
 		},

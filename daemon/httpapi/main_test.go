@@ -62,7 +62,10 @@ func startConfig(t testing.TB, cfg brain.Config, m memory.Config, keys *Keys) *s
 // serve is startWith for a service that also chooses its store.
 func serve(t testing.TB, keys *Keys, cfg brain.Config, m memory.Config) *server {
 	t.Helper()
-	brains, err := brain.Open(cfg)
+	if cfg.Catalog == nil {
+		cfg.Catalog = new(brain.MemoryCatalog)
+	}
+	brains, err := brain.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +74,7 @@ func serve(t testing.TB, keys *Keys, cfg brain.Config, m memory.Config) *server 
 		t.Fatal(err)
 	}
 	log := &lockedBuffer{}
-	api := New(Config{Brains: brains, Memory: memories, Keys: keys, Version: "test", Logger: slog.New(slog.NewTextHandler(log, nil))})
+	api := New(Config{Brains: brains, Memory: memories, Options: Options{Keys: keys, Version: "test"}, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	srv := httptest.NewServer(api)
 	t.Cleanup(func() {
 		api.Stop()

@@ -55,7 +55,7 @@ func (s shortest) Rerank(_ context.Context, _ string, texts []string) ([]float64
 // startSearch is a daemon with a few notes and models that search.
 func startSearch(t *testing.T, cfg search.Config) *server {
 	t.Helper()
-	s := startConfig(t, brain.Config{Search: cfg}, fakeReader(), nil)
+	s := startConfig(t, brain.Config{IndexConfig: brain.IndexConfig{Search: cfg}}, fakeReader(), nil)
 	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
 	s.put(t, "a.md", "Ana lives in Oslo, where the fjord is.")
 	s.put(t, "b2.md", "Ben lives in Rome.")

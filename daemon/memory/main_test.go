@@ -40,6 +40,7 @@ func openWith(t testing.TB, brains brain.Config, cfg Config) *fixture {
 	now := func() time.Time { return epoch }
 	brains.Now, cfg.Now = now, now
 	if brains.OpenStore == nil {
+		brains.Catalog = new(brain.MemoryCatalog)
 		brains.OpenStore = func(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil }
 	}
 	if cfg.Reader == nil {
@@ -50,7 +51,7 @@ func openWith(t testing.TB, brains brain.Config, cfg Config) *fixture {
 	if f.Service, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	if f.brains, err = brain.Open(brains); err != nil {
+	if f.brains, err = brain.Open(t.Context(), brains); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

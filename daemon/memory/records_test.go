@@ -279,7 +279,7 @@ func TestRecordsSurvive(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
 			onDisk := brain.Config{
-				Dir: filepath.Join(dir, "brains"),
+				Catalog: new(brain.MemoryCatalog), Persistent: true,
 				OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
 					return openStore(ctx, filepath.Join(dir, "documents", id))
 				},

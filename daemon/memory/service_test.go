@@ -41,7 +41,8 @@ var operations = map[string]func(context.Context, *memory.Service, brain.Handle)
 
 func openBrains(t testing.TB) (*brain.Service, *memory.Service) {
 	t.Helper()
-	brains, err := brain.Open(brain.Config{
+	brains, err := brain.Open(t.Context(), brain.Config{
+		Catalog:   new(brain.MemoryCatalog),
 		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil },
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"evalctl/daemon"
+	"evalctl/daemon/httpapi"
 )
 
 var full = flag.Bool("full", false, "repeat the unbroken daemon 20 times, and run every check on every mutant")
@@ -37,7 +38,7 @@ func TestUnbrokenDaemon(t *testing.T) {
 		t.Run(kind+" with keys", func(t *testing.T) {
 			t.Parallel()
 			for range runs {
-				o := withKeys(serveConfig(t, daemon.Config{Home: t.TempDir(), Store: kind, Keys: keys(t)}, unbroken))
+				o := withKeys(serveConfig(t, daemon.Config{Home: t.TempDir(), Store: kind, Options: httpapi.Options{Keys: keys(t)}}, unbroken))
 				if !*full { // a disk is slow
 					o.Only = []string{"auth", "batch", "events-renamed*", "documents-rename-*", "search-at-once-*", "search-filter*", "search-generated-*"}
 					if kind == daemon.StoreFS {

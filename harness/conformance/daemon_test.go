@@ -49,7 +49,7 @@ func withKeys(url string) Options {
 // home keeps everything in memory, nil keys let everybody in.
 func serve(t testing.TB, home string, k *httpapi.Keys, wrap func(http.Handler) http.Handler) string {
 	t.Helper()
-	return serveConfig(t, daemon.Config{Home: home, Keys: k}, wrap)
+	return serveConfig(t, daemon.Config{Home: home, Options: httpapi.Options{Keys: k}}, wrap)
 }
 
 // serveConfig is serve with more to say. The reader is always the fake one.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evalctl/daemon"
+	"evalctl/daemon/httpapi"
 	"evalctl/daemon/protocol"
 )
 
@@ -123,7 +124,7 @@ func lateIndex() wrapper {
 // TestPingOfTheDaemon: the reference daemon passes the slow check, which a run
 // that is not slow leaves out.
 func TestPingOfTheDaemon(t *testing.T) {
-	url := serveConfig(t, daemon.Config{PingInterval: 10 * time.Millisecond}, unbroken)
+	url := serveConfig(t, daemon.Config{Options: httpapi.Options{PingInterval: 10 * time.Millisecond}}, unbroken)
 	for slow, want := range map[bool]Status{true: Pass, false: Skip} {
 		r := run(t, Options{Endpoint: url, Only: []string{"events-ping"}, Slow: slow})
 		if len(r.Results) != 1 || r.Results[0].Status != want {

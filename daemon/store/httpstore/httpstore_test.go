@@ -50,7 +50,8 @@ type daemon struct {
 
 func startDaemon(t testing.TB) *daemon {
 	t.Helper()
-	brains, err := brain.Open(brain.Config{
+	brains, err := brain.Open(t.Context(), brain.Config{
+		Catalog:   new(brain.MemoryCatalog),
 		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(quiet), nil },
 	})
 	if err != nil {

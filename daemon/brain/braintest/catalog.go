@@ -1,0 +1,196 @@
+// Package braintest has the tests that every implementation of brain.Catalog and
+// brain.Snapshots must pass.
+package braintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+)
+
+// Catalog tests an implementation of brain.Catalog. Each test calls prepare once, for
+// an empty catalog. The function that prepare returns opens this catalog, again after
+// each Close.
+func Catalog(t *testing.T, prepare func(t *testing.T) (open func() brain.Catalog)) {
+	for _, c := range []struct {
+		name string
+		run  func(*catalogTest)
+	}{
+		{"an empty catalog has no records", emptyCatalog},
+		{"records are kept as they were added", keepsRecords},
+		{"slugs need not be unique", sharedSlugs},
+		{"an id is taken once", takenID},
+		{"a retired brain is gone and its id free", retiredBrain},
+		{"a retired brain stays away unpurged", unpurgedBrain},
+		{"an unknown brain cannot be retired", unknownBrain},
+		{"brains change concurrently", concurrentBrains},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := &catalogTest{T: t, ctx: t.Context(), open: prepare(t)}
+			run.catalog = run.open()
+			c.run(run)
+			if err := run.catalog.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+}
+
+// catalogTest is one test on an open catalog.
+type catalogTest struct {
+	*testing.T
+	ctx     context.Context
+	open    func() brain.Catalog
+	catalog brain.Catalog
+}
+
+func record(id, tenant string) brain.Record {
+	return brain.Record{
+		Tenant: tenant,
+		Brain: protocol.Brain{
+			ID: id, Slug: "slug-" + id, Name: "Näme of \"" + id + "\"", Visibility: protocol.VisibilityTenant,
+			CreatedAt: time.Date(2024, 5, 1, 12, 0, 0, 123_000_000, time.UTC),
+		},
+	}
+}
+
+func (t *catalogTest) add(records ...brain.Record) {
+	t.Helper()
+	for _, r := range records {
+		if err := t.catalog.Add(t.ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (t *catalogTest) retire(id string) (retired string) {
+	t.Helper()
+	retired, err := t.catalog.Retire(t.ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return retired
+}
+
+// holds closes the catalog, opens it again and compares what it loads.
+func (t *catalogTest) holds(want ...brain.Record) {
+	t.Helper()
+	if err := t.catalog.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.catalog = t.open()
+	got, err := t.catalog.Load(t.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byID := cmpopts.SortSlices(func(a, b brain.Record) bool { return a.Brain.ID < b.Brain.ID })
+	if diff := cmp.Diff(want, got, byID, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("the catalog holds other records (-want +got):\n%s", diff)
+	}
+}
+
+func emptyCatalog(t *catalogTest) { t.holds() }
+
+func keepsRecords(t *catalogTest) {
+	a, b, c := record("a", "acme"), record("b", ""), record("c", "globex")
+	t.add(a, b)
+	t.holds(a, b)
+	t.add(c)
+	t.holds(a, b, c)
+}
+
+func sharedSlugs(t *catalogTest) {
+	a, b := record("a", "acme"), record("b", "globex")
+	b.Brain.Slug = a.Brain.Slug
+	t.add(a, b)
+	t.holds(a, b)
+}
+
+func takenID(t *catalogTest) {
+	first := record("a", "acme")
+	t.add(first)
+	for range 2 {
+		if err := t.catalog.Add(t.ctx, record("a", "globex")); !errors.Is(err, brain.ErrExists) {
+			t.Errorf("adding a taken id: %v, want ErrExists", err)
+		}
+	}
+	t.holds(first)
+}
+
+func retiredBrain(t *catalogTest) {
+	old, again, other := record("a", "acme"), record("a", "globex"), record("b", "")
+	t.add(old, other)
+	retired := t.retire("a")
+	t.holds(other)
+	t.add(again)
+	if err := t.catalog.Purge(t.ctx, retired); err != nil {
+		t.Fatal(err)
+	}
+	t.holds(other, again)
+	if err := t.catalog.Purge(t.ctx, t.retire("a")); err != nil {
+		t.Fatal(err)
+	}
+	t.holds(other)
+}
+
+func unpurgedBrain(t *catalogTest) {
+	a := record("a", "acme")
+	for range 2 {
+		t.add(a)
+		t.retire("a")
+	}
+	t.holds()
+	t.add(a)
+	t.holds(a)
+}
+
+func unknownBrain(t *catalogTest) {
+	a := record("a", "acme")
+	t.add(a)
+	if _, err := t.catalog.Retire(t.ctx, "b"); err == nil {
+		t.Error("an unknown brain was retired")
+	}
+	t.holds(a)
+}
+
+func concurrentBrains(t *catalogTest) {
+	const brains = 8
+	var wg sync.WaitGroup
+	var want []brain.Record
+	for i := range brains {
+		r := record(fmt.Sprint("b", i), "acme")
+		if i%2 == 0 {
+			want = append(want, r)
+		}
+		wg.Go(func() {
+			for range 3 {
+				if err := t.catalog.Add(t.ctx, r); err != nil {
+					t.Error(err)
+				}
+				retired, err := t.catalog.Retire(t.ctx, r.Brain.ID)
+				if err == nil {
+					err = t.catalog.Purge(t.ctx, retired)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			if i%2 == 0 {
+				if err := t.catalog.Add(t.ctx, r); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	t.holds(want...)
+}

@@ -1,0 +1,192 @@
+package brain
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"evalctl/daemon/protocol"
+)
+
+// Prefixes of folders that a crash may leave behind. No id can begin with a dot.
+const (
+	newPrefix     = ".new-"
+	deletedPrefix = ".deleted-"
+)
+
+const (
+	brainFile    = "brain.json"
+	brainVersion = 1
+	// lockFile is locked by the one process that uses the directory.
+	lockFile = ".lock"
+)
+
+// brainRecord is the content of a brain.json. Tenant is missing in the records of
+// brains that were created while the daemon ran without keys.
+type brainRecord struct {
+	Version int            `json:"version"`
+	Tenant  string         `json:"tenant,omitempty"`
+	Brain   protocol.Brain `json:"brain"`
+}
+
+// Folder is a Catalog on disk: a directory with one folder per brain, named by its
+// id, with a brain.json. Other files in these folders, such as a brain's documents,
+// belong to the caller until the brain is purged.
+type Folder struct {
+	root *os.Root
+	lock *flock.Flock
+}
+
+// OpenFolder opens the catalog in dir, which it creates when missing, and locks it
+// against other processes. The caller must Close it.
+func OpenFolder(dir string) (*Folder, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create the brains directory: %w", err)
+	}
+	lock := flock.New(filepath.Join(dir, lockFile))
+	if ok, err := lock.TryLock(); err != nil {
+		return nil, fmt.Errorf("lock the brains directory %s: %w", dir, err)
+	} else if !ok {
+		return nil, fmt.Errorf(
+			"the brains directory %s is in use by another daemon: stop it, or choose another home", dir)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the brains directory: %w", err), lock.Close())
+	}
+	return &Folder{root: root, lock: lock}, nil
+}
+
+// Load implements Catalog. It deletes what a crash has left behind. Entries whose
+// name is not an id are ignored.
+func (f *Folder) Load(context.Context) ([]Record, error) {
+	records, err := f.load()
+	if err != nil {
+		return nil, fmt.Errorf("brains directory %s: %w", f.root.Name(), err)
+	}
+	return records, nil
+}
+
+func (f *Folder) load() ([]Record, error) {
+	dir, err := f.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	if err := errors.Join(err, dir.Close()); err != nil {
+		return nil, err
+	}
+	var records []Record
+	for _, name := range names {
+		switch {
+		case strings.HasPrefix(name, newPrefix), strings.HasPrefix(name, deletedPrefix):
+			if err := f.root.RemoveAll(name); err != nil {
+				return nil, err
+			}
+		case ValidID(name):
+			r, err := f.read(name)
+			if err != nil {
+				return nil, err
+			}
+			records = append(records, r)
+		}
+	}
+	return records, nil
+}
+
+func (f *Folder) read(id string) (Record, error) {
+	name := id + "/" + brainFile
+	data, err := f.root.ReadFile(name)
+	if err != nil {
+		return Record{}, fmt.Errorf("%w: restore it, or move the folder %s away", err, id)
+	}
+	var r brainRecord
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Record{}, fmt.Errorf("%s: %w: restore it, or move the folder %s away", name, err, id)
+	}
+	if r.Version != brainVersion {
+		return Record{}, fmt.Errorf("%s: version %d is not %d, the one this program reads",
+			name, r.Version, brainVersion)
+	}
+	if r.Brain.ID != id {
+		return Record{}, fmt.Errorf("%s: names brain %q: rename the folder back", name, r.Brain.ID)
+	}
+	if err := checkBrain(r.Brain); err != nil {
+		return Record{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return Record{r.Brain, r.Tenant}, nil
+}
+
+// Add implements Catalog. It creates the brain's folder.
+func (f *Folder) Add(_ context.Context, r Record) error {
+	data, err := json.MarshalIndent(brainRecord{brainVersion, r.Tenant, r.Brain}, "", "  ")
+	if err != nil {
+		return err
+	}
+	id := r.Brain.ID
+	staged := newPrefix + id
+	if err := f.root.RemoveAll(staged); err != nil {
+		return err
+	}
+	if err := f.root.Mkdir(staged, 0o700); err != nil {
+		return err
+	}
+	if err := f.writeSynced(staged+"/"+brainFile, append(data, '\n')); err != nil {
+		return err
+	}
+	if err := f.sync(staged); err != nil {
+		return err
+	}
+	err = f.root.Rename(staged, id)
+	if errors.Is(err, fs.ErrExist) {
+		return errors.Join(fmt.Errorf("%w: %s", ErrExists, id), f.root.RemoveAll(staged))
+	}
+	if err != nil {
+		return err
+	}
+	return f.sync(".")
+}
+
+func (f *Folder) writeSynced(name string, data []byte) error {
+	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+func (f *Folder) sync(dir string) error {
+	file, err := f.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// Retire implements Catalog. It renames the brain's folder.
+func (f *Folder) Retire(_ context.Context, id string) (string, error) {
+	retired := deletedPrefix + id + "-" + rand.Text()
+	if err := f.root.Rename(id, retired); err != nil {
+		return "", err
+	}
+	return retired, f.sync(".")
+}
+
+// Purge implements Catalog. It deletes the brain's folder with everything in it.
+func (f *Folder) Purge(_ context.Context, retired string) error {
+	return f.root.RemoveAll(retired)
+}
+
+// Close implements Catalog. It unlocks the directory.
+func (f *Folder) Close() error {
+	return errors.Join(f.root.Close(), f.lock.Close())
+}

@@ -1,0 +1,64 @@
+package brain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+const (
+	snapshotFile = "index.snapshot"
+	snapshotTemp = "index.snapshot.new"
+)
+
+// Snapshots returns a place for snapshots: a file in each brain's folder, next to
+// the documents and never among them. It is usable until f is closed.
+func (f *Folder) Snapshots() Snapshots { return folderSnapshots{f} }
+
+type folderSnapshots struct{ folder *Folder }
+
+func (s folderSnapshots) Get(_ context.Context, id string, read func(io.ReaderAt, int64) error) error {
+	f, err := s.folder.root.Open(id + "/" + snapshotFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w of brain %s", ErrNoSnapshot, id)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return read(f, info.Size())
+}
+
+func (s folderSnapshots) Put(_ context.Context, id string, write func(io.Writer) error) error {
+	root, temp := s.folder.root, id+"/"+snapshotTemp
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, root.Remove(temp))
+	}
+	if err := root.Rename(temp, id+"/"+snapshotFile); err != nil {
+		return err
+	}
+	return s.folder.sync(id)
+}
+
+func (s folderSnapshots) Remove(_ context.Context, id string) error {
+	err := s.folder.root.Remove(id + "/" + snapshotFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
