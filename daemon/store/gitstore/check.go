@@ -4,10 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
-
-	"evalctl/daemon/store"
 )
 
 // checkGit refuses what the package would read wrongly or get in the way of.
@@ -52,23 +49,4 @@ func (b *backend) neutralise() error {
 		return err
 	}
 	return b.replace(name, append(text, attributes...))
-}
-
-func (b *backend) checkSchema() error {
-	text, err := b.git.ReadFile(schemaFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // not a store until now
-	}
-	if err != nil {
-		return err
-	}
-	version, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || version < 1 {
-		return fmt.Errorf("%w: .git/%s does not hold a version number", store.ErrSchemaVersion, schemaFile)
-	}
-	if version > schemaVersion {
-		return fmt.Errorf("%w: .git/%s says %d, this program knows up to %d; use a newer one",
-			store.ErrSchemaVersion, schemaFile, version, schemaVersion)
-	}
-	return nil
 }

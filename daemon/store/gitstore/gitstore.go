@@ -94,7 +94,6 @@ func Open(ctx context.Context, dir string, opts *Options) (*Repo, error) {
 type backend struct {
 	store.Files // of the worktree; its Root also moves files between it and .git
 
-	dir     string // absolute
 	opts    Options
 	branch  plumbing.ReferenceName
 	git     *os.Root // of .git
@@ -125,7 +124,7 @@ func (b *backend) LocalPath(path string) string {
 	if reserved(path) != nil {
 		return ""
 	}
-	return filepath.Join(b.dir, filepath.FromSlash(path))
+	return filepath.Join(b.Root.Name(), filepath.FromSlash(path))
 }
 
 // Broken is asserted by store.Store.

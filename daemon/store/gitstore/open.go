@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"time"
@@ -41,25 +40,16 @@ const (
 )
 
 func open(ctx context.Context, dir string, opts Options) (_ *backend, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	if err := opts.complete(); err != nil {
 		return nil, err
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, dirMode); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
+	root, err := store.OpenDir(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{dir: dir, opts: opts, remote: make(chan struct{}, 1)}
+	b := &backend{opts: opts, remote: make(chan struct{}, 1)}
 	b.Root, b.Reserved = root, reservedName
-	b.lock = flock.New(filepath.Join(dir, gitDir, lockFile))
+	b.lock = flock.New(filepath.Join(b.Root.Name(), gitDir, lockFile))
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.release())
@@ -119,7 +109,7 @@ func (b *backend) openGit() error {
 	if err != nil {
 		return err
 	}
-	if err := b.checkSchema(); err != nil {
+	if _, err := store.ReadSchema(b.Root, path.Join(gitDir, schemaFile), schemaVersion); err != nil {
 		return err
 	}
 	if isNew {
@@ -127,7 +117,7 @@ func (b *backend) openGit() error {
 			return err
 		}
 	}
-	if b.objects, err = newObjects(filepath.Join(b.dir, gitDir), b.git); err != nil {
+	if b.objects, err = newObjects(filepath.Join(b.Root.Name(), gitDir), b.git); err != nil {
 		return err
 	}
 	return b.checkGit()

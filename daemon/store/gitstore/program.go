@@ -42,12 +42,12 @@ func (e *programError) Error() string {
 // run runs the git program on the repository, without a shell and without the
 // settings of user, system and environment: only the repository's own count.
 func (b *backend) run(ctx context.Context, command string, args ...string) (stdout []byte, err error) {
-	line := []string{"--no-pager", "--git-dir=" + filepath.Join(b.dir, gitDir), "--work-tree=" + b.dir}
+	line := []string{"--no-pager", "--git-dir=" + filepath.Join(b.Root.Name(), gitDir), "--work-tree=" + b.Root.Name()}
 	for _, s := range settings {
 		line = append(line, "-c", s)
 	}
 	cmd := exec.CommandContext(ctx, "git", append(append(line, command), args...)...)
-	cmd.Dir = b.dir
+	cmd.Dir = b.Root.Name()
 	env := slices.DeleteFunc(cmd.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
 	cmd.Env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -63,7 +65,7 @@ func (b *backend) repair() error {
 			}
 		}
 	}
-	if err := errors.Join(store.EmptyDir(b.git, stagedDir), store.EmptyDir(b.git, undoDir), b.PruneTree()); err != nil {
+	if err := errors.Join(emptyDir(b.git, stagedDir), emptyDir(b.git, undoDir), b.PruneTree()); err != nil {
 		return err
 	}
 	differing, err := b.compare()
@@ -221,4 +223,18 @@ func (b *backend) worktreeFile(path string) (change, error) {
 	}
 	data, err := b.Root.ReadFile(path)
 	return change{path: path, hash: plumbing.ComputeHash(plumbing.BlobObject, data), mode: mode, data: data}, err
+}
+
+// emptyDir removes the files in a directory.
+func emptyDir(root *os.Root, dir string) error {
+	f, err := root.Open(dir)
+	if err != nil {
+		return err
+	}
+	names, err := f.Readdirnames(-1)
+	err = errors.Join(err, f.Close())
+	for _, name := range names {
+		err = errors.Join(err, root.Remove(path.Join(dir, name)))
+	}
+	return err
 }

@@ -85,7 +85,7 @@ func (b *backend) unstage(changes []change) error {
 // apply moves staged files to their places. On an error it puts everything
 // back, or else breaks the store. The caller holds mu.
 func (b *backend) apply(changes []change) (*store.Undo, error) {
-	undo := &store.Undo{Files: &b.Files, BackupDir: filepath.Join(b.dir, gitDir, filepath.FromSlash(undoDir))}
+	undo := &store.Undo{Files: &b.Files, BackupDir: filepath.Join(b.Root.Name(), gitDir, filepath.FromSlash(undoDir))}
 	for i, c := range changes {
 		var err error
 		// The last one needs no way back. A commit of one document is a single
