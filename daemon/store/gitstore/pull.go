@@ -137,8 +137,8 @@ func (b *backend) mergeTrees(ctx context.Context, base, ours, theirs plumbing.Ha
 	// merge-tree takes two commits and finds their merge base, so the trees need commits.
 	var sides [3]plumbing.Hash
 	for i, tree := range []plumbing.Hash{base, ours, theirs} {
-		who := object.Signature{Name: committerName, Email: committerEmail, When: time.Unix(0, 0).UTC()}
-		c := &object.Commit{Author: who, Committer: who, TreeHash: tree, Message: "side of a merge\n"}
+		signature := object.Signature{Name: committerName, Email: committerEmail, When: time.Unix(0, 0).UTC()}
+		c := &object.Commit{Author: signature, Committer: signature, TreeHash: tree, Message: "side of a merge\n"}
 		if i > 0 {
 			c.ParentHashes = sides[:1]
 		}
@@ -236,12 +236,12 @@ func (b *backend) mergeEdits(merged plumbing.Hash, next tip, changes []change) (
 // stash stores an edited tree as an entry of git stash: a commit whose parents are the head and a
 // commit with the state of the index.
 func (b *backend) stash(ctx context.Context, tree plumbing.Hash) error {
-	who := object.Signature{Name: committerName, Email: committerEmail, When: time.Now().UTC()}
+	signature := object.Signature{Name: committerName, Email: committerEmail, When: time.Now().UTC()}
 	message := "edits that a pull from " + b.remoteName() + " could not keep"
 	parents := []plumbing.Hash{b.head.commit}
 	for _, side := range []plumbing.Hash{b.head.tree, tree} {
 		data, err := encodeCommit(&object.Commit{
-			Author: who, Committer: who, TreeHash: side, ParentHashes: parents, Message: message + "\n",
+			Author: signature, Committer: signature, TreeHash: side, ParentHashes: parents, Message: message + "\n",
 		})
 		if err != nil {
 			return err
