@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -167,20 +166,6 @@ func FileDir(path string) string {
 func NoFile(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return ErrNotFound
-	}
-	return err
-}
-
-// EmptyDir removes the files in a directory, which must have no subdirectories with files.
-func EmptyDir(root *os.Root, dir string) error {
-	f, err := root.Open(dir)
-	if err != nil {
-		return err
-	}
-	names, err := f.Readdirnames(-1)
-	err = errors.Join(err, f.Close())
-	for _, name := range names {
-		err = errors.Join(err, root.Remove(path.Join(dir, name)))
 	}
 	return err
 }

@@ -17,8 +17,8 @@ import (
 	"evalctl/daemon/store/storetest"
 )
 
-// children is what the test binary does with a directory when it is started as the
-// process of a test, by the environment variable that names the directory.
+// children are the functions that the test binary calls instead of the tests when a test runs it
+// as a separate process. The key is the environment variable with the directory to pass.
 var children = map[string]func(dir string) int{
 	crashDirEnv: func(dir string) int { return inChild(dir, storetest.WriteUntilKilled) },
 }
@@ -52,7 +52,7 @@ func TestContract(t *testing.T) { storetest.Run(t, open) }
 func TestModel(t *testing.T) { storetest.RunModel(t, open) }
 
 func TestContentSurvivesReopening(t *testing.T) {
-	dir := filepath.Join(storetest.MemoryDir(t), "made", "on", "the", "way")
+	dir := filepath.Join(storetest.MemoryDir(t), "new", "parent", "dirs")
 	s := openDir(t, dir)
 	if err := s.Write(t.Context(), "d/a", []byte("1")); err != nil {
 		t.Fatal(err)
@@ -77,11 +77,12 @@ func TestContentSurvivesReopening(t *testing.T) {
 func TestOneOwner(t *testing.T) {
 	dir := storetest.MemoryDir(t)
 	s := openDir(t, dir)
-	if _, err := fsstore.Open(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), dir) {
+	_, err := fsstore.Open(t.Context(), dir, nil)
+	if err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("second open: %v", err)
 	}
 	if err := s.Write(t.Context(), "a", nil); err != nil {
-		t.Errorf("first store is disturbed: %v", err)
+		t.Errorf("first store: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -90,7 +91,10 @@ func TestOneOwner(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	for text, want := range map[string]error{"1": nil, "1\n": nil, "2\n": store.ErrSchemaVersion, "0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion} {
+	for text, want := range map[string]error{
+		"1": nil, "1\n": nil, "2\n": store.ErrSchemaVersion,
+		"0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion,
+	} {
 		dir := storetest.MemoryDir(t)
 		put(t, filepath.Join(dir, ".store", "schema"), text)
 		s, err := fsstore.Open(t.Context(), dir, nil)
@@ -113,7 +117,8 @@ func TestOpenFails(t *testing.T) {
 	if err := os.Symlink(".", filepath.Join(linked, "documents")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fsstore.Open(t.Context(), linked, nil); err == nil || !strings.Contains(err.Error(), "documents is not a directory") {
+	_, err := fsstore.Open(t.Context(), linked, nil)
+	if err == nil || !strings.Contains(err.Error(), "documents is not a directory") {
 		t.Errorf("documents is a link: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -123,14 +128,15 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-func TestTimesAreTheStores(t *testing.T) {
+func TestTimesComeFromOptions(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
 	s, err := fsstore.Open(t.Context(), storetest.MemoryDir(t), &store.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := errors.Join(s.Write(t.Context(), "a", nil), s.Rename(t.Context(), "a", "b"), s.Write(t.Context(), "a", nil)); err != nil {
+	ctx := t.Context()
+	if err := errors.Join(s.Write(ctx, "a", nil), s.Rename(ctx, "a", "b"), s.Write(ctx, "a", nil)); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"a", "b"} {
@@ -140,8 +146,7 @@ func TestTimesAreTheStores(t *testing.T) {
 	}
 }
 
-// TestForeignFiles: links and special files are no documents, lead nowhere, and
-// do not stop the rest of the store.
+// TestForeignFiles: links are not documents and are not followed. The other documents still work.
 func TestForeignFiles(t *testing.T) {
 	dir := storetest.MemoryDir(t)
 	outside := filepath.Join(storetest.MemoryDir(t), "secret")
@@ -159,18 +164,21 @@ func TestForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, path := range []string{"file", "dir", "up", "inside", "loop", "dir/secret", "up/schema", "loop/x", "up/new", "dir/new", "inside/x"} {
+	for _, path := range []string{
+		"file", "dir", "up", "inside", "loop", "dir/secret", "up/schema", "loop/x", "up/new", "dir/new",
+		"inside/x",
+	} {
 		if data, err := s.Read(ctx, path); err == nil {
 			t.Errorf("read %s: %q", path, data)
 		}
 		if err := s.Write(ctx, path, []byte("x")); err == nil {
-			t.Errorf("write %s went through", path)
+			t.Errorf("write %s succeeded", path)
 		}
 		if err := s.Delete(ctx, path); err == nil {
-			t.Errorf("delete %s went through", path)
+			t.Errorf("delete %s succeeded", path)
 		}
 		if err := s.Rename(ctx, "a", path); err == nil {
-			t.Errorf("rename to %s went through", path)
+			t.Errorf("rename to %s succeeded", path)
 		}
 	}
 	files, err := s.List(ctx, "", store.ListOptions{Recursive: true})
@@ -178,14 +186,14 @@ func TestForeignFiles(t *testing.T) {
 		t.Errorf("list: %+v, %v", files, err)
 	}
 	if data, err := os.ReadFile(outside); string(data) != "secret" {
-		t.Errorf("the file outside holds %q, %v", data, err)
+		t.Errorf("the file outside contains %q, %v", data, err)
 	}
 	if leftover, _ := filepath.Glob(filepath.Join(filepath.Dir(outside), "*")); len(leftover) != 1 {
 		t.Errorf("outside: %q", leftover)
 	}
 }
 
-// TestLeftovers: what a crash can leave is gone after opening.
+// TestLeftovers: Open removes what a crash can leave behind.
 func TestLeftovers(t *testing.T) {
 	dir := storetest.MemoryDir(t)
 	if err := openDir(t, dir).Close(); err != nil {
@@ -205,7 +213,7 @@ func TestLeftovers(t *testing.T) {
 	s := openDir(t, dir)
 	for _, file := range []string{staged, undo, filepath.Join(dir, "documents", "d")} {
 		if _, err := os.Lstat(file); !os.IsNotExist(err) {
-			t.Errorf("%s is still there", file)
+			t.Errorf("%s still exists", file)
 		}
 	}
 	if info, err := os.Stat(filepath.Join(dir, ".store", "journal")); err != nil || info.Size() != 0 {
@@ -226,9 +234,9 @@ func put(t *testing.T, file, content string) {
 	}
 }
 
-// TestNothingToUndo: what a batch replaced would, if it stayed, come back when a
-// later batch is undone.
-func TestNothingToUndo(t *testing.T) {
+// TestBackupsAreRemoved: a batch removes the documents that it has replaced. Otherwise the
+// rollback of a later batch could restore them.
+func TestBackupsAreRemoved(t *testing.T) {
 	dir := storetest.MemoryDir(t)
 	s, err := fsstore.Open(t.Context(), dir, nil)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// faultsDirEnv makes the test binary the process whose system calls fail.
+	// faultsDirEnv makes the test binary run as the process whose system calls fail.
 	faultsDirEnv = "GITSTORE_FAULTS_DIR"
 	// faultsEnv makes TestFaults try every system call.
 	faultsEnv = "GITSTORE_FAULTS"

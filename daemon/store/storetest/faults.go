@@ -99,8 +99,10 @@ func (f Faults) Run(t *testing.T) {
 			}
 			count := 0
 			for _, call := range calls {
-				for n := 1 + rand.IntN(step); !t.Failed() &&
-					f.commit(t, call+":"+fmt.Sprintf(fault.inject, n)); n += step {
+				for n := 1 + rand.IntN(step); !t.Failed(); n += step {
+					if !f.commit(t, call+":"+fmt.Sprintf(fault.inject, n)) {
+						break
+					}
 					count++
 				}
 			}
