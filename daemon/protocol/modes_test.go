@@ -18,7 +18,9 @@ func TestModesAreDocumented(t *testing.T) {
 	}
 	var schema struct {
 		Defs struct {
-			Identity struct{ Properties struct{ Mode struct{ Enum []string } } }
+			Identity struct {
+				Properties struct{ Mode struct{ Enum []string } }
+			}
 		} `json:"$defs"`
 	}
 	if err := json.Unmarshal(data, &schema); err != nil {
