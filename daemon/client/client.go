@@ -1,8 +1,8 @@
 // Package client is a client of the HTTP API of a memory service (spec 4.2, 5 to 8): brains,
 // documents, search, ask and change events.
 //
-// It does not retry requests: which of them may be repeated, the caller must decide (spec 7.4).
-// It does not follow redirects, so that a daemon cannot send the token elsewhere.
+// It does not retry requests: which of them may be repeated, the caller must decide (spec 7.4). It
+// does not follow redirects, so that a daemon cannot send the token elsewhere.
 package client
 
 import (

@@ -30,8 +30,8 @@ func (b *Brain) Read(ctx context.Context, path string) ([]byte, error) {
 	return b.c.fetch(ctx, r, 0)
 }
 
-// Exists reports whether path is a document or a directory. In a brain that does
-// not exist, nothing does. Any failure but 404 is an error.
+// Exists reports whether path is a document or a directory. In a brain that does not exist, nothing
+// does. Any failure but 404 is an error.
 func (b *Brain) Exists(ctx context.Context, path string) (bool, error) {
 	r := b.document(http.MethodHead, "", path)
 	if err := r.check(limitPath("path", path)); err != nil {
@@ -64,8 +64,8 @@ type ListOptions struct {
 	Glob             string // of base names; empty matches all
 }
 
-// List returns the entries of dir, ascending by path. The root is "". The daemon rejects listings of
-// more than protocol.MaxListItems.
+// List returns the entries of dir, ascending by path. The root is "". The daemon rejects listings
+// of more than protocol.MaxListItems.
 func (b *Brain) List(
 	ctx context.Context, dir string, opts ListOptions,
 ) ([]protocol.FileInfo, error) {
@@ -130,8 +130,8 @@ func (b *Brain) Rename(ctx context.Context, from, to string) error {
 	return b.c.send(ctx, r)
 }
 
-// Commit applies a batch, all or nothing, and returns its number of operations. A batch of more than
-// protocol.MaxBatchOps operations or protocol.MaxBatchBytes of content is not sent.
+// Commit applies a batch, all or nothing, and returns its number of operations. A batch of more
+// than protocol.MaxBatchOps operations or protocol.MaxBatchBytes of content is not sent.
 func (b *Brain) Commit(ctx context.Context, batch protocol.Batch) (int, error) {
 	r := request{method: http.MethodPost, path: b.path + "/documents/batch-ops"}
 	if err := r.check(batchViolations(batch)...); err != nil {

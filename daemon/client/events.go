@@ -10,10 +10,10 @@ import (
 	"evalctl/internal/sse"
 )
 
-// Events follows the brain's changes (spec 6.1) until the stream ends. It calls attached, unless that
-// is nil, when the daemon reports that the stream is ready: emit is called with every change that is
-// committed from then on, in commit order. Earlier changes are not replayed (spec 6.2). A daemon may
-// disconnect a client whose emit is slow.
+// Events follows the brain's changes (spec 6.1) until the stream ends. It calls attached, unless
+// that is nil, when the daemon reports that the stream is ready: emit is called with every change
+// that is committed from then on, in commit order. Earlier changes are not replayed (spec 6.2). A
+// daemon may disconnect a client whose emit is slow.
 //
 // Events never returns nil. The error wraps io.EOF if the daemon ended the stream. An error of emit
 // ends the stream and is returned. Options.Timeout applies until the stream is attached. After that

@@ -76,8 +76,8 @@ func (b *Brain) Documents(
 	return call[protocol.DocumentList](ctx, b.c, r)
 }
 
-// Document returns the record of a document, by its id. It cannot return the documents whose ids are
-// read and stat, because their URLs are other endpoints (spec 4.2).
+// Document returns the record of a document, by its id. It cannot return the documents whose ids
+// are read and stat, because their URLs are other endpoints (spec 4.2).
 func (b *Brain) Document(ctx context.Context, id string) (protocol.DocumentRecord, error) {
 	r, err := b.record(http.MethodGet, id)
 	if err != nil {

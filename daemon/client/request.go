@@ -13,8 +13,8 @@ import (
 	"evalctl/internal/httpclient"
 )
 
-// maxJSON limits a JSON response, in bytes. 10,000 listed documents with the longest paths need half
-// of it.
+// maxJSON limits a JSON response, in bytes. 10,000 listed documents with the longest paths need
+// half of it.
 const maxJSON = 64 << 20
 
 type request struct {

@@ -20,8 +20,8 @@ type Config struct {
 	Brains *brain.Service
 	// Keys authorize requests. Nil means no keys: every request is authorized.
 	Keys *Keys
-	// Host is the host name that the listener was configured with, if any. Without keys,
-	// requests for host names other than this one and localhost are refused.
+	// Host is the host name that the listener was configured with, if any. Without keys, requests
+	// for host names other than this one and localhost are refused.
 	Host string
 	// Version is reported by /healthz.
 	Version string

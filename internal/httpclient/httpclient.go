@@ -1,6 +1,6 @@
 // Package httpclient is the common ground of this module's HTTP clients of a memory service: the
-// check of a base URL, the headers that identify the client, redirects, and the end of a
-// response. It sends nothing itself.
+// check of a base URL, the headers that identify the client, redirects, and the end of a response.
+// It sends nothing itself.
 package httpclient
 
 import (
@@ -46,8 +46,8 @@ func Identify(req *http.Request, userAgent, token string) {
 	}
 }
 
-// NoRedirect is an http.Client's CheckRedirect: a redirect is the response. Following one would
-// let a server send the token, or this process, somewhere else.
+// NoRedirect is an http.Client's CheckRedirect: a redirect is the response. Following one would let
+// a server send the token, or this process, somewhere else.
 func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // ErrTooLarge is returned for a body above the limit of ReadBody.
