@@ -30,9 +30,8 @@ type Options struct {
 	// Keys are the keys that may use the API. Nil allows everything to every client, so
 	// the listener must then be unreachable for others.
 	Keys *Keys
-	// Host is the host name of the listener, if it was given as a name. Without Keys,
-	// requests for names other than this one and localhost are refused: a web page can
-	// make its own name resolve to the daemon.
+	// Host is the host name that the listener was configured with, if any. Without keys, requests
+	// for host names other than this one and localhost are refused.
 	Host string
 	// Version is reported by /healthz.
 	Version string

@@ -15,16 +15,17 @@ import (
 const (
 	// frameTimeout is how long a client may take to read a frame before its stream ends.
 	frameTimeout = 30 * time.Second
-	// lastFrameTimeout applies to the error event, and, when the daemon stops, to a frame that
-	// is being sent.
+	// lastFrameTimeout applies to the error event, and, when the daemon stops, to a frame that is
+	// being sent.
 	lastFrameTimeout = 200 * time.Millisecond
 )
 
-// ask streams an answer. A failure before the first event is a Problem. A later one is an
-// error event, which ends the stream without done.
+// ask streams an answer. A failure before the first event is a Problem. A later one is an error
+// event, which ends the stream without done.
 func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	var body protocol.AskRequest
-	if err := decodeQuestion(w, r, aliases{"query": "question"}, protocol.MaxAskTopK, &body); err != nil {
+	also := aliases{"query": "question"}
+	if err := decodeQuestion(w, r, also, protocol.MaxAskTopK, &body); err != nil {
 		return err
 	}
 	h := brainOf(r)
@@ -66,8 +67,8 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// askStream begins the event stream with its first event. Until then, the response can still
-// be a Problem.
+// askStream begins the event stream with its first event. Until then, the response can still be a
+// Problem.
 type askStream struct {
 	w      http.ResponseWriter
 	events *sse.Writer

@@ -22,8 +22,8 @@ const (
 	scopeWrite  scope = "documents:write"
 	scopeSearch scope = "search"
 	scopeAsk    scope = "ask"
-	// scopeAdmin is for operators of the daemon: it permits deleting brains, reading metrics,
-	// and using brains that no tenant owns.
+	// scopeAdmin is for operators of the daemon: it permits deleting brains, reading metrics, and
+	// using brains that no tenant owns.
 	scopeAdmin scope = "admin"
 )
 
@@ -47,8 +47,8 @@ func Scopes() []string {
 	return all
 }
 
-// authorize checks that the request's key has the scope and may send another request. Without
-// keys every request is authorized (spec 5.5).
+// authorize checks that the request's key has the scope and may send another request. Without keys
+// every request is authorized (spec 5.5).
 func (a *API) authorize(w http.ResponseWriter, r *http.Request, need scope) error {
 	if a.keys == nil || need == scopeOpen {
 		return nil
@@ -96,8 +96,8 @@ func (a *API) findBrain(c *caller, id string) (brain.Handle, error) {
 	return h, c.maskBrain(id, err)
 }
 
-// maskBrain replaces the error of a missing brain by the one of other tenants' brains, so that
-// a key cannot find out which exist. The caller may be nil.
+// maskBrain replaces the error of a missing brain by the one of other tenants' brains, so that a
+// key cannot find out which exist. The caller may be nil.
 func (c *caller) maskBrain(id string, err error) error {
 	if c == nil || err == nil || errors.Is(err, brain.ErrClosed) {
 		return err
@@ -128,8 +128,8 @@ func (k *Keys) authenticate(h http.Header) (*caller, error) {
 	return c, nil
 }
 
-// owns reports whether the key may use a brain of the tenant owner. A brain without an owner
-// was created while the daemon ran without keys.
+// owns reports whether the key may use a brain of the tenant owner. A brain without an owner was
+// created while the daemon ran without keys.
 func (c *caller) owns(id, owner string) bool {
 	if owner == "" {
 		return c.grants[scopeAdmin] && slices.Contains(c.Brains, AllBrains)
@@ -142,8 +142,8 @@ func (c *caller) lists(id string) bool {
 	return slices.Contains(c.Brains, AllBrains) || slices.Contains(c.Brains, id)
 }
 
-// checkNewBrain rejects an id that the key may not give to a brain. Only a key for all brains
-// may leave the id empty, because the id that the brain gets is not known yet.
+// checkNewBrain rejects an id that the key may not give to a brain. Only a key for all brains may
+// leave the id empty, because the id that the brain gets is not known yet.
 func (a *API) checkNewBrain(c *caller, id string) error {
 	owner, taken := a.brains.Owner(id)
 	if !c.lists(id) || taken && !c.owns(id, owner) {

@@ -14,8 +14,8 @@ import (
 
 const requestIDHeader = "X-Request-Id"
 
-// ServeHTTP gives the request an id, serves it, and logs one line about it. The log never
-// holds bodies, headers, queries or paths: they contain what users remember.
+// ServeHTTP gives the request an id, serves it, and logs one line about it. The log never holds
+// bodies, headers, queries or paths: they contain what users remember.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	state := &request{
@@ -34,8 +34,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.dispatch(&state.response, r)
 }
 
-// dispatch passes a request on to its route. The mux itself rejects requests in plain text,
-// and its redirects invite a client to repeat a PUT elsewhere: both become Problems.
+// dispatch passes a request on to its route. The mux itself rejects requests in plain text, and its
+// redirects invite a client to repeat a PUT elsewhere: both become Problems.
 func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 	if err := a.checkHost(r); err != nil {
 		writeError(r, err)
@@ -74,8 +74,8 @@ func (h *headerWriter) Header() http.Header         { return h.header }
 func (h *headerWriter) Write(p []byte) (int, error) { return len(p), nil }
 func (h *headerWriter) WriteHeader(int)             {}
 
-// recovered turns a panic into a Problem. It reports whether the response has begun, in which
-// case only closing the connection shows the client that something is wrong.
+// recovered turns a panic into a Problem. It reports whether the response has begun, in which case
+// only closing the connection shows the client that something is wrong.
 func (a *API) recovered(r *http.Request, p any) (abort bool) {
 	if p == nil {
 		return false

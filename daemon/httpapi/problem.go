@@ -14,8 +14,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Kinds of errors that this package itself rejects requests with. A requestError adds the
-// detail.
+// Kinds of errors that this package itself rejects requests with. A requestError adds the detail.
 var (
 	errInvalid      = errors.New("invalid request")
 	errTooLarge     = errors.New("too large")

@@ -10,16 +10,16 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// request is the state of one HTTP request. The context of every request that is handled
-// carries one. Only the goroutine that serves the request changes it.
+// request is the state of one HTTP request. The context of every request that is handled carries
+// one. Only the goroutine that serves the request changes it.
 type request struct {
 	// id is sent in the header X-Request-Id and logged.
 	id string
 	// caller is nil without keys, and until authorize has found the key.
 	caller *caller
-	// brain is the one that the path names, once its caller is known to be allowed to use it.
-	// It stays that brain: looking its id up again could find another tenant's, when this
-	// one is deleted while the body is still arriving.
+	// brain is the one that the path names, once its caller is known to be allowed to use it. It
+	// stays that brain: looking its id up again could find another tenant's, when this one is
+	// deleted while the body is still arriving.
 	brain brain.Handle
 	// response is what was sent so far. err is why it failed, for the log.
 	response recorder
@@ -79,6 +79,5 @@ func (rec *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// sentStatus is the recorded status, or the one that the server sends for a handler that sets
-// none.
+// sentStatus is the recorded status, or the one that the server sends for a handler that sets none.
 func (rec *recorder) sentStatus() int { return cmp.Or(rec.status, http.StatusOK) }

@@ -13,8 +13,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// encode returns v as one line of JSON. It does not escape <, > and &: bodies are never
-// embedded in HTML. It panics on values that JSON cannot represent, which is a bug.
+// encode returns v as one line of JSON. It does not escape <, > and &: bodies are never embedded in
+// HTML. It panics on values that JSON cannot represent, which is a bug.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -33,8 +33,8 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body []byt
 	return writeFrom(w, status, contentType, int64(len(body)), bytes.NewReader(body))
 }
 
-// writeError responds with a Problem if the response has not begun, and keeps the error for
-// the log. A client that has disconnected gets no response.
+// writeError responds with a Problem if the response has not begun, and keeps the error for the
+// log. A client that has disconnected gets no response.
 func writeError(r *http.Request, err error) {
 	state := requestOf(r)
 	state.err = err
@@ -58,9 +58,11 @@ func clearWriteDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }
 
-// writeFrom sends size bytes of src, which it does not hold in memory. A client that stops
-// reading is disconnected.
-func writeFrom(w http.ResponseWriter, status int, contentType string, size int64, src io.Reader) error {
+// writeFrom sends size bytes of src, which it does not hold in memory. A client that stops reading
+// is disconnected.
+func writeFrom(
+	w http.ResponseWriter, status int, contentType string, size int64, src io.Reader,
+) error {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
@@ -68,7 +70,8 @@ func writeFrom(w http.ResponseWriter, status int, contentType string, size int64
 	w.WriteHeader(status)
 	sent, err := io.Copy(deadlineWriter{w, http.NewResponseController(w)}, src)
 	if err == nil && sent < size {
-		err = fmt.Errorf("the response ends after %d of %d bytes: %w", sent, size, io.ErrUnexpectedEOF)
+		err = fmt.Errorf("the response ends after %d of %d bytes: %w",
+			sent, size, io.ErrUnexpectedEOF)
 	}
 	return err
 }
@@ -76,9 +79,8 @@ func writeFrom(w http.ResponseWriter, status int, contentType string, size int64
 // partBytes is what a client has to read within frameTimeout.
 const partBytes = 64 << 10
 
-// deadlineWriter writes in parts, each with its own deadline. The last deadline also covers
-// what net/http sends only after the handler returns; the connection's next request removes
-// it.
+// deadlineWriter writes in parts, each with its own deadline. The last deadline also covers what
+// net/http sends only after the handler returns; the connection's next request removes it.
 type deadlineWriter struct {
 	w  io.Writer
 	rc *http.ResponseController

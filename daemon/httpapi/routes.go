@@ -8,8 +8,8 @@ import (
 // route is one endpoint of the API. The table below is the only list of them: the mux, the
 // permissions, the metrics' labels and openapi.json follow from it.
 type route struct {
-	// pattern is a method and a path, as http.ServeMux takes them. A path with {id} is that of
-	// a brain, which the request state then holds.
+	// pattern is a method and a path, as http.ServeMux takes them. A path with {id} is that of a
+	// brain, which the request state then holds.
 	pattern string
 	// scope is what a key needs. scopeOpen needs no key.
 	scope scope
@@ -71,8 +71,8 @@ func (rt route) path() string {
 // ofBrain reports whether the route addresses a brain.
 func (rt route) ofBrain() bool { return strings.HasPrefix(rt.path(), brainPath) }
 
-// uncached reports whether caches must not keep the route's responses. Only GET and HEAD are
-// cached otherwise.
+// uncached reports whether caches must not keep the route's responses. Only GET and HEAD are cached
+// otherwise.
 func (rt route) uncached() bool {
 	return rt.scope != scopeOpen && (rt.method() == http.MethodGet || rt.method() == http.MethodHead)
 }
