@@ -10,7 +10,7 @@ import (
 
 // cell makes text safe in a cell of a Markdown table: one line in which nothing
 // is markup.
-func cell(s string) string {
+func escapeCell(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\ufffd") {
 		switch {
@@ -37,18 +37,18 @@ func cell(s string) string {
 // WriteMarkdown writes the report as Markdown. Text of the daemon's is escaped.
 func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Conformance of %s\n\n", cell(r.Endpoint))
+	fmt.Fprintf(&b, "# Conformance of %s\n\n", escapeCell(r.Endpoint))
 	if r.Partial {
 		fmt.Fprintf(&b, "**Partial: %d of %d checks were done when the run was stopped.**\n\n", len(r.Results), r.Planned)
 	}
 	b.WriteString("| group | MUST passed | MUST failed | SHOULD passed | SHOULD failed | skipped |\n|---|--:|--:|--:|--:|--:|\n")
 	for _, g := range append(r.Groups(), "") {
-		name := cell(g)
+		name := escapeCell(g)
 		if g == "" {
 			name = "**all**"
 		}
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", name, r.Count(g, Must, Pass), r.Count(g, Must, Fail),
-			r.Count(g, Should, Pass), r.Count(g, Should, Fail), r.Count(g, Must, Skip)+r.Count(g, Should, Skip))
+			r.Count(g, Should, Pass), r.Count(g, Should, Fail), r.Skipped(g))
 	}
 	for _, l := range []Level{Must, Should} {
 		if r.Count("", l, Fail) == 0 {
@@ -57,7 +57,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "\n## Failed: %s\n\n| check | spec | promise | detail | request |\n|---|---|---|---|---|\n", l)
 		for _, res := range r.Results {
 			if res.Level == l && res.Status == Fail {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(res.ID), cell(res.Section), cell(res.Sentence), cell(res.Detail), cell(res.Request))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", escapeCell(res.ID), escapeCell(res.Section), escapeCell(res.Sentence), escapeCell(res.Detail), escapeCell(res.Request))
 			}
 		}
 	}
