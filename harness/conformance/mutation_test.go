@@ -12,12 +12,12 @@ import (
 )
 
 // heavy are checks that move megabytes. Only mutants that aim at them meet them.
-var heavy = []string{"limits-put-*", "limits-append-*", "limits-batch-8mib-*", "limits-listing-*", "limits-gzip-counted-unpacked", "listing-many*", "records-content-above-limit"}
+var heavyChecks = []string{"limits-put-*", "limits-append-*", "limits-batch-8mib-*", "limits-listing-*", "limits-gzip-counted-unpacked", "listing-many*", "records-content-above-limit"}
 
 // sampled is which part of the other checks a mutant meets in a normal run.
-const sampled = 60
+const sampleEvery = 60
 
-func matches(globs []string, id string) bool {
+func matchesAny(globs []string, id string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool {
 		ok, err := path.Match(g, id)
 		return ok && err == nil
@@ -36,33 +36,33 @@ func TestMutants(t *testing.T) {
 			t.Parallel()
 			var only []string
 			for i, c := range all {
-				due := (*full || i%sampled == n%sampled && !matches(m.spread, c.ID)) && !matches(heavy, c.ID)
-				if slices.Contains(m.caught, c.ID) || due {
+				due := (*full || i%sampleEvery == n%sampleEvery && !matchesAny(m.alsoFails, c.ID)) && !matchesAny(heavyChecks, c.ID)
+				if slices.Contains(m.caughtBy, c.ID) || due {
 					only = append(only, c.ID)
 				}
 			}
-			o := withKeys(serve(t, "", keys(t), m.wrap))
-			o.Only, o.Parallel, o.Timeout = only, 2, m.patience()
-			judgeMutant(t, m, run(t, o))
+			o := authOptions(serve(t, "", keys(t), m.wrap))
+			o.Only, o.Parallel, o.Timeout = only, 2, m.timeout()
+			checkMutant(t, m, run(t, o))
 		})
 	}
 }
 
 // silent are the mutants that make a check wait in vain.
-var silent = []string{
+var slowToFail = []string{
 	"ready-lost", "search-stale", "search-path-lost", "search-no-text-documents", "search-no-json-documents", "search-known-folders",
 	"search-no-folding-document", "search-no-folding-query", "search-no-composition", "search-no-stemming",
 }
 
 // patience is how long a check of the mutant may take.
-func (m mutant) patience() time.Duration {
-	if slices.Contains(silent, m.name) {
+func (m mutant) timeout() time.Duration {
+	if slices.Contains(slowToFail, m.name) {
 		return time.Second
 	}
 	return time.Minute
 }
 
-func judgeMutant(t *testing.T, m mutant, r Report) {
+func checkMutant(t *testing.T, m mutant, r Report) {
 	t.Helper()
 	var failed []string
 	for _, res := range r.Results {
@@ -70,19 +70,19 @@ func judgeMutant(t *testing.T, m mutant, r Report) {
 			continue
 		}
 		failed = append(failed, res.ID)
-		if !slices.Contains(m.caught, res.ID) && !matches(m.spread, res.ID) {
+		if !slices.Contains(m.caughtBy, res.ID) && !matchesAny(m.alsoFails, res.ID) {
 			t.Errorf("%s failed too: %s [%s]", res.ID, res.Detail, res.Request)
 		}
 		if res.Detail == "" || strings.Contains(res.Detail, "%!") {
 			t.Errorf("%s: detail %q", res.ID, res.Detail)
 		}
 	}
-	for _, id := range m.caught {
+	for _, id := range m.caughtBy {
 		if !slices.Contains(failed, id) {
 			t.Errorf("%s did not fail", id)
 		}
 	}
-	if len(m.caught) == 0 {
+	if len(m.caughtBy) == 0 {
 		t.Error("no check names this mutant")
 	}
 }
@@ -139,7 +139,7 @@ func checkTable(t *testing.T) string {
 			group = c.Group
 			fmt.Fprintf(&b, "\n### %s\n\n| check | level | spec | promise |\n|---|---|---|---|\n", group)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c.ID, c.Level, c.Section, cell(c.Sentence))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c.ID, c.Level, c.Section, escapeCell(c.Sentence))
 	}
 	return b.String() + "\n"
 }
@@ -148,7 +148,7 @@ func mutantTable() string {
 	var b strings.Builder
 	b.WriteString("\n| mutant | what is broken | caught by |\n|---|---|---|\n")
 	for _, m := range mutants() {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", m.name, cell(m.breaks), strings.Join(m.caught, ", "))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", m.name, escapeCell(m.defect), strings.Join(m.caughtBy, ", "))
 	}
 	return b.String() + "\n"
 }

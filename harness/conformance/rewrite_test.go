@@ -30,7 +30,7 @@ func route(pattern string) func(*http.Request) bool {
 	}
 }
 
-func anyOf(patterns ...string) func(*http.Request) bool {
+func anyRoute(patterns ...string) func(*http.Request) bool {
 	return func(r *http.Request) bool {
 		for _, p := range patterns {
 			if route(p)(r) {
@@ -41,42 +41,44 @@ func anyOf(patterns ...string) func(*http.Request) bool {
 	}
 }
 
-func anyRequest(r *http.Request) bool { return !route("* /events")(r) }
+func notEventStream(r *http.Request) bool { return !route("* /events")(r) }
 
 // answer is one that a mutant may change before it is sent.
-type answer struct {
+type captured struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (a *answer) Header() http.Header              { return a.header }
-func (a *answer) Flush()                           {}
-func (a *answer) SetWriteDeadline(time.Time) error { return nil }
-func (a *answer) SetReadDeadline(time.Time) error  { return nil }
-func (a *answer) WriteHeader(status int)           { a.status = max(a.status, status) }
-func (a *answer) Write(p []byte) (int, error)      { a.WriteHeader(200); return a.body.Write(p) }
-func (a *answer) say(body string)                  { a.body.Reset(); a.body.WriteString(body) }
-func (a *answer) become(status int, body string)   { a.status = status; a.say(body) }
-func (a *answer) replace(old, with string)         { a.say(strings.ReplaceAll(a.body.String(), old, with)) }
-func (a *answer) failed() bool                     { return a.status >= 400 }
-func (a *answer) missing() bool                    { return a.status == 404 }
-func (a *answer) edit(change func(o map[string]any)) {
+func (a *captured) Header() http.Header                 { return a.header }
+func (a *captured) Flush()                              {}
+func (a *captured) SetWriteDeadline(time.Time) error    { return nil }
+func (a *captured) SetReadDeadline(time.Time) error     { return nil }
+func (a *captured) WriteHeader(status int)              { a.status = max(a.status, status) }
+func (a *captured) Write(p []byte) (int, error)         { a.WriteHeader(200); return a.body.Write(p) }
+func (a *captured) setText(body string)                 { a.body.Reset(); a.body.WriteString(body) }
+func (a *captured) replaceWith(status int, body string) { a.status = status; a.setText(body) }
+func (a *captured) replaceText(old, with string) {
+	a.setText(strings.ReplaceAll(a.body.String(), old, with))
+}
+func (a *captured) failed() bool  { return a.status >= 400 }
+func (a *captured) missing() bool { return a.status == 404 }
+func (a *captured) edit(change func(o map[string]any)) {
 	var o map[string]any
 	if json.Unmarshal(a.body.Bytes(), &o) == nil && o != nil {
 		change(o)
-		a.say(string(encode(o)))
+		a.setText(string(encode(o)))
 	}
 }
 
-func ask(h http.Handler, r *http.Request) *answer {
-	a := &answer{header: http.Header{}}
+func capture(h http.Handler, r *http.Request) *captured {
+	a := &captured{header: http.Header{}}
 	h.ServeHTTP(a, r)
 	a.WriteHeader(200)
 	return a
 }
 
-func (a *answer) send(w http.ResponseWriter, r *http.Request) {
+func (a *captured) send(w http.ResponseWriter, r *http.Request) {
 	for name, values := range a.header {
 		w.Header()[name] = values
 	}
@@ -92,14 +94,14 @@ func (a *answer) send(w http.ResponseWriter, r *http.Request) {
 }
 
 // after changes answers.
-func after(match func(*http.Request) bool, change func(*http.Request, *answer)) wrapper {
+func after(match func(*http.Request) bool, change func(*http.Request, *captured)) wrapper {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !match(r) {
 				next.ServeHTTP(w, r)
 				return
 			}
-			a := ask(next, r)
+			a := capture(next, r)
 			change(r, a)
 			a.send(w, r)
 		})
@@ -119,7 +121,7 @@ func before(match func(*http.Request) bool, change func(*http.Request)) wrapper 
 }
 
 // instead answers requests itself, unless it leaves them to the daemon.
-func instead(match func(*http.Request) bool, serve func(http.ResponseWriter, *http.Request, http.Handler)) wrapper {
+func replace(match func(*http.Request) bool, serve func(http.ResponseWriter, *http.Request, http.Handler)) wrapper {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if match(r) {
@@ -131,7 +133,7 @@ func instead(match func(*http.Request) bool, serve func(http.ResponseWriter, *ht
 	}
 }
 
-func refuses(status int) func(http.ResponseWriter, *http.Request, http.Handler) {
+func reject(status int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(status)
@@ -144,18 +146,18 @@ func withHeader(name string) func(*http.Request) bool {
 }
 
 // sub makes another request on behalf of r, in the same brain.
-func sub(r *http.Request, method, path, contentType, body string, query ...string) *http.Request {
+func subrequest(r *http.Request, method, path, contentType, body string, query ...string) *http.Request {
 	s := r.Clone(r.Context())
 	parts := strings.SplitN(r.URL.Path, "/", 5)
 	s.Method = method
-	s.URL = &url.URL{Path: strings.Join(parts[:4], "/") + path, RawQuery: at("", "", query...).query}
+	s.URL = &url.URL{Path: strings.Join(parts[:4], "/") + path, RawQuery: brainRequest("", "", query...).query}
 	s.Header = http.Header{"Content-Type": {contentType}, "Authorization": r.Header["Authorization"]}
 	s.Body, s.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 	return s
 }
 
 // bodyOf leaves alone a body that was announced and will not come.
-func bodyOf(r *http.Request) string {
+func readBody(r *http.Request) string {
 	if r.ContentLength > 1<<30 {
 		return ""
 	}
@@ -171,14 +173,14 @@ func setBody(r *http.Request, body string) {
 	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 }
 
-func objectOf(r *http.Request) map[string]any {
+func bodyObject(r *http.Request) map[string]any {
 	var o map[string]any
-	_ = json.Unmarshal([]byte(bodyOf(r)), &o)
+	_ = json.Unmarshal([]byte(readBody(r)), &o)
 	return o
 }
 
-func setObject(r *http.Request, change func(map[string]any)) {
-	if o := objectOf(r); o != nil {
+func editBody(r *http.Request, change func(map[string]any)) {
+	if o := bodyObject(r); o != nil {
 		change(o)
 		setBody(r, string(encode(o)))
 	}
@@ -195,7 +197,7 @@ func setQuery(r *http.Request, name, value string) {
 }
 
 // frames changes a stream, frame by frame.
-func frames(match func(*http.Request) bool, change func(r *http.Request) func(frame) []frame) wrapper {
+func rewriteStream(match func(*http.Request) bool, change func(r *http.Request) func(frame) []frame) wrapper {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !match(r) {
@@ -208,7 +210,7 @@ func frames(match func(*http.Request) bool, change func(r *http.Request) func(fr
 }
 
 // each is a change that needs no memory.
-func eachFrame(change func(frame) []frame) func(*http.Request) func(frame) []frame {
+func perFrame(change func(frame) []frame) func(*http.Request) func(frame) []frame {
 	return func(*http.Request) func(frame) []frame { return change }
 }
 
@@ -252,8 +254,8 @@ func (f frame) text() string {
 }
 
 // editing changes the payload of frames of one name.
-func editing(name string, change func(o map[string]any)) func(*http.Request) func(frame) []frame {
-	return eachFrame(func(f frame) []frame {
+func editPayload(name string, change func(o map[string]any)) func(*http.Request) func(frame) []frame {
+	return perFrame(func(f frame) []frame {
 		if o, err := f.object(); f.name == name && err == nil {
 			change(o)
 			f.data = string(encode(o))

@@ -12,7 +12,7 @@ import (
 func TestTokensAreHidden(t *testing.T) {
 	tokens := []string{"evk_all/0123456789abcdefgh", "evk_reader-0123456789abcdefgh", "evk_other+0123456789\"abcdefgh"}
 	for name, pad := range map[string]int{"whole": 0, "cut": 165, "nearly all cut": 180} {
-		url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		url := serveHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/v1/brains" || isConfirmed(r) {
 				w.WriteHeader(http.StatusCreated)
 				return
@@ -47,7 +47,7 @@ func TestTokensAreHidden(t *testing.T) {
 }
 
 func TestUnusableHidesTokens(t *testing.T) {
-	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	url := serveHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "bad header "+r.Header.Get("Authorization"), http.StatusBadRequest)
 	}), func() {})
 	_, err := Run(t.Context(), Options{Endpoint: url, Token: "tok-1"})

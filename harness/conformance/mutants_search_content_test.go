@@ -10,10 +10,10 @@ import (
 // lateMutants answer the first search after a change as if nothing was found.
 func lateMutants() []mutant {
 	return []mutant{
-		{"search-late-put", "a search sees a PUT late", lateAfter("PUT /documents"), []string{"search-at-once-put"}, []string{"search-scores-descend", "ask-*"}},
-		{"search-late-append", "a search sees an append late", lateAfter("POST /documents/append"), []string{"search-at-once-append"}, nil},
-		{"search-late-batch", "a search sees a batch late", lateAfter("POST /documents/batch-ops"), []string{"search-at-once-batch"}, nil},
-		{"search-late-rename", "a search sees a rename late", lateAfter("POST /documents/rename"), []string{"search-at-once-rename"}, nil},
+		{"search-late-put", "a search sees a PUT late", delayAfter("PUT /documents"), []string{"search-at-once-put"}, []string{"search-scores-descend", "ask-*"}},
+		{"search-late-append", "a search sees an append late", delayAfter("POST /documents/append"), []string{"search-at-once-append"}, nil},
+		{"search-late-batch", "a search sees a batch late", delayAfter("POST /documents/batch-ops"), []string{"search-at-once-batch"}, nil},
+		{"search-late-rename", "a search sees a rename late", delayAfter("POST /documents/rename"), []string{"search-at-once-rename"}, nil},
 		{"search-late-delete", "a search sees a DELETE late", staleAfterDelete(), []string{"search-at-once-delete"}, nil},
 	}
 }
@@ -25,7 +25,7 @@ func brainOf(r *http.Request) string {
 
 // lateAfter makes the first search of a brain after one kind of change find
 // nothing.
-func lateAfter(pattern string) wrapper {
+func delayAfter(pattern string) wrapper {
 	var mu sync.Mutex
 	changed := map[string]bool{}
 	return func(next http.Handler) http.Handler {
@@ -38,7 +38,7 @@ func lateAfter(pattern string) wrapper {
 				next.ServeHTTP(w, r)
 				return
 			}
-			a := ask(next, r)
+			a := capture(next, r)
 			a.edit(func(o map[string]any) { o["chunks"] = []any{} })
 			a.send(w, r)
 		})
@@ -49,7 +49,7 @@ func lateAfter(pattern string) wrapper {
 // last one before it.
 func staleAfterDelete() wrapper {
 	var mu sync.Mutex
-	last, deleted := map[string]*answer{}, map[string]bool{}
+	last, deleted := map[string]*captured{}, map[string]bool{}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			id := brainOf(r)
@@ -62,8 +62,8 @@ func staleAfterDelete() wrapper {
 				next.ServeHTTP(w, r)
 				return
 			}
-			word, _ := objectOf(r)["query"].(string)
-			a := ask(next, r)
+			word, _ := bodyObject(r)["query"].(string)
+			a := capture(next, r)
 			mu.Lock()
 			if deleted[id] && last[id+word] != nil {
 				a, deleted[id] = last[id+word], false
@@ -78,11 +78,11 @@ func staleAfterDelete() wrapper {
 func kindMutants() []mutant {
 	// lost leaves out the chunks that it is true for.
 	lost := func(is func(query, path, text string) bool) wrapper {
-		return found(func(said map[string]any, list []any) []any {
+		return editChunks(func(said map[string]any, list []any) []any {
 			query, _ := said["query"].(string)
 			return slices.DeleteFunc(list, func(c any) bool {
 				text, _ := c.(map[string]any)["text"].(string)
-				return is(query, pathOf(c), text)
+				return is(query, pathOfChunk(c), text)
 			})
 		})
 	}
@@ -104,7 +104,7 @@ func kindMutants() []mutant {
 		}), []string{"search-folding-composed"}, nil},
 		{"search-no-stemming", "only the very word is found", lost(func(query, _, text string) bool { return query == "whistles" && !strings.Contains(text, query) }),
 			[]string{"search-stemming"}, nil},
-		{"search-duplicates-silent", "a chunk stands for others and does not say so", found(func(_ map[string]any, list []any) []any {
+		{"search-duplicates-silent", "a chunk stands for others and does not say so", editChunks(func(_ map[string]any, list []any) []any {
 			seen := map[any]bool{}
 			return slices.DeleteFunc(list, func(item any) bool {
 				c := item.(map[string]any)
@@ -114,7 +114,7 @@ func kindMutants() []mutant {
 				return twice
 			})
 		}), []string{"search-same-text"}, nil},
-		{"search-duplicates-unnamed", "duplicates do not name their documents", found(func(_ map[string]any, list []any) []any {
+		{"search-duplicates-unnamed", "duplicates do not name their documents", editChunks(func(_ map[string]any, list []any) []any {
 			for _, item := range list {
 				if c := item.(map[string]any); c["duplicates"] != nil {
 					c["duplicates"] = []any{map[string]any{"score": 1}}
@@ -122,8 +122,8 @@ func kindMutants() []mutant {
 			}
 			return list
 		}), []string{"search-same-text"}, nil},
-		{"search-collapsed-lost", "collapsed is not counted", amended(func(_, o map[string]any) { delete(o, "collapsed") }), []string{"search-collapsed"}, nil},
-		{"search-similar-collapsed", "texts that begin alike are taken for the same", found(func(_ map[string]any, list []any) []any {
+		{"search-collapsed-lost", "collapsed is not counted", editSearchBody(func(_, o map[string]any) { delete(o, "collapsed") }), []string{"search-collapsed"}, nil},
+		{"search-similar-collapsed", "texts that begin alike are taken for the same", editChunks(func(_ map[string]any, list []any) []any {
 			return slices.DeleteFunc(list, func(c any) bool { return strings.Contains(c.(map[string]any)["text"].(string), "wide tunnel") })
 		}), []string{"search-similar-text"}, nil},
 	}

@@ -21,31 +21,31 @@ func TestLegalFreedom(t *testing.T) {
 		only []string
 		may  []string // SHOULDs that fail
 	}{
-		{"strict limits", instead(func(r *http.Request) bool { return r.ContentLength > 1<<20 }, refuses(413)),
+		{"strict limits", replace(func(r *http.Request) bool { return r.ContentLength > 1<<20 }, reject(413)),
 			[]string{"limits-put-*", "limits-append-*", "limits-batch-*", "limits-413-*"},
 			[]string{"limits-put-2mib-204", "limits-append-2mib-204", "limits-append-document-grows", "limits-batch-8mib-200", "limits-413-code"}},
-		{"no large listings", after(route("GET /documents"), func(_ *http.Request, a *answer) {
+		{"no large listings", after(route("GET /documents"), func(_ *http.Request, a *captured) {
 			if strings.Count(a.body.String(), `"path"`) > 500 {
-				a.become(413, `{"title":"Too many"}`)
+				a.replaceWith(413, `{"title":"Too many"}`)
 			}
 		}), []string{"listing-many*"}, nil},
-		{"no content encodings", instead(withHeader("Content-Encoding"), refuses(415)), []string{"limits-gzip*"}, nil},
-		{"late index", lateIndex(), []string{"search", "ask"}, []string{"search-scores-descend", "search-at-once-*"}},
-		{"other problems", after(anyRequest, func(_ *http.Request, a *answer) {
+		{"no content encodings", replace(withHeader("Content-Encoding"), reject(415)), []string{"limits-gzip*"}, nil},
+		{"late index", delayedIndex(), []string{"search", "ask"}, []string{"search-scores-descend", "search-at-once-*"}},
+		{"other problems", after(notEventStream, func(_ *http.Request, a *captured) {
 			if a.failed() {
 				a.header.Set("Content-Type", "application/json; charset=utf-8")
-				a.say(`{"title":"Nope","trace":["x"]}`)
+				a.setText(`{"title":"Nope","trace":["x"]}`)
 			}
 		}), []string{"errors", "batch-*-400", "paths-put-*"}, []string{"errors-*"}},
-		{"more in answers", after(anyRequest, func(_ *http.Request, a *answer) {
+		{"more in answers", after(notEventStream, func(_ *http.Request, a *captured) {
 			if !a.failed() {
 				a.edit(func(o map[string]any) { o["extra_field"] = map[string]any{"a": 1} })
 			}
 		}), []string{"documents-stat-*", "listing-entry-*", "batch-committed", "search-finds"}, []string{"listing-entry-as-stat"}},
-		{"more cache headers", after(anyOf("GET /documents/read", "GET /documents"), func(r *http.Request, a *answer) {
+		{"more cache headers", after(anyRoute("GET /documents/read", "GET /documents"), func(r *http.Request, a *captured) {
 			a.header.Set("Cache-Control", "private, No-Store, max-age=0")
 		}), []string{"headers-read-*", "headers-listing-*"}, nil},
-		{"duplicates as ids", found(func(_ map[string]any, list []any) []any {
+		{"duplicates as ids", editChunks(func(_ map[string]any, list []any) []any {
 			for _, item := range list {
 				duplicates, _ := item.(map[string]any)["duplicates"].([]any)
 				for i, d := range duplicates {
@@ -54,17 +54,17 @@ func TestLegalFreedom(t *testing.T) {
 			}
 			return list
 		}), []string{"search-same-text", "search-collapsed"}, nil},
-		{"busy stream", frames(route("GET /events"), eachFrame(func(f frame) []frame {
+		{"busy stream", rewriteStream(route("GET /events"), perFrame(func(f frame) []frame {
 			return []frame{f, {f.id + "0", protocol.EventPing, protocol.PingData}}
 		})), []string{"events"}, nil},
-		{"rate limit", instead(route("GET /documents/stat"), refuses(429)), []string{"documents-stat-*"}, nil},
-		{"no citations", frames(route("POST /ask"), eachFrame(func(f frame) []frame {
+		{"rate limit", replace(route("GET /documents/stat"), reject(429)), []string{"documents-stat-*"}, nil},
+		{"no citations", rewriteStream(route("POST /ask"), perFrame(func(f frame) []frame {
 			if f.name == protocol.EventCitation {
 				return nil
 			}
 			return []frame{f}
 		})), []string{"ask"}, nil},
-		{"failing reader", frames(route("POST /ask"), eachFrame(func(f frame) []frame {
+		{"failing reader", rewriteStream(route("POST /ask"), perFrame(func(f frame) []frame {
 			switch f.name {
 			case protocol.EventRetrieve:
 				return []frame{f, {"", protocol.EventError, `{"code":"bad_gateway","message":"no model","retryable":true}`}}
@@ -75,23 +75,23 @@ func TestLegalFreedom(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := withKeys(serve(t, "", keys(t), tt.wrap))
+			o := authOptions(serve(t, "", keys(t), tt.wrap))
 			o.Only = tt.only
 			r := run(t, o)
 			for _, res := range r.Results {
-				if res.Status == Fail && (res.Level == Must || !matches(tt.may, res.ID)) {
+				if res.Status == Fail && (res.Level == Must || !matchesAny(tt.may, res.ID)) {
 					t.Errorf("%s %s: %s [%s]", res.Level, res.ID, res.Detail, res.Request)
 				}
 			}
-			if tt.name == "rate limit" && r.Skipped() != len(r.Results) {
-				t.Errorf("%d of %d were skipped", r.Skipped(), len(r.Results))
+			if tt.name == "rate limit" && r.Skipped("") != len(r.Results) {
+				t.Errorf("%d of %d were skipped", r.Skipped(""), len(r.Results))
 			}
 		})
 	}
 }
 
 // lateIndex lets the first searches of a brain after a write find nothing new.
-func lateIndex() wrapper {
+func delayedIndex() wrapper {
 	var mu sync.Mutex
 	behind := map[string]int{}
 	return func(next http.Handler) http.Handler {
@@ -106,8 +106,8 @@ func lateIndex() wrapper {
 				behind[parts[3]]--
 			}
 			mu.Unlock()
-			if late && !strings.Contains(bodyOf(r), `"top_k":-`) {
-				a := ask(next, r)
+			if late && !strings.Contains(readBody(r), `"top_k":-`) {
+				a := capture(next, r)
 				a.edit(func(o map[string]any) {
 					if _, ok := o["chunks"]; ok {
 						o["chunks"] = []any{}
@@ -143,13 +143,13 @@ func TestPing(t *testing.T) {
 		{"id: 2\nevent: ping\ndata: alive\n\n", Fail},
 		{": a comment keeps the connection open too\n\n", Fail},
 	} {
-		pinging := instead(route("GET /events"), func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		pinging := replace(route("GET /events"), func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 			w.Header().Set("Content-Type", protocol.TypeEvents)
 			_, _ = io.WriteString(w, "id: 1\nevent: ready\ndata: ok\n\n"+tt.frame)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		})
-		o := withKeys(serve(t, "", keys(t), pinging))
+		o := authOptions(serve(t, "", keys(t), pinging))
 		o.Only, o.Slow, o.Timeout = []string{"events-ping"}, true, 500*time.Millisecond
 		if r := run(t, o); len(r.Results) != 1 || r.Results[0].Status != tt.want {
 			t.Errorf("%q: got %+v", tt.frame, r.Results)
