@@ -50,7 +50,7 @@ func parseQuery(r protocol.SearchRequest, text textKey) (search.Query, error) {
 		return search.Query{}, err
 	}
 	var err error
-	if q.AskedAt, err = parseDate("question_date", r.QuestionDate, endOfDay); err != nil {
+	if q.AsOf, err = parseDate("question_date", r.QuestionDate, endOfDay); err != nil {
 		return search.Query{}, err
 	}
 	if q.Filter, err = parseFilters(r.Filters); err != nil {

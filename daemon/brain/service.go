@@ -35,7 +35,7 @@ type Config struct {
 	// Search says who embeds and reranks; the zero value ranks by BM25 only.
 	Search search.Config
 	// ChunkSize is the largest size of a passage in bytes, from search.MinChunkSize
-	// to search.MaxChunkSize; 0 means search.DefaultChunkSize.
+	// to search.MaxChunkSize; 0 means the default, 1600.
 	ChunkSize int
 	// IndexMemory is how much memory the indexes of all brains may take together,
 	// in bytes; 0 means DefaultIndexMemory. It holds for idle indexes: the last
@@ -79,7 +79,7 @@ func Open(cfg Config) (*Service, error) {
 		cfg.Now = time.Now
 	}
 	cfg.IndexMemory = cmp.Or(cfg.IndexMemory, DefaultIndexMemory)
-	cfg.Search.Outages = cmp.Or(cfg.Search.Outages, &search.Outages{}) // brains share the models
+	cfg.Search.CircuitBreaker = cmp.Or(cfg.Search.CircuitBreaker, &search.CircuitBreaker{}) // brains share the models
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	cfg.OpenStores = cmp.Or(cfg.OpenStores, DefaultOpenStores)
 	s := &Service{cfg: cfg, brains: map[string]*entry{}, stores: openStores{entries: map[*entry]struct{}{}}, measured: make(chan struct{}, 1)}
