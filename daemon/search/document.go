@@ -22,7 +22,7 @@ type Document struct {
 	Tags  []string
 	Date  time.Time // zero = undated
 	// BadDate says that there is a date which could not be read; Date is zero
-	// then. Such a document is found neither by a query with AskedAt, since
+	// then. Such a document is found neither by a query with AsOf, since
 	// it may be of later, nor by one for a range of dates.
 	BadDate bool
 	// Metadata is returned with every hit, as is; nobody may modify it after

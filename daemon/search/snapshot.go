@@ -67,7 +67,7 @@ type contents struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrSnapshot is the error of ReadSnapshot for a snapshot that is damaged, of
+// errSnapshot is the error of ReadSnapshot for a snapshot that is damaged, of
 // another version, or made by an analysis of texts that is no longer this one:
 // build the index from its documents instead.
-var ErrSnapshot = errors.New("snapshot of an index cannot be used")
+var errSnapshot = errors.New("snapshot of an index cannot be used")

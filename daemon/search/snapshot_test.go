@@ -125,7 +125,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	good := snapshot(t, ix)
 	refused := func(what string, data []byte, opts *Options) {
 		t.Helper()
-		if _, err := readSnapshot(data, opts); !errors.Is(err, ErrSnapshot) {
+		if _, err := readSnapshot(data, opts); !errors.Is(err, errSnapshot) {
 			t.Errorf("%s: error %v, want ErrSnapshot", what, err)
 		}
 	}

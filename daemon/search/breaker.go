@@ -12,22 +12,22 @@ const (
 	// modelTime is what the models of one search may take together: its client
 	// waits for 30 s (spec 8), and a lower mode shall still have time.
 	modelTime = 8 * time.Second
-	// outagePause is how long searches do without a model that failed.
-	outagePause = 15 * time.Second
+	// retryPause is how long searches do without a model that failed.
+	retryPause = 15 * time.Second
 )
 
 // ErrSlow is a ModelError's cause where the models of a search took too long.
 var ErrSlow = fmt.Errorf("no answer within %v", modelTime)
 
-// Outages is what Searchers with the same models remember of failures: for 15 s
+// CircuitBreaker is what Searchers with the same models remember of failures: for 15 s
 // after one, searches fail or degrade at once, then one of them tries the model
 // again. The zero value is ready. It is safe for concurrent use.
-type Outages struct {
-	embedder, reranker outage
+type CircuitBreaker struct {
+	embedder, reranker circuit
 }
 
 // outage is of one model.
-type outage struct {
+type circuit struct {
 	mu      sync.Mutex
 	err     error     // of the last call; nil when it was answered
 	until   time.Time // with err: when the model may be asked again
@@ -36,7 +36,7 @@ type outage struct {
 
 // allow is an error while the model is not to be asked. Who is allowed to after
 // a failure tries for all, who are refused until he is done or had his time.
-func (o *outage) allow(model string) error {
+func (o *circuit) allow(model string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
@@ -52,7 +52,7 @@ func (o *outage) allow(model string) error {
 
 // note takes down how a call ended. The end of a context says nothing of the
 // model, and a refusal is an answer.
-func (o *outage) note(err error) {
+func (o *circuit) recordOutcome(err error) {
 	failed, ok := errors.AsType[*ModelError](err)
 	_, refused := errors.AsType[Refusal](err)
 	o.mu.Lock()
@@ -62,23 +62,23 @@ func (o *outage) note(err error) {
 		o.err = nil
 		o.answers++
 	case ok:
-		o.err, o.until = failed.Err, time.Now().Add(outagePause)
+		o.err, o.until = failed.Err, time.Now().Add(retryPause)
 	}
 }
 
-func (o *outage) answered() int {
+func (o *circuit) answered() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.answers
 }
 
 // ended is the error of a model's call whose context has ended.
-func ended(ctx context.Context, model string) error {
-	if slow(ctx) {
+func contextError(ctx context.Context, model string) error {
+	if timedOut(ctx) {
 		return &ModelError{model, ErrSlow}
 	}
 	return ctx.Err()
 }
 
 // slow reports whether the modelTime of a search is over.
-func slow(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrSlow) }
+func timedOut(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrSlow) }

@@ -35,11 +35,11 @@ func talk() *Index {
 
 // The whole ranking to six digits: a changed constant or formula shows here.
 func TestRankingGolden(t *testing.T) {
-	res := talk().Search(Query{Text: "Who won the boat race in May?", AskedAt: may8.AddDate(0, 6, 0)})
+	res := talk().Search(Query{Text: "Who won the boat race in May?", AsOf: may8.AddDate(0, 6, 0)})
 	var got []string
 	for _, h := range res.Hits {
 		line := fmt.Sprintf("%s %.6f =", h.Path, h.Score)
-		for _, name := range []string{ComponentBM25, ComponentPhrase, ComponentNeighbours, ComponentFeedback, ComponentDate} {
+		for _, name := range []string{componentBM25, componentPhrase, componentNeighbours, componentFeedback, componentDate} {
 			line += fmt.Sprintf(" %.6f", h.Components[name])
 		}
 		got = append(got, line)
@@ -57,8 +57,8 @@ func TestRankingGolden(t *testing.T) {
 
 // bestOf are the chunks of all documents in the order of their numbers, without
 // any evidence.
-func bestOf(ix *Index) []found {
-	best := make([]found, len(ix.chunks))
+func bestOf(ix *Index) []scored {
+	best := make([]scored, len(ix.chunks))
 	for n := range best {
 		best[n].chunk = uint32(n)
 	}
@@ -77,7 +77,7 @@ func byText(texts ...string) *Index {
 func TestPhrases(t *testing.T) {
 	ix := byText("the lantern festival", "lantern festival, lantern festival", "festival of the lantern",
 		"lantern red festival", "lantern of a festival", "lantern lantern", "boat")
-	pair := standardWeights.phrase * ix.gain(ix.numbers["lantern"])
+	pair := defaultWeights.phrase * ix.gain(ix.numbers["lantern"])
 	if ix.gain(ix.numbers["lantern"]) >= ix.gain(ix.numbers["festiv"]) {
 		t.Fatal("lantern must be the more frequent")
 	}
@@ -96,7 +96,7 @@ func TestPhrases(t *testing.T) {
 	}
 	for _, tt := range tests {
 		best := bestOf(ix)
-		ix.addPhrases(Terms(tt.query), best)
+		ix.addPhrases(indexTerms(tt.query), best)
 		for i, f := range best {
 			if math.Abs(f.phrase-tt.want[i]*pair) > 1e-9 {
 				t.Errorf("%q: text %d has %v pairs, want %v", tt.query, i, f.phrase/pair, tt.want[i])
@@ -133,7 +133,7 @@ func TestNeighbours(t *testing.T) {
 		t.Errorf("neighbours of boats are %v, want %v", got, want)
 	}
 	tf := 1 / ix.lengthNorm()(1)
-	want := ix.gain(ix.numbers["boat"]) * ix.saturated(standardWeights.neighbours*tf)
+	want := ix.gain(ix.numbers["boat"]) * ix.saturated(defaultWeights.neighbours*tf)
 	if got := best[1].neighbours; math.Abs(got-want) > 1e-9 {
 		t.Errorf("a boat beside scores %v, want %v", got, want)
 	}
@@ -143,9 +143,9 @@ func TestFeedback(t *testing.T) {
 	ix := byText("boat mast sail", "boat mast", "mast sail rope", "rope knot", "knot")
 	query := ix.known([]string{"boat"})
 	best := ix.best([]string{"boat"}, nil, 10)
-	all := make([]found, len(best))
+	all := make([]scored, len(best))
 	for i, c := range best {
-		all[i] = found{c, evidence{bm25: c.score}}
+		all[i] = scored{c, features{bm25: c.score}}
 	}
 	terms := ix.feedback(query, all)
 	var got []string
@@ -193,17 +193,17 @@ func TestFrequencies(t *testing.T) {
 // Chunks after those that are looked at again follow them in the order of BM25.
 func TestRescoredComeFirst(t *testing.T) {
 	ix := New(nil)
-	for i := range rescored + 100 {
+	for i := range rescoreDepth + 100 {
 		ix.Put(Document{Path: fmt.Sprintf("%03d.txt", i), Text: "cat " + strings.Repeat("dog ", i%50), Date: may8})
 	}
-	hits := ix.Search(Query{Text: "cat", TopK: rescored + 100}).Hits
-	if len(hits) != rescored+100 {
+	hits := ix.Search(Query{Text: "cat", TopK: rescoreDepth + 100}).Hits
+	if len(hits) != rescoreDepth+100 {
 		t.Fatalf("%d hits", len(hits))
 	}
 	if !slices.IsSortedFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) }) {
 		t.Error("hits are not in the order of their scores")
 	}
-	for _, h := range hits[rescored:] {
+	for _, h := range hits[rescoreDepth:] {
 		if len(h.Components) != 1 {
 			t.Errorf("%s was looked at again: %v", h.Path, h.Components)
 		}

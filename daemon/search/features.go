@@ -8,7 +8,7 @@ import (
 // rescored is how many of the chunks that score best are looked at again for
 // further evidence: what a search takes is then bounded, whatever the size of the
 // index. More than this finds little.
-const rescored = 300
+const rescoreDepth = 300
 
 // weights say how much each kind of evidence counts beside the score of BM25F.
 // docs/retrieval.md tells what each of them is worth.
@@ -19,26 +19,26 @@ type weights struct {
 	date       float64 // see addDates
 }
 
-var standardWeights = weights{phrase: 0.2, neighbours: 0.2, feedback: 0.2, date: 0.4}
+var defaultWeights = weights{phrase: 0.2, neighbours: 0.2, feedback: 0.2, date: 0.4}
 
 // evidence is what the score of a chunk is the sum of.
-type evidence struct {
+type features struct {
 	bm25, phrase, neighbours, feedback, date float64
 }
 
-func (e *evidence) score() float64 {
+func (e *features) score() float64 {
 	return e.bm25 + e.phrase + e.neighbours + e.feedback + e.date
 }
 
 // components are the parts by their Component constants, bm25 always and the
 // others where there are any.
-func (e *evidence) components() map[string]float64 {
-	parts := map[string]float64{ComponentBM25: e.bm25}
+func (e *features) components() map[string]float64 {
+	parts := map[string]float64{componentBM25: e.bm25}
 	for name, score := range map[string]float64{
-		ComponentPhrase:     e.phrase,
-		ComponentNeighbours: e.neighbours,
-		ComponentFeedback:   e.feedback,
-		ComponentDate:       e.date,
+		componentPhrase:     e.phrase,
+		componentNeighbours: e.neighbours,
+		componentFeedback:   e.feedback,
+		componentDate:       e.date,
 	} {
 		if score > 0 {
 			parts[name] = score
@@ -48,9 +48,9 @@ func (e *evidence) components() map[string]float64 {
 }
 
 // found is a chunk with what its score is made of.
-type found struct {
+type scored struct {
 	candidate
-	evidence
+	features
 }
 
 // lexical gives the k best chunks for the words of a query, best first, of the
@@ -60,47 +60,47 @@ type found struct {
 //
 // All evidence adds to a score, so chunks that are not looked at again never
 // belong before others.
-func (ix *Index) lexical(q Query, terms []string, keep func(*Document) bool, k int) ([]candidate, []evidence) {
-	best := ix.best(terms, keep, max(k, rescored))
-	all := make([]found, len(best))
+func (ix *Index) lexical(q Query, terms []string, keep func(*Document) bool, k int) ([]candidate, []features) {
+	best := ix.best(terms, keep, max(k, rescoreDepth))
+	all := make([]scored, len(best))
 	for i, c := range best {
-		all[i] = found{c, evidence{bm25: c.score}}
+		all[i] = scored{c, features{bm25: c.score}}
 	}
-	ix.rescore(q, terms, all[:min(rescored, len(all))])
+	ix.rescore(q, terms, all[:min(rescoreDepth, len(all))])
 
-	top, parts := make([]candidate, min(k, len(all))), make([]evidence, min(k, len(all)))
+	top, parts := make([]candidate, min(k, len(all))), make([]features, min(k, len(all)))
 	for i := range top {
-		top[i], parts[i] = all[i].candidate, all[i].evidence
+		top[i], parts[i] = all[i].candidate, all[i].features
 	}
 	return top, parts
 }
 
 // rescore adds further evidence to the best chunks, and puts them in their new
 // order.
-func (ix *Index) rescore(q Query, terms []string, best []found) {
+func (ix *Index) rescore(q Query, terms []string, best []scored) {
 	query := ix.known(terms)
 	more := ix.feedback(query, best)
 	ordered := byChunk(best)
 	ix.addFeedback(more, ordered)
 	ix.addNeighbours(query, ordered)
-	ix.addPhrases(Terms(q.Text), ordered)
-	ix.addDates(mentioned(q.Text, q.AskedAt), ordered)
+	ix.addPhrases(indexTerms(q.Text), ordered)
+	ix.addDates(mentionedPeriods(q.Text, q.AsOf), ordered)
 	for i := range ordered {
-		ordered[i].candidate.score = ordered[i].evidence.score()
+		ordered[i].candidate.score = ordered[i].features.score()
 	}
-	slices.SortFunc(ordered, func(a, b found) int { return ix.compare(a.candidate, b.candidate) })
+	slices.SortFunc(ordered, func(a, b scored) int { return ix.compare(a.candidate, b.candidate) })
 	copy(best, ordered)
 }
 
 // byChunk gives the same in the order of the chunk numbers. Sorting numbers is
 // several times faster than sorting what they stand for.
-func byChunk(best []found) []found {
+func byChunk(best []scored) []scored {
 	keys := make([]uint64, len(best))
 	for i, f := range best {
 		keys[i] = uint64(f.chunk)<<32 | uint64(i)
 	}
 	slices.Sort(keys)
-	ordered := make([]found, len(best))
+	ordered := make([]scored, len(best))
 	for i, key := range keys {
 		ordered[i] = best[uint32(key)]
 	}
