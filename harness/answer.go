@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/sse"
 )
 
@@ -127,10 +128,10 @@ func (t *Target) search(ctx context.Context, q Question, a *Answer) error {
 	if err != nil {
 		return err
 	}
-	if a.Retrieved, err = o.chunks("chunks", "hits"); err != nil {
+	if a.Retrieved, err = chunksOf(o, "chunks", "hits"); err != nil {
 		return &Failure{Kind: KindProtocol, Message: "POST search: " + err.Error()}
 	}
-	a.EffectiveMode = o.effectiveMode()
+	a.EffectiveMode = effectiveMode(o)
 	texts := make([]string, len(a.Retrieved))
 	for i, c := range a.Retrieved {
 		texts[i] = c.Text
@@ -204,12 +205,12 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 				continue // a stream has one (spec 2), and the answer was begun with it
 			}
 			retrieved = true
-			if a.Retrieved, err = o.chunks("chunks"); err != nil {
+			if a.Retrieved, err = chunksOf(o, "chunks"); err != nil {
 				return &Failure{Kind: KindProtocol, Message: "retrieve event: " + err.Error()}
 			}
-			a.EffectiveMode = o.effectiveMode()
+			a.EffectiveMode = effectiveMode(o)
 		case protocol.EventDelta, "token":
-			delta := o.text("delta", "text", "content", "token")
+			delta := o.Text("delta", "text", "content", "token")
 			if a.FirstDelta == 0 && delta != "" {
 				a.FirstDelta = time.Since(start)
 			}
@@ -219,7 +220,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			kept += len(ev.Data)
 			a.Citations = append(a.Citations, bytes.ToValidUTF8(bytes.Clone(ev.Data), []byte("\ufffd")))
 		case protocol.EventError:
-			return &Failure{Kind: KindDaemon, Message: "error event: " + o.complaint()}
+			return &Failure{Kind: KindDaemon, Message: "error event: " + errorText(o)}
 		case protocol.EventDone:
 			whole, err = a.finish(o)
 			return err
@@ -232,16 +233,16 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 
 // decodeEvent reads the payload of the events that matter; others are not
 // known and may hold anything.
-func decodeEvent(ev sse.Event) (o object, known bool, err error) {
+func decodeEvent(ev sse.Event) (o jsonobj.Object, known bool, err error) {
 	switch ev.Name {
 	case protocol.EventRetrieve, protocol.EventDelta, "token", protocol.EventCitation, protocol.EventDone, protocol.EventError:
 	default:
 		return nil, false, nil
 	}
-	o, err = parseObject(ev.Data)
+	o, err = jsonobj.Parse(ev.Data)
 	switch {
 	case err != nil && ev.Name == protocol.EventError:
-		return object{{"message", encodeString(ev.Data)}}, true, nil
+		return jsonobj.Object{{Key: "message", Value: encodeString(ev.Data)}}, true, nil
 	case err != nil:
 		return nil, true, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data))}
 	}
@@ -255,18 +256,18 @@ func encodeString(b []byte) json.RawMessage {
 
 // finish takes the done event. whole is the answer that it gives, which
 // replaces what was streamed even when it is empty; nil when it gives none.
-func (a *Answer) finish(done object) (whole *string, err error) {
-	if string(done.get("ok")) == "false" {
-		return nil, &Failure{Kind: KindDaemon, Message: "done event with ok false: " + done.complaint()}
+func (a *Answer) finish(done jsonobj.Object) (whole *string, err error) {
+	if string(done.Get("ok")) == "false" {
+		return nil, &Failure{Kind: KindDaemon, Message: "done event with ok false: " + errorText(done)}
 	}
-	if raw := done.get("answer"); len(raw) > 0 && raw[0] == '"' {
-		whole = new(stringValue(raw))
+	if text, ok := jsonobj.String(done.Get("answer")); ok {
+		whole = &text
 	}
-	a.Model, a.PromptSHA256 = done.text("model"), done.text("prompt_sha256", "promptSha256")
-	if u := done.object("usage"); u != nil {
+	a.Model, a.PromptSHA256 = done.Text("model"), done.Text("prompt_sha256", "promptSha256")
+	if u := done.Object("usage"); u != nil {
 		a.Usage = &protocol.Usage{
-			InputTokens:  u.tokens("input_tokens", "inputTokens", "prompt_tokens"),
-			OutputTokens: u.tokens("output_tokens", "outputTokens", "completion_tokens"),
+			InputTokens:  tokens(u, "input_tokens", "inputTokens", "prompt_tokens"),
+			OutputTokens: tokens(u, "output_tokens", "outputTokens", "completion_tokens"),
 		}
 	}
 	return whole, nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"evalctl/internal/jsonobj"
 )
 
 // Dialect is how request keys are spelled.
@@ -23,26 +25,26 @@ type body map[string]any
 
 // encode spells the keys. aliases maps a key to further names that Auto adds.
 func (d Dialect) encode(b body, aliases map[string][]string) []byte {
-	out := make(object, 0, 3*len(b))
+	out := make(jsonobj.Object, 0, 3*len(b))
 	for k, v := range b {
 		value, err := json.Marshal(v)
 		if err != nil {
 			panic(fmt.Sprintf("encode request body: %v", err)) // strings and numbers only
 		}
 		if d != Camel {
-			out = append(out, member{k, value})
+			out = append(out, jsonobj.Member{Key: k, Value: value})
 		}
 		if camel := camelCase(k); d == Camel || d == Auto && camel != k {
-			out = append(out, member{camel, value})
+			out = append(out, jsonobj.Member{Key: camel, Value: value})
 		}
 		if d == Auto {
 			for _, a := range aliases[k] {
-				out = append(out, member{a, value})
+				out = append(out, jsonobj.Member{Key: a, Value: value})
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b member) int { return strings.Compare(a.key, b.key) })
-	return out.encode()
+	slices.SortFunc(out, func(a, b jsonobj.Member) int { return strings.Compare(a.Key, b.Key) })
+	return out.Encode()
 }
 
 func camelCase(s string) string {
@@ -57,11 +59,11 @@ func camelCase(s string) string {
 }
 
 // effectiveMode is the retrieval mode that the daemon says it ran, or empty.
-func (o object) effectiveMode() string {
-	if m := o.text("effective_mode", "effectiveMode"); m != "" {
+func effectiveMode(o jsonobj.Object) string {
+	if m := o.Text("effective_mode", "effectiveMode"); m != "" {
 		return m
 	}
-	return o.object("trace").text("effective_mode", "effectiveMode", "mode")
+	return o.Object("trace").Text("effective_mode", "effectiveMode", "mode")
 }
 
 // Chunk is one retrieved passage, in the order the daemon ranked it. Fields
@@ -79,26 +81,26 @@ type Chunk struct {
 }
 
 // chunks reads a list of chunks under any of the keys; null is an empty list.
-func (o object) chunks(keys ...string) ([]Chunk, error) {
+func chunksOf(o jsonobj.Object, keys ...string) ([]Chunk, error) {
 	for _, k := range keys {
-		raw := o.get(k)
+		raw := o.Get(k)
 		if raw == nil {
 			continue
 		}
-		list, ok := objects(raw)
+		list, ok := jsonobj.Objects(raw)
 		if !ok {
 			return nil, fmt.Errorf("%q is not a list of chunks", k)
 		}
 		out := make([]Chunk, len(list))
 		for i, c := range list {
 			out[i] = Chunk{
-				ChunkID:    c.text("chunk_id", "chunkId"),
-				DocumentID: c.text("document_id", "documentId"),
-				Path:       c.text("path"),
-				Title:      c.text("title"),
-				Score:      c.number("score"),
-				Text:       c.text("text", "preview", "content", "summary"),
-				Duplicates: c.duplicates(),
+				ChunkID:    c.Text("chunk_id", "chunkId"),
+				DocumentID: c.Text("document_id", "documentId"),
+				Path:       c.Text("path"),
+				Title:      c.Text("title"),
+				Score:      c.Number("score"),
+				Text:       c.Text("text", "preview", "content", "summary"),
+				Duplicates: duplicatesOf(c),
 			}
 		}
 		return out, nil
@@ -107,20 +109,13 @@ func (o object) chunks(keys ...string) ([]Chunk, error) {
 }
 
 // duplicates reads the member of a chunk, a list of objects or of ids.
-func (o object) duplicates() []string {
-	raw := o.get("duplicates")
-	if len(raw) == 0 || raw[0] != '[' {
-		return nil
-	}
+func duplicatesOf(o jsonobj.Object) []string {
 	var names []string
-	for element := range elements(raw) {
-		name := ""
-		switch element[0] {
-		case '"':
-			name = stringValue(element)
-		case '{':
-			d, _ := objectIn(element) // it is one
-			name = d.text("path", "document_id", "documentId", "chunk_id", "chunkId")
+	for element := range jsonobj.Elements(o.Get("duplicates")) {
+		name, ok := jsonobj.String(element)
+		if !ok {
+			d, _ := jsonobj.Parse(element) // what is no object has no name
+			name = d.Text("path", "document_id", "documentId", "chunk_id", "chunkId")
 		}
 		if name != "" {
 			names = append(names, name)

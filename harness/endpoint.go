@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/redact"
 	"evalctl/internal/retry"
 )
@@ -110,7 +111,7 @@ func (e *Endpoint) do(ctx context.Context, r request) (*http.Response, error) {
 }
 
 // json sends a request and decodes the object it answers with.
-func (e *Endpoint) json(ctx context.Context, r request) (object, error) {
+func (e *Endpoint) json(ctx context.Context, r request) (jsonobj.Object, error) {
 	r.accept = protocol.TypeJSON
 	data, err := e.read(ctx, r)
 	if err != nil {
@@ -121,7 +122,7 @@ func (e *Endpoint) json(ctx context.Context, r request) (object, error) {
 
 // created sends a request that makes something, and decodes the object that
 // tells of it. A daemon need not tell: no body is no object.
-func (e *Endpoint) created(ctx context.Context, r request) (object, error) {
+func (e *Endpoint) created(ctx context.Context, r request) (jsonobj.Object, error) {
 	data, err := e.read(ctx, r)
 	if err != nil || len(bytes.TrimSpace(data)) == 0 {
 		return nil, err
@@ -146,8 +147,8 @@ func (e *Endpoint) read(ctx context.Context, r request) ([]byte, error) {
 	return data, nil
 }
 
-func decoded(r request, data []byte) (object, error) {
-	o, err := parseObject(data)
+func decoded(r request, data []byte) (jsonobj.Object, error) {
+	o, err := jsonobj.Parse(data)
 	if err != nil {
 		return nil, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s %s did not answer with a JSON object: %v: %s", r.method, r.path, err, clip(data))}
 	}
@@ -155,7 +156,7 @@ func decoded(r request, data []byte) (object, error) {
 }
 
 // call is a request that belongs to no question, with a time limit of its own.
-func (e *Endpoint) call(ctx context.Context, r request) (object, error) {
+func (e *Endpoint) call(ctx context.Context, r request) (jsonobj.Object, error) {
 	ctx, cancel := timeLimit(ctx, callTimeout)
 	defer cancel()
 	return e.json(ctx, r)
@@ -189,11 +190,11 @@ func (e *Endpoint) health(ctx context.Context) (version string, err error) {
 	if err != nil {
 		return "", transportFailure(ctx, err)
 	}
-	o, _ := parseObject(data) // a body of another form is some other daemon's way to say yes
-	if string(o.get("ok")) == "false" {
+	o, _ := jsonobj.Parse(data) // a body of another form is some other daemon's way to say yes
+	if string(o.Get("ok")) == "false" {
 		return "", &Failure{Kind: KindDaemon, Message: "it says that it is not healthy: " + clip(data)}
 	}
-	return o.text("version"), nil
+	return o.Text("version"), nil
 }
 
 func brainPath(id string) string { return "/v1/brains/" + url.PathEscape(id) }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"iter"
 	"unicode/utf8"
+
+	"evalctl/internal/jsonobj"
 )
 
 // MaxLine is the longest dataset or corpus line, in bytes.
@@ -93,7 +95,7 @@ func decodeObject(line []byte, fields map[string]any) error {
 		return errors.New("the line is not valid UTF-8; save the file as UTF-8")
 	}
 	seen := map[string]bool{}
-	err := members(line, func(key string, value json.RawMessage) error {
+	err := jsonobj.Walk(line, func(key string, value json.RawMessage) error {
 		if seen[key] {
 			return fmt.Errorf("field %q is given twice", key)
 		}
@@ -106,7 +108,7 @@ func decodeObject(line []byte, fields map[string]any) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return badJSON(line, syntax)
 	}
-	if errors.Is(err, errNoObject) {
+	if errors.Is(err, jsonobj.ErrNotObject) {
 		return errors.New("expected one JSON object on the line")
 	}
 	return err
@@ -125,9 +127,11 @@ func badJSON(line []byte, err *json.SyntaxError) error {
 }
 
 func decodeField(key string, raw json.RawMessage, target any) error {
-	if s, ok := target.(*string); ok && raw[0] == '"' {
-		*s = stringValue(raw)
-		return nil
+	if into, ok := target.(*string); ok {
+		if s, ok := jsonobj.String(raw); ok {
+			*into = s
+			return nil
+		}
 	}
 	if string(raw) == "null" || json.Unmarshal(raw, target) == nil {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -134,11 +135,11 @@ func (r *Record) GoldRank() int {
 // Grounded tells whether a citation names a retrieved chunk.
 func (r *Record) Grounded() bool {
 	for _, raw := range r.Citations {
-		cite, err := parseObject(raw)
+		cite, err := jsonobj.Parse(raw)
 		if err != nil {
 			continue
 		}
-		id := cite.text("chunk_id", "chunkId")
+		id := cite.Text("chunk_id", "chunkId")
 		for _, c := range r.Retrieved {
 			if id != "" && id == c.ChunkID {
 				return true

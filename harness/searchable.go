@@ -36,7 +36,7 @@ func probe(ctx context.Context, e *Endpoint, brain, query string, d Dialect, top
 	if err != nil {
 		return nil, err
 	}
-	return o.chunks("chunks", "hits")
+	return chunksOf(o, "chunks", "hits")
 }
 
 // awaitSearchable polls until one of paths is found, because a daemon may index

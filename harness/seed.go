@@ -12,6 +12,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonobj"
 )
 
 // SeedRoot is the folder of a brain that a corpus is written below: some
@@ -87,7 +88,7 @@ func createBrain(ctx context.Context, e *Endpoint, brain string, d Dialect) (str
 		method: http.MethodPost, path: "/v1/brains", contentType: protocol.TypeJSON, accept: protocol.TypeJSON,
 		body: d.encode(body{"name": brain, "brain_id": brain}, map[string][]string{"brain_id": {"id", "slug"}}),
 	}
-	var o object
+	var o jsonobj.Object
 	err := persist(ctx, callTimeout, func(ctx context.Context) (err error) {
 		o, err = e.created(ctx, r)
 		if f, ok := errors.AsType[*Failure](err); ok && f.Status != http.StatusTooManyRequests && f.Status != http.StatusServiceUnavailable {
@@ -101,7 +102,7 @@ func createBrain(ctx context.Context, e *Endpoint, brain string, d Dialect) (str
 	if err != nil {
 		return "", fmt.Errorf("create brain %q: %w", brain, err)
 	}
-	if id := o.text("id", "brain_id", "brainId"); id != "" {
+	if id := o.Text("id", "brain_id", "brainId"); id != "" {
 		return id, nil
 	}
 	return brain, nil
@@ -138,14 +139,14 @@ func findBrain(ctx context.Context, e *Endpoint, brain string, d Dialect, query 
 		return "", fmt.Errorf("list the documents of brain %q: %w", brain, err)
 	}
 	var items []json.RawMessage
-	if json.Unmarshal(o.get("items"), &items) == nil && len(items) > 0 {
+	if json.Unmarshal(o.Get("items"), &items) == nil && len(items) > 0 {
 		return id, nil
 	}
 	return "", fmt.Errorf("brain %q at %s: %w; give its documents with --corpus", brain, e.URL(), ErrBrainEmpty)
 }
 
 // get reads an object, with the patience of persist.
-func get(ctx context.Context, e *Endpoint, path string) (o object, err error) {
+func get(ctx context.Context, e *Endpoint, path string) (o jsonobj.Object, err error) {
 	err = persist(ctx, callTimeout, func(ctx context.Context) (err error) {
 		o, err = e.call(ctx, request{method: http.MethodGet, path: path})
 		return err
@@ -169,13 +170,13 @@ func lookUp(ctx context.Context, e *Endpoint, brain string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("list brains: %w", err)
 	}
-	items, ok := objects(o.get("items"))
+	items, ok := jsonobj.Objects(o.Get("items"))
 	if !ok {
 		return brain, nil
 	}
 	for _, b := range items {
-		id := b.text("id", "brain_id", "brainId")
-		if id == brain || b.text("slug") == brain || b.text("name") == brain {
+		id := b.Text("id", "brain_id", "brainId")
+		if id == brain || b.Text("slug") == brain || b.Text("name") == brain {
 			return cmp.Or(id, brain), nil
 		}
 	}

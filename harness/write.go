@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonobj"
 )
 
 // A batch stays well below the limits of spec 8, so that several can be under
@@ -91,7 +92,7 @@ func (w *docWriter) batch(ctx context.Context, docs []Doc) error {
 	if err != nil {
 		return fmt.Errorf("encode a batch: %w", err)
 	}
-	var o object
+	var o jsonobj.Object
 	err = persist(ctx, callTimeout+time.Duration(len(docs))*timeForDoc, func(ctx context.Context) (err error) {
 		o, err = w.endpoint.json(ctx, request{
 			method: http.MethodPost, path: brainPath(w.brain) + "/documents/batch-ops",
@@ -106,8 +107,8 @@ func (w *docWriter) batch(ctx context.Context, docs []Doc) error {
 		}
 		return w.batch(ctx, docs[half:])
 	}
-	if err == nil && o.number("committed") != float64(len(docs)) {
-		err = fmt.Errorf("the daemon says that it committed %v", o.number("committed"))
+	if err == nil && o.Number("committed") != float64(len(docs)) {
+		err = fmt.Errorf("the daemon says that it committed %v", o.Number("committed"))
 	}
 	if err != nil {
 		return fmt.Errorf("write a batch of %d documents from %s on: %w", len(docs), docs[0].Path, err)
