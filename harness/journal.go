@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"evalctl/internal/atomicfile"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -111,7 +112,7 @@ func CreateJournal(dir string, id Identity, started time.Time, options json.RawM
 		err = j.Sync()
 	}
 	if err == nil {
-		err = syncDir(dir)
+		err = atomicfile.SyncDir(dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, j.Remove())
@@ -132,7 +133,7 @@ func retire(path string) (aside string, err error) {
 		return "", err
 	}
 	defer j.Close()
-	return keepAside(path)
+	return atomicfile.Backup(path)
 }
 
 // OpenJournal reads the journal of a run that did not finish. A last line that

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"evalctl/internal/atomicfile"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
 )
@@ -140,7 +141,7 @@ func (j *Journal) resultPath() string {
 // one question at a time. A file of an earlier run is kept aside.
 func (j *Journal) writeResult(res *Result) (string, error) {
 	path := j.resultPath()
-	err := writeAtomic(path, func(w io.Writer) error { return j.encode(w, res) })
+	err := atomicfile.WriteNew(path, 0o644, func(w io.Writer) error { return j.encode(w, res) })
 	if err != nil {
 		return "", fmt.Errorf("write result %s: %w", path, err)
 	}

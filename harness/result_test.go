@@ -3,9 +3,7 @@ package harness
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
-	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -166,48 +164,6 @@ func TestSecondRunOfADay(t *testing.T) {
 	}
 	if all, _ := os.ReadDir(dir); len(all) != 3 {
 		t.Errorf("the folder holds %v", all)
-	}
-}
-
-func TestKeepAside(t *testing.T) {
-	dir := t.TempDir()
-	at := time.Date(2026, 3, 21, 23, 5, 9, 0, time.FixedZone("", 3600))
-	for i, want := range []string{"go.220509.json", "go.220509-2.json", "go.220509-3.json"} {
-		path := writeFile(t, filepath.Join(dir, "go.json"), string(rune('a'+i)))
-		if err := os.Chtimes(path, at, at); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := keepAside(path); err != nil {
-			t.Fatal(err)
-		}
-		if data, err := os.ReadFile(filepath.Join(dir, want)); err != nil || string(data) != string(rune('a'+i)) {
-			t.Errorf("%s holds %q, %v", want, data, err)
-		}
-	}
-	if _, err := keepAside(filepath.Join(dir, "missing.json")); err != nil {
-		t.Errorf("nothing to keep: %v", err)
-	}
-}
-
-// TestWriteAtomic: a write that breaks leaves the old file and nothing else.
-func TestWriteAtomic(t *testing.T) {
-	dir := t.TempDir()
-	path := writeFile(t, filepath.Join(dir, "go.json"), "old")
-	boom := errors.New("disk full")
-	err := writeAtomic(path, func(w io.Writer) error {
-		_, _ = io.WriteString(w, "half of the ne")
-		return boom
-	})
-	data, _ := os.ReadFile(path)
-	if left, _ := os.ReadDir(dir); !errors.Is(err, boom) || string(data) != "old" || len(left) != 1 {
-		t.Errorf("got %v, %q, %d files", err, data, len(left))
-	}
-	if err := writeAtomic(path, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
-		t.Fatal(err)
-	}
-	data, _ = os.ReadFile(path)
-	if info, _ := os.Stat(path); string(data) != "new" || info.Mode().Perm() != 0o644 {
-		t.Errorf("got %q, mode %v", data, info.Mode())
 	}
 }
 

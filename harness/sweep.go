@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"evalctl/internal/atomicfile"
 )
 
 // Sweep is a sweep file: one set of questions, asked of one filled daemon with
@@ -99,11 +101,11 @@ func (s *Sweep) Write(dir string) (string, error) {
 		err = os.MkdirAll(dir, 0o755)
 	}
 	if err == nil {
-		write := writeAtomic
+		write := atomicfile.WriteNew
 		if s.written {
-			write = replaceAtomic
+			write = atomicfile.Write
 		}
-		err = write(path, func(w io.Writer) error {
+		err = write(path, 0o644, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s\n", data)
 			return err
 		})
