@@ -17,16 +17,6 @@ import (
 	"evalctl/internal/sse"
 )
 
-// Scenario is what is driven (spec 4.4).
-type Scenario string
-
-// The scenarios of the specification.
-const (
-	AskBasic     Scenario = "ask-basic"
-	AskAugmented Scenario = "ask-augmented"
-	SearchOnly   Scenario = "search-retrieve-only"
-)
-
 // Check refuses a question that may not be sent (spec 8): one without text, and
 // one that is longer than 8,192 characters to ask or 4,096 to search.
 func (s Scenario) Check(q Question) error {
@@ -129,7 +119,7 @@ func (t *Target) search(ctx context.Context, q Question, a *Answer) error {
 		return err
 	}
 	if a.Retrieved, err = chunksOf(o, "chunks", "hits"); err != nil {
-		return &Failure{Kind: KindProtocol, Message: "POST search: " + err.Error()}
+		return newFailure(KindProtocol, "POST search: "+err.Error())
 	}
 	a.EffectiveMode = effectiveMode(o)
 	texts := make([]string, len(a.Retrieved))
@@ -156,7 +146,7 @@ func (t *Target) ask(ctx context.Context, q Question, a *Answer, start time.Time
 	defer res.Body.Close()
 	if ct := res.Header.Get("Content-Type"); !strings.HasPrefix(ct, protocol.TypeEvents) {
 		data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-		return &Failure{Kind: KindProtocol, Message: fmt.Sprintf("POST ask answered %q instead of %s: %s", ct, protocol.TypeEvents, clip(data))}
+		return newFailure(KindProtocol, fmt.Sprintf("POST ask answered %q instead of %s: %s", ct, protocol.TypeEvents, clip(data)))
 	}
 	stream := streams.Get().(*sse.Reader)
 	stream.Reset(res.Body)
@@ -206,7 +196,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			}
 			retrieved = true
 			if a.Retrieved, err = chunksOf(o, "chunks"); err != nil {
-				return &Failure{Kind: KindProtocol, Message: "retrieve event: " + err.Error()}
+				return newFailure(KindProtocol, "retrieve event: "+err.Error())
 			}
 			a.EffectiveMode = effectiveMode(o)
 		case protocol.EventDelta, "token":
@@ -220,13 +210,13 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			kept += len(ev.Data)
 			a.Citations = append(a.Citations, bytes.ToValidUTF8(bytes.Clone(ev.Data), []byte("\ufffd")))
 		case protocol.EventError:
-			return &Failure{Kind: KindDaemon, Message: "error event: " + errorText(o)}
+			return newFailure(KindDaemon, "error event: "+errorText(o))
 		case protocol.EventDone:
 			whole, err = a.finish(o)
 			return err
 		}
 		if kept > maxAnswer {
-			return &Failure{Kind: KindProtocol, Message: fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20)}
+			return newFailure(KindProtocol, fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20))
 		}
 	}
 }
@@ -244,7 +234,7 @@ func decodeEvent(ev sse.Event) (o jsonobj.Object, known bool, err error) {
 	case err != nil && ev.Name == protocol.EventError:
 		return jsonobj.Object{{Key: "message", Value: encodeString(ev.Data)}}, true, nil
 	case err != nil:
-		return nil, true, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data))}
+		return nil, true, newFailure(KindProtocol, fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data)))
 	}
 	return o, true, nil
 }
@@ -258,7 +248,7 @@ func encodeString(b []byte) json.RawMessage {
 // replaces what was streamed even when it is empty; nil when it gives none.
 func (a *Answer) finish(done jsonobj.Object) (whole *string, err error) {
 	if string(done.Get("ok")) == "false" {
-		return nil, &Failure{Kind: KindDaemon, Message: "done event with ok false: " + errorText(done)}
+		return nil, newFailure(KindDaemon, "done event with ok false: "+errorText(done))
 	}
 	if text, ok := jsonobj.String(done.Get("answer")); ok {
 		whole = &text
@@ -278,10 +268,10 @@ func streamEnd(ctx context.Context, err error, got int) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, sse.ErrTooLarge):
-		return &Failure{Kind: KindProtocol, Message: err.Error()}
+		return newFailure(KindProtocol, err.Error())
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &Failure{Kind: KindIncomplete, Message: fmt.Sprintf("the stream ended without done, after %d bytes of answer", got), retry: true}
+		return &AskFailure{Failure: Failure{Kind: KindIncomplete, Message: fmt.Sprintf("the stream ended without done, after %d bytes of answer", got)}, retry: true}
 	default:
-		return &Failure{Kind: KindTransport, Message: "read stream: " + err.Error(), retry: true}
+		return &AskFailure{Failure: Failure{Kind: KindTransport, Message: "read stream: " + err.Error()}, retry: true}
 	}
 }

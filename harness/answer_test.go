@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/daemontest"
 	"evalctl/internal/sse"
 )
 
@@ -25,7 +26,7 @@ const questionTime = 20 * time.Second
 func wantFailure(t *testing.T, target *Target, kind Kind, parts ...string) Answer {
 	t.Helper()
 	a, err := target.Ask(t.Context(), Question{Question: "who?"}, questionTime)
-	f, ok := errors.AsType[*Failure](err)
+	f, ok := errors.AsType[*AskFailure](err)
 	if !ok || f.Kind != kind {
 		t.Fatalf("got error %v (%T), want a failure of kind %s", err, err, kind)
 	}
@@ -55,36 +56,36 @@ func TestAskStreams(t *testing.T) {
 		name, body string
 		want       answer
 	}{
-		{"specification", event("retrieve", `{"chunks":[{"chunk_id":"c1","document_id":"d","score":1,"preview":"pre"}],"mode":"auto","effective_mode":"hybrid"}`) +
-			event("answer_delta", `{"delta":"An "}`) + event("answer_delta", `{"delta":"answer."}`) + event("citation", cite) +
-			event("done", `{"ok":true,"answer":"An answer.","model":"m","usage":{"input_tokens":3,"output_tokens":4}}`),
+		{"specification", daemontest.Event("retrieve", `{"chunks":[{"chunk_id":"c1","document_id":"d","score":1,"preview":"pre"}],"mode":"auto","effective_mode":"hybrid"}`) +
+			daemontest.Event("answer_delta", `{"delta":"An "}`) + daemontest.Event("answer_delta", `{"delta":"answer."}`) + daemontest.Event("citation", cite) +
+			daemontest.Event("done", `{"ok":true,"answer":"An answer.","model":"m","usage":{"input_tokens":3,"output_tokens":4}}`),
 			answer{"An answer.", "hybrid", "m", []json.RawMessage{json.RawMessage(cite)}, []Chunk{{ChunkID: "c1", DocumentID: "d", Score: 1, Text: "pre"}}, &protocol.Usage{InputTokens: 3, OutputTokens: 4}, true}},
-		{"deltas only", event("answer_delta", `{"delta":"a"}`) + event("done", `{"ok":true}`), answer{"a", "", "", none, no, nil, true}},
-		{"text key", event("answer_delta", `{"text":"a"}`) + event("done", `{}`), answer{"a", "", "", none, no, nil, true}},
-		{"token event, content key", event("token", `{"content":"a"}`) + event("done", `{}`), answer{"a", "", "", none, no, nil, true}},
-		{"token event, token key", event("token", `{"token":"a"}`) + event("done", `{}`), answer{"a", "", "", none, no, nil, true}},
-		{"done replaces the deltas", event("token", `{"token":"draft"}`) + event("done", `{"answer":"final"}`), answer{"final", "", "", none, no, nil, true}},
-		{"an empty answer replaces them too", event("token", `{"token":"draft"}`) + event("done", `{"answer":""}`), answer{"", "", "", none, no, nil, true}},
-		{"an answer of null does not", event("token", `{"token":"kept"}`) + event("done", `{"answer":null}`), answer{"kept", "", "", none, no, nil, true}},
-		{"an answer of another kind does not", event("token", `{"token":"kept"}`) + event("done", `{"answer":{"x":1}}`), answer{"kept", "", "", none, no, nil, true}},
-		{"done only", event("done", `{"answer":"a"}`), answer{"a", "", "", none, no, nil, false}},
-		{"null chunks", event("retrieve", `{"chunks":null,"topK":5,"mode":"auto"}`) + event("done", `{"answer":"a"}`), answer{"a", "", "", none, no, nil, false}},
-		{"camelCase chunks", event("retrieve", `{"chunks":[{"chunkId":"c","documentId":"d","path":"p","score":2,"text":"","title":"T","summary":"s"}]}`) + event("done", `{"answer":"a"}`),
+		{"deltas only", daemontest.Event("answer_delta", `{"delta":"a"}`) + daemontest.Event("done", `{"ok":true}`), answer{"a", "", "", none, no, nil, true}},
+		{"text key", daemontest.Event("answer_delta", `{"text":"a"}`) + daemontest.Event("done", `{}`), answer{"a", "", "", none, no, nil, true}},
+		{"token event, content key", daemontest.Event("token", `{"content":"a"}`) + daemontest.Event("done", `{}`), answer{"a", "", "", none, no, nil, true}},
+		{"token event, token key", daemontest.Event("token", `{"token":"a"}`) + daemontest.Event("done", `{}`), answer{"a", "", "", none, no, nil, true}},
+		{"done replaces the deltas", daemontest.Event("token", `{"token":"draft"}`) + daemontest.Event("done", `{"answer":"final"}`), answer{"final", "", "", none, no, nil, true}},
+		{"an empty answer replaces them too", daemontest.Event("token", `{"token":"draft"}`) + daemontest.Event("done", `{"answer":""}`), answer{"", "", "", none, no, nil, true}},
+		{"an answer of null does not", daemontest.Event("token", `{"token":"kept"}`) + daemontest.Event("done", `{"answer":null}`), answer{"kept", "", "", none, no, nil, true}},
+		{"an answer of another kind does not", daemontest.Event("token", `{"token":"kept"}`) + daemontest.Event("done", `{"answer":{"x":1}}`), answer{"kept", "", "", none, no, nil, true}},
+		{"done only", daemontest.Event("done", `{"answer":"a"}`), answer{"a", "", "", none, no, nil, false}},
+		{"null chunks", daemontest.Event("retrieve", `{"chunks":null,"topK":5,"mode":"auto"}`) + daemontest.Event("done", `{"answer":"a"}`), answer{"a", "", "", none, no, nil, false}},
+		{"camelCase chunks", daemontest.Event("retrieve", `{"chunks":[{"chunkId":"c","documentId":"d","path":"p","score":2,"text":"","title":"T","summary":"s"}]}`) + daemontest.Event("done", `{"answer":"a"}`),
 			answer{"a", "", "", none, []Chunk{{ChunkID: "c", DocumentID: "d", Path: "p", Title: "T", Score: 2, Text: "s"}}, nil, false}},
 		{"ids, comments, CRLF, no space", ": hello\r\nid: 1\r\nevent:token\r\ndata:{\"token\":\"a\"}\r\n\r\nid:2\r\nevent:done\r\ndata:{\"ok\":true}\r\n\r\n", answer{"a", "", "", none, no, nil, true}},
 		{"data over several lines", "event: done\ndata: {\"answer\":\ndata: \"a\"}\n\n", answer{"a", "", "", none, no, nil, false}},
-		{"a second retrieve event", event("retrieve", `{"chunks":[{"chunk_id":"c"}],"mode":"bm25"}`) + event("retrieve", `{"chunks":[],"mode":"hybrid"}`) + event("done", `{"answer":"a"}`),
+		{"a second retrieve event", daemontest.Event("retrieve", `{"chunks":[{"chunk_id":"c"}],"mode":"bm25"}`) + daemontest.Event("retrieve", `{"chunks":[],"mode":"hybrid"}`) + daemontest.Event("done", `{"answer":"a"}`),
 			answer{"a", "", "", none, []Chunk{{ChunkID: "c"}}, nil, false}},
-		{"unknown events", event("ping", `keepalive`) + event("thought", `{`) + event("done", `{"answer":"a"}`) + event("late", `x`), answer{"a", "", "", none, no, nil, false}},
-		{"nothing after done counts", event("done", `{"answer":"a"}`) + event("error", `{"message":"late"}`), answer{"a", "", "", none, no, nil, false}},
-		{"usage of OpenAI", event("done", `{"answer":"a","usage":{"prompt_tokens":3,"completion_tokens":4}}`), answer{"a", "", "", none, no, &protocol.Usage{InputTokens: 3, OutputTokens: 4}, false}},
-		{"impossible usage", event("done", `{"answer":"a","usage":{"inputTokens":-3,"outputTokens":1e300}}`), answer{"a", "", "", none, no, &protocol.Usage{OutputTokens: 1e9}, false}},
-		{"bytes that are not UTF-8", event("token", "{\"token\":\"a\xff\"}") + event("citation", "{\"path\":\"\xff\"}") + event("done", `{}`),
+		{"unknown events", daemontest.Event("ping", `keepalive`) + daemontest.Event("thought", `{`) + daemontest.Event("done", `{"answer":"a"}`) + daemontest.Event("late", `x`), answer{"a", "", "", none, no, nil, false}},
+		{"nothing after done counts", daemontest.Event("done", `{"answer":"a"}`) + daemontest.Event("error", `{"message":"late"}`), answer{"a", "", "", none, no, nil, false}},
+		{"usage of OpenAI", daemontest.Event("done", `{"answer":"a","usage":{"prompt_tokens":3,"completion_tokens":4}}`), answer{"a", "", "", none, no, &protocol.Usage{InputTokens: 3, OutputTokens: 4}, false}},
+		{"impossible usage", daemontest.Event("done", `{"answer":"a","usage":{"inputTokens":-3,"outputTokens":1e300}}`), answer{"a", "", "", none, no, &protocol.Usage{OutputTokens: 1e9}, false}},
+		{"bytes that are not UTF-8", daemontest.Event("token", "{\"token\":\"a\xff\"}") + daemontest.Event("citation", "{\"path\":\"\xff\"}") + daemontest.Event("done", `{}`),
 			answer{"a\ufffd", "", "", []json.RawMessage{json.RawMessage("{\"path\":\"\ufffd\"}")}, no, nil, true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { stream(w, c.body) })
-			a, err := s.target(t).Ask(t.Context(), Question{Question: "who?"}, questionTime)
+			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { daemontest.Stream(w, c.body) })
+			a, err := targetOf(t, s).Ask(t.Context(), Question{Question: "who?"}, questionTime)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +120,7 @@ func TestScenarioCheck(t *testing.T) {
 
 // TestAskFailures holds what is no answer, and that the text so far is kept.
 func TestAskFailures(t *testing.T) {
-	start := event("token", `{"token":"so far"}`)
+	start := daemontest.Event("token", `{"token":"so far"}`)
 	for _, c := range []struct {
 		name, body string
 		kind       Kind
@@ -127,26 +128,26 @@ func TestAskFailures(t *testing.T) {
 		want       []string
 		text       string
 	}{
-		{"error event", start + event("error", `{"code":"rate_limited","message":"slow down","retryable":true}`), KindDaemon, 1, []string{"error event: rate_limited: slow down"}, "so far"},
-		{"error event, then done", start + event("error", `{"message":"boom"}`) + event("done", `{"ok":true,"answer":"x"}`), KindDaemon, 1, []string{"error event: boom"}, "so far"},
-		{"error event in plain text", start + event("error", "went\ndata: wrong"), KindDaemon, 1, []string{"error event: went wrong"}, "so far"},
-		{"error event with a long message", event("error", `{"message":"`+strings.Repeat(`x\n`, 1<<15)+`"}`), KindDaemon, 1, []string{"error event: x x x"}, ""},
-		{"ok false", start + event("done", `{"ok":false,"message":"no model"}`), KindDaemon, 1, []string{"done event with ok false: no model"}, "so far"},
+		{"error event", start + daemontest.Event("error", `{"code":"rate_limited","message":"slow down","retryable":true}`), KindDaemon, 1, []string{"error event: rate_limited: slow down"}, "so far"},
+		{"error event, then done", start + daemontest.Event("error", `{"message":"boom"}`) + daemontest.Event("done", `{"ok":true,"answer":"x"}`), KindDaemon, 1, []string{"error event: boom"}, "so far"},
+		{"error event in plain text", start + daemontest.Event("error", "went\ndata: wrong"), KindDaemon, 1, []string{"error event: went wrong"}, "so far"},
+		{"error event with a long message", daemontest.Event("error", `{"message":"`+strings.Repeat(`x\n`, 1<<15)+`"}`), KindDaemon, 1, []string{"error event: x x x"}, ""},
+		{"ok false", start + daemontest.Event("done", `{"ok":false,"message":"no model"}`), KindDaemon, 1, []string{"done event with ok false: no model"}, "so far"},
 		{"no done", start, KindIncomplete, maxAttempts, []string{"the stream ended without done, after 6 bytes of answer"}, "so far"},
 		{"cut inside an event", start + "event: done\ndata: {\"answer\":\"cut", KindIncomplete, maxAttempts, []string{"the stream ended without done"}, "so far"},
 		{"done without its blank line", start + "event: done\ndata: {\"answer\":\"x\"}\n", KindIncomplete, maxAttempts, []string{"the stream ended without done"}, "so far"},
 		{"empty", "", KindIncomplete, maxAttempts, []string{"the stream ended without done, after 0 bytes"}, ""},
-		{"delta is no JSON", start + event("answer_delta", `text`), KindProtocol, 1, []string{"answer_delta event is not a JSON object: text"}, "so far"},
-		{"done is null", start + event("done", `null`), KindProtocol, 1, []string{"done event is not a JSON object: null"}, "so far"},
-		{"chunks are no list", event("retrieve", `{"chunks":{}}`), KindProtocol, 1, []string{`retrieve event: "chunks" is not a list of chunks`}, ""},
+		{"delta is no JSON", start + daemontest.Event("answer_delta", `text`), KindProtocol, 1, []string{"answer_delta event is not a JSON object: text"}, "so far"},
+		{"done is null", start + daemontest.Event("done", `null`), KindProtocol, 1, []string{"done event is not a JSON object: null"}, "so far"},
+		{"chunks are no list", daemontest.Event("retrieve", `{"chunks":{}}`), KindProtocol, 1, []string{`retrieve event: "chunks" is not a list of chunks`}, ""},
 		{"event past the limit", start + "event: token\ndata: " + strings.Repeat("x", sse.MaxEvent), KindProtocol, 1, []string{"event too large"}, "so far"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // the waits between attempts add up
-			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { stream(w, c.body) })
-			a := wantFailure(t, s.target(t), c.kind, c.want...)
-			if a.Text != c.text || a.Attempts != c.attempts || len(s.seen()) != c.attempts {
-				t.Errorf("kept %q after %d attempts (%d arrived), want %q after %d", a.Text, a.Attempts, len(s.seen()), c.text, c.attempts)
+			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { daemontest.Stream(w, c.body) })
+			a := wantFailure(t, targetOf(t, s), c.kind, c.want...)
+			if a.Text != c.text || a.Attempts != c.attempts || len(s.Calls()) != c.attempts {
+				t.Errorf("kept %q after %d attempts (%d arrived), want %q after %d", a.Text, a.Attempts, len(s.Calls()), c.text, c.attempts)
 			}
 		})
 	}
@@ -168,7 +169,7 @@ func (e *endless) Read(p []byte) (int, error) {
 // and citations count together.
 func TestReadAnswerBoundsWhatItKeeps(t *testing.T) {
 	half := strings.Repeat("x", maxAnswer/2)
-	frames := event("token", `{"token":"`+half+`"}`) + event("citation", `{"quote":"`+half+`"}`)
+	frames := daemontest.Event("token", `{"token":"`+half+`"}`) + daemontest.Event("citation", `{"quote":"`+half+`"}`)
 	var a Answer
 	err := readAnswer(t.Context(), sse.NewReader(&endless{frame: frames}, sse.MaxEvent), &a, time.Now())
 	if f, ok := asFailure(err); !ok || f.Kind != KindProtocol || f.Message != "the answer is longer than 16 MiB" || f.retry {
@@ -180,23 +181,23 @@ func TestReadAnswerBoundsWhatItKeeps(t *testing.T) {
 }
 
 func TestAskWantsAnEventStream(t *testing.T) {
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) {
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"answer":"not\nstreamed"}`)
 	})
-	wantFailure(t, s.target(t), KindProtocol, `POST ask answered "application/json" instead of text/event-stream`, `{"answer":"not\nstreamed"}`)
+	wantFailure(t, targetOf(t, s), KindProtocol, `POST ask answered "application/json" instead of text/event-stream`, `{"answer":"not\nstreamed"}`)
 }
 
 // TestAskDoesNotWaitForTheEndAfterDone has a daemon that keeps its stream open.
 func TestAskDoesNotWaitForTheEndAfterDone(t *testing.T) {
 	gone := make(chan struct{})
-	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ call) {
-		stream(w, event("done", `{"answer":"a"}`))
+	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
+		daemontest.Stream(w, daemontest.Event("done", `{"answer":"a"}`))
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 		close(gone)
 	})
-	a, err := s.target(t).Ask(t.Context(), Question{Question: "who?"}, questionTime)
+	a, err := targetOf(t, s).Ask(t.Context(), Question{Question: "who?"}, questionTime)
 	if err != nil || a.Text != "a" {
 		t.Fatalf("got %+v, %v", a, err)
 	}
@@ -206,15 +207,15 @@ func TestAskDoesNotWaitForTheEndAfterDone(t *testing.T) {
 // TestAskUsesConnectionsAgain, also after streams, errors and searches.
 func TestAskUsesConnectionsAgain(t *testing.T) {
 	var remotes sync.Map
-	s := newStub(t, func(w http.ResponseWriter, r *http.Request, c call) {
+	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
 		remotes.Store(r.RemoteAddr, true)
-		if c.body["question"] == "refused" {
+		if c.Body["question"] == "refused" {
 			http.Error(w, "no", http.StatusBadRequest)
 			return
 		}
-		stream(w, answerTo("question 1"))
+		daemontest.Stream(w, daemontest.AnswerTo("question 1"))
 	})
-	target := s.target(t)
+	target := targetOf(t, s)
 	for _, q := range []string{"a", "refused", "b", "c"} {
 		_, _ = target.Ask(t.Context(), Question{Question: q}, questionTime)
 	}
@@ -227,7 +228,7 @@ func TestAskUsesConnectionsAgain(t *testing.T) {
 
 func TestAnswerHasNoStrayFields(t *testing.T) {
 	// A question that failed without a byte is recorded with lists, not null.
-	r := newRecord(Question{ID: "a"}, Answer{Attempts: 1}, &Failure{Kind: KindTransport, Message: "x"})
+	r := newRecord(Question{ID: "a"}, Answer{Attempts: 1}, newFailure(KindTransport, "x"))
 	want := Record{ID: "a", Outcome: Errored, Error: &Failure{Kind: KindTransport, Message: "x"}, Attempts: 1, Citations: []json.RawMessage{}, Retrieved: []Chunk{}}
 	if diff := cmp.Diff(want, r, cmpopts.IgnoreUnexported(Failure{})); diff != "" {
 		t.Error(diff)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/harness/daemontest"
 	"evalctl/scorer"
 )
 
@@ -28,8 +29,8 @@ func benchRun(b *testing.B, url string, d Dataset) time.Duration {
 	}
 	res, _, err := Run(b.Context(), Config{
 		Target:  &Target{Endpoint: e, Brains: map[string]string{"": "eval"}, Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
-		Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 16, Timeout: time.Minute,
-	})
+		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 16, Timeout: time.Minute,
+	}, j)
 	took := time.Since(start)
 	if err != nil || res.Passed != d.Selected {
 		b.Fatalf("%d of %d passed, %v", res.Passed, d.Selected, err)
@@ -98,7 +99,7 @@ type capture struct{ last captured }
 func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	c.last = captured{r.URL.String(), r.Header, body}
-	return reply(200, event("done", "{}")), err
+	return reply(200, daemontest.Event("done", "{}")), err
 }
 
 // requestsOf gives exactly what the harness sends for each question.

@@ -208,23 +208,3 @@ func BrainName(brains []Brain, byDefault string) string {
 	}
 	return ManyBrains
 }
-
-// BrainUse is a brain in a result file. Documents is null for one that the run
-// did not fill.
-type BrainUse struct {
-	ID        string `json:"id"`
-	Documents *int   `json:"documents"`
-	Questions int    `json:"questions"`
-}
-
-func usesOf(brains []Brain) []BrainUse {
-	var out []BrainUse
-	for _, b := range brains {
-		use := BrainUse{ID: b.Name, Questions: b.Questions}
-		if b.Docs != nil {
-			use.Documents = new(len(b.Docs))
-		}
-		out = append(out, use)
-	}
-	return out
-}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/harness/daemontest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
@@ -256,8 +258,8 @@ func TestSlug(t *testing.T) {
 
 // TestRunAsksEachQuestionInItsBrain, also where its name is not the id.
 func TestRunAsksEachQuestionInItsBrain(t *testing.T) {
-	s := newStub(t, func(w http.ResponseWriter, r *http.Request, c call) {
-		stream(w, event("answer_delta", `{"delta":"`+r.URL.Path+`"}`)+event("done", `{"ok":true}`))
+	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
+		daemontest.Stream(w, daemontest.Event("answer_delta", `{"delta":"`+r.URL.Path+`"}`)+daemontest.Event("done", `{"ok":true}`))
 	})
 	file := questionLines(t, `,"brain":"b","expected_substrings":["/v1/brains/id-b/ask"]`, `,"expected_substrings":["/v1/brains/id-eval/ask"]`)
 	d, err := Survey(file, nil, Naming{Default: "eval"}, func(Question) error { return nil })
@@ -267,7 +269,7 @@ func TestRunAsksEachQuestionInItsBrain(t *testing.T) {
 	cfg := setUp(t, s, d, t.TempDir())
 	cfg.Target.Brains = map[string]string{"b": "id-b", "eval": "id-eval"}
 	cfg.Brains = []Brain{{Name: "b", Questions: 1, Docs: make([]Doc, 3)}, {Name: "eval", Questions: 1}}
-	_, path, err := Run(t.Context(), cfg)
+	_, path, err := cfg.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +287,7 @@ func TestRunAsksEachQuestionInItsBrain(t *testing.T) {
 func TestFillManyBrains(t *testing.T) {
 	for _, broken := range []string{"", "b7"} {
 		l := &libraries{broken: broken}
-		s := newStub(t, l.serve)
+		s := daemontest.New(t, l.serve)
 		var brains []Brain
 		want := map[string]string{}
 		for i := range 12 {
@@ -298,7 +300,7 @@ func TestFillManyBrains(t *testing.T) {
 			}
 			brains = append(brains, b)
 		}
-		ids, err := Fill(t.Context(), s.endpoint(t, ""), Auto, brains, nil)
+		ids, err := Seed(t.Context(), endpointOf(t, s, ""), Auto, brains, nil, nil)
 		if broken != "" {
 			if err == nil || !strings.Contains(err.Error(), "no room") || ids != nil || len(l.brains) != 0 {
 				t.Errorf("got %v, %v; %d brains are left", ids, err, len(l.brains))
@@ -316,7 +318,7 @@ func TestFillManyBrains(t *testing.T) {
 
 // TestFillNamesEveryUnusableBrain of those that should be there.
 func TestFillNamesEveryUnusableBrain(t *testing.T) {
-	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ call) {
+	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 		switch {
 		case r.URL.Path == "/v1/brains":
 			_, _ = io.WriteString(w, `{"items":[{"id":"full"},{"id":"empty"}]}`)
@@ -326,7 +328,7 @@ func TestFillNamesEveryUnusableBrain(t *testing.T) {
 			_, _ = io.WriteString(w, `{"chunks":[],"items":[]}`)
 		}
 	})
-	_, err := Fill(t.Context(), s.endpoint(t, ""), Auto, []Brain{{Name: "full"}, {Name: "empty"}, {Name: "gone"}, {Name: "lost"}}, nil)
+	_, err := Seed(t.Context(), endpointOf(t, s, ""), Auto, []Brain{{Name: "full"}, {Name: "empty"}, {Name: "gone"}, {Name: "lost"}}, nil, nil)
 	lines := strings.Split(fmt.Sprint(err), "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[0], `brain "empty" at`) || !strings.HasPrefix(lines[1], `brain "gone" at`) || !strings.HasPrefix(lines[2], `brain "lost" at`) {
 		t.Errorf("got %v", err)
@@ -343,10 +345,10 @@ func TestFillGoesOnWhereItWasStopped(t *testing.T) {
 	}
 	defer j.Close()
 	l := &libraries{}
-	s := newStub(t, l.serve)
+	s := daemontest.New(t, l.serve)
 	a := Brain{Name: "a", Docs: corpusOf("a.md").Docs}
 	b := Brain{Name: "b", Docs: corpusOf("b.md").Docs}
-	if _, err := Fill(t.Context(), s.endpoint(t, ""), Auto, []Brain{a}, j); err != nil {
+	if _, err := Seed(t.Context(), endpointOf(t, s, ""), Auto, []Brain{a}, j.Seeded, j.MarkSeeded); err != nil {
 		t.Fatal(err)
 	}
 	again, err := OpenJournal(copyFile(t, j.Path()))
@@ -354,11 +356,11 @@ func TestFillGoesOnWhereItWasStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	ids, err := Fill(t.Context(), s.endpoint(t, ""), Auto, []Brain{a, b}, again)
+	ids, err := Seed(t.Context(), endpointOf(t, s, ""), Auto, []Brain{a, b}, again.Seeded, again.MarkSeeded)
 	if err != nil || ids["a"] != "id-a" || ids["b"] != "id-b" || !again.Seeded("b") {
 		t.Fatal(ids, err)
 	}
-	if _, err := Fill(t.Context(), s.endpoint(t, ""), Auto, []Brain{a, b}, j); err == nil || !strings.Contains(err.Error(), `brain "b" at`) || len(l.brains) != 2 {
+	if _, err := Seed(t.Context(), endpointOf(t, s, ""), Auto, []Brain{a, b}, j.Seeded, j.MarkSeeded); err == nil || !strings.Contains(err.Error(), `brain "b" at`) || len(l.brains) != 2 {
 		t.Errorf("got %v, and %d brains are left", err, len(l.brains))
 	}
 }

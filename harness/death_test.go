@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/daemontest"
 	"evalctl/scorer"
 )
 
@@ -28,7 +29,7 @@ func TestRunDaemonDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	s := answering(t)
+	s := daemontest.Answering(t)
 	cfg := setUp(t, s, d, t.TempDir())
 	cfg.Target.Endpoint, cfg.Concurrency, cfg.Watched = e, 1, true
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -42,7 +43,7 @@ func TestRunDaemonDies(t *testing.T) {
 			_ = daemon.Process.Kill()
 		}
 	}
-	res, path, err := Run(ctx, cfg)
+	res, path, err := cfg.run(ctx)
 	if !errors.Is(err, ErrDaemonDied) || res.Stopped != StopDaemon || !strings.Contains(err.Error(), "signal: killed") {
 		t.Fatalf("got %v, stopped %q", err, res.Stopped)
 	}
@@ -50,8 +51,8 @@ func TestRunDaemonDies(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b"}, ids(f.Questions)); diff != "" {
 		t.Error("the question that died with the daemon must not count:\n" + diff)
 	}
-	if f = again(t, s, cfg, nil); f.Total != 4 || f.Passed != 4 || !slices.Equal(sorted(s.asked()), []string{"hang", "question 4"}) {
-		t.Errorf("resumed: %+v, asked %v", f.Counts, s.asked())
+	if f = again(t, s, cfg, nil); f.Total != 4 || f.Passed != 4 || !slices.Equal(sorted(s.Asked()), []string{"hang", "question 4"}) {
+		t.Errorf("resumed: %+v, asked %v", f.Counts, s.Asked())
 	}
 }
 
@@ -65,17 +66,17 @@ func TestDyingDaemonSaysSo(t *testing.T) {
 		watched bool
 		errors  int
 	}{
-		{"error event", func() *http.Response { return reply(200, event("error", `{"message":"shutting down"}`)) }, answeringGrace / 2, true, 0},
+		{"error event", func() *http.Response { return reply(200, daemontest.Event("error", `{"message":"shutting down"}`)) }, answeringGrace / 2, true, 0},
 		{"500", func() *http.Response { return reply(500, "shutting down") }, answeringGrace / 2, true, 0},
 		{"503, and again", func() *http.Response { return reply(503, "shutting down") }, deathGrace + 50*time.Millisecond, true, 0},
-		{"cut stream", func() *http.Response { return reply(200, event("token", `{"token":"half"}`)) }, deathGrace + 50*time.Millisecond, true, 0},
-		{"it lives on", func() *http.Response { return reply(200, event("error", `{"message":"no"}`)) }, time.Hour, true, 1},
+		{"cut stream", func() *http.Response { return reply(200, daemontest.Event("token", `{"token":"half"}`)) }, deathGrace + 50*time.Millisecond, true, 0},
+		{"it lives on", func() *http.Response { return reply(200, daemontest.Event("error", `{"message":"no"}`)) }, time.Hour, true, 1},
 		{"400 is the question's fault", func() *http.Response { return reply(400, "no") }, deathGrace / 2, true, 1},
 		{"nobody watches", func() *http.Response { return reply(500, "no") }, deathGrace / 2, false, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, dir := survey(t, writeDataset(t, 1)), t.TempDir()
-			s := answering(t)
+			s := daemontest.Answering(t)
 			synctest.Test(t, func(t *testing.T) {
 				j, err := CreateJournal(dir, identityOf(d), started, nil)
 				if err != nil {
@@ -87,8 +88,8 @@ func TestDyingDaemonSaysSo(t *testing.T) {
 				stop := time.AfterFunc(c.dies, func() { cancel(ErrDaemonDied) })
 				defer stop.Stop()
 				res, _, err := Run(ctx, Config{
-					Target: m.target(), Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 1, Timeout: time.Minute, Watched: c.watched,
-				})
+					Target: m.target(), Dataset: d, Scorer: scorer.Exact{}, Concurrency: 1, Timeout: time.Minute, Watched: c.watched,
+				}, j)
 				if res.Counts.Errors != c.errors || (err == nil) != (c.errors == 1) {
 					t.Errorf("%d errors, %v", res.Counts.Errors, err)
 				}
@@ -102,10 +103,10 @@ func TestDyingDaemonSaysSo(t *testing.T) {
 // everything can be asked on resume.
 func TestRunAgainstNobody(t *testing.T) {
 	t.Parallel()
-	s := answering(t)
+	s := daemontest.Answering(t)
 	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
 	s.Close()
-	res, path, err := Run(t.Context(), cfg)
+	res, path, err := cfg.run(t.Context())
 	if !errors.Is(err, ErrDaemonDied) || res.Stopped != StopDaemon || res.Total != 0 || res.MeanScore != nil || res.PassRate != nil {
 		t.Fatalf("got %+v, %v", res, err)
 	}

@@ -9,17 +9,6 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// Dialect is how request keys are spelled.
-type Dialect string
-
-// Auto sends every key in both spellings and the known aliases, so that one
-// body is understood by every daemon; Snake and Camel send one spelling.
-const (
-	Auto  Dialect = "auto"
-	Snake Dialect = "snake"
-	Camel Dialect = "camel"
-)
-
 // body is a request under construction, keyed in snake_case.
 type body map[string]any
 
@@ -66,20 +55,6 @@ func effectiveMode(o jsonobj.Object) string {
 	return o.Object("trace").Text("effective_mode", "effectiveMode", "mode")
 }
 
-// Chunk is one retrieved passage, in the order the daemon ranked it. Fields
-// that a daemon does not send are empty.
-type Chunk struct {
-	ChunkID    string  `json:"chunk_id,omitempty"`
-	DocumentID string  `json:"document_id,omitempty"`
-	Path       string  `json:"path,omitempty"`
-	Title      string  `json:"title,omitempty"`
-	Score      float64 `json:"score"`
-	Text       string  `json:"text,omitempty"`
-	// Duplicates name the documents of chunks with the very same text that the
-	// daemon left out: by path, or by an id where it sends none.
-	Duplicates []string `json:"duplicates,omitempty"`
-}
-
 // chunks reads a list of chunks under any of the keys; null is an empty list.
 func chunksOf(o jsonobj.Object, keys ...string) ([]Chunk, error) {
 	for _, k := range keys {
@@ -122,4 +97,14 @@ func duplicatesOf(o jsonobj.Object) []string {
 		}
 	}
 	return names
+}
+
+// tokens returns a count of tokens, limited to what one call can use.
+func tokens(o jsonobj.Object, keys ...string) int {
+	return int(min(max(o.Number(keys...), 0), 1e9))
+}
+
+// errorText returns what a daemon's error object says, on one line.
+func errorText(o jsonobj.Object) string {
+	return clip([]byte(strings.Join(nonEmpty(o.Text("code"), o.Text("message", "error", "detail")), ": ")))
 }

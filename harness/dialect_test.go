@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 
+	"evalctl/harness/daemontest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -25,21 +27,21 @@ func TestTargetRequestBodies(t *testing.T) {
 		{"search camel", SearchOnly, Camel, `{"query":"who?","topK":7,"mode":"bm25","questionDate":"2025-03-14","candidateK":50,"rerankTopN":9}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, got call) {
-				if got.path == "/v1/brains/b%2F%20x/ask" {
-					stream(w, event("done", `{"ok":true}`))
+			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, got daemontest.Call) {
+				if got.Path == "/v1/brains/b%2F%20x/ask" {
+					daemontest.Stream(w, daemontest.Event("done", `{"ok":true}`))
 					return
 				}
 				_, _ = w.Write([]byte(`{"chunks":[]}`))
 			})
 			target := &Target{
-				Endpoint: s.endpoint(t, "secret"), Brains: map[string]string{"": "b/ x"}, Scenario: c.scenario, Mode: "bm25",
+				Endpoint: endpointOf(t, s, "secret"), Brains: map[string]string{"": "b/ x"}, Scenario: c.scenario, Mode: "bm25",
 				TopK: 7, CandidateK: 50, RerankTopN: 9, Dialect: c.dialect,
 			}
 			if _, err := target.once(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
-			got := s.seen()[0]
+			got := s.Calls()[0]
 			path, accept := "/v1/brains/b%2F%20x/ask", "text/event-stream"
 			if c.scenario == SearchOnly {
 				path, accept = "/v1/brains/b%2F%20x/search", "application/json"
@@ -48,12 +50,12 @@ func TestTargetRequestBodies(t *testing.T) {
 			if err := json.Unmarshal([]byte(c.want), &want); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got.body); diff != "" {
+			if diff := cmp.Diff(want, got.Body); diff != "" {
 				t.Error(diff)
 			}
 			head := map[string]string{
-				"path": got.method + " " + got.path, "accept": got.header.Get("Accept"), "type": got.header.Get("Content-Type"),
-				"agent": got.header.Get("User-Agent"), "auth": got.header.Get("Authorization"),
+				"path": got.Method + " " + got.Path, "accept": got.Header.Get("Accept"), "type": got.Header.Get("Content-Type"),
+				"agent": got.Header.Get("User-Agent"), "auth": got.Header.Get("Authorization"),
 			}
 			if diff := cmp.Diff(map[string]string{
 				"path": "POST " + path, "accept": accept, "type": "application/json", "agent": "evalctl-test", "auth": "Bearer secret",
@@ -65,14 +67,14 @@ func TestTargetRequestBodies(t *testing.T) {
 }
 
 func TestTargetLeavesOutWhatIsNotSet(t *testing.T) {
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { _, _ = w.Write([]byte(`{}`)) })
-	target := &Target{Endpoint: s.endpoint(t, ""), Brains: map[string]string{"": "eval"}, Scenario: SearchOnly, Mode: "auto", TopK: 5, Dialect: Snake}
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { _, _ = w.Write([]byte(`{}`)) })
+	target := &Target{Endpoint: endpointOf(t, s, ""), Brains: map[string]string{"": "eval"}, Scenario: SearchOnly, Mode: "auto", TopK: 5, Dialect: Snake}
 	if _, err := target.once(t.Context(), Question{Question: "who?"}); err != nil {
 		t.Fatal(err)
 	}
-	got := s.seen()[0]
-	if string(got.raw) != `{"mode":"auto","query":"who?","top_k":5}` || got.header.Get("Authorization") != "" {
-		t.Errorf("sent %s with Authorization %q", got.raw, got.header.Get("Authorization"))
+	got := s.Calls()[0]
+	if string(got.Raw) != `{"mode":"auto","query":"who?","top_k":5}` || got.Header.Get("Authorization") != "" {
+		t.Errorf("sent %s with Authorization %q", got.Raw, got.Header.Get("Authorization"))
 	}
 }
 
@@ -99,8 +101,8 @@ func TestSearchAnswers(t *testing.T) {
 		{"odd chunk", `{"chunks":[{"chunk_id":7,"score":"high","text":["x"]},null,{"score":1e999}]}`, []Chunk{{}, {}, {}}, "", "\n\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { _, _ = w.Write([]byte(c.body)) })
-			target := s.target(t)
+			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { _, _ = w.Write([]byte(c.body)) })
+			target := targetOf(t, s)
 			target.Scenario = SearchOnly
 			a, err := target.Ask(t.Context(), Question{Question: "q"}, questionTime)
 			if err != nil {
@@ -124,11 +126,11 @@ func TestSearchRefuses(t *testing.T) {
 		{"chunks that are no objects", `{"chunks":["x"]}`, `POST search: "chunks" is not a list of chunks`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { _, _ = w.Write([]byte(c.body)) })
-			target := s.target(t)
+			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { _, _ = w.Write([]byte(c.body)) })
+			target := targetOf(t, s)
 			target.Scenario = SearchOnly
 			wantFailure(t, target, KindProtocol, c.want)
-			if n := len(s.seen()); n != 1 {
+			if n := len(s.Calls()); n != 1 {
 				t.Errorf("asked %d times", n)
 			}
 		})

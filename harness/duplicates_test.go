@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"evalctl/harness/daemontest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
@@ -102,8 +104,8 @@ func TestDuplicatesOnlyAdd(t *testing.T) {
 // the same text, where the twins are gold, is as good as one without twins.
 func TestTwinsChangeNothing(t *testing.T) {
 	var reply atomic.Pointer[[]byte]
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { _, _ = w.Write(*reply.Load()) })
-	target := s.target(t)
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { _, _ = w.Write(*reply.Load()) })
+	target := targetOf(t, s)
 	target.Scenario = SearchOnly
 	rapid.Check(t, func(t *rapid.T) {
 		docs := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7}).Draw(t, "ranking")

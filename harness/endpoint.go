@@ -81,10 +81,11 @@ type request struct {
 	method, path string
 	contentType  string
 	accept       string
+	header       map[string]string // more of it
 	body         []byte
 }
 
-// do sends one request. A status outside 2xx is returned as a *Failure, with
+// do sends one request. A status outside 2xx is returned as a *AskFailure, with
 // the body read and closed.
 func (e *Endpoint) do(ctx context.Context, r request) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, e.base+r.path, bytes.NewReader(r.body))
@@ -92,7 +93,12 @@ func (e *Endpoint) do(ctx context.Context, r request) (*http.Response, error) {
 		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
 	req.Header.Set("User-Agent", e.agent)
-	req.Header.Set("Accept", r.accept)
+	if r.accept != "" {
+		req.Header.Set("Accept", r.accept)
+	}
+	for key, value := range r.header {
+		req.Header.Set(key, value)
+	}
 	if r.contentType != "" {
 		req.Header.Set("Content-Type", r.contentType)
 	}
@@ -142,7 +148,7 @@ func (e *Endpoint) read(ctx context.Context, r request) ([]byte, error) {
 		return nil, transportFailure(ctx, err)
 	}
 	if len(data) > maxBody {
-		return nil, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s %s answered with more than %d MiB", r.method, r.path, maxBody>>20)}
+		return nil, newFailure(KindProtocol, fmt.Sprintf("%s %s answered with more than %d MiB", r.method, r.path, maxBody>>20))
 	}
 	return data, nil
 }
@@ -150,7 +156,7 @@ func (e *Endpoint) read(ctx context.Context, r request) ([]byte, error) {
 func decoded(r request, data []byte) (jsonobj.Object, error) {
 	o, err := jsonobj.Parse(data)
 	if err != nil {
-		return nil, &Failure{Kind: KindProtocol, Message: fmt.Sprintf("%s %s did not answer with a JSON object: %v: %s", r.method, r.path, err, clip(data))}
+		return nil, newFailure(KindProtocol, fmt.Sprintf("%s %s did not answer with a JSON object: %v: %s", r.method, r.path, err, clip(data)))
 	}
 	return o, nil
 }
@@ -160,6 +166,15 @@ func (e *Endpoint) call(ctx context.Context, r request) (jsonobj.Object, error) 
 	ctx, cancel := timeLimit(ctx, callTimeout)
 	defer cancel()
 	return e.json(ctx, r)
+}
+
+// get is call for an object that is only read, repeated as retryFor does.
+func (e *Endpoint) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
+	err = retryFor(ctx, callTimeout, func(ctx context.Context) (err error) {
+		o, err = e.call(ctx, request{method: http.MethodGet, path: path})
+		return err
+	})
+	return o, err
 }
 
 // Health asks whether the daemon is healthy, by the rule that holds for one that
@@ -192,23 +207,21 @@ func (e *Endpoint) health(ctx context.Context) (version string, err error) {
 	}
 	o, _ := jsonobj.Parse(data) // a body of another form is some other daemon's way to say yes
 	if string(o.Get("ok")) == "false" {
-		return "", &Failure{Kind: KindDaemon, Message: "it says that it is not healthy: " + clip(data)}
+		return "", newFailure(KindDaemon, "it says that it is not healthy: "+clip(data))
 	}
 	return o.Text("version"), nil
 }
-
-func brainPath(id string) string { return "/v1/brains/" + url.PathEscape(id) }
 
 func transportFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &Failure{Kind: KindTransport, Message: err.Error(), retry: true}
+	return &AskFailure{Failure: Failure{Kind: KindTransport, Message: err.Error()}, retry: true}
 }
 
-func statusFailure(r request, res *http.Response) *Failure {
+func statusFailure(r request, res *http.Response) *AskFailure {
 	data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what arrived is shown
-	f := &Failure{Kind: KindStatus, Status: res.StatusCode}
+	f := &AskFailure{Failure: Failure{Kind: KindStatus, Status: res.StatusCode}}
 	path, _, _ := strings.Cut(r.path, "?")
 	f.Message = fmt.Sprintf("%s %s: %s", r.method, path, res.Status)
 	var p protocol.Problem
@@ -247,37 +260,4 @@ func clip(b []byte) string {
 		return string(r[:most]) + " …"
 	}
 	return s
-}
-
-// Kind classes the failures of a question.
-type Kind string
-
-// The kinds of failure.
-const (
-	KindTransport  Kind = "transport"         // no connection, or it broke
-	KindTimeout    Kind = "timeout"           // the time for the question ran out
-	KindStatus     Kind = "status"            // an HTTP status outside 2xx
-	KindIncomplete Kind = "stream_incomplete" // an ask stream without done
-	KindDaemon     Kind = "daemon"            // an error event, or done with ok false
-	KindProtocol   Kind = "protocol"          // an answer that cannot be read
-)
-
-// Failure is why a question has no usable answer.
-type Failure struct {
-	Kind    Kind   `json:"kind"`
-	Message string `json:"message"`
-	Status  int    `json:"status,omitempty"`
-
-	retry      bool
-	retryAfter time.Duration
-}
-
-func (f *Failure) Error() string { return f.Message }
-
-// asFailure gives err as a Failure; errors that are none stop the run.
-func asFailure(err error) (*Failure, bool) {
-	if errors.Is(err, errQuestionTimeout) {
-		return &Failure{Kind: KindTimeout, Message: err.Error()}, true
-	}
-	return errors.AsType[*Failure](err)
 }

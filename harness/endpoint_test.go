@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"evalctl/harness/daemontest"
 )
 
 func TestNewEndpointRefuses(t *testing.T) {
@@ -66,15 +68,15 @@ func TestStatusFailures(t *testing.T) {
 		{"not implemented", 501, "", "", []string{"501 Not Implemented"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) {
+			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
 				w.Header().Set("Content-Type", c.kind)
 				w.WriteHeader(c.status)
 				_, _ = io.WriteString(w, c.body)
 			})
-			target := s.target(t)
-			target.Endpoint = s.endpoint(t, token)
+			target := targetOf(t, s)
+			target.Endpoint = endpointOf(t, s, token)
 			_, err := target.once(t.Context(), Question{Question: "who?"})
-			f, ok := errors.AsType[*Failure](err)
+			f, ok := errors.AsType[*AskFailure](err)
 			if !ok || f.Kind != KindStatus || f.Status != c.status || f.retry == c.notRepeated {
 				t.Fatalf("got %#v", err)
 			}
@@ -92,31 +94,31 @@ func TestStatusFailures(t *testing.T) {
 
 // TestRedirectsAreNotFollowed: the token must reach nobody else.
 func TestRedirectsAreNotFollowed(t *testing.T) {
-	elsewhere := answering(t)
+	elsewhere := daemontest.Answering(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ call) {
+		s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 			http.Redirect(w, r, elsewhere.URL+r.URL.Path, status)
 		})
-		target := s.target(t)
-		target.Endpoint = s.endpoint(t, "secret")
+		target := targetOf(t, s)
+		target.Endpoint = endpointOf(t, s, "secret")
 		a := wantFailure(t, target, KindStatus, "(redirects are not followed; give the final URL)")
 		if a.Attempts != 1 {
 			t.Errorf("status %d: asked %d times", status, a.Attempts)
 		}
 	}
-	if got := elsewhere.seen(); len(got) != 0 {
+	if got := elsewhere.Calls(); len(got) != 0 {
 		t.Errorf("%d requests followed a redirect", len(got))
 	}
 }
 
 // TestTokenStaysOutOfErrors, also those of a connection and of a bad token.
 func TestTokenStaysOutOfErrors(t *testing.T) {
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { hangUp(w) })
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { daemontest.HangUp(w) })
 	for _, token := range []string{"s3cret", "s3cret\n"} {
-		target := s.target(t)
-		target.Endpoint = s.endpoint(t, token)
+		target := targetOf(t, s)
+		target.Endpoint = endpointOf(t, s, token)
 		_, err := target.once(t.Context(), Question{Question: "who?"})
-		if f, ok := errors.AsType[*Failure](err); !ok || f.Kind != KindTransport || strings.Contains(f.Message, "s3cret") {
+		if f, ok := errors.AsType[*AskFailure](err); !ok || f.Kind != KindTransport || strings.Contains(f.Message, "s3cret") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -136,11 +138,11 @@ func TestHealth(t *testing.T) {
 		{204, ``, "", "204 No Content"},
 		{503, `starting`, "", "503 Service Unavailable: starting"},
 	} {
-		s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) {
+		s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
 			w.WriteHeader(c.status)
 			_, _ = io.WriteString(w, c.body)
 		})
-		got, err := s.endpoint(t, "").Health(t.Context())
+		got, err := endpointOf(t, s, "").Health(t.Context())
 		if got != c.version || (err == nil) != (c.err == "") || err != nil && (!strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), "daemon at "+s.URL)) {
 			t.Errorf("%s: got %q, %v", c.body, got, err)
 		}
@@ -165,15 +167,14 @@ func TestSilentDaemon(t *testing.T) {
 			return err
 		},
 		"put": func(ctx context.Context, e *Endpoint) error {
-			w := docWriter{endpoint: e, brain: "eval"}
-			return w.put(ctx, corpus.Docs[0])
+			return brainAt(e, "eval").put(ctx, corpus.Docs[0])
 		},
 		"find": func(ctx context.Context, e *Endpoint) error {
-			_, err := findBrain(ctx, e, "eval", Auto, "q")
+			_, err := findBrain(ctx, e, "eval", "q")
 			return err
 		},
 		"probe": func(ctx context.Context, e *Endpoint) error {
-			_, err := probe(ctx, e, "eval", "q", Auto, 1)
+			_, err := brainAt(e, "eval").search(ctx, "q", 1)
 			return err
 		},
 	} {

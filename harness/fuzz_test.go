@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/daemontest"
 	"evalctl/internal/sse"
 )
 
@@ -60,10 +61,10 @@ func FuzzReadQuestions(f *testing.F) {
 
 func FuzzReadAnswer(f *testing.F) {
 	for _, s := range []string{
-		answerTo("question 1"), "", ": x\n\n", event("error", "{}"), event("error", "null"), event("done", `{"ok":false,"error":"x"}`), event("done", `{"answer":7,"usage":[]}`),
-		event("retrieve", `{"chunks":[{"chunkId":"a","score":1e400},null]}`) + event("token", `{"text":"\ud800"}`) + event("done", `{"usage":{"input_tokens":-1e308}}`),
-		event("retrieve", `{"chunks":[{"duplicates":["a#0", {"path":"b"},7,null,[]]},{"duplicates":{}}]}`) + event("done", `{}`),
-		event("citation", "{\"a\":\"\xff\"}") + event("citation", `[]`), "data: {\"ok\":true}\n\n", "event: done\r\rdata:{}\r\r",
+		daemontest.AnswerTo("question 1"), "", ": x\n\n", daemontest.Event("error", "{}"), daemontest.Event("error", "null"), daemontest.Event("done", `{"ok":false,"error":"x"}`), daemontest.Event("done", `{"answer":7,"usage":[]}`),
+		daemontest.Event("retrieve", `{"chunks":[{"chunkId":"a","score":1e400},null]}`) + daemontest.Event("token", `{"text":"\ud800"}`) + daemontest.Event("done", `{"usage":{"input_tokens":-1e308}}`),
+		daemontest.Event("retrieve", `{"chunks":[{"duplicates":["a#0", {"path":"b"},7,null,[]]},{"duplicates":{}}]}`) + daemontest.Event("done", `{}`),
+		daemontest.Event("citation", "{\"a\":\"\xff\"}") + daemontest.Event("citation", `[]`), "data: {\"ok\":true}\n\n", "event: done\r\rdata:{}\r\r",
 	} {
 		f.Add([]byte(s))
 	}
@@ -104,7 +105,7 @@ func noAnswers() Result {
 	id.Dataset = DatasetID{SHA256: strings.Repeat("a", 64), Selected: 1, Tags: map[string]int{}}
 	id.Tool.CPUs = 1
 	r := Result{SDK: "go", ScorerName: "exact", Planned: 1, Identity: id, Settings: Settings{Concurrency: 1, TimeoutSeconds: 1}, StartedAt: started, FinishedAt: started}
-	r.fill(NewTally(5))
+	r.SetAggregate(NewTally(5))
 	return r
 }
 
@@ -142,7 +143,7 @@ func FuzzOpenJournal(f *testing.F) {
 		if len(j.slots) > 1000 {
 			return
 		}
-		r := &runner{cfg: Config{Journal: j}, tally: NewTally(5)}
+		r := newRunner(Config{Target: &Target{TopK: 5}, Dataset: Dataset{Selected: len(j.slots)}}, j)
 		if _, err := r.resume(); err != nil {
 			t.Fatalf("accepted, but: %v", err)
 		}
@@ -150,7 +151,7 @@ func FuzzOpenJournal(f *testing.F) {
 			t.Fatalf("accepted, but: %v", err)
 		}
 		var res Result
-		res.fill(r.tally)
+		res.SetAggregate(r.aggregate)
 		var out bytes.Buffer
 		if err := j.encode(&out, &res); err != nil || !json.Valid(out.Bytes()) {
 			t.Fatalf("accepted, but the result is %v: %s", err, out.Bytes())

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"evalctl/harness/daemontest"
 )
 
 // TestTokenIsHidden: a daemon that sends the token back, wherever it likes, gets
@@ -13,28 +15,28 @@ import (
 func TestTokenIsHidden(t *testing.T) {
 	const token = "evk_s3cret/token+of=us"
 	asJSON := `evk_s3cret\/token+of=us`
-	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request, c call){
-		"problem": func(w http.ResponseWriter, r *http.Request, _ call) {
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request, c daemontest.Call){
+		"problem": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 			w.WriteHeader(400)
 			_, _ = io.WriteString(w, `{"title":"Bad","detail":"`+r.Header.Get("Authorization")+` is odd"}`)
 		},
-		"escaped": func(w http.ResponseWriter, r *http.Request, _ call) {
+		"escaped": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 			w.WriteHeader(400)
 			_, _ = io.WriteString(w, `{"title":"Bad","detail":"`+asJSON+`"}`)
 		},
-		"media type": func(w http.ResponseWriter, r *http.Request, _ call) {
+		"media type": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 			w.Header().Set("Content-Type", "text/"+token)
 			_, _ = io.WriteString(w, r.Header.Get("Authorization"))
 		},
-		"error event": func(w http.ResponseWriter, r *http.Request, _ call) {
-			stream(w, event("error", `{"code":"x","message":"`+r.Header.Get("Authorization")+`"}`))
+		"error event": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
+			daemontest.Stream(w, daemontest.Event("error", `{"code":"x","message":"`+r.Header.Get("Authorization")+`"}`))
 		},
-		"answer": func(w http.ResponseWriter, r *http.Request, _ call) {
-			stream(w, event("retrieve", `{"chunks":[{"chunk_id":"1","document_id":"`+token+`","score":1,"preview":"`+token+`"}],"effective_mode":"`+token+`"}`)+
-				event("answer_delta", `{"delta":"it is `+token[:9]+`"}`)+event("answer_delta", `{"delta":"`+token[9:]+` indeed"}`)+
-				event("citation", `{"type":"citation","quote":"`+asJSON+`"}`)+event("done", `{"ok":true,"model":"`+token+`"}`))
+		"answer": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
+			daemontest.Stream(w, daemontest.Event("retrieve", `{"chunks":[{"chunk_id":"1","document_id":"`+token+`","score":1,"preview":"`+token+`"}],"effective_mode":"`+token+`"}`)+
+				daemontest.Event("answer_delta", `{"delta":"it is `+token[:9]+`"}`)+daemontest.Event("answer_delta", `{"delta":"`+token[9:]+` indeed"}`)+
+				daemontest.Event("citation", `{"type":"citation","quote":"`+asJSON+`"}`)+daemontest.Event("done", `{"ok":true,"model":"`+token+`"}`))
 		},
-		"no HTTP": func(w http.ResponseWriter, r *http.Request, _ call) {
+		"no HTTP": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {
 				panic(err)
@@ -42,7 +44,7 @@ func TestTokenIsHidden(t *testing.T) {
 			_, _ = io.WriteString(conn, r.Header.Get("Authorization")+"\r\n\r\n")
 			_ = conn.Close()
 		},
-		"status text": func(w http.ResponseWriter, r *http.Request, _ call) {
+		"status text": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {
 				panic(err)
@@ -52,9 +54,9 @@ func TestTokenIsHidden(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStub(t, answer)
-			target := s.target(t)
-			target.Endpoint = s.endpoint(t, token)
+			s := daemontest.New(t, answer)
+			target := targetOf(t, s)
+			target.Endpoint = endpointOf(t, s, token)
 			a, err := target.once(t.Context(), Question{Question: "who?"})
 			text := ""
 			if err != nil {
@@ -65,7 +67,7 @@ func TestTokenIsHidden(t *testing.T) {
 			if strings.Contains(text, "s3cret") || !strings.Contains(text, "[token]") {
 				t.Errorf("got %s, %v", data, err)
 			}
-			if removed := removeBrain(t.Context(), target.Endpoint, "eval"); removed != nil && strings.Contains(removed.Error(), "s3cret") {
+			if removed := brainAt(target.Endpoint, "eval").remove(t.Context()); removed != nil && strings.Contains(removed.Error(), "s3cret") {
 				t.Errorf("got %v", removed)
 			}
 		})

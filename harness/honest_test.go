@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"evalctl/harness/daemontest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -63,7 +64,7 @@ func TestSettleCountsWhatWasUnderWay(t *testing.T) {
 		t.Cleanup(func() { _ = j.Close() })
 		r := newRecord(Question{ID: "q1", Question: "question 1"}, Answer{Text: "a"}, nil)
 		for _, kind := range kinds {
-			e := entryLine{Kind: kind}
+			e := Entry{Kind: kind}
 			if kind == kindSeeded {
 				e.Brain = "eval"
 			}
@@ -73,7 +74,7 @@ func TestSettleCountsWhatWasUnderWay(t *testing.T) {
 			if kind == kindSpent {
 				e.USD = 2
 			}
-			if err := j.add(e); err != nil {
+			if err := j.Append(e); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -99,13 +100,13 @@ func TestSettleCountsWhatWasUnderWay(t *testing.T) {
 		"stopped, resumed, not judged": {[]string{kindAnswer, kindStopped, kindSeeded}, 0},
 	} {
 		j := journal(tt.kinds...)
-		if err := j.Settle(worst); err != nil {
+		if err := j.ChargeInFlight(worst); err != nil {
 			t.Fatal(err)
 		}
 		if j.Spent() != tt.spent {
 			t.Errorf("%s: %v spent, want %v", name, j.Spent(), tt.spent)
 		}
-		if err := j.Settle(worst); err != nil || j.Spent() != tt.spent {
+		if err := j.ChargeInFlight(worst); err != nil || j.Spent() != tt.spent {
 			t.Errorf("%s: settled twice: %v, %v", name, j.Spent(), err)
 		}
 		if want := len(tt.kinds) == 3; j.Seeded("eval") != want {
@@ -116,7 +117,7 @@ func TestSettleCountsWhatWasUnderWay(t *testing.T) {
 
 // TestEndpointThatDies: a daemon that was not started here can die too.
 func TestEndpointThatDies(t *testing.T) {
-	s := answering(t)
+	s := daemontest.Answering(t)
 	const many = 20_000 // more than are answered before the second is counted
 	d := survey(t, writeDataset(t, many))
 	cfg := setUp(t, s, d, t.TempDir())
@@ -128,7 +129,7 @@ func TestEndpointThatDies(t *testing.T) {
 			s.CloseClientConnections()
 		}
 	}
-	res, _, err := Run(t.Context(), cfg)
+	res, _, err := cfg.run(t.Context())
 	if !errors.Is(err, ErrDaemonDied) {
 		t.Fatalf("got %v", err)
 	}
@@ -148,7 +149,7 @@ func TestDiscardPutsTheEarlierJournalBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := CreateJournal(dir, identityOf(d), started, nil)
-	if err != nil || second.Aside() == "" {
+	if err != nil || second.Backup() == "" {
 		t.Fatal(second, err)
 	}
 	if err := second.Discard(); err != nil {

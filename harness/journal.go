@@ -32,9 +32,9 @@ type Journal struct {
 	start startLine
 	slots []slot
 
-	buf    bytes.Buffer    // of add, used again
+	buf    bytes.Buffer    // of Append, used again
 	seeded map[string]bool // by brain
-	aside  string
+	backup string
 }
 
 // slot is where the last record of a question lies in the file.
@@ -56,15 +56,14 @@ type startLine struct {
 	Options   json.RawMessage `json:"options,omitempty"`
 }
 
-// entryLine is one of the lines after the first.
-type entryLine struct {
+// Entry is one of the lines after the first.
+type Entry struct {
 	Kind  string `json:"kind"`
 	Index int    `json:"index"`
 	// USD was spent on a grade that did not come about.
 	USD llm.USD `json:"usd,omitempty"`
 	// Brain is the one that was seeded.
-	Brain   string          `json:"brain,omitempty"`
-	written chan<- struct{} // closed when the line has been, unless it is nil
+	Brain string `json:"brain,omitempty"`
 
 	// Record stands last, so that it can be found in the line.
 	Record *Record `json:"record,omitempty"`
@@ -81,9 +80,6 @@ const (
 	kindStopped = "stopped"
 )
 
-// ErrBusy means that another process writes the journal, or has the folder.
-var ErrBusy = errors.New("another run is going on")
-
 // CreateJournal starts <dir>/<sdk>.journal. A journal that an earlier run left
 // there is kept as <sdk>.<HHMMSS>.journal. options is kept for the caller.
 func CreateJournal(dir string, id Identity, started time.Time, options json.RawMessage) (*Journal, error) {
@@ -99,7 +95,7 @@ func CreateJournal(dir string, id Identity, started time.Time, options json.RawM
 	if err != nil {
 		return nil, err
 	}
-	j.aside = aside
+	j.backup = aside
 	j.start = startLine{Kind: kindRun, StartedAt: started, Identity: id, Options: options}
 	j.slots = make([]slot, id.Dataset.Selected)
 	line, err := json.Marshal(j.start)
@@ -122,7 +118,7 @@ func CreateJournal(dir string, id Identity, started time.Time, options json.RawM
 
 // retire moves an unfinished journal aside, unless its run is still going on,
 // and tells where to; empty when there is none.
-func retire(path string) (aside string, err error) {
+func retire(path string) (backup string, err error) {
 	j, err := openJournal(path, os.O_RDWR)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -200,28 +196,37 @@ func (j *Journal) Finished() int {
 	return n
 }
 
+// State says how far a question has come: whether it has an answer or an error, and whether it needs
+// nothing more.
+type State struct{ Answered, Finished bool }
+
+// State returns the state of question i, counted from 0.
+func (j *Journal) State(i int) State {
+	return State{Answered: j.slots[i].answered, Finished: j.slots[i].finished}
+}
+
 // Seeded tells whether a brain of the run got all its documents.
 func (j *Journal) Seeded(brain string) bool { return j.seeded[brain] }
 
 // MarkSeeded notes that a brain has all its documents.
 func (j *Journal) MarkSeeded(brain string) error {
-	if err := j.add(entryLine{Kind: kindSeeded, Brain: brain}); err != nil {
+	if err := j.Append(Entry{Kind: kindSeeded, Brain: brain}); err != nil {
 		return err
 	}
 	return j.Sync()
 }
 
-// Settle counts as spent what may have been: the judging that was under way when
+// ChargeInFlight counts as spent what may have been: the judging that was under way when
 // a run was killed. worst is what judging one item can cost at most. It is called
 // before a paid run goes on.
-func (j *Journal) Settle(worst func(scorer.Item) llm.USD) error {
+func (j *Journal) ChargeInFlight(worst func(scorer.Item) llm.USD) error {
 	for i := range j.slots {
 		if !j.slots[i].judging {
 			continue
 		}
-		r, err := j.record(i)
+		r, err := j.Record(i)
 		if err == nil {
-			err = j.add(entryLine{Kind: kindSpent, Index: i, USD: worst(r.item())})
+			err = j.Append(Entry{Kind: kindSpent, Index: i, USD: worst(r.Item())})
 		}
 		if err != nil {
 			return err
@@ -230,17 +235,17 @@ func (j *Journal) Settle(worst func(scorer.Item) llm.USD) error {
 	return j.Sync()
 }
 
-// Aside is where an unfinished journal went whose place this one took; empty
+// Backup is where an unfinished journal went whose place this one took; empty
 // when there was none.
-func (j *Journal) Aside() string { return j.aside }
+func (j *Journal) Backup() string { return j.backup }
 
 // Discard undoes CreateJournal: the journal of a run that asked nothing goes
-// away, and one that was put aside for it comes back.
+// away, and one that was put backup for it comes back.
 func (j *Journal) Discard() error {
-	if j.aside == "" {
+	if j.backup == "" {
 		return j.Remove()
 	}
-	return errors.Join(os.Rename(j.aside, j.path), j.Close())
+	return errors.Join(os.Rename(j.backup, j.path), j.Close())
 }
 
 // Close releases the journal; its file stays.

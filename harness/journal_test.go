@@ -27,16 +27,16 @@ func sampleJournal(tb testing.TB, dir string) *Journal {
 	}
 	for i := range 2 {
 		r := newRecord(Question{ID: fmt.Sprint("q", i), Question: "?", Line: i + 1}, Answer{Text: "a", Attempts: 1}, nil)
-		if err := j.add(entryLine{Kind: kindAnswer, Index: i, Record: &r}); err != nil {
+		if err := j.Append(Entry{Kind: kindAnswer, Index: i, Record: &r}); err != nil {
 			tb.Fatal(err)
 		}
 	}
 	r := newRecord(Question{ID: "q0", Question: "?", Line: 1}, Answer{Text: "a", Attempts: 1}, nil).
-		graded(scorer.Verdict{Score: 0.75, Scored: true, Reason: "good", Cost: 5})
-	if err := j.add(entryLine{Kind: kindGrade, Index: 0, Record: &r}); err != nil {
+		Graded(scorer.Verdict{Score: 0.75, Scored: true, Reason: "good", Cost: 5})
+	if err := j.Append(Entry{Kind: kindGrade, Index: 0, Record: &r}); err != nil {
 		tb.Fatal(err)
 	}
-	if err := j.add(entryLine{Kind: kindSpent, Index: 1, USD: 7}); err != nil {
+	if err := j.Append(Entry{Kind: kindSpent, Index: 1, USD: 7}); err != nil {
 		tb.Fatal(err)
 	}
 	return j
@@ -58,11 +58,11 @@ func TestJournalRoundTrip(t *testing.T) {
 	if !got.StartedAt().Equal(started) || string(got.Options()) != `{"floor":"0.9"}` || got.Spent() != 12 || j.Spent() != 12 {
 		t.Errorf("got %v, %s, spent %v", got.StartedAt(), got.Options(), got.Spent())
 	}
-	r, err := got.record(0)
+	r, err := got.Record(0)
 	if err != nil || !got.slots[0].finished || r.ID != "q0" || r.Outcome != Scored || *r.Score != 0.75 || !r.Passed || r.JudgeUSD != 5 {
 		t.Errorf("question 0: %+v, %v, %v", r, got.slots[0].finished, err)
 	}
-	r, err = got.record(1)
+	r, err = got.Record(1)
 	if err != nil || got.slots[1].finished || r.Outcome != Unscored || r.Score != nil {
 		t.Errorf("question 1: %+v, %v, %v", r, got.slots[1].finished, err)
 	}

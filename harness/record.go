@@ -2,7 +2,6 @@ package harness
 
 import (
 	"encoding/json"
-	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/internal/jsonobj"
@@ -59,41 +58,8 @@ type Record struct {
 	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
 }
 
-// notAsked is a question without gold in a run that scores retrieval.
-func notAsked(q Question) Record {
-	r := newRecord(q, Answer{}, nil)
-	r.Outcome, r.Reason = NoGold, "no expected_paths: left out"
-	return r
-}
-
-// newRecord is a question with its answer, not yet scored.
-func newRecord(q Question, a Answer, f *Failure) Record {
-	r := Record{
-		ID: q.ID, Question: q.Question, Answer: a.Text,
-		LatencyMS: millis(a.Latency), Citations: a.Citations, Outcome: Unscored, Error: f,
-		Attempts: a.Attempts, Retrieved: a.Retrieved, EffectiveMode: a.EffectiveMode,
-		Model: a.Model, PromptSHA256: a.PromptSHA256, Usage: a.Usage, QuestionDate: q.QuestionDate,
-		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
-		ExpectedPaths: q.ExpectedPaths, Tags: q.Tags, Line: q.Line,
-	}
-	if f != nil {
-		r.Outcome = Errored
-	}
-	if a.FirstDelta > 0 {
-		ms := millis(a.FirstDelta)
-		r.FirstDeltaMS = &ms
-	}
-	if r.Citations == nil {
-		r.Citations = []json.RawMessage{}
-	}
-	if r.Retrieved == nil {
-		r.Retrieved = []Chunk{}
-	}
-	return r
-}
-
-// item is what the scorer sees.
-func (r *Record) item() scorer.Item {
+// Item is what the scorer sees.
+func (r *Record) Item() scorer.Item {
 	item := scorer.Item{
 		ID: r.ID, Question: r.Question, QuestionDate: r.QuestionDate,
 		Expected: r.Expected, Reference: r.Reference, Answer: r.Answer,
@@ -104,8 +70,8 @@ func (r *Record) item() scorer.Item {
 	return item
 }
 
-// graded is the record with a scorer's verdict.
-func (r Record) graded(v scorer.Verdict) Record {
+// Graded is the record with a scorer's verdict.
+func (r Record) Graded(v scorer.Verdict) Record {
 	r.Passed, r.Reason = v.Passed(), v.Reason
 	r.JudgeAttempts, r.JudgeUSD = v.Attempts, v.Cost
 	if v.Attempts > 0 {
@@ -147,8 +113,4 @@ func (r *Record) Grounded() bool {
 		}
 	}
 	return false
-}
-
-func millis(d time.Duration) float64 {
-	return float64(d.Microseconds()) / 1000
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/daemontest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -35,8 +36,8 @@ func TestResultFile(t *testing.T) {
 	}
 	cfg := resumeWith(t, mixed(t), d, j)
 	cfg.Concurrency, cfg.Scorer = 1, (&grader{}).scorer()
-	cfg.Settings.CapUSD, cfg.Settings.UnpricedModel = new(2*llm.Dollar), "m"
-	res, path, err := Run(t.Context(), cfg)
+	cfg.CapUSD, cfg.UnpricedModel = new(2*llm.Dollar), "m"
+	res, path, err := cfg.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,10 +144,10 @@ func TestSchemaIsStrict(t *testing.T) {
 func TestSecondRunOfADay(t *testing.T) {
 	dir := t.TempDir()
 	d := survey(t, writeDataset(t, 1))
-	s := answering(t)
+	s := daemontest.Answering(t)
 	var contents [][]byte
 	for range 3 {
-		_, path, err := Run(t.Context(), setUp(t, s, d, dir))
+		_, path, err := setUp(t, s, d, dir).run(t.Context())
 		if err != nil || path != filepath.Join(dir, "go.json") {
 			t.Fatalf("got %q, %v", path, err)
 		}
@@ -170,15 +171,15 @@ func TestSecondRunOfADay(t *testing.T) {
 // TestResultOfAHostileDaemon is still one valid file.
 func TestResultOfAHostileDaemon(t *testing.T) {
 	nasty := "</script>\x00\x1b[2J\u2028\xff\"\\"
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
 		text := string(encodeJSON(nasty))
-		stream(w, event("retrieve", `{"chunks":[{"chunk_id":`+text+`,"score":-1e300,"text":`+text+`}],"effective_mode":`+text+`}`)+
-			event("citation", `{"a":1,"a":2,"q":"`+"\xff"+`","n":1e999}`)+
-			event("done", `{"answer":`+text+`,"model":`+text+`,"usage":{"input_tokens":-1,"output_tokens":99999999999999999999}}`))
+		daemontest.Stream(w, daemontest.Event("retrieve", `{"chunks":[{"chunk_id":`+text+`,"score":-1e300,"text":`+text+`}],"effective_mode":`+text+`}`)+
+			daemontest.Event("citation", `{"a":1,"a":2,"q":"`+"\xff"+`","n":1e999}`)+
+			daemontest.Event("done", `{"answer":`+text+`,"model":`+text+`,"usage":{"input_tokens":-1,"output_tokens":99999999999999999999}}`))
 	})
 	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
 	cfg.Scorer = scorer.Exact{}
-	_, path, err := Run(t.Context(), cfg)
+	_, path, err := cfg.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

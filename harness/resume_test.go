@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"evalctl/harness/daemontest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -34,12 +35,12 @@ func numberOf(question string) int {
 }
 
 // mixed is a daemon of every outcome: each fifth question is an error.
-func mixed(tb testing.TB) *stub {
-	return newStub(tb, func(w http.ResponseWriter, _ *http.Request, c call) {
-		if q := c.body["question"].(string); numberOf(q)%5 != 0 {
-			stream(w, answerTo(q))
+func mixed(tb testing.TB) *daemontest.Daemon {
+	return daemontest.New(tb, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
+		if q := c.Body["question"].(string); numberOf(q)%5 != 0 {
+			daemontest.Stream(w, daemontest.AnswerTo(q))
 		} else {
-			stream(w, event("token", `{"token":"half"}`)+event("error", `{"message":"no model"}`))
+			daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`)+daemontest.Event("error", `{"message":"no model"}`))
 		}
 	})
 }
@@ -85,7 +86,7 @@ func sameResult(t interface{ Error(...any) }, want, got resultFile) {
 
 // wholeRun is a run that nothing stopped: its result, and its journal as it
 // was before it was removed.
-func wholeRun(t *testing.T, s *stub, d Dataset) (resultFile, []byte) {
+func wholeRun(t *testing.T, s *daemontest.Daemon, d Dataset) (resultFile, []byte) {
 	t.Helper()
 	cfg := setUp(t, s, d, t.TempDir())
 	grade := (&grader{}).scorer()
@@ -104,7 +105,7 @@ func wholeRun(t *testing.T, s *stub, d Dataset) (resultFile, []byte) {
 			journal, _ = os.ReadFile(cfg.Journal.Path())
 		}
 	}
-	_, path, err := Run(t.Context(), cfg)
+	_, path, err := cfg.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,13 +180,13 @@ func TestResumeAfterAnyCut(t *testing.T) {
 		g := &grader{}
 		cfg := resumeWith(t, s, d, j)
 		cfg.Scorer = g.scorer()
-		before := len(s.asked())
-		res, result, err := Run(t.Context(), cfg)
+		before := len(s.Asked())
+		res, result, err := cfg.run(t.Context())
 		if err != nil {
 			rt.Fatal(err)
 		}
 		ask, judge := leftToDo(cut, n)
-		if diff := cmp.Diff(sorted(ask), sorted(s.asked()[before:])); diff != "" {
+		if diff := cmp.Diff(sorted(ask), sorted(s.Asked()[before:])); diff != "" {
 			rt.Errorf("asked (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff(sorted(judge), sorted(g.judged)); diff != "" {
@@ -236,7 +237,7 @@ func TestResumeAfterKill(t *testing.T) {
 	var journal atomic.Pointer[string]
 	var count atomic.Int32
 	known := make(chan struct{})
-	s := newStub(t, func(w http.ResponseWriter, r *http.Request, c call) {
+	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
 		<-known
 		switch asked := count.Add(1); {
 		case asked == n/2:
@@ -247,7 +248,7 @@ func TestResumeAfterKill(t *testing.T) {
 			<-r.Context().Done() // until the process is gone
 			return
 		}
-		stream(w, answerTo(c.body["question"].(string)))
+		daemontest.Stream(w, daemontest.AnswerTo(c.Body["question"].(string)))
 	})
 	path, dir := writeDataset(t, n), t.TempDir()
 	c := startChild(t, "run", "URL="+s.URL, "DATASET="+path, "DIR="+dir)
@@ -266,16 +267,16 @@ func TestResumeAfterKill(t *testing.T) {
 	if len(ask) == 0 || len(ask) == n {
 		t.Fatalf("%d of %d questions were left", len(ask), n)
 	}
-	s = answering(t)
+	s = daemontest.Answering(t)
 	j, err := OpenJournal(c.firstLine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, result, err := Run(t.Context(), resumeWith(t, s, survey(t, path), j))
+	res, result, err := resumeWith(t, s, survey(t, path), j).run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(sorted(ask), sorted(s.asked())); diff != "" {
+	if diff := cmp.Diff(sorted(ask), sorted(s.Asked())); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 	f := readResult(t, result)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"evalctl/harness/daemontest"
 	"evalctl/scorer"
 )
 
@@ -207,8 +208,8 @@ func TestDepths(t *testing.T) {
 // TestRunScoresRetrieval: no answer is needed, a question without gold is not
 // asked, and the rate is of the others.
 func TestRunScoresRetrieval(t *testing.T) {
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
-		switch query := c.body["query"].(string); query {
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
+		switch query := c.Body["query"].(string); query {
 		case "broken":
 			http.Error(w, "no", http.StatusBadRequest)
 		default:
@@ -229,10 +230,10 @@ func TestRunScoresRetrieval(t *testing.T) {
 	cfg.Target.Brains = map[string]string{"eval": "eval"}
 	cfg.Scorer, cfg.Target.Scenario = scorer.Retrieval{TopK: 5}, SearchOnly
 	cfg.Brains = []Brain{{Name: "eval", Docs: []Doc{{Path: "one.md"}, {Path: "two.md"}, {Path: "three.md"}}, Questions: 5}}
-	cfg.Guards = []Guard{{Kind: "gold_shared", Message: "m", Count: 2, IDs: []string{}}}
+	cfg.Warnings = []Guard{{Kind: "gold_shared", Message: "m", Count: 2, IDs: []string{}}}
 	recorded := 0
 	cfg.Recorded = func(Record) { recorded++ }
-	res, path, err := Run(t.Context(), cfg)
+	res, path, err := cfg.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,8 +244,8 @@ func TestRunScoresRetrieval(t *testing.T) {
 	if *res.PassRate != 0.5 || *res.MeanScore != 0.5 || f.Tags["b"].NoGold != 1 || f.Tags["b"].Total != 0 {
 		t.Errorf("pass rate %v, mean score %v, tag b %+v", *res.PassRate, *res.MeanScore, f.Tags["b"])
 	}
-	for _, c := range s.seen() {
-		if c.body["query"] == "nobody knows" {
+	for _, c := range s.Calls() {
+		if c.Body["query"] == "nobody knows" {
 			t.Error("a question without gold was asked")
 		}
 	}
@@ -264,7 +265,7 @@ func TestRunScoresRetrieval(t *testing.T) {
 
 func TestRunWithoutGoldHasNoRetrieval(t *testing.T) {
 	d := survey(t, writeFile(t, t.TempDir()+"/q.jsonl", `{"id":"q1","question":"question 1","expected_substrings":["answer 1"]}`))
-	_, path, err := Run(t.Context(), setUp(t, answering(t), d, t.TempDir()))
+	_, path, err := setUp(t, daemontest.Answering(t), d, t.TempDir()).run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

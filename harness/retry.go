@@ -48,7 +48,7 @@ func schedule(err error, left time.Duration) error {
 	if err == nil {
 		return nil
 	}
-	f, ok := errors.AsType[*Failure](err)
+	f, ok := errors.AsType[*AskFailure](err)
 	if !ok || !f.retry || f.retryAfter > left {
 		return backoff.Permanent(err)
 	}
@@ -56,4 +56,24 @@ func schedule(err error, left time.Duration) error {
 		return &backoff.RetryAfterError{Duration: f.retryAfter}
 	}
 	return f
+}
+
+// retryFor repeats a call by the rules of Target.Ask, but as often as within allows: a daemon that
+// slows its clients down while it takes in a corpus is no reason to give up. The call must be safe
+// to repeat (spec 7.4).
+func retryFor(ctx context.Context, within time.Duration, once func(context.Context) error) error {
+	cctx, cancel := timeLimit(ctx, within)
+	defer cancel()
+	deadline := time.Now().Add(within)
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 100*time.Millisecond, 2*time.Second
+	var last error // also if the wait after it was cut short
+	_, _ = backoff.Retry(cctx, func() (struct{}, error) {
+		last = once(cctx)
+		return struct{}{}, schedule(last, time.Until(deadline))
+	}, backoff.WithBackOff(wait), backoff.WithMaxElapsedTime(0))
+	if last != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return last
 }

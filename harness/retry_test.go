@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"evalctl/harness/daemontest"
 )
 
 // TestRetries: what is sent again, and that an answer comes of it.
@@ -23,25 +25,25 @@ func TestRetries(t *testing.T) {
 		{"502", func(w http.ResponseWriter) { w.WriteHeader(502) }},
 		{"503", func(w http.ResponseWriter) { w.WriteHeader(503) }},
 		{"504", func(w http.ResponseWriter) { w.WriteHeader(504) }},
-		{"hang up before the answer", hangUp},
+		{"hang up before the answer", daemontest.HangUp},
 		{"hang up inside the stream", func(w http.ResponseWriter) {
-			stream(w, event("token", `{"token":"half"}`))
+			daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`))
 			_ = http.NewResponseController(w).Flush()
-			hangUp(w)
+			daemontest.HangUp(w)
 		}},
-		{"stream without done", func(w http.ResponseWriter) { stream(w, event("token", `{"token":"half"}`)) }},
+		{"stream without done", func(w http.ResponseWriter) { daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`)) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var n atomic.Int32
-			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) {
+			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
 				if n.Add(1) == 1 {
 					c.first(w)
 					return
 				}
-				stream(w, answerTo("question 1"))
+				daemontest.Stream(w, daemontest.AnswerTo("question 1"))
 			})
-			a, err := s.target(t).Ask(t.Context(), Question{Question: "question 1"}, questionTime)
+			a, err := targetOf(t, s).Ask(t.Context(), Question{Question: "question 1"}, questionTime)
 			if err != nil || a.Text != "answer 1" || a.Attempts != 2 || n.Load() != 2 {
 				t.Errorf("got %+v, %v after %d requests", a, err, n.Load())
 			}
@@ -51,12 +53,12 @@ func TestRetries(t *testing.T) {
 
 func TestBrokenConnectionIsTransport(t *testing.T) {
 	t.Parallel()
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) {
-		stream(w, event("token", `{"token":"half"}`))
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
+		daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`))
 		_ = http.NewResponseController(w).Flush()
-		hangUp(w)
+		daemontest.HangUp(w)
 	})
-	a := wantFailure(t, s.target(t), KindTransport, "read stream: ")
+	a := wantFailure(t, targetOf(t, s), KindTransport, "read stream: ")
 	if a.Attempts != maxAttempts || a.Text != "half" {
 		t.Errorf("got %+v", a)
 	}
@@ -64,8 +66,8 @@ func TestBrokenConnectionIsTransport(t *testing.T) {
 
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
-	s := answering(t)
-	target := s.target(t)
+	s := daemontest.Answering(t)
+	target := targetOf(t, s)
 	s.Close()
 	a := wantFailure(t, target, KindTransport, "connection refused")
 	if a.Attempts != maxAttempts {
@@ -123,7 +125,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		if n <= 2 {
 			return reply(429, "", "Retry-After", "7")
 		}
-		return reply(200, event("done", `{"answer":"a"}`))
+		return reply(200, daemontest.Event("done", `{"answer":"a"}`))
 	}, func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
 		if err != nil || a.Attempts != 3 || took != 14*time.Second {
 			t.Errorf("got %+v, %v after %v; asked at %v", a, err, took, m.at)
@@ -182,12 +184,12 @@ func TestTimeoutWhileWaiting(t *testing.T) {
 
 func TestTimeoutKeepsTheText(t *testing.T) {
 	t.Parallel()
-	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ call) {
-		stream(w, event("token", `{"token":"so far"}`))
+	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
+		daemontest.Stream(w, daemontest.Event("token", `{"token":"so far"}`))
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
-	a, err := s.target(t).Ask(t.Context(), Question{Question: "who?"}, 100*time.Millisecond)
+	a, err := targetOf(t, s).Ask(t.Context(), Question{Question: "who?"}, 100*time.Millisecond)
 	if f, ok := asFailure(err); !ok || f.Kind != KindTimeout || a.Text != "so far" || a.Attempts != 1 {
 		t.Errorf("got %+v, %v", a, err)
 	}

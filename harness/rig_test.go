@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"evalctl/harness/daemontest"
 	"evalctl/scorer"
 )
 
@@ -66,8 +67,16 @@ func identityOf(d Dataset) Identity {
 
 var started = time.Date(2026, 3, 21, 10, 0, 0, 0, time.UTC)
 
+// rig is a run with its journal.
+type rig struct {
+	Config
+	Journal *Journal
+}
+
+func (r rig) run(ctx context.Context) (Result, string, error) { return Run(ctx, r.Config, r.Journal) }
+
 // setUp is a run over d in dir, with the exact scorer and four workers.
-func setUp(tb testing.TB, s *stub, d Dataset, dir string) Config {
+func setUp(tb testing.TB, s *daemontest.Daemon, d Dataset, dir string) rig {
 	tb.Helper()
 	j, err := CreateJournal(dir, identityOf(d), started, nil)
 	if err != nil {
@@ -77,13 +86,13 @@ func setUp(tb testing.TB, s *stub, d Dataset, dir string) Config {
 }
 
 // resumeWith is a run over d that goes on with j.
-func resumeWith(tb testing.TB, s *stub, d Dataset, j *Journal) Config {
+func resumeWith(tb testing.TB, s *daemontest.Daemon, d Dataset, j *Journal) rig {
 	tb.Cleanup(func() { _ = j.Close() })
-	return Config{
-		Target: s.target(tb), Dataset: d, Scorer: scorer.Exact{}, Journal: j,
+	return rig{Journal: j, Config: Config{
+		Target: targetOf(tb, s), Dataset: d, Scorer: scorer.Exact{},
 		Concurrency: 4, Timeout: 10 * time.Second,
 		Settings: Settings{Concurrency: 4, TimeoutSeconds: 10, Floor: 0.9, MaxUnscored: "0"},
-	}
+	}}
 }
 
 // resultFile is a result as it was written.
@@ -192,8 +201,8 @@ func playRun() error {
 	fmt.Println(j.Path())
 	_, _, err = Run(context.Background(), Config{
 		Target:  &Target{Endpoint: e, Brains: map[string]string{"": "eval"}, Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
-		Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 16, Timeout: time.Minute,
+		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 16, Timeout: time.Minute,
 		Settings: Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9, MaxUnscored: "0"},
-	})
+	}, j)
 	return err
 }

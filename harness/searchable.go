@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -16,49 +15,29 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// How long the last document may take to be found: searchableWithin, and
-// timeToIndex more for each document, since a daemon may have a model embed them.
+// How long the last document may take to be found: searchableWithin, and timeToIndex more for each
+// document, since a daemon may have a model embed them.
 const (
 	searchableWithin = 30 * time.Second
 	timeToIndex      = 25 * time.Millisecond
 )
 
-// probe searches and returns the chunks. Of a query longer than one may be, the
-// beginning is searched for.
-func probe(ctx context.Context, e *Endpoint, brain, query string, d Dialect, topK int) ([]Chunk, error) {
-	if r := []rune(query); len(r) > protocol.MaxSearchQuery {
-		query = string(r[:protocol.MaxSearchQuery])
-	}
-	o, err := e.call(ctx, request{
-		method: http.MethodPost, path: brainPath(brain) + "/search", contentType: protocol.TypeJSON,
-		body: d.encode(body{"query": query, "top_k": topK, "mode": protocol.ModeAuto}, nil),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return chunksOf(o, "chunks", "hits")
-}
-
-// awaitSearchable polls until one of paths is found, because a daemon may index
-// after it has answered, or keep a search waiting for longer than a call may take.
-// known is all that was written, last the document written
-// last, for errors.
-func awaitSearchable(ctx context.Context, e *Endpoint, brain string, d Dialect, known catalogue, last string, paths []string, query string) error {
+// awaitSearchable polls until a search finds the corpus, because a daemon may index after it has
+// answered a write, or keep a search waiting for longer than a call may take. docs is all that was
+// written, docs[last] the document written last, and query what finds it.
+func (b *remoteBrain) awaitSearchable(ctx context.Context, docs []Doc, last int, query string) error {
+	known, doc := catalogueOf(docs), docs[last].Path
+	twins := sameText(docs, last)
 	start, within := time.Now(), searchableWithin+time.Duration(len(known))*timeToIndex
 	wait := 5 * time.Millisecond
 	for {
-		chunks, err := probe(ctx, e, brain, query, d, protocol.MaxAskTopK)
-		f, ok := errors.AsType[*Failure](err)
+		chunks, err := b.search(ctx, query, protocol.MaxAskTopK)
+		f, ok := errors.AsType[*AskFailure](err)
 		if err != nil && !errors.Is(err, errNoAnswer) && (!ok || !f.retry) {
-			return fmt.Errorf("search for the seeded document %s: %w", last, err)
+			return fmt.Errorf("search for the seeded document %s: %w", doc, err)
 		}
-		for _, c := range chunks {
-			// A document that stands behind another of the same text is found too.
-			for _, name := range append([]string{c.Path, c.DocumentID}, c.Duplicates...) {
-				if slices.Contains(paths, known.name(name)) {
-					return nil
-				}
-			}
+		if found(chunks, known, twins) {
+			return nil
 		}
 		var asked time.Duration // the wait that the daemon asks for
 		if ok {
@@ -66,10 +45,10 @@ func awaitSearchable(ctx context.Context, e *Endpoint, brain string, d Dialect, 
 		}
 		switch over := time.Since(start)+asked > within; {
 		case over && err != nil:
-			return fmt.Errorf("document %s was written but could not be searched for within %v: %w", last, within, err)
+			return fmt.Errorf("document %s was written but could not be searched for within %v: %w", doc, within, err)
 		case over:
 			return fmt.Errorf("document %s was written but is not found after %v (the last search gave %d chunks); does the daemon index %s?",
-				last, within, len(chunks), SeedRoot)
+				doc, within, len(chunks), SeedRoot)
 		}
 		select {
 		case <-ctx.Done():
@@ -80,9 +59,34 @@ func awaitSearchable(ctx context.Context, e *Endpoint, brain string, d Dialect, 
 	}
 }
 
-// probeOf chooses the document whose being found shows that the corpus can be
-// searched, and the words to find it by. It is the one with the most words that
-// no other has, then the one with the most different words, then the last one.
+// sameText returns the paths of the documents with the text of docs[i], which a search cannot tell
+// apart.
+func sameText(docs []Doc, i int) []string {
+	var paths []string
+	for _, doc := range docs {
+		if bytes.Equal(doc.Data, docs[i].Data) {
+			paths = append(paths, doc.Path)
+		}
+	}
+	return paths
+}
+
+// found reports whether one of paths is among the documents of chunks. A document that is reported
+// as the duplicate of another counts too.
+func found(chunks []Chunk, known catalogue, paths []string) bool {
+	for _, c := range chunks {
+		for _, name := range append([]string{c.Path, c.DocumentID}, c.Duplicates...) {
+			if slices.Contains(paths, known.name(name)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// probeOf chooses the document whose discovery shows that the corpus can be searched, and the words
+// to find it by. It is the document with the most words that no other has; of several, the one with
+// the most different words; of several, the last one.
 func probeOf(docs []Doc) (index int, query string) {
 	type use struct{ first, last int }
 	uses := map[string]use{}
@@ -117,17 +121,17 @@ func probeOf(docs []Doc) (index int, query string) {
 	})
 }
 
-// wordsOf is the words of a text as searches see them.
+// wordsOf yields the words of a text as searches see them.
 func wordsOf(text []byte) iter.Seq[[]byte] {
 	return bytes.FieldsFuncSeq(bytes.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 }
 
-// probeWords is the passage of 40 words with the most own words, of several the
-// last one: the end of a text sets it apart better than its front matter would.
+// probeWords returns the passage of 40 words with the most own words, of several the last one: the
+// end of a text sets it apart better than its front matter.
 func probeWords(doc Doc, own func(word []byte) bool) string {
 	const most = 40
 	words := strings.Fields(strings.ToValidUTF8(string(doc.Data), " "))
-	owned := make([]int, len(words)+1) // how many own words stand before each
+	owned := make([]int, len(words)+1) // the number of own words before each
 	for i, field := range words {
 		owned[i+1] = owned[i]
 		for w := range wordsOf([]byte(field)) {

@@ -32,13 +32,12 @@ func BenchmarkSeed(b *testing.B) {
 	brains := 0
 	rate := func(single bool) float64 {
 		brains++
-		f := filling{endpoint: e, dialect: Auto, writers: seedWriters}
-		id, err := createBrain(b.Context(), e, fmt.Sprintf("bench-%d", brains), Auto)
-		if err != nil {
+		brain := &remoteBrain{endpoint: e, dialect: Auto, name: fmt.Sprintf("bench-%d", brains)}
+		if err := brain.create(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		start := time.Now()
-		if err := f.fill(b.Context(), id, corpus.Docs, single); err != nil {
+		if err := brain.seed(b.Context(), corpus.Docs, seedWriters, single); err != nil {
 			b.Fatal(err)
 		}
 		return float64(len(corpus.Docs)) / time.Since(start).Seconds()

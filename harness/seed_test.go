@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/daemontest"
 )
 
 // library is a daemon that keeps documents and finds them after some searches.
@@ -34,7 +35,7 @@ type library struct {
 	answers map[string]func(w http.ResponseWriter)
 }
 
-func (l *library) serve(w http.ResponseWriter, r *http.Request, c call) {
+func (l *library) serve(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for suffix, answer := range l.answers {
@@ -44,27 +45,27 @@ func (l *library) serve(w http.ResponseWriter, r *http.Request, c call) {
 		}
 	}
 	switch {
-	case c.path == "/v1/brains" && c.method == "POST":
-		l.created = c.body
+	case c.Path == "/v1/brains" && c.Method == "POST":
+		l.created = c.Body
 		w.WriteHeader(http.StatusCreated)
 		_, _ = io.WriteString(w, `{"id":"brain-7"}`)
-	case c.method == "PUT":
+	case c.Method == "PUT":
 		if len(l.docs) == 0 && l.docs == nil {
 			l.docs = map[string]string{}
 		}
-		l.docs[r.URL.Query().Get("path")] = string(c.raw)
+		l.docs[r.URL.Query().Get("path")] = string(c.Raw)
 		w.WriteHeader(http.StatusNoContent)
-	case strings.HasSuffix(c.path, "/search"):
+	case strings.HasSuffix(c.Path, "/search"):
 		l.searches++
 		chunks := []Chunk{}
 		for p, text := range l.docs {
-			if l.searches > l.findsAfter && strings.Contains(text, c.body["query"].(string)) {
+			if l.searches > l.findsAfter && strings.Contains(text, c.Body["query"].(string)) {
 				chunks = append(chunks, Chunk{Path: p, Text: text})
 			}
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"chunks": chunks})
-	case c.method == "DELETE" && c.header.Get("X-Confirm-Delete") == "yes":
-		l.removed = append(l.removed, c.path)
+	case c.Method == "DELETE" && c.Header.Get("X-Confirm-Delete") == "yes":
+		l.removed = append(l.removed, c.Path)
 		w.WriteHeader(http.StatusNoContent)
 	default:
 		http.NotFound(w, r)
@@ -73,8 +74,22 @@ func (l *library) serve(w http.ResponseWriter, r *http.Request, c call) {
 
 // seedOne fills one brain.
 func seedOne(ctx context.Context, e *Endpoint, brain string, d Dialect, c Corpus) (string, error) {
-	ids, err := Fill(ctx, e, d, []Brain{{Name: brain, Docs: c.Docs, Questions: 1}}, nil)
+	ids, err := Seed(ctx, e, d, []Brain{{Name: brain, Docs: c.Docs, Questions: 1}}, nil, nil)
 	return ids[brain], err
+}
+
+// brainAt returns a brain that is there under its name.
+func brainAt(e *Endpoint, name string) *remoteBrain {
+	return &remoteBrain{endpoint: e, dialect: Auto, name: name, id: name}
+}
+
+// findBrain returns the id of a brain that is found.
+func findBrain(ctx context.Context, e *Endpoint, name, query string) (string, error) {
+	b := &remoteBrain{endpoint: e, dialect: Auto, name: name}
+	if err := b.find(ctx, query); err != nil {
+		return "", err
+	}
+	return b.id, nil
 }
 
 func corpusOf(paths ...string) Corpus {
@@ -87,8 +102,8 @@ func corpusOf(paths ...string) Corpus {
 
 func TestSeed(t *testing.T) {
 	l := &library{findsAfter: 2}
-	s := newStub(t, l.serve)
-	id, err := seedOne(t.Context(), s.endpoint(t, ""), "My Brain", Auto, corpusOf("a.md", "b/ü & c?.md", "z.md"))
+	s := daemontest.New(t, l.serve)
+	id, err := seedOne(t.Context(), endpointOf(t, s, ""), "My Brain", Auto, corpusOf("a.md", "b/ü & c?.md", "z.md"))
 	if err != nil || id != "brain-7" {
 		t.Fatalf("got %q, %v", id, err)
 	}
@@ -102,18 +117,18 @@ func TestSeed(t *testing.T) {
 	if diff := cmp.Diff(created, l.created); diff != "" {
 		t.Error(diff)
 	}
-	calls := s.seen()
+	calls := s.Calls()
 	puts := 0
 	for i, c := range calls {
-		if c.method != "PUT" {
+		if c.Method != "PUT" {
 			continue
 		}
 		puts++
-		if c.header.Get("Content-Type") != "application/octet-stream" || !strings.HasPrefix(c.path, "/v1/brains/brain-7/documents?path=") {
-			t.Errorf("PUT %s as %s", c.path, c.header.Get("Content-Type"))
+		if c.Header.Get("Content-Type") != "application/octet-stream" || !strings.HasPrefix(c.Path, "/v1/brains/brain-7/documents?path=") {
+			t.Errorf("PUT %s as %s", c.Path, c.Header.Get("Content-Type"))
 		}
-		if last := strings.HasSuffix(c.path, url.QueryEscape("raw/documents/b/ü & c?.md")); last != (puts == 3) {
-			t.Errorf("write %d is %s: the document that is waited for must be the last", i, c.path)
+		if last := strings.HasSuffix(c.Path, url.QueryEscape("raw/documents/b/ü & c?.md")); last != (puts == 3) {
+			t.Errorf("write %d is %s: the document that is waited for must be the last", i, c.Path)
 		}
 	}
 	if l.searches != 3 {
@@ -128,7 +143,7 @@ func TestSeedTellsDocumentsByID(t *testing.T) {
 		},
 		"/v1/brains": func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"brainId":"b"}`) },
 	}}
-	if id, err := seedOne(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Snake, corpusOf("a.md")); err != nil || id != "b" {
+	if id, err := seedOne(t.Context(), endpointOf(t, daemontest.New(t, l.serve), ""), "eval", Snake, corpusOf("a.md")); err != nil || id != "b" {
 		t.Errorf("got %q, %v", id, err)
 	}
 }
@@ -137,7 +152,7 @@ func TestSeedTellsDocumentsByID(t *testing.T) {
 func TestSeedASingleLargeDocument(t *testing.T) {
 	for size, wants := range map[int]string{protocol.MaxWriteBytes: "PUT", protocol.MaxWriteBytes + 1: "POST"} {
 		used := ""
-		e := newStub(t, func(w http.ResponseWriter, r *http.Request, _ call) {
+		s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 			switch {
 			case strings.Contains(r.URL.Path, "/documents"):
 				used = r.Method
@@ -145,9 +160,9 @@ func TestSeedASingleLargeDocument(t *testing.T) {
 			default:
 				_, _ = io.WriteString(w, `{"id":"b","chunks":[{"path":"a.md"}]}`)
 			}
-		}).endpoint(t, "")
+		})
 		c := Corpus{Docs: []Doc{{Path: "a.md", Data: []byte(strings.Repeat("x", size))}}}
-		if _, err := seedOne(t.Context(), e, "eval", Auto, c); err != nil || used != wants {
+		if _, err := seedOne(t.Context(), endpointOf(t, s, ""), "eval", Auto, c); err != nil || used != wants {
 			t.Errorf("%d bytes: written by %s, %v", size, used, err)
 		}
 	}
@@ -170,9 +185,10 @@ func TestCreateBrainAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := &inMemory{reply: func(n int) *http.Response { return c.answers[n-1] }}
 			e := &Endpoint{base: "http://memory", http: &http.Client{Transport: m}}
-			id, err := createBrain(t.Context(), e, "eval", Auto)
-			if id != c.id || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || m.n != len(c.answers) {
-				t.Errorf("%s: got %q, %v after %d requests", c.name, id, err, m.n)
+			b := &remoteBrain{endpoint: e, dialect: Auto, name: "eval"}
+			err := b.create(t.Context())
+			if id := b.id; id != c.id || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || m.n != len(c.answers) {
+				t.Errorf("%s: got %q, %v after %d requests", c.name, b.id, err, m.n)
 			}
 		})
 	}
@@ -200,7 +216,7 @@ func TestSeedFailures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := &library{answers: map[string]func(http.ResponseWriter){c.suffix: c.answer}}
-			_, err := seedOne(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, corpusOf("a.md", "b.md"))
+			_, err := seedOne(t.Context(), endpointOf(t, daemontest.New(t, l.serve), ""), "eval", Auto, corpusOf("a.md", "b.md"))
 			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) || len(l.docs) != c.written {
 				t.Errorf("got %v with %d documents written", err, len(l.docs))
 			}
@@ -242,7 +258,7 @@ func TestSeedWaitsForABusyDaemon(t *testing.T) {
 			}
 			return busy(n)
 		}}
-		if id, err := findBrain(t.Context(), m.target().Endpoint, "eval", Auto, "q"); id != "eval" || err != nil {
+		if id, err := findBrain(t.Context(), m.target().Endpoint, "eval", "q"); id != "eval" || err != nil {
 			t.Errorf("got %q, %v after %d calls", id, err, m.n)
 		}
 	})
@@ -302,14 +318,14 @@ func TestInterruptedSeedRemovesItsBrain(t *testing.T) {
 				w.WriteHeader(http.StatusNoContent)
 			},
 		}}
-		s := newStub(t, l.serve)
-		_, err := seedOne(ctx, s.endpoint(t, "secret"), "eval", Auto, corpusOf("a.md"))
-		calls := s.seen()
+		s := daemontest.New(t, l.serve)
+		_, err := seedOne(ctx, endpointOf(t, s, "secret"), "eval", Auto, corpusOf("a.md"))
+		calls := s.Calls()
 		last := calls[len(calls)-1]
 		if !errors.Is(err, stopped) || strings.Contains(err.Error(), "removed") {
 			t.Errorf("%s: got %v", suffix, err)
 		}
-		if last.method != "DELETE" || last.path != "/v1/brains/brain-7" || last.header.Get("X-Confirm-Delete") != "yes" || last.header.Get("Authorization") != "Bearer secret" {
+		if last.Method != "DELETE" || last.Path != "/v1/brains/brain-7" || last.Header.Get("X-Confirm-Delete") != "yes" || last.Header.Get("Authorization") != "Bearer secret" {
 			t.Errorf("%s: the last call is %+v", suffix, last)
 		}
 	}
@@ -325,7 +341,7 @@ func TestUnremovableBrainIsNamed(t *testing.T) {
 		{func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, "could not be removed now: "},
 	} {
 		l := &library{answers: map[string]func(http.ResponseWriter){"/documents": status(413, "too big"), "/brain-7": c.answer}}
-		_, err := seedOne(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, corpusOf("a.md"))
+		_, err := seedOne(t.Context(), endpointOf(t, daemontest.New(t, l.serve), ""), "eval", Auto, corpusOf("a.md"))
 		if err == nil || !strings.Contains(err.Error(), "too big") || !strings.Contains(err.Error(), c.want) || (c.want != "") != strings.Contains(err.Error(), `brain "brain-7" may hold part`) {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
@@ -365,7 +381,7 @@ func TestFindBrain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := &library{answers: c.answers}
-			id, err := findBrain(t.Context(), newStub(t, l.serve).endpoint(t, ""), "eval", Auto, "a question?")
+			id, err := findBrain(t.Context(), endpointOf(t, daemontest.New(t, l.serve), ""), "eval", "a question?")
 			if id != c.id || (err == nil) != (c.id != "") || c.is != nil && !errors.Is(err, c.is) || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %q, %v", id, err)
 			}
@@ -383,8 +399,8 @@ func TestSeedManyDocuments(t *testing.T) {
 	for i := range 100 {
 		paths = append(paths, fmt.Sprintf("d%03d.md", i))
 	}
-	s := newStub(t, l.serve)
-	if _, err := seedOne(t.Context(), s.endpoint(t, ""), "eval", Auto, corpusOf(paths...)); err != nil {
+	s := daemontest.New(t, l.serve)
+	if _, err := seedOne(t.Context(), endpointOf(t, s, ""), "eval", Auto, corpusOf(paths...)); err != nil {
 		t.Fatal(err)
 	}
 	var want []string
@@ -395,8 +411,8 @@ func TestSeedManyDocuments(t *testing.T) {
 		t.Error(diff)
 	}
 	puts := 0
-	for _, c := range s.seen() {
-		if c.method == "PUT" {
+	for _, c := range s.Calls() {
+		if c.Method == "PUT" {
 			puts++
 		}
 	}

@@ -47,7 +47,7 @@ func TestTallyIsFreeOfOrder(t *testing.T) {
 				tally.Add(r)
 			}
 			var res Result
-			res.fill(tally)
+			res.SetAggregate(tally)
 			return res
 		}
 		got := fold(records)
@@ -107,7 +107,7 @@ func TestTallyFigures(t *testing.T) {
 		tally.Add(r)
 	}
 	var got Result
-	got.fill(tally)
+	got.SetAggregate(tally)
 	low, high := got.Interval.Low, got.Interval.High
 	got.Retrieval = nil // TestRetrievalFigures
 	want := Result{

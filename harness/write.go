@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,31 +14,30 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// A batch stays well below the limits of spec 8, so that several can be under
-// way at once and a slow daemon answers each in time.
+// A batch stays well below the limits of spec 8, so that several can be sent concurrently and a slow
+// daemon answers each in time.
 const (
 	batchDocs  = 256
 	batchBytes = protocol.MaxBatchBytes / 4
 )
 
-// timeForDoc is what each document of a batch adds to the time for a call.
+// timeForDoc is what each document of a batch adds to the time limit of the request.
 const timeForDoc = 250 * time.Millisecond
 
-// docWriter writes documents to one brain: in batches (spec 4.2), or one by one
-// where the daemon does not serve those.
+// docWriter writes documents to one brain: in batches (spec 4.2), or one by one where the daemon does
+// not serve those.
 type docWriter struct {
-	endpoint *Endpoint
-	brain    string
-	writers  int
-	single   bool
+	brain   *remoteBrain
+	writers int // concurrent requests
+	single  bool
 }
 
-// write returns when all documents are written. The first batch goes alone: it
-// tells whether there is such an endpoint.
+// write returns when all documents are written. The first batch is sent alone, because it shows
+// whether the daemon serves batches.
 func (w *docWriter) write(ctx context.Context, docs []Doc) error {
 	chunks := batches(docs)
 	if !w.single && len(chunks) > 0 {
-		err := w.batch(ctx, chunks[0])
+		err := w.brain.putBatch(ctx, chunks[0])
 		switch {
 		case notServed(err):
 			w.single = true
@@ -53,18 +51,17 @@ func (w *docWriter) write(ctx context.Context, docs []Doc) error {
 	g.SetLimit(w.writers)
 	for _, chunk := range chunks {
 		if !w.single {
-			g.Go(func() error { return w.batch(gctx, chunk) })
+			g.Go(func() error { return w.brain.putBatch(gctx, chunk) })
 			continue
 		}
 		for _, doc := range chunk {
-			g.Go(func() error { return w.put(gctx, doc) })
+			g.Go(func() error { return w.brain.put(gctx, doc) })
 		}
 	}
 	return g.Wait()
 }
 
-// batches cuts documents into runs of at most batchDocs and batchBytes, and at
-// least one document.
+// batches cuts documents into runs of at most batchDocs and batchBytes, and at least one document.
 func batches(docs []Doc) [][]Doc {
 	var out [][]Doc
 	start, size := 0, 0
@@ -81,9 +78,9 @@ func batches(docs []Doc) [][]Doc {
 	return out
 }
 
-// batch writes documents with one request, or with two of half the size when a
-// daemon has a lower limit. Writing them again does no harm.
-func (w *docWriter) batch(ctx context.Context, docs []Doc) error {
+// putBatch writes documents with one request, or with two of half the size if the daemon has a lower
+// limit. Writing documents again does no harm.
+func (b *remoteBrain) putBatch(ctx context.Context, docs []Doc) error {
 	batch := protocol.Batch{Reason: "evalctl seed"}
 	for _, doc := range docs {
 		batch.Ops = append(batch.Ops, protocol.BatchOp{Type: protocol.OpWrite, Path: SeedRoot + doc.Path, Content: doc.Data})
@@ -93,19 +90,19 @@ func (w *docWriter) batch(ctx context.Context, docs []Doc) error {
 		return fmt.Errorf("encode a batch: %w", err)
 	}
 	var o jsonobj.Object
-	err = persist(ctx, callTimeout+time.Duration(len(docs))*timeForDoc, func(ctx context.Context) (err error) {
-		o, err = w.endpoint.json(ctx, request{
-			method: http.MethodPost, path: brainPath(w.brain) + "/documents/batch-ops",
+	err = retryFor(ctx, callTimeout+time.Duration(len(docs))*timeForDoc, func(ctx context.Context) (err error) {
+		o, err = b.endpoint.json(ctx, request{
+			method: http.MethodPost, path: b.path() + "/documents/batch-ops",
 			contentType: protocol.TypeJSON, body: body,
 		})
 		return err
 	})
-	if f, ok := errors.AsType[*Failure](err); ok && f.Status == http.StatusRequestEntityTooLarge && len(docs) > 1 {
+	if hasStatus(err, http.StatusRequestEntityTooLarge) && len(docs) > 1 {
 		half := len(docs) / 2
-		if err := w.batch(ctx, docs[:half]); err != nil {
+		if err := b.putBatch(ctx, docs[:half]); err != nil {
 			return err
 		}
-		return w.batch(ctx, docs[half:])
+		return b.putBatch(ctx, docs[half:])
 	}
 	if err == nil && o.Number("committed") != float64(len(docs)) {
 		err = fmt.Errorf("the daemon says that it committed %v", o.Number("committed"))
@@ -116,11 +113,12 @@ func (w *docWriter) batch(ctx context.Context, docs []Doc) error {
 	return nil
 }
 
-func (w *docWriter) put(ctx context.Context, doc Doc) error {
-	err := persist(ctx, callTimeout, func(ctx context.Context) error {
-		res, err := w.endpoint.do(ctx, request{
+// put writes one document.
+func (b *remoteBrain) put(ctx context.Context, doc Doc) error {
+	err := retryFor(ctx, callTimeout, func(ctx context.Context) error {
+		res, err := b.endpoint.do(ctx, request{
 			method:      http.MethodPut,
-			path:        brainPath(w.brain) + "/documents?path=" + url.QueryEscape(SeedRoot+doc.Path),
+			path:        b.path() + "/documents?path=" + url.QueryEscape(SeedRoot+doc.Path),
 			contentType: protocol.TypeBytes, accept: protocol.TypeJSON, body: doc.Data,
 		})
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/daemontest"
 )
 
 // libraries is a daemon of many brains that takes batches of at most room
@@ -30,7 +31,7 @@ type libraries struct {
 	short   bool // it commits one op less than it got
 }
 
-func (l *libraries) serve(w http.ResponseWriter, r *http.Request, c call) {
+func (l *libraries) serve(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.docs == nil {
@@ -42,24 +43,24 @@ func (l *libraries) serve(w http.ResponseWriter, r *http.Request, c call) {
 	}
 	id, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/brains/"), "/")
 	switch {
-	case c.method == "DELETE":
+	case c.Method == "DELETE":
 		delete(l.brains, id)
 		w.WriteHeader(http.StatusNoContent)
 	case rest != "search" && id == "id-"+l.broken:
 		http.Error(w, "no room", http.StatusInsufficientStorage)
 	case rest == "documents":
-		l.put(id, r.URL.Query().Get("path"), string(c.raw))
+		l.put(id, r.URL.Query().Get("path"), string(c.Raw))
 		w.WriteHeader(http.StatusNoContent)
 	case rest == "documents/batch-ops" && l.refuse != 0:
 		w.WriteHeader(l.refuse)
-	case rest == "documents/batch-ops" && l.room > 0 && len(c.raw) > l.room:
+	case rest == "documents/batch-ops" && l.room > 0 && len(c.Raw) > l.room:
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 	case rest == "documents/batch-ops":
-		l.batch(w, id, c.raw)
+		l.batch(w, id, c.Raw)
 	case rest == "search":
 		chunks := []Chunk{}
 		for k, text := range l.docs {
-			if p, ok := strings.CutPrefix(k, id+" "); ok && strings.Contains(text, c.body["query"].(string)) {
+			if p, ok := strings.CutPrefix(k, id+" "); ok && strings.Contains(text, c.Body["query"].(string)) {
 				chunks = append(chunks, Chunk{Path: p, Text: text})
 			}
 		}
@@ -69,8 +70,8 @@ func (l *libraries) serve(w http.ResponseWriter, r *http.Request, c call) {
 	}
 }
 
-func (l *libraries) list(w http.ResponseWriter, c call) {
-	if c.method == "GET" {
+func (l *libraries) list(w http.ResponseWriter, c daemontest.Call) {
+	if c.Method == "GET" {
 		var items []map[string]string
 		for id := range l.brains {
 			items = append(items, map[string]string{"id": id, "name": strings.TrimPrefix(id, "id-")})
@@ -78,7 +79,7 @@ func (l *libraries) list(w http.ResponseWriter, c call) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"items": items})
 		return
 	}
-	id := "id-" + c.body["name"].(string)
+	id := "id-" + c.Body["name"].(string)
 	if l.brains[id] {
 		w.WriteHeader(http.StatusConflict)
 		return
@@ -147,8 +148,8 @@ func TestWritesAreBatched(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			docs := manyDocs(600)
-			s := newStub(t, c.l.serve)
-			if _, err := seedOne(t.Context(), s.endpoint(t, ""), "eval", Auto, docs); err != nil {
+			s := daemontest.New(t, c.l.serve)
+			if _, err := seedOne(t.Context(), endpointOf(t, s, ""), "eval", Auto, docs); err != nil {
 				t.Fatal(err)
 			}
 			last, _ := probeOf(docs.Docs)
@@ -161,8 +162,8 @@ func TestWritesAreBatched(t *testing.T) {
 				}
 			}
 			posts := 0
-			for _, call := range s.seen() {
-				if strings.HasSuffix(call.path, "batch-ops") {
+			for _, call := range s.Calls() {
+				if strings.HasSuffix(call.Path, "batch-ops") {
 					posts++
 				}
 			}
@@ -186,14 +187,14 @@ func TestBatchesThatFail(t *testing.T) {
 		"too big":  {&libraries{refuse: 413}, "write a batch of 1 documents from d0000.md on: POST"},
 		"no brain": {&libraries{broken: "eval"}, "507"},
 	} {
-		s := newStub(t, c.l.serve)
-		_, err := seedOne(t.Context(), s.endpoint(t, ""), "eval", Auto, manyDocs(5))
+		s := daemontest.New(t, c.l.serve)
+		_, err := seedOne(t.Context(), endpointOf(t, s, ""), "eval", Auto, manyDocs(5))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		for _, call := range s.seen() {
-			if call.method == "PUT" {
-				t.Errorf("%s: %s was written on its own", name, call.path)
+		for _, call := range s.Calls() {
+			if call.Method == "PUT" {
+				t.Errorf("%s: %s was written on its own", name, call.Path)
 			}
 		}
 	}

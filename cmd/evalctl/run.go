@@ -45,21 +45,22 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest) error {
 	ctx, stop := under.watch(ctx)
 	defer stop()
-	journal, err := c.journal(p, plan, under)
+	j, err := c.journal(p, plan, under)
 	if err != nil {
 		return usageError{err}
 	}
-	defer journal.Close()
-	if under.brains, err = harness.Fill(ctx, under.endpoint, harness.Dialect(c.Dialect), plan.brains, journal); err != nil {
+	defer j.Close()
+	under.brains, err = harness.Seed(ctx, under.endpoint, harness.Dialect(c.Dialect), plan.brains, j.Seeded, j.MarkSeeded)
+	if err != nil {
 		if c.Resume == "" {
-			err = errors.Join(err, journal.Discard()) // nothing was asked
+			err = errors.Join(err, j.Discard()) // nothing was asked
 		}
 		return brainError(ctx, err)
 	}
-	if aside := journal.Aside(); aside != "" {
-		t.field("note", "the journal of a run that did not finish is kept: evalctl run --resume %s", aside)
+	if backup := j.Backup(); backup != "" {
+		t.field("note", "the journal of a run that did not finish is kept: evalctl run --resume %s", backup)
 	}
-	return c.ask(ctx, p, t, plan, under, journal)
+	return c.ask(ctx, p, t, plan, under, j)
 }
 
 // brainError blames the daemon, unless the run was stopped or set up wrongly.
@@ -125,7 +126,7 @@ func (c *runCmd) sameRun(j *harness.Journal, id harness.Identity) error {
 
 func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest, j *harness.Journal) error {
 	if plan.judge != nil {
-		if err := j.Settle(plan.worst); err != nil {
+		if err := j.ChargeInFlight(plan.worst); err != nil {
 			return err
 		}
 	}
@@ -139,14 +140,15 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 			Endpoint: under.endpoint, Brains: under.brains, Scenario: c.scenario, Mode: c.Mode,
 			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: harness.Dialect(c.Dialect),
 		},
-		Dataset: plan.dataset, Brains: plan.brains, Scorer: sc, Journal: j, Paid: plan.judge != nil,
+		Dataset: plan.dataset, Brains: plan.brains, Scorer: sc, Paid: plan.judge != nil,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil,
-		RequireMode: c.requiredMode(), Recorded: progress.add, Guards: plan.gold.Guards,
+		RequireMode: c.requiredMode(), Recorded: progress.add, Warnings: plan.gold.Guards,
+		CapUSD: c.budget, UnpricedModel: plan.unpriced,
 		Settings: harness.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
-			MaxUnscored: c.MaxUnscored, CapUSD: c.budget, UnpricedModel: plan.unpriced,
+			MaxUnscored: c.MaxUnscored,
 		},
-	})
+	}, j)
 	progress.done()
 	if path == "" {
 		return err

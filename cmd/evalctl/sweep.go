@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness"
@@ -131,23 +130,21 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest) (err error) {
 	ctx, stop := under.watch(ctx)
 	defer stop()
-	if under.brains, err = harness.Fill(ctx, under.endpoint, harness.Dialect(c.Dialect), plan.brains, nil); err != nil {
+	if under.brains, err = harness.Seed(ctx, under.endpoint, harness.Dialect(c.Dialect), plan.brains, nil, nil); err != nil {
 		return brainError(ctx, err)
 	}
 	grid := c.grid()
 	sweep := harness.Sweep{SchemaVersion: harness.SchemaVersion, SDK: c.SDK, StartedAt: plan.started, Planned: len(grid), Cells: []harness.Cell{}}
-	stopped := c.measure(ctx, t, plan, under, grid, &sweep)
-	sweep.Stop(stopped)
-	sweep.FinishedAt = time.Now().UTC()
-	path, err := sweep.Write(plan.dir)
-	if err != nil {
+	file := harness.NewSweepFile(plan.dir, c.SDK)
+	stopped := c.measure(ctx, t, plan, under, grid, &sweep, file)
+	if err := file.Finish(&sweep, stopped); err != nil {
 		return errors.Join(stopped, err)
 	}
 	verdict := c.verdict(sweep, stopped)
-	if err := c.print(p, sweep, path, exitCode(ctx, verdict)); err != nil {
+	if err := c.print(p, sweep, file.Path(), exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	t.field("result", "%s", printable(path, oneLine))
+	t.field("result", "%s", printable(file.Path(), oneLine))
 	return verdict
 }
 
@@ -165,7 +162,7 @@ func (c *sweepCmd) grid() []harness.Cell {
 }
 
 // measure runs the cells, and returns what stopped it.
-func (c *sweepCmd) measure(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, grid []harness.Cell, sweep *harness.Sweep) error {
+func (c *sweepCmd) measure(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, grid []harness.Cell, sweep *harness.Sweep, file *harness.SweepFile) error {
 	for _, mode := range c.Modes {
 		target := c.target(under, harness.Cell{Mode: mode, TopK: slices.Max(c.TopKs)})
 		asked, err := target.WarmUp(ctx, plan.dataset, c.Timeout)
@@ -183,7 +180,7 @@ func (c *sweepCmd) measure(ctx context.Context, t *terminal, plan *plan, under *
 		}
 		cell.Result = res
 		sweep.Cells = append(sweep.Cells, cell)
-		if err := sweep.Save(plan.dir); err != nil {
+		if err := file.Save(*sweep); err != nil {
 			return err
 		}
 	}
@@ -207,9 +204,9 @@ func (c *sweepCmd) cell(ctx context.Context, t *terminal, plan *plan, under *dae
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), harness.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
 	progress := t.progress(plan.dataset.Selected, 0)
-	res, err := harness.RunCell(ctx, plan.dir, harness.Config{
+	res, err := harness.Drive(ctx, harness.Config{
 		Target: c.target(under, cell), Dataset: plan.dataset, Brains: plan.brains, Scorer: scorer.Retrieval{TopK: cell.TopK},
-		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil, Recorded: progress.add, Guards: gold.Guards,
+		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil, Recorded: progress.add, Warnings: gold.Guards,
 		Settings: harness.Settings{Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), MaxUnscored: c.MaxUnscored},
 	}, id)
 	progress.done()

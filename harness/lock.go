@@ -11,6 +11,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
+// ErrBusy means that another process writes the journal, or has the folder.
+var ErrBusy = errors.New("another run is going on")
+
 // Claim makes a result folder and reserves what one SDK has in it, the daemon's
 // log and the files that a run or a sweep writes, until release is called or the
 // process ends. While another process holds it the error is ErrBusy.

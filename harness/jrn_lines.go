@@ -38,7 +38,7 @@ func (j *Journal) accept(n int, line []byte) error {
 	if n == 1 {
 		return j.acceptStart(line)
 	}
-	var e entryLine
+	var e Entry
 	if err := json.Unmarshal(line, &e); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func recordSpan(line []byte) (at, size int) {
 }
 
 // place notes a line that is at the journal's end.
-func (j *Journal) place(e entryLine, line []byte) {
+func (j *Journal) place(e Entry, line []byte) {
 	s := &j.slots[e.Index]
 	if e.Record != nil {
 		at, size := recordSpan(line)
@@ -119,15 +119,15 @@ func (j *Journal) place(e entryLine, line []byte) {
 	j.end += int64(len(line))
 }
 
-// add appends lines in one write; they are safe once Sync has returned. An
+// Append appends lines in one write; they are safe once Sync has returned. An
 // answer whose grade is among them needs no line of its own.
-func (j *Journal) add(entries ...entryLine) error {
-	graded := func(e entryLine) bool {
-		return e.Kind == kindAnswer && slices.ContainsFunc(entries, func(g entryLine) bool { return g.Kind == kindGrade && g.Index == e.Index })
+func (j *Journal) Append(entries ...Entry) error {
+	graded := func(e Entry) bool {
+		return e.Kind == kindAnswer && slices.ContainsFunc(entries, func(g Entry) bool { return g.Kind == kindGrade && g.Index == e.Index })
 	}
 	j.buf.Reset()
 	enc := json.NewEncoder(&j.buf)
-	kept := make([]entryLine, 0, len(entries))
+	kept := make([]Entry, 0, len(entries))
 	ends := make([]int, 0, len(entries))
 	for _, e := range entries {
 		if graded(e) {
@@ -176,8 +176,8 @@ func (j *Journal) raw(src io.ReaderAt, i int) ([]byte, error) {
 	return buf, nil
 }
 
-// record reads question i, which must be answered.
-func (j *Journal) record(i int) (r Record, err error) {
+// Record reads question i, which must be answered.
+func (j *Journal) Record(i int) (r Record, err error) {
 	data, err := j.raw(j.file, i)
 	if err != nil {
 		return r, err
