@@ -17,9 +17,9 @@ import (
 	"evalctl/internal/sse"
 )
 
-// Check refuses a question that may not be sent (spec 8): one without text, and
+// CheckQuestion returns an error for a question that may not be sent (spec 8): one without text, and
 // one that is longer than 8,192 characters to ask or 4,096 to search.
-func (s Scenario) Check(q Question) error {
+func CheckQuestion(s Scenario, q Question) error {
 	most := protocol.MaxAskQuery
 	if s == SearchOnly {
 		most = protocol.MaxSearchQuery

@@ -2,14 +2,10 @@ package harness
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"evalctl/harness/daemontest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -254,113 +250,4 @@ func TestSlug(t *testing.T) {
 			rt.Fatalf("%q", s)
 		}
 	})
-}
-
-// TestRunAsksEachQuestionInItsBrain, also where its name is not the id.
-func TestRunAsksEachQuestionInItsBrain(t *testing.T) {
-	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
-		daemontest.Stream(w, daemontest.Event("answer_delta", `{"delta":"`+r.URL.Path+`"}`)+daemontest.Event("done", `{"ok":true}`))
-	})
-	file := questionLines(t, `,"brain":"b","expected_substrings":["/v1/brains/id-b/ask"]`, `,"expected_substrings":["/v1/brains/id-eval/ask"]`)
-	d, err := Survey(file, nil, Naming{Default: "eval"}, func(Question) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := setUp(t, s, d, t.TempDir())
-	cfg.Target.Brains = map[string]string{"b": "id-b", "eval": "id-eval"}
-	cfg.Brains = []Brain{{Name: "b", Questions: 1, Docs: make([]Doc, 3)}, {Name: "eval", Questions: 1}}
-	_, path, err := cfg.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	res := readResult(t, path)
-	if res.Passed != 2 || res.Questions[0].Brain != "b" || res.Questions[1].Brain != "eval" {
-		t.Errorf("got %+v", res.Questions)
-	}
-	if diff := cmp.Diff([]BrainUse{{"b", new(3), 1}, {"eval", nil, 1}}, res.Brains); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// TestFillManyBrains: each gets its own documents; the one that fails takes all
-// with it.
-func TestFillManyBrains(t *testing.T) {
-	for _, broken := range []string{"", "b7"} {
-		l := &libraries{broken: broken}
-		s := daemontest.New(t, l.serve)
-		var brains []Brain
-		want := map[string]string{}
-		for i := range 12 {
-			name := fmt.Sprintf("b%d", i)
-			b := Brain{Name: name, Questions: 1}
-			for j := range 3 {
-				p := fmt.Sprintf("%s/%d.md", name, j)
-				b.Docs = append(b.Docs, Doc{Path: p, Data: []byte("text of " + p)})
-				want["id-"+name+" raw/documents/"+p] = "text of " + p
-			}
-			brains = append(brains, b)
-		}
-		ids, err := Seed(t.Context(), endpointOf(t, s, ""), Auto, brains, nil, nil)
-		if broken != "" {
-			if err == nil || !strings.Contains(err.Error(), "no room") || ids != nil || len(l.brains) != 0 {
-				t.Errorf("got %v, %v; %d brains are left", ids, err, len(l.brains))
-			}
-			continue
-		}
-		if err != nil || len(ids) != 12 || ids["b11"] != "id-b11" {
-			t.Fatal(ids, err)
-		}
-		if diff := cmp.Diff(want, l.docs); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
-// TestFillNamesEveryUnusableBrain of those that should be there.
-func TestFillNamesEveryUnusableBrain(t *testing.T) {
-	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
-		switch {
-		case r.URL.Path == "/v1/brains":
-			_, _ = io.WriteString(w, `{"items":[{"id":"full"},{"id":"empty"}]}`)
-		case strings.HasSuffix(r.URL.Path, "/full/search"):
-			_, _ = io.WriteString(w, `{"chunks":[{"path":"x"}]}`)
-		default:
-			_, _ = io.WriteString(w, `{"chunks":[],"items":[]}`)
-		}
-	})
-	_, err := Seed(t.Context(), endpointOf(t, s, ""), Auto, []Brain{{Name: "full"}, {Name: "empty"}, {Name: "gone"}, {Name: "lost"}}, nil, nil)
-	lines := strings.Split(fmt.Sprint(err), "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[0], `brain "empty" at`) || !strings.HasPrefix(lines[1], `brain "gone" at`) || !strings.HasPrefix(lines[2], `brain "lost" at`) {
-		t.Errorf("got %v", err)
-	}
-}
-
-// TestFillGoesOnWhereItWasStopped: brains that the journal tells of are taken as
-// they are, others must not exist.
-func TestFillGoesOnWhereItWasStopped(t *testing.T) {
-	d := survey(t, writeDataset(t, 1))
-	j, err := CreateJournal(t.TempDir(), identityOf(d), started, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
-	l := &libraries{}
-	s := daemontest.New(t, l.serve)
-	a := Brain{Name: "a", Docs: corpusOf("a.md").Docs}
-	b := Brain{Name: "b", Docs: corpusOf("b.md").Docs}
-	if _, err := Seed(t.Context(), endpointOf(t, s, ""), Auto, []Brain{a}, j.Seeded, j.MarkSeeded); err != nil {
-		t.Fatal(err)
-	}
-	again, err := OpenJournal(copyFile(t, j.Path()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
-	ids, err := Seed(t.Context(), endpointOf(t, s, ""), Auto, []Brain{a, b}, again.Seeded, again.MarkSeeded)
-	if err != nil || ids["a"] != "id-a" || ids["b"] != "id-b" || !again.Seeded("b") {
-		t.Fatal(ids, err)
-	}
-	if _, err := Seed(t.Context(), endpointOf(t, s, ""), Auto, []Brain{a, b}, j.Seeded, j.MarkSeeded); err == nil || !strings.Contains(err.Error(), `brain "b" at`) || len(l.brains) != 2 {
-		t.Errorf("got %v, and %d brains are left", err, len(l.brains))
-	}
 }

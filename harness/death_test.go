@@ -114,3 +114,26 @@ func TestRunAgainstNobody(t *testing.T) {
 		t.Errorf("got %+v", f.Questions)
 	}
 }
+
+// TestEndpointThatDies: a daemon that was not started here can die too.
+func TestEndpointThatDies(t *testing.T) {
+	s := daemontest.Answering(t)
+	const many = 20_000 // more than are answered before the second is counted
+	d := survey(t, writeDataset(t, many))
+	cfg := setUp(t, s, d, t.TempDir())
+	cfg.Concurrency = 1
+	n := 0
+	cfg.Recorded = func(Record) {
+		if n++; n == 2 {
+			s.Listener.Close()
+			s.CloseClientConnections()
+		}
+	}
+	res, _, err := cfg.run(t.Context())
+	if !errors.Is(err, ErrDaemonDied) {
+		t.Fatalf("got %v", err)
+	}
+	if res.Stopped != StopDaemon || res.Counts.Errors != 0 || res.Passed != res.Total || res.Total == many {
+		t.Errorf("got %+v", res.Counts)
+	}
+}

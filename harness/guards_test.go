@@ -138,29 +138,3 @@ func TestSurveyGoldRefuses(t *testing.T) {
 		t.Errorf("an empty path: %v", err)
 	}
 }
-
-// TestGuardsOfAnswers are those that only a run shows.
-func TestGuardsOfAnswers(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		records []Record
-		want    string
-	}{
-		{"found", []Record{retrieved(Scored, 1, []int{0}), retrieved(Scored, 2, []int{2})}, ""},
-		{"no chunks", []Record{retrieved(Scored, 0, []int{0}), retrieved(Errored, 0, []int{0})}, "nothing_retrieved 1"},
-		{"never gold", []Record{retrieved(Scored, 5, []int{0}), retrieved(Unscored, 5, []int{0, 0})}, "gold_never_found 2"},
-		{"errors alone", []Record{retrieved(Errored, 0, []int{0})}, ""},
-	} {
-		tally := NewTally(5)
-		for _, r := range c.records {
-			tally.Add(r)
-		}
-		got := ""
-		for _, g := range tally.Retrieval().Guards {
-			got += fmt.Sprint(g.Kind, " ", g.Count)
-		}
-		if got != c.want {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
-		}
-	}
-}

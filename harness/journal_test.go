@@ -20,19 +20,18 @@ import (
 // its grade, one that is not there.
 func sampleJournal(tb testing.TB, dir string) *Journal {
 	tb.Helper()
-	id := identityOf(survey(tb, writeDataset(tb, 3)))
+	id := journalIdentity(3)
 	j, err := CreateJournal(dir, id, started, json.RawMessage(`{"floor":"0.9"}`))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	for i := range 2 {
-		r := newRecord(Question{ID: fmt.Sprint("q", i), Question: "?", Line: i + 1}, Answer{Text: "a", Attempts: 1}, nil)
+		r := answered(fmt.Sprint("q", i), i+1)
 		if err := j.Append(Entry{Kind: kindAnswer, Index: i, Record: &r}); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	r := newRecord(Question{ID: "q0", Question: "?", Line: 1}, Answer{Text: "a", Attempts: 1}, nil).
-		Graded(scorer.Verdict{Score: 0.75, Scored: true, Reason: "good", Cost: 5})
+	r := answered("q0", 1).Graded(scorer.Verdict{Score: 0.75, Scored: true, Reason: "good", Cost: 5})
 	if err := j.Append(Entry{Kind: kindGrade, Index: 0, Record: &r}); err != nil {
 		tb.Fatal(err)
 	}
@@ -140,7 +139,7 @@ func TestOpenJournalThatIsNotThere(t *testing.T) {
 
 func TestCreateJournalThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
-	id := identityOf(survey(t, writeDataset(t, 1)))
+	id := journalIdentity(1)
 	// What cannot be encoded is what a test can bring about on every machine.
 	if j, err := CreateJournal(dir, id, started, json.RawMessage("{")); err == nil {
 		_ = j.Close()
@@ -168,7 +167,7 @@ func TestJournalHasOneOwner(t *testing.T) {
 
 // TestJournalOwnersRace has many runs start at once in one folder.
 func TestJournalOwnersRace(t *testing.T) {
-	id := identityOf(survey(t, writeDataset(t, 1)))
+	id := journalIdentity(1)
 	for range 20 {
 		dir := t.TempDir()
 		won := make(chan *Journal, 8)
@@ -247,5 +246,22 @@ func TestRemoveJournal(t *testing.T) {
 	}
 	if _, err := os.Stat(j.Path()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// answered is the record of an answer that waits for its grade.
+func answered(id string, line int) Record {
+	return Record{
+		ID: id, Question: "?", Line: line, Answer: "a", Attempts: 1, Outcome: Unscored,
+		Citations: []json.RawMessage{}, Retrieved: []Chunk{},
+	}
+}
+
+// journalIdentity is that of a run of n questions.
+func journalIdentity(n int) Identity {
+	return Identity{
+		SchemaVersion: SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval", Scenario: AskBasic,
+		Mode: "auto", TopK: 5, Dialect: Auto,
+		Dataset: DatasetID{Path: "questions.jsonl", SHA256: strings.Repeat("ab", 32), Selected: n, Tags: map[string]int{}},
 	}
 }

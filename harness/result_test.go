@@ -77,12 +77,6 @@ func TestResultFile(t *testing.T) {
 	}
 }
 
-func TestSummaryOfNothing(t *testing.T) {
-	if got := (&Result{SDK: "ts"}).Summary("r.json"); got != "ts: 0/0 pass_rate=n/a mean_score=n/a -> r.json" {
-		t.Errorf("got %s", got)
-	}
-}
-
 // TestSchemaIsStrict: the schema refuses what the code must not write.
 func TestSchemaIsStrict(t *testing.T) {
 	golden, err := os.ReadFile(filepath.Join("testdata", "result.json"))

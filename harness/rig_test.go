@@ -206,3 +206,19 @@ func playRun() error {
 	}, j)
 	return err
 }
+
+// noAnswers is a result without a question.
+func noAnswers() Result {
+	id := Identity{SchemaVersion: 1, SDK: "go", Scorer: "exact", Scenario: AskBasic, Mode: "auto", TopK: 1, Dialect: Auto}
+	id.Dataset = DatasetID{SHA256: strings.Repeat("a", 64), Selected: 1, Tags: map[string]int{}}
+	id.Tool.CPUs = 1
+	r := Result{SDK: "go", ScorerName: "exact", Planned: 1, Identity: id, Settings: Settings{Concurrency: 1, TimeoutSeconds: 1}, StartedAt: started, FinishedAt: started}
+	r.SetAggregate(NewTally(5))
+	return r
+}
+
+// oneQuestion is a result file around one question.
+var oneQuestion = func() string {
+	head := encodeJSON(noAnswers())
+	return string(head[:len(head)-1]) + `,"questions":[QUESTION]}`
+}()

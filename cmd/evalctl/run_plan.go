@@ -78,7 +78,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		if n++; c.Limit == nil || n <= *c.Limit {
 			forecast(q.Item())
 		}
-		return cmp.Or(harness.Scenario(c.Scenario).Check(q), lacking(sc.Check(q.Item())))
+		return cmp.Or(harness.CheckQuestion(harness.Scenario(c.Scenario), q), lacking(sc.Check(q.Item())))
 	}
 	if err := c.planInput(pl, check); err != nil {
 		return nil, err

@@ -110,7 +110,7 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 	// The depth matters to no check of a question.
 	sc := scorer.Retrieval{TopK: c.TopKs[0]}
 	check := func(q harness.Question) error {
-		return cmp.Or(harness.SearchOnly.Check(q), lacking(sc.Check(q.Item())))
+		return cmp.Or(harness.CheckQuestion(harness.SearchOnly, q), lacking(sc.Check(q.Item())))
 	}
 	if err := c.planInput(pl, check); err != nil {
 		return nil, err
