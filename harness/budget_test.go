@@ -13,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/harness/daemontest"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -65,7 +67,7 @@ func TestCapIsNeverPassed(t *testing.T) {
 		for start := 0; ; start++ {
 			if start > 0 { // a resume, with more money
 				_ = cfg.Journal.Close()
-				j, err := OpenJournal(cfg.Journal.Path())
+				j, err := journal.Open(cfg.Journal.Path())
 				if err != nil {
 					rt.Fatal(err)
 				}
@@ -90,7 +92,7 @@ func TestCapIsNeverPassed(t *testing.T) {
 				}
 				break
 			}
-			if !errors.Is(err, llm.ErrBudgetExceeded) || res.Stopped != StopBudget {
+			if !errors.Is(err, llm.ErrBudgetExceeded) || res.Stopped != result.StopBudget {
 				rt.Fatalf("got %v, stopped %q", err, res.Stopped)
 			}
 		}
@@ -113,7 +115,7 @@ func TestBudgetSpentBefore(t *testing.T) {
 	}
 	calls, spent := provider.calls.Load(), res.Cost.SpentUSD
 	_ = cfg.Journal.Close()
-	j, err := OpenJournal(cfg.Journal.Path())
+	j, err := journal.Open(cfg.Journal.Path())
 	if err != nil {
 		t.Fatal(err)
 	}

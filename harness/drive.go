@@ -5,6 +5,9 @@ import (
 	"errors"
 	"sync"
 
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
 
@@ -13,19 +16,19 @@ import (
 type runner struct {
 	cfg       Config
 	kept      keeper
-	aggregate *Tally
-	paths     map[string]catalogue // by brain
+	aggregate *result.Aggregate
+	paths     map[string]dataset.Paths // by brain
 }
 
 func newRunner(cfg Config, kept keeper) *runner {
-	return &runner{cfg: cfg, kept: kept, aggregate: NewTally(cfg.Target.TopK), paths: cataloguesOf(cfg.Brains)}
+	return &runner{cfg: cfg, kept: kept, aggregate: result.NewAggregate(cfg.Target.TopK), paths: dataset.PathsByBrain(cfg.Brains)}
 }
 
 // keeper is where a run keeps what it has found: a journal, or memory.
 type keeper interface {
-	State(question int) State
-	Record(question int) (Record, error)
-	Append(entries ...Entry) error
+	State(question int) journal.State
+	Record(question int) (result.Record, error)
+	Append(entries ...journal.Entry) error
 	Sync() error
 	Spent() llm.USD
 }
@@ -33,23 +36,23 @@ type keeper interface {
 // memory is the keeper of a run without a journal. It keeps only the answers that wait for a grade,
 // by question: like a journal's, entries of different questions can be used concurrently.
 type memory struct {
-	waiting []*Record
+	waiting []*result.Record
 	spent   llm.USD
 }
 
-func (m *memory) State(question int) State {
-	return State{Answered: m.waiting[question] != nil}
+func (m *memory) State(question int) journal.State {
+	return journal.State{Answered: m.waiting[question] != nil}
 }
 
-func (m *memory) Record(question int) (Record, error) { return *m.waiting[question], nil }
+func (m *memory) Record(question int) (result.Record, error) { return *m.waiting[question], nil }
 
-func (m *memory) Append(entries ...Entry) error {
+func (m *memory) Append(entries ...journal.Entry) error {
 	for _, e := range entries {
 		m.spent += e.USD
 		switch {
-		case e.Kind == kindAnswer && e.Record.Outcome != Errored:
+		case e.Kind == journal.KindAnswer && e.Record.Outcome != result.Errored:
 			m.waiting[e.Index] = e.Record
-		case e.Kind == kindGrade:
+		case e.Kind == journal.KindGrade:
 			m.waiting[e.Index] = nil
 			m.spent += e.Record.JudgeUSD
 		}
@@ -64,8 +67,8 @@ func (m *memory) Spent() llm.USD { return m.spent }
 // job is a question to ask, or one whose answer only lacks its grade.
 type job struct {
 	index  int
-	q      Question
-	answer *Record
+	q      dataset.Question
+	answer *result.Record
 }
 
 // resume counts what the journal has already.
@@ -88,7 +91,7 @@ func (r *runner) resume() (int, error) {
 	return n, nil
 }
 
-func (r *runner) finish(rec Record) {
+func (r *runner) finish(rec result.Record) {
 	r.aggregate.Add(rec)
 	if r.cfg.Recorded != nil {
 		r.cfg.Recorded(rec)

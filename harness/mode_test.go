@@ -7,6 +7,10 @@ import (
 	"testing"
 
 	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/scorer"
 )
 
@@ -48,7 +52,7 @@ func TestRequiredMode(t *testing.T) {
 			if !errors.Is(err, ErrMode) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
-			if res.Stopped != StopMode || res.Total != 2 || res.EffectiveModes["hybrid"] != 2 || len(s.Asked()) != 3 {
+			if res.Stopped != result.StopMode || res.Total != 2 || res.EffectiveModes["hybrid"] != 2 || len(s.Asked()) != 3 {
 				t.Errorf("stopped %q after %d questions, with modes %v", res.Stopped, res.Total, res.EffectiveModes)
 			}
 		})
@@ -60,8 +64,8 @@ func TestRequiredModeOfAResumedRun(t *testing.T) {
 	s := daemontest.Answering(t)
 	d := survey(t, writeDataset(t, 3))
 	cfg := setUp(t, s, d, t.TempDir())
-	r := newRecord(Question{ID: "q1", Question: "question 1", Line: 2}, Answer{Text: "a", EffectiveMode: "semantic", Attempts: 1}, nil)
-	if err := cfg.Journal.Append(Entry{Kind: kindAnswer, Record: &r}, Entry{Kind: kindGrade, Record: new(r.Graded(scorer.Verdict{Scored: true}))}); err != nil {
+	r := newRecord(dataset.Question{ID: "q1", Question: "question 1", Line: 2}, target.Answer{Text: "a", EffectiveMode: "semantic", Attempts: 1}, nil)
+	if err := cfg.Journal.Append(journal.Entry{Kind: journal.KindAnswer, Record: &r}, journal.Entry{Kind: journal.KindGrade, Record: new(r.Graded(scorer.Verdict{Scored: true}))}); err != nil {
 		t.Fatal(err)
 	}
 	cfg.RequireMode = "bm25"

@@ -3,6 +3,9 @@ package harness
 import (
 	"context"
 	"time"
+
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
 )
 
 // syncEvery is how long entries wait to be synced together.
@@ -10,7 +13,7 @@ const syncEvery = 10 * time.Millisecond
 
 // entry is an Entry on its way to the recorder.
 type entry struct {
-	Entry
+	journal.Entry
 	written chan<- struct{} // closed once the entry is written, unless it is nil
 }
 
@@ -18,7 +21,7 @@ type entry struct {
 // written as they come, all that wait at once, so that they survive the end of this process. They
 // are counted when they are on the disk.
 func (r *runner) record(entries <-chan entry, abort context.CancelCauseFunc) (failed error) {
-	var written, batch []Entry
+	var written, batch []journal.Entry
 	var due <-chan time.Time
 	for open := true; open; {
 		var e entry
@@ -59,12 +62,12 @@ func (r *runner) record(entries <-chan entry, abort context.CancelCauseFunc) (fa
 }
 
 // count syncs the journal and counts the questions that these entries finish.
-func (r *runner) count(entries []Entry) error {
+func (r *runner) count(entries []journal.Entry) error {
 	if err := r.kept.Sync(); err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if e.Kind == kindGrade || e.Kind == kindAnswer && e.Record.Outcome == Errored {
+		if e.Kind == journal.KindGrade || e.Kind == journal.KindAnswer && e.Record.Outcome == result.Errored {
 			r.finish(*e.Record)
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/daemontest"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -27,10 +29,10 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestResultFile(t *testing.T) {
 	d := survey(t, writeDataset(t, 6))
 	id := identityOf(d)
-	id.Corpus = &CorpusID{Path: "questions.corpus", SHA256: strings.Repeat("ab", 32), Documents: 3}
-	id.Reader = &ModelID{Provider: "fake", Model: "fake"}
-	id.Scorer, id.Judge = "judge", &JudgeModel{Provider: "openai", BaseURL: "https://api.openai.com/v1", Model: "m", PromptVersion: "judge-1", PromptSHA256: strings.Repeat("cd", 32)}
-	j, err := CreateJournal(t.TempDir(), id, started, nil)
+	id.Corpus = &result.CorpusID{Path: "questions.corpus", SHA256: strings.Repeat("ab", 32), Documents: 3}
+	id.Reader = &result.ModelID{Provider: "fake", Model: "fake"}
+	id.Scorer, id.Judge = "judge", &result.JudgeModel{Provider: "openai", BaseURL: "https://api.openai.com/v1", Model: "m", PromptVersion: "judge-1", PromptSHA256: strings.Repeat("cd", 32)}
+	j, err := journal.Create(t.TempDir(), id, started, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,10 @@ import (
 	"fmt"
 	"time"
 
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -28,11 +32,11 @@ var errScorer = errors.New("no answer can be scored")
 
 // Config says what to ask, of which daemon, and how. Fields without a comment are required.
 type Config struct {
-	Target  *Target
-	Dataset Dataset
+	Target  *target.Target
+	Dataset dataset.Dataset
 	// Brains are the brains that are asked. Where their documents are known, they decide which
 	// document a daemon means that reports other paths than the corpus has.
-	Brains []Brain
+	Brains []dataset.Brain
 	Scorer scorer.Scorer
 	// Concurrency is the number of concurrent questions, at least 1.
 	Concurrency int
@@ -42,7 +46,7 @@ type Config struct {
 	// that reports another one, or none, stops the run with ErrMode.
 	RequireMode string
 	// Warnings are recorded in the result's retrieval, before those that the answers cause.
-	Warnings []Guard
+	Warnings []result.Warning
 	// Watched is set if the context is cancelled with ErrDaemonDied when the daemon's process ends.
 	Watched bool
 	// Paid is set if judging costs money. Run then writes an answer to the journal before it is
@@ -55,8 +59,8 @@ type Config struct {
 	UnpricedModel string
 	// Recorded, if set, is called with each finished question, those of a resumed journal first.
 	// Calls are not concurrent.
-	Recorded func(Record)
-	Settings Settings
+	Recorded func(result.Record)
+	Settings result.Settings
 }
 
 // Drive asks all questions, scores them and returns the result; id is recorded in it. Nothing is
@@ -64,13 +68,13 @@ type Config struct {
 //
 // When the run ends early (the context's end, a scorer's error, a budget) the result is partial,
 // Stopped in it says so, and the error is the reason.
-func Drive(ctx context.Context, cfg Config, id Identity) (Result, error) {
+func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, error) {
 	started := time.Now().UTC()
-	r := newRunner(cfg, &memory{waiting: make([]*Record, cfg.Dataset.Selected)})
+	r := newRunner(cfg, &memory{waiting: make([]*result.Record, cfg.Dataset.Selected)})
 	stopped := r.drive(ctx)
 	res, err := r.result(id, started, 0, stopped)
 	if err != nil {
-		return Result{}, err
+		return result.Result{}, err
 	}
 	return res, r.incomplete(stopped)
 }
@@ -80,28 +84,28 @@ func Drive(ctx context.Context, cfg Config, id Identity) (Result, error) {
 //
 // When the run ends early the result is partial as with Drive. The file is written all the same, and
 // the journal stays for a resume.
-func Run(ctx context.Context, cfg Config, j *Journal) (Result, string, error) {
+func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, string, error) {
 	id := j.Identity()
 	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {
-		return Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; start a new run", j.Path(), cfg.Dataset.Path)
+		return result.Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; start a new run", j.Path(), cfg.Dataset.Path)
 	}
 	r := newRunner(cfg, j)
 	resumed, err := r.resume()
 	if err != nil {
-		return Result{}, "", err
+		return result.Result{}, "", err
 	}
 	stopped := r.drive(ctx)
 	var closing error
 	if stopped != nil {
-		closing = j.Append(Entry{Kind: kindStopped})
+		closing = j.Append(journal.Entry{Kind: journal.KindStopped})
 	}
 	if err := errors.Join(closing, j.Sync()); err != nil {
-		return Result{}, "", errors.Join(stopped, err)
+		return result.Result{}, "", errors.Join(stopped, err)
 	}
 	stopped = r.incomplete(stopped)
 	res, err := r.result(id, j.StartedAt(), resumed, stopped)
 	if err != nil {
-		return Result{}, "", errors.Join(stopped, err)
+		return result.Result{}, "", errors.Join(stopped, err)
 	}
 	path, err := j.WriteResult(&res)
 	if err != nil {
@@ -123,20 +127,20 @@ func (r *runner) incomplete(stopped error) error {
 }
 
 // result returns the result of a run that has ended, answers without a grade included.
-func (r *runner) result(id Identity, started time.Time, resumed int, stopped error) (Result, error) {
+func (r *runner) result(id result.Identity, started time.Time, resumed int, stopped error) (result.Result, error) {
 	if err := r.addUnjudged(); err != nil {
-		return Result{}, err
+		return result.Result{}, err
 	}
-	res := Result{
+	res := result.Result{
 		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: brainInfos(r.cfg.Brains),
 		Identity: id, Settings: r.cfg.Settings,
 		StartedAt: started, FinishedAt: time.Now().UTC(),
 		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Selected,
 	}
-	res.Cost = Cost{SpentUSD: r.kept.Spent(), CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel}
+	res.Cost = result.Cost{SpentUSD: r.kept.Spent(), CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel}
 	res.SetAggregate(r.aggregate)
 	if res.Retrieval != nil {
-		res.Retrieval.Guards = append(append([]Guard{}, r.cfg.Warnings...), res.Retrieval.Guards...)
+		res.Retrieval.Warnings = append(append([]result.Warning{}, r.cfg.Warnings...), res.Retrieval.Warnings...)
 	}
 	return res, nil
 }
@@ -156,20 +160,20 @@ func (r *runner) addUnjudged() error {
 	return nil
 }
 
-func stopReason(err error) Stop {
+func stopReason(err error) result.Stop {
 	switch {
 	case err == nil:
 		return ""
 	case errors.Is(err, llm.ErrBudgetExceeded):
-		return StopBudget
+		return result.StopBudget
 	case errors.Is(err, ErrDaemonDied):
-		return StopDaemon
+		return result.StopDaemon
 	case errors.Is(err, ErrMode):
-		return StopMode
+		return result.StopMode
 	case errors.Is(err, errScorer):
-		return StopScorer
+		return result.StopScorer
 	case errors.Is(err, context.Canceled):
-		return StopInterrupted
+		return result.StopInterrupted
 	}
-	return StopFailed
+	return result.StopFailed
 }

@@ -17,11 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
-func ids(records []Record) []string {
+func ids(records []result.Record) []string {
 	var out []string
 	for _, r := range records {
 		out = append(out, r.ID)
@@ -35,7 +38,7 @@ func again(t *testing.T, s *daemontest.Daemon, cfg rig, change func(*rig)) resul
 	if err := cfg.Journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	j, err := OpenJournal(cfg.Journal.Path())
+	j, err := journal.Open(cfg.Journal.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +69,7 @@ func TestRunKeepsTheOrderOfTheDataset(t *testing.T) {
 	})
 	cfg := setUp(t, s, survey(t, writeDataset(t, n)), t.TempDir())
 	var recorded []string
-	cfg.Recorded = func(r Record) {
+	cfg.Recorded = func(r result.Record) {
 		recorded = append(recorded, r.ID)
 		close(answered[numberOf(r.Question)])
 	}
@@ -85,7 +88,7 @@ func TestRunKeepsTheOrderOfTheDataset(t *testing.T) {
 	if res.Passed != n || *res.PassRate != 1 || f.Stopped != "" || f.GoldMissed != 0 || f.Grounded != n || f.EffectiveModes["bm25"] != n || f.ReaderModels["fake"] != n {
 		t.Errorf("got %+v", res)
 	}
-	if diff := cmp.Diff(TokenSums{InputTokens: 80, OutputTokens: 16, Reported: 8}, f.ReaderUsage); diff != "" {
+	if diff := cmp.Diff(result.TokenSums{InputTokens: 80, OutputTokens: 16, Reported: 8}, f.ReaderUsage); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -124,25 +127,25 @@ func TestRunInterrupted(t *testing.T) {
 	cfg := setUp(t, s, survey(t, writeDataset(t, n)), t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
 	recorded := 0
-	cfg.Recorded = func(Record) {
+	cfg.Recorded = func(result.Record) {
 		if recorded++; recorded == 6 {
 			interrupt()
 		}
 	}
 	res, path, err := cfg.run(ctx)
-	if !errors.Is(err, context.Canceled) || res.Stopped != StopInterrupted {
+	if !errors.Is(err, context.Canceled) || res.Stopped != result.StopInterrupted {
 		t.Fatalf("got %v, stopped %q", err, res.Stopped)
 	}
 	f := readResult(t, path)
 	if diff := cmp.Diff([]string{"q1", "q2", "q3", "q4", "q5", "q6"}, ids(f.Questions)); diff != "" {
 		t.Error(diff)
 	}
-	if f.Planned != n || f.Counts.Errors != 0 || f.Stopped != StopInterrupted {
+	if f.Planned != n || f.Counts.Errors != 0 || f.Stopped != result.StopInterrupted {
 		t.Errorf("got %+v", f.Result)
 	}
 	other := daemontest.Answering(t)
 	var first []string
-	f = again(t, other, cfg, func(c *rig) { c.Recorded = func(r Record) { first = append(first, r.ID) } })
+	f = again(t, other, cfg, func(c *rig) { c.Recorded = func(r result.Record) { first = append(first, r.ID) } })
 	if f.Total != n || f.Resumed != 6 || f.Stopped != "" || !f.StartedAt.Equal(started) || len(other.Asked()) != n-6 {
 		t.Errorf("resumed: %+v after %d questions", f.Result, len(other.Asked()))
 	}
@@ -156,7 +159,7 @@ func TestRunStoppedAfterTheLastQuestion(t *testing.T) {
 	cfg := setUp(t, daemontest.Answering(t), survey(t, writeDataset(t, 5)), t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
 	n := 0
-	cfg.Recorded = func(Record) {
+	cfg.Recorded = func(result.Record) {
 		if n++; n == 5 {
 			interrupt()
 		}
@@ -182,7 +185,7 @@ func TestRunScorerFails(t *testing.T) {
 		return scorer.Verdict{Attempts: 1, Cost: 9}, boom
 	})
 	res, path, err := cfg.run(t.Context())
-	if !errors.Is(err, boom) || res.Stopped != StopScorer || !strings.Contains(err.Error(), "no answer can be scored") {
+	if !errors.Is(err, boom) || res.Stopped != result.StopScorer || !strings.Contains(err.Error(), "no answer can be scored") {
 		t.Fatalf("got %v, stopped %q", err, res.Stopped)
 	}
 	f := readResult(t, path)
@@ -219,14 +222,14 @@ func TestRunBudgetReached(t *testing.T) {
 		return scorer.Verdict{Scored: true, Score: 1, Attempts: 1, Cost: 5}, nil
 	})
 	res, path, err := cfg.run(t.Context())
-	if !errors.Is(err, llm.ErrBudgetExceeded) || res.Stopped != StopBudget {
+	if !errors.Is(err, llm.ErrBudgetExceeded) || res.Stopped != result.StopBudget {
 		t.Fatalf("got %v, stopped %q", err, res.Stopped)
 	}
 	f := readResult(t, path)
 	if diff := cmp.Diff([]string{"q1", "q2"}, ids(f.Questions)); diff != "" {
 		t.Fatal(diff)
 	}
-	if f.Questions[0].Outcome != Unscored || f.Questions[0].Reason != notJudged || !f.Questions[1].Passed || f.Cost.SpentUSD != 9 {
+	if f.Questions[0].Outcome != result.Unscored || f.Questions[0].Reason != notJudged || !f.Questions[1].Passed || f.Cost.SpentUSD != 9 {
 		t.Errorf("got %+v, spent %v", f.Questions, f.Cost.SpentUSD)
 	}
 	if diff := cmp.Diff([]string{"question 1", "question 2"}, sorted(s.Asked())); diff != "" {
@@ -251,11 +254,11 @@ func TestRunCancelledWhileJudging(t *testing.T) {
 		return scorer.Verdict{Attempts: 1, Cost: 11}, ctx.Err()
 	})
 	res, path, err := cfg.run(ctx)
-	if !errors.Is(err, context.Canceled) || res.Stopped != StopInterrupted || readResult(t, path).Cost.SpentUSD != 11 {
+	if !errors.Is(err, context.Canceled) || res.Stopped != result.StopInterrupted || readResult(t, path).Cost.SpentUSD != 11 {
 		t.Errorf("got %v, stopped %q, cost %+v", err, res.Stopped, res.Cost)
 	}
 	_ = cfg.Journal.Close()
-	j, err := OpenJournal(cfg.Journal.Path())
+	j, err := journal.Open(cfg.Journal.Path())
 	if err != nil || j.Spent() != 11 {
 		t.Fatalf("the journal knows of %v, %v", j.Spent(), err)
 	}
@@ -265,7 +268,7 @@ func TestRunCancelledWhileJudging(t *testing.T) {
 func TestRunOfOtherQuestions(t *testing.T) {
 	s := daemontest.Answering(t)
 	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
-	for _, d := range []Dataset{survey(t, writeDataset(t, 4)), {Path: cfg.Dataset.Path, SHA256: cfg.Dataset.SHA256, Selected: 5}} {
+	for _, d := range []dataset.Dataset{survey(t, writeDataset(t, 4)), {Path: cfg.Dataset.Path, SHA256: cfg.Dataset.SHA256, Selected: 5}} {
 		cfg.Dataset = d
 		if _, _, err := cfg.run(t.Context()); err == nil || !strings.Contains(err.Error(), "belongs to other questions") {
 			t.Errorf("got %v", err)
@@ -283,17 +286,17 @@ func TestRunDatasetBreaks(t *testing.T) {
 	if err := os.Truncate(path, 400); err != nil {
 		t.Fatal(err)
 	}
-	res, result, err := cfg.run(t.Context())
-	if err == nil || res.Stopped != StopFailed || result == "" {
+	res, written, err := cfg.run(t.Context())
+	if err == nil || res.Stopped != result.StopFailed || written == "" {
 		t.Errorf("got %v, stopped %q", err, res.Stopped)
 	}
-	readResult(t, result)
+	readResult(t, written)
 }
 
 // TestRunJournalBreaks: a run that cannot keep its answers ends, and says so.
 func TestRunJournalBreaks(t *testing.T) {
 	cfg := setUp(t, daemontest.Answering(t), survey(t, writeDataset(t, 50)), t.TempDir())
-	cfg.Recorded = func(Record) { _ = cfg.Journal.file.Close() }
+	cfg.Recorded = func(result.Record) { _ = cfg.Journal.Close() }
 	_, path, err := cfg.run(t.Context())
 	if !errors.Is(err, os.ErrClosed) || path != "" {
 		t.Errorf("got %q, %v", path, err)
@@ -309,3 +312,6 @@ func TestNoMoreWorkersThanQuestions(t *testing.T) {
 		t.Errorf("%d of 3 questions, %v", res.Total, err)
 	}
 }
+
+// notJudged is the reason of an answer that a stopped run has left without a grade.
+const notJudged = "the run stopped before this answer was judged"

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/daemontest"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -33,9 +34,9 @@ func TestDriveLeavesNothing(t *testing.T) {
 	d := survey(t, writeDataset(t, 4))
 	tmp := t.TempDir()
 	cfg := setUp(t, s, d, tmp).Config
-	cfg.Target.Scenario, cfg.Scorer, cfg.Target.TopK = SearchOnly, scorer.Retrieval{TopK: 2}, 2
+	cfg.Target.Scenario, cfg.Scorer, cfg.Target.TopK = result.SearchOnly, scorer.Retrieval{TopK: 2}, 2
 	id := identityOf(d)
-	id.Scenario, id.Scorer, id.TopK = SearchOnly, "retrieval", 2
+	id.Scenario, id.Scorer, id.TopK = result.SearchOnly, "retrieval", 2
 	res, err := Drive(t.Context(), cfg, id)
 	if err != nil || res.Passed != 4 || res.Retrieval.Macro["recall@2"] != 1 || res.Retrieval.Macro["mrr"] != 0.5 || res.EffectiveModes["bm25"] != 4 {
 		t.Errorf("got %+v, %v", res, err)
@@ -52,7 +53,7 @@ func TestDriveLeavesNothing(t *testing.T) {
 
 func TestSweepIsWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	s := Sweep{SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: 2, Cells: []Cell{{Mode: "bm25", TopK: 5, Result: noAnswers()}}}
+	s := result.Sweep{SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: 2, Cells: []result.Cell{{Mode: "bm25", TopK: 5, Result: noAnswers()}}}
 	file := NewSweepFile(dir, "go")
 	path := file.Path()
 	if err := file.Finish(&s, llm.ErrBudgetExceeded); err != nil || path != filepath.Join(dir, "go.sweep.json") {
@@ -65,8 +66,8 @@ func TestSweepIsWritten(t *testing.T) {
 	if err := validateAs("sweep", data); err != nil {
 		t.Errorf("not valid by the schema: %v\n%s", err, data)
 	}
-	var back Sweep
-	if err := json.Unmarshal(data, &back); err != nil || back.Stopped != StopBudget {
+	var back result.Sweep
+	if err := json.Unmarshal(data, &back); err != nil || back.Stopped != result.StopBudget {
 		t.Fatalf("%v: %s", err, data)
 	}
 	if diff := cmp.Diff(s, back); diff != "" {
@@ -91,7 +92,7 @@ func TestSweepIsWritten(t *testing.T) {
 
 // TestSweepSchemaIsStrict: the schema refuses what the code must not write.
 func TestSweepSchemaIsStrict(t *testing.T) {
-	good := encodeJSON(Sweep{SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: 1, Cells: []Cell{{Mode: "bm25", TopK: 5, Result: noAnswers()}}})
+	good := encodeJSON(result.Sweep{SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: 1, Cells: []result.Cell{{Mode: "bm25", TopK: 5, Result: noAnswers()}}})
 	if err := validateAs("sweep", good); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -29,7 +33,7 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 	rec := j.answer
 	if rec == nil && errors.Is(r.cfg.Scorer.Check(j.q.Item()), scorer.ErrNoGold) {
 		left := notAsked(j.q)
-		entries <- entry{Entry: Entry{Kind: kindGrade, Index: j.index, Record: &left}}
+		entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &left}}
 		return nil
 	}
 	if rec == nil {
@@ -38,15 +42,15 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 			return err
 		}
 		rec = &fresh
-		r.keep(Entry{Kind: kindAnswer, Index: j.index, Record: rec}, entries)
-		if rec.Outcome == Errored {
+		r.keep(journal.Entry{Kind: journal.KindAnswer, Index: j.index, Record: rec}, entries)
+		if rec.Outcome == result.Errored {
 			return nil
 		}
 	}
 	v, err := r.cfg.Scorer.Score(ctx, rec.Item())
 	if err != nil {
 		if v.Cost > 0 {
-			entries <- entry{Entry: Entry{Kind: kindSpent, Index: j.index, USD: v.Cost}}
+			entries <- entry{Entry: journal.Entry{Kind: journal.KindSpent, Index: j.index, USD: v.Cost}}
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -57,24 +61,24 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 		return fmt.Errorf("%w: %w", errScorer, err)
 	}
 	graded := rec.Graded(v)
-	entries <- entry{Entry: Entry{Kind: kindGrade, Index: j.index, Record: &graded}}
+	entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &graded}}
 	return nil
 }
 
 // answer asks one question. An error stops the run.
-func (r *runner) answer(ctx context.Context, q Question) (Record, error) {
+func (r *runner) answer(ctx context.Context, q dataset.Question) (result.Record, error) {
 	a, err := r.cfg.Target.Ask(ctx, q, r.cfg.Timeout)
-	var failure *AskFailure
+	var failure *target.Failure
 	if err != nil {
 		var ok bool
-		if failure, ok = asFailure(err); !ok {
-			return Record{}, err
+		if failure, ok = target.AsFailure(err); !ok {
+			return result.Record{}, err
 		}
 		if r.stopping(ctx, failure) {
-			return Record{}, context.Cause(ctx)
+			return result.Record{}, context.Cause(ctx)
 		}
 		if err := r.daemonDead(ctx, failure); err != nil {
-			return Record{}, err
+			return result.Record{}, err
 		}
 	}
 	rec := newRecord(q, a, failure)
@@ -89,21 +93,21 @@ func (r *runner) answer(ctx context.Context, q Question) (Record, error) {
 
 // checkMode compares an answer's mode with the required one. What got no answer
 // has none.
-func (r *runner) checkMode(rec Record) error {
+func (r *runner) checkMode(rec result.Record) error {
 	want := r.cfg.RequireMode
 	switch {
-	case want == "" || rec.Outcome == Errored || rec.Outcome == NoGold || rec.EffectiveMode == want:
+	case want == "" || rec.Outcome == result.Errored || rec.Outcome == result.NoGold || rec.EffectiveMode == want:
 		return nil
 	case rec.EffectiveMode == "":
 		return fmt.Errorf("%w: question %q does not say which one ran, and %s is required; leave --require-mode out for this daemon", ErrMode, rec.ID, want)
 	}
 	return fmt.Errorf("%w: question %q ran in %s, and %s is required; set the daemon up for %s, or ask for what it has with --mode",
-		ErrMode, rec.ID, clip([]byte(rec.EffectiveMode)), want, want)
+		ErrMode, rec.ID, target.Clip([]byte(rec.EffectiveMode)), want, want)
 }
 
 // keep sends a line to the recorder, and waits until it is written before money
 // is spent on it.
-func (r *runner) keep(e Entry, entries chan<- entry) {
+func (r *runner) keep(e journal.Entry, entries chan<- entry) {
 	if !r.cfg.Paid {
 		entries <- entry{Entry: e}
 		return
@@ -115,14 +119,14 @@ func (r *runner) keep(e Entry, entries chan<- entry) {
 
 // daemonDead asks a daemon whose connections are refused for its health. One that
 // does not answer at all has died: its questions are asked again on resume.
-func (r *runner) daemonDead(ctx context.Context, f *AskFailure) error {
-	if f.Kind != KindTransport {
+func (r *runner) daemonDead(ctx context.Context, f *target.Failure) error {
+	if f.Kind != result.KindTransport {
 		return nil
 	}
 	hctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	_, err := r.cfg.Target.Endpoint.Health(hctx)
-	if h, ok := errors.AsType[*AskFailure](err); ok && h.Kind == KindTransport {
+	if h, ok := errors.AsType[*target.Failure](err); ok && h.Kind == result.KindTransport {
 		return fmt.Errorf("%w: %w", ErrDaemonDied, err)
 	}
 	return nil
@@ -130,8 +134,8 @@ func (r *runner) daemonDead(ctx context.Context, f *AskFailure) error {
 
 // stopping reports whether a question failed because the daemon went away. A daemon
 // that is being stopped may say so in an error event or a 503 first.
-func (r *runner) stopping(ctx context.Context, f *AskFailure) bool {
-	if !r.cfg.Watched || f.Kind == KindProtocol || f.Kind == KindStatus && f.Status < 500 {
+func (r *runner) stopping(ctx context.Context, f *target.Failure) bool {
+	if !r.cfg.Watched || f.Kind == result.KindProtocol || f.Kind == result.KindStatus && f.Status < 500 {
 		return false
 	}
 	grace := answeringGrace

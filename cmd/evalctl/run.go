@@ -7,7 +7,10 @@ import (
 	"fmt"
 
 	"evalctl/harness"
+	"evalctl/harness/journal"
 	"evalctl/harness/launch"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/stats"
 )
 
@@ -19,7 +22,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	release, err := harness.Claim(plan.dir, c.SDK)
+	release, err := journal.LockOutput(plan.dir, c.SDK)
 	if err != nil {
 		return usageError{err}
 	}
@@ -50,7 +53,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return usageError{err}
 	}
 	defer j.Close()
-	under.brains, err = harness.Seed(ctx, under.endpoint, harness.Dialect(c.Dialect), plan.brains, j.Seeded, j.MarkSeeded)
+	under.brains, err = target.Seed(ctx, under.endpoint, result.Dialect(c.Dialect), plan.brains, j.Seeded, j.MarkSeeded)
 	if err != nil {
 		if c.Resume == "" {
 			err = errors.Join(err, j.Discard()) // nothing was asked
@@ -76,8 +79,8 @@ func brainError(ctx context.Context, err error) error {
 
 // reopen opens the journal to go on with. What is known before the daemon runs
 // must be of the same experiment already.
-func (c *runCmd) reopen(p *process, plan *plan) (*harness.Journal, error) {
-	j, err := harness.OpenJournal(c.Resume)
+func (c *runCmd) reopen(p *process, plan *plan) (*journal.Journal, error) {
+	j, err := journal.Open(c.Resume)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +99,7 @@ func (c *runCmd) reopen(p *process, plan *plan) (*harness.Journal, error) {
 
 // journal starts one, or goes on with the one that was opened, now that the
 // daemon has told its version.
-func (c *runCmd) journal(p *process, plan *plan, under *daemonUnderTest) (*harness.Journal, error) {
+func (c *runCmd) journal(p *process, plan *plan, under *daemonUnderTest) (*journal.Journal, error) {
 	id := c.identity(p, plan, under)
 	if plan.resumed != nil {
 		return plan.resumed, c.sameRun(plan.resumed, id)
@@ -109,10 +112,10 @@ func (c *runCmd) journal(p *process, plan *plan, under *daemonUnderTest) (*harne
 	if err != nil {
 		return nil, err
 	}
-	return harness.CreateJournal(plan.dir, id, plan.started, options)
+	return journal.Create(plan.dir, id, plan.started, options)
 }
 
-func (c *runCmd) sameRun(j *harness.Journal, id harness.Identity) error {
+func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 	diff := j.Identity().Differences(id)
 	if len(diff) == 0 {
 		return nil
@@ -124,7 +127,7 @@ func (c *runCmd) sameRun(j *harness.Journal, id harness.Identity) error {
 	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume", c.Resume, text)
 }
 
-func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest, j *harness.Journal) error {
+func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest, j *journal.Journal) error {
 	if plan.judge != nil {
 		if err := j.ChargeInFlight(plan.worst); err != nil {
 			return err
@@ -136,15 +139,15 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 	}
 	progress := t.progress(plan.dataset.Selected, j.Finished())
 	res, path, err := harness.Run(ctx, harness.Config{
-		Target: &harness.Target{
+		Target: &target.Target{
 			Endpoint: under.endpoint, Brains: under.brains, Scenario: c.scenario, Mode: c.Mode,
-			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: harness.Dialect(c.Dialect),
+			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: result.Dialect(c.Dialect),
 		},
 		Dataset: plan.dataset, Brains: plan.brains, Scorer: sc, Paid: plan.judge != nil,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil,
-		RequireMode: c.requiredMode(), Recorded: progress.add, Warnings: plan.gold.Guards,
+		RequireMode: c.requiredMode(), Recorded: progress.add, Warnings: plan.gold.Warnings,
 		CapUSD: c.budget, UnpricedModel: plan.unpriced,
-		Settings: harness.Settings{
+		Settings: result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
 			MaxUnscored: c.MaxUnscored,
 		},
@@ -165,7 +168,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 }
 
 // verdict is what the result means for the exit code.
-func (c *runCmd) verdict(res harness.Result, stopped error) error {
+func (c *runCmd) verdict(res result.Result, stopped error) error {
 	if stopped != nil {
 		return fmt.Errorf("stopped after %d of %s, this is not a score: %w", res.Counts.Finished(), count(res.Planned, "question"), stopped)
 	}
@@ -184,7 +187,7 @@ func (c *runCmd) verdict(res harness.Result, stopped error) error {
 }
 
 // printSummary writes the only thing that goes to stdout.
-func (c *runCmd) printSummary(p *process, res harness.Result, path string, code int) error {
+func (c *runCmd) printSummary(p *process, res result.Result, path string, code int) error {
 	if !c.JSON {
 		_, err := fmt.Fprintln(p.stdout, printable(res.Summary(path), oneLine))
 		return err

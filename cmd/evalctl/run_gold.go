@@ -26,7 +26,7 @@ func lacking(err error) error {
 
 // planGold checks the expected paths.
 func (c *runCmd) planGold(pl *plan) (err error) {
-	if pl.gold, err = harness.SurveyGold(pl.dataset, pl.brains, c.TopK); err != nil {
+	if pl.gold, err = harness.CheckGold(pl.dataset, pl.brains, c.TopK); err != nil {
 		return err
 	}
 	if c.Scorer == "retrieval" && pl.gold.WithGold == 0 {

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"evalctl/harness"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -35,7 +35,7 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
-	pl.judge = &harness.JudgeModel{
+	pl.judge = &result.JudgeModel{
 		Provider: provider.Name(), Model: model, BaseURL: c.modelURL(p),
 		PromptVersion: scorer.PromptVersion, PromptSHA256: scorer.PromptSHA256(),
 	}
