@@ -82,8 +82,8 @@ func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, 
 // Run asks the questions that the journal j does not have yet, scores them, writes the result file
 // next to the journal and removes the journal. It returns the result and the file's path.
 //
-// When the run ends early the result is partial as with Drive. The file is written all the same, and
-// the journal stays for a resume.
+// When the run ends early the result is partial as with Drive. The file is written all the same,
+// and the journal stays for a resume.
 func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, string, error) {
 	id := j.Identity()
 	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {

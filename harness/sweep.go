@@ -33,8 +33,8 @@ func (f *SweepFile) Save(s result.Sweep) error {
 	return f.write(s)
 }
 
-// Finish writes a sweep that has ended, and sets when and why it did in s. stopped is the reason why
-// it ended before its last cell, nil if it did not.
+// Finish writes a sweep that has ended, and sets when and why it did in s. stopped is the reason
+// why it ended before its last cell, nil if it did not.
 func (f *SweepFile) Finish(s *result.Sweep, stopped error) error {
 	s.Stopped, s.FinishedAt = stopReason(stopped), time.Now().UTC()
 	return f.write(*s)

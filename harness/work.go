@@ -14,8 +14,8 @@ import (
 	"evalctl/scorer"
 )
 
-// deathGrace is how long a broken connection waits for the news that the daemon's process has ended,
-// which decides between a failed question and a stopped run.
+// deathGrace is how long a broken connection waits for the news that the daemon's process has
+// ended, which decides between a failed question and a stopped run.
 const deathGrace = 250 * time.Millisecond
 
 // answeringGrace is the same for a daemon that was still able to report that it failed.

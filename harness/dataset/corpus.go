@@ -50,11 +50,10 @@ func CorpusFor(dataset string) string {
 	return ""
 }
 
-// LoadCorpus reads a folder of markdown files or a JSONL file of
-// {path, title, text, date?, brain?} lines. Every document is checked before any
-// is used: an empty corpus, a document above 8 MiB, a path that leaves the brain, a file name that begins
-// with _ (generated and hidden, spec 2) and a path that one brain has twice are
-// errors with the file (and line).
+// LoadCorpus reads a folder of markdown files or a JSONL file of {path, title, text, date?, brain?}
+// lines. Every document is checked before any is used: an empty corpus, a document above 8 MiB, a
+// path that leaves the brain, a file name that begins with _ (generated and hidden, spec 2) and a
+// path that one brain has twice are errors with the file (and line).
 func LoadCorpus(p string) (Corpus, error) {
 	info, err := os.Stat(p)
 	if err != nil {

@@ -197,8 +197,8 @@ func (j *Journal) Finished() int {
 	return n
 }
 
-// State says how far a question has come: whether it has an answer or an error, and whether it needs
-// nothing more.
+// State says how far a question has come: whether it has an answer or an error, and whether it
+// needs nothing more.
 type State struct{ Answered, Finished bool }
 
 // State returns the state of question i, counted from 0.

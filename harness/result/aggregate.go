@@ -8,8 +8,8 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Counts are the outcomes of a set of questions. Passed counts among Total:
-// errors and unscored questions have not passed. NoGold counts beside Total.
+// Counts are the outcomes of a set of questions. Passed, Scored, Errors and Unscored are parts of
+// Total; errors and unscored questions have not passed. NoGold is not part of Total.
 type Counts struct {
 	Total    int `json:"total"`
 	Passed   int `json:"passed"`
@@ -19,7 +19,7 @@ type Counts struct {
 	NoGold   int `json:"no_gold"`
 }
 
-// Finished is how many records were added.
+// Finished returns the number of records that were added.
 func (c Counts) Finished() int { return c.Total + c.NoGold }
 
 // Add counts one finished record.
@@ -42,7 +42,7 @@ func (c *Counts) Add(r Record) {
 	}
 }
 
-// PassRate is passed over total; nil when there is nothing to divide by.
+// PassRate returns Passed divided by Total, nil if Total is 0.
 func (c Counts) PassRate() *float64 {
 	if c.Total == 0 {
 		return nil
@@ -51,8 +51,8 @@ func (c Counts) PassRate() *float64 {
 	return &rate
 }
 
-// Quantiles summarises latencies in milliseconds: linear percentiles (type 7)
-// of N values. A percentile of no values is null.
+// Quantiles summarises N latencies in milliseconds: linear percentiles (type 7), null for no
+// values.
 type Quantiles struct {
 	N   int      `json:"n"`
 	P50 *float64 `json:"p50_ms"`
@@ -60,12 +60,12 @@ type Quantiles struct {
 	P99 *float64 `json:"p99_ms"`
 }
 
-// Tally folds records one at a time; it needs a few bytes a question. It is
-// not safe for concurrent use.
+// Aggregate adds up records one at a time. It needs a few bytes for each question. It is not safe
+// for concurrent use.
 type Aggregate struct {
 	Counts
-	// GoldMissed counts the questions with gold documents of which none was
-	// retrieved; Grounded the passed ones that cite a retrieved chunk.
+	// GoldMissed is the number of answered questions with gold documents of which none was
+	// retrieved, Grounded the number of passed ones that cite a retrieved chunk.
 	GoldMissed int
 	Grounded   int
 	Retried    int
@@ -74,10 +74,10 @@ type Aggregate struct {
 	Models     map[string]int
 	Prompts    map[string]int
 	Reader     TokenSums
-	// JudgeRequests counts HTTP requests, and JudgeTokens what they used.
+	// JudgeRequests is the number of HTTP requests, JudgeTokens what they used.
 	JudgeRequests int
 	JudgeTokens   TokenSums
-	// JudgeEstimated counts the records whose judge's tokens were estimated.
+	// JudgeEstimated is the number of records for which the judge's tokens were estimated.
 	JudgeEstimated int
 
 	retrieval *retrievalAggregate
@@ -86,7 +86,7 @@ type Aggregate struct {
 	first     []float64
 }
 
-// TokenSums adds up usage. Reported counts the answers that came with any.
+// TokenSums adds up usage. Reported is the number of answers that came with any.
 type TokenSums struct {
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
@@ -101,7 +101,7 @@ func (s *TokenSums) add(u *protocol.Usage) {
 	}
 }
 
-// NewTally is an empty one for records of answers with this top-k.
+// NewAggregate returns an empty aggregate for records of answers with this top-k.
 func NewAggregate(topK int) *Aggregate {
 	return &Aggregate{
 		Tags: map[string]*Counts{}, Modes: map[string]int{}, Models: map[string]int{}, Prompts: map[string]int{},
@@ -110,68 +110,68 @@ func NewAggregate(topK int) *Aggregate {
 }
 
 // Add counts one finished record.
-func (t *Aggregate) Add(r Record) {
-	t.Counts.Add(r)
+func (a *Aggregate) Add(r Record) {
+	a.Counts.Add(r)
 	for _, tag := range r.Tags {
-		if t.Tags[tag] == nil {
-			t.Tags[tag] = &Counts{}
+		if a.Tags[tag] == nil {
+			a.Tags[tag] = &Counts{}
 		}
-		t.Tags[tag].Add(r)
+		a.Tags[tag].Add(r)
 	}
 	if r.Score != nil {
-		t.score.add(*r.Score)
+		a.score.add(*r.Score)
 	}
 	if r.Attempts > 1 {
-		t.Retried++
+		a.Retried++
 	}
 	if len(r.ExpectedPaths) > 0 && r.Outcome != Errored && r.GoldRank() == 0 {
-		t.GoldMissed++
+		a.GoldMissed++
 	}
 	if r.Passed && r.Grounded() {
-		t.Grounded++
+		a.Grounded++
 	}
-	t.JudgeRequests += r.JudgeAttempts
-	t.JudgeTokens.add(r.JudgeUsage)
+	a.JudgeRequests += r.JudgeAttempts
+	a.JudgeTokens.add(r.JudgeUsage)
 	if r.JudgeUsageEstimated {
-		t.JudgeEstimated++
+		a.JudgeEstimated++
 	}
-	t.retrieval.add(r)
+	a.retrieval.add(r)
 	if r.Outcome == Errored || r.Outcome == NoGold {
 		return
 	}
-	t.total = append(t.total, r.LatencyMS)
+	a.total = append(a.total, r.LatencyMS)
 	if r.FirstDeltaMS != nil {
-		t.first = append(t.first, *r.FirstDeltaMS)
+		a.first = append(a.first, *r.FirstDeltaMS)
 	}
 	if r.EffectiveMode != "" {
-		t.Modes[r.EffectiveMode]++
+		a.Modes[r.EffectiveMode]++
 	}
 	if r.Model != "" {
-		t.Models[r.Model]++
+		a.Models[r.Model]++
 	}
 	if r.PromptSHA256 != "" {
-		t.Prompts[r.PromptSHA256]++
+		a.Prompts[r.PromptSHA256]++
 	}
-	t.Reader.add(r.Usage)
+	a.Reader.add(r.Usage)
 }
 
-// MeanScore is the mean over the scored questions; nil when there are none.
-func (t *Aggregate) MeanScore() *float64 {
-	if t.Scored == 0 {
+// MeanScore returns the mean over the scored questions, nil if there are none.
+func (a *Aggregate) MeanScore() *float64 {
+	if a.Scored == 0 {
 		return nil
 	}
-	mean := t.score.mean(t.Scored)
+	mean := a.score.mean(a.Scored)
 	return &mean
 }
 
-// Retrieval summarises the rankings; nil when no question has gold.
-func (t *Aggregate) Retrieval() *Retrieval { return t.retrieval.result() }
+// Retrieval summarises the rankings. It returns nil if no question has gold.
+func (a *Aggregate) Retrieval() *Retrieval { return a.retrieval.result() }
 
 // Latency summarises the time to done of the answered questions.
-func (t *Aggregate) Latency() Quantiles { return quantiles(t.total) }
+func (a *Aggregate) Latency() Quantiles { return quantiles(a.total) }
 
-// FirstDelta summarises the time to the first text of those that streamed.
-func (t *Aggregate) FirstDelta() Quantiles { return quantiles(t.first) }
+// FirstDelta summarises the time to the first text of the streamed answers.
+func (a *Aggregate) FirstDelta() Quantiles { return quantiles(a.first) }
 
 func quantiles(values []float64) Quantiles {
 	q := Quantiles{N: len(values)}

@@ -1,21 +1,22 @@
 package result
 
-// Kind classes the failures of a question.
+// Failure is why a question has no usable answer.
+type Failure struct {
+	Kind    Kind   `json:"kind"`
+	Message string `json:"message"`
+	// Status is the HTTP status, 0 for other kinds than KindStatus.
+	Status int `json:"status,omitempty"`
+}
+
+// Kind classifies the failures of questions.
 type Kind string
 
 // The kinds of failure.
 const (
 	KindTransport  Kind = "transport"         // no connection, or it broke
-	KindTimeout    Kind = "timeout"           // the time for the question ran out
+	KindTimeout    Kind = "timeout"           // the question's time limit was reached
 	KindStatus     Kind = "status"            // an HTTP status outside 2xx
 	KindIncomplete Kind = "stream_incomplete" // an ask stream without done
 	KindDaemon     Kind = "daemon"            // an error event, or done with ok false
 	KindProtocol   Kind = "protocol"          // an answer that cannot be read
 )
-
-// Failure is why a question has no usable answer.
-type Failure struct {
-	Kind    Kind   `json:"kind"`
-	Message string `json:"message"`
-	Status  int    `json:"status,omitempty"`
-}

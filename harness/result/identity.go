@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// SchemaVersion is the version of result files and journals.
+// SchemaVersion is the version of result files, sweep files and journals.
 const SchemaVersion = 1
 
-// Identity is everything that decides the outcome of a run. Two runs with one
-// identity are the same experiment.
+// Identity is everything that decides the outcome of a run. Two runs with the same identity are the
+// same experiment.
 type Identity struct {
 	SchemaVersion int    `json:"schema_version"`
 	SDK           string `json:"sdk"`
 	Scorer        string `json:"scorer"`
-	// Brain is what BrainName says. The names of the others follow from the
-	// dataset and BrainTag, a Naming's Tag.
+	// Brain is the name of the run's brain, or one name for several of them. Which brains there are
+	// follows from the dataset and BrainTag, the tag that names a question's brain.
 	Brain      string      `json:"brain"`
 	BrainTag   string      `json:"brain_tag,omitempty"`
 	Scenario   Scenario    `json:"scenario"`
@@ -36,8 +36,8 @@ type Identity struct {
 	Tool       ToolID      `json:"tool"`
 }
 
-// DatasetID names the questions. SHA256 is of the whole file, Selected how
-// many of its questions are asked, from the first.
+// DatasetID identifies the questions: the hash of the whole file, and how many of its questions are
+// asked, beginning with the first.
 type DatasetID struct {
 	Path     string         `json:"path"`
 	SHA256   string         `json:"sha256"`
@@ -45,15 +45,15 @@ type DatasetID struct {
 	Tags     map[string]int `json:"tags"`
 }
 
-// CorpusID names the documents that the brain was seeded with.
+// CorpusID identifies the documents that the brains were seeded with.
 type CorpusID struct {
 	Path      string `json:"path"`
 	SHA256    string `json:"sha256"`
 	Documents int    `json:"documents"`
 }
 
-// DaemonID is the daemon as it was started, by Program and CommandSHA256, or
-// reached, at Endpoint. Version is what its health check says; many say nothing.
+// DaemonID identifies the daemon: one that was started by Program and CommandSHA256, one that was
+// running already by Endpoint. Version is what its health check reports, which may be empty.
 type DaemonID struct {
 	Program       string `json:"program,omitempty"`
 	CommandSHA256 string `json:"command_sha256,omitempty"`
@@ -61,23 +61,22 @@ type DaemonID struct {
 	Version       string `json:"version"`
 }
 
-// StartedDaemon identifies a daemon by its command, a program and arguments with
-// their placeholders. Only a hash of the arguments is kept: a token may be there.
+// StartedDaemon identifies a daemon by its command: a program and its arguments, placeholders not
+// replaced. Only a hash of the arguments is kept, because they may contain a token.
 func StartedDaemon(command []string) DaemonID {
-	sum := sha256.Sum256([]byte(strings.Join(command, "\x00"))) // an argument cannot hold a zero byte
+	sum := sha256.Sum256([]byte(strings.Join(command, "\x00"))) // an argument cannot contain a zero byte
 	return DaemonID{Program: command[0], CommandSHA256: hex.EncodeToString(sum[:])}
 }
 
-// ModelID is the reader that the daemon was told to use. BaseURL is empty for a
-// provider that needs none; it holds no credentials.
+// ModelID is the reader model that the daemon was started with. BaseURL is empty for a provider
+// that needs none, and contains no credentials.
 type ModelID struct {
 	Provider string `json:"provider"`
 	BaseURL  string `json:"base_url,omitempty"`
 	Model    string `json:"model"`
 }
 
-// JudgeModel is the judge with its prompt. Temperature is nil for a model that
-// takes none.
+// JudgeModel is the judge with its prompt. Temperature is nil for a model that does not accept one.
 type JudgeModel struct {
 	Provider      string   `json:"provider"`
 	BaseURL       string   `json:"base_url,omitempty"`
@@ -97,8 +96,8 @@ type ToolID struct {
 	CPUs    int    `json:"cpus"`
 }
 
-// Differences lists what keeps two runs from being the same experiment, one
-// line each. Where the files lie does not matter, only what is in them.
+// Differences lists what makes two runs different experiments, one line each. The places of the
+// files do not matter, only their contents.
 func (id Identity) Differences(other Identity) []string {
 	a, b := id.flat(), other.flat()
 	keys := map[string]bool{}
@@ -130,7 +129,7 @@ func orNone(s string) string {
 	return s
 }
 
-// flat maps every leaf's dotted key to its JSON text.
+// flat returns the JSON text of every leaf by its dotted key.
 func (id Identity) flat() map[string]string {
 	data, err := json.Marshal(id)
 	if err != nil {
@@ -140,7 +139,7 @@ func (id Identity) flat() map[string]string {
 	var walk func(prefix string, raw json.RawMessage)
 	walk = func(prefix string, raw json.RawMessage) {
 		if string(raw) == "null" {
-			return // as if it were not there
+			return // like a missing key
 		}
 		var sub map[string]json.RawMessage
 		if raw[0] != '{' || json.Unmarshal(raw, &sub) != nil {

@@ -9,56 +9,59 @@ import (
 	"evalctl/scorer"
 )
 
-// Figures are measures of retrieval by name, such as recall@5 or mrr.
+// Metrics are measures of retrieval by name, such as recall@5 or mrr.
 type Metrics map[string]float64
 
-// Retrieval is how good the rankings of a run were, over the questions with
-// gold. One that got no answer counts as 0 in every figure.
+// Retrieval is how good the rankings of a run were, over the questions with gold. A question
+// without an answer counts as 0 in every metric.
 type Retrieval struct {
-	// Ks are the depths, ascending: 1, 3, 5 and 10 as far as top-k reaches, and
-	// top-k. What stands below top-k is not known.
+	// Ks are the depths, ascending: those of 1, 3, 5 and 10 that are below top-k, and top-k. What a
+	// ranking contains below top-k is not known.
 	Ks        []int `json:"ks"`
 	Questions int   `json:"questions"`
-	// NoGold counts the questions without gold, which are left out, and Errors
+	// NoGold is the number of questions without gold, which are left out, and Errors the number of
 	// those of Questions that got no answer.
 	NoGold int `json:"no_gold"`
 	Errors int `json:"errors"`
-	// Macro has the means over the questions, Intervals the confidence intervals
-	// of recall at top-k and of the headline's nDCG: none where all questions have
-	// the same value, which tells nothing of how it varies.
+	// Macro has the means over the questions, Intervals the confidence intervals of recall at top-k
+	// and of nDCG among the primary metrics. A metric that is the same for all questions has none,
+	// because nothing is known of its variance.
 	Macro     Metrics             `json:"macro"`
 	Intervals map[string]Interval `json:"intervals"`
-	// Micro pools the questions: of all their gold what was retrieved, and of all
-	// that was retrieved what is gold.
+	// Micro pools the questions: the share of all gold that was retrieved, and the share of all
+	// retrieved documents that are gold.
 	Micro    Metrics              `json:"micro"`
 	ByTag    map[string]*TagMeans `json:"by_tag"`
 	Warnings []Warning            `json:"guards"`
 }
 
-// TagMeans are the figures of the N questions with gold that have a tag.
+// TagMeans are the metrics of the N questions with gold that have a tag.
 type TagMeans struct {
 	N     int     `json:"n"`
 	Macro Metrics `json:"macro"`
 	Micro Metrics `json:"micro"`
 }
 
-// The names of the figures that sum a ranking up, for runs with this top-k.
-// nDCG is told at 10, as the field does, or at top-k when that is less.
+// primaryMetrics returns the names of the metrics that summarise a ranking, for runs with this
+// top-k. nDCG is at 10, as is usual, or at top-k if that is less.
 func primaryMetrics(topK int) []string {
-	return []string{fmt.Sprintf("recall@%d", topK), fmt.Sprintf("any@%d", topK), fmt.Sprintf("all@%d", topK), "mrr", fmt.Sprintf("ndcg@%d", min(topK, 10))}
+	return []string{
+		fmt.Sprintf("recall@%d", topK), fmt.Sprintf("any@%d", topK), fmt.Sprintf("all@%d", topK),
+		"mrr", fmt.Sprintf("ndcg@%d", min(topK, 10)),
+	}
 }
 
-// Headline are the names of the figures that sum r up: recall, any and all at
-// top-k, mrr, and nDCG at 10 or at top-k when that is less.
+// PrimaryMetrics returns the names of the metrics that summarise r: recall, any and all at top-k,
+// mrr, and nDCG at 10, or at top-k if that is less.
 func (r *Retrieval) PrimaryMetrics() []string { return primaryMetrics(r.Ks[len(r.Ks)-1]) }
 
-// measure is a figure of one ranking.
+// measure is a metric of one ranking.
 type measure struct {
 	name string
 	of   func(scorer.Ranking) float64
 }
 
-// depths are the ks of a run.
+// depths returns the depths at which a run with this top-k is measured.
 func depths(topK int) []int {
 	ks := slices.DeleteFunc([]int{1, 3, 5, 10}, func(k int) bool { return k >= topK })
 	return append(ks, topK)
@@ -80,7 +83,7 @@ func measuresAt(ks []int) []measure {
 	return append(out, measure{"mrr", scorer.Ranking.ReciprocalRank}, measure{"map", scorer.Ranking.AveragePrecision})
 }
 
-// sum adds up shares in units of 1e-9, so that the order of adding is of no
+// moments adds up shares and their squares in units of 1e-9, so that the order of adding does not
 // matter.
 type moments struct {
 	values, squares int64
@@ -93,23 +96,24 @@ func (s *moments) add(share float64) {
 
 func (s moments) mean(n int) float64 { return float64(s.values) / 1e9 / float64(n) }
 
-// interval is that of the mean of n shares, if they are not all the same.
+// interval returns the confidence interval of the mean of n shares; ok is false if all are the
+// same.
 func (s moments) interval(n int) (i Interval, ok bool) {
 	mean := s.mean(n)
 	variance := (float64(s.squares)/1e9 - float64(n)*mean*mean) / float64(n-1)
-	if n < 2 || variance < 1e-7 { // what rounding alone may leave
+	if n < 2 || variance < 1e-7 { // no more than rounding may cause
 		return i, false
 	}
 	lo, hi := stats.MeanCI(n, mean, variance, 0.95)
 	return Interval{Method: "student_t", Confidence: 0.95, Low: max(0, lo), High: min(1, hi)}, true
 }
 
-// pool is what questions have and got together, at one depth.
+// pooledCounts are the documents that questions got together at one depth, and the gold among them.
 type pooledCounts struct {
 	found, documents int64
 }
 
-// fold adds up the rankings of a set of questions.
+// accumulator adds up the rankings of a set of questions.
 type accumulator struct {
 	n     int
 	of    []moments // of each measure
@@ -117,7 +121,7 @@ type accumulator struct {
 	pools []pooledCounts // for each of ks
 }
 
-// means folds the retrieval of records, one at a time.
+// retrievalAggregate adds up the retrieval of records, one at a time.
 type retrievalAggregate struct {
 	ks       []int
 	measures []measure
@@ -185,7 +189,7 @@ func (f *accumulator) plus(other *accumulator) {
 	}
 }
 
-// macro are the means over the questions of f.
+// macro returns the means over the questions of f.
 func (m *retrievalAggregate) macro(f *accumulator) Metrics {
 	out := Metrics{}
 	for i, measure := range m.measures {
@@ -194,7 +198,7 @@ func (m *retrievalAggregate) macro(f *accumulator) Metrics {
 	return out
 }
 
-// micro pools the questions of f.
+// micro returns the pooled metrics of the questions of f.
 func (m *retrievalAggregate) micro(f *accumulator) Metrics {
 	out := Metrics{}
 	for i, k := range m.ks {
@@ -204,7 +208,7 @@ func (m *retrievalAggregate) micro(f *accumulator) Metrics {
 	return out
 }
 
-// result is nil when no question had gold.
+// result returns nil if no question had gold.
 func (m *retrievalAggregate) result() *Retrieval {
 	if m.all.n == 0 {
 		return nil

@@ -12,17 +12,16 @@ import (
 // Outcome is how a question ended.
 type Outcome string
 
-// Every question has one outcome. Only a scored one has a score; errors and
-// unscored ones count as not passed, and what has no gold does not count.
+// Every question has one outcome. Only a scored question has a score. Errors and unscored questions
+// count as not passed, questions without gold do not count.
 const (
 	Scored   Outcome = "scored"
 	Errored  Outcome = "error"    // the daemon gave no usable answer
 	Unscored Outcome = "unscored" // the scorer gave no usable verdict
-	NoGold   Outcome = "no_gold"  // retrieval is scored and nothing is known to be right: not asked
+	NoGold   Outcome = "no_gold"  // retrieval is scored and no right document is known: not asked
 )
 
-// Record is one question in the result file. The keys up to Citations are the
-// specification's.
+// Record is one question in the result file. The keys up to Citations are the specification's.
 type Record struct {
 	ID        string            `json:"id"`
 	Question  string            `json:"question"`
@@ -46,19 +45,19 @@ type Record struct {
 	Expected      []string        `json:"expected_substrings,omitempty"`
 	Reference     string          `json:"reference_answer,omitempty"`
 	ExpectedPaths []string        `json:"expected_paths,omitempty"`
-	// Retrieval is nil without expected paths and without an answer.
+	// Retrieval is nil if the question has no expected paths or no answer.
 	Retrieval     *QuestionRetrieval `json:"retrieval,omitempty"`
 	Tags          []string           `json:"tags,omitempty"`
-	Brain         string             `json:"brain,omitempty"` // where there are several
+	Brain         string             `json:"brain,omitempty"` // if the run has several
 	Line          int                `json:"line"`
 	JudgeAttempts int                `json:"judge_attempts,omitempty"`
 	JudgeUsage    *protocol.Usage    `json:"judge_usage,omitempty"`
-	// JudgeUsageEstimated: the provider did not count all of JudgeUsage's tokens.
+	// JudgeUsageEstimated is set if the provider did not count all tokens of JudgeUsage.
 	JudgeUsageEstimated bool    `json:"judge_usage_estimated,omitempty"`
 	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
 }
 
-// Item is what the scorer sees.
+// Item returns what a scorer gets to see of the question and its answer.
 func (r *Record) Item() scorer.Item {
 	item := scorer.Item{
 		ID: r.ID, Question: r.Question, QuestionDate: r.QuestionDate,
@@ -70,7 +69,7 @@ func (r *Record) Item() scorer.Item {
 	return item
 }
 
-// Graded is the record with a scorer's verdict.
+// Graded returns the record with a scorer's verdict.
 func (r Record) Graded(v scorer.Verdict) Record {
 	r.Passed, r.Reason = v.Passed(), v.Reason
 	r.JudgeAttempts, r.JudgeUSD = v.Attempts, v.Cost
@@ -84,8 +83,8 @@ func (r Record) Graded(v scorer.Verdict) Record {
 	return r
 }
 
-// GoldRank is the rank of the first gold document among the retrieved ones,
-// from 1 on; 0 when none was retrieved.
+// GoldRank returns the rank of the first gold document among the retrieved ones, counted from 1,
+// and 0 if none was retrieved.
 func (r *Record) GoldRank() int {
 	first := 0
 	if r.Retrieval != nil {
@@ -98,7 +97,7 @@ func (r *Record) GoldRank() int {
 	return first
 }
 
-// Grounded tells whether a citation names a retrieved chunk.
+// Grounded reports whether a citation names a retrieved chunk.
 func (r *Record) Grounded() bool {
 	for _, raw := range r.Citations {
 		cite, err := jsonobj.Parse(raw)

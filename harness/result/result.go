@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Stop is why a run ended before its last question; empty when it did not.
+// Stop is why a run ended before its last question, empty if it did not.
 type Stop string
 
 // The reasons to stop early.
@@ -21,9 +21,8 @@ const (
 	StopFailed      Stop = "failed"
 )
 
-// Result is a result file without its questions: the specification's keys
-// first, then everything that decided the outcome. A rate or mean of nothing
-// is null.
+// Result is a result file without its questions: the specification's keys first, then everything
+// that affected the outcome. Rates and means over nothing are null.
 type Result struct {
 	SDK        string    `json:"sdk"`
 	ScorerName string    `json:"scorer"`
@@ -34,7 +33,7 @@ type Result struct {
 	StartedAt  time.Time `json:"started_at"`
 	FinishedAt time.Time `json:"finished_at"`
 	Brain      string    `json:"brain"`
-	// Brains are those that were asked, by name.
+	// Brains are the brains that were asked, by name.
 	Brains []BrainInfo `json:"brains,omitempty"`
 
 	Stopped Stop `json:"stopped"`
@@ -55,13 +54,13 @@ type Result struct {
 	Retried        int            `json:"retried"`
 	GoldMissed     int            `json:"gold_missed"`
 	Grounded       int            `json:"grounded"`
-	// Retrieval is null when no question has gold.
+	// Retrieval is null if no question has gold.
 	Retrieval   *Retrieval `json:"retrieval"`
 	ReaderUsage TokenSums  `json:"reader_usage"`
 	Cost        Cost       `json:"cost"`
 }
 
-// Settings shape a run without being part of the experiment.
+// Settings are the parts of a configuration that do not belong to the experiment.
 type Settings struct {
 	Concurrency    int     `json:"concurrency"`
 	TimeoutSeconds float64 `json:"timeout_seconds"`
@@ -77,41 +76,40 @@ type Interval struct {
 	High       float64 `json:"high"`
 }
 
-// Cost is what the judge was paid over the whole run, resumed parts and calls
-// that gave no verdict included. UnpricedModel names a judge whose price is not
-// known: its cost is then missing.
+// Cost is what judging cost over the whole run, resumed parts and calls without a verdict included.
+// UnpricedModel is a judge whose price is not known and whose cost is therefore missing.
 type Cost struct {
 	SpentUSD      llm.USD  `json:"spent_usd"`
 	CapUSD        *llm.USD `json:"cap_usd"`
 	JudgeRequests int      `json:"judge_requests"`
 	InputTokens   int64    `json:"input_tokens"`
 	OutputTokens  int64    `json:"output_tokens"`
-	// UsageEstimated counts the questions whose judge's provider did not count all
-	// tokens, so that they were estimated.
+	// UsageEstimated is the number of questions for which the judge's tokens were estimated,
+	// because its provider did not count all of them.
 	UsageEstimated int    `json:"usage_estimated"`
 	UnpricedModel  string `json:"unpriced_model,omitempty"`
 }
 
-// SetAggregate takes the figures of t.
-func (r *Result) SetAggregate(t *Aggregate) {
-	r.Total, r.Passed, r.Counts = t.Total, t.Passed, t.Counts
-	r.PassRate, r.MeanScore = t.PassRate(), t.MeanScore()
-	r.Tags, r.EffectiveModes = t.Tags, t.Modes
-	r.ReaderModels, r.ReaderPrompts = t.Models, t.Prompts
-	r.Latency, r.FirstDelta = t.Latency(), t.FirstDelta()
-	r.Retried, r.GoldMissed, r.Grounded = t.Retried, t.GoldMissed, t.Grounded
-	r.ReaderUsage = t.Reader
-	r.Retrieval = t.Retrieval()
-	r.Cost.JudgeRequests = t.JudgeRequests
-	r.Cost.InputTokens, r.Cost.OutputTokens = t.JudgeTokens.InputTokens, t.JudgeTokens.OutputTokens
-	r.Cost.UsageEstimated = t.JudgeEstimated
-	if t.Total > 0 {
-		lo, hi := stats.Wilson(t.Passed, t.Total, 0.95)
+// SetAggregate sets the figures that a gives.
+func (r *Result) SetAggregate(a *Aggregate) {
+	r.Total, r.Passed, r.Counts = a.Total, a.Passed, a.Counts
+	r.PassRate, r.MeanScore = a.PassRate(), a.MeanScore()
+	r.Tags, r.EffectiveModes = a.Tags, a.Modes
+	r.ReaderModels, r.ReaderPrompts = a.Models, a.Prompts
+	r.Latency, r.FirstDelta = a.Latency(), a.FirstDelta()
+	r.Retried, r.GoldMissed, r.Grounded = a.Retried, a.GoldMissed, a.Grounded
+	r.ReaderUsage = a.Reader
+	r.Retrieval = a.Retrieval()
+	r.Cost.JudgeRequests = a.JudgeRequests
+	r.Cost.InputTokens, r.Cost.OutputTokens = a.JudgeTokens.InputTokens, a.JudgeTokens.OutputTokens
+	r.Cost.UsageEstimated = a.JudgeEstimated
+	if a.Total > 0 {
+		lo, hi := stats.Wilson(a.Passed, a.Total, 0.95)
 		r.Interval = &Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}
 	}
 }
 
-// Summary is the specification's line for a run.
+// Summary returns the specification's summary line of a run whose result file is at path.
 func (r *Result) Summary(path string) string {
 	return fmt.Sprintf("%s: %d/%d pass_rate=%s mean_score=%s -> %s",
 		r.SDK, r.Passed, r.Total, rate(r.PassRate), rate(r.MeanScore), path)
@@ -124,8 +122,7 @@ func rate(f *float64) string {
 	return fmt.Sprintf("%.3f", *f)
 }
 
-// BrainUse is a brain in a result file. Documents is null for one that the run
-// did not fill.
+// BrainInfo is a brain in a result file. Documents is null for a brain that the run did not seed.
 type BrainInfo struct {
 	ID        string `json:"id"`
 	Documents *int   `json:"documents"`

@@ -7,21 +7,22 @@ import (
 	"evalctl/scorer"
 )
 
-// SeedRoot is the folder of a brain that a corpus is written below: some
-// daemons index only a few folders, and all of them index this one.
+// SeedRoot is the folder of a brain below which a corpus is written. Some daemons index only a few
+// folders, and all of them index this one.
 const SeedRoot = "raw/documents/"
 
-// QuestionRetrieval is what was retrieved for one question, against its gold:
-// the documents of the first top-k chunks, each once at the rank of its best
-// chunk, and no more than top-k of them. A chunk is of its own document and of those
-// that its duplicates name: it takes a place for each of them that is gold, by
-// path, as documents of the same score do, and if none is, one for its own. So gold
-// is found also where a daemon leaves it out for another document of the same text,
-// whose place it then has; chunks below top-k never count.
+// QuestionRetrieval compares what was retrieved for one question with its gold. The retrieved
+// documents are those of the first top-k chunks, each once at the rank of its best chunk, and at
+// most top-k of them.
+//
+// A chunk belongs to its own document and to those that its duplicates name. It takes a place for
+// each of them that is gold, ordered by path like documents of the same score, and if none is gold,
+// one place for its own document. Gold is therefore found even if a daemon reports another document
+// of the same text in its place. Chunks below top-k never count.
 type QuestionRetrieval struct {
-	// Documents counts them.
+	// Documents is the number of retrieved documents.
 	Documents int `json:"documents"`
-	// Gold has the expected paths with their ranks among the documents.
+	// Gold has the expected paths with their ranks among the retrieved documents.
 	Gold scorer.Ranking `json:"gold"`
 	// Recall and NDCG are at top-k.
 	Recall           float64 `json:"recall"`
@@ -30,7 +31,7 @@ type QuestionRetrieval struct {
 	AveragePrecision float64 `json:"average_precision"`
 }
 
-// goldOf makes gold of a question's expected paths, each once.
+// Gold converts the expected paths of a question, repetitions left out, into gold documents.
 func Gold(paths []string) scorer.Ranking {
 	var gold scorer.Ranking
 	for _, p := range paths {
@@ -44,8 +45,7 @@ func Gold(paths []string) scorer.Ranking {
 	return gold
 }
 
-// Chunk is one retrieved passage, in the order the daemon ranked it. Fields
-// that a daemon does not send are empty.
+// Chunk is one retrieved passage. Fields that a daemon does not send are empty.
 type Chunk struct {
 	ChunkID    string  `json:"chunk_id,omitempty"`
 	DocumentID string  `json:"document_id,omitempty"`
@@ -53,7 +53,7 @@ type Chunk struct {
 	Title      string  `json:"title,omitempty"`
 	Score      float64 `json:"score"`
 	Text       string  `json:"text,omitempty"`
-	// Duplicates name the documents of chunks with the very same text that the
-	// daemon left out: by path, or by an id where it sends none.
+	// Duplicates name the documents of chunks with exactly the same text that the daemon left out:
+	// by path, or by an id if it sends no path.
 	Duplicates []string `json:"duplicates,omitempty"`
 }

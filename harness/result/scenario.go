@@ -1,6 +1,6 @@
 package result
 
-// Scenario is what is driven (spec 4.4).
+// Scenario is the endpoint that is evaluated and how it is asked (spec 4.4).
 type Scenario string
 
 // The scenarios of the specification.
@@ -10,11 +10,11 @@ const (
 	SearchOnly   Scenario = "search-retrieve-only"
 )
 
-// Dialect is how request keys are spelled.
+// Dialect is how the keys of requests are spelled.
 type Dialect string
 
-// Auto sends every key in both spellings and the known aliases, so that one
-// body is understood by every daemon; Snake and Camel send one spelling.
+// Auto sends every key in both spellings and under its known aliases, so that every daemon
+// understands the body. Snake and Camel send one spelling.
 const (
 	Auto  Dialect = "auto"
 	Snake Dialect = "snake"

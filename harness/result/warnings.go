@@ -1,31 +1,32 @@
 package result
 
-// Guard is a reason to doubt the measures of retrieval: something makes them
-// trivial, or meaningless.
+// Warning is a reason to doubt the metrics of retrieval: something makes them trivial or
+// meaningless.
 type Warning struct {
 	// Kind is a stable name.
 	Kind string `json:"kind"`
-	// Message says what is the matter and what to do. It may quote the dataset.
+	// Message says what is wrong and what to do. It may quote the dataset.
 	Message string `json:"message"`
-	// Count is how many questions are concerned, and IDs has the first of them.
+	// Count is the number of questions concerned, IDs has the first of them.
 	Count int      `json:"count"`
 	IDs   []string `json:"ids"`
 }
 
-// TopKCoversBrain is the Kind of the guard that recall cannot fail: top-k is as
-// large as the brain.
+// TopKCoversBrain is the Kind of the warning that recall cannot fail, because top-k is as large as
+// the brain.
 const TopKCoversBrain = "top_k_covers_brain"
 
-// guardIDs is how many questions a guard names.
+// warningIDs is the number of questions that a warning names.
 const warningIDs = 5
 
-func (g *Warning) AddID(id string) {
-	if g.Count++; g.Count <= warningIDs {
-		g.IDs = append(g.IDs, id)
+// AddID counts a question, and names it if it is among the first.
+func (w *Warning) AddID(id string) {
+	if w.Count++; w.Count <= warningIDs {
+		w.IDs = append(w.IDs, id)
 	}
 }
 
-// guards are those that only the answers show.
+// warnings returns the warnings that only the answers cause.
 func (m *retrievalAggregate) warnings() []Warning {
 	answered := m.all.n - m.errors
 	deepest := m.all.pools[len(m.all.pools)-1]

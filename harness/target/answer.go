@@ -19,8 +19,8 @@ import (
 	"evalctl/internal/sse"
 )
 
-// CheckQuestion returns an error for a question that may not be sent (spec 8): one without text, and
-// one that is longer than 8,192 characters to ask or 4,096 to search.
+// CheckQuestion returns an error for a question that may not be sent (spec 8): one without text,
+// and one that is longer than 8,192 characters to ask or 4,096 to search.
 func CheckQuestion(s result.Scenario, q dataset.Question) error {
 	most := protocol.MaxAskQuery
 	if s == result.SearchOnly {

@@ -64,8 +64,8 @@ func (b *remoteBrain) create(ctx context.Context) error {
 }
 
 // find looks for a brain that must exist and contain documents, since evaluating another one would
-// measure nothing: otherwise the error is ErrBrainMissing or ErrBrainEmpty. query is any question of
-// the dataset.
+// measure nothing: otherwise the error is ErrBrainMissing or ErrBrainEmpty. query is any question
+// of the dataset.
 func (b *remoteBrain) find(ctx context.Context, query string) error {
 	if err := b.lookUp(ctx); err != nil {
 		return err

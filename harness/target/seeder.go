@@ -15,17 +15,17 @@ import (
 	"evalctl/harness/result"
 )
 
-// seedWriters is the number of concurrent requests that write documents, and brainsAtOnce the number
-// of brains that are seeded or looked for concurrently.
+// seedWriters is the number of concurrent requests that write documents, and brainsAtOnce the
+// number of brains that are seeded or looked for concurrently.
 const (
 	seedWriters  = 8
 	brainsAtOnce = 4
 )
 
-// Seed makes the brains ready to be asked and returns the daemon's ids of them by name. A brain with
-// documents is created, its documents are written over the documents protocol, and Seed waits until
-// a search finds the last one. A brain without documents must exist and contain some: the error is
-// ErrBrainMissing or ErrBrainEmpty otherwise, and names every such brain.
+// Seed makes the brains ready to be asked and returns the daemon's ids of them by name. A brain
+// with documents is created, its documents are written over the documents protocol, and Seed waits
+// until a search finds the last one. A brain without documents must exist and contain some: the
+// error is ErrBrainMissing or ErrBrainEmpty otherwise, and names every such brain.
 //
 // A brain that should be created and exists is ErrBrainExists, unless seeded reports that the run
 // seeded it before it was interrupted. markSeeded is called with each brain that has all its

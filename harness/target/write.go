@@ -16,8 +16,8 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// A batch stays well below the limits of spec 8, so that several can be sent concurrently and a slow
-// daemon answers each in time.
+// A batch stays well below the limits of spec 8, so that several can be sent concurrently and a
+// slow daemon answers each in time.
 const (
 	batchDocs  = 256
 	batchBytes = protocol.MaxBatchBytes / 4
@@ -26,8 +26,8 @@ const (
 // timeForDoc is what each document of a batch adds to the time limit of the request.
 const timeForDoc = 250 * time.Millisecond
 
-// docWriter writes documents to one brain: in batches (spec 4.2), or one by one where the daemon does
-// not serve those.
+// docWriter writes documents to one brain: in batches (spec 4.2), or one by one where the daemon
+// does not serve those.
 type docWriter struct {
 	brain   *remoteBrain
 	writers int // concurrent requests
@@ -80,8 +80,8 @@ func batches(docs []dataset.Doc) [][]dataset.Doc {
 	return out
 }
 
-// putBatch writes documents with one request, or with two of half the size if the daemon has a lower
-// limit. Writing documents again does no harm.
+// putBatch writes documents with one request, or with two of half the size if the daemon has a
+// lower limit. Writing documents again does no harm.
 func (b *remoteBrain) putBatch(ctx context.Context, docs []dataset.Doc) error {
 	batch := protocol.Batch{Reason: "evalctl seed"}
 	for _, doc := range docs {

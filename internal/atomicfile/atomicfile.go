@@ -137,7 +137,8 @@ func (f *File) closeRoot() error {
 	return f.root.Close()
 }
 
-// SyncDir puts the entries of the folder dir on the disk: what was created, renamed or removed in it.
+// SyncDir puts the entries of the folder dir on the disk: what was created, renamed or removed in
+// it.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

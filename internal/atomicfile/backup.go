@@ -30,8 +30,8 @@ func WriteNew(path string, perm fs.FileMode, content func(io.Writer) error) erro
 }
 
 // Backup renames the file at path to <name>.<HHMMSS><ext>, the UTC time of its last change, with a
-// number after the time if that name is taken. It returns the new name, which is empty when there is
-// no such file.
+// number after the time if that name is taken. It returns the new name, which is empty when there
+// is no such file.
 func Backup(path string) (string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
