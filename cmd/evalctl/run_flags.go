@@ -12,7 +12,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/daemon/protocol"
-	"evalctl/harness"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -43,7 +44,7 @@ type runCmd struct {
 	floor    float64
 	budget   *llm.USD
 	prices   llm.Prices
-	scenario harness.Scenario
+	scenario result.Scenario
 	scorer   scorer.Kind
 }
 
@@ -80,7 +81,7 @@ func (c *runCmd) AfterApply(k *kong.Context) error {
 
 // journalOptions makes a resolver of the flags that the journal's run was given.
 func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
-	j, err := harness.OpenJournal(c.Resume)
+	j, err := journal.Open(c.Resume)
 	if err != nil {
 		return nil, err
 	}
@@ -170,11 +171,11 @@ func (c *runCmd) Validate() error {
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
 	case !(c.JudgeRPS >= 0):
 		return fmt.Errorf("--judge-rps %v: must not be negative; 0 is no limit", c.JudgeRPS)
-	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.Scenario != string(harness.SearchOnly):
-		return fmt.Errorf("--candidate-k and --rerank-top-n go with --scenario %s", harness.SearchOnly)
+	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.Scenario != string(result.SearchOnly):
+		return fmt.Errorf("--candidate-k and --rerank-top-n go with --scenario %s", result.SearchOnly)
 	}
 	var err error
-	c.scenario = harness.Scenario(c.Scenario)
+	c.scenario = result.Scenario(c.Scenario)
 	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
 		return err
 	}
@@ -199,7 +200,7 @@ func (c *runCmd) requiredMode() string {
 
 // maxTopK is the limit of the scenario's requests (spec 8).
 func (c *runCmd) maxTopK() int {
-	if c.Scenario == string(harness.SearchOnly) {
+	if c.Scenario == string(result.SearchOnly) {
 		return protocol.MaxSearchTopK
 	}
 	return protocol.MaxAskTopK

@@ -18,7 +18,7 @@ func ignoreNoGold(err error) error {
 
 // planGold checks the expected paths.
 func (c *runCmd) planGold(pl *plan) (err error) {
-	if pl.gold, err = harness.SurveyGold(pl.dataset, pl.brains, c.TopK); err != nil {
+	if pl.gold, err = harness.CheckGold(pl.dataset, pl.brains, c.TopK); err != nil {
 		return err
 	}
 	if c.scorer.Needs == scorer.NeedGold && pl.gold.WithGold == 0 {

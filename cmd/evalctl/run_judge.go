@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"evalctl/harness"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -63,7 +63,7 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 		return nil, err
 	}
 	prompts := j.Prompts()
-	pl.judge = &harness.JudgeModel{
+	pl.judge = &result.JudgeModel{
 		Provider: provider.Name(), Model: model, BaseURL: c.modelURL(p),
 		PromptVersion: prompts.Name, PromptSHA256: prompts.SHA256(),
 	}
