@@ -37,8 +37,8 @@ type hub struct {
 	logger *slog.Logger
 	// watch, if not nil, is the source of events. It runs while there are sinks.
 	watch func(ctx context.Context, sink func(ChangeEvent))
-	// opening is held while watch starts, so that no concurrent subscribe returns before events
-	// are delivered. No sink runs while it is held.
+	// opening is held while watch starts, so that no concurrent subscribe returns before watch
+	// receives events. No sink runs while it is held.
 	opening sync.Mutex
 
 	mu      sync.Mutex

@@ -46,7 +46,7 @@ func compileGlob(pattern string) (glob, error) {
 	var g glob
 	for _, part := range append(parts, part+`\z`) {
 		if part == "" || part == `\A` || part == `\z` {
-			continue // next to a star, and matches nothing in particular
+			continue // an empty part next to a star matches anywhere
 		}
 		expr, err := regexp.Compile("(?s)" + part) // names may contain newlines
 		if err != nil {
@@ -82,8 +82,8 @@ func translateSet(rest []rune) (set string, after []rune, err error) {
 	return "", nil, invalid("glob pattern has an unclosed [")
 }
 
-// match reports whether the whole of name fits. Between stars a part has a fixed length, so the
-// leftmost place where it fits leaves most of the name to the parts after it.
+// match reports whether the whole name matches. Each part has a fixed length, so taking its
+// leftmost match leaves as much of the name as possible to the parts after it.
 func (g glob) match(name string) bool {
 	for _, part := range g {
 		at := part.FindStringIndex(name)

@@ -111,10 +111,10 @@ func FuzzGlob(f *testing.F) {
 	})
 }
 
-// globMatch matches a well-formed pattern by following, for each of its elements, every place in
-// the name that the elements before it can lead to.
+// globMatch matches a well-formed pattern element by element. After each element it keeps all
+// positions in the name where the elements so far can end.
 func globMatch(pattern, name []rune) bool {
-	ends := make([]bool, len(name)+1) // where the elements so far can end
+	ends := make([]bool, len(name)+1)
 	ends[0] = true
 	for len(pattern) > 0 {
 		if pattern[0] == '*' {
@@ -143,7 +143,7 @@ func globMatch(pattern, name []rune) bool {
 	return ends[len(name)]
 }
 
-// globSet returns the meaning of the set that a pattern begins with, and its length.
+// globSet returns the predicate of the set that pattern begins with, and the length of the set.
 func globSet(pattern []rune) (fits func(rune) bool, size int) {
 	at := 1
 	negated := pattern[at] == '!' || pattern[at] == '^'
@@ -168,7 +168,7 @@ func globSet(pattern []rune) (fits func(rune) bool, size int) {
 	return fits, end + 1
 }
 
-// BenchmarkGlobHostile is a pattern that takes matchers with plain backtracking exponential time.
+// BenchmarkGlobHostile uses a pattern for which plain backtracking takes exponential time.
 func BenchmarkGlobHostile(b *testing.B) {
 	g, err := compileGlob(strings.Repeat("*a", 100) + "b")
 	if err != nil {

@@ -234,7 +234,7 @@ func (j *journal) checkTarget(ctx context.Context, path string) (exists bool, er
 		case err != nil:
 			return false, err
 		case !info.IsDir:
-			return false, invalid("lies below the document " + quotePath(dir))
+			return false, invalid("is below the document " + quotePath(dir))
 		}
 		break // all parents of a directory are directories
 	}

@@ -22,8 +22,9 @@ type Options struct {
 }
 
 // Store is safe for concurrent use. Mutations happen one at a time. When one returns, it is as
-// durable as the backend can make it, every read sees it, and its events have been delivered (by
-// httpstore a moment later). Reads never see half a commit.
+// durable as the backend can make it, every read sees it, and its events have been delivered. A
+// remote store, which httpstore opens, delivers events a moment later. Reads never see half a
+// commit.
 //
 // Errors are or wrap an *Error, except those returned by the function of a Batch. When a context
 // is done, the operation fails with the context's error and changes nothing, unless its commit

@@ -97,7 +97,7 @@ func TestWalkLinks(t *testing.T) {
 		"out": outside, "in": "d", "d/up": "..", "d/file": "doc", "nowhere": "x",
 	} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			t.Skipf("no links here: %v", err)
+			t.Skipf("cannot create symbolic links: %v", err)
 		}
 	}
 	f := filesIn(t, dir)

@@ -136,7 +136,7 @@ func (b *backend) uncertainPaths() (crashed bool, paths map[string]bool, err err
 		return false, nil, nil
 	}
 	if state != stateOpen || !plumbing.IsHash(name) {
-		return false, nil, fmt.Errorf(".git/%s holds %.60q, not a state and a commit", stateFile, text)
+		return false, nil, fmt.Errorf(".git/%s contains %.60q, not a state and a commit", stateFile, text)
 	}
 	mark, err := b.objects.tip(plumbing.NewHash(name))
 	if err != nil {

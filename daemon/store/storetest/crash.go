@@ -184,7 +184,7 @@ func crashState(t *testing.T, s *store.Store) int {
 	}
 	for i := range crashDocs {
 		if got := contents[crashPath(i, n)]; got != strconv.Itoa(n%3) {
-			t.Errorf("%s holds %q after batch %d", crashPath(i, n), got, n)
+			t.Errorf("%s contains %q after batch %d", crashPath(i, n), got, n)
 		}
 	}
 	if single != n && single != n-1 {

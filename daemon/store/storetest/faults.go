@@ -208,7 +208,7 @@ func attachStrace(t *testing.T, thread, inject string) (stop func() string) {
 	messages := bufio.NewReader(out)
 	if first, err := messages.ReadString('\n'); err != nil || !strings.Contains(first, "attached") {
 		_ = cmd.Wait()
-		t.Skipf("cannot use strace here: %q, %v", first, err)
+		t.Skipf("cannot use strace: %q, %v", first, err)
 	}
 	return func() string {
 		_ = cmd.Process.Signal(os.Interrupt) // fails if it has ended with the killed thread

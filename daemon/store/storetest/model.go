@@ -167,7 +167,7 @@ func (m *machine) compare(r *rapid.T) {
 		want = append(want, path+"="+m.docs[path])
 	}
 	if got := m.p.dump(); got != strings.Join(want, " ") {
-		r.Fatalf("store holds %q, want %q", got, want)
+		r.Fatalf("store contains %q, want %q", got, want)
 	}
 }
 

@@ -75,7 +75,7 @@ func (c scenario) run(t *testing.T, s *store.Store) {
 		t.Fatal(err)
 	}
 	if got := p.dump(); got != want {
-		t.Errorf("store holds %q, want %q", got, want)
+		t.Errorf("store contains %q, want %q", got, want)
 	}
 	events := strings.TrimPrefix(c.events+", created canary, deleted canary", ", ")
 	rec.want(events)
