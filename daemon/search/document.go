@@ -77,7 +77,7 @@ func Parse(name string, data []byte) (Document, bool) {
 func Title(name string, file frontmatter.Document) string {
 	title := oneLine(file.Title)
 	if title == "" && frontmatter.IsMarkdown(name) {
-		title = firstHeading(file.Body)
+		title = oneLine(firstHeading(file.Body))
 	}
 	if title == "" {
 		base := path.Base(name)

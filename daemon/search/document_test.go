@@ -43,6 +43,8 @@ func TestParse(t *testing.T) {
 		{"title on one line", "n.md", "---\ntitle: |\n  two\n  lines\n---\n", Document{Title: "two lines"}},
 		{"generated", "notes/_index.md", "cat", Document{Title: "_index", Text: "cat", Generated: true}},
 		{"underscore in the folder", "_notes/a.md", "cat", Document{Title: "a", Text: "cat"}},
+		{"heading cut before a space", "n.md", "# " + strings.Repeat("abc ", 30),
+			Document{Title: strings.TrimSpace(strings.Repeat("abc ", 25)), Text: "# " + strings.Repeat("abc ", 30)}},
 		{"long title", "n.md", "---\ntitle: " + strings.Repeat("é", 600) + "\n---\n", Document{Title: strings.Repeat("é", 512)}},
 	}
 	for _, tt := range tests {
