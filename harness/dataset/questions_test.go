@@ -46,7 +46,7 @@ func TestReadQuestionsTakesEveryField(t *testing.T) {
 func TestReadQuestionsRefuses(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"no JSON", `nope`, `bad JSON`},
-		{"cut", `{"id":"a","question":"q"`, `the line ends inside the object; each object stands on one line`},
+		{"cut", `{"id":"a","question":"q"`, `the line ends inside the object; each object must be on one line`},
 		{"cut value", `{"id":"a`, `the line ends inside the object`},
 		{"two objects", `{"id":"a","question":"q"}{"id":"b"}`, `unexpected text after the JSON object`},
 		{"trailing text", `{"id":"a","question":"q"} x`, `unexpected text after the JSON object`},
