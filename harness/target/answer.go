@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
@@ -18,23 +17,6 @@ import (
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/sse"
 )
-
-// CheckQuestion returns an error for a question that may not be sent (spec 8): one without text,
-// and one that is longer than 8,192 characters to ask or 4,096 to search.
-func CheckQuestion(s result.Scenario, q dataset.Question) error {
-	most := protocol.MaxAskQuery
-	if s == result.SearchOnly {
-		most = protocol.MaxSearchQuery
-	}
-	n := utf8.RuneCountInString(q.Question)
-	switch {
-	case strings.TrimSpace(q.Question) == "":
-		return fmt.Errorf("question %q has no text", q.ID)
-	case n > most:
-		return fmt.Errorf("question %q has %d characters and the protocol's limit is %d; shorten it, or leave it out", q.ID, n, most)
-	}
-	return nil
-}
 
 // maxAnswer limits the text and citations of one answer together, in bytes.
 const maxAnswer = 16 << 20
@@ -76,11 +58,9 @@ type Target struct {
 func (t *Target) once(ctx context.Context, q dataset.Question) (Answer, error) {
 	start := time.Now()
 	var a Answer
-	var err error
-	if t.Scenario == result.SearchOnly {
-		err = t.search(ctx, q, &a)
-	} else {
-		err = t.ask(ctx, q, &a, start)
+	scenario, err := ScenarioOf(t.Scenario)
+	if err == nil {
+		err = scenario.exchange(ctx, t.Endpoint, scenario.request(t, q), &a, start)
 	}
 	a.Text = t.Endpoint.redactor.Text(a.Text) // the token may have been split between deltas
 	if a.Latency == 0 {
@@ -89,30 +69,9 @@ func (t *Target) once(ctx context.Context, q dataset.Question) (Answer, error) {
 	return a, err
 }
 
-// path returns the path of the brain in which q is asked.
-func (t *Target) path(q dataset.Question) string { return brainPath(t.Brains[q.Brain]) }
-
-func (t *Target) body(q dataset.Question) body {
-	b := body{"top_k": t.TopK, "mode": t.Mode}
-	if q.QuestionDate != "" {
-		b["question_date"] = q.QuestionDate
-	}
-	return b
-}
-
-func (t *Target) search(ctx context.Context, q dataset.Question, a *Answer) error {
-	b := t.body(q)
-	b["query"] = q.Question
-	if t.CandidateK > 0 {
-		b["candidate_k"] = t.CandidateK
-	}
-	if t.RerankTopN > 0 {
-		b["rerank_top_n"] = t.RerankTopN
-	}
-	o, err := t.Endpoint.json(ctx, request{
-		method: "POST", path: t.path(q) + "/search",
-		contentType: protocol.TypeJSON, body: encode(t.Dialect, b, nil),
-	})
+// search sends a search and reads what was retrieved into a.
+func search(ctx context.Context, e *Endpoint, r request, a *Answer, _ time.Time) error {
+	o, err := e.json(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -128,16 +87,12 @@ func (t *Target) search(ctx context.Context, q dataset.Question, a *Answer) erro
 	return nil
 }
 
-func (t *Target) ask(ctx context.Context, q dataset.Question, a *Answer, start time.Time) error {
-	b := t.body(q)
-	b["question"] = q.Question
-	b["reader_mode"] = strings.TrimPrefix(string(t.Scenario), "ask-")
+// ask sends a question and reads the stream of its answer into a.
+func ask(ctx context.Context, e *Endpoint, r request, a *Answer, start time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	res, err := t.Endpoint.do(ctx, request{
-		method: "POST", path: t.path(q) + "/ask", contentType: protocol.TypeJSON,
-		accept: protocol.TypeEvents, body: encode(t.Dialect, b, map[string][]string{"question": {"query"}}),
-	})
+	r.accept = protocol.TypeEvents
+	res, err := e.do(ctx, r)
 	if err != nil {
 		return err
 	}
