@@ -73,8 +73,12 @@ func TestDyingDaemonSaysSo(t *testing.T) {
 		{"error event", func(w http.ResponseWriter, _ *http.Request) {
 			daemontest.Stream(w, daemontest.Event("error", `{"message":"shutting down"}`))
 		}, answeringGrace / 2, true, 0},
-		{"500", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "shutting down", http.StatusInternalServerError) }, answeringGrace / 2, true, 0},
-		{"503, and again", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "shutting down", http.StatusServiceUnavailable) }, deathGrace + 50*time.Millisecond, true, 0},
+		{"500", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "shutting down", http.StatusInternalServerError)
+		}, answeringGrace / 2, true, 0},
+		{"503, and again", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "shutting down", http.StatusServiceUnavailable)
+		}, deathGrace + 50*time.Millisecond, true, 0},
 		{"cut stream", func(w http.ResponseWriter, _ *http.Request) {
 			daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`))
 		}, deathGrace + 50*time.Millisecond, true, 0},

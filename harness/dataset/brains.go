@@ -191,11 +191,11 @@ func (c Corpus) at(doc Doc, err error) error {
 	return fmt.Errorf("%s: %w", filepath.Join(c.Path, filepath.FromSlash(doc.Path)), err)
 }
 
-// ManyBrains is the brain of a result whose run has several brains and not the default one.
-const ManyBrains = "*"
+// manyBrains is the brain of a result whose run has several brains and not the default one.
+const manyBrains = "*"
 
 // BrainName returns what a result calls the brains of a run: the name of the only brain, or of the
-// default one if it is among them, or ManyBrains.
+// default one if it is among them, or manyBrains.
 func BrainName(brains []Brain, byDefault string) string {
 	switch {
 	case len(brains) == 1:
@@ -203,5 +203,5 @@ func BrainName(brains []Brain, byDefault string) string {
 	case slices.ContainsFunc(brains, func(b Brain) bool { return b.Name == byDefault }):
 		return byDefault
 	}
-	return ManyBrains
+	return manyBrains
 }

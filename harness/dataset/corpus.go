@@ -177,7 +177,7 @@ func parseDoc(line []byte) (Doc, error) {
 	}
 	var b strings.Builder
 	if date != "" {
-		if _, err := ParseDate(date); err != nil {
+		if _, err := parseDate(date); err != nil {
 			return Doc{}, fmt.Errorf(`document %q: "date": %w`, p, err)
 		}
 		fmt.Fprintf(&b, "---\ndate: %s\n---\n\n", date)

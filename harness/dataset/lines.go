@@ -13,8 +13,8 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// MaxLine is the longest dataset or corpus line, in bytes.
-const MaxLine = 8 << 20
+// maxLine is the longest dataset or corpus line, in bytes.
+const maxLine = 8 << 20
 
 // maxReported bounds how many bad lines one error lists.
 const maxReported = 10
@@ -58,10 +58,10 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 	return func(yield func(textLine, error) bool) {
 		sc := bufio.NewScanner(r)
 		// Room for a byte order mark, CRLF and one byte that a scanner keeps free.
-		sc.Buffer(make([]byte, 0, 64<<10), MaxLine+len(byteOrderMark)+len("\r\n")+1)
+		sc.Buffer(make([]byte, 0, 64<<10), maxLine+len(byteOrderMark)+len("\r\n")+1)
 		n := 0
 		tooLong := func(line int) error {
-			return &LineError{File: name, Line: line, Err: fmt.Errorf("line is longer than %d MiB; split it", MaxLine>>20)}
+			return &LineError{File: name, Line: line, Err: fmt.Errorf("line is longer than %d MiB; split it", maxLine>>20)}
 		}
 		for sc.Scan() {
 			n++
@@ -69,7 +69,7 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 			if n == 1 {
 				text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 			}
-			if len(text) > MaxLine {
+			if len(text) > maxLine {
 				yield(textLine{}, tooLong(n))
 				return
 			}

@@ -88,7 +88,7 @@ func Open(path string, limit *int, naming BrainNaming, check func(Question) erro
 	report := func(line int, err error) {
 		bad = append(bad, &LineError{File: path, Line: line, Err: err})
 	}
-	for q, err := range Read(io.TeeReader(f, sum), path) {
+	for q, err := range readQuestions(io.TeeReader(f, sum), path) {
 		if err != nil {
 			if _, ok := errors.AsType[*LineError](err); !ok {
 				return Dataset{}, err
@@ -139,7 +139,7 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 		}
 		defer f.Close()
 		n := 0
-		for q, err := range Read(f, d.Path) {
+		for q, err := range readQuestions(f, d.Path) {
 			if n == d.Selected {
 				return
 			}
@@ -160,11 +160,11 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 	}
 }
 
-// Read yields the questions of r; name is the file name in errors. A byte order mark, CRLF line
-// ends, blank lines and lines that start with # are accepted. A bad line is yielded as a *LineError
-// and reading goes on, unless the line is longer than MaxLine; that and any other error end the
-// sequence. Memory does not grow with the file.
-func Read(r io.Reader, name string) iter.Seq2[Question, error] {
+// readQuestions yields the questions of r; name is the file name in errors. A byte order mark, CRLF
+// line ends, blank lines and lines that start with # are accepted. A bad line is yielded as a
+// *LineError and reading goes on, unless the line is longer than maxLine; that and any other error
+// end the sequence. Memory does not grow with the file.
+func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		for line, err := range readLines(r, name) {
 			var q Question
@@ -209,7 +209,7 @@ func parseQuestion(line []byte) (Question, error) {
 		}
 	}
 	if q.QuestionDate != "" {
-		if _, err := ParseDate(q.QuestionDate); err != nil {
+		if _, err := parseDate(q.QuestionDate); err != nil {
 			return q, fmt.Errorf(`question %q: "question_date": %w`, q.ID, err)
 		}
 	}
@@ -221,8 +221,8 @@ func parseQuestion(line []byte) (Question, error) {
 	return q, nil
 }
 
-// ParseDate parses an RFC 3339 time or a YYYY-MM-DD date, which is midnight UTC.
-func ParseDate(s string) (time.Time, error) {
+// parseDate parses an RFC 3339 time or a YYYY-MM-DD date, which is midnight UTC.
+func parseDate(s string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, nil
 	}
