@@ -73,16 +73,20 @@ func TestDyingDaemonSaysSo(t *testing.T) {
 		{"error event", func(w http.ResponseWriter, _ *http.Request) {
 			daemontest.Stream(w, daemontest.Event("error", `{"message":"shutting down"}`))
 		}, answeringGrace / 2, true, 0},
-		{"500", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "shutting down", 500) }, answeringGrace / 2, true, 0},
-		{"503, and again", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "shutting down", 503) }, deathGrace + 50*time.Millisecond, true, 0},
+		{"500", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "shutting down", http.StatusInternalServerError)
+		}, answeringGrace / 2, true, 0},
+		{"503, and again", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "shutting down", http.StatusServiceUnavailable)
+		}, deathGrace + 50*time.Millisecond, true, 0},
 		{"cut stream", func(w http.ResponseWriter, _ *http.Request) {
 			daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`))
 		}, deathGrace + 50*time.Millisecond, true, 0},
 		{"it lives on", func(w http.ResponseWriter, _ *http.Request) {
 			daemontest.Stream(w, daemontest.Event("error", `{"message":"no"}`))
 		}, time.Hour, true, 1},
-		{"400 is the question's fault", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 400) }, deathGrace / 2, true, 1},
-		{"nobody watches", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 500) }, deathGrace / 2, false, 1},
+		{"400 is the question's fault", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadRequest) }, deathGrace / 2, true, 1},
+		{"nobody watches", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) }, deathGrace / 2, false, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, dir := survey(t, writeDataset(t, 1)), t.TempDir()

@@ -15,21 +15,20 @@ import (
 	"evalctl/scorer"
 )
 
-// GoldSurvey is what the expected paths of a dataset's selected questions are
-// good for.
+// GoldReport is what the expected paths of a dataset's selected questions can be used for.
 type GoldReport struct {
-	// WithGold and NoGold count the questions.
+	// WithGold and NoGold are numbers of questions.
 	WithGold, NoGold int
-	// Guards are those that are known before anything is asked.
+	// Warnings are those that do not depend on answers.
 	Warnings []result.Warning
 }
 
-// SurveyGold reads the selected questions of d and refuses, with file:line, an
-// expected path that is empty or not among the documents of the question's brain.
-// Where those are not known any path is taken.
+// CheckGold reads the selected questions of d. It returns an error with file:line for an expected
+// path that is empty or not among the documents of the question's brain. If those are not known,
+// every path is accepted.
 func CheckGold(d dataset.Dataset, brains []dataset.Brain, topK int) (GoldReport, error) {
 	s := GoldReport{}
-	catalogues := dataset.PathsByBrain(brains)
+	paths := dataset.PathsByBrain(brains)
 	inQuestion := result.Warning{Kind: "answer_in_question"}
 	covered := result.Warning{Kind: result.TopKCoversBrain, IDs: []string{}}
 	uses := map[goldUse]int{}
@@ -38,7 +37,7 @@ func CheckGold(d dataset.Dataset, brains []dataset.Brain, topK int) (GoldReport,
 		if err != nil {
 			return s, err
 		}
-		item, known := q.Item(), catalogues[q.Brain]
+		item, known := q.Item(), paths[q.Brain]
 		err := scorer.Retrieval{TopK: topK}.Check(item)
 		if errors.Is(err, scorer.ErrNoGold) {
 			s.NoGold++
@@ -75,7 +74,7 @@ func CheckGold(d dataset.Dataset, brains []dataset.Brain, topK int) (GoldReport,
 // goldUse is a gold document of one brain.
 type goldUse struct{ brain, path string }
 
-// coverage words the guard of brains that are no larger than topK.
+// coverage returns the message of the warning about brains that are not larger than topK.
 func coverage(brains []dataset.Brain, questions, topK int) string {
 	const rest = "recall at top-k says nothing about a ranking that may hold all there is; lower --top-k, or give a larger corpus"
 	if len(brains) == 1 {
@@ -84,6 +83,7 @@ func coverage(brains []dataset.Brain, questions, topK int) string {
 	return fmt.Sprintf("top-k %d is not smaller than the brains of %d questions: %s", topK, questions, rest)
 }
 
+// addWarnings adds the warnings about the whole dataset.
 func (s *GoldReport) addWarnings(uses map[goldUse]int, inQuestion result.Warning) {
 	if path, n := mostUsed(uses); n > 1 && 2*n > s.WithGold {
 		s.Warnings = append(s.Warnings, result.Warning{
@@ -97,7 +97,7 @@ func (s *GoldReport) addWarnings(uses map[goldUse]int, inQuestion result.Warning
 	}
 }
 
-// mostUsed is the path with the highest count, of several the first by name.
+// mostUsed returns the path with the highest count, of several the first by name.
 func mostUsed(uses map[goldUse]int) (path string, n int) {
 	for g, u := range uses {
 		if u > n || u == n && g.path < path {
@@ -107,8 +107,8 @@ func mostUsed(uses map[goldUse]int) (path string, n int) {
 	return path, n
 }
 
-// answeredByItself tells whether an expected substring, or the reference
-// answer as whole words, stands in the question's text.
+// answeredByItself reports whether the question's text contains an expected substring, or the
+// reference answer as whole words.
 func answeredByItself(q dataset.Question) bool {
 	fold := cases.Fold()
 	question := fold.String(q.Question)
@@ -117,7 +117,7 @@ func answeredByItself(q dataset.Question) bool {
 	return slices.ContainsFunc(q.ExpectedSubstrings, inside) || answer != "" && hasWords(question, answer)
 }
 
-// hasWords tells whether words stand in text and no letter or digit beside them.
+// hasWords reports whether text contains words with no letter or digit next to them.
 func hasWords(text, words string) bool {
 	_, step := utf8.DecodeRuneInString(words)
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }

@@ -6,7 +6,7 @@ import (
 	"evalctl/scorer"
 )
 
-// retrievalOf ranks the gold among the first topK chunks.
+// retrievalOf ranks the gold of a question among the first topK chunks.
 func retrievalOf(gold scorer.Ranking, chunks []result.Chunk, topK int, known dataset.Paths) *result.QuestionRetrieval {
 	var hits []scorer.Hit
 	for _, c := range chunks[:min(topK, len(chunks))] {
@@ -23,6 +23,7 @@ func retrievalOf(gold scorer.Ranking, chunks []result.Chunk, topK int, known dat
 	}
 }
 
+// brainInfos describes the brains of a run for its result.
 func brainInfos(brains []dataset.Brain) []result.BrainInfo {
 	var out []result.BrainInfo
 	for _, b := range brains {

@@ -9,14 +9,14 @@ import (
 	"evalctl/harness/target"
 )
 
-// notAsked is a question without gold in a run that scores retrieval.
+// notAsked returns the record of a question without gold in a run that scores retrieval.
 func notAsked(q dataset.Question) result.Record {
 	r := newRecord(q, target.Answer{}, nil)
 	r.Outcome, r.Reason = result.NoGold, "no expected_paths: left out"
 	return r
 }
 
-// newRecord is a question with its answer, not yet scored.
+// newRecord returns the record of a question with its answer or failure, not yet scored.
 func newRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Record {
 	r := result.Record{
 		ID: q.ID, Question: q.Question, Answer: a.Text,

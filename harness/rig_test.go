@@ -223,12 +223,6 @@ func noAnswers() result.Result {
 	return r
 }
 
-// oneQuestion is a result file around one question.
-var oneQuestion = func() string {
-	head := encodeJSON(noAnswers())
-	return string(head[:len(head)-1]) + `,"questions":[QUESTION]}`
-}()
-
 func writeFile(tb testing.TB, path, text string) string {
 	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

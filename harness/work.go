@@ -24,8 +24,8 @@ const answeringGrace = 25 * time.Millisecond
 // healthTimeout is how long a daemon may take to show that it is there.
 const healthTimeout = 5 * time.Second
 
-// work answers and scores one question. An error stops the run; the question
-// is then asked again on resume, unless its answer was recorded.
+// work asks and scores one question. An error stops the run. The question is then asked again by a
+// resumed run, unless its answer was recorded.
 func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -65,7 +65,7 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 	return nil
 }
 
-// answer asks one question. An error stops the run.
+// answer asks one question and returns its record, not yet scored. An error stops the run.
 func (r *runner) answer(ctx context.Context, q dataset.Question) (result.Record, error) {
 	a, err := r.cfg.Target.Ask(ctx, q, r.cfg.Timeout)
 	var failure *target.Failure
@@ -91,8 +91,7 @@ func (r *runner) answer(ctx context.Context, q dataset.Question) (result.Record,
 	return rec, r.checkMode(rec)
 }
 
-// checkMode compares an answer's mode with the required one. What got no answer
-// has none.
+// checkMode compares an answer's mode with the required one. A question without an answer has none.
 func (r *runner) checkMode(rec result.Record) error {
 	want := r.cfg.RequireMode
 	switch {
@@ -105,8 +104,7 @@ func (r *runner) checkMode(rec result.Record) error {
 		ErrMode, rec.ID, target.Clip([]byte(rec.EffectiveMode)), want, want)
 }
 
-// keep sends a line to the recorder, and waits until it is written before money
-// is spent on it.
+// keep sends an entry to the recorder. If judging costs money, it waits until the entry is written.
 func (r *runner) keep(e journal.Entry, entries chan<- entry) {
 	if !r.cfg.Paid {
 		entries <- entry{Entry: e}
@@ -117,8 +115,8 @@ func (r *runner) keep(e journal.Entry, entries chan<- entry) {
 	<-written
 }
 
-// daemonDead asks a daemon whose connections are refused for its health. One that
-// does not answer at all has died: its questions are asked again on resume.
+// daemonDead returns ErrDaemonDied if a question failed in transport and the daemon's health check
+// does so too. The question is then asked again by a resumed run.
 func (r *runner) daemonDead(ctx context.Context, f *target.Failure) error {
 	if f.Kind != result.KindTransport {
 		return nil
@@ -132,8 +130,8 @@ func (r *runner) daemonDead(ctx context.Context, f *target.Failure) error {
 	return nil
 }
 
-// stopping reports whether a question failed because the daemon went away. A daemon
-// that is being stopped may say so in an error event or a 503 first.
+// stopping reports whether a question failed because the daemon's process is ending, by waiting a
+// moment for ctx to end. A daemon that is being stopped may send an error event or a 503 first.
 func (r *runner) stopping(ctx context.Context, f *target.Failure) bool {
 	if !r.cfg.Watched || f.Kind == result.KindProtocol || f.Kind == result.KindStatus && f.Status < 500 {
 		return false

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 
+	"evalctl/harness/target"
+
 	"github.com/alecthomas/kong"
 
 	"evalctl/daemon/protocol"
@@ -89,6 +91,7 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
 		kong.Writers(p.stdout, p.stderr),
 		kong.BindFor(ctx),
+		scenarioVars(),
 		kong.Bind(p),
 		scorerVars(),
 		kong.Vars{"modes": strings.Join(protocol.Modes, ",")},
@@ -98,4 +101,13 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 		panic(err) // the grammar is wrong: any test shows it
 	}
 	return parser.Parse(p.args)
+}
+
+// scenarioVars are the names of the scenarios for the flags' tags.
+func scenarioVars() kong.Vars {
+	var names []string
+	for _, s := range target.Scenarios() {
+		names = append(names, string(s.Name))
+	}
+	return kong.Vars{"scenarios": strings.Join(names, ","), "default_scenario": names[0]}
 }

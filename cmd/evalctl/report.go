@@ -110,7 +110,7 @@ func (t *terminal) report(c *runCmd, plan *plan, res result.Result, p *progress)
 	t.failures(c, p)
 	t.rate(c, res)
 	t.tags(res)
-	if res.Grounded > 0 || res.Passed > 0 && c.scenario != result.SearchOnly {
+	if res.Grounded > 0 || res.Passed > 0 && c.scenario.Reads {
 		t.field("grounded", "%d/%d passing answers cite retrieved text", res.Grounded, res.Passed)
 	}
 	if res.Retrieval != nil {
@@ -188,7 +188,7 @@ func (c *runCmd) blame(r result.Record) string {
 		return ""
 	case rank == 0:
 		return "  gold not retrieved → retrieval"
-	case c.scenario == result.SearchOnly:
+	case !c.scenario.Reads:
 		return fmt.Sprintf("  gold at rank %d", rank)
 	}
 	return fmt.Sprintf("  gold at rank %d → reader", rank)

@@ -140,7 +140,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 	progress := t.progress(plan.dataset.Selected, j.Finished())
 	res, path, err := harness.Run(ctx, harness.Config{
 		Target: &target.Target{
-			Endpoint: under.endpoint, Brains: under.brains, Scenario: c.scenario, Mode: c.Mode,
+			Endpoint: under.endpoint, Brains: under.brains, Scenario: c.scenario.Name, Mode: c.Mode,
 			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: result.Dialect(c.Dialect),
 		},
 		Dataset: plan.dataset, Brains: plan.brains, Scorer: sc, Paid: plan.judge != nil,

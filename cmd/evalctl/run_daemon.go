@@ -107,7 +107,7 @@ func freshHome() (dir string, remove func(), err error) {
 
 // readerEnv tells a started daemon which model to read with.
 func (c *runCmd) readerEnv(p *process) []string {
-	if c.scenario == result.SearchOnly && c.ownDaemon(p) && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
+	if !c.scenario.Reads && c.ownDaemon(p) && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
 		// Nothing is read, so the judge's provider need not have a reader's model.
 		return []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}
 	}
@@ -151,7 +151,7 @@ func (d *daemonUnderTest) close() (err error) {
 // identity is everything that decides the run's outcome.
 func (c *runCmd) identity(p *process, plan *plan, under *daemonUnderTest) result.Identity {
 	id := c.subject.identity(plan, under)
-	id.Scorer, id.Scenario, id.Mode = c.Scorer, c.scenario, c.Mode
+	id.Scorer, id.Scenario, id.Mode = c.Scorer, c.scenario.Name, c.Mode
 	id.TopK, id.CandidateK, id.RerankTopN = c.TopK, c.CandidateK, c.RerankTopN
 	id.Reader, id.Judge = c.readerID(p, under), plan.judge
 	return id
@@ -181,7 +181,7 @@ func (s *subject) identity(plan *plan, under *daemonUnderTest) result.Identity {
 // that it ran stands in the result's reader_models.
 func (c *runCmd) readerID(p *process, under *daemonUnderTest) *result.ModelID {
 	switch {
-	case under.process == nil || c.scenario == result.SearchOnly:
+	case under.process == nil || !c.scenario.Reads:
 		return nil
 	case c.LLMProvider != "":
 		return &result.ModelID{Provider: c.LLMProvider, BaseURL: c.modelURL(p), Model: c.LLMModel}

@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -21,7 +22,7 @@ import (
 // runCmd holds the flags of evalctl run (spec 4.4 and our own).
 type runCmd struct {
 	subject
-	Scenario string `enum:"ask-basic,ask-augmented,search-retrieve-only" default:"ask-basic" help:"Shared scenario: ${enum}."`
+	Scenario string `enum:"${scenarios}" default:"${default_scenario}" help:"Shared scenario: ${enum}."`
 	Mode     string `enum:"${modes}" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
 	Scorer   string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
 	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate; below it the exit code is 1 (${default})."`
@@ -44,7 +45,7 @@ type runCmd struct {
 	floor    float64
 	budget   *llm.USD
 	prices   llm.Prices
-	scenario result.Scenario
+	scenario target.Scenario
 	scorer   scorer.Kind
 }
 
@@ -160,9 +161,13 @@ func (c *runCmd) Validate() error {
 	if err := c.validate(); err != nil {
 		return err
 	}
+	var err error
+	if c.scenario, err = target.ScenarioOf(result.Scenario(c.Scenario)); err != nil {
+		return err
+	}
 	switch {
-	case c.TopK < 1 || c.TopK > c.maxTopK():
-		return fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit for %s", c.TopK, c.maxTopK(), c.Scenario)
+	case c.TopK < 1 || c.TopK > c.scenario.MaxTopK:
+		return fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit for %s", c.TopK, c.scenario.MaxTopK, c.Scenario)
 	case !slices.Contains(requirable, c.RequireMode):
 		return fmt.Errorf("--require-mode %s: must be one of %s", c.RequireMode, strings.Join(requirable[1:], ", "))
 	case c.RequireMode == sameMode && c.Mode == protocol.ModeAuto:
@@ -171,11 +176,9 @@ func (c *runCmd) Validate() error {
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
 	case !(c.JudgeRPS >= 0):
 		return fmt.Errorf("--judge-rps %v: must not be negative; 0 is no limit", c.JudgeRPS)
-	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.Scenario != string(result.SearchOnly):
+	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.scenario.Reads:
 		return fmt.Errorf("--candidate-k and --rerank-top-n go with --scenario %s", result.SearchOnly)
 	}
-	var err error
-	c.scenario = result.Scenario(c.Scenario)
 	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
 		return err
 	}
@@ -196,14 +199,6 @@ func (c *runCmd) requiredMode() string {
 		return c.Mode
 	}
 	return c.RequireMode
-}
-
-// maxTopK is the limit of the scenario's requests (spec 8).
-func (c *runCmd) maxTopK() int {
-	if c.Scenario == string(result.SearchOnly) {
-		return protocol.MaxSearchTopK
-	}
-	return protocol.MaxAskTopK
 }
 
 func (c *runCmd) validateMoney() error {

@@ -81,7 +81,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		if n++; c.Limit == nil || n <= *c.Limit {
 			forecast(q.Item())
 		}
-		return cmp.Or(target.CheckQuestion(result.Scenario(c.Scenario), q), ignoreNoGold(sc.Check(q.Item())))
+		return cmp.Or(c.scenario.Check(q), ignoreNoGold(sc.Check(q.Item())))
 	}
 	if err := c.planInput(pl, check); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (c *runCmd) checkReader(p *process) error {
 	if !known(c.LLMProvider) {
 		return fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", c.LLMProvider)
 	}
-	if !c.ownDaemon(p) || c.scenario == result.SearchOnly {
+	if !c.ownDaemon(p) || !c.scenario.Reads {
 		return nil
 	}
 	if _, err := llm.Open(c.llmConfig(p, c.LLMModel)); err != nil {

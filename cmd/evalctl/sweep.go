@@ -112,8 +112,12 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 	}
 	// The depth matters to no check of a question.
 	sc := scorer.Retrieval{TopK: c.TopKs[0]}
+	search, err := target.ScenarioOf(result.SearchOnly)
+	if err != nil {
+		return nil, err
+	}
 	check := func(q dataset.Question) error {
-		return cmp.Or(target.CheckQuestion(result.SearchOnly, q), ignoreNoGold(sc.Check(q.Item())))
+		return cmp.Or(search.Check(q), ignoreNoGold(sc.Check(q.Item())))
 	}
 	if err := c.planInput(pl, check); err != nil {
 		return nil, err

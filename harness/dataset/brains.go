@@ -10,29 +10,28 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// Naming says in which brain a question is asked and to which brain a document
-// belongs. Names are ids by the slug rule of spec 2, Default apart, which is the
-// caller's.
+// BrainNaming determines in which brain a question is asked and to which brain a document belongs.
+// Names are ids by the slug rule of spec 2, except Default, which is not checked.
 type BrainNaming struct {
-	// Default is the brain of what names none.
+	// Default is the brain of questions and documents that name none.
 	Default string
-	// Tag, when it is set, takes the brain of a question from its tag Tag:X:
-	// the slug of X. Documents with X among the segments of their path belong
-	// to it. Nothing may name a brain then.
+	// Tag, if set, names the brain of a question by its tag Tag:X: the brain is the slug of X.
+	// Documents with X among the segments of their path belong to it. Nothing else may then name a
+	// brain.
 	Tag string
 }
 
-// Brain is one brain of a run, under the name that the run knows it by.
+// Brain is one brain of a run. Name is the run's name for it.
 type Brain struct {
 	Name string
-	// Docs is what the brain is filled with, nil to take it as it is.
+	// Docs is what the brain is seeded with, nil to evaluate it as it is.
 	Docs []Doc
-	// Questions counts those that are asked in it, and Probe is the first.
+	// Questions is the number of questions that are asked in it. Probe is the text of the first.
 	Questions int
 	Probe     string
 }
 
-// asked is what the questions of a dataset say of one brain.
+// brainQuestions is what the questions of a dataset say about one brain.
 type brainQuestions struct {
 	x        string // the tag's X, empty without a tag
 	line     int    // of the first question
@@ -40,7 +39,7 @@ type brainQuestions struct {
 	probe    string
 }
 
-// of gives the brain of a question, and the X of its tag.
+// of returns the brain of a question and the X of its tag.
 func (n BrainNaming) of(q Question) (name, x string, err error) {
 	if n.Tag == "" {
 		if q.Brain == "" {
@@ -67,15 +66,14 @@ func (n BrainNaming) of(q Question) (name, x string, err error) {
 	return name, x, nil
 }
 
-// slug is text in lower case, with a hyphen for each run of other characters
-// than a-z and 0-9.
+// slug returns text in lower case, with a hyphen for each run of characters other than a-z and 0-9.
 func slug(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	}), "-")
 }
 
-// checkBrain applies the slug rule to an id.
+// checkBrain checks an id by the slug rule.
 func checkBrain(id string) error {
 	if id != "" && len(id) <= protocol.MaxBrainSlug && id[0] != '-' && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" {
 		return nil
@@ -83,7 +81,7 @@ func checkBrain(id string) error {
 	return fmt.Errorf(`"brain" %q must have 1 to %d characters of a-z, 0-9 and -, and begin with a letter or digit`, id, protocol.MaxBrainSlug)
 }
 
-// note counts a question for its brain. Two tags must not mean one brain.
+// addQuestion counts a question for its brain. Two tags must not give the same brain.
 func (d *Dataset) addQuestion(q Question, selected bool) error {
 	name, x, err := d.naming.of(q)
 	if err != nil {
@@ -105,10 +103,10 @@ func (d *Dataset) addQuestion(q Question, selected bool) error {
 	return nil
 }
 
-// Brains deals the documents of c out to the brains that the questions are asked
-// in, by name. A brain without documents and a document that lies in no brain
-// of any question are errors with their place; a brain whose questions a limit
-// leaves out is not filled. With c nil no brain is.
+// Brains assigns the documents of c to the brains in which questions are asked, and returns those
+// brains in order of their names. A brain without documents and a document that belongs to no brain
+// of any question are errors with their place. A brain without selected questions is left out. If c
+// is nil, no brain has documents.
 func (d Dataset) Brains(c *Corpus) ([]Brain, error) {
 	docs := map[string][]Doc{}
 	if c != nil {
@@ -153,8 +151,7 @@ func (d Dataset) assignDocuments(c Corpus, docs map[string][]Doc) error {
 	return nil
 }
 
-// brainOf gives the brain of a document; named holds the brains by the X of
-// their tags.
+// brainOf returns the brain of a document; named has the brains by the X of their tags.
 func (d Dataset) brainOf(doc Doc, named map[string]string) (string, error) {
 	if d.naming.Tag == "" {
 		name := doc.Brain
@@ -186,7 +183,7 @@ func (d Dataset) brainOf(doc Doc, named map[string]string) (string, error) {
 	return found, nil
 }
 
-// at gives an error of a document its place.
+// at adds the place of a document to an error.
 func (c Corpus) at(doc Doc, err error) error {
 	if doc.Line > 0 {
 		return &LineError{File: c.Path, Line: doc.Line, Err: err}
@@ -194,11 +191,11 @@ func (c Corpus) at(doc Doc, err error) error {
 	return fmt.Errorf("%s: %w", filepath.Join(c.Path, filepath.FromSlash(doc.Path)), err)
 }
 
-// ManyBrains stands in a result for brains that all have names of their own.
-const ManyBrains = "*"
+// manyBrains is the brain of a result whose run has several brains and not the default one.
+const manyBrains = "*"
 
-// BrainName is what a result calls the brains of a run: the only one's name, or
-// that of the default among several, or ManyBrains.
+// BrainName returns what a result calls the brains of a run: the name of the only brain, or of the
+// default one if it is among them, or manyBrains.
 func BrainName(brains []Brain, byDefault string) string {
 	switch {
 	case len(brains) == 1:
@@ -206,5 +203,5 @@ func BrainName(brains []Brain, byDefault string) string {
 	case slices.ContainsFunc(brains, func(b Brain) bool { return b.Name == byDefault }):
 		return byDefault
 	}
-	return ManyBrains
+	return manyBrains
 }

@@ -17,9 +17,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// Doc is one corpus document as it is written to a brain. Path is relative to
-// the corpus, Brain the brain that a line of it names, and Line the line's
-// 1-based number, 0 for a file of a folder.
+// Doc is one corpus document as it is written to a brain. Path is relative to the corpus. Brain is
+// the brain that its line names, if any. Line is the line number, counted from 1, and 0 for a file.
 type Doc struct {
 	Path  string
 	Brain string
@@ -27,19 +26,18 @@ type Doc struct {
 	Line  int
 }
 
-// Corpus is what the brains are seeded with, ascending by path and brain.
+// Corpus is what the brains are seeded with. Docs are in ascending order of path and brain.
 type Corpus struct {
 	Path   string
 	SHA256 string
 	Docs   []Doc
-	// LeftOut are the files and links of a folder that are no documents, by path,
-	// ascending: only regular files that end in .md are.
+	// LeftOut are the paths of a folder's files and links that are not documents, ascending:
+	// documents are regular files whose names end in .md.
 	LeftOut []string
 }
 
-// CorpusFor is where a dataset's corpus lies by convention: beside
-// smoke.jsonl, the folder smoke.corpus or the file smoke.corpus.jsonl. Empty
-// when neither exists.
+// CorpusFor returns the path of a dataset's corpus by convention: next to smoke.jsonl, the folder
+// smoke.corpus or the file smoke.corpus.jsonl. It is empty if neither exists.
 func CorpusFor(dataset string) string {
 	base := strings.TrimSuffix(dataset, filepath.Ext(dataset)) + ".corpus"
 	for _, p := range []string{base, base + ".jsonl"} {
@@ -51,9 +49,9 @@ func CorpusFor(dataset string) string {
 }
 
 // LoadCorpus reads a folder of markdown files or a JSONL file of {path, title, text, date?, brain?}
-// lines. Every document is checked before any is used: an empty corpus, a document above 8 MiB, a
-// path that leaves the brain, a file name that begins with _ (generated and hidden, spec 2) and a
-// path that one brain has twice are errors with the file (and line).
+// lines. It checks every document and returns an error, with the file and line, for an empty
+// corpus, a document above 8 MiB, a path that leaves the brain, a file name that begins with _
+// (generated and hidden, spec 2) and a path that occurs twice in one brain.
 func LoadCorpus(p string) (Corpus, error) {
 	info, err := os.Stat(p)
 	if err != nil {
@@ -156,8 +154,8 @@ func loadLines(file string) ([]Doc, error) {
 	return docs, nil
 }
 
-// parseDoc renders a corpus line as markdown that every daemon can read: the
-// date as front matter, the title as the first heading.
+// parseDoc converts a corpus line to markdown that every daemon can read: the date becomes front
+// matter, the title the first heading.
 func parseDoc(line []byte) (Doc, error) {
 	var p, title, date, brain string
 	var text *string
@@ -168,8 +166,7 @@ func parseDoc(line []byte) (Doc, error) {
 	if err := checkDocPath(p); err != nil {
 		return Doc{}, err
 	}
-	// Collections in use hold documents without a word. A document without the
-	// key is a mistake.
+	// Collections in use contain documents without a word. A document without the key is a mistake.
 	if text == nil && title == "" {
 		return Doc{}, fmt.Errorf(`document %q has neither "title" nor "text"; give it "text": "" if it is empty`, p)
 	}
@@ -180,7 +177,7 @@ func parseDoc(line []byte) (Doc, error) {
 	}
 	var b strings.Builder
 	if date != "" {
-		if _, err := ParseDate(date); err != nil {
+		if _, err := parseDate(date); err != nil {
 			return Doc{}, fmt.Errorf(`document %q: "date": %w`, p, err)
 		}
 		fmt.Fprintf(&b, "---\ndate: %s\n---\n\n", date)
@@ -197,7 +194,7 @@ func parseDoc(line []byte) (Doc, error) {
 	return Doc{Path: p, Brain: brain, Data: data}, checkDocSize(p, data)
 }
 
-// checkDocSize refuses what no request may carry (spec 8).
+// checkDocSize returns an error for a document that is too large for any request (spec 8).
 func checkDocSize(p string, data []byte) error {
 	if len(data) > protocol.MaxBatchBytes {
 		return fmt.Errorf("document %q has %d bytes and the protocol's limit is %d; split it", p, len(data), protocol.MaxBatchBytes)

@@ -24,7 +24,7 @@ func FuzzReadQuestions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		read := func(r io.Reader) (qs []Question, errs []string) {
 			line := 0
-			for q, err := range Read(r, "d") {
+			for q, err := range readQuestions(r, "d") {
 				if err == nil {
 					if q.ID == "" || q.Question == "" || q.Line <= line || !utf8.ValidString(q.ID+q.Question+q.ReferenceAnswer) {
 						t.Fatalf("accepted %+v after line %d", q, line)

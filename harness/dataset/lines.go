@@ -13,13 +13,13 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// MaxLine is the longest dataset or corpus line, in bytes.
-const MaxLine = 8 << 20
+// maxLine is the longest dataset or corpus line, in bytes.
+const maxLine = 8 << 20
 
 // maxReported bounds how many bad lines one error lists.
 const maxReported = 10
 
-// LineError is a dataset or corpus line that cannot be used. Its text is
+// LineError is a line that cannot be used, of a dataset, corpus or journal. Its text is
 // file:line: reason.
 type LineError struct {
 	File string
@@ -29,12 +29,14 @@ type LineError struct {
 
 func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *LineError) Unwrap() error { return e.Err }
 
+// JoinLines joins the errors of bad lines like JoinErrors.
 func JoinLines(bad []error) error { return JoinErrors(bad, "bad lines") }
 
-// joinSome joins the first errors and counts the others, which are of what.
+// JoinErrors joins the first ten errors and reports only the number of the others. what names what
+// they are about, in the plural.
 func JoinErrors(bad []error, what string) error {
 	if len(bad) <= maxReported {
 		return errors.Join(bad...)
@@ -50,16 +52,16 @@ type textLine struct {
 	text   []byte
 }
 
-// readLines yields the lines that carry data. text is valid until the next
+// readLines yields the lines that are neither blank nor comments. The text is valid until the next
 // line.
 func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 	return func(yield func(textLine, error) bool) {
 		sc := bufio.NewScanner(r)
-		// Room for a byte order mark, CRLF and the byte that a scanner keeps free.
-		sc.Buffer(make([]byte, 0, 64<<10), MaxLine+len(byteOrderMark)+len("\r\n")+1)
+		// Room for a byte order mark, CRLF and one byte that a scanner keeps free.
+		sc.Buffer(make([]byte, 0, 64<<10), maxLine+len(byteOrderMark)+len("\r\n")+1)
 		n := 0
 		tooLong := func(line int) error {
-			return &LineError{File: name, Line: line, Err: fmt.Errorf("line is longer than %d MiB; split it", MaxLine>>20)}
+			return &LineError{File: name, Line: line, Err: fmt.Errorf("line is longer than %d MiB; split it", maxLine>>20)}
 		}
 		for sc.Scan() {
 			n++
@@ -67,7 +69,7 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 			if n == 1 {
 				text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 			}
-			if len(text) > MaxLine {
+			if len(text) > maxLine {
 				yield(textLine{}, tooLong(n))
 				return
 			}
@@ -87,9 +89,9 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 	}
 }
 
-// decodeObject reads one JSON object into the given targets, which are
-// *string or *[]string. Keys are matched exactly and only once, which
-// encoding/json alone does not promise; other keys are ignored.
+// decodeObject decodes a JSON object into the targets by key, which are *string, **string or
+// *[]string. Unlike encoding/json it matches keys exactly and rejects repeated ones. Other keys are
+// ignored.
 func decodeObject(line []byte, fields map[string]any) error {
 	if !utf8.Valid(line) {
 		return errors.New("the line is not valid UTF-8; save the file as UTF-8")
@@ -114,14 +116,14 @@ func decodeObject(line []byte, fields map[string]any) error {
 	return err
 }
 
-// badJSON names the usual causes.
+// badJSON returns an error that names the likely cause.
 func badJSON(line []byte, err *json.SyntaxError) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	switch got := dec.Decode(new(json.RawMessage)); {
 	case got == nil:
 		return errors.New("unexpected text after the JSON object; put one object on a line")
 	case errors.Is(got, io.EOF), errors.Is(got, io.ErrUnexpectedEOF):
-		return errors.New("bad JSON: the line ends inside the object; each object stands on one line")
+		return errors.New("bad JSON: the line ends inside the object; each object must be on one line")
 	}
 	return fmt.Errorf("bad JSON: %w", err)
 }

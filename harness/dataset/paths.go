@@ -10,22 +10,23 @@ import (
 	"evalctl/scorer"
 )
 
-// catalogue holds a brain's documents by path. It tells which of them a daemon
-// means, and is nil when it is not known what a brain holds.
+// Paths are the documents of a brain by their path in the corpus. They decide which document a
+// daemon means that reports other paths. Paths are nil if it is not known what a brain contains.
 type Paths map[string][]byte
 
+// PathsOf returns the paths of docs, nil if docs is nil.
 func PathsOf(docs []Doc) Paths {
 	if docs == nil {
 		return nil
 	}
-	known := Paths{}
+	paths := Paths{}
 	for _, d := range docs {
-		known[d.Path] = d.Data
+		paths[d.Path] = d.Data
 	}
-	return known
+	return paths
 }
 
-// cataloguesOf gives the catalogue of each brain by name.
+// PathsByBrain returns the paths of each brain by its name.
 func PathsByBrain(brains []Brain) map[string]Paths {
 	out := map[string]Paths{}
 	for _, b := range brains {
@@ -34,20 +35,20 @@ func PathsByBrain(brains []Brain) map[string]Paths {
 	return out
 }
 
+// Has reports whether path is the path of a document.
 func (k Paths) Has(path string) bool {
 	_, ok := k[path]
 	return ok
 }
 
-// longestPath is the longest path that is looked for in a catalogue, in bytes: what
-// a daemon sends must not make the search long.
+// longestPath is the longest path that is looked up, in bytes: a daemon must not be able to make
+// the search slow.
 const longestPath = 4096
 
-// name gives a daemon's path as the corpus has it: without SeedRoot, or else the
-// longest end of it, after a slash, that is a path of the corpus, since daemons
-// may put documents below folders of their own. Of a brain whose documents are
-// not known only SeedRoot is taken off: the end of a path is no proof when another
-// document may have it.
+// Name converts a daemon's path to the path in the corpus: without SeedRoot, or else the longest
+// end of it, after a slash, that is a path of the corpus, because daemons may put documents into
+// folders of their own. If the documents are not known, only SeedRoot is removed: the end of a path
+// proves nothing if another document may have it.
 func (k Paths) Name(got string) string {
 	got = strings.TrimPrefix(got, result.SeedRoot)
 	if len(got) > longestPath {
@@ -61,7 +62,7 @@ func (k Paths) Name(got string) string {
 	return got
 }
 
-// gold gives an expected path as the corpus has it.
+// Gold converts an expected path to the path in the corpus.
 func (k Paths) Gold(path string) string {
 	if k.Has(path) {
 		return path
@@ -69,8 +70,8 @@ func (k Paths) Gold(path string) string {
 	return strings.TrimPrefix(path, result.SeedRoot)
 }
 
-// documents names the documents of a chunk: the gold ones among its own and its
-// duplicates, by path, or else its own by the first name it has.
+// Documents returns the documents to which a chunk belongs: the gold ones among its own and its
+// duplicates, ordered by path, or if none is gold, its own by the first name that it has.
 func (k Paths) Documents(c result.Chunk, gold scorer.Ranking) []string {
 	var out []string
 	path, id := k.Name(c.Path), k.Name(c.DocumentID)
@@ -78,7 +79,7 @@ func (k Paths) Documents(c result.Chunk, gold scorer.Ranking) []string {
 		out = append(out, g)
 	}
 	for _, d := range c.Duplicates {
-		if g, ok := k.among(gold, k.Name(d)); ok && k.holds(g, c.Text) {
+		if g, ok := k.among(gold, k.Name(d)); ok && k.contains(g, c.Text) {
 			out = append(out, g)
 		}
 	}
@@ -89,7 +90,7 @@ func (k Paths) Documents(c result.Chunk, gold scorer.Ranking) []string {
 	return out
 }
 
-// among gives the gold document that has one of the names.
+// among returns the gold document that has one of the names.
 func (k Paths) among(gold scorer.Ranking, names ...string) (path string, ok bool) {
 	for _, g := range gold {
 		if slices.Contains(names, k.Gold(g.Path)) {
@@ -99,9 +100,9 @@ func (k Paths) among(gold scorer.Ranking, names ...string) (path string, ok bool
 	return "", false
 }
 
-// holds tells whether a gold document has a text that a daemon says it has: if it
-// could name any as a duplicate, it would find all gold by naming every document.
-// Of a brain whose documents are not known its word is taken.
-func (k Paths) holds(gold, text string) bool {
+// contains reports whether a gold document contains the text that a daemon says it does. Without
+// this check a daemon would find all gold by naming every document as a duplicate. If the documents
+// are not known, the daemon is believed.
+func (k Paths) contains(gold, text string) bool {
 	return k == nil || text != "" && bytes.Contains(k[k.Gold(gold)], []byte(text))
 }

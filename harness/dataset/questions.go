@@ -16,33 +16,33 @@ import (
 	"evalctl/scorer"
 )
 
-// MaxQuestions is how many questions a run may have.
+// MaxQuestions is the largest number of questions of a run.
 const MaxQuestions = 10_000_000
 
-// Question is one line of a dataset (spec 4.4). Line is its 1-based line
-// number in the file.
+// Question is one line of a dataset (spec 4.4). Line is its line number in the file, counted from
+// 1.
 type Question struct {
 	ID       string
 	Question string
-	// ExpectedSubstrings is what the exact scorer looks for.
+	// ExpectedSubstrings are what the exact scorer looks for.
 	ExpectedSubstrings []string
-	// ReferenceAnswer is what the judge compares with.
+	// ReferenceAnswer is what the judge compares an answer with.
 	ReferenceAnswer string
-	// QuestionDate is the moment the question is asked at, RFC 3339 or
-	// YYYY-MM-DD; empty for none.
+	// QuestionDate is the time at which the question is asked, RFC 3339 or YYYY-MM-DD; empty for
+	// none.
 	QuestionDate string
-	// ExpectedPaths names the gold documents, relative to the corpus.
+	// ExpectedPaths are the paths of the gold documents in the corpus.
 	ExpectedPaths []string
 	Tags          []string
-	// Brain is the brain that the question is asked in. A Dataset's questions
-	// all have one, by its Naming; a line need not name any.
+	// Brain is the brain in which the question is asked. A line need not name one; the questions of
+	// a Dataset all have one, by its BrainNaming.
 	Brain string
 	Line  int
 
 	digest uint64 // of the line's text
 }
 
-// Item is what a scorer sees of the question, without an answer.
+// Item returns what a scorer gets to see of the question, without an answer.
 func (q Question) Item() scorer.Item {
 	return scorer.Item{
 		ID: q.ID, Question: q.Question, QuestionDate: q.QuestionDate,
@@ -50,15 +50,14 @@ func (q Question) Item() scorer.Item {
 	}
 }
 
-// Dataset is a JSONL file of questions that Survey has found usable.
+// Dataset is a JSONL file of questions that Open has found usable.
 type Dataset struct {
 	Path   string
 	SHA256 string
-	// Total counts the questions in the file, Selected those that a limit
-	// leaves.
+	// Total is the number of questions in the file, Selected the number of those within the limit.
 	Total    int
 	Selected int
-	// Tags counts the selected questions of each tag.
+	// Tags has the number of selected questions by tag.
 	Tags map[string]int
 
 	naming  BrainNaming
@@ -66,13 +65,13 @@ type Dataset struct {
 	digests []uint64                   // of the selected lines, in order
 }
 
-// digestSeed makes digests of one process comparable.
+// digestSeed makes the digests of one process comparable.
 var digestSeed = maphash.MakeSeed()
 
-// Survey reads the whole file once and refuses it when any line is bad: broken
-// JSON, a missing or wrongly typed field, a duplicate id, a question whose brain
-// naming cannot tell, or one that check does not accept. The error lists up to
-// ten lines, each a *LineError. limit nil selects all questions.
+// Open reads the whole file once and returns an error if any line is bad: broken JSON, a missing or
+// wrongly typed field, a duplicate id, a question whose brain cannot be determined by naming, or
+// one that check rejects. The error lists up to ten lines, each a *LineError. The first limit
+// questions are selected, all of them if limit is nil.
 func Open(path string, limit *int, naming BrainNaming, check func(Question) error) (Dataset, error) {
 	if limit != nil && *limit < 1 {
 		return Dataset{}, fmt.Errorf("limit %d: ask at least 1 question, or leave the limit out to ask all", *limit)
@@ -86,10 +85,10 @@ func Open(path string, limit *int, naming BrainNaming, check func(Question) erro
 	d := Dataset{Path: path, Tags: map[string]int{}, naming: naming, brains: map[string]*brainQuestions{}}
 	lines := make(map[string]int)
 	var bad []error
-	note := func(line int, err error) {
+	report := func(line int, err error) {
 		bad = append(bad, &LineError{File: path, Line: line, Err: err})
 	}
-	for q, err := range Read(io.TeeReader(f, sum), path) {
+	for q, err := range readQuestions(io.TeeReader(f, sum), path) {
 		if err != nil {
 			if _, ok := errors.AsType[*LineError](err); !ok {
 				return Dataset{}, err
@@ -99,11 +98,11 @@ func Open(path string, limit *int, naming BrainNaming, check func(Question) erro
 		}
 		selected := limit == nil || d.Selected < *limit
 		if first, ok := lines[q.ID]; ok {
-			note(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique", q.ID, first))
+			report(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique", q.ID, first))
 		} else if err := d.addQuestion(q, selected); err != nil {
-			note(q.Line, err) // it names the question, as check does
+			report(q.Line, err) // it names the question, as check does
 		} else if err := check(q); err != nil {
-			note(q.Line, err)
+			report(q.Line, err)
 		}
 		lines[q.ID] = q.Line
 		d.Total++
@@ -128,9 +127,9 @@ func Open(path string, limit *int, naming BrainNaming, check func(Question) erro
 	return d, nil
 }
 
-// Questions streams the selected questions in file order. A line that is not
-// the one that Survey saw ends the stream with an error, as any other does: what
-// is asked must be what the dataset's sha256 stands for.
+// Questions yields the selected questions in file order. The first error ends the sequence. A line
+// that has changed since Open is an error, because what is asked must be what the dataset's sha256
+// says.
 func (d Dataset) Questions() iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		f, err := os.Open(d.Path)
@@ -140,13 +139,13 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 		}
 		defer f.Close()
 		n := 0
-		for q, err := range Read(f, d.Path) {
+		for q, err := range readQuestions(f, d.Path) {
 			if n == d.Selected {
 				return
 			}
 			n++
 			if err == nil && q.digest != d.digests[n-1] {
-				err = fmt.Errorf("%s changed during the run, at question %d; put it back and resume, or start anew", d.Path, n)
+				err = fmt.Errorf("%s changed during the run, at question %d; restore it and resume, or start a new run", d.Path, n)
 			}
 			if err == nil {
 				q.Brain, _, err = d.naming.of(q)
@@ -161,12 +160,11 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 	}
 }
 
-// ReadQuestions streams the questions of r; name stands in errors. A byte
-// order mark, CRLF line ends, blank lines and lines that start with # are
-// accepted. A bad line is yielded as a *LineError and reading goes on, unless
-// the line is longer than MaxLine; that and any other error end the stream.
-// Memory does not grow with the file.
-func Read(r io.Reader, name string) iter.Seq2[Question, error] {
+// readQuestions yields the questions of r; name is the file name in errors. A byte order mark, CRLF
+// line ends, blank lines and lines that start with # are accepted. A bad line is yielded as a
+// *LineError and reading goes on, unless the line is longer than maxLine; that and any other error
+// end the sequence. Memory does not grow with the file.
+func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		for line, err := range readLines(r, name) {
 			var q Question
@@ -211,7 +209,7 @@ func parseQuestion(line []byte) (Question, error) {
 		}
 	}
 	if q.QuestionDate != "" {
-		if _, err := ParseDate(q.QuestionDate); err != nil {
+		if _, err := parseDate(q.QuestionDate); err != nil {
 			return q, fmt.Errorf(`question %q: "question_date": %w`, q.ID, err)
 		}
 	}
@@ -223,8 +221,8 @@ func parseQuestion(line []byte) (Question, error) {
 	return q, nil
 }
 
-// ParseDate reads an RFC 3339 time or a YYYY-MM-DD date (midnight UTC).
-func ParseDate(s string) (time.Time, error) {
+// parseDate parses an RFC 3339 time or a YYYY-MM-DD date, which is midnight UTC.
+func parseDate(s string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, nil
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 func readAll(text string) (qs []Question, errs []string) {
-	for q, err := range Read(strings.NewReader(text), "d.jsonl") {
+	for q, err := range readQuestions(strings.NewReader(text), "d.jsonl") {
 		if err != nil {
 			errs = append(errs, err.Error())
 		} else {
@@ -46,7 +46,7 @@ func TestReadQuestionsTakesEveryField(t *testing.T) {
 func TestReadQuestionsRefuses(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"no JSON", `nope`, `bad JSON`},
-		{"cut", `{"id":"a","question":"q"`, `the line ends inside the object; each object stands on one line`},
+		{"cut", `{"id":"a","question":"q"`, `the line ends inside the object; each object must be on one line`},
 		{"cut value", `{"id":"a`, `the line ends inside the object`},
 		{"two objects", `{"id":"a","question":"q"}{"id":"b"}`, `unexpected text after the JSON object`},
 		{"trailing text", `{"id":"a","question":"q"} x`, `unexpected text after the JSON object`},
@@ -88,16 +88,16 @@ func lineOf(n int) string {
 }
 
 func TestReadQuestionsLongestLine(t *testing.T) {
-	comment := "#" + strings.Repeat("x", 2*MaxLine)
+	comment := "#" + strings.Repeat("x", 2*maxLine)
 	for _, c := range []struct{ name, before, after string }{
 		{"end of file", "", ""}, {"LF", "", "\n"}, {"CRLF", "", "\r\n"}, {"BOM and CRLF", "\xef\xbb\xbf", "\r\n"}, {"second line", "#\n", "\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := fmt.Sprintf("d.jsonl:%d: line is longer than 8 MiB; split it", 1+strings.Count(c.before, "\n"))
-			if _, errs := readAll(c.before + comment[:MaxLine] + c.after); len(errs) > 0 {
+			if _, errs := readAll(c.before + comment[:maxLine] + c.after); len(errs) > 0 {
 				t.Errorf("a line of exactly 8 MiB: %v", errs)
 			}
-			for _, n := range []int{MaxLine + 1, 2 * MaxLine} {
+			for _, n := range []int{maxLine + 1, 2 * maxLine} {
 				if _, errs := readAll(c.before + comment[:n] + c.after); len(errs) != 1 || errs[0] != want {
 					t.Errorf("a line of %d bytes: errors %v, want %s", n, errs, want)
 				}
@@ -119,7 +119,7 @@ func (b brokenReader) Read(p []byte) (int, error) {
 func TestReadQuestionsReadError(t *testing.T) {
 	n := 0
 	var last error
-	for _, err := range Read(brokenReader{strings.NewReader(lineOf(50) + "\n")}, "d.jsonl") {
+	for _, err := range readQuestions(brokenReader{strings.NewReader(lineOf(50) + "\n")}, "d.jsonl") {
 		n, last = n+1, err
 	}
 	if n != 2 || last == nil || last.Error() != "read d.jsonl: disk on fire" {
@@ -186,7 +186,7 @@ func TestSurveyRefuses(t *testing.T) {
 		{"bad line after the limit", good + "x", new(1), accept, `d.jsonl:2: bad JSON`},
 		{"exact scorer without substrings", good, nil, func(q Question) error { return scorer.Exact{}.Check(q.Item()) }, `d.jsonl:1: question "a" has no expected_substrings: add at least one, or use the judge scorer`},
 		{"judge without reference", good, nil, needsReference, `d.jsonl:1: question "a" has no reference_answer: add one, or use the exact scorer`},
-		{"line too long", good + lineOf(MaxLine+1), nil, accept, "d.jsonl:2: line is longer than 8 MiB; split it"},
+		{"line too long", good + lineOf(maxLine+1), nil, accept, "d.jsonl:2: line is longer than 8 MiB; split it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := surveyText(t, c.text, c.limit, c.check)

@@ -21,7 +21,7 @@ func TestOpenJournalAtEveryByte(t *testing.T) {
 		writeFile(t, path, string(journal[:at]))
 		j, err := Open(path)
 		if at < firstLine {
-			if err == nil || err.Error() != path+" holds no run; start the run anew" {
+			if err == nil || err.Error() != path+" contains no run; start a new run" {
 				t.Fatalf("%d bytes: got %v", at, err)
 			}
 			continue

@@ -18,12 +18,9 @@ import (
 	"evalctl/scorer"
 )
 
-// Journal keeps a run on disk while it goes on: a first line with the run's
-// identity, then a line for each graded answer, and before it one for an answer
-// whose grade takes a while, in the order they came. Whatever ends the process,
-// a run goes on from its journal without asking again what was answered.
-//
-// One process owns a journal; its methods are not safe for concurrent use.
+// Journal is the journal of one run. One process owns it, by a lock on the file. Its methods are
+// not safe for concurrent use, except that State and Record of one question may be called while
+// entries of others are appended.
 type Journal struct {
 	path  string
 	file  *os.File
@@ -33,20 +30,18 @@ type Journal struct {
 	start startLine
 	slots []slot
 
-	buf    bytes.Buffer    // of Append, used again
+	buf    bytes.Buffer    // of Append, kept for the next call
 	seeded map[string]bool // by brain
 	backup string
 }
 
-// slot is where the last record of a question lies in the file.
+// slot is where the last record of a question is in the file.
 type slot struct {
 	at   int64
 	size int32
-	// answered and finished tell what the record is: an answer or an error, and
-	// one that needs nothing more.
+	// answered is set if there is an answer or an error, finished if it needs nothing more.
 	answered, finished bool
-	// judging is set while an answer may be under way to its grade, and so may
-	// have cost what no line tells.
+	// judging is set while an answer may be being judged, which may have cost what no line says.
 	judging bool
 }
 
@@ -57,38 +52,40 @@ type startLine struct {
 	Options   json.RawMessage `json:"options,omitempty"`
 }
 
-// Entry is one of the lines after the first.
+// Entry is one of the lines after the first. Index is the question's, counted from 0.
 type Entry struct {
 	Kind  string `json:"kind"`
 	Index int    `json:"index"`
-	// USD was spent on a grade that did not come about.
+	// USD was spent on a judgement that gave no grade.
 	USD llm.USD `json:"usd,omitempty"`
-	// Brain is the one that was seeded.
+	// Brain is the brain that was seeded.
 	Brain string `json:"brain,omitempty"`
 
-	// Record stands last, so that it can be found in the line.
+	// Record is the last key, so that it can be found in the line without parsing it.
 	Record *result.Record `json:"record,omitempty"`
 }
 
+// The kinds of lines.
 const (
 	kindRun    = "run"
 	KindAnswer = "answer" // a record that waits for its grade, or an error
 	KindGrade  = "grade"  // the same record, graded
 	KindSpent  = "spent"
-	// kindSeeded stands after a brain got all its documents, kindStopped after
-	// a run that ended early and left no call under way.
+	// kindSeeded follows the seeding of a brain, KindStopped a run that ended early and left no
+	// request unanswered.
 	kindSeeded  = "seeded"
 	KindStopped = "stopped"
 )
 
-// CreateJournal starts <dir>/<sdk>.journal. A journal that an earlier run left
-// there is kept as <sdk>.<HHMMSS>.journal. options is kept for the caller.
+// Create creates the journal <dir>/<sdk>.journal. One that an earlier run left there is kept as
+// <sdk>.<HHMMSS>.journal. options is kept for the caller. The error is ErrBusy while another
+// process owns the journal.
 func Create(dir string, id result.Identity, started time.Time, options json.RawMessage) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create the result folder: %w", err)
 	}
 	path := filepath.Join(dir, id.SDK+".journal")
-	aside, err := backupUnfinished(path)
+	backup, err := backupUnfinished(path)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +93,7 @@ func Create(dir string, id result.Identity, started time.Time, options json.RawM
 	if err != nil {
 		return nil, err
 	}
-	j.backup = aside
+	j.backup = backup
 	j.start = startLine{Kind: kindRun, StartedAt: started, Identity: id, Options: options}
 	j.slots = make([]slot, id.Dataset.Selected)
 	line, err := json.Marshal(j.start)
@@ -117,8 +114,8 @@ func Create(dir string, id result.Identity, started time.Time, options json.RawM
 	return j, nil
 }
 
-// retire moves an unfinished journal aside, unless its run is still going on,
-// and tells where to; empty when there is none.
+// backupUnfinished renames an unfinished journal, unless its run is still going on, and returns
+// the new name, which is empty if there is none.
 func backupUnfinished(path string) (backup string, err error) {
 	j, err := openFile(path, os.O_RDWR)
 	switch {
@@ -133,8 +130,9 @@ func backupUnfinished(path string) (backup string, err error) {
 	return atomicfile.Backup(path)
 }
 
-// OpenJournal reads the journal of a run that did not finish. A last line that
-// was cut short is dropped; any other damage is an error with file:line.
+// Open reads the journal of a run that did not finish. A last line that was cut short is dropped;
+// any other damage is an error with file:line. The error is ErrBusy while another process owns the
+// journal.
 func Open(path string) (*Journal, error) {
 	j, err := openFile(path, os.O_RDWR)
 	if err != nil {
@@ -147,11 +145,11 @@ func Open(path string) (*Journal, error) {
 }
 
 func openFile(path string, flag int) (*Journal, error) {
-	f, err := os.OpenFile(path, flag, 0o600) // the options may hold a token
+	f, err := os.OpenFile(path, flag, 0o600) // the options may contain a token
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	l := flock.New(path, flock.SetFlag(os.O_RDONLY)) // must not create the file anew
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY)) // must not create the file again
 	ok, err := l.TryLock()
 	if err == nil && (!ok || !sameFile(path, f, l)) {
 		err = ErrBusy
@@ -162,8 +160,8 @@ func openFile(path string, flag int) (*Journal, error) {
 	return &Journal{path: path, file: f, lock: l, seeded: map[string]bool{}}, nil
 }
 
-// sameFile tells whether the lock is on the file that was opened, and path
-// still names it: another process may have moved or removed it in between.
+// sameFile reports whether the lock is on the file that was opened and path still names it: another
+// process may have moved or removed it in between.
 func sameFile(path string, f *os.File, l *flock.Flock) bool {
 	opened, errO := f.Stat()
 	locked, errL := l.Stat()
@@ -171,22 +169,22 @@ func sameFile(path string, f *os.File, l *flock.Flock) bool {
 	return errors.Join(errO, errL, errN) == nil && os.SameFile(opened, locked) && os.SameFile(opened, named)
 }
 
-// Path is the journal's file.
+// Path returns the path of the journal's file.
 func (j *Journal) Path() string { return j.path }
 
-// Identity is that of the run the journal belongs to.
+// Identity returns the identity of the journal's run.
 func (j *Journal) Identity() result.Identity { return j.start.Identity }
 
-// StartedAt is when the run began.
+// StartedAt returns when the run began.
 func (j *Journal) StartedAt() time.Time { return j.start.StartedAt }
 
-// Options is what CreateJournal was given.
+// Options returns the options that were given to Create.
 func (j *Journal) Options() json.RawMessage { return j.start.Options }
 
-// Spent is what the run has paid for grades so far.
+// Spent returns what the run has paid for judging so far.
 func (j *Journal) Spent() llm.USD { return j.spent }
 
-// Finished counts the questions that a resume does not ask again.
+// Finished returns the number of questions that a resumed run does not ask again.
 func (j *Journal) Finished() int {
 	n := 0
 	for _, s := range j.slots {
@@ -206,10 +204,10 @@ func (j *Journal) State(i int) State {
 	return State{Answered: j.slots[i].answered, Finished: j.slots[i].finished}
 }
 
-// Seeded tells whether a brain of the run got all its documents.
+// Seeded reports whether a brain of the run got all its documents.
 func (j *Journal) Seeded(brain string) bool { return j.seeded[brain] }
 
-// MarkSeeded notes that a brain has all its documents.
+// MarkSeeded records that a brain has all its documents. It returns when that is on the disk.
 func (j *Journal) MarkSeeded(brain string) error {
 	if err := j.Append(Entry{Kind: kindSeeded, Brain: brain}); err != nil {
 		return err
@@ -217,9 +215,9 @@ func (j *Journal) MarkSeeded(brain string) error {
 	return j.Sync()
 }
 
-// ChargeInFlight counts as spent what may have been: the judging that was under way when
-// a run was killed. worst is what judging one item can cost at most. It is called
-// before a paid run goes on.
+// ChargeInFlight counts as spent what may have been spent: on the answers that were being judged
+// when the run was killed. worst returns what judging one item can cost at most. It must be called
+// before a paid run is resumed.
 func (j *Journal) ChargeInFlight(worst func(scorer.Item) llm.USD) error {
 	for i := range j.slots {
 		if !j.slots[i].judging {
@@ -236,12 +234,12 @@ func (j *Journal) ChargeInFlight(worst func(scorer.Item) llm.USD) error {
 	return j.Sync()
 }
 
-// Backup is where an unfinished journal went whose place this one took; empty
-// when there was none.
+// Backup returns the new path of an unfinished journal that this one has replaced, empty if there
+// was none.
 func (j *Journal) Backup() string { return j.backup }
 
-// Discard undoes CreateJournal: the journal of a run that asked nothing goes
-// away, and one that was put backup for it comes back.
+// Discard undoes Create: it removes the journal of a run that asked nothing, and restores the one
+// that it has replaced.
 func (j *Journal) Discard() error {
 	if j.backup == "" {
 		return j.Remove()
@@ -249,12 +247,12 @@ func (j *Journal) Discard() error {
 	return errors.Join(os.Rename(j.backup, j.path), j.Close())
 }
 
-// Close releases the journal; its file stays.
+// Close closes the journal and gives up its lock. The file stays.
 func (j *Journal) Close() error {
 	return errors.Join(j.file.Close(), j.lock.Close())
 }
 
-// Remove closes the journal and deletes it, once the result is written.
+// Remove closes the journal and deletes its file, after the result has been written.
 func (j *Journal) Remove() error {
 	return errors.Join(os.Remove(j.path), j.Close())
 }

@@ -116,7 +116,7 @@ func TestOpenJournalRefuses(t *testing.T) {
 			}
 			var at *dataset.LineError
 			if !errors.As(err, &at) || at.Line != c.line || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s:%d: the journal is damaged: ", path, c.line)) ||
-				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "start the run anew") {
+				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "start a new run") {
 				t.Errorf("got %v", err)
 			}
 			if kept, _ := os.ReadFile(path); string(kept) != c.text {
@@ -135,7 +135,7 @@ func TestOpenJournalThatIsNotThere(t *testing.T) {
 		t.Error("opening a journal made one")
 	}
 	empty := writeFile(t, path, "")
-	if _, err := Open(empty); err == nil || err.Error() != empty+" holds no run; start the run anew" {
+	if _, err := Open(empty); err == nil || err.Error() != empty+" contains no run; start a new run" {
 		t.Errorf("got %v", err)
 	}
 }

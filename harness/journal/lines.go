@@ -24,11 +24,11 @@ func (j *Journal) load() error {
 			return fmt.Errorf("read %s: %w", j.path, err)
 		}
 		if err := j.accept(n, line); err != nil {
-			return &dataset.LineError{File: j.path, Line: n, Err: fmt.Errorf("the journal is damaged: %w; start the run anew", err)}
+			return &dataset.LineError{File: j.path, Line: n, Err: fmt.Errorf("the journal is damaged: %w; start a new run", err)}
 		}
 	}
 	if j.start.Kind != kindRun {
-		return fmt.Errorf("%s holds no run; start the run anew", j.path)
+		return fmt.Errorf("%s contains no run; start a new run", j.path)
 	}
 	if err := j.file.Truncate(j.end); err != nil {
 		return fmt.Errorf("drop the unfinished last line of %s: %w", j.path, err)
@@ -36,7 +36,7 @@ func (j *Journal) load() error {
 	return nil
 }
 
-// accept takes line n of a journal that is read from the start.
+// accept reads line n of a journal, counted from 1.
 func (j *Journal) accept(n int, line []byte) error {
 	if n == 1 {
 		return j.acceptStart(line)
@@ -86,8 +86,7 @@ func (j *Journal) acceptStart(line []byte) error {
 	return nil
 }
 
-// recordSpan finds the record in a line, which it ends but for a brace and the
-// line feed.
+// recordSpan returns the place of the record in a line. Only a brace and the line feed follow it.
 func recordSpan(line []byte) (at, size int) {
 	const key = `"record":`
 	if at = bytes.Index(line, []byte(key)); at < 0 {
@@ -97,7 +96,7 @@ func recordSpan(line []byte) (at, size int) {
 	return at, len(line) - at - len("}\n")
 }
 
-// place notes a line that is at the journal's end.
+// place adds a line at the journal's end to what is known of the run.
 func (j *Journal) place(e Entry, line []byte) {
 	s := &j.slots[e.Index]
 	if e.Record != nil {
@@ -122,8 +121,9 @@ func (j *Journal) place(e Entry, line []byte) {
 	j.end += int64(len(line))
 }
 
-// Append appends lines in one write; they are safe once Sync has returned. An
-// answer whose grade is among them needs no line of its own.
+// Append appends lines in one write. They survive the end of the process at once, and of the
+// machine once Sync has returned. An answer whose grade is among the entries gets no line of its
+// own.
 func (j *Journal) Append(entries ...Entry) error {
 	graded := func(e Entry) bool {
 		return e.Kind == KindAnswer && slices.ContainsFunc(entries, func(g Entry) bool { return g.Kind == KindGrade && g.Index == e.Index })
@@ -153,7 +153,7 @@ func (j *Journal) Append(entries ...Entry) error {
 	return nil
 }
 
-// write writes lines at the journal's end and leaves the end where it is.
+// write writes lines at the journal's end without moving the end.
 func (j *Journal) write(lines []byte) error {
 	if _, err := j.file.WriteAt(lines, j.end); err != nil {
 		return fmt.Errorf("write %s: %w", j.path, err)
@@ -161,7 +161,7 @@ func (j *Journal) write(lines []byte) error {
 	return nil
 }
 
-// Sync puts all lines on the disk.
+// Sync returns when all lines are on the disk.
 func (j *Journal) Sync() error {
 	if err := j.file.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", j.path, err)
@@ -169,8 +169,8 @@ func (j *Journal) Sync() error {
 	return nil
 }
 
-// raw reads the JSON of question i's record, which must be answered, from src:
-// the journal's file, or a window on it.
+// raw reads the JSON of the record of question i, which must be answered, from src: the journal's
+// file, or a reader of it.
 func (j *Journal) raw(src io.ReaderAt, i int) ([]byte, error) {
 	buf := make([]byte, j.slots[i].size)
 	if _, err := src.ReadAt(buf, j.slots[i].at); err != nil {
@@ -179,7 +179,7 @@ func (j *Journal) raw(src io.ReaderAt, i int) ([]byte, error) {
 	return buf, nil
 }
 
-// Record reads question i, which must be answered.
+// Record reads the last record of question i, counted from 0, which must be answered.
 func (j *Journal) Record(i int) (r result.Record, err error) {
 	data, err := j.raw(j.file, i)
 	if err != nil {

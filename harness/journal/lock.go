@@ -11,12 +11,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrBusy means that another process writes the journal, or has the folder.
+// ErrBusy means that another process owns the journal or the output folder.
 var ErrBusy = errors.New("another run is going on")
 
-// Claim makes a result folder and reserves what one SDK has in it, the daemon's
-// log and the files that a run or a sweep writes, until release is called or the
-// process ends. While another process holds it the error is ErrBusy.
+// LockOutput creates a result folder and locks one SDK's files in it, the daemon's log and what a
+// run or a sweep writes, until release is called or the process ends. The error is ErrBusy while
+// another process has the lock.
 func LockOutput(dir, sdk string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create the result folder: %w", err)
@@ -35,16 +35,16 @@ func LockOutput(dir, sdk string) (release func(), err error) {
 		named, errN := os.Stat(path)
 		if errL == nil && errN == nil && os.SameFile(locked, named) {
 			return func() {
-				_ = os.Remove(path) // one that stays locks nothing
+				_ = os.Remove(path) // a file that stays locks nothing
 				_ = l.Close()
 			}, nil
 		}
-		_ = l.Close() // whoever had it has just removed it
+		_ = l.Close() // its owner has just removed it
 	}
 }
 
-// DaemonLog gives the file for the log of an SDK's daemon, in a folder that was
-// claimed; the log of an earlier run is kept aside.
+// DaemonLog returns the path for the log of an SDK's daemon, in a folder that LockOutput has
+// locked. The log of an earlier run is kept as a backup.
 func DaemonLog(dir, sdk string) (string, error) {
 	log := filepath.Join(dir, sdk+".daemon.log")
 	if _, err := atomicfile.Backup(log); err != nil {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// window reads a file through a buffer around the last place that was read: the
-// records of a journal lie near each other in almost the order of the dataset.
+// windowReader reads a file through a buffer around the last place that was read, because the
+// records of a journal are near each other and almost in the order of the dataset.
 type windowReader struct {
 	src  io.ReaderAt
 	at   int64
@@ -15,10 +15,10 @@ type windowReader struct {
 
 const (
 	windowSize = 128 << 10
-	windowBack = 32 << 10 // how much of it lies before the place asked for
+	windowBack = 32 << 10 // how much of it is before the place that is read
 )
 
-// ReadAt fills p from the place at.
+// ReadAt implements io.ReaderAt.
 func (w *windowReader) ReadAt(p []byte, at int64) (int, error) {
 	if len(p) > windowSize-windowBack {
 		return w.src.ReadAt(p, at)

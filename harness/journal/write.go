@@ -11,13 +11,14 @@ import (
 	"evalctl/internal/atomicfile"
 )
 
-// resultPath is where the result of a run with this journal is written.
+// resultPath returns the path of the result file of the journal's run.
 func (j *Journal) resultPath() string {
 	return filepath.Join(filepath.Dir(j.path), j.start.Identity.SDK+".json")
 }
 
-// WriteResult makes the result file from the journal, in the order of the dataset,
-// one question at a time. A file of an earlier run is kept aside.
+// WriteResult writes the result file <sdk>.json next to the journal and returns its path. The
+// questions are copied from the journal one at a time, in the order of the dataset. A file of an
+// earlier run is kept as a backup.
 func (j *Journal) WriteResult(res *result.Result) (string, error) {
 	path := j.resultPath()
 	err := atomicfile.WriteNew(path, 0o644, func(w io.Writer) error { return j.encode(w, res) })
@@ -33,7 +34,7 @@ func (j *Journal) encode(to io.Writer, res *result.Result) error {
 	if err != nil {
 		return err
 	}
-	// The questions follow the other keys, inside the same object.
+	// The questions follow the other keys, in the same object.
 	if _, err := fmt.Fprintf(w, "%s,\n  \"questions\": [", head[:len(head)-2]); err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
@@ -19,53 +18,33 @@ import (
 	"evalctl/internal/sse"
 )
 
-// CheckQuestion returns an error for a question that may not be sent (spec 8): one without text,
-// and one that is longer than 8,192 characters to ask or 4,096 to search.
-func CheckQuestion(s result.Scenario, q dataset.Question) error {
-	most := protocol.MaxAskQuery
-	if s == result.SearchOnly {
-		most = protocol.MaxSearchQuery
-	}
-	n := utf8.RuneCountInString(q.Question)
-	switch {
-	case strings.TrimSpace(q.Question) == "":
-		return fmt.Errorf("question %q has no text", q.ID)
-	case n > most:
-		return fmt.Errorf("question %q has %d characters and the protocol's limit is %d; shorten it, or leave it out", q.ID, n, most)
-	}
-	return nil
-}
-
-// maxAnswer bounds the text and the citations that one answer may accumulate,
-// in bytes.
+// maxAnswer limits the text and citations of one answer together, in bytes.
 const maxAnswer = 16 << 20
 
-// streams are readers with their buffers, for the next question.
+// streams are readers whose buffers are used again.
 var streams = sync.Pool{New: func() any { return sse.NewReader(nil, sse.MaxEvent) }}
 
-// Answer is what a daemon made of one question. For SearchOnly Text is the
-// retrieved texts joined by newlines. Citations are the daemon's own objects.
+// Answer is a daemon's answer to one question. For SearchOnly, Text is the retrieved texts joined
+// by newlines. Citations are the daemon's own objects.
 type Answer struct {
 	Text          string
 	Citations     []json.RawMessage
 	Retrieved     []result.Chunk
 	EffectiveMode string
 	Model         string
-	// PromptSHA256 identifies the reader's prompt, where the daemon tells.
+	// PromptSHA256 identifies the reader's prompt, if the daemon reports it.
 	PromptSHA256 string
 	Usage        *protocol.Usage
 	Latency      time.Duration
-	// FirstDelta is the time to the first text, 0 when none was streamed.
+	// FirstDelta is the time to the first text, 0 if none was streamed.
 	FirstDelta time.Duration
 	Attempts   int
 }
 
-// Target asks one daemon's brains in one scenario. It is safe for concurrent
-// use.
+// Target asks one daemon's brains in one scenario. It is safe for concurrent use.
 type Target struct {
 	Endpoint *Endpoint
-	// Brains has the daemon's ids of the brains by the name that questions have
-	// for them.
+	// Brains has the daemon's ids of the brains by the names that questions use.
 	Brains     map[string]string
 	Scenario   result.Scenario
 	Mode       string
@@ -75,48 +54,24 @@ type Target struct {
 	Dialect    result.Dialect
 }
 
-// once makes one attempt. When err is a *Failure the answer holds what had
-// arrived.
+// once makes one attempt. If err is a *Failure, the answer has what arrived before.
 func (t *Target) once(ctx context.Context, q dataset.Question) (Answer, error) {
 	start := time.Now()
 	var a Answer
-	var err error
-	if t.Scenario == result.SearchOnly {
-		err = t.search(ctx, q, &a)
-	} else {
-		err = t.ask(ctx, q, &a, start)
+	scenario, err := ScenarioOf(t.Scenario)
+	if err == nil {
+		err = scenario.exchange(ctx, t.Endpoint, scenario.request(t, q), &a, start)
 	}
-	a.Text = t.Endpoint.redactor.Text(a.Text) // deltas may have cut the token up
+	a.Text = t.Endpoint.redactor.Text(a.Text) // the token may have been split between deltas
 	if a.Latency == 0 {
 		a.Latency = time.Since(start)
 	}
 	return a, err
 }
 
-// path is the address of the brain that q is asked in.
-func (t *Target) path(q dataset.Question) string { return brainPath(t.Brains[q.Brain]) }
-
-func (t *Target) body(q dataset.Question) body {
-	b := body{"top_k": t.TopK, "mode": t.Mode}
-	if q.QuestionDate != "" {
-		b["question_date"] = q.QuestionDate
-	}
-	return b
-}
-
-func (t *Target) search(ctx context.Context, q dataset.Question, a *Answer) error {
-	b := t.body(q)
-	b["query"] = q.Question
-	if t.CandidateK > 0 {
-		b["candidate_k"] = t.CandidateK
-	}
-	if t.RerankTopN > 0 {
-		b["rerank_top_n"] = t.RerankTopN
-	}
-	o, err := t.Endpoint.json(ctx, request{
-		method: "POST", path: t.path(q) + "/search",
-		contentType: protocol.TypeJSON, body: encode(t.Dialect, b, nil),
-	})
+// search sends a search and reads what was retrieved into a.
+func search(ctx context.Context, e *Endpoint, r request, a *Answer, _ time.Time) error {
+	o, err := e.json(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -132,16 +87,12 @@ func (t *Target) search(ctx context.Context, q dataset.Question, a *Answer) erro
 	return nil
 }
 
-func (t *Target) ask(ctx context.Context, q dataset.Question, a *Answer, start time.Time) error {
-	b := t.body(q)
-	b["question"] = q.Question
-	b["reader_mode"] = strings.TrimPrefix(string(t.Scenario), "ask-")
+// ask sends a question and reads the stream of its answer into a.
+func ask(ctx context.Context, e *Endpoint, r request, a *Answer, start time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	res, err := t.Endpoint.do(ctx, request{
-		method: "POST", path: t.path(q) + "/ask", contentType: protocol.TypeJSON,
-		accept: protocol.TypeEvents, body: encode(t.Dialect, b, map[string][]string{"question": {"query"}}),
-	})
+	r.accept = protocol.TypeEvents
+	res, err := e.do(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -158,15 +109,15 @@ func (t *Target) ask(ctx context.Context, q dataset.Question, a *Answer, start t
 		return err
 	}
 	a.Latency = time.Since(start)
-	// Reading to the end lets the connection be used again; a daemon that
-	// keeps the stream open after done is not waited for.
+	// Reading to the end allows the connection to be used again. A daemon that keeps the stream
+	// open after done is not waited for.
 	stop := time.AfterFunc(50*time.Millisecond, cancel)
 	defer stop.Stop()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
 	return nil
 }
 
-// readAnswer folds an ask stream into a, up to and with its done event.
+// readAnswer reads an ask stream into a, up to and including its done event.
 func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) error {
 	var text strings.Builder
 	var whole *string
@@ -194,7 +145,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 		switch ev.Name {
 		case protocol.EventRetrieve:
 			if retrieved {
-				continue // a stream has one (spec 2), and the answer was begun with it
+				continue // a stream has one (spec 2), and the answer is based on it
 			}
 			retrieved = true
 			if a.Retrieved, err = chunksOf(o, "chunks"); err != nil {
@@ -223,8 +174,8 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 	}
 }
 
-// decodeEvent reads the payload of the events that matter; others are not
-// known and may hold anything.
+// decodeEvent parses the payload of the events that matter. known is false for others, which may
+// contain anything.
 func decodeEvent(ev sse.Event) (o jsonobj.Object, known bool, err error) {
 	switch ev.Name {
 	case protocol.EventRetrieve, protocol.EventDelta, "token", protocol.EventCitation, protocol.EventDone, protocol.EventError:
@@ -246,8 +197,8 @@ func encodeString(b []byte) json.RawMessage {
 	return data
 }
 
-// finish takes the done event. whole is the answer that it gives, which
-// replaces what was streamed even when it is empty; nil when it gives none.
+// finish reads the done event. whole is the answer in it, which replaces what was streamed even if
+// it is empty; nil if it has none.
 func (a *Answer) finish(done jsonobj.Object) (whole *string, err error) {
 	if string(done.Get("ok")) == "false" {
 		return nil, newFailure(result.KindDaemon, "done event with ok false: "+errorText(done))

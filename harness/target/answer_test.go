@@ -113,7 +113,7 @@ func TestScenarioCheck(t *testing.T) {
 		{result.SearchOnly, long(4096), ""}, {result.SearchOnly, long(4097), "limit is 4096"},
 		{result.AskBasic, dataset.Question{ID: "q", Question: " \t"}, `question "q" has no text`},
 	} {
-		if err := CheckQuestion(c.s, c.q); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if err := checkQuestion(c.s, c.q); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.s, err, c.want)
 		}
 	}
@@ -224,5 +224,23 @@ func TestAskUsesConnectionsAgain(t *testing.T) {
 	remotes.Range(func(any, any) bool { n++; return true })
 	if n != 1 {
 		t.Errorf("4 questions in turn took %d connections", n)
+	}
+}
+
+func checkQuestion(name result.Scenario, q dataset.Question) error {
+	s, err := ScenarioOf(name)
+	if err != nil {
+		return err
+	}
+	return s.Check(q)
+}
+
+func TestUnknownScenario(t *testing.T) {
+	s := daemontest.Answering(t)
+	asks := targetOf(t, s)
+	asks.Scenario = "ask-twice"
+	_, err := asks.Ask(t.Context(), dataset.Question{Question: "who?"}, questionTime)
+	if _, ok := AsFailure(err); ok || err == nil || len(s.Calls()) != 0 {
+		t.Errorf("got %v after %d calls", err, len(s.Calls()))
 	}
 }

@@ -10,10 +10,11 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// body is a request under construction, keyed in snake_case.
+// body is the body of a request, with keys in snake_case.
 type body map[string]any
 
-// encode spells the keys. aliases maps a key to further names that Auto adds.
+// encode returns the JSON of b with the keys that d spells. aliases are further names of a key,
+// which Auto adds.
 func encode(d result.Dialect, b body, aliases map[string][]string) []byte {
 	out := make(jsonobj.Object, 0, 3*len(b))
 	for k, v := range b {
@@ -48,7 +49,7 @@ func camelCase(s string) string {
 	return strings.Join(parts, "")
 }
 
-// effectiveMode is the retrieval mode that the daemon says it ran, or empty.
+// effectiveMode returns the retrieval mode that the daemon reports, or an empty string.
 func effectiveMode(o jsonobj.Object) string {
 	if m := o.Text("effective_mode", "effectiveMode"); m != "" {
 		return m
@@ -56,7 +57,8 @@ func effectiveMode(o jsonobj.Object) string {
 	return o.Object("trace").Text("effective_mode", "effectiveMode", "mode")
 }
 
-// chunks reads a list of chunks under any of the keys; null is an empty list.
+// chunksOf returns the list of chunks under the first of the keys that exists; null is an empty
+// list.
 func chunksOf(o jsonobj.Object, keys ...string) ([]result.Chunk, error) {
 	for _, k := range keys {
 		raw := o.Get(k)
@@ -84,13 +86,13 @@ func chunksOf(o jsonobj.Object, keys ...string) ([]result.Chunk, error) {
 	return []result.Chunk{}, nil
 }
 
-// duplicates reads the member of a chunk, a list of objects or of ids.
+// duplicatesOf returns the names in a chunk's list of duplicates, which are objects or ids.
 func duplicatesOf(o jsonobj.Object) []string {
 	var names []string
 	for element := range jsonobj.Elements(o.Get("duplicates")) {
 		name, ok := jsonobj.String(element)
 		if !ok {
-			d, _ := jsonobj.Parse(element) // what is no object has no name
+			d, _ := jsonobj.Parse(element) // anything else has no name
 			name = d.Text("path", "document_id", "documentId", "chunk_id", "chunkId")
 		}
 		if name != "" {

@@ -19,13 +19,13 @@ import (
 	"evalctl/internal/retry"
 )
 
-// maxBody bounds a JSON answer of a daemon.
+// maxBody is the largest JSON answer of a daemon that is read.
 const maxBody = 64 << 20
 
-// maxHealth bounds how much of a health answer is read.
+// maxHealth is how much of a health answer is read.
 const maxHealth = 64 << 10
 
-// maxErrorBody bounds how much of an error body is shown.
+// maxErrorBody is how much of an error body is read.
 const maxErrorBody = 2 << 10
 
 // callTimeout is a client's default time limit (spec 8).
@@ -33,13 +33,13 @@ const callTimeout = 30 * time.Second
 
 var errNoAnswer = errors.New("no answer")
 
-// timeLimit ends ctx with an error that names the limit.
+// timeLimit returns a context that ends with an error that names the limit.
 func timeLimit(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, within, fmt.Errorf("%w within %v", errNoAnswer, within))
 }
 
-// Endpoint is a daemon's HTTP API. It is safe for concurrent use. Where a daemon
-// sends the token back, say in an error, it is read as [token].
+// Endpoint is a daemon's HTTP API. It is safe for concurrent use. If a daemon sends the token back,
+// for example in an error, it is read as [token].
 type Endpoint struct {
 	base     string
 	token    string
@@ -48,15 +48,15 @@ type Endpoint struct {
 	http     *http.Client
 }
 
-// NewEndpoint checks baseURL, which must be http or https. token may be empty.
-// conns is how many requests will be under way at once.
+// NewEndpoint returns the API at baseURL, which must be http or https, without credentials, query
+// and fragment. token may be empty. conns is the number of concurrent requests to expect.
 func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error) {
 	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
 	switch {
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return nil, fmt.Errorf("endpoint %q must be a URL such as http://127.0.0.1:8080", baseURL)
-	case u.User != nil: // it would stand in errors and results
-		return nil, fmt.Errorf("endpoint %s must not hold a user or password; give the daemon's token instead", u.Redacted())
+	case u.User != nil: // it would be visible in errors and results
+		return nil, fmt.Errorf("endpoint %s must not contain a user or password; give the daemon's token instead", u.Redacted())
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("endpoint %s must end with its path, without ? or #", u)
 	}
@@ -66,28 +66,26 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 	hidden := newRedactor(token)
 	return &Endpoint{base: u.String(), token: token, redactor: hidden, agent: userAgent, http: &http.Client{
 		Transport: &redactingTransport{tr, hidden},
-		// A daemon must not be able to send the token, or this process,
-		// somewhere else.
+		// A daemon must not be able to send the token, or this process, somewhere else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// URL is the base URL without a trailing slash.
+// URL returns the base URL without a trailing slash.
 func (e *Endpoint) URL() string { return e.base }
 
-// Close drops the idle connections.
+// Close closes the idle connections.
 func (e *Endpoint) Close() { e.http.CloseIdleConnections() }
 
 type request struct {
 	method, path string
 	contentType  string
 	accept       string
-	header       map[string]string // more of it
+	header       map[string]string // further fields
 	body         []byte
 }
 
-// do sends one request. A status outside 2xx is returned as a *AskFailure, with
-// the body read and closed.
+// do sends one request. A status outside 2xx is returned as a *Failure, and the body is closed.
 func (e *Endpoint) do(ctx context.Context, r request) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, e.base+r.path, bytes.NewReader(r.body))
 	if err != nil {
@@ -117,7 +115,7 @@ func (e *Endpoint) do(ctx context.Context, r request) (*http.Response, error) {
 	return res, nil
 }
 
-// json sends a request and decodes the object it answers with.
+// json sends a request and parses the object that the daemon answers with.
 func (e *Endpoint) json(ctx context.Context, r request) (jsonobj.Object, error) {
 	r.accept = protocol.TypeJSON
 	data, err := e.read(ctx, r)
@@ -127,8 +125,8 @@ func (e *Endpoint) json(ctx context.Context, r request) (jsonobj.Object, error) 
 	return decoded(r, data)
 }
 
-// created sends a request that makes something, and decodes the object that
-// tells of it. A daemon need not tell: no body is no object.
+// created sends a request that creates something and parses the object that describes it. A daemon
+// may answer without a body: the object is then nil.
 func (e *Endpoint) created(ctx context.Context, r request) (jsonobj.Object, error) {
 	data, err := e.read(ctx, r)
 	if err != nil || len(bytes.TrimSpace(data)) == 0 {
@@ -137,7 +135,7 @@ func (e *Endpoint) created(ctx context.Context, r request) (jsonobj.Object, erro
 	return decoded(r, data)
 }
 
-// read sends a request and returns the body of its answer.
+// read sends a request and returns the body of the answer.
 func (e *Endpoint) read(ctx context.Context, r request) ([]byte, error) {
 	res, err := e.do(ctx, r)
 	if err != nil {
@@ -162,7 +160,7 @@ func decoded(r request, data []byte) (jsonobj.Object, error) {
 	return o, nil
 }
 
-// call is a request that belongs to no question, with a time limit of its own.
+// call is json for a request that belongs to no question, with a time limit of its own.
 func (e *Endpoint) call(ctx context.Context, r request) (jsonobj.Object, error) {
 	ctx, cancel := timeLimit(ctx, callTimeout)
 	defer cancel()
@@ -178,10 +176,9 @@ func (e *Endpoint) get(ctx context.Context, path string) (o jsonobj.Object, err 
 	return o, err
 }
 
-// Health asks whether the daemon is healthy, by the rule that holds for one that
-// is started (launch.Start): status 200, and a body that does not say `"ok": false`,
-// whatever else it is. It returns the version that the daemon gives, which may
-// be empty.
+// Health returns an error unless the daemon is healthy, by the rule that launch.Start has too:
+// status 200 and a body, of whatever form, that does not say "ok": false. It returns the version
+// that the daemon reports, which may be empty.
 func (e *Endpoint) Health(ctx context.Context) (version string, err error) {
 	ctx, cancel := timeLimit(ctx, callTimeout)
 	defer cancel()
@@ -206,7 +203,7 @@ func (e *Endpoint) health(ctx context.Context) (version string, err error) {
 	if err != nil {
 		return "", transportFailure(ctx, err)
 	}
-	o, _ := jsonobj.Parse(data) // a body of another form is some other daemon's way to say yes
+	o, _ := jsonobj.Parse(data) // a body of another form is another daemon's way to say yes
 	if string(o.Get("ok")) == "false" {
 		return "", newFailure(result.KindDaemon, "it says that it is not healthy: "+Clip(data))
 	}
@@ -221,7 +218,7 @@ func transportFailure(ctx context.Context, err error) error {
 }
 
 func statusFailure(r request, res *http.Response) *Failure {
-	data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what arrived is shown
+	data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // the error shows what has arrived
 	f := &Failure{Failure: result.Failure{Kind: result.KindStatus, Status: res.StatusCode}}
 	path, _, _ := strings.Cut(r.path, "?")
 	f.Message = fmt.Sprintf("%s %s: %s", r.method, path, res.Status)
@@ -253,7 +250,8 @@ func nonEmpty(parts ...string) []string {
 	return out
 }
 
-// clip makes foreign text fit one line of an error.
+// Clip shortens foreign text to fit one line of an error: at most 300 characters, without line
+// breaks.
 func Clip(b []byte) string {
 	const most = 300
 	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "\ufffd")), " ")

@@ -22,7 +22,7 @@ func TestNewEndpointRefuses(t *testing.T) {
 		{"ftp://host", "must be a URL"},
 		{"http://", "must be a URL"},
 		{"http://host:port", "must be a URL"},
-		{"http://user:hunter2@host", "must not hold a user or password; give the daemon's token instead"},
+		{"http://user:hunter2@host", "must not contain a user or password; give the daemon's token instead"},
 		{"http://host/?key=x", "without ? or #"},
 		{"http://host/#x", "without ? or #"},
 	} {

@@ -8,7 +8,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// AskFailure is the error of a request that has no usable answer. Its text is one line.
+// Failure is the error of a request that has no usable answer. Its text is one line.
 type Failure struct {
 	result.Failure
 
@@ -25,8 +25,9 @@ func (f *Failure) Error() string { return f.Message }
 // Retryable reports whether the same request may succeed when it is sent again.
 func (f *Failure) Retryable() bool { return f.retry }
 
-// asFailure returns err as a failure of one question. Other errors concern the whole run.
-func AsFailure(err error) (*Failure, bool) {
+// AsFailure returns err as a failure of one question; ok is false for errors that concern the whole
+// run, such as the end of its context.
+func AsFailure(err error) (f *Failure, ok bool) {
 	if errors.Is(err, errQuestionTimeout) {
 		return newFailure(result.KindTimeout, err.Error()), true
 	}

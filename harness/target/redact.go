@@ -8,8 +8,8 @@ import (
 	"evalctl/internal/redact"
 )
 
-// minSecret is the length from which on a token is kept out of what a daemon
-// sends. A shorter one is a word, which answers may hold for other reasons.
+// minSecret is the length of the shortest token that is redacted in what a daemon sends. A shorter
+// one is a word that answers may contain for other reasons.
 const minSecret = 8
 
 func newRedactor(token string) *redact.Redactor {
@@ -19,18 +19,18 @@ func newRedactor(token string) *redact.Redactor {
 	return redact.New(token)
 }
 
-// hidingTransport keeps a token out of all that is read of answers: results,
-// journals, errors and what a judge is sent come from there.
+// redactingTransport redacts a token in all that is read of answers, because results, journals,
+// errors and what a judge is sent come from there.
 type redactingTransport struct {
 	*http.Transport
 	redactor *redact.Redactor
 }
 
-// RoundTrip is http.RoundTripper's.
+// RoundTrip implements http.RoundTripper.
 func (t *redactingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := t.Transport.RoundTrip(req)
 	if err != nil {
-		// What a client cannot read as HTTP it quotes.
+		// A client quotes what it cannot read as HTTP.
 		if text := t.redactor.Text(err.Error()); text != err.Error() {
 			err = errors.New(text)
 		}

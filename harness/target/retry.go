@@ -11,21 +11,21 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// maxAttempts is how often one question is sent at most. Only failures of
-// transport and 429, 502, 503 and 504 are sent again; an answer never is.
+// maxAttempts is how often one question is sent at most. It is sent again only after failures of
+// transport and the statuses 429, 502, 503 and 504, and never after an answer.
 const maxAttempts = 3
 
 var errQuestionTimeout = errors.New("no answer in time")
 
-// Ask answers one question within timeout, which spans all attempts. A
-// *Failure means that the question has no usable answer; any other error is
-// the context's cause.
+// Ask asks one question and returns the daemon's answer. timeout limits all attempts together.
+// AsFailure reports whether an error means that the question has no usable answer; any other error
+// is the context's cause.
 func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (Answer, error) {
 	qctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: %v passed", errQuestionTimeout, timeout))
 	defer cancel()
 	deadline := time.Now().Add(timeout)
 	var a Answer
-	var last error // the last attempt's, also when the wait after it was cut short
+	var last error // of the last attempt, also if the wait after it was cut short
 	attempts := 0
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = 100 * time.Millisecond
@@ -44,8 +44,8 @@ func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Durat
 	return a, last
 }
 
-// schedule tells backoff what to do after an attempt that ended with err. A
-// wait that the question's time does not allow ends the question at once.
+// schedule returns what backoff needs to decide what to do after an attempt that ended with err. If
+// the time left does not allow the wait that the daemon asks for, there is no further attempt.
 func schedule(err error, left time.Duration) error {
 	if err == nil {
 		return nil

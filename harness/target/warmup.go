@@ -7,12 +7,12 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// warmUps is how many questions WarmUp asks, and the first of every brain.
+// warmUps is the number of questions that WarmUp asks, besides the first of every brain.
 const warmUps = 20
 
-// WarmUp asks the first questions of d, and the first of every brain, so that
-// indexes are built and connections open before anything is measured. It counts
-// them. A question that fails here will fail again where it counts.
+// WarmUp asks the first 20 questions of d, and the first of every brain, so that indexes are built
+// and connections are open before anything is measured. It returns the number of questions.
+// Failures are ignored: such a question will fail again when it counts.
 func (t *Target) WarmUp(ctx context.Context, d dataset.Dataset, timeout time.Duration) (asked int, err error) {
 	warm := map[string]bool{}
 	for q, err := range d.Questions() {

@@ -1,0 +1,102 @@
+package harness_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/scorer"
+)
+
+func ExampleDrive() {
+	daemon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		daemontest.Stream(w, daemontest.AnswerTo("question 1"))
+	}))
+	defer daemon.Close()
+	dir, err := os.MkdirTemp("", "drive")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "q.jsonl")
+	line := `{"id":"q1","question":"question 1","expected_substrings":["answer 1"]}`
+	if err := os.WriteFile(file, []byte(line), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	all := func(dataset.Question) error { return nil }
+	d, err := dataset.Open(file, nil, dataset.BrainNaming{Default: "notes"}, all)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e, err := target.NewEndpoint(daemon.URL, "", "example", 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer e.Close()
+	res, err := harness.Drive(context.Background(), harness.Config{
+		Target: &target.Target{
+			Endpoint: e, Brains: map[string]string{"notes": "notes"},
+			Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
+		},
+		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 1, Timeout: 10 * time.Second,
+		Recorded: func(r result.Record) { fmt.Println(r.ID, r.Answer, r.Passed) },
+	}, result.Identity{SDK: "go"})
+	fmt.Println(res.Passed, "of", res.Total, err)
+	// Output:
+	// q1 answer 1 true
+	// 1 of 1 <nil>
+}
+
+// TestDriveStopped checks the result of a run without a journal that a scorer ends: answers that wait
+// for a grade are in its counts.
+func TestDriveStopped(t *testing.T) {
+	s := daemontest.Answering(t)
+	file := filepath.Join(t.TempDir(), "q.jsonl")
+	lines := `{"id":"q1","question":"question 1"}` + "\n" + `{"id":"q2","question":"question 2"}`
+	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.Open(file, nil, dataset.BrainNaming{}, func(dataset.Question) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := target.NewEndpoint(s.URL, "", "example", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	boom := errors.New("boom")
+	res, err := harness.Drive(t.Context(), harness.Config{
+		Target: &target.Target{
+			Endpoint: e, Brains: map[string]string{"": "b"}, Scenario: result.AskBasic, TopK: 5, Dialect: result.Auto,
+		},
+		Dataset: d, Scorer: failing{boom}, Concurrency: 1, Timeout: 10 * time.Second,
+	}, result.Identity{SDK: "go"})
+	if !errors.Is(err, boom) || res.Stopped != result.StopScorer || res.Counts.Unscored != 1 || res.Cost.SpentUSD != 9 {
+		t.Errorf("got %+v, %v", res, err)
+	}
+}
+
+// failing is a scorer that cannot score, and charges for it.
+type failing struct{ err error }
+
+func (failing) Name() string            { return "failing" }
+func (failing) Check(scorer.Item) error { return nil }
+func (f failing) Score(context.Context, scorer.Item) (scorer.Verdict, error) {
+	return scorer.Verdict{Attempts: 1, Cost: 9}, f.err
+}

@@ -1,0 +1,93 @@
+package journal_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+)
+
+func Example() {
+	dir, err := os.MkdirTemp("", "journal")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	id := result.Identity{SchemaVersion: result.SchemaVersion, SDK: "go", Dataset: result.DatasetID{Selected: 2}}
+	j, err := journal.Create(dir, id, time.Now(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	answer := result.Record{ID: "q1", Answer: "in March", Outcome: result.Unscored}
+	err = j.Append(journal.Entry{Kind: journal.KindAnswer, Index: 0, Record: &answer})
+	fmt.Println(err, j.Close())
+
+	j, err = journal.Open(filepath.Join(dir, "go.journal"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer j.Close()
+	r, err := j.Record(0)
+	fmt.Println(j.State(0), r.Answer, err, j.State(1))
+	// Output:
+	// <nil> <nil>
+	// {true false} in March <nil> {false false}
+}
+
+// TestWriteResult checks that a result file has the questions of the journal, in order, and that the
+// file of an earlier run stays.
+func TestWriteResult(t *testing.T) {
+	dir := t.TempDir()
+	id := result.Identity{SchemaVersion: result.SchemaVersion, SDK: "go", Dataset: result.DatasetID{Selected: 2}}
+	j, err := journal.Create(dir, id, time.Now(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	for i, name := range []string{"q2", "q1"} {
+		r := result.Record{ID: name, Outcome: result.Scored}
+		if err := j.Append(journal.Entry{Kind: journal.KindGrade, Index: 1 - i, Record: &r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		path, err := j.WriteResult(&result.Result{SDK: "go"})
+		if err != nil || path != filepath.Join(dir, "go.json") {
+			t.Fatal(path, err)
+		}
+		var ids []string
+		for _, r := range readQuestions(t, path) {
+			ids = append(ids, r.ID)
+		}
+		if fmt.Sprint(ids) != "[q1 q2]" {
+			t.Errorf("got %v", ids)
+		}
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "go.*.json")); len(files) != 1 || err != nil {
+		t.Errorf("backups: %v, %v", files, err)
+	}
+}
+
+func readQuestions(t *testing.T, path string) []result.Record {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f struct {
+		result.Result
+		Questions []result.Record `json:"questions"`
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		t.Fatal(err)
+	}
+	return f.Questions
+}
