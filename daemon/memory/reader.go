@@ -12,8 +12,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// readerMaxTokens bounds an answer, the hidden reasoning of some models
-// included.
+// readerMaxTokens limits an answer, including the hidden reasoning of some models.
 const readerMaxTokens = 2048
 
 const basicPrompt = `You answer a question from notes that were retrieved from a person's memory.
@@ -48,8 +47,8 @@ func promptSHA256(prompt string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// readerInput is the user message. Being one JSON object is what keeps
-// questions and notes data: no text can end its own string.
+// readerInput is the user message. As one JSON object it keeps questions and notes
+// data: no text can end its own string.
 type readerInput struct {
 	Question     string `json:"question"`
 	QuestionDate string `json:"question_date,omitempty"`
@@ -86,8 +85,8 @@ func readerRequest(model, prompt string, r protocol.AskRequest, hits []search.Hi
 	}, nil
 }
 
-// noteTitle adds the headings above a chunk, unless the title is the first of
-// them.
+// noteTitle returns the title with the headings above a chunk, but only the headings
+// when the first of them is the title.
 func noteTitle(title, headings string) string {
 	if first, _, _ := strings.Cut(headings, " > "); first == title {
 		return headings

@@ -14,7 +14,9 @@ import (
 
 // Search ranks the brain's chunks for a query. It sees every write that was
 // acknowledged before the call. An invalid request is an *ArgumentError.
-func (s *Service) Search(ctx context.Context, h brain.Handle, r protocol.SearchRequest) (protocol.SearchResponse, error) {
+func (s *Service) Search(
+	ctx context.Context, h brain.Handle, r protocol.SearchRequest,
+) (protocol.SearchResponse, error) {
 	start, id := s.cfg.Now(), h.Brain().ID
 	q, err := parseQuery(r, searchText)
 	if err != nil {
@@ -25,7 +27,8 @@ func (s *Service) Search(ctx context.Context, h brain.Handle, r protocol.SearchR
 		return protocol.SearchResponse{}, err
 	}
 	res := protocol.SearchResponse{
-		Query: r.Query, BrainID: id, Mode: string(q.Mode), EffectiveMode: string(found.Mode), Degraded: found.Degraded,
+		Query: r.Query, BrainID: id,
+		Mode: string(q.Mode), EffectiveMode: string(found.Mode), Degraded: found.Degraded,
 		Chunks: make([]protocol.SearchChunk, len(found.Hits)), Explanation: explanation(found.Explanation),
 	}
 	for i, hit := range found.Hits {
@@ -70,12 +73,14 @@ func duplicates(h search.Hit) []protocol.Duplicate {
 	return out
 }
 
-// explanation has no null list, whatever e leaves out.
+// explanation converts e, without nil lists: they would become null in JSON.
 func explanation(e *search.Explanation) *protocol.Explanation {
 	if e == nil {
 		return nil
 	}
-	out := &protocol.Explanation{Terms: append([]string{}, e.Terms...), Legs: make([]protocol.ExplanationLeg, len(e.Legs))}
+	out := &protocol.Explanation{
+		Terms: append([]string{}, e.Terms...), Legs: make([]protocol.ExplanationLeg, len(e.Legs)),
+	}
 	for i, leg := range e.Legs {
 		list := make([]protocol.LegCandidate, len(leg.Candidates))
 		for j, c := range leg.Candidates {
@@ -86,8 +91,8 @@ func explanation(e *search.Explanation) *protocol.Explanation {
 	return out
 }
 
-// metadata is the document's own, with what its front matter said of date and
-// tags and the headings above the chunk. Tags are comma-joined (spec section 2).
+// metadata returns the metadata of the document, with the date and tags from its front
+// matter and the headings above the chunk. Tags are joined by commas (spec section 2).
 func metadata(h search.Hit) map[string]any {
 	m := make(map[string]any, len(h.Metadata)+3)
 	for k, v := range h.Metadata {
@@ -105,7 +110,7 @@ func metadata(h search.Hit) map[string]any {
 	return m
 }
 
-// formatDate leaves out a time of day that the document did not give.
+// formatDate omits the time of day when it is midnight UTC, as in a date without one.
 func formatDate(t time.Time) string {
 	if t.Equal(t.UTC().Truncate(24 * time.Hour)) {
 		return t.UTC().Format(time.DateOnly)
