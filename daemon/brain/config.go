@@ -44,7 +44,8 @@ type IndexConfig struct {
 	// to search.MaxChunkSize; 0 means search.DefaultChunkSize.
 	ChunkSize int
 	// IndexMemory limits the memory of all indexes together, in bytes; 0 means
-	// DefaultIndexMemory. Only indexes that no search waits for are dropped, and
-	// never the one searched last. The next search of a brain builds its index again.
+	// DefaultIndexMemory. Beyond it, the indexes that were not searched for the longest
+	// time are dropped, except those that searches wait for and the one searched last.
+	// The next search of a brain builds its index again.
 	IndexMemory int64
 }

@@ -19,9 +19,9 @@ var errReopened = fmt.Errorf("%w for a moment: it is opened again", store.ErrRea
 // not dropped.
 var errDropped = errors.New("the index was dropped")
 
-// entry is one brain. Its store is opened on first use, its index built on the
-// first search. mu guards the fields below it; opening a store is the only long
-// wait under it.
+// entry is one brain. Its store is opened on first use, its index built on the first
+// search. mu guards the fields below it. It is held while a store is opened or closed,
+// which may take long, but not while a search waits for the index.
 type entry struct {
 	record Record
 	cfg    *entryConfig // shared by all brains
