@@ -8,28 +8,32 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/target"
 	"evalctl/scorer"
 )
 
 // The daemon of the benchmarks is a process of its own, as a real one is: in
 // the benchmark's process it would share its heap and be charged to it.
 
-func benchRun(b *testing.B, url string, d Dataset) time.Duration {
+func benchRun(b *testing.B, url string, d dataset.Dataset) time.Duration {
 	b.Helper()
-	e, err := NewEndpoint(url, "", "evalctl-test", 16)
+	e, err := target.NewEndpoint(url, "", "evalctl-test", 16)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer e.Close()
 	start := time.Now()
-	j, err := CreateJournal(b.TempDir(), identityOf(d), started, nil)
+	j, err := journal.Create(b.TempDir(), identityOf(d), started, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	res, _, err := Run(b.Context(), Config{
-		Target:  &Target{Endpoint: e, Brains: map[string]string{"": "eval"}, Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
-		Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 16, Timeout: time.Minute,
-	})
+		Target:  askBasic(e),
+		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 16, Timeout: time.Minute,
+	}, j)
 	took := time.Since(start)
 	if err != nil || res.Passed != d.Selected {
 		b.Fatalf("%d of %d passed, %v", res.Passed, d.Selected, err)
@@ -93,27 +97,21 @@ type captured struct {
 	body   []byte
 }
 
-type capture struct{ last captured }
-
-func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	c.last = captured{r.URL.String(), r.Header, body}
-	return reply(200, event("done", "{}")), err
-}
-
-// requestsOf gives exactly what the harness sends for each question.
-func requestsOf(b *testing.B, url string, d Dataset) []captured {
-	c := &capture{}
-	target := &Target{Endpoint: &Endpoint{base: url, agent: "evalctl-test", http: &http.Client{Transport: c}}, Brains: map[string]string{"": "eval"}, Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto}
-	var out []captured
+// requestsOf returns exactly what the harness sends for each question, to be sent to url.
+func requestsOf(b *testing.B, url string, d dataset.Dataset) []captured {
+	s := daemontest.Answering(b)
+	asks := targetOf(b, s)
 	for q, err := range d.Questions() {
 		if err == nil {
-			_, err = target.once(b.Context(), q)
+			_, err = asks.Ask(b.Context(), q, questionTime)
 		}
 		if err != nil {
 			b.Fatal(err)
 		}
-		out = append(out, c.last)
+	}
+	var out []captured
+	for _, c := range s.Calls() {
+		out = append(out, captured{url + c.Path, c.Header, c.Raw})
 	}
 	return out
 }

@@ -1,273 +1,35 @@
 package harness
 
 import (
-	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
+
+	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 )
-
-// questionLines writes a dataset of questions with these members after id and
-// text.
-func questionLines(t *testing.T, members ...string) string {
-	var b strings.Builder
-	for i, m := range members {
-		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d"%s}`+"\n", i+1, i+1, m)
-	}
-	return writeFile(t, filepath.Join(t.TempDir(), "q.jsonl"), b.String())
-}
-
-func corpusLines(t *testing.T, lines ...string) Corpus {
-	t.Helper()
-	c, err := LoadCorpus(writeFile(t, filepath.Join(t.TempDir(), "c.jsonl"), strings.Join(lines, "\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func TestSurveyRefusesBrains(t *testing.T) {
-	tag := Naming{Default: "eval", Tag: "conv"}
-	for _, c := range []struct {
-		name    string
-		naming  Naming
-		members []string
-		want    []string
-	}{
-		{"no id", Naming{}, []string{"", `,"brain":"Not An Id"`}, []string{`:2: question "q2": "brain" "Not An Id" must have 1 to 64 characters of a-z, 0-9 and -`}},
-		{"too long", Naming{}, []string{`,"brain":"` + strings.Repeat("x", 65) + `"`}, []string{`:1: question "q1": "brain"`}},
-		{"not a string", Naming{}, []string{`,"brain":7`}, []string{`:1: field "brain" must be a string`}},
-		{"no tag", tag, []string{`,"tags":["conv:a"]`, `,"tags":["convert:a","x"]`, ""}, []string{
-			`:2: question "q2" has 0 tags that begin with conv: and needs exactly 1`, `:3: question "q3" has 0 tags`}},
-		{"two tags", tag, []string{`,"tags":["conv:a","conv:b"]`}, []string{`:1: question "q1" has 2 tags that begin with conv:`}},
-		{"tag of nothing", tag, []string{`,"tags":["conv:"]`, `,"tags":["conv:--"]`}, []string{`:1: question "q1": the tag conv: makes no brain id`, `:2: question "q2": the tag conv:-- makes no brain id`}},
-		{"both", tag, []string{`,"tags":["conv:a"],"brain":"a"`}, []string{`:1: question "q1" has a "brain", which --brain-tag takes from the tags`}},
-		{"one slug for two", tag, []string{`,"tags":["conv:A b"]`, `,"tags":["conv:a-b"]`}, []string{`:2: question "q2": the tags conv:a-b here and conv:A b on line 1 both make the brain a-b`}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			file := questionLines(t, c.members...)
-			_, err := Survey(file, nil, c.naming, func(Question) error { return nil })
-			if err == nil || strings.Count(err.Error(), "\n")+1 != len(c.want) {
-				t.Fatalf("got %v", err)
-			}
-			for _, w := range c.want {
-				if !strings.Contains(err.Error(), file+w) {
-					t.Errorf("got %v, want %s", err, w)
-				}
-			}
-		})
-	}
-}
-
-// dealt is the documents of each brain, by path, and what the brains are else.
-func dealt(brains []Brain) (docs map[string][]string, rest []Brain) {
-	docs = map[string][]string{}
-	for _, b := range brains {
-		for _, d := range b.Docs {
-			docs[b.Name] = append(docs[b.Name], d.Path)
-		}
-		b.Docs = nil
-		rest = append(rest, b)
-	}
-	return docs, rest
-}
-
-func TestBrains(t *testing.T) {
-	line := func(path, brain string) string {
-		if brain != "" {
-			brain = `,"brain":"` + brain + `"`
-		}
-		return `{"path":"` + path + `","text":"x"` + brain + `}`
-	}
-	two := 2
-	for _, c := range []struct {
-		name    string
-		naming  Naming
-		limit   *int
-		members []string
-		corpus  []string
-		docs    map[string][]string
-		brains  []Brain
-		result  string
-	}{
-		{"one brain", Naming{Default: "eval"}, nil, []string{"", ""}, []string{line("a.md", ""), line("b.md", "")},
-			map[string][]string{"eval": {"a.md", "b.md"}}, []Brain{{Name: "eval", Questions: 2, Probe: "question 1"}}, "eval"},
-		{"named on lines, and one path in two", Naming{Default: "eval"}, nil, []string{`,"brain":"b"`, "", `,"brain":"b"`}, []string{line("n.md", "b"), line("n.md", ""), line("a.md", "b")},
-			map[string][]string{"eval": {"n.md"}, "b": {"a.md", "n.md"}},
-			[]Brain{{Name: "b", Questions: 2, Probe: "question 1"}, {Name: "eval", Questions: 1, Probe: "question 2"}}, "eval"},
-		{"the default's own name", Naming{Default: "eval"}, nil, []string{`,"brain":"eval"`, ""}, []string{line("n.md", "")},
-			map[string][]string{"eval": {"n.md"}}, []Brain{{Name: "eval", Questions: 2, Probe: "question 1"}}, "eval"},
-		{"tags", Naming{Default: "eval", Tag: "conv"}, nil, []string{`,"tags":["x","conv:conv 26"]`, `,"tags":["conv:Z"]`}, []string{line("l/conv 26/1.md", ""), line("Z/Z/2.md", ""), line("Z", "")},
-			map[string][]string{"conv-26": {"l/conv 26/1.md"}, "z": {"Z", "Z/Z/2.md"}},
-			[]Brain{{Name: "conv-26", Questions: 1, Probe: "question 1"}, {Name: "z", Questions: 1, Probe: "question 2"}}, "*"},
-		{"a limit leaves brains out", Naming{Default: "eval"}, &two, []string{`,"brain":"b"`, `,"brain":"b"`, `,"brain":"c"`}, []string{line("n.md", "b"), line("n.md", "c")},
-			map[string][]string{"b": {"n.md"}}, []Brain{{Name: "b", Questions: 2, Probe: "question 1"}}, "b"},
-		{"no corpus", Naming{Default: "eval"}, nil, []string{`,"brain":"b"`, `,"brain":"c"`}, nil,
-			map[string][]string{}, []Brain{{Name: "b", Questions: 1, Probe: "question 1"}, {Name: "c", Questions: 1, Probe: "question 2"}}, "*"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			d, err := Survey(questionLines(t, c.members...), c.limit, c.naming, func(Question) error { return nil })
-			if err != nil {
-				t.Fatal(err)
-			}
-			var corpus *Corpus
-			if c.corpus != nil {
-				corpus = new(corpusLines(t, c.corpus...))
-			}
-			brains, err := d.Brains(corpus)
-			if err != nil {
-				t.Fatal(err)
-			}
-			docs, rest := dealt(brains)
-			if diff := cmp.Diff(c.docs, docs, cmpopts.EquateEmpty()) + cmp.Diff(c.brains, rest); diff != "" {
-				t.Error(diff)
-			}
-			if got := BrainName(brains, "eval"); got != c.result {
-				t.Errorf("the result says %q, want %q", got, c.result)
-			}
-		})
-	}
-}
-
-func TestBrainsRefuses(t *testing.T) {
-	tag := Naming{Default: "eval", Tag: "conv"}
-	for _, c := range []struct {
-		name    string
-		naming  Naming
-		members []string
-		corpus  []string
-		want    []string
-	}{
-		{"a brain without documents", Naming{Default: "eval"}, []string{`,"brain":"b"`, `,"brain":"c"`, `,"brain":"c"`}, []string{`{"path":"n.md","text":"x","brain":"b"}`}, []string{
-			"q.jsonl:2: questions are asked in brain c, for which "}},
-		{"documents without a question", Naming{Default: "eval"}, []string{`,"brain":"b"`}, []string{`{"path":"n.md","text":"x","brain":"b"}`, `{"path":"m.md","text":"x"}`, `{"path":"o.md","text":"x","brain":"o"}`}, []string{
-			`c.jsonl:2: document "m.md" belongs to brain eval, in which no question is asked`, `c.jsonl:3: document "o.md" belongs to brain o,`}},
-		{"a tag without documents", tag, []string{`,"tags":["conv:a"]`, `,"tags":["conv:b"]`}, []string{`{"path":"a/n.md","text":"x"}`}, []string{
-			"q.jsonl:2: questions are asked in brain b, for which ", "none has a folder b in its path"}},
-		{"documents of no tag", tag, []string{`,"tags":["conv:a"]`}, []string{`{"path":"a/n.md","text":"x"}`, `{"path":"ab/n.md","text":"x"}`, `{"path":"n/a.md","text":"x"}`}, []string{
-			`c.jsonl:2: document "ab/n.md" belongs to no brain`, `c.jsonl:3: document "n/a.md" belongs to no brain`}},
-		{"documents of two tags", tag, []string{`,"tags":["conv:a"]`, `,"tags":["conv:b"]`}, []string{`{"path":"a/n.md","text":"x"}`, `{"path":"a/b/n.md","text":"x"}`, `{"path":"b/n.md","text":"x"}`}, []string{
-			`c.jsonl:2: document "a/b/n.md" has two brains in its path, a and b`}},
-		{"both", tag, []string{`,"tags":["conv:a"]`}, []string{`{"path":"a/m.md","text":"x"}`, `{"path":"a/n.md","text":"x","brain":"a"}`}, []string{
-			`c.jsonl:2: document "a/n.md" has a "brain", which --brain-tag takes from the path`}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			d, err := Survey(questionLines(t, c.members...), nil, c.naming, func(Question) error { return nil })
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = d.Brains(new(corpusLines(t, c.corpus...)))
-			if err == nil {
-				t.Fatal("accepted")
-			}
-			for _, w := range c.want {
-				if !strings.Contains(err.Error(), w) {
-					t.Errorf("got %v, want %s", err, w)
-				}
-			}
-		})
-	}
-}
-
-// TestBrainsOfAFolder: files have no line, and only ten are listed.
-func TestBrainsOfAFolder(t *testing.T) {
-	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "a/n.md"), "x")
-	for i := range 13 {
-		writeFile(t, filepath.Join(dir, fmt.Sprintf("lost/%02d.md", i)), "x")
-	}
-	c, err := LoadCorpus(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := Survey(questionLines(t, `,"tags":["conv:a"]`), nil, Naming{Tag: "conv"}, func(Question) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = d.Brains(&c)
-	lines := strings.Split(fmt.Sprint(err), "\n")
-	if len(lines) != 11 || lines[10] != "and 3 more bad lines" || !strings.HasPrefix(lines[0], filepath.Join(dir, "lost/00.md")+`: document "lost/00.md" belongs to no brain`) {
-		t.Errorf("got %q", lines)
-	}
-}
-
-// TestDealingIsAPartition: each document is in exactly one brain, each question
-// is counted once, and brains come by name.
-func TestDealingIsAPartition(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-d]{1,2}`), 1, 5, rapid.ID).Draw(rt, "names")
-		d := Dataset{naming: Naming{Default: "eval", Tag: "t"}, brains: map[string]*asked{}}
-		c := Corpus{}
-		questions := rapid.IntRange(len(names), 20).Draw(rt, "questions")
-		for i := range questions {
-			q := Question{ID: fmt.Sprint(i), Question: "q", Line: i + 1, Tags: []string{"t:" + names[i%len(names)]}}
-			if err := d.note(q, true); err != nil {
-				rt.Fatal(err)
-			}
-		}
-		want := map[string][]string{}
-		for i := range rapid.IntRange(len(names), 40).Draw(rt, "documents") {
-			name := names[i%len(names)]
-			p := fmt.Sprintf("%s/x/%03d.md", name, i)
-			if rapid.Bool().Draw(rt, "deep") {
-				p = fmt.Sprintf("x/%s/%03d.md", name, i)
-			}
-			c.Docs = append(c.Docs, Doc{Path: p})
-			want[name] = append(want[name], p)
-		}
-		brains, err := d.Brains(&c)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		docs, rest := dealt(brains)
-		if diff := cmp.Diff(want, docs); diff != "" {
-			rt.Fatal(diff)
-		}
-		sum := 0
-		for _, b := range rest {
-			sum += b.Questions
-		}
-		if sum != questions || !slices.IsSortedFunc(rest, func(a, b Brain) int { return strings.Compare(a.Name, b.Name) }) {
-			rt.Fatalf("got %+v of %d questions", rest, questions)
-		}
-	})
-}
-
-func TestSlug(t *testing.T) {
-	for in, want := range map[string]string{"conv-26": "conv-26", "Conv 26": "conv-26", "--a__B--": "a-b", "É1": "1", "": "", "é": ""} {
-		if got := slug(in); got != want {
-			t.Errorf("%q makes %q, want %q", in, got, want)
-		}
-	}
-	rapid.Check(t, func(rt *rapid.T) {
-		s := slug(rapid.String().Draw(rt, "text"))
-		if s != "" && len(s) <= 64 && checkBrain(s) != nil || slug(s) != s {
-			rt.Fatalf("%q", s)
-		}
-	})
-}
 
 // TestRunAsksEachQuestionInItsBrain, also where its name is not the id.
 func TestRunAsksEachQuestionInItsBrain(t *testing.T) {
-	s := newStub(t, func(w http.ResponseWriter, r *http.Request, c call) {
-		stream(w, event("answer_delta", `{"delta":"`+r.URL.Path+`"}`)+event("done", `{"ok":true}`))
+	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
+		daemontest.Stream(w, daemontest.Event("answer_delta", `{"delta":"`+r.URL.Path+`"}`)+daemontest.Event("done", `{"ok":true}`))
 	})
-	file := questionLines(t, `,"brain":"b","expected_substrings":["/v1/brains/id-b/ask"]`, `,"expected_substrings":["/v1/brains/id-eval/ask"]`)
-	d, err := Survey(file, nil, Naming{Default: "eval"}, func(Question) error { return nil })
+	file := writeFile(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join([]string{
+		`{"id":"q1","question":"question 1","brain":"b","expected_substrings":["/v1/brains/id-b/ask"]}`,
+		`{"id":"q2","question":"question 2","expected_substrings":["/v1/brains/id-eval/ask"]}`,
+	}, "\n"))
+	d, err := dataset.Open(file, nil, dataset.BrainNaming{Default: "eval"}, func(dataset.Question) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := setUp(t, s, d, t.TempDir())
 	cfg.Target.Brains = map[string]string{"b": "id-b", "eval": "id-eval"}
-	cfg.Brains = []Brain{{Name: "b", Questions: 1, Docs: make([]Doc, 3)}, {Name: "eval", Questions: 1}}
-	_, path, err := Run(t.Context(), cfg)
+	cfg.Brains = []dataset.Brain{{Name: "b", Questions: 1, Docs: make([]dataset.Doc, 3)}, {Name: "eval", Questions: 1}}
+	_, path, err := cfg.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,90 +37,7 @@ func TestRunAsksEachQuestionInItsBrain(t *testing.T) {
 	if res.Passed != 2 || res.Questions[0].Brain != "b" || res.Questions[1].Brain != "eval" {
 		t.Errorf("got %+v", res.Questions)
 	}
-	if diff := cmp.Diff([]BrainUse{{"b", new(3), 1}, {"eval", nil, 1}}, res.Brains); diff != "" {
+	if diff := cmp.Diff([]result.BrainInfo{{ID: "b", Documents: new(3), Questions: 1}, {ID: "eval", Questions: 1}}, res.Brains); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestFillManyBrains: each gets its own documents; the one that fails takes all
-// with it.
-func TestFillManyBrains(t *testing.T) {
-	for _, broken := range []string{"", "b7"} {
-		l := &libraries{broken: broken}
-		s := newStub(t, l.serve)
-		var brains []Brain
-		want := map[string]string{}
-		for i := range 12 {
-			name := fmt.Sprintf("b%d", i)
-			b := Brain{Name: name, Questions: 1}
-			for j := range 3 {
-				p := fmt.Sprintf("%s/%d.md", name, j)
-				b.Docs = append(b.Docs, Doc{Path: p, Data: []byte("text of " + p)})
-				want["id-"+name+" raw/documents/"+p] = "text of " + p
-			}
-			brains = append(brains, b)
-		}
-		ids, err := Fill(t.Context(), s.endpoint(t, ""), Auto, brains, nil)
-		if broken != "" {
-			if err == nil || !strings.Contains(err.Error(), "no room") || ids != nil || len(l.brains) != 0 {
-				t.Errorf("got %v, %v; %d brains are left", ids, err, len(l.brains))
-			}
-			continue
-		}
-		if err != nil || len(ids) != 12 || ids["b11"] != "id-b11" {
-			t.Fatal(ids, err)
-		}
-		if diff := cmp.Diff(want, l.docs); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
-// TestFillNamesEveryUnusableBrain of those that should be there.
-func TestFillNamesEveryUnusableBrain(t *testing.T) {
-	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ call) {
-		switch {
-		case r.URL.Path == "/v1/brains":
-			_, _ = io.WriteString(w, `{"items":[{"id":"full"},{"id":"empty"}]}`)
-		case strings.HasSuffix(r.URL.Path, "/full/search"):
-			_, _ = io.WriteString(w, `{"chunks":[{"path":"x"}]}`)
-		default:
-			_, _ = io.WriteString(w, `{"chunks":[],"items":[]}`)
-		}
-	})
-	_, err := Fill(t.Context(), s.endpoint(t, ""), Auto, []Brain{{Name: "full"}, {Name: "empty"}, {Name: "gone"}, {Name: "lost"}}, nil)
-	lines := strings.Split(fmt.Sprint(err), "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[0], `brain "empty" at`) || !strings.HasPrefix(lines[1], `brain "gone" at`) || !strings.HasPrefix(lines[2], `brain "lost" at`) {
-		t.Errorf("got %v", err)
-	}
-}
-
-// TestFillGoesOnWhereItWasStopped: brains that the journal tells of are taken as
-// they are, others must not exist.
-func TestFillGoesOnWhereItWasStopped(t *testing.T) {
-	d := survey(t, writeDataset(t, 1))
-	j, err := CreateJournal(t.TempDir(), identityOf(d), started, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
-	l := &libraries{}
-	s := newStub(t, l.serve)
-	a := Brain{Name: "a", Docs: corpusOf("a.md").Docs}
-	b := Brain{Name: "b", Docs: corpusOf("b.md").Docs}
-	if _, err := Fill(t.Context(), s.endpoint(t, ""), Auto, []Brain{a}, j); err != nil {
-		t.Fatal(err)
-	}
-	again, err := OpenJournal(copyFile(t, j.Path()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
-	ids, err := Fill(t.Context(), s.endpoint(t, ""), Auto, []Brain{a, b}, again)
-	if err != nil || ids["a"] != "id-a" || ids["b"] != "id-b" || !again.Seeded("b") {
-		t.Fatal(ids, err)
-	}
-	if _, err := Fill(t.Context(), s.endpoint(t, ""), Auto, []Brain{a, b}, j); err == nil || !strings.Contains(err.Error(), `brain "b" at`) || len(l.brains) != 2 {
-		t.Errorf("got %v, and %d brains are left", err, len(l.brains))
 	}
 }

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/daemontest"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/scorer"
 )
 
@@ -23,12 +28,12 @@ func TestRunDaemonDies(t *testing.T) {
 		`{"id":"d","question":"question 4","expected_substrings":["answer"]}` + "\n"
 	d := survey(t, writeFile(t, t.TempDir()+"/d.jsonl", text))
 	daemon := startChild(t, "daemon", "DELAY=0s")
-	e, err := NewEndpoint(daemon.firstLine, "", "evalctl-test", 2)
+	e, err := target.NewEndpoint(daemon.firstLine, "", "evalctl-test", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	s := answering(t)
+	s := daemontest.Answering(t)
 	cfg := setUp(t, s, d, t.TempDir())
 	cfg.Target.Endpoint, cfg.Concurrency, cfg.Watched = e, 1, true
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -37,21 +42,21 @@ func TestRunDaemonDies(t *testing.T) {
 		cancel(errors.Join(ErrDaemonDied, errors.New("signal: killed")))
 	}()
 	n := 0
-	cfg.Recorded = func(Record) {
+	cfg.Recorded = func(result.Record) {
 		if n++; n == 2 {
 			_ = daemon.Process.Kill()
 		}
 	}
-	res, path, err := Run(ctx, cfg)
-	if !errors.Is(err, ErrDaemonDied) || res.Stopped != StopDaemon || !strings.Contains(err.Error(), "signal: killed") {
+	res, path, err := cfg.run(ctx)
+	if !errors.Is(err, ErrDaemonDied) || res.Stopped != result.StopDaemon || !strings.Contains(err.Error(), "signal: killed") {
 		t.Fatalf("got %v, stopped %q", err, res.Stopped)
 	}
 	f := readResult(t, path)
 	if diff := cmp.Diff([]string{"a", "b"}, ids(f.Questions)); diff != "" {
 		t.Error("the question that died with the daemon must not count:\n" + diff)
 	}
-	if f = again(t, s, cfg, nil); f.Total != 4 || f.Passed != 4 || !slices.Equal(sorted(s.asked()), []string{"hang", "question 4"}) {
-		t.Errorf("resumed: %+v, asked %v", f.Counts, s.asked())
+	if f = again(t, s, cfg, nil); f.Total != 4 || f.Passed != 4 || !slices.Equal(sorted(s.Asked()), []string{"hang", "question 4"}) {
+		t.Errorf("resumed: %+v, asked %v", f.Counts, s.Asked())
 	}
 }
 
@@ -60,40 +65,43 @@ func TestRunDaemonDies(t *testing.T) {
 func TestDyingDaemonSaysSo(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		reply   func() *http.Response
+		answer  http.HandlerFunc
 		dies    time.Duration // after the answer
 		watched bool
 		errors  int
 	}{
-		{"error event", func() *http.Response { return reply(200, event("error", `{"message":"shutting down"}`)) }, answeringGrace / 2, true, 0},
-		{"500", func() *http.Response { return reply(500, "shutting down") }, answeringGrace / 2, true, 0},
-		{"503, and again", func() *http.Response { return reply(503, "shutting down") }, deathGrace + 50*time.Millisecond, true, 0},
-		{"cut stream", func() *http.Response { return reply(200, event("token", `{"token":"half"}`)) }, deathGrace + 50*time.Millisecond, true, 0},
-		{"it lives on", func() *http.Response { return reply(200, event("error", `{"message":"no"}`)) }, time.Hour, true, 1},
-		{"400 is the question's fault", func() *http.Response { return reply(400, "no") }, deathGrace / 2, true, 1},
-		{"nobody watches", func() *http.Response { return reply(500, "no") }, deathGrace / 2, false, 1},
+		{"error event", func(w http.ResponseWriter, _ *http.Request) {
+			daemontest.Stream(w, daemontest.Event("error", `{"message":"shutting down"}`))
+		}, answeringGrace / 2, true, 0},
+		{"500", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "shutting down", 500) }, answeringGrace / 2, true, 0},
+		{"503, and again", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "shutting down", 503) }, deathGrace + 50*time.Millisecond, true, 0},
+		{"cut stream", func(w http.ResponseWriter, _ *http.Request) {
+			daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`))
+		}, deathGrace + 50*time.Millisecond, true, 0},
+		{"it lives on", func(w http.ResponseWriter, _ *http.Request) {
+			daemontest.Stream(w, daemontest.Event("error", `{"message":"no"}`))
+		}, time.Hour, true, 1},
+		{"400 is the question's fault", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 400) }, deathGrace / 2, true, 1},
+		{"nobody watches", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 500) }, deathGrace / 2, false, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, dir := survey(t, writeDataset(t, 1)), t.TempDir()
-			s := answering(t)
 			synctest.Test(t, func(t *testing.T) {
-				j, err := CreateJournal(dir, identityOf(d), started, nil)
+				j, err := journal.Create(dir, identityOf(d), started, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer j.Close()
-				m := &inMemory{reply: func(int) *http.Response { return c.reply() }}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				stop := time.AfterFunc(c.dies, func() { cancel(ErrDaemonDied) })
 				defer stop.Stop()
 				res, _, err := Run(ctx, Config{
-					Target: m.target(), Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 1, Timeout: time.Minute, Watched: c.watched,
-				})
+					Target: askBasic(inMemory(t, c.answer)), Dataset: d, Scorer: scorer.Exact{}, Concurrency: 1, Timeout: time.Minute, Watched: c.watched,
+				}, j)
 				if res.Counts.Errors != c.errors || (err == nil) != (c.errors == 1) {
 					t.Errorf("%d errors, %v", res.Counts.Errors, err)
 				}
 			})
-			s.Close()
 		})
 	}
 }
@@ -102,14 +110,82 @@ func TestDyingDaemonSaysSo(t *testing.T) {
 // everything can be asked on resume.
 func TestRunAgainstNobody(t *testing.T) {
 	t.Parallel()
-	s := answering(t)
+	s := daemontest.Answering(t)
 	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
 	s.Close()
-	res, path, err := Run(t.Context(), cfg)
-	if !errors.Is(err, ErrDaemonDied) || res.Stopped != StopDaemon || res.Total != 0 || res.MeanScore != nil || res.PassRate != nil {
+	res, path, err := cfg.run(t.Context())
+	if !errors.Is(err, ErrDaemonDied) || res.Stopped != result.StopDaemon || res.Total != 0 || res.MeanScore != nil || res.PassRate != nil {
 		t.Fatalf("got %+v, %v", res, err)
 	}
 	if f := readResult(t, path); len(f.Questions) != 0 {
 		t.Errorf("got %+v", f.Questions)
 	}
+}
+
+// TestEndpointThatDies: a daemon that was not started here can die too.
+func TestEndpointThatDies(t *testing.T) {
+	s := daemontest.Answering(t)
+	const many = 20_000 // more than are answered before the second is counted
+	d := survey(t, writeDataset(t, many))
+	cfg := setUp(t, s, d, t.TempDir())
+	cfg.Concurrency = 1
+	n := 0
+	cfg.Recorded = func(result.Record) {
+		if n++; n == 2 {
+			s.Listener.Close()
+			s.CloseClientConnections()
+		}
+	}
+	res, _, err := cfg.run(t.Context())
+	if !errors.Is(err, ErrDaemonDied) {
+		t.Fatalf("got %v", err)
+	}
+	if res.Stopped != result.StopDaemon || res.Counts.Errors != 0 || res.Passed != res.Total || res.Total == many {
+		t.Errorf("got %+v", res.Counts)
+	}
+}
+
+// pipes is a network in memory, so that time can be the test's own.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p pipes) Close() error   { close(p.closed); return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	p.conns <- server
+	return client, nil
+}
+
+// inMemory returns the endpoint of a daemon that is reached without a socket. Endpoints begin with
+// a copy of the default transport: no other test may make one meanwhile.
+func inMemory(t *testing.T, answer http.HandlerFunc) *target.Endpoint {
+	t.Helper()
+	p := pipes{make(chan net.Conn), make(chan struct{})}
+	server := &http.Server{Handler: answer}
+	go func() { _ = server.Serve(p) }()
+	saved := http.DefaultTransport
+	http.DefaultTransport = &http.Transport{DialContext: p.dial}
+	e, err := target.NewEndpoint("http://memory", "", "evalctl-test", 1)
+	http.DefaultTransport = saved
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		e.Close()
+		_ = server.Close()
+	})
+	return e
 }

@@ -11,11 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 )
 
 // holding is the catalogue of a brain whose documents all have one text.
-func holding(text string, paths ...string) catalogue {
-	known := catalogue{}
+func holding(text string, paths ...string) dataset.Paths {
+	known := dataset.Paths{}
 	for _, p := range paths {
 		known[p] = []byte("# Title\n\n" + text + "\n")
 	}
@@ -25,33 +29,33 @@ func holding(text string, paths ...string) catalogue {
 func TestRetrievalOfDuplicates(t *testing.T) {
 	same := holding("same", "a.md", "b.md", "c.md", "x.md", "y.md")
 	same["other.md"] = []byte("another text")
-	chunk := func(score float64, path string, duplicates ...string) Chunk {
-		return Chunk{Path: path, Score: score, Text: "same", Duplicates: duplicates}
+	chunk := func(score float64, path string, duplicates ...string) result.Chunk {
+		return result.Chunk{Path: path, Score: score, Text: "same", Duplicates: duplicates}
 	}
 	for _, c := range []struct {
 		name      string
 		gold      []string
-		chunks    []Chunk
+		chunks    []result.Chunk
 		topK      int
-		known     catalogue
+		known     dataset.Paths
 		ranks     []int
 		documents int
 	}{
-		{"gold behind another takes its place", []string{"a.md"}, []Chunk{chunk(2, "x.md", "y.md", "a.md")}, 1, same, []int{1}, 1},
-		{"no gold takes one place", []string{"c.md"}, []Chunk{chunk(3, "x.md", "y.md", "a.md"), chunk(2, "b.md"), chunk(1, "c.md")}, 3, same, []int{3}, 3},
-		{"each gold takes one, by path", []string{"c.md", "b.md", "a.md"}, []Chunk{chunk(3, "b.md", "c.md", "x.md", "a.md"), chunk(2, "y.md")}, 2, same, []int{0, 2, 1}, 2},
-		{"also without scores", []string{"c.md", "b.md", "a.md"}, []Chunk{chunk(0, "y.md"), chunk(0, "c.md", "b.md", "a.md")}, 2, same, []int{0, 0, 2}, 2},
-		{"what follows moves down", []string{"a.md", "b.md", "c.md"}, []Chunk{chunk(3, "x.md", "b.md", "a.md"), chunk(2, "y.md"), chunk(1, "c.md")}, 4, same, []int{1, 2, 4}, 4},
-		{"a document once, at its first place", []string{"a.md"}, []Chunk{chunk(3, "x.md", "a.md"), chunk(2, "a.md", "a.md"), chunk(1, "x.md")}, 3, same, []int{1}, 2},
-		{"chunks below top-k never count", []string{"a.md", "b.md"}, []Chunk{chunk(3, "a.md"), chunk(2, "x.md", "b.md")}, 1, same, []int{1, 0}, 1},
-		{"under folders of the daemon", []string{"raw/documents/a.md"}, []Chunk{chunk(1, "srv/x.md", "srv/a.md")}, 1, same, []int{1}, 1},
-		{"a document that does not hold the text", []string{"other.md"}, []Chunk{chunk(1, "x.md", "other.md")}, 1, same, []int{0}, 1},
-		{"a chunk that shows no text", []string{"a.md"}, []Chunk{{Path: "x.md", Duplicates: []string{"a.md"}}}, 1, same, []int{0}, 1},
-		{"its own document needs no proof", []string{"other.md"}, []Chunk{chunk(1, "other.md")}, 1, same, []int{1}, 1},
-		{"ids of chunks name no document", []string{"a.md"}, []Chunk{chunk(1, "x.md", "a.md#0")}, 1, same, []int{0}, 1},
-		{"not known, the daemon's word is taken", []string{"other.md"}, []Chunk{chunk(1, "x.md", "raw/documents/other.md")}, 1, nil, []int{1}, 1},
+		{"gold behind another takes its place", []string{"a.md"}, []result.Chunk{chunk(2, "x.md", "y.md", "a.md")}, 1, same, []int{1}, 1},
+		{"no gold takes one place", []string{"c.md"}, []result.Chunk{chunk(3, "x.md", "y.md", "a.md"), chunk(2, "b.md"), chunk(1, "c.md")}, 3, same, []int{3}, 3},
+		{"each gold takes one, by path", []string{"c.md", "b.md", "a.md"}, []result.Chunk{chunk(3, "b.md", "c.md", "x.md", "a.md"), chunk(2, "y.md")}, 2, same, []int{0, 2, 1}, 2},
+		{"also without scores", []string{"c.md", "b.md", "a.md"}, []result.Chunk{chunk(0, "y.md"), chunk(0, "c.md", "b.md", "a.md")}, 2, same, []int{0, 0, 2}, 2},
+		{"what follows moves down", []string{"a.md", "b.md", "c.md"}, []result.Chunk{chunk(3, "x.md", "b.md", "a.md"), chunk(2, "y.md"), chunk(1, "c.md")}, 4, same, []int{1, 2, 4}, 4},
+		{"a document once, at its first place", []string{"a.md"}, []result.Chunk{chunk(3, "x.md", "a.md"), chunk(2, "a.md", "a.md"), chunk(1, "x.md")}, 3, same, []int{1}, 2},
+		{"chunks below top-k never count", []string{"a.md", "b.md"}, []result.Chunk{chunk(3, "a.md"), chunk(2, "x.md", "b.md")}, 1, same, []int{1, 0}, 1},
+		{"under folders of the daemon", []string{"raw/documents/a.md"}, []result.Chunk{chunk(1, "srv/x.md", "srv/a.md")}, 1, same, []int{1}, 1},
+		{"a document that does not hold the text", []string{"other.md"}, []result.Chunk{chunk(1, "x.md", "other.md")}, 1, same, []int{0}, 1},
+		{"a chunk that shows no text", []string{"a.md"}, []result.Chunk{{Path: "x.md", Duplicates: []string{"a.md"}}}, 1, same, []int{0}, 1},
+		{"its own document needs no proof", []string{"other.md"}, []result.Chunk{chunk(1, "other.md")}, 1, same, []int{1}, 1},
+		{"ids of chunks name no document", []string{"a.md"}, []result.Chunk{chunk(1, "x.md", "a.md#0")}, 1, same, []int{0}, 1},
+		{"not known, the daemon's word is taken", []string{"other.md"}, []result.Chunk{chunk(1, "x.md", "raw/documents/other.md")}, 1, nil, []int{1}, 1},
 	} {
-		got := retrievalOf(goldOf(c.gold), c.chunks, c.topK, c.known)
+		got := retrievalOf(result.Gold(c.gold), c.chunks, c.topK, c.known)
 		var ranks []int
 		for _, g := range got.Gold {
 			ranks = append(ranks, g.Rank)
@@ -68,13 +72,13 @@ func TestDuplicatesOnlyAdd(t *testing.T) {
 	paths := []string{"a.md", "b.md", "c.md", "d.md", "e.md", "f.md"}
 	known := holding("same", paths...)
 	rapid.Check(t, func(t *rapid.T) {
-		gold := goldOf(rapid.SliceOfN(rapid.SampledFrom(paths), 1, 4).Draw(t, "gold"))
+		gold := result.Gold(rapid.SliceOfN(rapid.SampledFrom(paths), 1, 4).Draw(t, "gold"))
 		topK := rapid.IntRange(1, 6).Draw(t, "top-k")
-		var chunks, silent []Chunk
+		var chunks, silent []result.Chunk
 		named := map[string]bool{}
 		for i := range rapid.IntRange(0, 6).Draw(t, "chunks") {
 			// All scores differ: ties are ordered by names, which duplicates change.
-			c := Chunk{Path: rapid.SampledFrom(paths).Draw(t, "path"), Score: float64(9 - i), Text: "same"}
+			c := result.Chunk{Path: rapid.SampledFrom(paths).Draw(t, "path"), Score: float64(9 - i), Text: "same"}
 			silent = append(silent, c)
 			c.Duplicates = rapid.SliceOfN(rapid.SampledFrom(paths), 0, 3).Draw(t, "duplicates")
 			chunks = append(chunks, c)
@@ -90,9 +94,10 @@ func TestDuplicatesOnlyAdd(t *testing.T) {
 			}
 			places[g.Rank] = true
 		}
-		for _, m := range measuresAt(depths(topK)) {
-			if now, before := m.of(with.Gold), m.of(without.Gold); now < before-1e-12 {
-				t.Errorf("%s falls from %v to %v", m.name, before, now)
+		before := metricsOf(without, topK)
+		for name, now := range metricsOf(with, topK) {
+			if now < before[name]-1e-9 {
+				t.Errorf("%s falls from %v to %v", name, before[name], now)
 			}
 		}
 	})
@@ -102,13 +107,13 @@ func TestDuplicatesOnlyAdd(t *testing.T) {
 // the same text, where the twins are gold, is as good as one without twins.
 func TestTwinsChangeNothing(t *testing.T) {
 	var reply atomic.Pointer[[]byte]
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ call) { _, _ = w.Write(*reply.Load()) })
-	target := s.target(t)
-	target.Scenario = SearchOnly
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { _, _ = w.Write(*reply.Load()) })
+	asks := targetOf(t, s)
+	asks.Scenario = result.SearchOnly
 	rapid.Check(t, func(t *rapid.T) {
 		docs := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7}).Draw(t, "ranking")
 		topK := rapid.IntRange(1, len(docs)).Draw(t, "top-k")
-		known, score := catalogue{}, 9
+		known, score := dataset.Paths{}, 9
 		var plain, twins []map[string]any
 		for _, d := range docs {
 			path, text := fmt.Sprintf("d%d.md", d), fmt.Sprintf("text %d", d)
@@ -124,13 +129,13 @@ func TestTwinsChangeNothing(t *testing.T) {
 			}})
 		}
 		wanted := rapid.SliceOfNDistinct(rapid.IntRange(0, 7), 1, 4, rapid.ID).Draw(t, "gold")
-		retrieval := func(chunks []map[string]any, suffix string) *QuestionRetrieval {
+		retrieval := func(chunks []map[string]any, suffix string) *result.QuestionRetrieval {
 			body, err := json.Marshal(map[string]any{"chunks": chunks})
 			if err != nil {
 				t.Fatal(err)
 			}
 			reply.Store(&body)
-			a, err := target.Ask(t.Context(), Question{Question: "q"}, questionTime)
+			a, err := asks.Ask(t.Context(), dataset.Question{Question: "q"}, questionTime)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +143,7 @@ func TestTwinsChangeNothing(t *testing.T) {
 			for _, d := range wanted {
 				gold = append(gold, fmt.Sprintf("d%d.md%s", d, suffix))
 			}
-			r := retrievalOf(goldOf(gold), a.Retrieved, topK, known)
+			r := retrievalOf(result.Gold(gold), a.Retrieved, topK, known)
 			for i := range r.Gold {
 				r.Gold[i].Path = gold[i][:len("d0.md")]
 			}
@@ -149,4 +154,15 @@ func TestTwinsChangeNothing(t *testing.T) {
 			t.Errorf("(-without twins +with):\n%s", diff)
 		}
 	})
+}
+
+// metricsOf returns the metrics of a run of this one question.
+func metricsOf(r *result.QuestionRetrieval, topK int) result.Metrics {
+	a := result.NewAggregate(topK)
+	var expected []string
+	for _, g := range r.Gold {
+		expected = append(expected, g.Path)
+	}
+	a.Add(result.Record{Outcome: result.Scored, ExpectedPaths: expected, Retrieval: r})
+	return a.Retrieval().Macro
 }

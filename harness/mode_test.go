@@ -6,37 +6,42 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/scorer"
 )
 
 // TestRequiredMode: the first answer in another mode, or in an untold one, stops
 // the run and is not kept; a question without an answer has no mode.
 func TestRequiredMode(t *testing.T) {
-	retrieve := func(mode string) string { return event("retrieve", `{"chunks":[],"mode":"hybrid"`+mode+`}`) }
+	retrieve := func(mode string) string { return daemontest.Event("retrieve", `{"chunks":[],"mode":"hybrid"`+mode+`}`) }
 	const done = "event: done\ndata: {\"ok\":true,\"answer\":\"answer 1\"}\n\n"
 	for _, c := range []struct {
 		name, third string
 		want        string
 	}{
 		{"the required one", retrieve(`,"effective_mode":"hybrid"`) + done, ""},
-		{"an error", event("error", `{"message":"no model"}`), ""},
+		{"an error", daemontest.Event("error", `{"message":"no model"}`), ""},
 		{"another", retrieve(`,"effectiveMode":"bm25"`) + done, `question "q3" ran in bm25, and hybrid is required`},
 		{"another in the trace", retrieve(`,"trace":{"mode":"semantic"}`) + done, `question "q3" ran in semantic, and hybrid is required`},
 		{"untold", retrieve("") + done, `question "q3" does not say which one ran, and hybrid is required`},
 		{"no retrieve event", done, `question "q3" does not say`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStub(t, func(w http.ResponseWriter, _ *http.Request, call call) {
-				if call.body["question"] == "question 3" {
-					stream(w, c.third)
+			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, call daemontest.Call) {
+				if call.Body["question"] == "question 3" {
+					daemontest.Stream(w, c.third)
 					return
 				}
-				stream(w, retrieve(`,"effective_mode":"hybrid"`)+done)
+				daemontest.Stream(w, retrieve(`,"effective_mode":"hybrid"`)+done)
 			})
 			d := survey(t, writeDataset(t, 5))
 			cfg := setUp(t, s, d, t.TempDir())
 			cfg.RequireMode, cfg.Concurrency = "hybrid", 1
-			_, path, err := Run(t.Context(), cfg)
+			_, path, err := cfg.run(t.Context())
 			res := readResult(t, path)
 			if c.want == "" {
 				if err != nil || res.Total != 5 || res.Stopped != "" {
@@ -47,7 +52,7 @@ func TestRequiredMode(t *testing.T) {
 			if !errors.Is(err, ErrMode) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
-			if res.Stopped != StopMode || res.Total != 2 || res.EffectiveModes["hybrid"] != 2 || len(s.asked()) != 3 {
+			if res.Stopped != result.StopMode || res.Total != 2 || res.EffectiveModes["hybrid"] != 2 || len(s.Asked()) != 3 {
 				t.Errorf("stopped %q after %d questions, with modes %v", res.Stopped, res.Total, res.EffectiveModes)
 			}
 		})
@@ -56,15 +61,15 @@ func TestRequiredMode(t *testing.T) {
 
 // TestRequiredModeOfAResumedRun counts for the answers of the journal too.
 func TestRequiredModeOfAResumedRun(t *testing.T) {
-	s := answering(t)
+	s := daemontest.Answering(t)
 	d := survey(t, writeDataset(t, 3))
 	cfg := setUp(t, s, d, t.TempDir())
-	r := newRecord(Question{ID: "q1", Question: "question 1", Line: 2}, Answer{Text: "a", EffectiveMode: "semantic", Attempts: 1}, nil)
-	if err := cfg.Journal.add(entryLine{Kind: kindAnswer, Record: &r}, entryLine{Kind: kindGrade, Record: new(r.graded(scorer.Verdict{Scored: true}))}); err != nil {
+	r := newRecord(dataset.Question{ID: "q1", Question: "question 1", Line: 2}, target.Answer{Text: "a", EffectiveMode: "semantic", Attempts: 1}, nil)
+	if err := cfg.Journal.Append(journal.Entry{Kind: journal.KindAnswer, Record: &r}, journal.Entry{Kind: journal.KindGrade, Record: new(r.Graded(scorer.Verdict{Scored: true}))}); err != nil {
 		t.Fatal(err)
 	}
 	cfg.RequireMode = "bm25"
-	if _, path, err := Run(t.Context(), cfg); !errors.Is(err, ErrMode) || path != "" || len(s.asked()) != 0 {
-		t.Errorf("got %v and %q after %d questions", err, path, len(s.asked()))
+	if _, path, err := cfg.run(t.Context()); !errors.Is(err, ErrMode) || path != "" || len(s.Asked()) != 0 {
+		t.Errorf("got %v and %q after %d questions", err, path, len(s.Asked()))
 	}
 }

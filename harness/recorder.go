@@ -3,34 +3,47 @@ package harness
 import (
 	"context"
 	"time"
+
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
 )
 
-// syncEvery is how long lines wait to be put on the disk together.
+// syncEvery is how long entries wait to be synced together.
 const syncEvery = 10 * time.Millisecond
 
-// record is the only writer of the journal and the tally. Lines are written as
-// they come, all that wait at once, so that they outlive this process, and
-// counted once they are on the disk.
-func (r *runner) record(entries <-chan entryLine, abort context.CancelCauseFunc) (failed error) {
-	var written, batch []entryLine
+// entry is an Entry on its way to the recorder.
+type entry struct {
+	journal.Entry
+	written chan<- struct{} // closed once the entry is written, unless it is nil
+}
+
+// record is the only goroutine that appends to the journal and adds to the aggregate. Entries are
+// written as they come, all that wait at once, so that they survive the end of this process. They
+// are counted when they are on the disk.
+func (r *runner) record(entries <-chan entry, abort context.CancelCauseFunc) (failed error) {
+	var written, batch []journal.Entry
 	var due <-chan time.Time
 	for open := true; open; {
-		var e entryLine
+		var e entry
 		select {
 		case e, open = <-entries:
 		case <-due:
 		}
 		switch {
-		case failed != nil: // draining, so that no worker waits for ever
-			e.told()
+		case failed != nil: // drain, so that no worker waits forever
+			e.signalWritten()
 		case e.Kind != "":
-			batch = append(batch[:0], e)
+			waiting := []entry{e}
 			for range len(entries) {
-				batch = append(batch, <-entries)
+				waiting = append(waiting, <-entries)
 			}
-			failed = r.cfg.Journal.add(batch...)
-			for _, e := range batch {
-				e.told()
+			batch = batch[:0]
+			for _, e := range waiting {
+				batch = append(batch, e.Entry)
+			}
+			failed = r.kept.Append(batch...)
+			for _, e := range waiting {
+				e.signalWritten()
 			}
 			written = append(written, batch...)
 			if due == nil {
@@ -48,21 +61,21 @@ func (r *runner) record(entries <-chan entryLine, abort context.CancelCauseFunc)
 	return failed
 }
 
-// count takes the questions that these lines finish.
-func (r *runner) count(lines []entryLine) error {
-	if err := r.cfg.Journal.Sync(); err != nil {
+// count syncs the journal and counts the questions that these entries finish.
+func (r *runner) count(entries []journal.Entry) error {
+	if err := r.kept.Sync(); err != nil {
 		return err
 	}
-	for _, e := range lines {
-		if e.Kind == kindGrade || e.Kind == kindAnswer && e.Record.Outcome == Errored {
+	for _, e := range entries {
+		if e.Kind == journal.KindGrade || e.Kind == journal.KindAnswer && e.Record.Outcome == result.Errored {
 			r.finish(*e.Record)
 		}
 	}
 	return nil
 }
 
-// told lets whoever waits for the line go on.
-func (e entryLine) told() {
+// signalWritten lets the worker that waits for the entry go on.
+func (e entry) signalWritten() {
 	if e.written != nil {
 		close(e.written)
 	}

@@ -3,9 +3,7 @@ package harness
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
-	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -18,6 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/daemontest"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -28,17 +29,17 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestResultFile(t *testing.T) {
 	d := survey(t, writeDataset(t, 6))
 	id := identityOf(d)
-	id.Corpus = &CorpusID{Path: "questions.corpus", SHA256: strings.Repeat("ab", 32), Documents: 3}
-	id.Reader = &ModelID{Provider: "fake", Model: "fake"}
-	id.Scorer, id.Judge = "judge", &JudgeModel{Provider: "openai", BaseURL: "https://api.openai.com/v1", Model: "m", PromptVersion: "judge-1", PromptSHA256: strings.Repeat("cd", 32)}
-	j, err := CreateJournal(t.TempDir(), id, started, nil)
+	id.Corpus = &result.CorpusID{Path: "questions.corpus", SHA256: strings.Repeat("ab", 32), Documents: 3}
+	id.Reader = &result.ModelID{Provider: "fake", Model: "fake"}
+	id.Scorer, id.Judge = "judge", &result.JudgeModel{Provider: "openai", BaseURL: "https://api.openai.com/v1", Model: "m", PromptVersion: "judge-1", PromptSHA256: strings.Repeat("cd", 32)}
+	j, err := journal.Create(t.TempDir(), id, started, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := resumeWith(t, mixed(t), d, j)
 	cfg.Concurrency, cfg.Scorer = 1, (&grader{}).scorer()
-	cfg.Settings.CapUSD, cfg.Settings.UnpricedModel = new(2*llm.Dollar), "m"
-	res, path, err := Run(t.Context(), cfg)
+	cfg.CapUSD, cfg.UnpricedModel = new(2*llm.Dollar), "m"
+	res, path, err := cfg.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,12 +76,6 @@ func TestResultFile(t *testing.T) {
 	line := "go: 3/6 pass_rate=0.500 mean_score=0.750 -> " + path
 	if got := res.Summary(path); got != line {
 		t.Errorf("got %s\nwant %s", got, line)
-	}
-}
-
-func TestSummaryOfNothing(t *testing.T) {
-	if got := (&Result{SDK: "ts"}).Summary("r.json"); got != "ts: 0/0 pass_rate=n/a mean_score=n/a -> r.json" {
-		t.Errorf("got %s", got)
 	}
 }
 
@@ -145,10 +140,10 @@ func TestSchemaIsStrict(t *testing.T) {
 func TestSecondRunOfADay(t *testing.T) {
 	dir := t.TempDir()
 	d := survey(t, writeDataset(t, 1))
-	s := answering(t)
+	s := daemontest.Answering(t)
 	var contents [][]byte
 	for range 3 {
-		_, path, err := Run(t.Context(), setUp(t, s, d, dir))
+		_, path, err := setUp(t, s, d, dir).run(t.Context())
 		if err != nil || path != filepath.Join(dir, "go.json") {
 			t.Fatalf("got %q, %v", path, err)
 		}
@@ -169,60 +164,18 @@ func TestSecondRunOfADay(t *testing.T) {
 	}
 }
 
-func TestKeepAside(t *testing.T) {
-	dir := t.TempDir()
-	at := time.Date(2026, 3, 21, 23, 5, 9, 0, time.FixedZone("", 3600))
-	for i, want := range []string{"go.220509.json", "go.220509-2.json", "go.220509-3.json"} {
-		path := writeFile(t, filepath.Join(dir, "go.json"), string(rune('a'+i)))
-		if err := os.Chtimes(path, at, at); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := keepAside(path); err != nil {
-			t.Fatal(err)
-		}
-		if data, err := os.ReadFile(filepath.Join(dir, want)); err != nil || string(data) != string(rune('a'+i)) {
-			t.Errorf("%s holds %q, %v", want, data, err)
-		}
-	}
-	if _, err := keepAside(filepath.Join(dir, "missing.json")); err != nil {
-		t.Errorf("nothing to keep: %v", err)
-	}
-}
-
-// TestWriteAtomic: a write that breaks leaves the old file and nothing else.
-func TestWriteAtomic(t *testing.T) {
-	dir := t.TempDir()
-	path := writeFile(t, filepath.Join(dir, "go.json"), "old")
-	boom := errors.New("disk full")
-	err := writeAtomic(path, func(w io.Writer) error {
-		_, _ = io.WriteString(w, "half of the ne")
-		return boom
-	})
-	data, _ := os.ReadFile(path)
-	if left, _ := os.ReadDir(dir); !errors.Is(err, boom) || string(data) != "old" || len(left) != 1 {
-		t.Errorf("got %v, %q, %d files", err, data, len(left))
-	}
-	if err := writeAtomic(path, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
-		t.Fatal(err)
-	}
-	data, _ = os.ReadFile(path)
-	if info, _ := os.Stat(path); string(data) != "new" || info.Mode().Perm() != 0o644 {
-		t.Errorf("got %q, mode %v", data, info.Mode())
-	}
-}
-
 // TestResultOfAHostileDaemon is still one valid file.
 func TestResultOfAHostileDaemon(t *testing.T) {
 	nasty := "</script>\x00\x1b[2J\u2028\xff\"\\"
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
 		text := string(encodeJSON(nasty))
-		stream(w, event("retrieve", `{"chunks":[{"chunk_id":`+text+`,"score":-1e300,"text":`+text+`}],"effective_mode":`+text+`}`)+
-			event("citation", `{"a":1,"a":2,"q":"`+"\xff"+`","n":1e999}`)+
-			event("done", `{"answer":`+text+`,"model":`+text+`,"usage":{"input_tokens":-1,"output_tokens":99999999999999999999}}`))
+		daemontest.Stream(w, daemontest.Event("retrieve", `{"chunks":[{"chunk_id":`+text+`,"score":-1e300,"text":`+text+`}],"effective_mode":`+text+`}`)+
+			daemontest.Event("citation", `{"a":1,"a":2,"q":"`+"\xff"+`","n":1e999}`)+
+			daemontest.Event("done", `{"answer":`+text+`,"model":`+text+`,"usage":{"input_tokens":-1,"output_tokens":99999999999999999999}}`))
 	})
 	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
 	cfg.Scorer = scorer.Exact{}
-	_, path, err := Run(t.Context(), cfg)
+	_, path, err := cfg.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -34,12 +38,12 @@ func numberOf(question string) int {
 }
 
 // mixed is a daemon of every outcome: each fifth question is an error.
-func mixed(tb testing.TB) *stub {
-	return newStub(tb, func(w http.ResponseWriter, _ *http.Request, c call) {
-		if q := c.body["question"].(string); numberOf(q)%5 != 0 {
-			stream(w, answerTo(q))
+func mixed(tb testing.TB) *daemontest.Daemon {
+	return daemontest.New(tb, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
+		if q := c.Body["question"].(string); numberOf(q)%5 != 0 {
+			daemontest.Stream(w, daemontest.AnswerTo(q))
 		} else {
-			stream(w, event("token", `{"token":"half"}`)+event("error", `{"message":"no model"}`))
+			daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`)+daemontest.Event("error", `{"message":"no model"}`))
 		}
 	})
 }
@@ -69,7 +73,7 @@ func (g *grader) scorer() scripted {
 // timeless drops what differs between two runs of one experiment.
 func timeless(f resultFile) resultFile {
 	f.FinishedAt, f.Resumed = time.Time{}, 0
-	f.Latency, f.FirstDelta = Quantiles{N: f.Latency.N}, Quantiles{N: f.FirstDelta.N}
+	f.Latency, f.FirstDelta = result.Quantiles{N: f.Latency.N}, result.Quantiles{N: f.FirstDelta.N}
 	f.Questions = slices.Clone(f.Questions)
 	for i := range f.Questions {
 		f.Questions[i].LatencyMS, f.Questions[i].FirstDeltaMS = 0, nil
@@ -78,14 +82,14 @@ func timeless(f resultFile) resultFile {
 }
 
 func sameResult(t interface{ Error(...any) }, want, got resultFile) {
-	if diff := cmp.Diff(timeless(want), timeless(got), cmpopts.IgnoreUnexported(Failure{})); diff != "" {
+	if diff := cmp.Diff(timeless(want), timeless(got), cmpopts.IgnoreUnexported(result.Failure{})); diff != "" {
 		t.Error("the results differ (-want +got):\n" + diff)
 	}
 }
 
 // wholeRun is a run that nothing stopped: its result, and its journal as it
 // was before it was removed.
-func wholeRun(t *testing.T, s *stub, d Dataset) (resultFile, []byte) {
+func wholeRun(t *testing.T, s *daemontest.Daemon, d dataset.Dataset) (resultFile, []byte) {
 	t.Helper()
 	cfg := setUp(t, s, d, t.TempDir())
 	grade := (&grader{}).scorer()
@@ -97,21 +101,21 @@ func wholeRun(t *testing.T, s *stub, d Dataset) (resultFile, []byte) {
 		}
 		return grade(ctx, item)
 	})
-	var journal []byte
+	var lines []byte
 	n := 0
-	cfg.Recorded = func(Record) {
+	cfg.Recorded = func(result.Record) {
 		if n++; n == d.Selected {
-			journal, _ = os.ReadFile(cfg.Journal.Path())
+			lines, _ = os.ReadFile(cfg.Journal.Path())
 		}
 	}
-	_, path, err := Run(t.Context(), cfg)
+	_, path, err := cfg.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(cfg.Journal.Path()); err == nil {
 		t.Error("the journal of a finished run is still there")
 	}
-	return readResult(t, path), journal
+	return readResult(t, path), lines
 }
 
 func awaitLine(t *testing.T, file, start string) {
@@ -131,12 +135,12 @@ func leftToDo(cut []byte, n int) (ask, judge []string) {
 		var e struct {
 			Kind   string
 			Index  int
-			Record struct{ Outcome Outcome }
+			Record struct{ Outcome result.Outcome }
 		}
 		_ = json.Unmarshal(line, &e)
 		switch e.Kind {
 		case "answer":
-			answered[e.Index], graded[e.Index] = true, e.Record.Outcome == Errored
+			answered[e.Index], graded[e.Index] = true, e.Record.Outcome == result.Errored
 		case "grade":
 			answered[e.Index], graded[e.Index] = true, true
 		}
@@ -161,17 +165,17 @@ func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
 func TestResumeAfterAnyCut(t *testing.T) {
 	const n = 7
 	d := survey(t, writeDataset(t, n))
-	want, journal := wholeRun(t, mixed(t), d)
-	firstLine := bytes.IndexByte(journal, '\n') + 1
+	want, lines := wholeRun(t, mixed(t), d)
+	firstLine := bytes.IndexByte(lines, '\n') + 1
 	s := mixed(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		at := rapid.IntRange(firstLine, len(journal)).Draw(rt, "bytes kept")
+		at := rapid.IntRange(firstLine, len(lines)).Draw(rt, "bytes kept")
 		if rapid.Bool().Draw(rt, "at a line's end") {
-			at = bytes.LastIndexByte(journal[:at], '\n') + 1
+			at = bytes.LastIndexByte(lines[:at], '\n') + 1
 		}
-		cut := journal[:at]
+		cut := lines[:at]
 		path := writeFile(t, filepath.Join(t.TempDir(), "go.journal"), string(cut))
-		j, err := OpenJournal(path)
+		j, err := journal.Open(path)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -179,13 +183,13 @@ func TestResumeAfterAnyCut(t *testing.T) {
 		g := &grader{}
 		cfg := resumeWith(t, s, d, j)
 		cfg.Scorer = g.scorer()
-		before := len(s.asked())
-		res, result, err := Run(t.Context(), cfg)
+		before := len(s.Asked())
+		res, written, err := cfg.run(t.Context())
 		if err != nil {
 			rt.Fatal(err)
 		}
 		ask, judge := leftToDo(cut, n)
-		if diff := cmp.Diff(sorted(ask), sorted(s.asked()[before:])); diff != "" {
+		if diff := cmp.Diff(sorted(ask), sorted(s.Asked()[before:])); diff != "" {
 			rt.Errorf("asked (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff(sorted(judge), sorted(g.judged)); diff != "" {
@@ -200,59 +204,34 @@ func TestResumeAfterAnyCut(t *testing.T) {
 		if res.Resumed != finished {
 			rt.Errorf("resumed %d, want %d", res.Resumed, finished)
 		}
-		sameResult(rt, want, readResult(t, result))
+		sameResult(rt, want, readResult(t, written))
 	})
-}
-
-// TestOpenJournalAtEveryByte: what is opened is exactly the whole lines.
-func TestOpenJournalAtEveryByte(t *testing.T) {
-	_, journal := wholeRun(t, mixed(t), survey(t, writeDataset(t, 1)))
-	firstLine := bytes.IndexByte(journal, '\n') + 1
-	path := filepath.Join(t.TempDir(), "go.journal")
-	for at := range len(journal) + 1 {
-		writeFile(t, path, string(journal[:at]))
-		j, err := OpenJournal(path)
-		if at < firstLine {
-			if err == nil || err.Error() != path+" holds no run; start the run anew" {
-				t.Fatalf("%d bytes: got %v", at, err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Fatalf("%d bytes: %v", at, err)
-		}
-		_ = j.Close()
-		want := journal[:bytes.LastIndexByte(journal[:at], '\n')+1]
-		if got, _ := os.ReadFile(path); !bytes.Equal(got, want) || j.end != int64(len(want)) {
-			t.Fatalf("%d bytes: the journal keeps %d, want %d", at, len(got), len(want))
-		}
-	}
 }
 
 // TestResumeAfterKill kills a real process in the middle of its run.
 func TestResumeAfterKill(t *testing.T) {
 	const n = 40
 	var run atomic.Pointer[os.Process]
-	var journal atomic.Pointer[string]
+	var written atomic.Pointer[string]
 	var count atomic.Int32
 	known := make(chan struct{})
-	s := newStub(t, func(w http.ResponseWriter, r *http.Request, c call) {
+	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
 		<-known
 		switch asked := count.Add(1); {
 		case asked == n/2:
-			awaitLine(t, *journal.Load(), `{"kind":`) // that of the first answer
+			awaitLine(t, *written.Load(), `{"kind":`) // that of the first answer
 			_ = run.Load().Kill()
 			return
 		case asked > n/2:
 			<-r.Context().Done() // until the process is gone
 			return
 		}
-		stream(w, answerTo(c.body["question"].(string)))
+		daemontest.Stream(w, daemontest.AnswerTo(c.Body["question"].(string)))
 	})
 	path, dir := writeDataset(t, n), t.TempDir()
 	c := startChild(t, "run", "URL="+s.URL, "DATASET="+path, "DIR="+dir)
 	run.Store(c.Process)
-	journal.Store(&c.firstLine)
+	written.Store(&c.firstLine)
 	close(known)
 	<-c.ended
 	if c.ProcessState.Success() {
@@ -266,21 +245,21 @@ func TestResumeAfterKill(t *testing.T) {
 	if len(ask) == 0 || len(ask) == n {
 		t.Fatalf("%d of %d questions were left", len(ask), n)
 	}
-	s = answering(t)
-	j, err := OpenJournal(c.firstLine)
+	s = daemontest.Answering(t)
+	j, err := journal.Open(c.firstLine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, result, err := Run(t.Context(), resumeWith(t, s, survey(t, path), j))
+	res, file, err := resumeWith(t, s, survey(t, path), j).run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(sorted(ask), sorted(s.asked())); diff != "" {
+	if diff := cmp.Diff(sorted(ask), sorted(s.Asked())); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	f := readResult(t, result)
+	f := readResult(t, file)
 	if f.Total != n || f.Passed != n || f.Stopped != "" || res.Planned != n {
-		t.Errorf("got %s", res.Summary(result))
+		t.Errorf("got %s", res.Summary(file))
 	}
 	for i, q := range f.Questions {
 		if q.ID != fmt.Sprintf("q%d", i+1) {

@@ -17,6 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/scorer"
 )
 
@@ -44,9 +49,9 @@ func writeDataset(tb testing.TB, n int) string {
 	return path
 }
 
-func survey(tb testing.TB, path string) Dataset {
+func survey(tb testing.TB, path string) dataset.Dataset {
 	tb.Helper()
-	d, err := Survey(path, nil, Naming{}, func(Question) error { return nil })
+	d, err := dataset.Open(path, nil, dataset.BrainNaming{}, func(dataset.Question) error { return nil })
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -54,22 +59,32 @@ func survey(tb testing.TB, path string) Dataset {
 }
 
 // identityOf is a whole identity of a run over d.
-func identityOf(d Dataset) Identity {
-	return Identity{
-		SchemaVersion: SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval", Scenario: AskBasic, Mode: "auto",
-		TopK: 5, Dialect: Auto,
-		Dataset: DatasetID{Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Selected, Tags: d.Tags},
-		Daemon:  DaemonID{Program: "evalctl", CommandSHA256: strings.Repeat("ef", 32), Version: "1.2.3"},
-		Tool:    ToolID{Version: "0.1.0", Commit: "abc", Go: "go1.26", OS: "linux", Arch: "amd64", CPUs: 2},
+func identityOf(d dataset.Dataset) result.Identity {
+	return result.Identity{
+		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval", Scenario: result.AskBasic, Mode: "auto",
+		TopK: 5, Dialect: result.Auto,
+		Dataset: result.DatasetID{Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Selected, Tags: d.Tags},
+		Daemon:  result.DaemonID{Program: "evalctl", CommandSHA256: strings.Repeat("ef", 32), Version: "1.2.3"},
+		Tool:    result.ToolID{Version: "0.1.0", Commit: "abc", Go: "go1.26", OS: "linux", Arch: "amd64", CPUs: 2},
 	}
 }
 
 var started = time.Date(2026, 3, 21, 10, 0, 0, 0, time.UTC)
 
+// rig is a run with its journal.
+type rig struct {
+	Config
+	Journal *journal.Journal
+}
+
+func (r rig) run(ctx context.Context) (result.Result, string, error) {
+	return Run(ctx, r.Config, r.Journal)
+}
+
 // setUp is a run over d in dir, with the exact scorer and four workers.
-func setUp(tb testing.TB, s *stub, d Dataset, dir string) Config {
+func setUp(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, dir string) rig {
 	tb.Helper()
-	j, err := CreateJournal(dir, identityOf(d), started, nil)
+	j, err := journal.Create(dir, identityOf(d), started, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -77,19 +92,19 @@ func setUp(tb testing.TB, s *stub, d Dataset, dir string) Config {
 }
 
 // resumeWith is a run over d that goes on with j.
-func resumeWith(tb testing.TB, s *stub, d Dataset, j *Journal) Config {
+func resumeWith(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, j *journal.Journal) rig {
 	tb.Cleanup(func() { _ = j.Close() })
-	return Config{
-		Target: s.target(tb), Dataset: d, Scorer: scorer.Exact{}, Journal: j,
+	return rig{Journal: j, Config: Config{
+		Target: targetOf(tb, s), Dataset: d, Scorer: scorer.Exact{},
 		Concurrency: 4, Timeout: 10 * time.Second,
-		Settings: Settings{Concurrency: 4, TimeoutSeconds: 10, Floor: 0.9, MaxUnscored: "0"},
-	}
+		Settings: result.Settings{Concurrency: 4, TimeoutSeconds: 10, Floor: 0.9, MaxUnscored: "0"},
+	}}
 }
 
 // resultFile is a result as it was written.
 type resultFile struct {
-	Result
-	Questions []Record `json:"questions"`
+	result.Result
+	Questions []result.Record `json:"questions"`
 }
 
 // readResult reads a result file, which must be valid by the schema and its
@@ -107,14 +122,14 @@ func readResult(tb testing.TB, path string) resultFile {
 	if err := json.Unmarshal(data, &f); err != nil {
 		tb.Fatal(err)
 	}
-	again := NewTally(f.Identity.TopK)
+	again := result.NewAggregate(f.Identity.TopK)
 	for _, q := range f.Questions {
 		again.Add(q)
 	}
 	if again.Counts != f.Counts || f.Counts.Finished() != len(f.Questions) || f.Total != f.Counts.Total || f.Passed != f.Counts.Passed {
 		tb.Errorf("%s: the file's counts are %+v, its questions give %+v", path, f.Counts, again.Counts)
 	}
-	if diff := cmp.Diff(again.Retrieval(), f.Retrieval, cmpopts.IgnoreFields(Retrieval{}, "Guards")); diff != "" {
+	if diff := cmp.Diff(again.Retrieval(), f.Retrieval, cmpopts.IgnoreFields(result.Retrieval{}, "Warnings")); diff != "" {
 		tb.Errorf("%s: the file's retrieval is not that of its questions:\n%s", path, diff)
 	}
 	return f
@@ -177,23 +192,74 @@ func encodeJSON(v any) []byte {
 
 // playRun evaluates the daemon at URL on DATASET into DIR.
 func playRun() error {
-	d, err := Survey(os.Getenv("DATASET"), nil, Naming{}, func(Question) error { return nil })
+	d, err := dataset.Open(os.Getenv("DATASET"), nil, dataset.BrainNaming{}, func(dataset.Question) error { return nil })
 	if err != nil {
 		return err
 	}
-	e, err := NewEndpoint(os.Getenv("URL"), "", "evalctl-test", 16)
+	e, err := target.NewEndpoint(os.Getenv("URL"), "", "evalctl-test", 16)
 	if err != nil {
 		return err
 	}
-	j, err := CreateJournal(os.Getenv("DIR"), identityOf(d), started, nil)
+	j, err := journal.Create(os.Getenv("DIR"), identityOf(d), started, nil)
 	if err != nil {
 		return err
 	}
 	fmt.Println(j.Path())
 	_, _, err = Run(context.Background(), Config{
-		Target:  &Target{Endpoint: e, Brains: map[string]string{"": "eval"}, Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto},
-		Dataset: d, Scorer: scorer.Exact{}, Journal: j, Concurrency: 16, Timeout: time.Minute,
-		Settings: Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9, MaxUnscored: "0"},
-	})
+		Target:  askBasic(e),
+		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 16, Timeout: time.Minute,
+		Settings: result.Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9, MaxUnscored: "0"},
+	}, j)
 	return err
+}
+
+// noAnswers is a result without a question.
+func noAnswers() result.Result {
+	id := result.Identity{SchemaVersion: 1, SDK: "go", Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 1, Dialect: result.Auto}
+	id.Dataset = result.DatasetID{SHA256: strings.Repeat("a", 64), Selected: 1, Tags: map[string]int{}}
+	id.Tool.CPUs = 1
+	r := result.Result{SDK: "go", ScorerName: "exact", Planned: 1, Identity: id, Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 1}, StartedAt: started, FinishedAt: started}
+	r.SetAggregate(result.NewAggregate(5))
+	return r
+}
+
+// oneQuestion is a result file around one question.
+var oneQuestion = func() string {
+	head := encodeJSON(noAnswers())
+	return string(head[:len(head)-1]) + `,"questions":[QUESTION]}`
+}()
+
+func writeFile(tb testing.TB, path, text string) string {
+	tb.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// questionTime is more than any test's question needs.
+const questionTime = 20 * time.Second
+
+func endpointOf(tb testing.TB, s *daemontest.Daemon) *target.Endpoint {
+	tb.Helper()
+	e, err := target.NewEndpoint(s.URL, "", "evalctl-test", 16)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(e.Close)
+	return e
+}
+
+func targetOf(tb testing.TB, s *daemontest.Daemon) *target.Target {
+	return askBasic(endpointOf(tb, s))
+}
+
+func askBasic(e *target.Endpoint) *target.Target {
+	return &target.Target{
+		Endpoint: e, Brains: map[string]string{"": "eval"},
+		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
+	}
 }

@@ -1,266 +1,179 @@
-// Package harness evaluates one memory daemon from outside: it streams a
-// dataset's questions through a daemon's ask or search endpoint, has every
-// answer scored, keeps a journal that survives any end of the process, and
-// writes the result file.
+// Package harness evaluates one memory daemon from outside. It sends a dataset's questions to a
+// daemon's ask or search endpoint, has every answer scored, and returns the result.
 //
-// Survey and LoadCorpus check the input, Target is the daemon under test,
-// Fill fills its brains, Run does the work.
+// Drive does that and writes nothing. Run also keeps a journal, from which a run that was
+// interrupted is resumed, and writes the result file. The input comes from package dataset, the
+// daemon's side from package target; both must be ready before a run begins.
 package harness
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
-// ErrDaemonDied is the cause with which a caller cancels Run's context when
-// the daemon's process has ended.
+// ErrDaemonDied is the cause with which a caller cancels the context of Run or Drive when the
+// daemon's process has ended.
 var ErrDaemonDied = errors.New("the daemon died")
 
-// ErrMode means that the daemon did not retrieve in the mode that was required.
+// ErrMode means that the daemon retrieved in another mode than the required one.
 var ErrMode = errors.New("the daemon ran another retrieval mode")
 
-// deathGrace is how long a broken connection waits for word that the daemon's
-// process has ended, which decides between a failed question and a stopped run.
-const deathGrace = 250 * time.Millisecond
+// errScorer means that the scorer fails for reasons that have nothing to do with the answer.
+var errScorer = errors.New("no answer can be scored")
 
-// answeringGrace is the same for a daemon that could still say that it failed.
-const answeringGrace = 25 * time.Millisecond
-
-// healthTimeout is how long a daemon may take to show that it is there.
-const healthTimeout = 5 * time.Second
-
-// Config is one run. All fields without a comment are required.
+// Config says what to ask, of which daemon, and how. Fields without a comment are required.
 type Config struct {
-	Target  *Target
-	Dataset Dataset
-	// Brains are those that are asked; they stand in the result. Their documents,
-	// where they are known, tell which of them a daemon means whose paths differ.
-	Brains  []Brain
-	Scorer  scorer.Scorer
-	Journal *Journal
-	// Concurrency is how many questions are under way at once, at least 1.
+	Target  *target.Target
+	Dataset dataset.Dataset
+	// Brains are the brains that are asked. Where their documents are known, they decide which
+	// document a daemon means that reports other paths than the corpus has.
+	Brains []dataset.Brain
+	Scorer scorer.Scorer
+	// Concurrency is the number of concurrent questions, at least 1.
 	Concurrency int
-	// Timeout bounds one question, all attempts included.
+	// Timeout limits one question, all attempts included.
 	Timeout time.Duration
-	// RequireMode, when it is set, is the retrieval mode that every answer must
-	// say it was made in; the first that does not stops the run with ErrMode.
+	// RequireMode, if set, is the retrieval mode that every answer must report. The first answer
+	// that reports another one, or none, stops the run with ErrMode.
 	RequireMode string
-	// Guards stand in the result's retrieval, next to what the answers show.
-	Guards []Guard
-	// Watched is set when the context is cancelled with ErrDaemonDied should
-	// the daemon's process end.
+	// Warnings are recorded in the result's retrieval, before those that the answers cause.
+	Warnings []result.Warning
+	// Watched is set if the context is cancelled with ErrDaemonDied when the daemon's process ends.
 	Watched bool
-	// Paid is set when judging costs money: an answer is then in the journal
-	// before it is judged, so that a killed run knows what may have been spent.
+	// Paid is set if judging costs money. Run then writes an answer to the journal before it is
+	// judged, so that a killed run knows what may have been spent.
 	Paid bool
-	// Recorded, when set, is called with each finished question, the resumed
-	// ones first, from one goroutine at a time.
-	Recorded func(Record)
-	Settings Settings
+	// CapUSD is the limit on what judging may cost, nil for none. It is only recorded: the scorer's
+	// meter enforces it.
+	CapUSD *llm.USD
+	// UnpricedModel is the judge's model if its price is not known.
+	UnpricedModel string
+	// Recorded, if set, is called with each finished question, those of a resumed journal first.
+	// Calls are not concurrent.
+	Recorded func(result.Record)
+	Settings result.Settings
 }
 
-// Run asks what the journal does not hold yet, scores it, writes the result
-// file and removes the journal. It returns the result and the file's path.
+// Drive asks all questions, scores them and returns the result; id is recorded in it. Nothing is
+// written: a caller that needs the questions collects them with Config.Recorded.
 //
-// When the run ends early (the context's end, a scorer's error, a budget) the
-// result is partial and says so in Stopped, the file is written all the same,
-// the journal stays for a resume, and the error is the reason.
-func Run(ctx context.Context, cfg Config) (Result, string, error) {
-	id := cfg.Journal.Identity()
-	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {
-		return Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; start the run anew", cfg.Journal.Path(), cfg.Dataset.Path)
+// When the run ends early (the context's end, a scorer's error, a budget) the result is partial,
+// Stopped in it says so, and the error is the reason.
+func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, error) {
+	started := time.Now().UTC()
+	r := newRunner(cfg, &memory{waiting: make([]*result.Record, cfg.Dataset.Selected)})
+	stopped := r.drive(ctx)
+	res, err := r.result(id, started, 0, stopped)
+	if err != nil {
+		return result.Result{}, err
 	}
-	r := &runner{cfg: cfg, tally: NewTally(cfg.Target.TopK), known: cataloguesOf(cfg.Brains)}
+	return res, r.incomplete(stopped)
+}
+
+// Run asks the questions that the journal j does not have yet, scores them, writes the result file
+// next to the journal and removes the journal. It returns the result and the file's path.
+//
+// When the run ends early the result is partial as with Drive. The file is written all the same,
+// and the journal stays for a resume.
+func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, string, error) {
+	id := j.Identity()
+	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {
+		return result.Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; start a new run", j.Path(), cfg.Dataset.Path)
+	}
+	r := newRunner(cfg, j)
 	resumed, err := r.resume()
 	if err != nil {
-		return Result{}, "", err
+		return result.Result{}, "", err
 	}
 	stopped := r.drive(ctx)
 	var closing error
 	if stopped != nil {
-		closing = cfg.Journal.add(entryLine{Kind: kindStopped})
+		closing = j.Append(journal.Entry{Kind: journal.KindStopped})
 	}
-	if err := errors.Join(closing, cfg.Journal.Sync()); err != nil {
-		return Result{}, "", errors.Join(stopped, err)
+	if err := errors.Join(closing, j.Sync()); err != nil {
+		return result.Result{}, "", errors.Join(stopped, err)
 	}
-	if r.tally.Finished() == cfg.Dataset.Selected {
-		stopped = nil // what ended the context came after the last question
+	stopped = r.incomplete(stopped)
+	res, err := r.result(id, j.StartedAt(), resumed, stopped)
+	if err != nil {
+		return result.Result{}, "", errors.Join(stopped, err)
 	}
-	if err := r.addUnjudged(); err != nil {
-		return Result{}, "", errors.Join(stopped, err)
-	}
-	res := Result{
-		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: usesOf(cfg.Brains), Identity: id, Settings: cfg.Settings,
-		StartedAt: cfg.Journal.StartedAt(), FinishedAt: time.Now().UTC(),
-		Stopped: stopReason(stopped), Resumed: resumed, Planned: cfg.Dataset.Selected,
-	}
-	res.Cost = Cost{SpentUSD: cfg.Journal.Spent(), CapUSD: cfg.Settings.CapUSD, UnpricedModel: cfg.Settings.UnpricedModel}
-	res.fill(r.tally)
-	if res.Retrieval != nil {
-		res.Retrieval.Guards = append(append([]Guard{}, cfg.Guards...), res.Retrieval.Guards...)
-	}
-	path, err := cfg.Journal.writeResult(&res)
+	path, err := j.WriteResult(&res)
 	if err != nil {
 		return res, "", errors.Join(stopped, err)
 	}
 	if stopped != nil {
 		return res, path, stopped
 	}
-	return res, path, cfg.Journal.Remove()
+	return res, path, j.Remove()
 }
 
-func stopReason(err error) Stop {
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, llm.ErrBudgetExceeded):
-		return StopBudget
-	case errors.Is(err, ErrDaemonDied):
-		return StopDaemon
-	case errors.Is(err, ErrMode):
-		return StopMode
-	case errors.Is(err, errScorer):
-		return StopScorer
-	case errors.Is(err, context.Canceled):
-		return StopInterrupted
+// incomplete returns what stopped a run that has not finished all questions. A finished run was not
+// stopped, even if its context has ended since.
+func (r *runner) incomplete(stopped error) error {
+	if r.aggregate.Finished() == r.cfg.Dataset.Selected {
+		return nil
 	}
-	return StopFailed
+	return stopped
 }
 
-var errScorer = errors.New("no answer can be scored")
-
-// runner holds what the stages of a run share.
-type runner struct {
-	cfg   Config
-	tally *Tally
-	known map[string]catalogue // by brain
-}
-
-// job is a question to ask, or one whose answer only lacks its grade.
-type job struct {
-	index  int
-	q      Question
-	answer *Record
-}
-
-// resume counts what the journal holds already.
-func (r *runner) resume() (int, error) {
-	n := 0
-	for i, s := range r.cfg.Journal.slots {
-		if !s.finished {
-			continue
-		}
-		rec, err := r.cfg.Journal.record(i)
-		if err != nil {
-			return n, err
-		}
-		if err := r.checkMode(rec); err != nil {
-			return n, err
-		}
-		n++
-		r.finish(rec)
+// result returns the result of a run that has ended, answers without a grade included.
+func (r *runner) result(id result.Identity, started time.Time, resumed int, stopped error) (result.Result, error) {
+	if err := r.addUnjudged(); err != nil {
+		return result.Result{}, err
 	}
-	return n, nil
-}
-
-func (r *runner) finish(rec Record) {
-	r.tally.Add(rec)
-	if r.cfg.Recorded != nil {
-		r.cfg.Recorded(rec)
+	res := result.Result{
+		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: brainInfos(r.cfg.Brains),
+		Identity: id, Settings: r.cfg.Settings,
+		StartedAt: started, FinishedAt: time.Now().UTC(),
+		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Selected,
 	}
+	res.Cost = result.Cost{SpentUSD: r.kept.Spent(), CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel}
+	res.SetAggregate(r.aggregate)
+	if res.Retrieval != nil {
+		res.Retrieval.Warnings = append(append([]result.Warning{}, r.cfg.Warnings...), res.Retrieval.Warnings...)
+	}
+	return res, nil
 }
 
 // addUnjudged counts the answers that a stopped run has left without a grade.
 func (r *runner) addUnjudged() error {
-	for i, s := range r.cfg.Journal.slots {
-		if !s.answered || s.finished {
+	for i := range r.cfg.Dataset.Selected {
+		if s := r.kept.State(i); !s.Answered || s.Finished {
 			continue
 		}
-		rec, err := r.cfg.Journal.record(i)
+		rec, err := r.kept.Record(i)
 		if err != nil {
 			return err
 		}
-		r.tally.Add(rec)
+		r.aggregate.Add(rec)
 	}
 	return nil
 }
 
-// drive runs feeder, workers and recorder until the questions are done or
-// something stops them; it returns what did.
-func (r *runner) drive(parent context.Context) error {
-	ctx, abort := context.WithCancelCause(parent)
-	defer abort(nil)
-	// quit ends the feeding while questions under way still finish: what was
-	// paid for is not thrown away.
-	quit, soften := context.WithCancelCause(ctx)
-	defer soften(nil)
-
-	concurrency := min(r.cfg.Concurrency, r.cfg.Dataset.Selected)
-	jobs := make(chan job)
-	entries := make(chan entryLine, 4*concurrency)
-	var workers, feeder sync.WaitGroup
-	feeder.Go(func() {
-		defer close(jobs)
-		if err := r.feed(quit, jobs); err != nil {
-			abort(err)
-		}
-	})
-	for range concurrency {
-		workers.Go(func() {
-			for j := range jobs {
-				if err := r.work(ctx, j, entries); errors.Is(err, llm.ErrBudgetExceeded) {
-					soften(err)
-				} else if err != nil {
-					abort(err)
-				}
-			}
-		})
+func stopReason(err error) result.Stop {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, llm.ErrBudgetExceeded):
+		return result.StopBudget
+	case errors.Is(err, ErrDaemonDied):
+		return result.StopDaemon
+	case errors.Is(err, ErrMode):
+		return result.StopMode
+	case errors.Is(err, errScorer):
+		return result.StopScorer
+	case errors.Is(err, context.Canceled):
+		return result.StopInterrupted
 	}
-	recorded := make(chan error, 1)
-	go func() { recorded <- r.record(entries, abort) }()
-	feeder.Wait()
-	workers.Wait()
-	close(entries)
-	if err := <-recorded; err != nil {
-		return err
-	}
-	return context.Cause(quit)
-}
-
-// feed sends the questions that the journal does not hold finished.
-func (r *runner) feed(ctx context.Context, jobs chan<- job) error {
-	i := -1
-	for q, err := range r.cfg.Dataset.Questions() {
-		if err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return nil // the select below might still choose to send
-		}
-		i++
-		slot := r.cfg.Journal.slots[i]
-		if slot.finished {
-			continue
-		}
-		next := job{index: i, q: q}
-		if slot.answered {
-			rec, err := r.cfg.Journal.record(i)
-			if err != nil {
-				return err
-			}
-			next.answer = &rec
-		}
-		select {
-		case jobs <- next:
-		case <-ctx.Done():
-			return nil
-		}
-	}
-	return nil
+	return result.StopFailed
 }

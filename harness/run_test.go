@@ -16,11 +16,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
-func ids(records []Record) []string {
+func ids(records []result.Record) []string {
 	var out []string
 	for _, r := range records {
 		out = append(out, r.ID)
@@ -29,12 +33,12 @@ func ids(records []Record) []string {
 }
 
 // again opens the journal of a stopped run and finishes it.
-func again(t *testing.T, s *stub, cfg Config, change func(*Config)) resultFile {
+func again(t *testing.T, s *daemontest.Daemon, cfg rig, change func(*rig)) resultFile {
 	t.Helper()
 	if err := cfg.Journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	j, err := OpenJournal(cfg.Journal.Path())
+	j, err := journal.Open(cfg.Journal.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +46,7 @@ func again(t *testing.T, s *stub, cfg Config, change func(*Config)) resultFile {
 	if change != nil {
 		change(&next)
 	}
-	_, path, err := Run(t.Context(), next)
+	_, path, err := next.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,20 +60,20 @@ func TestRunKeepsTheOrderOfTheDataset(t *testing.T) {
 	for i := range answered {
 		answered[i] = make(chan struct{})
 	}
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
-		q := c.body["question"].(string)
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
+		q := c.Body["question"].(string)
 		if i := numberOf(q); i%2 == 1 {
 			<-answered[i+1]
 		}
-		stream(w, answerTo(q))
+		daemontest.Stream(w, daemontest.AnswerTo(q))
 	})
 	cfg := setUp(t, s, survey(t, writeDataset(t, n)), t.TempDir())
 	var recorded []string
-	cfg.Recorded = func(r Record) {
+	cfg.Recorded = func(r result.Record) {
 		recorded = append(recorded, r.ID)
 		close(answered[numberOf(r.Question)])
 	}
-	res, path, err := Run(t.Context(), cfg)
+	res, path, err := cfg.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +88,7 @@ func TestRunKeepsTheOrderOfTheDataset(t *testing.T) {
 	if res.Passed != n || *res.PassRate != 1 || f.Stopped != "" || f.GoldMissed != 0 || f.Grounded != n || f.EffectiveModes["bm25"] != n || f.ReaderModels["fake"] != n {
 		t.Errorf("got %+v", res)
 	}
-	if diff := cmp.Diff(TokenSums{InputTokens: 80, OutputTokens: 16, Reported: 8}, f.ReaderUsage); diff != "" {
+	if diff := cmp.Diff(result.TokenSums{InputTokens: 80, OutputTokens: 16, Reported: 8}, f.ReaderUsage); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -94,7 +98,7 @@ func TestRunConcurrency(t *testing.T) {
 	var now, most atomic.Int32
 	full := make(chan struct{})
 	var once sync.Once
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
 		n := now.Add(1)
 		most.Store(max(most.Load(), n))
 		if n == 5 {
@@ -102,20 +106,20 @@ func TestRunConcurrency(t *testing.T) {
 		}
 		<-full
 		now.Add(-1)
-		stream(w, answerTo(c.body["question"].(string)))
+		daemontest.Stream(w, daemontest.AnswerTo(c.Body["question"].(string)))
 	})
 	cfg := setUp(t, s, survey(t, writeDataset(t, 30)), t.TempDir())
 	cfg.Concurrency = 5
-	if _, _, err := Run(t.Context(), cfg); err != nil || most.Load() != 5 {
+	if _, _, err := cfg.run(t.Context()); err != nil || most.Load() != 5 {
 		t.Errorf("%d questions at once, %v", most.Load(), err)
 	}
 }
 
 func TestRunInterrupted(t *testing.T) {
 	const n = 20
-	s := newStub(t, func(w http.ResponseWriter, r *http.Request, c call) {
-		if q := c.body["question"].(string); numberOf(q) <= 6 {
-			stream(w, answerTo(q))
+	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
+		if q := c.Body["question"].(string); numberOf(q) <= 6 {
+			daemontest.Stream(w, daemontest.AnswerTo(q))
 		} else {
 			<-r.Context().Done()
 		}
@@ -123,27 +127,27 @@ func TestRunInterrupted(t *testing.T) {
 	cfg := setUp(t, s, survey(t, writeDataset(t, n)), t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
 	recorded := 0
-	cfg.Recorded = func(Record) {
+	cfg.Recorded = func(result.Record) {
 		if recorded++; recorded == 6 {
 			interrupt()
 		}
 	}
-	res, path, err := Run(ctx, cfg)
-	if !errors.Is(err, context.Canceled) || res.Stopped != StopInterrupted {
+	res, path, err := cfg.run(ctx)
+	if !errors.Is(err, context.Canceled) || res.Stopped != result.StopInterrupted {
 		t.Fatalf("got %v, stopped %q", err, res.Stopped)
 	}
 	f := readResult(t, path)
 	if diff := cmp.Diff([]string{"q1", "q2", "q3", "q4", "q5", "q6"}, ids(f.Questions)); diff != "" {
 		t.Error(diff)
 	}
-	if f.Planned != n || f.Counts.Errors != 0 || f.Stopped != StopInterrupted {
+	if f.Planned != n || f.Counts.Errors != 0 || f.Stopped != result.StopInterrupted {
 		t.Errorf("got %+v", f.Result)
 	}
-	other := answering(t)
+	other := daemontest.Answering(t)
 	var first []string
-	f = again(t, other, cfg, func(c *Config) { c.Recorded = func(r Record) { first = append(first, r.ID) } })
-	if f.Total != n || f.Resumed != 6 || f.Stopped != "" || !f.StartedAt.Equal(started) || len(other.asked()) != n-6 {
-		t.Errorf("resumed: %+v after %d questions", f.Result, len(other.asked()))
+	f = again(t, other, cfg, func(c *rig) { c.Recorded = func(r result.Record) { first = append(first, r.ID) } })
+	if f.Total != n || f.Resumed != 6 || f.Stopped != "" || !f.StartedAt.Equal(started) || len(other.Asked()) != n-6 {
+		t.Errorf("resumed: %+v after %d questions", f.Result, len(other.Asked()))
 	}
 	if len(first) != n || !slices.Equal(first[:6], []string{"q1", "q2", "q3", "q4", "q5", "q6"}) {
 		t.Errorf("recorded %v: the resumed ones must come first", first)
@@ -152,15 +156,15 @@ func TestRunInterrupted(t *testing.T) {
 
 // TestRunStoppedAfterTheLastQuestion is a finished run.
 func TestRunStoppedAfterTheLastQuestion(t *testing.T) {
-	cfg := setUp(t, answering(t), survey(t, writeDataset(t, 5)), t.TempDir())
+	cfg := setUp(t, daemontest.Answering(t), survey(t, writeDataset(t, 5)), t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
 	n := 0
-	cfg.Recorded = func(Record) {
+	cfg.Recorded = func(result.Record) {
 		if n++; n == 5 {
 			interrupt()
 		}
 	}
-	res, path, err := Run(ctx, cfg)
+	res, path, err := cfg.run(ctx)
 	if err != nil || res.Stopped != "" || readResult(t, path).Total != 5 {
 		t.Errorf("got %v, stopped %q", err, res.Stopped)
 	}
@@ -168,9 +172,9 @@ func TestRunStoppedAfterTheLastQuestion(t *testing.T) {
 
 // TestRunScorerFails: the run ends at once, and no question is to blame.
 func TestRunScorerFails(t *testing.T) {
-	s := newStub(t, func(w http.ResponseWriter, r *http.Request, c call) {
-		if q := c.body["question"].(string); q == "question 1" {
-			stream(w, answerTo(q))
+	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
+		if q := c.Body["question"].(string); q == "question 1" {
+			daemontest.Stream(w, daemontest.AnswerTo(q))
 		} else {
 			<-r.Context().Done()
 		}
@@ -180,17 +184,17 @@ func TestRunScorerFails(t *testing.T) {
 	cfg.Scorer = scripted(func(context.Context, scorer.Item) (scorer.Verdict, error) {
 		return scorer.Verdict{Attempts: 1, Cost: 9}, boom
 	})
-	res, path, err := Run(t.Context(), cfg)
-	if !errors.Is(err, boom) || res.Stopped != StopScorer || !strings.Contains(err.Error(), "no answer can be scored") {
+	res, path, err := cfg.run(t.Context())
+	if !errors.Is(err, boom) || res.Stopped != result.StopScorer || !strings.Contains(err.Error(), "no answer can be scored") {
 		t.Fatalf("got %v, stopped %q", err, res.Stopped)
 	}
 	f := readResult(t, path)
 	if len(f.Questions) != 1 || f.Counts.Unscored != 1 || f.Questions[0].Reason != notJudged || f.Cost.SpentUSD != 9 {
 		t.Errorf("got %+v, %+v", f.Counts, f.Questions)
 	}
-	whole := answering(t)
-	if f = again(t, whole, cfg, nil); f.Passed != 6 || slices.Contains(whole.asked(), "question 1") || f.Cost.SpentUSD != 9 {
-		t.Errorf("resumed: %+v, asked %v, spent %v", f.Counts, whole.asked(), f.Cost.SpentUSD)
+	whole := daemontest.Answering(t)
+	if f = again(t, whole, cfg, nil); f.Passed != 6 || slices.Contains(whole.Asked(), "question 1") || f.Cost.SpentUSD != 9 {
+		t.Errorf("resumed: %+v, asked %v, spent %v", f.Counts, whole.Asked(), f.Cost.SpentUSD)
 	}
 }
 
@@ -198,13 +202,13 @@ func TestRunScorerFails(t *testing.T) {
 // asked, and a resume judges the answer that lacks its grade without asking.
 func TestRunBudgetReached(t *testing.T) {
 	second, refused := make(chan struct{}), make(chan struct{})
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, c call) {
-		q := c.body["question"].(string)
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
+		q := c.Body["question"].(string)
 		if q == "question 2" {
 			close(second)
 			<-refused
 		}
-		stream(w, answerTo(q))
+		daemontest.Stream(w, daemontest.AnswerTo(q))
 	})
 	cfg := setUp(t, s, survey(t, writeDataset(t, 6)), t.TempDir())
 	cfg.Concurrency = 2
@@ -217,23 +221,23 @@ func TestRunBudgetReached(t *testing.T) {
 		}
 		return scorer.Verdict{Scored: true, Score: 1, Attempts: 1, Cost: 5}, nil
 	})
-	res, path, err := Run(t.Context(), cfg)
-	if !errors.Is(err, llm.ErrBudgetExceeded) || res.Stopped != StopBudget {
+	res, path, err := cfg.run(t.Context())
+	if !errors.Is(err, llm.ErrBudgetExceeded) || res.Stopped != result.StopBudget {
 		t.Fatalf("got %v, stopped %q", err, res.Stopped)
 	}
 	f := readResult(t, path)
 	if diff := cmp.Diff([]string{"q1", "q2"}, ids(f.Questions)); diff != "" {
 		t.Fatal(diff)
 	}
-	if f.Questions[0].Outcome != Unscored || f.Questions[0].Reason != notJudged || !f.Questions[1].Passed || f.Cost.SpentUSD != 9 {
+	if f.Questions[0].Outcome != result.Unscored || f.Questions[0].Reason != notJudged || !f.Questions[1].Passed || f.Cost.SpentUSD != 9 {
 		t.Errorf("got %+v, spent %v", f.Questions, f.Cost.SpentUSD)
 	}
-	if diff := cmp.Diff([]string{"question 1", "question 2"}, sorted(s.asked())); diff != "" {
+	if diff := cmp.Diff([]string{"question 1", "question 2"}, sorted(s.Asked())); diff != "" {
 		t.Error("asked after the budget was reached:\n" + diff)
 	}
-	other := answering(t)
+	other := daemontest.Answering(t)
 	f = again(t, other, cfg, nil)
-	if diff := cmp.Diff([]string{"question 3", "question 4", "question 5", "question 6"}, sorted(other.asked())); diff != "" {
+	if diff := cmp.Diff([]string{"question 3", "question 4", "question 5", "question 6"}, sorted(other.Asked())); diff != "" {
 		t.Error(diff)
 	}
 	if f.Passed != 6 || f.Cost.SpentUSD != 9 || f.Resumed != 1 {
@@ -243,18 +247,18 @@ func TestRunBudgetReached(t *testing.T) {
 
 // TestRunCancelledWhileJudging: what the judge has cost is not forgotten.
 func TestRunCancelledWhileJudging(t *testing.T) {
-	cfg := setUp(t, answering(t), survey(t, writeDataset(t, 1)), t.TempDir())
+	cfg := setUp(t, daemontest.Answering(t), survey(t, writeDataset(t, 1)), t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
 	cfg.Scorer = scripted(func(ctx context.Context, _ scorer.Item) (scorer.Verdict, error) {
 		interrupt()
 		return scorer.Verdict{Attempts: 1, Cost: 11}, ctx.Err()
 	})
-	res, path, err := Run(ctx, cfg)
-	if !errors.Is(err, context.Canceled) || res.Stopped != StopInterrupted || readResult(t, path).Cost.SpentUSD != 11 {
+	res, path, err := cfg.run(ctx)
+	if !errors.Is(err, context.Canceled) || res.Stopped != result.StopInterrupted || readResult(t, path).Cost.SpentUSD != 11 {
 		t.Errorf("got %v, stopped %q, cost %+v", err, res.Stopped, res.Cost)
 	}
 	_ = cfg.Journal.Close()
-	j, err := OpenJournal(cfg.Journal.Path())
+	j, err := journal.Open(cfg.Journal.Path())
 	if err != nil || j.Spent() != 11 {
 		t.Fatalf("the journal knows of %v, %v", j.Spent(), err)
 	}
@@ -262,38 +266,38 @@ func TestRunCancelledWhileJudging(t *testing.T) {
 }
 
 func TestRunOfOtherQuestions(t *testing.T) {
-	s := answering(t)
+	s := daemontest.Answering(t)
 	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
-	for _, d := range []Dataset{survey(t, writeDataset(t, 4)), {Path: cfg.Dataset.Path, SHA256: cfg.Dataset.SHA256, Selected: 5}} {
+	for _, d := range []dataset.Dataset{survey(t, writeDataset(t, 4)), {Path: cfg.Dataset.Path, SHA256: cfg.Dataset.SHA256, Selected: 5}} {
 		cfg.Dataset = d
-		if _, _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "belongs to other questions") {
+		if _, _, err := cfg.run(t.Context()); err == nil || !strings.Contains(err.Error(), "belongs to other questions") {
 			t.Errorf("got %v", err)
 		}
 	}
-	if len(s.asked()) != 0 {
-		t.Errorf("asked %v", s.asked())
+	if len(s.Asked()) != 0 {
+		t.Errorf("asked %v", s.Asked())
 	}
 }
 
 // TestRunDatasetBreaks: the file loses lines after it was checked.
 func TestRunDatasetBreaks(t *testing.T) {
 	path := writeDataset(t, 5)
-	cfg := setUp(t, answering(t), survey(t, path), t.TempDir())
+	cfg := setUp(t, daemontest.Answering(t), survey(t, path), t.TempDir())
 	if err := os.Truncate(path, 400); err != nil {
 		t.Fatal(err)
 	}
-	res, result, err := Run(t.Context(), cfg)
-	if err == nil || res.Stopped != StopFailed || result == "" {
+	res, written, err := cfg.run(t.Context())
+	if err == nil || res.Stopped != result.StopFailed || written == "" {
 		t.Errorf("got %v, stopped %q", err, res.Stopped)
 	}
-	readResult(t, result)
+	readResult(t, written)
 }
 
 // TestRunJournalBreaks: a run that cannot keep its answers ends, and says so.
 func TestRunJournalBreaks(t *testing.T) {
-	cfg := setUp(t, answering(t), survey(t, writeDataset(t, 50)), t.TempDir())
-	cfg.Recorded = func(Record) { _ = cfg.Journal.file.Close() }
-	_, path, err := Run(t.Context(), cfg)
+	cfg := setUp(t, daemontest.Answering(t), survey(t, writeDataset(t, 50)), t.TempDir())
+	cfg.Recorded = func(result.Record) { _ = cfg.Journal.Close() }
+	_, path, err := cfg.run(t.Context())
 	if !errors.Is(err, os.ErrClosed) || path != "" {
 		t.Errorf("got %q, %v", path, err)
 	}
@@ -303,8 +307,11 @@ func TestRunJournalBreaks(t *testing.T) {
 func TestNoMoreWorkersThanQuestions(t *testing.T) {
 	cfg := setUp(t, mixed(t), survey(t, writeDataset(t, 3)), t.TempDir())
 	cfg.Concurrency = math.MaxInt
-	res, _, err := Run(t.Context(), cfg)
+	res, _, err := cfg.run(t.Context())
 	if err != nil || res.Total != 3 {
 		t.Errorf("%d of 3 questions, %v", res.Total, err)
 	}
 }
+
+// notJudged is the reason of an answer that a stopped run has left without a grade.
+const notJudged = "the run stopped before this answer was judged"

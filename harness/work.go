@@ -6,20 +6,34 @@ import (
 	"fmt"
 	"time"
 
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
+// deathGrace is how long a broken connection waits for the news that the daemon's process has
+// ended, which decides between a failed question and a stopped run.
+const deathGrace = 250 * time.Millisecond
+
+// answeringGrace is the same for a daemon that was still able to report that it failed.
+const answeringGrace = 25 * time.Millisecond
+
+// healthTimeout is how long a daemon may take to show that it is there.
+const healthTimeout = 5 * time.Second
+
 // work answers and scores one question. An error stops the run; the question
 // is then asked again on resume, unless its answer was recorded.
-func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) error {
+func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	rec := j.answer
 	if rec == nil && errors.Is(r.cfg.Scorer.Check(j.q.Item()), scorer.ErrNoGold) {
 		left := notAsked(j.q)
-		entries <- entryLine{Kind: kindGrade, Index: j.index, Record: &left}
+		entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &left}}
 		return nil
 	}
 	if rec == nil {
@@ -28,15 +42,15 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 			return err
 		}
 		rec = &fresh
-		r.keep(entryLine{Kind: kindAnswer, Index: j.index, Record: rec}, entries)
-		if rec.Outcome == Errored {
+		r.keep(journal.Entry{Kind: journal.KindAnswer, Index: j.index, Record: rec}, entries)
+		if rec.Outcome == result.Errored {
 			return nil
 		}
 	}
-	v, err := r.cfg.Scorer.Score(ctx, rec.item())
+	v, err := r.cfg.Scorer.Score(ctx, rec.Item())
 	if err != nil {
 		if v.Cost > 0 {
-			entries <- entryLine{Kind: kindSpent, Index: j.index, USD: v.Cost}
+			entries <- entry{Entry: journal.Entry{Kind: journal.KindSpent, Index: j.index, USD: v.Cost}}
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -46,25 +60,25 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entryLine) erro
 		}
 		return fmt.Errorf("%w: %w", errScorer, err)
 	}
-	graded := rec.graded(v)
-	entries <- entryLine{Kind: kindGrade, Index: j.index, Record: &graded}
+	graded := rec.Graded(v)
+	entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &graded}}
 	return nil
 }
 
 // answer asks one question. An error stops the run.
-func (r *runner) answer(ctx context.Context, q Question) (Record, error) {
+func (r *runner) answer(ctx context.Context, q dataset.Question) (result.Record, error) {
 	a, err := r.cfg.Target.Ask(ctx, q, r.cfg.Timeout)
-	var failure *Failure
+	var failure *target.Failure
 	if err != nil {
 		var ok bool
-		if failure, ok = asFailure(err); !ok {
-			return Record{}, err
+		if failure, ok = target.AsFailure(err); !ok {
+			return result.Record{}, err
 		}
-		if r.dying(ctx, failure) {
-			return Record{}, context.Cause(ctx)
+		if r.stopping(ctx, failure) {
+			return result.Record{}, context.Cause(ctx)
 		}
-		if err := r.gone(ctx, failure); err != nil {
-			return Record{}, err
+		if err := r.daemonDead(ctx, failure); err != nil {
+			return result.Record{}, err
 		}
 	}
 	rec := newRecord(q, a, failure)
@@ -72,61 +86,60 @@ func (r *runner) answer(ctx context.Context, q Question) (Record, error) {
 		rec.Brain = q.Brain
 	}
 	if gold := q.Item().Gold; gold != nil && failure == nil {
-		rec.Retrieval = retrievalOf(gold, a.Retrieved, r.cfg.Target.TopK, r.known[q.Brain])
+		rec.Retrieval = retrievalOf(gold, a.Retrieved, r.cfg.Target.TopK, r.paths[q.Brain])
 	}
 	return rec, r.checkMode(rec)
 }
 
 // checkMode compares an answer's mode with the required one. What got no answer
 // has none.
-func (r *runner) checkMode(rec Record) error {
+func (r *runner) checkMode(rec result.Record) error {
 	want := r.cfg.RequireMode
 	switch {
-	case want == "" || rec.Outcome == Errored || rec.Outcome == NoGold || rec.EffectiveMode == want:
+	case want == "" || rec.Outcome == result.Errored || rec.Outcome == result.NoGold || rec.EffectiveMode == want:
 		return nil
 	case rec.EffectiveMode == "":
 		return fmt.Errorf("%w: question %q does not say which one ran, and %s is required; leave --require-mode out for this daemon", ErrMode, rec.ID, want)
 	}
 	return fmt.Errorf("%w: question %q ran in %s, and %s is required; set the daemon up for %s, or ask for what it has with --mode",
-		ErrMode, rec.ID, clip([]byte(rec.EffectiveMode)), want, want)
+		ErrMode, rec.ID, target.Clip([]byte(rec.EffectiveMode)), want, want)
 }
 
 // keep sends a line to the recorder, and waits until it is written before money
 // is spent on it.
-func (r *runner) keep(e entryLine, entries chan<- entryLine) {
+func (r *runner) keep(e journal.Entry, entries chan<- entry) {
 	if !r.cfg.Paid {
-		entries <- e
+		entries <- entry{Entry: e}
 		return
 	}
 	written := make(chan struct{})
-	e.written = written
-	entries <- e
+	entries <- entry{Entry: e, written: written}
 	<-written
 }
 
-// gone asks a daemon whose connections are refused for its health. One that
+// daemonDead asks a daemon whose connections are refused for its health. One that
 // does not answer at all has died: its questions are asked again on resume.
-func (r *runner) gone(ctx context.Context, f *Failure) error {
-	if f.Kind != KindTransport {
+func (r *runner) daemonDead(ctx context.Context, f *target.Failure) error {
+	if f.Kind != result.KindTransport {
 		return nil
 	}
 	hctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	_, err := r.cfg.Target.Endpoint.Health(hctx)
-	if h, ok := errors.AsType[*Failure](err); ok && h.Kind == KindTransport {
+	if h, ok := errors.AsType[*target.Failure](err); ok && h.Kind == result.KindTransport {
 		return fmt.Errorf("%w: %w", ErrDaemonDied, err)
 	}
 	return nil
 }
 
-// dying tells whether a question failed because the daemon went away. A daemon
+// stopping reports whether a question failed because the daemon went away. A daemon
 // that is being stopped may say so in an error event or a 503 first.
-func (r *runner) dying(ctx context.Context, f *Failure) bool {
-	if !r.cfg.Watched || f.Kind == KindProtocol || f.Kind == KindStatus && f.Status < 500 {
+func (r *runner) stopping(ctx context.Context, f *target.Failure) bool {
+	if !r.cfg.Watched || f.Kind == result.KindProtocol || f.Kind == result.KindStatus && f.Status < 500 {
 		return false
 	}
 	grace := answeringGrace
-	if f.retry {
+	if f.Retryable() {
 		grace = deathGrace
 	}
 	select {

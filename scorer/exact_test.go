@@ -47,7 +47,7 @@ func TestExactRefuses(t *testing.T) {
 	}
 }
 
-// Case never decides, and surrounding text never hides a match.
+// Case never matters, and surrounding text never hides a match.
 func TestExactProperty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		want := rapid.StringMatching(`[a-zA-Z0-9é]{1,8}`).Draw(rt, "want")

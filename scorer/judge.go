@@ -13,42 +13,49 @@ import (
 )
 
 const (
-	// MaxCandidate is how many characters of an answer the judge reads. A longer
-	// one is cut and marked, for the judge and in the verdict's reason.
-	MaxCandidate = 100_000
+	// maxCandidate is how many characters of an answer the judge reads. A longer one is cut and
+	// marked as cut, both for the judge and in the verdict's reason.
+	maxCandidate = 100_000
 
 	replyTokens = 300
-	// Models that reason spend most of their tokens before the reply.
+	// Reasoning models spend most of their tokens before the reply.
 	reasoningTokens = 4096
 )
 
-// Judge asks a language model how well an answer agrees with the reference. It
-// is safe for concurrent use if its provider is.
+// Judge asks a language model how well an answer agrees with the reference. It is safe for
+// concurrent use if its provider is.
 type Judge struct {
 	provider llm.Provider
 	model    string
+	prompts  Prompts
 
 	answered atomic.Bool  // some request was
-	refused  atomic.Int64 // items, before that
+	refused  atomic.Int64 // items rejected before any request was answered
 }
 
-// maxRefused is how many items a provider may refuse with 400 before it has
-// answered any: then it is not the items that it refuses.
+// maxRefused is how many items a provider may reject with 400 before it has answered any. After
+// that, the items are not the cause.
 const maxRefused = 3
 
-// NewJudge makes a judge. With a *llm.Meter as provider the judge stays under
-// its budget and verdicts have a cost.
-func NewJudge(p llm.Provider, model string) (*Judge, error) {
+// NewJudge returns a judge. If the provider is a *llm.Meter, the judge stays under its budget and
+// verdicts have a cost.
+func NewJudge(p llm.Provider, model string, prompts Prompts) (*Judge, error) {
 	if p == nil || model == "" {
 		return nil, errors.New("the judge needs a model: set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
 	}
-	return &Judge{provider: p, model: model}, nil
+	if err := prompts.check(); err != nil {
+		return nil, err
+	}
+	return &Judge{provider: p, model: model, prompts: prompts}, nil
 }
 
 // Name is "judge".
 func (*Judge) Name() string { return "judge" }
 
-// Check refuses an item without a reference answer.
+// Prompts returns the prompts that the judge sends.
+func (j *Judge) Prompts() Prompts { return j.prompts }
+
+// Check rejects an item without a reference answer.
 func (*Judge) Check(item Item) error {
 	if strings.TrimSpace(item.Reference) == "" {
 		return fmt.Errorf("question %q has no reference_answer: add one, or use the exact scorer", item.ID)
@@ -56,31 +63,32 @@ func (*Judge) Check(item Item) error {
 	return nil
 }
 
-// Request is the first request made for an item, for forecasts of its cost. A
-// reply that is not the JSON asked for is followed by one more request, longer
-// by that reply.
+// Request returns the first request for an item, for forecasts of its cost. If the reply is not the
+// JSON asked for, one more request follows, which also contains that reply.
 func (j *Judge) Request(item Item) llm.Request {
+	item.Answer = truncate(item.Answer)
 	r := llm.Request{
 		Model: j.model,
 		Messages: []llm.Message{
-			{Role: llm.RoleSystem, Content: systemPrompt},
-			{Role: llm.RoleUser, Content: userMessage(item)},
+			{Role: llm.RoleSystem, Content: j.prompts.System},
+			{Role: llm.RoleUser, Content: j.prompts.User(item)},
 		},
 		Temperature: 0,
 		MaxTokens:   replyTokens,
 		JSON:        true,
+		Fake:        func() string { return fakeReply(item) },
 	}
-	if llm.Reasons(j.model) {
+	if llm.IsReasoningModel(j.model) {
 		r.MaxTokens = reasoningTokens
 	}
 	return r
 }
 
-// Score asks the model, once more when the reply is not the JSON asked for, and
-// never reads a score out of anything else. Errors are an item that Check
-// refuses, a context's end, a reached budget, and a provider that refuses the
-// key or the model (401, 403, 404) or, having answered none, the third item with
-// 400. Another 400 leaves the item unscored: it may be too long for the model.
+// Score asks the model, and once more if the reply is not the JSON asked for. It never takes a
+// score from anything else. It returns an error for an item that Check rejects, the end of a
+// context, an exhausted budget, and a provider that rejects the key or the model (401, 403, 404),
+// or that rejects the third item with 400 before it has answered any. Any other 400 leaves the item
+// unscored, since the item may be too long for the model.
 func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	if err := j.Check(item); err != nil {
 		return Verdict{}, err
@@ -91,25 +99,25 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	if err == nil && problem != nil {
 		req.Messages = append(req.Messages,
 			llm.Message{Role: llm.RoleAssistant, Content: text},
-			llm.Message{Role: llm.RoleUser, Content: fmt.Sprintf(repairPrompt, problem)})
+			llm.Message{Role: llm.RoleUser, Content: j.prompts.repair(problem)})
 		_, problem, err = j.ask(ctx, req, &v)
 	}
 	switch {
-	case err != nil && j.stops(err):
-		return Verdict{Attempts: v.Attempts, Usage: v.Usage, Cost: v.Cost, Model: v.Model}, fmt.Errorf("judge question %q: %w", item.ID, err)
+	case err != nil && j.isFatal(err):
+		unscored := Verdict{Attempts: v.Attempts, Usage: v.Usage, Cost: v.Cost, Model: v.Model}
+		return unscored, fmt.Errorf("judge question %q: %w", item.ID, err)
 	case err != nil:
 		v.Reason = "the judge did not answer: " + err.Error()
 	case problem != nil:
 		v.Reason = "the judge gave no usable verdict: " + problem.Error()
 	}
-	if n := utf8.RuneCountInString(item.Answer); n > MaxCandidate {
-		v.Reason = fmt.Sprintf("(judged on the first %d of %d characters) %s", MaxCandidate, n, v.Reason)
+	if n := utf8.RuneCountInString(item.Answer); n > maxCandidate {
+		v.Reason = fmt.Sprintf("(judged on the first %d of %d characters) %s", maxCandidate, n, v.Reason)
 	}
 	return v, nil
 }
 
-// ask makes one request and fills in the verdict. problem is what was wrong
-// with the reply's text.
+// ask makes one request and fills in the verdict. problem is what was wrong with the reply's text.
 func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text string, problem, err error) {
 	resp, err := j.provider.Complete(ctx, req)
 	v.Attempts += resp.Attempts
@@ -133,9 +141,9 @@ func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text stri
 	return resp.Text, problem, nil
 }
 
-// stops tells the errors that every further item would meet too. What is not
-// the provider's failure (a budget, a context, a configuration) is one of them.
-func (j *Judge) stops(err error) bool {
+// isFatal reports whether every further item would fail with this error too. That includes any
+// error that is not the provider's, such as one of a budget, a context or a configuration.
+func (j *Judge) isFatal(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return true

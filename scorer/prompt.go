@@ -5,15 +5,59 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
 
-// PromptVersion names the judge's prompts. It changes whenever they do.
-const PromptVersion = "judge-1"
+// Prompts are the texts that a judge sends to its model. Whatever they say, the reply must be
+// {"score": <number from 0 to 1>, "reason": "<text>"}.
+type Prompts struct {
+	// Name identifies the prompts in results. It must change whenever any part of them does.
+	Name string
+	// System is the instruction.
+	System string
+	// User returns the user message for an item. Others wrote the texts of an item, so the message
+	// must quote them in a way that none of them can end.
+	User func(Item) string
+	// Repair is sent after a reply that could not be used. It contains %v once, which is replaced
+	// with the problem.
+	Repair string
+}
 
-// systemPrompt is the judge's instruction. The data follows as one JSON object,
-// whose strings no text inside them can leave.
+// DefaultPrompts returns the prompts of the judge scorer. The user message is one JSON object, so
+// no text can end its own string.
+func DefaultPrompts() Prompts {
+	return Prompts{Name: "judge-1", System: systemPrompt, User: jsonMessage, Repair: repairPrompt}
+}
+
+// SHA256 returns a digest of Name, System and Repair in lower-case hexadecimal. Results with the
+// same digest were judged alike. User is code, which only Name identifies.
+func (p Prompts) SHA256() string {
+	h := sha256.New()
+	for _, part := range []string{p.Name, p.System, p.Repair} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (p Prompts) check() error {
+	switch {
+	case p.Name == "":
+		return errors.New("the judge's prompts have no name")
+	case p.System == "" || p.User == nil:
+		return fmt.Errorf("the judge's prompts %q need a system prompt and a user message", p.Name)
+	case strings.Count(p.Repair, "%v") != 1:
+		return fmt.Errorf("the judge's prompts %q need a repair text with one %%v for the reason", p.Name)
+	}
+	return nil
+}
+
+// repair returns the message that follows a reply with a problem.
+func (p Prompts) repair(problem error) string {
+	return strings.Replace(p.Repair, "%v", problem.Error(), 1)
+}
+
 const systemPrompt = `You grade answers to questions against a reference answer.
 
 The user message is one JSON object with these string fields:
@@ -38,21 +82,10 @@ Rules:
 
 Reply with exactly one JSON object and nothing else: {"score": <number from 0 to 1>, "reason": "<one short sentence>"}`
 
-// repairPrompt follows a reply that was not what the system prompt asked for.
 const repairPrompt = `Your reply could not be used: %v. Grade the same candidate_answer again. Reply with exactly one JSON object and nothing else, without code fences: {"score": <number from 0 to 1>, "reason": "<one short sentence>"}`
 
-// PromptSHA256 is the hex digest of everything constant in the judge's prompts,
-// so that results tell whether they were judged alike.
-func PromptSHA256() string {
-	h := sha256.New()
-	for _, part := range []string{PromptVersion, systemPrompt, repairPrompt} {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// userMessage fences all foreign text as JSON strings.
-func userMessage(item Item) string {
+// jsonMessage returns the texts of an item as one JSON object.
+func jsonMessage(item Item) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // the judge reads < and >, not escapes
@@ -61,18 +94,18 @@ func userMessage(item Item) string {
 		QuestionDate string `json:"question_date,omitempty"`
 		Reference    string `json:"reference_answer"`
 		Candidate    string `json:"candidate_answer"`
-	}{item.Question, item.QuestionDate, item.Reference, bound(item.Answer)})
+	}{item.Question, item.QuestionDate, item.Reference, item.Answer})
 	if err != nil {
 		panic(err) // strings always encode
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// bound cuts an answer at MaxCandidate characters and says so in its place.
-func bound(answer string) string {
+// truncate cuts an answer at maxCandidate characters and appends a note that it was cut.
+func truncate(answer string) string {
 	n := 0
 	for i := range answer {
-		if n == MaxCandidate {
+		if n == maxCandidate {
 			return answer[:i] + "\n[the rest of this answer was left out]"
 		}
 		n++

@@ -9,24 +9,21 @@ import (
 // Gold is a document that answers a question.
 type Gold struct {
 	Path string `json:"path"`
-	// Gain is how much the document is worth, above 0: 1 for each where
-	// documents only answer or do not, a grade where they are graded.
+	// Gain is the value of the document, above 0: 1 if relevance is binary, else its grade.
 	Gain float64 `json:"gain"`
-	// Rank is the document's place among the retrieved ones, from 1 on; 0 when
-	// it was not retrieved.
+	// Rank is the document's position among the retrieved documents, from 1; 0 if it was not
+	// retrieved.
 	Rank int `json:"rank"`
 }
 
-// Ranking is all gold of one question, each document once and in any order,
-// with its places in one list of documents. Its methods are the measures of trec_eval, unless they say
-// otherwise. A cut-off k counts documents and is at least 1; math.MaxInt cuts
-// nothing off. Without gold there is nothing to find and every measure is NaN:
-// such a question must be left out of means.
+// Ranking is all gold of one question, each document once and in any order, with its ranks in one
+// list of documents. Its methods are the measures of trec_eval unless they say otherwise. A cut-off
+// k counts documents and is at least 1; math.MaxInt is no cut-off. Without gold every measure is
+// NaN, and the question must be left out of means.
 type Ranking []Gold
 
-// Rank finds gold in a list of documents, best first. A document that comes
-// again further down is dropped there, and those below it move up. gold itself
-// is not changed.
+// Rank finds gold in a list of documents, best first. If a document occurs again further down, that
+// occurrence is dropped and those below it move up. gold itself is not modified.
 func Rank(documents []string, gold []Gold) Ranking {
 	documents = distinct(documents)
 	r := slices.Clone(gold)
@@ -36,18 +33,16 @@ func Rank(documents []string, gold []Gold) Ranking {
 	return r
 }
 
-// Hit is a retrieved passage: the document it is of and its score, 0 where none
-// is known.
+// Hit is a retrieved passage: the path of its document, and its score or 0 if that is unknown.
 type Hit struct {
 	Path  string
 	Score float64
 }
 
-// Documents turns hits, best first, into a list of documents in which each one
-// stands once, where its best hit was. Neighbours of the same score are ordered by
-// path, ascending, so that ties are no matter of luck (trec_eval orders them
-// by path too, but descending); hits without a score stay as they are. Hits
-// without a path are documents of their own.
+// Documents converts hits, best first, to a list of distinct documents, each at the position of its
+// best hit. Adjacent hits of the same score are sorted by path in ascending order, so that ties are
+// deterministic (trec_eval sorts them by path in descending order). Hits without a score keep their
+// order. Each hit without a path is a document of its own.
 func Documents(hits []Hit) []string {
 	hits = slices.Clone(hits)
 	for start := 0; start < len(hits); {
@@ -67,7 +62,7 @@ func Documents(hits []Hit) []string {
 	return distinct(paths)
 }
 
-// distinct drops what came before, but not the documents without a path.
+// distinct drops repeated documents, but keeps all documents without a path.
 func distinct(documents []string) []string {
 	seen := map[string]bool{}
 	var out []string
@@ -80,8 +75,8 @@ func distinct(documents []string) []string {
 	return out
 }
 
-// hits counts the gold among the first k.
-func (r Ranking) hits(k int) int {
+// foundAt counts the gold among the first k.
+func (r Ranking) foundAt(k int) int {
 	n := 0
 	for _, g := range r {
 		if g.Rank > 0 && g.Rank <= k {
@@ -91,8 +86,8 @@ func (r Ranking) hits(k int) int {
 	return n
 }
 
-// ofGold is a figure that is only known where there is gold.
-func (r Ranking) ofGold(figure float64) float64 {
+// orNaN returns the measure, or NaN without gold.
+func (r Ranking) orNaN(figure float64) float64 {
 	if len(r) == 0 {
 		return math.NaN()
 	}
@@ -101,74 +96,70 @@ func (r Ranking) ofGold(figure float64) float64 {
 
 // RecallAt is the share of the gold that is among the first k.
 func (r Ranking) RecallAt(k int) float64 {
-	return r.ofGold(float64(r.hits(k)) / float64(len(r)))
+	return r.orNaN(float64(r.foundAt(k)) / float64(len(r)))
 }
 
-// AnyAt is 1 when any gold is among the first k, else 0.
+// AnyAt is 1 if any gold is among the first k, else 0.
 func (r Ranking) AnyAt(k int) float64 {
-	return r.ofGold(float64(min(r.hits(k), 1)))
+	return r.orNaN(float64(min(r.foundAt(k), 1)))
 }
 
-// SuccessAt is AnyAt by the name that trec_eval gives it.
+// SuccessAt is trec_eval's name for AnyAt.
 func (r Ranking) SuccessAt(k int) float64 { return r.AnyAt(k) }
 
-// AllAt is 1 when all gold is among the first k, else 0. It cannot be 1 when
-// there is more gold than k.
+// AllAt is 1 if all gold is among the first k, else 0. It cannot be 1 if there is more gold than k.
 func (r Ranking) AllAt(k int) float64 {
-	return r.ofGold(float64(r.hits(k) / max(len(r), 1)))
+	return r.orNaN(float64(r.foundAt(k) / max(len(r), 1)))
 }
 
-// PrecisionAt is the gold among the first k over k, also when fewer than k
+// PrecisionAt is the number of gold documents among the first k divided by k, even if fewer than k
 // documents were retrieved.
 func (r Ranking) PrecisionAt(k int) float64 {
-	return r.ofGold(float64(r.hits(k)) / float64(k))
+	return r.orNaN(float64(r.foundAt(k)) / float64(k))
 }
 
-// CappedRecallAt is the gold among the first k over the most that could be
-// there, the smaller of k and all gold: R-cap@k, trec_eval's relative_P.
+// CappedRecallAt is the number of gold documents among the first k divided by the most there could
+// be, the smaller of k and all gold. It is also called R-cap@k, and relative_P in trec_eval.
 func (r Ranking) CappedRecallAt(k int) float64 {
-	return r.ofGold(float64(r.hits(k)) / float64(min(k, len(r))))
+	return r.orNaN(float64(r.foundAt(k)) / float64(min(k, len(r))))
 }
 
-// ReciprocalRank is 1 over the rank of the first gold, 0 when none was
-// retrieved.
+// ReciprocalRank is 1 divided by the rank of the first gold, or 0 if none was retrieved.
 func (r Ranking) ReciprocalRank() float64 {
-	found := r.found()
+	found := r.retrieved()
 	if len(found) == 0 {
-		return r.ofGold(0)
+		return r.orNaN(0)
 	}
 	return 1 / float64(found[0].Rank)
 }
 
-// AveragePrecision is the mean over all gold of the precision at its rank, 0
-// for what was not retrieved. Of rankings that were cut off at k it is
-// trec_eval's map_cut_k.
+// AveragePrecision is the mean over all gold of the precision at its rank, which is 0 for gold that
+// was not retrieved. For rankings that were cut off at k it is trec_eval's map_cut_k.
 func (r Ranking) AveragePrecision() float64 {
 	sum := 0.0
-	for i, g := range r.found() {
+	for i, g := range r.retrieved() {
 		sum += float64(i+1) / float64(g.Rank)
 	}
-	return r.ofGold(sum / float64(len(r)))
+	return r.orNaN(sum / float64(len(r)))
 }
 
-// NDCGAt is the discounted cumulative gain of the first k over that of the best
-// list there could be: all gold, the most worth first, cut off at k. Rank i is
-// worth gain/log2(i+1) (Järvelin and Kekäläinen 2002, with the discount of
-// trec_eval).
+// NDCGAt is the discounted cumulative gain of the first k divided by that of the best possible
+// list, which is all gold by descending gain, cut off at k. Rank i contributes gain/log2(i+1)
+// (Järvelin and Kekäläinen 2002, with the discount of trec_eval).
 func (r Ranking) NDCGAt(k int) float64 {
 	return r.ndcg(k, func(rank int) float64 { return math.Log2(float64(rank + 1)) })
 }
 
-// LongMemEvalNDCGAt is NDCGAt as LongMemEval's own script has it, to compare
-// with published figures only: rank 1 undiscounted and rank i worth gain/log2(i),
-// which cannot tell rank 2 from rank 1.
+// LongMemEvalNDCGAt is NDCGAt as LongMemEval's own script computes it, for comparison with
+// published figures only. Rank 1 is not discounted and rank i contributes gain/log2(i), which makes
+// ranks 1 and 2 equal.
 func (r Ranking) LongMemEvalNDCGAt(k int) float64 {
 	return r.ndcg(k, func(rank int) float64 { return max(1, math.Log2(float64(rank))) })
 }
 
 func (r Ranking) ndcg(k int, discount func(rank int) float64) float64 {
 	got := 0.0
-	for _, g := range r.found() {
+	for _, g := range r.retrieved() {
 		if g.Rank <= k {
 			got += g.Gain / discount(g.Rank)
 		}
@@ -179,12 +170,12 @@ func (r Ranking) ndcg(k int, discount func(rank int) float64) float64 {
 	for i, g := range best[:min(k, len(best))] {
 		ideal += g.Gain / discount(i+1)
 	}
-	return r.ofGold(min(1, got/ideal)) // rounding must not leave the range
+	return r.orNaN(min(1, got/ideal)) // rounding must not leave the range
 }
 
-// found is the gold that was retrieved, by rank, so that sums of fractions do
-// not depend on the order in which gold was given.
-func (r Ranking) found() Ranking {
+// retrieved returns the gold that was retrieved, sorted by rank, so that sums of fractions do not
+// depend on the order of the gold.
+func (r Ranking) retrieved() Ranking {
 	found := slices.DeleteFunc(slices.Clone(r), func(g Gold) bool { return g.Rank == 0 })
 	slices.SortFunc(found, func(a, b Gold) int { return cmp.Compare(a.Rank, b.Rank) })
 	return found

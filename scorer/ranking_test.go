@@ -3,9 +3,7 @@ package scorer
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// binary is gold of which each document is worth the same.
+// binary returns gold whose documents all have the same gain.
 func binary(paths ...string) []Gold {
 	var gold []Gold
 	for _, p := range paths {
@@ -26,8 +24,8 @@ func binary(paths ...string) []Gold {
 	return gold
 }
 
-// relevances makes the list and the gold that a pattern such as 0,1,0,1,0
-// stands for, with gold that is not in the list up to total.
+// relevances returns the ranking for a pattern such as 0,1,0,1,0, with further gold that was not
+// retrieved, up to total.
 func relevances(pattern []int, total int) Ranking {
 	var documents []string
 	var gold []Gold
@@ -50,8 +48,8 @@ func check(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// TestMeasuresByHand holds what can be worked out on paper: 1/log2(3) is
-// 0.630930, 1/log2(5) is 0.430677.
+// TestMeasuresByHand contains what can be calculated on paper: 1/log2(3) is 0.630930, 1/log2(5) is
+// 0.430677.
 func TestMeasuresByHand(t *testing.T) {
 	type want struct{ recall, anyOf, all, precision, capped, rr, ap, ndcg, lme float64 }
 	for _, c := range []struct {
@@ -85,7 +83,7 @@ func TestMeasuresByHand(t *testing.T) {
 	}
 }
 
-// TestGradedByHand is the example of Wikipedia's article on DCG.
+// TestGradedByHand is the example in Wikipedia's article on DCG.
 func TestGradedByHand(t *testing.T) {
 	r := relevances([]int{3, 2, 3, 0, 1, 2}, 0)
 	check(t, "nDCG", r.NDCGAt(6), 0.960808, 1e-6)
@@ -103,7 +101,7 @@ func TestIRMeasuresExample(t *testing.T) {
 	check(t, "AP", mean(Ranking.AveragePrecision), 0.75, 1e-6)
 	check(t, "nDCG", mean(func(r Ranking) float64 { return r.NDCGAt(math.MaxInt) }), 0.815465, 1e-6)
 	check(t, "RR", mean(Ranking.ReciprocalRank), 0.75, 1e-6)
-	// P(rel=2)@10 takes the second question's gold only; the first has none.
+	// P(rel=2)@10 counts the second question's gold only; the first question has none.
 	check(t, "P(rel=2)@10", q1.PrecisionAt(10)/2, 0.05, 1e-6)
 }
 
@@ -143,7 +141,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// measures is every measure at k.
+// measures returns every measure at k by name.
 func measures(r Ranking, k int) map[string]float64 {
 	return map[string]float64{
 		"recall": r.RecallAt(k), "any": r.AnyAt(k), "all": r.AllAt(k), "precision": r.PrecisionAt(k), "capped": r.CappedRecallAt(k),
@@ -151,8 +149,8 @@ func measures(r Ranking, k int) map[string]float64 {
 	}
 }
 
-// TestMeasureProperties: whatever the list, a measure is a share, more depth
-// never finds less, and what stands below k is of no matter at k.
+// TestMeasureProperties: for any list, a measure is between 0 and 1, a greater depth never finds
+// less, and documents below k do not affect a measure at k.
 func TestMeasureProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-h]{1,2}`), 1, 20, rapid.ID[string])
@@ -194,14 +192,10 @@ func TestMeasureProperties(t *testing.T) {
 	})
 }
 
-// testData opens a file of the data beside the project.
+// testData returns a file in testdata.
 func testData(t *testing.T, elem ...string) []byte {
 	t.Helper()
-	path := filepath.Join(append([]string{"..", "..", "shared", "data"}, elem...)...)
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no test data at %s", path)
-	}
+	b, err := os.ReadFile(filepath.Join(append([]string{"testdata"}, elem...)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +227,14 @@ func TestVectors(t *testing.T) {
 			Full      float64 `json:"ndcg_full_ideal"`
 		} `json:"ndcg_graded_wikipedia"`
 	}
-	if err := json.Unmarshal(testData(t, "stats_vectors.json"), &groups); err != nil {
+	if err := json.Unmarshal(testData(t, "vectors.json"), &groups); err != nil {
 		t.Fatal(err)
 	}
 	if len(groups.Binary) < 7 || len(groups.Graded.Rel) != 6 {
 		t.Fatalf("%d rows, %d relevances", len(groups.Binary), len(groups.Graded.Rel))
 	}
 	for _, v := range groups.Binary {
-		// The vectors' RR and AP are of the list cut off at k.
+		// RR and AP in the vectors are those of the list cut off at k.
 		r := relevances(v.Pattern[:min(v.K, len(v.Pattern))], v.Total)
 		want := map[string]float64{
 			"precision": v.Precision, "recall": v.Recall, "any": v.Any, "all": v.All, "rr": v.RR, "ap": v.AP,

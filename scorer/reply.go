@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// parseReply reads {"score": number, "reason": string} and refuses anything
-// else: text around it, code fences, other, missing and repeated keys.
-// encoding/json alone would accept repeated keys and keys in another case.
+// parseReply parses {"score": number, "reason": string} and rejects anything else: text around it,
+// code fences, and unknown, missing or repeated keys. encoding/json alone would accept repeated
+// keys and keys in another case.
 func parseReply(text string) (score float64, reason string, err error) {
 	var object map[string]json.RawMessage
 	switch err := json.Unmarshal([]byte(text), &object); {
@@ -20,7 +20,7 @@ func parseReply(text string) (score float64, reason string, err error) {
 	case err != nil || object == nil:
 		return 0, "", errors.New("it is not one JSON object alone")
 	}
-	// The text is one valid object: the walk below cannot fail.
+	// The text is one valid object, so the calls of Token below cannot fail.
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	_, _ = dec.Token()

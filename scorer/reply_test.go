@@ -64,7 +64,7 @@ func FuzzParseReply(f *testing.F) {
 		score, _, err := parseReply(text)
 		if err != nil {
 			if score != 0 {
-				t.Errorf("%q: %v beside %v", text, score, err)
+				t.Errorf("%q: %v with %v", text, score, err)
 			}
 			return
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// ofTrecEval are the measures that trec_eval has too, by its names.
+// ofTrecEval maps trec_eval's names to the measures that it has too.
 func ofTrecEval() map[string]func(documents []string, gold []Gold) float64 {
 	whole := func(m func(Ranking) float64) func([]string, []Gold) float64 {
 		return func(d []string, g []Gold) float64 { return m(Rank(d, g)) }
@@ -40,7 +40,7 @@ func ofTrecEval() map[string]func(documents []string, gold []Gold) float64 {
 	return out
 }
 
-// rows splits a file of white space and columns.
+// rows splits a file into lines and columns at white space.
 func rows(t *testing.T, name string, columns int) [][]string {
 	t.Helper()
 	var out [][]string
@@ -54,14 +54,14 @@ func rows(t *testing.T, name string, columns int) [][]string {
 	return out
 }
 
-// trecRun reads run and qrels: for each query the documents as trec_eval orders
-// them, by score and then by name, both descending, and the gold. Our own ties
-// go by path ascending (Documents), which must not be used here.
+// trecRun reads run and qrels. It returns for each query the documents in trec_eval's order, by
+// score and then by name, both descending, and the gold. Documents sorts ties by path in ascending
+// order, so it must not be used here.
 func trecRun(t *testing.T) (documents map[string][]string, gold map[string][]Gold) {
 	t.Helper()
 	hits := map[string][]Hit{}
 	for _, f := range rows(t, "results.test", 6) {
-		score, err := strconv.ParseFloat(f[4], 32) // trec_eval keeps scores as float
+		score, err := strconv.ParseFloat(f[4], 32) // trec_eval stores scores as float32
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,8 +86,8 @@ func trecRun(t *testing.T) (documents map[string][]string, gold map[string][]Gol
 	return documents, gold
 }
 
-// TestTrecEval: our figures are those that trec_eval prints for its own run, to
-// all four decimals, for each query and for their mean.
+// TestTrecEval: the measures are those that trec_eval prints for its own run, to all four decimals,
+// for each query and for their mean.
 func TestTrecEval(t *testing.T) {
 	documents, gold := trecRun(t)
 	ours := ofTrecEval()
@@ -111,7 +111,7 @@ func TestTrecEval(t *testing.T) {
 			for _, q := range queries {
 				got += measure(documents[q], gold[q]) / float64(len(queries))
 			}
-			// Half a unit of the last decimal, and what floats may lack.
+			// Half a unit of the last decimal, plus rounding errors.
 			check(t, fmt.Sprintf("%s: %s of %s", file, f[0], f[1]), got, want, 0.5e-4+1e-9)
 			compared[f[0]] = true
 			n++

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"evalctl/harness"
+	"evalctl/harness/dataset"
 )
 
 // listedBrains is how many brains the terminal names.
 const listedBrains = 8
 
 // brains tells which brains are asked, where there are several.
-func (t *terminal) brains(brains []harness.Brain) {
+func (t *terminal) brains(brains []dataset.Brain) {
 	if len(brains) < 2 {
 		return
 	}

@@ -25,7 +25,12 @@ func (completionCmd) Help() string {
 
 // Run prints a script made from the grammar, so that it cannot fall behind it.
 func (c *completionCmd) Run(p *process, ctx *kong.Context) error {
-	return completionScripts[c.Shell].Execute(p.stdout, completions(ctx.Model.Node))
+	commands := completions(ctx.Model.Node)
+	help := &commands[slices.IndexFunc(commands, func(c completedCommand) bool { return c.Name == "help" })]
+	for _, named := range commands {
+		help.Args = append(help.Args, named.Name)
+	}
+	return completionScripts[c.Shell].Execute(p.stdout, commands)
 }
 
 type completedCommand struct {

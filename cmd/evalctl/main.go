@@ -9,9 +9,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"evalctl/daemon/protocol"
 )
 
 // cli is the grammar of the command line: a field for each command.
@@ -20,10 +23,14 @@ type cli struct {
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one filled daemon."`
 	Conformance conformanceCmd `cmd:"" help:"Check whether a daemon keeps the protocol."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
+	Health      healthCmd      `cmd:"" help:"Ask a daemon whether it is healthy."`
 	Keys        keysCmd        `cmd:"" help:"Make and list the keys of a daemon."`
 	Version     versionCmd     `cmd:"" help:"Print the version, and the commit it was built from."`
 	Completion  completionCmd  `cmd:"" help:"Print a shell completion script."`
+	HelpFor     helpCmd        `cmd:"" name:"help" help:"Print the help of a command."`
 	Guard       guardCmd       `cmd:"" hidden:""`
+
+	ShowVersion versionFlag `name:"version" help:"Print the version, and the commit it was built from."`
 }
 
 func (cli) Help() string {
@@ -83,6 +90,8 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 		kong.Writers(p.stdout, p.stderr),
 		kong.BindFor(ctx),
 		kong.Bind(p),
+		scorerVars(),
+		kong.Vars{"modes": strings.Join(protocol.Modes, ",")},
 	}, more...)
 	parser, err := kong.New(c, options...)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"evalctl/harness"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
 )
@@ -44,7 +44,7 @@ type progress struct {
 	mu     sync.Mutex
 	late   *time.Timer // draws when nothing else has for too long; nil with a bar
 	ended  bool
-	counts harness.Counts
+	counts result.Counts
 	asked  int // in this process
 	spent  llm.USD
 	start  time.Time
@@ -52,8 +52,8 @@ type progress struct {
 	tenth  int
 	took   []float64 // latencies of the last answers, a ring
 	first  []float64
-	failed []harness.Record // the first ones, for the report
-	more   int              // failures beyond those
+	failed []result.Record // the first ones, for the report
+	more   int             // failures beyond those
 }
 
 // progress begins to follow a run of total questions, of which the first that
@@ -86,18 +86,18 @@ func (p *progress) tick() {
 }
 
 // add is called with each finished question, from one goroutine at a time.
-func (p *progress) add(r harness.Record) {
+func (p *progress) add(r result.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts.Add(r)
 	p.spent += r.JudgeUSD
-	if r.Outcome == harness.NoGold {
+	if r.Outcome == result.NoGold {
 		return
 	}
 	if p.counts.Finished() > p.resumed {
 		p.asked++
 	}
-	if r.Outcome != harness.Errored {
+	if r.Outcome != result.Errored {
 		p.took = ring(p.took, p.counts.Total, r.LatencyMS)
 		if r.FirstDeltaMS != nil {
 			p.first = ring(p.first, p.counts.Total, *r.FirstDeltaMS)
@@ -111,7 +111,7 @@ func (p *progress) add(r harness.Record) {
 	}
 }
 
-func (p *progress) fail(r harness.Record) {
+func (p *progress) fail(r result.Record) {
 	if len(p.failed) < listedFailures {
 		p.failed = append(p.failed, r)
 	} else {

@@ -8,20 +8,20 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"evalctl/harness"
+	"evalctl/harness/result"
 )
 
 // TestDescription: the bar gives way to the figures, and these lose blanks and
 // words before they lose any of themselves.
 func TestDescription(t *testing.T) {
-	few := harness.Counts{Total: 90, Passed: 50, Scored: 90}
-	all := harness.Counts{Total: 900, Passed: 500, Scored: 700, Errors: 100, Unscored: 100}
+	few := result.Counts{Total: 90, Passed: 50, Scored: 90}
+	all := result.Counts{Total: 900, Passed: 500, Scored: 700, Errors: 100, Unscored: 100}
 	for _, tt := range []struct {
-		counts harness.Counts
+		counts result.Counts
 		total  int
 		want   string
 	}{
-		{harness.Counts{}, 100, "0 pass  0 fail  p50 12 ms  first token 3.0 ms"},
+		{result.Counts{}, 100, "0 pass  0 fail  p50 12 ms  first token 3.0 ms"},
 		{few, 100, "50 pass 40 fail p50 12 ms first 3.0 ms $0.00123457 ETA 1s"},
 		{all, 1000, "500 pass 200 fail 100 error 100 unscored p50 12 ms first 3.…"},
 	} {
@@ -52,12 +52,12 @@ func TestPlainLines(t *testing.T) {
 		var out bytes.Buffer
 		p := (&terminal{w: &out}).progress(100, 90)
 		for range 90 {
-			p.add(harness.Record{Outcome: harness.Scored, Passed: true, LatencyMS: 1})
+			p.add(result.Record{Outcome: result.Scored, Passed: true, LatencyMS: 1})
 		}
 		time.Sleep(25 * time.Second)
-		p.add(harness.Record{Outcome: harness.Scored, Passed: true, LatencyMS: 1})
+		p.add(result.Record{Outcome: result.Scored, Passed: true, LatencyMS: 1})
 		time.Sleep(6 * time.Second)
-		p.add(harness.Record{Outcome: harness.NoGold})
+		p.add(result.Record{Outcome: result.NoGold})
 		time.Sleep(11 * time.Second)
 		p.done()
 		time.Sleep(time.Minute)
@@ -81,7 +81,7 @@ func TestPlainLinesOfAFastRun(t *testing.T) {
 		p := (&terminal{w: &out}).progress(100, 0)
 		for range 100 {
 			time.Sleep(50 * time.Millisecond)
-			p.add(harness.Record{Outcome: harness.Scored, LatencyMS: 1})
+			p.add(result.Record{Outcome: result.Scored, LatencyMS: 1})
 		}
 		p.done()
 		if n := strings.Count(out.String(), "\n"); n != 5 {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"evalctl/harness"
+	"evalctl/harness/result"
 )
 
 var (
@@ -84,7 +84,7 @@ func TestRetrievalQuality(t *testing.T) {
 	if *full || *update {
 		modes = []string{"bm25", "semantic", "hybrid", "hybrid-rerank"}
 	}
-	measured := map[string]harness.Figures{}
+	measured := map[string]result.Metrics{}
 	for _, task := range qualityTasks {
 		for _, mode := range modes {
 			got := task.measure(t, mode)
@@ -109,7 +109,7 @@ func TestRetrievalQuality(t *testing.T) {
 
 // measure runs evalctl. Fifty passages are asked for, so that ten documents are
 // told also where several passages are of one.
-func (q qualityTask) measure(t *testing.T, mode string) harness.Figures {
+func (q qualityTask) measure(t *testing.T, mode string) result.Metrics {
 	t.Helper()
 	out, dir := t.TempDir(), filepath.Join(neutralData, q.name)
 	args := []string{
@@ -134,7 +134,7 @@ func (q qualityTask) measure(t *testing.T, mode string) harness.Figures {
 		t.Fatal(err)
 	}
 	var result struct {
-		Retrieval harness.Retrieval `json:"retrieval"`
+		Retrieval result.Retrieval `json:"retrieval"`
 	}
 	if err := json.Unmarshal(data, &result); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func (q qualityTask) measure(t *testing.T, mode string) harness.Figures {
 	return result.Retrieval.Macro
 }
 
-func (q qualityTask) check(t *testing.T, got harness.Figures) {
+func (q qualityTask) check(t *testing.T, got result.Metrics) {
 	t.Helper()
 	for figure, floor := range q.floors {
 		if got[figure] < floor {
@@ -174,7 +174,7 @@ func cells(figures map[string]float64) string {
 	return b.String() + "\n"
 }
 
-func writeQuality(t *testing.T, modes []string, measured map[string]harness.Figures) {
+func writeQuality(t *testing.T, modes []string, measured map[string]result.Metrics) {
 	t.Helper()
 	var table strings.Builder
 	table.WriteString("| task | mode | " + strings.Join(qualityColumns, " | ") + " |\n|" + strings.Repeat("---|", len(qualityColumns)+2) + "\n")
@@ -200,7 +200,7 @@ func writeQuality(t *testing.T, modes []string, measured map[string]harness.Figu
 
 // compareQuality holds what was measured against the page. The last digit may
 // differ: processors round differently.
-func compareQuality(t *testing.T, measured map[string]harness.Figures) {
+func compareQuality(t *testing.T, measured map[string]result.Metrics) {
 	t.Helper()
 	page, err := os.ReadFile(qualityPage)
 	if err != nil {

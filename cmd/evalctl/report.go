@@ -13,8 +13,10 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 
 	"evalctl/harness"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
+	"evalctl/scorer"
 )
 
 // inputs tells what is going to be asked of what.
@@ -40,7 +42,7 @@ func (t *terminal) inputs(dataset string, p *plan) {
 		t.field("corpus", "%s", line)
 	}
 	t.brains(p.brains)
-	t.guards(p.gold.Guards)
+	t.guards(p.gold.Warnings)
 }
 
 // judging tells who judges, and what that is likely to cost.
@@ -63,7 +65,7 @@ func (t *terminal) judging(c *runCmd, p *plan) {
 	}
 }
 
-func temperature(j *harness.JudgeModel) string {
+func temperature(j *result.JudgeModel) string {
 	if j.Temperature == nil {
 		return "default"
 	}
@@ -101,19 +103,19 @@ func roughly(u llm.USD) string {
 func digest(sum string) string { return sum[:8] + "…" }
 
 // report prints everything that stands behind the summary line.
-func (t *terminal) report(c *runCmd, plan *plan, res harness.Result, p *progress) {
+func (t *terminal) report(c *runCmd, plan *plan, res result.Result, p *progress) {
 	if t.quiet {
 		return
 	}
 	t.failures(c, p)
 	t.rate(c, res)
 	t.tags(res)
-	if res.Grounded > 0 || res.Passed > 0 && c.scenario != harness.SearchOnly {
+	if res.Grounded > 0 || res.Passed > 0 && c.scenario != result.SearchOnly {
 		t.field("grounded", "%d/%d passing answers cite retrieved text", res.Grounded, res.Passed)
 	}
 	if res.Retrieval != nil {
 		t.retrieval(res)
-		t.guards(res.Retrieval.Guards[len(plan.gold.Guards):])
+		t.guards(res.Retrieval.Warnings[len(plan.gold.Warnings):])
 	}
 	t.latency(res)
 	if res.Cost.JudgeRequests > 0 {
@@ -157,43 +159,43 @@ func (t *terminal) failures(c *runCmd, p *progress) {
 	t.blank()
 }
 
-func (t *terminal) failure(c *runCmd, r harness.Record) string {
+func (t *terminal) failure(c *runCmd, r result.Record) string {
 	name := short(r.ID, 40)
 	if len(r.Tags) > 0 {
 		name += " " + short(r.Tags[0], 24)
 	}
 	switch r.Outcome {
-	case harness.Errored:
+	case result.Errored:
 		return fmt.Sprintf("%s %s  %s (%s)", t.tint(false, "ERR "), name, short(r.Error.Message, 200), count(r.Attempts, "attempt"))
-	case harness.Unscored:
+	case result.Unscored:
 		return fmt.Sprintf("%s %s  %s", t.tint(false, "????"), name, short(r.Reason, 200))
 	}
 	want := r.Reference
-	switch c.Scorer {
-	case "exact":
+	switch c.scorer.Needs {
+	case scorer.NeedExpected:
 		want = strings.Join(r.Expected, " | ")
-	case "retrieval":
+	case scorer.NeedGold:
 		return fmt.Sprintf("%s %s  %s: expected \"%s\"", t.tint(false, "FAIL"), name, r.Reason, short(strings.Join(r.ExpectedPaths, " | "), 72))
 	}
 	return fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"%s", t.tint(false, "FAIL"), name, short(want, 48), short(r.Answer, 72), c.blame(r))
 }
 
 // blame says which stage lost a failed question, where gold documents tell.
-func (c *runCmd) blame(r harness.Record) string {
+func (c *runCmd) blame(r result.Record) string {
 	rank := r.GoldRank()
 	switch {
 	case len(r.ExpectedPaths) == 0:
 		return ""
 	case rank == 0:
 		return "  gold not retrieved → retrieval"
-	case c.scenario == harness.SearchOnly:
+	case c.scenario == result.SearchOnly:
 		return fmt.Sprintf("  gold at rank %d", rank)
 	}
 	return fmt.Sprintf("  gold at rank %d → reader", rank)
 }
 
 // rate prints the pass rate with its interval and what the floor makes of it.
-func (t *terminal) rate(c *runCmd, res harness.Result) {
+func (t *terminal) rate(c *runCmd, res result.Result) {
 	if res.PassRate == nil {
 		t.field("pass rate", "none: no question was finished")
 		return
@@ -227,7 +229,7 @@ func (t *terminal) rate(c *runCmd, res harness.Result) {
 }
 
 // proof says how sure a passed floor is.
-func proof(n harness.Counts, floor float64) string {
+func proof(n result.Counts, floor float64) string {
 	if lower := stats.WilsonLower(n.Passed, n.Total, 0.95); lower >= floor {
 		return "proven: even the one-sided 95% lower bound is above it"
 	}
@@ -245,7 +247,7 @@ func proof(n harness.Counts, floor float64) string {
 }
 
 // tags prints a table with the outcome for each tag.
-func (t *terminal) tags(res harness.Result) {
+func (t *terminal) tags(res result.Result) {
 	if len(res.Tags) == 0 {
 		return
 	}
@@ -295,7 +297,7 @@ func drawTable(rows [][]string, names int) string {
 	return out.String()
 }
 
-func (t *terminal) latency(res harness.Result) {
+func (t *terminal) latency(res result.Result) {
 	var parts []string
 	if q := res.FirstDelta; q.N > 0 {
 		parts = append(parts, "first token "+percentiles(q))
@@ -313,7 +315,7 @@ func (t *terminal) latency(res harness.Result) {
 }
 
 // percentiles prints p50 and p95, and what p95 still needs to be trusted.
-func percentiles(q harness.Quantiles) string {
+func percentiles(q result.Quantiles) string {
 	s := fmt.Sprintf("p50 %s p95 %s", duration(*q.P50), duration(*q.P95))
 	if need := stats.QuantileCIMin(0.95, 0.95); q.N < need {
 		s += fmt.Sprintf(" (a 95%% CI of p95 needs %d)", need)

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"evalctl/harness"
+	"evalctl/harness/result"
 )
 
 // retrieval prints how good the rankings were.
-func (t *terminal) retrieval(res harness.Result) {
+func (t *terminal) retrieval(res result.Result) {
 	r := res.Retrieval
-	names := r.Headline()
+	names := r.PrimaryMetrics()
 	var parts []string
 	for _, name := range names {
 		part := fmt.Sprintf("%s %.3f", figureName(name), r.Macro[name])
@@ -80,7 +80,7 @@ func (t *terminal) fieldOf(name string, parts []string) {
 }
 
 // guards warns of what makes the measures of retrieval worth little.
-func (t *terminal) guards(guards []harness.Guard) {
+func (t *terminal) guards(guards []result.Warning) {
 	for _, g := range guards {
 		ids := ""
 		if len(g.IDs) > 0 {

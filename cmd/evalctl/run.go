@@ -7,7 +7,10 @@ import (
 	"fmt"
 
 	"evalctl/harness"
+	"evalctl/harness/journal"
 	"evalctl/harness/launch"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/stats"
 )
 
@@ -19,7 +22,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	release, err := harness.Claim(plan.dir, c.SDK)
+	release, err := journal.LockOutput(plan.dir, c.SDK)
 	if err != nil {
 		return usageError{err}
 	}
@@ -45,21 +48,22 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest) error {
 	ctx, stop := under.watch(ctx)
 	defer stop()
-	journal, err := c.journal(p, plan, under)
+	j, err := c.journal(p, plan, under)
 	if err != nil {
 		return usageError{err}
 	}
-	defer journal.Close()
-	if under.brains, err = harness.Fill(ctx, under.endpoint, harness.Dialect(c.Dialect), plan.brains, journal); err != nil {
+	defer j.Close()
+	under.brains, err = target.Seed(ctx, under.endpoint, result.Dialect(c.Dialect), plan.brains, j.Seeded, j.MarkSeeded)
+	if err != nil {
 		if c.Resume == "" {
-			err = errors.Join(err, journal.Discard()) // nothing was asked
+			err = errors.Join(err, j.Discard()) // nothing was asked
 		}
 		return brainError(ctx, err)
 	}
-	if aside := journal.Aside(); aside != "" {
-		t.field("note", "the journal of a run that did not finish is kept: evalctl run --resume %s", aside)
+	if backup := j.Backup(); backup != "" {
+		t.field("note", "the journal of a run that did not finish is kept: evalctl run --resume %s", backup)
 	}
-	return c.ask(ctx, p, t, plan, under, journal)
+	return c.ask(ctx, p, t, plan, under, j)
 }
 
 // brainError blames the daemon, unless the run was stopped or set up wrongly.
@@ -75,8 +79,8 @@ func brainError(ctx context.Context, err error) error {
 
 // reopen opens the journal to go on with. What is known before the daemon runs
 // must be of the same experiment already.
-func (c *runCmd) reopen(p *process, plan *plan) (*harness.Journal, error) {
-	j, err := harness.OpenJournal(c.Resume)
+func (c *runCmd) reopen(p *process, plan *plan) (*journal.Journal, error) {
+	j, err := journal.Open(c.Resume)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +99,7 @@ func (c *runCmd) reopen(p *process, plan *plan) (*harness.Journal, error) {
 
 // journal starts one, or goes on with the one that was opened, now that the
 // daemon has told its version.
-func (c *runCmd) journal(p *process, plan *plan, under *daemonUnderTest) (*harness.Journal, error) {
+func (c *runCmd) journal(p *process, plan *plan, under *daemonUnderTest) (*journal.Journal, error) {
 	id := c.identity(p, plan, under)
 	if plan.resumed != nil {
 		return plan.resumed, c.sameRun(plan.resumed, id)
@@ -108,10 +112,10 @@ func (c *runCmd) journal(p *process, plan *plan, under *daemonUnderTest) (*harne
 	if err != nil {
 		return nil, err
 	}
-	return harness.CreateJournal(plan.dir, id, plan.started, options)
+	return journal.Create(plan.dir, id, plan.started, options)
 }
 
-func (c *runCmd) sameRun(j *harness.Journal, id harness.Identity) error {
+func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 	diff := j.Identity().Differences(id)
 	if len(diff) == 0 {
 		return nil
@@ -123,9 +127,9 @@ func (c *runCmd) sameRun(j *harness.Journal, id harness.Identity) error {
 	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume", c.Resume, text)
 }
 
-func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest, j *harness.Journal) error {
+func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest, j *journal.Journal) error {
 	if plan.judge != nil {
-		if err := j.Settle(plan.worst); err != nil {
+		if err := j.ChargeInFlight(plan.worst); err != nil {
 			return err
 		}
 	}
@@ -135,18 +139,19 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 	}
 	progress := t.progress(plan.dataset.Selected, j.Finished())
 	res, path, err := harness.Run(ctx, harness.Config{
-		Target: &harness.Target{
+		Target: &target.Target{
 			Endpoint: under.endpoint, Brains: under.brains, Scenario: c.scenario, Mode: c.Mode,
-			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: harness.Dialect(c.Dialect),
+			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: result.Dialect(c.Dialect),
 		},
-		Dataset: plan.dataset, Brains: plan.brains, Scorer: sc, Journal: j, Paid: plan.judge != nil,
+		Dataset: plan.dataset, Brains: plan.brains, Scorer: sc, Paid: plan.judge != nil,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil,
-		RequireMode: c.requiredMode(), Recorded: progress.add, Guards: plan.gold.Guards,
-		Settings: harness.Settings{
+		RequireMode: c.requiredMode(), Recorded: progress.add, Warnings: plan.gold.Warnings,
+		CapUSD: c.budget, UnpricedModel: plan.unpriced,
+		Settings: result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
-			MaxUnscored: c.MaxUnscored, CapUSD: c.budget, UnpricedModel: plan.unpriced,
+			MaxUnscored: c.MaxUnscored,
 		},
-	})
+	}, j)
 	progress.done()
 	if path == "" {
 		return err
@@ -163,7 +168,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, u
 }
 
 // verdict is what the result means for the exit code.
-func (c *runCmd) verdict(res harness.Result, stopped error) error {
+func (c *runCmd) verdict(res result.Result, stopped error) error {
 	if stopped != nil {
 		return fmt.Errorf("stopped after %d of %s, this is not a score: %w", res.Counts.Finished(), count(res.Planned, "question"), stopped)
 	}
@@ -182,7 +187,7 @@ func (c *runCmd) verdict(res harness.Result, stopped error) error {
 }
 
 // printSummary writes the only thing that goes to stdout.
-func (c *runCmd) printSummary(p *process, res harness.Result, path string, code int) error {
+func (c *runCmd) printSummary(p *process, res result.Result, path string, code int) error {
 	if !c.JSON {
 		_, err := fmt.Fprintln(p.stdout, printable(res.Summary(path), oneLine))
 		return err

@@ -8,16 +8,20 @@ import (
 	"runtime"
 
 	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
 	"evalctl/harness/launch"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/llm"
 )
 
 // daemonUnderTest is a daemon that was started, or reached at its endpoint.
 type daemonUnderTest struct {
-	endpoint *harness.Endpoint
+	endpoint *target.Endpoint
 	process  *launch.Daemon // nil when it ran already
 	logPath  string
-	id       harness.DaemonID
+	id       result.DaemonID
 	brains   map[string]string // ids at the daemon, by name
 	cleanup  func()
 }
@@ -30,7 +34,7 @@ func (s *subject) ownDaemon(p *process) bool {
 // planDaemon finds what will be started or reached.
 func (s *subject) planDaemon(p *process, pl *plan) (err error) {
 	if s.Endpoint != "" {
-		pl.endpoint, err = harness.NewEndpoint(s.Endpoint, s.Token, userAgent(), s.Concurrency)
+		pl.endpoint, err = target.NewEndpoint(s.Endpoint, s.Token, userAgent(), s.Concurrency)
 		return err
 	}
 	pl.profile, pl.self, err = resolveDaemon(p, s.SDK, s.DaemonCmd)
@@ -58,12 +62,12 @@ func (s *subject) connect(ctx context.Context, p *process, pl *plan) (*daemonUnd
 		version, err := pl.endpoint.Health(ctx)
 		return &daemonUnderTest{
 			endpoint: pl.endpoint, cleanup: func() {},
-			id: harness.DaemonID{Endpoint: pl.endpoint.URL(), Version: version},
+			id: result.DaemonID{Endpoint: pl.endpoint.URL(), Version: version},
 		}, err
 	}
 	d := &daemonUnderTest{id: s.startedID(p, pl), cleanup: func() {}}
 	var err error
-	if d.logPath, err = harness.DaemonLog(pl.dir, s.SDK); err != nil {
+	if d.logPath, err = journal.DaemonLog(pl.dir, s.SDK); err != nil {
 		return nil, usageError{err}
 	}
 	home := p.env("SVC_HOME")
@@ -75,7 +79,7 @@ func (s *subject) connect(ctx context.Context, p *process, pl *plan) (*daemonUnd
 	d.process, err = startDaemon(ctx, pl.profile, pl.self, launch.Options{Port: s.Port, Home: home, LogPath: d.logPath})
 	if err == nil {
 		d.id.Version = d.process.Version()
-		d.endpoint, err = harness.NewEndpoint(d.process.URL(), s.Token, userAgent(), s.Concurrency)
+		d.endpoint, err = target.NewEndpoint(d.process.URL(), s.Token, userAgent(), s.Concurrency)
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.close())
@@ -85,14 +89,14 @@ func (s *subject) connect(ctx context.Context, p *process, pl *plan) (*daemonUnd
 
 // ownID stands in results for this program's own daemon, whose file may lie
 // anywhere.
-var ownID = harness.StartedDaemon([]string{"evalctl", "serve"})
+var ownID = result.StartedDaemon([]string{"evalctl", "serve"})
 
 // startedID identifies the daemon that is started, before it tells its version.
-func (s *subject) startedID(p *process, pl *plan) harness.DaemonID {
+func (s *subject) startedID(p *process, pl *plan) result.DaemonID {
 	if s.ownDaemon(p) {
 		return ownID
 	}
-	return harness.StartedDaemon(pl.profile.Command)
+	return result.StartedDaemon(pl.profile.Command)
 }
 
 // freshHome is a folder for a daemon's data that goes away with the run.
@@ -103,7 +107,7 @@ func freshHome() (dir string, remove func(), err error) {
 
 // readerEnv tells a started daemon which model to read with.
 func (c *runCmd) readerEnv(p *process) []string {
-	if c.scenario == harness.SearchOnly && c.ownDaemon(p) && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
+	if c.scenario == result.SearchOnly && c.ownDaemon(p) && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
 		// Nothing is read, so the judge's provider need not have a reader's model.
 		return []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}
 	}
@@ -145,7 +149,7 @@ func (d *daemonUnderTest) close() (err error) {
 }
 
 // identity is everything that decides the run's outcome.
-func (c *runCmd) identity(p *process, plan *plan, under *daemonUnderTest) harness.Identity {
+func (c *runCmd) identity(p *process, plan *plan, under *daemonUnderTest) result.Identity {
 	id := c.subject.identity(plan, under)
 	id.Scorer, id.Scenario, id.Mode = c.Scorer, c.scenario, c.Mode
 	id.TopK, id.CandidateK, id.RerankTopN = c.TopK, c.CandidateK, c.RerankTopN
@@ -154,35 +158,35 @@ func (c *runCmd) identity(p *process, plan *plan, under *daemonUnderTest) harnes
 }
 
 // identity is what the shared flags decide.
-func (s *subject) identity(plan *plan, under *daemonUnderTest) harness.Identity {
+func (s *subject) identity(plan *plan, under *daemonUnderTest) result.Identity {
 	v := version()
-	id := harness.Identity{
-		SchemaVersion: harness.SchemaVersion, SDK: s.SDK, Brain: harness.BrainName(plan.brains, s.Brain), BrainTag: s.BrainTag,
-		Dialect: harness.Dialect(s.Dialect), Daemon: under.id,
-		Dataset: harness.DatasetID{
+	id := result.Identity{
+		SchemaVersion: result.SchemaVersion, SDK: s.SDK, Brain: dataset.BrainName(plan.brains, s.Brain), BrainTag: s.BrainTag,
+		Dialect: result.Dialect(s.Dialect), Daemon: under.id,
+		Dataset: result.DatasetID{
 			Path: s.Dataset, SHA256: plan.dataset.SHA256, Selected: plan.dataset.Selected, Tags: plan.dataset.Tags,
 		},
-		Tool: harness.ToolID{
+		Tool: result.ToolID{
 			Version: v.number, Commit: v.commit, Go: runtime.Version(),
 			OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
 		},
 	}
 	if plan.corpus != nil {
-		id.Corpus = &harness.CorpusID{Path: plan.corpus.Path, SHA256: plan.corpus.SHA256, Documents: len(plan.corpus.Docs)}
+		id.Corpus = &result.CorpusID{Path: plan.corpus.Path, SHA256: plan.corpus.SHA256, Documents: len(plan.corpus.Docs)}
 	}
 	return id
 }
 
 // readerID is the reader that a started daemon was told to use. What it says
 // that it ran stands in the result's reader_models.
-func (c *runCmd) readerID(p *process, under *daemonUnderTest) *harness.ModelID {
+func (c *runCmd) readerID(p *process, under *daemonUnderTest) *result.ModelID {
 	switch {
-	case under.process == nil || c.scenario == harness.SearchOnly:
+	case under.process == nil || c.scenario == result.SearchOnly:
 		return nil
 	case c.LLMProvider != "":
-		return &harness.ModelID{Provider: c.LLMProvider, BaseURL: c.modelURL(p), Model: c.LLMModel}
+		return &result.ModelID{Provider: c.LLMProvider, BaseURL: c.modelURL(p), Model: c.LLMModel}
 	case under.id.CommandSHA256 == ownID.CommandSHA256:
-		return &harness.ModelID{Provider: llm.ProviderFake, Model: llm.ProviderFake}
+		return &result.ModelID{Provider: llm.ProviderFake, Model: llm.ProviderFake}
 	}
 	return nil
 }

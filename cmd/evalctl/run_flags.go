@@ -12,16 +12,18 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/daemon/protocol"
-	"evalctl/harness"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/scorer"
 )
 
 // runCmd holds the flags of evalctl run (spec 4.4 and our own).
 type runCmd struct {
 	subject
 	Scenario string `enum:"ask-basic,ask-augmented,search-retrieve-only" default:"ask-basic" help:"Shared scenario: ${enum}."`
-	Mode     string `enum:"auto,hybrid,hybrid-rerank,bm25,semantic" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
-	Scorer   string `enum:"exact,judge,retrieval" default:"judge" help:"Scorer: ${enum}."`
+	Mode     string `enum:"${modes}" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
+	Scorer   string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
 	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate; below it the exit code is 1 (${default})."`
 	TopK     int    `name:"top-k" default:"5" help:"top-k passed to /ask or /search (${default})."`
 
@@ -42,7 +44,8 @@ type runCmd struct {
 	floor    float64
 	budget   *llm.USD
 	prices   llm.Prices
-	scenario harness.Scenario
+	scenario result.Scenario
+	scorer   scorer.Kind
 }
 
 func (runCmd) Help() string {
@@ -78,7 +81,7 @@ func (c *runCmd) AfterApply(k *kong.Context) error {
 
 // journalOptions makes a resolver of the flags that the journal's run was given.
 func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
-	j, err := harness.OpenJournal(c.Resume)
+	j, err := journal.Open(c.Resume)
 	if err != nil {
 		return nil, err
 	}
@@ -168,11 +171,14 @@ func (c *runCmd) Validate() error {
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
 	case !(c.JudgeRPS >= 0):
 		return fmt.Errorf("--judge-rps %v: must not be negative; 0 is no limit", c.JudgeRPS)
-	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.Scenario != string(harness.SearchOnly):
-		return fmt.Errorf("--candidate-k and --rerank-top-n go with --scenario %s", harness.SearchOnly)
+	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.Scenario != string(result.SearchOnly):
+		return fmt.Errorf("--candidate-k and --rerank-top-n go with --scenario %s", result.SearchOnly)
 	}
 	var err error
-	c.scenario = harness.Scenario(c.Scenario)
+	c.scenario = result.Scenario(c.Scenario)
+	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
+		return err
+	}
 	if c.floor, err = strconv.ParseFloat(c.Floor, 64); err != nil || !(c.floor >= 0 && c.floor <= 1) {
 		return fmt.Errorf("--floor %s: must be a rate from 0 to 1, such as 0.90", c.Floor)
 	}
@@ -183,7 +189,7 @@ func (c *runCmd) Validate() error {
 const sameMode = "same"
 
 // requirable is what --require-mode may be, nothing first.
-var requirable = []string{"", protocol.ModeBM25, protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank, sameMode}
+var requirable = slices.Concat([]string{""}, protocol.EffectiveModes, []string{sameMode})
 
 func (c *runCmd) requiredMode() string {
 	if c.RequireMode == sameMode {
@@ -194,7 +200,7 @@ func (c *runCmd) requiredMode() string {
 
 // maxTopK is the limit of the scenario's requests (spec 8).
 func (c *runCmd) maxTopK() int {
-	if c.Scenario == string(harness.SearchOnly) {
+	if c.Scenario == string(result.SearchOnly) {
 		return protocol.MaxSearchTopK
 	}
 	return protocol.MaxAskTopK

@@ -8,16 +8,8 @@ import (
 	"evalctl/scorer"
 )
 
-// freeScorer is the scorer that pays for nothing.
-func (c *runCmd) freeScorer() scorer.Scorer {
-	if c.Scorer == "retrieval" {
-		return scorer.Retrieval{TopK: c.TopK}
-	}
-	return scorer.Exact{}
-}
-
-// lacking lets questions without gold pass: they are left out, not refused.
-func lacking(err error) error {
+// ignoreNoGold accepts questions without gold, which are left out of the score.
+func ignoreNoGold(err error) error {
 	if errors.Is(err, scorer.ErrNoGold) {
 		return nil
 	}
@@ -26,12 +18,12 @@ func lacking(err error) error {
 
 // planGold checks the expected paths.
 func (c *runCmd) planGold(pl *plan) (err error) {
-	if pl.gold, err = harness.SurveyGold(pl.dataset, pl.brains, c.TopK); err != nil {
+	if pl.gold, err = harness.CheckGold(pl.dataset, pl.brains, c.TopK); err != nil {
 		return err
 	}
-	if c.Scorer == "retrieval" && pl.gold.WithGold == 0 {
-		return fmt.Errorf("%s: --scorer retrieval needs expected_paths and none of %s has any: add them, or use another scorer",
-			c.Dataset, count(pl.dataset.Selected, "question"))
+	if c.scorer.Needs == scorer.NeedGold && pl.gold.WithGold == 0 {
+		return fmt.Errorf("%s: --scorer %s needs %s and none of %s has any: add them, or use another scorer",
+			c.Dataset, c.Scorer, c.scorer.Needs, count(pl.dataset.Selected, "question"))
 	}
 	return nil
 }

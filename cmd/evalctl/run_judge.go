@@ -8,19 +8,20 @@ import (
 	"net/url"
 	"strings"
 
-	"evalctl/harness"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
-// ordinaryAnswer is the length of answer that forecasts count with, in bytes.
+// ordinaryAnswer is the length of an answer in forecasts, in bytes.
 const ordinaryAnswer = 400
 
-// planJudge opens the judge's model and sets up how its scorer is made. The
-// function it returns adds an item to the forecast of the cost.
+// planJudge opens the judge's model and sets the plan's judge and its scorer's constructor. The
+// function that it returns adds an item to the forecast of the cost.
 func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), err error) {
 	if c.LLMProvider == "" {
-		return nil, errors.New("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, or use --scorer exact or retrieval")
+		return nil, fmt.Errorf("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, or use --scorer %s",
+			strings.Join(offlineScorers(), " or "))
 	}
 	model := cmp.Or(c.JudgeModel, c.LLMModel)
 	if c.LLMProvider == llm.ProviderFake {
@@ -35,13 +36,6 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
-	pl.judge = &harness.JudgeModel{
-		Provider: provider.Name(), Model: model, BaseURL: c.modelURL(p),
-		PromptVersion: scorer.PromptVersion, PromptSHA256: scorer.PromptSHA256(),
-	}
-	if !llm.Reasons(model) {
-		pl.judge.Temperature = new(0.0)
-	}
 	if _, ok := c.prices.Of(provider.Name(), model); !ok {
 		pl.unpriced = model
 	}
@@ -53,7 +47,7 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 		if err != nil {
 			return nil, nil, err
 		}
-		j, err := scorer.NewJudge(m, model)
+		j, err := c.scorer.WithModel(m, model)
 		return m, j, err
 	}
 	pl.newScorer = func(spent llm.USD) (scorer.Scorer, error) {
@@ -68,8 +62,16 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 	if err != nil {
 		return nil, err
 	}
+	prompts := j.Prompts()
+	pl.judge = &result.JudgeModel{
+		Provider: provider.Name(), Model: model, BaseURL: c.modelURL(p),
+		PromptVersion: prompts.Name, PromptSHA256: prompts.SHA256(),
+	}
+	if !llm.IsReasoningModel(model) {
+		pl.judge.Temperature = new(0.0)
+	}
 	pl.worst = func(item scorer.Item) llm.USD {
-		// A repair's request is longer by a reply, which is less than another one.
+		// A repair's request is longer by one reply, which costs less than another request.
 		const requests = 3 * llm.DefaultMaxAttempts
 		return requests * m.WorstCase(j.Request(item))
 	}
@@ -79,13 +81,14 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 	}, nil
 }
 
-// budgetAfter is the cap with what a resumed run has spent of it; nil for none.
+// budgetAfter returns the cap, with what a resumed run has already spent charged to it, or nil if
+// there is no cap.
 func (c *runCmd) budgetAfter(spent llm.USD) (*llm.Budget, error) {
 	if c.budget == nil {
 		return nil, nil
 	}
 	b := llm.NewBudget(*c.budget)
-	r, err := b.Reserve(context.Background(), 0) // nothing always fits
+	r, err := b.Reserve(context.Background(), 0) // a reservation of 0 always fits
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +96,7 @@ func (c *runCmd) budgetAfter(spent llm.USD) (*llm.Budget, error) {
 	return b, nil
 }
 
-// modelURL is where judge and reader are asked, for the result.
+// modelURL returns the URL of the model provider of judge and reader, for the result.
 func (c *runCmd) modelURL(p *process) string {
 	switch c.LLMProvider {
 	case llm.ProviderOpenAI:
@@ -104,8 +107,8 @@ func (c *runCmd) modelURL(p *process) string {
 	return ""
 }
 
-// withoutSecrets takes user information, query and fragment out of a URL or a
-// bare host. The judge refuses them; other daemons may read with them.
+// withoutSecrets removes user information, query and fragment from a URL or a bare host. The judge
+// rejects them, but other daemons may read with them.
 func withoutSecrets(address string) string {
 	if !strings.ContainsAny(address, "@?#") {
 		return address

@@ -8,7 +8,11 @@ import (
 	"time"
 
 	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
 	"evalctl/harness/launch"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -22,18 +26,18 @@ type plan struct {
 	dir     string
 	// endpoint is set for a daemon that runs already, else profile and self,
 	// this program's own file, say how to start one.
-	endpoint *harness.Endpoint
+	endpoint *target.Endpoint
 	profile  launch.Profile
 	self     string
 
 	// resumed is the journal that --resume goes on with, open.
-	resumed *harness.Journal
+	resumed *journal.Journal
 
-	dataset harness.Dataset
-	corpus  *harness.Corpus
-	brains  []harness.Brain
-	gold    harness.GoldSurvey
-	judge   *harness.JudgeModel
+	dataset dataset.Dataset
+	corpus  *dataset.Corpus
+	brains  []dataset.Brain
+	gold    harness.GoldReport
+	judge   *result.JudgeModel
 	// unpriced is the judge's model when its price is not known.
 	unpriced string
 	// newScorer is given what a resumed run has spent, which counts against
@@ -61,24 +65,23 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}
-	pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return c.freeScorer(), nil }
 	forecast := func(scorer.Item) {}
-	pl.idleBudget = c.Scorer != "judge" && c.given["budget-usd"]
-	if c.Scorer == "judge" {
-		if forecast, err = c.planJudge(p, pl); err != nil {
-			return nil, err
-		}
+	if offline := c.scorer.Offline; offline != nil {
+		pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return offline(c.TopK), nil }
+		pl.idleBudget = c.given["budget-usd"]
+	} else if forecast, err = c.planJudge(p, pl); err != nil {
+		return nil, err
 	}
 	sc, err := pl.newScorer(0)
 	if err != nil {
 		return nil, err
 	}
 	n := 0
-	check := func(q harness.Question) error {
+	check := func(q dataset.Question) error {
 		if n++; c.Limit == nil || n <= *c.Limit {
 			forecast(q.Item())
 		}
-		return cmp.Or(harness.Scenario(c.Scenario).Check(q), lacking(sc.Check(q.Item())))
+		return cmp.Or(target.CheckQuestion(result.Scenario(c.Scenario), q), ignoreNoGold(sc.Check(q.Item())))
 	}
 	if err := c.planInput(pl, check); err != nil {
 		return nil, err
@@ -99,12 +102,12 @@ func checkFile(dataset string) error {
 func (s *subject) planCorpus(pl *plan) error {
 	path := s.Corpus
 	if path == "" {
-		path = harness.CorpusFor(s.Dataset)
+		path = dataset.CorpusFor(s.Dataset)
 	}
 	if path == "" || path == noCorpus {
 		return nil
 	}
-	corpus, err := harness.LoadCorpus(path)
+	corpus, err := dataset.LoadCorpus(path)
 	if err != nil {
 		return err
 	}
@@ -128,7 +131,7 @@ func (c *runCmd) checkReader(p *process) error {
 	if !known(c.LLMProvider) {
 		return fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", c.LLMProvider)
 	}
-	if !c.ownDaemon(p) || c.scenario == harness.SearchOnly {
+	if !c.ownDaemon(p) || c.scenario == result.SearchOnly {
 		return nil
 	}
 	if _, err := llm.Open(c.llmConfig(p, c.LLMModel)); err != nil {

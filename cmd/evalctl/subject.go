@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"evalctl/harness"
+	"evalctl/harness/dataset"
 	"evalctl/harness/launch"
 )
 
@@ -99,9 +99,9 @@ func (s *subject) plan(p *process) (*plan, error) {
 }
 
 // planInput reads the dataset and the corpus.
-func (s *subject) planInput(pl *plan, check func(harness.Question) error) (err error) {
-	naming := harness.Naming{Default: s.Brain, Tag: s.BrainTag}
-	if pl.dataset, err = harness.Survey(s.Dataset, s.Limit, naming, check); err != nil {
+func (s *subject) planInput(pl *plan, check func(dataset.Question) error) (err error) {
+	naming := dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag}
+	if pl.dataset, err = dataset.Open(s.Dataset, s.Limit, naming, check); err != nil {
 		return err
 	}
 	if err := s.planCorpus(pl); err != nil {

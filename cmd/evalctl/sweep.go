@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -18,7 +21,7 @@ import (
 // sweepCmd holds the flags of evalctl sweep.
 type sweepCmd struct {
 	subject
-	Modes       []string `default:"auto" placeholder:"MODE,..." help:"Retrieval modes: auto, bm25, semantic, hybrid, hybrid-rerank (${default})."`
+	Modes       []string `default:"auto" placeholder:"MODE,..." help:"Retrieval modes: ${modes} (${default})."`
 	TopKs       []int    `name:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
 	CandidateKs []int    `name:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k; 0 defers to the daemon (${default})."`
 }
@@ -44,10 +47,9 @@ func (c *sweepCmd) Validate() error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	modes := []string{protocol.ModeAuto, protocol.ModeBM25, protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank}
 	for _, m := range c.Modes {
-		if !slices.Contains(modes, m) {
-			return fmt.Errorf("--modes %s: must be of %s", m, strings.Join(modes, ", "))
+		if !slices.Contains(protocol.Modes, m) {
+			return fmt.Errorf("--modes %s: must be of %s", m, strings.Join(protocol.Modes, ", "))
 		}
 	}
 	for _, k := range c.TopKs {
@@ -84,7 +86,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	release, err := harness.Claim(plan.dir, c.SDK)
+	release, err := journal.LockOutput(plan.dir, c.SDK)
 	if err != nil {
 		return usageError{err}
 	}
@@ -110,14 +112,14 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 	}
 	// The depth matters to no check of a question.
 	sc := scorer.Retrieval{TopK: c.TopKs[0]}
-	check := func(q harness.Question) error {
-		return cmp.Or(harness.SearchOnly.Check(q), lacking(sc.Check(q.Item())))
+	check := func(q dataset.Question) error {
+		return cmp.Or(target.CheckQuestion(result.SearchOnly, q), ignoreNoGold(sc.Check(q.Item())))
 	}
 	if err := c.planInput(pl, check); err != nil {
 		return nil, err
 	}
 	// What is said of a large top-k need not hold for the others.
-	if pl.gold, err = harness.SurveyGold(pl.dataset, pl.brains, slices.Min(c.TopKs)); err != nil {
+	if pl.gold, err = harness.CheckGold(pl.dataset, pl.brains, slices.Min(c.TopKs)); err != nil {
 		return nil, err
 	}
 	if pl.gold.WithGold == 0 {
@@ -131,33 +133,31 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest) (err error) {
 	ctx, stop := under.watch(ctx)
 	defer stop()
-	if under.brains, err = harness.Fill(ctx, under.endpoint, harness.Dialect(c.Dialect), plan.brains, nil); err != nil {
+	if under.brains, err = target.Seed(ctx, under.endpoint, result.Dialect(c.Dialect), plan.brains, nil, nil); err != nil {
 		return brainError(ctx, err)
 	}
 	grid := c.grid()
-	sweep := harness.Sweep{SchemaVersion: harness.SchemaVersion, SDK: c.SDK, StartedAt: plan.started, Planned: len(grid), Cells: []harness.Cell{}}
-	stopped := c.measure(ctx, t, plan, under, grid, &sweep)
-	sweep.Stop(stopped)
-	sweep.FinishedAt = time.Now().UTC()
-	path, err := sweep.Write(plan.dir)
-	if err != nil {
+	sweep := result.Sweep{SchemaVersion: result.SchemaVersion, SDK: c.SDK, StartedAt: plan.started, Planned: len(grid), Cells: []result.Cell{}}
+	file := harness.NewSweepFile(plan.dir, c.SDK)
+	stopped := c.measure(ctx, t, plan, under, grid, &sweep, file)
+	if err := file.Finish(&sweep, stopped); err != nil {
 		return errors.Join(stopped, err)
 	}
 	verdict := c.verdict(sweep, stopped)
-	if err := c.print(p, sweep, path, exitCode(ctx, verdict)); err != nil {
+	if err := c.print(p, sweep, file.Path(), exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	t.field("result", "%s", printable(path, oneLine))
+	t.field("result", "%s", printable(file.Path(), oneLine))
 	return verdict
 }
 
 // grid is every combination, the modes outermost.
-func (c *sweepCmd) grid() []harness.Cell {
-	var out []harness.Cell
+func (c *sweepCmd) grid() []result.Cell {
+	var out []result.Cell
 	for _, mode := range c.Modes {
 		for _, candidates := range c.CandidateKs {
 			for _, k := range c.TopKs {
-				out = append(out, harness.Cell{Mode: mode, TopK: k, CandidateK: candidates})
+				out = append(out, result.Cell{Mode: mode, TopK: k, CandidateK: candidates})
 			}
 		}
 	}
@@ -165,9 +165,9 @@ func (c *sweepCmd) grid() []harness.Cell {
 }
 
 // measure runs the cells, and returns what stopped it.
-func (c *sweepCmd) measure(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, grid []harness.Cell, sweep *harness.Sweep) error {
+func (c *sweepCmd) measure(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, grid []result.Cell, sweep *result.Sweep, file *harness.SweepFile) error {
 	for _, mode := range c.Modes {
-		target := c.target(under, harness.Cell{Mode: mode, TopK: slices.Max(c.TopKs)})
+		target := c.target(under, result.Cell{Mode: mode, TopK: slices.Max(c.TopKs)})
 		asked, err := target.WarmUp(ctx, plan.dataset, c.Timeout)
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ func (c *sweepCmd) measure(ctx context.Context, t *terminal, plan *plan, under *
 		sweep.WarmUp += asked
 	}
 	told := guardsTold{}
-	told.news(plan.gold.Guards)
+	told.news(plan.gold.Warnings)
 	for i, cell := range grid {
 		res, err := c.cell(ctx, t, plan, under, cell, told)
 		if err != nil {
@@ -183,34 +183,34 @@ func (c *sweepCmd) measure(ctx context.Context, t *terminal, plan *plan, under *
 		}
 		cell.Result = res
 		sweep.Cells = append(sweep.Cells, cell)
-		if err := sweep.Save(plan.dir); err != nil {
+		if err := file.Save(*sweep); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *sweepCmd) target(under *daemonUnderTest, cell harness.Cell) *harness.Target {
-	return &harness.Target{
-		Endpoint: under.endpoint, Brains: under.brains, Scenario: harness.SearchOnly, Mode: cell.Mode,
-		TopK: cell.TopK, CandidateK: cell.CandidateK, Dialect: harness.Dialect(c.Dialect),
+func (c *sweepCmd) target(under *daemonUnderTest, cell result.Cell) *target.Target {
+	return &target.Target{
+		Endpoint: under.endpoint, Brains: under.brains, Scenario: result.SearchOnly, Mode: cell.Mode,
+		TopK: cell.TopK, CandidateK: cell.CandidateK, Dialect: result.Dialect(c.Dialect),
 	}
 }
 
 // cell asks all questions with one setting.
-func (c *sweepCmd) cell(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, cell harness.Cell, told guardsTold) (harness.Result, error) {
-	gold, err := harness.SurveyGold(plan.dataset, plan.brains, cell.TopK)
+func (c *sweepCmd) cell(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, cell result.Cell, told guardsTold) (result.Result, error) {
+	gold, err := harness.CheckGold(plan.dataset, plan.brains, cell.TopK)
 	if err != nil {
-		return harness.Result{}, err
+		return result.Result{}, err
 	}
 	id := c.identity(plan, under)
-	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), harness.SearchOnly
+	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
 	progress := t.progress(plan.dataset.Selected, 0)
-	res, err := harness.RunCell(ctx, plan.dir, harness.Config{
+	res, err := harness.Drive(ctx, harness.Config{
 		Target: c.target(under, cell), Dataset: plan.dataset, Brains: plan.brains, Scorer: scorer.Retrieval{TopK: cell.TopK},
-		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil, Recorded: progress.add, Guards: gold.Guards,
-		Settings: harness.Settings{Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), MaxUnscored: c.MaxUnscored},
+		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil, Recorded: progress.add, Warnings: gold.Warnings,
+		Settings: result.Settings{Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), MaxUnscored: c.MaxUnscored},
 	}, id)
 	progress.done()
 	if err == nil {
@@ -220,7 +220,7 @@ func (c *sweepCmd) cell(ctx context.Context, t *terminal, plan *plan, under *dae
 }
 
 // verdict is what the sweep means for the exit code.
-func (c *sweepCmd) verdict(s harness.Sweep, stopped error) error {
+func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 	if stopped != nil {
 		return stopped
 	}

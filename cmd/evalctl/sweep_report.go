@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"evalctl/daemon/protocol"
-	"evalctl/harness"
+	"evalctl/harness/result"
 	"evalctl/internal/stats"
 )
 
 // cell tells of a finished cell what its row in the table has no room for.
-func (t *terminal) cell(cell harness.Cell, res harness.Result, p *progress, told guardsTold) {
+func (t *terminal) cell(cell result.Cell, res result.Result, p *progress, told guardsTold) {
 	name := fmt.Sprintf("%s top-k %d", cell.Mode, cell.TopK)
 	if cell.CandidateK > 0 {
 		name += fmt.Sprintf(" candidate-k %d", cell.CandidateK)
@@ -30,7 +30,7 @@ func (t *terminal) cell(cell harness.Cell, res harness.Result, p *progress, told
 		}
 	}
 	if res.Retrieval != nil {
-		for _, g := range told.news(res.Retrieval.Guards) {
+		for _, g := range told.news(res.Retrieval.Warnings) {
 			t.field("warning", "%s: %s", name, printable(g.Message, oneLine))
 		}
 	}
@@ -41,8 +41,8 @@ func (t *terminal) cell(cell harness.Cell, res harness.Result, p *progress, told
 type guardsTold map[string]bool
 
 // news gives the guards that were not told before, and notes that they are now.
-func (g guardsTold) news(guards []harness.Guard) []harness.Guard {
-	var out []harness.Guard
+func (g guardsTold) news(guards []result.Warning) []result.Warning {
+	var out []result.Warning
 	for _, guard := range guards {
 		if !g[guard.Message] {
 			g[guard.Message] = true
@@ -54,15 +54,15 @@ func (g guardsTold) news(guards []harness.Guard) []harness.Guard {
 
 // covered tells whether a cell's top-k is so large that every document of a
 // brain is retrieved.
-func covered(c harness.Cell) bool {
-	return c.Result.Retrieval != nil && slices.ContainsFunc(c.Result.Retrieval.Guards, func(g harness.Guard) bool { return g.Kind == harness.TopKCoversBrain })
+func covered(c result.Cell) bool {
+	return c.Result.Retrieval != nil && slices.ContainsFunc(c.Result.Retrieval.Warnings, func(g result.Warning) bool { return g.Kind == result.TopKCoversBrain })
 }
 
 // silent tells whether no question of a cell was answered.
-func silent(c harness.Cell) bool { return c.Result.Counts.Errors == c.Result.Counts.Total }
+func silent(c result.Cell) bool { return c.Result.Counts.Errors == c.Result.Counts.Total }
 
 // modesRan names the modes that a cell's answers tell of.
-func modesRan(res harness.Result) string {
+func modesRan(res result.Result) string {
 	modes := slices.Sorted(maps.Keys(res.EffectiveModes))
 	answered := res.Counts.Scored
 	for i, m := range modes {
@@ -81,7 +81,7 @@ func modesRan(res harness.Result) string {
 
 // ranOtherwise says what ran instead of the mode that was asked for, empty when
 // that ran. Auto may be any.
-func ranOtherwise(cell harness.Cell, res harness.Result) string {
+func ranOtherwise(cell result.Cell, res result.Result) string {
 	ran := modesRan(res)
 	if ran == cell.Mode || cell.Mode == protocol.ModeAuto || ran == "none" {
 		return ""
@@ -94,8 +94,8 @@ func ranOtherwise(cell harness.Cell, res harness.Result) string {
 type column struct {
 	name   string
 	less   bool
-	sure   bool                       // where a cell is covered, so that it is no merit
-	of     func(harness.Cell) float64 // NaN for none
+	sure   bool                      // where a cell is covered, so that it is no merit
+	of     func(result.Cell) float64 // NaN for none
 	format func(float64) string
 }
 
@@ -108,8 +108,8 @@ func plain(v float64) string {
 
 // figure is a measure of retrieval at the cell's own top-k. A cell without any
 // answer has none: it is the mode that is bad there, not a ranking.
-func figure(name string) func(harness.Cell) float64 {
-	return func(c harness.Cell) float64 {
+func figure(name string) func(result.Cell) float64 {
+	return func(c result.Cell) float64 {
 		key := name
 		if name != "mrr" {
 			key = fmt.Sprintf("%s@%d", name, c.TopK)
@@ -124,7 +124,7 @@ func figure(name string) func(harness.Cell) float64 {
 	}
 }
 
-func passRate(c harness.Cell) float64 {
+func passRate(c result.Cell) float64 {
 	if c.Result.PassRate == nil || silent(c) {
 		return math.NaN()
 	}
@@ -132,11 +132,11 @@ func passRate(c harness.Cell) float64 {
 }
 
 // latency is a percentile, of enough answers for it to mean anything.
-func latency(of func(harness.Quantiles) *float64, p float64) column {
+func latency(of func(result.Quantiles) *float64, p float64) column {
 	need := stats.QuantileCIMin(p, 0.95)
 	return column{
 		name: fmt.Sprintf("p%.0f ms", p*100), less: true,
-		of: func(c harness.Cell) float64 {
+		of: func(c result.Cell) float64 {
 			if v := of(c.Result.Latency); v != nil && c.Result.Latency.N >= need {
 				return *v
 			}
@@ -156,15 +156,15 @@ var columns = []column{
 	{name: "nDCG@k", of: figure("ndcg"), format: plain},
 	{name: "MRR", of: figure("mrr"), format: plain},
 	{name: "pass rate", sure: true, of: passRate, format: plain},
-	latency(func(q harness.Quantiles) *float64 { return q.P50 }, 0.50),
-	latency(func(q harness.Quantiles) *float64 { return q.P95 }, 0.95),
+	latency(func(q result.Quantiles) *float64 { return q.P50 }, 0.50),
+	latency(func(q result.Quantiles) *float64 { return q.P95 }, 0.95),
 }
 
 // earned tells whether a cell's value could have been another.
-func (c column) earned(cell harness.Cell) bool { return !c.sure || !covered(cell) }
+func (c column) earned(cell result.Cell) bool { return !c.sure || !covered(cell) }
 
 // best is the best value of a column, NaN when all cells have the same.
-func (c column) best(cells []harness.Cell) float64 {
+func (c column) best(cells []result.Cell) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, cell := range cells {
 		if v := c.of(cell); !math.IsNaN(v) && c.earned(cell) {
@@ -181,9 +181,9 @@ func (c column) best(cells []harness.Cell) float64 {
 }
 
 // sweepRows is the table, with the best of each column behind a star.
-func sweepRows(cells []harness.Cell) [][]string {
-	wide := slices.ContainsFunc(cells, func(c harness.Cell) bool { return c.CandidateK > 0 })
-	broken := slices.ContainsFunc(cells, func(c harness.Cell) bool { return c.Result.Counts.Errors > 0 })
+func sweepRows(cells []result.Cell) [][]string {
+	wide := slices.ContainsFunc(cells, func(c result.Cell) bool { return c.CandidateK > 0 })
+	broken := slices.ContainsFunc(cells, func(c result.Cell) bool { return c.Result.Counts.Errors > 0 })
 	rows := [][]string{{"mode", "ran", "top-k"}}
 	add := func(row int, when bool, text string) {
 		if when {
@@ -221,7 +221,7 @@ func sweepRows(cells []harness.Cell) [][]string {
 }
 
 // print writes the table, or one JSON object, to stdout.
-func (c *sweepCmd) print(p *process, s harness.Sweep, path string, code int) error {
+func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) error {
 	if !c.JSON {
 		_, err := fmt.Fprint(p.stdout, drawTable(sweepRows(s.Cells), 2))
 		return err

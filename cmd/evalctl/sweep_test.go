@@ -6,55 +6,55 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"evalctl/harness"
+	"evalctl/harness/result"
 )
 
 // cellOf is a cell of n answers in a mode, with a recall, an nDCG at its top-k and
 // latencies.
-func cellOf(asked, ran string, topK, n int, recall, ndcg, p50, p95 float64) harness.Cell {
-	c := harness.Cell{Mode: asked, TopK: topK}
-	c.Result.Counts = harness.Counts{Total: n, Scored: n}
+func cellOf(asked, ran string, topK, n int, recall, ndcg, p50, p95 float64) result.Cell {
+	c := result.Cell{Mode: asked, TopK: topK}
+	c.Result.Counts = result.Counts{Total: n, Scored: n}
 	c.Result.PassRate = new(0.5)
 	if ran != "" {
 		c.Result.EffectiveModes = map[string]int{ran: n}
 	}
-	c.Result.Latency = harness.Quantiles{N: n, P50: &p50, P95: &p95}
+	c.Result.Latency = result.Quantiles{N: n, P50: &p50, P95: &p95}
 	at := map[int]string{5: "5", 20: "20"}[topK]
-	c.Result.Retrieval = &harness.Retrieval{Macro: harness.Figures{"recall@" + at: recall, "ndcg@" + at: ndcg, "mrr": 0.25}}
+	c.Result.Retrieval = &result.Retrieval{Macro: result.Metrics{"recall@" + at: recall, "ndcg@" + at: ndcg, "mrr": 0.25}}
 	return c
 }
 
 func TestSweepRows(t *testing.T) {
 	failed := cellOf("semantic", "", 5, 70, 0, 0, 0, 0)
-	failed.Result.Counts = harness.Counts{Total: 70, Errors: 70}
-	failed.Result.Latency = harness.Quantiles{}
+	failed.Result.Counts = result.Counts{Total: 70, Errors: 70}
+	failed.Result.Latency = result.Quantiles{}
 	mixed := cellOf("auto", "bm25", 5, 70, 0.5, 0.25, 2, 3)
 	mixed.Result.EffectiveModes = map[string]int{"hybrid": 69, "bm\x1b25": 1}
 	deep := cellOf("bm25", "bm25", 20, 58, 0.75, 0.5, 1, 9)
 	deep.CandidateK = 50
 	whole := cellOf("bm25", "bm25", 20, 70, 1, 0.5, 1, 2)
-	whole.Result.Retrieval.Guards = []harness.Guard{{Kind: harness.TopKCoversBrain}}
+	whole.Result.Retrieval.Warnings = []result.Warning{{Kind: result.TopKCoversBrain}}
 	for _, c := range []struct {
 		name  string
-		cells []harness.Cell
+		cells []result.Cell
 		want  [][]string
 	}{
-		{"one cell has no best", []harness.Cell{cellOf("bm25", "bm25", 5, 70, 0.5, 0.5, 1, 2)}, [][]string{
+		{"one cell has no best", []result.Cell{cellOf("bm25", "bm25", 5, 70, 0.5, 0.5, 1, 2)}, [][]string{
 			{"mode", "ran", "top-k", "n", "recall@k", "nDCG@k", "MRR", "pass rate", "p50 ms", "p95 ms"},
 			{"bm25", "bm25", "5", "70", "0.500", "0.500", "0.250", "0.500", "1.0", "2.0"},
 		}},
-		{"the best are starred, less is better of times, few answers have no p95", []harness.Cell{mixed, deep, cellOf("hybrid", "bm25", 5, 5, 0.75, 0.125, 1, 1)}, [][]string{
+		{"the best are starred, less is better of times, few answers have no p95", []result.Cell{mixed, deep, cellOf("hybrid", "bm25", 5, 5, 0.75, 0.125, 1, 1)}, [][]string{
 			{"mode", "ran", "top-k", "candidate-k", "n", "recall@k", "nDCG@k", "MRR", "pass rate", "p50 ms", "p95 ms"},
 			{"auto", `bm\u001b25 ×1, hybrid ×69`, "5", "0", "70", "0.500", "0.250", "0.250", "0.500", "2.0", "3.0"},
 			{"bm25", "bm25", "20", "50", "58", "*0.750", "*0.500", "0.250", "0.500", "*1.0", "needs 59"},
 			{"hybrid", "bm25, not hybrid", "5", "0", "5", "*0.750", "0.125", "0.250", "0.500", "needs 6", "needs 59"},
 		}},
-		{"recall that cannot fail is no best", []harness.Cell{cellOf("bm25", "bm25", 5, 70, 0.5, 0.25, 2, 3), whole}, [][]string{
+		{"recall that cannot fail is no best", []result.Cell{cellOf("bm25", "bm25", 5, 70, 0.5, 0.25, 2, 3), whole}, [][]string{
 			{"mode", "ran", "top-k", "n", "recall@k", "nDCG@k", "MRR", "pass rate", "p50 ms", "p95 ms"},
 			{"bm25", "bm25", "5", "70", "0.500", "0.250", "0.250", "0.500", "2.0", "3.0"},
 			{"bm25", "bm25", "20", "70", "1.000", "*0.500", "0.250", "0.500", "*1.0", "*2.0"},
 		}},
-		{"no answer is no figure", []harness.Cell{failed, cellOf("bm25", "", 5, 70, 0.5, 0.5, 1, 2)}, [][]string{
+		{"no answer is no figure", []result.Cell{failed, cellOf("bm25", "", 5, 70, 0.5, 0.5, 1, 2)}, [][]string{
 			{"mode", "ran", "top-k", "n", "errors", "recall@k", "nDCG@k", "MRR", "pass rate", "p50 ms", "p95 ms"},
 			{"semantic", "none", "5", "70", "70", "-", "-", "-", "-", "needs 6", "needs 59"},
 			{"bm25", "untold, not bm25", "5", "70", "0", "0.500", "0.500", "0.250", "0.500", "1.0", "2.0"},
@@ -77,19 +77,19 @@ func TestSweepRows(t *testing.T) {
 func TestSweepVerdict(t *testing.T) {
 	c := sweepCmd{}
 	c.MaxUnscored, c.unscored = "10%", allowance{percent: 10, share: true}
-	cell := func(errs int) harness.Cell {
-		return harness.Cell{Result: harness.Result{Counts: harness.Counts{Total: 20, Errors: errs}}}
+	cell := func(errs int) result.Cell {
+		return result.Cell{Result: result.Result{Counts: result.Counts{Total: 20, Errors: errs}}}
 	}
 	for _, tt := range []struct {
-		cells []harness.Cell
+		cells []result.Cell
 		code  int
 	}{
-		{[]harness.Cell{cell(0), cell(2)}, exitDone},
-		{[]harness.Cell{cell(0), cell(3)}, exitUnscored},
-		{[]harness.Cell{cell(0), cell(20)}, exitUnscored},
-		{[]harness.Cell{cell(20), cell(20)}, exitDaemon},
+		{[]result.Cell{cell(0), cell(2)}, exitDone},
+		{[]result.Cell{cell(0), cell(3)}, exitUnscored},
+		{[]result.Cell{cell(0), cell(20)}, exitUnscored},
+		{[]result.Cell{cell(20), cell(20)}, exitDaemon},
 	} {
-		if got := exitCode(t.Context(), c.verdict(harness.Sweep{Cells: tt.cells}, nil)); got != tt.code {
+		if got := exitCode(t.Context(), c.verdict(result.Sweep{Cells: tt.cells}, nil)); got != tt.code {
 			t.Errorf("%v: got %d, want %d", tt.cells, got, tt.code)
 		}
 	}

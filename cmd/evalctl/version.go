@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/alecthomas/kong"
 )
 
 // release is set by the linker for a released build.
@@ -18,28 +20,46 @@ func (versionCmd) Run(p *process) error {
 	return err
 }
 
+// versionFlag is another spelling of the version command.
+type versionFlag bool
+
+// BeforeReset prints the version before anything else of the command line is
+// looked at, and ends the process.
+func (versionFlag) BeforeReset(app *kong.Kong, p *process) error {
+	if err := (versionCmd{}).Run(p); err != nil {
+		return err
+	}
+	app.Exit(exitDone)
+	return nil
+}
+
 type build struct{ number, commit string }
 
 func (b build) String() string { return b.number + " (" + b.commit + ")" }
 
-// version tells what this program was built from. A build without version
-// control says so.
+// version returns what this program was built from. go run stamps no commit
+// into a program: that of the work tree in the current directory is used then.
 func version() build {
 	b := build{number: release, commit: "commit unknown"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
 	}
-	dirty := ""
+	commit, dirty := "", ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
-			b.commit = s.Value
+			commit = s.Value
 		case s.Key == "vcs.modified" && s.Value == "true":
 			dirty = "-dirty"
 		}
 	}
-	b.commit += dirty
+	if commit == "" && info.Main.Version == "(devel)" {
+		commit = worktreeCommit(".", info.Main.Path)
+	}
+	if commit != "" {
+		b.commit = commit + dirty
+	}
 	return b
 }
 

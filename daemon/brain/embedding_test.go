@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
@@ -110,7 +111,7 @@ func TestBrainsShareOutages(t *testing.T) {
 			create(t, s, id)
 			put(t, s, id, "a.md", "walrus")
 			got, err := use(t, s, id).Search(t.Context(), query("walrus"))
-			if err != nil || got.Mode != search.BM25 || len(got.Hits) != 1 || !strings.Contains(got.Degraded, "no answer within 8s: 1 of 1 passages have no vector yet") {
+			if err != nil || got.Mode != protocol.ModeBM25 || len(got.Hits) != 1 || !strings.Contains(got.Degraded, "no answer within 8s: 1 of 1 passages have no vector yet") {
 				t.Errorf("got %+v, %v", got, err)
 			}
 			if took := time.Since(start); took != 8*time.Second {
@@ -128,7 +129,7 @@ func TestRefusedPassagesAreCounted(t *testing.T) {
 		}
 		return llmtest.Reply{}
 	})
-	e, err := llm.NewOpenAIEmbedder(llm.OpenAIConfig{BaseURL: stub.URL}, "m")
+	e, err := llm.OpenEmbedder(llm.EmbedConfig{Provider: llm.ProviderOpenAI, Model: "m", BaseURL: stub.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func TestRefusedPassagesAreCounted(t *testing.T) {
 	asked := 0
 	for i, text := range []string{"walrus", "walrus beach", "a walrus"} {
 		got, err := use(t, s, "eval").Search(t.Context(), query(text))
-		if err != nil || got.Mode != search.Hybrid || got.Degraded != "" || got.Hits[0].Path != "bad.md" {
+		if err != nil || got.Mode != protocol.ModeHybrid || got.Degraded != "" || got.Hits[0].Path != "bad.md" {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		if n := len(stub.Calls()); i > 0 && n != asked+1 { // the query

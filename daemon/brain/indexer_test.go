@@ -23,9 +23,7 @@ func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) 
 
 // query is the search for a text with the defaults of the API.
 func query(text string) search.Query {
-	return search.Query{
-		Text: text, Mode: search.Auto, Sort: search.Relevance, TopK: 10, Filter: search.Filter{Scope: search.ScopeAll},
-	}
+	return search.Query{Text: text, TopK: 10}
 }
 
 // find returns the ids of the chunks found.

@@ -60,7 +60,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	cfg.Search.Outages = cmp.Or(cfg.Search.Outages, &search.Outages{}) // brains share the models
+	cfg.Search.CircuitBreaker = cmp.Or(cfg.Search.CircuitBreaker, &search.CircuitBreaker{}) // brains share the models
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s := &Service{now: cfg.Now, catalog: cfg.Catalog, pool: newPool(cfg), brains: map[string]*entry{}}
 	s.entries = entryConfig{

@@ -12,12 +12,15 @@ import (
 	"evalctl/internal/sse"
 )
 
-// Search ranks passages.
-func (b *Brain) Search(ctx context.Context, q protocol.SearchRequest) (protocol.SearchResponse, error) {
+// Search returns the passages that match a query best. Requests above the limits of spec 8 are not
+// sent.
+func (b *Brain) Search(
+	ctx context.Context, q protocol.SearchRequest,
+) (protocol.SearchResponse, error) {
 	r := request{method: http.MethodPost, path: b.path + "/search"}
 	if err := r.check(
-		atMost("query", q.Query, protocol.MaxSearchQuery),
-		within("top_k", q.TopK, protocol.MaxSearchTopK),
+		limitChars("query", q.Query, protocol.MaxSearchQuery),
+		limitNumber("top_k", q.TopK, protocol.MaxSearchTopK),
 	); err != nil {
 		return protocol.SearchResponse{}, err
 	}
@@ -27,26 +30,28 @@ func (b *Brain) Search(ctx context.Context, q protocol.SearchRequest) (protocol.
 	return call[protocol.SearchResponse](ctx, b.c, r)
 }
 
-// AskError is an answer that failed after it had begun.
+// AskError is the failure of an answer that had begun.
 type AskError protocol.ErrorEvent
 
 func (e *AskError) Error() string {
 	return fmt.Sprintf("ask: %s: %s", oneLine(e.Code), oneLine(e.Message))
 }
 
-// Ask streams an answer (spec 6.3). It calls emit, unless it is nil, with a
-// protocol.RetrieveEvent, DeltaEvent or CitationEvent for each event as it
-// comes; events of other names are skipped. An error of emit ends the answer
-// and is returned. The time limit of the client does not apply.
+// Ask streams an answer (spec 6.3). It calls emit, unless that is nil, with a
+// protocol.RetrieveEvent, DeltaEvent or CitationEvent for each event as it arrives, and ignores
+// events of other names. An error of emit ends the answer and is returned. Options.Timeout does not
+// apply.
 //
-// An answer that ends without done wraps io.ErrUnexpectedEOF, whatever came
-// before; one that the daemon gave up is an *AskError.
-func (b *Brain) Ask(ctx context.Context, q protocol.AskRequest, emit func(event any) error) (protocol.DoneEvent, error) {
+// The error wraps io.ErrUnexpectedEOF if the stream ends without done, and is an *AskError if the
+// daemon sent an error event.
+func (b *Brain) Ask(
+	ctx context.Context, q protocol.AskRequest, emit func(event any) error,
+) (protocol.DoneEvent, error) {
 	r := request{method: http.MethodPost, path: b.path + "/ask", accept: protocol.TypeEvents}
 	var done protocol.DoneEvent
 	if err := r.check(
-		atMost("question", q.Question, protocol.MaxAskQuery),
-		within("top_k", q.TopK, protocol.MaxAskTopK),
+		limitChars("question", q.Question, protocol.MaxAskQuery),
+		limitNumber("top_k", q.TopK, protocol.MaxAskTopK),
 	); err != nil {
 		return done, err
 	}
@@ -72,7 +77,7 @@ func (b *Brain) Ask(ctx context.Context, q protocol.AskRequest, emit func(event 
 		if event.Name == protocol.EventDone {
 			err := unmarshal(r, event, &done)
 			if err == nil && !done.OK {
-				err = fmt.Errorf("%s %s: the daemon says that the answer is not ok", r.method, r.path)
+				err = fmt.Errorf("%s %s: the event done has ok false", r.method, r.path)
 			}
 			return done, err
 		}
@@ -82,6 +87,7 @@ func (b *Brain) Ask(ctx context.Context, q protocol.AskRequest, emit func(event 
 	}
 }
 
+// relay calls emit with the payload of an event. An error event is an *AskError.
 func relay(r request, event sse.Event, emit func(any) error) error {
 	switch event.Name {
 	case protocol.EventRetrieve:

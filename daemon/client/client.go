@@ -1,9 +1,8 @@
-// Package client speaks the HTTP API of a memory service (spec 4.2, 5 to 8):
-// brains, documents, search, ask and change events.
+// Package client is a client of the HTTP API of a memory service (spec 4.2, 5 to 8): brains,
+// documents, search, ask and change events.
 //
-// Nothing is retried: which operations may be repeated is for the caller to
-// know (spec 7.4). Redirects are not followed, so that a daemon cannot send
-// the token elsewhere.
+// It does not retry requests: which of them may be repeated, the caller must decide (spec 7.4). It
+// does not follow redirects, so that a daemon cannot send the token elsewhere.
 package client
 
 import (
@@ -17,33 +16,32 @@ import (
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/httpclient"
 )
 
 // Defaults of Options.
 const (
-	DefaultTimeout   = 30 * time.Second // spec 8
-	DefaultUserAgent = "evalctl-go"
-	DefaultSilence   = 75 * time.Second // three pings (spec 8)
+	defaultTimeout   = 30 * time.Second // spec 8
+	defaultUserAgent = "evalctl-go"
+	defaultSilence   = 75 * time.Second // three pings (spec 8)
 )
 
 // Options of a Client. Nil and the zero value mean the defaults.
 type Options struct {
-	// APIKey or else Token is sent as the bearer token of every request
-	// (spec 5). Neither ever stands in an error.
+	// APIKey, or Token if that is empty, is sent as the bearer token of every request (spec 5).
+	// Errors never contain either.
 	APIKey string
 	Token  string
-	// UserAgent identifies the program. Default: DefaultUserAgent.
+	// UserAgent identifies the program. Default: evalctl-go.
 	UserAgent string
-	// HTTPClient sends the requests; its Timeout and CheckRedirect are not
-	// used. Default: one with its own connections, which Close drops.
+	// HTTPClient sends the requests; its Timeout and CheckRedirect are not used. Default: a client
+	// with connections of its own, which Close closes.
 	HTTPClient *http.Client
-	// Timeout bounds each request together with the caller's context, and of
-	// an event stream the time until it is attached. An answer to ask may take
-	// any time. Default: DefaultTimeout.
+	// Timeout limits each request, in addition to the caller's context. Of a change stream it
+	// limits the time until the stream is attached. It does not limit Ask. Default: 30 s.
 	Timeout time.Duration
-	// Silence is how long a change stream may say nothing, not even a ping,
-	// before it is given up. It must be above the ping interval of the daemon.
-	// Default: DefaultSilence.
+	// Silence is how long a change stream may send nothing, not even a ping, before Events ends it.
+	// It must be longer than the ping interval of the daemon. Default: 75 s.
 	Silence time.Duration
 }
 
@@ -55,74 +53,67 @@ type Client struct {
 	timeout time.Duration
 	silence time.Duration
 	http    *http.Client
-	own     *http.Transport // nil when the caller gave an http.Client
+	own     *http.Transport // nil with Options.HTTPClient
 }
 
-// idleConns is how many connections are kept for the next requests.
+// idleConns is how many idle connections are kept.
 const idleConns = 32
 
-// New makes a client for the API at baseURL, which is http or https and may
-// have a path. Trailing slashes are dropped. Nothing is sent.
+// New returns a client of the API at baseURL, which is http or https and may have a path. Trailing
+// slashes are dropped. New sends nothing.
 func New(baseURL string, opts *Options) (*Client, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
-	switch {
-	case err != nil: // it would show a password
-		return nil, errors.New("base URL cannot be parsed: give one such as http://127.0.0.1:8787")
-	case u.User != nil:
-		return nil, fmt.Errorf("base URL %s must not hold a user or password: give a token instead", u.Redacted())
-	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("base URL %q must be one such as http://127.0.0.1:8787", baseURL)
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, fmt.Errorf("base URL %s must end with its path, without ? or #", u)
+	base, err := httpclient.ParseBaseURL(baseURL)
+	if err != nil {
+		return nil, fmt.Errorf("base URL %w", err)
 	}
 	token := cmp.Or(opts.APIKey, opts.Token)
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return nil, errors.New("token holds a space, a control character or a character outside ASCII")
+		return nil, errors.New("token contains a space, a control character or a character outside ASCII")
 	}
 	c := &Client{
-		base:    u.String(),
+		base:    base,
 		token:   token,
-		agent:   cmp.Or(opts.UserAgent, DefaultUserAgent),
-		timeout: cmp.Or(opts.Timeout, DefaultTimeout),
-		silence: cmp.Or(opts.Silence, DefaultSilence),
+		agent:   cmp.Or(opts.UserAgent, defaultUserAgent),
+		timeout: cmp.Or(opts.Timeout, defaultTimeout),
+		silence: cmp.Or(opts.Silence, defaultSilence),
 		http:    &http.Client{},
 	}
 	if opts.HTTPClient != nil {
 		*c.http = *opts.HTTPClient
-		c.http.Timeout = 0 // it would cut streams
+		c.http.Timeout = 0 // would end streams
 	} else {
 		c.own = http.DefaultTransport.(*http.Transport).Clone()
 		c.own.MaxIdleConnsPerHost = idleConns
 		c.http.Transport = c.own
 	}
-	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http.CheckRedirect = httpclient.NoRedirect
 	return c, nil
 }
 
-// Close drops the idle connections, unless they belong to Options.HTTPClient.
-// The client stays usable.
+// Close closes the idle connections, unless they belong to Options.HTTPClient. The client remains
+// usable.
 func (c *Client) Close() {
 	if c.own != nil {
 		c.own.CloseIdleConnections()
 	}
 }
 
-// Health asks whether the daemon is there. It needs no token.
+// Health reports the state of the daemon. It needs no token.
 func (c *Client) Health(ctx context.Context) (protocol.Health, error) {
 	return call[protocol.Health](ctx, c, request{method: http.MethodGet, path: "/healthz"})
 }
 
 const brainsPath = "/v1/brains"
 
-// CreateBrain makes a brain. One that exists is CodeConflict.
+// CreateBrain creates a brain. Code of the error is protocol.CodeConflict if it exists.
 func (c *Client) CreateBrain(ctx context.Context, b protocol.CreateBrain) (protocol.Brain, error) {
 	r := request{method: http.MethodPost, path: brainsPath}
 	if err := r.check(
-		atMost("name", b.Name, protocol.MaxBrainName),
-		atMost("slug", b.Slug, protocol.MaxBrainSlug),
+		limitChars("name", b.Name, protocol.MaxBrainName),
+		limitChars("slug", b.Slug, protocol.MaxBrainSlug),
 	); err != nil {
 		return protocol.Brain{}, err
 	}
@@ -132,7 +123,7 @@ func (c *Client) CreateBrain(ctx context.Context, b protocol.CreateBrain) (proto
 	return call[protocol.Brain](ctx, c, r)
 }
 
-// Brains lists the brains that the token may see.
+// Brains lists the brains that the token permits.
 func (c *Client) Brains(ctx context.Context) ([]protocol.Brain, error) {
 	list, err := call[protocol.BrainList](ctx, c, request{method: http.MethodGet, path: brainsPath})
 	return list.Items, err
@@ -144,15 +135,14 @@ type Brain struct {
 	path string
 }
 
-// Brain names a brain by its id. Nothing is sent.
+// Brain returns a handle of the brain with an id. It sends nothing.
 func (c *Client) Brain(id string) *Brain {
 	return &Brain{c: c, path: brainsPath + "/" + segment(id)}
 }
 
-// segment escapes an id for a URL's path.
+// segment escapes an id for the path of a URL.
 func segment(id string) string {
-	// PathEscape leaves dots alone, and a segment of dots would name another
-	// resource.
+	// PathEscape does not escape dots, and a segment of dots would name another resource.
 	if strings.Trim(id, ".") == "" {
 		return strings.ReplaceAll(id, ".", "%2E")
 	}

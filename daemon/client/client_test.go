@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// daemon is the real API on a real socket with a brain "eval".
+// daemon serves the real API on a real socket. stop closes it.
 func daemon() (url string, api *httpapi.API, stop func()) {
 	now := func() time.Time { return time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC) }
 	brains, err := brain.Open(context.Background(), brain.Config{
@@ -77,7 +77,7 @@ func dial(t testing.TB, url string, opts *client.Options) *client.Client {
 	return c
 }
 
-// stub is a server of one answer, and a client of it.
+// stub returns a client of a server that sends one response to everything.
 func stub(t *testing.T, opts *client.Options, answer http.HandlerFunc) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -99,13 +99,15 @@ func TestBrains(t *testing.T) {
 	if diff := cmp.Diff(protocol.Health{OK: true, Version: "test", Ready: true}, health); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	made, err := c.CreateBrain(ctx, protocol.CreateBrain{Name: "Anna's Notes", Visibility: protocol.VisibilityPublic})
+	made, err := c.CreateBrain(ctx, protocol.CreateBrain{
+		Name: "Anna's Notes", Visibility: protocol.VisibilityPublic,
+	})
 	if err != nil || made.ID != "anna-s-notes" || made.CreatedAt.IsZero() {
 		t.Errorf("%+v, %v", made, err)
 	}
 	_, err = c.CreateBrain(ctx, protocol.CreateBrain{ID: "eval"})
 	if client.Code(err) != protocol.CodeConflict {
-		t.Errorf("made twice: %v", err)
+		t.Errorf("created twice: %v", err)
 	}
 	info, err := c.Brain(made.ID).Info(ctx)
 	if diff := cmp.Diff(made, info); diff != "" || err != nil {
@@ -113,7 +115,7 @@ func TestBrains(t *testing.T) {
 	}
 	check(t, c.Brain(made.ID).Remove(ctx))
 	if _, err = c.Brain(made.ID).Info(ctx); !client.IsNotFound(err) {
-		t.Errorf("after its end: %v", err)
+		t.Errorf("after Remove: %v", err)
 	}
 	list, err := c.Brains(ctx)
 	if err != nil || len(list) != 1 || list[0].ID != "eval" {
@@ -128,7 +130,7 @@ func TestDocuments(t *testing.T) {
 		check(t, b.Write(ctx, path, []byte(path)))
 		check(t, b.Append(ctx, path, []byte("!")))
 		if data, err := b.Read(ctx, path); err != nil || string(data) != path+"!" {
-			t.Errorf("%s came back as %q, %v", path, data, err)
+			t.Errorf("%s contains %q, %v", path, data, err)
 		}
 	}
 	check(t, b.Rename(ctx, "%2e%2e", "_x/y"))
@@ -158,7 +160,8 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 	check(t, b.Delete(ctx, "_x/y"))
-	if err := b.Delete(ctx, "_x/y"); !client.IsNotFound(err) || client.Code(err) != protocol.CodeNotFound {
+	err = b.Delete(ctx, "_x/y")
+	if !client.IsNotFound(err) || client.Code(err) != protocol.CodeNotFound {
 		t.Errorf("second delete: %v", err)
 	}
 	if _, err := b.Read(ctx, "../etc"); client.Code(err) != protocol.CodeValidation {
@@ -166,12 +169,48 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// TestExistsReportsFailures: only a 404 means that a document is missing.
+func TestExistsReportsFailures(t *testing.T) {
+	exists := func(status int, path string) (bool, error) {
+		c := stub(t, nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		return c.Brain("eval").Exists(t.Context(), path)
+	}
+	if found, err := exists(http.StatusNotFound, "a.md"); found || err != nil {
+		t.Errorf("404: %t, %v", found, err)
+	}
+	for _, status := range []int{400, 401, 403, 429, 500, 503} {
+		found, err := exists(status, "a.md")
+		if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != status || found {
+			t.Errorf("%d: %t, %v", status, found, err)
+		}
+	}
+	for _, path := range []string{"a\xff", strings.Repeat("a", protocol.MaxDocumentPath+1)} {
+		found, err := exists(http.StatusOK, path)
+		if e, ok := errors.AsType[*client.Error](err); !ok || !e.NotSent || found {
+			t.Errorf("invalid path: %t, %v", found, err)
+		}
+	}
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	if found, err := dial(t, gone.URL, nil).Brain("eval").Exists(t.Context(), "a.md"); found || err == nil {
+		t.Errorf("no connection: %t, %v", found, err)
+	}
+	c, _ := start(t)
+	found, err := c.Brain("eval").Exists(t.Context(), "../a.md")
+	if client.Code(err) != protocol.CodeValidation || found {
+		t.Errorf("a path outside the brain: %t, %v", found, err)
+	}
+}
+
 func TestCommit(t *testing.T) {
 	c, _ := start(t)
 	ctx, b := t.Context(), c.Brain("eval")
 	n, err := b.Commit(ctx, protocol.Batch{Reason: "why", Ops: []protocol.BatchOp{
-		{Type: protocol.OpWrite, Path: "a", Content: []byte{}}, {Type: protocol.OpAppend, Path: "a", Content: []byte("\x00\xff")},
-		{Type: protocol.OpRename, Path: "a", To: "b"}, {Type: protocol.OpWrite, Path: "c", Content: []byte("c")}, {Type: protocol.OpDelete, Path: "c"},
+		{Type: protocol.OpWrite, Path: "a", Content: []byte{}},
+		{Type: protocol.OpAppend, Path: "a", Content: []byte("\x00\xff")},
+		{Type: protocol.OpRename, Path: "a", To: "b"},
+		{Type: protocol.OpWrite, Path: "c", Content: []byte("c")},
+		{Type: protocol.OpDelete, Path: "c"},
 	}})
 	if n != 5 || err != nil {
 		t.Errorf("%d, %v", n, err)
@@ -182,19 +221,22 @@ func TestCommit(t *testing.T) {
 	if n, err := b.Commit(ctx, protocol.Batch{}); n != 0 || err != nil {
 		t.Errorf("empty: %d, %v", n, err)
 	}
-	_, err = b.Commit(ctx, protocol.Batch{Ops: []protocol.BatchOp{{Type: protocol.OpDelete, Path: "b"}, {Type: protocol.OpDelete, Path: "b"}}})
+	remove := protocol.BatchOp{Type: protocol.OpDelete, Path: "b"}
+	_, err = b.Commit(ctx, protocol.Batch{Ops: []protocol.BatchOp{remove, remove}})
 	want := "POST /v1/brains/eval/documents/batch-ops: 404 Not Found: op 1: delete b: not found"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
-// TestHeaders is spec 4.2 and 5, as the server sees it.
+// TestHeaders checks the requests of spec 4.2 and 5 as the server receives them.
 func TestHeaders(t *testing.T) {
 	var seen string
-	c := stub(t, &client.Options{APIKey: "key", Token: "token", UserAgent: "my-sdk/1"}, func(w http.ResponseWriter, r *http.Request) {
+	opts := &client.Options{APIKey: "key", Token: "token", UserAgent: "my-sdk/1"}
+	c := stub(t, opts, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		seen = fmt.Sprintf("%s %s %s|%s|%s|%s", r.Method, r.RequestURI, r.Header.Get("Accept"), r.Header.Get("Content-Type"), r.Header.Get("X-Confirm-Delete"), body)
+		seen = fmt.Sprintf("%s %s %s|%s|%s|%s", r.Method, r.RequestURI, r.Header.Get("Accept"),
+			r.Header.Get("Content-Type"), r.Header.Get("X-Confirm-Delete"), body)
 		if auth, agent := r.Header.Get("Authorization"), r.UserAgent(); auth != "Bearer key" || agent != "my-sdk/1" {
 			t.Errorf("%s: authorization %q, agent %q", seen, auth, agent)
 		}
@@ -241,11 +283,15 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestNothingIsSentAboveALimit(t *testing.T) {
-	c := stub(t, nil, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("sent %s %s", r.Method, r.URL) })
+	c := stub(t, nil, func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("sent %s %s", r.Method, r.URL)
+	})
 	ctx, b := t.Context(), c.Brain("eval")
-	long, big := strings.Repeat("ä", protocol.MaxDocumentPath+1), make([]byte, protocol.MaxWriteBytes+1)
+	long := strings.Repeat("ä", protocol.MaxDocumentPath+1)
+	big := make([]byte, protocol.MaxWriteBytes+1)
 	op := protocol.BatchOp{Type: protocol.OpWrite, Path: "a", Content: []byte{}}
-	half := protocol.BatchOp{Type: protocol.OpWrite, Path: "a", Content: make([]byte, protocol.MaxBatchBytes/2+1)}
+	half := op
+	half.Content = make([]byte, protocol.MaxBatchBytes/2+1)
 	commit := func(batch protocol.Batch) error {
 		_, err := b.Commit(ctx, batch)
 		return err
@@ -321,7 +367,8 @@ func TestErrors(t *testing.T) {
 		})
 		_, err := c.Health(t.Context())
 		e, ok := errors.AsType[*client.Error](err)
-		if !ok || e.Status != tt.status || e.RetryAfter != tt.retry || client.Code(err) != tt.code || err.Error() != "GET /healthz: "+tt.text {
+		if !ok || e.Status != tt.status || e.RetryAfter != tt.retry ||
+			client.Code(err) != tt.code || err.Error() != "GET /healthz: "+tt.text {
 			t.Errorf("%s: %+v, %s", name, err, client.Code(err))
 		}
 	}
@@ -332,11 +379,11 @@ func TestErrors(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	for url, says := range map[string]string{
-		"":                        "must be one such as",
+		"":                        "must be a URL such as",
 		"127.0.0.1:8787":          "cannot be parsed",
-		"ftp://host":              "must be one such as",
-		"http://":                 "must be one such as",
-		"http://u:sekret@host":    "must not hold",
+		"ftp://host":              "must be a URL such as",
+		"http://":                 "must be a URL such as",
+		"http://u:sekret@host":    "must not contain",
 		"http://u:sekret@host:x/": "cannot be parsed",
 		"http://host/?a":          "without ?",
 		"http://host/#a":          "without ?",
@@ -357,7 +404,10 @@ func TestNew(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	release := make(chan struct{})
 	var calls atomic.Int32
-	c := stub(t, &client.Options{Timeout: time.Millisecond, HTTPClient: &http.Client{Timeout: time.Nanosecond}}, func(_ http.ResponseWriter, r *http.Request) {
+	opts := &client.Options{
+		Timeout: time.Millisecond, HTTPClient: &http.Client{Timeout: time.Nanosecond},
+	}
+	c := stub(t, opts, func(_ http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
 		select {
 		case <-release:
@@ -367,7 +417,8 @@ func TestTimeout(t *testing.T) {
 	defer close(release)
 	b := c.Brain("eval")
 	err := b.Append(t.Context(), "a", nil)
-	if !errors.Is(err, context.DeadlineExceeded) || err.Error() != "POST /v1/brains/eval/documents/append: no answer within 1ms" {
+	want := "POST /v1/brains/eval/documents/append: no answer within 1ms"
+	if !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 	if err := b.Events(t.Context(), nil, nil); !errors.Is(err, context.DeadlineExceeded) {
@@ -392,7 +443,8 @@ func TestBadAnswers(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	_, err = dial(t, gone.URL, nil).Brain("eval").Stat(t.Context(), "secret.md")
-	if err == nil || !strings.HasPrefix(err.Error(), "GET /v1/brains/eval/documents/stat: dial tcp") || strings.Contains(err.Error(), "secret") {
+	want := "GET /v1/brains/eval/documents/stat: dial tcp"
+	if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -16,24 +16,24 @@ import (
 	"evalctl/internal/retry"
 )
 
-// Error is a request that the daemon refused, or that was not sent because the
-// daemon would have to refuse it (spec 7.1, 8).
+// Error is a request that the daemon rejected, or that was not sent because the daemon would have
+// to reject it (spec 7.1, 8).
 type Error struct {
-	// Status is the HTTP status, outside 2xx.
+	// Status is the HTTP status. It is outside 2xx.
 	Status int
-	// Problem is the daemon's explanation, as it came. Its fields may be empty.
+	// Problem is the daemon's explanation, unchanged. Its fields may be empty.
 	Problem protocol.Problem
 	// Method and Path are those of the request, without its query.
 	Method, Path string
-	// RetryAfter is how long the daemon asks to wait, at most a year; 0 when it
-	// does not.
+	// RetryAfter is how long the daemon asks to wait, at most a year. It is 0 if the daemon does
+	// not ask to wait.
 	RetryAfter time.Duration
-	// NotSent tells that the request stayed here, because it is above a limit.
+	// NotSent reports that the request exceeds a limit and was not sent.
 	NotSent bool
 }
 
-// Error gives texts such as "GET /v1/brains/x/documents/read: 404 Not Found:
-// read a.md: not found", with what came from the daemon on one line.
+// Error returns texts such as "GET /v1/brains/x/documents/read: 404 Not Found: read a.md: not
+// found", with the daemon's explanation on one line.
 func (e *Error) Error() string {
 	outcome := fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
 	if e.NotSent {
@@ -46,8 +46,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Code is the problem's code, or the one that belongs to the status when the
-// daemon gave none. It is "" when err is no *Error.
+// Code returns the code of the Problem, or the one of the status if the daemon sent none. It
+// returns "" if err is not an *Error.
 func Code(err error) string {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -56,14 +56,14 @@ func Code(err error) string {
 	return cmp.Or(e.Problem.Code, codes[e.Status], protocol.CodeInternal)
 }
 
-// IsNotFound reports whether the daemon says that a document, brain or
-// endpoint does not exist.
+// IsNotFound reports whether err is the daemon's response that a document, brain or endpoint does
+// not exist.
 func IsNotFound(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Status == http.StatusNotFound
 }
 
-// codes by status (spec 7.1).
+// codes of the statuses (spec 7.1).
 var codes = map[int]string{
 	http.StatusBadRequest:            protocol.CodeValidation,
 	http.StatusUnauthorized:          protocol.CodeUnauthorized,
@@ -79,17 +79,17 @@ var codes = map[int]string{
 	http.StatusGatewayTimeout:        protocol.CodeTimeout,
 }
 
-// maxProblem bounds how much of an error body is read.
+// maxProblem is how many bytes of an error body are read.
 const maxProblem = 64 << 10
 
-// statusError reads the problem of an answer. Bodies of other forms, such as
-// a proxy's, become the detail.
+// statusError returns the error of a response outside 2xx. A body that is no Problem, such as a
+// proxy's, becomes the detail.
 func (c *Client) statusError(r request, res *http.Response) error {
 	e := &Error{Status: res.StatusCode, Method: r.method, Path: r.path}
 	e.RetryAfter, _ = retry.After(res.Header.Get("Retry-After"), time.Now())
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxProblem)) // what arrived is shown
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxProblem)) // shows what has arrived
 	if c.token != "" {
-		// A daemon may repeat what it was sent.
+		// A daemon may repeat the request.
 		body = []byte(strings.ReplaceAll(string(body), c.token, "[token]"))
 	}
 	if json.Unmarshal(body, &e.Problem) != nil || e.Problem == (protocol.Problem{}) {
@@ -98,8 +98,8 @@ func (c *Client) statusError(r request, res *http.Response) error {
 	return e
 }
 
-// oneLine makes foreign text fit an error: short, and without anything that a
-// terminal could act on.
+// oneLine makes text of a daemon fit for an error: short, and without anything that a terminal
+// could interpret.
 func oneLine(s string) string {
 	const most = 500 // characters
 	s = strings.Map(func(r rune) rune {
@@ -118,49 +118,57 @@ func oneLine(s string) string {
 	return s
 }
 
-// refusal says why a request may not be sent; its zero value says nothing.
-type refusal struct {
+// violation is why a request may not be sent. Its zero value is none.
+type violation struct {
 	status int
 	why    string
 }
 
-// check gives the first refusal as an *Error.
-func (r request) check(refusals ...refusal) error {
-	for _, no := range refusals {
-		if no.why != "" {
+func invalid(format string, args ...any) violation {
+	return violation{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+func tooLarge(format string, args ...any) violation {
+	return violation{http.StatusRequestEntityTooLarge, fmt.Sprintf(format, args...)}
+}
+
+// check returns the first violation as an *Error.
+func (r request) check(violations ...violation) error {
+	for _, v := range violations {
+		if v.why != "" {
 			return &Error{
-				Status: no.status, Method: r.method, Path: r.path, NotSent: true,
-				Problem: protocol.Problem{Status: no.status, Code: codes[no.status], Detail: no.why},
+				Status: v.status, Method: r.method, Path: r.path, NotSent: true,
+				Problem: protocol.Problem{Status: v.status, Code: codes[v.status], Detail: v.why},
 			}
 		}
 	}
 	return nil
 }
 
-// atMost limits a text, in characters. Text that is not UTF-8 would arrive
-// changed.
-func atMost(name, text string, most int) refusal {
+// limitChars limits a text, in characters. It rejects text that is not UTF-8, which JSON would
+// change.
+func limitChars(name, text string, most int) violation {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text):
-		return refusal{http.StatusBadRequest, name + " is not valid UTF-8"}
+		return invalid("%s is not valid UTF-8", name)
 	case n > most:
-		return refusal{http.StatusBadRequest, fmt.Sprintf("%s has %d characters, the limit is %d", name, n, most)}
+		return invalid("%s has %d characters, the limit is %d", name, n, most)
 	}
-	return refusal{}
+	return violation{}
 }
 
-// within limits a number; 0 leaves the choice to the daemon.
-func within(name string, n, most int) refusal {
+// limitNumber limits a number; 0 lets the daemon choose.
+func limitNumber(name string, n, most int) violation {
 	if n < 0 || n > most {
-		return refusal{http.StatusBadRequest, fmt.Sprintf("%s is %d, it must be 1 to %d", name, n, most)}
+		return invalid("%s is %d, it must be 1 to %d", name, n, most)
 	}
-	return refusal{}
+	return violation{}
 }
 
-// sized limits a payload, in bytes.
-func sized(what string, n, most int) refusal {
+// limitBytes limits a payload, in bytes.
+func limitBytes(what string, n, most int) violation {
 	if n > most {
-		return refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("%s has %d bytes, the limit is %d", what, n, most)}
+		return tooLarge("%s has %d bytes, the limit is %d", what, n, most)
 	}
-	return refusal{}
+	return violation{}
 }

@@ -10,18 +10,18 @@ import (
 	"evalctl/internal/sse"
 )
 
-// Events follows the brain's changes (spec 6.1) until the stream ends. It
-// calls attached, unless it is nil, once the daemon says that the stream
-// stands: every change committed from then on is given to emit, in commit
-// order. There is no replay of earlier changes (spec 6.2). A daemon may
-// disconnect a client whose emit is slow.
+// Events follows the brain's changes (spec 6.1) until the stream ends. It calls attached, unless
+// that is nil, when the daemon reports that the stream is ready: emit is called with every change
+// that is committed from then on, in commit order. Earlier changes are not replayed (spec 6.2). A
+// daemon may disconnect a client whose emit is slow.
 //
-// Events never returns nil. The error wraps io.EOF when the daemon ended the
-// stream; an error of emit ends it and is returned. The time limit of the
-// client holds until the stream is attached; from then on, one that says
-// nothing for Options.Silence is over, and wraps context.DeadlineExceeded. The
-// time that emit takes does not count.
-func (b *Brain) Events(ctx context.Context, attached func(), emit func(protocol.ChangeEvent) error) error {
+// Events never returns nil. The error wraps io.EOF if the daemon ended the stream. An error of emit
+// ends the stream and is returned. Options.Timeout applies until the stream is attached. After that
+// the error wraps context.DeadlineExceeded if nothing arrives for Options.Silence, not counting the
+// time that emit takes.
+func (b *Brain) Events(
+	ctx context.Context, attached func(), emit func(protocol.ChangeEvent) error,
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	late := time.AfterFunc(b.c.timeout, func() { cancel(timeoutError(b.c.timeout)) })
@@ -58,10 +58,12 @@ func (b *Brain) Events(ctx context.Context, attached func(), emit func(protocol.
 	}
 }
 
-// silenceError is a stream that said nothing for Options.Silence.
+// silenceError is a stream on which nothing arrived for Options.Silence.
 type silenceError time.Duration
 
 func (e silenceError) Error() string {
-	return fmt.Sprintf("nothing came for %v, not even a ping: changes of that time may be missed", time.Duration(e))
+	return fmt.Sprintf("nothing arrived for %v, not even a ping: changes of that time may be missed",
+		time.Duration(e))
 }
+
 func (e silenceError) Unwrap() error { return context.DeadlineExceeded }

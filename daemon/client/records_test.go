@@ -16,21 +16,24 @@ func TestRecords(t *testing.T) {
 	c, _ := start(t)
 	ctx, b := t.Context(), c.Brain("eval")
 	made, err := b.CreateDocument(ctx, protocol.CreateDocument{
-		Content: "# Pets\n\nTwo cäts.", Tags: []string{"pets", "home"}, Metadata: map[string]any{"n": 2, "seen": nil}, Source: protocol.SourceExtract,
+		Content: "# Pets\n\nTwo cäts.", Tags: []string{"pets", "home"},
+		Metadata: map[string]any{"n": 2, "seen": nil}, Source: protocol.SourceExtract,
 	})
 	check(t, err)
 	want := protocol.DocumentRecord{
-		ID: "pets.md", BrainID: "eval", Title: "Pets", Path: "pets.md", Source: "extract", ContentType: "text/markdown",
+		ID: "pets.md", BrainID: "eval", Title: "Pets", Path: "pets.md",
+		Source: "extract", ContentType: "text/markdown",
 		Metadata:  map[string]any{"tags": "pets,home", "n": 2.0, "seen": nil},
 		CreatedAt: "2024-05-01T12:00:00.123Z", UpdatedAt: "2024-05-01T12:00:00.123Z",
 		ByteSize: made.ByteSize, ChecksumSHA256: made.ChecksumSHA256, CommitSHA: made.CommitSHA,
 	}
-	if diff := cmp.Diff(want, made); diff != "" || len(made.ChecksumSHA256) != 64 || len(made.CommitSHA) != 40 {
+	diff := cmp.Diff(want, made)
+	if diff != "" || len(made.ChecksumSHA256) != 64 || len(made.CommitSHA) != 40 {
 		t.Errorf("%+v\n%s", made, diff)
 	}
 	data, err := b.Read(ctx, made.Path)
 	if err != nil || made.ByteSize != len(data) || !strings.HasSuffix(string(data), "Two cäts.") {
-		t.Errorf("%d bytes of %q, %v", made.ByteSize, data, err)
+		t.Errorf("byte_size is %d of %q, %v", made.ByteSize, data, err)
 	}
 	got, err := b.Document(ctx, made.ID)
 	if diff := cmp.Diff(made, got); diff != "" || err != nil {
@@ -48,13 +51,13 @@ func TestRecords(t *testing.T) {
 	if err := b.DeleteDocument(ctx, made.ID); !client.IsNotFound(err) {
 		t.Errorf("deleted twice: %v", err)
 	}
-	if _, err := c.Brain("none").CreateDocument(ctx, protocol.CreateDocument{Content: "x"}); !client.IsNotFound(err) {
+	_, err = c.Brain("none").CreateDocument(ctx, protocol.CreateDocument{Content: "x"})
+	if !client.IsNotFound(err) {
 		t.Errorf("no brain: %v", err)
 	}
 }
 
-// TestRecordIDs: whatever a document is called, its id leads to it and to
-// nothing else.
+// TestRecordIDs: the id of a document addresses that document and nothing else, whatever its name.
 func TestRecordIDs(t *testing.T) {
 	c, _ := start(t)
 	ctx, b := t.Context(), c.Brain("eval")
@@ -119,7 +122,10 @@ func TestRecordPages(t *testing.T) {
 			t.Errorf("limit %d: got %s, want %s", limit, got, want)
 		}
 	}
-	if _, err := b.CreateDocument(ctx, protocol.CreateDocument{Content: "x", Metadata: map[string]any{"n": math.NaN()}}); err == nil || !strings.HasPrefix(err.Error(), "POST /v1/brains/eval/documents: json: ") {
-		t.Errorf("no number: %v", err)
+	_, err := b.CreateDocument(ctx, protocol.CreateDocument{
+		Content: "x", Metadata: map[string]any{"n": math.NaN()},
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "POST /v1/brains/eval/documents: json: ") {
+		t.Errorf("not a number: %v", err)
 	}
 }

@@ -4,18 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/httpclient"
 )
 
-// maxJSON bounds a JSON answer: 10,000 listed documents with the longest paths
-// need half of it.
+// maxJSON limits a JSON response, in bytes. 10,000 listed documents with the longest paths need
+// half of it.
 const maxJSON = 64 << 20
 
 type request struct {
@@ -27,7 +26,7 @@ type request struct {
 	body         []byte
 }
 
-// json sets the body.
+// json encodes v as the body.
 func (r *request) json(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -37,14 +36,13 @@ func (r *request) json(v any) error {
 	return nil
 }
 
-// timeoutError is a request that took longer than Options.Timeout.
+// timeoutError is a request that exceeded Options.Timeout.
 type timeoutError time.Duration
 
 func (e timeoutError) Error() string { return fmt.Sprintf("no answer within %v", time.Duration(e)) }
 func (e timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// call sends a request under the client's time limit and decodes the JSON
-// object it answers with.
+// call sends a request within Options.Timeout and decodes the JSON object of the response.
 func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 	var answer T
 	data, err := c.fetch(ctx, r, maxJSON)
@@ -52,19 +50,19 @@ func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 		return answer, err
 	}
 	if err := json.Unmarshal(data, &answer); err != nil {
-		return answer, fmt.Errorf("%s %s: the answer is not the JSON expected: %w", r.method, r.path, err)
+		return answer, fmt.Errorf("%s %s: the response is not the expected JSON: %w",
+			r.method, r.path, err)
 	}
 	return answer, nil
 }
 
-// send is call for an answer without content.
+// send is call for a response without content.
 func (c *Client) send(ctx context.Context, r request) error {
 	_, err := c.fetch(ctx, r, maxJSON)
 	return err
 }
 
-// fetch is call for an answer of bytes, at most limit of them; 0 means any
-// number.
+// fetch is call for a response of at most limit bytes; 0 means any number.
 func (c *Client) fetch(ctx context.Context, r request, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, timeoutError(c.timeout))
 	defer cancel()
@@ -73,26 +71,14 @@ func (c *Client) fetch(ctx context.Context, r request, limit int64) ([]byte, err
 		return nil, err
 	}
 	defer res.Body.Close()
-	var body io.Reader = res.Body
-	if limit > 0 {
-		body = io.LimitReader(body, limit+1)
-	}
-	var data bytes.Buffer
-	if n := res.ContentLength; n > 0 && n <= maxJSON { // more is believed when it comes
-		data.Grow(int(n) + bytes.MinRead)
-	}
-	n, err := data.ReadFrom(body)
+	data, err := httpclient.ReadBody(res, limit)
 	if err != nil {
 		return nil, transportError(ctx, r, err)
 	}
-	if limit > 0 && n > limit {
-		return nil, fmt.Errorf("%s %s: the answer exceeds %d bytes", r.method, r.path, limit)
-	}
-	return data.Bytes(), nil
+	return data, nil
 }
 
-// do sends a request. A status outside 2xx is an *Error. The caller closes the
-// body.
+// do sends a request. A status outside 2xx is an *Error. The caller must close the body.
 func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	target := c.base + r.path
 	if len(r.query) > 0 {
@@ -105,16 +91,13 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	for name, values := range r.header {
 		req.Header[name] = values
 	}
-	req.Header.Set("User-Agent", c.agent)
+	httpclient.Identify(req, c.agent, c.token)
 	req.Header.Set("Accept", protocol.TypeJSON)
 	if r.accept != "" {
 		req.Header.Set("Accept", r.accept)
 	}
 	if r.contentType != "" {
 		req.Header.Set("Content-Type", r.contentType)
-	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
@@ -127,13 +110,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	return res, nil
 }
 
-// transportError names the request without its query, which holds what users
-// remember.
+// transportError names the request without its query, which contains what users remember.
 func transportError(ctx context.Context, r request, err error) error {
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	} else if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err
-	}
-	return fmt.Errorf("%s %s: %w", r.method, r.path, err)
+	return fmt.Errorf("%s %s: %w", r.method, r.path, httpclient.Cause(ctx, err))
 }

@@ -40,10 +40,12 @@ func TestAsk(t *testing.T) {
 		t.Error(diff)
 	}
 	stop := errors.New("enough")
-	if _, err := b.Ask(ctx, protocol.AskRequest{Question: "cats"}, func(any) error { return stop }); !errors.Is(err, stop) {
+	_, err = b.Ask(ctx, protocol.AskRequest{Question: "cats"}, func(any) error { return stop })
+	if !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
-	if found, err := b.Search(ctx, protocol.SearchRequest{Query: "cats", TopK: 3}); err != nil || len(found.Chunks) != 1 {
+	found, err := b.Search(ctx, protocol.SearchRequest{Query: "cats", TopK: 3})
+	if err != nil || len(found.Chunks) != 1 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
@@ -53,7 +55,7 @@ func TestAskEndings(t *testing.T) {
 	for stream, says := range map[string]string{
 		delta: "ended without done: unexpected EOF",
 		delta + "event: done\ndata: {\"ok\":true":                                    "ended inside an event: unexpected EOF",
-		delta + "event: done\ndata: {\"ok\":false}\n\n":                              "not ok",
+		delta + "event: done\ndata: {\"ok\":false}\n\n":                              "done has ok false",
 		delta + "event: done\ndata: true\n\n":                                        "event done: json",
 		"event: answer_delta\ndata: []\n\n":                                          "event answer_delta: json",
 		"event: error\ndata: {\"code\":\"busy\",\"message\":\"no\\u001b time\"}\n\n": "ask: busy: no\ufffd time",
@@ -70,11 +72,11 @@ func TestAskEndings(t *testing.T) {
 	}
 }
 
-// TestAskTakesItsTime: the time limit is for other requests.
+// TestAskTakesItsTime: Options.Timeout does not apply to Ask.
 func TestAskTakesItsTime(t *testing.T) {
 	const limit = 20 * time.Millisecond
 	c := stub(t, &client.Options{Timeout: limit}, func(w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(3 * limit) // the passing of time is what is tested
+		time.Sleep(3 * limit) // the test needs real time to pass
 		io.WriteString(w, "event: done\ndata: {\"ok\":true}\n\n")
 	})
 	if _, err := c.Brain("eval").Ask(t.Context(), protocol.AskRequest{}, nil); err != nil {
@@ -98,7 +100,8 @@ func TestEvents(t *testing.T) {
 	check(t, b.Rename(ctx, "a", "b"))
 	const when = "2024-05-01T12:00:00.123Z"
 	for _, want := range []protocol.ChangeEvent{
-		{Kind: "created", Path: "a", When: when}, {Kind: "renamed", Path: "b", OldPath: "a", When: when},
+		{Kind: "created", Path: "a", When: when},
+		{Kind: "renamed", Path: "b", OldPath: "a", When: when},
 	} {
 		if diff := cmp.Diff(want, <-changes); diff != "" {
 			t.Error(diff)
@@ -108,7 +111,7 @@ func TestEvents(t *testing.T) {
 	if err := <-ended; !errors.Is(err, io.EOF) {
 		t.Errorf("ended with %v", err)
 	}
-	err := b.Events(ctx, func() { t.Error("attached to a daemon that stops") }, nil)
+	err := b.Events(ctx, func() { t.Error("attached to a daemon that is stopping") }, nil)
 	if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != http.StatusServiceUnavailable {
 		t.Errorf("got %v", err)
 	}
@@ -123,39 +126,44 @@ func TestEventEndings(t *testing.T) {
 		ready + ": comment\n\nevent: new\ndata: 1\n\n": "events: EOF",
 	} {
 		c := stub(t, nil, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, stream) })
-		err := c.Brain("eval").Events(t.Context(), nil, func(protocol.ChangeEvent) error { return errors.New("enough") })
+		enough := func(protocol.ChangeEvent) error { return errors.New("enough") }
+		err := c.Brain("eval").Events(t.Context(), nil, enough)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", stream, err)
 		}
 	}
 }
 
-// answering is a transport of one answer.
+// answering is a transport with one response.
 type answering []byte
 
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(a)), Request: r}, nil
+	body := io.NopCloser(bytes.NewReader(a))
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: body, Request: r}, nil
 }
 
-// FuzzStreams: no bytes of a daemon break a stream's reader, and only a whole
-// done makes an answer.
+// FuzzStreams: no bytes that a daemon may send break the reader of a stream, and only a complete
+// event done is an answer.
 func FuzzStreams(f *testing.F) {
 	f.Add([]byte("event: retrieve\ndata: {\"chunks\":null}\n\nevent: done\ndata: {\"ok\":true,\"answer\":\"x\"}\n\n"))
 	f.Add([]byte("event: ready\ndata: ok\n\nid: 2\nevent: change\ndata: {\"kind\":\"renamed\",\"path\":\"a\"}\n\n"))
 	f.Add([]byte("event: error\r\ndata: {\"message\":\"\\u001b[2J\"}\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		c, err := client.New("http://daemon", &client.Options{HTTPClient: &http.Client{Transport: answering(body)}})
+		c, err := client.New("http://daemon", &client.Options{
+			HTTPClient: &http.Client{Transport: answering(body)},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		done, err := c.Brain("eval").Ask(t.Context(), protocol.AskRequest{}, nil)
 		if err == nil && (!done.OK || !bytes.Contains(body, []byte("done"))) {
-			t.Errorf("an answer %+v out of %q", done, body)
+			t.Errorf("%q has the answer %+v", body, done)
 		}
-		if err := c.Brain("eval").Events(t.Context(), nil, func(protocol.ChangeEvent) error { return nil }); err == nil {
-			t.Error("a stream without an end")
+		err = c.Brain("eval").Events(t.Context(), nil, func(protocol.ChangeEvent) error { return nil })
+		if err == nil {
+			t.Error("Events returned nil")
 		} else if strings.ContainsAny(err.Error(), "\x1b\n") {
-			t.Errorf("a terminal could act on %q", err)
+			t.Errorf("a terminal could interpret %q", err)
 		}
 	})
 }

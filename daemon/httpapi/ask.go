@@ -13,18 +13,19 @@ import (
 )
 
 const (
-	// frameTimeout ends a stream whose client stopped reading.
+	// frameTimeout is how long a client may take to read a frame before its stream ends.
 	frameTimeout = 30 * time.Second
-	// lastFrameTimeout is all that such a client gets for the error event, and
-	// for the frame it is stuck at when the daemon stops.
+	// lastFrameTimeout applies to the error event, and, when the daemon stops, to a frame that is
+	// being sent.
 	lastFrameTimeout = 200 * time.Millisecond
 )
 
-// ask streams an answer. Until the first event, failures are Problems; after
-// it they are an error event, and the stream ends without done.
+// ask streams an answer. A failure before the first event is a Problem. A later one is an error
+// event, which ends the stream without done.
 func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	var body protocol.AskRequest
-	if err := decodeQuestion(w, r, aliases{"query": "question"}, protocol.MaxAskTopK, &body); err != nil {
+	also := aliases{"query": "question"}
+	if err := decodeQuestion(w, r, also, protocol.MaxAskTopK, &body); err != nil {
 		return err
 	}
 	h := brainOf(r)
@@ -41,12 +42,12 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 		case <-ctx.Done():
 			return
 		}
-		// Frees a frame that is stuck at a client that does not read.
+		// Unblocks the sending of a frame to a client that does not read.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastFrameTimeout))
 	})
 	s := &askStream{w: w}
 	err := a.memory.Ask(ctx, h, body, func(name string, payload any) error {
-		if ctx.Err() != nil { // a reader may be slow to notice
+		if ctx.Err() != nil { // the reader may notice the end later
 			return context.Cause(ctx)
 		}
 		if e, ok := payload.(protocol.RetrieveEvent); ok {
@@ -60,17 +61,18 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	if err != nil && s.events != nil && !s.broken && !errors.Is(err, context.Canceled) {
 		o := outcomeOf(err)
 		err = errors.Join(err, s.last(protocol.EventError, protocol.ErrorEvent{
-			Code: o.code, Message: o.detail(err, w.Header().Get(requestIDHeader)), Retryable: o.retryable,
+			Code: o.code, Message: o.detail(err, requestOf(r).id), Retryable: o.retryable,
 		}))
 	}
 	return err
 }
 
-// askStream starts the event stream with its first event.
+// askStream begins the event stream with its first event. Until then, the response can still be a
+// Problem.
 type askStream struct {
 	w      http.ResponseWriter
 	events *sse.Writer
-	broken bool
+	broken bool // the last event was not sent
 }
 
 func (s *askStream) emit(name string, payload any) error {
@@ -86,7 +88,7 @@ func (s *askStream) emit(name string, payload any) error {
 	return err
 }
 
-// last goes on with the stream under a shorter time limit.
+// last sends the last event of a stream, with a shorter time limit.
 func (s *askStream) last(name string, payload any) error {
 	events, err := sse.NewWriter(s.w, lastFrameTimeout)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// batchDocuments applies ops as they were sent, all or none (spec 4.2).
+// batchDocuments applies ops in order, all or none (spec 4.2).
 func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 	st, err := a.store(r)
 	if err != nil {
@@ -30,8 +30,8 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 	commit, err := decodeBatch(body)
 	if err != nil {
 		if r.Close {
-			// net/http resets such a connection after the answer, and a client
-			// that still sends would miss it.
+			// net/http resets such a connection after the response, and a client that is still
+			// sending would not receive it.
 			_, _ = io.Copy(io.Discard, body)
 		}
 		return err
@@ -43,10 +43,10 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, protocol.BatchResult{Committed: committed})
 }
 
-// decodeBatch reads op by op, and not beyond the first that is refused.
+// decodeBatch reads one op after the other, and stops at the first one that it rejects.
 func decodeBatch(body io.Reader) (store.Commit, error) {
 	const where = "the body"
-	dec := json.NewDecoder(filling{transform.NewReader(body, encoding.UTF8Validator)})
+	dec := json.NewDecoder(fullReader{transform.NewReader(body, encoding.UTF8Validator)})
 	var c store.Commit
 	texts, given := map[string]*string{}, false
 	err := eachKey(dec, where, nil, func(key, _ string) error {
@@ -56,12 +56,12 @@ func decodeBatch(body io.Reader) (store.Commit, error) {
 				return err
 			}
 			if text := texts[key]; text != nil && len(*text) > protocol.MaxBatchText {
-				return refuse(errTooLarge, "%s exceeds %d bytes", key, protocol.MaxBatchText)
+				return requestErrorf(errTooLarge, "%s exceeds %d bytes", key, protocol.MaxBatchText)
 			}
 			return nil
 		case "ops":
 			if given {
-				return refuse(errInvalid, "ops is given twice")
+				return requestErrorf(errInvalid, "ops is given twice")
 			}
 			given = true
 			var err error
@@ -74,9 +74,11 @@ func decodeBatch(body io.Reader) (store.Commit, error) {
 		return c, err
 	}
 	if !given {
-		return c, refuse(errInvalid, "ops is missing")
+		return c, requestErrorf(errInvalid, "ops is missing")
 	}
-	for key, into := range map[string]*string{"reason": &c.Reason, "message": &c.Message, "author": &c.Author, "email": &c.Email} {
+	for key, into := range map[string]*string{
+		"reason": &c.Reason, "message": &c.Message, "author": &c.Author, "email": &c.Email,
+	} {
 		if _, ok := texts[key]; !ok {
 			continue
 		}
@@ -87,12 +89,11 @@ func decodeBatch(body io.Reader) (store.Commit, error) {
 	return c, expectEnd(dec, where)
 }
 
-// filling fills all that it is given to Read, but for the end. A json.Decoder
-// looks at space it has passed again after each Read, so that many short ones
-// would cost the square of a body of spaces.
-type filling struct{ src io.Reader }
+// fullReader fills the buffer of each Read, except at the end. A json.Decoder scans white space
+// again after each Read, so that many short reads of a body of spaces would take quadratic time.
+type fullReader struct{ src io.Reader }
 
-func (f filling) Read(p []byte) (int, error) {
+func (f fullReader) Read(p []byte) (int, error) {
 	n, err := io.ReadFull(f.src, p)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = io.EOF
@@ -106,22 +107,23 @@ func decodeOps(dec *json.Decoder) ([]store.Op, error) {
 		return nil, jsonError(err)
 	}
 	if token != json.Delim('[') {
-		return nil, refuse(errInvalid, "ops is not an array")
+		return nil, requestErrorf(errInvalid, "ops is not an array")
 	}
 	var ops []store.Op
 	for total := 0; dec.More(); {
 		if len(ops) == protocol.MaxBatchOps {
-			return nil, refuse(errTooLarge, "the batch has more than %d ops", protocol.MaxBatchOps)
+			return nil, requestErrorf(errTooLarge, "the batch has more than %d ops", protocol.MaxBatchOps)
 		}
 		op, err := decodeOp(dec)
 		if e, ok := errors.AsType[*requestError](err); ok {
-			return nil, refuse(e.kind, "op %d: %s", len(ops), e.detail)
+			return nil, requestErrorf(e.kind, "op %d: %s", len(ops), e.detail)
 		}
 		if err != nil {
 			return nil, err
 		}
 		if total += len(op.Data); total > protocol.MaxBatchBytes {
-			return nil, refuse(errTooLarge, "op %d: the batch exceeds %d bytes after base64 decoding", len(ops), protocol.MaxBatchBytes)
+			return nil, requestErrorf(errTooLarge, "op %d: the batch exceeds %d bytes after base64 decoding",
+				len(ops), protocol.MaxBatchBytes)
 		}
 		ops = append(ops, op)
 	}
@@ -162,42 +164,43 @@ func decodeOp(dec *json.Decoder) (store.Op, error) {
 			return op, err
 		}
 		if op.Data, err = base64.StdEncoding.DecodeString(content); err != nil {
-			return op, refuse(errInvalid, "content_base64: %v", err)
+			return op, requestErrorf(errInvalid, "content_base64: %v", err)
 		}
 	default:
-		return op, refuse(errInvalid, "type %.64q is not one of write, append, delete, rename", kind)
+		return op, requestErrorf(errInvalid,
+			"type %.64q is not one of write, append, delete, rename", kind)
 	}
 	return op, err
 }
 
-// readText reads the value of a key, a string or null, into texts.
+// readText reads the value of a key into texts. It must be a string or null.
 func readText(dec *json.Decoder, key string, texts map[string]*string) error {
 	var text *string
 	err := dec.Decode(&text)
 	if isA[*json.UnmarshalTypeError](err) {
-		return refuseText(key)
+		return notText(key)
 	}
 	if err != nil {
 		return jsonError(err)
 	}
 	earlier, twice := texts[key]
 	if twice && (text == nil || earlier == nil || *text != *earlier) {
-		return refuseTwice(key)
+		return givenTwice(key)
 	}
 	texts[key] = text
 	return nil
 }
 
-// needText refuses a text that is missing or null.
+// needText returns a text that must be neither missing nor null.
 func needText(texts map[string]*string, key string) (string, error) {
 	text, ok := texts[key]
 	switch {
 	case !ok:
-		return "", refuse(errInvalid, "%s is missing", key)
+		return "", requestErrorf(errInvalid, "%s is missing", key)
 	case text == nil:
-		return "", refuseText(key)
+		return "", notText(key)
 	}
 	return *text, nil
 }
 
-func refuseText(key string) error { return refuse(errInvalid, "%s must be a string", key) }
+func notText(key string) error { return requestErrorf(errInvalid, "%s must be a string", key) }

@@ -91,7 +91,7 @@ func manyKeys(n int) string {
 // TestManyKeys: of keys that nobody asked for none is kept, and too many are
 // refused, wherever an object is read.
 func TestManyKeys(t *testing.T) {
-	fields, err := fold("the body", []byte(`{"a":1,"bB":[2],"c":3}`), nil, []string{"b_b"}, false)
+	fields, err := normalizeKeys("the body", []byte(`{"a":1,"bB":[2],"c":3}`), nil, []string{"b_b"}, false)
 	if err != nil || len(fields) != 1 || string(fields["b_b"]) != "[2]" {
 		t.Errorf("%q, %v", fields, err)
 	}

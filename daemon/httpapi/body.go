@@ -15,17 +15,16 @@ import (
 )
 
 const (
-	// maxJSONBytes is above the longest question in both spellings with every
+	// maxJSONBytes is more than the longest question needs, given in both spellings with every
 	// character escaped.
 	maxJSONBytes = 1 << 20
-	// maxBatchBody leaves room for base64 and for 1,024 long paths.
+	// maxBatchBody is enough for MaxBatchBytes in base64 and 1,024 long paths.
 	maxBatchBody = 2 * protocol.MaxBatchBytes
 	// bodyTimeout is how long a client may take to send a body.
 	bodyTimeout = 30 * time.Second
 )
 
-// requireType refuses a body of another media type. optional lets a request
-// without any Content-Type pass.
+// requireType rejects a body of another media type. If optional, the header may be missing.
 func requireType(r *http.Request, want string, optional bool) error {
 	header := r.Header.Get("Content-Type")
 	if header == "" && optional {
@@ -33,13 +32,12 @@ func requireType(r *http.Request, want string, optional bool) error {
 	}
 	got, _, err := mime.ParseMediaType(header)
 	if err != nil || got != want {
-		return refuse(errMediaType, "Content-Type is %q, this endpoint takes %s", header, want)
+		return requestErrorf(errMediaType, "Content-Type is %q, this endpoint accepts %s", header, want)
 	}
 	return nil
 }
 
-// readBody reads a body of at most limit bytes, counted after decompression
-// (spec 8).
+// readBody reads a body of at most limit bytes, counted after decompression (spec 8).
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	src, err := openBody(w, r, limit)
 	if err != nil {
@@ -47,8 +45,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	}
 	var all bytes.Buffer
 	if r.Header.Get("Content-Encoding") == "" && r.ContentLength > 0 {
-		// ReadFrom wants free space to see the end. What is only promised gets
-		// no more room than most bodies need.
+		// ReadFrom needs free space to find the end. The client's promise alone allocates no more
+		// than most bodies need.
 		all.Grow(int(min(r.ContentLength, protocol.MaxWriteBytes)) + bytes.MinRead)
 	}
 	if _, err := all.ReadFrom(src); err != nil {
@@ -57,9 +55,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return all.Bytes(), nil
 }
 
-// openBody is readBody for who reads it bit by bit. Whatever is wrong with the
-// body is an error of Read, for the client to see. The end must be reached
-// unless the request is refused.
+// openBody is readBody for callers that stream the body. Errors of Read may be shown to the client.
+// The caller must read to the end unless it rejects the request.
 func openBody(w http.ResponseWriter, r *http.Request, limit int64) (io.Reader, error) {
 	compressed := false
 	switch encoding := r.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
@@ -68,9 +65,10 @@ func openBody(w http.ResponseWriter, r *http.Request, limit int64) (io.Reader, e
 		compressed = true
 	default:
 		w.Header().Set("Accept-Encoding", "gzip")
-		return nil, refuse(errMediaType, "Content-Encoding is %q, this daemon takes gzip or none", encoding)
+		return nil, requestErrorf(errMediaType,
+			"Content-Encoding is %q, this daemon accepts gzip or none", encoding)
 	}
-	// What does not compress grows by a few bytes a block.
+	// Data that cannot be compressed grows by a few bytes per block.
 	raw := limit
 	if compressed {
 		raw += limit/1024 + 1024
@@ -92,12 +90,12 @@ func openBody(w http.ResponseWriter, r *http.Request, limit int64) (io.Reader, e
 	return b, nil
 }
 
-// body gives at most limit bytes.
+// body is a request body of at most limit bytes.
 type body struct {
 	src         io.Reader
 	rc          *http.ResponseController
 	limit, left int64
-	err         error // what every further Read answers
+	err         error // of every further Read
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -110,8 +108,8 @@ func (b *body) Read(p []byte) (int, error) {
 	case b.left < 0:
 		n, b.err = 0, tooLarge(b.limit)
 	case errors.Is(err, io.EOF):
-		// Only now: before it answers, net/http reads what is left of a body,
-		// and would wait for it without end.
+		// Not earlier: before net/http sends a response, it reads the rest of the body, and would
+		// wait for it without a limit.
 		_ = b.rc.SetReadDeadline(time.Time{})
 		b.err = io.EOF
 	case err != nil:
@@ -127,9 +125,9 @@ func bodyError(err error, limit int64) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
-	return refuse(errInvalid, "the body cannot be read: %v", err)
+	return requestErrorf(errInvalid, "the body cannot be read: %v", err)
 }
 
 func tooLarge(limit int64) error {
-	return refuse(errTooLarge, "the body exceeds %d bytes", limit)
+	return requestErrorf(errTooLarge, "the body exceeds %d bytes", limit)
 }

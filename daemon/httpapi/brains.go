@@ -12,7 +12,7 @@ func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	tenant := ""
-	if c := callerOf(w); c != nil {
+	if c := requestOf(r).caller; c != nil {
 		if err := a.checkNewBrain(c, body.ID); err != nil {
 			return err
 		}
@@ -26,9 +26,10 @@ func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusCreated, b)
 }
 
-// listBrains answers with the brains that the caller may use.
-func (a *API) listBrains(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, protocol.BrainList{Items: a.visible(callerOf(w), a.brains.List())})
+// listBrains lists the brains that the caller may use.
+func (a *API) listBrains(w http.ResponseWriter, r *http.Request) error {
+	brains := a.visible(requestOf(r).caller, a.brains.List())
+	return writeJSON(w, http.StatusOK, protocol.BrainList{Items: brains})
 }
 
 func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {
@@ -37,11 +38,12 @@ func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("X-Confirm-Delete") != "yes" {
-		return refuse(errUnconfirmed, "deleting a brain deletes all its documents: send X-Confirm-Delete: yes")
+		return requestErrorf(errUnconfirmed,
+			"deleting a brain deletes all its documents: send X-Confirm-Delete: yes")
 	}
 	h := brainOf(r)
 	err := a.brains.Delete(r.Context(), h)
-	a.feeds.end(h, errStreamOver) // whatever happened, its store may be closed
+	a.feeds.end(h, errStreamOver) // also after an error, because the store may be closed
 	if err != nil {
 		return err
 	}

@@ -17,10 +17,10 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// aliases maps further names of a key to the one that this daemon uses.
+// aliases maps other names of a key to the one that this daemon uses.
 type aliases map[string]string
 
-// decodeBody reads a JSON object whose Content-Type may be left out.
+// decodeBody reads a JSON object. The Content-Type may be missing.
 func decodeBody(w http.ResponseWriter, r *http.Request, also aliases, into any) error {
 	body, err := readJSON(w, r)
 	if err != nil {
@@ -36,22 +36,21 @@ func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return readBody(w, r, maxJSONBytes)
 }
 
-// maxKeys is how many keys an object may have, known or not: more than any
-// client has use for, and few enough to look at.
+// maxKeys is how many keys an object may have, known or unknown: more than any client needs.
 const maxKeys = 256
 
-// decode reads one JSON object into a struct whose fields have JSON names. Keys
-// may be spelled in snake_case or camelCase or by an alias; a key that is given
-// twice must have one value. Unknown keys are ignored.
+// decode reads one JSON object into a struct whose fields have JSON names. Keys may be in
+// snake_case or camelCase, or be aliases. A key that is given twice must have the same value.
+// Unknown keys are ignored.
 func decode(body []byte, also aliases, into any) error {
-	fields, err := fold("the body", body, also, namesOf(into), false)
+	fields, err := normalizeKeys("the body", body, also, namesOf(into), false)
 	if err != nil {
 		return err
 	}
-	return unfold(fields, into)
+	return decodeInto(fields, into)
 }
 
-// namesOf gives the JSON names of what into points to.
+// namesOf returns the JSON names of the struct that into points to.
 func namesOf(into any) []string {
 	var keys []string
 	for field := range reflect.TypeOf(into).Elem().Fields() {
@@ -61,8 +60,8 @@ func namesOf(into any) []string {
 	return keys
 }
 
-// unfold decodes what fold gave.
-func unfold(fields map[string]json.RawMessage, into any) error {
+// decodeInto decodes the result of normalizeKeys.
+func decodeInto(fields map[string]json.RawMessage, into any) error {
 	folded, err := json.Marshal(fields)
 	if err != nil {
 		return jsonError(err)
@@ -73,18 +72,21 @@ func unfold(fields map[string]json.RawMessage, into any) error {
 	return nil
 }
 
-// fold reads the one JSON object that where holds and gives the values of keys,
-// which are in snake_case. Other keys are skipped, or refused when strict.
-func fold(where string, body []byte, also aliases, keys []string, strict bool) (map[string]json.RawMessage, error) {
+// normalizeKeys reads the JSON object in body, which where names, and returns the values of keys,
+// which are in snake_case. Other keys are skipped, or rejected if strict.
+func normalizeKeys(
+	where string, body []byte, also aliases, keys []string, strict bool,
+) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(body) {
-		return nil, refuse(errInvalid, "%s is not valid UTF-8", where)
+		return nil, requestErrorf(errInvalid, "%s is not valid UTF-8", where)
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	fields := map[string]json.RawMessage{}
 	err := eachKey(dec, where, also, func(key, given string) error {
 		if !slices.Contains(keys, key) {
 			if strict {
-				return refuse(errInvalid, "%s has no key %.64q: use %s", where, given, strings.Join(keys, ", "))
+				return requestErrorf(errInvalid, "%s has no key %.64q: use %s",
+					where, given, strings.Join(keys, ", "))
 			}
 			return skip(dec)
 		}
@@ -94,7 +96,7 @@ func fold(where string, body []byte, also aliases, keys []string, strict bool) (
 		}
 		earlier, twice := fields[key]
 		if twice && !sameValue(earlier, value) {
-			return refuseTwice(key)
+			return givenTwice(key)
 		}
 		if !twice {
 			fields[key] = value
@@ -107,22 +109,23 @@ func fold(where string, body []byte, also aliases, keys []string, strict bool) (
 	return fields, expectEnd(dec, where)
 }
 
-// eachKey reads one JSON object. It calls value at each key, in snake_case and
-// as it was given, to take the key's value from dec. A key that canonical does
-// not know is "".
-func eachKey(dec *json.Decoder, where string, also aliases, value func(key, given string) error) error {
+// eachKey reads one JSON object. For each key it calls value, which must read the key's value from
+// dec. The arguments of value are the canonical key, or "" if there is none, and the key as given.
+func eachKey(
+	dec *json.Decoder, where string, also aliases, value func(key, given string) error,
+) error {
 	if err := expectDelim(dec, '{', where); err != nil {
 		return err
 	}
 	for n := 0; dec.More(); n++ {
 		if n == maxKeys {
-			return refuse(errTooLarge, "%s has more than %d keys", where, maxKeys)
+			return requestErrorf(errTooLarge, "%s has more than %d keys", where, maxKeys)
 		}
 		token, err := dec.Token()
 		if err != nil {
 			return jsonError(err)
 		}
-		given := token.(string) // a decoder takes no other key
+		given := token.(string) // a decoder rejects other keys
 		key, _ := canonical(given, also)
 		if err := value(key, given); err != nil {
 			return err
@@ -131,7 +134,7 @@ func eachKey(dec *json.Decoder, where string, also aliases, value func(key, give
 	return expectDelim(dec, '}', where)
 }
 
-// skip passes over the next value without keeping it.
+// skip reads the next value without keeping it.
 func skip(dec *json.Decoder) error {
 	if err := dec.Decode(&ignored{}); err != nil {
 		return jsonError(err)
@@ -144,8 +147,8 @@ type ignored struct{}
 
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
-func refuseTwice(key string) error {
-	return refuse(errInvalid, "%s is given twice, with different values", key)
+func givenTwice(key string) error {
+	return requestErrorf(errInvalid, "%s is given twice, with different values", key)
 }
 
 func expectEnd(dec *json.Decoder, where string) error {
@@ -155,7 +158,7 @@ func expectEnd(dec *json.Decoder, where string) error {
 	case isA[*requestError](err), errors.Is(err, os.ErrDeadlineExceeded):
 		return err
 	}
-	return refuse(errInvalid, "%s has more than one JSON value", where)
+	return requestErrorf(errInvalid, "%s has more than one JSON value", where)
 }
 
 func expectDelim(dec *json.Decoder, want json.Delim, where string) error {
@@ -164,14 +167,14 @@ func expectDelim(dec *json.Decoder, want json.Delim, where string) error {
 		return jsonError(err)
 	}
 	if token != want {
-		return refuse(errInvalid, "%s is not a JSON object", where)
+		return requestErrorf(errInvalid, "%s is not a JSON object", where)
 	}
 	return nil
 }
 
-// canonical turns topK into top_k. Keys of other characters than letters,
-// digits and _ are unknown: encoding/json would match some of them by Unicode
-// case folding.
+// canonical converts topK into top_k, and an alias into the key it means. It returns false for keys
+// with characters other than ASCII letters, digits and _: encoding/json would match some of them by
+// Unicode case folding.
 func canonical(key string, also aliases) (string, bool) {
 	var b strings.Builder
 	for _, c := range []byte(key) {
@@ -200,22 +203,22 @@ func sameValue(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// jsonError says what is wrong with a body. Errors of reading one stay as they
-// are.
+// jsonError describes what is wrong with a body. It returns errors of reading one unchanged.
 func jsonError(err error) error {
 	if isA[*requestError](err) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return refuse(errInvalid, "%s must be a %s, not a %s", e.Field, jsonName(e.Type), e.Value)
+		return requestErrorf(errInvalid, "%s must be a %s, not a %s",
+			e.Field, jsonName(e.Type), e.Value)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return refuse(errInvalid, "the body is not valid JSON: it ends too early")
+		return requestErrorf(errInvalid, "the body is not valid JSON: it ends too early")
 	}
 	if errors.Is(err, encoding.ErrInvalidUTF8) {
-		return refuse(errInvalid, "the body is not valid UTF-8")
+		return requestErrorf(errInvalid, "the body is not valid UTF-8")
 	}
-	return refuse(errInvalid, "the body is not valid JSON: %v", err)
+	return requestErrorf(errInvalid, "the body is not valid JSON: %v", err)
 }
 
 func jsonName(t reflect.Type) string {

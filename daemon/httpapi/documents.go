@@ -8,7 +8,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// document finds the store and the path that a request addresses.
+// document returns the store and the path that a request addresses.
 func (a *API) document(r *http.Request) (*store.Store, string, error) {
 	st, err := a.store(r)
 	if err != nil {
@@ -83,7 +83,9 @@ func (a *API) listDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(infos) > protocol.MaxListItems {
-		return refuse(errTooLarge, "the listing has %d items, the limit is %d: narrow it with dir or glob", len(infos), protocol.MaxListItems)
+		return requestErrorf(errTooLarge,
+			"the listing has %d items, the limit is %d: narrow it with dir or glob",
+			len(infos), protocol.MaxListItems)
 	}
 	list := protocol.FileList{Items: make([]protocol.FileInfo, len(infos))}
 	for i, info := range infos {
@@ -93,7 +95,9 @@ func (a *API) listDocuments(w http.ResponseWriter, r *http.Request) error {
 }
 
 func fileInfo(f store.FileInfo) protocol.FileInfo {
-	return protocol.FileInfo{Path: f.Path, Size: f.Size, MTime: protocol.FormatTime(f.ModTime), IsDir: f.IsDir}
+	return protocol.FileInfo{
+		Path: f.Path, Size: f.Size, MTime: protocol.FormatTime(f.ModTime), IsDir: f.IsDir,
+	}
 }
 
 func (a *API) writeDocument(w http.ResponseWriter, r *http.Request) error {
@@ -104,7 +108,10 @@ func (a *API) appendDocument(w http.ResponseWriter, r *http.Request) error {
 	return a.putBytes(w, r, (*store.Store).Append)
 }
 
-func (a *API) putBytes(w http.ResponseWriter, r *http.Request, put func(*store.Store, context.Context, string, []byte) error) error {
+func (a *API) putBytes(
+	w http.ResponseWriter, r *http.Request,
+	put func(*store.Store, context.Context, string, []byte) error,
+) error {
 	st, path, err := a.document(r)
 	if err != nil {
 		return err
@@ -136,7 +143,7 @@ func (a *API) deleteDocument(w http.ResponseWriter, r *http.Request) error {
 	id, byID := q["document_id"]
 	switch {
 	case byPath == byID:
-		return refuse(errInvalid, "one of the query parameters path and document_id is needed")
+		return requestErrorf(errInvalid, "give one of the query parameters path and document_id")
 	case byID:
 		return a.removeRecord(w, r, id)
 	}
@@ -163,7 +170,7 @@ func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.From == nil || body.To == nil {
-		return refuse(errInvalid, "from and to are both required")
+		return requestErrorf(errInvalid, "from and to are both required")
 	}
 	if err := st.Rename(r.Context(), *body.From, *body.To); err != nil {
 		return err

@@ -15,17 +15,17 @@ import (
 // defaultPing is the time between two ping events (spec 8).
 const defaultPing = 25 * time.Second
 
-// watchBrain streams the changes of a brain (spec 6.1) until the client
-// leaves or cannot keep up, the brain is deleted, or the daemon stops.
+// watchBrain streams the changes of a brain (spec 6.1) until the client disconnects or does not
+// keep up, the brain is deleted, or the daemon stops.
 func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
-	// The request holds the brain, so that the store stays open from here on.
+	// The request holds the brain, so that its store stays open from now on.
 	if _, err := a.store(r); err != nil {
 		return err
 	}
 	if a.stopped() {
 		return errShuttingDown
 	}
-	if r.Method == http.MethodHead { // the pattern GET matches it too
+	if r.Method == http.MethodHead { // the pattern GET also matches it
 		w.Header().Set("Content-Type", protocol.TypeEvents)
 		w.Header().Set("Cache-Control", "no-cache")
 		w.WriteHeader(http.StatusOK)
@@ -33,13 +33,12 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 	}
 	rc := http.NewResponseController(w)
 	l := newListener(func() {
-		// Frees a frame that is stuck at a client that does not read.
+		// Unblocks the sending of a frame to a client that does not read.
 		_ = rc.SetWriteDeadline(time.Now().Add(lastFrameTimeout))
 	})
 	h := brainOf(r)
 	defer a.feeds.attach(h, l)()
-	// Whoever deletes the brain after this ends the listener; whoever did so
-	// before makes this fail.
+	// A later deletion of the brain ends the listener. An earlier one is found here.
 	if err := h.Err(); err != nil {
 		return err
 	}
@@ -47,20 +46,20 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	err = a.tell(r.Context(), events, l)
+	err = a.streamEvents(r.Context(), events, l)
 	switch cause := l.ended(); {
 	case errors.Is(cause, errTooSlow), cause == nil && errors.Is(err, os.ErrDeadlineExceeded):
 		a.slowClients.Add(1)
 		return errTooSlow
 	case cause != nil, r.Context().Err() != nil:
-		return nil // the end of the stream is all there is to say
+		return nil // the client sees the end of the stream
 	}
 	return err
 }
 
-// tell sends events until the listener is ended or the client is gone. What waits
-// is sent together, so that a batch costs each stream few writes.
-func (a *API) tell(ctx context.Context, events *sse.Writer, l *listener) error {
+// streamEvents sends events until the listener is ended or the client has disconnected. Waiting
+// changes are sent together, so that a batch needs few writes per stream.
+func (a *API) streamEvents(ctx context.Context, events *sse.Writer, l *listener) error {
 	id := uint64(0)
 	event := func(name string, data []byte) sse.Event {
 		id++
@@ -87,7 +86,7 @@ func (a *API) tell(ctx context.Context, events *sse.Writer, l *listener) error {
 			if err := events.Send(frames...); err != nil {
 				return err
 			}
-			next = always // pings get their turn also when there is much to tell
+			next = always // so that pings are sent even while changes are waiting
 		}
 		select {
 		case <-next:

@@ -11,30 +11,29 @@ import (
 	"evalctl/daemon/store"
 )
 
-// maxBehind is how many changes a client of a change stream may be behind. It
-// is above the events of any one batch, so that a client that reads is never
-// cut for what one request did.
+// maxBehind is how many changes a client of a change stream may be behind. It is more than one
+// batch can cause, so that a client that reads is not disconnected because of one request.
 const maxBehind = 4 * protocol.MaxBatchOps
 
-// maxTogether is how many bytes of changes one write tells of, unless a single
-// change is longer. A client has to take them within frameTimeout.
+// maxTogether is how many bytes of changes are sent in one write, unless a single change is longer.
+// A client has to read them within frameTimeout.
 const maxTogether = 16 << 10
 
 var (
-	// errStreamOver ends the streams of a brain that is deleted.
-	errStreamOver = errors.New("brain is gone")
+	// errStreamOver ends the streams of a deleted brain.
+	errStreamOver = errors.New("brain is deleted")
 	errTooSlow    = errors.New("client does not read its change stream: disconnected")
 )
 
-// feeds hands the changes of brains to those who stream them.
+// feeds distributes the changes of brains to the streams that follow them.
 type feeds struct {
 	mu    sync.Mutex
 	brain map[brain.Handle]*feed
-	over  error // no more streams
+	over  error // not nil: ends every new stream
 }
 
-// feed is the one subscription to a brain that its streams share, so
-// that an event is encoded once, and a commit pays for one sink.
+// feed is the one subscription to a brain that its streams share, so that an event is encoded once,
+// and a commit calls one sink.
 type feed struct {
 	unsubscribe func()
 
@@ -42,7 +41,8 @@ type feed struct {
 	listeners map[*listener]struct{}
 }
 
-// attach returns when l hears every later commit of h. detach is idempotent.
+// attach adds a listener, which receives every commit of h from its return on. detach is
+// idempotent.
 func (f *feeds) attach(h brain.Handle, l *listener) (detach func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +78,7 @@ func (f *feeds) end(h brain.Handle, cause error) {
 	f.drop(h, cause)
 }
 
-// endAll ends every stream, also those to come.
+// endAll ends every stream, and every stream that is attached later.
 func (f *feeds) endAll(cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +88,7 @@ func (f *feeds) endAll(cause error) {
 	}
 }
 
-// drop needs f.mu.
+// drop ends the streams of one brain. The caller holds f.mu.
 func (f *feeds) drop(h brain.Handle, cause error) {
 	fd := f.brain[h]
 	if fd == nil {
@@ -103,10 +103,11 @@ func (f *feeds) drop(h brain.Handle, cause error) {
 	}
 }
 
-// publish is the store's sink: it runs inside a commit and must not wait.
+// publish is the sink of the store. It runs during a commit and must not wait.
 func (fd *feed) publish(e store.ChangeEvent) {
 	data := bytes.TrimRight(encode(protocol.ChangeEvent{
-		Kind: string(e.Kind), Path: e.Path, OldPath: e.OldPath, Reason: e.Reason, When: protocol.FormatTime(e.When),
+		Kind: string(e.Kind), Path: e.Path, OldPath: e.OldPath, Reason: e.Reason,
+		When: protocol.FormatTime(e.When),
 	}), "\n")
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
@@ -117,29 +118,29 @@ func (fd *feed) publish(e store.ChangeEvent) {
 	}
 }
 
-// listener is the queue of one stream. Its changes are shared with others.
+// listener is the queue of one stream. Listeners share the bytes of a change.
 type listener struct {
-	unblock func() // makes a frame that is being sent fail soon
+	unblock func() // makes the sending of a frame fail soon
 	wake    chan struct{}
 
 	mu      sync.Mutex
 	changes [][]byte
-	cause   error // of the end
+	cause   error // why the stream ends
 }
 
 func newListener(unblock func()) *listener {
 	return &listener{unblock: unblock, wake: make(chan struct{}, 1)}
 }
 
-// put reports whether there was room. When there was none, the stream ends.
+// put adds a change. It ends the stream and returns false if the queue is full.
 func (l *listener) put(change []byte) bool {
 	l.mu.Lock()
-	room := len(l.changes) < maxBehind
-	if room {
+	full := len(l.changes) >= maxBehind
+	if !full {
 		l.changes = append(l.changes, change)
 	}
 	l.mu.Unlock()
-	if !room {
+	if full {
 		l.end(errTooSlow)
 		return false
 	}
@@ -147,8 +148,8 @@ func (l *listener) put(change []byte) bool {
 	return true
 }
 
-// next takes the oldest changes: as many as one write may tell of, at least one
-// if there is any. Its error ends the stream at once.
+// next removes and returns the oldest changes: as many as fit into one write, but at least one if
+// there is any. An error ends the stream immediately.
 func (l *listener) next() (changes [][]byte, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,14 +171,14 @@ func (l *listener) next() (changes [][]byte, err error) {
 	return changes, nil
 }
 
-// ended is why next fails, nil while it does not.
+// ended returns the error of next, or nil if the stream has not ended.
 func (l *listener) ended() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cause
 }
 
-// end makes next fail with cause. The first cause counts.
+// end makes next fail with cause, unless it already fails.
 func (l *listener) end(cause error) {
 	l.mu.Lock()
 	if l.cause == nil {

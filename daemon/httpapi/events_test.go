@@ -249,14 +249,14 @@ func TestSlowClientIsCut(t *testing.T) {
 	stall(t, s)
 	fast := attach(t, s)
 	fill(t, docs, fast)
-	for s.api.SlowClients() == 0 {
+	for s.api.slowClients.Load() == 0 {
 		burst(t, docs, protocol.MaxBatchOps, 0, fast) // the other client misses nothing
 	}
 	s.put(t, "last.md", "1")
 	if c := fast.change(); c.Path != "last.md" {
 		t.Errorf("got %+v", c)
 	}
-	if n := s.api.SlowClients(); n != 1 {
+	if n := s.api.slowClients.Load(); n != 1 {
 		t.Errorf("%d clients were slow", n)
 	}
 }
@@ -269,7 +269,7 @@ func TestStopEndsStreams(t *testing.T) {
 	s.api.Stop()
 	one.wantEnd()
 	two.wantEnd()
-	if n := s.api.SlowClients(); n != 0 {
+	if n := s.api.slowClients.Load(); n != 0 {
 		t.Errorf("%d clients were slow", n)
 	}
 }

@@ -20,10 +20,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// scores and components come from the ranking, which has tests of its own.
+// scores and componentScores come from the ranking, which has tests of its own.
 var (
-	scores     = regexp.MustCompile(`"score":[0-9.e+-]+`)
-	components = regexp.MustCompile(`"component_scores":\{[^}]*\}`)
+	scores          = regexp.MustCompile(`"score":[0-9.e+-]+`)
+	componentScores = regexp.MustCompile(`"component_scores":\{[^}]*\}`)
 )
 
 // exchange is one request of a transcript.
@@ -134,7 +134,7 @@ func record(t *testing.T, s *server, out *strings.Builder, e exchange) {
 	text := strings.ReplaceAll(string(body), resp.Header.Get(requestIDHeader), "REQUEST")
 	if scores.MatchString(text) {
 		text = scores.ReplaceAllString(text, `"score":0`)
-		text = components.ReplaceAllString(text, `"component_scores":{}`)
+		text = componentScores.ReplaceAllString(text, `"component_scores":{}`)
 		if resp.Header.Get("Content-Length") != "" {
 			resp.Header.Set("Content-Length", "LENGTH")
 		}

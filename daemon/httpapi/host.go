@@ -7,26 +7,27 @@ import (
 	"strings"
 )
 
-// checkHost refuses requests for a host name that is not this daemon's. Without
-// keys only the browser's rules keep web pages out, and they take a page from
-// http://evil.example for the daemon's own once evil.example resolves to the
-// daemon's address (DNS rebinding). What a page cannot do is choose what else
-// the browser calls the host.
+// checkHost rejects requests for a host name that is not this daemon's. Without keys, only the
+// browser's same-origin policy protects against web pages, and it treats a page of
+// http://evil.example as the daemon's own once evil.example resolves to the daemon's address (DNS
+// rebinding). But a page cannot change the host name that the browser sends.
 func (a *API) checkHost(r *http.Request) error {
 	if a.keys != nil {
-		return nil // no page has a token
+		return nil // a page does not have a token
 	}
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !a.ownHost(r.Host, local) {
-		return refuse(errForeignHost, "this daemon has no keys, and answers to addresses, localhost and the name it was told to listen on, not to the host %q: use one of these, or start it with keys", r.Host)
+		return requestErrorf(errForeignHost,
+			"this daemon has no keys, and accepts addresses, localhost and the name it was configured "+
+				"to listen on, not the host %q: use one of these, or start it with keys", r.Host)
 	}
 	return nil
 }
 
-// ownHost judges a Host header of a connection to local. A name without dots can
-// mean this machine in its own network only, such as one of containers; it is
-// taken where the daemon listens to that network. A missing host is none of a
-// browser's.
+// ownHost reports whether a Host header of a connection to local names this daemon. A name without
+// dots can only be resolved in the daemon's own network, such as a network of containers. It is
+// accepted if the daemon listens on that network. A missing host is accepted, because browsers
+// always send one.
 func (a *API) ownHost(header string, local net.Addr) bool {
 	host := header
 	if name, _, err := net.SplitHostPort(header); err == nil {

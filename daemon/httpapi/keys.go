@@ -21,28 +21,28 @@ import (
 	"evalctl/daemon/brain"
 )
 
-// AllBrains in a key's list of brains stands for every brain of its tenant.
+// AllBrains in a key's list of brains means every brain of its tenant.
 const AllBrains = "*"
 
-// Key is one entry of a keys file. It holds no secret: tokens are 256 random
-// bits, so nothing leads back from a hash to its token.
+// Key is one entry of a keys file. It contains no secret: tokens are 256 random bits, so that a
+// token cannot be found from its hash.
 type Key struct {
-	// Name stands in logs; unique in its file. Name and Tenant have 1 to 64
-	// characters of A-Z, a-z, 0-9, dot, underscore and hyphen.
+	// Name is logged, and unique in its file. Name and Tenant have 1 to 64 characters of A-Z, a-z,
+	// 0-9, dot, underscore and hyphen.
 	Name   string `yaml:"name" json:"name"`
 	Tenant string `yaml:"tenant" json:"tenant"`
-	// SHA256 of the token, in hexadecimal.
+	// SHA256 is the hash of the token, in hexadecimal.
 	SHA256 string `yaml:"sha256" json:"sha256"`
 	// Brains are ids, or AllBrains.
 	Brains []string `yaml:"brains,flow" json:"brains"`
-	// Roles and Scopes add up.
+	// Roles and Scopes are added up. See the functions of these names.
 	Roles  []string `yaml:"roles,flow,omitempty" json:"roles,omitempty"`
 	Scopes []string `yaml:"scopes,flow,omitempty" json:"scopes,omitempty"`
-	// Rate limits the key's requests; nil means no limit.
+	// Rate limits the key's requests. Nil means no limit.
 	Rate *Rate `yaml:"rate,omitempty" json:"rate,omitempty"`
 }
 
-// Rate lets Burst requests through at once and PerSecond of them on average.
+// Rate permits PerSecond requests a second on average, and Burst at once.
 type Rate struct {
 	PerSecond float64 `yaml:"per_second" json:"per_second"`
 	Burst     int     `yaml:"burst" json:"burst"`
@@ -53,7 +53,7 @@ type keysFile struct {
 	Keys []Key `yaml:"keys" json:"keys"`
 }
 
-// Keys are who may use an API, and for what. They are safe for concurrent use.
+// Keys authorize the requests of an API. They are safe for concurrent use.
 type Keys struct{ list []*caller }
 
 // caller is a key in use.
@@ -64,22 +64,23 @@ type caller struct {
 	limiter *rate.Limiter // nil: no limit
 }
 
-// NewToken makes a bearer token: 32 random bytes behind a prefix by which
-// scanners for leaked secrets know it.
+// NewToken returns a new bearer token: 32 random bytes after a prefix by which scanners for leaked
+// secrets recognize it.
 func NewToken() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return "evk_" + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// HashToken gives what a keys file holds of a token.
+// HashToken returns the Key.SHA256 of a token.
 func HashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// ParseKeys reads a keys file, YAML or JSON. Unknown fields, unknown roles and
-// scopes, and names or tokens used twice are errors, with name and line.
+// ParseKeys parses the content of a keys file, which is YAML or JSON. Unknown fields, roles and
+// scopes, and names or tokens used twice are errors. They contain the name of the file and the
+// line.
 func ParseKeys(name string, data []byte) (*Keys, error) {
 	var file keysFile
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -95,7 +96,7 @@ func ParseKeys(name string, data []byte) (*Keys, error) {
 		return nil, keysError(name, err)
 	}
 	if len(lines) != len(file.Keys) {
-		return nil, fmt.Errorf("%s: an entry of keys is empty", name) // null is dropped above
+		return nil, fmt.Errorf("%s: an entry of keys is empty", name) // Decode drops null
 	}
 	keys := &Keys{}
 	for i, k := range file.Keys {
@@ -120,7 +121,7 @@ func (k *Keys) List() []Key {
 	return list
 }
 
-// keyLines tells where each key begins.
+// keyLines returns the line where each key begins.
 func keyLines(data []byte) ([]int, error) {
 	var file struct {
 		Keys []yaml.Node `yaml:"keys"`
@@ -140,7 +141,7 @@ var (
 	yamlField = regexp.MustCompile(`field (\S+) not found in type \S+`)
 )
 
-// keysError puts the YAML package's line numbers behind the file's name.
+// keysError converts an error of the YAML package to one with file name and line.
 func keysError(name string, err error) error {
 	text := err.Error()
 	if e, ok := errors.AsType[*yaml.TypeError](err); ok {
@@ -158,11 +159,13 @@ var label = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 func newCaller(k Key) (*caller, error) {
 	c := &caller{Key: k, grants: map[scope]bool{}}
 	if !label.MatchString(k.Name) || !label.MatchString(k.Tenant) {
-		return nil, fmt.Errorf("name and tenant %q must have 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'", k.Tenant)
+		return nil, fmt.Errorf("name and tenant %q must have 1 to 64 characters of A-Z, a-z, 0-9, "+
+			"'.', '_' and '-'", k.Tenant)
 	}
 	sum, err := hex.DecodeString(k.SHA256)
 	if err != nil || len(sum) != sha256.Size {
-		return nil, fmt.Errorf("sha256 must be %d hexadecimal digits: the token's hash, never the token", hex.EncodedLen(sha256.Size))
+		return nil, fmt.Errorf("sha256 must be %d hexadecimal digits: the token's hash, never the token",
+			hex.EncodedLen(sha256.Size))
 	}
 	copy(c.sum[:], sum)
 	if len(k.Brains) == 0 {
@@ -177,6 +180,7 @@ func newCaller(k Key) (*caller, error) {
 		return nil, err
 	}
 	if k.Rate != nil {
+		// Not <= 0, which is false for NaN.
 		if !(k.Rate.PerSecond > 0) || math.IsInf(k.Rate.PerSecond, 0) || k.Rate.Burst < 1 {
 			return nil, errors.New("rate needs per_second above 0 and burst of at least 1")
 		}
@@ -185,7 +189,7 @@ func newCaller(k Key) (*caller, error) {
 	return c, nil
 }
 
-// grant resolves roles and scopes.
+// grant sets the scopes that the key's roles and scopes add up to.
 func (c *caller) grant() error {
 	for _, role := range c.Roles {
 		scopes, ok := roles[role]
@@ -208,8 +212,8 @@ func (c *caller) grant() error {
 	return nil
 }
 
-// collision refuses what would leave open which key a request or a log line
-// means.
+// collision rejects a key with the name or token of another one: a log line or a request would not
+// identify one key.
 func (k *Keys) collision(c *caller) error {
 	for _, other := range k.list {
 		if other.Name == c.Name {
@@ -222,8 +226,8 @@ func (k *Keys) collision(c *caller) error {
 	return nil
 }
 
-// find returns the key of a token, or nil. It takes as long for every token
-// of a length: it compares hashes, all of them, and branches on none.
+// find returns the key of a token, or nil. Its time depends on the length of the token only: it
+// compares the hash with those of all keys, and does not branch on the outcome.
 func (k *Keys) find(token string) *caller {
 	sum := sha256.Sum256([]byte(token))
 	found := -1

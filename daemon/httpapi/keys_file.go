@@ -14,29 +14,29 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ReadKeys reads a keys file that holds at least one key.
+// ReadKeys reads a keys file, which must contain at least one key. See ParseKeys.
 func ReadKeys(file string) (*Keys, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("keys file: %w: evalctl keys create makes one", err)
+		return nil, fmt.Errorf("keys file: %w: create one with evalctl keys create", err)
 	}
 	keys, err := ParseKeys(file, data)
 	if err != nil {
 		return nil, err
 	}
 	if len(keys.list) == 0 {
-		return nil, fmt.Errorf("%s: holds no key: add one with evalctl keys create", file)
+		return nil, fmt.Errorf("%s: contains no key: add one with evalctl keys create", file)
 	}
 	return keys, nil
 }
 
-// AddKey appends a key to a keys file, which is created when missing. The file
-// is replaced whole, is readable by its owner only, and keeps its comments; a
-// symbolic link stays, and what it points to is replaced. deliver is called when
-// the new file is ready to take its place: its error leaves the old one as it
-// was, so that there is no key whose token nobody got.
+// AddKey appends a key to a keys file, which is created when missing. The file is replaced
+// atomically, is readable by its owner only, and keeps its comments. If it is a symbolic link, the
+// file that the link points to is replaced. AddKey calls deliver when the new file is complete and
+// about to replace the old one. An error of deliver leaves the old file unchanged, so that no key
+// remains whose token was not delivered.
 //
-// Concurrent calls wait for each other on FILE.lock, which stays.
+// Concurrent calls wait for each other on FILE.lock, which is not removed.
 func AddKey(file string, k Key, deliver func() error) error {
 	target, err := linked(file)
 	if err != nil {
@@ -57,21 +57,22 @@ func AddKey(file string, k Key, deliver func() error) error {
 	return replaceFile(target, data, deliver)
 }
 
-// linked follows symbolic links. A file that is missing is itself, but a link
-// to nothing is an error: whoever made it expects a file elsewhere.
+// linked follows symbolic links. A missing file is returned as it is. A link to a missing file is
+// an error, because the link says that the file should be elsewhere.
 func linked(file string) (string, error) {
 	target, err := filepath.EvalSymlinks(file)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return target, err
 	}
 	if info, lstatErr := os.Lstat(file); lstatErr == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return "", fmt.Errorf("%s is a symbolic link to a file that does not exist: make that file, empty, or remove the link", file)
+		return "", fmt.Errorf("%s is a symbolic link to a file that does not exist: "+
+			"create that file, empty, or remove the link", file)
 	}
 	return file, nil
 }
 
-// extend gives the content of a file with one key more, which reads back as
-// the keys that were there and this one.
+// extend returns the content of a file with one more key. It checks that the result parses to the
+// old keys and the new one.
 func extend(file string, data []byte, k Key) ([]byte, error) {
 	keys, err := ParseKeys(file, data)
 	if err != nil {
@@ -89,18 +90,19 @@ func extend(file string, data []byte, k Key) ([]byte, error) {
 		return nil, fmt.Errorf("%s: add key %q: %w", file, k.Name, err)
 	}
 	if keys, err = ParseKeys(file, data); err != nil || !reflect.DeepEqual(keys.List(), all) {
-		return nil, fmt.Errorf("%s: add key %q: the file's layout leaves no place for it: write keys as a plain list", file, k.Name)
+		return nil, fmt.Errorf("%s: add key %q: the file's layout does not allow it: "+
+			"write keys as a plain list", file, k.Name)
 	}
 	return data, nil
 }
 
-// appendKey gives the new content of a file, whose last key is the new one.
+// appendKey returns the new content of a file. The last of keys is the new one.
 func appendKey(file string, data []byte, keys []Key) ([]byte, error) {
 	if filepath.Ext(file) == ".json" {
 		out, err := json.MarshalIndent(keysFile{keys}, "", "  ")
 		return append(out, '\n'), err
 	}
-	// Nodes keep the comments of what was there.
+	// Nodes keep the comments of the file.
 	var doc, whole yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		return nil, err
@@ -108,7 +110,7 @@ func appendKey(file string, data []byte, keys []Key) ([]byte, error) {
 	if err := whole.Encode(keysFile{keys}); err != nil {
 		return nil, err
 	}
-	if doc.Kind == 0 { // nothing but comments
+	if doc.Kind == 0 { // only comments
 		out, err := renderYAML(&whole)
 		return append(data, out...), err
 	}
@@ -129,7 +131,7 @@ func renderYAML(node *yaml.Node) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// keysNode finds the value of keys in a document that ParseKeys accepts.
+// keysNode returns the value of keys in a document that ParseKeys accepts.
 func keysNode(doc *yaml.Node) *yaml.Node {
 	if len(doc.Content[0].Content) < 2 {
 		return doc.Content[0]
@@ -137,7 +139,7 @@ func keysNode(doc *yaml.Node) *yaml.Node {
 	return doc.Content[0].Content[1]
 }
 
-// replaceFile calls ready between writing the new file and putting it in place.
+// replaceFile calls ready after it has written the new file, and before it renames it.
 func replaceFile(file string, data []byte, ready func() error) error {
 	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // mode 0600
 	if err != nil {

@@ -260,7 +260,7 @@ func TestReadKeysNeedsAKey(t *testing.T) {
 	if err := os.WriteFile(file, []byte("keys: []\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadKeys(file); err == nil || !strings.Contains(err.Error(), "holds no key") {
+	if _, err := ReadKeys(file); err == nil || !strings.Contains(err.Error(), "contains no key") {
 		t.Errorf("empty: %v", err)
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"evalctl/daemon/store"
 )
 
-// withoutPaths is the text of an error for the log: all of its causes, but not
-// the documents that they happened to, whose paths are what users remember.
+// withoutPaths returns the text of an error for the log: all of its causes, but not the paths of
+// the documents, which are what users remember.
 func withoutPaths(err error) string {
 	if err == nil {
 		return ""
 	}
-	switch e := err.(type) { //nolint:errorlint // each error of the tree is looked at by itself
+	switch e := err.(type) { //nolint:errorlint // looks at each error of the tree by itself
 	case *store.Error:
 		return e.Op + ": " + withoutPaths(e.Err)
 	case *fs.PathError:
@@ -37,7 +37,7 @@ func withoutPaths(err error) string {
 		}
 		before, after, found := strings.Cut(rest, cause.Error())
 		if !found {
-			continue // an error that does not tell its cause
+			continue // the error's text does not contain its cause
 		}
 		text.WriteString(before + withoutPaths(cause))
 		rest = after

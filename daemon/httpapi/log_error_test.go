@@ -29,7 +29,7 @@ func TestWithoutPaths(t *testing.T) {
 		"apply: rename: input/output error\nwrite: no space left on device":                  &store.Error{Op: "apply", Err: errors.Join(rename, full)},
 		"write: write: no space left on device\nwrite: write: no space left on device":       errors.Join(write, write),
 		"write: store is closed or read-only: an earlier commit hit write: disk; open again": &store.Error{Op: "write", Path: "patients/x.md", Err: fmt.Errorf("%w: an earlier commit hit %w; open again", store.ErrReadOnly, &fs.PathError{Op: "write", Path: "patients/x.md", Err: errors.New("disk")})},
-		"the detail":   refuse(errInvalid, "the detail"),
+		"the detail":   requestErrorf(errInvalid, "the detail"),
 		"disk on fire": errors.New("disk on fire"),
 	} {
 		if got := withoutPaths(err); got != want {

@@ -79,11 +79,15 @@ func TestLogNamesTheKey(t *testing.T) {
 func TestPanics(t *testing.T) {
 	s := startFake(t)
 	a := s.api
-	a.mux.Handle("GET /early", answer(func(http.ResponseWriter, *http.Request) error { panic("the secret plan") }))
-	a.mux.Handle("GET /late", answer(func(w http.ResponseWriter, _ *http.Request) error {
-		w.WriteHeader(http.StatusOK)
-		panic("the secret plan")
-	}))
+	for pattern, begin := range map[string]bool{"GET /early": false, "GET /late": true} {
+		serve := func(_ *API, w http.ResponseWriter, _ *http.Request) error {
+			if begin {
+				w.WriteHeader(http.StatusOK)
+			}
+			panic("the secret plan")
+		}
+		a.handle(route{pattern: pattern, scope: scopeOpen, serve: serve})
+	}
 	body := s.expect(t, 500, "GET", "/early", "")
 	if !strings.Contains(body, `"code":"internal_error"`) || strings.Contains(body, "plan") {
 		t.Errorf("got %s", body)

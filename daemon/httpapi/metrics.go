@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics counts what the API did. Labels are route patterns, known methods
-// and statuses: what clients send cannot make more of them.
+// metrics counts requests. Labels are route patterns, known methods and statuses, so that clients
+// cannot create further ones.
 type metrics struct {
 	openStreams atomic.Int64
 	requests    *prometheus.CounterVec
@@ -25,25 +25,29 @@ type metrics struct {
 func newMetrics() *metrics {
 	return &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "evalctl_http_requests_total", Help: "Requests by route pattern, method and status.",
+			Name: "evalctl_http_requests_total",
+			Help: "Requests by route pattern, method and status.",
 		}, []string{"route", "method", "status"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "evalctl_http_request_duration_seconds", Help: "Time from a request's head to the end of its answer.",
-			// The last are for answers that a model writes.
+			Name: "evalctl_http_request_duration_seconds",
+			Help: "Time from a request's header to the end of its response.",
+			// The last ones are for answers of a model.
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route", "method"}),
 		searches: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "evalctl_searches_total", Help: "Retrievals of search and ask by the mode that ran, and whether it was a lower one than asked for.",
+			Name: "evalctl_searches_total",
+			Help: "Retrievals of search and ask by the mode that ran, and whether that was a lower one " +
+				"than requested.",
 		}, []string{"mode", "degraded"}),
 	}
 }
 
-// searched counts one retrieval that was answered.
+// searched counts one successful retrieval.
 func (m *metrics) searched(mode, degraded string) {
 	m.searches.WithLabelValues(mode, strconv.FormatBool(degraded != "")).Inc()
 }
 
-// observe counts one answered request.
+// observe counts one request after its response.
 func (m *metrics) observe(r *http.Request, status int, took time.Duration) {
 	route, method := labelsOf(r)
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
@@ -63,7 +67,7 @@ func labelsOf(r *http.Request) (route, method string) {
 	return route, "other"
 }
 
-// serveMetrics answers with everything counted so far.
+// serveMetrics responds with all metrics.
 func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
@@ -71,13 +75,17 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		a.metrics.requests, a.metrics.durations, a.metrics.searches, collectors.NewGoCollector(),
-		gauge("evalctl_brains", "Brains that exist.", func() float64 { return float64(len(a.brains.List())) }),
-		gauge("evalctl_open_streams", "Event streams being sent: asks and change streams.", func() float64 { return float64(a.metrics.openStreams.Load()) }),
+		gauge("evalctl_brains", "Brains that exist.",
+			func() float64 { return float64(len(a.brains.List())) }),
+		gauge("evalctl_open_streams", "Event streams being sent: asks and change streams.",
+			func() float64 { return float64(a.metrics.openStreams.Load()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "evalctl_slow_event_clients_dropped_total", Help: "Clients of change streams that were disconnected because they did not keep up.",
-		}, func() float64 { return float64(a.SlowClients()) }),
+			Name: "evalctl_slow_event_clients_dropped_total",
+			Help: "Clients of change streams that were disconnected because they did not keep up.",
+		}, func() float64 { return float64(a.slowClients.Load()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "evalctl_refused_passages_total", Help: "Passages that the embedder refused: only their words are searched.",
+			Name: "evalctl_refused_passages_total",
+			Help: "Passages that the embedder rejected: only their words are searched.",
 		}, func() float64 { return float64(a.brains.RefusedPassages()) }),
 	)
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)

@@ -1,140 +1,124 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
-
-	"evalctl/daemon/protocol"
 )
 
 const requestIDHeader = "X-Request-Id"
 
-// recorder remembers what was answered. It is found through Unwrap by
-// http.ResponseController.
-type recorder struct {
-	http.ResponseWriter
-	status int
-	bytes  int64
-	err    error // what the answer failed with, for the log
-	caller *caller
-
-	// openStreams counts this answer from its begin if it is an event stream.
-	openStreams *atomic.Int64
-	streaming   bool
-}
-
-func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
-
-// begin notes the status of the answer, unless it has begun already.
-func (rec *recorder) begin(status int) {
-	if rec.status != 0 {
-		return
-	}
-	rec.status = status
-	if rec.Header().Get("Content-Type") == protocol.TypeEvents {
-		rec.streaming = true
-		rec.openStreams.Add(1)
-	}
-}
-
-func (rec *recorder) WriteHeader(status int) {
-	rec.begin(status)
-	rec.ResponseWriter.WriteHeader(status)
-}
-
-func (rec *recorder) Write(p []byte) (int, error) {
-	rec.begin(http.StatusOK)
-	n, err := rec.ResponseWriter.Write(p)
-	rec.bytes += int64(n)
-	return n, err
-}
-
-// answered is the status that the server sends when no handler said one.
-func (rec *recorder) answered() int {
-	return cmp.Or(rec.status, http.StatusOK)
-}
-
-// fail answers with a Problem when nothing was answered yet, and leaves the
-// error for the request's log line. Every handler's w is a recorder.
-func fail(w http.ResponseWriter, err error) {
-	rec := w.(*recorder)
-	rec.err = err
-	if rec.status != 0 {
-		return
-	}
-	if outcomeOf(err).status == statusClientGone {
-		rec.status = statusClientGone
-		return
-	}
-	writeProblem(w, err)
-}
-
-// ServeHTTP gives the request an id, serves it, and logs one line about it:
-// never bodies, headers, queries or paths, which hold what users remember.
+// ServeHTTP gives the request an id, serves it, and logs one line about it. The log never holds
+// bodies, headers, queries or paths: they contain what users remember.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	id := rand.Text()
-	w.Header().Set(requestIDHeader, id)
-	rec := &recorder{ResponseWriter: w, openStreams: &a.metrics.openStreams}
+	state := &request{
+		id:       rand.Text(),
+		response: recorder{ResponseWriter: w, openStreams: &a.metrics.openStreams},
+	}
+	r = withState(r, state)
+	w.Header().Set(requestIDHeader, state.id)
 	defer func() {
-		abort := a.recovered(rec, recover(), id)
-		a.finish(r, rec, id, time.Since(start))
+		abort := a.recovered(r, recover())
+		a.finish(r, time.Since(start))
 		if abort {
-			panic(http.ErrAbortHandler) // the server cuts the connection
+			panic(http.ErrAbortHandler) // the server closes the connection
 		}
 	}()
-	a.route(rec, r)
+	a.dispatch(&state.response, r)
 }
 
-// recovered turns a panic into a Problem. It reports whether the answer had
-// begun, so that only cutting it tells the client.
-func (a *API) recovered(rec *recorder, p any, id string) (abort bool) {
+// dispatch passes a request on to its route. The mux itself rejects requests in plain text, and its
+// redirects invite a client to repeat a PUT elsewhere: both become Problems.
+func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
+	if err := a.checkHost(r); err != nil {
+		writeError(r, err)
+		return
+	}
+	if err := a.crossOrigin.Check(r); err != nil {
+		writeError(r, requestErrorf(errCrossOrigin,
+			"%v: this daemon does not serve web pages of other origins", err))
+		return
+	}
+	escaped := r.URL.EscapedPath()
+	if path.Clean(escaped) != escaped {
+		writeError(r, requestErrorf(errNoRoute,
+			"the path is not canonical: remove empty, . and .. segments and a trailing slash"))
+		return
+	}
+	rejection, pattern := a.mux.Handler(r)
+	if pattern != "" {
+		a.mux.ServeHTTP(w, r)
+		return
+	}
+	probe := &headerWriter{header: http.Header{}}
+	rejection.ServeHTTP(probe, r)
+	if allow := probe.header.Get("Allow"); allow != "" {
+		w.Header().Set("Allow", allow)
+		writeError(r, requestErrorf(errMethod, "use one of %s", allow))
+		return
+	}
+	writeError(r, requestErrorf(errNoRoute, "no endpoint has this path"))
+}
+
+// headerWriter keeps the header of a response and drops the rest.
+type headerWriter struct{ header http.Header }
+
+func (h *headerWriter) Header() http.Header         { return h.header }
+func (h *headerWriter) Write(p []byte) (int, error) { return len(p), nil }
+func (h *headerWriter) WriteHeader(int)             {}
+
+// recovered turns a panic into a Problem. It reports whether the response has begun, in which case
+// only closing the connection shows the client that something is wrong.
+func (a *API) recovered(r *http.Request, p any) (abort bool) {
 	if p == nil {
 		return false
 	}
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		return true
 	}
-	a.logger.Error("panic", "request_id", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	begun := rec.status != 0
-	fail(rec, fmt.Errorf("panic: %v", p))
+	state := requestOf(r)
+	a.logger.Error("panic",
+		"request_id", state.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	begun := state.response.status != 0
+	writeError(r, fmt.Errorf("panic: %v", p))
 	return begun
 }
 
 // finish counts and logs a request.
-func (a *API) finish(r *http.Request, rec *recorder, id string, took time.Duration) {
-	if rec.streaming {
+func (a *API) finish(r *http.Request, took time.Duration) {
+	response := &requestOf(r).response
+	if response.streaming {
 		a.metrics.openStreams.Add(-1)
 	}
-	a.metrics.observe(r, rec.answered(), took)
-	a.log(r, rec, id, took)
+	a.metrics.observe(r, response.sentStatus(), took)
+	a.log(r, took)
 }
 
-func (a *API) log(r *http.Request, rec *recorder, id string, took time.Duration) {
-	status := rec.answered()
+func (a *API) log(r *http.Request, took time.Duration) {
+	state := requestOf(r)
+	status := state.response.sentStatus()
 	attrs := []slog.Attr{
-		slog.String("request_id", id),
+		slog.String("request_id", state.id),
 		slog.String("method", r.Method),
 		slog.String("route", r.Pattern),
 		slog.Int("status", status),
-		slog.Int64("bytes", rec.bytes),
+		slog.Int64("bytes", state.response.bytes),
 		slog.Duration("took", took),
 	}
-	if rec.caller != nil {
-		attrs = append(attrs, slog.String("key", rec.caller.Name), slog.String("tenant", rec.caller.Tenant))
+	if c := state.caller; c != nil {
+		attrs = append(attrs, slog.String("key", c.Name), slog.String("tenant", c.Tenant))
 	}
 	level := slog.LevelInfo
-	if rec.err != nil && (status >= 500 || status < 300) {
+	if state.err != nil && (status >= 500 || status < 300) {
 		level = slog.LevelError
-		attrs = append(attrs, slog.String("error", withoutPaths(rec.err)))
+		attrs = append(attrs, slog.String("error", withoutPaths(state.err)))
 	}
 	a.logger.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
 }

@@ -7,7 +7,10 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// openAPI describes every route, in OpenAPI 3.1.
+//go:generate go test -run ^TestOpenAPIIsCurrent$ -update .
+
+// openAPI describes every route, in OpenAPI 3.1. The file is generated from the route table, the
+// protocol's types, and the tables in openapi_operations_test.go and openapi_schemas_test.go.
 //
 //go:embed openapi.json
 var openAPI []byte

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"slices"
 
@@ -15,7 +14,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// What this package itself refuses a request for. requestError says the rest.
+// Kinds of errors that this package itself rejects requests with. A requestError adds the detail.
 var (
 	errInvalid      = errors.New("invalid request")
 	errTooLarge     = errors.New("too large")
@@ -31,7 +30,7 @@ var (
 	errShuttingDown = errors.New("daemon is shutting down")
 )
 
-// requestError is one of the errors above with a detail for the client.
+// requestError is an error of one of the kinds above, with a detail for the client.
 type requestError struct {
 	kind   error
 	detail string
@@ -40,25 +39,25 @@ type requestError struct {
 func (e *requestError) Error() string { return e.detail }
 func (e *requestError) Unwrap() error { return e.kind }
 
-func refuse(kind error, format string, args ...any) error {
+func requestErrorf(kind error, format string, args ...any) error {
 	return &requestError{kind, fmt.Sprintf(format, args...)}
 }
 
-// outcome is what an error becomes on the wire, as a Problem or as the error
-// event of a stream.
+// outcome is how an error is reported to the client, as a Problem or as the error event of a
+// stream.
 type outcome struct {
 	status    int
 	code      string
 	title     string
 	retryable bool
-	// hidden keeps the error's text from the client.
+	// hidden means that the client does not get the error's text.
 	hidden bool
 }
 
-// statusClientGone is for the log alone: nobody receives it.
+// statusClientGone is for the log only: it is never sent.
 const statusClientGone = 499
 
-// outcomes is searched from the top; the first match decides.
+// outcomes is searched from the top; the first match applies.
 var outcomes = []struct {
 	match func(error) bool
 	outcome
@@ -88,7 +87,7 @@ var outcomes = []struct {
 	{isReader(0, 408, 500, 502, 503, 504), outcome{502, protocol.CodeBadGateway, "Model provider failed", true, false}},
 	{isA[*llm.Error], outcome{502, protocol.CodeBadGateway, "Model provider refused", false, false}},
 	{is(brain.ErrSearchSlow), outcome{502, protocol.CodeBadGateway, "Model of the search is slow", true, false}},
-	// An embedder or reranker of another make: nobody promised what its text holds.
+	// The text of an embedder or reranker that is no *llm.Error may contain anything.
 	{is(brain.ErrSearchModel), outcome{502, protocol.CodeBadGateway, "Model of the search failed", true, true}},
 	{is(memory.ErrReaderStopped), outcome{502, protocol.CodeBadGateway, "Answer is incomplete", false, false}},
 	{is(errShuttingDown), outcome{503, "shutting_down", "Shutting down", true, false}},
@@ -107,7 +106,7 @@ func isA[E error](err error) bool {
 	return ok
 }
 
-// isReader matches failures of the model provider by its HTTP status.
+// isReader matches failures of a model provider by their HTTP status.
 func isReader(statuses ...int) func(error) bool {
 	return func(err error) bool {
 		e, ok := errors.AsType[*llm.Error](err)
@@ -124,19 +123,10 @@ func outcomeOf(err error) outcome {
 	panic("unreachable: the last row matches everything")
 }
 
-// detail is the error's text where a client may see it.
+// detail returns the error's text if the client may see it.
 func (o outcome) detail(err error, requestID string) string {
 	if o.hidden {
 		return "the daemon's log has the reason under request " + requestID
 	}
 	return err.Error()
-}
-
-func writeProblem(w http.ResponseWriter, err error) {
-	o := outcomeOf(err)
-	body := encode(protocol.Problem{
-		Status: o.status, Title: o.title, Code: o.code,
-		Detail: o.detail(err, w.Header().Get(requestIDHeader)),
-	})
-	_ = writeBody(w, o.status, protocol.TypeProblem, body) // fails when the client is gone
 }

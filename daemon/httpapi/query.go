@@ -10,13 +10,12 @@ import (
 // query holds the parameters of a URL, each given once.
 type query map[string]string
 
-// parseQuery refuses a parameter that is given twice: which of the two a
-// client meant, and a proxy checked, is anybody's guess. Both spellings and
-// the aliases of a name count as one parameter.
+// parseQuery reads the query of a URL. It rejects a parameter that is given twice, because a client
+// or a proxy may use the other value. All spellings and aliases of a name are the same parameter.
 func parseQuery(r *http.Request, also aliases) (query, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, refuse(errInvalid, "the query is malformed: %v", err)
+		return nil, requestErrorf(errInvalid, "the query is malformed: %v", err)
 	}
 	q := query{}
 	for name, list := range values {
@@ -25,14 +24,14 @@ func parseQuery(r *http.Request, also aliases) (query, error) {
 			continue
 		}
 		if earlier, ok := q[key]; len(list) > 1 || ok && earlier != list[0] {
-			return nil, refuse(errInvalid, "query parameter %s is given more than once", key)
+			return nil, requestErrorf(errInvalid, "query parameter %s is given more than once", key)
 		}
 		q[key] = list[0]
 	}
 	return q, nil
 }
 
-// pathParam reads the parameter that addresses a document.
+// pathParam returns the parameter that addresses a document.
 func pathParam(r *http.Request) (string, error) {
 	q, err := parseQuery(r, nil)
 	if err != nil {
@@ -40,12 +39,12 @@ func pathParam(r *http.Request) (string, error) {
 	}
 	path, ok := q["path"]
 	if !ok {
-		return "", refuse(errInvalid, "query parameter path is missing")
+		return "", requestErrorf(errInvalid, "query parameter path is missing")
 	}
 	return path, nil
 }
 
-// flag is false when the parameter is missing.
+// flag returns a parameter of true or false. A missing one is false.
 func (q query) flag(name string) (bool, error) {
 	switch value := q[name]; value {
 	case "", "false":
@@ -53,12 +52,13 @@ func (q query) flag(name string) (bool, error) {
 	case "true":
 		return true, nil
 	default:
-		return false, refuse(errInvalid, "query parameter %s is %q, not true or false", name, value)
+		return false, requestErrorf(errInvalid, "query parameter %s is %q, not true or false",
+			name, value)
 	}
 }
 
-// list is nil when the parameter is missing. An empty one is a list with an
-// empty value.
+// list splits a parameter at its commas. A missing one is nil. An empty one is a list with an empty
+// value.
 func (q query) list(name string) []string {
 	value, ok := q[name]
 	if !ok {
@@ -67,7 +67,7 @@ func (q query) list(name string) []string {
 	return strings.Split(value, ",")
 }
 
-// number is 0 when the parameter is missing.
+// number returns a whole number. A missing one is 0.
 func (q query) number(name string) (int, error) {
 	value := q[name]
 	if value == "" {
@@ -75,7 +75,8 @@ func (q query) number(name string) (int, error) {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil {
-		return 0, refuse(errInvalid, "query parameter %s is %q, not a whole number", name, value)
+		return 0, requestErrorf(errInvalid, "query parameter %s is %q, not a whole number",
+			name, value)
 	}
 	return n, nil
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// admit takes one request off the key's allowance. A request above it is
-// refused at once, and told in whole seconds when there is room for one.
+// admit counts one request against the key's rate. It rejects a request above the rate immediately,
+// with the header Retry-After in whole seconds.
 func (c *caller) admit(h http.Header, now time.Time) error {
 	if c.limiter == nil {
 		return nil
@@ -20,5 +20,6 @@ func (c *caller) admit(h http.Header, now time.Time) error {
 	}
 	r.CancelAt(now)
 	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(delay.Seconds()))))
-	return refuse(errRateLimited, "key %s may send %v requests a second, and %d at once", c.Name, c.Rate.PerSecond, c.Rate.Burst)
+	return requestErrorf(errRateLimited, "key %s may send %v requests a second, and %d at once",
+		c.Name, c.Rate.PerSecond, c.Rate.Burst)
 }

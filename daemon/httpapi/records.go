@@ -8,11 +8,11 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// maxRecordBody leaves room for the longest content with each character of the
-// Basic Multilingual Plane escaped.
+// maxRecordBody is enough for the longest content with each character of the Basic Multilingual
+// Plane escaped.
 const maxRecordBody = 32 << 20
 
-// listsPaths tells a listing of paths from one of records (spec 4.2, notes).
+// listsPaths reports whether a listing is one of paths, not of records (spec 4.2, notes).
 func (q query) listsPaths() bool {
 	for _, name := range []string{"dir", "recursive", "include_generated", "glob"} {
 		if _, ok := q[name]; ok {
@@ -43,14 +43,15 @@ func (a *API) createRecord(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q query) error {
-	if err := refuseZero("limit", q["limit"], protocol.MaxListItems); err != nil {
+	if err := rejectZero("limit", q["limit"], protocol.MaxListItems); err != nil {
 		return err
 	}
 	limit, err := q.number("limit")
 	if err != nil {
 		return err
 	}
-	list, err := a.memory.Documents(r.Context(), brainOf(r), memory.DocumentPage{Cursor: q["cursor"], Limit: limit})
+	page := memory.DocumentPage{Cursor: q["cursor"], Limit: limit}
+	list, err := a.memory.Documents(r.Context(), brainOf(r), page)
 	if err != nil {
 		return err
 	}

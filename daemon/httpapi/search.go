@@ -16,10 +16,11 @@ import (
 
 func (a *API) search(w http.ResponseWriter, r *http.Request) error {
 	var body protocol.SearchRequest
-	if err := decodeQuestion(w, r, aliases{"question": "query"}, protocol.MaxSearchTopK, &body); err != nil {
+	also := aliases{"question": "query"}
+	if err := decodeQuestion(w, r, also, protocol.MaxSearchTopK, &body); err != nil {
 		return err
 	}
-	return a.answerSearch(w, r, body)
+	return a.runSearch(w, r, body)
 }
 
 func (a *API) searchByQuery(w http.ResponseWriter, r *http.Request) error {
@@ -28,53 +29,59 @@ func (a *API) searchByQuery(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseOthers(r.URL.Query(), also, searchParameters); err != nil {
+	if err := rejectUnknown(r.URL.Query(), also, searchParameters); err != nil {
 		return err
 	}
 	body, err := searchOf(q)
 	if err != nil {
 		return err
 	}
-	return a.answerSearch(w, r, body)
+	return a.runSearch(w, r, body)
 }
 
-// searchParameters are all that searchOf reads.
+// searchParameters are the parameters that searchOf reads.
 var searchParameters = append([]string{
-	"query", "top_k", "mode", "scope", "sort", "question_date", "candidate_k", "rerank_top_n", "explain",
+	"query", "top_k", "mode", "scope", "sort", "question_date", "candidate_k", "rerank_top_n",
+	"explain",
 }, filterKeys...)
 
-// refuseOthers refuses parameters that are not known: filters are among them, and
-// a misspelt one would let everything pass.
-func refuseOthers(given url.Values, also aliases, known []string) error {
+// rejectUnknown rejects unknown parameters, because a misspelt filter would match every document.
+func rejectUnknown(given url.Values, also aliases, known []string) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if key, _ := canonical(name, also); !slices.Contains(known, key) {
-			return refuse(errInvalid, "a search has no query parameter %.64q: use %s", name, strings.Join(known, ", "))
+			return requestErrorf(errInvalid, "a search has no query parameter %.64q: use %s",
+				name, strings.Join(known, ", "))
 		}
 	}
 	return nil
 }
 
-// searchOf makes a search of a URL's parameters. The filters lie beside the
-// others; lists are separated by commas, so that a value with a comma takes a
-// POST.
+// searchOf converts a URL's parameters into a search. Filters are parameters like the others. Lists
+// are separated by commas, so that a value with a comma needs a POST.
 func searchOf(q query) (protocol.SearchRequest, error) {
 	body := protocol.SearchRequest{
-		Query: q["query"], Mode: q["mode"], Scope: q["scope"], Sort: q["sort"], QuestionDate: q["question_date"],
+		Query: q["query"], Mode: q["mode"], Scope: q["scope"], Sort: q["sort"],
+		QuestionDate: q["question_date"],
 		Filters: protocol.SearchFilters{
-			PathPrefix: q["path_prefix"], Paths: q.list("paths"), Tags: q.list("tags"), SessionIDs: q.list("session_ids"),
+			PathPrefix: q["path_prefix"],
+			Paths:      q.list("paths"), Tags: q.list("tags"), SessionIDs: q.list("session_ids"),
 			DateFrom: q["date_from"], DateTo: q["date_to"],
 		},
 	}
-	err := refuseZero("top_k", q["top_k"], protocol.MaxSearchTopK)
+	err := rejectZero("top_k", q["top_k"], protocol.MaxSearchTopK)
 	if err != nil {
 		return body, err
 	}
-	for name, into := range map[string]*int{"top_k": &body.TopK, "candidate_k": &body.CandidateK, "rerank_top_n": &body.RerankTopN} {
+	for name, into := range map[string]*int{
+		"top_k": &body.TopK, "candidate_k": &body.CandidateK, "rerank_top_n": &body.RerankTopN,
+	} {
 		if *into, err = q.number(name); err != nil {
 			return body, err
 		}
 	}
-	for name, into := range map[string]*bool{"explain": &body.Explain, "include_generated": &body.Filters.IncludeGenerated} {
+	for name, into := range map[string]*bool{
+		"explain": &body.Explain, "include_generated": &body.Filters.IncludeGenerated,
+	} {
 		if *into, err = q.flag(name); err != nil {
 			return body, err
 		}
@@ -82,7 +89,7 @@ func searchOf(q query) (protocol.SearchRequest, error) {
 	return body, nil
 }
 
-func (a *API) answerSearch(w http.ResponseWriter, r *http.Request, body protocol.SearchRequest) error {
+func (a *API) runSearch(w http.ResponseWriter, r *http.Request, body protocol.SearchRequest) error {
 	found, err := a.memory.Search(r.Context(), brainOf(r), body)
 	if err != nil {
 		return err
@@ -91,9 +98,11 @@ func (a *API) answerSearch(w http.ResponseWriter, r *http.Request, body protocol
 	return writeJSON(w, http.StatusOK, found)
 }
 
-// decodeQuestion reads the body of a search or an ask. Unlike others, the keys
-// of its filters must be known: a misspelt one would let everything pass.
-func decodeQuestion(w http.ResponseWriter, r *http.Request, also aliases, maxTopK int, into any) error {
+// decodeQuestion reads the body of a search or an ask. Unknown keys of its filters are rejected,
+// because a misspelt filter would match every document.
+func decodeQuestion(
+	w http.ResponseWriter, r *http.Request, also aliases, maxTopK int, into any,
+) error {
 	body, err := readJSON(w, r)
 	if err != nil {
 		return err
@@ -101,28 +110,30 @@ func decodeQuestion(w http.ResponseWriter, r *http.Request, also aliases, maxTop
 	return decodeFiltered(body, also, maxTopK, into)
 }
 
-// refuseZero refuses a number of 0 as it was given. Once decoded, it would pass
-// for a missing one and mean the default.
-func refuseZero(name, given string, most int) error {
+// rejectZero rejects a number that was given as 0. Once decoded, it could not be told from a
+// missing one, which means the default.
+func rejectZero(name, given string, most int) error {
 	if n, err := strconv.Atoi(given); err == nil && n == 0 {
-		return &memory.ArgumentError{Name: name, Reason: fmt.Sprintf("0 is not between 1 and %d", most)}
+		return &memory.ArgumentError{
+			Name: name, Reason: fmt.Sprintf("0 is not between 1 and %d", most),
+		}
 	}
 	return nil
 }
 
-// filterKeys are those of protocol.SearchFilters.
-var filterKeys = []string{"path_prefix", "paths", "tags", "session_ids", "date_from", "date_to", "include_generated"}
+// filterKeys are the keys of filters.
+var filterKeys = namesOf(&protocol.SearchFilters{})
 
 func decodeFiltered(body []byte, also aliases, maxTopK int, into any) error {
-	fields, err := fold("the body", body, also, namesOf(into), false)
+	fields, err := normalizeKeys("the body", body, also, namesOf(into), false)
 	if err != nil {
 		return err
 	}
-	if err := refuseZero("top_k", string(fields["top_k"]), maxTopK); err != nil {
+	if err := rejectZero("top_k", string(fields["top_k"]), maxTopK); err != nil {
 		return err
 	}
 	if filters := fields["filters"]; filters != nil && string(filters) != "null" {
-		known, err := fold("filters", filters, nil, filterKeys, true)
+		known, err := normalizeKeys("filters", filters, nil, filterKeys, true)
 		if err != nil {
 			return err
 		}
@@ -130,5 +141,5 @@ func decodeFiltered(body []byte, also aliases, maxTopK int, into any) error {
 			return jsonError(err)
 		}
 	}
-	return unfold(fields, into)
+	return decodeInto(fields, into)
 }

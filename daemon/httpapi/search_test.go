@@ -77,7 +77,7 @@ func searchFor(t *testing.T, s *server, body string) protocol.SearchResponse {
 func TestSearchInEveryMode(t *testing.T) {
 	d := readDocument(t)
 	s := startSearch(t, search.Config{Embedder: letters{}, Reranker: shortest{}})
-	for _, tt := range []struct {
+	tests := []struct {
 		asked, effective string
 		legs             []string
 	}{
@@ -87,7 +87,13 @@ func TestSearchInEveryMode(t *testing.T) {
 		{"semantic", "semantic", []string{"vector"}},
 		{"hybrid", "hybrid", []string{"bm25", "vector", "fusion"}},
 		{"hybrid-rerank", "hybrid-rerank", []string{"bm25", "vector", "fusion", "rerank"}},
-	} {
+	}
+	for i, mode := range protocol.Modes {
+		if len(tests) <= i+1 || tests[i+1].asked != mode {
+			t.Errorf("mode %s is not tested here, in the order of protocol.Modes", mode)
+		}
+	}
+	for _, tt := range tests {
 		body := `{"query":"lives in Rome","explain":true,"mode":"` + tt.asked + `"}`
 		answer := s.expect(t, 200, "POST", searchURL, body)
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))

@@ -84,8 +84,13 @@ func TestAsk(t *testing.T) {
 				`"notes":[{"id":1,"title":"Ana","date":"2024-03-02","text":"# Ana\n\nAna lives in Tromsø."}]}`},
 		},
 	}
+	fake := reader.asked.Fake
+	reader.asked.Fake = nil // functions do not compare
 	if diff := cmp.Diff(wantRequest, reader.asked); diff != "" {
 		t.Error(diff)
+	}
+	if got := fake(); got != "Ana lives in Tromsø." {
+		t.Errorf("the offline reader answers %q", got)
 	}
 }
 

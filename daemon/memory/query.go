@@ -25,9 +25,6 @@ var (
 
 // The values of arguments with a fixed choice.
 var (
-	modes = []string{
-		protocol.ModeAuto, protocol.ModeBM25, protocol.ModeSemantic, protocol.ModeHybrid, protocol.ModeHybridRerank,
-	}
 	scopes      = []string{protocol.ScopeAll, protocol.ScopeGlobal, protocol.ScopeProject, protocol.ScopeAgent}
 	sorts       = []string{protocol.SortRelevance, protocol.SortRecency, protocol.SortRelevanceThenRecency}
 	readerModes = []string{protocol.ReaderBasic, protocol.ReaderAugmented}
@@ -46,14 +43,14 @@ func parseQuery(r protocol.SearchRequest, text textKey) (search.Query, error) {
 		checkNumber("top_k", q.TopK, 1, text.topK),
 		checkNumber("candidate_k", r.CandidateK, 0, protocol.MaxCandidateK),
 		checkNumber("rerank_top_n", r.RerankTopN, 0, protocol.MaxRerankTopN),
-		checkChoice("mode", r.Mode, modes),
+		checkChoice("mode", r.Mode, protocol.Modes),
 		checkChoice("scope", r.Scope, scopes),
 		checkChoice("sort", r.Sort, sorts),
 	); err != nil {
 		return search.Query{}, err
 	}
 	var err error
-	if q.AskedAt, err = parseDate("question_date", r.QuestionDate, endOfDay); err != nil {
+	if q.AsOf, err = parseDate("question_date", r.QuestionDate, endOfDay); err != nil {
 		return search.Query{}, err
 	}
 	if q.Filter, err = parseFilters(r.Filters); err != nil {

@@ -27,18 +27,18 @@ func TestParseQuery(t *testing.T) {
 	}
 	last := 24*time.Hour - time.Nanosecond
 	want := search.Query{
-		Text: "whale", TopK: 7, Mode: search.HybridRerank, Sort: search.Recency, AskedAt: day(2024, 5, 1).Add(last),
+		Text: "whale", TopK: 7, Mode: protocol.ModeHybridRerank, Sort: protocol.SortRecency, AsOf: day(2024, 5, 1).Add(last),
 		CandidateK: 1000, RerankTopN: 200, Explain: true,
 		Filter: search.Filter{
 			PathPrefix: "memory/", Paths: []string{"a.md"}, Tags: []string{"b", "c"}, SessionIDs: []string{"d"},
-			From: day(2024, 4, 30), To: day(2024, 4, 30).Add(last), Scope: search.ScopeProject, Generated: true,
+			From: day(2024, 4, 30), To: day(2024, 4, 30).Add(last), Scope: protocol.ScopeProject, Generated: true,
 		},
 	}
 	got, err := parseQuery(r, searchText)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v: %s", err, diff)
 	}
-	want = search.Query{Text: "whale", TopK: 10, Mode: search.Auto, Sort: search.Relevance, Filter: search.Filter{Scope: search.ScopeAll}}
+	want = search.Query{Text: "whale", TopK: 10, Mode: protocol.ModeAuto, Sort: protocol.SortRelevance, Filter: search.Filter{Scope: protocol.ScopeAll}}
 	got, err = parseQuery(protocol.SearchRequest{Query: "whale"}, askText)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v: %s", err, diff)

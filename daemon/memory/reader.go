@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"strings"
 
+	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
 )
 
-// readerMaxTokens limits an answer, including the hidden reasoning of some models.
+// readerMaxTokens limits an answer, which includes the hidden reasoning of some models.
 const readerMaxTokens = 2048
 
 const basicPrompt = `You answer a question from notes that were retrieved from a person's memory.
@@ -47,8 +48,8 @@ func promptSHA256(prompt string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// readerInput is the user message. As one JSON object it keeps questions and notes
-// data: no text can end its own string.
+// readerInput is the user message. It is one JSON object, so that questions and notes stay data: no
+// text can end its own string.
 type readerInput struct {
 	Question     string `json:"question"`
 	QuestionDate string `json:"question_date,omitempty"`
@@ -67,7 +68,7 @@ func readerRequest(model, prompt string, r protocol.AskRequest, hits []search.Hi
 	for i, h := range hits {
 		n := note{ID: i + 1, Title: noteTitle(h.Title, h.HeadingPath), Text: h.Text}
 		if !h.Date.IsZero() {
-			n.Date = formatDate(h.Date)
+			n.Date = frontmatter.FormatDate(h.Date)
 		}
 		input.Notes[i] = n
 	}
@@ -82,6 +83,7 @@ func readerRequest(model, prompt string, r protocol.AskRequest, hits []search.Hi
 			{Role: llm.RoleUser, Content: string(body)},
 		},
 		MaxTokens: readerMaxTokens,
+		Fake:      func() string { return fakeAnswer(input) },
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,13 +11,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 )
 
 const markdownExt = ".md"
-
-func isMarkdown(name string) bool { return strings.EqualFold(path.Ext(name), markdownExt) }
 
 // recordOf derives the record of a document (spec 2, DocumentRecord).
 //
@@ -30,29 +30,23 @@ func recordOf(brain, name string, data []byte, modified time.Time) protocol.Docu
 	fmt.Fprintf(blob, "blob %d\x00", len(data))
 	blob.Write(data)
 	r := protocol.DocumentRecord{
-		ID: name, BrainID: brain, Path: name, Title: strings.TrimSuffix(path.Base(name), path.Ext(name)),
+		ID: name, BrainID: brain, Path: name,
 		Source: protocol.SourceIngest, ContentType: contentType(name),
 		ByteSize:       len(data),
 		ChecksumSHA256: hex.EncodeToString(sum[:]), CommitSHA: hex.EncodeToString(blob.Sum(nil)),
 		Metadata:  map[string]any{},
 		CreatedAt: protocol.FormatTime(modified), UpdatedAt: protocol.FormatTime(modified),
 	}
-	if doc, ok := search.Parse(name, data); ok {
-		r.Title = doc.Title
-	}
-	if r.Title == "" {
-		r.Title = path.Base(name)
-	}
-	if isMarkdown(name) {
-		about := readAbout(string(data))
-		r.Metadata = about.metadata
-		if about.source != "" {
-			r.Source = about.source
-		}
-		if !about.created.IsZero() {
-			r.CreatedAt = protocol.FormatTime(about.created)
+	var doc frontmatter.Document
+	if frontmatter.IsMarkdown(name) {
+		doc = frontmatter.Parse(string(data))
+		r.Metadata = frontmatter.WireMetadata(doc.Metadata, doc.Tags, doc.Date)
+		r.Source = cmp.Or(doc.Source, protocol.SourceIngest)
+		if !doc.Created.IsZero() {
+			r.CreatedAt = protocol.FormatTime(doc.Created)
 		}
 	}
+	r.Title = cmp.Or(search.Title(name, doc), path.Base(name))
 	return r
 }
 
@@ -116,7 +110,7 @@ func checkMetadata(r protocol.CreateDocument) error {
 			return &ArgumentError{"metadata",
 				fmt.Sprintf("key %q does not have 1 to %d characters", key, protocol.MaxMetadataKey)}
 		}
-		if isOwnField(key) {
+		if frontmatter.IsField(key) {
 			return &ArgumentError{"metadata", fmt.Sprintf("key %q is a field of the record: give it next to metadata", key)}
 		}
 		switch value.(type) {
@@ -126,7 +120,7 @@ func checkMetadata(r protocol.CreateDocument) error {
 		}
 	}
 	described := r.Title != "" || len(r.Tags)+len(r.Metadata) > 0 || r.Source != "" && r.Source != protocol.SourceIngest
-	if described && r.Path != "" && !isMarkdown(r.Path) {
+	if described && r.Path != "" && !frontmatter.IsMarkdown(r.Path) {
 		return &ArgumentError{"path", "only a path that ends in .md can have a title, tags, metadata or a source: " +
 			"Markdown keeps them in its front matter"}
 	}

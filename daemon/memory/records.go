@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
@@ -70,9 +71,9 @@ func nameOf(r protocol.CreateDocument) (name, title string) {
 	if r.Title != "" {
 		return r.Title, r.Title
 	}
-	// With the bare extension as its path, Parse cannot derive a title from the file name.
-	if doc, ok := search.Parse(markdownExt, []byte(r.Content)); ok && doc.Title != "" {
-		return doc.Title, ""
+	// With the bare extension as its path, no title can come from the file name.
+	if title := search.Title(markdownExt, frontmatter.Parse(r.Content)); title != "" {
+		return title, ""
 	}
 	const most = 80 // code points
 	for line := range strings.Lines(r.Content) {

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
@@ -88,8 +89,8 @@ func overJSON(t testing.TB, r protocol.DocumentRecord) protocol.DocumentRecord {
 	return r
 }
 
-// TestRecordKeepsWhatItWasGiven: the record has every field of the request, and the content
-// is unchanged.
+// TestRecordKeepsWhatItWasGiven: the record has every field of the request, tags without the
+// surrounding white space, and the content is unchanged.
 func TestRecordKeepsWhatItWasGiven(t *testing.T) {
 	s := open(t)
 	n := 0
@@ -103,13 +104,17 @@ func TestRecordKeepsWhatItWasGiven(t *testing.T) {
 			Content: body, Path: fmt.Sprintf("d%d.md", n),
 			Title:    rapid.OneOf(rapid.Just(""), short.Filter(func(s string) bool { return strings.TrimSpace(s) != "" })).Draw(rt, "title"),
 			Tags:     rapid.SliceOfN(short.Filter(func(s string) bool { return strings.TrimSpace(s) != "" }), 0, 4).Draw(rt, "tags"),
-			Metadata: rapid.MapOfN(short.Filter(func(s string) bool { return s != "" && !isOwnField(s) }), value, 0, 4).Draw(rt, "metadata"),
+			Metadata: rapid.MapOfN(short.Filter(func(s string) bool { return s != "" && !frontmatter.IsField(s) }), value, 0, 4).Draw(rt, "metadata"),
 		}
 		got := overJSON(t, remember(t, s, r))
 		want := map[string]any{}
 		maps.Copy(want, r.Metadata)
-		if len(r.Tags) > 0 {
-			want["tags"] = strings.Join(r.Tags, ",")
+		var tags []string
+		for _, tag := range r.Tags {
+			tags = append(tags, strings.TrimSpace(tag))
+		}
+		if len(tags) > 0 {
+			want["tags"] = strings.Join(tags, ",")
 		}
 		if diff := cmp.Diff(want, got.Metadata); diff != "" {
 			rt.Fatal(diff)
@@ -136,7 +141,7 @@ func TestRecordOfAnyDocument(t *testing.T) {
 		want protocol.DocumentRecord // only fields that depend on the text
 	}{
 		"a.md":       {"---\ntitle: T\ntags: [x, 2]\nsource: compile\ncreated_at: 2024-01-02T01:00:00+01:00\nlist: [1]\nday: 2024-01-01\n---\n# H", protocol.DocumentRecord{Title: "T", Source: "compile", ContentType: "text/markdown", CreatedAt: "2024-01-02T00:00:00.000Z", Metadata: map[string]any{"tags": "x,2", "day": "2024-01-01"}}},
-		"b.md":       {"---\nsource: web\ncreated_at: soon\ntags: a, b\nnan: .nan\n---\n", protocol.DocumentRecord{Title: "b", Source: "ingest", ContentType: "text/markdown", Metadata: map[string]any{"source": "web", "created_at": "soon", "tags": "a, b", "nan": ".nan"}}},
+		"b.md":       {"---\nsource: web\ncreated_at: soon\ntags: a, b\nnan: .nan\n---\n", protocol.DocumentRecord{Title: "b", Source: "ingest", ContentType: "text/markdown", Metadata: map[string]any{"source": "web", "created_at": "soon", "tags": "a,b", "nan": ".nan"}}},
 		"x/_c.json":  {`{"a":1}`, protocol.DocumentRecord{Title: "_c", Source: "ingest", ContentType: "application/json"}},
 		"d.PNG":      {"\xff\x00", protocol.DocumentRecord{Title: "d", Source: "ingest", ContentType: "application/octet-stream"}},
 		"plain":      {"---\ntags: [a]\n---\n", protocol.DocumentRecord{Title: "plain", Source: "ingest", ContentType: "text/markdown"}},

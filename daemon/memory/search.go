@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 )
@@ -91,31 +91,13 @@ func explanation(e *search.Explanation) *protocol.Explanation {
 	return out
 }
 
-// metadata returns the metadata of the document, with the date and tags from its front
-// matter and the headings above the chunk. Tags are joined by commas (spec section 2).
+// metadata returns the metadata of the hit's document and the headings above its chunk.
 func metadata(h search.Hit) map[string]any {
-	m := make(map[string]any, len(h.Metadata)+3)
-	for k, v := range h.Metadata {
-		m[k] = v
-	}
-	if !h.Date.IsZero() {
-		m["date"] = formatDate(h.Date)
-	}
-	if len(h.Tags) > 0 {
-		m["tags"] = strings.Join(h.Tags, ",")
-	}
+	m := frontmatter.WireMetadata(h.Metadata, h.Tags, h.Date)
 	if h.HeadingPath != "" {
 		m["heading_path"] = h.HeadingPath
 	}
 	return m
-}
-
-// formatDate omits the time of day when it is midnight UTC, as in a date without one.
-func formatDate(t time.Time) string {
-	if t.Equal(t.UTC().Truncate(24 * time.Hour)) {
-		return t.UTC().Format(time.DateOnly)
-	}
-	return t.Format(time.RFC3339)
 }
 
 func (s *Service) millisSince(start time.Time) float64 {

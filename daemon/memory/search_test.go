@@ -3,7 +3,6 @@ package memory
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -106,22 +105,6 @@ func TestQuestionDateHidesTheFuture(t *testing.T) {
 		got := found(t, s, protocol.SearchRequest{Query: "whale", QuestionDate: date})
 		if diff := cmp.Diff(want, sorted(got)); diff != "" {
 			t.Errorf("asked on %q: %s", date, diff)
-		}
-	}
-}
-
-func TestFormatDate(t *testing.T) {
-	for in, want := range map[string]string{
-		"2024-03-02T00:00:00Z":      "2024-03-02",
-		"2024-03-02T18:30:00+02:00": "2024-03-02T18:30:00+02:00",
-		"2024-03-02T02:00:00+02:00": "2024-03-02",
-	} {
-		at, err := time.Parse(time.RFC3339, in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := formatDate(at); got != want {
-			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}
 }

@@ -6,8 +6,8 @@ const (
 	ReaderAugmented = "augmented"
 )
 
-// AskRequest is the body of POST /v1/brains/{id}/ask. What it shares with a
-// SearchRequest means the same.
+// AskRequest is the body of POST /v1/brains/{id}/ask. Fields that SearchRequest has too mean the
+// same.
 type AskRequest struct {
 	Question     string        `json:"question"`
 	TopK         int           `json:"top_k,omitempty"`
@@ -27,8 +27,8 @@ const (
 	EventError    = "error"
 )
 
-// RetrieveEvent is the first event of an ask stream. Chunks is never null; the
-// modes are those of SearchResponse.
+// RetrieveEvent is the first event of an ask stream. Chunks is never null. The modes and Degraded
+// are those of SearchResponse.
 type RetrieveEvent struct {
 	Chunks        []RetrievedChunk `json:"chunks"`
 	Mode          string           `json:"mode"`
@@ -36,8 +36,8 @@ type RetrieveEvent struct {
 	Degraded      string           `json:"degraded,omitempty"`
 }
 
-// RetrievedChunk is the thin chunk of an ask stream (spec 2). Preview has at
-// most MaxPreviewChars code points.
+// RetrievedChunk is the short form of a chunk in an ask stream (spec 2). Preview has at most
+// MaxPreviewChars code points.
 type RetrievedChunk struct {
 	ChunkID    string  `json:"chunk_id"`
 	DocumentID string  `json:"document_id"`
@@ -48,13 +48,13 @@ type RetrievedChunk struct {
 	MoreDuplicates int         `json:"more_duplicates,omitempty"`
 }
 
-// DeltaEvent carries the next piece of the answer.
+// DeltaEvent has the next piece of the answer.
 type DeltaEvent struct {
 	Delta string `json:"delta"`
 }
 
-// CitationEvent ties a span of the answer to a quote from a chunk (spec 2,
-// AskCitationEvent). Offsets count Unicode code points of the whole answer.
+// CitationEvent links a span of the answer to a quote from a chunk (spec 2, AskCitationEvent).
+// AnswerStart and AnswerEnd are a half-open range of Unicode code points of the whole answer.
 type CitationEvent struct {
 	Type        string `json:"type"`
 	ChunkID     string `json:"chunk_id"`
@@ -64,8 +64,8 @@ type CitationEvent struct {
 	Quote       string `json:"quote"`
 }
 
-// DoneEvent ends an ask stream that succeeded. PromptSHA256 identifies the
-// reader's prompt; empty when no model was asked.
+// DoneEvent ends an ask stream that succeeded. OK is true. PromptSHA256 identifies the reader's
+// prompt; it is empty when no model was used. TookMS is in milliseconds.
 type DoneEvent struct {
 	OK           bool    `json:"ok"`
 	Answer       string  `json:"answer"`

@@ -1,8 +1,8 @@
 package protocol
 
-// Batch is the body of POST /v1/brains/{id}/documents/batch-ops (spec 4.2).
-// The daemon applies Ops in their order, all or none, and tells of each with
-// an event that carries Reason. The rest is for stores that keep a history.
+// Batch is the body of POST /v1/brains/{id}/documents/batch-ops (spec 4.2). The daemon applies Ops
+// in order, all or none, and reports each with an event that contains Reason. The other fields are
+// for stores that keep a history.
 type Batch struct {
 	Reason  string    `json:"reason"`
 	Message string    `json:"message,omitempty"`
@@ -11,9 +11,8 @@ type Batch struct {
 	Ops     []BatchOp `json:"ops"`
 }
 
-// BatchOp is one operation of a Batch. Content is that of OpWrite and OpAppend;
-// it must not be nil there, and must be nil elsewhere. To is the destination of
-// OpRename, whose source is Path.
+// BatchOp is one operation of a Batch. OpWrite and OpAppend have a Content, which must not be nil.
+// Other operations must have a nil Content. To is the destination of OpRename; its source is Path.
 type BatchOp struct {
 	Type    string `json:"type"`
 	Path    string `json:"path"`
@@ -29,7 +28,7 @@ const (
 	OpRename = "rename"
 )
 
-// BatchResult answers a Batch: how many operations were applied.
+// BatchResult is the response to a Batch: how many operations were applied.
 type BatchResult struct {
 	Committed int `json:"committed"`
 }
@@ -40,13 +39,12 @@ type Rename struct {
 	To   string `json:"to"`
 }
 
-// MaxBatchText limits each text of a Batch other than its contents, in bytes.
-// The specification has no such limit, but every event repeats the reason.
+// MaxBatchText limits Reason, Message, Author and Email of a Batch, in bytes each. The
+// specification has no such limit, but every event repeats the reason.
 const MaxBatchText = 16 << 10
 
-// Event names of the change stream (spec 6.1). The data of EventReady is
-// ReadyData and that of EventPing is PingData; EventChange carries a
-// ChangeEvent.
+// Event names of the change stream (spec 6.1). The data of EventReady is ReadyData, that of
+// EventPing is PingData, and that of EventChange is a ChangeEvent.
 const (
 	EventReady  = "ready"
 	EventPing   = "ping"
@@ -55,9 +53,8 @@ const (
 	PingData    = "keepalive"
 )
 
-// ChangeEvent tells of one committed mutation (spec 2). Kind is created,
-// updated, deleted or renamed; OldPath is set on renamed only. Use FormatTime
-// to make When.
+// ChangeEvent reports one committed change (spec 2). Kind is created, updated, deleted or renamed.
+// OldPath is set for renamed only. When has the form of FormatTime.
 type ChangeEvent struct {
 	Kind    string `json:"kind"`
 	Path    string `json:"path"`
@@ -66,9 +63,9 @@ type ChangeEvent struct {
 	When    string `json:"when"`
 }
 
-// CreateDocument is the body of POST /v1/brains/{id}/documents (spec 4.1,
-// memory_remember). Only Content is required. Tags hold no comma. The values
-// of Metadata are strings, numbers, booleans and nil.
+// CreateDocument is the body of POST /v1/brains/{id}/documents (spec 4.1, memory_remember). Only
+// Content is required. A tag must not contain a comma. Values of Metadata are strings, numbers,
+// booleans and nil.
 type CreateDocument struct {
 	Content  string         `json:"content"`
 	Title    string         `json:"title,omitempty"`
@@ -86,9 +83,9 @@ const (
 	SourceReflect = "reflect"
 )
 
-// DocumentRecord describes a document by its id (spec 2). Metadata is never
-// null; its key tags holds all tags, joined by commas. DeletedAt is null of
-// every document that there is. Use FormatTime to make the times.
+// DocumentRecord describes a document (spec 2). Metadata is never null; its key tags is all tags,
+// joined by commas. DeletedAt is always null, because deleted documents have no record. Times have
+// the form of FormatTime.
 type DocumentRecord struct {
 	ID             string         `json:"id"`
 	BrainID        string         `json:"brain_id"`
@@ -105,9 +102,9 @@ type DocumentRecord struct {
 	DeletedAt      *string        `json:"deleted_at"`
 }
 
-// DocumentList is the body of GET /v1/brains/{id}/documents without a listing
-// parameter, ascending by path. NextCursor, given as cursor, gets the next
-// page; it is empty on the last.
+// DocumentList is the body of GET /v1/brains/{id}/documents without the parameters of a FileList,
+// ascending by path. NextCursor is the parameter cursor of the next page, and empty on the last
+// one.
 type DocumentList struct {
 	Items      []DocumentRecord `json:"items"`
 	NextCursor string           `json:"next_cursor,omitempty"`

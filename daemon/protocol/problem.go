@@ -1,6 +1,6 @@
 package protocol
 
-// Problem is the body of every answer outside 2xx (spec 7.1).
+// Problem is the body of every response outside 2xx (spec 7.1).
 type Problem struct {
 	Status int    `json:"status,omitempty"`
 	Title  string `json:"title,omitempty"`
@@ -8,8 +8,7 @@ type Problem struct {
 	Code   string `json:"code,omitempty"`
 }
 
-// Codes of a Problem (spec 7.1). A client must accept codes it does not know
-// and fall back to the status.
+// Codes of a Problem (spec 7.1). A client must accept unknown codes and fall back to the status.
 const (
 	CodeValidation           = "validation_error"
 	CodeNotFound             = "not_found"
@@ -26,29 +25,30 @@ const (
 	CodeConfirmationRequired = "confirmation_required"
 )
 
-// Limits of protocol v1.0 (spec 8). Bytes are counted after decompression.
+// Limits of protocol v1.0 (spec 8), in characters unless a comment says otherwise. Bytes are
+// counted after decompression.
 const (
 	MaxWriteBytes    = 2 << 20 // body of a PUT or an append
 	MaxBatchBytes    = 8 << 20 // decoded content of one batch-ops request
-	MaxBatchOps      = 1024
-	MaxListItems     = 10_000
-	MaxSearchQuery   = 4096 // characters
-	MaxSearchTopK    = 100
-	DefaultTopK      = 10
-	MaxCandidateK    = 1000
-	MaxRerankTopN    = 200
-	MaxFilterValues  = 256  // in one list of SearchFilters
-	MaxAskQuery      = 8192 // characters
-	MaxAskTopK       = 50
+	MaxBatchOps      = 1024    // operations of one batch-ops request
+	MaxListItems     = 10_000  // items
+	MaxSearchQuery   = 4096
+	MaxSearchTopK    = 100  // chunks
+	DefaultTopK      = 10   // chunks
+	MaxCandidateK    = 1000 // chunks
+	MaxRerankTopN    = 200  // chunks
+	MaxFilterValues  = 256  // values in one list of SearchFilters
+	MaxAskQuery      = 8192
+	MaxAskTopK       = 50 // chunks
 	MaxPreviewChars  = 512
 	MaxBrainName     = 128
 	MaxBrainSlug     = 64
 	MaxDocumentTitle = 512
 	MaxDocumentPath  = 1024
 
-	// Of a document that is created as a record (spec 2 and 4.1), in characters.
+	// Limits of CreateDocument (spec 2 and 4.1).
 	MaxDocumentContent = 5_000_000
-	MaxDocumentTags    = 64 // how many
+	MaxDocumentTags    = 64 // tags
 	MaxDocumentTag     = 64
 	MaxMetadataKey     = 128
 )

@@ -1,14 +1,14 @@
-// Package protocol holds what a memory service and its callers say to each
-// other over HTTP: the JSON bodies, the event payloads of the ask stream, the
-// error codes and the limits of protocol v1.0. Keys are snake_case.
+// Package protocol defines the messages between a memory service and its clients over HTTP: JSON
+// bodies, payloads of event streams, error codes, and the limits of protocol v1.0. Keys are in
+// snake_case.
 //
-// It has no behaviour and imports nothing of this module, so that the daemon
-// and everything that judges a daemon from outside can share it.
+// It has no behaviour and imports nothing of this module, so that the daemon and the programs that
+// evaluate a daemon from outside can share it.
 package protocol
 
 import "time"
 
-// Health is the body of GET /healthz.
+// Health is the body of GET /healthz. Ready is false once the daemon is stopping.
 type Health struct {
 	OK      bool   `json:"ok"`
 	Version string `json:"version,omitempty"`
@@ -31,8 +31,8 @@ const (
 	VisibilityPublic  = "public"
 )
 
-// CreateBrain is the body of POST /v1/brains. Slug and ID are derived from
-// Name when empty.
+// CreateBrain is the body of POST /v1/brains. An empty Slug is derived from Name, and an empty ID
+// from the slug.
 type CreateBrain struct {
 	ID         string `json:"id,omitempty"`
 	Name       string `json:"name"`
@@ -45,8 +45,8 @@ type BrainList struct {
 	Items []Brain `json:"items"`
 }
 
-// FileInfo describes one document or directory (spec 2). MTime is UTC with
-// milliseconds; use FormatTime to make one.
+// FileInfo describes one document or directory (spec 2). Size is in bytes. MTime has the form of
+// FormatTime.
 type FileInfo struct {
 	Path  string `json:"path"`
 	Size  int64  `json:"size"`
@@ -54,13 +54,13 @@ type FileInfo struct {
 	IsDir bool   `json:"is_dir"`
 }
 
-// FileList is the body of a document listing, ascending by path.
+// FileList is the body of a listing by path, ascending by path.
 type FileList struct {
 	Items []FileInfo `json:"items"`
 }
 
-// FormatTime gives the form that timestamps have on the wire: ISO 8601, UTC,
-// three fractional digits.
+// FormatTime returns a time in the form of the protocol's timestamps: ISO 8601, UTC, three
+// fractional digits.
 func FormatTime(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }

@@ -9,8 +9,15 @@ const (
 	ModeHybridRerank = "hybrid-rerank"
 )
 
-// Scopes of a search (spec 4.1): the documents below memory/<scope>/, or all
-// of them, which is the default.
+// Modes are the modes that a request may name. EffectiveModes are those that can run: all but
+// ModeAuto. Neither may be modified.
+var (
+	Modes          = append([]string{ModeAuto}, EffectiveModes...)
+	EffectiveModes = []string{ModeBM25, ModeSemantic, ModeHybrid, ModeHybridRerank}
+)
+
+// Scopes of a search (spec 4.1): the documents below memory/<scope>/, or all documents, which is
+// the default.
 const (
 	ScopeAll     = "all"
 	ScopeGlobal  = "global"
@@ -25,62 +32,61 @@ const (
 	SortRelevanceThenRecency = "relevance_then_recency"
 )
 
-// SearchRequest is the body of POST /v1/brains/{id}/search. Zero values mean
-// that the daemon's default applies.
+// SearchRequest is the body of POST /v1/brains/{id}/search. A zero value means the daemon's
+// default.
 type SearchRequest struct {
 	Query string `json:"query"`
 	TopK  int    `json:"top_k,omitempty"`
 	Mode  string `json:"mode,omitempty"`
 	Scope string `json:"scope,omitempty"`
 	Sort  string `json:"sort,omitempty"`
-	// QuestionDate is when the question is asked, in RFC 3339 or as YYYY-MM-DD,
-	// which means the end of that day in UTC. Documents dated later, or with a
-	// date that cannot be read, are left out, undated ones stay.
+	// QuestionDate is when the question is asked, in RFC 3339 or as YYYY-MM-DD, which means the end
+	// of that day in UTC. Documents dated later, or with an unreadable date, are left out; undated
+	// ones are not.
 	QuestionDate string `json:"question_date,omitempty"`
-	// CandidateK is how many candidates each leg of a hybrid contributes,
-	// RerankTopN how many of the fused ones the reranker sees.
+	// CandidateK is how many candidates each leg of a hybrid contributes, RerankTopN how many of
+	// the fused candidates are reranked.
 	CandidateK int           `json:"candidate_k,omitempty"`
 	RerankTopN int           `json:"rerank_top_n,omitempty"`
 	Filters    SearchFilters `json:"filters,omitzero"`
-	// Explain asks for SearchResponse.Explanation.
+	// Explain requests SearchResponse.Explanation.
 	Explain bool `json:"explain,omitempty"`
 }
 
-// SearchFilters say which documents may be found; what is set must all hold.
-// A nil list lets every document pass; an empty one is refused, since whoever
-// sends it may mean that none should.
+// SearchFilters restrict which documents are searched. A document must match all that are set. A
+// nil list matches every document. An empty list is rejected, because it may be meant to match
+// none.
 type SearchFilters struct {
 	PathPrefix string   `json:"path_prefix,omitempty"`
 	Paths      []string `json:"paths,omitzero"`       // one of these
 	Tags       []string `json:"tags,omitzero"`        // all of these
 	SessionIDs []string `json:"session_ids,omitzero"` // one of these
-	// DateFrom and DateTo bound a document's date, both inclusive, in RFC 3339
-	// or as YYYY-MM-DD in UTC. Undated documents, and those with a date that
-	// cannot be read, do not pass when one is set.
+	// DateFrom and DateTo are inclusive limits of a document's date, in RFC 3339 or as YYYY-MM-DD
+	// in UTC. If either is set, undated documents and those with an unreadable date do not match.
 	DateFrom string `json:"date_from,omitempty"`
 	DateTo   string `json:"date_to,omitempty"`
-	// IncludeGenerated lets generated documents (base name begins with "_") pass.
+	// IncludeGenerated includes generated documents, whose base name begins with "_".
 	IncludeGenerated bool `json:"include_generated,omitempty"`
 }
 
-// SearchResponse answers a search. Chunks is never null.
+// SearchResponse is the response to a search. Chunks is never null. TookMS is in milliseconds.
 type SearchResponse struct {
 	Query   string `json:"query"`
 	BrainID string `json:"brain_id"`
-	Mode    string `json:"mode"` // asked for; ModeAuto when none was
+	Mode    string `json:"mode"` // the requested one; ModeAuto by default
 	// EffectiveMode is the mode that ran, never ModeAuto.
 	EffectiveMode string `json:"effective_mode"`
-	// Degraded says why a lower mode ran than the one asked for.
+	// Degraded is why a lower mode ran than the requested one.
 	Degraded string `json:"degraded,omitempty"`
-	// Collapsed counts the candidates that are not among Chunks because one of
-	// those has the very same text: all that Duplicates and MoreDuplicates tell of.
+	// Collapsed counts the candidates that are not among Chunks because one of those has an
+	// identical text. It is the sum of the chunks' Duplicates and MoreDuplicates.
 	Collapsed   int           `json:"collapsed,omitempty"`
 	Chunks      []SearchChunk `json:"chunks"`
 	TookMS      float64       `json:"took_ms"`
 	Explanation *Explanation  `json:"explanation,omitempty"`
 }
 
-// SearchChunk is one ranked passage.
+// SearchChunk is one ranked passage. Metadata is never null.
 type SearchChunk struct {
 	ChunkID    string         `json:"chunk_id"`
 	DocumentID string         `json:"document_id"`
@@ -90,20 +96,20 @@ type SearchChunk struct {
 	Score      float64        `json:"score"`
 	Text       string         `json:"text"`
 	Metadata   map[string]any `json:"metadata"`
-	// Highlights are the spans of Text that the query was found in. Text itself
-	// is as the document has it: nothing is marked up in it.
+	// Highlights are the spans of Text where the query was found. Text itself is as in the
+	// document, without markup.
 	Highlights []Span `json:"highlights,omitempty"`
-	// ComponentScores are what Score was made of, by name of the leg; keys that
-	// end in _rank are places in the leg, from 1.
+	// ComponentScores are what Score was computed from, by the name of the leg. Keys that end in
+	// _rank are ranks in the leg, from 1.
 	ComponentScores map[string]float64 `json:"component_scores,omitempty"`
-	// Duplicates are the chunks with the very same text that this one stands for,
-	// in rank order, the first 20. MoreDuplicates counts those beyond.
+	// Duplicates are the first 20 chunks that are left out because this one has an identical text,
+	// in rank order. MoreDuplicates counts the others.
 	Duplicates     []Duplicate `json:"duplicates,omitempty"`
 	MoreDuplicates int         `json:"more_duplicates,omitempty"`
 }
 
-// Duplicate is a chunk that is left out because another one has the very same
-// text, byte for byte. Titles and dates of their documents may differ.
+// Duplicate is a chunk that is left out because another one has the same text, byte for byte.
+// Titles and dates of their documents may differ.
 type Duplicate struct {
 	ChunkID    string `json:"chunk_id"`
 	DocumentID string `json:"document_id"`
@@ -116,8 +122,8 @@ type Span struct {
 	End   int `json:"end"`
 }
 
-// Explanation tells how a search came to its chunks: the words that were
-// looked up, and each ranking that went into the result. Lists are never null.
+// Explanation describes how a search found its chunks: the words that were looked up, and each
+// ranking that went into the result. Lists are never null.
 type Explanation struct {
 	Terms []string         `json:"terms"`
 	Legs  []ExplanationLeg `json:"legs"`

@@ -46,7 +46,7 @@ func (ix *Index) analyse(docs []Document) []analysis {
 
 func (a *analysis) add(doc Document, chunkSize int) {
 	d := analysed{entry: &entry{Document: doc}}
-	for _, c := range Split(doc, chunkSize) {
+	for _, c := range split(doc, chunkSize) {
 		d.chunks = append(d.chunks, a.counter.count(newChunk(d.entry, c)))
 	}
 	a.docs = append(a.docs, d)
@@ -55,7 +55,7 @@ func (a *analysis) add(doc Document, chunkSize int) {
 // settle makes the vocabulary learn what an analysis found, and gives its chunks
 // the numbers of its new terms, some of which an earlier one may have found as
 // well. Called with mu held for writing.
-func (ix *Index) settle(a analysis) {
+func (ix *Index) addTerms(a analysis) {
 	first := uint32(a.counter.first)
 	numbers, moved := ix.learn(a.counter.numberer)
 	if !moved {

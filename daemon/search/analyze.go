@@ -34,7 +34,7 @@ func wordSet(words string) map[string]bool {
 // (runs of letters, digits and marks) folded to lower case without accents,
 // without English stop words, reduced to the stem of their base form. Numbers stay as
 // they are. Each character of a script written without spaces is a word.
-func Terms(text string) []string {
+func indexTerms(text string) []string {
 	var terms []string
 	for start, end := nextWord(text, 0); end > start; start, end = nextWord(text, end) {
 		if t := term(text[start:end]); t != "" {

@@ -129,7 +129,7 @@ func newBM25(ix *Index) *bm25 {
 
 func (x *bm25) search(terms []string, k int) []candidate {
 	for _, t := range terms {
-		gain := idf(len(x.norms), len(x.lists[t])) * (DefaultK1 + 1)
+		gain := idf(len(x.norms), len(x.lists[t])) * (defaultK1 + 1)
 		for _, at := range x.lists[t] {
 			chunk, tf := uint32(at>>32), float64(uint32(at))
 			if x.scores[chunk] == 0 {
@@ -181,13 +181,14 @@ func BenchmarkSearch100k(b *testing.B) {
 			for b.Loop() {
 				q := Query{Text: kind.next()}
 				start := time.Now()
-				res, err := searcher.Search(b.Context(), q)
+				_, err := searcher.Search(b.Context(), q)
 				took = append(took, time.Since(start))
 				if err != nil {
 					b.Fatal(err)
 				}
+				terms, _ := queryTerms(q.Text)
 				start = time.Now()
-				limit.search(res.Terms, DefaultTopK)
+				limit.search(terms, defaultTopK)
 				least = append(least, time.Since(start))
 			}
 			b.ReportMetric(quantile(took, .5), "p50-µs")

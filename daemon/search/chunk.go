@@ -5,11 +5,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"evalctl/daemon/frontmatter"
 )
 
-// DefaultChunkSize is the largest size of a chunk in bytes of UTF-8: about 250
+// defaultChunkSize is the largest size of a chunk in bytes of UTF-8: about 250
 // words, enough for a thought and few enough to be about one.
-const DefaultChunkSize = 1600
+const defaultChunkSize = 1600
 
 const (
 	// MinChunkSize keeps a piece (half a chunk) longer than one code point.
@@ -18,17 +20,16 @@ const (
 	MaxChunkSize = 8000
 )
 
-// Chunk is a passage of a document, the unit that is ranked and returned.
-type Chunk struct {
-	ID          string // path#ordinal
-	Ordinal     int    // position among the chunks of the document, from 0
-	Start, End  int    // byte offsets of Text in the document's Text
-	Text        string
-	HeadingPath string // "Trip > Day 2"; "" outside any heading
+// textChunk is a passage of a document, the unit that is ranked and returned.
+type textChunk struct {
+	ordinal  int // position among the chunks of the document, from 0
+	start    int // byte offset of text in the document's Text
+	text     string
+	headings string // "Trip > Day 2"; "" outside any heading
 }
 
 // Split cuts the text of doc into chunks of at most size bytes (0 means
-// DefaultChunkSize, less than 64 means 64), in order. Chunks do not overlap,
+// defaultChunkSize, less than 64 means 64), in order. Chunks do not overlap,
 // start and end with a character that is no white space, and leave out white
 // space only. A document of white space has none.
 //
@@ -37,16 +38,16 @@ type Chunk struct {
 // most half a chunk: a paragraph or fenced code block, else a line, a sentence,
 // a word, and in the end a piece of a word. So all chunks of a section but its
 // last are at least half full.
-func Split(doc Document, size int) []Chunk {
+func split(doc Document, size int) []textChunk {
 	if size == 0 {
-		size = DefaultChunkSize
+		size = defaultChunkSize
 	}
 	size = max(size, MinChunkSize)
 	parts := []section{{end: len(doc.Text)}}
-	if isMarkdown(doc.Path) {
+	if frontmatter.IsMarkdown(doc.Path) {
 		parts = sections(doc.Text)
 	}
-	var chunks []Chunk
+	var chunks []textChunk
 	for _, part := range parts {
 		start := part.start
 		for _, end := range packs(doc.Text, part, size) {
@@ -57,22 +58,14 @@ func Split(doc Document, size int) []Chunk {
 	return chunks
 }
 
-func appendChunk(chunks []Chunk, doc Document, start, end int, headings string) []Chunk {
+func appendChunk(chunks []textChunk, doc Document, start, end int, headings string) []textChunk {
 	text := strings.TrimLeftFunc(doc.Text[start:end], unicode.IsSpace)
 	start = end - len(text)
 	text = strings.TrimRightFunc(text, unicode.IsSpace)
 	if text == "" {
 		return chunks
 	}
-	n := len(chunks)
-	return append(chunks, Chunk{
-		ID:          chunkID(doc.Path, n),
-		Ordinal:     n,
-		Start:       start,
-		End:         start + len(text),
-		Text:        text,
-		HeadingPath: headings,
-	})
+	return append(chunks, textChunk{ordinal: len(chunks), start: start, text: text, headings: headings})
 }
 
 func chunkID(path string, ordinal int) string {

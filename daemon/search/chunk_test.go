@@ -9,13 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/frontmatter"
 )
 
 // show writes chunks as "heading path|text".
-func show(chunks []Chunk) []string {
+func show(chunks []textChunk) []string {
 	var out []string
 	for _, c := range chunks {
-		out = append(out, c.HeadingPath+"|"+c.Text)
+		out = append(out, c.headings+"|"+c.text)
 	}
 	return out
 }
@@ -52,7 +54,7 @@ func TestSplit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			doc := Document{Path: tt.path, Text: tt.text}
-			if diff := cmp.Diff(tt.want, show(Split(doc, tt.size))); diff != "" {
+			if diff := cmp.Diff(tt.want, show(split(doc, tt.size))); diff != "" {
 				t.Errorf("chunks differ (-want +got):\n%s", diff)
 			}
 			checkChunks(t, doc, max(tt.size, 64))
@@ -65,9 +67,9 @@ func TestHeadingPathIsBounded(t *testing.T) {
 	for i := range 6 {
 		fmt.Fprintf(&text, "%s %s\nx\n", strings.Repeat("#", i+1), strings.Repeat("long ", 100))
 	}
-	for _, c := range Split(Document{Path: "a.md", Text: text.String()}, 0) {
-		if n := utf8.RuneCountInString(c.HeadingPath); n > maxHeadingPath {
-			t.Errorf("%s: heading path of %d code points", c.ID, n)
+	for _, c := range split(Document{Path: "a.md", Text: text.String()}, 0) {
+		if n := utf8.RuneCountInString(c.headings); n > maxHeadingPath {
+			t.Errorf("chunk %d: heading path of %d code points", c.ordinal, n)
 		}
 	}
 }
@@ -80,21 +82,21 @@ type errorer interface {
 // checkChunks checks what Split promises for every document.
 func checkChunks(t errorer, doc Document, size int) {
 	end := 0
-	for i, c := range Split(doc, size) {
-		if c.Ordinal != i || c.ID != fmt.Sprintf("%s#%d", doc.Path, i) {
-			t.Errorf("chunk %d has ordinal %d and id %q", i, c.Ordinal, c.ID)
+	for i, c := range split(doc, size) {
+		if id := chunkID(doc.Path, c.ordinal); c.ordinal != i || id != fmt.Sprintf("%s#%d", doc.Path, i) {
+			t.Errorf("chunk %d has ordinal %d and id %q", i, c.ordinal, id)
 		}
-		if c.Start < end || doc.Text[c.Start:c.End] != c.Text {
-			t.Errorf("chunk %d is not text[%d:%d], or overlaps one that ends at %d", i, c.Start, c.End, end)
+		if c.start < end || doc.Text[c.start:c.start+len(c.text)] != c.text {
+			t.Errorf("chunk %d is not text[%d:%d], or overlaps one that ends at %d", i, c.start, c.start+len(c.text), end)
 			return
 		}
-		if gap := doc.Text[end:c.Start]; strings.TrimSpace(gap) != "" {
+		if gap := doc.Text[end:c.start]; strings.TrimSpace(gap) != "" {
 			t.Errorf("%q before chunk %d is in no chunk", gap, i)
 		}
-		if len(c.Text) == 0 || len(c.Text) > size || strings.TrimFunc(c.Text, unicode.IsSpace) != c.Text || !utf8.ValidString(c.Text) {
-			t.Errorf("chunk %d is empty, over %d bytes, not trimmed or not UTF-8: %q", i, size, c.Text)
+		if len(c.text) == 0 || len(c.text) > size || strings.TrimFunc(c.text, unicode.IsSpace) != c.text || !utf8.ValidString(c.text) {
+			t.Errorf("chunk %d is empty, over %d bytes, not trimmed or not UTF-8: %q", i, size, c.text)
 		}
-		end = c.End
+		end = c.start + len(c.text)
 	}
 	if rest := doc.Text[end:]; strings.TrimSpace(rest) != "" {
 		t.Errorf("%q at the end is in no chunk", rest)
@@ -116,16 +118,16 @@ func TestSplitProperties(t *testing.T) {
 // checkFilled checks that all chunks of a section but its last are half full.
 // What counts is the passage with the white space around it.
 func checkFilled(t errorer, doc Document, size int) {
-	chunks := Split(doc, size)
+	chunks := split(doc, size)
 	for i := 0; i+1 < len(chunks); i++ {
 		next := chunks[i+1]
-		startsSection := isMarkdown(doc.Path) && strings.HasPrefix(next.Text, "#")
+		startsSection := frontmatter.IsMarkdown(doc.Path) && strings.HasPrefix(next.text, "#")
 		before := 0
 		if i > 0 {
-			before = chunks[i-1].End
+			before = chunks[i-1].start + len(chunks[i-1].text)
 		}
-		if filled := next.Start - before; !startsSection && filled*2 < size {
-			t.Errorf("chunk %d %q takes only %d of %d bytes", i, chunks[i].Text, filled, size)
+		if filled := next.start - before; !startsSection && filled*2 < size {
+			t.Errorf("chunk %d %q takes only %d of %d bytes", i, chunks[i].text, filled, size)
 		}
 	}
 }

@@ -26,10 +26,10 @@ func (ix *Index) collapse(ranked []candidate, n int) []group {
 
 // represent puts the newest of each group in front, where newer ones are wanted
 // first: of all of them for Recency, of those that are equally relevant for
-// RelevanceThenRecency. Of equally new ones the better ranked stands for the others.
+// sortRelevanceThenRecency. Of equally new ones the better ranked stands for the others.
 // Called with mu held.
-func (ix *Index) represent(groups []group, by Sort) {
-	if by != Recency && by != RelevanceThenRecency {
+func (ix *Index) promoteNewest(groups []group, by Sort) {
+	if by != sortRecency && by != sortRelevanceThenRecency {
 		return
 	}
 	for g := range groups {
@@ -37,7 +37,7 @@ func (ix *Index) represent(groups []group, by Sort) {
 		newest := -1
 		date := ix.chunks[first.chunk].doc.Date
 		for i, c := range rest {
-			if by == RelevanceThenRecency && roundScore(c.score) != roundScore(first.score) {
+			if by == sortRelevanceThenRecency && roundScore(c.score) != roundScore(first.score) {
 				break // they are in rank order
 			}
 			if d := ix.chunks[c.chunk].doc.Date; d.After(date) {

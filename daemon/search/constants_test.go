@@ -21,34 +21,34 @@ func TestConstants(t *testing.T) {
 		got, want float64
 		told      string
 	}{
-		{"DefaultK1", DefaultK1, 1.5, "| k1 | 1.5 |"},
-		{"DefaultB", DefaultB, 1, "| b | 1 |"},
+		{"DefaultK1", defaultK1, 1.5, "| k1 | 1.5 |"},
+		{"DefaultB", defaultB, 1, "| b | 1 |"},
 		{"lengthSlack", lengthSlack, 10, "| length slack | 10 terms |"},
 		{"weight of text", fieldWeights[textField], 1, "tf   = text/norm + 2·title + 0.25·path + labels"},
 		{"weight of title", fieldWeights[titleField], 2, "| weight of title, path, labels | 2, 0.25, 1 |"},
 		{"weight of path", fieldWeights[pathField], .25, "| weight of title, path, labels | 2, 0.25, 1 |"},
 		{"weight of labels", fieldWeights[labelsField], 1, "| weight of title, path, labels | 2, 0.25, 1 |"},
-		{"DefaultChunkSize", DefaultChunkSize, 1600, "| chunk size | 1,600 bytes |"},
-		{"rescored", rescored, 300, "The best 300 chunks are looked at again"},
-		{"weight of phrases", standardWeights.phrase, .2, "| 0.2: order is a hint"},
-		{"weight of neighbours", standardWeights.neighbours, .2, "| 0.2: what a turn is about"},
-		{"weight of feedback", standardWeights.feedback, .2, "each scored like a query term with weight 0.2 · its weight"},
-		{"weight of dates", standardWeights.date, .4, "| `date` | 0.4 · what the chunk has so far"},
+		{"DefaultChunkSize", defaultChunkSize, 1600, "| chunk size | 1,600 bytes |"},
+		{"rescored", rescoreDepth, 300, "The best 300 chunks are looked at again"},
+		{"weight of phrases", defaultWeights.phrase, .2, "| 0.2: order is a hint"},
+		{"weight of neighbours", defaultWeights.neighbours, .2, "| 0.2: what a turn is about"},
+		{"weight of feedback", defaultWeights.feedback, .2, "each scored like a query term with weight 0.2 · its weight"},
+		{"weight of dates", defaultWeights.date, .4, "| `date` | 0.4 · what the chunk has so far"},
 		{"feedbackTerms", feedbackTerms, 30, "the 30 terms that speak most"},
 		{"feedbackChunks", feedbackChunks, 7, "for the 7 best chunks"},
 		{"feedbackExponent", feedbackExponent, 2, "(score/best score)²"},
 		{"fusionConstant", fusionConstant, 60, "1/(60 + rank by words)"},
-		{"DefaultFusionWeight", DefaultFusionWeight, .2, "the weight is 0.2"},
-		{"DefaultCandidateK", DefaultCandidateK, 100, "(4 · top_k, but 100 to 1,000)"},
-		{"MaxCandidateK", MaxCandidateK, 1000, "(4 · top_k, but 100 to 1,000)"},
-		{"DefaultRerankTopN", DefaultRerankTopN, 50, "the first `rerank_top_n` (50)"},
-		{"MaxRerankTopN", MaxRerankTopN, 200, ""},
+		{"DefaultFusionWeight", defaultFusionWeight, .2, "the weight is 0.2"},
+		{"DefaultCandidateK", defaultCandidateK, 100, "(4 · top_k, but 100 to 1,000)"},
+		{"MaxCandidateK", maxCandidateK, 1000, "(4 · top_k, but 100 to 1,000)"},
+		{"DefaultRerankTopN", defaultRerankTopN, 50, "the first `rerank_top_n` (50)"},
+		{"MaxRerankTopN", maxRerankTopN, 200, ""},
 		{"maxRerankScore", maxRerankScore, 1e300, "a number within ±1e300"},
 		{"candidates of 1", candidates(t, 1), 100, ""},
 		{"candidates of 26", candidates(t, 26), 104, ""},
 		{"candidates of 300", candidates(t, 300), 1000, ""},
-		{"MaxDuplicates", MaxDuplicates, 20, "names the first 20 others"},
-		{"DefaultTopK", DefaultTopK, 10, ""},
+		{"MaxDuplicates", maxDuplicates, 20, "names the first 20 others"},
+		{"DefaultTopK", defaultTopK, 10, ""},
 		{"irregular forms", float64(len(irregular)), 180, "a table of 180 forms"},
 		{"stop words", float64(len(stopWords)), 83, ""},
 		{"minBare", minBare, 6, ""},
@@ -58,7 +58,6 @@ func TestConstants(t *testing.T) {
 		{"maxHeading", maxHeading, 100, ""},
 		{"maxHeadingPath", maxHeadingPath, 256, ""},
 		{"maxTitle", maxTitle, 512, ""},
-		{"MaxFrontMatter", MaxFrontMatter, 64 << 10, ""},
 		{"MinChunkSize", MinChunkSize, 64, ""},
 	} {
 		if c.got != c.want {
@@ -108,7 +107,7 @@ func TestWideRankingGolden(t *testing.T) {
 	var sum, fed float64
 	looked, cut := 0, 0
 	for i, h := range hits {
-		sum, fed = sum+h.Score, fed+h.Components[ComponentFeedback]
+		sum, fed = sum+h.Score, fed+h.Components[componentFeedback]
 		if len(h.Components) > 1 {
 			looked++
 		}
@@ -116,7 +115,7 @@ func TestWideRankingGolden(t *testing.T) {
 			cut++
 		}
 		if i < 3 || h.Path == "labelled.txt" || i == 299 || i == 300 {
-			got = append(got, fmt.Sprintf("%s %.6f = %.6f %.6f", h.ChunkID, h.Score, h.Components[ComponentBM25], h.Components[ComponentFeedback]))
+			got = append(got, fmt.Sprintf("%s %.6f = %.6f %.6f", h.ChunkID, h.Score, h.Components[componentBM25], h.Components[componentFeedback]))
 		}
 	}
 	got = append(got, fmt.Sprintf("%d hits, %d with further evidence, %d of the long text: %.4f, %.4f of feedback", len(hits), looked, cut, sum, fed))

@@ -18,12 +18,12 @@ func (p period) contains(t time.Time) bool {
 
 // addDates adds to chunks of documents that are dated in one of the periods a
 // share of what they have so far. Undated documents gain nothing.
-func (ix *Index) addDates(periods []period, best []found) {
+func (ix *Index) addDates(periods []period, best []scored) {
 	for i := range best {
 		date := ix.chunks[best[i].chunk].doc.Date
 		for _, p := range periods {
 			if !date.IsZero() && p.contains(date) {
-				best[i].date = ix.weights.date * best[i].evidence.score()
+				best[i].date = ix.weights.date * best[i].features.score()
 				break
 			}
 		}
@@ -38,8 +38,8 @@ const after = 7
 // "in the past three months", "yesterday". What depends on the moment is left out
 // when that is zero. Periods are generous: people write down what happened a little
 // later, and count days roughly.
-func mentioned(question string, asked time.Time) []period {
-	r := dateReader{asked: asked}
+func mentionedPeriods(question string, asOf time.Time) []period {
+	r := dateReader{asOf: asOf}
 	r.words = strings.FieldsFunc(strings.ToLower(question), func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c)
 	})
@@ -56,7 +56,7 @@ func mentioned(question string, asked time.Time) []period {
 // dateReader reads a question word by word.
 type dateReader struct {
 	words   []string
-	asked   time.Time
+	asOf    time.Time
 	periods []period
 }
 
@@ -70,8 +70,8 @@ func (r *dateReader) word(i int) string {
 
 // today is the day of the question.
 func (r *dateReader) today() time.Time {
-	y, m, d := r.asked.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, r.asked.Location())
+	y, m, d := r.asOf.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, r.asOf.Location())
 }
 
 // month reads "5 march 2023", "march 5th" or "in march" at the month's name.
@@ -93,18 +93,18 @@ func (r *dateReader) month(i int) (period, bool) {
 		return period{}, false // "may" and "march" are verbs as well
 	}
 	if year == 0 {
-		if r.asked.IsZero() {
+		if r.asOf.IsZero() {
 			return period{}, false
 		}
-		if year = r.asked.Year(); month > r.asked.Month() || month == r.asked.Month() && day > r.asked.Day() {
+		if year = r.asOf.Year(); month > r.asOf.Month() || month == r.asOf.Month() && day > r.asOf.Day() {
 			year-- // a question is about what was
 		}
 	}
 	if day > 0 {
-		start := time.Date(year, month, day, 0, 0, 0, 0, r.asked.Location())
+		start := time.Date(year, month, day, 0, 0, 0, 0, r.asOf.Location())
 		return period{start.AddDate(0, 0, -1), start.AddDate(0, 0, 1+after)}, true
 	}
-	start := time.Date(year, month, 1, 0, 0, 0, 0, r.asked.Location())
+	start := time.Date(year, month, 1, 0, 0, 0, 0, r.asOf.Location())
 	return period{start, start.AddDate(0, 1, after)}, true
 }
 
@@ -114,7 +114,7 @@ func (r *dateReader) year(i int) (period, bool) {
 	if year == 0 || !beforeDate[r.word(i-1)] {
 		return period{}, false
 	}
-	start := time.Date(year, 1, 1, 0, 0, 0, 0, r.asked.Location())
+	start := time.Date(year, 1, 1, 0, 0, 0, 0, r.asOf.Location())
 	return period{start, start.AddDate(1, 0, after)}, true
 }
 
@@ -124,7 +124,7 @@ func (r *dateReader) ago(i int) (period, bool) {
 	if r.word(unit) == "of" { // "a couple of"
 		unit++
 	}
-	if n == 0 || r.asked.IsZero() || r.word(unit+1) != "ago" {
+	if n == 0 || r.asOf.IsZero() || r.word(unit+1) != "ago" {
 		return period{}, false
 	}
 	then, ok := back(r.today(), n, r.word(unit))
@@ -142,7 +142,7 @@ func (r *dateReader) last(i int) (period, bool) {
 	default:
 		return period{}, false
 	}
-	if r.asked.IsZero() {
+	if r.asOf.IsZero() {
 		return period{}, false
 	}
 	n, unit := 1, i+1
@@ -165,7 +165,7 @@ func (r *dateReader) last(i int) (period, bool) {
 }
 
 func (r *dateReader) yesterday(i int) (period, bool) {
-	if r.words[i] != "yesterday" || r.asked.IsZero() {
+	if r.words[i] != "yesterday" || r.asOf.IsZero() {
 		return period{}, false
 	}
 	return period{r.today().AddDate(0, 0, -1), r.today().AddDate(0, 0, 1)}, true

@@ -7,7 +7,7 @@ import (
 )
 
 func TestMentioned(t *testing.T) {
-	asked := time.Date(2023, 5, 24, 18, 30, 0, 0, time.UTC) // a Wednesday
+	asOf := time.Date(2023, 5, 24, 18, 30, 0, 0, time.UTC) // a Wednesday
 	tests := []struct{ question, want string }{
 		{"Where did we go?", ""},
 		{"What happened on 5 March 2023?", "2023-03-04..2023-03-13"},
@@ -36,7 +36,7 @@ func TestMentioned(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got []string
-		for _, p := range mentioned(tt.question, asked) {
+		for _, p := range mentionedPeriods(tt.question, asOf) {
 			got = append(got, p.from.Format(time.DateOnly)+".."+p.to.Format(time.DateOnly))
 		}
 		if strings.Join(got, " ") != tt.want {
@@ -44,11 +44,11 @@ func TestMentioned(t *testing.T) {
 		}
 	}
 	for _, question := range []string{"in May", "two weeks ago", "last Sunday", "yesterday"} {
-		if got := mentioned(question, time.Time{}); len(got) != 0 {
+		if got := mentionedPeriods(question, time.Time{}); len(got) != 0 {
 			t.Errorf("%q asked at no time: %v", question, got)
 		}
 	}
-	if got := mentioned("in May 2022", time.Time{}); len(got) != 1 {
+	if got := mentionedPeriods("in May 2022", time.Time{}); len(got) != 1 {
 		t.Errorf("a full date needs no time: %v", got)
 	}
 }
@@ -58,12 +58,12 @@ func TestDates(t *testing.T) {
 	for path, date := range map[string]time.Time{"in.txt": may8, "out.txt": may8.AddDate(0, 3, 0), "undated.txt": {}} {
 		ix.Put(Document{Path: path, Text: "cat", Date: date})
 	}
-	for _, h := range ix.Search(Query{Text: "The cat of May", AskedAt: may8.AddDate(0, 6, 0)}).Hits {
+	for _, h := range ix.Search(Query{Text: "The cat of May", AsOf: may8.AddDate(0, 6, 0)}).Hits {
 		want := 0.0
 		if h.Path == "in.txt" {
-			want = standardWeights.date * h.Components[ComponentBM25]
+			want = defaultWeights.date * h.Components[componentBM25]
 		}
-		if got := h.Components[ComponentDate]; got != want {
+		if got := h.Components[componentDate]; got != want {
 			t.Errorf("%s: the date scores %v, want %v", h.Path, got, want)
 		}
 	}
@@ -75,7 +75,7 @@ func FuzzMentioned(f *testing.F) {
 		f.Add(q)
 	}
 	f.Fuzz(func(t *testing.T, question string) {
-		for _, p := range mentioned(question, time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC)) {
+		for _, p := range mentionedPeriods(question, time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC)) {
 			if !p.from.Before(p.to) {
 				t.Errorf("%q: from %v to %v", question, p.from, p.to)
 			}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"evalctl/daemon/frontmatter"
 )
 
 // Document is what the index knows about one file.
@@ -20,11 +22,11 @@ type Document struct {
 	Tags  []string
 	Date  time.Time // zero = undated
 	// BadDate says that there is a date which could not be read; Date is zero
-	// then. Such a document is found neither by a query with AskedAt, since
+	// then. Such a document is found neither by a query with AsOf, since
 	// it may be of later, nor by one for a range of dates.
 	BadDate bool
 	// Metadata is returned with every hit, as is; nobody may modify it after
-	// Put. Parse fills it with strings, integers, finite floats and booleans.
+	// Put. Parse fills it as frontmatter.Fields says.
 	Metadata map[string]any
 	Text     string // valid UTF-8; what is chunked, searched and quoted
 	// Generated documents (base name begins with "_", as a brain's own indexes
@@ -38,43 +40,50 @@ type Document struct {
 // maxTitle bounds a title taken from a document, in code points.
 const maxTitle = 512
 
-// Parse makes the Document of a stored file. The second result is false when
+// Parse returns the Document of a stored file. The second result is false when
 // the file is not to be indexed: only .md, .txt and .json are, whatever the
 // case of the extension.
 //
 // Invalid UTF-8 is replaced by U+FFFD, since one bad byte should not hide a
-// note, and a leading byte order mark is dropped. YAML front matter of a
-// Markdown file gives title, date (or else created_at), tags (a list or a
-// comma-separated string) and, for every other key with a scalar value, Metadata;
-// it is then not part of Text. A date is a timestamp of YAML, "2024/5/8",
-// "20240508", "8 May 2024", "May 8, 2024" or as in mails, in UTC without a zone; any other but
-// an empty one makes a BadDate. Front matter that is not valid
-// YAML, not a mapping or larger than 64 KiB is ordinary text. Without a title
-// there, the title is the first heading of a Markdown file, else the file name
-// without its extension.
+// note, and a leading byte order mark is dropped. The front matter of a Markdown
+// file (see frontmatter.Parse) gives title, date (or else created_at), tags and
+// Metadata; it is then not part of Text.
 func Parse(name string, data []byte) (Document, bool) {
 	if !Indexed(name) {
 		return Document{}, false
 	}
-	base := path.Base(name)
-	ext := path.Ext(base)
-	text := strings.ToValidUTF8(string(data), string(utf8.RuneError))
+	var file frontmatter.Document
+	if frontmatter.IsMarkdown(name) {
+		file = frontmatter.Parse(string(data))
+	} else {
+		text := strings.ToValidUTF8(string(data), string(utf8.RuneError))
+		file.Body = strings.TrimPrefix(text, "\uFEFF")
+	}
 	doc := Document{
-		Path:      name,
-		Text:      strings.TrimPrefix(text, "\uFEFF"),
-		Generated: strings.HasPrefix(base, "_"),
+		Path: name, Title: Title(name, file), Tags: file.Tags, Date: file.When(), BadDate: file.BadDate,
+		Metadata: file.Metadata, Text: file.Body, Generated: strings.HasPrefix(path.Base(name), "_"),
 	}
-	if isMarkdown(name) {
-		readFrontMatter(&doc)
-		if doc.Title == "" {
-			doc.Title = firstHeading(doc.Text)
+	if file.Source != "" {
+		if doc.Metadata == nil {
+			doc.Metadata = map[string]any{}
 		}
+		doc.Metadata["source"] = file.Source
 	}
-	if doc.Title == "" {
-		doc.Title = strings.TrimSuffix(base, ext)
-	}
-	doc.Title = clip(oneLine(doc.Title), maxTitle)
 	return doc, true
+}
+
+// Title returns the title of a file on one line of at most 512 code points: that of its front
+// matter, else the first heading of a Markdown file, else the file name without its extension.
+func Title(name string, file frontmatter.Document) string {
+	title := oneLine(file.Title)
+	if title == "" && frontmatter.IsMarkdown(name) {
+		title = firstHeading(file.Body)
+	}
+	if title == "" {
+		base := path.Base(name)
+		title = oneLine(strings.TrimSuffix(base, path.Ext(base)))
+	}
+	return clip(title, maxTitle)
 }
 
 // Indexed reports whether Parse takes a file of that path.
@@ -84,10 +93,6 @@ func Indexed(name string) bool {
 		return true
 	}
 	return false
-}
-
-func isMarkdown(name string) bool {
-	return strings.EqualFold(path.Ext(name), ".md")
 }
 
 // oneLine joins the words of s with single spaces.

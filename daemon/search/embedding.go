@@ -23,7 +23,7 @@ type passage struct {
 
 // flight is one run over the passages without a vector. All who need them wait
 // for the same one.
-type flight struct {
+type embedding struct {
 	cancel  context.CancelFunc
 	waiting int           // guarded by Searcher.mu
 	done    chan struct{} // closed at the end
@@ -34,13 +34,13 @@ type flight struct {
 // otherwise have to wait for. Concurrent calls and queries share the work, which
 // goes on while any of them waits. What was embedded before an error is kept. An
 // error need not be handled: the next query that needs vectors tries again and
-// reports its own. Without an embedder there is nothing to do, and while Outages
+// reports its own. Without an embedder there is nothing to do, and while CircuitBreaker
 // remembers that it fails nothing is tried.
 func (s *Searcher) Prepare(ctx context.Context) error {
 	if s.cfg.Embedder == nil || s.index.embedded() {
 		return nil
 	}
-	if err := s.cfg.Outages.embedder.allow(s.cfg.Embedder.Name()); err != nil {
+	if err := s.cfg.CircuitBreaker.embedder.allow(s.cfg.Embedder.Name()); err != nil {
 		return err
 	}
 	return s.prepare(ctx)
@@ -54,7 +54,7 @@ func (s *Searcher) prepare(ctx context.Context) error {
 		if s.index.embedded() {
 			return nil
 		}
-		if err := s.join(ctx); err != nil {
+		if err := s.awaitEmbedding(ctx); err != nil {
 			return err
 		}
 	}
@@ -62,19 +62,19 @@ func (s *Searcher) prepare(ctx context.Context) error {
 }
 
 // join waits for the flight under way, or for a new one.
-func (s *Searcher) join(ctx context.Context) error {
+func (s *Searcher) awaitEmbedding(ctx context.Context) error {
 	s.mu.Lock()
-	f := s.flight
+	f := s.embedding
 	if f == nil {
 		// The flight outlives the query that began it while others wait.
-		flying, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		f = &flight{cancel: cancel, done: make(chan struct{})}
-		s.flight = f
-		go s.fly(flying, f)
+		running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		f = &embedding{cancel: cancel, done: make(chan struct{})}
+		s.embedding = f
+		go s.runEmbedding(running, f)
 	}
 	f.waiting++
 	s.mu.Unlock()
-	defer s.leave(f)
+	defer s.stopWaiting(f)
 	select {
 	case <-f.done:
 		return f.err
@@ -85,12 +85,12 @@ func (s *Searcher) join(ctx context.Context) error {
 
 // leave gives up waiting. The last one sees the flight to its end, so that no
 // embedder is in use when all calls have returned.
-func (s *Searcher) leave(f *flight) {
+func (s *Searcher) stopWaiting(f *embedding) {
 	s.mu.Lock()
 	f.waiting--
 	last := f.waiting == 0
 	if last {
-		s.land(f)
+		s.endEmbedding(f)
 	}
 	s.mu.Unlock()
 	if last {
@@ -99,17 +99,17 @@ func (s *Searcher) leave(f *flight) {
 }
 
 // land ends a flight for those who come later. Called with mu held.
-func (s *Searcher) land(f *flight) {
+func (s *Searcher) endEmbedding(f *embedding) {
 	f.cancel()
-	if s.flight == f {
-		s.flight = nil
+	if s.embedding == f {
+		s.embedding = nil
 	}
 }
 
-func (s *Searcher) fly(ctx context.Context, f *flight) {
+func (s *Searcher) runEmbedding(ctx context.Context, f *embedding) {
 	f.err = s.embedAll(ctx)
 	s.mu.Lock()
-	s.land(f)
+	s.endEmbedding(f)
 	s.mu.Unlock()
 	close(f.done)
 }
@@ -126,7 +126,7 @@ func (s *Searcher) embedAll(ctx context.Context) error {
 			texts[i] = passageText(p.doc.Title, p.headings, p.text)
 		}
 		units, err := s.embed(ctx, texts)
-		s.cfg.Outages.embedder.note(err)
+		s.cfg.CircuitBreaker.embedder.recordOutcome(err)
 		refusal, partly := errors.AsType[Refusal](err)
 		if err != nil && !partly {
 			return err
@@ -153,7 +153,7 @@ func chunkIDs(passages []passage, places []int) []string {
 func (s *Searcher) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	found, err := s.cfg.Embedder.Embed(ctx, texts)
 	if ctx.Err() != nil {
-		return nil, ended(ctx, s.cfg.Embedder.Name())
+		return nil, contextError(ctx, s.cfg.Embedder.Name())
 	}
 	var refused []int
 	if refusal, ok := errors.AsType[Refusal](err); ok {
@@ -208,7 +208,7 @@ func (ix *Index) embedded() bool {
 }
 
 // unfinished says how much is left to embed.
-func (ix *Index) unfinished() error {
+func (ix *Index) unfinishedError() error {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	return fmt.Errorf("%w: %d of %d passages have no vector yet", ErrSlow, ix.missing(), ix.live)

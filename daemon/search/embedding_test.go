@@ -41,15 +41,15 @@ func testEmbeddingGoesOn(t *testing.T) {
 	if e.calls.Load() != 3 || ix.vectors.count != 2*embedBatch {
 		t.Errorf("%d calls, %d vectors", e.calls.Load(), ix.vectors.count)
 	}
-	time.Sleep(outagePause)
-	res := search(t, s, Query{Text: "kitten", Mode: Semantic})
+	time.Sleep(retryPause)
+	res := search(t, s, Query{Text: "kitten", Mode: modeSemantic})
 	if len(res.Hits) != 1 || len(res.Hits[0].Duplicates)+res.Hits[0].MoreDuplicates != batches*embedBatch-1 {
 		t.Errorf("found %d", len(res.Hits))
 	}
 	if want := batches*embedBatch + 1; embedded != want { // and the query
 		t.Errorf("embedded %d texts, want %d", embedded, want)
 	}
-	search(t, s, Query{Text: "kitten", Mode: Semantic})
+	search(t, s, Query{Text: "kitten", Mode: modeSemantic})
 	if e.calls.Load() != 3+3+1+1 {
 		t.Errorf("%d calls", e.calls.Load())
 	}
@@ -159,14 +159,14 @@ func TestEmbeddingIsShared(t *testing.T) {
 		}
 
 		ctx, cancel = context.WithCancel(t.Context())
-		time.Sleep(outagePause)
+		time.Sleep(retryPause)
 		last := prepare(ctx)
 		cancel()
 		if err := <-last; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()
-		if s.flight != nil {
+		if s.embedding != nil {
 			t.Error("still embedding, for nobody")
 		}
 	})
@@ -183,7 +183,7 @@ func TestEmbeddingSeesLateWrites(t *testing.T) {
 		s.index.Put(Document{Path: "late.txt", Text: "dog"})
 		done := make(chan Result, 1)
 		go func() {
-			res, err := s.Search(t.Context(), Query{Text: "hound", Mode: Semantic})
+			res, err := s.Search(t.Context(), Query{Text: "hound", Mode: modeSemantic})
 			if err != nil {
 				t.Error(err)
 			}
@@ -232,16 +232,16 @@ func TestCancelledSearches(t *testing.T) {
 		}
 	})
 	slow := &meanings{before: func(context.Context, int64, []string) error { return context.DeadlineExceeded }}
-	if res := search(t, NewSearcher(cats(2), Config{Embedder: slow, Degrade: true}), Query{Text: "cat"}); res.Mode != BM25 {
+	if res := search(t, NewSearcher(cats(2), Config{Embedder: slow, Degrade: true}), Query{Text: "cat"}); res.Mode != modeBM25 {
 		t.Errorf("mode %s", res.Mode)
 	}
 }
 
 func modeOf(cfg Config) Mode {
 	if cfg.Reranker != nil {
-		return HybridRerank
+		return modeHybridRerank
 	}
-	return Hybrid
+	return modeHybrid
 }
 
 // waiting is a reranker that never answers.
@@ -289,10 +289,10 @@ func TestRefusedPassages(t *testing.T) {
 		told = append(told, fmt.Sprint(ids, reason))
 	}})
 	for range 2 {
-		if res := search(t, s, Query{Text: "kitten", Mode: Hybrid}); len(res.Hits) != 1 || len(res.Hits[0].Duplicates)+res.Hits[0].MoreDuplicates != 149 {
+		if res := search(t, s, Query{Text: "kitten", Mode: modeHybrid}); len(res.Hits) != 1 || len(res.Hits[0].Duplicates)+res.Hits[0].MoreDuplicates != 149 {
 			t.Errorf("found %q", paths(res))
 		}
-		if res := search(t, s, Query{Text: "walrus", Mode: Hybrid}); res.Mode != Hybrid || !slices.Contains(paths(res), "bad.txt") {
+		if res := search(t, s, Query{Text: "walrus", Mode: modeHybrid}); res.Mode != modeHybrid || !slices.Contains(paths(res), "bad.txt") {
 			t.Errorf("found %q in mode %s", paths(res), res.Mode)
 		}
 	}
@@ -315,7 +315,7 @@ func TestRefusedPassages(t *testing.T) {
 // A query that is refused is an error, or brings a lower mode.
 func TestRefusedQuery(t *testing.T) {
 	s := NewSearcher(cats(2), Config{Embedder: picky{&meanings{}}})
-	_, err := s.Search(t.Context(), Query{Text: "POISON", Mode: Hybrid})
+	_, err := s.Search(t.Context(), Query{Text: "POISON", Mode: modeHybrid})
 	if _, failed := errors.AsType[*ModelError](err); !failed {
 		t.Errorf("got %v", err)
 	}

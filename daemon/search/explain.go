@@ -12,7 +12,7 @@ func (l *leg) components(i int, into map[string]float64) {
 	} else {
 		into[l.name] = l.candidates[i].score
 	}
-	if l.name != ComponentFusion {
+	if l.name != componentFusion {
 		into[l.name+rankSuffix] = float64(i + 1)
 	}
 }

@@ -25,7 +25,7 @@ type weighedTerm struct {
 // Croft, "Relevance-Based Language Models", 2001). A word of a chunk weighs what
 // it would score if it were asked for, times (score/best score)^feedbackExponent of
 // the chunk. The chunks are the best first.
-func (ix *Index) feedback(query []uint32, best []found) []weighedTerm {
+func (ix *Index) feedback(query []uint32, best []scored) []weighedTerm {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
 	s.weights.grow(len(ix.names))
@@ -77,7 +77,7 @@ func (ix *Index) addContents(tf *sums, ch *chunk) {
 
 // addFeedback adds what the terms of feedback score. The chunks are in the order
 // of their numbers.
-func (ix *Index) addFeedback(terms []weighedTerm, best []found) {
+func (ix *Index) addFeedback(terms []weighedTerm, best []scored) {
 	chunks := make([]uint32, len(best))
 	for i, f := range best {
 		chunks[i] = f.chunk

@@ -18,19 +18,19 @@ type Filter struct {
 	// From and To bound the date, both inclusive. An undated document, or one
 	// with a BadDate, does not pass when one is set.
 	From, To time.Time
-	// Scope is one of the Scope constants; empty means ScopeAll.
+	// Scope is one of the Scope constants; empty means scopeAll.
 	Scope string
 	// Generated lets generated documents (base name begins with "_") pass.
 	Generated bool
 }
 
 // The scopes (spec 4.1, memory_search): the part of a brain below
-// memory/<scope>/. ScopeAll is the whole brain.
+// memory/<scope>/. scopeAll is the whole brain.
 const (
-	ScopeAll     = "all"
-	ScopeGlobal  = "global"
-	ScopeProject = "project"
-	ScopeAgent   = "agent"
+	scopeAll     = "all"
+	scopeGlobal  = "global"
+	scopeProject = "project"
+	scopeAgent   = "agent"
 )
 
 // sessionKey is the metadata key of Filter.SessionIDs.
@@ -38,9 +38,9 @@ const sessionKey = "session_id"
 
 // keep reports whether a document may be found by a question asked at askedAt;
 // zero stands for no time in particular.
-func (f *Filter) keep(d *Document, askedAt time.Time) bool {
+func (f *Filter) keep(d *Document, asOf time.Time) bool {
 	return (f.Generated || !d.Generated) &&
-		(askedAt.IsZero() || !d.BadDate && !d.Date.After(askedAt)) &&
+		(asOf.IsZero() || !d.BadDate && !d.Date.After(asOf)) &&
 		f.keepDate(d.Date) &&
 		f.keepPath(d.Path) &&
 		f.keepTags(d.Tags) &&
@@ -55,7 +55,7 @@ func (f *Filter) keepDate(date time.Time) bool {
 }
 
 func (f *Filter) keepPath(path string) bool {
-	if f.Scope != "" && f.Scope != ScopeAll && !strings.HasPrefix(path, "memory/"+f.Scope+"/") {
+	if f.Scope != "" && f.Scope != scopeAll && !strings.HasPrefix(path, "memory/"+f.Scope+"/") {
 		return false
 	}
 	return strings.HasPrefix(path, f.PathPrefix) && (len(f.Paths) == 0 || slices.Contains(f.Paths, path))
@@ -81,7 +81,7 @@ func (f *Filter) keepSession(metadata map[string]any) bool {
 // check tells an unknown scope.
 func (f *Filter) check() error {
 	switch f.Scope {
-	case "", ScopeAll, ScopeGlobal, ScopeProject, ScopeAgent:
+	case "", scopeAll, scopeGlobal, scopeProject, scopeAgent:
 		return nil
 	}
 	return fmt.Errorf("scope %q is not one of all, global, project, agent", f.Scope)

@@ -20,11 +20,11 @@ func TestFilterKeep(t *testing.T) {
 	badly := Document{Path: "notes/b.md", BadDate: true}
 	generated := Document{Path: "notes/_index.md", Generated: true}
 	tests := []struct {
-		name    string
-		filter  Filter
-		askedAt time.Time
-		doc     Document
-		want    bool
+		name   string
+		filter Filter
+		asOf   time.Time
+		doc    Document
+		want   bool
 	}{
 		{"nothing set", Filter{}, time.Time{}, doc, true},
 		{"prefix", Filter{PathPrefix: "memory/pro"}, time.Time{}, doc, true},
@@ -44,11 +44,11 @@ func TestFilterKeep(t *testing.T) {
 		{"to earlier", Filter{To: day(8).Add(-1)}, time.Time{}, doc, false},
 		{"undated from", Filter{From: day(1)}, time.Time{}, undated, false},
 		{"undated to", Filter{To: day(1)}, time.Time{}, undated, false},
-		{"scope", Filter{Scope: ScopeProject}, time.Time{}, doc, true},
-		{"other scope", Filter{Scope: ScopeAgent}, time.Time{}, doc, false},
-		{"scope of all", Filter{Scope: ScopeAll}, time.Time{}, undated, true},
-		{"outside all scopes", Filter{Scope: ScopeGlobal}, time.Time{}, undated, false},
-		{"scope is a folder", Filter{Scope: ScopeGlobal}, time.Time{}, Document{Path: "memory/globally.md"}, false},
+		{"scope", Filter{Scope: scopeProject}, time.Time{}, doc, true},
+		{"other scope", Filter{Scope: scopeAgent}, time.Time{}, doc, false},
+		{"scope of all", Filter{Scope: scopeAll}, time.Time{}, undated, true},
+		{"outside all scopes", Filter{Scope: scopeGlobal}, time.Time{}, undated, false},
+		{"scope is a folder", Filter{Scope: scopeGlobal}, time.Time{}, Document{Path: "memory/globally.md"}, false},
 		{"asked that instant", Filter{}, day(8), doc, true},
 		{"asked before", Filter{}, day(8).Add(-1), doc, false},
 		{"undated asked", Filter{}, day(1), undated, true},
@@ -60,7 +60,7 @@ func TestFilterKeep(t *testing.T) {
 		{"generated wanted", Filter{Generated: true}, time.Time{}, generated, true},
 	}
 	for _, tt := range tests {
-		if got := tt.filter.keep(&tt.doc, tt.askedAt); got != tt.want {
+		if got := tt.filter.keep(&tt.doc, tt.asOf); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -88,14 +88,14 @@ func TestFiltersInEveryMode(t *testing.T) {
 		}
 		q := Query{
 			Text: "cat dog sea",
-			Mode: rapid.SampledFrom([]Mode{BM25, Semantic, Hybrid, HybridRerank}).Draw(t, "mode"),
+			Mode: rapid.SampledFrom([]Mode{modeBM25, modeSemantic, modeHybrid, modeHybridRerank}).Draw(t, "mode"),
 			TopK: rapid.IntRange(1, 12).Draw(t, "k"),
 			Filter: Filter{
-				Scope: rapid.SampledFrom([]string{"", ScopeGlobal, ScopeAgent}).Draw(t, "scope"),
+				Scope: rapid.SampledFrom([]string{"", scopeGlobal, scopeAgent}).Draw(t, "scope"),
 				Tags:  rapid.SampledFrom([][]string{nil, {"x"}}).Draw(t, "tags"),
 				From:  rapid.SampledFrom([]time.Time{{}, day(3)}).Draw(t, "from"),
 			},
-			AskedAt: rapid.SampledFrom([]time.Time{{}, day(6)}).Draw(t, "asked"),
+			AsOf: rapid.SampledFrom([]time.Time{{}, day(6)}).Draw(t, "asked"),
 		}
 		res, err := s.Search(t.Context(), q)
 		if err != nil {
@@ -104,7 +104,7 @@ func TestFiltersInEveryMode(t *testing.T) {
 		passing := 0
 		for _, d := range docs {
 			found := slices.ContainsFunc(res.Hits, func(h Hit) bool { return h.Path == d.Path })
-			switch passes := q.Filter.keep(&d, q.AskedAt); {
+			switch passes := q.Filter.keep(&d, q.AsOf); {
 			case found && !passes:
 				t.Errorf("%+v was found by %+v", d, q)
 			case passes && relevant(d.Text, q.Mode):
@@ -121,7 +121,7 @@ func TestFiltersInEveryMode(t *testing.T) {
 // meaning.
 func relevant(text string, mode Mode) bool {
 	words := []string{"cat", "dog", "sea"}
-	if mode != BM25 {
+	if mode != modeBM25 {
 		words = append(words, "kitten", "hound", "ocean")
 	}
 	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return slices.Contains(words, w) })

@@ -12,7 +12,7 @@ type leg struct {
 	name       string // the Component constant of its scores
 	weight     float64
 	candidates []candidate // best first
-	parts      []evidence  // of the scores, in the same order; nil where they have none
+	parts      []features  // of the scores, in the same order; nil where they have none
 }
 
 // fuse joins rankings: a chunk scores the sum, over the legs that found it, of

@@ -61,7 +61,7 @@ func TestAWeakEmbedderOnlyAdds(t *testing.T) {
 		ix.Put(Document{Path: fmt.Sprintf("kitten%02d.txt", i), Text: fmt.Sprintf("kitten kitten %d", i)})
 	}
 	s := NewSearcher(ix, Config{Embedder: weak{&meanings{}}})
-	words, err := s.Search(t.Context(), Query{Text: "cat", Mode: BM25, TopK: 60})
+	words, err := s.Search(t.Context(), Query{Text: "cat", Mode: modeBM25, TopK: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestAWeakEmbedderOnlyAdds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(words.Hits) != 30 || len(both.Hits) != 60 || both.Mode != Hybrid {
+	if len(words.Hits) != 30 || len(both.Hits) != 60 || both.Mode != modeHybrid {
 		t.Fatalf("%d hits by words, %d in mode %s", len(words.Hits), len(both.Hits), both.Mode)
 	}
 	for i, h := range words.Hits {
@@ -82,12 +82,12 @@ func TestAWeakEmbedderOnlyAdds(t *testing.T) {
 // An embedder that does not know what it is worth counts a fifth of the words.
 func TestFusionWeightByDefault(t *testing.T) {
 	s := NewSearcher(animals(), Config{Embedder: struct{ Embedder }{&meanings{}}})
-	for _, h := range search(t, s, Query{Text: "cat", Mode: Hybrid}).Hits {
+	for _, h := range search(t, s, Query{Text: "cat", Mode: modeHybrid}).Hits {
 		want := 0.
-		if rank := h.Components[ComponentBM25Rank]; rank > 0 {
+		if rank := h.Components[componentBM25Rank]; rank > 0 {
 			want += 1 / (60 + rank)
 		}
-		if rank := h.Components[ComponentVectorRank]; rank > 0 {
+		if rank := h.Components[componentVectorRank]; rank > 0 {
 			want += .2 / (60 + rank)
 		}
 		if math.Abs(h.Score-want) > 1e-12 {
@@ -112,23 +112,23 @@ func TestFusionWeightIsChosen(t *testing.T) {
 		embedder         Embedder
 		configured, want float64
 	}{
-		{plain, 0, DefaultFusionWeight},
+		{plain, 0, defaultFusionWeight},
 		{plain, 3, 3},
-		{weighed{plain, 0}, 0, DefaultFusionWeight},
+		{weighed{plain, 0}, 0, defaultFusionWeight},
 		{weighed{plain, 0.5}, 0, 0.5},
 		{weighed{plain, 0.5}, 3, 3},
 		{llm.NewFakeEmbedder(), 0, 1e-5},
 		{llm.NewEmbedCache(llm.NewFakeEmbedder()), 0, 1e-5},
-		{llm.NewEmbedCache(plain), 0, DefaultFusionWeight},
+		{llm.NewEmbedCache(plain), 0, defaultFusionWeight},
 		{llm.NewEmbedCache(weighed{plain, 0.5}), 0, 0.5},
 	} {
 		s := NewSearcher(animals(), Config{Embedder: tt.embedder, FusionWeight: tt.configured})
-		for _, h := range search(t, s, Query{Text: "cat", Mode: Hybrid}).Hits {
+		for _, h := range search(t, s, Query{Text: "cat", Mode: modeHybrid}).Hits {
 			want := 0.
-			if rank := h.Components[ComponentBM25Rank]; rank > 0 {
+			if rank := h.Components[componentBM25Rank]; rank > 0 {
 				want += 1 / (60 + rank)
 			}
-			if rank := h.Components[ComponentVectorRank]; rank > 0 {
+			if rank := h.Components[componentVectorRank]; rank > 0 {
 				want += tt.want / (60 + rank)
 			}
 			if math.Abs(h.Score-want) > 1e-12 {

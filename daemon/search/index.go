@@ -8,17 +8,18 @@ import (
 
 // Default constants of BM25, see score and docs/retrieval.md.
 const (
-	// DefaultK1 is in the middle of the usual range, 1.2 to 2.
-	DefaultK1 = 1.5
-	// DefaultB discounts a long text in full: lengthSlack is what spares short ones.
-	DefaultB = 1.0
+	// defaultK1 is in the middle of the usual range, 1.2 to 2.
+	defaultK1 = 1.5
+	// defaultB discounts a long text in full: lengthSlack is what spares short ones.
+	defaultB = 1.0
 )
 
 // Options tune an Index. Zero values mean the defaults.
 type Options struct {
-	K1        float64 // saturation of repeated terms, > 0
-	B         float64 // how much long chunks are discounted, in (0, 1]
-	ChunkSize int     // see Split
+	ChunkSize int // see Split
+
+	k1 float64 // saturation of repeated terms, > 0
+	b  float64 // how much long chunks are discounted, in (0, 1]
 }
 
 // Index ranks chunks by BM25F and further evidence, all in memory: see score and
@@ -52,10 +53,10 @@ type Index struct {
 // New makes an empty index.
 func New(opts *Options) *Index {
 	ix := &Index{
-		k1:         DefaultK1,
-		b:          DefaultB,
-		weights:    standardWeights,
-		chunkSize:  DefaultChunkSize,
+		k1:         defaultK1,
+		b:          defaultB,
+		weights:    defaultWeights,
+		chunkSize:  defaultChunkSize,
 		docs:       map[string]*entry{},
 		vocabulary: newVocabulary(),
 	}
@@ -63,11 +64,11 @@ func New(opts *Options) *Index {
 		if opts.ChunkSize != 0 {
 			ix.chunkSize = max(opts.ChunkSize, MinChunkSize)
 		}
-		if opts.K1 != 0 {
-			ix.k1 = opts.K1
+		if opts.k1 != 0 {
+			ix.k1 = opts.k1
 		}
-		if opts.B != 0 {
-			ix.b = opts.B
+		if opts.b != 0 {
+			ix.b = opts.b
 		}
 	}
 	ix.scratch.New = func() any { return &scratch{} }
@@ -127,7 +128,7 @@ func (ix *Index) putBatch(docs []Document) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	for _, a := range analyses {
-		ix.settle(a)
+		ix.addTerms(a)
 	}
 	for i := range docs { // in their order
 		doc := analyses[i%len(analyses)].docs[i/len(analyses)]

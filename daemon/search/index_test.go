@@ -37,7 +37,7 @@ func TestScores(t *testing.T) {
 			t.Errorf("%q: %d hits, want %d", tt.query, len(res.Hits), len(tt.want))
 		}
 		for _, h := range res.Hits {
-			if got := h.Components[ComponentBM25]; math.Abs(got-tt.want[h.ChunkID]) > 1e-8 {
+			if got := h.Components[componentBM25]; math.Abs(got-tt.want[h.ChunkID]) > 1e-8 {
 				t.Errorf("%q: %s scores %.9f, want %.9f", tt.query, h.ChunkID, got, tt.want[h.ChunkID])
 			}
 		}
@@ -53,8 +53,10 @@ func TestHit(t *testing.T) {
 		Text: "# Day 1\nÜber café, naïve CAFÉS.", Date: doc.Date, Tags: []string{"sea"},
 		Metadata: map[string]any{"mood": "good"}, Highlights: []Span{{13, 17}, {25, 30}},
 	}
-	res := ix.Search(Query{Text: "Which cafe by the sea, cafes?"})
-	if diff := gocmp.Diff([]string{"cafe", "sea"}, res.Terms); diff != "" {
+	const query = "Which cafe by the sea, cafes?"
+	res := ix.Search(Query{Text: query})
+	terms, _ := queryTerms(query)
+	if diff := gocmp.Diff([]string{"cafe", "sea"}, terms); diff != "" {
 		t.Errorf("terms differ (-want +got):\n%s", diff)
 	}
 	if len(res.Hits) != 1 {
@@ -137,11 +139,11 @@ func TestBefore(t *testing.T) {
 		{noon.Add(-time.Second), []string{"early.md", "undated.md"}},
 	}
 	for _, tt := range tests {
-		if got := paths(ix.Search(Query{Text: "cat", AskedAt: tt.before})); !slices.Equal(got, tt.want) {
+		if got := paths(ix.Search(Query{Text: "cat", AsOf: tt.before})); !slices.Equal(got, tt.want) {
 			t.Errorf("before %v: %v, want %v", tt.before, got, tt.want)
 		}
 	}
-	if got := paths(ix.Search(Query{Text: "cat", AskedAt: noon, TopK: 2})); !slices.Equal(got, []string{"early.md", "noon.md"}) {
+	if got := paths(ix.Search(Query{Text: "cat", AsOf: noon, TopK: 2})); !slices.Equal(got, []string{"early.md", "noon.md"}) {
 		t.Errorf("before noon, top 2: %v; documents left out must not take places", got)
 	}
 }
@@ -175,8 +177,8 @@ func TestTies(t *testing.T) {
 			t.Errorf("top %d differs (-want +got):\n%s", k, diff)
 		}
 	}
-	if got := len(ix.Search(Query{Text: "cat"}).Hits); got != DefaultTopK {
-		t.Errorf("%d hits without TopK, want %d", got, DefaultTopK)
+	if got := len(ix.Search(Query{Text: "cat"}).Hits); got != defaultTopK {
+		t.Errorf("%d hits without TopK, want %d", got, defaultTopK)
 	}
 }
 

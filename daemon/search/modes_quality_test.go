@@ -23,7 +23,7 @@ func searchers(tb testing.TB, brains map[string]*Index, e Embedder) map[string]*
 func (tk task) measureMode(tb testing.TB, brains map[string]*Searcher, questions []neutralQuestion, mode Mode) (recall10, ndcg10 float64) {
 	tb.Helper()
 	for _, q := range questions {
-		res, err := brains[tk.brainOf(q.Expected[0])].Search(tb.Context(), Query{Text: q.Question, AskedAt: q.AskedAt, TopK: 50, Mode: mode})
+		res, err := brains[tk.brainOf(q.Expected[0])].Search(tb.Context(), Query{Text: q.Question, AsOf: q.AsOf, TopK: 50, Mode: mode})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -52,8 +52,8 @@ func TestHybridQuality(t *testing.T) {
 			docs, questions := tk.load(t)
 			questions = questions[:min(100, len(questions))]
 			brains := searchers(t, tk.index(docs, nil), llm.NewFakeEmbedder())
-			wantRecall, wantNDCG := tk.measureMode(t, brains, questions, BM25)
-			gotRecall, gotNDCG := tk.measureMode(t, brains, questions, Hybrid)
+			wantRecall, wantNDCG := tk.measureMode(t, brains, questions, modeBM25)
+			gotRecall, gotNDCG := tk.measureMode(t, brains, questions, modeHybrid)
 			if gotRecall < wantRecall || gotNDCG < wantNDCG {
 				t.Errorf("recall@10 %.4f and nDCG@10 %.4f, by words alone %.4f and %.4f", gotRecall, gotNDCG, wantRecall, wantNDCG)
 			}
@@ -75,10 +75,10 @@ func BenchmarkModes(b *testing.B) {
 			mode   Mode
 			brains map[string]*Searcher
 		}{
-			{"bm25", BM25, weighed},
-			{"semantic", Semantic, weighed},
-			{"hybrid", Hybrid, weighed},
-			{"default", Hybrid, byDefault},
+			{"bm25", modeBM25, weighed},
+			{"semantic", modeSemantic, weighed},
+			{"hybrid", modeHybrid, weighed},
+			{"default", modeHybrid, byDefault},
 		} {
 			b.Run(tk.name+"/"+bb.name, func(b *testing.B) {
 				recall10, ndcg10 := tk.measureMode(b, bb.brains, questions, bb.mode)

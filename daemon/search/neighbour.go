@@ -10,11 +10,11 @@ const noChunk = 1<<32 - 1
 // conversation is about was often said in the turn before. A word that the chunk
 // has itself gains little by that, since its gain is nearly used up. The chunks
 // are in the order of their numbers.
-func (ix *Index) addNeighbours(query []uint32, best []found) {
+func (ix *Index) addNeighbours(query []uint32, best []scored) {
 	before, after := make([]uint32, len(best)), make([]uint32, len(best))
 	var chunks []uint32
 	for i, f := range best {
-		before[i], after[i] = ix.beside(f.chunk)
+		before[i], after[i] = ix.adjacentChunks(f.chunk)
 		chunks = append(chunks, f.chunk)
 		for _, n := range []uint32{before[i], after[i]} {
 			if n != noChunk {
@@ -47,7 +47,7 @@ func (ix *Index) addNeighbours(query []uint32, best []found) {
 // documents of its folder, noChunk where there is none. Only documents of the same
 // date are neighbours, as the turns of a session are: the order of others, by name,
 // says nothing about what belongs together.
-func (ix *Index) beside(n uint32) (before, after uint32) {
+func (ix *Index) adjacentChunks(n uint32) (before, after uint32) {
 	before, after = noChunk, noChunk
 	doc := ix.chunks[n].doc
 	if doc.Date.IsZero() || n != doc.first && n != doc.first+doc.count-1 {

@@ -84,13 +84,13 @@ func (o *order) link(b, i int) {
 	} else if b+1 < len(o.blocks) {
 		next = o.blocks[b+1][0]
 	}
-	join(prev, block[i])
-	join(block[i], next)
+	linkNeighbours(prev, block[i])
+	linkNeighbours(block[i], next)
 }
 
 // join makes two documents that follow one another neighbours if they are in
 // one folder. Either may be nil.
-func join(a, b *entry) {
+func linkNeighbours(a, b *entry) {
 	if a == nil || b == nil {
 		return
 	}

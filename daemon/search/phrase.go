@@ -5,7 +5,7 @@ import "slices"
 // addPhrases adds to chunks with words of the query that stand together in both,
 // in the same order and with stop words left out. The query has its terms in
 // order, duplicates included; a pair that it repeats counts once.
-func (ix *Index) addPhrases(query []string, best []found) {
+func (ix *Index) addPhrases(query []string, best []scored) {
 	type pair struct {
 		first, second uint32
 		gain          float64

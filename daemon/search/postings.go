@@ -30,8 +30,8 @@ type chunk struct {
 	sequence []uint32
 }
 
-func newChunk(doc *entry, c Chunk) chunk {
-	return chunk{doc: doc, ordinal: uint32(c.Ordinal), start: uint32(c.Start), text: c.Text, headings: c.HeadingPath}
+func newChunk(doc *entry, c textChunk) chunk {
+	return chunk{doc: doc, ordinal: uint32(c.ordinal), start: uint32(c.start), text: c.text, headings: c.headings}
 }
 
 // textTerms are the term numbers of the text, in order.
@@ -100,7 +100,7 @@ func (ix *Index) remove(doc *entry) {
 }
 
 // gone is the number of a chunk that compact drops.
-const gone = 1<<32 - 1
+const deletedChunk = 1<<32 - 1
 
 // compact drops deleted chunks and the terms that only they had, and numbers
 // the others anew, in the same order, once more than a quarter is deleted: its
@@ -133,7 +133,7 @@ func (ix *Index) compactChunks(terms []uint32) []uint32 {
 	textLengths := make([]uint32, 0, ix.live)
 	for n, ch := range ix.chunks {
 		if ch.doc == nil {
-			numbers[n] = gone
+			numbers[n] = deletedChunk
 			continue
 		}
 		numbers[n] = uint32(len(chunks))
@@ -153,7 +153,7 @@ func (ix *Index) compactChunks(terms []uint32) []uint32 {
 func renumbered(p postings, numbers []uint32) []posting {
 	list := make([]posting, 0, p.live)
 	for _, at := range p.list {
-		if n := numbers[at.chunk]; n != gone {
+		if n := numbers[at.chunk]; n != deletedChunk {
 			list = append(list, posting{n, at.counts})
 		}
 	}

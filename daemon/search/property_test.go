@@ -18,24 +18,24 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 	chunks := map[string][fieldCount][]string{}
 	total := 0.0
 	for _, d := range docs {
-		for _, c := range Split(d, size) {
-			ch := chunk{doc: &entry{Document: d}, text: c.Text, headings: c.HeadingPath}
+		for _, c := range split(d, size) {
+			ch := chunk{doc: &entry{Document: d}, text: c.text, headings: c.headings}
 			var fields [fieldCount][]string
 			for i, text := range ch.fields() {
-				fields[i] = Terms(text)
+				fields[i] = indexTerms(text)
 			}
-			chunks[c.ID] = fields
+			chunks[chunkID(d.Path, c.ordinal)] = fields
 			total += float64(len(fields[textField]))
 		}
 	}
 	n := float64(len(chunks))
 	scores := map[string]float64{}
-	queryTerms := Terms(query)
+	queryTerms := indexTerms(query)
 	slices.Sort(queryTerms)
 	for _, q := range slices.Compact(queryTerms) {
 		tfs, df := map[string]float64{}, 0.0
 		for id, fields := range chunks {
-			norm := 1 - DefaultB + DefaultB*(float64(len(fields[textField]))+lengthSlack)/(total/n+lengthSlack)
+			norm := 1 - defaultB + defaultB*(float64(len(fields[textField]))+lengthSlack)/(total/n+lengthSlack)
 			for i, terms := range fields {
 				for _, t := range terms {
 					switch {
@@ -53,7 +53,7 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 		}
 		for id, tf := range tfs {
 			if tf > 0 {
-				scores[id] += math.Log(1+(n-df+0.5)/(df+0.5)) * (DefaultK1 + 1) * tf / (tf + DefaultK1)
+				scores[id] += math.Log(1+(n-df+0.5)/(df+0.5)) * (defaultK1 + 1) * tf / (tf + defaultK1)
 			}
 		}
 	}
@@ -99,8 +99,9 @@ func TestIndexProperties(t *testing.T) {
 		checkSequences(t, ix)
 		checkNeighbours(t, ix)
 		checkScores(t, all.Hits, naive(docs, size, query))
+		words, _ := queryTerms(query)
 		for _, h := range all.Hits {
-			checkHighlights(t, h, all.Terms)
+			checkHighlights(t, h, words)
 		}
 		k := rapid.IntRange(1, 12).Draw(t, "k")
 		if diff := gocmp.Diff(all.Hits[:min(k, len(all.Hits))], ix.Search(Query{Text: query, TopK: k}).Hits); diff != "" {
@@ -114,7 +115,7 @@ func checkScores(t errorer, hits []Hit, want map[string]float64) {
 		t.Errorf("%d hits, want %d", len(hits), len(want))
 	}
 	for _, h := range hits {
-		if bm25 := h.Components[ComponentBM25]; math.Abs(bm25-want[h.ChunkID]) > 1e-9 {
+		if bm25 := h.Components[componentBM25]; math.Abs(bm25-want[h.ChunkID]) > 1e-9 {
 			t.Errorf("%s scores %v by BM25, want %v", h.ChunkID, bm25, want[h.ChunkID])
 		}
 		sum := 0.0
@@ -139,9 +140,9 @@ func checkHighlights(t errorer, h Hit, terms []string) {
 	points := []rune(h.Text)
 	var got, want []string
 	for _, s := range h.Highlights {
-		got = append(got, Terms(string(points[s.Start:s.End]))...)
+		got = append(got, indexTerms(string(points[s.Start:s.End]))...)
 	}
-	for _, term := range Terms(h.Text) {
+	for _, term := range indexTerms(h.Text) {
 		if slices.Contains(terms, term) {
 			want = append(want, term)
 		}
@@ -160,7 +161,7 @@ func checkSequences(t errorer, ix *Index) {
 			for _, term := range ch.textTerms() {
 				got = append(got, ix.names[term])
 			}
-			if ch.doc != doc || !slices.Equal(got, Terms(ch.fields()[textField])) {
+			if ch.doc != doc || !slices.Equal(got, indexTerms(ch.fields()[textField])) {
 				t.Errorf("chunk %d of %s has the terms %q for %q", i, doc.Path, got, ch.text)
 			}
 		}

@@ -59,7 +59,7 @@ type quality struct {
 type neutralQuestion struct {
 	Question string    `json:"question"`
 	Expected []string  `json:"expected_paths"`
-	AskedAt  time.Time `json:"question_date"`
+	AsOf     time.Time `json:"question_date"`
 }
 
 func readNeutral[T any](tb testing.TB, name string) []T {
@@ -127,7 +127,7 @@ func (tk task) index(docs []Document, opts *Options) map[string]*Index {
 func (tk task) measure(brains map[string]*Index, questions []neutralQuestion) quality {
 	var sum quality
 	for _, q := range questions {
-		hits := brains[tk.brainOf(q.Expected[0])].Search(Query{Text: q.Question, AskedAt: q.AskedAt, TopK: 50}).Hits
+		hits := brains[tk.brainOf(q.Expected[0])].Search(Query{Text: q.Question, AsOf: q.AsOf, TopK: 50}).Hits
 		var first10, ranked []string
 		for i, h := range hits {
 			if i < 10 {
@@ -222,7 +222,7 @@ func BenchmarkQuality(b *testing.B) {
 			next := 0
 			for b.Loop() {
 				question := questions[next%len(questions)]
-				brains[tk.brainOf(question.Expected[0])].Search(Query{Text: question.Question, AskedAt: question.AskedAt})
+				brains[tk.brainOf(question.Expected[0])].Search(Query{Text: question.Question, AsOf: question.AsOf})
 				next++
 			}
 			b.ReportMetric(q.recall5, "R@5")
@@ -244,33 +244,33 @@ var variants = []struct {
 	change func()
 }{
 	{"standard", nil, func() {}},
-	{"no-phrase", nil, func() { standardWeights.phrase = 0 }},
-	{"no-neighbours", nil, func() { standardWeights.neighbours = 0 }},
-	{"no-feedback", nil, func() { standardWeights.feedback = 0 }},
-	{"no-date", nil, func() { standardWeights.date = 0 }},
-	{"bm25f-only", nil, func() { standardWeights = weights{} }},
+	{"no-phrase", nil, func() { defaultWeights.phrase = 0 }},
+	{"no-neighbours", nil, func() { defaultWeights.neighbours = 0 }},
+	{"no-feedback", nil, func() { defaultWeights.feedback = 0 }},
+	{"no-date", nil, func() { defaultWeights.date = 0 }},
+	{"bm25f-only", nil, func() { defaultWeights = weights{} }},
 	{"bm25-text-only", nil, func() {
-		standardWeights, fieldWeights = weights{}, [fieldCount]float64{textField: 1}
+		defaultWeights, fieldWeights = weights{}, [fieldCount]float64{textField: 1}
 	}},
 	{"title-weight-1", nil, func() { fieldWeights[titleField] = 1 }},
 	{"no-path", nil, func() { fieldWeights[pathField] = 0 }},
 	{"no-irregular-forms", nil, func() { irregular = nil }},
 	{"no-stop-words", nil, func() { stopWords = nil }},
-	{"b-0.75", &Options{B: 0.75}, func() {}},
-	{"k1-1.2", &Options{K1: 1.2}, func() {}},
-	{"k1-2", &Options{K1: 2}, func() {}},
+	{"b-0.75", &Options{b: 0.75}, func() {}},
+	{"k1-1.2", &Options{k1: 1.2}, func() {}},
+	{"k1-2", &Options{k1: 2}, func() {}},
 	{"chunks-1200", &Options{ChunkSize: 1200}, func() {}},
 	{"chunks-2000", &Options{ChunkSize: 2000}, func() {}},
 }
 
 // BenchmarkAblation reports R@10 and nDCG@10 of each variant on each task.
 func BenchmarkAblation(b *testing.B) {
-	weights, fields, forms, stops := standardWeights, fieldWeights, irregular, stopWords
+	weights, fields, forms, stops := defaultWeights, fieldWeights, irregular, stopWords
 	for _, v := range variants {
 		for _, tk := range tasks {
 			b.Run(v.name+"/"+tk.name, func(b *testing.B) {
 				v.change()
-				defer func() { standardWeights, fieldWeights, irregular, stopWords = weights, fields, forms, stops }()
+				defer func() { defaultWeights, fieldWeights, irregular, stopWords = weights, fields, forms, stops }()
 				docs, questions := tk.load(b)
 				for b.Loop() {
 					q := tk.measure(tk.index(docs, v.opts), questions)

@@ -5,21 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultTopK is how many hits a query without TopK gets.
-const DefaultTopK = 10
+// defaultTopK is how many hits a query without TopK gets.
+const defaultTopK = 10
 
 // Mode is a way to rank (spec 4.4).
 type Mode string
 
 // The modes.
 const (
-	Auto     Mode = "auto"     // Hybrid with an embedder, BM25 without
-	BM25     Mode = "bm25"     // by the words of the query
-	Semantic Mode = "semantic" // by the cosine of the embedder's vectors
+	modeAuto     Mode = "auto"     // Hybrid with an embedder, BM25 without
+	modeBM25     Mode = "bm25"     // by the words of the query
+	modeSemantic Mode = "semantic" // by the cosine of the embedder's vectors
 	// Hybrid fuses the ranks of the two, see FusionWeigher.
-	Hybrid Mode = "hybrid"
-	// HybridRerank orders the first of Hybrid anew, by a reranker.
-	HybridRerank Mode = "hybrid-rerank"
+	modeHybrid Mode = "hybrid"
+	// modeHybridRerank orders the first of Hybrid anew, by a reranker.
+	modeHybridRerank Mode = "hybrid-rerank"
 )
 
 // Query asks for the passages that fit a text best. Zero values mean the
@@ -27,21 +27,21 @@ const (
 type Query struct {
 	Text string
 	Mode Mode // empty means Auto
-	TopK int  // most hits returned; 0 means DefaultTopK
+	TopK int  // most hits returned; 0 means defaultTopK
 	// CandidateK is how many candidates each leg of a hybrid contributes, how many
-	// are looked through for duplicates, and how many of each leg are explained: at most MaxCandidateK; 0 means 4·TopK,
-	// but DefaultCandidateK at least and MaxCandidateK at most. Legs are never
+	// are looked through for duplicates, and how many of each leg are explained: at most maxCandidateK; 0 means 4·TopK,
+	// but defaultCandidateK at least and maxCandidateK at most. Legs are never
 	// shorter than TopK, and go on beyond CandidateK where duplicates would
 	// leave TopK unfilled.
 	CandidateK int
 	// RerankTopN is how many of the fused candidates the reranker sees, at most
-	// MaxRerankTopN; 0 means DefaultRerankTopN. The others follow in fused order.
+	// maxRerankTopN; 0 means defaultRerankTopN. The others follow in fused order.
 	RerankTopN int
 	Filter     Filter
 	Sort       Sort
-	// AskedAt is when the question is asked: documents dated after it, and those
+	// AsOf is when the question is asked: documents dated after it, and those
 	// with a BadDate, are left out, undated ones stay.
-	AskedAt time.Time
+	AsOf time.Time
 	// Explain asks for Result.Explanation.
 	Explain bool
 }
@@ -52,14 +52,14 @@ type Sort string
 // The orders (spec 4.1, memory_search). Each takes the TopK hits that fit best
 // and orders them, those that are equal in it by relevance.
 const (
-	Relevance Sort = "relevance" // the default
+	sortRelevance Sort = "relevance" // the default
 	// Recency has the newest first and undated hits last. Of candidates with the
 	// very same text the newest is the hit and the others are its duplicates.
-	Recency Sort = "recency"
-	// RelevanceThenRecency is Relevance but for hits whose scores agree in 6
+	sortRecency Sort = "recency"
+	// sortRelevanceThenRecency is Relevance but for hits whose scores agree in 6
 	// significant digits: these have the newest first and undated ones last, and
 	// of those with the very same text the newest is the hit.
-	RelevanceThenRecency Sort = "relevance_then_recency"
+	sortRelevanceThenRecency Sort = "relevance_then_recency"
 )
 
 // Result answers a query.
@@ -72,8 +72,6 @@ type Result struct {
 	// Degraded says why a lower mode ran than the one asked for; empty when
 	// none did.
 	Degraded string
-	// Terms are the index terms that were searched for, without duplicates.
-	Terms []string
 	// Explanation is nil unless it was asked for.
 	Explanation *Explanation
 }
@@ -101,8 +99,8 @@ type Hit struct {
 	Components map[string]float64
 	// Duplicates are the other candidates with the very same text, byte for byte,
 	// for which this one stands, in rank order. Titles and dates may differ. The
-	// hit is the best ranked of them, but see Recency and RelevanceThenRecency.
-	// There are MaxDuplicates at most; MoreDuplicates counts those beyond, so that a
+	// hit is the best ranked of them, but see Recency and sortRelevanceThenRecency.
+	// There are maxDuplicates at most; MoreDuplicates counts those beyond, so that a
 	// result stays small however often a text comes.
 	Duplicates     []Duplicate
 	MoreDuplicates int
@@ -117,17 +115,17 @@ type Duplicate struct {
 // Keys of Hit.Components. Ranks count from 1 within one leg's candidates; a leg
 // that did not find the chunk has neither key.
 const (
-	ComponentBM25       = "bm25"       // by the words alone; with those below, the score of mode BM25
-	ComponentPhrase     = "phrase"     // of words that stand together in the query and in the text
-	ComponentNeighbours = "neighbours" // of the words of the passages before and after
-	ComponentFeedback   = "feedback"   // of words that the best passages have in common
-	ComponentDate       = "date"       // of a date that the query mentions
-	ComponentBM25Rank   = "bm25_rank"
-	ComponentVector     = "vector" // cosine similarity
-	ComponentVectorRank = "vector_rank"
-	ComponentFusion     = "fusion" // reciprocal rank fusion
-	ComponentRerank     = "rerank"
-	ComponentRerankRank = "rerank_rank"
+	componentBM25       = "bm25"       // by the words alone; with those below, the score of mode BM25
+	componentPhrase     = "phrase"     // of words that stand together in the query and in the text
+	componentNeighbours = "neighbours" // of the words of the passages before and after
+	componentFeedback   = "feedback"   // of words that the best passages have in common
+	componentDate       = "date"       // of a date that the query mentions
+	componentBM25Rank   = "bm25_rank"
+	componentVector     = "vector" // cosine similarity
+	componentVectorRank = "vector_rank"
+	componentFusion     = "fusion" // reciprocal rank fusion
+	componentRerank     = "rerank"
+	componentRerankRank = "rerank_rank"
 )
 
 // Explanation tells how a result came about.

@@ -19,23 +19,23 @@ func (s *Searcher) rerank(ctx context.Context, q Query, res *Result) error {
 	if n == 0 {
 		return nil
 	}
-	outage := &s.cfg.Outages.reranker
-	if err := outage.allow(s.cfg.Reranker.Name()); err != nil {
+	circuit := &s.cfg.CircuitBreaker.reranker
+	if err := circuit.allow(s.cfg.Reranker.Name()); err != nil {
 		return err
 	}
 	scores, err := s.rerankScores(ctx, q.Text, res.Hits[:n])
-	outage.note(err)
+	circuit.recordOutcome(err)
 	if err != nil {
 		return err
 	}
 	best, first, rest := res.Hits[0].Score, res.Hits[:n], res.Hits[n:]
 	for i := range first {
 		first[i].Score = scores[i]
-		first[i].Components[ComponentRerank] = scores[i]
+		first[i].Components[componentRerank] = scores[i]
 	}
 	slices.SortStableFunc(first, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
 	for i := range first {
-		first[i].Components[ComponentRerankRank] = float64(i + 1)
+		first[i].Components[componentRerankRank] = float64(i + 1)
 	}
 	// Scores of the two kinds are not comparable. These fall on from the lowest
 	// of the reranker by as much as they lay below the best.
@@ -43,7 +43,7 @@ func (s *Searcher) rerank(ctx context.Context, q Query, res *Result) error {
 		rest[i].Score = first[n-1].Score - (best - rest[i].Score)
 	}
 	if q.Explain {
-		res.Explanation.Legs = append(res.Explanation.Legs, hitLeg(ComponentRerank, first))
+		res.Explanation.Legs = append(res.Explanation.Legs, hitLeg(componentRerank, first))
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (s *Searcher) rerankScores(ctx context.Context, query string, hits []Hit) (
 	}
 	scores, err := s.cfg.Reranker.Rerank(ctx, query, texts)
 	if ctx.Err() != nil {
-		return nil, ended(ctx, s.cfg.Reranker.Name())
+		return nil, contextError(ctx, s.cfg.Reranker.Name())
 	}
 	if err == nil {
 		err = checkReranked(scores, len(texts))

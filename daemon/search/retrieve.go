@@ -7,27 +7,27 @@ import (
 
 // Limits and defaults of a query of a Searcher.
 const (
-	// DefaultCandidateK is the least default of Query.CandidateK.
-	DefaultCandidateK = 100
-	MaxCandidateK     = 1000
-	DefaultRerankTopN = 50
-	MaxRerankTopN     = 200
-	// MaxDuplicates bounds Hit.Duplicates.
-	MaxDuplicates = 20
+	// defaultCandidateK is the least default of Query.CandidateK.
+	defaultCandidateK = 100
+	maxCandidateK     = 1000
+	defaultRerankTopN = 50
+	maxRerankTopN     = 200
+	// maxDuplicates bounds Hit.Duplicates.
+	maxDuplicates = 20
 )
 
 // withDefaults fills in what was left open and checks the rest.
 func (q Query) withDefaults() (Query, error) {
-	q.TopK = cmp.Or(q.TopK, DefaultTopK)
-	q.CandidateK = cmp.Or(q.CandidateK, min(max(DefaultCandidateK, 4*q.TopK), MaxCandidateK))
-	q.RerankTopN = cmp.Or(q.RerankTopN, DefaultRerankTopN)
+	q.TopK = cmp.Or(q.TopK, defaultTopK)
+	q.CandidateK = cmp.Or(q.CandidateK, min(max(defaultCandidateK, 4*q.TopK), maxCandidateK))
+	q.RerankTopN = cmp.Or(q.RerankTopN, defaultRerankTopN)
 	switch {
 	case q.TopK < 0:
 		return q, fmt.Errorf("top_k %d is below 1", q.TopK)
-	case q.CandidateK < 0 || q.CandidateK > MaxCandidateK:
-		return q, fmt.Errorf("candidate_k %d is not between 1 and %d", q.CandidateK, MaxCandidateK)
-	case q.RerankTopN < 0 || q.RerankTopN > MaxRerankTopN:
-		return q, fmt.Errorf("rerank_top_n %d is not between 1 and %d", q.RerankTopN, MaxRerankTopN)
+	case q.CandidateK < 0 || q.CandidateK > maxCandidateK:
+		return q, fmt.Errorf("candidate_k %d is not between 1 and %d", q.CandidateK, maxCandidateK)
+	case q.RerankTopN < 0 || q.RerankTopN > maxRerankTopN:
+		return q, fmt.Errorf("rerank_top_n %d is not between 1 and %d", q.RerankTopN, maxRerankTopN)
 	}
 	return q, cmp.Or(q.Filter.check(), q.Sort.check())
 }
@@ -43,13 +43,13 @@ type vectorLeg struct {
 func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 	terms, wanted := queryTerms(q.Text)
 	n, depth := q.TopK, max(q.CandidateK, q.TopK) // also of one leg: hits may have duplicates among them
-	if mode == HybridRerank {
+	if mode == modeHybridRerank {
 		n = max(q.TopK, q.RerankTopN)
 	}
-	if q.Sort == RelevanceThenRecency { // which of equals is the newest is seen among all of them
+	if q.Sort == sortRelevanceThenRecency { // which of equals is the newest is seen among all of them
 		n = max(n, q.CandidateK)
 	}
-	keep := func(d *Document) bool { return q.Filter.keep(d, q.AskedAt) }
+	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	for {
@@ -58,7 +58,7 @@ func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 		groups := ix.collapse(ranked, n)
 		// Duplicates may have taken the places of others.
 		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
-			ix.represent(groups, q.Sort)
+			ix.promoteNewest(groups, q.Sort)
 			return ix.result(mode, q, terms, wanted, legs, groups)
 		}
 		depth *= 4
@@ -68,7 +68,7 @@ func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 // queryTerms are the terms of a query without duplicates, as a list and as a set.
 func queryTerms(text string) (terms []string, wanted map[string]bool) {
 	terms, wanted = []string{}, map[string]bool{}
-	for _, t := range Terms(text) {
+	for _, t := range indexTerms(text) {
 		if !wanted[t] {
 			terms, wanted[t] = append(terms, t), true
 		}
@@ -80,16 +80,16 @@ func queryTerms(text string) (terms []string, wanted map[string]bool) {
 // is that of the result. Called with mu held.
 func (ix *Index) legs(mode Mode, q Query, terms []string, vector vectorLeg, keep func(*Document) bool, depth int) []leg {
 	var legs []leg
-	if mode != Semantic {
-		l := leg{name: ComponentBM25, weight: 1}
+	if mode != modeSemantic {
+		l := leg{name: componentBM25, weight: 1}
 		l.candidates, l.parts = ix.lexical(q, terms, keep, depth)
 		legs = append(legs, l)
 	}
-	if mode != BM25 {
-		legs = append(legs, leg{name: ComponentVector, weight: vector.weight, candidates: ix.nearest(vector.unit, keep, depth)})
+	if mode != modeBM25 {
+		legs = append(legs, leg{name: componentVector, weight: vector.weight, candidates: ix.nearest(vector.unit, keep, depth)})
 	}
 	if len(legs) > 1 {
-		legs = append(legs, leg{name: ComponentFusion, candidates: ix.fuse(legs, q.Sort == RelevanceThenRecency)})
+		legs = append(legs, leg{name: componentFusion, candidates: ix.fuse(legs, q.Sort == sortRelevanceThenRecency)})
 	}
 	return legs
 }
@@ -97,7 +97,7 @@ func (ix *Index) legs(mode Mode, q Query, terms []string, vector vectorLeg, keep
 // exhausted reports that deeper legs would find nothing more.
 func exhausted(legs []leg, depth int) bool {
 	for _, l := range legs {
-		if l.name != ComponentFusion && len(l.candidates) == depth {
+		if l.name != componentFusion && len(l.candidates) == depth {
 			return false
 		}
 	}
@@ -106,11 +106,11 @@ func exhausted(legs []leg, depth int) bool {
 
 // result makes hits of groups. Called with mu held.
 func (ix *Index) result(mode Mode, q Query, terms []string, wanted map[string]bool, legs []leg, groups []group) Result {
-	res := Result{Hits: make([]Hit, len(groups)), Mode: mode, Terms: terms}
+	res := Result{Hits: make([]Hit, len(groups)), Mode: mode}
 	components := make(map[uint32]map[string]float64, len(groups))
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)
-		h.MoreDuplicates = max(0, len(g.duplicates)-MaxDuplicates)
+		h.MoreDuplicates = max(0, len(g.duplicates)-maxDuplicates)
 		for _, d := range g.duplicates[:len(g.duplicates)-h.MoreDuplicates] {
 			h.Duplicates = append(h.Duplicates, Duplicate{ChunkID: ix.chunkID(d.chunk), Path: ix.chunks[d.chunk].doc.Path})
 		}

@@ -29,19 +29,19 @@ type Refusal interface {
 	Refused() []int
 }
 
-// DefaultFusionWeight is how much the ranking of an embedder counts in a fusion
+// defaultFusionWeight is how much the ranking of an embedder counts in a fusion
 // beside that of the words, which counts 1. docs/retrieval.md tells what it was
 // measured with.
-const DefaultFusionWeight = 0.2
+const defaultFusionWeight = 0.2
 
 // MaxFusionWeight leaves little to the ranking by words.
 const MaxFusionWeight = 100
 
 // FusionWeigher is an Embedder that knows how much its ranking is worth. Any other
-// counts DefaultFusionWeight.
+// counts defaultFusionWeight.
 type FusionWeigher interface {
 	// FusionWeight is above 0, or 0 when it is not known. At 1e-5 or less, fusion
-	// leaves the order of what BM25 found as it is, up to MaxCandidateK, and puts
+	// leaves the order of what BM25 found as it is, up to maxCandidateK, and puts
 	// behind it what only the vectors found.
 	FusionWeight() float64
 }
@@ -80,8 +80,8 @@ type Config struct {
 	// the reranker fails: bm25 without the embedder, hybrid without the
 	// reranker. Without it their errors are the caller's.
 	Degrade bool
-	// Outages is shared by all Searchers with these models; nil means one alone.
-	Outages *Outages
+	// CircuitBreaker is shared by all Searchers with these models; nil means one alone.
+	CircuitBreaker *CircuitBreaker
 	// Refused is told the ids of chunks that the embedder has refused, and its
 	// reason for the first of them. It may be called by several goroutines, and
 	// must not wait. Nil hears nothing.
@@ -96,20 +96,20 @@ type Searcher struct {
 	cfg   Config
 
 	mu        sync.Mutex
-	flight    *flight // nil when nothing is being embedded
-	dimension int     // of the embedder's vectors; 0 before the first
+	embedding *embedding // nil when nothing is being embedded
+	dimension int        // of the embedder's vectors; 0 before the first
 }
 
 // NewSearcher searches ix.
 func NewSearcher(ix *Index, cfg Config) *Searcher {
-	cfg.Outages = cmp.Or(cfg.Outages, &Outages{})
+	cfg.CircuitBreaker = cmp.Or(cfg.CircuitBreaker, &CircuitBreaker{})
 	return &Searcher{index: ix, cfg: cfg}
 }
 
 // Search ranks by the query's mode, and sees every change of the Index that
 // returned before the call. Modes with vectors embed first what Prepare has not;
 // a document that is changed while they do may be missed by their vectors. Models
-// have 8 s for a search, and are not asked while Outages remembers that they fail.
+// have 8 s for a search, and are not asked while CircuitBreaker remembers that they fail.
 //
 // Errors are ErrNoEmbedder or ErrNoReranker for a mode that is not configured,
 // *ModelError for a model that failed (ErrSlow: that took too long), and the context's. Others tell a value
@@ -128,25 +128,25 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	degraded := ""
 	if err != nil && s.mayDegrade(err) {
 		degraded = err.Error()
-		res, err = s.retrieve(models, BM25, q)
+		res, err = s.retrieve(models, modeBM25, q)
 	}
-	if err == nil && res.Mode == HybridRerank {
+	if err == nil && res.Mode == modeHybridRerank {
 		if err = s.rerank(models, q, &res); err != nil && s.mayDegrade(err) {
-			degraded, res.Mode, err = err.Error(), Hybrid, nil
+			degraded, res.Mode, err = err.Error(), modeHybrid, nil
 		}
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("search in mode %s: %w", mode, err)
 	}
 	res.Degraded = degraded
-	if q.Sort == RelevanceThenRecency {
+	if q.Sort == sortRelevanceThenRecency {
 		sortHits(res.Hits, q.Sort)
 	}
 	res.Hits = res.Hits[:min(q.TopK, len(res.Hits))]
-	if q.Sort == Recency {
+	if q.Sort == sortRecency {
 		sortHits(res.Hits, q.Sort)
 	} else {
-		settle(res.Hits)
+		spreadTies(res.Hits)
 	}
 	return res, nil
 }
@@ -154,23 +154,23 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 // resolve gives the mode that is to run.
 func (s *Searcher) resolve(mode Mode) (Mode, error) {
 	switch mode {
-	case "", Auto:
+	case "", modeAuto:
 		if s.cfg.Embedder == nil {
-			return BM25, nil
+			return modeBM25, nil
 		}
-		return Hybrid, nil
-	case BM25:
+		return modeHybrid, nil
+	case modeBM25:
 		return mode, nil
-	case Semantic, Hybrid, HybridRerank:
+	case modeSemantic, modeHybrid, modeHybridRerank:
 		if s.cfg.Embedder == nil {
 			return "", fmt.Errorf("mode %s: %w", mode, ErrNoEmbedder)
 		}
-		if mode == HybridRerank && s.cfg.Reranker == nil {
+		if mode == modeHybridRerank && s.cfg.Reranker == nil {
 			return "", fmt.Errorf("mode %s: %w", mode, ErrNoReranker)
 		}
 		return mode, nil
 	}
-	return "", fmt.Errorf("mode %q is not one of auto, bm25, semantic, hybrid, hybrid-rerank", mode)
+	return "", fmt.Errorf("mode %q is unknown", mode)
 }
 
 // mayDegrade is for failures of models, which the end of a context is not.
@@ -181,7 +181,7 @@ func (s *Searcher) mayDegrade(err error) bool {
 
 // retrieve ranks by the mode, but for the reranking.
 func (s *Searcher) retrieve(ctx context.Context, mode Mode, q Query) (Result, error) {
-	if mode == BM25 {
+	if mode == modeBM25 {
 		return s.index.retrieve(mode, q, vectorLeg{}), nil
 	}
 	vector, err := s.queryVector(ctx, q.Text)
@@ -196,28 +196,28 @@ func (s *Searcher) fusionWeight() float64 {
 	if e, ok := s.cfg.Embedder.(FusionWeigher); ok {
 		own = e.FusionWeight()
 	}
-	return cmp.Or(s.cfg.FusionWeight, own, DefaultFusionWeight)
+	return cmp.Or(s.cfg.FusionWeight, own, defaultFusionWeight)
 }
 
 // queryVector embeds the chunks that need it and then the query.
 func (s *Searcher) queryVector(ctx context.Context, text string) ([]float32, error) {
-	outage, model := &s.cfg.Outages.embedder, s.cfg.Embedder.Name()
-	if err := outage.allow(model); err != nil {
+	circuit, model := &s.cfg.CircuitBreaker.embedder, s.cfg.Embedder.Name()
+	if err := circuit.allow(model); err != nil {
 		return nil, err
 	}
-	answers := outage.answered()
+	answers := circuit.answered()
 	if err := s.prepare(ctx); err != nil {
-		if !slow(ctx) {
+		if !timedOut(ctx) {
 			return nil, err
 		}
-		err = &ModelError{model, s.index.unfinished()}
-		if outage.answered() == answers { // or it works, on more than there is time for
-			outage.note(err)
+		err = &ModelError{model, s.index.unfinishedError()}
+		if circuit.answered() == answers { // or it works, on more than there is time for
+			circuit.recordOutcome(err)
 		}
 		return nil, err
 	}
 	units, err := s.embed(ctx, []string{text})
-	outage.note(err)
+	circuit.recordOutcome(err)
 	if err != nil {
 		return nil, err
 	}

@@ -38,14 +38,14 @@ func TestModes(t *testing.T) {
 		ran  Mode
 		want []string
 	}{
-		{Config{}, "", BM25, []string{"3/dog.txt", "1/cat.txt"}},
-		{Config{}, Auto, BM25, []string{"3/dog.txt", "1/cat.txt"}},
-		{full, BM25, BM25, []string{"3/dog.txt", "1/cat.txt"}},
-		{full, Semantic, Semantic, []string{"2/kitten.txt", "1/cat.txt", "3/dog.txt"}},
-		{full, "", Hybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
-		{full, Auto, Hybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
-		{full, Hybrid, Hybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
-		{full, HybridRerank, HybridRerank, []string{"2/kitten.txt", "3/dog.txt", "1/cat.txt"}},
+		{Config{}, "", modeBM25, []string{"3/dog.txt", "1/cat.txt"}},
+		{Config{}, modeAuto, modeBM25, []string{"3/dog.txt", "1/cat.txt"}},
+		{full, modeBM25, modeBM25, []string{"3/dog.txt", "1/cat.txt"}},
+		{full, modeSemantic, modeSemantic, []string{"2/kitten.txt", "1/cat.txt", "3/dog.txt"}},
+		{full, "", modeHybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
+		{full, modeAuto, modeHybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
+		{full, modeHybrid, modeHybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
+		{full, modeHybridRerank, modeHybridRerank, []string{"2/kitten.txt", "3/dog.txt", "1/cat.txt"}},
 	}
 	for _, tt := range tests {
 		res := search(t, NewSearcher(animals(), tt.cfg), Query{Text: "cat", Mode: tt.mode})
@@ -72,18 +72,18 @@ func TestComponents(t *testing.T) {
 	}
 	catCosine, dogCosine := cosine(meaning("cat"), meaning("cat at home with nobody else around the house today")), 1/math.Sqrt(5)
 	want := map[Mode]map[string]map[string]float64{
-		BM25: {dog: words[dog], cat: words[cat]},
-		Semantic: {
+		modeBM25: {dog: words[dog], cat: words[cat]},
+		modeSemantic: {
 			kitten: {"vector": 1, "vector_rank": 1},
 			cat:    {"vector": catCosine, "vector_rank": 2},
 			dog:    {"vector": dogCosine, "vector_rank": 3},
 		},
-		Hybrid: {
+		modeHybrid: {
 			cat:    with(cat, map[string]float64{"vector": catCosine, "vector_rank": 2, "fusion": 2. / 62}),
 			dog:    with(dog, map[string]float64{"vector": dogCosine, "vector_rank": 3, "fusion": 1./61 + 1./63}),
 			kitten: {"vector": 1, "vector_rank": 1, "fusion": 1. / 61},
 		},
-		HybridRerank: {
+		modeHybridRerank: {
 			kitten: {"vector": 1, "vector_rank": 1, "fusion": 1. / 61, "rerank": -6, "rerank_rank": 1},
 			dog:    with(dog, map[string]float64{"vector": dogCosine, "vector_rank": 3, "fusion": 1./61 + 1./63, "rerank": -32, "rerank_rank": 2}),
 			cat:    with(cat, map[string]float64{"vector": catCosine, "vector_rank": 2, "fusion": 2. / 62, "rerank": -51, "rerank_rank": 3}),
@@ -93,7 +93,7 @@ func TestComponents(t *testing.T) {
 		got := map[string]map[string]float64{}
 		for _, h := range search(t, s, Query{Text: "cat", Mode: mode}).Hits {
 			got[h.Path] = h.Components
-			last := map[Mode]string{Semantic: "vector", Hybrid: "fusion", HybridRerank: "rerank"}[mode]
+			last := map[Mode]string{modeSemantic: "vector", modeHybrid: "fusion", modeHybridRerank: "rerank"}[mode]
 			if last != "" && h.Score != h.Components[last] {
 				t.Errorf("mode %s: %s scores %v of %v", mode, h.Path, h.Score, h.Components)
 			}
@@ -107,10 +107,10 @@ func TestComponents(t *testing.T) {
 func TestExplanation(t *testing.T) {
 	s := NewSearcher(animals(), Config{Embedder: &meanings{}, Reranker: &byLength{}})
 	want := map[Mode]string{
-		BM25:         "bm25: 3/dog.txt#0 1/cat.txt#0",
-		Semantic:     "vector: 2/kitten.txt#0 1/cat.txt#0",
-		Hybrid:       "bm25: 3/dog.txt#0 1/cat.txt#0, vector: 2/kitten.txt#0 1/cat.txt#0, fusion: 1/cat.txt#0 2/kitten.txt#0",
-		HybridRerank: "bm25: 3/dog.txt#0 1/cat.txt#0, vector: 2/kitten.txt#0 1/cat.txt#0, fusion: 1/cat.txt#0 2/kitten.txt#0, rerank: 2/kitten.txt#0 1/cat.txt#0",
+		modeBM25:         "bm25: 3/dog.txt#0 1/cat.txt#0",
+		modeSemantic:     "vector: 2/kitten.txt#0 1/cat.txt#0",
+		modeHybrid:       "bm25: 3/dog.txt#0 1/cat.txt#0, vector: 2/kitten.txt#0 1/cat.txt#0, fusion: 1/cat.txt#0 2/kitten.txt#0",
+		modeHybridRerank: "bm25: 3/dog.txt#0 1/cat.txt#0, vector: 2/kitten.txt#0 1/cat.txt#0, fusion: 1/cat.txt#0 2/kitten.txt#0, rerank: 2/kitten.txt#0 1/cat.txt#0",
 	}
 	for mode, legs := range want {
 		res := search(t, s, Query{Text: "the cat", Mode: mode, TopK: 1, CandidateK: 2, RerankTopN: 2, Explain: true})
@@ -141,11 +141,11 @@ func TestSearchRefuses(t *testing.T) {
 		query Query
 		want  string
 	}{
-		{Config{Degrade: true}, Query{Mode: Semantic}, "mode semantic: no embedder is configured"},
-		{Config{Degrade: true}, Query{Mode: Hybrid}, "mode hybrid: no embedder is configured"},
-		{Config{Reranker: &byLength{}}, Query{Mode: HybridRerank}, "mode hybrid-rerank: no embedder is configured"},
-		{Config{Embedder: &meanings{}, Degrade: true}, Query{Mode: HybridRerank}, "mode hybrid-rerank: no reranker is configured"},
-		{full, Query{Mode: "magic"}, `mode "magic" is not one of auto,`},
+		{Config{Degrade: true}, Query{Mode: modeSemantic}, "mode semantic: no embedder is configured"},
+		{Config{Degrade: true}, Query{Mode: modeHybrid}, "mode hybrid: no embedder is configured"},
+		{Config{Reranker: &byLength{}}, Query{Mode: modeHybridRerank}, "mode hybrid-rerank: no embedder is configured"},
+		{Config{Embedder: &meanings{}, Degrade: true}, Query{Mode: modeHybridRerank}, "mode hybrid-rerank: no reranker is configured"},
+		{full, Query{Mode: "magic"}, `mode "magic" is unknown`},
 		{full, Query{Sort: "random"}, `sort "random" is not one of relevance,`},
 		{full, Query{Filter: Filter{Scope: "team"}}, `scope "team" is not one of all,`},
 		{full, Query{TopK: -1}, "top_k -1"},
@@ -161,11 +161,11 @@ func TestSearchRefuses(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", tt.query, err, tt.want)
 		}
 	}
-	_, err := NewSearcher(animals(), Config{}).Search(t.Context(), Query{Mode: Hybrid})
+	_, err := NewSearcher(animals(), Config{}).Search(t.Context(), Query{Mode: modeHybrid})
 	if !errors.Is(err, ErrNoEmbedder) {
 		t.Errorf("got %v", err)
 	}
-	_, err = NewSearcher(animals(), Config{Embedder: &meanings{}}).Search(t.Context(), Query{Mode: HybridRerank})
+	_, err = NewSearcher(animals(), Config{Embedder: &meanings{}}).Search(t.Context(), Query{Mode: modeHybridRerank})
 	if !errors.Is(err, ErrNoReranker) {
 		t.Errorf("got %v", err)
 	}
@@ -181,16 +181,16 @@ func TestDegrade(t *testing.T) {
 		ran           Mode   // with Degrade
 		model         string // that is to blame; empty when none is
 	}{
-		{"", broken, false, BM25, "test/meanings"},
-		{Auto, broken, false, BM25, "test/meanings"},
-		{BM25, broken, true, BM25, ""},
-		{Semantic, broken, false, BM25, "test/meanings"},
-		{Hybrid, broken, false, BM25, "test/meanings"},
-		{HybridRerank, broken, false, BM25, "test/meanings"},
-		{HybridRerank, broken, true, BM25, "test/meanings"},
-		{HybridRerank, &meanings{}, true, Hybrid, "test/by-length"},
-		{Hybrid, &meanings{}, true, Hybrid, ""},
-		{HybridRerank, &meanings{}, false, HybridRerank, ""},
+		{"", broken, false, modeBM25, "test/meanings"},
+		{modeAuto, broken, false, modeBM25, "test/meanings"},
+		{modeBM25, broken, true, modeBM25, ""},
+		{modeSemantic, broken, false, modeBM25, "test/meanings"},
+		{modeHybrid, broken, false, modeBM25, "test/meanings"},
+		{modeHybridRerank, broken, false, modeBM25, "test/meanings"},
+		{modeHybridRerank, broken, true, modeBM25, "test/meanings"},
+		{modeHybridRerank, &meanings{}, true, modeHybrid, "test/by-length"},
+		{modeHybrid, &meanings{}, true, modeHybrid, ""},
+		{modeHybridRerank, &meanings{}, false, modeHybridRerank, ""},
 	}
 	for _, tt := range tests {
 		cfg := Config{Embedder: tt.embedder, Reranker: &byLength{}}
@@ -211,7 +211,7 @@ func TestDegrade(t *testing.T) {
 			t.Errorf("%s: mode %s, degraded %q", name, res.Mode, res.Degraded)
 		}
 		lower := search(t, s, Query{Text: "cat", Mode: tt.ran})
-		if lower.Degraded = res.Degraded; tt.ran != HybridRerank {
+		if lower.Degraded = res.Degraded; tt.ran != modeHybridRerank {
 			if diff := gocmp.Diff(lower, res); diff != "" {
 				t.Errorf("%s: differs from mode %s (-want +got):\n%s", name, tt.ran, diff)
 			}
@@ -242,7 +242,7 @@ func TestBadRepliesOfModels(t *testing.T) {
 		"the score of text 1 is -2e+300": {-2e300, 1, 2},
 	}
 	for want, s := range scores {
-		_, err := NewSearcher(animals(), Config{Embedder: &meanings{}, Reranker: fixed(s)}).Search(t.Context(), Query{Text: "cat", Mode: HybridRerank})
+		_, err := NewSearcher(animals(), Config{Embedder: &meanings{}, Reranker: fixed(s)}).Search(t.Context(), Query{Text: "cat", Mode: modeHybridRerank})
 		if want = "search in mode hybrid-rerank: test/fixed: " + want; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -291,8 +291,8 @@ func TestRerank(t *testing.T) {
 	}
 	r := &byLength{}
 	s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: r})
-	fused := search(t, s, Query{Text: "cat", Mode: Hybrid})
-	res := search(t, s, Query{Text: "cat", Mode: HybridRerank, RerankTopN: 4, TopK: 8})
+	fused := search(t, s, Query{Text: "cat", Mode: modeHybrid})
+	res := search(t, s, Query{Text: "cat", Mode: modeHybridRerank, RerankTopN: 4, TopK: 8})
 	if len(r.saw) != 4 || len(res.Hits) != 8 {
 		t.Fatalf("saw %d texts for %d hits", len(r.saw), len(res.Hits))
 	}
@@ -300,17 +300,17 @@ func TestRerank(t *testing.T) {
 		t.Errorf("behind the reranked: %q, want %q", paths(res)[4:], paths(fused)[4:8])
 	}
 	for i, h := range res.Hits {
-		_, seen := h.Components[ComponentRerank]
+		_, seen := h.Components[componentRerank]
 		if seen != (i < 4) || i > 0 && h.Score > res.Hits[i-1].Score {
 			t.Errorf("hit %d scores %v: %v", i, h.Score, h.Components)
 		}
 	}
-	search(t, s, Query{Text: "cat", Mode: HybridRerank})
+	search(t, s, Query{Text: "cat", Mode: modeHybridRerank})
 	if want := "Pets\nCats\n# Pets\n## Cats\ncat"; !slices.Contains(r.saw, want) {
 		t.Errorf("the reranker saw %q, want %q among them", r.saw, want)
 	}
 	r.saw = nil
-	if res := search(t, s, Query{Text: "nothing", Mode: HybridRerank, Filter: Filter{PathPrefix: "x"}}); len(res.Hits) != 0 || r.saw != nil {
+	if res := search(t, s, Query{Text: "nothing", Mode: modeHybridRerank, Filter: Filter{PathPrefix: "x"}}); len(res.Hits) != 0 || r.saw != nil {
 		t.Errorf("%d hits, the reranker saw %q", len(res.Hits), r.saw)
 	}
 }
@@ -331,7 +331,7 @@ func TestSearchWhileWriting(t *testing.T) {
 			}
 		})
 	}
-	for _, mode := range []Mode{BM25, Semantic, Hybrid, HybridRerank} {
+	for _, mode := range []Mode{modeBM25, modeSemantic, modeHybrid, modeHybridRerank} {
 		wg.Go(func() {
 			for range 50 {
 				res, err := s.Search(t.Context(), Query{Text: "cat", Mode: mode, TopK: 50, Explain: true})
@@ -343,7 +343,7 @@ func TestSearchWhileWriting(t *testing.T) {
 	}
 	wg.Wait()
 	found := 0
-	for _, h := range search(t, s, Query{Text: "kitten", Mode: Semantic, TopK: 100}).Hits {
+	for _, h := range search(t, s, Query{Text: "kitten", Mode: modeSemantic, TopK: 100}).Hits {
 		found += 1 + len(h.Duplicates) + h.MoreDuplicates
 	}
 	if found != ix.Len()-1 { // all but the sea

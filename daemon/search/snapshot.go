@@ -27,7 +27,7 @@ import (
 //	sequences  by chunk: term numbers u32
 const (
 	snapshotMagic   = "evalidx\n"
-	snapshotVersion = 2 // raise it when the layout changes, or what Parse reads
+	snapshotVersion = 3 // raise it when the layout changes, or what Parse reads
 	trailerSize     = 8 + 4 + 4 + 4 + 8
 	contentsSize    = 7 * 8       // without parts
 	partEntrySize   = 4 + 4 + 5*8 // of one part in the contents
@@ -67,7 +67,7 @@ type contents struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrSnapshot is the error of ReadSnapshot for a snapshot that is damaged, of
+// errSnapshot is the error of ReadSnapshot for a snapshot that is damaged, of
 // another version, or made by an analysis of texts that is no longer this one:
 // build the index from its documents instead.
-var ErrSnapshot = errors.New("snapshot of an index cannot be used")
+var errSnapshot = errors.New("snapshot of an index cannot be used")

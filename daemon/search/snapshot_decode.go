@@ -89,7 +89,7 @@ func (d *decoder) document(doc *entry, chunks []chunk) int {
 }
 
 func (d *decoder) metadata() map[string]any {
-	n := d.atMost(uint64(len(d.s)) / 3) // a key, a kind and a value take three bytes at least
+	n := d.atMost(uint64(len(d.s)) / 2) // an empty key and a nil value take two bytes
 	if n == 0 {
 		return nil
 	}
@@ -102,8 +102,8 @@ func (d *decoder) metadata() map[string]any {
 		case intValue:
 			u := d.uvarint()
 			m[key] = int(int64(u>>1) ^ -int64(u&1)) // as binary.Varint
-		case uintValue:
-			m[key] = d.uvarint()
+		case nilValue:
+			m[key] = nil
 		case floatValue:
 			bits := d.bytes(8)
 			if !d.ok {

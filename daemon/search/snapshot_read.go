@@ -15,7 +15,7 @@ import (
 // ReadSnapshot makes the index again that WriteSnapshot wrote into the size
 // bytes of file, and gives the time it was written with; opts must be those of
 // then. It uses all processors and takes memory in proportion to size at most,
-// whatever the bytes are. A snapshot that cannot be used is ErrSnapshot; other
+// whatever the bytes are. A snapshot that cannot be used is errSnapshot; other
 // errors are those of file.
 func ReadSnapshot(file io.ReaderAt, size int64, opts *Options) (*Index, time.Time, error) {
 	r := &snapshotReader{file: file, ix: New(opts)}
@@ -36,7 +36,7 @@ func (r *snapshotReader) read(size uint64) error {
 	if err := r.assemble(); err != nil {
 		return err
 	}
-	if !r.ix.analysedAsNow() {
+	if !r.ix.analysisUnchanged() {
 		return damaged("texts are analysed in another way now")
 	}
 	return nil
@@ -54,7 +54,7 @@ type snapshotReader struct {
 	sequence []uint32
 }
 
-func damaged(what string) error { return fmt.Errorf("%w: %s", ErrSnapshot, what) }
+func damaged(what string) error { return fmt.Errorf("%w: %s", errSnapshot, what) }
 
 // readContents reads and checks the contents, so that the parts may be trusted
 // to be within the file and to share out the items between them.
@@ -131,7 +131,7 @@ func (r *snapshotReader) checkContents(end uint64) error {
 		last = p
 	}
 	want := [len(minSize)]uint64{r.contents.documents, r.contents.documents, r.contents.terms, r.contents.postings, r.contents.numbers}
-	if offset != end || items != want || r.contents.chunks > documents/minStoredChunk || r.contents.chunks >= gone || r.contents.terms >= noTerm {
+	if offset != end || items != want || r.contents.chunks > documents/minStoredChunk || r.contents.chunks >= deletedChunk || r.contents.terms >= noTerm {
 		return damaged("the parts do not fit together")
 	}
 	return nil
@@ -261,7 +261,7 @@ func (r *snapshotReader) assembleDocuments() error {
 		if last != nil && compareOrder(last, doc) >= 0 {
 			return damaged("order of the documents")
 		}
-		join(last, doc)
+		linkNeighbours(last, doc)
 		last = doc
 		r.ix.docs[doc.Path] = doc
 		if n := len(r.ix.order.blocks); n == 0 || len(r.ix.order.blocks[n-1]) == maxBlock {
@@ -330,15 +330,15 @@ func (r *snapshotReader) assembleChunks() error {
 // sampled is how many documents of a snapshot are analysed once more.
 const sampled = 32
 
-// analysedAsNow reports whether a sample of the documents, spread evenly, has
+// analysisUnchanged reports whether a sample of the documents, spread evenly, has
 // the chunks and terms that it would get now. So a snapshot made with other
 // stop words or stems is found out.
-func (ix *Index) analysedAsNow() bool {
+func (ix *Index) analysisUnchanged() bool {
 	c := counter{numberer: newNumberer(&ix.vocabulary)}
 	step := max(len(ix.chunks)/sampled, 1)
 	for n := 0; n < len(ix.chunks); n += step {
 		doc := ix.chunks[n].doc
-		parts := Split(doc.Document, ix.chunkSize)
+		parts := split(doc.Document, ix.chunkSize)
 		if len(parts) != int(doc.count) {
 			return false
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -39,7 +38,7 @@ func readSnapshot(data []byte, opts *Options) (*Index, error) {
 func documentsOfAllKinds() []Document {
 	return []Document{
 		{Path: "a/trip.md", Title: "Trip", Tags: []string{"sea", ""}, Date: time.Date(2024, 5, 8, 9, 0, 0, 1, time.FixedZone("", 7200)),
-			Metadata: map[string]any{"s": "é", "": 1, "i": -5, "u": uint64(math.MaxUint64), "f": 1.5, "b": true, "n": false},
+			Metadata: map[string]any{"s": "é", "": 1, "i": -5, "z": nil, "f": 1.5, "b": true, "n": false},
 			Text:     "# Trip\n\nBy the sea.\n\n## Day 2\n\n" + strings.Repeat("A museum of tiles. ", 40), Source: "v1"},
 		{Path: "a/empty.txt"},
 		{Path: "_all.md", Text: "the cats", Generated: true},
@@ -126,7 +125,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	good := snapshot(t, ix)
 	refused := func(what string, data []byte, opts *Options) {
 		t.Helper()
-		if _, err := readSnapshot(data, opts); !errors.Is(err, ErrSnapshot) {
+		if _, err := readSnapshot(data, opts); !errors.Is(err, errSnapshot) {
 			t.Errorf("%s: error %v, want ErrSnapshot", what, err)
 		}
 	}

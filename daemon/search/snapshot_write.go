@@ -238,7 +238,7 @@ func appendString(buf []byte, s string) []byte {
 const (
 	stringValue = iota
 	intValue
-	uintValue
+	nilValue
 	floatValue
 	boolValue
 )
@@ -254,8 +254,8 @@ func appendMetadata(buf []byte, metadata map[string]any) ([]byte, error) {
 			buf = appendString(append(buf, stringValue), v)
 		case int:
 			buf = binary.AppendVarint(append(buf, intValue), int64(v))
-		case uint64:
-			buf = binary.AppendUvarint(append(buf, uintValue), v)
+		case nil:
+			buf = append(buf, nilValue)
 		case float64:
 			buf = binary.LittleEndian.AppendUint64(append(buf, floatValue), math.Float64bits(v))
 		case bool:
@@ -265,7 +265,7 @@ func appendMetadata(buf []byte, metadata map[string]any) ([]byte, error) {
 			}
 			buf = append(buf, boolValue, n)
 		default:
-			return buf, fmt.Errorf("metadata %s is of type %T: use strings, integers, floats or booleans", key, v)
+			return buf, fmt.Errorf("metadata %s is of type %T: use strings, ints, floats, booleans or nil", key, v)
 		}
 	}
 	return buf, nil

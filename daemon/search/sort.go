@@ -12,9 +12,9 @@ import (
 // equal in it stay in order of relevance.
 func sortHits(hits []Hit, by Sort) {
 	switch by {
-	case Recency:
+	case sortRecency:
 		slices.SortStableFunc(hits, newestFirst)
-	case RelevanceThenRecency:
+	case sortRelevanceThenRecency:
 		slices.SortStableFunc(hits, func(a, b Hit) int {
 			return cmp.Or(cmp.Compare(roundScore(b.Score), roundScore(a.Score)), newestFirst(a, b))
 		})
@@ -24,7 +24,7 @@ func sortHits(hits []Hit, by Sort) {
 // settle makes the scores of hits tell their order to whoever sorts by score and
 // breaks ties by path: the score of a hit that would rise is lowered to the next
 // number below that of the hit before it.
-func settle(hits []Hit) {
+func spreadTies(hits []Hit) {
 	for i := 1; i < len(hits); i++ {
 		before, h := &hits[i-1], &hits[i]
 		if h.Score > before.Score || h.Score == before.Score && h.Path < before.Path {
@@ -51,7 +51,7 @@ func roundScore(score float64) float64 {
 // check tells an unknown order.
 func (s Sort) check() error {
 	switch s {
-	case "", Relevance, Recency, RelevanceThenRecency:
+	case "", sortRelevance, sortRecency, sortRelevanceThenRecency:
 		return nil
 	}
 	return fmt.Errorf("sort %q is not one of relevance, recency, relevance_then_recency", s)

@@ -23,10 +23,10 @@ func TestSortHits(t *testing.T) {
 		{Path: "g", Score: -3.0000001, Date: day(4)},
 	}
 	for by, want := range map[Sort]string{
-		"":                   "abcdefg",
-		Relevance:            "abcdefg",
-		Recency:              "egdbfac",
-		RelevanceThenRecency: "adbcegf",
+		"":                       "abcdefg",
+		sortRelevance:            "abcdefg",
+		sortRecency:              "egdbfac",
+		sortRelevanceThenRecency: "adbcegf",
 	} {
 		got := slices.Clone(hits)
 		sortHits(got, by)
@@ -46,7 +46,7 @@ func TestRecencyOrdersTheMostRelevant(t *testing.T) {
 	ix.Put(Document{Path: "1/best.txt", Text: "cat cat cat cat", Date: day(1)})
 	ix.Put(Document{Path: "2/good.txt", Text: "cat cat and dogs", Date: day(2)})
 	ix.Put(Document{Path: "3/weak.txt", Text: "cat and dogs and many more at sea and on the beach and far away on land", Date: day(3)})
-	res, err := NewSearcher(ix, Config{}).Search(t.Context(), Query{Text: "cat", TopK: 2, Sort: Recency})
+	res, err := NewSearcher(ix, Config{}).Search(t.Context(), Query{Text: "cat", TopK: 2, Sort: sortRecency})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +62,8 @@ func TestRelevanceThenRecencyChoosesTheNewest(t *testing.T) {
 	for n := range 9 {
 		ix.Put(Document{Path: fmt.Sprintf("%d/a.txt", n), Text: fmt.Sprintf("cat%d cat", n), Date: day(n + 1)})
 	}
-	for _, mode := range []Mode{BM25, Hybrid, Semantic} {
-		res := search(t, NewSearcher(ix, Config{Embedder: &meanings{}}), Query{Text: "cat", TopK: 2, Sort: RelevanceThenRecency, Mode: mode})
+	for _, mode := range []Mode{modeBM25, modeHybrid, modeSemantic} {
+		res := search(t, NewSearcher(ix, Config{Embedder: &meanings{}}), Query{Text: "cat", TopK: 2, Sort: sortRelevanceThenRecency, Mode: mode})
 		if got := strings.Join(paths(res), " "); got != "8/a.txt 7/a.txt" {
 			t.Errorf("mode %s: got %s", mode, got)
 		}
@@ -87,11 +87,11 @@ func TestTheNewestRepresentsItsText(t *testing.T) {
 		sort Sort
 		want string
 	}{
-		{BM25, Recency, "2 6145, 3"},
-		{Hybrid, Recency, "2 6145, 3"},
-		{HybridRerank, Recency, "2 6145, 3"},
-		{BM25, Relevance, "6 1245, 3"},
-		{BM25, RelevanceThenRecency, "6 1245, 3"}, // the others are less relevant
+		{modeBM25, sortRecency, "2 6145, 3"},
+		{modeHybrid, sortRecency, "2 6145, 3"},
+		{modeHybridRerank, sortRecency, "2 6145, 3"},
+		{modeBM25, sortRelevance, "6 1245, 3"},
+		{modeBM25, sortRelevanceThenRecency, "6 1245, 3"}, // the others are less relevant
 	} {
 		var got []string
 		for _, h := range search(t, s, Query{Text: "cat", Mode: tt.mode, Sort: tt.sort}).Hits {
@@ -106,8 +106,8 @@ func TestTheNewestRepresentsItsText(t *testing.T) {
 		}
 	}
 	ix.Delete("6/a.txt")
-	for _, mode := range []Mode{BM25, Semantic, Hybrid, HybridRerank} {
-		for sort, want := range map[Sort]string{Recency: "2/a.txt 3/a.txt", RelevanceThenRecency: "2/a.txt 3/a.txt", Relevance: "1/a.txt 3/a.txt"} {
+	for _, mode := range []Mode{modeBM25, modeSemantic, modeHybrid, modeHybridRerank} {
+		for sort, want := range map[Sort]string{sortRecency: "2/a.txt 3/a.txt", sortRelevanceThenRecency: "2/a.txt 3/a.txt", sortRelevance: "1/a.txt 3/a.txt"} {
 			if got := strings.Join(paths(search(t, s, Query{Text: "cat", Mode: mode, Sort: sort})), " "); got != want {
 				t.Errorf("mode %s by %s: %s, want %s", mode, sort, got, want)
 			}
@@ -135,7 +135,7 @@ func TestSettle(t *testing.T) {
 		nil, {1}, {3, 2, 1}, {3, 3, 3, 3}, {0, 0, 0, 0, 0}, {1, 1.000001, 1, 1.5}, {-2, -2, -7, -7}, {-1e300, -1e300, -1e300},
 	} {
 		hits := scored(scores...)
-		settle(hits)
+		spreadTies(hits)
 		if !inScoreOrder(hits) {
 			t.Errorf("%v became %+v", scores, hits)
 		}
@@ -147,7 +147,7 @@ func TestSettle(t *testing.T) {
 		}
 	}
 	hits := scored(3, 2, 2, 2)
-	settle(hits)
+	spreadTies(hits)
 	if hits[1].Score != 2 || hits[2].Score != 2 || hits[3].Score != 2 {
 		t.Errorf("ties in the order of their paths became %+v", hits)
 	}
@@ -170,8 +170,8 @@ func TestScoresTellTheOrder(t *testing.T) {
 		s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: alike(scores)})
 		q := Query{
 			Text: "cat", TopK: 50, CandidateK: 40, RerankTopN: rapid.IntRange(1, 30).Draw(t, "reranked"),
-			Mode: rapid.SampledFrom([]Mode{BM25, Semantic, Hybrid, HybridRerank}).Draw(t, "mode"),
-			Sort: rapid.SampledFrom([]Sort{Relevance, RelevanceThenRecency}).Draw(t, "sort"),
+			Mode: rapid.SampledFrom([]Mode{modeBM25, modeSemantic, modeHybrid, modeHybridRerank}).Draw(t, "mode"),
+			Sort: rapid.SampledFrom([]Sort{sortRelevance, sortRelevanceThenRecency}).Draw(t, "sort"),
 		}
 		res, err := s.Search(t.Context(), q)
 		if err != nil {

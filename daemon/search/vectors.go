@@ -87,9 +87,9 @@ func (v *vectors) compact(numbers []uint32, live int) {
 	moved.blocks = slices.Clone(v.blocks[:(live+blockRows-1)/blockRows])
 	moved.known = make([]bool, live)
 	for old, n := range numbers {
-		if n != gone && v.known[old] {
+		if n != deletedChunk && v.known[old] {
 			moved.set(n, v.row(uint32(old)))
-		} else if n != gone && v.refused[uint32(old)] {
+		} else if n != deletedChunk && v.refused[uint32(old)] {
 			moved.refuse(n)
 		}
 	}

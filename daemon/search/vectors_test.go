@@ -57,9 +57,9 @@ func TestNearestProperties(t *testing.T) {
 		query := meaning(text.Draw(t, "query"))
 		want := map[string]float64{}
 		for _, d := range docs {
-			for _, c := range Split(d, 64) {
-				if score := cosine(query, meaning(passageText(d.Title, c.HeadingPath, c.Text))); score > 0 {
-					want[c.ID] = score
+			for _, c := range split(d, 64) {
+				if score := cosine(query, meaning(passageText(d.Title, c.headings, c.text))); score > 0 {
+					want[chunkID(d.Path, c.ordinal)] = score
 				}
 			}
 		}
@@ -206,7 +206,7 @@ func BenchmarkVectors(b *testing.B) {
 	})
 	b.Run("nearest", func(b *testing.B) {
 		for b.Loop() {
-			ix.nearest(query, anyDocument, DefaultCandidateK)
+			ix.nearest(query, anyDocument, defaultCandidateK)
 		}
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/rows, "B/row")
 	})

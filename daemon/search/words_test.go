@@ -6,12 +6,12 @@ func (ix *Index) Search(q Query) Result {
 	terms, wanted := queryTerms(q.Text)
 	k := q.TopK
 	if k <= 0 {
-		k = DefaultTopK
+		k = defaultTopK
 	}
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	res := Result{Hits: []Hit{}, Mode: BM25, Terms: terms}
-	keep := func(d *Document) bool { return q.Filter.keep(d, q.AskedAt) }
+	res := Result{Hits: []Hit{}, Mode: modeBM25}
+	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
 	top, parts := ix.lexical(q, terms, keep, k)
 	for i, c := range top {
 		h := ix.hit(c, wanted)

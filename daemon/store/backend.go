@@ -10,81 +10,76 @@ import (
 	"time"
 )
 
-// Backend is what a storage engine implements; Store adds every rule that all
-// engines share. A backend knows documents only: directories are what the
-// paths of its documents imply.
+// Backend is what a storage engine implements. Store adds the rules that all engines share. A
+// backend stores documents only: directories are implied by the paths of its documents.
 //
-// The store guarantees: paths are valid, the store is open, Commit is never
-// concurrent with another Commit, and Close comes last and once. Reads may run
-// at any time, also during a Commit; they MUST see all of a commit or nothing
-// of it. Errors are returned raw; the store adds operation and path.
+// The store guarantees that paths are valid, that the store is open, that commits do not overlap,
+// and that Close is called once and last. Reads may run at any time, also during a Commit. They
+// MUST see all of a commit or none of it. Errors are returned as they are; the store adds the
+// operation and the path.
 type Backend interface {
-	// Read returns the content of a document, which the caller may keep and
-	// change, or ErrNotFound.
+	// Read returns the content of a document, which the caller may keep and change, or
+	// ErrNotFound.
 	Read(ctx context.Context, path string) ([]byte, error)
 
-	// Stat describes a document, or says by IsDir that documents lie below
-	// path; a directory's ModTime may be left to the store. Otherwise
-	// ErrNotFound.
+	// Stat describes a document. If there are documents below path, it returns IsDir; the ModTime
+	// of a directory may be left zero for the store to compute. Otherwise it returns ErrNotFound.
 	Stat(ctx context.Context, path string) (FileInfo, error)
 
-	// List returns every document below dir, at any depth and in any order,
-	// and no directories. The root is "". Nothing below dir is no error.
+	// List returns every document below dir, at any depth and in any order, and no directories.
+	// The root is "". It is not an error if there are none.
 	List(ctx context.Context, dir string) ([]FileInfo, error)
 
-	// Commit makes all operations durable and visible at once, or returns an
-	// error and changes nothing. Ops holds writes and deletes only, at most
-	// one a path and at least one; every deleted document exists; the tree
-	// after the commit has no document below another. It MUST NOT keep Data
-	// or change it. A document gets c.When as its modification time. A
-	// backend with versions returns ErrConflict when an Op.Expect does not
-	// hold.
+	// Commit makes all operations durable and visible at once, or returns an error and changes
+	// nothing. Ops holds writes and deletes only: at least one, and at most one for a path. Every
+	// deleted document exists, and no document is below another one after the commit. Commit MUST
+	// NOT keep or change Data. Written documents get the modification time c.When. A backend with
+	// versions returns ErrConflict when a document does not have the version Op.Expect.
 	Commit(ctx context.Context, c Commit) error
 
 	// Close releases the backend.
 	Close() error
 }
 
-// opener is the ability of a backend to give a document without holding it
-// whole, as Store.Open does.
+// opener is implemented by backends that can open a document without holding all of it in memory;
+// see Store.Open.
 type opener interface {
 	Open(ctx context.Context, path string) (content io.ReadCloser, size int64, err error)
 }
 
-// localPather is the ability of a backend to name the file of a document, or to
-// return "" for a path it can keep none under.
+// localPather is implemented by backends that keep documents in files. LocalPath returns the file
+// of a document, or "" for a path that the backend cannot store.
 type localPather interface {
 	LocalPath(path string) string
 }
 
-// breakable is the ability of a backend to refuse commits from some failure on,
-// until it is opened again.
+// breakable is implemented by backends that can fail in such a way that they reject all commits
+// until they are reopened.
 type breakable interface {
-	// Broken is called by whoever has just changed the store.
+	// Broken is called only by the goroutine that has just changed the store.
 	Broken() bool
 }
 
-// follower is the ability of a backend to change by other means than Commit,
-// such as a pull from a remote.
+// follower is implemented by backends that also change by other means than Commit, such as a pull
+// from a remote.
 type follower interface {
-	// Follow is called once, by New. Every such change must go through outside:
-	// it calls change while the store is open and nobody else mutates it, and
-	// publishes the events change returns, also beside an error, as those of
-	// one commit.
-	Follow(outside func(ctx context.Context, reason string, change func() ([]ChangeEvent, error)) error)
+	// Follow is called once, by New. The backend must make every such change through apply, which
+	// calls change while the store is open and no other mutation runs. It publishes the events
+	// that change returns, also when change fails, as the events of one commit.
+	Follow(apply func(ctx context.Context, reason string, change func() ([]ChangeEvent, error)) error)
 }
 
-// Commit is a set of mutations that happens as a whole.
+// Commit is a set of mutations that are applied as a whole.
 type Commit struct {
 	Reason  string // carried by every event of the commit
-	Message string // Message, Author and Email are for backends with a history
+	Message string // Message, Author and Email are for backends that keep a history
 	Author  string
 	Email   string
 	When    time.Time // set by the store
 	Ops     []Op
 }
 
-// OpKind names a mutation as the wire does (spec 4.2).
+// OpKind is the name of a mutation on the wire (spec 4.2).
 type OpKind string
 
 // The kinds of Op. A Backend sees OpWrite and OpDelete only.
@@ -101,12 +96,12 @@ type Op struct {
 	Path string // of a rename, the source
 	To   string // of a rename, the destination
 	Data []byte // of a write or append
-	// Expect is the FileInfo.Version that Path must have before the commit,
-	// else ErrConflict. Empty expects nothing.
+	// Expect is the FileInfo.Version that Path must have before the commit; otherwise the commit
+	// fails with ErrConflict. Empty: any version.
 	Expect string
 }
 
-// check finds what is wrong with op on every backend and in every store.
+// check returns an error if op is invalid regardless of the backend and its documents.
 func (op Op) check() error {
 	switch op.Kind {
 	case OpWrite, OpAppend, OpDelete:
@@ -116,7 +111,7 @@ func (op Op) check() error {
 			return err
 		}
 		if err := ValidPath(op.To); err != nil {
-			return fmt.Errorf("to %s: %w", printable(op.To), err)
+			return fmt.Errorf("to %s: %w", quotePath(op.To), err)
 		}
 		return nil
 	}
@@ -127,25 +122,25 @@ func (op Op) check() error {
 type FileInfo struct {
 	Path    string
 	Size    int64     // bytes; 0 for a directory
-	ModTime time.Time // UTC; of a directory, the newest below it
+	ModTime time.Time // UTC; for a directory, the newest time of the documents below it
 	IsDir   bool
-	// Version is opaque and changes with every write of the document. It is
-	// empty on backends without optimistic concurrency, and for directories.
+	// Version is opaque and changes with every write of the document. It is empty for directories
+	// and on backends without optimistic concurrency.
 	Version string
 }
 
-// gate keeps a backend from being used once it is closed, and from being closed
-// while it is used. Its lock is held for single backend calls only, never while
-// code of a caller runs, so sinks and batch functions may close the store.
+// gate prevents use of a closed backend, and closing while the backend is in use. Its lock is
+// held only during single backend calls and never while a caller's code runs, so event sinks and
+// batch functions may close the store.
 type gate struct {
 	mu      sync.RWMutex
 	closed  bool
 	broken  atomic.Bool
 	backend Backend
-	far     remote // the backend, when it is one
+	remote  remote // the backend, if it is a remote one; otherwise nil
 }
 
-// enter must be followed by mu.RUnlock when it succeeds.
+// enter takes the lock for reading if it succeeds; the caller must call mu.RUnlock.
 func (g *gate) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -206,7 +201,7 @@ func (g *gate) commit(ctx context.Context, c Commit) error {
 	return g.backend.Commit(ctx, c)
 }
 
-func (g *gate) outside(ctx context.Context, change func() ([]ChangeEvent, error)) ([]ChangeEvent, error) {
+func (g *gate) applyExternal(ctx context.Context, change func() ([]ChangeEvent, error)) ([]ChangeEvent, error) {
 	if err := g.enter(ctx); err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// BatchOptions describes a batch. Reason is carried by its events; the rest is
-// for backends that keep a history.
+// BatchOptions describes a batch. Its events carry Reason. The other fields are for backends that
+// keep a history.
 type BatchOptions struct {
 	Reason  string
 	Message string
@@ -15,24 +15,22 @@ type BatchOptions struct {
 	Email   string
 }
 
-// Batch collects mutations in memory and answers reads as if they had been
-// made (spec 4.3). It is good only inside the function it was given to, and
-// MUST NOT be used by two goroutines at once.
+// Batch collects mutations in memory and answers reads as if they had been made (spec 4.3). It is
+// valid only inside the function it was passed to, and MUST NOT be used by two goroutines at
+// once.
 type Batch struct {
 	j    *journal
 	done bool
 }
 
-// Batch runs fn and commits what it did when it returns nil: merged to one
-// operation a path, in the order of each path's last mutation, with one event
-// an operation. When fn fails or panics, or changed nothing, the store stays
-// as it was.
+// Batch runs fn and, if it returns nil, commits its mutations. They are merged into one operation
+// for each path, in the order of each path's last mutation. Each operation emits one event. When
+// fn fails, panics or changes nothing, the store is left unchanged.
 //
-// Other mutations wait until fn has returned, so a value read in fn is still
-// the current one at the commit. fn MUST mutate through the Batch only: a
-// mutation of the Store would wait for itself.
+// Other mutations wait until the batch has been committed, so what fn has read is still current
+// at the commit. fn MUST mutate only through the Batch: a mutation of the Store would deadlock.
 func (s *Store) Batch(ctx context.Context, opts BatchOptions, fn func(*Batch) error) error {
-	release, err := s.turn(ctx)
+	release, err := s.lockWrites(ctx)
 	if err != nil {
 		return wrap("batch", "", err)
 	}
@@ -47,11 +45,11 @@ func (s *Store) Batch(ctx context.Context, opts BatchOptions, fn func(*Batch) er
 	return wrap("batch", "", s.commit(ctx, c, events))
 }
 
-var errBatchOver = errors.New("batch is over")
+var errBatchEnded = errors.New("batch has ended")
 
 // Read is Store.Read.
 func (b *Batch) Read(ctx context.Context, path string) ([]byte, error) {
-	if err := b.usable(path); err != nil {
+	if err := b.checkUsable(path); err != nil {
 		return nil, wrap("read", path, err)
 	}
 	data, err := b.j.read(ctx, path)
@@ -73,23 +71,23 @@ func (b *Batch) Delete(ctx context.Context, path string) error {
 	return b.mutate(ctx, Op{Kind: OpDelete, Path: path})
 }
 
-// Rename is Store.Rename, made of a write of the destination and a delete of
-// the source, which is also what its events say.
+// Rename is Store.Rename. It is committed as a write of the destination and a delete of the
+// source, each with its own event.
 func (b *Batch) Rename(ctx context.Context, from, to string) error {
 	return b.mutate(ctx, Op{Kind: OpRename, Path: from, To: to})
 }
 
 // Exists is Store.Exists.
 func (b *Batch) Exists(ctx context.Context, path string) (bool, error) {
-	if err := b.usable(path); err != nil {
+	if err := b.checkUsable(path); err != nil {
 		return false, wrap("exists", path, err)
 	}
 	return b.j.exists(ctx, path)
 }
 
-// Stat is Store.Stat. A pending document has the time of its last mutation.
+// Stat is Store.Stat. A pending document has the time of its last mutation in the batch.
 func (b *Batch) Stat(ctx context.Context, path string) (FileInfo, error) {
-	if err := b.usable(path); err != nil {
+	if err := b.checkUsable(path); err != nil {
 		return FileInfo{}, wrap("stat", path, err)
 	}
 	info, err := b.j.stat(ctx, path)
@@ -99,7 +97,7 @@ func (b *Batch) Stat(ctx context.Context, path string) (FileInfo, error) {
 // List is Store.List.
 func (b *Batch) List(ctx context.Context, dir string, opts ListOptions) ([]FileInfo, error) {
 	if b.done {
-		return nil, wrap("list", dir, errBatchOver)
+		return nil, wrap("list", dir, errBatchEnded)
 	}
 	entries, err := b.j.list(ctx, dir, opts)
 	return entries, wrap("list", dir, err)
@@ -107,15 +105,15 @@ func (b *Batch) List(ctx context.Context, dir string, opts ListOptions) ([]FileI
 
 func (b *Batch) mutate(ctx context.Context, op Op) error {
 	if b.done {
-		return wrap(string(op.Kind), op.Path, errBatchOver)
+		return wrap(string(op.Kind), op.Path, errBatchEnded)
 	}
 	_, err := b.j.apply(ctx, op)
 	return wrap(string(op.Kind), op.Path, err)
 }
 
-func (b *Batch) usable(path string) error {
+func (b *Batch) checkUsable(path string) error {
 	if b.done {
-		return errBatchOver
+		return errBatchEnded
 	}
 	return ValidPath(path)
 }

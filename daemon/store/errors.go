@@ -5,42 +5,41 @@ import (
 	"fmt"
 )
 
-// The conditions a caller can act on (spec 7.2). Match them with errors.Is or
-// with the helpers below.
+// The conditions that a caller can act on (spec 7.2). Match them with errors.Is or with the
+// functions below.
 var (
-	// ErrNotFound: no document has this path. A directory is not a document.
+	// ErrNotFound: there is no document at this path. A directory is not a document.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict: the document is not in the version the caller expected.
+	// ErrConflict: the document does not have the version that the caller expected.
 	ErrConflict = errors.New("conflict")
-	// ErrReadOnly: the store is closed, or its backend cannot be written.
+	// ErrReadOnly: the store is closed, or its backend cannot be written to.
 	ErrReadOnly = errors.New("store is closed or read-only")
-	// ErrInvalidPath: the path breaks a path rule, or its place in the tree is
-	// taken by a directory or lies below a document. A malformed glob pattern
-	// is reported as this too.
+	// ErrInvalidPath: the path breaks a path rule, or is a directory, or is below a document. A
+	// malformed glob pattern is reported as this too.
 	ErrInvalidPath = errors.New("invalid path")
 	// ErrSchemaVersion: the data on disk was written by a newer version.
 	ErrSchemaVersion = errors.New("unsupported schema version")
 )
 
-// Error is what every operation of a Store or Batch fails with (the
-// specification's StoreError): the operation, the path it was asked for (empty
-// when it concerns no single path), and the cause.
+// Error is the error of every operation of a Store or Batch (the specification's StoreError).
 type Error struct {
-	Op   string // "read", "write", "append", "delete", "rename", "exists", "stat", "list", "batch", "apply", "push", "pull" or "close"
-	Path string
+	// Op is "read", "write", "append", "delete", "rename", "exists", "stat", "list", "batch",
+	// "apply", "push", "pull" or "close".
+	Op   string
+	Path string // as passed by the caller; empty if the operation has no single path
 	Err  error
 }
 
-// Error gives texts such as "write notes/a.md: conflict". The path is quoted
-// when it holds anything a terminal could act on.
+// Error returns a text such as "write notes/a.md: conflict". The path is quoted if it contains
+// control characters.
 func (e *Error) Error() string {
 	if e.Path == "" {
 		return e.Op + ": " + e.Err.Error()
 	}
-	return e.Op + " " + printable(e.Path) + ": " + e.Err.Error()
+	return e.Op + " " + quotePath(e.Path) + ": " + e.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // IsNotFound reports whether err is, or wraps, ErrNotFound.
@@ -52,8 +51,8 @@ func IsInvalidPath(err error) bool { return errors.Is(err, ErrInvalidPath) }
 // IsReadOnly reports whether err is, or wraps, ErrReadOnly.
 func IsReadOnly(err error) bool { return errors.Is(err, ErrReadOnly) }
 
-// wrap names the operation and path of err, once: an error that already
-// carries them, such as one a batch function passes on, is returned as it is.
+// wrap adds the operation and the path to err. An error that already has them, such as one that a
+// batch function passes on, is returned as it is.
 func wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
@@ -64,9 +63,9 @@ func wrap(op, path string, err error) error {
 	return &Error{Op: op, Path: path, Err: err}
 }
 
-// printable quotes a path that is not plain readable text.
-func printable(path string) string {
-	const longest = 200 // bytes of a path that an error text shows
+// quotePath quotes a path that is not plain printable text, and shortens a long one.
+func quotePath(path string) string {
+	const longest = 200 // bytes of a path in an error text
 	if len(path) > longest {
 		return fmt.Sprintf("%+q...", path[:longest])
 	}

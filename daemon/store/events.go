@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ChangeKind says what happened to a document (spec 2, ChangeEvent).
+// ChangeKind is what happened to a document (spec 2, ChangeEvent).
 type ChangeKind string
 
 // The kinds of ChangeEvent.
@@ -20,10 +20,10 @@ const (
 	Renamed ChangeKind = "renamed"
 )
 
-// ChangeEvent tells of one committed mutation.
+// ChangeEvent describes one committed mutation.
 type ChangeEvent struct {
-	Seq     uint64 // of the commit: all events of a commit share it; 0 when made elsewhere
-	Last    bool   // the last event of its commit, or of a commit made elsewhere
+	Seq     uint64 // number of the commit, shared by all its events; 0 from httpstore
+	Last    bool   // the last event of its commit; always true from httpstore
 	Kind    ChangeKind
 	Path    string
 	OldPath string // set on Renamed only
@@ -31,15 +31,14 @@ type ChangeEvent struct {
 	When    time.Time // UTC, the same for all events of a commit
 }
 
-// hub delivers events. Its table has its own lock and is copied before any sink
-// is called, so a sink can subscribe and unsubscribe.
+// hub delivers events. The table of sinks has its own lock, which is not held while a sink runs,
+// so a sink can subscribe and unsubscribe.
 type hub struct {
 	logger *slog.Logger
-	// watch, when not nil, is where events come from. It runs while there are
-	// sinks.
+	// watch, if not nil, is the source of events. It runs while there are sinks.
 	watch func(ctx context.Context, sink func(ChangeEvent))
-	// opening is held while watch starts, so that whoever subscribes meanwhile
-	// returns no sooner than events are heard. No sink runs under it.
+	// opening is held while watch starts, so that no concurrent subscribe returns before watch
+	// receives events. No sink runs while it is held.
 	opening sync.Mutex
 
 	mu      sync.Mutex
@@ -68,7 +67,7 @@ func (h *hub) subscribe(sink func(ChangeEvent)) (cancel func()) {
 	}
 }
 
-// open starts watch unless it runs.
+// open starts watch unless it is running.
 func (h *hub) open() {
 	h.opening.Lock()
 	defer h.opening.Unlock()
@@ -82,13 +81,13 @@ func (h *hub) open() {
 	h.mu.Unlock()
 	h.watch(ctx, func(ev ChangeEvent) {
 		ev.Seq, ev.Last = 0, true
-		if ctx.Err() == nil { // else a later watch tells of it
+		if ctx.Err() == nil { // otherwise a later watch may deliver the event too
 			h.publish([]ChangeEvent{ev})
 		}
 	})
 }
 
-// stopWatch needs mu.
+// stopWatch requires that mu is held.
 func (h *hub) stopWatch() {
 	if h.unwatch != nil {
 		h.unwatch()
@@ -96,7 +95,7 @@ func (h *hub) stopWatch() {
 	}
 }
 
-// close ends watch for good.
+// close stops watch permanently.
 func (h *hub) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,8 +103,8 @@ func (h *hub) close() {
 	h.stopWatch()
 }
 
-// publish calls the sinks there are now, in the order they subscribed, with
-// each event. One that is cancelled meanwhile is called no more.
+// publish calls the current sinks, in the order of their subscription, with each event. A sink
+// that is cancelled in the meantime is skipped.
 func (h *hub) publish(events []ChangeEvent) {
 	h.mu.Lock()
 	ids := slices.Sorted(maps.Keys(h.sinks))

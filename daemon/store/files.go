@@ -7,29 +7,29 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 )
 
-// Files are documents that lie as plain files below Root, for backends to embed:
-// Read, Stat and List are those of Backend, Open is Store's. There must be no empty directories,
-// which would pass for directories of documents.
+// Files implements the reading half of a Backend for documents that are plain files below Root.
+// Backends embed it. There must be no empty directories, because they would be reported as
+// directories of documents.
 //
-// The lock is held for writing while a commit changes files, not while it waits
-// for the disk; Open, Stat and List hold it for reading. A commit MUST NOT write
-// into a file that was a document before it.
+// A commit holds the lock for writing while it changes files, but not while it waits for the
+// disk. Open, Stat and List hold it for reading. A commit MUST NOT write into a file that was a
+// document before it.
 type Files struct {
 	sync.RWMutex
 	Root *os.Root
-	// Reserved refuses names that are the backend's own, wherever in a path they
-	// stand, with ErrInvalidPath. Nil refuses none.
+	// Reserved returns ErrInvalidPath for a name that the backend uses itself. It is checked for
+	// every segment of a path. Nil: no name is reserved.
 	Reserved func(name string) error
 }
 
-// Read reads a document whole.
+// Read implements Backend.
 func (f *Files) Read(ctx context.Context, path string) ([]byte, error) {
 	file, size, err := f.Open(ctx, path)
 	if err != nil {
@@ -40,9 +40,8 @@ func (f *Files) Read(ctx context.Context, path string) ([]byte, error) {
 	return data, errors.Join(err, file.Close())
 }
 
-// Open is asserted by Store. It needs the lock no longer than to open the file:
-// commits put other files in the place of documents, or change them while
-// nobody can have opened them.
+// Open implements Store.Open. It holds the lock only until the file is open: a commit replaces
+// files instead of writing into them, so an open file keeps its content.
 func (f *Files) Open(_ context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	f.RLock()
 	defer f.RUnlock()
@@ -60,7 +59,7 @@ func (f *Files) Open(_ context.Context, path string) (content io.ReadCloser, siz
 	return file, info.Size(), nil
 }
 
-// Stat describes a document or a directory.
+// Stat implements Backend. It leaves the time of a directory to the store.
 func (f *Files) Stat(_ context.Context, path string) (FileInfo, error) {
 	f.RLock()
 	defer f.RUnlock()
@@ -74,7 +73,7 @@ func (f *Files) Stat(_ context.Context, path string) (FileInfo, error) {
 	return describe(path, info), nil
 }
 
-// List walks the directory, and gives documents ascending by path.
+// List implements Backend. Documents are in ascending order of their paths.
 func (f *Files) List(_ context.Context, dir string) ([]FileInfo, error) {
 	f.RLock()
 	defer f.RUnlock()
@@ -96,12 +95,11 @@ func describe(path string, info fs.FileInfo) FileInfo {
 	return FileInfo{Path: path, Size: info.Size(), ModTime: info.ModTime().UTC()}
 }
 
-// Lookup describes the regular file or directory at a path. Anything else, links
-// above all, is no document: it is ErrInvalidPath, on the way there as well, for
-// it could lead to what is the backend's own.
+// Lookup describes the regular file or directory at a path. Anything else, such as a link, is
+// ErrInvalidPath, also as a parent of path: a link could lead to the backend's own files.
 func (f *Files) Lookup(path string) (fs.FileInfo, error) {
 	for segment := range strings.SplitSeq(path, "/") {
-		if err := f.reserved(segment); err != nil {
+		if err := f.checkName(segment); err != nil {
 			return nil, err
 		}
 	}
@@ -127,16 +125,15 @@ func (f *Files) Lookup(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-func (f *Files) reserved(name string) error {
+func (f *Files) checkName(name string) error {
 	if f.Reserved == nil {
 		return nil
 	}
 	return f.Reserved(name)
 }
 
-// Prune removes dir and the directories above it as far as they are empty, and
-// returns the first one left, "." at last. It never removes a file, and needs no
-// descriptors.
+// Prune removes dir and its parents as long as they are empty. It returns the first one that it
+// does not remove, at most ".". It never removes a file, and needs no file descriptors.
 func (f *Files) Prune(dir string) string {
 	for ; dir != "."; dir = FileDir(dir) {
 		if err := syscall.Rmdir(filepath.Join(f.Root.Name(), dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -146,17 +143,17 @@ func (f *Files) Prune(dir string) string {
 	return dir
 }
 
-// PruneTree removes every empty directory, which a crash can leave.
+// PruneTree removes all empty directories, which a crash can leave behind.
 func (f *Files) PruneTree() error {
 	dirs, err := walk(f, "", func(path string, info fs.FileInfo) (string, bool) { return path, info.IsDir() })
-	// Children come after their parents in a walk.
-	for i := len(dirs) - 1; i >= 0; i-- {
-		_ = f.Root.Remove(dirs[i]) // fails on the ones to keep
+	// Children first; they come after their parents in a walk.
+	for _, dir := range slices.Backward(dirs) {
+		_ = f.Root.Remove(dir) // fails unless the directory is empty
 	}
 	return err
 }
 
-// FileDir gives the directory of a document, "." at the root, as os.Root wants it.
+// FileDir returns the directory of a document as a name for os.Root: "." at the root.
 func FileDir(path string) string {
 	if i := strings.LastIndexByte(path, '/'); i > 0 {
 		return path[:i]
@@ -164,25 +161,11 @@ func FileDir(path string) string {
 	return "."
 }
 
-// NoFile turns what a filesystem says of a path that is not there, or that lies
-// below a file, into ErrNotFound.
+// NoFile converts the filesystem's error for a path that does not exist, or that is below a file,
+// into ErrNotFound. Other errors are returned as they are.
 func NoFile(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return ErrNotFound
-	}
-	return err
-}
-
-// EmptyDir removes the files of a directory that has no others.
-func EmptyDir(root *os.Root, dir string) error {
-	f, err := root.Open(dir)
-	if err != nil {
-		return err
-	}
-	names, err := f.Readdirnames(-1)
-	err = errors.Join(err, f.Close())
-	for _, name := range names {
-		err = errors.Join(err, root.Remove(path.Join(dir, name)))
 	}
 	return err
 }

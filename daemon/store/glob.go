@@ -2,25 +2,20 @@ package store
 
 import (
 	"fmt"
+	"regexp"
 	"unicode/utf8"
 )
 
-// glob is a compiled base-name pattern (spec 2): `*`, `?`, `[set]` with ranges,
-// negated by a leading `!` or `^`; a `]` that comes first in a set is a member
-// of it. There is no escape character, as no path holds a backslash.
-type glob []element
+// glob is a compiled pattern for base names (spec 2, Path rules): one expression for each part
+// between stars. The first is anchored at the start of a name and the last at its end.
+type glob []*regexp.Regexp
 
-type element struct {
-	star   bool
-	any    bool
-	negate bool
-	ranges []runeRange // a literal is a set of one
-}
-
-type runeRange struct{ low, high rune }
-
-// compileGlob reports a malformed pattern as ErrInvalidPath. Patterns are as
-// limited in length as paths are, which bounds the work of a match.
+// compileGlob translates `*`, `?` and `[set]` with ranges, negated by a leading `!` or `^`. A `]`
+// that comes first in a set is a member of it. There is no escape character, because paths
+// contain no backslash.
+//
+// A malformed pattern is ErrInvalidPath. So is one longer than a path may be, which bounds the
+// work of a match.
 func compileGlob(pattern string) (glob, error) {
 	if utf8.RuneCountInString(pattern) > MaxPathChars {
 		return nil, invalid(fmt.Sprintf("glob pattern longer than %d characters", MaxPathChars))
@@ -28,98 +23,74 @@ func compileGlob(pattern string) (glob, error) {
 	if !utf8.ValidString(pattern) {
 		return nil, invalid("glob pattern is not valid UTF-8")
 	}
-	var g glob
+	part, parts := `\A`, []string{}
 	for rest := []rune(pattern); len(rest) > 0; {
-		var e element
-		switch c := rest[0]; c {
+		c := rest[0]
+		rest = rest[1:]
+		switch c {
 		case '*':
-			e.star = true
-			rest = rest[1:]
-			if len(g) > 0 && g[len(g)-1].star {
-				continue
-			}
+			parts = append(parts, part)
+			part = ""
 		case '?':
-			e.any = true
-			rest = rest[1:]
+			part += "."
 		case '[':
-			var err error
-			if e, rest, err = compileSet(rest[1:]); err != nil {
+			set, after, err := translateSet(rest)
+			if err != nil {
 				return nil, err
 			}
+			part, rest = part+set, after
 		default:
-			e.ranges = []runeRange{{c, c}}
-			rest = rest[1:]
+			part += regexp.QuoteMeta(string(c))
 		}
-		g = append(g, e)
+	}
+	var g glob
+	for _, part := range append(parts, part+`\z`) {
+		if part == "" || part == `\A` || part == `\z` {
+			continue // an empty part next to a star matches anywhere
+		}
+		expr, err := regexp.Compile("(?s)" + part) // names may contain newlines
+		if err != nil {
+			return nil, err
+		}
+		g = append(g, expr)
 	}
 	return g, nil
 }
 
-// compileSet reads a set whose opening bracket is already consumed and returns
-// what follows its closing bracket.
-func compileSet(rest []rune) (element, []rune, error) {
-	var e element
+// translateSet translates a set whose opening bracket is already consumed. It also returns what
+// follows the closing bracket.
+func translateSet(rest []rune) (set string, after []rune, err error) {
+	set = "["
 	if len(rest) > 0 && (rest[0] == '!' || rest[0] == '^') {
-		e.negate = true
+		set = "[^"
 		rest = rest[1:]
 	}
-	for first := true; ; first = false {
-		if len(rest) == 0 {
-			return e, nil, invalid("glob pattern has an unclosed [")
-		}
+	for first := true; len(rest) > 0; first = false {
 		if rest[0] == ']' && !first {
-			return e, rest[1:], nil
+			return set + "]", rest[1:], nil
 		}
-		r := runeRange{rest[0], rest[0]}
+		low, high, used := rest[0], rest[0], 1
 		if len(rest) > 2 && rest[1] == '-' && rest[2] != ']' {
-			r.high = rest[2]
-			rest = rest[3:]
-		} else {
-			rest = rest[1:]
+			high, used = rest[2], 3
 		}
-		if r.low > r.high {
-			return e, nil, invalid("glob pattern has a range that runs backwards")
+		if low > high {
+			return "", nil, invalid("glob pattern has a range that runs backwards")
 		}
-		e.ranges = append(e.ranges, r)
+		set += fmt.Sprintf(`\x{%x}-\x{%x}`, low, high)
+		rest = rest[used:]
 	}
+	return "", nil, invalid("glob pattern has an unclosed [")
 }
 
-// match reports whether the whole of name fits. On a mismatch only the last
-// star can usefully take one more character, so the work is at most
-// len(pattern) times len(name).
+// match reports whether the whole name matches. Each part has a fixed length, so taking its
+// leftmost match leaves as much of the name as possible to the parts after it.
 func (g glob) match(name string) bool {
-	text := []rune(name)
-	at, t := 0, 0
-	star, resume := -1, 0
-	for t < len(text) {
-		switch {
-		case at < len(g) && g[at].star:
-			star, resume = at, t
-			at++
-		case at < len(g) && g[at].matches(text[t]):
-			at++
-			t++
-		case star >= 0:
-			resume++
-			at, t = star+1, resume
-		default:
+	for _, part := range g {
+		at := part.FindStringIndex(name)
+		if at == nil {
 			return false
 		}
+		name = name[at[1]:]
 	}
-	for at < len(g) && g[at].star {
-		at++
-	}
-	return at == len(g)
-}
-
-func (e element) matches(c rune) bool {
-	if e.any {
-		return true
-	}
-	for _, r := range e.ranges {
-		if r.low <= c && c <= r.high {
-			return !e.negate
-		}
-	}
-	return e.negate
+	return true
 }

@@ -10,38 +10,38 @@ import (
 	"time"
 )
 
-// journal holds pending mutations over a backend and answers reads as if they
-// had happened (spec 4.3, batch merging rules). Appends and renames are turned
-// into writes and deletes when they are made, so what is left to commit is one
-// write or delete a path. The zero maps of a journal that only reads are fine.
+// journal holds pending mutations on top of a backend and answers reads as if they had been made
+// (spec 4.3, batch merging rules). Appends and renames are converted into writes and deletes at
+// once, so each path is left with one write or delete to commit. A journal that is only read may
+// have nil maps.
 type journal struct {
 	base *gate
 	now  func() time.Time
 	docs map[string]pending
-	// How many pending documents, and how many pending deletions of documents
-	// of the backend, lie below each directory.
-	present map[string]int
-	holes   map[string]int
-	steps   int
+	// For each directory, the number of pending documents and of pending deletions below it.
+	pendingBelow map[string]int
+	deletedBelow map[string]int
+	steps        int // mutations so far
 }
 
+// pending is the document, or the deletion, at a path that the journal has changed.
 type pending struct {
 	data    []byte
 	deleted bool
-	stored  bool   // the backend holds a document here
+	stored  bool   // the backend has a document at this path
 	expect  string // Op.Expect
 	when    time.Time
-	step    int // order of the last mutation
+	step    int // number of the path's last mutation
 }
 
 func newJournal(base *gate, now func() time.Time) *journal {
 	return &journal{
 		base: base, now: now,
-		docs: map[string]pending{}, present: map[string]int{}, holes: map[string]int{},
+		docs: map[string]pending{}, pendingBelow: map[string]int{}, deletedBelow: map[string]int{},
 	}
 }
 
-// read returns content that the caller must not change.
+// read returns the content of a document, which the caller must not change.
 func (j *journal) read(ctx context.Context, path string) ([]byte, error) {
 	p, ok := j.docs[path]
 	switch {
@@ -53,21 +53,21 @@ func (j *journal) read(ctx context.Context, path string) ([]byte, error) {
 	return p.data, nil
 }
 
-// look says what stands at path. It may leave the time of a directory open,
-// which would cost a walk.
-func (j *journal) look(ctx context.Context, path string) (FileInfo, error) {
+// statEntry describes the document or directory at path. It can leave the time of a directory
+// zero, because finding it needs a listing.
+func (j *journal) statEntry(ctx context.Context, path string) (FileInfo, error) {
 	directory := FileInfo{Path: path, IsDir: true}
 	p, ok := j.docs[path]
 	switch {
 	case ok && !p.deleted:
 		return FileInfo{Path: path, Size: int64(len(p.data)), ModTime: p.when}, nil
-	case j.present[path] > 0:
+	case j.pendingBelow[path] > 0:
 		return directory, nil
 	case ok:
 		return FileInfo{}, ErrNotFound
 	}
 	info, err := j.base.stat(ctx, path)
-	if err != nil || !info.IsDir || j.holes[path] == 0 {
+	if err != nil || !info.IsDir || j.deletedBelow[path] == 0 {
 		return info, err
 	}
 	left, err := j.files(ctx, path)
@@ -77,9 +77,9 @@ func (j *journal) look(ctx context.Context, path string) (FileInfo, error) {
 	return directory, err
 }
 
-// stat is look with the time of a directory.
+// stat is statEntry with the time of a directory filled in.
 func (j *journal) stat(ctx context.Context, path string) (FileInfo, error) {
-	info, err := j.look(ctx, path)
+	info, err := j.statEntry(ctx, path)
 	if err != nil || !info.IsDir || !info.ModTime.IsZero() {
 		return info, err
 	}
@@ -92,13 +92,12 @@ func (j *journal) stat(ctx context.Context, path string) (FileInfo, error) {
 	}
 	info = FileInfo{Path: path, IsDir: true}
 	for _, f := range files {
-		info.ModTime = later(info.ModTime, f.ModTime)
+		info.ModTime = latest(info.ModTime, f.ModTime)
 	}
 	return info, nil
 }
 
-// files returns every document below dir: the backend's with the pending
-// changes laid over them.
+// files returns every document below dir: those of the backend with the pending changes applied.
 func (j *journal) files(ctx context.Context, dir string) ([]FileInfo, error) {
 	files, err := j.base.list(ctx, dir)
 	if err != nil || len(j.docs) == 0 {
@@ -109,19 +108,19 @@ func (j *journal) files(ctx context.Context, dir string) ([]FileInfo, error) {
 		return changed
 	})
 	for path, p := range j.docs {
-		if !p.deleted && below(path, dir) {
+		if !p.deleted && isBelow(path, dir) {
 			files = append(files, FileInfo{Path: path, Size: int64(len(p.data)), ModTime: p.when})
 		}
 	}
 	return files, nil
 }
 
-// apply makes one mutation and returns the event it amounts to.
+// apply makes one mutation and returns the event for it.
 func (j *journal) apply(ctx context.Context, op Op) (ChangeEvent, error) {
 	if err := op.check(); err != nil {
 		return ChangeEvent{}, err
 	}
-	if err := j.expect(ctx, op); err != nil {
+	if err := j.checkVersion(ctx, op); err != nil {
 		return ChangeEvent{}, err
 	}
 	ev := ChangeEvent{Kind: Updated, Path: op.Path}
@@ -150,8 +149,8 @@ func (j *journal) apply(ctx context.Context, op Op) (ChangeEvent, error) {
 	return ev, err
 }
 
-// expect compares with the version before the commit, whatever is pending.
-func (j *journal) expect(ctx context.Context, op Op) error {
+// checkVersion compares Op.Expect with the version in the backend, regardless of pending changes.
+func (j *journal) checkVersion(ctx context.Context, op Op) error {
 	if op.Expect == "" {
 		return nil
 	}
@@ -166,17 +165,17 @@ func (j *journal) expect(ctx context.Context, op Op) error {
 }
 
 func (j *journal) write(ctx context.Context, path string, data []byte) (created bool, err error) {
-	exists, err := j.room(ctx, path)
+	exists, err := j.checkTarget(ctx, path)
 	if err != nil {
 		return false, err
 	}
-	// Clipped, so that a later append cannot write into the caller's array.
+	// Clipped so that a later append cannot write into the caller's array.
 	j.put(path, pending{data: slices.Clip(data)}, exists)
 	return !exists, nil
 }
 
 func (j *journal) append(ctx context.Context, path string, data []byte) (created bool, err error) {
-	exists, err := j.room(ctx, path)
+	exists, err := j.checkTarget(ctx, path)
 	if err != nil {
 		return false, err
 	}
@@ -191,7 +190,7 @@ func (j *journal) append(ctx context.Context, path string, data []byte) (created
 }
 
 func (j *journal) delete(ctx context.Context, path string) error {
-	info, err := j.look(ctx, path)
+	info, err := j.statEntry(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -208,7 +207,7 @@ func (j *journal) rename(ctx context.Context, from, to string) error {
 		return err
 	}
 	if _, err := j.write(ctx, to, data); err != nil {
-		return fmt.Errorf("to %s: %w", printable(to), err)
+		return fmt.Errorf("to %s: %w", quotePath(to), err)
 	}
 	if from == to {
 		return nil
@@ -216,9 +215,9 @@ func (j *journal) rename(ctx context.Context, from, to string) error {
 	return j.delete(ctx, from)
 }
 
-// room checks that path can hold a document and says whether it holds one.
-func (j *journal) room(ctx context.Context, path string) (exists bool, err error) {
-	info, err := j.look(ctx, path)
+// checkTarget checks that there can be a document at path, and reports whether there is one.
+func (j *journal) checkTarget(ctx context.Context, path string) (exists bool, err error) {
+	info, err := j.statEntry(ctx, path)
 	switch {
 	case err == nil && info.IsDir:
 		return false, invalid("is a directory")
@@ -228,49 +227,50 @@ func (j *journal) room(ctx context.Context, path string) (exists bool, err error
 		return false, err
 	}
 	for dir := parent(path); dir != ""; dir = parent(dir) {
-		info, err := j.look(ctx, dir)
+		info, err := j.statEntry(ctx, dir)
 		switch {
 		case errors.Is(err, ErrNotFound):
 			continue
 		case err != nil:
 			return false, err
 		case !info.IsDir:
-			return false, invalid("lies below the document " + printable(dir))
+			return false, invalid("is below the document " + quotePath(dir))
 		}
-		break // whatever contains a directory is a directory
+		break // all parents of a directory are directories
 	}
 	return false, nil
 }
 
-// put records the last word on path. exists says whether there was a document.
+// put sets the pending state of path. exists reports whether there was a document before.
 func (j *journal) put(path string, p pending, exists bool) {
-	old, touched := j.docs[path]
-	if touched {
-		j.count(path, old, -1)
+	old, changed := j.docs[path]
+	if changed {
+		j.countBelow(path, old, -1)
 		p.stored, p.expect = old.stored, old.expect
 	} else {
 		p.stored = exists
 	}
 	j.steps++
 	p.step = j.steps
-	p.when = stamp(j.now)
+	p.when = timestamp(j.now)
 	j.docs[path] = p
-	j.count(path, p, +1)
+	j.countBelow(path, p, +1)
 }
 
-func (j *journal) count(path string, p pending, n int) {
-	counts := j.present
+// countBelow adds n to the counts of the directories above path.
+func (j *journal) countBelow(path string, p pending, n int) {
+	counts := j.pendingBelow
 	if p.deleted {
-		counts = j.holes
+		counts = j.deletedBelow
 	}
 	for dir := parent(path); dir != ""; dir = parent(dir) {
 		counts[dir] += n
 	}
 }
 
-// merged returns what is left to do: one operation a path, in the order of
-// each path's last mutation, and the events they amount to when nobody asked
-// for the single steps. A document that came and went is not mentioned.
+// merged returns the operations to commit, at most one for each path, in the order of each path's
+// last mutation. It also returns an event for each, as a batch publishes them. A document that
+// was created and deleted again has neither.
 func (j *journal) merged() ([]Op, []ChangeEvent) {
 	paths := slices.SortedFunc(maps.Keys(j.docs), func(a, b string) int {
 		return cmp.Compare(j.docs[a].step, j.docs[b].step)
@@ -295,7 +295,8 @@ func (j *journal) merged() ([]Op, []ChangeEvent) {
 	return ops, events
 }
 
-func later(a, b time.Time) time.Time {
+// latest returns the later of two times.
+func latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -8,24 +8,22 @@ import (
 	"strings"
 )
 
-// ListOptions selects entries of a listing. The zero value lists the immediate
-// children of a directory without generated files.
+// ListOptions selects the entries of a listing. The zero value lists the immediate children of a
+// directory without generated files.
 type ListOptions struct {
 	// Recursive lists every document below the directory, and no directories.
 	Recursive bool
-	// Glob keeps entries whose base name fits the pattern (spec 2, Path rules);
-	// empty keeps all. In a listing that is not recursive it applies to
-	// directories too.
+	// Glob keeps the entries whose base name matches the pattern (spec 2, Path rules); empty
+	// keeps all. In a listing that is not recursive it also applies to directories.
 	Glob string
 	// IncludeGenerated keeps entries whose base name begins with an underscore.
 	IncludeGenerated bool
 }
 
-// list answers a listing, ascending by path (bytewise). Both filters look at
-// the base name of the entry itself: a document below a directory named _x is
-// listed recursively, while the directory entry _x is hidden. A directory that
-// holds only hidden entries is itself listed, since it exists. A dir that is
-// missing, or that is a document, has no entries.
+// list returns the entries of dir, ascending by path (bytewise). Both filters look only at the
+// base name of the entry itself: a recursive listing includes documents below a directory named
+// _x, but the directory entry _x is hidden. A directory is listed even if all its entries are
+// hidden. A dir that does not exist or is a document has no entries.
 func (j *journal) list(ctx context.Context, dir string, opts ListOptions) ([]FileInfo, error) {
 	if dir != "" {
 		if err := ValidPath(dir); err != nil {
@@ -36,8 +34,8 @@ func (j *journal) list(ctx context.Context, dir string, opts ListOptions) ([]Fil
 	if err != nil {
 		return nil, err
 	}
-	if j.base.far != nil && len(j.docs) == 0 {
-		return j.base.entries(ctx, dir, opts)
+	if j.base.remote != nil && len(j.docs) == 0 {
+		return j.base.listRemote(ctx, dir, opts)
 	}
 	entries, err := j.files(ctx, dir)
 	if err != nil {
@@ -47,7 +45,7 @@ func (j *journal) list(ctx context.Context, dir string, opts ListOptions) ([]Fil
 		entries = children(entries, dir)
 	}
 	entries = slices.DeleteFunc(entries, func(f FileInfo) bool {
-		return !opts.IncludeGenerated && IsGenerated(f.Path) ||
+		return !opts.IncludeGenerated && isGenerated(f.Path) ||
 			opts.Glob != "" && !pattern.match(path.Base(f.Path))
 	})
 	slices.SortFunc(entries, func(a, b FileInfo) int { return strings.Compare(a.Path, b.Path) })
@@ -57,7 +55,8 @@ func (j *journal) list(ctx context.Context, dir string, opts ListOptions) ([]Fil
 	return entries, nil
 }
 
-// children folds the documents below dir into one entry an immediate child.
+// children reduces the documents below dir to its immediate children. A child directory has the
+// newest time of the documents below it.
 func children(files []FileInfo, dir string) []FileInfo {
 	start := 0
 	if dir != "" {
@@ -68,7 +67,7 @@ func children(files []FileInfo, dir string) []FileInfo {
 		slash := strings.IndexByte(f.Path[start:], '/')
 		if slash >= 0 {
 			name := f.Path[:start+slash]
-			f = FileInfo{Path: name, IsDir: true, ModTime: later(entries[name].ModTime, f.ModTime)}
+			f = FileInfo{Path: name, IsDir: true, ModTime: latest(entries[name].ModTime, f.ModTime)}
 		}
 		entries[f.Path] = f
 	}

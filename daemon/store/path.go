@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// Longest path and path segment. The first is the specification's limit for a
-// document record (spec 2), the second is what common filesystems can name.
+// The longest path and path segment. The first limit is that of a document record (spec 2), the
+// second is that of common filesystems.
 const (
 	MaxPathChars    = 1024 // code points
 	MaxSegmentBytes = 255
 )
 
-// ValidPath returns nil when p may name a document, and otherwise an error that
-// wraps ErrInvalidPath and says which rule is broken.
+// ValidPath returns nil if p can be the path of a document. Otherwise it returns an error that
+// wraps ErrInvalidPath and names the broken rule.
 //
-// The rules are those of spec 2 (Path rules), and three more that keep the
-// answer the same on every backend: valid UTF-8, since a path travels in JSON;
-// at most MaxPathChars; no segment over MaxSegmentBytes.
+// The rules are those of spec 2 (Path rules) and three more, so that all backends accept the same
+// paths: a path is valid UTF-8, because it is sent as JSON; it has at most MaxPathChars
+// characters; no segment is longer than MaxSegmentBytes.
 func ValidPath(p string) error {
 	switch {
 	case p == "":
@@ -53,18 +53,18 @@ func ValidPath(p string) error {
 	return nil
 }
 
-// IsGenerated reports whether path marks a generated file: its base name
-// begins with an underscore (spec 2).
-func IsGenerated(p string) bool { return strings.HasPrefix(path.Base(p), "_") }
+// isGenerated reports whether p is the path of a generated file: its base name begins with an
+// underscore (spec 2).
+func isGenerated(p string) bool { return strings.HasPrefix(path.Base(p), "_") }
 
-func invalid(why string) error { return fmt.Errorf("%w: %s", ErrInvalidPath, why) }
+func invalid(reason string) error { return fmt.Errorf("%w: %s", ErrInvalidPath, reason) }
 
-// parent gives the directory of p, empty for one at the root.
+// parent returns the directory of p, empty at the root.
 func parent(p string) string {
 	return p[:max(strings.LastIndexByte(p, '/'), 0)]
 }
 
-// below reports whether p lies under dir; everything lies under the root "".
-func below(p, dir string) bool {
+// isBelow reports whether p is below dir. Everything is below the root "".
+func isBelow(p, dir string) bool {
 	return dir == "" || len(p) > len(dir) && p[len(dir)] == '/' && p[:len(dir)] == dir
 }

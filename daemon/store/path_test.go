@@ -11,7 +11,8 @@ func TestValidPath(t *testing.T) {
 	longName := strings.Repeat("n", MaxSegmentBytes)
 	longPath := strings.Repeat("dd/", 341) + "a" // 1,024 characters
 	valid := []string{
-		"a", "a/b", "a.md", ".a", "..a", "a..", "...", "a/.b/..c", "_a", "a b", " ", "-", "~", "*", "a:b", "é", "日本/語", "a\nb", "\x7f",
+		"a", "a/b", "a.md", ".a", "..a", "a..", "...", "a/.b/..c", "_a", "a b", " ", "-", "~", "*", "a:b",
+		"é", "日本/語", "a\nb", "\x7f",
 		longName, "d/" + longName, longPath,
 	}
 	for _, p := range valid {
@@ -20,8 +21,10 @@ func TestValidPath(t *testing.T) {
 		}
 	}
 	invalid := map[string]string{
-		"": "empty", "/": "starts with a slash", "/a": "starts with a slash", "a/": "ends with a slash", "a//b": "empty segment",
-		".": "dot segment", "..": "dot segment", "./a": "dot segment", "a/..": "dot segment", "a/./b": "dot segment", "a/../../b": "dot segment",
+		"": "empty", "/": "starts with a slash", "/a": "starts with a slash", "a/": "ends with a slash",
+		"a//b": "empty segment",
+		".":    "dot segment", "..": "dot segment", "./a": "dot segment", "a/..": "dot segment",
+		"a/./b": "dot segment", "a/../../b": "dot segment",
 		"a\x00": "NUL", `a\b`: "backslash", "a\xff": "UTF-8", "\xed\xa0\x80": "UTF-8",
 		longName + "n": "longer than 255 bytes", longPath + "a": "longer than 1024 characters",
 	}
@@ -40,11 +43,12 @@ func FuzzValidPath(f *testing.F) {
 		if ValidPath(p) != nil {
 			return
 		}
-		if path.Clean(p) != p || path.IsAbs(p) || path.Clean("/"+p) != "/"+p || !utf8.ValidString(p) || strings.ContainsAny(p, "\x00\\") {
+		if path.Clean(p) != p || path.IsAbs(p) || path.Clean("/"+p) != "/"+p || !utf8.ValidString(p) ||
+			strings.ContainsAny(p, "\x00\\") {
 			t.Errorf("%q is valid", p)
 		}
 		for dir := parent(p); dir != ""; dir = parent(dir) {
-			if ValidPath(dir) != nil || !below(p, dir) {
+			if ValidPath(dir) != nil || !isBelow(p, dir) {
 				t.Errorf("directory %q of %q", dir, p)
 			}
 		}

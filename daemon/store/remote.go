@@ -5,57 +5,56 @@ import (
 	"fmt"
 )
 
-// remote is the ability of a backend to be a whole store itself, elsewhere,
-// which others change too. It keeps the rules of Store on its own, so that an
-// operation need not be planned here with reads over a network. Only batches
-// still are; their merged operations go to Commit.
+// remote is implemented by backends in front of a complete store in another process, which other
+// clients can change too. That store enforces the rules of Store itself, so operations are passed
+// on without reading over the network first. Only batches are planned locally; their merged
+// operations go to Commit.
 type remote interface {
-	// Apply makes the operations of c as given, of any kind, all or none. Kinds
-	// and paths are valid and nothing is expected.
+	// Apply applies the operations of c, of any kind, in their order: all or none. Kinds and
+	// paths are valid, and Expect is empty.
 	Apply(ctx context.Context, c Commit) error
 
-	// ListEntries answers Store.List for a dir and glob that are valid.
+	// ListEntries implements Store.List; dir and the glob are valid.
 	ListEntries(ctx context.Context, dir string, opts ListOptions) ([]FileInfo, error)
 
-	// Watch calls sink, in order, for every change there from whoever, until
-	// ctx is done. It returns once changes are heard; when they cannot be, it
-	// returns after the first attempt and goes on trying. The store publishes
-	// nothing of its own.
+	// Watch calls sink, in order, for every change of the remote store by any client, until ctx
+	// is done. It returns once it receives changes. If the first attempt to connect fails, it
+	// returns then and goes on trying. A Store with a remote backend publishes no other events.
 	Watch(ctx context.Context, sink func(ChangeEvent))
 }
 
-func (g *gate) apply(ctx context.Context, c Commit) error {
+func (g *gate) applyRemote(ctx context.Context, c Commit) error {
 	if err := g.enter(ctx); err != nil {
 		return err
 	}
 	defer g.mu.RUnlock()
-	return g.far.Apply(ctx, c)
+	return g.remote.Apply(ctx, c)
 }
 
-func (g *gate) entries(ctx context.Context, dir string, opts ListOptions) ([]FileInfo, error) {
+func (g *gate) listRemote(ctx context.Context, dir string, opts ListOptions) ([]FileInfo, error) {
 	if err := g.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer g.mu.RUnlock()
-	return g.far.ListEntries(ctx, dir, opts)
+	return g.remote.ListEntries(ctx, dir, opts)
 }
 
-// applyFar is Apply on a remote backend. The caller has the turn.
-func (s *Store) applyFar(ctx context.Context, c Commit) error {
+// applyRemote is Apply on a remote backend. The caller holds the write lock.
+func (s *Store) applyRemote(ctx context.Context, c Commit) error {
 	for i, op := range c.Ops {
-		if err := op.checkFar(); err != nil {
+		if err := op.checkRemote(); err != nil {
 			return fmt.Errorf("op %d: %w", i, wrap(string(op.Kind), op.Path, err))
 		}
 	}
 	if len(c.Ops) == 0 {
 		return nil
 	}
-	return s.gate.apply(ctx, c)
+	return s.gate.applyRemote(ctx, c)
 }
 
-// checkFar is check for a remote backend, which has no versions: what op
-// expects cannot be.
-func (op Op) checkFar() error {
+// checkRemote is check for a remote backend. It has no versions, so an expected version is always
+// a conflict.
+func (op Op) checkRemote() error {
 	if err := op.check(); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
-// Package store keeps documents under paths. Store is the type to use; it holds
-// every rule of the contract (spec 4.3, 6.2, 7.2), so that the engines below
-// it, which implement Backend, all behave alike. Packages memstore, fsstore and
-// gitstore open one.
+// Package store keeps documents under paths. Callers use Store, which implements all rules of the
+// contract (spec 4.3, 6.2, 7.2), so that all engines behave the same. Engines implement Backend.
+// The packages memstore, fsstore, gitstore and httpstore each open a Store.
 package store
 
 import (
@@ -13,41 +12,41 @@ import (
 	"time"
 )
 
-// Options of a Store. Nil and the zero value mean the defaults.
+// Options configures a Store. Nil and the zero value mean the defaults.
 type Options struct {
-	// Logger hears of event sinks that panic. Default: slog.Default().
+	// Logger gets an error for each call of an event sink that panics. Default: slog.Default().
 	Logger *slog.Logger
-	// Now stamps documents and events. Default: time.Now. It MUST be safe for
+	// Now returns the time of documents and events. Default: time.Now. It MUST be safe for
 	// concurrent use.
 	Now func() time.Time
 }
 
-// Store is safe for concurrent use. Mutations happen one at a time; when one
-// returns, it is durable as far as the backend can make it, every read sees it,
-// and its events have been delivered. Reads never see half a commit.
-// Of a store elsewhere, which httpstore opens, events come a moment later.
+// Store is safe for concurrent use. Mutations happen one at a time. When one returns, it is as
+// durable as the backend can make it, every read sees it, and its events have been delivered. A
+// remote store, which httpstore opens, delivers events a moment later. Reads never see half a
+// commit.
 //
-// Except for Batch functions' own errors, errors are or wrap an *Error. A context
-// that is done makes an operation fail with the context's error and nothing
-// changed, unless its commit had already begun.
+// Errors are or wrap an *Error, except those returned by the function of a Batch. When a context
+// is done, the operation fails with the context's error and changes nothing, unless its commit
+// had already begun.
 type Store struct {
-	gate    *gate
-	now     func() time.Time
-	hub     *hub
-	writing chan struct{} // holds a token while somebody mutates
-	seq     atomic.Uint64
+	gate      *gate
+	now       func() time.Time
+	hub       *hub
+	writeLock chan struct{} // holds a token during a mutation
+	seq       atomic.Uint64
 }
 
-// New makes a store over b, which from then on belongs to it.
+// New returns a store on top of b, and takes ownership of b.
 func New(b Backend, opts *Options) *Store {
 	if opts == nil {
 		opts = &Options{}
 	}
 	s := &Store{
-		gate:    &gate{backend: b},
-		now:     opts.Now,
-		hub:     &hub{logger: opts.Logger, sinks: map[uint64]func(ChangeEvent){}},
-		writing: make(chan struct{}, 1),
+		gate:      &gate{backend: b},
+		now:       opts.Now,
+		hub:       &hub{logger: opts.Logger, sinks: map[uint64]func(ChangeEvent){}},
+		writeLock: make(chan struct{}, 1),
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -55,17 +54,16 @@ func New(b Backend, opts *Options) *Store {
 	if s.hub.logger == nil {
 		s.hub.logger = slog.Default()
 	}
-	if far, ok := b.(remote); ok {
-		s.gate.far, s.hub.watch = far, far.Watch
+	if r, ok := b.(remote); ok {
+		s.gate.remote, s.hub.watch = r, r.Watch
 	}
 	if f, ok := b.(follower); ok {
-		f.Follow(s.outside)
+		f.Follow(s.applyExternal)
 	}
 	return s
 }
 
-// Read returns the content of a document. The caller owns it. A directory is
-// ErrNotFound.
+// Read returns the content of a document. The caller owns it. A directory is ErrNotFound.
 func (s *Store) Read(ctx context.Context, path string) ([]byte, error) {
 	if err := ValidPath(path); err != nil {
 		return nil, wrap("read", path, err)
@@ -74,10 +72,9 @@ func (s *Store) Read(ctx context.Context, path string) ([]byte, error) {
 	return data, wrap("read", path, err)
 }
 
-// Open is Read for who takes a document bit by bit: size bytes, which stay what
-// they were at that moment, also when the document is changed or the store
-// closed. The caller closes content. Documents in files are not held in memory;
-// those of a backend that only reads them whole are.
+// Open is Read for callers that stream a document. content has size bytes, which do not change
+// even if the document is changed or the store is closed. The caller closes content. A document
+// in a file is not held in memory; on a backend that can only read whole documents it is.
 func (s *Store) Open(ctx context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	if err := ValidPath(path); err != nil {
 		return nil, 0, wrap("read", path, err)
@@ -86,25 +83,25 @@ func (s *Store) Open(ctx context.Context, path string) (content io.ReadCloser, s
 	return content, size, wrap("read", path, err)
 }
 
-// Write sets the content of a document and creates it when missing. A path
-// that is a directory, or that lies below a document, is ErrInvalidPath.
+// Write sets the content of a document and creates the document if it does not exist. A path that
+// is a directory or is below a document is ErrInvalidPath.
 func (s *Store) Write(ctx context.Context, path string, data []byte) error {
 	return s.mutate(ctx, Op{Kind: OpWrite, Path: path, Data: data})
 }
 
-// Append extends a document and creates it when missing.
+// Append extends a document and creates it if it does not exist. Paths follow the rules of Write.
 func (s *Store) Append(ctx context.Context, path string, data []byte) error {
 	return s.mutate(ctx, Op{Kind: OpAppend, Path: path, Data: data})
 }
 
-// Delete removes a document. Missing documents and directories are ErrNotFound.
+// Delete removes a document. A path that does not exist or is a directory is ErrNotFound.
 func (s *Store) Delete(ctx context.Context, path string) error {
 	return s.mutate(ctx, Op{Kind: OpDelete, Path: path})
 }
 
-// Rename moves a document and overwrites the destination. A source that is
-// missing or a directory is ErrNotFound; for the destination the rules of Write
-// hold. A document renamed to its own path keeps its content.
+// Rename moves a document and overwrites the destination. A source that does not exist or is a
+// directory is ErrNotFound. The destination follows the rules of Write. A document that is
+// renamed to its own path keeps its content.
 func (s *Store) Rename(ctx context.Context, from, to string) error {
 	return s.mutate(ctx, Op{Kind: OpRename, Path: from, To: to})
 }
@@ -117,7 +114,7 @@ func (s *Store) Exists(ctx context.Context, path string) (bool, error) {
 	return s.view().exists(ctx, path)
 }
 
-// Stat describes a document, or a directory: size 0 and the newest time of the
+// Stat describes a document or a directory. A directory has size 0 and the newest time of the
 // documents below it.
 func (s *Store) Stat(ctx context.Context, path string) (FileInfo, error) {
 	if err := ValidPath(path); err != nil {
@@ -127,28 +124,27 @@ func (s *Store) Stat(ctx context.Context, path string) (FileInfo, error) {
 	return info, wrap("stat", path, err)
 }
 
-// List returns the entries of dir ("" is the root) ascending by path; never
-// nil without an error. A dir that is missing, or that is a document, has no
-// entries. Both filters look at an entry's own base name: documents below a
-// directory named _x do show in a recursive listing, the directory entry _x
-// does not show in one that is not.
+// List returns the entries of dir in ascending order of paths; "" is the root. Without an error
+// the result is never nil. A dir that does not exist or is a document has no entries. Both
+// filters look only at the base name of the entry itself: a recursive listing includes documents
+// below a directory named _x, but a listing that is not recursive hides the directory entry _x.
 func (s *Store) List(ctx context.Context, dir string, opts ListOptions) ([]FileInfo, error) {
 	entries, err := s.view().list(ctx, dir, opts)
 	return entries, wrap("list", dir, err)
 }
 
-// Apply makes all operations of c in their order, or none of them (spec 4.2,
-// batch-ops). Unlike Batch it emits one event for each operation as given, a
-// rename as one Renamed event. No operations means no commit. c.When is
-// ignored. An error names the operation by its index, from 0.
+// Apply applies all operations of c in their order, or none of them (spec 4.2, batch-ops). Unlike
+// Batch it emits one event for each operation as given, and a rename is one Renamed event.
+// Without operations there is no commit. c.When is ignored. Errors contain the index of the
+// operation, counted from 0.
 func (s *Store) Apply(ctx context.Context, c Commit) error {
-	release, err := s.turn(ctx)
+	release, err := s.lockWrites(ctx)
 	if err != nil {
 		return wrap("apply", "", err)
 	}
 	defer release()
-	if s.gate.far != nil {
-		return wrap("apply", "", s.applyFar(ctx, c))
+	if s.gate.remote != nil {
+		return wrap("apply", "", s.applyRemote(ctx, c))
 	}
 	j := newJournal(s.gate, s.now)
 	var events []ChangeEvent
@@ -165,15 +161,15 @@ func (s *Store) Apply(ctx context.Context, c Commit) error {
 
 // mutate is Apply of one operation.
 func (s *Store) mutate(ctx context.Context, op Op) error {
-	release, err := s.turn(ctx)
+	release, err := s.lockWrites(ctx)
 	if err != nil {
 		return wrap(string(op.Kind), op.Path, err)
 	}
 	defer release()
-	if s.gate.far != nil {
-		err := op.checkFar()
+	if s.gate.remote != nil {
+		err := op.checkRemote()
 		if err == nil {
-			err = s.gate.apply(ctx, Commit{Ops: []Op{op}})
+			err = s.gate.applyRemote(ctx, Commit{Ops: []Op{op}})
 		}
 		return wrap(string(op.Kind), op.Path, err)
 	}
@@ -186,30 +182,30 @@ func (s *Store) mutate(ctx context.Context, op Op) error {
 	return wrap(string(op.Kind), op.Path, err)
 }
 
-// commit hands c to the backend and publishes the events. The caller has the
-// turn. Operations that cancelled each other out reach no backend, but those
-// who asked for every step still hear of them.
+// commit passes c to the backend and publishes the events. The caller holds the write lock. If
+// the operations have cancelled each other out, c.Ops is empty: then the backend gets no commit,
+// but the events of Apply are still published.
 func (s *Store) commit(ctx context.Context, c Commit, events []ChangeEvent) error {
 	if len(events) == 0 {
 		return nil
 	}
-	c.When = stamp(s.now)
+	c.When = timestamp(s.now)
 	if len(c.Ops) > 0 {
 		if err := s.gate.commit(ctx, c); err != nil {
 			return err
 		}
 	}
-	if s.gate.far == nil {
+	if s.gate.remote == nil {
 		s.publish(events, c.Reason, c.When)
 	}
 	return nil
 }
 
-// publish numbers the events of one commit, at least one, and delivers them.
-// The caller has the turn.
+// publish numbers the events of one commit, at least one, and delivers them. The caller holds the
+// write lock.
 func (s *Store) publish(events []ChangeEvent, reason string, when time.Time) {
-	// Counted before the table of sinks is read: whoever subscribes and then
-	// asks for Seq misses no commit after that number.
+	// Counted before the table of sinks is read, so that a caller that subscribes and then reads
+	// Seq misses no commit after that number.
 	seq := s.seq.Add(1)
 	for i := range events {
 		events[i].Seq = seq
@@ -220,59 +216,57 @@ func (s *Store) publish(events []ChangeEvent, reason string, when time.Time) {
 	s.hub.publish(events)
 }
 
-// outside is what a follower gets.
-func (s *Store) outside(ctx context.Context, reason string, change func() ([]ChangeEvent, error)) error {
-	release, err := s.turn(ctx)
+// applyExternal is the function that is passed to follower.Follow.
+func (s *Store) applyExternal(ctx context.Context, reason string, change func() ([]ChangeEvent, error)) error {
+	release, err := s.lockWrites(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	events, err := s.gate.outside(ctx, change)
+	events, err := s.gate.applyExternal(ctx, change)
 	if len(events) > 0 {
-		s.publish(events, reason, stamp(s.now))
+		s.publish(events, reason, timestamp(s.now))
 	}
 	return err
 }
 
-// turn waits until no other mutation runs, and fails on a closed store.
-func (s *Store) turn(ctx context.Context) (release func(), err error) {
+// lockWrites waits until no other mutation runs. It fails if the store is closed or ctx is done.
+func (s *Store) lockWrites(ctx context.Context) (release func(), err error) {
 	select {
-	case s.writing <- struct{}{}:
+	case s.writeLock <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	if err := s.gate.enter(ctx); err != nil {
-		<-s.writing
+		<-s.writeLock
 		return nil, err
 	}
 	s.gate.mu.RUnlock()
-	return func() { <-s.writing }, nil
+	return func() { <-s.writeLock }, nil
 }
 
-// Subscribe registers a sink for the events of every later commit (spec 6.2).
-// Sinks run one after the other inside the mutation, in commit order, so they
-// MUST be quick and MUST NOT mutate the store; they may read, subscribe and
-// cancel. One that panics is logged and skipped. cancel is idempotent; the sink
-// may still be running when it returns.
+// Subscribe registers a sink for the events of every later commit (spec 6.2). Sinks run one after
+// the other inside the mutation, in commit order, so they MUST be quick and MUST NOT mutate the
+// store. They may read, subscribe and cancel. A call that panics is logged and skipped. cancel is
+// idempotent. The sink may still be running when cancel returns.
 //
-// Where events come from elsewhere, Subscribe may take as long as it takes to
-// connect, and sinks run on the connection's goroutine, also in order.
+// On a remote store Subscribe can block until it has connected, and sinks run on the goroutine of
+// the connection, also in order.
 func (s *Store) Subscribe(sink func(ChangeEvent)) (cancel func()) {
 	return s.hub.subscribe(sink)
 }
 
-// Seq is the number of commits so far. After Subscribe, every commit numbered
-// above Seq reaches the sink. It stays 0 where commits are made elsewhere.
+// Seq returns the number of commits so far. If it is called after Subscribe, the sink gets every
+// commit with a higher number. On a remote store it is always 0.
 func (s *Store) Seq() uint64 { return s.seq.Load() }
 
-// Broken reports whether a commit went wrong in such a way that the store takes
-// no more until it is opened again, which repairs it. Reads may go on, but may
-// show half of that commit. Close it, and open it.
+// Broken reports whether a commit failed in such a way that the store rejects further mutations
+// until it is reopened. Reads still work, but can see half of that commit. Closing and reopening
+// the store repairs it.
 func (s *Store) Broken() bool { return s.gate.broken.Load() }
 
-// LocalPath names the file that holds a document, also before it is written,
-// when the backend keeps documents in files; otherwise, and for invalid paths,
-// ok is false.
+// LocalPath returns the file of a document, whether or not the document exists. ok is false if
+// the backend does not keep documents in files, or if the path is invalid.
 func (s *Store) LocalPath(path string) (file string, ok bool) {
 	local, ok := s.gate.backend.(localPather)
 	if !ok || ValidPath(path) != nil {
@@ -282,24 +276,24 @@ func (s *Store) LocalPath(path string) (file string, ok bool) {
 	return file, file != ""
 }
 
-// Close waits for calls that are under way in the backend and releases it. From
-// then on every operation fails with ErrReadOnly. Further calls do nothing.
+// Close waits for running backend calls to return and releases the backend. All later operations
+// fail with ErrReadOnly. Closing a closed store does nothing.
 func (s *Store) Close() error {
 	s.hub.close()
 	return wrap("close", "", s.gate.close())
 }
 
-// view answers reads of what is committed.
+// view returns a journal for reading what is committed.
 func (s *Store) view() *journal { return &journal{base: s.gate} }
 
-// exists is stat for callers to whom absence is no error.
+// exists is statEntry for callers to which absence is not an error.
 func (j *journal) exists(ctx context.Context, path string) (bool, error) {
-	_, err := j.look(ctx, path)
+	_, err := j.statEntry(ctx, path)
 	if IsNotFound(err) {
 		return false, nil
 	}
 	return err == nil, wrap("exists", path, err)
 }
 
-// stamp reads a clock without its monotonic part, so that times compare with ==.
-func stamp(now func() time.Time) time.Time { return now().UTC().Round(0) }
+// timestamp reads a clock without the monotonic part, so that times can be compared with ==.
+func timestamp(now func() time.Time) time.Time { return now().UTC().Round(0) }

@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// strict is a backend with versions that reports every promise of Backend's
-// documentation that the store breaks.
+// strict is a backend with versions. It reports an error whenever the store breaks a guarantee in
+// Backend's documentation.
 type strict struct {
 	t          *testing.T
 	committing atomic.Bool
@@ -144,14 +144,14 @@ func TestContract(t *testing.T) { storetest.Run(t, openStrict) }
 
 func TestModel(t *testing.T) { storetest.RunModel(t, openStrict) }
 
-// TestCommit looks at what reaches the backend.
+// TestCommit checks the commits that the backend gets.
 func TestCommit(t *testing.T) {
 	b := newStrict(t)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
 	s := store.New(b, &store.Options{Now: func() time.Time { return now }})
 	ctx := t.Context()
-	var heard []store.ChangeEvent
-	s.Subscribe(func(ev store.ChangeEvent) { heard = append(heard, ev) })
+	var received []store.ChangeEvent
+	s.Subscribe(func(ev store.ChangeEvent) { received = append(received, ev) })
 	opts := store.BatchOptions{Reason: "r", Message: "m", Author: "a", Email: "e"}
 	err := s.Batch(ctx, opts, func(t *store.Batch) error {
 		return errors.Join(t.Write(ctx, "gone", nil), t.Append(ctx, "a", []byte("1")), t.Write(ctx, "b", []byte("2")),
@@ -184,36 +184,38 @@ func TestCommit(t *testing.T) {
 		{Seq: 2, Kind: store.Renamed, Path: "c", OldPath: "a", Reason: "r2", When: when},
 		{Seq: 2, Last: true, Kind: store.Updated, Path: "c", Reason: "r2", When: when},
 	}
-	if diff := cmp.Diff(wantEvents, heard); diff != "" {
+	if diff := cmp.Diff(wantEvents, received); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
 
-// pulled is a backend that also changes by itself.
-type pulled struct {
+// followingBackend is a backend that also changes by other means than Commit.
+type followingBackend struct {
 	*strict
 	outside func(context.Context, string, func() ([]store.ChangeEvent, error)) error
 }
 
-func (b *pulled) Follow(outside func(context.Context, string, func() ([]store.ChangeEvent, error)) error) {
+func (b *followingBackend) Follow(outside func(context.Context, string, func() ([]store.ChangeEvent, error)) error) {
 	b.outside = outside
 }
 
-// TestOutsideChange: a change that no Commit made is a commit to all others.
-func TestOutsideChange(t *testing.T) {
-	b := &pulled{strict: newStrict(t)}
+// TestExternalChange: a change by other means than Commit is published like a commit and excludes
+// other mutations.
+func TestExternalChange(t *testing.T) {
+	b := &followingBackend{strict: newStrict(t)}
 	now := time.Unix(1, 0).UTC()
 	s := store.New(b, &store.Options{Now: func() time.Time { return now }})
 	ctx := t.Context()
-	var heard []store.ChangeEvent
-	s.Subscribe(func(ev store.ChangeEvent) { heard = append(heard, ev) })
+	var received []store.ChangeEvent
+	s.Subscribe(func(ev store.ChangeEvent) { received = append(received, ev) })
 	change := func() ([]store.ChangeEvent, error) {
 		waiting, cancel := context.WithCancel(ctx)
 		cancel()
 		if err := s.Write(waiting, "c", nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("a write came between: %v", err)
+			t.Errorf("a write ran during the change: %v", err)
 		}
-		return []store.ChangeEvent{{Kind: store.Created, Path: "a"}, {Kind: store.Deleted, Path: "b"}}, errors.New("half")
+		events := []store.ChangeEvent{{Kind: store.Created, Path: "a"}, {Kind: store.Deleted, Path: "b"}}
+		return events, errors.New("half")
 	}
 	if err := b.outside(ctx, "pull", change); err == nil || err.Error() != "half" {
 		t.Errorf("got %v", err)
@@ -222,7 +224,7 @@ func TestOutsideChange(t *testing.T) {
 		{Seq: 1, Kind: store.Created, Path: "a", Reason: "pull", When: now},
 		{Seq: 1, Last: true, Kind: store.Deleted, Path: "b", Reason: "pull", When: now},
 	}
-	if diff := cmp.Diff(want, heard); diff != "" {
+	if diff := cmp.Diff(want, received); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	nothing := func() ([]store.ChangeEvent, error) { return nil, nil }
@@ -237,8 +239,9 @@ func TestOutsideChange(t *testing.T) {
 	}
 }
 
-// TestApplyLeavesBuffersAlone: a later append must not grow into them.
-func TestApplyLeavesBuffersAlone(t *testing.T) {
+// TestApplyKeepsCallersBuffer: an append after a write must not change the buffer that was
+// written.
+func TestApplyKeepsCallersBuffer(t *testing.T) {
 	s := openStrict(t)
 	buffer := []byte("12345")
 	err := s.Apply(t.Context(), store.Commit{Ops: []store.Op{
@@ -249,8 +252,9 @@ func TestApplyLeavesBuffersAlone(t *testing.T) {
 	}
 }
 
-// TestBatchKeepsOthersWaiting: what a batch has read stays true until it commits.
-func TestBatchKeepsOthersWaiting(t *testing.T) {
+// TestBatchBlocksOtherMutations: what a batch has read stays current until the batch is
+// committed.
+func TestBatchBlocksOtherMutations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openStrict(t)
 		ctx := t.Context()
@@ -259,7 +263,7 @@ func TestBatchKeepsOthersWaiting(t *testing.T) {
 			go func() { written <- s.Append(ctx, "a", []byte("other")) }()
 			synctest.Wait()
 			if ok, err := b.Exists(ctx, "a"); ok || err != nil {
-				t.Errorf("the other write came between: %t, %v", ok, err)
+				t.Errorf("the other write ran during the batch: %t, %v", ok, err)
 			}
 			return b.Write(ctx, "a", []byte("batch+"))
 		})
@@ -272,11 +276,11 @@ func TestBatchKeepsOthersWaiting(t *testing.T) {
 	})
 }
 
-func TestFailedCommitSaysNothing(t *testing.T) {
+func TestFailedCommitEmitsNoEvent(t *testing.T) {
 	b := newStrict(t)
 	b.fail = errors.New("disk full")
 	s := store.New(b, nil)
-	s.Subscribe(func(ev store.ChangeEvent) { t.Errorf("heard %+v", ev) })
+	s.Subscribe(func(ev store.ChangeEvent) { t.Errorf("received %+v", ev) })
 	ctx := t.Context()
 	write := func(t *store.Batch) error { return t.Write(ctx, "a", nil) }
 	for want, err := range map[string]error{
@@ -310,7 +314,7 @@ func TestPanickingSinkIsLogged(t *testing.T) {
 	}
 }
 
-// TestSubscribeThenSeq is what an index relies on: no commit falls between.
+// TestSubscribeThenSeq: a subscriber that reads Seq misses no commit. An index relies on that.
 func TestSubscribeThenSeq(t *testing.T) {
 	s := openStrict(t)
 	ctx := t.Context()
@@ -334,12 +338,13 @@ func TestSubscribeThenSeq(t *testing.T) {
 
 func TestErrorText(t *testing.T) {
 	for want, err := range map[string]error{
-		"write notes/a.md: conflict":    &store.Error{Op: "write", Path: "notes/a.md", Err: store.ErrConflict},
-		"batch: conflict":               &store.Error{Op: "batch", Err: store.ErrConflict},
-		`read "a\x1b[2Jb": not found`:   &store.Error{Op: "read", Path: "a\x1b[2Jb", Err: store.ErrNotFound},
-		"read ноты/a: not found":        &store.Error{Op: "read", Path: "ноты/a", Err: store.ErrNotFound},
-		`write "a\nb": conflict`:        &store.Error{Op: "write", Path: "a\nb", Err: store.ErrConflict},
-		"write a b.md: invalid path: x": &store.Error{Op: "write", Path: "a b.md", Err: errors.Join(errors.New("invalid path: x"))},
+		"write notes/a.md: conflict":  &store.Error{Op: "write", Path: "notes/a.md", Err: store.ErrConflict},
+		"batch: conflict":             &store.Error{Op: "batch", Err: store.ErrConflict},
+		`read "a\x1b[2Jb": not found`: &store.Error{Op: "read", Path: "a\x1b[2Jb", Err: store.ErrNotFound},
+		"read ноты/a: not found":      &store.Error{Op: "read", Path: "ноты/a", Err: store.ErrNotFound},
+		`write "a\nb": conflict`:      &store.Error{Op: "write", Path: "a\nb", Err: store.ErrConflict},
+		"write a b.md: invalid path: x": &store.Error{Op: "write", Path: "a b.md",
+			Err: errors.Join(errors.New("invalid path: x"))},
 	} {
 		if err.Error() != want {
 			t.Errorf("got %s, want %s", err, want)

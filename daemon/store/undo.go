@@ -8,40 +8,44 @@ import (
 	"strconv"
 )
 
-// Undo knows what a commit has done to files so far and takes it back. For that it
-// needs no descriptors, which may be what the commit has run out of: a Root opens
-// every directory on the way to a file, so Undo names files by their whole paths.
-// It MUST only be told of files that a Root has just led to.
+// Undo records what a commit has done to files so far, and can roll it back.
+//
+// It uses absolute paths and needs no file descriptors, because the commit may have failed for
+// lack of them: a Root opens every directory on the way to a file. It MUST only be given paths
+// that were just reached through a Root, which rejects links out of the store.
 type Undo struct {
 	Files *Files
-	Aside string // absolute; where documents are kept under the number of their operation
-	steps []undoStep
+	// BackupDir is an absolute path. A document that operation i replaces or deletes is moved to
+	// the file i in it.
+	BackupDir string
+	steps     []undoStep
 }
 
 type undoStep struct {
-	path string
-	was  string // where the document is kept, empty when there was none
+	path   string
+	backup string // file that the document was moved to; empty if there was no document
 }
 
-// SetAside says that the document was moved out of the way by operation i.
-func (u *Undo) SetAside(path string, i int) {
-	u.steps = append(u.steps, undoStep{path: path, was: filepath.Join(u.Aside, strconv.Itoa(i))})
+// BackedUp records that operation i has moved the document to its file in BackupDir.
+func (u *Undo) BackedUp(path string, i int) {
+	backup := filepath.Join(u.BackupDir, strconv.Itoa(i))
+	u.steps = append(u.steps, undoStep{path: path, backup: backup})
 }
 
-// Created says that there is a document now, if only a part of it.
+// Created records that there is a document now, even if it is incomplete.
 func (u *Undo) Created(path string) {
 	if n := len(u.steps); n > 0 && u.steps[n-1].path == path {
-		return // Run moves what was there over it
+		return // Run replaces it with the backup
 	}
 	u.steps = append(u.steps, undoStep{path: path})
 }
 
-// Run puts every document back and removes the created ones, last one first, with the
-// directories that this leaves empty. After an error the rest is not done.
+// Run restores the backups and removes the created documents, in reverse order, along with
+// directories that become empty. It stops at the first error.
 func (u *Undo) Run() error {
 	for _, step := range slices.Backward(u.steps) {
 		file := filepath.Join(u.Files.Root.Name(), filepath.FromSlash(step.path))
-		if step.was == "" {
+		if step.backup == "" {
 			if err := os.Remove(file); err != nil && !IsNotFound(NoFile(err)) {
 				return err
 			}
@@ -51,19 +55,19 @@ func (u *Undo) Run() error {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return err
 		}
-		if err := os.Rename(step.was, file); err != nil {
+		if err := os.Rename(step.backup, file); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Discard removes what was set aside, once the commit is made.
+// Discard removes the backups after the commit has succeeded.
 func (u *Undo) Discard() error {
 	var errs []error
 	for _, step := range u.steps {
-		if step.was != "" {
-			errs = append(errs, os.Remove(step.was))
+		if step.backup != "" {
+			errs = append(errs, os.Remove(step.backup))
 		}
 	}
 	return errors.Join(errs...)

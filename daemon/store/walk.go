@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// Walk calls visit for everything below dir, "" being the root, but directories
-// and reserved names, ascending by path. What is there is described without
-// following links, and all of it before the first call.
+// Walk calls visit for every file below dir in ascending order of paths, links and special files
+// included, but skips reserved names. The root is "". Links are not followed. All files are found
+// and described before the first call.
 func (f *Files) Walk(dir string, visit func(path string, info fs.FileInfo) error) error {
 	found, err := walk(f, dir, func(path string, info fs.FileInfo) (entry, bool) {
 		return entry{path: path, info: info}, !info.IsDir()
@@ -25,15 +25,15 @@ func (f *Files) Walk(dir string, visit func(path string, info fs.FileInfo) error
 	return err
 }
 
-// walk gives what pick makes of everything below dir, directories included, but
-// of no reserved names: ascending by path, a directory before what lies below it.
-// Pick runs on all processors.
+// walk calls pick for every file and directory below dir, except reserved names, and returns the
+// values that it picks: in ascending order of paths, a directory before its contents. Calls of
+// pick can be concurrent.
 func walk[T any](f *Files, dir string, pick func(path string, info fs.FileInfo) (T, bool)) ([]T, error) {
 	if dir != "" {
 		dir += "/"
 	}
 	w := walker[T]{files: f, pick: pick, spare: make(chan struct{}, runtime.GOMAXPROCS(0)-1)}
-	return w.below(dir)
+	return w.subtree(dir)
 }
 
 type walker[T any] struct {
@@ -42,19 +42,19 @@ type walker[T any] struct {
 	spare chan struct{} // holds a token for each goroutine that was started
 }
 
-// entry is a name in a directory.
+// entry is a file or a directory in a directory.
 type entry struct {
-	path string // of a directory with a slash at its end, so that it sorts as what lies below it
+	path string // ends with a slash for a directory, so that it sorts like its contents
 	info fs.FileInfo
 }
 
-// below is walk for a path that is empty or ends with a slash.
-func (w *walker[T]) below(dir string) ([]T, error) {
-	entries, err := w.files.entries(dir)
+// subtree is walk for a dir that is empty or ends with a slash.
+func (w *walker[T]) subtree(dir string) ([]T, error) {
+	entries, err := w.files.readDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	// By entry, empty for those that are no directory.
+	// Indexed like entries; only directories have a subtree.
 	subtrees, errs := make([][]T, len(entries)), make([]error, len(entries))
 	var wg sync.WaitGroup
 	for i, e := range entries {
@@ -64,11 +64,11 @@ func (w *walker[T]) below(dir string) ([]T, error) {
 		select {
 		case w.spare <- struct{}{}:
 			wg.Go(func() {
-				subtrees[i], errs[i] = w.below(e.path)
+				subtrees[i], errs[i] = w.subtree(e.path)
 				<-w.spare
 			})
 		default:
-			subtrees[i], errs[i] = w.below(e.path)
+			subtrees[i], errs[i] = w.subtree(e.path)
 		}
 	}
 	wg.Wait()
@@ -89,11 +89,10 @@ func (w *walker[T]) below(dir string) ([]T, error) {
 	return found, nil
 }
 
-// entries gives what lies in a directory, ascending by path, without reserved
-// names.
-func (f *Files) entries(dir string) ([]entry, error) {
-	// Entries of a directory that a Root opened are described by its
-	// descriptor, not by their path.
+// readDir returns the entries of a directory in ascending order of paths, without reserved names.
+func (f *Files) readDir(dir string) ([]entry, error) {
+	// Readdir on a file from a Root describes entries through its descriptor, so it cannot be led
+	// out of the Root by a path that changes in the meantime.
 	opened, err := f.Root.Open(cmp.Or(strings.TrimSuffix(dir, "/"), "."))
 	if err != nil {
 		return nil, err
@@ -104,7 +103,7 @@ func (f *Files) entries(dir string) ([]entry, error) {
 	}
 	entries := make([]entry, 0, len(infos))
 	for _, info := range infos {
-		if f.reserved(info.Name()) != nil {
+		if f.checkName(info.Name()) != nil {
 			continue
 		}
 		path := dir + info.Name()

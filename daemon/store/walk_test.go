@@ -18,7 +18,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// filesIn keeps the names "own" to itself.
+// filesIn returns the Files of a directory. The name "own" is reserved.
 func filesIn(t interface {
 	Fatal(...any)
 	Cleanup(func())
@@ -36,8 +36,7 @@ func filesIn(t interface {
 	}}
 }
 
-// TestListFiles lists trees of names that sort otherwise with what lies below
-// them than alone.
+// TestListFiles lists random trees. Some of their names sort differently with a slash after them.
 func TestListFiles(t *testing.T) {
 	home, trees := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -53,7 +52,7 @@ func TestListFiles(t *testing.T) {
 			name := path.Join(segments...)
 			file := filepath.Join(dir, filepath.FromSlash(name))
 			if os.MkdirAll(filepath.Dir(file), 0o700) != nil || os.WriteFile(file, make([]byte, i), 0o600) != nil {
-				continue // what is a document cannot be a directory too
+				continue // a path cannot be both a document and a directory
 			}
 			if !slices.Contains(segments, "own") {
 				sizes[name] = int64(i)
@@ -69,7 +68,7 @@ func TestListFiles(t *testing.T) {
 			for _, info := range listed {
 				got = append(got, info.Path)
 				if stat, err := f.Stat(rt.Context(), info.Path); stat != info || info.Size != sizes[info.Path] {
-					rt.Errorf("listed %+v, is %+v of %d bytes, %v", info, stat, sizes[info.Path], err)
+					rt.Errorf("list %+v, stat %+v, want %d bytes, %v", info, stat, sizes[info.Path], err)
 				}
 			}
 			for name := range maps.Keys(sizes) {
@@ -85,17 +84,20 @@ func TestListFiles(t *testing.T) {
 	})
 }
 
-// TestWalkLinks: a link is there, but nothing behind it is.
+// TestWalkLinks: a walk visits links but does not follow them.
 func TestWalkLinks(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	for _, file := range []string{filepath.Join(outside, "secret"), filepath.Join(dir, "d", "doc")} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("1"), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("1"), 0o600))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, target := range map[string]string{"out": outside, "in": "d", "d/up": "..", "d/file": "doc", "nowhere": "x"} {
+	for name, target := range map[string]string{
+		"out": outside, "in": "d", "d/up": "..", "d/file": "doc", "nowhere": "x",
+	} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			t.Skipf("no links here: %v", err)
+			t.Skipf("cannot create symbolic links: %v", err)
 		}
 	}
 	f := filesIn(t, dir)
@@ -114,8 +116,8 @@ func TestWalkLinks(t *testing.T) {
 	}
 }
 
-// TestListFails: a directory that cannot be read is not an empty one, however
-// deep it lies and whoever reads it.
+// TestListFails: a listing fails if any directory below cannot be read. It does not treat the
+// directory as empty, on whichever goroutine it is read.
 func TestListFails(t *testing.T) {
 	for n := range 8 {
 		dir := t.TempDir()
@@ -127,7 +129,7 @@ func TestListFails(t *testing.T) {
 		}
 		f := filesIn(t, dir)
 		f.Reserved = func(name string) error {
-			if name == filepath.Base(place(n)) { // found, but gone before it is opened
+			if name == filepath.Base(place(n)) { // removed after it was found and before it is opened
 				return os.Remove(place(n))
 			}
 			return nil

@@ -6,146 +6,166 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// refusedBatch wants a batch to be refused with a status, and two documents
-// that are there before to be as they were: all or nothing.
-func refusedBatch(status int, ops ...object) []step {
+// expectBatchRejected requires a batch to be rejected as a whole: two existing documents do not
+// change, and no other document appears.
+func expectBatchRejected(status int, ops ...object) []step {
 	return []step{
 		put("kept.md", "kept"), put("old.md", "old"),
-		answers(batchOf(ops...), status),
-		reads("kept.md", "kept"), reads("old.md", "old"), lists(recursive, "kept.md", "old.md"),
-	}
-}
-
-// rawBatch wants a body to be refused as invalid.
-func rawBatch(text string) []step {
-	return []step{
-		answers(at("POST", "/documents/batch-ops").typed(protocol.TypeJSON, text), 400),
-		lists(recursive),
+		expect(batchOf(ops...), status),
+		expectContent("kept.md", "kept"), expectContent("old.md", "old"),
+		expectListing(recursive, "kept.md", "old.md"),
 	}
 }
 
 func batchChecks() []check {
-	return slices.Concat(batchOps(), batchOrder(), batchAtomicity(), batchRefusals())
+	return slices.Concat(batchOpChecks(), batchRequestChecks(), batchOrderChecks(), batchAtomicityChecks(),
+		batchValidationChecks())
 }
 
-func batchOps() []check {
-	all := at("POST", "/documents/batch-ops").json(object{
-		"reason": "why", "message": "what", "author": "Ana", "email": "ana@example.org", "ops": []object{writeOp("a.md", "one")},
-	})
+func batchOpChecks() []check {
 	return []check{
-		must("batch-200", "4.2", "A batch answers 200.", answers(batchOf(writeOp("a.md", "one")), 200)),
-		must("batch-committed", "4.2", "A batch answers how many ops were committed.",
-			answers(batchOf(writeOp("a.md", "1"), writeOp("b.md", "2"), appendOp("b.md", "3")), 0, status2xx, key("committed", is(3.0))), reads("b.md", "23")),
-		should("batch-json", "4.2", "A batch answers application/json.", answers(batchOf(writeOp("a.md", "one")), 200, mediaType(protocol.TypeJSON))),
-		must("batch-write", "4.2", "A write op writes.", batch(writeOp("n/a.md", "one")), reads("n/a.md", "one")),
-		must("batch-write-replaces", "4.2", "A write op replaces the content.", put("a.md", "a long text"), batch(writeOp("a.md", "one")), reads("a.md", "one")),
-		must("batch-write-binary", "4.2", "Every byte value survives a batch.", batch(writeOp("a.bin", everyByte)), reads("a.bin", everyByte)),
-		must("batch-write-empty", "4.2", "A write op may have empty content.", batch(writeOp("a.md", "")), reads("a.md", "")),
-		must("batch-append", "4.2", "An append op adds to the end.", put("a.md", "one"), batch(appendOp("a.md", " two")), reads("a.md", "one two")),
-		must("batch-append-creates", "4.2", "An append op makes a document that does not exist.", batch(appendOp("a.md", "one")), reads("a.md", "one")),
-		must("batch-delete", "4.2", "A delete op removes.", put("a.md", "one"), batch(deleteOp("a.md")), absent("a.md")),
-		must("batch-rename", "4.2", "A rename op moves the content.",
-			put("a.md", "one"), batch(renameOp("a.md", "b.md")), reads("b.md", "one"), absent("a.md")),
-		must("batch-rename-overwrites", "4.2", "A rename op overwrites the destination.",
-			put("a.md", "one"), put("b.md", "two"), batch(renameOp("a.md", "b.md")), reads("b.md", "one"), absent("a.md")),
-		must("batch-author", "4.2", "A batch may have message, author and email.", answers(all, 200), reads("a.md", "one")),
-		should("batch-charset", "4.2", "The media type of a batch may have a charset.",
-			answers(at("POST", "/documents/batch-ops").typed("application/json; charset=utf-8", string(encode(object{"reason": "r", "ops": []object{writeOp("a.md", "one")}}))), 200),
-			reads("a.md", "one")),
-		should("batch-camel-case", "4.2", "The keys of a batch are understood in camelCase too.",
-			do(at("POST", "/documents/batch-ops").json(object{"reason": "r", "ops": []object{{"type": "write", "path": "a.md", "contentBase64": "b25l"}}})),
-			reads("a.md", "one")),
-		should("batch-unknown-key", "4.2", "Unknown keys of a batch are ignored.",
-			do(at("POST", "/documents/batch-ops").json(object{"reason": "r", "colour": "red", "ops": []object{writeOp("a.md", "one")}})),
-			reads("a.md", "one")),
-		must("batch-many", "8", "A batch may have 100 ops.", manyOps(100)...),
+		must("batch-200", "4.2", "A batch returns 200.", expect(batchOf(writeOp("a.md", "one")), 200)),
+		must("batch-committed", "4.2", "A batch returns the number of committed ops.",
+			expect(batchOf(writeOp("a.md", "1"), writeOp("b.md", "2"), appendOp("b.md", "3")), 0,
+				isSuccess, jsonField("committed", equals(3.0))),
+			expectContent("b.md", "23")),
+		should("batch-json", "4.2", "The media type of the response to a batch is application/json.",
+			expect(batchOf(writeOp("a.md", "one")), 200, hasMediaType(protocol.TypeJSON))),
+		must("batch-write", "4.2", "A write op creates a document.",
+			batch(writeOp("n/a.md", "one")), expectContent("n/a.md", "one")),
+		must("batch-write-replaces", "4.2", "A write op replaces the whole content.",
+			put("a.md", "a long text"), batch(writeOp("a.md", "one")), expectContent("a.md", "one")),
+		must("batch-write-binary", "4.2", "A write op preserves every byte value.",
+			batch(writeOp("a.bin", everyByte)), expectContent("a.bin", everyByte)),
+		must("batch-write-empty", "4.2", "A write op may have empty content.",
+			batch(writeOp("a.md", "")), expectContent("a.md", "")),
+		must("batch-append", "4.2", "An append op adds to the end of a document.",
+			put("a.md", "one"), batch(appendOp("a.md", " two")), expectContent("a.md", "one two")),
+		must("batch-append-creates", "4.2", "An append op on a document that does not exist creates it.",
+			batch(appendOp("a.md", "one")), expectContent("a.md", "one")),
+		must("batch-delete", "4.2", "A delete op removes a document.",
+			put("a.md", "one"), batch(deleteOp("a.md")), expectAbsent("a.md")),
+		must("batch-rename", "4.2", "A rename op moves the content to the new path.",
+			put("a.md", "one"), batch(renameOp("a.md", "b.md")), expectContent("b.md", "one"), expectAbsent("a.md")),
+		must("batch-rename-overwrites", "4.2", "A rename op overwrites an existing document at the new path.",
+			put("a.md", "one"), put("b.md", "two"), batch(renameOp("a.md", "b.md")),
+			expectContent("b.md", "one"), expectAbsent("a.md")),
 	}
 }
 
-// manyOps writes n documents in one batch and wants them all.
-func manyOps(n int) []step {
-	var ops []object
-	for i := range n {
-		ops = append(ops, appendOp("a.md", string(rune('a'+i%26))))
+func batchRequestChecks() []check {
+	post := func(body object) request { return brainRequest("POST", "/documents/batch-ops").withJSON(body) }
+	write := []object{writeOp("a.md", "one")}
+	all := post(object{"reason": "why", "message": "what", "author": "Ana", "email": "ana@example.org", "ops": write})
+	camelCase := []object{{"type": "write", "path": "a.md", "contentBase64": "b25l"}}
+	return []check{
+		must("batch-author", "4.2", "A batch may have message, author and email.",
+			expect(all, 200), expectContent("a.md", "one")),
+		should("batch-charset", "4.2", "The Content-Type of a batch may have a charset parameter.",
+			expect(batchTyped("application/json; charset=utf-8", write...), 200), expectContent("a.md", "one")),
+		should("batch-camel-case", "4.2", "The keys of a batch may be in camelCase.",
+			expect2xx(post(object{"reason": "r", "ops": camelCase})), expectContent("a.md", "one")),
+		should("batch-unknown-key", "4.2", "Unknown keys of a batch are ignored.",
+			expect2xx(post(object{"reason": "r", "colour": "red", "ops": write})), expectContent("a.md", "one")),
+		must("batch-many", "8", "A batch may have 100 ops.", largeBatch(100)...),
 	}
+}
+
+// largeBatch appends n times to a document in one batch.
+func largeBatch(n int) []step {
+	var ops []object
 	text := ""
 	for i := range n {
-		text += string(rune('a' + i%26))
+		letter := string(rune('a' + i%26))
+		ops = append(ops, appendOp("a.md", letter))
+		text += letter
 	}
-	return []step{answers(batchOf(ops...), 200, key("committed", is(float64(n)))), reads("a.md", text)}
+	return []step{
+		expect(batchOf(ops...), 200, jsonField("committed", equals(float64(n)))), expectContent("a.md", text),
+	}
 }
 
-func batchOrder() []check {
+func batchOrderChecks() []check {
 	return []check{
-		must("batch-order", "4.2", "The ops of a batch are applied in the order in which they were sent.",
-			batch(writeOp("a.md", "one"), appendOp("a.md", " two"), renameOp("a.md", "b.md"), writeOp("a.md", "three"), appendOp("b.md", " four")),
-			reads("a.md", "three"), reads("b.md", "one two four")),
-		must("batch-write-write", "4.3", "Of two writes in a batch the later wins.", batch(writeOp("a.md", "one"), writeOp("a.md", "two")), reads("a.md", "two")),
-		must("batch-write-append", "4.3", "An append after a write extends it.", batch(writeOp("a.md", "one"), appendOp("a.md", "two")), reads("a.md", "onetwo")),
-		must("batch-write-delete", "4.3", "A write and then a delete leaves nothing.", batch(writeOp("a.md", "one"), deleteOp("a.md")), absent("a.md")),
-		must("batch-delete-write", "4.3", "A delete and then a write leaves the write.",
-			put("a.md", "one"), batch(deleteOp("a.md"), writeOp("a.md", "two")), reads("a.md", "two")),
-		must("batch-delete-append", "4.3", "An append after a delete begins anew.",
-			put("a.md", "one"), batch(deleteOp("a.md"), appendOp("a.md", "two")), reads("a.md", "two")),
-		must("batch-rename-chain", "4.2", "A renamed document can be renamed again.",
-			put("a.md", "one"), batch(renameOp("a.md", "b.md"), renameOp("b.md", "c.md")), reads("c.md", "one"), lists(recursive, "c.md")),
-		must("batch-rename-swap", "4.2", "Three renames swap two documents.",
+		must("batch-order", "4.2", "The ops of a batch are applied in the order of the request.",
+			batch(writeOp("a.md", "one"), appendOp("a.md", " two"), renameOp("a.md", "b.md"),
+				writeOp("a.md", "three"), appendOp("b.md", " four")),
+			expectContent("a.md", "three"), expectContent("b.md", "one two four")),
+		must("batch-write-write", "4.3", "Of two writes to a path in a batch, the later one takes effect.",
+			batch(writeOp("a.md", "one"), writeOp("a.md", "two")), expectContent("a.md", "two")),
+		must("batch-write-append", "4.3", "An append after a write in a batch extends the written content.",
+			batch(writeOp("a.md", "one"), appendOp("a.md", "two")), expectContent("a.md", "onetwo")),
+		must("batch-write-delete", "4.3", "A delete after a write in a batch removes the document.",
+			batch(writeOp("a.md", "one"), deleteOp("a.md")), expectAbsent("a.md")),
+		must("batch-delete-write", "4.3", "A write after a delete in a batch creates the document again.",
+			put("a.md", "one"), batch(deleteOp("a.md"), writeOp("a.md", "two")), expectContent("a.md", "two")),
+		must("batch-delete-append", "4.3", "An append after a delete in a batch starts with an empty document.",
+			put("a.md", "one"), batch(deleteOp("a.md"), appendOp("a.md", "two")), expectContent("a.md", "two")),
+		must("batch-rename-chain", "4.2", "A document renamed in a batch can be renamed again in the same batch.",
+			put("a.md", "one"), batch(renameOp("a.md", "b.md"), renameOp("b.md", "c.md")),
+			expectContent("c.md", "one"), expectListing(recursive, "c.md")),
+		must("batch-rename-swap", "4.2", "Three rename ops in a batch can swap two documents.",
 			put("a.md", "one"), put("b.md", "two"),
 			batch(renameOp("a.md", "t.md"), renameOp("b.md", "a.md"), renameOp("t.md", "b.md")),
-			reads("a.md", "two"), reads("b.md", "one"), absent("t.md")),
-		must("batch-rename-written", "4.2", "What a batch wrote it can rename.",
-			batch(writeOp("a.md", "one"), renameOp("a.md", "b.md")), reads("b.md", "one"), absent("a.md")),
+			expectContent("a.md", "two"), expectContent("b.md", "one"), expectAbsent("t.md")),
+		must("batch-rename-written", "4.2", "A document written in a batch can be renamed in the same batch.",
+			batch(writeOp("a.md", "one"), renameOp("a.md", "b.md")), expectContent("b.md", "one"), expectAbsent("a.md")),
 	}
 }
 
-func batchAtomicity() []check {
+func batchAtomicityChecks() []check {
 	first := []object{writeOp("kept.md", "changed"), writeOp("new.md", "new"), deleteOp("old.md")}
 	rows := []struct {
-		id, sentence string
-		status       int
-		last         object
+		id, what string
+		status   int
+		last     object
 	}{
-		{"delete-missing", "a delete of nothing", 404, deleteOp("none.md")},
-		{"rename-missing", "a rename of nothing", 404, renameOp("none.md", "x.md")},
-		{"path-invalid", "an invalid path", 400, writeOp("../x.md", "x")},
+		{"delete-missing", "a delete of a missing document", 404, deleteOp("none.md")},
+		{"rename-missing", "a rename of a missing document", 404, renameOp("none.md", "x.md")},
+		{"path-invalid", "a write to an invalid path", 400, writeOp("../x.md", "x")},
 		{"rename-invalid", "a rename to an invalid path", 400, renameOp("new.md", "/x.md")},
-		{"base64-invalid", "content that is not base64", 400, object{"type": "write", "path": "x.md", "content_base64": "%%%"}},
-		{"type-unknown", "an unknown type", 400, object{"type": "touch", "path": "x.md"}},
+		{"base64-invalid", "content that is not base64", 400,
+			object{"type": "write", "path": "x.md", "content_base64": "%%%"}},
+		{"type-unknown", "an op of unknown type", 400, object{"type": "touch", "path": "x.md"}},
 	}
 	var checks []check
 	for _, r := range rows {
-		checks = append(checks, must("batch-atomic-"+r.id, "4.2", "A batch that ends with "+r.sentence+" changes nothing.",
-			refusedBatch(r.status, append(first[:len(first):len(first)], r.last)...)...))
+		checks = append(checks, must("batch-atomic-"+r.id, "4.2", "A batch whose last op is "+r.what+" changes nothing.",
+			expectBatchRejected(r.status, append(slices.Clip(first), r.last)...)...))
 	}
 	return append(checks,
-		must("batch-atomic-first", "4.2", "A batch that begins with a failing op changes nothing.",
-			refusedBatch(404, deleteOp("none.md"), writeOp("new.md", "new"))...),
-		must("batch-atomic-append", "4.2", "Appends and renames are rolled back.",
-			refusedBatch(404, appendOp("kept.md", "more"), renameOp("old.md", "moved.md"), deleteOp("none.md"))...),
-		must("batch-delete-twice-404", "4.2", "An op sees what the ops before it did.",
-			refusedBatch(404, deleteOp("old.md"), deleteOp("old.md"))...),
+		must("batch-atomic-first", "4.2", "A batch whose first op fails changes nothing.",
+			expectBatchRejected(404, deleteOp("none.md"), writeOp("new.md", "new"))...),
+		must("batch-atomic-append", "4.2", "A failed batch rolls back appends and renames.",
+			expectBatchRejected(404, appendOp("kept.md", "more"), renameOp("old.md", "moved.md"), deleteOp("none.md"))...),
+		must("batch-delete-twice-404", "4.2", "A second delete of a document in a batch fails with 404.",
+			expectBatchRejected(404, deleteOp("old.md"), deleteOp("old.md"))...),
 	)
 }
 
-func batchRefusals() []check {
-	rows := []struct{ id, sentence, body string }{
-		{"json-invalid", "A body that is not JSON is 400.", `{"reason":"r","ops":[`},
-		{"not-object", "A body that is not an object is 400.", `[]`},
-		{"ops-missing", "A batch without ops is 400.", `{"reason":"r"}`},
-		{"ops-not-array", "ops that is not an array is 400.", `{"reason":"r","ops":{}}`},
-		{"op-not-object", "An op that is not an object is 400.", `{"reason":"r","ops":["write"]}`},
-		{"type-missing", "An op without a type is 400.", `{"reason":"r","ops":[{"path":"a.md","content_base64":""}]}`},
-		{"path-missing", "An op without a path is 400.", `{"reason":"r","ops":[{"type":"write","content_base64":""}]}`},
-		{"path-not-string", "A path that is not a string is 400.", `{"reason":"r","ops":[{"type":"delete","path":5}]}`},
-		{"content-missing", "A write without content is 400.", `{"reason":"r","ops":[{"type":"write","path":"a.md"}]}`},
-		{"content-not-string", "Content that is not a string is 400.", `{"reason":"r","ops":[{"type":"write","path":"a.md","content_base64":[1]}]}`},
-		{"append-content-missing", "An append without content is 400.", `{"reason":"r","ops":[{"type":"append","path":"a.md"}]}`},
-		{"to-missing", "A rename without to is 400.", `{"reason":"r","ops":[{"type":"write","path":"a.md","content_base64":""},{"type":"rename","path":"a.md"}]}`},
-		{"body-empty", "An empty body is 400.", ``},
+func batchValidationChecks() []check {
+	rows := []struct{ id, what, body string }{
+		{"json-invalid", "A batch that is not valid JSON", `{"reason":"r","ops":[`},
+		{"not-object", "A batch that is not a JSON object", `[]`},
+		{"ops-missing", "A batch without ops", `{"reason":"r"}`},
+		{"ops-not-array", "A batch whose ops is not an array", `{"reason":"r","ops":{}}`},
+		{"op-not-object", "An op that is not an object", `{"reason":"r","ops":["write"]}`},
+		{"type-missing", "An op without a type", `{"reason":"r","ops":[{"path":"a.md","content_base64":""}]}`},
+		{"path-missing", "An op without a path", `{"reason":"r","ops":[{"type":"write","content_base64":""}]}`},
+		{"path-not-string", "An op whose path is not a string", `{"reason":"r","ops":[{"type":"delete","path":5}]}`},
+		{"content-missing", "A write op without content", `{"reason":"r","ops":[{"type":"write","path":"a.md"}]}`},
+		{"content-not-string", "A write op whose content is not a string",
+			`{"reason":"r","ops":[{"type":"write","path":"a.md","content_base64":[1]}]}`},
+		{"append-content-missing", "An append op without content",
+			`{"reason":"r","ops":[{"type":"append","path":"a.md"}]}`},
+		{"to-missing", "A rename op without to",
+			`{"reason":"r","ops":[{"type":"write","path":"a.md","content_base64":""},{"type":"rename","path":"a.md"}]}`},
+		{"body-empty", "A batch with an empty body", ``},
 	}
 	var checks []check
 	for _, r := range rows {
-		checks = append(checks, must("batch-"+r.id+"-400", "7.1", r.sentence, rawBatch(r.body)...))
+		checks = append(checks, must("batch-"+r.id+"-400", "7.1", r.what+" is rejected with 400.",
+			expect(postJSON("/documents/batch-ops", r.body), 400), expectListing(recursive)))
 	}
 	return checks
 }

@@ -5,145 +5,165 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 )
 
-var slugRule = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+// ownBrain addresses the check's brain itself.
+func ownBrain(method string) request { return brainRequest(method, "") }
 
-func isSlug(got any) error {
-	s, _ := got.(string)
-	if !slugRule.MatchString(s) {
-		return fmt.Errorf("want 1 to 64 of a-z, 0-9 and -, got %s", clip(encode(got)))
-	}
-	return nil
-}
+// freshName returns a name that no other brain has.
+func freshName(c *client) string { return c.brain + "x" }
 
-// brain addresses the check's brain itself.
-func brain(method string) request { return at(method, "") }
-
-// newName is a name that no other brain has.
-func newName(t *trial) string { return t.brain + "x" }
-
-// creates makes a brain with some fields besides the check's own, judges the
-// answer, takes steps in the new brain, and deletes it. Every value "{new}"
-// stands for newName.
-func creates(fields object, status int, wants []want, then ...step) step {
-	return func(ctx context.Context, t *trial) error {
+// createBrainThen creates a brain, checks the response, runs steps in the new brain, and deletes it.
+// In string fields, "{new}" is replaced with freshName.
+func createBrainThen(fields object, status int, assertions []assertion, then ...step) step {
+	return func(ctx context.Context, c *client) error {
 		sent := object{}
 		for name, v := range fields {
 			if s, ok := v.(string); ok {
-				v = strings.ReplaceAll(s, "{new}", newName(t))
+				v = strings.ReplaceAll(s, "{new}", freshName(c))
 			}
 			sent[name] = v
 		}
-		res, err := t.do(ctx, root(http.MethodPost, "/v1/brains").json(sent))
+		res, err := c.do(ctx, daemonRequest(http.MethodPost, "/v1/brains").withJSON(sent))
 		if err != nil {
 			return err
 		}
-		made := &trial{target: t.target, brain: newName(t)}
+		created := &client{target: c.target, brain: freshName(c)}
 		if o, err := res.object(); err == nil && res.status/100 == 2 {
 			if id, ok := o["id"].(string); ok {
-				made.brain = id
-				defer func() { _ = t.target.deleteBrain(ctx, id) }() // the verdict is not about it
+				created.brain = id
+				defer func() { _ = c.target.deleteBrain(ctx, id) }() // cleanup does not affect the verdict
 			}
 		}
-		if err := res.judge(status, wants); err != nil {
+		if err := res.verify(status, assertions...); err != nil {
 			return err
 		}
-		err = made.take(ctx, then)
-		t.remember(cmp.Or(made.last(), t.last()))
+		err = created.run(ctx, then...)
+		c.remember(cmp.Or(created.last(), c.last()))
 		return err
 	}
 }
 
-// makes judges a field of a new brain, as it was answered and as it is asked
-// for afterwards.
-func makes(fields object, name string, v value) step {
-	return creates(fields, 0, []want{status2xx, key(name, v)}, answers(brain("GET"), 200, key(name, v)))
+// expectBrainField matches a field of a new brain, in the response and when the brain is read back.
+func expectBrainField(fields object, name string, m matcher) step {
+	return createBrainThen(fields, 0, []assertion{isSuccess, jsonField(name, m)},
+		expect(ownBrain("GET"), 200, jsonField(name, m)))
 }
 
 func brainChecks() []check {
-	confirmed := brain("DELETE").with("X-Confirm-Delete", "yes")
-	fresh := object{"name": "{new}"}
+	return slices.Concat(healthChecks(), createBrainChecks(), readBrainChecks(), deleteBrainChecks())
+}
+
+func healthChecks() []check {
+	health := daemonRequest("GET", "/healthz")
 	return []check{
-		must("brains-health-200", "4.4", "GET /healthz answers 200.",
-			answers(root("GET", "/healthz"), 200)),
-		should("brains-health-ok", "4.4", "GET /healthz answers a JSON object whose ok is true.",
-			answers(root("GET", "/healthz"), 200, key("ok", is(true)))),
+		must("brains-health-200", "4.4", "GET /healthz returns 200.", expect(health, 200)),
+		should("brains-health-ok", "4.4", "GET /healthz returns a JSON object whose ok is true.",
+			expect(health, 200, jsonField("ok", equals(true)))),
 		should("brains-health-open", "4.4", "GET /healthz needs no credentials.",
-			answers(root("GET", "/healthz").as(anonymous), 200)),
-
-		should("brains-create-201", "2", "POST /v1/brains answers 201, and the brain can be used.", creates(fresh, 201, nil, put("a.md", "one"), reads("a.md", "one"))),
-		should("brains-create-id", "2", "A new brain has an id.", makes(fresh, "id", isText)),
-		should("brains-create-name", "2", "A new brain has the name that it was given.", func(ctx context.Context, t *trial) error {
-			return makes(fresh, "name", is(newName(t)))(ctx, t)
-		}),
-		should("brains-create-slug", "2", "A slug that is not given is made from the name, by the rule of slugs.",
-			makes(object{"name": "{new} Notes & More"}, "slug", isSlug)),
-		should("brains-create-private", "2", "Visibility is private unless the request says otherwise.",
-			makes(fresh, "visibility", is("private"))),
-		should("brains-create-visibility", "2", "A brain has the visibility that it was given.",
-			makes(object{"name": "{new}", "visibility": "tenant"}, "visibility", is("tenant"))),
-		should("brains-create-visibility-unknown-400", "2", "An unknown visibility is 400.",
-			creates(object{"name": "{new}", "visibility": "secret"}, 400, nil)),
-		should("brains-create-slug-invalid-400", "2", "A slug outside a-z, 0-9 and - is 400.",
-			creates(object{"name": "{new}", "slug": "No Slug"}, 400, nil)),
-		should("brains-create-name-missing-400", "2", "A brain without name and id is 400.", creates(object{}, 400, nil)),
-		should("brains-create-camel-case", "2", "brainId is understood as the id.", func(ctx context.Context, t *trial) error {
-			return makes(object{"brainId": "{new}"}, "id", is(newName(t)))(ctx, t)
-		}),
-		should("brains-create-snake-case", "2", "The answer's keys are in snake_case.", creates(fresh, 0, []want{status2xx, inSnakeCase})),
-		should("brains-create-twice-409", "2", "A brain that exists is 409, and is as it was.",
-			put("a.md", "one"), again(409), reads("a.md", "one")),
-
-		should("brains-get-200", "2", "A brain can be asked for.", func(ctx context.Context, t *trial) error {
-			return answers(brain("GET"), 200, key("id", is(t.brain)))(ctx, t)
-		}),
-		should("brains-get-missing", "2", "Asking for a brain that does not exist is 404, or 403 with a token.", lacksBrain("GET", "", asItIs)),
-		should("brains-list-items", "2", "The list of brains is an object with items.",
-			answers(root("GET", "/v1/brains"), 200, key("items", isArray))),
-		should("brains-list-holds", "2", "The list of brains holds a new brain.", listed(true)),
-		should("brains-delete-unconfirmed-428", "2", "Deleting a brain without X-Confirm-Delete: yes is 428.",
-			put("a.md", "one"), answers(brain("DELETE"), 428), reads("a.md", "one")),
-		should("brains-delete-204", "2", "Deleting a brain with X-Confirm-Delete: yes answers 204.",
-			put("a.md", "one"), answers(confirmed, 204)),
-		should("brains-delete-removes", "2", "A deleted brain is gone, with its documents.",
-			put("a.md", "one"), do(confirmed), answers(readOf("a.md"), 0, oneOf(404, 403)), answers(brain("GET"), 0, oneOf(404, 403)), listed(false)),
-		should("brains-delete-forgets", "2", "A brain that is made again under the id of a deleted one is empty.",
-			put("a.md", "one"), do(confirmed), again(201), absent("a.md"), listsAll()),
+			expect(health.withToken(noToken), 200)),
 	}
 }
 
-// again makes the check's brain once more. A daemon that makes another one, of
-// an id of its own, is not judged.
-func again(status int) step {
-	return func(ctx context.Context, t *trial) error {
-		res, err := t.do(ctx, root("POST", "/v1/brains").json(object{"id": t.brain, "name": t.brain, "slug": t.brain}))
+func createBrainChecks() []check {
+	fresh := object{"name": "{new}"}
+	rejected := func(fields object) step { return createBrainThen(fields, 400, nil) }
+	return []check{
+		should("brains-create-201", "2", "POST /v1/brains returns 201, and documents can be written to the new brain.",
+			createBrainThen(fresh, 201, nil, put("a.md", "one"), expectContent("a.md", "one"))),
+		should("brains-create-id", "2", "A new brain has an id.", expectBrainField(fresh, "id", isNonEmptyString)),
+		should("brains-create-name", "2", "A new brain has the name in the request.",
+			func(ctx context.Context, c *client) error {
+				return expectBrainField(fresh, "name", equals(freshName(c)))(ctx, c)
+			}),
+		should("brains-create-slug", "2", "Without a slug in the request, the daemon derives a valid slug from the name.",
+			expectBrainField(object{"name": "{new} Notes & More"}, "slug", isSlug)),
+		should("brains-create-private", "2", "The default visibility of a brain is private.",
+			expectBrainField(fresh, "visibility", equals("private"))),
+		should("brains-create-visibility", "2", "A new brain has the visibility in the request.",
+			expectBrainField(object{"name": "{new}", "visibility": "tenant"}, "visibility", equals("tenant"))),
+		should("brains-create-visibility-unknown-400", "2", "An unknown visibility is rejected with 400.",
+			rejected(object{"name": "{new}", "visibility": "secret"})),
+		should("brains-create-slug-invalid-400", "2", "A slug with characters other than a-z, 0-9 and - is rejected with 400.",
+			rejected(object{"name": "{new}", "slug": "No Slug"})),
+		should("brains-create-name-missing-400", "2", "A brain with neither name nor id is rejected with 400.",
+			rejected(object{})),
+		should("brains-create-camel-case", "2", "brainId is accepted in place of id.",
+			func(ctx context.Context, c *client) error {
+				return expectBrainField(object{"brainId": "{new}"}, "id", equals(freshName(c)))(ctx, c)
+			}),
+		should("brains-create-snake-case", "2", "The keys of the response to POST /v1/brains are in snake_case.",
+			createBrainThen(fresh, 0, []assertion{isSuccess, bodyInSnakeCase})),
+		should("brains-create-twice-409", "2", "Creating a brain that exists returns 409 and does not change the brain.",
+			put("a.md", "one"), recreateBrain(409), expectContent("a.md", "one")),
+	}
+}
+
+func readBrainChecks() []check {
+	list := daemonRequest("GET", "/v1/brains")
+	return []check{
+		should("brains-get-200", "2", "GET of a brain returns the brain with its id.",
+			func(ctx context.Context, c *client) error {
+				return expect(ownBrain("GET"), 200, jsonField("id", equals(c.brain)))(ctx, c)
+			}),
+		should("brains-get-missing", "2", "GET of a brain that does not exist returns 404, or 403 with a token.",
+			expectNoBrain("GET", "", unmodified)),
+		should("brains-list-items", "2", "GET /v1/brains returns a JSON object with an items array.",
+			expect(list, 200, jsonField("items", isArray))),
+		should("brains-list-holds", "2", "GET /v1/brains lists a new brain.", expectBrainListed(true)),
+	}
+}
+
+func deleteBrainChecks() []check {
+	confirmed := ownBrain("DELETE").withHeader("X-Confirm-Delete", "yes")
+	return []check{
+		should("brains-delete-unconfirmed-428", "2", "DELETE of a brain without X-Confirm-Delete: yes returns 428.",
+			put("a.md", "one"), expect(ownBrain("DELETE"), 428), expectContent("a.md", "one")),
+		should("brains-delete-204", "2", "DELETE of a brain with X-Confirm-Delete: yes returns 204.",
+			put("a.md", "one"), expect(confirmed, 204)),
+		should("brains-delete-removes", "2", "After DELETE, the brain and its documents no longer exist.",
+			put("a.md", "one"), expect2xx(confirmed), expect(readOf("a.md"), 0, statusIn(404, 403)),
+			expect(ownBrain("GET"), 0, statusIn(404, 403)), expectBrainListed(false)),
+		should("brains-delete-forgets", "2", "A brain created under the id of a deleted brain is empty.",
+			put("a.md", "one"), expect2xx(confirmed), recreateBrain(201), expectAbsent("a.md"), expectDocuments()),
+	}
+}
+
+// recreateBrain creates the check's brain again. The check is skipped if the daemon chooses brain
+// ids itself and creates another one.
+func recreateBrain(status int) step {
+	return func(ctx context.Context, c *client) error {
+		r := daemonRequest("POST", "/v1/brains").withJSON(object{"id": c.brain, "name": c.brain, "slug": c.brain})
+		res, err := c.do(ctx, r)
 		if err != nil {
 			return err
 		}
 		if o, err := res.object(); err == nil && res.status/100 == 2 {
-			if id, ok := o["id"].(string); ok && id != t.brain {
-				_ = t.target.deleteBrain(ctx, id) // the verdict is not about it
-				return notJudged{"the daemon gives brains ids of its own"}
+			if id, ok := o["id"].(string); ok && id != c.brain {
+				_ = c.target.deleteBrain(ctx, id) // cleanup does not affect the verdict
+				return skipError{"the daemon chooses brain ids itself"}
 			}
 		}
-		return res.judge(status, nil)
+		return res.verify(status)
 	}
 }
 
-// listed wants the check's brain to be in the list of brains, or not to.
-func listed(want bool) step {
-	return func(ctx context.Context, t *trial) error {
-		return answers(root("GET", "/v1/brains"), 200, key("items", func(got any) error {
+// expectBrainListed requires the list of brains to contain the check's brain, or not to.
+func expectBrainListed(want bool) step {
+	return func(ctx context.Context, c *client) error {
+		listed := jsonField("items", func(got any) error {
 			items, _ := got.([]any)
-			has := slices.ContainsFunc(items, func(item any) bool { b, _ := item.(object); return b["id"] == t.brain })
+			has := slices.ContainsFunc(items, func(item any) bool {
+				b, _ := item.(object)
+				return b["id"] == c.brain
+			})
 			if has != want {
-				return fmt.Errorf("want brain %s in the list: %v, got %s", t.brain, want, clip(encode(got)))
+				return fmt.Errorf("want brain %s in the list: %v, got %s", c.brain, want, excerpt(encode(got)))
 			}
 			return nil
-		}))(ctx, t)
+		})
+		return expect(daemonRequest("GET", "/v1/brains"), 200, listed)(ctx, c)
 	}
 }

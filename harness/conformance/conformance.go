@@ -1,7 +1,9 @@
-// Package conformance asks a daemon whether it keeps protocol v1.0: black-box
-// checks over real sockets, each of one promise. Run makes a brain of its own
-// for every check and deletes it afterwards, so it can run against a daemon
-// that holds other people's memory.
+// Package conformance checks a daemon against protocol v1.0: black-box checks over real sockets,
+// each of one requirement. Run creates a brain for every check and deletes it afterwards, so it can
+// run against a daemon that holds other data.
+//
+// A check is a list of steps. A step sends a request and asserts something about the response. The
+// checks of a group are in the files that begin with the group's name.
 package conformance
 
 import (
@@ -13,28 +15,28 @@ import (
 	"time"
 )
 
-// Level says how binding a check is.
+// Level is the requirement level of a check.
 type Level string
 
-// Must is what the specification says unconditionally. Should is what it
-// recommends, and what it leaves open and the reference daemon decided.
+// Must marks what the specification requires unconditionally. Should marks what it recommends, and
+// what it leaves open and the reference daemon decided.
 const (
 	Must   Level = "MUST"
 	Should Level = "SHOULD"
 )
 
-// Status of a check that was run. A check that could not be judged, because it
-// needs a token or something that the daemon is free not to do, is skipped.
+// Status is the outcome of a check. A check is skipped if it cannot be judged: it needs a token
+// that was not given, or it is about optional behaviour that the daemon does not show.
 type Status string
 
-// The statuses.
+// The values of Status.
 const (
 	Pass Status = "pass"
 	Fail Status = "fail"
 	Skip Status = "skip"
 )
 
-// Check is one promise. Its ID begins with the group and is stable.
+// Check describes one requirement. Its ID begins with the group and is stable.
 type Check struct {
 	ID       string `json:"id"`
 	Group    string `json:"group"`
@@ -43,9 +45,9 @@ type Check struct {
 	Sentence string `json:"sentence"`
 }
 
-// Result is the outcome of one check. Detail, of a check that did not pass,
-// and Request, the last request that was answered, hold text of the daemon's,
-// but not the run's tokens, which it may send back.
+// Result is the outcome of one check. Detail explains why the check did not pass. Request is the
+// last request, with the status of its response if there was one. Both may contain text from the
+// daemon. The run's tokens are removed from it.
 type Result struct {
 	Check
 	Status     Status  `json:"status"`
@@ -54,8 +56,8 @@ type Result struct {
 	DurationMS float64 `json:"duration_ms"`
 }
 
-// Report is the outcome of a run, in the order of the catalogue. It is partial
-// when the run was stopped before every one of the planned checks had a result.
+// Report is the outcome of a run, in catalogue order. It is partial if the run was stopped before
+// each of the planned checks had a result.
 type Report struct {
 	Endpoint   string    `json:"endpoint"`
 	StartedAt  time.Time `json:"started_at"`
@@ -65,8 +67,8 @@ type Report struct {
 	Results    []Result  `json:"results"`
 }
 
-// Count returns how many results have the level and status, in one group or,
-// with an empty group, in all.
+// Count returns the number of results with a level and a status in one group, or in all groups if
+// group is empty.
 func (r Report) Count(group string, l Level, s Status) int {
 	n := 0
 	for _, res := range r.Results {
@@ -77,10 +79,12 @@ func (r Report) Count(group string, l Level, s Status) int {
 	return n
 }
 
-// Skipped returns how many checks were skipped.
-func (r Report) Skipped() int { return r.Count("", Must, Skip) + r.Count("", Should, Skip) }
+// Skipped returns the number of skipped checks in one group, or in all groups if group is empty.
+func (r Report) Skipped(group string) int {
+	return r.Count(group, Must, Skip) + r.Count(group, Should, Skip)
+}
 
-// Groups returns the groups that have results, in the order of the catalogue.
+// Groups returns the groups that have results, in catalogue order.
 func (r Report) Groups() []string {
 	var groups []string
 	for _, res := range r.Results {
@@ -91,14 +95,14 @@ func (r Report) Groups() []string {
 	return groups
 }
 
-// ErrNoCheck tells that a selection names no check.
-var ErrNoCheck = errors.New("no such check or group")
+// errNoCheck reports that a selector matches no check.
+var errNoCheck = errors.New("no such check or group")
 
-// Checks returns the checks that only selects: by id, by group, or by a glob
-// over ids. An empty selection is everything. A selector that selects nothing
-// is ErrNoCheck.
+// Checks returns the checks that match at least one selector, in catalogue order. A selector is an
+// id, a group, or a glob over ids. Without selectors Checks returns all checks. A selector that
+// matches no check is an error.
 func Checks(only []string) ([]Check, error) {
-	selected, err := choose(only)
+	selected, err := selectChecks(only)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +113,7 @@ func Checks(only []string) ([]Check, error) {
 	return list, nil
 }
 
-func choose(only []string) ([]check, error) {
+func selectChecks(only []string) ([]check, error) {
 	all := catalogue()
 	if len(only) == 0 {
 		return all, nil
@@ -120,14 +124,14 @@ func choose(only []string) ([]check, error) {
 		for i, c := range all {
 			ok, err := path.Match(selector, c.ID)
 			if err != nil {
-				return nil, fmt.Errorf("%w: %q: %w", ErrNoCheck, selector, err)
+				return nil, fmt.Errorf("%w: %q: %w", errNoCheck, selector, err)
 			}
 			if ok || selector == c.Group {
 				chosen[i], found = true, true
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%w: %q", ErrNoCheck, selector)
+			return nil, fmt.Errorf("%w: %q", errNoCheck, selector)
 		}
 	}
 	var selected []check
@@ -139,11 +143,10 @@ func choose(only []string) ([]check, error) {
 	return selected, nil
 }
 
-// check is a Check with what it does: steps that are taken one after the
-// other, until one returns an error.
+// check is a Check with its steps, which run in order until one returns an error.
 type check struct {
 	Check
-	needs credential
+	needs need
 	steps []step
 }
 

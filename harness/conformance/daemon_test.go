@@ -38,7 +38,7 @@ func keys(t testing.TB) *httpapi.Keys {
 }
 
 // withKeys are the options of a run against a daemon with keys.
-func withKeys(url string) Options {
+func authOptions(url string) Options {
 	return Options{
 		Endpoint: url, Token: adminToken, ReadOnlyToken: readerToken, OtherTenantToken: otherToken,
 		Agent: "conformance test", Timeout: time.Minute, // of a machine that is busy
@@ -60,7 +60,7 @@ func serveConfig(t testing.TB, c daemon.Config, wrap func(http.Handler) http.Han
 	if err != nil {
 		t.Fatal(err)
 	}
-	return listen(t, wrap(d.Handler()), func() {
+	return serveHandler(t, wrap(d.Handler()), func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
@@ -68,7 +68,7 @@ func serveConfig(t testing.TB, c daemon.Config, wrap func(http.Handler) http.Han
 }
 
 // listen serves a handler until the test ends.
-func listen(t testing.TB, h http.Handler, closed func()) string {
+func serveHandler(t testing.TB, h http.Handler, closed func()) string {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(func() {

@@ -6,8 +6,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// refusal is a request that must be refused, for a reason that is in no doubt.
-type refusal struct {
+// rejectedRequest is a request that has exactly one correct error response.
+type rejectedRequest struct {
 	id, what string
 	status   int
 	code     string
@@ -15,26 +15,35 @@ type refusal struct {
 	prepare  []step
 }
 
-var refusals = []refusal{
-	{"read-missing", "reading what does not exist", 404, protocol.CodeNotFound, readOf("none.md"), nil},
-	{"stat-missing", "stat of what does not exist", 404, protocol.CodeNotFound, statOf("none.md"), nil},
-	{"delete-missing", "deleting what does not exist", 404, protocol.CodeNotFound, deleteOf("none.md"), nil},
-	{"rename-missing", "renaming what does not exist", 404, protocol.CodeNotFound, renameOf("none.md", "b.md"), nil},
-	{"batch-missing", "a batch that deletes what does not exist", 404, protocol.CodeNotFound, batchOf(deleteOp("none.md")), nil},
-	{"put-path", "PUT of an invalid path", 400, protocol.CodeValidation, putOf("../a.md", "x"), nil},
-	{"read-path", "reading an invalid path", 400, protocol.CodeValidation, readOf("../a.md"), nil},
-	{"append-path", "append to an invalid path", 400, protocol.CodeValidation, appendOf("../a.md", "x"), nil},
-	{"rename-path", "rename to an invalid path", 400, protocol.CodeValidation, renameOf("a.md", "../b.md"), []step{put("a.md", "one")}},
-	{"batch-path", "a batch with an invalid path", 400, protocol.CodeValidation, batchOf(writeOp("../a.md", "x")), nil},
-	{"rename-json", "rename with a body that is not JSON", 400, protocol.CodeValidation, jsonTo("/documents/rename", `{"from":`), nil},
-	{"batch-json", "a batch that is not JSON", 400, protocol.CodeValidation, jsonTo("/documents/batch-ops", `{"ops":`), nil},
-	{"put-type", "PUT of another media type", 415, protocol.CodeUnsupportedMediaType, at("PUT", "/documents", "path", "a.md").typed("text/markdown", "x"), nil},
-	{"append-type", "append of another media type", 415, protocol.CodeUnsupportedMediaType, at("POST", "/documents/append", "path", "a.md").typed("text/plain", "x"), nil},
-	{"rename-type", "rename in another media type", 415, protocol.CodeUnsupportedMediaType, at("POST", "/documents/rename").typed("text/plain", `{"from":"a.md","to":"b.md"}`), []step{put("a.md", "one")}},
-	{"batch-type", "a batch in another media type", 415, protocol.CodeUnsupportedMediaType, at("POST", "/documents/batch-ops").typed(protocol.TypeBytes, `{"reason":"r","ops":[]}`), nil},
+func rejectedRequests() []rejectedRequest {
+	seed := []step{put("a.md", "one")}
+	emptyBatch := brainRequest("POST", "/documents/batch-ops").withBytes(`{"reason":"r","ops":[]}`)
+	return []rejectedRequest{
+		{"read-missing", "reading a document that does not exist", 404, protocol.CodeNotFound, readOf("none.md"), nil},
+		{"stat-missing", "stat of a document that does not exist", 404, protocol.CodeNotFound, statOf("none.md"), nil},
+		{"delete-missing", "DELETE of a document that does not exist", 404, protocol.CodeNotFound, deleteOf("none.md"), nil},
+		{"rename-missing", "rename of a document that does not exist", 404, protocol.CodeNotFound,
+			renameOf("none.md", "b.md"), nil},
+		{"batch-missing", "a batch that deletes a document that does not exist", 404, protocol.CodeNotFound,
+			batchOf(deleteOp("none.md")), nil},
+		{"put-path", "PUT to an invalid path", 400, protocol.CodeValidation, putOf("../a.md", "x"), nil},
+		{"read-path", "reading an invalid path", 400, protocol.CodeValidation, readOf("../a.md"), nil},
+		{"append-path", "append to an invalid path", 400, protocol.CodeValidation, appendOf("../a.md", "x"), nil},
+		{"rename-path", "rename to an invalid path", 400, protocol.CodeValidation, renameOf("a.md", "../b.md"), seed},
+		{"batch-path", "a batch with an invalid path", 400, protocol.CodeValidation, batchOf(writeOp("../a.md", "x")), nil},
+		{"rename-json", "a rename request that is not valid JSON", 400, protocol.CodeValidation,
+			postJSON("/documents/rename", `{"from":`), nil},
+		{"batch-json", "a batch that is not valid JSON", 400, protocol.CodeValidation,
+			postJSON("/documents/batch-ops", `{"ops":`), nil},
+		{"put-type", "PUT with an unsupported media type", 415, protocol.CodeUnsupportedMediaType,
+			putTyped("text/markdown", "a.md", "x"), nil},
+		{"append-type", "append with an unsupported media type", 415, protocol.CodeUnsupportedMediaType,
+			appendTyped("text/plain", "a.md", "x"), nil},
+		{"rename-type", "rename with an unsupported media type", 415, protocol.CodeUnsupportedMediaType,
+			renameTyped("text/plain", "a.md", "b.md"), seed},
+		{"batch-type", "a batch with an unsupported media type", 415, protocol.CodeUnsupportedMediaType, emptyBatch, nil},
+	}
 }
-
-func jsonTo(path, text string) request { return at("POST", path).typed(protocol.TypeJSON, text) }
 
 func errorChecks() []check {
 	return slices.Concat(problemChecks(), mediaTypeChecks(), renameBodyChecks(), routeChecks())
@@ -42,75 +51,92 @@ func errorChecks() []check {
 
 func problemChecks() []check {
 	var checks []check
-	for _, r := range refusals {
-		ask := func(wants ...want) []step {
-			return append(r.prepare[:len(r.prepare):len(r.prepare)], answers(r.request, 0, append([]want{refused}, wants...)...))
+	for _, r := range rejectedRequests() {
+		steps := func(status int, assertions ...assertion) []step {
+			return append(slices.Clip(r.prepare), expect(r.request, status, assertions...))
 		}
 		checks = append(checks,
-			must("errors-status-"+r.id, "7.1", "The status has its meaning: "+r.what+".", append(r.prepare[:len(r.prepare):len(r.prepare)], answers(r.request, r.status))...),
-			must("errors-problem-"+r.id, "7.1", "The body is a Problem: "+r.what+".", ask(problem)...),
-			should("errors-code-"+r.id, "7.1", "code is "+r.code+": "+r.what+".", ask(key("code", is(r.code)))...),
-			should("errors-body-status-"+r.id, "7.1", "status in the body is that of the answer: "+r.what+".", ask(key("status", is(float64(r.status))))...),
+			must("errors-status-"+r.id, "7.1", "The status code is correct for "+r.what+".", steps(r.status)...),
+			must("errors-problem-"+r.id, "7.1", "The body is a Problem for "+r.what+".",
+				steps(0, isErrorStatus, isProblem)...),
+			should("errors-code-"+r.id, "7.1", "The code in the Problem is "+r.code+" for "+r.what+".",
+				steps(0, isErrorStatus, jsonField("code", equals(r.code)))...),
+			should("errors-body-status-"+r.id, "7.1", "The status in the Problem equals the status code for "+r.what+".",
+				steps(0, isErrorStatus, jsonField("status", equals(float64(r.status))))...),
 		)
 	}
-	missing, invalid := refusals[0], refusals[5]
+	missing, invalid := readOf("none.md"), putOf("../a.md", "x")
 	return append(checks,
-		should("errors-media-type-404", "7.1", "The Problem of a 404 is application/problem+json.", answers(missing.request, 404, mediaType(protocol.TypeProblem))),
-		should("errors-media-type-400", "7.1", "The Problem of a 400 is application/problem+json.", answers(invalid.request, 400, mediaType(protocol.TypeProblem))),
-		should("errors-title", "7.1", "A Problem has a title.", answers(missing.request, 404, key("title", isText))),
-		should("errors-detail", "7.1", "A Problem has a detail.", answers(missing.request, 404, key("detail", isText))),
+		should("errors-media-type-404", "7.1", "The media type of a 404 response is application/problem+json.",
+			expect(missing, 404, hasMediaType(protocol.TypeProblem))),
+		should("errors-media-type-400", "7.1", "The media type of a 400 response is application/problem+json.",
+			expect(invalid, 400, hasMediaType(protocol.TypeProblem))),
+		should("errors-title", "7.1", "A Problem has a title.",
+			expect(missing, 404, jsonField("title", isNonEmptyString))),
+		should("errors-detail", "7.1", "A Problem has a detail.",
+			expect(missing, 404, jsonField("detail", isNonEmptyString))),
 	)
 }
 
 func mediaTypeChecks() []check {
+	seed := put("a.md", "kept")
 	put415 := func(contentType string) []step {
-		return []step{put("a.md", "kept"), answers(at("PUT", "/documents", "path", "a.md").typed(contentType, "x"), 415), reads("a.md", "kept")}
+		return []step{seed, expect(putTyped(contentType, "a.md", "x"), 415), expectContent("a.md", "kept")}
 	}
 	return []check{
-		must("errors-put-json-415", "7.1", "PUT of application/json is 415, and nothing is written.", put415(protocol.TypeJSON)...),
-		must("errors-put-text-415", "7.1", "PUT of text/plain is 415, and nothing is written.", put415("text/plain; charset=utf-8")...),
-		must("errors-put-form-415", "7.1", "PUT of a form is 415, and nothing is written.", put415("application/x-www-form-urlencoded")...),
-		must("errors-append-text-415", "7.1", "Append of text/plain is 415, and nothing is written.",
-			put("a.md", "kept"), answers(at("POST", "/documents/append", "path", "a.md").typed("text/plain", "x"), 415), reads("a.md", "kept")),
-		must("errors-rename-text-415", "7.1", "Rename in text/plain is 415, and nothing is renamed.",
-			put("a.md", "kept"), answers(at("POST", "/documents/rename").typed("text/plain", `{"from":"a.md","to":"b.md"}`), 415), listsAll("a.md")),
-		must("errors-batch-text-415", "7.1", "A batch in text/plain is 415, and nothing is changed.",
-			answers(at("POST", "/documents/batch-ops").typed("text/plain", string(encode(object{"reason": "r", "ops": []object{writeOp("a.md", "x")}}))), 415), listsAll()),
-		should("errors-put-type-case", "4.2", "The case of a media type does not matter.",
-			answers(at("PUT", "/documents", "path", "a.md").typed("Application/Octet-Stream", "x"), 204), reads("a.md", "x")),
-		should("errors-rename-type-charset", "4.2", "A charset beside application/json does not matter.",
-			put("a.md", "x"), answers(at("POST", "/documents/rename").typed("application/json; charset=utf-8", `{"from":"a.md","to":"b.md"}`), 204),
-			reads("b.md", "x"), absent("a.md")),
+		must("errors-put-json-415", "7.1", "PUT of application/json is rejected with 415 and writes nothing.",
+			put415(protocol.TypeJSON)...),
+		must("errors-put-text-415", "7.1", "PUT of text/plain is rejected with 415 and writes nothing.",
+			put415("text/plain; charset=utf-8")...),
+		must("errors-put-form-415", "7.1", "PUT of form data is rejected with 415 and writes nothing.",
+			put415("application/x-www-form-urlencoded")...),
+		must("errors-append-text-415", "7.1", "Append of text/plain is rejected with 415 and writes nothing.",
+			seed, expect(appendTyped("text/plain", "a.md", "x"), 415), expectContent("a.md", "kept")),
+		must("errors-rename-text-415", "7.1", "A rename request of type text/plain is rejected with 415 and renames nothing.",
+			seed, expect(renameTyped("text/plain", "a.md", "b.md"), 415), expectDocuments("a.md")),
+		must("errors-batch-text-415", "7.1", "A batch of type text/plain is rejected with 415 and changes nothing.",
+			expect(batchTyped("text/plain", writeOp("a.md", "x")), 415), expectDocuments()),
+		should("errors-put-type-case", "4.2", "The media type of a request is case-insensitive.",
+			expect(putTyped("Application/Octet-Stream", "a.md", "x"), 204), expectContent("a.md", "x")),
+		should("errors-rename-type-charset", "4.2", "The Content-Type of a rename request may have a charset parameter.",
+			put("a.md", "x"), expect(renameTyped("application/json; charset=utf-8", "a.md", "b.md"), 204),
+			expectContent("b.md", "x"), expectAbsent("a.md")),
 	}
 }
 
 func renameBodyChecks() []check {
-	rows := []struct{ id, sentence, body string }{
-		{"from-missing", "Rename without from is 400.", `{"to":"b.md"}`},
-		{"to-missing", "Rename without to is 400.", `{"from":"a.md"}`},
-		{"from-number", "Rename from a number is 400.", `{"from":1,"to":"b.md"}`},
-		{"to-null", "Rename to null is 400.", `{"from":"a.md","to":null}`},
-		{"array", "Rename with an array is 400.", `["a.md","b.md"]`},
-		{"empty", "Rename with an empty body is 400.", ``},
-		{"json-twice", "Rename with two JSON values is 400.", `{"from":"a.md","to":"b.md"}{}`},
+	rows := []struct{ id, what, body string }{
+		{"from-missing", "without from", `{"to":"b.md"}`},
+		{"to-missing", "without to", `{"from":"a.md"}`},
+		{"from-number", "whose from is a number", `{"from":1,"to":"b.md"}`},
+		{"to-null", "whose to is null", `{"from":"a.md","to":null}`},
+		{"array", "that is a JSON array", `["a.md","b.md"]`},
+		{"empty", "with an empty body", ``},
+		{"json-twice", "with two JSON values", `{"from":"a.md","to":"b.md"}{}`},
 	}
 	var checks []check
 	for _, r := range rows {
-		checks = append(checks, must("errors-rename-"+r.id+"-400", "7.1", r.sentence,
-			put("a.md", "one"), answers(jsonTo("/documents/rename", r.body), 400), listsAll("a.md")))
+		checks = append(checks, must("errors-rename-"+r.id+"-400", "7.1",
+			"A rename request "+r.what+" is rejected with 400.",
+			put("a.md", "one"), expect(postJSON("/documents/rename", r.body), 400), expectDocuments("a.md")))
 	}
 	return checks
 }
 
 func routeChecks() []check {
+	patch := brainRequest("PATCH", "/documents", "path", "a.md")
 	return []check{
-		should("errors-route-404", "7.1", "An endpoint that does not exist is 404, with a Problem.", answers(at("GET", "/no-such-endpoint"), 404, problem)),
-		should("errors-version-404", "9", "A major version that does not exist is 404.", answers(root("GET", "/v99/brains"), 404)),
-		should("errors-method-405", "7.1", "A method that an endpoint does not have is 405, with a Problem.", answers(at("PATCH", "/documents", "path", "a.md"), 405, problem)),
-		should("errors-method-allow", "7.1", "A 405 says which methods there are.", answers(at("PATCH", "/documents", "path", "a.md"), 405, hasAllow)),
-		should("errors-brain-missing-problem", "7.1", "A brain that does not exist is a Problem.",
-			lacksBrain("PUT", "/documents?path=a.md", func(r request) request { return r.bytes("x") }, problem)),
+		should("errors-route-404", "7.1", "An unknown endpoint returns 404 with a Problem.",
+			expect(brainRequest("GET", "/no-such-endpoint"), 404, isProblem)),
+		should("errors-version-404", "9", "An unknown major version in the URL returns 404.",
+			expect(daemonRequest("GET", "/v99/brains"), 404)),
+		should("errors-method-405", "7.1", "A method that an endpoint does not support returns 405 with a Problem.",
+			expect(patch, 405, isProblem)),
+		should("errors-method-allow", "7.1", "A 405 response lists the supported methods in Allow.",
+			expect(patch, 405, hasAllowHeader)),
+		should("errors-brain-missing-problem", "7.1", "The error response for a brain that does not exist has a Problem.",
+			expectNoBrain("PUT", "/documents?path=a.md", func(r request) request { return r.withBytes("x") }, isProblem)),
 	}
 }
 
-func hasAllow(r *response) error { return isText(r.header.Get("Allow")) }
+func hasAllowHeader(r *response) error { return isNonEmptyString(r.header.Get("Allow")) }

@@ -11,116 +11,141 @@ import (
 )
 
 func eventChecks() []check {
-	return slices.Concat(attachChecks(), changeChecks(), deliveryChecks(), idChecks(),
-		with(patience, must("events-ping", "6.1", "An idle stream is kept alive by pings, 25 s apart by default.", pinged)))
+	return slices.Concat(eventStreamChecks(), changeChecks(), batchEventChecks(), deliveryChecks(), eventIDChecks(),
+		requiring(needSlow, must("events-ping", "6.1", "A daemon sends pings on an idle change stream, 25 s apart by default.",
+			expectPing)))
 }
 
-func attachChecks() []check {
-	attached := func(judge func(*stream) error) step {
-		return func(ctx context.Context, t *trial) error {
-			s, err := t.attach(ctx, eventStream)
+func eventStreamChecks() []check {
+	opened := func(assertions ...assertion) step {
+		return func(ctx context.Context, c *client) error {
+			s, err := c.openStream(ctx, eventsRequest)
 			if err != nil {
 				return err
 			}
 			defer s.close()
-			return judge(s)
+			return s.verify(200, assertions...)
 		}
 	}
-	first := func(judge func(frame) error) step {
-		return func(ctx context.Context, t *trial) error {
-			return attached(func(s *stream) error {
-				f, err := s.next(ctx)
-				if err != nil {
-					return err
-				}
-				return judge(f)
-			})(ctx, t)
+	firstFrame := func(judge func(frame) error) step {
+		return func(ctx context.Context, c *client) error {
+			s, err := c.openStream(ctx, eventsRequest)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			f, err := s.next(ctx)
+			if err != nil {
+				return err
+			}
+			return judge(f)
 		}
 	}
 	return []check{
-		must("events-200", "4.2", "The change stream answers 200.", attached(func(*stream) error { return nil })),
-		must("events-content-type", "4.2", "The change stream is text/event-stream.",
-			attached(func(s *stream) error { return s.judge(200, []want{mediaType(protocol.TypeEvents)}) })),
-		must("events-no-cache", "9", "The change stream has Cache-Control: no-cache.",
-			attached(func(s *stream) error { return s.judge(200, []want{cacheControl("no-cache")}) })),
-		must("events-ready", "6.1", "The first frame of a change stream is ready.", first(func(f frame) error { return is(protocol.EventReady)(f.name) })),
-		must("events-ready-data", "6.1", "The data of ready is the text ok.", first(func(f frame) error { return is("ok")(f.data) })),
-		must("events-ready-id", "6.1", "The frame ready has an id.", first(func(f frame) error { return isText(f.id) })),
-		must("events-ready-once", "6.1", "ready comes once.", observes([]step{put("a.md", "1"), put("b.md", "2")}, func(frames []frame) error {
-			if slices.Contains(names(frames), protocol.EventReady) {
-				return fmt.Errorf("want one ready, got another among %q", names(frames))
-			}
-			return nil
-		})),
-		must("events-ready-attached", "6.1", "A write right after ready is told.", tells([]step{put("a.md", "one")}, "created a.md")),
-		must("events-last-event-id", "6.2", "Last-Event-ID is not honoured: nothing is replayed.", noReplay(eventStream.with("Last-Event-ID", "0"))),
-		must("events-no-replay", "6.2", "What was written before attaching is not told.", noReplay(eventStream)),
-		should("events-brain-missing", "6.1", "The stream of a brain that does not exist is 404, or 403 with a token.", lacksBrain("GET", "/events", asItIs)),
+		must("events-200", "4.2", "A change stream returns 200.", opened()),
+		must("events-content-type", "4.2", "The media type of a change stream is text/event-stream.",
+			opened(hasMediaType(protocol.TypeEvents))),
+		must("events-no-cache", "9", "A change stream has Cache-Control: no-cache.", opened(hasCacheControl("no-cache"))),
+		must("events-ready", "6.1", "The first frame of a change stream is ready.",
+			firstFrame(func(f frame) error { return equals(protocol.EventReady)(f.name) })),
+		must("events-ready-data", "6.1", "The data of ready is the text ok.",
+			firstFrame(func(f frame) error { return equals("ok")(f.data) })),
+		must("events-ready-id", "6.1", "The ready frame has an id.",
+			firstFrame(func(f frame) error { return isNonEmptyString(f.id) })),
+		must("events-ready-once", "6.1", "A change stream has only one ready frame.",
+			expectFrames([]step{put("a.md", "1"), put("b.md", "2")}, func(frames []frame) error {
+				if slices.Contains(summaries(frames), protocol.EventReady) {
+					return fmt.Errorf("want one ready, got another among %q", summaries(frames))
+				}
+				return nil
+			})),
+		must("events-ready-attached", "6.1", "A write right after ready is reported as an event.",
+			expectEvents([]step{put("a.md", "one")}, "created a.md")),
+		must("events-last-event-id", "6.2", "Last-Event-ID is ignored: a change stream does not replay earlier events.",
+			noReplay(eventsRequest.withHeader("Last-Event-ID", "0"))),
+		must("events-no-replay", "6.2", "A change stream does not report writes from before it was opened.",
+			noReplay(eventsRequest)),
+		should("events-brain-missing", "6.1",
+			"The change stream of a brain that does not exist returns 404, or 403 with a token.",
+			expectNoBrain("GET", "/events", unmodified)),
 	}
 }
 
-// noReplay writes, attaches, and wants the first change to be a later one.
+// noReplay requires that a stream opened after writes does not report them. It opens two streams in
+// turn.
 func noReplay(r request) step {
-	return func(ctx context.Context, t *trial) error {
-		if err := tree("a.md", "b.md")(ctx, t); err != nil {
-			return err
+	noEvents := withReadyStream(r, func(ctx context.Context, c *client, s *stream) error {
+		frames, err := s.collect(ctx, c)
+		if err == nil && len(frames) > 0 {
+			err = fmt.Errorf("want no event of earlier writes, got %q", summaries(frames))
 		}
-		for range 2 { // a second stream is as fresh as the first
-			s, err := t.attachReady(ctx, r)
-			if err != nil {
-				return err
-			}
-			frames, err := s.during(ctx, t, nil)
-			s.close()
-			if err != nil {
-				return err
-			}
-			if len(frames) > 0 {
-				return fmt.Errorf("want no event of what was written before, got %q", names(frames))
-			}
-		}
-		return nil
+		return err
+	})
+	return func(ctx context.Context, c *client) error {
+		return c.run(ctx, putPaths("a.md", "b.md"), noEvents, noEvents)
 	}
 }
 
 func changeChecks() []check {
-	renamed := []step{rename("a.md", "n/b.md")}
-	ops := []step{batch(writeOp("x.md", "1"), deleteOp("a.md"), appendOp("x.md", "2"), renameOp("x.md", "y.md"))}
 	seed := put("a.md", "one")
+	renamed := []step{rename("a.md", "n/b.md")}
 	every := []step{put("b.md", "1"), appendTo("b.md", "2"), rename("b.md", "c.md"), remove("c.md")}
 	return []check{
-		must("events-created", "2", "A PUT of a new document is told as created.", tells([]step{put("n/é.md", "one")}, "created n/é.md")),
-		must("events-updated", "2", "A PUT of a document that exists is told as updated.", seed, tells([]step{put("a.md", "two")}, "updated a.md")),
-		must("events-updated-same", "6.1", "A PUT of the same content is told too: it was committed.", seed, tells([]step{put("a.md", "one")}, "updated a.md")),
-		must("events-append-created", "2", "An append that makes a document is told as created.", tells([]step{appendTo("b.md", "one")}, "created b.md")),
-		must("events-append-updated", "2", "An append to a document is told as updated.", seed, tells([]step{appendTo("a.md", "two")}, "updated a.md")),
-		must("events-deleted", "2", "A DELETE is told as deleted.", seed, tells([]step{remove("a.md")}, "deleted a.md")),
-		must("events-renamed", "2", "A rename is told as one event, renamed, with the new path.", seed, tells(renamed, "renamed n/b.md")),
-		must("events-renamed-old-path", "6.1", "renamed carries old_path.", seed, carries(renamed, 1, having("old_path", is("a.md")))),
-		must("events-old-path-only-renamed", "2", "Only renamed carries old_path.",
-			carries([]step{put("b.md", "1"), appendTo("b.md", "2"), remove("b.md")}, 3, func(o object) error {
+		must("events-created", "2", "A PUT of a new document is reported as created.",
+			expectEvents([]step{put("n/é.md", "one")}, "created n/é.md")),
+		must("events-updated", "2", "A PUT of an existing document is reported as updated.",
+			seed, expectEvents([]step{put("a.md", "two")}, "updated a.md")),
+		must("events-updated-same", "6.1", "A PUT that does not change the content is reported as updated.",
+			seed, expectEvents([]step{put("a.md", "one")}, "updated a.md")),
+		must("events-append-created", "2", "An append that creates a document is reported as created.",
+			expectEvents([]step{appendTo("b.md", "one")}, "created b.md")),
+		must("events-append-updated", "2", "An append to an existing document is reported as updated.",
+			seed, expectEvents([]step{appendTo("a.md", "two")}, "updated a.md")),
+		must("events-deleted", "2", "A DELETE is reported as deleted.",
+			seed, expectEvents([]step{remove("a.md")}, "deleted a.md")),
+		must("events-renamed", "2", "A rename is reported as a single renamed event with the new path.",
+			seed, expectEvents(renamed, "renamed n/b.md")),
+		must("events-renamed-old-path", "6.1", "A renamed event has old_path.",
+			seed, expectEachEvent(renamed, 1, eventField("old_path", equals("a.md")))),
+		must("events-old-path-only-renamed", "2", "Events other than renamed have no old_path.",
+			expectEachEvent([]step{put("b.md", "1"), appendTo("b.md", "2"), remove("b.md")}, 3, func(o object) error {
 				if v, ok := o["old_path"]; ok && v != "" && v != nil {
 					return fmt.Errorf("want no old_path, got %v", v)
 				}
 				return nil
 			})),
-		must("events-when", "2", "An event says when, in ISO 8601.", carries(every, 4, having("when", isTime))),
-		must("events-snake-case", "2", "The keys of an event are in snake_case.", carries(every, 4, func(o object) error { return snakeCase(o) })),
-		must("events-kinds", "2", "kind is created, updated, deleted or renamed.",
-			tells(every, "created b.md", "updated b.md", "renamed c.md", "deleted c.md")),
-		must("events-batch", "6.1", "A batch of N ops is told as N events, in the order of the ops.",
-			seed, tells(ops, "created x.md", "deleted a.md", "updated x.md", "renamed y.md")),
-		must("events-batch-reason", "6.1", "The events of a batch carry its reason.", seed, carries(ops, 4, having("reason", is("conformance")))),
-		must("events-batch-old-path", "6.1", "A rename in a batch carries old_path.", seed,
-			carries([]step{batch(renameOp("a.md", "b.md"))}, 1, having("old_path", is("a.md")))),
-		must("events-batch-large", "6.1", "A batch of 200 ops is told as 200 events, in order.", largeBatchTold(200)),
-		must("events-batch-same-path", "6.1", "Ops on one path are told one by one.",
-			tells([]step{batch(writeOp("x.md", "1"), writeOp("x.md", "2"), deleteOp("x.md"))}, "created x.md", "updated x.md", "deleted x.md")),
-		must("events-generated", "6.1", "Writes to generated files are told.", tells([]step{put("_index.md", "x")}, "created _index.md")),
+		must("events-when", "2", "The when of an event is an ISO 8601 timestamp.",
+			expectEachEvent(every, 4, eventField("when", isTimestamp))),
+		must("events-snake-case", "2", "The keys of an event are in snake_case.",
+			expectEachEvent(every, 4, func(o object) error { return snakeCase(o) })),
+		must("events-kinds", "2", "The kind of an event is created, updated, deleted or renamed.",
+			expectEvents(every, "created b.md", "updated b.md", "renamed c.md", "deleted c.md")),
 	}
 }
 
-func largeBatchTold(n int) step {
+func batchEventChecks() []check {
+	seed := put("a.md", "one")
+	ops := []step{
+		batch(writeOp("x.md", "1"), deleteOp("a.md"), appendOp("x.md", "2"), renameOp("x.md", "y.md")),
+	}
+	return []check{
+		must("events-batch", "6.1", "A batch of N ops is reported as N events in the order of the ops.",
+			seed, expectEvents(ops, "created x.md", "deleted a.md", "updated x.md", "renamed y.md")),
+		must("events-batch-reason", "6.1", "The events of a batch have its reason.",
+			seed, expectEachEvent(ops, 4, eventField("reason", equals("conformance")))),
+		must("events-batch-old-path", "6.1", "The event of a rename op has old_path.",
+			seed, expectEachEvent([]step{batch(renameOp("a.md", "b.md"))}, 1, eventField("old_path", equals("a.md")))),
+		must("events-batch-large", "6.1", "A batch of 200 ops is reported as 200 events in the order of the ops.",
+			largeBatchEvents(200)),
+		must("events-batch-same-path", "6.1", "Several ops on one path are reported as one event each.",
+			expectEvents([]step{batch(writeOp("x.md", "1"), writeOp("x.md", "2"), deleteOp("x.md"))},
+				"created x.md", "updated x.md", "deleted x.md")),
+		must("events-generated", "6.1", "Writes to generated files are reported.",
+			expectEvents([]step{put("_index.md", "x")}, "created _index.md")),
+	}
+}
+
+func largeBatchEvents(n int) step {
 	var ops []object
 	var want []string
 	for i := range n {
@@ -128,7 +153,7 @@ func largeBatchTold(n int) step {
 		ops = append(ops, writeOp(p, "x"))
 		want = append(want, "created "+p)
 	}
-	return tells([]step{batch(ops...)}, want...)
+	return expectEvents([]step{batch(ops...)}, want...)
 }
 
 func deliveryChecks() []check {
@@ -139,115 +164,119 @@ func deliveryChecks() []check {
 		writes = append(writes, put(p, "x"))
 		want = append(want, "created "+p)
 	}
+	seed := put("a.md", "one")
+	rejected := []step{
+		expect(deleteOf("none.md"), 0, isErrorStatus), expect(renameOf("none.md", "b.md"), 0, isErrorStatus),
+		expect(putOf("../a.md", "x"), 0, isErrorStatus),
+	}
+	failedBatch := expect(batchOf(writeOp("a.md", "x"), deleteOp("none.md")), 0, isErrorStatus)
 	return []check{
-		must("events-commit-order", "6.2", "Events come in the order of the commits.", tells(writes, want...)),
-		must("events-two-streams", "6.2", "Every stream is told the same, in the same order.", sameOrder),
-		must("events-failed-silent", "6.1", "A batch that is rolled back is not told.",
-			tells([]step{answers(batchOf(writeOp("a.md", "x"), deleteOp("none.md")), 0, refused)})),
-		must("events-refused-silent", "6.1", "What is refused is not told.", tells([]step{
-			answers(deleteOf("none.md"), 0, refused), answers(renameOf("none.md", "b.md"), 0, refused), answers(putOf("../a.md", "x"), 0, refused)})),
-		must("events-read-silent", "6.1", "Reading is not told.", put("a.md", "one"),
-			tells([]step{reads("a.md", "one"), answers(statOf("a.md"), 200), lists(flat, "a.md")})),
-		must("events-other-brain", "6.1", "What happens in another brain is not told.",
-			tells([]step{elsewhere(put("other.md", "x")), put("a.md", "one")}, "created a.md")),
-		must("events-committed", "6.1", "What an event tells of can be read.", readsWhatItTells),
-		must("events-after-reconnect", "6.2", "A stream that was attached again tells what happens from then on.",
-			tells([]step{put("a.md", "1")}, "created a.md"), remove(sentinel), tells([]step{put("b.md", "2")}, "created b.md")),
+		must("events-commit-order", "6.2", "Events are sent in commit order.", expectEvents(writes, want...)),
+		must("events-two-streams", "6.2", "All streams of a brain send the same events in the same order.",
+			sameOrderOnBothStreams),
+		must("events-failed-silent", "6.1", "A batch that is rolled back emits no event.",
+			expectEvents([]step{failedBatch})),
+		must("events-refused-silent", "6.1", "A rejected write emits no event.", expectEvents(rejected)),
+		must("events-read-silent", "6.1", "A read emits no event.",
+			seed, expectEvents([]step{expectContent("a.md", "one"), expect(statOf("a.md"), 200), expectListing(flat, "a.md")})),
+		must("events-other-brain", "6.1", "A change stream does not report changes of another brain.",
+			expectEvents([]step{inOtherBrain(put("other.md", "x")), put("a.md", "one")}, "created a.md")),
+		must("events-committed", "6.1", "When an event is sent, its change can be read.", readableWhenReported()),
+		must("events-after-reconnect", "6.2", "A reopened change stream reports the changes from then on.",
+			expectEvents([]step{put("a.md", "1")}, "created a.md"), remove(sentinelPath),
+			expectEvents([]step{put("b.md", "2")}, "created b.md")),
 	}
 }
 
-// sameOrder watches concurrent writers through two streams.
-func sameOrder(ctx context.Context, t *trial) error {
+// sameOrderOnBothStreams compares the events of concurrent writes on two streams.
+func sameOrderOnBothStreams(ctx context.Context, c *client) error {
 	var streams [2]*stream
 	for i := range streams {
-		s, err := t.attachReady(ctx, eventStream)
+		s, err := c.openReadyStream(ctx, eventsRequest)
 		if err != nil {
 			return err
 		}
 		defer s.close()
 		streams[i] = s
 	}
-	var told [2][]frame
-	writes := func(ctx context.Context, t *trial) error {
-		return together(20, func(i int) error { return put(fmt.Sprintf("%d.md", i), "x")(ctx, t) })
+	var frames [2][]frame
+	writes := func(ctx context.Context, c *client) error {
+		return concurrently(20, func(i int) error { return put(fmt.Sprintf("%d.md", i), "x")(ctx, c) })
 	}
-	err := streams[1].alongside(
-		func() (err error) { told[0], err = streams[0].during(ctx, t, []step{writes}); return err },
-		func() (err error) { told[1], err = streams[1].untilSentinel(ctx); return err })
+	err := streams[1].whileListening(
+		func() (err error) { frames[0], err = streams[0].collect(ctx, c, writes); return err },
+		func() (err error) { frames[1], err = streams[1].untilSentinel(ctx); return err })
 	if err != nil {
 		return err
 	}
-	a, b := names(told[0]), names(told[1])
+	a, b := summaries(frames[0]), summaries(frames[1])
 	if len(a) != 20 || !slices.Equal(a, b) {
-		return fmt.Errorf("want 20 events in one order, got %q and %q", a, b)
+		return fmt.Errorf("want 20 events in the same order, got %q and %q", a, b)
 	}
 	return nil
 }
 
-func readsWhatItTells(ctx context.Context, t *trial) error {
-	s, err := t.attachReady(ctx, eventStream)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	return s.alongside(
-		func() error { return put("a.md", strings.Repeat("x", 10_000))(ctx, t) },
-		func() error {
-			f, err := s.next(ctx)
-			for err == nil && f.name == protocol.EventPing {
-				f, err = s.next(ctx)
-			}
-			if err != nil {
-				return err
-			}
-			if got := names([]frame{f}); got[0] != "created a.md" {
-				return fmt.Errorf("want the event created a.md, got %q", got)
-			}
-			return reads("a.md", strings.Repeat("x", 10_000))(ctx, t)
-		})
+// readableWhenReported reads a document as soon as its event arrives.
+func readableWhenReported() step {
+	text := strings.Repeat("x", 10_000)
+	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {
+		return s.whileListening(
+			func() error { return put("a.md", text)(ctx, c) },
+			func() error {
+				f, err := s.next(ctx)
+				for err == nil && f.name == protocol.EventPing {
+					f, err = s.next(ctx)
+				}
+				if err != nil {
+					return err
+				}
+				if got := summaries([]frame{f}); got[0] != "created a.md" {
+					return fmt.Errorf("want the event created a.md, got %q", got)
+				}
+				return expectContent("a.md", text)(ctx, c)
+			})
+	})
 }
 
-func idChecks() []check {
+func eventIDChecks() []check {
 	increasing := func(frames []frame) error {
 		last := -1
 		for _, f := range frames {
 			n, err := strconv.Atoi(f.id)
 			if err != nil || n <= last {
-				return fmt.Errorf("want ids that increase, got %q after %d", f.id, last)
+				return fmt.Errorf("want increasing ids, got %q after %d", f.id, last)
 			}
 			last = n
 		}
 		return nil
 	}
-	five := []step{put("a.md", "1"), put("b.md", "2"), batch(writeOp("c.md", "3"), writeOp("d.md", "4"), writeOp("e.md", "5"))}
-	return []check{
-		must("events-ids-increase", "6.1", "The ids of a stream's frames increase.", observes(five, increasing)),
-		must("events-ids-all", "6.1", "Every frame has an id.", observes(five, func(frames []frame) error {
-			seen := map[string]bool{}
-			for _, f := range frames {
-				if f.id == "" || seen[f.id] {
-					return fmt.Errorf("want an id of its own in every frame, got %q for %q", f.id, f.name)
-				}
-				seen[f.id] = true
+	unique := func(frames []frame) error {
+		seen := map[string]bool{}
+		for _, f := range frames {
+			if f.id == "" || seen[f.id] {
+				return fmt.Errorf("want a unique id in every frame, got %q for %q", f.id, f.name)
 			}
-			return nil
-		})),
+			seen[f.id] = true
+		}
+		return nil
+	}
+	five := []step{
+		put("a.md", "1"), put("b.md", "2"), batch(writeOp("c.md", "3"), writeOp("d.md", "4"), writeOp("e.md", "5")),
+	}
+	return []check{
+		must("events-ids-increase", "6.1", "The ids of a stream's frames increase.", expectFrames(five, increasing)),
+		must("events-ids-all", "6.1", "Every frame of a stream has a unique id.", expectFrames(five, unique)),
 	}
 }
 
-// pinged waits for a ping.
-func pinged(ctx context.Context, t *trial) error {
-	s, err := t.attachReady(ctx, eventStream)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+var expectPing = withReadyStream(eventsRequest, func(ctx context.Context, _ *client, s *stream) error {
 	f, err := s.next(ctx)
 	if err != nil {
 		return err
 	}
 	if f.name != protocol.EventPing || f.data != protocol.PingData {
-		return fmt.Errorf("%s: want a ping with the data keepalive, got %q with %s", s.line, f.name, clip([]byte(f.data)))
+		return fmt.Errorf("%s: want a ping with the data %s, got %q with %s",
+			s.request, protocol.PingData, f.name, excerpt([]byte(f.data)))
 	}
 	return nil
-}
+})

@@ -12,197 +12,238 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// big is a text of n bytes that a cut or a repetition would change.
-func big(n int) string {
+// textOfSize returns a text of n bytes that shows where a part is missing or repeated.
+func textOfSize(n int) string {
 	const line = "0123456789abcdef\n"
 	return strings.Repeat(line, n/len(line)+1)[:n]
 }
 
-// wholeOr413 sends a request that writes a.md, after which it has the text, or
-// what it had before if the daemon refused with 413: never a part.
+// wholeOr413 writes a.md with a text, and sends a request that changes it. If the daemon accepts the
+// request, a.md must have the new text; if it returns 413, the old one.
 func wholeOr413(r func() request, before, after func() string) step {
-	return func(ctx context.Context, t *trial) error {
-		if err := put("a.md", before())(ctx, t); err != nil {
+	return func(ctx context.Context, c *client) error {
+		if err := put("a.md", before())(ctx, c); err != nil {
 			return err
 		}
-		res, err := t.do(ctx, r())
+		res, err := c.do(ctx, r())
 		if err != nil {
 			return err
 		}
 		if res.status == 413 {
-			return reads("a.md", before())(ctx, t)
+			return expectContent("a.md", before())(ctx, c)
 		}
-		if err := status2xx(res); err != nil {
-			return fmt.Errorf("%s: %w", res.line, err)
+		if err := res.verify(0, isSuccess); err != nil {
+			return err
 		}
-		return reads("a.md", after())(ctx, t)
+		return expectContent("a.md", after())(ctx, c)
 	}
 }
 
-// later makes a step when it is taken: the texts of this group are large, and
-// a catalogue should not be.
-func later(make func() step) step {
-	return func(ctx context.Context, t *trial) error { return make()(ctx, t) }
+// lazily creates a step when it runs, so that the catalogue does not hold the large texts of this
+// group.
+func lazily(create func() step) step {
+	return func(ctx context.Context, c *client) error { return create()(ctx, c) }
 }
 
 func limitChecks() []check {
-	return slices.Concat(bodyLimits(), batchLimits(), listingLimits(), queryLimits())
+	return slices.Concat(writeLimitChecks(), compressionChecks(), batchLimitChecks(), listingLimitChecks(),
+		searchLimitChecks(), askLimitChecks())
 }
 
-func bodyLimits() []check {
+func writeLimitChecks() []check {
 	const most = protocol.MaxWriteBytes
 	old := func() string { return "old" }
-	sized := func(n int) func() string { return func() string { return big(n) } }
-	putBig := func(n int) func() request { return func() request { return putOf("a.md", big(n)) } }
-	appendBig := func(n int) func() request { return func() request { return appendOf("a.md", big(n)) } }
-	extended := func(n int) func() string { return func() string { return "old" + big(n) } }
+	sized := func(n int) func() string { return func() string { return textOfSize(n) } }
+	extended := func(n int) func() string { return func() string { return "old" + textOfSize(n) } }
+	putText := func(n int) func() request { return func() request { return putOf("a.md", textOfSize(n)) } }
+	appendText := func(n int) func() request { return func() request { return appendOf("a.md", textOfSize(n)) } }
+	expectLazily := func(r func() request, status int) step {
+		return lazily(func() step { return expect(r(), status) })
+	}
 	return []check{
-		should("limits-put-2mib-204", "8", "A body of 2,097,152 bytes can be PUT.", later(func() step { return answers(putOf("a.md", big(most)), 204) })),
-		must("limits-put-2mib-whole", "8", "A PUT of 2,097,152 bytes is stored whole, or refused with 413.", wholeOr413(putBig(most), old, sized(most))),
-		should("limits-put-over-413", "8", "A PUT of 2,097,153 bytes is 413.", later(func() step { return answers(putOf("a.md", big(most+1)), 413) })),
-		must("limits-put-over-whole", "8", "A PUT of 2,097,153 bytes is stored whole, or refused with 413: never cut.", wholeOr413(putBig(most+1), old, sized(most+1))),
-		should("limits-append-2mib-204", "8", "A body of 2,097,152 bytes can be appended.",
-			later(func() step { return answers(appendOf("a.md", big(most)), 204) })),
-		must("limits-append-2mib-whole", "8", "An append of 2,097,152 bytes is stored whole, or refused with 413.", wholeOr413(appendBig(most), old, extended(most))),
-		should("limits-append-over-413", "8", "An append of 2,097,153 bytes is 413.", later(func() step { return answers(appendOf("a.md", big(most+1)), 413) })),
-		must("limits-append-over-whole", "8", "An append of 2,097,153 bytes is stored whole, or refused with 413: never cut.",
-			wholeOr413(appendBig(most+1), old, extended(most+1))),
-		should("limits-append-document-grows", "8", "The limit is one of bodies: a document may grow beyond it.", later(func() step {
-			return func(ctx context.Context, t *trial) error {
-				return t.take(ctx, []step{put("a.md", big(most)), answers(appendOf("a.md", "more"), 204), reads("a.md", big(most)+"more")})
-			}
-		})),
-		should("limits-put-declared-413", "8", "A length far above any limit is 413 before the body has come.", declared),
-		should("limits-put-chunked-413", "8", "A body above the limit is 413 when its length was not said.", later(func() step {
-			r := putOf("a.md", big(most+1))
-			r.chunks = true
-			return answers(r, 413)
-		})),
-		must("limits-413-problem", "7.1", "A 413 has a Problem body.", tooLarge(problem)),
-		should("limits-413-code", "7.1", "The code of a 413 is payload_too_large.", tooLarge(key("code", is(protocol.CodePayloadTooLarge)))),
-		should("limits-gzip", "8", "A gzip body is stored unpacked, or is 415.", gzipSmall),
-		must("limits-gzip-counted-unpacked", "8", "Bytes are counted after decompression: 16 KiB that unpack to 16 MiB are refused.", gzipBomb),
+		should("limits-put-2mib-204", "8", "PUT accepts a body of 2,097,152 bytes.", expectLazily(putText(most), 204)),
+		must("limits-put-2mib-whole", "8", "PUT stores a body of 2,097,152 bytes completely or rejects it with 413.",
+			wholeOr413(putText(most), old, sized(most))),
+		should("limits-put-over-413", "8", "PUT rejects a body of 2,097,153 bytes with 413.",
+			expectLazily(putText(most+1), 413)),
+		must("limits-put-over-whole", "8", "PUT stores a body of 2,097,153 bytes completely or rejects it with 413.",
+			wholeOr413(putText(most+1), old, sized(most+1))),
+		should("limits-append-2mib-204", "8", "Append accepts a body of 2,097,152 bytes.",
+			expectLazily(appendText(most), 204)),
+		must("limits-append-2mib-whole", "8", "Append stores a body of 2,097,152 bytes completely or rejects it with 413.",
+			wholeOr413(appendText(most), old, extended(most))),
+		should("limits-append-over-413", "8", "Append rejects a body of 2,097,153 bytes with 413.",
+			expectLazily(appendText(most+1), 413)),
+		must("limits-append-over-whole", "8", "Append stores a body of 2,097,153 bytes completely or rejects it with 413.",
+			wholeOr413(appendText(most+1), old, extended(most+1))),
+		should("limits-append-document-grows", "8", "A document may grow beyond the limit of a body.",
+			lazily(func() step {
+				return func(ctx context.Context, c *client) error {
+					return c.run(ctx, put("a.md", textOfSize(most)), expect(appendOf("a.md", "more"), 204),
+						expectContent("a.md", textOfSize(most)+"more"))
+				}
+			})),
+		should("limits-put-declared-413", "8",
+			"A Content-Length far above the limit is rejected with 413 before the body is sent.", oversizedContentLength),
+		should("limits-put-chunked-413", "8", "PUT rejects a chunked body above the limit with 413.",
+			expectLazily(func() request {
+				r := putOf("a.md", textOfSize(most+1))
+				r.chunked = true
+				return r
+			}, 413)),
+		must("limits-413-problem", "7.1", "The body of a 413 response is a Problem.", expect413(isProblem)),
+		should("limits-413-code", "7.1", "The code in the Problem of a 413 response is payload_too_large.",
+			expect413(jsonField("code", equals(protocol.CodePayloadTooLarge)))),
 	}
 }
 
-// tooLarge judges the refusal of a body that most daemons refuse.
-func tooLarge(w want) step {
-	return func(ctx context.Context, t *trial) error {
-		res, err := t.do(ctx, putOf("a.md", big(protocol.MaxWriteBytes+1)))
+// expect413 checks the response to a body that most daemons reject.
+func expect413(assert assertion) step {
+	return func(ctx context.Context, c *client) error {
+		res, err := c.do(ctx, putOf("a.md", textOfSize(protocol.MaxWriteBytes+1)))
 		if err != nil {
 			return err
 		}
 		if res.status != 413 {
-			return notJudged{"a body of 2,097,153 bytes is not 413"}
+			return skipError{"the daemon does not reject a body of 2,097,153 bytes with 413"}
 		}
-		return res.judge(413, []want{w})
+		return res.verify(413, assert)
 	}
 }
 
-// declared sends a head that announces a terabyte, and no body.
-func declared(ctx context.Context, t *trial) error {
+// oversizedContentLength announces a body of a terabyte and does not send it.
+func oversizedContentLength(ctx context.Context, c *client) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errCheckTimeout)
 	defer cancel()
-	res, _, err := t.raw(ctx, putOf("a.md", "x"), 1<<40)
+	res, _, err := c.sendRaw(ctx, putOf("a.md", "x"), 1<<40)
 	if err != nil {
 		return err
 	}
-	return res.judge(413, nil)
+	return res.verify(413)
 }
 
-func zipped(text string) string {
+func compressionChecks() []check {
+	return []check{
+		should("limits-gzip", "8", "PUT stores a gzip body decompressed or rejects it with 415.", gzipStored),
+		must("limits-gzip-counted-unpacked", "8",
+			"The limit of a body applies after decompression: 16 KiB that decompress to 16 MiB are rejected.", gzipBomb),
+	}
+}
+
+func gzipped(text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	_, _ = z.Write([]byte(text)) // into memory: cannot fail
+	_, _ = z.Write([]byte(text)) // to memory, cannot fail
 	_ = z.Close()
 	return b.String()
 }
 
-func gzipSmall(ctx context.Context, t *trial) error {
-	res, err := t.do(ctx, putOf("a.md", zipped("one two three")).with("Content-Encoding", "gzip"))
+func gzipStored(ctx context.Context, c *client) error {
+	res, err := c.do(ctx, putOf("a.md", gzipped("one two three")).withHeader("Content-Encoding", "gzip"))
 	if err != nil || res.status == 415 {
 		return err
 	}
-	if err := res.judge(204, nil); err != nil {
+	if err := res.verify(204); err != nil {
 		return err
 	}
-	return reads("a.md", "one two three")(ctx, t)
+	return expectContent("a.md", "one two three")(ctx, c)
 }
 
-func gzipBomb(ctx context.Context, t *trial) error {
-	bomb := zipped(strings.Repeat("0", 16<<20))
-	return t.take(ctx, []step{
+func gzipBomb(ctx context.Context, c *client) error {
+	bomb := gzipped(strings.Repeat("0", 16<<20))
+	return c.run(ctx,
 		put("a.md", "old"),
-		answers(putOf("a.md", bomb).with("Content-Encoding", "gzip"), 0, oneOf(413, 415)),
-		reads("a.md", "old"),
-	})
+		expect(putOf("a.md", bomb).withHeader("Content-Encoding", "gzip"), 0, statusIn(413, 415)),
+		expectContent("a.md", "old"))
 }
 
-func batchLimits() []check {
+func batchLimitChecks() []check {
 	const each = protocol.MaxBatchBytes / 8
 	bytesOf := func(last int) request {
 		var ops []object
 		for i := range 7 {
-			ops = append(ops, writeOp(fmt.Sprintf("%d.md", i), big(each)))
+			ops = append(ops, writeOp(fmt.Sprintf("%d.md", i), textOfSize(each)))
 		}
-		return batchOf(append(ops, writeOp("a.md", big(last)))...)
+		return batchOf(append(ops, writeOp("a.md", textOfSize(last)))...)
 	}
 	opsOf := func(n int) request {
-		var ops []object
-		for range n {
-			ops = append(ops, appendOp("a.md", "x"))
-		}
-		return batchOf(ops...)
+		return batchOf(slices.Repeat([]object{appendOp("a.md", "x")}, n)...)
 	}
 	const most = protocol.MaxBatchOps
+	old := func() string { return "old" }
 	return []check{
-		should("limits-batch-8mib-200", "8", "A batch may have 8,388,608 bytes of content.", later(func() step { return answers(bytesOf(each), 200) })),
-		should("limits-batch-8mib-over-413", "8", "A batch with 8,388,609 bytes of content is 413.", later(func() step { return answers(bytesOf(each+1), 413) })),
-		must("limits-batch-8mib-over-whole", "8", "A batch with 8,388,609 bytes of content is applied whole, or refused with 413 and nothing is changed.",
-			wholeOr413(func() request { return bytesOf(each + 1) }, func() string { return "old" }, func() string { return big(each + 1) })),
-		should("limits-batch-1024-ops-200", "8", "A batch may have 1,024 ops.", later(func() step { return answers(opsOf(most), 200, key("committed", is(float64(most)))) })),
-		should("limits-batch-1025-ops-413", "8", "A batch of 1,025 ops is 413.", later(func() step { return answers(opsOf(most+1), 413) })),
-		must("limits-batch-1025-ops-whole", "8", "A batch of 1,025 ops is applied whole, or refused with 413 and nothing is changed.",
-			wholeOr413(func() request { return opsOf(most + 1) }, func() string { return "old" }, func() string { return "old" + strings.Repeat("x", most+1) })),
+		should("limits-batch-8mib-200", "8", "A batch may have 8,388,608 bytes of content.",
+			lazily(func() step { return expect(bytesOf(each), 200) })),
+		should("limits-batch-8mib-over-413", "8", "A batch with 8,388,609 bytes of content is rejected with 413.",
+			lazily(func() step { return expect(bytesOf(each+1), 413) })),
+		must("limits-batch-8mib-over-whole", "8",
+			"A batch with 8,388,609 bytes of content is applied completely, or rejected with 413 and changes nothing.",
+			wholeOr413(func() request { return bytesOf(each + 1) }, old, func() string { return textOfSize(each + 1) })),
+		should("limits-batch-1024-ops-200", "8", "A batch may have 1,024 ops.",
+			lazily(func() step { return expect(opsOf(most), 200, jsonField("committed", equals(float64(most)))) })),
+		should("limits-batch-1025-ops-413", "8", "A batch of 1,025 ops is rejected with 413.",
+			lazily(func() step { return expect(opsOf(most+1), 413) })),
+		must("limits-batch-1025-ops-whole", "8",
+			"A batch of 1,025 ops is applied completely, or rejected with 413 and changes nothing.",
+			wholeOr413(func() request { return opsOf(most + 1) }, old,
+				func() string { return "old" + strings.Repeat("x", most+1) })),
 	}
 }
 
-func listingLimits() []check {
+func listingLimitChecks() []check {
 	const most = protocol.MaxListItems
 	return []check{
-		should("limits-listing-10000-200", "8", "A listing may have 10,000 items.", func(ctx context.Context, t *trial) error {
-			if _, err := fill(ctx, t, most); err != nil {
-				return err
-			}
-			return answers(listOf(recursive...), 200)(ctx, t)
-		}),
-		should("limits-listing-over-whole", "8", "A listing of 10,001 items is whole, or 413: never cut.", longListing(most+1, true)),
+		should("limits-listing-10000-200", "8", "A listing may have 10,000 items.",
+			func(ctx context.Context, c *client) error {
+				if _, err := putMany(ctx, c, most); err != nil {
+					return err
+				}
+				return expect(listOf(recursive...), 200)(ctx, c)
+			}),
+		should("limits-listing-over-whole", "8", "A listing of 10,001 items is complete or rejected with 413.",
+			longListing(most+1, true)),
 	}
 }
 
-func queryLimits() []check {
-	text := func(n int) string { return "kettle " + strings.Repeat("x", n-len("kettle ")) }
-	search := func(k string, v any) request {
-		return at("POST", "/search").json(object{"query": "kettle", k: v})
-	}
-	ask := func(k string, v any) request {
-		return at("POST", "/ask").json(object{"question": "kettle", k: v})
-	}
-	const q, k, aq, ak = protocol.MaxSearchQuery, protocol.MaxSearchTopK, protocol.MaxAskQuery, protocol.MaxAskTopK
+// kettleText returns a text of n characters that contains the word kettle.
+func kettleText(n int) string { return "kettle " + strings.Repeat("x", n-len("kettle ")) }
+
+func searchLimitChecks() []check {
+	const chars, chunks = protocol.MaxSearchQuery, protocol.MaxSearchTopK
+	query := func(text string) request { return searchOf(object{"query": text}) }
+	topK := func(k int) request { return searchOf(object{"query": "kettle", "top_k": k}) }
 	return []check{
-		should("limits-search-query-200", "8", "A search may have 4,096 characters.", answers(search("query", text(q)), 200)),
-		should("limits-search-query-characters", "8", "The characters of a search are counted, not its bytes.", answers(search("query", strings.Repeat("é", q)), 200)),
-		should("limits-search-query-400", "8", "A search of 4,097 characters is 400.", answers(search("query", text(q+1)), 400)),
-		should("limits-search-query-empty-400", "8", "A search for nothing is 400.", answers(search("query", ""), 400)),
-		should("limits-search-top-k-200", "8", "A search may ask for 100 chunks.", answers(search("top_k", k), 200)),
-		should("limits-search-top-k-400", "8", "A search for 101 chunks is 400.", answers(search("top_k", k+1), 400)),
-		should("limits-search-top-k-negative-400", "8", "A search for fewer than one chunk is 400.", answers(search("top_k", -1), 400)),
-		should("limits-search-top-k-zero-400", "8", "A search for no chunks is 400.", answers(search("top_k", 0), 400)),
-		should("limits-ask-query-200", "8", "A question may have 8,192 characters.", answers(ask("question", text(aq)), 200)),
-		should("limits-ask-query-400", "8", "A question of 8,193 characters is 400.", answers(ask("question", text(aq+1)), 400)),
-		should("limits-ask-query-empty-400", "8", "An empty question is 400.", answers(ask("question", ""), 400)),
-		should("limits-ask-top-k-200", "8", "A question may ask for 50 chunks.", answers(ask("top_k", ak), 200)),
-		should("limits-ask-top-k-400", "8", "A question that asks for 51 chunks is 400.", answers(ask("top_k", ak+1), 400)),
-		should("limits-ask-top-k-zero-400", "8", "A question that asks for no chunks is 400.", answers(ask("top_k", 0), 400)),
+		should("limits-search-query-200", "8", "The query of a search may have 4,096 characters.",
+			expect(query(kettleText(chars)), 200)),
+		should("limits-search-query-characters", "8", "The limit of a query is in characters, not in bytes.",
+			expect(query(strings.Repeat("é", chars)), 200)),
+		should("limits-search-query-400", "8", "A query of 4,097 characters is rejected with 400.",
+			expect(query(kettleText(chars+1)), 400)),
+		should("limits-search-query-empty-400", "8", "An empty query is rejected with 400.", expect(query(""), 400)),
+		should("limits-search-top-k-200", "8", "The top_k of a search may be 100.", expect(topK(chunks), 200)),
+		should("limits-search-top-k-400", "8", "A search with a top_k of 101 is rejected with 400.",
+			expect(topK(chunks+1), 400)),
+		should("limits-search-top-k-negative-400", "8", "A search with a negative top_k is rejected with 400.",
+			expect(topK(-1), 400)),
+		should("limits-search-top-k-zero-400", "8", "A search with a top_k of 0 is rejected with 400.",
+			expect(topK(0), 400)),
+	}
+}
+
+func askLimitChecks() []check {
+	const chars, chunks = protocol.MaxAskQuery, protocol.MaxAskTopK
+	ask := func(fields object) request { return brainRequest("POST", "/ask").withJSON(fields) }
+	question := func(text string) request { return ask(object{"question": text}) }
+	topK := func(k int) request { return ask(object{"question": "kettle", "top_k": k}) }
+	return []check{
+		should("limits-ask-query-200", "8", "A question may have 8,192 characters.",
+			expect(question(kettleText(chars)), 200)),
+		should("limits-ask-query-400", "8", "A question of 8,193 characters is rejected with 400.",
+			expect(question(kettleText(chars+1)), 400)),
+		should("limits-ask-query-empty-400", "8", "An empty question is rejected with 400.", expect(question(""), 400)),
+		should("limits-ask-top-k-200", "8", "The top_k of an ask may be 50.", expect(topK(chunks), 200)),
+		should("limits-ask-top-k-400", "8", "An ask with a top_k of 51 is rejected with 400.",
+			expect(topK(chunks+1), 400)),
+		should("limits-ask-top-k-zero-400", "8", "An ask with a top_k of 0 is rejected with 400.", expect(topK(0), 400)),
 	}
 }

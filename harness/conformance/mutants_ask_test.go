@@ -8,15 +8,15 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-var askStream = route("POST /ask")
+var askRoute = route("POST /ask")
 
 // spoken changes the payload of one kind of event, replaced its frames.
-func spoken(event string, change func(o map[string]any)) wrapper {
-	return frames(askStream, editing(event, change))
+func editAskPayload(event string, change func(o map[string]any)) wrapper {
+	return rewriteStream(askRoute, editPayload(event, change))
 }
 
-func replaced(event string, change func(frame) []frame) wrapper {
-	return frames(askStream, eachFrame(func(f frame) []frame {
+func replaceAskFrames(event string, change func(frame) []frame) wrapper {
+	return rewriteStream(askRoute, perFrame(func(f frame) []frame {
 		if f.name == event {
 			return change(f)
 		}
@@ -24,14 +24,14 @@ func replaced(event string, change func(frame) []frame) wrapper {
 	}))
 }
 
-func shifted(by float64) wrapper {
-	return spoken(protocol.EventCitation, func(o map[string]any) {
+func shiftCitations(by float64) wrapper {
+	return editAskPayload(protocol.EventCitation, func(o map[string]any) {
 		o["answer_start"] = o["answer_start"].(float64) + by
 		o["answer_end"] = o["answer_end"].(float64) + by
 	})
 }
 
-func gone(frame) []frame { return nil }
+func dropFrame(frame) []frame { return nil }
 
 func askMutants() []mutant {
 	return slices.Concat(doneMutants(), retrieveMutants(), answerMutants(), askRequestMutants(), askFilterMutants())
@@ -39,13 +39,13 @@ func askMutants() []mutant {
 
 func doneMutants() []mutant {
 	return []mutant{
-		{"done-lost", "an ask stream ends without done", replaced(protocol.EventDone, gone), []string{"ask-ends", "ask-ends-once", "ask-done"},
+		{"done-lost", "an ask stream ends without done", replaceAskFrames(protocol.EventDone, dropFrame), []string{"ask-ends", "ask-ends-once", "ask-done"},
 			[]string{"ask-done-*", "ask-empty-brain"}},
-		{"done-twice", "done comes twice", replaced(protocol.EventDone, func(f frame) []frame { return []frame{f, f} }), []string{"ask-ends-once"}, nil},
-		{"done-and-error", "an error follows done", replaced(protocol.EventDone, func(f frame) []frame {
+		{"done-twice", "done comes twice", replaceAskFrames(protocol.EventDone, func(f frame) []frame { return []frame{f, f} }), []string{"ask-ends-once"}, nil},
+		{"done-and-error", "an error follows done", replaceAskFrames(protocol.EventDone, func(f frame) []frame {
 			return []frame{f, {"", protocol.EventError, `{"code":"x","message":"x","retryable":false}`}}
 		}), []string{"ask-ends-once"}, nil},
-		{"delta-after-done", "an answer_delta follows done", replaced(protocol.EventDone, func(f frame) []frame {
+		{"delta-after-done", "an answer_delta follows done", replaceAskFrames(protocol.EventDone, func(f frame) []frame {
 			return []frame{f, {"", protocol.EventDelta, `{"delta":"."}`}}
 		}), []string{"ask-delta-before-end", "ask-ends"}, []string{"ask-done-answer", "ask-empty-brain", "ask-citation-*"}},
 	}
@@ -53,7 +53,7 @@ func doneMutants() []mutant {
 
 func retrieveMutants() []mutant {
 	chunk := func(change func(o map[string]any)) wrapper {
-		return spoken(protocol.EventRetrieve, func(o map[string]any) {
+		return editAskPayload(protocol.EventRetrieve, func(o map[string]any) {
 			list, _ := o["chunks"].([]any)
 			for _, c := range list {
 				change(c.(map[string]any))
@@ -61,8 +61,8 @@ func retrieveMutants() []mutant {
 		})
 	}
 	return []mutant{
-		{"retrieve-lost", "an ask stream does not say what was retrieved", replaced(protocol.EventRetrieve, gone), []string{"ask-retrieve"}, []string{"ask-*"}},
-		{"retrieve-late", "retrieve comes last", frames(askStream, func(*http.Request) func(frame) []frame {
+		{"retrieve-lost", "an ask stream does not say what was retrieved", replaceAskFrames(protocol.EventRetrieve, dropFrame), []string{"ask-retrieve"}, []string{"ask-*"}},
+		{"retrieve-late", "retrieve comes last", rewriteStream(askRoute, func(*http.Request) func(frame) []frame {
 			var held []frame
 			return func(f frame) []frame {
 				switch f.name {
@@ -75,12 +75,12 @@ func retrieveMutants() []mutant {
 				return []frame{f}
 			}
 		}), []string{"ask-retrieve-first"}, nil},
-		{"ask-chunks-null", "chunks of retrieve is null when nothing was found", spoken(protocol.EventRetrieve, func(o map[string]any) {
+		{"ask-chunks-null", "chunks of retrieve is null when nothing was found", editAskPayload(protocol.EventRetrieve, func(o map[string]any) {
 			if list, ok := o["chunks"].([]any); ok && len(list) == 0 {
 				o["chunks"] = nil
 			}
 		}), []string{"ask-retrieve-chunks-empty"}, nil},
-		{"ask-camel-case", "retrieve answers in camelCase", replaced(protocol.EventRetrieve, func(f frame) []frame {
+		{"ask-camel-case", "retrieve answers in camelCase", replaceAskFrames(protocol.EventRetrieve, func(f frame) []frame {
 			f.data = strings.NewReplacer(`"chunk_id"`, `"chunkId"`, `"document_id"`, `"documentId"`).Replace(f.data)
 			return []frame{f}
 		}), []string{"ask-snake-case", "ask-chunk-id", "ask-chunk-document-id"}, []string{"ask-citation-retrieved"}},
@@ -92,44 +92,44 @@ func retrieveMutants() []mutant {
 
 func answerMutants() []mutant {
 	return []mutant{
-		{"delta-text", "answer_delta carries text", spoken(protocol.EventDelta, func(o map[string]any) { o["text"] = o["delta"]; delete(o, "delta") }),
+		{"delta-text", "answer_delta carries text", editAskPayload(protocol.EventDelta, func(o map[string]any) { o["text"] = o["delta"]; delete(o, "delta") }),
 			[]string{"ask-delta", "ask-answers"}, []string{"ask-done-answer", "ask-citation-*"}},
-		{"delta-bare", "the data of answer_delta is bare text", replaced(protocol.EventDelta, func(f frame) []frame {
+		{"delta-bare", "the data of answer_delta is bare text", replaceAskFrames(protocol.EventDelta, func(f frame) []frame {
 			f.data = "text"
 			return []frame{f}
 		}), []string{"ask-json"}, []string{"ask-*"}},
-		{"citation-late", "citations lie one character too far", shifted(1), []string{"ask-citation-in-answer"}, []string{"ask-citation-*"}},
-		{"citation-early", "citations lie one character too early", shifted(-1), []string{"ask-citation-offsets"}, []string{"ask-citation-*"}},
-		{"citation-bytes", "citations count bytes", frames(askStream, countingBytes), []string{"ask-citation-in-answer"}, []string{"ask-citation-*"}},
-		{"citation-type-lost", "citations have no type", spoken(protocol.EventCitation, func(o map[string]any) { delete(o, "type") }), []string{"ask-citation-type"}, nil},
-		{"citation-quote-invented", "quotes are not from the notes", spoken(protocol.EventCitation, func(o map[string]any) { o["quote"] = "As everybody knows." }),
+		{"citation-late", "citations lie one character too far", shiftCitations(1), []string{"ask-citation-in-answer"}, []string{"ask-citation-*"}},
+		{"citation-early", "citations lie one character too early", shiftCitations(-1), []string{"ask-citation-offsets"}, []string{"ask-citation-*"}},
+		{"citation-bytes", "citations count bytes", rewriteStream(askRoute, byteOffsets), []string{"ask-citation-in-answer"}, []string{"ask-citation-*"}},
+		{"citation-type-lost", "citations have no type", editAskPayload(protocol.EventCitation, func(o map[string]any) { delete(o, "type") }), []string{"ask-citation-type"}, nil},
+		{"citation-quote-invented", "quotes are not from the notes", editAskPayload(protocol.EventCitation, func(o map[string]any) { o["quote"] = "As everybody knows." }),
 			[]string{"ask-citation-quote-from-document"}, nil},
-		{"citation-unknown-chunk", "cited chunks were not retrieved", spoken(protocol.EventCitation, func(o map[string]any) { o["chunk_id"] = "none" }),
+		{"citation-unknown-chunk", "cited chunks were not retrieved", editAskPayload(protocol.EventCitation, func(o map[string]any) { o["chunk_id"] = "none" }),
 			[]string{"ask-citation-retrieved"}, nil},
-		{"done-other-answer", "done has another answer than the deltas", spoken(protocol.EventDone, func(o map[string]any) { o["answer"] = "no" }),
+		{"done-other-answer", "done has another answer than the deltas", editAskPayload(protocol.EventDone, func(o map[string]any) { o["answer"] = "no" }),
 			[]string{"ask-done-answer"}, nil},
-		{"done-not-ok", "done has ok false", spoken(protocol.EventDone, func(o map[string]any) { o["ok"] = false }), []string{"ask-done-ok"}, nil},
+		{"done-not-ok", "done has ok false", editAskPayload(protocol.EventDone, func(o map[string]any) { o["ok"] = false }), []string{"ask-done-ok"}, nil},
 	}
 }
 
 func askRequestMutants() []mutant {
 	return []mutant{
-		{"ask-buffered", "ask answers with JSON", instead(askStream, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		{"ask-buffered", "ask answers with JSON", replace(askRoute, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.Header().Set("Content-Type", protocol.TypeJSON)
 			_, _ = w.Write([]byte(`{"answer":"green"}`))
 		}), []string{"ask-content-type", "ask-ends"}, []string{"ask-*", "limits-ask-*", "auth-*"}},
-		{"ask-mode-tolerated", "an unknown mode means auto", before(askStream, func(r *http.Request) {
-			setObject(r, func(o map[string]any) { delete(o, "mode") })
+		{"ask-mode-tolerated", "an unknown mode means auto", before(askRoute, func(r *http.Request) {
+			editBody(r, func(o map[string]any) { delete(o, "mode") })
 		}), []string{"ask-mode-unknown-400"}, []string{"ask-retrieve-mode-asked"}},
-		{"ask-top-k-ignored", "top_k of an ask is ignored", before(askStream, func(r *http.Request) {
-			setObject(r, func(o map[string]any) { delete(o, "top_k"); delete(o, "topK") })
+		{"ask-top-k-ignored", "top_k of an ask is ignored", before(askRoute, func(r *http.Request) {
+			editBody(r, func(o map[string]any) { delete(o, "top_k"); delete(o, "topK") })
 		}), []string{"ask-top-k", "ask-top-k-camel-case"}, []string{"limits-ask-top-k-*"}},
 	}
 }
 
 func askFilterMutants() []mutant {
 	said := func(change func(o map[string]any)) wrapper {
-		return before(askStream, func(r *http.Request) { setObject(r, change) })
+		return before(askRoute, func(r *http.Request) { editBody(r, change) })
 	}
 	ignored := func(name string, value any) wrapper {
 		return said(func(o map[string]any) {
@@ -146,9 +146,9 @@ func askFilterMutants() []mutant {
 		})
 	}
 	return []mutant{
-		{"ask-effective-mode-auto", "what ran is auto in retrieve", spoken(protocol.EventRetrieve, func(o map[string]any) { o["effective_mode"] = "auto" }),
+		{"ask-effective-mode-auto", "what ran is auto in retrieve", editAskPayload(protocol.EventRetrieve, func(o map[string]any) { o["effective_mode"] = "auto" }),
 			[]string{"ask-retrieve-mode-concrete"}, nil},
-		{"ask-mode-auto-said", "retrieve says auto whatever was asked", spoken(protocol.EventRetrieve, func(o map[string]any) { o["mode"] = "auto" }),
+		{"ask-mode-auto-said", "retrieve says auto whatever was asked", editAskPayload(protocol.EventRetrieve, func(o map[string]any) { o["mode"] = "auto" }),
 			[]string{"ask-retrieve-mode-asked"}, nil},
 		{"ask-question-date-ignored", "question_date of an ask is ignored", ignored("question_date", "2024-03-31"), []string{"ask-question-date-later"}, nil},
 		{"ask-question-date-dated-only", "with a question_date an ask retrieves dated documents only", said(func(o map[string]any) {
@@ -169,7 +169,7 @@ func askFilterMutants() []mutant {
 
 // countingBytes turns code points into bytes, as a daemon would that forgets
 // the difference.
-func countingBytes(*http.Request) func(frame) []frame {
+func byteOffsets(*http.Request) func(frame) []frame {
 	answer := ""
 	return func(f frame) []frame {
 		o, err := f.object()

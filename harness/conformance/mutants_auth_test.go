@@ -27,11 +27,11 @@ func authMutants() []mutant {
 		{"tenants-watch", "other tenants may watch", as(route("GET /events"), other, admin), []string{"auth-tenant-events-403"}, nil},
 		{"tenants-search", "other tenants may search", as(route("POST /search"), other, admin), []string{"auth-tenant-search-403"}, nil},
 		{"tenants-404", "to other tenants a brain does not exist", after(func(r *http.Request) bool {
-			return everywhere(r) && anyRequest(r) && r.Header.Get("Authorization") == other
-		}, status(403, 404)), []string{"auth-tenant-read-403", "auth-tenant-put-403"}, []string{"auth-tenant-*"}},
+			return everywhere(r) && notEventStream(r) && r.Header.Get("Authorization") == other
+		}, changeStatus(403, 404)), []string{"auth-tenant-read-403", "auth-tenant-put-403"}, []string{"auth-tenant-*"}},
 		{"tenants-400", "another tenant is a bad request", after(func(r *http.Request) bool {
-			return everywhere(r) && anyRequest(r) && r.Header.Get("Authorization") == other
-		}, status(403, 400)), []string{"auth-tenant-ask-403"}, []string{"auth-tenant-*"}},
+			return everywhere(r) && notEventStream(r) && r.Header.Get("Authorization") == other
+		}, changeStatus(403, 400)), []string{"auth-tenant-ask-403"}, []string{"auth-tenant-*"}},
 		{"tenant-header-trusted", "X-Tenant-Id decides the tenant", before(withHeader("X-Tenant-Id"), func(r *http.Request) {
 			if r.Header.Get("X-Tenant-Id") == "default" {
 				r.Header.Set("Authorization", admin)
@@ -48,7 +48,7 @@ func authMutants() []mutant {
 			}
 		}), []string{"auth-malformed-basic-401"}, nil},
 		{"malformed-400", "an Authorization header that cannot be parsed is 400", after(func(r *http.Request) bool {
-			return everywhere(r) && anyRequest(r) && !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer evk") && r.Header.Get("Authorization") != ""
-		}, status(401, 400)), []string{"auth-malformed-basic-401", "auth-malformed-word-401"}, []string{"auth-malformed-*"}},
+			return everywhere(r) && notEventStream(r) && !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer evk") && r.Header.Get("Authorization") != ""
+		}, changeStatus(401, 400)), []string{"auth-malformed-basic-401", "auth-malformed-word-401"}, []string{"auth-malformed-*"}},
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ofBrains matches requests about brains as such.
-func ofBrains(r *http.Request) bool { return r.URL.Path == "/v1/brains" }
+func isBrains(r *http.Request) bool { return r.URL.Path == "/v1/brains" }
 
 func isConfirmed(r *http.Request) bool {
 	return route("DELETE ")(r) && r.Header.Get("X-Confirm-Delete") == "yes"
@@ -22,21 +22,21 @@ func brainMutants() []mutant {
 
 func brainAnswerMutants() []mutant {
 	return []mutant{
-		{"health-503", "/healthz is 503", instead(func(r *http.Request) bool { return r.URL.Path == "/healthz" }, refuses(503)),
+		{"health-503", "/healthz is 503", replace(func(r *http.Request) bool { return r.URL.Path == "/healthz" }, reject(503)),
 			[]string{"brains-health-200"}, []string{"brains-health-*"}},
-		{"health-closed", "/healthz needs a token", instead(func(r *http.Request) bool {
+		{"health-closed", "/healthz needs a token", replace(func(r *http.Request) bool {
 			return r.URL.Path == "/healthz" && r.Header.Get("Authorization") == ""
-		}, refuses(401)), []string{"brains-health-open"}, nil},
+		}, reject(401)), []string{"brains-health-open"}, nil},
 		{"brain-delete-unconfirmed", "a brain is deleted without confirmation", before(route("DELETE "), func(r *http.Request) {
 			r.Header.Set("X-Confirm-Delete", "yes")
 		}), []string{"brains-delete-unconfirmed-428"}, nil},
-		{"brain-twice", "a brain that exists is made again", after(ofBrains, status(409, 201)),
+		{"brain-twice", "a brain that exists is made again", after(isBrains, changeStatus(409, 201)),
 			[]string{"brains-create-twice-409"}, nil},
-		{"brain-slug-lost", "brains have no slug", after(ofBrains, func(_ *http.Request, a *answer) {
+		{"brain-slug-lost", "brains have no slug", after(isBrains, func(_ *http.Request, a *captured) {
 			a.edit(func(o map[string]any) { delete(o, "slug") })
 		}), []string{"brains-create-slug"}, nil},
-		{"brain-public", "brains are public by default", after(ofBrains, func(_ *http.Request, a *answer) {
-			a.replace(`"private"`, `"public"`)
+		{"brain-public", "brains are public by default", after(isBrains, func(_ *http.Request, a *captured) {
+			a.replaceText(`"private"`, `"public"`)
 		}), []string{"brains-create-private"}, nil},
 	}
 }
@@ -44,61 +44,61 @@ func brainAnswerMutants() []mutant {
 // brainEffectMutants answer well about brains, and do something else.
 func brainEffectMutants() []mutant {
 	asked := route("GET ")
-	create := func(r *http.Request) bool { return ofBrains(r) && r.Method == http.MethodPost }
-	named := and(create, func(r *http.Request) bool { o := objectOf(r); return o["name"] != nil && o["id"] == nil })
+	create := func(r *http.Request) bool { return isBrains(r) && r.Method == http.MethodPost }
+	named := and(create, func(r *http.Request) bool { o := bodyObject(r); return o["name"] != nil && o["id"] == nil })
 	return []mutant{
-		{"brain-name-lost", "brains are named brain", after(create, func(_ *http.Request, a *answer) {
+		{"brain-name-lost", "brains are named brain", after(create, func(_ *http.Request, a *captured) {
 			a.edit(func(o map[string]any) { o["name"] = "brain" })
 		}), []string{"brains-create-name"}, nil},
-		{"brain-visibility-forgotten", "a visibility that was given is answered and not kept", after(asked, func(_ *http.Request, a *answer) {
-			a.replace(`"tenant"`, `"private"`)
+		{"brain-visibility-forgotten", "a visibility that was given is answered and not kept", after(asked, func(_ *http.Request, a *captured) {
+			a.replaceText(`"tenant"`, `"private"`)
 		}), []string{"brains-create-visibility"}, nil},
 		{"brain-id-replaced", "an id under brainId is not taken", before(create, func(r *http.Request) {
-			setObject(r, func(o map[string]any) {
+			editBody(r, func(o map[string]any) {
 				if id, ok := o["brainId"].(string); ok && o["id"] == nil {
 					o["brainId"] = id + "y"
 				}
 			})
 		}), []string{"brains-create-camel-case"}, nil},
-		{"brain-never-made", "a brain that only has a name is answered and not made", instead(named, func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-			name, _ := objectOf(r)["name"].(string)
+		{"brain-never-made", "a brain that only has a name is answered and not made", replace(named, func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+			name, _ := bodyObject(r)["name"].(string)
 			w.WriteHeader(http.StatusCreated)
 			_, _ = w.Write(encode(object{"id": name, "name": name, "slug": "slug", "visibility": "private"}))
 		}), []string{"brains-create-201", "brains-create-id", "brains-create-name", "brains-create-slug", "brains-create-private"}, []string{"brains-create-*"}},
-		{"brain-twice-emptied", "making a brain again empties it, and is 409", instead(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			if id, ok := objectOf(r)["id"].(string); ok {
-				path := sub(r, "DELETE", "/documents", "", "", "path", "a.md")
+		{"brain-twice-emptied", "making a brain again empties it, and is 409", replace(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if id, ok := bodyObject(r)["id"].(string); ok {
+				path := subrequest(r, "DELETE", "/documents", "", "", "path", "a.md")
 				path.URL.Path = "/v1/brains/" + id + "/documents"
-				ask(next, path)
+				capture(next, path)
 			}
 			next.ServeHTTP(w, r)
 		}), []string{"brains-create-twice-409"}, nil},
-		{"brain-kept", "deleting a brain does nothing", instead(isConfirmed, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		{"brain-kept", "deleting a brain does nothing", replace(isConfirmed, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.WriteHeader(http.StatusNoContent)
 		}), []string{"brains-delete-removes", "brains-delete-forgets"}, nil},
-		{"brain-hidden", "a deleted brain is hidden until it is made again", hiding(), []string{"brains-delete-forgets"}, []string{"brains-delete-removes"}},
-		{"brain-refused-deleted", "a deletion without confirmation is 428, and done", instead(and(route("DELETE "), func(r *http.Request) bool { return !isConfirmed(r) }),
+		{"brain-hidden", "a deleted brain is hidden until it is made again", hideDeleted(), []string{"brains-delete-forgets"}, []string{"brains-delete-removes"}},
+		{"brain-refused-deleted", "a deletion without confirmation is 428, and done", replace(and(route("DELETE "), func(r *http.Request) bool { return !isConfirmed(r) }),
 			func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-				a := ask(next, r)
+				a := capture(next, r)
 				r.Header.Set("X-Confirm-Delete", "yes")
-				ask(next, r)
+				capture(next, r)
 				a.send(w, r)
 			}), []string{"brains-delete-unconfirmed-428"}, nil},
-		{"brain-still-listed", "a deleted brain stays in the list", ghosts(true), []string{"brains-delete-removes"}, nil},
-		{"brain-still-found", "a deleted brain can still be asked for", ghosts(false), []string{"brains-delete-removes"}, nil},
+		{"brain-still-listed", "a deleted brain stays in the list", keepDeleted(true), []string{"brains-delete-removes"}, nil},
+		{"brain-still-found", "a deleted brain can still be asked for", keepDeleted(false), []string{"brains-delete-removes"}, nil},
 	}
 }
 
 // hiding only notes which brains were deleted.
-func hiding() wrapper {
+func hideDeleted() wrapper {
 	var mu sync.Mutex
 	gone := map[string]bool{}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/brains/"), "/")
 			again := ""
-			if ofBrains(r) && r.Method == http.MethodPost {
-				again, _ = objectOf(r)["id"].(string)
+			if isBrains(r) && r.Method == http.MethodPost {
+				again, _ = bodyObject(r)["id"].(string)
 			}
 			mu.Lock()
 			hidden, back := gone[id], gone[again]
@@ -109,7 +109,7 @@ func hiding() wrapper {
 			mu.Unlock()
 			switch {
 			case hidden:
-				refuses(404)(w, r, next)
+				reject(404)(w, r, next)
 			case isConfirmed(r):
 				w.WriteHeader(http.StatusNoContent)
 			case back:
@@ -124,9 +124,9 @@ func hiding() wrapper {
 
 // remembering what a GET of each deleted brain answered, ghosts answers it again
 // or, with inList, only puts the brains into the list.
-func ghosts(inList bool) wrapper {
+func keepDeleted(inList bool) wrapper {
 	var mu sync.Mutex
-	gone := map[string]*answer{}
+	gone := map[string]*captured{}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if route("* /events")(r) {
@@ -135,20 +135,20 @@ func ghosts(inList bool) wrapper {
 			}
 			mu.Lock()
 			if isConfirmed(r) {
-				gone[r.URL.Path] = ask(next, sub(r, "GET", "", "", ""))
+				gone[r.URL.Path] = capture(next, subrequest(r, "GET", "", "", ""))
 			}
 			old, all := gone[r.URL.Path], slices.Collect(maps.Values(gone))
 			mu.Unlock()
-			a := ask(next, r)
+			a := capture(next, r)
 			switch {
-			case inList && ofBrains(r) && r.Method == http.MethodGet:
+			case inList && isBrains(r) && r.Method == http.MethodGet:
 				a.edit(func(o map[string]any) {
 					for _, b := range all {
 						o["items"] = append(o["items"].([]any), json.RawMessage(b.body.Bytes()))
 					}
 				})
 			case !inList && old != nil && r.Method == http.MethodGet:
-				a.become(200, old.body.String())
+				a.replaceWith(200, old.body.String())
 			}
 			a.send(w, r)
 		})

@@ -11,16 +11,18 @@ import (
 
 // changeStream is the request for a change stream, and told changes its frames
 // one by one.
-var changeStream = route("GET /events")
+var eventsRoute = route("GET /events")
 
-func told(change func(frame) []frame) wrapper { return frames(changeStream, eachFrame(change)) }
+func replaceEventFrames(change func(frame) []frame) wrapper {
+	return rewriteStream(eventsRoute, perFrame(change))
+}
 
-func changed(edit func(o map[string]any)) wrapper {
-	return frames(changeStream, editing(protocol.EventChange, edit))
+func editEventPayload(edit func(o map[string]any)) wrapper {
+	return rewriteStream(eventsRoute, editPayload(protocol.EventChange, edit))
 }
 
 func streamHeader(name, value string) wrapper {
-	return instead(changeStream, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return replace(eventsRoute, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(&headerWriter{ResponseWriter: w, name: name, value: value}, r)
 	})
 }
@@ -33,22 +35,22 @@ func readyMutants() []mutant {
 	return []mutant{
 		{"events-json", "the change stream is application/json", streamHeader("Content-Type", "application/json"), []string{"events-content-type"}, nil},
 		{"events-storable", "the change stream lacks no-cache", streamHeader("Cache-Control", ""), []string{"events-no-cache"}, nil},
-		{"ready-lost", "the change stream does not say ready", told(func(f frame) []frame {
+		{"ready-lost", "the change stream does not say ready", replaceEventFrames(func(f frame) []frame {
 			if f.name == protocol.EventReady {
 				return nil
 			}
 			return []frame{f}
 		}), []string{"events-ready"}, []string{"events-*"}},
-		{"ready-again", "ready comes with every change", told(func(f frame) []frame {
+		{"ready-again", "ready comes with every change", replaceEventFrames(func(f frame) []frame {
 			return []frame{{f.id, protocol.EventReady, "ok"}, f}[map[bool]int{true: 1}[f.name == protocol.EventReady]:]
 		}), []string{"events-ready-once"}, []string{"events-*"}},
-		{"ready-object", "ready carries a JSON object", told(func(f frame) []frame {
+		{"ready-object", "ready carries a JSON object", replaceEventFrames(func(f frame) []frame {
 			if f.name == protocol.EventReady {
 				f.data = `{"ok":true}`
 			}
 			return []frame{f}
 		}), []string{"events-ready-data"}, nil},
-		{"ready-early", "ready comes before the subscription", frames(changeStream, func(*http.Request) func(frame) []frame {
+		{"ready-early", "ready comes before the subscription", rewriteStream(eventsRoute, func(*http.Request) func(frame) []frame {
 			n := 0
 			return func(f frame) []frame {
 				if n++; n == 2 { // the first change slipped through
@@ -62,14 +64,14 @@ func readyMutants() []mutant {
 
 func deliveryMutants() []mutant {
 	return []mutant{
-		{"events-lost", "deletions are not told", told(func(f frame) []frame {
+		{"events-lost", "deletions are not told", replaceEventFrames(func(f frame) []frame {
 			if strings.Contains(f.data, `"kind":"deleted"`) {
 				return nil
 			}
 			return []frame{f}
 		}), []string{"events-deleted", "events-kinds"}, []string{"events-*"}},
-		{"events-unordered", "events come in pairs, the later one first", frames(changeStream, swapping), []string{"events-commit-order", "events-batch"}, []string{"events-*"}},
-		{"events-twice", "every event comes twice", told(func(f frame) []frame {
+		{"events-unordered", "events come in pairs, the later one first", rewriteStream(eventsRoute, swapPairs), []string{"events-commit-order", "events-batch"}, []string{"events-*"}},
+		{"events-twice", "every event comes twice", replaceEventFrames(func(f frame) []frame {
 			if f.name == protocol.EventChange {
 				n, _ := strconv.Atoi(f.id)
 				return []frame{{strconv.Itoa(2 * n), f.name, f.data}, {strconv.Itoa(2*n + 1), f.name, f.data}}
@@ -81,15 +83,15 @@ func deliveryMutants() []mutant {
 
 func idMutants() []mutant {
 	return []mutant{
-		{"ids-constant", "every frame has the same id", told(func(f frame) []frame { f.id = "1"; return []frame{f} }),
+		{"ids-constant", "every frame has the same id", replaceEventFrames(func(f frame) []frame { f.id = "1"; return []frame{f} }),
 			[]string{"events-ids-increase", "events-ids-all"}, nil},
-		{"ids-lost", "changes have no id", told(func(f frame) []frame {
+		{"ids-lost", "changes have no id", replaceEventFrames(func(f frame) []frame {
 			if f.name == protocol.EventChange {
 				f.id = ""
 			}
 			return []frame{f}
 		}), []string{"events-ids-all", "events-ids-increase"}, nil},
-		{"ids-falling", "ids decrease", told(func(f frame) []frame {
+		{"ids-falling", "ids decrease", replaceEventFrames(func(f frame) []frame {
 			n, _ := strconv.Atoi(f.id)
 			f.id = strconv.Itoa(1_000_000 - n)
 			return []frame{f}
@@ -99,21 +101,21 @@ func idMutants() []mutant {
 
 func changeMutants() []mutant {
 	return []mutant{
-		{"reason-lost", "events have no reason", changed(func(o map[string]any) { delete(o, "reason") }), []string{"events-batch-reason"}, nil},
-		{"old-path-lost", "renames have no old_path", changed(func(o map[string]any) { delete(o, "old_path") }),
+		{"reason-lost", "events have no reason", editEventPayload(func(o map[string]any) { delete(o, "reason") }), []string{"events-batch-reason"}, nil},
+		{"old-path-lost", "renames have no old_path", editEventPayload(func(o map[string]any) { delete(o, "old_path") }),
 			[]string{"events-renamed-old-path", "events-batch-old-path"}, nil},
-		{"old-path-always", "every event has old_path", changed(func(o map[string]any) { o["old_path"] = o["path"] }),
+		{"old-path-always", "every event has old_path", editEventPayload(func(o map[string]any) { o["old_path"] = o["path"] }),
 			[]string{"events-old-path-only-renamed"}, []string{"events-renamed-old-path", "events-batch-old-path"}},
-		{"old-path-camel-case", "old_path is oldPath", told(func(f frame) []frame {
+		{"old-path-camel-case", "old_path is oldPath", replaceEventFrames(func(f frame) []frame {
 			f.data = strings.Replace(f.data, `"old_path"`, `"oldPath"`, 1)
 			return []frame{f}
 		}), []string{"events-snake-case", "events-renamed-old-path"}, []string{"events-batch-old-path"}},
-		{"when-number", "when is a number", changed(func(o map[string]any) { o["when"] = 1700000000 }), []string{"events-when"}, nil},
-		{"created-updated", "a new document is told as updated", told(func(f frame) []frame {
+		{"when-number", "when is a number", editEventPayload(func(o map[string]any) { o["when"] = 1700000000 }), []string{"events-when"}, nil},
+		{"created-updated", "a new document is told as updated", replaceEventFrames(func(f frame) []frame {
 			f.data = strings.Replace(f.data, `"kind":"created"`, `"kind":"updated"`, 1)
 			return []frame{f}
 		}), []string{"events-created", "events-append-created"}, []string{"events-*"}},
-		{"renamed-as-two", "a rename is told as created and deleted", told(func(f frame) []frame {
+		{"renamed-as-two", "a rename is told as created and deleted", replaceEventFrames(func(f frame) []frame {
 			o, err := f.object()
 			if err != nil || o["kind"] != "renamed" {
 				return []frame{f}
@@ -128,7 +130,7 @@ func changeMutants() []mutant {
 
 func replayMutants() []mutant {
 	return []mutant{
-		{"batch-told-once", "a batch is told as its first event", frames(changeStream, func(*http.Request) func(frame) []frame {
+		{"batch-told-once", "a batch is told as its first event", rewriteStream(eventsRoute, func(*http.Request) func(frame) []frame {
 			last := ""
 			return func(f frame) []frame {
 				o, err := f.object()
@@ -141,7 +143,7 @@ func replayMutants() []mutant {
 				return []frame{f}
 			}
 		}), []string{"events-batch", "events-batch-large"}, []string{"events-batch-*"}},
-		{"replay-from-id", "Last-Event-ID replays", frames(changeStream, func(r *http.Request) func(frame) []frame {
+		{"replay-from-id", "Last-Event-ID replays", rewriteStream(eventsRoute, func(r *http.Request) func(frame) []frame {
 			return func(f frame) []frame {
 				if f.name == protocol.EventReady && r.Header.Get("Last-Event-ID") != "" {
 					return []frame{f, {"1", protocol.EventChange, `{"kind":"created","path":"a.md","when":"2024-01-01T00:00:00.000Z"}`}}
@@ -149,7 +151,7 @@ func replayMutants() []mutant {
 				return []frame{f}
 			}
 		}), []string{"events-last-event-id"}, nil},
-		{"replay", "a new stream begins with the last change", frames(changeStream, func(*http.Request) func(frame) []frame {
+		{"replay", "a new stream begins with the last change", rewriteStream(eventsRoute, func(*http.Request) func(frame) []frame {
 			return func(f frame) []frame {
 				if f.name == protocol.EventReady {
 					return []frame{f, {"1", protocol.EventChange, `{"kind":"created","path":"old.md","when":"2024-01-01T00:00:00.000Z"}`}}
@@ -157,7 +159,7 @@ func replayMutants() []mutant {
 				return []frame{f}
 			}
 		}), []string{"events-no-replay"}, []string{"events-*"}},
-		{"stream-ends", "the change stream ends after one change", instead(changeStream, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		{"stream-ends", "the change stream ends after one change", replace(eventsRoute, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			f := &frameWriter{ResponseWriter: w}
 			n := 0
 			f.change = func(fr frame) []frame {
@@ -168,8 +170,8 @@ func replayMutants() []mutant {
 			}
 			next.ServeHTTP(f, r)
 		}), []string{"events-commit-order"}, []string{"events-*"}},
-		{"refused-told", "a failing delete is told", told(func(f frame) []frame {
-			if strings.Contains(f.data, sentinel) {
+		{"refused-told", "a failing delete is told", replaceEventFrames(func(f frame) []frame {
+			if strings.Contains(f.data, sentinelPath) {
 				return []frame{{f.id, f.name, `{"kind":"deleted","path":"none.md","when":"2024-01-01T00:00:00.000Z"}`}, f}
 			}
 			return []frame{f}
@@ -178,13 +180,13 @@ func replayMutants() []mutant {
 }
 
 // swapping holds every second change back behind the one after it.
-func swapping(*http.Request) func(frame) []frame {
+func swapPairs(*http.Request) func(frame) []frame {
 	var held []frame
 	return func(f frame) []frame {
 		if f.name != protocol.EventChange {
 			return []frame{f}
 		}
-		if held == nil && !strings.Contains(f.data, sentinel) {
+		if held == nil && !strings.Contains(f.data, sentinelPath) {
 			held = []frame{f}
 			return nil
 		}

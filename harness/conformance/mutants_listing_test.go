@@ -12,17 +12,17 @@ func listingMutants() []mutant {
 	listing := route("GET /documents")
 	without := func(name string) wrapper {
 		return before(listing, func(r *http.Request) {
-			if ofRecords(r) {
+			if isRecordList(r) {
 				return
 			}
 			setQuery(r, name, "")
-			if ofRecords(r) {
+			if isRecordList(r) {
 				setQuery(r, "recursive", "false")
 			}
 		})
 	}
 	edited := func(change func(r *http.Request, items []any) []any) wrapper {
-		return after(listing, func(r *http.Request, a *answer) {
+		return after(listing, func(r *http.Request, a *captured) {
 			a.edit(func(o map[string]any) {
 				if items, ok := o["items"].([]any); ok {
 					o["items"] = change(r, items)
@@ -44,11 +44,11 @@ func listingMutants() []mutant {
 			[]string{"listing-many"}, []string{"listing-many-sorted"}},
 		{"listing-unsorted", "a listing is in no order", edited(func(_ *http.Request, items []any) []any { slices.Reverse(items); return items }),
 			[]string{"listing-sorted", "listing-sorted-recursive"}, []string{"listing-sorted-bytewise", "listing-many-sorted"}},
-		{"listing-null", "an empty listing is null", after(listing, func(_ *http.Request, a *answer) { a.replace(`"items":[]`, `"items":null`) }),
+		{"listing-null", "an empty listing is null", after(listing, func(_ *http.Request, a *captured) { a.replaceText(`"items":[]`, `"items":null`) }),
 			[]string{"listing-empty"}, []string{"listing-*", "records-*", "batch-*-400", "errors-batch-text-415", "paths-1025-400", "documents-*-path-missing-400", "headers-listing-*", "brains-delete-forgets"}},
-		{"listing-bare", "a listing is an array without an object", after(listing, func(_ *http.Request, a *answer) {
+		{"listing-bare", "a listing is an array without an object", after(listing, func(_ *http.Request, a *captured) {
 			if s, ok := strings.CutPrefix(strings.TrimSpace(a.body.String()), `{"items":`); ok {
-				a.say(strings.TrimSuffix(s, "}"))
+				a.setText(strings.TrimSuffix(s, "}"))
 			}
 		}), []string{"listing-items"}, []string{"listing-*", "records-*", "batch-*", "paths-*", "errors-*", "auth-*", "events-read-silent", "documents-*-path-missing-400", "headers-listing-*", "brains-delete-forgets"}},
 		{"glob-ignored", "glob is ignored", without("glob"), []string{"listing-glob-star", "listing-glob-question", "listing-glob-set"}, []string{"listing-g*"}},
@@ -85,7 +85,7 @@ func listingMutants() []mutant {
 		}), []string{"listing-entry-path", "listing-dir"}, []string{"listing-dir-*", "listing-glob-dir"}},
 		{"folders-as-documents", "folders in a listing have is_dir false", field("is_dir", func(any) any { return false }),
 			[]string{"listing-flat-folders"}, nil},
-		{"listing-camel-case", "a listing has isDir", after(listing, func(_ *http.Request, a *answer) { a.replace(`"is_dir"`, `"isDir"`) }),
+		{"listing-camel-case", "a listing has isDir", after(listing, func(_ *http.Request, a *captured) { a.replaceText(`"is_dir"`, `"isDir"`) }),
 			[]string{"listing-snake-case", "listing-entry-is-dir"}, []string{"listing-*", "records-listing-parameter"}},
 		{"listing-epoch", "mtime in a listing is a number", field("mtime", func(any) any { return 1700000000 }),
 			[]string{"listing-entry-mtime"}, []string{"listing-entry-as-stat"}},
@@ -97,7 +97,7 @@ func batchMutants() []mutant {
 	batch := route("POST /documents/batch-ops")
 	ops := func(change func([]any) []any) wrapper {
 		return before(batch, func(r *http.Request) {
-			setObject(r, func(o map[string]any) {
+			editBody(r, func(o map[string]any) {
 				if list, ok := o["ops"].([]any); ok {
 					o["ops"] = change(list)
 				}
@@ -115,7 +115,7 @@ func batchMutants() []mutant {
 		})
 	}
 	return []mutant{
-		{"batch-not-atomic", "the ops before a failing one stay", oneByOne(), []string{"batch-atomic-delete-missing", "batch-atomic-path-invalid", "batch-atomic-append"},
+		{"batch-not-atomic", "the ops before a failing one stay", splitBatch(), []string{"batch-atomic-delete-missing", "batch-atomic-path-invalid", "batch-atomic-append"},
 			[]string{"batch-*", "events-failed-silent", "events-batch*", "limits-batch-*", "headers-batch-*", "errors-*-batch-*"}},
 		{"batch-reordered", "ops are applied from the last to the first", ops(func(list []any) []any { slices.Reverse(list); return list }),
 			[]string{"batch-order", "batch-write-write", "batch-rename-chain"}, []string{"batch-*", "events-*"}},
@@ -125,7 +125,7 @@ func batchMutants() []mutant {
 			}
 			return list
 		}), []string{"batch-many", "events-batch-large"}, []string{"limits-*", "listing-many*"}},
-		{"batch-count", "committed is always 1", after(batch, func(_ *http.Request, a *answer) {
+		{"batch-count", "committed is always 1", after(batch, func(_ *http.Request, a *captured) {
 			a.edit(func(o map[string]any) {
 				if _, ok := o["committed"]; ok {
 					o["committed"] = 1
@@ -158,25 +158,25 @@ func batchMutants() []mutant {
 				return op["type"] == "delete" && op["path"] == "none.md"
 			})
 		}), []string{"batch-atomic-delete-missing", "errors-status-batch-missing"}, []string{"batch-atomic-*", "errors-*-batch-missing", "events-failed-silent"}},
-		{"batch-rename-copies", "a rename op that overwrites leaves the source", instead(batch, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			list, _ := objectOf(r)["ops"].([]any)
-			var old *answer
+		{"batch-rename-copies", "a rename op that overwrites leaves the source", replace(batch, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			list, _ := bodyObject(r)["ops"].([]any)
+			var old *captured
 			if len(list) == 1 {
 				op, _ := list[0].(map[string]any)
 				to, _ := op["to"].(string)
-				if op["type"] == "rename" && ask(next, sub(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {
-					old = ask(next, sub(r, "GET", "/documents/read", "", "", "path", "a.md"))
+				if op["type"] == "rename" && capture(next, subrequest(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {
+					old = capture(next, subrequest(r, "GET", "/documents/read", "", "", "path", "a.md"))
 				}
 			}
-			a := ask(next, r)
+			a := capture(next, r)
 			if old != nil {
-				ask(next, sub(r, "PUT", "/documents", protocol.TypeBytes, old.body.String(), "path", "a.md"))
+				capture(next, subrequest(r, "PUT", "/documents", protocol.TypeBytes, old.body.String(), "path", "a.md"))
 			}
 			a.send(w, r)
 		}), []string{"batch-rename-overwrites"}, nil},
-		{"batch-author-dropped", "a batch with an author is answered and dropped", droppedBatch(func(r *http.Request) bool { return objectOf(r)["author"] != nil }),
+		{"batch-author-dropped", "a batch with an author is answered and dropped", dropBatch(func(r *http.Request) bool { return bodyObject(r)["author"] != nil }),
 			[]string{"batch-author"}, nil},
-		{"batch-charset-dropped", "a batch whose media type has a charset is answered and dropped", droppedBatch(hasCharset), []string{"batch-charset"}, nil},
+		{"batch-charset-dropped", "a batch whose media type has a charset is answered and dropped", dropBatch(hasCharset), []string{"batch-charset"}, nil},
 	}
 }
 
@@ -185,18 +185,18 @@ func hasCharset(r *http.Request) bool {
 }
 
 // droppedBatch answers as if a batch of one op had been committed.
-func droppedBatch(match func(*http.Request) bool) wrapper {
-	return instead(and(route("POST /documents/batch-ops"), match), done(200, `{"committed":1}`))
+func dropBatch(match func(*http.Request) bool) wrapper {
+	return replace(and(route("POST /documents/batch-ops"), match), respond(200, `{"committed":1}`))
 }
 
 // oneByOne sends every op as a batch of its own.
-func oneByOne() wrapper {
-	return instead(route("POST /documents/batch-ops"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		o := objectOf(r)
+func splitBatch() wrapper {
+	return replace(route("POST /documents/batch-ops"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		o := bodyObject(r)
 		list, _ := o["ops"].([]any)
 		for _, op := range list[:max(len(list)-1, 0)] {
 			body := string(encode(object{"reason": o["reason"], "ops": []any{op}}))
-			if a := ask(next, sub(r, "POST", "/documents/batch-ops", r.Header.Get("Content-Type"), body)); a.failed() {
+			if a := capture(next, subrequest(r, "POST", "/documents/batch-ops", r.Header.Get("Content-Type"), body)); a.failed() {
 				a.send(w, r)
 				return
 			}
@@ -204,8 +204,8 @@ func oneByOne() wrapper {
 		if len(list) > 1 {
 			setBody(r, string(encode(object{"reason": o["reason"], "ops": list[len(list)-1:]})))
 		}
-		a := ask(next, r)
-		a.replace(`"committed":1`, string(encode(object{"committed": len(list)}))[1:len(encode(object{"committed": len(list)}))-1])
+		a := capture(next, r)
+		a.replaceText(`"committed":1`, string(encode(object{"committed": len(list)}))[1:len(encode(object{"committed": len(list)}))-1])
 		a.send(w, r)
 	})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // aRecord matches requests about one record.
-func aRecord(method string) func(*http.Request) bool {
+func isRecord(method string) func(*http.Request) bool {
 	return func(r *http.Request) bool {
 		parts := strings.SplitN(r.URL.Path, "/", 6) // "", v1, brains, id, documents, id
 		return r.Method == method && len(parts) == 6 && parts[4] == "documents" && parts[5] != "read" && parts[5] != "stat"
@@ -17,7 +17,7 @@ func aRecord(method string) func(*http.Request) bool {
 }
 
 // ofRecords matches the listing of records.
-func ofRecords(r *http.Request) bool { return route("GET /documents")(r) && r.URL.RawQuery == "" }
+func isRecordList(r *http.Request) bool { return route("GET /documents")(r) && r.URL.RawQuery == "" }
 
 // anyRecordCheck is where a mutant of all records may show besides.
 var anyRecordCheck = []string{"records-*"}
@@ -30,7 +30,7 @@ func recordMutants() []mutant {
 func createdRecordMutants() []mutant {
 	create := route("POST /documents")
 	field := func(change func(o map[string]any)) wrapper {
-		return after(create, func(_ *http.Request, a *answer) {
+		return after(create, func(_ *http.Request, a *captured) {
 			if a.status == 201 {
 				a.edit(change)
 			}
@@ -38,27 +38,27 @@ func createdRecordMutants() []mutant {
 	}
 	set := func(name string, v any) wrapper { return field(func(o map[string]any) { o[name] = v }) }
 	request := func(change func(o map[string]any)) wrapper {
-		return before(create, func(r *http.Request) { setObject(r, change) })
+		return before(create, func(r *http.Request) { editBody(r, change) })
 	}
 	same := []string{"records-get-same"}
 	return []mutant{
-		{"record-200", "POST /documents answers 200 instead of 201", after(create, status(201, 200)), []string{"records-create-201"}, []string{"records-create-*", "records-snake-case"}},
-		{"record-camel-case", "records are in camelCase", after(create, func(_ *http.Request, a *answer) { a.replace(`"byte_size"`, `"byteSize"`) }),
+		{"record-200", "POST /documents answers 200 instead of 201", after(create, changeStatus(201, 200)), []string{"records-create-201"}, []string{"records-create-*", "records-snake-case"}},
+		{"record-camel-case", "records are in camelCase", after(create, func(_ *http.Request, a *captured) { a.replaceText(`"byte_size"`, `"byteSize"`) }),
 			[]string{"records-snake-case", "records-byte-size"}, append(same, "records-byte-size-as-read")},
 		{"record-never-deleted", "records lack deleted_at", field(func(o map[string]any) { delete(o, "deleted_at") }), []string{"records-deleted-at"}, same},
 		{"record-local-time", "created_at has no offset", set("created_at", "2024-05-01T12:00:00"), []string{"records-created-at"}, same},
 		{"record-upper-case", "checksums are in upper case", field(func(o map[string]any) { o["checksum_sha256"] = strings.ToUpper(o["checksum_sha256"].(string)) }),
 			[]string{"records-checksum-sha256", "records-checksum-as-read"}, same},
-		{"record-size-of-request", "byte_size counts what was sent", instead(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			text, _ := objectOf(r)["content"].(string)
-			a := ask(next, r)
+		{"record-size-of-request", "byte_size counts what was sent", replace(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			text, _ := bodyObject(r)["content"].(string)
+			a := capture(next, r)
 			if a.status == 201 {
 				a.edit(func(o map[string]any) { o["byte_size"] = len(text) })
 			}
 			a.send(w, r)
 		}), []string{"records-byte-size-as-read"}, same},
 		{"record-no-commit", "commit_sha is empty", set("commit_sha", ""), []string{"records-commit-sha"}, same},
-		{"record-metadata-null", "metadata is null when there is none", after(create, func(_ *http.Request, a *answer) { a.replace(`"metadata":{}`, `"metadata":null`) }),
+		{"record-metadata-null", "metadata is null when there is none", after(create, func(_ *http.Request, a *captured) { a.replaceText(`"metadata":{}`, `"metadata":null`) }),
 			[]string{"records-metadata"}, append(same, "records-source-given")},
 		{"record-tags-array", "metadata.tags is an array", field(func(o map[string]any) {
 			if m := o["metadata"].(map[string]any); m["tags"] != nil {
@@ -71,18 +71,18 @@ func createdRecordMutants() []mutant {
 			}
 		}), []string{"records-metadata-kept"}, nil},
 		{"record-title-from-path", "a title comes from the path, not from the heading", set("title", "a"), []string{"records-title-heading", "records-title-given"}, append(same, "records-title-512")},
-		{"record-overwrites", "a new document replaces the one of its path", instead(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			path, _ := objectOf(r)["path"].(string)
+		{"record-overwrites", "a new document replaces the one of its path", replace(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			path, _ := bodyObject(r)["path"].(string)
 			if path != "" {
-				ask(next, sub(r, "DELETE", "/documents", "", "", "path", path))
+				capture(next, subrequest(r, "DELETE", "/documents", "", "", "path", path))
 			}
 			next.ServeHTTP(w, r)
 		}), []string{"records-path-taken"}, nil},
-		{"record-one-path", "documents without a path share one", instead(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			setObject(r, func(o map[string]any) {
+		{"record-one-path", "documents without a path share one", replace(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			editBody(r, func(o map[string]any) {
 				if o["path"] == nil {
 					o["path"] = "note.md"
-					ask(next, sub(r, "DELETE", "/documents", "", "", "path", "note.md"))
+					capture(next, subrequest(r, "DELETE", "/documents", "", "", "path", "note.md"))
 				}
 			})
 			next.ServeHTTP(w, r)
@@ -110,31 +110,31 @@ func createdRecordMutants() []mutant {
 // keptRecordMutants break the reading, listing and deletion of records.
 func keptRecordMutants() []mutant {
 	return []mutant{
-		{"record-cacheable", "records may be cached", after(aRecord("GET"), func(_ *http.Request, a *answer) { a.header.Set("Cache-Control", "max-age=60") }), []string{"records-get-no-store"}, nil},
+		{"record-cacheable", "records may be cached", after(isRecord("GET"), func(_ *http.Request, a *captured) { a.header.Set("Cache-Control", "max-age=60") }), []string{"records-get-no-store"}, nil},
 		{"record-stale", "a record stays as it was when first read or made", staleRecords(route("POST /documents")), []string{"records-get-fresh"}, anyRecordCheck},
-		{"record-kept", "DELETE of a record deletes nothing", instead(aRecord("DELETE"), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		{"record-kept", "DELETE of a record deletes nothing", replace(isRecord("DELETE"), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.WriteHeader(http.StatusNoContent)
 		}), []string{"records-delete-removes", "records-delete-twice-404"}, nil},
-		{"record-missing-204", "deleting a record that does not exist succeeds", after(aRecord("DELETE"), status(404, 204)), []string{"records-delete-twice-404"}, nil},
-		{"record-only-by-path", "DELETE without path is always 400", instead(func(r *http.Request) bool {
+		{"record-missing-204", "deleting a record that does not exist succeeds", after(isRecord("DELETE"), changeStatus(404, 204)), []string{"records-delete-twice-404"}, nil},
+		{"record-only-by-path", "DELETE without path is always 400", replace(func(r *http.Request) bool {
 			return route("DELETE /documents")(r) && !r.URL.Query().Has("path")
-		}, refuses(400)), []string{"records-delete-by-query"}, nil},
-		{"records-as-paths", "GET /documents always lists paths", before(ofRecords, func(r *http.Request) { setQuery(r, "recursive", "true") }),
+		}, reject(400)), []string{"records-delete-by-query"}, nil},
+		{"records-as-paths", "GET /documents always lists paths", before(isRecordList, func(r *http.Request) { setQuery(r, "recursive", "true") }),
 			[]string{"records-list", "records-list-put"}, nil},
 		{"records-as-records", "GET /documents always lists records", before(route("GET /documents"), func(r *http.Request) { r.URL.RawQuery = "" }),
 			[]string{"records-listing-parameter"}, []string{"listing-*", "limits-*", "batch-*", "paths-*", "auth-*", "errors-*", "documents-*", "events-*", "headers-*"}},
-		{"record-metadata-echoed", "metadata and tags are answered and not kept", after(aRecord("GET"), func(_ *http.Request, a *answer) {
+		{"record-metadata-echoed", "metadata and tags are answered and not kept", after(isRecord("GET"), func(_ *http.Request, a *captured) {
 			a.edit(func(o map[string]any) { o["metadata"] = object{} })
 		}), []string{"records-metadata-kept", "records-tags"}, anyRecordCheck},
-		{"record-title-echoed", "a title is answered and not kept", after(aRecord("GET"), func(_ *http.Request, a *answer) {
+		{"record-title-echoed", "a title is answered and not kept", after(isRecord("GET"), func(_ *http.Request, a *captured) {
 			a.edit(func(o map[string]any) { o["title"] = "Untitled" })
 		}), []string{"records-title-given", "records-title-512", "records-title-heading"}, anyRecordCheck},
-		{"record-source-echoed", "a source is answered and not kept", after(aRecord("GET"), func(_ *http.Request, a *answer) {
+		{"record-source-echoed", "a source is answered and not kept", after(isRecord("GET"), func(_ *http.Request, a *captured) {
 			a.edit(func(o map[string]any) { o["source"] = "ingest" })
 		}), []string{"records-source-given"}, anyRecordCheck},
-		{"record-still-listed", "a record whose document was deleted by path or query is still listed", listedStill(),
+		{"record-still-listed", "a record whose document was deleted by path or query is still listed", keepListing(),
 			[]string{"records-delete-by-query", "records-delete-path"}, nil},
-		{"records-created-only", "only documents that were created as such are listed", after(ofRecords, func(_ *http.Request, a *answer) {
+		{"records-created-only", "only documents that were created as such are listed", after(isRecordList, func(_ *http.Request, a *captured) {
 			a.edit(func(o map[string]any) {
 				var kept []any
 				for _, item := range o["items"].([]any) {
@@ -149,18 +149,18 @@ func keptRecordMutants() []mutant {
 }
 
 // listedStill lists the records of a brain as before the last deletion in it.
-func listedStill() wrapper {
+func keepListing() wrapper {
 	var mu sync.Mutex
-	before := map[string]*answer{}
+	before := map[string]*captured{}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			if route("DELETE /documents")(r) {
-				before[r.URL.Path] = ask(next, sub(r, "GET", "/documents", "", ""))
+				before[r.URL.Path] = capture(next, subrequest(r, "GET", "/documents", "", ""))
 			}
 			old := before[r.URL.Path]
 			mu.Unlock()
-			if old != nil && ofRecords(r) {
+			if old != nil && isRecordList(r) {
 				old.send(w, r)
 				return
 			}
@@ -172,22 +172,22 @@ func listedStill() wrapper {
 // staleRecords answers with the first record that an id had.
 func staleRecords(create func(*http.Request) bool) wrapper {
 	var mu sync.Mutex
-	first := map[string]*answer{}
+	first := map[string]*captured{}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			isCreate, isRead := create(r), aRecord("GET")(r)
+			isCreate, isRead := create(r), isRecord("GET")(r)
 			if !isCreate && !isRead {
 				next.ServeHTTP(w, r)
 				return
 			}
-			a := ask(next, r)
+			a := capture(next, r)
 			mu.Lock()
 			defer mu.Unlock()
 			brain := strings.Join(strings.SplitN(r.URL.Path, "/", 5)[:4], "/")
 			if isCreate {
 				if _, id, ok := strings.Cut(a.header.Get("Location"), "/documents/"); ok {
-					first[brain+id] = &answer{header: http.Header{"Content-Type": {protocol.TypeJSON}, "Cache-Control": {"no-store"}}, status: 200}
-					first[brain+id].say(a.body.String())
+					first[brain+id] = &captured{header: http.Header{"Content-Type": {protocol.TypeJSON}, "Cache-Control": {"no-store"}}, status: 200}
+					first[brain+id].setText(a.body.String())
 				}
 			} else if old := first[brain+strings.TrimPrefix(r.URL.EscapedPath(), brain+"/documents/")]; old != nil {
 				a = old

@@ -7,11 +7,11 @@ import (
 
 // mutant is the reference daemon with one promise broken.
 type mutant struct {
-	name, breaks string
+	name, defect string
 	wrap         wrapper
 	// caught are the checks that must fail. spread are globs of others that may
 	// fail too, because they need what is broken.
-	caught, spread []string
+	caughtBy, alsoFails []string
 }
 
 func mutants() []mutant {
@@ -19,8 +19,8 @@ func mutants() []mutant {
 		errorMutants(), headerMutants(), headerObeyedMutants(), eventMutants(), authMutants(), searchMutants(), askMutants(), brainMutants())
 }
 
-func status(from, to int) func(*http.Request, *answer) {
-	return func(_ *http.Request, a *answer) {
+func changeStatus(from, to int) func(*http.Request, *captured) {
+	return func(_ *http.Request, a *captured) {
 		if a.status == from {
 			a.status = to
 		}

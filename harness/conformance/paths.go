@@ -1,16 +1,14 @@
 package conformance
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 )
 
-// forbidden are paths that break one rule each (spec 2, Path rules).
-var forbidden = []struct{ id, rule, path string }{
+// invalidPaths violate one rule each (spec 2, Path rules).
+var invalidPaths = []struct{ id, what, path string }{
 	{"empty", "an empty path", ""},
-	{"nul", "a path with NUL", "a\x00b.md"},
+	{"nul", "a path with a NUL byte", "a\x00b.md"},
 	{"backslash", "a path with a backslash", `a\b.md`},
 	{"leading-slash", "a path with a leading slash", "/a.md"},
 	{"trailing-slash", "a path with a trailing slash", "a/"},
@@ -21,13 +19,13 @@ var forbidden = []struct{ id, rule, path string }{
 	{"dot-dot", "a path with a .. segment", "a/../b.md"},
 	{"dot-dot-first", "a path that begins with ../", "../a.md"},
 	{"dot-dot-last", "a path that ends with /..", "a/.."},
-	{"dot-dot-deep", "a path that climbs out of its brain", "a/../../../a.md"},
+	{"dot-dot-deep", "a path that leads out of the brain", "a/../../../a.md"},
 	{"dot-dot-alone", "the path ..", ".."},
 	{"empty-segment", "a path with an empty segment", "a//b.md"},
 }
 
-// allowed are paths that keep every rule though they look odd.
-var allowed = []struct{ id, sentence, path string }{
+// unusualPaths look odd but are valid.
+var unusualPaths = []struct{ id, what, path string }{
 	{"deep", "many folders", "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p.md"},
 	{"dots", "dots inside a name", "a..b/c...md"},
 	{"three-dots", "a segment of three dots", ".../a.md"},
@@ -37,45 +35,47 @@ var allowed = []struct{ id, sentence, path string }{
 	{"space", "spaces", "my notes/a b.md"},
 	{"plus", "a plus sign", "a+b.md"},
 	{"percent", "a percent sign", "100%.md"},
-	{"percent-encoded", "what looks percent-encoded", "%2e%2e/a%2Fb.md"},
+	{"percent-encoded", "text that looks percent-encoded", "%2e%2e/a%2Fb.md"},
 	{"ampersand", "an ampersand and an equals sign", "a&b=c.md"},
-	{"hash", "a hash", "a#b.md"},
+	{"hash", "a number sign", "a#b.md"},
 	{"question-mark", "a question mark", "why?.md"},
 	{"semicolon", "a semicolon", "a;b.md"},
-	{"quotes", "quotes", `it's "here".md`},
-	{"brackets", "brackets and a star", "[a]{b}*.md"},
-	{"dash", "a leading dash", "-rf.md"},
-	{"tilde", "a tilde", "~/a.md"},
+	{"quotes", "quotation marks", `it's "here".md`},
+	{"brackets", "brackets and an asterisk", "[a]{b}*.md"},
+	{"dash", "a leading hyphen", "-rf.md"},
+	{"tilde", "a leading tilde", "~/a.md"},
 	{"accents", "letters with accents", "Übung/été.md"},
-	{"emoji", "characters beyond the basic plane", "notes/🦜.md"},
-	{"right-to-left", "letters of other scripts", "ملاحظات/笔记.md"},
-	{"long", "200 characters in a segment", strings.Repeat("a", 200) + "/b.md"},
+	{"emoji", "characters outside the Basic Multilingual Plane", "notes/🦜.md"},
+	{"right-to-left", "right-to-left and Chinese letters", "ملاحظات/笔记.md"},
+	{"long", "a segment of 200 characters", strings.Repeat("a", 200) + "/b.md"},
 }
 
 func pathChecks() []check {
 	var checks []check
-	for _, p := range forbidden {
-		checks = append(checks, must("paths-put-"+p.id+"-400", "2", "PUT of "+p.rule+" is 400, and nothing is written.",
-			put("a.md", "kept"), answers(putOf(p.path, "x"), 400), listsAll("a.md"), reads("a.md", "kept")))
+	for _, p := range invalidPaths {
+		checks = append(checks, must("paths-put-"+p.id+"-400", "2",
+			"PUT to "+p.what+" is rejected with 400 and writes nothing.",
+			put("a.md", "kept"), expect(putOf(p.path, "x"), 400), expectDocuments("a.md"), expectContent("a.md", "kept")))
 	}
-	for _, p := range forbidden {
-		checks = append(checks, must("paths-read-"+p.id+"-400", "4.2", "Reading "+p.rule+" is 400.",
-			put("a.md", "one"), put("b.md", "two"), answers(readOf(p.path), 400)))
+	for _, p := range invalidPaths {
+		checks = append(checks, must("paths-read-"+p.id+"-400", "4.2", "Reading "+p.what+" is rejected with 400.",
+			put("a.md", "one"), put("b.md", "two"), expect(readOf(p.path), 400)))
 	}
-	for _, p := range allowed {
-		checks = append(checks, must("paths-allowed-"+p.id, "2", "A path may have "+p.sentence+".",
-			answers(putOf(p.path, p.id), 204), reads(p.path, p.id), answers(statOf(p.path), 200, key("path", is(p.path))), listsAll(p.path), remove(p.path)))
+	for _, p := range unusualPaths {
+		checks = append(checks, must("paths-allowed-"+p.id, "2", "A path may have "+p.what+".",
+			expect(putOf(p.path, p.id), 204), expectContent(p.path, p.id),
+			expect(statOf(p.path), 200, jsonField("path", equals(p.path))), expectDocuments(p.path), remove(p.path)))
 	}
-	return append(checks, slices.Concat(pathOperations(), pathEdges())...)
+	return append(checks, slices.Concat(pathOperationChecks(), pathEdgeChecks())...)
 }
 
-// listsAll wants exactly these documents, generated ones included.
-func listsAll(paths ...string) step {
-	return lists([]string{"recursive", "true", "include_generated", "true"}, paths...)
+// expectDocuments requires the brain to have exactly these documents, generated ones included.
+func expectDocuments(paths ...string) step {
+	return expectListing([]string{"recursive", "true", "include_generated", "true"}, paths...)
 }
 
-// pathOperations sends some forbidden paths wherever a path can stand.
-func pathOperations() []check {
+// pathOperationChecks sends some invalid paths to all other operations.
+func pathOperationChecks() []check {
 	rows := []struct {
 		id, what string
 		level    func(id, section, sentence string, steps ...step) check
@@ -95,45 +95,37 @@ func pathOperations() []check {
 		{"dir", "Listing", should, "4.2", func(p string) request { return listOf("dir", p) }},
 	}
 	var checks []check
-	for _, p := range forbidden {
-		if p.id != "dot-dot-first" && p.id != "leading-slash" && p.id != "nul" && p.id != "empty-segment" {
+	for _, p := range invalidPaths {
+		if !slices.Contains([]string{"dot-dot-first", "leading-slash", "nul", "empty-segment"}, p.id) {
 			continue
 		}
 		for _, r := range rows {
-			checks = append(checks, r.level("paths-"+r.id+"-"+p.id+"-400", r.section, r.what+" "+p.rule+" is 400.",
-				put("a.md", "kept"), answers(r.send(p.path), 400), listsAll("a.md"), reads("a.md", "kept")))
+			checks = append(checks, r.level("paths-"+r.id+"-"+p.id+"-400", r.section,
+				r.what+" "+p.what+" is rejected with 400.",
+				put("a.md", "kept"), expect(r.send(p.path), 400), expectDocuments("a.md"), expectContent("a.md", "kept")))
 		}
 	}
 	return checks
 }
 
-func pathEdges() []check {
+func pathEdgeChecks() []check {
+	malformed := brainRequest("GET", "/documents/read")
+	malformed.query = "path=%zz"
 	return []check{
 		should("paths-1024", "2", "A path may have 1,024 characters.",
-			answers(putOf(longPath(1024), "x"), 204), reads(longPath(1024), "x"), listsAll(longPath(1024))),
-		should("paths-1025-400", "2", "A path of 1,025 characters is 400, and nothing is written.", answers(putOf(longPath(1025), "x"), 400), listsAll()),
-		should("paths-twice-400", "4.2", "A path that is given twice is 400.",
-			put("a.md", "one"), answers(at("GET", "/documents/read", "path", "a.md", "path", "b.md"), 400)),
-		should("paths-malformed-400", "4.2", "A query that is not percent-encoded properly is 400.", malformed),
-		must("paths-case-kept", "2", "The case of a path is kept.", put("Notes/A.md", "one"), listsAll("Notes/A.md")),
+			expect(putOf(longPath(1024), "x"), 204), expectContent(longPath(1024), "x"), expectDocuments(longPath(1024))),
+		should("paths-1025-400", "2", "PUT to a path of 1,025 characters is rejected with 400 and writes nothing.",
+			expect(putOf(longPath(1025), "x"), 400), expectDocuments()),
+		should("paths-twice-400", "4.2", "A request with two path parameters is rejected with 400.",
+			put("a.md", "one"), expect(brainRequest("GET", "/documents/read", "path", "a.md", "path", "b.md"), 400)),
+		should("paths-malformed-400", "4.2", "A query with invalid percent-encoding is rejected with 400.",
+			expect(malformed, 400)),
+		must("paths-case-kept", "2", "The case of a path is preserved.",
+			put("Notes/A.md", "one"), expectDocuments("Notes/A.md")),
 	}
 }
 
-// longPath is a path of n characters, in segments short enough for any
-// filesystem.
+// longPath returns a path of n characters whose segments fit into every file system.
 func longPath(n int) string {
 	return strings.Repeat(strings.Repeat("a", 99)+"/", n/100+1)[:n-1] + "b"
-}
-
-func malformed(ctx context.Context, t *trial) error {
-	r := at("GET", "/documents/read")
-	r.query = "path=%zz"
-	res, err := t.do(ctx, r)
-	if err != nil {
-		return err
-	}
-	if res.status != 400 {
-		return fmt.Errorf("want status 400, but %s", res)
-	}
-	return nil
 }

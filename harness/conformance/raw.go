@@ -3,6 +3,7 @@ package conformance
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -14,45 +15,45 @@ import (
 	"strings"
 )
 
-// raw sends a request as text over a connection of its own, for what an HTTP
-// client would repair or hide. length is what Content-Length says; the body
-// that follows may be shorter. It returns the answer, and what came after its
-// head as it came.
-func (t *trial) raw(ctx context.Context, r request, length int) (res *response, rest []byte, err error) {
-	d := t.target
-	line := d.lineOf(r, t.brain)
-	t.remember(line)
+// sendRaw sends a request as text over a connection of its own, where an HTTP client would repair
+// the request or hide a part of the response. length is the value of Content-Length; the body may be
+// shorter. sendRaw returns the response and the bytes that follow its head.
+func (c *client) sendRaw(ctx context.Context, r request, length int) (res *response, rest []byte, err error) {
+	d := c.target
+	name := d.describe(r, c.brain)
+	c.remember(name)
 	conn, err := d.dial(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", line, blame(ctx, err))
+		return nil, nil, fmt.Errorf("%s: %w", name, cause(ctx, err))
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if _, err := io.WriteString(conn, d.text(r, t.brain, length)); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", line, blame(ctx, err))
+	if _, err := io.WriteString(conn, d.rawText(r, c.brain, length)); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, cause(ctx, err))
 	}
-	came := bufio.NewReader(io.LimitReader(conn, maxBody))
-	head, err := http.ReadResponse(came, &http.Request{Method: http.MethodHead})
+	in := bufio.NewReader(io.LimitReader(conn, maxBody))
+	head, err := http.ReadResponse(in, &http.Request{Method: http.MethodHead})
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: read the answer: %w", line, blame(ctx, err))
+		return nil, nil, fmt.Errorf("%s: read the response: %w", name, cause(ctx, err))
 	}
 	defer head.Body.Close()
-	res = &response{line: line, status: head.StatusCode, header: head.Header}
-	t.remember(fmt.Sprintf("%s → %d", line, res.status))
+	res = &response{request: name, status: head.StatusCode, header: head.Header}
+	c.remember(res.summary())
 	var after bytes.Buffer
-	if res.status/100 == 2 { // after a refusal the daemon may cut the connection
-		if _, err := after.ReadFrom(came); err != nil {
-			return nil, nil, fmt.Errorf("%s: read the answer: %w", line, blame(ctx, err))
+	if res.status/100 == 2 { // after an error the daemon may drop the connection
+		if _, err := after.ReadFrom(in); err != nil {
+			return nil, nil, fmt.Errorf("%s: read the response: %w", name, cause(ctx, err))
 		}
 	}
 	return res, after.Bytes(), nil
 }
 
-func (d *target) text(r request, brain string, length int) string {
-	u, _ := url.Parse(d.base) // newTarget parsed it before
+func (d *target) rawText(r request, brain string, length int) string {
+	u, _ := url.Parse(d.base) // valid: newTarget parsed it
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", r.method, u.EscapedPath()+d.pathOf(r, brain), u.Host)
-	if token := d.bearerOf(r); token != "" {
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", r.method, u.EscapedPath()+d.urlPath(r, brain))
+	fmt.Fprintf(&b, "Host: %s\r\nConnection: close\r\n", u.Host)
+	if token := d.tokenFor(r); token != "" {
 		fmt.Fprintf(&b, "Authorization: Bearer %s\r\n", token)
 	}
 	for _, h := range r.header {
@@ -73,35 +74,29 @@ func (d *target) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	port := u.Port()
 	if u.Scheme == "https" {
-		if port == "" {
-			port = "443"
-		}
-		return (&tls.Dialer{Config: &tls.Config{ServerName: u.Hostname()}}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+		tlsDialer := &tls.Dialer{Config: &tls.Config{ServerName: u.Hostname()}}
+		return tlsDialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
 	}
-	if port == "" {
-		port = "80"
-	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")))
 }
 
-// answersBare wants a status, and an answer that ends with its head.
-func answersBare(r request, status int) step {
-	return func(ctx context.Context, t *trial) error {
+// expectNoBody requires a status, and a response that ends after its head.
+func expectNoBody(r request, status int) step {
+	return func(ctx context.Context, c *client) error {
 		length := 0
 		if r.body != nil {
 			length = len(*r.body)
 		}
-		res, rest, err := t.raw(ctx, r, length)
+		res, rest, err := c.sendRaw(ctx, r, length)
 		if err != nil {
 			return err
 		}
-		if err := res.judge(status, nil); err != nil {
+		if err := res.verify(status); err != nil {
 			return err
 		}
 		if len(rest) > 0 {
-			return fmt.Errorf("%s: want no bytes after the head of the answer, got %s", res.line, clip(rest))
+			return fmt.Errorf("%s: want no bytes after the head of the response, got %s", res.request, excerpt(rest))
 		}
 		return nil
 	}

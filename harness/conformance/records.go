@@ -6,42 +6,54 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"evalctl/daemon/protocol"
 )
 
-// The requests about records, whose fields spec 2 gives and whose endpoints are
-// those of the reference daemon: every check of this group is a SHOULD.
-func createOf(fields object) request   { return at("POST", "/documents").json(fields) }
-func recordOf(id string) request       { return at("GET", "/documents/"+url.PathEscape(id)) }
-func deleteRecord(id string) request   { return at("DELETE", "/documents/"+url.PathEscape(id)) }
-func deleteByQuery(id string) request  { return at("DELETE", "/documents", "document_id", id) }
-func created(text, path string) object { return object{"content": text, "path": path} }
+// The requests about records. Spec 2 defines the fields; the endpoints are those of the reference
+// daemon, so every check of this group is a SHOULD.
+func createOf(fields object) request { return brainRequest("POST", "/documents").withJSON(fields) }
+func recordOf(id string) request     { return brainRequest("GET", "/documents/"+url.PathEscape(id)) }
+func deleteRecord(id string) request { return brainRequest("DELETE", "/documents/"+url.PathEscape(id)) }
+func deleteByQuery(id string) request {
+	return brainRequest("DELETE", "/documents", "document_id", id)
+}
 
-// record is one that was created.
+// listRecords is GET /documents without parameters.
+var listRecords = brainRequest("GET", "/documents")
+
+// document returns the fields of a document at a path, with more as names and values in turn.
+func document(text, path string, more ...any) object {
+	o := object{"content": text, "path": path}
+	for i := 0; i < len(more); i += 2 {
+		o[more[i].(string)] = more[i+1]
+	}
+	return o
+}
+
+// record is the response to the creation of a document.
 type record struct {
 	id, path string
 	fields   object
 }
 
-// withRecord creates a document and goes on with its record.
-func withRecord(fields object, then func(record) []step) step {
-	return func(ctx context.Context, t *trial) error {
-		res, err := t.do(ctx, createOf(fields))
+// createThen creates a document and runs steps with its record.
+func createThen(fields object, then func(record) []step) step {
+	return func(ctx context.Context, c *client) error {
+		res, err := c.do(ctx, createOf(fields))
 		if err != nil {
 			return err
 		}
-		if err := status2xx(res); err != nil {
-			return fmt.Errorf("%s: %w", res.line, err)
+		if err := res.verify(0, isSuccess); err != nil {
+			return err
 		}
 		r, err := res.record()
 		if err != nil {
-			return fmt.Errorf("%s: %w", res.line, err)
+			return fmt.Errorf("%s: %w", res.request, err)
 		}
-		return t.take(ctx, then(r))
+		return c.run(ctx, then(r)...)
 	}
 }
 
@@ -53,95 +65,100 @@ func (r *response) record() (record, error) {
 	id, _ := o["id"].(string)
 	path, _ := o["path"].(string)
 	if id == "" || path == "" {
-		return record{}, fmt.Errorf("want a record with id and path, got %s", clip(r.body))
+		return record{}, fmt.Errorf("want a record with id and path, got %s", excerpt(r.body))
 	}
 	return record{id, path, o}, nil
 }
 
-// says judges one field of the record of a new document, as it was answered and
-// as it is read afterwards: an answer may echo what is not kept.
-func says(fields object, name string, v value) step {
-	return withRecord(fields, func(r record) []step {
+// expectRecordField matches a field of a new document's record, both in the response and when the
+// record is read back: a response may repeat a value that was not stored.
+func expectRecordField(fields object, name string, m matcher) step {
+	return createThen(fields, func(r record) []step {
 		return []step{
-			func(context.Context, *trial) error { return judgeKey(r.fields, name, v) },
-			answers(recordOf(r.id), 200, key(name, v)),
+			func(context.Context, *client) error { return matchField(r.fields, name, m) },
+			expect(recordOf(r.id), 200, jsonField(name, m)),
 		}
 	})
 }
 
-// hasRecord wants the listing of records to have an id, or not to.
-func hasRecord(id string, want bool) step {
-	return answers(at("GET", "/documents"), 200, key("items", func(got any) error {
+// expectRecordListed requires the list of records to contain an id, or not to.
+func expectRecordListed(id string, want bool) step {
+	return expect(listRecords, 200, jsonField("items", func(got any) error {
 		items, _ := got.([]any)
 		has := slices.ContainsFunc(items, func(item any) bool {
 			o, _ := item.(object)
 			return o["id"] == id && o["checksum_sha256"] != nil
 		})
 		if has != want || items == nil {
-			return fmt.Errorf("want a record with the id %q: %v, got %s", id, want, clip(encode(got)))
+			return fmt.Errorf("want a record with the id %q: %v, got %s", id, want, excerpt(encode(got)))
 		}
 		return nil
 	}))
 }
 
-func recordChecks() []check {
-	return slices.Concat(recordFields(), recordContent(), recordLookup(), recordRefusals())
-}
-
-func fits(pattern string) value {
-	re := regexp.MustCompile(pattern)
+// singleItem requires an array of one object with a field that matches.
+func singleItem(name string, m matcher) matcher {
 	return func(got any) error {
-		if s, ok := got.(string); !ok || !re.MatchString(s) {
-			return fmt.Errorf("want a text like %s, got %s", pattern, clip(encode(got)))
+		items, _ := got.([]any)
+		if len(items) != 1 {
+			return fmt.Errorf("want one item, got %s", excerpt(encode(got)))
 		}
-		return nil
+		o, _ := items[0].(object)
+		return matchField(o, name, m)
 	}
 }
 
-func isCount(got any) error {
-	if n, ok := got.(float64); !ok || n < 0 || n != float64(int64(n)) {
-		return fmt.Errorf("want a whole number from 0, got %s", clip(encode(got)))
-	}
-	return nil
+func recordChecks() []check {
+	return slices.Concat(recordFieldChecks(), recordContentChecks(), recordPathChecks(), recordLookupChecks(),
+		recordListChecks(), recordDeleteChecks(), recordValidationChecks())
 }
 
-func recordFields() []check {
-	plain := created("# Tea\n\nGreen.\n", "notes/tea.md")
+func recordFieldChecks() []check {
+	plain := document("# Tea\n\nGreen.\n", "notes/tea.md")
 	checks := []check{
-		should("records-create-201", "4.1", "POST /documents answers 201.", answers(createOf(plain), 201)),
-		should("records-create-json", "4.1", "A new record is application/json.", answers(createOf(plain), 201, mediaType(protocol.TypeJSON))),
-		should("records-snake-case", "2", "The keys of a record are in snake_case.", answers(createOf(plain), 201, inSnakeCase)),
-		should("records-brain-id", "2", "A record has the id of its brain.", func(ctx context.Context, t *trial) error {
-			return says(plain, "brain_id", is(t.brain))(ctx, t)
-		}),
+		should("records-create-201", "4.1", "POST /documents returns 201.", expect(createOf(plain), 201)),
+		should("records-create-json", "4.1", "The media type of the response to POST /documents is application/json.",
+			expect(createOf(plain), 201, hasMediaType(protocol.TypeJSON))),
+		should("records-snake-case", "2", "The keys of a record are in snake_case.",
+			expect(createOf(plain), 201, bodyInSnakeCase)),
+		should("records-brain-id", "2", "A record has the id of its brain.",
+			func(ctx context.Context, c *client) error {
+				return expectRecordField(plain, "brain_id", equals(c.brain))(ctx, c)
+			}),
 	}
 	for _, f := range []struct {
 		name, sentence string
-		v              value
+		m              matcher
 	}{
-		{"id", "A record has an id.", isText},
-		{"title", "A record has a title.", isText},
-		{"path", "A record has the path that was asked for.", is("notes/tea.md")},
-		{"source", "The source of a record is ingest, extract, compile or reflect.", fits(`^(ingest|extract|compile|reflect)$`)},
-		{"content_type", "The content_type of Markdown is text/markdown.", is("text/markdown")},
-		{"byte_size", "A record has a byte_size, a whole number from 0.", isCount},
-		{"checksum_sha256", "A record has a checksum_sha256 of 64 lower-case hexadecimal digits.", fits(`^[0-9a-f]{64}$`)},
-		{"metadata", "A record has metadata, an object also when there is none.", isObject},
-		{"commit_sha", "A record has a commit_sha of 7 to 64 lower-case hexadecimal digits.", fits(`^[0-9a-f]{7,64}$`)},
-		{"created_at", "A record says when it was created, with an offset.", isTime},
-		{"updated_at", "A record says when it was updated, with an offset.", isTime},
-		{"deleted_at", "A record has deleted_at, null while the document is there.", is(nil)},
+		{"id", "A record has an id.", isNonEmptyString},
+		{"title", "A record has a title.", isNonEmptyString},
+		{"path", "A record has the path in the request.", equals("notes/tea.md")},
+		{"source", "The source of a record is ingest, extract, compile or reflect.",
+			matchesPattern(`^(ingest|extract|compile|reflect)$`)},
+		{"content_type", "The content_type of a Markdown document is text/markdown.", equals("text/markdown")},
+		{"byte_size", "The byte_size of a record is a whole number from 0.", isCount},
+		{"checksum_sha256", "The checksum_sha256 of a record is 64 lower-case hexadecimal digits.",
+			matchesPattern(`^[0-9a-f]{64}$`)},
+		{"metadata", "The metadata of a record is an object, even if it is empty.", isObject},
+		{"commit_sha", "The commit_sha of a record is 7 to 64 lower-case hexadecimal digits.",
+			matchesPattern(`^[0-9a-f]{7,64}$`)},
+		{"created_at", "The created_at of a record is a timestamp with an offset.", isTimestamp},
+		{"updated_at", "The updated_at of a record is a timestamp with an offset.", isTimestamp},
+		{"deleted_at", "The deleted_at of a record is null while the document exists.", equals(nil)},
 	} {
 		id := "records-" + strings.ReplaceAll(f.name, "_", "-")
-		checks = append(checks, should(id, "2", f.sentence, says(plain, f.name, f.v)))
+		checks = append(checks, should(id, "2", f.sentence, expectRecordField(plain, f.name, f.m)))
 	}
 	return checks
 }
 
-// asRead judges a field of a record against the bytes of its document.
-func asRead(name string, want func([]byte) any) step {
-	return withRecord(object{"content": "# Tee\n\nGrün.\n", "path": "a.md", "tags": []string{"x"}}, func(r record) []step {
-		return []step{answers(readOf(r.path), 200, func(res *response) error { return judgeKey(r.fields, name, is(want(res.body))) })}
+// matchesContent compares a field of a record with what want returns for the document's bytes.
+func matchesContent(name string, want func([]byte) any) step {
+	fields := document("# Tee\n\nGrün.\n", "a.md", "tags", []string{"x"})
+	return createThen(fields, func(r record) []step {
+		return []step{expect(readOf(r.path), 200, func(res *response) error {
+			return matchField(r.fields, name, equals(want(res.body)))
+		})}
 	})
 }
 
@@ -150,132 +167,177 @@ func checksum(data []byte) any {
 	return hex.EncodeToString(sum[:])
 }
 
-func recordContent() []check {
-	every := object{"s": "täxt, \"quoted\": yes", "n": 2.5, "i": 3.0, "b": true, "z": nil}
-	holds := func(text string) want {
-		return func(r *response) error {
-			if !strings.Contains(string(r.body), text) {
-				return fmt.Errorf("want a document that holds %q, got %s", text, clip(r.body))
-			}
-			return nil
+func bodyContains(text string) assertion {
+	return func(r *response) error {
+		if !strings.Contains(string(r.body), text) {
+			return fmt.Errorf("want a document that contains %q, got %s", text, excerpt(r.body))
 		}
+		return nil
 	}
+}
+
+func recordContentChecks() []check {
 	const text = "# Tea\n\nGreen – every line\r\nof it.\n"
+	everyType := object{"s": "täxt, \"quoted\": yes", "n": 2.5, "i": 3.0, "b": true, "z": nil}
 	return []check{
-		should("records-content", "4.1", "The content of a new document can be read under its path.",
-			withRecord(created(text, "a.md"), func(r record) []step { return []step{answers(readOf(r.path), 200, holds(text))} })),
-		should("records-byte-size-as-read", "2", "byte_size is that of what is read.", asRead("byte_size", func(b []byte) any { return float64(len(b)) })),
-		should("records-checksum-as-read", "2", "checksum_sha256 is that of what is read.", asRead("checksum_sha256", checksum)),
-		should("records-title-given", "4.1", "A record has the title that was given.",
-			says(object{"content": "# Tea", "path": "a.md", "title": "Coffee: \"black\""}, "title", is("Coffee: \"black\""))),
-		should("records-title-heading", "4.1", "Without a title, a record has that of the first heading.", says(created("text\n\n## Green tea\n\n# Other\n", "a.md"), "title", is("Green tea"))),
-		should("records-tags", "2", "Tags are one text in metadata, joined by commas.",
-			says(object{"content": "x", "path": "a.md", "tags": []string{"tea", "two words"}}, "metadata", func(got any) error {
-				o, _ := got.(object)
-				return judgeKey(o, "tags", is("tea,two words"))
+		should("records-content", "4.1", "Reading the path of a new document returns its content.",
+			createThen(document(text, "a.md"), func(r record) []step {
+				return []step{expect(readOf(r.path), 200, bodyContains(text))}
 			})),
-		should("records-metadata-kept", "2", "Metadata of every type comes back.", says(object{"content": "x", "path": "a.md", "metadata": every}, "metadata", is(every))),
-		should("records-source-given", "2", "A record has the source that was given.", says(object{"content": "x", "path": "a.md", "source": "extract"}, "source", is("extract"))),
-		should("records-path-derived", "4.1", "Without a path, documents of one title get one each.",
-			withRecord(object{"content": "one", "title": "Tea"}, func(first record) []step {
-				return []step{withRecord(object{"content": "two", "title": "Tea"}, func(second record) []step {
-					return []step{answers(readOf(first.path), 200, holds("one")), answers(readOf(second.path), 200, holds("two"))}
+		should("records-byte-size-as-read", "2", "The byte_size of a record is the size of the document as read.",
+			matchesContent("byte_size", func(b []byte) any { return float64(len(b)) })),
+		should("records-checksum-as-read", "2", "The checksum_sha256 of a record is that of the document as read.",
+			matchesContent("checksum_sha256", checksum)),
+		should("records-title-given", "4.1", "A record has the title in the request.",
+			expectRecordField(document("# Tea", "a.md", "title", "Coffee: \"black\""), "title", equals("Coffee: \"black\""))),
+		should("records-title-heading", "4.1", "Without a title in the request, the title is the first heading.",
+			expectRecordField(document("text\n\n## Green tea\n\n# Other\n", "a.md"), "title", equals("Green tea"))),
+		should("records-tags", "2", "The tags of a document are a single string in metadata, joined by commas.",
+			expectRecordField(document("x", "a.md", "tags", []string{"tea", "two words"}), "metadata", func(got any) error {
+				o, _ := got.(object)
+				return matchField(o, "tags", equals("tea,two words"))
+			})),
+		should("records-metadata-kept", "2", "Metadata values of every scalar type are preserved.",
+			expectRecordField(document("x", "a.md", "metadata", everyType), "metadata", equals(everyType))),
+		should("records-source-given", "2", "A record has the source in the request.",
+			expectRecordField(document("x", "a.md", "source", "extract"), "source", equals("extract"))),
+	}
+}
+
+func recordPathChecks() []check {
+	samovar := document("# Kitchen\n\nThe samovar is copper.\n", seeds+"samovar.md")
+	return []check{
+		should("records-path-derived", "4.1", "Without paths in the requests, documents with the same title get different paths.",
+			createThen(object{"content": "one", "title": "Tea"}, func(first record) []step {
+				return []step{createThen(object{"content": "two", "title": "Tea"}, func(second record) []step {
+					return []step{
+						expect(readOf(first.path), 200, bodyContains("one")),
+						expect(readOf(second.path), 200, bodyContains("two")),
+					}
 				})}
 			})),
-		should("records-path-taken", "4.1", "A new document never replaces another one.",
-			put("a.md", "one"), answers(createOf(created("two", "a.md")), 409), reads("a.md", "one")),
+		should("records-path-taken", "4.1", "POST /documents to the path of an existing document returns 409 and does not replace it.",
+			put("a.md", "one"), expect(createOf(document("two", "a.md")), 409), expectContent("a.md", "one")),
 		should("records-found", "4.1", "A search finds a new document.",
-			withRecord(created("# Kitchen\n\nThe samovar is copper.\n", seeds+"samovar.md"), func(r record) []step { return []step{finds("samovar", r.path, true)} })),
+			createThen(samovar, func(r record) []step { return []step{awaitFound("samovar", r.path)} })),
 	}
 }
 
-func recordLookup() []check {
-	seed := created("# Tea\n\nGreen.\n", "notes/tea.md")
-	about := func(then func(record) []step) []step { return []step{withRecord(seed, then)} }
+// withTea creates a document and runs steps with its record.
+func withTea(then func(record) []step) step {
+	return createThen(document("# Tea\n\nGreen.\n", "notes/tea.md"), then)
+}
+
+func recordLookupChecks() []check {
+	const coffee = "# Coffee\n"
 	return []check{
-		should("records-get-same", "4.2", "A record is read as it was when it was created.", about(func(r record) []step {
-			return []step{answers(recordOf(r.id), 200, func(res *response) error {
-				o, err := res.object()
-				if err == nil {
-					err = is(r.fields)(o)
+		should("records-get-same", "4.2", "GET of a record returns the same fields as its creation.",
+			withTea(func(r record) []step {
+				return []step{expect(recordOf(r.id), 200, func(res *response) error {
+					o, err := res.object()
+					if err == nil {
+						err = equals(r.fields)(o)
+					}
+					return err
+				})}
+			})),
+		should("records-get-no-store", "9.3", "The response to GET of a record has Cache-Control: no-store.",
+			withTea(func(r record) []step {
+				return []step{expect(recordOf(r.id), 200, hasCacheControl("no-store"))}
+			})),
+		should("records-create-no-cache-headers", "9.3",
+			"The response to POST /documents has neither Cache-Control nor ETag.",
+			expect(createOf(document("# Tea\n\nGreen.\n", "notes/tea.md")), 201, noHeader("Cache-Control"), noHeader("ETag"))),
+		should("records-get-fresh", "2", "A record reflects a later PUT to its path.",
+			withTea(func(r record) []step {
+				return []step{
+					put(r.path, coffee),
+					expect(recordOf(r.id), 200, jsonField("checksum_sha256", equals(checksum([]byte(coffee)))),
+						jsonField("byte_size", equals(float64(len(coffee))))),
 				}
-				return err
-			})}
-		})...),
-		should("records-get-no-store", "9.3", "A record is not cached.", about(func(r record) []step {
-			return []step{answers(recordOf(r.id), 200, cacheControl("no-store"))}
-		})...),
-		should("records-create-no-cache-headers", "9.3", "The answer to POST /documents has neither Cache-Control nor ETag.", answers(createOf(seed), 201, without("Cache-Control"), without("ETag"))),
-		should("records-get-fresh", "2", "A record follows the document that is written under its path.", about(func(r record) []step {
-			return []step{put(r.path, "# Coffee\n"), answers(recordOf(r.id), 200, key("checksum_sha256", is(checksum([]byte("# Coffee\n")))), key("byte_size", is(9.0)))}
-		})...),
-		should("records-get-missing-404", "4.2", "A record that does not exist is 404.", answers(recordOf("conformance-none"), 404)),
-		should("records-brains-apart", "5", "A record of one brain does not exist in another.", about(func(r record) []step {
-			return []step{elsewhere(answers(recordOf(r.id), 404), hasRecord(r.id, false))}
-		})...),
-		should("records-list", "4.2", "GET /documents without a listing parameter lists records.", about(func(r record) []step { return []step{hasRecord(r.id, true)} })...),
-		should("records-list-empty", "4.2", "In an empty brain the listing of records is an empty array.", answers(at("GET", "/documents"), 200, key("items", is([]any{})))),
-		should("records-list-put", "4.2", "A document that was PUT has a record too.",
-			put("b.md", "text"), answers(at("GET", "/documents"), 200, key("items", func(got any) error {
-				items, _ := got.([]any)
-				if len(items) != 1 {
-					return fmt.Errorf("want one record, got %s", clip(encode(got)))
-				}
-				o, _ := items[0].(object)
-				return judgeKey(o, "checksum_sha256", is(checksum([]byte("text"))))
-			}))),
-		should("records-list-no-store", "9.3", "The listing of records is not cached.", answers(at("GET", "/documents"), 200, cacheControl("no-store"))),
-		should("records-listing-parameter", "4.2", "With a listing parameter GET /documents lists paths.", about(func(r record) []step {
-			return []step{answers(listOf("recursive", "true"), 200, key("items", func(got any) error {
-				items, _ := got.([]any)
-				if len(items) != 1 {
-					return fmt.Errorf("want one entry, got %s", clip(encode(got)))
-				}
-				o, _ := items[0].(object)
-				return judgeKey(o, "is_dir", is(false))
-			}))}
-		})...),
-		should("records-delete-204", "4.2", "DELETE of a record answers 204.", about(func(r record) []step { return []step{answers(deleteRecord(r.id), 204)} })...),
-		should("records-delete-removes", "4.2", "A document whose record was deleted is gone.", about(func(r record) []step {
-			return []step{do(deleteRecord(r.id)), absent(r.path), answers(recordOf(r.id), 404), hasRecord(r.id, false)}
-		})...),
-		should("records-delete-twice-404", "7.4", "A second DELETE of a record is 404.", about(func(r record) []step {
-			return []step{do(deleteRecord(r.id)), answers(deleteRecord(r.id), 404)}
-		})...),
-		should("records-delete-by-query", "4.2", "DELETE /documents with document_id in place of path deletes by id.", about(func(r record) []step {
-			return []step{answers(deleteByQuery(r.id), 204), absent(r.path), answers(recordOf(r.id), 404), hasRecord(r.id, false)}
-		})...),
-		should("records-delete-path", "4.2", "A document that is deleted by its path has no record any more.", about(func(r record) []step {
-			return []step{remove(r.path), answers(recordOf(r.id), 404), hasRecord(r.id, false)}
-		})...),
+			})),
+		should("records-get-missing-404", "4.2", "GET of a record that does not exist returns 404.",
+			expect(recordOf("conformance-none"), 404)),
+		should("records-brains-apart", "5", "A record of one brain does not exist in another brain.",
+			withTea(func(r record) []step {
+				return []step{inOtherBrain(expect(recordOf(r.id), 404), expectRecordListed(r.id, false))}
+			})),
 	}
 }
 
-func recordRefusals() []check {
+func recordListChecks() []check {
+	return []check{
+		should("records-list", "4.2", "GET /documents without listing parameters lists records.",
+			withTea(func(r record) []step { return []step{expectRecordListed(r.id, true)} })),
+		should("records-list-empty", "4.2", "The items of the list of records of an empty brain are an empty array.",
+			expect(listRecords, 200, jsonField("items", equals([]any{})))),
+		should("records-list-put", "4.2", "The list of records contains a document that was written by PUT.",
+			put("b.md", "text"), expect(listRecords, 200,
+				jsonField("items", singleItem("checksum_sha256", equals(checksum([]byte("text"))))))),
+		should("records-list-no-store", "9.3", "The list of records has Cache-Control: no-store.",
+			expect(listRecords, 200, hasCacheControl("no-store"))),
+		should("records-listing-parameter", "4.2", "GET /documents with a listing parameter lists paths.",
+			withTea(func(record) []step {
+				return []step{expect(listOf(recursive...), 200, jsonField("items", singleItem("is_dir", equals(false))))}
+			})),
+	}
+}
+
+func recordDeleteChecks() []check {
+	isGone := func(r record) []step {
+		return []step{expectAbsent(r.path), expect(recordOf(r.id), 404), expectRecordListed(r.id, false)}
+	}
+	return []check{
+		should("records-delete-204", "4.2", "DELETE of a record returns 204.",
+			withTea(func(r record) []step { return []step{expect(deleteRecord(r.id), 204)} })),
+		should("records-delete-removes", "4.2", "DELETE of a record deletes the document.",
+			withTea(func(r record) []step { return append([]step{expect2xx(deleteRecord(r.id))}, isGone(r)...) })),
+		should("records-delete-twice-404", "7.4", "A second DELETE of a record returns 404.",
+			withTea(func(r record) []step {
+				return []step{expect2xx(deleteRecord(r.id)), expect(deleteRecord(r.id), 404)}
+			})),
+		should("records-delete-by-query", "4.2", "DELETE /documents with document_id instead of path deletes the document.",
+			withTea(func(r record) []step { return append([]step{expect(deleteByQuery(r.id), 204)}, isGone(r)...) })),
+		should("records-delete-path", "4.2", "DELETE of a document by its path deletes its record.",
+			withTea(func(r record) []step {
+				return []step{remove(r.path), expect(recordOf(r.id), 404), expectRecordListed(r.id, false)}
+			})),
+	}
+}
+
+func recordValidationChecks() []check {
 	long := func(n int) string { return strings.Repeat("ä", n) }
-	refuse := func(id, sentence string, fields object) check {
-		return should("records-"+id, "4.1", sentence, answers(createOf(fields), 400, problem), answers(at("GET", "/documents"), 200, key("items", is([]any{}))))
+	rejected := func(id, what string, fields object) check {
+		return should("records-"+id, "4.1", what+" is rejected with 400.",
+			expect(createOf(fields), 400, isProblem), expect(listRecords, 200, jsonField("items", equals([]any{}))))
 	}
 	tags := make([]string, protocol.MaxDocumentTags+1)
 	for i := range tags {
 		tags[i] = fmt.Sprint("t", i)
 	}
+	longestTitle := long(protocol.MaxDocumentTitle)
 	return []check{
-		refuse("content-missing-400", "A document without content is 400.", object{"path": "a.md"}),
-		refuse("content-empty-400", "A document of empty content is 400.", object{"path": "a.md", "content": ""}),
-		refuse("content-number-400", "A document whose content is no string is 400.", object{"path": "a.md", "content": 1}),
-		refuse("title-513-400", "A title of 513 characters is 400.", object{"content": "x", "path": "a.md", "title": long(protocol.MaxDocumentTitle + 1)}),
-		refuse("path-invalid-400", "A document with a path that leads out is 400.", created("x", "../a.md")),
-		refuse("tags-65-400", "65 tags are 400.", object{"content": "x", "path": "a.md", "tags": tags}),
-		refuse("tag-65-400", "A tag of 65 characters is 400.", object{"content": "x", "path": "a.md", "tags": []string{long(protocol.MaxDocumentTag + 1)}}),
-		refuse("metadata-nested-400", "Metadata that is nested is 400.", object{"content": "x", "path": "a.md", "metadata": object{"a": object{}}}),
-		should("records-title-512", "4.1", "A title of 512 characters is kept.",
-			says(object{"content": "x", "path": "a.md", "title": long(protocol.MaxDocumentTitle)}, "title", is(long(protocol.MaxDocumentTitle)))),
-		should("records-content-above-limit", "8", "Content of 5,000,001 characters is 413 or 400, and nothing is cut.", later(func() step {
-			return answers(createOf(created(big(protocol.MaxDocumentContent+1), "a.md")), 0, oneOf(400, 413))
-		}), absent("a.md")),
-		should("records-type-415", "7.1", "POST /documents of another media type is 415.", answers(at("POST", "/documents").typed("text/plain", `{"content":"x"}`), 415)),
-		should("records-brain-missing", "4.2", "Creating in a brain that does not exist is 404, or 403 with a token.",
-			lacksBrain("POST", "/documents", func(r request) request { return r.json(created("x", "a.md")) })),
+		rejected("content-missing-400", "A document without content", object{"path": "a.md"}),
+		rejected("content-empty-400", "A document with empty content", document("", "a.md")),
+		rejected("content-number-400", "A document whose content is not a string", object{"path": "a.md", "content": 1}),
+		rejected("title-513-400", "A title of 513 characters", document("x", "a.md", "title", longestTitle+"ä")),
+		rejected("path-invalid-400", "A document whose path leads out of the brain", document("x", "../a.md")),
+		rejected("tags-65-400", "A document with 65 tags", document("x", "a.md", "tags", tags)),
+		rejected("tag-65-400", "A tag of 65 characters",
+			document("x", "a.md", "tags", []string{long(protocol.MaxDocumentTag + 1)})),
+		rejected("metadata-nested-400", "A nested object in metadata",
+			document("x", "a.md", "metadata", object{"a": object{}})),
+		should("records-title-512", "4.1", "A title may have 512 characters.",
+			expectRecordField(document("x", "a.md", "title", longestTitle), "title", equals(longestTitle))),
+		should("records-content-above-limit", "8", "Content of 5,000,001 characters is rejected with 413 or 400 and writes nothing.",
+			lazily(func() step {
+				tooLong := document(textOfSize(protocol.MaxDocumentContent+1), "a.md")
+				return expect(createOf(tooLong), 0, statusIn(400, 413))
+			}), expectAbsent("a.md")),
+		should("records-type-415", "7.1", "POST /documents with an unsupported media type is rejected with 415.",
+			expect(brainRequest("POST", "/documents").withBody("text/plain", `{"content":"x"}`), 415)),
+		should("records-brain-missing", "4.2",
+			"POST /documents in a brain that does not exist returns 404, or 403 with a token.",
+			expectNoBrain("POST", "/documents", func(r request) request { return r.withJSON(document("x", "a.md")) })),
 	}
 }

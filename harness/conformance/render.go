@@ -8,9 +8,8 @@ import (
 	"unicode"
 )
 
-// cell makes text safe in a cell of a Markdown table: one line in which nothing
-// is markup.
-func cell(s string) string {
+// escapeCell returns text for a cell of a Markdown table: one line without markup.
+func escapeCell(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\ufffd") {
 		switch {
@@ -34,30 +33,33 @@ func cell(s string) string {
 	return b.String()
 }
 
-// WriteMarkdown writes the report as Markdown. Text of the daemon's is escaped.
+// WriteMarkdown writes the report as Markdown. Text from the daemon is escaped.
 func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Conformance of %s\n\n", cell(r.Endpoint))
+	fmt.Fprintf(&b, "# Conformance of %s\n\n", escapeCell(r.Endpoint))
 	if r.Partial {
 		fmt.Fprintf(&b, "**Partial: %d of %d checks were done when the run was stopped.**\n\n", len(r.Results), r.Planned)
 	}
-	b.WriteString("| group | MUST passed | MUST failed | SHOULD passed | SHOULD failed | skipped |\n|---|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| group | MUST passed | MUST failed | SHOULD passed | SHOULD failed | skipped |\n")
+	b.WriteString("|---|--:|--:|--:|--:|--:|\n")
 	for _, g := range append(r.Groups(), "") {
-		name := cell(g)
+		name := escapeCell(g)
 		if g == "" {
 			name = "**all**"
 		}
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", name, r.Count(g, Must, Pass), r.Count(g, Must, Fail),
-			r.Count(g, Should, Pass), r.Count(g, Should, Fail), r.Count(g, Must, Skip)+r.Count(g, Should, Skip))
+			r.Count(g, Should, Pass), r.Count(g, Should, Fail), r.Skipped(g))
 	}
 	for _, l := range []Level{Must, Should} {
 		if r.Count("", l, Fail) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## Failed: %s\n\n| check | spec | promise | detail | request |\n|---|---|---|---|---|\n", l)
+		fmt.Fprintf(&b, "\n## Failed: %s\n\n", l)
+		b.WriteString("| check | spec | requirement | detail | request |\n|---|---|---|---|---|\n")
 		for _, res := range r.Results {
 			if res.Level == l && res.Status == Fail {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(res.ID), cell(res.Section), cell(res.Sentence), cell(res.Detail), cell(res.Request))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", escapeCell(res.ID), escapeCell(res.Section),
+					escapeCell(res.Sentence), escapeCell(res.Detail), escapeCell(res.Request))
 			}
 		}
 	}
@@ -65,24 +67,25 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
+// junitCounts are the attributes that a suite and the list of suites have in common.
+type junitCounts struct {
+	Tests    int    `xml:"tests,attr"`
+	Failures int    `xml:"failures,attr"`
+	Errors   int    `xml:"errors,attr"`
+	Skipped  int    `xml:"skipped,attr"`
+	Time     string `xml:"time,attr"`
+}
+
 type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Errors   int          `xml:"errors,attr"`
-	Skipped  int          `xml:"skipped,attr"`
-	Time     string       `xml:"time,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
+	XMLName xml.Name `xml:"testsuites"`
+	Name    string   `xml:"name,attr"`
+	junitCounts
+	Suites []junitSuite `xml:"testsuite"`
 }
 
 type junitSuite struct {
-	Name      string      `xml:"name,attr"`
-	Tests     int         `xml:"tests,attr"`
-	Failures  int         `xml:"failures,attr"`
-	Errors    int         `xml:"errors,attr"`
-	Skipped   int         `xml:"skipped,attr"`
-	Time      string      `xml:"time,attr"`
+	Name string `xml:"name,attr"`
+	junitCounts
 	Timestamp string      `xml:"timestamp,attr"`
 	Cases     []junitCase `xml:"testcase"`
 }
@@ -102,13 +105,14 @@ type junitNote struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes the report as JUnit XML, a suite for each group. Only a
-// failed MUST is a failure: a failed SHOULD is a skipped case that says so. A
-// partial report has one more suite, with an error: it must not look green.
+// WriteJUnit writes the report as JUnit XML with one suite per group. Only a failed MUST is a
+// failure. A failed SHOULD is a skipped case whose message says so. A partial report has an
+// additional suite with an error, so that it does not count as a success.
 func (r Report) WriteJUnit(w io.Writer) error {
-	all := junitSuites{Name: xmlText("conformance of " + r.Endpoint), Time: seconds(r.DurationMS)}
+	all := junitSuites{Name: xmlText("conformance of " + r.Endpoint)}
+	all.Time = seconds(r.DurationMS)
 	for _, g := range r.Groups() {
-		s := junitSuite{Name: "conformance." + g, Timestamp: r.StartedAt.Format("2006-01-02T15:04:05")}
+		s := junitSuite{Name: "conformance." + g, Timestamp: r.timestamp()}
 		spent := 0.0
 		for _, res := range r.Results {
 			if res.Group == g {
@@ -135,18 +139,22 @@ func (r Report) WriteJUnit(w io.Writer) error {
 	return err
 }
 
+func (r Report) timestamp() string { return r.StartedAt.Format("2006-01-02T15:04:05") }
+
 func (all *junitSuites) addPartial(r Report) {
-	note := &junitNote{Type: "partial", Message: fmt.Sprintf("partial: %d of %d checks were done when the run was stopped", len(r.Results), r.Planned)}
+	note := &junitNote{Type: "partial", Message: fmt.Sprintf("partial: %d of %d checks were done when the run was stopped",
+		len(r.Results), r.Planned)}
 	all.Tests, all.Errors = all.Tests+1, all.Errors+1
 	all.Suites = append(all.Suites, junitSuite{
-		Name: "conformance", Tests: 1, Errors: 1, Time: seconds(0), Timestamp: r.StartedAt.Format("2006-01-02T15:04:05"),
+		Name: "conformance", junitCounts: junitCounts{Tests: 1, Errors: 1, Time: seconds(0)}, Timestamp: r.timestamp(),
 		Cases: []junitCase{{Name: "run-complete", Class: "conformance", Time: seconds(0), Error: note}},
 	})
 }
 
 func (s *junitSuite) add(res Result) {
 	c := junitCase{Name: res.ID, Class: "conformance." + res.Group, Time: seconds(res.DurationMS)}
-	note := &junitNote{Message: xmlText(res.Detail), Text: xmlText(fmt.Sprintf("%s (spec %s)\n%s\n%s", res.Sentence, res.Section, res.Detail, res.Request))}
+	text := fmt.Sprintf("%s (spec %s)\n%s\n%s", res.Sentence, res.Section, res.Detail, res.Request)
+	note := &junitNote{Message: xmlText(res.Detail), Text: xmlText(text)}
 	s.Tests++
 	switch {
 	case res.Status == Fail && res.Level == Must:
@@ -163,7 +171,7 @@ func (s *junitSuite) add(res Result) {
 	s.Cases = append(s.Cases, c)
 }
 
-// xmlText drops what XML 1.0 cannot hold.
+// xmlText removes characters that are invalid in XML 1.0.
 func xmlText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000 {

@@ -74,7 +74,7 @@ func TestJUnit(t *testing.T) {
 func TestTextIsContained(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
-		c := cell(text)
+		c := escapeCell(text)
 		if strings.ContainsAny(c, "\n\r\t\x00\x1b<>") || !utf8.ValidString(c) {
 			t.Fatalf("cell %q", c)
 		}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,18 +12,18 @@ import (
 )
 
 const (
-	// indexedWithin is how long a document may take to be found.
+	// indexedWithin is how long a daemon may take to index a document.
 	indexedWithin = 10 * time.Second
-	// seeds is a folder that every daemon in the field indexes.
+	// seeds is a folder that all known daemons index.
 	seeds = "raw/documents/"
 
 	kettle = seeds + "kettle.md"
 	parrot = seeds + "parrot.md"
 )
 
-func searchOf(fields object) request { return at("POST", "/search").json(fields) }
+func searchOf(fields object) request { return brainRequest("POST", "/search").withJSON(fields) }
 
-// chunks gives what a search found. Some daemons call it hits.
+// chunks returns the chunks that a search found. Some daemons call them hits.
 func (r *response) chunks() ([]object, error) {
 	o, err := r.object()
 	if err != nil {
@@ -32,37 +33,70 @@ func (r *response) chunks() ([]object, error) {
 	if list == nil {
 		list, _ = o["hits"].([]any)
 	}
-	var chunks []object
-	for _, item := range list {
-		c, ok := item.(object)
-		if !ok {
-			return nil, fmt.Errorf("want every chunk to be an object, got %s", clip(encode(item)))
-		}
-		chunks = append(chunks, c)
-	}
-	return chunks, nil
+	return objects(list)
 }
 
-// found gives the paths that a search for a query finds.
-func (t *trial) found(ctx context.Context, query string) ([]string, error) {
-	res, err := t.do(ctx, searchOf(object{"query": query, "top_k": 20, "topK": 20}))
+// chunksMatch judges the chunks that a search found.
+func chunksMatch(judge func([]object) error) assertion {
+	return func(r *response) error {
+		chunks, err := r.chunks()
+		if err != nil {
+			return err
+		}
+		return judge(chunks)
+	}
+}
+
+// eachChunk judges every chunk that a search found, of which there must be at least one.
+func eachChunk(judge func(object) error) assertion {
+	return chunksMatch(func(chunks []object) error {
+		if len(chunks) == 0 {
+			return errors.New("want at least one chunk, got none")
+		}
+		for _, c := range chunks {
+			if err := judge(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// chunkCount requires a search to find exactly n chunks.
+func chunkCount(n int) assertion {
+	return chunksMatch(func(chunks []object) error {
+		if len(chunks) != n {
+			return fmt.Errorf("want %d chunks, got %q", n, pathsOf(chunks))
+		}
+		return nil
+	})
+}
+
+// searchPaths returns the paths that a search finds.
+func (c *client) searchPaths(ctx context.Context, query string) ([]string, error) {
+	res, err := c.do(ctx, searchOf(object{"query": query, "top_k": 20, "topK": 20}))
 	if err != nil {
 		return nil, err
 	}
-	if err := res.judge(200, nil); err != nil {
+	if err := res.verify(200); err != nil {
 		return nil, err
 	}
 	chunks, err := res.chunks()
-	return paths(chunks), err
+	return pathsOf(chunks), err
 }
 
-// finds waits until a search for a query finds a document, or no longer does,
-// because a daemon may index after it has answered.
-func finds(query, path string, want bool) step {
-	return func(ctx context.Context, t *trial) error {
+// awaitFound waits until a search finds a document, because a daemon may index it after the
+// response to the write.
+func awaitFound(query, path string) step { return awaitSearch(query, path, true) }
+
+// awaitNotFound waits until a search does not find a document.
+func awaitNotFound(query, path string) step { return awaitSearch(query, path, false) }
+
+func awaitSearch(query, path string, want bool) step {
+	return func(ctx context.Context, c *client) error {
 		var got []string
 		done, err := poll(ctx, indexedWithin, func() (_ bool, err error) {
-			got, err = t.found(ctx, query)
+			got, err = c.searchPaths(ctx, query)
 			return slices.Contains(got, path) == want, err
 		})
 		if err == nil && !done {
@@ -72,45 +106,61 @@ func finds(query, path string, want bool) step {
 	}
 }
 
-// notes seeds two documents and waits until they are found.
-func notes(ctx context.Context, t *trial) error {
-	return t.take(ctx, []step{
-		put(kettle, "# Kitchen\n\nThe kettle is green.\n"), put(parrot, "# Pets\n\nThe parrot is called Pépé 🦜 and likes nuts.\n"),
-		finds("kettle", kettle, true), finds("parrot", parrot, true),
-	})
+// putNotes writes two documents and waits until searches find them.
+func putNotes(ctx context.Context, c *client) error {
+	return c.run(ctx,
+		put(kettle, "# Kitchen\n\nThe kettle is green.\n"),
+		put(parrot, "# Pets\n\nThe parrot is called Pépé 🦜 and likes nuts.\n"),
+		awaitFound("kettle", kettle), awaitFound("parrot", parrot),
+	)
 }
 
 func searchChecks() []check {
-	return slices.Concat(answerOfSearch(), modeChecks(), highlightChecks(), requestOfSearch(), filterChecks(), foundChecks())
+	return slices.Concat(searchResponseChecks(), searchModeChecks(), searchHighlightChecks(), searchRequestChecks(),
+		searchFilterChecks(), searchContentChecks())
 }
 
-func answerOfSearch() []check {
-	plain := searchOf(object{"query": "kettle"})
-	said := func(name string, v value) []step { return []step{notes, answers(plain, 200, key(name, v))} }
-	every := func(name string, v value) []step {
-		return []step{notes, answers(plain, 200, eachChunk(func(c object) error { return judgeKey(c, name, v) }))}
+// plainSearch is a search for the kettle of putNotes.
+var plainSearch = searchOf(object{"query": "kettle"})
+
+func searchResponseChecks() []check {
+	field := func(name string, m matcher) []step {
+		return []step{putNotes, expect(plainSearch, 200, jsonField(name, m))}
+	}
+	chunkField := func(name string, m matcher) []step {
+		return []step{putNotes, expect(plainSearch, 200, eachChunk(func(c object) error { return matchField(c, name, m) }))}
 	}
 	return []check{
-		must("search-200", "4.4", "POST /search answers 200.", answers(plain, 200)),
-		must("search-finds", "4.4", "A search finds the document that holds its words.", notes),
-		must("search-snake-case", "2", "The keys of a search's answer are in snake_case.", notes, answers(plain, 200, inSnakeCase)),
-		should("search-json", "4.4", "A search answers application/json.", answers(plain, 200, mediaType(protocol.TypeJSON))),
-		should("search-query", "4.1", "A search answers with its query.", said("query", is("kettle"))...),
-		should("search-brain-id", "4.1", "A search answers with its brain.", notes, func(ctx context.Context, t *trial) error {
-			return answers(plain, 200, key("brain_id", is(t.brain)))(ctx, t)
-		}),
-		should("search-took-ms", "4.1", "A search says how long it took.", said("took_ms", isNumber)...),
-		should("search-chunks", "4.1", "chunks of a search is an array.", said("chunks", isArray)...),
-		should("search-chunks-empty", "4.1", "chunks of a search is an empty array, not null, when nothing is found.", answers(plain, 200, key("chunks", isArray))),
-		should("search-chunk-path", "4.1", "A chunk of a search has a path.", every("path", isText)...),
-		should("search-chunk-score", "4.1", "A chunk of a search has a score.", every("score", isNumber)...),
-		should("search-chunk-text", "2", "A chunk of a search has a text.", every("text", isText)...),
-		should("search-chunk-id", "2", "A chunk of a search has a chunk_id.", every("chunk_id", isText)...),
-		should("search-chunk-document-id", "2", "A chunk of a search has a document_id.", every("document_id", isText)...),
-		should("search-chunk-brain-id", "2", "A chunk of a search has a brain_id.", every("brain_id", isText)...),
-		should("search-chunk-metadata", "2", "A chunk of a search has metadata.", every("metadata", isObject)...),
-		should("search-scores-descend", "4.1", "A search gives the best chunk first.",
-			put(seeds+"both.md", "The parrot sits on the kettle."), notes, answers(searchOf(object{"query": "parrot kettle", "top_k": 10}), 200, scoresDescend)),
+		must("search-200", "4.4", "POST /search returns 200.", expect(plainSearch, 200)),
+		must("search-finds", "4.4", "A search finds a document that contains the words of the query.", putNotes),
+		must("search-snake-case", "2", "The keys of the response to a search are in snake_case.",
+			putNotes, expect(plainSearch, 200, bodyInSnakeCase)),
+		should("search-json", "4.4", "The media type of the response to a search is application/json.",
+			expect(plainSearch, 200, hasMediaType(protocol.TypeJSON))),
+		should("search-query", "4.1", "A search returns its query.", field("query", equals("kettle"))...),
+		should("search-brain-id", "4.1", "A search returns the id of its brain.", putNotes,
+			func(ctx context.Context, c *client) error {
+				return expect(plainSearch, 200, jsonField("brain_id", equals(c.brain)))(ctx, c)
+			}),
+		should("search-took-ms", "4.1", "A search returns its duration in took_ms.", field("took_ms", isNumber)...),
+		should("search-chunks", "4.1", "The chunks of a search are an array.", field("chunks", isArray)...),
+		should("search-chunks-empty", "4.1", "The chunks of a search without results are an empty array, not null.",
+			expect(plainSearch, 200, jsonField("chunks", isArray))),
+		should("search-chunk-path", "4.1", "A chunk found by a search has a path.",
+			chunkField("path", isNonEmptyString)...),
+		should("search-chunk-score", "4.1", "A chunk found by a search has a score.", chunkField("score", isNumber)...),
+		should("search-chunk-text", "2", "A chunk found by a search has a text.", chunkField("text", isNonEmptyString)...),
+		should("search-chunk-id", "2", "A chunk found by a search has a chunk_id.",
+			chunkField("chunk_id", isNonEmptyString)...),
+		should("search-chunk-document-id", "2", "A chunk found by a search has a document_id.",
+			chunkField("document_id", isNonEmptyString)...),
+		should("search-chunk-brain-id", "2", "A chunk found by a search has a brain_id.",
+			chunkField("brain_id", isNonEmptyString)...),
+		should("search-chunk-metadata", "2", "A chunk found by a search has metadata.",
+			chunkField("metadata", isObject)...),
+		should("search-scores-descend", "4.1", "A search returns chunks in descending order of their scores.",
+			put(seeds+"both.md", "The parrot sits on the kettle."), putNotes,
+			expect(searchOf(object{"query": "parrot kettle", "top_k": 10}), 200, scoresDescend)),
 	}
 }
 
@@ -124,44 +174,55 @@ func scoresDescend(r *response) error {
 		s, _ := c["score"].(float64)
 		scores = append(scores, s)
 	}
-	if len(scores) < 2 || !slices.IsSortedFunc(scores, func(a, b float64) int { return cmp.Compare(b, a) }) {
-		return fmt.Errorf("want several scores, none above the one before it, got %v", scores)
+	descending := slices.IsSortedFunc(scores, func(a, b float64) int { return cmp.Compare(b, a) })
+	if len(scores) < 2 || !descending {
+		return fmt.Errorf("want several scores in descending order, got %v", scores)
 	}
 	return nil
 }
 
-func requestOfSearch() []check {
+func searchRequestChecks() []check {
 	one := func(name string) []step {
-		return []step{notes, put(seeds+"both.md", "The parrot sits on the kettle."), finds("sits", seeds+"both.md", true),
-			answers(searchOf(object{"query": "parrot kettle", name: 1}), 200, func(r *response) error {
-				chunks, err := r.chunks()
-				if err == nil && len(chunks) != 1 {
-					err = fmt.Errorf("want 1 chunk, got %q", paths(chunks))
-				}
-				return err
-			})}
+		return []step{
+			putNotes, put(seeds+"both.md", "The parrot sits on the kettle."), awaitFound("sits", seeds+"both.md"),
+			expect(searchOf(object{"query": "parrot kettle", name: 1}), 200, chunkCount(1)),
+		}
 	}
-	refused400 := func(fields object) step { return answers(searchOf(fields), 400) }
+	rejected := func(fields object) step { return expect(searchOf(fields), 400) }
+	kettleWith := func(name string, v any) request { return searchOf(object{"query": "kettle", name: v}) }
+	symbols := `"*" AND (NEAR OR -) 🦜 \ ' ;--` + "\u0000"
 	return []check{
-		should("search-top-k", "4.1", "top_k bounds how many chunks a search gives.", one("top_k")...),
-		should("search-top-k-camel-case", "4.1", "A search understands topK as top_k.", one("topK")...),
-		should("search-spellings-agree", "4.1", "A search may have both spellings of a key when they say the same.",
-			answers(searchOf(object{"query": "kettle", "top_k": 2, "topK": 2}), 200)),
-		should("search-spellings-disagree-400", "4.1", "A search whose two spellings of a key say different things is 400.",
-			refused400(object{"query": "kettle", "top_k": 2, "topK": 3})),
-		should("search-unknown-key", "4.1", "Unknown keys of a search are ignored.", answers(searchOf(object{"query": "kettle", "colour": "red"}), 200)),
-		should("search-get", "4.4", "GET /search?q= searches too.", answers(at("GET", "/search", "q", "kettle", "top_k", "3"), 200, key("query", is("kettle")))),
-		should("search-query-missing-400", "4.1", "A search without a query is 400.", refused400(object{"top_k": 3})),
-		should("search-query-number-400", "4.1", "A search whose query is no string is 400.", refused400(object{"query": 5})),
-		should("search-top-k-text-400", "4.1", "A search whose top_k is no number is 400.", refused400(object{"query": "kettle", "top_k": "many"})),
-		should("search-json-invalid-400", "7.1", "A search that is not JSON is 400, with a Problem.", answers(jsonTo("/search", `{"query":`), 400, problem)),
-		should("search-brain-missing", "4.4", "A search in a brain that does not exist is 404, or 403 with a token.",
-			lacksBrain("POST", "/search", func(r request) request { return r.json(object{"query": "kettle"}) })),
-		should("search-symbols", "4.1", "A search for symbols is 200 or 400.",
-			answers(searchOf(object{"query": `"*" AND (NEAR OR -) 🦜 \ ' ;--` + "\u0000"}), 0, oneOf(200, 400))),
-		should("search-candidate-k-200", "8", "A search may ask for 1,000 candidates.", answers(walrus(object{"candidate_k": protocol.MaxCandidateK}), 200)),
-		should("search-candidate-k-400", "8", "A search for 1,001 candidates is 400.", answers(walrus(object{"candidate_k": protocol.MaxCandidateK + 1}), 400)),
-		should("search-rerank-top-n-200", "8", "A search may have 200 chunks reranked.", answers(walrus(object{"rerank_top_n": protocol.MaxRerankTopN}), 200)),
-		should("search-rerank-top-n-400", "8", "A search with 201 chunks to rerank is 400.", answers(walrus(object{"rerank_top_n": protocol.MaxRerankTopN + 1}), 400)),
+		should("search-top-k", "4.1", "top_k limits the number of chunks that a search returns.", one("top_k")...),
+		should("search-top-k-camel-case", "4.1", "A search accepts topK in place of top_k.", one("topK")...),
+		should("search-spellings-agree", "4.1", "A search may have both spellings of a key with the same value.",
+			expect(searchOf(object{"query": "kettle", "top_k": 2, "topK": 2}), 200)),
+		should("search-spellings-disagree-400", "4.1",
+			"A search that has both spellings of a key with different values is rejected with 400.",
+			rejected(object{"query": "kettle", "top_k": 2, "topK": 3})),
+		should("search-unknown-key", "4.1", "Unknown keys of a search are ignored.",
+			expect(kettleWith("colour", "red"), 200)),
+		should("search-get", "4.4", "GET /search?q= runs a search.",
+			expect(brainRequest("GET", "/search", "q", "kettle", "top_k", "3"), 200, jsonField("query", equals("kettle")))),
+		should("search-query-missing-400", "4.1", "A search without a query is rejected with 400.",
+			rejected(object{"top_k": 3})),
+		should("search-query-number-400", "4.1", "A search whose query is not a string is rejected with 400.",
+			rejected(object{"query": 5})),
+		should("search-top-k-text-400", "4.1", "A search whose top_k is not a number is rejected with 400.",
+			rejected(object{"query": "kettle", "top_k": "many"})),
+		should("search-json-invalid-400", "7.1", "A search that is not valid JSON is rejected with 400 and a Problem.",
+			expect(postJSON("/search", `{"query":`), 400, isProblem)),
+		should("search-brain-missing", "4.4",
+			"A search in a brain that does not exist returns 404, or 403 with a token.",
+			expectNoBrain("POST", "/search", func(r request) request { return r.withJSON(object{"query": "kettle"}) })),
+		should("search-symbols", "4.1", "A search for symbols returns 200 or 400.",
+			expect(searchOf(object{"query": symbols}), 0, statusIn(200, 400))),
+		should("search-candidate-k-200", "8", "The candidate_k of a search may be 1,000.",
+			expect(kettleWith("candidate_k", protocol.MaxCandidateK), 200)),
+		should("search-candidate-k-400", "8", "A search with a candidate_k of 1,001 is rejected with 400.",
+			expect(kettleWith("candidate_k", protocol.MaxCandidateK+1), 400)),
+		should("search-rerank-top-n-200", "8", "The rerank_top_n of a search may be 200.",
+			expect(kettleWith("rerank_top_n", protocol.MaxRerankTopN), 200)),
+		should("search-rerank-top-n-400", "8", "A search with a rerank_top_n of 201 is rejected with 400.",
+			expect(kettleWith("rerank_top_n", protocol.MaxRerankTopN+1), 400)),
 	}
 }

@@ -20,7 +20,7 @@ type frame struct{ id, name, data string }
 func (f frame) object() (object, error) {
 	var o object
 	if err := json.Unmarshal([]byte(f.data), &o); err != nil || o == nil {
-		return nil, fmt.Errorf("want the data of %q to be a JSON object, got %s", f.name, clip([]byte(f.data)))
+		return nil, fmt.Errorf("want the data of %q to be a JSON object, got %s", f.name, excerpt([]byte(f.data)))
 	}
 	return o, nil
 }
@@ -32,18 +32,18 @@ type stream struct {
 	events *sse.Reader
 }
 
-// attach opens an event stream. Any other answer is an error.
-func (t *trial) attach(ctx context.Context, r request) (*stream, error) {
-	res, err := t.target.open(ctx, r.with("Accept", protocol.TypeEvents), t.brain)
+// openStream opens an event stream. A status other than 200 is an error.
+func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
+	res, err := c.target.open(ctx, r.withHeader("Accept", protocol.TypeEvents), c.brain)
 	if err != nil {
 		return nil, err
 	}
-	head := &response{line: t.target.lineOf(r, t.brain), status: res.StatusCode, header: res.Header}
-	t.remember(fmt.Sprintf("%s → %d", head.line, head.status))
+	head := &response{request: c.target.describe(r, c.brain), status: res.StatusCode, header: res.Header}
+	c.remember(head.summary())
 	if res.StatusCode != http.StatusOK {
 		defer res.Body.Close()
 		var text bytes.Buffer
-		_, _ = text.ReadFrom(io.LimitReader(res.Body, 4<<10)) // for the message only
+		_, _ = text.ReadFrom(io.LimitReader(res.Body, 4<<10)) // only for the message
 		head.body = text.Bytes()
 		return nil, fmt.Errorf("want an event stream, but %s", head)
 	}
@@ -52,29 +52,29 @@ func (t *trial) attach(ctx context.Context, r request) (*stream, error) {
 
 func (s *stream) close() { _ = s.body.Close() }
 
-// alongside acts while s is listened to. What failed in acting counts first, and
-// ends the listening, since what it waits for will not come.
-func (s *stream) alongside(act, listen func() error) error {
-	var acted error
+// whileListening runs act and listen concurrently. An error of act takes precedence, and closes the
+// stream, because the events that listen waits for will not come.
+func (s *stream) whileListening(act, listen func() error) error {
+	var actErr error
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if acted = act(); acted != nil {
+		if actErr = act(); actErr != nil {
 			s.close()
 		}
 	})
-	heard := listen()
+	listenErr := listen()
 	wg.Wait()
-	if acted != nil {
-		return acted
+	if actErr != nil {
+		return actErr
 	}
-	return heard
+	return listenErr
 }
 
-// next waits for the next frame. The end of the stream is io.EOF.
+// next waits for the next frame. It returns io.EOF at the end of the stream.
 func (s *stream) next(ctx context.Context) (frame, error) {
 	e, err := s.events.Next()
 	if err != nil && !errors.Is(err, io.EOF) {
-		return frame{}, fmt.Errorf("%s: %w", s.line, blame(ctx, err))
+		return frame{}, fmt.Errorf("%s: %w", s.request, cause(ctx, err))
 	}
 	return frame{e.ID, e.Name, string(e.Data)}, err
 }

@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// ErrBudgetExceeded says that the next call might pass the spend cap, so it was
-// not made. A run stops on it.
+// ErrBudgetExceeded means that the next call could exceed the spend cap and was not made. A run
+// stops on it.
 var ErrBudgetExceeded = errors.New("budget exceeded")
 
-// Budget keeps the money spent under a cap, across goroutines: the worst case
-// of a call is reserved before it and settled after it, and spent plus reserved
-// never passes the cap. A nil *Budget has no cap.
+// Budget enforces a spend cap across goroutines. The worst case of a call is reserved before the
+// call and settled after it; the sum of spent and reserved money never exceeds the cap. A nil
+// *Budget has no cap.
 type Budget struct {
 	limit USD
 
@@ -23,7 +23,7 @@ type Budget struct {
 	freed    chan struct{} // closed and replaced by each settlement
 }
 
-// NewBudget makes a budget with a cap. A cap of 0 allows only free calls.
+// NewBudget returns a budget with a cap. A cap of 0 allows only free calls.
 func NewBudget(limit USD) *Budget {
 	return &Budget{limit: limit, freed: make(chan struct{})}
 }
@@ -35,10 +35,9 @@ type Reservation struct {
 	once   sync.Once
 }
 
-// Reserve sets worst aside. While it fits only if others' reservations turn out
-// cheaper, Reserve waits for them; when it can no longer fit, the error wraps
-// ErrBudgetExceeded. A caller that holds a reservation must settle it before
-// it reserves again, or both may wait for ever.
+// Reserve sets worst aside. If it fits only once other reservations settle for less, Reserve waits
+// for them. If it can no longer fit, the error wraps ErrBudgetExceeded. A caller that holds a
+// reservation must settle it before it reserves again, or both calls may block forever.
 func (b *Budget) Reserve(ctx context.Context, worst USD) (*Reservation, error) {
 	if b == nil {
 		return nil, nil
@@ -67,9 +66,9 @@ func (b *Budget) Reserve(ctx context.Context, worst USD) (*Reservation, error) {
 	}
 }
 
-// Settle replaces the reservation by what the call really cost. More than was
-// reserved is recorded as it is, and later reservations fail sooner. Only the
-// first Settle counts; a nil reservation is settled already.
+// Settle replaces the reservation with what the call really cost. A cost above the reservation is
+// recorded as it is, so that later reservations fail sooner. Only the first Settle counts. Settling
+// a nil reservation does nothing.
 func (r *Reservation) Settle(actual USD) {
 	if r == nil {
 		return
@@ -85,7 +84,7 @@ func (r *Reservation) Settle(actual USD) {
 	})
 }
 
-// Spent is the sum of all settlements. A nil *Budget does not count: 0.
+// Spent returns the sum of all settlements. A nil *Budget does not count and returns 0.
 func (b *Budget) Spent() USD {
 	if b == nil {
 		return 0

@@ -117,7 +117,7 @@ func TestNilBudget(t *testing.T) {
 	}
 }
 
-// The model is two plain sums. A Reserve that would wait is not made.
+// The model is two plain sums. A Reserve that would block is not called.
 func TestBudgetProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := USD(rapid.Int64Range(0, 1000).Draw(t, "cap"))
@@ -143,7 +143,7 @@ func TestBudgetProperty(t *testing.T) {
 			},
 			"settle": func(t *rapid.T) {
 				if len(order) == 0 {
-					t.Skip("nothing held")
+					t.Skip("no reservation")
 				}
 				i := rapid.IntRange(0, len(order)-1).Draw(t, "which")
 				r := order[i]
@@ -163,8 +163,8 @@ func TestBudgetProperty(t *testing.T) {
 	})
 }
 
-// Sixteen workers spend a cap to its end, holding reservations while others
-// want theirs. A lost wake-up is a deadlock, which fails the bubble.
+// Sixteen workers spend a whole cap while they compete for reservations. A lost wake-up is a
+// deadlock, which fails the test's bubble.
 func TestBudgetUnderWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, biggest = 100_000, 20_000
@@ -183,7 +183,7 @@ func TestBudgetUnderWorkers(t *testing.T) {
 						}
 						return
 					}
-					time.Sleep(time.Duration(random.IntN(5)) * time.Millisecond) // the bubble's time
+					time.Sleep(time.Duration(random.IntN(5)) * time.Millisecond) // time inside the bubble
 					b.mu.Lock()
 					if got := b.spent + b.reserved; got > limit {
 						t.Errorf("spent and reserved %d, cap %d", got, limit)

@@ -10,15 +10,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The providers that Open knows, as in SVC_LLM_PROVIDER.
+// The providers that Open accepts, as in SVC_LLM_PROVIDER.
 const (
 	ProviderOpenAI = "openai"
 	ProviderOllama = "ollama"
 	ProviderFake   = "fake"
 )
 
-// OpenAIBaseURL is where provider "openai" is found unless another base URL is
-// given.
+// OpenAIBaseURL is the default base URL of provider "openai".
 const OpenAIBaseURL = "https://api.openai.com/v1"
 
 const (
@@ -26,25 +25,25 @@ const (
 	openAIKeyVariable = "OPENAI_API_KEY"
 )
 
-// Config chooses a provider. The caller reads it from flags and environment.
+// Config selects a provider. The caller fills it from flags and the environment.
 type Config struct {
 	// Provider is one of the Provider constants.
 	Provider string
-	// Model that will be asked for; "fake" needs none.
+	// Model is the model to use. Provider "fake" needs none.
 	Model string
-	// BaseURL of an OpenAI-compatible API, up to and with its version, as in
+	// BaseURL is that of an OpenAI-compatible API up to and including its version, as in
 	// "http://localhost:8000/v1". Empty means OpenAIBaseURL.
 	BaseURL string
 	// APIKey is required for OpenAIBaseURL.
 	APIKey string
-	// PerSecond bounds the HTTP requests of a second, retries included; 0 does
-	// not. Bursts of one second's worth pass at once.
+	// PerSecond limits the HTTP requests per second, retries included; 0 means no limit. A burst of
+	// one second's worth of requests passes at once.
 	PerSecond float64
-	// OllamaHost is host, host:port or URL; empty means 127.0.0.1:11434.
+	// OllamaHost is a host, host:port or URL. Empty means 127.0.0.1:11434.
 	OllamaHost string
 }
 
-// Open makes the provider that the configuration names. It makes no request.
+// Open returns the provider that the configuration names. It makes no request.
 func Open(c Config) (Provider, error) {
 	switch c.Provider {
 	case ProviderFake:
@@ -53,32 +52,39 @@ func Open(c Config) (Provider, error) {
 	case "":
 		return nil, errors.New("no model provider: set SVC_LLM_PROVIDER to openai, ollama or fake")
 	default:
-		return nil, fmt.Errorf("unknown model provider %s: set SVC_LLM_PROVIDER to openai, ollama or fake", quote(c.Provider))
+		return nil, fmt.Errorf("unknown model provider %s: set SVC_LLM_PROVIDER to openai, ollama or fake",
+			quote(c.Provider))
 	}
 	o, err := c.openAI("SVC_LLM_MODEL", "OPENAI_BASE_URL", openAIKeyVariable)
 	if err != nil {
 		return nil, err
 	}
-	return NewOpenAI(o)
+	return newOpenAI(o)
 }
 
-// openAI is the endpoint of a provider that is not fake. The variables are the
-// ones that its errors tell to set.
-func (c Config) openAI(modelVariable, urlVariable, keyVariable string) (OpenAIConfig, error) {
+// openAI returns the endpoint of a provider other than "fake". The variable names are for its
+// errors, which say what to set.
+func (c Config) openAI(modelVariable, urlVariable, keyVariable string) (endpointConfig, error) {
 	if c.Model == "" {
-		return OpenAIConfig{}, fmt.Errorf("no model for provider %s: set %s", c.Provider, modelVariable)
+		return endpointConfig{}, fmt.Errorf("no model for provider %s: set %s", c.Provider, modelVariable)
 	}
 	if c.Provider == ProviderOllama {
-		return OpenAIConfig{Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost), Limiter: limiter(c.PerSecond)}, nil
+		return endpointConfig{
+			Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost), Limiter: limiter(c.PerSecond),
+		}, nil
 	}
 	base := c.BaseURL
 	if base == "" {
 		base = OpenAIBaseURL
 	}
 	if c.APIKey == "" && strings.TrimRight(base, "/") == OpenAIBaseURL {
-		return OpenAIConfig{}, fmt.Errorf("provider openai needs a key: set %s, or %s for another endpoint", keyVariable, urlVariable)
+		return endpointConfig{}, fmt.Errorf("provider openai needs a key: set %s, or %s for another endpoint",
+			keyVariable, urlVariable)
 	}
-	return OpenAIConfig{Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, KeyVariable: keyVariable, Limiter: limiter(c.PerSecond)}, nil
+	return endpointConfig{
+		Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, KeyVariable: keyVariable,
+		Limiter: limiter(c.PerSecond),
+	}, nil
 }
 
 func limiter(perSecond float64) *rate.Limiter {
@@ -88,8 +94,8 @@ func limiter(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 }
 
-// ollamaURL completes a host the way Ollama's own client does: http and port
-// 11434 where they are missing.
+// ollamaURL completes a host as Ollama's own client does: with http and port 11434 where they are
+// missing.
 func ollamaURL(host string) string {
 	if host == "" {
 		host = "127.0.0.1"
@@ -103,9 +109,9 @@ func ollamaURL(host string) string {
 	return strings.TrimRight(host, "/") + "/v1"
 }
 
-// checkBaseURL refuses what could send a key astray or leak one: other schemes,
-// and credentials, queries and fragments inside the URL. Its errors never show
-// the URL's user information.
+// checkBaseURL rejects URLs that could send a key to the wrong place or leak one: other schemes,
+// and credentials, queries and fragments in the URL. Its errors never show the URL's user
+// information.
 func checkBaseURL(base string) error {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -120,11 +126,13 @@ func checkBaseURL(base string) error {
 		// Not shown: "key:secret@host" parses as a scheme.
 		return errors.New("the model provider's base URL must begin with http:// or https://")
 	case u.User != nil:
-		return fmt.Errorf("the model provider's base URL for %s must not hold credentials: give the key apart from it", quote(u.Host))
+		return fmt.Errorf("the model provider's base URL for %s must not contain credentials: "+
+			"set the key by itself", quote(u.Host))
 	case u.Hostname() == "":
 		return fmt.Errorf("the model provider's base URL %s names no host", quote(base))
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return fmt.Errorf("the model provider's base URL for %s must end with its path, without ? and #", quote(u.Host))
+		return fmt.Errorf("the model provider's base URL for %s must end with its path, without ? and #",
+			quote(u.Host))
 	}
 	return nil
 }

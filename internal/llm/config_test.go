@@ -27,7 +27,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v, %v", tt.name, p, err)
 			continue
 		}
-		if o, ok := p.(*OpenAI); ok && o.url != tt.endpoint {
+		if o, ok := p.(*openAIProvider); ok && o.url != tt.endpoint {
 			t.Errorf("%s: %s, want %s", tt.name, o.url, tt.endpoint)
 		}
 	}
@@ -66,11 +66,11 @@ func TestOpenLimitsRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limiter := p.(*OpenAI).limiter
+		limiter := p.(*openAIProvider).limiter
 		switch {
 		case perSecond == 0:
 			if limiter != nil {
-				t.Error("limited without being told so")
+				t.Error("limited without a limit")
 			}
 		case limiter == nil || float64(limiter.Limit()) != perSecond || limiter.Burst() != burst:
 			t.Errorf("%v requests a second: got %+v", perSecond, limiter)

@@ -8,49 +8,44 @@ import (
 	"iter"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 )
 
-// Embedder turns texts into vectors. Implementations are safe for concurrent
-// use.
+// Embedder turns texts into vectors. Implementations are safe for concurrent use.
 type Embedder interface {
-	// Name identifies the model and where it runs. Vectors of different names
-	// cannot be compared.
+	// Name identifies the model and where it runs. Vectors of different names are not comparable.
 	Name() string
-	// Embed returns one vector for each text, in order, all of the same length.
-	// The caller may change them. Texts that the provider refuses while it takes
-	// others are a *RefusedError, beside which stand the vectors of the others.
-	// Other errors are *Error when the call reached for a provider and failed; a
-	// context's end is returned as it is. Beside them stand what vectors there
-	// are, nil in the places of the others, or nothing.
+	// Embed returns one vector for each text, in order and all of the same length. The caller may
+	// modify them. If the provider rejects some texts and accepts the others, the error has a
+	// method Refused() []int that returns the indexes of the rejected texts, and the vectors of the
+	// others are returned. Any other error is an *Error if the request was sent to a provider, or
+	// the context's error as it is; the vectors returned with it are those that there are, with nil
+	// for the others, or none.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// MaxModelText bounds in bytes what embedders and rerankers read of one text:
-// the rest is cut off, at a character. No tokenizer makes more tokens than
-// bytes, so it keeps within the 8,192 tokens that the common models take.
-const MaxModelText = 8000
+// maxModelText is how many bytes of one text embedders and rerankers send. The rest is cut off
+// between characters. A text never has more tokens than bytes, so this stays within the 8,192
+// tokens that common models accept.
+const maxModelText = 8000
 
-// EmbedConfig chooses an embedder. The caller reads it from flags and
-// environment.
+// EmbedConfig selects an embedder. The caller fills it from flags and the environment.
 type EmbedConfig struct {
 	// Provider is openai, ollama or fake.
 	Provider string
-	// Model that will be asked for; "fake" needs none.
+	// Model is the model to use. Provider "fake" needs none.
 	Model string
-	// BaseURL of an OpenAI-compatible API; empty means LLM's.
+	// BaseURL is that of an OpenAI-compatible API. Empty means LLM's.
 	BaseURL string
-	// APIKey for it. Empty means LLM's where LLM's key belongs: at the scheme,
-	// host and port of LLM's base URL. No other server gets that key.
+	// APIKey is the key for BaseURL. Empty means LLM's key, if BaseURL has the scheme, host and
+	// port of LLM's base URL; no other server is sent that key.
 	APIKey string
-	// PerSecond bounds the requests as Config.PerSecond does.
+	// PerSecond limits the requests as Config.PerSecond does.
 	PerSecond float64
-	// LLM is where the reader's models are: its BaseURL, APIKey and OllamaHost.
+	// LLM is the reader's configuration; its BaseURL, APIKey and OllamaHost are used.
 	LLM Config
 }
 
-// OpenEmbedder makes the embedder that the configuration names. It makes no
-// request.
+// OpenEmbedder returns the embedder that the configuration names. It makes no request.
 func OpenEmbedder(c EmbedConfig) (Embedder, error) {
 	switch c.Provider {
 	case ProviderFake:
@@ -59,23 +54,25 @@ func OpenEmbedder(c EmbedConfig) (Embedder, error) {
 	case "":
 		return nil, errors.New("no embedding provider: set SVC_EMBED_PROVIDER to openai, ollama or fake")
 	default:
-		return nil, fmt.Errorf("unknown embedding provider %s: set SVC_EMBED_PROVIDER to openai, ollama or fake", quote(c.Provider))
+		return nil, fmt.Errorf("unknown embedding provider %s: set SVC_EMBED_PROVIDER to openai, ollama or fake",
+			quote(c.Provider))
 	}
 	where, keyVariable := c.endpoint()
 	o, err := where.openAI("SVC_EMBED_MODEL", "SVC_EMBED_BASE_URL", keyVariable)
 	if err != nil {
 		return nil, err
 	}
-	return NewOpenAIEmbedder(o, c.Model)
+	return newOpenAIEmbedder(o, c.Model)
 }
 
-// endpoint is where to embed, and the variable of the key for that.
+// endpoint returns where to embed, and the name of the variable that holds the key for it.
 func (c EmbedConfig) endpoint() (Config, string) {
 	where := Config{
 		Provider: c.Provider, Model: c.Model, BaseURL: cmp.Or(c.BaseURL, c.LLM.BaseURL),
 		APIKey: c.APIKey, PerSecond: c.PerSecond, OllamaHost: c.LLM.OllamaHost,
 	}
-	if c.APIKey != "" || !sameServer(cmp.Or(where.BaseURL, OpenAIBaseURL), cmp.Or(c.LLM.BaseURL, OpenAIBaseURL)) {
+	here, there := cmp.Or(where.BaseURL, OpenAIBaseURL), cmp.Or(c.LLM.BaseURL, OpenAIBaseURL)
+	if c.APIKey != "" || !sameServer(here, there) {
 		return where, "SVC_EMBED_API_KEY"
 	}
 	where.APIKey = c.LLM.APIKey
@@ -86,7 +83,8 @@ func (c EmbedConfig) endpoint() (Config, string) {
 func sameServer(a, b string) bool {
 	x, errX := url.Parse(a)
 	y, errY := url.Parse(b)
-	return errX == nil && errY == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Hostname(), y.Hostname()) && portOf(x) == portOf(y)
+	return errX == nil && errY == nil && x.Scheme == y.Scheme &&
+		strings.EqualFold(x.Hostname(), y.Hostname()) && portOf(x) == portOf(y)
 }
 
 func portOf(u *url.URL) string {
@@ -94,20 +92,11 @@ func portOf(u *url.URL) string {
 	return cmp.Or(u.Port(), usual[u.Scheme])
 }
 
-// cutText is text within MaxModelText.
-func cutText(text string) string {
-	if len(text) <= MaxModelText {
-		return text
-	}
-	end := MaxModelText
-	for end > MaxModelText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
-}
+// cutText returns text cut at maxModelText.
+func cutText(text string) string { return cutBytes(text, maxModelText) }
 
-// batches cuts texts into runs of at most count texts and size bytes, each text
-// as cutText leaves it, and yields their bounds.
+// batches yields the bounds of consecutive runs of texts, each of at most count texts and size
+// bytes after cutText. A run has at least one text.
 func batches(texts []string, count, size int) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		start, bytes := 0, 0

@@ -30,7 +30,7 @@ func TestOpenEmbedder(t *testing.T) {
 			continue
 		}
 		url := ""
-		if o, ok := e.(*OpenAIEmbedder); ok {
+		if o, ok := e.(*openAIEmbedder); ok {
 			url = o.url
 		}
 		if e.Name() != tt.name || url != tt.url {
@@ -56,7 +56,7 @@ func TestOpenEmbedderRefuses(t *testing.T) {
 	}
 }
 
-// TestEmbedKeys: the reader's key reaches the reader's server and no other.
+// TestEmbedKeys: only the reader's server is sent the reader's key.
 func TestEmbedKeys(t *testing.T) {
 	const reader, own = "sk-reader", "sk-own"
 	for _, tt := range []struct {
@@ -85,7 +85,7 @@ func TestEmbedKeys(t *testing.T) {
 			t.Errorf("%+v: %v", tt, err)
 			continue
 		}
-		if o := e.(*OpenAIEmbedder); o.key != tt.want || o.keyVar != tt.variable {
+		if o := e.(*openAIEmbedder); o.key != tt.want || o.keyVar != tt.variable {
 			t.Errorf("%+v: key %s of %s", tt, o.key, o.keyVar)
 		}
 	}
@@ -97,7 +97,7 @@ func TestEmbedKeys(t *testing.T) {
 	}
 }
 
-// The key is checked on the wire, and a refusal names where it comes from.
+// The key is checked on the wire, and the error for a rejected key names its source.
 func TestEmbedKeyOnTheWire(t *testing.T) {
 	for _, own := range []string{"", secret} {
 		srv := llmtest.NewServer(t, llmtest.Script(llmtest.Reply{Status: 401}))
@@ -117,7 +117,7 @@ func TestEmbedKeyOnTheWire(t *testing.T) {
 }
 
 func TestBatches(t *testing.T) {
-	long := strings.Repeat("x", 3*MaxModelText) // counts as what is left of it
+	long := strings.Repeat("x", 3*maxModelText) // counts with its length after the cut
 	for _, tt := range []struct {
 		texts       []string
 		count, size int
@@ -129,7 +129,7 @@ func TestBatches(t *testing.T) {
 		{[]string{"aaaaa", "bbbbb", "c"}, 9, 10, [][2]int{{0, 2}, {2, 3}}},
 		{[]string{"aaaaaaaaaaaaaaa", "b"}, 9, 10, [][2]int{{0, 1}, {1, 2}}},
 		{[]string{"", "", ""}, 9, 10, [][2]int{{0, 3}}},
-		{[]string{long, long, "a"}, 9, 2 * MaxModelText, [][2]int{{0, 2}, {2, 3}}},
+		{[]string{long, long, "a"}, 9, 2 * maxModelText, [][2]int{{0, 2}, {2, 3}}},
 	} {
 		var got [][2]int
 		for start, end := range batches(tt.texts, tt.count, tt.size) {
@@ -149,7 +149,7 @@ func TestCutText(t *testing.T) {
 		if !strings.HasPrefix(text, got) || !utf8.ValidString(got) {
 			rt.Fatalf("not a whole prefix: %d bytes", len(got))
 		}
-		if len(got) != min(len(text), len(got)) || len(got) > MaxModelText || len(got) < min(len(text), MaxModelText-3) {
+		if len(got) != min(len(text), len(got)) || len(got) > maxModelText || len(got) < min(len(text), maxModelText-3) {
 			rt.Fatalf("%d bytes of %d", len(got), len(text))
 		}
 	})

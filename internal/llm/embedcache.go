@@ -8,46 +8,43 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 )
 
-// missesAtOnce is how many texts are embedded before their vectors are kept, so
-// that a failure further on does not cost them again.
-const missesAtOnce = embedsInFlight * maxEmbedTexts
+// missBatch is how many texts are embedded before their vectors are stored, so that a later failure
+// does not cost them again.
+const missBatch = embedsInFlight * maxEmbedTexts
 
-// cacheKey tells texts and embedders apart.
+// cacheKey is the hash of an embedder's name and a text.
 type cacheKey [sha256.Size]byte
 
-// vectors keeps vectors by key. get leaves nil where it has none; the vectors
-// that it gives are the caller's.
+// vectors stores vectors by key. get leaves nil for missing keys; the caller may modify the vectors
+// that it returns.
 type vectors interface {
 	get(keys []cacheKey) ([][]float32, error)
 	put(keys []cacheKey, vectors [][]float32) error
 	close() error
 }
 
-// EmbedCache is an Embedder that asks another one only for texts that it has
-// not seen. Vectors are kept by the embedder's name and the text alone, so a
-// cache must be emptied when the model behind a name changes; a change of
-// dimensions is noticed. It is safe for concurrent use.
+// EmbedCache is an Embedder that asks another one only for texts that it has not seen before.
+// Vectors are stored under the embedder's name and the text, so a cache must be deleted when the
+// model behind a name changes; a change of dimensions is detected. It is safe for concurrent use.
 type EmbedCache struct {
-	embedder     Embedder
-	kept         vectors
-	where        string
-	hits, misses atomic.Int64
+	embedder Embedder
+	kept     vectors
+	where    string
 }
 
-// NewEmbedCache keeps vectors in memory, the most recently used ones, up to
-// MemoryCacheBytes.
+// NewEmbedCache returns a cache in memory. It keeps the most recently used vectors, about 64 MB of
+// them.
 func NewEmbedCache(e Embedder) *EmbedCache {
-	return &EmbedCache{embedder: e, kept: newMemoryVectors(MemoryCacheBytes), where: "the cache in memory"}
+	return &EmbedCache{embedder: e, kept: newMemoryVectors(memoryCacheBytes), where: "the cache in memory"}
 }
 
-// OpenEmbedCache keeps vectors in the file at path, which is made when missing
-// and grows without bounds; it holds only what can be made anew, so it may be
-// deleted while nobody has it open. One process at a time can: another gets an
-// error after a second. A damaged file is renamed to path + ".damaged", a new one
-// started, and log told.
+// OpenEmbedCache returns a cache in the file at path, which is created if it does not exist and
+// grows without limit. The file contains only what can be computed again, so it may be deleted
+// while no process has it open. Only one process can open it at a time: another gets an error after
+// a second. A damaged file is renamed to path + ".damaged" and replaced with a new one, and a
+// warning is logged.
 func OpenEmbedCache(e Embedder, path string, log *slog.Logger) (*EmbedCache, error) {
 	kept, err := openFileVectors(path, log)
 	if err != nil {
@@ -59,8 +56,7 @@ func OpenEmbedCache(e Embedder, path string, log *slog.Logger) (*EmbedCache, err
 // Name is the embedder's.
 func (c *EmbedCache) Name() string { return c.embedder.Name() }
 
-// FusionWeight is what the embedder says its ranking is worth, 0 when it does not
-// say.
+// FusionWeight returns the embedder's own weight in a fusion of rankings, or 0 if it has none.
 func (c *EmbedCache) FusionWeight() float64 {
 	if e, ok := c.embedder.(interface{ FusionWeight() float64 }); ok {
 		return e.FusionWeight()
@@ -68,16 +64,10 @@ func (c *EmbedCache) FusionWeight() float64 {
 	return 0
 }
 
-// Hits counts the texts that were known, Misses those that were not.
-func (c *EmbedCache) Hits() int64 { return c.hits.Load() }
-
-// Misses counts each new text of a call once.
-func (c *EmbedCache) Misses() int64 { return c.misses.Load() }
-
-// Close gives the file free. Embed must not run then or later.
+// Close closes the file. Embed must not be running, and must not be called again.
 func (c *EmbedCache) Close() error { return c.kept.close() }
 
-// Embed keeps what the embedder gave beside an error.
+// Embed also stores the vectors that the embedder returns together with an error.
 func (c *EmbedCache) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	keys := make([]cacheKey, len(texts))
 	for i, text := range texts {
@@ -87,19 +77,17 @@ func (c *EmbedCache) Embed(ctx context.Context, texts []string) ([][]float32, er
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", c.where, err)
 	}
-	var missing []int           // where each new text stands first
-	first := map[cacheKey]int{} // and where, by key
+	var missing []int           // index of the first occurrence of each new text
+	first := map[cacheKey]int{} // the same by key
 	for i, v := range out {
 		if _, again := first[keys[i]]; v == nil && !again {
 			first[keys[i]] = i
 			missing = append(missing, i)
 		}
 	}
-	c.hits.Add(int64(len(texts) - len(missing)))
-	c.misses.Add(int64(len(missing)))
 	refused := make([]error, len(texts))
-	for start := 0; start < len(missing); start += missesAtOnce {
-		if err := c.fill(ctx, texts, keys, out, refused, missing[start:min(start+missesAtOnce, len(missing))]); err != nil {
+	for places := range slices.Chunk(missing, missBatch) {
+		if err := c.embedMissing(ctx, texts, keys, out, refused, places); err != nil {
 			return nil, err
 		}
 	}
@@ -118,24 +106,27 @@ func (c *EmbedCache) checkDimensions(vectors [][]float32) error {
 	n := 0 // of the first vector
 	for _, v := range vectors {
 		if n = cmp.Or(n, len(v)); v != nil && len(v) != n {
-			return fmt.Errorf("%s has vectors of %d and of %d dimensions by the name %s: the model behind it has changed, so delete the cache",
+			return fmt.Errorf("%s has vectors of %d and of %d dimensions under the name %s: "+
+				"the model behind it has changed, so delete the cache",
 				c.where, n, len(v), quote(c.Name()))
 		}
 	}
 	return nil
 }
 
-// fill embeds the texts at those places and keeps their vectors. What the
-// embedder refuses is put into refused.
-func (c *EmbedCache) fill(ctx context.Context, texts []string, keys []cacheKey, out [][]float32, refused []error, places []int) error {
+// embedMissing embeds the texts at the given indexes and stores their vectors. The embedder's
+// errors for single texts are put into refused.
+func (c *EmbedCache) embedMissing(ctx context.Context, texts []string, keys []cacheKey,
+	out [][]float32, refused []error, places []int) error {
 	ask := make([]string, len(places))
 	for i, at := range places {
 		ask[i] = texts[at]
 	}
 	got, err := c.embedder.Embed(ctx, ask)
-	refusal, partly := errors.AsType[*RefusedError](err)
+	refusal, partly := errors.AsType[*refusedError](err)
 	if len(got) != len(ask) {
-		return cmp.Or(err, fmt.Errorf("embedder %s gave %d vectors for %d texts", c.Name(), len(got), len(ask)))
+		return cmp.Or(err, fmt.Errorf("embedder %s returned %d vectors for %d texts",
+			c.Name(), len(got), len(ask)))
 	}
 	var madeKeys []cacheKey
 	var made [][]float32

@@ -18,7 +18,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// cacheLockTimeout is how long another process may take to end.
+// cacheLockTimeout is how long to wait for another process to release the file.
 const cacheLockTimeout = time.Second
 
 var (
@@ -28,8 +28,8 @@ var (
 	errDamaged = errors.New("the file is damaged")
 )
 
-// fileVectors is one bbolt file. A vector is its float32s and their CRC-32C, all
-// little endian: bbolt itself checks only its first pages.
+// fileVectors is a bbolt file. A vector is stored as its float32 values followed by their CRC-32C,
+// all little-endian: bbolt itself only verifies its meta pages.
 type fileVectors struct {
 	path string
 	db   *bbolt.DB
@@ -43,9 +43,9 @@ func openFileVectors(path string, log *slog.Logger) (*fileVectors, error) {
 	if errors.Is(err, errDamaged) {
 		aside := path + ".damaged"
 		if err := os.Rename(path, aside); err != nil {
-			return nil, fmt.Errorf("it is damaged and cannot be moved aside: %w", err)
+			return nil, fmt.Errorf("it is damaged and cannot be renamed: %w", err)
 		}
-		log.Warn("the embedding cache is damaged and starts anew: its vectors are made again when they are needed",
+		log.Warn("the embedding cache is damaged and was replaced: its vectors are computed again when needed",
 			"path", path, "moved_to", aside, "cause", err)
 		db, err = openBolt(path)
 	}
@@ -55,11 +55,11 @@ func openFileVectors(path string, log *slog.Logger) (*fileVectors, error) {
 	return &fileVectors{path, db}, nil
 }
 
-// openBolt wraps errDamaged around whatever is wrong inside the file.
+// openBolt returns an error that wraps errDamaged for anything wrong inside the file.
 func openBolt(path string) (*bbolt.DB, error) {
 	var file *os.File
 	var db *bbolt.DB
-	err := guarded(func() (err error) {
+	err := panicToError(func() (err error) {
 		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
 			Timeout: cacheLockTimeout, FreelistType: bbolt.FreelistMapType,
 			OpenFile: func(name string, flag int, perm os.FileMode) (f *os.File, err error) {
@@ -88,22 +88,23 @@ func openBolt(path string) (*bbolt.DB, error) {
 	if db != nil {
 		_ = db.Close() // nothing was written
 	} else if file != nil {
-		_ = file.Close() // bbolt gave up on it in a panic, or closed it
+		_ = file.Close() // bbolt panicked and left it open, or has closed it
 	}
 	_, system := errors.AsType[*fs.PathError](err)
 	_, number := errors.AsType[syscall.Errno](err)
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("another process has had it open for %v: stop that one, or choose another home", cacheLockTimeout)
+		return nil, fmt.Errorf("another process has had it open for %v: stop that process, or choose another home",
+			cacheLockTimeout)
 	case system || number || errors.Is(err, errDamaged):
 		return nil, err
 	}
 	return nil, fmt.Errorf("%w: %w", errDamaged, err)
 }
 
-// guarded turns the panics and memory faults that bbolt answers a damaged file
-// with into errors.
-func guarded(do func() error) (err error) {
+// panicToError calls do. The panics and memory faults that bbolt raises on a damaged file are
+// returned as errors that wrap errDamaged.
+func panicToError(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -115,7 +116,7 @@ func guarded(do func() error) (err error) {
 
 func (f *fileVectors) get(keys []cacheKey) ([][]float32, error) {
 	out := make([][]float32, len(keys))
-	return out, f.guard(func() error {
+	return out, f.recoverPanic(func() error {
 		return f.db.View(func(tx *bbolt.Tx) error {
 			kept := tx.Bucket(vectorBucket)
 			for i, key := range keys {
@@ -126,9 +127,9 @@ func (f *fileVectors) get(keys []cacheKey) ([][]float32, error) {
 	})
 }
 
-// put writes all of them in one transaction.
+// put writes all vectors in one transaction.
 func (f *fileVectors) put(keys []cacheKey, vectors [][]float32) error {
-	return f.guard(func() error {
+	return f.recoverPanic(func() error {
 		return f.db.Update(func(tx *bbolt.Tx) error {
 			kept := tx.Bucket(vectorBucket)
 			for i, key := range keys {
@@ -141,16 +142,16 @@ func (f *fileVectors) put(keys []cacheKey, vectors [][]float32) error {
 	})
 }
 
-// guard is guarded for a file in use, which cannot be moved aside.
-func (f *fileVectors) guard(do func() error) error {
-	err := guarded(do)
+// recoverPanic is panicToError for an open file, which cannot be renamed out of the way.
+func (f *fileVectors) recoverPanic(do func() error) error {
+	err := panicToError(do)
 	if errors.Is(err, errDamaged) {
-		return fmt.Errorf("%w: stop the daemon and delete it, its vectors are made anew", err)
+		return fmt.Errorf("%w: stop the daemon and delete it; its vectors are computed again", err)
 	}
 	return err
 }
 
-func (f *fileVectors) close() error { return guarded(f.db.Close) }
+func (f *fileVectors) close() error { return panicToError(f.db.Close) }
 
 func encodeVector(v []float32) []byte {
 	data := make([]byte, 0, 4*len(v)+4)
@@ -160,11 +161,12 @@ func encodeVector(v []float32) []byte {
 	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
 }
 
-// decodeVector gives nil for a vector that is missing or damaged: it is made
-// anew and written over.
+// decodeVector returns nil for a vector that is missing or damaged. It is then computed again and
+// overwritten.
 func decodeVector(data []byte) []float32 {
 	n := len(data)/4 - 1
-	if n < 1 || len(data)%4 != 0 || binary.LittleEndian.Uint32(data[4*n:]) != crc32.Checksum(data[:4*n], castagnoli) {
+	if n < 1 || len(data)%4 != 0 ||
+		binary.LittleEndian.Uint32(data[4*n:]) != crc32.Checksum(data[:4*n], castagnoli) {
 		return nil
 	}
 	v := make([]float32, n)

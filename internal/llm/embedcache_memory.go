@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// MemoryCacheBytes bounds the vectors of an EmbedCache without a file: about
-// 10,000 of 1,536 dimensions.
-const MemoryCacheBytes = 64 << 20
+// memoryCacheBytes limits the vectors of an EmbedCache without a file: about 10,000 vectors of
+// 1,536 dimensions.
+const memoryCacheBytes = 64 << 20
 
-// memoryVectors forgets the vectors that were used longest ago.
+// memoryVectors evicts the least recently used vectors.
 type memoryVectors struct {
 	limit int
 
 	mu    sync.Mutex
 	bytes int
-	order *list.List // of *memoryVector, last used first
+	order *list.List // of *memoryVector, most recently used first
 	byKey map[cacheKey]*list.Element
 }
 
@@ -26,7 +26,7 @@ type memoryVector struct {
 }
 
 func (v *memoryVector) bytes() int {
-	const rest = 200 // of the list, the map and this
+	const rest = 200 // overhead of the list, the map and this struct
 	return 4*len(v.vector) + rest
 }
 
@@ -52,7 +52,7 @@ func (m *memoryVectors) put(keys []cacheKey, vectors [][]float32) error {
 	defer m.mu.Unlock()
 	for i, key := range keys {
 		if e := m.byKey[key]; e != nil {
-			m.remove(e) // two callers missed it at once
+			m.remove(e) // two callers missed it at the same time
 		}
 		v := &memoryVector{key, slices.Clone(vectors[i])}
 		m.byKey[key] = m.order.PushFront(v)

@@ -19,23 +19,23 @@ const (
 	embedsInFlight = 2
 )
 
-// OpenAIEmbedder embeds at any endpoint that speaks OpenAI's embeddings. Texts
-// go out in batches of at most 128 texts and 200,000 bytes, two at a time over
-// all callers; each text is cut as MaxModelText says. Failed requests are tried
-// again as those of OpenAI are, and refused batches split to find the texts that
-// are refused. It is safe for concurrent use.
-type OpenAIEmbedder struct {
+// openAIEmbedder embeds with any endpoint that implements OpenAI's embeddings API. Texts are sent
+// in batches of at most 128 texts and 200,000 bytes, at most two batches at a time for all callers
+// together. Each text is cut at maxModelText. Failed requests are retried as those of
+// openAIProvider are, and rejected batches are split to find the texts that are rejected. It is
+// safe for concurrent use.
+type openAIEmbedder struct {
 	endpoint
 	client *openai.Client
 	name   string
 	model  string
-	slots  chan struct{} // one for each request under way
-	// dimensions of the first answer; 0 before it.
+	slots  chan struct{} // one for each request in flight
+	// dimensions of the first response; 0 before it.
 	dimensions atomic.Int64
 }
 
-// NewOpenAIEmbedder checks the configuration and makes no request.
-func NewOpenAIEmbedder(c OpenAIConfig, model string) (*OpenAIEmbedder, error) {
+// newOpenAIEmbedder checks the configuration and makes no request.
+func newOpenAIEmbedder(c endpointConfig, model string) (*openAIEmbedder, error) {
 	if model == "" {
 		return nil, errors.New("an embedder needs the name of its model")
 	}
@@ -49,18 +49,20 @@ func NewOpenAIEmbedder(c OpenAIConfig, model string) (*OpenAIEmbedder, error) {
 	}
 	name := e.provider + "/" + model
 	if base := strings.TrimSuffix(e.url, "/embeddings"); base != usual {
-		name += "@" + base // two servers may mean different models by one name
+		name += "@" + base // two servers may use one name for different models
 	}
-	return &OpenAIEmbedder{endpoint: e, client: client, name: name, model: model, slots: make(chan struct{}, embedsInFlight)}, nil
+	return &openAIEmbedder{
+		endpoint: e, client: client, name: name, model: model, slots: make(chan struct{}, embedsInFlight),
+	}, nil
 }
 
-// Name is "openai/text-embedding-3-small", and tells the base URL where that is
-// not the provider's own.
-func (e *OpenAIEmbedder) Name() string { return e.name }
+// Name is like "openai/text-embedding-3-small", followed by @ and the base URL if that is not the
+// provider's default.
+func (e *openAIEmbedder) Name() string { return e.name }
 
-// Embed begins no further batch once one has failed. It waits for the one that
-// is under way, which is paid for.
-func (e *OpenAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+// Embed starts no further batch once one has failed. It waits for the other one in flight, which is
+// paid for.
+func (e *openAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, refused := make([][]float32, len(texts)), make([]error, len(texts))
 	var failed atomic.Bool
 	var group errgroup.Group
@@ -70,7 +72,7 @@ func (e *OpenAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 			if failed.Load() {
 				return nil
 			}
-			err := e.settle(ctx, texts[start:end], vectors[start:end], refused[start:end])
+			err := e.resolve(ctx, texts[start:end], vectors[start:end], refused[start:end])
 			if err != nil {
 				failed.Store(true)
 			}
@@ -83,8 +85,8 @@ func (e *OpenAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 	return vectors, refusedTexts(refused)
 }
 
-// embed leaves vectors nil when it fails.
-func (e *OpenAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]float32) error {
+// embed clears vectors if it fails.
+func (e *openAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]float32) error {
 	select {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
@@ -96,7 +98,8 @@ func (e *OpenAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 		input[i] = cutText(text)
 	}
 	request := openai.EmbeddingRequestStrings{
-		Input: input, Model: openai.EmbeddingModel(e.model), EncodingFormat: openai.EmbeddingEncodingFormatFloat,
+		Input: input, Model: openai.EmbeddingModel(e.model),
+		EncodingFormat: openai.EmbeddingEncodingFormatFloat,
 	}
 	err := e.repeat(ctx, func() error {
 		return e.attempt(ctx, &exchange{silence: e.silence}, e.model, func(ctx context.Context) error {
@@ -116,20 +119,20 @@ func (e *OpenAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 	return err
 }
 
-// checkDimensions refuses vectors of another length than those before.
-func (e *OpenAIEmbedder) checkDimensions(n int) error {
+// checkDimensions returns an error if the vectors have another length than earlier ones.
+func (e *openAIEmbedder) checkDimensions(n int) error {
 	if e.dimensions.CompareAndSwap(0, int64(n)) {
 		return nil
 	}
 	if had := e.dimensions.Load(); had != int64(n) {
-		return fmt.Errorf("the vectors have %d dimensions, earlier ones %d: another model runs under this name, so start the daemon anew", n, had)
+		return fmt.Errorf("the vectors have %d dimensions, earlier ones %d: "+
+			"another model runs under this name, so restart the daemon", n, had)
 	}
 	return nil
 }
 
-// placeVectors puts each vector where its index says, since providers may
-// answer in any order, and refuses an answer that is not one sound vector for
-// each text.
+// placeVectors puts each vector at its index, since providers may return them in any order. It
+// rejects a response that is not one valid vector for each text.
 func placeVectors(answer []openai.Embedding, vectors [][]float32) error {
 	if len(answer) != len(vectors) {
 		return fmt.Errorf("the answer has %d vectors for %d texts", len(answer), len(vectors))
@@ -142,7 +145,8 @@ func placeVectors(answer []openai.Embedding, vectors [][]float32) error {
 		case vectors[a.Index] != nil:
 			return fmt.Errorf("the answer has two vectors of index %d", a.Index)
 		case len(a.Embedding) != len(answer[0].Embedding):
-			return fmt.Errorf("the answer has vectors of %d and of %d dimensions", len(answer[0].Embedding), len(a.Embedding))
+			return fmt.Errorf("the answer has vectors of %d and of %d dimensions",
+				len(answer[0].Embedding), len(a.Embedding))
 		}
 		if err := checkVector(a.Embedding); err != nil {
 			return fmt.Errorf("the vector of index %d %w", a.Index, err)
@@ -152,7 +156,7 @@ func placeVectors(answer []openai.Embedding, vectors [][]float32) error {
 	return nil
 }
 
-// checkVector refuses what has no direction.
+// checkVector rejects a vector that has no direction.
 func checkVector(v []float32) error {
 	if len(v) == 0 {
 		return errors.New("is empty")

@@ -16,10 +16,10 @@ import (
 	"evalctl/internal/llm/llmtest"
 )
 
-func openEmbedStub(t *testing.T, reply func(llmtest.Call) llmtest.Reply) (*OpenAIEmbedder, *llmtest.Server) {
+func openEmbedStub(t *testing.T, reply func(llmtest.Call) llmtest.Reply) (*openAIEmbedder, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.NewServer(t, reply)
-	e, err := NewOpenAIEmbedder(OpenAIConfig{BaseURL: srv.URL, APIKey: secret}, "m")
+	e, err := newOpenAIEmbedder(endpointConfig{BaseURL: srv.URL, APIKey: secret}, "m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +36,12 @@ func wantVectors(texts []string) [][]float32 {
 
 func TestEmbedRequestOnTheWire(t *testing.T) {
 	e, srv := openEmbedStub(t, llmtest.Script(llmtest.Reply{}))
-	texts := []string{"one", `two "quoted"`, strings.Repeat("é", MaxModelText)}
+	texts := []string{"one", `two "quoted"`, strings.Repeat("é", maxModelText)}
 	got, err := e.Embed(t.Context(), texts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts[2] = strings.Repeat("é", MaxModelText/2)
+	texts[2] = strings.Repeat("é", maxModelText/2)
 	if diff := cmp.Diff(wantVectors(texts), got); diff != "" {
 		t.Error(diff)
 	}
@@ -59,7 +59,7 @@ func TestEmbedNothing(t *testing.T) {
 	}
 }
 
-// Batches keep their bounds, come back in order, and run two at a time.
+// Batches respect their limits, are returned in order, and run two at a time.
 func TestEmbedBatches(t *testing.T) {
 	var under, most atomic.Int32
 	meet := make(chan struct{})
@@ -67,7 +67,7 @@ func TestEmbedBatches(t *testing.T) {
 		if n := under.Add(1); n > most.Load() {
 			most.Store(n)
 		}
-		select { // two requests are let go together: they were under way at once
+		select { // two requests are released together, so they were concurrent
 		case meet <- struct{}{}:
 		case <-meet:
 		}
@@ -152,8 +152,8 @@ func TestEmbedStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// A batch that fails ends the call with its own error, and costs neither what
-// the batch beside it brings nor any that were not begun.
+// A batch that fails ends the call with its own error. The vectors of the concurrent batch are
+// returned, and no further batch is sent.
 func TestEmbedKeepsTheBatchBesideAFailure(t *testing.T) {
 	failed := make(chan struct{})
 	e, _ := openEmbedStub(t, func(c llmtest.Call) llmtest.Reply {
@@ -187,12 +187,12 @@ func TestEmbedderLimitsItsRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		o := e.(*OpenAIEmbedder)
-		if err := o.waitTurn(ctx); err != nil {
+		o := e.(*openAIEmbedder)
+		if err := o.waitForLimit(ctx); err != nil {
 			t.Fatal(err)
 		}
 		done := make(chan error)
-		go func() { done <- o.waitTurn(ctx) }()
+		go func() { done <- o.waitForLimit(ctx) }()
 		synctest.Wait()
 		select {
 		case err := <-done:

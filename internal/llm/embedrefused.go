@@ -7,30 +7,31 @@ import (
 	"net/http"
 )
 
-// RefusedError says that a provider refuses some texts by themselves, such as
-// those that are too long for its model, while it takes others.
-type RefusedError struct {
+// refusedError means that the provider rejects some texts by themselves, such as those that are too
+// long for its model, and accepts others.
+type refusedError struct {
 	places []int
 	err    error
 }
 
-// Error tells the provider's reason for the first of the texts.
-func (e *RefusedError) Error() string {
+// Error contains the provider's reason for the first of the texts.
+func (e *refusedError) Error() string {
 	if len(e.places) == 1 {
-		return "a text is refused: " + e.err.Error()
+		return "a text is rejected: " + e.err.Error()
 	}
-	return fmt.Sprintf("%d texts are refused, the first one: %v", len(e.places), e.err)
+	return fmt.Sprintf("%d texts are rejected, the first one: %v", len(e.places), e.err)
 }
 
-// Unwrap gives the *Error of the first of the texts.
-func (e *RefusedError) Unwrap() error { return e.err }
+// Unwrap returns the *Error of the first of the texts.
+func (e *refusedError) Unwrap() error { return e.err }
 
-// Refused gives the places of the texts in the call, ascending.
-func (e *RefusedError) Refused() []int { return e.places }
+// Refused returns the indexes of the texts in the call, in ascending order.
+func (e *refusedError) Refused() []int { return e.places }
 
-// refusedTexts makes one error of those by place.
+// refusedTexts combines the errors of single texts, by index, into one error. It returns nil if
+// there are none.
 func refusedTexts(errs []error) error {
-	var refused RefusedError
+	var refused refusedError
 	for i, err := range errs {
 		if err == nil {
 			continue
@@ -45,18 +46,19 @@ func refusedTexts(errs []error) error {
 	return &refused
 }
 
-// harmlessText is what no provider refuses that takes anything.
-const harmlessText = "text"
+// probeText is a text that any working provider accepts.
+const probeText = "text"
 
-// settle embeds texts, and puts into refused, in their places, what the provider
-// says of those that it refuses. A provider that refuses harmlessText as well
-// does not mean the texts.
-func (e *OpenAIEmbedder) settle(ctx context.Context, texts []string, vectors [][]float32, refused []error) error {
+// resolve embeds texts and puts the errors of those that the provider rejects into refused, at
+// their indexes. If the provider also rejects probeText, the cause is not in the texts, and resolve
+// returns the error.
+func (e *openAIEmbedder) resolve(ctx context.Context, texts []string, vectors [][]float32,
+	refused []error) error {
 	err := e.embed(ctx, texts, vectors)
 	if !refusesInput(err) {
 		return err
 	}
-	switch failed := e.embed(ctx, []string{harmlessText}, make([][]float32, 1)); {
+	switch failed := e.embed(ctx, []string{probeText}, make([][]float32, 1)); {
 	case refusesInput(failed):
 		return err
 	case failed != nil:
@@ -65,8 +67,9 @@ func (e *OpenAIEmbedder) settle(ctx context.Context, texts []string, vectors [][
 	return e.split(ctx, texts, vectors, refused, err)
 }
 
-// split embeds by halves the texts that were refused together.
-func (e *OpenAIEmbedder) split(ctx context.Context, texts []string, vectors [][]float32, refused []error, refusal error) error {
+// split embeds the two halves of texts that were rejected together.
+func (e *openAIEmbedder) split(ctx context.Context, texts []string, vectors [][]float32,
+	refused []error, refusal error) error {
 	n := len(texts)
 	if n == 1 {
 		refused[0] = refusal
@@ -85,7 +88,7 @@ func (e *OpenAIEmbedder) split(ctx context.Context, texts []string, vectors [][]
 	return nil
 }
 
-// refusesInput reports whether an error may be about the texts of a request.
+// refusesInput reports whether the texts of the request may have caused the error.
 func refusesInput(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {

@@ -22,7 +22,7 @@ func manyTexts(n int) []string {
 	return texts
 }
 
-// refusesPoison answers a status to every request with a poisoned text.
+// refusesPoison responds with a status to every request that contains a poisoned text.
 func refusesPoison(status int) func(llmtest.Call) llmtest.Reply {
 	return func(c llmtest.Call) llmtest.Reply {
 		if slices.ContainsFunc(c.Input, func(s string) bool { return strings.Contains(s, "POISON") }) {
@@ -32,14 +32,14 @@ func refusesPoison(status int) func(llmtest.Call) llmtest.Reply {
 	}
 }
 
-// A text that is refused is found and costs no other its vector.
+// A rejected text is found, and every other text gets its vector.
 func TestEmbedFindsWhatIsRefused(t *testing.T) {
 	for _, status := range []int{400, 413, 422} {
 		texts := manyTexts(151)
 		texts[40] = "POISON"
 		e, srv := openEmbedStub(t, refusesPoison(status))
 		got, err := e.Embed(t.Context(), texts)
-		refusal, ok := errors.AsType[*RefusedError](err)
+		refusal, ok := errors.AsType[*refusedError](err)
 		if !ok || !slices.Equal(refusal.Refused(), []int{40}) {
 			t.Fatalf("%d: %v", status, err)
 		}
@@ -51,26 +51,26 @@ func TestEmbedFindsWhatIsRefused(t *testing.T) {
 		if !cmp.Equal(got, want) {
 			t.Errorf("%d: wrong vectors", status)
 		}
-		// The two batches, one harmless text, and both halves at each level.
+		// The two batches, the probe text, and both halves at each level.
 		if n, most := len(srv.Calls()), 3+2*int(math.Log2(maxEmbedTexts)); n > most {
 			t.Errorf("%d: %d requests, at most %d are needed", status, n, most)
 		}
 	}
 }
 
-// A status that is not about the texts ends the call, and so does a provider
-// that refuses whatever it is sent.
+// A status that is not about the texts ends the call, and so does a provider that rejects every
+// request.
 func TestEmbedRefusalsThatAreNotOfTexts(t *testing.T) {
 	for _, status := range []int{401, 403, 404, 500} {
 		e, srv := openEmbedStub(t, refusesPoison(status))
 		_, err := e.Embed(t.Context(), []string{"a", "POISON"})
-		if _, refused := errors.AsType[*RefusedError](err); err == nil || refused || len(srv.Calls()) != 1 {
+		if _, refused := errors.AsType[*refusedError](err); err == nil || refused || len(srv.Calls()) != 1 {
 			t.Errorf("%d: %v after %d requests", status, err, len(srv.Calls()))
 		}
 	}
 	e, srv := openEmbedStub(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Status: 400, Body: "no account"} })
 	_, err := e.Embed(t.Context(), manyTexts(100))
-	if _, refused := errors.AsType[*RefusedError](err); err == nil || refused || len(srv.Calls()) != 2 {
+	if _, refused := errors.AsType[*refusedError](err); err == nil || refused || len(srv.Calls()) != 2 {
 		t.Errorf("%v after %d requests", err, len(srv.Calls()))
 	}
 }
@@ -88,7 +88,7 @@ func TestEmbedFindsWhateverIsRefused(t *testing.T) {
 		}
 		got, err := e.Embed(t.Context(), texts)
 		var found []int
-		if refusal, ok := errors.AsType[*RefusedError](err); ok {
+		if refusal, ok := errors.AsType[*refusedError](err); ok {
 			found = refusal.Refused()
 		} else if err != nil {
 			rt.Fatal(err)
@@ -99,15 +99,15 @@ func TestEmbedFindsWhateverIsRefused(t *testing.T) {
 	})
 }
 
-// The cache keeps what stands beside a refusal or a failure, and names each
-// place of a refused text.
+// The cache stores the vectors that come with a rejection or a failure, and reports every index of
+// a rejected text.
 func TestEmbedCacheKeepsWhatIsBesideAnError(t *testing.T) {
 	e, srv := openEmbedStub(t, refusesPoison(400))
 	c := NewEmbedCache(e)
 	texts := append(manyTexts(150), "POISON", "text 7", "POISON")
 	for range 2 {
 		got, err := c.Embed(t.Context(), texts)
-		refusal, ok := errors.AsType[*RefusedError](err)
+		refusal, ok := errors.AsType[*refusedError](err)
 		if !ok || !slices.Equal(refusal.Refused(), []int{150, 152}) {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestEmbedCacheKeepsWhatIsBesideAnError(t *testing.T) {
 		}
 	}
 
-	broken, _ := openEmbedStub(t, func(c llmtest.Call) llmtest.Reply {
+	broken, srv := openEmbedStub(t, func(c llmtest.Call) llmtest.Reply {
 		if slices.Contains(c.Input, "text 200") {
 			return llmtest.Reply{Status: 500}
 		}
@@ -141,8 +141,9 @@ func TestEmbedCacheKeepsWhatIsBesideAnError(t *testing.T) {
 	if _, err := c.Embed(t.Context(), manyTexts(201)); err == nil {
 		t.Fatal("no error")
 	}
+	requests := len(srv.Calls())
 	embed(t, c, manyTexts(128)...)
-	if c.Hits() != 128 {
-		t.Errorf("%d of the first batch were kept", c.Hits())
+	if n := len(srv.Calls()) - requests; n != 0 {
+		t.Errorf("the first batch was not kept: %d more requests", n)
 	}
 }

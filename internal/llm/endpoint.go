@@ -11,8 +11,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// endpoint is one URL of a provider, with the bounds and retries that all kinds
-// of request to it share.
+// endpoint is one URL of a provider, with the limits and retries that all kinds of requests share.
 type endpoint struct {
 	provider string
 	url      string
@@ -24,13 +23,14 @@ type endpoint struct {
 	silence  time.Duration
 }
 
-// newEndpoint checks a configuration whose name and base URL are set.
-func newEndpoint(c OpenAIConfig, path string) (endpoint, error) {
+// newEndpoint checks a configuration, whose Name and BaseURL must be set.
+func newEndpoint(c endpointConfig, path string) (endpoint, error) {
 	if err := checkBaseURL(c.BaseURL); err != nil {
 		return endpoint{}, err
 	}
 	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return endpoint{}, errors.New("the model provider's API key holds a space, line break or other character that no key has")
+		return endpoint{}, errors.New("the model provider's API key contains a space, line break or " +
+			"other character that no key has")
 	}
 	e := endpoint{
 		provider: c.Name, url: strings.TrimRight(c.BaseURL, "/") + path, key: c.APIKey, keyVar: c.KeyVariable,
@@ -41,13 +41,14 @@ func newEndpoint(c OpenAIConfig, path string) (endpoint, error) {
 		e.attempts = DefaultMaxAttempts
 	}
 	if e.silence <= 0 {
-		e.silence = DefaultSilence
+		e.silence = defaultSilence
 	}
 	return e, nil
 }
 
-// attempt makes one HTTP request, by send, and describes its failure.
-func (o *endpoint) attempt(ctx context.Context, x *exchange, model string, send func(context.Context) error) error {
+// attempt makes one HTTP request with send and describes its failure.
+func (o *endpoint) attempt(ctx context.Context, x *exchange, model string,
+	send func(context.Context) error) error {
 	watched, stop := x.start(ctx)
 	defer stop()
 
@@ -62,7 +63,7 @@ func (o *endpoint) attempt(ctx context.Context, x *exchange, model string, send 
 		return ctx.Err()
 	}
 	if !x.sent {
-		return fmt.Errorf("request to model %s was refused before it was sent: %w", quote(model), err)
+		return fmt.Errorf("request to model %s failed before it was sent: %w", quote(model), err)
 	}
 	return o.failure(x, model, context.Cause(watched), err)
 }

@@ -14,32 +14,31 @@ const maxMessage = 500
 // Error is a call that failed at the provider or on the way to it.
 type Error struct {
 	Provider string
-	// URL is the endpoint without credentials and query; empty offline.
+	// URL is the endpoint without credentials and query. It is empty for provider "fake".
 	URL   string
 	Model string
-	// Status is the HTTP status of a refusal. It is 0 when none came, and when
-	// the answer began well but could not be used.
+	// Status is the HTTP status of a rejected request. It is 0 if there was no response, and if a
+	// response with a good status could not be used.
 	Status int
-	// Message is the provider's own text or the transport's, at most 500 bytes,
-	// control characters escaped, the API key taken out.
+	// Message is the text of the provider or of the transport: at most 500 bytes, with control
+	// characters escaped and the API key removed.
 	Message string
-	// RetryAfter is how long the provider asked to wait, 0 when it did not say.
+	// RetryAfter is how long the provider asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
-	// Billed is true when the request may have been charged although no answer
-	// came back: a cut stream, silence after sending, a gateway's 5xx, a body
-	// that could not be read. It is false for a refusal and for a connection
-	// that was never made.
+	// Billed is true if the request may have been charged although no answer was received: after a
+	// cut stream, silence after sending, a gateway's 5xx, or a body that could not be read. It is
+	// false for a rejected request and for a connection that was never established.
 	Billed bool
 
-	// transient marks failures worth another attempt; waitAsked that the
-	// provider sent a Retry-After, which may be 0.
+	// transient marks failures that are worth another attempt. waitAsked is set if the provider
+	// sent a Retry-After, which may be 0.
 	transient bool
 	waitAsked bool
-	// keyVariable is where the key comes from, if that is known.
+	// keyVariable is the environment variable that contains the key, if that is known.
 	keyVariable string
 }
 
-// Error names the provider, the endpoint, what it said and what to do.
+// Error names the provider and the endpoint, and says what happened and what to do.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Provider)
@@ -73,11 +72,11 @@ func (e *Error) hint() string {
 	return ""
 }
 
-func quote(s string) string { return strconv.Quote(bounded(s)) }
+func quote(s string) string { return strconv.Quote(printable(s)) }
 
-// bounded makes foreign text fit for one line of an error: control characters
-// escaped, at most maxMessage bytes.
-func bounded(s string) string {
+// printable returns foreign text as one line for an error message: control characters are escaped,
+// and it is cut at maxMessage bytes.
+func printable(s string) string {
 	var b strings.Builder
 	for _, r := range strings.TrimSpace(s) {
 		piece := string(r)

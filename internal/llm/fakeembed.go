@@ -10,29 +10,28 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// FakeDimensions is the length of a FakeEmbedder's vectors. With half of it
-// features collide so often that recall of the first ten drops by 0.02 to 0.04.
-const FakeDimensions = 1024
+// fakeDimensions is the length of a FakeEmbedder's vectors. With half as many, features collide so
+// often that recall@10 drops by 0.02 to 0.04.
+const fakeDimensions = 1024
 
-// What a word counts for, and what its character n-grams count for together.
+// The weight of a word, and the weight of its character n-grams together.
 const (
 	plainWeight  = 1.0
 	commonWeight = 0.7  // a word that is frequent in everyday English
-	nameWeight   = 0.6  // the few people a memory is about are all over it
+	nameWeight   = 0.6  // the few people in a memory occur all over it
 	stopWeight   = 0.05 // a function word, or a single Latin letter
 	gramShare    = 0.4  // of the word's own weight
 
 	shortestGram, longestGram = 3, 5
 )
 
-// FakeEmbedder turns texts into vectors offline and without a model: the same
-// text always gives the same vector. A vector is of unit length and sums
-// hashed features, each on one dimension with a hashed sign (Weinberger et al.,
-// "Feature Hashing for Large Scale Multitask Learning", 2009): the stem of each
-// word, irregular forms under their base, and its character n-grams. A word
-// said n times counts 1+ln n, function words nearly nothing, common words and
-// names less than others. It knows spellings, no meanings: synonyms are
-// strangers. The zero value is ready, and safe for concurrent use.
+// FakeEmbedder turns texts into vectors offline and without a model. The same text always has the
+// same vector. A vector has unit length and is a sum of hashed features, each on one dimension with
+// a hashed sign (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", 2009).
+// The features are the stem of each word, with irregular forms replaced by their base, and the
+// word's character n-grams. A word that occurs n times counts 1+ln n. Function words count almost
+// nothing; common words and names count less than others. Only spelling is compared: synonyms have
+// nothing in common. The zero value is ready to use and safe for concurrent use.
 type FakeEmbedder struct{}
 
 // NewFakeEmbedder returns the offline embedder.
@@ -41,13 +40,12 @@ func NewFakeEmbedder() FakeEmbedder { return FakeEmbedder{} }
 // Name changes whenever the vectors do.
 func (FakeEmbedder) Name() string { return "fake/hashed-ngrams-1024-v1" }
 
-// FusionWeight is what this ranking is worth beside one by words, which counts
-// 1: it may put behind what words found what only spellings find. On none of the
-// retrieval tasks that it was measured on did a weight that moves more than that
-// help.
+// FusionWeight is the weight of this ranking in a fusion, where a ranking by words has weight 1. It
+// only appends documents that match by spelling alone after those that match by words. On none of
+// the retrieval tasks that were measured did a weight that moves more than that help.
 func (FakeEmbedder) FusionWeight() float64 { return 1e-5 }
 
-// Embed fails only when ctx has ended.
+// Embed fails only if ctx has ended.
 func (FakeEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	known := stems{}
@@ -61,12 +59,12 @@ func (FakeEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, err
 }
 
 func fakeVector(text string, known stems) []float32 {
-	var sums [FakeDimensions]float64
+	var sums [fakeDimensions]float64
 	for _, w := range embedWords(text, known) {
 		addWord(&sums, w)
 	}
-	if sums == ([FakeDimensions]float64{}) {
-		// No words, or their features cancel out: it needs some direction.
+	if sums == ([fakeDimensions]float64{}) {
+		// There are no words, or their features cancel out, and the vector needs a direction.
 		addFeature(&sums, featureHash('t', text), 1)
 	}
 	total := 0.0
@@ -74,28 +72,26 @@ func fakeVector(text string, known stems) []float32 {
 		total += float64(x * x) // a fused multiply-add would differ between machines
 	}
 	norm := math.Sqrt(total)
-	vector := make([]float32, FakeDimensions)
+	vector := make([]float32, fakeDimensions)
 	for i, x := range sums {
 		vector[i] = float32(x / norm)
 	}
 	return vector
 }
 
-// embedWord is a distinct word of a text, after stemming.
+// embedWord is a distinct word of a text after stemming.
 type embedWord struct {
 	stem, spelled string
 	weight        float64
 	times         int
 }
 
-// embedWords are the distinct words in order of first appearance. Sums in that
-// order are the same each time; a map's would differ in their last bits.
+// embedWords returns the distinct words in order of first appearance. Sums in that order are
+// reproducible; in a map's order, their last bits would vary.
 func embedWords(text string, known stems) []embedWord {
 	var found []embedWord
 	index := map[string]int{}
-	for _, token := range strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	}) {
+	for _, token := range strings.FieldsFunc(text, separates) {
 		spelled := strings.ToLower(token)
 		base := spelled
 		if b, ok := irregularForms[spelled]; ok {
@@ -113,12 +109,12 @@ func embedWords(text string, known stems) []embedWord {
 			found = append(found, embedWord{stem: stem, spelled: spelled})
 		}
 		found[i].times++
-		found[i].weight = max(found[i].weight, weight) // in lower case anywhere: no name
+		found[i].weight = max(found[i].weight, weight) // in lower case anywhere: not a name
 	}
 	return found
 }
 
-// stems are those found so far: finding one costs more than all else.
+// stems caches stems, since stemming costs more than everything else here.
 type stems map[string]string
 
 func (s stems) of(word string) string {
@@ -141,14 +137,14 @@ func wordWeight(spelled, base string) float64 {
 	return plainWeight
 }
 
-// capitalised is true for "Anna", not for "NASA" or "A".
+// capitalised reports whether a word is like "Anna", and not like "NASA" or "A".
 func capitalised(token string) bool {
 	first, size := utf8.DecodeRuneInString(token)
 	second, _ := utf8.DecodeRuneInString(token[size:])
 	return unicode.IsUpper(first) && unicode.IsLower(second)
 }
 
-func addWord(sums *[FakeDimensions]float64, w embedWord) {
+func addWord(sums *[fakeDimensions]float64, w embedWord) {
 	weight := float64(w.weight * (1 + math.Log(float64(w.times))))
 	addFeature(sums, featureHash('w', w.stem), weight)
 	if w.weight <= stopWeight {
@@ -161,8 +157,8 @@ func addWord(sums *[FakeDimensions]float64, w embedWord) {
 	}
 }
 
-// characterGrams are the n-grams of a word between its marked ends, so that
-// beginnings differ from middles. A word has at least one.
+// characterGrams returns the n-grams of a word. Its ends are marked, so that the beginning of a
+// word differs from its middle. There is at least one.
 func characterGrams(word string) []string {
 	marked := "^" + word + "$"
 	starts := make([]int, 0, len(marked)+1)
@@ -179,8 +175,8 @@ func characterGrams(word string) []string {
 	return grams
 }
 
-func addFeature(sums *[FakeDimensions]float64, hash uint64, weight float64) {
-	i := hash % FakeDimensions
+func addFeature(sums *[fakeDimensions]float64, hash uint64, weight float64) {
+	i := hash % fakeDimensions
 	if hash>>63 == 0 {
 		sums[i] += weight
 	} else {
@@ -188,9 +184,8 @@ func addFeature(sums *[FakeDimensions]float64, hash uint64, weight float64) {
 	}
 }
 
-// featureHash is FNV-1a with the finaliser of MurmurHash3, without which the
-// last byte would hardly reach the upper bits. The kind keeps words and n-grams
-// of the same spelling apart.
+// featureHash is FNV-1a followed by the finaliser of MurmurHash3, without which the last byte would
+// hardly affect the upper bits. The kind separates words from n-grams of the same spelling.
 func featureHash(kind byte, s string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := (uint64(offset) ^ uint64(kind)) * prime
@@ -202,8 +197,8 @@ func featureHash(kind byte, s string) uint64 {
 	return h ^ h>>33
 }
 
-// commonWords are frequent in everyday English whatever it is about, so that
-// sharing one says little.
+// commonWords are frequent in everyday English on any subject, so a common word in two texts says
+// little.
 var commonWords = func() map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(commonWordList) {
@@ -212,7 +207,7 @@ var commonWords = func() map[string]bool {
 	return set
 }()
 
-// irregularForms leads from a form that no stemmer undoes to its base.
+// irregularForms maps a form that no stemmer reduces to its base.
 var irregularForms = func() map[string]string {
 	bases := map[string]string{}
 	for line := range strings.SplitSeq(irregularList, ";") {

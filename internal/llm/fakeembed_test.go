@@ -31,8 +31,8 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// Vectors are kept under the embedder's name: whoever changes them on purpose
-// must change the name too.
+// Vectors are cached under the embedder's name, so a deliberate change of the vectors must also
+// change the name.
 func TestFakeEmbedderVectorsBelongToItsName(t *testing.T) {
 	h := sha256.New()
 	for _, v := range fakeVectors(t, "Anna went to the children's hospital twice, twice!", "", "?!", "日本 çéñ 2023") {
@@ -51,8 +51,8 @@ func TestFakeEmbedderProperties(t *testing.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`([A-Za-z]{1,8}[ ,.]){0,20}`)).Draw(rt, "text")
 		vectors := fakeVectors(t, text, "in between", text)
 		a, b := vectors[0], vectors[2]
-		if len(a) != FakeDimensions {
-			rt.Fatalf("%d dimensions, want %d", len(a), FakeDimensions)
+		if len(a) != fakeDimensions {
+			rt.Fatalf("%d dimensions, want %d", len(a), fakeDimensions)
 		}
 		for i := range a {
 			if a[i] != b[i] {
@@ -71,8 +71,8 @@ func TestFakeEmbedderRanks(t *testing.T) {
 		{"inflection", "hiking in mountains", "She hiked up a mountain.", "She baked a cake."},
 		{"irregular forms", "Who bought teeth?", "A dentist should buy a tooth.", "A florist should sell a rose."},
 		{"misspelling", "pottery worskhop", "the workshop of a potter", "the orchestra of a town"},
-		{"function words tell nothing", "what is on the piano", "piano lessons", "what is on the table and in the box"},
-		{"names tell less than topics", "What does Caroline paint?", "Someone painted a sunset.", "Caroline thanked everyone."},
+		{"function words count for nothing", "what is on the piano", "piano lessons", "what is on the table and in the box"},
+		{"names count less than topics", "What does Caroline paint?", "Someone painted a sunset.", "Caroline thanked everyone."},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

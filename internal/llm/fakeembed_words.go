@@ -1,6 +1,6 @@
 package llm
 
-// commonWordList holds frequent content words, no function words.
+// commonWordList contains frequent content words and no function words.
 const commonWordList = `
 	ask be become begin believe bring build buy call change come consider continue create cut die do expect fall
 	feel find follow get give go grow happen have hear help hold include keep know lead learn leave let like live
@@ -31,8 +31,8 @@ const commonWordList = `
 
 	assistant message session user`
 
-// irregularList holds a base and its irregular forms on each line. A form of
-// two bases stands at the likelier one.
+// irregularList contains entries of a base and its irregular forms, separated by semicolons. A form
+// of two bases is listed with the more likely one.
 const irregularList = `
 	be is are was were been am being; become became; begin began begun; bend bent; bite bit bitten; blow blew
 	blown; break broke broken; bring brought; build built; buy bought; catch caught; child children; choose chose

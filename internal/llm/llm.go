@@ -1,6 +1,6 @@
-// Package llm speaks to language models: one Provider interface, a provider
-// for every OpenAI-compatible endpoint, an offline deterministic one, and the
-// accounting that keeps a run under its spend cap.
+// Package llm calls language models. It contains the Provider interface, a provider for every
+// OpenAI-compatible endpoint, a deterministic offline one, embedders, rerankers, and the accounting
+// that keeps a run under its spend cap.
 package llm
 
 import (
@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// Role of a message.
+// Roles of a message.
 const (
 	RoleSystem    = "system"
 	RoleUser      = "user"
@@ -21,9 +21,9 @@ type Message struct {
 	Content string
 }
 
-// Request is one completion to make. Temperature is sent as it is, zero
-// included. MaxTokens bounds the output and must be above 0: the worst case of
-// a call is computed from it.
+// Request is a completion to make. Temperature is always sent, also when it is 0, except to
+// reasoning models, which accept none. MaxTokens limits the output and must be above 0, since the
+// worst case of a call's cost is computed from it.
 type Request struct {
 	Model       string
 	Messages    []Message
@@ -31,53 +31,55 @@ type Request struct {
 	MaxTokens   int
 	// JSON asks for strict JSON-object mode.
 	JSON bool
+	// Fake returns the answer of the provider "fake", which has no other: the author of a prompt
+	// knows what answers it. It must be deterministic and safe for concurrent use. It is not sent,
+	// so requests that differ only in it are the same request.
+	Fake func() string
 }
 
-// Usage counts tokens. Estimated is set when the provider sent no counts and
-// they were computed from the text's length.
+// Usage counts tokens. Estimated is set if the provider sent no counts and they were computed from
+// the length of the text.
 type Usage struct {
 	InputTokens  int
 	OutputTokens int
 	Estimated    bool
 }
 
-// Plus adds two usages; a sum with an estimate in it is one.
+// Plus adds two usages. The sum is estimated if either of them is.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.Estimated || v.Estimated}
 }
 
-// Response is a finished completion. Model is the one that the provider says
-// it ran. Attempts counts the HTTP requests made, at least 1.
+// Response is a finished completion. Model is the model that ran according to the provider.
+// Attempts counts the HTTP requests made and is at least 1.
 type Response struct {
 	Text  string
 	Model string
-	// FinishReason is why the model stopped: "stop" for a whole answer,
-	// "length" when MaxTokens cut it, "content_filter" when the provider held
-	// text back. Some providers leave it empty on calls that do not stream.
+	// FinishReason is why the model stopped: "stop" for a whole answer, "length" if MaxTokens cut
+	// it, "content_filter" if the provider withheld text. Some providers leave it empty on calls
+	// that do not stream.
 	FinishReason string
 	Usage        Usage
 	Attempts     int
-	// Cost is set by a Meter: what the call was charged, lost attempts
-	// included. It is 0 everywhere else.
+	// Cost is what the call was charged, lost attempts included. Only a Meter sets it; otherwise it
+	// is 0.
 	Cost USD
 }
 
 // Provider completes requests. Implementations are safe for concurrent use.
 //
-// Errors are *Error when the call reached for the provider and failed; a
-// context's end is returned as it is. Next to an error the Response still holds
-// Attempts and Cost.
+// An error is an *Error if the request was sent to the provider and failed, or the context's error
+// as it is. The Response that is returned with an error still contains Attempts and Cost.
 //
-// A call makes one request that may be charged. The providers of this package
-// that repeat failed requests let a Meter account for each of them.
+// A call makes one request that may be charged. The providers of this package that retry failed
+// requests let a Meter account for each attempt.
 type Provider interface {
 	// Name is the provider's name as in SVC_LLM_PROVIDER.
 	Name() string
 	// Complete returns the whole answer.
 	Complete(ctx context.Context, r Request) (Response, error)
-	// Stream calls emit with each piece of the answer as it arrives and
-	// returns the whole answer. An error from emit stops the stream and is
-	// returned.
+	// Stream calls emit with each piece of the answer as it arrives and returns the whole answer.
+	// An error from emit stops the stream and is returned.
 	Stream(ctx context.Context, r Request, emit func(delta string) error) (Response, error)
 }
 

@@ -8,7 +8,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ask is a request with one user message.
+// ask returns a request with one user message.
 func ask(model, content string) Request {
 	return Request{Model: model, MaxTokens: 100, Messages: []Message{{RoleUser, content}}}
 }

@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/llm/llmtest"
 )
 
-// One dollar a million tokens makes a token a micro-dollar.
+// At one dollar per million tokens, a token costs a micro-dollar.
 var testPrices = Prices{"m": {Dollar, Dollar}}
 
 const token = Dollar / 1_000_000
@@ -20,7 +20,7 @@ const token = Dollar / 1_000_000
 func openMeter(t *testing.T, b *Budget, reply func(llmtest.Call) llmtest.Reply) (*Meter, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.NewServer(t, reply)
-	o, err := NewOpenAI(OpenAIConfig{BaseURL: srv.URL})
+	o, err := newOpenAI(endpointConfig{BaseURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func openMeter(t *testing.T, b *Budget, reply func(llmtest.Call) llmtest.Reply) 
 
 func TestWorstCaseAndLikely(t *testing.T) {
 	m, _ := openMeter(t, nil, llmtest.Script())
-	r := ask("m", strings.Repeat("x", 396)) // and "user" makes 400 bytes
+	r := ask("m", strings.Repeat("x", 396)) // 400 bytes together with "user"
 	if got, want := m.WorstCase(r), (400+16+64+100)*token; got != want {
 		t.Errorf("worst case %s, want %s", got, want)
 	}
@@ -64,8 +64,7 @@ func TestMeterCounts(t *testing.T) {
 	}
 }
 
-// An attempt whose answer was lost is paid for in full, and the next one has to
-// fit beside it.
+// An attempt whose answer was lost is charged in full, and the next one must fit in what is left.
 func TestLostAttemptsAreReserved(t *testing.T) {
 	r := ask("m", "q")
 	lost := llmtest.Reply{Status: 504, RetryAfter: "0"}
@@ -96,9 +95,8 @@ func TestRefusedAttemptsAreNotCharged(t *testing.T) {
 	}
 }
 
-// TestUncountedUsage: a provider that counts no tokens could have charged any
-// number of them, so a cap takes the worst case; without one, the estimate is
-// the better figure.
+// TestUncountedUsage: a provider that counts no tokens could have charged any number of them, so
+// under a cap the worst case is charged. Without a cap, the estimate is the better figure.
 func TestUncountedUsage(t *testing.T) {
 	r := ask("m", strings.Repeat("x", 396))
 	for _, c := range []struct {
@@ -188,20 +186,20 @@ func TestMeterOverFake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := m.Complete(t.Context(), ask(FakeModel, `{"question":"q","reference_answer":"a","candidate_answer":"a"}`))
+	resp, err := m.Complete(t.Context(), askFake("a"))
 	if err != nil || resp.Cost != 0 || m.Totals().Calls != 1 {
 		t.Error(resp, err)
 	}
 }
 
-// Sixteen workers against a server that loses, refuses and answers: the server
-// keeps its own bill, which the cap must bound.
+// Sixteen workers use a server that loses, rejects and answers requests. The server keeps its own
+// bill, which the cap must limit.
 func TestCapHoldsUnderWorkers(t *testing.T) {
 	var mu sync.Mutex
 	var bill USD
 	n := 0
 	r := ask("m", strings.Repeat("x", 500))
-	// Far below the first exponential wait, so that retries do not slow the test.
+	// Far below the first exponential delay, so that retries do not slow the test.
 	const now = "0"
 	b := NewBudget(20_000 * token)
 	m, _ := openMeter(t, b, func(llmtest.Call) llmtest.Reply {

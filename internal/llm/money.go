@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// USD is an amount of money in nano-dollars. Integers, so that sums are exact
-// and a cap can be kept to the last digit.
+// USD is an amount of money in nano-dollars. It is an integer so that sums are exact and a cap is
+// kept to the last digit.
 type USD int64
 
 // Dollar is one US dollar.
@@ -16,9 +16,8 @@ const Dollar USD = 1_000_000_000
 
 const usdDigits = 9
 
-// ParseUSD reads a plain decimal number of dollars such as "2" or "0.50",
-// exactly. It refuses signs, exponents, more than nine decimals and amounts
-// above 9.2 billion dollars.
+// ParseUSD parses a plain decimal number of dollars such as "2" or "0.50", exactly. It rejects
+// signs, exponents, more than nine decimals and amounts above 9.2 billion dollars.
 func ParseUSD(s string) (USD, error) {
 	whole, frac, hasPoint := strings.Cut(s, ".")
 	if whole == "" || hasPoint && frac == "" || !allDigits(whole) || !allDigits(frac) {
@@ -38,8 +37,7 @@ func allDigits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// String is the amount with a dollar sign, exact, with at least two decimals:
-// "$2.00", "$0.0041".
+// String returns the exact amount with a dollar sign and at least two decimals: "$2.00", "$0.0041".
 func (u USD) String() string {
 	if d, ok := strings.CutPrefix(u.decimal(), "-"); ok {
 		return "-$" + d
@@ -47,12 +45,12 @@ func (u USD) String() string {
 	return "$" + u.decimal()
 }
 
-// MarshalJSON writes the exact amount as a JSON number of dollars.
+// MarshalJSON returns the exact amount as a JSON number of dollars.
 func (u USD) MarshalJSON() ([]byte, error) {
 	return []byte(u.decimal()), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Negative amounts are refused.
+// UnmarshalJSON parses what MarshalJSON returns. It rejects negative amounts.
 func (u *USD) UnmarshalJSON(b []byte) error {
 	v, err := ParseUSD(string(b))
 	if err != nil {
@@ -72,7 +70,7 @@ func (u USD) decimal() string {
 	return fmt.Sprintf("%s%d.%s", sign, n/uint64(Dollar), frac)
 }
 
-// plus adds two amounts that are not negative and stops at the largest one.
+// plus adds two amounts that are not negative. A sum beyond USD's range is the largest USD.
 func (u USD) plus(v USD) USD {
 	if v > math.MaxInt64-u {
 		return math.MaxInt64

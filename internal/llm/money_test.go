@@ -57,7 +57,7 @@ func TestUSDRoundTrip(t *testing.T) {
 		}
 		var back USD
 		if err := json.Unmarshal(b, &back); err != nil || back != want {
-			t.Fatalf("JSON %s gives %d, %v; want %d", b, back, err, want)
+			t.Fatalf("JSON %s parses as %d, %v; want %d", b, back, err, want)
 		}
 	})
 }

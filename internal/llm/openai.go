@@ -13,60 +13,60 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Defaults and limits of OpenAI.
+// Defaults and limits of an endpoint.
 const (
-	// DefaultMaxAttempts is how often a call is tried in all.
+	// DefaultMaxAttempts is the default of how many requests a call makes at most.
 	DefaultMaxAttempts = 4
-	// DefaultSilence is how long the provider may send nothing.
-	DefaultSilence = 2 * time.Minute
-	// MaxRetryAfter is how long a wait may be that a provider asks for with
-	// Retry-After. For longer a call is given up, with what it asks for.
-	MaxRetryAfter = 60 * time.Second
+	// defaultSilence is how long the provider may send nothing.
+	defaultSilence = 2 * time.Minute
+	// maxRetryAfter is the longest Retry-After that a call waits for. If the provider asks for
+	// more, the call fails with that time in its error.
+	maxRetryAfter = 60 * time.Second
 )
 
-// OpenAIConfig says which endpoint to use. Zero values are the defaults.
-type OpenAIConfig struct {
+// endpointConfig selects an endpoint. Zero values mean the defaults.
+type endpointConfig struct {
 	// Name of the provider, ProviderOpenAI by default.
 	Name string
-	// BaseURL up to and with the API version, OpenAIBaseURL by default.
+	// BaseURL up to and including the API version, OpenAIBaseURL by default.
 	BaseURL string
-	// APIKey is sent as a bearer token; empty sends none.
+	// APIKey is sent as a bearer token. Empty sends none.
 	APIKey string
-	// KeyVariable is named where the endpoint refuses the key. Empty means
-	// OPENAI_API_KEY for ProviderOpenAI, SVC_RERANK_API_KEY for RerankHTTP.
+	// KeyVariable is named in the error for a rejected key. Empty means OPENAI_API_KEY for
+	// ProviderOpenAI and SVC_RERANK_API_KEY for RerankHTTP.
 	KeyVariable string
-	// HTTPClient makes the requests; its transport is wrapped, not changed.
+	// HTTPClient makes the requests. Its transport is wrapped, not modified.
 	HTTPClient *http.Client
-	// Limiter is waited for before each HTTP attempt; nil does not limit.
+	// Limiter is waited for before each HTTP attempt; nil means no limit.
 	Limiter *rate.Limiter
-	// MaxAttempts bounds the HTTP requests of one call.
+	// MaxAttempts limits the HTTP requests of one call.
 	MaxAttempts int
-	// Silence bounds the time without a byte from the provider.
+	// Silence limits the time without a byte from the provider.
 	Silence time.Duration
 }
 
-// OpenAI is a Provider for any endpoint that speaks OpenAI's chat completions.
-// It is safe for concurrent use.
+// openAIProvider is a Provider for any endpoint that implements OpenAI's chat completions. It is
+// safe for concurrent use.
 //
-// Transport errors and the statuses 429, 502, 503 and 504 are tried again, with
-// exponential waits or as Retry-After says, but never after a piece of a stream
-// was emitted, and never after the provider's silence.
-type OpenAI struct {
+// Transport errors and the statuses 429, 502, 503 and 504 are retried after exponential delays, or
+// after the time in Retry-After. A call is not retried once a piece of a stream was emitted, or if
+// the provider was silent.
+type openAIProvider struct {
 	endpoint
 	client *openai.Client
 }
 
-// NewOpenAI checks the configuration and makes no request.
-func NewOpenAI(c OpenAIConfig) (*OpenAI, error) {
+// newOpenAI checks the configuration and makes no request.
+func newOpenAI(c endpointConfig) (*openAIProvider, error) {
 	client, e, err := c.open("/chat/completions")
 	if err != nil {
 		return nil, err
 	}
-	return &OpenAI{endpoint: e, client: client}, nil
+	return &openAIProvider{endpoint: e, client: client}, nil
 }
 
-// open gives the library's client and how to ask for path.
-func (c OpenAIConfig) open(path string) (*openai.Client, endpoint, error) {
+// open returns the library's client and the endpoint of path.
+func (c endpointConfig) open(path string) (*openai.Client, endpoint, error) {
 	if c.Name == "" {
 		c.Name = ProviderOpenAI
 	}
@@ -82,31 +82,31 @@ func (c OpenAIConfig) open(path string) (*openai.Client, endpoint, error) {
 	}
 	cfg := openai.DefaultConfig(c.APIKey)
 	cfg.BaseURL = strings.TrimSuffix(e.url, path)
-	cfg.EmptyMessagesLimit = 1 << 30 // keep-alive comments are no failure
+	cfg.EmptyMessagesLimit = 1 << 30 // keep-alive comments are not an error
 	cfg.HTTPClient = e.client
 	return openai.NewClientWithConfig(cfg), e, nil
 }
 
 // Name is the configured name.
-func (o *OpenAI) Name() string { return o.provider }
+func (o *openAIProvider) Name() string { return o.provider }
 
 // Complete returns the whole answer.
-func (o *OpenAI) Complete(ctx context.Context, r Request) (Response, error) {
+func (o *openAIProvider) Complete(ctx context.Context, r Request) (Response, error) {
 	return o.retrying(ctx, r, nil, unmetered)
 }
 
-// Stream emits the answer as it arrives. A stream that ends without a finish
-// reason is an error: the answer is not whole.
-func (o *OpenAI) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+// Stream emits the answer as it arrives. A stream that ends without a finish reason is an error,
+// since the answer is incomplete.
+func (o *openAIProvider) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
 	return o.retrying(ctx, r, emit, unmetered)
 }
 
 func unmetered(once func() (Response, error)) (Response, error) { return once() }
 
-// Reasons tells whether a model is one of OpenAI's reasoning models. They refuse
-// a temperature, so none is sent and answers may vary, and they spend part of
-// MaxTokens on thoughts that are not shown.
-func Reasons(model string) bool {
+// IsReasoningModel reports whether a model is one of OpenAI's reasoning models. They reject a
+// temperature, so none is sent and answers may vary. They spend part of MaxTokens on reasoning that
+// is not shown.
+func IsReasoningModel(model string) bool {
 	for _, prefix := range []string{"gpt-5", "gpt-6", "o1", "o3", "o4"} {
 		if strings.HasPrefix(model, prefix) {
 			return true
@@ -116,9 +116,9 @@ func Reasons(model string) bool {
 }
 
 // once makes one HTTP request.
-func (o *OpenAI) once(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+func (o *openAIProvider) once(ctx context.Context, r Request, emit func(string) error) (Response, error) {
 	x := &exchange{silence: o.silence}
-	if !Reasons(r.Model) {
+	if !IsReasoningModel(r.Model) {
 		x.temperature = &r.Temperature
 	}
 	var resp Response
@@ -129,14 +129,14 @@ func (o *OpenAI) once(ctx context.Context, r Request, emit func(string) error) (
 	return resp, err
 }
 
-func (o *OpenAI) send(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+func (o *openAIProvider) send(ctx context.Context, r Request, emit func(string) error) (Response, error) {
 	if emit == nil {
 		return o.complete(ctx, r)
 	}
 	return o.stream(ctx, r, emit)
 }
 
-func (o *OpenAI) complete(ctx context.Context, r Request) (Response, error) {
+func (o *openAIProvider) complete(ctx context.Context, r Request) (Response, error) {
 	got, err := o.client.CreateChatCompletion(ctx, wireRequest(r))
 	if err != nil {
 		return Response{}, err
@@ -148,15 +148,15 @@ func (o *OpenAI) complete(ctx context.Context, r Request) (Response, error) {
 	return finish(r, choice.Message.Content, got.Model, choice.FinishReason, &got.Usage), nil
 }
 
-// emitError marks an error of the caller's emit, which is not the provider's.
+// emitError marks an error from the caller's emit, which is not the provider's.
 type emitError struct{ error }
 
-func (o *OpenAI) stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+func (o *openAIProvider) stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
 	req := wireRequest(r)
 	req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	stream, err := o.client.CreateChatCompletionStream(ctx, req)
 	if err != nil {
-		return Response{}, err // the library's stream is not usable then
+		return Response{}, err // the library's stream is unusable then
 	}
 	defer func() { _ = stream.Close() }()
 
@@ -168,7 +168,7 @@ func (o *OpenAI) stream(ctx context.Context, r Request, emit func(string) error)
 		chunk, err := stream.Recv()
 		if err != nil {
 			if reason != "" {
-				break // the answer is whole; only its usage may be missing
+				break // the answer is complete; only its usage may be missing
 			}
 			if errors.Is(err, io.EOF) {
 				err = errTruncated
@@ -202,13 +202,15 @@ func wireRequest(r Request) openai.ChatCompletionRequest {
 	for _, m := range r.Messages {
 		req.Messages = append(req.Messages, openai.ChatCompletionMessage{Role: m.Role, Content: m.Content})
 	}
-	if Reasons(r.Model) {
+	if IsReasoningModel(r.Model) {
 		req.MaxCompletionTokens = r.MaxTokens
 	} else {
 		req.MaxTokens = r.MaxTokens //nolint:staticcheck // the only name that other servers know
 	}
 	if r.JSON {
-		req.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
+		req.ResponseFormat = &openai.ChatCompletionResponseFormat{
+			Type: openai.ChatCompletionResponseFormatTypeJSONObject,
+		}
 	}
 	return req
 }

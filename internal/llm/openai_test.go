@@ -18,10 +18,10 @@ import (
 
 const secret = "sk-secret-0123456789"
 
-func openStub(t *testing.T, replies ...llmtest.Reply) (*OpenAI, *llmtest.Server) {
+func openStub(t *testing.T, replies ...llmtest.Reply) (*openAIProvider, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.NewServer(t, llmtest.Script(replies...))
-	o, err := NewOpenAI(OpenAIConfig{BaseURL: srv.URL, APIKey: secret})
+	o, err := newOpenAI(endpointConfig{BaseURL: srv.URL, APIKey: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestContextEndIsReturnedAsItIs(t *testing.T) {
 		cancel() // the request has arrived
 		return llmtest.Reply{Hang: true}
 	})
-	o, err := NewOpenAI(OpenAIConfig{BaseURL: srv.URL})
+	o, err := newOpenAI(endpointConfig{BaseURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestLimiterIsWaitedForBeforeEachAttempt(t *testing.T) {
 	o.limiter = rate.NewLimiter(rate.Every(time.Hour), 1)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	// The limiter refuses at once what would pass the deadline.
+	// The limiter fails at once if the wait would exceed the deadline.
 	_, err := o.Complete(ctx, ask("gpt-4o", "q"))
 	if !errors.Is(err, context.DeadlineExceeded) || len(srv.Calls()) != 1 {
 		t.Errorf("got %v after %d calls", err, len(srv.Calls()))
@@ -215,10 +215,10 @@ func TestBodyIsOneJSONObject(t *testing.T) {
 	}
 }
 
-// The transport given by the caller is wrapped, not changed.
+// The caller's transport is wrapped, not modified.
 func TestHTTPClientIsNotChanged(t *testing.T) {
 	c := &http.Client{}
-	if _, err := NewOpenAI(OpenAIConfig{HTTPClient: c}); err != nil || c.Transport != nil {
+	if _, err := newOpenAI(endpointConfig{HTTPClient: c}); err != nil || c.Transport != nil {
 		t.Error(err, c.Transport)
 	}
 }

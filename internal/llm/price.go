@@ -10,19 +10,16 @@ import (
 	"time"
 )
 
-// PricesAsOf is the day of the public price list behind DefaultPrices.
-const PricesAsOf = "2026-03-21"
-
-// Price is what a model costs, per million tokens. Discounts for cached input
-// or batches are not known here, so a cost is never below the bill.
+// Price is what a model costs per million tokens. Discounts for cached input and for batches are
+// ignored, so a cost is never below the bill.
 type Price struct {
 	Input  USD
 	Output USD
 }
 
-// Cost is the price of the usage, rounded up to a nano-dollar. Negative counts
-// cost nothing; a sum beyond USD's range is the largest USD.
-func (p Price) Cost(u Usage) USD {
+// cost returns the price of the usage, rounded up to a nano-dollar. Negative counts cost nothing. A
+// sum beyond USD's range is the largest USD.
+func (p Price) cost(u Usage) USD {
 	inHi, inLo := bits.Mul64(uint64(max(u.InputTokens, 0)), uint64(p.Input))
 	outHi, outLo := bits.Mul64(uint64(max(u.OutputTokens, 0)), uint64(p.Output))
 	lo, carry := bits.Add64(inLo, outLo, 0)
@@ -37,11 +34,11 @@ func (p Price) Cost(u Usage) USD {
 	return USD(min(quo, math.MaxInt64))
 }
 
-// Prices maps a model's name to its price.
+// Prices maps the name of a model to its price.
 type Prices map[string]Price
 
-// DefaultPrices is a new table of well-known OpenAI models as of PricesAsOf.
-// The caller may add to it.
+// DefaultPrices returns a new table of well-known OpenAI models, with the public list prices of
+// 2026-03-21. The caller may add to it.
 func DefaultPrices() Prices {
 	return maps.Clone(listPrices)
 }
@@ -62,10 +59,9 @@ var listPrices = Prices{
 	"o4-mini":           {110 * cent, 440 * cent},
 }
 
-// Of is the price of a provider's model. The providers "fake" and "ollama"
-// charge nothing. A dated snapshot such as gpt-4.1-2025-04-14 costs what its
-// model does unless it has an entry of its own. ok is false for a model that is
-// not in the table.
+// Of returns the price of a provider's model. The providers "fake" and "ollama" charge nothing. A
+// dated snapshot such as gpt-4.1-2025-04-14 costs as much as its model unless it has its own entry.
+// ok is false for a model that is not in the table.
 func (p Prices) Of(provider, model string) (price Price, ok bool) {
 	if provider == ProviderFake || provider == ProviderOllama {
 		return Price{}, true
@@ -84,10 +80,9 @@ func (p Prices) Of(provider, model string) (price Price, ok bool) {
 	return price, ok
 }
 
-// ParsePrice reads "model=in/out", dollars per million tokens, as in
-// "gpt-4o=2.50/10".
+// ParsePrice parses "model=in/out" in dollars per million tokens, such as "gpt-4o=2.50/10".
 func ParsePrice(s string) (model string, price Price, err error) {
-	// The last "=" because a model's name may hold one, as in "host/x=y".
+	// The last "=", because the name of a model may contain one, as in "host/x=y".
 	i := strings.LastIndexByte(s, '=')
 	if i <= 0 {
 		return "", Price{}, badPrice(s, errors.New("no model before ="))
@@ -106,5 +101,6 @@ func ParsePrice(s string) (model string, price Price, err error) {
 }
 
 func badPrice(s string, err error) error {
-	return fmt.Errorf("price %q: %w; write model=in/out in dollars per million tokens, such as gpt-4o=2.50/10", s, err)
+	return fmt.Errorf("price %q: %w; write model=in/out in dollars per million tokens, such as gpt-4o=2.50/10",
+		s, err)
 }

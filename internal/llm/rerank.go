@@ -7,47 +7,43 @@ import (
 	"math"
 )
 
-// Reranker scores texts for a query. Implementations are safe for concurrent
-// use.
+// Reranker scores texts for a query. Implementations are safe for concurrent use.
 type Reranker interface {
 	// Name identifies the model and where it runs.
 	Name() string
-	// Rerank returns one finite score for each text, in order: higher is
-	// better. Scores of one call can be compared with each other only. Errors
-	// are *Error when the call reached for a provider and failed; a context's
-	// end is returned as it is.
+	// Rerank returns one finite score for each text, in order; higher is better. Only scores of the
+	// same call are comparable. An error is an *Error if the request was sent to a provider and
+	// failed, or the context's error as it is.
 	Rerank(ctx context.Context, query string, texts []string) ([]float64, error)
 }
 
-// The providers that OpenReranker knows, as in SVC_RERANK_PROVIDER.
+// The providers that OpenReranker accepts, as in SVC_RERANK_PROVIDER.
 const (
-	RerankHTTP = "http" // HTTPReranker
-	RerankLLM  = "llm"  // ModelReranker
+	RerankHTTP = "http" // a /rerank endpoint
+	RerankLLM  = "llm"  // a language model that rates the texts
 )
 
-// RerankConfig chooses a reranker. The caller reads it from flags and
-// environment.
+// RerankConfig selects a reranker. The caller fills it from flags and the environment.
 type RerankConfig struct {
 	// Provider is RerankHTTP or RerankLLM.
 	Provider string
-	// Model is optional for RerankHTTP, see HTTPReranker. For RerankLLM, which
-	// asks LLM, empty means LLM's.
+	// Model is optional for RerankHTTP: an endpoint that serves one model, such as Hugging Face's
+	// Text Embeddings Inference, takes none. For RerankLLM, empty means LLM's.
 	Model string
-	// BaseURL and APIKey are RerankHTTP's; the key is optional.
+	// BaseURL and APIKey are those of RerankHTTP. The key is optional.
 	BaseURL, APIKey string
-	// LLM is the model provider that RerankLLM asks.
+	// LLM is the model provider of RerankLLM.
 	LLM Config
 }
 
-// OpenReranker makes the reranker that the configuration names. It makes no
-// request.
+// OpenReranker returns the reranker that the configuration names. It makes no request.
 func OpenReranker(c RerankConfig) (Reranker, error) {
 	switch c.Provider {
 	case RerankHTTP:
 		if c.BaseURL == "" {
-			return nil, errors.New("no endpoint to rerank at: set SVC_RERANK_BASE_URL, such as http://localhost:8080")
+			return nil, errors.New("no rerank endpoint: set SVC_RERANK_BASE_URL, such as http://localhost:8080")
 		}
-		return NewHTTPReranker(OpenAIConfig{BaseURL: c.BaseURL, APIKey: c.APIKey}, c.Model)
+		return newHTTPReranker(endpointConfig{BaseURL: c.BaseURL, APIKey: c.APIKey}, c.Model)
 	case RerankLLM:
 		if c.Model != "" {
 			c.LLM.Model = c.Model
@@ -56,21 +52,21 @@ func OpenReranker(c RerankConfig) (Reranker, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reranker: %w", err)
 		}
-		return NewModelReranker(p, c.LLM.Model), nil
+		return newModelReranker(p, c.LLM.Model), nil
 	case "":
 		return nil, errors.New("no reranker: set SVC_RERANK_PROVIDER to http or llm")
 	}
 	return nil, fmt.Errorf("unknown reranker %s: set SVC_RERANK_PROVIDER to http or llm", quote(c.Provider))
 }
 
-// placedScore is a score with the text that it is of.
+// placedScore is a score and the index of its text.
 type placedScore struct {
 	index int
 	score float64
 }
 
-// placeScores puts each score where its index says and refuses an answer that
-// is not one finite score for each of n texts.
+// placeScores puts each score at its index. It rejects a response that is not one finite score for
+// each of n texts.
 func placeScores(answer []placedScore, n int) ([]float64, error) {
 	if len(answer) != n {
 		return nil, fmt.Errorf("the answer has %d scores for %d texts", len(answer), n)

@@ -13,27 +13,26 @@ import (
 )
 
 const (
-	// What TEI takes in one request unless it is told otherwise.
+	// TEI's default limit of one request.
 	maxUnnamedTexts = 32
 	maxNamedTexts   = 100
 	maxRerankBytes  = 400_000
 )
 
-// HTTPReranker asks a /rerank endpoint. With a model it sends what Jina, Cohere
-// and the servers made after them take (model, query, documents, top_n), at most
-// 100 texts a request. Without one it sends what Hugging Face's Text Embeddings
-// Inference takes, which serves one model (query, texts, truncate), at most 32.
-// It reads the answers of all of them. Texts are cut as MaxModelText says, and
-// failed requests are tried again as those of OpenAI are. It is safe for
+// httpReranker calls a /rerank endpoint. With a model it sends what Jina, Cohere and compatible
+// servers accept (model, query, documents, top_n), with at most 100 texts per request. Without one
+// it sends what Hugging Face's Text Embeddings Inference (TEI) accepts, which serves a single model
+// (query, texts, truncate), with at most 32. It reads the responses of all of them. Texts are cut
+// at maxModelText, and failed requests are retried as those of openAIProvider are. It is safe for
 // concurrent use.
-type HTTPReranker struct {
+type httpReranker struct {
 	endpoint
 	model string
 }
 
-// NewHTTPReranker checks the configuration and makes no request. BaseURL is
-// required, and "/rerank" is added to it.
-func NewHTTPReranker(c OpenAIConfig, model string) (*HTTPReranker, error) {
+// newHTTPReranker checks the configuration and makes no request. BaseURL is required; "/rerank" is
+// appended to it.
+func newHTTPReranker(c endpointConfig, model string) (*httpReranker, error) {
 	if c.Name == "" {
 		c.Name = RerankHTTP
 	}
@@ -42,11 +41,11 @@ func NewHTTPReranker(c OpenAIConfig, model string) (*HTTPReranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &HTTPReranker{endpoint: e, model: model}, nil
+	return &httpReranker{endpoint: e, model: model}, nil
 }
 
-// Name tells the model, if there is one, and the base URL.
-func (h *HTTPReranker) Name() string {
+// Name contains the model, if there is one, and the base URL.
+func (h *httpReranker) Name() string {
 	base := strings.TrimSuffix(h.url, "/rerank")
 	if h.model == "" {
 		return RerankHTTP + "@" + base
@@ -54,9 +53,9 @@ func (h *HTTPReranker) Name() string {
 	return RerankHTTP + "/" + h.model + "@" + base
 }
 
-// Rerank makes one request after the other when the texts are many: a reranker
-// scores each text by itself, so scores of several answers compare.
-func (h *HTTPReranker) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
+// Rerank sends many texts in consecutive requests. A reranker scores each text by itself, so scores
+// of several responses are comparable.
+func (h *httpReranker) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
 	most := maxNamedTexts
 	if h.model == "" {
 		most = maxUnnamedTexts
@@ -72,7 +71,7 @@ func (h *HTTPReranker) Rerank(ctx context.Context, query string, texts []string)
 	return scores, nil
 }
 
-func (h *HTTPReranker) rerank(ctx context.Context, query string, texts []string) (scores []float64, err error) {
+func (h *httpReranker) rerank(ctx context.Context, query string, texts []string) (scores []float64, err error) {
 	body, err := json.Marshal(h.request(query, texts))
 	if err != nil {
 		return nil, err
@@ -88,7 +87,7 @@ func (h *HTTPReranker) rerank(ctx context.Context, query string, texts []string)
 	}, nil)
 }
 
-func (h *HTTPReranker) request(query string, texts []string) any {
+func (h *httpReranker) request(query string, texts []string) any {
 	cut := make([]string, len(texts))
 	for i, text := range texts {
 		cut[i] = cutText(text)
@@ -97,7 +96,7 @@ func (h *HTTPReranker) request(query string, texts []string) any {
 		return struct {
 			Query    string   `json:"query"`
 			Texts    []string `json:"texts"`
-			Truncate bool     `json:"truncate"` // or texts beyond the model's length are refused
+			Truncate bool     `json:"truncate"` // or texts beyond the model's length are rejected
 		}{cutText(query), cut, true}
 	}
 	return struct {
@@ -108,7 +107,7 @@ func (h *HTTPReranker) request(query string, texts []string) any {
 	}{h.model, cutText(query), cut, len(cut)}
 }
 
-func (h *HTTPReranker) post(ctx context.Context, body []byte) ([]byte, error) {
+func (h *httpReranker) post(ctx context.Context, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -123,11 +122,10 @@ func (h *HTTPReranker) post(ctx context.Context, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
-	return io.ReadAll(res.Body) // bounded by the transport
+	return io.ReadAll(res.Body) // limited by the transport
 }
 
-// parseRerank reads {"results": [{"index", "relevance_score" or "score"}]} or
-// the bare list.
+// parseRerank parses {"results": [{"index", "relevance_score" or "score"}]} or the list alone.
 func parseRerank(body []byte, n int) ([]float64, error) {
 	type result struct {
 		Index          *int

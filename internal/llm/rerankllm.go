@@ -27,29 +27,29 @@ Reply with exactly one JSON object and nothing else: {"scores": [<one number for
 	rerankRepair = `Your reply could not be used: %v. Rate the same %d passages again. Reply with exactly one JSON object and nothing else, without code fences: {"scores": [<one number for each passage, in their order>]}`
 )
 
-// ModelReranker asks a language model to rate the texts from 0 to 10, at most 20 a
-// request, at temperature 0. Texts travel as JSON strings and can instruct
-// nobody. A reply that is not the JSON asked for is asked for once more, then an
-// error. Texts are cut as MaxModelText says. It is safe for concurrent use.
-type ModelReranker struct {
+// modelReranker asks a language model to rate the texts from 0 to 10, at most 20 per request, at
+// temperature 0. Texts are sent as JSON strings so that none of them reads as an instruction. If
+// the reply is not the JSON asked for, it is requested once more, and then an error is returned.
+// Texts are cut at maxModelText. It is safe for concurrent use.
+type modelReranker struct {
 	provider Provider
 	model    string
 }
 
-// NewModelReranker makes no request.
-func NewModelReranker(p Provider, model string) *ModelReranker {
+// newModelReranker makes no request. An empty model means the provider's name.
+func newModelReranker(p Provider, model string) *modelReranker {
 	if model == "" {
 		model = p.Name()
 	}
-	return &ModelReranker{p, model}
+	return &modelReranker{p, model}
 }
 
-// Name is "llm/openai/gpt-4o-mini".
-func (l *ModelReranker) Name() string { return RerankLLM + "/" + l.provider.Name() + "/" + l.model }
+// Name is like "llm/openai/gpt-4o-mini".
+func (l *modelReranker) Name() string { return RerankLLM + "/" + l.provider.Name() + "/" + l.model }
 
-// Rerank makes one request after the other when the texts are many. Ratings are
-// of each text by itself, so those of several replies compare.
-func (l *ModelReranker) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
+// Rerank sends many texts in consecutive requests. Each text is rated by itself, so ratings of
+// several replies are comparable.
+func (l *modelReranker) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
 	var scores []float64
 	for start, end := range batches(texts, maxPassages, maxPassageBytes) {
 		got, err := l.rate(ctx, query, texts[start:end])
@@ -61,7 +61,7 @@ func (l *ModelReranker) Rerank(ctx context.Context, query string, texts []string
 	return scores, nil
 }
 
-func (l *ModelReranker) rate(ctx context.Context, query string, texts []string) ([]float64, error) {
+func (l *modelReranker) rate(ctx context.Context, query string, texts []string) ([]float64, error) {
 	request := l.request(query, texts)
 	reply, err := l.provider.Complete(ctx, request)
 	if err != nil {
@@ -79,13 +79,14 @@ func (l *ModelReranker) rate(ctx context.Context, query string, texts []string) 
 	if scores, bad = parseRatings(reply.Text, len(texts)); bad != nil {
 		return nil, &Error{
 			Provider: l.provider.Name(), Model: l.model, Billed: true,
-			Message: fmt.Sprintf("model %s gave no usable ratings, twice: %v; choose another model to rerank with", quote(l.model), bad),
+			Message: fmt.Sprintf("model %s returned no usable ratings twice: %v; choose another model to rerank with",
+				quote(l.model), bad),
 		}
 	}
 	return scores, nil
 }
 
-func (l *ModelReranker) request(query string, texts []string) Request {
+func (l *modelReranker) request(query string, texts []string) Request {
 	in := struct {
 		Query    string   `json:"query"`
 		Passages []string `json:"passages"`
@@ -99,20 +100,37 @@ func (l *ModelReranker) request(query string, texts []string) Request {
 	if err := enc.Encode(in); err != nil {
 		panic(err) // strings always encode
 	}
-	tokens := 32 + 8*len(texts)
-	if Reasons(l.model) {
-		tokens += 4000 // thoughts count, and are not shown
+	budget := 32 + 8*len(texts)
+	if IsReasoningModel(l.model) {
+		budget += 4000 // reasoning counts but is not shown
 	}
 	return Request{
-		Model: l.model, MaxTokens: tokens, JSON: true,
+		Model: l.model, MaxTokens: budget, JSON: true,
 		Messages: []Message{{RoleSystem, rerankSystem}, {RoleUser, strings.TrimSuffix(data.String(), "\n")}},
+		Fake:     func() string { return fakeRatings(in.Query, in.Passages) },
 	}
 }
 
-// parseRatings reads {"scores": [number from 0 to 10]} with one for each of n
-// passages, and refuses anything else.
+// fakeRatings rates each passage by the share of the query's terms that it contains.
+func fakeRatings(query string, passages []string) string {
+	wanted := Terms(query)
+	scores := make([]string, len(passages))
+	for i, passage := range passages {
+		had, found := Terms(passage), 0
+		for t := range wanted {
+			if had[t] {
+				found++
+			}
+		}
+		scores[i] = fmt.Sprintf("%.2f", 10*float64(found)/float64(max(1, len(wanted))))
+	}
+	return `{"scores": [` + strings.Join(scores, ", ") + `]}`
+}
+
+// parseRatings parses {"scores": [number from 0 to 10]} with one score for each of n passages, and
+// rejects anything else.
 func parseRatings(text string, n int) ([]float64, error) {
-	var reply map[string]json.RawMessage // its keys are exact, those of a struct are not
+	var reply map[string]json.RawMessage // map keys match exactly; struct fields ignore case
 	err := json.Unmarshal([]byte(text), &reply)
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(text), "```"):

@@ -16,9 +16,9 @@ import (
 	"evalctl/internal/retry"
 )
 
-// retrying makes the HTTP attempts of one call, each inside around.
-func (o *OpenAI) retrying(ctx context.Context, r Request, emit func(string) error,
-	around func(once func() (Response, error)) (Response, error)) (Response, error) {
+// retrying makes the HTTP attempts of one call, each within perAttempt.
+func (o *openAIProvider) retrying(ctx context.Context, r Request, emit func(string) error,
+	perAttempt func(once func() (Response, error)) (Response, error)) (Response, error) {
 	if err := r.check(); err != nil {
 		return Response{}, err
 	}
@@ -30,26 +30,26 @@ func (o *OpenAI) retrying(ctx context.Context, r Request, emit func(string) erro
 			return emit(delta)
 		}
 	}
-	made := 0 // requests; around may refuse to make one
+	made := 0 // requests; perAttempt may give up without making one
 	once := func() (Response, error) {
 		made++
 		return o.once(ctx, r, watched)
 	}
 	var resp Response
 	err := o.repeat(ctx, func() (err error) {
-		resp, err = around(once)
+		resp, err = perAttempt(once)
 		return err
 	}, func() bool { return !emitted })
 	resp.Attempts = made
 	return resp, err
 }
 
-// repeat calls once until it succeeds, fails for good or has been called often
-// enough. mayRepeat, unless nil, is asked before each further call.
+// repeat calls once until it succeeds, fails permanently, or was called as often as allowed.
+// mayRepeat, if not nil, is consulted before each further call.
 func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func() bool) error {
 	delays := backoff.NewExponentialBackOff()
 	for made := 1; ; made++ {
-		if err := o.waitTurn(ctx); err != nil {
+		if err := o.waitForLimit(ctx); err != nil {
 			return err
 		}
 		err := once()
@@ -61,8 +61,8 @@ func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func
 		if e.waitAsked {
 			delay = e.RetryAfter
 		}
-		if delay > MaxRetryAfter {
-			return err // sooner would be against the provider's word
+		if delay > maxRetryAfter {
+			return err // retrying sooner would ignore Retry-After
 		}
 		select {
 		case <-time.After(delay):
@@ -72,7 +72,7 @@ func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func
 	}
 }
 
-func (o *endpoint) waitTurn(ctx context.Context) error {
+func (o *endpoint) waitForLimit(ctx context.Context) error {
 	if o.limiter == nil {
 		return ctx.Err()
 	}
@@ -81,13 +81,13 @@ func (o *endpoint) waitTurn(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if _, ok := ctx.Deadline(); ok {
-		// The limiter refuses at once a wait that would pass the deadline.
+		// The limiter fails at once if the wait would exceed the deadline.
 		return fmt.Errorf("wait for the rate limit: %w", context.DeadlineExceeded)
 	}
 	return fmt.Errorf("wait for the rate limit: %w", err)
 }
 
-// failure describes a request that was sent and brought no usable answer.
+// failure describes a request that was sent and returned no usable answer.
 func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 	e := &Error{Provider: o.provider, URL: o.url, Model: model, keyVariable: o.keyVar}
 	switch {
@@ -111,17 +111,18 @@ func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 	if o.key != "" {
 		e.Message = strings.ReplaceAll(e.Message, o.key, "[API key]")
 	}
-	e.Message = bounded(e.Message)
+	e.Message = printable(e.Message)
 	return e
 }
 
-// refusalKind sorts the statuses. A gateway that gave up waiting, or an engine
-// that broke, may already have been charged for; the others were not.
+// refusalKind classifies a status. A gateway that timed out or an engine that failed may already
+// have been charged for; other rejected requests were not.
 func refusalKind(status int) (transient, billed bool) {
-	return retry.Status(status), status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable
+	billed = status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable
+	return retry.Status(status), billed
 }
 
-// refusalText finds the message in the error bodies that providers send.
+// refusalText returns the message in the error bodies that providers send.
 func refusalText(body []byte) string {
 	var b struct {
 		Error   json.RawMessage
@@ -146,8 +147,8 @@ func refusalText(body []byte) string {
 	return string(body)
 }
 
-// causeText drops what the client library and net/http wrap around a cause: the
-// URL, which the Error shows itself, and "error, ".
+// causeText removes what the client library and net/http add to a cause: the URL, which Error shows
+// itself, and "error, ".
 func causeText(err error) string {
 	if e, ok := errors.AsType[*openai.APIError](err); ok {
 		return e.Message

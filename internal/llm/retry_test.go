@@ -59,7 +59,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The key must not reach any error, whoever repeats it.
+// No error contains the key, whatever repeats it.
 func TestKeyStaysOutOfErrors(t *testing.T) {
 	for _, r := range []llmtest.Reply{
 		{Status: 400, Body: secret}, {Status: 400, Body: strings.Repeat("x", maxMessage-8) + secret},
@@ -142,7 +142,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}{
 		{"seconds", "7", 7 * time.Second},
 		{"date", "Sat, 01 Jan 2000 00:00:20 GMT", 20 * time.Second}, // the bubble begins at midnight
-		{"longest", "60", MaxRetryAfter},
+		{"longest", "60", maxRetryAfter},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 					}
 					return response(200, "", okBody), nil
 				}}
-				o, err := NewOpenAI(OpenAIConfig{HTTPClient: &http.Client{Transport: s}})
+				o, err := newOpenAI(endpointConfig{HTTPClient: &http.Client{Transport: s}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -168,19 +168,19 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
-// TestTooLongAWait: a provider that asks for more than a call may wait is not
-// asked again, least of all before the time it gave.
+// TestTooLongAWait: if a provider asks for a longer wait than a call may make, it is not called
+// again.
 func TestTooLongAWait(t *testing.T) {
 	for _, header := range []string{"61", "3600", strings.Repeat("9", 40)} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &scripted{reply: func(int, *http.Request) (*http.Response, error) { return response(429, header, "{}"), nil }}
-			o, err := NewOpenAI(OpenAIConfig{HTTPClient: &http.Client{Transport: s}})
+			o, err := newOpenAI(endpointConfig{HTTPClient: &http.Client{Transport: s}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			start := time.Now()
 			_, err = o.Complete(t.Context(), ask("gpt-4o", "q"))
-			if e, ok := errors.AsType[*Error](err); !ok || e.RetryAfter <= MaxRetryAfter || len(s.times) != 1 || time.Since(start) != 0 {
+			if e, ok := errors.AsType[*Error](err); !ok || e.RetryAfter <= maxRetryAfter || len(s.times) != 1 || time.Since(start) != 0 {
 				t.Errorf("%s: got %v after %d requests and %s", header, err, len(s.times), time.Since(start))
 			}
 		})
@@ -196,27 +196,27 @@ func TestRetryAfterInTheError(t *testing.T) {
 	}
 }
 
-// An attempt that waits for ever is ended, billed, and not tried again.
+// An attempt that would wait forever is ended, billed, and not retried.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{reply: func(_ int, req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()
 			return nil, req.Context().Err()
 		}}
-		o, err := NewOpenAI(OpenAIConfig{HTTPClient: &http.Client{Transport: s}})
+		o, err := newOpenAI(endpointConfig{HTTPClient: &http.Client{Transport: s}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
 		_, err = o.Complete(t.Context(), ask("gpt-4o", "q"))
 		e, ok := errors.AsType[*Error](err)
-		if !ok || !e.Billed || !strings.Contains(e.Message, "nothing for 2m0s") || time.Since(start) != DefaultSilence || len(s.times) != 1 {
+		if !ok || !e.Billed || !strings.Contains(e.Message, "nothing for 2m0s") || time.Since(start) != defaultSilence || len(s.times) != 1 {
 			t.Errorf("%v after %s and %d attempts", err, time.Since(start), len(s.times))
 		}
 	})
 }
 
-// A refused connection costs nothing; one that breaks after sending may.
+// A refused connection costs nothing. One that breaks after the request was sent may.
 func TestBilledOnTransportErrors(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -224,7 +224,7 @@ func TestBilledOnTransportErrors(t *testing.T) {
 	}
 	base := "http://" + l.Addr().String() + "/v1"
 	l.Close()
-	o, err := NewOpenAI(OpenAIConfig{BaseURL: base, MaxAttempts: 1})
+	o, err := newOpenAI(endpointConfig{BaseURL: base, MaxAttempts: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func FuzzRefusalText(f *testing.F) {
 	f.Add([]byte(`{"error":"t","detail":3}`))
 	f.Add([]byte("\x1b[2J\xff"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s := bounded(refusalText(body))
+		s := printable(refusalText(body))
 		if len(s) > maxMessage || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 }) {
 			t.Errorf("%q", s)
 		}

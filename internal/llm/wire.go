@@ -24,10 +24,10 @@ var (
 	errTruncated = errors.New("the stream ended before the answer did (no finish_reason)")
 )
 
-// exchange is one HTTP request and what the client library hides of it. It
-// travels in the request's context, from once to the transport and back.
+// exchange is one HTTP request and what the client library hides of it. It is passed in the
+// request's context from once to the transport.
 type exchange struct {
-	// temperature to send; nil leaves it out.
+	// temperature to send; nil omits it.
 	temperature *float64
 	silence     time.Duration
 	timer       *time.Timer
@@ -36,7 +36,7 @@ type exchange struct {
 	status     int
 	retryAfter string
 	refusal    []byte
-	readErr    error // the connection broke inside the answer
+	readErr    error // the connection broke inside the response
 
 	// Set by the transport's goroutines.
 	dialled   atomic.Bool
@@ -45,8 +45,8 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// start gives the exchange a context that is cancelled with errSilent when no
-// byte arrives for too long.
+// start returns a context for the exchange that is cancelled with errSilent if no byte arrives for
+// too long.
 func (x *exchange) start(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	x.timer = time.AfterFunc(x.silence, func() { cancel(errSilent) })
@@ -61,20 +61,19 @@ func (x *exchange) start(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// unreached is true when the request certainly never left: a connection was
-// asked for and not made.
+// unreached reports whether the request certainly was not sent: a connection was requested and not
+// established.
 func (x *exchange) unreached() bool { return x.dialled.Load() && !x.connected.Load() }
 
-// wire is the transport below the client library. The library drops a
-// temperature of 0, loses the headers of failed streams and reads bodies
-// without bounds.
+// wire is the transport below the client library. The library omits a temperature of 0, loses the
+// headers of failed streams, and reads bodies without a limit.
 type wire struct{ next http.RoundTripper }
 
-// wireClient is a copy of c, or a new client, that goes through wire.
+// wireClient returns a copy of c, or a new client, that uses wire.
 func wireClient(c *http.Client) *http.Client {
 	if c == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = 32 // all workers talk to one host
+		t.MaxIdleConnsPerHost = 32 // all workers connect to one host
 		return &http.Client{Transport: wire{t}}
 	}
 	wrapped := *c
@@ -85,9 +84,9 @@ func wireClient(c *http.Client) *http.Client {
 	return &wrapped
 }
 
-// RoundTrip sends the request with its temperature. Any status but 2xx ends as
-// errRefused with the details in the exchange, redirects included: following one
-// could carry the prompt to another host.
+// RoundTrip sends the request with its temperature. Any status other than 2xx is errRefused, with
+// the details in the exchange. This includes redirects: following one could send the prompt to
+// another host.
 func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := req.Context().Value(exchangeKey{}).(*exchange)
 	body, err := io.ReadAll(req.Body)
@@ -134,8 +133,8 @@ func withTemperature(body []byte, temperature *float64) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// answer is a response body that is bounded, restarts the silence timer with
-// each piece, and remembers a broken connection.
+// answer is a response body with a size limit. It restarts the silence timer with each piece and
+// records a broken connection.
 type answer struct {
 	exchange *exchange
 	body     io.ReadCloser

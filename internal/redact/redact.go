@@ -1,5 +1,5 @@
-// Package redact keeps secrets that somebody else sends back, such as a server
-// that echoes a request's headers, out of what is shown and kept.
+// Package redact removes secrets from text that another program sends, such as a server that echoes
+// a request's headers, before the text is shown or stored.
 package redact
 
 import (
@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// Mark stands where a secret stood.
-const Mark = "[token]"
+// mark replaces a secret.
+const mark = "[token]"
 
-// Redactor replaces secrets, as they are and as JSON, URLs and quoted Go strings
-// spell them. It is safe for concurrent use. A nil one replaces nothing.
+// Redactor replaces secrets, both literally and as JSON, URLs and quoted Go strings encode them. It
+// is safe for concurrent use. A nil *Redactor replaces nothing.
 type Redactor struct {
 	forms    [][]byte
 	replacer *strings.Replacer
 }
 
-// New replaces secrets. Where two begin at one place the earlier one counts.
-// Empty ones are ignored.
+// New returns a Redactor of the secrets. Where two of them begin at the same position, the one that
+// was given first is replaced. Empty secrets are ignored.
 func New(secrets ...string) *Redactor {
 	var all, pairs []string
 	for _, s := range secrets {
@@ -35,7 +35,7 @@ func New(secrets ...string) *Redactor {
 	}
 	r := &Redactor{}
 	for _, form := range all {
-		pairs = append(pairs, form, Mark)
+		pairs = append(pairs, form, mark)
 		r.forms = append(r.forms, []byte(form))
 	}
 	r.replacer = strings.NewReplacer(pairs...)
@@ -45,7 +45,8 @@ func New(secrets ...string) *Redactor {
 func spellings(s string) []string {
 	quoted, _ := json.Marshal(s) // strings always encode
 	forms := []string{
-		s, string(quoted[1 : len(quoted)-1]), strings.ReplaceAll(s, "/", `\/`), url.QueryEscape(s), url.PathEscape(s),
+		s, string(quoted[1 : len(quoted)-1]), strings.ReplaceAll(s, "/", `\/`),
+		url.QueryEscape(s), url.PathEscape(s),
 	}
 	for _, form := range slices.Clone(forms) {
 		q := strconv.Quote(form)
@@ -54,7 +55,7 @@ func spellings(s string) []string {
 	return forms
 }
 
-// Text gives s without secrets.
+// Text returns s with the secrets replaced.
 func (r *Redactor) Text(s string) string {
 	if r == nil {
 		return s
@@ -62,8 +63,8 @@ func (r *Redactor) Text(s string) string {
 	return r.replacer.Replace(s)
 }
 
-// Reader gives what src gives without secrets, however src cuts them up. It
-// holds back only what may be the beginning of one.
+// Reader returns a reader of src with the secrets replaced, wherever reads split them. It holds
+// back only bytes that may be the beginning of a secret.
 func (r *Redactor) Reader(src io.Reader) io.Reader {
 	if r == nil || len(r.forms) == 0 {
 		return src
@@ -75,8 +76,8 @@ type reader struct {
 	r     *Redactor
 	src   io.Reader
 	held  []byte // was read, and may begin a secret
-	ready []byte // can be given
-	err   error  // of src, once everything was given
+	ready []byte // can be returned
+	err   error  // of src, after all data was returned
 }
 
 func (d *reader) Read(p []byte) (int, error) {
@@ -96,7 +97,7 @@ func (d *reader) Read(p []byte) (int, error) {
 		data, changed := d.r.replace(into[:n+more])
 		end := len(data)
 		if d.err = err; err == nil {
-			end -= d.r.begun(data)
+			end -= d.r.heldBack(data)
 		}
 		d.held = append(d.held[:0], data[end:]...)
 		if direct && !changed && end > 0 {
@@ -118,8 +119,8 @@ func (r *Redactor) replace(data []byte) (out []byte, changed bool) {
 	return []byte(r.replacer.Replace(string(data))), true
 }
 
-// begun is how many bytes at the end of data may begin a secret.
-func (r *Redactor) begun(data []byte) int {
+// heldBack returns how many bytes at the end of data may begin a secret.
+func (r *Redactor) heldBack(data []byte) int {
 	most := 0
 	for _, form := range r.forms {
 		for n := min(len(form)-1, len(data)); n > most; n-- {

@@ -20,7 +20,7 @@ func TestText(t *testing.T) {
 		fmt.Sprintf("%q", `{"error":"evk/a+b\"c\u003cd"}`),
 	} {
 		got := r.Text(text)
-		if strings.Contains(got, "b") && strings.Contains(got, "evk") && strings.Contains(got, "c") || strings.Contains(got, "other") || !strings.Contains(got, Mark) {
+		if strings.Contains(got, "b") && strings.Contains(got, "evk") && strings.Contains(got, "c") || strings.Contains(got, "other") || !strings.Contains(got, mark) {
 			t.Errorf("%s: got %s", text, got)
 		}
 	}
@@ -29,8 +29,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestReader: however it is cut up, what comes is what Text would have given,
-// and no secret is left.
+// TestReader: however the input is split, the output is that of Text and contains no secret.
 func TestReader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[ab]{2,6}c`).Draw(t, "secret")
@@ -65,7 +64,7 @@ func TestReader(t *testing.T) {
 	})
 }
 
-// TestReaderIsPrompt: what cannot be part of a secret is not held back.
+// TestReaderIsPrompt: bytes that cannot be part of a secret are not held back.
 func TestReaderIsPrompt(t *testing.T) {
 	src, w := io.Pipe()
 	r := New("secret").Reader(src)
@@ -97,7 +96,7 @@ func FuzzReader(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.ContainsAny(secret, Mark) || len(secret) > 100 || len(text) > 1000 {
+		if strings.ContainsAny(secret, mark) || len(secret) > 100 || len(text) > 1000 {
 			t.Skip("the mark may complete the secret; what is long is only slow")
 		}
 		if want := r.Text(text); string(data) != want || secret != "" && strings.Contains(want, secret) {
@@ -106,8 +105,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// BenchmarkReader compares an answer that is looked through with one that is
-// not.
+// BenchmarkReader compares reading with and without secrets to search for.
 func BenchmarkReader(b *testing.B) {
 	text := strings.Repeat("data: {\"delta\":\"The kettle is green, evidently. \"}\n\n", 2000)
 	for name, r := range map[string]*Redactor{"plain": New(), "redacted": New("evk_0123456789abcdefghijklmnopqrstuvwxyz")} {

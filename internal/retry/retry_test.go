@@ -64,8 +64,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// FuzzAfter holds whole seconds against big integers, and the rest against
-// net/http's dates, at any present time.
+// FuzzAfter compares whole seconds with big integers, and everything else with net/http's dates, at
+// any current time.
 func FuzzAfter(f *testing.F) {
 	for _, header := range []string{"", "0", "12", "-3", "1.5", "99999999999999999999", "99999999999999999999x", "Sat, 21 Mar 2026 12:00:09 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"} {
 		f.Add(header, noon.Unix())

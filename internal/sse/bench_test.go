@@ -39,7 +39,7 @@ func BenchmarkReader(b *testing.B) {
 		if !bytes.Contains(bb.stream, []byte("\n")) {
 			continue
 		}
-		// What to compare with: only finding the lines of the same stream.
+		// The baseline: only finding the lines of the same stream.
 		b.Run("bufio.Scanner lines/"+bb.name, func(b *testing.B) {
 			b.SetBytes(int64(len(bb.stream)))
 			b.ReportAllocs()
@@ -56,7 +56,7 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// endlessCut gives at most size bytes a Read.
+// endlessCut returns at most size bytes from each Read.
 type endlessCut struct {
 	endless
 	size int

@@ -56,8 +56,8 @@ func checkAgainstWholeText(t interface{ Errorf(string, ...any) }, stream []byte,
 	}
 }
 
-// parseWhole is the specification's algorithm on a whole text, as plainly as
-// it can be said, to judge the incremental reader by.
+// parseWhole is the specification's algorithm on a whole text, written as plainly as possible, as a
+// reference for the incremental reader.
 func parseWhole(stream string) (events []Event, cut bool) {
 	stream = strings.TrimPrefix(stream, "\ufeff")
 	stream = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(stream)

@@ -11,7 +11,7 @@ import (
 // MaxEvent is the default limit of one event, in bytes.
 const MaxEvent = 16 << 20
 
-// ErrTooLarge tells that an event passed the reader's limit.
+// ErrTooLarge means that an event exceeded the reader's limit.
 var ErrTooLarge = errors.New("event too large")
 
 const (
@@ -29,15 +29,15 @@ const (
 	inValue
 )
 
-// Reader turns a byte stream into events. It holds one event at a time, in
-// buffers that it reuses. It is not safe for concurrent use.
+// Reader parses a byte stream into events. It keeps one event at a time, in buffers that it reuses.
+// It is not safe for concurrent use.
 type Reader struct {
 	src   *bufio.Reader
 	limit int
-	err   error // what every further Next answers
+	err   error // what every further Next returns
 
 	firstLine bool
-	skipLF    bool // the last line ended with CR: a LF here belongs to it
+	skipLF    bool // the last line ended with CR: an LF here belongs to it
 	id        string
 
 	part  linePart
@@ -52,9 +52,9 @@ type Reader struct {
 	size    int // bytes of id, event and data values since the last blank line
 }
 
-// NewReader reads events from src. An event whose id, event and data values
-// together pass limit bytes ends the stream with ErrTooLarge; 0 means MaxEvent.
-// Comments and unknown fields are skipped without being held or counted.
+// NewReader returns a reader of the events in src. An event whose id, event and data values
+// together exceed limit bytes ends the stream with ErrTooLarge; 0 means MaxEvent. Comments and
+// unknown fields are skipped without being stored or counted.
 func NewReader(src io.Reader, limit int) *Reader {
 	if limit <= 0 {
 		limit = MaxEvent
@@ -62,19 +62,22 @@ func NewReader(src io.Reader, limit int) *Reader {
 	return &Reader{src: bufio.NewReaderSize(src, readSize), limit: limit, firstLine: true}
 }
 
-// Reset makes the reader read another stream, with the limit and the buffers it
-// has. What Next returned before is no longer valid.
+// Reset makes the reader read another stream with the same limit and buffers. Data that Next
+// returned before is no longer valid.
 func (r *Reader) Reset(src io.Reader) {
 	r.src.Reset(src)
-	*r = Reader{src: r.src, limit: r.limit, firstLine: true, field: r.field[:0], value: r.value[:0], data: r.data[:0]}
+	*r = Reader{
+		src: r.src, limit: r.limit, firstLine: true,
+		field: r.field[:0], value: r.value[:0], data: r.data[:0],
+	}
 }
 
-// Next returns the next event that has data. Its Data is valid until the next
-// call. Bytes are passed on as they came: invalid UTF-8 is not replaced.
+// Next returns the next event that has data. Its Data is valid until the next call. Bytes are
+// returned as they arrived: invalid UTF-8 is not replaced.
 //
-// The end of the stream is io.EOF. A stream that ends inside an event or a
-// line gives io.ErrUnexpectedEOF, and what arrived of that event is dropped.
-// After an error every further call returns the same error.
+// The end of the stream is io.EOF. If the stream ends inside an event or a line, the error is
+// io.ErrUnexpectedEOF and the incomplete event is dropped. After an error, every further call
+// returns the same error.
 func (r *Reader) Next() (Event, error) {
 	for r.err == nil {
 		if _, err := r.src.Peek(1); err != nil {
@@ -104,8 +107,8 @@ func (r *Reader) endOfStream(err error) error {
 	return io.EOF
 }
 
-// consume takes bytes of chunk up to and including the line end that completes
-// an event, or all of them, and returns how many it took.
+// consume reads bytes of chunk up to and including the line end that completes an event, or all of
+// them, and returns how many it read.
 func (r *Reader) consume(chunk []byte) (n int, complete bool, err error) {
 	for n < len(chunk) && !complete && err == nil {
 		rest := chunk[n:]
@@ -138,8 +141,8 @@ func (r *Reader) consume(chunk []byte) (n int, complete bool, err error) {
 	return n, complete, err
 }
 
-// nameByte takes one byte of a line before its colon, and tells whether it
-// ended a blank line that completes an event.
+// nameByte consumes one byte of a line before its colon. It reports whether the byte ended a blank
+// line that completes an event.
 func (r *Reader) nameByte(c byte) (complete bool, err error) {
 	switch {
 	case c == ':':
@@ -180,7 +183,7 @@ func (r *Reader) beginValue() error {
 	return nil
 }
 
-// take keeps a piece of the current line's value.
+// take stores a piece of the current line's value.
 func (r *Reader) take(piece []byte) error {
 	var held *[]byte
 	switch string(r.field) {

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// readAll returns copies of every event, and the error that ended the stream.
+// readAll returns copies of all events, and the error that ended the stream.
 func readAll(src io.Reader, limit int) ([]Event, error) {
 	r := NewReader(src, limit)
 	var events []Event
@@ -31,8 +31,7 @@ func readAll(src io.Reader, limit int) ([]Event, error) {
 	}
 }
 
-// TestReset: a reader that stopped anywhere in one stream reads the next as a
-// new one does.
+// TestReset: a reader that stopped anywhere in one stream reads the next one as a new reader would.
 func TestReset(t *testing.T) {
 	for _, first := range streams {
 		for n := range len(first.stream) + 1 {
@@ -58,7 +57,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// cutReader answers each Read with the next piece, whose sizes repeat.
+// cutReader returns the next piece from each Read. The sizes of the pieces repeat.
 type cutReader struct {
 	stream []byte
 	sizes  []int
@@ -194,7 +193,7 @@ func TestReaderLimit(t *testing.T) {
 		{"name and id count, above", "event: 01234\nid: 567\ndata: 890\n\n", true},
 		{"long id", "id: 01234567890", true},
 		{"comments and unknown fields do not", ": 01234567890\nx: 01234567890\ndata: 0123456789\n\n", false},
-		{"each event anew", "data: 0123456789\n\nevent: 0123456789\n\ndata: 0123456789\n\n", false},
+		{"each event by itself", "data: 0123456789\n\nevent: 0123456789\n\ndata: 0123456789\n\n", false},
 	}
 	for _, tt := range tests {
 		for _, c := range chunkings {
@@ -246,7 +245,7 @@ func TestReaderLargestEvent(t *testing.T) {
 	}
 }
 
-// endless repeats a stream for ever.
+// endless repeats a stream forever.
 type endless struct {
 	stream []byte
 	at     int

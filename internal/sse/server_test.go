@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// serve runs handler on a real server; change may alter it before the start.
+// serve runs handler on a real server, which change may configure before the start.
 func serve(t *testing.T, handler func(http.ResponseWriter, *http.Request) error, change func(*httptest.Server)) (*httptest.Server, <-chan error) {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -88,8 +88,7 @@ func TestWriterFlushesAtOnce(t *testing.T) {
 	}
 }
 
-// A stream outlives its own timeout, and the server's, while it is idle and at
-// its end.
+// A stream outlives its own timeout and the server's, while it is idle and at its end.
 func TestWriterOutlivesIdleTime(t *testing.T) {
 	const timeout = 200 * time.Millisecond
 	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
@@ -100,7 +99,7 @@ func TestWriterOutlivesIdleTime(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				time.Sleep(2 * timeout) // the passing of time is what is tested
+				time.Sleep(2 * timeout) // this test is about elapsed time
 				err = sw.Send(Event{Data: []byte("late")})
 				time.Sleep(2 * timeout)
 				return err
@@ -134,7 +133,7 @@ func TestWriterCutsAStalledClient(t *testing.T) {
 			return err
 		}
 		frame := Event{Data: bytes.Repeat([]byte("x"), 1<<20)}
-		for range 1000 { // far more than the sockets hold
+		for range 1000 { // far more than the socket buffers hold
 			if err := sw.Send(frame); err != nil {
 				return err
 			}
@@ -159,7 +158,7 @@ func TestWriterCutsAStalledClient(t *testing.T) {
 		t.Fatal("the handler still waits for a client that does not read")
 	}
 
-	// What the sockets held ends inside a frame: a client must see the cut.
+	// The socket buffers end inside a frame, and the client must notice the cut.
 	body, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +170,7 @@ func TestWriterCutsAStalledClient(t *testing.T) {
 }
 
 func TestReaderSeesACutAnswer(t *testing.T) {
-	for _, abort := range []bool{true, false} { // false: the handler ends early, the transport is clean
+	for _, abort := range []bool{true, false} { // false: the handler ends early and the transport is clean
 		t.Run(fmt.Sprintf("abort %v", abort), func(t *testing.T) {
 			srv, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) error {
 				sw, err := NewWriter(w, time.Minute)

@@ -9,29 +9,27 @@ import (
 	"time"
 )
 
-// WriteTimeout is how long one Send may take when NewWriter is given 0.
-const WriteTimeout = 10 * time.Second
+// defaultWriteTimeout limits one Send unless NewWriter is given another limit.
+const defaultWriteTimeout = 10 * time.Second
 
-// Writer sends events as the body of an HTTP answer. It is not safe for
-// concurrent use.
+// Writer sends events as the body of an HTTP response. It is not safe for concurrent use.
 type Writer struct {
 	w       http.ResponseWriter
 	rc      *http.ResponseController
 	timeout time.Duration
 }
 
-// buffers hold frames while they are written, and not longer: of the many open
-// streams of a daemon, most are idle.
+// buffers contains frames only while they are written, since most of a daemon's open streams are
+// idle.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// NewWriter sends the status and headers of an event stream at once.
-// writeTimeout bounds each Send (0 means WriteTimeout) and replaces the
-// server's own WriteTimeout for this answer, which may last any time. The
-// error wraps http.ErrNotSupported when w cannot flush or set deadlines;
-// nothing has been sent then.
+// NewWriter sends the status and headers of an event stream at once. writeTimeout limits each Send;
+// 0 means 10 seconds. It replaces the server's WriteTimeout for this response, which may last any
+// time. The error wraps http.ErrNotSupported if w cannot flush or set deadlines; nothing was sent
+// then.
 func NewWriter(w http.ResponseWriter, writeTimeout time.Duration) (*Writer, error) {
 	if writeTimeout <= 0 {
-		writeTimeout = WriteTimeout
+		writeTimeout = defaultWriteTimeout
 	}
 	sw := &Writer{w: w, rc: http.NewResponseController(w), timeout: writeTimeout}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -42,12 +40,11 @@ func NewWriter(w http.ResponseWriter, writeTimeout time.Duration) (*Writer, erro
 	return sw, nil
 }
 
-// Send writes events, each as a frame, and flushes once. The time limit is for
-// all of them. Line breaks of any kind in Data arrive as "\n". An empty Name
-// arrives as "message"; an empty ID leaves the reader's last id as it was. An ID or
-// Name with a line break or NUL is refused and nothing is written. After any
-// other error, which is os.ErrDeadlineExceeded over HTTP/1 when the client stalled,
-// the stream is broken and the handler must return.
+// Send writes events, each as a frame, and flushes once. The time limit applies to all of them
+// together. Line breaks of any kind in Data arrive as "\n". An empty Name arrives as "message"; an
+// empty ID leaves the reader's last id unchanged. If an ID or Name contains a line break or NUL,
+// Send returns an error and writes nothing. After any other error, which is os.ErrDeadlineExceeded
+// over HTTP/1 if the client stalled, the stream is broken and the handler must return.
 func (w *Writer) Send(events ...Event) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
@@ -84,15 +81,15 @@ func (w *Writer) write(frame []byte) error {
 	if err := w.rc.Flush(); err != nil {
 		return err
 	}
-	// HTTP/2 resets a stream whose deadline passes while it is only idle, and
-	// an expired deadline would cut the clean end of an HTTP/1 answer.
+	// HTTP/2 resets a stream whose deadline expires while it is only idle, and an expired deadline
+	// would cut off the end of an HTTP/1 response.
 	return w.rc.SetWriteDeadline(time.Time{})
 }
 
 func appendFrame(b []byte, e Event) ([]byte, error) {
 	for _, f := range []struct{ field, value string }{{"id", e.ID}, {"event", e.Name}} {
 		if strings.ContainsAny(f.value, "\r\n\x00") {
-			return nil, fmt.Errorf("%s %q of an event holds a line break or NUL", f.field, f.value)
+			return nil, fmt.Errorf("%s %q of an event contains a line break or NUL", f.field, f.value)
 		}
 		if f.value != "" {
 			b = append(b, f.field...)

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// recorder keeps what was written and how.
+// recorder records what was written, and how.
 type recorder struct {
 	header    http.Header
 	body      bytes.Buffer
@@ -133,8 +133,8 @@ func TestWriterSetsADeadlineForEachFrame(t *testing.T) {
 	if len(rec.deadlines) != 4 || !rec.deadlines[1].IsZero() || !rec.deadlines[3].IsZero() {
 		t.Fatalf("deadlines %v: want one set and cleared for the headers and for the frame", rec.deadlines)
 	}
-	if d := rec.deadlines[2].Sub(before); d < WriteTimeout || d > WriteTimeout+time.Minute {
-		t.Errorf("a frame may take %v, want %v", d, WriteTimeout)
+	if d := rec.deadlines[2].Sub(before); d < defaultWriteTimeout || d > defaultWriteTimeout+time.Minute {
+		t.Errorf("a frame may take %v, want %v", d, defaultWriteTimeout)
 	}
 }
 

@@ -6,10 +6,9 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Required returns the fewest passes among n that reach floor, a rate in 0..1:
-// ⌈floor·n⌉, where a product less than 1e-9 above an integer counts as that
-// integer, because 0.07·100 is 7.000000000000001 in floating point. A floor
-// above 1 or NaN cannot be reached: n+1.
+// Required returns the fewest passes among n that reach floor, a rate in 0..1: ⌈floor·n⌉. A product
+// less than 1e-9 above an integer counts as that integer, because 0.07·100 is 7.000000000000001 in
+// floating point. A floor above 1 or NaN cannot be reached, and the result is n+1.
 func Required(n int, floor float64) int {
 	if !(floor <= 1) {
 		return n + 1
@@ -17,10 +16,9 @@ func Required(n int, floor float64) int {
 	return int(math.Ceil(max(0, floor)*float64(n) - 1e-9))
 }
 
-// GatePass returns the probability that a run of n independent questions,
-// each passed with probability p, reaches floor: P(X >= Required(n, floor))
-// for X binomial, computed as the regularised incomplete beta function
-// I_p(r, n-r+1). It is NaN for n < 1 and for p outside 0..1.
+// GatePass returns the probability that a run of n independent questions, each passed with
+// probability p, reaches floor: P(X >= Required(n, floor)) for X binomial, computed as the
+// regularised incomplete beta function I_p(r, n-r+1). It is NaN for n < 1 and for p outside 0..1.
 func GatePass(n int, floor, p float64) float64 {
 	if n < 1 || !(p >= 0 && p <= 1) {
 		return math.NaN()

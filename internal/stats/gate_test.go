@@ -14,7 +14,7 @@ func TestRequired(t *testing.T) {
 		want  int
 	}{
 		{50, .9, 45}, {10, .9, 9}, {500, .9, 450}, {51, .9, 46}, {49, .9, 45}, {1, .9, 1}, {0, .9, 0},
-		{100, .07, 7}, {100, .55, 55}, {100, .57, 57}, {100, .29, 29}, // products beside the integer
+		{100, .07, 7}, {100, .55, 55}, {100, .57, 57}, {100, .29, 29}, // products next to the integer
 		{10, 0, 0}, {10, -1, 0}, {10, 1, 10}, {10, .001, 1}, {10, 1.01, 11}, {10, math.NaN(), 11},
 		{10, math.Inf(1), 11}, {10, math.Inf(-1), 0},
 	}
@@ -25,8 +25,8 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// A floor of k/n, and one written with three decimals, is met by exactly the
-// passes that integer arithmetic says.
+// A floor of k/n, and a floor with three decimals, are reached by exactly the passes that integer
+// arithmetic yields.
 func TestRequiredIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 100_000).Draw(t, "n")
@@ -73,7 +73,7 @@ func TestGatePassVectors(t *testing.T) {
 	}
 }
 
-// The sum of the binomial terms, said plainly, agrees.
+// A plain sum of the binomial terms agrees.
 func TestGatePassIsTheBinomialTail(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 60).Draw(t, "n")

@@ -1,6 +1,5 @@
-// Package stats holds the statistics that evaluation results are reported
-// with. Every function is pure, and answers NaN where its arguments have no
-// meaning instead of panicking.
+// Package stats provides the statistics in evaluation results. Every function is pure, and returns
+// NaN instead of panicking where its arguments have no meaning.
 package stats
 
 import (
@@ -9,20 +8,20 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Wilson returns the two-sided score interval of k successes in n trials at
-// confidence conf, such as 0.95 (Wilson 1927; Newcombe 1998, method 3):
+// Wilson returns the two-sided score interval of k successes in n trials at confidence conf, such
+// as 0.95 (Wilson 1927; Newcombe 1998, method 3):
 //
 //	(p + z²/2n ± z·√(p(1-p)/n + z²/4n²)) / (1 + z²/n), z = Φ⁻¹((1+conf)/2)
 //
-// lo is exactly 0 for k = 0 and hi exactly 1 for k = n. No trials say nothing:
-// n = 0 gives 0, 1. Both are NaN unless 0 <= k <= n and 0 < conf < 1.
+// lo is exactly 0 for k = 0, and hi is exactly 1 for k = n. Without trials, n = 0, the interval is
+// 0, 1. Both ends are NaN unless 0 <= k <= n and 0 < conf < 1.
 func Wilson(k, n int, conf float64) (lo, hi float64) {
 	return wilson(k, n, conf, (1+conf)/2)
 }
 
-// WilsonLower returns the one-sided lower bound of the score interval: Wilson
-// with z = Φ⁻¹(conf). A rate is proven to reach a floor when this bound does.
-// It is 0 for k = 0 and for n = 0, NaN where Wilson is.
+// WilsonLower returns the one-sided lower bound of the score interval: Wilson with z = Φ⁻¹(conf). A
+// rate is proven to reach a floor if this bound does. It is 0 for k = 0 and for n = 0, and NaN
+// where Wilson is.
 func WilsonLower(k, n int, conf float64) float64 {
 	lo, _ := wilson(k, n, conf, conf)
 	return lo
@@ -42,7 +41,7 @@ func wilson(k, n int, conf, level float64) (lo, hi float64) {
 	half := z * math.Sqrt(p*(1-p)/size+zz/(4*size*size))
 	lo = max(0, (centre-half)/(1+zz/size))
 	hi = min(1, (centre+half)/(1+zz/size))
-	// Rounding leaves the ends a few ulps beside 0 and 1.
+	// Rounding leaves the ends a few ulps away from 0 and 1.
 	if k == 0 {
 		lo = 0
 	}

@@ -80,7 +80,7 @@ func TestWilsonProperties(t *testing.T) {
 		lo, hi := Wilson(k, n, conf)
 		p := float64(k) / float64(n)
 		if !(0 <= lo && lo <= p && p <= hi && hi <= 1) {
-			t.Fatalf("[%v, %v] does not hold %v inside 0..1", lo, hi, p)
+			t.Fatalf("[%v, %v] does not contain %v inside 0..1", lo, hi, p)
 		}
 		if (lo == 0) != (k == 0) || (hi == 1) != (k == n) {
 			t.Fatalf("[%v, %v]: an end is pinned for k = 0 and k = n only", lo, hi)
@@ -95,8 +95,8 @@ func TestWilsonProperties(t *testing.T) {
 	})
 }
 
-// All-or-nothing samples are where rounding leaves 2e-17 and 1+2e-16, which a
-// random sample rarely hits.
+// Samples with k = 0 or k = n are where rounding leaves 2e-17 and 1+2e-16, and random samples
+// rarely contain them.
 func TestWilsonEndsAreExact(t *testing.T) {
 	for n := range 2000 {
 		for _, conf := range []float64{.8, .9, .95, .99} {

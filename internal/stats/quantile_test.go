@@ -121,7 +121,7 @@ func TestQuantileCIMinIsSmallest(t *testing.T) {
 			n++
 		}
 		if got := QuantileCIMin(p, conf); got != n {
-			t.Fatalf("QuantileCIMin(%v, %v) = %d, counting up gives %d", p, conf, got, n)
+			t.Fatalf("QuantileCIMin(%v, %v) = %d, counting up yields %d", p, conf, got, n)
 		}
 	})
 }

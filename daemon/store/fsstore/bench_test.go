@@ -21,7 +21,7 @@ func openBench(b *testing.B) *store.Store {
 	return s
 }
 
-// BenchmarkWrite compares a durable write with the same system calls by hand.
+// BenchmarkWrite compares a durable write with the same system calls made directly.
 func BenchmarkWrite(b *testing.B) {
 	data := bytes.Repeat([]byte("x"), 1024)
 	b.Run("fsstore", func(b *testing.B) {
@@ -32,7 +32,7 @@ func BenchmarkWrite(b *testing.B) {
 			}
 		}
 	})
-	b.Run("by-hand", func(b *testing.B) {
+	b.Run("system-calls", func(b *testing.B) {
 		dir := b.TempDir()
 		for i := 0; b.Loop(); i++ {
 			if err := writeByHand(dir, fmt.Sprintf("%d.md", i%1024), data); err != nil {
@@ -70,9 +70,9 @@ func writeByHand(dir, name string, data []byte) error {
 	return d.Close()
 }
 
-// BenchmarkBatch compares 1,024 documents written in one batch and one by one.
-// How fast the filesystem creates files decides; after many deletions ext4 takes
-// far longer for it, so compare within one run only.
+// BenchmarkBatch compares 1,024 documents written in one batch with the same documents written
+// one by one. The result depends on how fast the filesystem creates files. ext4 is much slower
+// after many deletions, so compare numbers of the same run only.
 func BenchmarkBatch(b *testing.B) {
 	const n = 1024
 	data := bytes.Repeat([]byte("x"), 1024)
@@ -93,7 +93,7 @@ func BenchmarkBatch(b *testing.B) {
 			}
 		}
 	})
-	b.Run("singly", func(b *testing.B) {
+	b.Run("one-by-one", func(b *testing.B) {
 		s := openBench(b)
 		for round := 0; b.Loop(); round++ {
 			for i := range n {
@@ -103,7 +103,7 @@ func BenchmarkBatch(b *testing.B) {
 			}
 		}
 	})
-	// The floor: files that are merely created, neither durable nor atomic.
+	// The lower bound: files that are only created, neither durable nor atomic.
 	b.Run("plain-files", func(b *testing.B) {
 		dir := b.TempDir()
 		for round := 0; b.Loop(); round++ {

@@ -6,9 +6,9 @@ import (
 	"evalctl/daemon/store"
 )
 
-// A batch whose journal can be neither written nor emptied leaves a store that
-// says so, and that the next opening repairs.
-func TestBrokenStoreSaysSo(t *testing.T) {
+// TestBrokenIsReported: after a batch whose journal can be neither written nor emptied, Broken
+// returns true. Reopening repairs the store.
+func TestBrokenIsReported(t *testing.T) {
 	dir := t.TempDir()
 	b, err := open(t.Context(), dir)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Commit writes a single document by staging it; anything larger goes through
-// the journal.
+// Commit implements store.Backend. A single write is staged and renamed, a single delete needs no
+// preparation, and several operations go through the journal.
 func (b *backend) Commit(_ context.Context, c store.Commit) error {
 	if b.broken != nil {
 		return b.broken
@@ -29,9 +29,9 @@ func (b *backend) Commit(_ context.Context, c store.Commit) error {
 	return b.writeOne(c.Ops[0], c.When)
 }
 
-// fail makes later commits fail until the store is opened again.
-func (b *backend) fail(err error) error {
-	b.broken = fmt.Errorf("%w: an earlier commit hit %w; open the store again to repair it", store.ErrReadOnly, err)
+// markBroken makes later commits fail until the store is reopened. It returns err.
+func (b *backend) markBroken(err error) error {
+	b.broken = fmt.Errorf("%w: an earlier commit failed: %w; reopen the store to repair it", store.ErrReadOnly, err)
 	return err
 }
 
@@ -41,12 +41,12 @@ func (b *backend) writeOne(op store.Op, when time.Time) error {
 	}
 	target := documentsDir + "/" + op.Path
 	dir := store.FileDir(op.Path)
-	top := dir // up to here directories have to be synced
+	top := dir // the last directory upwards from dir whose entries change
 
 	b.Lock()
 	err := b.home.Rename(stagedFile, target)
 	if errors.Is(err, fs.ErrNotExist) {
-		top = b.existing(dir)
+		top = b.nearestDir(dir)
 		if err = b.Root.MkdirAll(dir, dirMode); err == nil {
 			err = b.home.Rename(stagedFile, target)
 		}
@@ -60,7 +60,7 @@ func (b *backend) writeOne(op store.Op, when time.Time) error {
 	}
 	for ; ; dir = store.FileDir(dir) {
 		if err := b.syncDir(dir); err != nil {
-			return b.fail(err)
+			return b.markBroken(err)
 		}
 		if dir == top {
 			return nil
@@ -68,7 +68,7 @@ func (b *backend) writeOne(op store.Op, when time.Time) error {
 	}
 }
 
-// stage writes and syncs a file that is not yet a document.
+// stage writes and syncs the content of a document to stagedFile.
 func (b *backend) stage(data []byte, when time.Time) error {
 	f, err := b.home.OpenFile(stagedFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {
@@ -84,6 +84,7 @@ func (b *backend) stage(data []byte, when time.Time) error {
 	return errors.Join(err, f.Close())
 }
 
+// unstage removes stagedFile if it exists.
 func (b *backend) unstage() error {
 	err := b.home.Remove(stagedFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,14 +105,13 @@ func (b *backend) deleteOne(path string) error {
 		return store.NoFile(err)
 	}
 	if err := b.syncDir(dir); err != nil {
-		return b.fail(err)
+		return b.markBroken(err)
 	}
 	return nil
 }
 
-// syncDir makes the entries of a directory of documents durable. They have changed
-// already, so it must not fail for want of a descriptor, which syncAll does
-// without where it can.
+// syncDir makes the entries of a directory of documents durable. They have changed already, so it
+// must not fail for lack of a file descriptor. On Linux syncAll needs none.
 func (b *backend) syncDir(dir string) error {
 	f, err := b.Root.Open(dir)
 	if err != nil {
@@ -120,8 +120,8 @@ func (b *backend) syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// existing gives the nearest directory, from dir upwards, that there is.
-func (b *backend) existing(dir string) string {
+// nearestDir returns the first directory that exists, from dir upwards.
+func (b *backend) nearestDir(dir string) string {
 	for dir != "." {
 		if _, err := b.Root.Lstat(dir); err == nil {
 			break
@@ -131,22 +131,22 @@ func (b *backend) existing(dir string) string {
 	return dir
 }
 
-// commitBatch is committed once the journal is on disk: from there a crash
-// leads to repair. An error until then, or one while the operations are
-// applied, leaves everything as it was.
+// commitBatch commits by writing the journal: once it is on disk, the batch is finished even
+// after a crash, by repair. After an error, either while writing the journal or while applying
+// the operations, the documents are unchanged.
 func (b *backend) commitBatch(e entry) error {
 	if err := writeJournal(b.journal, e); err != nil {
 		if clearErr := b.clearJournal(); clearErr != nil {
-			return b.fail(errors.Join(err, clearErr))
+			return b.markBroken(errors.Join(err, clearErr))
 		}
 		return err
 	}
 	b.Lock()
 	undo, err := b.apply(e)
 	if err != nil {
-		// Before the journal is gone: a crash while undoing finishes the batch.
+		// While there still is a journal, so that a crash during the rollback finishes the batch.
 		if undoErr := undo.Run(); undoErr != nil {
-			err = b.fail(errors.Join(err, undoErr))
+			err = b.markBroken(errors.Join(err, undoErr))
 		}
 	}
 	b.Unlock()
@@ -155,19 +155,19 @@ func (b *backend) commitBatch(e entry) error {
 	}
 	if err != nil {
 		if clearErr := b.clearJournal(); clearErr != nil {
-			return b.fail(errors.Join(err, clearErr))
+			return b.markBroken(errors.Join(err, clearErr))
 		}
 		return err
 	}
-	// The batch is durable by its journal even if this goes wrong, but the
-	// next commit must not find the journal in use.
+	// If this fails, the batch is still durable because of its journal. But the next commit must
+	// not overwrite that journal.
 	if err := b.checkpoint(undo); err != nil {
-		_ = b.fail(err) // told to the next one
+		_ = b.markBroken(err) // reported by the next commit
 	}
 	return nil
 }
 
-// checkpoint brings the applied batch to disk and empties the journal.
+// checkpoint syncs the applied batch to disk and empties the journal.
 func (b *backend) checkpoint(undo *store.Undo) error {
 	if err := syncAll(b); err != nil {
 		return err
@@ -178,19 +178,19 @@ func (b *backend) checkpoint(undo *store.Undo) error {
 	return b.clearJournal()
 }
 
-// apply carries out a batch and can be repeated after having been interrupted.
-// What it replaces is moved aside. After an error everything done is in undo.
+// apply applies a batch. It can be repeated after an interruption. Documents that it replaces or
+// deletes are moved to the undo directory. undo contains all that was done, also after an error.
 func (b *backend) apply(e entry) (undo *store.Undo, err error) {
-	undo = &store.Undo{Files: &b.Files, Aside: filepath.Join(b.dir, undoDir)}
-	last := &folder{docs: b.Root}
-	defer last.close()
+	undo = &store.Undo{Files: &b.Files, BackupDir: filepath.Join(b.home.Name(), undoDir)}
+	dir := &dirWriter{docs: b.Root}
+	defer dir.close()
 	for i, op := range e.Ops {
 		if op.Kind == store.OpDelete {
-			if err = b.setAside(undo, i, op); err == nil {
+			if err = b.backUp(undo, i, op); err == nil {
 				b.Prune(store.FileDir(op.Path))
 			}
 		} else {
-			err = b.put(last, undo, i, op, e.When)
+			err = b.writeDocument(dir, undo, i, op, e.When)
 		}
 		if err != nil {
 			return undo, err
@@ -199,25 +199,26 @@ func (b *backend) apply(e entry) (undo *store.Undo, err error) {
 	return undo, nil
 }
 
-// put writes a document of a batch, whether there is one or not.
-func (b *backend) put(last *folder, undo *store.Undo, i int, op store.Op, when time.Time) error {
-	created, err := last.create(op.Path, op.Data, when)
+// writeDocument creates or replaces a document of a batch.
+func (b *backend) writeDocument(dir *dirWriter, undo *store.Undo, i int, op store.Op, when time.Time) error {
+	created, err := dir.create(op.Path, op.Data, when)
 	if errors.Is(err, fs.ErrExist) {
-		if err := b.setAside(undo, i, op); err != nil {
+		if err := b.backUp(undo, i, op); err != nil {
 			return err
 		}
-		created, err = last.create(op.Path, op.Data, when)
+		created, err = dir.create(op.Path, op.Data, when)
 	}
 	switch {
 	case created:
 		undo.Created(op.Path)
 	case err != nil:
-		b.Prune(store.FileDir(op.Path)) // what was made on the way
+		b.Prune(store.FileDir(op.Path)) // directories that create has made
 	}
 	return err
 }
 
-func (b *backend) setAside(undo *store.Undo, i int, op store.Op) error {
+// backUp moves the document of operation i to the undo directory, if there is a document.
+func (b *backend) backUp(undo *store.Undo, i int, op store.Op) error {
 	info, err := b.Root.Lstat(op.Path)
 	switch {
 	case store.IsNotFound(store.NoFile(err)):
@@ -225,7 +226,8 @@ func (b *backend) setAside(undo *store.Undo, i int, op store.Op) error {
 	case err != nil:
 		return err
 	case info.IsDir() && op.Kind == store.OpDelete:
-		// Repeated: the document has since given way to a directory.
+		// The batch is being repeated: a later operation has replaced the document by a
+		// directory.
 		return nil
 	case info.IsDir():
 		return &store.Error{Op: "replace", Path: op.Path, Err: errors.New("is a directory")}
@@ -233,6 +235,6 @@ func (b *backend) setAside(undo *store.Undo, i int, op store.Op) error {
 	if err := b.home.Rename(documentsDir+"/"+op.Path, path.Join(undoDir, strconv.Itoa(i))); err != nil {
 		return err
 	}
-	undo.SetAside(op.Path, i)
+	undo.BackedUp(op.Path, i)
 	return nil
 }

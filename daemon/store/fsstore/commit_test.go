@@ -58,8 +58,8 @@ func commit(t *testing.T, b *backend, ops ...store.Op) {
 	}
 }
 
-// TestRollback makes the last operation of a batch impossible, which the store
-// never asks for but a filesystem may answer.
+// TestRollback makes the last operation of a batch fail. The store never requests such an
+// operation, but the filesystem can fail in this way.
 func TestRollback(t *testing.T) {
 	dir := t.TempDir()
 	b := openBackend(t, dir)
@@ -73,48 +73,51 @@ func TestRollback(t *testing.T) {
 		{writeOp("n", "x"), writeOp("d/b/below", "x")},
 	} {
 		if err := b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: ops}); err == nil {
-			t.Errorf("case %d went through", i)
+			t.Errorf("case %d succeeded", i)
 		}
 		if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-			t.Errorf("case %d left traces (-before +after):\n%s", i, diff)
+			t.Errorf("case %d changed files (-before +after):\n%s", i, diff)
 		}
 	}
 	commit(t, b, writeOp("a", "4"), writeOp("f", "5"))
 }
 
-func TestSingleFailureLeavesNothing(t *testing.T) {
+func TestFailedSingleCommitChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"))
 	before := tree(t, dir)
 	for _, op := range []store.Op{writeOp("a/b/c", "x"), deleteOp("missing"), deleteOp("a/b")} {
 		if err := b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: []store.Op{op}}); err == nil {
-			t.Errorf("%s %s went through", op.Kind, op.Path)
+			t.Errorf("%s %s succeeded", op.Kind, op.Path)
 		}
 		if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-			t.Errorf("%s %s left traces (-before +after):\n%s", op.Kind, op.Path, diff)
+			t.Errorf("%s %s changed files (-before +after):\n%s", op.Kind, op.Path, diff)
 		}
 	}
 }
 
-// TestRollForward interrupts a batch after each of its steps.
+// TestRollForward interrupts a batch after each of its operations.
 func TestRollForward(t *testing.T) {
 	e := entry{When: time.UnixMilli(1_700_000_000_123), Ops: []store.Op{
-		writeOp("a", "new"), deleteOp("d/b"), writeOp("d/c/n", "new"), deleteOp("x/y"), writeOp("x", "now a document"), deleteOp("p"), writeOp("p/q", "now below"),
+		writeOp("a", "new"), deleteOp("d/b"), writeOp("d/c/n", "new"), deleteOp("x/y"),
+		writeOp("x", "now a document"), deleteOp("p"), writeOp("p/q", "now below"),
 	}}
-	want := map[string]string{"./": "", "a": "new", "d/": "", "d/c/": "", "d/c/n": "new", "keep": "1", "x": "now a document", "p/": "", "p/q": "now below"}
+	want := map[string]string{"./": "", "a": "new", "d/": "", "d/c/": "", "d/c/n": "new", "keep": "1",
+		"x": "now a document", "p/": "", "p/q": "now below"}
 	for steps := range len(e.Ops) + 1 {
 		t.Run(fmt.Sprint(steps), func(t *testing.T) {
 			dir := t.TempDir()
 			b := openBackend(t, dir)
-			commit(t, b, writeOp("a", "old"), writeOp("d/b", "old"), writeOp("x/y", "old"), writeOp("p", "old"), writeOp("keep", "1"))
+			commit(t, b, writeOp("a", "old"), writeOp("d/b", "old"), writeOp("x/y", "old"),
+				writeOp("p", "old"), writeOp("keep", "1"))
 			if err := writeJournal(b.journal, e); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := b.apply(entry{When: time.Now(), Ops: e.Ops[:steps]}); err != nil {
 				t.Fatal(err)
 			}
-			if steps > 0 && e.Ops[steps-1].Kind == store.OpWrite { // and its file half-written
+			if steps > 0 && e.Ops[steps-1].Kind == store.OpWrite { // with the last file incomplete
 				if err := os.Truncate(b.LocalPath(e.Ops[steps-1].Path), 1); err != nil {
 					t.Fatal(err)
 				}
@@ -138,7 +141,8 @@ func TestRollForward(t *testing.T) {
 	}
 }
 
-// TestTornJournal cuts the journal at every byte: only a whole one counts.
+// TestTornJournal cuts the journal, or changes a bit in it, at every byte: only a complete one is
+// used.
 func TestTornJournal(t *testing.T) {
 	data, err := encodeEntry(entry{When: time.Now(), Ops: []store.Op{writeOp("a", "1"), deleteOp("b")}})
 	if err != nil {
@@ -151,7 +155,7 @@ func TestTornJournal(t *testing.T) {
 		flipped := bytes.Clone(data)
 		flipped[n] ^= 0x40
 		if _, ok, err := decodeEntry(flipped); ok || err != nil {
-			t.Errorf("bit flipped in %d: %t, %v", n, ok, err)
+			t.Errorf("bit flipped in byte %d: %t, %v", n, ok, err)
 		}
 	}
 	got, ok, err := decodeEntry(data)
@@ -160,7 +164,7 @@ func TestTornJournal(t *testing.T) {
 	}
 }
 
-func TestJournalNamesNothingOutside(t *testing.T) {
+func TestJournalWithInvalidPath(t *testing.T) {
 	dir := t.TempDir()
 	b := openBackend(t, dir)
 	if err := writeJournal(b.journal, entry{Ops: []store.Op{writeOp("../out", "x"), writeOp("a", "x")}}); err != nil {
@@ -174,8 +178,8 @@ func TestJournalNamesNothingOutside(t *testing.T) {
 	}
 }
 
-// TestBroken: after an error that leaves the files in doubt nothing more is
-// written until the store is opened again.
+// TestBroken: after an error that leaves the files in an unknown state, the store rejects commits
+// until it is reopened.
 func TestBroken(t *testing.T) {
 	dir := t.TempDir()
 	b := openBackend(t, dir)
@@ -184,8 +188,9 @@ func TestBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := b.Commit(t.Context(), store.Commit{Ops: []store.Op{writeOp("a", "2"), writeOp("b", "2")}}); err == nil {
-			t.Error("went through without a journal")
+		batch := store.Commit{Ops: []store.Op{writeOp("a", "2"), writeOp("b", "2")}}
+		if err := b.Commit(t.Context(), batch); err == nil {
+			t.Error("commit succeeded without a journal")
 		}
 	}
 	if err := b.Commit(t.Context(), store.Commit{Ops: []store.Op{writeOp("a", "2")}}); !store.IsReadOnly(err) {
@@ -212,8 +217,8 @@ func FuzzDecodeEntry(f *testing.F) {
 		if _, ok, err := decodeEntry(data); ok && err != nil {
 			t.Fatal("both an entry and an error")
 		}
-		// As the body of a whole journal, so that decoding gets past the sum.
-		e, ok, err := decodeEntry(seal(data))
+		// With a valid header, so that decoding gets past the checksum.
+		e, ok, err := decodeEntry(addHeader(data))
 		if !ok || err != nil {
 			return
 		}
@@ -222,13 +227,13 @@ func FuzzDecodeEntry(f *testing.F) {
 			t.Fatal(err)
 		}
 		if e2, ok, err := decodeEntry(again); !ok || err != nil || !cmp.Equal(e, e2) {
-			t.Fatalf("%+v came back as %+v, %v", e, e2, err)
+			t.Fatalf("%+v is decoded as %+v, %v", e, e2, err)
 		}
 	})
 }
 
-// TestClosedFile: only a store that Close left in order counts as closed, so that
-// Open looks for what a crash can leave in any other.
+// TestClosedFile: Close creates the file closed unless the store is broken. Without it Open looks
+// for what a crash can leave behind.
 func TestClosedFile(t *testing.T) {
 	dir := t.TempDir()
 	closed := func() bool {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// crashDirEnv makes the test binary the process that gets killed.
+	// crashDirEnv makes the test binary run as the process that is killed.
 	crashDirEnv = "FSSTORE_CRASH_DIR"
-	// crashRoundsEnv sets how many kills TestCrash makes.
+	// crashRoundsEnv sets the number of kills in TestCrash.
 	crashRoundsEnv = "FSSTORE_CRASH_ROUNDS"
 )
 
-// inChild has work done on the store. It gives the code to exit with.
+// inChild opens the store and calls work. It returns an exit code.
 func inChild(dir string, work func(s *store.Store, out, errs io.Writer) int) int {
 	s, err := fsstore.Open(context.Background(), dir, nil)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestCrash(t *testing.T) {
 			}
 			for _, pattern := range []string{".store/staged", ".store/undo/*"} {
 				if files, _ := filepath.Glob(filepath.Join(dir, pattern)); len(files) > 0 {
-					t.Errorf("left %q", files)
+					t.Errorf("left behind: %q", files)
 				}
 			}
 		},

@@ -11,6 +11,6 @@ import (
 )
 
 func TestOutOfDescriptors(t *testing.T) {
-	dir := memoryDir(t)
+	dir := storetest.MemoryDir(t)
 	storetest.RunDescriptors(t, func() (*store.Store, error) { return fsstore.Open(t.Context(), dir, nil) })
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// faultsDirEnv makes the test binary the process whose system calls fail.
+	// faultsDirEnv makes the test binary run as the process whose system calls fail.
 	faultsDirEnv = "FSSTORE_FAULTS_DIR"
 	// faultsEnv makes TestFaults try every system call.
 	faultsEnv = "FSSTORE_FAULTS"
@@ -26,7 +26,7 @@ func init() {
 }
 
 func TestFaults(t *testing.T) {
-	dir := memoryDir(t)
+	dir := storetest.MemoryDir(t)
 	storetest.Faults{
 		Env: faultsDirEnv, Dir: dir, All: os.Getenv(faultsEnv) != "",
 		Open: func(t *testing.T) *store.Store { return openDir(t, dir) },

@@ -1,15 +1,15 @@
-// Package fsstore keeps documents as plain files of a directory.
+// Package fsstore keeps documents as plain files in a directory.
 //
-// Below that directory, documents holds the documents and .store what the
-// package needs for itself, so that no document path can name the latter:
+// The documents are in the subdirectory documents, and the files of the package itself in .store,
+// so no document path can name them:
 //
 //	documents/notes/a.md   the document notes/a.md
 //	.store/schema          version of this layout
-//	.store/lock            held by the process that has the store open
-//	.store/journal         the batch being applied, empty otherwise
+//	.store/lock            locked by the process that has the store open
+//	.store/journal         the batch being applied, otherwise empty
 //	.store/staged          the document being written
-//	.store/undo/           what the batch being applied replaced
-//	.store/closed          there while the store is closed, unless by a crash
+//	.store/undo/           documents that the batch being applied has replaced
+//	.store/closed          exists while the store is closed, except after a crash
 package fsstore
 
 import (
@@ -38,18 +38,18 @@ const (
 	fileMode = 0o600
 )
 
-// Open opens the store in dir and creates both when missing. It first finishes
-// a batch that a crash interrupted. Only one process can have a store open:
-// for any other Open fails. A layout newer than this package knows is
+// Open opens the store in dir, and creates the directory and the store if they do not exist. If a
+// crash has interrupted a batch, Open finishes it. Open fails if the store is already open, in
+// this or in another process. A layout that is newer than this package supports is
 // store.ErrSchemaVersion.
 //
-// Every mutation is durable when it returns, and a crash at any instant leaves
-// all of it or nothing. An error leaves the documents as they were; where even
-// that fails, the store takes no more writes, and the next Open finishes the
-// batch. Files may be read from outside by the path that LocalPath gives; only a
-// batch can show such a reader a file in the making. Nobody else may change the
-// files. A symbolic link is no document; one that leads out of the store cannot
-// be passed.
+// Every mutation is durable when it returns. A crash at any instant leaves all of it or none of
+// it. A mutation that fails leaves the documents unchanged. If it cannot be rolled back, the
+// store rejects further writes, and the next Open finishes the batch.
+//
+// Other programs may read the files that LocalPath names, but must not change them. During a
+// batch they can see files that are not yet complete. Symbolic links are not documents and are
+// not followed.
 func Open(ctx context.Context, dir string, opts *store.Options) (*store.Store, error) {
 	b, err := open(ctx, dir)
 	if err != nil {
@@ -61,30 +61,29 @@ func Open(ctx context.Context, dir string, opts *store.Options) (*store.Store, e
 type backend struct {
 	store.Files // of documents
 
-	dir     string   // absolute
-	home    *os.Root // of dir; only for files of .store, and to move files between it and documents
+	home    *os.Root // of the store; for files in .store, and for moving files to and from documents
 	lock    *flock.Flock
 	journal *os.File
 
-	// broken says why the files can no longer be trusted to follow a commit.
-	// Opening the store again repairs it. Only Commit uses it.
+	// broken is the error after which the files may differ from what was committed, or nil.
+	// Reopening the store repairs them. Only Commit sets it.
 	broken error
 }
 
 var _ store.Backend = (*backend)(nil)
 
-// LocalPath is asserted by store.Store.
+// LocalPath implements an optional method of store.Backend.
 func (b *backend) LocalPath(path string) string {
-	return filepath.Join(b.dir, documentsDir, filepath.FromSlash(path))
+	return filepath.Join(b.home.Name(), documentsDir, filepath.FromSlash(path))
 }
 
-// Broken is asserted by store.Store.
+// Broken implements an optional method of store.Backend.
 func (b *backend) Broken() bool { return b.broken != nil }
 
-// Close lets the next process in last.
+// Close releases the lock last.
 func (b *backend) Close() error {
 	if b.broken == nil {
-		// Without it the next Open only takes longer.
+		// Without this file the next Open only takes longer.
 		_ = b.home.WriteFile(closedFile, nil, fileMode)
 	}
 	return b.release()

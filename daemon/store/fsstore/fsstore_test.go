@@ -17,8 +17,8 @@ import (
 	"evalctl/daemon/store/storetest"
 )
 
-// children is what the test binary does with a directory when it is started as the
-// process of a test, by the environment variable that names the directory.
+// children are the functions that the test binary calls instead of the tests when a test runs it
+// as a separate process. The key is the environment variable with the directory to pass.
 var children = map[string]func(dir string) int{
 	crashDirEnv: func(dir string) int { return inChild(dir, storetest.WriteUntilKilled) },
 }
@@ -32,21 +32,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// memoryDir is on a filesystem where syncing is free, if there is one: what
-// these tests look at is no different there.
-func memoryDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "fsstore") //nolint:usetesting // t.TempDir cannot choose the filesystem
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
 func open(t *testing.T) *store.Store {
 	t.Helper()
-	return openDir(t, memoryDir(t))
+	return openDir(t, storetest.MemoryDir(t))
 }
 
 func openDir(t *testing.T, dir string) *store.Store {
@@ -64,7 +52,7 @@ func TestContract(t *testing.T) { storetest.Run(t, open) }
 func TestModel(t *testing.T) { storetest.RunModel(t, open) }
 
 func TestContentSurvivesReopening(t *testing.T) {
-	dir := filepath.Join(memoryDir(t), "made", "on", "the", "way")
+	dir := filepath.Join(storetest.MemoryDir(t), "new", "parent", "dirs")
 	s := openDir(t, dir)
 	if err := s.Write(t.Context(), "d/a", []byte("1")); err != nil {
 		t.Fatal(err)
@@ -87,13 +75,14 @@ func TestContentSurvivesReopening(t *testing.T) {
 }
 
 func TestOneOwner(t *testing.T) {
-	dir := memoryDir(t)
+	dir := storetest.MemoryDir(t)
 	s := openDir(t, dir)
-	if _, err := fsstore.Open(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), dir) {
+	_, err := fsstore.Open(t.Context(), dir, nil)
+	if err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("second open: %v", err)
 	}
 	if err := s.Write(t.Context(), "a", nil); err != nil {
-		t.Errorf("first store is disturbed: %v", err)
+		t.Errorf("first store: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -102,8 +91,11 @@ func TestOneOwner(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	for text, want := range map[string]error{"1": nil, "1\n": nil, "2\n": store.ErrSchemaVersion, "0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion} {
-		dir := memoryDir(t)
+	for text, want := range map[string]error{
+		"1": nil, "1\n": nil, "2\n": store.ErrSchemaVersion,
+		"0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion,
+	} {
+		dir := storetest.MemoryDir(t)
 		put(t, filepath.Join(dir, ".store", "schema"), text)
 		s, err := fsstore.Open(t.Context(), dir, nil)
 		if !errors.Is(err, want) {
@@ -116,33 +108,35 @@ func TestSchema(t *testing.T) {
 }
 
 func TestOpenFails(t *testing.T) {
-	file := filepath.Join(memoryDir(t), "file")
+	file := filepath.Join(storetest.MemoryDir(t), "file")
 	put(t, file, "")
 	if _, err := fsstore.Open(t.Context(), file, nil); err == nil {
 		t.Error("a file was opened as a store")
 	}
-	linked := memoryDir(t)
+	linked := storetest.MemoryDir(t)
 	if err := os.Symlink(".", filepath.Join(linked, "documents")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fsstore.Open(t.Context(), linked, nil); err == nil || !strings.Contains(err.Error(), "documents is not a directory") {
+	_, err := fsstore.Open(t.Context(), linked, nil)
+	if err == nil || !strings.Contains(err.Error(), "documents is not a directory") {
 		t.Errorf("documents is a link: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := fsstore.Open(ctx, memoryDir(t), nil); !errors.Is(err, context.Canceled) {
+	if _, err := fsstore.Open(ctx, storetest.MemoryDir(t), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestTimesAreTheStores(t *testing.T) {
+func TestTimesComeFromOptions(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
-	s, err := fsstore.Open(t.Context(), memoryDir(t), &store.Options{Now: func() time.Time { return now }})
+	s, err := fsstore.Open(t.Context(), storetest.MemoryDir(t), &store.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := errors.Join(s.Write(t.Context(), "a", nil), s.Rename(t.Context(), "a", "b"), s.Write(t.Context(), "a", nil)); err != nil {
+	ctx := t.Context()
+	if err := errors.Join(s.Write(ctx, "a", nil), s.Rename(ctx, "a", "b"), s.Write(ctx, "a", nil)); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"a", "b"} {
@@ -152,11 +146,10 @@ func TestTimesAreTheStores(t *testing.T) {
 	}
 }
 
-// TestForeignFiles: links and special files are no documents, lead nowhere, and
-// do not stop the rest of the store.
+// TestForeignFiles: links are not documents and are not followed. The other documents still work.
 func TestForeignFiles(t *testing.T) {
-	dir := memoryDir(t)
-	outside := filepath.Join(memoryDir(t), "secret")
+	dir := storetest.MemoryDir(t)
+	outside := filepath.Join(storetest.MemoryDir(t), "secret")
 	put(t, outside, "secret")
 	s := openDir(t, dir)
 	ctx := t.Context()
@@ -171,18 +164,21 @@ func TestForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, path := range []string{"file", "dir", "up", "inside", "loop", "dir/secret", "up/schema", "loop/x", "up/new", "dir/new", "inside/x"} {
+	for _, path := range []string{
+		"file", "dir", "up", "inside", "loop", "dir/secret", "up/schema", "loop/x", "up/new", "dir/new",
+		"inside/x",
+	} {
 		if data, err := s.Read(ctx, path); err == nil {
 			t.Errorf("read %s: %q", path, data)
 		}
 		if err := s.Write(ctx, path, []byte("x")); err == nil {
-			t.Errorf("write %s went through", path)
+			t.Errorf("write %s succeeded", path)
 		}
 		if err := s.Delete(ctx, path); err == nil {
-			t.Errorf("delete %s went through", path)
+			t.Errorf("delete %s succeeded", path)
 		}
 		if err := s.Rename(ctx, "a", path); err == nil {
-			t.Errorf("rename to %s went through", path)
+			t.Errorf("rename to %s succeeded", path)
 		}
 	}
 	files, err := s.List(ctx, "", store.ListOptions{Recursive: true})
@@ -190,16 +186,16 @@ func TestForeignFiles(t *testing.T) {
 		t.Errorf("list: %+v, %v", files, err)
 	}
 	if data, err := os.ReadFile(outside); string(data) != "secret" {
-		t.Errorf("the file outside holds %q, %v", data, err)
+		t.Errorf("the file outside contains %q, %v", data, err)
 	}
 	if leftover, _ := filepath.Glob(filepath.Join(filepath.Dir(outside), "*")); len(leftover) != 1 {
 		t.Errorf("outside: %q", leftover)
 	}
 }
 
-// TestLeftovers: what a crash can leave is gone after opening.
+// TestLeftovers: Open removes what a crash can leave behind.
 func TestLeftovers(t *testing.T) {
-	dir := memoryDir(t)
+	dir := storetest.MemoryDir(t)
 	if err := openDir(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +213,7 @@ func TestLeftovers(t *testing.T) {
 	s := openDir(t, dir)
 	for _, file := range []string{staged, undo, filepath.Join(dir, "documents", "d")} {
 		if _, err := os.Lstat(file); !os.IsNotExist(err) {
-			t.Errorf("%s is still there", file)
+			t.Errorf("%s still exists", file)
 		}
 	}
 	if info, err := os.Stat(filepath.Join(dir, ".store", "journal")); err != nil || info.Size() != 0 {
@@ -238,10 +234,10 @@ func put(t *testing.T, file, content string) {
 	}
 }
 
-// TestNothingToUndo: what a batch replaced would, if it stayed, come back when a
-// later batch is undone.
-func TestNothingToUndo(t *testing.T) {
-	dir := memoryDir(t)
+// TestBackupsAreRemoved: a batch removes the documents that it has replaced. Otherwise the
+// rollback of a later batch could restore them.
+func TestBackupsAreRemoved(t *testing.T) {
+	dir := storetest.MemoryDir(t)
 	s, err := fsstore.Open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -13,15 +13,15 @@ import (
 	"evalctl/daemon/store"
 )
 
-// entry is the one batch that a journal can hold: the final content of every
-// document, so that it can be applied more than once.
+// entry is the batch in a journal, which holds at most one. It contains the final content of
+// every document, so it can be applied more than once.
 type entry struct {
 	When time.Time
 	Ops  []store.Op
 }
 
-// A journal file is empty or holds journalMagic, the CRC-32C and the length of
-// an encoded entry, and the entry. Only one that is complete counts.
+// A journal file is empty or consists of journalMagic, the CRC-32C and the length of an encoded
+// entry (4 and 8 bytes, big-endian), and the entry. An incomplete one is ignored.
 const (
 	journalMagic  = "fsjrnl1\n"
 	journalHeader = len(journalMagic) + 4 + 8
@@ -34,10 +34,11 @@ func encodeEntry(e entry) ([]byte, error) {
 	if err := gob.NewEncoder(&body).Encode(e); err != nil {
 		return nil, err
 	}
-	return seal(body.Bytes()), nil
+	return addHeader(body.Bytes()), nil
 }
 
-func seal(body []byte) []byte {
+// addHeader returns the content of a journal file with an encoded entry.
+func addHeader(body []byte) []byte {
 	out := make([]byte, 0, journalHeader+len(body))
 	out = append(out, journalMagic...)
 	out = binary.BigEndian.AppendUint32(out, crc32.Checksum(body, castagnoli))
@@ -45,9 +46,9 @@ func seal(body []byte) []byte {
 	return append(out, body...)
 }
 
-// decodeEntry reports false for anything but a complete entry: the write was
-// interrupted before the batch was committed. One that is complete and still
-// makes no sense is an error, for a committed batch must not be dropped.
+// decodeEntry returns false unless data is a complete entry: writing it was interrupted before
+// the batch was committed. A complete entry that cannot be decoded is an error, because a
+// committed batch must not be lost.
 func decodeEntry(data []byte) (entry, bool, error) {
 	if len(data) < journalHeader || string(data[:len(journalMagic)]) != journalMagic {
 		return entry{}, false, nil
@@ -90,8 +91,8 @@ func readJournal(f *os.File) (entry, bool, error) {
 	return decodeEntry(data)
 }
 
-// clearJournal must be on disk before the next commit begins: a journal that
-// came back would overwrite what was written since.
+// clearJournal empties the journal and syncs it. If the old entry reappeared after a later
+// commit, it would overwrite that commit.
 func (b *backend) clearJournal() error {
 	if err := b.journal.Truncate(0); err != nil {
 		return err

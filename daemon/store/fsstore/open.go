@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -16,38 +14,29 @@ import (
 	"evalctl/daemon/store"
 )
 
-// schemaVersion counts the layouts that an older version could not read.
+// schemaVersion is increased when older versions of the package cannot read the layout.
 const schemaVersion = 1
 
 func open(ctx context.Context, dir string) (_ *backend, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, dirMode); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
+	root, err := store.OpenDir(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{dir: dir, home: root, lock: flock.New(filepath.Join(dir, lockFile))}
+	b := &backend{home: root, lock: flock.New(filepath.Join(root.Name(), lockFile))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.release())
 		}
 	}()
 	for _, name := range []string{stateDir, undoDir, documentsDir} {
-		if err := makeDir(root, name); err != nil {
+		if err := ensureDir(root, name); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.acquire(); err != nil {
+	if err := b.lockStore(); err != nil {
 		return nil, err
 	}
-	version, err := readSchema(root)
+	version, err := store.ReadSchema(root, schemaFile, schemaVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +55,9 @@ func open(ctx context.Context, dir string) (_ *backend, err error) {
 	return b, err
 }
 
-// makeDir insists on a directory of ours: a link could make a document path
-// lead to the state of the store.
-func makeDir(root *os.Root, name string) error {
+// ensureDir creates a directory if it does not exist. A link is an error, because it could make a
+// document path lead to the store's own files.
+func ensureDir(root *os.Root, name string) error {
 	if err := root.Mkdir(name, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -79,7 +68,7 @@ func makeDir(root *os.Root, name string) error {
 	return err
 }
 
-func (b *backend) acquire() error {
+func (b *backend) lockStore() error {
 	locked, err := b.lock.TryLock()
 	if err == nil && !locked {
 		err = errors.New("in use by another process or another open store; close it first")
@@ -87,28 +76,8 @@ func (b *backend) acquire() error {
 	return err
 }
 
-// readSchema returns 0 for a store that is not yet made.
-func readSchema(root *os.Root) (int, error) {
-	text, err := root.ReadFile(schemaFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	version, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || version < 1 {
-		return 0, fmt.Errorf("%w: %s does not hold a version number", store.ErrSchemaVersion, schemaFile)
-	}
-	if version > schemaVersion {
-		return 0, fmt.Errorf("%w: %s says %d, this program knows up to %d; use a newer one",
-			store.ErrSchemaVersion, schemaFile, version, schemaVersion)
-	}
-	return version, nil
-}
-
-// writeSchema is the end of making a store: it also brings the new directories
-// to disk, those above the store included.
+// writeSchema is the last step of creating a store. It also syncs the new directories, including
+// the parents of the store.
 func (b *backend) writeSchema() error {
 	if err := b.stage(fmt.Appendln(nil, schemaVersion), time.Now()); err != nil {
 		return err
@@ -119,8 +88,8 @@ func (b *backend) writeSchema() error {
 	return syncAll(b)
 }
 
-// repair finishes the batch that the journal holds, if any, and removes what
-// a crash left behind.
+// repair finishes the batch in the journal, if there is one, and removes what a crash has left
+// behind.
 func (b *backend) repair() error {
 	entry, ok, err := readJournal(b.journal)
 	if err != nil {
@@ -148,7 +117,7 @@ func (b *backend) repair() error {
 	}
 	err = b.home.Remove(closedFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = b.PruneTree() // a look at every file, which only a crash makes necessary
+		err = b.PruneTree() // walks the whole tree, which is needed only after a crash
 	}
 	if err != nil {
 		return err

@@ -2,6 +2,6 @@ package fsstore
 
 import "golang.org/x/sys/unix"
 
-// syncAll makes every change of the store durable, with one call for the whole
-// filesystem instead of one a file.
+// syncAll makes all changes of the store durable, with one call for the whole filesystem instead
+// of one for each file.
 func syncAll(b *backend) error { return unix.Syncfs(int(b.journal.Fd())) }

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 )
 
-// syncAll makes every change of the store durable. Without a call for the whole
-// filesystem that means every file and directory.
+// syncAll makes all changes of the store durable. Without a system call for the whole filesystem
+// it syncs every file and directory.
 func syncAll(b *backend) error {
 	return fs.WalkDir(b.home.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() && !d.Type().IsRegular() {

@@ -16,8 +16,8 @@ const benchDirs = 100
 
 func benchPath(i int) string { return fmt.Sprintf("d%02d/%d.md", i%benchDirs, i) }
 
-// filled makes a closed repository of so many files of 1 KiB.
-func filled(b *testing.B, files int) string {
+// newRepo creates a repository with a number of files of 1 KiB, and closes it.
+func newRepo(b *testing.B, files int) string {
 	b.Helper()
 	dir := b.TempDir()
 	r, err := gitstore.Open(b.Context(), dir, nil)
@@ -41,13 +41,13 @@ func filled(b *testing.B, files int) string {
 	return dir
 }
 
-// BenchmarkCommit compares a commit of one document, which is durable, with git
-// add and git commit, as they are and made durable too, in repositories of two
-// sizes. Compare within one run: the disk decides, and who else uses it.
+// BenchmarkCommit compares a durable commit of one document with git add and git commit, both
+// with git's default settings and with durable ones. Compare numbers of the same run only,
+// because they depend on the disk and its load.
 func BenchmarkCommit(b *testing.B) {
 	for _, files := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprintf("gitstore/%d", files), func(b *testing.B) {
-			r, err := gitstore.Open(b.Context(), filled(b, files), nil)
+			r, err := gitstore.Open(b.Context(), newRepo(b, files), nil)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -60,11 +60,11 @@ func BenchmarkCommit(b *testing.B) {
 		})
 		for _, durable := range []bool{false, true} {
 			b.Run(fmt.Sprintf("git/durable=%t/%d", durable, files), func(b *testing.B) {
-				dir := filled(b, files)
+				dir := newRepo(b, files)
 				if durable {
 					benchGit(b, dir, "config", "core.fsync", "committed,reference")
 				}
-				benchGit(b, dir, "status") // so that the index knows the files
+				benchGit(b, dir, "status") // adds the files' times to the index
 				for i := 0; b.Loop(); i++ {
 					path := benchPath(i * 7 % files)
 					if err := os.WriteFile(filepath.Join(dir, path), fmt.Append(nil, i), 0o600); err != nil {
@@ -78,11 +78,11 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch is 100 documents a commit.
+// BenchmarkBatch writes 100 documents in each commit.
 func BenchmarkBatch(b *testing.B) {
 	for _, files := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprint(files), func(b *testing.B) {
-			r, err := gitstore.Open(b.Context(), filled(b, files), nil)
+			r, err := gitstore.Open(b.Context(), newRepo(b, files), nil)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -104,9 +104,9 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen reads every file to see whether it is what HEAD says.
+// BenchmarkOpen measures Open, which compares every file with HEAD.
 func BenchmarkOpen(b *testing.B) {
-	dir := filled(b, 10_000)
+	dir := newRepo(b, 10_000)
 	for b.Loop() {
 		r, err := gitstore.Open(b.Context(), dir, nil)
 		if err != nil {
@@ -120,7 +120,8 @@ func BenchmarkOpen(b *testing.B) {
 
 func benchGit(b *testing.B, dir string, args ...string) {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "gc.auto=0"}, args...)...)
+	cmd := exec.CommandContext(b.Context(), "git",
+		append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "gc.auto=0"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("git %q: %v: %s", args, err, out)
 	}

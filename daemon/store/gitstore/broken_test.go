@@ -7,7 +7,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-func TestBrokenStoreSaysSo(t *testing.T) {
+func TestBrokenIsReported(t *testing.T) {
 	repo, err := Open(t.Context(), t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -16,7 +16,7 @@ func TestBrokenStoreSaysSo(t *testing.T) {
 	if err := repo.Write(t.Context(), "a.md", nil); err != nil || repo.Broken() {
 		t.Fatalf("%v, broken %v", err, repo.Broken())
 	}
-	_ = repo.backend.fail(errors.New("disk on fire"))
+	_ = repo.backend.markBroken(errors.New("disk on fire"))
 	if err := repo.Write(t.Context(), "a.md", nil); !store.IsReadOnly(err) || !repo.Broken() {
 		t.Errorf("%v, broken %v", err, repo.Broken())
 	}

@@ -4,17 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
-
-	"evalctl/daemon/store"
 )
 
-// checkGit refuses what the package would read wrongly or get in the way of.
+// checkGit returns an error for a repository that the package would misread or whose unfinished
+// operations it would disturb.
 func (b *backend) checkGit() error {
-	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply", "sequencer"} {
+	for _, name := range []string{
+		"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply",
+		"sequencer",
+	} {
 		if _, err := b.git.Lstat(name); err == nil {
-			return fmt.Errorf(".git/%s is there: finish or abort what is under way in the repository first", name)
+			return fmt.Errorf(".git/%s exists: finish or abort the operation in progress in the repository first", name)
 		}
 	}
 	cfg, err := b.objects.storage.Config()
@@ -29,14 +30,15 @@ func (b *backend) checkGit() error {
 			return fmt.Errorf("the repository uses extensions.%s = %s, which is not supported", o.Key, o.Value)
 		}
 	}
-	return b.neutralise()
+	return b.writeAttributes()
 }
 
-// attributes come last in .git/info/attributes, and so before those of any
-// document: git programs shall see the bytes of documents and nothing else.
+// attributes is the last line of .git/info/attributes, which overrides the attributes in all
+// documents. It makes git programs use the bytes of documents unchanged.
 const attributes = "* -text -ident !eol !filter !working-tree-encoding !merge !diff !conflict-marker-size\n"
 
-func (b *backend) neutralise() error {
+// writeAttributes adds attributes to the repository.
+func (b *backend) writeAttributes() error {
 	const name = "info/attributes"
 	text, err := b.git.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -51,24 +53,5 @@ func (b *backend) neutralise() error {
 	if err := b.git.MkdirAll("info", dirMode); err != nil {
 		return err
 	}
-	return b.replace(name, append(text, attributes...))
-}
-
-func (b *backend) checkSchema() error {
-	text, err := b.git.ReadFile(schemaFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // not a store until now
-	}
-	if err != nil {
-		return err
-	}
-	version, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || version < 1 {
-		return fmt.Errorf("%w: .git/%s does not hold a version number", store.ErrSchemaVersion, schemaFile)
-	}
-	if version > schemaVersion {
-		return fmt.Errorf("%w: .git/%s says %d, this program knows up to %d; use a newer one",
-			store.ErrSchemaVersion, schemaFile, version, schemaVersion)
-	}
-	return nil
+	return b.replaceFile(name, append(text, attributes...))
 }

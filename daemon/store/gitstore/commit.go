@@ -15,18 +15,18 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Who commits, and who is the author of commits that name none.
+// The committer of all commits, and the author of commits without one.
 const (
 	committerName  = "evalctl"
 	committerEmail = "evalctl@localhost"
 )
 
-// Commit makes one git commit.
+// Commit implements store.Backend. It makes one git commit.
 func (b *backend) Commit(ctx context.Context, c store.Commit) error {
 	if b.broken != nil {
 		return b.broken
 	}
-	changes, err := b.record(c.Ops)
+	changes, err := b.recordChanges(c.Ops)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (b *backend) Commit(ctx context.Context, c store.Commit) error {
 	if err != nil {
 		return err
 	}
-	next, err := b.addCommit(ctx, tree, &object.Commit{
+	next, err := b.writeCommit(ctx, tree, &object.Commit{
 		ParentHashes: []plumbing.Hash{b.head.commit},
 		Author:       author(c),
 		Message:      message(c),
@@ -45,17 +45,17 @@ func (b *backend) Commit(ctx context.Context, c store.Commit) error {
 	if err := b.advance(next, changes, c.When); err != nil {
 		return err
 	}
-	if b.since++; b.since >= checkpointEvery {
+	if b.sinceCheckpoint++; b.sinceCheckpoint >= checkpointEvery {
 		if err := b.checkpoint(stateOpen); err != nil {
-			_ = b.fail(err) // told to the next one: this commit is durable
+			_ = b.markBroken(err) // reported by the next commit, because this one is durable
 		}
 	}
 	return nil
 }
 
-// record writes the content of documents and returns what the operations
-// amount to.
-func (b *backend) record(ops []store.Op) ([]change, error) {
+// recordChanges writes the content of documents to the object database and returns the changes
+// that the operations make.
+func (b *backend) recordChanges(ops []store.Op) ([]change, error) {
 	var changes []change
 	for _, op := range ops {
 		if err := reserved(op.Path); err != nil {
@@ -77,8 +77,8 @@ func (b *backend) record(ops []store.Op) ([]change, error) {
 	return changes, nil
 }
 
-// addCommit completes c, signs it and writes it.
-func (b *backend) addCommit(ctx context.Context, tree plumbing.Hash, c *object.Commit, when time.Time) (tip, error) {
+// writeCommit sets the tree and the committer of c, signs it and writes it.
+func (b *backend) writeCommit(ctx context.Context, tree plumbing.Hash, c *object.Commit, when time.Time) (tip, error) {
 	c.TreeHash = tree
 	c.Committer = object.Signature{Name: committerName, Email: committerEmail, When: when.UTC()}
 	if b.opts.Sign != nil {
@@ -107,12 +107,13 @@ func encodeCommit(c *object.Commit) ([]byte, error) {
 	if err := c.Encode(&obj); err != nil {
 		return nil, err
 	}
-	return content(&obj)
+	return readObject(&obj)
 }
 
-// author takes out what would end a name or an address early.
+// author returns the author of a commit, without characters that would end a name or an address
+// early.
 func author(c store.Commit) object.Signature {
-	clean := func(text, otherwise string) string {
+	clean := func(text, standard string) string {
 		text = strings.Map(func(r rune) rune {
 			if r == '<' || r == '>' {
 				return -1
@@ -120,7 +121,7 @@ func author(c store.Commit) object.Signature {
 			return r
 		}, oneLine(text))
 		if text = strings.TrimSpace(text); text == "" {
-			return otherwise
+			return standard
 		}
 		return text
 	}
@@ -131,7 +132,8 @@ func author(c store.Commit) object.Signature {
 	}
 }
 
-// message gives every commit a subject: the reason, or what it does.
+// message returns the message of a commit. Its subject is the reason or, if there is none, a
+// description of the operations.
 func message(c store.Commit) string {
 	subject := oneLine(c.Reason)
 	if subject == "" {
@@ -140,18 +142,19 @@ func message(c store.Commit) string {
 			subject = oneLine(string(c.Ops[0].Kind) + " " + c.Ops[0].Path)
 		}
 	}
-	body := strings.TrimSpace(printable(c.Message, "\n\t"))
+	body := strings.TrimSpace(sanitize(c.Message, "\n\t"))
 	if body == "" {
 		return subject + "\n"
 	}
 	return subject + "\n\n" + body + "\n"
 }
 
-func oneLine(text string) string { return strings.TrimSpace(printable(text, "")) }
+// oneLine is sanitize without line breaks and surrounding space.
+func oneLine(text string) string { return strings.TrimSpace(sanitize(text, "")) }
 
-// printable keeps a text from steering a terminal, or from ending the commit
-// object: control characters but the allowed ones become spaces.
-func printable(text, allowed string) string {
+// sanitize replaces control characters, except the allowed ones, with spaces. They could
+// otherwise control a terminal, or end a field of the commit object.
+func sanitize(text, allowed string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
 			return ' '

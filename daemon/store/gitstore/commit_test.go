@@ -11,19 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/storetest"
 )
-
-// MemoryDir is on a filesystem where syncing is free, if there is one: what
-// these tests look at is no different there.
-func MemoryDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "gitstore") //nolint:usetesting // t.TempDir cannot choose the filesystem
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
 
 func openBackend(t *testing.T, dir string) *backend {
 	t.Helper()
@@ -47,8 +36,8 @@ func commit(t *testing.T, b *backend, ops ...store.Op) {
 	}
 }
 
-// files reads the worktree, empty directories included, and what the package
-// keeps for a commit under way.
+// files returns the files of the worktree with their contents, including empty directories, and
+// the names of the package's own temporary files.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -78,18 +67,16 @@ func files(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// TestRollback makes the last operation of a commit impossible in the worktree,
-// which the store never asks for but a filesystem may answer.
+// TestRollback makes an operation of a commit fail in the worktree. The store never requests such
+// an operation, but the filesystem can fail in this way.
 func TestRollback(t *testing.T) {
-	dir := MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"), writeOp("d/b", "2"), writeOp("d/e/c", "3"))
-	put := func(name string) { // by hand, unknown to HEAD
-		if err := os.MkdirAll(filepath.Join(dir, name, "x"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+	// A directory that was created by hand, where a document should be written.
+	if err := os.MkdirAll(filepath.Join(dir, "dir", "x"), 0o700); err != nil {
+		t.Fatal(err)
 	}
-	put("dir")
 	before, head := files(t, dir), b.head
 	for i, ops := range [][]store.Op{
 		{writeOp("dir", "x")},
@@ -99,10 +86,10 @@ func TestRollback(t *testing.T) {
 		{deleteOp("a"), writeOp("a/now/below", "x"), writeOp("dir", "x")},
 	} {
 		if err := b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: ops}); err == nil {
-			t.Errorf("case %d went through", i)
+			t.Errorf("case %d succeeded", i)
 		}
 		if diff := cmp.Diff(before, files(t, dir)); diff != "" {
-			t.Errorf("case %d left traces (-before +after):\n%s", i, diff)
+			t.Errorf("case %d changed files (-before +after):\n%s", i, diff)
 		}
 		if now, err := b.resolve(b.branch); now != head.commit || b.head != head || err != nil {
 			t.Errorf("case %d: branch at %s, head %v, %v", i, now, b.head, err)
@@ -120,17 +107,17 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestBroken: after an error that leaves the files in doubt nothing more is
-// written until the store is opened again.
+// TestBroken: after an error that leaves the files in an unknown state, the store rejects commits
+// until it is reopened.
 func TestBroken(t *testing.T) {
-	dir := MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"), writeOp("b", "1"))
 	undo := filepath.Join(dir, ".git", undoDir)
 	if err := errors.Join(os.Remove(undo), os.WriteFile(undo, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	_ = b.fail(errors.New("a bad disk"))
+	_ = b.markBroken(errors.New("a bad disk"))
 	if err := b.Commit(t.Context(), store.Commit{Ops: []store.Op{writeOp("a", "2")}}); !store.IsReadOnly(err) {
 		t.Errorf("got %v", err)
 	}

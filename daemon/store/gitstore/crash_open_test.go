@@ -13,11 +13,11 @@ import (
 	"evalctl/daemon/store/storetest"
 )
 
-// openDirEnv makes the test binary the process that gets killed while it opens
+// openDirEnv makes the test binary run as the process that is killed while it creates
 // repositories.
 const openDirEnv = "GITSTORE_OPEN_DIR"
 
-// openUntilKilled makes and closes one repository after the other.
+// openUntilKilled creates and closes one repository after the other.
 func openUntilKilled(dir string) int {
 	for n := 0; ; n++ {
 		r, err := gitstore.Open(context.Background(), filepath.Join(dir, strconv.Itoa(n)), nil)
@@ -32,19 +32,13 @@ func openUntilKilled(dir string) int {
 	}
 }
 
-// TestCrashInOpen kills a process that makes repositories: the next Open finishes
-// the one that it was at.
+// TestCrashInOpen kills a process that creates repositories. The next Open must finish the last
+// one.
 func TestCrashInOpen(t *testing.T) {
-	rounds := 10
-	if text := os.Getenv(crashRoundsEnv); text != "" {
-		var err error
-		if rounds, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	rounds := storetest.Rounds(t, os.Getenv(crashRoundsEnv), 10)
 	unfinished := 0
 	for round := range rounds {
-		dir := gitstore.MemoryDir(t)
+		dir := storetest.MemoryDir(t)
 		storetest.Kill(t, openDirEnv, dir, 1, 8*time.Millisecond)
 		made, err := os.ReadDir(dir)
 		if err != nil {
@@ -71,24 +65,25 @@ func TestCrashInOpen(t *testing.T) {
 	t.Logf("%d repositories were not finished", unfinished)
 }
 
-// TestIndexLock: only a lock that is certainly the store's own is taken over.
+// TestIndexLock: Open takes over a lock of the index only if it is certain that it is the store's
+// own.
 func TestIndexLock(t *testing.T) {
 	const mark = "held by gitstore while the store is open\n"
 	for _, c := range []struct {
 		name, lock, left string // contents, "-" for no file
-		linked, refused  bool   // linked: both are the same file
+		linked, rejected bool   // linked: both are the same file
 	}{
 		{name: "killed before the mark was written", lock: "-", left: ""},
-		{name: "while", lock: "-", left: mark[:10]},
-		{name: "before it was linked", lock: "-", left: mark},
-		{name: "after", lock: mark, left: mark, linked: true},
-		{name: "with the store open", lock: mark, left: "-"},
-		{name: "a git program that has not written yet", lock: "", left: "-", refused: true},
-		{name: "a git program", lock: "DIRC", left: "-", refused: true},
-		{name: "a git program and a kill", lock: "", left: mark, refused: true},
+		{name: "killed while the mark was written", lock: "-", left: mark[:10]},
+		{name: "killed before the mark was linked", lock: "-", left: mark},
+		{name: "killed after the mark was linked", lock: mark, left: mark, linked: true},
+		{name: "killed with the store open", lock: mark, left: "-"},
+		{name: "a git program that has not written yet", lock: "", left: "-", rejected: true},
+		{name: "a git program", lock: "DIRC", left: "-", rejected: true},
+		{name: "a git program, and killed before", lock: "", left: mark, rejected: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := gitstore.MemoryDir(t)
+			dir := storetest.MemoryDir(t)
 			if err := openDir(t, dir, nil).Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -104,12 +99,12 @@ func TestIndexLock(t *testing.T) {
 				put(t, lock, c.lock)
 			}
 			r, err := gitstore.Open(t.Context(), dir, nil)
-			if c.refused {
+			if c.rejected {
 				if err == nil {
-					t.Error("opened")
+					t.Error("Open succeeded")
 				}
 				if text, err := os.ReadFile(lock); err != nil || string(text) != c.lock {
-					t.Errorf("the lock of the git program holds %q, %v", text, err)
+					t.Errorf("the lock of the git program contains %q, %v", text, err)
 				}
 				return
 			}
@@ -117,10 +112,10 @@ func TestIndexLock(t *testing.T) {
 				t.Fatal(err)
 			}
 			if text, err := os.ReadFile(lock); err != nil || string(text) != mark {
-				t.Errorf("the lock holds %q, %v", text, err)
+				t.Errorf("the lock contains %q, %v", text, err)
 			}
 			if _, err := os.Lstat(left); !os.IsNotExist(err) {
-				t.Errorf("%s is left: %v", left, err)
+				t.Errorf("%s is left behind: %v", left, err)
 			}
 			wantSound(t, r, dir)
 		})

@@ -17,10 +17,10 @@ import (
 	"evalctl/daemon/store/storetest"
 )
 
-// pullDirEnv makes the test binary the process that gets killed in a pull.
+// pullDirEnv makes the test binary run as the process that is killed during a pull.
 const pullDirEnv = "GITSTORE_PULL_DIR"
 
-// pullUntilKilled makes a commit of its own and then pulls.
+// pullUntilKilled makes a local commit and then pulls.
 func pullUntilKilled(dir string) int {
 	ctx := context.Background()
 	r, err := gitstore.Open(ctx, dir, nil)
@@ -43,24 +43,19 @@ func pullUntilKilled(dir string) int {
 	select {} // until it is killed
 }
 
-// TestCrashInPull kills a process at random instants of a pull that rebases.
-// Afterwards the store is at the commit before the pull or at the one after it, and
-// can pull.
+// TestCrashInPull kills a process at random instants of a pull that rebases. Afterwards the store
+// must be at the commit before the pull or at the one after it, and must be able to pull.
 func TestCrashInPull(t *testing.T) {
-	rounds := 20
-	if text := os.Getenv(crashRoundsEnv); text != "" {
-		var err error
-		if rounds, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	one, two, _, dir := pair(t, nil)
+	rounds := storetest.Rounds(t, os.Getenv(crashRoundsEnv), 20)
+	one, two, _, dir := openPair(t, nil)
 	must(t, two.Close())
 	before, after := 0, 0
 	for round := 1; round <= rounds; round++ {
-		must(t, one.Batch(t.Context(), store.BatchOptions{Reason: fmt.Sprint("round ", round)}, func(b *store.Batch) error {
+		opts := store.BatchOptions{Reason: fmt.Sprint("round ", round)}
+		must(t, one.Batch(t.Context(), opts, func(b *store.Batch) error {
+			content := []byte(strconv.Itoa(round))
 			for i := range 20 {
-				if err := b.Write(t.Context(), fmt.Sprintf("theirs/%d", i), []byte(strconv.Itoa(round))); err != nil {
+				if err := b.Write(t.Context(), fmt.Sprintf("theirs/%d", i), content); err != nil {
 					return err
 				}
 			}
@@ -68,7 +63,7 @@ func TestCrashInPull(t *testing.T) {
 		}), one.Push(t.Context()))
 		storetest.Kill(t, pullDirEnv, dir, 1, 120*time.Millisecond)
 		if left, _ := filepath.Glob(filepath.Join(dir, ".git", "rebase-*")); len(left) > 0 {
-			t.Errorf("round %d: a rebase is left: %q", round, left)
+			t.Errorf("round %d: a rebase is left behind: %q", round, left)
 		}
 		r := openDir(t, dir, nil)
 		docs := storetest.Contents(t, r.Store)
@@ -92,7 +87,7 @@ func TestCrashInPull(t *testing.T) {
 	t.Logf("killed before the pull was done: %d, after: %d", before, after)
 }
 
-// movedPath is where a document is that every round moves.
+// movedPath returns the path of the document that every round moves.
 func movedPath(round int) string {
 	if round == 0 {
 		return "shared"
@@ -100,8 +95,8 @@ func movedPath(round int) string {
 	return fmt.Sprintf("moved/%d", round)
 }
 
-// wantRound wants the remote's documents to be those of a round, all of them, and
-// every commit of this side to be there.
+// wantRound checks that docs contains all the remote's documents of round theirs, and the
+// documents of the first mine local commits.
 func wantRound(t *testing.T, docs map[string]string, theirs, mine int) {
 	t.Helper()
 	want := map[string]string{movedPath(theirs): "1\n2\n3\n4\n5\n"}
@@ -114,6 +109,7 @@ func wantRound(t *testing.T, docs map[string]string, theirs, mine int) {
 		want[fmt.Sprintf("mine/%d", i)] = ""
 	}
 	if !maps.Equal(docs, want) {
-		t.Errorf("documents %s, want round %d and %d commits", strings.Join(slices.Sorted(maps.Keys(docs)), " "), theirs, mine)
+		t.Errorf("documents %s, want round %d and %d commits",
+			strings.Join(slices.Sorted(maps.Keys(docs)), " "), theirs, mine)
 	}
 }

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// crashDirEnv makes the test binary the process that gets killed.
+	// crashDirEnv makes the test binary run as the process that is killed.
 	crashDirEnv = "GITSTORE_CRASH_DIR"
-	// crashRoundsEnv sets how many kills TestCrash and TestCrashInPull make.
+	// crashRoundsEnv sets the number of kills in the crash tests.
 	crashRoundsEnv = "GITSTORE_CRASH_ROUNDS"
 )
 
-// inChild has work done on the store. It gives the code to exit with.
+// inChild opens the store and calls work. It returns an exit code.
 func inChild(dir string, work func(s *store.Store, out, errs io.Writer) int) int {
 	r, err := gitstore.Open(context.Background(), dir, nil)
 	if err != nil {
@@ -31,9 +31,9 @@ func inChild(dir string, work func(s *store.Store, out, errs io.Writer) int) int
 	return work(r.Store, os.Stdout, os.Stderr)
 }
 
-// TestCrash looks at the history too.
+// TestCrash also checks the history.
 func TestCrash(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	var r *gitstore.Repo
 	storetest.Crash{
 		Env: crashDirEnv, Dir: dir, Rounds: os.Getenv(crashRoundsEnv), Within: 12 * time.Millisecond,

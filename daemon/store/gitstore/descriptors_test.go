@@ -11,7 +11,7 @@ import (
 )
 
 func TestOutOfDescriptors(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	storetest.RunDescriptors(t, func() (*store.Store, error) {
 		r, err := gitstore.Open(t.Context(), dir, nil)
 		if err != nil {

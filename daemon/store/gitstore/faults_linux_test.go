@@ -7,12 +7,11 @@ import (
 	"testing"
 
 	"evalctl/daemon/store"
-	"evalctl/daemon/store/gitstore"
 	"evalctl/daemon/store/storetest"
 )
 
 const (
-	// faultsDirEnv makes the test binary the process whose system calls fail.
+	// faultsDirEnv makes the test binary run as the process whose system calls fail.
 	faultsDirEnv = "GITSTORE_FAULTS_DIR"
 	// faultsEnv makes TestFaults try every system call.
 	faultsEnv = "GITSTORE_FAULTS"
@@ -27,7 +26,7 @@ func init() {
 }
 
 func TestFaults(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	storetest.Faults{
 		Env: faultsDirEnv, Dir: dir, All: os.Getenv(faultsEnv) != "",
 		Open: func(t *testing.T) *store.Store { return openDir(t, dir, nil).Store },

@@ -1,21 +1,20 @@
-// Package gitstore keeps documents in a git repository: every commit of the
-// store is one commit of the branch, and the worktree holds the documents as
-// plain files.
+// Package gitstore keeps documents in a git repository. Every commit of the store is one commit
+// on the branch, and the worktree contains the documents as plain files.
 //
-// Commits are made without the git program, which only Push and Pull need (git
-// 2.38 or newer). The package keeps its own state in .git/gitstore:
+// Commits do not need the git program. Push and Pull do (git 2.38 or newer). The package keeps
+// its own state in .git/gitstore:
 //
 //	schema      version of this layout
-//	lock        held by the process that has the store open
-//	worktree    the commit that the files are known to be in step with
+//	lock        locked by the process that has the store open
+//	worktree    the last commit whose files are known to be on disk
 //	temp        the file being written
-//	index.lock  the lock of the index before it is linked to its place
+//	index.lock  the lock of the index before it is linked into place
 //	staged/     the documents of the commit being made
-//	undo/       what that commit replaced
+//	undo/       documents that the commit being made has replaced
 //
-// While the store is open, .git/index.lock keeps other programs from changing
-// the index and the worktree, and git status compares with the index as it was
-// when the store was opened. Close brings it up to date.
+// While the store is open, .git/index.lock prevents other programs from changing the index and
+// the worktree. The index is not updated until Close. Before that, git status compares with the
+// index as it was at Open.
 package gitstore
 
 import (
@@ -31,27 +30,26 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Options of a repository. Nil and the zero value mean the defaults.
+// Options configures a repository. Nil and the zero value mean the defaults.
 type Options struct {
 	store.Options
-	// Sign signs every commit that the store makes: the first one of a new
-	// repository, every later one, and those that Pull makes anew. Nothing
-	// else is signed. An error from it leaves the store unchanged. Default: commits
-	// are not signed.
+	// Sign returns a signature for every commit that the store makes: the first one of a new
+	// repository, all later ones, and those that Pull rebases. Nothing else is signed. The
+	// signature is detached and ASCII-armored, and is stored unchanged in the header of the
+	// commit. An error leaves the store unchanged. Default: commits are not signed.
 	Sign func(context.Context, SignRequest) (string, error)
-	// Branch is made in a new repository, and must be checked out in an
-	// existing one. Default: main, or what is checked out.
+	// Branch is created in a new repository, and must be checked out in an existing one. Default:
+	// main in a new repository, otherwise the branch that is checked out.
 	Branch string
-	// Remote is the name of the remote that Push and Pull use, with a branch
-	// of the same name there. Its address is part of the repository's own
-	// configuration (git remote add). Default: origin.
+	// Remote is the name of the remote for Push and Pull, which use the branch of the same name
+	// there. Its address is in the configuration of the repository (git remote add). Default:
+	// origin.
 	Remote string
 }
 
-// SignRequest is what Options.Sign gets (spec 9.7). It answers with a detached
-// armored signature, which goes into the header of the commit as it is.
+// SignRequest is the argument of Options.Sign (spec 9.7).
 type SignRequest struct {
-	Payload string // the serialised commit object without a signature
+	Payload string // the serialized commit object without a signature
 }
 
 // Repo is a store with a history.
@@ -60,26 +58,25 @@ type Repo struct {
 	backend *backend
 }
 
-// Open opens the repository in dir. A dir that is missing or empty becomes a
-// new one, whose first commit is empty. Refused are bare repositories, linked
-// worktrees, a detached HEAD, an unfinished merge or rebase, and a HEAD that
-// holds anything but plain files under valid paths.
+// Open opens the repository in dir. If dir does not exist or is empty, Open creates a repository
+// with an empty first commit. It returns an error for a bare repository, a linked worktree, a
+// detached HEAD, an unfinished merge or rebase, and a HEAD with anything but plain files at valid
+// paths. The filesystem must support hard links.
 //
-// The filesystem has to know hard links. Open finishes what a crash interrupted: all of a commit is there, or nothing
-// of it. Any other difference between worktree and HEAD was made by hand;
-// Open refuses it and names the files, which are to be committed or discarded.
-// Only one process can have a store open. A layout newer than this package
-// knows is store.ErrSchemaVersion.
+// After a crash Open repairs the worktree, so that all of a commit is stored or none of it. Any
+// other difference between the worktree and HEAD was made by hand. Then Open fails; the changed
+// files must first be committed or discarded. Open also fails if the store is already open, in
+// this or in another process. A layout that is newer than this package supports is
+// store.ErrSchemaVersion.
 //
-// Every mutation is durable when it returns. One that finds its branch moved by
-// somebody else is store.ErrConflict. BatchOptions.Reason is the subject of a
-// commit and Message its body; Author and Email default to evalctl and
-// evalctl@localhost, who is always the committer. Control characters in these
-// become spaces.
+// Every mutation is durable when it returns. It fails with store.ErrConflict if another program
+// has moved the branch. BatchOptions.Reason is the subject of a commit and Message its body. The
+// committer is always evalctl <evalctl@localhost>, which is also the default for Author and
+// Email. Control characters in all of these are replaced with spaces.
 //
-// Paths that git keeps to itself are store.ErrInvalidPath: those with a segment
-// .git or .gitmodules, also as other systems spell them. No document changes
-// what is committed: .gitignore and .gitattributes have no effect on the store.
+// Paths that git reserves are store.ErrInvalidPath: those with a segment .git or .gitmodules,
+// including their other spellings on other systems. Documents do not affect what is committed:
+// .gitignore and .gitattributes have no effect on the store.
 func Open(ctx context.Context, dir string, opts *Options) (*Repo, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -94,24 +91,23 @@ func Open(ctx context.Context, dir string, opts *Options) (*Repo, error) {
 type backend struct {
 	store.Files // of the worktree; its Root also moves files between it and .git
 
-	dir     string // absolute
-	opts    Options
-	branch  plumbing.ReferenceName
-	git     *os.Root // of .git
-	lock    *flock.Flock
-	objects *objects
-	outside func(context.Context, string, func() ([]store.ChangeEvent, error)) error
+	opts     Options
+	branch   plumbing.ReferenceName
+	git      *os.Root // of .git
+	lock     *flock.Flock
+	objects  *objects
+	external func(context.Context, string, func() ([]store.ChangeEvent, error)) error
 
-	remote chan struct{} // holds a token while a program talks to the remote
-	closed bool          // needs the token
+	remoteLock chan struct{} // holds a token while a program talks to the remote
+	closed     bool          // needs the token
 
-	// The rest belongs to whoever changes the store.
+	// The fields below are used only during a mutation.
 
 	head tip
-	// since counts the commits since the files were last known to be on disk.
-	since int
-	// broken says why the files can no longer be trusted to follow a commit.
-	// Opening the store again repairs it.
+	// sinceCheckpoint is the number of commits since the files were last synced to disk.
+	sinceCheckpoint int
+	// broken is the error after which the files may differ from what was committed, or nil.
+	// Reopening the store repairs them.
 	broken error
 }
 
@@ -120,31 +116,31 @@ type tip struct{ commit, tree plumbing.Hash }
 
 var _ store.Backend = (*backend)(nil)
 
-// LocalPath is asserted by store.Store.
+// LocalPath implements an optional method of store.Backend.
 func (b *backend) LocalPath(path string) string {
 	if reserved(path) != nil {
 		return ""
 	}
-	return filepath.Join(b.dir, filepath.FromSlash(path))
+	return filepath.Join(b.Root.Name(), filepath.FromSlash(path))
 }
 
-// Broken is asserted by store.Store.
+// Broken implements an optional method of store.Backend.
 func (b *backend) Broken() bool { return b.broken != nil }
 
-// Follow is asserted by store.Store.
-func (b *backend) Follow(outside func(context.Context, string, func() ([]store.ChangeEvent, error)) error) {
-	b.outside = outside
+// Follow implements an optional method of store.Backend.
+func (b *backend) Follow(apply func(context.Context, string, func() ([]store.ChangeEvent, error)) error) {
+	b.external = apply
 }
 
-// Close waits for a push or a fetch, brings the index up to date, and lets the
-// next process in last. What is broken is left for Open to repair.
+// Close waits for a running push or fetch, updates the index, and releases the lock last. A
+// broken store is left as it is, for Open to repair.
 func (b *backend) Close() error {
-	b.remote <- struct{}{}
+	b.remoteLock <- struct{}{}
 	b.closed = true
-	<-b.remote
+	<-b.remoteLock
 	var err error
 	if b.broken == nil {
-		err = b.settle()
+		err = b.closeCleanly()
 	}
 	return errors.Join(err, b.release())
 }

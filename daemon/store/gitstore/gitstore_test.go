@@ -20,8 +20,8 @@ import (
 	"evalctl/daemon/store/storetest"
 )
 
-// children is what the test binary does with a directory when it is started as the
-// process of a test, by the environment variable that names the directory.
+// children are the functions that the test binary calls instead of the tests when a test runs it
+// as a separate process. The key is the environment variable with the directory to pass.
 var children = map[string]func(dir string) int{
 	crashDirEnv: func(dir string) int { return inChild(dir, storetest.WriteUntilKilled) },
 	pullDirEnv:  pullUntilKilled,
@@ -53,10 +53,11 @@ func openDir(t *testing.T, dir string, opts *gitstore.Options) *gitstore.Repo {
 
 func open(t *testing.T) *store.Store {
 	t.Helper()
-	return openDir(t, gitstore.MemoryDir(t), nil).Store
+	return openDir(t, storetest.MemoryDir(t), nil).Store
 }
 
-// git runs the real program, with a user's usual settings but not this user's.
+// git runs the git program with the name and address of a user, but without the settings of the
+// current user.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := tryGit(t, dir, args...)
@@ -71,13 +72,14 @@ func tryGit(t *testing.T, dir string, args ...string) (string, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("the git program is not installed")
 	}
-	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=Hand", "-c", "user.email=hand@localhost"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "git",
+		append([]string{"-C", dir, "-c", "user.name=Hand", "-c", "user.email=hand@localhost"}, args...)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// wantSound closes r and has git check everything it left.
+// wantSound closes r and checks the repository with git fsck and git status.
 func wantSound(t *testing.T, r *gitstore.Repo, dir string) {
 	t.Helper()
 	if err := r.Close(); err != nil {
@@ -107,19 +109,7 @@ func write(t *testing.T, r *gitstore.Repo, path, content string) {
 
 func wantDocs(t *testing.T, r *gitstore.Repo, want map[string]string) {
 	t.Helper()
-	files, err := r.List(t.Context(), "", store.ListOptions{Recursive: true, IncludeGenerated: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for _, f := range files {
-		data, err := r.Read(t.Context(), f.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got[f.Path] = string(data)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, storetest.Contents(t, r.Store)); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
 }
@@ -139,7 +129,7 @@ func TestContract(t *testing.T) { storetest.Run(t, open) }
 func TestModel(t *testing.T) { storetest.RunModel(t, open) }
 
 func TestContentSurvivesReopening(t *testing.T) {
-	dir := filepath.Join(gitstore.MemoryDir(t), "made", "on", "the", "way")
+	dir := filepath.Join(storetest.MemoryDir(t), "new", "parent", "dirs")
 	r := openDir(t, dir, nil)
 	write(t, r, "d/a", "1")
 	before, err := r.Stat(t.Context(), "d/a")
@@ -158,14 +148,16 @@ func TestContentSurvivesReopening(t *testing.T) {
 }
 
 func TestOneOwner(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
-	if _, err := gitstore.Open(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), dir) {
+	_, err := gitstore.Open(t.Context(), dir, nil)
+	if err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("second open: %v", err)
 	}
 	write(t, r, "a", "1")
-	if out, err := tryGit(t, dir, "commit", "--allow-empty", "-m", "by hand"); err == nil || !strings.Contains(out, "index.lock") {
-		t.Errorf("git commit beside an open store: %v, %s", err, out)
+	out, err := tryGit(t, dir, "commit", "--allow-empty", "-m", "by hand")
+	if err == nil || !strings.Contains(out, "index.lock") {
+		t.Errorf("git commit while the store is open: %v, %s", err, out)
 	}
 	wantSound(t, r, dir)
 	git(t, dir, "commit", "--allow-empty", "-m", "by hand")
@@ -173,11 +165,14 @@ func TestOneOwner(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	if err := openDir(t, dir, nil).Close(); err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]error{"1": nil, "1\n": nil, "2\n": store.ErrSchemaVersion, "0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion} {
+	for text, want := range map[string]error{
+		"1": nil, "1\n": nil, "2\n": store.ErrSchemaVersion,
+		"0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion,
+	} {
 		put(t, filepath.Join(dir, ".git", "gitstore", "schema"), text)
 		r, err := gitstore.Open(t.Context(), dir, nil)
 		if !errors.Is(err, want) {
@@ -189,11 +184,13 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses goes through what is no repository for a store, and says so.
-func TestOpenRefuses(t *testing.T) {
+// TestOpenRejects opens directories that cannot be a store.
+func TestOpenRejects(t *testing.T) {
+
+	file := func(t *testing.T, dir string, name, content string) { put(t, filepath.Join(dir, name), content) }
 	userRepo := func(t *testing.T, dir string) {
 		git(t, dir, "init", "-q", "-b", "main")
-		put(t, filepath.Join(dir, "a"), "1\n")
+		file(t, dir, "a", "1\n")
 		git(t, dir, "add", ".")
 		git(t, dir, "commit", "-qm", "one")
 	}
@@ -202,45 +199,100 @@ func TestOpenRefuses(t *testing.T) {
 		opts gitstore.Options
 		want string
 	}{
-		"files":         {make: func(t *testing.T, dir string) { put(t, filepath.Join(dir, "a"), "") }, want: "neither empty nor a git repository"},
-		"bare":          {make: func(t *testing.T, dir string) { git(t, dir, "init", "-q", "--bare") }, want: "bare"},
-		"linked":        {make: func(t *testing.T, dir string) { put(t, filepath.Join(dir, ".git"), "gitdir: /x") }, want: "not a directory"},
-		"empty .git":    {make: func(t *testing.T, dir string) { put(t, filepath.Join(dir, ".git", "x"), "") }, want: "not a repository"},
-		"unborn, files": {make: func(t *testing.T, dir string) { git(t, dir, "init", "-q"); put(t, filepath.Join(dir, "a"), "") }, want: `1 files differ from HEAD; commit or discard what was changed by hand, then open again: compare a: differs`},
-		"detached":      {make: func(t *testing.T, dir string) { userRepo(t, dir); git(t, dir, "checkout", "-q", "--detach") }, want: "HEAD is detached"},
-		"merging": {make: func(t *testing.T, dir string) {
-			userRepo(t, dir)
-			put(t, filepath.Join(dir, ".git", "MERGE_HEAD"), git(t, dir, "rev-parse", "HEAD"))
-		}, want: "MERGE_HEAD"},
-		"other branch": {make: userRepo, opts: gitstore.Options{Branch: "other"}, want: "branch main is checked out, not other"},
-		"bad branch":   {opts: gitstore.Options{Branch: "-x"}, want: "cannot name a branch"},
-		"worse branch": {opts: gitstore.Options{Branch: "../x"}, want: "cannot name a branch"},
-		"bad remote":   {opts: gitstore.Options{Remote: "--upload-pack=x"}, want: "cannot name a remote"},
-		"git is busy":  {make: func(t *testing.T, dir string) { userRepo(t, dir); put(t, filepath.Join(dir, ".git", "index.lock"), "") }, want: "index.lock"},
-		"sha256":       {make: func(t *testing.T, dir string) { git(t, dir, "init", "-q", "--object-format=sha256") }, want: "objectformat"},
-		"edited":       {make: func(t *testing.T, dir string) { userRepo(t, dir); put(t, filepath.Join(dir, "a"), "2\n") }, want: `then open again: compare a: differs`},
-		"ignored file": {make: func(t *testing.T, dir string) {
-			userRepo(t, dir)
-			put(t, filepath.Join(dir, "x.o"), "")
-			put(t, filepath.Join(dir, ".git", "info", "exclude"), "*.o")
-		}, want: "x.o"},
-		"link in HEAD": {make: func(t *testing.T, dir string) {
-			userRepo(t, dir)
-			if err := os.Symlink("a", filepath.Join(dir, "link")); err != nil {
-				t.Fatal(err)
-			}
-			git(t, dir, "add", ".")
-			git(t, dir, "commit", "-qm", "two")
-		}, want: "link or a submodule"},
-		"bad path in HEAD": {make: func(t *testing.T, dir string) {
-			put(t, filepath.Join(dir, `a\b`), "")
-			git(t, dir, "init", "-q")
-			git(t, dir, "add", ".")
-			git(t, dir, "commit", "-qm", "two")
-		}, want: "backslash"},
+		"files": {
+			make: func(t *testing.T, dir string) { file(t, dir, "a", "") },
+			want: "neither empty nor a git repository",
+		},
+		"bare": {
+			make: func(t *testing.T, dir string) { git(t, dir, "init", "-q", "--bare") },
+			want: "bare",
+		},
+		"linked": {
+			make: func(t *testing.T, dir string) { file(t, dir, ".git", "gitdir: /x") },
+			want: "not a directory",
+		},
+		"empty .git": {
+			make: func(t *testing.T, dir string) { file(t, dir, ".git/x", "") },
+			want: "not a repository",
+		},
+		"unborn, files": {
+			make: func(t *testing.T, dir string) {
+				git(t, dir, "init", "-q")
+				file(t, dir, "a", "")
+			},
+			want: "1 files differ from HEAD; commit or discard the changes, then reopen the store: compare a: differs",
+		},
+		"detached": {
+			make: func(t *testing.T, dir string) {
+				userRepo(t, dir)
+				git(t, dir, "checkout", "-q", "--detach")
+			},
+			want: "HEAD is detached",
+		},
+		"merging": {
+			make: func(t *testing.T, dir string) {
+				userRepo(t, dir)
+				file(t, dir, ".git/MERGE_HEAD", git(t, dir, "rev-parse", "HEAD"))
+			},
+			want: "MERGE_HEAD",
+		},
+		"other branch": {
+			make: userRepo,
+			opts: gitstore.Options{Branch: "other"},
+			want: "branch main is checked out, not other",
+		},
+		"flag as branch": {opts: gitstore.Options{Branch: "-x"}, want: "not a valid name of a branch"},
+		"path as branch": {opts: gitstore.Options{Branch: "../x"}, want: "not a valid name of a branch"},
+		"flag as remote": {opts: gitstore.Options{Remote: "--upload-pack=x"}, want: "not a valid name of a remote"},
+		"index is locked": {
+			make: func(t *testing.T, dir string) {
+				userRepo(t, dir)
+				file(t, dir, ".git/index.lock", "")
+			},
+			want: "index.lock",
+		},
+		"sha256": {
+			make: func(t *testing.T, dir string) { git(t, dir, "init", "-q", "--object-format=sha256") },
+			want: "objectformat",
+		},
+		"edited": {
+			make: func(t *testing.T, dir string) {
+				userRepo(t, dir)
+				file(t, dir, "a", "2\n")
+			},
+			want: "then reopen the store: compare a: differs",
+		},
+		"ignored file": {
+			make: func(t *testing.T, dir string) {
+				userRepo(t, dir)
+				file(t, dir, "x.o", "")
+				file(t, dir, ".git/info/exclude", "*.o")
+			},
+			want: "x.o",
+		},
+		"link in HEAD": {
+			make: func(t *testing.T, dir string) {
+				userRepo(t, dir)
+				if err := os.Symlink("a", filepath.Join(dir, "link")); err != nil {
+					t.Fatal(err)
+				}
+				git(t, dir, "add", ".")
+				git(t, dir, "commit", "-qm", "two")
+			},
+			want: "link or a submodule",
+		},
+		"bad path in HEAD": {
+			make: func(t *testing.T, dir string) {
+				file(t, dir, `a\b`, "")
+				git(t, dir, "init", "-q")
+				git(t, dir, "add", ".")
+				git(t, dir, "commit", "-qm", "two")
+			},
+			want: "backslash",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := gitstore.MemoryDir(t)
+			dir := storetest.MemoryDir(t)
 			if c.make != nil {
 				c.make(t, dir)
 			}
@@ -255,15 +307,14 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := gitstore.Open(ctx, gitstore.MemoryDir(t), nil); !errors.Is(err, context.Canceled) {
+	if _, err := gitstore.Open(ctx, storetest.MemoryDir(t), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestExistingRepository: a store goes on where somebody else began, packed
-// objects and refs included.
+// TestExistingRepository opens a repository that git has created, with packed objects and refs.
 func TestExistingRepository(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	git(t, dir, "init", "-q", "-b", "team/notes")
 	for i := range 20 {
 		put(t, filepath.Join(dir, "d", fmt.Sprint(i%5), fmt.Sprint(i)), fmt.Sprint(i))
@@ -288,9 +339,9 @@ func TestExistingRepository(t *testing.T) {
 	}
 }
 
-// TestMovedBranch: somebody commits behind the store's back.
+// TestMovedBranch: another program commits while the store is open.
 func TestMovedBranch(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	write(t, r, "a", "1")
 	other := strings.TrimSpace(git(t, dir, "commit-tree", "-m", "other", "-p", "HEAD", "HEAD^{tree}"))
@@ -305,13 +356,12 @@ func TestMovedBranch(t *testing.T) {
 	}
 }
 
-func TestTimesAreTheStores(t *testing.T) {
+func TestTimesComeFromOptions(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, &gitstore.Options{Options: store.Options{Now: func() time.Time { return now }}})
-	if err := errors.Join(r.Write(t.Context(), "a", nil), r.Rename(t.Context(), "a", "b"), r.Write(t.Context(), "a", nil)); err != nil {
-		t.Fatal(err)
-	}
+	ctx := t.Context()
+	must(t, r.Write(ctx, "a", nil), r.Rename(ctx, "a", "b"), r.Write(ctx, "a", nil))
 	for _, path := range []string{"a", "b"} {
 		if info, err := r.Stat(t.Context(), path); !info.ModTime.Equal(now) {
 			t.Errorf("%s: %v, %v, want %v", path, info.ModTime, err, now)

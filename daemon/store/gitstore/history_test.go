@@ -12,11 +12,12 @@ import (
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/gitstore"
+	"evalctl/daemon/store/storetest"
 )
 
-// TestCommits reads what the store recorded with git log.
+// TestCommits reads the store's commits with git log.
 func TestCommits(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	ctx := t.Context()
 	batch := func(opts store.BatchOptions) {
@@ -39,15 +40,18 @@ func TestCommits(t *testing.T) {
 		{"delete", func() error { return r.Delete(ctx, "d/a") }, "delete d/a", "", standard},
 		{"no reason", func() error { batch(store.BatchOptions{}); return nil }, "change 2 documents", "", standard},
 		{"all", func() error {
-			batch(store.BatchOptions{Reason: "tidy up", Message: "\n  one\n\n\ttwo\n", Author: "Ada L.", Email: "ada@example.org"})
+			batch(store.BatchOptions{Reason: "tidy up", Message: "\n  one\n\n\ttwo\n", Author: "Ada L.",
+				Email: "ada@example.org"})
 			return nil
 		}, "tidy up", "one\n\n\ttwo", "Ada L. <ada@example.org>"},
 		{"hostile", func() error {
-			batch(store.BatchOptions{Reason: "a\nparent 0\x00\x1b[2J", Message: "x\x00\x1b]0;t\a\ngpgsig y", Author: "E <e@x>\ncommitter Z", Email: " <>\n "})
+			batch(store.BatchOptions{Reason: "a\nparent 0\x00\x1b[2J", Message: "x\x00\x1b]0;t\a\ngpgsig y",
+				Author: "E <e@x>\ncommitter Z", Email: " <>\n "})
 			return nil
 		}, "a parent 0  [2J", "x  ]0;t \ngpgsig y", "E e@x committer Z <evalctl@localhost>"},
 		{"apply", func() error {
-			return r.Apply(ctx, store.Commit{Reason: "by apply", Author: "A", Email: "a@b", Ops: []store.Op{{Kind: store.OpRename, Path: "d/a", To: "d/ü"}}})
+			return r.Apply(ctx, store.Commit{Reason: "by apply", Author: "A", Email: "a@b",
+				Ops: []store.Op{{Kind: store.OpRename, Path: "d/a", To: "d/ü"}}})
 		}, "by apply", "", "A <a@b>"},
 		{"odd path", func() error { return r.Write(ctx, "d/\x1b[2J\n", nil) }, "write d/ [2J", "", standard},
 		{"same content", func() error { return r.Write(ctx, "d/b", []byte("y")) }, "write d/b", "", standard},
@@ -70,16 +74,17 @@ func TestCommits(t *testing.T) {
 	wantSound(t, r, dir)
 }
 
-// TestReservedPaths: no operation, and no other way of asking, reaches what is
-// git's.
+// TestReservedPaths: no operation reaches git's own files, however their path is spelled.
 func TestReservedPaths(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	ctx := t.Context()
 	write(t, r, "a", "1")
 	for _, path := range []string{
-		".git", ".git/config", ".GIT/config", ".Git", "d/.git", "d/.git/x", ".git ", ".git.", ".git . /x", "d/.git::$INDEX_ALLOCATION", ".git:x/y",
-		"git~1", "GIT~1/config", ".g\u200cit/config", "\ufeff.git", ".gitmodules", "d/.GITMODULES", ".git/gitstore/lock", ".git/index.lock",
+		".git", ".git/config", ".GIT/config", ".Git", "d/.git", "d/.git/x", ".git ", ".git.", ".git . /x",
+		"d/.git::$INDEX_ALLOCATION", ".git:x/y",
+		"git~1", "GIT~1/config", ".g\u200cit/config", "\ufeff.git", ".gitmodules", "d/.GITMODULES",
+		".git/gitstore/lock", ".git/index.lock",
 	} {
 		_, readErr := r.Read(ctx, path)
 		_, statErr := r.Stat(ctx, path)
@@ -91,7 +96,7 @@ func TestReservedPaths(t *testing.T) {
 			"from": r.Rename(ctx, path, "b"), "to": r.Rename(ctx, "a", path),
 			"batch": r.Batch(ctx, store.BatchOptions{}, func(b *store.Batch) error { return b.Write(ctx, path, nil) }),
 		} {
-			if !store.IsInvalidPath(err) || !strings.Contains(err.Error(), "git keeps the name") {
+			if !store.IsInvalidPath(err) || !strings.Contains(err.Error(), "git reserves the name") {
 				t.Errorf("%s %q: %v", op, path, err)
 			}
 		}
@@ -100,7 +105,9 @@ func TestReservedPaths(t *testing.T) {
 		}
 	}
 	want := map[string]string{"a": "1"}
-	for _, path := range []string{".gitignore", "d/.gitattributes", ".github/x", "git", "agit/.gitx", "git~2", "d.git/x", "x.git"} {
+	for _, path := range []string{
+		".gitignore", "d/.gitattributes", ".github/x", "git", "agit/.gitx", "git~2", "d.git/x", "x.git",
+	} {
 		write(t, r, path, "")
 		want[path] = ""
 	}
@@ -108,11 +115,11 @@ func TestReservedPaths(t *testing.T) {
 	wantSound(t, r, dir)
 }
 
-// TestLinkIntoGit: a link in the worktree is no way around the rule.
+// TestLinkIntoGit: a link in the worktree does not lead to git's own files.
 func TestLinkIntoGit(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
-	outside := gitstore.MemoryDir(t)
+	outside := storetest.MemoryDir(t)
 	for name, target := range map[string]string{"link": ".git", "out": outside, "file": ".git/config"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -123,19 +130,19 @@ func TestLinkIntoGit(t *testing.T) {
 			t.Errorf("read %s: %q", path, data)
 		}
 		if err := r.Write(t.Context(), path, []byte("x")); err == nil {
-			t.Errorf("write %s went through", path)
+			t.Errorf("write %s succeeded", path)
 		}
 		if _, err := r.List(t.Context(), path, store.ListOptions{}); path != "file/x" && err == nil {
-			t.Errorf("list %s went through", path)
+			t.Errorf("list %s succeeded", path)
 		}
 	}
 	wantDocs(t, r, map[string]string{})
 }
 
-// TestDocumentsDoNotSteerGit: neither what is committed nor what git makes of
-// it depends on documents that are git's settings elsewhere.
-func TestDocumentsDoNotSteerGit(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+// TestSettingsInDocuments: documents such as .gitignore and .gitattributes affect neither what is
+// committed nor how git reads it.
+func TestSettingsInDocuments(t *testing.T) {
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	docs := map[string]string{
 		".gitignore":       "*\n",
@@ -171,7 +178,8 @@ func newSigner(t *testing.T) *signer {
 		t.Skip("ssh-keygen is not installed")
 	}
 	key := filepath.Join(t.TempDir(), "key")
-	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", key).CombinedOutput(); err != nil {
+	keygen := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", key)
+	if out, err := keygen.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return &signer{t: t, key: key}
@@ -188,7 +196,7 @@ func (s *signer) sign(ctx context.Context, req gitstore.SignRequest) (string, er
 	return string(out), err
 }
 
-// wantVerified has git check the signatures of all commits.
+// wantVerified checks the number of commits, and their signatures with git verify-commit.
 func (s *signer) wantVerified(dir string, commits int) {
 	s.t.Helper()
 	public, err := os.ReadFile(s.key + ".pub")
@@ -202,7 +210,8 @@ func (s *signer) wantVerified(dir string, commits int) {
 		s.t.Errorf("%d commits, want %d", len(list), commits)
 	}
 	for _, commit := range list {
-		out, err := tryGit(s.t, dir, "-c", "gpg.format=ssh", "-c", "gpg.ssh.allowedSignersFile="+allowed, "verify-commit", commit)
+		out, err := tryGit(s.t, dir, "-c", "gpg.format=ssh", "-c", "gpg.ssh.allowedSignersFile="+allowed,
+			"verify-commit", commit)
 		if err != nil || !strings.Contains(out, `Good "git" signature for evalctl@localhost`) {
 			s.t.Errorf("%s: %v, %s", commit, err, out)
 		}
@@ -211,18 +220,17 @@ func (s *signer) wantVerified(dir string, commits int) {
 
 func TestSigning(t *testing.T) {
 	s := newSigner(t)
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, &gitstore.Options{Sign: s.sign})
 	ctx := t.Context()
 	write(t, r, "a", "1")
-	if err := r.Batch(ctx, store.BatchOptions{Reason: "ü", Message: "body"}, func(b *store.Batch) error { return b.Write(ctx, "b/c", nil) }); err != nil {
-		t.Fatal(err)
-	}
-	// What changes nothing is not committed, and not signed.
+	must(t, r.Batch(ctx, store.BatchOptions{Reason: "ü", Message: "body"},
+		func(b *store.Batch) error { return b.Write(ctx, "b/c", nil) }))
+	// Mutations that change nothing are not committed, so they are not signed.
 	_ = r.Batch(ctx, store.BatchOptions{}, func(*store.Batch) error { return nil })
 	_ = r.Delete(ctx, "missing")
 	if len(s.payloads) != 3 {
-		t.Errorf("asked %d times, want 3: bootstrap, write, batch", len(s.payloads))
+		t.Errorf("signed %d times, want 3: bootstrap, write, batch", len(s.payloads))
 	}
 	s.wantVerified(dir, 3)
 	signature, rest, _ := strings.Cut(git(t, dir, "cat-file", "commit", "HEAD"), "\ngpgsig ")
@@ -241,22 +249,22 @@ func TestSigning(t *testing.T) {
 	}
 	wantDocs(t, r, map[string]string{"a": "1", "b/c": ""})
 	wantSound(t, r, dir)
-	if _, err := gitstore.Open(ctx, gitstore.MemoryDir(t), &gitstore.Options{Sign: s.sign}); !errors.Is(err, s.fail) {
+	if _, err := gitstore.Open(ctx, storetest.MemoryDir(t), &gitstore.Options{Sign: s.sign}); !errors.Is(err, s.fail) {
 		t.Errorf("bootstrap: %v", err)
 	}
 	empty := func(context.Context, gitstore.SignRequest) (string, error) { return "", nil }
-	if _, err := gitstore.Open(ctx, gitstore.MemoryDir(t), &gitstore.Options{Sign: empty}); err == nil || !strings.Contains(err.Error(), "signature is empty") {
+	_, err := gitstore.Open(ctx, storetest.MemoryDir(t), &gitstore.Options{Sign: empty})
+	if err == nil || !strings.Contains(err.Error(), "signature is empty") {
 		t.Errorf("empty signature: %v", err)
 	}
 }
 
-// TestFailedOpenCanBeRepeated: a repository whose making was interrupted is
-// made by the next one.
+// TestFailedOpenCanBeRepeated: Open finishes a repository whose creation was interrupted.
 func TestFailedOpenCanBeRepeated(t *testing.T) {
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	fail := func(context.Context, gitstore.SignRequest) (string, error) { return "", errors.New("no") }
 	if _, err := gitstore.Open(t.Context(), dir, &gitstore.Options{Sign: fail}); err == nil {
-		t.Fatal("opened")
+		t.Fatal("Open succeeded")
 	}
 	put(t, filepath.Join(dir, ".git", "refs", "heads", "main.lock"), "half")
 	if err := os.Remove(filepath.Join(dir, ".git", "HEAD")); err != nil {

@@ -15,17 +15,17 @@ const (
 	indexFile = "index"
 	indexLock = "index.lock"
 	markFile  = stateDir + "/index.lock"
-	// indexMark tells a lock of ours, which a crash can leave, from one of a
-	// git program. Whoever holds lockFile may take it over.
+	// indexMark distinguishes a lock of this package, which a crash can leave behind, from one of
+	// a git program. The process that holds lockFile may take it over.
 	indexMark = "held by gitstore while the store is open\n"
 )
 
-// lockIndex keeps git programs from committing what is in the index: while the
-// store is open it lags behind, so that would undo the store's commits.
+// lockIndex prevents git programs from committing the index. While the store is open, the index
+// is out of date, so such a commit would revert the store's commits.
 //
-// The lock is linked into place with its mark in it: one that is still empty, after a crash
-// or on a full disk, could as well be that of a git program, which holds it empty
-// until it is done.
+// The lock is created with the mark in it and then linked into place. If it were created empty, a
+// crash or a full disk could leave an empty lock, which looks like that of a git program: git
+// writes to the lock only at the end.
 func (b *backend) lockIndex() error {
 	err := b.writeMark()
 	if err == nil {
@@ -41,10 +41,11 @@ func (b *backend) lockIndex() error {
 	if readErr == nil && string(text) == indexMark {
 		return nil
 	}
-	return fmt.Errorf("%w; another git program is at work, or one died and the file is to be removed", err)
+	return fmt.Errorf("%w; another git program is running, or one has crashed and the file must be removed", err)
 }
 
-// writeMark never writes to a file that a crash has left, which can be linked.
+// writeMark creates markFile. It never writes to an existing file, which can have a second link
+// at indexLock after a crash.
 func (b *backend) writeMark() error {
 	if err := removeFile(b.git, markFile); err != nil {
 		return err
@@ -59,7 +60,7 @@ func (b *backend) writeMark() error {
 
 func (b *backend) unlockIndex() error { return b.git.Remove(indexLock) }
 
-// writeIndex does what git read-tree HEAD does.
+// writeIndex sets the index to HEAD, as git read-tree HEAD does.
 func (b *backend) writeIndex() error {
 	documents, err := b.objects.changes(plumbing.ZeroHash, b.head.tree)
 	if err != nil {
@@ -73,5 +74,5 @@ func (b *backend) writeIndex() error {
 	if err := index.NewEncoder(&data).Encode(&idx); err != nil {
 		return err
 	}
-	return b.replace(indexFile, data.Bytes())
+	return b.replaceFile(indexFile, data.Bytes())
 }

@@ -18,17 +18,17 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-// cacheSize bounds the objects a store keeps in memory.
+// cacheSize limits the size of the objects that a store keeps in memory.
 const cacheSize = 4 * cache.MiByte
 
-// objects reads the object database through go-git and writes loose objects
-// itself: go-git cannot make them durable. Not for concurrent use.
+// objects reads the object database through go-git. It writes loose objects itself, because
+// go-git cannot make them durable. It is not safe for concurrent use.
 type objects struct {
 	dir     string   // of .git
 	root    *os.Root // the same
 	storage *filesystem.Storage
 	deflate *zlib.Writer
-	unsaved []string // written and perhaps not yet on disk
+	unsaved []string // files that were written and may not be on disk yet
 }
 
 func newObjects(dir string, root *os.Root) (*objects, error) {
@@ -38,12 +38,13 @@ func newObjects(dir string, root *os.Root) (*objects, error) {
 	return o, err
 }
 
-// refresh makes objects known that others have packed since.
+// refresh reopens the object database, so that it includes packs that other programs have
+// written.
 func (o *objects) refresh() {
 	o.storage = filesystem.NewStorage(osfs.New(o.dir), cache.NewObjectLRU(cacheSize))
 }
 
-// get returns an object, also one that git gc has moved meanwhile.
+// get returns an object, even if git gc has moved it since the last refresh.
 func (o *objects) get(kind plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
 	obj, err := o.storage.EncodedObject(kind, hash)
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
@@ -56,10 +57,10 @@ func (o *objects) get(kind plumbing.ObjectType, hash plumbing.Hash) (plumbing.En
 	return obj, nil
 }
 
-// emptyTree exists in every repository, also where it was never written.
+// emptyTree is valid in every repository, even where it was never written.
 var emptyTree = plumbing.ComputeHash(plumbing.TreeObject, nil)
 
-// tree returns the entries of a tree by name; the zero hash has none.
+// tree returns the entries of a tree by name. The zero hash is an empty tree.
 func (o *objects) tree(hash plumbing.Hash) (map[string]object.TreeEntry, error) {
 	if hash.IsZero() || hash == emptyTree {
 		return map[string]object.TreeEntry{}, nil
@@ -91,7 +92,7 @@ func (o *objects) commit(hash plumbing.Hash) (*object.Commit, error) {
 	return &c, nil
 }
 
-// tip returns a commit with its tree; the zero hash has neither.
+// tip returns a commit with its tree. For the zero hash it returns the zero tip.
 func (o *objects) tip(hash plumbing.Hash) (tip, error) {
 	if hash.IsZero() {
 		return tip{}, nil
@@ -108,21 +109,16 @@ func (o *objects) blob(hash plumbing.Hash) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := obj.Reader()
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(r)
-	return data, errors.Join(err, r.Close())
+	return readObject(obj)
 }
 
-// put writes an object, always: one with this name that is there already may
-// not be on disk yet, or may be what a power failure left of it.
+// put writes an object, even if there is a file for it: that file may not be on disk yet, or may
+// have been damaged by a power failure.
 func (o *objects) put(kind plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
 	hash := plumbing.ComputeHash(kind, data)
 	var packed bytes.Buffer
 	o.deflate.Reset(&packed)
-	fmt.Fprintf(o.deflate, "%s %d\x00", kind, len(data)) // a buffer takes everything
+	fmt.Fprintf(o.deflate, "%s %d\x00", kind, len(data)) // writing to a buffer does not fail
 	if _, err := o.deflate.Write(data); err != nil {
 		return hash, err
 	}
@@ -152,14 +148,14 @@ func (o *objects) putTree(entries []object.TreeEntry) (plumbing.Hash, error) {
 	if err := (&object.Tree{Entries: entries}).Encode(&obj); err != nil {
 		return plumbing.ZeroHash, err
 	}
-	data, err := content(&obj)
+	data, err := readObject(&obj)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
 	return o.put(plumbing.TreeObject, data)
 }
 
-func content(obj *plumbing.MemoryObject) ([]byte, error) {
+func readObject(obj plumbing.EncodedObject) ([]byte, error) {
 	r, err := obj.Reader()
 	if err != nil {
 		return nil, err
@@ -168,8 +164,8 @@ func content(obj *plumbing.MemoryObject) ([]byte, error) {
 	return data, errors.Join(err, r.Close())
 }
 
-// removeFile is content when there is no such file. It needs no descriptor, for what
-// a failed write leaves has to go also when there are none.
+// removeFile removes a file if it exists. It needs no file descriptor, so it can clean up after a
+// write that has failed for lack of one.
 func removeFile(root *os.Root, name string) error {
 	err := os.Remove(filepath.Join(root.Name(), filepath.FromSlash(name)))
 	if !errors.Is(err, fs.ErrNotExist) {

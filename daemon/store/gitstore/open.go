@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"time"
@@ -20,7 +19,7 @@ import (
 const (
 	gitDir = ".git"
 
-	// Below gitDir.
+	// Paths relative to gitDir.
 	stateDir   = "gitstore"
 	schemaFile = stateDir + "/schema"
 	lockFile   = stateDir + "/lock"
@@ -33,7 +32,7 @@ const (
 	fileMode   = 0o600
 	objectMode = 0o400
 
-	// schemaVersion counts the layouts that an older version could not read.
+	// schemaVersion is increased when older versions of the package cannot read the layout.
 	schemaVersion = 1
 
 	defaultBranch = "main"
@@ -41,25 +40,16 @@ const (
 )
 
 func open(ctx context.Context, dir string, opts Options) (_ *backend, err error) {
-	if err := ctx.Err(); err != nil {
+	if err := opts.normalize(); err != nil {
 		return nil, err
 	}
-	if err := opts.complete(); err != nil {
-		return nil, err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, dirMode); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
+	root, err := store.OpenDir(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{dir: dir, opts: opts, remote: make(chan struct{}, 1)}
+	b := &backend{opts: opts, remoteLock: make(chan struct{}, 1)}
 	b.Root, b.Reserved = root, reservedName
-	b.lock = flock.New(filepath.Join(dir, gitDir, lockFile))
+	b.lock = flock.New(filepath.Join(b.Root.Name(), gitDir, lockFile))
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.release())
@@ -74,31 +64,31 @@ func open(ctx context.Context, dir string, opts Options) (_ *backend, err error)
 	if err := b.lockIndex(); err != nil {
 		return nil, err
 	}
-	if err := b.begin(ctx); err != nil {
+	if err := b.prepare(ctx); err != nil {
 		return nil, errors.Join(err, b.unlockIndex())
 	}
 	return b, nil
 }
 
-// complete checks the options and fills in the remote. Neither name can pass for
-// a flag or a path.
-func (o *Options) complete() error {
+// normalize sets the default of Remote and checks both names. Git cannot take a valid name for a
+// flag or a path.
+func (o *Options) normalize() error {
 	if o.Remote == "" {
 		o.Remote = defaultRemote
 	}
 	if err := plumbing.NewRemoteReferenceName(o.Remote, "x").Validate(); err != nil || o.Remote[0] == '-' {
-		return fmt.Errorf("%q cannot name a remote", o.Remote)
+		return fmt.Errorf("%q is not a valid name of a remote", o.Remote)
 	}
 	if o.Branch == "" {
 		return nil
 	}
 	if err := plumbing.NewBranchReferenceName(o.Branch).Validate(); err != nil {
-		return fmt.Errorf("%q cannot name a branch", o.Branch)
+		return fmt.Errorf("%q is not a valid name of a branch", o.Branch)
 	}
 	return nil
 }
 
-// openGit finds or makes the repository, and takes the lock.
+// openGit finds or creates the repository, and takes the lock.
 func (b *backend) openGit() error {
 	isNew, err := b.findGit()
 	if err != nil {
@@ -119,7 +109,7 @@ func (b *backend) openGit() error {
 	if err != nil {
 		return err
 	}
-	if err := b.checkSchema(); err != nil {
+	if _, err := store.ReadSchema(b.Root, path.Join(gitDir, schemaFile), schemaVersion); err != nil {
 		return err
 	}
 	if isNew {
@@ -127,14 +117,14 @@ func (b *backend) openGit() error {
 			return err
 		}
 	}
-	if b.objects, err = newObjects(filepath.Join(b.dir, gitDir), b.git); err != nil {
+	if b.objects, err = newObjects(filepath.Join(b.Root.Name(), gitDir), b.git); err != nil {
 		return err
 	}
 	return b.checkGit()
 }
 
-// findGit reports whether the repository is still to be made, also one whose
-// making was interrupted.
+// findGit reports whether the repository must be created, or whether its creation was
+// interrupted. It returns an error for a directory that cannot become a repository.
 func (b *backend) findGit() (isNew bool, err error) {
 	info, err := b.Root.Lstat(gitDir)
 	switch {
@@ -146,7 +136,7 @@ func (b *backend) findGit() (isNew bool, err error) {
 			return false, err
 		}
 		if _, err := b.Root.Lstat(path.Join(gitDir, stateDir)); err != nil {
-			return b.onlyMade(err)
+			return b.isEmptyGit(err)
 		}
 		return true, nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -164,9 +154,9 @@ func (b *backend) findGit() (isNew bool, err error) {
 	return false, errors.New("is neither empty nor a git repository; run git init and git commit in it first")
 }
 
-// onlyMade reports true where nothing is but an empty .git, the first thing that
-// is made.
-func (b *backend) onlyMade(missing error) (bool, error) {
+// isEmptyGit returns true if the directory contains only an empty .git, which is the first thing
+// that is created. Otherwise it returns an error that wraps missing.
+func (b *backend) isEmptyGit(missing error) (bool, error) {
 	for _, dir := range []string{".", gitDir} {
 		names, err := fs.ReadDir(b.Root.FS(), dir)
 		if err != nil {
@@ -179,7 +169,7 @@ func (b *backend) onlyMade(missing error) (bool, error) {
 	return true, nil
 }
 
-// initGit makes HEAD last: until it is there, the repository is still to be made.
+// initGit creates HEAD last, because findGit takes a repository without it for an unfinished one.
 func (b *backend) initGit() error {
 	branch := b.opts.Branch
 	if branch == "" {
@@ -190,13 +180,14 @@ func (b *backend) initGit() error {
 			return err
 		}
 	}
-	if err := b.replace("config", []byte("[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n")); err != nil {
+	if err := b.replaceFile("config",
+		[]byte("[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n")); err != nil {
 		return err
 	}
-	return b.replace("HEAD", []byte("ref: refs/heads/"+branch+"\n"))
+	return b.replaceFile("HEAD", []byte("ref: refs/heads/"+branch+"\n"))
 }
 
-// openBranch finds what HEAD points to.
+// openBranch reads the branch and the commit that HEAD points to.
 func (b *backend) openBranch() error {
 	ref, err := b.objects.storage.Reference(plumbing.HEAD)
 	if err != nil {
@@ -220,8 +211,8 @@ func (b *backend) openBranch() error {
 	return err
 }
 
-// begin brings the worktree in step with HEAD and makes the first commit.
-func (b *backend) begin(ctx context.Context) error {
+// prepare updates the worktree to HEAD and makes the first commit of a new repository.
+func (b *backend) prepare(ctx context.Context) error {
 	if err := b.repair(); err != nil {
 		return err
 	}
@@ -233,7 +224,7 @@ func (b *backend) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.replace(schemaFile, fmt.Appendln(nil, schemaVersion))
+	return b.replaceFile(schemaFile, fmt.Appendln(nil, schemaVersion))
 }
 
 // bootstrap makes the first commit, which is empty.
@@ -247,7 +238,7 @@ func (b *backend) bootstrap(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next, err := b.addCommit(ctx, tree, &object.Commit{Author: author(first), Message: message(first)}, first.When)
+	next, err := b.writeCommit(ctx, tree, &object.Commit{Author: author(first), Message: message(first)}, first.When)
 	if err != nil {
 		return err
 	}

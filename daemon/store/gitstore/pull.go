@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,20 +17,20 @@ import (
 	"evalctl/daemon/store"
 )
 
-// errMerge: both sides changed the same lines.
+// errMerge is returned when both sides have changed the same lines.
 var errMerge = errors.New("merge conflict")
 
-// integrate puts the branch on top of upstream and returns what that changed.
+// integrate rebases the branch on upstream and returns the events for what has changed.
 //
-// The rebase works on objects alone, with git merge-tree for what both sides
-// changed: git pull --rebase would leave the worktree between two commits when
-// interrupted, and the commits it makes anew without their signatures.
+// The rebase uses objects only, and git merge-tree where both sides have changed a tree. If git
+// pull --rebase were interrupted, it would leave the worktree between two commits. It would also
+// leave the rebased commits unsigned.
 func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]store.ChangeEvent, error) {
 	if b.broken != nil {
 		return nil, b.broken
 	}
 	b.objects.refresh()
-	behind, err := b.commits(ctx, b.head.commit, upstream)
+	behind, err := b.missingCommits(ctx, b.head.commit, upstream)
 	if err != nil || len(behind) == 0 {
 		return nil, err
 	}
@@ -50,7 +51,8 @@ func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]stor
 	if err != nil {
 		return nil, err
 	}
-	// The commits from here to next can be others than those that led here.
+	// Repair finds the files that a crash can have affected through the commits since the last
+	// checkpoint. The rebase replaces those commits.
 	if err := b.checkpoint(stateOpen); err != nil {
 		return nil, err
 	}
@@ -58,16 +60,18 @@ func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]stor
 		return nil, err
 	}
 	if err := b.checkpoint(stateOpen); err != nil {
-		return events, b.fail(err)
+		return events, b.markBroken(err)
 	}
 	return events, conflict
 }
 
-// commits lists what is reachable from one commit and not from the other,
-// oldest first and without merges.
-func (b *backend) commits(ctx context.Context, not, from plumbing.Hash, flags ...string) ([]plumbing.Hash, error) {
-	args := append(flags, "--reverse", "--topo-order", from.String(), "^"+not.String(), "--")
-	out, err := b.run(ctx, "rev-list", args...)
+// missingCommits lists the commits that are reachable from want and not from have, oldest first.
+// flags are passed to git rev-list.
+func (b *backend) missingCommits(
+	ctx context.Context, have, want plumbing.Hash, flags ...string,
+) ([]plumbing.Hash, error) {
+	args := append(flags, "--reverse", "--topo-order", want.String(), "^"+have.String(), "--")
+	out, err := b.runGit(ctx, "rev-list", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -78,14 +82,14 @@ func (b *backend) commits(ctx context.Context, not, from plumbing.Hash, flags ..
 	return list, nil
 }
 
-// rebase makes the commits that upstream does not have anew on top of it. Dropped
-// are those that change nothing there though they once did.
+// rebase copies the commits that upstream does not have on top of it, and returns the last one.
+// It omits merges, and commits whose changes upstream already has.
 func (b *backend) rebase(ctx context.Context, upstream plumbing.Hash) (tip, error) {
 	at, err := b.objects.tip(upstream)
 	if err != nil {
 		return tip{}, err
 	}
-	picks, err := b.commits(ctx, upstream, b.head.commit, "--no-merges")
+	picks, err := b.missingCommits(ctx, upstream, b.head.commit, "--no-merges")
 	if err != nil {
 		return tip{}, err
 	}
@@ -100,7 +104,7 @@ func (b *backend) rebase(ctx context.Context, upstream plumbing.Hash) (tip, erro
 				return tip{}, err
 			}
 		}
-		tree, err := b.merge(ctx, before.tree, at.tree, c.TreeHash)
+		tree, err := b.mergeTrees(ctx, before.tree, at.tree, c.TreeHash)
 		if errors.Is(err, errMerge) {
 			return tip{}, fmt.Errorf("%w: git pull conflicted while rebasing on %s", store.ErrConflict, b.remoteName())
 		}
@@ -110,28 +114,31 @@ func (b *backend) rebase(ctx context.Context, upstream plumbing.Hash) (tip, erro
 		if tree == at.tree && c.TreeHash != before.tree {
 			continue
 		}
-		again := &object.Commit{Author: c.Author, Message: c.Message, Encoding: c.Encoding, ParentHashes: []plumbing.Hash{at.commit}}
-		if at, err = b.addCommit(ctx, tree, again, time.Now()); err != nil {
+		rebased := &object.Commit{
+			Author: c.Author, Message: c.Message, Encoding: c.Encoding,
+			ParentHashes: []plumbing.Hash{at.commit},
+		}
+		if at, err = b.writeCommit(ctx, tree, rebased, time.Now()); err != nil {
 			return tip{}, err
 		}
 	}
 	return at, nil
 }
 
-// merge makes the change from base to theirs on top of ours, or fails with
-// errMerge.
-func (b *backend) merge(ctx context.Context, base, ours, theirs plumbing.Hash) (plumbing.Hash, error) {
+// mergeTrees applies the changes from base to theirs to ours and returns the resulting tree. It
+// fails with errMerge if that is not possible.
+func (b *backend) mergeTrees(ctx context.Context, base, ours, theirs plumbing.Hash) (plumbing.Hash, error) {
 	switch {
 	case base == theirs || ours == theirs:
 		return ours, nil
 	case base == ours:
 		return theirs, nil
 	}
-	// merge-tree wants commits and finds the base by itself.
+	// merge-tree takes two commits and finds their merge base, so the trees need commits.
 	var sides [3]plumbing.Hash
 	for i, tree := range []plumbing.Hash{base, ours, theirs} {
-		who := object.Signature{Name: committerName, Email: committerEmail, When: time.Unix(0, 0).UTC()}
-		c := &object.Commit{Author: who, Committer: who, TreeHash: tree, Message: "side of a merge\n"}
+		signature := object.Signature{Name: committerName, Email: committerEmail, When: time.Unix(0, 0).UTC()}
+		c := &object.Commit{Author: signature, Committer: signature, TreeHash: tree, Message: "side of a merge\n"}
 		if i > 0 {
 			c.ParentHashes = sides[:1]
 		}
@@ -143,26 +150,26 @@ func (b *backend) merge(ctx context.Context, base, ours, theirs plumbing.Hash) (
 			return plumbing.ZeroHash, err
 		}
 	}
-	out, err := b.run(ctx, "merge-tree", "--write-tree", "--no-messages", sides[1].String(), sides[2].String())
+	out, err := b.runGit(ctx, "merge-tree", "--write-tree", "--no-messages", sides[1].String(), sides[2].String())
 	if failed, ok := errors.AsType[*programError](err); ok && failed.code == 1 {
 		return plumbing.ZeroHash, errMerge
 	}
 	name := strings.TrimSpace(string(out))
 	if err == nil && !plumbing.IsHash(name) {
-		err = fmt.Errorf("git merge-tree answered %.60q", out)
+		err = fmt.Errorf("git merge-tree returned %.60q, not a tree", out)
 	}
 	return plumbing.NewHash(name), err
 }
 
-// changeEvents tells of changes, ascending by path.
+// changeEvents returns the events for changes, in ascending order of paths.
 func changeEvents(changes []change) []store.ChangeEvent {
 	var events []store.ChangeEvent
 	for _, c := range changes {
 		ev := store.ChangeEvent{Kind: store.Updated, Path: c.path}
 		switch {
-		case c.deletes():
+		case c.isDelete():
 			ev.Kind = store.Deleted
-		case c.was.IsZero():
+		case c.old.IsZero():
 			ev.Kind = store.Created
 		}
 		events = append(events, ev)
@@ -171,9 +178,9 @@ func changeEvents(changes []change) []store.ChangeEvent {
 	return events
 }
 
-// keepEdits finds the files to be changed that were edited by hand, and merges
-// the edits into the changes. Where that cannot be it stashes the edits and
-// returns the changes as they are, with a conflict for the caller of Pull.
+// keepEdits finds the files in changes that were edited by hand, and merges the edits into the
+// changes. If that is not possible, it stashes the edits and returns the changes unmodified, with
+// a conflict for Pull to return.
 func (b *backend) keepEdits(ctx context.Context, next tip, changes []change) (_ []change, conflict, err error) {
 	var edits []change
 	for _, c := range changes {
@@ -181,10 +188,10 @@ func (b *backend) keepEdits(ctx context.Context, next tip, changes []change) (_ 
 		if err != nil {
 			return nil, nil, err
 		}
-		if file.hash == c.was {
+		if file.hash == c.old {
 			continue
 		}
-		if !file.deletes() {
+		if !file.isDelete() {
 			if _, err := b.objects.put(plumbing.BlobObject, file.data); err != nil {
 				return nil, nil, err
 			}
@@ -198,7 +205,7 @@ func (b *backend) keepEdits(ctx context.Context, next tip, changes []change) (_ 
 	if err != nil {
 		return nil, nil, err
 	}
-	merged, err := b.merge(ctx, b.head.tree, next.tree, edited)
+	merged, err := b.mergeTrees(ctx, b.head.tree, next.tree, edited)
 	if errors.Is(err, errMerge) {
 		conflict = fmt.Errorf("%w: git pull restored remote changes but local stash pop conflicted", store.ErrConflict)
 		return changes, conflict, b.stash(ctx, edited)
@@ -206,38 +213,36 @@ func (b *backend) keepEdits(ctx context.Context, next tip, changes []change) (_ 
 	if err != nil {
 		return nil, nil, err
 	}
-	return b.mergeEdits(merged, next, changes)
+	changes, err = b.mergeEdits(merged, next, changes)
+	return changes, nil, err
 }
 
-// mergeEdits points changes at what the files hold after a merge with edits.
-func (b *backend) mergeEdits(merged plumbing.Hash, next tip, changes []change) (_ []change, conflict, err error) {
+// mergeEdits returns changes with the content of the merged tree instead of that of next.
+func (b *backend) mergeEdits(merged plumbing.Hash, next tip, changes []change) ([]change, error) {
 	final := map[string]change{}
 	for _, c := range changes {
 		final[c.path] = c
 	}
 	edits, err := b.objects.changes(next.tree, merged)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, c := range edits {
 		final[c.path] = c
 	}
-	list := make([]change, 0, len(final))
-	for _, c := range final {
-		list = append(list, c)
-	}
-	slices.SortFunc(list, deletionsFirst)
-	return list, nil, nil
+	return slices.SortedFunc(maps.Values(final), deletionsFirst), nil
 }
 
-// stash keeps an edited tree where git stash finds it: a commit with the head
-// and the state of the index as parents.
+// stash stores an edited tree as an entry of git stash: a commit whose parents are the head and a
+// commit with the state of the index.
 func (b *backend) stash(ctx context.Context, tree plumbing.Hash) error {
-	who := object.Signature{Name: committerName, Email: committerEmail, When: time.Now().UTC()}
+	signature := object.Signature{Name: committerName, Email: committerEmail, When: time.Now().UTC()}
 	message := "edits that a pull from " + b.remoteName() + " could not keep"
 	parents := []plumbing.Hash{b.head.commit}
 	for _, side := range []plumbing.Hash{b.head.tree, tree} {
-		data, err := encodeCommit(&object.Commit{Author: who, Committer: who, TreeHash: side, ParentHashes: parents, Message: message + "\n"})
+		data, err := encodeCommit(&object.Commit{
+			Author: signature, Committer: signature, TreeHash: side, ParentHashes: parents, Message: message + "\n",
+		})
 		if err != nil {
 			return err
 		}
@@ -250,6 +255,6 @@ func (b *backend) stash(ctx context.Context, tree plumbing.Hash) error {
 	if err := b.objects.sync(); err != nil {
 		return err
 	}
-	_, err := b.run(ctx, "stash", "store", "--quiet", "--message", message, parents[2].String())
+	_, err := b.runGit(ctx, "stash", "store", "--quiet", "--message", message, parents[2].String())
 	return err
 }

@@ -11,18 +11,19 @@ import (
 	"evalctl/daemon/store"
 )
 
-// moveBranch is where a commit happens: it lets the branch go from one commit
-// to the next, or fails and leaves it. Everything the next commit needs is on
-// disk before. It takes the lock file that the git program takes, and replaces
-// the ref by renaming; go-git would write into it, and leave it empty when
-// interrupted.
+// moveBranch makes a commit effective: it moves the branch from one commit to another, or fails
+// and leaves it unchanged. It first syncs everything that the new commit needs.
+//
+// It uses the same lock file as git, and replaces the ref by renaming. go-git would write into
+// the ref, and leave it empty after an interruption.
 func (b *backend) moveBranch(from, to plumbing.Hash) error {
 	ref := string(b.branch)
 	lock := ref + ".lock"
 	if err := b.git.MkdirAll(store.FileDir(ref), dirMode); err != nil {
 		return err
 	}
-	// Open before anything has changed: the sync must not fail for want of a descriptor.
+	// Opened before anything is changed, so that the sync at the end cannot fail for lack of a
+	// file descriptor.
 	dir, err := b.git.Open(store.FileDir(ref))
 	if err != nil {
 		return err
@@ -30,14 +31,14 @@ func (b *backend) moveBranch(from, to plumbing.Hash) error {
 	defer dir.Close()
 	f, err := b.git.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w; another git program is at work, or one died and the file is to be removed", err)
+		return fmt.Errorf("%w; another git program is running, or one has crashed and the file must be removed", err)
 	}
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(f, to)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = b.expectBranch(from)
+		err = b.checkBranch(from)
 	}
 	if err == nil {
 		b.objects.unsaved = append(b.objects.unsaved, lock)
@@ -50,15 +51,16 @@ func (b *backend) moveBranch(from, to plumbing.Hash) error {
 		return errors.Join(err, removeFile(b.git, lock))
 	}
 	if err := dir.Sync(); err != nil {
-		return b.fail(err)
+		return b.markBroken(err)
 	}
 	return nil
 }
 
-func (b *backend) expectBranch(want plumbing.Hash) error {
+// checkBranch returns ErrConflict unless the branch is at the commit want.
+func (b *backend) checkBranch(want plumbing.Hash) error {
 	now, err := b.resolve(b.branch)
 	if err == nil && now != want {
-		err = fmt.Errorf("%w: %s was moved to %s by somebody else; open the store again", store.ErrConflict, b.branch, now)
+		err = fmt.Errorf("%w: another program has moved %s to %s; reopen the store", store.ErrConflict, b.branch, now)
 	}
 	return err
 }
@@ -75,9 +77,9 @@ func (b *backend) resolve(name plumbing.ReferenceName) (plumbing.Hash, error) {
 	return ref.Hash(), nil
 }
 
-// fail makes later commits fail until the store is opened again.
-func (b *backend) fail(err error) error {
-	b.broken = fmt.Errorf("%w: an earlier commit hit %w; open the store again to repair it", store.ErrReadOnly, err)
+// markBroken makes later commits fail until the store is reopened. It returns err.
+func (b *backend) markBroken(err error) error {
+	b.broken = fmt.Errorf("%w: an earlier commit failed: %w; reopen the store to repair it", store.ErrReadOnly, err)
 	return err
 }
 

@@ -12,13 +12,14 @@ import (
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/gitstore"
+	"evalctl/daemon/store/storetest"
 )
 
-// pair makes two stores that share a remote, each with the document "shared",
-// and returns their directories too.
-func pair(t *testing.T, opts *gitstore.Options) (one, two *gitstore.Repo, oneDir, twoDir string) {
+// openPair opens two stores that share a remote, each with the document "shared". It also returns
+// their directories.
+func openPair(t *testing.T, opts *gitstore.Options) (one, two *gitstore.Repo, oneDir, twoDir string) {
 	t.Helper()
-	base := gitstore.MemoryDir(t)
+	base := storetest.MemoryDir(t)
 	remote := filepath.Join(base, "remote.git")
 	oneDir, twoDir = filepath.Join(base, "one"), filepath.Join(base, "two")
 	git(t, base, "init", "-q", "--bare", "-b", "main", remote)
@@ -46,7 +47,7 @@ func wantConflict(t *testing.T, err error, text string) {
 	}
 }
 
-func heard(r *gitstore.Repo) *[]store.ChangeEvent {
+func recordEvents(r *gitstore.Repo) *[]store.ChangeEvent {
 	var events []store.ChangeEvent
 	r.Subscribe(func(ev store.ChangeEvent) { events = append(events, ev) })
 	return &events
@@ -61,15 +62,16 @@ func eventText(events []store.ChangeEvent) string {
 }
 
 func TestPushAndPull(t *testing.T) {
-	one, two, oneDir, twoDir := pair(t, nil)
+	one, two, oneDir, twoDir := openPair(t, nil)
 	ctx := t.Context()
 	must(t, one.Write(ctx, "new/a", []byte("a")), one.Rename(ctx, "shared", "moved"), one.Push(ctx))
-	events := heard(two)
+	events := recordEvents(two)
 	must(t, two.Pull(ctx))
 	want := map[string]string{"new/a": "a", "moved": "1\n2\n3\n4\n5\n"}
 	wantDocs(t, two, want)
-	reason := "(pull from origin/main)"
-	if got := eventText(*events); got != "1 created moved "+reason+" false, 1 created new/a "+reason+" false, 1 deleted shared "+reason+" true" {
+	wantEvents := "1 created moved (pull from origin/main) false, " +
+		"1 created new/a (pull from origin/main) false, 1 deleted shared (pull from origin/main) true"
+	if got := eventText(*events); got != wantEvents {
 		t.Errorf("events: %s", got)
 	}
 	seq := two.Seq()
@@ -84,9 +86,9 @@ func TestPushAndPull(t *testing.T) {
 	wantSound(t, two, twoDir)
 }
 
-// TestPullBesideWrites: nothing is lost when stores write, pull and push at once.
-func TestPullBesideWrites(t *testing.T) {
-	one, two, oneDir, twoDir := pair(t, nil)
+// TestConcurrentPullAndWrite: nothing is lost when stores write, pull and push at the same time.
+func TestConcurrentPullAndWrite(t *testing.T) {
+	one, two, oneDir, twoDir := openPair(t, nil)
 	ctx := t.Context()
 	var workers sync.WaitGroup
 	for name, r := range map[string]*gitstore.Repo{"one": one, "two": two} {
@@ -99,9 +101,10 @@ func TestPullBesideWrites(t *testing.T) {
 		})
 		workers.Go(func() {
 			for range 3 {
-				// Losing a race is no failure here, nor is a lock of the other push.
+				// A push may fail because the other store has pushed, or holds a lock.
 				for _, err := range []error{r.Pull(ctx), r.Push(ctx)} {
-					if err != nil && !errors.Is(err, store.ErrConflict) && !strings.Contains(err.Error(), "File exists") {
+					if err != nil && !errors.Is(err, store.ErrConflict) &&
+						!strings.Contains(err.Error(), "File exists") {
 						t.Error(err)
 					}
 				}
@@ -120,9 +123,9 @@ func TestPullBesideWrites(t *testing.T) {
 	wantSound(t, two, twoDir)
 }
 
-// TestRejectedPush is the first of the three conflicts of the specification.
+// TestRejectedPush tests the first of the three conflicts in the specification.
 func TestRejectedPush(t *testing.T) {
-	one, two, _, twoDir := pair(t, nil)
+	one, two, _, twoDir := openPair(t, nil)
 	ctx := t.Context()
 	must(t, one.Write(ctx, "a", []byte("1")), one.Push(ctx), two.Write(ctx, "b", []byte("2")))
 	wantConflict(t, two.Push(ctx), "push: conflict: git push rejected by origin/main")
@@ -133,14 +136,16 @@ func TestRejectedPush(t *testing.T) {
 	wantSound(t, two, twoDir)
 }
 
-// TestPullMerges: changes to different lines, and to a renamed document, meet.
+// TestPullMerges: changes to different lines are merged, also if the document was renamed.
 func TestPullMerges(t *testing.T) {
-	one, two, oneDir, twoDir := pair(t, nil)
+	one, two, oneDir, twoDir := openPair(t, nil)
 	ctx := t.Context()
 	must(t, one.Write(ctx, "shared", []byte("one\n2\n3\n4\n5\n")), one.Push(ctx))
-	must(t, two.Write(ctx, "shared", []byte("1\n2\n3\n4\ntwo\n")), two.Rename(ctx, "shared", "named"), two.Write(ctx, "other", nil))
-	must(t, two.Batch(ctx, store.BatchOptions{Reason: "r", Message: "m", Author: "A", Email: "a@b"}, func(b *store.Batch) error { return b.Write(ctx, "c", nil) }))
-	events := heard(two)
+	must(t, two.Write(ctx, "shared", []byte("1\n2\n3\n4\ntwo\n")), two.Rename(ctx, "shared", "named"),
+		two.Write(ctx, "other", nil))
+	must(t, two.Batch(ctx, store.BatchOptions{Reason: "r", Message: "m", Author: "A", Email: "a@b"},
+		func(b *store.Batch) error { return b.Write(ctx, "c", nil) }))
+	events := recordEvents(two)
 	must(t, two.Pull(ctx), two.Push(ctx), one.Pull(ctx))
 	for _, r := range []*gitstore.Repo{one, two} {
 		wantDocs(t, r, map[string]string{"named": "one\n2\n3\n4\ntwo\n", "other": "", "c": ""})
@@ -148,7 +153,7 @@ func TestPullMerges(t *testing.T) {
 	if got := eventText(*events); got != "5 updated named (pull from origin/main) true" {
 		t.Errorf("events: %s", got)
 	}
-	// One line of history, the local commits on top with all they say.
+	// A linear history with the local commits on top, and with their messages and authors.
 	want := "r|m\n|A\nwrite other||evalctl\nchange 2 documents||evalctl\nwrite shared||evalctl\nwrite shared||evalctl\n"
 	if got := git(t, twoDir, "log", "-5", "--format=%s|%b|%an"); got != want {
 		t.Errorf("log %q, want %q", got, want)
@@ -160,13 +165,14 @@ func TestPullMerges(t *testing.T) {
 	wantSound(t, two, twoDir)
 }
 
-// TestPullSameChange: a commit that the remote already amounts to is dropped.
+// TestPullSameChange: the rebase omits a commit whose changes the remote already has.
 func TestPullSameChange(t *testing.T) {
-	one, two, oneDir, twoDir := pair(t, nil)
+	one, two, oneDir, twoDir := openPair(t, nil)
 	ctx := t.Context()
-	// With a reason, so that the two commits are not one and the same.
+	// With a reason, so that the two commits have different hashes.
 	same := func(b *store.Batch) error { return b.Write(ctx, "same", []byte("x")) }
-	must(t, one.Write(ctx, "same", []byte("x")), one.Push(ctx), two.Batch(ctx, store.BatchOptions{Reason: "r"}, same), two.Pull(ctx))
+	must(t, one.Write(ctx, "same", []byte("x")), one.Push(ctx),
+		two.Batch(ctx, store.BatchOptions{Reason: "r"}, same), two.Pull(ctx))
 	if a, b := git(t, oneDir, "rev-parse", "HEAD"), git(t, twoDir, "rev-parse", "HEAD"); a != b {
 		t.Errorf("heads %s, %s", a, b)
 	}
@@ -175,11 +181,12 @@ func TestPullSameChange(t *testing.T) {
 
 // TestPullConflict is the second one: nothing changes.
 func TestPullConflict(t *testing.T) {
-	one, two, _, twoDir := pair(t, nil)
+	one, two, _, twoDir := openPair(t, nil)
 	ctx := t.Context()
-	must(t, one.Write(ctx, "shared", []byte("one\n")), one.Write(ctx, "new", nil), one.Push(ctx), two.Write(ctx, "shared", []byte("two\n")))
+	must(t, one.Write(ctx, "shared", []byte("one\n")), one.Write(ctx, "new", nil), one.Push(ctx),
+		two.Write(ctx, "shared", []byte("two\n")))
 	before := git(t, twoDir, "rev-parse", "HEAD")
-	events := heard(two)
+	events := recordEvents(two)
 	for range 2 {
 		wantConflict(t, two.Pull(ctx), "pull: conflict: git pull conflicted while rebasing on origin/main")
 	}
@@ -192,12 +199,13 @@ func TestPullConflict(t *testing.T) {
 	wantSound(t, two, twoDir)
 }
 
-// TestPullKeepsEdits: what was edited by hand is merged where it can be, and
-// files that the pull does not touch stay as they are.
+// TestPullKeepsEdits: files that were edited by hand are merged if possible, and left unchanged
+// if the pull does not change them.
 func TestPullKeepsEdits(t *testing.T) {
-	one, two, _, twoDir := pair(t, nil)
+	one, two, _, twoDir := openPair(t, nil)
 	ctx := t.Context()
-	must(t, one.Write(ctx, "shared", []byte("one\n2\n3\n4\n5\n")), one.Write(ctx, "new", []byte("n")), one.Push(ctx), two.Write(ctx, "mine", []byte("m")))
+	must(t, one.Write(ctx, "shared", []byte("one\n2\n3\n4\n5\n")), one.Write(ctx, "new", []byte("n")),
+		one.Push(ctx), two.Write(ctx, "mine", []byte("m")))
 	put(t, filepath.Join(twoDir, "shared"), "1\n2\n3\n4\nby hand\n")
 	put(t, filepath.Join(twoDir, "mine"), "by hand")
 	must(t, two.Pull(ctx))
@@ -206,7 +214,8 @@ func TestPullKeepsEdits(t *testing.T) {
 	if out := git(t, twoDir, "status", "--porcelain"); out != " M mine\n M shared\n" {
 		t.Errorf("status: %s", out)
 	}
-	if _, err := gitstore.Open(ctx, twoDir, nil); err == nil || !strings.Contains(err.Error(), "2 files differ from HEAD") {
+	_, err := gitstore.Open(ctx, twoDir, nil)
+	if err == nil || !strings.Contains(err.Error(), "2 files differ from HEAD") {
 		t.Errorf("open: %v", err)
 	}
 	git(t, twoDir, "commit", "-qam", "by hand")
@@ -215,14 +224,14 @@ func TestPullKeepsEdits(t *testing.T) {
 	wantSound(t, two, twoDir)
 }
 
-// TestPullSetsEditsAside is the third one: the pull is done, the edits are in
-// the stash.
-func TestPullSetsEditsAside(t *testing.T) {
-	one, two, _, twoDir := pair(t, nil)
+// TestPullStashesEdits tests the third conflict: the pull succeeds, and the edits are in the
+// stash.
+func TestPullStashesEdits(t *testing.T) {
+	one, two, _, twoDir := openPair(t, nil)
 	ctx := t.Context()
 	must(t, one.Write(ctx, "shared", []byte("one\n")), one.Push(ctx))
 	put(t, filepath.Join(twoDir, "shared"), "by hand\n")
-	events := heard(two)
+	events := recordEvents(two)
 	wantConflict(t, two.Pull(ctx), "pull: conflict: git pull restored remote changes but local stash pop conflicted")
 	if got := eventText(*events); got != "1 updated shared (pull from origin/main) true" {
 		t.Errorf("events: %s", got)
@@ -230,16 +239,16 @@ func TestPullSetsEditsAside(t *testing.T) {
 	wantDocs(t, two, map[string]string{"shared": "one\n"})
 	wantSound(t, two, twoDir)
 	if out := git(t, twoDir, "show", "stash@{0}:shared"); out != "by hand\n" {
-		t.Errorf("stash holds %q", out)
+		t.Errorf("the stash contains %q", out)
 	}
 	must(t, openDir(t, twoDir, nil).Pull(ctx))
 }
 
-// TestPullSigns: the commits that a pull makes anew are signed anew.
+// TestPullSigns: the commits that a pull rebases are signed again, and no others.
 func TestPullSigns(t *testing.T) {
 	s := newSigner(t)
 	opts := &gitstore.Options{Sign: s.sign}
-	one, two, oneDir, twoDir := pair(t, opts)
+	one, two, oneDir, twoDir := openPair(t, opts)
 	ctx := t.Context()
 	must(t, two.Close())
 	two = openDir(t, twoDir, opts)
@@ -263,10 +272,9 @@ func TestPullSigns(t *testing.T) {
 	wantSound(t, one, oneDir)
 }
 
-// TestForeignTreesAreRefused: a remote cannot bring in what the store could not
-// have written.
-func TestForeignTreesAreRefused(t *testing.T) {
-	one, two, oneDir, twoDir := pair(t, nil)
+// TestForeignTreesAreRejected: Pull rejects trees that the store could not have written.
+func TestForeignTreesAreRejected(t *testing.T) {
+	one, two, oneDir, twoDir := openPair(t, nil)
 	must(t, one.Close())
 	for name, spoil := range map[string]func(){
 		"link": func() {
@@ -294,18 +302,20 @@ func TestForeignTreesAreRefused(t *testing.T) {
 
 func TestRemoteFails(t *testing.T) {
 	ctx := t.Context()
-	dir := gitstore.MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	git(t, dir, "status")
 	for name, do := range map[string]func(context.Context) error{"push": r.Push, "pull": r.Pull} {
-		if err := do(ctx); err == nil || !strings.HasPrefix(err.Error(), name+": ") || !strings.Contains(err.Error(), "git remote add origin") {
+		if err := do(ctx); err == nil || !strings.HasPrefix(err.Error(), name+": ") ||
+			!strings.Contains(err.Error(), "git remote add origin") {
 			t.Errorf("no remote: %v", err)
 		}
 	}
 	git(t, dir, "remote", "add", "origin", "http://user:secret@127.0.0.1:1/x.git")
 	for _, do := range []func(context.Context) error{r.Push, r.Pull} {
 		err := do(ctx)
-		if err == nil || errors.Is(err, store.ErrConflict) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
+		if err == nil || errors.Is(err, store.ErrConflict) || strings.Contains(err.Error(), "secret") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("no server: %v", err)
 		}
 	}
@@ -325,11 +335,13 @@ func TestRemoteFails(t *testing.T) {
 	}
 }
 
-// TestHooksDoNotRun: neither a push nor a pull runs programs of the repository.
+// TestHooksDoNotRun: neither a push nor a pull runs the hooks of the repository.
 func TestHooksDoNotRun(t *testing.T) {
-	one, two, oneDir, twoDir := pair(t, nil)
+	one, two, oneDir, twoDir := openPair(t, nil)
 	for _, dir := range []string{oneDir, twoDir} {
-		for _, hook := range []string{"pre-push", "post-checkout", "post-rewrite", "reference-transaction", "pre-commit"} {
+		for _, hook := range []string{
+			"pre-push", "post-checkout", "post-rewrite", "reference-transaction", "pre-commit",
+		} {
 			file := filepath.Join(dir, ".git", "hooks", hook)
 			put(t, file, "#!/bin/sh\ntouch \""+dir+"/hooked\"\nexit 1\n")
 			if err := os.Chmod(file, 0o700); err != nil {

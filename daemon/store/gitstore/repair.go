@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -14,28 +16,29 @@ import (
 	"evalctl/daemon/store"
 )
 
-// checkpointEvery bounds how many commits the files of the worktree may be
-// ahead of the disk, and with it what Open has to look through after a crash.
+// checkpointEvery is the number of commits after which the files of the worktree are synced to
+// disk. It limits the commits that Open has to read after a crash.
 const checkpointEvery = 256
 
-// What stateFile says, followed by the commit that the files are on disk for.
-// Files that belong to a later commit may be in step or not while it says open.
+// The first word of stateFile. It is followed by the last commit whose files are known to be on
+// disk. While the state is open, files that later commits have changed may have any of their
+// versions.
 const (
 	stateOpen  = "open"
 	stateClean = "clean"
 )
 
-// checkpoint makes the files of the worktree durable.
+// checkpoint syncs the files of the worktree to disk and records that in stateFile.
 func (b *backend) checkpoint(state string) error {
 	if err := b.objects.sync(); err != nil {
 		return err
 	}
-	b.since = 0
-	return b.replace(stateFile, []byte(state+" "+b.head.commit.String()+"\n"))
+	b.sinceCheckpoint = 0
+	return b.replaceFile(stateFile, []byte(state+" "+b.head.commit.String()+"\n"))
 }
 
-// settle leaves everything as other git programs expect it.
-func (b *backend) settle() error {
+// closeCleanly leaves the repository in the state that other git programs expect.
+func (b *backend) closeCleanly() error {
 	if err := b.writeIndex(); err != nil {
 		return err
 	}
@@ -45,35 +48,35 @@ func (b *backend) settle() error {
 	return b.unlockIndex()
 }
 
-// repair removes what a crash left behind, restores the files that it can have
-// left behind HEAD, and insists on the others being what HEAD says.
+// repair removes what a crash has left behind and restores the files that the crash can have left
+// out of date. It returns an error if any other file differs from HEAD.
 func (b *backend) repair() error {
 	if err := removeFile(b.git, tempFile); err != nil {
 		return err
 	}
-	crashed, doubtful, err := b.doubtful()
+	crashed, uncertain, err := b.uncertainPaths()
 	if err != nil {
 		return err
 	}
 	if crashed {
-		// Of refs that the store moves, or that git programs do that it ran.
+		// The locks of refs that the store moves, or that git programs move for it.
 		for _, ref := range []plumbing.ReferenceName{b.branch, b.tracking(), "refs/stash"} {
 			if err := removeFile(b.git, string(ref)+".lock"); err != nil {
 				return err
 			}
 		}
 	}
-	if err := errors.Join(store.EmptyDir(b.git, stagedDir), store.EmptyDir(b.git, undoDir), b.PruneTree()); err != nil {
+	if err := errors.Join(emptyDir(b.git, stagedDir), emptyDir(b.git, undoDir), b.PruneTree()); err != nil {
 		return err
 	}
-	differing, err := b.compare()
+	differing, err := b.diffWorktree()
 	if err != nil {
 		return err
 	}
 	var restore []change
 	var edited []string
 	for _, c := range differing {
-		if doubtful[c.path] {
+		if uncertain[c.path] {
 			restore = append(restore, c)
 		} else {
 			edited = append(edited, c.path)
@@ -86,16 +89,17 @@ func (b *backend) repair() error {
 		return nil
 	}
 	if crashed {
-		// For git status to show what was changed by hand, and nothing else.
+		// So that git status shows only what was changed by hand.
 		if err := errors.Join(b.writeIndex(), b.checkpoint(stateClean)); err != nil {
 			return err
 		}
 	}
 	first := &store.Error{Op: "compare", Path: edited[0], Err: errors.New("differs")}
-	return fmt.Errorf("%d files differ from HEAD; commit or discard what was changed by hand, then open again: %w", len(edited), first)
+	return fmt.Errorf("%d files differ from HEAD; commit or discard the changes, then reopen the store: %w",
+		len(edited), first)
 }
 
-// restore makes files what HEAD says.
+// restore sets files to their content in HEAD.
 func (b *backend) restore(changes []change) error {
 	if len(changes) == 0 {
 		return nil
@@ -104,7 +108,7 @@ func (b *backend) restore(changes []change) error {
 	if err != nil {
 		return err
 	}
-	// Deletions first, to make room for directories.
+	// Deletions first, because a directory may replace a file.
 	slices.SortStableFunc(changes, deletionsFirst)
 	if err := b.stage(changes, head.Committer.When); err != nil {
 		return err
@@ -116,10 +120,10 @@ func (b *backend) restore(changes []change) error {
 	return undo.Discard()
 }
 
-// doubtful says which files a store that was not closed can have left behind
-// HEAD: those of its commits since the last checkpoint. A pull makes a
-// checkpoint first, as it may replace commits.
-func (b *backend) doubtful() (crashed bool, paths map[string]bool, err error) {
+// uncertainPaths returns the paths of the files that can be out of date after a crash: those that
+// the commits since the last checkpoint have changed. A pull first makes a checkpoint, because it
+// may replace these commits. crashed reports whether the store was not closed.
+func (b *backend) uncertainPaths() (crashed bool, paths map[string]bool, err error) {
 	text, err := b.git.ReadFile(stateFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil, nil // not a store until now
@@ -132,7 +136,7 @@ func (b *backend) doubtful() (crashed bool, paths map[string]bool, err error) {
 		return false, nil, nil
 	}
 	if state != stateOpen || !plumbing.IsHash(name) {
-		return false, nil, fmt.Errorf(".git/%s holds %.60q, not a state and a commit", stateFile, text)
+		return false, nil, fmt.Errorf(".git/%s contains %.60q, not a state and a commit", stateFile, text)
 	}
 	mark, err := b.objects.tip(plumbing.NewHash(name))
 	if err != nil {
@@ -148,8 +152,8 @@ func (b *backend) doubtful() (crashed bool, paths map[string]bool, err error) {
 	if err := b.objects.diff(mark.tree, b.head.tree, "", collect(paths)); err != nil {
 		return true, nil, err
 	}
-	// A document that was changed and changed back is in no difference between
-	// first and last.
+	// A document that was changed and changed back does not differ between the first and the last
+	// commit, so the commits between them are read too.
 	steps, at := map[string]bool{}, b.head
 	for n := 0; n <= checkpointEvery && at.commit != mark.commit && !at.commit.IsZero(); n++ {
 		c, err := b.objects.commit(at.commit)
@@ -175,9 +179,9 @@ func (b *backend) doubtful() (crashed bool, paths map[string]bool, err error) {
 	return true, paths, nil
 }
 
-// compare returns what would make the worktree equal to HEAD. It reads every
-// file: neither sizes nor times nor the index prove a file unchanged.
-func (b *backend) compare() ([]change, error) {
+// diffWorktree returns the changes that would make the worktree equal to HEAD. It reads every
+// file, because neither size nor time nor the index proves that a file is unchanged.
+func (b *backend) diffWorktree() ([]change, error) {
 	documents, err := b.objects.changes(plumbing.ZeroHash, b.head.tree)
 	if err != nil {
 		return nil, err
@@ -206,7 +210,7 @@ func (b *backend) compare() ([]change, error) {
 	return differing, err
 }
 
-// worktreeFile says what a file holds, as the change that would record it.
+// worktreeFile returns the change that would record the current content of a file.
 func (b *backend) worktreeFile(path string) (change, error) {
 	info, err := b.Lookup(path)
 	if store.IsNotFound(err) || err == nil && info.IsDir() {
@@ -221,4 +225,18 @@ func (b *backend) worktreeFile(path string) (change, error) {
 	}
 	data, err := b.Root.ReadFile(path)
 	return change{path: path, hash: plumbing.ComputeHash(plumbing.BlobObject, data), mode: mode, data: data}, err
+}
+
+// emptyDir removes the files in a directory.
+func emptyDir(root *os.Root, dir string) error {
+	f, err := root.Open(dir)
+	if err != nil {
+		return err
+	}
+	names, err := f.Readdirnames(-1)
+	err = errors.Join(err, f.Close())
+	for _, name := range names {
+		err = errors.Join(err, root.Remove(path.Join(dir, name)))
+	}
+	return err
 }

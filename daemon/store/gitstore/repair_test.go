@@ -13,9 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/storetest"
 )
 
-// crash lets go of a store without settling anything.
+// crash releases a store without closing it properly.
 func crash(t *testing.T, b *backend) {
 	t.Helper()
 	if err := b.release(); err != nil {
@@ -23,17 +24,23 @@ func crash(t *testing.T, b *backend) {
 	}
 }
 
-// TestRollForward interrupts a commit between its steps in the worktree. The
-// documents go back and forth, so that an older commit has their contents too.
+// TestRollForward interrupts a commit between its changes of the worktree. In one of the cases
+// the documents return to their contents of an older commit.
 func TestRollForward(t *testing.T) {
-	old := []store.Op{writeOp("a", "old"), writeOp("d/b", "old"), writeOp("x/y", "old"), writeOp("p", "old"), writeOp("keep", "1")}
+	old := []store.Op{writeOp("a", "old"), writeOp("d/b", "old"), writeOp("x/y", "old"),
+		writeOp("p", "old"), writeOp("keep", "1")}
 	ops := []store.Op{
-		writeOp("a", "new"), deleteOp("d/b"), writeOp("d/c/n", "new"), deleteOp("x/y"), writeOp("x", "now a document"), deleteOp("p"), writeOp("p/q", "now below"),
+		writeOp("a", "new"), deleteOp("d/b"), writeOp("d/c/n", "new"), deleteOp("x/y"),
+		writeOp("x", "now a document"), deleteOp("p"), writeOp("p/q", "now below"),
 	}
 	back := []store.Op{
-		writeOp("a", "old"), deleteOp("x"), writeOp("x/y", "old"), deleteOp("p/q"), writeOp("p", "old"), deleteOp("d/c/n"), writeOp("d/b", "old"),
+		writeOp("a", "old"), deleteOp("x"), writeOp("x/y", "old"), deleteOp("p/q"), writeOp("p", "old"),
+		deleteOp("d/c/n"), writeOp("d/b", "old"),
 	}
-	wantNew := map[string]string{"a": "new", "d/": "", "d/c/": "", "d/c/n": "new", "keep": "1", "x": "now a document", "p/": "", "p/q": "now below"}
+	wantNew := map[string]string{
+		"a": "new", "d/": "", "d/c/": "", "d/c/n": "new", "keep": "1",
+		"x": "now a document", "p/": "", "p/q": "now below",
+	}
 	wantOld := map[string]string{"a": "old", "d/": "", "d/b": "old", "x/": "", "x/y": "old", "p": "old", "keep": "1"}
 	for _, c := range []struct {
 		name  string
@@ -43,7 +50,7 @@ func TestRollForward(t *testing.T) {
 	}{{"forth", nil, ops, wantNew}, {"and back", ops, back, wantOld}} {
 		for steps := range len(ops) + 1 {
 			t.Run(fmt.Sprint(c.name, steps), func(t *testing.T) {
-				dir := MemoryDir(t)
+				dir := storetest.MemoryDir(t)
 				b := openBackend(t, dir)
 				commit(t, b, old...)
 				if err := b.Close(); err != nil { // a checkpoint
@@ -66,10 +73,10 @@ func TestRollForward(t *testing.T) {
 	}
 }
 
-// interrupted makes a commit whose worktree gets only so many of its changes.
+// interrupted makes a commit, applies only some of its changes to the worktree, and crashes.
 func interrupted(t *testing.T, b *backend, ops []store.Op, steps int) {
 	t.Helper()
-	changes, err := b.record(ops)
+	changes, err := b.recordChanges(ops)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +84,8 @@ func interrupted(t *testing.T, b *backend, ops []store.Op, steps int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, err := b.addCommit(t.Context(), tree, &object.Commit{ParentHashes: []plumbing.Hash{b.head.commit}, Message: "x\n"}, time.Now())
+	next, err := b.writeCommit(t.Context(), tree,
+		&object.Commit{ParentHashes: []plumbing.Hash{b.head.commit}, Message: "x\n"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,10 +103,10 @@ func withoutRoot(files map[string]string) map[string]string {
 	return files
 }
 
-// TestRewrittenHistory interrupts what a pull does: the new head does not come
-// from the old one.
+// TestRewrittenHistory interrupts a pull that rebases: the new head is not a descendant of the
+// old one.
 func TestRewrittenHistory(t *testing.T) {
-	dir := MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"), writeOp("b", "1"))
 	base := b.head
@@ -107,7 +115,7 @@ func TestRewrittenHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := b.head
-	changes, err := b.record([]store.Op{writeOp("b", "3"), writeOp("d", "3")})
+	changes, err := b.recordChanges([]store.Op{writeOp("b", "3"), writeOp("d", "3")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +123,8 @@ func TestRewrittenHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, err := b.addCommit(t.Context(), tree, &object.Commit{ParentHashes: []plumbing.Hash{base.commit}, Message: "x\n"}, time.Now())
+	next, err := b.writeCommit(t.Context(), tree,
+		&object.Commit{ParentHashes: []plumbing.Hash{base.commit}, Message: "x\n"}, time.Now())
 	if err == nil {
 		err = b.moveBranch(old.commit, next.commit)
 	}
@@ -132,9 +141,9 @@ func TestRewrittenHistory(t *testing.T) {
 	}
 }
 
-// TestEditsSurviveCrashes: what a crash cannot have done was done by hand.
+// TestEditsSurviveCrashes: Open does not overwrite a change that the crash cannot have caused.
 func TestEditsSurviveCrashes(t *testing.T) {
-	dir := MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"), writeOp("b", "1"))
 	if err := b.Close(); err != nil {
@@ -147,7 +156,7 @@ func TestEditsSurviveCrashes(t *testing.T) {
 	}
 	for range 2 { // the second time there was no crash
 		if _, err := open(t.Context(), dir, Options{}); err == nil {
-			t.Fatal("opened with an edited file")
+			t.Fatal("Open succeeded with an edited file")
 		}
 		if diff := cmp.Diff(map[string]string{"a": "2", "b": "by hand"}, withoutRoot(files(t, dir))); diff != "" {
 			t.Errorf("files (-want +got):\n%s", diff)
@@ -155,10 +164,10 @@ func TestEditsSurviveCrashes(t *testing.T) {
 	}
 }
 
-// TestLocksOfACrash: the locks of refs that git programs held when they were
-// killed with the store do not stop the next pull.
+// TestLocksOfACrash: Open removes the locks of refs that git programs held when they were killed
+// along with the store.
 func TestLocksOfACrash(t *testing.T) {
-	dir := MemoryDir(t)
+	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"))
 	crash(t, b)
@@ -177,7 +186,7 @@ func TestLocksOfACrash(t *testing.T) {
 	defer b.Close()
 	for _, lock := range locks {
 		if _, err := os.Lstat(lock); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is left: %v", lock, err)
+			t.Errorf("%s is left behind: %v", lock, err)
 		}
 	}
 }

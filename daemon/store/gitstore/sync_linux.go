@@ -2,8 +2,8 @@ package gitstore
 
 import "golang.org/x/sys/unix"
 
-// sync makes every object, and every other change of the store, durable, with
-// one call for the whole filesystem instead of two an object.
+// sync makes all objects and all other changes of the store durable, with one call for the whole
+// filesystem instead of two for each object.
 func (o *objects) sync() error {
 	f, err := o.root.Open(".")
 	if err != nil {

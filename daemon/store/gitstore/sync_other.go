@@ -4,8 +4,8 @@ package gitstore
 
 import "evalctl/daemon/store"
 
-// sync makes every object durable. The files of the worktree need it less: what
-// is lost of them is restored from the objects.
+// sync makes all objects durable. It does not sync the files of the worktree, because they can be
+// restored from the objects.
 func (o *objects) sync() error {
 	dirs := map[string]bool{"objects": true, stagedDir: true}
 	for _, file := range o.unsaved {

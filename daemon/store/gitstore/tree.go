@@ -16,18 +16,19 @@ import (
 	"evalctl/daemon/store"
 )
 
-// change is what becomes of one path. A zero hash deletes it.
+// change is the change of one document. It deletes the document if hash is zero.
 type change struct {
 	path string
-	was  plumbing.Hash // zero for a new document; not always known
+	old  plumbing.Hash // zero for a new document; not always set
 	hash plumbing.Hash
 	mode filemode.FileMode
-	data []byte // what hash stands for; nil when it has to be read first
+	data []byte // content of the blob hash, or nil if it has not been read
 }
 
-func (c change) deletes() bool { return c.hash.IsZero() }
+func (c change) isDelete() bool { return c.hash.IsZero() }
 
-// edit returns tree with the changes made. It reads and writes only the directories on the way to a change.
+// edit applies changes to a tree and returns the new tree. It reads and writes only the
+// directories that contain a change.
 func (o *objects) edit(tree plumbing.Hash, changes []change) (plumbing.Hash, error) {
 	sorted := slices.SortedFunc(slices.Values(changes), func(a, b change) int { return cmp.Compare(a.path, b.path) })
 	edited, err := o.editDir(tree, 0, sorted)
@@ -37,20 +38,20 @@ func (o *objects) edit(tree plumbing.Hash, changes []change) (plumbing.Hash, err
 	return edited, err
 }
 
-// editDir edits the tree of a directory whose own path has length prefix,
-// slash included. It returns the zero hash when nothing is left of it.
+// editDir edits the tree of a directory. prefix is the length of its path including the slash. It
+// returns the zero hash if the directory becomes empty.
 func (o *objects) editDir(tree plumbing.Hash, prefix int, changes []change) (plumbing.Hash, error) {
 	entries, err := o.tree(tree)
 	if err != nil {
 		return tree, err
 	}
-	// A document may give way to a directory, and the other way round.
+	// Deletions come first, because a directory may replace a document or the other way round.
 	below := map[string][]change{}
 	for _, c := range changes {
 		name, _, deeper := strings.Cut(c.path[prefix:], "/")
 		if deeper {
 			below[name] = append(below[name], c)
-		} else if c.deletes() {
+		} else if c.isDelete() {
 			delete(entries, name)
 		}
 	}
@@ -69,7 +70,7 @@ func (o *objects) editDir(tree plumbing.Hash, prefix int, changes []change) (plu
 		}
 	}
 	for _, c := range changes {
-		if name := c.path[prefix:]; !c.deletes() && !strings.Contains(name, "/") {
+		if name := c.path[prefix:]; !c.isDelete() && !strings.Contains(name, "/") {
 			entries[name] = object.TreeEntry{Name: name, Mode: c.mode, Hash: c.hash}
 		}
 	}
@@ -81,9 +82,11 @@ func (o *objects) editDir(tree plumbing.Hash, prefix int, changes []change) (plu
 	return o.putTree(list)
 }
 
-// diff calls visit for every entry that is no directory and is not the same in
-// both trees, with the mode filemode.Empty where there is none.
-func (o *objects) diff(from, to plumbing.Hash, dir string, visit func(path string, old, now object.TreeEntry) error) error {
+// diff calls visit for every entry that differs between two trees, except directories. In a tree
+// that does not have the entry its mode is filemode.Empty.
+func (o *objects) diff(
+	from, to plumbing.Hash, dir string, visit func(path string, old, now object.TreeEntry) error,
+) error {
 	if from == to {
 		return nil
 	}
@@ -121,38 +124,38 @@ func (o *objects) diff(from, to plumbing.Hash, dir string, visit func(path strin
 	return nil
 }
 
-// changes returns what leads from one tree to another, deletions first. A tree
-// that a store cannot hold is an error.
+// changes returns the changes from one tree to another, deletions first. It returns an error if
+// the second tree contains anything that cannot be a document.
 func (o *objects) changes(from, to plumbing.Hash) ([]change, error) {
 	var list []change
 	err := o.diff(from, to, "", func(path string, old, now object.TreeEntry) error {
 		if now.Mode != filemode.Empty {
-			if err := holdable(path, now.Mode); err != nil {
+			if err := checkEntry(path, now.Mode); err != nil {
 				return fmt.Errorf("tree %s: %w", to, &store.Error{Op: "read", Path: path, Err: err})
 			}
 		}
-		list = append(list, change{path: path, was: old.Hash, hash: now.Hash, mode: now.Mode})
+		list = append(list, change{path: path, old: old.Hash, hash: now.Hash, mode: now.Mode})
 		return nil
 	})
 	slices.SortStableFunc(list, deletionsFirst)
 	return list, err
 }
 
-// deletionsFirst orders changes so that each finds room.
+// deletionsFirst orders changes so that they can be applied one after the other.
 func deletionsFirst(a, b change) int {
 	switch {
-	case a.deletes() == b.deletes():
+	case a.isDelete() == b.isDelete():
 		return cmp.Compare(a.path, b.path)
-	case a.deletes():
+	case a.isDelete():
 		return -1
 	}
 	return 1
 }
 
-// holdable says why an entry of a tree cannot be a document.
-func holdable(path string, mode filemode.FileMode) error {
+// checkEntry returns an error if an entry of a tree cannot be a document.
+func checkEntry(path string, mode filemode.FileMode) error {
 	if !isFile(mode) {
-		return fmt.Errorf("%w: is a link or a submodule, and a store holds plain files only", store.ErrInvalidPath)
+		return fmt.Errorf("%w: is a link or a submodule, but a store contains only plain files", store.ErrInvalidPath)
 	}
 	if err := store.ValidPath(path); err != nil {
 		return err

@@ -8,12 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/storetest"
 )
 
-// TestEditTree compares edited trees with trees made at once, which git's
-// format makes equal.
+// TestEditTree compares trees that were edited several times with trees that were written once.
+// Equal documents must have the same tree hash.
 func TestEditTree(t *testing.T) {
-	b := openBackend(t, MemoryDir(t))
+	b := openBackend(t, storetest.MemoryDir(t))
 	t.Cleanup(func() { b.Close() })
 	name := rapid.SampledFrom([]string{"a", "a-", "a.b", "a0", "b", "é"})
 	path := rapid.Custom(func(r *rapid.T) string {
@@ -24,37 +25,37 @@ func TestEditTree(t *testing.T) {
 		for range rapid.IntRange(1, 5).Draw(r, "commits") {
 			before := tree
 			var ops []store.Op
-			touched := map[string]bool{}
+			changed := map[string]bool{}
 			for range rapid.IntRange(1, 4).Draw(r, "ops") {
 				p := path.Draw(r, "path")
 				_, exists := docs[p]
 				switch {
-				case touched[p]:
+				case changed[p]:
 				case exists && rapid.Bool().Draw(r, "delete"):
 					ops = append(ops, deleteOp(p))
 					delete(docs, p)
-					touched[p] = true
+					changed[p] = true
 				case exists || hasRoom(docs, p):
 					docs[p] = rapid.StringN(0, 3, -1).Draw(r, "content")
 					ops = append(ops, writeOp(p, docs[p]))
-					touched[p] = true
+					changed[p] = true
 				}
 			}
 			tree = mustEdit(r, b, tree, ops)
-			checkDiff(r, b, before, tree, touched)
+			checkDiff(r, b, before, tree, changed)
 		}
 		var all []store.Op
 		for p, content := range docs {
 			all = append(all, writeOp(p, content))
 		}
 		if want := mustEdit(r, b, plumbing.ZeroHash, all); tree != want {
-			r.Fatalf("%s, made at once %s: %q", tree, want, docs)
+			r.Fatalf("%s, written once %s: %q", tree, want, docs)
 		}
 	})
 }
 
 func mustEdit(r *rapid.T, b *backend, tree plumbing.Hash, ops []store.Op) plumbing.Hash {
-	changes, err := b.record(ops)
+	changes, err := b.recordChanges(ops)
 	if err == nil {
 		tree, err = b.objects.edit(tree, changes)
 	}
@@ -64,15 +65,15 @@ func mustEdit(r *rapid.T, b *backend, tree plumbing.Hash, ops []store.Op) plumbi
 	return tree
 }
 
-// checkDiff applies a difference, which must lead from one tree to the other and
-// name nothing but what was touched.
-func checkDiff(r *rapid.T, b *backend, from, to plumbing.Hash, touched map[string]bool) {
+// checkDiff applies the changes between two trees to the first one, which must result in the
+// second one. The changes must contain changed paths only.
+func checkDiff(r *rapid.T, b *backend, from, to plumbing.Hash, changed map[string]bool) {
 	changes, err := b.objects.changes(from, to)
 	if err != nil {
 		r.Fatal(err)
 	}
 	for _, c := range changes {
-		if !touched[c.path] {
+		if !changed[c.path] {
 			r.Fatalf("%s differs", c.path)
 		}
 	}
@@ -91,14 +92,16 @@ func hasRoom(docs map[string]string, path string) bool {
 }
 
 func FuzzReservedName(f *testing.F) {
-	for _, name := range []string{".git", ".GIT. ", "git~1", ".g\u200dit", ".gitignore", "a:b", ".gitmodules:x", "", "é"} {
+	for _, name := range []string{
+		".git", ".GIT. ", "git~1", ".g\u200dit", ".gitignore", "a:b", ".gitmodules:x", "", "é",
+	} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		if reservedName(name) != nil && store.ValidPath(name) == nil && len(name) < len(".git") {
 			t.Errorf("%q", name)
 		}
-		// Whatever is reserved stays so under what other systems leave out.
+		// A reserved name is also reserved with characters that other systems ignore.
 		for _, same := range []string{name + " ", name + ".", name + ":x", "\u200c" + name} {
 			if reservedName(name) != nil && reservedName(same) == nil {
 				t.Errorf("%q is reserved, %q is not", name, same)

@@ -14,8 +14,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// advance makes next the head and brings the worktree in step, or returns an
-// error and changes nothing.
+// advance moves the branch to next and applies changes to the worktree, or returns an error and
+// changes nothing.
 func (b *backend) advance(next tip, changes []change, when time.Time) error {
 	if err := b.stage(changes, when); err != nil {
 		return errors.Join(err, b.unstage(changes))
@@ -30,25 +30,25 @@ func (b *backend) advance(next tip, changes []change, when time.Time) error {
 		if b.broken != nil {
 			return err
 		}
-		// Only now, with the files as they were: a crash before this ends with
-		// the commit made.
-		if backErr := b.moveBranch(next.commit, b.head.commit); backErr != nil {
-			return b.fail(errors.Join(err, backErr))
+		// Moved back only after the files have been restored. After a crash before that, Open
+		// finishes the commit.
+		if moveErr := b.moveBranch(next.commit, b.head.commit); moveErr != nil {
+			return b.markBroken(errors.Join(err, moveErr))
 		}
 		return errors.Join(err, b.unstage(changes))
 	}
 	b.head = next
 	if err := undo.Discard(); err != nil {
-		_ = b.fail(err) // told to the next commit: this one is made
+		_ = b.markBroken(err) // reported by the next commit, because this one has succeeded
 	}
 	return nil
 }
 
-// stage writes the new content of documents to where it is no document yet, so
-// that a full disk is noticed before the commit is made.
+// stage writes the new content of documents to stagedDir, so that a full disk is detected before
+// the branch is moved.
 func (b *backend) stage(changes []change, when time.Time) error {
 	for i, c := range changes {
-		if c.deletes() {
+		if c.isDelete() {
 			continue
 		}
 		data := c.data
@@ -58,7 +58,7 @@ func (b *backend) stage(changes []change, when time.Time) error {
 				return err
 			}
 		}
-		name := numbered(stagedDir, i)
+		name := numberedFile(stagedDir, i)
 		mode := fs.FileMode(fileMode)
 		if c.mode == filemode.Executable {
 			mode = dirMode
@@ -73,66 +73,68 @@ func (b *backend) stage(changes []change, when time.Time) error {
 	return nil
 }
 
-// unstage removes what stage wrote and apply did not take.
+// unstage removes the staged files that apply has not moved.
 func (b *backend) unstage(changes []change) error {
 	var errs []error
 	for i := range changes {
-		errs = append(errs, removeFile(b.git, numbered(stagedDir, i)))
+		errs = append(errs, removeFile(b.git, numberedFile(stagedDir, i)))
 	}
 	return errors.Join(errs...)
 }
 
-// apply moves staged files to their places. On an error it puts everything
-// back, or else breaks the store. The caller holds mu.
+// apply moves staged files into place. If it fails, it restores the previous files; if that fails
+// too, it marks the store as broken. The caller holds the lock for writing, unless the store is
+// not open yet.
 func (b *backend) apply(changes []change) (*store.Undo, error) {
-	undo := &store.Undo{Files: &b.Files, Aside: filepath.Join(b.dir, gitDir, filepath.FromSlash(undoDir))}
+	undo := &store.Undo{Files: &b.Files, BackupDir: filepath.Join(b.Root.Name(), gitDir, filepath.FromSlash(undoDir))}
 	for i, c := range changes {
 		var err error
-		// The last one needs no way back. A commit of one document is a single
-		// step, also for those who read its file.
+		// The last change needs no backup, because nothing after it can fail. So a commit of one
+		// document is a single rename, also for other programs that read the file.
 		if i < len(changes)-1 {
-			err = b.setAside(undo, i, c)
+			err = b.backUp(undo, i, c)
 		}
 		if err == nil {
-			err = b.applyOne(undo, i, c)
+			err = b.applyChange(undo, i, c)
 		}
 		if err == nil {
 			continue
 		}
 		if undoErr := undo.Run(); undoErr != nil {
-			return nil, b.fail(errors.Join(err, undoErr))
+			return nil, b.markBroken(errors.Join(err, undoErr))
 		}
 		return nil, err
 	}
 	return undo, nil
 }
 
-func (b *backend) setAside(undo *store.Undo, i int, c change) error {
+// backUp moves the document of change i to undoDir, if there is a document.
+func (b *backend) backUp(undo *store.Undo, i int, c change) error {
 	info, err := b.Root.Lstat(c.path)
 	switch {
-	case absent(err):
+	case isAbsent(err):
 		return nil
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return &store.Error{Op: "replace", Path: c.path, Err: errors.New("is no file in the worktree")}
+		return &store.Error{Op: "replace", Path: c.path, Err: errors.New("is not a regular file in the worktree")}
 	}
-	if err := b.Root.Rename(c.path, path.Join(gitDir, numbered(undoDir, i))); err != nil {
+	if err := b.Root.Rename(c.path, path.Join(gitDir, numberedFile(undoDir, i))); err != nil {
 		return err
 	}
-	undo.SetAside(c.path, i)
+	undo.BackedUp(c.path, i)
 	return nil
 }
 
-func (b *backend) applyOne(undo *store.Undo, i int, c change) error {
-	if c.deletes() {
-		if err := b.Root.Remove(c.path); err != nil && !absent(err) {
+func (b *backend) applyChange(undo *store.Undo, i int, c change) error {
+	if c.isDelete() {
+		if err := b.Root.Remove(c.path); err != nil && !isAbsent(err) {
 			return err
 		}
 		b.Prune(store.FileDir(c.path))
 		return nil
 	}
-	staged := path.Join(gitDir, numbered(stagedDir, i))
+	staged := path.Join(gitDir, numberedFile(stagedDir, i))
 	err := b.Root.Rename(staged, c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = b.Root.MkdirAll(store.FileDir(c.path), dirMode); err == nil {
@@ -148,13 +150,13 @@ func (b *backend) applyOne(undo *store.Undo, i int, c change) error {
 	return err
 }
 
-// absent tells whether there is no file, or none can be.
-func absent(err error) bool { return store.IsNotFound(store.NoFile(err)) }
+// isAbsent reports whether err means that there is no file.
+func isAbsent(err error) bool { return store.IsNotFound(store.NoFile(err)) }
 
-func numbered(dir string, i int) string { return path.Join(dir, strconv.Itoa(i)) }
+func numberedFile(dir string, i int) string { return path.Join(dir, strconv.Itoa(i)) }
 
-// replace writes a file of .git whole or not at all, and durably.
-func (b *backend) replace(name string, data []byte) error {
+// replaceFile writes a file in .git atomically and durably.
+func (b *backend) replaceFile(name string, data []byte) error {
 	f, err := b.git.OpenFile(tempFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package httpstore keeps documents in a brain of a daemon, over HTTP.
+// Package httpstore accesses the documents in a daemon's brain over HTTP.
 package httpstore
 
 import (
@@ -15,23 +15,22 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Open makes a store of a brain that exists. Nothing is sent yet. Closing the
-// store leaves the brain and its client alone.
+// Open returns a store for an existing brain. It does not send a request. Closing the store does
+// not affect the brain or its client.
 //
-// Others may change the brain too, so what was true at a read may be over at
-// the next call; only mutations through this one store wait for each other. A
-// batch is kept here, at the price of a stat or a read for each path it
-// touches, and sent as one request; batches above the limits of spec 8 fail
-// before anything is sent.
+// Other clients can change the brain too, so the result of a read can be out of date at the next
+// call. Only mutations through the same store exclude each other. A batch is collected locally
+// and sent as one request. It needs a stat or a read request for each path that it uses. A batch
+// that exceeds the limits of spec 8 fails before it is sent.
 //
-// Events come over one stream, which stands while there are sinks. They tell
-// of changes by everybody, a moment after the change, and have no number
-// (store.ChangeEvent.Seq is 0). The first Subscribe returns once the stream
-// stands. When it breaks off, or says nothing for client.Options.Silence,
-// changes are missed until it is back (spec 6.2); opts.Logger hears of that.
+// Events arrive over one stream, which is open while there are sinks. They describe the changes
+// of all clients, a moment after the change, and are not numbered (store.ChangeEvent.Seq is 0).
+// The first Subscribe returns once the stream is open. If the stream breaks, or sends nothing for
+// client.Options.Silence, it is reopened. Changes in the meantime are missed (spec 6.2), and
+// opts.Logger gets a warning.
 //
-// Errors wrap the *client.Error, and by its status ErrNotFound (404),
-// ErrInvalidPath (400) or ErrConflict (409).
+// Errors wrap a *client.Error and, depending on its status, store.ErrNotFound (404),
+// store.ErrInvalidPath (400) or store.ErrConflict (409).
 func Open(brain *client.Brain, opts *store.Options) *store.Store {
 	b := &backend{brain: brain, logger: slog.Default()}
 	if opts != nil {
@@ -81,8 +80,8 @@ func (b *backend) ListEntries(ctx context.Context, dir string, opts store.ListOp
 	return files, nil
 }
 
-// Apply uses the endpoint of a single operation where there is nothing that
-// only a batch could carry.
+// Apply sends a single operation to its own endpoint, unless the commit has fields that only a
+// batch request has.
 func (b *backend) Apply(ctx context.Context, c store.Commit) error {
 	if len(c.Ops) != 1 || c.Reason+c.Message+c.Author+c.Email != "" {
 		return b.Commit(ctx, c)
@@ -107,20 +106,20 @@ func (b *backend) Commit(ctx context.Context, c store.Commit) error {
 	for i, op := range c.Ops {
 		batch.Ops[i] = protocol.BatchOp{Type: string(op.Kind), Path: op.Path, To: op.To}
 		if op.Kind == store.OpWrite || op.Kind == store.OpAppend {
-			batch.Ops[i].Content = append([]byte{}, op.Data...) // empty is not nil
+			batch.Ops[i].Content = append([]byte{}, op.Data...) // not nil, which means no content
 		}
 	}
 	n, err := b.brain.Commit(ctx, batch)
 	if err == nil && n != len(batch.Ops) {
-		err = fmt.Errorf("the daemon says that it committed %d of %d operations", n, len(batch.Ops))
+		err = fmt.Errorf("the daemon reports that it committed %d of %d operations", n, len(batch.Ops))
 	}
 	return sentinel(err)
 }
 
-// Close has nothing to release: the store ended the stream.
+// Close does nothing. The store has already closed the stream.
 func (b *backend) Close() error { return nil }
 
-// sentinel gives err the condition that its status means (spec 7.1).
+// sentinel wraps err with the store's error for its HTTP status (spec 7.1).
 func sentinel(err error) error {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok {
@@ -137,13 +136,13 @@ func sentinel(err error) error {
 	return err
 }
 
-// fileInfo refuses paths that no store could hold: a caller may write them
-// elsewhere.
+// fileInfo converts a description of a document. It rejects invalid paths, because a caller may
+// use them as names of files.
 func fileInfo(f protocol.FileInfo) (store.FileInfo, error) {
 	when, err := time.Parse(time.RFC3339Nano, f.MTime)
 	if err = errors.Join(store.ValidPath(f.Path), err); err != nil {
-		// Not wrapped: the path that the caller gave is not to blame.
-		return store.FileInfo{}, fmt.Errorf("the daemon describes %+q, mtime %+q: %s", f.Path, f.MTime, err.Error())
+		// Not wrapped, because the invalid path is not the caller's.
+		return store.FileInfo{}, fmt.Errorf("the daemon returned path %+q, mtime %+q: %s", f.Path, f.MTime, err.Error())
 	}
 	return store.FileInfo{Path: f.Path, Size: f.Size, ModTime: when.UTC(), IsDir: f.IsDir}, nil
 }

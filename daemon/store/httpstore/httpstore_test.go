@@ -23,7 +23,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// TestMain makes fewer random histories: each step is many requests.
+// TestMain reduces the number of random histories, because each step makes many requests.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 var quiet = &store.Options{Logger: slog.New(slog.DiscardHandler)}
 
-// daemon is the real API over stores in memory, on a real socket.
+// daemon is the real API on a real socket. The stores are in memory.
 type daemon struct {
 	t      testing.TB
 	client *client.Client
@@ -77,7 +77,7 @@ func startDaemon(t testing.TB) *daemon {
 	return d
 }
 
-// brain makes one.
+// brain creates a brain.
 func (d *daemon) brain() *client.Brain {
 	d.t.Helper()
 	id := fmt.Sprintf("brain-%d", d.count.Add(1))

@@ -23,20 +23,20 @@ import (
 	"evalctl/daemon/store/memstore"
 )
 
-// spy is a proxy before the daemon that writes down what is asked.
+// spy is a server in front of the daemon that records the requests.
 type spy struct {
-	mu      sync.Mutex
-	asked   []string
-	streams int // that stand
-	server  *httptest.Server
+	mu       sync.Mutex
+	requests []string
+	streams  int // open ones
+	server   *httptest.Server
 }
 
 func startSpy(t *testing.T, d *daemon) *spy {
 	s := &spy{}
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, endpoint, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/brains/"), "/")
-		s.note(r.Method+" "+endpoint, endpoint == "events", +1)
-		defer s.note("", endpoint == "events", -1)
+		s.record(r.Method+" "+endpoint, endpoint == "events", +1)
+		defer s.record("", endpoint == "events", -1)
 		d.api.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
@@ -46,45 +46,52 @@ func startSpy(t *testing.T, d *daemon) *spy {
 	return s
 }
 
-func (s *spy) note(asked string, stream bool, n int) {
+func (s *spy) record(request string, stream bool, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if asked != "" {
-		s.asked = append(s.asked, asked)
+	if request != "" {
+		s.requests = append(s.requests, request)
 	}
 	if stream {
 		s.streams += n
 	}
 }
 
+// take returns the requests since the last call.
 func (s *spy) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked := s.asked
-	s.asked = nil
-	return asked
+	requests := s.requests
+	s.requests = nil
+	return requests
 }
 
-// through is the brain of d as seen through s.
-func through(t *testing.T, d *daemon, s *spy) *store.Store {
+// openThrough creates a brain in d and opens it through s.
+func openThrough(t *testing.T, d *daemon, s *spy) *store.Store {
 	t.Helper()
 	info, err := d.brain().Info(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(s.server.URL, nil)
+	return openAt(t, s.server.URL, info.ID, quiet)
+}
+
+// openAt opens a brain of the daemon at url.
+func openAt(t *testing.T, url, brain string, opts *store.Options) *store.Store {
+	t.Helper()
+	c, err := client.New(url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return httpstore.Open(c.Brain(info.ID), quiet)
+	return httpstore.Open(c.Brain(brain), opts)
 }
 
-// TestRequests: what each operation costs.
+// TestRequests checks the requests that each operation makes.
 func TestRequests(t *testing.T) {
 	d := startDaemon(t)
 	s := startSpy(t, d)
-	docs := through(t, d, s)
+	docs := openThrough(t, d, s)
 	defer docs.Close()
 	ctx := t.Context()
 	for _, tt := range []struct {
@@ -97,7 +104,9 @@ func TestRequests(t *testing.T) {
 		{func() error { _, err := docs.List(ctx, "", store.ListOptions{}); return err }, "GET documents"},
 		{func() error { _, err := docs.Stat(ctx, "a"); return err }, "GET documents/stat"},
 		{func() error {
-			return docs.Apply(ctx, store.Commit{Ops: []store.Op{{Kind: store.OpWrite, Path: "d"}, {Kind: store.OpRename, Path: "d", To: "e"}}})
+			return docs.Apply(ctx,
+				store.Commit{Ops: []store.Op{{Kind: store.OpWrite, Path: "d"},
+					{Kind: store.OpRename, Path: "d", To: "e"}}})
 		}, "POST documents/batch-ops"},
 		{func() error {
 			return docs.Apply(ctx, store.Commit{Reason: "why", Ops: []store.Op{{Kind: store.OpDelete, Path: "e"}}})
@@ -105,7 +114,8 @@ func TestRequests(t *testing.T) {
 		{func() error { return docs.Apply(ctx, store.Commit{}) }, ""},
 		{func() error {
 			return docs.Batch(ctx, store.BatchOptions{Reason: "why"}, func(b *store.Batch) error {
-				return errors.Join(b.Append(ctx, "a/c", []byte("3")), b.Rename(ctx, "a/c", "x"), b.Write(ctx, "x", []byte("4")), b.Delete(ctx, "x"))
+				return errors.Join(b.Append(ctx, "a/c", []byte("3")), b.Rename(ctx, "a/c", "x"),
+					b.Write(ctx, "x", []byte("4")), b.Delete(ctx, "x"))
 			})
 		}, "GET documents/stat GET documents/read GET documents/stat POST documents/batch-ops"},
 		{func() error { return docs.Batch(ctx, store.BatchOptions{}, func(*store.Batch) error { return nil }) }, ""},
@@ -113,30 +123,31 @@ func TestRequests(t *testing.T) {
 	} {
 		err := tt.do()
 		if got := strings.Join(s.take(), " "); got != tt.want {
-			t.Errorf("asked %q, want %q (%v)", got, tt.want, err)
+			t.Errorf("requests %q, want %q (%v)", got, tt.want, err)
 		}
 	}
 }
 
-// TestOneStream: sinks share it, the last one closes it, the next one opens
-// another.
+// TestOneStream: all sinks share one stream. Cancelling the last sink closes it, and the next
+// Subscribe opens a new one.
 func TestOneStream(t *testing.T) {
 	d := startDaemon(t)
 	s := startSpy(t, d)
-	docs := through(t, d, s)
+	docs := openThrough(t, d, s)
 	defer docs.Close()
 	for range 2 {
-		heard := make(chan string, 10)
+		received := make(chan string, 10)
 		var cancels []func()
 		for i := range 3 {
-			cancels = append(cancels, docs.Subscribe(func(ev store.ChangeEvent) { heard <- fmt.Sprint(i, ev.Kind, ev.Path) }))
+			cancels = append(cancels,
+				docs.Subscribe(func(ev store.ChangeEvent) { received <- fmt.Sprint(i, ev.Kind, ev.Path) }))
 		}
 		if err := docs.Write(t.Context(), "a", nil); err != nil {
 			t.Fatal(err)
 		}
-		got := []string{<-heard, <-heard, <-heard}
+		got := []string{<-received, <-received, <-received}
 		if got[0][0] != '0' || got[1][0] != '1' || got[2][0] != '2' {
-			t.Errorf("heard %v", got)
+			t.Errorf("received %v", got)
 		}
 		cancels[0]()
 		cancels[0]()
@@ -144,13 +155,14 @@ func TestOneStream(t *testing.T) {
 		if err := docs.Write(t.Context(), "b", nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := <-heard; got != "1createdb" && got != "1updatedb" {
-			t.Errorf("heard %s", got)
+		if got := <-received; got != "1createdb" && got != "1updatedb" {
+			t.Errorf("received %s", got)
 		}
 		cancels[1]()
 	}
-	if asked := s.take(); !slices.Equal(asked, []string{"GET events", "PUT documents", "PUT documents", "GET events", "PUT documents", "PUT documents"}) {
-		t.Errorf("asked %q", asked)
+	want := []string{"GET events", "PUT documents", "PUT documents", "GET events", "PUT documents", "PUT documents"}
+	if requests := s.take(); !slices.Equal(requests, want) {
+		t.Errorf("requests %q", requests)
 	}
 	defer docs.Subscribe(func(store.ChangeEvent) {})()
 	if err := docs.Close(); err != nil {
@@ -158,68 +170,70 @@ func TestOneStream(t *testing.T) {
 	}
 	docs.Subscribe(func(store.ChangeEvent) {})
 	d.api.Stop()
-	if asked := s.take(); !slices.Equal(asked, []string{"GET events"}) {
-		t.Errorf("asked %q around the end", asked)
+	if requests := s.take(); !slices.Equal(requests, []string{"GET events"}) {
+		t.Errorf("requests %q before and after closing", requests)
 	}
 	s.server.Close() // waits for the streams to end
 	if s.streams != 0 {
-		t.Errorf("%d streams stand", s.streams)
+		t.Errorf("%d streams are open", s.streams)
 	}
 }
 
-// TestOthersChanges come too.
-func TestOthersChanges(t *testing.T) {
+// TestChangesOfOtherClients: a store gets events for the changes of other clients.
+func TestChangesOfOtherClients(t *testing.T) {
 	d := startDaemon(t)
 	b := d.brain()
 	one, two := httpstore.Open(b, quiet), httpstore.Open(b, quiet)
 	defer one.Close()
 	defer two.Close()
-	heard := make(chan store.ChangeEvent, 1)
-	defer one.Subscribe(func(ev store.ChangeEvent) { heard <- ev })()
+	received := make(chan store.ChangeEvent, 1)
+	defer one.Subscribe(func(ev store.ChangeEvent) { received <- ev })()
 	if err := two.Write(t.Context(), "a", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	if ev := <-heard; ev.Kind != store.Created || ev.Path != "a" || ev.Seq != 0 || !ev.Last || ev.When.IsZero() {
+	if ev := <-received; ev.Kind != store.Created || ev.Path != "a" || ev.Seq != 0 || !ev.Last || ev.When.IsZero() {
 		t.Errorf("%+v", ev)
 	}
 	if one.Seq() != 0 {
-		t.Errorf("numbered %d", one.Seq())
+		t.Errorf("seq %d, want 0", one.Seq())
 	}
 }
 
-// lockedLog is written by the goroutine that reads the stream.
-type lockedLog struct {
+// syncBuffer is a buffer that can be used by several goroutines: the one that reads the stream
+// logs to it.
+type syncBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (l *lockedLog) Write(p []byte) (int, error) {
+func (l *syncBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *lockedLog) String() string {
+func (l *syncBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// TestReconnect: a stream that breaks off is opened again, and events that make
-// no sense are dropped.
+// TestReconnect: a stream that breaks is reopened, and invalid events are dropped.
 func TestReconnect(t *testing.T) {
 	var attempts atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-
 		switch attempts.Add(1) {
 		case 1:
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case 2:
-			fmt.Fprint(w, "event: ready\ndata: ok\n\nevent: change\ndata: {\"kind\":\"deleted\",\"path\":\"a\",\"when\":\"2024-05-01T12:00:00.5Z\"}\n\nevent: cha")
+			fmt.Fprint(w, "event: ready\ndata: ok\n\nevent: change\ndata: "+
+				`{"kind":"deleted","path":"a","when":"2024-05-01T12:00:00.5Z"}`+"\n\nevent: cha")
 		default:
 			for _, change := range []string{
-				`{"kind":"deleted","path":"../a","when":"2024-05-01T12:00:00Z"}`, `{"kind":"moved","path":"a","when":"2024-05-01T12:00:00Z"}`,
-				`{"kind":"renamed","path":"a","when":"2024-05-01T12:00:00Z"}`, `{"kind":"deleted","path":"a","when":"now"}`,
+				`{"kind":"deleted","path":"../a","when":"2024-05-01T12:00:00Z"}`,
+				`{"kind":"moved","path":"a","when":"2024-05-01T12:00:00Z"}`,
+				`{"kind":"renamed","path":"a","when":"2024-05-01T12:00:00Z"}`,
+				`{"kind":"deleted","path":"a","when":"now"}`,
 				`{"kind":"renamed","path":"b","old_path":"a","reason":"r","when":"2024-05-01T14:00:00+02:00"}`,
 			} {
 				fmt.Fprintf(w, "event: change\ndata: %s\n\n", change)
@@ -231,55 +245,46 @@ func TestReconnect(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	c, err := client.New(server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	log := &lockedLog{}
-	docs := httpstore.Open(c.Brain("b"), &store.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
+	log := &syncBuffer{}
+	docs := openAt(t, server.URL, "b", &store.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 	defer docs.Close()
-	heard := make(chan store.ChangeEvent, 10)
-	defer docs.Subscribe(func(ev store.ChangeEvent) { heard <- ev })()
+	received := make(chan store.ChangeEvent, 10)
+	defer docs.Subscribe(func(ev store.ChangeEvent) { received <- ev })()
 	for _, want := range []string{"deleted a  2024-05-01T12:00:00.500Z", "renamed b a 2024-05-01T12:00:00.000Z"} {
-		ev := <-heard
+		ev := <-received
 		if got := fmt.Sprint(ev.Kind, " ", ev.Path, " ", ev.OldPath, " ", protocol.FormatTime(ev.When)); got != want {
-			t.Errorf("heard %s, want %s", got, want)
+			t.Errorf("received %s, want %s", got, want)
 		}
 	}
 	text := log.String()
-	if strings.Count(text, "change event is dropped") != 4 || strings.Count(text, "is not connected") != 2 || !strings.Contains(text, "503") {
+	if strings.Count(text, "change event is dropped") != 4 ||
+		strings.Count(text, "is not connected") != 2 || !strings.Contains(text, "503") {
 		t.Errorf("log: %s", text)
 	}
 }
 
-// TestCloseWhileAttaching: a daemon that says nothing holds nobody up.
-func TestCloseWhileAttaching(t *testing.T) {
-	asked := make(chan struct{}, 1)
+// TestCloseWhileConnecting: a daemon that does not respond blocks neither Close nor Subscribe.
+func TestCloseWhileConnecting(t *testing.T) {
+	requested := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
+		requested <- struct{}{}
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	c, err := client.New(server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	docs := httpstore.Open(c.Brain("b"), quiet)
+	docs := openAt(t, server.URL, "b", quiet)
 	subscribed := make(chan struct{})
 	go func() {
 		docs.Subscribe(func(store.ChangeEvent) {})
 		close(subscribed)
 	}()
-	<-asked
+	<-requested
 	if err := docs.Close(); err != nil {
 		t.Error(err)
 	}
 	<-subscribed
 }
 
-// TestStatusMapping is spec 7.1.
+// TestStatusMapping checks the errors for HTTP statuses (spec 7.1).
 func TestStatusMapping(t *testing.T) {
 	status := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -287,12 +292,7 @@ func TestStatusMapping(t *testing.T) {
 		fmt.Fprintf(w, `{"status":%d,"code":"strange","detail":"because"}`, status)
 	}))
 	defer server.Close()
-	c, err := client.New(server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	docs := httpstore.Open(c.Brain("b"), nil)
+	docs := openAt(t, server.URL, "b", nil)
 	defer docs.Close()
 	sentinels := map[int]error{404: store.ErrNotFound, 400: store.ErrInvalidPath, 409: store.ErrConflict}
 	for _, status = range []int{400, 401, 403, 404, 409, 413, 415, 429, 500, 503} {
@@ -300,8 +300,10 @@ func TestStatusMapping(t *testing.T) {
 		_, statErr := docs.Stat(t.Context(), "a")
 		_, listErr := docs.List(t.Context(), "a", store.ListOptions{})
 		for _, err := range []error{
-			readErr, statErr, listErr, docs.Write(t.Context(), "a", nil), docs.Append(t.Context(), "a", nil), docs.Delete(t.Context(), "a"),
-			docs.Rename(t.Context(), "a", "b"), docs.Apply(t.Context(), store.Commit{Reason: "r", Ops: []store.Op{{Kind: store.OpDelete, Path: "a"}}}),
+			readErr, statErr, listErr, docs.Write(t.Context(), "a", nil),
+			docs.Append(t.Context(), "a", nil), docs.Delete(t.Context(), "a"),
+			docs.Rename(t.Context(), "a", "b"),
+			docs.Apply(t.Context(), store.Commit{Reason: "r", Ops: []store.Op{{Kind: store.OpDelete, Path: "a"}}}),
 		} {
 			var got []error
 			for _, s := range []error{store.ErrNotFound, store.ErrInvalidPath, store.ErrConflict, store.ErrReadOnly} {
@@ -322,37 +324,37 @@ func TestStatusMapping(t *testing.T) {
 	}
 }
 
-// TestLiars: what a daemon answers is not believed blindly.
-func TestLiars(t *testing.T) {
+// TestInvalidAnswers: wrong answers of a daemon are errors.
+func TestInvalidAnswers(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"items":[{"path":"../../etc/passwd","mtime":"2024-05-01T12:00:00.000Z"}]}`: "dot segment",
 		`{"items":[{"path":"a","mtime":"yesterday"}]}`:                               "yesterday",
 		`{"committed":1}`: "committed 1 of 2",
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
-		c, err := client.New(server.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		docs := httpstore.Open(c.Brain("b"), nil)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request) {
+			fmt.Fprint(w, answer)
+		}))
+		docs := openAt(t, server.URL, "b", nil)
+		var err error
 		if strings.Contains(answer, "items") {
 			_, err = docs.List(t.Context(), "", store.ListOptions{})
 		} else {
-			err = docs.Apply(t.Context(), store.Commit{Ops: make2("a")})
+			err = docs.Apply(t.Context(), store.Commit{Ops: twoWrites("a")})
 		}
 		if err == nil || !strings.Contains(err.Error(), want) || store.IsInvalidPath(err) {
 			t.Errorf("%s: %v", answer, err)
 		}
-		c.Close()
 		server.Close()
 	}
 }
 
-func make2(path string) []store.Op {
+func twoWrites(path string) []store.Op {
 	return slices.Repeat([]store.Op{{Kind: store.OpWrite, Path: path}}, 2)
 }
 
-// TestLargeListing: a wide directory can be narrowed, and its time asked for.
+// TestLargeListing: a directory with more documents than a listing may contain can be listed with
+// a glob, and has a time.
 func TestLargeListing(t *testing.T) {
 	d := startDaemon(t)
 	b := d.brain()
@@ -364,11 +366,11 @@ func TestLargeListing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	far, err := h.Store(t.Context())
+	remote, err := h.Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = far.Batch(t.Context(), store.BatchOptions{}, func(batch *store.Batch) error {
+	err = remote.Batch(t.Context(), store.BatchOptions{}, func(batch *store.Batch) error {
 		for i := range protocol.MaxListItems + 1 {
 			if err := batch.Write(t.Context(), fmt.Sprintf("d/%05d.md", i), nil); err != nil {
 				return err
@@ -394,17 +396,16 @@ func TestLargeListing(t *testing.T) {
 	}
 }
 
-// BenchmarkWrite compares a write over HTTP with one in memory, and with the
-// plainest request there is.
+// BenchmarkWrite compares a write over HTTP with a write in memory and with the simplest request.
 func BenchmarkWrite(b *testing.B) {
 	d := startDaemon(b)
 	data := bytes.Repeat([]byte("x"), 1024)
-	far, near := httpstore.Open(d.brain(), quiet), memstore.Open(quiet)
-	defer far.Close()
-	defer near.Close()
+	remote, local := httpstore.Open(d.brain(), quiet), memstore.Open(quiet)
+	defer remote.Close()
+	defer local.Close()
 	for name, write := range map[string]func(context.Context) error{
-		"httpstore": func(ctx context.Context) error { return far.Write(ctx, "notes/a.md", data) },
-		"memstore":  func(ctx context.Context) error { return near.Write(ctx, "notes/a.md", data) },
+		"httpstore": func(ctx context.Context) error { return remote.Write(ctx, "notes/a.md", data) },
+		"memstore":  func(ctx context.Context) error { return local.Write(ctx, "notes/a.md", data) },
 		"healthz": func(ctx context.Context) error {
 			_, err := d.client.Health(ctx)
 			return err

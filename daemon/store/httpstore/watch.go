@@ -13,28 +13,28 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Watch keeps a change stream open and calls sink from the one goroutine that
-// reads it.
+// Watch keeps a change stream open. It calls sink from a single goroutine.
 func (b *backend) Watch(ctx context.Context, sink func(store.ChangeEvent)) {
-	tried := make(chan struct{})
-	settle := sync.OnceFunc(func() { close(tried) })
+	attempted := make(chan struct{})
+	stopWaiting := sync.OnceFunc(func() { close(attempted) })
 	go func() {
 		wait := backoff.NewExponentialBackOff()
 		for {
 			attached := func() {
 				wait.Reset()
-				settle()
+				stopWaiting()
 			}
 			err := b.brain.Events(ctx, attached, func(c protocol.ChangeEvent) error {
 				b.deliver(c, sink)
 				return nil
 			})
-			settle()
+			stopWaiting()
 			if ctx.Err() != nil {
 				return
 			}
 			pause := wait.NextBackOff()
-			b.logger.Warn("change stream is not connected: changes are missed until it is", "error", err, "retry_in", pause)
+			b.logger.Warn("change stream is not connected: changes are missed until it is", "error", err,
+				"retry_in", pause)
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
@@ -42,7 +42,7 @@ func (b *backend) Watch(ctx context.Context, sink func(store.ChangeEvent)) {
 			}
 		}
 	}()
-	<-tried
+	<-attempted
 }
 
 func (b *backend) deliver(c protocol.ChangeEvent, sink func(store.ChangeEvent)) {
@@ -67,7 +67,7 @@ func changeEvent(c protocol.ChangeEvent) (store.ChangeEvent, error) {
 		err = errors.Join(err, errors.New("unknown kind"))
 	}
 	if err != nil {
-		return ev, fmt.Errorf("the daemon tells of %+q: %w", c, err)
+		return ev, fmt.Errorf("the daemon sent the event %+q: %w", c, err)
 	}
 	return ev, nil
 }

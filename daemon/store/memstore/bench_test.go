@@ -9,7 +9,7 @@ import (
 	"evalctl/daemon/store/memstore"
 )
 
-// The limit to compare with is a locked map that copies.
+// The benchmarks compare the store with a locked map of copied documents.
 
 func BenchmarkWrite(b *testing.B) {
 	data := bytes.Repeat([]byte("x"), 1024)

@@ -12,8 +12,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Open returns an empty store. Its content is gone when it is closed. It has no
-// versions and no local paths.
+// Open returns an empty store. Its content is lost when it is closed. It has no versions and no
+// local paths.
 func Open(opts *store.Options) *store.Store {
 	return store.New(&backend{docs: map[string]document{}, dirs: map[string]int{}}, opts)
 }
@@ -21,7 +21,7 @@ func Open(opts *store.Options) *store.Store {
 type backend struct {
 	mu   sync.RWMutex
 	docs map[string]document
-	dirs map[string]int // directory to number of documents below it
+	dirs map[string]int // number of documents below each directory
 }
 
 type document struct {
@@ -38,11 +38,11 @@ func (b *backend) Read(_ context.Context, path string) ([]byte, error) {
 	if !ok {
 		return nil, store.ErrNotFound
 	}
-	// Outside the lock: a commit replaces documents, it never changes their bytes.
+	// Copied outside the lock, because a commit replaces documents and never changes their bytes.
 	return append([]byte{}, doc.data...), nil
 }
 
-// Open is asserted by store.Store. It shares the bytes, see Read.
+// Open implements an optional method of store.Backend. The content is not copied; see Read.
 func (b *backend) Open(_ context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	b.mu.RLock()
 	doc, ok := b.docs[path]
@@ -95,7 +95,7 @@ func (b *backend) Commit(_ context.Context, c store.Commit) error {
 	return nil
 }
 
-// count keeps dirs in step with a document that came or went.
+// count adds n to the number of documents in each directory above path.
 func (b *backend) count(path string, n int) {
 	for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {
 		b.dirs[path[:i]] += n

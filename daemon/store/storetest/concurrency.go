@@ -8,8 +8,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-var concurrents = []scenario{
-	{name: "appends are all there", do: func(p *probe) error {
+var concurrentCases = []scenario{
+	{name: "no append is lost", do: func(p *probe) error {
 		parallel(p, 8, func(i int) error {
 			for range 20 {
 				if err := p.Append(p.ctx, "a", []byte{byte('a' + i)}); err != nil {
@@ -41,7 +41,7 @@ var concurrents = []scenario{
 		for range 2 {
 			readers.Go(func() {
 				for watching := true; watching; {
-					wantWhole(p)
+					wantWholeBatch(p)
 					select {
 					case <-done:
 						watching = false
@@ -52,7 +52,7 @@ var concurrents = []scenario{
 		}
 		var err error
 		for i := range 20 {
-			// The document moves, and what it loses in size the other one gains.
+			// One document moves. The sum of both sizes stays the same.
 			from, to := "x/f", "y/f"
 			if i%2 == 1 {
 				from, to = to, from
@@ -64,7 +64,8 @@ var concurrents = []scenario{
 		close(done)
 		readers.Wait()
 		return firstErr(err, p.Delete(p.ctx, "x/f"), p.Delete(p.ctx, "y/n"))
-	}, events: strings.Repeat("deleted x/f, created y/f, updated y/n, deleted y/f, created x/f, updated y/n, ", 10) + "deleted x/f, deleted y/n"},
+	}, events: strings.Repeat("deleted x/f, created y/f, updated y/n, "+
+		"deleted y/f, created x/f, updated y/n, ", 10) + "deleted x/f, deleted y/n"},
 	{name: "events are in commit order", do: func(p *probe) error {
 		rec := record(p)
 		defer rec.cancel()
@@ -116,8 +117,8 @@ var concurrents = []scenario{
 	}},
 }
 
-// wantWhole takes one listing, which no batch may be half visible in.
-func wantWhole(p *probe) {
+// wantWholeBatch takes a listing, in which no batch may be half visible.
+func wantWholeBatch(p *probe) {
 	files, err := p.List(p.ctx, "", store.ListOptions{Recursive: true})
 	size := int64(0)
 	for _, f := range files {
@@ -128,7 +129,7 @@ func wantWhole(p *probe) {
 	}
 }
 
-// parallel runs fn n times at once and reports errors.
+// parallel runs fn on n goroutines, waits for them and reports their errors.
 func parallel(p *probe, n int, fn func(i int) error) {
 	var workers sync.WaitGroup
 	for i := range n {

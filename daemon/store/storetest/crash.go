@@ -16,34 +16,41 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Crash kills a writing process at random instants. Afterwards each batch must be
-// there whole or not at all, and what was acknowledged must not be lost.
+// Crash kills a writing process at random instants. After each kill, every batch must be stored
+// whole or not at all, and no acknowledged write may be lost.
 type Crash struct {
-	// Env is the environment variable that makes the test binary the process to
-	// kill: its TestMain then opens the store in the directory that the variable
-	// names and calls WriteUntilKilled.
+	// Env is an environment variable. If it is set, the TestMain of the test binary must open the
+	// store in the directory that is its value, and call WriteUntilKilled.
 	Env string
 	Dir string
-	// Rounds is how many kills there are, in digits; 20 when empty.
+	// Rounds is the number of kills in decimal digits; see Rounds. Default: 20.
 	Rounds string
-	// Within bounds the time from an acknowledgement to the kill.
+	// Within is the longest time from an acknowledgement to the kill.
 	Within time.Duration
-	// Open opens the store after a kill, and Check closes it and looks at what
-	// it left. The batch is the last one that is there, 0 for none.
+	// Open opens the store after a kill. Check closes it and checks the files that it leaves.
+	// batch is the number of the last batch that is stored, or 0.
 	Open  func(t *testing.T) *store.Store
 	Check func(t *testing.T, s *store.Store, batch int)
 }
 
-// Run makes the kills.
+// Rounds parses a number of rounds, such as the value of an environment variable. It returns
+// standard for an empty text.
+func Rounds(t *testing.T, text string, standard int) int {
+	t.Helper()
+	if text == "" {
+		return standard
+	}
+	rounds, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rounds
+}
+
+// Run runs the test.
 func (c Crash) Run(t *testing.T) {
 	t.Helper()
-	rounds := 20
-	if c.Rounds != "" {
-		var err error
-		if rounds, err = strconv.Atoi(c.Rounds); err != nil {
-			t.Fatal(err)
-		}
-	}
+	rounds := Rounds(t, c.Rounds, 20)
 	last := 0
 	for round := range rounds {
 		Kill(t, c.Env, c.Dir, 1+rand.IntN(3), c.Within)
@@ -51,7 +58,7 @@ func (c Crash) Run(t *testing.T) {
 		now := crashState(t, s)
 		c.Check(t, s, now)
 		if now < last {
-			t.Fatalf("round %d: at batch %d, was at %d", round, now, last)
+			t.Fatalf("round %d: batch %d is the last one, but batch %d was stored before", round, now, last)
 		}
 		last = now
 		if t.Failed() {
@@ -63,19 +70,27 @@ func (c Crash) Run(t *testing.T) {
 	}
 }
 
-// Kill runs the test binary with a variable of its environment set, waits for
-// some lines of its output, and kills it and its children a random time later.
-func Kill(t *testing.T, env, value string, lines int, within time.Duration) {
+// testBinary returns a command that runs the test binary with an environment variable set.
+func testBinary(t *testing.T, env, value string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), self)
+	stderr = &bytes.Buffer{}
+	cmd = exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), env+"="+value)
-	cmd.Stderr = &stderr
-	leadGroup(cmd)
+	cmd.Stderr = stderr
+	return cmd, stderr
+}
+
+// Kill runs the test binary with an environment variable set, and waits until it has written some
+// lines to its standard output. After a random time of at most within it kills the process and
+// its children.
+func Kill(t *testing.T, env, value string, lines int, within time.Duration) {
+	t.Helper()
+	cmd, stderr := testBinary(t, env, value)
+	startGroup(cmd)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -93,22 +108,22 @@ func Kill(t *testing.T, env, value string, lines int, within time.Duration) {
 	if err := killGroup(cmd); err != nil {
 		t.Fatal(err)
 	}
-	// A child that was just being made holds the store's lock a moment longer than
-	// its parent, and a moment longer than its output. One that stays was orphaned
-	// where nobody waits for orphans, and holds nothing.
+	// A child that was being started can hold the store's lock a moment longer than its parent,
+	// and a moment longer than its output. A process that stays in the group is a zombie where no
+	// init process waits for orphans, and holds no lock.
 	for scanner.Scan() {
 	}
 	_ = cmd.Wait() // reports the kill
-	for deadline := time.Now().Add(200 * time.Millisecond); groupLives(cmd) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(200 * time.Millisecond); groupAlive(cmd) && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 }
 
 const crashDocs = 20
 
-// WriteUntilKilled commits batch after batch to s, each followed by a single
-// write, and says so on out. A batch gives every document its number and moves
-// half of them to another directory and back. It returns the code to exit with.
+// WriteUntilKilled commits one batch after the other to s. After each batch it makes a single
+// write and then writes a line to out. A batch writes its number to every document and moves half
+// of them to another directory and back. It returns only after an error, with an exit code.
 func WriteUntilKilled(s *store.Store, out, errs io.Writer) int {
 	ctx := context.Background()
 	data, err := s.Read(ctx, "single")
@@ -139,8 +154,8 @@ func crashBatch(ctx context.Context, b *store.Batch, n int) error {
 				return err
 			}
 		}
-		// Contents repeat, as a document that is as it was some commits ago
-		// must not be taken for one that is as it should be.
+		// Contents repeat, so that a check by content alone can mistake an older version for the
+		// current one.
 		if err := b.Write(ctx, is, []byte(strconv.Itoa(n%3))); err != nil {
 			return err
 		}
@@ -163,13 +178,13 @@ func crashState(t *testing.T, s *store.Store) int {
 	n, _ := strconv.Atoi(contents["number"])
 	if n == 0 {
 		if len(contents) != 0 {
-			t.Errorf("documents of no batch: %v", contents)
+			t.Errorf("documents without a batch: %v", contents)
 		}
 		return 0
 	}
 	for i := range crashDocs {
 		if got := contents[crashPath(i, n)]; got != strconv.Itoa(n%3) {
-			t.Errorf("%s holds %q after batch %d", crashPath(i, n), got, n)
+			t.Errorf("%s contains %q after batch %d", crashPath(i, n), got, n)
 		}
 	}
 	if single != n && single != n-1 {

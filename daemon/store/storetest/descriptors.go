@@ -12,12 +12,14 @@ import (
 	"evalctl/daemon/store"
 )
 
-const descriptorsBefore = "a=1 b=1 d/a=1 d/b=1 d/e/c=1 deep/er/y=1 solo/x=1"
+// mixedTree has documents at several depths, alone in their directory and not.
+const mixedTree = "a=1 b=1 d/a=1 d/b=1 d/e/c=1 deep/er/y=1 solo/x=1"
 
-// descriptorsCommits are of documents and directories that are there and that are new,
-// at the root and below it, in several orders.
+// descriptorsCommits change existing and new documents and directories, at the root and below it,
+// in various orders.
 var descriptorsCommits = []string{
-	"write a 2", "write d/e/c 2", "write new 2", "write n/e/w 2", "append d/a 2", "delete a", "delete d/a", "delete deep/er/y", "rename a n/b", "rename d/e/c a",
+	"write a 2", "write d/e/c 2", "write new 2", "write n/e/w 2", "append d/a 2", "delete a", "delete d/a",
+	"delete deep/er/y", "rename a n/b", "rename d/e/c a",
 	"write a 2; write b 2",
 	"write b 2; write d/b 2; write d/e/c 2",
 	"write d/e/c 2; write d/b 2; write a 2",
@@ -30,10 +32,10 @@ var descriptorsCommits = []string{
 	"write d/b 2; delete d/a; write n/e/w 2; write a 2; rename b n/b; delete deep/er/y",
 }
 
-// RunDescriptors makes each of many commits with every number of file descriptors left,
-// from none until it goes through, and opens the store like that. What fails must leave the
-// documents as they were, and a store open to writes. Open opens the same store each time,
-// empty at first. Not for parallel tests: the limit is that of the process.
+// RunDescriptors tries each of many commits with no file descriptor left, with one left, and so
+// on, until the commit succeeds. Then it reopens the store in the same way. A commit that fails
+// must leave the documents unchanged and the store writable. open opens the same store each time;
+// it is empty at first. Not for parallel tests, because the limit applies to the whole process.
 func RunDescriptors(t *testing.T, open func() (*store.Store, error)) {
 	failures := 0
 	for _, commit := range descriptorsCommits {
@@ -49,8 +51,8 @@ func RunDescriptors(t *testing.T, open func() (*store.Store, error)) {
 				}
 			}()
 			p.clear()
-			p.fill(descriptorsBefore)
-			before := p.everything("")
+			p.seed(mixedTree)
+			before := p.readTree("")
 			want := model{}
 			for path, content := range Contents(t, s) {
 				want[path] = content
@@ -61,30 +63,31 @@ func RunDescriptors(t *testing.T, open func() (*store.Store, error)) {
 					t.Fatal(err)
 				}
 			}
-			failures += limited(t, func() error { return p.Apply(p.ctx, store.Commit{Reason: "limited", Ops: ops}) }, func() {
-				if diff := cmp.Diff(before, p.everything("")); diff != "" {
-					t.Fatalf("a commit that failed changed the store (-before +after):\n%s", diff)
-				}
-				if err := errors.Join(p.Write(p.ctx, "canary", nil), p.Delete(p.ctx, "canary")); err != nil {
-					t.Fatalf("store is unusable afterwards: %v", err)
-				}
-			})
-			after := p.everything("")
+			failures += retryWithDescriptors(t,
+				func() error { return p.Apply(p.ctx, store.Commit{Reason: "limited", Ops: ops}) }, func() {
+					if diff := cmp.Diff(before, p.readTree("")); diff != "" {
+						t.Fatalf("a commit that failed changed the store (-before +after):\n%s", diff)
+					}
+					if err := errors.Join(p.Write(p.ctx, "canary", nil), p.Delete(p.ctx, "canary")); err != nil {
+						t.Fatalf("store is unusable afterwards: %v", err)
+					}
+				})
+			after := p.readTree("")
 			if diff := cmp.Diff(map[string]string(want), Contents(t, s)); diff != "" {
 				t.Errorf("after the commit (-want +got):\n%s", diff)
 			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			limited(t, func() error {
+			retryWithDescriptors(t, func() error {
 				s, err := open()
 				if err == nil {
 					p.Store = s
 				}
 				return err
 			}, func() {})
-			if diff := cmp.Diff(after, p.everything("")); diff != "" {
-				t.Errorf("opened again (-before +after):\n%s", diff)
+			if diff := cmp.Diff(after, p.readTree("")); diff != "" {
+				t.Errorf("reopened (-before +after):\n%s", diff)
 			}
 		})
 	}
@@ -94,9 +97,10 @@ func RunDescriptors(t *testing.T, open func() (*store.Store, error)) {
 	}
 }
 
-// limited calls do with no descriptor left, with one, and so on until it succeeds. It
-// calls failed, without the limit, after each failure, and returns how many there were.
-func limited(t *testing.T, do func() error, failed func()) int {
+// retryWithDescriptors calls do with no descriptor left, with one left, and so on, until it
+// succeeds. After each failure it calls failed, without the limit. It returns the number of
+// failures.
+func retryWithDescriptors(t *testing.T, do func() error, failed func()) int {
 	t.Helper()
 	for left := range 50 {
 		err := withDescriptors(t, left, do)
@@ -145,9 +149,9 @@ func (p *probe) clear() {
 	}
 }
 
-// everything reads what lies below a directory, with the directories, which end
-// with a slash.
-func (p *probe) everything(dir string) map[string]string {
+// readTree returns the documents below dir with their contents. Directories end with a slash and
+// have no content.
+func (p *probe) readTree(dir string) map[string]string {
 	p.Helper()
 	found := map[string]string{}
 	entries, err := p.List(p.ctx, dir, store.ListOptions{IncludeGenerated: true})
@@ -157,7 +161,7 @@ func (p *probe) everything(dir string) map[string]string {
 	for _, e := range entries {
 		if e.IsDir {
 			found[e.Path+"/"] = ""
-			for path, content := range p.everything(e.Path) {
+			for path, content := range p.readTree(e.Path) {
 				found[path] = content
 			}
 			continue

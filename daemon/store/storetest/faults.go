@@ -4,7 +4,6 @@ package storetest
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,40 +24,42 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Faults lets system calls of a commit fail, or kills it there, with strace: all but
-// reads and closes, one after the other.
+// Faults makes system calls of a commit fail one after the other, or kills the process there. It
+// uses strace, and covers all calls but reads and closes.
 type Faults struct {
-	// Env makes the test binary the process that commits: its TestMain then opens
-	// the store in the directory that the variable names and calls CommitUnderFaults.
+	// Env is an environment variable. If it is set, the TestMain of the test binary must open the
+	// store in the directory that is its value, and call CommitUnderFaults.
 	Env string
 	Dir string
-	// All tries every system call, and not a few of them by chance.
+	// All tries every system call instead of a random selection.
 	All  bool
 	Open func(t *testing.T) *store.Store
 }
 
 const (
-	faultsBefore = "a=1 b=1 d/a=1 d/b=1 d/e/c=1 deep/er/y=1 solo/x=1"
-	faultsCommit = "write d/b 2; delete d/e/c; write n/e/w 2; delete solo/x; write solo 2; write a 2; delete deep/er/y; write b 2"
-	faultsCalls  = "openat,mkdirat,renameat,unlinkat,newfstatat,fstat,utimensat,getdents64,write,pwrite64,ftruncate,fsync,syncfs"
+	faultsCommit = "write d/b 2; delete d/e/c; write n/e/w 2; delete solo/x; write solo 2; write a 2; " +
+		"delete deep/er/y; write b 2"
+	faultsCalls = "openat,mkdirat,renameat,unlinkat,newfstatat,fstat,utimensat,getdents64," +
+		"write,pwrite64,ftruncate,fsync,syncfs"
 )
 
-// faultsReport is what the committing process says when it is let alone again.
+// faultsReport is what the committing process reports after the fault injection has ended.
 type faultsReport struct {
 	Contents map[string]string
 	ReadOnly bool
 }
 
-// CommitUnderFaults makes the commit when it is told to. It returns the code to exit with.
+// CommitUnderFaults writes its thread id to out and waits for a byte from in. Then it makes the
+// commit and reports the result. It returns an exit code.
 func CommitUnderFaults(s *store.Store, in io.ByteReader, out, errs io.Writer) int {
 	ctx := context.Background()
-	runtime.LockOSThread() // strace looks at one thread
+	runtime.LockOSThread() // strace attaches to one thread
 	fmt.Fprintln(out, unix.Gettid())
 	_, err := in.ReadByte()
 	if err == nil {
 		err = s.Apply(ctx, store.Commit{Reason: "with faults", Ops: parseOps(faultsCommit)})
 	}
-	// By a call that does not fail.
+	// With a system call that no fault is injected into.
 	_, _ = unix.Writev(1, [][]byte{fmt.Appendf(nil, "%q\n", fmt.Sprint(err))})
 	_, _ = in.ReadByte()
 	report := faultsReport{Contents: map[string]string{}}
@@ -78,9 +79,9 @@ func CommitUnderFaults(s *store.Store, in io.ByteReader, out, errs io.Writer) in
 	return 0
 }
 
-// Run makes a commit for each call and each kind of fault. One that says it failed must have
-// changed nothing, unless it has closed the store to writes; whatever is found on opening it again
-// must be all of the commit or nothing.
+// Run makes a commit for each call and each kind of fault. A commit that returns an error must
+// have changed nothing, unless the store has become read-only. After reopening, the store must
+// contain all of the commit or none of it.
 func (f Faults) Run(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("the strace program is not installed")
@@ -98,7 +99,10 @@ func (f Faults) Run(t *testing.T) {
 			}
 			count := 0
 			for _, call := range calls {
-				for n := 1 + rand.IntN(step); !t.Failed() && f.commit(t, call+":"+fmt.Sprintf(fault.inject, n)); n += step {
+				for n := 1 + rand.IntN(step); !t.Failed(); n += step {
+					if !f.commit(t, call+":"+fmt.Sprintf(fault.inject, n)) {
+						break
+					}
 					count++
 				}
 			}
@@ -107,13 +111,13 @@ func (f Faults) Run(t *testing.T) {
 	}
 }
 
-// commit makes one commit with a fault and reports whether that came to pass.
+// commit makes one commit with a fault and reports whether the fault occurred.
 func (f Faults) commit(t *testing.T, inject string) bool {
 	t.Helper()
 	s := f.Open(t)
 	p := &probe{T: t, Store: s, ctx: t.Context()}
 	p.clear()
-	p.fill(faultsBefore)
+	p.seed(mixedTree)
 	before := Contents(t, s)
 	want := model(Contents(t, s))
 	for _, op := range parseOps(faultsCommit) {
@@ -137,7 +141,7 @@ func (f Faults) commit(t *testing.T, inject string) bool {
 	isBefore, isAfter := cmp.Equal(after, before), cmp.Equal(after, map[string]string(want))
 	where := fmt.Sprintf("%s, after an outcome of %s, read-only %t", injected, outcome, report.ReadOnly)
 	if !isBefore && !isAfter {
-		t.Errorf("%s: a part of the commit is there: %v", where, after)
+		t.Errorf("%s: only a part of the commit is stored: %v", where, after)
 	}
 	killed, done := outcome == "", outcome == `"<nil>"`
 	switch {
@@ -146,28 +150,21 @@ func (f Faults) commit(t *testing.T, inject string) bool {
 		t.Errorf("%s: %v, then %v", where, report.Contents, after)
 	case done:
 	case !cmp.Equal(report.Contents, before):
-		t.Errorf("%s: was %v", where, report.Contents)
+		t.Errorf("%s: before reopening: %v", where, report.Contents)
 	case !report.ReadOnly && !isBefore:
-		t.Errorf("%s: the commit came back", where)
+		t.Errorf("%s: the failed commit is stored after reopening", where)
 	}
 	if err := errors.Join(s.Write(p.ctx, "canary", nil), s.Delete(p.ctx, "canary")); err != nil {
-		t.Errorf("%s: unusable when opened again: %v", where, err)
+		t.Errorf("%s: unusable after reopening: %v", where, err)
 	}
 	return injected != ""
 }
 
-// child gives the error of the commit as Go writes strings, empty when it was killed, and
-// the call that the fault hit, empty when there was none.
+// child runs the process that commits. outcome is the quoted text of the commit's error, or empty
+// if the process was killed. injected is the system call that failed, or empty if none did.
 func (f Faults) child(t *testing.T, inject string) (outcome string, report faultsReport, injected string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Env = append(os.Environ(), f.Env+"="+f.Dir)
-	cmd.Stderr = &stderr
+	cmd, stderr := testBinary(t, f.Env, f.Dir)
 	in, inErr := cmd.StdinPipe()
 	out, outErr := cmd.StdoutPipe()
 	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
@@ -179,7 +176,7 @@ func (f Faults) child(t *testing.T, inject string) (outcome string, report fault
 	}()
 	lines := bufio.NewReader(out)
 	thread, _ := lines.ReadString('\n')
-	stop := straced(t, strings.TrimSpace(thread), inject)
+	stop := attachStrace(t, strings.TrimSpace(thread), inject)
 	_, _ = io.WriteString(in, "\n")
 	outcome, _ = lines.ReadString('\n')
 	injected = stop()
@@ -193,28 +190,29 @@ func (f Faults) child(t *testing.T, inject string) (outcome string, report fault
 	return strings.TrimSpace(outcome), report, injected
 }
 
-// straced has strace look at a thread until it is stopped. That gives the first call
-// that was tampered with.
-func straced(t *testing.T, thread, inject string) (stop func() string) {
+// attachStrace attaches strace to a thread until stop is called. stop returns the first system
+// call that a fault was injected into.
+func attachStrace(t *testing.T, thread, inject string) (stop func() string) {
 	t.Helper()
 	if _, err := strconv.Atoi(thread); err != nil {
 		t.Fatalf("thread %q", thread)
 	}
 	calls, _, _ := strings.Cut(inject, ":")
 	log := filepath.Join(t.TempDir(), "log")
-	cmd := exec.CommandContext(t.Context(), "strace", "-p", thread, "-o", log, "-e", "trace="+calls, "-e", "signal=none", "-e", "inject="+inject)
+	cmd := exec.CommandContext(t.Context(), "strace", "-p", thread, "-o", log, "-e", "trace="+calls, "-e",
+		"signal=none", "-e", "inject="+inject)
 	out, err := cmd.StderrPipe()
 	if err = errors.Join(err, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	said := bufio.NewReader(out)
-	if first, err := said.ReadString('\n'); err != nil || !strings.Contains(first, "attached") {
+	messages := bufio.NewReader(out)
+	if first, err := messages.ReadString('\n'); err != nil || !strings.Contains(first, "attached") {
 		_ = cmd.Wait()
-		t.Skipf("cannot use strace here: %q, %v", first, err)
+		t.Skipf("cannot use strace: %q, %v", first, err)
 	}
 	return func() string {
-		_ = cmd.Process.Signal(os.Interrupt) // it has ended with a thread that was killed
-		_, _ = io.Copy(io.Discard, said)
+		_ = cmd.Process.Signal(os.Interrupt) // fails if it has ended with the killed thread
+		_, _ = io.Copy(io.Discard, messages)
 		_ = cmd.Wait()
 		text, err := os.ReadFile(log)
 		if err != nil {

@@ -4,10 +4,10 @@ package storetest
 
 import "os/exec"
 
-// leadGroup does nothing where there are no process groups.
-func leadGroup(*exec.Cmd) {}
+// startGroup does nothing where there are no process groups.
+func startGroup(*exec.Cmd) {}
 
-// killGroup kills the process alone.
+// killGroup kills the process only.
 func killGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
-func groupLives(*exec.Cmd) bool { return false }
+func groupAlive(*exec.Cmd) bool { return false }

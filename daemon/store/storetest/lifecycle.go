@@ -9,26 +9,29 @@ import (
 	"evalctl/daemon/store"
 )
 
-var deliveries = []scenario{
-	{name: "fields", before: "a=1", after: "a=1", events: "updated a, updated a, renamed a>b, renamed b>a", do: eventFields},
-	{name: "numbered by commit", before: "a=1", after: "b=2 c=2 d=1", events: "created b, created c, renamed a>d", do: func(p *probe) error {
-		first := p.Seq() + 1
-		rec := record(p)
-		defer rec.cancel()
-		err := firstErr(script("write b 2; write c 2")(p), p.Rename(p.ctx, "a", "d"))
-		got := rec.take(3)
-		if got[0].Seq == 0 {
-			return err // the backend does not number commits
-		}
-		if got[0].Seq != first || got[1].Seq != first || got[2].Seq != first+1 || p.Seq() != first+1 {
-			p.Errorf("numbers %d %d %d, store %d, want %d onwards", got[0].Seq, got[1].Seq, got[2].Seq, p.Seq(), first)
-		}
-		if got[0].Last || !got[1].Last || !got[2].Last {
-			p.Errorf("last: %t %t %t", got[0].Last, got[1].Last, got[2].Last)
-		}
-		return err
-	}},
-	{name: "failures say nothing", before: "a=1", reads: true, do: look(func(p *probe) {
+var eventCases = []scenario{
+	{name: "fields", before: "a=1", after: "a=1", events: "updated a, updated a, renamed a>b, renamed b>a",
+		do: eventFields},
+	{name: "numbered by commit", before: "a=1", after: "b=2 c=2 d=1",
+		events: "created b, created c, renamed a>d", do: func(p *probe) error {
+			first := p.Seq() + 1
+			rec := record(p)
+			defer rec.cancel()
+			err := firstErr(script("write b 2; write c 2")(p), p.Rename(p.ctx, "a", "d"))
+			got := rec.take(3)
+			if got[0].Seq == 0 {
+				return err // the backend does not number commits
+			}
+			if got[0].Seq != first || got[1].Seq != first || got[2].Seq != first+1 || p.Seq() != first+1 {
+				p.Errorf("numbers %d %d %d, store %d, first should be %d",
+					got[0].Seq, got[1].Seq, got[2].Seq, p.Seq(), first)
+			}
+			if got[0].Last || !got[1].Last || !got[2].Last {
+				p.Errorf("last: %t %t %t", got[0].Last, got[1].Last, got[2].Last)
+			}
+			return err
+		}},
+	{name: "failures emit no event", before: "a=1", readOnly: true, do: check(func(p *probe) {
 		seq := p.Seq()
 		_ = p.Delete(p.ctx, "b")
 		_ = p.Write(p.ctx, "a/b", nil)
@@ -38,7 +41,7 @@ var deliveries = []scenario{
 			p.Errorf("%d commits", p.Seq()-seq)
 		}
 	})},
-	{name: "every sink, in one order", after: "a=1 b=2", events: "created a, created b", do: func(p *probe) error {
+	{name: "every sink, in the same order", after: "a=1 b=2", events: "created a, created b", do: func(p *probe) error {
 		one, two := record(p), record(p)
 		defer one.cancel()
 		defer two.cancel()
@@ -53,7 +56,7 @@ var deliveries = []scenario{
 		rec.want("created a")
 		rec.cancel()
 		rec.cancel()
-		later := record(p) // hears of b after rec would
+		later := record(p) // gets the event for b after rec would get it
 		defer later.cancel()
 		err = firstErr(err, p.Write(p.ctx, "b", []byte("2")))
 		later.want("created b")
@@ -78,7 +81,7 @@ var deliveries = []scenario{
 		}
 		return err
 	}},
-	{name: "a panic stops nobody", after: "a=1", events: "created a", do: func(p *probe) error {
+	{name: "a panic does not affect other sinks", after: "a=1", events: "created a", do: func(p *probe) error {
 		defer p.Subscribe(func(store.ChangeEvent) { panic("sink") })()
 		rec := record(p)
 		defer rec.cancel()
@@ -86,7 +89,7 @@ var deliveries = []scenario{
 		rec.want("created a")
 		return err
 	}},
-	{name: "a sink reads what it hears of", after: "a=1", events: "created a", do: func(p *probe) error {
+	{name: "a sink can read the document", after: "a=1", events: "created a", do: func(p *probe) error {
 		got := make(chan string, 1)
 		defer p.Subscribe(func(ev store.ChangeEvent) {
 			data, err := p.Read(p.ctx, ev.Path)
@@ -94,7 +97,7 @@ var deliveries = []scenario{
 		})()
 		err := p.Write(p.ctx, "a", []byte("1"))
 		if got := <-got; got != "1<nil>" {
-			p.Errorf("it read %s", got)
+			p.Errorf("the sink read %s", got)
 		}
 		return err
 	}},
@@ -104,7 +107,8 @@ func eventFields(p *probe) error {
 	rec := record(p)
 	defer rec.cancel()
 	err := firstErr(
-		p.Batch(p.ctx, store.BatchOptions{Reason: "tidy up"}, func(b *store.Batch) error { return b.Append(p.ctx, "a", nil) }),
+		p.Batch(p.ctx, store.BatchOptions{Reason: "tidy up"},
+			func(b *store.Batch) error { return b.Append(p.ctx, "a", nil) }),
 		p.Append(p.ctx, "a", nil),
 		p.Apply(p.ctx, store.Commit{Reason: "again", Ops: parseOps("rename a b; rename b a")}))
 	got := rec.take(4)
@@ -116,9 +120,9 @@ func eventFields(p *probe) error {
 	return err
 }
 
-var closings = []scenario{
+var closeCases = []scenario{
 	{name: "twice", before: "a=1", do: func(p *probe) error { return firstErr(p.Close(), p.Close()) }},
-	{name: "refuses everything", before: "a=1", do: look(func(p *probe) {
+	{name: "every operation fails", before: "a=1", do: check(func(p *probe) {
 		if err := p.Close(); err != nil {
 			p.Fatal(err)
 		}
@@ -137,25 +141,25 @@ var closings = []scenario{
 			}
 		}
 	})},
-	{name: "within a batch", before: "a=1", fails: store.ErrReadOnly, do: batch(func(p *probe, b *store.Batch) error {
+	{name: "within a batch", before: "a=1", wantErr: store.ErrReadOnly, do: batch(func(p *probe, b *store.Batch) error {
 		return firstErr(b.Write(p.ctx, "b", nil), p.Close())
 	})},
 	{name: "from a sink", before: "a=1", do: func(p *probe) error {
-		heard := make(chan struct{})
+		called := make(chan struct{})
 		defer p.Subscribe(func(store.ChangeEvent) {
-			defer close(heard)
+			defer close(called)
 			if err := p.Close(); err != nil {
 				p.Error(err)
 			}
 		})()
 		err := p.Write(p.ctx, "a", nil)
-		<-heard
+		<-called
 		return err
 	}},
 }
 
-var contexts = []scenario{
-	{name: "done before", before: "a=1", reads: true, do: look(func(p *probe) {
+var contextCases = []scenario{
+	{name: "done before", before: "a=1", readOnly: true, do: check(func(p *probe) {
 		ctx, cancel := context.WithCancel(p.ctx)
 		cancel()
 		_, readErr := p.Read(ctx, "a")
@@ -168,14 +172,15 @@ var contexts = []scenario{
 			}
 		}
 	})},
-	{name: "done while waiting for a turn", before: "a=1", after: "a=2", events: "updated a", do: batch(func(p *probe, b *store.Batch) error {
-		ctx, cancel := context.WithCancel(p.ctx)
-		waiting := make(chan error)
-		go func() { waiting <- p.Write(ctx, "a", nil) }()
-		cancel()
-		if err := <-waiting; !errors.Is(err, context.Canceled) {
-			p.Errorf("got %v", err)
-		}
-		return b.Write(p.ctx, "a", []byte("2"))
-	})},
+	{name: "done while waiting for the write lock", before: "a=1", after: "a=2", events: "updated a",
+		do: batch(func(p *probe, b *store.Batch) error {
+			ctx, cancel := context.WithCancel(p.ctx)
+			waiting := make(chan error)
+			go func() { waiting <- p.Write(ctx, "a", nil) }()
+			cancel()
+			if err := <-waiting; !errors.Is(err, context.Canceled) {
+				p.Errorf("got %v", err)
+			}
+			return b.Write(p.ctx, "a", []byte("2"))
+		})},
 }

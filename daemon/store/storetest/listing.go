@@ -6,15 +6,16 @@ import (
 	"evalctl/daemon/store"
 )
 
-const forest = "_top=0 a.md=1 a0=2 a/b.md=3 a/_b.md=4 a/c/d.md=5 _g/x.md=6 _g/y.txt=7 h/_only=8 z/.hidden=9"
+const listDocs = "_top=0 a.md=1 a0=2 a/b.md=3 a/_b.md=4 a/c/d.md=5 _g/x.md=6 _g/y.txt=7 h/_only=8 z/.hidden=9"
 
-// list is a case over the documents of forest.
+// list returns a case that lists listDocs.
 func list(name, dir string, opts store.ListOptions, want string) scenario {
-	return scenario{name: name, before: sorted(forest), reads: true, do: look(func(p *probe) { p.wantList(p, dir, opts, want) })}
+	return scenario{name: name, before: sorted(listDocs), readOnly: true,
+		do: check(func(p *probe) { p.wantList(p, dir, opts, want) })}
 }
 
-var lists = []scenario{
-	{name: "empty store", reads: true, do: look(func(p *probe) {
+var listCases = []scenario{
+	{name: "empty store", readOnly: true, do: check(func(p *probe) {
 		p.wantList(p, "", store.ListOptions{}, "")
 		p.wantList(p, "", store.ListOptions{Recursive: true}, "")
 	})},
@@ -36,35 +37,36 @@ var lists = []scenario{
 	list("below a document", "a.md/b", store.ListOptions{}, ""),
 	list("glob", "", store.ListOptions{Glob: "*.md"}, "a.md"),
 	list("glob recursive", "", store.ListOptions{Recursive: true, Glob: "*.md"}, "_g/x.md a.md a/b.md a/c/d.md"),
-	list("glob looks at directories", "", store.ListOptions{Glob: "a*"}, "a/ a.md a0"),
-	list("glob looks at base names only", "", store.ListOptions{Recursive: true, Glob: "a/*"}, ""),
-	list("glob hides generated", "", store.ListOptions{Recursive: true, Glob: "_*"}, ""),
-	list("glob with generated", "", store.ListOptions{Recursive: true, Glob: "_*", IncludeGenerated: true}, "_top a/_b.md h/_only"),
+	list("glob applies to directories", "", store.ListOptions{Glob: "a*"}, "a/ a.md a0"),
+	list("glob applies to base names only", "", store.ListOptions{Recursive: true, Glob: "a/*"}, ""),
+	list("glob does not show generated", "", store.ListOptions{Recursive: true, Glob: "_*"}, ""),
+	list("glob with generated", "", store.ListOptions{Recursive: true, Glob: "_*", IncludeGenerated: true},
+		"_top a/_b.md h/_only"),
 	list("glob one character", "", store.ListOptions{Glob: "a?"}, "a0"),
 	list("glob set", "", store.ListOptions{Recursive: true, Glob: "[b-d].md"}, "a/b.md a/c/d.md"),
 	list("glob negated set", "", store.ListOptions{Recursive: true, Glob: "[!b-d].md"}, "_g/x.md a.md"),
 	list("glob other negation", "", store.ListOptions{Recursive: true, Glob: "[^b-d].md"}, "_g/x.md a.md"),
 	list("glob dot is ordinary", "z", store.ListOptions{Glob: "*"}, "z/.hidden"),
-	{name: "glob malformed", before: "a=1", fails: store.ErrInvalidPath, do: func(p *probe) error {
+	{name: "glob malformed", before: "a=1", wantErr: store.ErrInvalidPath, do: func(p *probe) error {
 		_, err := p.List(p.ctx, "", store.ListOptions{Glob: "[a"})
 		return err
 	}},
-	{name: "glob malformed on an empty store", fails: store.ErrInvalidPath, do: func(p *probe) error {
+	{name: "glob malformed on an empty store", wantErr: store.ErrInvalidPath, do: func(p *probe) error {
 		_, err := p.List(p.ctx, "", store.ListOptions{Glob: "[z-a]"})
 		return err
 	}},
-	{name: "entries agree with stat", before: sorted(forest), reads: true, do: look(func(p *probe) {
+	{name: "entries agree with stat", before: sorted(listDocs), readOnly: true, do: check(func(p *probe) {
 		files, err := p.List(p.ctx, "", store.ListOptions{})
 		if err != nil {
 			p.Fatal(err)
 		}
 		for _, f := range files {
 			if info, err := p.Stat(p.ctx, f.Path); info != f {
-				p.Errorf("list says %+v, stat %+v, %v", f, info, err)
+				p.Errorf("list %+v, stat %+v, %v", f, info, err)
 			}
 		}
 	})},
-	{name: "times move forward", before: "a=1", do: func(p *probe) error {
+	{name: "times do not go backwards", before: "a=1", do: func(p *probe) error {
 		old, err := p.Stat(p.ctx, "a")
 		err = firstErr(err, p.Write(p.ctx, "a", []byte("2")))
 		now, err2 := p.Stat(p.ctx, "a")

@@ -14,8 +14,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// RunModel drives stores through random histories beside a plain map and
-// compares every answer, listing and event.
+// RunModel makes the same random mutations in stores and in a map, and compares all results,
+// listings and events.
 func RunModel(t *testing.T, open func(t *testing.T) *store.Store) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := open(t)
@@ -37,7 +37,7 @@ func RunModel(t *testing.T, open func(t *testing.T) *store.Store) {
 	})
 }
 
-// machine is a store and what it should be.
+// machine is a store and the documents that it should contain.
 type machine struct {
 	*rapid.T
 	p    *probe
@@ -45,14 +45,16 @@ type machine struct {
 	docs model
 }
 
-// model maps paths to contents. It knows the rules in their plainest form.
+// model maps paths to contents. It implements the rules in the simplest form.
 type model map[string]string
 
-// Few paths, in each other's way.
+// Few paths, many of which exclude each other.
 var (
-	anyPath = rapid.SampledFrom([]string{"a", "a/b", "a/b/c", "a/_g", "_g", "_g/a", "é", "d/x.md", "d/y.md", "d/e/x.md"})
-	anyKind = rapid.SampledFrom([]store.OpKind{store.OpWrite, store.OpWrite, store.OpAppend, store.OpDelete, store.OpRename})
-	anyOp   = rapid.Custom(func(r *rapid.T) store.Op {
+	anyPath = rapid.SampledFrom([]string{"a", "a/b", "a/b/c", "a/_g", "_g", "_g/a", "é", "d/x.md", "d/y.md",
+		"d/e/x.md"})
+	anyKind = rapid.SampledFrom([]store.OpKind{store.OpWrite, store.OpWrite, store.OpAppend, store.OpDelete,
+		store.OpRename})
+	anyOp = rapid.Custom(func(r *rapid.T) store.Op {
 		op := store.Op{Kind: anyKind.Draw(r, "kind"), Path: anyPath.Draw(r, "path")}
 		switch op.Kind {
 		case store.OpRename:
@@ -79,7 +81,7 @@ func (m *machine) single(r *rapid.T) {
 	case store.OpRename:
 		err = m.p.Rename(m.p.ctx, op.Path, op.To)
 	}
-	m.settle(r, err, want, next, event)
+	m.checkOutcome(r, err, want, next, event)
 }
 
 func (m *machine) apply(r *rapid.T) {
@@ -95,7 +97,7 @@ func (m *machine) apply(r *rapid.T) {
 		events = append(events, event)
 	}
 	err := m.p.Apply(m.p.ctx, store.Commit{Ops: ops})
-	m.settle(r, err, want, next, strings.Join(events, ", "))
+	m.checkOutcome(r, err, want, next, strings.Join(events, ", "))
 }
 
 func (m *machine) batch(r *rapid.T) {
@@ -130,14 +132,14 @@ func (m *machine) batch(r *rapid.T) {
 		return nil
 	})
 	if stop {
-		m.settle(r, err, errStop, m.docs, "")
+		m.checkOutcome(r, err, errStop, m.docs, "")
 		return
 	}
-	m.settle(r, err, nil, next, m.docs.mergedEvents(next, last))
+	m.checkOutcome(r, err, nil, next, m.docs.mergedEvents(next, last))
 }
 
-// settle checks the outcome of a mutation and takes the new state over.
-func (m *machine) settle(r *rapid.T, err, want error, next model, events string) {
+// checkOutcome checks the result of a mutation. If it should succeed, next becomes the new state.
+func (m *machine) checkOutcome(r *rapid.T, err, want error, next model, events string) {
 	if !errors.Is(err, want) {
 		r.Fatalf("got error %v, want %v", err, want)
 	}
@@ -150,11 +152,11 @@ func (m *machine) settle(r *rapid.T, err, want error, next model, events string)
 	if events != "" {
 		n = strings.Count(events, ",") + 1
 	}
-	heard := m.rec.await(n)
+	received := m.rec.await(n)
 	for len(m.rec.events) > 0 {
-		heard = append(heard, <-m.rec.events)
+		received = append(received, <-m.rec.events)
 	}
-	if got := eventText(heard); got != events {
+	if got := eventText(received); got != events {
 		r.Fatalf("events %q, want %q", got, events)
 	}
 }
@@ -165,7 +167,7 @@ func (m *machine) compare(r *rapid.T) {
 		want = append(want, path+"="+m.docs[path])
 	}
 	if got := m.p.dump(); got != strings.Join(want, " ") {
-		r.Fatalf("store holds %q, want %q", got, want)
+		r.Fatalf("store contains %q, want %q", got, want)
 	}
 }
 
@@ -297,7 +299,8 @@ func (m model) list(l listing) []string {
 	return lines
 }
 
-// mergedEvents says what a batch that led from m to next publishes.
+// mergedEvents returns the events of a batch that leads from m to next. last orders the paths by
+// their last mutation.
 func (m model) mergedEvents(next model, last map[string]int) string {
 	paths := slices.SortedFunc(maps.Keys(last), func(a, b string) int { return last[a] - last[b] })
 	var events []string

@@ -7,21 +7,23 @@ import (
 	"evalctl/daemon/store"
 )
 
-var opens = []scenario{
-	{name: "content", before: "d/a=1", reads: true, do: look(func(p *probe) { p.wantOpened(p.opened("d/a"), "1") })},
-	{name: "nothing in it", before: "a=", reads: true, do: look(func(p *probe) { p.wantOpened(p.opened("a"), "") })},
-	{name: "missing", do: open("a"), fails: store.ErrNotFound},
-	{name: "below a document", before: "a=1", do: open("a/b"), fails: store.ErrNotFound},
-	{name: "directory", before: "d/a=1", do: open("d"), fails: store.ErrNotFound},
-	{name: "invalid path", before: "a=1", do: open("../a"), fails: store.ErrInvalidPath},
-	{name: "stays what it was", before: "a=1", do: func(p *probe) error {
+var openCases = []scenario{
+	{name: "content", before: "d/a=1", readOnly: true,
+		do: check(func(p *probe) { p.wantOpened(p.mustOpen("d/a"), "1") })},
+	{name: "empty document", before: "a=", readOnly: true,
+		do: check(func(p *probe) { p.wantOpened(p.mustOpen("a"), "") })},
+	{name: "missing", do: open("a"), wantErr: store.ErrNotFound},
+	{name: "below a document", before: "a=1", do: open("a/b"), wantErr: store.ErrNotFound},
+	{name: "directory", before: "d/a=1", do: open("d"), wantErr: store.ErrNotFound},
+	{name: "invalid path", before: "a=1", do: open("../a"), wantErr: store.ErrInvalidPath},
+	{name: "content does not change", before: "a=1", do: func(p *probe) error {
 		first := bytes.Repeat([]byte("first"), 1<<18)
 		if err := p.Write(p.ctx, "a", first); err != nil {
 			return err
 		}
 		contents := []io.ReadCloser{}
 		for range 5 {
-			contents = append(contents, p.opened("a"))
+			contents = append(contents, p.mustOpen("a"))
 		}
 		err := firstErr(p.Append(p.ctx, "a", []byte("2")), p.Write(p.ctx, "b", nil), p.Rename(p.ctx, "b", "a"),
 			script("write a x; write b y")(p), p.Delete(p.ctx, "a"), p.Write(p.ctx, "a", []byte("3")))
@@ -29,13 +31,14 @@ var opens = []scenario{
 			p.wantOpened(content, string(first))
 		}
 		return err
-	}, after: "a=3 b=y", events: "updated a, updated a, created b, renamed b>a, updated a, created b, deleted a, created a"},
+	}, after: "a=3 b=y", events: "updated a, updated a, created b, renamed b>a, " +
+		"updated a, created b, deleted a, created a"},
 	{name: "outlives the store", before: "a=1", do: func(p *probe) error {
-		content := p.opened("a")
+		content := p.mustOpen("a")
 		err := p.Close()
 		p.wantOpened(content, "1")
 		if _, _, err := p.Open(p.ctx, "a"); !store.IsReadOnly(err) {
-			p.Errorf("opened in a closed store: %v", err)
+			p.Errorf("opened a document of a closed store: %v", err)
 		}
 		return err
 	}},
@@ -45,13 +48,13 @@ func open(path string) func(*probe) error {
 	return func(p *probe) error {
 		content, size, err := p.Open(p.ctx, path)
 		if err != nil && (content != nil || size != 0) {
-			p.Errorf("%v of %d bytes beside %v", content, size, err)
+			p.Errorf("got %v of %d bytes with the error %v", content, size, err)
 		}
 		return err
 	}
 }
 
-func (p *probe) opened(path string) io.ReadCloser {
+func (p *probe) mustOpen(path string) io.ReadCloser {
 	p.Helper()
 	content, size, err := p.Open(p.ctx, path)
 	if err != nil {

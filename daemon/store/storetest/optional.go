@@ -8,26 +8,27 @@ import (
 	"evalctl/daemon/store"
 )
 
-// locals hold for stores that keep documents in files.
-var locals = []scenario{
-	{name: "names the file", before: "d/a=1", reads: true, do: look(func(p *probe) {
+// localPathCases are for stores that keep documents in files.
+var localPathCases = []scenario{
+	{name: "names the file", before: "d/a=1", readOnly: true, do: check(func(p *probe) {
 		file := localPath(p, "d/a")
 		if data, err := os.ReadFile(file); err != nil || string(data) != "1" || !filepath.IsAbs(file) {
-			p.Errorf("%s holds %q, %v", file, data, err)
+			p.Errorf("%s contains %q, %v", file, data, err)
 		}
 	})},
-	{name: "is known before the document", reads: true, do: look(func(p *probe) {
+	{name: "of a document that does not exist", readOnly: true, do: check(func(p *probe) {
 		if _, err := os.Stat(localPath(p, "a")); !os.IsNotExist(err) {
 			p.Errorf("got %v", err)
 		}
 	})},
-	{name: "follows a batch", before: "a=1", after: "a=22 b=3", events: "updated a, created b", do: func(p *probe) error {
-		err := script("write a 22; write b 3")(p)
-		if data, err := os.ReadFile(localPath(p, "a")); err != nil || string(data) != "22" {
-			p.Errorf("file holds %q, %v", data, err)
-		}
-		return err
-	}},
+	{name: "has the content after a batch", before: "a=1", after: "a=22 b=3",
+		events: "updated a, created b", do: func(p *probe) error {
+			err := script("write a 22; write b 3")(p)
+			if data, err := os.ReadFile(localPath(p, "a")); err != nil || string(data) != "22" {
+				p.Errorf("the file contains %q, %v", data, err)
+			}
+			return err
+		}},
 }
 
 func localPath(p *probe, path string) string {
@@ -39,8 +40,8 @@ func localPath(p *probe, path string) string {
 	return file
 }
 
-// versions hold for stores with optimistic concurrency.
-var versions = []scenario{
+// versionCases are for stores with optimistic concurrency.
+var versionCases = []scenario{
 	{name: "changes with every write", before: "a=1", after: "a=1", events: "updated a", do: func(p *probe) error {
 		old := version(p, "a")
 		err := p.Write(p.ctx, "a", []byte("1"))
@@ -50,9 +51,10 @@ var versions = []scenario{
 		return err
 	}},
 	{name: "expected", before: "a=1", after: "a=2", events: "updated a", do: func(p *probe) error {
-		return p.Apply(p.ctx, store.Commit{Ops: []store.Op{{Kind: store.OpWrite, Path: "a", Data: []byte("2"), Expect: version(p, "a")}}})
+		return p.Apply(p.ctx,
+			store.Commit{Ops: []store.Op{{Kind: store.OpWrite, Path: "a", Data: []byte("2"), Expect: version(p, "a")}}})
 	}},
-	{name: "lost the race", before: "a=1 b=1", reads: true, do: look(func(p *probe) {
+	{name: "not the expected one", before: "a=1 b=1", readOnly: true, do: check(func(p *probe) {
 		stale := version(p, "a") + "0"
 		for _, op := range []store.Op{
 			{Kind: store.OpWrite, Path: "a"}, {Kind: store.OpAppend, Path: "a"},

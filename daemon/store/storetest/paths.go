@@ -14,13 +14,13 @@ var invalidPaths = []string{
 	strings.Repeat("d/", store.MaxPathChars/2) + "a",
 }
 
-// pathCases makes one case an invalid path, which no operation may accept.
+// pathCases returns a case for each invalid path. Every operation must reject it.
 func pathCases() []scenario {
 	var cases []scenario
 	for i, path := range invalidPaths {
 		name := fmt.Sprintf("%d %.20q", i, path)
-		cases = append(cases, scenario{name: name, before: "a=1", reads: true, do: look(func(p *probe) {
-			refuse(p, path)
+		cases = append(cases, scenario{name: name, before: "a=1", readOnly: true, do: check(func(p *probe) {
+			wantInvalid(p, path)
 			if file, ok := p.LocalPath(path); ok || file != "" {
 				p.Errorf("local path %q", file)
 			}
@@ -29,7 +29,7 @@ func pathCases() []scenario {
 	return cases
 }
 
-func refuse(p *probe, path string) {
+func wantInvalid(p *probe, path string) {
 	p.Helper()
 	_, readErr := p.Read(p.ctx, path)
 	_, statErr := p.Stat(p.ctx, path)

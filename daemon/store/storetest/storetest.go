@@ -1,6 +1,6 @@
-// Package storetest is the contract of store.Store as tests that every backend
-// runs: Run has one case a promise, RunModel compares long random histories
-// with a plain map.
+// Package storetest tests the contract of store.Store; every backend runs it. Run has a case for
+// each rule. RunModel compares long random histories with a map. The other tests are for backends
+// that keep documents in files: they kill the process, or let system calls fail.
 package storetest
 
 import (
@@ -13,18 +13,18 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Run tests the stores that open returns; each case gets a fresh, empty one
-// and closes it. What a backend cannot do is read from the store.
+// Run tests the stores that open returns. Each case gets a new, empty store and closes it. Cases
+// for optional features skip themselves if the store does not have the feature.
 func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 	groups := []struct {
 		name  string
 		cases []scenario
 	}{
-		{"read", reads}, {"open", opens}, {"write", writes}, {"append", appends}, {"delete", deletes},
-		{"rename", renames}, {"tree", trees}, {"list", lists}, {"batch", batches},
-		{"apply", applies}, {"events", deliveries}, {"closed", closings}, {"context", contexts},
-		{"concurrent", concurrents}, {"local path", locals}, {"version", versions},
-		{"path", pathCases()},
+		{"read", readCases}, {"open", openCases}, {"write", writeCases}, {"append", appendCases},
+		{"delete", deleteCases}, {"rename", renameCases}, {"tree", treeCases}, {"list", listCases},
+		{"batch", batchCases}, {"apply", applyCases}, {"events", eventCases}, {"closed", closeCases},
+		{"context", contextCases}, {"concurrent", concurrentCases}, {"local path", localPathCases},
+		{"version", versionCases}, {"path", pathCases()},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
@@ -35,17 +35,17 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 	}
 }
 
-// scenario is one case. Stores and events are written as text: a store as
-// "path=content" pairs ascending by path, events as kind and path, where a
-// rename is "renamed from>to".
+// scenario is a test case. Documents and events are written as text: documents as "path=content"
+// in ascending order of paths, separated by spaces; events as kind and path, separated by ", ". A
+// renamed event is "renamed from>to".
 type scenario struct {
-	name   string
-	before string // what the store holds at first
-	do     func(*probe) error
-	fails  error  // what the error of do must wrap; the store must be as before
-	after  string // what the store holds at the end, unless do only reads
-	events string // what do must have published
-	reads  bool   // do changes nothing
+	name     string
+	before   string // documents at the start
+	do       func(*probe) error
+	wantErr  error  // if set, do must fail with it and leave the documents unchanged
+	after    string // documents at the end, if do changes any
+	events   string // events that do must cause
+	readOnly bool   // do leaves the documents unchanged
 }
 
 func (c scenario) run(t *testing.T, s *store.Store) {
@@ -55,15 +55,15 @@ func (c scenario) run(t *testing.T, s *store.Store) {
 			t.Errorf("close: %v", err)
 		}
 	}()
-	p.fill(c.before)
+	p.seed(c.before)
 	rec := record(p)
 	defer rec.cancel()
 	err := c.do(p)
-	if !errors.Is(err, c.fails) {
-		t.Fatalf("got error %v, want %v", err, c.fails)
+	if !errors.Is(err, c.wantErr) {
+		t.Fatalf("got error %v, want %v", err, c.wantErr)
 	}
 	want := c.after
-	if c.reads || c.fails != nil {
+	if c.readOnly || c.wantErr != nil {
 		want = c.before
 	}
 	if err := s.Write(p.ctx, "canary", nil); store.IsReadOnly(err) {
@@ -75,20 +75,21 @@ func (c scenario) run(t *testing.T, s *store.Store) {
 		t.Fatal(err)
 	}
 	if got := p.dump(); got != want {
-		t.Errorf("store holds %q, want %q", got, want)
+		t.Errorf("store contains %q, want %q", got, want)
 	}
 	events := strings.TrimPrefix(c.events+", created canary, deleted canary", ", ")
 	rec.want(events)
 }
 
-// probe is what a case works with.
+// probe is the test and the store of a case.
 type probe struct {
 	*testing.T
 	*store.Store
 	ctx context.Context
 }
 
-func (p *probe) fill(docs string) {
+// seed writes documents that are given as text.
+func (p *probe) seed(docs string) {
 	p.Helper()
 	for doc := range strings.FieldsSeq(docs) {
 		path, content, _ := strings.Cut(doc, "=")
@@ -98,7 +99,7 @@ func (p *probe) fill(docs string) {
 	}
 }
 
-// dump is the opposite of fill.
+// dump returns all documents as text.
 func (p *probe) dump() string {
 	p.Helper()
 	files, err := p.List(p.ctx, "", store.ListOptions{Recursive: true, IncludeGenerated: true})
@@ -116,7 +117,7 @@ func (p *probe) dump() string {
 	return strings.Join(docs, " ")
 }
 
-// reader is what Store and Batch have in common.
+// reader is the interface that Store and Batch have in common.
 type reader interface {
 	Read(ctx context.Context, path string) ([]byte, error)
 	Exists(ctx context.Context, path string) (bool, error)
@@ -167,7 +168,7 @@ func (p *probe) wantExists(r reader, path string, want bool) {
 	}
 }
 
-// wantList compares paths; directories are written with a slash behind them.
+// wantList compares the paths of a listing. Directories have a slash at the end.
 func (p *probe) wantList(r reader, dir string, opts store.ListOptions, want string) {
 	p.Helper()
 	files, err := r.List(p.ctx, dir, opts)
@@ -199,23 +200,23 @@ func record(p *probe) *recorder {
 	return r
 }
 
-// await returns the next n events, which a store may deliver a little late, or
-// those that came.
+// await returns the next n events, or fewer if they do not arrive in time. A remote store
+// delivers events a little late.
 func (r *recorder) await(n int) []store.ChangeEvent {
 	var got []store.ChangeEvent
-	late := time.After(10 * time.Second)
+	timeout := time.After(10 * time.Second)
 	for range n {
 		select {
 		case ev := <-r.events:
 			got = append(got, ev)
-		case <-late:
+		case <-timeout:
 			return got
 		}
 	}
 	return got
 }
 
-// take is await for a case that cannot go on without them.
+// take is await for a case that cannot continue without all n events.
 func (r *recorder) take(n int) []store.ChangeEvent {
 	r.p.Helper()
 	got := r.await(n)
@@ -232,7 +233,7 @@ func (r *recorder) want(want string) {
 		r.p.Errorf("events %q, want %q", got, want)
 	}
 	if n := len(r.events); n > 0 {
-		r.p.Errorf("%d events too many, next is %v", n, <-r.events)
+		r.p.Errorf("%d more events, the first is %v", n, <-r.events)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Vector is what /embeddings gives for a text, three dimensions that tell short
-// texts apart.
+// Vector returns what /embeddings responds for a text: three dimensions that differ between short
+// texts.
 func Vector(text string) []float32 {
 	sum := 0
 	for i := range len(text) {
@@ -17,8 +17,8 @@ func Vector(text string) []float32 {
 	return []float32{1, float32(len(text)), float32(sum)}
 }
 
-// Share is the share of the query's words that a text has.
-func Share(query, text string) float64 {
+// share returns the share of the query's words that a text has.
+func share(query, text string) float64 {
 	words := strings.Fields(query)
 	found := 0
 	for _, w := range words {
@@ -29,7 +29,7 @@ func Share(query, text string) float64 {
 	return float64(found) / float64(max(1, len(words)))
 }
 
-// embeddings answers last text first: clients must go by the index.
+// embeddings responds with the last text first, so that clients must use the index.
 func embeddings(w http.ResponseWriter, c Call, r Reply) {
 	if r.Body != "" {
 		write(w, r.Body)
@@ -58,7 +58,7 @@ func rerank(w http.ResponseWriter, c Call, r Reply) {
 	}
 	ranked := []object{}
 	for i, text := range texts {
-		ranked = append(ranked, object{"index": i, score: Share(c.Query, text)})
+		ranked = append(ranked, object{"index": i, score: share(c.Query, text)})
 	}
 	slices.SortStableFunc(ranked, func(a, b object) int {
 		x, y := a[score].(float64), b[score].(float64)

@@ -1,6 +1,6 @@
-// Package llmtest is a model provider for tests: a real HTTP server that speaks
-// OpenAI's chat completions, plain and streaming, and embeddings, and the usual
-// /rerank, and answers by script.
+// Package llmtest is a model provider for tests: a real HTTP server with OpenAI's chat completions,
+// plain and streaming, OpenAI's embeddings, and the /rerank of Jina, Cohere and TEI. A script
+// determines its responses.
 package llmtest
 
 import (
@@ -21,12 +21,12 @@ type Call struct {
 	Header http.Header `json:"-"`
 	// Body is the request body, byte for byte.
 	Body []byte `json:"-"`
-	// The fields below are read from Body.
+	// The fields below are parsed from Body.
 	Model    string
 	Stream   bool
 	Messages []Message
 	Input    []string // of /embeddings
-	// Query is of /rerank, with Documents (Jina, Cohere) or Texts (TEI).
+	// Query belongs to /rerank, with Documents (Jina, Cohere) or Texts (TEI).
 	Query            string
 	Documents, Texts []string
 }
@@ -34,34 +34,34 @@ type Call struct {
 // Message is one message of a Call.
 type Message struct{ Role, Content string }
 
-// Reply is what the server answers. The zero value is an empty answer that
-// stopped by itself; to /embeddings, Vector of each text; to /rerank, the Share
-// of each text, best first.
+// Reply is a response of the server. The zero value is an empty answer that ended normally; for
+// /embeddings, the Vector of each text; for /rerank, the share of the query's words in each text,
+// best first.
 type Reply struct {
 	// Text is the answer. A stream sends it word by word.
 	Text string
-	// FinishReason is "stop" by default; NoFinishReason leaves it out.
+	// FinishReason is "stop" by default; NoFinishReason omits it.
 	FinishReason string
-	// Input and Output are the token counts; both 0 send no usage.
+	// Input and Output are the token counts. If both are 0, no usage is sent.
 	Input, Output int
-	// Status other than 0 and 200 is a refusal with Body.
+	// Status other than 0 and 200 rejects the request with Body.
 	Status int
 	// RetryAfter is the header of that name.
 	RetryAfter string
 	// Body, unless empty, is sent in place of a completion or a stream.
 	Body string
-	// CutAfter above 0 breaks the connection after so many words of a stream.
+	// CutAfter above 0 breaks the connection after that many words of a stream.
 	CutAfter int
-	// Break closes the connection without an answer.
+	// Break closes the connection without a response.
 	Break bool
-	// Hang sends nothing until the client goes away or the test ends.
+	// Hang sends nothing until the client disconnects or the test ends.
 	Hang bool
 }
 
-// NoFinishReason as Reply.FinishReason leaves the field out.
+// NoFinishReason as Reply.FinishReason omits the field.
 const NoFinishReason = "-"
 
-// Server is a running stub. URL is its base URL with "/v1".
+// Server is a running stub. URL is its base URL, "/v1" included.
 type Server struct {
 	URL string
 
@@ -71,8 +71,8 @@ type Server struct {
 	calls []Call
 }
 
-// NewServer starts a server that lives as long as the test. reply is called for
-// each request, from several goroutines when requests run at once.
+// NewServer starts a server that runs until the test ends. reply is called for each request,
+// concurrently if requests are concurrent.
 func NewServer(t testing.TB, reply func(Call) Reply) *Server {
 	t.Helper()
 	s := &Server{reply: reply, done: make(chan struct{})}
@@ -86,8 +86,8 @@ func NewServer(t testing.TB, reply func(Call) Reply) *Server {
 	return s
 }
 
-// Script answers the n-th request with the n-th reply. Requests beyond them get
-// status 418, which no client retries.
+// Script responds to the n-th request with the n-th reply. Further requests get status 418, which
+// no client retries.
 func Script(replies ...Reply) func(Call) Reply {
 	var mu sync.Mutex
 	return func(Call) Reply {
@@ -102,7 +102,7 @@ func Script(replies ...Reply) func(Call) Reply {
 	}
 }
 
-// Calls is a copy of the requests so far, in order of arrival.
+// Calls returns a copy of the requests so far, in order of arrival.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Server) Calls() []Call {
 func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 	c := Call{Path: req.URL.Path, Header: req.Header}
 	c.Body, _ = io.ReadAll(req.Body)
-	// A body that is not JSON leaves the fields empty, for the test to notice.
+	// A body that is not JSON leaves the fields empty, which the test will notice.
 	_ = json.Unmarshal(c.Body, &c)
 	s.mu.Lock()
 	s.calls = append(s.calls, c)
@@ -149,7 +149,7 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// write sends s at once. It fails only when the client has gone.
+// write sends s at once. It fails only if the client has disconnected.
 func write(w http.ResponseWriter, s string) {
 	_, _ = io.WriteString(w, s)
 	_ = http.NewResponseController(w).Flush()

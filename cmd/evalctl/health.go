@@ -1,0 +1,66 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+
+	"evalctl/daemon/client"
+)
+
+type healthCmd struct {
+	URL string `arg:"" optional:"" help:"Base URL of the daemon. Default: the address in SVC_ADDR, else http://127.0.0.1:8787."`
+}
+
+func (healthCmd) Help() string {
+	return `Exits with 0 and prints "ok" with the daemon's version if GET /healthz says that it is healthy, else
+exits with 4. It needs no token.
+
+Examples:
+
+  evalctl health
+  evalctl health http://127.0.0.1:9000
+`
+}
+
+// Run asks once. Containers and service managers repeat it as they see fit.
+func (c *healthCmd) Run(ctx context.Context, p *process) error {
+	base := c.URL
+	if base == "" {
+		var err error
+		if base, err = servedURL(cmp.Or(p.env("SVC_ADDR"), "127.0.0.1:8787")); err != nil {
+			return usageError{err}
+		}
+	}
+	daemon, err := client.New(base, &client.Options{UserAgent: userAgent()})
+	if err != nil {
+		return usageError{err}
+	}
+	defer daemon.Close()
+	health, err := daemon.Health(ctx)
+	if err != nil {
+		return daemonError{fmt.Errorf("no health from %s: %w", base, err)}
+	}
+	if !health.OK {
+		return daemonError{fmt.Errorf("%s answers that it is not healthy", base)}
+	}
+	_, err = fmt.Fprintf(p.stdout, "ok %s\n", printable(health.Version, oneLine))
+	return err
+}
+
+// servedURL returns the URL at which this machine reaches a daemon that listens
+// on addr.
+func servedURL(addr string) (string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", fmt.Errorf("SVC_ADDR %q: must be HOST:PORT such as 127.0.0.1:8787", addr)
+	}
+	switch ip := net.ParseIP(host); {
+	case host == "", ip.Equal(net.IPv4zero):
+		host = "127.0.0.1"
+	case ip.Equal(net.IPv6unspecified):
+		host = "::1"
+	}
+	return "http://" + net.JoinHostPort(host, port), nil
+}

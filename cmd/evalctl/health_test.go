@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestServedURL(t *testing.T) {
+	for addr, want := range map[string]string{
+		"127.0.0.1:8787": "http://127.0.0.1:8787",
+		":80":            "http://127.0.0.1:80",
+		"0.0.0.0:80":     "http://127.0.0.1:80",
+		"[::]:80":        "http://[::1]:80",
+		"[fe80::1]:80":   "http://[fe80::1]:80",
+		"memory:80":      "http://memory:80",
+	} {
+		if got, err := servedURL(addr); err != nil || got != want {
+			t.Errorf("%s: got %q, %v, want %q", addr, got, err, want)
+		}
+	}
+}
+
+// TestHealth asks daemons that are not this program's own.
+func TestHealth(t *testing.T) {
+	for _, tt := range []struct {
+		status   int
+		body     string
+		code     int
+		out, err string
+	}{
+		{200, `{"ok":true,"version":"1\u001b[2J"}`, exitDone, "ok 1\\u001b[2J\n", ""},
+		{200, `{"ok":false}`, exitDaemon, "", "answers that it is not healthy"},
+		{200, `<html>`, exitDaemon, "", "GET /healthz"},
+		{503, `{"ok":true}`, exitDaemon, "", "503"},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(tt.status)
+			io.WriteString(w, tt.body)
+		}))
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), &process{
+			args: []string{"health", s.URL}, env: func(string) string { return "" }, stdout: &stdout, stderr: &stderr,
+		})
+		if code != tt.code || stdout.String() != tt.out || !strings.Contains(stderr.String(), tt.err) {
+			t.Errorf("%d %s: exit code %d, stdout %q, stderr %q", tt.status, tt.body, code, &stdout, &stderr)
+		}
+		s.Close()
+	}
+}

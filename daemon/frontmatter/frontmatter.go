@@ -1,0 +1,120 @@
+// Package frontmatter reads and writes the YAML front matter of Markdown documents: a mapping
+// between a first line "---" and a later line "---" or "...".
+//
+// Search and document records both describe a document by what Parse returns, so they agree.
+package frontmatter
+
+import (
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxHeader bounds the YAML between the two lines, in bytes.
+const maxHeader = 64 << 10
+
+// Fields is what front matter says about its document. Zero values mean that it does not say.
+type Fields struct {
+	Title  string    // key title, as written
+	Tags   []string  // key tags: trimmed, not empty, without commas
+	Date   time.Time // key date
+	Source string    // key source: one of the protocol's Source constants
+
+	// Created is key created_at. Set writes it in UTC, to the millisecond.
+	Created time.Time
+
+	// Metadata holds all other keys of 1 to 128 code points with a scalar value, and those
+	// above whose value is a scalar of the wrong form. A value is a string, an int of at most
+	// 53 bits, a finite float64, a bool or nil; session_id is a string or nil.
+	Metadata map[string]any
+}
+
+// Document is a Markdown document, split into its front matter and the text below it.
+type Document struct {
+	Fields
+
+	// BadDate reports that the document has a date which cannot be read: date, or created_at
+	// where date is missing or empty.
+	BadDate bool
+
+	Body string // valid UTF-8
+}
+
+// When returns the date of the document: Date, else Created. It is zero for a document without
+// a date and for one with BadDate.
+func (d Document) When() time.Time {
+	switch {
+	case d.BadDate:
+		return time.Time{}
+	case d.Date.IsZero():
+		return d.Created
+	}
+	return d.Date
+}
+
+// IsMarkdown reports whether the file of that path can have front matter: its extension is .md,
+// in upper or lower case.
+func IsMarkdown(name string) bool { return strings.EqualFold(path.Ext(name), ".md") }
+
+// Parse splits a Markdown document. Every text is one: without front matter, the whole text is
+// the Body. The same holds for front matter that has no closing line, is larger than 64 KiB, or is
+// not a mapping in YAML.
+//
+// Invalid UTF-8 is replaced by U+FFFD, and a leading byte order mark is dropped. Of a key that is
+// given twice, the first counts. Lists (other than tags), mappings and aliases are left out.
+//
+// Metadata loses nothing of what is written: a plain scalar is a number or boolean only if that is
+// written in the very same way (5, 1.5, 1e+06, true). All others are strings with the text as
+// written: 0012, 1.10, 0x1F, True, a date, an integer beyond 2^53. Every spelling of null is nil.
+//
+// A date is a timestamp of YAML, or is written as "2024/5/8", "20240508", "8 May 2024",
+// "May 8, 2024" or as in mails. It is in UTC if it has no zone. An empty date is none.
+func Parse(text string) Document {
+	fields, body := split(text)
+	doc := read(fields)
+	doc.Body = valid(body)
+	return doc
+}
+
+func valid(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }
+
+// split returns the mapping at the top of text and the text below it, without a byte order mark.
+// Without front matter, the mapping is empty. Decoding into nodes never expands an alias, so front
+// matter of nested aliases costs no more than its own size.
+func split(text string) (fields *yaml.Node, body string) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	header, body, ok := cut(text)
+	if ok {
+		var root yaml.Node
+		err := yaml.Unmarshal([]byte(valid(header)), &root)
+		if err == nil && len(root.Content) == 1 && root.Content[0].Kind == yaml.MappingNode {
+			return root.Content[0], body
+		}
+	}
+	return &yaml.Node{Kind: yaml.MappingNode}, text
+}
+
+// cut splits text at the two lines that enclose front matter.
+func cut(text string) (header, body string, ok bool) {
+	line, rest := cutLine(text)
+	if line != "---" {
+		return "", "", false
+	}
+	for header = rest; rest != "" && len(header)-len(rest) <= maxHeader; {
+		end := len(header) - len(rest)
+		line, rest = cutLine(rest)
+		if line == "---" || line == "..." {
+			return header[:end], rest, true
+		}
+	}
+	return "", "", false
+}
+
+// cutLine returns the first line without the white space at its end, and what follows it.
+func cutLine(text string) (line, rest string) {
+	line, rest, _ = strings.Cut(text, "\n")
+	return strings.TrimRight(line, " \t\r"), rest
+}

@@ -1,0 +1,377 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"evalctl/daemon/protocol"
+)
+
+const apiDescription = "Keeps documents in named brains, searches them, and answers questions from " +
+	"them. Scopes are enforced when the daemon runs with keys. Without keys every endpoint is open, " +
+	"but a request whose Host is neither an address nor localhost nor the daemon's own name is " +
+	"rejected with 403. With keys, a missing brain gets the same response as another tenant's: 403."
+
+// operations describe the endpoints, by the operationId of their route. complete adds what
+// follows from the route: path parameters, the scope, and the common failures.
+var operations = map[string]operation{
+	"health": {
+		Summary:   "Report whether the daemon responds and is ready.",
+		Responses: returns[protocol.Health](http.StatusOK, "It responds."),
+	},
+	"openapi": {
+		Summary: "Return this document.",
+		Responses: respond(http.StatusOK, "An OpenAPI document.", protocol.TypeJSON,
+			inline(ofType("object"), require("openapi", "paths"))),
+	},
+	"metrics": {
+		Summary: "Return counters in the Prometheus text format.",
+		Responses: respond(http.StatusOK, "Text format 0.0.4.", "text/plain",
+			inline(ofType("string"))),
+	},
+
+	"listBrains": {
+		Summary:   "List the brains that the key may use, ascending by id.",
+		Responses: returns[protocol.BrainList](http.StatusOK, "The brains."),
+	},
+	"createBrain": {
+		Summary:     "Create a brain, which belongs to the key's tenant.",
+		RequestBody: takes[protocol.CreateBrain]("", `{"name": "Field notes"}`),
+		Responses:   located(returns[protocol.Brain](http.StatusCreated, "The brain.")),
+		failures:    []int{http.StatusConflict},
+	},
+	"getBrain": {
+		Summary:   "Describe a brain.",
+		Responses: returns[protocol.Brain](http.StatusOK, "The brain."),
+	},
+	"deleteBrain": {
+		Summary: "Delete a brain with all its documents.",
+		Parameters: []parameter{{
+			Name: "X-Confirm-Delete", In: "header", Required: true,
+			Schema: inline(constant("yes")), Example: "yes",
+		}},
+		Responses: done,
+		failures:  []int{http.StatusPreconditionRequired},
+	},
+
+	"listDocuments": {
+		Summary: "List documents, ascending by path. With dir, recursive, include_generated or glob " +
+			"these are documents and directories by path; without any of them, records of all documents.",
+		Parameters: []parameter{
+			queryParameter("dir", "Directory to list; default: the brain's root.", "", ofType("string")),
+			queryParameter("recursive", "Lists everything below, without directories.", true, boolean),
+			queryParameter("include_generated", "Includes names that begin with _.", false, boolean),
+			queryParameter("glob", "Pattern of base names: * ? [a-z] [!a-z].", "*.md", ofType("string")),
+			queryParameter("limit", "Records in a page. Without it, more than 10,000 are rejected.", 100,
+				ofType("integer"), between(1, protocol.MaxListItems)),
+			queryParameter("cursor", "next_cursor of the previous page of records.", "", ofType("string")),
+		},
+		Responses: respond(http.StatusOK, "The listing.", protocol.TypeJSON,
+			anyOf(schemaRef("FileList"), schemaRef("DocumentList"))),
+		failures: []int{http.StatusRequestEntityTooLarge},
+	},
+	"headDocument": {
+		Summary:    "Report whether a document exists.",
+		Parameters: []parameter{byPath},
+		Responses:  map[string]response{"200": {Description: "It exists."}},
+	},
+	"readDocument": {
+		Summary:    "Read a document.",
+		Parameters: []parameter{byPath},
+		Responses:  respond(http.StatusOK, "Its bytes.", protocol.TypeBytes, anything),
+	},
+	"statDocument": {
+		Summary:    "Describe a document or directory.",
+		Parameters: []parameter{byPath},
+		Responses:  returns[protocol.FileInfo](http.StatusOK, "Its description."),
+	},
+	"writeDocument": {
+		Summary:     "Create or replace a document.",
+		Parameters:  []parameter{byPath},
+		RequestBody: bytesBody,
+		Responses:   done,
+	},
+	"appendDocument": {
+		Summary:     "Append to a document, which is created when missing.",
+		Description: "Not safe to repeat: a second request appends again.",
+		Parameters:  []parameter{byPath},
+		RequestBody: bytesBody,
+		Responses:   done,
+	},
+	"deleteDocument": {
+		Summary: "Delete a document by its path, or, with the query parameter document_id in place of " +
+			"path, by its id.",
+		Parameters: []parameter{byPath},
+		Responses:  done,
+	},
+	"renameDocument": {
+		Summary:     "Rename a document; one at the destination is overwritten.",
+		RequestBody: takes[protocol.Rename]("", `{"from": "kettle.md", "to": "kitchen/kettle.md"}`),
+		Responses:   done,
+	},
+	"batchDocuments": {
+		Summary: "Apply operations in order, all or none.",
+		RequestBody: takes[protocol.Batch]("", `{
+			"reason": "tidy",
+			"ops": [
+				{"type": "write", "path": "tea.md", "content_base64": "VGVhIGF0IGZvdXIu"},
+				{"type": "append", "path": "tea.md", "content_base64": "IERhaWx5Lg=="},
+				{"type": "rename", "path": "tea.md", "to": "daily.md"},
+				{"type": "delete", "path": "kettle.md"}
+			]
+		}`),
+		Responses: returns[protocol.BatchResult](http.StatusOK, "How many were applied."),
+		failures:  []int{http.StatusConflict},
+	},
+
+	"createDocument": {
+		Summary: "Create a document and return its record. Its path must be free; by default it is " +
+			"named after its title.",
+		RequestBody: takes[protocol.CreateDocument](sizeLimit(maxRecordBody), `{
+			"content": "# Cups\n\nThere are six cups.\n",
+			"path": "kitchen/cups.md",
+			"tags": ["kitchen", "tea"],
+			"metadata": {"shelf": 2}
+		}`),
+		Responses: located(
+			returns[protocol.DocumentRecord](http.StatusCreated, "The record of the new document.")),
+		failures: []int{http.StatusConflict},
+	},
+	"getDocument": {
+		Summary: "Return the record of a document. Documents named read or stat at the root have " +
+			"theirs in the listing only.",
+		Responses: returns[protocol.DocumentRecord](http.StatusOK, "The record."),
+	},
+	"deleteDocumentById": {
+		Summary:   "Delete a document by its id.",
+		Responses: done,
+	},
+
+	"watchBrain": {
+		Summary: "Stream the changes of a brain from now on.",
+		Responses: streams("Frames whose ids count from 1 in each stream. There is no replay: "+
+			"Last-Event-ID is ignored. A client that does not keep up is disconnected.",
+			map[string]string{
+				protocol.EventReady:  "ReadyEvent",
+				protocol.EventPing:   "PingEvent",
+				protocol.EventChange: "ChangeEvent",
+			}),
+	},
+
+	"search": {
+		Summary: "Find the chunks that match a query best.",
+		RequestBody: takes[protocol.SearchRequest]("", `{
+			"query": "What colour is the kettle?",
+			"top_k": 3,
+			"mode": "auto",
+			"scope": "all",
+			"sort": "relevance_then_recency",
+			"question_date": "2024-05-01",
+			"candidate_k": 100,
+			"rerank_top_n": 0,
+			"filters": {
+				"path_prefix": "ket",
+				"paths": ["kettle.md"],
+				"tags": ["tea"],
+				"session_ids": ["s1"],
+				"date_from": "2024-04-30",
+				"date_to": "2024-04-30",
+				"include_generated": false
+			},
+			"explain": true
+		}`),
+		Responses: searchResponses,
+	},
+	"searchByQuery": {
+		Summary:    "Find the chunks that match a query best.",
+		Parameters: searchQuery(),
+		Responses:  searchResponses,
+	},
+	"ask": {
+		Summary: "Answer a question from a brain's documents.",
+		RequestBody: takes[protocol.AskRequest]("", `{
+			"question": "What colour is the kettle?",
+			"top_k": 3,
+			"scope": "all",
+			"filters": {"pathPrefix": "ket"}
+		}`),
+		Responses: streams("retrieve first, then answer_delta and citation, then exactly one of done "+
+			"and error.",
+			map[string]string{
+				protocol.EventRetrieve: "RetrieveEvent",
+				protocol.EventDelta:    "DeltaEvent",
+				protocol.EventCitation: "CitationEvent",
+				protocol.EventDone:     "DoneEvent",
+				protocol.EventError:    "ErrorEvent",
+			}),
+	},
+}
+
+// parameters are those that several operations have. The ones of paths have the names of the
+// wildcards in the route table.
+var parameters = map[string]parameter{
+	"id": {
+		Name: "id", In: "path", Required: true, Description: "Brain id.",
+		Schema: inline(ofType("string"), brainID), Example: "notes",
+	},
+	"document_id": {
+		Name: "document_id", In: "path", Required: true,
+		Description: "Document id, percent-encoded including its slashes.",
+		Schema:      inline(ofType("string")), Example: "kettle.md",
+	},
+	"path": {
+		Name: "path", In: "query", Required: true,
+		Schema: inline(ofType("string"), documentPath), Example: "kettle.md",
+	},
+}
+
+var byPath = parameter{Ref: "#/components/parameters/path"}
+
+func boolean(s *jsonschema.Schema) {
+	ofType("boolean")(s)
+	byDefault(false)(s)
+}
+
+func queryParameter(name, description string, example any, rules ...rule) parameter {
+	return parameter{
+		Name: name, In: "query", Description: description, Schema: inline(rules...), Example: example,
+	}
+}
+
+// searchQuery are the parameters that searchByQuery accepts. They have the schemas of the keys
+// of a SearchRequest and its filters, but lists are strings with commas.
+func searchQuery() []parameter {
+	keys := schemaOf[protocol.SearchRequest](components[reflect.TypeFor[protocol.SearchRequest]()]...)
+	filters := schemaOf[protocol.SearchFilters](components[reflect.TypeFor[protocol.SearchFilters]()]...)
+	examples := map[string]any{
+		"query": "kettle", "top_k": 3, "mode": "bm25", "scope": "all", "sort": "recency",
+		"question_date": "2024-05-01", "candidate_k": 0, "rerank_top_n": 0, "explain": false,
+		"path_prefix": "ket", "paths": "kettle.md,cup.md", "tags": "tea", "session_ids": "s1,s2",
+		"date_from": "2024-04-30", "date_to": "2024-04-30", "include_generated": false,
+	}
+	var list []parameter
+	for _, name := range searchParameters {
+		s := keys.Properties[name]
+		if s == nil {
+			s = filters.Properties[name]
+		}
+		p := parameter{Name: name, In: "query", Schema: rawSchema(s), Example: examples[name]}
+		switch {
+		case name == "query":
+			p.Name, p.Required, p.Description = "q", true, "Also query or question."
+		case s.Ref == componentRef("FilterValues"):
+			p.Description = s.Description + " Separated by commas; a value with a comma needs a POST."
+			p.Schema = inline(ofType("string"), chars(1, 0))
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+var (
+	anything  = schema(`{}`)
+	done      = map[string]response{"204": {Description: "Done."}}
+	bytesBody = &requestBody{
+		Required: true, Description: sizeLimit(protocol.MaxWriteBytes),
+		Content: map[string]media{
+			protocol.TypeBytes: {Schema: anything, Example: "The kettle is blue."},
+		},
+	}
+	searchResponses = returns[protocol.SearchResponse](http.StatusOK,
+		"The best chunks, in the requested order.")
+)
+
+func sizeLimit(bytes int) string {
+	return strconv.Itoa(bytes>>20) + " MiB at most, counted after decompression when " +
+		"Content-Encoding is gzip."
+}
+
+func anyOf(schemas ...schema) schema {
+	return schema(encode(map[string][]schema{"anyOf": schemas}))
+}
+
+// takes is a JSON body of type T.
+func takes[T any](description, example string) *requestBody {
+	return &requestBody{
+		Required: true, Description: description,
+		Content: map[string]media{protocol.TypeJSON: {
+			Schema: schemaRef(reflect.TypeFor[T]().Name()), Example: json.RawMessage(example),
+		}},
+	}
+}
+
+// returns is a JSON response of type T.
+func returns[T any](status int, description string) map[string]response {
+	return respond(status, description, protocol.TypeJSON, schemaRef(reflect.TypeFor[T]().Name()))
+}
+
+func respond(status int, description, contentType string, s schema) map[string]response {
+	return map[string]response{strconv.Itoa(status): {
+		Description: description, Content: map[string]media{contentType: {Schema: s}},
+	}}
+}
+
+// located adds the header Location.
+func located(responses map[string]response) map[string]response {
+	for status, r := range responses {
+		r.Headers = map[string]header{"Location": {Schema: inline(ofType("string"))}}
+		responses[status] = r
+	}
+	return responses
+}
+
+// streams is an event stream whose events have the named schemas.
+func streams(description string, events map[string]string) map[string]response {
+	m := media{Schema: inline(ofType("string")), Events: map[string]schema{}}
+	for name, component := range events {
+		m.Events[name] = schemaRef(component)
+	}
+	return map[string]response{"200": {
+		Description: description, Content: map[string]media{protocol.TypeEvents: m},
+	}}
+}
+
+// failureOf names the entry of failures for a status.
+var failureOf = map[int]string{
+	http.StatusBadRequest:            "Invalid",
+	http.StatusUnauthorized:          "Unauthorized",
+	http.StatusForbidden:             "Forbidden",
+	http.StatusNotFound:              "NotFound",
+	http.StatusConflict:              "Conflict",
+	http.StatusRequestEntityTooLarge: "TooLarge",
+	http.StatusUnsupportedMediaType:  "UnsupportedMediaType",
+	http.StatusPreconditionRequired:  "Unconfirmed",
+	http.StatusTooManyRequests:       "RateLimited",
+}
+
+var failures = map[string]response{
+	"Unauthorized": problem("The Authorization header is missing or is not one Bearer token.",
+		map[string]header{"WWW-Authenticate": {Schema: inline(constant("Bearer"))}}),
+	"Forbidden": problem("No key has this token, or the key lacks the scope, or the brain is missing, "+
+		"another tenant's or not on the key's list; or the request comes from a web page of another "+
+		"origin.", nil),
+	"RateLimited": problem("The key has used up its requests, or the model provider its own.",
+		map[string]header{"Retry-After": {
+			Description: "Seconds, rounded up. Absent when the limit is the model provider's.",
+			Schema:      inline(ofType("integer"), least(1)),
+		}}),
+	"Invalid":  problem("The request breaks a rule, which the detail names.", nil),
+	"NotFound": problem("There is no such brain, or no such document.", nil),
+	"Conflict": problem("The name is taken, or a concurrent write was first.", nil),
+	"TooLarge": problem("The body or the response exceeds a limit.", nil),
+	"UnsupportedMediaType": problem("This endpoint does not accept the Content-Type or the "+
+		"Content-Encoding.", nil),
+	"Unconfirmed": problem("The header X-Confirm-Delete is missing.", nil),
+	"Problem":     problem("Any other failure.", nil),
+}
+
+func problem(description string, headers map[string]header) response {
+	return response{
+		Description: description, Headers: headers,
+		Content: map[string]media{protocol.TypeProblem: {Schema: schemaRef("Problem")}},
+	}
+}

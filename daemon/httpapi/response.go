@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"evalctl/daemon/protocol"
+)
+
+// encode returns v as one line of JSON. It does not escape <, > and &: bodies are never embedded in
+// HTML. It panics on values that JSON cannot represent, which is a bug.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	return writeBody(w, status, protocol.TypeJSON, encode(v))
+}
+
+func writeBody(w http.ResponseWriter, status int, contentType string, body []byte) error {
+	return writeFrom(w, status, contentType, int64(len(body)), bytes.NewReader(body))
+}
+
+// writeError responds with a Problem if the response has not begun, and keeps the error for the
+// log. A client that has disconnected gets no response.
+func writeError(r *http.Request, err error) {
+	state := requestOf(r)
+	state.err = err
+	w := &state.response
+	if w.status != 0 {
+		return
+	}
+	o := outcomeOf(err)
+	if o.status == statusClientGone {
+		w.status = statusClientGone
+		return
+	}
+	body := encode(protocol.Problem{
+		Status: o.status, Title: o.title, Code: o.code, Detail: o.detail(err, state.id),
+	})
+	_ = writeBody(w, o.status, protocol.TypeProblem, body) // fails when the client is gone
+}
+
+// clearWriteDeadline removes the deadline that an earlier response left on the connection.
+func clearWriteDeadline(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+}
+
+// writeFrom sends size bytes of src, which it does not hold in memory. A client that stops reading
+// is disconnected.
+func writeFrom(
+	w http.ResponseWriter, status int, contentType string, size int64, src io.Reader,
+) error {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	sent, err := io.Copy(deadlineWriter{w, http.NewResponseController(w)}, src)
+	if err == nil && sent < size {
+		err = fmt.Errorf("the response ends after %d of %d bytes: %w",
+			sent, size, io.ErrUnexpectedEOF)
+	}
+	return err
+}
+
+// partBytes is what a client has to read within frameTimeout.
+const partBytes = 64 << 10
+
+// deadlineWriter writes in parts, each with its own deadline. The last deadline also covers what
+// net/http sends only after the handler returns; the connection's next request removes it.
+type deadlineWriter struct {
+	w  io.Writer
+	rc *http.ResponseController
+}
+
+func (d deadlineWriter) Write(data []byte) (n int, err error) {
+	for part := range slices.Chunk(data, partBytes) {
+		// An error means a connection without deadlines, as in tests: no harm.
+		_ = d.rc.SetWriteDeadline(time.Now().Add(frameTimeout))
+		m, err := d.w.Write(part)
+		n += m
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,215 @@
+package memory
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"evalctl/internal/llm"
+)
+
+const (
+	maxQuotes = 3
+	// A sentence must cover this share of the question's weight to be quoted.
+	minCoverage = 0.25
+	// Further quotes must score at least this share of the best one.
+	minOfBest = 0.5
+	// The weight of a term that the sentence lacks and the rest of its note has.
+	contextShare = 0.4
+	// The advantage of a newer note, and of one ranked higher, over an equal sentence.
+	recencyBonus = 0.05
+	rankBonus    = 0.01
+	// The weight of a heading or a question, which seldom answers anything itself.
+	namingShare = 0.5
+)
+
+// quotation is a sentence of a note that may answer the question, and how well it does.
+type quotation struct {
+	text  string
+	score float64
+}
+
+// fakeAnswer is the offline reader's answer: up to maxQuotes sentences of the notes, each
+// verbatim, best first, or Abstention. Notes dated after the question cannot answer it.
+func fakeAnswer(in readerInput) string {
+	asked, dated := noteDay(in.QuestionDate)
+	notes := slices.DeleteFunc(slices.Clone(in.Notes), func(n note) bool {
+		written, ok := noteDay(n.Date)
+		return dated && ok && written.After(asked)
+	})
+	weights, total := weighTerms(llm.Terms(in.Question), notes)
+	bonus := noteBonuses(notes)
+
+	var found []quotation
+	for i, n := range notes {
+		context := llm.Terms(n.Title + " " + n.Text)
+		for _, s := range noteSentences(n.Text) {
+			score := scoreSentence(weights, llm.Terms(s.text), context)
+			if s.heading || strings.HasSuffix(s.text, "?") {
+				score *= namingShare
+			}
+			if score >= minCoverage*total && score > 0 {
+				found = append(found, quotation{s.text, score * (1 + bonus[i])})
+			}
+		}
+	}
+	// Stable: equal sentences keep the order of the notes.
+	slices.SortStableFunc(found, func(a, b quotation) int { return cmp.Compare(b.score, a.score) })
+	var quotes []string
+	for _, q := range found {
+		if len(quotes) == maxQuotes || q.score < minOfBest*found[0].score {
+			break
+		}
+		if !slices.Contains(quotes, q.text) {
+			quotes = append(quotes, q.text)
+		}
+	}
+	if len(quotes) == 0 {
+		return Abstention
+	}
+	return strings.Join(quotes, " ")
+}
+
+// weighTerms weighs each term of the question by its rarity among the notes. A term that no
+// note has weighs most, since the notes then lack what was asked.
+func weighTerms(question map[string]bool, notes []note) (weights map[string]float64, total float64) {
+	weights = map[string]float64{}
+	for t := range question {
+		weights[t] = 0.5
+	}
+	for _, n := range notes {
+		for t := range llm.Terms(n.Title + " " + n.Text) {
+			if _, ok := weights[t]; ok {
+				weights[t]++
+			}
+		}
+	}
+	// Sorted: the last bits of a sum in the map's order would vary.
+	for _, t := range slices.Sorted(maps.Keys(weights)) {
+		weights[t] = math.Log(1 + float64(len(notes)+1)/weights[t])
+		total += weights[t]
+	}
+	return weights, total
+}
+
+// scoreSentence returns the weight of the question's terms that the sentence has, plus a share
+// of the weight of those that only its note has. A sentence with none of its own scores 0.
+func scoreSentence(weights map[string]float64, sentence, context map[string]bool) float64 {
+	own, rest := 0.0, 0.0
+	for _, t := range slices.Sorted(maps.Keys(weights)) {
+		if sentence[t] {
+			own += weights[t]
+		} else if context[t] {
+			rest += weights[t]
+		}
+	}
+	if own == 0 {
+		return 0
+	}
+	return own + rest*contextShare
+}
+
+// noteBonuses returns the small advantage of newer notes, then of higher ranked ones.
+func noteBonuses(notes []note) []float64 {
+	var dates []time.Time
+	for _, n := range notes {
+		if d, ok := noteDay(n.Date); ok {
+			dates = append(dates, d)
+		}
+	}
+	slices.SortFunc(dates, time.Time.Compare)
+	out := make([]float64, len(notes))
+	for i, n := range notes {
+		out[i] = rankBonus * float64(len(notes)-i) / float64(len(notes))
+		if d, ok := noteDay(n.Date); ok {
+			older, _ := slices.BinarySearchFunc(dates, d, time.Time.Compare)
+			out[i] += recencyBonus * float64(older) / float64(len(dates))
+		}
+	}
+	return out
+}
+
+// noteDay returns the day of an RFC 3339 date or time as it is written, in its own zone.
+func noteDay(s string) (time.Time, bool) {
+	t, err := time.Parse(time.DateOnly, s[:min(len(s), len(time.DateOnly))])
+	return t, err == nil
+}
+
+// noteSentence is a verbatim piece of a note.
+type noteSentence struct {
+	text    string
+	heading bool
+}
+
+// noteSentences cuts markdown into sentences. Lines are boundaries; the marks of headings,
+// bullets, numbered items and quotations are left out.
+func noteSentences(text string) []noteSentence {
+	var out []noteSentence
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		heading := strings.HasPrefix(line, "#")
+		line = trimBullet(strings.TrimSpace(strings.TrimLeft(line, "#>")))
+		for line != "" {
+			n := noteSentenceEnd(line)
+			out = append(out, noteSentence{line[:n], heading})
+			line = strings.TrimLeftFunc(line[n:], unicode.IsSpace)
+		}
+	}
+	return out
+}
+
+func trimBullet(line string) string {
+	mark, rest, ok := strings.Cut(line, " ")
+	if !ok {
+		return line
+	}
+	number := strings.TrimRight(mark, ".)")
+	numbered := number != mark && number != "" && strings.Trim(number, "0123456789") == ""
+	if numbered || mark == "-" || mark == "*" || mark == "+" {
+		return strings.TrimSpace(rest)
+	}
+	return line
+}
+
+// noteSentenceEnd returns the length of the first sentence, which ends at a full stop, question
+// mark or exclamation mark that a space follows and that does not end an abbreviation.
+func noteSentenceEnd(line string) int {
+	for i := 0; i < len(line); {
+		r, size := utf8.DecodeRuneInString(line[i:])
+		i += size
+		if r != '.' && r != '!' && r != '?' {
+			continue
+		}
+		end := i + len(line[i:]) - len(strings.TrimLeft(line[i:], `"')]*_”’`))
+		if end == len(line) {
+			return end
+		}
+		next := strings.TrimLeftFunc(line[end:], unicode.IsSpace)
+		if next == line[end:] {
+			continue
+		}
+		first, _ := utf8.DecodeRuneInString(next)
+		if !unicode.IsLower(first) && (r != '.' || !abbreviated(line[:i-1])) {
+			return end
+		}
+	}
+	return len(line)
+}
+
+// abbreviated reports whether the word before a full stop is an abbreviation or an initial.
+func abbreviated(before string) bool {
+	word := before[strings.LastIndexFunc(before, unicode.IsSpace)+1:]
+	word = strings.TrimLeft(word, `"'(`)
+	switch strings.ToLower(word) {
+	case "mr", "mrs", "ms", "dr", "prof", "st", "no", "vs", "approx", "e.g", "i.e", "etc", "p.m", "a.m":
+		return true
+	}
+	// An initial, as in "J. Marsh".
+	r, size := utf8.DecodeRuneInString(word)
+	return size == len(word) && unicode.IsUpper(r)
+}

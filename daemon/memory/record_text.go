@@ -1,0 +1,28 @@
+package memory
+
+import (
+	"time"
+
+	"evalctl/daemon/frontmatter"
+	"evalctl/daemon/protocol"
+)
+
+// documentText returns the content of a new document. What the request gives next to the content
+// is written into the front matter of Markdown; any other content is kept as it is.
+func documentText(r protocol.CreateDocument, now time.Time) (string, error) {
+	if !frontmatter.IsMarkdown(r.Path) {
+		return r.Content, nil
+	}
+	fields := frontmatter.Fields{Title: r.Title, Tags: r.Tags, Metadata: r.Metadata}
+	if r.Source != protocol.SourceIngest {
+		fields.Source = r.Source
+	}
+	if frontmatter.Parse(r.Content).Created.IsZero() {
+		fields.Created = now
+	}
+	text, err := frontmatter.Set(r.Content, fields)
+	if err != nil {
+		return "", &ArgumentError{"metadata", err.Error()}
+	}
+	return text, nil
+}

@@ -1,0 +1,162 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// stallable answers nobody while stalled, and knows how often it was asked.
+type stallable struct {
+	meanings
+	mu      sync.Mutex
+	stalled bool
+}
+
+func (e *stallable) stall(stalled bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stalled = stalled
+}
+
+func (e *stallable) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	e.mu.Lock()
+	stalled := e.stalled
+	e.mu.Unlock()
+	if stalled {
+		e.calls.Add(1)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return e.meanings.Embed(ctx, texts)
+}
+
+// timed searches and tells how long that took.
+func timed(t *testing.T, s *Searcher, q Query) (Result, time.Duration, error) {
+	t.Helper()
+	start := time.Now()
+	res, err := s.Search(t.Context(), q)
+	return res, time.Since(start), err
+}
+
+// A model that does not answer costs one search the time that models have, and
+// those after it nothing, until the pause is over.
+func TestStalledEmbedder(t *testing.T) {
+	for name, embedded := range map[string]bool{"documents": false, "query": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := &stallable{}
+				s := NewSearcher(cats(3), Config{Embedder: e})
+				if embedded {
+					search(t, s, Query{Text: "cat", Mode: modeHybrid})
+				}
+				e.stall(true)
+				before := e.calls.Load()
+				q := Query{Text: "kitten", Mode: modeHybrid}
+				_, took, err := timed(t, s, q)
+				if failed, ok := errors.AsType[*ModelError](err); !ok || took != modelTime || failed.Model != e.Name() {
+					t.Errorf("got %v after %v", err, took)
+				}
+				_, took, err = timed(t, s, q)
+				if took != 0 || err == nil || !strings.Contains(err.Error(), "not asked again for 15s") || e.calls.Load() != before+1 {
+					t.Errorf("got %v after %v, asked %d times", err, took, e.calls.Load()-before)
+				}
+				s.cfg.Degrade = true
+				res, took, err := timed(t, s, q)
+				if err != nil || took != 0 || res.Mode != modeBM25 || !strings.Contains(res.Degraded, "not asked again") {
+					t.Errorf("got mode %s, %q, %v after %v", res.Mode, res.Degraded, err, took)
+				}
+				if res, took, err = timed(t, s, Query{Text: "cat", Mode: modeBM25}); err != nil || took != 0 || res.Degraded != "" {
+					t.Errorf("bm25: %v after %v", err, took)
+				}
+			})
+		})
+	}
+}
+
+// After the pause one search tries for all.
+func TestOneTriesAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &stallable{stalled: true}
+		s := NewSearcher(cats(3), Config{Embedder: e})
+		q := Query{Text: "kitten", Mode: modeHybrid}
+		timed(t, s, q)
+		time.Sleep(retryPause)
+		trial := make(chan time.Duration)
+		go func() {
+			_, took, _ := timed(t, s, q)
+			trial <- took
+		}()
+		synctest.Wait()
+		if _, took, err := timed(t, s, q); err == nil || took != 0 {
+			t.Errorf("beside the trial: %v after %v", err, took)
+		}
+		if took := <-trial; took != modelTime {
+			t.Errorf("the trial took %v", took)
+		}
+		e.stall(false)
+		if _, took, err := timed(t, s, q); err == nil || took != 0 {
+			t.Errorf("after the trial: %v after %v", err, took)
+		}
+		time.Sleep(retryPause)
+		for range 2 {
+			if _, _, err := timed(t, s, q); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// An embedder that answers, but not all in time, is no outage: the next search
+// waits again, and finds more done.
+func TestSlowIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &meanings{before: func(context.Context, int64, []string) error {
+			time.Sleep(5 * time.Second / 2)
+			return nil
+		}}
+		s := NewSearcher(cats(5*embedBatch), Config{Embedder: e})
+		prepared := make(chan error)
+		go func() { prepared <- s.Prepare(t.Context()) }()
+		synctest.Wait()
+		q := Query{Text: "kitten", Mode: modeHybrid}
+		_, took, err := timed(t, s, q)
+		if err == nil || !strings.Contains(err.Error(), "of 1280 passages have no vector yet") || took != modelTime {
+			t.Errorf("%v after %v", err, took)
+		}
+		if _, took, err := timed(t, s, q); err != nil || took != 6*5*time.Second/2-modelTime {
+			t.Errorf("%v after %v", err, took)
+		}
+		if err := <-prepared; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A query that is refused is no outage.
+func TestRefusedQueryIsNoOutage(t *testing.T) {
+	s := NewSearcher(cats(1), Config{Embedder: picky{&meanings{}}, Degrade: true})
+	if res := search(t, s, Query{Text: "POISON", Mode: modeHybrid}); res.Mode != modeBM25 {
+		t.Errorf("mode %s", res.Mode)
+	}
+	if res := search(t, s, Query{Text: "cat", Mode: modeHybrid}); res.Mode != modeHybrid {
+		t.Errorf("mode %s, %s", res.Mode, res.Degraded)
+	}
+}
+
+// The reranker has what the embedder leaves of the time, and outages of its own.
+func TestStalledReranker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSearcher(cats(2), Config{Embedder: &meanings{}, Reranker: waiting{}, Degrade: true})
+		for i, want := range []time.Duration{modelTime, 0} {
+			res, took, err := timed(t, s, Query{Text: "cat", Mode: modeHybridRerank})
+			if err != nil || res.Mode != modeHybrid || took != want || !strings.HasPrefix(res.Degraded, "test/waiting: no answer within 8s") {
+				t.Errorf("search %d: mode %s, %q, %v after %v", i, res.Mode, res.Degraded, err, took)
+			}
+		}
+	})
+}

@@ -1,0 +1,211 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var may8 = time.Date(2024, 5, 8, 12, 0, 0, 0, time.UTC)
+
+// talk is a conversation of one turn a document, and two notes.
+func talk() *Index {
+	ix := New(nil)
+	turns := []string{
+		"Anna: did the green boat race go well?",
+		"Ben: we won, and the harbour was full of flags.",
+		"Anna: flags everywhere, like at the lantern festival.",
+		"Ben: the lantern festival is in autumn, the boat race was in May.",
+		"Anna: my lantern broke in the rain.",
+	}
+	for i, text := range turns {
+		ix.Put(Document{Path: fmt.Sprintf("talk/turn-%d.md", i+1), Title: "Session 1", Text: text, Date: may8})
+	}
+	ix.Put(Document{Path: "notes/boat.md", Title: "Boat", Text: "Paint the boat green before the race.", Date: may8.AddDate(0, 2, 0)})
+	ix.Put(Document{Path: "notes/flags.md", Title: "Flags", Text: "Signal flags, rain covers, a lantern."})
+	return ix
+}
+
+// The whole ranking to six digits: a changed constant or formula shows here.
+func TestRankingGolden(t *testing.T) {
+	res := talk().Search(Query{Text: "Who won the boat race in May?", AsOf: may8.AddDate(0, 6, 0)})
+	var got []string
+	for _, h := range res.Hits {
+		line := fmt.Sprintf("%s %.6f =", h.Path, h.Score)
+		for _, name := range []string{componentBM25, componentPhrase, componentNeighbours, componentFeedback, componentDate} {
+			line += fmt.Sprintf(" %.6f", h.Components[name])
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"talk/turn-4.md 5.738768 = 3.135707 0.413339 0.000000 0.550074 1.639648",
+		"talk/turn-1.md 3.673801 = 1.617415 0.206670 0.504717 0.295343 1.049658",
+		"talk/turn-2.md 3.587444 = 1.702349 0.000000 0.470893 0.389218 1.024984",
+		"notes/boat.md 2.408708 = 2.258648 0.000000 0.000000 0.150060 0.000000",
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("ranking differs (-want +got):\n%s", diff)
+	}
+}
+
+// bestOf are the chunks of all documents in the order of their numbers, without
+// any evidence.
+func bestOf(ix *Index) []scored {
+	best := make([]scored, len(ix.chunks))
+	for n := range best {
+		best[n].chunk = uint32(n)
+	}
+	return best
+}
+
+// byText makes an index of one chunk a text, in that order.
+func byText(texts ...string) *Index {
+	ix := New(nil)
+	for i, text := range texts {
+		ix.Put(Document{Path: fmt.Sprintf("%d.txt", i), Text: text})
+	}
+	return ix
+}
+
+func TestPhrases(t *testing.T) {
+	ix := byText("the lantern festival", "lantern festival, lantern festival", "festival of the lantern",
+		"lantern red festival", "lantern of a festival", "lantern lantern", "boat")
+	pair := defaultWeights.phrase * ix.gain(ix.numbers["lantern"])
+	if ix.gain(ix.numbers["lantern"]) >= ix.gain(ix.numbers["festiv"]) {
+		t.Fatal("lantern must be the more frequent")
+	}
+	tests := []struct {
+		query string
+		want  []float64 // in pairs
+	}{
+		{"lantern festival", []float64{1. / 2, 2. / 3, 0, 0, 1. / 2, 0, 0}},
+		{"the lantern of the festival", []float64{1. / 2, 2. / 3, 0, 0, 1. / 2, 0, 0}},
+		{"festival lantern", []float64{0, 1. / 2, 1. / 2, 0, 0, 0, 0}},
+		{"lantern unheard festival", make([]float64, 7)},
+		{"lantern festival? lantern festival! lantern festival", []float64{1. / 2, 2./3 + 1./2, 1. / 2, 0, 1. / 2, 0, 0}}, // and festival lantern, once each
+		{"lantern lantern", make([]float64, 7)},
+		{"lantern", make([]float64, 7)},
+		{"", make([]float64, 7)},
+	}
+	for _, tt := range tests {
+		best := bestOf(ix)
+		ix.addPhrases(indexTerms(tt.query), best)
+		for i, f := range best {
+			if math.Abs(f.phrase-tt.want[i]*pair) > 1e-9 {
+				t.Errorf("%q: text %d has %v pairs, want %v", tt.query, i, f.phrase/pair, tt.want[i])
+			}
+		}
+	}
+}
+
+func TestNeighbours(t *testing.T) {
+	ix := New(&Options{ChunkSize: 64})
+	put := func(path, text string, date time.Time) {
+		ix.Put(Document{Path: path, Text: text, Date: date})
+	}
+	long := strings.Repeat("grass ", 10)
+	put("a/1.txt", "boat", may8)
+	put("a/2.txt", "harbour", may8)
+	put("a/3.txt", long+long+"boat", may8) // two chunks, the boat in the second
+	put("a/4.txt", "harbour", may8)
+	put("a/5.txt", "boat", may8.Add(time.Second))
+	put("b/1.txt", "harbour", may8)
+	put("b/2.txt", "boat", may8.Add(time.Second))
+	put("b/3.txt", "harbour", may8)
+	put("c/1.txt", "boat", time.Time{})
+	put("c/2.txt", "harbour", time.Time{})
+	best := bestOf(ix)
+	ix.addNeighbours(ix.known([]string{"boat"}), best)
+	var got []string
+	for _, f := range best {
+		if f.neighbours > 0 {
+			got = append(got, ix.chunks[f.chunk].doc.Path)
+		}
+	}
+	if want := []string{"a/2.txt", "a/4.txt"}; !slices.Equal(got, want) {
+		t.Errorf("neighbours of boats are %v, want %v", got, want)
+	}
+	tf := 1 / ix.lengthNorm()(1)
+	want := ix.gain(ix.numbers["boat"]) * ix.saturated(defaultWeights.neighbours*tf)
+	if got := best[1].neighbours; math.Abs(got-want) > 1e-9 {
+		t.Errorf("a boat beside scores %v, want %v", got, want)
+	}
+}
+
+func TestFeedback(t *testing.T) {
+	ix := byText("boat mast sail", "boat mast", "mast sail rope", "rope knot", "knot")
+	query := ix.known([]string{"boat"})
+	best := ix.best([]string{"boat"}, nil, 10)
+	all := make([]scored, len(best))
+	for i, c := range best {
+		all[i] = scored{c, features{bm25: c.score}}
+	}
+	terms := ix.feedback(query, all)
+	var got []string
+	for _, term := range terms {
+		got = append(got, ix.names[term.term])
+	}
+	// The numbers in the paths are found in one document each.
+	if want := []string{"mast", "sail"}; !slices.Equal(got, want) || terms[0].weight != 1 || terms[1].weight >= 1 {
+		t.Errorf("feedback is %v of weights %v, want %v", got, terms, want)
+	}
+	chunks := bestOf(ix)
+	ix.addFeedback(terms, chunks)
+	if !(chunks[0].feedback > chunks[1].feedback && chunks[2].feedback > 0 && chunks[3].feedback == 0) {
+		t.Errorf("feedback scores %+v", chunks)
+	}
+	if terms := ix.feedback(nil, nil); len(terms) != 0 {
+		t.Errorf("feedback without hits is %v", terms)
+	}
+}
+
+// frequencies finds what a scan of all postings finds.
+func TestFrequencies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var texts []string
+		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 3), 1, 60).Draw(t, "cats") {
+			texts = append(texts, "dog "+strings.Repeat("cat ", n))
+		}
+		ix := byText(texts...)
+		wanted := rapid.SliceOfDistinct(rapid.Uint32Range(0, uint32(len(texts)-1)), rapid.ID).Draw(t, "chunks")
+		slices.Sort(wanted)
+		term, ok := ix.numbers["cat"]
+		if !ok {
+			return
+		}
+		got := ix.frequencies(term, wanted, nil)
+		for i, n := range wanted {
+			want := float64(strings.Count(texts[n], "cat")) / ix.lengthNorm()(ix.textLengths[n])
+			if math.Abs(got[i]-want) > 1e-9 {
+				t.Fatalf("chunk %d has %v, want %v", n, got[i], want)
+			}
+		}
+	})
+}
+
+// Chunks after those that are looked at again follow them in the order of BM25.
+func TestRescoredComeFirst(t *testing.T) {
+	ix := New(nil)
+	for i := range rescoreDepth + 100 {
+		ix.Put(Document{Path: fmt.Sprintf("%03d.txt", i), Text: "cat " + strings.Repeat("dog ", i%50), Date: may8})
+	}
+	hits := ix.Search(Query{Text: "cat", TopK: rescoreDepth + 100}).Hits
+	if len(hits) != rescoreDepth+100 {
+		t.Fatalf("%d hits", len(hits))
+	}
+	if !slices.IsSortedFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) }) {
+		t.Error("hits are not in the order of their scores")
+	}
+	for _, h := range hits[rescoreDepth:] {
+		if len(h.Components) != 1 {
+			t.Errorf("%s was looked at again: %v", h.Path, h.Components)
+		}
+	}
+}

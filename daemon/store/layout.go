@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// OpenDir opens the directory of a store, and creates it and its parents if they do not exist.
+// The name of the Root is an absolute path.
+func OpenDir(ctx context.Context, dir string) (*os.Root, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
+}
+
+// ReadSchema reads the version of the layout of a store from a file, or returns 0 if there is no
+// such file. If the version is not a number from 1 to newest, it is ErrSchemaVersion.
+func ReadSchema(root *os.Root, file string, newest int) (int, error) {
+	text, err := root.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	version, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || version < 1 {
+		return 0, fmt.Errorf("%w: %s does not contain a version number", ErrSchemaVersion, file)
+	}
+	if version > newest {
+		return 0, fmt.Errorf("%w: %s contains version %d, but this program supports versions up to %d; "+
+			"use a newer program", ErrSchemaVersion, file, version, newest)
+	}
+	return version, nil
+}

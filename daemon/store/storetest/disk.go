@@ -1,0 +1,22 @@
+package storetest
+
+import (
+	"os"
+	"testing"
+)
+
+// MemoryDir returns a new directory on a filesystem in memory, where syncing costs nothing, or a
+// t.TempDir if there is no such filesystem. It is for tests that do not depend on the disk.
+func MemoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "storetest") //nolint:usetesting // t.TempDir cannot choose the filesystem
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}

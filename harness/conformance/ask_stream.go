@@ -1,0 +1,143 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+
+	"evalctl/daemon/protocol"
+)
+
+// askStream is an ask stream that was read to its end.
+type askStream struct {
+	*stream
+	frames []frame
+}
+
+// askOf asks a question under the keys of all dialects. more adds fields.
+func askOf(text string, more object) request {
+	fields := object{"question": text, "query": text}
+	maps.Copy(fields, more)
+	return brainRequest("POST", "/ask").withJSON(fields)
+}
+
+// expectAskOfNotes is expectAsk in a brain with notes.
+func expectAskOfNotes(r request, judge func(*askStream) error) []step {
+	return []step{putNotes, expectAsk(r, judge)}
+}
+
+// expectAsk asks a question, reads the stream to its end and judges it.
+func expectAsk(r request, judge func(*askStream) error) step {
+	return func(ctx context.Context, c *client) error {
+		open, err := c.openStream(ctx, r)
+		if err != nil {
+			return err
+		}
+		defer open.close()
+		s := &askStream{stream: open}
+		for {
+			f, err := s.next(ctx)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			s.frames = append(s.frames, f)
+		}
+		if err := judge(s); err != nil {
+			return fmt.Errorf("%s: %w", s.request, err)
+		}
+		return nil
+	}
+}
+
+func (s *askStream) eventNames() []string {
+	var list []string
+	for _, f := range s.frames {
+		list = append(list, f.name)
+	}
+	return list
+}
+
+// payloads returns the payloads of all events with a name.
+func (s *askStream) payloads(name string) ([]object, error) {
+	var list []object
+	for _, f := range s.frames {
+		if f.name == name {
+			o, err := f.object()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, o)
+		}
+	}
+	return list, nil
+}
+
+// requirePayloads returns the payloads of an event that the stream must have. If it is missing and
+// the stream has an error event, the check is skipped: the daemon's model failed.
+func (s *askStream) requirePayloads(name string) ([]object, error) {
+	list, err := s.payloads(name)
+	if err == nil && len(list) == 0 {
+		if err = s.errorEvent(); err == nil {
+			err = fmt.Errorf("want the event %s, got %q", name, s.eventNames())
+		}
+	}
+	return list, err
+}
+
+// errorEvent returns a skipError if the stream has an error event.
+func (s *askStream) errorEvent() error {
+	for _, f := range s.frames {
+		if f.name == protocol.EventError {
+			return skipError{"the daemon sent an error event: " + f.data}
+		}
+	}
+	return nil
+}
+
+// answer joins the deltas. It ignores malformed ones, which other checks are about.
+func (s *askStream) answer() string {
+	var b strings.Builder
+	deltas, _ := s.payloads(protocol.EventDelta)
+	for _, d := range deltas {
+		text, _ := d["delta"].(string)
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// payloadField matches a field in all events with a name, of which there must be at least one.
+func payloadField(event, name string, m matcher) func(*askStream) error {
+	return func(s *askStream) error {
+		list, err := s.requirePayloads(event)
+		if err != nil {
+			return err
+		}
+		for _, o := range list {
+			if err := matchField(o, name, m); err != nil {
+				return fmt.Errorf("event %s: %w", event, err)
+			}
+		}
+		return nil
+	}
+}
+
+// retrievedChunks returns the chunks of the first retrieve event, of which there must be at least
+// one.
+func (s *askStream) retrievedChunks() ([]object, error) {
+	events, err := s.requirePayloads(protocol.EventRetrieve)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := events[0]["chunks"].([]any)
+	chunks, err := objects(list)
+	if err == nil && len(chunks) == 0 {
+		err = fmt.Errorf("want a retrieved chunk, got %s", excerpt(encode(events[0])))
+	}
+	return chunks, err
+}

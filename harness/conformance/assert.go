@@ -1,0 +1,186 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"slices"
+	"strings"
+)
+
+// assertion checks one property of a response.
+type assertion func(*response) error
+
+// expect sends a request and checks the response. A status of 0 accepts any status.
+func expect(r request, status int, assertions ...assertion) step {
+	return func(ctx context.Context, c *client) error {
+		res, err := c.do(ctx, r)
+		if err != nil {
+			return err
+		}
+		return res.verify(status, assertions...)
+	}
+}
+
+func (r *response) verify(status int, assertions ...assertion) error {
+	if status != 0 && r.status != status {
+		return fmt.Errorf("want status %d, but %s", status, r)
+	}
+	for _, assert := range assertions {
+		if err := assert(r); err != nil {
+			return fmt.Errorf("%s: %w", r.request, err)
+		}
+	}
+	return nil
+}
+
+// expect2xx sends a request and accepts any status from 200 to 299.
+func expect2xx(r request) step { return expect(r, 0, isSuccess) }
+
+func put(path, text string) step      { return expect2xx(putOf(path, text)) }
+func appendTo(path, text string) step { return expect2xx(appendOf(path, text)) }
+func remove(path string) step         { return expect2xx(deleteOf(path)) }
+func rename(from, to string) step     { return expect2xx(renameOf(from, to)) }
+func batch(ops ...object) step        { return expect2xx(batchOf(ops...)) }
+
+// expectContent requires a document to have a content.
+func expectContent(path, text string) step {
+	return expect(readOf(path), 0, isSuccess, bodyIs(text))
+}
+
+// expectAbsent requires a document not to exist.
+func expectAbsent(path string) step { return expect(readOf(path), 404) }
+
+// expectNoBrain sends a request about a brain that does not exist. It accepts 404, and also 403 if
+// a token is sent, because a daemon need not reveal to it which brains exist (spec 5).
+func expectNoBrain(method, path string, change func(request) request, assertions ...assertion) step {
+	return func(ctx context.Context, c *client) error {
+		r := change(daemonRequest(method, "/v1/brains/conformance-no-such-brain"+path))
+		statuses := []int{404}
+		if c.target.tokenFor(r) != "" {
+			statuses = append(statuses, 403)
+		}
+		return c.run(ctx, expect(r, 0, append([]assertion{statusIn(statuses...)}, assertions...)...))
+	}
+}
+
+func unmodified(r request) request { return r }
+
+func isSuccess(r *response) error {
+	if r.status/100 != 2 {
+		return fmt.Errorf("want a 2xx status, got %d %s", r.status, excerpt(r.body))
+	}
+	return nil
+}
+
+func isErrorStatus(r *response) error {
+	if r.status < 400 {
+		return fmt.Errorf("want an error status, got %d %s", r.status, excerpt(r.body))
+	}
+	return nil
+}
+
+func statusIn(statuses ...int) assertion {
+	return func(r *response) error {
+		if !slices.Contains(statuses, r.status) {
+			return fmt.Errorf("want one of the statuses %v, got %d %s", statuses, r.status, excerpt(r.body))
+		}
+		return nil
+	}
+}
+
+func bodyIs(text string) assertion {
+	return func(r *response) error {
+		if string(r.body) != text {
+			return fmt.Errorf("want the body %s, got %s", excerpt([]byte(text)), excerpt(r.body))
+		}
+		return nil
+	}
+}
+
+// hasMediaType requires one of several media types, with any parameters.
+func hasMediaType(types ...string) assertion {
+	return func(r *response) error {
+		got, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
+		if err != nil || !slices.Contains(types, got) {
+			return fmt.Errorf("want Content-Type %s, got %q", strings.Join(types, " or "), r.header.Get("Content-Type"))
+		}
+		return nil
+	}
+}
+
+// hasCacheControl requires a directive of Cache-Control.
+func hasCacheControl(directive string) assertion {
+	return func(r *response) error {
+		for _, line := range r.header.Values("Cache-Control") {
+			for d := range strings.SplitSeq(line, ",") {
+				if strings.EqualFold(strings.TrimSpace(d), directive) {
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("want Cache-Control: %s, got %q", directive, r.header.Values("Cache-Control"))
+	}
+}
+
+func noHeader(name string) assertion {
+	return func(r *response) error {
+		if v := r.header.Values(name); len(v) > 0 {
+			return fmt.Errorf("want no %s, got %q", name, v)
+		}
+		return nil
+	}
+}
+
+// jsonField requires the body to be a JSON object with a field that matches.
+func jsonField(name string, m matcher) assertion {
+	return func(r *response) error {
+		o, err := r.object()
+		if err != nil {
+			return err
+		}
+		return matchField(o, name, m)
+	}
+}
+
+// noField requires the body to be a JSON object without a field. null counts as missing.
+func noField(name string) assertion {
+	return func(r *response) error {
+		o, err := r.object()
+		if err == nil && o[name] != nil {
+			err = fmt.Errorf("want no field %q, got %s", name, excerpt(encode(o[name])))
+		}
+		return err
+	}
+}
+
+func bodyInSnakeCase(r *response) error {
+	o, err := r.object()
+	if err != nil {
+		return err
+	}
+	return snakeCase(o)
+}
+
+// isProblem requires a Problem body (spec 2 and 7.1): an object with at least one of its fields,
+// each of the right type.
+func isProblem(r *response) error {
+	o, err := r.object()
+	if err != nil {
+		return fmt.Errorf("want a Problem body: %w", err)
+	}
+	known := false
+	for name, m := range map[string]matcher{"status": isNumber, "title": isString, "detail": isString, "code": isString} {
+		if got, ok := o[name]; ok {
+			known = true
+			if err := m(got); err != nil {
+				return fmt.Errorf("want a Problem body: %s: %w", name, err)
+			}
+		}
+	}
+	if !known {
+		return errors.New("want a Problem body with status, title, detail or code, got " + excerpt(r.body))
+	}
+	return nil
+}

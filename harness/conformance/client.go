@@ -1,0 +1,138 @@
+package conformance
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// client sends the requests of one check to a brain that the check has for itself. It is safe for
+// concurrent use by the steps of the check.
+type client struct {
+	target *target
+	brain  string
+
+	mu      sync.Mutex
+	request string // describes the last request
+}
+
+// step is a part of a check. Its error says what was wanted and what the daemon did instead.
+type step func(ctx context.Context, c *client) error
+
+// skipError ends a check without a verdict: the check is about optional behaviour that the daemon
+// does not show.
+type skipError struct{ reason string }
+
+func (e skipError) Error() string { return e.reason }
+
+// last describes the last request, for the report.
+func (c *client) last() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.request
+}
+
+func (c *client) remember(request string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.request = request
+}
+
+// runInNewBrain creates the client's brain, runs the steps and deletes the brain.
+func (c *client) runInNewBrain(ctx context.Context, steps []step) (err error) {
+	if c.brain, err = c.target.createBrain(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		if cleanup := c.target.deleteBrain(ctx, c.brain); err == nil && cleanup != nil {
+			err = cleanup
+		}
+	}()
+	return c.run(ctx, steps...)
+}
+
+// run runs steps until one returns an error.
+func (c *client) run(ctx context.Context, steps ...step) error {
+	for _, s := range steps {
+		if err := s(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inOtherBrain runs steps in a second brain, which is deleted afterwards.
+func inOtherBrain(steps ...step) step {
+	return func(ctx context.Context, c *client) error {
+		other := &client{target: c.target}
+		err := other.runInNewBrain(ctx, steps)
+		c.remember(other.last())
+		return err
+	}
+}
+
+// do sends a request and reads the response.
+func (c *client) do(ctx context.Context, r request) (*response, error) {
+	c.remember(c.target.describe(r, c.brain))
+	res, err := c.target.send(ctx, r, c.brain)
+	if err != nil {
+		return nil, err
+	}
+	c.remember(res.summary())
+	if res.status == http.StatusTooManyRequests {
+		return nil, skipError{"the daemon's rate limit was reached: run fewer checks in parallel"}
+	}
+	return res, nil
+}
+
+// poll calls try until it is done, with growing pauses. It returns false when the limit is reached
+// or ctx ends.
+func poll(ctx context.Context, limit time.Duration, try func() (done bool, err error)) (bool, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errCheckTimeout)
+	defer cancel()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		if done, err := try(); done || err != nil {
+			return done, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return false, nil
+		}
+	}
+}
+
+// need is what a check needs in addition to the run's endpoint.
+type need int
+
+const (
+	needNothing need = iota
+	needToken
+	needReadOnlyToken
+	needOtherTenant
+	needSlow // Options.Slow
+)
+
+// requiring returns the checks with a need.
+func requiring(need need, checks ...check) []check {
+	for i := range checks {
+		checks[i].needs = need
+	}
+	return checks
+}
+
+// unmet returns why a check must be skipped, or "".
+func (d *target) unmet(need need, slow bool) string {
+	switch {
+	case need == needToken && d.token == "":
+		return "needs a token"
+	case need == needReadOnlyToken && (d.token == "" || d.readOnly == ""):
+		return "needs a token, and a read-only token"
+	case need == needOtherTenant && (d.token == "" || d.otherTenant == ""):
+		return "needs a token, and a token of another tenant"
+	case need == needSlow && !slow:
+		return "takes half a minute: include it with the option for slow checks"
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package conformance
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// matcher checks a JSON value.
+type matcher func(any) error
+
+// matchField requires an object to have a field that matches.
+func matchField(o object, name string, m matcher) error {
+	got, ok := o[name]
+	if !ok {
+		return fmt.Errorf("want the field %q, got %s", name, excerpt(encode(o)))
+	}
+	if err := m(got); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+func equals(want any) matcher {
+	return func(got any) error {
+		if !reflect.DeepEqual(got, want) {
+			return fmt.Errorf("want %v, got %s", want, excerpt(encode(got)))
+		}
+		return nil
+	}
+}
+
+// match returns a matcher for the values of one type that hold; what describes them.
+func match[T any](what string, holds func(T) bool) matcher {
+	return func(got any) error {
+		if v, ok := got.(T); !ok || !holds(v) {
+			return fmt.Errorf("want %s, got %s", what, excerpt(encode(got)))
+		}
+		return nil
+	}
+}
+
+func always[T any](T) bool { return true }
+
+var (
+	isString = match("a string", always[string])
+	isNumber = match("a number", always[float64])
+	isBool   = match("true or false", always[bool])
+	isArray  = match("an array", always[[]any])
+	isObject = match("an object", always[object])
+
+	isNonEmptyString = match("a non-empty string", func(s string) bool { return s != "" })
+	isNonEmptyArray  = match("a non-empty array", func(list []any) bool { return len(list) > 0 })
+
+	isCount = match("a whole number from 0", func(n float64) bool { return n >= 0 && n == float64(int64(n)) })
+	isSlug  = match("1 to 64 of a-z, 0-9 and -", regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`).MatchString)
+
+	// isTimestamp requires an offset.
+	isTimestamp = match("an ISO 8601 timestamp", func(s string) bool {
+		_, err := time.Parse(time.RFC3339, s)
+		return err == nil
+	})
+	// isUTCMillis matches FileInfo.mtime (spec 2).
+	isUTCMillis = match("an ISO 8601 timestamp in UTC with milliseconds", func(s string) bool {
+		at, err := time.Parse("2006-01-02T15:04:05.000Z07:00", s)
+		_, offset := at.Zone()
+		return err == nil && offset == 0
+	})
+)
+
+func matchesPattern(pattern string) matcher {
+	return match("a string that matches "+pattern, regexp.MustCompile(pattern).MatchString)
+}
+
+// snakeCase requires all object keys in a value to be in snake_case, at any depth. The keys of
+// metadata are the user's own and may have any case.
+func snakeCase(got any) error {
+	switch v := got.(type) {
+	case object:
+		for name, inner := range v {
+			if strings.ToLower(name) != name {
+				return fmt.Errorf("want keys in snake_case, got %q", name)
+			}
+			if name == "metadata" {
+				continue
+			}
+			if err := snakeCase(inner); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if err := snakeCase(inner); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// span returns two offsets, in code points, from the fields of an object. They must be whole
+// numbers with 0 <= start <= end.
+func span(o object, startField, endField string) (start, end int, err error) {
+	a, okA := o[startField].(float64)
+	b, okB := o[endField].(float64)
+	if !okA || !okB || a < 0 || b < a || a != float64(int(a)) || b != float64(int(b)) {
+		return 0, 0, fmt.Errorf("want whole numbers with 0 <= %s <= %s, got %v and %v",
+			startField, endField, o[startField], o[endField])
+	}
+	return int(a), int(b), nil
+}

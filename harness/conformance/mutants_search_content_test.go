@@ -1,0 +1,130 @@
+package conformance
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// lateMutants answer the first search after a change as if nothing was found.
+func lateMutants() []mutant {
+	return []mutant{
+		{"search-late-put", "a search sees a PUT late", delayAfter("PUT /documents"), []string{"search-at-once-put"}, []string{"search-scores-descend", "ask-*"}},
+		{"search-late-append", "a search sees an append late", delayAfter("POST /documents/append"), []string{"search-at-once-append"}, nil},
+		{"search-late-batch", "a search sees a batch late", delayAfter("POST /documents/batch-ops"), []string{"search-at-once-batch"}, nil},
+		{"search-late-rename", "a search sees a rename late", delayAfter("POST /documents/rename"), []string{"search-at-once-rename"}, nil},
+		{"search-late-delete", "a search sees a DELETE late", staleAfterDelete(), []string{"search-at-once-delete"}, nil},
+	}
+}
+
+func brainOf(r *http.Request) string {
+	parts := strings.SplitN(r.URL.Path, "/", 5)
+	return parts[min(3, len(parts)-1)]
+}
+
+// lateAfter makes the first search of a brain after one kind of change find
+// nothing.
+func delayAfter(pattern string) wrapper {
+	var mu sync.Mutex
+	changed := map[string]bool{}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			late := route("POST /search")(r) && changed[brainOf(r)]
+			changed[brainOf(r)] = route(pattern)(r) || changed[brainOf(r)] && !late
+			mu.Unlock()
+			if !late {
+				next.ServeHTTP(w, r)
+				return
+			}
+			a := capture(next, r)
+			a.edit(func(o map[string]any) { o["chunks"] = []any{} })
+			a.send(w, r)
+		})
+	}
+}
+
+// staleAfterDelete answers the first search for a word after a DELETE as the
+// last one before it.
+func staleAfterDelete() wrapper {
+	var mu sync.Mutex
+	last, deleted := map[string]*captured{}, map[string]bool{}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			id := brainOf(r)
+			if route("DELETE /documents")(r) {
+				mu.Lock()
+				deleted[id] = true
+				mu.Unlock()
+			}
+			if !route("POST /search")(r) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			word, _ := bodyObject(r)["query"].(string)
+			a := capture(next, r)
+			mu.Lock()
+			if deleted[id] && last[id+word] != nil {
+				a, deleted[id] = last[id+word], false
+			}
+			last[id+word] = a
+			mu.Unlock()
+			a.send(w, r)
+		})
+	}
+}
+
+func kindMutants() []mutant {
+	// lost leaves out the chunks that it is true for.
+	lost := func(is func(query, path, text string) bool) wrapper {
+		return editChunks(func(said map[string]any, list []any) []any {
+			query, _ := said["query"].(string)
+			return slices.DeleteFunc(list, func(c any) bool {
+				text, _ := c.(map[string]any)["text"].(string)
+				return is(query, pathOfChunk(c), text)
+			})
+		})
+	}
+	return []mutant{
+		{"search-no-text-documents", ".txt documents are not found", lost(func(_, path, _ string) bool { return strings.HasSuffix(path, ".txt") }),
+			[]string{"search-text-document"}, nil},
+		{"search-no-json-documents", ".json documents are not found", lost(func(_, path, _ string) bool { return strings.HasSuffix(path, ".json") }),
+			[]string{"search-json-document"}, nil},
+		{"search-known-folders", "only some folders are searched", lost(func(_, path, _ string) bool { return strings.HasPrefix(path, "garden/") }),
+			[]string{"search-anywhere"}, nil},
+		{"search-no-folding-document", "words of documents keep their accents", lost(func(query, _, text string) bool {
+			return query == "cafe" && strings.Contains(text, "café")
+		}), []string{"search-folding-document"}, nil},
+		{"search-no-folding-query", "words of a query keep their accents", lost(func(query, _, text string) bool {
+			return query == "café" && strings.Contains(text, "cafe.")
+		}), []string{"search-folding-query"}, nil},
+		{"search-no-composition", "an accent that is a character of its own is another word", lost(func(_, _, text string) bool {
+			return strings.Contains(text, "\u0301")
+		}), []string{"search-folding-composed"}, nil},
+		{"search-no-stemming", "only the very word is found", lost(func(query, _, text string) bool { return query == "whistles" && !strings.Contains(text, query) }),
+			[]string{"search-stemming"}, nil},
+		{"search-duplicates-silent", "a chunk stands for others and does not say so", editChunks(func(_ map[string]any, list []any) []any {
+			seen := map[any]bool{}
+			return slices.DeleteFunc(list, func(item any) bool {
+				c := item.(map[string]any)
+				delete(c, "duplicates")
+				twice := seen[c["text"]]
+				seen[c["text"]] = true
+				return twice
+			})
+		}), []string{"search-same-text"}, nil},
+		{"search-duplicates-unnamed", "duplicates do not name their documents", editChunks(func(_ map[string]any, list []any) []any {
+			for _, item := range list {
+				if c := item.(map[string]any); c["duplicates"] != nil {
+					c["duplicates"] = []any{map[string]any{"score": 1}}
+				}
+			}
+			return list
+		}), []string{"search-same-text"}, nil},
+		{"search-collapsed-lost", "collapsed is not counted", editSearchBody(func(_, o map[string]any) { delete(o, "collapsed") }), []string{"search-collapsed"}, nil},
+		{"search-similar-collapsed", "texts that begin alike are taken for the same", editChunks(func(_ map[string]any, list []any) []any {
+			return slices.DeleteFunc(list, func(c any) bool { return strings.Contains(c.(map[string]any)["text"].(string), "wide tunnel") })
+		}), []string{"search-similar-text"}, nil},
+	}
+}

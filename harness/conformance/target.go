@@ -1,0 +1,202 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/internal/redact"
+)
+
+const (
+	// maxBody bounds how much of a response is read.
+	maxBody = 64 << 20
+	// cleanupTimeout bounds the deletion of a check's brain, which also happens after the run was
+	// interrupted.
+	cleanupTimeout = 10 * time.Second
+)
+
+// target is the daemon under test. It is safe for concurrent use.
+type target struct {
+	base                         string
+	token, readOnly, otherTenant string
+	redactor                     *redact.Redactor // applied to what is reported, not to what is judged
+	agent                        string
+	http                         *http.Client
+}
+
+func newTarget(o Options) (*target, error) {
+	u, err := url.Parse(strings.TrimRight(o.Endpoint, "/"))
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fmt.Errorf("endpoint %q must be a URL such as http://127.0.0.1:8080", o.Endpoint)
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("endpoint %s must have no user, ? or #", u.Redacted())
+	}
+	tr := http.DefaultTransport.(*http.Transport).Clone()
+	tr.Proxy = nil // some checks use the socket directly; all checks must reach the same server
+	tr.DisableCompression = true
+	tr.MaxIdleConnsPerHost = 2 * o.Parallel
+	return &target{
+		base: u.String(), agent: o.Agent,
+		token: o.Token, readOnly: o.ReadOnlyToken, otherTenant: o.OtherTenantToken,
+		redactor: redact.New(tokenPrefixes(o.Token, o.ReadOnlyToken, o.OtherTenantToken)...),
+		http: &http.Client{
+			Transport:     tr,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// tokenPrefixes returns the tokens and their prefixes, which remain where a text was cut, longest
+// first. Prefixes below eight bytes are too short to be worth hiding.
+func tokenPrefixes(tokens ...string) []string {
+	const shortest = 8
+	var all []string
+	for _, token := range tokens {
+		for n := len(token); n > 0 && n >= min(shortest, len(token)); n-- {
+			all = append(all, token[:n])
+		}
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return all
+}
+
+// open sends a request and returns the response with its body unread.
+func (d *target) open(ctx context.Context, r request, brain string) (*http.Response, error) {
+	var body io.Reader
+	if r.body != nil {
+		body = strings.NewReader(*r.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, d.base+d.urlPath(r, brain), body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.method, err)
+	}
+	if r.chunked {
+		req.ContentLength = -1
+	}
+	req.Header.Set("User-Agent", d.agent)
+	req.Header.Set("Accept", "*/*")
+	for _, h := range r.header {
+		req.Header.Set(h[0], h[1])
+	}
+	req.Close = r.close
+	if token := d.tokenFor(r); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := d.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.describe(r, brain), cause(ctx, err))
+	}
+	return res, nil
+}
+
+// send sends a request and reads the response.
+func (d *target) send(ctx context.Context, r request, brain string) (*response, error) {
+	res, err := d.open(ctx, r, brain)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if r.streaming && res.StatusCode == http.StatusOK {
+		return &response{d.describe(r, brain), res.StatusCode, res.Header, nil}, nil
+	}
+	var body bytes.Buffer
+	if _, err := body.ReadFrom(io.LimitReader(res.Body, maxBody)); err != nil {
+		return nil, fmt.Errorf("%s: read the response: %w", d.describe(r, brain), cause(ctx, err))
+	}
+	return &response{d.describe(r, brain), res.StatusCode, res.Header, body.Bytes()}, nil
+}
+
+func (d *target) urlPath(r request, brain string) string {
+	p := r.path
+	if !r.atRoot {
+		p = "/v1/brains/" + url.PathEscape(brain) + p
+	}
+	if r.query != "" {
+		p += "?" + r.query
+	}
+	return p
+}
+
+// describe returns a request's method and path for reports. Long paths are cut.
+func (d *target) describe(r request, brain string) string {
+	p := d.urlPath(r, brain)
+	if len(p) > 160 {
+		p = p[:160] + "…"
+	}
+	return r.method + " " + p
+}
+
+func (d *target) tokenFor(r request) string {
+	if r.token != nil {
+		return r.token(d)
+	}
+	return d.token
+}
+
+// cause returns the cause of ctx's end if ctx has ended, and otherwise err without the URL, which
+// the caller adds.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// createBrain creates a brain under a name that no other run uses and returns its id. The request
+// has the keys of all known dialects.
+func (d *target) createBrain(ctx context.Context) (string, error) {
+	id := "conformance-" + strings.ToLower(rand.Text())
+	r := daemonRequest(http.MethodPost, "/v1/brains")
+	res, err := d.send(ctx, r.withJSON(object{"id": id, "brainId": id, "name": id, "slug": id}), "")
+	if err != nil {
+		return "", fmt.Errorf("create a brain: %w", err)
+	}
+	if res.status/100 != 2 {
+		return "", fmt.Errorf("create a brain: %s", res)
+	}
+	var created struct{ ID, BrainID string }
+	if json.Unmarshal(res.body, &created) == nil && created.ID != "" {
+		return created.ID, nil
+	}
+	return id, nil
+}
+
+// deleteBrain deletes a check's brain, even after ctx has ended.
+func (d *target) deleteBrain(ctx context.Context, id string) error {
+	res, err := d.requestDeletion(ctx, id)
+	if err != nil {
+		return err
+	}
+	// The check may have deleted the brain. Then the daemon returns 404, or 403 if it does not
+	// reveal to the token which brains exist.
+	if res.status/100 != 2 && res.status != http.StatusNotFound && res.status != http.StatusForbidden {
+		return fmt.Errorf("delete the check's brain: %s", res)
+	}
+	return nil
+}
+
+func (d *target) requestDeletion(ctx context.Context, id string) (*response, error) {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), cleanupTimeout, errCheckTimeout)
+	defer cancel()
+	r := daemonRequest(http.MethodDelete, "/v1/brains/"+url.PathEscape(id)).withHeader("X-Confirm-Delete", "yes")
+	r.close = true // some daemons drop the connection after this response
+	res, err := d.send(ctx, r, "")
+	if err != nil {
+		return nil, fmt.Errorf("delete the check's brain: %w", err)
+	}
+	return res, nil
+}

@@ -1,0 +1,158 @@
+package conformance
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"evalctl/daemon"
+	"evalctl/daemon/httpapi"
+	"evalctl/daemon/protocol"
+)
+
+// TestLegalFreedom: what a daemon may do as it likes fails no MUST.
+func TestLegalFreedom(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		wrap wrapper
+		only []string
+		may  []string // SHOULDs that fail
+	}{
+		{"strict limits", replace(func(r *http.Request) bool { return r.ContentLength > 1<<20 }, reject(413)),
+			[]string{"limits-put-*", "limits-append-*", "limits-batch-*", "limits-413-*"},
+			[]string{"limits-put-2mib-204", "limits-append-2mib-204", "limits-append-document-grows", "limits-batch-8mib-200", "limits-413-code"}},
+		{"no large listings", after(route("GET /documents"), func(_ *http.Request, a *captured) {
+			if strings.Count(a.body.String(), `"path"`) > 500 {
+				a.replaceWith(413, `{"title":"Too many"}`)
+			}
+		}), []string{"listing-many*"}, nil},
+		{"no content encodings", replace(withHeader("Content-Encoding"), reject(415)), []string{"limits-gzip*"}, nil},
+		{"late index", delayedIndex(), []string{"search", "ask"}, []string{"search-scores-descend", "search-at-once-*"}},
+		{"other problems", after(notEventStream, func(_ *http.Request, a *captured) {
+			if a.failed() {
+				a.header.Set("Content-Type", "application/json; charset=utf-8")
+				a.setText(`{"title":"Nope","trace":["x"]}`)
+			}
+		}), []string{"errors", "batch-*-400", "paths-put-*"}, []string{"errors-*"}},
+		{"more in answers", after(notEventStream, func(_ *http.Request, a *captured) {
+			if !a.failed() {
+				a.edit(func(o map[string]any) { o["extra_field"] = map[string]any{"a": 1} })
+			}
+		}), []string{"documents-stat-*", "listing-entry-*", "batch-committed", "search-finds"}, []string{"listing-entry-as-stat"}},
+		{"more cache headers", after(anyRoute("GET /documents/read", "GET /documents"), func(r *http.Request, a *captured) {
+			a.header.Set("Cache-Control", "private, No-Store, max-age=0")
+		}), []string{"headers-read-*", "headers-listing-*"}, nil},
+		{"duplicates as ids", editChunks(func(_ map[string]any, list []any) []any {
+			for _, item := range list {
+				duplicates, _ := item.(map[string]any)["duplicates"].([]any)
+				for i, d := range duplicates {
+					duplicates[i] = d.(map[string]any)["chunk_id"]
+				}
+			}
+			return list
+		}), []string{"search-same-text", "search-collapsed"}, nil},
+		{"busy stream", rewriteStream(route("GET /events"), perFrame(func(f frame) []frame {
+			return []frame{f, {f.id + "0", protocol.EventPing, protocol.PingData}}
+		})), []string{"events"}, nil},
+		{"rate limit", replace(route("GET /documents/stat"), reject(429)), []string{"documents-stat-*"}, nil},
+		{"no citations", rewriteStream(route("POST /ask"), perFrame(func(f frame) []frame {
+			if f.name == protocol.EventCitation {
+				return nil
+			}
+			return []frame{f}
+		})), []string{"ask"}, nil},
+		{"failing reader", rewriteStream(route("POST /ask"), perFrame(func(f frame) []frame {
+			switch f.name {
+			case protocol.EventRetrieve:
+				return []frame{f, {"", protocol.EventError, `{"code":"bad_gateway","message":"no model","retryable":true}`}}
+			default:
+				return nil
+			}
+		})), []string{"ask"}, []string{"ask-done", "ask-answers"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := authOptions(serve(t, "", keys(t), tt.wrap))
+			o.Only = tt.only
+			r := run(t, o)
+			for _, res := range r.Results {
+				if res.Status == Fail && (res.Level == Must || !matchesAny(tt.may, res.ID)) {
+					t.Errorf("%s %s: %s [%s]", res.Level, res.ID, res.Detail, res.Request)
+				}
+			}
+			if tt.name == "rate limit" && r.Skipped("") != len(r.Results) {
+				t.Errorf("%d of %d were skipped", r.Skipped(""), len(r.Results))
+			}
+		})
+	}
+}
+
+// lateIndex lets the first searches of a brain after a write find nothing new.
+func delayedIndex() wrapper {
+	var mu sync.Mutex
+	behind := map[string]int{}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			parts := strings.SplitN(r.URL.Path, "/", 5)
+			mu.Lock()
+			if len(parts) == 5 && strings.HasPrefix(parts[4], "documents") && r.Method != http.MethodGet {
+				behind[parts[3]] = 2
+			}
+			late := route("POST /search")(r) && behind[parts[3]] > 0
+			if late {
+				behind[parts[3]]--
+			}
+			mu.Unlock()
+			if late && !strings.Contains(readBody(r), `"top_k":-`) {
+				a := capture(next, r)
+				a.edit(func(o map[string]any) {
+					if _, ok := o["chunks"]; ok {
+						o["chunks"] = []any{}
+					}
+				})
+				a.send(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// TestPingOfTheDaemon: the reference daemon passes the slow check, which a run
+// that is not slow leaves out.
+func TestPingOfTheDaemon(t *testing.T) {
+	url := serveConfig(t, daemon.Config{Options: httpapi.Options{PingInterval: 10 * time.Millisecond}}, unbroken)
+	for slow, want := range map[bool]Status{true: Pass, false: Skip} {
+		r := run(t, Options{Endpoint: url, Only: []string{"events-ping"}, Slow: slow})
+		if len(r.Results) != 1 || r.Results[0].Status != want {
+			t.Errorf("slow %v: got %+v", slow, r.Results)
+		}
+	}
+}
+
+// TestPing: the slow check waits for a ping and looks at it.
+func TestPing(t *testing.T) {
+	for _, tt := range []struct {
+		frame string
+		want  Status
+	}{
+		{"id: 2\nevent: ping\ndata: keepalive\n\n", Pass},
+		{"id: 2\nevent: ping\ndata: alive\n\n", Fail},
+		{": a comment keeps the connection open too\n\n", Fail},
+	} {
+		pinging := replace(route("GET /events"), func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+			w.Header().Set("Content-Type", protocol.TypeEvents)
+			_, _ = io.WriteString(w, "id: 1\nevent: ready\ndata: ok\n\n"+tt.frame)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		})
+		o := authOptions(serve(t, "", keys(t), pinging))
+		o.Only, o.Slow, o.Timeout = []string{"events-ping"}, true, 500*time.Millisecond
+		if r := run(t, o); len(r.Results) != 1 || r.Results[0].Status != tt.want {
+			t.Errorf("%q: got %+v", tt.frame, r.Results)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package dataset
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDatasetChangedDuringTheRun: what is asked is what the sha256 stands for.
+func TestDatasetChangedDuringTheRun(t *testing.T) {
+	path := writeDataset(t, 6)
+	d := openAll(t, path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for q, err := range d.Questions() {
+		if n++; n == 3 {
+			// The same length, in place: the reader sees the new text.
+			changed := strings.Replace(string(data), "question 4", "question 9", 1)
+			if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		if err != nil {
+			t.Fatal(q, err)
+		}
+	}
+	n = 0
+	for _, err := range d.Questions() {
+		n++
+		if n == 4 {
+			if err == nil || !strings.Contains(err.Error(), "changed during the run, at question 4") {
+				t.Fatalf("question 4: %v", err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	t.Fatalf("only %d questions", n)
+}

@@ -1,0 +1,219 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"evalctl/daemon/protocol"
+)
+
+// Doc is one corpus document as it is written to a brain. Path is relative to
+// the corpus, Brain the brain that a line of it names, and Line the line's
+// 1-based number, 0 for a file of a folder.
+type Doc struct {
+	Path  string
+	Brain string
+	Data  []byte
+	Line  int
+}
+
+// Corpus is what the brains are seeded with, ascending by path and brain.
+type Corpus struct {
+	Path   string
+	SHA256 string
+	Docs   []Doc
+	// LeftOut are the files and links of a folder that are no documents, by path,
+	// ascending: only regular files that end in .md are.
+	LeftOut []string
+}
+
+// CorpusFor is where a dataset's corpus lies by convention: beside
+// smoke.jsonl, the folder smoke.corpus or the file smoke.corpus.jsonl. Empty
+// when neither exists.
+func CorpusFor(dataset string) string {
+	base := strings.TrimSuffix(dataset, filepath.Ext(dataset)) + ".corpus"
+	for _, p := range []string{base, base + ".jsonl"} {
+		if _, err := os.Stat(p); err == nil {
+			return p
+		}
+	}
+	return ""
+}
+
+// LoadCorpus reads a folder of markdown files or a JSONL file of {path, title, text, date?, brain?}
+// lines. Every document is checked before any is used: an empty corpus, a document above 8 MiB, a
+// path that leaves the brain, a file name that begins with _ (generated and hidden, spec 2) and a
+// path that one brain has twice are errors with the file (and line).
+func LoadCorpus(p string) (Corpus, error) {
+	info, err := os.Stat(p)
+	if err != nil {
+		return Corpus{}, fmt.Errorf("open corpus: %w", err)
+	}
+	var docs []Doc
+	var leftOut []string
+	if info.IsDir() {
+		docs, leftOut, err = loadFolder(p)
+	} else {
+		docs, err = loadLines(p)
+	}
+	if err != nil {
+		return Corpus{}, err
+	}
+	if len(docs) == 0 {
+		return Corpus{}, fmt.Errorf("corpus %s has no documents; it must hold .md files or be a .jsonl of {path, title, text} lines", p)
+	}
+	slices.SortFunc(docs, func(a, b Doc) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Brain, b.Brain))
+	})
+	sum := sha256.New()
+	for _, d := range docs {
+		fmt.Fprintf(sum, "%d %s\n%d\n", len(d.Path), d.Path, len(d.Data))
+		sum.Write(d.Data)
+		if d.Brain != "" {
+			fmt.Fprintf(sum, "in %s\n", d.Brain)
+		}
+	}
+	return Corpus{Path: p, SHA256: hex.EncodeToString(sum.Sum(nil)), Docs: docs, LeftOut: leftOut}, nil
+}
+
+func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open corpus: %w", err)
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if path.Ext(p) != ".md" {
+			leftOut = append(leftOut, p)
+			return nil
+		}
+		if err := checkDocPath(p); err != nil {
+			return err
+		}
+		data, err := root.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(data)) == 0 {
+			return fmt.Errorf("%s is empty; fill it or take it out", p)
+		}
+		if err := checkDocSize(p, data); err != nil {
+			return err
+		}
+		docs = append(docs, Doc{Path: p, Data: data})
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read corpus %s: %w", dir, err)
+	}
+	return docs, leftOut, nil
+}
+
+func loadLines(file string) ([]Doc, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("open corpus: %w", err)
+	}
+	defer f.Close()
+	var docs []Doc
+	var bad []error
+	type place struct{ brain, path string }
+	seen := map[place]int{}
+	for line, err := range readLines(f, file) {
+		if err == nil {
+			var d Doc
+			d, err = parseDoc(line.text)
+			at := place{d.Brain, d.Path}
+			if err == nil && seen[at] > 0 {
+				err = fmt.Errorf("path %q is already used on line %d", d.Path, seen[at])
+			}
+			seen[at], d.Line = line.number, line.number
+			docs = append(docs, d)
+			if err != nil {
+				err = &LineError{File: file, Line: line.number, Err: err}
+			}
+		}
+		if err != nil {
+			bad = append(bad, err)
+		}
+	}
+	if len(bad) > 0 {
+		return nil, JoinLines(bad)
+	}
+	return docs, nil
+}
+
+// parseDoc renders a corpus line as markdown that every daemon can read: the
+// date as front matter, the title as the first heading.
+func parseDoc(line []byte) (Doc, error) {
+	var p, title, date, brain string
+	var text *string
+	err := decodeObject(line, map[string]any{"path": &p, "title": &title, "text": &text, "date": &date, "brain": &brain})
+	if err != nil {
+		return Doc{}, err
+	}
+	if err := checkDocPath(p); err != nil {
+		return Doc{}, err
+	}
+	// Collections in use hold documents without a word. A document without the
+	// key is a mistake.
+	if text == nil && title == "" {
+		return Doc{}, fmt.Errorf(`document %q has neither "title" nor "text"; give it "text": "" if it is empty`, p)
+	}
+	if brain != "" {
+		if err := checkBrain(brain); err != nil {
+			return Doc{}, fmt.Errorf("document %q: %w", p, err)
+		}
+	}
+	var b strings.Builder
+	if date != "" {
+		if _, err := ParseDate(date); err != nil {
+			return Doc{}, fmt.Errorf(`document %q: "date": %w`, p, err)
+		}
+		fmt.Fprintf(&b, "---\ndate: %s\n---\n\n", date)
+	}
+	if title != "" {
+		// A line break in a title would end the heading.
+		fmt.Fprintf(&b, "# %s\n\n", strings.Join(strings.Fields(title), " "))
+	}
+	if text != nil {
+		b.WriteString(*text)
+	}
+	b.WriteByte('\n')
+	data := []byte(b.String())
+	return Doc{Path: p, Brain: brain, Data: data}, checkDocSize(p, data)
+}
+
+// checkDocSize refuses what no request may carry (spec 8).
+func checkDocSize(p string, data []byte) error {
+	if len(data) > protocol.MaxBatchBytes {
+		return fmt.Errorf("document %q has %d bytes and the protocol's limit is %d; split it", p, len(data), protocol.MaxBatchBytes)
+	}
+	return nil
+}
+
+func checkDocPath(p string) error {
+	if p == "" {
+		return errors.New(`"path" is missing`)
+	}
+	if !fs.ValidPath(p) || p == "." || strings.ContainsAny(p, "\\\x00") {
+		return fmt.Errorf("path %q must be relative, with / between segments and no . or .. segment", p)
+	}
+	if strings.HasPrefix(path.Base(p), "_") {
+		return fmt.Errorf("path %q must not have a file name that begins with _: daemons take such a file for a generated one and do not search it", p)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"unicode/utf8"
+
+	"evalctl/internal/jsonobj"
+)
+
+// MaxLine is the longest dataset or corpus line, in bytes.
+const MaxLine = 8 << 20
+
+// maxReported bounds how many bad lines one error lists.
+const maxReported = 10
+
+// LineError is a dataset or corpus line that cannot be used. Its text is
+// file:line: reason.
+type LineError struct {
+	File string
+	Line int
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+
+// Unwrap gives the reason.
+func (e *LineError) Unwrap() error { return e.Err }
+
+func JoinLines(bad []error) error { return JoinErrors(bad, "bad lines") }
+
+// joinSome joins the first errors and counts the others, which are of what.
+func JoinErrors(bad []error, what string) error {
+	if len(bad) <= maxReported {
+		return errors.Join(bad...)
+	}
+	more := fmt.Errorf("and %d more %s", len(bad)-maxReported, what)
+	return errors.Join(append(bad[:maxReported:maxReported], more)...)
+}
+
+const byteOrderMark = "\xef\xbb\xbf"
+
+type textLine struct {
+	number int
+	text   []byte
+}
+
+// readLines yields the lines that carry data. text is valid until the next
+// line.
+func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
+	return func(yield func(textLine, error) bool) {
+		sc := bufio.NewScanner(r)
+		// Room for a byte order mark, CRLF and the byte that a scanner keeps free.
+		sc.Buffer(make([]byte, 0, 64<<10), MaxLine+len(byteOrderMark)+len("\r\n")+1)
+		n := 0
+		tooLong := func(line int) error {
+			return &LineError{File: name, Line: line, Err: fmt.Errorf("line is longer than %d MiB; split it", MaxLine>>20)}
+		}
+		for sc.Scan() {
+			n++
+			text := sc.Bytes()
+			if n == 1 {
+				text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+			}
+			if len(text) > MaxLine {
+				yield(textLine{}, tooLong(n))
+				return
+			}
+			text = bytes.TrimSpace(text)
+			if len(text) == 0 || text[0] == '#' {
+				continue
+			}
+			if !yield(textLine{n, text}, nil) {
+				return
+			}
+		}
+		if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
+			yield(textLine{}, tooLong(n+1))
+		} else if err != nil {
+			yield(textLine{}, fmt.Errorf("read %s: %w", name, err))
+		}
+	}
+}
+
+// decodeObject reads one JSON object into the given targets, which are
+// *string or *[]string. Keys are matched exactly and only once, which
+// encoding/json alone does not promise; other keys are ignored.
+func decodeObject(line []byte, fields map[string]any) error {
+	if !utf8.Valid(line) {
+		return errors.New("the line is not valid UTF-8; save the file as UTF-8")
+	}
+	seen := map[string]bool{}
+	err := jsonobj.Walk(line, func(key string, value json.RawMessage) error {
+		if seen[key] {
+			return fmt.Errorf("field %q is given twice", key)
+		}
+		seen[key] = true
+		if target, ok := fields[key]; ok {
+			return decodeField(key, value, target)
+		}
+		return nil
+	})
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return badJSON(line, syntax)
+	}
+	if errors.Is(err, jsonobj.ErrNotObject) {
+		return errors.New("expected one JSON object on the line")
+	}
+	return err
+}
+
+// badJSON names the usual causes.
+func badJSON(line []byte, err *json.SyntaxError) error {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	switch got := dec.Decode(new(json.RawMessage)); {
+	case got == nil:
+		return errors.New("unexpected text after the JSON object; put one object on a line")
+	case errors.Is(got, io.EOF), errors.Is(got, io.ErrUnexpectedEOF):
+		return errors.New("bad JSON: the line ends inside the object; each object stands on one line")
+	}
+	return fmt.Errorf("bad JSON: %w", err)
+}
+
+func decodeField(key string, raw json.RawMessage, target any) error {
+	if into, ok := target.(*string); ok {
+		if s, ok := jsonobj.String(raw); ok {
+			*into = s
+			return nil
+		}
+	}
+	if string(raw) == "null" || json.Unmarshal(raw, target) == nil {
+		return nil
+	}
+	want := "a string"
+	if _, ok := target.(*[]string); ok {
+		want = "an array of strings"
+	}
+	return fmt.Errorf("field %q must be %s, not %s", key, want, jsonKind(raw))
+}
+
+func jsonKind(raw json.RawMessage) string {
+	switch raw[0] {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "this array"
+	case 't', 'f':
+		return "a boolean"
+	default:
+		return "a number"
+	}
+}

@@ -1,0 +1,235 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"time"
+
+	"evalctl/harness/result"
+	"evalctl/scorer"
+)
+
+// MaxQuestions is how many questions a run may have.
+const MaxQuestions = 10_000_000
+
+// Question is one line of a dataset (spec 4.4). Line is its 1-based line
+// number in the file.
+type Question struct {
+	ID       string
+	Question string
+	// ExpectedSubstrings is what the exact scorer looks for.
+	ExpectedSubstrings []string
+	// ReferenceAnswer is what the judge compares with.
+	ReferenceAnswer string
+	// QuestionDate is the moment the question is asked at, RFC 3339 or
+	// YYYY-MM-DD; empty for none.
+	QuestionDate string
+	// ExpectedPaths names the gold documents, relative to the corpus.
+	ExpectedPaths []string
+	Tags          []string
+	// Brain is the brain that the question is asked in. A Dataset's questions
+	// all have one, by its Naming; a line need not name any.
+	Brain string
+	Line  int
+
+	digest uint64 // of the line's text
+}
+
+// Item is what a scorer sees of the question, without an answer.
+func (q Question) Item() scorer.Item {
+	return scorer.Item{
+		ID: q.ID, Question: q.Question, QuestionDate: q.QuestionDate,
+		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer, Gold: result.Gold(q.ExpectedPaths),
+	}
+}
+
+// Dataset is a JSONL file of questions that Survey has found usable.
+type Dataset struct {
+	Path   string
+	SHA256 string
+	// Total counts the questions in the file, Selected those that a limit
+	// leaves.
+	Total    int
+	Selected int
+	// Tags counts the selected questions of each tag.
+	Tags map[string]int
+
+	naming  BrainNaming
+	brains  map[string]*brainQuestions // of all questions, by name
+	digests []uint64                   // of the selected lines, in order
+}
+
+// digestSeed makes digests of one process comparable.
+var digestSeed = maphash.MakeSeed()
+
+// Survey reads the whole file once and refuses it when any line is bad: broken
+// JSON, a missing or wrongly typed field, a duplicate id, a question whose brain
+// naming cannot tell, or one that check does not accept. The error lists up to
+// ten lines, each a *LineError. limit nil selects all questions.
+func Open(path string, limit *int, naming BrainNaming, check func(Question) error) (Dataset, error) {
+	if limit != nil && *limit < 1 {
+		return Dataset{}, fmt.Errorf("limit %d: ask at least 1 question, or leave the limit out to ask all", *limit)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return Dataset{}, fmt.Errorf("open dataset: %w", err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	d := Dataset{Path: path, Tags: map[string]int{}, naming: naming, brains: map[string]*brainQuestions{}}
+	lines := make(map[string]int)
+	var bad []error
+	note := func(line int, err error) {
+		bad = append(bad, &LineError{File: path, Line: line, Err: err})
+	}
+	for q, err := range Read(io.TeeReader(f, sum), path) {
+		if err != nil {
+			if _, ok := errors.AsType[*LineError](err); !ok {
+				return Dataset{}, err
+			}
+			bad = append(bad, err)
+			continue
+		}
+		selected := limit == nil || d.Selected < *limit
+		if first, ok := lines[q.ID]; ok {
+			note(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique", q.ID, first))
+		} else if err := d.addQuestion(q, selected); err != nil {
+			note(q.Line, err) // it names the question, as check does
+		} else if err := check(q); err != nil {
+			note(q.Line, err)
+		}
+		lines[q.ID] = q.Line
+		d.Total++
+		if selected {
+			d.Selected++
+			d.digests = append(d.digests, q.digest)
+			for _, t := range q.Tags {
+				d.Tags[t]++
+			}
+		}
+	}
+	if len(bad) > 0 {
+		return Dataset{}, JoinLines(bad)
+	}
+	switch {
+	case d.Total == 0:
+		return Dataset{}, fmt.Errorf("%s: no questions; a dataset has one JSON object a line", path)
+	case d.Selected > MaxQuestions:
+		return Dataset{}, fmt.Errorf("%s: %d questions are more than the %d of one run; split the file or set a limit", path, d.Selected, MaxQuestions)
+	}
+	d.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return d, nil
+}
+
+// Questions streams the selected questions in file order. A line that is not
+// the one that Survey saw ends the stream with an error, as any other does: what
+// is asked must be what the dataset's sha256 stands for.
+func (d Dataset) Questions() iter.Seq2[Question, error] {
+	return func(yield func(Question, error) bool) {
+		f, err := os.Open(d.Path)
+		if err != nil {
+			yield(Question{}, fmt.Errorf("open dataset: %w", err))
+			return
+		}
+		defer f.Close()
+		n := 0
+		for q, err := range Read(f, d.Path) {
+			if n == d.Selected {
+				return
+			}
+			n++
+			if err == nil && q.digest != d.digests[n-1] {
+				err = fmt.Errorf("%s changed during the run, at question %d; put it back and resume, or start anew", d.Path, n)
+			}
+			if err == nil {
+				q.Brain, _, err = d.naming.of(q)
+			}
+			if !yield(q, err) || err != nil {
+				return
+			}
+		}
+		if n < d.Selected {
+			yield(Question{}, fmt.Errorf("%s changed during the run: it had %d questions and now has %d", d.Path, d.Selected, n))
+		}
+	}
+}
+
+// ReadQuestions streams the questions of r; name stands in errors. A byte
+// order mark, CRLF line ends, blank lines and lines that start with # are
+// accepted. A bad line is yielded as a *LineError and reading goes on, unless
+// the line is longer than MaxLine; that and any other error end the stream.
+// Memory does not grow with the file.
+func Read(r io.Reader, name string) iter.Seq2[Question, error] {
+	return func(yield func(Question, error) bool) {
+		for line, err := range readLines(r, name) {
+			var q Question
+			if err == nil {
+				if q, err = parseQuestion(line.text); err != nil {
+					err = &LineError{File: name, Line: line.number, Err: err}
+				}
+				q.Line = line.number
+				q.digest = maphash.Bytes(digestSeed, line.text)
+			}
+			if !yield(q, err) {
+				return
+			}
+		}
+	}
+}
+
+func parseQuestion(line []byte) (Question, error) {
+	var q Question
+	fields := map[string]any{
+		"id":                  &q.ID,
+		"question":            &q.Question,
+		"expected_substrings": &q.ExpectedSubstrings,
+		"reference_answer":    &q.ReferenceAnswer,
+		"question_date":       &q.QuestionDate,
+		"expected_paths":      &q.ExpectedPaths,
+		"tags":                &q.Tags,
+		"brain":               &q.Brain,
+	}
+	if err := decodeObject(line, fields); err != nil {
+		return q, err
+	}
+	switch {
+	case q.ID == "":
+		return q, errors.New(`"id" is missing; give the question a unique id`)
+	case q.Question == "":
+		return q, fmt.Errorf(`question %q: "question" is missing or empty`, q.ID)
+	}
+	for i, tag := range q.Tags {
+		if slices.Contains(q.Tags[:i], tag) {
+			return q, fmt.Errorf("question %q: tag %q is given twice", q.ID, tag)
+		}
+	}
+	if q.QuestionDate != "" {
+		if _, err := ParseDate(q.QuestionDate); err != nil {
+			return q, fmt.Errorf(`question %q: "question_date": %w`, q.ID, err)
+		}
+	}
+	if q.Brain != "" {
+		if err := checkBrain(q.Brain); err != nil {
+			return q, fmt.Errorf("question %q: %w", q.ID, err)
+		}
+	}
+	return q, nil
+}
+
+// ParseDate reads an RFC 3339 time or a YYYY-MM-DD date (midnight UTC).
+func ParseDate(s string) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
+	}
+	if t, err := time.Parse(time.DateOnly, s); err == nil {
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("%q is neither RFC 3339 (2025-03-14T09:00:00Z) nor a date (2025-03-14)", s)
+}

@@ -1,0 +1,173 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
+
+// runner is what the stages of a run share: one goroutine feeds the questions, several work on
+// them, and one records what they find.
+type runner struct {
+	cfg       Config
+	kept      keeper
+	aggregate *result.Aggregate
+	paths     map[string]dataset.Paths // by brain
+}
+
+func newRunner(cfg Config, kept keeper) *runner {
+	return &runner{cfg: cfg, kept: kept, aggregate: result.NewAggregate(cfg.Target.TopK), paths: dataset.PathsByBrain(cfg.Brains)}
+}
+
+// keeper is where a run keeps what it has found: a journal, or memory.
+type keeper interface {
+	State(question int) journal.State
+	Record(question int) (result.Record, error)
+	Append(entries ...journal.Entry) error
+	Sync() error
+	Spent() llm.USD
+}
+
+// memory is the keeper of a run without a journal. It keeps only the answers that wait for a grade,
+// by question: like a journal's, entries of different questions can be used concurrently.
+type memory struct {
+	waiting []*result.Record
+	spent   llm.USD
+}
+
+func (m *memory) State(question int) journal.State {
+	return journal.State{Answered: m.waiting[question] != nil}
+}
+
+func (m *memory) Record(question int) (result.Record, error) { return *m.waiting[question], nil }
+
+func (m *memory) Append(entries ...journal.Entry) error {
+	for _, e := range entries {
+		m.spent += e.USD
+		switch {
+		case e.Kind == journal.KindAnswer && e.Record.Outcome != result.Errored:
+			m.waiting[e.Index] = e.Record
+		case e.Kind == journal.KindGrade:
+			m.waiting[e.Index] = nil
+			m.spent += e.Record.JudgeUSD
+		}
+	}
+	return nil
+}
+
+func (m *memory) Sync() error { return nil }
+
+func (m *memory) Spent() llm.USD { return m.spent }
+
+// job is a question to ask, or one whose answer only lacks its grade.
+type job struct {
+	index  int
+	q      dataset.Question
+	answer *result.Record
+}
+
+// resume counts what the journal has already.
+func (r *runner) resume() (int, error) {
+	n := 0
+	for i := range r.cfg.Dataset.Selected {
+		if !r.kept.State(i).Finished {
+			continue
+		}
+		rec, err := r.kept.Record(i)
+		if err != nil {
+			return n, err
+		}
+		if err := r.checkMode(rec); err != nil {
+			return n, err
+		}
+		n++
+		r.finish(rec)
+	}
+	return n, nil
+}
+
+func (r *runner) finish(rec result.Record) {
+	r.aggregate.Add(rec)
+	if r.cfg.Recorded != nil {
+		r.cfg.Recorded(rec)
+	}
+}
+
+// drive runs feeder, workers and recorder until the questions are done or something stops them. It
+// returns what did.
+func (r *runner) drive(parent context.Context) error {
+	ctx, abort := context.WithCancelCause(parent)
+	defer abort(nil)
+	// quit ends the feeding only: questions that are being asked still finish, because what was
+	// paid for is not thrown away.
+	quit, soften := context.WithCancelCause(ctx)
+	defer soften(nil)
+
+	concurrency := min(r.cfg.Concurrency, r.cfg.Dataset.Selected)
+	jobs := make(chan job)
+	entries := make(chan entry, 4*concurrency)
+	var workers, feeder sync.WaitGroup
+	feeder.Go(func() {
+		defer close(jobs)
+		if err := r.feed(quit, jobs); err != nil {
+			abort(err)
+		}
+	})
+	for range concurrency {
+		workers.Go(func() {
+			for j := range jobs {
+				if err := r.work(ctx, j, entries); errors.Is(err, llm.ErrBudgetExceeded) {
+					soften(err)
+				} else if err != nil {
+					abort(err)
+				}
+			}
+		})
+	}
+	recorded := make(chan error, 1)
+	go func() { recorded <- r.record(entries, abort) }()
+	feeder.Wait()
+	workers.Wait()
+	close(entries)
+	if err := <-recorded; err != nil {
+		return err
+	}
+	return context.Cause(quit)
+}
+
+// feed sends the questions that are not finished.
+func (r *runner) feed(ctx context.Context, jobs chan<- job) error {
+	i := -1
+	for q, err := range r.cfg.Dataset.Questions() {
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil // the select below might still choose to send
+		}
+		i++
+		state := r.kept.State(i)
+		if state.Finished {
+			continue
+		}
+		next := job{index: i, q: q}
+		if state.Answered {
+			rec, err := r.kept.Record(i)
+			if err != nil {
+				return err
+			}
+			next.answer = &rec
+		}
+		select {
+		case jobs <- next:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}

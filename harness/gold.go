@@ -1,0 +1,136 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/scorer"
+)
+
+// GoldSurvey is what the expected paths of a dataset's selected questions are
+// good for.
+type GoldReport struct {
+	// WithGold and NoGold count the questions.
+	WithGold, NoGold int
+	// Guards are those that are known before anything is asked.
+	Warnings []result.Warning
+}
+
+// SurveyGold reads the selected questions of d and refuses, with file:line, an
+// expected path that is empty or not among the documents of the question's brain.
+// Where those are not known any path is taken.
+func CheckGold(d dataset.Dataset, brains []dataset.Brain, topK int) (GoldReport, error) {
+	s := GoldReport{}
+	catalogues := dataset.PathsByBrain(brains)
+	inQuestion := result.Warning{Kind: "answer_in_question"}
+	covered := result.Warning{Kind: result.TopKCoversBrain, IDs: []string{}}
+	uses := map[goldUse]int{}
+	var bad []error
+	for q, err := range d.Questions() {
+		if err != nil {
+			return s, err
+		}
+		item, known := q.Item(), catalogues[q.Brain]
+		err := scorer.Retrieval{TopK: topK}.Check(item)
+		if errors.Is(err, scorer.ErrNoGold) {
+			s.NoGold++
+			continue
+		}
+		for _, g := range item.Gold {
+			if err == nil && known != nil && !known.Has(known.Gold(g.Path)) {
+				err = fmt.Errorf("question %q: expected path %q is not among the documents of brain %s; correct it, or add the document", q.ID, g.Path, q.Brain)
+			}
+			uses[goldUse{q.Brain, known.Gold(g.Path)}]++
+		}
+		if err != nil {
+			bad = append(bad, &dataset.LineError{File: d.Path, Line: q.Line, Err: err})
+		}
+		s.WithGold++
+		if known != nil && topK >= len(known) {
+			covered.Count++
+		}
+		if answeredByItself(q) {
+			inQuestion.AddID(q.ID)
+		}
+	}
+	if len(bad) > 0 {
+		return s, dataset.JoinLines(bad)
+	}
+	if covered.Count > 0 {
+		covered.Message = coverage(brains, covered.Count, topK)
+		s.Warnings = append(s.Warnings, covered)
+	}
+	s.addWarnings(uses, inQuestion)
+	return s, nil
+}
+
+// goldUse is a gold document of one brain.
+type goldUse struct{ brain, path string }
+
+// coverage words the guard of brains that are no larger than topK.
+func coverage(brains []dataset.Brain, questions, topK int) string {
+	const rest = "recall at top-k says nothing about a ranking that may hold all there is; lower --top-k, or give a larger corpus"
+	if len(brains) == 1 {
+		return fmt.Sprintf("top-k %d is not smaller than the %d documents of the brain: %s", topK, len(brains[0].Docs), rest)
+	}
+	return fmt.Sprintf("top-k %d is not smaller than the brains of %d questions: %s", topK, questions, rest)
+}
+
+func (s *GoldReport) addWarnings(uses map[goldUse]int, inQuestion result.Warning) {
+	if path, n := mostUsed(uses); n > 1 && 2*n > s.WithGold {
+		s.Warnings = append(s.Warnings, result.Warning{
+			Kind: "gold_shared", Count: n, IDs: []string{},
+			Message: fmt.Sprintf("%s is gold for %d of the %d questions with gold: a daemon that always returns it does well; ask about more documents", path, n, s.WithGold),
+		})
+	}
+	if inQuestion.Count > 0 {
+		inQuestion.Message = fmt.Sprintf("%d of the %d questions with gold hold their own answer, which leads a search to the gold: reword them", inQuestion.Count, s.WithGold)
+		s.Warnings = append(s.Warnings, inQuestion)
+	}
+}
+
+// mostUsed is the path with the highest count, of several the first by name.
+func mostUsed(uses map[goldUse]int) (path string, n int) {
+	for g, u := range uses {
+		if u > n || u == n && g.path < path {
+			path, n = g.path, u
+		}
+	}
+	return path, n
+}
+
+// answeredByItself tells whether an expected substring, or the reference
+// answer as whole words, stands in the question's text.
+func answeredByItself(q dataset.Question) bool {
+	fold := cases.Fold()
+	question := fold.String(q.Question)
+	inside := func(s string) bool { return strings.TrimSpace(s) != "" && strings.Contains(question, fold.String(s)) }
+	answer := fold.String(strings.TrimSpace(q.ReferenceAnswer))
+	return slices.ContainsFunc(q.ExpectedSubstrings, inside) || answer != "" && hasWords(question, answer)
+}
+
+// hasWords tells whether words stand in text and no letter or digit beside them.
+func hasWords(text, words string) bool {
+	_, step := utf8.DecodeRuneInString(words)
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+	for at := 0; ; {
+		i := strings.Index(text[at:], words)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:at+i])
+		after, _ := utf8.DecodeRuneInString(text[at+i+len(words):])
+		if !inWord(before) && !inWord(after) {
+			return true
+		}
+		at += i + step
+	}
+}

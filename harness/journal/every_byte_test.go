@@ -1,0 +1,38 @@
+package journal
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestOpenJournalAtEveryByte: what is opened is exactly the whole lines.
+func TestOpenJournalAtEveryByte(t *testing.T) {
+	sample := sampleJournal(t, t.TempDir())
+	journal, err := os.ReadFile(sample.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = sample.Close()
+	firstLine := bytes.IndexByte(journal, '\n') + 1
+	path := filepath.Join(t.TempDir(), "go.journal")
+	for at := range len(journal) + 1 {
+		writeFile(t, path, string(journal[:at]))
+		j, err := Open(path)
+		if at < firstLine {
+			if err == nil || err.Error() != path+" holds no run; start the run anew" {
+				t.Fatalf("%d bytes: got %v", at, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%d bytes: %v", at, err)
+		}
+		_ = j.Close()
+		want := journal[:bytes.LastIndexByte(journal[:at], '\n')+1]
+		if got, _ := os.ReadFile(path); !bytes.Equal(got, want) || j.end != int64(len(want)) {
+			t.Fatalf("%d bytes: the journal keeps %d, want %d", at, len(got), len(want))
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"evalctl/harness/result"
+)
+
+func FuzzOpenJournal(f *testing.F) {
+	j := sampleJournal(f, f.TempDir())
+	_ = j.Close()
+	sample, err := os.ReadFile(j.Path())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sample)
+	f.Add(sample[:len(sample)-20])
+	f.Add(bytes.Replace(sample, []byte(`"selected":3`), []byte(`"selected":99999999999`), 1))
+	f.Add(bytes.Replace(sample, []byte(`"index":1`), []byte(`"index":0`), 1))
+	f.Add([]byte("{}\n"))
+	path := filepath.Join(f.TempDir(), "fuzz.journal")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j, err := Open(path)
+		if err != nil {
+			if kept, _ := os.ReadFile(path); !bytes.Equal(kept, data) {
+				t.Fatal("a journal that was refused has been changed")
+			}
+			return
+		}
+		defer j.Close()
+		if len(j.slots) > 1000 {
+			return
+		}
+		total := result.NewAggregate(5)
+		for i := range j.slots {
+			if !j.State(i).Answered {
+				continue
+			}
+			r, err := j.Record(i)
+			if err != nil {
+				t.Fatalf("accepted, but: %v", err)
+			}
+			total.Add(r)
+		}
+		var res result.Result
+		res.SetAggregate(total)
+		var out bytes.Buffer
+		if err := j.encode(&out, &res); err != nil || !json.Valid(out.Bytes()) {
+			t.Fatalf("accepted, but the result is %v: %s", err, out.Bytes())
+		}
+		if kept, _ := os.ReadFile(path); !bytes.HasPrefix(data, kept) || int64(len(kept)) != j.end {
+			t.Fatal("opening changed more than the cut last line")
+		}
+	})
+}

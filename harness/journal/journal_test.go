@@ -1,0 +1,283 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// sampleJournal is a run of three questions: one graded, one that waits for
+// its grade, one that is not there.
+func sampleJournal(tb testing.TB, dir string) *Journal {
+	tb.Helper()
+	id := journalIdentity(3)
+	j, err := Create(dir, id, started, json.RawMessage(`{"floor":"0.9"}`))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := range 2 {
+		r := answered(fmt.Sprint("q", i), i+1)
+		if err := j.Append(Entry{Kind: KindAnswer, Index: i, Record: &r}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	r := answered("q0", 1).Graded(scorer.Verdict{Score: 0.75, Scored: true, Reason: "good", Cost: 5})
+	if err := j.Append(Entry{Kind: KindGrade, Index: 0, Record: &r}); err != nil {
+		tb.Fatal(err)
+	}
+	if err := j.Append(Entry{Kind: KindSpent, Index: 1, USD: 7}); err != nil {
+		tb.Fatal(err)
+	}
+	return j
+}
+
+func TestJournalRoundTrip(t *testing.T) {
+	j := sampleJournal(t, t.TempDir())
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Open(j.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Close()
+	if diff := cmp.Diff(j.Identity(), got.Identity()); diff != "" {
+		t.Error(diff)
+	}
+	if !got.StartedAt().Equal(started) || string(got.Options()) != `{"floor":"0.9"}` || got.Spent() != 12 || j.Spent() != 12 {
+		t.Errorf("got %v, %s, spent %v", got.StartedAt(), got.Options(), got.Spent())
+	}
+	r, err := got.Record(0)
+	if err != nil || !got.slots[0].finished || r.ID != "q0" || r.Outcome != result.Scored || *r.Score != 0.75 || !r.Passed || r.JudgeUSD != 5 {
+		t.Errorf("question 0: %+v, %v, %v", r, got.slots[0].finished, err)
+	}
+	r, err = got.Record(1)
+	if err != nil || got.slots[1].finished || r.Outcome != result.Unscored || r.Score != nil {
+		t.Errorf("question 1: %+v, %v, %v", r, got.slots[1].finished, err)
+	}
+	if got.slots[2].answered {
+		t.Error("question 2 was never asked")
+	}
+}
+
+// TestOpenJournalRefuses holds damage that a cut end does not explain.
+func TestOpenJournalRefuses(t *testing.T) {
+	j := sampleJournal(t, t.TempDir())
+	_ = j.Close()
+	data, err := os.ReadFile(j.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(string(data), "\n"), "\n")
+	first, answer0, answer1, grade0, spent := lines[0], lines[1], lines[2], lines[3], lines[4]+"\n"
+	for _, c := range []struct {
+		name, text string
+		line       int
+		want       string
+	}{
+		{"a broken line", first + answer0[:40] + "\n" + answer1, 2, "invalid character"},
+		{"a line of zeros", first + "\x00\x00\x00\n", 2, "invalid character"},
+		{"an empty line", first + "\n" + answer0, 2, ""},
+		{"a kind that is not known", first + `{"kind":"guess","index":0}` + "\n", 2, `a line of kind "guess" has no place here`},
+		{"an answer without a record", first + `{"kind":"answer","index":0}` + "\n", 2, "has no place here"},
+		{"a second answer", first + answer0 + answer0, 3, "has no place here"},
+		{"an answer after its grade", first + grade0 + answer0, 3, "has no place here"},
+		{"a second grade", first + answer0 + grade0 + grade0, 4, "has no place here"},
+		{"a record that is not last", first + `{"kind":"answer","record":{"id":"q0"},"index":0}` + "\n", 2, "its keys are not in the order of a journal"},
+		{"a grade for an error", first + strings.Replace(answer0, `"outcome":"unscored"`, `"outcome":"error"`, 1) + grade0, 3, "has no place here"},
+		{"a grade without one", first + answer0 + `{"kind":"grade","index":0}` + "\n", 3, "has no place here"},
+		{"an index past the end", first + strings.Replace(answer0, `"index":0`, `"index":3`, 1), 2, "not a line of this run"},
+		{"an index below 0", first + strings.Replace(spent, `"index":1`, `"index":-1`, 1), 2, "not a line of this run"},
+		{"money below 0", first + strings.Replace(spent, `"usd":0.`, `"usd":-0.`, 1), 2, "is not an amount"},
+		{"the first line missing", answer0 + grade0, 1, "the first line is not that of a run"},
+		{"the first line broken", "{\n" + answer0, 1, ""},
+		{"another version", strings.Replace(first, `"schema_version":1`, `"schema_version":2`, 1), 1, "it has schema version 2, this evalctl writes 1"},
+		{"no questions", strings.Replace(first, `"selected":3`, `"selected":0`, 1), 1, "the run has 0 questions"},
+		{"too many questions", strings.Replace(first, `"selected":3`, `"selected":9223372036854775807`, 1), 1, "the run has 9223372036854775807 questions"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := writeFile(t, filepath.Join(t.TempDir(), "go.journal"), c.text)
+			j, err := Open(path)
+			if err == nil {
+				_ = j.Close()
+			}
+			var at *dataset.LineError
+			if !errors.As(err, &at) || at.Line != c.line || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s:%d: the journal is damaged: ", path, c.line)) ||
+				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "start the run anew") {
+				t.Errorf("got %v", err)
+			}
+			if kept, _ := os.ReadFile(path); string(kept) != c.text {
+				t.Error("a damaged journal was changed")
+			}
+		})
+	}
+}
+
+func TestOpenJournalThatIsNotThere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "go.journal")
+	if _, err := Open(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("opening a journal made one")
+	}
+	empty := writeFile(t, path, "")
+	if _, err := Open(empty); err == nil || err.Error() != empty+" holds no run; start the run anew" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCreateJournalThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	id := journalIdentity(1)
+	// What cannot be encoded is what a test can bring about on every machine.
+	if j, err := Create(dir, id, started, json.RawMessage("{")); err == nil {
+		_ = j.Close()
+		t.Error("a journal without its first line was handed out")
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%s was left behind", left[0].Name())
+	}
+}
+
+func TestJournalHasOneOwner(t *testing.T) {
+	dir := t.TempDir()
+	j := sampleJournal(t, dir)
+	defer j.Close()
+	if _, err := Open(j.Path()); !errors.Is(err, ErrBusy) {
+		t.Errorf("opening it again: %v", err)
+	}
+	if _, err := Create(dir, j.Identity(), started, nil); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "wait for it, or give another --output") {
+		t.Errorf("a second run in its place: %v", err)
+	}
+	if data, err := os.ReadFile(j.Path()); err != nil || strings.Count(string(data), "\n") != 5 {
+		t.Errorf("the owner's journal was touched: %v", err)
+	}
+}
+
+// TestJournalOwnersRace has many runs start at once in one folder.
+func TestJournalOwnersRace(t *testing.T) {
+	id := journalIdentity(1)
+	for range 20 {
+		dir := t.TempDir()
+		won := make(chan *Journal, 8)
+		var g sync.WaitGroup
+		for range cap(won) {
+			g.Go(func() {
+				if j, err := Create(dir, id, started, nil); err == nil {
+					won <- j
+				}
+			})
+		}
+		g.Wait()
+		close(won)
+		if len(won) > 1 {
+			t.Fatalf("%d runs own one journal", len(won))
+		}
+		for j := range won {
+			mine, _ := j.file.Stat()
+			there, err := os.Stat(j.Path())
+			if err != nil || !os.SameFile(mine, there) {
+				t.Fatal("the winner's journal was moved away")
+			}
+			_ = j.Close()
+		}
+	}
+}
+
+// TestLockOfAnotherFile: between opening a journal and locking it, its owner
+// may finish and another run may begin in its place.
+func TestLockOfAnotherFile(t *testing.T) {
+	j := sampleJournal(t, t.TempDir())
+	defer j.Close()
+	if err := os.Rename(j.Path(), j.Path()+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if sameFile(j.Path(), j.file, j.lock) {
+		t.Error("a journal that was moved away was taken for the one at its path")
+	}
+	writeFile(t, j.Path(), "another run's")
+	if sameFile(j.Path(), j.file, j.lock) {
+		t.Error("a journal was taken for the one that replaced it")
+	}
+	other, err := openFile(j.Path(), os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if sameFile(j.Path(), j.file, other.lock) || sameFile(j.Path(), other.file, j.lock) || !sameFile(j.Path(), other.file, other.lock) {
+		t.Error("locks and files are confused")
+	}
+}
+
+func TestCreateJournalKeepsTheLastOne(t *testing.T) {
+	dir := t.TempDir()
+	first := sampleJournal(t, dir)
+	_ = first.Close()
+	want, _ := os.ReadFile(first.Path())
+	second := sampleJournal(t, dir)
+	defer second.Close()
+	kept, err := filepath.Glob(filepath.Join(dir, "go.[0-9][0-9][0-9][0-9][0-9][0-9].journal"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept %v, %v", kept, err)
+	}
+	if got, _ := os.ReadFile(kept[0]); string(got) != string(want) {
+		t.Error("the kept journal has changed")
+	}
+	if second.Spent() != llm.USD(12) {
+		t.Errorf("the new one holds %v", second.Spent())
+	}
+}
+
+func TestRemoveJournal(t *testing.T) {
+	j := sampleJournal(t, t.TempDir())
+	if err := j.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(j.Path()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// answered is the record of an answer that waits for its grade.
+func answered(id string, line int) result.Record {
+	return result.Record{
+		ID: id, Question: "?", Line: line, Answer: "a", Attempts: 1, Outcome: result.Unscored,
+		Citations: []json.RawMessage{}, Retrieved: []result.Chunk{},
+	}
+}
+
+// journalIdentity is that of a run of n questions.
+func journalIdentity(n int) result.Identity {
+	return result.Identity{
+		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval", Scenario: result.AskBasic,
+		Mode: "auto", TopK: 5, Dialect: result.Auto,
+		Dataset: result.DatasetID{Path: "questions.jsonl", SHA256: strings.Repeat("ab", 32), Selected: n, Tags: map[string]int{}},
+	}
+}
+
+var started = time.Date(2026, 3, 21, 10, 0, 0, 0, time.UTC)
+
+func writeFile(tb testing.TB, path, text string) string {
+	tb.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,192 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+)
+
+func (j *Journal) load() error {
+	r := bufio.NewReaderSize(j.file, 1<<20)
+	for n := 1; ; n++ {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", j.path, err)
+		}
+		if err := j.accept(n, line); err != nil {
+			return &dataset.LineError{File: j.path, Line: n, Err: fmt.Errorf("the journal is damaged: %w; start the run anew", err)}
+		}
+	}
+	if j.start.Kind != kindRun {
+		return fmt.Errorf("%s holds no run; start the run anew", j.path)
+	}
+	if err := j.file.Truncate(j.end); err != nil {
+		return fmt.Errorf("drop the unfinished last line of %s: %w", j.path, err)
+	}
+	return nil
+}
+
+// accept takes line n of a journal that is read from the start.
+func (j *Journal) accept(n int, line []byte) error {
+	if n == 1 {
+		return j.acceptStart(line)
+	}
+	var e Entry
+	if err := json.Unmarshal(line, &e); err != nil {
+		return err
+	}
+	if e.Index < 0 || e.Index >= len(j.slots) {
+		return errors.New("not a line of this run")
+	}
+	s, known := j.slots[e.Index], false
+	switch e.Kind {
+	case KindAnswer:
+		known = e.Record != nil && !s.answered
+	case KindGrade:
+		known = e.Record != nil && !s.finished
+	case KindSpent, kindSeeded, KindStopped:
+		known = e.Record == nil
+	}
+	if !known {
+		return fmt.Errorf("a line of kind %q has no place here", e.Kind)
+	}
+	if at, size := recordSpan(line); e.Record != nil && !json.Valid(line[at:at+size]) {
+		return errors.New("its keys are not in the order of a journal")
+	}
+	j.place(e, line)
+	return nil
+}
+
+func (j *Journal) acceptStart(line []byte) error {
+	if err := json.Unmarshal(line, &j.start); err != nil {
+		return err
+	}
+	if j.start.Kind != kindRun {
+		return errors.New("the first line is not that of a run")
+	}
+	if v := j.start.Identity.SchemaVersion; v != result.SchemaVersion {
+		return fmt.Errorf("it has schema version %d, this evalctl writes %d", v, result.SchemaVersion)
+	}
+	n := j.start.Identity.Dataset.Selected
+	if n < 1 || n > dataset.MaxQuestions {
+		return fmt.Errorf("the run has %d questions", n)
+	}
+	j.slots = make([]slot, n)
+	j.end = int64(len(line))
+	return nil
+}
+
+// recordSpan finds the record in a line, which it ends but for a brace and the
+// line feed.
+func recordSpan(line []byte) (at, size int) {
+	const key = `"record":`
+	if at = bytes.Index(line, []byte(key)); at < 0 {
+		return 0, 0
+	}
+	at += len(key)
+	return at, len(line) - at - len("}\n")
+}
+
+// place notes a line that is at the journal's end.
+func (j *Journal) place(e Entry, line []byte) {
+	s := &j.slots[e.Index]
+	if e.Record != nil {
+		at, size := recordSpan(line)
+		s.at, s.size, s.answered = j.end+int64(at), int32(size), true
+		s.finished = e.Kind == KindGrade || e.Record.Outcome == result.Errored
+		j.spent += e.Record.JudgeUSD
+	}
+	switch e.Kind {
+	case KindAnswer:
+		s.judging = !s.finished
+	case KindGrade, KindSpent:
+		s.judging = false
+	case kindSeeded:
+		j.seeded[e.Brain] = true
+	case KindStopped:
+		for i := range j.slots {
+			j.slots[i].judging = false
+		}
+	}
+	j.spent += e.USD
+	j.end += int64(len(line))
+}
+
+// Append appends lines in one write; they are safe once Sync has returned. An
+// answer whose grade is among them needs no line of its own.
+func (j *Journal) Append(entries ...Entry) error {
+	graded := func(e Entry) bool {
+		return e.Kind == KindAnswer && slices.ContainsFunc(entries, func(g Entry) bool { return g.Kind == KindGrade && g.Index == e.Index })
+	}
+	j.buf.Reset()
+	enc := json.NewEncoder(&j.buf)
+	kept := make([]Entry, 0, len(entries))
+	ends := make([]int, 0, len(entries))
+	for _, e := range entries {
+		if graded(e) {
+			continue
+		}
+		if err := enc.Encode(e); err != nil {
+			return fmt.Errorf("encode journal line: %w", err)
+		}
+		kept, ends = append(kept, e), append(ends, j.buf.Len())
+	}
+	all := j.buf.Bytes()
+	if err := j.write(all); err != nil {
+		return err
+	}
+	start := 0
+	for i, e := range kept {
+		j.place(e, all[start:ends[i]])
+		start = ends[i]
+	}
+	return nil
+}
+
+// write writes lines at the journal's end and leaves the end where it is.
+func (j *Journal) write(lines []byte) error {
+	if _, err := j.file.WriteAt(lines, j.end); err != nil {
+		return fmt.Errorf("write %s: %w", j.path, err)
+	}
+	return nil
+}
+
+// Sync puts all lines on the disk.
+func (j *Journal) Sync() error {
+	if err := j.file.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", j.path, err)
+	}
+	return nil
+}
+
+// raw reads the JSON of question i's record, which must be answered, from src:
+// the journal's file, or a window on it.
+func (j *Journal) raw(src io.ReaderAt, i int) ([]byte, error) {
+	buf := make([]byte, j.slots[i].size)
+	if _, err := src.ReadAt(buf, j.slots[i].at); err != nil {
+		return nil, fmt.Errorf("read %s: %w", j.path, err)
+	}
+	return buf, nil
+}
+
+// Record reads question i, which must be answered.
+func (j *Journal) Record(i int) (r result.Record, err error) {
+	data, err := j.raw(j.file, i)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fmt.Errorf("read %s at byte %d: %w", j.path, j.slots[i].at, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,54 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"evalctl/internal/atomicfile"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrBusy means that another process writes the journal, or has the folder.
+var ErrBusy = errors.New("another run is going on")
+
+// Claim makes a result folder and reserves what one SDK has in it, the daemon's
+// log and the files that a run or a sweep writes, until release is called or the
+// process ends. While another process holds it the error is ErrBusy.
+func LockOutput(dir, sdk string) (release func(), err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("create the result folder: %w", err)
+	}
+	path := filepath.Join(dir, sdk+".lock")
+	for {
+		l := flock.New(path)
+		ok, err := l.TryLock()
+		if err == nil && !ok {
+			err = fmt.Errorf("%w; wait for it, or give a new run another --output", ErrBusy)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), l.Close())
+		}
+		locked, errL := l.Stat()
+		named, errN := os.Stat(path)
+		if errL == nil && errN == nil && os.SameFile(locked, named) {
+			return func() {
+				_ = os.Remove(path) // one that stays locks nothing
+				_ = l.Close()
+			}, nil
+		}
+		_ = l.Close() // whoever had it has just removed it
+	}
+}
+
+// DaemonLog gives the file for the log of an SDK's daemon, in a folder that was
+// claimed; the log of an earlier run is kept aside.
+func DaemonLog(dir, sdk string) (string, error) {
+	log := filepath.Join(dir, sdk+".daemon.log")
+	if _, err := atomicfile.Backup(log); err != nil {
+		return "", fmt.Errorf("keep the daemon log of an earlier run: %w", err)
+	}
+	return log, nil
+}

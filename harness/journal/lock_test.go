@@ -1,0 +1,90 @@
+package journal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// TestClaimDisturbsNobody: a run that is going on keeps its folder, from its
+// first moment to its last.
+func TestClaimDisturbsNobody(t *testing.T) {
+	dir := t.TempDir()
+	release, err := LockOutput(dir, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LockOutput(dir, "go"); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "another --output") {
+		t.Errorf("got %v", err)
+	}
+	other, err := LockOutput(dir, "py")
+	if err != nil {
+		t.Fatalf("another SDK: %v", err)
+	}
+	other()
+	release()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	again, err := LockOutput(dir, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+}
+
+// TestClaimHasOneHolder: releases take the lock's file away, and nobody holds
+// one that is gone.
+func TestClaimHasOneHolder(t *testing.T) {
+	dir := t.TempDir()
+	var holders atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for held := 0; held < 200; {
+				release, err := LockOutput(dir, "go")
+				if errors.Is(err, ErrBusy) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := holders.Add(1); n != 1 {
+					t.Errorf("%d holders", n)
+				}
+				if _, err := os.Stat(filepath.Join(dir, "go.lock")); err != nil {
+					t.Errorf("the holder of nothing: %v", err)
+				}
+				held++
+				holders.Add(-1)
+				release()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestDaemonLogKeepsTheEarlier: each run has a log of its own.
+func TestDaemonLogKeepsTheEarlier(t *testing.T) {
+	dir := t.TempDir()
+	log, err := DaemonLog(dir, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, log, "of the first run")
+	if again, err := DaemonLog(dir, "go"); err != nil || again != log {
+		t.Error(again, err)
+	}
+	kept, err := filepath.Glob(filepath.Join(dir, "go.daemon.*.log"))
+	if err != nil || len(kept) != 1 {
+		t.Fatal(kept, err)
+	}
+	if data, err := os.ReadFile(kept[0]); err != nil || string(data) != "of the first run" {
+		t.Errorf("the log holds %q, %v", data, err)
+	}
+}

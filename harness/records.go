@@ -1,0 +1,47 @@
+package harness
+
+import (
+	"encoding/json"
+	"time"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+)
+
+// notAsked is a question without gold in a run that scores retrieval.
+func notAsked(q dataset.Question) result.Record {
+	r := newRecord(q, target.Answer{}, nil)
+	r.Outcome, r.Reason = result.NoGold, "no expected_paths: left out"
+	return r
+}
+
+// newRecord is a question with its answer, not yet scored.
+func newRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Record {
+	r := result.Record{
+		ID: q.ID, Question: q.Question, Answer: a.Text,
+		LatencyMS: millis(a.Latency), Citations: a.Citations, Outcome: result.Unscored,
+		Attempts: a.Attempts, Retrieved: a.Retrieved, EffectiveMode: a.EffectiveMode,
+		Model: a.Model, PromptSHA256: a.PromptSHA256, Usage: a.Usage, QuestionDate: q.QuestionDate,
+		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
+		ExpectedPaths: q.ExpectedPaths, Tags: q.Tags, Line: q.Line,
+	}
+	if f != nil {
+		r.Outcome, r.Error = result.Errored, &f.Failure
+	}
+	if a.FirstDelta > 0 {
+		ms := millis(a.FirstDelta)
+		r.FirstDeltaMS = &ms
+	}
+	if r.Citations == nil {
+		r.Citations = []json.RawMessage{}
+	}
+	if r.Retrieved == nil {
+		r.Retrieved = []result.Chunk{}
+	}
+	return r
+}
+
+func millis(d time.Duration) float64 {
+	return float64(d.Microseconds()) / 1000
+}

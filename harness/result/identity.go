@@ -1,0 +1,155 @@
+package result
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SchemaVersion is the version of result files, sweep files and journals.
+const SchemaVersion = 1
+
+// Identity is everything that decides the outcome of a run. Two runs with the same identity are the
+// same experiment.
+type Identity struct {
+	SchemaVersion int    `json:"schema_version"`
+	SDK           string `json:"sdk"`
+	Scorer        string `json:"scorer"`
+	// Brain is the name of the run's brain, or one name for several of them. Which brains there are
+	// follows from the dataset and BrainTag, the tag that names a question's brain.
+	Brain      string      `json:"brain"`
+	BrainTag   string      `json:"brain_tag,omitempty"`
+	Scenario   Scenario    `json:"scenario"`
+	Mode       string      `json:"mode"`
+	TopK       int         `json:"top_k"`
+	CandidateK int         `json:"candidate_k"`
+	RerankTopN int         `json:"rerank_top_n"`
+	Dialect    Dialect     `json:"dialect"`
+	Dataset    DatasetID   `json:"dataset"`
+	Corpus     *CorpusID   `json:"corpus"`
+	Daemon     DaemonID    `json:"daemon"`
+	Reader     *ModelID    `json:"reader"`
+	Judge      *JudgeModel `json:"judge"`
+	Tool       ToolID      `json:"tool"`
+}
+
+// DatasetID identifies the questions: the hash of the whole file, and how many of its questions are
+// asked, beginning with the first.
+type DatasetID struct {
+	Path     string         `json:"path"`
+	SHA256   string         `json:"sha256"`
+	Selected int            `json:"selected"`
+	Tags     map[string]int `json:"tags"`
+}
+
+// CorpusID identifies the documents that the brains were seeded with.
+type CorpusID struct {
+	Path      string `json:"path"`
+	SHA256    string `json:"sha256"`
+	Documents int    `json:"documents"`
+}
+
+// DaemonID identifies the daemon: one that was started by Program and CommandSHA256, one that was
+// running already by Endpoint. Version is what its health check reports, which may be empty.
+type DaemonID struct {
+	Program       string `json:"program,omitempty"`
+	CommandSHA256 string `json:"command_sha256,omitempty"`
+	Endpoint      string `json:"endpoint,omitempty"`
+	Version       string `json:"version"`
+}
+
+// StartedDaemon identifies a daemon by its command: a program and its arguments, placeholders not
+// replaced. Only a hash of the arguments is kept, because they may contain a token.
+func StartedDaemon(command []string) DaemonID {
+	sum := sha256.Sum256([]byte(strings.Join(command, "\x00"))) // an argument cannot contain a zero byte
+	return DaemonID{Program: command[0], CommandSHA256: hex.EncodeToString(sum[:])}
+}
+
+// ModelID is the reader model that the daemon was started with. BaseURL is empty for a provider
+// that needs none, and contains no credentials.
+type ModelID struct {
+	Provider string `json:"provider"`
+	BaseURL  string `json:"base_url,omitempty"`
+	Model    string `json:"model"`
+}
+
+// JudgeModel is the judge with its prompt. Temperature is nil for a model that does not accept one.
+type JudgeModel struct {
+	Provider      string   `json:"provider"`
+	BaseURL       string   `json:"base_url,omitempty"`
+	Model         string   `json:"model"`
+	PromptVersion string   `json:"prompt_version"`
+	PromptSHA256  string   `json:"prompt_sha256"`
+	Temperature   *float64 `json:"temperature"`
+}
+
+// ToolID is the evalctl that ran.
+type ToolID struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+	CPUs    int    `json:"cpus"`
+}
+
+// Differences lists what makes two runs different experiments, one line each. The places of the
+// files do not matter, only their contents.
+func (id Identity) Differences(other Identity) []string {
+	a, b := id.flat(), other.flat()
+	keys := map[string]bool{}
+	for k := range a {
+		keys[k] = true
+	}
+	for k := range b {
+		keys[k] = true
+	}
+	var out []string
+	for k := range keys {
+		if a[k] != b[k] && !incidental(k) {
+			out = append(out, fmt.Sprintf("%s was %s and is now %s", k, orNone(a[k]), orNone(b[k])))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func incidental(key string) bool {
+	return key == "dataset.path" || key == "corpus.path" ||
+		strings.HasPrefix(key, "tool.") || strings.HasPrefix(key, "dataset.tags")
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "not set"
+	}
+	return s
+}
+
+// flat returns the JSON text of every leaf by its dotted key.
+func (id Identity) flat() map[string]string {
+	data, err := json.Marshal(id)
+	if err != nil {
+		panic(fmt.Sprintf("encode identity: %v", err)) // plain fields only
+	}
+	out := map[string]string{}
+	var walk func(prefix string, raw json.RawMessage)
+	walk = func(prefix string, raw json.RawMessage) {
+		if string(raw) == "null" {
+			return // like a missing key
+		}
+		var sub map[string]json.RawMessage
+		if raw[0] != '{' || json.Unmarshal(raw, &sub) != nil {
+			out[prefix] = string(raw)
+			return
+		}
+		for k, v := range sub {
+			walk(strings.TrimPrefix(prefix+"."+k, "."), v)
+		}
+	}
+	walk("", data)
+	return out
+}

@@ -1,0 +1,115 @@
+package result
+
+import (
+	"encoding/json"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonobj"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// Outcome is how a question ended.
+type Outcome string
+
+// Every question has one outcome. Only a scored question has a score. Errors and unscored questions
+// count as not passed, questions without gold do not count.
+const (
+	Scored   Outcome = "scored"
+	Errored  Outcome = "error"    // the daemon gave no usable answer
+	Unscored Outcome = "unscored" // the scorer gave no usable verdict
+	NoGold   Outcome = "no_gold"  // retrieval is scored and no right document is known: not asked
+)
+
+// Record is one question in the result file. The keys up to Citations are the specification's.
+type Record struct {
+	ID        string            `json:"id"`
+	Question  string            `json:"question"`
+	Answer    string            `json:"answer"`
+	Score     *float64          `json:"score"`
+	Passed    bool              `json:"passed"`
+	LatencyMS float64           `json:"latency_ms"`
+	Citations []json.RawMessage `json:"citations"`
+
+	Outcome       Outcome         `json:"outcome"`
+	Reason        string          `json:"reason,omitempty"`
+	Error         *Failure        `json:"error,omitempty"`
+	FirstDeltaMS  *float64        `json:"first_delta_ms"`
+	Attempts      int             `json:"attempts"`
+	Retrieved     []Chunk         `json:"retrieved"`
+	EffectiveMode string          `json:"effective_mode,omitempty"`
+	Model         string          `json:"model,omitempty"`
+	PromptSHA256  string          `json:"prompt_sha256,omitempty"`
+	Usage         *protocol.Usage `json:"usage,omitempty"`
+	QuestionDate  string          `json:"question_date,omitempty"`
+	Expected      []string        `json:"expected_substrings,omitempty"`
+	Reference     string          `json:"reference_answer,omitempty"`
+	ExpectedPaths []string        `json:"expected_paths,omitempty"`
+	// Retrieval is nil if the question has no expected paths or no answer.
+	Retrieval     *QuestionRetrieval `json:"retrieval,omitempty"`
+	Tags          []string           `json:"tags,omitempty"`
+	Brain         string             `json:"brain,omitempty"` // if the run has several
+	Line          int                `json:"line"`
+	JudgeAttempts int                `json:"judge_attempts,omitempty"`
+	JudgeUsage    *protocol.Usage    `json:"judge_usage,omitempty"`
+	// JudgeUsageEstimated is set if the provider did not count all tokens of JudgeUsage.
+	JudgeUsageEstimated bool    `json:"judge_usage_estimated,omitempty"`
+	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
+}
+
+// Item returns what a scorer gets to see of the question and its answer.
+func (r *Record) Item() scorer.Item {
+	item := scorer.Item{
+		ID: r.ID, Question: r.Question, QuestionDate: r.QuestionDate,
+		Expected: r.Expected, Reference: r.Reference, Answer: r.Answer,
+	}
+	if r.Retrieval != nil {
+		item.Gold = r.Retrieval.Gold
+	}
+	return item
+}
+
+// Graded returns the record with a scorer's verdict.
+func (r Record) Graded(v scorer.Verdict) Record {
+	r.Passed, r.Reason = v.Passed(), v.Reason
+	r.JudgeAttempts, r.JudgeUSD = v.Attempts, v.Cost
+	if v.Attempts > 0 {
+		r.JudgeUsage = &protocol.Usage{InputTokens: v.Usage.InputTokens, OutputTokens: v.Usage.OutputTokens}
+		r.JudgeUsageEstimated = v.Usage.Estimated
+	}
+	if v.Scored {
+		r.Outcome, r.Score = Scored, &v.Score
+	}
+	return r
+}
+
+// GoldRank returns the rank of the first gold document among the retrieved ones, counted from 1,
+// and 0 if none was retrieved.
+func (r *Record) GoldRank() int {
+	first := 0
+	if r.Retrieval != nil {
+		for _, g := range r.Retrieval.Gold {
+			if g.Rank > 0 && (first == 0 || g.Rank < first) {
+				first = g.Rank
+			}
+		}
+	}
+	return first
+}
+
+// Grounded reports whether a citation names a retrieved chunk.
+func (r *Record) Grounded() bool {
+	for _, raw := range r.Citations {
+		cite, err := jsonobj.Parse(raw)
+		if err != nil {
+			continue
+		}
+		id := cite.Text("chunk_id", "chunkId")
+		for _, c := range r.Retrieved {
+			if id != "" && id == c.ChunkID {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,130 @@
+package result
+
+import (
+	"fmt"
+	"time"
+
+	"evalctl/internal/llm"
+	"evalctl/internal/stats"
+)
+
+// Stop is why a run ended before its last question, empty if it did not.
+type Stop string
+
+// The reasons to stop early.
+const (
+	StopBudget      Stop = "budget_exceeded"
+	StopInterrupted Stop = "interrupted"
+	StopDaemon      Stop = "daemon_died"
+	StopScorer      Stop = "scorer_failed"
+	StopMode        Stop = "mode"
+	StopFailed      Stop = "failed"
+)
+
+// Result is a result file without its questions: the specification's keys first, then everything
+// that affected the outcome. Rates and means over nothing are null.
+type Result struct {
+	SDK        string    `json:"sdk"`
+	ScorerName string    `json:"scorer"`
+	Total      int       `json:"total"`
+	Passed     int       `json:"passed"`
+	PassRate   *float64  `json:"pass_rate"`
+	MeanScore  *float64  `json:"mean_score"`
+	StartedAt  time.Time `json:"started_at"`
+	FinishedAt time.Time `json:"finished_at"`
+	Brain      string    `json:"brain"`
+	// Brains are the brains that were asked, by name.
+	Brains []BrainInfo `json:"brains,omitempty"`
+
+	Stopped Stop `json:"stopped"`
+	// Resumed counts the questions that came from the journal.
+	Resumed  int                `json:"resumed"`
+	Planned  int                `json:"planned"`
+	Counts   Counts             `json:"counts"`
+	Interval *Interval          `json:"pass_rate_interval"`
+	Tags     map[string]*Counts `json:"tags"`
+
+	Identity       Identity       `json:"identity"`
+	Settings       Settings       `json:"settings"`
+	EffectiveModes map[string]int `json:"effective_modes"`
+	ReaderModels   map[string]int `json:"reader_models"`
+	ReaderPrompts  map[string]int `json:"reader_prompts"`
+	Latency        Quantiles      `json:"latency"`
+	FirstDelta     Quantiles      `json:"first_delta"`
+	Retried        int            `json:"retried"`
+	GoldMissed     int            `json:"gold_missed"`
+	Grounded       int            `json:"grounded"`
+	// Retrieval is null if no question has gold.
+	Retrieval   *Retrieval `json:"retrieval"`
+	ReaderUsage TokenSums  `json:"reader_usage"`
+	Cost        Cost       `json:"cost"`
+}
+
+// Settings are the parts of a configuration that do not belong to the experiment.
+type Settings struct {
+	Concurrency    int     `json:"concurrency"`
+	TimeoutSeconds float64 `json:"timeout_seconds"`
+	Floor          float64 `json:"floor"`
+	MaxUnscored    string  `json:"max_unscored"`
+}
+
+// Interval is a confidence interval of a rate or a mean.
+type Interval struct {
+	Method     string  `json:"method"`
+	Confidence float64 `json:"confidence"`
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+}
+
+// Cost is what judging cost over the whole run, resumed parts and calls without a verdict included.
+// UnpricedModel is a judge whose price is not known and whose cost is therefore missing.
+type Cost struct {
+	SpentUSD      llm.USD  `json:"spent_usd"`
+	CapUSD        *llm.USD `json:"cap_usd"`
+	JudgeRequests int      `json:"judge_requests"`
+	InputTokens   int64    `json:"input_tokens"`
+	OutputTokens  int64    `json:"output_tokens"`
+	// UsageEstimated is the number of questions for which the judge's tokens were estimated,
+	// because its provider did not count all of them.
+	UsageEstimated int    `json:"usage_estimated"`
+	UnpricedModel  string `json:"unpriced_model,omitempty"`
+}
+
+// SetAggregate sets the figures that a gives.
+func (r *Result) SetAggregate(a *Aggregate) {
+	r.Total, r.Passed, r.Counts = a.Total, a.Passed, a.Counts
+	r.PassRate, r.MeanScore = a.PassRate(), a.MeanScore()
+	r.Tags, r.EffectiveModes = a.Tags, a.Modes
+	r.ReaderModels, r.ReaderPrompts = a.Models, a.Prompts
+	r.Latency, r.FirstDelta = a.Latency(), a.FirstDelta()
+	r.Retried, r.GoldMissed, r.Grounded = a.Retried, a.GoldMissed, a.Grounded
+	r.ReaderUsage = a.Reader
+	r.Retrieval = a.Retrieval()
+	r.Cost.JudgeRequests = a.JudgeRequests
+	r.Cost.InputTokens, r.Cost.OutputTokens = a.JudgeTokens.InputTokens, a.JudgeTokens.OutputTokens
+	r.Cost.UsageEstimated = a.JudgeEstimated
+	if a.Total > 0 {
+		lo, hi := stats.Wilson(a.Passed, a.Total, 0.95)
+		r.Interval = &Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}
+	}
+}
+
+// Summary returns the specification's summary line of a run whose result file is at path.
+func (r *Result) Summary(path string) string {
+	return fmt.Sprintf("%s: %d/%d pass_rate=%s mean_score=%s -> %s",
+		r.SDK, r.Passed, r.Total, rate(r.PassRate), rate(r.MeanScore), path)
+}
+
+func rate(f *float64) string {
+	if f == nil {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.3f", *f)
+}
+
+// BrainInfo is a brain in a result file. Documents is null for a brain that the run did not seed.
+type BrainInfo struct {
+	ID        string `json:"id"`
+	Documents *int   `json:"documents"`
+	Questions int    `json:"questions"`
+}

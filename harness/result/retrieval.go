@@ -1,0 +1,59 @@
+package result
+
+import (
+	"slices"
+	"strings"
+
+	"evalctl/scorer"
+)
+
+// SeedRoot is the folder of a brain below which a corpus is written. Some daemons index only a few
+// folders, and all of them index this one.
+const SeedRoot = "raw/documents/"
+
+// QuestionRetrieval compares what was retrieved for one question with its gold. The retrieved
+// documents are those of the first top-k chunks, each once at the rank of its best chunk, and at
+// most top-k of them.
+//
+// A chunk belongs to its own document and to those that its duplicates name. It takes a place for
+// each of them that is gold, ordered by path like documents of the same score, and if none is gold,
+// one place for its own document. Gold is therefore found even if a daemon reports another document
+// of the same text in its place. Chunks below top-k never count.
+type QuestionRetrieval struct {
+	// Documents is the number of retrieved documents.
+	Documents int `json:"documents"`
+	// Gold has the expected paths with their ranks among the retrieved documents.
+	Gold scorer.Ranking `json:"gold"`
+	// Recall and NDCG are at top-k.
+	Recall           float64 `json:"recall"`
+	NDCG             float64 `json:"ndcg"`
+	ReciprocalRank   float64 `json:"reciprocal_rank"`
+	AveragePrecision float64 `json:"average_precision"`
+}
+
+// Gold converts the expected paths of a question, repetitions left out, into gold documents.
+func Gold(paths []string) scorer.Ranking {
+	var gold scorer.Ranking
+	for _, p := range paths {
+		same := func(g scorer.Gold) bool {
+			return strings.TrimPrefix(g.Path, SeedRoot) == strings.TrimPrefix(p, SeedRoot)
+		}
+		if !slices.ContainsFunc(gold, same) {
+			gold = append(gold, scorer.Gold{Path: p, Gain: 1})
+		}
+	}
+	return gold
+}
+
+// Chunk is one retrieved passage. Fields that a daemon does not send are empty.
+type Chunk struct {
+	ChunkID    string  `json:"chunk_id,omitempty"`
+	DocumentID string  `json:"document_id,omitempty"`
+	Path       string  `json:"path,omitempty"`
+	Title      string  `json:"title,omitempty"`
+	Score      float64 `json:"score"`
+	Text       string  `json:"text,omitempty"`
+	// Duplicates name the documents of chunks with exactly the same text that the daemon left out:
+	// by path, or by an id if it sends no path.
+	Duplicates []string `json:"duplicates,omitempty"`
+}

@@ -1,0 +1,22 @@
+package result
+
+// Scenario is the endpoint that is evaluated and how it is asked (spec 4.4).
+type Scenario string
+
+// The scenarios of the specification.
+const (
+	AskBasic     Scenario = "ask-basic"
+	AskAugmented Scenario = "ask-augmented"
+	SearchOnly   Scenario = "search-retrieve-only"
+)
+
+// Dialect is how the keys of requests are spelled.
+type Dialect string
+
+// Auto sends every key in both spellings and under its known aliases, so that every daemon
+// understands the body. Snake and Camel send one spelling.
+const (
+	Auto  Dialect = "auto"
+	Snake Dialect = "snake"
+	Camel Dialect = "camel"
+)

@@ -1,0 +1,81 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"evalctl/harness/dataset"
+)
+
+// maxAttempts is how often one question is sent at most. Only failures of
+// transport and 429, 502, 503 and 504 are sent again; an answer never is.
+const maxAttempts = 3
+
+var errQuestionTimeout = errors.New("no answer in time")
+
+// Ask answers one question within timeout, which spans all attempts. A
+// *Failure means that the question has no usable answer; any other error is
+// the context's cause.
+func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (Answer, error) {
+	qctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: %v passed", errQuestionTimeout, timeout))
+	defer cancel()
+	deadline := time.Now().Add(timeout)
+	var a Answer
+	var last error // the last attempt's, also when the wait after it was cut short
+	attempts := 0
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval = 100 * time.Millisecond
+	_, _ = backoff.Retry(qctx, func() (struct{}, error) {
+		attempts++
+		a, last = t.once(qctx, q)
+		return struct{}{}, schedule(last, time.Until(deadline))
+	}, backoff.WithBackOff(wait), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(0))
+	a.Attempts = attempts
+	if last != nil && ctx.Err() != nil {
+		return a, context.Cause(ctx)
+	}
+	if f, ok := AsFailure(last); ok {
+		return a, f
+	}
+	return a, last
+}
+
+// schedule tells backoff what to do after an attempt that ended with err. A
+// wait that the question's time does not allow ends the question at once.
+func schedule(err error, left time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	f, ok := errors.AsType[*Failure](err)
+	if !ok || !f.retry || f.retryAfter > left {
+		return backoff.Permanent(err)
+	}
+	if f.retryAfter > 0 {
+		return &backoff.RetryAfterError{Duration: f.retryAfter}
+	}
+	return f
+}
+
+// retryFor repeats a call by the rules of Target.Ask, but as often as within allows: a daemon that
+// slows its clients down while it takes in a corpus is no reason to give up. The call must be safe
+// to repeat (spec 7.4).
+func retryFor(ctx context.Context, within time.Duration, once func(context.Context) error) error {
+	cctx, cancel := timeLimit(ctx, within)
+	defer cancel()
+	deadline := time.Now().Add(within)
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 100*time.Millisecond, 2*time.Second
+	var last error // also if the wait after it was cut short
+	_, _ = backoff.Retry(cctx, func() (struct{}, error) {
+		last = once(cctx)
+		return struct{}{}, schedule(last, time.Until(deadline))
+	}, backoff.WithBackOff(wait), backoff.WithMaxElapsedTime(0))
+	if last != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return last
+}

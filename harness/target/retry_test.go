@@ -1,0 +1,218 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+)
+
+// TestRetries: what is sent again, and that an answer comes of it.
+func TestRetries(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		first func(w http.ResponseWriter)
+	}{
+		{"429", func(w http.ResponseWriter) { w.WriteHeader(429) }},
+		{"502", func(w http.ResponseWriter) { w.WriteHeader(502) }},
+		{"503", func(w http.ResponseWriter) { w.WriteHeader(503) }},
+		{"504", func(w http.ResponseWriter) { w.WriteHeader(504) }},
+		{"hang up before the answer", daemontest.HangUp},
+		{"hang up inside the stream", func(w http.ResponseWriter) {
+			daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`))
+			_ = http.NewResponseController(w).Flush()
+			daemontest.HangUp(w)
+		}},
+		{"stream without done", func(w http.ResponseWriter) { daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`)) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var n atomic.Int32
+			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
+				if n.Add(1) == 1 {
+					c.first(w)
+					return
+				}
+				daemontest.Stream(w, daemontest.AnswerTo("question 1"))
+			})
+			a, err := targetOf(t, s).Ask(t.Context(), dataset.Question{Question: "question 1"}, questionTime)
+			if err != nil || a.Text != "answer 1" || a.Attempts != 2 || n.Load() != 2 {
+				t.Errorf("got %+v, %v after %d requests", a, err, n.Load())
+			}
+		})
+	}
+}
+
+func TestBrokenConnectionIsTransport(t *testing.T) {
+	t.Parallel()
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
+		daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`))
+		_ = http.NewResponseController(w).Flush()
+		daemontest.HangUp(w)
+	})
+	a := wantFailure(t, targetOf(t, s), result.KindTransport, "read stream: ")
+	if a.Attempts != maxAttempts || a.Text != "half" {
+		t.Errorf("got %+v", a)
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	t.Parallel()
+	s := daemontest.Answering(t)
+	target := targetOf(t, s)
+	s.Close()
+	a := wantFailure(t, target, result.KindTransport, "connection refused")
+	if a.Attempts != maxAttempts {
+		t.Errorf("asked %d times", a.Attempts)
+	}
+}
+
+// replies is a daemon in memory, so that time can be the test's own.
+type replies func(attempt int) *http.Response
+
+type inMemory struct {
+	reply replies
+	n     int
+	at    []time.Duration
+	start time.Time
+}
+
+func (m *inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
+	m.n++
+	m.at = append(m.at, time.Since(m.start))
+	if res := m.reply(m.n); res != nil {
+		return res, nil
+	}
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+func reply(status int, body string, header ...string) *http.Response {
+	res := &http.Response{StatusCode: status, Status: fmt.Sprint(status), Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
+	res.Header.Set("Content-Type", "text/event-stream")
+	for i := 0; i+1 < len(header); i += 2 {
+		res.Header.Set(header[i], header[i+1])
+	}
+	return res
+}
+
+func (m *inMemory) target() *Target {
+	m.start = time.Now()
+	return &Target{Endpoint: &Endpoint{base: "http://memory", http: &http.Client{Transport: m}}, Brains: map[string]string{"": "eval"}, Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto}
+}
+
+// inTime asks once in a bubble of its own time.
+func inTime(t *testing.T, timeout time.Duration, r replies, check func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		m := &inMemory{reply: r}
+		target := m.target()
+		a, err := target.Ask(t.Context(), dataset.Question{Question: "who?"}, timeout)
+		check(t, m, a, err, time.Since(m.start))
+	})
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	inTime(t, time.Minute, func(n int) *http.Response {
+		if n <= 2 {
+			return reply(429, "", "Retry-After", "7")
+		}
+		return reply(200, daemontest.Event("done", `{"answer":"a"}`))
+	}, func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
+		if err != nil || a.Attempts != 3 || took != 14*time.Second {
+			t.Errorf("got %+v, %v after %v; asked at %v", a, err, took, m.at)
+		}
+		if a.Latency != 0 {
+			t.Errorf("the latency %v holds the waits", a.Latency)
+		}
+	})
+}
+
+func TestRetryAfterBeyondTheTimeIsNotWaitedFor(t *testing.T) {
+	inTime(t, time.Minute, func(int) *http.Response { return reply(503, "busy", "Retry-After", "61") },
+		func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
+			f, ok := AsFailure(err)
+			if !ok || f.Kind != result.KindStatus || f.Status != 503 || m.n != 1 || took != 0 || !strings.Contains(f.Message, "busy") {
+				t.Errorf("got %v after %d attempts and %v", err, m.n, took)
+			}
+		})
+}
+
+func TestRetriesEnd(t *testing.T) {
+	inTime(t, time.Minute, func(int) *http.Response { return reply(503, "busy") },
+		func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
+			f, ok := AsFailure(err)
+			if !ok || f.Status != 503 || m.n != maxAttempts || a.Attempts != maxAttempts || took > time.Second {
+				t.Errorf("got %v after %d attempts and %v", err, m.n, took)
+			}
+		})
+}
+
+// TestTimeoutSpansAllAttempts: each attempt alone would have been in time.
+func TestTimeoutSpansAllAttempts(t *testing.T) {
+	inTime(t, 10*time.Second, func(n int) *http.Response {
+		if n == 1 {
+			return reply(503, "", "Retry-After", "8")
+		}
+		return nil
+	}, func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
+		f, ok := AsFailure(err)
+		if !ok || f.Kind != result.KindTimeout || took != 10*time.Second || a.Attempts != 2 || f.Message != "no answer in time: 10s passed" {
+			t.Errorf("got %v after %d attempts and %v", err, a.Attempts, took)
+		}
+	})
+}
+
+// TestTimeoutWhileWaiting: what asked for the wait is the reason, not the clock.
+func TestTimeoutWhileWaiting(t *testing.T) {
+	inTime(t, 30*time.Millisecond, func(int) *http.Response { return reply(503, "busy") },
+		func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
+			f, ok := AsFailure(err)
+			if !ok || f.Kind != result.KindStatus || m.n != 1 || took > 30*time.Millisecond {
+				t.Errorf("got %v after %d attempts and %v", err, m.n, took)
+			}
+		})
+}
+
+func TestTimeoutKeepsTheText(t *testing.T) {
+	t.Parallel()
+	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
+		daemontest.Stream(w, daemontest.Event("token", `{"token":"so far"}`))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	a, err := targetOf(t, s).Ask(t.Context(), dataset.Question{Question: "who?"}, 100*time.Millisecond)
+	if f, ok := AsFailure(err); !ok || f.Kind != result.KindTimeout || a.Text != "so far" || a.Attempts != 1 {
+		t.Errorf("got %+v, %v", a, err)
+	}
+}
+
+// TestCancelledAskIsNoFailure: the question was not at fault.
+func TestCancelledAskIsNoFailure(t *testing.T) {
+	reason := errors.New("enough")
+	for _, r := range []replies{
+		func(int) *http.Response { return nil },
+		func(int) *http.Response { return reply(503, "", "Retry-After", "5") },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &inMemory{reply: r}
+			target := m.target()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second, func() { cancel(reason) })
+			_, err := target.Ask(ctx, dataset.Question{Question: "who?"}, time.Minute)
+			if _, failed := AsFailure(err); failed || !errors.Is(err, reason) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package target
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"evalctl/harness/daemontest"
+	"evalctl/harness/result"
+)
+
+func endpointOf(tb testing.TB, s *daemontest.Daemon, token string) *Endpoint {
+	tb.Helper()
+	e, err := NewEndpoint(s.URL, token, "evalctl-test", 16)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(e.Close)
+	return e
+}
+
+func targetOf(tb testing.TB, s *daemontest.Daemon) *Target {
+	return &Target{Endpoint: endpointOf(tb, s, ""), Brains: map[string]string{"": "eval"}, Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto}
+}
+
+// resultSchema is that of result files.
+var resultSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	return c.Compile("../../docs/result.schema.json")
+})
+
+// validRecord checks the JSON of a record against the schema of result files.
+func validRecord(record []byte) error {
+	schema, err := resultSchema()
+	if err != nil {
+		return err
+	}
+	id := result.Identity{
+		SchemaVersion: 1, SDK: "go", Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 1, Dialect: result.Auto,
+		Dataset: result.DatasetID{SHA256: strings.Repeat("a", 64), Selected: 1, Tags: map[string]int{}},
+		Tool:    result.ToolID{CPUs: 1},
+	}
+	res := result.Result{
+		SDK: "go", ScorerName: "exact", Planned: 1, Identity: id, StartedAt: time.Now(), FinishedAt: time.Now(),
+		Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 1},
+	}
+	res.SetAggregate(result.NewAggregate(5))
+	head, err := json.Marshal(res)
+	if err != nil {
+		return err
+	}
+	v, err := jsonschema.UnmarshalJSON(io.MultiReader(
+		bytes.NewReader(head[:len(head)-1]), strings.NewReader(`,"questions":[`), bytes.NewReader(record), strings.NewReader(`]}`)))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(v)
+}

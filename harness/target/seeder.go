@@ -1,0 +1,166 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+)
+
+// seedWriters is the number of concurrent requests that write documents, and brainsAtOnce the
+// number of brains that are seeded or looked for concurrently.
+const (
+	seedWriters  = 8
+	brainsAtOnce = 4
+)
+
+// Seed makes the brains ready to be asked and returns the daemon's ids of them by name. A brain
+// with documents is created, its documents are written over the documents protocol, and Seed waits
+// until a search finds the last one. A brain without documents must exist and contain some: the
+// error is ErrBrainMissing or ErrBrainEmpty otherwise, and names every such brain.
+//
+// A brain that should be created and exists is ErrBrainExists, unless seeded reports that the run
+// seeded it before it was interrupted. markSeeded is called with each brain that has all its
+// documents. Both may be nil; calls are not concurrent.
+//
+// If anything fails, the end of ctx included, the brains that this call created are removed again.
+// The error names those that could not be removed.
+func Seed(ctx context.Context, e *Endpoint, d result.Dialect, brains []dataset.Brain, seeded func(brain string) bool, markSeeded func(brain string) error) (map[string]string, error) {
+	s := seeder{
+		endpoint: e, dialect: d, seeded: seeded, markSeeded: markSeeded,
+		writers: max(1, seedWriters/min(brainsAtOnce, max(1, len(brains)))),
+		ids:     map[string]string{},
+	}
+	unusable := make([]error, len(brains))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(brainsAtOnce)
+	for i, b := range brains {
+		g.Go(func() error {
+			if gctx.Err() != nil {
+				return context.Cause(gctx)
+			}
+			err := s.ready(gctx, b)
+			if errors.Is(err, ErrBrainMissing) || errors.Is(err, ErrBrainEmpty) {
+				unusable[i], err = err, nil // go on, to name the others too
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	unusable = slices.DeleteFunc(unusable, func(err error) bool { return err == nil })
+	if err == nil && len(unusable) > 0 {
+		err = dataset.JoinErrors(unusable, "brains")
+	}
+	if err != nil {
+		return nil, s.undo(ctx, err)
+	}
+	return s.ids, nil
+}
+
+// seeder is the state of one call of Seed.
+type seeder struct {
+	endpoint *Endpoint
+	dialect  result.Dialect
+	writers  int // for each brain
+
+	mu         sync.Mutex // guards what follows, calls of the functions included
+	seeded     func(brain string) bool
+	markSeeded func(brain string) error
+	ids        map[string]string
+	created    []*remoteBrain
+}
+
+// ready seeds or finds one brain.
+func (s *seeder) ready(ctx context.Context, b dataset.Brain) error {
+	remote := &remoteBrain{endpoint: s.endpoint, dialect: s.dialect, name: b.Name}
+	if err := s.seedOrFind(ctx, remote, b); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ids[b.Name] = remote.id
+	if s.markSeeded == nil || b.Docs == nil {
+		return nil
+	}
+	return s.markSeeded(b.Name)
+}
+
+func (s *seeder) seedOrFind(ctx context.Context, remote *remoteBrain, b dataset.Brain) error {
+	if b.Docs == nil {
+		return remote.find(ctx, b.Probe)
+	}
+	// A brain whose creation is cut off could not be removed again.
+	cctx, cancel := withGrace(ctx, removeWithin)
+	defer cancel()
+	err := remote.create(cctx)
+	if errors.Is(err, ErrBrainExists) && s.wasSeeded(b.Name) {
+		return remote.find(ctx, b.Probe)
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.created = append(s.created, remote)
+	s.mu.Unlock()
+	// A single document needs no batch, unless it is too large for any other request.
+	single := len(b.Docs) == 1 && len(b.Docs[0].Data) <= protocol.MaxWriteBytes
+	return remote.seed(ctx, b.Docs, s.writers, single)
+}
+
+func (s *seeder) wasSeeded(brain string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seeded != nil && s.seeded(brain)
+}
+
+// withGrace returns a context that ends a while after ctx does.
+func withGrace(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(while, func() { cancel(context.Cause(ctx)) })
+	})
+	return longer, func() { stop(); cancel(nil) }
+}
+
+// seed writes the documents, each with a request of its own if single is set, and waits until they
+// can be searched.
+func (b *remoteBrain) seed(ctx context.Context, docs []dataset.Doc, writers int, single bool) error {
+	last, query := probeOf(docs)
+	w := docWriter{brain: b, writers: writers, single: single}
+	if err := w.write(ctx, slices.Concat(docs[:last], docs[last+1:])); err != nil {
+		return err
+	}
+	if err := w.write(ctx, docs[last:last+1]); err != nil {
+		return err
+	}
+	return b.awaitSearchable(ctx, docs, last, query)
+}
+
+// undo removes the brains that were created and adds to err those that could not be removed. After
+// the first failure it does not try the others.
+func (s *seeder) undo(ctx context.Context, err error) error {
+	for i, b := range s.created {
+		left := b.remove(ctx)
+		if left == nil {
+			continue
+		}
+		what := fmt.Sprintf("brain %q", b.id)
+		if rest := s.created[i+1:]; len(rest) > 0 {
+			var ids []string
+			for _, b := range rest {
+				ids = append(ids, b.id)
+			}
+			what += fmt.Sprintf(" (and %d more that this run created: %q)", len(ids), ids)
+		}
+		return fmt.Errorf("%w; %s may hold part of the corpus and must be removed before the next try: it could not be removed now: %w", err, what, left)
+	}
+	return err
+}

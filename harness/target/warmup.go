@@ -1,0 +1,32 @@
+package target
+
+import (
+	"context"
+	"time"
+
+	"evalctl/harness/dataset"
+)
+
+// warmUps is how many questions WarmUp asks, and the first of every brain.
+const warmUps = 20
+
+// WarmUp asks the first questions of d, and the first of every brain, so that
+// indexes are built and connections open before anything is measured. It counts
+// them. A question that fails here will fail again where it counts.
+func (t *Target) WarmUp(ctx context.Context, d dataset.Dataset, timeout time.Duration) (asked int, err error) {
+	warm := map[string]bool{}
+	for q, err := range d.Questions() {
+		if err != nil {
+			return asked, err
+		}
+		if asked >= warmUps && warm[q.Brain] {
+			continue
+		}
+		warm[q.Brain] = true
+		asked++
+		if _, err := t.Ask(ctx, q, timeout); err != nil && ctx.Err() != nil {
+			return asked, context.Cause(ctx)
+		}
+	}
+	return asked, nil
+}

@@ -1,0 +1,137 @@
+// Package jsonobj reads JSON objects whose keys are not known in advance, may be spelled in several
+// ways, or must not be repeated. Unlike encoding/json it matches keys exactly, keeps their order,
+// and reports repeated keys to callers that ask for them. Values are slices of the input: nothing
+// is decoded before it is asked for.
+package jsonobj
+
+import (
+	"encoding/json"
+	"iter"
+	"slices"
+	"strconv"
+)
+
+// Object is a JSON object: its members in the order of the text, repeated keys included.
+// A lookup scans the members, which suits small objects that are read once.
+type Object []Member
+
+// Member is a key and its value, a JSON text without space around it.
+type Member struct {
+	Key   string
+	Value json.RawMessage
+}
+
+// Parse parses a JSON object. The values are slices of data. The error is ErrNotObject for other
+// JSON values, and encoding/json's for a text that is not JSON.
+func Parse(data []byte) (Object, error) {
+	value, err := valid(data)
+	if err != nil {
+		return nil, err
+	}
+	return parseValid(value)
+}
+
+// parseValid is Parse for a valid JSON text without space around it.
+func parseValid(value json.RawMessage) (Object, error) {
+	o := make(Object, 0, 8)
+	err := walkValid(value, func(key string, value json.RawMessage) error {
+		o = append(o, Member{key, value})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Get returns the value of key, the last one if key is repeated, and nil if it is missing.
+func (o Object) Get(key string) json.RawMessage {
+	for _, m := range slices.Backward(o) {
+		if m.Key == key {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+// Text returns the value of the first of keys that is a non-empty string, and "" if none is.
+func (o Object) Text(keys ...string) string {
+	for _, k := range keys {
+		if s, _ := String(o.Get(k)); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// Number returns the value of the first of keys that is a number, and 0 if none is.
+func (o Object) Number(keys ...string) float64 {
+	for _, k := range keys {
+		if f, err := strconv.ParseFloat(string(o.Get(k)), 64); err == nil {
+			return f
+		}
+	}
+	return 0
+}
+
+// Object returns the value of key if it is an object, and nil otherwise.
+func (o Object) Object(key string) Object {
+	value := o.Get(key)
+	if value == nil {
+		return nil
+	}
+	sub, _ := parseValid(value) // nil if it is not an object
+	return sub
+}
+
+// Encode returns the object as JSON, its members in order. Keys must be ASCII letters, digits and
+// underscores, and values valid JSON.
+func (o Object) Encode() []byte {
+	b := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(strconv.AppendQuote(b, m.Key), ':')
+		b = append(b, m.Value...)
+	}
+	return append(b, '}')
+}
+
+// String returns the string that value encodes; ok is false if value is not a JSON string.
+// value must be a value of a parsed object or nil.
+func String(value json.RawMessage) (s string, ok bool) {
+	if len(value) == 0 || value[0] != '"' {
+		return "", false
+	}
+	return unquote(value), true
+}
+
+// Objects parses value, a list of objects. null is an empty list, and null in the list an empty
+// object; ok is false for anything else. value must be a value of a parsed object or nil.
+func Objects(value json.RawMessage) (list []Object, ok bool) {
+	if string(value) == "null" {
+		return nil, true
+	}
+	if len(value) == 0 || value[0] != '[' {
+		return nil, false
+	}
+	for element := range Elements(value) {
+		o, err := parseValid(element)
+		if err != nil && string(element) != "null" {
+			return nil, false
+		}
+		list = append(list, o)
+	}
+	return list, true
+}
+
+// Elements returns the elements of value, which must be a value of a parsed object or nil. What is
+// not a list has none.
+func Elements(value json.RawMessage) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		if len(value) > 0 && value[0] == '[' {
+			eachElement(value, yield)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package jsonobj_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/jsonobj"
+)
+
+func Example() {
+	o, err := jsonobj.Parse([]byte(`{"brainId": "b1", "items": [{"n": 2}, null], "took": 1.5}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(o.Text("brain_id", "brainId"), o.Number("took"), o.Get("missing") == nil)
+	items, ok := jsonobj.Objects(o.Get("items"))
+	fmt.Println(len(items), items[0].Number("n"), ok)
+	// Output:
+	// b1 1.5 true
+	// 2 2 true
+}
+
+func TestObject(t *testing.T) {
+	o, err := jsonobj.Parse([]byte(` {"a":"","b":1,"b":"two","c":{"d":"x"},"l":["s",{"k":1}],"n":null} `))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := o.Text("a", "missing", "b"); got != "two" {
+		t.Errorf("text: got %q, want the last b", got)
+	}
+	if got := o.Number("a", "c", "n"); got != 0 {
+		t.Errorf("number of values that are none: got %v", got)
+	}
+	if got := o.Object("c").Text("d"); got != "x" {
+		t.Errorf("nested object: got %q", got)
+	}
+	for _, key := range []string{"a", "b", "l", "n", "missing"} {
+		if sub := o.Object(key); sub != nil {
+			t.Errorf("%s is no object and was read as %v", key, sub)
+		}
+	}
+	var elements []string
+	for e := range jsonobj.Elements(o.Get("l")) {
+		elements = append(elements, string(e))
+	}
+	if diff := cmp.Diff([]string{`"s"`, `{"k":1}`}, elements); diff != "" {
+		t.Error(diff)
+	}
+	for range jsonobj.Elements(o.Get("c")) {
+		t.Error("an object has elements")
+	}
+	if s, ok := jsonobj.String(o.Get("c")); ok {
+		t.Errorf("an object is the string %q", s)
+	}
+	if s, ok := jsonobj.String(o.Get("a")); s != "" || !ok {
+		t.Errorf("the empty string: got %q, %v", s, ok)
+	}
+	want := `{"a":"","b":1,"b":"two","c":{"d":"x"},"l":["s",{"k":1}],"n":null}`
+	if got := string(o.Encode()); got != want {
+		t.Errorf("encoded as %s", got)
+	}
+}
+
+func TestWalk(t *testing.T) {
+	var keys []string
+	stop := errors.New("stop")
+	err := jsonobj.Walk([]byte(`{"a":1,"a":2,"b":3,"c":4}`), func(key string, value json.RawMessage) error {
+		keys = append(keys, key+string(value))
+		if key == "b" {
+			return stop
+		}
+		return nil
+	})
+	if diff := cmp.Diff([]string{"a1", "a2", "b3"}, keys); diff != "" || !errors.Is(err, stop) {
+		t.Errorf("%v %s", err, diff)
+	}
+	none := func(string, json.RawMessage) error { return nil }
+	if err := jsonobj.Walk([]byte(`[1]`), none); !errors.Is(err, jsonobj.ErrNotObject) {
+		t.Errorf("a list: %v", err)
+	}
+	if _, ok := errors.AsType[*json.SyntaxError](jsonobj.Walk([]byte(`{"a"`), none)); !ok {
+		t.Error("half an object is no syntax error")
+	}
+}
+
+// FuzzParse compares Parse with the standard library.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		`{}`, ` { "a" : 1 , "b":[{"x":"]}"},"\\""] , "a":null}`, `{"\u0061":"\ud800"}`, "{\"\xff\":\"\xff\"}",
+		`[]`, `null`, `{"a":1}x`, `{"a"`, ``, ` `, `"{}"`, `{"a":{"b":{}},"c":-1e5}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var want map[string]json.RawMessage
+		wantErr := json.Unmarshal(data, &want)
+		got, err := jsonobj.Parse(data)
+		if (wantErr == nil && want != nil) != (err == nil) {
+			t.Fatalf("%q: got %v, the standard library says %v", data, err, wantErr)
+		}
+		if err != nil {
+			return
+		}
+		keys := map[string]json.RawMessage{}
+		for _, m := range got {
+			keys[m.Key] = got.Get(m.Key)
+		}
+		if diff := cmp.Diff(want, keys); diff != "" {
+			t.Fatal(diff)
+		}
+		for k, raw := range want {
+			var s string
+			if json.Unmarshal(raw, &s) != nil {
+				s = ""
+			}
+			if got.Text(k) != s {
+				t.Fatalf("text of %s: got %q, want %q", raw, got.Text(k), s)
+			}
+		}
+	})
+}
+
+// FuzzObjects compares Objects with the standard library.
+func FuzzObjects(f *testing.F) {
+	for _, s := range []string{
+		`[]`, ` [ ] `, `[{"a":1}]`, `[ {"a":"]"} , null, {} ]`, `[1]`, `null`, `{}`, `"["`, `[[{}]]`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) {
+			return
+		}
+		var want []map[string]json.RawMessage
+		wantErr := json.Unmarshal(data, &want)
+		got, ok := jsonobj.Objects(bytes.TrimSpace(data))
+		if ok != (wantErr == nil) || ok && len(got) != len(want) {
+			t.Fatalf("%q: got %d objects, %v, the standard library says %d, %v",
+				data, len(got), ok, len(want), wantErr)
+		}
+		for i, o := range got {
+			for key, value := range want[i] {
+				if string(o.Get(key)) != string(value) {
+					t.Fatalf("%q: member %q of object %d: got %s, want %s", data, key, i, o.Get(key), value)
+				}
+			}
+		}
+	})
+}

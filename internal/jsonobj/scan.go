@@ -1,0 +1,108 @@
+package jsonobj
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrNotObject is returned for a JSON text that is not an object.
+var ErrNotObject = errors.New("not a JSON object")
+
+// Walk calls each with every member of the JSON object data, in order and repeated keys included.
+// Values are slices of data. The error is ErrNotObject, one of encoding/json, or that of each.
+func Walk(data []byte, each func(key string, value json.RawMessage) error) error {
+	value, err := valid(data)
+	if err != nil {
+		return err
+	}
+	return walkValid(value, each)
+}
+
+// valid returns the JSON text in data without the space around it.
+func valid(data []byte) (json.RawMessage, error) {
+	if !json.Valid(data) {
+		return nil, json.Unmarshal(data, new(json.RawMessage)) // the error has the reason
+	}
+	return bytes.TrimSpace(data), nil
+}
+
+// walkValid is Walk for a valid JSON text without space around it. Since the text is valid, it
+// suffices to look for quotes, brackets and commas.
+func walkValid(data []byte, each func(key string, value json.RawMessage) error) error {
+	if data[0] != '{' {
+		return ErrNotObject
+	}
+	for rest := bytes.TrimSpace(data[1:]); rest[0] != '}'; rest = bytes.TrimSpace(rest) {
+		n := stringEnd(rest)
+		key := unquote(rest[:n])
+		rest = bytes.TrimSpace(rest[n:])[len(":"):]
+		n = valueEnd(rest)
+		if err := each(key, bytes.TrimSpace(rest[:n])); err != nil {
+			return err
+		}
+		if rest = rest[n:]; rest[0] == ',' {
+			rest = rest[1:]
+		}
+	}
+	return nil
+}
+
+// eachElement yields the elements of a valid JSON list.
+func eachElement(list json.RawMessage, yield func(json.RawMessage) bool) {
+	for rest := bytes.TrimSpace(list[1:]); rest[0] != ']'; rest = bytes.TrimSpace(rest) {
+		n := valueEnd(rest)
+		if !yield(bytes.TrimSpace(rest[:n])) {
+			return
+		}
+		if rest = rest[n:]; rest[0] == ',' {
+			rest = rest[1:]
+		}
+	}
+}
+
+// stringEnd returns the length of the JSON string at the start of b.
+func stringEnd(b []byte) int {
+	for i := 1; ; i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+}
+
+// valueEnd returns the length of the JSON value at the start of b, with the space around it: the
+// offset of the comma or bracket that follows.
+func valueEnd(b []byte) int {
+	depth := 0
+	for i := 0; ; i++ {
+		switch b[i] {
+		case '"':
+			i += stringEnd(b[i:]) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		case ',':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+}
+
+// unquote decodes a valid JSON string.
+func unquote(raw []byte) string {
+	s := string(raw[1 : len(raw)-1])
+	if strings.Contains(s, `\`) || !utf8.ValidString(s) {
+		_ = json.Unmarshal(raw, &s) // cannot fail: raw is a string
+	}
+	return s
+}

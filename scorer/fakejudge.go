@@ -1,0 +1,63 @@
+package scorer
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"evalctl/internal/llm"
+)
+
+// fakeReply returns the offline judge's reply, which scores the overlap of the answer with the
+// reference.
+func fakeReply(item Item) string {
+	score, reason := overlap(item.Reference, item.Answer)
+	return fmt.Sprintf(`{"score": %.2f, "reason": %q}`, score, reason)
+}
+
+// overlap returns the share of the reference's distinct terms that the candidate has, rounded to
+// two decimals. An abstention matches only another abstention.
+func overlap(reference, candidate string) (score float64, reason string) {
+	switch refAbstains, candAbstains := abstains(reference), abstains(candidate); {
+	case refAbstains && candAbstains:
+		return 1, "both abstain"
+	case refAbstains:
+		return 0, "the reference abstains, the candidate answers"
+	case candAbstains:
+		return 0, "the candidate abstains, the reference answers"
+	}
+	want := llm.Terms(reference)
+	if len(want) == 0 {
+		return 0, "the reference has no words"
+	}
+	have := llm.Terms(candidate)
+	found := 0
+	for t := range want {
+		if have[t] {
+			found++
+		}
+	}
+	share := float64(found) / float64(len(want))
+	return math.Round(share*100) / 100, fmt.Sprintf("%d of %d reference words found", found, len(want))
+}
+
+// abstains reports whether an answer declines to answer. It reads the first sentence only: an
+// answer may go on to quote somebody who does not know.
+func abstains(s string) bool {
+	s = strings.ToLower(strings.ReplaceAll(s, "’", "'"))
+	if i := strings.IndexAny(s, ".!?\n"); i >= 0 {
+		s = s[:i]
+	}
+	for _, phrase := range abstentions {
+		if strings.Contains(s, phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+var abstentions = []string{
+	"i don't know", "i do not know", "do not say", "does not say", "don't say", "doesn't say",
+	"not mentioned", "not recorded", "not stated", "not specified", "no information",
+	"cannot be determined", "can't be determined", "cannot answer", "can't answer", "unanswerable",
+}
