@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// running is a daemon that serves a real socket.
+// running is a daemon that listens on a real socket.
 type running struct {
 	url  string
 	stop func() error // ends it and returns what Serve returned
@@ -163,7 +163,7 @@ func TestStopEndsOpenStreams(t *testing.T) {
 	d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"name":"eval"}`)
 	d.expect(t, 204, "PUT", "/v1/brains/eval/documents?path=a.md", octets, "Ana lives in Oslo.")
 
-	// A connection without a request, as clients open them in advance.
+	// A connection without a request. Clients open such connections in advance.
 	idle, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestStopEndsOpenStreams(t *testing.T) {
 			}
 		}
 	}
-	// Far above the limit that the daemon keeps, far below its drain time.
+	// Far above the time that the daemon needs, and below its drain timeout.
 	start := time.Now()
 	if err := d.stop(); err != nil {
 		t.Errorf("Serve returned %v", err)
@@ -201,7 +201,7 @@ func TestStopEndsOpenStreams(t *testing.T) {
 	}
 }
 
-// flood never stops by itself and does not look at its context.
+// flood never stops by itself and ignores its context.
 type flood struct {
 	llm.Provider
 	word string
@@ -232,7 +232,7 @@ func (r running) dial(t *testing.T, request string) net.Conn {
 func TestStopEndsAFlood(t *testing.T) {
 	for name, tt := range map[string]struct {
 		word  string
-		reads bool // the client goes on reading
+		reads bool // the client keeps reading
 	}{
 		"one frame larger than all buffers": {strings.Repeat("x", 32<<20), false},
 		"a client that reads everything":    {"word ", true},
@@ -243,7 +243,7 @@ func TestStopEndsAFlood(t *testing.T) {
 			d.expect(t, 204, "PUT", "/v1/brains/eval/documents?path=a.md", octets, "Ana lives in Oslo.")
 			const question = `{"question":"Where does Ana live?"}`
 			conn := d.dial(t, fmt.Sprintf("POST /v1/brains/eval/ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(question), question))
-			if _, err := io.ReadFull(conn, make([]byte, 100_000)); err != nil { // the flood is on
+			if _, err := io.ReadFull(conn, make([]byte, 100_000)); err != nil { // the flood has begun
 				t.Fatal(err)
 			}
 			var client sync.WaitGroup
@@ -271,13 +271,13 @@ func TestStopLetsOrdinaryRequestsFinish(t *testing.T) {
 	conn := d.dial(t, "PUT /v1/brains/eval/documents?path=a.md HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream\r\n"+
 		"Content-Length: 6\r\nExpect: 100-continue\r\n\r\n")
 	answers := bufio.NewReader(conn)
-	// The daemon says Continue when its handler begins to read the body.
+	// The daemon sends Continue when its handler begins to read the body.
 	if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
 		t.Fatalf("got %q, %v", line, err)
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.stop() }()
-	// No new connection is accepted any more: the daemon is draining.
+	// Once no new connection is accepted, the daemon is draining.
 	for {
 		probe, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))
 		if err != nil {

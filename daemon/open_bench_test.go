@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// BenchmarkOpen100kSmall is BenchmarkOpen100k with 100,000 documents of one
-// chunk in 100 directories. The limit reads the directories and asks for the
-// size and time of each file, which is what it takes to see that the snapshot
-// is up to date.
+// BenchmarkOpen100kSmall is BenchmarkOpen100k with 100,000 documents of one chunk in 100
+// directories. The limit reads the directories and the size and time of each file, which
+// is the least that shows that the snapshot is up to date.
 func BenchmarkOpen100kSmall(b *testing.B) {
 	home, n := b.TempDir(), newNotes()
 	c, stop := startBench(b, home)
@@ -25,7 +24,7 @@ func BenchmarkOpen100kSmall(b *testing.B) {
 	}
 	c.search(b, "kalo")
 	stop()
-	c, stop = startBench(b, home) // reads once more what was written just before the snapshot
+	c, stop = startBench(b, home) // reads what was written just before the snapshot again
 	c.search(b, "kalo")
 	stop()
 	b.Run("daemon", func(b *testing.B) {
@@ -47,7 +46,7 @@ func BenchmarkOpen100kSmall(b *testing.B) {
 	})
 }
 
-// statBelow reads all directories below dir and describes their files.
+// statBelow reads all directories below dir, stats their files and counts them.
 func statBelow(b *testing.B, dir string) (files int) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// notes draws texts over 20,000 words with the frequencies of language.
+// notes draws texts from 20,000 words whose frequencies are those of natural language.
 type notes struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf
@@ -44,7 +44,7 @@ func (n *notes) text(words int) string {
 	return b.String()
 }
 
-// client sends requests to a daemon on a real socket.
+// client sends requests to a daemon over a real socket.
 type client struct {
 	url  string
 	http http.Client
@@ -122,9 +122,9 @@ func (c *client) createBrain(tb testing.TB) {
 	c.send(tb, "POST", "/v1/brains", "application/json", []byte(`{"id":"eval"}`))
 }
 
-// BenchmarkSearch asks a brain of 1,000 documents of 120 words for the five
-// best, with questions of three to six of their words. The limit is a request
-// of the same size for something that costs nothing.
+// BenchmarkSearch searches a brain of 1,000 documents of 120 words for the five best, with
+// queries of three to six of their words. The limit is a request of the same size that
+// costs the daemon nothing.
 func BenchmarkSearch(b *testing.B) {
 	c, _ := startBench(b, "")
 	c.createBrain(b)
@@ -151,8 +151,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// ask runs b.N requests from several clients and reports the median latency
-// and the requests a second.
+// ask runs b.N requests from several clients and reports the median latency and the
+// requests per second.
 func ask(b *testing.B, clients int, request func(i int)) {
 	var next atomic.Int64
 	took := make([]time.Duration, b.N)
@@ -174,8 +174,8 @@ func ask(b *testing.B, clients int, request func(i int)) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 }
 
-// BenchmarkIngest writes documents of 120 words into a home on disk from one
-// client, whose brain is being searched, and searches at the end.
+// BenchmarkIngest writes documents of 120 words into a home on disk, from one client to a
+// brain that is being searched, and searches at the end.
 func BenchmarkIngest(b *testing.B) {
 	n := newNotes()
 	texts := make([]string, 1000)
@@ -206,9 +206,8 @@ func BenchmarkIngest(b *testing.B) {
 	})
 }
 
-// BenchmarkOpen100k starts a daemon over a home with a brain of 100,000 chunks
-// and gets its first answer: of 10,000 documents of ten chunks each, from the
-// snapshot and without it.
+// BenchmarkOpen100k starts a daemon with a brain of 100,000 chunks, 10,000 documents of ten
+// chunks each, and waits for its first answer: from the snapshot and without it.
 func BenchmarkOpen100k(b *testing.B) {
 	home, n := b.TempDir(), newNotes()
 	c, stop := startBench(b, home)

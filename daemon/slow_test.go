@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestSlowHeadsAreCut: connections that send a request byte by byte are closed,
-// and do not keep the daemon from others.
+// TestSlowHeadsAreCut: connections that send a request byte by byte are closed, and do not
+// delay other clients.
 func TestSlowHeadsAreCut(t *testing.T) {
 	d, err := openKind(t, "", StoreMemory)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"evalctl/internal/sse"
 )
 
-// limitFiles sets how many files the process may have open, for one test.
+// limitFiles sets how many files the process may have open during a test.
 func limitFiles(t *testing.T, set func(*syscall.Rlimit)) {
 	t.Helper()
 	var was syscall.Rlimit
@@ -33,8 +33,8 @@ func limitFiles(t *testing.T, set func(*syscall.Rlimit)) {
 	})
 }
 
-// TestMoreBrainsThanFiles uses more brains than the process may have stores
-// open, and streams the changes of one of them all the while.
+// TestMoreBrainsThanFiles uses more brains than the process may have open stores, while a
+// client streams the changes of one of them.
 func TestMoreBrainsThanFiles(t *testing.T) {
 	for store, brains := range map[string]int{daemon.StoreFS: 120, daemon.StoreGit: 60} {
 		t.Run(store, func(t *testing.T) {

@@ -31,14 +31,14 @@ type Catalog interface {
 	// Load returns all records, in any order. A record that cannot be read is an
 	// error that identifies it and says what to do.
 	Load(ctx context.Context) ([]Record, error)
-	// Add adds a record. When it returns nil, the record is durable, as far as the
-	// catalog is; otherwise it is not in the catalog. An id that is in the catalog
-	// is ErrExists.
+	// Add adds a record. When it returns nil, the record is as durable as the catalog
+	// can make it. An id that is in the catalog is ErrExists. After another error the
+	// service takes the brain as not created; if it was added nevertheless, as when
+	// only the last sync failed, the next Load returns it.
 	Add(ctx context.Context, r Record) error
-	// Retire takes a brain out of the catalog in one step: when it returns nil, Load
-	// no longer returns the brain and its id is free; otherwise nothing has changed.
-	// It returns an opaque name for Purge. An id that is not in the catalog is an
-	// error.
+	// Retire takes a brain out of the catalog in one step, so that Load no longer returns
+	// it and its id is free. It returns an opaque name for Purge. An id that is not in
+	// the catalog is an error. After an error the service takes the brain as not deleted.
 	Retire(ctx context.Context, id string) (retired string, err error)
 	// Purge deletes what is left of a retired brain. It may take long. What it does
 	// not delete, a later Load does.

@@ -19,14 +19,14 @@ import (
 	"evalctl/internal/llm/llmtest"
 )
 
-// toldEmbedder tells what it embeds.
-type toldEmbedder struct {
+// reportingEmbedder sends the texts that it embeds.
+type reportingEmbedder struct {
 	llm.FakeEmbedder
 	texts chan string
 	err   error
 }
 
-func (e *toldEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (e *reportingEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	for _, t := range texts {
 		select {
 		case e.texts <- t:
@@ -40,12 +40,12 @@ func (e *toldEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, 
 	return e.FakeEmbedder.Embed(ctx, texts)
 }
 
-// As soon as a brain has an index, its documents are embedded as they are
-// written, and a failure ends nothing. Closing does not wait for the embedder.
+// As soon as a brain has an index, new documents are embedded in the background, also after
+// the embedder has failed. Closing does not wait for the embedder.
 func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 	for name, err := range map[string]error{"well": nil, "failing": errors.New("out of order")} {
 		t.Run(name, inBubble(func(t *testing.T) {
-			e := &toldEmbedder{texts: make(chan string), err: err}
+			e := &reportingEmbedder{texts: make(chan string), err: err}
 			s := open(t, func(c *Config) { c.Search = search.Config{Embedder: e} })
 			create(t, s, "eval")
 			put(t, s, "eval", "a.md", "walrus")
@@ -63,7 +63,7 @@ func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 			put(t, s, "eval", "b.md", "otter")
 			for got := ""; got != "b\notter"; got = <-e.texts {
 			}
-			put(t, s, "eval", "c.md", "seal") // nobody listens any more
+			put(t, s, "eval", "c.md", "seal") // nothing receives it
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
@@ -71,12 +71,12 @@ func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 	}
 }
 
-// inBubble runs a test on a clock that passes when nothing else does.
+// inBubble runs a test on a clock that advances when every goroutine waits.
 func inBubble(test func(*testing.T)) func(*testing.T) {
 	return func(t *testing.T) { synctest.Test(t, test) }
 }
 
-// stalled is an embedder that answers nobody.
+// stalled is an embedder that never answers.
 type stalled struct{ llm.FakeEmbedder }
 
 func (stalled) Embed(ctx context.Context, _ []string) ([][]float32, error) {
@@ -84,7 +84,7 @@ func (stalled) Embed(ctx context.Context, _ []string) ([][]float32, error) {
 	return nil, ctx.Err()
 }
 
-// Who asks for no lower mode is told that the embedder is slow.
+// A search that must not degrade reports that the embedder is slow.
 func TestSlowEmbedderIsAnError(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		s := open(t, func(c *Config) { c.Search = search.Config{Embedder: stalled{}} })
@@ -100,8 +100,8 @@ func TestSlowEmbedderIsAnError(t *testing.T) {
 	})(t)
 }
 
-// Brains share what is known of a model that does not answer: one search waits
-// for it, all others are answered at once.
+// Brains share the knowledge that a model does not answer: one search waits for the model,
+// all others are answered at once.
 func TestBrainsShareOutages(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		s := open(t, func(c *Config) { c.Search = search.Config{Embedder: stalled{}, Degrade: true} })
@@ -121,7 +121,7 @@ func TestBrainsShareOutages(t *testing.T) {
 	})(t)
 }
 
-// What the embedder refuses is counted and logged, once, and disturbs no search.
+// Passages that the embedder refuses are counted and logged, once, and affect no search.
 func TestRefusedPassagesAreCounted(t *testing.T) {
 	stub := llmtest.NewServer(t, func(c llmtest.Call) llmtest.Reply {
 		if slices.ContainsFunc(c.Input, func(s string) bool { return strings.Contains(s, "POISON") }) {
@@ -159,7 +159,7 @@ func TestRefusedPassagesAreCounted(t *testing.T) {
 	}
 }
 
-// syncBuffer may be read while others write.
+// syncBuffer is safe for concurrent use.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -2,6 +2,7 @@ package brain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -14,9 +15,13 @@ import (
 // errReopened is returned to searches that wait for the index of a damaged store.
 var errReopened = fmt.Errorf("%w for a moment: it is opened again", store.ErrReadOnly)
 
-// entry is one brain. Its store is opened on first use, its index built on the
-// first search. mu guards the fields below it; opening a store is the only long
-// wait under it.
+// errDropped is never returned to a caller: an index that a search waits for is
+// not dropped.
+var errDropped = errors.New("the index was dropped")
+
+// entry is one brain. Its store is opened on first use, its index built on the first
+// search. mu guards the fields below it. It is held while a store is opened or closed,
+// which may take long, but not while a search waits for the index.
 type entry struct {
 	record Record
 	cfg    *entryConfig // shared by all brains

@@ -106,8 +106,8 @@ func TestFolderFormat(t *testing.T) {
 	}
 }
 
-// TestFolderClearsUp: what a crash leaves of a brain that was being deleted, or of one
-// being created, is deleted by the next Load.
+// TestFolderClearsUp: Load deletes what a crash has left of a brain that was retired and
+// not purged.
 func TestFolderClearsUp(t *testing.T) {
 	dir := t.TempDir()
 	f := openFolder(t, dir)
@@ -119,7 +119,7 @@ func TestFolderClearsUp(t *testing.T) {
 	}
 	before, err := os.ReadDir(dir)
 	if err != nil || len(before) != 2 { // with the lock file
-		t.Fatalf("the folder holds %v, %v", before, err)
+		t.Fatalf("the folder contains %v, %v", before, err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
@@ -130,11 +130,11 @@ func TestFolderClearsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after, err := os.ReadDir(dir); err != nil || len(after) != 1 {
-		t.Errorf("the folder holds %v, %v", after, err)
+		t.Errorf("the folder contains %v, %v", after, err)
 	}
 }
 
-// removals are snapshots that are only ever removed.
+// removals records calls of Remove, and fails them with fail.
 type removals struct {
 	brain.Snapshots
 	ids  []string
@@ -146,10 +146,10 @@ func (r *removals) Remove(_ context.Context, id string) error {
 	return r.fail
 }
 
-// TestDeleteRemovesTheSnapshot: a catalog may know nothing of the snapshots. A brain
+// TestDeleteRemovesTheSnapshot: a catalog need not know where snapshots are kept. A brain
 // whose snapshot cannot be removed is not deleted.
 func TestDeleteRemovesTheSnapshot(t *testing.T) {
-	snapshots := &removals{fail: errors.New("snapshots are out of reach")}
+	snapshots := &removals{fail: errors.New("snapshots are unreachable")}
 	s, err := brain.Open(t.Context(), brain.Config{
 		Catalog: new(brain.MemoryCatalog), Snapshots: snapshots,
 		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil },

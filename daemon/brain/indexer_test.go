@@ -21,7 +21,7 @@ var equateEmpty = cmpopts.EquateEmpty()
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
-// query is a search as a client makes it with nothing but a text.
+// query is the search for a text with the defaults of the API.
 func query(text string) search.Query {
 	return search.Query{Text: text, TopK: 10}
 }
@@ -43,7 +43,7 @@ func find(t *testing.T, s *Service, id, text string) []string {
 func TestIndexFollowsEveryKindOfChange(t *testing.T) {
 	s := open(t, nil)
 	create(t, s, "eval")
-	put(t, s, "eval", "before.md", "walrus") // built from, not followed
+	put(t, s, "eval", "before.md", "walrus") // before the index is built
 	expect := func(want ...string) {
 		t.Helper()
 		if diff := cmp.Diff(want, sorted(find(t, s, "eval", "walrus")), equateEmpty); diff != "" {
@@ -107,11 +107,11 @@ func TestReadYourWritesUnderConcurrentWriters(t *testing.T) {
 	writers.Wait()
 }
 
-// slowBackend holds documents whose reads wait, and can be made to fail.
+// slowBackend holds documents in memory. Its reads can wait or fail.
 type slowBackend struct {
 	mu      sync.Mutex
 	docs    map[string][]byte
-	reading chan string   // told of each read, unless nil
+	reading chan string   // receives the path of each read, unless nil
 	proceed chan struct{} // each read waits for one, unless nil
 	broken  atomic.Pointer[error]
 }
@@ -196,11 +196,11 @@ func TestWritesDuringTheBuildAreNotLost(t *testing.T) {
 		return done
 	}
 	early := search()
-	<-b.reading // the build holds the old content
+	<-b.reading // the build has read the old content
 	put(t, s, "eval", "a.md", "walrus")
 	put(t, s, "eval", "b.md", "another walrus")
 	late := search()
-	// The build goes on, then both written documents are read again.
+	// The build continues, then both written documents are read again.
 	go func() {
 		b.proceed <- struct{}{}
 		for range 2 {

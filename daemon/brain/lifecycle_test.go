@@ -15,7 +15,7 @@ import (
 	"evalctl/daemon/store/memstore"
 )
 
-// A brain that takes long to be deleted keeps no other one waiting.
+// A slow deletion delays no other brain.
 func TestDeletingStallsNobody(t *testing.T) {
 	opening, proceed := make(chan struct{}), make(chan struct{})
 	s := open(t, func(c *Config) {
@@ -64,7 +64,7 @@ func TestDeletingStallsNobody(t *testing.T) {
 			t.Errorf("listed %v", list)
 		}
 		if _, taken := s.Owner("slow"); !taken {
-			t.Error("the id is free before the brain is gone")
+			t.Error("the id is free before the brain is deleted")
 		}
 	}()
 	select {
@@ -79,8 +79,8 @@ func TestDeletingStallsNobody(t *testing.T) {
 	put(t, s, "other", "b.md", "otter")
 }
 
-// Of those who create or delete the same brain at once, one succeeds, and disk
-// and service agree in the end.
+// Of concurrent creations or deletions of the same brain, one succeeds. In the end the disk
+// and the service agree.
 func TestCreateAndDeleteAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "brains")
 	onDisk := inFolder(t, dir)

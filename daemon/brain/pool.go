@@ -3,7 +3,6 @@ package brain
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -24,10 +23,6 @@ const (
 	// idleCheck is the interval at which the janitor looks for both.
 	idleCheck = time.Minute
 )
-
-// errDropped is never returned to a caller: an index that a search waits for is
-// not dropped.
-var errDropped = errors.New("the index was dropped")
 
 // pool holds the brains whose store is open or being opened, and limits how many
 // stores and how much index memory they use.

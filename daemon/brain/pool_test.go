@@ -12,7 +12,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// held are the brains whose index is in memory.
+// held returns the ids of the brains whose index is in memory.
 func held(s *Service) []string {
 	var ids []string
 	for id, e := range s.brains {
@@ -25,8 +25,8 @@ func held(s *Service) []string {
 	return sorted(ids)
 }
 
-// openTicking makes a service whose clock moves a second with each look, and
-// that drops indexes only when told.
+// openTicking opens a service whose clock advances by a second with each reading. It has no
+// janitor: indexes are dropped only by calls of dropIndexes.
 func openTicking(t *testing.T, memory int64) (*Service, *atomic.Int64) {
 	clock := new(atomic.Int64)
 	s := open(t, func(c *Config) {
@@ -66,7 +66,7 @@ func TestIndexesUnderAMemoryLimit(t *testing.T) {
 	if got := held(s); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("kept the indexes of %v, want %v", got, want)
 	}
-	for i := range brains { // a dropped one comes back, and follows writes
+	for i := range brains { // a dropped one is built again, and follows writes
 		search(i)
 		put(t, s, id(i), "new.md", fmt.Sprint("seal", i))
 		if got := find(t, s, id(i), fmt.Sprint("seal", i)); len(got) != 1 {
@@ -104,7 +104,7 @@ func TestIdleIndexesAreDropped(t *testing.T) {
 	}
 }
 
-// An index that a search waits for stays, however long that takes.
+// An index that a search waits for is kept, however long the search waits.
 func TestAwaitedIndexesAreNotDropped(t *testing.T) {
 	b := &slowBackend{docs: map[string][]byte{"a.md": []byte("otter")}, reading: make(chan string), proceed: make(chan struct{})}
 	clock := new(atomic.Int64)
@@ -135,7 +135,7 @@ func TestAwaitedIndexesAreNotDropped(t *testing.T) {
 	}
 }
 
-// Searches see every write before them while indexes are dropped all the time.
+// Searches see every write before them while indexes are being dropped.
 func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
 	s, _ := openTicking(t, 1)
 	const brains = 4

@@ -20,8 +20,7 @@ var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
 
 func inMemory(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil }
 
-// open makes a service whose clock stands still. set may change its
-// configuration.
+// open opens a service in memory whose clock stands still. set may change its configuration.
 func open(t *testing.T, set func(*Config)) *Service {
 	t.Helper()
 	cfg := Config{
@@ -63,7 +62,7 @@ func create(t *testing.T, s *Service, id string) {
 	}
 }
 
-// use gives a handle on a brain that exists.
+// use returns a handle on an existing brain.
 func use(t testing.TB, s *Service, id string) Handle {
 	t.Helper()
 	h, err := s.Find(id)
@@ -97,7 +96,7 @@ func TestBrainsOnDisk(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// What crashes leave behind, and what is none of ours.
+	// What a crash leaves behind, and a folder that is not a brain.
 	for _, name := range []string{".new-x/documents", ".deleted-y-1/documents", "Not an id"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			t.Fatal(err)
@@ -191,7 +190,7 @@ func TestMissingBrains(t *testing.T) {
 	}
 }
 
-// operations are all that can be done with a brain.
+// operations are all operations on a brain.
 var operations = map[string]func(context.Context, *Service, Handle) error{
 	"store": func(ctx context.Context, _ *Service, h Handle) error { _, err := h.Store(ctx); return err },
 	"search": func(ctx context.Context, _ *Service, h Handle) error {
@@ -201,7 +200,7 @@ var operations = map[string]func(context.Context, *Service, Handle) error{
 	"delete": func(ctx context.Context, s *Service, h Handle) error { return s.Delete(ctx, h) },
 }
 
-// A handle is of one brain, not of its id.
+// A handle refers to one brain, not to its id.
 func TestHandlesOfADeletedBrain(t *testing.T) {
 	for _, used := range []bool{false, true} {
 		s := open(t, nil)
@@ -229,7 +228,7 @@ func TestHandlesOfADeletedBrain(t *testing.T) {
 			}
 		}
 		if got := find(t, s, "notes", "walrus"); len(got) != 1 {
-			t.Errorf("the other brain holds %v", got)
+			t.Errorf("the other brain contains %v", got)
 		}
 	}
 }

@@ -16,8 +16,8 @@ func TestNewBrain(t *testing.T) {
 	tests := []struct {
 		name string
 		in   protocol.CreateBrain
-		want protocol.Brain // zero when refused
-		bad  string         // the argument that is refused
+		want protocol.Brain // zero when rejected
+		bad  string         // the argument that is rejected
 	}{
 		{"name alone", protocol.CreateBrain{Name: "Anna's Notes, 2024"},
 			protocol.Brain{ID: "anna-s-notes-2024", Slug: "anna-s-notes-2024", Name: "Anna's Notes, 2024", Visibility: "private"}, ""},

@@ -18,7 +18,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// keptBackend holds documents that outlive its store, and knows what was read.
+// keptBackend holds documents that outlive its store, and records what was read.
 type keptBackend struct {
 	slowBackend
 	times map[string]time.Time
@@ -93,7 +93,7 @@ func (b *keptBackend) takeReads() []string {
 // manyChunks is a document large enough for a snapshot.
 var manyChunks = strings.Repeat("# walrus\n\nbeach\n\n", saveChunks)
 
-// home is a directory of brains over one backend that outlives the services.
+// home is a directory of brains with one backend, which outlives the services.
 type home struct {
 	dir     string
 	backend *keptBackend
@@ -117,7 +117,7 @@ func (h *home) openWith(t *testing.T, set func(*Config)) *Service {
 
 func (h *home) file(name string) string { return filepath.Join(h.dir, "eval", name) }
 
-// expect searches, and checks what is found and what was read for that.
+// expect checks which chunks a search finds and which documents were read since the last call.
 func (h *home) expect(t *testing.T, s *Service, query string, found, read []string) {
 	t.Helper()
 	if diff := cmp.Diff(found, sorted(find(t, s, "eval", query)), equateEmpty); diff != "" {
@@ -159,8 +159,8 @@ func TestSnapshotOpens(t *testing.T) {
 	}
 }
 
-// A document that may have been written again, in the same tick of the clock and
-// with the same size, is read again.
+// A document that may have been written again, within the same tick of the clock and with
+// the same size, is read again.
 func TestSnapshotTrustsNoFreshTime(t *testing.T) {
 	h := newHome(t)
 	h.backend.set("large.md", manyChunks, epoch.Add(-time.Hour))
@@ -209,7 +209,7 @@ func TestUnusableSnapshot(t *testing.T) {
 			if n := strings.Count(h.log.String(), "\n"); n != 1 || !strings.Contains(h.log.String(), "brain=eval") {
 				t.Errorf("logged %d lines, want one about the brain: %s", n, &h.log)
 			}
-			s = h.open(t) // from the snapshot that took the place of the bad one
+			s = h.open(t) // from the snapshot that replaced the damaged one
 			h.expect(t, s, "otter", []string{"a.md#0"}, nil)
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
@@ -267,7 +267,7 @@ func TestSnapshotOnceQuiet(t *testing.T) {
 	})
 }
 
-// A snapshot that is given up, or cannot be written, leaves the one before.
+// A snapshot that is not completed leaves the one before, and no temporary file.
 func TestSnapshotIsReplacedWholeOrNotAtAll(t *testing.T) {
 	h := newHome(t)
 	s := h.open(t)
@@ -283,10 +283,10 @@ func TestSnapshotIsReplacedWholeOrNotAtAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := write("second", errWoken); !errors.Is(err, errWoken) {
-		t.Errorf("error %v, want what the writer said", err)
+		t.Errorf("error %v, want the writer's", err)
 	}
 	if data, err := os.ReadFile(h.file(snapshotFile)); string(data) != "first" {
-		t.Errorf("snapshot holds %q, %v", data, err)
+		t.Errorf("snapshot contains %q, %v", data, err)
 	}
 	if _, err := os.Stat(h.file(snapshotTemp)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the temporary file is left: %v", err)
@@ -306,8 +306,7 @@ func TestSnapshotGivesWayToWork(t *testing.T) {
 	}
 }
 
-// Passages have the size that is configured, also where a snapshot was made with
-// another one.
+// Passages have the configured size, even if the snapshot was made with another one.
 func TestChunkSize(t *testing.T) {
 	h := newHome(t)
 	h.backend.set("large.md", manyChunks, epoch.Add(-time.Hour))

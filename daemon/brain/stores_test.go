@@ -18,11 +18,11 @@ type disk struct {
 	mu    sync.Mutex
 	kept  map[string]*slowBackend
 	open  atomic.Int64
-	most  atomic.Int64 // that were open at once
-	fails atomic.Bool  // the next commits go wrong
+	most  atomic.Int64 // maximum of open
+	fails atomic.Bool  // the next commits fail
 }
 
-// opened is one opening of a brain on a disk.
+// opened is an open store of a brain on a disk.
 type opened struct {
 	*slowBackend
 	disk   *disk
@@ -61,7 +61,8 @@ func (o *opened) Close() error {
 	return nil
 }
 
-// openDisk makes a service on a disk that closes idle stores only when told.
+// openDisk opens a service on a disk. It has no janitor: idle stores are closed only by
+// calls of closeIdleStores.
 func openDisk(t *testing.T, set func(*Config)) (*Service, *disk) {
 	d := &disk{kept: map[string]*slowBackend{}}
 	s := open(t, func(c *Config) {
@@ -114,12 +115,12 @@ func TestOpenStoresAreBounded(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// Those in use do not count, so each worker may have one more open.
+	// Acquired brains do not count, so each worker may have one more store open.
 	if n := d.most.Load(); n > bound+workers {
 		t.Errorf("%d stores were open at once, the limit is %d", n, bound)
 	}
 	if n := told.Load(); n != workers*rounds {
-		t.Errorf("told of %d changes, want %d", n, workers*rounds)
+		t.Errorf("got %d events, want %d", n, workers*rounds)
 	}
 	for i := range brains {
 		if got := find(t, s, id(i), "otter"); len(got) != 1 {
@@ -205,7 +206,7 @@ func TestIdleStoresAreClosed(t *testing.T) {
 	}
 }
 
-// Closed, a store in memory would lose everything.
+// A store in memory would lose its documents when closed.
 func TestStoresInMemoryStayOpen(t *testing.T) {
 	s := open(t, func(c *Config) { c.OpenStores = 1 })
 	for i := range 4 {
@@ -220,9 +221,9 @@ func TestStoresInMemoryStayOpen(t *testing.T) {
 	}
 }
 
-// A store that takes no more commits is opened anew by the next call, also
-// while somebody listens.
-func TestBrokenStoresAreOpenedAnew(t *testing.T) {
+// The next call reopens a store that accepts no more commits, even if the brain is acquired
+// and has a subscriber.
+func TestBrokenStoresAreReopened(t *testing.T) {
 	s, d := openDisk(t, nil)
 	create(t, s, "eval")
 	h := use(t, s, "eval")
@@ -248,7 +249,7 @@ func TestBrokenStoresAreOpenedAnew(t *testing.T) {
 		}
 	}
 	if fmt.Sprint(told) != "[b.md]" {
-		t.Errorf("told of %v", told)
+		t.Errorf("got events of %v", told)
 	}
 	if n := d.open.Load(); n != 1 {
 		t.Errorf("%d stores are open", n)

@@ -36,7 +36,7 @@ func TestTenantsOwnBrains(t *testing.T) {
 	}
 	for tenant, r := range map[string]protocol.CreateBrain{
 		"acme":    {Name: "Notes"},        // its own slug
-		"globex":  {ID: "notes"},          // another tenant's id, asked for by name
+		"globex":  {ID: "notes"},          // another tenant's id, requested explicitly
 		"initech": {ID: "old", Slug: "x"}, // nobody's
 	} {
 		if _, err := s.Create(t.Context(), tenant, r); !errors.Is(err, ErrExists) {

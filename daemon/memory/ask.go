@@ -11,21 +11,21 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Abstention is the answer when nothing was retrieved. No model is asked then,
-// and the done event names ModelNone.
+// Abstention is the answer when nothing was retrieved. No model is called then, and
+// the model in the done event is ModelNone.
 const (
 	Abstention = "I don't know: the notes do not say."
 	ModelNone  = "none"
 )
 
-// Emit receives one event of an ask stream: its name (protocol.Event…) and its
+// Emit receives one event of an ask stream: its name, one of protocol.Event…, and its
 // payload, the protocol type of that event. An error ends the ask.
 type Emit func(name string, payload any) error
 
 // Ask answers a question from the brain's documents. It emits retrieve, then
-// answer_delta as the reader writes, the citations, and done. When it returns
-// an error it has not emitted done; a bad request is an *ArgumentError and
-// comes before any event, as does every failure of retrieval.
+// answer_delta as the reader writes, then the citations, and done. When it returns an
+// error, it has not emitted done. An invalid request is an *ArgumentError; that and
+// any failed retrieval are returned before the first event.
 func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest, emit Emit) error {
 	start := s.cfg.Now()
 	q, err := parseQuery(protocol.SearchRequest{
@@ -61,8 +61,8 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	return emit(protocol.EventDone, done)
 }
 
-// read streams the reader's answer. The answer of the result is exactly what
-// was emitted, since citations count its characters.
+// read streams the reader's answer. The answer in the result is exactly what was
+// emitted, since citations count its characters.
 func (s *Service) read(ctx context.Context, prompt string, r protocol.AskRequest, hits []search.Hit, emit Emit) (protocol.DoneEvent, error) {
 	if len(hits) == 0 {
 		done := protocol.DoneEvent{OK: true, Answer: Abstention, Model: ModelNone}
@@ -117,8 +117,8 @@ func preview(text string) string {
 	return text
 }
 
-// checkFinish refuses an answer that its model did not bring to an end: handing
-// it on as complete would be a silent loss.
+// checkFinish rejects an answer that the model did not complete: reported as complete,
+// the rest would be lost silently.
 func checkFinish(r llm.Response) error {
 	switch r.FinishReason {
 	case "length", "content_filter":

@@ -15,7 +15,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// script answers every request with deltas and records the last one.
+// script answers every request with the same deltas and records the last request.
 type script struct {
 	llm.Provider
 	deltas []string
@@ -37,7 +37,7 @@ func (s *script) Stream(_ context.Context, r llm.Request, emit func(string) erro
 	}, s.err
 }
 
-// transcript collects the events of an ask as lines.
+// transcript returns the events of an ask, one per line.
 func transcript(s *fixture, r protocol.AskRequest) ([]string, error) {
 	var lines []string
 	err := s.Ask(context.Background(), s.brain, r, func(name string, payload any) error {
@@ -134,7 +134,7 @@ func TestAskFailures(t *testing.T) {
 }
 
 func TestAskStopsWhenEmitFails(t *testing.T) {
-	gone := errors.New("client is gone")
+	gone := errors.New("client has disconnected")
 	for stop := range 4 {
 		s := openScripted(t, &script{deltas: []string{"Ana lives in Tromsø."}, finish: "stop"})
 		n := 0
@@ -183,7 +183,7 @@ func TestReaderModes(t *testing.T) {
 	}
 }
 
-func TestPromptsAreToldApart(t *testing.T) {
+func TestPromptsHaveDifferentHashes(t *testing.T) {
 	hashes := map[string]string{}
 	for _, mode := range []string{"", "basic", "augmented"} {
 		prompt, err := readerPrompt(mode)
@@ -235,8 +235,8 @@ func TestFakeReaderIsCited(t *testing.T) {
 	}
 }
 
-// TestAskNamesDuplicates: a chunk that is left out for its text is told of in an
-// ask as it is in a search.
+// TestAskNamesDuplicates: an ask reports chunks with the same text as duplicates, as a
+// search does.
 func TestAskNamesDuplicates(t *testing.T) {
 	s := openWith(t, brain.Config{}, Config{Reader: &script{deltas: []string{"Oslo."}, finish: "stop"}, Model: "scripted"})
 	for _, p := range []string{"a.md", "b.md", "c.md"} {
@@ -263,7 +263,7 @@ func TestAskNamesDuplicates(t *testing.T) {
 	}
 }
 
-// TestManyDuplicatesAreCounted: an answer stays small however often a text comes.
+// TestManyDuplicatesAreCounted: an answer stays small however often a text occurs.
 func TestManyDuplicatesAreCounted(t *testing.T) {
 	s := openWith(t, brain.Config{}, Config{Reader: &script{deltas: []string{"Oslo."}, finish: "stop"}, Model: "scripted"})
 	for i := range 30 {

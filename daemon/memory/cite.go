@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,24 +9,24 @@ import (
 	"evalctl/daemon/search"
 )
 
-// minQuotedWords is the shortest part of a sentence that counts as quoted;
-// fewer words than that agree by chance.
+// minQuotedWords is the length of the shortest part of a sentence that counts as a
+// quote. Fewer words may agree by chance.
 const minQuotedWords = 4
 
-// citation is a byte span of the answer and the quote that supports it.
+// citation is a byte span of the answer and the quote from a hit that supports it.
 type citation struct {
 	span
 	hit   int
 	quote string
 }
 
-// cite ties an answer to the chunks it was read from. Each sentence is taken
-// by the first rule that applies:
+// cite returns the citations of an answer that was written from the hits. The first
+// rule that applies to a sentence decides what is cited:
 //
-//  1. it stands verbatim in a chunk: that span, quoting itself;
-//  2. it carries markers like [2]: the sentence, quoting the best matching
-//     sentence of each chunk named;
-//  3. parts of it, of 4 words or more, stand verbatim in a chunk: those parts.
+//  1. A chunk contains the sentence verbatim: the sentence, with itself as the quote.
+//  2. The sentence has markers like [2]: the sentence, with the best matching sentence
+//     of each named chunk as a quote.
+//  3. A chunk contains parts of it, of 4 words or more, verbatim: those parts.
 //
 // Offsets count code points of the answer. A quote always occurs in its chunk.
 func cite(answer string, hits []search.Hit) []protocol.CitationEvent {
@@ -65,8 +64,8 @@ func citeSentence(answer string, s span, hits []search.Hit) []citation {
 	return citeParts(answer, s, hits)
 }
 
-// citeParts finds, from left to right, the longest runs of whole words that
-// stand verbatim in a chunk.
+// citeParts finds, from left to right, the longest runs of whole words that occur
+// verbatim in a chunk.
 func citeParts(answer string, s span, hits []search.Hit) []citation {
 	var list []citation
 	ws := words(answer[s.start:s.end])
@@ -91,8 +90,8 @@ func citeParts(answer string, s span, hits []search.Hit) []citation {
 	return list
 }
 
-// markers returns the hits that a sentence names, from 0, each once and in
-// order. Numbers that name no hit are left out.
+// markers returns the indexes of the hits that a sentence names, each once and in
+// order. Numbers without a hit are left out.
 func markers(sentence string, hits int) []int {
 	var list []int
 	seen := make([]bool, hits)
@@ -109,31 +108,8 @@ func markers(sentence string, hits int) []int {
 	return list
 }
 
-// maxMarker bounds a marker's length, and with it the search for its end.
-const maxMarker = 64
-
-// leadingMarker reads a marker such as [1] or [1, 2] at the start of text and
-// returns its numbers and length; 0 when there is none.
-func leadingMarker(text string) (numbers []int, size int) {
-	if !strings.HasPrefix(text, "[") {
-		return nil, 0
-	}
-	inner, _, ok := strings.Cut(text[1:min(len(text), maxMarker)], "]")
-	if !ok {
-		return nil, 0
-	}
-	for field := range strings.SplitSeq(inner, ",") {
-		n, err := strconv.ParseUint(strings.TrimSpace(field), 10, 16)
-		if err != nil {
-			return nil, 0
-		}
-		numbers = append(numbers, int(n))
-	}
-	return numbers, len(inner) + len("[]")
-}
-
-// bestSentence returns the sentence of text that shares the most different
-// words with claim, the first of equals.
+// bestSentence returns the sentence of text that has the most distinct words in common
+// with claim, the first one of several.
 func bestSentence(text, claim string) string {
 	wanted := wordSet(claim)
 	best, most := "", -1
@@ -161,8 +137,8 @@ func wordSet(text string) map[string]bool {
 	return set
 }
 
-// runeOffsets turns byte offsets of a text, asked for in ascending order, into
-// code points without counting from the start each time.
+// runeOffsets converts byte offsets of a text into offsets in code points. It does not
+// count from the start each time as long as the offsets ascend.
 type runeOffsets struct {
 	text        string
 	byte, runes int

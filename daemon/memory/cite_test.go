@@ -61,8 +61,8 @@ func TestCite(t *testing.T) {
 	}
 }
 
-// drawText makes texts that share pieces, with everything the splitters care
-// about and with characters of one to four bytes.
+// drawText draws texts that have pieces in common, with everything that matters for
+// splitting and with characters of one to four bytes.
 func drawText(t *rapid.T, name string) string {
 	piece := rapid.SampledFrom([]string{
 		"Ana", "lives", "in", "Tromsø", "日本", "🙂", "cats", "e.g", "Dr", "3.50", "plays", "the", "cello",

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
 	"evalctl/daemon/brain"
@@ -20,8 +19,6 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
-
-var equateEmpty = cmpopts.EquateEmpty()
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 

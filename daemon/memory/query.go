@@ -12,7 +12,7 @@ import (
 	"evalctl/daemon/search"
 )
 
-// textKey names the text of a request, and says how long it may be.
+// textKey is the wire key of a request's text, with the limits of such a request.
 type textKey struct {
 	name           string
 	maxChars, topK int
@@ -23,18 +23,19 @@ var (
 	askText    = textKey{"question", protocol.MaxAskQuery, protocol.MaxAskTopK}
 )
 
-// What the arguments with a fixed choice may say.
+// The values of arguments with a fixed choice.
 var (
 	scopes      = []string{protocol.ScopeAll, protocol.ScopeGlobal, protocol.ScopeProject, protocol.ScopeAgent}
 	sorts       = []string{protocol.SortRelevance, protocol.SortRecency, protocol.SortRelevanceThenRecency}
 	readerModes = []string{protocol.ReaderBasic, protocol.ReaderAugmented}
 )
 
-// parseQuery reads what a search and an ask share. Everything that is wrong is
-// an *ArgumentError.
+// parseQuery converts the part of a request that a search and an ask share. Its errors
+// are *ArgumentError.
 func parseQuery(r protocol.SearchRequest, text textKey) (search.Query, error) {
 	q := search.Query{
-		Text: r.Query, Mode: search.Mode(cmp.Or(r.Mode, protocol.ModeAuto)), Sort: search.Sort(cmp.Or(r.Sort, protocol.SortRelevance)),
+		Text: r.Query, Mode: search.Mode(cmp.Or(r.Mode, protocol.ModeAuto)),
+		Sort: search.Sort(cmp.Or(r.Sort, protocol.SortRelevance)),
 		TopK: cmp.Or(r.TopK, protocol.DefaultTopK), CandidateK: r.CandidateK, RerankTopN: r.RerankTopN, Explain: r.Explain,
 	}
 	if err := cmp.Or(
@@ -78,13 +79,14 @@ func parseFilters(f protocol.SearchFilters) (search.Filter, error) {
 		return search.Filter{}, err
 	}
 	if !filter.From.IsZero() && !filter.To.IsZero() && filter.To.Before(filter.From) {
-		return search.Filter{}, &ArgumentError{"filters.date_to", fmt.Sprintf("%s is before date_from, %s", f.DateTo, f.DateFrom)}
+		return search.Filter{}, &ArgumentError{"filters.date_to",
+			fmt.Sprintf("%s is before date_from, %s", f.DateTo, f.DateFrom)}
 	}
 	return filter, nil
 }
 
-// checkText, like the checks below, gives an untyped nil: cmp.Or takes the
-// first that is not.
+// checkText, like the checks below, returns error instead of *ArgumentError, so that
+// cmp.Or finds the first one that is not nil.
 func checkText(name, text string, limit int) error {
 	if strings.TrimSpace(text) == "" {
 		return &ArgumentError{name, "is missing or blank"}
@@ -102,7 +104,7 @@ func checkNumber(name string, n, least, most int) error {
 	return nil
 }
 
-// checkChoice lets nothing stand for the default.
+// checkChoice accepts an empty value, which means the default.
 func checkChoice(name, value string, choices []string) error {
 	if value != "" && !slices.Contains(choices, value) {
 		return &ArgumentError{name, fmt.Sprintf("%.64q is not one of %s", value, strings.Join(choices, ", "))}
@@ -122,15 +124,15 @@ func checkList(name string, list []string) error {
 	return nil
 }
 
-// A date without a time of day stands for the first or the last instant of
-// that day in UTC, so that what is dated on the day lies on the right side.
+// A date without a time of day means the first or the last instant of that day in UTC,
+// so that a range includes the documents of its first and last day.
 const (
 	startOfDay = time.Duration(0)
 	endOfDay   = 24*time.Hour - time.Nanosecond
 )
 
-// parseDate reads RFC 3339, or a day, which stands for its instant. Nothing is
-// the zero time.
+// parseDate parses an RFC 3339 time, or a day, to which it adds instant. An empty date
+// is the zero time.
 func parseDate(name, date string, instant time.Duration) (time.Time, error) {
 	if date == "" {
 		return time.Time{}, nil

@@ -87,8 +87,8 @@ func readerRequest(model, prompt string, r protocol.AskRequest, hits []search.Hi
 	}, nil
 }
 
-// noteTitle adds the headings above a chunk, unless the title is the first of
-// them.
+// noteTitle returns the title with the headings above a chunk, but only the headings
+// when the first of them is the title.
 func noteTitle(title, headings string) string {
 	if first, _, _ := strings.Cut(headings, " > "); first == title {
 		return headings

@@ -20,11 +20,10 @@ const markdownExt = ".md"
 
 // recordOf derives the record of a document (spec 2, DocumentRecord).
 //
-// The id is the path, as everywhere in this daemon. commit_sha is the name that
-// git gives to the content, on every store: it changes with the content and with
-// nothing else, and in a git store git log --find-object finds the commit.
-// Without a time of creation in its front matter, a document was created when it
-// was last written.
+// The id is the path, as everywhere in this daemon. On every store, commit_sha is the
+// git blob id of the content: it depends on the content alone, and in a git store
+// git log --find-object finds the commit. The time of creation is the one in the front
+// matter, otherwise the time of the last write.
 func recordOf(brain, name string, data []byte, modified time.Time) protocol.DocumentRecord {
 	sum := sha256.Sum256(data)
 	blob := sha1.New()
@@ -33,8 +32,10 @@ func recordOf(brain, name string, data []byte, modified time.Time) protocol.Docu
 	r := protocol.DocumentRecord{
 		ID: name, BrainID: brain, Path: name,
 		Source: protocol.SourceIngest, ContentType: contentType(name),
-		ByteSize: len(data), ChecksumSHA256: hex.EncodeToString(sum[:]), CommitSHA: hex.EncodeToString(blob.Sum(nil)),
-		Metadata: map[string]any{}, CreatedAt: protocol.FormatTime(modified), UpdatedAt: protocol.FormatTime(modified),
+		ByteSize:       len(data),
+		ChecksumSHA256: hex.EncodeToString(sum[:]), CommitSHA: hex.EncodeToString(blob.Sum(nil)),
+		Metadata:  map[string]any{},
+		CreatedAt: protocol.FormatTime(modified), UpdatedAt: protocol.FormatTime(modified),
 	}
 	var doc frontmatter.Document
 	if frontmatter.IsMarkdown(name) {
@@ -49,8 +50,8 @@ func recordOf(brain, name string, data []byte, modified time.Time) protocol.Docu
 	return r
 }
 
-// contentType is what a file name says. Notes without an extension are Markdown,
-// the protocol's default.
+// contentType derives the type from the file name. Without an extension it is
+// Markdown, the protocol's default.
 func contentType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case markdownExt, "":
@@ -63,7 +64,7 @@ func contentType(name string) string {
 	return protocol.TypeBytes
 }
 
-// checkDocument holds a request to the limits of spec 4.1 and 2.
+// checkDocument applies the limits of spec 4.1 and 2 to a request.
 func checkDocument(r protocol.CreateDocument) error {
 	if n := utf8.RuneCountInString(r.Content); n == 0 {
 		return &ArgumentError{"content", "is missing"}
@@ -71,7 +72,8 @@ func checkDocument(r protocol.CreateDocument) error {
 		return fmt.Errorf("%w: content has %d characters, the limit is %d", ErrTooLarge, n, protocol.MaxDocumentContent)
 	}
 	if n := utf8.RuneCountInString(r.Title); n > protocol.MaxDocumentTitle {
-		return &ArgumentError{"title", fmt.Sprintf("has %d characters, the limit is %d", n, protocol.MaxDocumentTitle)}
+		return &ArgumentError{"title",
+			fmt.Sprintf("has %d characters, the limit is %d", n, protocol.MaxDocumentTitle)}
 	}
 	if r.Title != "" && strings.TrimSpace(r.Title) == "" {
 		return &ArgumentError{"title", "is blank"}
@@ -96,7 +98,7 @@ func checkTags(tags []string) error {
 			return &ArgumentError{"tags", fmt.Sprintf("%q does not have 1 to %d characters", tag, protocol.MaxDocumentTag)}
 		}
 		if strings.Contains(tag, ",") {
-			return &ArgumentError{"tags", fmt.Sprintf("%q holds a comma, by which tags are joined: give two tags", tag)}
+			return &ArgumentError{"tags", fmt.Sprintf("%q contains a comma, by which tags are joined: give two tags", tag)}
 		}
 	}
 	return nil
@@ -105,10 +107,11 @@ func checkTags(tags []string) error {
 func checkMetadata(r protocol.CreateDocument) error {
 	for key, value := range r.Metadata {
 		if n := utf8.RuneCountInString(key); n == 0 || n > protocol.MaxMetadataKey {
-			return &ArgumentError{"metadata", fmt.Sprintf("key %q does not have 1 to %d characters", key, protocol.MaxMetadataKey)}
+			return &ArgumentError{"metadata",
+				fmt.Sprintf("key %q does not have 1 to %d characters", key, protocol.MaxMetadataKey)}
 		}
 		if frontmatter.IsField(key) {
-			return &ArgumentError{"metadata", fmt.Sprintf("key %q is a field of the record: give it beside metadata", key)}
+			return &ArgumentError{"metadata", fmt.Sprintf("key %q is a field of the record: give it next to metadata", key)}
 		}
 		switch value.(type) {
 		case nil, string, bool, float64:
@@ -116,8 +119,10 @@ func checkMetadata(r protocol.CreateDocument) error {
 			return &ArgumentError{"metadata", fmt.Sprintf("%q is not a string, number, boolean or null", key)}
 		}
 	}
-	if r.Path != "" && !frontmatter.IsMarkdown(r.Path) && (r.Title != "" || len(r.Tags)+len(r.Metadata) > 0 || r.Source != "" && r.Source != protocol.SourceIngest) {
-		return &ArgumentError{"path", "only a path that ends in .md can have a title, tags, metadata or a source: Markdown keeps them in its front matter"}
+	described := r.Title != "" || len(r.Tags)+len(r.Metadata) > 0 || r.Source != "" && r.Source != protocol.SourceIngest
+	if described && r.Path != "" && !frontmatter.IsMarkdown(r.Path) {
+		return &ArgumentError{"path", "only a path that ends in .md can have a title, tags, metadata or a source: " +
+			"Markdown keeps them in its front matter"}
 	}
 	return nil
 }

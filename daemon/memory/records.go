@@ -15,17 +15,18 @@ import (
 	"evalctl/daemon/store"
 )
 
-// A record is not kept anywhere: it follows from the path, the bytes and the
-// time of a document, however that came to be. So it survives what the document
-// survives, and can never contradict it.
+// A record is not stored: it is derived from the path, the content and the time of a
+// document, whoever wrote that. It therefore lasts as long as the document and cannot
+// contradict it.
 
-// CreateDocument keeps a new document (spec 4.1, memory_remember). Without a
-// path it gets one from its title that no other document has; a path that is
-// taken is store.ErrConflict. What Markdown can say of itself, the title, tags,
-// metadata, source and time of creation, is added to its front matter. A bad
-// argument is an *ArgumentError or store.ErrInvalidPath, content that is too
-// long ErrTooLarge.
-func (s *Service) CreateDocument(ctx context.Context, h brain.Handle, r protocol.CreateDocument) (protocol.DocumentRecord, error) {
+// CreateDocument stores a new document (spec 4.1, memory_remember). Without a path, it
+// gets an unused one that is derived from its title; a path that is taken is
+// store.ErrConflict. The title, tags, metadata, source and time of creation are added to
+// the front matter of a Markdown document. An invalid argument is an *ArgumentError or
+// store.ErrInvalidPath, content that is too long ErrTooLarge.
+func (s *Service) CreateDocument(
+	ctx context.Context, h brain.Handle, r protocol.CreateDocument,
+) (protocol.DocumentRecord, error) {
 	defer h.Acquire()()
 	st, err := h.Store(ctx)
 	if err != nil {
@@ -64,13 +65,13 @@ func (s *Service) CreateDocument(ctx context.Context, h brain.Handle, r protocol
 	return readRecord(ctx, st, h.Brain().ID, r.Path)
 }
 
-// nameOf is what a document without a path is named after, and the title to
-// write into it. It needs none when it says its title itself.
+// nameOf returns the name from which a document without a path gets one, and the title
+// to write into it, which is empty when the content has a title.
 func nameOf(r protocol.CreateDocument) (name, title string) {
 	if r.Title != "" {
 		return r.Title, r.Title
 	}
-	// As a path, the bare extension gives no title of its own.
+	// With the bare extension as its path, no title can come from the file name.
 	if title := search.Title(markdownExt, frontmatter.Parse(r.Content)); title != "" {
 		return title, ""
 	}
@@ -84,7 +85,7 @@ func nameOf(r protocol.CreateDocument) (name, title string) {
 	return "note", ""
 }
 
-// clip cuts s after n code points.
+// clip returns the first n code points of s.
 func clip(s string, n int) string {
 	if runes := []rune(s); len(runes) > n {
 		return strings.TrimSpace(string(runes[:n]))
@@ -112,8 +113,8 @@ func (*Service) DeleteDocument(ctx context.Context, h brain.Handle, document str
 	return st.Delete(ctx, document)
 }
 
-// byID is Store for an operation on a document. The id of a document is its path,
-// but nobody has to know: one that can be no path is merely unknown.
+// byID returns the store of a document. Clients need not know that the id of a document
+// is its path: an id that is not a valid path is unknown, not invalid.
 func byID(ctx context.Context, h brain.Handle, document string) (*store.Store, error) {
 	st, err := h.Store(ctx)
 	if err == nil && store.ValidPath(document) != nil {
@@ -122,19 +123,20 @@ func byID(ctx context.Context, h brain.Handle, document string) (*store.Store, e
 	return st, err
 }
 
-// DocumentPage selects records. The zero value selects all.
+// DocumentPage selects the records of a listing. The zero value selects all.
 type DocumentPage struct {
 	Cursor string // NextCursor of the page before
-	Limit  int    // 1 to protocol.MaxListItems; 0 takes all, if they are not more than that
+	Limit  int    // 1 to protocol.MaxListItems; 0 selects all, at most that many
 }
 
-// Documents lists the records of the brain, ascending by path, without generated
-// files. It reads every document of the page. More than protocol.MaxListItems
-// without a limit is ErrTooLarge.
+// Documents lists the records of the brain, ascending by path, without generated files.
+// It reads every document of the page. Without a limit, more than protocol.MaxListItems
+// documents are ErrTooLarge.
 func (*Service) Documents(ctx context.Context, h brain.Handle, p DocumentPage) (protocol.DocumentList, error) {
 	list := protocol.DocumentList{Items: []protocol.DocumentRecord{}}
 	if p.Limit < 0 || p.Limit > protocol.MaxListItems {
-		return list, &ArgumentError{"limit", fmt.Sprintf("%d is not between 1 and %d", p.Limit, protocol.MaxListItems)}
+		return list, &ArgumentError{"limit",
+			fmt.Sprintf("%d is not between 1 and %d", p.Limit, protocol.MaxListItems)}
 	}
 	defer h.Acquire()()
 	st, err := h.Store(ctx)
@@ -145,14 +147,16 @@ func (*Service) Documents(ctx context.Context, h brain.Handle, p DocumentPage) (
 	if err != nil {
 		return list, err
 	}
-	from, found := slices.BinarySearchFunc(files, p.Cursor, func(f store.FileInfo, cursor string) int { return strings.Compare(f.Path, cursor) })
+	byPath := func(f store.FileInfo, cursor string) int { return strings.Compare(f.Path, cursor) }
+	from, found := slices.BinarySearchFunc(files, p.Cursor, byPath)
 	if found {
 		from++
 	}
 	files = files[from:]
 	switch {
 	case p.Limit == 0 && len(files) > protocol.MaxListItems:
-		return list, fmt.Errorf("%w: there are %d documents, and at most %d in one answer: give a limit", ErrTooLarge, len(files), protocol.MaxListItems)
+		return list, fmt.Errorf("%w: there are %d documents, and at most %d in one answer: give a limit",
+			ErrTooLarge, len(files), protocol.MaxListItems)
 	case p.Limit > 0 && len(files) > p.Limit:
 		files = files[:p.Limit]
 		list.NextCursor = files[p.Limit-1].Path
@@ -160,7 +164,7 @@ func (*Service) Documents(ctx context.Context, h brain.Handle, p DocumentPage) (
 	for _, f := range files {
 		record, err := readRecord(ctx, st, h.Brain().ID, f.Path)
 		if store.IsNotFound(err) {
-			continue // deleted meanwhile
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return list, err
@@ -170,9 +174,9 @@ func (*Service) Documents(ctx context.Context, h brain.Handle, p DocumentPage) (
 	return list, nil
 }
 
-// readRecord looks at the time before it reads. With a write in between, the
-// record tells new content by an old time, which a later look corrects; the
-// other way round it would stay wrong.
+// readRecord reads the time before the content. After a write in between, the record has
+// new content with an old time, and a client that compares times reads it again. In the
+// other order, the client would keep old content with the new time.
 func readRecord(ctx context.Context, st *store.Store, id, path string) (protocol.DocumentRecord, error) {
 	info, err := st.Stat(ctx, path)
 	if err != nil {

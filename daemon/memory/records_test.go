@@ -75,7 +75,7 @@ func TestRecordOfANewDocument(t *testing.T) {
 	}
 }
 
-// overJSON is the record as clients see it: all numbers are alike.
+// overJSON returns the record as clients see it: all numbers have the same type.
 func overJSON(t testing.TB, r protocol.DocumentRecord) protocol.DocumentRecord {
 	t.Helper()
 	data, err := json.Marshal(r)
@@ -89,8 +89,8 @@ func overJSON(t testing.TB, r protocol.DocumentRecord) protocol.DocumentRecord {
 	return r
 }
 
-// TestRecordKeepsWhatItWasGiven: whatever a request contains comes back, tags without the white
-// space around them, and the content stays whole.
+// TestRecordKeepsWhatItWasGiven: the record has every field of the request, tags without the
+// surrounding white space, and the content is unchanged.
 func TestRecordKeepsWhatItWasGiven(t *testing.T) {
 	s := open(t)
 	n := 0
@@ -138,7 +138,7 @@ func toAny[T any](v T) any { return v }
 func TestRecordOfAnyDocument(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string
-		want protocol.DocumentRecord // of the fields that the text decides
+		want protocol.DocumentRecord // only fields that depend on the text
 	}{
 		"a.md":       {"---\ntitle: T\ntags: [x, 2]\nsource: compile\ncreated_at: 2024-01-02T01:00:00+01:00\nlist: [1]\nday: 2024-01-01\n---\n# H", protocol.DocumentRecord{Title: "T", Source: "compile", ContentType: "text/markdown", CreatedAt: "2024-01-02T00:00:00.000Z", Metadata: map[string]any{"tags": "x,2", "day": "2024-01-01"}}},
 		"b.md":       {"---\nsource: web\ncreated_at: soon\ntags: a, b\nnan: .nan\n---\n", protocol.DocumentRecord{Title: "b", Source: "ingest", ContentType: "text/markdown", Metadata: map[string]any{"source": "web", "created_at": "soon", "tags": "a,b", "nan": ".nan"}}},
@@ -264,7 +264,7 @@ func TestMoreDocumentsThanAListing(t *testing.T) {
 	}
 }
 
-// TestRecordsSurvive opens stores on disk again.
+// TestRecordsSurvive reads a record after its store was reopened.
 func TestRecordsSurvive(t *testing.T) {
 	for kind, openStore := range map[string]func(context.Context, string) (*store.Store, error){
 		"fs": func(ctx context.Context, dir string) (*store.Store, error) { return fsstore.Open(ctx, dir, nil) },
@@ -304,7 +304,7 @@ func TestRecordsSurvive(t *testing.T) {
 	}
 }
 
-// FuzzRecord: any Markdown can be described, and be given a title and tags.
+// FuzzRecord: any Markdown has a record, and can get a title and tags.
 func FuzzRecord(f *testing.F) {
 	for _, text := range []string{"", "# T\n", "---\ntitle: T\ntags: [a, b]\ncreated_at: 2024-01-01\n---\nx", "---\na: &x [*x]\n<<: *x\n---\n", "---\n? [k]\n: v\n...\n", "\ufeff---\nn: .inf\n---"} {
 		f.Add(text)
@@ -319,7 +319,7 @@ func FuzzRecord(f *testing.F) {
 		}
 		made, err := documentText(protocol.CreateDocument{Content: text, Path: "a.md", Title: "New", Tags: []string{"x", "y"}}, epoch)
 		if err != nil {
-			return // front matter that cannot take them
+			return // its front matter cannot have them
 		}
 		if r := recordOf("eval", "a.md", []byte(made), epoch); r.Title != "New" || r.Metadata["tags"] != "x,y" {
 			t.Fatalf("%q became %q: %+v", text, made, r)

@@ -14,7 +14,9 @@ import (
 
 // Search ranks the brain's chunks for a query. It sees every write that was
 // acknowledged before the call. An invalid request is an *ArgumentError.
-func (s *Service) Search(ctx context.Context, h brain.Handle, r protocol.SearchRequest) (protocol.SearchResponse, error) {
+func (s *Service) Search(
+	ctx context.Context, h brain.Handle, r protocol.SearchRequest,
+) (protocol.SearchResponse, error) {
 	start, id := s.cfg.Now(), h.Brain().ID
 	q, err := parseQuery(r, searchText)
 	if err != nil {
@@ -25,7 +27,8 @@ func (s *Service) Search(ctx context.Context, h brain.Handle, r protocol.SearchR
 		return protocol.SearchResponse{}, err
 	}
 	res := protocol.SearchResponse{
-		Query: r.Query, BrainID: id, Mode: string(q.Mode), EffectiveMode: string(found.Mode), Degraded: found.Degraded,
+		Query: r.Query, BrainID: id,
+		Mode: string(q.Mode), EffectiveMode: string(found.Mode), Degraded: found.Degraded,
 		Chunks: make([]protocol.SearchChunk, len(found.Hits)), Explanation: explanation(found.Explanation),
 	}
 	for i, hit := range found.Hits {
@@ -70,12 +73,14 @@ func duplicates(h search.Hit) []protocol.Duplicate {
 	return out
 }
 
-// explanation has no null list, whatever e leaves out.
+// explanation converts e, without nil lists: they would become null in JSON.
 func explanation(e *search.Explanation) *protocol.Explanation {
 	if e == nil {
 		return nil
 	}
-	out := &protocol.Explanation{Terms: append([]string{}, e.Terms...), Legs: make([]protocol.ExplanationLeg, len(e.Legs))}
+	out := &protocol.Explanation{
+		Terms: append([]string{}, e.Terms...), Legs: make([]protocol.ExplanationLeg, len(e.Legs)),
+	}
 	for i, leg := range e.Legs {
 		list := make([]protocol.LegCandidate, len(leg.Candidates))
 		for j, c := range leg.Candidates {

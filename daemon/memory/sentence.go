@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,9 +10,9 @@ import (
 // span is a half-open byte range of a text.
 type span struct{ start, end int }
 
-// sentences cuts a text at line breaks and after sentence ends, without the
-// white space around. Markers such as [1] that follow the final punctuation
-// belong to the sentence before them.
+// sentences splits a text at line breaks and sentence ends, without the surrounding
+// white space. Markers such as [1] after the final punctuation belong to the sentence
+// before them.
 func sentences(text string) []span {
 	var list []span
 	start := 0
@@ -34,8 +35,8 @@ func sentences(text string) []span {
 	return appendTrimmed(list, text, start, len(text))
 }
 
-// sentenceEnd returns where the sentence with punctuation at i ends, or -1
-// when it goes on there.
+// sentenceEnd returns where the sentence with punctuation at i ends, or -1 when that
+// does not end it.
 func sentenceEnd(text string, start, i int) int {
 	end := i + 1
 	for end < len(text) && strings.IndexByte(".!?\"')]", text[end]) >= 0 {
@@ -54,7 +55,7 @@ func sentenceEnd(text string, start, i int) int {
 	return end
 }
 
-// skipMarkers returns the end of the markers that follow position i, or i.
+// skipMarkers returns the end of the markers at position i, or i without any.
 func skipMarkers(text string, i int) int {
 	for {
 		rest := strings.TrimLeft(text[i:], " ")
@@ -66,13 +67,36 @@ func skipMarkers(text string, i int) int {
 	}
 }
 
+// maxMarker limits the length of a marker, and so the search for its end.
+const maxMarker = 64
+
+// leadingMarker parses a marker such as [1] or [1, 2] at the start of text. It returns
+// the numbers and the length in bytes, 0 when there is no marker.
+func leadingMarker(text string) (numbers []int, size int) {
+	if !strings.HasPrefix(text, "[") {
+		return nil, 0
+	}
+	inner, _, ok := strings.Cut(text[1:min(len(text), maxMarker)], "]")
+	if !ok {
+		return nil, 0
+	}
+	for field := range strings.SplitSeq(inner, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(field), 10, 16)
+		if err != nil {
+			return nil, 0
+		}
+		numbers = append(numbers, int(n))
+	}
+	return numbers, len(inner) + len("[]")
+}
+
 func startsLower(text string) bool {
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(text, " "))
 	return unicode.IsLower(first)
 }
 
-// isAbbreviation reports whether the last word of text, which a full stop
-// follows, is an initial or a usual abbreviation.
+// isAbbreviation reports whether the last word of text, which is followed by a full
+// stop, is an initial or a common abbreviation.
 func isAbbreviation(text string) bool {
 	word := text[strings.LastIndexAny(text, " \t(")+1:]
 	if utf8.RuneCountInString(word) == 1 {
@@ -96,7 +120,7 @@ func appendTrimmed(list []span, text string, start, end int) []span {
 	return append(list, span{start, start + len(trimmed)})
 }
 
-// words returns the runs of a text between white space.
+// words returns the parts of a text that are separated by white space.
 func words(text string) []span {
 	var list []span
 	start := -1

@@ -5,10 +5,11 @@
 // Each operation is a method of Service in a file of its own:
 //
 //   - search.go: ranked chunks for a query; query.go checks the request
-//   - ask.go: a question answered from the documents; reader.go has the prompts,
-//     cite.go ties the answer to the chunks it came from, sentence.go splits text
-//   - records.go: documents by id; record.go derives a record from a document, and
-//     record_about.go what its front matter contains
+//   - ask.go: a question answered from the documents; reader.go has the prompts and
+//     fakereader.go the offline reader's answer to them, cite.go ties an answer to the
+//     chunks it came from, sentence.go splits text
+//   - records.go: documents by id; record.go derives a record from a document,
+//     record_text.go a document from the request for one
 //
 // Further operations follow the same pattern: a file that documents the operation's
 // rules, and helper files that only that operation uses. Ingest turns files and URLs

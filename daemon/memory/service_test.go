@@ -99,7 +99,7 @@ func TestHandleOfADeletedBrain(t *testing.T) {
 		}
 	}
 	if got, err := memories.Search(t.Context(), other, walrus); err != nil || len(got.Chunks) != 1 {
-		t.Errorf("the other brain holds %+v, %v", got.Chunks, err)
+		t.Errorf("the other brain contains %+v, %v", got.Chunks, err)
 	}
 }
 

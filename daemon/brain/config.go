@@ -1,0 +1,51 @@
+package brain
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"evalctl/daemon/search"
+	"evalctl/daemon/store"
+)
+
+// Config configures a Service. Catalog and OpenStore are required.
+type Config struct {
+	// Catalog keeps the records of the brains. Open takes it over: Close closes it, as
+	// does Open when it fails.
+	Catalog Catalog
+	// Snapshots keeps snapshots of large indexes; nil builds each index from its
+	// documents.
+	Snapshots Snapshots
+	// OpenStore opens the documents of an existing brain. There is at most one
+	// call at a time for an id. The service closes the returned store.
+	OpenStore func(ctx context.Context, id string) (*store.Store, error)
+	// Persistent means that a closed store can be opened again with its documents.
+	// Without it a store is closed only when it is damaged, when its brain is deleted
+	// or when the service closes.
+	Persistent bool
+	// OpenStores limits the number of open stores; 0 means DefaultOpenStores. Beyond
+	// it, the stores that were unused for the longest time are closed. The limit
+	// does not apply to acquired brains, and only to Persistent ones.
+	OpenStores int
+	IndexConfig
+	// Logger receives damaged stores and unusable index snapshots. Nil discards them.
+	Logger *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// IndexConfig configures the search indexes of the brains.
+type IndexConfig struct {
+	// Search configures the embedder and the reranker; the zero value ranks by
+	// BM25 only.
+	Search search.Config
+	// ChunkSize is the largest size of a passage in bytes, from search.MinChunkSize
+	// to search.MaxChunkSize; 0 means search.DefaultChunkSize.
+	ChunkSize int
+	// IndexMemory limits the memory of all indexes together, in bytes; 0 means
+	// DefaultIndexMemory. Beyond it, the indexes that were not searched for the longest
+	// time are dropped, except those that searches wait for and the one searched last.
+	// The next search of a brain builds its index again.
+	IndexMemory int64
+}
