@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,8 +24,26 @@ import (
 	"evalctl/internal/llm/llmtest"
 )
 
+// Both bounds are far beyond what a busy machine needs.
+const (
+	commandLimit = 5 * time.Minute // a command that takes longer hangs
+	patience     = 2 * time.Minute // an event that has not come by then does not come
+)
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"evalctl": main})
+	testscript.Main(m, map[string]func(){"evalctl": limited})
+}
+
+// limited is evalctl, which says what it is waiting for should it hang. A limit
+// for each command, and none for all scripts together, so that no script fails
+// because others are slow.
+func limited() {
+	time.AfterFunc(commandLimit, func() {
+		fmt.Fprintf(os.Stderr, "evalctl %q did not end in %v:\n", os.Args[1:], commandLimit)
+		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)
+		os.Exit(124)
+	})
+	main()
 }
 
 // TestScripts runs the commands of testdata/script as real processes.
@@ -37,7 +56,6 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Deadline:            time.Now().Add(3 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("ROOT", root)
 			env.Setenv("DATASETS", filepath.Join(root, "datasets"))
@@ -207,7 +225,7 @@ func cmdCalls(ts *testscript.TestScript, neg bool, args []string) {
 	if args[0] == "await" {
 		n, err := strconv.Atoi(args[1])
 		ts.Check(err)
-		for deadline := time.Now().Add(20 * time.Second); len((*running(ts)).Calls()) < n; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(patience); len((*running(ts)).Calls()) < n; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				ts.Fatalf("%d calls, want %d", len((*running(ts)).Calls()), n)
 			}
@@ -232,7 +250,7 @@ func cmdCalls(ts *testscript.TestScript, neg bool, args []string) {
 // cmdAwait waits until a file matches: await FILE PATTERN
 func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	re := regexp.MustCompile(args[1])
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		files, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
 		for _, f := range files {
@@ -297,7 +315,7 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	var res *http.Response
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if res, err = http.DefaultClient.Do(req); err == nil || time.Now().After(deadline) {
 			break // a server may still be starting
 		}

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-const patience = 20 * time.Second // far beyond what a healthy machine needs
+const patience = 2 * time.Minute // far beyond what a healthy machine needs
 
 // bench is what one test needs to start daemons and to find out who survived.
 type bench struct {

@@ -159,7 +159,7 @@ func thiefRole(args []string) error {
 	if err := os.WriteFile(memory, []byte(strconv.Itoa(stranger.Process.Pid)), 0o600); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if conn, err := net.Dial("tcp", addr); err == nil {
 			conn.Close()
 			break
