@@ -8,8 +8,8 @@ import (
 // route is one endpoint of the API. The table below is the only list of them: the mux, the
 // permissions, the metrics' labels and openapi.json follow from it.
 type route struct {
-	// pattern is a method and a path, as http.ServeMux takes them. A path with {id} is that of a
-	// brain, which the request state then holds.
+	// pattern is a method and a path in the syntax of http.ServeMux. A path below brainPath
+	// addresses a brain, which brainOf then returns.
 	pattern string
 	// scope is what a key needs. scopeOpen needs no key.
 	scope scope
