@@ -18,7 +18,8 @@ import (
 	"evalctl/internal/sse"
 )
 
-// events reads a stream to its end and joins what each event says.
+// events reads a stream to its end. It returns the names of all events but answer_delta, the
+// answer, and the data of the last event.
 func events(t *testing.T, resp *http.Response) (names []string, answer string, last []byte) {
 	t.Helper()
 	if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != protocol.TypeEvents {
@@ -47,8 +48,8 @@ func events(t *testing.T, resp *http.Response) (names []string, answer string, l
 	}
 }
 
-// TestRetrieveEventHoldsAgainstTheDocument, with chunks that stand for others.
-func TestRetrieveEventHoldsAgainstTheDocument(t *testing.T) {
+// TestRetrieveEventMatchesItsSchema uses chunks with duplicates.
+func TestRetrieveEventMatchesItsSchema(t *testing.T) {
 	s := startSearch(t, search.Config{})
 	resp := s.do(t, "POST", "/v1/brains/eval/ask", `{"question":"Who lives in Rome?"}`)
 	defer resp.Body.Close()
@@ -58,15 +59,14 @@ func TestRetrieveEventHoldsAgainstTheDocument(t *testing.T) {
 	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(e.Data)))
 	if err == nil {
-		err = readDocument(t).holds(schema(`{"$ref": "#/components/schemas/RetrieveEvent"}`), value)
+		err = readDocument(t).validate(schema(`{"$ref": "#/components/schemas/RetrieveEvent"}`), value)
 	}
 	if err != nil {
 		t.Errorf("%s: %v", e.Data, err)
 	}
 }
 
-// startOpenAI is a daemon that reads with a provider speaking OpenAI's wire
-// format.
+// startOpenAI starts a daemon whose reader is a provider with OpenAI's wire format.
 func startOpenAI(t *testing.T, reply llmtest.Reply) *server {
 	t.Helper()
 	stub := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply { return reply })
@@ -84,9 +84,9 @@ func TestAskOverAnOpenAIProvider(t *testing.T) {
 	tests := []struct {
 		name   string
 		reply  llmtest.Reply
-		names  string // all but answer_delta
+		names  string // of all events but answer_delta
 		answer string
-		last   string // what the last event must hold
+		last   string // part of the last event
 	}{
 		{"whole", llmtest.Reply{Text: "She lives in Oslo [1].", Input: 100, Output: 6},
 			"retrieve citation done", "She lives in Oslo [1].", `"usage":{"input_tokens":100,"output_tokens":6}`},
@@ -109,13 +109,14 @@ func TestAskOverAnOpenAIProvider(t *testing.T) {
 				t.Errorf("got %s, answer %q, last %s", got, answer, last)
 			}
 			if strings.Contains(string(last)+s.log.String(), "key-123") {
-				t.Error("the key is out")
+				t.Error("the key is in a response or the log")
 			}
 		})
 	}
 }
 
-// waiting tells when its context ended.
+// waiting is a reader that sends one delta and waits for the end of its context, whose cause it
+// sends to ended.
 type waiting struct {
 	llm.Provider
 	ended chan error
@@ -130,7 +131,7 @@ func (w waiting) Stream(ctx context.Context, _ llm.Request, emit func(string) er
 	return llm.Response{}, ctx.Err()
 }
 
-// askWaiting returns once the reader waits: its word has arrived.
+// askWaiting returns when the delta of a waiting reader has arrived.
 func askWaiting(t *testing.T, s *server) (*http.Response, *sse.Reader) {
 	t.Helper()
 	s.put(t, "ana.md", "Ana lives in Oslo.")
@@ -144,7 +145,7 @@ func askWaiting(t *testing.T, s *server) (*http.Response, *sse.Reader) {
 	return resp, reader
 }
 
-func TestReaderStopsWhenTheClientLeaves(t *testing.T) {
+func TestReaderStopsWhenTheClientDisconnects(t *testing.T) {
 	reader := waiting{ended: make(chan error, 1)}
 	s := start(t, reader, "waiting")
 	resp, _ := askWaiting(t, s)

@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// testKeys are the keys of the tests; a key's token is tokenOf its name.
+// testKeys are the keys of the tests. The token of a key is tokenOf(its name).
 var testKeys = []Key{
 	{Name: "reader", Tenant: "acme", Brains: []string{"*"}, Roles: []string{"reader"}},
 	{Name: "writer", Tenant: "acme", Brains: []string{"*"}, Roles: []string{"writer"}},
@@ -43,7 +43,7 @@ func keysOf(t testing.TB, list []Key) *Keys {
 	return keys
 }
 
-// startKeyed serves brains of two tenants, and one from a time without keys.
+// startKeyed serves brains of two tenants, and one that was created without keys.
 func startKeyed(t testing.TB) *server {
 	t.Helper()
 	s := startWith(t, llm.NewFake(), llm.FakeModel, keysOf(t, testKeys))
@@ -59,12 +59,12 @@ func startKeyed(t testing.TB) *server {
 	return s
 }
 
-// as adds a key's token to headers.
+// as adds the token of a key to headers.
 func as(key string, headers ...string) []string {
 	return append([]string{"Authorization", "Bearer " + tokenOf(key)}, headers...)
 }
 
-// status sends a request, leaves its answer, and returns the status.
+// status sends a request and returns the status of its response.
 func (s *server) status(t testing.TB, method, target, body string, headers ...string) int {
 	t.Helper()
 	resp := s.do(t, method, target, body, headers...)
@@ -142,7 +142,7 @@ func TestRolesAndRoutes(t *testing.T) {
 	}
 }
 
-// TestBrainsOfOthers asks every key for every kind of brain.
+// TestBrainsOfOthers requests every kind of brain with every key.
 func TestBrainsOfOthers(t *testing.T) {
 	s := startKeyed(t)
 	mine := map[string]string{
@@ -156,7 +156,7 @@ func TestBrainsOfOthers(t *testing.T) {
 				want = http.StatusOK
 			}
 			for _, target := range []string{"", "/documents?dir=", "/documents/read?path=a.md", "/search?q=kettle"} {
-				// The reserved headers neither open nor close anything.
+				// The reserved headers have no effect.
 				headers := as(key, "X-Tenant-Id", "globex", "X-Workspace-Id", "\"\\")
 				if got := s.status(t, "GET", "/v1/brains/"+id+target, "", headers...); got != want {
 					t.Errorf("%s on %s%s: got %d, want %d", key, id, target, got, want)
@@ -177,7 +177,7 @@ func TestBrainsOfOthers(t *testing.T) {
 	}
 }
 
-// TestMissingLooksLikeForeign: the answers differ in the name asked for only.
+// TestMissingLooksLikeForeign: the responses differ only in the requested name.
 func TestMissingLooksLikeForeign(t *testing.T) {
 	s := startKeyed(t)
 	foreign := s.expect(t, 403, "GET", "/v1/brains/theirs", "", as("admin")...)
@@ -256,7 +256,7 @@ func TestAuthorizationHeader(t *testing.T) {
 	}
 }
 
-// TestAccessProblems keeps the bodies of every refusal.
+// TestAccessProblems records the response to every kind of rejected request.
 func TestAccessProblems(t *testing.T) {
 	s := startKeyed(t)
 	var got strings.Builder
@@ -280,6 +280,6 @@ func TestAccessProblems(t *testing.T) {
 		fmt.Fprintf(&got, "key %q\n", e.key)
 		record(t, s, &got, exchange{e.method, e.target, e.body, headers})
 	}
-	text := strings.Replace(got.String(), "Retry-After: 99\n", "Retry-After: 100\n", 1) // a slow test
+	text := strings.Replace(got.String(), "Retry-After: 99\n", "Retry-After: 100\n", 1) // when slow
 	checkGolden(t, "access.txt", text)
 }

@@ -11,7 +11,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// bigBatch is as large as a batch may be: 1,024 ops of 8 KiB.
+// bigBatch is the largest batch: 1,024 ops of 8 KiB.
 func bigBatch() string {
 	content := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("Ana lives. ", 745)[:protocol.MaxBatchBytes/protocol.MaxBatchOps]))
 	ops := make([]string, protocol.MaxBatchOps)
@@ -21,8 +21,8 @@ func bigBatch() string {
 	return `{"reason":"fill","ops":[` + strings.Join(ops, ",") + `]}`
 }
 
-// BenchmarkDecodeBatch decodes the largest batch and compares with
-// encoding/json alone, which checks nothing of it.
+// BenchmarkDecodeBatch compares decoding the largest batch with encoding/json alone, which does not
+// check it.
 func BenchmarkDecodeBatch(b *testing.B) {
 	body := []byte(bigBatch())
 	b.Run("daemon", func(b *testing.B) {

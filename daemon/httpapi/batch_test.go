@@ -19,7 +19,7 @@ import (
 
 const batchTarget = "/v1/brains/eval/documents/batch-ops"
 
-// TestBatchFailsFast: a bad op is refused before the rest of the body came.
+// TestBatchFailsFast: a bad op is rejected before the rest of the body arrives.
 func TestBatchFailsFast(t *testing.T) {
 	s := startFake(t)
 	for begin, want := range map[string]string{
@@ -37,7 +37,7 @@ func TestBatchFailsFast(t *testing.T) {
 		if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		// Some more, since the decoder fills its buffer first.
+		// More than the op, because the decoder fills its buffer first.
 		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s%s",
 			batchTarget, maxBatchBody, begin, strings.Repeat(" ", 64<<10))
 		res, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -52,9 +52,9 @@ func TestBatchFailsFast(t *testing.T) {
 	}
 }
 
-// TestRefusalReachesWhoStillSends: a client that will close the connection
-// itself sends all of its body before it looks for an answer.
-func TestRefusalReachesWhoStillSends(t *testing.T) {
+// TestRejectionReachesSendingClient: a client that closes the connection itself sends its whole
+// body before it reads a response.
+func TestRejectionReachesSendingClient(t *testing.T) {
 	s := startFake(t)
 	body := `{"ops":[{"type":"chmod","path":"a"}` + strings.Repeat(" ", maxBatchBody-40)
 	for range 3 {
@@ -88,8 +88,8 @@ func manyKeys(n int) string {
 	return strings.Join(keys, ",")
 }
 
-// TestManyKeys: of keys that nobody asked for none is kept, and too many are
-// refused, wherever an object is read.
+// TestManyKeys: unknown keys are not kept, and too many keys are rejected, wherever an object is
+// read.
 func TestManyKeys(t *testing.T) {
 	fields, err := normalizeKeys("the body", []byte(`{"a":1,"bB":[2],"c":3}`), nil, []string{"b_b"}, false)
 	if err != nil || len(fields) != 1 || string(fields["b_b"]) != "[2]" {
@@ -108,15 +108,15 @@ func TestManyKeys(t *testing.T) {
 			res := s.do(t, "POST", target, "{"+begin+","+manyKeys(more)+"}", "Content-Type", "application/json")
 			res.Body.Close()
 			if !strings.HasPrefix(res.Status, want) {
-				t.Errorf("%s with %d keys more: %s", target, more, res.Status)
+				t.Errorf("%s with %d additional keys: %s", target, more, res.Status)
 			}
 		}
 	}
 	s.expect(t, 413, "POST", batchTarget, `{"ops":[{"type":"delete","path":"b",`+manyKeys(maxKeys)+`}]}`, "Content-Type", "application/json")
 }
 
-// TestBatchBody: keys come in any order and spelling, and what the op does not
-// need is not looked at.
+// TestBatchBody: keys may have any order and spelling, and those that an op does not need are
+// ignored.
 func TestBatchBody(t *testing.T) {
 	s := startFake(t)
 	for body, want := range map[string]string{
@@ -151,8 +151,7 @@ func TestBatchBody(t *testing.T) {
 	}
 }
 
-// TestBatchLimitAfterDecompression: a small body that unfolds into a large one
-// is refused.
+// TestBatchLimitAfterDecompression: a small body that is too large after decompression is rejected.
 func TestBatchLimitAfterDecompression(t *testing.T) {
 	s := startFake(t)
 	bomb := zip(t, []byte(`{"ops":[]`+strings.Repeat(" ", maxBatchBody)+`}`))
@@ -163,7 +162,7 @@ func TestBatchLimitAfterDecompression(t *testing.T) {
 	s.expect(t, 200, "POST", batchTarget, fits, "Content-Type", "application/json", "Content-Encoding", "gzip")
 }
 
-// TestBodyErrorsStay: what went wrong while reading is not blamed on the JSON.
+// TestBodyErrorsStay: an error of reading a body is not reported as invalid JSON.
 func TestBodyErrorsStay(t *testing.T) {
 	for _, begin := range []string{``, `{`, `{"ops"`, `{"ops":[{"type":"a`, `{"ops":[]`, `{"ops":[]}`, `{"x":"`} {
 		broken := io.MultiReader(strings.NewReader(begin), failing{tooLarge(1)})
@@ -177,7 +176,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// FuzzDecodeBatch: ops that are accepted are those of the body.
+// FuzzDecodeBatch: accepted ops are those of the body.
 func FuzzDecodeBatch(f *testing.F) {
 	f.Add([]byte(`{"reason":"r","ops":[{"type":"write","path":"a","content_base64":"YQ=="},{"type":"rename","path":"a","to":"b"}]}`))
 	f.Add([]byte(`{"ops":[{"type":"delete","path":"a"}`))
@@ -191,7 +190,7 @@ func FuzzDecodeBatch(f *testing.F) {
 		object := objectOf(t, body)
 		ops, _ := object["ops"].([]any)
 		if len(ops) != len(c.Ops) {
-			t.Fatalf("%d ops out of %s", len(c.Ops), body)
+			t.Fatalf("%s is decoded to %d ops", body, len(c.Ops))
 		}
 		for key, got := range map[string]string{"reason": c.Reason, "message": c.Message, "author": c.Author, "email": c.Email} {
 			if want, ok := object[key].(string); ok && want != got {
@@ -205,7 +204,7 @@ func FuzzDecodeBatch(f *testing.F) {
 			}
 			if content, ok := sent["content_base64"].(string); ok && len(op.Data) > 0 {
 				if want, err := base64.StdEncoding.DecodeString(content); err != nil || !bytes.Equal(want, op.Data) {
-					t.Fatalf("op %d of %s holds %q", i, body, op.Data)
+					t.Fatalf("op %d of %s has the content %q", i, body, op.Data)
 				}
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// BenchmarkPut compares a write with the least a server can do with it.
+// BenchmarkPut compares a write with a handler that only reads the body.
 func BenchmarkPut(b *testing.B) {
 	s := startFake(b)
 	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +44,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkRead compares a read with the least a server can do for it.
+// BenchmarkRead compares a read with a handler that only writes bytes.
 func BenchmarkRead(b *testing.B) {
 	s := startFake(b)
 	text := strings.Repeat("Ana lives. ", 94)[:1024]
@@ -65,7 +65,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkList lists as many documents as one listing may hold.
+// BenchmarkList lists as many documents as one listing may have.
 func BenchmarkList(b *testing.B) {
 	s := startFake(b)
 	for from := 0; from < protocol.MaxListItems; from += 1000 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// hurried brings the deadline of a body close.
+// hurried shortens the deadline of a body.
 type hurried struct{ http.ResponseWriter }
 
 func (h hurried) Unwrap() http.ResponseWriter { return h.ResponseWriter }
@@ -22,8 +22,8 @@ func (h hurried) SetReadDeadline(at time.Time) error {
 	return http.NewResponseController(h.ResponseWriter).SetReadDeadline(at)
 }
 
-// TestSlowBodiesAreCut: a body that does not arrive in time is a 408.
-func TestSlowBodiesAreCut(t *testing.T) {
+// TestSlowBodies: a body that does not arrive in time is rejected with 408.
+func TestSlowBodies(t *testing.T) {
 	s := startFake(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.api.ServeHTTP(hurried{w}, r)

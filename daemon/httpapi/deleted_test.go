@@ -23,8 +23,8 @@ type held struct {
 	body    string
 }
 
-// hold sends the head of a request, and returns when its handler has passed
-// the guard and asks for the body.
+// hold sends the header of a request, and returns when its handler has authorized it and waits for
+// the body.
 func hold(t *testing.T, s *server, method, target, contentType, body string, headers ...string) *held {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -46,13 +46,13 @@ func hold(t *testing.T, s *server, method, target, contentType, body string, hea
 	if line, err := h.answers.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("%s %s: got %q, %v", method, target, line, err)
 	}
-	if _, err := h.answers.ReadString('\n'); err != nil { // the blank line after it
+	if _, err := h.answers.ReadString('\n'); err != nil { // the blank line after the status
 		t.Fatal(err)
 	}
 	return h
 }
 
-// finish sends the body and returns the answer.
+// finish sends the body and returns the response.
 func (h *held) finish(t *testing.T) (int, string) {
 	t.Helper()
 	if _, err := io.WriteString(h.conn, h.body); err != nil {
@@ -80,9 +80,9 @@ var heldRequests = []struct{ method, target, contentType, body string }{
 	{"POST", "/documents/batch-ops", protocol.TypeJSON, `{"ops":[{"type":"delete","path":"a.md"}]}`},
 }
 
-// TestABrainIsReplacedBehindARequest: what was asked of one brain is never done
-// to another one that has got its id, here another tenant's.
-func TestABrainIsReplacedBehindARequest(t *testing.T) {
+// TestBrainReplacedDuringRequest: a request for one brain never affects another one that was given
+// its id, here another tenant's.
+func TestBrainReplacedDuringRequest(t *testing.T) {
 	s := startKeyed(t)
 	const one = "/v1/brains/notes"
 	missing := s.expect(t, 403, "GET", "/v1/brains/nobody", "", as("admin")...)
@@ -97,7 +97,7 @@ func TestABrainIsReplacedBehindARequest(t *testing.T) {
 			t.Errorf("%s %s: got %d %s", r.method, r.target, status, body)
 		}
 		if list := s.expect(t, 200, "GET", one+"/documents?dir=", "", as("other")...); strings.Contains(list, "planted") {
-			t.Errorf("%s %s: the other brain holds %s", r.method, r.target, list)
+			t.Errorf("%s %s: the other brain contains %s", r.method, r.target, list)
 		}
 		if got := s.expect(t, 200, "GET", one+"/documents/read?path=a.md", "", as("other")...); got != "The secret kettle." {
 			t.Errorf("%s %s: the other brain's document is %q", r.method, r.target, got)
@@ -106,8 +106,8 @@ func TestABrainIsReplacedBehindARequest(t *testing.T) {
 	}
 }
 
-// TestABrainIsDeletedBehindARequest: without keys that is 404.
-func TestABrainIsDeletedBehindARequest(t *testing.T) {
+// TestBrainDeletedDuringRequest: without keys the response is 404.
+func TestBrainDeletedDuringRequest(t *testing.T) {
 	s := startFake(t)
 	for _, r := range heldRequests {
 		s.expect(t, 201, "POST", "/v1/brains", `{"id":"notes"}`)
@@ -119,14 +119,13 @@ func TestABrainIsDeletedBehindARequest(t *testing.T) {
 	}
 }
 
-// TestDeletedBrainEndsItsAnswers: an answer that is being read is not gone on
-// with from documents that are deleted.
+// TestDeletedBrainEndsItsAnswers: an answer from documents that are deleted does not continue.
 func TestDeletedBrainEndsItsAnswers(t *testing.T) {
 	ended := make(chan error, 1)
 	s := start(t, waiting{llm.NewFake(), ended}, "waiting")
 	resp, events := askWaiting(t, s)
 	defer resp.Body.Close()
-	defer time.AfterFunc(20*time.Second, func() { resp.Body.Close() }).Stop() // rather than a hang
+	defer time.AfterFunc(20*time.Second, func() { resp.Body.Close() }).Stop() // or a failure hangs
 	s.expect(t, 204, "DELETE", "/v1/brains/eval", "", "X-Confirm-Delete", "yes")
 	if e, err := events.Next(); err != nil || e.Name != "error" || !strings.Contains(string(e.Data), `"code":"not_found"`) {
 		t.Errorf("got %q %s, %v", e.Name, e.Data, err)
@@ -135,6 +134,6 @@ func TestDeletedBrainEndsItsAnswers(t *testing.T) {
 		t.Errorf("after the error: %q, %v", e.Name, err)
 	}
 	if err := <-ended; !errors.Is(err, brain.ErrNotFound) {
-		t.Errorf("the reader was ended by %v", err)
+		t.Errorf("the reader's context ended with %v", err)
 	}
 }

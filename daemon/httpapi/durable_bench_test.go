@@ -13,8 +13,8 @@ import (
 	"evalctl/daemon/store/fsstore"
 )
 
-// BenchmarkDurable writes documents of 1 KiB to a disk, from one client: one a
-// request, and 1,024 a request. TMPDIR chooses the disk.
+// BenchmarkDurable writes documents of 1 KiB to a disk, from one client: one per request, and 1,024
+// per request. TMPDIR selects the disk.
 func BenchmarkDurable(b *testing.B) {
 	s := serve(b, nil, brain.Config{
 		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {

@@ -16,11 +16,10 @@ import (
 
 const subscribers = 1000
 
-// audience is many raw TCP clients, each read by a goroutine that counts the
-// ends of frames.
+// audience is many raw TCP clients. A goroutine for each counts the ends of frames.
 type audience struct {
 	conns []net.Conn
-	heard sync.WaitGroup // of the frame that is awaited
+	heard sync.WaitGroup // done when every client has received the awaited frames
 	ended sync.WaitGroup
 }
 
@@ -37,7 +36,7 @@ func (a *audience) join(b *testing.B, addr, hello string) {
 	a.heard.Add(1)
 	a.ended.Go(func() {
 		buf := make([]byte, 2048)
-		half := false // the last read ended with the first of the two
+		half := false // the last read ended with the first of the two line breaks
 		for {
 			n, err := conn.Read(buf)
 			ends := bytes.Count(buf[:n], []byte("\n\n"))
@@ -68,10 +67,9 @@ func memoryInUse() uint64 {
 	return m.HeapInuse + m.StackInuse
 }
 
-// BenchmarkEvents tells 1,000 TCP clients of one write. Beside the time of
-// that, it reports what a client costs in memory, its own end included, and
-// how long Stop takes to end all streams. The limit to compare with is a loop
-// that writes the same bytes to as many connections, on all cores.
+// BenchmarkEvents sends the event of one write to 1,000 TCP clients. It also reports the memory per
+// client, including the client's own side, and how long Stop takes to end all streams. The limit to
+// compare with is a loop on all cores that writes the same bytes to as many connections.
 func BenchmarkEvents(b *testing.B) {
 	b.Run("daemon", func(b *testing.B) {
 		s := startFake(b)
@@ -138,11 +136,10 @@ func BenchmarkEvents(b *testing.B) {
 	})
 }
 
-// BenchmarkEventsOfABatch tells 1,000 TCP clients of a batch of as many changes
-// as one may have.
+// BenchmarkEventsOfABatch sends the events of the largest batch to 1,000 TCP clients.
 func BenchmarkEventsOfABatch(b *testing.B) {
 	s := startFake(b)
-	s.api.ping = time.Hour // or pings would be counted
+	s.api.ping = time.Hour // pings would be counted
 	docs := s.store(b)
 	var a audience
 	defer a.close()

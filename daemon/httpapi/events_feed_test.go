@@ -15,7 +15,7 @@ import (
 
 func newFeeds() *feeds { return &feeds{brain: map[brain.Handle]*feed{}} }
 
-// handles are of brains b, c and d.
+// handles returns handles of the brains b, c and d.
 func handles(t *testing.T) (b, c, d brain.Handle) {
 	t.Helper()
 	s := startFake(t)
@@ -31,8 +31,7 @@ func handles(t *testing.T) (b, c, d brain.Handle) {
 
 func newQuiet() *listener { return newListener(func() {}) }
 
-// TestFeedLifetime: a brain has one sink while somebody listens, and none
-// afterwards.
+// TestFeedLifetime: a brain has one sink while there are listeners, and none afterwards.
 func TestFeedLifetime(t *testing.T) {
 	f := newFeeds()
 	b, _, _ := handles(t)
@@ -52,7 +51,7 @@ func TestFeedLifetime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if changes, _ := one.next(); len(changes) > 0 {
-		t.Error("a change after detaching")
+		t.Error("received a change after detaching")
 	}
 	if changes, err := two.next(); err != nil || len(changes) != 1 || len(changes[0]) == 0 {
 		t.Errorf("got %q, %v", changes, err)
@@ -100,7 +99,7 @@ func TestListenerLimit(t *testing.T) {
 	l := newListener(func() { unblocked++ })
 	for i := range maxBehind {
 		if !l.put(fmt.Append(nil, i)) {
-			t.Fatalf("no room for change %d", i)
+			t.Fatalf("the queue is full at change %d", i)
 		}
 	}
 	taken, err := l.next()
@@ -116,7 +115,7 @@ func TestListenerLimit(t *testing.T) {
 		l.put(nil)
 	}
 	if l.put(nil) || unblocked != 1 {
-		t.Errorf("room for one more, unblocked %d times", unblocked)
+		t.Errorf("the queue accepts one more, unblocked %d times", unblocked)
 	}
 	if changes, err := l.next(); len(changes) > 0 || !errors.Is(err, errTooSlow) {
 		t.Errorf("got %d changes, %v", len(changes), err)
@@ -127,11 +126,11 @@ func TestListenerLimit(t *testing.T) {
 	}
 }
 
-// A batch must never cut a client that has read everything before it.
+// A batch must never disconnect a client that has read everything before it.
 var _ [maxBehind - protocol.MaxBatchOps]struct{}
 
-// TestListenerTakesWhatFits: one write never tells of more than maxTogether, but
-// for a change that is longer, and order is kept.
+// TestListenerTakesWhatFits: one write has never more than maxTogether bytes, unless a single
+// change is longer, and changes stay in order.
 func TestListenerTakesWhatFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newListener(func() {})

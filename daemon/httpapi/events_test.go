@@ -25,7 +25,7 @@ import (
 
 const eventsPath = "/v1/brains/eval/events"
 
-// stream is a client of a change stream that has seen ready.
+// stream is a client of a change stream that has received ready.
 type stream struct {
 	t      testing.TB
 	resp   *http.Response
@@ -36,7 +36,7 @@ type stream struct {
 
 func attach(t testing.TB, s *server) *stream {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // rather than a hang
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a failure does not hang
 	req, err := http.NewRequestWithContext(ctx, "GET", s.url+eventsPath, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func attach(t testing.TB, s *server) *stream {
 	return st
 }
 
-// next checks that ids count up.
+// next returns the next event, and checks that ids increase by 1.
 func (st *stream) next() sse.Event {
 	st.t.Helper()
 	e, err := st.reader.Next()
@@ -83,11 +83,11 @@ func (st *stream) change() protocol.ChangeEvent {
 	return c
 }
 
-// wantEnd wants a clean one.
+// wantEnd checks that the stream ends without an error.
 func (st *stream) wantEnd() {
 	st.t.Helper()
 	if e, err := st.reader.Next(); !errors.Is(err, io.EOF) {
-		st.t.Errorf("the stream goes on with %+v, %v", e, err)
+		st.t.Errorf("the stream continues with %+v, %v", e, err)
 	}
 }
 
@@ -96,13 +96,13 @@ func (s *server) store(t testing.TB) *store.Store {
 	return s.open(t, "eval")
 }
 
-// TestEventTranscript is the whole stream, byte by byte.
+// TestEventTranscript records a whole stream, byte by byte.
 func TestEventTranscript(t *testing.T) {
 	s := startFake(t)
 	s.put(t, "before.md", "missed")
 	resp := s.do(t, "GET", eventsPath, "", "Last-Event-ID", "0", "Accept", protocol.TypeEvents)
 	defer resp.Body.Close()
-	defer time.AfterFunc(time.Minute, func() { resp.Body.Close() }).Stop() // rather than a hang
+	defer time.AfterFunc(time.Minute, func() { resp.Body.Close() }).Stop() // or a failure hangs
 	body := bufio.NewReader(resp.Body)
 	ready, err := body.ReadString('\n')
 	if err != nil {
@@ -138,7 +138,7 @@ func TestEventTranscript(t *testing.T) {
 	checkGolden(t, "events.txt", header+got.String())
 }
 
-func TestEventRefusals(t *testing.T) {
+func TestEventRejections(t *testing.T) {
 	s := startFake(t)
 	s.expect(t, 404, "GET", "/v1/brains/none/events", "")
 	s.expect(t, 400, "GET", "/v1/brains/_/events", "")
@@ -158,12 +158,11 @@ func TestPing(t *testing.T) {
 		}
 	}
 	s.put(t, "a.md", "1")
-	for st.next().Name != "change" { // fails when there is none
+	for st.next().Name != "change" { // next fails when there is none
 	}
 }
 
-// TestEventOrder compares two clients with a sink of the store, under writers
-// that do not wait for each other.
+// TestEventOrder compares two clients with a sink of the store, during concurrent writes.
 func TestEventOrder(t *testing.T) {
 	s := startFake(t)
 	docs := s.store(t)
@@ -198,7 +197,7 @@ func TestEventOrder(t *testing.T) {
 	}
 }
 
-// stall is a client that reads no more than the begin of the stream.
+// stall is a client that reads only the beginning of the stream.
 func stall(t testing.TB, s *server) {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
@@ -218,8 +217,7 @@ func stall(t testing.TB, s *server) {
 	}
 }
 
-// burst makes one batch of n operations and waits until the streams told of
-// them.
+// burst applies one batch of n operations and waits until the streams have received their events.
 func burst(t testing.TB, docs *store.Store, n, reason int, streams ...*stream) {
 	t.Helper()
 	ops := slices.Repeat([]store.Op{{Kind: store.OpWrite, Path: "a.md"}}, n)
@@ -235,22 +233,22 @@ func burst(t testing.TB, docs *store.Store, n, reason int, streams ...*stream) {
 	}
 }
 
-// fill makes more bytes than the sockets of a client hold that does not read.
-func fill(t testing.TB, docs *store.Store, streams ...*stream) {
+// overflow causes more bytes of events than the socket buffers of a client that does not read.
+func overflow(t testing.TB, docs *store.Store, streams ...*stream) {
 	t.Helper()
 	for range 2 {
 		burst(t, docs, 512, protocol.MaxBatchText, streams...)
 	}
 }
 
-func TestSlowClientIsCut(t *testing.T) {
+func TestSlowClientIsDisconnected(t *testing.T) {
 	s := startFake(t)
 	docs := s.store(t)
 	stall(t, s)
 	fast := attach(t, s)
-	fill(t, docs, fast)
+	overflow(t, docs, fast)
 	for s.api.slowClients.Load() == 0 {
-		burst(t, docs, protocol.MaxBatchOps, 0, fast) // the other client misses nothing
+		burst(t, docs, protocol.MaxBatchOps, 0, fast) // the other client receives everything
 	}
 	s.put(t, "last.md", "1")
 	if c := fast.change(); c.Path != "last.md" {
@@ -265,7 +263,7 @@ func TestStopEndsStreams(t *testing.T) {
 	s := startFake(t)
 	stall(t, s)
 	one, two := attach(t, s), attach(t, s)
-	fill(t, s.store(t), one, two) // the stalled client is stuck inside a frame
+	overflow(t, s.store(t), one, two) // a frame to the stalled client is being sent
 	s.api.Stop()
 	one.wantEnd()
 	two.wantEnd()

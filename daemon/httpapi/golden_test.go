@@ -20,7 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// scores and componentScores come from the ranking, which has tests of its own.
+// scores and componentScores are left out of the transcripts, because the ranking has tests of its
+// own.
 var (
 	scores          = regexp.MustCompile(`"score":[0-9.e+-]+`)
 	componentScores = regexp.MustCompile(`"component_scores":\{[^}]*\}`)
@@ -84,7 +85,7 @@ var transcripts = map[string][]exchange{
 	},
 }
 
-// quoting gives the answer that the transcripts are about.
+// quoting is a reader that always gives the same answer.
 type quoting struct{ llm.Provider }
 
 func (quoting) Stream(_ context.Context, r llm.Request, emit func(string) error) (llm.Response, error) {
@@ -130,7 +131,7 @@ func record(t *testing.T, s *server, out *strings.Builder, e exchange) {
 			names = append(names, header)
 		}
 	}
-	// An id of its own in every answer would change the file each time.
+	// Each response has another id, which would change the file.
 	text := strings.ReplaceAll(string(body), resp.Header.Get(requestIDHeader), "REQUEST")
 	if scores.MatchString(text) {
 		text = scores.ReplaceAllString(text, `"score":0`)
@@ -166,8 +167,7 @@ func checkGolden(t *testing.T, name, got string) {
 	}
 }
 
-// TestReservedHeaders: a v1.0 server ignores them whatever they say (spec 5,
-// 9.3, 9.4).
+// TestReservedHeaders: a v1.0 server ignores them, whatever their value (spec 5, 9.3, 9.4).
 func TestReservedHeaders(t *testing.T) {
 	s := startFake(t)
 	s.put(t, "a.md", "x")

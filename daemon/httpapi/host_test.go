@@ -49,15 +49,15 @@ func TestOwnHost(t *testing.T) {
 			t.Errorf("%q on the network: got %v", host, got)
 		}
 		if got := a.ownHost(host, nil); got != want.loopback {
-			t.Errorf("%q on what is unknown: got %v", host, got)
+			t.Errorf("%q on an unknown address: got %v", host, got)
 		}
 	}
 	if (&API{}).ownHost("memory.example", loopback) {
-		t.Error("a daemon that was told no name has one")
+		t.Error("a daemon without a configured name accepts one")
 	}
 }
 
-// raw sends a request with a Host header as given and returns the answer.
+// raw sends a request with the given Host header and returns the response.
 func (s *server) raw(t *testing.T, method, target, host, headers, body string) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -81,8 +81,8 @@ func (s *server) raw(t *testing.T, method, target, host, headers, body string) (
 	return res.StatusCode, string(text)
 }
 
-// TestReboundPages: to a browser, a page of evil.example is the daemon's own
-// once that name resolves to the daemon's address.
+// TestReboundPages: a browser treats a page of evil.example as the daemon's own once that name
+// resolves to the daemon's address.
 func TestReboundPages(t *testing.T) {
 	s := startFake(t)
 	s.put(t, "a.md", "The secret kettle.")
@@ -110,9 +110,8 @@ func TestReboundPages(t *testing.T) {
 	}
 }
 
-// TestKeysMakeAnyHostGood: proxies in front of a daemon with keys pass on the
-// names of the outside.
-func TestKeysMakeAnyHostGood(t *testing.T) {
+// TestKeysAllowAnyHost: a proxy in front of a daemon with keys may forward external host names.
+func TestKeysAllowAnyHost(t *testing.T) {
 	s := startWith(t, llm.NewFake(), llm.FakeModel, keysOf(t, testKeys))
 	headers := "Authorization: Bearer " + tokenOf("reader") + "\r\n"
 	if status, body := s.raw(t, "GET", "/v1/brains", "memory.example", headers, ""); status != 200 {

@@ -91,10 +91,10 @@ func newKey(name string) Key {
 	return Key{Name: name, Tenant: "acme", SHA256: HashToken(NewToken()), Brains: []string{"*"}, Roles: []string{"reader"}}
 }
 
-// delivered is how a token reaches its owner.
+// delivered is a successful delivery of a token.
 func delivered() error { return nil }
 
-// TestAddKey adds to every layout that a file may have.
+// TestAddKey adds keys to files of every layout.
 func TestAddKey(t *testing.T) {
 	two := fmt.Sprintf(goodKeys, hash, HashToken("evk_y"))
 	for name, content := range map[string]string{
@@ -136,14 +136,14 @@ func TestAddKey(t *testing.T) {
 			data, _ := os.ReadFile(file)
 			for _, comment := range regexp.MustCompile(`#.*`).FindAllString(content, -1) {
 				if !strings.Contains(string(data), comment) {
-					t.Errorf("%q is gone from\n%s", comment, data)
+					t.Errorf("the comment %q is missing in\n%s", comment, data)
 				}
 			}
 			if err := AddKey(file, newKey("n1"), delivered); err == nil || !strings.Contains(err.Error(), `key "n1": this name is taken`) {
 				t.Errorf("a second n1: %v", err)
 			}
 			if again, _ := os.ReadFile(file); string(again) != string(data) {
-				t.Error("a refused key changed the file")
+				t.Error("a rejected key changed the file")
 			}
 		})
 	}
@@ -184,15 +184,16 @@ func TestAddKeyConcurrently(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(keys.List()); n != 12 {
-		t.Errorf("%d keys of 12", n)
+		t.Errorf("got %d keys, want 12", n)
 	}
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".*"))
 	if len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("temporary files remain: %v", left)
 	}
 }
 
-// TestAddKeyThroughLink: the link stays, and its file has the key and the lock.
+// TestAddKeyThroughLink: the link remains, and the key and the lock are next to the file it points
+// to.
 func TestAddKeyThroughLink(t *testing.T) {
 	dir := t.TempDir()
 	file, link, chain := filepath.Join(dir, "real", "keys.json"), filepath.Join(dir, "link.json"), filepath.Join(dir, "chain.json")
@@ -205,7 +206,7 @@ func TestAddKeyThroughLink(t *testing.T) {
 		}
 	}
 	if err := AddKey(link, newKey("early"), delivered); err == nil || !strings.Contains(err.Error(), "link.json is a symbolic link to a file that does not exist") {
-		t.Errorf("a link to nothing: %v", err)
+		t.Errorf("a link to a missing file: %v", err)
 	}
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -217,7 +218,7 @@ func TestAddKeyThroughLink(t *testing.T) {
 	}
 	for _, l := range []string{link, chain} {
 		if info, err := os.Lstat(l); err != nil || info.Mode()&os.ModeSymlink == 0 {
-			t.Errorf("%s is a link no more: %v", l, err)
+			t.Errorf("%s is no longer a link: %v", l, err)
 		}
 	}
 	keys, err := ReadKeys(file)
@@ -229,7 +230,7 @@ func TestAddKeyThroughLink(t *testing.T) {
 	}
 }
 
-// TestAddKeyUndelivered: a token that nobody got opens nothing and takes no name.
+// TestAddKeyUndelivered: a key whose token was not delivered is not added.
 func TestAddKeyUndelivered(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys.yaml")
 	full := errors.New("no space left")
@@ -237,7 +238,7 @@ func TestAddKeyUndelivered(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file was made: %v", err)
+		t.Errorf("a file was created: %v", err)
 	}
 	if err := AddKey(file, newKey("n"), delivered); err != nil {
 		t.Error(err)
@@ -248,7 +249,7 @@ func TestAddKeyUndelivered(t *testing.T) {
 		t.Errorf("the file became\n%s", after)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("temporary files remain: %v", left)
 	}
 }
 
@@ -272,12 +273,11 @@ func TestNewToken(t *testing.T) {
 		t.Errorf("got %s and %s", a, b)
 	}
 	if !bearer.MatchString("Bearer " + a) {
-		t.Error("a token does not fit its header")
+		t.Error("a token is not valid in its header")
 	}
 }
 
-// FuzzParseKeys: a file that is accepted can be extended without a change to
-// its keys, or is left alone.
+// FuzzParseKeys: an accepted file can be extended without changing its keys, or extend fails.
 func FuzzParseKeys(f *testing.F) {
 	f.Add(fmt.Sprintf(goodKeys, hash, HashToken("evk_y")))
 	f.Add(`{"keys": [{"name": "a", "tenant": "t", "sha256": "` + hash + `", "brains": ["*"], "roles": ["admin"]}]}`)

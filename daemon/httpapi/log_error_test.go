@@ -36,12 +36,12 @@ func TestWithoutPaths(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 		if strings.Contains(withoutPaths(err), "patients") {
-			t.Errorf("%v: the path is told", err)
+			t.Errorf("%v: the path is in the text", err)
 		}
 	}
 }
 
-// TestLogOfAStoreThatFails takes away what the store needs to write.
+// TestLogOfAStoreThatFails removes the directory that the store writes to.
 func TestLogOfAStoreThatFails(t *testing.T) {
 	dir := t.TempDir()
 	folder, err := brain.OpenFolder(filepath.Join(dir, "brains"))
@@ -66,9 +66,9 @@ func TestLogOfAStoreThatFails(t *testing.T) {
 	s.expect(t, 500, "POST", docs+"/batch-ops", `{"ops":[{"type":"rename","path":"patients/w.md","to":"patients/z.md"}]}`, "Content-Type", protocol.TypeJSON)
 	log := s.log.String()
 	if n := strings.Count(log, "no such file or directory"); n < 4 {
-		t.Errorf("the log tells %d causes of 4:\n%s", n, log)
+		t.Errorf("the log has %d of 4 causes:\n%s", n, log)
 	}
 	if strings.Contains(log, "patients") {
-		t.Errorf("the log holds paths:\n%s", log)
+		t.Errorf("the log contains paths:\n%s", log)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// lockedBuffer takes log lines from several goroutines.
+// lockedBuffer collects log lines of several goroutines.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -47,11 +47,11 @@ func TestOneLineARequest(t *testing.T) {
 		t.Errorf("got %q", lines)
 	}
 	if strings.Contains(s.log.String(), "secret") {
-		t.Errorf("the log holds what users remember: %s", s.log)
+		t.Errorf("the log contains what users remember: %s", s.log)
 	}
 }
 
-// TestLogNamesTheKey looks for tokens in everything that is logged.
+// TestLogNamesTheKey checks that the log contains names of keys, but no tokens.
 func TestLogNamesTheKey(t *testing.T) {
 	s := startKeyed(t)
 	s.status(t, "GET", "/v1/brains", "", as("reader")...)
@@ -71,7 +71,7 @@ func TestLogNamesTheKey(t *testing.T) {
 	}
 	for _, key := range []string{"reader", "stranger", "admin"} {
 		if strings.Contains(log, tokenOf(key)) || strings.Contains(log, HashToken(tokenOf(key))) {
-			t.Errorf("the log holds the token of %s:\n%s", key, log)
+			t.Errorf("the log contains the token of %s:\n%s", key, log)
 		}
 	}
 }
@@ -96,12 +96,12 @@ func TestPanics(t *testing.T) {
 		t.Errorf("the log is %s", s.log)
 	}
 	resp, err := s.client.Get(s.url + "/late")
-	if err == nil { // else the cut came before the headers
+	if err == nil { // otherwise the connection was closed before the header
 		_, err = io.ReadAll(resp.Body)
 		resp.Body.Close()
 	}
 	if err == nil {
-		t.Error("an answer that broke off looks whole")
+		t.Error("an interrupted response looks complete")
 	}
-	s.expect(t, 200, "GET", "/healthz", "") // still alive
+	s.expect(t, 200, "GET", "/healthz", "") // the daemon still runs
 }

@@ -25,8 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
 
-// server is an API on a real socket, with a brain "eval" and clocks that stand
-// still.
+// server is an API on a real socket. Its clocks stand still.
 type server struct {
 	api    *API
 	brains *brain.Service
@@ -42,13 +41,13 @@ func start(t testing.TB, reader llm.Provider, model string) *server {
 	return s
 }
 
-// startWith has no brain yet. Keys may be nil.
+// startWith starts a server without brains. Keys may be nil.
 func startWith(t testing.TB, reader llm.Provider, model string, keys *Keys) *server {
 	t.Helper()
 	return startConfig(t, brain.Config{}, memory.Config{Reader: reader, Model: model}, keys)
 }
 
-// startConfig is startWith for services with a configuration of their own.
+// startConfig is startWith with configurations of the services.
 func startConfig(t testing.TB, cfg brain.Config, m memory.Config, keys *Keys) *server {
 	t.Helper()
 	now := func() time.Time { return epoch }
@@ -59,7 +58,7 @@ func startConfig(t testing.TB, cfg brain.Config, m memory.Config, keys *Keys) *s
 	return serve(t, keys, cfg, m)
 }
 
-// serve is startWith for a service that also chooses its store.
+// serve is startConfig with a store of the caller's choice.
 func serve(t testing.TB, keys *Keys, cfg brain.Config, m memory.Config) *server {
 	t.Helper()
 	if cfg.Catalog == nil {
@@ -86,7 +85,7 @@ func serve(t testing.TB, keys *Keys, cfg brain.Config, m memory.Config) *server 
 	return &server{api: api, brains: brains, url: srv.URL, client: srv.Client(), log: log}
 }
 
-// open gives the documents of a brain.
+// open returns the store of a brain.
 func (s *server) open(t testing.TB, id string) *store.Store {
 	t.Helper()
 	h, err := s.brains.Find(id)

@@ -30,7 +30,7 @@ func scrape(t *testing.T, s *server) map[string]string {
 		case !sampleLine.MatchString(line):
 			t.Errorf("not a sample: %s", line)
 		case samples[name] != "":
-			t.Errorf("twice: %s", name)
+			t.Errorf("%s appears twice", name)
 		default:
 			samples[name] = value
 		}
@@ -71,11 +71,11 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	if scrape(t, s)["go_goroutines"] == "" {
-		t.Error("nothing about the process")
+		t.Error("no metrics of the process")
 	}
 }
 
-// TestLabelsAreBounded: clients cannot make series.
+// TestLabelsAreBounded: clients cannot create series.
 func TestLabelsAreBounded(t *testing.T) {
 	s := startFake(t)
 	s.status(t, "GET", "/x", "")
@@ -108,7 +108,7 @@ func TestOpenStreams(t *testing.T) {
 	if _, err := io.ReadAll(resp.Body); err != nil {
 		t.Fatal(err)
 	}
-	// The client sees the end a moment before the handler has returned.
+	// The client may see the end before the handler has returned.
 	for deadline := time.Now().Add(10 * time.Second); scrape(t, s)["evalctl_open_streams"] != "0"; {
 		if time.Now().After(deadline) {
 			t.Fatal("the stream is still counted")

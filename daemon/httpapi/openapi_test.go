@@ -65,7 +65,7 @@ func readDocument(t *testing.T) *apiDocument {
 	return d
 }
 
-// operations are all of them, by id.
+// operations returns the operations by id.
 func (d *apiDocument) operations(t *testing.T) map[string]*operation {
 	ops := map[string]*operation{}
 	for _, methods := range d.Paths {
@@ -79,8 +79,8 @@ func (d *apiDocument) operations(t *testing.T) map[string]*operation {
 	return ops
 }
 
-// holds checks a value against a schema of the document.
-func (d *apiDocument) holds(s schema, value any) error {
+// validate checks a value against a schema of the document.
+func (d *apiDocument) validate(s schema, value any) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(
@@ -88,9 +88,9 @@ func (d *apiDocument) holds(s schema, value any) error {
 	if err != nil {
 		return fmt.Errorf("schema %s: %w", s, err)
 	}
-	// A compiler knows a resource for good: each schema gets a name of its own.
+	// A compiler never forgets a resource, so that each schema needs a name of its own.
 	name := "https://evalctl.test/inline/" + url.PathEscape(string(s))
-	_ = d.compiler.AddResource(name, doc) // a schema met before is there already
+	_ = d.compiler.AddResource(name, doc) // an error means that the schema is known already
 	compiled, err := d.compiler.Compile(name)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (d *apiDocument) holds(s schema, value any) error {
 	return compiled.Validate(value)
 }
 
-// fixture is a server whose brain notes has what the examples are about.
+// fixture starts a server whose brain notes has the documents of the examples.
 func fixture(t *testing.T, keys *Keys) *server {
 	t.Helper()
 	s := startWith(t, llm.NewFake(), llm.FakeModel, keys)
@@ -112,10 +112,10 @@ func fixture(t *testing.T, keys *Keys) *server {
 	return s
 }
 
-// call is a request made of an operation's examples.
+// call is a request with the examples of an operation.
 type call struct {
 	op      *operation
-	params  map[string]string // by name, wherever they go
+	params  map[string]string // by name, whether in the path, the query or a header
 	body    string
 	headers http.Header
 }
@@ -158,8 +158,8 @@ func (c *call) send(t *testing.T, s *server) *http.Response {
 	return s.do(t, c.op.method, target+"?"+q.Encode(), c.body, headers...)
 }
 
-// checkAnswer holds an answer against what its operation documents.
-func (d *apiDocument) checkAnswer(t *testing.T, s *server, op *operation, resp *http.Response, status int) {
+// checkResponse checks a response against the documentation of its operation.
+func (d *apiDocument) checkResponse(t *testing.T, s *server, op *operation, resp *http.Response, status int) {
 	t.Helper()
 	defer resp.Body.Close()
 	want, ok := op.Responses[strconv.Itoa(status)]
@@ -173,7 +173,7 @@ func (d *apiDocument) checkAnswer(t *testing.T, s *server, op *operation, resp *
 		if n, err := strconv.Atoi(text); err == nil {
 			value = json.Number(strconv.Itoa(n))
 		}
-		if err := d.holds(h.Schema, value); err != nil {
+		if err := d.validate(h.Schema, value); err != nil {
 			t.Errorf("header %s is %q: %v", name, text, err)
 		}
 	}
@@ -195,14 +195,14 @@ func (d *apiDocument) checkAnswer(t *testing.T, s *server, op *operation, resp *
 	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(body)))
 	if err == nil {
-		err = d.holds(m.Schema, value)
+		err = d.validate(m.Schema, value)
 	}
 	if err != nil {
 		t.Errorf("%s\n%v", body, err)
 	}
 }
 
-// checkEvents reads a stream to its end, or up to the change that it causes.
+// checkEvents reads a stream to its end, or to the change that it causes itself.
 func (d *apiDocument) checkEvents(t *testing.T, s *server, op *operation, m media, body io.Reader) {
 	t.Helper()
 	var met []string
@@ -219,7 +219,7 @@ func (d *apiDocument) checkEvents(t *testing.T, s *server, op *operation, m medi
 		if err != nil {
 			value = string(e.Data)
 		}
-		if err := d.holds(m.Events[e.Name], value); err != nil {
+		if err := d.validate(m.Events[e.Name], value); err != nil {
 			t.Errorf("event %s: %s\n%v", e.Name, e.Data, err)
 		}
 		if e.Name == protocol.EventChange {
@@ -252,23 +252,23 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 		served[rt.pattern] = rt.scope
 	}
 	if diff := cmp.Diff(served, documented); diff != "" {
-		t.Errorf("routes with their scopes, and the document, differ:\n%s", diff)
+		t.Errorf("the scopes of routes and document differ:\n%s", diff)
 	}
 }
 
-// TestDocumentedExamples sends every operation as its examples say.
+// TestDocumentedExamples sends a request with the examples of every operation.
 func TestDocumentedExamples(t *testing.T) {
 	d := readDocument(t)
 	for id, op := range d.operations(t) {
 		t.Run(id, func(t *testing.T) {
 			for _, p := range op.Parameters {
-				if err := d.holds(p.Schema, p.Example); err != nil {
+				if err := d.validate(p.Schema, p.Example); err != nil {
 					t.Errorf("example of %s: %v", p.Name, err)
 				}
 			}
 			c := example(op)
 			if m, ok := c.jsonBody(); ok {
-				if err := d.holds(m.Schema, m.Example); err != nil {
+				if err := d.validate(m.Schema, m.Example); err != nil {
 					t.Errorf("example of the body: %v", err)
 				}
 			}
@@ -280,7 +280,7 @@ func TestDocumentedExamples(t *testing.T) {
 					status, _ = strconv.Atoi(code)
 				}
 			}
-			d.checkAnswer(t, s, op, c.send(t, s), status)
+			d.checkResponse(t, s, op, c.send(t, s), status)
 		})
 	}
 }
@@ -293,11 +293,10 @@ func (c *call) jsonBody() (media, bool) {
 	return m, ok
 }
 
-// unreachable are documented answers that a store in memory never gives.
+// unreachable are documented failures that do not occur with a store in memory.
 var unreachable = []string{"batchDocuments 409"}
 
-// TestDocumentedFailures makes every documented refusal of every operation
-// happen.
+// TestDocumentedFailures causes every documented failure of every operation.
 func TestDocumentedFailures(t *testing.T) {
 	d := readDocument(t)
 	for id, op := range d.operations(t) {
@@ -308,7 +307,7 @@ func TestDocumentedFailures(t *testing.T) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
-				t.Parallel() // a body that is too large takes the server half a second to refuse
+				t.Parallel() // the server takes half a second to reject a body that is too large
 				c := example(op)
 				var keys *Keys
 				if status == 401 || status == 403 || status == 429 {
@@ -316,13 +315,13 @@ func TestDocumentedFailures(t *testing.T) {
 				}
 				s := fixture(t, keys)
 				spoil(t, s, c, status)
-				d.checkAnswer(t, s, op, c.send(t, s), status)
+				d.checkResponse(t, s, op, c.send(t, s), status)
 			})
 		}
 	}
 }
 
-// spoil changes a good call so that it is refused with status.
+// spoil changes a valid call so that it fails with status.
 func spoil(t *testing.T, s *server, c *call, status int) {
 	t.Helper()
 	switch status {
@@ -357,7 +356,7 @@ func spoil(t *testing.T, s *server, c *call, status int) {
 			s.status(t, "GET", "/v1/brains", "", as("slow")...)
 		}
 	default:
-		t.Fatalf("no test makes %d happen", status)
+		t.Fatalf("no test causes status %d", status)
 	}
 }
 

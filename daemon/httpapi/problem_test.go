@@ -78,8 +78,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestRefusals sends every kind of bad request to a real server.
-func TestRefusals(t *testing.T) {
+// TestRejections sends every kind of bad request to a real server.
+func TestRejections(t *testing.T) {
 	const (
 		docs   = "/v1/brains/eval/documents"
 		search = "/v1/brains/eval/search"
@@ -211,7 +211,7 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	if got := s.expect(t, 200, "GET", docs+"?recursive=true&include_generated=true", ""); got != `{"items":[]}`+"\n" {
-		t.Errorf("a refused request left %s", got)
+		t.Errorf("a rejected request changed the brain: %s", got)
 	}
 }
 
@@ -233,8 +233,7 @@ func TestListingLimit(t *testing.T) {
 	s.expect(t, 200, "GET", "/v1/brains/eval/documents?recursive=true&dir=d0", "")
 }
 
-// TestLimitsWithoutLength sends bodies in chunks: no Content-Length tells what
-// is to come.
+// TestLimitsWithoutLength sends bodies in chunks, without a Content-Length.
 func TestLimitsWithoutLength(t *testing.T) {
 	s := startFake(t)
 	for name, tt := range map[string]struct{ body, encoding string }{
@@ -266,17 +265,17 @@ func TestLimitsAreReached(t *testing.T) {
 	full := strings.Repeat("x", protocol.MaxWriteBytes)
 	s.put(t, "full.md", full)
 	random := make([]byte, protocol.MaxWriteBytes)
-	for i := range random { // does not compress
+	for i := range random { // cannot be compressed
 		random[i] = byte(i * i >> 7 * i >> 3)
 	}
 	s.expect(t, 204, "PUT", "/v1/brains/eval/documents?path=zipped", zip(t, random), "Content-Type", octets, "Content-Encoding", "gzip")
 	if got := s.expect(t, 200, "GET", "/v1/brains/eval/documents/read?path=zipped", ""); got != string(random) {
-		t.Error("a compressed document came back changed")
+		t.Error("a compressed document was changed")
 	}
 	for _, path := range []string{"ü/日本.md", "a b+c&d=e%2f.md", "..a/b..", "%2e%2e"} {
 		s.put(t, url.QueryEscape(path), path)
 		if got := s.expect(t, 200, "GET", "/v1/brains/eval/documents/read?path="+url.QueryEscape(path), ""); got != path {
-			t.Errorf("%s came back as %s", path, got)
+			t.Errorf("%s has the content %s", path, got)
 		}
 	}
 }

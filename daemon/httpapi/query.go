@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// query holds the parameters of a URL, each given once.
+// query is the parameters of a URL, each given once.
 type query map[string]string
 
 // parseQuery reads the query of a URL. It rejects a parameter that is given twice, because a client

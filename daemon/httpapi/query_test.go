@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzQuery: whatever a URL's query holds, a parameter that is accepted was
-// given once, under one of its names, and has the value it was given.
+// FuzzQuery: an accepted parameter was given once, under one of its names, and has the given value.
 func FuzzQuery(f *testing.F) {
 	for _, q := range []string{
 		"", "path=a.md", "path=a.md&path=b.md", "top_k=3&topK=3", "top_k=3&topK=4", "path=%00", "path=%zz", "a;b",

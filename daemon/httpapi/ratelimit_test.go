@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// TestAdmit spends an allowance on a clock of its own.
+// TestAdmit uses up a rate, with a clock of its own.
 func TestAdmit(t *testing.T) {
 	key := Key{Name: "k", Rate: &Rate{PerSecond: 0.4, Burst: 2}}
 	c := keysOf(t, []Key{{Name: key.Name, Tenant: "acme", Brains: []string{"*"}, Roles: []string{"reader"}, Rate: key.Rate}}).list[0]
 	at := func(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
 	for _, tt := range []struct {
 		at    float64
-		retry string // empty: let in
+		retry string // empty: admitted
 	}{
 		{0, ""}, {0, ""}, {0, "3"}, {0, "3"}, {1, "2"}, {2.4, "1"}, {2.5, ""}, {2.5, "3"}, {100, ""}, {100, ""}, {100, "3"},
 	} {
@@ -25,9 +25,9 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestLimitsAreApart: one key's requests do not use up another's, and a
-// refused request counts as one.
-func TestLimitsAreApart(t *testing.T) {
+// TestLimitsAreSeparate: requests of one key do not use up the rate of another, and a rejected
+// request counts.
+func TestLimitsAreSeparate(t *testing.T) {
 	s := startKeyed(t)
 	for i, want := range []int{403, 200, 429, 429} {
 		target := "/v1/brains"

@@ -37,7 +37,7 @@ func TestRecordOverHTTP(t *testing.T) {
 	got := s.record(t, 200, "GET", location, "")
 	text := s.expect(t, 200, "GET", records+"/read?path=home/pets.md", "")
 	if got.ByteSize != len(text) || !strings.HasSuffix(text, "# Pets\n\nTwo cats.") {
-		t.Errorf("%d bytes of %q", got.ByteSize, text)
+		t.Errorf("byte_size is %d of %q", got.ByteSize, text)
 	}
 	want := map[string]any{"tags": "pets,home", "n": 2.0, "seen": nil}
 	if diff := cmp.Diff(want, got.Metadata); diff != "" || got.Title != "Pets" || got.DeletedAt != nil {
@@ -53,7 +53,7 @@ func TestRecordOverHTTP(t *testing.T) {
 	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
 	if err == nil {
-		err = readDocument(t).holds(schema(`{"$ref":"#/components/schemas/DocumentList"}`), value)
+		err = readDocument(t).validate(schema(`{"$ref":"#/components/schemas/DocumentList"}`), value)
 	}
 	if err != nil {
 		t.Error(err)

@@ -23,7 +23,7 @@ import (
 	"evalctl/daemon/store/fsstore"
 )
 
-// startLarge is an API over files, with a document large.bin of 32 MiB.
+// startLarge starts a server with a document large.bin of 32 MiB in a file store.
 func startLarge(t *testing.T) (s *server, want []byte) {
 	t.Helper()
 	want = bytes.Repeat([]byte("0123456789abcdef"), 32<<20/16)
@@ -42,7 +42,7 @@ func startLarge(t *testing.T) (s *server, want []byte) {
 
 const largeTarget = "/v1/brains/eval/documents/read?path=large.bin"
 
-// TestReadStreams: a large document is not held in memory.
+// TestReadStreams: reading a large document does not hold it in memory.
 func TestReadStreams(t *testing.T) {
 	s, want := startLarge(t)
 	var before, after runtime.MemStats
@@ -52,11 +52,11 @@ func TestReadStreams(t *testing.T) {
 	part := make([]byte, 1<<20)
 	for at := 0; at < len(want); at += len(part) {
 		if _, err := io.ReadFull(res.Body, part); err != nil || !bytes.Equal(part, want[at:at+len(part)]) {
-			t.Fatalf("other bytes from %d on, %v", at, err)
+			t.Fatalf("different bytes from %d on, %v", at, err)
 		}
 	}
 	if n, err := res.Body.Read(part); n != 0 || !errors.Is(err, io.EOF) {
-		t.Errorf("%d bytes more, %v", n, err)
+		t.Errorf("%d more bytes, %v", n, err)
 	}
 	if res.ContentLength != int64(len(want)) || res.Header.Get("Content-Type") != protocol.TypeBytes {
 		t.Errorf("%v", res.Header)
@@ -67,7 +67,7 @@ func TestReadStreams(t *testing.T) {
 	}
 }
 
-// impatient brings the deadline of each part of an answer close.
+// impatient shortens the deadline of each part of a response.
 type impatient struct{ http.ResponseWriter }
 
 func (i impatient) Unwrap() http.ResponseWriter { return i.ResponseWriter }
@@ -79,9 +79,8 @@ func (i impatient) SetWriteDeadline(at time.Time) error {
 	return http.NewResponseController(i.ResponseWriter).SetWriteDeadline(at)
 }
 
-// TestStuckReadersAreCut: a client that does not read what it asked for ends
-// its answer.
-func TestStuckReadersAreCut(t *testing.T) {
+// TestStalledClientIsDisconnected: a client that does not read its response ends it.
+func TestStalledClientIsDisconnected(t *testing.T) {
 	s, want := startLarge(t)
 	ended := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,26 +97,26 @@ func TestStuckReadersAreCut(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(20 * time.Second):
-		c.Close() // or srv.Close would wait as well
+		c.Close() // srv.Close would wait as well
 		t.Fatal("the daemon still waits for the client")
 	}
-	if got, _ := io.Copy(io.Discard, c); got >= int64(len(want)) { // cut, with an error or without
-		t.Errorf("all %d bytes came", got)
+	if got, _ := io.Copy(io.Discard, c); got >= int64(len(want)) { // an error may end it
+		t.Errorf("received all %d bytes", got)
 	}
 	if log := s.log.String(); !strings.Contains(log, os.ErrDeadlineExceeded.Error()) {
 		t.Errorf("log: %s", log)
 	}
 }
 
-// TestDeadlinesEndWithTheAnswer: one that was left over would cut the next
-// answer of the connection.
-func TestDeadlinesEndWithTheAnswer(t *testing.T) {
+// TestDeadlinesEndWithTheResponse: a remaining deadline would end the next response of the
+// connection.
+func TestDeadlinesEndWithTheResponse(t *testing.T) {
 	s := startFake(t)
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 	for _, tt := range []struct {
 		method, target string
 		status         int
-		held           []bool // of each call, whether it set a deadline
+		held           []bool // for each SetWriteDeadline, whether it set one
 	}{
 		{"PUT", "?path=a", 204, []bool{false}},
 		{"GET", "/read?path=a", 200, []bool{false, true}},
@@ -145,8 +144,8 @@ func (d *deadlines) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-// TestShortAnswersFail: a document that ends early is not passed for whole.
-func TestShortAnswersFail(t *testing.T) {
+// TestShortResponsesFail: a document that ends early is an error.
+func TestShortResponsesFail(t *testing.T) {
 	err := writeFrom(httptest.NewRecorder(), 200, protocol.TypeBytes, 2, strings.NewReader("x"))
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %v", err)

@@ -6,10 +6,10 @@ import (
 )
 
 // route is one endpoint of the API. The table below is the only list of them: the mux, the
-// permissions, the metrics' labels and openapi.json follow from it.
+// permissions and openapi.json follow from it.
 type route struct {
-	// pattern is a method and a path, as http.ServeMux takes them. A path with {id} is that of a
-	// brain, which the request state then holds.
+	// pattern is a method and a path in the syntax of http.ServeMux. The wildcard {id} is the id of
+	// a brain, which brainOf then returns.
 	pattern string
 	// scope is what a key needs. scopeOpen needs no key.
 	scope scope
@@ -69,7 +69,7 @@ func (rt route) path() string {
 }
 
 // ofBrain reports whether the route addresses a brain.
-func (rt route) ofBrain() bool { return strings.HasPrefix(rt.path(), brainPath) }
+func (rt route) ofBrain() bool { return strings.Contains(rt.pattern, "{id}") }
 
 // uncached reports whether caches must not keep the route's responses. Only GET and HEAD are cached
 // otherwise.

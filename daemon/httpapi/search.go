@@ -110,8 +110,8 @@ func decodeQuestion(
 	return decodeFiltered(body, also, maxTopK, into)
 }
 
-// rejectZero rejects a number that was given as 0. Once decoded, it could not be told from a
-// missing one, which means the default.
+// rejectZero rejects a number that was given as 0. Once decoded, it could not be distinguished from
+// a missing one, which means the default.
 func rejectZero(name, given string, most int) error {
 	if n, err := strconv.Atoi(given); err == nil && n == 0 {
 		return &memory.ArgumentError{

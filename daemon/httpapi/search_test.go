@@ -20,7 +20,7 @@ import (
 
 const searchURL = "/v1/brains/eval/search"
 
-// letters embeds a text by how often it has each letter, or fails.
+// letters is an embedder that counts each letter of a text, or fails.
 type letters struct{ err error }
 
 func (letters) Name() string { return "letters" }
@@ -29,7 +29,7 @@ func (l letters) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
 		vectors[i] = make([]float32, 27)
-		vectors[i][26] = 0.1 // no text is without a direction
+		vectors[i][26] = 0.1 // every vector has a direction
 		for _, r := range strings.ToLower(text) {
 			if r >= 'a' && r <= 'z' {
 				vectors[i][r-'a']++
@@ -39,7 +39,7 @@ func (l letters) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return vectors, l.err
 }
 
-// shortest reranks the shortest text first, or fails.
+// shortest is a reranker that prefers short texts, or fails.
 type shortest struct{ err error }
 
 func (shortest) Name() string { return "shortest" }
@@ -52,7 +52,7 @@ func (s shortest) Rerank(_ context.Context, _ string, texts []string) ([]float64
 	return scores, s.err
 }
 
-// startSearch is a daemon with a few notes and models that search.
+// startSearch starts a server with a few notes and the models of a search.
 func startSearch(t *testing.T, cfg search.Config) *server {
 	t.Helper()
 	s := startConfig(t, brain.Config{IndexConfig: brain.IndexConfig{Search: cfg}}, fakeReader(), nil)
@@ -72,8 +72,8 @@ func searchFor(t *testing.T, s *server, body string) protocol.SearchResponse {
 	return got
 }
 
-// TestSearchInEveryMode: what is answered holds against the document, says
-// what ran and what its scores were made of.
+// TestSearchInEveryMode: a response matches its schema, and contains the mode that ran and the
+// components of its scores.
 func TestSearchInEveryMode(t *testing.T) {
 	d := readDocument(t)
 	s := startSearch(t, search.Config{Embedder: letters{}, Reranker: shortest{}})
@@ -98,7 +98,7 @@ func TestSearchInEveryMode(t *testing.T) {
 		answer := s.expect(t, 200, "POST", searchURL, body)
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
 		if err == nil {
-			err = d.holds(schema(`{"$ref": "#/components/schemas/SearchResponse"}`), value)
+			err = d.validate(schema(`{"$ref": "#/components/schemas/SearchResponse"}`), value)
 		}
 		if err != nil {
 			t.Errorf("%s: %v", answer, err)
@@ -126,8 +126,8 @@ func TestSearchInEveryMode(t *testing.T) {
 	}
 }
 
-// TestModesThatCannotRun: what is missing is the caller's mistake, what fails
-// is the model's, and neither tells a secret nor runs another mode in silence.
+// TestModesThatCannotRun: a mode that is not configured is a mistake of the caller, a failure is
+// one of the model. Neither reveals a secret, and no other mode runs instead.
 func TestModesThatCannotRun(t *testing.T) {
 	secret := errors.New("dial tcp: Bearer sk-secret was refused")
 	refused := &llm.Error{Provider: "openai", URL: "http://embed.test/v1", Status: 503, Message: "overloaded"}
@@ -160,7 +160,7 @@ func TestModesThatCannotRun(t *testing.T) {
 	}
 }
 
-// TestDegraded: with Degrade a lower mode runs, and both answers say which.
+// TestDegraded: with Degrade a lower mode runs, and the responses of search and ask contain it.
 func TestDegraded(t *testing.T) {
 	refused := &llm.Error{Provider: "openai", Status: 503, Message: "overloaded"}
 	s := startSearch(t, search.Config{Embedder: letters{refused}, Degrade: true})
@@ -177,8 +177,7 @@ func TestDegraded(t *testing.T) {
 	}
 }
 
-// TestTextIsNeverMarkup: what a document holds comes back as it is, whatever it
-// would be elsewhere.
+// TestTextIsNeverMarkup: text is returned as in the document, even if it looks like markup.
 func TestTextIsNeverMarkup(t *testing.T) {
 	s := startFake(t)
 	const text = "🦜 é <em>kettle</em> & <script>alert(\"kettle\")</script> &amp; \u2028 </body>"
@@ -198,7 +197,7 @@ func TestTextIsNeverMarkup(t *testing.T) {
 	}
 }
 
-// TestSearchByQueryIsSearch: a GET with the same words gives the same answer.
+// TestSearchByQueryIsSearch: a GET with the same arguments returns the same response.
 func TestSearchByQueryIsSearch(t *testing.T) {
 	s := startFake(t)
 	s.put(t, "a,b.md", "---\ndate: 2024-03-02\ntags: [x, y]\nsession_id: s1\n---\nkettle")
@@ -221,13 +220,13 @@ func TestSearchByQueryIsSearch(t *testing.T) {
 			t.Errorf("%s: %s", query, diff)
 		}
 		if all := s.expect(t, 200, "GET", searchURL+"?q=kettle", ""); got == all && query != "q=kettle" {
-			t.Errorf("%s: makes no difference", query)
+			t.Errorf("%s has no effect", query)
 		}
 	}
 }
 
-// TestTopKLeftOut: nothing, null and an empty parameter mean the default, and
-// so do the zeros that the other numbers have for it.
+// TestTopKLeftOut: a missing key, null and an empty parameter mean the default. For the other
+// numbers, 0 does too.
 func TestTopKLeftOut(t *testing.T) {
 	s := startFake(t)
 	for i := range protocol.DefaultTopK + 1 {
@@ -246,8 +245,7 @@ func TestTopKLeftOut(t *testing.T) {
 	}
 }
 
-// TestSchemaOfSearchIsItsParser: the document takes what the daemon takes, and
-// refuses what it refuses.
+// TestSchemaOfSearchIsItsParser: the schema and the daemon accept and reject the same requests.
 func TestSchemaOfSearchIsItsParser(t *testing.T) {
 	d := readDocument(t)
 	s := startFake(t)
@@ -284,7 +282,7 @@ func TestSchemaOfSearchIsItsParser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = d.holds(schema(`{"$ref": "#/components/schemas/SearchRequest"}`), value)
+		err = d.validate(schema(`{"$ref": "#/components/schemas/SearchRequest"}`), value)
 		if (err == nil) != (status == 200) {
 			t.Errorf("%.200s: the schema says %v", body, err)
 		}
