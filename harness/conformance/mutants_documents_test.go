@@ -43,13 +43,11 @@ func statusMutants() []mutant {
 			[]string{"documents-delete-removes", "headers-head-*"}},
 		{"delete-missing-204", "DELETE of a document that does not exist returns 204",
 			after(route("DELETE /documents"), changeStatus(404, 204)),
-			[]string{"documents-delete-missing-404", "documents-delete-twice-404",
-				"errors-status-delete-missing"},
+			[]string{"documents-delete-missing-404", "documents-delete-twice-404", "errors-status-delete-missing"},
 			[]string{"errors-*-delete-missing", "events-refused-silent"}},
 		{"rename-missing-204", "rename of a document that does not exist returns 204",
 			after(route("POST /documents/rename"), changeStatus(404, 204)),
-			[]string{"documents-rename-missing-404",
-				"documents-rename-twice-404"},
+			[]string{"documents-rename-missing-404", "documents-rename-twice-404"},
 			[]string{"documents-rename-missing-keeps", "errors-*-rename-missing", "events-refused-silent"}},
 	}
 }
@@ -110,8 +108,7 @@ func documentMutants() []mutant {
 				}
 				next.ServeHTTP(w, r)
 			}), []string{"documents-put-replaces"},
-			[]string{"documents-put-concurrent", "search-updated", "documents-*", "headers-*",
-				"records-get-fresh"}},
+			[]string{"documents-put-concurrent", "search-updated", "documents-*", "headers-*", "records-get-fresh"}},
 	}
 }
 

@@ -17,8 +17,8 @@ type mutant struct {
 func mutants() []mutant {
 	return slices.Concat(
 		statusMutants(), documentMutants(), readMutants(), recordMutants(), listingMutants(), batchMutants(),
-		pathMutants(), limitMutants(), errorMutants(), headerMutants(), ignoredHeaderMutants(), eventMutants(), authMutants(),
-		searchMutants(), askMutants(), brainMutants())
+		pathMutants(), limitMutants(), errorMutants(), headerMutants(), ignoredHeaderMutants(), eventMutants(),
+		authMutants(), searchMutants(), askMutants(), brainMutants())
 }
 
 func changeStatus(from, to int) func(*http.Request, *captured) {
