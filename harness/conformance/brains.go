@@ -15,8 +15,8 @@ func ownBrain(method string) request { return brainRequest(method, "") }
 // freshName returns a name that no other brain has.
 func freshName(c *client) string { return c.brain + "x" }
 
-// createBrainThen creates a brain, checks the response, runs steps in the new brain, and deletes it.
-// In string fields, "{new}" is replaced with freshName.
+// createBrainThen creates a brain, checks the response, runs steps in the new brain, and deletes
+// it. In string fields, "{new}" is replaced with freshName.
 func createBrainThen(fields object, status int, assertions []assertion, then ...step) step {
 	return func(ctx context.Context, c *client) error {
 		sent := object{}

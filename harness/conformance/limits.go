@@ -18,8 +18,8 @@ func textOfSize(n int) string {
 	return strings.Repeat(line, n/len(line)+1)[:n]
 }
 
-// wholeOr413 writes a.md with a text, and sends a request that changes it. If the daemon accepts the
-// request, a.md must have the new text; if it returns 413, the old one.
+// wholeOr413 writes a.md with a text, and sends a request that changes it. If the daemon accepts
+// the request, a.md must have the new text; if it returns 413, the old one.
 func wholeOr413(r func() request, before, after func() string) step {
 	return func(ctx context.Context, c *client) error {
 		if err := put("a.md", before())(ctx, c); err != nil {

@@ -27,8 +27,8 @@ func matchesAny(globs []string, id string) bool {
 	})
 }
 
-// TestMutants runs checks against daemons with one defect each: the checks that name the defect must
-// fail, and unrelated ones must pass.
+// TestMutants runs checks against daemons with one defect each: the checks that name the defect
+// must fail, and unrelated ones must pass.
 func TestMutants(t *testing.T) {
 	all, err := Checks(nil)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The report contains no token, even if the daemon returns tokens in headers, bodies and streams, and
-// even where a text is cut.
+// The report contains no token, even if the daemon returns tokens in headers, bodies and streams,
+// and even where a text is cut.
 func TestTokensAreRedacted(t *testing.T) {
 	tokens := []string{"evk_all/0123456789abcdefgh", "evk_reader-0123456789abcdefgh", "evk_other+0123456789\"abcdefgh"}
 	for name, pad := range map[string]int{"whole": 0, "cut": 165, "nearly all cut": 180} {

@@ -118,8 +118,8 @@ func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*
 	return d, nil
 }
 
-// run starts the command and waits for it on one thread, because Linux sends the parent-death signal
-// when the thread that started the process ends.
+// run starts the command and waits for it on one thread, because Linux sends the parent-death
+// signal when the thread that started the process ends.
 func (d *Daemon) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

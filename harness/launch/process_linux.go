@@ -43,8 +43,8 @@ func groupMembers(groups []int) []int {
 	return pids
 }
 
-// foreignListener reports whether no process of the groups has the socket that listens on a loopback
-// port. It returns false if that cannot be determined.
+// foreignListener reports whether no process of the groups has the socket that listens on a
+// loopback port. It returns false if that cannot be determined.
 func foreignListener(groups []int, port int) bool {
 	listening := listeners(port)
 	if len(listening) == 0 {

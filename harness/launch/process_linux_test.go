@@ -63,8 +63,8 @@ func TestForeignListener(t *testing.T) {
 	}
 }
 
-// The launcher is killed at various stages of a start. All processes that it has started by then must
-// end. They share a variable in their environment.
+// The launcher is killed at various stages of a start. All processes that it has started by then
+// must end. They share a variable in their environment.
 func TestLauncherKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)

@@ -34,10 +34,10 @@ type Profile struct {
 var SDKs = []string{"ts", "go", "py"}
 
 // Resolve returns the profile of an SDK's daemon. override, a whole command line, takes precedence
-// over the variable SVC_SDK_<SDK>_CMD, which is read with env. Without either, go runs `self serve`,
-// with an empty home if SVC_STORE is memory. Command lines are split by the quoting rules of a POSIX
-// shell, without expansion of variables or globs. SVC_SDK_<SDK>_DIR is the working directory of a
-// configured command.
+// over the variable SVC_SDK_<SDK>_CMD, which is read with env. Without either, go runs `self
+// serve`, with an empty home if SVC_STORE is memory. Command lines are split by the quoting rules
+// of a POSIX shell, without expansion of variables or globs. SVC_SDK_<SDK>_DIR is the working
+// directory of a configured command.
 //
 // Errors name the variable, but do not contain the command line, which may have a token.
 func Resolve(sdk, self string, env func(string) string, override string) (Profile, error) {
@@ -88,9 +88,9 @@ func (p Profile) expand(port int, home string) []string {
 	return command
 }
 
-// environment returns the variables that are added to the caller's environment. They include address
-// and home, which override variables that are meant for another daemon, and which a command without
-// placeholders needs.
+// environment returns the variables that are added to the caller's environment. They include
+// address and home, which override variables that are meant for another daemon, and which a command
+// without placeholders needs.
 func (p Profile) environment(port int, home string) []string {
 	env := []string{"SVC_ADDR=" + address(port)}
 	if home != "" {
