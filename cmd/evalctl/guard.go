@@ -7,5 +7,5 @@ type guardCmd struct{}
 
 // Run waits for the launching process to end.
 func (guardCmd) Run(p *process) error {
-	return launch.Guard(p.stdin, p.stdout)
+	return launch.Watchdog(p.stdin, p.stdout)
 }

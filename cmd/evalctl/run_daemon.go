@@ -52,7 +52,7 @@ func resolveDaemon(p *process, sdk, command string) (profile launch.Profile, sel
 
 // startDaemon starts a daemon that does not outlive this process.
 func startDaemon(ctx context.Context, profile launch.Profile, self string, o launch.Options) (*launch.Daemon, error) {
-	o.Guard = []string{self, "guard"}
+	o.Watchdog = []string{self, "guard"}
 	return launch.Start(ctx, profile, o)
 }
 

@@ -112,7 +112,8 @@ func askRetrieveChecks() []check {
 			})...),
 		must("ask-retrieve-chunks", "6.3", "The chunks in retrieve are an array.",
 			asking(payloadField(protocol.EventRetrieve, "chunks", isArray))...),
-		must("ask-retrieve-chunks-empty", "6.3", "The chunks in retrieve are an empty array, not null, if nothing is found.",
+		must("ask-retrieve-chunks-empty", "6.3",
+			"The chunks in retrieve are an empty array, not null, if nothing is found.",
 			expectAsk(askOf(question, nil), payloadField(protocol.EventRetrieve, "chunks", isArray))),
 		should("ask-retrieve-finds", "6.3", "An ask retrieves a document that contains words of the question.",
 			asking(func(s *askStream) error {

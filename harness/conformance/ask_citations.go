@@ -32,7 +32,8 @@ func askCitationChecks() []check {
 	return []check{
 		must("ask-citation-type", "2", "The type of a citation is citation.", field("type", equals("citation"))...),
 		must("ask-citation-chunk-id", "2", "A citation has a chunk_id.", field("chunk_id", isNonEmptyString)...),
-		must("ask-citation-document-id", "2", "A citation has a document_id.", field("document_id", isNonEmptyString)...),
+		must("ask-citation-document-id", "2", "A citation has a document_id.",
+			field("document_id", isNonEmptyString)...),
 		must("ask-citation-quote", "2", "A citation has a quote.", field("quote", isNonEmptyString)...),
 		must("ask-citation-offsets", "2",
 			"The offsets of a citation are whole numbers from 0, and its end is not before its start.",
@@ -48,7 +49,8 @@ func askCitationChecks() []check {
 				}
 				return err
 			})...),
-		should("ask-citation-whole-words", "2", "The span of a citation, in code points, begins and ends between words.",
+		should("ask-citation-whole-words", "2",
+			"The span of a citation, in code points, begins and ends between words.",
 			eachCitation(onWordBoundaries)...),
 		should("ask-citation-retrieved", "2", "The chunk of a citation is one of the retrieved chunks.",
 			eachCitation(func(s *askStream, o object) error {

@@ -36,7 +36,8 @@ func askFilterChecks() []check {
 	filter := func(name string, v any) object { return object{"filters": object{name: v}} }
 	rejected := func(fields object) step { return expect(askOf(asked, fields), 400) }
 	return []check{
-		should("ask-question-date-later", "4.1", "An ask with a question_date does not retrieve documents with a later date.",
+		should("ask-question-date-later", "4.1",
+			"An ask with a question_date does not retrieve documents with a later date.",
 			putWalruses, previews(object{"question_date": "2024-03-31"}, inMarch, inApril)),
 		should("ask-question-date-undated", "4.1", "An ask with a question_date retrieves undated documents.",
 			putWalruses, previews(object{"question_date": "2024-01-31"}, inUndated, inMarch)),

@@ -171,7 +171,8 @@ func isProblem(r *response) error {
 		return fmt.Errorf("want a Problem body: %w", err)
 	}
 	known := false
-	for name, m := range map[string]matcher{"status": isNumber, "title": isString, "detail": isString, "code": isString} {
+	fields := map[string]matcher{"status": isNumber, "title": isString, "detail": isString, "code": isString}
+	for name, m := range fields {
 		if got, ok := o[name]; ok {
 			known = true
 			if err := m(got); err != nil {

@@ -109,7 +109,8 @@ func batchOrderChecks() []check {
 			batch(renameOp("a.md", "t.md"), renameOp("b.md", "a.md"), renameOp("t.md", "b.md")),
 			expectContent("a.md", "two"), expectContent("b.md", "one"), expectAbsent("t.md")),
 		must("batch-rename-written", "4.2", "A document written in a batch can be renamed in the same batch.",
-			batch(writeOp("a.md", "one"), renameOp("a.md", "b.md")), expectContent("b.md", "one"), expectAbsent("a.md")),
+			batch(writeOp("a.md", "one"), renameOp("a.md", "b.md")),
+			expectContent("b.md", "one"), expectAbsent("a.md")),
 	}
 }
 
@@ -130,14 +131,16 @@ func batchAtomicityChecks() []check {
 	}
 	var checks []check
 	for _, r := range rows {
-		checks = append(checks, must("batch-atomic-"+r.id, "4.2", "A batch whose last op is "+r.what+" changes nothing.",
-			expectBatchRejected(r.status, append(slices.Clip(first), r.last)...)...))
+		checks = append(checks,
+			must("batch-atomic-"+r.id, "4.2", "A batch whose last op is "+r.what+" changes nothing.",
+				expectBatchRejected(r.status, append(slices.Clip(first), r.last)...)...))
 	}
 	return append(checks,
 		must("batch-atomic-first", "4.2", "A batch whose first op fails changes nothing.",
 			expectBatchRejected(404, deleteOp("none.md"), writeOp("new.md", "new"))...),
 		must("batch-atomic-append", "4.2", "A failed batch rolls back appends and renames.",
-			expectBatchRejected(404, appendOp("kept.md", "more"), renameOp("old.md", "moved.md"), deleteOp("none.md"))...),
+			expectBatchRejected(404, appendOp("kept.md", "more"), renameOp("old.md", "moved.md"),
+				deleteOp("none.md"))...),
 		must("batch-delete-twice-404", "4.2", "A second delete of a document in a batch fails with 404.",
 			expectBatchRejected(404, deleteOp("old.md"), deleteOp("old.md"))...),
 	)
@@ -158,8 +161,8 @@ func batchValidationChecks() []check {
 			`{"reason":"r","ops":[{"type":"write","path":"a.md","content_base64":[1]}]}`},
 		{"append-content-missing", "An append op without content",
 			`{"reason":"r","ops":[{"type":"append","path":"a.md"}]}`},
-		{"to-missing", "A rename op without to",
-			`{"reason":"r","ops":[{"type":"write","path":"a.md","content_base64":""},{"type":"rename","path":"a.md"}]}`},
+		{"to-missing", "A rename op without to", `{"reason":"r","ops":[` +
+			`{"type":"write","path":"a.md","content_base64":""},{"type":"rename","path":"a.md"}]}`},
 		{"body-empty", "A batch with an empty body", ``},
 	}
 	var checks []check

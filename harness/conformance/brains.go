@@ -15,8 +15,8 @@ func ownBrain(method string) request { return brainRequest(method, "") }
 // freshName returns a name that no other brain has.
 func freshName(c *client) string { return c.brain + "x" }
 
-// createBrainThen creates a brain, checks the response, runs steps in the new brain, and deletes it.
-// In string fields, "{new}" is replaced with freshName.
+// createBrainThen creates a brain, checks the response, runs steps in the new brain, and deletes
+// it. In string fields, "{new}" is replaced with freshName.
 func createBrainThen(fields object, status int, assertions []assertion, then ...step) step {
 	return func(ctx context.Context, c *client) error {
 		sent := object{}
@@ -78,7 +78,8 @@ func createBrainChecks() []check {
 			func(ctx context.Context, c *client) error {
 				return expectBrainField(fresh, "name", equals(freshName(c)))(ctx, c)
 			}),
-		should("brains-create-slug", "2", "Without a slug in the request, the daemon derives a valid slug from the name.",
+		should("brains-create-slug", "2",
+			"Without a slug in the request, the daemon derives a valid slug from the name.",
 			expectBrainField(object{"name": "{new} Notes & More"}, "slug", isSlug)),
 		should("brains-create-private", "2", "The default visibility of a brain is private.",
 			expectBrainField(fresh, "visibility", equals("private"))),
@@ -86,7 +87,8 @@ func createBrainChecks() []check {
 			expectBrainField(object{"name": "{new}", "visibility": "tenant"}, "visibility", equals("tenant"))),
 		should("brains-create-visibility-unknown-400", "2", "An unknown visibility is rejected with 400.",
 			rejected(object{"name": "{new}", "visibility": "secret"})),
-		should("brains-create-slug-invalid-400", "2", "A slug with characters other than a-z, 0-9 and - is rejected with 400.",
+		should("brains-create-slug-invalid-400", "2",
+			"A slug with characters other than a-z, 0-9 and - is rejected with 400.",
 			rejected(object{"name": "{new}", "slug": "No Slug"})),
 		should("brains-create-name-missing-400", "2", "A brain with neither name nor id is rejected with 400.",
 			rejected(object{})),
@@ -96,7 +98,8 @@ func createBrainChecks() []check {
 			}),
 		should("brains-create-snake-case", "2", "The keys of the response to POST /v1/brains are in snake_case.",
 			createBrainThen(fresh, 0, []assertion{isSuccess, bodyInSnakeCase})),
-		should("brains-create-twice-409", "2", "Creating a brain that exists returns 409 and does not change the brain.",
+		should("brains-create-twice-409", "2",
+			"Creating a brain that exists returns 409 and does not change the brain.",
 			put("a.md", "one"), recreateBrain(409), expectContent("a.md", "one")),
 	}
 }

@@ -13,13 +13,12 @@ import (
 	"evalctl/daemon/httpapi"
 )
 
-var full = flag.Bool("full", false, "repeat the unbroken daemon 20 times, and run every check on every mutant")
+var full = flag.Bool("full", false, "check the reference daemon 20 times, and run every check on every mutant")
 
 var update = flag.Bool("update", false, "rewrite the lists in docs/conformance.md")
 
-// TestUnbrokenDaemon: what the suite demands, the reference daemon does on
-// every store, each time.
-func TestUnbrokenDaemon(t *testing.T) {
+// TestReferenceDaemon requires the reference daemon to pass on every store.
+func TestReferenceDaemon(t *testing.T) {
 	runs := 1
 	if *full {
 		runs = 20
@@ -39,8 +38,11 @@ func TestUnbrokenDaemon(t *testing.T) {
 			t.Parallel()
 			for range runs {
 				o := authOptions(serveConfig(t, daemon.Config{Home: t.TempDir(), Store: kind, Options: httpapi.Options{Keys: keys(t)}}, unbroken))
-				if !*full { // a disk is slow
-					o.Only = []string{"auth", "batch", "events-renamed*", "documents-rename-*", "search-at-once-*", "search-filter*", "search-generated-*"}
+				if !*full { // disks are slow
+					o.Only = []string{
+						"auth", "batch", "events-renamed*", "documents-rename-*", "search-at-once-*", "search-filter*",
+						"search-generated-*",
+					}
 					if kind == daemon.StoreFS {
 						o.Only = append(o.Only, "brains", "documents", "events", "search")
 					}
@@ -51,7 +53,7 @@ func TestUnbrokenDaemon(t *testing.T) {
 	}
 }
 
-// wantAllPass also wants exactly the named checks to be skipped.
+// wantAllPass requires the checks that match skipped to be skipped, and all others to pass.
 func wantAllPass(t *testing.T, r Report, skipped ...string) {
 	t.Helper()
 	if len(r.Results) == 0 {
@@ -76,11 +78,14 @@ func TestCatalogue(t *testing.T) {
 	if len(checks) < 150 {
 		t.Errorf("%d checks, want at least 150", len(checks))
 	}
-	groups := []string{"brains", "documents", "records", "listing", "batch", "paths", "limits", "errors", "headers", "events", "auth", "search", "ask"}
+	groups := []string{
+		"brains", "documents", "records", "listing", "batch", "paths", "limits", "errors", "headers", "events", "auth",
+		"search", "ask",
+	}
 	ids, sentences := map[string]bool{}, map[string]string{}
 	for _, c := range checks {
 		if ids[c.ID] {
-			t.Errorf("%s: id given twice", c.ID)
+			t.Errorf("%s: duplicate id", c.ID)
 		}
 		ids[c.ID] = true
 		if other, ok := sentences[c.Sentence]; ok {
@@ -103,7 +108,8 @@ func TestSelection(t *testing.T) {
 		err  error
 	}{
 		{[]string{"documents-read-missing-404"}, []string{"documents-read-missing-404"}, nil},
-		{[]string{"brains-health-*", "brains-health-ok"}, []string{"brains-health-200", "brains-health-ok", "brains-health-open"}, nil},
+		{[]string{"brains-health-*", "brains-health-ok"},
+			[]string{"brains-health-200", "brains-health-ok", "brains-health-open"}, nil},
 		{[]string{"ask-done-ok", "brains-health-200"}, []string{"brains-health-200", "ask-done-ok"}, nil},
 		{[]string{"documents-nothing"}, nil, errNoCheck},
 		{[]string{"brains", "["}, nil, errNoCheck},
@@ -122,9 +128,10 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-func TestRunRefuses(t *testing.T) {
-	refusing := func(status int) string {
-		return serveHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }), func() {})
+func TestRunErrors(t *testing.T) {
+	rejecting := func(status int) string {
+		return serveHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }),
+			func() {})
 	}
 	keeping := serveHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
@@ -136,12 +143,12 @@ func TestRunRefuses(t *testing.T) {
 	for _, tt := range []struct{ endpoint, want string }{
 		{"ftp://x", "must be a URL"},
 		{"http://user:secret@x", "must have no user"},
-		{refusing(404), "create a brain: POST /v1/brains returned 404"},
-		{refusing(401), "returned 401"},
+		{rejecting(404), "create a brain: POST /v1/brains returned 404"},
+		{rejecting(401), "returned 401"},
 		{keeping, "delete the check's brain"},
 		{"http://127.0.0.1:1", "refused"},
 	} {
-		_, err := Run(t.Context(), Options{Endpoint: tt.endpoint})
+		_, err := Run(t.Context(), Options{Endpoint: tt.endpoint, Timeout: timeout})
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: got %v, want %q", tt.endpoint, err, tt.want)
 		}
@@ -151,12 +158,12 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestRunIsInterrupted: what was finished is reported, what was cut is not.
-func TestRunIsInterrupted(t *testing.T) {
+// An interrupted run reports the checks that finished and omits those that were interrupted.
+func TestInterruptedRun(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped")
 	o := authOptions(serve(t, "", keys(t), unbroken))
-	o.Only, o.Parallel = []string{"documents"}, 2
+	o.Only, o.Parallel, o.Timeout = []string{"documents"}, 2, timeout
 	n := 0
 	o.Done = func(Result) {
 		if n++; n == 5 {
@@ -174,7 +181,7 @@ func TestRunIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestBrainsAreDeleted: a run leaves nothing behind, failures included.
+// A run deletes all its brains, also those of failed checks.
 func TestBrainsAreDeleted(t *testing.T) {
 	url := serve(t, "", nil, mutantNamed(t, "put-200").wrap)
 	o := Options{Endpoint: url, Only: []string{"documents-put-*"}}

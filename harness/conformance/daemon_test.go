@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -27,8 +28,11 @@ const (
 func keys(t testing.TB) *httpapi.Keys {
 	t.Helper()
 	text := "keys:\n"
-	for _, k := range [][]string{{"admin", "acme", adminToken}, {"reader", "acme", readerToken}, {"admin", "globex", otherToken}} {
-		text += fmt.Sprintf("- {name: %s-%s, tenant: %s, sha256: %s, brains: ['*'], roles: [%s]}\n", k[0], k[1], k[1], httpapi.HashToken(k[2]), k[0])
+	for _, k := range [][]string{
+		{"admin", "acme", adminToken}, {"reader", "acme", readerToken}, {"admin", "globex", otherToken},
+	} {
+		text += fmt.Sprintf("- {name: %s-%s, tenant: %s, sha256: %s, brains: ['*'], roles: [%s]}\n", k[0], k[1], k[1],
+			httpapi.HashToken(k[2]), k[0])
 	}
 	parsed, err := httpapi.ParseKeys("keys", []byte(text))
 	if err != nil {
@@ -37,22 +41,22 @@ func keys(t testing.TB) *httpapi.Keys {
 	return parsed
 }
 
-// withKeys are the options of a run against a daemon with keys.
+// authOptions returns the options of a run against a daemon with keys.
 func authOptions(url string) Options {
 	return Options{
 		Endpoint: url, Token: adminToken, ReadOnlyToken: readerToken, OtherTenantToken: otherToken,
-		Agent: "conformance test", Timeout: time.Minute, // of a machine that is busy
+		Agent: "conformance test",
 	}
 }
 
-// serve runs the reference daemon behind a wrapper on a real socket. An empty
-// home keeps everything in memory, nil keys let everybody in.
+// serve runs the reference daemon behind a wrapper on a real socket. With an empty home it keeps
+// everything in memory; without keys it needs no token.
 func serve(t testing.TB, home string, k *httpapi.Keys, wrap func(http.Handler) http.Handler) string {
 	t.Helper()
 	return serveConfig(t, daemon.Config{Home: home, Options: httpapi.Options{Keys: k}}, wrap)
 }
 
-// serveConfig is serve with more to say. The reader is always the fake one.
+// serveConfig is serve with a configuration. The reader is always the fake model.
 func serveConfig(t testing.TB, c daemon.Config, wrap func(http.Handler) http.Handler) string {
 	t.Helper()
 	c.Reader, c.ReaderModel, c.Version = llm.NewFake(), llm.FakeModel, "test"
@@ -67,12 +71,12 @@ func serveConfig(t testing.TB, c daemon.Config, wrap func(http.Handler) http.Han
 	})
 }
 
-// listen serves a handler until the test ends.
+// serveHandler serves a handler until the test ends, and then calls closed.
 func serveHandler(t testing.TB, h http.Handler, closed func()) string {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(func() {
-		srv.CloseClientConnections() // streams would not end
+		srv.CloseClientConnections() // ends open streams
 		srv.Close()
 		closed()
 	})
@@ -81,8 +85,12 @@ func serveHandler(t testing.TB, h http.Handler, closed func()) string {
 
 func unbroken(h http.Handler) http.Handler { return h }
 
+// timeout bounds a check that is not meant to time out, on a busy machine too.
+const timeout = 5 * time.Minute
+
 func run(t testing.TB, o Options) Report {
 	t.Helper()
+	o.Timeout = cmp.Or(o.Timeout, timeout)
 	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,8 @@ func rejectedRequests() []rejectedRequest {
 	return []rejectedRequest{
 		{"read-missing", "reading a document that does not exist", 404, protocol.CodeNotFound, readOf("none.md"), nil},
 		{"stat-missing", "stat of a document that does not exist", 404, protocol.CodeNotFound, statOf("none.md"), nil},
-		{"delete-missing", "DELETE of a document that does not exist", 404, protocol.CodeNotFound, deleteOf("none.md"), nil},
+		{"delete-missing", "DELETE of a document that does not exist", 404, protocol.CodeNotFound,
+			deleteOf("none.md"), nil},
 		{"rename-missing", "rename of a document that does not exist", 404, protocol.CodeNotFound,
 			renameOf("none.md", "b.md"), nil},
 		{"batch-missing", "a batch that deletes a document that does not exist", 404, protocol.CodeNotFound,
@@ -30,7 +31,8 @@ func rejectedRequests() []rejectedRequest {
 		{"read-path", "reading an invalid path", 400, protocol.CodeValidation, readOf("../a.md"), nil},
 		{"append-path", "append to an invalid path", 400, protocol.CodeValidation, appendOf("../a.md", "x"), nil},
 		{"rename-path", "rename to an invalid path", 400, protocol.CodeValidation, renameOf("a.md", "../b.md"), seed},
-		{"batch-path", "a batch with an invalid path", 400, protocol.CodeValidation, batchOf(writeOp("../a.md", "x")), nil},
+		{"batch-path", "a batch with an invalid path", 400, protocol.CodeValidation,
+			batchOf(writeOp("../a.md", "x")), nil},
 		{"rename-json", "a rename request that is not valid JSON", 400, protocol.CodeValidation,
 			postJSON("/documents/rename", `{"from":`), nil},
 		{"batch-json", "a batch that is not valid JSON", 400, protocol.CodeValidation,
@@ -41,7 +43,8 @@ func rejectedRequests() []rejectedRequest {
 			appendTyped("text/plain", "a.md", "x"), nil},
 		{"rename-type", "rename with an unsupported media type", 415, protocol.CodeUnsupportedMediaType,
 			renameTyped("text/plain", "a.md", "b.md"), seed},
-		{"batch-type", "a batch with an unsupported media type", 415, protocol.CodeUnsupportedMediaType, emptyBatch, nil},
+		{"batch-type", "a batch with an unsupported media type", 415, protocol.CodeUnsupportedMediaType,
+			emptyBatch, nil},
 	}
 }
 
@@ -61,7 +64,8 @@ func problemChecks() []check {
 				steps(0, isErrorStatus, isProblem)...),
 			should("errors-code-"+r.id, "7.1", "The code in the Problem is "+r.code+" for "+r.what+".",
 				steps(0, isErrorStatus, jsonField("code", equals(r.code)))...),
-			should("errors-body-status-"+r.id, "7.1", "The status in the Problem equals the status code for "+r.what+".",
+			should("errors-body-status-"+r.id, "7.1",
+				"The status in the Problem equals the status code for "+r.what+".",
 				steps(0, isErrorStatus, jsonField("status", equals(float64(r.status))))...),
 		)
 	}
@@ -92,13 +96,15 @@ func mediaTypeChecks() []check {
 			put415("application/x-www-form-urlencoded")...),
 		must("errors-append-text-415", "7.1", "Append of text/plain is rejected with 415 and writes nothing.",
 			seed, expect(appendTyped("text/plain", "a.md", "x"), 415), expectContent("a.md", "kept")),
-		must("errors-rename-text-415", "7.1", "A rename request of type text/plain is rejected with 415 and renames nothing.",
+		must("errors-rename-text-415", "7.1",
+			"A rename request of type text/plain is rejected with 415 and renames nothing.",
 			seed, expect(renameTyped("text/plain", "a.md", "b.md"), 415), expectDocuments("a.md")),
 		must("errors-batch-text-415", "7.1", "A batch of type text/plain is rejected with 415 and changes nothing.",
 			expect(batchTyped("text/plain", writeOp("a.md", "x")), 415), expectDocuments()),
 		should("errors-put-type-case", "4.2", "The media type of a request is case-insensitive.",
 			expect(putTyped("Application/Octet-Stream", "a.md", "x"), 204), expectContent("a.md", "x")),
-		should("errors-rename-type-charset", "4.2", "The Content-Type of a rename request may have a charset parameter.",
+		should("errors-rename-type-charset", "4.2",
+			"The Content-Type of a rename request may have a charset parameter.",
 			put("a.md", "x"), expect(renameTyped("application/json; charset=utf-8", "a.md", "b.md"), 204),
 			expectContent("b.md", "x"), expectAbsent("a.md")),
 	}
@@ -134,8 +140,10 @@ func routeChecks() []check {
 			expect(patch, 405, isProblem)),
 		should("errors-method-allow", "7.1", "A 405 response lists the supported methods in Allow.",
 			expect(patch, 405, hasAllowHeader)),
-		should("errors-brain-missing-problem", "7.1", "The error response for a brain that does not exist has a Problem.",
-			expectNoBrain("PUT", "/documents?path=a.md", func(r request) request { return r.withBytes("x") }, isProblem)),
+		should("errors-brain-missing-problem", "7.1",
+			"The error response for a brain that does not exist has a Problem.",
+			expectNoBrain("PUT", "/documents?path=a.md", func(r request) request { return r.withBytes("x") },
+				isProblem)),
 	}
 }
 

@@ -20,18 +20,22 @@ type operation struct {
 
 var (
 	readOperations = []operation{
-		{id: "read", name: "a read request", request: readOf("a.md"), status: 200, assertions: []assertion{bodyIs("one")},
-			missing: new(readOf("none.md"))},
+		{id: "read", name: "a read request", request: readOf("a.md"), status: 200,
+			assertions: []assertion{bodyIs("one")},
+			missing:    new(readOf("none.md"))},
 		{id: "head", name: "a HEAD request", request: headOf("a.md"), status: 200, missing: new(headOf("none.md"))},
 		{id: "stat", name: "a stat request", request: statOf("a.md"), status: 200, missing: new(statOf("none.md")),
 			assertions: []assertion{jsonField("path", equals("a.md")), jsonField("size", equals(3.0))}},
-		{id: "listing", name: "a listing request", request: listOf("dir", ""), status: 200, assertions: hasPaths("a.md")},
+		{id: "listing", name: "a listing request", request: listOf("dir", ""), status: 200,
+			assertions: hasPaths("a.md")},
 	}
 	writeOperations = []operation{
-		{id: "put", name: "a PUT request", request: putOf("a.md", "two"), status: 204, after: []step{expectContent("a.md", "two")}},
+		{id: "put", name: "a PUT request", request: putOf("a.md", "two"), status: 204,
+			after: []step{expectContent("a.md", "two")}},
 		{id: "append", name: "an append request", request: appendOf("a.md", "two"), status: 204,
 			after: []step{expectContent("a.md", "onetwo")}},
-		{id: "delete", name: "a DELETE request", request: deleteOf("a.md"), status: 204, after: []step{expectAbsent("a.md")}},
+		{id: "delete", name: "a DELETE request", request: deleteOf("a.md"), status: 204,
+			after: []step{expectAbsent("a.md")}},
 		{id: "rename", name: "a rename request", request: renameOf("a.md", "b.md"), status: 204,
 			after: []step{expectContent("b.md", "one"), expectAbsent("a.md")}},
 		{id: "batch", name: "a batch request", request: batchOf(writeOp("b.md", "two")), status: 200,
@@ -92,7 +96,8 @@ func writeHeaderChecks(o operation) []check {
 			o.ignores("If-Match", `"another"`)...),
 		must("headers-"+o.id+"-if-none-match", "9", "If-None-Match is ignored in "+o.name+".",
 			o.ignores("If-None-Match", "*")...),
-		must("headers-"+o.id+"-idempotency-key", "9", "Idempotency-Key is accepted in "+o.name+", and the request is applied.",
+		must("headers-"+o.id+"-idempotency-key", "9",
+			"Idempotency-Key is accepted in "+o.name+", and the request is applied.",
 			o.ignores("Idempotency-Key", "key 1")...),
 	}
 }
@@ -103,7 +108,8 @@ func otherHeaderChecks() []check {
 	return []check{
 		must("headers-idempotency-key-put", "9", "A PUT with an Idempotency-Key that was used before is applied.",
 			expect2xx(same(putOf("a.md", "one"))), expect2xx(same(putOf("a.md", "two"))), expectContent("a.md", "two")),
-		must("headers-idempotency-key-append", "9", "An append with an Idempotency-Key that was used before is applied.",
+		must("headers-idempotency-key-append", "9",
+			"An append with an Idempotency-Key that was used before is applied.",
 			expect2xx(same(appendOf("a.md", "one"))), expect2xx(same(appendOf("a.md", "one"))),
 			expectContent("a.md", "oneone")),
 		must("headers-idempotency-key-read", "9", "Idempotency-Key is ignored in a read request.",
@@ -120,7 +126,8 @@ func otherHeaderChecks() []check {
 		should("headers-accept-octets", "4.2", "A read request with Accept: application/octet-stream is accepted.",
 			seed, expect(readOf("a.md").withHeader("Accept", "application/octet-stream"), 200, bodyIs("one"))),
 		should("headers-accept-json", "4.2", "A stat request with Accept: application/json is accepted.",
-			seed, expect(statOf("a.md").withHeader("Accept", "application/json"), 200, jsonField("path", equals("a.md")))),
+			seed, expect(statOf("a.md").withHeader("Accept", "application/json"), 200,
+				jsonField("path", equals("a.md")))),
 	}
 }
 

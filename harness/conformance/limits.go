@@ -18,8 +18,8 @@ func textOfSize(n int) string {
 	return strings.Repeat(line, n/len(line)+1)[:n]
 }
 
-// wholeOr413 writes a.md with a text, and sends a request that changes it. If the daemon accepts the
-// request, a.md must have the new text; if it returns 413, the old one.
+// wholeOr413 writes a.md with a text, and sends a request that changes it. If the daemon accepts
+// the request, a.md must have the new text; if it returns 413, the old one.
 func wholeOr413(r func() request, before, after func() string) step {
 	return func(ctx context.Context, c *client) error {
 		if err := put("a.md", before())(ctx, c); err != nil {
@@ -70,11 +70,13 @@ func writeLimitChecks() []check {
 			wholeOr413(putText(most+1), old, sized(most+1))),
 		should("limits-append-2mib-204", "8", "Append accepts a body of 2,097,152 bytes.",
 			expectLazily(appendText(most), 204)),
-		must("limits-append-2mib-whole", "8", "Append stores a body of 2,097,152 bytes completely or rejects it with 413.",
+		must("limits-append-2mib-whole", "8",
+			"Append stores a body of 2,097,152 bytes completely or rejects it with 413.",
 			wholeOr413(appendText(most), old, extended(most))),
 		should("limits-append-over-413", "8", "Append rejects a body of 2,097,153 bytes with 413.",
 			expectLazily(appendText(most+1), 413)),
-		must("limits-append-over-whole", "8", "Append stores a body of 2,097,153 bytes completely or rejects it with 413.",
+		must("limits-append-over-whole", "8",
+			"Append stores a body of 2,097,153 bytes completely or rejects it with 413.",
 			wholeOr413(appendText(most+1), old, extended(most+1))),
 		should("limits-append-document-grows", "8", "A document may grow beyond the limit of a body.",
 			lazily(func() step {
@@ -84,7 +86,8 @@ func writeLimitChecks() []check {
 				}
 			})),
 		should("limits-put-declared-413", "8",
-			"A Content-Length far above the limit is rejected with 413 before the body is sent.", oversizedContentLength),
+			"A Content-Length far above the limit is rejected with 413 before the body is sent.",
+			oversizedContentLength),
 		should("limits-put-chunked-413", "8", "PUT rejects a chunked body above the limit with 413.",
 			expectLazily(func() request {
 				r := putOf("a.md", textOfSize(most+1))
@@ -126,7 +129,8 @@ func compressionChecks() []check {
 	return []check{
 		should("limits-gzip", "8", "PUT stores a gzip body decompressed or rejects it with 415.", gzipStored),
 		must("limits-gzip-counted-unpacked", "8",
-			"The limit of a body applies after decompression: 16 KiB that decompress to 16 MiB are rejected.", gzipBomb),
+			"The limit of a body applies after decompression: 16 KiB that decompress to 16 MiB are rejected.",
+			gzipBomb),
 	}
 }
 
@@ -178,7 +182,8 @@ func batchLimitChecks() []check {
 			lazily(func() step { return expect(bytesOf(each+1), 413) })),
 		must("limits-batch-8mib-over-whole", "8",
 			"A batch with 8,388,609 bytes of content is applied completely, or rejected with 413 and changes nothing.",
-			wholeOr413(func() request { return bytesOf(each + 1) }, old, func() string { return textOfSize(each + 1) })),
+			wholeOr413(func() request { return bytesOf(each + 1) }, old,
+				func() string { return textOfSize(each + 1) })),
 		should("limits-batch-1024-ops-200", "8", "A batch may have 1,024 ops.",
 			lazily(func() step { return expect(opsOf(most), 200, jsonField("committed", equals(float64(most)))) })),
 		should("limits-batch-1025-ops-413", "8", "A batch of 1,025 ops is rejected with 413.",
@@ -244,6 +249,7 @@ func askLimitChecks() []check {
 		should("limits-ask-top-k-200", "8", "The top_k of an ask may be 50.", expect(topK(chunks), 200)),
 		should("limits-ask-top-k-400", "8", "An ask with a top_k of 51 is rejected with 400.",
 			expect(topK(chunks+1), 400)),
-		should("limits-ask-top-k-zero-400", "8", "An ask with a top_k of 0 is rejected with 400.", expect(topK(0), 400)),
+		should("limits-ask-top-k-zero-400", "8", "An ask with a top_k of 0 is rejected with 400.",
+			expect(topK(0), 400)),
 	}
 }

@@ -102,7 +102,8 @@ func listingFormatChecks() []check {
 			expectListing(flat), expectListing(recursive)),
 		must("listing-sorted", "4.2", "The entries of a listing are in ascending order of their paths.",
 			putPaths("m.md", "c.md", "x.md", "a.md", "k.md", "b.md"), expectEntries(flat, sixAscending)),
-		must("listing-sorted-recursive", "4.2", "The entries of a recursive listing are in ascending order of their paths.",
+		must("listing-sorted-recursive", "4.2",
+			"The entries of a recursive listing are in ascending order of their paths.",
 			putPaths("n/c.md", "a.md", "n/a.md", "z.md", "n/b/a.md", "m.md"), expectEntries(recursive, sixAscending)),
 		should("listing-sorted-bytewise", "4.2", "A listing compares paths byte by byte.",
 			putPaths("a/b.md", "a.md", "a-b.md", "B.md", "é.md", "z.md"), expectEntries(recursive, sixAscending)),
@@ -162,7 +163,8 @@ func listingScopeChecks() []check {
 		must("listing-flat-folder-once", "4.3", "A folder with several documents is one entry.",
 			putPaths("n/a.md", "n/b.md", "n/c/d.md"), expectListing(flat, "n")),
 		must("listing-recursive", "4.3", "A recursive listing contains every document.",
-			seed, expectListing(recursive, "a.md", "notebook/e.md", "notes/b.md", "notes/deep/c.md", "notes/deep/d.md")),
+			seed, expectListing(recursive, "a.md", "notebook/e.md", "notes/b.md", "notes/deep/c.md",
+				"notes/deep/d.md")),
 		must("listing-recursive-no-folders", "4.3", "A recursive listing contains no folders.",
 			seed, expectEachEntry(recursive, 5, "is_dir", equals(false))),
 		must("listing-recursive-false", "4.2", "With recursive=false, a listing contains the immediate children.",
@@ -232,7 +234,8 @@ func listingGlobChecks() []check {
 		{"set-range", "A set in a glob may contain a range.", "b[0-9].md", []string{"b1.md"}},
 		{"set-not", "A leading ! negates a set in a glob.", "[!b].*", []string{"é.md"}},
 		{"set-not-caret", "A leading ^ negates a set in a glob.", "[^b].*", []string{"é.md"}},
-		{"literal", "A glob without special characters matches that base name.", "b.md", []string{"b.md", "notes/b.md"}},
+		{"literal", "A glob without special characters matches that base name.", "b.md",
+			[]string{"b.md", "notes/b.md"}},
 		{"dot-literal", "A dot in a glob matches only a dot.", "b.m?", []string{"b.md", "notes/b.md"}},
 		{"whole-name", "A glob matches the whole base name, not a part of it.", "b", nil},
 		{"nothing", "A glob without matches returns an empty listing.", "*.pdf", nil},
@@ -289,7 +292,8 @@ func longListing(n int, anyOrder bool) step {
 				slices.Sort(got)
 			}
 			if !slices.Equal(got, want) {
-				return fmt.Errorf("want all %d paths, got %d, from %s", n, len(got), excerpt([]byte(strings.Join(got, " "))))
+				return fmt.Errorf("want all %d paths, got %d, from %s", n, len(got),
+					excerpt([]byte(strings.Join(got, " "))))
 			}
 			return nil
 		})(ctx, c)

@@ -10,11 +10,12 @@ import (
 
 var askRoute = route("POST /ask")
 
-// spoken changes the payload of one kind of event, replaced its frames.
+// editAskPayload changes the payloads of the events with a name in ask streams.
 func editAskPayload(event string, change func(o map[string]any)) wrapper {
 	return rewriteStream(askRoute, editPayload(event, change))
 }
 
+// replaceAskFrames replaces the events with a name in ask streams.
 func replaceAskFrames(event string, change func(frame) []frame) wrapper {
 	return rewriteStream(askRoute, perFrame(func(f frame) []frame {
 		if f.name == event {
@@ -39,15 +40,20 @@ func askMutants() []mutant {
 
 func doneMutants() []mutant {
 	return []mutant{
-		{"done-lost", "an ask stream ends without done", replaceAskFrames(protocol.EventDone, dropFrame), []string{"ask-ends", "ask-ends-once", "ask-done"},
+		{"done-lost", "an ask stream ends without done", replaceAskFrames(protocol.EventDone, dropFrame),
+			[]string{"ask-ends", "ask-ends-once", "ask-done"},
 			[]string{"ask-done-*", "ask-empty-brain"}},
-		{"done-twice", "done comes twice", replaceAskFrames(protocol.EventDone, func(f frame) []frame { return []frame{f, f} }), []string{"ask-ends-once"}, nil},
+		{"done-twice", "an ask stream has two done events",
+			replaceAskFrames(protocol.EventDone, func(f frame) []frame { return []frame{f, f} }),
+			[]string{"ask-ends-once"}, nil},
 		{"done-and-error", "an error follows done", replaceAskFrames(protocol.EventDone, func(f frame) []frame {
 			return []frame{f, {"", protocol.EventError, `{"code":"x","message":"x","retryable":false}`}}
 		}), []string{"ask-ends-once"}, nil},
-		{"delta-after-done", "an answer_delta follows done", replaceAskFrames(protocol.EventDone, func(f frame) []frame {
-			return []frame{f, {"", protocol.EventDelta, `{"delta":"."}`}}
-		}), []string{"ask-delta-before-end", "ask-ends"}, []string{"ask-done-answer", "ask-empty-brain", "ask-citation-*"}},
+		{"delta-after-done", "an answer_delta follows done",
+			replaceAskFrames(protocol.EventDone, func(f frame) []frame {
+				return []frame{f, {"", protocol.EventDelta, `{"delta":"."}`}}
+			}), []string{"ask-delta-before-end", "ask-ends"},
+			[]string{"ask-done-answer", "ask-empty-brain", "ask-citation-*"}},
 	}
 }
 
@@ -61,114 +67,144 @@ func retrieveMutants() []mutant {
 		})
 	}
 	return []mutant{
-		{"retrieve-lost", "an ask stream does not say what was retrieved", replaceAskFrames(protocol.EventRetrieve, dropFrame), []string{"ask-retrieve"}, []string{"ask-*"}},
-		{"retrieve-late", "retrieve comes last", rewriteStream(askRoute, func(*http.Request) func(frame) []frame {
-			var held []frame
-			return func(f frame) []frame {
-				switch f.name {
-				case protocol.EventRetrieve:
-					held = []frame{f}
-					return nil
-				case protocol.EventDone:
-					return append(held, f)
+		{"retrieve-lost", "an ask stream has no retrieve event", replaceAskFrames(protocol.EventRetrieve, dropFrame),
+			[]string{"ask-retrieve"}, []string{"ask-*"}},
+		{"retrieve-late", "retrieve is the last event before done",
+			rewriteStream(askRoute, func(*http.Request) func(frame) []frame {
+				var held []frame
+				return func(f frame) []frame {
+					switch f.name {
+					case protocol.EventRetrieve:
+						held = []frame{f}
+						return nil
+					case protocol.EventDone:
+						return append(held, f)
+					}
+					return []frame{f}
 				}
+			}), []string{"ask-retrieve-first"}, nil},
+		{"ask-chunks-null", "the chunks in retrieve are null if nothing is found",
+			editAskPayload(protocol.EventRetrieve, func(o map[string]any) {
+				if list, ok := o["chunks"].([]any); ok && len(list) == 0 {
+					o["chunks"] = nil
+				}
+			}), []string{"ask-retrieve-chunks-empty"}, nil},
+		{"ask-camel-case", "the keys in retrieve are in camelCase",
+			replaceAskFrames(protocol.EventRetrieve, func(f frame) []frame {
+				f.data = strings.NewReplacer(`"chunk_id"`, `"chunkId"`, `"document_id"`, `"documentId"`).Replace(f.data)
 				return []frame{f}
-			}
-		}), []string{"ask-retrieve-first"}, nil},
-		{"ask-chunks-null", "chunks of retrieve is null when nothing was found", editAskPayload(protocol.EventRetrieve, func(o map[string]any) {
-			if list, ok := o["chunks"].([]any); ok && len(list) == 0 {
-				o["chunks"] = nil
-			}
-		}), []string{"ask-retrieve-chunks-empty"}, nil},
-		{"ask-camel-case", "retrieve answers in camelCase", replaceAskFrames(protocol.EventRetrieve, func(f frame) []frame {
-			f.data = strings.NewReplacer(`"chunk_id"`, `"chunkId"`, `"document_id"`, `"documentId"`).Replace(f.data)
-			return []frame{f}
-		}), []string{"ask-snake-case", "ask-chunk-id", "ask-chunk-document-id"}, []string{"ask-citation-retrieved"}},
-		{"preview-long", "previews are as long as their chunks", chunk(func(o map[string]any) { o["preview"] = strings.Repeat("é", 513) }),
+			}), []string{"ask-snake-case", "ask-chunk-id", "ask-chunk-document-id"},
+			[]string{"ask-citation-retrieved"}},
+		{"preview-long", "previews are longer than 512 characters",
+			chunk(func(o map[string]any) { o["preview"] = strings.Repeat("é", 513) }),
 			[]string{"ask-chunk-preview-512"}, []string{"ask-question-date-*", "ask-filter-*", "ask-scope"}},
-		{"score-text", "scores are text", chunk(func(o map[string]any) { o["score"] = "0.5" }), []string{"ask-chunk-score"}, nil},
+		{"score-text", "the scores in retrieve are strings", chunk(func(o map[string]any) { o["score"] = "0.5" }),
+			[]string{"ask-chunk-score"}, nil},
 	}
 }
 
 func answerMutants() []mutant {
 	return []mutant{
-		{"delta-text", "answer_delta carries text", editAskPayload(protocol.EventDelta, func(o map[string]any) { o["text"] = o["delta"]; delete(o, "delta") }),
+		{"delta-text", "answer_delta has text instead of delta",
+			editAskPayload(protocol.EventDelta, func(o map[string]any) { o["text"] = o["delta"]; delete(o, "delta") }),
 			[]string{"ask-delta", "ask-answers"}, []string{"ask-done-answer", "ask-citation-*"}},
-		{"delta-bare", "the data of answer_delta is bare text", replaceAskFrames(protocol.EventDelta, func(f frame) []frame {
-			f.data = "text"
-			return []frame{f}
-		}), []string{"ask-json"}, []string{"ask-*"}},
-		{"citation-late", "citations lie one character too far", shiftCitations(1), []string{"ask-citation-in-answer"}, []string{"ask-citation-*"}},
-		{"citation-early", "citations lie one character too early", shiftCitations(-1), []string{"ask-citation-offsets"}, []string{"ask-citation-*"}},
-		{"citation-bytes", "citations count bytes", rewriteStream(askRoute, byteOffsets), []string{"ask-citation-in-answer"}, []string{"ask-citation-*"}},
-		{"citation-type-lost", "citations have no type", editAskPayload(protocol.EventCitation, func(o map[string]any) { delete(o, "type") }), []string{"ask-citation-type"}, nil},
-		{"citation-quote-invented", "quotes are not from the notes", editAskPayload(protocol.EventCitation, func(o map[string]any) { o["quote"] = "As everybody knows." }),
+		{"delta-bare", "the data of answer_delta is plain text",
+			replaceAskFrames(protocol.EventDelta, func(f frame) []frame {
+				f.data = "text"
+				return []frame{f}
+			}), []string{"ask-json"}, []string{"ask-*"}},
+		{"citation-late", "the offsets of citations are one character too high", shiftCitations(1),
+			[]string{"ask-citation-in-answer"}, []string{"ask-citation-*"}},
+		{"citation-early", "the offsets of citations are one character too low", shiftCitations(-1),
+			[]string{"ask-citation-offsets"}, []string{"ask-citation-*"}},
+		{"citation-bytes", "the offsets of citations are in bytes", rewriteStream(askRoute, byteOffsets),
+			[]string{"ask-citation-in-answer"}, []string{"ask-citation-*"}},
+		{"citation-type-lost", "citations have no type",
+			editAskPayload(protocol.EventCitation, func(o map[string]any) { delete(o, "type") }),
+			[]string{"ask-citation-type"}, nil},
+		{"citation-quote-invented", "the quotes of citations are not from the documents",
+			editAskPayload(protocol.EventCitation, func(o map[string]any) { o["quote"] = "As everybody knows." }),
 			[]string{"ask-citation-quote-from-document"}, nil},
-		{"citation-unknown-chunk", "cited chunks were not retrieved", editAskPayload(protocol.EventCitation, func(o map[string]any) { o["chunk_id"] = "none" }),
+		{"citation-unknown-chunk", "citations name chunks that were not retrieved",
+			editAskPayload(protocol.EventCitation, func(o map[string]any) { o["chunk_id"] = "none" }),
 			[]string{"ask-citation-retrieved"}, nil},
-		{"done-other-answer", "done has another answer than the deltas", editAskPayload(protocol.EventDone, func(o map[string]any) { o["answer"] = "no" }),
+		{"done-other-answer", "the answer of done is not the concatenation of the deltas",
+			editAskPayload(protocol.EventDone, func(o map[string]any) { o["answer"] = "no" }),
 			[]string{"ask-done-answer"}, nil},
-		{"done-not-ok", "done has ok false", editAskPayload(protocol.EventDone, func(o map[string]any) { o["ok"] = false }), []string{"ask-done-ok"}, nil},
+		{"done-not-ok", "the ok of done is false",
+			editAskPayload(protocol.EventDone, func(o map[string]any) { o["ok"] = false }), []string{"ask-done-ok"},
+			nil},
 	}
 }
 
 func askRequestMutants() []mutant {
 	return []mutant{
-		{"ask-buffered", "ask answers with JSON", replace(askRoute, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-			w.Header().Set("Content-Type", protocol.TypeJSON)
-			_, _ = w.Write([]byte(`{"answer":"green"}`))
-		}), []string{"ask-content-type", "ask-ends"}, []string{"ask-*", "limits-ask-*", "auth-*"}},
-		{"ask-mode-tolerated", "an unknown mode means auto", before(askRoute, func(r *http.Request) {
+		{"ask-buffered", "POST /ask returns JSON instead of a stream",
+			replace(askRoute, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+				w.Header().Set("Content-Type", protocol.TypeJSON)
+				_, _ = w.Write([]byte(`{"answer":"green"}`))
+			}), []string{"ask-content-type", "ask-ends"}, []string{"ask-*", "limits-ask-*", "auth-*"}},
+		{"ask-mode-tolerated", "an ask in an unknown mode runs in auto", before(askRoute, func(r *http.Request) {
 			editBody(r, func(o map[string]any) { delete(o, "mode") })
 		}), []string{"ask-mode-unknown-400"}, []string{"ask-retrieve-mode-asked"}},
-		{"ask-top-k-ignored", "top_k of an ask is ignored", before(askRoute, func(r *http.Request) {
+		{"ask-top-k-ignored", "an ask ignores top_k", before(askRoute, func(r *http.Request) {
 			editBody(r, func(o map[string]any) { delete(o, "top_k"); delete(o, "topK") })
 		}), []string{"ask-top-k", "ask-top-k-camel-case"}, []string{"limits-ask-top-k-*"}},
 	}
 }
 
 func askFilterMutants() []mutant {
-	said := func(change func(o map[string]any)) wrapper {
+	editRequest := func(change func(o map[string]any)) wrapper {
 		return before(askRoute, func(r *http.Request) { editBody(r, change) })
 	}
 	ignored := func(name string, value any) wrapper {
-		return said(func(o map[string]any) {
+		return editRequest(func(o map[string]any) {
 			if o[name] == value {
 				delete(o, name)
 			}
 		})
 	}
 	unfiltered := func(name string) wrapper {
-		return said(func(o map[string]any) {
+		return editRequest(func(o map[string]any) {
 			if filters, ok := o["filters"].(map[string]any); ok {
 				delete(filters, name)
 			}
 		})
 	}
 	return []mutant{
-		{"ask-effective-mode-auto", "what ran is auto in retrieve", editAskPayload(protocol.EventRetrieve, func(o map[string]any) { o["effective_mode"] = "auto" }),
+		{"ask-effective-mode-auto", "the effective_mode in retrieve is auto",
+			editAskPayload(protocol.EventRetrieve, func(o map[string]any) { o["effective_mode"] = "auto" }),
 			[]string{"ask-retrieve-mode-concrete"}, nil},
-		{"ask-mode-auto-said", "retrieve says auto whatever was asked", editAskPayload(protocol.EventRetrieve, func(o map[string]any) { o["mode"] = "auto" }),
+		{"ask-mode-auto-said", "the mode in retrieve is always auto",
+			editAskPayload(protocol.EventRetrieve, func(o map[string]any) { o["mode"] = "auto" }),
 			[]string{"ask-retrieve-mode-asked"}, nil},
-		{"ask-question-date-ignored", "question_date of an ask is ignored", ignored("question_date", "2024-03-31"), []string{"ask-question-date-later"}, nil},
-		{"ask-question-date-dated-only", "with a question_date an ask retrieves dated documents only", said(func(o map[string]any) {
-			if o["question_date"] == "2024-01-31" {
-				o["filters"] = map[string]any{"date_from": "0001-01-02"}
-			}
-		}), []string{"ask-question-date-undated"}, nil},
-		{"ask-filter-tags-ignored", "an ask ignores tags", unfiltered("tags"), []string{"ask-filter-tags"}, nil},
-		{"ask-filter-path-prefix-ignored", "an ask ignores path_prefix", unfiltered("path_prefix"), []string{"ask-filter-path-prefix"}, nil},
-		{"ask-scope-ignored", "an ask ignores its scope", ignored("scope", protocol.ScopeGlobal), []string{"ask-scope"}, nil},
-		{"ask-filters-unknown-ignored", "an ask ignores unknown filters", unfiltered("colour"), []string{"ask-filters-unknown-400"}, nil},
-		{"ask-scope-tolerated", "an unknown scope of an ask means all", ignored("scope", "galactic"), []string{"ask-scope-unknown-400"}, nil},
-		{"ask-top-k-zero", "top_k of 0 of an ask means the default", ignored("top_k", 0.0), []string{"limits-ask-top-k-zero-400"}, nil},
-		{"ask-question-date-tolerated", "a question_date of an ask that is no date is ignored", ignored("question_date", "yesterday"),
+		{"ask-question-date-ignored", "an ask ignores question_date", ignored("question_date", "2024-03-31"),
+			[]string{"ask-question-date-later"}, nil},
+		{"ask-question-date-dated-only", "an ask with a question_date retrieves only dated documents",
+			editRequest(func(o map[string]any) {
+				if o["question_date"] == "2024-01-31" {
+					o["filters"] = map[string]any{"date_from": "0001-01-02"}
+				}
+			}), []string{"ask-question-date-undated"}, nil},
+		{"ask-filter-tags-ignored", "an ask ignores the filter tags", unfiltered("tags"), []string{"ask-filter-tags"},
+			nil},
+		{"ask-filter-path-prefix-ignored", "an ask ignores the filter path_prefix", unfiltered("path_prefix"),
+			[]string{"ask-filter-path-prefix"}, nil},
+		{"ask-scope-ignored", "an ask ignores its scope", ignored("scope", protocol.ScopeGlobal), []string{"ask-scope"},
+			nil},
+		{"ask-filters-unknown-ignored", "an ask ignores unknown filters", unfiltered("colour"),
+			[]string{"ask-filters-unknown-400"}, nil},
+		{"ask-scope-tolerated", "an ask in an unknown scope uses all documents", ignored("scope", "galactic"),
+			[]string{"ask-scope-unknown-400"}, nil},
+		{"ask-top-k-zero", "an ask with a top_k of 0 uses the default", ignored("top_k", 0.0),
+			[]string{"limits-ask-top-k-zero-400"}, nil},
+		{"ask-question-date-tolerated", "an ask ignores a question_date that is not a date",
+			ignored("question_date", "yesterday"),
 			[]string{"ask-question-date-invalid-400"}, nil},
 	}
 }
 
-// countingBytes turns code points into bytes, as a daemon would that forgets
-// the difference.
+// byteOffsets converts the offsets of citations from code points to bytes.
 func byteOffsets(*http.Request) func(frame) []frame {
 	answer := ""
 	return func(f frame) []frame {

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// ofBrains matches requests about brains as such.
+// isBrains matches requests to /v1/brains.
 func isBrains(r *http.Request) bool { return r.URL.Path == "/v1/brains" }
 
 func isConfirmed(r *http.Request) bool {
@@ -22,15 +22,17 @@ func brainMutants() []mutant {
 
 func brainAnswerMutants() []mutant {
 	return []mutant{
-		{"health-503", "/healthz is 503", replace(func(r *http.Request) bool { return r.URL.Path == "/healthz" }, reject(503)),
+		{"health-503", "/healthz returns 503",
+			replace(func(r *http.Request) bool { return r.URL.Path == "/healthz" }, reject(503)),
 			[]string{"brains-health-200"}, []string{"brains-health-*"}},
 		{"health-closed", "/healthz needs a token", replace(func(r *http.Request) bool {
 			return r.URL.Path == "/healthz" && r.Header.Get("Authorization") == ""
 		}, reject(401)), []string{"brains-health-open"}, nil},
-		{"brain-delete-unconfirmed", "a brain is deleted without confirmation", before(route("DELETE "), func(r *http.Request) {
-			r.Header.Set("X-Confirm-Delete", "yes")
-		}), []string{"brains-delete-unconfirmed-428"}, nil},
-		{"brain-twice", "a brain that exists is made again", after(isBrains, changeStatus(409, 201)),
+		{"brain-delete-unconfirmed", "a brain is deleted without confirmation",
+			before(route("DELETE "), func(r *http.Request) {
+				r.Header.Set("X-Confirm-Delete", "yes")
+			}), []string{"brains-delete-unconfirmed-428"}, nil},
+		{"brain-twice", "creating a brain that exists returns 201", after(isBrains, changeStatus(409, 201)),
 			[]string{"brains-create-twice-409"}, nil},
 		{"brain-slug-lost", "brains have no slug", after(isBrains, func(_ *http.Request, a *captured) {
 			a.edit(func(o map[string]any) { delete(o, "slug") })
@@ -41,55 +43,66 @@ func brainAnswerMutants() []mutant {
 	}
 }
 
-// brainEffectMutants answer well about brains, and do something else.
+// brainEffectMutants return correct responses but have a wrong effect.
 func brainEffectMutants() []mutant {
 	asked := route("GET ")
 	create := func(r *http.Request) bool { return isBrains(r) && r.Method == http.MethodPost }
 	named := and(create, func(r *http.Request) bool { o := bodyObject(r); return o["name"] != nil && o["id"] == nil })
 	return []mutant{
-		{"brain-name-lost", "brains are named brain", after(create, func(_ *http.Request, a *captured) {
+		{"brain-name-lost", "every brain has the name brain", after(create, func(_ *http.Request, a *captured) {
 			a.edit(func(o map[string]any) { o["name"] = "brain" })
 		}), []string{"brains-create-name"}, nil},
-		{"brain-visibility-forgotten", "a visibility that was given is answered and not kept", after(asked, func(_ *http.Request, a *captured) {
-			a.replaceText(`"tenant"`, `"private"`)
-		}), []string{"brains-create-visibility"}, nil},
-		{"brain-id-replaced", "an id under brainId is not taken", before(create, func(r *http.Request) {
+		{"brain-visibility-forgotten", "the visibility of a new brain is returned but not stored",
+			after(asked, func(_ *http.Request, a *captured) {
+				a.replaceText(`"tenant"`, `"private"`)
+			}), []string{"brains-create-visibility"}, nil},
+		{"brain-id-replaced", "a new brain does not have the id in brainId", before(create, func(r *http.Request) {
 			editBody(r, func(o map[string]any) {
 				if id, ok := o["brainId"].(string); ok && o["id"] == nil {
 					o["brainId"] = id + "y"
 				}
 			})
 		}), []string{"brains-create-camel-case"}, nil},
-		{"brain-never-made", "a brain that only has a name is answered and not made", replace(named, func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-			name, _ := bodyObject(r)["name"].(string)
-			w.WriteHeader(http.StatusCreated)
-			_, _ = w.Write(encode(object{"id": name, "name": name, "slug": "slug", "visibility": "private"}))
-		}), []string{"brains-create-201", "brains-create-id", "brains-create-name", "brains-create-slug", "brains-create-private"}, []string{"brains-create-*"}},
-		{"brain-twice-emptied", "making a brain again empties it, and is 409", replace(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			if id, ok := bodyObject(r)["id"].(string); ok {
-				path := subrequest(r, "DELETE", "/documents", "", "", "path", "a.md")
-				path.URL.Path = "/v1/brains/" + id + "/documents"
-				capture(next, path)
-			}
-			next.ServeHTTP(w, r)
-		}), []string{"brains-create-twice-409"}, nil},
-		{"brain-kept", "deleting a brain does nothing", replace(isConfirmed, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-			w.WriteHeader(http.StatusNoContent)
-		}), []string{"brains-delete-removes", "brains-delete-forgets"}, nil},
-		{"brain-hidden", "a deleted brain is hidden until it is made again", hideDeleted(), []string{"brains-delete-forgets"}, []string{"brains-delete-removes"}},
-		{"brain-refused-deleted", "a deletion without confirmation is 428, and done", replace(and(route("DELETE "), func(r *http.Request) bool { return !isConfirmed(r) }),
-			func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-				a := capture(next, r)
-				r.Header.Set("X-Confirm-Delete", "yes")
-				capture(next, r)
-				a.send(w, r)
-			}), []string{"brains-delete-unconfirmed-428"}, nil},
-		{"brain-still-listed", "a deleted brain stays in the list", keepDeleted(true), []string{"brains-delete-removes"}, nil},
-		{"brain-still-found", "a deleted brain can still be asked for", keepDeleted(false), []string{"brains-delete-removes"}, nil},
+		{"brain-never-made", "a brain that only has a name is acknowledged but not created",
+			replace(named, func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+				name, _ := bodyObject(r)["name"].(string)
+				w.WriteHeader(http.StatusCreated)
+				_, _ = w.Write(encode(object{"id": name, "name": name, "slug": "slug", "visibility": "private"}))
+			}),
+			[]string{"brains-create-201", "brains-create-id", "brains-create-name", "brains-create-slug",
+				"brains-create-private"},
+			[]string{"brains-create-*"}},
+		{"brain-twice-emptied", "creating a brain that exists returns 409 but empties it",
+			replace(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if id, ok := bodyObject(r)["id"].(string); ok {
+					path := subrequest(r, "DELETE", "/documents", "", "", "path", "a.md")
+					path.URL.Path = "/v1/brains/" + id + "/documents"
+					capture(next, path)
+				}
+				next.ServeHTTP(w, r)
+			}), []string{"brains-create-twice-409"}, nil},
+		{"brain-kept", "DELETE of a brain has no effect",
+			replace(isConfirmed, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+				w.WriteHeader(http.StatusNoContent)
+			}), []string{"brains-delete-removes", "brains-delete-forgets"}, nil},
+		{"brain-hidden", "a deleted brain is only hidden until it is created again", hideDeleted(),
+			[]string{"brains-delete-forgets"}, []string{"brains-delete-removes"}},
+		{"brain-refused-deleted", "DELETE without confirmation returns 428 but deletes the brain",
+			replace(and(route("DELETE "), func(r *http.Request) bool { return !isConfirmed(r) }),
+				func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+					a := capture(next, r)
+					r.Header.Set("X-Confirm-Delete", "yes")
+					capture(next, r)
+					a.send(w, r)
+				}), []string{"brains-delete-unconfirmed-428"}, nil},
+		{"brain-still-listed", "the list of brains contains deleted brains", keepDeleted(true),
+			[]string{"brains-delete-removes"}, nil},
+		{"brain-still-found", "GET of a deleted brain returns the brain", keepDeleted(false),
+			[]string{"brains-delete-removes"}, nil},
 	}
 }
 
-// hiding only notes which brains were deleted.
+// hideDeleted hides deleted brains instead of deleting them.
 func hideDeleted() wrapper {
 	var mu sync.Mutex
 	gone := map[string]bool{}
@@ -122,8 +135,8 @@ func hideDeleted() wrapper {
 	}
 }
 
-// remembering what a GET of each deleted brain answered, ghosts answers it again
-// or, with inList, only puts the brains into the list.
+// keepDeleted returns deleted brains in the list of brains if inList is set, and otherwise in the
+// response to GET.
 func keepDeleted(inList bool) wrapper {
 	var mu sync.Mutex
 	gone := map[string]*captured{}

@@ -10,126 +10,171 @@ import (
 
 func statusMutants() []mutant {
 	return []mutant{
-		{"put-200", "PUT answers 200 instead of 204", after(route("PUT /documents"), changeStatus(204, 200)),
+		{"put-200", "PUT returns 200 instead of 204", after(route("PUT /documents"), changeStatus(204, 200)),
 			[]string{"documents-put-204", "documents-put-existing-204"},
-			[]string{"documents-put-*", "paths-allowed-*", "paths-1024", "headers-put-*", "limits-put-2mib-204", "limits-gzip", "errors-put-type-case"}},
-		{"append-201", "append answers 201 instead of 204", after(route("POST /documents/append"), changeStatus(204, 201)),
+			[]string{"documents-put-*", "paths-allowed-*", "paths-1024", "headers-put-*", "limits-put-2mib-204",
+				"limits-gzip", "errors-put-type-case"}},
+		{"append-201", "append returns 201 instead of 204",
+			after(route("POST /documents/append"), changeStatus(204, 201)),
 			[]string{"documents-append-204"}, []string{"documents-append-*", "headers-append-*", "limits-append-*"}},
-		{"delete-200", "DELETE answers 200 instead of 204", after(route("DELETE /documents"), changeStatus(204, 200)),
+		{"delete-200", "DELETE returns 200 instead of 204", after(route("DELETE /documents"), changeStatus(204, 200)),
 			[]string{"documents-delete-204"}, []string{"headers-delete-*", "records-delete-by-query"}},
-		{"rename-200", "rename answers 200 instead of 204", after(route("POST /documents/rename"), changeStatus(204, 200)),
-			[]string{"documents-rename-204"}, []string{"documents-rename-*", "headers-rename-*", "errors-rename-type-charset"}},
-		{"batch-204", "a batch answers 204 and no count", after(route("POST /documents/batch-ops"), changeStatus(200, 204)),
-			[]string{"batch-200", "batch-committed"}, []string{"batch-json", "batch-author", "batch-charset", "batch-many", "headers-batch-*", "limits-batch-*"}},
-		{"read-missing-empty", "reading what does not exist gives nothing", after(route("GET /documents/read"), func(_ *http.Request, a *captured) {
-			if a.missing() {
-				a.replaceWith(200, "")
-			}
-		}), []string{"documents-read-missing-404", "errors-status-read-missing"},
+		{"rename-200", "rename returns 200 instead of 204",
+			after(route("POST /documents/rename"), changeStatus(204, 200)),
+			[]string{"documents-rename-204"},
+			[]string{"documents-rename-*", "headers-rename-*", "errors-rename-type-charset"}},
+		{"batch-204", "a batch returns 204 without a count",
+			after(route("POST /documents/batch-ops"), changeStatus(200, 204)),
+			[]string{"batch-200", "batch-committed"},
+			[]string{"batch-json", "batch-author", "batch-charset", "batch-many", "headers-batch-*", "limits-batch-*"}},
+		{"read-missing-empty", "reading a document that does not exist returns an empty body",
+			after(route("GET /documents/read"), func(_ *http.Request, a *captured) {
+				if a.missing() {
+					a.replaceWith(200, "")
+				}
+			}), []string{"documents-read-missing-404", "errors-status-read-missing"},
 			[]string{"documents-*", "batch-*", "errors-*", "headers-*", "brains-delete-*", "records-*"}},
-		{"stat-missing-500", "stat of what does not exist is 500", after(route("GET /documents/stat"), changeStatus(404, 500)),
+		{"stat-missing-500", "stat of a document that does not exist returns 500",
+			after(route("GET /documents/stat"), changeStatus(404, 500)),
 			[]string{"documents-stat-missing-404", "errors-status-stat-missing"}, []string{"headers-stat-*"}},
-		{"head-missing-200", "HEAD says that everything exists", after(route("HEAD /documents"), changeStatus(404, 200)),
-			[]string{"documents-head-missing-404", "documents-head-missing-empty"}, []string{"documents-delete-removes", "headers-head-*"}},
-		{"delete-missing-204", "deleting what does not exist succeeds", after(route("DELETE /documents"), changeStatus(404, 204)),
-			[]string{"documents-delete-missing-404", "documents-delete-twice-404", "errors-status-delete-missing"}, []string{"errors-*-delete-missing", "events-refused-silent"}},
-		{"rename-missing-204", "renaming what does not exist succeeds", after(route("POST /documents/rename"), changeStatus(404, 204)),
-			[]string{"documents-rename-missing-404", "documents-rename-twice-404"}, []string{"documents-rename-missing-keeps", "errors-*-rename-missing", "events-refused-silent"}},
+		{"head-missing-200", "HEAD of a document that does not exist returns 200",
+			after(route("HEAD /documents"), changeStatus(404, 200)),
+			[]string{"documents-head-missing-404", "documents-head-missing-empty"},
+			[]string{"documents-delete-removes", "headers-head-*"}},
+		{"delete-missing-204", "DELETE of a document that does not exist returns 204",
+			after(route("DELETE /documents"), changeStatus(404, 204)),
+			[]string{"documents-delete-missing-404", "documents-delete-twice-404", "errors-status-delete-missing"},
+			[]string{"errors-*-delete-missing", "events-refused-silent"}},
+		{"rename-missing-204", "rename of a document that does not exist returns 204",
+			after(route("POST /documents/rename"), changeStatus(404, 204)),
+			[]string{"documents-rename-missing-404", "documents-rename-twice-404"},
+			[]string{"documents-rename-missing-keeps", "errors-*-rename-missing", "events-refused-silent"}},
 	}
 }
 
 func documentMutants() []mutant {
 	return []mutant{
-		{"append-overwrites", "append replaces the content", replace(route("POST /documents/append"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			r.Method, r.URL.Path = "PUT", strings.TrimSuffix(r.URL.Path, "/append")
-			next.ServeHTTP(w, r)
-		}), []string{"documents-append-extends", "documents-append-binary", "documents-append-twice"},
-			[]string{"documents-append-*", "documents-read-fresh", "documents-stat-size-grows", "limits-append-*", "headers-append-*", "headers-idempotency-key-append"}},
-		{"append-needs-document", "append to what does not exist is 404", replace(route("POST /documents/append"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			if capture(next, subrequest(r, "GET", "/documents/stat", "", "", "path", r.URL.Query().Get("path"))).missing() {
-				reject(404)(w, r, next)
-				return
-			}
-			next.ServeHTTP(w, r)
-		}), []string{"documents-append-creates"}, []string{"documents-append-*", "events-append-created", "headers-idempotency-key-append", "limits-append-*", "errors-*-append-*"}},
-		{"rename-copies", "rename leaves the old document", renameAsCopy(), []string{"documents-rename-source-gone"},
-			[]string{"documents-rename-*", "headers-rename-*", "errors-rename-type-charset", "listing-after-rename", "events-*", "search-renamed", "search-at-once-rename"}},
-		{"rename-keeps-destination", "rename refuses to overwrite", replace(route("POST /documents/rename"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			to, _ := bodyObject(r)["to"].(string)
-			if capture(next, subrequest(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {
-				reject(409)(w, r, next)
-				return
-			}
-			next.ServeHTTP(w, r)
-		}), []string{"documents-rename-overwrites"}, []string{"documents-rename-missing-keeps", "documents-rename-twice-404", "auth-*-rename-403"}},
-		{"put-line-ends", "PUT makes line ends alike", before(route("PUT /documents"), func(r *http.Request) {
+		{"append-overwrites", "append replaces the content",
+			replace(route("POST /documents/append"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				r.Method, r.URL.Path = "PUT", strings.TrimSuffix(r.URL.Path, "/append")
+				next.ServeHTTP(w, r)
+			}), []string{"documents-append-extends", "documents-append-binary", "documents-append-twice"},
+			[]string{"documents-append-*", "documents-read-fresh", "documents-stat-size-grows", "limits-append-*",
+				"headers-append-*", "headers-idempotency-key-append"}},
+		{"append-needs-document", "append to a document that does not exist returns 404",
+			replace(route("POST /documents/append"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if capture(next,
+					subrequest(r, "GET", "/documents/stat", "", "", "path", r.URL.Query().Get("path"))).missing() {
+					reject(404)(w, r, next)
+					return
+				}
+				next.ServeHTTP(w, r)
+			}), []string{"documents-append-creates"},
+			[]string{"documents-append-*", "events-append-created", "headers-idempotency-key-append",
+				"limits-append-*", "errors-*-append-*"}},
+		{"rename-copies", "rename does not remove the old document", renameAsCopy(),
+			[]string{"documents-rename-source-gone"},
+			[]string{"documents-rename-*", "headers-rename-*", "errors-rename-type-charset", "listing-after-rename",
+				"events-*", "search-renamed", "search-at-once-rename"}},
+		{"rename-keeps-destination", "rename does not overwrite an existing document",
+			replace(route("POST /documents/rename"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				to, _ := bodyObject(r)["to"].(string)
+				if capture(next, subrequest(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {
+					reject(409)(w, r, next)
+					return
+				}
+				next.ServeHTTP(w, r)
+			}), []string{"documents-rename-overwrites"},
+			[]string{"documents-rename-missing-keeps", "documents-rename-twice-404", "auth-*-rename-403"}},
+		{"put-line-ends", "PUT normalises line endings", before(route("PUT /documents"), func(r *http.Request) {
 			setBody(r, strings.ReplaceAll(readBody(r), "\r\n", "\n"))
 		}), []string{"documents-put-crlf"}, nil},
-		{"put-text-only", "PUT replaces what is not UTF-8", before(route("PUT /documents"), func(r *http.Request) {
-			if r.Header.Get("Content-Encoding") == "" {
-				setBody(r, strings.ToValidUTF8(readBody(r), "\ufffd"))
-			}
-		}), []string{"documents-put-binary"}, []string{"documents-append-binary", "documents-rename-moves"}},
-		{"put-drops-mark", "PUT drops a byte order mark", before(route("PUT /documents"), func(r *http.Request) {
+		{"put-text-only", "PUT replaces bytes that are not valid UTF-8",
+			before(route("PUT /documents"), func(r *http.Request) {
+				if r.Header.Get("Content-Encoding") == "" {
+					setBody(r, strings.ToValidUTF8(readBody(r), "\ufffd"))
+				}
+			}), []string{"documents-put-binary"}, []string{"documents-append-binary", "documents-rename-moves"}},
+		{"put-drops-mark", "PUT removes a byte order mark", before(route("PUT /documents"), func(r *http.Request) {
 			setBody(r, strings.TrimPrefix(readBody(r), "\ufeff"))
 		}), []string{"documents-put-byte-order-mark"}, nil},
-		{"put-keeps-longer", "PUT of a shorter text leaves the old end", replace(route("PUT /documents"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			text := readBody(r)
-			if old := capture(next, subrequest(r, "GET", "/documents/read", "", "", "path", r.URL.Query().Get("path"))); old.status == 200 && old.body.Len() > len(text) {
-				setBody(r, text+old.body.String()[len(text):])
-			}
-			next.ServeHTTP(w, r)
-		}), []string{"documents-put-replaces"}, []string{"documents-put-concurrent", "search-updated", "documents-*", "headers-*", "records-get-fresh"}},
+		{"put-keeps-longer", "PUT of a shorter text keeps the end of the longer one",
+			replace(route("PUT /documents"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				text := readBody(r)
+				if old := capture(next,
+					subrequest(r, "GET", "/documents/read", "", "", "path",
+						r.URL.Query().Get("path"))); old.status == 200 && old.body.Len() > len(text) {
+					setBody(r, text+old.body.String()[len(text):])
+				}
+				next.ServeHTTP(w, r)
+			}), []string{"documents-put-replaces"},
+			[]string{"documents-put-concurrent", "search-updated", "documents-*", "headers-*", "records-get-fresh"}},
 	}
 }
 
 func readMutants() []mutant {
 	return []mutant{
-		{"read-cached", "reads come from a cache that no write empties", caching(), []string{"documents-read-fresh"}, nil},
-		{"read-markdown", "documents are read as text/markdown", after(route("GET /documents/read"), func(_ *http.Request, a *captured) {
-			a.header.Set("Content-Type", "text/markdown")
-		}), []string{"documents-read-content-type", "documents-read-never-sniffed"}, []string{"errors-media-type-404"}},
-		{"read-sniffed", "markup is read as text/html", after(route("GET /documents/read"), func(r *http.Request, a *captured) {
-			if strings.HasSuffix(r.URL.RawQuery, ".html") {
-				a.header.Set("Content-Type", "text/html")
-			}
-		}), []string{"documents-read-never-sniffed"}, nil},
-		{"head-with-body", "the answer to HEAD has a body", replace(route("HEAD /documents"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if err != nil {
-				panic(err)
-			}
-			defer conn.Close()
-			a := capture(next, r)
-			_, _ = conn.Write([]byte("HTTP/1.1 " + map[bool]string{true: "200 OK", false: "404 Not Found"}[a.status == 200] +
-				"\r\nConnection: close\r\nCache-Control: no-store\r\n\r\n" + strings.Repeat("body", 10)))
-		}), []string{"documents-head-empty"}, []string{"documents-head-missing-empty", "headers-head-*", "auth-*head-*", "paths-head-*"}},
-		{"delete-by-prefix", "DELETE removes what begins alike too", replace(route("DELETE /documents"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			p := r.URL.Query().Get("path")
-			next.ServeHTTP(w, r)
-			capture(next, subrequest(r, "DELETE", "/documents", "", "", "path", p+".bak"))
-		}), []string{"documents-delete-keeps-others"}, nil},
-		{"brains-shared", "a document that is missing is taken from another brain", shareAcrossBrains(), []string{"documents-brains-apart"}, []string{"documents-*", "batch-*", "errors-*-read-missing", "errors-rename-type-charset", "headers-*", "records-*", "brains-delete-forgets"}},
-		{"stat-directory", "a document is said to be a folder", after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
-			a.replaceText(`"is_dir":false`, `"is_dir":true`)
-		}), []string{"documents-stat-is-dir"}, []string{"listing-entry-as-stat"}},
-		{"stat-characters", "size counts characters", after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
-			a.replaceText(`"size":5`, `"size":4`)
-		}), []string{"documents-stat-size"}, []string{"listing-entry-as-stat"}},
-		{"stat-seconds", "mtime has no milliseconds", after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
-			a.edit(func(o map[string]any) {
-				if s, ok := o["mtime"].(string); ok {
-					o["mtime"] = s[:19] + "Z"
+		{"read-cached", "reads are cached and writes do not invalidate the cache",
+			replayFirst(route("GET /documents/read"), tokenAndURL, anyResponse), []string{"documents-read-fresh"}, nil},
+		{"read-markdown", "documents are returned as text/markdown",
+			after(route("GET /documents/read"), func(_ *http.Request, a *captured) {
+				a.header.Set("Content-Type", "text/markdown")
+			}), []string{"documents-read-content-type", "documents-read-never-sniffed"},
+			[]string{"errors-media-type-404"}},
+		{"read-sniffed", "HTML documents are returned as text/html",
+			after(route("GET /documents/read"), func(r *http.Request, a *captured) {
+				if strings.HasSuffix(r.URL.RawQuery, ".html") {
+					a.header.Set("Content-Type", "text/html")
 				}
-			})
-		}), []string{"documents-stat-mtime"}, []string{"documents-stat-mtime-advances", "listing-entry-as-stat"}},
-		{"stat-camel-case", "stat answers in camelCase", after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
-			a.replaceText(`"is_dir"`, `"isDir"`)
-		}), []string{"documents-stat-snake-case", "documents-stat-is-dir"}, []string{"documents-stat-folder", "listing-entry-as-stat"}},
+			}), []string{"documents-read-never-sniffed"}, nil},
+		{"head-with-body", "the response to HEAD has a body",
+			replace(route("HEAD /documents"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				conn, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					panic(err)
+				}
+				defer conn.Close()
+				a := capture(next, r)
+				_, _ = conn.Write([]byte("HTTP/1.1 " + map[bool]string{true: "200 OK",
+					false: "404 Not Found"}[a.status == 200] +
+					"\r\nConnection: close\r\nCache-Control: no-store\r\n\r\n" + strings.Repeat("body", 10)))
+			}), []string{"documents-head-empty"},
+			[]string{"documents-head-missing-empty", "headers-head-*", "auth-*head-*", "paths-head-*"}},
+		{"delete-by-prefix", "DELETE also removes a document whose path has the deleted path as a prefix",
+			replace(route("DELETE /documents"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				p := r.URL.Query().Get("path")
+				next.ServeHTTP(w, r)
+				capture(next, subrequest(r, "DELETE", "/documents", "", "", "path", p+".bak"))
+			}), []string{"documents-delete-keeps-others"}, nil},
+		{"brains-shared", "reading a missing document returns that of another brain", shareAcrossBrains(),
+			[]string{"documents-brains-apart"},
+			[]string{"documents-*", "batch-*", "errors-*-read-missing", "errors-rename-type-charset", "headers-*",
+				"records-*", "brains-delete-forgets"}},
+		{"stat-directory", "the is_dir of a document is true",
+			after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
+				a.replaceText(`"is_dir":false`, `"is_dir":true`)
+			}), []string{"documents-stat-is-dir"}, []string{"listing-entry-as-stat"}},
+		{"stat-characters", "the size is in characters",
+			after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
+				a.replaceText(`"size":5`, `"size":4`)
+			}), []string{"documents-stat-size"}, []string{"listing-entry-as-stat"}},
+		{"stat-seconds", "mtime has no milliseconds",
+			after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
+				a.edit(func(o map[string]any) {
+					if s, ok := o["mtime"].(string); ok {
+						o["mtime"] = s[:19] + "Z"
+					}
+				})
+			}), []string{"documents-stat-mtime"}, []string{"documents-stat-mtime-advances", "listing-entry-as-stat"}},
+		{"stat-camel-case", "the keys of the response to stat are in camelCase",
+			after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
+				a.replaceText(`"is_dir"`, `"isDir"`)
+			}), []string{"documents-stat-snake-case", "documents-stat-is-dir"},
+			[]string{"documents-stat-folder", "listing-entry-as-stat"}},
 	}
 }
 
-// copying renames by writing the new document only.
+// renameAsCopy renames without removing the old document.
 func renameAsCopy() wrapper {
 	return replace(route("POST /documents/rename"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		from, _ := bodyObject(r)["from"].(string)
@@ -142,22 +187,9 @@ func renameAsCopy() wrapper {
 	})
 }
 
-// caching answers a read again and again as it did the first time.
-func caching() wrapper {
-	var mu sync.Mutex
-	cache := map[string]*captured{}
-	return replace(route("GET /documents/read"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		mu.Lock()
-		defer mu.Unlock()
-		key := r.URL.String() + r.Header.Get("Authorization")
-		if cache[key] == nil {
-			cache[key] = capture(next, r)
-		}
-		cache[key].send(w, r)
-	})
-}
+func tokenAndURL(r *http.Request) string { return r.URL.String() + r.Header.Get("Authorization") }
 
-// sharing remembers what was written anywhere.
+// shareAcrossBrains returns a document of any brain where one is missing.
 func shareAcrossBrains() wrapper {
 	var mu sync.Mutex
 	texts := map[string]string{}

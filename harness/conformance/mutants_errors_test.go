@@ -19,40 +19,56 @@ func errorMutants() []mutant {
 		return before(match, func(r *http.Request) { r.Header.Set("Content-Type", contentType) })
 	}
 	return []mutant{
-		{"problem-lost", "errors are plain text", failed(func(a *captured) { a.header.Set("Content-Type", "text/plain"); a.setText("no") }),
+		{"problem-lost", "error responses are plain text",
+			failed(func(a *captured) { a.header.Set("Content-Type", "text/plain"); a.setText("no") }),
 			[]string{"errors-problem-read-missing", "errors-problem-put-path", "errors-problem-batch-type"},
-			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code", "records-*-400"}},
-		{"problem-empty", "errors have an empty object", failed(func(a *captured) { a.setText("{}") }),
+			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code",
+				"records-*-400"}},
+		{"problem-empty", "error responses are an empty object", failed(func(a *captured) { a.setText("{}") }),
 			[]string{"errors-problem-read-missing", "errors-problem-rename-json"},
-			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code", "records-*-400"}},
-		{"problem-code-lost", "errors have no code", failed(func(a *captured) { a.edit(func(o map[string]any) { delete(o, "code") }) }),
+			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code",
+				"records-*-400"}},
+		{"problem-code-lost", "error responses have no code",
+			failed(func(a *captured) { a.edit(func(o map[string]any) { delete(o, "code") }) }),
 			[]string{"errors-code-read-missing", "errors-code-put-type"}, []string{"errors-code-*", "*-code"}},
-		{"problem-code-number", "code is a number", failed(func(a *captured) { a.edit(func(o map[string]any) { o["code"] = 17 }) }),
-			[]string{"errors-problem-stat-missing"}, []string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code", "records-*-400"}},
-		{"problem-status-wrong", "status in the body is 500", failed(func(a *captured) { a.edit(func(o map[string]any) { o["status"] = 500 }) }),
+		{"problem-code-number", "the code in error responses is a number",
+			failed(func(a *captured) { a.edit(func(o map[string]any) { o["code"] = 17 }) }),
+			[]string{"errors-problem-stat-missing"},
+			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code",
+				"records-*-400"}},
+		{"problem-status-wrong", "the status in the body of error responses is 500",
+			failed(func(a *captured) { a.edit(func(o map[string]any) { o["status"] = 500 }) }),
 			[]string{"errors-body-status-read-missing"}, []string{"errors-body-status-*"}},
-		{"problem-json", "errors are application/json", failed(func(a *captured) { a.header.Set("Content-Type", "application/json") }),
+		{"problem-json", "the media type of error responses is application/json",
+			failed(func(a *captured) { a.header.Set("Content-Type", "application/json") }),
 			[]string{"errors-media-type-404", "errors-media-type-400"}, nil},
-		{"put-type-case-dropped", "a PUT whose media type is not in lower case is answered and dropped", replace(and(route("PUT /documents"), func(r *http.Request) bool {
-			return r.Header.Get("Content-Type") == "Application/Octet-Stream"
-		}), respond(204, "")), []string{"errors-put-type-case"}, nil},
-		{"rename-charset-dropped", "a rename whose media type has a charset is answered and dropped", replace(and(route("POST /documents/rename"), hasCharset), respond(204, "")),
+		{"put-type-case-dropped", "a PUT whose media type is not in lower case is acknowledged but not applied",
+			replace(and(route("PUT /documents"), func(r *http.Request) bool {
+				return r.Header.Get("Content-Type") == "Application/Octet-Stream"
+			}), respond(204, "")), []string{"errors-put-type-case"}, nil},
+		{"rename-charset-dropped", "a rename whose Content-Type has a charset is acknowledged but not applied",
+			replace(and(route("POST /documents/rename"), hasCharset), respond(204, "")),
 			[]string{"errors-rename-type-charset"}, nil},
-		{"put-any-type", "PUT takes every media type", typed(route("PUT /documents"), protocol.TypeBytes),
-			[]string{"errors-put-json-415", "errors-put-text-415", "errors-status-put-type"}, []string{"errors-*-put-type", "errors-put-*"}},
-		{"append-any-type", "append takes every media type", typed(route("POST /documents/append"), protocol.TypeBytes),
+		{"put-any-type", "PUT accepts any media type", typed(route("PUT /documents"), protocol.TypeBytes),
+			[]string{"errors-put-json-415", "errors-put-text-415", "errors-status-put-type"},
+			[]string{"errors-*-put-type", "errors-put-*"}},
+		{"append-any-type", "append accepts any media type", typed(route("POST /documents/append"), protocol.TypeBytes),
 			[]string{"errors-append-text-415"}, []string{"errors-*-append-type"}},
-		{"rename-any-type", "rename takes every media type", typed(route("POST /documents/rename"), protocol.TypeJSON),
+		{"rename-any-type", "rename accepts any media type", typed(route("POST /documents/rename"), protocol.TypeJSON),
 			[]string{"errors-rename-text-415"}, []string{"errors-*-rename-type"}},
-		{"batch-any-type", "a batch takes every media type", typed(route("POST /documents/batch-ops"), protocol.TypeJSON),
+		{"batch-any-type", "a batch may have any media type",
+			typed(route("POST /documents/batch-ops"), protocol.TypeJSON),
 			[]string{"errors-batch-text-415"}, []string{"errors-*-batch-type"}},
-		{"invalid-422", "what is invalid is 422", after(notEventStream, changeStatus(400, 422)),
-			[]string{"errors-status-put-path", "paths-put-empty-400", "batch-json-invalid-400"}, []string{"*-400", "errors-*", "batch-atomic-*", "paths-*"}},
-		{"json-first-value", "what follows the first JSON value is ignored", before(route("POST /documents/rename"), func(r *http.Request) {
-			if s := readBody(r); strings.HasSuffix(s, "}{}") {
-				setBody(r, strings.TrimSuffix(s, "{}"))
-			}
-		}), []string{"errors-rename-json-twice-400"}, nil},
-		{"method-404", "a method that an endpoint does not have is 404", after(notEventStream, changeStatus(405, 404)), []string{"errors-method-405"}, []string{"errors-method-allow"}},
+		{"invalid-422", "invalid requests are rejected with 422", after(notEventStream, changeStatus(400, 422)),
+			[]string{"errors-status-put-path", "paths-put-empty-400", "batch-json-invalid-400"},
+			[]string{"*-400", "errors-*", "batch-atomic-*", "paths-*"}},
+		{"json-first-value", "a rename request ignores what follows the first JSON value",
+			before(route("POST /documents/rename"), func(r *http.Request) {
+				if s := readBody(r); strings.HasSuffix(s, "}{}") {
+					setBody(r, strings.TrimSuffix(s, "{}"))
+				}
+			}), []string{"errors-rename-json-twice-400"}, nil},
+		{"method-404", "an unsupported method returns 404", after(notEventStream, changeStatus(405, 404)),
+			[]string{"errors-method-405"}, []string{"errors-method-allow"}},
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// changeStream is the request for a change stream, and told changes its frames
-// one by one.
 var eventsRoute = route("GET /events")
 
+// replaceEventFrames replaces the frames of change streams one by one.
 func replaceEventFrames(change func(frame) []frame) wrapper {
 	return rewriteStream(eventsRoute, perFrame(change))
 }
 
+// editEventPayload changes the payloads of change events.
 func editEventPayload(edit func(o map[string]any)) wrapper {
 	return rewriteStream(eventsRoute, editPayload(protocol.EventChange, edit))
 }
@@ -33,45 +33,49 @@ func eventMutants() []mutant {
 
 func readyMutants() []mutant {
 	return []mutant{
-		{"events-json", "the change stream is application/json", streamHeader("Content-Type", "application/json"), []string{"events-content-type"}, nil},
-		{"events-storable", "the change stream lacks no-cache", streamHeader("Cache-Control", ""), []string{"events-no-cache"}, nil},
-		{"ready-lost", "the change stream does not say ready", replaceEventFrames(func(f frame) []frame {
+		{"events-json", "the media type of the change stream is application/json",
+			streamHeader("Content-Type", "application/json"), []string{"events-content-type"}, nil},
+		{"events-storable", "the change stream has no Cache-Control: no-cache", streamHeader("Cache-Control", ""),
+			[]string{"events-no-cache"}, nil},
+		{"ready-lost", "the change stream has no ready frame", replaceEventFrames(func(f frame) []frame {
 			if f.name == protocol.EventReady {
 				return nil
 			}
 			return []frame{f}
 		}), []string{"events-ready"}, []string{"events-*"}},
-		{"ready-again", "ready comes with every change", replaceEventFrames(func(f frame) []frame {
+		{"ready-again", "a ready frame precedes every change", replaceEventFrames(func(f frame) []frame {
 			return []frame{{f.id, protocol.EventReady, "ok"}, f}[map[bool]int{true: 1}[f.name == protocol.EventReady]:]
 		}), []string{"events-ready-once"}, []string{"events-*"}},
-		{"ready-object", "ready carries a JSON object", replaceEventFrames(func(f frame) []frame {
+		{"ready-object", "the data of ready is a JSON object", replaceEventFrames(func(f frame) []frame {
 			if f.name == protocol.EventReady {
 				f.data = `{"ok":true}`
 			}
 			return []frame{f}
 		}), []string{"events-ready-data"}, nil},
-		{"ready-early", "ready comes before the subscription", rewriteStream(eventsRoute, func(*http.Request) func(frame) []frame {
-			n := 0
-			return func(f frame) []frame {
-				if n++; n == 2 { // the first change slipped through
-					return nil
+		{"ready-early", "ready is sent before the subscription is active",
+			rewriteStream(eventsRoute, func(*http.Request) func(frame) []frame {
+				n := 0
+				return func(f frame) []frame {
+					if n++; n == 2 { // lose the first change
+						return nil
+					}
+					return []frame{f}
 				}
-				return []frame{f}
-			}
-		}), []string{"events-ready-attached", "events-created"}, []string{"events-*"}},
+			}), []string{"events-ready-attached", "events-created"}, []string{"events-*"}},
 	}
 }
 
 func deliveryMutants() []mutant {
 	return []mutant{
-		{"events-lost", "deletions are not told", replaceEventFrames(func(f frame) []frame {
+		{"events-lost", "deletions are not reported", replaceEventFrames(func(f frame) []frame {
 			if strings.Contains(f.data, `"kind":"deleted"`) {
 				return nil
 			}
 			return []frame{f}
 		}), []string{"events-deleted", "events-kinds"}, []string{"events-*"}},
-		{"events-unordered", "events come in pairs, the later one first", rewriteStream(eventsRoute, swapPairs), []string{"events-commit-order", "events-batch"}, []string{"events-*"}},
-		{"events-twice", "every event comes twice", replaceEventFrames(func(f frame) []frame {
+		{"events-unordered", "each pair of events is swapped", rewriteStream(eventsRoute, swapPairs),
+			[]string{"events-commit-order", "events-batch"}, []string{"events-*"}},
+		{"events-twice", "every event is sent twice", replaceEventFrames(func(f frame) []frame {
 			if f.name == protocol.EventChange {
 				n, _ := strconv.Atoi(f.id)
 				return []frame{{strconv.Itoa(2 * n), f.name, f.data}, {strconv.Itoa(2*n + 1), f.name, f.data}}
@@ -83,9 +87,10 @@ func deliveryMutants() []mutant {
 
 func idMutants() []mutant {
 	return []mutant{
-		{"ids-constant", "every frame has the same id", replaceEventFrames(func(f frame) []frame { f.id = "1"; return []frame{f} }),
+		{"ids-constant", "every frame has the same id",
+			replaceEventFrames(func(f frame) []frame { f.id = "1"; return []frame{f} }),
 			[]string{"events-ids-increase", "events-ids-all"}, nil},
-		{"ids-lost", "changes have no id", replaceEventFrames(func(f frame) []frame {
+		{"ids-lost", "changes have no ids", replaceEventFrames(func(f frame) []frame {
 			if f.name == protocol.EventChange {
 				f.id = ""
 			}
@@ -101,21 +106,25 @@ func idMutants() []mutant {
 
 func changeMutants() []mutant {
 	return []mutant{
-		{"reason-lost", "events have no reason", editEventPayload(func(o map[string]any) { delete(o, "reason") }), []string{"events-batch-reason"}, nil},
-		{"old-path-lost", "renames have no old_path", editEventPayload(func(o map[string]any) { delete(o, "old_path") }),
+		{"reason-lost", "events have no reason", editEventPayload(func(o map[string]any) { delete(o, "reason") }),
+			[]string{"events-batch-reason"}, nil},
+		{"old-path-lost", "renames have no old_path",
+			editEventPayload(func(o map[string]any) { delete(o, "old_path") }),
 			[]string{"events-renamed-old-path", "events-batch-old-path"}, nil},
-		{"old-path-always", "every event has old_path", editEventPayload(func(o map[string]any) { o["old_path"] = o["path"] }),
+		{"old-path-always", "every event has old_path",
+			editEventPayload(func(o map[string]any) { o["old_path"] = o["path"] }),
 			[]string{"events-old-path-only-renamed"}, []string{"events-renamed-old-path", "events-batch-old-path"}},
 		{"old-path-camel-case", "old_path is oldPath", replaceEventFrames(func(f frame) []frame {
 			f.data = strings.Replace(f.data, `"old_path"`, `"oldPath"`, 1)
 			return []frame{f}
 		}), []string{"events-snake-case", "events-renamed-old-path"}, []string{"events-batch-old-path"}},
-		{"when-number", "when is a number", editEventPayload(func(o map[string]any) { o["when"] = 1700000000 }), []string{"events-when"}, nil},
-		{"created-updated", "a new document is told as updated", replaceEventFrames(func(f frame) []frame {
+		{"when-number", "when is a number", editEventPayload(func(o map[string]any) { o["when"] = 1700000000 }),
+			[]string{"events-when"}, nil},
+		{"created-updated", "a new document is reported as updated", replaceEventFrames(func(f frame) []frame {
 			f.data = strings.Replace(f.data, `"kind":"created"`, `"kind":"updated"`, 1)
 			return []frame{f}
 		}), []string{"events-created", "events-append-created"}, []string{"events-*"}},
-		{"renamed-as-two", "a rename is told as created and deleted", replaceEventFrames(func(f frame) []frame {
+		{"renamed-as-two", "a rename is reported as created and deleted", replaceEventFrames(func(f frame) []frame {
 			o, err := f.object()
 			if err != nil || o["kind"] != "renamed" {
 				return []frame{f}
@@ -123,63 +132,73 @@ func changeMutants() []mutant {
 			n, _ := strconv.Atoi(f.id)
 			gone := object{"kind": "deleted", "path": o["old_path"], "when": o["when"], "reason": o["reason"]}
 			made := object{"kind": "created", "path": o["path"], "when": o["when"], "reason": o["reason"]}
-			return []frame{{strconv.Itoa(n), f.name, string(encode(made))}, {strconv.Itoa(n), f.name, string(encode(gone))}}
+			return []frame{{strconv.Itoa(n), f.name, string(encode(made))},
+				{strconv.Itoa(n), f.name, string(encode(gone))}}
 		}), []string{"events-renamed", "events-renamed-old-path"}, []string{"events-*"}},
 	}
 }
 
 func replayMutants() []mutant {
 	return []mutant{
-		{"batch-told-once", "a batch is told as its first event", rewriteStream(eventsRoute, func(*http.Request) func(frame) []frame {
-			last := ""
-			return func(f frame) []frame {
-				o, err := f.object()
-				if err == nil && o["reason"] != nil && o["reason"] == last {
-					return nil
+		{"batch-reported-once", "only the first event of a batch is sent",
+			rewriteStream(eventsRoute, func(*http.Request) func(frame) []frame {
+				last := ""
+				return func(f frame) []frame {
+					o, err := f.object()
+					if err == nil && o["reason"] != nil && o["reason"] == last {
+						return nil
+					}
+					if err == nil {
+						last, _ = o["reason"].(string)
+					}
+					return []frame{f}
 				}
-				if err == nil {
-					last, _ = o["reason"].(string)
+			}), []string{"events-batch", "events-batch-large"}, []string{"events-batch-*"}},
+		{"replay-from-id", "Last-Event-ID replays earlier events",
+			rewriteStream(eventsRoute, func(r *http.Request) func(frame) []frame {
+				return func(f frame) []frame {
+					if f.name == protocol.EventReady && r.Header.Get("Last-Event-ID") != "" {
+						return []frame{f,
+							{"1", protocol.EventChange,
+								`{"kind":"created","path":"a.md","when":"2024-01-01T00:00:00.000Z"}`}}
+					}
+					return []frame{f}
 				}
-				return []frame{f}
-			}
-		}), []string{"events-batch", "events-batch-large"}, []string{"events-batch-*"}},
-		{"replay-from-id", "Last-Event-ID replays", rewriteStream(eventsRoute, func(r *http.Request) func(frame) []frame {
-			return func(f frame) []frame {
-				if f.name == protocol.EventReady && r.Header.Get("Last-Event-ID") != "" {
-					return []frame{f, {"1", protocol.EventChange, `{"kind":"created","path":"a.md","when":"2024-01-01T00:00:00.000Z"}`}}
+			}), []string{"events-last-event-id"}, nil},
+		{"replay", "a new stream begins with an earlier event",
+			rewriteStream(eventsRoute, func(*http.Request) func(frame) []frame {
+				return func(f frame) []frame {
+					if f.name == protocol.EventReady {
+						return []frame{f,
+							{"1", protocol.EventChange,
+								`{"kind":"created","path":"old.md","when":"2024-01-01T00:00:00.000Z"}`}}
+					}
+					return []frame{f}
 				}
-				return []frame{f}
-			}
-		}), []string{"events-last-event-id"}, nil},
-		{"replay", "a new stream begins with the last change", rewriteStream(eventsRoute, func(*http.Request) func(frame) []frame {
-			return func(f frame) []frame {
-				if f.name == protocol.EventReady {
-					return []frame{f, {"1", protocol.EventChange, `{"kind":"created","path":"old.md","when":"2024-01-01T00:00:00.000Z"}`}}
+			}), []string{"events-no-replay"}, []string{"events-*"}},
+		{"stream-ends", "the change stream ends after one change",
+			replace(eventsRoute, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				f := &frameWriter{ResponseWriter: w}
+				n := 0
+				f.change = func(fr frame) []frame {
+					if n++; n > 2 {
+						panic(http.ErrAbortHandler)
+					}
+					return []frame{fr}
 				}
-				return []frame{f}
-			}
-		}), []string{"events-no-replay"}, []string{"events-*"}},
-		{"stream-ends", "the change stream ends after one change", replace(eventsRoute, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			f := &frameWriter{ResponseWriter: w}
-			n := 0
-			f.change = func(fr frame) []frame {
-				if n++; n > 2 {
-					panic(http.ErrAbortHandler)
-				}
-				return []frame{fr}
-			}
-			next.ServeHTTP(f, r)
-		}), []string{"events-commit-order"}, []string{"events-*"}},
-		{"refused-told", "a failing delete is told", replaceEventFrames(func(f frame) []frame {
+				next.ServeHTTP(f, r)
+			}), []string{"events-commit-order"}, []string{"events-*"}},
+		{"rejected-reported", "a rejected delete is reported", replaceEventFrames(func(f frame) []frame {
 			if strings.Contains(f.data, sentinelPath) {
-				return []frame{{f.id, f.name, `{"kind":"deleted","path":"none.md","when":"2024-01-01T00:00:00.000Z"}`}, f}
+				return []frame{{f.id, f.name, `{"kind":"deleted","path":"none.md","when":"2024-01-01T00:00:00.000Z"}`},
+					f}
 			}
 			return []frame{f}
 		}), []string{"events-refused-silent", "events-failed-silent", "events-read-silent"}, []string{"events-*"}},
 	}
 }
 
-// swapping holds every second change back behind the one after it.
+// swapPairs swaps each change with the one after it.
 func swapPairs(*http.Request) func(frame) []frame {
 	var held []frame
 	return func(f frame) []frame {
@@ -196,7 +215,7 @@ func swapPairs(*http.Request) func(frame) []frame {
 	}
 }
 
-// headerWriter changes a header just before it is sent.
+// headerWriter sets a header just before the response is flushed, or removes it if value is "".
 type headerWriter struct {
 	http.ResponseWriter
 	name, value string

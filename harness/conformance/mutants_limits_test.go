@@ -13,23 +13,27 @@ func limitMutants() []mutant {
 	}
 	const most = protocol.MaxWriteBytes
 	return []mutant{
-		{"put-limit-low", "a PUT of 2 MiB is 413", replace(sized(put, most), reject(413)), []string{"limits-put-2mib-204"}, []string{"limits-append-document-grows", "limits-413-code"}},
-		{"put-cut", "a PUT is cut at 2 MiB", before(sized(put, most+1), func(r *http.Request) {
+		{"put-limit-low", "PUT rejects a body of 2 MiB with 413", replace(sized(put, most), reject(413)),
+			[]string{"limits-put-2mib-204"}, []string{"limits-append-document-grows", "limits-413-code"}},
+		{"put-cut", "PUT truncates a body to 2 MiB", before(sized(put, most+1), func(r *http.Request) {
 			if text := readBody(r); len(text) > most {
 				setBody(r, text[:most])
 			}
 		}), []string{"limits-put-over-whole", "limits-put-over-413"}, nil},
-		{"append-cut", "an append is cut at 2 MiB", before(sized(add, most+1), func(r *http.Request) { setBody(r, readBody(r)[:most]) }),
+		{"append-cut", "append truncates a body to 2 MiB",
+			before(sized(add, most+1), func(r *http.Request) { setBody(r, readBody(r)[:most]) }),
 			[]string{"limits-append-over-whole", "limits-append-over-413"}, nil},
-		{"append-limit-low", "an append of 2 MiB is 413", replace(sized(add, most), reject(413)), []string{"limits-append-2mib-204"}, nil},
-		{"batch-limit-low", "a batch of 1,024 ops is 413", replace(batch, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			if list, _ := bodyObject(r)["ops"].([]any); len(list) == protocol.MaxBatchOps {
-				reject(413)(w, r, next)
-				return
-			}
-			next.ServeHTTP(w, r)
-		}), []string{"limits-batch-1024-ops-200"}, nil},
-		{"batch-cut", "a batch is cut at 1,024 ops", before(batch, func(r *http.Request) {
+		{"append-limit-low", "append rejects a body of 2 MiB with 413", replace(sized(add, most), reject(413)),
+			[]string{"limits-append-2mib-204"}, nil},
+		{"batch-limit-low", "a batch of 1,024 ops is rejected with 413",
+			replace(batch, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if list, _ := bodyObject(r)["ops"].([]any); len(list) == protocol.MaxBatchOps {
+					reject(413)(w, r, next)
+					return
+				}
+				next.ServeHTTP(w, r)
+			}), []string{"limits-batch-1024-ops-200"}, nil},
+		{"batch-cut", "a batch is truncated to 1,024 ops", before(batch, func(r *http.Request) {
 			if r.ContentLength < 1<<20 {
 				editBody(r, func(o map[string]any) {
 					if list, ok := o["ops"].([]any); ok {
@@ -38,13 +42,17 @@ func limitMutants() []mutant {
 				})
 			}
 		}), []string{"limits-batch-1025-ops-413", "limits-batch-1025-ops-whole"}, nil},
-		{"listing-cut-at-10000", "a listing is cut at 10,000 items", after(route("GET /documents"), func(_ *http.Request, a *captured) {
-			if a.status == 413 {
-				a.replaceWith(200, `{"items":[]}`)
-			}
-		}), []string{"limits-listing-over-whole"}, nil},
-		{"gzip-packed", "Content-Encoding is ignored", before(put, func(r *http.Request) { r.Header.Del("Content-Encoding") }),
+		{"listing-cut-at-10000", "a listing of more than 10,000 items returns an incomplete one",
+			after(route("GET /documents"), func(_ *http.Request, a *captured) {
+				if a.status == 413 {
+					a.replaceWith(200, `{"items":[]}`)
+				}
+			}), []string{"limits-listing-over-whole"}, nil},
+		{"gzip-packed", "Content-Encoding is ignored",
+			before(put, func(r *http.Request) { r.Header.Del("Content-Encoding") }),
 			[]string{"limits-gzip", "limits-gzip-counted-unpacked"}, nil},
-		{"413-without-problem", "a 413 has no body", after(sized(put, most+1), func(_ *http.Request, a *captured) { a.setText("") }), []string{"limits-413-problem"}, []string{"limits-413-code"}},
+		{"413-without-problem", "a 413 response has no body",
+			after(sized(put, most+1), func(_ *http.Request, a *captured) { a.setText("") }),
+			[]string{"limits-413-problem"}, []string{"limits-413-code"}},
 	}
 }

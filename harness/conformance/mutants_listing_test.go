@@ -40,19 +40,28 @@ func listingMutants() []mutant {
 		})
 	}
 	return []mutant{
-		{"listing-cut", "a listing ends after 1,000 items", edited(func(_ *http.Request, items []any) []any { return items[:min(1000, len(items))] }),
+		{"listing-cut", "a listing is truncated to 1,000 items",
+			edited(func(_ *http.Request, items []any) []any { return items[:min(1000, len(items))] }),
 			[]string{"listing-many"}, []string{"listing-many-sorted"}},
-		{"listing-unsorted", "a listing is in no order", edited(func(_ *http.Request, items []any) []any { slices.Reverse(items); return items }),
-			[]string{"listing-sorted", "listing-sorted-recursive"}, []string{"listing-sorted-bytewise", "listing-many-sorted"}},
-		{"listing-null", "an empty listing is null", after(listing, func(_ *http.Request, a *captured) { a.replaceText(`"items":[]`, `"items":null`) }),
-			[]string{"listing-empty"}, []string{"listing-*", "records-*", "batch-*-400", "errors-batch-text-415", "paths-1025-400", "documents-*-path-missing-400", "headers-listing-*", "brains-delete-forgets"}},
-		{"listing-bare", "a listing is an array without an object", after(listing, func(_ *http.Request, a *captured) {
+		{"listing-unsorted", "a listing is in descending order",
+			edited(func(_ *http.Request, items []any) []any { slices.Reverse(items); return items }),
+			[]string{"listing-sorted", "listing-sorted-recursive"},
+			[]string{"listing-sorted-bytewise", "listing-many-sorted"}},
+		{"listing-null", "the items of an empty listing are null",
+			after(listing, func(_ *http.Request, a *captured) { a.replaceText(`"items":[]`, `"items":null`) }),
+			[]string{"listing-empty"},
+			[]string{"listing-*", "records-*", "batch-*-400", "errors-batch-text-415", "paths-1025-400",
+				"documents-*-path-missing-400", "headers-listing-*", "brains-delete-forgets"}},
+		{"listing-bare", "a listing is a bare array", after(listing, func(_ *http.Request, a *captured) {
 			if s, ok := strings.CutPrefix(strings.TrimSpace(a.body.String()), `{"items":`); ok {
 				a.setText(strings.TrimSuffix(s, "}"))
 			}
-		}), []string{"listing-items"}, []string{"listing-*", "records-*", "batch-*", "paths-*", "errors-*", "auth-*", "events-read-silent", "documents-*-path-missing-400", "headers-listing-*", "brains-delete-forgets"}},
-		{"glob-ignored", "glob is ignored", without("glob"), []string{"listing-glob-star", "listing-glob-question", "listing-glob-set"}, []string{"listing-g*"}},
-		{"glob-bytes", "? is one byte", edited(func(r *http.Request, items []any) []any {
+		}), []string{"listing-items"},
+			[]string{"listing-*", "records-*", "batch-*", "paths-*", "errors-*", "auth-*", "events-read-silent",
+				"documents-*-path-missing-400", "headers-listing-*", "brains-delete-forgets"}},
+		{"glob-ignored", "a listing ignores glob", without("glob"),
+			[]string{"listing-glob-star", "listing-glob-question", "listing-glob-set"}, []string{"listing-g*"}},
+		{"glob-bytes", "? in a glob matches one byte", edited(func(r *http.Request, items []any) []any {
 			return slices.DeleteFunc(items, func(item any) bool {
 				return r.URL.Query().Get("glob") == "?.md" && item.(map[string]any)["path"] == "é.md"
 			})
@@ -60,36 +69,44 @@ func listingMutants() []mutant {
 		{"glob-no-caret", "a leading ^ does not negate a set", before(listing, func(r *http.Request) {
 			setQuery(r, "glob", strings.Replace(r.URL.Query().Get("glob"), "[^", "[", 1))
 		}), []string{"listing-glob-set-not-caret"}, nil},
-		{"generated-shown", "generated files are listed", before(listing, func(r *http.Request) {
+		{"generated-shown", "a listing contains generated files", before(listing, func(r *http.Request) {
 			if r.URL.Query().Has("path") || len(r.URL.Query()) > 0 {
 				setQuery(r, "include_generated", "true")
 			}
-		}), []string{"listing-generated-hidden", "listing-generated-hidden-deep", "listing-generated-hidden-false"}, []string{"listing-generated-*"}},
-		{"generated-hidden", "include_generated is ignored", without("include_generated"),
-			[]string{"listing-generated-shown", "listing-generated-shown-deep"}, []string{"listing-generated-*", "paths-allowed-*"}},
-		{"recursive-ignored", "recursive is ignored", without("recursive"), []string{"listing-recursive"}, []string{"listing-*", "records-listing-parameter", "batch-*", "paths-*", "limits-listing-*"}},
-		{"dir-ignored", "dir is ignored", without("dir"), []string{"listing-dir", "listing-dir-nested", "listing-dir-recursive"},
+		}), []string{"listing-generated-hidden", "listing-generated-hidden-deep", "listing-generated-hidden-false"},
+			[]string{"listing-generated-*"}},
+		{"generated-hidden", "a listing ignores include_generated", without("include_generated"),
+			[]string{"listing-generated-shown", "listing-generated-shown-deep"},
+			[]string{"listing-generated-*", "paths-allowed-*"}},
+		{"recursive-ignored", "a listing ignores recursive", without("recursive"), []string{"listing-recursive"},
+			[]string{"listing-*", "records-listing-parameter", "batch-*", "paths-*", "limits-listing-*"}},
+		{"dir-ignored", "a listing ignores dir", without("dir"),
+			[]string{"listing-dir", "listing-dir-nested", "listing-dir-recursive"},
 			[]string{"listing-*", "paths-dir-*"}},
-		{"dir-prefix", "dir is the beginning of a path", edited(func(r *http.Request, items []any) []any {
+		{"dir-prefix", "dir matches prefixes of folder names", edited(func(r *http.Request, items []any) []any {
 			if r.URL.Query().Get("dir") == "note" {
 				return append(items, map[string]any{"path": "notes/b.md"})
 			}
 			return items
 		}), []string{"listing-dir-no-prefix"}, nil},
-		{"listing-relative", "entries of a folder have paths from the folder", edited(func(r *http.Request, items []any) []any {
-			for _, item := range items {
-				o := item.(map[string]any)
-				o["path"] = strings.TrimPrefix(o["path"].(string), r.URL.Query().Get("dir")+"/")
-			}
-			return items
-		}), []string{"listing-entry-path", "listing-dir"}, []string{"listing-dir-*", "listing-glob-dir"}},
-		{"folders-as-documents", "folders in a listing have is_dir false", field("is_dir", func(any) any { return false }),
+		{"listing-relative", "the paths of a folder's entries are relative to the folder",
+			edited(func(r *http.Request, items []any) []any {
+				for _, item := range items {
+					o := item.(map[string]any)
+					o["path"] = strings.TrimPrefix(o["path"].(string), r.URL.Query().Get("dir")+"/")
+				}
+				return items
+			}), []string{"listing-entry-path", "listing-dir"}, []string{"listing-dir-*", "listing-glob-dir"}},
+		{"folders-as-documents", "the is_dir of folders in a listing is false",
+			field("is_dir", func(any) any { return false }),
 			[]string{"listing-flat-folders"}, nil},
-		{"listing-camel-case", "a listing has isDir", after(listing, func(_ *http.Request, a *captured) { a.replaceText(`"is_dir"`, `"isDir"`) }),
+		{"listing-camel-case", "the keys of a listing are in camelCase",
+			after(listing, func(_ *http.Request, a *captured) { a.replaceText(`"is_dir"`, `"isDir"`) }),
 			[]string{"listing-snake-case", "listing-entry-is-dir"}, []string{"listing-*", "records-listing-parameter"}},
-		{"listing-epoch", "mtime in a listing is a number", field("mtime", func(any) any { return 1700000000 }),
+		{"listing-epoch", "the mtime of an entry is a number", field("mtime", func(any) any { return 1700000000 }),
 			[]string{"listing-entry-mtime"}, []string{"listing-entry-as-stat"}},
-		{"listing-zero", "sizes in a listing are 0", field("size", func(any) any { return 0 }), []string{"listing-entry-size"}, []string{"listing-entry-as-stat"}},
+		{"listing-zero", "the size of an entry is 0", field("size", func(any) any { return 0 }),
+			[]string{"listing-entry-size"}, []string{"listing-entry-as-stat"}},
 	}
 }
 
@@ -115,17 +132,20 @@ func batchMutants() []mutant {
 		})
 	}
 	return []mutant{
-		{"batch-not-atomic", "the ops before a failing one stay", splitBatch(), []string{"batch-atomic-delete-missing", "batch-atomic-path-invalid", "batch-atomic-append"},
-			[]string{"batch-*", "events-failed-silent", "events-batch*", "limits-batch-*", "headers-batch-*", "errors-*-batch-*"}},
-		{"batch-reordered", "ops are applied from the last to the first", ops(func(list []any) []any { slices.Reverse(list); return list }),
+		{"batch-not-atomic", "a failed batch keeps the effects of its first ops", splitBatch(),
+			[]string{"batch-atomic-delete-missing", "batch-atomic-path-invalid", "batch-atomic-append"},
+			[]string{"batch-*", "events-failed-silent", "events-batch*", "limits-batch-*", "headers-batch-*",
+				"errors-*-batch-*"}},
+		{"batch-reordered", "the ops of a batch are applied in reverse order",
+			ops(func(list []any) []any { slices.Reverse(list); return list }),
 			[]string{"batch-order", "batch-write-write", "batch-rename-chain"}, []string{"batch-*", "events-*"}},
-		{"batch-last-lost", "the last op of a long batch is lost", ops(func(list []any) []any {
+		{"batch-last-lost", "the last op of a long batch is not applied", ops(func(list []any) []any {
 			if len(list) >= 100 {
 				return list[:len(list)-1]
 			}
 			return list
 		}), []string{"batch-many", "events-batch-large"}, []string{"limits-*", "listing-many*"}},
-		{"batch-count", "committed is always 1", after(batch, func(_ *http.Request, a *captured) {
+		{"batch-count", "the committed of a batch is always 1", after(batch, func(_ *http.Request, a *captured) {
 			a.edit(func(o map[string]any) {
 				if _, ok := o["committed"]; ok {
 					o["committed"] = 1
@@ -137,46 +157,53 @@ func batchMutants() []mutant {
 				op["type"] = "write"
 			}
 		}), []string{"batch-append", "batch-write-append"}, []string{"batch-*", "limits-batch-1025-ops-whole"}},
-		{"batch-base64-tolerated", "content that is not base64 is taken as empty", each(func(op map[string]any) {
+		{"batch-base64-tolerated", "content that is not base64 is treated as empty", each(func(op map[string]any) {
 			if op["content_base64"] == "%%%" {
 				op["content_base64"] = ""
 			}
 		}), []string{"batch-atomic-base64-invalid"}, nil},
-		{"batch-content-optional", "a write without content writes nothing", each(func(op map[string]any) {
+		{"batch-content-optional", "a write op without content writes an empty document", each(func(op map[string]any) {
 			_, snake := op["content_base64"]
 			_, camel := op["contentBase64"]
 			if !snake && !camel && op["type"] == "write" {
 				op["content_base64"] = ""
 			}
 		}), []string{"batch-content-missing-400"}, nil},
-		{"batch-type-skipped", "an op of an unknown type is skipped", ops(func(list []any) []any {
-			return slices.DeleteFunc(list, func(item any) bool { op, _ := item.(map[string]any); return op["type"] == "touch" })
+		{"batch-type-skipped", "ops of unknown type are ignored", ops(func(list []any) []any {
+			return slices.DeleteFunc(list,
+				func(item any) bool { op, _ := item.(map[string]any); return op["type"] == "touch" })
 		}), []string{"batch-atomic-type-unknown"}, nil},
-		{"batch-missing-ignored", "deleting nothing in a batch succeeds", ops(func(list []any) []any {
+		{"batch-missing-ignored", "deleting a missing document in a batch succeeds", ops(func(list []any) []any {
 			return slices.DeleteFunc(list, func(item any) bool {
 				op, _ := item.(map[string]any)
 				return op["type"] == "delete" && op["path"] == "none.md"
 			})
-		}), []string{"batch-atomic-delete-missing", "errors-status-batch-missing"}, []string{"batch-atomic-*", "errors-*-batch-missing", "events-failed-silent"}},
-		{"batch-rename-copies", "a rename op that overwrites leaves the source", replace(batch, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			list, _ := bodyObject(r)["ops"].([]any)
-			var old *captured
-			if len(list) == 1 {
-				op, _ := list[0].(map[string]any)
-				to, _ := op["to"].(string)
-				if op["type"] == "rename" && capture(next, subrequest(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {
-					old = capture(next, subrequest(r, "GET", "/documents/read", "", "", "path", "a.md"))
+		}), []string{"batch-atomic-delete-missing", "errors-status-batch-missing"},
+			[]string{"batch-atomic-*", "errors-*-batch-missing", "events-failed-silent"}},
+		{"batch-rename-copies", "a rename op that overwrites a document does not remove the source",
+			replace(batch, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				list, _ := bodyObject(r)["ops"].([]any)
+				var old *captured
+				if len(list) == 1 {
+					op, _ := list[0].(map[string]any)
+					to, _ := op["to"].(string)
+					if op["type"] == "rename" && capture(next,
+						subrequest(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {
+						old = capture(next, subrequest(r, "GET", "/documents/read", "", "", "path", "a.md"))
+					}
 				}
-			}
-			a := capture(next, r)
-			if old != nil {
-				capture(next, subrequest(r, "PUT", "/documents", protocol.TypeBytes, old.body.String(), "path", "a.md"))
-			}
-			a.send(w, r)
-		}), []string{"batch-rename-overwrites"}, nil},
-		{"batch-author-dropped", "a batch with an author is answered and dropped", dropBatch(func(r *http.Request) bool { return bodyObject(r)["author"] != nil }),
+				a := capture(next, r)
+				if old != nil {
+					capture(next,
+						subrequest(r, "PUT", "/documents", protocol.TypeBytes, old.body.String(), "path", "a.md"))
+				}
+				a.send(w, r)
+			}), []string{"batch-rename-overwrites"}, nil},
+		{"batch-author-dropped", "a batch with an author is acknowledged but not applied",
+			dropBatch(func(r *http.Request) bool { return bodyObject(r)["author"] != nil }),
 			[]string{"batch-author"}, nil},
-		{"batch-charset-dropped", "a batch whose media type has a charset is answered and dropped", dropBatch(hasCharset), []string{"batch-charset"}, nil},
+		{"batch-charset-dropped", "a batch whose Content-Type has a charset is acknowledged but not applied",
+			dropBatch(hasCharset), []string{"batch-charset"}, nil},
 	}
 }
 
@@ -184,19 +211,20 @@ func hasCharset(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Content-Type"), "charset")
 }
 
-// droppedBatch answers as if a batch of one op had been committed.
+// dropBatch acknowledges matching batches of one op without applying them.
 func dropBatch(match func(*http.Request) bool) wrapper {
 	return replace(and(route("POST /documents/batch-ops"), match), respond(200, `{"committed":1}`))
 }
 
-// oneByOne sends every op as a batch of its own.
+// splitBatch sends every op as a batch of its own.
 func splitBatch() wrapper {
 	return replace(route("POST /documents/batch-ops"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		o := bodyObject(r)
 		list, _ := o["ops"].([]any)
 		for _, op := range list[:max(len(list)-1, 0)] {
 			body := string(encode(object{"reason": o["reason"], "ops": []any{op}}))
-			if a := capture(next, subrequest(r, "POST", "/documents/batch-ops", r.Header.Get("Content-Type"), body)); a.failed() {
+			if a := capture(next,
+				subrequest(r, "POST", "/documents/batch-ops", r.Header.Get("Content-Type"), body)); a.failed() {
 				a.send(w, r)
 				return
 			}
@@ -205,7 +233,8 @@ func splitBatch() wrapper {
 			setBody(r, string(encode(object{"reason": o["reason"], "ops": list[len(list)-1:]})))
 		}
 		a := capture(next, r)
-		a.replaceText(`"committed":1`, string(encode(object{"committed": len(list)}))[1:len(encode(object{"committed": len(list)}))-1])
+		a.replaceText(`"committed":1`,
+			string(encode(object{"committed": len(list)}))[1:len(encode(object{"committed": len(list)}))-1])
 		a.send(w, r)
 	})
 }

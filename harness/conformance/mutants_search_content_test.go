@@ -7,14 +7,19 @@ import (
 	"sync"
 )
 
-// lateMutants answer the first search after a change as if nothing was found.
+// lateMutants have a first search after a change that does not reflect it.
 func lateMutants() []mutant {
 	return []mutant{
-		{"search-late-put", "a search sees a PUT late", delayAfter("PUT /documents"), []string{"search-at-once-put"}, []string{"search-scores-descend", "ask-*"}},
-		{"search-late-append", "a search sees an append late", delayAfter("POST /documents/append"), []string{"search-at-once-append"}, nil},
-		{"search-late-batch", "a search sees a batch late", delayAfter("POST /documents/batch-ops"), []string{"search-at-once-batch"}, nil},
-		{"search-late-rename", "a search sees a rename late", delayAfter("POST /documents/rename"), []string{"search-at-once-rename"}, nil},
-		{"search-late-delete", "a search sees a DELETE late", staleAfterDelete(), []string{"search-at-once-delete"}, nil},
+		{"search-late-put", "the first search after a PUT finds nothing", delayAfter("PUT /documents"),
+			[]string{"search-at-once-put"}, []string{"search-scores-descend", "ask-*"}},
+		{"search-late-append", "the first search after an append finds nothing", delayAfter("POST /documents/append"),
+			[]string{"search-at-once-append"}, nil},
+		{"search-late-batch", "the first search after a batch finds nothing", delayAfter("POST /documents/batch-ops"),
+			[]string{"search-at-once-batch"}, nil},
+		{"search-late-rename", "the first search after a rename finds nothing", delayAfter("POST /documents/rename"),
+			[]string{"search-at-once-rename"}, nil},
+		{"search-late-delete", "the first search after a DELETE returns earlier results", staleAfterDelete(),
+			[]string{"search-at-once-delete"}, nil},
 	}
 }
 
@@ -23,8 +28,7 @@ func brainOf(r *http.Request) string {
 	return parts[min(3, len(parts)-1)]
 }
 
-// lateAfter makes the first search of a brain after one kind of change find
-// nothing.
+// delayAfter makes the first search of a brain after one kind of change return no chunks.
 func delayAfter(pattern string) wrapper {
 	var mu sync.Mutex
 	changed := map[string]bool{}
@@ -45,8 +49,7 @@ func delayAfter(pattern string) wrapper {
 	}
 }
 
-// staleAfterDelete answers the first search for a word after a DELETE as the
-// last one before it.
+// staleAfterDelete repeats the last response before a DELETE in the first search after it.
 func staleAfterDelete() wrapper {
 	var mu sync.Mutex
 	last, deleted := map[string]*captured{}, map[string]bool{}
@@ -76,10 +79,10 @@ func staleAfterDelete() wrapper {
 }
 
 func kindMutants() []mutant {
-	// lost leaves out the chunks that it is true for.
+	// lost removes the chunks that is selects.
 	lost := func(is func(query, path, text string) bool) wrapper {
-		return editChunks(func(said map[string]any, list []any) []any {
-			query, _ := said["query"].(string)
+		return editChunks(func(request map[string]any, list []any) []any {
+			query, _ := request["query"].(string)
 			return slices.DeleteFunc(list, func(c any) bool {
 				text, _ := c.(map[string]any)["text"].(string)
 				return is(query, pathOfChunk(c), text)
@@ -87,44 +90,56 @@ func kindMutants() []mutant {
 		})
 	}
 	return []mutant{
-		{"search-no-text-documents", ".txt documents are not found", lost(func(_, path, _ string) bool { return strings.HasSuffix(path, ".txt") }),
+		{"search-no-text-documents", "a search does not find .txt documents",
+			lost(func(_, path, _ string) bool { return strings.HasSuffix(path, ".txt") }),
 			[]string{"search-text-document"}, nil},
-		{"search-no-json-documents", ".json documents are not found", lost(func(_, path, _ string) bool { return strings.HasSuffix(path, ".json") }),
+		{"search-no-json-documents", "a search does not find .json documents",
+			lost(func(_, path, _ string) bool { return strings.HasSuffix(path, ".json") }),
 			[]string{"search-json-document"}, nil},
-		{"search-known-folders", "only some folders are searched", lost(func(_, path, _ string) bool { return strings.HasPrefix(path, "garden/") }),
+		{"search-known-folders", "a search finds documents only in some folders",
+			lost(func(_, path, _ string) bool { return strings.HasPrefix(path, "garden/") }),
 			[]string{"search-anywhere"}, nil},
-		{"search-no-folding-document", "words of documents keep their accents", lost(func(query, _, text string) bool {
-			return query == "cafe" && strings.Contains(text, "café")
-		}), []string{"search-folding-document"}, nil},
-		{"search-no-folding-query", "words of a query keep their accents", lost(func(query, _, text string) bool {
-			return query == "café" && strings.Contains(text, "cafe.")
-		}), []string{"search-folding-query"}, nil},
-		{"search-no-composition", "an accent that is a character of its own is another word", lost(func(_, _, text string) bool {
-			return strings.Contains(text, "\u0301")
-		}), []string{"search-folding-composed"}, nil},
-		{"search-no-stemming", "only the very word is found", lost(func(query, _, text string) bool { return query == "whistles" && !strings.Contains(text, query) }),
+		{"search-no-folding-document", "a query without an accent does not match an accented word",
+			lost(func(query, _, text string) bool {
+				return query == "cafe" && strings.Contains(text, "café")
+			}), []string{"search-folding-document"}, nil},
+		{"search-no-folding-query", "a query with an accent does not match an unaccented word",
+			lost(func(query, _, text string) bool {
+				return query == "café" && strings.Contains(text, "cafe.")
+			}), []string{"search-folding-query"}, nil},
+		{"search-no-composition", "a composed character does not match its decomposed form",
+			lost(func(_, _, text string) bool {
+				return strings.Contains(text, "\u0301")
+			}), []string{"search-folding-composed"}, nil},
+		{"search-no-stemming", "a search does not match other inflections of a word",
+			lost(func(query, _, text string) bool { return query == "whistles" && !strings.Contains(text, query) }),
 			[]string{"search-stemming"}, nil},
-		{"search-duplicates-silent", "a chunk stands for others and does not say so", editChunks(func(_ map[string]any, list []any) []any {
-			seen := map[any]bool{}
-			return slices.DeleteFunc(list, func(item any) bool {
-				c := item.(map[string]any)
-				delete(c, "duplicates")
-				twice := seen[c["text"]]
-				seen[c["text"]] = true
-				return twice
-			})
-		}), []string{"search-same-text"}, nil},
-		{"search-duplicates-unnamed", "duplicates do not name their documents", editChunks(func(_ map[string]any, list []any) []any {
-			for _, item := range list {
-				if c := item.(map[string]any); c["duplicates"] != nil {
-					c["duplicates"] = []any{map[string]any{"score": 1}}
+		{"search-duplicates-silent", "chunks with the same text are collapsed without being reported",
+			editChunks(func(_ map[string]any, list []any) []any {
+				seen := map[any]bool{}
+				return slices.DeleteFunc(list, func(item any) bool {
+					c := item.(map[string]any)
+					delete(c, "duplicates")
+					twice := seen[c["text"]]
+					seen[c["text"]] = true
+					return twice
+				})
+			}), []string{"search-same-text"}, nil},
+		{"search-duplicates-unnamed", "duplicates do not identify their documents",
+			editChunks(func(_ map[string]any, list []any) []any {
+				for _, item := range list {
+					if c := item.(map[string]any); c["duplicates"] != nil {
+						c["duplicates"] = []any{map[string]any{"score": 1}}
+					}
 				}
-			}
-			return list
-		}), []string{"search-same-text"}, nil},
-		{"search-collapsed-lost", "collapsed is not counted", editSearchBody(func(_, o map[string]any) { delete(o, "collapsed") }), []string{"search-collapsed"}, nil},
-		{"search-similar-collapsed", "texts that begin alike are taken for the same", editChunks(func(_ map[string]any, list []any) []any {
-			return slices.DeleteFunc(list, func(c any) bool { return strings.Contains(c.(map[string]any)["text"].(string), "wide tunnel") })
-		}), []string{"search-similar-text"}, nil},
+				return list
+			}), []string{"search-same-text"}, nil},
+		{"search-collapsed-lost", "a search does not return collapsed",
+			editSearchBody(func(_, o map[string]any) { delete(o, "collapsed") }), []string{"search-collapsed"}, nil},
+		{"search-similar-collapsed", "chunks with similar texts are collapsed",
+			editChunks(func(_ map[string]any, list []any) []any {
+				return slices.DeleteFunc(list,
+					func(c any) bool { return strings.Contains(c.(map[string]any)["text"].(string), "wide tunnel") })
+			}), []string{"search-similar-text"}, nil},
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// saying changes the body of searches.
+// editSearchRequest changes the bodies of search requests.
 func editSearchRequest(change func(o map[string]any)) wrapper {
 	return before(route("POST /search"), func(r *http.Request) { editBody(r, change) })
 }
 
-// filtering changes the filters of searches.
+// editFilters changes the filters of search requests.
 func editFilters(change func(filters map[string]any)) wrapper {
 	return editSearchRequest(func(o map[string]any) {
 		if filters, ok := o["filters"].(map[string]any); ok {
@@ -22,22 +22,22 @@ func editFilters(change func(filters map[string]any)) wrapper {
 	})
 }
 
-// answering changes what a search with some body is answered.
-func editSearchAnswer(change func(said map[string]any, a *captured)) wrapper {
+// editSearchAnswer changes the responses to searches, depending on the bodies of the requests.
+func editSearchAnswer(change func(request map[string]any, a *captured)) wrapper {
 	return replace(route("POST /search"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		said := bodyObject(r)
+		request := bodyObject(r)
 		a := capture(next, r)
-		change(said, a)
+		change(request, a)
 		a.send(w, r)
 	})
 }
 
-// found changes the chunks of searches.
-func editChunks(change func(said map[string]any, chunks []any) []any) wrapper {
-	return editSearchAnswer(func(said map[string]any, a *captured) {
+// editChunks changes the chunks in the responses to searches.
+func editChunks(change func(request map[string]any, chunks []any) []any) wrapper {
+	return editSearchAnswer(func(request map[string]any, a *captured) {
 		a.edit(func(o map[string]any) {
 			if list, ok := o["chunks"].([]any); ok {
-				o["chunks"] = change(said, list)
+				o["chunks"] = change(request, list)
 			}
 		})
 	})
@@ -45,7 +45,7 @@ func editChunks(change func(said map[string]any, chunks []any) []any) wrapper {
 
 func pathOfChunk(chunk any) string { return chunk.(map[string]any)["path"].(string) }
 
-// tolerates takes a value away before the daemon can refuse it.
+// dropValue removes a key with a certain value before the daemon can reject it.
 func dropValue(name string, value any) wrapper {
 	return editSearchRequest(func(o map[string]any) {
 		if o[name] == value {
@@ -55,82 +55,99 @@ func dropValue(name string, value any) wrapper {
 }
 
 func filterMutants() []mutant {
-	return slices.Concat(scopeMutants(), sortMutants(), questionDateMutants(), documentFilterMutants(), dateFilterMutants(), filterRequestMutants())
+	return slices.Concat(scopeMutants(), sortMutants(), questionDateMutants(), documentFilterMutants(),
+		dateFilterMutants(), filterRequestMutants())
 }
 
 func scopeMutants() []mutant {
 	list := []mutant{
-		{"search-scope-tolerated", "an unknown scope means all", dropValue("scope", "galactic"), []string{"search-scope-unknown-400"}, nil},
-		{"search-scope-number-tolerated", "a scope that is no string means all", dropValue("scope", 1.0), []string{"search-scope-number-400"}, nil},
-		{"search-scope-all-narrow", "the scope all is the memory", editSearchRequest(func(o map[string]any) {
-			if o["scope"] == protocol.ScopeAll {
-				o["filters"] = map[string]any{"path_prefix": "memory/"}
-			}
-		}), []string{"search-scope-all"}, nil},
+		{"search-scope-tolerated", "a search in an unknown scope uses all documents", dropValue("scope", "galactic"),
+			[]string{"search-scope-unknown-400"}, nil},
+		{"search-scope-number-tolerated", "a search whose scope is not a string uses all documents",
+			dropValue("scope", 1.0), []string{"search-scope-number-400"}, nil},
+		{"search-scope-all-narrow", "the scope all covers only the memory folder",
+			editSearchRequest(func(o map[string]any) {
+				if o["scope"] == protocol.ScopeAll {
+					o["filters"] = map[string]any{"path_prefix": "memory/"}
+				}
+			}), []string{"search-scope-all"}, nil},
 	}
 	for _, scope := range []string{protocol.ScopeGlobal, protocol.ScopeProject, protocol.ScopeAgent} {
-		list = append(list, mutant{"search-scope-" + scope + "-ignored", "the scope " + scope + " is all", dropValue("scope", scope),
-			[]string{"search-scope-" + scope}, nil})
+		list = append(list,
+			mutant{"search-scope-" + scope + "-ignored", "a search in the scope " + scope + " uses all documents",
+				dropValue("scope", scope),
+				[]string{"search-scope-" + scope}, nil})
 	}
 	return list
 }
 
 func sortMutants() []mutant {
-	// asked changes the order of searches that ask for one.
+	// asked changes the chunks of searches with a certain sort.
 	asked := func(sort string, change func([]any) []any) wrapper {
-		return editChunks(func(said map[string]any, list []any) []any {
-			if said["sort"] != sort || len(list) < 2 {
+		return editChunks(func(request map[string]any, list []any) []any {
+			if request["sort"] != sort || len(list) < 2 {
 				return list
 			}
 			return change(list)
 		})
 	}
 	return []mutant{
-		{"search-sort-tolerated", "an unknown order means relevance", dropValue("sort", "alphabet"), []string{"search-sort-unknown-400"}, nil},
-		{"search-sort-relevance-reversed", "sorted by relevance, the worst chunk comes first", asked(protocol.SortRelevance, func(list []any) []any { slices.Reverse(list); return list }),
+		{"search-sort-tolerated", "a search with an unknown sort is sorted by relevance", dropValue("sort", "alphabet"),
+			[]string{"search-sort-unknown-400"}, nil},
+		{"search-sort-relevance-reversed", "sorted by relevance, chunks are in ascending order of their scores",
+			asked(protocol.SortRelevance, func(list []any) []any { slices.Reverse(list); return list }),
 			[]string{"search-sort-relevance"}, nil},
-		{"search-sort-oldest", "sorted by recency, the oldest document comes first", asked(protocol.SortRecency, func(list []any) []any {
-			list[0], list[1] = list[1], list[0]
-			return list
-		}), []string{"search-sort-recency"}, nil},
-		{"search-sort-undated-first", "sorted by recency, undated documents come first", asked(protocol.SortRecency, func(list []any) []any {
-			last := len(list) - 1
-			return slices.Concat(list[last:], list[:last])
-		}),
+		{"search-sort-oldest", "sorted by recency, the newest document comes second",
+			asked(protocol.SortRecency, func(list []any) []any {
+				list[0], list[1] = list[1], list[0]
+				return list
+			}), []string{"search-sort-recency"}, nil},
+		{"search-sort-undated-first", "sorted by recency, undated documents come first",
+			asked(protocol.SortRecency, func(list []any) []any {
+				last := len(list) - 1
+				return slices.Concat(list[last:], list[:last])
+			}),
 			[]string{"search-sort-recency-undated"}, nil},
-		{"search-sort-ties-ignored", "equals are not sorted by recency", editSearchRequest(func(o map[string]any) {
-			if o["sort"] == protocol.SortRelevanceThenRecency {
-				delete(o, "sort")
-			}
-		}), []string{"search-sort-relevance-then-recency"}, nil},
+		{"search-sort-ties-ignored", "chunks with equal scores are not sorted by recency",
+			editSearchRequest(func(o map[string]any) {
+				if o["sort"] == protocol.SortRelevanceThenRecency {
+					delete(o, "sort")
+				}
+			}), []string{"search-sort-relevance-then-recency"}, nil},
 	}
 }
 
 func questionDateMutants() []mutant {
 	return []mutant{
-		{"question-date-ignored", "question_date is ignored where it is a day", editSearchRequest(func(o map[string]any) {
-			if o["question_date"] == "2024-03-31" {
-				delete(o, "question_date")
-			}
-		}), []string{"search-question-date-later"}, nil},
-		{"question-date-dated-only", "with a question_date undated documents are left out", editSearchRequest(func(o map[string]any) {
-			if o["question_date"] == "2024-03-31" {
-				o["filters"] = map[string]any{"date_from": "0001-01-02"}
-			}
-		}), []string{"search-question-date-undated"}, nil},
-		{"question-date-day-start", "question_date is the beginning of its day", editSearchRequest(func(o map[string]any) {
-			if day, _ := o["question_date"].(string); len(day) == len("2024-03-02") {
-				o["question_date"] = day + "T00:00:00Z"
-			}
-		}), []string{"search-question-date-same-day"}, nil},
-		{"question-date-time-cut", "the time of day of a question_date is ignored", editSearchRequest(func(o map[string]any) {
-			if at, _ := o["question_date"].(string); strings.Contains(at, "T") {
-				o["question_date"], _, _ = strings.Cut(at, "T")
-			}
-		}), []string{"search-question-date-time"}, nil},
-		{"question-date-snake-only", "questionDate is an unknown key", editSearchRequest(func(o map[string]any) { delete(o, "questionDate") }),
+		{"question-date-ignored", "a search ignores a question_date without a time",
+			editSearchRequest(func(o map[string]any) {
+				if o["question_date"] == "2024-03-31" {
+					delete(o, "question_date")
+				}
+			}), []string{"search-question-date-later"}, nil},
+		{"question-date-dated-only", "a search with a question_date excludes undated documents",
+			editSearchRequest(func(o map[string]any) {
+				if o["question_date"] == "2024-03-31" {
+					o["filters"] = map[string]any{"date_from": "0001-01-02"}
+				}
+			}), []string{"search-question-date-undated"}, nil},
+		{"question-date-day-start", "a question_date without a time means the beginning of that day",
+			editSearchRequest(func(o map[string]any) {
+				if day, _ := o["question_date"].(string); len(day) == len("2024-03-02") {
+					o["question_date"] = day + "T00:00:00Z"
+				}
+			}), []string{"search-question-date-same-day"}, nil},
+		{"question-date-time-cut", "a search ignores the time of a question_date",
+			editSearchRequest(func(o map[string]any) {
+				if at, _ := o["question_date"].(string); strings.Contains(at, "T") {
+					o["question_date"], _, _ = strings.Cut(at, "T")
+				}
+			}), []string{"search-question-date-time"}, nil},
+		{"question-date-snake-only", "a search ignores questionDate",
+			editSearchRequest(func(o map[string]any) { delete(o, "questionDate") }),
 			[]string{"search-question-date-camel-case"}, nil},
-		{"question-date-tolerated", "a question_date that is no date is ignored", dropValue("question_date", "yesterday"), []string{"search-question-date-invalid-400"}, nil},
+		{"question-date-tolerated", "a search ignores a question_date that is not a date",
+			dropValue("question_date", "yesterday"), []string{"search-question-date-invalid-400"}, nil},
 	}
 }
 
@@ -142,50 +159,57 @@ func documentFilterMutants() []mutant {
 			}
 		})
 	}
-	lone := func(name, breaks string, key string, caught string, spread ...string) mutant {
-		return mutant{name, breaks, ignored(key), []string{caught}, spread}
+	onlyFilter := func(name, defect, key, caughtBy string, alsoFails ...string) mutant {
+		return mutant{name, defect, ignored(key), []string{caughtBy}, alsoFails}
 	}
 	onGet := func(name string) wrapper {
 		return before(route("GET /search"), func(r *http.Request) { setQuery(r, name, "") })
 	}
 	return []mutant{
-		lone("filter-path-prefix-ignored", "path_prefix is ignored", "path_prefix", "search-filter-path-prefix"),
-		lone("filter-paths-ignored", "paths is ignored", "paths", "search-filter-paths", "search-filters-fill-top-k", "search-filter-paths-*"),
-		lone("filter-session-ids-ignored", "session_ids is ignored", "session_ids", "search-filter-session-ids"),
-		{"filter-tags-ignored", "tags is ignored", editFilters(func(filters map[string]any) {
+		onlyFilter("filter-path-prefix-ignored", "a search ignores the filter path_prefix", "path_prefix",
+			"search-filter-path-prefix"),
+		onlyFilter("filter-paths-ignored", "a search ignores the filter paths", "paths", "search-filter-paths",
+			"search-filters-fill-top-k", "search-filter-paths-*"),
+		onlyFilter("filter-session-ids-ignored", "a search ignores the filter session_ids", "session_ids",
+			"search-filter-session-ids"),
+		{"filter-tags-ignored", "a search ignores the filter tags", editFilters(func(filters map[string]any) {
 			if list, ok := filters["tags"].([]any); ok && len(list) == 1 && len(filters) == 1 {
 				delete(filters, "tags")
 			}
 		}), []string{"search-filter-tags"}, []string{"search-filter-tags-number-400"}},
-		{"filter-tags-any", "one of the tags is enough", editFilters(func(filters map[string]any) {
+		{"filter-tags-any", "only one of several tags has to match", editFilters(func(filters map[string]any) {
 			if list, ok := filters["tags"].([]any); ok && len(list) == 2 {
 				filters["tags"] = list[:1]
 			}
 		}), []string{"search-filter-tags-all"}, nil},
-		{"filters-any", "one of the filters is enough", editFilters(func(filters map[string]any) {
+		{"filters-any", "only one of several filters has to match", editFilters(func(filters map[string]any) {
 			if filters["tags"] != nil {
 				delete(filters, "path_prefix")
 			}
 		}), []string{"search-filters-all-hold"}, nil},
-		{"filters-late", "top_k counts before the filters", replace(route("POST /search"), filterAfterTopK), []string{"search-filters-fill-top-k"},
+		{"filters-late", "a search applies filters after top_k", replace(route("POST /search"), filterAfterTopK),
+			[]string{"search-filters-fill-top-k"},
 			[]string{"search-filter-paths*"}},
-		{"filters-snake-only", "pathPrefix is no filter", editFilters(func(filters map[string]any) {
+		{"filters-snake-only", "a search ignores the filter pathPrefix", editFilters(func(filters map[string]any) {
 			if filters["path_prefix"] == nil {
 				delete(filters, "pathPrefix")
 			}
 		}), []string{"search-filters-camel-case"}, nil},
-		{"search-generated-found", "generated documents are found unasked", editSearchRequest(func(o map[string]any) {
-			if o["filters"] == nil {
-				o["filters"] = map[string]any{"include_generated": true}
-			}
-		}), []string{"search-generated-hidden"}, nil},
-		lone("search-generated-never", "include_generated is ignored", "include_generated", "search-generated-shown"),
-		{"search-get-path-prefix-ignored", "GET /search ignores path_prefix", onGet("path_prefix"), []string{"search-get-path-prefix"}, nil},
+		{"search-generated-found", "a search finds generated documents without include_generated",
+			editSearchRequest(func(o map[string]any) {
+				if o["filters"] == nil {
+					o["filters"] = map[string]any{"include_generated": true}
+				}
+			}), []string{"search-generated-hidden"}, nil},
+		onlyFilter("search-generated-never", "a search ignores include_generated", "include_generated",
+			"search-generated-shown"),
+		{"search-get-path-prefix-ignored", "GET /search ignores path_prefix", onGet("path_prefix"),
+			[]string{"search-get-path-prefix"}, nil},
 		{"search-get-tags-ignored", "GET /search ignores tags", onGet("tags"), []string{"search-get-tags"}, nil},
 	}
 }
 
-// filteredLate applies paths to what a search without it finds.
+// filterAfterTopK applies the filter paths to the results of a search without filters.
 func filterAfterTopK(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	filters, _ := bodyObject(r)["filters"].(map[string]any)
 	wanted, _ := filters["paths"].([]any)
@@ -214,57 +238,68 @@ func dateFilterMutants() []mutant {
 		})
 	}
 	return []mutant{
-		{"filter-date-from-ignored", "date_from is ignored", changed("date_from", "2024-04-10", nil), []string{"search-filter-date-from"}, nil},
-		{"filter-date-to-ignored", "date_to is ignored", changed("date_to", "2024-03-31", nil), []string{"search-filter-date-to"}, nil},
-		{"filter-date-to-day-start", "date_to is the beginning of its day", changed("date_to", "2024-03-02", "2024-03-02T00:00:00Z"), []string{"search-filter-date-to-day"}, nil},
-		{"filter-date-undated", "undated documents are in every range of dates", changed("date_from", "2020-01-01", nil), []string{"search-filter-date-undated"}, nil},
-		{"filter-date-tolerated", "a date that does not exist is ignored", changed("date_from", "2024-02-30", nil), []string{"search-filter-date-invalid-400"}, nil},
-		{"filter-range-tolerated", "a range that ends before it begins finds nothing", after(route("POST /search"), func(_ *http.Request, a *captured) {
-			if a.status == 400 && strings.Contains(a.body.String(), "before date_from") {
-				a.replaceWith(200, `{"chunks":[]}`)
-			}
-		}), []string{"search-filter-range-inverted-400"}, nil},
+		{"filter-date-from-ignored", "a search ignores the filter date_from", changed("date_from", "2024-04-10", nil),
+			[]string{"search-filter-date-from"}, nil},
+		{"filter-date-to-ignored", "a search ignores the filter date_to", changed("date_to", "2024-03-31", nil),
+			[]string{"search-filter-date-to"}, nil},
+		{"filter-date-to-day-start", "a date_to without a time means the beginning of that day",
+			changed("date_to", "2024-03-02", "2024-03-02T00:00:00Z"), []string{"search-filter-date-to-day"}, nil},
+		{"filter-date-undated", "a filter by date includes undated documents", changed("date_from", "2020-01-01", nil),
+			[]string{"search-filter-date-undated"}, nil},
+		{"filter-date-tolerated", "a search ignores a filter with a date that does not exist",
+			changed("date_from", "2024-02-30", nil), []string{"search-filter-date-invalid-400"}, nil},
+		{"filter-range-tolerated", "a filter whose date_to is earlier than its date_from finds nothing",
+			after(route("POST /search"), func(_ *http.Request, a *captured) {
+				if a.status == 400 && strings.Contains(a.body.String(), "before date_from") {
+					a.replaceWith(200, `{"chunks":[]}`)
+				}
+			}), []string{"search-filter-range-inverted-400"}, nil},
 	}
 }
 
 func filterRequestMutants() []mutant {
 	dropped := func(name string) wrapper { return editFilters(func(filters map[string]any) { delete(filters, name) }) }
 	return []mutant{
-		{"filters-empty-refused", "filters without a key are 400", editSearchAnswer(func(said map[string]any, a *captured) {
-			if filters, ok := said["filters"].(map[string]any); ok && len(filters) == 0 {
-				a.replaceWith(400, `{"title":"No filters"}`)
-			}
-		}), []string{"search-filters-empty"}, nil},
-		{"filters-unknown-ignored", "unknown filters are ignored", dropped("colour"), []string{"search-filters-unknown-400"}, nil},
-		{"filters-array-ignored", "filters that are no object are ignored", editSearchRequest(func(o map[string]any) {
-			if _, ok := o["filters"].([]any); ok {
-				delete(o, "filters")
-			}
-		}), []string{"search-filters-array-400"}, nil},
-		{"filter-text-as-list", "one path may stand for a list of them", editFilters(func(filters map[string]any) {
+		{"filters-empty-refused", "a search with an empty filters object is rejected with 400",
+			editSearchAnswer(func(request map[string]any, a *captured) {
+				if filters, ok := request["filters"].(map[string]any); ok && len(filters) == 0 {
+					a.replaceWith(400, `{"title":"No filters"}`)
+				}
+			}), []string{"search-filters-empty"}, nil},
+		{"filters-unknown-ignored", "a search ignores unknown filters", dropped("colour"),
+			[]string{"search-filters-unknown-400"}, nil},
+		{"filters-array-ignored", "a search ignores filters that are not an object",
+			editSearchRequest(func(o map[string]any) {
+				if _, ok := o["filters"].([]any); ok {
+					delete(o, "filters")
+				}
+			}), []string{"search-filters-array-400"}, nil},
+		{"filter-text-as-list", "a string is accepted as a list of one path", editFilters(func(filters map[string]any) {
 			if path, ok := filters["paths"].(string); ok {
 				filters["paths"] = []any{path}
 			}
 		}), []string{"search-filter-paths-text-400"}, nil},
-		{"filter-tags-as-text", "numbers are taken as tags", editFilters(func(filters map[string]any) {
+		{"filter-tags-as-text", "numbers are accepted as tags", editFilters(func(filters map[string]any) {
 			if list, ok := filters["tags"].([]any); ok && list[0] == 1.0 {
 				filters["tags"] = []any{"1"}
 			}
 		}), []string{"search-filter-tags-number-400"}, nil},
-		{"filter-paths-cut", "a list of paths is cut", editFilters(func(filters map[string]any) {
+		{"filter-paths-cut", "a list of paths is truncated", editFilters(func(filters map[string]any) {
 			if list, ok := filters["paths"].([]any); ok && len(list) > 100 {
 				filters["paths"] = list[:100]
 			}
 		}), []string{"search-filter-paths-many-400"}, nil},
-		{"filters-first-spelling", "of two spellings of a filter one wins", editFilters(func(filters map[string]any) {
-			if filters["path_prefix"] != nil {
-				delete(filters, "pathPrefix")
-			}
-		}), []string{"search-filters-disagree-400"}, nil},
-		{"filter-paths-none-ignored", "no path at all is every path", editFilters(func(filters map[string]any) {
-			if list, ok := filters["paths"].([]any); ok && len(list) == 0 {
-				delete(filters, "paths")
-			}
-		}), []string{"search-filter-paths-none"}, nil},
+		{"filters-first-spelling", "of two spellings of a filter, one is ignored",
+			editFilters(func(filters map[string]any) {
+				if filters["path_prefix"] != nil {
+					delete(filters, "pathPrefix")
+				}
+			}), []string{"search-filters-disagree-400"}, nil},
+		{"filter-paths-none-ignored", "an empty list of paths selects all documents",
+			editFilters(func(filters map[string]any) {
+				if list, ok := filters["paths"].([]any); ok && len(list) == 0 {
+					delete(filters, "paths")
+				}
+			}), []string{"search-filter-paths-none"}, nil},
 	}
 }

@@ -5,18 +5,20 @@ import (
 	"slices"
 )
 
-// mutant is the reference daemon with one promise broken.
+// mutant is the reference daemon with one defect.
 type mutant struct {
 	name, defect string
 	wrap         wrapper
-	// caught are the checks that must fail. spread are globs of others that may
-	// fail too, because they need what is broken.
+	// caughtBy are the ids of the checks that must fail. alsoFails are globs over the ids of other
+	// checks that may fail, because they depend on the same behaviour.
 	caughtBy, alsoFails []string
 }
 
 func mutants() []mutant {
-	return slices.Concat(statusMutants(), documentMutants(), readMutants(), recordMutants(), listingMutants(), batchMutants(), pathMutants(), limitMutants(),
-		errorMutants(), headerMutants(), headerObeyedMutants(), eventMutants(), authMutants(), searchMutants(), askMutants(), brainMutants())
+	return slices.Concat(
+		statusMutants(), documentMutants(), readMutants(), recordMutants(), listingMutants(), batchMutants(),
+		pathMutants(), limitMutants(), errorMutants(), headerMutants(), ignoredHeaderMutants(), eventMutants(),
+		authMutants(), searchMutants(), askMutants(), brainMutants())
 }
 
 func changeStatus(from, to int) func(*http.Request, *captured) {

@@ -55,7 +55,8 @@ func pathChecks() []check {
 	for _, p := range invalidPaths {
 		checks = append(checks, must("paths-put-"+p.id+"-400", "2",
 			"PUT to "+p.what+" is rejected with 400 and writes nothing.",
-			put("a.md", "kept"), expect(putOf(p.path, "x"), 400), expectDocuments("a.md"), expectContent("a.md", "kept")))
+			put("a.md", "kept"), expect(putOf(p.path, "x"), 400),
+			expectDocuments("a.md"), expectContent("a.md", "kept")))
 	}
 	for _, p := range invalidPaths {
 		checks = append(checks, must("paths-read-"+p.id+"-400", "4.2", "Reading "+p.what+" is rejected with 400.",
@@ -88,7 +89,8 @@ func pathOperationChecks() []check {
 		{"batch-write", "A write op on", must, "7.1", func(p string) request { return batchOf(writeOp(p, "x")) }},
 		{"batch-append", "An append op on", must, "7.1", func(p string) request { return batchOf(appendOp(p, "x")) }},
 		{"batch-delete", "A delete op on", must, "7.1", func(p string) request { return batchOf(deleteOp(p)) }},
-		{"batch-rename-to", "A rename op to", must, "7.1", func(p string) request { return batchOf(renameOp("a.md", p)) }},
+		{"batch-rename-to", "A rename op to", must, "7.1",
+			func(p string) request { return batchOf(renameOp("a.md", p)) }},
 		{"delete", "DELETE of", should, "4.2", deleteOf},
 		{"stat", "Stat of", should, "4.2", statOf},
 		{"head", "HEAD of", should, "4.2", headOf},
@@ -102,7 +104,8 @@ func pathOperationChecks() []check {
 		for _, r := range rows {
 			checks = append(checks, r.level("paths-"+r.id+"-"+p.id+"-400", r.section,
 				r.what+" "+p.what+" is rejected with 400.",
-				put("a.md", "kept"), expect(r.send(p.path), 400), expectDocuments("a.md"), expectContent("a.md", "kept")))
+				put("a.md", "kept"), expect(r.send(p.path), 400),
+				expectDocuments("a.md"), expectContent("a.md", "kept")))
 		}
 	}
 	return checks
@@ -113,7 +116,8 @@ func pathEdgeChecks() []check {
 	malformed.query = "path=%zz"
 	return []check{
 		should("paths-1024", "2", "A path may have 1,024 characters.",
-			expect(putOf(longPath(1024), "x"), 204), expectContent(longPath(1024), "x"), expectDocuments(longPath(1024))),
+			expect(putOf(longPath(1024), "x"), 204),
+			expectContent(longPath(1024), "x"), expectDocuments(longPath(1024))),
 		should("paths-1025-400", "2", "PUT to a path of 1,025 characters is rejected with 400 and writes nothing.",
 			expect(putOf(longPath(1025), "x"), 400), expectDocuments()),
 		should("paths-twice-400", "4.2", "A request with two path parameters is rejected with 400.",

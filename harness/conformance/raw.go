@@ -16,8 +16,8 @@ import (
 )
 
 // sendRaw sends a request as text over a connection of its own, where an HTTP client would repair
-// the request or hide a part of the response. length is the value of Content-Length; the body may be
-// shorter. sendRaw returns the response and the bytes that follow its head.
+// the request or hide a part of the response. length is the value of Content-Length; the body may
+// be shorter. sendRaw returns the response and the bytes that follow its head.
 func (c *client) sendRaw(ctx context.Context, r request, length int) (res *response, rest []byte, err error) {
 	d := c.target
 	name := d.describe(r, c.brain)

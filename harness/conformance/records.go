@@ -189,14 +189,16 @@ func recordContentChecks() []check {
 		should("records-checksum-as-read", "2", "The checksum_sha256 of a record is that of the document as read.",
 			matchesContent("checksum_sha256", checksum)),
 		should("records-title-given", "4.1", "A record has the title in the request.",
-			expectRecordField(document("# Tea", "a.md", "title", "Coffee: \"black\""), "title", equals("Coffee: \"black\""))),
+			expectRecordField(document("# Tea", "a.md", "title", "Coffee: \"black\""), "title",
+				equals("Coffee: \"black\""))),
 		should("records-title-heading", "4.1", "Without a title in the request, the title is the first heading.",
 			expectRecordField(document("text\n\n## Green tea\n\n# Other\n", "a.md"), "title", equals("Green tea"))),
 		should("records-tags", "2", "The tags of a document are a single string in metadata, joined by commas.",
-			expectRecordField(document("x", "a.md", "tags", []string{"tea", "two words"}), "metadata", func(got any) error {
-				o, _ := got.(object)
-				return matchField(o, "tags", equals("tea,two words"))
-			})),
+			expectRecordField(document("x", "a.md", "tags", []string{"tea", "two words"}), "metadata",
+				func(got any) error {
+					o, _ := got.(object)
+					return matchField(o, "tags", equals("tea,two words"))
+				})),
 		should("records-metadata-kept", "2", "Metadata values of every scalar type are preserved.",
 			expectRecordField(document("x", "a.md", "metadata", everyType), "metadata", equals(everyType))),
 		should("records-source-given", "2", "A record has the source in the request.",
@@ -207,7 +209,8 @@ func recordContentChecks() []check {
 func recordPathChecks() []check {
 	samovar := document("# Kitchen\n\nThe samovar is copper.\n", seeds+"samovar.md")
 	return []check{
-		should("records-path-derived", "4.1", "Without paths in the requests, documents with the same title get different paths.",
+		should("records-path-derived", "4.1",
+			"Without paths in the requests, documents with the same title get different paths.",
 			createThen(object{"content": "one", "title": "Tea"}, func(first record) []step {
 				return []step{createThen(object{"content": "two", "title": "Tea"}, func(second record) []step {
 					return []step{
@@ -216,7 +219,8 @@ func recordPathChecks() []check {
 					}
 				})}
 			})),
-		should("records-path-taken", "4.1", "POST /documents to the path of an existing document returns 409 and does not replace it.",
+		should("records-path-taken", "4.1",
+			"POST /documents to the path of an existing document returns 409 and does not replace it.",
 			put("a.md", "one"), expect(createOf(document("two", "a.md")), 409), expectContent("a.md", "one")),
 		should("records-found", "4.1", "A search finds a new document.",
 			createThen(samovar, func(r record) []step { return []step{awaitFound("samovar", r.path)} })),
@@ -247,7 +251,8 @@ func recordLookupChecks() []check {
 			})),
 		should("records-create-no-cache-headers", "9.3",
 			"The response to POST /documents has neither Cache-Control nor ETag.",
-			expect(createOf(document("# Tea\n\nGreen.\n", "notes/tea.md")), 201, noHeader("Cache-Control"), noHeader("ETag"))),
+			expect(createOf(document("# Tea\n\nGreen.\n", "notes/tea.md")), 201, noHeader("Cache-Control"),
+				noHeader("ETag"))),
 		should("records-get-fresh", "2", "A record reflects a later PUT to its path.",
 			withTea(func(r record) []step {
 				return []step{
@@ -278,7 +283,8 @@ func recordListChecks() []check {
 			expect(listRecords, 200, hasCacheControl("no-store"))),
 		should("records-listing-parameter", "4.2", "GET /documents with a listing parameter lists paths.",
 			withTea(func(record) []step {
-				return []step{expect(listOf(recursive...), 200, jsonField("items", singleItem("is_dir", equals(false))))}
+				return []step{expect(listOf(recursive...), 200,
+					jsonField("items", singleItem("is_dir", equals(false))))}
 			})),
 	}
 }
@@ -296,7 +302,8 @@ func recordDeleteChecks() []check {
 			withTea(func(r record) []step {
 				return []step{expect2xx(deleteRecord(r.id)), expect(deleteRecord(r.id), 404)}
 			})),
-		should("records-delete-by-query", "4.2", "DELETE /documents with document_id instead of path deletes the document.",
+		should("records-delete-by-query", "4.2",
+			"DELETE /documents with document_id instead of path deletes the document.",
 			withTea(func(r record) []step { return append([]step{expect(deleteByQuery(r.id), 204)}, isGone(r)...) })),
 		should("records-delete-path", "4.2", "DELETE of a document by its path deletes its record.",
 			withTea(func(r record) []step {
@@ -319,7 +326,8 @@ func recordValidationChecks() []check {
 	return []check{
 		rejected("content-missing-400", "A document without content", object{"path": "a.md"}),
 		rejected("content-empty-400", "A document with empty content", document("", "a.md")),
-		rejected("content-number-400", "A document whose content is not a string", object{"path": "a.md", "content": 1}),
+		rejected("content-number-400", "A document whose content is not a string",
+			object{"path": "a.md", "content": 1}),
 		rejected("title-513-400", "A title of 513 characters", document("x", "a.md", "title", longestTitle+"ä")),
 		rejected("path-invalid-400", "A document whose path leads out of the brain", document("x", "../a.md")),
 		rejected("tags-65-400", "A document with 65 tags", document("x", "a.md", "tags", tags)),
@@ -329,7 +337,8 @@ func recordValidationChecks() []check {
 			document("x", "a.md", "metadata", object{"a": object{}})),
 		should("records-title-512", "4.1", "A title may have 512 characters.",
 			expectRecordField(document("x", "a.md", "title", longestTitle), "title", equals(longestTitle))),
-		should("records-content-above-limit", "8", "Content of 5,000,001 characters is rejected with 413 or 400 and writes nothing.",
+		should("records-content-above-limit", "8",
+			"Content of 5,000,001 characters is rejected with 413 or 400 and writes nothing.",
 			lazily(func() step {
 				tooLong := document(textOfSize(protocol.MaxDocumentContent+1), "a.md")
 				return expect(createOf(tooLong), 0, statusIn(400, 413))

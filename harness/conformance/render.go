@@ -38,7 +38,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Conformance of %s\n\n", escapeCell(r.Endpoint))
 	if r.Partial {
-		fmt.Fprintf(&b, "**Partial: %d of %d checks were done when the run was stopped.**\n\n", len(r.Results), r.Planned)
+		fmt.Fprintf(&b, "**Partial: %s.**\n\n", r.progress())
 	}
 	b.WriteString("| group | MUST passed | MUST failed | SHOULD passed | SHOULD failed | skipped |\n")
 	b.WriteString("|---|--:|--:|--:|--:|--:|\n")
@@ -139,11 +139,15 @@ func (r Report) WriteJUnit(w io.Writer) error {
 	return err
 }
 
+// progress describes a partial report.
+func (r Report) progress() string {
+	return fmt.Sprintf("%d of %d checks were done when the run was stopped", len(r.Results), r.Planned)
+}
+
 func (r Report) timestamp() string { return r.StartedAt.Format("2006-01-02T15:04:05") }
 
 func (all *junitSuites) addPartial(r Report) {
-	note := &junitNote{Type: "partial", Message: fmt.Sprintf("partial: %d of %d checks were done when the run was stopped",
-		len(r.Results), r.Planned)}
+	note := &junitNote{Type: "partial", Message: "partial: " + r.progress()}
 	all.Tests, all.Errors = all.Tests+1, all.Errors+1
 	all.Suites = append(all.Suites, junitSuite{
 		Name: "conformance", junitCounts: junitCounts{Tests: 1, Errors: 1, Time: seconds(0)}, Timestamp: r.timestamp(),
@@ -174,7 +178,8 @@ func (s *junitSuite) add(res Result) {
 // xmlText removes characters that are invalid in XML 1.0.
 func xmlText(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000 {
+		if r == '\t' || r == '\n' || r == '\r' ||
+			r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000 {
 			return r
 		}
 		return -1

@@ -13,13 +13,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// hostile is what a daemon might answer to steer whoever reads the report.
+// hostile is text from a daemon that tries to control the terminal or the viewer of the report.
 const hostile = "\x1b[31mred\x00\u202e|<script>alert(1)</script>\n| x | ]]> & ![i](http://x) `c` \xff\ufffe"
 
 func hostileReport() Report {
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	row := func(id string, l Level, s Status, detail string) Result {
-		c := newCheck(l, id, "4.2", "A promise.", nil).Check
+		c := newCheck(l, id, "4.2", "A requirement.", nil).Check
 		return Result{Check: c, Status: s, Detail: detail, Request: "GET /v1/brains/x → 200", DurationMS: 12.5}
 	}
 	return Report{Endpoint: "http://127.0.0.1:1", StartedAt: at, DurationMS: 1500, Results: []Result{
@@ -62,16 +62,18 @@ func TestJUnit(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	docs, events := got.Suites[0], got.Suites[1]
-	if docs.Cases[1].Failure == nil || docs.Cases[1].Failure.Type != "MUST" || !strings.Contains(docs.Cases[1].Failure.Text, "<script>") {
+	failure := docs.Cases[1].Failure
+	if failure == nil || failure.Type != "MUST" || !strings.Contains(failure.Text, "<script>") {
 		t.Errorf("got %+v", docs.Cases[1])
 	}
-	if events.Failures != 0 || events.Cases[0].Skipped == nil || !strings.HasPrefix(events.Cases[0].Skipped.Message, "SHOULD: want") {
+	if events.Failures != 0 || events.Cases[0].Skipped == nil || !strings.HasPrefix(events.Cases[0].Skipped.Message,
+		"SHOULD: want") {
 		t.Errorf("got %+v", events.Cases[0])
 	}
 }
 
-// TestTextIsContained: no text leaves its place in either format.
-func TestTextIsContained(t *testing.T) {
+// Text from the daemon cannot break the structure of either format.
+func TestTextIsEscaped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
 		c := escapeCell(text)
@@ -79,7 +81,7 @@ func TestTextIsContained(t *testing.T) {
 			t.Fatalf("cell %q", c)
 		}
 		if n := strings.Count(c, "|"); n != strings.Count(c, `\|`) {
-			t.Fatalf("cell %q has a bare pipe", c)
+			t.Fatalf("cell %q has an unescaped pipe", c)
 		}
 		r := hostileReport()
 		r.Results[1].Detail = text

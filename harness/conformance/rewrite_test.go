@@ -6,18 +6,20 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/internal/sse"
 )
 
-// wrapper breaks a handler.
+// wrapper returns a handler that behaves like another one, except for a defect.
 type wrapper func(http.Handler) http.Handler
 
-// route matches requests by method and the path below the brain, such as
-// "GET /documents/read". A method of * is any.
+// route matches requests by method and by the path below the brain, such as "GET /documents/read".
+// The method * matches any method.
 func route(pattern string) func(*http.Request) bool {
 	method, suffix, _ := strings.Cut(pattern, " ")
 	return func(r *http.Request) bool {
@@ -32,37 +34,42 @@ func route(pattern string) func(*http.Request) bool {
 
 func anyRoute(patterns ...string) func(*http.Request) bool {
 	return func(r *http.Request) bool {
-		for _, p := range patterns {
-			if route(p)(r) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(patterns, func(p string) bool { return route(p)(r) })
 	}
 }
 
 func notEventStream(r *http.Request) bool { return !route("* /events")(r) }
 
-// answer is one that a mutant may change before it is sent.
+func withHeader(name string) func(*http.Request) bool {
+	return func(r *http.Request) bool { return r.Header.Get(name) != "" }
+}
+
+// captured is a response that can be changed before it is sent.
 type captured struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (a *captured) Header() http.Header                 { return a.header }
-func (a *captured) Flush()                              {}
-func (a *captured) SetWriteDeadline(time.Time) error    { return nil }
-func (a *captured) SetReadDeadline(time.Time) error     { return nil }
-func (a *captured) WriteHeader(status int)              { a.status = max(a.status, status) }
-func (a *captured) Write(p []byte) (int, error)         { a.WriteHeader(200); return a.body.Write(p) }
-func (a *captured) setText(body string)                 { a.body.Reset(); a.body.WriteString(body) }
+func (a *captured) Header() http.Header              { return a.header }
+func (a *captured) Flush()                           {}
+func (a *captured) SetWriteDeadline(time.Time) error { return nil }
+func (a *captured) SetReadDeadline(time.Time) error  { return nil }
+func (a *captured) WriteHeader(status int)           { a.status = max(a.status, status) }
+func (a *captured) Write(p []byte) (int, error)      { a.WriteHeader(200); return a.body.Write(p) }
+
+func (a *captured) setText(body string) { a.body.Reset(); a.body.WriteString(body) }
+
 func (a *captured) replaceWith(status int, body string) { a.status = status; a.setText(body) }
+
 func (a *captured) replaceText(old, with string) {
 	a.setText(strings.ReplaceAll(a.body.String(), old, with))
 }
+
 func (a *captured) failed() bool  { return a.status >= 400 }
 func (a *captured) missing() bool { return a.status == 404 }
+
+// edit changes the body if it is a JSON object.
 func (a *captured) edit(change func(o map[string]any)) {
 	var o map[string]any
 	if json.Unmarshal(a.body.Bytes(), &o) == nil && o != nil {
@@ -71,6 +78,7 @@ func (a *captured) edit(change func(o map[string]any)) {
 	}
 }
 
+// capture serves a request and returns the response.
 func capture(h http.Handler, r *http.Request) *captured {
 	a := &captured{header: http.Header{}}
 	h.ServeHTTP(a, r)
@@ -93,34 +101,7 @@ func (a *captured) send(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// after changes answers.
-func after(match func(*http.Request) bool, change func(*http.Request, *captured)) wrapper {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !match(r) {
-				next.ServeHTTP(w, r)
-				return
-			}
-			a := capture(next, r)
-			change(r, a)
-			a.send(w, r)
-		})
-	}
-}
-
-// before changes requests.
-func before(match func(*http.Request) bool, change func(*http.Request)) wrapper {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if match(r) {
-				change(r)
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
-}
-
-// instead answers requests itself, unless it leaves them to the daemon.
+// replace passes matching requests to serve instead of the daemon. serve may call the daemon.
 func replace(match func(*http.Request) bool, serve func(http.ResponseWriter, *http.Request, http.Handler)) wrapper {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -133,6 +114,45 @@ func replace(match func(*http.Request) bool, serve func(http.ResponseWriter, *ht
 	}
 }
 
+// after changes the responses to matching requests.
+func after(match func(*http.Request) bool, change func(*http.Request, *captured)) wrapper {
+	return replace(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		a := capture(next, r)
+		change(r, a)
+		a.send(w, r)
+	})
+}
+
+// before changes matching requests.
+func before(match func(*http.Request) bool, change func(*http.Request)) wrapper {
+	return replace(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		change(r)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// replayFirst answers requests with the same key as the first one. Only responses that keep accepts
+// are repeated.
+func replayFirst(match func(*http.Request) bool, key func(*http.Request) string, keep func(*captured) bool) wrapper {
+	var mu sync.Mutex
+	first := map[string]*captured{}
+	return replace(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		mu.Lock()
+		defer mu.Unlock()
+		k := key(r)
+		a := first[k]
+		if a == nil {
+			if a = capture(next, r); keep(a) {
+				first[k] = a
+			}
+		}
+		a.send(w, r)
+	})
+}
+
+func anyResponse(*captured) bool { return true }
+
+// reject returns an error with a Problem.
 func reject(status int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "application/problem+json")
@@ -141,11 +161,7 @@ func reject(status int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	}
 }
 
-func withHeader(name string) func(*http.Request) bool {
-	return func(r *http.Request) bool { return r.Header.Get(name) != "" }
-}
-
-// sub makes another request on behalf of r, in the same brain.
+// subrequest returns another request in the brain of r, with its token.
 func subrequest(r *http.Request, method, path, contentType, body string, query ...string) *http.Request {
 	s := r.Clone(r.Context())
 	parts := strings.SplitN(r.URL.Path, "/", 5)
@@ -156,9 +172,12 @@ func subrequest(r *http.Request, method, path, contentType, body string, query .
 	return s
 }
 
-// bodyOf leaves alone a body that was announced and will not come.
+// neverSent reports whether the body of a request is announced but will not be sent.
+func neverSent(r *http.Request) bool { return r.ContentLength > 1<<30 }
+
+// readBody returns the body, which can be read again.
 func readBody(r *http.Request) string {
-	if r.ContentLength > 1<<30 {
+	if neverSent(r) {
 		return ""
 	}
 	data, _ := io.ReadAll(r.Body)
@@ -167,7 +186,7 @@ func readBody(r *http.Request) string {
 }
 
 func setBody(r *http.Request, body string) {
-	if r.ContentLength > 1<<30 {
+	if neverSent(r) {
 		return
 	}
 	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
@@ -179,6 +198,7 @@ func bodyObject(r *http.Request) map[string]any {
 	return o
 }
 
+// editBody changes the body of a request if it is a JSON object.
 func editBody(r *http.Request, change func(map[string]any)) {
 	if o := bodyObject(r); o != nil {
 		change(o)
@@ -186,7 +206,7 @@ func editBody(r *http.Request, change func(map[string]any)) {
 	}
 }
 
-// setQuery gives a parameter another value, or takes it away.
+// setQuery sets a query parameter, or removes it if value is "".
 func setQuery(r *http.Request, name, value string) {
 	q := r.URL.Query()
 	q.Set(name, value)
@@ -196,31 +216,37 @@ func setQuery(r *http.Request, name, value string) {
 	r.URL.RawQuery = q.Encode()
 }
 
-// frames changes a stream, frame by frame.
+// rewriteStream changes the frames of a stream. change is called once per stream.
 func rewriteStream(match func(*http.Request) bool, change func(r *http.Request) func(frame) []frame) wrapper {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !match(r) {
-				next.ServeHTTP(w, r)
-				return
-			}
-			next.ServeHTTP(&frameWriter{ResponseWriter: w, change: change(r)}, r)
-		})
-	}
+	return replace(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		next.ServeHTTP(&frameWriter{ResponseWriter: w, change: change(r)}, r)
+	})
 }
 
-// each is a change that needs no memory.
+// perFrame adapts a change that does not depend on earlier frames.
 func perFrame(change func(frame) []frame) func(*http.Request) func(frame) []frame {
 	return func(*http.Request) func(frame) []frame { return change }
 }
 
-// frameWriter is found through Unwrap by http.ResponseController.
+// editPayload changes the payloads of frames with a name.
+func editPayload(name string, change func(o map[string]any)) func(*http.Request) func(frame) []frame {
+	return perFrame(func(f frame) []frame {
+		if o, err := f.object(); f.name == name && err == nil {
+			change(o)
+			f.data = string(encode(o))
+		}
+		return []frame{f}
+	})
+}
+
+// frameWriter passes complete frames to change and writes the frames that it returns.
 type frameWriter struct {
 	http.ResponseWriter
 	change func(frame) []frame
 	held   bytes.Buffer
 }
 
+// Unwrap is for http.ResponseController.
 func (w *frameWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *frameWriter) Write(p []byte) (int, error) {
@@ -251,15 +277,4 @@ func (f frame) text() string {
 		s = "id: " + f.id + "\n"
 	}
 	return s + "event: " + f.name + "\ndata: " + f.data + "\n\n"
-}
-
-// editing changes the payload of frames of one name.
-func editPayload(name string, change func(o map[string]any)) func(*http.Request) func(frame) []frame {
-	return perFrame(func(f frame) []frame {
-		if o, err := f.object(); f.name == name && err == nil {
-			change(o)
-			f.data = string(encode(o))
-		}
-		return []frame{f}
-	})
 }

@@ -128,7 +128,8 @@ func searchResponseChecks() []check {
 		return []step{putNotes, expect(plainSearch, 200, jsonField(name, m))}
 	}
 	chunkField := func(name string, m matcher) []step {
-		return []step{putNotes, expect(plainSearch, 200, eachChunk(func(c object) error { return matchField(c, name, m) }))}
+		matches := eachChunk(func(c object) error { return matchField(c, name, m) })
+		return []step{putNotes, expect(plainSearch, 200, matches)}
 	}
 	return []check{
 		must("search-200", "4.4", "POST /search returns 200.", expect(plainSearch, 200)),
@@ -149,7 +150,8 @@ func searchResponseChecks() []check {
 		should("search-chunk-path", "4.1", "A chunk found by a search has a path.",
 			chunkField("path", isNonEmptyString)...),
 		should("search-chunk-score", "4.1", "A chunk found by a search has a score.", chunkField("score", isNumber)...),
-		should("search-chunk-text", "2", "A chunk found by a search has a text.", chunkField("text", isNonEmptyString)...),
+		should("search-chunk-text", "2", "A chunk found by a search has a text.",
+			chunkField("text", isNonEmptyString)...),
 		should("search-chunk-id", "2", "A chunk found by a search has a chunk_id.",
 			chunkField("chunk_id", isNonEmptyString)...),
 		should("search-chunk-document-id", "2", "A chunk found by a search has a document_id.",
@@ -202,7 +204,8 @@ func searchRequestChecks() []check {
 		should("search-unknown-key", "4.1", "Unknown keys of a search are ignored.",
 			expect(kettleWith("colour", "red"), 200)),
 		should("search-get", "4.4", "GET /search?q= runs a search.",
-			expect(brainRequest("GET", "/search", "q", "kettle", "top_k", "3"), 200, jsonField("query", equals("kettle")))),
+			expect(brainRequest("GET", "/search", "q", "kettle", "top_k", "3"), 200,
+				jsonField("query", equals("kettle")))),
 		should("search-query-missing-400", "4.1", "A search without a query is rejected with 400.",
 			rejected(object{"top_k": 3})),
 		should("search-query-number-400", "4.1", "A search whose query is not a string is rejected with 400.",

@@ -9,7 +9,8 @@ import (
 // searchContentChecks are about which documents a search finds for which words, and how soon after
 // a change.
 func searchContentChecks() []check {
-	return slices.Concat(searchFreshnessChecks(), searchImmediateChecks(), searchMatchingChecks(), searchDuplicateChecks())
+	return slices.Concat(searchFreshnessChecks(), searchImmediateChecks(), searchMatchingChecks(),
+		searchDuplicateChecks())
 }
 
 func searchFreshnessChecks() []check {
@@ -44,7 +45,8 @@ func searchImmediateChecks() []check {
 		should("search-at-once-put", "1", "The first search after a PUT reflects it.",
 			putNotes, put(kettle, "The teapot is blue."), expectPaths(search("teapot"), []string{kettle}, nil)),
 		should("search-at-once-append", "1", "The first search after an append reflects it.",
-			putNotes, appendTo(kettle, "\nThe toaster is red.\n"), expectPaths(search("toaster"), []string{kettle}, nil)),
+			putNotes, appendTo(kettle, "\nThe toaster is red.\n"),
+			expectPaths(search("toaster"), []string{kettle}, nil)),
 		should("search-at-once-batch", "1", "The first search after a batch reflects it.",
 			putNotes, batch(writeOp(added, "An oven."), deleteOp(kettle)),
 			expectPaths(search("oven kettle"), []string{added}, []string{kettle})),
@@ -71,7 +73,8 @@ func searchMatchingChecks() []check {
 			found(cafe, "We met in the café.", "cafe")...),
 		should("search-folding-query", "1", "A query with an accent matches the unaccented word in a document.",
 			found(cafe, "We met in the cafe.", "café")...),
-		should("search-folding-composed", "1", "A composed character in a query matches its decomposed form in a document.",
+		should("search-folding-composed", "1",
+			"A composed character in a query matches its decomposed form in a document.",
 			found(cafe, "We met in the cafe\u0301.", "caf\u00e9")...),
 		should("search-case", "1", "A search is case-insensitive.", putNotes, awaitFound("KETTLE", kettle)),
 		should("search-stemming", "1", "A search matches other inflections of a word.",
@@ -95,7 +98,8 @@ func searchDuplicateChecks() []check {
 			withTwins(func(r *response) error {
 				found, duplicates, err := r.countDuplicates()
 				if err == nil && found+duplicates < 2 {
-					err = fmt.Errorf("want 2 documents among the chunks and their duplicates, got %d and %d", found, duplicates)
+					err = fmt.Errorf("want 2 documents among the chunks and their duplicates, got %d and %d",
+						found, duplicates)
 				}
 				return err
 			})...),

@@ -99,11 +99,12 @@ func searchScopeChecks() []check {
 		path["agent"], "A walrus in the cellar.")
 	var checks []check
 	for _, scope := range []string{protocol.ScopeGlobal, protocol.ScopeProject, protocol.ScopeAgent} {
+		selected := walrusSearch(object{"scope": scope})
 		others := maps.Clone(path)
 		delete(others, scope)
 		checks = append(checks, should("search-scope-"+scope, "4.1",
 			"A search in the scope "+scope+" finds only documents below memory/"+scope+"/.", everywhere,
-			expectPaths(walrusSearch(object{"scope": scope}), []string{path[scope]}, slices.Sorted(maps.Values(others)))))
+			expectPaths(selected, []string{path[scope]}, slices.Sorted(maps.Values(others)))))
 	}
 	return append(checks,
 		should("search-scope-all", "4.1", "A search in the scope all finds documents in every folder.", everywhere,
@@ -159,7 +160,8 @@ func newerFirstOnTie(newer string) assertion {
 func searchQuestionDateChecks() []check {
 	asOf := func(date string) request { return walrusSearch(object{"question_date": date}) }
 	return []check{
-		should("search-question-date-later", "4.1", "A search with a question_date excludes documents with a later date.",
+		should("search-question-date-later", "4.1",
+			"A search with a question_date excludes documents with a later date.",
 			putWalruses, expectPaths(asOf("2024-03-31"), []string{march}, []string{april})),
 		should("search-question-date-undated", "4.1", "A search with a question_date includes undated documents.",
 			putWalruses, expectPaths(asOf("2024-03-31"), []string{undated}, nil)),
@@ -182,7 +184,8 @@ func searchDocumentFilterChecks() []check {
 	shown := filteredSearch(object{"include_generated": true})
 	onlyApril := walrusSearch(object{"top_k": 1, "topK": 1, "filters": object{"paths": []string{april}}})
 	return []check{
-		should("search-filter-path-prefix", "4.1", "The filter path_prefix selects documents whose path has that prefix.",
+		should("search-filter-path-prefix", "4.1",
+			"The filter path_prefix selects documents whose path has that prefix.",
 			selects(object{"path_prefix": seeds + "ma"}, []string{march}, april, undated)...),
 		should("search-filter-paths", "4.1", "The filter paths selects documents with one of those paths.",
 			selects(object{"paths": []string{april, undated}}, []string{april, undated}, march)...),
@@ -213,7 +216,8 @@ func searchDocumentFilterChecks() []check {
 
 func searchDateFilterChecks() []check {
 	return []check{
-		should("search-filter-date-from", "4.1", "The filter date_from selects documents with that date or a later one.",
+		should("search-filter-date-from", "4.1",
+			"The filter date_from selects documents with that date or a later one.",
 			selects(object{"date_from": "2024-04-10"}, []string{april}, march)...),
 		should("search-filter-date-to", "4.1", "The filter date_to selects documents with that date or an earlier one.",
 			selects(object{"date_to": "2024-03-31"}, []string{march}, april)...),
@@ -221,7 +225,8 @@ func searchDateFilterChecks() []check {
 			selects(object{"date_to": "2024-03-02"}, []string{march})...),
 		should("search-filter-date-undated", "4.1", "A filter by date excludes undated documents.",
 			selects(object{"date_from": "2020-01-01"}, []string{march, april}, undated)...),
-		should("search-filter-date-invalid-400", "4.1", "A filter with a date that does not exist is rejected with 400.",
+		should("search-filter-date-invalid-400", "4.1",
+			"A filter with a date that does not exist is rejected with 400.",
 			expect(filteredSearch(object{"date_from": "2024-02-30"}), 400)),
 		should("search-filter-range-inverted-400", "4.1",
 			"A filter whose date_to is earlier than its date_from is rejected with 400.",

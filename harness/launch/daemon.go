@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-const (
-	stopGrace = 5 * time.Second // from SIGTERM to SIGKILL
-	killWait  = 5 * time.Second // for the kernel to carry out a SIGKILL
-)
+const stopGrace = 5 * time.Second // from SIGTERM to SIGKILL
+
+// killWait is how long the kernel may take to carry out a SIGKILL. Tests raise it.
+var killWait = 5 * time.Second
 
 // Daemon is a running daemon process. Its methods may be called concurrently.
 type Daemon struct {
@@ -22,69 +22,68 @@ type Daemon struct {
 	version   string
 	healthyIn time.Duration
 
-	cmd     *exec.Cmd
-	groups  []int // ids of the process groups it may consist of
-	guard   *guard
-	log     logTail
-	started time.Time
+	cmd      *exec.Cmd
+	groups   []int // ids of the process groups that its processes may be in
+	watchdog *watchdog
+	log      logTail
+	started  time.Time
 
-	exited chan struct{}      // closed when the command itself has ended
-	ending chan time.Duration // at most one value: the grace before SIGKILL
-	endOne sync.Once
-	done   chan struct{} // closed when nothing of the groups is left
-	err    error         // why it ended; set before done is closed
-	endErr error         // what could not be ended; set before done is closed
+	exited   chan struct{}      // closed when the command has exited
+	stopping chan time.Duration // receives at most one value: the grace before SIGKILL
+	stopOnce sync.Once
+	done     chan struct{} // closed when no process of the groups is left
+	exitErr  error         // why it exited by itself; set before done is closed
+	stopErr  error         // which processes could not be stopped; set before done is closed
 }
 
-// URL is the daemon's base URL, without a slash at the end.
+// URL returns the daemon's base URL without a trailing slash.
 func (d *Daemon) URL() string { return d.url }
 
-// PID is the process id of the command, which may be a wrapper of the process
-// that answers.
+// PID returns the process id of the command, which may be a wrapper of the process that serves
+// requests.
 func (d *Daemon) PID() int { return d.cmd.Process.Pid }
 
-// HealthyIn is the time from the start of the process to its first healthy
-// answer.
+// HealthyIn returns the time from the start of the process to its first healthy response.
 func (d *Daemon) HealthyIn() time.Duration { return d.healthyIn }
 
-// Version is what the daemon's health answer gives as its version, with
-// control characters escaped; often empty.
+// Version returns the version in the daemon's health response, with control characters escaped. It
+// is often empty.
 func (d *Daemon) Version() string { return d.version }
 
-// Done is closed when the daemon has ended, for whatever reason, and nothing
-// of its process group is left.
+// Done returns a channel that is closed when the daemon has ended for any reason and no process of
+// its group is left.
 func (d *Daemon) Done() <-chan struct{} { return d.done }
 
-// Err says why the daemon ended by itself: its exit status and the last lines
-// of its log. It is nil while the daemon runs and when Stop ended it.
+// Err returns why the daemon exited by itself: its exit status and the last lines of its log. It
+// returns nil while the daemon runs, and if Stop ended it.
 func (d *Daemon) Err() error {
 	select {
 	case <-d.done:
-		return d.err
+		return d.exitErr
 	default:
 		return nil
 	}
 }
 
-// Stop ends the process group: SIGTERM, up to 5 seconds, SIGKILL. It returns
-// when no process of the group is left, or an error that names those left.
-// Further calls wait for the same end and give the same answer.
-func (d *Daemon) Stop() error { return d.end(stopGrace) }
+// Stop ends the process group with SIGTERM, and with SIGKILL after 5 seconds. It returns when no
+// process of the group is left, or an error that names the remaining ones. Further calls wait for
+// the first one and return the same error.
+func (d *Daemon) Stop() error { return d.stop(stopGrace) }
 
-func (d *Daemon) end(grace time.Duration) error {
-	d.endOne.Do(func() { d.ending <- grace })
+func (d *Daemon) stop(grace time.Duration) error {
+	d.stopOnce.Do(func() { d.stopping <- grace })
 	<-d.done
-	return d.endErr
+	return d.stopErr
 }
 
-// spawn starts the guard, then the command in the guard's process group.
+// spawn starts the watchdog, and the command in the watchdog's process group.
 func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*Daemon, error) {
 	args := p.expand(port, o.Home)
 	d := &Daemon{
-		cmd:    exec.Command(args[0], args[1:]...), //nolint:noctx // it outlives ctx, and ends by its group
-		exited: make(chan struct{}),
-		ending: make(chan time.Duration, 1),
-		done:   make(chan struct{}),
+		cmd:      exec.Command(args[0], args[1:]...), //nolint:noctx // it outlives ctx; Stop ends its group
+		exited:   make(chan struct{}),
+		stopping: make(chan time.Duration, 1),
+		done:     make(chan struct{}),
 	}
 	d.cmd.Dir = p.Dir
 	d.cmd.Stdout, d.cmd.Stderr = log, log
@@ -93,34 +92,34 @@ func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*
 	if d.log, err = newLogTail(log); err != nil {
 		return nil, err
 	}
-	if len(o.Guard) > 0 {
-		if d.guard, err = startGuard(ctx, o.Guard, log); err != nil {
+	if len(o.Watchdog) > 0 {
+		if d.watchdog, err = startWatchdog(ctx, o.Watchdog, log); err != nil {
 			return nil, withLog(err, d.log)
 		}
 	}
-	d.cmd.SysProcAttr = processAttributes(d.guard.group())
+	d.cmd.SysProcAttr = processAttributes(d.watchdog.group())
 	d.started = time.Now()
 	started := make(chan error)
 	go d.run(started)
 	if err := <-started; err != nil {
-		d.guard.release()
+		d.watchdog.release()
 		if p.Dir != "" {
 			err = fmt.Errorf("in directory %s: %w", p.Dir, err)
 		}
 		return nil, err
 	}
-	// Commands such as setsid and timeout make a group of their own.
+	// Commands such as setsid and timeout create a group of their own, with their own id.
 	d.groups = []int{d.PID()}
-	if d.guard != nil {
-		d.guard.watch(d.PID())
-		d.groups = append(d.groups, d.guard.group())
+	if d.watchdog != nil {
+		d.watchdog.watch(d.PID())
+		d.groups = append(d.groups, d.watchdog.group())
 	}
 	go d.supervise()
 	return d, nil
 }
 
-// run starts the command and waits for it, on one thread: Linux sends the
-// parent-death signal when the thread that forked ends, not the process.
+// run starts the command and waits for it on one thread, because Linux sends the parent-death
+// signal when the thread that started the process ends.
 func (d *Daemon) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -129,52 +128,52 @@ func (d *Daemon) run(started chan<- error) {
 	if err != nil {
 		return
 	}
-	_ = d.cmd.Wait() // ProcessState says how it ended
+	_ = d.cmd.Wait() // ProcessState has the outcome
 	close(d.exited)
 }
 
-// supervise ends the groups when the command has ended or somebody asks.
+// supervise ends the groups when the command has exited or stop is called.
 func (d *Daemon) supervise() {
 	defer close(d.done)
-	ended := false
+	exited := false
 	select {
 	case <-d.exited:
-		ended = true
-	case grace := <-d.ending:
+		exited = true
+	case grace := <-d.stopping:
 		select {
 		case <-d.exited:
-			ended = true
+			exited = true
 		default:
 			signalGroups(d.groups, syscall.SIGTERM)
-			d.awaitGone(grace)
+			d.awaitExit(grace)
 		}
 	}
-	// Also kills the guard, so that it watches until the very end.
+	// This also kills the watchdog, which has watched until now.
 	signalGroups(d.groups, syscall.SIGKILL)
-	left := d.awaitGone(killWait)
-	d.guard.release()
+	left := d.awaitExit(killWait)
+	d.watchdog.release()
 	if len(left) == 0 {
 		<-d.exited
 	} else {
-		d.endErr = fmt.Errorf("stop daemon: processes %v are still there after SIGKILL", left)
+		d.stopErr = fmt.Errorf("stop daemon: processes %v still exist after SIGKILL", left)
 	}
-	if ended {
-		d.err = withLog(fmt.Errorf("daemon (pid %d) ended: %v", d.PID(), d.cmd.ProcessState), d.log)
+	if exited {
+		d.exitErr = withLog(fmt.Errorf("daemon (pid %d) exited: %v", d.PID(), d.cmd.ProcessState), d.log)
 	}
 }
 
-// closeLog closes the log once the daemon has ended and said why.
+// closeLog closes the log when the daemon has ended and exitErr is set.
 func (d *Daemon) closeLog() {
 	<-d.done
-	_ = d.log.file.Close() // what the daemon wrote is its own business
+	_ = d.log.file.Close() // this process wrote nothing to it
 }
 
-// awaitGone waits until the groups have no live process but the guard, and
-// gives those left when the time is over.
-func (d *Daemon) awaitGone(limit time.Duration) []int {
+// awaitExit waits until the watchdog is the only live process of the groups. It returns the
+// processes that remain after the limit.
+func (d *Daemon) awaitExit(limit time.Duration) []int {
 	deadline := time.Now().Add(limit)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		left := d.guard.exclude(groupMembers(d.groups))
+		left := d.watchdog.exclude(groupMembers(d.groups))
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left
 		}
@@ -184,5 +183,5 @@ func (d *Daemon) awaitGone(limit time.Duration) []int {
 
 // withLog adds the last lines of the daemon's log to an error.
 func withLog(err error, log logTail) error {
-	return fmt.Errorf("%w\n%s", err, log.last())
+	return fmt.Errorf("%w\n%s", err, log.lastLines())
 }

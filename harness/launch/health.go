@@ -17,16 +17,16 @@ const (
 	firstPoll    = 5 * time.Millisecond
 	slowestPoll  = 250 * time.Millisecond
 	probeTimeout = 5 * time.Second
-	maxHealth    = 64 << 10 // bytes of a health answer that are read
+	maxHealth    = 64 << 10 // bytes of a health response that are read
 )
 
 var (
-	errEnded      = errors.New("it ended before it was healthy")
+	errExited     = errors.New("it exited before it was healthy")
 	errNotHealthy = errors.New("it did not become healthy")
 )
 
-// awaitHealthy polls the daemon until it is healthy and fills in what that
-// tells. It ends nothing: after an error that is the caller's part.
+// awaitHealthy polls the daemon until it is healthy, and sets its url, version and healthyIn. After
+// an error the caller must stop the daemon.
 func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, limit time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -35,30 +35,30 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, limit ti
 	go func() {
 		select {
 		case <-d.exited:
-			cancel(errEnded)
+			cancel(errExited)
 		case <-ctx.Done():
 		}
 	}()
 	client := &http.Client{
 		Timeout:       probeTimeout,
-		Transport:     &http.Transport{DisableKeepAlives: true}, // and no proxy: the daemon is on this machine
+		Transport:     &http.Transport{DisableKeepAlives: true}, // no proxy: the daemon is on this machine
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	last := errors.New("it announced no address")
 	for pause := firstPoll; ; pause = min(pause*3/2, slowestPoll) {
 		if d.url == "" {
-			if d.url = d.address(p, port); d.url != "" {
-				last = fmt.Errorf("nothing from %s", d.url)
+			if d.url = d.baseURL(p, port); d.url != "" {
+				last = fmt.Errorf("no response from %s", d.url)
 			}
 		}
 		if d.url != "" {
 			err := d.probe(ctx, client)
 			if err == nil {
 				d.healthyIn = time.Since(d.started)
-				return d.checkOurs()
+				return d.verifyListener()
 			}
 			if ctx.Err() != nil {
-				err = fmt.Errorf("no answer to the last request; before: %w", last)
+				err = fmt.Errorf("no response to the last request; before that: %w", last)
 			}
 			last = err
 		}
@@ -73,16 +73,16 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, limit ti
 	}
 }
 
-// address gives the daemon's base URL, "" when it is still to be announced.
-func (d *Daemon) address(p Profile, port int) string {
+// baseURL returns the daemon's base URL, or "" if the daemon has not announced it yet.
+func (d *Daemon) baseURL(p Profile, port int) string {
 	if p.Announces {
 		return d.log.announced()
 	}
 	return fmt.Sprintf("http://%s:%d", loopback, port)
 }
 
-// probe asks for the daemon's health once. Healthy is status 200 and a body
-// that does not say `"ok": false`, whatever else it is.
+// probe requests the daemon's health once. The daemon is healthy if it returns status 200 and the
+// body is not an object with `"ok": false`.
 func (d *Daemon) probe(ctx context.Context, client *http.Client) error {
 	target := d.url + "/healthz"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
@@ -102,22 +102,22 @@ func (d *Daemon) probe(ctx context.Context, client *http.Client) error {
 		OK      *bool  `json:"ok"`
 		Version string `json:"version"`
 	}
-	// A body of another form is some other daemon's way to say yes.
+	// A body in another format counts as ok.
 	_ = json.Unmarshal(body, &health)
 	if resp.StatusCode != http.StatusOK || health.OK != nil && !*health.OK {
-		return fmt.Errorf("GET %s: status %d, body: %s", target, resp.StatusCode, printable(string(bytes.TrimSpace(body))))
+		return fmt.Errorf("GET %s: status %d, body: %s",
+			target, resp.StatusCode, printable(string(bytes.TrimSpace(body))))
 	}
 	d.version = printable(health.Version)
 	return nil
 }
 
-// checkOurs makes sure that the healthy answer came from this daemon: a stranger
-// could have taken the port between the choice and the daemon's bind, and an
-// announcement is only text.
-func (d *Daemon) checkOurs() error {
+// verifyListener makes sure that the healthy response came from this daemon. Another process could
+// have taken the port before the daemon did, and an announcement can be wrong.
+func (d *Daemon) verifyListener() error {
 	select {
 	case <-d.exited:
-		return errEnded
+		return errExited
 	default:
 	}
 	u, err := url.Parse(d.url)
@@ -129,8 +129,8 @@ func (d *Daemon) checkOurs() error {
 		return fmt.Errorf("the daemon's address %s: %w", d.url, err)
 	}
 	if foreignListener(d.groups, port) {
-		return fmt.Errorf("%w: port %d is served by a process that %d did not start, or that it detached from its process group",
-			errPortLost, port, d.PID())
+		return fmt.Errorf("%w: process %d did not start the listener on port %d, or detached it from its process group",
+			errPortTaken, d.PID(), port)
 	}
 	return nil
 }

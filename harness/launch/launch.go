@@ -1,12 +1,11 @@
 // Package launch starts, watches and stops the daemon process of any SDK.
 //
-// A daemon is a whole process group: the command, often a wrapper such as npx
-// or sh, and everything below it. Nothing of the group outlives Stop, a failed
-// Start, or the death of the launching process itself, which a guard process
-// looks after (see Guard). The command may make a group of its own, as setsid and
-// timeout do; a process below it that leaves both groups is out of reach.
+// A daemon is a process group: the command, which is often a wrapper such as npx or sh, and all
+// processes below it. No process of the group outlives Stop or a failed Start. A watchdog process
+// ends the group when the launching process dies (see Watchdog). The command may create a group of
+// its own, as setsid and timeout do. A process below it that leaves both groups is not stopped.
 //
-// Linux and macOS are supported; elsewhere Start answers errors.ErrUnsupported.
+// Linux and macOS are supported. On other systems Start returns errors.ErrUnsupported.
 package launch
 
 import (
@@ -21,51 +20,50 @@ import (
 	"time"
 )
 
-// DefaultHealthTimeout is the longest that Start waits for a healthy daemon
-// unless Options says otherwise.
-const DefaultHealthTimeout = 30 * time.Second
+// defaultHealthTimeout is the value of Options.HealthTimeout if it is 0.
+const defaultHealthTimeout = 30 * time.Second
 
 const (
 	loopback     = "127.0.0.1"
 	portAttempts = 3
 )
 
-// errPortLost tells that another process got hold of the port picked for ours.
-var errPortLost = errors.New("the port was taken by another process")
+// errPortTaken reports that another process took the port that was chosen for the daemon.
+var errPortTaken = errors.New("the port was taken by another process")
 
-// Options of Start. Only LogPath is required.
+// Options configures Start. Only LogPath is required.
 type Options struct {
-	Port          int           // 0 picks a free one
+	Port          int           // 0 picks a free port
 	Home          string        // value of {home} and SVC_HOME
-	LogPath       string        // gets the daemon's output; emptied first, made with its directory
-	HealthTimeout time.Duration // 0 means DefaultHealthTimeout
+	LogPath       string        // file for the daemon's output; created with its directory, or truncated
+	HealthTimeout time.Duration // how long Start waits for a healthy daemon; 0 means 30 seconds
 
-	// Guard is a command that calls the function Guard. Empty means no guard:
-	// then only Linux kills the daemon when the launching process dies, and
-	// only the daemon's first process.
-	Guard []string
+	// Watchdog is a command that calls the function Watchdog. If it is empty, no process watches
+	// over the daemon: when the launching process dies, only Linux kills the daemon, and only its
+	// first process.
+	Watchdog []string
 }
 
-// Start runs the daemon on a loopback port and waits until GET /healthz says
-// that it is healthy. ctx bounds the start only; the caller must Stop the
-// daemon. After an error nothing is left running.
+// Start starts the daemon on a loopback port and waits until GET /healthz reports that it is
+// healthy. ctx bounds only the start. The caller must call Stop. If Start returns an error, no
+// process is left running.
 //
-// Errors carry the daemon's exit status or last answer, and the last lines of
-// its log. When ctx ends first, the error is ctx's cause. With Port 0 a start
-// is tried again when another process took the port in between.
+// Errors contain the daemon's exit status or last response, and the last lines of its log. If ctx
+// ends first, the error is ctx's cause. With Port 0, Start tries again if another process took the
+// chosen port.
 func Start(ctx context.Context, p Profile, o Options) (*Daemon, error) {
 	if !supported {
 		return nil, fmt.Errorf("start daemon on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 	}
 	if len(p.Command) == 0 {
-		return nil, fmt.Errorf("start daemon: %w", ErrNotConfigured)
+		return nil, fmt.Errorf("start daemon: %w", errNotConfigured)
 	}
 	if !p.takesPort() && o.Port == 0 {
 		return nil, fmt.Errorf("start daemon %s: %w: it has no {addr} or {port}, so its port must be given",
-			p.Command[0], ErrNotConfigured)
+			p.Command[0], errNotConfigured)
 	}
 	if o.HealthTimeout == 0 {
-		o.HealthTimeout = DefaultHealthTimeout
+		o.HealthTimeout = defaultHealthTimeout
 	}
 	log, err := createLog(o.LogPath)
 	if err != nil {
@@ -77,7 +75,7 @@ func Start(ctx context.Context, p Profile, o Options) (*Daemon, error) {
 			go d.closeLog()
 			return d, nil
 		}
-		if !errors.Is(err, errPortLost) || o.Port != 0 || attempt == portAttempts {
+		if !errors.Is(err, errPortTaken) || o.Port != 0 || attempt == portAttempts {
 			return nil, errors.Join(fmt.Errorf("start daemon %s: %w", p.Command[0], err), log.Close())
 		}
 	}
@@ -99,25 +97,25 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 	if err == nil {
 		return d, nil
 	}
-	left := d.end(0)
+	left := d.stop(0)
 	switch {
-	case errors.Is(err, errEnded):
-		err = d.err
+	case errors.Is(err, errExited):
+		err = d.exitErr
 		if _, taken := freePort(ctx, port); errors.Is(taken, syscall.EADDRINUSE) {
-			err = fmt.Errorf("%w: %w", errPortLost, err)
+			err = fmt.Errorf("%w: %w", errPortTaken, err)
 		}
-	case errors.Is(err, errNotHealthy), errors.Is(err, errPortLost):
+	case errors.Is(err, errNotHealthy), errors.Is(err, errPortTaken):
 		err = withLog(err, d.log)
 	}
 	return nil, errors.Join(err, left)
 }
 
-// freePort checks that a port of the loopback address is free, or picks one.
+// freePort checks that a port of the loopback address is free, or returns a free one for port 0.
 func freePort(ctx context.Context, port int) (int, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp4", net.JoinHostPort(loopback, strconv.Itoa(port)))
 	if err != nil {
-		return 0, fmt.Errorf("port %d cannot be used, choose another or 0: %w", port, err)
+		return 0, fmt.Errorf("port %d cannot be used, choose another one or 0: %w", port, err)
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port, nil

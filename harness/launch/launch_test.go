@@ -22,8 +22,8 @@ import (
 
 func TestStartAndStop(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	d := b.start(t, b.profile("healthy"))
+	e := newTestEnv(t)
+	d := e.start(t, e.profile("healthy"))
 	resp, err := client.Get(d.URL() + "/healthz")
 	if err != nil {
 		t.Fatal(err)
@@ -35,60 +35,60 @@ func TestStartAndStop(t *testing.T) {
 	if d.HealthyIn() <= 0 || d.HealthyIn() > patience {
 		t.Errorf("healthy in %v", d.HealthyIn())
 	}
-	if !slices.Contains(b.running(t), d.PID()) {
-		t.Errorf("pid %d is not the daemon: %v", d.PID(), b.running(t))
+	if !slices.Contains(e.running(t), d.PID()) {
+		t.Errorf("pid %d is not the daemon: %v", d.PID(), e.running(t))
 	}
-	guard := d.guard.cmd.Process.Pid
+	watchdog := d.watchdog.cmd.Process.Pid
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			if err := d.Stop(); err != nil {
 				t.Error(err)
 			}
-			b.mustBeGone(t)
+			e.requireNoProcesses(t)
 		})
 	}
 	wg.Wait()
 	<-d.Done()
 	if err := d.Err(); err != nil {
-		t.Errorf("stopped as asked, yet: %v", err)
+		t.Errorf("error after Stop: %v", err)
 	}
-	if err := syscall.Kill(guard, 0); !errors.Is(err, syscall.ESRCH) {
-		t.Errorf("the guard outlived a stop: %v", err)
+	if err := syscall.Kill(watchdog, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the watchdog survived Stop: %v", err)
 	}
 }
 
-func TestHealthyBodyOfAnotherForm(t *testing.T) {
+func TestHealthyBodyIsNotJSON(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	if d := b.start(t, b.profile("plain")); d.Version() != "" {
-		t.Errorf("version %q out of nowhere", d.Version())
+	e := newTestEnv(t)
+	if d := e.start(t, e.profile("plain")); d.Version() != "" {
+		t.Errorf("version %q, want none", d.Version())
 	}
 }
 
 func TestAnnouncedPort(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	p := b.profile("announce")
+	e := newTestEnv(t)
+	p := e.profile("announce")
 	p.Announces = true
-	d := b.start(t, p)
+	d := e.start(t, p)
 	if strings.HasSuffix(d.URL(), ":0") || !strings.HasPrefix(d.URL(), "http://127.0.0.1:") {
 		t.Errorf("url %s", d.URL())
 	}
 }
 
-// An announcement is only text: whoever serves the address must be ours.
-func TestAnnouncedByAStranger(t *testing.T) {
+// An announced address must be served by the daemon itself.
+func TestAnnouncedAddressOfOtherDaemon(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells who owns a socket")
+		t.Skip("only Linux shows the owner of a socket")
 	}
-	stranger := newBench(t)
+	stranger := newTestEnv(t)
 	url := stranger.start(t, stranger.profile("healthy")).URL()
-	b := newBench(t)
-	p := b.profile("liar", url)
+	e := newTestEnv(t)
+	p := e.profile("liar", url)
 	p.Announces = true
-	d, err := Start(t.Context(), p, b.opts)
+	d, err := Start(t.Context(), p, e.opts)
 	if err == nil {
 		_ = d.Stop()
 	}
@@ -97,21 +97,21 @@ func TestAnnouncedByAStranger(t *testing.T) {
 
 func TestFixedPort(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	e := newTestEnv(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	b.opts.Port = l.Addr().(*net.TCPAddr).Port
-	port := strconv.Itoa(b.opts.Port)
-	_, err = Start(t.Context(), b.profile("healthy"), b.opts)
+	e.opts.Port = l.Addr().(*net.TCPAddr).Port
+	port := strconv.Itoa(e.opts.Port)
+	_, err = Start(t.Context(), e.profile("healthy"), e.opts)
 	wantError(t, err, "port "+port, "in use")
-	if entries, _ := os.ReadDir(b.pids); len(entries) > 0 {
-		t.Error("a daemon was started for a port in use")
+	if entries, _ := os.ReadDir(e.pids); len(entries) > 0 {
+		t.Error("a daemon was started for a port that is in use")
 	}
 	l.Close()
-	if d := b.start(t, b.profile("healthy")); d.URL() != "http://127.0.0.1:"+port {
+	if d := e.start(t, e.profile("healthy")); d.URL() != "http://127.0.0.1:"+port {
 		t.Errorf("url %s, want port %s", d.URL(), port)
 	}
 }
@@ -121,35 +121,35 @@ func TestPortStolen(t *testing.T) {
 		t.Run(fate, func(t *testing.T) {
 			t.Parallel()
 			if fate == "stays" && runtime.GOOS != "linux" {
-				t.Skip("only Linux tells who owns a socket")
+				t.Skip("only Linux shows the owner of a socket")
 			}
-			b := newBench(t)
+			e := newTestEnv(t)
 			memory := filepath.Join(t.TempDir(), "stranger")
 			t.Cleanup(func() { killFrom(t, memory) })
-			d := b.start(t, b.profile("thief", memory, fate))
+			d := e.start(t, e.profile("thief", memory, fate))
 			if d.Version() != "ours" {
-				t.Errorf("the answer at %s came from a stranger", d.URL())
+				t.Errorf("the response from %s is not the daemon's", d.URL())
 			}
 		})
 	}
 }
 
-// A server that detached itself from the command could not be stopped.
+// A server that was detached from the command could not be stopped.
 func TestDetachedServer(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("needs Linux with setsid(1)")
 	}
-	b := newBench(t)
+	e := newTestEnv(t)
 	memory := filepath.Join(t.TempDir(), "stranger")
-	p := b.profile("thief", memory, "stays")
+	p := e.profile("thief", memory, "stays")
 	var err error
-	if b.opts.Port, err = freePort(t.Context(), 0); err != nil {
+	if e.opts.Port, err = freePort(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Start(t.Context(), p, b.opts)
+	_, err = Start(t.Context(), p, e.opts)
 	killFrom(t, memory)
-	wantError(t, err, "port "+strconv.Itoa(b.opts.Port), "detached")
+	wantError(t, err, "port "+strconv.Itoa(e.opts.Port), "detached")
 }
 
 func killFrom(t *testing.T, path string) {
@@ -168,7 +168,7 @@ func killFrom(t *testing.T, path string) {
 }
 
 func TestStartFailures(t *testing.T) {
-	b := newBench(t)
+	e := newTestEnv(t)
 	stranger, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -183,35 +183,50 @@ func TestStartFailures(t *testing.T) {
 		change  func(*Options)
 		want    []string
 	}{
-		{name: "unready", profile: b.profile("unready"), want: []string{"healthy within ", "status 503", `warming\x1b[2J up`, "wrote nothing", b.opts.LogPath}},
-		{name: "not ok", profile: b.profile("notok"), want: []string{"healthy within", `{"ok":false}`}},
-		{name: "redirect", profile: b.profile("redirect", stranger.Addr().String()), want: []string{"status 302"}},
-		{name: "silent", profile: b.profile("silent"), want: []string{"no answer to the last request"}},
-		{name: "refuses its arguments", profile: Profile{Command: []string{"sleep", "1000", "{addr}"}}, want: []string{"daemon (pid", "exit status 1"}},
-		{name: "nobody answers", profile: Profile{Command: []string{"sh", "-c", "sleep 1000; echo {addr}"}}, want: []string{"refused", "127.0.0.1:"}},
-		{name: "nothing announced", profile: Profile{Command: []string{"sh", "-c", "sleep 1000; echo {addr}"}, Announces: true}, want: []string{"announced no address"}},
-		{name: "no place for the port", profile: Profile{Command: []string{"sleep", "1000"}}, want: []string{"no {addr} or {port}", ErrNotConfigured.Error()}},
-		{name: "no such program", profile: Profile{Command: []string{"/nowhere/daemon", "{addr}"}}, want: []string{"/nowhere/daemon", "no such file"}},
-		{name: "no command", profile: Profile{}, want: []string{ErrNotConfigured.Error()}},
-		{name: "no log", profile: b.profile("healthy"), change: func(o *Options) { o.LogPath = "" }, want: []string{"no log path"}},
-		{name: "no such directory", profile: Profile{Command: []string{"true", "{addr}"}, Dir: "/nowhere"}, want: []string{"/nowhere"}},
-		{name: "guard is missing", profile: b.profile("healthy"), change: func(o *Options) { o.Guard = []string{"/nowhere/guard"} }, want: []string{"guard", "/nowhere/guard"}},
-		{name: "guard ends", profile: b.profile("healthy"), change: func(o *Options) { o.Guard = []string{b.self, "role:notguard"} }, want: []string{"guard", "exit status 1", "no such command"}},
-		{name: "guard is something else", profile: b.profile("healthy"), change: func(o *Options) { o.Guard = []string{"sh", "-c", "echo hello; sleep 1000"} }, want: []string{"guard", `hello`}},
+		{name: "unready", profile: e.profile("unready"),
+			want: []string{"healthy within ", "status 503", `warming\x1b[2J up`, "wrote nothing", e.opts.LogPath}},
+		{name: "not ok", profile: e.profile("notok"), want: []string{"healthy within", `{"ok":false}`}},
+		{name: "redirect", profile: e.profile("redirect", stranger.Addr().String()), want: []string{"status 302"}},
+		{name: "silent", profile: e.profile("silent"), want: []string{"no response to the last request"}},
+		{name: "rejects its arguments", profile: Profile{Command: []string{"sleep", "1000", "{addr}"}},
+			want: []string{"daemon (pid", "exit status 1"}},
+		{name: "no listener", profile: Profile{Command: []string{"sh", "-c", "sleep 1000; echo {addr}"}},
+			want: []string{"refused", "127.0.0.1:"}},
+		{name: "nothing announced",
+			profile: Profile{Command: []string{"sh", "-c", "sleep 1000; echo {addr}"}, Announces: true},
+			want:    []string{"announced no address"}},
+		{name: "no placeholder for the port", profile: Profile{Command: []string{"sleep", "1000"}},
+			want: []string{"no {addr} or {port}", errNotConfigured.Error()}},
+		{name: "no such program", profile: Profile{Command: []string{"/nowhere/daemon", "{addr}"}},
+			want: []string{"/nowhere/daemon", "no such file"}},
+		{name: "no command", profile: Profile{}, want: []string{errNotConfigured.Error()}},
+		{name: "no log", profile: e.profile("healthy"), change: func(o *Options) { o.LogPath = "" },
+			want: []string{"no log path"}},
+		{name: "no such directory", profile: Profile{Command: []string{"true", "{addr}"}, Dir: "/nowhere"},
+			want: []string{"/nowhere"}},
+		{name: "watchdog is missing", profile: e.profile("healthy"),
+			change: func(o *Options) { o.Watchdog = []string{"/nowhere/watchdog"} },
+			want:   []string{"watchdog", "/nowhere/watchdog"}},
+		{name: "watchdog exits", profile: e.profile("healthy"),
+			change: func(o *Options) { o.Watchdog = []string{e.self, "role:notwatchdog"} },
+			want:   []string{"watchdog", "exit status 1", "no such command"}},
+		{name: "watchdog is another command", profile: e.profile("healthy"),
+			change: func(o *Options) { o.Watchdog = []string{"sh", "-c", "echo hello; sleep 1000"} },
+			want:   []string{"watchdog", `hello`}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			o := b.opts
+			o := e.opts
 			if test.change != nil {
 				test.change(&o)
 			}
-			// A busy machine may need longer to get as far as the failure.
+			// A busy machine may need longer to reach the expected failure.
 			for o.HealthTimeout = 200 * time.Millisecond; ; o.HealthTimeout *= 2 {
 				d, err := Start(t.Context(), test.profile, o)
 				if err == nil {
 					_ = d.Stop()
 				}
-				b.mustBeGone(t)
+				e.requireNoProcesses(t)
 				if !lacksAny(err, test.want) || o.HealthTimeout > patience {
 					wantError(t, err, test.want...)
 					return
@@ -229,9 +244,9 @@ func lacksAny(err error, texts []string) bool {
 
 func TestEarlyExit(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	_, err := Start(t.Context(), b.profile("crash"), b.opts)
-	wantError(t, err, "exit status 3", b.opts.LogPath, `line 10 \x1b]0;title\a`, "line 29")
+	e := newTestEnv(t)
+	_, err := Start(t.Context(), e.profile("crash"), e.opts)
+	wantError(t, err, "exit status 3", e.opts.LogPath, `line 10 \x1b]0;title\a`, "line 29")
 	for _, text := range []string{"line 9 ", "\x1b", "\a"} {
 		if strings.Contains(err.Error(), text) {
 			t.Errorf("error has %q:\n%v", text, err)
@@ -241,32 +256,32 @@ func TestEarlyExit(t *testing.T) {
 
 func TestCancelDuringStart(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	cause := errors.New("the user went home")
+	e := newTestEnv(t)
+	cause := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	p := b.wrapped("unready", "stubborn")
+	p := e.wrapped("unready", "stubborn")
 	started := make(chan error)
 	go func() {
-		_, err := Start(ctx, p, b.opts)
+		_, err := Start(ctx, p, e.opts)
 		started <- err
 	}()
-	eventually(t, "daemon", func() bool { return len(b.running(t)) == 2 })
+	waitFor(t, "daemon", func() bool { return len(e.running(t)) == 2 })
 	cancel(cause)
 	if err := <-started; !errors.Is(err, cause) {
 		t.Errorf("error %v, want %v", err, cause)
 	}
-	b.mustBeGone(t)
-	if _, err := Start(ctx, p, b.opts); !errors.Is(err, cause) {
+	e.requireNoProcesses(t)
+	if _, err := Start(ctx, p, e.opts); !errors.Is(err, cause) {
 		t.Errorf("already cancelled: error %v, want %v", err, cause)
 	}
 }
 
-// The daemon's life is its own: the end of Start's context does not touch it.
+// The daemon outlives the context of Start.
 func TestContextBoundsStartOnly(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	e := newTestEnv(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	d, err := Start(ctx, b.profile("healthy"), b.opts)
+	d, err := Start(ctx, e.profile("healthy"), e.opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,9 +298,9 @@ func TestContextBoundsStartOnly(t *testing.T) {
 
 func TestChatter(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	d := b.start(t, b.profile("chatter"))
-	info, err := os.Stat(b.opts.LogPath)
+	e := newTestEnv(t)
+	d := e.start(t, e.profile("chatter"))
+	info, err := os.Stat(e.opts.LogPath)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,39 +16,39 @@ import (
 )
 
 const (
-	lastLines   = 20
-	lastBytes   = 32 << 10 // of the log, in which the last lines are looked for
-	maxLogRunes = 400      // of one line, or of a health answer, in an error
+	tailLines = 20
+	tailBytes = 32 << 10 // the last lines are searched in this part of the log
+	maxRunes  = 400      // of one line, or of a health response, in an error
 
 	announcement = "evalctl: listening on "
 )
 
-// createLog makes the log file empty, and unreadable for other users.
+// createLog creates an empty log file that other users cannot read.
 //
-// The daemon writes to the file itself: no pipe that could fill up and block
-// it, no reader that could die before it.
+// The daemon writes to the file itself. A pipe could fill up and block the daemon, and its reader
+// could die before the daemon.
 func createLog(path string) (*os.File, error) {
 	if path == "" {
 		return nil, errors.New("no log path given")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("make the log's directory: %w", err)
+		return nil, fmt.Errorf("create the log's directory: %w", err)
 	}
-	// O_APPEND, because several processes write to the one file.
+	// O_APPEND, because several processes write to the file.
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
 	if err := log.Chmod(0o600); err != nil {
 		log.Close()
-		return nil, fmt.Errorf("make log private: %w", err)
+		return nil, fmt.Errorf("make the log private: %w", err)
 	}
 	return log, nil
 }
 
-// logTail is what one daemon wrote to a log file: everything from start on. It
-// is read through the descriptor that the daemon writes to: by now the path may
-// name the log of another one.
+// logTail is the part of a log file, from the offset start, that one daemon wrote. It is read
+// through the descriptor that the daemon writes to, because the path may refer to another file by
+// then.
 type logTail struct {
 	file  *os.File
 	start int64
@@ -62,13 +62,13 @@ func newLogTail(log *os.File) (logTail, error) {
 	return logTail{file: log, start: info.Size()}, nil
 }
 
-// announced gives the URL of the first line that announces one, or "".
+// announced returns the URL of the first line that announces one, or "".
 func (t logTail) announced() string {
 	lines := bufio.NewReader(io.NewSectionReader(t.file, t.start, math.MaxInt64-t.start))
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return "" // the last line may still be growing
+			return "" // the last line may be incomplete
 		}
 		if base := announcedURL(line); base != "" {
 			return base
@@ -76,7 +76,7 @@ func (t logTail) announced() string {
 	}
 }
 
-// announcedURL gives the base URL out of "evalctl: listening on http://HOST:PORT".
+// announcedURL returns the base URL in "evalctl: listening on http://HOST:PORT", or "".
 func announcedURL(line string) string {
 	rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), announcement)
 	if !ok {
@@ -92,18 +92,18 @@ func announcedURL(line string) string {
 	return rest
 }
 
-// last gives the last lines for an error message, and where the rest is.
-func (t logTail) last() string {
+// lastLines returns the last lines and the path of the log for an error message.
+func (t logTail) lastLines() string {
 	data, err := t.readEnd()
 	if err != nil {
-		return fmt.Sprintf("its log cannot be read: %v", err)
+		return fmt.Sprintf("the log cannot be read: %v", err)
 	}
 	text := strings.TrimRight(string(data), "\r\n")
 	if text == "" {
 		return "it wrote nothing to its log " + t.file.Name()
 	}
 	lines := strings.Split(text, "\n")
-	lines = lines[max(0, len(lines)-lastLines):]
+	lines = lines[max(0, len(lines)-tailLines):]
 	for i, line := range lines {
 		lines[i] = "  " + printable(strings.TrimSuffix(line, "\r"))
 	}
@@ -115,17 +115,16 @@ func (t logTail) readEnd() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := max(t.start, info.Size()-lastBytes)
+	from := max(t.start, info.Size()-tailBytes)
 	return io.ReadAll(io.NewSectionReader(t.file, from, info.Size()-from))
 }
 
-// printable escapes what could steer a terminal and cuts long text: a daemon's
-// output is data.
+// printable escapes control characters, which could control the terminal, and cuts long text.
 func printable(s string) string {
 	var out strings.Builder
 	runes := 0
 	for i, r := range s {
-		if runes++; runes > maxLogRunes {
+		if runes++; runes > maxRunes {
 			out.WriteString("…")
 			break
 		}

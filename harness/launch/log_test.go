@@ -38,7 +38,7 @@ func TestAnnouncedWaitsForWholeLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	fmt.Fprintln(log, "evalctl: listening on http://127.0.0.1:1") // an earlier daemon's
+	fmt.Fprintln(log, "evalctl: listening on http://127.0.0.1:1") // from an earlier daemon
 	tail, err := newLogTail(log)
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +56,7 @@ func TestAnnouncedWaitsForWholeLine(t *testing.T) {
 	}
 }
 
-// Whoever moves the log away and begins another takes nothing from us, and
-// gives us nothing.
+// Another file at the path of the log does not affect a daemon's own log.
 func TestLogKeepsItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	log, err := createLog(path)
@@ -76,19 +75,19 @@ func TestLogKeepsItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := tail.announced(); got != "" {
-		t.Errorf("%s is announced in another daemon's log", got)
+		t.Errorf("the URL %s is from another daemon's log", got)
 	}
 	fmt.Fprintln(log, "evalctl: listening on http://127.0.0.1:2")
 	if got := tail.announced(); got != "http://127.0.0.1:2" {
 		t.Errorf("announced %q", got)
 	}
-	if got := tail.last(); !strings.HasSuffix(got, ":2") {
+	if got := tail.lastLines(); !strings.HasSuffix(got, ":2") {
 		t.Errorf("last lines: %s", got)
 	}
 }
 
 func TestLastLines(t *testing.T) {
-	long := strings.Repeat("x", 3*lastBytes)
+	long := strings.Repeat("x", 3*tailBytes)
 	tests := []struct {
 		name, text string
 		want       []string
@@ -97,8 +96,9 @@ func TestLastLines(t *testing.T) {
 		{"blank", "\n\n", nil},
 		{"one", "one", []string{"one"}},
 		{"line ends", "one\r\n\r\ntwo\n\n", []string{"one", "", "two"}},
-		{"twenty", strings.Repeat("a\n", 5) + strings.Repeat("b\n", 20), strings.Split(strings.Repeat("b\n", 19)+"b", "\n")},
-		{"long", "a\n" + long + "\nb", []string{strings.Repeat("x", maxLogRunes) + "…", "b"}},
+		{"twenty", strings.Repeat("a\n", 5) + strings.Repeat("b\n", 20),
+			strings.Split(strings.Repeat("b\n", 19)+"b", "\n")},
+		{"long", "a\n" + long + "\nb", []string{strings.Repeat("x", maxRunes) + "…", "b"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestLastLines(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			got := logTail{file: f, start: int64(len("before\n"))}.last()
+			got := logTail{file: f, start: int64(len("before\n"))}.lastLines()
 			want := "it wrote nothing to its log " + path
 			if test.want != nil {
 				want = "last lines of its log " + path + ":\n  " + strings.Join(test.want, "\n  ")
@@ -144,7 +144,7 @@ func FuzzPrintable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		got := printable(s)
-		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 10*maxLogRunes+1 {
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 10*maxRunes+1 {
 			t.Fatalf("%q became %q", s, got)
 		}
 		for _, r := range got {
@@ -156,7 +156,8 @@ func FuzzPrintable(f *testing.F) {
 }
 
 func FuzzAnnouncedURL(f *testing.F) {
-	for _, seed := range []string{"http://127.0.0.1:80\n", "http://[::1]:80", "http://a:0", "http://a:80/b", "http://a@b:1", "http://%41:1"} {
+	for _, seed := range []string{"http://127.0.0.1:80\n", "http://[::1]:80", "http://a:0", "http://a:80/b",
+		"http://a@b:1", "http://%41:1"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, rest string) {

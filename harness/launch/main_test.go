@@ -20,20 +20,21 @@ import (
 	"go.uber.org/goleak"
 )
 
-// pidsEnv names a directory in which every process of a role leaves a file
-// with its process id as name.
+// pidsEnv is the variable with the directory in which every role process creates a file named after
+// its process id.
 const pidsEnv = "LAUNCH_TEST_PIDS"
 
-// What the role chatter writes to each of stdout and stderr: 5 MiB.
+// The role chatter writes 5 MiB to each of stdout and stderr.
 const (
 	chatterLine  = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde\n"
 	chatterLines = 5 << 20 / len(chatterLine)
 )
 
-// TestMain runs the tests, or, as "role:NAME ARGS...", one of the processes
-// that the tests are about.
+// TestMain runs the tests or, with the arguments "role:NAME ARGS...", one of the processes that the
+// tests start.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], "role:") {
+		killWait, watchdogTimeout = patience, patience
 		goleak.VerifyTestMain(m)
 		return
 	}
@@ -50,13 +51,13 @@ func TestMain(m *testing.M) {
 }
 
 var roles = map[string]func([]string) error{
-	"guard":    func([]string) error { return Guard(os.Stdin, os.Stdout) },
-	"notguard": func([]string) error { return errors.New("no such command") },
-	"launcher": launcherRole,
-	"healthy":  func(args []string) error { return serve(args[0], 200, `{"ok":true,"version":"v1\u001b[31m"}`) },
-	"plain":    func(args []string) error { return serve(args[0], 200, "fine") },
-	"unready":  func(args []string) error { return serve(args[0], 503, "warming\x1b[2J up") },
-	"notok":    func(args []string) error { return serve(args[0], 200, `{"ok":false}`) },
+	"watchdog":    func([]string) error { return Watchdog(os.Stdin, os.Stdout) },
+	"notwatchdog": func([]string) error { return errors.New("no such command") },
+	"launcher":    launcherRole,
+	"healthy":     func(args []string) error { return serve(args[0], 200, `{"ok":true,"version":"v1\u001b[31m"}`) },
+	"plain":       func(args []string) error { return serve(args[0], 200, "fine") },
+	"unready":     func(args []string) error { return serve(args[0], 503, "warming\x1b[2J up") },
+	"notok":       func(args []string) error { return serve(args[0], 200, `{"ok":false}`) },
 	"stubborn": func(args []string) error {
 		signal.Ignore(syscall.SIGTERM)
 		return serve(args[0], 200, `{"ok":true}`)
@@ -137,10 +138,9 @@ func crashRole([]string) error {
 	return nil
 }
 
-// thiefRole plays a daemon that loses its port: on its first run a stranger
-// outside the process group serves the port, and the daemon then ends or
-// stays without a port. Later runs are healthy.
-// Arguments: address, file that remembers the stranger, "ends" or "stays".
+// thiefRole is a daemon that loses its port: on its first run another process, outside the process
+// group, serves the port, and the daemon exits or stays without a port. Later runs are healthy. The
+// arguments are the address, a file that records the other process, and "ends" or "stays".
 func thiefRole(args []string) error {
 	addr, memory := args[0], args[1]
 	if _, err := os.Stat(memory); err == nil {
@@ -151,7 +151,7 @@ func thiefRole(args []string) error {
 		return err
 	}
 	stranger := exec.Command(self, "role:plain", addr)
-	stranger.Env = []string{} // it leaves no pid: it is not ours to end
+	stranger.Env = []string{} // without pidsEnv: Stop must not end it
 	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := stranger.Start(); err != nil {
 		return err

@@ -6,18 +6,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processAttributes puts a process into a group, 0 meaning a new one.
+// processAttributes puts a process into a group; 0 creates a new one.
 func processAttributes(group int) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pgid: group}
 }
 
-// groupMembers lists the live processes of some groups.
+// groupMembers returns the live processes of the groups.
 func groupMembers(groups []int) []int {
 	const zombie = 5 // SZOMB of sys/proc.h
 
 	var pids []int
 	for _, group := range groups {
-		// An error means that there is no such group.
+		// An error means that the group does not exist.
 		members, _ := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
 		for _, member := range members {
 			if member.Proc.P_stat != zombie {
@@ -28,5 +28,5 @@ func groupMembers(groups []int) []int {
 	return pids
 }
 
-// foreignListener never knows: the system does not tell without cgo.
+// foreignListener returns false: the owner of a socket cannot be found without cgo.
 func foreignListener([]int, int) bool { return false }

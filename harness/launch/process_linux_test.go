@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A dead process stays in its group until it is collected, and takes signals.
-func TestGroupMembersSkipsTheDead(t *testing.T) {
+// A zombie is still in its group, and kill(2) succeeds.
+func TestGroupMembersOmitsZombies(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("true")
 	cmd.SysProcAttr = groupLeader()
@@ -22,12 +22,12 @@ func TestGroupMembersSkipsTheDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
-	eventually(t, "zombie", func() bool {
+	waitFor(t, "zombie", func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
 		return err == nil && bytes.Contains(stat, []byte(") Z "))
 	})
 	if err := syscall.Kill(-cmd.Process.Pid, 0); err != nil {
-		t.Fatalf("the group is gone already: %v", err)
+		t.Fatalf("the group no longer exists: %v", err)
 	}
 	if got := groupMembers([]int{cmd.Process.Pid}); len(got) > 0 {
 		t.Errorf("members %v, want none", got)
@@ -50,40 +50,40 @@ func TestForeignListener(t *testing.T) {
 		}
 		port := l.Addr().(*net.TCPAddr).Port
 		if foreignListener([]int{syscall.Getpgrp()}, port) {
-			t.Errorf("%s: the group's own listener is called foreign", address)
+			t.Errorf("%s: the group's own listener is reported as foreign", address)
 		}
 		if !foreignListener([]int{other.Process.Pid}, port) {
-			t.Errorf("%s: a listener of another group goes unnoticed", address)
+			t.Errorf("%s: a listener of another group is not reported as foreign", address)
 		}
 		l.Close()
-		// A child of another test may hold the socket until its exec.
-		eventually(t, "end of the listener on "+address, func() bool {
+		// A child of another test may have the socket until it calls exec.
+		waitFor(t, "end of the listener on "+address, func() bool {
 			return !foreignListener([]int{other.Process.Pid}, port)
 		})
 	}
 }
 
-// The launcher is killed at every stage of a start; whatever it has started
-// by then must vanish. All of it carries the same environment.
+// The launcher is killed at various stages of a start. All processes that it has started by then
+// must end. They share a variable in their environment.
 func TestLauncherKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	mark := pidsEnv + "=" + b.pids
+	e := newTestEnv(t)
+	mark := pidsEnv + "=" + e.pids
 	for delay := time.Duration(0); delay < 45*time.Millisecond; delay += 3 * time.Millisecond {
-		cmd := b.launcher(t, launching{Profile: b.wrapped("unready", "stubborn"), Options: b.opts})
+		cmd := e.launcher(t, launchTask{Profile: e.wrapped("unready", "stubborn"), Options: e.opts})
 		cmd.Env = append(os.Environ(), mark)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(delay) // the moment is the point; no outcome depends on it
+		time.Sleep(delay) // varies the stage; the outcome must not depend on it
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}
-	// One that is ending has lost its environment before it is gone.
-	eventually(t, "end of all processes", func() bool { return !processWith(mark) && len(b.running(t)) == 0 })
+	// A process that is ending loses its environment before it is gone.
+	waitFor(t, "end of all processes", func() bool { return !processWith(mark) && len(e.running(t)) == 0 })
 }
 
-// processWith tells whether a process has the variable in its environment.
+// processWith reports whether a process has the variable in its environment.
 func processWith(variable string) bool {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	return slices.ContainsFunc(files, func(file string) bool {

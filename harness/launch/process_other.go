@@ -4,8 +4,8 @@ package launch
 
 import "syscall"
 
-// Without process groups a daemon could not be stopped for sure, so nothing is
-// started: supported is asked first, and the rest is never reached.
+// Without process groups a daemon cannot be stopped reliably. Start checks supported first and does
+// not call the functions below.
 const supported = false
 
 func processAttributes(int) *syscall.SysProcAttr { return nil }

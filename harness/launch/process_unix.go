@@ -14,8 +14,8 @@ func groupLeader() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: t
 
 func leadsGroup() bool { return syscall.Getpgrp() == os.Getpid() }
 
-// signalGroups signals every process of some groups. Groups without a process
-// are no error: whoever survives is looked for afterwards.
+// signalGroups sends a signal to every process of the groups. It ignores errors; the caller checks
+// which processes remain.
 func signalGroups(groups []int, sig syscall.Signal) {
 	for _, group := range groups {
 		_ = syscall.Kill(-group, sig)

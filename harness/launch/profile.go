@@ -11,41 +11,39 @@ import (
 	"github.com/kballard/go-shellquote"
 )
 
-// ErrNotConfigured tells that there is no usable command for a daemon: what
-// is wrong is the configuration, not the daemon.
-var ErrNotConfigured = errors.New("no usable daemon command")
+// errNotConfigured reports that no usable command is configured for a daemon.
+var errNotConfigured = errors.New("no usable daemon command")
 
-// Profile says how the daemon of one SDK is started.
+// Profile describes how to start the daemon of one SDK.
 //
-// In each argument of Command, "{addr}" stands for 127.0.0.1:PORT, "{port}"
-// for PORT and "{home}" for Options.Home. A value is put in after the command
-// was split, so it can never become a second argument. The daemon also finds
-// 127.0.0.1:PORT in SVC_ADDR and Options.Home, where it is set, in SVC_HOME.
+// In each argument of Command, "{addr}" is replaced with 127.0.0.1:PORT, "{port}" with PORT and
+// "{home}" with Options.Home. A value never becomes more than one argument. The environment of the
+// daemon has 127.0.0.1:PORT in SVC_ADDR and Options.Home, if set, in SVC_HOME.
 type Profile struct {
 	SDK     string
 	Command []string // program and arguments; no shell is involved
 	Dir     string   // working directory; empty means the caller's
 	Env     []string // KEY=VALUE, added to the caller's environment
 
-	// Announces tells that the daemon picks its own port when it is given port 0
-	// and prints "evalctl: listening on http://HOST:PORT" once it is bound.
+	// Announces reports that the daemon chooses its own port if it is given port 0, and prints
+	// "evalctl: listening on http://HOST:PORT" when it listens.
 	Announces bool
 }
 
 // SDKs are the values that Resolve accepts.
 var SDKs = []string{"ts", "go", "py"}
 
-// Resolve finds the command of an SDK's daemon. override (a whole command
-// line) wins over the variable SVC_SDK_<SDK>_CMD, read through env; go with
-// neither runs `self serve`, without a home where SVC_STORE is memory. Command lines are split by the quoting rules of
-// a POSIX shell, without variables, globs or any other expansion.
-// SVC_SDK_<SDK>_DIR is the working directory of a configured command.
+// Resolve returns the profile of an SDK's daemon. override, a whole command line, takes precedence
+// over the variable SVC_SDK_<SDK>_CMD, which is read with env. Without either, go runs `self
+// serve`, with an empty home if SVC_STORE is memory. Command lines are split by the quoting rules
+// of a POSIX shell, without expansion of variables or globs. SVC_SDK_<SDK>_DIR is the working
+// directory of a configured command.
 //
-// Every error wraps ErrNotConfigured and names the variable; it never shows
-// the command line, which may hold a token.
+// Errors name the variable, but do not contain the command line, which may have a token.
 func Resolve(sdk, self string, env func(string) string, override string) (Profile, error) {
 	if !slices.Contains(SDKs, sdk) {
-		return Profile{}, fmt.Errorf("%w: unknown sdk %q, use one of %s", ErrNotConfigured, sdk, strings.Join(SDKs, ", "))
+		return Profile{}, fmt.Errorf("%w: unknown sdk %q, use one of %s", errNotConfigured, sdk,
+			strings.Join(SDKs, ", "))
 	}
 	prefix := "SVC_SDK_" + strings.ToUpper(sdk)
 	line, origin := override, "the daemon command"
@@ -54,21 +52,21 @@ func Resolve(sdk, self string, env func(string) string, override string) (Profil
 	}
 	if line == "" && sdk == "go" {
 		home := "--home={home}"
-		if env("SVC_STORE") == "memory" { // which refuses a home, SVC_HOME too
+		if env("SVC_STORE") == "memory" { // a memory store rejects a home, also in SVC_HOME
 			home = "--home="
 		}
 		return Profile{SDK: sdk, Command: []string{self, "serve", "--addr", "{addr}", home}, Announces: true}, nil
 	}
 	if line == "" {
 		return Profile{}, fmt.Errorf("%w for sdk %s: set %s, for example: export %s='%s'",
-			ErrNotConfigured, sdk, origin, origin, example(sdk))
+			errNotConfigured, sdk, origin, origin, example(sdk))
 	}
 	command, err := shellquote.Split(line)
 	if err != nil {
-		return Profile{}, fmt.Errorf("%w for sdk %s: %s: %w", ErrNotConfigured, sdk, origin, err)
+		return Profile{}, fmt.Errorf("%w for sdk %s: %s: %w", errNotConfigured, sdk, origin, err)
 	}
 	if len(command) == 0 || command[0] == "" {
-		return Profile{}, fmt.Errorf("%w for sdk %s: %s names no program", ErrNotConfigured, sdk, origin)
+		return Profile{}, fmt.Errorf("%w for sdk %s: %s names no program", errNotConfigured, sdk, origin)
 	}
 	return Profile{SDK: sdk, Command: command, Dir: env(prefix + "_DIR")}, nil
 }
@@ -80,8 +78,7 @@ func example(sdk string) string {
 	return "npx tsx daemon.ts serve --addr {addr}"
 }
 
-// expand gives the command with its placeholders filled in. Anything else in
-// braces is the daemon's own business and stays as it is.
+// expand returns the command with its placeholders replaced. Other text in braces is not changed.
 func (p Profile) expand(port int, home string) []string {
 	values := strings.NewReplacer("{addr}", address(port), "{port}", strconv.Itoa(port), "{home}", home)
 	command := make([]string, len(p.Command))
@@ -91,9 +88,9 @@ func (p Profile) expand(port int, home string) []string {
 	return command
 }
 
-// environment gives what is added to the caller's environment. Address and home
-// stand there as well: what the user's variables say of his own daemon is not for
-// the one that is started, whose command may lack the placeholders.
+// environment returns the variables that are added to the caller's environment. They include
+// address and home, which override variables that are meant for another daemon, and which a command
+// without placeholders needs.
 func (p Profile) environment(port int, home string) []string {
 	env := []string{"SVC_ADDR=" + address(port)}
 	if home != "" {
@@ -102,10 +99,10 @@ func (p Profile) environment(port int, home string) []string {
 	return append(env, p.Env...)
 }
 
-// address is where a daemon is told to listen.
+// address returns the address that a daemon is given to listen on.
 func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
-// takesPort tells whether the daemon can be told which port to use.
+// takesPort reports whether the command has a placeholder for the port.
 func (p Profile) takesPort() bool {
 	return slices.ContainsFunc(p.Command, func(arg string) bool {
 		return strings.Contains(arg, "{addr}") || strings.Contains(arg, "{port}")

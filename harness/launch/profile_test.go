@@ -19,17 +19,21 @@ func TestResolve(t *testing.T) {
 		want     Profile
 	}{
 		{name: "go by default", sdk: "go", want: Profile{
-			SDK: "go", Command: []string{"/bin/evalctl", "serve", "--addr", "{addr}", "--home={home}"}, Announces: true}},
+			SDK: "go", Announces: true,
+			Command: []string{"/bin/evalctl", "serve", "--addr", "{addr}", "--home={home}"}}},
 		{name: "built in, in memory", sdk: "go", env: map[string]string{"SVC_STORE": "memory"}, want: Profile{
 			SDK: "go", Command: []string{"/bin/evalctl", "serve", "--addr", "{addr}", "--home="}, Announces: true}},
-		{name: "go configured", sdk: "go", env: map[string]string{"SVC_SDK_GO_CMD": "go run ./cmd/x --addr {addr}", "SVC_SDK_GO_DIR": "/src/go"},
+		{name: "go configured", sdk: "go",
+			env:  map[string]string{"SVC_SDK_GO_CMD": "go run ./cmd/x --addr {addr}", "SVC_SDK_GO_DIR": "/src/go"},
 			want: Profile{SDK: "go", Command: []string{"go", "run", "./cmd/x", "--addr", "{addr}"}, Dir: "/src/go"}},
 		{name: "ts", sdk: "ts", env: map[string]string{"SVC_SDK_TS_CMD": "npx tsx d.ts {port}"},
 			want: Profile{SDK: "ts", Command: []string{"npx", "tsx", "d.ts", "{port}"}}},
-		{name: "no shell", sdk: "py", env: map[string]string{"SVC_SDK_PY_CMD": `python3 'my daemon.py' "$HOME" *.py a\ b; rm`},
+		{name: "no shell", sdk: "py",
+			env:  map[string]string{"SVC_SDK_PY_CMD": `python3 'my daemon.py' "$HOME" *.py a\ b; rm`},
 			want: Profile{SDK: "py", Command: []string{"python3", "my daemon.py", "$HOME", "*.py", "a b;", "rm"}}},
-		{name: "override wins", sdk: "py", env: map[string]string{"SVC_SDK_PY_CMD": "no", "SVC_SDK_PY_DIR": "/src/py"}, override: "yes {addr}",
-			want: Profile{SDK: "py", Command: []string{"yes", "{addr}"}, Dir: "/src/py"}},
+		{name: "override wins", sdk: "py", env: map[string]string{"SVC_SDK_PY_CMD": "no", "SVC_SDK_PY_DIR": "/src/py"},
+			override: "yes {addr}",
+			want:     Profile{SDK: "py", Command: []string{"yes", "{addr}"}, Dir: "/src/py"}},
 		{name: "other sdk's variable", sdk: "go", env: map[string]string{"SVC_SDK_PY_CMD": "no"}, override: "yes",
 			want: Profile{SDK: "go", Command: []string{"yes"}}},
 	}
@@ -52,10 +56,13 @@ func TestResolveErrors(t *testing.T) {
 		name, sdk, line, override string
 		want                      []string
 	}{
-		{name: "unset", sdk: "ts", want: []string{"SVC_SDK_TS_CMD", "export SVC_SDK_TS_CMD='npx tsx daemon.ts serve --addr {addr}'"}},
+		{name: "unset", sdk: "ts",
+			want: []string{"SVC_SDK_TS_CMD", "export SVC_SDK_TS_CMD='npx tsx daemon.ts serve --addr {addr}'"}},
 		{name: "unset py", sdk: "py", want: []string{"SVC_SDK_PY_CMD", "{addr}"}},
-		{name: "open quote", sdk: "py", line: `python3 'daemon.py --auth tok3n`, want: []string{"SVC_SDK_PY_CMD", "quote"}},
-		{name: "open quote in the override", sdk: "py", override: `python3 "`, want: []string{"the daemon command", "quote"}},
+		{name: "open quote", sdk: "py", line: `python3 'daemon.py --auth tok3n`,
+			want: []string{"SVC_SDK_PY_CMD", "quote"}},
+		{name: "open quote in the override", sdk: "py", override: `python3 "`,
+			want: []string{"the daemon command", "quote"}},
 		{name: "blank", sdk: "go", line: "  ", want: []string{"SVC_SDK_GO_CMD", "no program"}},
 		{name: "empty program", sdk: "go", line: "'' serve", want: []string{"SVC_SDK_GO_CMD", "no program"}},
 		{name: "sdk", sdk: "rust", want: []string{`"rust"`, "ts, go, py"}},
@@ -69,11 +76,11 @@ func TestResolveErrors(t *testing.T) {
 				return ""
 			}, test.override)
 			wantError(t, err, test.want...)
-			if !errors.Is(err, ErrNotConfigured) {
+			if !errors.Is(err, errNotConfigured) {
 				t.Errorf("%v is not ErrNotConfigured", err)
 			}
 			if strings.Contains(err.Error(), "tok3n") {
-				t.Errorf("the command line is in the error: %v", err)
+				t.Errorf("the error contains the command line: %v", err)
 			}
 		})
 	}
@@ -100,9 +107,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// Whatever stands in the arguments and in the home arrives as it is, one
-// argument for one.
-func TestCommandSurvives(t *testing.T) {
+// Arguments and home are passed unchanged, and each stays a single argument.
+func TestArgumentsAreUnchanged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		args := append([]string{"program"}, rapid.SliceOf(rapid.String()).Draw(t, "args")...)
 		home := rapid.String().Draw(t, "home")
@@ -122,7 +128,7 @@ func TestCommandSurvives(t *testing.T) {
 	})
 }
 
-// wantError checks that an error holds every one of the texts.
+// wantError requires an error that contains all of the texts.
 func wantError(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	if err == nil {
@@ -130,7 +136,7 @@ func wantError(t *testing.T, err error, texts ...string) {
 	}
 	for _, text := range texts {
 		if !strings.Contains(err.Error(), text) {
-			t.Errorf("error lacks %q:\n%v", text, err)
+			t.Errorf("error does not contain %q:\n%v", text, err)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Commands that make a process group of their own, as setsid and timeout do.
+// Commands such as setsid and timeout create a process group of their own.
 func TestCommandWithItsOwnGroup(t *testing.T) {
 	t.Parallel()
 	for _, wrapper := range [][]string{{"setsid"}, {"timeout", "1000"}} {
@@ -21,31 +21,31 @@ func TestCommandWithItsOwnGroup(t *testing.T) {
 			if _, err := exec.LookPath(wrapper[0]); err != nil {
 				t.Skipf("%s is not installed", wrapper[0])
 			}
-			b := newBench(t)
-			p := b.wrapped("stubborn", "healthy")
+			e := newTestEnv(t)
+			p := e.wrapped("stubborn", "healthy")
 			p.Command = append(wrapper, p.Command...)
-			d := b.start(t, p)
-			eventually(t, "both processes", func() bool { return len(b.running(t)) == 2 })
-			if err := d.end(50 * time.Millisecond); err != nil {
+			d := e.start(t, p)
+			waitFor(t, "both processes", func() bool { return len(e.running(t)) == 2 })
+			if err := d.stop(50 * time.Millisecond); err != nil {
 				t.Error(err)
 			}
-			b.mustBeGone(t)
+			e.requireNoProcesses(t)
 		})
 	}
 }
 
 func TestDeathAfterStart(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	d := b.start(t, b.wrapped("stubborn", "stubborn"))
+	e := newTestEnv(t)
+	d := e.start(t, e.wrapped("stubborn", "stubborn"))
 	if err := d.Err(); err != nil {
-		t.Errorf("it runs, yet: %v", err)
+		t.Errorf("error while it runs: %v", err)
 	}
 	if err := syscall.Kill(d.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	<-d.Done()
-	b.mustBeGone(t)
+	e.requireNoProcesses(t)
 	wantError(t, d.Err(), "signal: killed", strconv.Itoa(d.PID()))
 	if err := d.Stop(); err != nil {
 		t.Errorf("stop after death: %v", err)
@@ -55,8 +55,8 @@ func TestDeathAfterStart(t *testing.T) {
 
 func TestDeathByItself(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	d := b.start(t, b.profile("healthy"))
+	e := newTestEnv(t)
+	d := e.start(t, e.profile("healthy"))
 	if resp, err := client.Get(d.URL() + "/exit"); err == nil {
 		resp.Body.Close()
 	}
@@ -66,19 +66,19 @@ func TestDeathByItself(t *testing.T) {
 
 func TestStopEndsGrandchildren(t *testing.T) {
 	t.Parallel()
-	for _, guarded := range []bool{true, false} {
-		t.Run(fmt.Sprintf("guarded=%t", guarded), func(t *testing.T) {
-			b := newBench(t)
-			if !guarded {
-				b.opts.Guard = nil
+	for _, watched := range []bool{true, false} {
+		t.Run(fmt.Sprintf("watched=%t", watched), func(t *testing.T) {
+			e := newTestEnv(t)
+			if !watched {
+				e.opts.Watchdog = nil
 			}
-			d := b.start(t, b.wrapped("healthy", "stubborn"))
-			eventually(t, "grandchildren", func() bool { return len(b.running(t)) == 2 })
-			// The grace is Stop's, cut short: only SIGKILL ends one of them.
-			if err := d.end(50 * time.Millisecond); err != nil {
+			d := e.start(t, e.wrapped("healthy", "stubborn"))
+			waitFor(t, "grandchildren", func() bool { return len(e.running(t)) == 2 })
+			// A shorter grace than Stop's: one of them ends only with SIGKILL.
+			if err := d.stop(50 * time.Millisecond); err != nil {
 				t.Error(err)
 			}
-			b.mustBeGone(t)
+			e.requireNoProcesses(t)
 			if left := groupMembers(d.groups); len(left) > 0 {
 				t.Errorf("group members %v survived", left)
 			}
@@ -86,21 +86,22 @@ func TestStopEndsGrandchildren(t *testing.T) {
 	}
 }
 
-// The wrapper dies of SIGTERM at once, the daemon behind it needs a moment.
+// SIGTERM ends the wrapper at once, but the daemon below it needs longer.
 func TestStopWaitsForGrandchild(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	e := newTestEnv(t)
 	file := filepath.Join(t.TempDir(), "saved")
-	slow := fmt.Sprintf(`(trap 'sleep 0.2; echo done > "%s"; exit' TERM; touch "%[1]s.ready"; while :; do sleep 0.01; done) & `, file)
-	p := b.wrapped("healthy")
+	slow := fmt.Sprintf(`(trap 'sleep 0.2; echo done > "%s"; exit' TERM; `+
+		`touch "%[1]s.ready"; while :; do sleep 0.01; done) & `, file)
+	p := e.wrapped("healthy")
 	p.Command[2] = slow + p.Command[2]
-	d := b.start(t, p)
-	eventually(t, "trap", func() bool { _, err := os.Stat(file + ".ready"); return err == nil })
-	if err := d.Stop(); err != nil {
+	d := e.start(t, p)
+	waitFor(t, "trap", func() bool { _, err := os.Stat(file + ".ready"); return err == nil })
+	if err := d.stop(patience); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(file); string(data) != "done\n" {
-		t.Errorf("the grandchild was not allowed to finish: %q, %v", data, err)
+		t.Errorf("the grandchild could not finish: %q, %v", data, err)
 	}
 }
 
@@ -110,9 +111,9 @@ func BenchmarkStartStop(b *testing.B) {
 		b.Fatal(err)
 	}
 	p := Profile{Command: []string{self, "role:healthy", "{addr}"}}
-	for name, guard := range map[string][]string{"guarded": {self, "role:guard"}, "unguarded": nil} {
+	for name, watchdog := range map[string][]string{"watched": {self, "role:watchdog"}, "unwatched": nil} {
 		b.Run(name, func(b *testing.B) {
-			o := Options{LogPath: filepath.Join(b.TempDir(), "log"), Guard: guard}
+			o := Options{LogPath: filepath.Join(b.TempDir(), "log"), Watchdog: watchdog}
 			for b.Loop() {
 				d, err := Start(b.Context(), p, o)
 				if err != nil {

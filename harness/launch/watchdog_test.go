@@ -15,16 +15,16 @@ import (
 	"testing"
 )
 
-// launching tells a launcher process what to do.
-type launching struct {
+// launchTask is the task of a launcher process.
+type launchTask struct {
 	Profile Profile
 	Options Options
-	Exit    bool // end without a stop as soon as the daemon runs
+	Exit    bool // exit without Stop as soon as the daemon runs
 }
 
-// launcherRole starts a daemon, says so on stdout and never stops it.
+// launcherRole starts a daemon, prints its URL and does not stop it.
 func launcherRole(args []string) error {
-	var todo launching
+	var todo launchTask
 	if err := json.Unmarshal([]byte(args[0]), &todo); err != nil {
 		return err
 	}
@@ -38,20 +38,20 @@ func launcherRole(args []string) error {
 	if !todo.Exit {
 		<-d.Done()
 	}
-	return errors.New("the launcher ends without a stop")
+	return errors.New("the launcher exits without Stop")
 }
 
-func (b bench) launcher(t *testing.T, todo launching) *exec.Cmd {
+func (e testEnv) launcher(t *testing.T, todo launchTask) *exec.Cmd {
 	t.Helper()
 	args, err := json.Marshal(todo)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return exec.Command(b.self, "role:launcher", string(args))
+	return exec.Command(e.self, "role:launcher", string(args))
 }
 
-// A wrapper with a child that ignores SIGTERM: the parent-death signal ends
-// the wrapper only, so the child's end is the guard's doing.
+// The parent-death signal ends only the wrapper. The watchdog must end its child, which ignores
+// SIGTERM.
 func TestLauncherDies(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -62,30 +62,31 @@ func TestLauncherDies(t *testing.T) {
 	}{
 		{name: "killed", roles: []string{"healthy", "stubborn"}, kill: true},
 		{name: "killed during start", roles: []string{"unready", "stubborn"}, kill: true},
-		{name: "killed, group of its own", roles: []string{"healthy", "stubborn"}, wrapper: []string{"setsid"}, kill: true},
+		{name: "killed, group of its own", roles: []string{"healthy", "stubborn"}, wrapper: []string{"setsid"},
+			kill: true},
 		{name: "exit without stop", roles: []string{"healthy", "stubborn"}, exit: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			p := b.wrapped(test.roles...)
+			e := newTestEnv(t)
+			p := e.wrapped(test.roles...)
 			if len(test.wrapper) > 0 {
 				if _, err := exec.LookPath(test.wrapper[0]); err != nil {
 					t.Skipf("%s is not installed", test.wrapper[0])
 				}
 				p.Command = append(test.wrapper, p.Command...)
 			}
-			cmd := b.launcher(t, launching{Profile: p, Options: b.opts, Exit: test.exit})
+			cmd := e.launcher(t, launchTask{Profile: p, Options: e.opts, Exit: test.exit})
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			if test.kill {
-				eventually(t, "daemon processes", func() bool { return len(b.running(t)) == 2 })
+				waitFor(t, "daemon processes", func() bool { return len(e.running(t)) == 2 })
 				_ = cmd.Process.Kill()
 			}
 			_ = cmd.Wait()
-			eventually(t, "end of the daemon's processes", func() bool { return len(b.running(t)) == 0 })
+			waitFor(t, "end of the daemon's processes", func() bool { return len(e.running(t)) == 0 })
 		})
 	}
 }
@@ -95,9 +96,9 @@ func TestParentDeathSignal(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has a parent-death signal")
 	}
-	b := newBench(t)
-	b.opts.Guard = nil
-	cmd := b.launcher(t, launching{Profile: b.profile("stubborn"), Options: b.opts})
+	e := newTestEnv(t)
+	e.opts.Watchdog = nil
+	cmd := e.launcher(t, launchTask{Profile: e.profile("stubborn"), Options: e.opts})
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -110,13 +111,13 @@ func TestParentDeathSignal(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	eventually(t, "end of the daemon", func() bool { return len(b.running(t)) == 0 })
+	waitFor(t, "end of the daemon", func() bool { return len(e.running(t)) == 0 })
 }
 
-// Started by hand, in somebody else's process group, it must not kill that.
-func TestGuardRefusesForeignGroup(t *testing.T) {
-	b := newBench(t)
-	cmd := exec.Command("sh", "-c", `"$0" role:guard </dev/null; echo "status $?"`, b.self)
+// A watchdog that does not lead its process group must not kill the group.
+func TestWatchdogRejectsOtherGroup(t *testing.T) {
+	e := newTestEnv(t)
+	cmd := exec.Command("sh", "-c", `"$0" role:watchdog </dev/null; echo "status $?"`, e.self)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "status 1") || !strings.Contains(string(out), "does not lead") {
@@ -124,10 +125,10 @@ func TestGuardRefusesForeignGroup(t *testing.T) {
 	}
 }
 
-func TestGuardKillsItsGroup(t *testing.T) {
+func TestWatchdogKillsItsGroup(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	g, err := startGuard(t.Context(), b.opts.Guard, io.Discard)
+	e := newTestEnv(t)
+	g, err := startWatchdog(t.Context(), e.opts.Watchdog, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,13 +146,13 @@ func TestGuardKillsItsGroup(t *testing.T) {
 	signalGroups([]int{g.group()}, syscall.SIGTERM)
 	_ = member.Wait()
 	if got := groupMembers([]int{g.group()}); len(got) != 1 || got[0] != g.group() {
-		t.Errorf("after SIGTERM the group has %v, want the guard alone", got)
+		t.Errorf("after SIGTERM the group has %v, want only the watchdog", got)
 	}
 	_ = g.stdin.Close()
 	if err := other.Wait(); err == nil || err.Error() != "signal: killed" {
 		t.Errorf("the watched group ended with %v", err)
 	}
 	if err := g.cmd.Wait(); err == nil || err.Error() != "signal: killed" {
-		t.Errorf("guard ended with %v, want its own SIGKILL", err)
+		t.Errorf("watchdog ended with %v, want its own SIGKILL", err)
 	}
 }

@@ -11,19 +11,19 @@ import (
 	"testing"
 )
 
-// foreign is a daemon of testdata with the words of its dialect.
-type foreign struct {
+// sdkDaemon is a daemon in testdata with the keys of its dialect.
+type sdkDaemon struct {
 	program, file   string
 	create          string // body that creates the brain "eval"
 	question, topK  string // keys of an ask
-	query, hits     string // key of a search, and of its answer's list
-	nothing         string // what the list is when nothing was found
+	query, hits     string // key of a search, and of the list in its response
+	nothing         string // the list if nothing was found
 	delta, lineEnd  string
 	done, version   string
 	notFoundContent string
 }
 
-var foreigns = []foreign{
+var sdkDaemons = []sdkDaemon{
 	{
 		program: "node", file: "testdata/node/daemon.mjs", create: `{"brainId":"eval"}`,
 		question: "question", topK: "topK", query: "query", hits: "chunks", nothing: "null",
@@ -33,17 +33,18 @@ var foreigns = []foreign{
 	{
 		program: "python3", file: "testdata/python/daemon.py", create: `{"name":"Eval"}`,
 		question: "query", topK: "top_k", query: "query", hits: "hits", nothing: "[]",
-		delta: "event: answer_delta\ndata: {\"delta\": \"tea.\"}", lineEnd: "\n", done: `data: {"answer": "She likes tea."`,
+		delta: "event: answer_delta\ndata: {\"delta\": \"tea.\"}", lineEnd: "\n",
+		done:    `data: {"answer": "She likes tea."`,
 		version: "python-1.0.0", notFoundContent: "application/json",
 	},
 }
 
-func TestForeignDaemons(t *testing.T) {
-	for _, f := range foreigns {
+func TestSDKDaemons(t *testing.T) {
+	for _, f := range sdkDaemons {
 		t.Run(f.program, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			d := b.start(t, f.profile(t))
+			e := newTestEnv(t)
+			d := e.start(t, f.profile(t))
 			if d.Version() != f.version {
 				t.Errorf("version %q, want %q", d.Version(), f.version)
 			}
@@ -59,7 +60,7 @@ func TestForeignDaemons(t *testing.T) {
 	}
 }
 
-func (f foreign) profile(t *testing.T, more ...string) Profile {
+func (f sdkDaemon) profile(t *testing.T, more ...string) Profile {
 	t.Helper()
 	if _, err := exec.LookPath(f.program); err != nil {
 		t.Skipf("%s is not installed", f.program)
@@ -67,7 +68,7 @@ func (f foreign) profile(t *testing.T, more ...string) Profile {
 	return Profile{Command: append([]string{f.program, f.file, "serve", "--addr", "{addr}"}, more...)}
 }
 
-func (f foreign) seed(t *testing.T, brains string) {
+func (f sdkDaemon) seed(t *testing.T, brains string) {
 	t.Helper()
 	text := "# Ada\n\nAda lives in London. She likes tea.\n"
 	call(t, "POST", brains, f.create, 201)
@@ -76,26 +77,27 @@ func (f foreign) seed(t *testing.T, brains string) {
 		t.Errorf("brains: %s", got)
 	}
 	call(t, "PUT", brains+"/eval/documents?path=raw/documents/ada.md", text, 204)
-	eventually(t, "indexing", func() bool { return len(f.search(t, brains, "tea")) == 1 })
+	waitFor(t, "indexing", func() bool { return len(f.search(t, brains, "tea")) == 1 })
 }
 
-func (f foreign) check(t *testing.T, brains string) {
+func (f sdkDaemon) check(t *testing.T, brains string) {
 	t.Helper()
 	hit := f.search(t, brains, "tea")[0]
 	if hit["path"] != "raw/documents/ada.md" || hit["title"] != "Ada" {
 		t.Errorf("hit: %v", hit)
 	}
-	if got := call(t, "POST", brains+"/eval/search", `{"`+f.query+`":"zebra"}`, 200); !strings.Contains(strings.ReplaceAll(got, " ", ""), `"`+f.hits+`":`+f.nothing) {
+	if got := call(t, "POST", brains+"/eval/search", `{"`+f.query+`":"zebra"}`,
+		200); !strings.Contains(strings.ReplaceAll(got, " ", ""), `"`+f.hits+`":`+f.nothing) {
 		t.Errorf("nothing found: %s", got)
 	}
 	stream := call(t, "POST", brains+"/eval/ask", `{"`+f.question+`":"Who likes tea?","`+f.topK+`":1}`, 200)
 	for _, part := range []string{"retrieve", f.delta, "citation", f.done} {
 		if !strings.Contains(stream, part) {
-			t.Errorf("the ask stream lacks %q:\n%s", part, stream)
+			t.Errorf("the ask stream does not contain %q:\n%s", part, stream)
 		}
 	}
 	if !strings.HasSuffix(stream, f.lineEnd+f.lineEnd) || (f.lineEnd == "\n") != !strings.Contains(stream, "\r") {
-		t.Errorf("line ends of %q", stream)
+		t.Errorf("line endings of %q", stream)
 	}
 	resp, err := client.Get(brains + "/nobody")
 	if err != nil {
@@ -107,7 +109,7 @@ func (f foreign) check(t *testing.T, brains string) {
 	}
 }
 
-func (f foreign) search(t *testing.T, brains, query string) []map[string]any {
+func (f sdkDaemon) search(t *testing.T, brains, query string) []map[string]any {
 	t.Helper()
 	var answer map[string]json.RawMessage
 	var hits []map[string]any
@@ -121,12 +123,12 @@ func (f foreign) search(t *testing.T, brains, query string) []map[string]any {
 	return hits
 }
 
-func TestForeignDieAfter(t *testing.T) {
-	for _, f := range foreigns {
+func TestSDKDaemonDieAfter(t *testing.T) {
+	for _, f := range sdkDaemons {
 		t.Run(f.program, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			d := b.start(t, f.profile(t, "--die-after", "2"))
+			e := newTestEnv(t)
+			d := e.start(t, f.profile(t, "--die-after", "2"))
 			call(t, "POST", d.URL()+"/v1/brains", f.create, 201)
 			ask := `{"` + f.question + `":"Who?"}`
 			for range 2 {
@@ -140,10 +142,10 @@ func TestForeignDieAfter(t *testing.T) {
 	}
 }
 
-func TestForeignAuth(t *testing.T) {
+func TestSDKDaemonAuth(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	d := b.start(t, foreigns[1].profile(t, "--auth", "s3cret"))
+	e := newTestEnv(t)
+	d := e.start(t, sdkDaemons[1].profile(t, "--auth", "s3cret"))
 	for header, want := range map[string]int{"": 401, "Bearer wrong": 403, "Bearer s3cret": 200} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL()+"/v1/brains", nil)
 		if err != nil {
@@ -163,7 +165,7 @@ func TestForeignAuth(t *testing.T) {
 	}
 }
 
-// client leaves no connection behind for goleak to find.
+// client keeps no idle connections, which goleak would report.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 func call(t *testing.T, method, url, body string, status int) string {
