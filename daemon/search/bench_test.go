@@ -152,10 +152,10 @@ func (x *bm25) search(terms []string, k int) []candidate {
 	return top
 }
 
-// BenchmarkSearch100k asks an index of 100,000 chunks for its ten best. content: 3
-// to 6 words of one chunk. natural: the same in a question, with four words of the
-// 130 most frequent. common: the six most frequent words that are not stop words. Each question is also put to
-// bm25, which is handed the terms; x-limit is the ratio of the medians.
+// BenchmarkSearch100k asks an index of 100,000 chunks for its ten best. content: 3 to 6 words of
+// one chunk. natural: the same in a question, with four words of the 130 most frequent. common: the
+// six most frequent words that are not stop words. Each question is also put to bm25, which is
+// handed the terms; x-limit is the ratio of the medians.
 func BenchmarkSearch100k(b *testing.B) {
 	v, ix := large().corpus, large().index
 	limit, searcher := newBM25(ix), NewSearcher(ix, Config{})

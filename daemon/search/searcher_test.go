@@ -224,11 +224,11 @@ func TestBadRepliesOfModels(t *testing.T) {
 	ix := New(nil)
 	ix.Put(Document{Path: "a.txt", Text: "cat"})
 	for want, e := range map[string]Embedder{
-		"0 vectors for 1 texts":                    replies{},
-		"2 vectors for 1 texts":                    replies{{1}, {1}},
-		"a vector of 2 numbers has the length 0":   replies{{0, 0}},
-		"a vector of 1 numbers has the length NaN": replies{{nan}},
-		"a vector of 0 numbers has the length 0":   replies{{}},
+		"0 vectors for 1 texts":                replies{},
+		"2 vectors for 1 texts":                replies{{1}, {1}},
+		"a vector of 2 numbers has length 0":   replies{{0, 0}},
+		"a vector of 1 numbers has length NaN": replies{{nan}},
+		"a vector of 0 numbers has length 0":   replies{{}},
 	} {
 		_, err := NewSearcher(ix, Config{Embedder: e}).Search(t.Context(), Query{Text: "cat"})
 		if want = "search in mode hybrid: test/replies: " + want; err == nil || err.Error() != want {
@@ -263,7 +263,7 @@ func TestDimensionsChange(t *testing.T) {
 	e := &meanings{}
 	s := NewSearcher(ix, Config{Embedder: changing{e}})
 	_, err := s.Search(t.Context(), Query{Text: "cat"})
-	if failed, ok := errors.AsType[*ModelError](err); !ok || failed.Error() != "test/meanings: a vector of 3 numbers where others have 4" {
+	if failed, ok := errors.AsType[*ModelError](err); !ok || failed.Error() != "test/meanings: a vector of 3 numbers, others have 4" {
 		t.Errorf("got %v", err)
 	}
 }
