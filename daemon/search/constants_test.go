@@ -9,8 +9,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestConstants holds what decides the ranking against what was chosen, and
-// against what docs/retrieval.md tells of it. An empty text is told nowhere.
+// TestConstants compares the constants that decide the ranking with their intended values, and with
+// what docs/retrieval.md documents about them. An empty text is not documented.
 func TestConstants(t *testing.T) {
 	page, err := os.ReadFile("../../docs/retrieval.md")
 	if err != nil {
@@ -19,7 +19,7 @@ func TestConstants(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		got, want float64
-		told      string
+		documented      string
 	}{
 		{"DefaultK1", defaultK1, 1.5, "| k1 | 1.5 |"},
 		{"DefaultB", defaultB, 1, "| b | 1 |"},
@@ -63,13 +63,13 @@ func TestConstants(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%s is %v, chosen was %v", c.name, c.got, c.want)
 		}
-		if !strings.Contains(string(page), c.told) {
-			t.Errorf("docs/retrieval.md does not say of %s: %q", c.name, c.told)
+		if !strings.Contains(string(page), c.documented) {
+			t.Errorf("docs/retrieval.md does not document %s: %q", c.name, c.documented)
 		}
 	}
 }
 
-// candidates gives the default of CandidateK.
+// candidates returns the default of CandidateK.
 func candidates(t *testing.T, topK int) float64 {
 	t.Helper()
 	q, err := Query{TopK: topK}.withDefaults()
@@ -79,9 +79,8 @@ func candidates(t *testing.T, topK int) float64 {
 	return float64(q.CandidateK)
 }
 
-// wide is an index in which more chunks are found than are looked at again, the
-// best of them have more words in common than feedback takes, and texts are long
-// enough to be cut.
+// wide is an index in which more chunks are found than are rescored, the best of them have more
+// words in common than feedback takes, and texts are long enough to be cut.
 func wide() *Index {
 	ix := New(nil)
 	words := func(i, n int) string {
@@ -100,7 +99,7 @@ func wide() *Index {
 	return ix
 }
 
-// The same as TestRankingGolden, of many.
+// Like TestRankingGolden, for many chunks.
 func TestWideRankingGolden(t *testing.T) {
 	hits := wide().Search(Query{Text: "harbour", TopK: 400}).Hits
 	var got []string
