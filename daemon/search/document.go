@@ -79,15 +79,15 @@ func Parse(name string, data []byte) (Document, bool) {
 // Title returns the title of a file, on one line of at most 512 code points: the title of its front
 // matter, else the first heading of a Markdown file, else the file name without its extension.
 func Title(name string, file frontmatter.Document) string {
-	title := oneLine(file.Title)
+	title := file.Title
 	if title == "" && frontmatter.IsMarkdown(name) {
 		title = firstHeading(file.Body)
 	}
 	if title == "" {
 		base := path.Base(name)
-		title = oneLine(strings.TrimSuffix(base, path.Ext(base)))
+		title = strings.TrimSuffix(base, path.Ext(base))
 	}
-	return clip(title, maxTitle)
+	return clip(oneLine(title), maxTitle)
 }
 
 // Indexed reports whether Parse accepts a file of that path.
