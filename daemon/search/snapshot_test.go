@@ -126,7 +126,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	refused := func(what string, data []byte, opts *Options) {
 		t.Helper()
 		if _, err := readSnapshot(data, opts); !errors.Is(err, errSnapshot) {
-			t.Errorf("%s: error %v, want ErrSnapshot", what, err)
+			t.Errorf("%s: error %v, want errSnapshot", what, err)
 		}
 	}
 	for i := len(snapshotMagic); i < len(good); i++ {
