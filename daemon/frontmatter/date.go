@@ -16,10 +16,11 @@ var dateLayouts = func() []string {
 		"January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006",
 		"Mon, 2 Jan 2006 15:04:05", time.RFC1123Z,
 	}
+	zones := []string{"", "Z07:00", " Z07:00", "Z0700", " Z0700", "Z07", " Z07"}
 	for _, day := range []string{"2006-1-2", "2006/1/2", "2006/1/2 (Mon)"} {
 		layouts = append(layouts, day)
 		for _, clock := range []string{"T15:04:05", " 15:04:05", "T15:04", " 15:04", "t15:04:05"} {
-			for _, zone := range []string{"", "Z07:00", " Z07:00", "Z0700", " Z0700", "Z07", " Z07"} {
+			for _, zone := range zones {
 				layouts = append(layouts, day+clock+zone)
 			}
 		}
@@ -40,7 +41,7 @@ const (
 
 // parseDate reads a date by dateLayouts. A date without a zone is in UTC; of names of zones, only
 // UTC and GMT are known. The zero time, which programs write for a missing date, is no date.
-// A year that RFC 3339 cannot carry in UTC is a bad one.
+// A date whose year in UTC is not 1 to 9999 is bad, because RFC 3339 cannot represent it.
 func parseDate(n *yaml.Node) (time.Time, dateForm) {
 	if n.Kind != yaml.ScalarNode {
 		return time.Time{}, badDate

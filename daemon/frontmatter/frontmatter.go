@@ -1,7 +1,7 @@
 // Package frontmatter reads and writes the YAML front matter of Markdown documents: a mapping
 // between a first line "---" and a later line "---" or "...".
 //
-// Search and document records both describe a document by what Parse returns, so they agree.
+// Search and document records both take the metadata of a document from Parse, so they agree.
 package frontmatter
 
 import (
@@ -16,7 +16,7 @@ import (
 // maxHeader bounds the YAML between the two lines, in bytes.
 const maxHeader = 64 << 10
 
-// Fields is what front matter says about its document. Zero values mean that it does not say.
+// Fields are the values in front matter. A zero value means that it does not contain the key.
 type Fields struct {
 	Title  string    // key title, as written
 	Tags   []string  // key tags: trimmed, not empty, without commas
@@ -26,9 +26,9 @@ type Fields struct {
 	// Created is key created_at. Set writes it in UTC, to the millisecond.
 	Created time.Time
 
-	// Metadata holds all other keys of 1 to 128 code points with a scalar value, and those
-	// above whose value is a scalar of the wrong form. A value is a string, an int of at most
-	// 53 bits, a finite float64, a bool or nil; session_id is a string or nil.
+	// Metadata holds the other keys of 1 to 128 code points that have a scalar value, and date,
+	// source and created_at if their value is a scalar of another form. A value is a string, an
+	// int from -2^53 to 2^53, a finite float64, a bool or nil. session_id is a string or nil.
 	Metadata map[string]any
 }
 
@@ -59,19 +59,19 @@ func (d Document) When() time.Time {
 // in upper or lower case.
 func IsMarkdown(name string) bool { return strings.EqualFold(path.Ext(name), ".md") }
 
-// Parse splits a Markdown document. Every text is one: without front matter, the whole text is
-// the Body. The same holds for front matter that has no closing line, is larger than 64 KiB, or is
-// not a mapping in YAML.
+// Parse splits a Markdown document. Without front matter, the whole text is the Body. The same
+// holds for front matter that has no closing line, is larger than 64 KiB, or is not a YAML mapping.
 //
 // Invalid UTF-8 is replaced by U+FFFD, and a leading byte order mark is dropped. Of a key that is
 // given twice, the first counts. Lists (other than tags), mappings and aliases are left out.
 //
-// Metadata loses nothing of what is written: a plain scalar is a number or boolean only if that is
-// written in the very same way (5, 1.5, 1e+06, true). All others are strings with the text as
-// written: 0012, 1.10, 0x1F, True, a date, an integer beyond 2^53. Every spelling of null is nil.
+// No digit of the metadata is lost: a scalar is a number or boolean only if its text is exactly
+// what the YAML encoder writes for that value (5, 1.5, 1e+06, true). Any other scalar is a string
+// with the text as written: 0012, 1.10, 0x1F, True, a date, an integer beyond 2^53. Every spelling
+// of null is nil.
 //
-// A date is a timestamp of YAML, or is written as "2024/5/8", "20240508", "8 May 2024",
-// "May 8, 2024" or as in mails. It is in UTC if it has no zone. An empty date is none.
+// A date is a timestamp of YAML, or is written as "2024/5/8", "20240508", "8 May 2024", "May 8,
+// 2024" or as in mails. It is in UTC if it has no zone. An empty date is none.
 func Parse(text string) Document {
 	fields, body := split(text)
 	doc := read(fields)

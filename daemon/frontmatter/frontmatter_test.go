@@ -12,7 +12,7 @@ import (
 	"evalctl/daemon/frontmatter"
 )
 
-// document is a Document of fields and a body.
+// document returns a Document without BadDate.
 func document(body string, f frontmatter.Fields) frontmatter.Document {
 	return frontmatter.Document{Fields: f, Body: body}
 }
@@ -231,7 +231,7 @@ func FuzzParse(f *testing.F) {
 		if doc.Body == text && cmp.Equal(doc.Fields, frontmatter.Fields{}) || !utf8.ValidString(text) {
 			return
 		}
-		// What was read can be written, and is read again, whatever else is there.
+		// What was read can be written and read again, whatever else the front matter contains.
 		set, err := frontmatter.Set(text, doc.Fields)
 		if err != nil {
 			return // an alias without its anchor, or too long
@@ -244,7 +244,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// normal is a document as Set keeps it: Created has milliseconds.
+// normal returns a document as Set preserves it: Created has milliseconds.
 func normal(d frontmatter.Document) frontmatter.Document {
 	if !d.Created.IsZero() {
 		d.Created = d.Created.UTC().Truncate(time.Millisecond)

@@ -22,8 +22,8 @@ const (
 	keySession = "session_id"
 )
 
-// IsField reports whether a document record has a field of its own for the key: title, tags,
-// source and created_at cannot be set as metadata.
+// IsField reports whether a key is a field of a document record: title, tags, source or created_at.
+// Such a key cannot be set as metadata.
 func IsField(key string) bool {
 	return slices.Contains([]string{keyTitle, keyTags, keySource, keyCreated}, key)
 }
@@ -32,7 +32,7 @@ var sources = []string{
 	protocol.SourceIngest, protocol.SourceExtract, protocol.SourceCompile, protocol.SourceReflect,
 }
 
-// read returns what a mapping says, as a Document without a Body.
+// read converts a mapping to a Document without a Body.
 func read(fields *yaml.Node) Document {
 	var (
 		doc        Document
@@ -93,7 +93,7 @@ func (f *Fields) keep(key string, value *yaml.Node) {
 	}
 	f.Metadata[key] = scalar(value)
 	if key == keySession && !isNull(value) {
-		f.Metadata[key] = value.Value // an id is no number, not even 12
+		f.Metadata[key] = value.Value // an id is not a number, even if it is 12
 	}
 }
 
@@ -143,15 +143,16 @@ func scalar(n *yaml.Node) any {
 	return n.Value
 }
 
-// maxInt is the largest integer up to which every reader of JSON keeps all integers apart.
+// maxInt bounds the integers that every JSON parser reads exactly.
 const maxInt = 1 << 53
 
 // number reads a number that is written as the YAML encoder writes it.
 func number(text string) (any, bool) {
-	if i, err := strconv.Atoi(text); err == nil && strconv.Itoa(i) == text && -maxInt <= int64(i) && int64(i) <= maxInt {
+	i, err := strconv.Atoi(text)
+	if err == nil && strconv.Itoa(i) == text && -maxInt <= int64(i) && int64(i) <= maxInt {
 		return i, true
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	ok := err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) && strconv.FormatFloat(f, 'g', -1, 64) == text
-	return f, ok
+	finite := err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
+	return f, finite && strconv.FormatFloat(f, 'g', -1, 64) == text
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// WireMetadata returns metadata as the protocol carries it: with the tags comma-joined as tags, and
-// the date as date. No tags, or a zero date, leave the key as it is. The result is a new map.
+// WireMetadata returns a copy of metadata for the wire: with the comma-joined tags as key tags and
+// the date as key date. Without tags, or with a zero date, that key is not set.
 func WireMetadata(metadata map[string]any, tags []string, date time.Time) map[string]any {
 	wire := make(map[string]any, len(metadata)+2)
 	maps.Copy(wire, metadata)
@@ -20,8 +20,8 @@ func WireMetadata(metadata map[string]any, tags []string, date time.Time) map[st
 	return wire
 }
 
-// FormatDate returns a date as the protocol carries it in metadata: YYYY-MM-DD for midnight in
-// UTC, else RFC 3339 in the date's own zone.
+// FormatDate returns a date as it is in metadata on the wire: YYYY-MM-DD for midnight in UTC, else
+// RFC 3339 in the date's own zone.
 func FormatDate(t time.Time) string {
 	if t.Equal(t.UTC().Truncate(24 * time.Hour)) {
 		return t.UTC().Format(time.DateOnly)

@@ -12,14 +12,15 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// Set returns text with the fields that f says written into its front matter, which is added if
-// there is none. Keys that text already has and f does not are kept. What was written is read back
-// by Parse as it was, but for white space around tags.
+// Set writes the fields that are set in f into the front matter of text, which is added if there is
+// none, and returns the new text. Other keys of the front matter keep their values, and the text
+// below it keeps its bytes. Parse of the result returns the same fields, without white space around
+// tags.
 //
-// Keys of Metadata must have 1 to 128 code points and not be IsField; a date among them is read
-// back as the document's Date if it is one, and a session_id as a string. Values must be strings,
-// numbers, booleans or nil. Set fails where the result could not be read again: it has more than
-// 64 KiB, or an alias in text lost its anchor. The text below the front matter keeps its bytes.
+// Keys of Metadata must have 1 to 128 code points, and IsField must not hold for them. A key date
+// is read back as Date if its value is a date, and session_id as a string. Values must be strings,
+// numbers, booleans or nil. Set fails if the result could not be read again, because the front
+// matter has more than 64 KiB or an alias in it has lost its anchor.
 func Set(text string, f Fields) (string, error) {
 	fields, body := split(text)
 	for _, e := range f.entries() {
@@ -46,7 +47,7 @@ type entry struct {
 	value any
 }
 
-// entries are the keys that f says, in the order in which they are written.
+// entries returns the fields that are set, in the order in which they are written.
 func (f Fields) entries() []entry {
 	var out []entry
 	if f.Title != "" {
@@ -99,7 +100,8 @@ func node(value any) (*yaml.Node, error) {
 	}
 	*n = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	if strings.ContainsFunc(text, unicode.IsControl) {
-		n.Style = yaml.DoubleQuotedStyle // as a block, some texts of several lines are read back differently
+		// As a block, some texts of several lines are read back differently.
+		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n, nil
 }

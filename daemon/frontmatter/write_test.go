@@ -34,7 +34,7 @@ func Example() {
 	// "Trip" ["travel" "japan"] "1.10" "# Kyoto\n"
 }
 
-// texts are strings that YAML could take for something else.
+// texts generates strings that YAML could read as something else.
 func texts() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.String(),
@@ -45,7 +45,7 @@ func texts() *rapid.Generator[string] {
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// fields are those that Set promises to keep.
+// fields generates the fields that Set promises to keep.
 func fields() *rapid.Generator[frontmatter.Fields] {
 	key := rapid.Map(texts(), func(s string) string { return clip(s, 128) }).Filter(func(s string) bool {
 		return s != "" && s != "date" && s != "session_id" && !frontmatter.IsField(s)
@@ -80,7 +80,7 @@ func clip(s string, n int) string {
 	return s
 }
 
-// emptyIsNil makes what Parse leaves out of what has no members.
+// emptyIsNil replaces empty values by nil, as Parse does.
 func emptyIsNil(f frontmatter.Fields) frontmatter.Fields {
 	if len(f.Tags) == 0 {
 		f.Tags = nil

@@ -15,7 +15,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// frontMatters are the lines between the fences, as people and programs write them.
+// frontMatters generates the lines between the fences, as people and programs write them.
 func frontMatters() *rapid.Generator[string] {
 	key := rapid.SampledFrom([]string{
 		"title", "tags", "date", "created_at", "source", "session_id", "version", "k", "'a b'", "<<", "? [x]\n",
@@ -33,7 +33,8 @@ func frontMatters() *rapid.Generator[string] {
 	return rapid.Map(rapid.SliceOfN(line, 0, 6), func(lines []string) string { return strings.Join(lines, "\n") })
 }
 
-// TestRecordAndHitAgree: what the record of a document says, a hit in it says as well, and finds.
+// TestRecordAndHitAgree checks that a document's record and a search hit carry the same values, and
+// that filtering by them finds the document.
 func TestRecordAndHitAgree(t *testing.T) {
 	s := open(t)
 	st := s.store(t)
@@ -108,7 +109,7 @@ func checkAgreement(t *rapid.T, s *fixture, path string) {
 		}
 	}
 	if len(find(protocol.SearchRequest{Filters: f})) != 1 {
-		t.Fatalf("what the record says, %+v, does not find it: %+v", f, record)
+		t.Fatalf("filters %+v do not find the document of record %+v", f, record)
 	}
 }
 
@@ -131,7 +132,7 @@ func checkHit(t *rapid.T, r protocol.DocumentRecord, hit protocol.SearchChunk, b
 		}
 	}
 	if !maps.Equal(of, ofHit) {
-		t.Fatalf("the record says %v, the hit %v", of, ofHit)
+		t.Fatalf("the record has %v, the hit %v", of, ofHit)
 	}
 }
 

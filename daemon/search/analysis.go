@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// minShare is how many documents are worth a goroutine.
+// minShare is the number of documents that is worth a goroutine.
 const minShare = 8
 
-// analysis is the work of one goroutine on some documents.
+// analysis holds what one goroutine found in some of the documents.
 type analysis struct {
 	counter counter
 	docs    []analysed
 }
 
-// analysed is a document ready to be added.
+// analysed is a document that is ready to be added.
 type analysed struct {
 	*entry
 	chunks []counted
 }
 
-// analyse shares out documents to as many goroutines as pay: of n analyses,
-// number w has the documents w, w+n, w+2n and so on.
+// analyse splits documents between as many goroutines as are worth their cost. Of the n analyses
+// that it returns, analysis w holds the documents w, w+n, w+2n and so on.
 func (ix *Index) analyse(docs []Document) []analysis {
 	n := min(runtime.GOMAXPROCS(0), (len(docs)+minShare-1)/minShare)
 	analyses := make([]analysis, n)
@@ -52,9 +52,8 @@ func (a *analysis) add(doc Document, chunkSize int) {
 	a.docs = append(a.docs, d)
 }
 
-// settle makes the vocabulary learn what an analysis found, and gives its chunks
-// the numbers of its new terms, some of which an earlier one may have found as
-// well. Called with mu held for writing.
+// addTerms adds the new terms of an analysis to the vocabulary, and renumbers them in the chunks of
+// the analysis where an earlier analysis has found the same terms. Called with mu held for writing.
 func (ix *Index) addTerms(a analysis) {
 	first := uint32(a.counter.first)
 	numbers, moved := ix.learn(a.counter.numberer)

@@ -7,12 +7,12 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// Documents put at once, by several goroutines that meet the same new words,
-// make the index that putting them one by one makes.
+// Putting many documents at once, analysed by several goroutines that find the same new words,
+// results in the same index as putting them one by one.
 func TestPutMany(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4)) // also where there is one processor
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4)) // also on one processor
 	docs := newCorpus().documents(3 * maxBatch / 2)
-	docs = append(docs, Document{Path: docs[0].Path, Text: "replaced at once"}) // the later one stays
+	docs = append(docs, Document{Path: docs[0].Path, Text: "replaced at once"}) // the later one is kept
 	many, single := New(nil), New(nil)
 	many.Put(docs...)
 	for _, d := range docs {

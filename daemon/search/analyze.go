@@ -12,11 +12,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWord bounds a word in bytes; a longer run of letters is cut into several,
-// so that encoded data does not fill the vocabulary with huge terms.
+// maxWord bounds a word, in bytes. A longer run of letters is cut into several words, so that
+// encoded data does not fill the vocabulary with huge terms.
 const maxWord = 64
 
-// stopWords say how a sentence or question is built, not what it is about.
+// stopWords shape a sentence or question but say nothing about its subject.
 var stopWords = wordSet(`a about am an and any are as at be been being but by can could did do does for
 	from had has have having he her him his how i if in into is it its many me might much must my no not of
 	on or our out shall she should so some than that the their them then there these they this to up us was
@@ -30,10 +30,10 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// Terms gives the index terms of text in order, duplicates included: words
-// (runs of letters, digits and marks) folded to lower case without accents,
-// without English stop words, reduced to the stem of their base form. Numbers stay as
-// they are. Each character of a script written without spaces is a word.
+// indexTerms returns the index terms of text in order, duplicates included. Words are runs of
+// letters, digits and marks. They are folded to lower case without accents, and English words are
+// reduced to the stem of their base form; stop words are left out. Numbers stay as they are. In
+// scripts that are written without spaces, each character is a word.
 func indexTerms(text string) []string {
 	var terms []string
 	for start, end := nextWord(text, 0); end > start; start, end = nextWord(text, end) {
@@ -44,8 +44,8 @@ func indexTerms(text string) []string {
 	return terms
 }
 
-// nextWord finds the first word at or after offset i; start == end when there
-// is none. An apostrophe between two letters belongs to the word.
+// nextWord returns the first word at or after offset i; start equals end if there is none. An
+// apostrophe between two letters is part of the word.
 func nextWord(text string, i int) (start, end int) {
 	for i < len(text) {
 		r, size := rune(text[i]), 1
@@ -63,7 +63,7 @@ func nextWord(text string, i int) (start, end int) {
 	return len(text), len(text)
 }
 
-// wordStop gives the end of the word that starts at start.
+// wordStop returns the end of the word that begins at start.
 func wordStop(text string, start int) int {
 	end := start
 	for i := start; i < len(text) && i-start < maxWord; {
@@ -75,7 +75,7 @@ func wordStop(text string, start int) int {
 		case isWord(r) && !isUnspaced(r):
 			end = i + size
 		case isApostrophe(r) && end == i:
-			// Part of the word only if a letter follows.
+			// It is part of the word only if a letter follows.
 		default:
 			return end
 		}
@@ -99,7 +99,7 @@ func isApostrophe(r rune) bool {
 	return r == '\'' || r == '’'
 }
 
-// term gives the index term of a word, "" for a stop word.
+// term returns the index term of a word, "" for a stop word.
 func term(word string) string {
 	word = contraction(fold(word))
 	if base, ok := irregular[word]; ok {
@@ -111,12 +111,12 @@ func term(word string) string {
 	return stem(word)
 }
 
-// minBare is how long a stem in i must be for the i to be an ending: "injuri" of
-// injury is to meet "injur" of injured, but "parti" of party not "part".
+// minBare is the minimum length of a stem whose final i is dropped as an ending: "injuri" of injury
+// has to match "injur" of injured, but "parti" of party must not match "part".
 const minBare = 6
 
-// stem reduces an English word to its stem. Words with digits or letters
-// outside English stay as they are: a code or a name has no English endings.
+// stem reduces an English word to its stem. A word with a digit or a letter that is not English is
+// returned as it is: codes and names have no English endings.
 func stem(word string) string {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {
@@ -130,8 +130,8 @@ func stem(word string) string {
 	return s
 }
 
-// fold lower-cases a word and removes its accents, and spells ligatures and
-// wide letters the plain way.
+// fold converts a word to lower case, removes its accents, and replaces ligatures and wide letters
+// by plain ones.
 func fold(word string) string {
 	for i := range len(word) {
 		if word[i] >= utf8.RuneSelf {
@@ -142,7 +142,7 @@ func fold(word string) string {
 }
 
 func foldUnicode(word string) string {
-	// A transformer has state and must not be shared between goroutines.
+	// A transformer has state, so goroutines cannot share one.
 	t := transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn)), cases.Fold())
 	folded, _, err := transform.String(t, strings.ReplaceAll(word, "’", "'"))
 	if err != nil {
@@ -151,9 +151,9 @@ func foldUnicode(word string) string {
 	return folded
 }
 
-// contraction cuts the short form off a folded word: "anna's" is about anna,
-// "we'll" about we. A word ending in n't is a function word as a whole. In any
-// other word the apostrophe is part of the spelling ("o'brien").
+// contraction removes the short form from a folded word: "anna's" becomes anna, "we'll" becomes we.
+// It returns "" for a word that ends in n't, which is a function word. In any other word, the
+// apostrophe belongs to the spelling ("o'brien") and only the apostrophe is removed.
 func contraction(word string) string {
 	i := strings.LastIndexByte(word, '\'')
 	if i < 0 {

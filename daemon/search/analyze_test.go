@@ -39,7 +39,7 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// Words are found at their true place, whatever stands around them.
+// Words are found at their true offsets, whatever surrounds them.
 func FuzzNextWord(f *testing.F) {
 	for _, s := range []string{"don't stop", "a' b'c''d", "東京 tower", "e\u0301'x", strings.Repeat("é", 50), "\xff'a'\xff"} {
 		f.Add(s)

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// corpus draws words with the frequencies of language: the word of rank r
-// about 1/r as often as the first.
+// corpus draws words with the frequencies of natural language: the word of rank r is about 1/r as
+// frequent as the first.
 type corpus struct {
 	words []string
 	zipf  *rand.Zipf
@@ -54,8 +54,8 @@ func (v *corpus) documents(n int) []Document {
 	return docs
 }
 
-// BenchmarkPut gives the time to index one document of one chunk of 80 to 150
-// words, and to replace it. The limit is finding its words and nothing else.
+// BenchmarkPut measures the time to index one document of one chunk of 80 to 150 words, and to
+// replace it. The limit finds the words and does nothing else.
 func BenchmarkPut(b *testing.B) {
 	docs := newCorpus().documents(5000)
 	b.Run("limit", func(b *testing.B) {
@@ -88,8 +88,7 @@ func BenchmarkPut(b *testing.B) {
 	})
 }
 
-// large is an index of 100,000 chunks of 80 to 150 words, 80 MB of text, shared
-// by the benchmarks.
+// large is an index of 100,000 chunks of 80 to 150 words, 80 MB of text, shared by the benchmarks.
 var large = sync.OnceValue(func() (l struct {
 	corpus *corpus
 	docs   []Document
@@ -102,8 +101,8 @@ var large = sync.OnceValue(func() (l struct {
 	return l
 })
 
-// bm25 is the least that ranking by BM25 takes: one list of (chunk, tf) for each
-// term, and one array of lengths. It knows no fields, filters, deletions or ties.
+// bm25 is the minimum that ranking by BM25 needs: one list of (chunk, tf) for each term, and one
+// array of lengths. It has no fields, filters, deletions or ties.
 type bm25 struct {
 	lists   map[string][]uint64 // chunk<<32 | tf
 	norms   []float64           // k1·(1-b+b·length/avg), by chunk
@@ -152,10 +151,10 @@ func (x *bm25) search(terms []string, k int) []candidate {
 	return top
 }
 
-// BenchmarkSearch100k asks an index of 100,000 chunks for its ten best. content: 3
-// to 6 words of one chunk. natural: the same in a question, with four words of the
-// 130 most frequent. common: the six most frequent words that are not stop words. Each question is also put to
-// bm25, which is handed the terms; x-limit is the ratio of the medians.
+// BenchmarkSearch100k asks an index of 100,000 chunks for its ten best. content: 3 to 6 words of
+// one chunk. natural: the same in a question, with four of the 130 most frequent words. common: the
+// six most frequent words that are not stop words. Each question is also answered by bm25, which is
+// given the terms; x-limit is the ratio of the medians.
 func BenchmarkSearch100k(b *testing.B) {
 	v, ix := large().corpus, large().index
 	limit, searcher := newBM25(ix), NewSearcher(ix, Config{})
@@ -195,19 +194,19 @@ func BenchmarkSearch100k(b *testing.B) {
 			b.ReportMetric(quantile(took, .99), "p99-µs")
 			b.ReportMetric(quantile(least, .5), "limit-p50-µs")
 			b.ReportMetric(quantile(took, .5)/quantile(least, .5), "x-limit")
-			b.ReportMetric(0, "ns/op") // both together: means nothing
+			b.ReportMetric(0, "ns/op") // the time of both together means nothing
 		})
 	}
 }
 
-// quantile gives microseconds.
+// quantile returns a quantile in microseconds.
 func quantile(took []time.Duration, q float64) float64 {
 	slices.Sort(took)
 	return float64(took[int(float64(len(took)-1)*q)].Nanoseconds()) / 1000
 }
 
-// BenchmarkOpen100k reads a snapshot of 100,000 chunks and answers one question.
-// The limit reads the file and checks its sum.
+// BenchmarkOpen100k reads a snapshot of 100,000 chunks and answers one question. The limit reads
+// the file and computes its checksum.
 func BenchmarkOpen100k(b *testing.B) {
 	name := filepath.Join(b.TempDir(), "snapshot")
 	if err := os.WriteFile(name, snapshot(b, large().index), 0o600); err != nil {
@@ -250,8 +249,8 @@ func BenchmarkOpen100k(b *testing.B) {
 	})
 }
 
-// BenchmarkMemory100k reports the memory of an index of 100,000 chunks: what it
-// holds, what Bytes says, and that of the text alone.
+// BenchmarkMemory100k reports the memory of an index of 100,000 chunks: the memory in use, the
+// estimate of Bytes, and the size of the text alone.
 func BenchmarkMemory100k(b *testing.B) {
 	data := snapshot(b, large().index)
 	for b.Loop() {
@@ -284,7 +283,7 @@ func build100k() (ix *Index, text int) {
 
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what finalizers and pools held
+	runtime.GC() // memory held by finalizers and pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

@@ -9,70 +9,70 @@ import (
 )
 
 const (
-	// modelTime is what the models of one search may take together: its client
-	// waits for 30 s (spec 8), and a lower mode shall still have time.
+	// modelTime is the time that the models of one search may take together. Its client waits for
+	// 30 s (spec 8), and a lower mode must still have time to run.
 	modelTime = 8 * time.Second
-	// retryPause is how long searches do without a model that failed.
+	// retryPause is the time for which searches do not call a model that has failed.
 	retryPause = 15 * time.Second
 )
 
-// ErrSlow is a ModelError's cause where the models of a search took too long.
+// ErrSlow is the cause of a ModelError if the models of a search took too long.
 var ErrSlow = fmt.Errorf("no answer within %v", modelTime)
 
-// CircuitBreaker is what Searchers with the same models remember of failures: for 15 s
-// after one, searches fail or degrade at once, then one of them tries the model
-// again. The zero value is ready. It is safe for concurrent use.
+// CircuitBreaker records failures of models for all Searchers that share it. For 15 s after a
+// failure, searches fail or degrade without calling the model. Then one of them tries it again. The
+// zero value is ready for use. It is safe for concurrent use.
 type CircuitBreaker struct {
 	embedder, reranker circuit
 }
 
-// outage is of one model.
+// circuit is the state of one model.
 type circuit struct {
 	mu      sync.Mutex
-	err     error     // of the last call; nil when it was answered
-	until   time.Time // with err: when the model may be asked again
-	answers int       // calls that were answered
+	err     error     // of the last call; nil if the model answered
+	until   time.Time // if err is set: when the model may be called again
+	answers int       // number of calls that the model answered
 }
 
-// allow is an error while the model is not to be asked. Who is allowed to after
-// a failure tries for all, who are refused until he is done or had his time.
-func (o *circuit) allow(model string) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+// allow returns an error while the model must not be called. After a failure, one caller at a time
+// is allowed to try it; the others are refused until that call ends or modelTime has passed.
+func (c *circuit) allow(model string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	now := time.Now()
-	if o.err == nil {
+	if c.err == nil {
 		return nil
 	}
-	if rest := o.until.Sub(now); rest > 0 {
-		return &ModelError{model, fmt.Errorf("%w; not asked again for %v", o.err, rest.Round(time.Second))}
+	if rest := c.until.Sub(now); rest > 0 {
+		return &ModelError{model, fmt.Errorf("%w; not asked again for %v", c.err, rest.Round(time.Second))}
 	}
-	o.until = now.Add(modelTime)
+	c.until = now.Add(modelTime)
 	return nil
 }
 
-// note takes down how a call ended. The end of a context says nothing of the
-// model, and a refusal is an answer.
-func (o *circuit) recordOutcome(err error) {
+// recordOutcome records how a call ended. If its context ended, the call says nothing about the
+// model. A Refusal is an answer.
+func (c *circuit) recordOutcome(err error) {
 	failed, ok := errors.AsType[*ModelError](err)
 	_, refused := errors.AsType[Refusal](err)
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch {
 	case err == nil || refused:
-		o.err = nil
-		o.answers++
+		c.err = nil
+		c.answers++
 	case ok:
-		o.err, o.until = failed.Err, time.Now().Add(retryPause)
+		c.err, c.until = failed.Err, time.Now().Add(retryPause)
 	}
 }
 
-func (o *circuit) answered() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.answers
+func (c *circuit) answered() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.answers
 }
 
-// ended is the error of a model's call whose context has ended.
+// contextError returns the error of a call to a model whose context has ended.
 func contextError(ctx context.Context, model string) error {
 	if timedOut(ctx) {
 		return &ModelError{model, ErrSlow}
@@ -80,5 +80,5 @@ func contextError(ctx context.Context, model string) error {
 	return ctx.Err()
 }
 
-// slow reports whether the modelTime of a search is over.
+// timedOut reports whether the modelTime of a search has passed.
 func timedOut(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrSlow) }

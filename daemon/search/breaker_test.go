@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// stallable answers nobody while stalled, and knows how often it was asked.
+// stallable is an embedder that does not answer while stalled, and counts its calls.
 type stallable struct {
 	meanings
 	mu      sync.Mutex
@@ -35,7 +35,7 @@ func (e *stallable) Embed(ctx context.Context, texts []string) ([][]float32, err
 	return e.meanings.Embed(ctx, texts)
 }
 
-// timed searches and tells how long that took.
+// timed searches and returns how long that took.
 func timed(t *testing.T, s *Searcher, q Query) (Result, time.Duration, error) {
 	t.Helper()
 	start := time.Now()
@@ -43,8 +43,8 @@ func timed(t *testing.T, s *Searcher, q Query) (Result, time.Duration, error) {
 	return res, time.Since(start), err
 }
 
-// A model that does not answer costs one search the time that models have, and
-// those after it nothing, until the pause is over.
+// A model that does not answer costs one search the time that models have. Later searches lose no
+// time until the pause is over.
 func TestStalledEmbedder(t *testing.T) {
 	for name, embedded := range map[string]bool{"documents": false, "query": true} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestStalledEmbedder(t *testing.T) {
 	}
 }
 
-// After the pause one search tries for all.
+// After the pause, one search tries the model for all.
 func TestOneTriesAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &stallable{stalled: true}
@@ -111,8 +111,8 @@ func TestOneTriesAfterAnOutage(t *testing.T) {
 	})
 }
 
-// An embedder that answers, but not all in time, is no outage: the next search
-// waits again, and finds more done.
+// An embedder that answers, but not all texts in time, is not regarded as failed: the next search
+// waits again, and finds more texts embedded.
 func TestSlowIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &meanings{before: func(context.Context, int64, []string) error {
@@ -137,7 +137,7 @@ func TestSlowIsNoOutage(t *testing.T) {
 	})
 }
 
-// A query that is refused is no outage.
+// A refused query does not count as a failure of the embedder.
 func TestRefusedQueryIsNoOutage(t *testing.T) {
 	s := NewSearcher(cats(1), Config{Embedder: picky{&meanings{}}, Degrade: true})
 	if res := search(t, s, Query{Text: "POISON", Mode: modeHybrid}); res.Mode != modeBM25 {
@@ -148,7 +148,7 @@ func TestRefusedQueryIsNoOutage(t *testing.T) {
 	}
 }
 
-// The reranker has what the embedder leaves of the time, and outages of its own.
+// The reranker has the time that the embedder leaves, and a circuit of its own.
 func TestStalledReranker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSearcher(cats(2), Config{Embedder: &meanings{}, Reranker: waiting{}, Degrade: true})

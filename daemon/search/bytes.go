@@ -2,15 +2,15 @@ package search
 
 import "unsafe"
 
-// What the runtime adds to a value, in bytes: an entry of a map with its key and
-// its share of empty places, and the rounding up of an allocation.
+// Memory that the runtime adds to a value, in bytes: for an entry of a map, with its key and its
+// share of empty slots, and for rounding up an allocation.
 const (
 	mapEntry = 40
 	rounding = 16
 )
 
-// Bytes estimates the memory that the index takes. It visits every document and
-// every term.
+// Bytes estimates the memory that the index takes, in bytes. It visits every document and every
+// term.
 func (ix *Index) Bytes() int64 {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
@@ -28,13 +28,14 @@ func (ix *Index) Bytes() int64 {
 	}
 	sum += cap(ix.postings) * int(unsafe.Sizeof(postings{}))
 	for _, name := range ix.names {
-		sum += len(name) + rounding/2 + 16 + mapEntry // as an element of names, and as a key
+		sum += len(name) + rounding/2 + 16 + mapEntry // as an element of names and as a key
 	}
 	return int64(sum + len(ix.words)*(mapEntry+rounding))
 }
 
 func (doc *entry) bytes() int {
-	sum := int(unsafe.Sizeof(*doc)) + mapEntry + len(doc.Path) + len(doc.Title) + len(doc.Source) + len(doc.Text) + 4*rounding/2
+	sum := int(unsafe.Sizeof(*doc)) + mapEntry +
+		len(doc.Path) + len(doc.Title) + len(doc.Source) + len(doc.Text) + 4*rounding/2
 	for _, tag := range doc.Tags {
 		sum += 16 + len(tag) + rounding/2
 	}

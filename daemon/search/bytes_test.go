@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The estimate is within a quarter of what the runtime says, for brains of
-// different kinds, built or read from a snapshot.
+// The estimate is within a quarter of what the runtime reports, for brains of different kinds,
+// built or read from a snapshot.
 func TestBytes(t *testing.T) {
 	c := newCorpus()
 	kinds := map[string]func(i int) Document{
@@ -24,7 +24,7 @@ func TestBytes(t *testing.T) {
 		"books": func(i int) Document {
 			return Document{Path: fmt.Sprintf("b%d.md", i), Text: strings.Repeat("## "+c.text(3)+"\n\n"+c.text(200)+"\n\n", 20)}
 		},
-		"codes": func(i int) Document { // no word comes twice
+		"codes": func(i int) Document { // no word occurs twice
 			var b strings.Builder
 			for n := range 50 {
 				fmt.Fprintf(&b, "x%dy%d ", i, n)
@@ -64,6 +64,6 @@ func TestBytes(t *testing.T) {
 			}
 			return ix
 		})
-		runtime.KeepAlive(data) // until after it was measured
+		runtime.KeepAlive(data) // until its memory has been measured
 	}
 }

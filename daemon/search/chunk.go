@@ -9,14 +9,14 @@ import (
 	"evalctl/daemon/frontmatter"
 )
 
-// defaultChunkSize is the largest size of a chunk in bytes of UTF-8: about 250
-// words, enough for a thought and few enough to be about one.
+// defaultChunkSize is the default limit of a chunk, in bytes of UTF-8: about 250 words, which is
+// long enough for one thought and short enough to be about one.
 const defaultChunkSize = 1600
 
 const (
-	// MinChunkSize keeps a piece (half a chunk) longer than one code point.
+	// MinChunkSize keeps a piece (half a chunk) larger than any code point.
 	MinChunkSize = 64
-	// MaxChunkSize is as much as models read of a text.
+	// MaxChunkSize is about as much of a text as models read.
 	MaxChunkSize = 8000
 )
 
@@ -28,16 +28,15 @@ type textChunk struct {
 	headings string // "Trip > Day 2"; "" outside any heading
 }
 
-// Split cuts the text of doc into chunks of at most size bytes (0 means
-// defaultChunkSize, less than 64 means 64), in order. Chunks do not overlap,
-// start and end with a character that is no white space, and leave out white
-// space only. A document of white space has none.
+// split cuts the text of doc into chunks of at most size bytes, in order. Size 0 means
+// defaultChunkSize, a size below MinChunkSize means MinChunkSize. Chunks do not overlap, neither
+// begin nor end with white space, and leave out nothing but white space. A document of white space
+// has no chunks.
 //
-// In Markdown a heading starts a new chunk. Inside a section, passages are
-// packed until the next one does not fit. A passage is the largest that is at
-// most half a chunk: a paragraph or fenced code block, else a line, a sentence,
-// a word, and in the end a piece of a word. So all chunks of a section but its
-// last are at least half full.
+// In Markdown, a heading begins a new chunk. Within a section, passages are packed into a chunk
+// until the next one does not fit. A passage is the largest unit of at most half a chunk: a
+// paragraph or fenced code block, else a line, a sentence, a word, and finally a piece of a word.
+// So every chunk of a section except its last is at least half full.
 func split(doc Document, size int) []textChunk {
 	if size == 0 {
 		size = defaultChunkSize
@@ -72,7 +71,7 @@ func chunkID(path string, ordinal int) string {
 	return path + "#" + strconv.Itoa(ordinal)
 }
 
-// packs gives the ends of the chunks of a section, white space included.
+// packs returns the ends of the chunks of a section, including the white space around them.
 func packs(text string, part section, size int) []int {
 	if part.end-part.start <= size {
 		return []int{part.end}
@@ -89,12 +88,12 @@ func packs(text string, part section, size int) []int {
 	return append(ends, last)
 }
 
-// units are the kinds of passage, from the largest to the smallest. Each gives
-// the offset in s, at least 1, after the first passage of its kind.
+// units are the kinds of passage, from the largest to the smallest. Each function returns the
+// offset after the first passage of its kind in s, at least 1.
 var units = []func(s string) int{blockEnd, firstLine, sentenceEnd, wordEnd}
 
-// pieces appends the ends of the largest units of text[start:end] that are at
-// most limit bytes long, trying ever smaller kinds of unit.
+// pieces appends the ends of the largest units of text[start:end] that have at most limit bytes. It
+// splits a unit that is too large into units of the next kind.
 func pieces(ends []int, text string, start, end, limit int, units []func(string) int) []int {
 	for start < end {
 		stop := start + limit
@@ -116,8 +115,7 @@ func pieces(ends []int, text string, start, end, limit int, units []func(string)
 	return ends
 }
 
-// blockEnd ends a paragraph or fenced code block after the blank lines that
-// follow it.
+// blockEnd ends a paragraph or fenced code block after the blank lines that follow it.
 func blockEnd(s string) int {
 	var fence fence
 	blank := false
@@ -136,9 +134,8 @@ func blockEnd(s string) int {
 
 func firstLine(s string) int { return lineEnd(s, 0) }
 
-// sentenceEnd ends a sentence after a full stop, question or exclamation mark,
-// any closing quotes and brackets, and the white space that follows. Marks of
-// East Asian scripts need no white space.
+// sentenceEnd ends a sentence after a full stop, question mark or exclamation mark, any closing
+// quotes and brackets, and the white space that follows. East Asian marks need no white space.
 func sentenceEnd(s string) int {
 	ended, wide, space := false, false, false
 	for i, r := range s {

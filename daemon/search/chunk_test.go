@@ -74,12 +74,12 @@ func TestHeadingPathIsBounded(t *testing.T) {
 	}
 }
 
-// errorer is what a test, a fuzz target and a property check share.
+// errorer is the common part of a test, a fuzz target and a property check.
 type errorer interface {
 	Errorf(format string, args ...any)
 }
 
-// checkChunks checks what Split promises for every document.
+// checkChunks checks what split promises for every document.
 func checkChunks(t errorer, doc Document, size int) {
 	end := 0
 	for i, c := range split(doc, size) {
@@ -115,8 +115,8 @@ func TestSplitProperties(t *testing.T) {
 	})
 }
 
-// checkFilled checks that all chunks of a section but its last are half full.
-// What counts is the passage with the white space around it.
+// checkFilled checks that all chunks of a section except its last are at least half full, counting
+// the white space around them.
 func checkFilled(t errorer, doc Document, size int) {
 	chunks := split(doc, size)
 	for i := 0; i+1 < len(chunks); i++ {

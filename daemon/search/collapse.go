@@ -1,14 +1,14 @@
 package search
 
-// group is a chunk with those that say the very same.
+// group is a chunk together with the chunks that have the same text.
 type group struct {
 	candidate
 	duplicates []candidate // in rank order
 }
 
-// collapse gives the first n of ranked whose texts differ, each with the other
-// chunks of ranked that have its text. Only texts that are equal byte for byte count
-// as the same; chunks carry no surrounding white space. Called with mu held.
+// collapse returns the first n chunks of ranked whose texts differ, each with the other chunks of
+// ranked that have its text. Texts are the same only if they are equal byte for byte; chunks have
+// no surrounding white space. Called with mu held.
 func (ix *Index) collapse(ranked []candidate, n int) []group {
 	groups := make([]group, 0, min(n, len(ranked)))
 	byText := make(map[string]int, cap(groups))
@@ -24,10 +24,9 @@ func (ix *Index) collapse(ranked []candidate, n int) []group {
 	return groups
 }
 
-// represent puts the newest of each group in front, where newer ones are wanted
-// first: of all of them for Recency, of those that are equally relevant for
-// sortRelevanceThenRecency. Of equally new ones the better ranked stands for the others.
-// Called with mu held.
+// promoteNewest makes the newest chunk of each group its hit, for the orders that prefer newer
+// documents: the newest of all for sortRecency, the newest of those that are equally relevant for
+// sortRelevanceThenRecency. Of equally new chunks, the best ranked is chosen. Called with mu held.
 func (ix *Index) promoteNewest(groups []group, by Sort) {
 	if by != sortRecency && by != sortRelevanceThenRecency {
 		return
@@ -38,7 +37,7 @@ func (ix *Index) promoteNewest(groups []group, by Sort) {
 		date := ix.chunks[first.chunk].doc.Date
 		for i, c := range rest {
 			if by == sortRelevanceThenRecency && roundScore(c.score) != roundScore(first.score) {
-				break // they are in rank order
+				break // duplicates are in rank order
 			}
 			if d := ix.chunks[c.chunk].doc.Date; d.After(date) {
 				newest, date = i, d

@@ -26,7 +26,7 @@ func TestDuplicatesCollapse(t *testing.T) {
 	ix.weights = weights{}
 	for _, d := range []Document{
 		{Path: "a/a.txt", Text: "cat cat cat"},
-		{Path: "b/b.txt", Text: "  cat cat cat\n"}, // a chunk has no space around it
+		{Path: "b/b.txt", Text: "  cat cat cat\n"}, // a chunk has no surrounding white space
 		{Path: "c/c.txt", Text: "cat cat Cat"},
 		{Path: "d/d.txt", Text: "cat cat cat", Title: "whale"}, // ranks first
 		{Path: "e/e.txt", Text: "cat at sea"},
@@ -66,8 +66,8 @@ func TestDuplicatesCollapse(t *testing.T) {
 	}
 }
 
-// However many say the same, the next texts fill the places, and some are named and
-// all counted. The last hit names its duplicates as well.
+// However many documents have the same text, the next texts fill the places. Some duplicates are
+// named and all are counted, for the last hit too.
 func TestDuplicatesMakeRoom(t *testing.T) {
 	ix := New(nil)
 	for i := range 700 {
@@ -85,7 +85,7 @@ func TestDuplicatesMakeRoom(t *testing.T) {
 			continue
 		}
 		if h := res.Hits[0]; h.Path != "same000.txt" || h.Duplicates[0].Path != "same001.txt" || h.Duplicates[19].Path != "same020.txt" {
-			t.Errorf("mode %s: %s stands for %v first", mode, h.Path, h.Duplicates)
+			t.Errorf("mode %s: the first duplicates of %s are %v", mode, h.Path, h.Duplicates)
 		}
 		if last := res.Hits[2]; last.Path != "other1.txt" && last.Path != "other1-again.txt" || len(last.Duplicates) != 1 || last.MoreDuplicates != 0 {
 			t.Errorf("mode %s: the last hit is %s for %v", mode, last.Path, last.Duplicates)
@@ -98,7 +98,7 @@ func TestDuplicatesMakeRoom(t *testing.T) {
 	}
 }
 
-// A reranker sees as many texts as it was promised, however many are the same.
+// A reranker is given as many texts as the query asks for, however many are the same.
 func TestRerankerSeesDifferentTexts(t *testing.T) {
 	ix := New(nil)
 	for i := range 200 {

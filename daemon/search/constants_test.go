@@ -9,46 +9,46 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestConstants holds what decides the ranking against what was chosen, and
-// against what docs/retrieval.md tells of it. An empty text is told nowhere.
+// TestConstants compares the constants that decide the ranking with their intended values, and with
+// what docs/retrieval.md documents about them. An empty text is not documented.
 func TestConstants(t *testing.T) {
 	page, err := os.ReadFile("../../docs/retrieval.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		name      string
-		got, want float64
-		told      string
+		name       string
+		got, want  float64
+		documented string
 	}{
-		{"DefaultK1", defaultK1, 1.5, "| k1 | 1.5 |"},
-		{"DefaultB", defaultB, 1, "| b | 1 |"},
+		{"defaultK1", defaultK1, 1.5, "| k1 | 1.5 |"},
+		{"defaultB", defaultB, 1, "| b | 1 |"},
 		{"lengthSlack", lengthSlack, 10, "| length slack | 10 terms |"},
 		{"weight of text", fieldWeights[textField], 1, "tf   = text/norm + 2·title + 0.25·path + labels"},
 		{"weight of title", fieldWeights[titleField], 2, "| weight of title, path, labels | 2, 0.25, 1 |"},
 		{"weight of path", fieldWeights[pathField], .25, "| weight of title, path, labels | 2, 0.25, 1 |"},
 		{"weight of labels", fieldWeights[labelsField], 1, "| weight of title, path, labels | 2, 0.25, 1 |"},
-		{"DefaultChunkSize", defaultChunkSize, 1600, "| chunk size | 1,600 bytes |"},
-		{"rescored", rescoreDepth, 300, "The best 300 chunks are looked at again"},
+		{"defaultChunkSize", defaultChunkSize, 1600, "| chunk size | 1,600 bytes |"},
+		{"rescoreDepth", rescoreDepth, 300, "The best 300 chunks are rescored"},
 		{"weight of phrases", defaultWeights.phrase, .2, "| 0.2: order is a hint"},
 		{"weight of neighbours", defaultWeights.neighbours, .2, "| 0.2: what a turn is about"},
 		{"weight of feedback", defaultWeights.feedback, .2, "each scored like a query term with weight 0.2 · its weight"},
-		{"weight of dates", defaultWeights.date, .4, "| `date` | 0.4 · what the chunk has so far"},
-		{"feedbackTerms", feedbackTerms, 30, "the 30 terms that speak most"},
-		{"feedbackChunks", feedbackChunks, 7, "for the 7 best chunks"},
+		{"weight of dates", defaultWeights.date, .4, "| `date` | 0.4 · the score so far"},
+		{"feedbackTerms", feedbackTerms, 30, "the 30 most characteristic terms"},
+		{"feedbackChunks", feedbackChunks, 7, "of the 7 best chunks"},
 		{"feedbackExponent", feedbackExponent, 2, "(score/best score)²"},
 		{"fusionConstant", fusionConstant, 60, "1/(60 + rank by words)"},
-		{"DefaultFusionWeight", defaultFusionWeight, .2, "the weight is 0.2"},
-		{"DefaultCandidateK", defaultCandidateK, 100, "(4 · top_k, but 100 to 1,000)"},
-		{"MaxCandidateK", maxCandidateK, 1000, "(4 · top_k, but 100 to 1,000)"},
-		{"DefaultRerankTopN", defaultRerankTopN, 50, "the first `rerank_top_n` (50)"},
-		{"MaxRerankTopN", maxRerankTopN, 200, ""},
+		{"defaultFusionWeight", defaultFusionWeight, .2, "the weight is 0.2"},
+		{"defaultCandidateK", defaultCandidateK, 100, "(4 · top_k, but 100 to 1,000)"},
+		{"maxCandidateK", maxCandidateK, 1000, "(4 · top_k, but 100 to 1,000)"},
+		{"defaultRerankTopN", defaultRerankTopN, 50, "the first `rerank_top_n` (50)"},
+		{"maxRerankTopN", maxRerankTopN, 200, ""},
 		{"maxRerankScore", maxRerankScore, 1e300, "a number within ±1e300"},
 		{"candidates of 1", candidates(t, 1), 100, ""},
 		{"candidates of 26", candidates(t, 26), 104, ""},
 		{"candidates of 300", candidates(t, 300), 1000, ""},
-		{"MaxDuplicates", maxDuplicates, 20, "names the first 20 others"},
-		{"DefaultTopK", defaultTopK, 10, ""},
+		{"maxDuplicates", maxDuplicates, 20, "names the first 20 others"},
+		{"defaultTopK", defaultTopK, 10, ""},
 		{"irregular forms", float64(len(irregular)), 180, "a table of 180 forms"},
 		{"stop words", float64(len(stopWords)), 83, ""},
 		{"minBare", minBare, 6, ""},
@@ -63,13 +63,13 @@ func TestConstants(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%s is %v, chosen was %v", c.name, c.got, c.want)
 		}
-		if !strings.Contains(string(page), c.told) {
-			t.Errorf("docs/retrieval.md does not say of %s: %q", c.name, c.told)
+		if !strings.Contains(oneLine(string(page)), oneLine(c.documented)) {
+			t.Errorf("docs/retrieval.md does not document %s: %q", c.name, c.documented)
 		}
 	}
 }
 
-// candidates gives the default of CandidateK.
+// candidates returns the default of CandidateK.
 func candidates(t *testing.T, topK int) float64 {
 	t.Helper()
 	q, err := Query{TopK: topK}.withDefaults()
@@ -79,9 +79,8 @@ func candidates(t *testing.T, topK int) float64 {
 	return float64(q.CandidateK)
 }
 
-// wide is an index in which more chunks are found than are looked at again, the
-// best of them have more words in common than feedback takes, and texts are long
-// enough to be cut.
+// wide is an index in which more chunks are found than are rescored, the best of them have more
+// words in common than feedback takes, and texts are long enough to be cut.
 func wide() *Index {
 	ix := New(nil)
 	words := func(i, n int) string {
@@ -100,7 +99,7 @@ func wide() *Index {
 	return ix
 }
 
-// The same as TestRankingGolden, of many.
+// Like TestRankingGolden, for many chunks.
 func TestWideRankingGolden(t *testing.T) {
 	hits := wide().Search(Query{Text: "harbour", TopK: 400}).Hits
 	var got []string

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The fields that terms are counted in, see fieldWeights. Title and path are
-// those of the document; labels are its tags and the headings above the chunk.
+// The fields in which terms are counted, see fieldWeights. Title and path are those of the
+// document; labels are its tags and the headings above the chunk.
 const (
 	textField = iota
 	titleField
@@ -16,12 +16,12 @@ const (
 	fieldCount
 )
 
-// maxField bounds each field but the text, in code points, so that a long title
-// does not weigh on every chunk of a document.
+// maxField bounds each field except the text, in code points, so that a long title does not add to
+// every chunk of its document.
 const maxField = 1000
 
-// maxCount is the largest number of occurrences of a term in a field that is
-// told apart from more. Its gain in score over even a tenth as many is small.
+// maxCount is the largest number of occurrences of a term in a field that is counted. More add
+// almost nothing to a score: even a tenth as many reach nearly the same gain.
 const maxCount = 255
 
 // counted is a chunk with its terms, ready to be added.
@@ -75,8 +75,8 @@ func (c *counter) countTerms(ch *chunk) []termCount {
 	return out
 }
 
-// fields are what a chunk is found by. A heading belongs to the labels and not to
-// the text, and to neither when it is also the title.
+// fields returns the texts by which a chunk is found. A heading belongs to the labels and not to
+// the text. A heading that is also the title belongs to neither.
 func (ch *chunk) fields() [fieldCount]string {
 	doc, headings := ch.doc, ch.headings
 	text := ch.text

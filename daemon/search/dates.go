@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// period is the time from one moment to another, the second excluded.
+// period is the time from one instant to another, which is not part of it.
 type period struct {
 	from, to time.Time
 }
@@ -16,8 +16,8 @@ func (p period) contains(t time.Time) bool {
 	return !t.Before(p.from) && t.Before(p.to)
 }
 
-// addDates adds to chunks of documents that are dated in one of the periods a
-// share of what they have so far. Undated documents gain nothing.
+// addDates raises the scores of chunks whose documents are dated in one of the periods, by a share
+// of their other features. Undated documents gain nothing.
 func (ix *Index) addDates(periods []period, best []scored) {
 	for i := range best {
 		date := ix.chunks[best[i].chunk].doc.Date
@@ -30,21 +30,21 @@ func (ix *Index) addDates(periods []period, best []scored) {
 	}
 }
 
-// after is for how long something that happened is still written about.
-const after = 7
+// writingLag is the number of days after an event in which people still write about it.
+const writingLag = 7
 
-// mentioned gives the periods that a question asked at a moment names in English:
-// "on 5 March 2023", "in May", "during 2022", "two weeks ago", "last Sunday",
-// "in the past three months", "yesterday". What depends on the moment is left out
-// when that is zero. Periods are generous: people write down what happened a little
-// later, and count days roughly.
+// mentionedPeriods returns the periods that a question names in English: "on 5 March 2023", "in
+// May", "during 2022", "two weeks ago", "last Sunday", "in the past three months", "yesterday".
+// Relative periods count from asOf and are left out if it is zero. Periods are generous, because
+// people write about an event a little later, and count days roughly.
 func mentionedPeriods(question string, asOf time.Time) []period {
 	r := dateReader{asOf: asOf}
 	r.words = strings.FieldsFunc(strings.ToLower(question), func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c)
 	})
+	readers := []func(int) (period, bool){r.month, r.year, r.ago, r.last, r.yesterday}
 	for i := range r.words {
-		for _, read := range []func(int) (period, bool){r.month, r.year, r.ago, r.last, r.yesterday} {
+		for _, read := range readers {
 			if p, ok := read(i); ok {
 				r.periods = append(r.periods, p)
 			}
@@ -60,7 +60,7 @@ type dateReader struct {
 	periods []period
 }
 
-// word gives the word at i, "" outside the question.
+// word returns the word at i, "" outside the question.
 func (r *dateReader) word(i int) string {
 	if i < 0 || i >= len(r.words) {
 		return ""
@@ -68,13 +68,13 @@ func (r *dateReader) word(i int) string {
 	return r.words[i]
 }
 
-// today is the day of the question.
+// today returns the beginning of the day on which the question is asked.
 func (r *dateReader) today() time.Time {
 	y, m, d := r.asOf.Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, r.asOf.Location())
 }
 
-// month reads "5 march 2023", "march 5th" or "in march" at the month's name.
+// month reads "5 march 2023", "march 5th" or "in march" if word i is the name of a month.
 func (r *dateReader) month(i int) (period, bool) {
 	month := months[r.words[i]]
 	if month == 0 {
@@ -97,15 +97,15 @@ func (r *dateReader) month(i int) (period, bool) {
 			return period{}, false
 		}
 		if year = r.asOf.Year(); month > r.asOf.Month() || month == r.asOf.Month() && day > r.asOf.Day() {
-			year-- // a question is about what was
+			year-- // a question is about the past
 		}
 	}
 	if day > 0 {
 		start := time.Date(year, month, day, 0, 0, 0, 0, r.asOf.Location())
-		return period{start.AddDate(0, 0, -1), start.AddDate(0, 0, 1+after)}, true
+		return period{start.AddDate(0, 0, -1), start.AddDate(0, 0, 1+writingLag)}, true
 	}
 	start := time.Date(year, month, 1, 0, 0, 0, 0, r.asOf.Location())
-	return period{start, start.AddDate(0, 1, after)}, true
+	return period{start, start.AddDate(0, 1, writingLag)}, true
 }
 
 // year reads "in 2022".
@@ -115,10 +115,11 @@ func (r *dateReader) year(i int) (period, bool) {
 		return period{}, false
 	}
 	start := time.Date(year, 1, 1, 0, 0, 0, 0, r.asOf.Location())
-	return period{start, start.AddDate(1, 0, after)}, true
+	return period{start, start.AddDate(1, 0, writingLag)}, true
 }
 
-// ago reads "two weeks ago" at its number, give or take half a unit.
+// ago reads "two weeks ago" if word i is its number. The period extends by half a unit on both
+// sides.
 func (r *dateReader) ago(i int) (period, bool) {
 	n, unit := numberOf(r.words[i]), i+1
 	if r.word(unit) == "of" { // "a couple of"
@@ -135,7 +136,7 @@ func (r *dateReader) ago(i int) (period, bool) {
 	return period{then.AddDate(0, 0, -half), then.AddDate(0, 0, 1+half)}, true
 }
 
-// last reads "last week", "the past three months" or "last sunday".
+// last reads "last week", "the past three months" or "last sunday" if word i is its first word.
 func (r *dateReader) last(i int) (period, bool) {
 	switch r.words[i] {
 	case "last", "past", "previous", "this":
@@ -161,7 +162,8 @@ func (r *dateReader) last(i int) (period, bool) {
 	if !ok {
 		return period{}, false
 	}
-	return period{start.AddDate(0, 0, -halfUnit[singular(r.word(unit))]), r.today().AddDate(0, 0, 1)}, true
+	half := halfUnit[singular(r.word(unit))]
+	return period{start.AddDate(0, 0, -half), r.today().AddDate(0, 0, 1)}, true
 }
 
 func (r *dateReader) yesterday(i int) (period, bool) {
@@ -171,7 +173,8 @@ func (r *dateReader) yesterday(i int) (period, bool) {
 	return period{r.today().AddDate(0, 0, -1), r.today().AddDate(0, 0, 1)}, true
 }
 
-// back goes n units of time back from a day.
+// back returns the day n units of time before day; the result is false if unit is not a unit of
+// time.
 func back(day time.Time, n int, unit string) (time.Time, bool) {
 	switch singular(unit) {
 	case "day":
@@ -188,10 +191,10 @@ func back(day time.Time, n int, unit string) (time.Time, bool) {
 
 func singular(unit string) string { return strings.TrimSuffix(unit, "s") }
 
-// halfUnit is half of a unit of time, in days.
+// halfUnit is half a unit of time, in days.
 var halfUnit = map[string]int{"day": 1, "week": 4, "weekend": 4, "month": 15, "year": 183}
 
-// beforeDate are the words that make a year or month of what follows.
+// beforeDate are the words after which a number is a year, and "may" or "march" is a month.
 var beforeDate = wordSet("in during since of from last this by until before after early mid late")
 
 var numberWords = map[string]int{
@@ -199,7 +202,7 @@ var numberWords = map[string]int{
 	"six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
 }
 
-// numberOf reads a small number, 0 when it is none.
+// numberOf returns the number from 1 to 999 that word is, else 0.
 func numberOf(word string) int {
 	if n := numberWords[word]; n > 0 {
 		return n
@@ -210,7 +213,7 @@ func numberOf(word string) int {
 	return 0
 }
 
-// dayOf reads the day of a month ("5", "5th"), 0 when it is none.
+// dayOf returns the day of a month that word is ("5", "5th"), else 0.
 func dayOf(word string) int {
 	for _, ending := range []string{"st", "nd", "rd", "th"} {
 		word = strings.TrimSuffix(word, ending)
@@ -221,7 +224,7 @@ func dayOf(word string) int {
 	return 0
 }
 
-// yearOf reads a year of our time, 0 when it is none.
+// yearOf returns the year from 1900 to 2099 that word is, else 0.
 func yearOf(word string) int {
 	if n, err := strconv.Atoi(word); err == nil && n >= 1900 && n < 2100 {
 		return n

@@ -69,7 +69,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// Any question gives periods that begin before they end.
+// Every period of any question begins before it ends.
 func FuzzMentioned(f *testing.F) {
 	for _, q := range []string{"on 31 February 2023", "in May of 1999", "999 years ago", "last 12 months", "the last", "5 of may", "ago"} {
 		f.Add(q)

@@ -41,6 +41,8 @@ func TestParse(t *testing.T) {
 		{"byte order mark", "n.md", "\uFEFF---\ntitle: a\n---\nx", Document{Title: "a", Text: "x"}},
 		{"invalid bytes", "n.md", "a\xff\xfeb", Document{Title: "n", Text: "a\uFFFDb"}},
 		{"title on one line", "n.md", "---\ntitle: |\n  two\n  lines\n---\n", Document{Title: "two lines"}},
+		{"heading cut at a space", "n.md", "# " + strings.Repeat("x", maxHeading-1) + " y",
+			Document{Title: strings.Repeat("x", maxHeading-1), Text: "# " + strings.Repeat("x", maxHeading-1) + " y"}},
 		{"generated", "notes/_index.md", "cat", Document{Title: "_index", Text: "cat", Generated: true}},
 		{"underscore in the folder", "_notes/a.md", "cat", Document{Title: "a", Text: "cat"}},
 		{"heading cut before a space", "n.md", "# " + strings.Repeat("abc ", 30),

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// embedBatch is how many passages go to the embedder at once, and so how many
-// are lost when it fails.
+// embedBatch is the number of passages in one call of the embedder, and so the number that is lost
+// if the call fails.
 const embedBatch = 256
 
-// passage is a chunk that waits for its vector. Of a document that is replaced
-// meanwhile, doc is no longer the one in the index.
+// passage is a chunk that is waiting for its vector. If its document is replaced meanwhile, doc is
+// no longer the document in the index.
 type passage struct {
 	doc            *entry
 	ordinal        uint32
 	headings, text string
 }
 
-// flight is one run over the passages without a vector. All who need them wait
-// for the same one.
+// embedding is one run over the passages without a vector. All callers that need them wait for the
+// same run.
 type embedding struct {
 	cancel  context.CancelFunc
 	waiting int           // guarded by Searcher.mu
@@ -30,12 +30,11 @@ type embedding struct {
 	err     error         // written before that
 }
 
-// Prepare embeds the chunks that have no vector yet, which a query would
-// otherwise have to wait for. Concurrent calls and queries share the work, which
-// goes on while any of them waits. What was embedded before an error is kept. An
-// error need not be handled: the next query that needs vectors tries again and
-// reports its own. Without an embedder there is nothing to do, and while CircuitBreaker
-// remembers that it fails nothing is tried.
+// Prepare embeds the chunks that have no vector yet, so that no query has to wait for them.
+// Concurrent calls and queries share the work, which continues while any of them waits. Vectors
+// that were computed before an error are kept. The error may be ignored: the next query that needs
+// vectors tries again and reports its own. Without an embedder, and while the CircuitBreaker is
+// open, Prepare computes nothing; in the second case it returns an error.
 func (s *Searcher) Prepare(ctx context.Context) error {
 	if s.cfg.Embedder == nil || s.index.embedded() {
 		return nil
@@ -46,10 +45,10 @@ func (s *Searcher) Prepare(ctx context.Context) error {
 	return s.prepare(ctx)
 }
 
-// prepare is Prepare by one who was allowed to ask the embedder.
+// prepare is Prepare for a caller that the CircuitBreaker has allowed to call the embedder.
 func (s *Searcher) prepare(ctx context.Context) error {
-	// A flight under way may not know what was written just before this call;
-	// the one after it does.
+	// A run that has already begun may not include what was written just before this call; the next
+	// run does.
 	for range 2 {
 		if s.index.embedded() {
 			return nil
@@ -61,57 +60,57 @@ func (s *Searcher) prepare(ctx context.Context) error {
 	return nil
 }
 
-// join waits for the flight under way, or for a new one.
+// awaitEmbedding waits for the current run, or for a new one if there is none.
 func (s *Searcher) awaitEmbedding(ctx context.Context) error {
 	s.mu.Lock()
-	f := s.embedding
-	if f == nil {
-		// The flight outlives the query that began it while others wait.
+	run := s.embedding
+	if run == nil {
+		// The run outlives the query that began it while other callers wait for it.
 		running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		f = &embedding{cancel: cancel, done: make(chan struct{})}
-		s.embedding = f
-		go s.runEmbedding(running, f)
+		run = &embedding{cancel: cancel, done: make(chan struct{})}
+		s.embedding = run
+		go s.runEmbedding(running, run)
 	}
-	f.waiting++
+	run.waiting++
 	s.mu.Unlock()
-	defer s.stopWaiting(f)
+	defer s.stopWaiting(run)
 	select {
-	case <-f.done:
-		return f.err
+	case <-run.done:
+		return run.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// leave gives up waiting. The last one sees the flight to its end, so that no
-// embedder is in use when all calls have returned.
-func (s *Searcher) stopWaiting(f *embedding) {
+// stopWaiting is called when a caller no longer waits. The last caller waits until the run has
+// stopped, so that the embedder is not in use after all calls have returned.
+func (s *Searcher) stopWaiting(run *embedding) {
 	s.mu.Lock()
-	f.waiting--
-	last := f.waiting == 0
+	run.waiting--
+	last := run.waiting == 0
 	if last {
-		s.endEmbedding(f)
+		s.endEmbedding(run)
 	}
 	s.mu.Unlock()
 	if last {
-		<-f.done
+		<-run.done
 	}
 }
 
-// land ends a flight for those who come later. Called with mu held.
-func (s *Searcher) endEmbedding(f *embedding) {
-	f.cancel()
-	if s.embedding == f {
+// endEmbedding cancels a run and lets the next caller begin another. Called with mu held.
+func (s *Searcher) endEmbedding(run *embedding) {
+	run.cancel()
+	if s.embedding == run {
 		s.embedding = nil
 	}
 }
 
-func (s *Searcher) runEmbedding(ctx context.Context, f *embedding) {
-	f.err = s.embedAll(ctx)
+func (s *Searcher) runEmbedding(ctx context.Context, run *embedding) {
+	run.err = s.embedAll(ctx)
 	s.mu.Lock()
-	s.endEmbedding(f)
+	s.endEmbedding(run)
 	s.mu.Unlock()
-	close(f.done)
+	close(run.done)
 }
 
 // embedAll embeds the passages that have no vector when it is called.
@@ -139,7 +138,7 @@ func (s *Searcher) embedAll(ctx context.Context) error {
 	return nil
 }
 
-// chunkIDs are those of the passages at the places.
+// chunkIDs returns the ids of the passages at the places.
 func chunkIDs(passages []passage, places []int) []string {
 	ids := make([]string, len(places))
 	for i, at := range places {
@@ -148,8 +147,8 @@ func chunkIDs(passages []passage, places []int) []string {
 	return ids
 }
 
-// embed gives a vector of unit length for each text. Beside an error that wraps
-// a Refusal, those that it names are nil.
+// embed returns a vector of unit length for each text. With an error that wraps a Refusal, the
+// vectors of the refused texts are nil.
 func (s *Searcher) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	found, err := s.cfg.Embedder.Embed(ctx, texts)
 	if ctx.Err() != nil {
@@ -171,9 +170,9 @@ func (s *Searcher) embed(ctx context.Context, texts []string) ([][]float32, erro
 	return units, nil
 }
 
-// checkVectors scales what the embedder returned for n texts but those at the
-// places in refused. All that it ever returns must have as many dimensions as its
-// first vector.
+// checkVectors scales the vectors that the embedder returned for n texts to unit length, without
+// those at the refused places. All vectors of an embedder must have as many dimensions as its
+// first.
 func (s *Searcher) checkVectors(found [][]float32, n int, refused []int) ([][]float32, error) {
 	if len(found) != n {
 		return nil, fmt.Errorf("%d vectors for %d texts", len(found), n)
@@ -186,7 +185,7 @@ func (s *Searcher) checkVectors(found [][]float32, n int, refused []int) ([][]fl
 			continue
 		}
 		if s.dimension != 0 && len(vector) != s.dimension {
-			return nil, fmt.Errorf("a vector of %d numbers where others have %d", len(vector), s.dimension)
+			return nil, fmt.Errorf("a vector of %d numbers, others have %d", len(vector), s.dimension)
 		}
 		scaled, err := unit(vector)
 		if err != nil {
@@ -197,24 +196,24 @@ func (s *Searcher) checkVectors(found [][]float32, n int, refused []int) ([][]fl
 	return units, nil
 }
 
-// missing counts the chunks that are yet to be embedded. Called with mu held.
+// missing returns the number of chunks that are still to be embedded. Called with mu held.
 func (ix *Index) missing() int { return ix.live - ix.vectors.count - len(ix.vectors.refused) }
 
-// embedded reports whether every chunk has its vector or was refused one.
+// embedded reports whether every chunk has a vector or was refused one.
 func (ix *Index) embedded() bool {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	return ix.missing() == 0
 }
 
-// unfinished says how much is left to embed.
+// unfinishedError reports how many passages are still to be embedded.
 func (ix *Index) unfinishedError() error {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	return fmt.Errorf("%w: %d of %d passages have no vector yet", ErrSlow, ix.missing(), ix.live)
 }
 
-// unembedded gives the chunks that are yet to be embedded.
+// unembedded returns the chunks that are still to be embedded.
 func (ix *Index) unembedded() []passage {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
@@ -227,15 +226,15 @@ func (ix *Index) unembedded() []passage {
 	return missing
 }
 
-// current gives the passages whose documents are still those in the index.
+// current returns the passages whose documents are still in the index.
 func (ix *Index) current(passages []passage) []passage {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	return slices.DeleteFunc(passages, func(p passage) bool { return ix.docs[p.doc.Path] != p.doc })
 }
 
-// setVectors keeps the vectors of the passages that are still current, and which
-// of them have none.
+// setVectors stores the vectors of the passages that are still current, and marks those without a
+// vector as refused.
 func (ix *Index) setVectors(passages []passage, units [][]float32) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -250,8 +249,8 @@ func (ix *Index) setVectors(passages []passage, units [][]float32) {
 	}
 }
 
-// passageText is what the models read of a chunk: the title, the headings above
-// it and its text. A heading that is also the title counts once.
+// passageText returns what models read of a chunk: the title, the headings above it and its text. A
+// heading that is also the title is included once.
 func passageText(title, headings, text string) string {
 	if first, rest, _ := strings.Cut(headings, headingSeparator); first == title {
 		headings = rest

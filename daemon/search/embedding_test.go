@@ -20,7 +20,7 @@ func cats(n int) *Index {
 	return ix
 }
 
-// A failure costs one batch: later the next query goes on where it stopped.
+// A failure loses one batch: the next query continues where it stopped.
 func TestEmbeddingGoesOnAfterAFailure(t *testing.T) { synctest.Test(t, testEmbeddingGoesOn) }
 
 func testEmbeddingGoesOn(t *testing.T) {
@@ -46,7 +46,7 @@ func testEmbeddingGoesOn(t *testing.T) {
 	if len(res.Hits) != 1 || len(res.Hits[0].Duplicates)+res.Hits[0].MoreDuplicates != batches*embedBatch-1 {
 		t.Errorf("found %d", len(res.Hits))
 	}
-	if want := batches*embedBatch + 1; embedded != want { // and the query
+	if want := batches*embedBatch + 1; embedded != want { // one for the query
 		t.Errorf("embedded %d texts, want %d", embedded, want)
 	}
 	search(t, s, Query{Text: "kitten", Mode: modeSemantic})
@@ -61,7 +61,7 @@ func TestPrepareWithoutAnEmbedder(t *testing.T) {
 	}
 }
 
-// What is embedded of a chunk is its title, headings and text.
+// The title, headings and text of a chunk are embedded.
 func TestWhatIsEmbedded(t *testing.T) {
 	ix := New(nil)
 	ix.Put(Document{Path: "a.md", Title: "Trip", Text: "# Trip\n## Day 1\nsea"})
@@ -79,8 +79,8 @@ func TestWhatIsEmbedded(t *testing.T) {
 	}
 }
 
-// Documents that change while they are embedded never get the vector of what
-// they said before, whether or not chunks are numbered anew.
+// A document that changes while it is embedded never gets the vector of its old text, whether or
+// not chunks are renumbered.
 func TestDocumentsChangeWhileTheyAreEmbedded(t *testing.T) {
 	ix := cats(20)
 	e := &meanings{}
@@ -100,7 +100,7 @@ func TestDocumentsChangeWhileTheyAreEmbedded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(ix.chunks) >= 20 {
-		t.Fatalf("%d chunks: nothing was numbered anew", len(ix.chunks))
+		t.Fatalf("%d chunks: nothing was renumbered", len(ix.chunks))
 	}
 	got := map[string]float64{}
 	for _, c := range ix.nearest([]float32{1, 0, 0, 0}, anyDocument, 100) {
@@ -112,7 +112,7 @@ func TestDocumentsChangeWhileTheyAreEmbedded(t *testing.T) {
 	}
 }
 
-// gate is a hook that lets one call after the other pass.
+// gate is a hook that lets one call pass at a time.
 func gate() (before func(context.Context, int64, []string) error, open chan error) {
 	open = make(chan error)
 	return func(ctx context.Context, _ int64, _ []string) error {
@@ -125,8 +125,8 @@ func gate() (before func(context.Context, int64, []string) error, open chan erro
 	}, open
 }
 
-// All who wait for vectors wait for the same work. It outlives the one who began
-// it, and ends when nobody waits any more.
+// All callers that wait for vectors wait for the same run. It outlives the caller that began it,
+// and ends when no caller waits any more.
 func TestEmbeddingIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before, open := gate()
@@ -172,8 +172,7 @@ func TestEmbeddingIsShared(t *testing.T) {
 	})
 }
 
-// What was written while others were embedded is embedded before a query that
-// comes later.
+// What was written while other chunks were embedded is embedded before a later query.
 func TestEmbeddingSeesLateWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before, open := gate()
@@ -199,8 +198,8 @@ func TestEmbeddingSeesLateWrites(t *testing.T) {
 	})
 }
 
-// A search that the caller ends has no answer, whatever Degrade says. A model's
-// own deadline is another matter.
+// A search that its caller cancels has no answer, whatever Degrade is. A deadline of the model's
+// own is different.
 func TestCancelledSearches(t *testing.T) {
 	hang := func(hangs int64) *meanings {
 		return &meanings{before: func(ctx context.Context, call int64, _ []string) error {
@@ -254,10 +253,10 @@ func (waiting) Rerank(ctx context.Context, _ string, _ []string) ([]float64, err
 	return nil, ctx.Err()
 }
 
-// picky refuses texts that hold POISON.
+// picky refuses texts that contain POISON.
 type picky struct{ *meanings }
 
-// refusal is of the texts at those places.
+// refusal refuses the texts at its places.
 type refusal []int
 
 func (refusal) Error() string { return "not this text" }
@@ -278,15 +277,15 @@ func (p picky) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return vectors, err
 }
 
-// A passage that is refused costs the others nothing, is told of once, is found
-// by its words, and is tried again when its document changes.
+// A refused passage does not affect the others, is reported once, is found by its words, and is
+// tried again when its document changes.
 func TestRefusedPassages(t *testing.T) {
 	ix := cats(150)
 	ix.Put(Document{Path: "bad.txt", Text: "POISON walrus"})
 	e := &meanings{}
-	var told []string
+	var reported []string
 	s := NewSearcher(ix, Config{Embedder: picky{e}, Refused: func(ids []string, reason error) {
-		told = append(told, fmt.Sprint(ids, reason))
+		reported = append(reported, fmt.Sprint(ids, reason))
 	}})
 	for range 2 {
 		if res := search(t, s, Query{Text: "kitten", Mode: modeHybrid}); len(res.Hits) != 1 || len(res.Hits[0].Duplicates)+res.Hits[0].MoreDuplicates != 149 {
@@ -296,8 +295,8 @@ func TestRefusedPassages(t *testing.T) {
 			t.Errorf("found %q in mode %s", paths(res), res.Mode)
 		}
 	}
-	if want := "[[bad.txt#0] test/meanings: not this text]"; fmt.Sprint(told) != want || e.calls.Load() != 1+4 {
-		t.Errorf("told %v, want %s; %d calls", told, want, e.calls.Load())
+	if want := "[[bad.txt#0] test/meanings: not this text]"; fmt.Sprint(reported) != want || e.calls.Load() != 1+4 {
+		t.Errorf("reported %v, want %s; %d calls", reported, want, e.calls.Load())
 	}
 
 	for i := range 140 {
@@ -312,7 +311,7 @@ func TestRefusedPassages(t *testing.T) {
 	}
 }
 
-// A query that is refused is an error, or brings a lower mode.
+// A refused query is an error, or lowers the mode.
 func TestRefusedQuery(t *testing.T) {
 	s := NewSearcher(cats(2), Config{Embedder: picky{&meanings{}}})
 	_, err := s.Search(t.Context(), Query{Text: "POISON", Mode: modeHybrid})

@@ -2,10 +2,10 @@ package search
 
 import "maps"
 
-// rankSuffix makes the key of a component's rank from that of its score.
+// rankSuffix converts the key of a component's score to the key of its rank.
 const rankSuffix = "_rank"
 
-// components adds what the leg says of its candidate i.
+// components adds the components that the leg has for its candidate i.
 func (l *leg) components(i int, into map[string]float64) {
 	if l.parts != nil {
 		maps.Copy(into, l.parts[i].components())
@@ -17,7 +17,7 @@ func (l *leg) components(i int, into map[string]float64) {
 	}
 }
 
-// explain tells the first n candidates of each leg. Called with mu held.
+// explain returns the first n candidates of each leg. Called with mu held.
 func (ix *Index) explain(terms []string, legs []leg, n int) *Explanation {
 	e := &Explanation{Terms: terms}
 	for _, l := range legs {
@@ -30,7 +30,7 @@ func (ix *Index) explain(terms []string, legs []leg, n int) *Explanation {
 	return e
 }
 
-// hitLeg is the leg of a ranking of hits.
+// hitLeg returns a ranking of hits as a Leg.
 func hitLeg(name string, hits []Hit) Leg {
 	l := Leg{Name: name, Candidates: make([]LegCandidate, len(hits))}
 	for i, h := range hits {

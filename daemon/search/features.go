@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// rescored is how many of the chunks that score best are looked at again for
-// further evidence: what a search takes is then bounded, whatever the size of the
-// index. More than this finds little.
+// rescoreDepth is the number of best chunks whose further features are computed, so that the cost
+// of a search is bounded, whatever the size of the index. Larger depths find little more.
 const rescoreDepth = 300
 
-// weights say how much each kind of evidence counts beside the score of BM25F.
-// docs/retrieval.md tells what each of them is worth.
+// weights are the weights of the further features, where the score of BM25F has weight 1.
+// docs/retrieval.md reports what each of them adds.
 type weights struct {
 	phrase     float64 // see addPhrases
 	neighbours float64 // see addNeighbours
@@ -21,7 +20,7 @@ type weights struct {
 
 var defaultWeights = weights{phrase: 0.2, neighbours: 0.2, feedback: 0.2, date: 0.4}
 
-// evidence is what the score of a chunk is the sum of.
+// features are the summands of a chunk's score.
 type features struct {
 	bm25, phrase, neighbours, feedback, date float64
 }
@@ -30,8 +29,8 @@ func (e *features) score() float64 {
 	return e.bm25 + e.phrase + e.neighbours + e.feedback + e.date
 }
 
-// components are the parts by their Component constants, bm25 always and the
-// others where there are any.
+// components returns the features by their component constants: bm25 always, the others if they are
+// above 0.
 func (e *features) components() map[string]float64 {
 	parts := map[string]float64{componentBM25: e.bm25}
 	for name, score := range map[string]float64{
@@ -47,20 +46,21 @@ func (e *features) components() map[string]float64 {
 	return parts
 }
 
-// found is a chunk with what its score is made of.
+// scored is a chunk with the features of its score.
 type scored struct {
 	candidate
 	features
 }
 
-// lexical gives the k best chunks for the words of a query, best first, of the
-// documents that keep accepts; nil accepts all. The terms are those of the query,
-// each once. The second result says what the scores of the first are made of.
-// Called with mu held.
+// lexical returns the k best chunks for the words of a query, best first, of the documents that
+// keep accepts; nil accepts all. The terms are the index terms of the query, without duplicates.
+// The second result holds the features of the chunks in the first. Called with mu held.
 //
-// All evidence adds to a score, so chunks that are not looked at again never
-// belong before others.
-func (ix *Index) lexical(q Query, terms []string, keep func(*Document) bool, k int) ([]candidate, []features) {
+// Further features only raise a score, so the chunks beyond rescoreDepth never belong above the
+// others.
+func (ix *Index) lexical(q Query, terms []string, keep func(*Document) bool, k int) (
+	[]candidate, []features,
+) {
 	best := ix.best(terms, keep, max(k, rescoreDepth))
 	all := make([]scored, len(best))
 	for i, c := range best {
@@ -75,8 +75,7 @@ func (ix *Index) lexical(q Query, terms []string, keep func(*Document) bool, k i
 	return top, parts
 }
 
-// rescore adds further evidence to the best chunks, and puts them in their new
-// order.
+// rescore adds the further features of the best chunks, and sorts the chunks by their new scores.
 func (ix *Index) rescore(q Query, terms []string, best []scored) {
 	query := ix.known(terms)
 	more := ix.feedback(query, best)
@@ -92,8 +91,8 @@ func (ix *Index) rescore(q Query, terms []string, best []scored) {
 	copy(best, ordered)
 }
 
-// byChunk gives the same in the order of the chunk numbers. Sorting numbers is
-// several times faster than sorting what they stand for.
+// byChunk returns the chunks in the order of their numbers. Sorting numbers is several times faster
+// than sorting structs.
 func byChunk(best []scored) []scored {
 	keys := make([]uint64, len(best))
 	for i, f := range best {
@@ -107,7 +106,7 @@ func byChunk(best []scored) []scored {
 	return ordered
 }
 
-// known are the numbers of those terms that live chunks have, in order.
+// known returns the numbers of the terms that occur in live chunks, in order.
 func (ix *Index) known(terms []string) []uint32 {
 	numbers := make([]uint32, 0, len(terms))
 	for _, t := range terms {
@@ -118,13 +117,13 @@ func (ix *Index) known(terms []string) []uint32 {
 	return numbers
 }
 
-// saturated is how much of its gain a term adds that occurs tf times.
+// saturated returns the share of its gain that a term adds if it occurs tf times.
 func (ix *Index) saturated(tf float64) float64 {
 	return tf / (tf + ix.k1)
 }
 
-// frequencies gives tf of score for a term in each of some chunks, whose numbers
-// must ascend: 0 where the term does not occur.
+// frequencies returns tf, as defined at score, of a term in each of the chunks, whose numbers must
+// ascend: 0 where the term does not occur. It reuses the memory of tf.
 func (ix *Index) frequencies(term uint32, chunks []uint32, tf []float64) []float64 {
 	norm := ix.lengthNorm()
 	list := ix.postings[term].list
@@ -140,14 +139,16 @@ func (ix *Index) frequencies(term uint32, chunks []uint32, tf []float64) []float
 	return tf
 }
 
-// gallop gives the position of the first posting of chunk n or a later one. It
-// looks near the beginning first, since it is called for one chunk after the other.
+// gallop returns the position of the first posting of chunk n or a later one. It begins near the
+// front, because it is called for one chunk after the other.
 func gallop(list []posting, n uint32) int {
 	end := 1
 	for end < len(list) && list[end-1].chunk < n {
 		end *= 2
 	}
 	start, end := end/2, min(end, len(list))
-	i, _ := slices.BinarySearchFunc(list[start:end], n, func(p posting, n uint32) int { return cmp.Compare(p.chunk, n) })
+	i, _ := slices.BinarySearchFunc(list[start:end], n, func(p posting, n uint32) int {
+		return cmp.Compare(p.chunk, n)
+	})
 	return start + i
 }

@@ -15,7 +15,7 @@ import (
 
 var may8 = time.Date(2024, 5, 8, 12, 0, 0, 0, time.UTC)
 
-// talk is a conversation of one turn a document, and two notes.
+// talk is a conversation with one turn in each document, and two notes.
 func talk() *Index {
 	ix := New(nil)
 	turns := []string{
@@ -33,7 +33,7 @@ func talk() *Index {
 	return ix
 }
 
-// The whole ranking to six digits: a changed constant or formula shows here.
+// The whole ranking to six digits: it detects a changed constant or formula.
 func TestRankingGolden(t *testing.T) {
 	res := talk().Search(Query{Text: "Who won the boat race in May?", AsOf: may8.AddDate(0, 6, 0)})
 	var got []string
@@ -55,8 +55,7 @@ func TestRankingGolden(t *testing.T) {
 	}
 }
 
-// bestOf are the chunks of all documents in the order of their numbers, without
-// any evidence.
+// bestOf returns the chunks of all documents in the order of their numbers, without any features.
 func bestOf(ix *Index) []scored {
 	best := make([]scored, len(ix.chunks))
 	for n := range best {
@@ -65,7 +64,7 @@ func bestOf(ix *Index) []scored {
 	return best
 }
 
-// byText makes an index of one chunk a text, in that order.
+// byText returns an index with one document of one chunk for each text, in that order.
 func byText(texts ...string) *Index {
 	ix := New(nil)
 	for i, text := range texts {
@@ -152,7 +151,7 @@ func TestFeedback(t *testing.T) {
 	for _, term := range terms {
 		got = append(got, ix.names[term.term])
 	}
-	// The numbers in the paths are found in one document each.
+	// Each number in the paths occurs in one document.
 	if want := []string{"mast", "sail"}; !slices.Equal(got, want) || terms[0].weight != 1 || terms[1].weight >= 1 {
 		t.Errorf("feedback is %v of weights %v, want %v", got, terms, want)
 	}
@@ -166,7 +165,7 @@ func TestFeedback(t *testing.T) {
 	}
 }
 
-// frequencies finds what a scan of all postings finds.
+// frequencies finds the same as a scan of all postings.
 func TestFrequencies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var texts []string
@@ -190,7 +189,7 @@ func TestFrequencies(t *testing.T) {
 	})
 }
 
-// Chunks after those that are looked at again follow them in the order of BM25.
+// Chunks that are not rescored follow the others in the order of BM25.
 func TestRescoredComeFirst(t *testing.T) {
 	ix := New(nil)
 	for i := range rescoreDepth + 100 {

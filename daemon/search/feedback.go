@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// What feedback learns from. The best chunk weighs far more than the others,
-// since the further down, the more of them are about something else.
+// Parameters of feedback. The best chunk has by far the largest weight, because the chunks further
+// down are more often about something else.
 const (
 	feedbackChunks   = 7
 	feedbackTerms    = 30
 	feedbackExponent = 2
 )
 
-// weighedTerm is a term that speaks for a chunk.
+// weighedTerm is a term that a chunk should contain, with its weight.
 type weighedTerm struct {
 	term   uint32
 	weight float64
 }
 
-// feedback gives the words, besides those of the query, that the best chunks are
-// about, the first of weight 1 (pseudo-relevance feedback, as in Lavrenko and
-// Croft, "Relevance-Based Language Models", 2001). A word of a chunk weighs what
-// it would score if it were asked for, times (score/best score)^feedbackExponent of
-// the chunk. The chunks are the best first.
+// feedback returns the terms, other than those of the query, that the best chunks are about. The
+// first has weight 1. This is pseudo-relevance feedback, as in Lavrenko and Croft, "Relevance-Based
+// Language Models", 2001. The weight of a term of a chunk is what it would score if it were asked
+// for, times (score / best score)^feedbackExponent of the chunk. The chunks are sorted, the best
+// first.
 func (ix *Index) feedback(query []uint32, best []scored) []weighedTerm {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
@@ -40,7 +40,7 @@ func (ix *Index) feedback(query []uint32, best []scored) []weighedTerm {
 	}
 	var terms []weighedTerm // best first
 	for _, term := range s.weights.touched {
-		// A word found nowhere else says nothing about other chunks.
+		// A term that occurs in no other chunk does not help to find one.
 		if ix.postings[term].live > 1 && !slices.Contains(query, term) {
 			terms = ix.insertTerm(terms, weighedTerm{term, ix.gain(term) * s.weights.sums[term]})
 		}
@@ -52,7 +52,7 @@ func (ix *Index) feedback(query []uint32, best []scored) []weighedTerm {
 	return terms
 }
 
-// insertTerm puts a term into the best ones.
+// insertTerm inserts a term into the best terms, and drops the last if there are too many.
 func (ix *Index) insertTerm(terms []weighedTerm, t weighedTerm) []weighedTerm {
 	if len(terms) == feedbackTerms && t.weight < terms[feedbackTerms-1].weight {
 		return terms
@@ -63,7 +63,7 @@ func (ix *Index) insertTerm(terms []weighedTerm, t weighedTerm) []weighedTerm {
 	return slices.Insert(terms, i, t)[:min(feedbackTerms, len(terms)+1)]
 }
 
-// addContents adds tf of score for the terms of a chunk, counting text and title.
+// addContents adds tf, as defined at score, of the terms of a chunk, counting text and title only.
 func (ix *Index) addContents(tf *sums, ch *chunk) {
 	text, title := ch.lengths[textField], ch.lengths[titleField]
 	each := fieldWeights[textField] / ix.lengthNorm()(text)
@@ -75,8 +75,8 @@ func (ix *Index) addContents(tf *sums, ch *chunk) {
 	}
 }
 
-// addFeedback adds what the terms of feedback score. The chunks are in the order
-// of their numbers.
+// addFeedback adds the scores of the terms of feedback. The chunks are in the order of their
+// numbers.
 func (ix *Index) addFeedback(terms []weighedTerm, best []scored) {
 	chunks := make([]uint32, len(best))
 	for i, f := range best {

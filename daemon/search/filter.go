@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// Filter says which documents may be found. Zero values let everything pass
-// but generated documents; what is set must all hold.
+// Filter selects the documents that may be found. The zero value selects all but generated
+// documents. A document must meet every condition that is set.
 type Filter struct {
-	PathPrefix string   // of the document's path, by bytes
-	Paths      []string // one of these
-	Tags       []string // all of these, spelled as in the document
-	// SessionIDs: the metadata session_id is one of these, as it is written.
+	PathPrefix string   // of the document's path
+	Paths      []string // the document's path is one of these
+	Tags       []string // the document has all of these, spelled the same
+	// SessionIDs: session_id of the document's metadata is one of these.
 	SessionIDs []string
-	// From and To bound the date, both inclusive. An undated document, or one
-	// with a BadDate, does not pass when one is set.
+	// From and To bound the date, both inclusive. If one is set, a document without a date or with
+	// BadDate is not selected.
 	From, To time.Time
-	// Scope is one of the Scope constants; empty means scopeAll.
+	// Scope is all, global, project or agent; empty means all.
 	Scope string
-	// Generated lets generated documents (base name begins with "_") pass.
+	// Generated selects generated documents too (base name begins with "_").
 	Generated bool
 }
 
-// The scopes (spec 4.1, memory_search): the part of a brain below
-// memory/<scope>/. scopeAll is the whole brain.
+// The scopes (spec 4.1, memory_search). Each is the part of a brain below memory/<scope>/; scopeAll
+// is the whole brain.
 const (
 	scopeAll     = "all"
 	scopeGlobal  = "global"
@@ -33,11 +33,11 @@ const (
 	scopeAgent   = "agent"
 )
 
-// sessionKey is the metadata key of Filter.SessionIDs.
+// sessionKey is the metadata key that Filter.SessionIDs selects by.
 const sessionKey = "session_id"
 
-// keep reports whether a document may be found by a question asked at askedAt;
-// zero stands for no time in particular.
+// keep reports whether a document may be found by a question asked at asOf; the zero time means
+// that the question was asked at no particular time.
 func (f *Filter) keep(d *Document, asOf time.Time) bool {
 	return (f.Generated || !d.Generated) &&
 		(asOf.IsZero() || !d.BadDate && !d.Date.After(asOf)) &&
@@ -78,7 +78,7 @@ func (f *Filter) keepSession(metadata map[string]any) bool {
 	return ok && slices.Contains(f.SessionIDs, fmt.Sprint(id))
 }
 
-// check tells an unknown scope.
+// check returns an error if the scope is unknown.
 func (f *Filter) check() error {
 	switch f.Scope {
 	case "", scopeAll, scopeGlobal, scopeProject, scopeAgent:

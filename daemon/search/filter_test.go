@@ -66,8 +66,8 @@ func TestFilterKeep(t *testing.T) {
 	}
 }
 
-// In every mode, a filtered result is the unfiltered one without what does not
-// pass: nothing is filtered away after it was counted.
+// In every mode, a filtered result is the unfiltered one without the documents that do not pass:
+// nothing is filtered out after it was counted.
 func TestFiltersInEveryMode(t *testing.T) {
 	texts := []string{"cat", "a kitten", "dog and cat", "hound at sea", "ocean", "sea cat", "walk", "cat cat"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -77,7 +77,7 @@ func TestFiltersInEveryMode(t *testing.T) {
 		for i := range rapid.IntRange(1, 40).Draw(t, "documents") {
 			doc := Document{
 				Path: rapid.SampledFrom([]string{"memory/global/", "memory/agent/", "notes/"}).Draw(t, "folder") + string(rune('A'+i)) + ".md",
-				Text: rapid.SampledFrom(texts).Draw(t, "text") + strings.Repeat(" walk", i), // no two alike
+				Text: rapid.SampledFrom(texts).Draw(t, "text") + strings.Repeat(" walk", i), // no two are equal
 				Tags: []string{rapid.SampledFrom([]string{"x", "y"}).Draw(t, "tag")},
 			}
 			if n := rapid.IntRange(0, 9).Draw(t, "day"); n > 0 {
@@ -117,8 +117,7 @@ func TestFiltersInEveryMode(t *testing.T) {
 	})
 }
 
-// relevant tells what "cat dog sea" finds: in BM25 by a word, else also by a
-// meaning.
+// relevant reports whether "cat dog sea" finds a text: in BM25 by a word, else also by a meaning.
 func relevant(text string, mode Mode) bool {
 	words := []string{"cat", "dog", "sea"}
 	if mode != modeBM25 {

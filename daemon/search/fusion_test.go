@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// The scores of fusion are those of the definition, from ranks alone.
+// The scores of a fusion follow the definition, computed from ranks alone.
 func TestFuseProperties(t *testing.T) {
 	ix, _ := randomVectors(30, 2)
 	rapid.Check(t, func(t *rapid.T) {
@@ -37,7 +37,7 @@ func TestFuseProperties(t *testing.T) {
 			}
 		}
 		if !slices.IsSortedFunc(got, func(a, b candidate) int {
-			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.chunk, b.chunk)) // paths are in order of their numbers
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.chunk, b.chunk)) // paths are in the order of the numbers
 		}) {
 			t.Errorf("out of order: %v", got)
 		}
@@ -52,8 +52,8 @@ func numbers(n uint32) []uint32 {
 	return all
 }
 
-// An embedder of the smallest weight adds to what words find and changes none
-// of it, however much the two disagree.
+// An embedder with the smallest weight adds to what words find and reorders none of it, however
+// much the two disagree.
 func TestAWeakEmbedderOnlyAdds(t *testing.T) {
 	ix := New(nil)
 	for i := range 30 {
@@ -79,7 +79,7 @@ func TestAWeakEmbedderOnlyAdds(t *testing.T) {
 	}
 }
 
-// An embedder that does not know what it is worth counts a fifth of the words.
+// An embedder that recommends no weight has a fifth of the weight of the words.
 func TestFusionWeightByDefault(t *testing.T) {
 	s := NewSearcher(animals(), Config{Embedder: struct{ Embedder }{&meanings{}}})
 	for _, h := range search(t, s, Query{Text: "cat", Mode: modeHybrid}).Hits {
@@ -96,7 +96,7 @@ func TestFusionWeightByDefault(t *testing.T) {
 	}
 }
 
-// weighed states its weight, which 0 leaves open.
+// weighed recommends its weight, which is not known if it is 0.
 type weighed struct {
 	Embedder
 	weight float64
@@ -104,8 +104,7 @@ type weighed struct {
 
 func (w weighed) FusionWeight() float64 { return w.weight }
 
-// What is configured goes before what the embedder says, and that before the
-// default.
+// The configured weight takes precedence over the embedder's, and that over the default.
 func TestFusionWeightIsChosen(t *testing.T) {
 	plain := struct{ Embedder }{&meanings{}}
 	for _, tt := range []struct {

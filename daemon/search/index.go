@@ -6,42 +6,42 @@ import (
 	"sync"
 )
 
-// Default constants of BM25, see score and docs/retrieval.md.
+// Default parameters of BM25, see score and docs/retrieval.md.
 const (
-	// defaultK1 is in the middle of the usual range, 1.2 to 2.
+	// defaultK1 is within the usual range, 1.2 to 2.
 	defaultK1 = 1.5
-	// defaultB discounts a long text in full: lengthSlack is what spares short ones.
+	// defaultB discounts a long text in full; lengthSlack keeps short texts comparable.
 	defaultB = 1.0
 )
 
 // Options tune an Index. Zero values mean the defaults.
 type Options struct {
-	ChunkSize int // see Split
+	ChunkSize int // largest size of a chunk, MinChunkSize to MaxChunkSize bytes; 0 means 1600
 
 	k1 float64 // saturation of repeated terms, > 0
-	b  float64 // how much long chunks are discounted, in (0, 1]
+	b  float64 // discount of long chunks, in (0, 1]
 }
 
-// Index ranks chunks by BM25F and further evidence, all in memory: see score and
-// evidence. Terms count in the fields text, title, path and labels.
+// Index ranks chunks by BM25F and further features, all in memory; see score and features. Terms
+// are counted in the fields text, title, path and labels.
 //
-// It is safe for concurrent use: searches run side by side, and a change is
-// visible to every search that starts after Put or Delete returned. Scores
-// depend on the documents present only, never on the changes that led to them.
+// It is safe for concurrent use: searches run concurrently, and a change is visible to every search
+// that begins after Put or Delete has returned. Scores depend only on the documents that are
+// present, never on the changes that led to them.
 type Index struct {
 	k1, b     float64
 	weights   weights
 	chunkSize int
 
-	// writing is held by a writer from beginning to end, mu only while it
-	// applies its change. So a writer may read the fields below without mu.
+	// writing is held by a writer from beginning to end, mu only while it applies its change. So a
+	// writer may read the fields below without mu.
 	writing     sync.Mutex
 	mu          sync.RWMutex
 	docs        map[string]*entry // by path
 	order       order
 	chunks      []chunk            // by chunk number; a deleted one keeps its number until compact
 	textLengths []uint32           // number of terms of the text, by chunk number
-	vectors     vectors            // by chunk number, as far as they are known
+	vectors     vectors            // by chunk number
 	live        int                // chunks not deleted
 	totals      [fieldCount]uint64 // sums of the lengths of live chunks, by field
 	postings    []postings         // by term number
@@ -50,7 +50,7 @@ type Index struct {
 	scratch sync.Pool // of *scratch
 }
 
-// New makes an empty index.
+// New returns an empty index. Nil options mean the defaults.
 func New(opts *Options) *Index {
 	ix := &Index{
 		k1:         defaultK1,
@@ -75,14 +75,14 @@ func New(opts *Options) *Index {
 	return ix
 }
 
-// Len gives the number of documents, those without a chunk included.
+// Len returns the number of documents, including those without a chunk.
 func (ix *Index) Len() int {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	return len(ix.docs)
 }
 
-// Source gives the Source of the document at path, and whether there is one.
+// Source returns the Source of the document at path, and whether there is one.
 func (ix *Index) Source(path string) (source string, ok bool) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
@@ -93,24 +93,24 @@ func (ix *Index) Source(path string) (source string, ok bool) {
 	return doc.Source, true
 }
 
-// Paths gives the path of every document, in no order.
+// Paths returns the path of every document, in no particular order.
 func (ix *Index) Paths() []string {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	return slices.Collect(maps.Keys(ix.docs))
 }
 
-// Chunks gives the number of chunks.
+// Chunks returns the number of chunks.
 func (ix *Index) Chunks() int {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	return ix.live
 }
 
-// Put adds documents, each in place of the one with the same path; of several
-// with one path the last one stays. Many at once are worked on by all
-// processors. Searches see each document whole, but may see them one by one. The
-// caller may not modify Tags and Metadata afterwards.
+// Put adds documents. Each replaces the document with the same path; of several with one path, the
+// last is kept. Many documents at once are analysed on all processors. A search sees each document
+// whole, but may see some of the documents and not yet the others. The caller must not modify Tags
+// and Metadata afterwards.
 func (ix *Index) Put(docs ...Document) {
 	ix.writing.Lock()
 	defer ix.writing.Unlock()
@@ -119,8 +119,8 @@ func (ix *Index) Put(docs ...Document) {
 	}
 }
 
-// maxBatch bounds how many documents are analysed before they are added, and so
-// how long a search waits for that.
+// maxBatch bounds the number of documents that are added together, and so the time for which a
+// search waits for them.
 const maxBatch = 256
 
 func (ix *Index) putBatch(docs []Document) {
@@ -130,7 +130,7 @@ func (ix *Index) putBatch(docs []Document) {
 	for _, a := range analyses {
 		ix.addTerms(a)
 	}
-	for i := range docs { // in their order
+	for i := range docs { // in their original order
 		doc := analyses[i%len(analyses)].docs[i/len(analyses)]
 		if old := ix.docs[doc.Path]; old != nil {
 			ix.remove(old)
@@ -140,7 +140,7 @@ func (ix *Index) putBatch(docs []Document) {
 	ix.compact()
 }
 
-// Delete removes the document of that path, if there is one.
+// Delete removes the document with that path, if there is one.
 func (ix *Index) Delete(path string) {
 	ix.writing.Lock()
 	defer ix.writing.Unlock()

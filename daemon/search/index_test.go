@@ -12,9 +12,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// Computed by hand from the formula at score: n=3, average=3, norm=1 for a.txt,
-// 12/13 for my.txt and 14/13 for the.txt, idf(cat)=ln 1.6, idf(dog)=ln(8/3). The paths
-// are stop words.
+// Computed by hand from the formula at score: n=3, average=3, norm=1 for a.txt, 12/13 for my.txt
+// and 14/13 for the.txt, idf(cat)=ln 1.6, idf(dog)=ln(8/3). The paths are stop words.
 func TestScores(t *testing.T) {
 	ix := New(nil)
 	ix.Put(Document{Path: "a.txt", Text: "cat cat dog"})
@@ -95,7 +94,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// More occurrences than can be counted are counted as that many.
+// More occurrences than can be counted count as the largest number that can.
 func TestManyOccurrences(t *testing.T) {
 	ix := New(&Options{ChunkSize: 10_000})
 	ix.Put(Document{Path: "a.txt", Text: strings.Repeat("cat ", 1000) + strings.Repeat("dog ", 255)})
@@ -234,7 +233,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// A long run of replacements neither grows the index nor loses anything.
+// A long series of replacements neither grows the index nor loses anything.
 func TestCompaction(t *testing.T) {
 	ix := New(nil)
 	for i := range 1000 {
@@ -251,7 +250,7 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// Words that never come back are forgotten.
+// Words that no longer occur are removed.
 func TestKnownWordsAreBounded(t *testing.T) {
 	ix := New(nil)
 	const each = maxWords/2 + 1

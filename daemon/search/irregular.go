@@ -2,11 +2,11 @@ package search
 
 import "strings"
 
-// irregular gives the base form of English words that a stemmer cannot reduce to
-// it: past tenses and participles, plurals, comparatives. A form is left out whose
-// commoner reading is another word, which would no longer match its own forms:
-// lives and leaves (live, leave), a bit, a rose, a flu shot. "Saw" stays: questions
-// ask "did he see" and notes say "I saw", more often than either tells of the tool.
+// irregular maps forms of English words to their base form where a stemmer cannot reduce them: past
+// tenses and participles, plurals, comparatives. A form is left out if it is more often another
+// word, which would then no longer match its own forms: lives and leaves (live, leave), a bit, a
+// rose, a flu shot. "Saw" is included: questions ask "did he see" and notes say "I saw" more often
+// than either means the tool.
 var irregular = baseForms(`
 	arise arose arisen, awake awoke awoken, become became, begin began begun, bend bent, bite bitten,
 	bleed bled, blow blew blown, break broke broken, breed bred, bring brought, build built, burn burnt,
@@ -32,7 +32,7 @@ var irregular = baseForms(`
 	bad worse worst
 `)
 
-// baseForms reads lists of a base form and its irregular forms, split by commas.
+// baseForms parses lists of a base form and its irregular forms, separated by commas.
 func baseForms(lists string) map[string]string {
 	bases := map[string]string{}
 	for list := range strings.SplitSeq(lists, ",") {

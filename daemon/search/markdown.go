@@ -2,8 +2,8 @@ package search
 
 import "strings"
 
-// maxHeading bounds one heading, maxHeadingPath a whole heading path, in code
-// points: both are stored and indexed once a chunk.
+// maxHeading bounds one heading, maxHeadingPath a whole heading path, in code points: both are
+// stored and indexed once per chunk.
 const (
 	maxHeading     = 100
 	maxHeadingPath = 256
@@ -17,9 +17,8 @@ type section struct {
 	headings   string
 }
 
-// sections cuts Markdown before each heading. A heading with nothing under it
-// stays together with what follows, so that no section is only a heading,
-// except the last one.
+// sections cuts Markdown before each heading. A heading with nothing below it stays together with
+// what follows, so that only the last section can consist of headings alone.
 func sections(text string) []section {
 	var (
 		out   []section
@@ -62,8 +61,7 @@ func joinHeadings(path []string) string {
 	return clip(strings.Join(set, headingSeparator), maxHeadingPath)
 }
 
-// afterHeadings gives what follows the lines at the beginning of text that are
-// headings of the path.
+// afterHeadings returns text without the lines at its beginning that are headings of the path.
 func afterHeadings(text, path string) string {
 	path = headingSeparator + path + headingSeparator
 	for text != "" {
@@ -78,7 +76,7 @@ func afterHeadings(text, path string) string {
 	return text
 }
 
-// firstHeading gives the text of the first heading, "" when there is none.
+// firstHeading returns the text of the first heading, "" if there is none.
 func firstHeading(text string) string {
 	var fence fence
 	for start, end := 0, 0; start < len(text); start = end {
@@ -93,9 +91,9 @@ func firstHeading(text string) string {
 	return ""
 }
 
-// heading reads an ATX heading ("## Day 2"): its level, 0 when the line is
-// none, and its text. Underlined headings are not recognised: a rule under a
-// list or a table looks the same.
+// heading parses an ATX heading ("## Day 2") and returns its level and text. The level is 0 if the
+// line is not a heading. Underlined headings are not recognised: a rule below a list or a table
+// looks the same.
 func heading(line string) (level int, title string) {
 	s := strings.TrimLeft(line, " ")
 	if len(line)-len(s) > 3 {
@@ -116,13 +114,13 @@ func heading(line string) (level int, title string) {
 	return level, clip(oneLine(title), maxHeading)
 }
 
-// fence follows code fences line by line.
+// fence tracks code fences line by line.
 type fence struct {
 	mark byte
 	size int
 }
 
-// inside reports whether the line belongs to fenced code, its fences included.
+// inside reports whether the line belongs to fenced code, including its fences.
 func (f *fence) inside(line string) bool {
 	s := strings.TrimLeft(line, " ")
 	run := 0
@@ -144,7 +142,7 @@ func (f *fence) inside(line string) bool {
 	return false
 }
 
-// lineEnd gives the offset after the line that starts at start.
+// lineEnd returns the offset after the line that begins at start.
 func lineEnd(text string, start int) int {
 	if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
 		return start + i + 1

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// errModel is what a model of these tests fails with.
+// errModel is the failure of a model in these tests.
 var errModel = errors.New("the model is out")
 
-// meanings is an embedder that knows a few words: those of one meaning are on
-// one axis. All other words share one more, with little weight.
+// meanings is an embedder that knows a few words: words of one meaning are on one axis. All other
+// words share another axis, with little weight.
 type meanings struct {
 	calls  atomic.Int64
 	before func(ctx context.Context, call int64, texts []string) error // nil means no hook
@@ -38,7 +38,7 @@ func (m *meanings) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// meaning is not of unit length.
+// meaning returns a vector that does not have unit length.
 func meaning(text string) []float32 {
 	v := make([]float32, 4)
 	for _, word := range strings.Fields(text) {
@@ -51,14 +51,14 @@ func meaning(text string) []float32 {
 	return v
 }
 
-// replies is an embedder that always answers the same.
+// replies is an embedder that always returns the same vectors.
 type replies [][]float32
 
 func (replies) Name() string { return "test/replies" }
 
 func (r replies) Embed(context.Context, []string) ([][]float32, error) { return r, nil }
 
-// byLength is a reranker that likes short texts.
+// byLength is a reranker that prefers short texts.
 type byLength struct {
 	saw []string
 	err error
@@ -75,7 +75,7 @@ func (r *byLength) Rerank(_ context.Context, _ string, texts []string) ([]float6
 	return scores, r.err
 }
 
-// weak is an embedder whose ranking counts little.
+// weak is an embedder whose ranking has little weight.
 type weak struct{ *meanings }
 
 func (weak) FusionWeight() float64 { return 1e-5 }

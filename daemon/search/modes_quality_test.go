@@ -6,7 +6,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// searchers puts a searcher over each brain.
+// searchers returns a searcher for each brain.
 func searchers(tb testing.TB, brains map[string]*Index, e Embedder) map[string]*Searcher {
 	tb.Helper()
 	out := map[string]*Searcher{}
@@ -19,7 +19,7 @@ func searchers(tb testing.TB, brains map[string]*Index, e Embedder) map[string]*
 	return out
 }
 
-// measureMode gives recall@10 and nDCG@10 over documents.
+// measureMode returns recall@10 and nDCG@10 over documents.
 func (tk task) measureMode(tb testing.TB, brains map[string]*Searcher, questions []neutralQuestion, mode Mode) (recall10, ndcg10 float64) {
 	tb.Helper()
 	for _, q := range questions {
@@ -42,11 +42,11 @@ func (tk task) measureMode(tb testing.TB, brains map[string]*Searcher, questions
 	return recall10 / n, ndcg10 / n
 }
 
-// Hybrid search with the offline embedder is never worse than the words alone.
+// Hybrid search with the offline embedder is never worse than search by words alone.
 func TestHybridQuality(t *testing.T) {
 	for _, tk := range tasks {
 		if tk.dir != "locomo-session" && tk.dir != "lme-evidence-turn" {
-			continue // BenchmarkModes has them all
+			continue // BenchmarkModes covers all tasks
 		}
 		t.Run(tk.name, func(t *testing.T) {
 			docs, questions := tk.load(t)
@@ -61,9 +61,9 @@ func TestHybridQuality(t *testing.T) {
 	}
 }
 
-// BenchmarkModes reports recall@10 and nDCG@10 of each mode with the offline
-// embedder on each task: hybrid as it is, and as it would be if the embedder
-// counted as much as others do (default). The time is that of one question.
+// BenchmarkModes reports recall@10 and nDCG@10 of each mode with the offline embedder on each task:
+// hybrid as it is, and with the default weight of other embedders (default). The time is that of
+// one question.
 func BenchmarkModes(b *testing.B) {
 	for _, tk := range tasks {
 		docs, questions := tk.load(b)

@@ -2,14 +2,13 @@ package search
 
 import "slices"
 
-// noChunk is the number of no chunk.
+// noChunk is no chunk's number.
 const noChunk = 1<<32 - 1
 
-// addNeighbours counts the query's words in the passages before and after a chunk
-// like a field of the chunk of its own, with a small weight: what a turn of a
-// conversation is about was often said in the turn before. A word that the chunk
-// has itself gains little by that, since its gain is nearly used up. The chunks
-// are in the order of their numbers.
+// addNeighbours counts the words of the query in the passages before and after each chunk, as if
+// these were another field of the chunk with a small weight: what a turn of a conversation is about
+// was often said in the turn before. A word that the chunk itself contains gains little by that,
+// because its gain is nearly saturated. The chunks are in the order of their numbers.
 func (ix *Index) addNeighbours(query []uint32, best []scored) {
 	before, after := make([]uint32, len(best)), make([]uint32, len(best))
 	var chunks []uint32
@@ -37,16 +36,17 @@ func (ix *Index) addNeighbours(query []uint32, best []scored) {
 		for i := range best {
 			if beside := at(before[i]) + at(after[i]); beside > 0 {
 				own := at(best[i].chunk)
-				best[i].neighbours += gain * (ix.saturated(own+ix.weights.neighbours*beside) - ix.saturated(own))
+				more := ix.saturated(own+ix.weights.neighbours*beside) - ix.saturated(own)
+				best[i].neighbours += gain * more
 			}
 		}
 	}
 }
 
-// beside gives the chunks that stand before and after a chunk in the neighbouring
-// documents of its folder, noChunk where there is none. Only documents of the same
-// date are neighbours, as the turns of a session are: the order of others, by name,
-// says nothing about what belongs together.
+// adjacentChunks returns the chunks before and after a chunk that belong to the neighbouring
+// documents of its folder, noChunk where there is none. Only documents of the same date are
+// neighbours, as the turns of a session are. The order of other documents is that of their names,
+// which does not mean that they belong together.
 func (ix *Index) adjacentChunks(n uint32) (before, after uint32) {
 	before, after = noChunk, noChunk
 	doc := ix.chunks[n].doc

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// maxBlock bounds the documents of a block of an order: an insertion moves that
-// many pointers at most.
+// maxBlock bounds the documents of a block of an order. An insertion moves that many pointers at
+// most.
 const maxBlock = 512
 
-// order keeps the documents by folder and by path within it, so that those of
-// one folder stand together in their order: the turns of a conversation, the
-// days of a diary. Documents are kept in blocks, none of them empty.
+// order keeps the documents sorted by folder and by path within it, so that the documents of a
+// folder are next to each other: the turns of a conversation, the days of a diary. Documents are
+// kept in blocks, none of which is empty.
 type order struct {
 	blocks [][]*entry
 }
 
-// neighbours gives the documents before and after doc in its folder, nil where
-// there is none. Called with mu held.
+// neighbours returns the documents before and after doc in its folder, nil where there is none.
+// Called with mu held.
 func (ix *Index) neighbours(doc *entry) (prev, next *entry) {
 	return doc.prev, doc.next
 }
@@ -34,8 +34,8 @@ func compareOrder(a, b *entry) int {
 	return cmp.Or(cmp.Compare(folderA, folderB), cmp.Compare(baseA, baseB))
 }
 
-// find gives the place of the document with the path of doc, its block and its
-// position there, or where it would be inserted. There must be a block.
+// find returns the place of the document with the path of doc, as its block and its position there,
+// or the place where it would be inserted. There must be a block.
 func (o *order) find(doc *entry) (b, i int) {
 	b, first := slices.BinarySearchFunc(o.blocks, doc, func(block []*entry, doc *entry) int {
 		return compareOrder(block[0], doc)
@@ -60,7 +60,7 @@ func (o *order) insert(doc *entry) {
 	if len(block) <= maxBlock {
 		return
 	}
-	// Documents often come in their order: then the first block stays full.
+	// Documents often arrive in their order; then the first block stays full.
 	cut := maxBlock / 2
 	if i == maxBlock {
 		cut = maxBlock
@@ -69,7 +69,7 @@ func (o *order) insert(doc *entry) {
 	o.blocks = slices.Insert(o.blocks, b+1, slices.Clone(block[cut:]))
 }
 
-// link makes the document at a place and those beside it neighbours.
+// link makes the document at a place a neighbour of the documents before and after it.
 func (o *order) link(b, i int) {
 	block := o.blocks[b]
 	var prev, next *entry
@@ -88,8 +88,8 @@ func (o *order) link(b, i int) {
 	linkNeighbours(block[i], next)
 }
 
-// join makes two documents that follow one another neighbours if they are in
-// one folder. Either may be nil.
+// linkNeighbours makes two documents that follow one another neighbours if they are in one folder.
+// Either may be nil.
 func linkNeighbours(a, b *entry) {
 	if a == nil || b == nil {
 		return

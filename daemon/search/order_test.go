@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Folders of many documents, filled and emptied in any order.
+// Folders of many documents are filled and emptied in any order.
 func TestNeighboursOfMany(t *testing.T) {
 	ix := New(nil)
 	var paths []string

@@ -2,9 +2,9 @@ package search
 
 import "slices"
 
-// addPhrases adds to chunks with words of the query that stand together in both,
-// in the same order and with stop words left out. The query has its terms in
-// order, duplicates included; a pair that it repeats counts once.
+// addPhrases raises the scores of chunks that contain two words of the query next to each other, in
+// the same order as in the query. Stop words do not count. The query has its terms in order,
+// including duplicates; a pair that it repeats counts once.
 func (ix *Index) addPhrases(query []string, best []scored) {
 	type pair struct {
 		first, second uint32
@@ -12,7 +12,7 @@ func (ix *Index) addPhrases(query []string, best []scored) {
 		count         int
 	}
 	var pairs []pair
-	var wanted uint64 // first terms by their last six bits, to pass over most words fast
+	var wanted uint64 // a set of first terms by their last six bits, to skip most words quickly
 	for i := range len(query) - 1 {
 		a, knownA := ix.numbers[query[i]]
 		b, knownB := ix.numbers[query[i+1]]

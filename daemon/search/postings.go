@@ -9,15 +9,15 @@ type entry struct {
 	prev, next   *entry // see neighbours
 }
 
-// chunksOf are the chunks of doc, in order.
+// chunksOf returns the chunks of doc, in order.
 func (ix *Index) chunksOf(doc *entry) []chunk {
 	if doc.count == 0 {
-		return nil // first means nothing
+		return nil // first is not set
 	}
 	return ix.chunks[doc.first : doc.first+doc.count]
 }
 
-// chunk is what a hit is made of.
+// chunk is a passage in the index. Hits are made from chunks.
 type chunk struct {
 	doc      *entry // nil once deleted
 	ordinal  uint32
@@ -31,25 +31,27 @@ type chunk struct {
 }
 
 func newChunk(doc *entry, c textChunk) chunk {
-	return chunk{doc: doc, ordinal: uint32(c.ordinal), start: uint32(c.start), text: c.text, headings: c.headings}
+	return chunk{
+		doc: doc, ordinal: uint32(c.ordinal), start: uint32(c.start), text: c.text, headings: c.headings,
+	}
 }
 
-// textTerms are the term numbers of the text, in order.
+// textTerms returns the term numbers of the text, in order.
 func (ch *chunk) textTerms() []uint32 {
 	return ch.sequence[:ch.lengths[textField]]
 }
 
-// distinctTerms are the term numbers of all fields, ascending.
+// distinctTerms returns the term numbers of all fields, ascending, without duplicates.
 func (ch *chunk) distinctTerms() []uint32 {
 	terms := slices.Clone(ch.sequence)
 	slices.Sort(terms)
 	return slices.Compact(terms)
 }
 
-// postings are the places of one term.
+// postings lists the chunks that contain one term.
 type postings struct {
 	list []posting // by chunk number, deleted chunks included
-	live int       // document frequency: how many are of live chunks
+	live int       // document frequency: the number of live chunks in list
 }
 
 type posting struct {
@@ -57,8 +59,7 @@ type posting struct {
 	counts [fieldCount]uint8 // occurrences by field, at most maxCount
 }
 
-// add puts a new document into the index. Called with mu held for writing, as
-// are remove and compact.
+// add adds a new document to the index. Called with mu held for writing, as are remove and compact.
 func (ix *Index) add(doc *entry, chunks []counted) {
 	doc.first, doc.count = uint32(len(ix.chunks)), uint32(len(chunks))
 	ix.postings = append(ix.postings, make([]postings, len(ix.names)-len(ix.postings))...)
@@ -99,12 +100,12 @@ func (ix *Index) remove(doc *entry) {
 	ix.order.remove(doc)
 }
 
-// gone is the number of a chunk that compact drops.
+// deletedChunk is the new number of a chunk that compact drops.
 const deletedChunk = 1<<32 - 1
 
-// compact drops deleted chunks and the terms that only they had, and numbers
-// the others anew, in the same order, once more than a quarter is deleted: its
-// cost is then a constant for each deletion.
+// compact drops deleted chunks and the terms that only they contained, and renumbers the others in
+// the same order, once more than a quarter of the chunks is deleted. So its cost for each deletion
+// is constant.
 func (ix *Index) compact() {
 	if deleted := len(ix.chunks) - ix.live; deleted*4 > len(ix.chunks) {
 		ix.dropDeleted()
@@ -125,8 +126,8 @@ func (ix *Index) dropDeleted() {
 	ix.postings = kept
 }
 
-// compactChunks drops deleted chunks and brings the others up to date with new
-// term numbers. It returns the new chunk numbers by the old ones.
+// compactChunks drops deleted chunks and applies the new term numbers to the others. It returns the
+// new chunk numbers by the old ones.
 func (ix *Index) compactChunks(terms []uint32) []uint32 {
 	numbers := make([]uint32, len(ix.chunks))
 	chunks := make([]chunk, 0, ix.live)

@@ -12,8 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive scores every chunk from the definition at score, with nothing kept in
-// between.
+// naive scores every chunk by the definition at score, without any precomputed data.
 func naive(docs map[string]Document, size int, query string) map[string]float64 {
 	chunks := map[string][fieldCount][]string{}
 	total := 0.0
@@ -60,7 +59,7 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 	return scores
 }
 
-// After any changes an index answers like one built from scratch and like the
+// After any changes, an index answers like one that is built from scratch, and according to the
 // definition of BM25.
 func TestIndexProperties(t *testing.T) {
 	words := []string{"cat ", "cats ", "dog ", "the ", "sea. ", "Lisbon ", "naïve ", "猫", "it's ", "\n\n", "\n# Dog days\n", "\n## Sea\n"}
@@ -134,8 +133,7 @@ func checkScores(t errorer, hits []Hit, want map[string]float64) {
 	}
 }
 
-// checkHighlights checks that exactly the words of the text that match a term
-// are marked.
+// checkHighlights checks that exactly the words of the text that match a term are highlighted.
 func checkHighlights(t errorer, h Hit, terms []string) {
 	points := []rune(h.Text)
 	var got, want []string
@@ -152,8 +150,7 @@ func checkHighlights(t errorer, h Hit, terms []string) {
 	}
 }
 
-// checkSequences checks that the term numbers of every chunk are the terms of
-// its words.
+// checkSequences checks that the term numbers of every chunk are the terms of its words.
 func checkSequences(t errorer, ix *Index) {
 	for _, doc := range ix.docs {
 		for i, ch := range ix.chunksOf(doc) {
@@ -168,8 +165,8 @@ func checkSequences(t errorer, ix *Index) {
 	}
 }
 
-// checkNeighbours checks that walking from neighbour to neighbour meets every
-// folder's documents in the order of their paths.
+// checkNeighbours checks that walking from neighbour to neighbour visits the documents of every
+// folder in the order of their paths.
 func checkNeighbours(t errorer, ix *Index) {
 	folders := map[string][]string{}
 	for p := range ix.docs {

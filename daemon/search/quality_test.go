@@ -16,17 +16,17 @@ import (
 	"time"
 )
 
-// neutralData holds retrieval tasks written by others; it is not part of the
-// project and may be absent.
+// neutralData holds retrieval tasks of other authors. It is not part of the project and may be
+// missing.
 const neutralData = "../../../shared/data/neutral"
 
-// task is one retrieval task as it is measured, with what it must reach.
+// task is one retrieval task, with the figures that it must reach.
 type task struct {
 	name    string
 	dir     string
 	brainOf func(path string) string // documents and questions of different brains never meet
-	recall  float64                  // least recall@10, 0 for a task that TestQuality leaves out
-	ndcg    float64                  // least nDCG@10
+	recall  float64                  // minimum recall@10; 0 for a task that TestQuality leaves out
+	ndcg    float64                  // minimum nDCG@10
 }
 
 func oneBrain(string) string { return "" }
@@ -36,10 +36,10 @@ func conversation(path string) string {
 	return strings.Split(strings.TrimPrefix(path, documentsFolder), "/")[1]
 }
 
-// documentsFolder is where a brain keeps documents.
+// documentsFolder is the folder of a brain that contains its documents.
 const documentsFolder = "raw/documents/"
 
-// What is required is a little less than what was measured.
+// The required figures are a little below the measured ones.
 var tasks = []task{
 	{name: "locomo-turn", dir: "locomo-turn", brainOf: oneBrain},
 	{name: "locomo-turn-per-conversation", dir: "locomo-turn", brainOf: conversation, recall: .761, ndcg: .583},
@@ -49,11 +49,11 @@ var tasks = []task{
 	{name: "cranfield", dir: "cranfield", brainOf: oneBrain, recall: .445, ndcg: .419},
 }
 
-// quality averages over the questions that have expected paths. A document
-// counts once, at the rank of its best chunk.
+// quality averages over the questions that have expected paths. A document counts once, at the rank
+// of its best chunk.
 type quality struct {
 	recall5, recall10, mrr10, ndcg10 float64
-	hits10                           float64 // recall within the first 10 chunks, several of which may be of one document
+	hits10                           float64 // recall within the first 10 chunks, several of which may belong to one document
 }
 
 type neutralQuestion struct {
@@ -84,8 +84,8 @@ func readNeutral[T any](tb testing.TB, name string) []T {
 	return out
 }
 
-// load reads the documents as evalctl writes them into a brain, and the questions
-// that have expected paths.
+// load reads the documents as evalctl writes them into a brain, and the questions that have
+// expected paths.
 func (tk task) load(tb testing.TB) ([]Document, []neutralQuestion) {
 	type line struct{ Path, Title, Text, Date string }
 	var docs []Document
@@ -179,7 +179,7 @@ func ndcg(ranked, expected []string, k int) float64 {
 	return got / ideal
 }
 
-// A change that costs quality shows here, on questions that others wrote.
+// A change that reduces quality is detected here, on questions of other authors.
 func TestQuality(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -199,7 +199,7 @@ func TestQuality(t *testing.T) {
 	}
 }
 
-// everySecond gives every second question, beginning with the given one.
+// everySecond returns every second question, beginning with the given one.
 func everySecond(questions []neutralQuestion, first int) []neutralQuestion {
 	var half []neutralQuestion
 	for i := first; i < len(questions); i += 2 {
@@ -208,10 +208,10 @@ func everySecond(questions []neutralQuestion, first int) []neutralQuestion {
 	return half
 }
 
-// BenchmarkQuality reports ranking quality on each task, over the questions
-// with expected paths: R@5, R@10, MRR@10 and nDCG@10 by document, R@10hits, the
-// recall within the first ten chunks, and R@10even and R@10odd, the recall of every
-// second question. The time is that of one question.
+// BenchmarkQuality reports the ranking quality on each task, over the questions with expected
+// paths: R@5, R@10, MRR@10 and nDCG@10 by document, R@10hits, the recall within the first ten
+// chunks, and R@10even and R@10odd, the recall of every second question. The time is that of one
+// question.
 func BenchmarkQuality(b *testing.B) {
 	for _, tk := range tasks {
 		b.Run(tk.name, func(b *testing.B) {
@@ -236,8 +236,8 @@ func BenchmarkQuality(b *testing.B) {
 	}
 }
 
-// variants are rankings that lack or change one thing. Each changes a variable of
-// the package, or the options.
+// variants are rankings that lack or change one thing. Each changes a variable of the package, or
+// the options.
 var variants = []struct {
 	name   string
 	opts   *Options

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// defaultTopK is how many hits a query without TopK gets.
+// defaultTopK is the maximum number of hits for a query without TopK.
 const defaultTopK = 10
 
 // Mode is a way to rank (spec 4.4).
@@ -13,110 +13,107 @@ type Mode string
 
 // The modes.
 const (
-	modeAuto     Mode = "auto"     // Hybrid with an embedder, BM25 without
+	modeAuto     Mode = "auto"     // hybrid with an embedder, bm25 without
 	modeBM25     Mode = "bm25"     // by the words of the query
 	modeSemantic Mode = "semantic" // by the cosine of the embedder's vectors
-	// Hybrid fuses the ranks of the two, see FusionWeigher.
+	// modeHybrid fuses the ranks of the two, see FusionWeigher.
 	modeHybrid Mode = "hybrid"
-	// modeHybridRerank orders the first of Hybrid anew, by a reranker.
+	// modeHybridRerank reorders the best hits of modeHybrid by a reranker.
 	modeHybridRerank Mode = "hybrid-rerank"
 )
 
-// Query asks for the passages that fit a text best. Zero values mean the
-// defaults.
+// Query asks for the passages that match a text best. Zero values mean the defaults.
 type Query struct {
 	Text string
-	Mode Mode // empty means Auto
-	TopK int  // most hits returned; 0 means defaultTopK
-	// CandidateK is how many candidates each leg of a hybrid contributes, how many
-	// are looked through for duplicates, and how many of each leg are explained: at most maxCandidateK; 0 means 4·TopK,
-	// but defaultCandidateK at least and maxCandidateK at most. Legs are never
-	// shorter than TopK, and go on beyond CandidateK where duplicates would
-	// leave TopK unfilled.
+	Mode Mode // empty means auto
+	TopK int  // maximum number of hits; 0 means 10
+	// CandidateK is the number of candidates that each leg of a hybrid contributes, that are
+	// searched for duplicates, and that are explained for each leg: at most 1000. 0 means 4·TopK,
+	// but at least 100 and at most 1000. Legs are never shorter than TopK, and extend beyond
+	// CandidateK where duplicates would leave TopK unfilled.
 	CandidateK int
-	// RerankTopN is how many of the fused candidates the reranker sees, at most
-	// maxRerankTopN; 0 means defaultRerankTopN. The others follow in fused order.
+	// RerankTopN is the number of fused candidates that the reranker scores, at most 200; 0 means
+	// 50. The others follow in fused order.
 	RerankTopN int
 	Filter     Filter
 	Sort       Sort
-	// AsOf is when the question is asked: documents dated after it, and those
-	// with a BadDate, are left out, undated ones stay.
+	// AsOf is the time at which the question is asked. Documents dated after it, and those with
+	// BadDate, are left out; documents without a date are not.
 	AsOf time.Time
 	// Explain asks for Result.Explanation.
 	Explain bool
 }
 
-// Sort is the order of the hits.
+// Sort is an order of hits (spec 4.1, memory_search): relevance, recency or relevance_then_recency;
+// empty means relevance. Each order sorts the TopK hits that match best. Hits that are equal in it
+// are sorted by relevance.
 type Sort string
 
-// The orders (spec 4.1, memory_search). Each takes the TopK hits that fit best
-// and orders them, those that are equal in it by relevance.
 const (
 	sortRelevance Sort = "relevance" // the default
-	// Recency has the newest first and undated hits last. Of candidates with the
-	// very same text the newest is the hit and the others are its duplicates.
+	// sortRecency has the newest hits first and those without a date last. Of candidates with the
+	// same text, the newest is the hit and the others are its duplicates.
 	sortRecency Sort = "recency"
-	// sortRelevanceThenRecency is Relevance but for hits whose scores agree in 6
-	// significant digits: these have the newest first and undated ones last, and
-	// of those with the very same text the newest is the hit.
+	// sortRelevanceThenRecency is sortRelevance, except that hits whose scores agree in 6
+	// significant digits are ordered as in sortRecency, and of those with the same text the newest
+	// is the hit.
 	sortRelevanceThenRecency Sort = "relevance_then_recency"
 )
 
-// Result answers a query.
+// Result is the answer to a query.
 type Result struct {
-	// Hits are in the order asked for; ties by path, then by position in the
-	// document, but hits that a reranker cannot tell apart in fused order.
+	// Hits are in the order that the query asks for. Ties are broken by path, then by position in
+	// the document, but hits to which a reranker gives the same score stay in fused order.
 	Hits []Hit
-	// Mode is the one that ran, never Auto.
+	// Mode is the mode that ran, never auto.
 	Mode Mode
-	// Degraded says why a lower mode ran than the one asked for; empty when
-	// none did.
+	// Degraded is the reason why a lower mode ran than the one asked for; empty if none did.
 	Degraded string
-	// Explanation is nil unless it was asked for.
+	// Explanation is nil unless the query asked for it.
 	Explanation *Explanation
 }
 
-// Hit is one chunk that fits the query.
+// Hit is one chunk that matches the query.
 type Hit struct {
 	ChunkID     string // path#ordinal
 	Path        string
 	Title       string
 	HeadingPath string // "" outside any heading
 	Text        string // the chunk, verbatim
-	// Score is what the hits are ordered by in Relevance: that of BM25, the
-	// cosine, that of the fusion or that of the reranker, as the mode has it.
-	// Hits after those that the reranker saw go on from its lowest score
-	// downwards. But for Recency, sorting by score, ties by path, changes nothing:
-	// where hits that are equal have another order, each scores minutely less than
-	// the one before it; Components have what it was. Scores of different queries
-	// are not comparable.
+	// Score is the value by which hits are sorted by relevance: the score of BM25, the cosine, the
+	// score of the fusion or that of the reranker, depending on the mode. Hits beyond those that
+	// the reranker scored continue downwards from its lowest score. Except for recency, sorting by
+	// score with ties by path keeps the order: where equal hits are in another order, each score is
+	// lowered to the next smaller number, and Components hold the original. Scores of different
+	// queries are not comparable.
 	Score      float64
 	Date       time.Time // zero = undated
 	Tags       []string
-	Metadata   map[string]any // shared by all hits of the document: read only
+	Metadata   map[string]any // shared by all hits of the document; do not modify
 	Highlights []Span         // the words of Text that match a term, in order
-	// Components are what the score was made of: see Component constants.
+	// Components are the parts of the score, and the scores and ranks of the legs, by name: bm25
+	// (by the words alone), phrase, neighbours, feedback, date, bm25_rank, vector, vector_rank,
+	// fusion, rerank, rerank_rank.
 	Components map[string]float64
-	// Duplicates are the other candidates with the very same text, byte for byte,
-	// for which this one stands, in rank order. Titles and dates may differ. The
-	// hit is the best ranked of them, but see Recency and sortRelevanceThenRecency.
-	// There are maxDuplicates at most; MoreDuplicates counts those beyond, so that a
-	// result stays small however often a text comes.
+	// Duplicates are the other candidates with the same text, byte for byte, in rank order. Their
+	// titles and dates may differ. The hit is the best ranked of them, except where the sort
+	// prefers newer documents. There are at most 20; MoreDuplicates counts the others, so that a
+	// result stays small however often a text occurs.
 	Duplicates     []Duplicate
 	MoreDuplicates int
 }
 
-// Duplicate is a chunk that another one stands for.
+// Duplicate is a chunk with the same text as a hit.
 type Duplicate struct {
 	ChunkID string // path#ordinal
 	Path    string
 }
 
-// Keys of Hit.Components. Ranks count from 1 within one leg's candidates; a leg
-// that did not find the chunk has neither key.
+// Keys of Hit.Components. Ranks begin at 1 within the candidates of one leg. A leg that did not
+// find the chunk has neither key.
 const (
-	componentBM25       = "bm25"       // by the words alone; with those below, the score of mode BM25
-	componentPhrase     = "phrase"     // of words that stand together in the query and in the text
+	componentBM25       = "bm25"       // by the words alone; with the next four, the score of bm25
+	componentPhrase     = "phrase"     // of words that are adjacent in both the query and the text
 	componentNeighbours = "neighbours" // of the words of the passages before and after
 	componentFeedback   = "feedback"   // of words that the best passages have in common
 	componentDate       = "date"       // of a date that the query mentions
@@ -128,13 +125,13 @@ const (
 	componentRerankRank = "rerank_rank"
 )
 
-// Explanation tells how a result came about.
+// Explanation describes how a result came about.
 type Explanation struct {
-	Terms []string // of the query, as they were looked up
+	Terms []string // the index terms of the query, without duplicates
 	Legs  []Leg
 }
 
-// Leg is one ranking that went into a result: bm25, vector, fusion or rerank.
+// Leg is one ranking that contributed to a result: bm25, vector, fusion or rerank.
 type Leg struct {
 	Name       string
 	Candidates []LegCandidate // best first
@@ -167,10 +164,10 @@ func (ix *Index) hit(c candidate, wanted map[string]bool) Hit {
 	}
 }
 
-// highlights finds the words of text whose term is wanted.
+// highlights returns the words of text whose term is wanted.
 func (ix *Index) highlights(text string, wanted map[string]bool) []Span {
 	var spans []Span
-	offset, point := 0, 0 // the same place in bytes and in code points
+	offset, point := 0, 0 // the same position in bytes and in code points
 	for start, end := nextWord(text, 0); end > start; start, end = nextWord(text, end) {
 		if !wanted[ix.wordTerm(text[start:end])] {
 			continue

@@ -6,27 +6,26 @@ import (
 	"slices"
 )
 
-// candidate is a chunk with its score while the best are being chosen.
+// candidate is a chunk with its score.
 type candidate struct {
 	score float64
 	chunk uint32
 }
 
-// scratch is the working memory of one search. Between searches all sums are
-// zero.
+// scratch is the working memory of one search. Between searches, all sums are zero.
 type scratch struct {
 	scores   sums // by chunk number
 	weights  sums // by term number, see feedback
 	contents sums // by term number, of one chunk
 }
 
-// sums adds up positive values by number.
+// sums accumulates positive values by number.
 type sums struct {
 	sums    []float64
-	touched []uint32 // the numbers whose sum is not zero
+	touched []uint32 // numbers whose sum is not zero
 }
 
-// grow makes room for numbers below n.
+// grow makes space for numbers below n.
 func (s *sums) grow(n int) {
 	if missing := n - len(s.sums); missing > 0 {
 		s.sums = append(s.sums, make([]float64, missing)...)
@@ -47,16 +46,16 @@ func (s *sums) reset() {
 	s.touched = s.touched[:0]
 }
 
-// fieldWeights say how much an occurrence in a field counts. A title names what
-// its document is about. A path says little of its own: folders are shared, and
-// the file name is often the title.
+// fieldWeights are the weights of an occurrence in each field. A title names the subject of its
+// document. A path says little that the title does not: folders are shared, and the file name is
+// often the title.
 var fieldWeights = [fieldCount]float64{textField: 1, titleField: 2, pathField: 0.25, labelsField: 1}
 
-// lengthSlack is how many terms more or less make no difference between texts:
-// a short turn of a conversation is no better an answer for being shorter.
+// lengthSlack is a number of terms by which texts may differ with little effect on their scores: a
+// short turn of a conversation is not a better answer because it is shorter.
 const lengthSlack = 10
 
-// lengthNorm gives the factor norm of score for texts of any number of terms.
+// lengthNorm returns norm, as defined at score, as a function of the number of terms in a text.
 func (ix *Index) lengthNorm() func(length uint32) float64 {
 	average := float64(ix.totals[textField]) / float64(max(ix.live, 1))
 	perTerm := ix.b / (average + lengthSlack)
@@ -64,7 +63,7 @@ func (ix *Index) lengthNorm() func(length uint32) float64 {
 	return func(length uint32) float64 { return fixed + perTerm*float64(length) }
 }
 
-// weightedCount is tf of score. Nearly all postings are of the text alone.
+// weightedCount returns tf, as defined at score. Nearly all postings count the text alone.
 func weightedCount(counts [fieldCount]uint8, norm float64) float64 {
 	tf := fieldWeights[textField] * float64(counts[textField]) / norm
 	if counts[titleField]|counts[pathField]|counts[labelsField] == 0 {
@@ -76,14 +75,14 @@ func weightedCount(counts [fieldCount]uint8, norm float64) float64 {
 	return tf
 }
 
-// best gives the k best chunks by score alone, best first, of the documents that
-// keep accepts; nil accepts all. Called with mu held.
+// best returns the k best chunks by BM25F alone, best first, of the documents that keep accepts;
+// nil accepts all. Called with mu held.
 func (ix *Index) best(terms []string, keep func(*Document) bool, k int) []candidate {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
 	ix.score(&s.scores, terms)
 
-	var top []candidate // a heap with the worst on top
+	var top []candidate // a heap, the worst first
 	for _, n := range s.scores.touched {
 		c := candidate{s.scores.sums[n], n}
 		if len(top) == k && c.score < top[0].score {
@@ -106,18 +105,18 @@ func (ix *Index) best(terms []string, keep func(*Document) bool, k int) []candid
 	return top
 }
 
-// score adds up the scores of all chunks that contain one of the terms, deleted
-// chunks included. For n chunks the score is the sum over the terms of
+// score adds to scores the BM25F score of every chunk that contains one of the terms, including
+// deleted chunks. For n chunks, the score is the sum over the terms of
 //
 //	ln(1 + (n-df+0.5)/(df+0.5)) · (k1+1) · tf/(tf+k1)
 //
-// where df counts the chunks with the term in any field, and tf is the sum of its
+// where df is the number of chunks that contain the term in any field, and tf is the sum of its
 // occurrences in the fields, weighted by fieldWeights, those in the text divided by
 //
 //	norm = 1 - b + b·(length+lengthSlack)/(average+lengthSlack)
 //
-// for a text of length terms (Robertson and Zaragoza, "The Probabilistic
-// Relevance Framework: BM25 and Beyond", 2009, section 3.6; the slack is ours).
+// for a text of length terms (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
+// and Beyond", 2009, section 3.6; the slack is an addition).
 func (ix *Index) score(scores *sums, terms []string) {
 	scores.grow(len(ix.chunks))
 	norm := ix.lengthNorm()
@@ -134,19 +133,18 @@ func (ix *Index) score(scores *sums, terms []string) {
 	}
 }
 
-// gain is the most that a term can add to a score.
+// gain returns the limit of what a term can add to a score.
 func (ix *Index) gain(term uint32) float64 {
 	return idf(ix.live, ix.postings[term].live) * (ix.k1 + 1)
 }
 
-// idf weighs a term found in df of n chunks. It is positive even for a term
-// found in all of them.
+// idf returns the weight of a term that is found in df of n chunks. It is positive even for a term
+// that all of them contain.
 func idf(n, df int) float64 {
 	return math.Log1p((float64(n-df) + 0.5) / (float64(df) + 0.5))
 }
 
-// compare orders live chunks by score descending, path ascending, position
-// ascending.
+// compare orders live chunks by score descending, then by path and position ascending.
 func (ix *Index) compare(a, b candidate) int {
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)

@@ -8,12 +8,11 @@ import (
 	"slices"
 )
 
-// maxRerankScore leaves room for those below the lowest score.
+// maxRerankScore leaves space for scores below the lowest one of a reranker.
 const maxRerankScore = 1e300
 
-// rerank puts the first RerankTopN hits into the reranker's order, equal scores
-// in the order that they had, and leaves the others behind them. On an error
-// the result is as it was.
+// rerank sorts the first RerankTopN hits by the reranker's scores. Hits with equal scores keep
+// their order, and the other hits follow. On an error, the result is unchanged.
 func (s *Searcher) rerank(ctx context.Context, q Query, res *Result) error {
 	n := min(q.RerankTopN, len(res.Hits))
 	if n == 0 {
@@ -37,8 +36,8 @@ func (s *Searcher) rerank(ctx context.Context, q Query, res *Result) error {
 	for i := range first {
 		first[i].Components[componentRerankRank] = float64(i + 1)
 	}
-	// Scores of the two kinds are not comparable. These fall on from the lowest
-	// of the reranker by as much as they lay below the best.
+	// Scores of the two kinds are not comparable. The scores of these hits continue below the
+	// reranker's lowest, by as much as they were below the best.
 	for i := range rest {
 		rest[i].Score = first[n-1].Score - (best - rest[i].Score)
 	}

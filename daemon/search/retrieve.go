@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Limits and defaults of a query of a Searcher.
+// Limits and defaults of a query.
 const (
-	// defaultCandidateK is the least default of Query.CandidateK.
+	// defaultCandidateK is the lower limit of the default of Query.CandidateK.
 	defaultCandidateK = 100
 	maxCandidateK     = 1000
 	defaultRerankTopN = 50
@@ -16,7 +16,7 @@ const (
 	maxDuplicates = 20
 )
 
-// withDefaults fills in what was left open and checks the rest.
+// withDefaults sets the fields that are zero to their defaults and checks the others.
 func (q Query) withDefaults() (Query, error) {
 	q.TopK = cmp.Or(q.TopK, defaultTopK)
 	q.CandidateK = cmp.Or(q.CandidateK, min(max(defaultCandidateK, 4*q.TopK), maxCandidateK))
@@ -32,21 +32,22 @@ func (q Query) withDefaults() (Query, error) {
 	return q, cmp.Or(q.Filter.check(), q.Sort.check())
 }
 
-// vectorLeg is what a mode needs to know of the query's vector.
+// vectorLeg is the query's vector, and the weight of its ranking.
 type vectorLeg struct {
 	unit   []float32
 	weight float64 // of the leg in a fusion
 }
 
-// retrieve ranks by a mode that is not Auto, but for reranking; BM25 needs no
-// vector. It gives more than TopK hits when they are to be reranked.
+// retrieve ranks by a mode other than auto, without reranking. modeBM25 needs no vector. The result
+// has more than TopK hits if they are to be reranked or sorted.
 func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 	terms, wanted := queryTerms(q.Text)
-	n, depth := q.TopK, max(q.CandidateK, q.TopK) // also of one leg: hits may have duplicates among them
+	n := q.TopK
+	depth := max(q.CandidateK, q.TopK) // of each leg
 	if mode == modeHybridRerank {
 		n = max(q.TopK, q.RerankTopN)
 	}
-	if q.Sort == sortRelevanceThenRecency { // which of equals is the newest is seen among all of them
+	if q.Sort == sortRelevanceThenRecency { // the newest is chosen among all equal hits
 		n = max(n, q.CandidateK)
 	}
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
@@ -56,7 +57,7 @@ func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 		legs := ix.legs(mode, q, terms, vector, keep, depth)
 		ranked := legs[len(legs)-1].candidates
 		groups := ix.collapse(ranked, n)
-		// Duplicates may have taken the places of others.
+		// If duplicates leave places unfilled, deeper legs may fill them.
 		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
 			ix.promoteNewest(groups, q.Sort)
 			return ix.result(mode, q, terms, wanted, legs, groups)
@@ -65,7 +66,7 @@ func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 	}
 }
 
-// queryTerms are the terms of a query without duplicates, as a list and as a set.
+// queryTerms returns the terms of a query without duplicates, as a list and as a set.
 func queryTerms(text string) (terms []string, wanted map[string]bool) {
 	terms, wanted = []string{}, map[string]bool{}
 	for _, t := range indexTerms(text) {
@@ -76,9 +77,11 @@ func queryTerms(text string) (terms []string, wanted map[string]bool) {
 	return terms, wanted
 }
 
-// legs gives the rankings of a mode, each of at most depth chunks. The last one
-// is that of the result. Called with mu held.
-func (ix *Index) legs(mode Mode, q Query, terms []string, vector vectorLeg, keep func(*Document) bool, depth int) []leg {
+// legs returns the rankings of a mode, each of at most depth chunks. The last one is the ranking of
+// the result. Called with mu held.
+func (ix *Index) legs(
+	mode Mode, q Query, terms []string, vector vectorLeg, keep func(*Document) bool, depth int,
+) []leg {
 	var legs []leg
 	if mode != modeSemantic {
 		l := leg{name: componentBM25, weight: 1}
@@ -86,15 +89,18 @@ func (ix *Index) legs(mode Mode, q Query, terms []string, vector vectorLeg, keep
 		legs = append(legs, l)
 	}
 	if mode != modeBM25 {
-		legs = append(legs, leg{name: componentVector, weight: vector.weight, candidates: ix.nearest(vector.unit, keep, depth)})
+		l := leg{name: componentVector, weight: vector.weight}
+		l.candidates = ix.nearest(vector.unit, keep, depth)
+		legs = append(legs, l)
 	}
 	if len(legs) > 1 {
-		legs = append(legs, leg{name: componentFusion, candidates: ix.fuse(legs, q.Sort == sortRelevanceThenRecency)})
+		fused := ix.fuse(legs, q.Sort == sortRelevanceThenRecency)
+		legs = append(legs, leg{name: componentFusion, candidates: fused})
 	}
 	return legs
 }
 
-// exhausted reports that deeper legs would find nothing more.
+// exhausted reports whether deeper legs would find nothing more.
 func exhausted(legs []leg, depth int) bool {
 	for _, l := range legs {
 		if l.name != componentFusion && len(l.candidates) == depth {
@@ -104,15 +110,18 @@ func exhausted(legs []leg, depth int) bool {
 	return true
 }
 
-// result makes hits of groups. Called with mu held.
-func (ix *Index) result(mode Mode, q Query, terms []string, wanted map[string]bool, legs []leg, groups []group) Result {
+// result converts groups to hits. Called with mu held.
+func (ix *Index) result(
+	mode Mode, q Query, terms []string, wanted map[string]bool, legs []leg, groups []group,
+) Result {
 	res := Result{Hits: make([]Hit, len(groups)), Mode: mode}
 	components := make(map[uint32]map[string]float64, len(groups))
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)
 		h.MoreDuplicates = max(0, len(g.duplicates)-maxDuplicates)
 		for _, d := range g.duplicates[:len(g.duplicates)-h.MoreDuplicates] {
-			h.Duplicates = append(h.Duplicates, Duplicate{ChunkID: ix.chunkID(d.chunk), Path: ix.chunks[d.chunk].doc.Path})
+			other := Duplicate{ChunkID: ix.chunkID(d.chunk), Path: ix.chunks[d.chunk].doc.Path}
+			h.Duplicates = append(h.Duplicates, other)
 		}
 		h.Components = map[string]float64{}
 		components[g.chunk] = h.Components

@@ -8,60 +8,61 @@ import (
 	"sync"
 )
 
-// Embedder turns texts into vectors. It must be safe for concurrent use, and
-// return soon after its context ended.
+// Embedder converts texts to vectors. It must be safe for concurrent use, and return soon after its
+// context has ended.
 type Embedder interface {
-	// Name identifies the model, as in "openai/text-embedding-3-small": vectors
-	// of different names are not comparable.
+	// Name identifies the model, as in "openai/text-embedding-3-small". Vectors of different names
+	// are not comparable.
 	Name() string
-	// Embed returns one vector for each text, in order, all of the same number
-	// of dimensions. Vectors need not be of unit length; one of length 0 is an
-	// error. Beside a Refusal stand the vectors of the texts that it does not name.
+	// Embed returns one vector for each text, in order, all with the same number of dimensions.
+	// Vectors need not have unit length, but one of length 0 is an error. With a Refusal, Embed
+	// returns the vectors of the other texts.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Refusal is an Embedder's error for some texts alone, as those that are too long
-// for it. A passage that is refused has no vector and is found by its words only;
-// it is not tried again before its document changes or the Index is made anew.
+// Refusal is the error of an Embedder that concerns some of the texts only, such as texts that are
+// too long for it. A refused passage has no vector and is found by its words only. It is not
+// embedded again until its document changes or the Index is rebuilt.
 type Refusal interface {
 	error
-	// Refused gives the places of the texts in the call, at least one.
+	// Refused returns the places of the refused texts in the call, at least one.
 	Refused() []int
 }
 
-// defaultFusionWeight is how much the ranking of an embedder counts in a fusion
-// beside that of the words, which counts 1. docs/retrieval.md tells what it was
-// measured with.
+// defaultFusionWeight is the weight of an embedder's ranking in a fusion, where the ranking by
+// words has weight 1. docs/retrieval.md reports how it was measured.
 const defaultFusionWeight = 0.2
 
-// MaxFusionWeight leaves little to the ranking by words.
+// MaxFusionWeight is the largest Config.FusionWeight. It leaves little influence to the ranking by
+// words.
 const MaxFusionWeight = 100
 
-// FusionWeigher is an Embedder that knows how much its ranking is worth. Any other
-// counts defaultFusionWeight.
+// FusionWeigher is an Embedder that recommends the weight of its ranking in a fusion. The weight of
+// any other is 0.2.
 type FusionWeigher interface {
-	// FusionWeight is above 0, or 0 when it is not known. At 1e-5 or less, fusion
-	// leaves the order of what BM25 found as it is, up to maxCandidateK, and puts
-	// behind it what only the vectors found.
+	// FusionWeight returns a number above 0, or 0 if it is not known. With 1e-5 or less, a fusion
+	// keeps the order of the chunks that BM25 found, up to 1000 of them, and appends those that
+	// only the vectors found.
 	FusionWeight() float64
 }
 
-// Reranker scores texts for a query, in order: higher is better. It must be
-// safe for concurrent use.
+// Reranker scores texts for a query, in the order of the texts; higher is better. It must be safe
+// for concurrent use.
 type Reranker interface {
 	Name() string
 	Rerank(ctx context.Context, query string, texts []string) ([]float64, error)
 }
 
-// What a mode may lack. Search wraps them with the mode.
+// Errors of Search for a mode that needs a model which is not configured. Search wraps them with
+// the mode.
 var (
 	ErrNoEmbedder = errors.New("no embedder is configured: use auto or bm25")
 	ErrNoReranker = errors.New("no reranker is configured: use auto, bm25, semantic or hybrid")
 )
 
-// ModelError says that an embedder or a reranker failed, and not the query.
+// ModelError reports that an embedder or a reranker failed; the query is not at fault.
 type ModelError struct {
-	Model string // its Name
+	Model string // name of the model
 	Err   error
 }
 
@@ -69,28 +70,26 @@ func (e *ModelError) Error() string { return e.Model + ": " + e.Err.Error() }
 
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// Config of a Searcher. All of it is optional.
+// Config configures a Searcher. Every field is optional.
 type Config struct {
 	Embedder Embedder // for semantic, hybrid and hybrid-rerank
 	Reranker Reranker // for hybrid-rerank
-	// FusionWeight, from above 0 to MaxFusionWeight, is how much the embedder's
-	// ranking counts; 0 means what it says itself, see FusionWeigher.
+	// FusionWeight is the weight of the embedder's ranking, at most MaxFusionWeight; 0 means the
+	// weight that the embedder recommends, see FusionWeigher.
 	FusionWeight float64
-	// Degrade runs a lower mode, named in Result.Mode, where the embedder or
-	// the reranker fails: bm25 without the embedder, hybrid without the
-	// reranker. Without it their errors are the caller's.
+	// Degrade runs a lower mode, reported in Result.Mode, if a model fails: bm25 without the
+	// embedder, hybrid without the reranker. Without Degrade, Search returns the error.
 	Degrade bool
-	// CircuitBreaker is shared by all Searchers with these models; nil means one alone.
+	// CircuitBreaker is shared by all Searchers with these models; nil means one for this Searcher.
 	CircuitBreaker *CircuitBreaker
-	// Refused is told the ids of chunks that the embedder has refused, and its
-	// reason for the first of them. It may be called by several goroutines, and
-	// must not wait. Nil hears nothing.
+	// Refused is called with the ids of chunks that the embedder has refused, and its reason for
+	// the first of them. It may be called concurrently and must not block. Nil ignores refusals.
 	Refused func(chunkIDs []string, reason error)
 }
 
-// Searcher answers queries in every mode over one Index, whose vectors are all
-// its embedder's: no two Searchers with different embedders may share an Index.
-// It is safe for concurrent use.
+// Searcher answers queries in every mode over one Index. All vectors of an Index come from one
+// embedder, so Searchers with different embedders must not share an Index. It is safe for
+// concurrent use.
 type Searcher struct {
 	index *Index
 	cfg   Config
@@ -100,20 +99,20 @@ type Searcher struct {
 	dimension int        // of the embedder's vectors; 0 before the first
 }
 
-// NewSearcher searches ix.
+// NewSearcher returns a Searcher over ix.
 func NewSearcher(ix *Index, cfg Config) *Searcher {
 	cfg.CircuitBreaker = cmp.Or(cfg.CircuitBreaker, &CircuitBreaker{})
 	return &Searcher{index: ix, cfg: cfg}
 }
 
-// Search ranks by the query's mode, and sees every change of the Index that
-// returned before the call. Modes with vectors embed first what Prepare has not;
-// a document that is changed while they do may be missed by their vectors. Models
-// have 8 s for a search, and are not asked while CircuitBreaker remembers that they fail.
+// Search ranks by the query's mode, and sees every change of the Index that returned before the
+// call. Modes with vectors first embed the chunks that Prepare has not; a document that is changed
+// meanwhile may be missed by its vectors. Models have 8 s for a search, and are not called while
+// the CircuitBreaker is open.
 //
-// Errors are ErrNoEmbedder or ErrNoReranker for a mode that is not configured,
-// *ModelError for a model that failed (ErrSlow: that took too long), and the context's. Others tell a value
-// of the query that is unknown or out of its limits.
+// Search returns ErrNoEmbedder or ErrNoReranker for a mode that is not configured, *ModelError if a
+// model failed (with ErrSlow if it took too long), and the error of the context. Any other error
+// reports a value of the query that is unknown or out of range.
 func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	mode, err := s.resolve(q.Mode)
 	if err != nil {
@@ -151,7 +150,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	return res, nil
 }
 
-// resolve gives the mode that is to run.
+// resolve returns the mode to run.
 func (s *Searcher) resolve(mode Mode) (Mode, error) {
 	switch mode {
 	case "", modeAuto:
@@ -173,13 +172,14 @@ func (s *Searcher) resolve(mode Mode) (Mode, error) {
 	return "", fmt.Errorf("mode %q is unknown", mode)
 }
 
-// mayDegrade is for failures of models, which the end of a context is not.
+// mayDegrade reports whether the error is a failure of a model that a lower mode can replace. The
+// end of a context is not.
 func (s *Searcher) mayDegrade(err error) bool {
 	_, failed := errors.AsType[*ModelError](err)
 	return failed && s.cfg.Degrade
 }
 
-// retrieve ranks by the mode, but for the reranking.
+// retrieve ranks by the mode, without reranking.
 func (s *Searcher) retrieve(ctx context.Context, mode Mode, q Query) (Result, error) {
 	if mode == modeBM25 {
 		return s.index.retrieve(mode, q, vectorLeg{}), nil
@@ -199,7 +199,7 @@ func (s *Searcher) fusionWeight() float64 {
 	return cmp.Or(s.cfg.FusionWeight, own, defaultFusionWeight)
 }
 
-// queryVector embeds the chunks that need it and then the query.
+// queryVector embeds the chunks that have no vector, and then the query.
 func (s *Searcher) queryVector(ctx context.Context, text string) ([]float32, error) {
 	circuit, model := &s.cfg.CircuitBreaker.embedder, s.cfg.Embedder.Name()
 	if err := circuit.allow(model); err != nil {
@@ -211,7 +211,7 @@ func (s *Searcher) queryVector(ctx context.Context, text string) ([]float32, err
 			return nil, err
 		}
 		err = &ModelError{model, s.index.unfinishedError()}
-		if circuit.answered() == answers { // or it works, on more than there is time for
+		if circuit.answered() == answers { // otherwise it works, but there is too much to embed
 			circuit.recordOutcome(err)
 		}
 		return nil, err

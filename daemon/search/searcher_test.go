@@ -15,8 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// animals is an index in which words and meanings disagree. No two documents
-// are neighbours.
+// animals is an index in which words and meanings disagree. No two documents are neighbours.
 func animals() *Index {
 	ix := New(nil)
 	for path, text := range map[string]string{
@@ -60,7 +59,7 @@ func TestModes(t *testing.T) {
 
 func TestComponents(t *testing.T) {
 	s := NewSearcher(animals(), Config{Embedder: &meanings{}, Reranker: &byLength{}})
-	words := map[string]map[string]float64{} // the parts of the scores of BM25
+	words := map[string]map[string]float64{} // the components of the scores of BM25
 	for i, h := range s.index.Search(Query{Text: "cat"}).Hits {
 		words[h.Path] = h.Components
 		words[h.Path]["bm25_rank"] = float64(i + 1)
@@ -171,7 +170,7 @@ func TestSearchRefuses(t *testing.T) {
 	}
 }
 
-// A model that fails is an error or, where it may, a lower mode. Nothing else is.
+// A model that fails is an error or, if Degrade is set, lowers the mode. Nothing else does.
 func TestDegrade(t *testing.T) {
 	broken := &meanings{before: func(context.Context, int64, []string) error { return errModel }}
 	tests := []struct {
@@ -179,7 +178,7 @@ func TestDegrade(t *testing.T) {
 		embedder      Embedder
 		rerankerFails bool
 		ran           Mode   // with Degrade
-		model         string // that is to blame; empty when none is
+		model         string // the model that failed; empty if none did
 	}{
 		{"", broken, false, modeBM25, "test/meanings"},
 		{modeAuto, broken, false, modeBM25, "test/meanings"},
@@ -224,11 +223,11 @@ func TestBadRepliesOfModels(t *testing.T) {
 	ix := New(nil)
 	ix.Put(Document{Path: "a.txt", Text: "cat"})
 	for want, e := range map[string]Embedder{
-		"0 vectors for 1 texts":                    replies{},
-		"2 vectors for 1 texts":                    replies{{1}, {1}},
-		"a vector of 2 numbers has the length 0":   replies{{0, 0}},
-		"a vector of 1 numbers has the length NaN": replies{{nan}},
-		"a vector of 0 numbers has the length 0":   replies{{}},
+		"0 vectors for 1 texts":                replies{},
+		"2 vectors for 1 texts":                replies{{1}, {1}},
+		"a vector of 2 numbers has length 0":   replies{{0, 0}},
+		"a vector of 1 numbers has length NaN": replies{{nan}},
+		"a vector of 0 numbers has length 0":   replies{{}},
 	} {
 		_, err := NewSearcher(ix, Config{Embedder: e}).Search(t.Context(), Query{Text: "cat"})
 		if want = "search in mode hybrid: test/replies: " + want; err == nil || err.Error() != want {
@@ -249,21 +248,21 @@ func TestBadRepliesOfModels(t *testing.T) {
 	}
 }
 
-// fixed is a reranker that always answers the same.
+// fixed is a reranker that always returns the same scores.
 type fixed []float64
 
 func (fixed) Name() string { return "test/fixed" }
 
 func (f fixed) Rerank(context.Context, string, []string) ([]float64, error) { return f, nil }
 
-// An embedder that changes its mind about dimensions between two calls is told
-// of, and does no harm.
+// An embedder that changes its number of dimensions between two calls is reported, and does no
+// harm.
 func TestDimensionsChange(t *testing.T) {
 	ix := animals()
 	e := &meanings{}
 	s := NewSearcher(ix, Config{Embedder: changing{e}})
 	_, err := s.Search(t.Context(), Query{Text: "cat"})
-	if failed, ok := errors.AsType[*ModelError](err); !ok || failed.Error() != "test/meanings: a vector of 3 numbers where others have 4" {
+	if failed, ok := errors.AsType[*ModelError](err); !ok || failed.Error() != "test/meanings: a vector of 3 numbers, others have 4" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -281,8 +280,8 @@ func (c changing) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return vectors, err
 }
 
-// The reranker sees title, headings and text of the first hits; the others keep
-// their order behind them, and all scores go down.
+// The reranker is given the title, headings and text of the first hits. The others follow in their
+// order, and all scores descend.
 func TestRerank(t *testing.T) {
 	ix := New(nil)
 	ix.Put(Document{Path: "m.md", Title: "Pets", Text: "# Pets\n## Cats\ncat"})
@@ -315,7 +314,7 @@ func TestRerank(t *testing.T) {
 	}
 }
 
-// Searches in every mode go on while documents come and go.
+// Searches in every mode continue while documents are added and removed.
 func TestSearchWhileWriting(t *testing.T) {
 	ix := animals()
 	s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})

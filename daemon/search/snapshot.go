@@ -5,37 +5,36 @@ import (
 	"hash/crc32"
 )
 
-// A snapshot holds an index without its deleted chunks. All numbers are little
-// endian; uvarint is that of encoding/binary, a string is its length as uvarint
-// and its bytes.
+// A snapshot holds an index without its deleted chunks. All numbers are little endian. A uvarint is
+// that of encoding/binary; a string is its length as a uvarint and its bytes.
 //
 //	magic     8 bytes
-//	parts     of one kind each, see below
+//	parts     each of one kind, see below
 //	contents  the table of the parts
 //	trailer   offset u64, length u32 and CRC u32 of the contents; version u32; magic
 //
-// The contents are a time in Unix nanoseconds, the largest size of a chunk, the
-// counts of documents, chunks, terms, postings and sequence numbers, each u64, and for each part: kind u32, CRC u32, offset u64, length u64,
-// which of all items of that kind it holds (first u64, count u64), and how many
-// chunks belong to the documents before it, u64. CRCs are Castagnoli's. Parts of
-// a kind follow one another:
+// The contents are a time in Unix nanoseconds, the largest size of a chunk, and the numbers of
+// documents, chunks, terms, postings and sequence numbers, each u64; then for each part: kind u32,
+// CRC u32, offset u64, length u64, which of all items of its kind it holds (first u64, count u64),
+// and the number of chunks that belong to the documents before it, u64. CRCs use Castagnoli's
+// polynomial. Parts of a kind follow one another:
 //
-//	documents  by their first chunk, then those without, see appendDocument
+//	documents  by their first chunk, then those without chunks, see appendDocument
 //	order      as in type order: the place of each document among documents, u32
 //	terms      by number: name string, number of its postings uvarint
 //	postings   by term, then by chunk: chunk number u32, counts by field
 //	sequences  by chunk: term numbers u32
 const (
 	snapshotMagic   = "evalidx\n"
-	snapshotVersion = 3 // raise it when the layout changes, or what Parse reads
+	snapshotVersion = 3 // to be raised when the layout or the result of Parse changes
 	trailerSize     = 8 + 4 + 4 + 4 + 8
 	contentsSize    = 7 * 8       // without parts
 	partEntrySize   = 4 + 4 + 5*8 // of one part in the contents
 )
 
-// partSize is where a part of a snapshot ends: large enough for fast reading,
-// small enough to share the work. Strings of an index that was read keep the
-// part alive that they came from.
+// partSize is the size at which a part of a snapshot ends: large enough for fast reading, small
+// enough to divide the work. Strings of an index that was read keep the part in memory from which
+// they came.
 const partSize = 1 << 20
 
 type partKind uint32
@@ -57,7 +56,7 @@ type part struct {
 	chunks         uint64 // of the documents before it
 }
 
-// contents says what a snapshot holds and where.
+// contents describes what a snapshot holds, and where.
 type contents struct {
 	when                                        int64
 	chunkSize                                   uint64
@@ -67,7 +66,6 @@ type contents struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// errSnapshot is the error of ReadSnapshot for a snapshot that is damaged, of
-// another version, or made by an analysis of texts that is no longer this one:
-// build the index from its documents instead.
+// errSnapshot is the error of ReadSnapshot for a snapshot that is damaged, of another version, or
+// made by a different analysis of texts. The index must then be built from its documents.
 var errSnapshot = errors.New("snapshot of an index cannot be used")

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// decoder reads the values of a part. After a value that is not whole it gives
-// zero values and ok stays false.
+// decoder reads the values of a part. After an incomplete value it returns zero values, and ok
+// stays false.
 type decoder struct {
 	s  string
 	ok bool
@@ -30,7 +30,7 @@ func (d *decoder) uvarint() uint64 {
 	return 0
 }
 
-// atMost reads a number that must be at most limit.
+// atMost reads a number, which must not be above limit.
 func (d *decoder) atMost(limit uint64) uint64 {
 	v := d.uvarint()
 	if v > limit {
@@ -59,8 +59,7 @@ func (d *decoder) byte() byte {
 
 func (d *decoder) string() string { return d.bytes(d.uvarint()) }
 
-// document reads a document, and its chunks into the first of chunks. It gives
-// the number of these.
+// document reads a document, and its chunks into the first of chunks. It returns their number.
 func (d *decoder) document(doc *entry, chunks []chunk) int {
 	doc.Path, doc.Title, doc.Source, doc.Text = d.string(), d.string(), d.string(), d.string()
 	flags := d.byte()
@@ -68,7 +67,7 @@ func (d *decoder) document(doc *entry, chunks []chunk) int {
 	if err := doc.Date.UnmarshalBinary([]byte(d.string())); err != nil {
 		d.fail()
 	}
-	if n := d.atMost(uint64(len(d.s))); n > 0 { // a tag takes a byte at least
+	if n := d.atMost(uint64(len(d.s))); n > 0 { // a tag takes at least one byte
 		doc.Tags = make([]string, n)
 		for i := range doc.Tags {
 			doc.Tags[i] = d.string()
@@ -80,7 +79,10 @@ func (d *decoder) document(doc *entry, chunks []chunk) int {
 		start := d.atMost(uint64(len(doc.Text)))
 		length := d.atMost(uint64(len(doc.Text)) - start)
 		ch := &chunks[i]
-		*ch = chunk{doc: doc, ordinal: i, start: uint32(start), text: doc.Text[start : start+length], headings: d.string()}
+		*ch = chunk{
+			doc: doc, ordinal: i, start: uint32(start), text: doc.Text[start : start+length],
+			headings: d.string(),
+		}
 		for field := range ch.lengths {
 			ch.lengths[field] = uint32(d.atMost(math.MaxUint32))
 		}

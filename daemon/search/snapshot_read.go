@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// ReadSnapshot makes the index again that WriteSnapshot wrote into the size
-// bytes of file, and gives the time it was written with; opts must be those of
-// then. It uses all processors and takes memory in proportion to size at most,
-// whatever the bytes are. A snapshot that cannot be used is errSnapshot; other
-// errors are those of file.
+// ReadSnapshot restores the index that WriteSnapshot wrote into the size bytes of file, and returns
+// the time that was written with it. The options must be those of the index that was written. It
+// uses all processors, and memory in proportion to size at most, whatever the bytes are. It returns
+// an error if the file cannot be read, or if the snapshot is damaged, of another version, or made
+// by a different analysis of texts; the index must then be built from its documents.
 func ReadSnapshot(file io.ReaderAt, size int64, opts *Options) (*Index, time.Time, error) {
 	r := &snapshotReader{file: file, ix: New(opts)}
 	if err := r.read(uint64(max(size, 0))); err != nil {
@@ -37,12 +37,12 @@ func (r *snapshotReader) read(size uint64) error {
 		return err
 	}
 	if !r.ix.analysisUnchanged() {
-		return damaged("texts are analysed in another way now")
+		return damaged("its texts were analysed differently")
 	}
 	return nil
 }
 
-// snapshotReader holds what the parts of a snapshot are decoded into.
+// snapshotReader holds the decoded parts of a snapshot.
 type snapshotReader struct {
 	contents contents
 	file     io.ReaderAt
@@ -56,8 +56,8 @@ type snapshotReader struct {
 
 func damaged(what string) error { return fmt.Errorf("%w: %s", errSnapshot, what) }
 
-// readContents reads and checks the contents, so that the parts may be trusted
-// to be within the file and to share out the items between them.
+// readContents reads and checks the contents. Afterwards the parts are known to be within the file
+// and to divide the items between them.
 func (r *snapshotReader) readContents(size uint64) error {
 	if size < uint64(len(snapshotMagic)+trailerSize) {
 		return damaged("too short")
@@ -71,21 +71,22 @@ func (r *snapshotReader) readContents(size uint64) error {
 	case string(trailer[20:]) != snapshotMagic:
 		return damaged("the end is missing")
 	case binary.LittleEndian.Uint32(trailer[16:]) != snapshotVersion:
-		return damaged("of another version")
+		return damaged("another version")
 	case length > size-trailerSize || offset != size-trailerSize-length,
 		length < contentsSize || (length-contentsSize)%partEntrySize != 0:
-		return damaged("the contents are not where they should be")
+		return damaged("wrong position of the contents")
 	}
 	data := make([]byte, length)
 	if _, err := r.file.ReadAt(data, int64(offset)); err != nil {
 		return err
 	}
 	if crc32.Checksum(data, castagnoli) != binary.LittleEndian.Uint32(trailer[12:]) {
-		return damaged("checksum of the contents")
+		return damaged("wrong checksum of the contents")
 	}
 	r.decodeContents(data)
 	if r.contents.chunkSize != uint64(r.ix.chunkSize) {
-		return damaged(fmt.Sprintf("its chunks have at most %d bytes, now it is %d", r.contents.chunkSize, r.ix.chunkSize))
+		return damaged(fmt.Sprintf("its chunks have at most %d bytes, those of this index %d",
+			r.contents.chunkSize, r.ix.chunkSize))
 	}
 	return r.checkContents(offset)
 }
@@ -97,7 +98,8 @@ func (r *snapshotReader) decodeContents(data []byte) {
 		return v
 	}
 	r.contents.when, r.contents.chunkSize = int64(u64()), u64()
-	r.contents.documents, r.contents.chunks, r.contents.terms, r.contents.postings, r.contents.numbers = u64(), u64(), u64(), u64(), u64()
+	r.contents.documents, r.contents.chunks, r.contents.terms = u64(), u64(), u64()
+	r.contents.postings, r.contents.numbers = u64(), u64()
 	for len(data) > 0 {
 		p := part{kind: partKind(binary.LittleEndian.Uint32(data)), crc: binary.LittleEndian.Uint32(data[4:])}
 		data = data[8:]
@@ -106,10 +108,10 @@ func (r *snapshotReader) decodeContents(data []byte) {
 	}
 }
 
-// minSize is what an item takes at least in a part of its kind, in bytes.
+// minSize is the minimum size of an item in a part of its kind, in bytes.
 var minSize = [...]uint64{documentsPart: 8, orderPart: 4, termsPart: 2, postingsPart: 8, sequencesPart: 4}
 
-// minStoredChunk is what a chunk takes at least within its document.
+// minStoredChunk is the minimum size of a chunk within its document, in bytes.
 const minStoredChunk = 3 + fieldCount
 
 func (r *snapshotReader) checkContents(end uint64) error {
@@ -130,8 +132,10 @@ func (r *snapshotReader) checkContents(end uint64) error {
 		}
 		last = p
 	}
-	want := [len(minSize)]uint64{r.contents.documents, r.contents.documents, r.contents.terms, r.contents.postings, r.contents.numbers}
-	if offset != end || items != want || r.contents.chunks > documents/minStoredChunk || r.contents.chunks >= deletedChunk || r.contents.terms >= noTerm {
+	c := r.contents
+	want := [len(minSize)]uint64{c.documents, c.documents, c.terms, c.postings, c.numbers}
+	if offset != end || items != want || c.chunks > documents/minStoredChunk ||
+		c.chunks >= deletedChunk || c.terms >= noTerm {
 		return damaged("the parts do not fit together")
 	}
 	return nil
@@ -175,7 +179,7 @@ func (r *snapshotReader) readParts() error {
 	return nil
 }
 
-// readPart uses buf and returns it, perhaps grown.
+// readPart uses buf as working memory and returns it, possibly enlarged.
 func (r *snapshotReader) readPart(i int, buf []byte) ([]byte, error) {
 	p := r.contents.parts[i]
 	buf = slices.Grow(buf[:0], int(p.length))[:p.length]
@@ -183,7 +187,7 @@ func (r *snapshotReader) readPart(i int, buf []byte) ([]byte, error) {
 		return buf, err
 	}
 	if crc32.Checksum(buf, castagnoli) != p.crc {
-		return buf, damaged(fmt.Sprintf("checksum of part %d", i))
+		return buf, damaged(fmt.Sprintf("wrong checksum of part %d", i))
 	}
 	end := p.first + p.count
 	ok := true
@@ -205,12 +209,12 @@ func (r *snapshotReader) readPart(i int, buf []byte) ([]byte, error) {
 		decodeNumbers(buf, r.sequence[p.first:end])
 	}
 	if !ok {
-		return buf, damaged(fmt.Sprintf("part %d does not hold what it should", i))
+		return buf, damaged(fmt.Sprintf("part %d cannot be decoded", i))
 	}
 	return buf, nil
 }
 
-// chunksOf gives the chunks of part i of documents: those up to the next part's.
+// chunksOf returns the chunks of part i of documents, which end where those of the next part begin.
 func (r *snapshotReader) chunksOf(i int) []chunk {
 	from, to := r.contents.parts[i].chunks, r.contents.chunks
 	if i+1 < len(r.contents.parts) && r.contents.parts[i+1].kind == documentsPart {
@@ -219,7 +223,7 @@ func (r *snapshotReader) chunksOf(i int) []chunk {
 	return r.ix.chunks[from:to:to]
 }
 
-// readDocuments decodes all of s into docs and chunks, which must come out even.
+// readDocuments decodes all of s into docs and chunks, and reports whether s filled both exactly.
 func readDocuments(s string, docs []*entry, chunks []chunk, first uint64) bool {
 	d := decoder{s, true}
 	entries := make([]entry, len(docs)) // one allocation for all
@@ -233,7 +237,7 @@ func readDocuments(s string, docs []*entry, chunks []chunk, first uint64) bool {
 	return d.ok && d.s == "" && len(chunks) == 0
 }
 
-// assemble puts together what the parts held.
+// assemble builds the index from the decoded parts.
 func (r *snapshotReader) assemble() error {
 	checks := []func() error{r.assembleDocuments, r.assembleTerms, r.assembleChunks}
 	errs := make([]error, len(checks))
@@ -255,11 +259,11 @@ func (r *snapshotReader) assembleDocuments() error {
 	var last *entry
 	for _, place := range r.order {
 		if uint64(place) >= uint64(len(r.docs)) {
-			return damaged("order of the documents")
+			return damaged("wrong order of the documents")
 		}
 		doc := r.docs[place]
 		if last != nil && compareOrder(last, doc) >= 0 {
-			return damaged("order of the documents")
+			return damaged("wrong order of the documents")
 		}
 		linkNeighbours(last, doc)
 		last = doc
@@ -281,20 +285,20 @@ func (r *snapshotReader) assembleTerms() error {
 	for t, name := range ix.names {
 		n := r.lists[t]
 		if _, twice := ix.numbers[name]; twice || name == "" || uint64(n) > uint64(len(rest)) {
-			return damaged("terms")
+			return damaged("wrong terms")
 		}
 		ix.numbers[name] = uint32(t)
 		list := rest[:n:n]
 		rest = rest[n:]
 		for i, at := range list {
 			if uint64(at.chunk) >= r.contents.chunks || i > 0 && at.chunk <= list[i-1].chunk {
-				return damaged("postings")
+				return damaged("wrong postings")
 			}
 		}
 		ix.postings[t] = postings{list: list, live: len(list)}
 	}
 	if len(rest) > 0 {
-		return damaged("postings")
+		return damaged("wrong postings")
 	}
 	return nil
 }
@@ -304,7 +308,7 @@ func (r *snapshotReader) assembleChunks() error {
 	ix.live = len(ix.chunks)
 	for _, t := range r.sequence {
 		if uint64(t) >= r.contents.terms {
-			return damaged("sequences")
+			return damaged("wrong sequences")
 		}
 	}
 	rest := r.sequence
@@ -316,23 +320,23 @@ func (r *snapshotReader) assembleChunks() error {
 			ix.totals[field] += uint64(length)
 		}
 		if n > uint64(len(rest)) {
-			return damaged("sequences")
+			return damaged("wrong sequences")
 		}
 		ch.sequence, rest = rest[:n:n], rest[n:]
 		ix.textLengths[i] = ch.lengths[textField]
 	}
 	if len(rest) > 0 {
-		return damaged("sequences")
+		return damaged("wrong sequences")
 	}
 	return nil
 }
 
-// sampled is how many documents of a snapshot are analysed once more.
+// sampled is the number of documents of a snapshot that are analysed again.
 const sampled = 32
 
-// analysisUnchanged reports whether a sample of the documents, spread evenly, has
-// the chunks and terms that it would get now. So a snapshot made with other
-// stop words or stems is found out.
+// analysisUnchanged reports whether a sample of the documents, spread evenly, has the chunks and
+// terms that analysing it again results in. So a snapshot that was made with other stop words or
+// stems is detected.
 func (ix *Index) analysisUnchanged() bool {
 	c := counter{numberer: newNumberer(&ix.vocabulary)}
 	step := max(len(ix.chunks)/sampled, 1)
@@ -344,7 +348,8 @@ func (ix *Index) analysisUnchanged() bool {
 		}
 		was := &ix.chunks[n]
 		ch := newChunk(doc, parts[was.ordinal])
-		if got := c.count(ch); ch.text != was.text || ch.headings != was.headings || !slices.Equal(got.sequence, was.sequence) {
+		if ch.text != was.text || ch.headings != was.headings ||
+			!slices.Equal(c.count(ch).sequence, was.sequence) {
 			return false
 		}
 	}

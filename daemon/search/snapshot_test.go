@@ -34,7 +34,7 @@ func readSnapshot(data []byte, opts *Options) (*Index, error) {
 	return ix, err
 }
 
-// documentsOfAllKinds are documents with everything that a snapshot keeps.
+// documentsOfAllKinds returns documents with everything that a snapshot keeps.
 func documentsOfAllKinds() []Document {
 	return []Document{
 		{Path: "a/trip.md", Title: "Trip", Tags: []string{"sea", ""}, Date: time.Date(2024, 5, 8, 9, 0, 0, 1, time.FixedZone("", 7200)),
@@ -64,7 +64,7 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("%s differs (-want +got):\n%s", path, diff)
 		}
 	}
-	for _, x := range []*Index{ix, got} { // both live on in the same way
+	for _, x := range []*Index{ix, got} { // both continue in the same way
 		x.Put(Document{Path: "a/trip.md", Text: "cat museum"})
 		x.Put(Document{Path: "new.md", Text: "a new word"})
 		x.Delete("white.txt")
@@ -82,7 +82,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// Many parts of every kind, read side by side.
+// Many parts of every kind are read concurrently.
 func TestSnapshotOfMany(t *testing.T) {
 	docs := newCorpus().documents(5_000)
 	ix := New(nil)
@@ -114,8 +114,8 @@ func TestSnapshotOfOddMetadata(t *testing.T) {
 	}
 }
 
-// A snapshot with any byte changed, cut or added, of another version, or of
-// another analysis, is refused.
+// A snapshot is rejected if any byte is changed, cut or added, or if it has another version or
+// another analysis.
 func TestDamagedSnapshot(t *testing.T) {
 	opts := &Options{ChunkSize: 64}
 	ix := New(opts)
@@ -126,7 +126,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	refused := func(what string, data []byte, opts *Options) {
 		t.Helper()
 		if _, err := readSnapshot(data, opts); !errors.Is(err, errSnapshot) {
-			t.Errorf("%s: error %v, want ErrSnapshot", what, err)
+			t.Errorf("%s: error %v, want errSnapshot", what, err)
 		}
 	}
 	for i := len(snapshotMagic); i < len(good); i++ {
@@ -144,7 +144,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	refused("other chunk size of short texts", snapshot(t, tiny), nil)
 }
 
-// seal makes the checksums of a snapshot right, where it has parts at all.
+// seal corrects the checksums of a snapshot, if it has parts at all.
 func seal(data []byte) []byte {
 	data = bytes.Clone(data)
 	r := &snapshotReader{}
@@ -167,8 +167,8 @@ func seal(data []byte) []byte {
 	return data
 }
 
-// Whatever the bytes are, even with right checksums: no panic, no memory beyond
-// what their number allows, and an index that answers or an error.
+// Whatever the bytes are, even with correct checksums: no panic, no memory beyond what their number
+// allows, and the result is a working index or an error.
 func FuzzReadSnapshot(f *testing.F) {
 	ix := New(nil)
 	f.Add(snapshot(f, ix))

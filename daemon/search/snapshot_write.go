@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// WriteSnapshot writes the index for ReadSnapshot, with a time that is the
-// caller's to choose. Changes wait until it returns, searches do not. It fails
-// with the error of w, and for Metadata that Parse does not make.
+// WriteSnapshot writes the index for ReadSnapshot, with a time that the caller chooses. Changes
+// wait until it returns, searches do not. It fails with the error of w, and for Metadata with
+// values that Parse does not return.
 func (ix *Index) WriteSnapshot(w io.Writer, when time.Time) error {
 	ix.writing.Lock()
 	defer ix.writing.Unlock()
@@ -35,17 +35,17 @@ func (ix *Index) WriteSnapshot(w io.Writer, when time.Time) error {
 	return nil
 }
 
-// snapshotWriter writes part after part. After an error it does nothing.
+// snapshotWriter writes one part after the other. After an error it does nothing.
 type snapshotWriter struct {
 	w        io.Writer
 	err      error
 	offset   uint64
 	contents contents
-	buf      []byte // the part at hand
+	buf      []byte // the current part
 	count    uint64 // items in it
 	total    uint64 // items of its kind before it
 	chunks   uint64 // of the documents so far
-	before   uint64 // chunks of the documents before the part at hand
+	before   uint64 // chunks of the documents before the current part
 }
 
 func (sw *snapshotWriter) write(data []byte) {
@@ -55,7 +55,7 @@ func (sw *snapshotWriter) write(data []byte) {
 	}
 }
 
-// item ends one item of a part, and the part once it is large enough.
+// item ends one item of a part, and the part if it is large enough.
 func (sw *snapshotWriter) item(kind partKind) {
 	sw.count++
 	if len(sw.buf) >= partSize {
@@ -78,7 +78,7 @@ func (sw *snapshotWriter) endPart(kind partKind) {
 	sw.count, sw.buf = 0, sw.buf[:0]
 }
 
-// endKind ends the last part of a kind and gives the number of its items.
+// endKind ends the last part of a kind and returns the number of its items.
 func (sw *snapshotWriter) endKind(kind partKind) uint64 {
 	sw.endPart(kind)
 	n := sw.total
@@ -86,8 +86,7 @@ func (sw *snapshotWriter) endKind(kind partKind) uint64 {
 	return n
 }
 
-// documents writes each document when its first chunk comes, and remembers its
-// place for the order.
+// documents writes each document at its first chunk, and returns their places for the order.
 func (sw *snapshotWriter) documents(ix *Index) map[*entry]uint32 {
 	places := make(map[*entry]uint32, len(ix.docs))
 	write := func(doc *entry) {
@@ -166,7 +165,9 @@ func (sw *snapshotWriter) sequences(ix *Index) {
 func (sw *snapshotWriter) finish(when time.Time) {
 	c := &sw.contents
 	var buf []byte
-	for _, n := range []uint64{uint64(when.UnixNano()), c.chunkSize, c.documents, c.chunks, c.terms, c.postings, c.numbers} {
+	for _, n := range []uint64{
+		uint64(when.UnixNano()), c.chunkSize, c.documents, c.chunks, c.terms, c.postings, c.numbers,
+	} {
 		buf = binary.LittleEndian.AppendUint64(buf, n)
 	}
 	for _, p := range c.parts {
@@ -190,10 +191,9 @@ const (
 	badDateFlag
 )
 
-// appendDocument encodes a document and its chunks: path, title, source, text;
-// flags as a byte; date; tags; metadata; the number of its chunks, and for
-// each the offset and length of its text, its headings and the numbers of its
-// terms by field.
+// appendDocument encodes a document and its chunks: path, title, source, text; flags as a byte;
+// date; tags; metadata; the number of its chunks, and for each the offset and length of its text,
+// its headings and the number of its terms by field.
 func (ix *Index) appendDocument(buf []byte, doc *entry) ([]byte, error) {
 	for _, s := range []string{doc.Path, doc.Title, doc.Source, doc.Text} {
 		buf = appendString(buf, s)
@@ -243,8 +243,8 @@ const (
 	boolValue
 )
 
-// appendMetadata encodes how many keys there are, and for each, ascending, its
-// name, the kind of its value and the value.
+// appendMetadata encodes the number of keys, and for each key, ascending, its name, the kind of its
+// value and the value.
 func appendMetadata(buf []byte, metadata map[string]any) ([]byte, error) {
 	buf = binary.AppendUvarint(buf, uint64(len(metadata)))
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
@@ -265,7 +265,7 @@ func appendMetadata(buf []byte, metadata map[string]any) ([]byte, error) {
 			}
 			buf = append(buf, boolValue, n)
 		default:
-			return buf, fmt.Errorf("metadata %s is of type %T: use strings, ints, floats, booleans or nil", key, v)
+			return buf, fmt.Errorf("metadata %s is of type %T: use string, int, float64, bool or nil", key, v)
 		}
 	}
 	return buf, nil

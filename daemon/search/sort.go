@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// sortHits orders hits that are in order of relevance as by asks. Hits that are
-// equal in it stay in order of relevance.
+// sortHits sorts hits that are in order of relevance. Hits that are equal in the new order stay in
+// order of relevance.
 func sortHits(hits []Hit, by Sort) {
 	switch by {
 	case sortRecency:
@@ -21,9 +21,9 @@ func sortHits(hits []Hit, by Sort) {
 	}
 }
 
-// settle makes the scores of hits tell their order to whoever sorts by score and
-// breaks ties by path: the score of a hit that would rise is lowered to the next
-// number below that of the hit before it.
+// spreadTies makes the order of hits follow from their scores, for clients that sort by score and
+// break ties by path. A score that would move its hit up is lowered to the next number below that
+// of the hit before it.
 func spreadTies(hits []Hit) {
 	for i := 1; i < len(hits); i++ {
 		before, h := &hits[i-1], &hits[i]
@@ -33,13 +33,13 @@ func spreadTies(hits []Hit) {
 	}
 }
 
-// newestFirst leaves undated hits for the end: the zero time is the oldest.
+// newestFirst puts hits without a date last: the zero time is the oldest.
 func newestFirst(a, b Hit) int {
 	return b.Date.Compare(a.Date)
 }
 
-// roundScore rounds to 6 significant digits, below which scores differ by the
-// order of their additions only.
+// roundScore rounds to 6 significant digits. Smaller differences come from the order of additions
+// only.
 func roundScore(score float64) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(score, 'g', 6, 64), 64)
 	if err != nil {
@@ -48,7 +48,7 @@ func roundScore(score float64) float64 {
 	return rounded
 }
 
-// check tells an unknown order.
+// check returns an error if the order is unknown.
 func (s Sort) check() error {
 	switch s {
 	case "", sortRelevance, sortRecency, sortRelevanceThenRecency:

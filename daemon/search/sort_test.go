@@ -40,7 +40,7 @@ func TestSortHits(t *testing.T) {
 	}
 }
 
-// The most relevant are chosen before they are ordered by date.
+// The most relevant hits are chosen before they are sorted by date.
 func TestRecencyOrdersTheMostRelevant(t *testing.T) {
 	ix := New(nil)
 	ix.Put(Document{Path: "1/best.txt", Text: "cat cat cat cat", Date: day(1)})
@@ -55,8 +55,7 @@ func TestRecencyOrdersTheMostRelevant(t *testing.T) {
 	}
 }
 
-// Of equally relevant documents the newest come first, also when there are more
-// than asked for.
+// Of equally relevant documents the newest come first, also if there are more than asked for.
 func TestRelevanceThenRecencyChoosesTheNewest(t *testing.T) {
 	ix := New(nil)
 	for n := range 9 {
@@ -70,11 +69,10 @@ func TestRelevanceThenRecencyChoosesTheNewest(t *testing.T) {
 	}
 }
 
-// Where the newest come first, a text that was said again is as new as when it was
-// said last, in every mode.
+// If the newest come first, a repeated text is as new as its last occurrence, in every mode.
 func TestTheNewestRepresentsItsText(t *testing.T) {
 	ix := New(nil)
-	// No two are neighbours. The reranker likes none of them more.
+	// No two are neighbours. The reranker gives all the same score.
 	ix.Put(Document{Path: "1/a.txt", Title: "t", Text: "cat at the door", Date: day(1)})
 	ix.Put(Document{Path: "2/a.txt", Title: "t", Text: "cat at the door", Date: day(6)})
 	ix.Put(Document{Path: "3/a.txt", Title: "t", Text: "cat at the gate", Date: day(3)})
@@ -115,8 +113,8 @@ func TestTheNewestRepresentsItsText(t *testing.T) {
 	}
 }
 
-// inScoreOrder tells whether sorting by score, ties by path, leaves hits as they
-// are: so they reach whoever ranks by what they say.
+// inScoreOrder reports whether sorting by score, ties by path, keeps the order of hits, so that a
+// client that ranks by score keeps it too.
 func inScoreOrder(hits []Hit) bool {
 	return slices.IsSortedFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Path, b.Path))
@@ -153,8 +151,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// In every mode and every order by relevance, also where nearly all is equal, the
-// scores tell the order of the hits.
+// In every mode and every order by relevance, even if nearly all hits are equal, the order of the
+// hits follows from their scores.
 func TestScoresTellTheOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ix := New(nil)
@@ -183,7 +181,7 @@ func TestScoresTellTheOrder(t *testing.T) {
 	})
 }
 
-// alike is a reranker that can tell no texts apart.
+// alike is a reranker that gives all texts the same score.
 type alike float64
 
 func (alike) Name() string { return "test/alike" }

@@ -10,24 +10,24 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-// blockRows is how many vectors are allocated together: a small brain does not
-// pay for many, and a large one never moves them all to grow.
+// blockRows is the number of vectors that are allocated together: a small brain allocates little,
+// and a large one never moves all its vectors to grow.
 const blockRows = 64
 
-// nearestRows is how many vectors are worth a goroutine of their own.
+// nearestRows is the number of vectors that is worth a goroutine.
 const nearestRows = 4096
 
-// vectors keeps a row of unit length for each chunk whose vector is known, by
-// chunk number. A row takes 4 bytes a dimension, and one more byte.
+// vectors keeps a row of unit length for each chunk whose vector is known, by chunk number. A row
+// takes 4 bytes for each dimension, and one more.
 type vectors struct {
 	dimension int         // of all rows; 0 before the first
 	blocks    [][]float32 // of blockRows rows each, nil before the first row
 	known     []bool
 	count     int             // of known rows
-	refused   map[uint32]bool // chunks that will have no row
+	refused   map[uint32]bool // chunks that have no row because the embedder refused them
 }
 
-// grow makes room for n more chunks, whose vectors are not known.
+// grow adds n chunks, whose vectors are not known.
 func (v *vectors) grow(n int) {
 	v.known = append(v.known, make([]bool, n)...)
 	if missing := (len(v.known)+blockRows-1)/blockRows - len(v.blocks); missing > 0 {
@@ -35,7 +35,7 @@ func (v *vectors) grow(n int) {
 	}
 }
 
-// bytes is the memory that they take.
+// bytes returns the memory that the vectors take, in bytes.
 func (v *vectors) bytes() int {
 	sum := cap(v.known) + cap(v.blocks)*24
 	for _, b := range v.blocks {
@@ -44,7 +44,7 @@ func (v *vectors) bytes() int {
 	return sum
 }
 
-// refuse marks a chunk that the embedder does not take.
+// refuse marks a chunk that the embedder has refused.
 func (v *vectors) refuse(n uint32) {
 	if v.refused == nil {
 		v.refused = map[uint32]bool{}
@@ -52,7 +52,7 @@ func (v *vectors) refuse(n uint32) {
 	v.refused[n] = true
 }
 
-// remove forgets a vector.
+// remove deletes the vector of a chunk.
 func (v *vectors) remove(n uint32) {
 	delete(v.refused, n)
 	if v.known[n] {
@@ -61,7 +61,7 @@ func (v *vectors) remove(n uint32) {
 	}
 }
 
-// set keeps a vector of the length that all have.
+// set stores the vector of a chunk. All vectors must have the same length.
 func (v *vectors) set(n uint32, unit []float32) {
 	v.dimension = len(unit)
 	block := &v.blocks[n/blockRows]
@@ -80,8 +80,8 @@ func (v *vectors) row(n uint32) []float32 {
 	return v.blocks[n/blockRows][start : start+v.dimension]
 }
 
-// compact moves the rows to the numbers that the chunks have now, none of them
-// larger than before, and frees the blocks behind them.
+// compact moves the rows to the new numbers of their chunks, none of which is larger than the old
+// one, and frees the blocks behind them.
 func (v *vectors) compact(numbers []uint32, live int) {
 	moved := vectors{dimension: v.dimension}
 	moved.blocks = slices.Clone(v.blocks[:(live+blockRows-1)/blockRows])
@@ -96,14 +96,14 @@ func (v *vectors) compact(numbers []uint32, live int) {
 	*v = moved
 }
 
-// unit scales a vector to length 1. An error says what is wrong with it.
+// unit scales a vector to length 1. The error says what is wrong with the vector.
 func unit(vector []float32) ([]float32, error) {
 	sum := 0.0
 	for _, x := range vector {
 		sum += float64(x) * float64(x)
 	}
 	if !(sum > 0) || math.IsInf(sum, 0) {
-		return nil, fmt.Errorf("a vector of %d numbers has the length %v", len(vector), math.Sqrt(sum))
+		return nil, fmt.Errorf("a vector of %d numbers has length %v", len(vector), math.Sqrt(sum))
 	}
 	scaled, norm := make([]float32, len(vector)), math.Sqrt(sum)
 	for i, x := range vector {
@@ -112,10 +112,9 @@ func unit(vector []float32) ([]float32, error) {
 	return scaled, nil
 }
 
-// nearest gives the k chunks with the largest cosine to a vector of unit length,
-// best first, of the documents that keep accepts. It looks at every vector;
-// chunks without one, or with a cosine that is not above 0, are never given.
-// Called with mu held; keep is called by several goroutines at once.
+// nearest returns the k chunks with the largest cosine to a vector of unit length, best first, of
+// the documents that keep accepts. It compares every vector. Chunks without a vector, or with a
+// cosine that is not above 0, are never returned. Called with mu held; keep is called concurrently.
 func (ix *Index) nearest(query []float32, keep func(*Document) bool, k int) []candidate {
 	rows := len(ix.vectors.known)
 	workers := max(1, min(runtime.GOMAXPROCS(0), rows/nearestRows))
@@ -130,16 +129,16 @@ func (ix *Index) nearest(query []float32, keep func(*Document) bool, k int) []ca
 	return top[:min(k, len(top))]
 }
 
-// nearestOf is nearest among the chunks from start to end, in no order.
+// nearestOf is nearest for the chunks from start to end, in no particular order.
 func (ix *Index) nearestOf(query []float32, keep func(*Document) bool, k, start, end int) []candidate {
-	var top []candidate // a heap with the worst on top
+	var top []candidate // a heap, the worst first
 	q := blas32.Vector{N: len(query), Inc: 1, Data: query}
 	for n := uint32(start); n < uint32(end); n++ {
 		if !ix.vectors.known[n] {
 			continue
 		}
 		row := blas32.Vector{N: len(query), Inc: 1, Data: ix.vectors.row(n)}
-		cosine := min(1, float64(blas32.Dot(q, row))) // rounding may lead above 1
+		cosine := min(1, float64(blas32.Dot(q, row))) // rounding may lead to more than 1
 		if cosine <= 0 || len(top) == k && cosine < top[0].score || !keep(&ix.chunks[n].doc.Document) {
 			continue
 		}

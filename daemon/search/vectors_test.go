@@ -25,8 +25,8 @@ func cosine(a, b []float32) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// Whatever was put, replaced and deleted, and whenever it was embedded, every
-// chunk is compared by the vector of what it says now.
+// Whatever was put, replaced and deleted, and whenever it was embedded, every chunk is compared by
+// the vector of its present text.
 func TestNearestProperties(t *testing.T) {
 	words := []string{"cat ", "kitten ", "dog ", "hound ", "sea ", "ocean ", "walks ", "\n\n# Sea\n", "\n\n# dog cat\n"}
 	text := rapid.Custom(func(t *rapid.T) string {
@@ -108,7 +108,7 @@ func randomVector(rng *rand.Rand, dimension int) []float32 {
 	return scaled
 }
 
-// randomVectors is an index of chunks that are nothing but vectors.
+// randomVectors is an index of chunks that have vectors but no text.
 func randomVectors(rows, dimension int) (*Index, *rand.Rand) {
 	ix, rng := New(nil), rand.New(rand.NewPCG(1, 2))
 	for n := range uint32(rows) {
@@ -120,7 +120,7 @@ func randomVectors(rows, dimension int) (*Index, *rand.Rand) {
 	return ix, rng
 }
 
-// Several goroutines find what one finds.
+// Several goroutines find the same as one.
 func TestNearestInParallel(t *testing.T) {
 	ix, rng := randomVectors(5*nearestRows/2, 8)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
@@ -156,7 +156,7 @@ func TestVectorsAreFreed(t *testing.T) {
 func TestUnit(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	tests := []struct {
-		in, want []float32 // want nil: an error
+		in, want []float32 // want is nil for an error
 	}{
 		{[]float32{3, 4}, []float32{0.6, 0.8}},
 		{[]float32{1e-30, 0}, []float32{1, 0}},
@@ -174,8 +174,8 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// BenchmarkVectors compares 100,000 vectors of 384 dimensions with one: exactly,
-// beside a loop in plain Go over the same rows. B/row is what a vector takes.
+// BenchmarkVectors compares 100,000 vectors of 384 dimensions with one, exactly, and a loop in
+// plain Go over the same rows. B/row is the memory of a vector.
 func BenchmarkVectors(b *testing.B) {
 	const rows, dimension = 100_000, 384
 	var before, after runtime.MemStats

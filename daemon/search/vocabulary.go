@@ -2,25 +2,25 @@ package search
 
 import "strings"
 
-// maxWords bounds the words whose terms are remembered.
+// maxWords bounds the number of words whose terms are cached.
 const maxWords = 1 << 17
 
 // noTerm is the term number of stop words.
 const noTerm = 1<<32 - 1
 
-// vocabulary numbers the terms of an index. Numbers are given in the order in
-// which terms are met, and given anew by compact.
+// vocabulary numbers the terms of an index in the order in which they are found. compact renumbers
+// them.
 type vocabulary struct {
 	numbers map[string]uint32 // by term
 	names   []string          // by number
-	words   map[string]uint32 // terms of words met so far, noTerm for stop words
+	words   map[string]uint32 // cache of the terms of words, noTerm for stop words
 }
 
 func newVocabulary() vocabulary {
 	return vocabulary{numbers: map[string]uint32{}, words: map[string]uint32{}}
 }
 
-// wordTerm is the function term through the words that are known.
+// wordTerm is term, with the cache of words.
 func (v *vocabulary) wordTerm(word string) string {
 	n, known := v.words[word]
 	switch {
@@ -32,8 +32,9 @@ func (v *vocabulary) wordTerm(word string) string {
 	return v.names[n]
 }
 
-// learn keeps what a numberer found out. It gives the numbers of the terms that
-// were new to it, and whether any is not the one that the numberer gave it.
+// learn adds the terms and words that a numberer has found. It returns the numbers of the terms
+// that were new to the numberer, and whether any of them differs from the number that the numberer
+// chose.
 func (v *vocabulary) learn(n *numberer) (numbers []uint32, moved bool) {
 	for i, name := range n.names {
 		t, ok := v.numbers[name]
@@ -57,8 +58,8 @@ func (v *vocabulary) learn(n *numberer) (numbers []uint32, moved bool) {
 	return numbers, moved
 }
 
-// renumber gives the terms for which keep holds numbers anew, in the same order.
-// It returns the new numbers by the old ones, noTerm for those that are gone.
+// renumber drops the terms that keep rejects, and renumbers the others in the same order. It
+// returns the new numbers by the old ones, noTerm for dropped terms.
 func (v *vocabulary) renumber(keep func(term uint32) bool) []uint32 {
 	moved := make([]uint32, len(v.names))
 	var names []string
@@ -86,18 +87,20 @@ func (v *vocabulary) renumber(keep func(term uint32) bool) []uint32 {
 	return moved
 }
 
-// numberer finds term numbers without changing the vocabulary, which it only
-// reads: new terms get numbers from first on, for learn to settle.
+// numberer finds term numbers without changing the vocabulary, which it only reads. It numbers new
+// terms from first on; learn may renumber them.
 type numberer struct {
 	known *vocabulary
 	first int
 	words map[string]uint32
 	terms map[string]uint32
-	names []string // of new terms, in the order met
+	names []string // of new terms, in the order in which they were found
 }
 
 func newNumberer(v *vocabulary) *numberer {
-	return &numberer{known: v, first: len(v.names), words: map[string]uint32{}, terms: map[string]uint32{}}
+	return &numberer{
+		known: v, first: len(v.names), words: map[string]uint32{}, terms: map[string]uint32{},
+	}
 }
 
 // append appends the term numbers of text to seq, in order.
@@ -110,8 +113,8 @@ func (n *numberer) append(seq []uint32, text string) []uint32 {
 	return seq
 }
 
-// number is the function term with a memory: stemming a word takes longer than
-// everything else that is done with it.
+// number is term, with a cache: stemming a word takes longer than everything else that is done with
+// it.
 func (n *numberer) number(word string) uint32 {
 	if t, ok := n.known.words[word]; ok {
 		return t
@@ -120,7 +123,7 @@ func (n *numberer) number(word string) uint32 {
 		return t
 	}
 	t := n.intern(term(word))
-	n.words[strings.Clone(word)] = t // a slice of the document would keep all of it alive
+	n.words[strings.Clone(word)] = t // a slice would keep the whole document in memory
 	return t
 }
 

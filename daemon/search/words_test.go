@@ -1,7 +1,7 @@
 package search
 
-// Search ranks by words alone and collapses nothing, so that every chunk that is
-// found can be compared with what it should score.
+// Search ranks by words alone and collapses nothing, so that every chunk that is found can be
+// compared with the score that it should have.
 func (ix *Index) Search(q Query) Result {
 	terms, wanted := queryTerms(q.Text)
 	k := q.TopK
