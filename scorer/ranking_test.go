@@ -3,9 +3,7 @@ package scorer
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -194,14 +192,10 @@ func TestMeasureProperties(t *testing.T) {
 	})
 }
 
-// testData opens a file of the data beside the project.
+// testData returns a file in testdata.
 func testData(t *testing.T, elem ...string) []byte {
 	t.Helper()
-	path := filepath.Join(append([]string{"..", "..", "shared", "data"}, elem...)...)
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no test data at %s", path)
-	}
+	b, err := os.ReadFile(filepath.Join(append([]string{"testdata"}, elem...)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +227,7 @@ func TestVectors(t *testing.T) {
 			Full      float64 `json:"ndcg_full_ideal"`
 		} `json:"ndcg_graded_wikipedia"`
 	}
-	if err := json.Unmarshal(testData(t, "stats_vectors.json"), &groups); err != nil {
+	if err := json.Unmarshal(testData(t, "vectors.json"), &groups); err != nil {
 		t.Fatal(err)
 	}
 	if len(groups.Binary) < 7 || len(groups.Graded.Rel) != 6 {
