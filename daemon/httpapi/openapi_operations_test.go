@@ -6,8 +6,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-const apiDescription = "Keeps documents in named brains, searches them, and answers questions from " +
-	"them. Scopes are enforced when the daemon runs with keys. Without keys every endpoint is open, " +
+const apiDescription = "Keeps documents in named brains, searches them, and answers questions " +
+	"from them. Scopes are enforced when the daemon runs with keys. Without keys every endpoint is open, " +
 	"but a request whose Host is neither an address nor localhost nor the daemon's own name is " +
 	"rejected with 403. With keys, a missing brain gets the same response as another tenant's: 403."
 

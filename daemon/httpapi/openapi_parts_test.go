@@ -11,8 +11,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// parameters are those that several operations have. The ones of paths have the names of the
-// wildcards in the route table.
+// parameters are used by several operations. Those in paths have the names of the wildcards in the
+// route table.
 var parameters = map[string]parameter{
 	"id": {
 		Name: "id", In: "path", Required: true, Description: "Brain id.",
@@ -46,7 +46,8 @@ func queryParameter(name, description string, example any, rules ...rule) parame
 // of a SearchRequest and its filters, but lists are strings with commas.
 func searchQuery() []parameter {
 	keys := schemaOf[protocol.SearchRequest](components[reflect.TypeFor[protocol.SearchRequest]()]...)
-	filters := schemaOf[protocol.SearchFilters](components[reflect.TypeFor[protocol.SearchFilters]()]...)
+	filters := schemaOf[protocol.SearchFilters](
+		components[reflect.TypeFor[protocol.SearchFilters]()]...)
 	examples := map[string]any{
 		"query": "kettle", "top_k": 3, "mode": "bm25", "scope": "all", "sort": "recency",
 		"question_date": "2024-05-01", "candidate_k": 0, "rerank_top_n": 0, "explain": false,
@@ -151,8 +152,8 @@ var failureOf = map[int]string{
 var failures = map[string]response{
 	"Unauthorized": problem("The Authorization header is missing or is not one Bearer token.",
 		map[string]header{"WWW-Authenticate": {Schema: inline(constant("Bearer"))}}),
-	"Forbidden": problem("No key has this token, or the key lacks the scope, or the brain is missing, "+
-		"another tenant's or not on the key's list; or the request comes from a web page of another "+
+	"Forbidden": problem("No key has this token, or the key lacks the scope, or the brain is "+
+		"missing, another tenant's or not on the key's list; or the request comes from a web page of another "+
 		"origin.", nil),
 	"RateLimited": problem("The key has used up its requests, or the model provider its own.",
 		map[string]header{"Retry-After": {
