@@ -215,7 +215,7 @@ func (c *sweepCmd) cell(ctx context.Context, t *terminal, plan *plan, under *dae
 	res, err := harness.Drive(ctx, harness.Config{
 		Target: c.target(under, cell), Dataset: plan.dataset, Brains: plan.brains, Scorer: scorer.Retrieval{TopK: cell.TopK},
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil, Recorded: progress.add, Warnings: gold.Warnings,
-		Settings: result.Settings{Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), MaxUnscored: c.MaxUnscored},
+		Settings: result.Settings{Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), MaxUnscored: c.unscored},
 	}, id)
 	progress.done()
 	if err == nil {
@@ -235,7 +235,7 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 		if silent(cell) {
 			quiet++
 		}
-		if n.Errors > c.unscored.of(n.Total) {
+		if n.Errors > c.unscored.Of(n.Total) {
 			lost++
 		}
 	}
