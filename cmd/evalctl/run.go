@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/launch"
 	"evalctl/harness/result"
+	"evalctl/harness/seed"
 	"evalctl/harness/target"
 )
 
@@ -52,7 +53,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return usageError{err}
 	}
 	defer j.Close()
-	under.brains, err = target.Seed(ctx, under.endpoint, result.Dialect(c.Dialect), plan.brains, j.Seeded, j.MarkSeeded)
+	under.brains, err = seed.Brains(ctx, under.endpoint, result.Dialect(c.Dialect), plan.brains, j.Seeded, j.MarkSeeded)
 	if err != nil {
 		if c.Resume == "" {
 			err = errors.Join(err, j.Discard()) // nothing was asked

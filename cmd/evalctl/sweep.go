@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
@@ -137,7 +138,7 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest) (err error) {
 	ctx, stop := under.watch(ctx)
 	defer stop()
-	if under.brains, err = target.Seed(ctx, under.endpoint, result.Dialect(c.Dialect), plan.brains, nil, nil); err != nil {
+	if under.brains, err = seed.Brains(ctx, under.endpoint, result.Dialect(c.Dialect), plan.brains, nil, nil); err != nil {
 		return brainError(ctx, err)
 	}
 	grid := c.grid()

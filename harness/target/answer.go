@@ -70,12 +70,12 @@ func (t *Target) once(ctx context.Context, q dataset.Question) (Answer, error) {
 }
 
 // search sends a search and reads what was retrieved into a.
-func search(ctx context.Context, e *Endpoint, r request, a *Answer, _ time.Time) error {
-	o, err := e.json(ctx, r)
+func search(ctx context.Context, e *Endpoint, r Request, a *Answer, _ time.Time) error {
+	o, err := e.Object(ctx, r)
 	if err != nil {
 		return err
 	}
-	if a.Retrieved, err = chunksOf(o, "chunks", "hits"); err != nil {
+	if a.Retrieved, err = Chunks(o, "chunks", "hits"); err != nil {
 		return newFailure(result.KindProtocol, "POST search: "+err.Error())
 	}
 	a.EffectiveMode = effectiveMode(o)
@@ -88,11 +88,11 @@ func search(ctx context.Context, e *Endpoint, r request, a *Answer, _ time.Time)
 }
 
 // ask sends a question and reads the stream of its answer into a.
-func ask(ctx context.Context, e *Endpoint, r request, a *Answer, start time.Time) error {
+func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r.accept = protocol.TypeEvents
-	res, err := e.do(ctx, r)
+	r.Accept = protocol.TypeEvents
+	res, err := e.Do(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 				continue // a stream has one (spec 2), and the answer is based on it
 			}
 			retrieved = true
-			if a.Retrieved, err = chunksOf(o, "chunks"); err != nil {
+			if a.Retrieved, err = Chunks(o, "chunks"); err != nil {
 				return newFailure(result.KindProtocol, "retrieve event: "+err.Error())
 			}
 			a.EffectiveMode = effectiveMode(o)

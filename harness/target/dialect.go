@@ -10,17 +10,15 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// body is the body of a request, with keys in snake_case.
-type body map[string]any
-
-// encode returns the JSON of b with the keys that d spells. aliases are further names of a key,
-// which Auto adds.
-func encode(d result.Dialect, b body, aliases map[string][]string) []byte {
-	out := make(jsonobj.Object, 0, 3*len(b))
-	for k, v := range b {
+// Encode returns body as a JSON object, with its keys, which are in snake_case, spelled as d says.
+// With result.Auto each key is sent in every spelling, and under the further names that aliases has
+// for it. It panics if a value cannot be encoded.
+func Encode(d result.Dialect, body map[string]any, aliases map[string][]string) []byte {
+	out := make(jsonobj.Object, 0, 3*len(body))
+	for k, v := range body {
 		value, err := json.Marshal(v)
 		if err != nil {
-			panic(fmt.Sprintf("encode request body: %v", err)) // strings and numbers only
+			panic(fmt.Sprintf("encode request body: %v", err))
 		}
 		if d != result.Camel {
 			out = append(out, jsonobj.Member{Key: k, Value: value})
@@ -57,9 +55,10 @@ func effectiveMode(o jsonobj.Object) string {
 	return o.Object("trace").Text("effective_mode", "effectiveMode", "mode")
 }
 
-// chunksOf returns the list of chunks under the first of the keys that exists; null is an empty
-// list.
-func chunksOf(o jsonobj.Object, keys ...string) ([]result.Chunk, error) {
+// Chunks returns the list of chunks under the first of keys that o has. Without any of them, and for
+// null, the list is empty. Chunks may use either spelling of their keys; what is missing in one, or
+// has another type, is empty.
+func Chunks(o jsonobj.Object, keys ...string) ([]result.Chunk, error) {
 	for _, k := range keys {
 		raw := o.Get(k)
 		if raw == nil {
