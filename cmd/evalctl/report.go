@@ -72,14 +72,14 @@ func temperature(j *result.JudgeModel) string {
 }
 
 // daemon tells what is under test.
-func (t *terminal) daemon(d *daemonUnderTest) {
-	version := printable(d.id.Version, oneLine)
-	if d.process == nil {
-		t.field("daemon", "%s  %s", d.endpoint.URL(), version)
+func (t *terminal) daemon(s *harness.Session) {
+	url, version := s.Endpoint().URL(), printable(s.ID().Version, oneLine)
+	if !s.Started() {
+		t.field("daemon", "%s  %s", url, version)
 		return
 	}
 	t.field("daemon", "pid %d  %s  healthy in %d ms  %s  log %s",
-		d.process.PID(), d.endpoint.URL(), d.process.HealthyIn().Milliseconds(), version, printable(d.logPath, oneLine))
+		s.Process().PID(), url, s.Process().HealthyIn().Milliseconds(), version, printable(s.LogPath(), oneLine))
 }
 
 // count is a number of things.

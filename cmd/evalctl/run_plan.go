@@ -10,9 +10,7 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
-	"evalctl/harness/launch"
 	"evalctl/harness/result"
-	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -24,13 +22,10 @@ const noCorpus = "none"
 type plan struct {
 	started time.Time
 	dir     string
-	// endpoint is set for a daemon that runs already, else profile and self,
-	// this program's own file, say how to start one.
-	endpoint *target.Endpoint
-	profile  launch.Profile
-	self     string
-
-	// resumed is the journal that --resume goes on with, open.
+	session harness.SessionConfig
+	// daemon identifies the daemon, without its version.
+	daemon result.DaemonID
+	// resumed is the open journal of --resume.
 	resumed *journal.Journal
 
 	dataset dataset.Dataset
@@ -55,13 +50,13 @@ type plan struct {
 // plan checks everything that needs no daemon: bad input is refused before
 // work or money is spent.
 func (c *runCmd) plan(p *process) (pl *plan, err error) {
-	if pl, err = c.subject.plan(p); err != nil {
+	if pl, err = c.targetFlags.plan(p); err != nil {
 		return nil, err
 	}
 	if c.Resume != "" {
 		pl.dir = filepath.Dir(c.Resume)
 	}
-	pl.profile.Env = c.readerEnv(p)
+	pl.session.Profile.Env = c.readerEnv(p)
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}
@@ -99,7 +94,7 @@ func checkFile(dataset string) error {
 	return nil
 }
 
-func (s *subject) planCorpus(pl *plan) error {
+func (s *targetFlags) planCorpus(pl *plan) error {
 	path := s.Corpus
 	if path == "" {
 		path = dataset.CorpusFor(s.Dataset)

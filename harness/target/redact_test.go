@@ -76,7 +76,7 @@ func TestTokenIsHidden(t *testing.T) {
 			}
 		})
 	}
-	if got := newRedactor("short").Text("a short answer"); got != "a short answer" {
+	if got := NewRedactor("short").Text("a short answer"); got != "a short answer" {
 		t.Errorf("got %q", got)
 	}
 }

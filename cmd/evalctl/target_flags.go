@@ -23,9 +23,9 @@ const (
 // and more than about a thousand do not pass the usual limit of open files.
 const maxConcurrency = 1024
 
-// subject holds the flags that run and sweep share: which daemon is asked what,
+// targetFlags holds the flags that run and sweep share: which daemon is asked what,
 // in which brains.
-type subject struct {
+type targetFlags struct {
 	SDK      string `name:"sdk" placeholder:"SDK" help:"SDK daemon to drive: ts, go or py (required)."`
 	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)."`
 	Limit    *int   `placeholder:"N" help:"Stop after N questions."`
@@ -50,7 +50,7 @@ type subject struct {
 }
 
 // validate checks what the grammar cannot say.
-func (s *subject) validate() (err error) {
+func (s *targetFlags) validate() (err error) {
 	switch {
 	case s.SDK == "":
 		return fmt.Errorf("--sdk is missing; it is one of %s", strings.Join(launch.SDKs, ", "))
@@ -84,12 +84,12 @@ func (s *subject) validate() (err error) {
 }
 
 // resultDir is <output>/<date>, the date being that of the start in UTC.
-func (s *subject) resultDir(started time.Time) string {
+func (s *targetFlags) resultDir(started time.Time) string {
 	return filepath.Join(s.Output, started.Format(time.DateOnly))
 }
 
 // plan begins a plan with the daemon that will be started or reached.
-func (s *subject) plan(p *process) (*plan, error) {
+func (s *targetFlags) plan(p *process) (*plan, error) {
 	pl := &plan{started: time.Now().UTC()}
 	pl.dir = s.resultDir(pl.started)
 	if err := checkFile(s.Dataset); err != nil {
@@ -99,7 +99,7 @@ func (s *subject) plan(p *process) (*plan, error) {
 }
 
 // planInput reads the dataset and the corpus.
-func (s *subject) planInput(pl *plan, check func(dataset.Question) error) (err error) {
+func (s *targetFlags) planInput(pl *plan, check func(dataset.Question) error) (err error) {
 	naming := dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag}
 	if pl.dataset, err = dataset.Open(s.Dataset, s.Limit, naming, check); err != nil {
 		return err
