@@ -46,25 +46,27 @@ func (t *terminal) inputs(dataset string, p *plan) {
 
 // judging tells who judges, and what that is likely to cost.
 func (t *terminal) judging(c *runCmd, p *plan) {
-	if p.idleBudget {
-		t.field("warning", "--budget-usd has no effect: --scorer %s pays for nothing", c.Scorer)
+	if p.judging == nil {
+		if c.given["budget-usd"] {
+			t.field("warning", "--budget-usd has no effect: --scorer %s pays for nothing", c.Scorer)
+		}
+		return
 	}
-	if p.judge != nil {
-		price := "likely " + roughly(p.likely)
-		if p.unpriced != "" {
-			price = "price unknown: give --price " + printable(p.unpriced, oneLine) + "=in/out to see the cost"
-		}
-		if c.budget != nil {
-			price += fmt.Sprintf(" (cap %s)", *c.budget)
-		}
-		t.field("judge", "%s %s  prompt %s %s  temp %s  %s", p.judge.Provider, printable(p.judge.Model, oneLine), p.judge.PromptVersion, digest(p.judge.PromptSHA256), temperature(p.judge), price)
-		if c.budget != nil && p.likely > *c.budget {
-			t.field("warning", "the budget is likely to be reached: raise --budget-usd, or ask fewer questions with --limit")
-		}
+	price := "likely " + roughly(p.estimate)
+	if model := p.judging.UnpricedModel(); model != "" {
+		price = "price unknown: give --price " + printable(model, oneLine) + "=in/out to see the cost"
+	}
+	if c.budget != nil {
+		price += fmt.Sprintf(" (cap %s)", *c.budget)
+	}
+	judge := p.judging.Identity()
+	t.field("judge", "%s %s  prompt %s %s  temp %s  %s", judge.Provider, printable(judge.Model, oneLine), judge.PromptVersion, digest(judge.PromptSHA256), temperature(judge), price)
+	if c.budget != nil && p.estimate > *c.budget {
+		t.field("warning", "the budget is likely to be reached: raise --budget-usd, or ask fewer questions with --limit")
 	}
 }
 
-func temperature(j *result.JudgeModel) string {
+func temperature(j result.JudgeModel) string {
 	if j.Temperature == nil {
 		return "default"
 	}

@@ -68,20 +68,23 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 // config returns the configuration of the run, without its scorer. brains are the ids at the
 // daemon, by name.
 func (c *runCmd) config(plan *plan, session *harness.Session, brains map[string]string) harness.Config {
-	return harness.Config{
+	config := harness.Config{
 		Target: &target.Target{
 			Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
 			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: result.Dialect(c.Dialect),
 		},
-		Dataset: plan.dataset, Brains: plan.brains, Paid: plan.judge != nil,
+		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
 		RequireMode: c.requiredMode(), Warnings: plan.gold.Warnings,
-		CapUSD: c.budget, UnpricedModel: plan.unpriced,
 		Settings: result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
 			MaxUnscored: c.unscored,
 		},
 	}
+	if plan.judging != nil {
+		config.Paid, config.UnpricedModel = true, plan.judging.UnpricedModel()
+	}
+	return config
 }
 
 // reopen opens the journal of --resume. It compares the experiments as far as that is possible
@@ -130,12 +133,12 @@ func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 
 // ask asks the questions, reports, and returns what the result means for the exit code.
 func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, config harness.Config, j *journal.Journal) (err error) {
-	if plan.judge != nil {
-		if err := j.ChargeInFlight(plan.worst); err != nil {
+	if plan.judging != nil {
+		if err := j.ChargeInFlight(plan.judging.Worst); err != nil {
 			return err
 		}
 	}
-	if config.Scorer, err = plan.newScorer(j.Spent()); err != nil {
+	if config.Scorer, err = c.newScorer(plan, j.Spent()); err != nil {
 		return usageError{err}
 	}
 	progress := t.progress(plan.dataset.Selected, j.Finished())

@@ -10,9 +10,9 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
-	"evalctl/scorer"
 )
 
 // noCorpus is the value of --corpus that leaves the brain as it is.
@@ -32,19 +32,10 @@ type plan struct {
 	corpus  *dataset.Corpus
 	brains  []dataset.Brain
 	gold    harness.GoldReport
-	judge   *result.JudgeModel
-	// unpriced is the judge's model when its price is not known.
-	unpriced string
-	// newScorer is given what a resumed run has spent, which counts against
-	// its cap.
-	newScorer func(spent llm.USD) (scorer.Scorer, error)
-	// worst is what judging one item can cost at most, all attempts and the
-	// repair of a bad reply included.
-	worst func(scorer.Item) llm.USD
-	// idleBudget is set when a cap was asked for and nothing costs money.
-	idleBudget bool
-	// likely is what judging will cost if answers are of ordinary length.
-	likely llm.USD
+	// judging is nil for a scorer that asks no model, which costs nothing.
+	judging *judging.Plan
+	// estimate is what judging all questions is likely to cost.
+	estimate llm.USD
 }
 
 // plan checks everything that needs no daemon: bad input is refused before
@@ -60,21 +51,19 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}
-	forecast := func(scorer.Item) {}
-	if offline := c.scorer.Offline; offline != nil {
-		pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return offline(c.TopK), nil }
-		pl.idleBudget = c.given["budget-usd"]
-	} else if forecast, err = c.planJudge(p, pl); err != nil {
-		return nil, err
+	if c.scorer.Prompts != nil {
+		if pl.judging, err = c.planJudging(p); err != nil {
+			return nil, err
+		}
 	}
-	sc, err := pl.newScorer(0)
+	sc, err := c.newScorer(pl, 0)
 	if err != nil {
 		return nil, err
 	}
 	n := 0
 	check := func(q dataset.Question) error {
-		if n++; c.Limit == nil || n <= *c.Limit {
-			forecast(q.Item())
+		if n++; pl.judging != nil && (c.Limit == nil || n <= *c.Limit) {
+			pl.estimate += pl.judging.Estimate(q.Item())
 		}
 		return cmp.Or(c.scenario.Check(q), ignoreNoGold(sc.Check(q.Item())))
 	}
