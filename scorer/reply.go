@@ -24,17 +24,18 @@ func parseReply(text string) (score float64, reason string, err error) {
 	}
 	seen := map[string]bool{}
 	for _, m := range o {
-		if seen[m.Key] {
-			return 0, "", fmt.Errorf("the key %.40q is there twice", m.Key)
+		key := string(m.Key)
+		if seen[key] {
+			return 0, "", fmt.Errorf("the key %.40q is there twice", key)
 		}
-		seen[m.Key] = true
-		switch m.Key {
+		seen[key] = true
+		switch key {
 		case "score":
 			score, err = parseScore(string(m.Value))
 		case "reason":
 			reason, err = parseReason(m.Value)
 		default:
-			err = fmt.Errorf("the key %.40q is not one of score and reason", m.Key)
+			err = fmt.Errorf("the key %.40q is not one of score and reason", key)
 		}
 		if err != nil {
 			return 0, "", err
