@@ -99,7 +99,7 @@ func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time
 	defer res.Body.Close()
 	if ct := res.Header.Get("Content-Type"); !strings.HasPrefix(ct, protocol.TypeEvents) {
 		data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-		return newFailure(result.KindProtocol, fmt.Sprintf("POST ask answered %q instead of %s: %s", ct, protocol.TypeEvents, Clip(data)))
+		return newFailure(result.KindProtocol, fmt.Sprintf("POST ask answered %q instead of %s: %s", ct, protocol.TypeEvents, clip(data)))
 	}
 	stream := streams.Get().(*sse.Reader)
 	stream.Reset(res.Body)
@@ -188,7 +188,7 @@ func decodeEvent(o jsonobj.Object, ev sse.Event) (_ jsonobj.Object, known bool, 
 	case err != nil && ev.Name == protocol.EventError:
 		return jsonobj.Object{{Key: []byte("message"), Value: encodeString(ev.Data)}}, true, nil
 	case err != nil:
-		return nil, true, newFailure(result.KindProtocol, fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, Clip(ev.Data)))
+		return nil, true, newFailure(result.KindProtocol, fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data)))
 	}
 	return o, true, nil
 }

@@ -131,5 +131,5 @@ func tokens(o jsonobj.Object, keys ...string) int {
 
 // errorText returns what a daemon's error object says, on one line.
 func errorText(o jsonobj.Object) string {
-	return Clip([]byte(strings.Join(nonEmpty(o.Text("code"), o.Text("message", "error", "detail")), ": ")))
+	return clip([]byte(strings.Join(nonEmpty(o.Text("code"), o.Text("message", "error", "detail")), ": ")))
 }

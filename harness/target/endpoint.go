@@ -15,6 +15,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/printable"
 	"evalctl/internal/redact"
 	"evalctl/internal/retry"
 )
@@ -173,7 +174,7 @@ func parse(r Request, data []byte) (jsonobj.Object, error) {
 	o, err := jsonobj.Parse(data)
 	if err != nil {
 		return nil, newFailure(result.KindProtocol, fmt.Sprintf(
-			"%s %s did not answer with a JSON object: %v: %s", r.Method, r.Path, err, Clip(data)))
+			"%s %s did not answer with a JSON object: %v: %s", r.Method, r.Path, err, clip(data)))
 	}
 	return o, nil
 }
@@ -207,7 +208,7 @@ func (e *Endpoint) health(ctx context.Context) (version string, err error) {
 	}
 	o, _ := jsonobj.Parse(data) // a body of another form is another daemon's way to say yes
 	if string(o.Get("ok")) == "false" {
-		return "", newFailure(result.KindDaemon, "it says that it is not healthy: "+Clip(data))
+		return "", newFailure(result.KindDaemon, "it says that it is not healthy: "+clip(data))
 	}
 	return o.Text("version"), nil
 }
@@ -226,8 +227,8 @@ func statusFailure(r Request, res *http.Response) *Failure {
 	f.Message = fmt.Sprintf("%s %s: %s", r.Method, path, res.Status)
 	var p protocol.Problem
 	if json.Unmarshal(data, &p) == nil && (p.Detail != "" || p.Title != "" || p.Code != "") {
-		f.Message += ": " + Clip([]byte(strings.Join(nonEmpty(p.Code, p.Title, p.Detail), ": ")))
-	} else if text := Clip(data); text != "" {
+		f.Message += ": " + clip([]byte(strings.Join(nonEmpty(p.Code, p.Title, p.Detail), ": ")))
+	} else if text := clip(data); text != "" {
 		f.Message += ": " + text
 	}
 	if f.retry = retry.Status(res.StatusCode); f.retry {
@@ -252,13 +253,5 @@ func nonEmpty(parts ...string) []string {
 	return out
 }
 
-// Clip shortens foreign text to fit one line of an error: at most 300 characters, without line
-// breaks.
-func Clip(b []byte) string {
-	const most = 300
-	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "\ufffd")), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + " …"
-	}
-	return s
-}
+// clip returns what a daemon sent as part of an error.
+func clip(b []byte) string { return printable.Line(string(b), 300) }
