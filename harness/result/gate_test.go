@@ -124,8 +124,8 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// TestGateProperties checks what holds for every run: one more pass never makes a verdict worse, the
-// floor is decided as by exact arithmetic, and a verdict says no more than its figures.
+// TestGateProperties checks every kind of run: one more pass never makes a verdict worse, the floor
+// is decided as by exact arithmetic, and a verdict says no more than its figures.
 func TestGateProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		small := rapid.IntRange(0, 40)

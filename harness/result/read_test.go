@@ -304,8 +304,7 @@ func TestReadTruncated(t *testing.T) {
 	}
 }
 
-// TestReadAnyOrder checks that neither the order of the keys, nor space, nor keys of a later version
-// matter.
+// TestReadAnyOrder checks that neither the order of the keys, nor space, nor unknown keys matter.
 func TestReadAnyOrder(t *testing.T) {
 	data, err := os.ReadFile(golden)
 	if err != nil {
