@@ -63,8 +63,8 @@ func (n BrainNaming) of(q Question) (name, x string, err error) {
 			"which names its brain", q.ID, found, n.Tag)
 	}
 	if name = slug(x); checkBrain(name) != nil {
-		return "", "", fmt.Errorf("question %q: the tag %s:%s does not yield a brain id of 1 to %d characters",
-			q.ID, n.Tag, x, protocol.MaxBrainSlug)
+		return "", "", fmt.Errorf("question %q: the tag %s:%s does not yield a brain id "+
+			"of 1 to %d characters", q.ID, n.Tag, x, protocol.MaxBrainSlug)
 	}
 	return name, x, nil
 }
@@ -79,7 +79,8 @@ func slug(text string) string {
 // checkBrain checks an id by the slug rule.
 func checkBrain(id string) error {
 	const allowed = "abcdefghijklmnopqrstuvwxyz0123456789-"
-	if id != "" && len(id) <= protocol.MaxBrainSlug && id[0] != '-' && strings.Trim(id, allowed) == "" {
+	ok := id != "" && len(id) <= protocol.MaxBrainSlug && id[0] != '-'
+	if ok && strings.Trim(id, allowed) == "" {
 		return nil
 	}
 	return fmt.Errorf(`"brain" %q must have 1 to %d characters of a-z, 0-9 and -, `+
@@ -98,8 +99,8 @@ func (d *Dataset) addQuestion(q Question, selected bool) error {
 		d.brains[name] = b
 	}
 	if b.x != x {
-		return fmt.Errorf("question %q: the tags %s:%s here and %s:%s on line %d yield the same brain %s; "+
-			"rename one", q.ID, d.naming.Tag, x, d.naming.Tag, b.x, b.line, name)
+		return fmt.Errorf("question %q: the tags %s:%s here and %s:%s on line %d "+
+			"yield the same brain %s; rename one", q.ID, d.naming.Tag, x, d.naming.Tag, b.x, b.line, name)
 	}
 	if selected {
 		if b.selected++; b.selected == 1 {
@@ -111,8 +112,8 @@ func (d *Dataset) addQuestion(q Question, selected bool) error {
 
 // Brains assigns the documents of c to the brains in which questions are asked, and returns those
 // brains in order of their names. It is an error if a brain has no documents or a document belongs
-// to no brain of any question. A brain without selected questions is left out. If c is nil, no brain
-// has documents.
+// to no brain of any question. A brain without selected questions is left out. If c is nil, no
+// brain has documents.
 func (d Dataset) Brains(c *Corpus) ([]Brain, error) {
 	docs := map[string][]Doc{}
 	if c != nil {
@@ -146,7 +147,8 @@ func (d Dataset) assignDocuments(c Corpus, docs map[string][]Doc) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.brains)) {
 		if b := d.brains[name]; len(docs[name]) == 0 {
-			err := fmt.Errorf("questions are asked in brain %s, for which %s has no document", name, c.Path)
+			err := fmt.Errorf("questions are asked in brain %s, for which %s has no document",
+				name, c.Path)
 			if b.x != "" {
 				err = fmt.Errorf("%w: none has a folder %s in its path", err, b.x)
 			}
@@ -189,8 +191,8 @@ func (d Dataset) brainOf(doc Doc, named map[string]string) (string, error) {
 		found = name
 	}
 	if found == "" {
-		return "", fmt.Errorf("document %q belongs to no brain: no segment of its path is the X of a tag %s:X",
-			doc.Path, d.naming.Tag)
+		return "", fmt.Errorf("document %q belongs to no brain: "+
+			"no segment of its path is the X of a tag %s:X", doc.Path, d.naming.Tag)
 	}
 	return found, nil
 }

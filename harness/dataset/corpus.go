@@ -82,7 +82,9 @@ func LoadCorpus(p string) (Corpus, error) {
 			fmt.Fprintf(sum, "in %s\n", d.Brain)
 		}
 	}
-	return Corpus{Path: p, SHA256: hex.EncodeToString(sum.Sum(nil)), Docs: docs, LeftOut: leftOut}, nil
+	return Corpus{
+		Path: p, SHA256: hex.EncodeToString(sum.Sum(nil)), Docs: docs, LeftOut: leftOut,
+	}, nil
 }
 
 func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
@@ -169,7 +171,8 @@ func parseDoc(line []byte) (Doc, error) {
 	}
 	// Some published corpora contain empty documents. A document without the key is a mistake.
 	if text == nil && title == "" {
-		return Doc{}, fmt.Errorf(`document %q has neither "title" nor "text"; give it "text": "" if it is empty`, p)
+		return Doc{}, fmt.Errorf(`document %q has neither "title" nor "text"; `+
+			`give it "text": "" if it is empty`, p)
 	}
 	if brain != "" {
 		if err := checkBrain(brain); err != nil {
@@ -209,7 +212,8 @@ func checkDocPath(p string) error {
 		return errors.New(`"path" is missing`)
 	}
 	if !fs.ValidPath(p) || p == "." || strings.ContainsAny(p, "\\\x00") {
-		return fmt.Errorf("path %q must be relative, with / between segments and no . or .. segment", p)
+		return fmt.Errorf("path %q must be relative, with / between segments "+
+			"and no . or .. segment", p)
 	}
 	if strings.HasPrefix(path.Base(p), "_") {
 		return fmt.Errorf("path %q must not have a file name that begins with _: "+

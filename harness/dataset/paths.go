@@ -47,8 +47,8 @@ const longestPath = 4096
 
 // Name converts a daemon's path to the path in the corpus. It removes SeedRoot, and then leading
 // folders until the rest is a path of the corpus, because daemons may put documents into folders of
-// their own. If no rest is one, or the documents are not known, it removes only SeedRoot: the end of
-// a path proves nothing if another document may end so too.
+// their own. If no rest is one, or the documents are not known, it removes only SeedRoot, because
+// another document may have the same end.
 func (k Paths) Name(got string) string {
 	got = strings.TrimPrefix(got, result.SeedRoot)
 	if len(got) > longestPath {

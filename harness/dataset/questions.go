@@ -102,7 +102,8 @@ func Open(path string, limit *int, naming BrainNaming, check func(Question) erro
 		}
 		selected := limit == nil || d.Selected < *limit
 		if first, ok := lines[q.ID]; ok {
-			report(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique", q.ID, first))
+			report(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique",
+				q.ID, first))
 		} else if err := d.addQuestion(q, selected); err != nil {
 			report(q.Line, err) // it names the question, as check does
 		} else if err := check(q); err != nil {
@@ -160,16 +161,16 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 			}
 		}
 		if n < d.Selected {
-			yield(Question{}, fmt.Errorf("%s changed during the run: it had %d questions and now has %d",
-				d.Path, d.Selected, n))
+			yield(Question{}, fmt.Errorf("%s changed during the run: "+
+				"it had %d questions and now has %d", d.Path, d.Selected, n))
 		}
 	}
 }
 
 // readQuestions yields the questions of r; name is the file name in errors. A byte order mark, CRLF
 // line ends, blank lines and lines that start with # are accepted. A bad line is yielded as a
-// *LineError and reading continues, unless the line is longer than maxLine; that and any other error
-// end the sequence. Memory does not grow with the file.
+// *LineError and reading continues. A line longer than maxLine and any other error end the sequence.
+// Memory does not grow with the file.
 func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		for line, err := range readLines(r, name) {
