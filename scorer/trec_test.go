@@ -4,9 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +36,7 @@ func ofTrecEval() map[string]func(documents []string, gold []Gold) float64 {
 			out[fmt.Sprintf("%s_%d", name, k)] = whole(func(r Ranking) float64 { return at(r, k) })
 		}
 	}
-	for _, k := range []int{5, 10, 15, 20, 30, 100, 200, 500, 1000} {
+	for _, k := range []int{1, 5, 10, 15, 20, 30, 100, 200, 500, 1000} {
 		out[fmt.Sprintf("map_cut_%d", k)] = func(d []string, g []Gold) float64 {
 			return Rank(d[:min(k, len(d))], g).AveragePrecision()
 		}
@@ -40,28 +44,28 @@ func ofTrecEval() map[string]func(documents []string, gold []Gold) float64 {
 	return out
 }
 
-// rows splits a file into lines and columns at white space.
-func rows(t *testing.T, name string, columns int) [][]string {
+// rows splits text into lines and columns at white space.
+func rows(t *testing.T, text []byte, columns int) [][]string {
 	t.Helper()
 	var out [][]string
-	for sc := bufio.NewScanner(bytes.NewReader(testData(t, "trec_eval", name))); sc.Scan(); {
+	for sc := bufio.NewScanner(bytes.NewReader(text)); sc.Scan(); {
 		f := strings.Fields(sc.Text())
 		if len(f) != columns {
-			t.Fatalf("%s: %q has not %d columns", name, sc.Text(), columns)
+			t.Fatalf("%q has not %d columns", sc.Text(), columns)
 		}
 		out = append(out, f)
 	}
 	return out
 }
 
-// trecRun reads run and qrels. It returns for each query the documents in trec_eval's order, by
-// score and then by name, both descending, and the gold. Documents sorts ties by path in ascending
-// order, so it must not be used here.
-func trecRun(t *testing.T) (documents map[string][]string, gold map[string][]Gold) {
+// trecRun reads run and qrels: for each query the documents as trec_eval orders
+// them, by score and then by name, both descending, and the gold. Our own ties
+// go by path ascending (Documents), which must not be used here.
+func trecRun(t *testing.T, run, qrels []byte) (documents map[string][]string, gold map[string][]Gold) {
 	t.Helper()
 	hits := map[string][]Hit{}
-	for _, f := range rows(t, "results.test", 6) {
-		score, err := strconv.ParseFloat(f[4], 32) // trec_eval stores scores as float32
+	for _, f := range rows(t, run, 6) {
+		score, err := strconv.ParseFloat(f[4], 32) // trec_eval keeps scores as float
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +80,7 @@ func trecRun(t *testing.T) (documents map[string][]string, gold map[string][]Gol
 			documents[q] = append(documents[q], h.Path)
 		}
 	}
-	for _, f := range rows(t, "qrels.test", 4) {
+	for _, f := range rows(t, qrels, 4) {
 		if gain, err := strconv.ParseFloat(f[3], 64); err != nil {
 			t.Fatal(err)
 		} else if gain > 0 {
@@ -86,39 +90,74 @@ func trecRun(t *testing.T) (documents map[string][]string, gold map[string][]Gol
 	return documents, gold
 }
 
-// TestTrecEval: the measures are those that trec_eval prints for its own run, to all four decimals,
-// for each query and for their mean.
-func TestTrecEval(t *testing.T) {
-	documents, gold := trecRun(t)
+// compareTrec compares the measures with the lines "measure query figure" of
+// text, of which those of other measures are left out, and returns how many
+// figures and measures it compared.
+func compareTrec(t *testing.T, documents map[string][]string, gold map[string][]Gold, text []byte, tolerance float64) (figures, measures int) {
+	t.Helper()
 	ours := ofTrecEval()
-	for file, atLeast := range map[string]int{"out.test": 12, "out.test.a": 40, "out.test.aq": 170} {
-		compared := map[string]bool{}
-		n := 0
-		for _, f := range rows(t, file, 3) {
-			measure, ok := ours[f[0]]
-			if !ok {
-				continue
-			}
-			want, err := strconv.ParseFloat(f[2], 64)
-			if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			queries := []string{f[1]}
-			if f[1] == "all" {
-				queries = slices.Collect(maps.Keys(gold))
-			}
-			got := 0.0
-			for _, q := range queries {
-				got += measure(documents[q], gold[q]) / float64(len(queries))
-			}
-			// Half a unit of the last decimal, plus rounding errors.
-			check(t, fmt.Sprintf("%s: %s of %s", file, f[0], f[1]), got, want, 0.5e-4+1e-9)
-			compared[f[0]] = true
-			n++
+	compared := map[string]bool{}
+	for _, f := range rows(t, text, 3) {
+		measure, ok := ours[f[0]]
+		if !ok {
+			continue
 		}
-		t.Logf("%s: %d figures of %d measures compared", file, n, len(compared))
+		want, err := strconv.ParseFloat(f[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queries := []string{f[1]}
+		if f[1] == "all" {
+			queries = slices.Collect(maps.Keys(gold))
+		}
+		got := 0.0
+		for _, q := range queries {
+			got += measure(documents[q], gold[q]) / float64(len(queries))
+		}
+		check(t, f[0]+" of "+f[1], got, want, tolerance)
+		compared[f[0]] = true
+		figures++
+	}
+	return figures, len(compared)
+}
+
+// TestTrecEval: the measures are those of trec_eval's code, which figures.py
+// calls, for a small run with grades, ties, unjudged documents and queries, and
+// queries without a result.
+func TestTrecEval(t *testing.T) {
+	documents, gold := trecRun(t, testData(t, "trec", "run.txt"), testData(t, "trec", "qrels.txt"))
+	text := testData(t, "trec", "figures.txt")
+	if n, _ := compareTrec(t, documents, gold, text, 1e-12); n != bytes.Count(text, []byte("\n")) {
+		t.Errorf("only %d figures were compared", n)
+	}
+}
+
+// TestTrecEvalDistribution: the measures are those that trec_eval prints for the
+// run in its own distribution, to all four decimals, for each query and for
+// their mean.
+func TestTrecEvalDistribution(t *testing.T) {
+	documents, gold := trecRun(t, distributed(t, "results.test"), distributed(t, "qrels.test"))
+	for file, atLeast := range map[string]int{"out.test": 12, "out.test.a": 40, "out.test.aq": 170} {
+		// Half a unit of the last decimal, plus rounding errors.
+		n, measures := compareTrec(t, documents, gold, distributed(t, file), 0.5e-4+1e-9)
+		t.Logf("%s: %d figures of %d measures compared", file, n, measures)
 		if n < atLeast {
 			t.Errorf("%s: only %d figures were compared", file, n)
 		}
 	}
+}
+
+// distributed returns a file of trec_eval's distribution, which is not part of
+// this project.
+func distributed(t *testing.T, name string) []byte {
+	t.Helper()
+	path := filepath.Join("..", "..", "shared", "data", "trec_eval", name)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("no test data at %s", path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

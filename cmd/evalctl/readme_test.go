@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// commandLines are the evalctl commands in the fenced blocks of a page.
+// commandLines returns the evalctl commands in the fenced blocks of a page. A backslash at the end
+// of a line continues the command on the next one.
 func commandLines(t *testing.T, page string) [][]string {
 	t.Helper()
 	f, err := os.Open(page)
@@ -18,9 +19,14 @@ func commandLines(t *testing.T, page string) [][]string {
 	}
 	defer f.Close()
 	var out [][]string
-	fenced := false
+	fenced, begun := false, ""
 	for sc := bufio.NewScanner(f); sc.Scan(); {
-		line := strings.TrimPrefix(strings.TrimSpace(sc.Text()), "$ ")
+		line := begun + strings.TrimPrefix(strings.TrimSpace(sc.Text()), "$ ")
+		var continued bool
+		if begun, continued = strings.CutSuffix(line, `\`); continued {
+			continue
+		}
+		begun = ""
 		if strings.HasPrefix(line, "```") {
 			fenced = !fenced
 		}

@@ -9,8 +9,8 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/harness/seed"
 	"evalctl/harness/target"
-	"evalctl/internal/stats"
 )
 
 // Run evaluates. It checks everything that it can before it starts and seeds the daemon and asks the
@@ -52,7 +52,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return usageError{err}
 	}
 	defer j.Close()
-	brains, err := target.Seed(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains, j.Seeded, j.MarkSeeded)
+	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains, j.Seeded, j.MarkSeeded)
 	if err != nil {
 		if c.Resume == "" {
 			err = errors.Join(err, j.Discard()) // nothing was asked
@@ -78,7 +78,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session, brains map[string]
 		RequireMode: c.requiredMode(), Warnings: plan.gold.Warnings,
 		Settings: result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
-			MaxUnscored: c.MaxUnscored,
+			MaxUnscored: c.unscored,
 		},
 	}
 	if plan.judging != nil {
@@ -149,33 +149,26 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, c
 		return err
 	}
 	t.report(c, plan, res, progress)
-	code := c.verdict(res, err)
-	if err := c.printSummary(p, res, path, exitCode(ctx, code)); err != nil {
+	verdict := verdict(res.Gate, err)
+	if err := c.printSummary(p, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	if err != nil {
+	if res.Gate.Verdict == result.Inconclusive {
 		t.resumeHint(j.Path(), err)
 	}
-	return code
+	return verdict
 }
 
-// verdict is what the result means for the exit code.
-func (c *runCmd) verdict(res result.Result, stopped error) error {
-	if stopped != nil {
-		return fmt.Errorf("stopped after %d of %s, this is not a score: %w", res.Counts.Finished(), count(res.Planned, "question"), stopped)
+// verdict returns the error with which a run ends, nil if it passed. failed is what stopped the
+// run, or what went wrong after its last question.
+func verdict(g result.Gate, failed error) error {
+	switch {
+	case g.Verdict == result.Inconclusive:
+		return &verdictError{gate: g, cause: failed}
+	case failed != nil || g.Verdict == result.Pass:
+		return failed
 	}
-	n := res.Counts
-	if n.Errors == n.Total {
-		return daemonError{fmt.Errorf("the daemon answered none of %s; the result file says why for each", count(n.Total, "question"))}
-	}
-	if lost, most := n.Errors+n.Unscored, c.unscored.of(n.Total); lost > most {
-		return unscoredError{fmt.Errorf("no score for %d of %s (%s, %d unscored), --max-unscored %s allows %d",
-			lost, count(n.Total, "question"), count(n.Errors, "error"), n.Unscored, c.MaxUnscored, most)}
-	}
-	if required := stats.Required(n.Total, c.floor); n.Passed < required {
-		return &belowFloorError{passed: n.Passed, required: required, total: n.Total}
-	}
-	return nil
+	return &verdictError{gate: g}
 }
 
 // printSummary writes the only thing that goes to stdout.
@@ -187,6 +180,6 @@ func (c *runCmd) printSummary(p *process, res result.Result, path string, code i
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
 		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped,
-		"spent_usd": res.Cost.SpentUSD, "floor": c.floor, "exit_code": code, "result": path,
+		"spent_usd": res.Cost.SpentUSD, "floor": res.Gate.Floor, "exit_code": code, "result": path, "gate": res.Gate,
 	})
 }

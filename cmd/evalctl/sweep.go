@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
@@ -137,7 +138,7 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
-	brains, err := target.Seed(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains, nil, nil)
+	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains, nil, nil)
 	if err != nil {
 		return asDaemonError(ctx, err)
 	}
@@ -234,7 +235,7 @@ func (s *sweeper) cell(ctx context.Context, cell result.Cell) (result.Result, er
 		Scorer: scorer.Retrieval{TopK: cell.TopK}, Concurrency: s.Concurrency, Timeout: s.Timeout,
 		Watched: s.session.Started(), Recorded: progress.add, Warnings: gold.Warnings,
 		Settings: result.Settings{
-			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(), MaxUnscored: s.MaxUnscored,
+			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(), MaxUnscored: s.unscored,
 		},
 	}, id)
 	progress.done()
@@ -255,7 +256,7 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 		if silent(cell) {
 			quiet++
 		}
-		if n.Errors > c.unscored.of(n.Total) {
+		if n.Errors > c.unscored.Of(n.Total) {
 			lost++
 		}
 	}

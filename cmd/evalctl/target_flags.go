@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/launch"
+	"evalctl/harness/result"
 )
 
 // The defaults of --output and --brain.
@@ -46,7 +46,7 @@ type targetFlags struct {
 	Quiet       bool   `help:"Print nothing on stderr but errors."`
 	JSON        bool   `name:"json" help:"Print the summary as one JSON object."`
 
-	unscored allowance
+	unscored result.Allowance
 }
 
 // validate checks what the grammar cannot say.
@@ -77,7 +77,7 @@ func (s *targetFlags) validate() (err error) {
 	case s.Endpoint != "" && s.Port != 0:
 		return errors.New("--port is for a daemon that is started; --endpoint names its own")
 	}
-	if s.unscored, err = parseAllowance(s.MaxUnscored); err != nil {
+	if s.unscored, err = result.ParseAllowance(s.MaxUnscored); err != nil {
 		return fmt.Errorf("--max-unscored %s: %w", s.MaxUnscored, err)
 	}
 	return nil
@@ -109,35 +109,4 @@ func (s *targetFlags) planInput(pl *plan, check func(dataset.Question) error) (e
 	}
 	pl.brains, err = pl.dataset.Brains(pl.corpus)
 	return err
-}
-
-// allowance is a number of questions, or a share of them.
-type allowance struct {
-	count   int
-	percent float64
-	share   bool
-}
-
-func parseAllowance(s string) (allowance, error) {
-	bad := errors.New("must be a number of questions, or a share such as 10%")
-	if p, ok := strings.CutSuffix(s, "%"); ok {
-		f, err := strconv.ParseFloat(p, 64)
-		if err != nil || !(f >= 0 && f <= 100) {
-			return allowance{}, bad
-		}
-		return allowance{percent: f, share: true}, nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
-		return allowance{}, bad
-	}
-	return allowance{count: n}, nil
-}
-
-// of is the number of questions that are allowed among total.
-func (a allowance) of(total int) int {
-	if a.share {
-		return int(a.percent*float64(total)/100 + 1e-9)
-	}
-	return a.count
 }

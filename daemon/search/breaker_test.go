@@ -52,11 +52,11 @@ func TestStalledEmbedder(t *testing.T) {
 				e := &stallable{}
 				s := NewSearcher(cats(3), Config{Embedder: e})
 				if embedded {
-					search(t, s, Query{Text: "cat", Mode: modeHybrid})
+					search(t, s, Query{Text: "cat", Mode: ModeHybrid})
 				}
 				e.stall(true)
 				before := e.calls.Load()
-				q := Query{Text: "kitten", Mode: modeHybrid}
+				q := Query{Text: "kitten", Mode: ModeHybrid}
 				_, took, err := timed(t, s, q)
 				if failed, ok := errors.AsType[*ModelError](err); !ok || took != modelTime || failed.Model != e.Name() {
 					t.Errorf("got %v after %v", err, took)
@@ -67,10 +67,10 @@ func TestStalledEmbedder(t *testing.T) {
 				}
 				s.cfg.Degrade = true
 				res, took, err := timed(t, s, q)
-				if err != nil || took != 0 || res.Mode != modeBM25 || !strings.Contains(res.Degraded, "not asked again") {
+				if err != nil || took != 0 || res.Mode != ModeBM25 || !strings.Contains(res.Degraded, "not asked again") {
 					t.Errorf("got mode %s, %q, %v after %v", res.Mode, res.Degraded, err, took)
 				}
-				if res, took, err = timed(t, s, Query{Text: "cat", Mode: modeBM25}); err != nil || took != 0 || res.Degraded != "" {
+				if res, took, err = timed(t, s, Query{Text: "cat", Mode: ModeBM25}); err != nil || took != 0 || res.Degraded != "" {
 					t.Errorf("bm25: %v after %v", err, took)
 				}
 			})
@@ -83,7 +83,7 @@ func TestOneTriesAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &stallable{stalled: true}
 		s := NewSearcher(cats(3), Config{Embedder: e})
-		q := Query{Text: "kitten", Mode: modeHybrid}
+		q := Query{Text: "kitten", Mode: ModeHybrid}
 		timed(t, s, q)
 		time.Sleep(retryPause)
 		trial := make(chan time.Duration)
@@ -123,7 +123,7 @@ func TestSlowIsNoOutage(t *testing.T) {
 		prepared := make(chan error)
 		go func() { prepared <- s.Prepare(t.Context()) }()
 		synctest.Wait()
-		q := Query{Text: "kitten", Mode: modeHybrid}
+		q := Query{Text: "kitten", Mode: ModeHybrid}
 		_, took, err := timed(t, s, q)
 		if err == nil || !strings.Contains(err.Error(), "of 1280 passages have no vector yet") || took != modelTime {
 			t.Errorf("%v after %v", err, took)
@@ -140,10 +140,10 @@ func TestSlowIsNoOutage(t *testing.T) {
 // A refused query does not count as a failure of the embedder.
 func TestRefusedQueryIsNoOutage(t *testing.T) {
 	s := NewSearcher(cats(1), Config{Embedder: picky{&meanings{}}, Degrade: true})
-	if res := search(t, s, Query{Text: "POISON", Mode: modeHybrid}); res.Mode != modeBM25 {
+	if res := search(t, s, Query{Text: "POISON", Mode: ModeHybrid}); res.Mode != ModeBM25 {
 		t.Errorf("mode %s", res.Mode)
 	}
-	if res := search(t, s, Query{Text: "cat", Mode: modeHybrid}); res.Mode != modeHybrid {
+	if res := search(t, s, Query{Text: "cat", Mode: ModeHybrid}); res.Mode != ModeHybrid {
 		t.Errorf("mode %s, %s", res.Mode, res.Degraded)
 	}
 }
@@ -153,8 +153,8 @@ func TestStalledReranker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSearcher(cats(2), Config{Embedder: &meanings{}, Reranker: waiting{}, Degrade: true})
 		for i, want := range []time.Duration{modelTime, 0} {
-			res, took, err := timed(t, s, Query{Text: "cat", Mode: modeHybridRerank})
-			if err != nil || res.Mode != modeHybrid || took != want || !strings.HasPrefix(res.Degraded, "test/waiting: no answer within 8s") {
+			res, took, err := timed(t, s, Query{Text: "cat", Mode: ModeHybridRerank})
+			if err != nil || res.Mode != ModeHybrid || took != want || !strings.HasPrefix(res.Degraded, "test/waiting: no answer within 8s") {
 				t.Errorf("search %d: mode %s, %q, %v after %v", i, res.Mode, res.Degraded, err, took)
 			}
 		}

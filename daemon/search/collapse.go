@@ -25,10 +25,10 @@ func (ix *Index) collapse(ranked []candidate, n int) []group {
 }
 
 // promoteNewest makes the newest chunk of each group its hit, for the orders that prefer newer
-// documents: the newest of all for sortRecency, the newest of those that are equally relevant for
-// sortRelevanceThenRecency. Of equally new chunks, the best ranked is chosen. Called with mu held.
+// documents: the newest of all for SortRecency, the newest of those that are equally relevant for
+// SortRelevanceThenRecency. Of equally new chunks, the best ranked is chosen. Called with mu held.
 func (ix *Index) promoteNewest(groups []group, by Sort) {
-	if by != sortRecency && by != sortRelevanceThenRecency {
+	if by != SortRecency && by != SortRelevanceThenRecency {
 		return
 	}
 	for g := range groups {
@@ -36,7 +36,7 @@ func (ix *Index) promoteNewest(groups []group, by Sort) {
 		newest := -1
 		date := ix.chunks[first.chunk].doc.Date
 		for i, c := range rest {
-			if by == sortRelevanceThenRecency && roundScore(c.score) != roundScore(first.score) {
+			if by == SortRelevanceThenRecency && roundScore(c.score) != roundScore(first.score) {
 				break // duplicates are in rank order
 			}
 			if d := ix.chunks[c.chunk].doc.Date; d.After(date) {

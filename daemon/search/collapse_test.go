@@ -35,7 +35,7 @@ func TestDuplicatesCollapse(t *testing.T) {
 	} {
 		ix.Put(d)
 	}
-	for _, mode := range []Mode{modeBM25, modeSemantic, modeHybrid, modeHybridRerank} {
+	for _, mode := range []Mode{ModeBM25, ModeSemantic, ModeHybrid, ModeHybridRerank} {
 		s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})
 		res := search(t, s, Query{Text: "cat whale", Mode: mode, TopK: 10})
 		got := map[string][]string{}
@@ -78,7 +78,7 @@ func TestDuplicatesMakeRoom(t *testing.T) {
 		ix.Put(Document{Path: fmt.Sprintf("other%d-again.txt", i), Text: fmt.Sprintf("cat cat dog%d", i)})
 	}
 	s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})
-	for _, mode := range []Mode{modeBM25, modeSemantic, modeHybrid, modeHybridRerank} {
+	for _, mode := range []Mode{ModeBM25, ModeSemantic, ModeHybrid, ModeHybridRerank} {
 		res := search(t, s, Query{Text: "cat", Mode: mode, TopK: 3, CandidateK: 10, RerankTopN: 2, Explain: true})
 		if len(res.Hits) != 3 || len(res.Hits[0].Duplicates) != 20 || res.Hits[0].MoreDuplicates != 679 {
 			t.Errorf("mode %s: %d hits, the first for %d and %d more", mode, len(res.Hits), len(res.Hits[0].Duplicates), res.Hits[0].MoreDuplicates)
@@ -108,7 +108,7 @@ func TestRerankerSeesDifferentTexts(t *testing.T) {
 		ix.Put(Document{Path: fmt.Sprintf("other/%d.txt", i), Text: fmt.Sprintf("cat number%d and more", i)})
 	}
 	r := &byLength{}
-	search(t, NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: r}), Query{Text: "cat", TopK: 1, Mode: modeHybridRerank})
+	search(t, NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: r}), Query{Text: "cat", TopK: 1, Mode: ModeHybridRerank})
 	if len(r.saw) != defaultRerankTopN {
 		t.Errorf("the reranker saw %d texts, want %d", len(r.saw), defaultRerankTopN)
 	}

@@ -45,8 +45,6 @@ func TestParse(t *testing.T) {
 			Document{Title: strings.Repeat("x", maxHeading-1), Text: "# " + strings.Repeat("x", maxHeading-1) + " y"}},
 		{"generated", "notes/_index.md", "cat", Document{Title: "_index", Text: "cat", Generated: true}},
 		{"underscore in the folder", "_notes/a.md", "cat", Document{Title: "a", Text: "cat"}},
-		{"heading cut before a space", "n.md", "# " + strings.Repeat("abc ", 30),
-			Document{Title: strings.TrimSpace(strings.Repeat("abc ", 25)), Text: "# " + strings.Repeat("abc ", 30)}},
 		{"long title", "n.md", "---\ntitle: " + strings.Repeat("é", 600) + "\n---\n", Document{Title: strings.Repeat("é", 512)}},
 	}
 	for _, tt := range tests {

@@ -42,14 +42,14 @@ func testEmbeddingGoesOn(t *testing.T) {
 		t.Errorf("%d calls, %d vectors", e.calls.Load(), ix.vectors.count)
 	}
 	time.Sleep(retryPause)
-	res := search(t, s, Query{Text: "kitten", Mode: modeSemantic})
+	res := search(t, s, Query{Text: "kitten", Mode: ModeSemantic})
 	if len(res.Hits) != 1 || len(res.Hits[0].Duplicates)+res.Hits[0].MoreDuplicates != batches*embedBatch-1 {
 		t.Errorf("found %d", len(res.Hits))
 	}
 	if want := batches*embedBatch + 1; embedded != want { // one for the query
 		t.Errorf("embedded %d texts, want %d", embedded, want)
 	}
-	search(t, s, Query{Text: "kitten", Mode: modeSemantic})
+	search(t, s, Query{Text: "kitten", Mode: ModeSemantic})
 	if e.calls.Load() != 3+3+1+1 {
 		t.Errorf("%d calls", e.calls.Load())
 	}
@@ -182,7 +182,7 @@ func TestEmbeddingSeesLateWrites(t *testing.T) {
 		s.index.Put(Document{Path: "late.txt", Text: "dog"})
 		done := make(chan Result, 1)
 		go func() {
-			res, err := s.Search(t.Context(), Query{Text: "hound", Mode: modeSemantic})
+			res, err := s.Search(t.Context(), Query{Text: "hound", Mode: ModeSemantic})
 			if err != nil {
 				t.Error(err)
 			}
@@ -231,16 +231,16 @@ func TestCancelledSearches(t *testing.T) {
 		}
 	})
 	slow := &meanings{before: func(context.Context, int64, []string) error { return context.DeadlineExceeded }}
-	if res := search(t, NewSearcher(cats(2), Config{Embedder: slow, Degrade: true}), Query{Text: "cat"}); res.Mode != modeBM25 {
+	if res := search(t, NewSearcher(cats(2), Config{Embedder: slow, Degrade: true}), Query{Text: "cat"}); res.Mode != ModeBM25 {
 		t.Errorf("mode %s", res.Mode)
 	}
 }
 
 func modeOf(cfg Config) Mode {
 	if cfg.Reranker != nil {
-		return modeHybridRerank
+		return ModeHybridRerank
 	}
-	return modeHybrid
+	return ModeHybrid
 }
 
 // waiting is a reranker that never answers.
@@ -288,10 +288,10 @@ func TestRefusedPassages(t *testing.T) {
 		reported = append(reported, fmt.Sprint(ids, reason))
 	}})
 	for range 2 {
-		if res := search(t, s, Query{Text: "kitten", Mode: modeHybrid}); len(res.Hits) != 1 || len(res.Hits[0].Duplicates)+res.Hits[0].MoreDuplicates != 149 {
+		if res := search(t, s, Query{Text: "kitten", Mode: ModeHybrid}); len(res.Hits) != 1 || len(res.Hits[0].Duplicates)+res.Hits[0].MoreDuplicates != 149 {
 			t.Errorf("found %q", paths(res))
 		}
-		if res := search(t, s, Query{Text: "walrus", Mode: modeHybrid}); res.Mode != modeHybrid || !slices.Contains(paths(res), "bad.txt") {
+		if res := search(t, s, Query{Text: "walrus", Mode: ModeHybrid}); res.Mode != ModeHybrid || !slices.Contains(paths(res), "bad.txt") {
 			t.Errorf("found %q in mode %s", paths(res), res.Mode)
 		}
 	}
@@ -314,7 +314,7 @@ func TestRefusedPassages(t *testing.T) {
 // A refused query is an error, or lowers the mode.
 func TestRefusedQuery(t *testing.T) {
 	s := NewSearcher(cats(2), Config{Embedder: picky{&meanings{}}})
-	_, err := s.Search(t.Context(), Query{Text: "POISON", Mode: modeHybrid})
+	_, err := s.Search(t.Context(), Query{Text: "POISON", Mode: ModeHybrid})
 	if _, failed := errors.AsType[*ModelError](err); !failed {
 		t.Errorf("got %v", err)
 	}

@@ -24,13 +24,13 @@ type Filter struct {
 	Generated bool
 }
 
-// The scopes (spec 4.1, memory_search). Each is the part of a brain below memory/<scope>/; scopeAll
+// The scopes (spec 4.1, memory_search). Each is the part of a brain below memory/<scope>/; ScopeAll
 // is the whole brain.
 const (
-	scopeAll     = "all"
-	scopeGlobal  = "global"
-	scopeProject = "project"
-	scopeAgent   = "agent"
+	ScopeAll     = "all"
+	ScopeGlobal  = "global"
+	ScopeProject = "project"
+	ScopeAgent   = "agent"
 )
 
 // sessionKey is the metadata key that Filter.SessionIDs selects by.
@@ -55,7 +55,7 @@ func (f *Filter) keepDate(date time.Time) bool {
 }
 
 func (f *Filter) keepPath(path string) bool {
-	if f.Scope != "" && f.Scope != scopeAll && !strings.HasPrefix(path, "memory/"+f.Scope+"/") {
+	if f.Scope != "" && f.Scope != ScopeAll && !strings.HasPrefix(path, "memory/"+f.Scope+"/") {
 		return false
 	}
 	return strings.HasPrefix(path, f.PathPrefix) && (len(f.Paths) == 0 || slices.Contains(f.Paths, path))
@@ -81,7 +81,7 @@ func (f *Filter) keepSession(metadata map[string]any) bool {
 // check returns an error if the scope is unknown.
 func (f *Filter) check() error {
 	switch f.Scope {
-	case "", scopeAll, scopeGlobal, scopeProject, scopeAgent:
+	case "", ScopeAll, ScopeGlobal, ScopeProject, ScopeAgent:
 		return nil
 	}
 	return fmt.Errorf("scope %q is not one of all, global, project, agent", f.Scope)

@@ -44,11 +44,11 @@ func TestFilterKeep(t *testing.T) {
 		{"to earlier", Filter{To: day(8).Add(-1)}, time.Time{}, doc, false},
 		{"undated from", Filter{From: day(1)}, time.Time{}, undated, false},
 		{"undated to", Filter{To: day(1)}, time.Time{}, undated, false},
-		{"scope", Filter{Scope: scopeProject}, time.Time{}, doc, true},
-		{"other scope", Filter{Scope: scopeAgent}, time.Time{}, doc, false},
-		{"scope of all", Filter{Scope: scopeAll}, time.Time{}, undated, true},
-		{"outside all scopes", Filter{Scope: scopeGlobal}, time.Time{}, undated, false},
-		{"scope is a folder", Filter{Scope: scopeGlobal}, time.Time{}, Document{Path: "memory/globally.md"}, false},
+		{"scope", Filter{Scope: ScopeProject}, time.Time{}, doc, true},
+		{"other scope", Filter{Scope: ScopeAgent}, time.Time{}, doc, false},
+		{"scope of all", Filter{Scope: ScopeAll}, time.Time{}, undated, true},
+		{"outside all scopes", Filter{Scope: ScopeGlobal}, time.Time{}, undated, false},
+		{"scope is a folder", Filter{Scope: ScopeGlobal}, time.Time{}, Document{Path: "memory/globally.md"}, false},
 		{"asked that instant", Filter{}, day(8), doc, true},
 		{"asked before", Filter{}, day(8).Add(-1), doc, false},
 		{"undated asked", Filter{}, day(1), undated, true},
@@ -88,10 +88,10 @@ func TestFiltersInEveryMode(t *testing.T) {
 		}
 		q := Query{
 			Text: "cat dog sea",
-			Mode: rapid.SampledFrom([]Mode{modeBM25, modeSemantic, modeHybrid, modeHybridRerank}).Draw(t, "mode"),
+			Mode: rapid.SampledFrom([]Mode{ModeBM25, ModeSemantic, ModeHybrid, ModeHybridRerank}).Draw(t, "mode"),
 			TopK: rapid.IntRange(1, 12).Draw(t, "k"),
 			Filter: Filter{
-				Scope: rapid.SampledFrom([]string{"", scopeGlobal, scopeAgent}).Draw(t, "scope"),
+				Scope: rapid.SampledFrom([]string{"", ScopeGlobal, ScopeAgent}).Draw(t, "scope"),
 				Tags:  rapid.SampledFrom([][]string{nil, {"x"}}).Draw(t, "tags"),
 				From:  rapid.SampledFrom([]time.Time{{}, day(3)}).Draw(t, "from"),
 			},
@@ -120,7 +120,7 @@ func TestFiltersInEveryMode(t *testing.T) {
 // relevant reports whether "cat dog sea" finds a text: in BM25 by a word, else also by a meaning.
 func relevant(text string, mode Mode) bool {
 	words := []string{"cat", "dog", "sea"}
-	if mode != modeBM25 {
+	if mode != ModeBM25 {
 		words = append(words, "kitten", "hound", "ocean")
 	}
 	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return slices.Contains(words, w) })

@@ -61,7 +61,7 @@ func TestAWeakEmbedderOnlyAdds(t *testing.T) {
 		ix.Put(Document{Path: fmt.Sprintf("kitten%02d.txt", i), Text: fmt.Sprintf("kitten kitten %d", i)})
 	}
 	s := NewSearcher(ix, Config{Embedder: weak{&meanings{}}})
-	words, err := s.Search(t.Context(), Query{Text: "cat", Mode: modeBM25, TopK: 60})
+	words, err := s.Search(t.Context(), Query{Text: "cat", Mode: ModeBM25, TopK: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestAWeakEmbedderOnlyAdds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(words.Hits) != 30 || len(both.Hits) != 60 || both.Mode != modeHybrid {
+	if len(words.Hits) != 30 || len(both.Hits) != 60 || both.Mode != ModeHybrid {
 		t.Fatalf("%d hits by words, %d in mode %s", len(words.Hits), len(both.Hits), both.Mode)
 	}
 	for i, h := range words.Hits {
@@ -82,7 +82,7 @@ func TestAWeakEmbedderOnlyAdds(t *testing.T) {
 // An embedder that recommends no weight has a fifth of the weight of the words.
 func TestFusionWeightByDefault(t *testing.T) {
 	s := NewSearcher(animals(), Config{Embedder: struct{ Embedder }{&meanings{}}})
-	for _, h := range search(t, s, Query{Text: "cat", Mode: modeHybrid}).Hits {
+	for _, h := range search(t, s, Query{Text: "cat", Mode: ModeHybrid}).Hits {
 		want := 0.
 		if rank := h.Components[componentBM25Rank]; rank > 0 {
 			want += 1 / (60 + rank)
@@ -122,7 +122,7 @@ func TestFusionWeightIsChosen(t *testing.T) {
 		{llm.NewEmbedCache(weighed{plain, 0.5}), 0, 0.5},
 	} {
 		s := NewSearcher(animals(), Config{Embedder: tt.embedder, FusionWeight: tt.configured})
-		for _, h := range search(t, s, Query{Text: "cat", Mode: modeHybrid}).Hits {
+		for _, h := range search(t, s, Query{Text: "cat", Mode: ModeHybrid}).Hits {
 			want := 0.
 			if rank := h.Components[componentBM25Rank]; rank > 0 {
 				want += 1 / (60 + rank)

@@ -52,8 +52,8 @@ func TestHybridQuality(t *testing.T) {
 			docs, questions := tk.load(t)
 			questions = questions[:min(100, len(questions))]
 			brains := searchers(t, tk.index(docs, nil), llm.NewFakeEmbedder())
-			wantRecall, wantNDCG := tk.measureMode(t, brains, questions, modeBM25)
-			gotRecall, gotNDCG := tk.measureMode(t, brains, questions, modeHybrid)
+			wantRecall, wantNDCG := tk.measureMode(t, brains, questions, ModeBM25)
+			gotRecall, gotNDCG := tk.measureMode(t, brains, questions, ModeHybrid)
 			if gotRecall < wantRecall || gotNDCG < wantNDCG {
 				t.Errorf("recall@10 %.4f and nDCG@10 %.4f, by words alone %.4f and %.4f", gotRecall, gotNDCG, wantRecall, wantNDCG)
 			}
@@ -75,10 +75,10 @@ func BenchmarkModes(b *testing.B) {
 			mode   Mode
 			brains map[string]*Searcher
 		}{
-			{"bm25", modeBM25, weighed},
-			{"semantic", modeSemantic, weighed},
-			{"hybrid", modeHybrid, weighed},
-			{"default", modeHybrid, byDefault},
+			{"bm25", ModeBM25, weighed},
+			{"semantic", ModeSemantic, weighed},
+			{"hybrid", ModeHybrid, weighed},
+			{"default", ModeHybrid, byDefault},
 		} {
 			b.Run(tk.name+"/"+bb.name, func(b *testing.B) {
 				recall10, ndcg10 := tk.measureMode(b, bb.brains, questions, bb.mode)

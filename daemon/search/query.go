@@ -13,13 +13,13 @@ type Mode string
 
 // The modes.
 const (
-	modeAuto     Mode = "auto"     // hybrid with an embedder, bm25 without
-	modeBM25     Mode = "bm25"     // by the words of the query
-	modeSemantic Mode = "semantic" // by the cosine of the embedder's vectors
-	// modeHybrid fuses the ranks of the two, see FusionWeigher.
-	modeHybrid Mode = "hybrid"
-	// modeHybridRerank reorders the best hits of modeHybrid by a reranker.
-	modeHybridRerank Mode = "hybrid-rerank"
+	ModeAuto     Mode = "auto"     // hybrid with an embedder, bm25 without
+	ModeBM25     Mode = "bm25"     // by the words of the query
+	ModeSemantic Mode = "semantic" // by the cosine of the embedder's vectors
+	// ModeHybrid fuses the ranks of the two, see FusionWeigher.
+	ModeHybrid Mode = "hybrid"
+	// ModeHybridRerank reorders the best hits of ModeHybrid by a reranker.
+	ModeHybridRerank Mode = "hybrid-rerank"
 )
 
 // Query asks for the passages that match a text best. Zero values mean the defaults.
@@ -49,15 +49,16 @@ type Query struct {
 // are sorted by relevance.
 type Sort string
 
+// The orders.
 const (
-	sortRelevance Sort = "relevance" // the default
-	// sortRecency has the newest hits first and those without a date last. Of candidates with the
+	SortRelevance Sort = "relevance" // the default
+	// SortRecency has the newest hits first and those without a date last. Of candidates with the
 	// same text, the newest is the hit and the others are its duplicates.
-	sortRecency Sort = "recency"
-	// sortRelevanceThenRecency is sortRelevance, except that hits whose scores agree in 6
-	// significant digits are ordered as in sortRecency, and of those with the same text the newest
+	SortRecency Sort = "recency"
+	// SortRelevanceThenRecency is SortRelevance, except that hits whose scores agree in 6
+	// significant digits are ordered as in SortRecency, and of those with the same text the newest
 	// is the hit.
-	sortRelevanceThenRecency Sort = "relevance_then_recency"
+	SortRelevanceThenRecency Sort = "relevance_then_recency"
 )
 
 // Result is the answer to a query.

@@ -38,16 +38,16 @@ type vectorLeg struct {
 	weight float64 // of the leg in a fusion
 }
 
-// retrieve ranks by a mode other than auto, without reranking. modeBM25 needs no vector. The result
+// retrieve ranks by a mode other than auto, without reranking. ModeBM25 needs no vector. The result
 // has more than TopK hits if they are to be reranked or sorted.
 func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 	terms, wanted := queryTerms(q.Text)
 	n := q.TopK
 	depth := max(q.CandidateK, q.TopK) // of each leg
-	if mode == modeHybridRerank {
+	if mode == ModeHybridRerank {
 		n = max(q.TopK, q.RerankTopN)
 	}
-	if q.Sort == sortRelevanceThenRecency { // the newest is chosen among all equal hits
+	if q.Sort == SortRelevanceThenRecency { // the newest is chosen among all equal hits
 		n = max(n, q.CandidateK)
 	}
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
@@ -83,18 +83,18 @@ func (ix *Index) legs(
 	mode Mode, q Query, terms []string, vector vectorLeg, keep func(*Document) bool, depth int,
 ) []leg {
 	var legs []leg
-	if mode != modeSemantic {
+	if mode != ModeSemantic {
 		l := leg{name: componentBM25, weight: 1}
 		l.candidates, l.parts = ix.lexical(q, terms, keep, depth)
 		legs = append(legs, l)
 	}
-	if mode != modeBM25 {
+	if mode != ModeBM25 {
 		l := leg{name: componentVector, weight: vector.weight}
 		l.candidates = ix.nearest(vector.unit, keep, depth)
 		legs = append(legs, l)
 	}
 	if len(legs) > 1 {
-		fused := ix.fuse(legs, q.Sort == sortRelevanceThenRecency)
+		fused := ix.fuse(legs, q.Sort == SortRelevanceThenRecency)
 		legs = append(legs, leg{name: componentFusion, candidates: fused})
 	}
 	return legs

@@ -127,22 +127,22 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	degraded := ""
 	if err != nil && s.mayDegrade(err) {
 		degraded = err.Error()
-		res, err = s.retrieve(models, modeBM25, q)
+		res, err = s.retrieve(models, ModeBM25, q)
 	}
-	if err == nil && res.Mode == modeHybridRerank {
+	if err == nil && res.Mode == ModeHybridRerank {
 		if err = s.rerank(models, q, &res); err != nil && s.mayDegrade(err) {
-			degraded, res.Mode, err = err.Error(), modeHybrid, nil
+			degraded, res.Mode, err = err.Error(), ModeHybrid, nil
 		}
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("search in mode %s: %w", mode, err)
 	}
 	res.Degraded = degraded
-	if q.Sort == sortRelevanceThenRecency {
+	if q.Sort == SortRelevanceThenRecency {
 		sortHits(res.Hits, q.Sort)
 	}
 	res.Hits = res.Hits[:min(q.TopK, len(res.Hits))]
-	if q.Sort == sortRecency {
+	if q.Sort == SortRecency {
 		sortHits(res.Hits, q.Sort)
 	} else {
 		spreadTies(res.Hits)
@@ -153,18 +153,18 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 // resolve returns the mode to run.
 func (s *Searcher) resolve(mode Mode) (Mode, error) {
 	switch mode {
-	case "", modeAuto:
+	case "", ModeAuto:
 		if s.cfg.Embedder == nil {
-			return modeBM25, nil
+			return ModeBM25, nil
 		}
-		return modeHybrid, nil
-	case modeBM25:
+		return ModeHybrid, nil
+	case ModeBM25:
 		return mode, nil
-	case modeSemantic, modeHybrid, modeHybridRerank:
+	case ModeSemantic, ModeHybrid, ModeHybridRerank:
 		if s.cfg.Embedder == nil {
 			return "", fmt.Errorf("mode %s: %w", mode, ErrNoEmbedder)
 		}
-		if mode == modeHybridRerank && s.cfg.Reranker == nil {
+		if mode == ModeHybridRerank && s.cfg.Reranker == nil {
 			return "", fmt.Errorf("mode %s: %w", mode, ErrNoReranker)
 		}
 		return mode, nil
@@ -181,7 +181,7 @@ func (s *Searcher) mayDegrade(err error) bool {
 
 // retrieve ranks by the mode, without reranking.
 func (s *Searcher) retrieve(ctx context.Context, mode Mode, q Query) (Result, error) {
-	if mode == modeBM25 {
+	if mode == ModeBM25 {
 		return s.index.retrieve(mode, q, vectorLeg{}), nil
 	}
 	vector, err := s.queryVector(ctx, q.Text)

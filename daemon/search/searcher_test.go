@@ -37,14 +37,14 @@ func TestModes(t *testing.T) {
 		ran  Mode
 		want []string
 	}{
-		{Config{}, "", modeBM25, []string{"3/dog.txt", "1/cat.txt"}},
-		{Config{}, modeAuto, modeBM25, []string{"3/dog.txt", "1/cat.txt"}},
-		{full, modeBM25, modeBM25, []string{"3/dog.txt", "1/cat.txt"}},
-		{full, modeSemantic, modeSemantic, []string{"2/kitten.txt", "1/cat.txt", "3/dog.txt"}},
-		{full, "", modeHybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
-		{full, modeAuto, modeHybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
-		{full, modeHybrid, modeHybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
-		{full, modeHybridRerank, modeHybridRerank, []string{"2/kitten.txt", "3/dog.txt", "1/cat.txt"}},
+		{Config{}, "", ModeBM25, []string{"3/dog.txt", "1/cat.txt"}},
+		{Config{}, ModeAuto, ModeBM25, []string{"3/dog.txt", "1/cat.txt"}},
+		{full, ModeBM25, ModeBM25, []string{"3/dog.txt", "1/cat.txt"}},
+		{full, ModeSemantic, ModeSemantic, []string{"2/kitten.txt", "1/cat.txt", "3/dog.txt"}},
+		{full, "", ModeHybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
+		{full, ModeAuto, ModeHybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
+		{full, ModeHybrid, ModeHybrid, []string{"3/dog.txt", "1/cat.txt", "2/kitten.txt"}},
+		{full, ModeHybridRerank, ModeHybridRerank, []string{"2/kitten.txt", "3/dog.txt", "1/cat.txt"}},
 	}
 	for _, tt := range tests {
 		res := search(t, NewSearcher(animals(), tt.cfg), Query{Text: "cat", Mode: tt.mode})
@@ -71,18 +71,18 @@ func TestComponents(t *testing.T) {
 	}
 	catCosine, dogCosine := cosine(meaning("cat"), meaning("cat at home with nobody else around the house today")), 1/math.Sqrt(5)
 	want := map[Mode]map[string]map[string]float64{
-		modeBM25: {dog: words[dog], cat: words[cat]},
-		modeSemantic: {
+		ModeBM25: {dog: words[dog], cat: words[cat]},
+		ModeSemantic: {
 			kitten: {"vector": 1, "vector_rank": 1},
 			cat:    {"vector": catCosine, "vector_rank": 2},
 			dog:    {"vector": dogCosine, "vector_rank": 3},
 		},
-		modeHybrid: {
+		ModeHybrid: {
 			cat:    with(cat, map[string]float64{"vector": catCosine, "vector_rank": 2, "fusion": 2. / 62}),
 			dog:    with(dog, map[string]float64{"vector": dogCosine, "vector_rank": 3, "fusion": 1./61 + 1./63}),
 			kitten: {"vector": 1, "vector_rank": 1, "fusion": 1. / 61},
 		},
-		modeHybridRerank: {
+		ModeHybridRerank: {
 			kitten: {"vector": 1, "vector_rank": 1, "fusion": 1. / 61, "rerank": -6, "rerank_rank": 1},
 			dog:    with(dog, map[string]float64{"vector": dogCosine, "vector_rank": 3, "fusion": 1./61 + 1./63, "rerank": -32, "rerank_rank": 2}),
 			cat:    with(cat, map[string]float64{"vector": catCosine, "vector_rank": 2, "fusion": 2. / 62, "rerank": -51, "rerank_rank": 3}),
@@ -92,7 +92,7 @@ func TestComponents(t *testing.T) {
 		got := map[string]map[string]float64{}
 		for _, h := range search(t, s, Query{Text: "cat", Mode: mode}).Hits {
 			got[h.Path] = h.Components
-			last := map[Mode]string{modeSemantic: "vector", modeHybrid: "fusion", modeHybridRerank: "rerank"}[mode]
+			last := map[Mode]string{ModeSemantic: "vector", ModeHybrid: "fusion", ModeHybridRerank: "rerank"}[mode]
 			if last != "" && h.Score != h.Components[last] {
 				t.Errorf("mode %s: %s scores %v of %v", mode, h.Path, h.Score, h.Components)
 			}
@@ -106,10 +106,10 @@ func TestComponents(t *testing.T) {
 func TestExplanation(t *testing.T) {
 	s := NewSearcher(animals(), Config{Embedder: &meanings{}, Reranker: &byLength{}})
 	want := map[Mode]string{
-		modeBM25:         "bm25: 3/dog.txt#0 1/cat.txt#0",
-		modeSemantic:     "vector: 2/kitten.txt#0 1/cat.txt#0",
-		modeHybrid:       "bm25: 3/dog.txt#0 1/cat.txt#0, vector: 2/kitten.txt#0 1/cat.txt#0, fusion: 1/cat.txt#0 2/kitten.txt#0",
-		modeHybridRerank: "bm25: 3/dog.txt#0 1/cat.txt#0, vector: 2/kitten.txt#0 1/cat.txt#0, fusion: 1/cat.txt#0 2/kitten.txt#0, rerank: 2/kitten.txt#0 1/cat.txt#0",
+		ModeBM25:         "bm25: 3/dog.txt#0 1/cat.txt#0",
+		ModeSemantic:     "vector: 2/kitten.txt#0 1/cat.txt#0",
+		ModeHybrid:       "bm25: 3/dog.txt#0 1/cat.txt#0, vector: 2/kitten.txt#0 1/cat.txt#0, fusion: 1/cat.txt#0 2/kitten.txt#0",
+		ModeHybridRerank: "bm25: 3/dog.txt#0 1/cat.txt#0, vector: 2/kitten.txt#0 1/cat.txt#0, fusion: 1/cat.txt#0 2/kitten.txt#0, rerank: 2/kitten.txt#0 1/cat.txt#0",
 	}
 	for mode, legs := range want {
 		res := search(t, s, Query{Text: "the cat", Mode: mode, TopK: 1, CandidateK: 2, RerankTopN: 2, Explain: true})
@@ -140,10 +140,10 @@ func TestSearchRefuses(t *testing.T) {
 		query Query
 		want  string
 	}{
-		{Config{Degrade: true}, Query{Mode: modeSemantic}, "mode semantic: no embedder is configured"},
-		{Config{Degrade: true}, Query{Mode: modeHybrid}, "mode hybrid: no embedder is configured"},
-		{Config{Reranker: &byLength{}}, Query{Mode: modeHybridRerank}, "mode hybrid-rerank: no embedder is configured"},
-		{Config{Embedder: &meanings{}, Degrade: true}, Query{Mode: modeHybridRerank}, "mode hybrid-rerank: no reranker is configured"},
+		{Config{Degrade: true}, Query{Mode: ModeSemantic}, "mode semantic: no embedder is configured"},
+		{Config{Degrade: true}, Query{Mode: ModeHybrid}, "mode hybrid: no embedder is configured"},
+		{Config{Reranker: &byLength{}}, Query{Mode: ModeHybridRerank}, "mode hybrid-rerank: no embedder is configured"},
+		{Config{Embedder: &meanings{}, Degrade: true}, Query{Mode: ModeHybridRerank}, "mode hybrid-rerank: no reranker is configured"},
 		{full, Query{Mode: "magic"}, `mode "magic" is unknown`},
 		{full, Query{Sort: "random"}, `sort "random" is not one of relevance,`},
 		{full, Query{Filter: Filter{Scope: "team"}}, `scope "team" is not one of all,`},
@@ -160,11 +160,11 @@ func TestSearchRefuses(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", tt.query, err, tt.want)
 		}
 	}
-	_, err := NewSearcher(animals(), Config{}).Search(t.Context(), Query{Mode: modeHybrid})
+	_, err := NewSearcher(animals(), Config{}).Search(t.Context(), Query{Mode: ModeHybrid})
 	if !errors.Is(err, ErrNoEmbedder) {
 		t.Errorf("got %v", err)
 	}
-	_, err = NewSearcher(animals(), Config{Embedder: &meanings{}}).Search(t.Context(), Query{Mode: modeHybridRerank})
+	_, err = NewSearcher(animals(), Config{Embedder: &meanings{}}).Search(t.Context(), Query{Mode: ModeHybridRerank})
 	if !errors.Is(err, ErrNoReranker) {
 		t.Errorf("got %v", err)
 	}
@@ -180,16 +180,16 @@ func TestDegrade(t *testing.T) {
 		ran           Mode   // with Degrade
 		model         string // the model that failed; empty if none did
 	}{
-		{"", broken, false, modeBM25, "test/meanings"},
-		{modeAuto, broken, false, modeBM25, "test/meanings"},
-		{modeBM25, broken, true, modeBM25, ""},
-		{modeSemantic, broken, false, modeBM25, "test/meanings"},
-		{modeHybrid, broken, false, modeBM25, "test/meanings"},
-		{modeHybridRerank, broken, false, modeBM25, "test/meanings"},
-		{modeHybridRerank, broken, true, modeBM25, "test/meanings"},
-		{modeHybridRerank, &meanings{}, true, modeHybrid, "test/by-length"},
-		{modeHybrid, &meanings{}, true, modeHybrid, ""},
-		{modeHybridRerank, &meanings{}, false, modeHybridRerank, ""},
+		{"", broken, false, ModeBM25, "test/meanings"},
+		{ModeAuto, broken, false, ModeBM25, "test/meanings"},
+		{ModeBM25, broken, true, ModeBM25, ""},
+		{ModeSemantic, broken, false, ModeBM25, "test/meanings"},
+		{ModeHybrid, broken, false, ModeBM25, "test/meanings"},
+		{ModeHybridRerank, broken, false, ModeBM25, "test/meanings"},
+		{ModeHybridRerank, broken, true, ModeBM25, "test/meanings"},
+		{ModeHybridRerank, &meanings{}, true, ModeHybrid, "test/by-length"},
+		{ModeHybrid, &meanings{}, true, ModeHybrid, ""},
+		{ModeHybridRerank, &meanings{}, false, ModeHybridRerank, ""},
 	}
 	for _, tt := range tests {
 		cfg := Config{Embedder: tt.embedder, Reranker: &byLength{}}
@@ -210,7 +210,7 @@ func TestDegrade(t *testing.T) {
 			t.Errorf("%s: mode %s, degraded %q", name, res.Mode, res.Degraded)
 		}
 		lower := search(t, s, Query{Text: "cat", Mode: tt.ran})
-		if lower.Degraded = res.Degraded; tt.ran != modeHybridRerank {
+		if lower.Degraded = res.Degraded; tt.ran != ModeHybridRerank {
 			if diff := gocmp.Diff(lower, res); diff != "" {
 				t.Errorf("%s: differs from mode %s (-want +got):\n%s", name, tt.ran, diff)
 			}
@@ -241,7 +241,7 @@ func TestBadRepliesOfModels(t *testing.T) {
 		"the score of text 1 is -2e+300": {-2e300, 1, 2},
 	}
 	for want, s := range scores {
-		_, err := NewSearcher(animals(), Config{Embedder: &meanings{}, Reranker: fixed(s)}).Search(t.Context(), Query{Text: "cat", Mode: modeHybridRerank})
+		_, err := NewSearcher(animals(), Config{Embedder: &meanings{}, Reranker: fixed(s)}).Search(t.Context(), Query{Text: "cat", Mode: ModeHybridRerank})
 		if want = "search in mode hybrid-rerank: test/fixed: " + want; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -290,8 +290,8 @@ func TestRerank(t *testing.T) {
 	}
 	r := &byLength{}
 	s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: r})
-	fused := search(t, s, Query{Text: "cat", Mode: modeHybrid})
-	res := search(t, s, Query{Text: "cat", Mode: modeHybridRerank, RerankTopN: 4, TopK: 8})
+	fused := search(t, s, Query{Text: "cat", Mode: ModeHybrid})
+	res := search(t, s, Query{Text: "cat", Mode: ModeHybridRerank, RerankTopN: 4, TopK: 8})
 	if len(r.saw) != 4 || len(res.Hits) != 8 {
 		t.Fatalf("saw %d texts for %d hits", len(r.saw), len(res.Hits))
 	}
@@ -304,12 +304,12 @@ func TestRerank(t *testing.T) {
 			t.Errorf("hit %d scores %v: %v", i, h.Score, h.Components)
 		}
 	}
-	search(t, s, Query{Text: "cat", Mode: modeHybridRerank})
+	search(t, s, Query{Text: "cat", Mode: ModeHybridRerank})
 	if want := "Pets\nCats\n# Pets\n## Cats\ncat"; !slices.Contains(r.saw, want) {
 		t.Errorf("the reranker saw %q, want %q among them", r.saw, want)
 	}
 	r.saw = nil
-	if res := search(t, s, Query{Text: "nothing", Mode: modeHybridRerank, Filter: Filter{PathPrefix: "x"}}); len(res.Hits) != 0 || r.saw != nil {
+	if res := search(t, s, Query{Text: "nothing", Mode: ModeHybridRerank, Filter: Filter{PathPrefix: "x"}}); len(res.Hits) != 0 || r.saw != nil {
 		t.Errorf("%d hits, the reranker saw %q", len(res.Hits), r.saw)
 	}
 }
@@ -330,7 +330,7 @@ func TestSearchWhileWriting(t *testing.T) {
 			}
 		})
 	}
-	for _, mode := range []Mode{modeBM25, modeSemantic, modeHybrid, modeHybridRerank} {
+	for _, mode := range []Mode{ModeBM25, ModeSemantic, ModeHybrid, ModeHybridRerank} {
 		wg.Go(func() {
 			for range 50 {
 				res, err := s.Search(t.Context(), Query{Text: "cat", Mode: mode, TopK: 50, Explain: true})
@@ -342,7 +342,7 @@ func TestSearchWhileWriting(t *testing.T) {
 	}
 	wg.Wait()
 	found := 0
-	for _, h := range search(t, s, Query{Text: "kitten", Mode: modeSemantic, TopK: 100}).Hits {
+	for _, h := range search(t, s, Query{Text: "kitten", Mode: ModeSemantic, TopK: 100}).Hits {
 		found += 1 + len(h.Duplicates) + h.MoreDuplicates
 	}
 	if found != ix.Len()-1 { // all but the sea

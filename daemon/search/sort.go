@@ -12,9 +12,9 @@ import (
 // order of relevance.
 func sortHits(hits []Hit, by Sort) {
 	switch by {
-	case sortRecency:
+	case SortRecency:
 		slices.SortStableFunc(hits, newestFirst)
-	case sortRelevanceThenRecency:
+	case SortRelevanceThenRecency:
 		slices.SortStableFunc(hits, func(a, b Hit) int {
 			return cmp.Or(cmp.Compare(roundScore(b.Score), roundScore(a.Score)), newestFirst(a, b))
 		})
@@ -51,7 +51,7 @@ func roundScore(score float64) float64 {
 // check returns an error if the order is unknown.
 func (s Sort) check() error {
 	switch s {
-	case "", sortRelevance, sortRecency, sortRelevanceThenRecency:
+	case "", SortRelevance, SortRecency, SortRelevanceThenRecency:
 		return nil
 	}
 	return fmt.Errorf("sort %q is not one of relevance, recency, relevance_then_recency", s)

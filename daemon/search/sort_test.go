@@ -24,9 +24,9 @@ func TestSortHits(t *testing.T) {
 	}
 	for by, want := range map[Sort]string{
 		"":                       "abcdefg",
-		sortRelevance:            "abcdefg",
-		sortRecency:              "egdbfac",
-		sortRelevanceThenRecency: "adbcegf",
+		SortRelevance:            "abcdefg",
+		SortRecency:              "egdbfac",
+		SortRelevanceThenRecency: "adbcegf",
 	} {
 		got := slices.Clone(hits)
 		sortHits(got, by)
@@ -46,7 +46,7 @@ func TestRecencyOrdersTheMostRelevant(t *testing.T) {
 	ix.Put(Document{Path: "1/best.txt", Text: "cat cat cat cat", Date: day(1)})
 	ix.Put(Document{Path: "2/good.txt", Text: "cat cat and dogs", Date: day(2)})
 	ix.Put(Document{Path: "3/weak.txt", Text: "cat and dogs and many more at sea and on the beach and far away on land", Date: day(3)})
-	res, err := NewSearcher(ix, Config{}).Search(t.Context(), Query{Text: "cat", TopK: 2, Sort: sortRecency})
+	res, err := NewSearcher(ix, Config{}).Search(t.Context(), Query{Text: "cat", TopK: 2, Sort: SortRecency})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +61,8 @@ func TestRelevanceThenRecencyChoosesTheNewest(t *testing.T) {
 	for n := range 9 {
 		ix.Put(Document{Path: fmt.Sprintf("%d/a.txt", n), Text: fmt.Sprintf("cat%d cat", n), Date: day(n + 1)})
 	}
-	for _, mode := range []Mode{modeBM25, modeHybrid, modeSemantic} {
-		res := search(t, NewSearcher(ix, Config{Embedder: &meanings{}}), Query{Text: "cat", TopK: 2, Sort: sortRelevanceThenRecency, Mode: mode})
+	for _, mode := range []Mode{ModeBM25, ModeHybrid, ModeSemantic} {
+		res := search(t, NewSearcher(ix, Config{Embedder: &meanings{}}), Query{Text: "cat", TopK: 2, Sort: SortRelevanceThenRecency, Mode: mode})
 		if got := strings.Join(paths(res), " "); got != "8/a.txt 7/a.txt" {
 			t.Errorf("mode %s: got %s", mode, got)
 		}
@@ -85,11 +85,11 @@ func TestTheNewestRepresentsItsText(t *testing.T) {
 		sort Sort
 		want string
 	}{
-		{modeBM25, sortRecency, "2 6145, 3"},
-		{modeHybrid, sortRecency, "2 6145, 3"},
-		{modeHybridRerank, sortRecency, "2 6145, 3"},
-		{modeBM25, sortRelevance, "6 1245, 3"},
-		{modeBM25, sortRelevanceThenRecency, "6 1245, 3"}, // the others are less relevant
+		{ModeBM25, SortRecency, "2 6145, 3"},
+		{ModeHybrid, SortRecency, "2 6145, 3"},
+		{ModeHybridRerank, SortRecency, "2 6145, 3"},
+		{ModeBM25, SortRelevance, "6 1245, 3"},
+		{ModeBM25, SortRelevanceThenRecency, "6 1245, 3"}, // the others are less relevant
 	} {
 		var got []string
 		for _, h := range search(t, s, Query{Text: "cat", Mode: tt.mode, Sort: tt.sort}).Hits {
@@ -104,8 +104,8 @@ func TestTheNewestRepresentsItsText(t *testing.T) {
 		}
 	}
 	ix.Delete("6/a.txt")
-	for _, mode := range []Mode{modeBM25, modeSemantic, modeHybrid, modeHybridRerank} {
-		for sort, want := range map[Sort]string{sortRecency: "2/a.txt 3/a.txt", sortRelevanceThenRecency: "2/a.txt 3/a.txt", sortRelevance: "1/a.txt 3/a.txt"} {
+	for _, mode := range []Mode{ModeBM25, ModeSemantic, ModeHybrid, ModeHybridRerank} {
+		for sort, want := range map[Sort]string{SortRecency: "2/a.txt 3/a.txt", SortRelevanceThenRecency: "2/a.txt 3/a.txt", SortRelevance: "1/a.txt 3/a.txt"} {
 			if got := strings.Join(paths(search(t, s, Query{Text: "cat", Mode: mode, Sort: sort})), " "); got != want {
 				t.Errorf("mode %s by %s: %s, want %s", mode, sort, got, want)
 			}
@@ -168,8 +168,8 @@ func TestScoresTellTheOrder(t *testing.T) {
 		s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: alike(scores)})
 		q := Query{
 			Text: "cat", TopK: 50, CandidateK: 40, RerankTopN: rapid.IntRange(1, 30).Draw(t, "reranked"),
-			Mode: rapid.SampledFrom([]Mode{modeBM25, modeSemantic, modeHybrid, modeHybridRerank}).Draw(t, "mode"),
-			Sort: rapid.SampledFrom([]Sort{sortRelevance, sortRelevanceThenRecency}).Draw(t, "sort"),
+			Mode: rapid.SampledFrom([]Mode{ModeBM25, ModeSemantic, ModeHybrid, ModeHybridRerank}).Draw(t, "mode"),
+			Sort: rapid.SampledFrom([]Sort{SortRelevance, SortRelevanceThenRecency}).Draw(t, "sort"),
 		}
 		res, err := s.Search(t.Context(), q)
 		if err != nil {

@@ -10,7 +10,7 @@ func (ix *Index) Search(q Query) Result {
 	}
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	res := Result{Hits: []Hit{}, Mode: modeBM25}
+	res := Result{Hits: []Hit{}, Mode: ModeBM25}
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
 	top, parts := ix.lexical(q, terms, keep, k)
 	for i, c := range top {
