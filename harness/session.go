@@ -158,8 +158,8 @@ func (s *Session) Started() bool { return s.process != nil }
 func (s *Session) LogPath() string { return s.logPath }
 
 // Watch returns a context that ends when parent does, when cancel is called, or when the process of
-// a started daemon ends, be it by Close. The cause of the last is ErrDaemonDied with the exit status
-// and the last lines of the log. The caller must call cancel.
+// a started daemon ends, which Close causes as well. The cause is then ErrDaemonDied with the exit
+// status and the last lines of the log. The caller must call cancel.
 func (s *Session) Watch(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	ctx, end := context.WithCancelCause(parent)
 	if s.process != nil {

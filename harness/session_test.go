@@ -86,7 +86,7 @@ func entries(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestSessionStarts: a daemon without a home of its own gets an empty one, which goes with it.
+// TestSessionStarts: a daemon without a given home gets an empty one, which Close removes.
 func TestSessionStarts(t *testing.T) {
 	c, temp := service(t)
 	s := open(t, c)
@@ -202,8 +202,7 @@ func TestSessionReaches(t *testing.T) {
 	}
 }
 
-// TestSessionFails: whatever keeps a daemon from starting leaves nothing behind, and the token is not
-// in the error.
+// TestSessionFails: a start that fails leaves nothing behind, and the token is not in the error.
 func TestSessionFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args   []string

@@ -23,8 +23,8 @@ import (
 // cli is the grammar of the command line: a field for each command.
 type cli struct {
 	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
-	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one filled daemon."`
-	Conformance conformanceCmd `cmd:"" help:"Check whether a daemon keeps the protocol."`
+	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
+	Conformance conformanceCmd `cmd:"" help:"Check a daemon against the protocol."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
 	Health      healthCmd      `cmd:"" help:"Ask a daemon whether it is healthy."`
 	Keys        keysCmd        `cmd:"" help:"Make and list the keys of a daemon."`
@@ -72,11 +72,11 @@ func dispatch(ctx context.Context, p *process) error {
 	var c cli
 	kctx, err := parse(ctx, p, &c)
 	if err == nil && c.Run.Resume != "" {
-		// What the journal's run was told counts again, unless it is said anew.
-		var told kong.Resolver
-		if told, err = c.Run.journalOptions(p); err == nil {
+		// Flags that are not given come from the journal.
+		var options kong.Resolver
+		if options, err = c.Run.journalOptions(p); err == nil {
 			c = cli{}
-			kctx, err = parse(ctx, p, &c, kong.Resolvers(told))
+			kctx, err = parse(ctx, p, &c, kong.Resolvers(options))
 		}
 	}
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"evalctl/harness/target"
 )
 
-// Run evaluates. It checks everything that it can before it starts and seeds the daemon and asks the
-// questions.
+// Run evaluates. It checks everything that it can before it starts and seeds the daemon and asks
+// the questions.
 func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
@@ -44,7 +44,8 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 }
 
 // evaluate seeds the brains and asks.
-func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, session *harness.Session) error {
+func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan,
+	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
 	j, err := c.journal(p, plan, session.ID())
@@ -52,7 +53,8 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return usageError{err}
 	}
 	defer j.Close()
-	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains, j.Seeded, j.MarkSeeded)
+	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains,
+		j.Seeded, j.MarkSeeded)
 	if err != nil {
 		if c.Resume == "" {
 			err = errors.Join(err, j.Discard()) // nothing was asked
@@ -60,18 +62,20 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return asDaemonError(ctx, err)
 	}
 	if backup := j.Backup(); backup != "" {
-		t.field("note", "the journal of a run that did not finish is kept: evalctl run --resume %s", backup)
+		t.field("note", "the journal of an unfinished run is kept: evalctl run --resume %s", backup)
 	}
 	return c.ask(ctx, p, t, plan, c.config(plan, session, brains), j)
 }
 
 // config returns the configuration of the run, without its scorer. brains are the ids at the
 // daemon, by name.
-func (c *runCmd) config(plan *plan, session *harness.Session, brains map[string]string) harness.Config {
+func (c *runCmd) config(plan *plan, session *harness.Session,
+	brains map[string]string) harness.Config {
 	config := harness.Config{
 		Target: &target.Target{
 			Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
-			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: result.Dialect(c.Dialect),
+			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
+			Dialect: result.Dialect(c.Dialect),
 		},
 		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
@@ -119,6 +123,7 @@ func (c *runCmd) journal(p *process, plan *plan, daemon result.DaemonID) (*journ
 	return journal.Create(plan.dir, id, plan.started, options)
 }
 
+// sameRun returns an error that lists the differences between the journal's run and this one.
 func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 	diff := j.Identity().Differences(id)
 	if len(diff) == 0 {
@@ -128,11 +133,13 @@ func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 	for _, d := range diff {
 		text += "\n  " + d
 	}
-	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume", c.Resume, text)
+	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume",
+		c.Resume, text)
 }
 
-// ask asks the questions, reports, and returns what the result means for the exit code.
-func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, config harness.Config, j *journal.Journal) (err error) {
+// ask asks the questions and reports the result. The error determines the exit code.
+func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
+	config harness.Config, j *journal.Journal) (err error) {
 	if plan.judging != nil {
 		if err := j.ChargeInFlight(plan.judging.Worst); err != nil {
 			return err

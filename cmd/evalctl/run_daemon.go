@@ -30,7 +30,8 @@ func (s *targetFlags) planDaemon(p *process, pl *plan) (err error) {
 	if s.ownDaemon(p) {
 		pl.session.Command = ownCommand
 	}
-	pl.session.Token, pl.session.UserAgent, pl.session.Concurrency = s.Token, userAgent(), s.Concurrency
+	pl.session.Token, pl.session.UserAgent = s.Token, userAgent()
+	pl.session.Concurrency = s.Concurrency
 	pl.daemon, err = pl.session.DaemonID()
 	return err
 }
@@ -116,18 +117,20 @@ func (c *runCmd) identity(p *process, plan *plan, daemon result.DaemonID) result
 func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identity {
 	v := version()
 	id := result.Identity{
-		SchemaVersion: result.SchemaVersion, SDK: s.SDK, Brain: dataset.BrainName(plan.brains, s.Brain), BrainTag: s.BrainTag,
-		Dialect: result.Dialect(s.Dialect), Daemon: daemon,
+		SchemaVersion: result.SchemaVersion, SDK: s.SDK, Daemon: daemon,
+		Dialect: result.Dialect(s.Dialect),
+		Brain:   dataset.BrainName(plan.brains, s.Brain), BrainTag: s.BrainTag,
 		Dataset: result.DatasetID{
-			Path: s.Dataset, SHA256: plan.dataset.SHA256, Selected: plan.dataset.Selected, Tags: plan.dataset.Tags,
+			Path: s.Dataset, SHA256: plan.dataset.SHA256,
+			Selected: plan.dataset.Selected, Tags: plan.dataset.Tags,
 		},
 		Tool: result.ToolID{
 			Version: v.number, Commit: v.commit, Go: runtime.Version(),
 			OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
 		},
 	}
-	if plan.corpus != nil {
-		id.Corpus = &result.CorpusID{Path: plan.corpus.Path, SHA256: plan.corpus.SHA256, Documents: len(plan.corpus.Docs)}
+	if c := plan.corpus; c != nil {
+		id.Corpus = &result.CorpusID{Path: c.Path, SHA256: c.SHA256, Documents: len(c.Docs)}
 	}
 	return id
 }

@@ -16,30 +16,30 @@ import (
 	"evalctl/scorer"
 )
 
-// runCmd holds the flags of evalctl run (spec 4.4 and our own).
+// runCmd has the flags of evalctl run, those of the specification (spec 4.4) and further ones.
 type runCmd struct {
 	targetFlags
-	Scenario string `enum:"${scenarios}" default:"${default_scenario}" help:"Shared scenario: ${enum}."`
-	Mode     string `enum:"${modes}" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
+	Scenario string `enum:"${scenarios}" default:"${default_scenario}" help:"How questions are asked: ${enum}."`
+	Mode     string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}."`
 	Scorer   string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
-	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate; below it the exit code is 1 (${default})."`
-	TopK     int    `name:"top-k" default:"5" help:"top-k passed to /ask or /search (${default})."`
+	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate. Below it the exit code is 1 (${default})."`
+	TopK     int    `name:"top-k" default:"5" help:"Number of passages to retrieve, sent as top_k (${default})."`
 
-	CandidateK  int    `name:"candidate-k" default:"0" help:"Retrieve-only; 0 defers to the daemon."`
-	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Retrieve-only; 0 defers to the daemon."`
-	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was not retrieved in this mode; same is that of --mode."`
+	CandidateK  int    `name:"candidate-k" default:"0" help:"Number of candidates, for search-retrieve-only. 0: the daemon's default."`
+	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default."`
+	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was retrieved in another mode than this one. same: the value of --mode."`
 
-	LLMProvider string   `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of judge and reader: openai, ollama or fake."`
-	LLMModel    string   `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model, and judge model unless that is given."`
+	LLMProvider string   `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the judge and the reader: openai, ollama or fake."`
+	LLMModel    string   `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model, and judge model unless --judge-model is given."`
 	JudgeModel  string   `name:"judge-model" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"MODEL" help:"Judge model."`
-	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Judge requests a second at most; 0 for no limit (${default})."`
-	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"What the judge may cost at most."`
-	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens; may be repeated."`
+	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Maximum number of judge requests per second. 0: no limit (${default})."`
+	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge."`
+	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated."`
 
-	Resume string `placeholder:"JOURNAL" help:"Go on with a run that stopped; other flags are taken from it."`
+	Resume string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal."`
 
 	flags    []*kong.Flag    // of this command
-	given    map[string]bool // names of those that the command line or the journal gives
+	given    map[string]bool // by name; set if the command line or the journal gives it
 	floor    float64
 	budget   *llm.USD
 	prices   llm.Prices
@@ -60,13 +60,14 @@ func (runCmd) Help() string {
 ` + exitTable()
 }
 
-// Validate checks what the grammar cannot say. kong calls it.
+// Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *runCmd) Validate() error {
 	if c.Resume != "" && c.Output != defaultOutput {
-		return errors.New("--output and --resume exclude each other: a run goes on where its journal lies")
+		return errors.New("--output and --resume exclude each other: " +
+			"a run is resumed in its journal's directory")
 	}
 	if c.Resume != "" && c.SDK == "" {
-		return nil // the first look at the command line; the journal tells the rest
+		return nil // the journal, which has the other flags, is not read yet
 	}
 	if err := c.validate(); err != nil {
 		return err
@@ -77,17 +78,19 @@ func (c *runCmd) Validate() error {
 	}
 	switch {
 	case c.TopK < 1 || c.TopK > c.scenario.MaxTopK:
-		return fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit for %s", c.TopK, c.scenario.MaxTopK, c.Scenario)
+		return fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit for %s",
+			c.TopK, c.scenario.MaxTopK, c.Scenario)
 	case !slices.Contains(requirable, c.RequireMode):
-		return fmt.Errorf("--require-mode %s: must be one of %s", c.RequireMode, strings.Join(requirable[1:], ", "))
+		return fmt.Errorf("--require-mode %s: must be one of %s",
+			c.RequireMode, strings.Join(requirable[1:], ", "))
 	case c.RequireMode == sameMode && c.Mode == protocol.ModeAuto:
 		return errors.New("--require-mode same needs a --mode: auto leaves the choice to the daemon")
 	case c.CandidateK < 0 || c.RerankTopN < 0:
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
 	case !(c.JudgeRPS >= 0):
-		return fmt.Errorf("--judge-rps %v: must not be negative; 0 is no limit", c.JudgeRPS)
+		return fmt.Errorf("--judge-rps %v: must not be negative; 0 means no limit", c.JudgeRPS)
 	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.scenario.Reads:
-		return fmt.Errorf("--candidate-k and --rerank-top-n go with --scenario %s", result.SearchOnly)
+		return fmt.Errorf("--candidate-k and --rerank-top-n require --scenario %s", result.SearchOnly)
 	}
 	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
 		return err
@@ -98,12 +101,13 @@ func (c *runCmd) Validate() error {
 	return c.validateMoney()
 }
 
-// sameMode is the value of --require-mode that stands for the one of --mode.
+// sameMode is the value of --require-mode that means the value of --mode.
 const sameMode = "same"
 
-// requirable is what --require-mode may be, nothing first.
+// requirable are the values of --require-mode. The first, "", requires no mode.
 var requirable = slices.Concat([]string{""}, protocol.EffectiveModes, []string{sameMode})
 
+// requiredMode returns the mode that every answer must report, or "".
 func (c *runCmd) requiredMode() string {
 	if c.RequireMode == sameMode {
 		return c.Mode
@@ -111,6 +115,7 @@ func (c *runCmd) requiredMode() string {
 	return c.RequireMode
 }
 
+// validateMoney parses --price and --budget-usd.
 func (c *runCmd) validateMoney() error {
 	c.prices = llm.DefaultPrices()
 	for _, p := range c.Price {
@@ -131,9 +136,5 @@ func (c *runCmd) validateMoney() error {
 	return nil
 }
 
+// providers are the model providers of judge and reader.
 var providers = []string{llm.ProviderOpenAI, llm.ProviderOllama, llm.ProviderFake}
-
-// known tells whether a model provider's name is one that judge and reader take.
-func known(provider string) bool {
-	return slices.Contains(providers, provider)
-}

@@ -15,8 +15,8 @@ import (
 // planJudging opens the judge's model. It makes no request.
 func (c *runCmd) planJudging(p *process) (*judging.Plan, error) {
 	if c.LLMProvider == "" {
-		return nil, fmt.Errorf("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, or use --scorer %s",
-			strings.Join(offlineScorers(), " or "))
+		return nil, fmt.Errorf("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, "+
+			"or use --scorer %s", strings.Join(offlineScorers(), " or "))
 	}
 	model := cmp.Or(c.JudgeModel, c.LLMModel)
 	if c.LLMProvider == llm.ProviderFake {
@@ -45,7 +45,7 @@ func (c *runCmd) newScorer(pl *plan, spent llm.USD) (scorer.Scorer, error) {
 	return pl.judging.NewScorer(spent)
 }
 
-// modelURL returns the URL of the model provider of judge and reader, for the result.
+// modelURL returns the URL of the model provider, for the result.
 func (c *runCmd) modelURL(p *process) string {
 	switch c.LLMProvider {
 	case llm.ProviderOpenAI:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"evalctl/harness"
@@ -15,10 +16,10 @@ import (
 	"evalctl/internal/llm"
 )
 
-// noCorpus is the value of --corpus that leaves the brain as it is.
+// noCorpus is the value of --corpus that loads no documents.
 const noCorpus = "none"
 
-// plan is a run that has been checked and not begun.
+// plan is a run or sweep that has been checked and not started.
 type plan struct {
 	started time.Time
 	dir     string
@@ -38,8 +39,7 @@ type plan struct {
 	estimate llm.USD
 }
 
-// plan checks everything that needs no daemon: bad input is refused before
-// work or money is spent.
+// plan checks everything that needs no daemon, so that bad input costs neither time nor money.
 func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if pl, err = c.targetFlags.plan(p); err != nil {
 		return nil, err
@@ -73,16 +73,18 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	return pl, c.planGold(pl)
 }
 
-// checkFile refuses a dataset that cannot be read twice. One that is not there
-// is told by who opens it.
+// checkFile returns an error for a dataset that cannot be read twice. Opening a file that does not
+// exist is an error later.
 func checkFile(dataset string) error {
 	info, err := os.Stat(dataset)
 	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("--dataset %s is not a regular file; questions are read more than once: write them to a .jsonl file and name that", dataset)
+		return fmt.Errorf("--dataset %s is not a regular file, and questions are read more than once: "+
+			"write them to a .jsonl file", dataset)
 	}
 	return nil
 }
 
+// planCorpus reads the corpus, if there is one.
 func (s *targetFlags) planCorpus(pl *plan) error {
 	path := s.Corpus
 	if path == "" {
@@ -99,6 +101,7 @@ func (s *targetFlags) planCorpus(pl *plan) error {
 	return nil
 }
 
+// llmConfig returns how to open a model of --llm-provider.
 func (c *runCmd) llmConfig(p *process, model string) llm.Config {
 	return llm.Config{
 		Provider: c.LLMProvider, Model: model, BaseURL: p.env("OPENAI_BASE_URL"),
@@ -106,13 +109,13 @@ func (c *runCmd) llmConfig(p *process, model string) llm.Config {
 	}
 }
 
-// checkReader refuses a reader that our own daemon could not open; other
-// daemons read their environment as they please.
+// checkReader returns an error for a reader that this program's own daemon could not open. Other
+// daemons may interpret their environment differently.
 func (c *runCmd) checkReader(p *process) error {
 	if c.LLMProvider == "" {
 		return nil
 	}
-	if !known(c.LLMProvider) {
+	if !slices.Contains(providers, c.LLMProvider) {
 		return fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", c.LLMProvider)
 	}
 	if !c.ownDaemon(p) || !c.scenario.Reads {

@@ -18,13 +18,13 @@ const budgetVariable = "SVC_EVAL_BUDGET_USD"
 // or the variable gives another one, so that no cap is lost.
 const inheritedCap = "inherited-budget-usd"
 
-// notKept are the flags that a resume does not take from the journal, with the reason.
+// notKept are the flags that are not written to the journal, with the reasons.
 var notKept = map[string]string{
 	"token":  "it is a secret",
 	"output": "the journal is in that directory",
 	"resume": "it names the journal",
-	"quiet":  "it is about one invocation",
-	"json":   "it is about one invocation",
+	"quiet":  "it concerns one invocation only",
+	"json":   "it concerns one invocation only",
 }
 
 // AfterApply records which flags were given. kong calls it.
@@ -38,10 +38,10 @@ func (c *runCmd) AfterApply(k *kong.Context) error {
 	return nil
 }
 
-// options returns what journalOptions reads: the values of all flags but those of notKept, as on a
-// command line. A value from the environment is left out, because a resume reads the environment
-// again; only its cap is inherited. Paths are absolute, so that a run can be resumed from any
-// directory.
+// options returns the values of all flags but those of notKept, for journalOptions to read. They
+// are written as on a command line. A value from the environment is left out, because a resume
+// reads the environment again; only the cap is inherited. Paths are absolute, so that a run can be
+// resumed in any directory.
 func (c *runCmd) options() (map[string]any, error) {
 	options := map[string]any{}
 	for _, f := range c.flags {

@@ -161,8 +161,8 @@ func TestFlagsAreKept(t *testing.T) {
 	}
 }
 
-// TestResumeReadsEnvironment: a variable counts anew, a flag of the run counts before it, and one of
-// the resume before both.
+// TestResumeReadsEnvironment: a resume reads the variables again. A flag of the run takes precedence
+// over them, and a flag of the resume over both.
 func TestResumeReadsEnvironment(t *testing.T) {
 	withoutVariables(t)
 	t.Setenv("SVC_LLM_MODEL", "then")
@@ -189,7 +189,7 @@ func TestResumeReadsEnvironment(t *testing.T) {
 	}
 }
 
-// TestResumeKeepsCap: a cap from the variable is inherited, but gives way to the variable of today.
+// TestResumeKeepsCap: a cap from the variable is inherited unless the variable has another value.
 func TestResumeKeepsCap(t *testing.T) {
 	withoutVariables(t)
 	t.Setenv(budgetVariable, "0.5")
@@ -197,6 +197,9 @@ func TestResumeKeepsCap(t *testing.T) {
 	inherited := optionsOf(t, run)
 	run, _ = parseRun(t, append([]string{"--budget-usd=0.5"}, base...))
 	flag := optionsOf(t, run)
+	if strings.Contains(string(flag), inheritedCap) {
+		t.Errorf("a cap that a flag gives is not inherited: %s", flag)
+	}
 	for _, tt := range []struct {
 		options        []byte
 		variable, want string

@@ -19,19 +19,20 @@ import (
 	"evalctl/scorer"
 )
 
-// sweepCmd holds the flags of evalctl sweep.
+// sweepCmd has the flags of evalctl sweep.
 type sweepCmd struct {
 	targetFlags
 	Modes       []string `default:"auto" placeholder:"MODE,..." help:"Retrieval modes: ${modes} (${default})."`
 	TopKs       []int    `name:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
-	CandidateKs []int    `name:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k; 0 defers to the daemon (${default})."`
+	CandidateKs []int    `name:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k. 0: the daemon's default (${default})."`
 }
 
 func (sweepCmd) Help() string {
-	return `Searches with every combination of mode, top-k and candidate-k, on one daemon that is started and filled once. Questions need
-expected_paths; nothing is answered or judged. Before the first measured question, each mode is asked some questions that do not count, so
-that no cell pays for building an index; what a daemon caches of a query still makes later cells of its mode faster. The table goes to
-stdout, all figures to <output>/<date>/<sdk>.sweep.json.
+	return `Searches with every combination of mode, top-k and candidate-k, on one daemon that is started
+and seeded once. Questions need expected_paths. No answers are generated or judged. Each mode is
+first warmed up with some questions that are not measured, so that no cell includes the time to
+build an index. A daemon that caches queries is still faster in the later cells of a mode. The table
+is printed to stdout, and all figures are written to <output>/<date>/<sdk>.sweep.json.
 
 Examples:
 
@@ -43,19 +44,20 @@ Examples:
 ` + exitTable()
 }
 
-// Validate checks what the grammar cannot say. kong calls it.
+// Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *sweepCmd) Validate() error {
 	if err := c.validate(); err != nil {
 		return err
 	}
 	for _, m := range c.Modes {
 		if !slices.Contains(protocol.Modes, m) {
-			return fmt.Errorf("--modes %s: must be of %s", m, strings.Join(protocol.Modes, ", "))
+			return fmt.Errorf("--modes %s: must be one of %s", m, strings.Join(protocol.Modes, ", "))
 		}
 	}
 	for _, k := range c.TopKs {
 		if k < 1 || k > protocol.MaxSearchTopK {
-			return fmt.Errorf("--top-ks %d: must be from 1 to %d, the protocol's limit", k, protocol.MaxSearchTopK)
+			return fmt.Errorf("--top-ks %d: must be from 1 to %d, the protocol's limit",
+				k, protocol.MaxSearchTopK)
 		}
 	}
 	for _, k := range c.CandidateKs {
@@ -63,10 +65,11 @@ func (c *sweepCmd) Validate() error {
 			return fmt.Errorf("--candidate-ks %d: must not be negative", k)
 		}
 	}
-	return errors.Join(distinct("--modes", c.Modes), distinct("--top-ks", c.TopKs), distinct("--candidate-ks", c.CandidateKs))
+	return errors.Join(distinct("--modes", c.Modes), distinct("--top-ks", c.TopKs),
+		distinct("--candidate-ks", c.CandidateKs))
 }
 
-// distinct refuses an empty list and one that says a thing twice.
+// distinct returns an error for an empty list, and for one with a duplicate.
 func distinct[T comparable](flag string, values []T) error {
 	if len(values) == 0 {
 		return fmt.Errorf("%s is empty; give at least one, separated by commas", flag)
@@ -79,8 +82,8 @@ func distinct[T comparable](flag string, values []T) error {
 	return nil
 }
 
-// Run sweeps: everything that can be refused is refused first, then the daemon
-// is started and filled, then the cells are measured one after the other.
+// Run sweeps. It checks everything that it can before it starts and seeds the daemon and measures
+// the cells one after the other.
 func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
@@ -109,9 +112,10 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 		return nil, err
 	}
 	if c.ownDaemon(p) {
-		pl.session.Profile.Env = []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake} // nothing is read
+		// No answer is generated.
+		pl.session.Profile.Env = []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}
 	}
-	// The depth matters to no check of a question.
+	// The check of a question does not depend on the depth.
 	sc := scorer.Retrieval{TopK: c.TopKs[0]}
 	search, err := target.ScenarioOf(result.SearchOnly)
 	if err != nil {
@@ -123,22 +127,25 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 	if err := c.planInput(pl, check); err != nil {
 		return nil, err
 	}
-	// What is said of a large top-k need not hold for the others.
+	// A warning about a large top-k may not apply to the others.
 	if pl.gold, err = harness.CheckGold(pl.dataset, pl.brains, slices.Min(c.TopKs)); err != nil {
 		return nil, err
 	}
 	if pl.gold.WithGold == 0 {
-		return nil, fmt.Errorf("%s: a sweep needs expected_paths and none of %s has any", c.Dataset, count(pl.dataset.Selected, "question"))
+		return nil, fmt.Errorf("%s: a sweep needs expected_paths, which none of %s has",
+			c.Dataset, count(pl.dataset.Selected, "question"))
 	}
 	return pl, nil
 }
 
 // evaluate seeds the brains and measures the cells. If the sweep is stopped, the finished cells are
 // written and printed.
-func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, session *harness.Session) error {
+func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan,
+	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
-	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains, nil, nil)
+	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains,
+		nil, nil)
 	if err != nil {
 		return asDaemonError(ctx, err)
 	}
@@ -188,7 +195,7 @@ type sweeper struct {
 	shown   guardsTold // warnings that were printed
 }
 
-// measure warms each mode up and measures the cells. It returns what stopped it.
+// measure warms up each mode and measures the cells. The error is what stopped it.
 func (s *sweeper) measure(ctx context.Context, grid []result.Cell) error {
 	for _, mode := range s.Modes {
 		warmed := s.target(result.Cell{Mode: mode, TopK: slices.Max(s.TopKs)})
@@ -213,6 +220,7 @@ func (s *sweeper) measure(ctx context.Context, grid []result.Cell) error {
 	return nil
 }
 
+// target returns how to ask with the settings of one cell.
 func (s *sweeper) target(cell result.Cell) *target.Target {
 	return &target.Target{
 		Endpoint: s.session.Endpoint(), Brains: s.brains, Scenario: result.SearchOnly, Mode: cell.Mode,
@@ -245,7 +253,7 @@ func (s *sweeper) cell(ctx context.Context, cell result.Cell) (result.Result, er
 	return res, err
 }
 
-// verdict is what the sweep means for the exit code.
+// verdict returns the error that determines the exit code.
 func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 	if stopped != nil {
 		return stopped
@@ -262,9 +270,10 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 	}
 	switch {
 	case quiet == len(s.Cells):
-		return daemonError{errors.New("the daemon answered no question of any cell")}
+		return daemonError{errors.New("the daemon answered no question in any cell")}
 	case lost > 0:
-		return unscoredError{fmt.Errorf("%d of %d cells have more errors than --max-unscored %s allows", lost, len(s.Cells), c.MaxUnscored)}
+		return unscoredError{fmt.Errorf("%d of %d cells have more errors than --max-unscored %s allows",
+			lost, len(s.Cells), c.MaxUnscored)}
 	}
 	return nil
 }
