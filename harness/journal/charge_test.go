@@ -9,8 +9,8 @@ import (
 	"evalctl/scorer"
 )
 
-// TestChargeInFlight checks that an answer that was being judged when the run was killed is charged,
-// and that a run that stopped normally leaves no such answer.
+// TestChargeInFlight checks that an answer that was being judged when the run was killed is
+// charged, and that a run that stopped normally leaves no such answer.
 func TestChargeInFlight(t *testing.T) {
 	journal := func(kinds ...string) *Journal {
 		j, err := Create(t.TempDir(), journalIdentity(3), started, nil)

@@ -44,8 +44,8 @@ func Example() {
 	// {true false} in March <nil> {false false}
 }
 
-// TestWriteResult checks that a result file has the questions of the journal, in order, and that the
-// file of an earlier run is kept.
+// TestWriteResult checks that a result file has the questions of the journal, in order, and that
+// the file of an earlier run is kept.
 func TestWriteResult(t *testing.T) {
 	dir := t.TempDir()
 	id := result.Identity{

@@ -220,8 +220,8 @@ func TestConcurrentOwners(t *testing.T) {
 	}
 }
 
-// TestLockOfAnotherFile checks the case that between opening and locking a journal its owner finishes
-// and another run creates a new one.
+// TestLockOfAnotherFile checks the case that between opening and locking a journal its owner
+// finishes and another run creates a new one.
 func TestLockOfAnotherFile(t *testing.T) {
 	j := sampleJournal(t, t.TempDir())
 	defer j.Close()

@@ -108,8 +108,8 @@ func TestRetrievalFigures(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 2e-9), intervals); diff != "" {
 		t.Error(diff)
 	}
-	// 1, 0.25, 0.5 and 0 have the mean 0.4375 and the variance 0.182292; t is 3.182446 for 3 degrees of
-	// freedom.
+	// 1, 0.25, 0.5 and 0 have the mean 0.4375 and the variance 0.182292; t is 3.182446 for 3
+	// degrees of freedom.
 	half := 3.182446 * math.Sqrt(0.182292/4)
 	i := got.Intervals["recall@2"]
 	if len(got.Intervals) != 2 || math.Abs(i.High-min(1, 0.4375+half)) > 1e-5 || i.Low != 0 ||

@@ -11,8 +11,8 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// maxAttempts is the largest number of times that one question is sent. It is sent again only after failures of
-// transport and the statuses 429, 502, 503 and 504, and never after an answer.
+// maxAttempts is the largest number of times that one question is sent. It is sent again only after
+// failures of transport and the statuses 429, 502, 503 and 504, and never after an answer.
 const maxAttempts = 3
 
 var errQuestionTimeout = errors.New("no answer in time")
