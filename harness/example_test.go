@@ -62,8 +62,8 @@ func ExampleDrive() {
 	// 1 of 1 <nil>
 }
 
-// TestDriveStopped checks the result of a run without a journal that a scorer ends: answers that wait
-// for a grade are in its counts.
+// TestDriveStopped checks the result of a run without a journal that a scorer ends: answers that
+// wait for a grade are in its counts.
 func TestDriveStopped(t *testing.T) {
 	s := daemontest.Answering(t)
 	file := filepath.Join(t.TempDir(), "q.jsonl")

@@ -31,8 +31,8 @@ var errScorer = errors.New("no answer can be scored")
 type Config struct {
 	Target  *target.Target
 	Dataset dataset.Dataset
-	// Brains are the brains that are asked. Their documents, if known, are used to translate the paths
-	// that a daemon reports to those of the corpus.
+	// Brains are the brains that are asked. Their documents, if known, are used to translate the
+	// paths that a daemon reports to those of the corpus.
 	Brains []dataset.Brain
 	Scorer scorer.Scorer
 	// Concurrency is the number of concurrent questions, at least 1.

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// InMemory starts a daemon at http://memory that is reached without a socket, so that it can be used
-// in a bubble of package synctest. It ends with the test.
+// InMemory starts a daemon at http://memory that is reached without a socket, so that it can be
+// used in a bubble of package synctest. It ends with the test.
 //
 // Until then http.DefaultTransport leads to it, and so do clients that begin with a clone of that.
 // A test that uses InMemory must not be parallel.

@@ -169,8 +169,8 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 
 // readQuestions yields the questions of r; name is the file name in errors. A byte order mark, CRLF
 // line ends, blank lines and lines that start with # are accepted. A bad line is yielded as a
-// *LineError and reading continues. A line longer than maxLine and any other error end the sequence.
-// Memory does not grow with the file.
+// *LineError and reading continues. A line longer than maxLine and any other error end the
+// sequence. Memory does not grow with the file.
 func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		for line, err := range readLines(r, name) {

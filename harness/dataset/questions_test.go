@@ -29,8 +29,8 @@ func readAll(text string) (qs []Question, errs []string) {
 
 func TestReadQuestions(t *testing.T) {
 	qs, errs := readAll("\xef\xbb\xbf# a comment\r\n\r\n  \t\r\n" +
-		`{"id":"a","question":"who?","expected_substrings":["x","y"],"reference_answer":"X",`+
-		`"question_date":"2025-03-14","expected_paths":["p/q.md"],"tags":["t"],"more":{"x":[1]}}`+"\r\n"+
+		`{"id":"a","question":"who?","expected_substrings":["x","y"],"reference_answer":"X",` +
+		`"question_date":"2025-03-14","expected_paths":["p/q.md"],"tags":["t"],"more":{"x":[1]}}` + "\r\n" +
 		`  {"id":"b","question":"wo?","question_date":"2025-03-14T09:00:00+01:00","tags":null}`)
 	if errs != nil {
 		t.Fatal(errs)

@@ -9,9 +9,9 @@ import (
 	"evalctl/scorer"
 )
 
-// TestSettleCountsWhatWasUnderWay: a killed run leaves an answer whose judging
-// may have been charged; a run that stopped in order does not.
-func TestSettleCountsWhatWasUnderWay(t *testing.T) {
+// TestChargeInFlight checks that an answer that was being judged when the run was killed is
+// charged, and that a run that stopped normally leaves no such answer.
+func TestChargeInFlight(t *testing.T) {
 	journal := func(kinds ...string) *Journal {
 		j, err := Create(t.TempDir(), journalIdentity(3), started, nil)
 		if err != nil {
@@ -51,7 +51,7 @@ func TestSettleCountsWhatWasUnderWay(t *testing.T) {
 		"killed while judging":         {[]string{KindAnswer}, 100},
 		"graded":                       {[]string{KindAnswer, KindGrade}, 0},
 		"failed judging was counted":   {[]string{KindAnswer, KindSpent}, 2},
-		"stopped in order":             {[]string{KindAnswer, KindStopped}, 0},
+		"stopped normally":             {[]string{KindAnswer, KindStopped}, 0},
 		"nothing asked":                {nil, 0},
 		"stopped, resumed, not judged": {[]string{KindAnswer, KindStopped, kindSeeded}, 0},
 	} {
@@ -63,7 +63,7 @@ func TestSettleCountsWhatWasUnderWay(t *testing.T) {
 			t.Errorf("%s: %v spent, want %v", name, j.Spent(), tt.spent)
 		}
 		if err := j.ChargeInFlight(worst); err != nil || j.Spent() != tt.spent {
-			t.Errorf("%s: settled twice: %v, %v", name, j.Spent(), err)
+			t.Errorf("%s: charged twice: %v, %v", name, j.Spent(), err)
 		}
 		if want := len(tt.kinds) == 3; j.Seeded("eval") != want {
 			t.Errorf("%s: seeded %v", name, j.Seeded("eval"))
@@ -71,8 +71,8 @@ func TestSettleCountsWhatWasUnderWay(t *testing.T) {
 	}
 }
 
-// TestDiscardPutsTheEarlierJournalBack: a start that fails leaves no trace.
-func TestDiscardPutsTheEarlierJournalBack(t *testing.T) {
+// TestDiscardRestores checks that the journal of an earlier run is restored.
+func TestDiscardRestores(t *testing.T) {
 	dir := t.TempDir()
 	first, err := Create(dir, journalIdentity(3), started, nil)
 	if err != nil {
@@ -88,11 +88,11 @@ func TestDiscardPutsTheEarlierJournalBack(t *testing.T) {
 	if err := second.Discard(); err != nil {
 		t.Fatal(err)
 	}
-	back, err := Open(first.Path())
-	if err != nil || !back.Seeded("eval") {
-		t.Fatal(back, err)
+	restored, err := Open(first.Path())
+	if err != nil || !restored.Seeded("eval") {
+		t.Fatal(restored, err)
 	}
-	if err := back.Discard(); err != nil {
+	if err := restored.Discard(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(first.Path()); err == nil {

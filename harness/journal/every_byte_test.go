@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestOpenJournalAtEveryByte: what is opened is exactly the whole lines.
-func TestOpenJournalAtEveryByte(t *testing.T) {
+// TestOpenAtEveryByte cuts a journal at every byte and checks that exactly the complete lines are
+// kept.
+func TestOpenAtEveryByte(t *testing.T) {
 	sample := sampleJournal(t, t.TempDir())
 	journal, err := os.ReadFile(sample.Path())
 	if err != nil {
@@ -32,7 +33,7 @@ func TestOpenJournalAtEveryByte(t *testing.T) {
 		_ = j.Close()
 		want := journal[:bytes.LastIndexByte(journal[:at], '\n')+1]
 		if got, _ := os.ReadFile(path); !bytes.Equal(got, want) || j.end != int64(len(want)) {
-			t.Fatalf("%d bytes: the journal keeps %d, want %d", at, len(got), len(want))
+			t.Fatalf("%d bytes: the journal has %d, want %d", at, len(got), len(want))
 		}
 	}
 }

@@ -19,7 +19,9 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	id := result.Identity{SchemaVersion: result.SchemaVersion, SDK: "go", Dataset: result.DatasetID{Selected: 2}}
+	id := result.Identity{
+		SchemaVersion: result.SchemaVersion, SDK: "go", Dataset: result.DatasetID{Selected: 2},
+	}
 	j, err := journal.Create(dir, id, time.Now(), nil)
 	if err != nil {
 		fmt.Println(err)
@@ -42,11 +44,13 @@ func Example() {
 	// {true false} in March <nil> {false false}
 }
 
-// TestWriteResult checks that a result file has the questions of the journal, in order, and that the
-// file of an earlier run stays.
+// TestWriteResult checks that a result file has the questions of the journal, in order, and that
+// the file of an earlier run is kept.
 func TestWriteResult(t *testing.T) {
 	dir := t.TempDir()
-	id := result.Identity{SchemaVersion: result.SchemaVersion, SDK: "go", Dataset: result.DatasetID{Selected: 2}}
+	id := result.Identity{
+		SchemaVersion: result.SchemaVersion, SDK: "go", Dataset: result.DatasetID{Selected: 2},
+	}
 	j, err := journal.Create(dir, id, time.Now(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +58,8 @@ func TestWriteResult(t *testing.T) {
 	defer j.Close()
 	for i, name := range []string{"q2", "q1"} {
 		r := result.Record{ID: name, Outcome: result.Scored}
-		if err := j.Append(journal.Entry{Kind: journal.KindGrade, Index: 1 - i, Record: &r}); err != nil {
+		graded := journal.Entry{Kind: journal.KindGrade, Index: 1 - i, Record: &r}
+		if err := j.Append(graded); err != nil {
 			t.Fatal(err)
 		}
 	}

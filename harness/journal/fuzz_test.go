@@ -10,7 +10,7 @@ import (
 	"evalctl/harness/result"
 )
 
-func FuzzOpenJournal(f *testing.F) {
+func FuzzOpen(f *testing.F) {
 	j := sampleJournal(f, f.TempDir())
 	_ = j.Close()
 	sample, err := os.ReadFile(j.Path())
@@ -30,7 +30,7 @@ func FuzzOpenJournal(f *testing.F) {
 		j, err := Open(path)
 		if err != nil {
 			if kept, _ := os.ReadFile(path); !bytes.Equal(kept, data) {
-				t.Fatal("a journal that was refused has been changed")
+				t.Fatal("a rejected journal was changed")
 			}
 			return
 		}
@@ -56,7 +56,7 @@ func FuzzOpenJournal(f *testing.F) {
 			t.Fatalf("accepted, but the result is %v: %s", err, out.Bytes())
 		}
 		if kept, _ := os.ReadFile(path); !bytes.HasPrefix(data, kept) || int64(len(kept)) != j.end {
-			t.Fatal("opening changed more than the cut last line")
+			t.Fatal("opening changed more than the incomplete last line")
 		}
 	})
 }

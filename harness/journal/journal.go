@@ -18,8 +18,8 @@ import (
 	"evalctl/scorer"
 )
 
-// Journal is the journal of one run. A lock on the file makes one process its owner. Its methods are
-// not safe for concurrent use, except that State and Record of one question may be called while
+// Journal is the journal of one run. A lock on the file makes one process its owner. Its methods
+// are not safe for concurrent use, except that State and Record of one question may be called while
 // entries of other questions are appended.
 type Journal struct {
 	path  string
@@ -215,9 +215,9 @@ func (j *Journal) MarkSeeded(brain string) error {
 	return j.Sync()
 }
 
-// ChargeInFlight counts as spent what may have been spent on the answers that were being judged when
-// the run was killed. worst returns the highest possible cost of judging an item. ChargeInFlight must
-// be called before a paid run is resumed.
+// ChargeInFlight counts as spent what may have been spent on the answers that were being judged
+// when the run was killed. worst returns the highest possible cost of judging an item.
+// ChargeInFlight must be called before a paid run is resumed.
 func (j *Journal) ChargeInFlight(worst func(scorer.Item) llm.USD) error {
 	for i := range j.slots {
 		if !j.slots[i].judging {

@@ -19,8 +19,8 @@ import (
 	"evalctl/scorer"
 )
 
-// sampleJournal is a run of three questions: one graded, one that waits for
-// its grade, one that is not there.
+// sampleJournal returns the journal of a run of three questions: one graded, one that waits for its
+// grade, and one that was not asked.
 func sampleJournal(tb testing.TB, dir string) *Journal {
 	tb.Helper()
 	id := journalIdentity(3)
@@ -34,7 +34,8 @@ func sampleJournal(tb testing.TB, dir string) *Journal {
 			tb.Fatal(err)
 		}
 	}
-	r := answered("q0", 1).Graded(scorer.Verdict{Score: 0.75, Scored: true, Reason: "good", Cost: 5})
+	verdict := scorer.Verdict{Score: 0.75, Scored: true, Reason: "good", Cost: 5}
+	r := answered("q0", 1).Graded(verdict)
 	if err := j.Append(Entry{Kind: KindGrade, Index: 0, Record: &r}); err != nil {
 		tb.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func sampleJournal(tb testing.TB, dir string) *Journal {
 	return j
 }
 
-func TestJournalRoundTrip(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	j := sampleJournal(t, t.TempDir())
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
@@ -57,11 +58,13 @@ func TestJournalRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(j.Identity(), got.Identity()); diff != "" {
 		t.Error(diff)
 	}
-	if !got.StartedAt().Equal(started) || string(got.Options()) != `{"floor":"0.9"}` || got.Spent() != 12 || j.Spent() != 12 {
+	if !got.StartedAt().Equal(started) || string(got.Options()) != `{"floor":"0.9"}` ||
+		got.Spent() != 12 || j.Spent() != 12 {
 		t.Errorf("got %v, %s, spent %v", got.StartedAt(), got.Options(), got.Spent())
 	}
 	r, err := got.Record(0)
-	if err != nil || !got.slots[0].finished || r.ID != "q0" || r.Outcome != result.Scored || *r.Score != 0.75 || !r.Passed || r.JudgeUSD != 5 {
+	if err != nil || !got.slots[0].finished || r.ID != "q0" || r.Outcome != result.Scored ||
+		*r.Score != 0.75 || !r.Passed || r.JudgeUSD != 5 {
 		t.Errorf("question 0: %+v, %v, %v", r, got.slots[0].finished, err)
 	}
 	r, err = got.Record(1)
@@ -73,8 +76,8 @@ func TestJournalRoundTrip(t *testing.T) {
 	}
 }
 
-// TestOpenJournalRefuses holds damage that a cut end does not explain.
-func TestOpenJournalRefuses(t *testing.T) {
+// TestOpenRejects checks the errors for damage other than an incomplete last line.
+func TestOpenRejects(t *testing.T) {
 	j := sampleJournal(t, t.TempDir())
 	_ = j.Close()
 	data, err := os.ReadFile(j.Path())
@@ -91,22 +94,36 @@ func TestOpenJournalRefuses(t *testing.T) {
 		{"a broken line", first + answer0[:40] + "\n" + answer1, 2, "invalid character"},
 		{"a line of zeros", first + "\x00\x00\x00\n", 2, "invalid character"},
 		{"an empty line", first + "\n" + answer0, 2, ""},
-		{"a kind that is not known", first + `{"kind":"guess","index":0}` + "\n", 2, `a line of kind "guess" has no place here`},
-		{"an answer without a record", first + `{"kind":"answer","index":0}` + "\n", 2, "has no place here"},
+		{"an unknown kind", first + `{"kind":"guess","index":0}` + "\n", 2,
+			`a line of kind "guess" has no place here`},
+		{"an answer without a record", first + `{"kind":"answer","index":0}` + "\n", 2,
+			"has no place here"},
 		{"a second answer", first + answer0 + answer0, 3, "has no place here"},
 		{"an answer after its grade", first + grade0 + answer0, 3, "has no place here"},
 		{"a second grade", first + answer0 + grade0 + grade0, 4, "has no place here"},
-		{"a record that is not last", first + `{"kind":"answer","record":{"id":"q0"},"index":0}` + "\n", 2, "its keys are not in the order of a journal"},
-		{"a grade for an error", first + strings.Replace(answer0, `"outcome":"unscored"`, `"outcome":"error"`, 1) + grade0, 3, "has no place here"},
-		{"a grade without one", first + answer0 + `{"kind":"grade","index":0}` + "\n", 3, "has no place here"},
-		{"an index past the end", first + strings.Replace(answer0, `"index":0`, `"index":3`, 1), 2, "not a line of this run"},
-		{"an index below 0", first + strings.Replace(spent, `"index":1`, `"index":-1`, 1), 2, "not a line of this run"},
-		{"money below 0", first + strings.Replace(spent, `"usd":0.`, `"usd":-0.`, 1), 2, "is not an amount"},
+		{"a record that is not last",
+			first + `{"kind":"answer","record":{"id":"q0"},"index":0}` + "\n", 2,
+			"its keys are not in the order of a journal"},
+		{"a grade for an error",
+			first + strings.Replace(answer0, `"outcome":"unscored"`, `"outcome":"error"`, 1) + grade0, 3,
+			"has no place here"},
+		{"a grade without one", first + answer0 + `{"kind":"grade","index":0}` + "\n", 3,
+			"has no place here"},
+		{"an index past the end", first + strings.Replace(answer0, `"index":0`, `"index":3`, 1), 2,
+			"not a line of this run"},
+		{"an index below 0", first + strings.Replace(spent, `"index":1`, `"index":-1`, 1), 2,
+			"not a line of this run"},
+		{"money below 0", first + strings.Replace(spent, `"usd":0.`, `"usd":-0.`, 1), 2,
+			"is not an amount"},
 		{"the first line missing", answer0 + grade0, 1, "the first line is not that of a run"},
 		{"the first line broken", "{\n" + answer0, 1, ""},
-		{"another version", strings.Replace(first, `"schema_version":1`, `"schema_version":2`, 1), 1, "it has schema version 2, this evalctl writes 1"},
-		{"no questions", strings.Replace(first, `"selected":3`, `"selected":0`, 1), 1, "the run has 0 questions"},
-		{"too many questions", strings.Replace(first, `"selected":3`, `"selected":9223372036854775807`, 1), 1, "the run has 9223372036854775807 questions"},
+		{"another version", strings.Replace(first, `"schema_version":1`, `"schema_version":2`, 1),
+			1, "it has schema version 2, this evalctl writes 1"},
+		{"no questions", strings.Replace(first, `"selected":3`, `"selected":0`, 1), 1,
+			"the run has 0 questions"},
+		{"too many questions",
+			strings.Replace(first, `"selected":3`, `"selected":9223372036854775807`, 1), 1,
+			"the run has 9223372036854775807 questions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := writeFile(t, filepath.Join(t.TempDir(), "go.journal"), c.text)
@@ -114,9 +131,11 @@ func TestOpenJournalRefuses(t *testing.T) {
 			if err == nil {
 				_ = j.Close()
 			}
-			var at *dataset.LineError
-			if !errors.As(err, &at) || at.Line != c.line || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s:%d: the journal is damaged: ", path, c.line)) ||
-				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "start a new run") {
+			damaged := fmt.Sprintf("%s:%d: the journal is damaged: ", path, c.line)
+			at, ok := errors.AsType[*dataset.LineError](err)
+			if !ok || at.Line != c.line || !strings.HasPrefix(err.Error(), damaged) ||
+				!strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "start a new run") {
 				t.Errorf("got %v", err)
 			}
 			if kept, _ := os.ReadFile(path); string(kept) != c.text {
@@ -126,50 +145,53 @@ func TestOpenJournalRefuses(t *testing.T) {
 	}
 }
 
-func TestOpenJournalThatIsNotThere(t *testing.T) {
+func TestOpenMissingJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "go.journal")
 	if _, err := Open(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(path); err == nil {
-		t.Error("opening a journal made one")
+		t.Error("opening a journal created one")
 	}
 	empty := writeFile(t, path, "")
-	if _, err := Open(empty); err == nil || err.Error() != empty+" contains no run; start a new run" {
+	if _, err := Open(empty); err == nil ||
+		err.Error() != empty+" contains no run; start a new run" {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestCreateJournalThatCannotBeWritten(t *testing.T) {
+func TestCreateFails(t *testing.T) {
 	dir := t.TempDir()
 	id := journalIdentity(1)
-	// What cannot be encoded is what a test can bring about on every machine.
+	// Options that cannot be encoded are a failure that a test can cause on every machine.
 	if j, err := Create(dir, id, started, json.RawMessage("{")); err == nil {
 		_ = j.Close()
-		t.Error("a journal without its first line was handed out")
+		t.Error("a journal without its first line was returned")
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("%s was left behind", left[0].Name())
 	}
 }
 
-func TestJournalHasOneOwner(t *testing.T) {
+func TestOneOwner(t *testing.T) {
 	dir := t.TempDir()
 	j := sampleJournal(t, dir)
 	defer j.Close()
 	if _, err := Open(j.Path()); !errors.Is(err, ErrBusy) {
 		t.Errorf("opening it again: %v", err)
 	}
-	if _, err := Create(dir, j.Identity(), started, nil); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "wait for it, or give another --output") {
-		t.Errorf("a second run in its place: %v", err)
+	_, err := Create(dir, j.Identity(), started, nil)
+	if !errors.Is(err, ErrBusy) ||
+		!strings.Contains(err.Error(), "wait for it, or give another --output") {
+		t.Errorf("a second run in the same folder: %v", err)
 	}
 	if data, err := os.ReadFile(j.Path()); err != nil || strings.Count(string(data), "\n") != 5 {
-		t.Errorf("the owner's journal was touched: %v", err)
+		t.Errorf("the owner's journal was changed: %v", err)
 	}
 }
 
-// TestJournalOwnersRace has many runs start at once in one folder.
-func TestJournalOwnersRace(t *testing.T) {
+// TestConcurrentOwners starts many runs at the same time in one folder.
+func TestConcurrentOwners(t *testing.T) {
 	id := journalIdentity(1)
 	for range 20 {
 		dir := t.TempDir()
@@ -198,8 +220,8 @@ func TestJournalOwnersRace(t *testing.T) {
 	}
 }
 
-// TestLockOfAnotherFile: between opening a journal and locking it, its owner
-// may finish and another run may begin in its place.
+// TestLockOfAnotherFile checks the case that between opening and locking a journal its owner
+// finishes and another run creates a new one.
 func TestLockOfAnotherFile(t *testing.T) {
 	j := sampleJournal(t, t.TempDir())
 	defer j.Close()
@@ -207,23 +229,24 @@ func TestLockOfAnotherFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if sameFile(j.Path(), j.file, j.lock) {
-		t.Error("a journal that was moved away was taken for the one at its path")
+		t.Error("a journal that was moved was taken for the file at its path")
 	}
 	writeFile(t, j.Path(), "another run's")
 	if sameFile(j.Path(), j.file, j.lock) {
-		t.Error("a journal was taken for the one that replaced it")
+		t.Error("a journal was taken for the file that replaced it")
 	}
 	other, err := openFile(j.Path(), os.O_RDWR)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if sameFile(j.Path(), j.file, other.lock) || sameFile(j.Path(), other.file, j.lock) || !sameFile(j.Path(), other.file, other.lock) {
-		t.Error("locks and files are confused")
+	if sameFile(j.Path(), j.file, other.lock) || sameFile(j.Path(), other.file, j.lock) ||
+		!sameFile(j.Path(), other.file, other.lock) {
+		t.Error("locks do not match their files")
 	}
 }
 
-func TestCreateJournalKeepsTheLastOne(t *testing.T) {
+func TestCreateKeepsBackup(t *testing.T) {
 	dir := t.TempDir()
 	first := sampleJournal(t, dir)
 	_ = first.Close()
@@ -235,24 +258,24 @@ func TestCreateJournalKeepsTheLastOne(t *testing.T) {
 		t.Fatalf("kept %v, %v", kept, err)
 	}
 	if got, _ := os.ReadFile(kept[0]); string(got) != string(want) {
-		t.Error("the kept journal has changed")
+		t.Error("the backup has changed")
 	}
 	if second.Spent() != llm.USD(12) {
-		t.Errorf("the new one holds %v", second.Spent())
+		t.Errorf("the new journal has spent %v", second.Spent())
 	}
 }
 
-func TestRemoveJournal(t *testing.T) {
+func TestRemove(t *testing.T) {
 	j := sampleJournal(t, t.TempDir())
 	if err := j.Remove(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(j.Path()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it is still there: %v", err)
+		t.Errorf("the file still exists: %v", err)
 	}
 }
 
-// answered is the record of an answer that waits for its grade.
+// answered returns the record of an answer that waits for its grade.
 func answered(id string, line int) result.Record {
 	return result.Record{
 		ID: id, Question: "?", Line: line, Answer: "a", Attempts: 1, Outcome: result.Unscored,
@@ -260,12 +283,15 @@ func answered(id string, line int) result.Record {
 	}
 }
 
-// journalIdentity is that of a run of n questions.
+// journalIdentity returns the identity of a run of n questions.
 func journalIdentity(n int) result.Identity {
 	return result.Identity{
-		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval", Scenario: result.AskBasic,
-		Mode: "auto", TopK: 5, Dialect: result.Auto,
-		Dataset: result.DatasetID{Path: "questions.jsonl", SHA256: strings.Repeat("ab", 32), Selected: n, Tags: map[string]int{}},
+		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval",
+		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
+		Dataset: result.DatasetID{
+			Path: "questions.jsonl", SHA256: strings.Repeat("ab", 32), Selected: n,
+			Tags: map[string]int{},
+		},
 	}
 }
 

@@ -86,7 +86,8 @@ func (j *Journal) acceptStart(line []byte) error {
 	return nil
 }
 
-// recordSpan returns the position of the record in a line. Only a brace and the line feed follow it.
+// recordSpan returns the position of the record in a line. Only a brace and the line feed follow
+// it.
 func recordSpan(line []byte) (at, size int) {
 	const key = `"record":`
 	if at = bytes.Index(line, []byte(key)); at < 0 {

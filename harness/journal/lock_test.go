@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// TestClaimDisturbsNobody: a run that is going on keeps its folder, from its
-// first moment to its last.
-func TestClaimDisturbsNobody(t *testing.T) {
+// TestLockOutput checks that a folder is locked for one SDK until it is released.
+func TestLockOutput(t *testing.T) {
 	dir := t.TempDir()
 	release, err := LockOutput(dir, "go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LockOutput(dir, "go"); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "another --output") {
+	if _, err := LockOutput(dir, "go"); !errors.Is(err, ErrBusy) ||
+		!strings.Contains(err.Error(), "another --output") {
 		t.Errorf("got %v", err)
 	}
 	other, err := LockOutput(dir, "py")
@@ -37,9 +37,9 @@ func TestClaimDisturbsNobody(t *testing.T) {
 	again()
 }
 
-// TestClaimHasOneHolder: releases take the lock's file away, and nobody holds
-// one that is gone.
-func TestClaimHasOneHolder(t *testing.T) {
+// TestLockOutputHasOneHolder checks that two holders never overlap, although a release removes the
+// lock's file.
+func TestLockOutputHasOneHolder(t *testing.T) {
 	dir := t.TempDir()
 	var holders atomic.Int32
 	var wg sync.WaitGroup
@@ -58,7 +58,7 @@ func TestClaimHasOneHolder(t *testing.T) {
 					t.Errorf("%d holders", n)
 				}
 				if _, err := os.Stat(filepath.Join(dir, "go.lock")); err != nil {
-					t.Errorf("the holder of nothing: %v", err)
+					t.Errorf("the locked file does not exist: %v", err)
 				}
 				held++
 				holders.Add(-1)
@@ -69,8 +69,8 @@ func TestClaimHasOneHolder(t *testing.T) {
 	wg.Wait()
 }
 
-// TestDaemonLogKeepsTheEarlier: each run has a log of its own.
-func TestDaemonLogKeepsTheEarlier(t *testing.T) {
+// TestDaemonLogKeepsBackup checks that each run has a log of its own.
+func TestDaemonLogKeepsBackup(t *testing.T) {
 	dir := t.TempDir()
 	log, err := DaemonLog(dir, "go")
 	if err != nil {
@@ -85,6 +85,6 @@ func TestDaemonLogKeepsTheEarlier(t *testing.T) {
 		t.Fatal(kept, err)
 	}
 	if data, err := os.ReadFile(kept[0]); err != nil || string(data) != "of the first run" {
-		t.Errorf("the log holds %q, %v", data, err)
+		t.Errorf("the backup contains %q, %v", data, err)
 	}
 }

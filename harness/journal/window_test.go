@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// countedReads tells how often a file was read.
+// countedReads counts the reads of a file.
 type countedReads struct {
 	io.ReaderAt
 	n int
@@ -20,23 +20,24 @@ func (c *countedReads) ReadAt(p []byte, at int64) (int, error) {
 	return c.ReaderAt.ReadAt(p, at)
 }
 
-// TestWindow: through the window, a file reads as it does without.
+// TestWindow compares reads through a window with direct ones.
 func TestWindow(t *testing.T) {
 	data := make([]byte, 3*windowSize+17)
 	r := rand.NewChaCha8([32]byte{1})
 	_, _ = r.Read(data) // never fails
+	sizes := []int{0, 1, 100, 5000, windowSize - windowBack, windowSize, 2 * windowSize}
 	rapid.Check(t, func(t *rapid.T) {
 		w := &windowReader{src: bytes.NewReader(data)}
 		for range rapid.IntRange(1, 20).Draw(t, "reads") {
 			at := rapid.IntRange(0, len(data)+10).Draw(t, "at")
-			p := make([]byte, rapid.SampledFrom([]int{0, 1, 100, 5000, windowSize - windowBack, windowSize, 2 * windowSize}).Draw(t, "size"))
+			p := make([]byte, rapid.SampledFrom(sizes).Draw(t, "size"))
 			n, err := w.ReadAt(p, int64(at))
 			whole := at+len(p) <= len(data)
 			if (err == nil) != whole {
 				t.Fatalf("%d bytes at %d of %d: %v", len(p), at, len(data), err)
 			}
 			if whole && (n != len(p) || !bytes.Equal(p, data[at:at+len(p)])) {
-				t.Fatalf("%d bytes at %d are others", len(p), at)
+				t.Fatalf("%d bytes at %d differ", len(p), at)
 			}
 		}
 	})

@@ -12,9 +12,13 @@ import (
 
 func Example() {
 	a := result.NewAggregate(5)
-	a.Add(result.Record{ID: "q1", Outcome: result.Scored, Score: new(1.0), Passed: true, LatencyMS: 20})
-	a.Add(result.Record{ID: "q2", Outcome: result.Scored, Score: new(0.5), LatencyMS: 40})
-	a.Add(result.Record{ID: "q3", Outcome: result.Errored})
+	for _, r := range []result.Record{
+		{ID: "q1", Outcome: result.Scored, Score: new(1.0), Passed: true, LatencyMS: 20},
+		{ID: "q2", Outcome: result.Scored, Score: new(0.5), LatencyMS: 40},
+		{ID: "q3", Outcome: result.Errored},
+	} {
+		a.Add(r)
+	}
 
 	res := result.Result{SDK: "go"}
 	res.SetAggregate(a)
@@ -25,7 +29,7 @@ func Example() {
 	// 30 ms
 }
 
-// TestWarningsKey pins the key of the warnings in result files, which readers depend on.
+// TestWarningsKey checks the key of the warnings in result files, which readers depend on.
 func TestWarningsKey(t *testing.T) {
 	a := result.NewAggregate(1)
 	gold := result.Gold([]string{"raw/documents/a.md", "a.md", "b.md"})
@@ -34,7 +38,9 @@ func TestWarningsKey(t *testing.T) {
 	}
 	a.Add(result.Record{
 		Outcome: result.Scored, ExpectedPaths: []string{"a.md", "b.md"},
-		Retrieval: &result.QuestionRetrieval{Documents: 1, Gold: scorer.Rank([]string{"x.md"}, gold)},
+		Retrieval: &result.QuestionRetrieval{
+			Documents: 1, Gold: scorer.Rank([]string{"x.md"}, gold),
+		},
 	})
 	data, err := json.Marshal(a.Retrieval())
 	if err != nil {

@@ -11,13 +11,16 @@ import (
 
 func wholeIdentity() Identity {
 	return Identity{
-		SchemaVersion: SchemaVersion, SDK: "go", Scorer: "judge", Brain: "eval", Scenario: AskBasic, Mode: "auto", TopK: 5, Dialect: Auto,
-		Dataset: DatasetID{Path: "d.jsonl", SHA256: "aa", Selected: 3, Tags: map[string]int{"a.b": 3}},
-		Corpus:  &CorpusID{Path: "c", SHA256: "bb", Documents: 2},
-		Daemon:  DaemonID{Program: "evalctl", CommandSHA256: "ee", Version: "1"},
-		Reader:  &ModelID{Provider: "openai", BaseURL: "https://h/v1", Model: "m"},
-		Judge:   &JudgeModel{Provider: "openai", Model: "j", PromptVersion: "judge-1", PromptSHA256: "cc"},
-		Tool:    ToolID{Version: "1", Commit: "x"},
+		SchemaVersion: SchemaVersion, SDK: "go", Scorer: "judge", Brain: "eval", Scenario: AskBasic,
+		Mode: "auto", TopK: 5, Dialect: Auto,
+		Dataset: DatasetID{Path: "d.jsonl", SHA256: "aa", Selected: 3,
+			Tags: map[string]int{"a.b": 3}},
+		Corpus: &CorpusID{Path: "c", SHA256: "bb", Documents: 2},
+		Daemon: DaemonID{Program: "evalctl", CommandSHA256: "ee", Version: "1"},
+		Reader: &ModelID{Provider: "openai", BaseURL: "https://h/v1", Model: "m"},
+		Judge: &JudgeModel{Provider: "openai", Model: "j", PromptVersion: "judge-1",
+			PromptSHA256: "cc"},
+		Tool: ToolID{Version: "1", Commit: "x"},
 	}
 }
 
@@ -28,19 +31,36 @@ func TestDifferences(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", func(*Identity) {}, nil},
-		{"where the files lie", func(id *Identity) { id.Dataset.Path, id.Corpus.Path = "x", "y" }, nil},
-		{"the tool", func(id *Identity) { id.Tool = ToolID{Version: "2", OS: "plan9", CPUs: 64} }, nil},
-		{"the dataset", func(id *Identity) { id.Dataset.SHA256, id.Dataset.Selected = "zz", 2 }, []string{`dataset.selected was 3 and is now 2`, `dataset.sha256 was "aa" and is now "zz"`}},
-		{"the mode and top-k", func(id *Identity) { id.Mode, id.TopK = "bm25", 10 }, []string{`mode was "auto" and is now "bm25"`, `top_k was 5 and is now 10`}},
-		{"the command", func(id *Identity) { id.Daemon.CommandSHA256 = "ff" }, []string{`daemon.command_sha256 was "ee" and is now "ff"`}},
-		{"an endpoint for a command", func(id *Identity) { id.Daemon = DaemonID{Endpoint: "http://h", Version: "1"} }, []string{
-			`daemon.command_sha256 was "ee" and is now not set`, `daemon.endpoint was not set and is now "http://h"`, `daemon.program was "evalctl" and is now not set`}},
-		{"the reader's endpoint", func(id *Identity) { id.Reader.BaseURL = "https://g/v1" }, []string{`reader.base_url was "https://h/v1" and is now "https://g/v1"`}},
-		{"no corpus", func(id *Identity) { id.Corpus = nil }, []string{`corpus.documents was 2 and is now not set`, `corpus.sha256 was "bb" and is now not set`}},
+		{"the paths of the files",
+			func(id *Identity) { id.Dataset.Path, id.Corpus.Path = "x", "y" }, nil},
+		{"the tool", func(id *Identity) { id.Tool = ToolID{Version: "2", OS: "plan9", CPUs: 64} },
+			nil},
+		{"the dataset", func(id *Identity) { id.Dataset.SHA256, id.Dataset.Selected = "zz", 2 },
+			[]string{`dataset.selected was 3 and is now 2`,
+				`dataset.sha256 was "aa" and is now "zz"`}},
+		{"the mode and top-k", func(id *Identity) { id.Mode, id.TopK = "bm25", 10 },
+			[]string{`mode was "auto" and is now "bm25"`, `top_k was 5 and is now 10`}},
+		{"the command", func(id *Identity) { id.Daemon.CommandSHA256 = "ff" },
+			[]string{`daemon.command_sha256 was "ee" and is now "ff"`}},
+		{"an endpoint for a command",
+			func(id *Identity) { id.Daemon = DaemonID{Endpoint: "http://h", Version: "1"} },
+			[]string{
+				`daemon.command_sha256 was "ee" and is now not set`,
+				`daemon.endpoint was not set and is now "http://h"`,
+				`daemon.program was "evalctl" and is now not set`}},
+		{"the reader's endpoint", func(id *Identity) { id.Reader.BaseURL = "https://g/v1" },
+			[]string{`reader.base_url was "https://h/v1" and is now "https://g/v1"`}},
+		{"no corpus", func(id *Identity) { id.Corpus = nil },
+			[]string{`corpus.documents was 2 and is now not set`,
+				`corpus.sha256 was "bb" and is now not set`}},
 		{"no judge", func(id *Identity) { id.Judge, id.Scorer = nil, "exact" }, []string{
-			`judge.model was "j" and is now not set`, `judge.prompt_sha256 was "cc" and is now not set`, `judge.prompt_version was "judge-1" and is now not set`,
-			`judge.provider was "openai" and is now not set`, `scorer was "judge" and is now "exact"`}},
-		{"a judge's prompt", func(id *Identity) { id.Judge.PromptSHA256 = "dd" }, []string{`judge.prompt_sha256 was "cc" and is now "dd"`}},
+			`judge.model was "j" and is now not set`,
+			`judge.prompt_sha256 was "cc" and is now not set`,
+			`judge.prompt_version was "judge-1" and is now not set`,
+			`judge.provider was "openai" and is now not set`,
+			`scorer was "judge" and is now "exact"`}},
+		{"a judge's prompt", func(id *Identity) { id.Judge.PromptSHA256 = "dd" },
+			[]string{`judge.prompt_sha256 was "cc" and is now "dd"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			other := wholeIdentity()
@@ -49,14 +69,14 @@ func TestDifferences(t *testing.T) {
 				t.Error(diff)
 			}
 			if back := other.Differences(wholeIdentity()); len(back) != len(c.want) {
-				t.Errorf("the other way round it is %q", back)
+				t.Errorf("in the other direction: %q", back)
 			}
 		})
 	}
 }
 
-// TestDifferencesSeesEveryField: a field that is added later counts too.
-func TestDifferencesSeesEveryField(t *testing.T) {
+// TestDifferencesOfEveryField checks that every field counts, also one that is added later.
+func TestDifferencesOfEveryField(t *testing.T) {
 	var leaves func(prefix string, v any) []string
 	leaves = func(prefix string, v any) []string {
 		m, ok := v.(map[string]any)
@@ -82,24 +102,26 @@ func TestDifferencesSeesEveryField(t *testing.T) {
 			want = append(want, key)
 		}
 	}
-	if got := id.Differences(Identity{}); len(got) < len(want)-3 { // candidate_k, rerank_top_n and the temperature are 0 in both
+	// candidate_k, rerank_top_n and the temperature are the same in both.
+	if got := id.Differences(Identity{}); len(got) < len(want)-3 {
 		t.Errorf("%d of %d fields differ:\n%s", len(got), len(want), strings.Join(got, "\n"))
 	}
 }
 
-// TestStartedDaemon: commands that differ anywhere are told apart, and their
-// arguments not told.
+// TestStartedDaemon checks that commands with any difference have different hashes, and that
+// arguments are not revealed.
 func TestStartedDaemon(t *testing.T) {
 	seen := map[string][]string{}
 	for _, command := range [][]string{
-		{"d"}, {"d", ""}, {"d", "a", "b"}, {"d", "a b"}, {"d", "ab"}, {"d", "--token", "s3cret"}, {"d", "--token", "0ther"},
+		{"d"}, {"d", ""}, {"d", "a", "b"}, {"d", "a b"}, {"d", "ab"},
+		{"d", "--token", "s3cret"}, {"d", "--token", "0ther"},
 	} {
 		id := StartedDaemon(command)
 		if id.Program != "d" || strings.Contains(fmt.Sprint(id), "s3cret") {
 			t.Errorf("%q is %+v", command, id)
 		}
 		if other, ok := seen[id.CommandSHA256]; ok {
-			t.Errorf("%q and %q are one", command, other)
+			t.Errorf("%q and %q have the same hash", command, other)
 		}
 		seen[id.CommandSHA256] = command
 	}

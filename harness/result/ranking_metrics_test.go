@@ -12,24 +12,26 @@ import (
 	"evalctl/scorer"
 )
 
-// TestGuardsOfAnswers are those that only a run shows.
-func TestGuardsOfAnswers(t *testing.T) {
+// TestWarnings checks the warnings that depend on the answers.
+func TestWarnings(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		records []Record
 		want    string
 	}{
 		{"found", []Record{retrieved(Scored, 1, []int{0}), retrieved(Scored, 2, []int{2})}, ""},
-		{"no chunks", []Record{retrieved(Scored, 0, []int{0}), retrieved(Errored, 0, []int{0})}, "nothing_retrieved 1"},
-		{"never gold", []Record{retrieved(Scored, 5, []int{0}), retrieved(Unscored, 5, []int{0, 0})}, "gold_never_found 2"},
+		{"no chunks", []Record{retrieved(Scored, 0, []int{0}), retrieved(Errored, 0, []int{0})},
+			"nothing_retrieved 1"},
+		{"gold never found", []Record{retrieved(Scored, 5, []int{0}),
+			retrieved(Unscored, 5, []int{0, 0})}, "gold_never_found 2"},
 		{"errors alone", []Record{retrieved(Errored, 0, []int{0})}, ""},
 	} {
-		tally := NewAggregate(5)
+		a := NewAggregate(5)
 		for _, r := range c.records {
-			tally.Add(r)
+			a.Add(r)
 		}
 		got := ""
-		for _, g := range tally.Retrieval().Warnings {
+		for _, g := range a.Retrieval().Warnings {
 			got += fmt.Sprint(g.Kind, " ", g.Count)
 		}
 		if got != c.want {
@@ -38,7 +40,7 @@ func TestGuardsOfAnswers(t *testing.T) {
 	}
 }
 
-// retrieved is a record whose gold a.md, b.md, … has these ranks.
+// retrieved returns a record whose gold a.md, b.md, … has these ranks.
 func retrieved(outcome Outcome, documents int, ranks []int, tags ...string) Record {
 	r := Record{Outcome: outcome, Tags: tags}
 	var gold scorer.Ranking
@@ -53,51 +55,66 @@ func retrieved(outcome Outcome, documents int, ranks []int, tags ...string) Reco
 	return r
 }
 
-// TestRetrievalFigures holds a run of which every figure was worked out by hand.
+// TestRetrievalFigures compares the metrics of a run with values that were calculated by hand.
 func TestRetrievalFigures(t *testing.T) {
-	tally := NewAggregate(2)
+	a := NewAggregate(2)
 	for _, r := range []Record{
 		retrieved(Scored, 2, []int{1}, "t"),
-		retrieved(Unscored, 1, []int{0, 1, 0, 0}, "t", "u"), // the ranking is known all the same
+		retrieved(Unscored, 1, []int{0, 1, 0, 0}, "t", "u"), // the ranking is known nevertheless
 		retrieved(Scored, 2, []int{2, 0}),
 		retrieved(Errored, 0, []int{0}, "u"),
 		retrieved(Scored, 2, nil, "t"),
 		retrieved(NoGold, 0, nil, "t"),
 	} {
-		tally.Add(r)
+		a.Add(r)
 	}
 	ndcg2 := (1 + 1/(1+1/math.Log2(3)) + 1/math.Log2(3)/(1+1/math.Log2(3)) + 0) / 4
 	want := &Retrieval{
 		Ks: []int{1, 2}, Questions: 4, NoGold: 2, Errors: 1,
 		Macro: Metrics{
-			"recall@1": 1.25 / 4, "any@1": 0.5, "all@1": 0.25, "precision@1": 0.5, "success@1": 0.5, "ndcg@1": 0.5,
-			"recall@2": 1.75 / 4, "any@2": 0.75, "all@2": 0.25, "precision@2": 1.5 / 4, "success@2": 0.75, "ndcg@2": ndcg2,
+			"recall@1": 1.25 / 4, "any@1": 0.5, "all@1": 0.25,
+			"precision@1": 0.5, "success@1": 0.5, "ndcg@1": 0.5,
+			"recall@2": 1.75 / 4, "any@2": 0.75, "all@2": 0.25,
+			"precision@2": 1.5 / 4, "success@2": 0.75, "ndcg@2": ndcg2,
 			"mrr": 2.5 / 4, "map": 1.5 / 4,
 		},
-		Micro: Metrics{"recall@1": 2.0 / 8, "precision@1": 2.0 / 3, "recall@2": 3.0 / 8, "precision@2": 3.0 / 5},
+		Micro: Metrics{
+			"recall@1": 2.0 / 8, "precision@1": 2.0 / 3, "recall@2": 3.0 / 8, "precision@2": 3.0 / 5,
+		},
 		ByTag: map[string]*TagMeans{
 			"t": {N: 2, Macro: Metrics{
-				"recall@1": 0.625, "any@1": 1, "all@1": 0.5, "precision@1": 1, "success@1": 1, "ndcg@1": 1,
-				"recall@2": 0.625, "any@2": 1, "all@2": 0.5, "precision@2": 0.5, "success@2": 1, "ndcg@2": (1 + 1/(1+1/math.Log2(3))) / 2,
+				"recall@1": 0.625, "any@1": 1, "all@1": 0.5,
+				"precision@1": 1, "success@1": 1, "ndcg@1": 1,
+				"recall@2": 0.625, "any@2": 1, "all@2": 0.5,
+				"precision@2": 0.5, "success@2": 1, "ndcg@2": (1 + 1/(1+1/math.Log2(3))) / 2,
 				"mrr": 1, "map": 0.625,
-			}, Micro: Metrics{"recall@1": 2.0 / 5, "precision@1": 1, "recall@2": 2.0 / 5, "precision@2": 2.0 / 3}},
+			}, Micro: Metrics{
+				"recall@1": 2.0 / 5, "precision@1": 1, "recall@2": 2.0 / 5, "precision@2": 2.0 / 3,
+			}},
 			"u": {N: 2, Macro: Metrics{
-				"recall@1": 0.125, "any@1": 0.5, "all@1": 0, "precision@1": 0.5, "success@1": 0.5, "ndcg@1": 0.5,
-				"recall@2": 0.125, "any@2": 0.5, "all@2": 0, "precision@2": 0.25, "success@2": 0.5, "ndcg@2": 1 / (1 + 1/math.Log2(3)) / 2,
+				"recall@1": 0.125, "any@1": 0.5, "all@1": 0,
+				"precision@1": 0.5, "success@1": 0.5, "ndcg@1": 0.5,
+				"recall@2": 0.125, "any@2": 0.5, "all@2": 0,
+				"precision@2": 0.25, "success@2": 0.5, "ndcg@2": 1 / (1 + 1/math.Log2(3)) / 2,
 				"mrr": 0.5, "map": 0.125,
-			}, Micro: Metrics{"recall@1": 1.0 / 5, "precision@1": 1, "recall@2": 1.0 / 5, "precision@2": 1}},
+			}, Micro: Metrics{
+				"recall@1": 1.0 / 5, "precision@1": 1, "recall@2": 1.0 / 5, "precision@2": 1,
+			}},
 		},
 		Warnings: []Warning{},
 	}
-	got := tally.Retrieval()
-	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 2e-9), cmpopts.IgnoreFields(Retrieval{}, "Intervals")); diff != "" {
+	got := a.Retrieval()
+	intervals := cmpopts.IgnoreFields(Retrieval{}, "Intervals")
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 2e-9), intervals); diff != "" {
 		t.Error(diff)
 	}
-	// Of 1, 0.25, 0.5, 0: mean 0.4375, variance 0.182292, t of 3 degrees of freedom 3.182446.
+	// 1, 0.25, 0.5 and 0 have the mean 0.4375 and the variance 0.182292; t is 3.182446 for 3
+	// degrees of freedom.
 	half := 3.182446 * math.Sqrt(0.182292/4)
 	i := got.Intervals["recall@2"]
-	if len(got.Intervals) != 2 || math.Abs(i.High-min(1, 0.4375+half)) > 1e-5 || i.Low != 0 || got.Intervals["ndcg@2"].Method != "student_t" {
-		t.Errorf("got %+v, half a width is %v", got.Intervals, half)
+	if len(got.Intervals) != 2 || math.Abs(i.High-min(1, 0.4375+half)) > 1e-5 || i.Low != 0 ||
+		got.Intervals["ndcg@2"].Method != "student_t" {
+		t.Errorf("got %+v, half the width is %v", got.Intervals, half)
 	}
 	same := NewAggregate(2)
 	for range 3 {
@@ -106,19 +123,22 @@ func TestRetrievalFigures(t *testing.T) {
 	if r := same.Retrieval(); len(r.Intervals) != 0 {
 		t.Errorf("values that are all the same have intervals: %+v", r.Intervals)
 	}
-	if head := []string{"recall@2", "any@2", "all@2", "mrr", "ndcg@2"}; !slices.Equal(got.PrimaryMetrics(), head) {
+	if head := []string{"recall@2", "any@2", "all@2", "mrr",
+		"ndcg@2"}; !slices.Equal(got.PrimaryMetrics(), head) {
 		t.Errorf("got %v", got.PrimaryMetrics())
 	}
-	c := tally.Counts
-	if c.Total != 5 || c.NoGold != 1 || tally.GoldMissed != 0 {
-		t.Errorf("got %+v, %d missed", c, tally.GoldMissed)
+	c := a.Counts
+	if c.Total != 5 || c.NoGold != 1 || a.GoldMissed != 0 {
+		t.Errorf("got %+v, %d missed", c, a.GoldMissed)
 	}
 }
 
 func TestDepths(t *testing.T) {
-	for topK, want := range map[int][]int{1: {1}, 2: {1, 2}, 3: {1, 3}, 5: {1, 3, 5}, 10: {1, 3, 5, 10}, 100: {1, 3, 5, 10, 100}} {
+	for topK, want := range map[int][]int{
+		1: {1}, 2: {1, 2}, 3: {1, 3}, 5: {1, 3, 5}, 10: {1, 3, 5, 10}, 100: {1, 3, 5, 10, 100},
+	} {
 		if got := depths(topK); !slices.Equal(got, want) {
-			t.Errorf("of top-k %d: %v, want %v", topK, got, want)
+			t.Errorf("top-k %d: got %v, want %v", topK, got, want)
 		}
 	}
 	if got := primaryMetrics(100)[4]; got != "ndcg@10" {

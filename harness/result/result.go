@@ -95,8 +95,8 @@ type Cost struct {
 	UnpricedModel  string `json:"unpriced_model,omitempty"`
 }
 
-// SetAggregate copies the figures of a and sets the verdict on them. Stopped, Planned, Settings and the
-// identity's scenario, which the verdict depends on, must be set before.
+// SetAggregate copies the figures of a and sets the verdict on them. Stopped, Planned, Settings and
+// the identity's scenario, which the verdict depends on, must be set before.
 func (r *Result) SetAggregate(a *Aggregate) {
 	r.Total, r.Passed, r.Counts = a.Total, a.Passed, a.Counts
 	r.PassRate, r.MeanScore = a.PassRate(), a.MeanScore()

@@ -1,11 +1,10 @@
 package result
 
-import (
-	"testing"
-)
+import "testing"
 
-func TestSummaryOfNothing(t *testing.T) {
-	if got := (&Result{SDK: "ts"}).Summary("r.json"); got != "ts: 0/0 pass_rate=n/a mean_score=n/a -> r.json" {
-		t.Errorf("got %s", got)
+func TestSummaryWithoutQuestions(t *testing.T) {
+	const want = "ts: 0/0 pass_rate=n/a mean_score=n/a -> r.json"
+	if got := (&Result{SDK: "ts"}).Summary("r.json"); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -19,7 +19,8 @@ import (
 func BenchmarkSeed(b *testing.B) {
 	var docs []dataset.Doc
 	for i := range 4000 {
-		text := strings.Repeat(fmt.Sprintf("The boat %d is in the harbour of town %d. ", i, i%97), 24)
+		text := strings.Repeat(fmt.Sprintf("The boat %d is in the harbour of town %d. ", i, i%97),
+			24)
 		docs = append(docs, dataset.Doc{Path: fmt.Sprintf("%d.md", i), Data: []byte(text)})
 	}
 	e := endpointAt(b, serveDaemon(b), "")

@@ -28,7 +28,8 @@ func endpointAt(tb testing.TB, url, token string) *target.Endpoint {
 	return e
 }
 
-// inMemory returns the endpoint of a daemon without sockets, for tests in a bubble of their own time.
+// inMemory returns the endpoint of a daemon without sockets, for tests in a bubble of their own
+// time.
 func inMemory(tb testing.TB, answer http.HandlerFunc) *target.Endpoint {
 	tb.Helper()
 	daemontest.InMemory(tb, func(w http.ResponseWriter, r *http.Request) {
@@ -175,7 +176,8 @@ func (m *manyBrains) list(w http.ResponseWriter, c daemontest.Call) {
 	if c.Method == "GET" {
 		var items []map[string]string
 		for id := range m.brains {
-			items = append(items, map[string]string{"id": id, "name": strings.TrimPrefix(id, "id-")})
+			items = append(items, map[string]string{"id": id,
+				"name": strings.TrimPrefix(id, "id-")})
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"items": items})
 		return

@@ -92,8 +92,8 @@ func found(chunks []result.Chunk, known dataset.Paths, paths []string) bool {
 }
 
 // probeOf chooses the document to search for, which shows that the corpus can be searched, and the
-// words to find it by. It is the document with the most words that no other has; of several, the one with
-// the most different words; of several, the last one.
+// words to find it by. It is the document with the most words that no other has; of several, the
+// one with the most different words; of several, the last one.
 func probeOf(docs []dataset.Doc) (index int, query string) {
 	type use struct{ first, last int }
 	uses := map[string]use{}

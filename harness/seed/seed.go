@@ -31,8 +31,8 @@ const (
 // brain that does not.
 //
 // It is an error if a brain to create exists already, unless seeded reports that the run seeded it
-// before it was interrupted. markSeeded is called with the name of each brain once all its documents
-// can be searched. Both may be nil; they are not called concurrently.
+// before it was interrupted. markSeeded is called with the name of each brain once all its
+// documents can be searched. Both may be nil; they are not called concurrently.
 //
 // If anything fails, or ctx ends, the brains that this call created are removed again. The error
 // names those that could not be removed.

@@ -59,7 +59,8 @@ func TestOneBrain(t *testing.T) {
 		}
 		last := strings.HasSuffix(c.Path, url.QueryEscape("raw/documents/b/ü & c?.md"))
 		if last != (puts == 3) {
-			t.Errorf("write %d is %s: the document that is searched for must be the last", i, c.Path)
+			t.Errorf("write %d is %s: the document that is searched for must be the last", i,
+				c.Path)
 		}
 	}
 	if o.searches != 3 {
@@ -181,7 +182,8 @@ func TestBusyDaemon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &sequence{answer: func(n int) reply {
 			if n > 9 {
-				return reply{status: 200, body: `{"items":[{"id":"eval"}],"chunks":[{"path":"a.md"}]}`}
+				return reply{status: 200,
+					body: `{"items":[{"id":"eval"}],"chunks":[{"path":"a.md"}]}`}
 			}
 			return busy(n)
 		}}
@@ -202,8 +204,9 @@ func TestPatienceEnds(t *testing.T) {
 		{"writes", 1, "",
 			"write document a.md: PUT /v1/brains/b/documents: 503 Service Unavailable: busy"},
 		{"writes, wait too long", 1, "31", "write document a.md: PUT"},
-		{"searches", 2, "", "document a.md was written but could not be searched for within 30.025s: " +
-			"POST /v1/brains/b/search: 503 Service Unavailable: busy"},
+		{"searches", 2, "",
+			"document a.md was written but could not be searched for within 30.025s: " +
+				"POST /v1/brains/b/search: 503 Service Unavailable: busy"},
 		{"searches, wait too long", 2, "31", "could not be searched for within 30.025s: POST"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -340,7 +343,8 @@ func TestManyBrains(t *testing.T) {
 		}
 		ids, err := Brains(t.Context(), e, result.Auto, brains, nil, nil)
 		if broken != "" {
-			if err == nil || !strings.Contains(err.Error(), "no room") || ids != nil || len(m.brains) != 0 {
+			if err == nil || !strings.Contains(err.Error(), "no room") ||
+				ids != nil || len(m.brains) != 0 {
 				t.Errorf("got %v, %v; %d brains are left", ids, err, len(m.brains))
 			}
 			continue

@@ -14,8 +14,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestWritesAreBatched checks that documents are written in batches, the one that is searched for in
-// a batch of its own, and one by one if the daemon does not serve batches.
+// TestWritesAreBatched checks that documents are written in batches, the one that is searched for
+// in a batch of its own, and one by one if the daemon does not serve batches.
 func TestWritesAreBatched(t *testing.T) {
 	for _, c := range []struct {
 		name    string

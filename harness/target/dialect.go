@@ -78,9 +78,9 @@ func effectiveMode(o jsonobj.Object) string {
 	return o.Object("trace").Text("effective_mode", "effectiveMode", "mode")
 }
 
-// Chunks returns the list of chunks under the first of keys that o has. Without any of them, and for
-// null, the list is empty. Chunks may use either spelling of their keys; what is missing in one, or
-// has another type, is empty.
+// Chunks returns the list of chunks under the first of keys that o has. Without any of them, and
+// for null, the list is empty. Chunks may use either spelling of their keys; what is missing in
+// one, or has another type, is empty.
 func Chunks(o jsonobj.Object, keys ...string) ([]result.Chunk, error) {
 	for _, k := range keys {
 		raw := o.Get(k)
@@ -131,5 +131,6 @@ func tokens(o jsonobj.Object, keys ...string) int {
 
 // errorText returns what a daemon's error object says, on one line.
 func errorText(o jsonobj.Object) string {
-	return clip([]byte(strings.Join(nonEmpty(o.Text("code"), o.Text("message", "error", "detail")), ": ")))
+	parts := nonEmpty(o.Text("code"), o.Text("message", "error", "detail"))
+	return clip([]byte(strings.Join(parts, ": ")))
 }

@@ -12,8 +12,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestTargetRequestBodies holds what each scenario sends in each dialect.
-func TestTargetRequestBodies(t *testing.T) {
+// TestRequestBodies checks the requests of each scenario in each dialect.
+func TestRequestBodies(t *testing.T) {
 	q := dataset.Question{ID: "a", Question: "who?", QuestionDate: "2025-03-14"}
 	for _, c := range []struct {
 		name     string
@@ -21,23 +21,38 @@ func TestTargetRequestBodies(t *testing.T) {
 		dialect  result.Dialect
 		want     string
 	}{
-		{"ask auto", result.AskBasic, result.Auto, `{"question":"who?","query":"who?","top_k":7,"topK":7,"mode":"bm25","question_date":"2025-03-14","questionDate":"2025-03-14","reader_mode":"basic","readerMode":"basic"}`},
-		{"ask snake", result.AskAugmented, result.Snake, `{"question":"who?","top_k":7,"mode":"bm25","question_date":"2025-03-14","reader_mode":"augmented"}`},
-		{"ask camel", result.AskAugmented, result.Camel, `{"question":"who?","topK":7,"mode":"bm25","questionDate":"2025-03-14","readerMode":"augmented"}`},
-		{"search auto", result.SearchOnly, result.Auto, `{"query":"who?","top_k":7,"topK":7,"mode":"bm25","question_date":"2025-03-14","questionDate":"2025-03-14","candidate_k":50,"candidateK":50,"rerank_top_n":9,"rerankTopN":9}`},
-		{"search snake", result.SearchOnly, result.Snake, `{"query":"who?","top_k":7,"mode":"bm25","question_date":"2025-03-14","candidate_k":50,"rerank_top_n":9}`},
-		{"search camel", result.SearchOnly, result.Camel, `{"query":"who?","topK":7,"mode":"bm25","questionDate":"2025-03-14","candidateK":50,"rerankTopN":9}`},
+		{"ask auto", result.AskBasic, result.Auto,
+			`{"question":"who?","query":"who?","top_k":7,"topK":7,"mode":"bm25",` +
+				`"question_date":"2025-03-14","questionDate":"2025-03-14","reader_mode":"basic",` +
+				`"readerMode":"basic"}`},
+		{"ask snake", result.AskAugmented, result.Snake,
+			`{"question":"who?","top_k":7,"mode":"bm25","question_date":"2025-03-14",` +
+				`"reader_mode":"augmented"}`},
+		{"ask camel", result.AskAugmented, result.Camel,
+			`{"question":"who?","topK":7,"mode":"bm25","questionDate":"2025-03-14",` +
+				`"readerMode":"augmented"}`},
+		{"search auto", result.SearchOnly, result.Auto,
+			`{"query":"who?","top_k":7,"topK":7,"mode":"bm25","question_date":"2025-03-14",` +
+				`"questionDate":"2025-03-14","candidate_k":50,"candidateK":50,"rerank_top_n":9,` +
+				`"rerankTopN":9}`},
+		{"search snake", result.SearchOnly, result.Snake,
+			`{"query":"who?","top_k":7,"mode":"bm25","question_date":"2025-03-14",` +
+				`"candidate_k":50,"rerank_top_n":9}`},
+		{"search camel", result.SearchOnly, result.Camel,
+			`{"query":"who?","topK":7,"mode":"bm25","questionDate":"2025-03-14","candidateK":50,` +
+				`"rerankTopN":9}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, got daemontest.Call) {
 				if got.Path == "/v1/brains/b%2F%20x/ask" {
-					daemontest.Stream(w, daemontest.Event("done", `{"ok":true}`))
+					daemontest.Stream(w, event("done", `{"ok":true}`))
 					return
 				}
 				_, _ = w.Write([]byte(`{"chunks":[]}`))
 			})
 			target := &Target{
-				Endpoint: endpointOf(t, s, "secret"), Brains: map[string]string{"": "b/ x"}, Scenario: c.scenario, Mode: "bm25",
+				Endpoint: endpointOf(t, s, "secret"),
+				Brains:   map[string]string{"": "b/ x"}, Scenario: c.scenario, Mode: "bm25",
 				TopK: 7, CandidateK: 50, RerankTopN: 9, Dialect: c.dialect,
 			}
 			if _, err := target.once(t.Context(), q); err != nil {
@@ -56,11 +71,13 @@ func TestTargetRequestBodies(t *testing.T) {
 				t.Error(diff)
 			}
 			head := map[string]string{
-				"path": got.Method + " " + got.Path, "accept": got.Header.Get("Accept"), "type": got.Header.Get("Content-Type"),
+				"path": got.Method + " " + got.Path, "accept": got.Header.Get("Accept"),
+				"type":  got.Header.Get("Content-Type"),
 				"agent": got.Header.Get("User-Agent"), "auth": got.Header.Get("Authorization"),
 			}
 			if diff := cmp.Diff(map[string]string{
-				"path": "POST " + path, "accept": accept, "type": "application/json", "agent": "evalctl-test", "auth": "Bearer secret",
+				"path": "POST " + path, "accept": accept, "type": "application/json",
+				"agent": "evalctl-test", "auth": "Bearer secret",
 			}, head); diff != "" {
 				t.Error(diff)
 			}
@@ -68,42 +85,72 @@ func TestTargetRequestBodies(t *testing.T) {
 	}
 }
 
-func TestTargetLeavesOutWhatIsNotSet(t *testing.T) {
-	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { _, _ = w.Write([]byte(`{}`)) })
-	target := &Target{Endpoint: endpointOf(t, s, ""), Brains: map[string]string{"": "eval"}, Scenario: result.SearchOnly, Mode: "auto", TopK: 5, Dialect: result.Snake}
+func TestUnsetParametersAreNotSent(t *testing.T) {
+	s := writing(t, `{}`)
+	target := targetOf(t, s)
+	target.Scenario, target.Dialect = result.SearchOnly, result.Snake
 	if _, err := target.once(t.Context(), dataset.Question{Question: "who?"}); err != nil {
 		t.Fatal(err)
 	}
 	got := s.Calls()[0]
-	if string(got.Raw) != `{"mode":"auto","query":"who?","top_k":5}` || got.Header.Get("Authorization") != "" {
+	if string(got.Raw) != `{"mode":"auto","query":"who?","top_k":5}` ||
+		got.Header.Get("Authorization") != "" {
 		t.Errorf("sent %s with Authorization %q", got.Raw, got.Header.Get("Authorization"))
 	}
 }
 
-// TestSearchAnswers holds the answers that daemons give to a search.
+// TestSearchAnswers checks that the search results of different daemons are read alike.
 func TestSearchAnswers(t *testing.T) {
-	whole := []result.Chunk{{ChunkID: "c1", DocumentID: "d1", Path: "p.md", Title: "T", Score: 0.5, Text: "text one"}}
+	whole := []result.Chunk{
+		{ChunkID: "c1", DocumentID: "d1", Path: "p.md", Title: "T", Score: 0.5, Text: "text one"},
+	}
 	for _, c := range []struct {
 		name, body string
 		want       []result.Chunk
 		mode, text string
 	}{
-		{"specification", `{"query":"q","effective_mode":"bm25","chunks":[{"chunk_id":"c1","document_id":"d1","brain_id":"b","path":"p.md","title":"T","score":0.5,"text":"text one","metadata":{}}],"took_ms":1}`, whole, "bm25", "text one"},
-		{"camelCase", `{"chunks":[{"chunkId":"c1","documentId":"d1","path":"p.md","score":0.5,"text":"text one","title":"T","summary":"s","metadata":null,"bm25Rank":1}],"tookMs":1,"trace":{"effectiveMode":"hybrid"}}`, whole, "hybrid", "text one"},
-		{"mode in the trace", `{"chunks":[],"trace":{"mode":"semantic"}}`, []result.Chunk{}, "semantic", ""},
-		{"snake mode in the trace", `{"chunks":[],"trace":{"effective_mode":"hybrid","mode":"auto"}}`, []result.Chunk{}, "hybrid", ""},
-		{"trace is no object", `{"chunks":[],"trace":"x"}`, []result.Chunk{}, "", ""},
-		{"summary in place of text", `{"chunks":[{"text":"","summary":"from summary"},{"text":"second"}]}`, []result.Chunk{{Text: "from summary"}, {Text: "second"}}, "", "from summary\nsecond"},
+		{"specification",
+			`{"query":"q","effective_mode":"bm25","chunks":[{"chunk_id":"c1","document_id":"d1",` +
+				`"brain_id":"b","path":"p.md","title":"T","score":0.5,"text":"text one",` +
+				`"metadata":{}}],"took_ms":1}`,
+			whole, "bm25", "text one"},
+		{"camelCase",
+			`{"chunks":[{"chunkId":"c1","documentId":"d1","path":"p.md","score":0.5,` +
+				`"text":"text one","title":"T","summary":"s","metadata":null,"bm25Rank":1}],` +
+				`"tookMs":1,"trace":{"effectiveMode":"hybrid"}}`,
+			whole, "hybrid", "text one"},
+		{"mode in the trace", `{"chunks":[],"trace":{"mode":"semantic"}}`,
+			[]result.Chunk{}, "semantic", ""},
+		{"snake mode in the trace",
+			`{"chunks":[],"trace":{"effective_mode":"hybrid","mode":"auto"}}`,
+			[]result.Chunk{}, "hybrid", ""},
+		{"trace is not an object", `{"chunks":[],"trace":"x"}`, []result.Chunk{}, "", ""},
+		{"summary instead of text",
+			`{"chunks":[{"text":"","summary":"from summary"},{"text":"second"}]}`,
+			[]result.Chunk{{Text: "from summary"}, {Text: "second"}}, "", "from summary\nsecond"},
 		{"null", `{"chunks":null}`, []result.Chunk{}, "", ""},
-		{"nothing", `{}`, []result.Chunk{}, "", ""},
-		{"hosted", `{"query":"q","brain_id":"b","hits":[{"score":2,"path":"p.md","content":"hit"}],"took_ms":1}`, []result.Chunk{{Path: "p.md", Score: 2, Text: "hit"}}, "", "hit"},
-		{"duplicates", `{"chunks":[{"path":"p.md","duplicates":[{"chunk_id":"q.md#0","document_id":"d2","path":"q.md"},{"chunkId":"c3","documentId":"d3"}, {"document_id":"d4"},{"chunk_id":"c5"}]}]}`, []result.Chunk{{Path: "p.md", Duplicates: []string{"q.md", "d3", "d4", "c5"}}}, "", ""},
-		{"duplicates as ids", `{"chunks":[{"path":"p.md","duplicates": [ "q.md#0" , "\u00e9" ]}]}`, []result.Chunk{{Path: "p.md", Duplicates: []string{"q.md#0", "é"}}}, "", ""},
-		{"odd duplicates", `{"chunks":[{"duplicates":[7,null,[],{},"",{"path":7},["x"]]},{"duplicates":"x"},{"duplicates":{"path":"x"}},{"duplicates":[]},{"duplicates":null}]}`, []result.Chunk{{}, {}, {}, {}, {}}, "", "\n\n\n\n"},
-		{"odd chunk", `{"chunks":[{"chunk_id":7,"score":"high","text":["x"]},null,{"score":1e999}]}`, []result.Chunk{{}, {}, {}}, "", "\n\n"},
+		{"empty object", `{}`, []result.Chunk{}, "", ""},
+		{"hosted",
+			`{"query":"q","brain_id":"b","hits":[{"score":2,"path":"p.md","content":"hit"}],` +
+				`"took_ms":1}`,
+			[]result.Chunk{{Path: "p.md", Score: 2, Text: "hit"}}, "", "hit"},
+		{"duplicates",
+			`{"chunks":[{"path":"p.md","duplicates":[{"chunk_id":"q.md#0","document_id":"d2",` +
+				`"path":"q.md"},{"chunkId":"c3","documentId":"d3"}, {"document_id":"d4"},` +
+				`{"chunk_id":"c5"}]}]}`,
+			[]result.Chunk{{Path: "p.md", Duplicates: []string{"q.md", "d3", "d4", "c5"}}}, "", ""},
+		{"duplicates as ids", `{"chunks":[{"path":"p.md","duplicates": [ "q.md#0" , "\u00e9" ]}]}`,
+			[]result.Chunk{{Path: "p.md", Duplicates: []string{"q.md#0", "é"}}}, "", ""},
+		{"odd duplicates",
+			`{"chunks":[{"duplicates":[7,null,[],{},"",{"path":7},["x"]]},{"duplicates":"x"},` +
+				`{"duplicates":{"path":"x"}},{"duplicates":[]},{"duplicates":null}]}`,
+			[]result.Chunk{{}, {}, {}, {}, {}}, "", "\n\n\n\n"},
+		{"odd chunk",
+			`{"chunks":[{"chunk_id":7,"score":"high","text":["x"]},null,{"score":1e999}]}`,
+			[]result.Chunk{{}, {}, {}}, "", "\n\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { _, _ = w.Write([]byte(c.body)) })
+			s := writing(t, c.body)
 			target := targetOf(t, s)
 			target.Scenario = result.SearchOnly
 			a, err := target.Ask(t.Context(), dataset.Question{Question: "q"}, questionTime)
@@ -113,22 +160,25 @@ func TestSearchAnswers(t *testing.T) {
 			if diff := cmp.Diff(c.want, a.Retrieved); diff != "" {
 				t.Error(diff)
 			}
-			if a.EffectiveMode != c.mode || a.Text != c.text || a.Latency <= 0 || a.FirstDelta != 0 || a.Attempts != 1 {
+			if a.EffectiveMode != c.mode || a.Text != c.text || a.Latency <= 0 ||
+				a.FirstDelta != 0 || a.Attempts != 1 {
 				t.Errorf("got %+v", a)
 			}
 		})
 	}
 }
 
-func TestSearchRefuses(t *testing.T) {
+func TestSearchRejects(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
-		{"no JSON", `<html>`, "did not answer with a JSON object"},
+		{"not JSON", `<html>`, "did not answer with a JSON object"},
 		{"array", `[]`, "did not answer with a JSON object"},
-		{"chunks of another kind", `{"chunks":"none"}`, `POST search: "chunks" is not a list of chunks`},
-		{"chunks that are no objects", `{"chunks":["x"]}`, `POST search: "chunks" is not a list of chunks`},
+		{"chunks of another type", `{"chunks":"none"}`,
+			`POST search: "chunks" is not a list of chunks`},
+		{"chunks that are not objects", `{"chunks":["x"]}`,
+			`POST search: "chunks" is not a list of chunks`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { _, _ = w.Write([]byte(c.body)) })
+			s := writing(t, c.body)
 			target := targetOf(t, s)
 			target.Scenario = result.SearchOnly
 			wantFailure(t, target, result.KindProtocol, c.want)

@@ -183,9 +183,9 @@ func parse(r Request, data []byte) (jsonobj.Object, error) {
 	return o, nil
 }
 
-// Health returns an error unless the daemon is healthy, by the same rule as launch.Start: status 200
-// and a body, in any format, that does not say "ok": false. It returns the version that the daemon
-// reports, which may be empty.
+// Health returns an error unless the daemon is healthy, by the same rule as launch.Start: status
+// 200 and a body, in any format, that does not say "ok": false. It returns the version that the
+// daemon reports, which may be empty.
 func (e *Endpoint) Health(ctx context.Context) (version string, err error) {
 	ctx, cancel := TimeLimit(ctx, CallTimeout)
 	defer cancel()

@@ -37,7 +37,7 @@ func Example() {
 	// answer 7 1 bm25 1 <nil>
 }
 
-// TestFailures checks how a caller tells a failed question from a run that ends.
+// TestFailures checks how a caller distinguishes a failed question from the end of a run.
 func TestFailures(t *testing.T) {
 	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
 		http.Error(w, "no such mode", http.StatusBadRequest)
@@ -49,7 +49,8 @@ func TestFailures(t *testing.T) {
 	defer e.Close()
 	asks := target.Target{Endpoint: e, Scenario: result.SearchOnly, TopK: 1, Dialect: result.Snake}
 	_, err = asks.Ask(t.Context(), dataset.Question{Question: "q"}, 10*time.Second)
-	if f, ok := target.AsFailure(err); !ok || f.Kind != result.KindStatus || f.Status != 400 || f.Retryable() {
+	if f, ok := target.AsFailure(err); !ok || f.Kind != result.KindStatus ||
+		f.Status != 400 || f.Retryable() {
 		t.Errorf("got %v", err)
 	}
 	ended := errors.New("ended")

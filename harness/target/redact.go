@@ -8,8 +8,8 @@ import (
 	"evalctl/internal/redact"
 )
 
-// minSecret is the length of the shortest token that is redacted in responses. Answers may contain a
-// shorter one for other reasons.
+// minSecret is the length of the shortest token that is redacted in responses. Answers may contain
+// a shorter one for other reasons.
 const minSecret = 8
 
 // NewRedactor returns a redactor of a daemon's token. It is nil, which redacts nothing, if the token

@@ -11,15 +11,17 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// TestTokenIsHidden: a daemon that sends the token back, wherever it likes, gets
-// it into nothing that is kept, shown or judged.
-func TestTokenIsHidden(t *testing.T) {
+// TestTokenIsRedacted checks that a token that a daemon sends back is in neither answers nor
+// errors.
+func TestTokenIsRedacted(t *testing.T) {
 	const token = "evk_s3cret/token+of=us"
 	asJSON := `evk_s3cret\/token+of=us`
-	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request, c daemontest.Call){
+	type handler = func(w http.ResponseWriter, r *http.Request, c daemontest.Call)
+	for name, answer := range map[string]handler{
 		"problem": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 			w.WriteHeader(400)
-			_, _ = io.WriteString(w, `{"title":"Bad","detail":"`+r.Header.Get("Authorization")+` is odd"}`)
+			_, _ = io.WriteString(w,
+				`{"title":"Bad","detail":"`+r.Header.Get("Authorization")+` is wrong"}`)
 		},
 		"escaped": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 			w.WriteHeader(400)
@@ -30,14 +32,19 @@ func TestTokenIsHidden(t *testing.T) {
 			_, _ = io.WriteString(w, r.Header.Get("Authorization"))
 		},
 		"error event": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
-			daemontest.Stream(w, daemontest.Event("error", `{"code":"x","message":"`+r.Header.Get("Authorization")+`"}`))
+			daemontest.Stream(w, event("error",
+				`{"code":"x","message":"`+r.Header.Get("Authorization")+`"}`))
 		},
 		"answer": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
-			daemontest.Stream(w, daemontest.Event("retrieve", `{"chunks":[{"chunk_id":"1","document_id":"`+token+`","score":1,"preview":"`+token+`"}],"effective_mode":"`+token+`"}`)+
-				daemontest.Event("answer_delta", `{"delta":"it is `+token[:9]+`"}`)+daemontest.Event("answer_delta", `{"delta":"`+token[9:]+` indeed"}`)+
-				daemontest.Event("citation", `{"type":"citation","quote":"`+asJSON+`"}`)+daemontest.Event("done", `{"ok":true,"model":"`+token+`"}`))
+			daemontest.Stream(w,
+				event("retrieve", `{"chunks":[{"chunk_id":"1","document_id":"`+token+`","score":1,`+
+					`"preview":"`+token+`"}],"effective_mode":"`+token+`"}`)+
+					event("answer_delta", `{"delta":"it is `+token[:9]+`"}`)+
+					event("answer_delta", `{"delta":"`+token[9:]+` indeed"}`)+
+					event("citation", `{"type":"citation","quote":"`+asJSON+`"}`)+
+					event("done", `{"ok":true,"model":"`+token+`"}`))
 		},
-		"no HTTP": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
+		"not HTTP": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {
 				panic(err)
@@ -64,11 +71,13 @@ func TestTokenIsHidden(t *testing.T) {
 				text = err.Error()
 			}
 			data, _ := json.Marshal(a)
-			text += string(data) + strings.ReplaceAll(string(data), `\/`, "/") + strings.ReplaceAll(string(data), `\\/`, "/")
+			text += string(data) + strings.ReplaceAll(string(data), `\/`, "/") +
+				strings.ReplaceAll(string(data), `\\/`, "/")
 			if strings.Contains(text, "s3cret") || !strings.Contains(text, "[token]") {
 				t.Errorf("got %s, %v", data, err)
 			}
-			res, err := target.Endpoint.Do(t.Context(), Request{Method: "DELETE", Path: BrainPath("eval")})
+			r := Request{Method: "DELETE", Path: BrainPath("eval")}
+			res, err := target.Endpoint.Do(t.Context(), r)
 			if err == nil {
 				res.Body.Close()
 			} else if strings.Contains(err.Error(), "s3cret") {

@@ -63,14 +63,16 @@ func TestObjectAndCreate(t *testing.T) {
 				}
 				if !strings.Contains(f.Message, want) || f.Retryable() != retry ||
 					retry && f.RetryAfter() != 3*time.Second {
-					t.Errorf("%d: got %q, retry %v after %v", c.status, f, f.Retryable(), f.RetryAfter())
+					t.Errorf("%d: got %q, retry %v after %v",
+						c.status, f, f.Retryable(), f.RetryAfter())
 				}
 			}
 			o, err := e.Object(t.Context(), r)
 			check(err, c.object, c.retryObject)
 			created, err := e.Create(t.Context(), r)
 			check(err, c.create, c.retryCreated)
-			if id := o.Text("id"); id != created.Text("id") || (id == "a") != strings.Contains(c.body, "a") {
+			if id := o.Text("id"); id != created.Text("id") ||
+				(id == "a") != strings.Contains(c.body, "a") {
 				t.Errorf("%q: got %q and %q", c.body, id, created.Text("id"))
 			}
 		})
@@ -97,7 +99,10 @@ func TestRetry(t *testing.T) {
 		}
 	})
 	calls, broken := 0, errors.New("broken")
-	err := target.Retry(t.Context(), time.Minute, func(context.Context) error { calls++; return broken })
+	err := target.Retry(t.Context(), time.Minute, func(context.Context) error {
+		calls++
+		return broken
+	})
 	if !errors.Is(err, broken) || calls != 1 {
 		t.Errorf("got %v after %d calls", err, calls)
 	}

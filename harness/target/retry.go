@@ -11,8 +11,8 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// maxAttempts is the largest number of times that one question is sent. It is sent again only after failures of
-// transport and the statuses 429, 502, 503 and 504, and never after an answer.
+// maxAttempts is the largest number of times that one question is sent. It is sent again only after
+// failures of transport and the statuses 429, 502, 503 and 504, and never after an answer.
 const maxAttempts = 3
 
 // questionTimeout is the cause with which a question's context ends: its time limit. Its text is

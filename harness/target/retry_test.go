@@ -17,7 +17,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestRetries: what is sent again, and that an answer comes of it.
+// TestRetries checks which failures are followed by another attempt.
 func TestRetries(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -29,11 +29,13 @@ func TestRetries(t *testing.T) {
 		{"504", func(w http.ResponseWriter) { w.WriteHeader(504) }},
 		{"hang up before the answer", daemontest.HangUp},
 		{"hang up inside the stream", func(w http.ResponseWriter) {
-			daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`))
+			daemontest.Stream(w, event("token", `{"token":"half"}`))
 			_ = http.NewResponseController(w).Flush()
 			daemontest.HangUp(w)
 		}},
-		{"stream without done", func(w http.ResponseWriter) { daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`)) }},
+		{"stream without done", func(w http.ResponseWriter) {
+			daemontest.Stream(w, event("token", `{"token":"half"}`))
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +47,8 @@ func TestRetries(t *testing.T) {
 				}
 				daemontest.Stream(w, daemontest.AnswerTo("question 1"))
 			})
-			a, err := targetOf(t, s).Ask(t.Context(), dataset.Question{Question: "question 1"}, questionTime)
+			q := dataset.Question{Question: "question 1"}
+			a, err := targetOf(t, s).Ask(t.Context(), q, questionTime)
 			if err != nil || a.Text != "answer 1" || a.Attempts != 2 || n.Load() != 2 {
 				t.Errorf("got %+v, %v after %d requests", a, err, n.Load())
 			}
@@ -56,7 +59,7 @@ func TestRetries(t *testing.T) {
 func TestBrokenConnectionIsTransport(t *testing.T) {
 	t.Parallel()
 	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
-		daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`))
+		daemontest.Stream(w, event("token", `{"token":"half"}`))
 		_ = http.NewResponseController(w).Flush()
 		daemontest.HangUp(w)
 	})
@@ -66,7 +69,7 @@ func TestBrokenConnectionIsTransport(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	t.Parallel()
 	s := daemontest.Answering(t)
 	target := targetOf(t, s)
@@ -77,9 +80,10 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// replies is a daemon in memory, so that time can be the test's own.
+// replies returns the response to each attempt, nil for none.
 type replies func(attempt int) *http.Response
 
+// inMemory is a daemon without sockets, for tests in a bubble of their own time.
 type inMemory struct {
 	reply replies
 	n     int
@@ -98,7 +102,10 @@ func (m *inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func reply(status int, body string, header ...string) *http.Response {
-	res := &http.Response{StatusCode: status, Status: fmt.Sprint(status), Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
+	res := &http.Response{
+		StatusCode: status, Status: fmt.Sprint(status), Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(body)),
+	}
 	res.Header.Set("Content-Type", "text/event-stream")
 	for i := 0; i+1 < len(header); i += 2 {
 		res.Header.Set(header[i], header[i+1])
@@ -108,11 +115,14 @@ func reply(status int, body string, header ...string) *http.Response {
 
 func (m *inMemory) target() *Target {
 	m.start = time.Now()
-	return &Target{Endpoint: &Endpoint{base: "http://memory", http: &http.Client{Transport: m}}, Brains: map[string]string{"": "eval"}, Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto}
+	return askBasic(&Endpoint{base: "http://memory", http: &http.Client{Transport: m}})
 }
 
-// inTime asks once in a bubble of its own time.
-func inTime(t *testing.T, timeout time.Duration, r replies, check func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration)) {
+// checkAnswer is called with the answer to a question and the time that it took.
+type checkAnswer func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration)
+
+// inTime asks a question in a bubble of its own time.
+func inTime(t *testing.T, timeout time.Duration, r replies, check checkAnswer) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := &inMemory{reply: r}
@@ -122,27 +132,29 @@ func inTime(t *testing.T, timeout time.Duration, r replies, check func(t *testin
 	})
 }
 
-func TestRetryAfterIsHonoured(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	inTime(t, time.Minute, func(n int) *http.Response {
 		if n <= 2 {
 			return reply(429, "", "Retry-After", "7")
 		}
-		return reply(200, daemontest.Event("done", `{"answer":"a"}`))
+		return reply(200, event("done", `{"answer":"a"}`))
 	}, func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
 		if err != nil || a.Attempts != 3 || took != 14*time.Second {
 			t.Errorf("got %+v, %v after %v; asked at %v", a, err, took, m.at)
 		}
 		if a.Latency != 0 {
-			t.Errorf("the latency %v holds the waits", a.Latency)
+			t.Errorf("the latency %v includes the waits", a.Latency)
 		}
 	})
 }
 
-func TestRetryAfterBeyondTheTimeIsNotWaitedFor(t *testing.T) {
-	inTime(t, time.Minute, func(int) *http.Response { return reply(503, "busy", "Retry-After", "61") },
+func TestRetryAfterBeyondTheTimeout(t *testing.T) {
+	inTime(t, time.Minute,
+		func(int) *http.Response { return reply(503, "busy", "Retry-After", "61") },
 		func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
 			f, ok := AsFailure(err)
-			if !ok || f.Kind != result.KindStatus || f.Status != 503 || m.n != 1 || took != 0 || !strings.Contains(f.Message, "busy") {
+			if !ok || f.Kind != result.KindStatus || f.Status != 503 || m.n != 1 || took != 0 ||
+				!strings.Contains(f.Message, "busy") {
 				t.Errorf("got %v after %d attempts and %v", err, m.n, took)
 			}
 		})
@@ -152,13 +164,14 @@ func TestRetriesEnd(t *testing.T) {
 	inTime(t, time.Minute, func(int) *http.Response { return reply(503, "busy") },
 		func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
 			f, ok := AsFailure(err)
-			if !ok || f.Status != 503 || m.n != maxAttempts || a.Attempts != maxAttempts || took > time.Second {
+			if !ok || f.Status != 503 || m.n != maxAttempts ||
+				a.Attempts != maxAttempts || took > time.Second {
 				t.Errorf("got %v after %d attempts and %v", err, m.n, took)
 			}
 		})
 }
 
-// TestTimeoutSpansAllAttempts: each attempt alone would have been in time.
+// TestTimeoutSpansAllAttempts checks a question of which each attempt alone would be in time.
 func TestTimeoutSpansAllAttempts(t *testing.T) {
 	inTime(t, 10*time.Second, func(n int) *http.Response {
 		if n == 1 {
@@ -167,13 +180,14 @@ func TestTimeoutSpansAllAttempts(t *testing.T) {
 		return nil
 	}, func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
 		f, ok := AsFailure(err)
-		if !ok || f.Kind != result.KindTimeout || took != 10*time.Second || a.Attempts != 2 || f.Message != "no answer in time: 10s passed" {
+		if !ok || f.Kind != result.KindTimeout || took != 10*time.Second || a.Attempts != 2 ||
+			f.Message != "no answer in time: 10s passed" {
 			t.Errorf("got %v after %d attempts and %v", err, a.Attempts, took)
 		}
 	})
 }
 
-// TestTimeoutWhileWaiting: what asked for the wait is the reason, not the clock.
+// TestTimeoutWhileWaiting checks that the error is the failure that caused the wait.
 func TestTimeoutWhileWaiting(t *testing.T) {
 	inTime(t, 30*time.Millisecond, func(int) *http.Response { return reply(503, "busy") },
 		func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
@@ -184,21 +198,23 @@ func TestTimeoutWhileWaiting(t *testing.T) {
 		})
 }
 
-func TestTimeoutKeepsTheText(t *testing.T) {
+func TestTimeoutKeepsText(t *testing.T) {
 	t.Parallel()
 	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
-		daemontest.Stream(w, daemontest.Event("token", `{"token":"so far"}`))
+		daemontest.Stream(w, event("token", `{"token":"so far"}`))
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
-	a, err := targetOf(t, s).Ask(t.Context(), dataset.Question{Question: "who?"}, 100*time.Millisecond)
-	if f, ok := AsFailure(err); !ok || f.Kind != result.KindTimeout || a.Text != "so far" || a.Attempts != 1 {
+	q := dataset.Question{Question: "who?"}
+	a, err := targetOf(t, s).Ask(t.Context(), q, 100*time.Millisecond)
+	if f, ok := AsFailure(err); !ok || f.Kind != result.KindTimeout ||
+		a.Text != "so far" || a.Attempts != 1 {
 		t.Errorf("got %+v, %v", a, err)
 	}
 }
 
-// TestCancelledAskIsNoFailure: the question was not at fault.
-func TestCancelledAskIsNoFailure(t *testing.T) {
+// TestCancelledAsk checks that the end of the context is not a failure of the question.
+func TestCancelledAsk(t *testing.T) {
 	reason := errors.New("enough")
 	for _, r := range []replies{
 		func(int) *http.Response { return nil },

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,10 +28,34 @@ func endpointOf(tb testing.TB, s *daemontest.Daemon, token string) *Endpoint {
 }
 
 func targetOf(tb testing.TB, s *daemontest.Daemon) *Target {
-	return &Target{Endpoint: endpointOf(tb, s, ""), Brains: map[string]string{"": "eval"}, Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto}
+	return askBasic(endpointOf(tb, s, ""))
 }
 
-// resultSchema is that of result files.
+func askBasic(e *Endpoint) *Target {
+	return &Target{
+		Endpoint: e, Brains: map[string]string{"": "eval"},
+		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
+	}
+}
+
+// event is a frame of an event stream.
+var event = daemontest.Event
+
+// streaming starts a daemon that answers every request with an event stream.
+func streaming(tb testing.TB, text string) *daemontest.Daemon {
+	return daemontest.New(tb, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
+		daemontest.Stream(w, text)
+	})
+}
+
+// writing starts a daemon that answers every request with a body.
+func writing(tb testing.TB, body string) *daemontest.Daemon {
+	return daemontest.New(tb, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
+		_, _ = io.WriteString(w, body)
+	})
+}
+
+// resultSchema is the schema of result files.
 var resultSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
@@ -43,12 +69,16 @@ func validRecord(record []byte) error {
 		return err
 	}
 	id := result.Identity{
-		SchemaVersion: 1, SDK: "go", Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 1, Dialect: result.Auto,
-		Dataset: result.DatasetID{SHA256: strings.Repeat("a", 64), Selected: 1, Tags: map[string]int{}},
-		Tool:    result.ToolID{CPUs: 1},
+		SchemaVersion: 1, SDK: "go", Scorer: "exact",
+		Scenario: result.AskBasic, Mode: "auto", TopK: 1, Dialect: result.Auto,
+		Dataset: result.DatasetID{
+			SHA256: strings.Repeat("a", 64), Selected: 1, Tags: map[string]int{},
+		},
+		Tool: result.ToolID{CPUs: 1},
 	}
 	res := result.Result{
-		SDK: "go", ScorerName: "exact", Planned: 1, Identity: id, StartedAt: time.Now(), FinishedAt: time.Now(),
+		SDK: "go", ScorerName: "exact", Planned: 1, Identity: id,
+		StartedAt: time.Now(), FinishedAt: time.Now(),
 		Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 1},
 	}
 	res.SetAggregate(result.NewAggregate(5))
@@ -56,8 +86,8 @@ func validRecord(record []byte) error {
 	if err != nil {
 		return err
 	}
-	v, err := jsonschema.UnmarshalJSON(io.MultiReader(
-		bytes.NewReader(head[:len(head)-1]), strings.NewReader(`,"questions":[`), bytes.NewReader(record), strings.NewReader(`]}`)))
+	file := slices.Concat(head[:len(head)-1], []byte(`,"questions":[`), record, []byte(`]}`))
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(file))
 	if err != nil {
 		return err
 	}

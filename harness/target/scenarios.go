@@ -75,16 +75,16 @@ func ScenarioOf(name result.Scenario) (Scenario, error) {
 	return Scenario{}, fmt.Errorf("unknown scenario %q", name)
 }
 
-// Check returns an error for a question that the protocol does not allow (spec 8): one without text,
-// or longer than 8,192 characters to ask or 4,096 to search.
+// Check returns an error for a question that the protocol does not allow (spec 8): one without
+// text, or longer than 8,192 characters to ask or 4,096 to search.
 func (s Scenario) Check(q dataset.Question) error {
 	n := utf8.RuneCountInString(q.Question)
 	switch {
 	case strings.TrimSpace(q.Question) == "":
 		return fmt.Errorf("question %q has no text", q.ID)
 	case n > s.maxChars:
-		return fmt.Errorf("question %q has %d characters and the protocol's limit is %d; shorten it, or leave it out",
-			q.ID, n, s.maxChars)
+		return fmt.Errorf("question %q has %d characters and the protocol's limit is %d; "+
+			"shorten it, or leave it out", q.ID, n, s.maxChars)
 	}
 	return nil
 }

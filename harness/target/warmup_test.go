@@ -14,8 +14,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestWarmUp asks the first questions, and one of every brain; what fails there
-// is no failure.
+// TestWarmUp checks that the first questions are asked and one of every brain, and that failures
+// are ignored.
 func TestWarmUp(t *testing.T) {
 	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
 		http.Error(w, "no", http.StatusBadRequest)
@@ -32,15 +32,18 @@ func TestWarmUp(t *testing.T) {
 	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(path, nil, dataset.BrainNaming{Default: "eval"}, func(dataset.Question) error { return nil })
+	accept := func(dataset.Question) error { return nil }
+	d, err := dataset.Open(path, nil, dataset.BrainNaming{Default: "eval"}, accept)
 	if err != nil {
 		t.Fatal(err)
 	}
 	target := targetOf(t, s)
-	target.Scenario, target.Brains = result.SearchOnly, map[string]string{"eval": "eval", "late": "late"}
+	target.Scenario = result.SearchOnly
+	target.Brains = map[string]string{"eval": "eval", "late": "late"}
 	asked, err := target.WarmUp(t.Context(), d, time.Minute)
 	calls := s.Calls()
-	if err != nil || asked != 21 || len(calls) != 21 || calls[20].Path != "/v1/brains/late/search" || calls[20].Body["query"] != "question 26" {
+	if err != nil || asked != 21 || len(calls) != 21 ||
+		calls[20].Path != "/v1/brains/late/search" || calls[20].Body["query"] != "question 26" {
 		t.Errorf("asked %d in %d calls, %v", asked, len(calls), err)
 	}
 }

@@ -55,8 +55,8 @@ func (f *File) Write(data []byte) (int, error) {
 	return f.temp.Write(data)
 }
 
-// Sync puts the content written so far on the disk, with its final permissions. After it, little but
-// the replacement itself can fail in Commit.
+// Sync puts the content written so far on the disk, with its final permissions. After it, little
+// but the replacement itself can fail in Commit.
 func (f *File) Sync() error {
 	if f.synced {
 		return nil

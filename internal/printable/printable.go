@@ -8,8 +8,8 @@ import (
 )
 
 // Line returns text as one line of at most most characters, and " …" if it was longer. White space
-// becomes single spaces. Invalid UTF-8 and characters that are not printable, which a terminal could
-// interpret, become U+FFFD.
+// becomes single spaces. Invalid UTF-8 and characters that are not printable, which a terminal
+// could interpret, become U+FFFD.
 func Line(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
