@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -149,47 +148,14 @@ func TestEndpointThatDies(t *testing.T) {
 	}
 }
 
-// pipes is a network in memory, so that time can be the test's own.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func (p pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p pipes) Close() error   { close(p.closed); return nil }
-func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
-func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
-	client, server := net.Pipe()
-	p.conns <- server
-	return client, nil
-}
-
-// inMemory returns the endpoint of a daemon that is reached without a socket. Endpoints begin with
-// a copy of the default transport: no other test may make one meanwhile.
+// inMemory returns the endpoint of a daemon that is reached without a socket.
 func inMemory(t *testing.T, answer http.HandlerFunc) *target.Endpoint {
 	t.Helper()
-	p := pipes{make(chan net.Conn), make(chan struct{})}
-	server := &http.Server{Handler: answer}
-	go func() { _ = server.Serve(p) }()
-	saved := http.DefaultTransport
-	http.DefaultTransport = &http.Transport{DialContext: p.dial}
+	daemontest.InMemory(t, answer)
 	e, err := target.NewEndpoint("http://memory", "", "evalctl-test", 1)
-	http.DefaultTransport = saved
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		e.Close()
-		_ = server.Close()
-	})
+	t.Cleanup(e.Close)
 	return e
 }

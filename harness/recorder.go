@@ -21,6 +21,7 @@ type entry struct {
 // written as they come, all that wait at once, so that they survive the end of this process. They
 // are counted when they are on the disk.
 func (r *runner) record(entries <-chan entry, abort context.CancelCauseFunc) (failed error) {
+	var waiting []entry
 	var written, batch []journal.Entry
 	var due <-chan time.Time
 	for open := true; open; {
@@ -33,7 +34,7 @@ func (r *runner) record(entries <-chan entry, abort context.CancelCauseFunc) (fa
 		case failed != nil: // drain, so that no worker waits forever
 			e.signalWritten()
 		case e.Kind != "":
-			waiting := []entry{e}
+			waiting = append(waiting[:0], e)
 			for range len(entries) {
 				waiting = append(waiting, <-entries)
 			}

@@ -97,7 +97,7 @@ func resumeWith(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, j *journ
 	return rig{Journal: j, Config: Config{
 		Target: targetOf(tb, s), Dataset: d, Scorer: scorer.Exact{},
 		Concurrency: 4, Timeout: 10 * time.Second,
-		Settings: result.Settings{Concurrency: 4, TimeoutSeconds: 10, Floor: 0.9, MaxUnscored: "0"},
+		Settings: result.Settings{Concurrency: 4, TimeoutSeconds: 10, Floor: 0.9},
 	}}
 }
 
@@ -208,7 +208,7 @@ func playRun() error {
 	_, _, err = Run(context.Background(), Config{
 		Target:  askBasic(e),
 		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 16, Timeout: time.Minute,
-		Settings: result.Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9, MaxUnscored: "0"},
+		Settings: result.Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9},
 	}, j)
 	return err
 }

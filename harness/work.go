@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
+	"evalctl/internal/printable"
 	"evalctl/scorer"
 )
 
@@ -101,7 +102,7 @@ func (r *runner) checkMode(rec result.Record) error {
 		return fmt.Errorf("%w: question %q does not say which one ran, and %s is required; leave --require-mode out for this daemon", ErrMode, rec.ID, want)
 	}
 	return fmt.Errorf("%w: question %q ran in %s, and %s is required; set the daemon up for %s, or ask for what it has with --mode",
-		ErrMode, rec.ID, target.Clip([]byte(rec.EffectiveMode)), want, want)
+		ErrMode, rec.ID, printable.Line(rec.EffectiveMode, 300), want, want)
 }
 
 // keep sends an entry to the recorder. If judging costs money, it waits until the entry is written.

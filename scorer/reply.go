@@ -4,40 +4,36 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+
+	"evalctl/internal/jsonobj"
 )
 
 // parseReply parses {"score": number, "reason": string} and rejects anything else: text around it,
-// code fences, and unknown, missing or repeated keys. encoding/json alone would accept repeated
-// keys and keys in another case.
+// code fences, and unknown, missing or repeated keys.
 func parseReply(text string) (score float64, reason string, err error) {
-	var object map[string]json.RawMessage
-	switch err := json.Unmarshal([]byte(text), &object); {
-	case strings.TrimSpace(text) == "":
+	o, err := jsonobj.Parse([]byte(text))
+	switch text = strings.TrimSpace(text); {
+	case text == "":
 		return 0, "", errors.New("it is empty")
-	case strings.HasPrefix(strings.TrimSpace(text), "```"):
+	case strings.HasPrefix(text, "```"):
 		return 0, "", errors.New("it is inside a code fence")
-	case err != nil || object == nil:
+	case err != nil:
 		return 0, "", errors.New("it is not one JSON object alone")
 	}
-	// The text is one valid object, so the calls of Token below cannot fail.
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	_, _ = dec.Token()
 	seen := map[string]bool{}
-	for dec.More() {
-		token, _ := dec.Token()
-		key, _ := token.(string)
+	for _, m := range o {
+		key := string(m.Key)
 		if seen[key] {
 			return 0, "", fmt.Errorf("the key %.40q is there twice", key)
 		}
 		seen[key] = true
-		value, _ := dec.Token()
 		switch key {
 		case "score":
-			score, err = parseScore(value)
+			score, err = parseScore(string(m.Value))
 		case "reason":
-			reason, err = parseReason(value)
+			reason, err = parseReason(m.Value)
 		default:
 			err = fmt.Errorf("the key %.40q is not one of score and reason", key)
 		}
@@ -51,22 +47,21 @@ func parseReply(text string) (score float64, reason string, err error) {
 	return score, reason, nil
 }
 
-func parseScore(value json.Token) (float64, error) {
-	number, ok := value.(json.Number)
-	if !ok {
-		return 0, errors.New("score is not a number")
-	}
-	score, err := number.Float64()
-	if err != nil || score < 0 || score > 1 {
-		return 0, errors.New("score is not between 0 and 1")
-	}
-	return max(score, 0), nil // -0 is 0
-}
-
-func parseReason(value json.Token) (string, error) {
-	reason, ok := value.(string)
+func parseReason(value json.RawMessage) (string, error) {
+	reason, ok := jsonobj.String(value)
 	if !ok {
 		return "", errors.New("reason is not a string")
 	}
 	return reason, nil
+}
+
+func parseScore(value string) (float64, error) {
+	score, err := strconv.ParseFloat(value, 64)
+	if errors.Is(err, strconv.ErrSyntax) {
+		return 0, errors.New("score is not a number")
+	}
+	if err != nil || score < 0 || score > 1 {
+		return 0, errors.New("score is not between 0 and 1")
+	}
+	return max(score, 0), nil // -0 is 0
 }

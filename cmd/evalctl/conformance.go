@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"evalctl/harness"
 	"evalctl/harness/conformance"
 	"evalctl/harness/launch"
 )
@@ -82,45 +82,36 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) error {
 		return usageError{fmt.Errorf("--output: %w", err)}
 	}
 	defer out.discard()
-	under, err := c.start(ctx, p)
-	if err != nil {
-		return brainError(ctx, err)
-	}
-	return errors.Join(c.check(ctx, newTerminal(p, c.Quiet), out, under, len(checks)), under.close())
-}
-
-// start starts the daemon. At an endpoint there is nothing to start.
-func (c *conformanceCmd) start(ctx context.Context, p *process) (*daemonUnderTest, error) {
+	t := newTerminal(p, c.Quiet)
 	if c.Endpoint != "" {
-		return &daemonUnderTest{cleanup: func() {}}, nil
+		return c.check(ctx, t, out, c.Endpoint, len(checks))
 	}
-	profile, self, err := resolveDaemon(p, c.SDK, c.DaemonCmd)
+	session, err := c.open(ctx, p)
 	if err != nil {
-		return nil, usageError{err}
+		return err
 	}
-	home, remove, err := freshHome()
-	if err != nil {
-		return nil, usageError{err}
-	}
-	d := &daemonUnderTest{cleanup: remove}
-	d.process, err = startDaemon(ctx, profile, self, launch.Options{
-		Port: c.Port, Home: filepath.Join(home, "data"), LogPath: filepath.Join(home, "daemon.log"),
-	})
-	if err != nil {
-		return nil, errors.Join(err, d.close())
-	}
-	return d, nil
+	ctx, stop := session.Watch(ctx)
+	defer stop()
+	return errors.Join(c.check(ctx, t, out, session.Endpoint().URL(), len(checks)), session.Close())
 }
 
-// check runs the checks and writes the report, of those that were done when
-// something stops it.
-func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile, under *daemonUnderTest, planned int) error {
-	ctx, stop := under.watch(ctx)
-	defer stop()
-	url := c.Endpoint
-	if under.process != nil {
-		url = under.process.URL()
+// open starts the daemon.
+func (c *conformanceCmd) open(ctx context.Context, p *process) (*harness.Session, error) {
+	config, err := startConfig(p, c.SDK, c.DaemonCmd, c.Port)
+	if err != nil {
+		return nil, usageError{err}
 	}
+	config.Token, config.UserAgent, config.Concurrency = c.Token, userAgent(), c.Parallel
+	session, err := harness.Open(ctx, config)
+	if err != nil {
+		return nil, asDaemonError(ctx, err)
+	}
+	return session, nil
+}
+
+// check runs the checks and writes the report. If it is stopped, the report contains the checks
+// that were done.
+func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile, url string, planned int) error {
 	t.field("daemon", "%s", printable(url, oneLine))
 	progress := t.checkProgress(planned)
 	report, err := conformance.Run(ctx, conformance.Options{

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
 
@@ -53,7 +54,7 @@ type daemonError struct{ error }
 
 func (e daemonError) Unwrap() error { return e.error }
 
-// unscoredError is a finished run of which too much has no score.
+// unscoredError is a finished sweep of which too much has no score.
 type unscoredError struct{ error }
 
 // brokenPromiseError is a daemon that breaks what every daemon must keep.
@@ -63,15 +64,45 @@ func (e *brokenPromiseError) Error() string {
 	return fmt.Sprintf("%d of %d checks of level MUST failed", e.failed, e.judged)
 }
 
-// belowFloorError is a finished run whose report has said everything.
-type belowFloorError struct{ passed, required, total int }
+// verdictError is a run that did not pass. cause is what stopped it, nil if it finished.
+type verdictError struct {
+	gate  result.Gate
+	cause error
+}
 
-func (e *belowFloorError) Error() string {
-	return fmt.Sprintf("%d of %d passed, the floor needs %d", e.passed, e.total, e.required)
+func (e *verdictError) Error() string {
+	if e.cause == nil {
+		return e.gate.Sentence
+	}
+	return fmt.Sprintf("%s: %v", e.gate.Sentence, e.cause)
+}
+
+func (e *verdictError) Unwrap() error { return e.cause }
+
+// code returns the exit code of the verdict.
+func (e *verdictError) code() int {
+	switch e.gate.Reason {
+	case result.ReasonFloor:
+		return exitBelowFloor
+	case result.ReasonNoAnswers, result.ReasonNoQuestions:
+		return exitDaemon
+	case result.ReasonLost:
+		return exitUnscored
+	}
+	switch e.gate.Stopped {
+	case result.StopBudget:
+		return exitBudget
+	case result.StopDaemon, result.StopMode:
+		return exitDaemon
+	case result.StopInterrupted:
+		return exitInterrupted
+	}
+	return exitUsage
 }
 
 // exitCode maps what a command returned to the process's exit code.
 func exitCode(ctx context.Context, err error) int {
+	failed, judged := errors.AsType[*verdictError](err)
 	switch {
 	case err == nil:
 		return exitDone
@@ -79,11 +110,13 @@ func exitCode(ctx context.Context, err error) int {
 		return exitBudget
 	case errors.As(err, new(daemonError)), errors.Is(err, harness.ErrDaemonDied), errors.Is(err, harness.ErrMode):
 		return exitDaemon
+	case judged:
+		return failed.code()
 	case ctx.Err() != nil:
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)):
 		return exitUnscored
-	case errors.As(err, new(*belowFloorError)), errors.As(err, new(*brokenPromiseError)):
+	case errors.As(err, new(*brokenPromiseError)):
 		return exitBelowFloor
 	default:
 		return exitUsage

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"evalctl/harness/result"
 	"evalctl/harness/target"
 
 	"github.com/alecthomas/kong"
@@ -60,7 +61,8 @@ func run(ctx context.Context, p *process) int {
 	if err == nil {
 		return exitDone
 	}
-	if _, quiet := errors.AsType[*belowFloorError](err); !quiet {
+	// The report has said everything of a floor that was not reached.
+	if e, ok := errors.AsType[*verdictError](err); !ok || e.gate.Verdict != result.Fail {
 		fmt.Fprintf(p.stderr, "evalctl: %s\n", printable(err.Error(), keepLines))
 	}
 	return exitCode(ctx, err)

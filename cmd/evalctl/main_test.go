@@ -26,17 +26,17 @@ import (
 
 // Both bounds are far beyond what a busy machine needs.
 const (
-	commandLimit = 5 * time.Minute // a command that takes longer hangs
-	patience     = 2 * time.Minute // an event that has not come by then does not come
+	commandLimit = 5 * time.Minute // for a command
+	patience     = 2 * time.Minute // for an event
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"evalctl": limited})
 }
 
-// limited is evalctl, which says what it is waiting for should it hang. A limit
-// for each command, and none for all scripts together, so that no script fails
-// because others are slow.
+// limited runs evalctl. If the command hangs, it prints what its goroutines wait
+// for, and ends. The limit is for each command and not for all scripts together,
+// so that no script fails because others are slow.
 func limited() {
 	time.AfterFunc(commandLimit, func() {
 		fmt.Fprintf(os.Stderr, "evalctl %q did not end in %v:\n", os.Args[1:], commandLimit)

@@ -7,22 +7,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"evalctl/internal/atomicfile"
 )
 
-// outputFile is where a report goes when it is ready. A file gets it whole or
-// not at all: until keep, it stands in a temporary file beside it.
+// outputFile is the destination of a report. A regular file is replaced when the report is
+// complete.
 type outputFile struct {
 	io.Writer
-	file *os.File    // nil for stdout
-	path string      // where file goes; empty when it is there already
-	mode fs.FileMode // of path
+	keep    func() error // completes the output
+	discard func()       // leaves a regular file as it was, unless keep was called
 }
 
-// openOutput refuses at once what could not be written at the end. An empty path
-// is stdout; what is no regular file, such as a pipe, is written to as it is.
+// openOutput fails early for a path that could not be written at the end. An empty path means
+// stdout. A path that is no regular file, such as a pipe, is written to directly.
 func openOutput(path string, stdout io.Writer) (*outputFile, error) {
 	if path == "" {
-		return &outputFile{Writer: stdout}, nil
+		return &outputFile{stdout, func() error { return nil }, func() {}}, nil
 	}
 	mode := fs.FileMode(0o644)
 	info, err := os.Stat(path)
@@ -35,7 +36,7 @@ func openOutput(path string, stdout io.Writer) (*outputFile, error) {
 			return nil, err
 		}
 		if !info.Mode().IsRegular() {
-			return &outputFile{Writer: f, file: f}, nil
+			return &outputFile{f, f.Close, func() { _ = f.Close() }}, nil
 		}
 		_ = f.Close() // nothing was written
 		mode = info.Mode().Perm()
@@ -45,40 +46,9 @@ func openOutput(path string, stdout io.Writer) (*outputFile, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, fmt.Errorf("make a file in %s: %w", filepath.Dir(path), e.Err)
-	}
-	return &outputFile{Writer: temp, file: temp, path: path, mode: mode}, err
-}
-
-// keep puts what was written in its place.
-func (o *outputFile) keep() error {
-	f := o.file
-	o.file = nil
-	switch {
-	case f == nil:
-		return nil
-	case o.path == "":
-		return f.Close()
-	}
-	err := errors.Join(f.Chmod(o.mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), o.path)
-	}
+	f, err := atomicfile.Create(path, mode)
 	if err != nil {
-		_ = os.Remove(f.Name())
+		return nil, err
 	}
-	return err
-}
-
-// discard leaves the file as it was, unless keep was called.
-func (o *outputFile) discard() {
-	if o.file == nil {
-		return
-	}
-	_ = o.file.Close()
-	if o.path != "" {
-		_ = os.Remove(o.file.Name())
-	}
+	return &outputFile{f, f.Commit, func() { _ = f.Discard() }}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -47,25 +46,27 @@ func (t *terminal) inputs(dataset string, p *plan) {
 
 // judging tells who judges, and what that is likely to cost.
 func (t *terminal) judging(c *runCmd, p *plan) {
-	if p.idleBudget {
-		t.field("warning", "--budget-usd has no effect: --scorer %s pays for nothing", c.Scorer)
+	if p.judging == nil {
+		if c.given["budget-usd"] {
+			t.field("warning", "--budget-usd has no effect: --scorer %s pays for nothing", c.Scorer)
+		}
+		return
 	}
-	if p.judge != nil {
-		price := "likely " + roughly(p.likely)
-		if p.unpriced != "" {
-			price = "price unknown: give --price " + printable(p.unpriced, oneLine) + "=in/out to see the cost"
-		}
-		if c.budget != nil {
-			price += fmt.Sprintf(" (cap %s)", *c.budget)
-		}
-		t.field("judge", "%s %s  prompt %s %s  temp %s  %s", p.judge.Provider, printable(p.judge.Model, oneLine), p.judge.PromptVersion, digest(p.judge.PromptSHA256), temperature(p.judge), price)
-		if c.budget != nil && p.likely > *c.budget {
-			t.field("warning", "the budget is likely to be reached: raise --budget-usd, or ask fewer questions with --limit")
-		}
+	price := "likely " + roughly(p.estimate)
+	if model := p.judging.UnpricedModel(); model != "" {
+		price = "price unknown: give --price " + printable(model, oneLine) + "=in/out to see the cost"
+	}
+	if c.budget != nil {
+		price += fmt.Sprintf(" (cap %s)", *c.budget)
+	}
+	judge := p.judging.Identity()
+	t.field("judge", "%s %s  prompt %s %s  temp %s  %s", judge.Provider, printable(judge.Model, oneLine), judge.PromptVersion, digest(judge.PromptSHA256), temperature(judge), price)
+	if c.budget != nil && p.estimate > *c.budget {
+		t.field("warning", "the budget is likely to be reached: raise --budget-usd, or ask fewer questions with --limit")
 	}
 }
 
-func temperature(j *result.JudgeModel) string {
+func temperature(j result.JudgeModel) string {
 	if j.Temperature == nil {
 		return "default"
 	}
@@ -73,14 +74,14 @@ func temperature(j *result.JudgeModel) string {
 }
 
 // daemon tells what is under test.
-func (t *terminal) daemon(d *daemonUnderTest) {
-	version := printable(d.id.Version, oneLine)
-	if d.process == nil {
-		t.field("daemon", "%s  %s", d.endpoint.URL(), version)
+func (t *terminal) daemon(s *harness.Session) {
+	url, version := s.Endpoint().URL(), printable(s.ID().Version, oneLine)
+	if !s.Started() {
+		t.field("daemon", "%s  %s", url, version)
 		return
 	}
 	t.field("daemon", "pid %d  %s  healthy in %d ms  %s  log %s",
-		d.process.PID(), d.endpoint.URL(), d.process.HealthyIn().Milliseconds(), version, printable(d.logPath, oneLine))
+		s.Process().PID(), url, s.Process().HealthyIn().Milliseconds(), version, printable(s.LogPath(), oneLine))
 }
 
 // count is a number of things.
@@ -108,7 +109,8 @@ func (t *terminal) report(c *runCmd, plan *plan, res result.Result, p *progress)
 		return
 	}
 	t.failures(c, p)
-	t.rate(c, res)
+	t.rate(res)
+	t.verdict(res)
 	t.tags(res)
 	if res.Grounded > 0 || res.Passed > 0 && c.scenario.Reads {
 		t.field("grounded", "%d/%d passing answers cite retrieved text", res.Grounded, res.Passed)
@@ -180,22 +182,32 @@ func (t *terminal) failure(c *runCmd, r result.Record) string {
 	return fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"%s", t.tint(false, "FAIL"), name, short(want, 48), short(r.Answer, 72), c.blame(r))
 }
 
-// blame says which stage lost a failed question, where gold documents tell.
+// blame names the stage that lost a failed question, where gold documents show it.
 func (c *runCmd) blame(r result.Record) string {
-	rank := r.GoldRank()
-	switch {
-	case len(r.ExpectedPaths) == 0:
+	if r.Retrieval == nil {
 		return ""
-	case rank == 0:
-		return "  gold not retrieved → retrieval"
-	case !c.scenario.Reads:
-		return fmt.Sprintf("  gold at rank %d", rank)
 	}
-	return fmt.Sprintf("  gold at rank %d → reader", rank)
+	rank, gold := r.GoldRank(), len(r.Retrieval.Gold)
+	switch r.LostAt(c.scenario.Name, c.TopK) {
+	case result.StageRetrieval:
+		if rank == 0 {
+			return "  gold not retrieved → retrieval"
+		}
+		found := 0
+		for _, g := range r.Retrieval.Gold {
+			if g.Rank > 0 {
+				found++
+			}
+		}
+		return fmt.Sprintf("  %d of %d gold retrieved → retrieval", found, gold)
+	case result.StageReader:
+		return fmt.Sprintf("  gold at rank %d → reader", rank)
+	}
+	return fmt.Sprintf("  gold at rank %d", rank)
 }
 
-// rate prints the pass rate with its interval and what the floor makes of it.
-func (t *terminal) rate(c *runCmd, res result.Result) {
+// rate prints the pass rate with its interval.
+func (t *terminal) rate(res result.Result) {
 	if res.PassRate == nil {
 		t.field("pass rate", "none: no question was finished")
 		return
@@ -216,34 +228,24 @@ func (t *terminal) rate(c *runCmd, res result.Result) {
 	}
 	t.field("pass rate", "%.3f  %d/%d   95%% CI %.3f–%.3f (Wilson)   counted: %s",
 		*res.PassRate, res.Passed, res.Total, res.Interval.Low, res.Interval.High, counted)
-	if res.Stopped != "" {
-		t.field("stopped", "%s after %d of %s: this is not a score", res.Stopped, n.Finished(), count(res.Planned, "question"))
-		return
-	}
-	required := stats.Required(n.Total, c.floor)
-	if n.Passed < required {
-		t.field("floor", "%.3f  %s  %d of %d passed, %d are needed", c.floor, t.tint(false, "FAIL"), n.Passed, n.Total, required)
-		return
-	}
-	t.field("floor", "%.3f  %s  %s", c.floor, t.tint(true, "PASS"), proof(n, c.floor))
 }
 
-// proof says how sure a passed floor is.
-func proof(n result.Counts, floor float64) string {
-	if lower := stats.WilsonLower(n.Passed, n.Total, 0.95); lower >= floor {
-		return "proven: even the one-sided 95% lower bound is above it"
+// verdict prints what the run's gate decided, and where questions were lost.
+func (t *terminal) verdict(res result.Result) {
+	g := res.Gate
+	switch g.Verdict {
+	case result.Pass:
+		t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(true, "PASS"), g.ProofText())
+	case result.Fail:
+		t.field("floor", "%.3f  %s  %d of %d passed, %d are needed", g.Floor, t.tint(false, "FAIL"), g.Passed, g.Total, g.Required)
+	case result.Inconclusive:
+		t.field("stopped", "%s after %d of %s: this is not a score", g.Stopped, res.Counts.Finished(), count(res.Planned, "question"))
+	case result.Invalid:
+		t.field("invalid", "%s", g.Sentence)
 	}
-	if floor == 1 {
-		return "not proven: no number of questions can prove that none would fail"
+	if g.Passed < g.Total {
+		t.field("lost at", "%s", g.Loss)
 	}
-	worse := math.Max(0, floor-0.05)
-	s := fmt.Sprintf("not proven at this size: a true rate of %.2f passes %.0f%% of the time", worse, 100*stats.GatePass(n.Total, floor, worse))
-	for k := n.Passed + 1; k <= n.Total; k++ {
-		if stats.WilsonLower(k, n.Total, 0.95) >= floor {
-			return s + fmt.Sprintf("; %d/%d would prove it", k, n.Total)
-		}
-	}
-	return s + "; no result on so few questions would prove it"
 }
 
 // tags prints a table with the outcome for each tag.

@@ -21,7 +21,7 @@ import (
 
 // runCmd holds the flags of evalctl run (spec 4.4 and our own).
 type runCmd struct {
-	subject
+	targetFlags
 	Scenario string `enum:"${scenarios}" default:"${default_scenario}" help:"Shared scenario: ${enum}."`
 	Mode     string `enum:"${modes}" default:"auto" help:"Retrieval mode, forwarded unchanged: ${enum}."`
 	Scorer   string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`

@@ -76,7 +76,11 @@ func TestSweepRows(t *testing.T) {
 
 func TestSweepVerdict(t *testing.T) {
 	c := sweepCmd{}
-	c.MaxUnscored, c.unscored = "10%", allowance{percent: 10, share: true}
+	c.MaxUnscored = "10%"
+	var err error
+	if c.unscored, err = result.ParseAllowance(c.MaxUnscored); err != nil {
+		t.Fatal(err)
+	}
 	cell := func(errs int) result.Cell {
 		return result.Cell{Result: result.Result{Counts: result.Counts{Total: 20, Errors: errs}}}
 	}

@@ -48,7 +48,8 @@ func TestStartTogether(t *testing.T) {
 	}
 }
 
-// starting is an evalctl command, put there by TestMain, that works in dir.
+// starting returns a command that runs evalctl, which TestMain puts on the path,
+// in dir.
 func starting(t *testing.T, dir string, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), "evalctl", args...)
 	cmd.Dir, cmd.Stderr = dir, new(bytes.Buffer)

@@ -78,8 +78,9 @@ func withoutFilters(root string) (options []string, ok bool) {
 	return options, true
 }
 
-// git runs one git command in dir, with everything off by which git status or
-// git rev-parse would run another program, and returns its output.
+// git runs one git command in dir and returns its output. Everything is turned
+// off by which config, rev-parse and status could run another program, except
+// filters: see withoutFilters.
 func git(dir string, args ...string) (out string, ok bool) {
 	program, err := exec.LookPath("git")
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/printable"
 	"evalctl/internal/retry"
 )
 
@@ -98,25 +98,8 @@ func (c *Client) statusError(r request, res *http.Response) error {
 	return e
 }
 
-// oneLine makes text of a daemon fit for an error: short, and without anything that a terminal
-// could interpret.
-func oneLine(s string) string {
-	const most = 500 // characters
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\ufffd"))
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return s
-}
+// oneLine returns text of a daemon as part of an error.
+func oneLine(s string) string { return printable.Line(s, 500) }
 
 // violation is why a request may not be sent. Its zero value is none.
 type violation struct {

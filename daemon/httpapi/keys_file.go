@@ -12,6 +12,8 @@ import (
 
 	"github.com/gofrs/flock"
 	"go.yaml.in/yaml/v3"
+
+	"evalctl/internal/atomicfile"
 )
 
 // ReadKeys reads a keys file, which must contain at least one key. See ParseKeys.
@@ -139,26 +141,21 @@ func keysNode(doc *yaml.Node) *yaml.Node {
 	return doc.Content[0].Content[1]
 }
 
-// replaceFile calls ready after it has written the new file, and before it renames it.
+// replaceFile calls ready after the new content is on the disk, and before it replaces the old.
 func replaceFile(file string, data []byte, ready func() error) error {
-	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // mode 0600
+	f, err := atomicfile.Create(file, 0o600)
 	if err != nil {
 		return fmt.Errorf("write the keys file: %w", err)
 	}
-	_, err = temp.Write(data)
-	err = errors.Join(err, temp.Sync(), temp.Close())
-	if err == nil {
-		if err := ready(); err != nil {
-			return errors.Join(err, os.Remove(temp.Name()))
-		}
-		err = os.Rename(temp.Name(), file)
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync()); err != nil {
+		return errors.Join(fmt.Errorf("write the keys file: %w", err), f.Discard())
 	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write the keys file: %w", err), os.Remove(temp.Name()))
+	if err := ready(); err != nil {
+		return errors.Join(err, f.Discard())
 	}
-	dir, err := os.Open(filepath.Dir(file))
-	if err != nil {
-		return fmt.Errorf("sync the keys file: %w", err)
+	if err := f.Commit(); err != nil {
+		return fmt.Errorf("write the keys file: %w", err)
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return nil
 }

@@ -233,7 +233,8 @@ var sharedSchemas = map[string]*jsonschema.Schema{
 		}
 	}),
 	"Duplicates": schemaOf[[]protocol.Duplicate](count(1, 20),
-		doc("Chunks that are left out because this one has an identical text, best first: the first 20.")),
+		doc("The first 20 chunks that are left out because this one has an identical text, best "+
+			"first.")),
 	"MoreDuplicates": schemaOf[int](least(1),
 		doc("How many further chunks with this text are left out.")),
 	"ReadyEvent": {Const: jsonschema.Ptr[any](protocol.ReadyData)},

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"slices"
 
 	"evalctl/daemon/protocol"
@@ -59,7 +60,8 @@ func problemChecks() []check {
 			return append(slices.Clip(r.prepare), expect(r.request, status, assertions...))
 		}
 		checks = append(checks,
-			must("errors-status-"+r.id, "7.1", "The status code is correct for "+r.what+".", steps(r.status)...),
+			must("errors-status-"+r.id, "7.1", fmt.Sprintf("The status code for %s is %d.", r.what, r.status),
+				steps(r.status)...),
 			must("errors-problem-"+r.id, "7.1", "The body is a Problem for "+r.what+".",
 				steps(0, isErrorStatus, isProblem)...),
 			should("errors-code-"+r.id, "7.1", "The code in the Problem is "+r.code+" for "+r.what+".",

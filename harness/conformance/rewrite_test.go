@@ -131,8 +131,7 @@ func before(match func(*http.Request) bool, change func(*http.Request)) wrapper 
 	})
 }
 
-// replayFirst answers requests with the same key as the first one. Only responses that keep accepts
-// are repeated.
+// replayFirst repeats the first response to requests with the same key, if keep accepts it.
 func replayFirst(match func(*http.Request) bool, key func(*http.Request) string, keep func(*captured) bool) wrapper {
 	var mu sync.Mutex
 	first := map[string]*captured{}

@@ -31,21 +31,21 @@ func TestPermittedVariations(t *testing.T) {
 			}
 		}), []string{"listing-many*"}, nil},
 		{"no content encodings", replace(withHeader("Content-Encoding"), reject(415)), []string{"limits-gzip*"}, nil},
-		{"late index", delayedIndex(), []string{"search", "ask"},
+		{"delayed index", delayedIndex(), []string{"search", "ask"},
 			[]string{"search-scores-descend", "search-at-once-*"}},
-		{"other problems", after(notEventStream, func(_ *http.Request, a *captured) {
+		{"other Problem bodies", after(notEventStream, func(_ *http.Request, a *captured) {
 			if a.failed() {
 				a.header.Set("Content-Type", "application/json; charset=utf-8")
 				a.setText(`{"title":"Nope","trace":["x"]}`)
 			}
 		}), []string{"errors", "batch-*-400", "paths-put-*"}, []string{"errors-*"}},
-		{"more in answers", after(notEventStream, func(_ *http.Request, a *captured) {
+		{"additional fields", after(notEventStream, func(_ *http.Request, a *captured) {
 			if !a.failed() {
 				a.edit(func(o map[string]any) { o["extra_field"] = map[string]any{"a": 1} })
 			}
 		}), []string{"documents-stat-*", "listing-entry-*", "batch-committed", "search-finds"},
 			[]string{"listing-entry-as-stat"}},
-		{"more cache headers",
+		{"additional Cache-Control directives",
 			after(anyRoute("GET /documents/read", "GET /documents"), func(r *http.Request, a *captured) {
 				a.header.Set("Cache-Control", "private, No-Store, max-age=0")
 			}), []string{"headers-read-*", "headers-listing-*"}, nil},

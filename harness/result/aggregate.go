@@ -68,18 +68,21 @@ type Aggregate struct {
 	// retrieved, Grounded the number of passed ones that cite a retrieved chunk.
 	GoldMissed int
 	Grounded   int
-	Retried    int
-	Tags       map[string]*Counts
-	Modes      map[string]int
-	Models     map[string]int
-	Prompts    map[string]int
-	Reader     TokenSums
+	// Loss attributes the questions that did not pass, in a scenario with a reader.
+	Loss    Loss
+	Retried int
+	Tags    map[string]*Counts
+	Modes   map[string]int
+	Models  map[string]int
+	Prompts map[string]int
+	Reader  TokenSums
 	// JudgeRequests is the number of HTTP requests, JudgeTokens what they used.
 	JudgeRequests int
 	JudgeTokens   TokenSums
 	// JudgeEstimated is the number of records for which the judge's tokens were estimated.
 	JudgeEstimated int
 
+	topK      int
 	retrieval *retrievalAggregate
 	score     moments
 	total     []float64
@@ -105,7 +108,7 @@ func (s *TokenSums) add(u *protocol.Usage) {
 func NewAggregate(topK int) *Aggregate {
 	return &Aggregate{
 		Tags: map[string]*Counts{}, Modes: map[string]int{}, Models: map[string]int{}, Prompts: map[string]int{},
-		retrieval: newRetrievalAggregate(topK),
+		topK: topK, retrieval: newRetrievalAggregate(topK),
 	}
 }
 
@@ -130,6 +133,7 @@ func (a *Aggregate) Add(r Record) {
 	if r.Passed && r.Grounded() {
 		a.Grounded++
 	}
+	a.Loss.add(r.lostAt(a.topK))
 	a.JudgeRequests += r.JudgeAttempts
 	a.JudgeTokens.add(r.JudgeUsage)
 	if r.JudgeUsageEstimated {

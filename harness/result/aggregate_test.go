@@ -64,6 +64,9 @@ func TestTallyIsFreeOfOrder(t *testing.T) {
 		if (got.PassRate == nil) != (c.Total == 0) || (got.MeanScore == nil) != (c.Scored == 0) || (got.Interval == nil) != (c.Total == 0) {
 			t.Errorf("got %+v", got)
 		}
+		if l := got.Gate.Loss; l.Retrieval+l.Reader+l.Errors+l.Unscored+l.Unknown != c.Total-c.Passed {
+			t.Errorf("%+v lost of %+v", l, c)
+		}
 		checkRetrieval(t, records, got.Retrieval)
 	})
 }
@@ -122,6 +125,11 @@ func TestTallyFigures(t *testing.T) {
 		Latency: Quantiles{3, new(20.0), new(29.0), new(29.8)}, FirstDelta: Quantiles{1, new(1.0), new(1.0), new(1.0)},
 		Retried: 2, ReaderUsage: TokenSums{InputTokens: 5, OutputTokens: 1, Reported: 1},
 		Cost: Cost{JudgeRequests: 3, InputTokens: 150, OutputTokens: 27, UsageEstimated: 1},
+		Gate: Gate{
+			Verdict: Invalid, Reason: ReasonLost, Passed: 1, Total: 4,
+			Allowance: AllowanceUse{Lost: 2, Errors: 1, Unscored: 1}, Loss: Loss{Errors: 1, Unscored: 1, Unknown: 1},
+			Sentence: "no score for 2 of 4 questions (1 error, 1 unscored), --max-unscored 0 allows 0",
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

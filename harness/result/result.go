@@ -38,11 +38,13 @@ type Result struct {
 
 	Stopped Stop `json:"stopped"`
 	// Resumed counts the questions that came from the journal.
-	Resumed  int                `json:"resumed"`
-	Planned  int                `json:"planned"`
-	Counts   Counts             `json:"counts"`
-	Interval *Interval          `json:"pass_rate_interval"`
-	Tags     map[string]*Counts `json:"tags"`
+	Resumed  int       `json:"resumed"`
+	Planned  int       `json:"planned"`
+	Counts   Counts    `json:"counts"`
+	Interval *Interval `json:"pass_rate_interval"`
+	// Gate is the verdict by Settings.
+	Gate Gate               `json:"gate"`
+	Tags map[string]*Counts `json:"tags"`
 
 	Identity       Identity       `json:"identity"`
 	Settings       Settings       `json:"settings"`
@@ -62,11 +64,14 @@ type Result struct {
 
 // Settings are the parts of a configuration that do not belong to the experiment.
 type Settings struct {
-	Concurrency    int     `json:"concurrency"`
-	TimeoutSeconds float64 `json:"timeout_seconds"`
-	Floor          float64 `json:"floor"`
-	MaxUnscored    string  `json:"max_unscored"`
+	Concurrency    int       `json:"concurrency"`
+	TimeoutSeconds float64   `json:"timeout_seconds"`
+	Floor          float64   `json:"floor"`
+	MaxUnscored    Allowance `json:"max_unscored"`
 }
+
+// Policy returns what a run with these settings must reach to pass.
+func (s Settings) Policy() Policy { return Policy{Floor: s.Floor, MaxUnscored: s.MaxUnscored} }
 
 // Interval is a confidence interval of a rate or a mean.
 type Interval struct {
@@ -90,7 +95,8 @@ type Cost struct {
 	UnpricedModel  string `json:"unpriced_model,omitempty"`
 }
 
-// SetAggregate sets the figures that a gives.
+// SetAggregate sets the figures of a, and the verdict on them. Stopped, Planned, Settings and the
+// identity's scenario, which the verdict depends on, must be set before.
 func (r *Result) SetAggregate(a *Aggregate) {
 	r.Total, r.Passed, r.Counts = a.Total, a.Passed, a.Counts
 	r.PassRate, r.MeanScore = a.PassRate(), a.MeanScore()
@@ -107,6 +113,7 @@ func (r *Result) SetAggregate(a *Aggregate) {
 		lo, hi := stats.Wilson(a.Passed, a.Total, 0.95)
 		r.Interval = &Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}
 	}
+	r.Gate = NewGate(*r, r.Settings.Policy(), a.Loss)
 }
 
 // Summary returns the specification's summary line of a run whose result file is at path.

@@ -70,12 +70,12 @@ func (t *Target) once(ctx context.Context, q dataset.Question) (Answer, error) {
 }
 
 // search sends a search and reads what was retrieved into a.
-func search(ctx context.Context, e *Endpoint, r request, a *Answer, _ time.Time) error {
-	o, err := e.json(ctx, r)
+func search(ctx context.Context, e *Endpoint, r Request, a *Answer, _ time.Time) error {
+	o, err := e.Object(ctx, r)
 	if err != nil {
 		return err
 	}
-	if a.Retrieved, err = chunksOf(o, "chunks", "hits"); err != nil {
+	if a.Retrieved, err = Chunks(o, "chunks", "hits"); err != nil {
 		return newFailure(result.KindProtocol, "POST search: "+err.Error())
 	}
 	a.EffectiveMode = effectiveMode(o)
@@ -88,18 +88,18 @@ func search(ctx context.Context, e *Endpoint, r request, a *Answer, _ time.Time)
 }
 
 // ask sends a question and reads the stream of its answer into a.
-func ask(ctx context.Context, e *Endpoint, r request, a *Answer, start time.Time) error {
+func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r.accept = protocol.TypeEvents
-	res, err := e.do(ctx, r)
+	r.Accept = protocol.TypeEvents
+	res, err := e.Do(ctx, r)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
 	if ct := res.Header.Get("Content-Type"); !strings.HasPrefix(ct, protocol.TypeEvents) {
 		data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-		return newFailure(result.KindProtocol, fmt.Sprintf("POST ask answered %q instead of %s: %s", ct, protocol.TypeEvents, Clip(data)))
+		return newFailure(result.KindProtocol, fmt.Sprintf("POST ask answered %q instead of %s: %s", ct, protocol.TypeEvents, clip(data)))
 	}
 	stream := streams.Get().(*sse.Reader)
 	stream.Reset(res.Body)
@@ -130,13 +130,14 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 	}()
 	a.Retrieved, a.Citations = []result.Chunk{}, []json.RawMessage{}
 	kept, retrieved := 0, false
+	var o jsonobj.Object // of one event at a time
 	for {
 		ev, err := r.Next()
 		if err != nil {
 			return streamEnd(ctx, err, text.Len())
 		}
-		o, known, err := decodeEvent(ev)
-		if err != nil {
+		var known bool
+		if o, known, err = decodeEvent(o, ev); err != nil {
 			return err
 		}
 		if !known {
@@ -148,7 +149,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 				continue // a stream has one (spec 2), and the answer is based on it
 			}
 			retrieved = true
-			if a.Retrieved, err = chunksOf(o, "chunks"); err != nil {
+			if a.Retrieved, err = Chunks(o, "chunks"); err != nil {
 				return newFailure(result.KindProtocol, "retrieve event: "+err.Error())
 			}
 			a.EffectiveMode = effectiveMode(o)
@@ -174,20 +175,20 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 	}
 }
 
-// decodeEvent parses the payload of the events that matter. known is false for others, which may
-// contain anything.
-func decodeEvent(ev sse.Event) (o jsonobj.Object, known bool, err error) {
+// decodeEvent parses the payload of the events that matter into o, whose members are overwritten.
+// known is false for others, which may contain anything.
+func decodeEvent(o jsonobj.Object, ev sse.Event) (_ jsonobj.Object, known bool, err error) {
 	switch ev.Name {
 	case protocol.EventRetrieve, protocol.EventDelta, "token", protocol.EventCitation, protocol.EventDone, protocol.EventError:
 	default:
-		return nil, false, nil
+		return o, false, nil
 	}
-	o, err = jsonobj.Parse(ev.Data)
+	o, err = jsonobj.Append(o[:0], ev.Data)
 	switch {
 	case err != nil && ev.Name == protocol.EventError:
-		return jsonobj.Object{{Key: "message", Value: encodeString(ev.Data)}}, true, nil
+		return jsonobj.Object{{Key: []byte("message"), Value: encodeString(ev.Data)}}, true, nil
 	case err != nil:
-		return nil, true, newFailure(result.KindProtocol, fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, Clip(ev.Data)))
+		return nil, true, newFailure(result.KindProtocol, fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data)))
 	}
 	return o, true, nil
 }

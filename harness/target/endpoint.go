@@ -15,6 +15,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/printable"
 	"evalctl/internal/redact"
 	"evalctl/internal/retry"
 )
@@ -28,14 +29,18 @@ const maxHealth = 64 << 10
 // maxErrorBody is how much of an error body is read.
 const maxErrorBody = 2 << 10
 
-// callTimeout is a client's default time limit (spec 8).
-const callTimeout = 30 * time.Second
+// MinConns is the number of connections that an Endpoint keeps open at least.
+const MinConns = 8
 
-var errNoAnswer = errors.New("no answer")
+// CallTimeout is the time limit of a request that belongs to no question (spec 8).
+const CallTimeout = 30 * time.Second
 
-// timeLimit returns a context that ends with an error that names the limit.
-func timeLimit(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, within, fmt.Errorf("%w within %v", errNoAnswer, within))
+// ErrNoAnswer means that a request ended because of its TimeLimit.
+var ErrNoAnswer = errors.New("no answer")
+
+// TimeLimit returns a context that ends after a while, with ErrNoAnswer as its cause.
+func TimeLimit(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, within, fmt.Errorf("%w within %v", ErrNoAnswer, within))
 }
 
 // Endpoint is a daemon's HTTP API. It is safe for concurrent use. If a daemon sends the token back,
@@ -61,9 +66,9 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 		return nil, fmt.Errorf("endpoint %s must end with its path, without ? or #", u)
 	}
 	tr := http.DefaultTransport.(*http.Transport).Clone()
-	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, max(conns, seedWriters)
+	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, max(conns, MinConns)
 	tr.DisableCompression = true
-	hidden := newRedactor(token)
+	hidden := NewRedactor(token)
 	return &Endpoint{base: u.String(), token: token, redactor: hidden, agent: userAgent, http: &http.Client{
 		Transport: &redactingTransport{tr, hidden},
 		// A daemon must not be able to send the token, or this process, somewhere else.
@@ -77,29 +82,35 @@ func (e *Endpoint) URL() string { return e.base }
 // Close closes the idle connections.
 func (e *Endpoint) Close() { e.http.CloseIdleConnections() }
 
-type request struct {
-	method, path string
-	contentType  string
-	accept       string
-	header       map[string]string // further fields
-	body         []byte
+// BrainPath returns the path of a brain's API.
+func BrainPath(id string) string { return "/v1/brains/" + url.PathEscape(id) }
+
+// Request is a request to a daemon. The token and the user agent are added to it.
+type Request struct {
+	Method      string
+	Path        string // appended to the endpoint's URL, with the query if there is one
+	ContentType string
+	Accept      string
+	Header      map[string]string // further fields
+	Body        []byte
 }
 
-// do sends one request. A status outside 2xx is returned as a *Failure, and the body is closed.
-func (e *Endpoint) do(ctx context.Context, r request) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, r.method, e.base+r.path, bytes.NewReader(r.body))
+// Do sends a request. The caller closes the body of the response. A status outside 2xx is returned
+// as a *Failure, and so is an error of transport; if ctx has ended, the error is its cause.
+func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, r.Method, e.base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+		return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
 	}
 	req.Header.Set("User-Agent", e.agent)
-	if r.accept != "" {
-		req.Header.Set("Accept", r.accept)
+	if r.Accept != "" {
+		req.Header.Set("Accept", r.Accept)
 	}
-	for key, value := range r.header {
+	for key, value := range r.Header {
 		req.Header.Set(key, value)
 	}
-	if r.contentType != "" {
-		req.Header.Set("Content-Type", r.contentType)
+	if r.ContentType != "" {
+		req.Header.Set("Content-Type", r.ContentType)
 	}
 	if e.token != "" {
 		req.Header.Set("Authorization", "Bearer "+e.token)
@@ -115,29 +126,35 @@ func (e *Endpoint) do(ctx context.Context, r request) (*http.Response, error) {
 	return res, nil
 }
 
-// json sends a request and parses the object that the daemon answers with.
-func (e *Endpoint) json(ctx context.Context, r request) (jsonobj.Object, error) {
-	r.accept = protocol.TypeJSON
+// Object sends a request and returns the JSON object in the answer, which may have 64 MiB. Its
+// errors are those of Do, and a *Failure for any other answer.
+func (e *Endpoint) Object(ctx context.Context, r Request) (jsonobj.Object, error) {
+	r.Accept = protocol.TypeJSON
 	data, err := e.read(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	return decoded(r, data)
+	return parse(r, data)
 }
 
-// created sends a request that creates something and parses the object that describes it. A daemon
-// may answer without a body: the object is then nil.
-func (e *Endpoint) created(ctx context.Context, r request) (jsonobj.Object, error) {
+// Create is Object for a request that creates something, with two differences. An answer without a
+// body is accepted and returned as nil. A failure can be retried only if its status is 429 or 503:
+// after any other, what the request creates may exist already.
+func (e *Endpoint) Create(ctx context.Context, r Request) (jsonobj.Object, error) {
+	r.Accept = protocol.TypeJSON
 	data, err := e.read(ctx, r)
+	if f, ok := errors.AsType[*Failure](err); ok {
+		f.retry = f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable
+	}
 	if err != nil || len(bytes.TrimSpace(data)) == 0 {
 		return nil, err
 	}
-	return decoded(r, data)
+	return parse(r, data)
 }
 
 // read sends a request and returns the body of the answer.
-func (e *Endpoint) read(ctx context.Context, r request) ([]byte, error) {
-	res, err := e.do(ctx, r)
+func (e *Endpoint) read(ctx context.Context, r Request) ([]byte, error) {
+	res, err := e.Do(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -147,40 +164,26 @@ func (e *Endpoint) read(ctx context.Context, r request) ([]byte, error) {
 		return nil, transportFailure(ctx, err)
 	}
 	if len(data) > maxBody {
-		return nil, newFailure(result.KindProtocol, fmt.Sprintf("%s %s answered with more than %d MiB", r.method, r.path, maxBody>>20))
+		return nil, newFailure(result.KindProtocol,
+			fmt.Sprintf("%s %s answered with more than %d MiB", r.Method, r.Path, maxBody>>20))
 	}
 	return data, nil
 }
 
-func decoded(r request, data []byte) (jsonobj.Object, error) {
+func parse(r Request, data []byte) (jsonobj.Object, error) {
 	o, err := jsonobj.Parse(data)
 	if err != nil {
-		return nil, newFailure(result.KindProtocol, fmt.Sprintf("%s %s did not answer with a JSON object: %v: %s", r.method, r.path, err, Clip(data)))
+		return nil, newFailure(result.KindProtocol, fmt.Sprintf(
+			"%s %s did not answer with a JSON object: %v: %s", r.Method, r.Path, err, clip(data)))
 	}
 	return o, nil
-}
-
-// call is json for a request that belongs to no question, with a time limit of its own.
-func (e *Endpoint) call(ctx context.Context, r request) (jsonobj.Object, error) {
-	ctx, cancel := timeLimit(ctx, callTimeout)
-	defer cancel()
-	return e.json(ctx, r)
-}
-
-// get is call for an object that is only read, repeated as retryFor does.
-func (e *Endpoint) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
-	err = retryFor(ctx, callTimeout, func(ctx context.Context) (err error) {
-		o, err = e.call(ctx, request{method: http.MethodGet, path: path})
-		return err
-	})
-	return o, err
 }
 
 // Health returns an error unless the daemon is healthy, by the rule that launch.Start has too:
 // status 200 and a body, of whatever form, that does not say "ok": false. It returns the version
 // that the daemon reports, which may be empty.
 func (e *Endpoint) Health(ctx context.Context) (version string, err error) {
-	ctx, cancel := timeLimit(ctx, callTimeout)
+	ctx, cancel := TimeLimit(ctx, CallTimeout)
 	defer cancel()
 	version, err = e.health(ctx)
 	if err != nil {
@@ -190,8 +193,8 @@ func (e *Endpoint) Health(ctx context.Context) (version string, err error) {
 }
 
 func (e *Endpoint) health(ctx context.Context) (version string, err error) {
-	r := request{method: http.MethodGet, path: "/healthz", accept: protocol.TypeJSON}
-	res, err := e.do(ctx, r)
+	r := Request{Method: http.MethodGet, Path: "/healthz", Accept: protocol.TypeJSON}
+	res, err := e.Do(ctx, r)
 	if err != nil {
 		return "", err
 	}
@@ -205,7 +208,7 @@ func (e *Endpoint) health(ctx context.Context) (version string, err error) {
 	}
 	o, _ := jsonobj.Parse(data) // a body of another form is another daemon's way to say yes
 	if string(o.Get("ok")) == "false" {
-		return "", newFailure(result.KindDaemon, "it says that it is not healthy: "+Clip(data))
+		return "", newFailure(result.KindDaemon, "it says that it is not healthy: "+clip(data))
 	}
 	return o.Text("version"), nil
 }
@@ -217,15 +220,15 @@ func transportFailure(ctx context.Context, err error) error {
 	return &Failure{Failure: result.Failure{Kind: result.KindTransport, Message: err.Error()}, retry: true}
 }
 
-func statusFailure(r request, res *http.Response) *Failure {
+func statusFailure(r Request, res *http.Response) *Failure {
 	data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // the error shows what has arrived
 	f := &Failure{Failure: result.Failure{Kind: result.KindStatus, Status: res.StatusCode}}
-	path, _, _ := strings.Cut(r.path, "?")
-	f.Message = fmt.Sprintf("%s %s: %s", r.method, path, res.Status)
+	path, _, _ := strings.Cut(r.Path, "?")
+	f.Message = fmt.Sprintf("%s %s: %s", r.Method, path, res.Status)
 	var p protocol.Problem
 	if json.Unmarshal(data, &p) == nil && (p.Detail != "" || p.Title != "" || p.Code != "") {
-		f.Message += ": " + Clip([]byte(strings.Join(nonEmpty(p.Code, p.Title, p.Detail), ": ")))
-	} else if text := Clip(data); text != "" {
+		f.Message += ": " + clip([]byte(strings.Join(nonEmpty(p.Code, p.Title, p.Detail), ": ")))
+	} else if text := clip(data); text != "" {
 		f.Message += ": " + text
 	}
 	if f.retry = retry.Status(res.StatusCode); f.retry {
@@ -250,13 +253,5 @@ func nonEmpty(parts ...string) []string {
 	return out
 }
 
-// Clip shortens foreign text to fit one line of an error: at most 300 characters, without line
-// breaks.
-func Clip(b []byte) string {
-	const most = 300
-	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "\ufffd")), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + " …"
-	}
-	return s
-}
+// clip returns what a daemon sent as part of an error.
+func clip(b []byte) string { return printable.Line(string(b), 300) }

@@ -2,7 +2,6 @@ package target
 
 import (
 	"errors"
-	"net/http"
 	"time"
 
 	"evalctl/harness/result"
@@ -25,6 +24,10 @@ func (f *Failure) Error() string { return f.Message }
 // Retryable reports whether the same request may succeed when it is sent again.
 func (f *Failure) Retryable() bool { return f.retry }
 
+// RetryAfter returns how long the daemon asks its client to wait before the request is sent again,
+// or 0 if it does not say.
+func (f *Failure) RetryAfter() time.Duration { return f.retryAfter }
+
 // AsFailure returns err as a failure of one question; ok is false for errors that concern the whole
 // run, such as the end of its context.
 func AsFailure(err error) (f *Failure, ok bool) {
@@ -32,15 +35,4 @@ func AsFailure(err error) (f *Failure, ok bool) {
 		return newFailure(result.KindTimeout, err.Error()), true
 	}
 	return errors.AsType[*Failure](err)
-}
-
-// hasStatus reports whether err is a failure with this HTTP status.
-func hasStatus(err error, status int) bool {
-	f, ok := errors.AsType[*Failure](err)
-	return ok && f.Status == status
-}
-
-// notServed reports whether a daemon does not have the endpoint at all.
-func notServed(err error) bool {
-	return hasStatus(err, http.StatusNotFound) || hasStatus(err, http.StatusMethodNotAllowed)
 }

@@ -68,12 +68,15 @@ func TestTokenIsHidden(t *testing.T) {
 			if strings.Contains(text, "s3cret") || !strings.Contains(text, "[token]") {
 				t.Errorf("got %s, %v", data, err)
 			}
-			if removed := brainAt(target.Endpoint, "eval").remove(t.Context()); removed != nil && strings.Contains(removed.Error(), "s3cret") {
-				t.Errorf("got %v", removed)
+			res, err := target.Endpoint.Do(t.Context(), Request{Method: "DELETE", Path: BrainPath("eval")})
+			if err == nil {
+				res.Body.Close()
+			} else if strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("got %v", err)
 			}
 		})
 	}
-	if got := newRedactor("short").Text("a short answer"); got != "a short answer" {
+	if got := NewRedactor("short").Text("a short answer"); got != "a short answer" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -60,11 +60,12 @@ func schedule(err error, left time.Duration) error {
 	return f
 }
 
-// retryFor repeats a call by the rules of Target.Ask, but as often as within allows: a daemon that
-// slows its clients down while it takes in a corpus is no reason to give up. The call must be safe
-// to repeat (spec 7.4).
-func retryFor(ctx context.Context, within time.Duration, once func(context.Context) error) error {
-	cctx, cancel := timeLimit(ctx, within)
+// Retry calls once until it succeeds, by the rules of Target.Ask, but as often as within allows: a
+// daemon that slows its clients down while it takes in a corpus is no reason to give up. The call
+// must be safe to repeat (spec 7.4). Its context ends with the TimeLimit within. Retry returns the
+// error of the last call, or ctx's cause if ctx has ended.
+func Retry(ctx context.Context, within time.Duration, once func(context.Context) error) error {
+	cctx, cancel := TimeLimit(ctx, within)
 	defer cancel()
 	deadline := time.Now().Add(within)
 	wait := backoff.NewExponentialBackOff()

@@ -25,10 +25,10 @@ type Scenario struct {
 	path     string // of the endpoint, below the brain's
 	maxChars int    // of a question (spec 8)
 	// body adds to the keys that all scenarios have.
-	body    func(t *Target, q dataset.Question, b body)
+	body    func(t *Target, q dataset.Question, b map[string]any)
 	aliases map[string][]string
 	// exchange sends the request and reads the answer into a.
-	exchange func(ctx context.Context, e *Endpoint, r request, a *Answer, start time.Time) error
+	exchange func(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time) error
 }
 
 // scenarios is the table of all scenarios. The first is the default.
@@ -45,14 +45,14 @@ func askScenario(name result.Scenario, reader string) Scenario {
 	return Scenario{
 		Name: name, MaxTopK: protocol.MaxAskTopK, Reads: true,
 		path: "/ask", maxChars: protocol.MaxAskQuery, exchange: ask,
-		body: func(_ *Target, q dataset.Question, b body) {
+		body: func(_ *Target, q dataset.Question, b map[string]any) {
 			b["question"], b["reader_mode"] = q.Question, reader
 		},
 		aliases: map[string][]string{"question": {"query"}},
 	}
 }
 
-func searchBody(t *Target, q dataset.Question, b body) {
+func searchBody(t *Target, q dataset.Question, b map[string]any) {
 	b["query"] = q.Question
 	if t.CandidateK > 0 {
 		b["candidate_k"] = t.CandidateK
@@ -90,14 +90,14 @@ func (s Scenario) Check(q dataset.Question) error {
 }
 
 // request returns the request that asks q.
-func (s Scenario) request(t *Target, q dataset.Question) request {
-	b := body{"top_k": t.TopK, "mode": t.Mode}
+func (s Scenario) request(t *Target, q dataset.Question) Request {
+	b := map[string]any{"top_k": t.TopK, "mode": t.Mode}
 	if q.QuestionDate != "" {
 		b["question_date"] = q.QuestionDate
 	}
 	s.body(t, q, b)
-	return request{
-		method: "POST", path: brainPath(t.Brains[q.Brain]) + s.path,
-		contentType: protocol.TypeJSON, body: encode(t.Dialect, b, s.aliases),
+	return Request{
+		Method: "POST", Path: BrainPath(t.Brains[q.Brain]) + s.path,
+		ContentType: protocol.TypeJSON, Body: Encode(t.Dialect, b, s.aliases),
 	}
 }

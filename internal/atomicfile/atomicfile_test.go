@@ -78,17 +78,11 @@ func TestFailedContentLeavesTheTarget(t *testing.T) {
 		return errFull
 	}
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
 	path := filepath.Join(dir, "go.json")
 	put(t, path, "old")
 	for name, err := range map[string]error{
 		"Write":    atomicfile.Write(path, 0o644, half),
 		"WriteNew": atomicfile.WriteNew(path, 0o644, half),
-		"WriteIn":  atomicfile.WriteIn(root, "go.json", 0o644, half),
 	} {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)
@@ -106,27 +100,6 @@ func TestPermissions(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Mode() != perm {
 			t.Errorf("got %v, %v, want %v", info.Mode(), err, perm)
 		}
-	}
-}
-
-func TestWriteIn(t *testing.T) {
-	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	if err := root.Mkdir("sub", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range []string{"one", "two"} {
-		if err := atomicfile.WriteIn(root, "sub/file", 0o600, write(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	wantFiles(t, filepath.Join(dir, "sub"), map[string]string{"file": "two"})
-	if err := atomicfile.WriteIn(root, "../file", 0o600, write("x")); err == nil {
-		t.Error("a file outside the root was written")
 	}
 }
 

@@ -1,4 +1,4 @@
-package target
+package seed
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
 )
 
 // How long the last document may take to be found: searchableWithin, and timeToIndex more for each
@@ -25,17 +26,19 @@ const (
 )
 
 // awaitSearchable polls until a search finds the corpus, because a daemon may index after it has
-// answered a write, or keep a search waiting for longer than a call may take. docs is all that was
-// written, docs[last] the document written last, and query what finds it.
-func (b *remoteBrain) awaitSearchable(ctx context.Context, docs []dataset.Doc, last int, query string) error {
+// answered a write, or keep a search waiting for longer than a call may take. docs are all the
+// documents, docs[last] was written last, and query finds it.
+func (b *remoteBrain) awaitSearchable(
+	ctx context.Context, docs []dataset.Doc, last int, query string,
+) error {
 	known, doc := dataset.PathsOf(docs), docs[last].Path
 	twins := sameText(docs, last)
 	start, within := time.Now(), searchableWithin+time.Duration(len(known))*timeToIndex
 	wait := 5 * time.Millisecond
 	for {
 		chunks, err := b.search(ctx, query, protocol.MaxAskTopK)
-		f, ok := errors.AsType[*Failure](err)
-		if err != nil && !errors.Is(err, errNoAnswer) && (!ok || !f.retry) {
+		f, ok := errors.AsType[*target.Failure](err)
+		if err != nil && !errors.Is(err, target.ErrNoAnswer) && (!ok || !f.Retryable()) {
 			return fmt.Errorf("search for the seeded document %s: %w", doc, err)
 		}
 		if found(chunks, known, twins) {
@@ -43,13 +46,15 @@ func (b *remoteBrain) awaitSearchable(ctx context.Context, docs []dataset.Doc, l
 		}
 		var asked time.Duration // the wait that the daemon asks for
 		if ok {
-			asked = f.retryAfter
+			asked = f.RetryAfter()
 		}
 		switch over := time.Since(start)+asked > within; {
 		case over && err != nil:
-			return fmt.Errorf("document %s was written but could not be searched for within %v: %w", doc, within, err)
+			return fmt.Errorf("document %s was written but could not be searched for within %v: %w",
+				doc, within, err)
 		case over:
-			return fmt.Errorf("document %s was written but is not found after %v (the last search gave %d chunks); does the daemon index %s?",
+			return fmt.Errorf("document %s was written but is not found after %v "+
+				"(the last search returned %d chunks); does the daemon index %s?",
 				doc, within, len(chunks), result.SeedRoot)
 		}
 		select {
@@ -61,8 +66,8 @@ func (b *remoteBrain) awaitSearchable(ctx context.Context, docs []dataset.Doc, l
 	}
 }
 
-// sameText returns the paths of the documents with the text of docs[i], which a search cannot tell
-// apart.
+// sameText returns the paths of the documents with the same text as docs[i], any of which a search
+// may return.
 func sameText(docs []dataset.Doc, i int) []string {
 	var paths []string
 	for _, doc := range docs {
@@ -86,8 +91,8 @@ func found(chunks []result.Chunk, known dataset.Paths, paths []string) bool {
 	return false
 }
 
-// probeOf chooses the document whose discovery shows that the corpus can be searched, and the words
-// to find it by. It is the document with the most words that no other has; of several, the one with
+// probeOf chooses the document to search for, which shows that the corpus can be searched, and the
+// words to find it by. It is the document with the most words that no other has; of several, the one with
 // the most different words; of several, the last one.
 func probeOf(docs []dataset.Doc) (index int, query string) {
 	type use struct{ first, last int }
@@ -125,11 +130,13 @@ func probeOf(docs []dataset.Doc) (index int, query string) {
 
 // wordsOf yields the words of a text as searches see them.
 func wordsOf(text []byte) iter.Seq[[]byte] {
-	return bytes.FieldsFuncSeq(bytes.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	return bytes.FieldsFuncSeq(bytes.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	})
 }
 
-// probeWords returns the passage of 40 words with the most own words, of several the last one: the
-// end of a text sets it apart better than its front matter.
+// probeWords returns the passage of 40 words with the most words for which own is true. Of several
+// it is the last one, because the end of a text is more specific than its front matter.
 func probeWords(doc dataset.Doc, own func(word []byte) bool) string {
 	const most = 40
 	words := strings.Fields(strings.ToValidUTF8(string(doc.Data), " "))

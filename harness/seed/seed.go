@@ -1,4 +1,6 @@
-package target
+// Package seed makes the brains of a daemon ready to be asked: it creates them and writes their
+// documents over the daemon's API until they can be searched, or checks that they are there.
+package seed
 
 import (
 	"context"
@@ -13,43 +15,47 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
 )
 
-// seedWriters is the number of concurrent requests that write documents, and brainsAtOnce the
-// number of brains that are seeded or looked for concurrently.
+// concurrentWrites is the number of concurrent requests that write documents, and concurrentBrains
+// the number of brains that are seeded or looked for concurrently.
 const (
-	seedWriters  = 8
-	brainsAtOnce = 4
+	concurrentWrites = target.MinConns
+	concurrentBrains = 4
 )
 
-// Seed makes the brains ready to be asked and returns the daemon's ids of them by name. A brain
-// with documents is created, its documents are written over the documents protocol, and Seed waits
-// until a search finds the last one. A brain without documents must exist and contain some: the
-// error is ErrBrainMissing or ErrBrainEmpty otherwise, and names every such brain.
+// Brains makes the brains ready to be asked and returns the daemon's ids of them by name. A brain
+// with documents is created, its documents are written, and Brains waits until a search finds the
+// last one. A brain without documents must exist and contain some; otherwise the error names every
+// brain that does not.
 //
-// A brain that should be created and exists is ErrBrainExists, unless seeded reports that the run
-// seeded it before it was interrupted. markSeeded is called with each brain that has all its
-// documents. Both may be nil; calls are not concurrent.
+// It is an error if a brain to create exists already, unless seeded reports that the run seeded it
+// before it was interrupted. markSeeded is called with the name of each brain once all its documents
+// can be searched. Both may be nil; they are not called concurrently.
 //
-// If anything fails, the end of ctx included, the brains that this call created are removed again.
-// The error names those that could not be removed.
-func Seed(ctx context.Context, e *Endpoint, d result.Dialect, brains []dataset.Brain, seeded func(brain string) bool, markSeeded func(brain string) error) (map[string]string, error) {
+// If anything fails, or ctx ends, the brains that this call created are removed again. The error
+// names those that could not be removed.
+func Brains(
+	ctx context.Context, e *target.Endpoint, d result.Dialect, brains []dataset.Brain,
+	seeded func(brain string) bool, markSeeded func(brain string) error,
+) (map[string]string, error) {
 	s := seeder{
 		endpoint: e, dialect: d, seeded: seeded, markSeeded: markSeeded,
-		writers: max(1, seedWriters/min(brainsAtOnce, max(1, len(brains)))),
+		writers: max(1, concurrentWrites/min(concurrentBrains, max(1, len(brains)))),
 		ids:     map[string]string{},
 	}
 	unusable := make([]error, len(brains))
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(brainsAtOnce)
+	g.SetLimit(concurrentBrains)
 	for i, b := range brains {
 		g.Go(func() error {
 			if gctx.Err() != nil {
 				return context.Cause(gctx)
 			}
 			err := s.ready(gctx, b)
-			if errors.Is(err, ErrBrainMissing) || errors.Is(err, ErrBrainEmpty) {
-				unusable[i], err = err, nil // go on, to name the others too
+			if errors.Is(err, errMissing) || errors.Is(err, errEmpty) {
+				unusable[i], err = err, nil // continue, to name the others too
 			}
 			return err
 		})
@@ -65,13 +71,13 @@ func Seed(ctx context.Context, e *Endpoint, d result.Dialect, brains []dataset.B
 	return s.ids, nil
 }
 
-// seeder is the state of one call of Seed.
+// seeder is the state of one call of Brains.
 type seeder struct {
-	endpoint *Endpoint
+	endpoint *target.Endpoint
 	dialect  result.Dialect
 	writers  int // for each brain
 
-	mu         sync.Mutex // guards what follows, calls of the functions included
+	mu         sync.Mutex // guards the fields below and the calls of the functions
 	seeded     func(brain string) bool
 	markSeeded func(brain string) error
 	ids        map[string]string
@@ -97,11 +103,11 @@ func (s *seeder) seedOrFind(ctx context.Context, remote *remoteBrain, b dataset.
 	if b.Docs == nil {
 		return remote.find(ctx, b.Probe)
 	}
-	// A brain whose creation is cut off could not be removed again.
+	// If the request were cut off, the brain might exist without an id to remove it by.
 	cctx, cancel := withGrace(ctx, removeWithin)
 	defer cancel()
 	err := remote.create(cctx)
-	if errors.Is(err, ErrBrainExists) && s.wasSeeded(b.Name) {
+	if errors.Is(err, errExists) && s.wasSeeded(b.Name) {
 		return remote.find(ctx, b.Probe)
 	}
 	if err != nil {
@@ -132,7 +138,9 @@ func withGrace(ctx context.Context, while time.Duration) (context.Context, conte
 
 // seed writes the documents, each with a request of its own if single is set, and waits until they
 // can be searched.
-func (b *remoteBrain) seed(ctx context.Context, docs []dataset.Doc, writers int, single bool) error {
+func (b *remoteBrain) seed(
+	ctx context.Context, docs []dataset.Doc, writers int, single bool,
+) error {
 	last, query := probeOf(docs)
 	w := docWriter{brain: b, writers: writers, single: single}
 	if err := w.write(ctx, slices.Concat(docs[:last], docs[last+1:])); err != nil {
@@ -160,7 +168,8 @@ func (s *seeder) undo(ctx context.Context, err error) error {
 			}
 			what += fmt.Sprintf(" (and %d more that this run created: %q)", len(ids), ids)
 		}
-		return fmt.Errorf("%w; %s may hold part of the corpus and must be removed before the next try: it could not be removed now: %w", err, what, left)
+		return fmt.Errorf("%w; %s may hold part of the corpus and must be removed before the next try: "+
+			"it could not be removed now: %w", err, what, left)
 	}
 	return err
 }

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/launch"
+	"evalctl/harness/result"
 )
 
 // The defaults of --output and --brain.
@@ -23,9 +23,9 @@ const (
 // and more than about a thousand do not pass the usual limit of open files.
 const maxConcurrency = 1024
 
-// subject holds the flags that run and sweep share: which daemon is asked what,
+// targetFlags holds the flags that run and sweep share: which daemon is asked what,
 // in which brains.
-type subject struct {
+type targetFlags struct {
 	SDK      string `name:"sdk" placeholder:"SDK" help:"SDK daemon to drive: ts, go or py (required)."`
 	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)."`
 	Limit    *int   `placeholder:"N" help:"Stop after N questions."`
@@ -46,11 +46,11 @@ type subject struct {
 	Quiet       bool   `help:"Print nothing on stderr but errors."`
 	JSON        bool   `name:"json" help:"Print the summary as one JSON object."`
 
-	unscored allowance
+	unscored result.Allowance
 }
 
 // validate checks what the grammar cannot say.
-func (s *subject) validate() (err error) {
+func (s *targetFlags) validate() (err error) {
 	switch {
 	case s.SDK == "":
 		return fmt.Errorf("--sdk is missing; it is one of %s", strings.Join(launch.SDKs, ", "))
@@ -77,19 +77,19 @@ func (s *subject) validate() (err error) {
 	case s.Endpoint != "" && s.Port != 0:
 		return errors.New("--port is for a daemon that is started; --endpoint names its own")
 	}
-	if s.unscored, err = parseAllowance(s.MaxUnscored); err != nil {
+	if s.unscored, err = result.ParseAllowance(s.MaxUnscored); err != nil {
 		return fmt.Errorf("--max-unscored %s: %w", s.MaxUnscored, err)
 	}
 	return nil
 }
 
 // resultDir is <output>/<date>, the date being that of the start in UTC.
-func (s *subject) resultDir(started time.Time) string {
+func (s *targetFlags) resultDir(started time.Time) string {
 	return filepath.Join(s.Output, started.Format(time.DateOnly))
 }
 
 // plan begins a plan with the daemon that will be started or reached.
-func (s *subject) plan(p *process) (*plan, error) {
+func (s *targetFlags) plan(p *process) (*plan, error) {
 	pl := &plan{started: time.Now().UTC()}
 	pl.dir = s.resultDir(pl.started)
 	if err := checkFile(s.Dataset); err != nil {
@@ -99,7 +99,7 @@ func (s *subject) plan(p *process) (*plan, error) {
 }
 
 // planInput reads the dataset and the corpus.
-func (s *subject) planInput(pl *plan, check func(dataset.Question) error) (err error) {
+func (s *targetFlags) planInput(pl *plan, check func(dataset.Question) error) (err error) {
 	naming := dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag}
 	if pl.dataset, err = dataset.Open(s.Dataset, s.Limit, naming, check); err != nil {
 		return err
@@ -109,35 +109,4 @@ func (s *subject) planInput(pl *plan, check func(dataset.Question) error) (err e
 	}
 	pl.brains, err = pl.dataset.Brains(pl.corpus)
 	return err
-}
-
-// allowance is a number of questions, or a share of them.
-type allowance struct {
-	count   int
-	percent float64
-	share   bool
-}
-
-func parseAllowance(s string) (allowance, error) {
-	bad := errors.New("must be a number of questions, or a share such as 10%")
-	if p, ok := strings.CutSuffix(s, "%"); ok {
-		f, err := strconv.ParseFloat(p, 64)
-		if err != nil || !(f >= 0 && f <= 100) {
-			return allowance{}, bad
-		}
-		return allowance{percent: f, share: true}, nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
-		return allowance{}, bad
-	}
-	return allowance{count: n}, nil
-}
-
-// of is the number of questions that are allowed among total.
-func (a allowance) of(total int) int {
-	if a.share {
-		return int(a.percent*float64(total)/100 + 1e-9)
-	}
-	return a.count
 }

@@ -1,4 +1,4 @@
-package target
+package seed
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/jsonobj"
 )
 
@@ -26,8 +27,8 @@ const (
 // timeForDoc is what each document of a batch adds to the time limit of the request.
 const timeForDoc = 250 * time.Millisecond
 
-// docWriter writes documents to one brain: in batches (spec 4.2), or one by one where the daemon
-// does not serve those.
+// docWriter writes documents to one brain: in batches (spec 4.2), or one by one if the daemon does
+// not serve batches.
 type docWriter struct {
 	brain   *remoteBrain
 	writers int // concurrent requests
@@ -80,22 +81,25 @@ func batches(docs []dataset.Doc) [][]dataset.Doc {
 	return out
 }
 
-// putBatch writes documents with one request, or with two of half the size if the daemon has a
-// lower limit. Writing documents again does no harm.
+// putBatch writes documents with one request, or with two of half the size if the daemon's limit is
+// lower. Writing documents twice does no harm.
 func (b *remoteBrain) putBatch(ctx context.Context, docs []dataset.Doc) error {
 	batch := protocol.Batch{Reason: "evalctl seed"}
 	for _, doc := range docs {
-		batch.Ops = append(batch.Ops, protocol.BatchOp{Type: protocol.OpWrite, Path: result.SeedRoot + doc.Path, Content: doc.Data})
+		batch.Ops = append(batch.Ops, protocol.BatchOp{
+			Type: protocol.OpWrite, Path: result.SeedRoot + doc.Path, Content: doc.Data,
+		})
 	}
 	body, err := json.Marshal(batch)
 	if err != nil {
 		return fmt.Errorf("encode a batch: %w", err)
 	}
 	var o jsonobj.Object
-	err = retryFor(ctx, callTimeout+time.Duration(len(docs))*timeForDoc, func(ctx context.Context) (err error) {
-		o, err = b.endpoint.json(ctx, request{
-			method: http.MethodPost, path: b.path() + "/documents/batch-ops",
-			contentType: protocol.TypeJSON, body: body,
+	within := target.CallTimeout + time.Duration(len(docs))*timeForDoc
+	err = target.Retry(ctx, within, func(ctx context.Context) (err error) {
+		o, err = b.endpoint.Object(ctx, target.Request{
+			Method: http.MethodPost, Path: b.path() + "/documents/batch-ops",
+			ContentType: protocol.TypeJSON, Body: body,
 		})
 		return err
 	})
@@ -107,7 +111,7 @@ func (b *remoteBrain) putBatch(ctx context.Context, docs []dataset.Doc) error {
 		return b.putBatch(ctx, docs[half:])
 	}
 	if err == nil && o.Number("committed") != float64(len(docs)) {
-		err = fmt.Errorf("the daemon says that it committed %v", o.Number("committed"))
+		err = fmt.Errorf("the daemon reports %v committed documents", o.Number("committed"))
 	}
 	if err != nil {
 		return fmt.Errorf("write a batch of %d documents from %s on: %w", len(docs), docs[0].Path, err)
@@ -117,11 +121,11 @@ func (b *remoteBrain) putBatch(ctx context.Context, docs []dataset.Doc) error {
 
 // put writes one document.
 func (b *remoteBrain) put(ctx context.Context, doc dataset.Doc) error {
-	err := retryFor(ctx, callTimeout, func(ctx context.Context) error {
-		res, err := b.endpoint.do(ctx, request{
-			method:      http.MethodPut,
-			path:        b.path() + "/documents?path=" + url.QueryEscape(result.SeedRoot+doc.Path),
-			contentType: protocol.TypeBytes, accept: protocol.TypeJSON, body: doc.Data,
+	err := target.Retry(ctx, target.CallTimeout, func(ctx context.Context) error {
+		res, err := b.endpoint.Do(ctx, target.Request{
+			Method:      http.MethodPut,
+			Path:        b.path() + "/documents?path=" + url.QueryEscape(result.SeedRoot+doc.Path),
+			ContentType: protocol.TypeBytes, Accept: protocol.TypeJSON, Body: doc.Data,
 		})
 		if err != nil {
 			return err

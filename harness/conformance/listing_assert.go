@@ -1,0 +1,84 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// entriesMatch judges the entries of a listing.
+func entriesMatch(judge func([]object) error) []assertion {
+	return []assertion{jsonField("items", isArray), func(r *response) error {
+		o, err := r.object()
+		if err != nil {
+			return err
+		}
+		list, err := objects(o["items"].([]any))
+		if err != nil {
+			return fmt.Errorf("items: %w", err)
+		}
+		return judge(list)
+	}}
+}
+
+// expectEntries requests a listing and judges its entries.
+func expectEntries(query []string, judge func([]object) error) step {
+	return expect(listOf(query...), 200, entriesMatch(judge)...)
+}
+
+func pathsOf(entries []object) []string {
+	list := make([]string, len(entries))
+	for i, e := range entries {
+		list[i], _ = e["path"].(string)
+	}
+	return list
+}
+
+// hasPaths requires a listing to have exactly these paths, in any order. Only the checks of the
+// order depend on the order.
+func hasPaths(paths ...string) []assertion {
+	return entriesMatch(func(list []object) error {
+		got := slices.Sorted(slices.Values(pathsOf(list)))
+		if want := slices.Sorted(slices.Values(paths)); !slices.Equal(got, want) {
+			return fmt.Errorf("want the paths %q, got %q", want, got)
+		}
+		return nil
+	})
+}
+
+// expectListing requests a listing that must have exactly these paths, in any order.
+func expectListing(query []string, paths ...string) step {
+	return expect(listOf(query...), 200, hasPaths(paths...)...)
+}
+
+// expectEachEntry requests a listing that must have n entries, and matches a field of each.
+func expectEachEntry(query []string, n int, name string, m matcher) step {
+	return expectEntries(query, func(entries []object) error {
+		if len(entries) != n {
+			return fmt.Errorf("want %d items, got %q", n, pathsOf(entries))
+		}
+		for _, e := range entries {
+			if err := matchField(e, name, m); err != nil {
+				return fmt.Errorf("item %v: %w", e["path"], err)
+			}
+		}
+		return nil
+	})
+}
+
+var (
+	flat      = []string{"dir", ""}
+	recursive = []string{"recursive", "true"}
+)
+
+// putPaths writes documents whose content is their path.
+func putPaths(paths ...string) step {
+	return func(ctx context.Context, c *client) error {
+		for _, p := range paths {
+			if err := put(p, p)(ctx, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,101 @@
+package result
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Stage is a stage of a question's way from the daemon's retrieval to its score.
+type Stage string
+
+// The stages at which a question can be lost. StageUnknown means that it failed and no gold
+// document shows where.
+const (
+	StageRetrieval Stage = "retrieval" // a gold document was not retrieved
+	StageReader    Stage = "reader"    // all gold was retrieved, and the answer is wrong
+	StageError     Stage = "error"
+	StageUnscored  Stage = "unscored"
+	StageUnknown   Stage = "unknown"
+)
+
+// Loss counts the questions that did not pass by the stage that lost them. Questions without gold
+// that were left out are not among them.
+type Loss struct {
+	Retrieval int `json:"retrieval"`
+	Reader    int `json:"reader"`
+	Errors    int `json:"errors"`
+	Unscored  int `json:"unscored"`
+	Unknown   int `json:"unknown"`
+}
+
+// LostAt returns the stage that lost the question in a run with this scenario and top-k, empty if it
+// passed or was left out. The reader is blamed only if all gold is among the first topK retrieved
+// documents, and never in SearchOnly, which has no reader.
+func (r *Record) LostAt(scenario Scenario, topK int) Stage {
+	stage := r.lostAt(topK)
+	if stage == StageReader && !scenario.reads() {
+		return StageUnknown
+	}
+	return stage
+}
+
+// lostAt is LostAt in a scenario with a reader.
+func (r *Record) lostAt(topK int) Stage {
+	switch {
+	case r.Passed || r.Outcome == NoGold:
+		return ""
+	case r.Outcome == Errored:
+		return StageError
+	case r.Outcome == Unscored:
+		return StageUnscored
+	case r.Retrieval == nil || len(r.Retrieval.Gold) == 0:
+		return StageUnknown
+	}
+	for _, g := range r.Retrieval.Gold {
+		if g.Rank < 1 || g.Rank > topK {
+			return StageRetrieval
+		}
+	}
+	return StageReader
+}
+
+// add counts a question that was lost at stage; an empty stage counts nothing.
+func (l *Loss) add(stage Stage) {
+	switch stage {
+	case StageRetrieval:
+		l.Retrieval++
+	case StageReader:
+		l.Reader++
+	case StageError:
+		l.Errors++
+	case StageUnscored:
+		l.Unscored++
+	case StageUnknown:
+		l.Unknown++
+	}
+}
+
+// in returns the counts for a scenario, as LostAt attributes them.
+func (l Loss) in(scenario Scenario) Loss {
+	if !scenario.reads() {
+		l.Unknown, l.Reader = l.Unknown+l.Reader, 0
+	}
+	return l
+}
+
+// String names the stages that lost questions, and how many.
+func (l Loss) String() string {
+	var parts []string
+	for _, s := range []struct {
+		n    int
+		name string
+	}{{l.Retrieval, "retrieval"}, {l.Reader, "reader"}, {l.Errors, "errors"}, {l.Unscored, "unscored"}, {l.Unknown, "unknown"}} {
+		if s.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", s.name, s.n))
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+// reads reports whether a reader writes the answers of the scenario.
+func (s Scenario) reads() bool { return s != SearchOnly }

@@ -1,0 +1,180 @@
+package seed
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/jsonobj"
+)
+
+// Reasons why a brain cannot be evaluated.
+var (
+	errExists  = errors.New("the brain exists already")
+	errMissing = errors.New("the brain is missing")
+	errEmpty   = errors.New("the brain is empty")
+)
+
+// removeWithin is how long a brain may take to be removed.
+const removeWithin = 5 * time.Second
+
+// remoteBrain is one brain of a daemon.
+type remoteBrain struct {
+	endpoint *target.Endpoint
+	dialect  result.Dialect
+	name     string // in the dataset
+	id       string // the daemon's, once create or find has returned without an error
+}
+
+func (b *remoteBrain) path() string { return target.BrainPath(b.id) }
+
+// create creates the brain. The error is errExists if there is one already.
+func (b *remoteBrain) create(ctx context.Context) error {
+	body := map[string]any{"name": b.name, "brain_id": b.name}
+	r := target.Request{
+		Method: http.MethodPost, Path: "/v1/brains", ContentType: protocol.TypeJSON,
+		Body: target.Encode(b.dialect, body, map[string][]string{"brain_id": {"id", "slug"}}),
+	}
+	var o jsonobj.Object
+	err := target.Retry(ctx, target.CallTimeout, func(ctx context.Context) (err error) {
+		o, err = b.endpoint.Create(ctx, r)
+		return err
+	})
+	if hasStatus(err, http.StatusConflict) {
+		return fmt.Errorf("brain %q at %s: %w; delete it, choose another name, or leave the corpus "+
+			"out (--corpus none) to evaluate it as it is", b.name, b.endpoint.URL(), errExists)
+	}
+	if err != nil {
+		return fmt.Errorf("create brain %q: %w", b.name, err)
+	}
+	b.id = cmp.Or(o.Text("id", "brain_id", "brainId"), b.name)
+	return nil
+}
+
+// find looks for a brain that must exist and contain documents, because an evaluation of another
+// one would measure nothing. Otherwise the error is errMissing or errEmpty. query is any question
+// of the dataset.
+func (b *remoteBrain) find(ctx context.Context, query string) error {
+	if err := b.lookUp(ctx); err != nil {
+		return err
+	}
+	var chunks []result.Chunk
+	err := target.Retry(ctx, target.CallTimeout, func(ctx context.Context) (err error) {
+		chunks, err = b.search(ctx, query, 1)
+		return err
+	})
+	if hasStatus(err, http.StatusNotFound) {
+		return b.missing()
+	}
+	if err != nil {
+		return fmt.Errorf("search brain %q: %w", b.name, err)
+	}
+	if len(chunks) > 0 {
+		return nil
+	}
+	o, err := b.get(ctx, b.path()+"/documents?dir=&recursive=true")
+	if hasStatus(err, http.StatusRequestEntityTooLarge) {
+		return nil // more documents than a listing may contain
+	}
+	if err != nil && !notServed(err) {
+		return fmt.Errorf("list the documents of brain %q: %w", b.name, err)
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(o.Get("items"), &items) == nil && len(items) > 0 {
+		return nil
+	}
+	return fmt.Errorf("brain %q at %s: %w; give its documents with --corpus",
+		b.name, b.endpoint.URL(), errEmpty)
+}
+
+// lookUp sets id by looking for the name among the daemon's ids, slugs and names. If the daemon
+// cannot list its brains, the name is taken for the id.
+func (b *remoteBrain) lookUp(ctx context.Context) error {
+	b.id = b.name
+	o, err := b.get(ctx, "/v1/brains")
+	if notServed(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list brains: %w", err)
+	}
+	items, ok := jsonobj.Objects(o.Get("items"))
+	if !ok {
+		return nil
+	}
+	for _, item := range items {
+		id := item.Text("id", "brain_id", "brainId")
+		if id == b.name || item.Text("slug") == b.name || item.Text("name") == b.name {
+			b.id = cmp.Or(id, b.name)
+			return nil
+		}
+	}
+	return b.missing()
+}
+
+func (b *remoteBrain) missing() error {
+	return fmt.Errorf("brain %q at %s: %w; give its documents with --corpus, or another --brain",
+		b.name, b.endpoint.URL(), errMissing)
+}
+
+// get reads an object, trying again as target.Retry does.
+func (b *remoteBrain) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
+	err = target.Retry(ctx, target.CallTimeout, func(ctx context.Context) (err error) {
+		o, err = b.endpoint.Object(ctx, target.Request{Method: http.MethodGet, Path: path})
+		return err
+	})
+	return o, err
+}
+
+// search returns the chunks found for query, which is cut to the length that a query may have.
+func (b *remoteBrain) search(ctx context.Context, query string, topK int) ([]result.Chunk, error) {
+	if r := []rune(query); len(r) > protocol.MaxSearchQuery {
+		query = string(r[:protocol.MaxSearchQuery])
+	}
+	body := map[string]any{"query": query, "top_k": topK, "mode": protocol.ModeAuto}
+	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
+	defer cancel()
+	o, err := b.endpoint.Object(ctx, target.Request{
+		Method: http.MethodPost, Path: b.path() + "/search", ContentType: protocol.TypeJSON,
+		Body: target.Encode(b.dialect, body, nil),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return target.Chunks(o, "chunks", "hits")
+}
+
+// remove removes a brain that this run created, even if ctx has ended.
+func (b *remoteBrain) remove(ctx context.Context) error {
+	ctx, cancel := target.TimeLimit(context.WithoutCancel(ctx), removeWithin)
+	defer cancel()
+	res, err := b.endpoint.Do(ctx, target.Request{
+		Method: http.MethodDelete, Path: b.path(),
+		Header: map[string]string{"X-Confirm-Delete": "yes"},
+	})
+	if hasStatus(err, http.StatusNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return res.Body.Close()
+}
+
+// hasStatus reports whether err is a failure with this HTTP status.
+func hasStatus(err error, status int) bool {
+	f, ok := errors.AsType[*target.Failure](err)
+	return ok && f.Status == status
+}
+
+// notServed reports whether a daemon does not have the endpoint at all.
+func notServed(err error) bool {
+	return hasStatus(err, http.StatusNotFound) || hasStatus(err, http.StatusMethodNotAllowed)
+}

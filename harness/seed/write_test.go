@@ -1,0 +1,119 @@
+package seed
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+)
+
+// TestWritesAreBatched checks that documents are written in batches, the one that is searched for in
+// a batch of its own, and one by one if the daemon does not serve batches.
+func TestWritesAreBatched(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		daemon  *manyBrains
+		batches []int
+		posts   int // requests with a batch, -1 for any number
+	}{
+		{"batches", &manyBrains{}, []int{256, 256, 87, 1}, 4},
+		{"not found", &manyBrains{rejects: 404}, nil, 1},
+		{"not allowed", &manyBrains{rejects: 405}, nil, 1},
+		{"a lower limit", &manyBrains{room: 12 << 10},
+			[]int{64, 64, 64, 64, 64, 64, 64, 64, 87, 1}, -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			docs := numbered(600)
+			s := daemontest.New(t, c.daemon.serve)
+			if _, err := seedOne(t.Context(), endpointAt(t, s.URL, ""), docs); err != nil {
+				t.Fatal(err)
+			}
+			index, _ := probeOf(docs.Docs)
+			order := c.daemon.order
+			last := order[len(order)-1]
+			if last != result.SeedRoot+docs.Docs[index].Path || len(order) != 600 ||
+				len(c.daemon.docs) != 600 {
+				t.Errorf("%d writes, the last of %s", len(order), last)
+			}
+			for _, d := range docs.Docs {
+				if c.daemon.docs["id-eval "+result.SeedRoot+d.Path] != string(d.Data) {
+					t.Fatalf("%s was not written as it is", d.Path)
+				}
+			}
+			posts := 0
+			for _, call := range s.Calls() {
+				if strings.HasSuffix(call.Path, "batch-ops") {
+					posts++
+				}
+			}
+			slices.Sort(c.batches)
+			slices.Sort(c.daemon.batches)
+			if !slices.Equal(c.batches, c.daemon.batches) || c.posts >= 0 && posts != c.posts {
+				t.Errorf("batches of %v in %d requests", c.daemon.batches, posts)
+			}
+		})
+	}
+}
+
+// TestFailedBatch checks that documents are not written one by one if a batch fails.
+func TestFailedBatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		daemon *manyBrains
+		want   string
+	}{
+		"rejected": {&manyBrains{rejects: 400}, "write a batch of 4 documents from d0000.md on: " +
+			"POST /v1/brains/id-eval/documents/batch-ops: 400 Bad Request"},
+		"incomplete": {&manyBrains{short: true}, "the daemon reports 3 committed documents"},
+		"too big": {&manyBrains{rejects: 413},
+			"write a batch of 1 documents from d0000.md on: POST"},
+		"no room": {&manyBrains{broken: "eval"}, "507"},
+	} {
+		s := daemontest.New(t, c.daemon.serve)
+		_, err := seedOne(t.Context(), endpointAt(t, s.URL, ""), numbered(5))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		for _, call := range s.Calls() {
+			if call.Method == "PUT" {
+				t.Errorf("%s: %s was written on its own", name, call.Path)
+			}
+		}
+	}
+}
+
+// TestBatchLimits checks that batches keep the limits of the specification and the order of the
+// documents, and contain all of them.
+func TestBatchLimits(t *testing.T) {
+	big := make([]byte, protocol.MaxBatchBytes)
+	sizes := rapid.SliceOfN(rapid.OneOf(
+		rapid.IntRange(0, 100), rapid.IntRange(0, 3<<20), rapid.Just(protocol.MaxBatchBytes),
+	), 0, 600)
+	rapid.Check(t, func(rt *rapid.T) {
+		var docs, batched []dataset.Doc
+		for i, n := range sizes.Draw(rt, "sizes") {
+			docs = append(docs, dataset.Doc{Path: fmt.Sprint(i), Data: big[:n]})
+		}
+		for _, batch := range batches(docs) {
+			size := 0
+			for _, d := range batch {
+				size += len(d.Data)
+			}
+			if len(batch) == 0 || len(batch) > protocol.MaxBatchOps ||
+				len(batch) > 1 && size > protocol.MaxBatchBytes {
+				rt.Fatalf("a batch of %d documents and %d bytes", len(batch), size)
+			}
+			batched = append(batched, batch...)
+		}
+		same := func(a, b dataset.Doc) bool { return a.Path == b.Path }
+		if !slices.EqualFunc(docs, batched, same) {
+			rt.Fatal("documents are lost or moved")
+		}
+	})
+}
