@@ -11,8 +11,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// runner is what the stages of a run share: one goroutine feeds the questions, several work on
-// them, and one records what they find.
+// runner is the state that the stages of a run share: one goroutine feeds the questions, several
+// work on them, and one records their outcomes.
 type runner struct {
 	cfg       Config
 	kept      keeper
@@ -24,7 +24,7 @@ func newRunner(cfg Config, kept keeper) *runner {
 	return &runner{cfg: cfg, kept: kept, aggregate: result.NewAggregate(cfg.Target.TopK), paths: dataset.PathsByBrain(cfg.Brains)}
 }
 
-// keeper is where a run keeps what it has found: a journal, or memory.
+// keeper stores the records of a run: a journal, or memory.
 type keeper interface {
 	State(question int) journal.State
 	Record(question int) (result.Record, error)
@@ -71,7 +71,7 @@ type job struct {
 	answer *result.Record
 }
 
-// resume counts what the journal has already.
+// resume counts the questions that the journal has already.
 func (r *runner) resume() (int, error) {
 	n := 0
 	for i := range r.cfg.Dataset.Selected {
@@ -98,13 +98,13 @@ func (r *runner) finish(rec result.Record) {
 	}
 }
 
-// drive runs feeder, workers and recorder until the questions are done or something stops them. It
-// returns what did.
+// drive runs feeder, workers and recorder until the questions are done or something stops them,
+// and returns the reason if so.
 func (r *runner) drive(parent context.Context) error {
 	ctx, abort := context.WithCancelCause(parent)
 	defer abort(nil)
-	// quit ends the feeding only: questions that are being asked still finish, because what was
-	// paid for is not thrown away.
+	// quit ends only the feeding. Questions that are being asked still finish, so that answers that
+	// were paid for are not lost.
 	quit, soften := context.WithCancelCause(ctx)
 	defer soften(nil)
 

@@ -15,7 +15,8 @@ import (
 	"evalctl/scorer"
 )
 
-// GoldReport is what the expected paths of a dataset's selected questions can be used for.
+// GoldReport says how many of a dataset's selected questions have expected paths, and which of them
+// make metrics of retrieval doubtful.
 type GoldReport struct {
 	// WithGold and NoGold are numbers of questions.
 	WithGold, NoGold int
@@ -45,7 +46,8 @@ func CheckGold(d dataset.Dataset, brains []dataset.Brain, topK int) (GoldReport,
 		}
 		for _, g := range item.Gold {
 			if err == nil && known != nil && !known.Has(known.Gold(g.Path)) {
-				err = fmt.Errorf("question %q: expected path %q is not among the documents of brain %s; correct it, or add the document", q.ID, g.Path, q.Brain)
+				err = fmt.Errorf("question %q: expected path %q is not among the documents of brain %s; "+
+					"correct it, or add the document", q.ID, g.Path, q.Brain)
 			}
 			uses[goldUse{q.Brain, known.Gold(g.Path)}]++
 		}
@@ -76,11 +78,12 @@ type goldUse struct{ brain, path string }
 
 // coverage returns the message of the warning about brains that are not larger than topK.
 func coverage(brains []dataset.Brain, questions, topK int) string {
-	const rest = "recall at top-k says nothing about a ranking that may hold all there is; lower --top-k, or give a larger corpus"
+	what := fmt.Sprintf("brains of %d questions", questions)
 	if len(brains) == 1 {
-		return fmt.Sprintf("top-k %d is not smaller than the %d documents of the brain: %s", topK, len(brains[0].Docs), rest)
+		what = fmt.Sprintf("%d documents of the brain", len(brains[0].Docs))
 	}
-	return fmt.Sprintf("top-k %d is not smaller than the brains of %d questions: %s", topK, questions, rest)
+	return fmt.Sprintf("top-k %d is not smaller than the %s: a ranking of all documents always has full "+
+		"recall at top-k; lower --top-k, or use a larger corpus", topK, what)
 }
 
 // addWarnings adds the warnings about the whole dataset.
@@ -88,16 +91,18 @@ func (s *GoldReport) addWarnings(uses map[goldUse]int, inQuestion result.Warning
 	if path, n := mostUsed(uses); n > 1 && 2*n > s.WithGold {
 		s.Warnings = append(s.Warnings, result.Warning{
 			Kind: "gold_shared", Count: n, IDs: []string{},
-			Message: fmt.Sprintf("%s is gold for %d of the %d questions with gold: a daemon that always returns it does well; ask about more documents", path, n, s.WithGold),
+			Message: fmt.Sprintf("%s is gold for %d of the %d questions with gold: "+
+				"a daemon that always returns it does well; ask about more documents", path, n, s.WithGold),
 		})
 	}
 	if inQuestion.Count > 0 {
-		inQuestion.Message = fmt.Sprintf("%d of the %d questions with gold hold their own answer, which leads a search to the gold: reword them", inQuestion.Count, s.WithGold)
+		inQuestion.Message = fmt.Sprintf("%d of the %d questions with gold contain their own answer, "+
+			"which leads a search to the gold: reword them", inQuestion.Count, s.WithGold)
 		s.Warnings = append(s.Warnings, inQuestion)
 	}
 }
 
-// mostUsed returns the path with the highest count, of several the first by name.
+// mostUsed returns the path with the highest count; of several, the first in order.
 func mostUsed(uses map[goldUse]int) (path string, n int) {
 	for g, u := range uses {
 		if u > n || u == n && g.path < path {
@@ -112,9 +117,12 @@ func mostUsed(uses map[goldUse]int) (path string, n int) {
 func answeredByItself(q dataset.Question) bool {
 	fold := cases.Fold()
 	question := fold.String(q.Question)
-	inside := func(s string) bool { return strings.TrimSpace(s) != "" && strings.Contains(question, fold.String(s)) }
+	inside := func(s string) bool {
+		return strings.TrimSpace(s) != "" && strings.Contains(question, fold.String(s))
+	}
 	answer := fold.String(strings.TrimSpace(q.ReferenceAnswer))
-	return slices.ContainsFunc(q.ExpectedSubstrings, inside) || answer != "" && hasWords(question, answer)
+	return slices.ContainsFunc(q.ExpectedSubstrings, inside) ||
+		answer != "" && hasWords(question, answer)
 }
 
 // hasWords reports whether text contains words with no letter or digit next to them.

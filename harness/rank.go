@@ -7,7 +7,9 @@ import (
 )
 
 // retrievalOf ranks the gold of a question among the first topK chunks.
-func retrievalOf(gold scorer.Ranking, chunks []result.Chunk, topK int, known dataset.Paths) *result.QuestionRetrieval {
+func retrievalOf(
+	gold scorer.Ranking, chunks []result.Chunk, topK int, known dataset.Paths,
+) *result.QuestionRetrieval {
 	var hits []scorer.Hit
 	for _, c := range chunks[:min(topK, len(chunks))] {
 		for _, path := range known.Documents(c, gold) {
@@ -18,7 +20,8 @@ func retrievalOf(gold scorer.Ranking, chunks []result.Chunk, topK int, known dat
 	documents = documents[:min(topK, len(documents))] // a chunk may have taken several places
 	ranked := scorer.Rank(documents, gold)
 	return &result.QuestionRetrieval{
-		Documents: len(documents), Gold: ranked, Recall: ranked.RecallAt(topK), NDCG: ranked.NDCGAt(topK),
+		Documents: len(documents), Gold: ranked,
+		Recall: ranked.RecallAt(topK), NDCG: ranked.NDCGAt(topK),
 		ReciprocalRank: ranked.ReciprocalRank(), AveragePrecision: ranked.AveragePrecision(),
 	}
 }
@@ -27,11 +30,11 @@ func retrievalOf(gold scorer.Ranking, chunks []result.Chunk, topK int, known dat
 func brainInfos(brains []dataset.Brain) []result.BrainInfo {
 	var out []result.BrainInfo
 	for _, b := range brains {
-		use := result.BrainInfo{ID: b.Name, Questions: b.Questions}
+		info := result.BrainInfo{ID: b.Name, Questions: b.Questions}
 		if b.Docs != nil {
-			use.Documents = new(len(b.Docs))
+			info.Documents = new(len(b.Docs))
 		}
-		out = append(out, use)
+		out = append(out, info)
 	}
 	return out
 }

@@ -18,8 +18,8 @@ type entry struct {
 }
 
 // record is the only goroutine that appends to the journal and adds to the aggregate. Entries are
-// written as they come, all that wait at once, so that they survive the end of this process. They
-// are counted when they are on the disk.
+// written as they arrive, all that are waiting in one write, so that they survive the end of this
+// process. They are counted once they are on the disk.
 func (r *runner) record(entries <-chan entry, abort context.CancelCauseFunc) (failed error) {
 	var waiting []entry
 	var written, batch []journal.Entry
@@ -50,7 +50,7 @@ func (r *runner) record(entries <-chan entry, abort context.CancelCauseFunc) (fa
 			if due == nil {
 				due = time.After(syncEvery)
 			}
-		default: // the wait is over, or the run
+		default: // the wait is over, or the run has ended
 			failed = r.count(written)
 			clear(written)
 			written, due = written[:0], nil
@@ -75,7 +75,7 @@ func (r *runner) count(entries []journal.Entry) error {
 	return nil
 }
 
-// signalWritten lets the worker that waits for the entry go on.
+// signalWritten releases the worker that waits for the entry.
 func (e entry) signalWritten() {
 	if e.written != nil {
 		close(e.written)

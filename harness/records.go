@@ -9,7 +9,8 @@ import (
 	"evalctl/harness/target"
 )
 
-// notAsked returns the record of a question without gold in a run that scores retrieval.
+// notAsked returns the record of a question that a run that scores retrieval leaves out, because it
+// has no gold.
 func notAsked(q dataset.Question) result.Record {
 	r := newRecord(q, target.Answer{}, nil)
 	r.Outcome, r.Reason = result.NoGold, "no expected_paths: left out"

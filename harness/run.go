@@ -24,15 +24,15 @@ import (
 // ErrMode means that the daemon retrieved in another mode than the required one.
 var ErrMode = errors.New("the daemon ran another retrieval mode")
 
-// errScorer means that the scorer fails for reasons that have nothing to do with the answer.
+// errScorer means that the scorer fails for a reason that does not depend on the answer.
 var errScorer = errors.New("no answer can be scored")
 
 // Config says what to ask, of which daemon, and how. Fields without a comment are required.
 type Config struct {
 	Target  *target.Target
 	Dataset dataset.Dataset
-	// Brains are the brains that are asked. Where their documents are known, they decide which
-	// document a daemon means that reports other paths than the corpus has.
+	// Brains are the brains that are asked. Their documents, if known, are used to translate the paths
+	// that a daemon reports to those of the corpus.
 	Brains []dataset.Brain
 	Scorer scorer.Scorer
 	// Concurrency is the number of concurrent questions, at least 1.
@@ -42,7 +42,7 @@ type Config struct {
 	// RequireMode, if set, is the retrieval mode that every answer must report. The first answer
 	// that reports another one, or none, stops the run with ErrMode.
 	RequireMode string
-	// Warnings are recorded in the result's retrieval, before those that the answers cause.
+	// Warnings are recorded in the result, before those that the answers cause.
 	Warnings []result.Warning
 	// Watched is set if the context is cancelled with ErrDaemonDied when the daemon's process ends.
 	Watched bool
@@ -63,8 +63,8 @@ type Config struct {
 // Drive asks all questions, scores them and returns the result; id is recorded in it. Nothing is
 // written: a caller that needs the questions collects them with Config.Recorded.
 //
-// When the run ends early (the context's end, a scorer's error, a budget) the result is partial,
-// Stopped in it says so, and the error is the reason.
+// When the run ends early, because ctx ends, the scorer fails or a budget is reached, the result is
+// partial, its Stopped is set, and the error is the reason.
 func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, error) {
 	started := time.Now().UTC()
 	r := newRunner(cfg, &memory{waiting: make([]*result.Record, cfg.Dataset.Selected)})
@@ -79,12 +79,13 @@ func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, 
 // Run asks the questions that the journal j does not have yet, scores them, writes the result file
 // next to the journal and removes the journal. It returns the result and the file's path.
 //
-// When the run ends early the result is partial as with Drive. The file is written all the same,
-// and the journal stays for a resume.
+// When the run ends early the result is partial as with Drive. The file is written nevertheless,
+// and the journal is kept, so that the run can be resumed.
 func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, string, error) {
 	id := j.Identity()
 	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {
-		return result.Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; start a new run", j.Path(), cfg.Dataset.Path)
+		return result.Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; "+
+			"start a new run", j.Path(), cfg.Dataset.Path)
 	}
 	r := newRunner(cfg, j)
 	resumed, err := r.resume()
@@ -124,7 +125,9 @@ func (r *runner) incomplete(stopped error) error {
 }
 
 // result returns the result of a run that has ended, answers without a grade included.
-func (r *runner) result(id result.Identity, started time.Time, resumed int, stopped error) (result.Result, error) {
+func (r *runner) result(
+	id result.Identity, started time.Time, resumed int, stopped error,
+) (result.Result, error) {
 	if err := r.addUnjudged(); err != nil {
 		return result.Result{}, err
 	}
@@ -134,10 +137,13 @@ func (r *runner) result(id result.Identity, started time.Time, resumed int, stop
 		StartedAt: started, FinishedAt: time.Now().UTC(),
 		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Selected,
 	}
-	res.Cost = result.Cost{SpentUSD: r.kept.Spent(), CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel}
+	res.Cost = result.Cost{
+		SpentUSD: r.kept.Spent(), CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel,
+	}
 	res.SetAggregate(r.aggregate)
 	if res.Retrieval != nil {
-		res.Retrieval.Warnings = append(append([]result.Warning{}, r.cfg.Warnings...), res.Retrieval.Warnings...)
+		warnings := append([]result.Warning{}, r.cfg.Warnings...) // not null in JSON
+		res.Retrieval.Warnings = append(warnings, res.Retrieval.Warnings...)
 	}
 	return res, nil
 }

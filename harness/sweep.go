@@ -26,14 +26,14 @@ func NewSweepFile(dir, sdk string) *SweepFile {
 // Path returns the file's path.
 func (f *SweepFile) Path() string { return f.path }
 
-// Save writes the finished cells of a sweep that goes on. Should the process be killed, the file
-// says that the sweep was interrupted.
+// Save writes the finished cells of a sweep that is in progress. The file says that the sweep was
+// interrupted, which is true if the process is killed before the next call.
 func (f *SweepFile) Save(s result.Sweep) error {
 	s.Stopped, s.FinishedAt = result.StopInterrupted, time.Now().UTC()
 	return f.write(s)
 }
 
-// Finish writes a sweep that has ended, and sets when and why it did in s. stopped is the reason
+// Finish writes a sweep that has ended, and sets FinishedAt and Stopped of s. stopped is the reason
 // why it ended before its last cell, nil if it did not.
 func (f *SweepFile) Finish(s *result.Sweep, stopped error) error {
 	s.Stopped, s.FinishedAt = stopReason(stopped), time.Now().UTC()

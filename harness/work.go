@@ -15,18 +15,18 @@ import (
 	"evalctl/scorer"
 )
 
-// deathGrace is how long a broken connection waits for the news that the daemon's process has
-// ended, which decides between a failed question and a stopped run.
+// deathGrace is how long the end of the daemon's process is waited for after a broken connection.
+// It decides between a failed question and a stopped run.
 const deathGrace = 250 * time.Millisecond
 
-// answeringGrace is the same for a daemon that was still able to report that it failed.
+// answeringGrace is the same after an answer in which the daemon reports a failure.
 const answeringGrace = 25 * time.Millisecond
 
-// healthTimeout is how long a daemon may take to show that it is there.
+// healthTimeout limits the health check of a daemon that may be dead.
 const healthTimeout = 5 * time.Second
 
-// work asks and scores one question. An error stops the run. The question is then asked again by a
-// resumed run, unless its answer was recorded.
+// work asks and scores one question. An error stops the run. A resumed run then asks the question
+// again, unless its answer was recorded.
 func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -117,7 +117,7 @@ func (r *runner) keep(e journal.Entry, entries chan<- entry) {
 }
 
 // daemonDead returns ErrDaemonDied if a question failed in transport and the daemon's health check
-// does so too. The question is then asked again by a resumed run.
+// does too. A resumed run then asks the question again.
 func (r *runner) daemonDead(ctx context.Context, f *target.Failure) error {
 	if f.Kind != result.KindTransport {
 		return nil

@@ -106,12 +106,12 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return exitDone
+	case judged:
+		return failed.code()
 	case errors.Is(err, llm.ErrBudgetExceeded):
 		return exitBudget
 	case errors.As(err, new(daemonError)), errors.Is(err, harness.ErrDaemonDied), errors.Is(err, harness.ErrMode):
 		return exitDaemon
-	case judged:
-		return failed.code()
 	case ctx.Err() != nil:
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)):

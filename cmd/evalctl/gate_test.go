@@ -68,8 +68,8 @@ func drawResult(t *rapid.T) (result.Result, error) {
 	return res, cause
 }
 
-// TestVerdictIsOne checks that the report, the JSON, the last line on stderr and the exit code never
-// disagree about a run.
+// TestVerdictIsOne checks that the report, the JSON, the last line on stderr and the exit code
+// never disagree about a run.
 func TestVerdictIsOne(t *testing.T) {
 	seen := map[result.Reason]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -142,7 +142,7 @@ func TestVerdictIsOne(t *testing.T) {
 func TestVerdictOfAFinishedRun(t *testing.T) {
 	broken := errors.New("remove the journal: read-only file system")
 	for _, g := range []result.Gate{{Verdict: result.Pass, Reason: result.ReasonFloor}, {Verdict: result.Fail, Reason: result.ReasonFloor}} {
-		if err := verdict(g, broken); err != broken || exitCode(t.Context(), err) != exitUsage {
+		if err := verdict(g, broken); !errors.Is(err, broken) || exitCode(t.Context(), err) != exitUsage {
 			t.Errorf("%s: got %v", g.Verdict, err)
 		}
 	}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +10,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/daemon/protocol"
-	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
@@ -41,7 +38,8 @@ type runCmd struct {
 
 	Resume string `placeholder:"JOURNAL" help:"Go on with a run that stopped; other flags are taken from it."`
 
-	given    map[string]bool // flags whose value came from the command line or the journal
+	flags    []*kong.Flag    // of this command
+	given    map[string]bool // names of those that the command line or the journal gives
 	floor    float64
 	budget   *llm.USD
 	prices   llm.Prices
@@ -60,94 +58,6 @@ func (runCmd) Help() string {
   evalctl run --resume results/2026-01-31/go.journal
 
 ` + exitTable()
-}
-
-// budgetVariable is what --budget-usd is when it is not given.
-const budgetVariable = "SVC_EVAL_BUDGET_USD"
-
-// inheritedCap is where the journal keeps a cap that no flag gave. A resume takes
-// it where neither a flag nor the variable says another: no cap is ever lost.
-const inheritedCap = "inherited-budget-usd"
-
-// AfterApply notes which flags were given. kong calls it.
-func (c *runCmd) AfterApply(k *kong.Context) error {
-	c.given = map[string]bool{}
-	for _, step := range k.Path {
-		if step.Flag != nil {
-			c.given[step.Flag.Name] = true
-		}
-	}
-	return nil
-}
-
-// journalOptions makes a resolver of the flags that the journal's run was given.
-func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
-	j, err := journal.Open(c.Resume)
-	if err != nil {
-		return nil, err
-	}
-	defer j.Close()
-	told := map[string]any{}
-	if err := json.Unmarshal(j.Options(), &told); err != nil {
-		return nil, fmt.Errorf("%s: options of the run: %w", c.Resume, err)
-	}
-	if told["budget-usd"] == nil && p.env(budgetVariable) == "" {
-		told["budget-usd"] = told[inheritedCap]
-	}
-	return kong.ResolverFunc(func(_ *kong.Context, parent *kong.Path, f *kong.Flag) (any, error) {
-		if parent.Command == nil || parent.Command.Name != "run" {
-			return nil, nil
-		}
-		return told[f.Name], nil
-	}), nil
-}
-
-// options is what journalOptions reads back. The token is a secret, where the
-// run writes is known from the journal's place, and what the environment says
-// is asked anew when the run goes on, but for its cap. Paths are absolute, so that
-// it goes on from any folder.
-func (c *runCmd) options() (map[string]any, error) {
-	dataset, err := filepath.Abs(c.Dataset)
-	if err != nil {
-		return nil, fmt.Errorf("--dataset %s: %w", c.Dataset, err)
-	}
-	corpus := c.Corpus
-	if corpus != "" && corpus != noCorpus {
-		if corpus, err = filepath.Abs(corpus); err != nil {
-			return nil, fmt.Errorf("--corpus %s: %w", c.Corpus, err)
-		}
-	}
-	o := map[string]any{
-		"sdk": c.SDK, "dataset": dataset, "scenario": c.Scenario, "mode": c.Mode, "scorer": c.Scorer,
-		"floor": c.Floor, "brain": c.Brain, "dialect": c.Dialect, "max-unscored": c.MaxUnscored,
-		"port": strconv.Itoa(c.Port), "top-k": strconv.Itoa(c.TopK), "candidate-k": strconv.Itoa(c.CandidateK),
-		"rerank-top-n": strconv.Itoa(c.RerankTopN), "concurrency": strconv.Itoa(c.Concurrency), "judge-rps": strconv.FormatFloat(c.JudgeRPS, 'g', -1, 64), "timeout": c.Timeout.String(),
-	}
-	for k, v := range map[string]string{
-		"endpoint": c.Endpoint, "daemon-cmd": c.DaemonCmd, "corpus": corpus, "brain-tag": c.BrainTag, "require-mode": c.RequireMode,
-	} {
-		if v != "" {
-			o[k] = v
-		}
-	}
-	for k, v := range map[string]string{"llm-provider": c.LLMProvider, "llm-model": c.LLMModel, "judge-model": c.JudgeModel} {
-		if c.given[k] {
-			o[k] = v
-		}
-	}
-	switch {
-	case c.given["budget-usd"]:
-		o["budget-usd"] = c.BudgetUSD
-	case c.BudgetUSD != "":
-		o[inheritedCap] = c.BudgetUSD
-	}
-	if c.Limit != nil {
-		o["limit"] = strconv.Itoa(*c.Limit)
-	}
-	if len(c.Price) > 0 {
-		o["price"] = c.Price
-	}
-	return o, nil
 }
 
 // Validate checks what the grammar cannot say. kong calls it.

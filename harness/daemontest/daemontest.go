@@ -1,5 +1,5 @@
-// Package daemontest provides daemons under a test's control: an HTTP server on a real socket that
-// answers as the test says and keeps the requests it got.
+// Package daemontest provides daemons under a test's control: HTTP servers, on a socket or in
+// memory, that answer as the test says.
 package daemontest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Call is one request that a Daemon got.
+// Call is one request that a Daemon has received.
 type Call struct {
 	Method, Path string
 	Header       http.Header
@@ -21,7 +21,7 @@ type Call struct {
 	Body         map[string]any // nil if Raw is not a JSON object
 }
 
-// Daemon is a daemon under the test's control. It ends with the test.
+// Daemon is a daemon on a socket that records its requests. It ends with the test.
 type Daemon struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -45,7 +45,7 @@ func New(tb testing.TB, answer func(w http.ResponseWriter, r *http.Request, c Ca
 	return d
 }
 
-// Answering starts a daemon that answers every question at once, with AnswerTo.
+// Answering starts a daemon that answers every question with AnswerTo.
 func Answering(tb testing.TB) *Daemon {
 	return New(tb, func(w http.ResponseWriter, _ *http.Request, c Call) {
 		Stream(w, AnswerTo(c.Body["question"].(string)))
@@ -87,10 +87,11 @@ func AnswerTo(question string) string {
 		Event("answer_delta", `{"delta":"answer "}`) +
 		Event("answer_delta", `{"delta":"`+n+`"}`) +
 		Event("citation", `{"chunk_id":"c`+n+`","document_id":"d`+n+`","quote":"text `+n+`"}`) +
-		Event("done", `{"ok":true,"answer":"answer `+n+`","model":"fake","usage":{"input_tokens":10,"output_tokens":2}}`)
+		Event("done", `{"ok":true,"answer":"answer `+n+`","model":"fake",`+
+			`"usage":{"input_tokens":10,"output_tokens":2}}`)
 }
 
-// HangUp closes the connection without another byte.
+// HangUp closes the connection without sending anything more.
 func HangUp(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -31,7 +31,7 @@ type Brain struct {
 	Probe     string
 }
 
-// brainQuestions is what the questions of a dataset say about one brain.
+// brainQuestions summarises the questions that a dataset has for one brain.
 type brainQuestions struct {
 	x        string // the tag's X, empty without a tag
 	line     int    // of the first question
@@ -48,7 +48,8 @@ func (n BrainNaming) of(q Question) (name, x string, err error) {
 		return q.Brain, "", nil
 	}
 	if q.Brain != "" {
-		return "", "", fmt.Errorf(`question %q has a "brain", which --brain-tag takes from the tags; leave one of the two out`, q.ID)
+		return "", "", fmt.Errorf(`question %q has a "brain", which --brain-tag takes from the tags; `+
+			"remove one of the two", q.ID)
 	}
 	found := 0
 	for _, tag := range q.Tags {
@@ -58,10 +59,12 @@ func (n BrainNaming) of(q Question) (name, x string, err error) {
 		}
 	}
 	if found != 1 {
-		return "", "", fmt.Errorf("question %q has %d tags that begin with %s: and needs exactly 1, which names its brain", q.ID, found, n.Tag)
+		return "", "", fmt.Errorf("question %q has %d tags that begin with %s: and needs exactly 1, "+
+			"which names its brain", q.ID, found, n.Tag)
 	}
 	if name = slug(x); checkBrain(name) != nil {
-		return "", "", fmt.Errorf("question %q: the tag %s:%s makes no brain id of 1 to %d characters", q.ID, n.Tag, x, protocol.MaxBrainSlug)
+		return "", "", fmt.Errorf("question %q: the tag %s:%s does not yield a brain id "+
+			"of 1 to %d characters", q.ID, n.Tag, x, protocol.MaxBrainSlug)
 	}
 	return name, x, nil
 }
@@ -75,13 +78,16 @@ func slug(text string) string {
 
 // checkBrain checks an id by the slug rule.
 func checkBrain(id string) error {
-	if id != "" && len(id) <= protocol.MaxBrainSlug && id[0] != '-' && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" {
+	const allowed = "abcdefghijklmnopqrstuvwxyz0123456789-"
+	ok := id != "" && len(id) <= protocol.MaxBrainSlug && id[0] != '-'
+	if ok && strings.Trim(id, allowed) == "" {
 		return nil
 	}
-	return fmt.Errorf(`"brain" %q must have 1 to %d characters of a-z, 0-9 and -, and begin with a letter or digit`, id, protocol.MaxBrainSlug)
+	return fmt.Errorf(`"brain" %q must have 1 to %d characters of a-z, 0-9 and -, `+
+		"and begin with a letter or digit", id, protocol.MaxBrainSlug)
 }
 
-// addQuestion counts a question for its brain. Two tags must not give the same brain.
+// addQuestion counts a question for its brain. Two tags that yield the same brain are an error.
 func (d *Dataset) addQuestion(q Question, selected bool) error {
 	name, x, err := d.naming.of(q)
 	if err != nil {
@@ -93,7 +99,8 @@ func (d *Dataset) addQuestion(q Question, selected bool) error {
 		d.brains[name] = b
 	}
 	if b.x != x {
-		return fmt.Errorf("question %q: the tags %s:%s here and %s:%s on line %d both make the brain %s; rename one", q.ID, d.naming.Tag, x, d.naming.Tag, b.x, b.line, name)
+		return fmt.Errorf("question %q: the tags %s:%s here and %s:%s on line %d "+
+			"yield the same brain %s; rename one", q.ID, d.naming.Tag, x, d.naming.Tag, b.x, b.line, name)
 	}
 	if selected {
 		if b.selected++; b.selected == 1 {
@@ -104,9 +111,9 @@ func (d *Dataset) addQuestion(q Question, selected bool) error {
 }
 
 // Brains assigns the documents of c to the brains in which questions are asked, and returns those
-// brains in order of their names. A brain without documents and a document that belongs to no brain
-// of any question are errors with their place. A brain without selected questions is left out. If c
-// is nil, no brain has documents.
+// brains in order of their names. It is an error if a brain has no documents or a document belongs
+// to no brain of any question. A brain without selected questions is left out. If c is nil, no
+// brain has documents.
 func (d Dataset) Brains(c *Corpus) ([]Brain, error) {
 	docs := map[string][]Doc{}
 	if c != nil {
@@ -117,7 +124,9 @@ func (d Dataset) Brains(c *Corpus) ([]Brain, error) {
 	var out []Brain
 	for _, name := range slices.Sorted(maps.Keys(d.brains)) {
 		if b := d.brains[name]; b.selected > 0 {
-			out = append(out, Brain{Name: name, Docs: docs[name], Questions: b.selected, Probe: b.probe})
+			out = append(out, Brain{
+				Name: name, Docs: docs[name], Questions: b.selected, Probe: b.probe,
+			})
 		}
 	}
 	return out, nil
@@ -138,7 +147,8 @@ func (d Dataset) assignDocuments(c Corpus, docs map[string][]Doc) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.brains)) {
 		if b := d.brains[name]; len(docs[name]) == 0 {
-			err := fmt.Errorf("questions are asked in brain %s, for which %s has no document", name, c.Path)
+			err := fmt.Errorf("questions are asked in brain %s, for which %s has no document",
+				name, c.Path)
 			if b.x != "" {
 				err = fmt.Errorf("%w: none has a folder %s in its path", err, b.x)
 			}
@@ -159,12 +169,14 @@ func (d Dataset) brainOf(doc Doc, named map[string]string) (string, error) {
 			name = d.naming.Default
 		}
 		if d.brains[name] == nil {
-			return "", fmt.Errorf("document %q belongs to brain %s, in which no question is asked", doc.Path, name)
+			return "", fmt.Errorf("document %q belongs to brain %s, in which no question is asked",
+				doc.Path, name)
 		}
 		return name, nil
 	}
 	if doc.Brain != "" {
-		return "", fmt.Errorf(`document %q has a "brain", which --brain-tag takes from the path; leave one of the two out`, doc.Path)
+		return "", fmt.Errorf(`document %q has a "brain", which --brain-tag takes from the path; `+
+			"remove one of the two", doc.Path)
 	}
 	found := ""
 	for segment := range strings.SplitSeq(doc.Path, "/") {
@@ -173,17 +185,19 @@ func (d Dataset) brainOf(doc Doc, named map[string]string) (string, error) {
 			continue
 		}
 		if found != "" {
-			return "", fmt.Errorf("document %q has two brains in its path, %s and %s", doc.Path, found, name)
+			return "", fmt.Errorf("document %q has two brains in its path, %s and %s",
+				doc.Path, found, name)
 		}
 		found = name
 	}
 	if found == "" {
-		return "", fmt.Errorf("document %q belongs to no brain: no segment of its path is the X of a tag %s:X", doc.Path, d.naming.Tag)
+		return "", fmt.Errorf("document %q belongs to no brain: "+
+			"no segment of its path is the X of a tag %s:X", doc.Path, d.naming.Tag)
 	}
 	return found, nil
 }
 
-// at adds the place of a document to an error.
+// at adds the file, and the line if there is one, of a document to an error.
 func (c Corpus) at(doc Doc, err error) error {
 	if doc.Line > 0 {
 		return &LineError{File: c.Path, Line: doc.Line, Err: err}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDatasetChangedDuringTheRun: what is asked is what the sha256 stands for.
-func TestDatasetChangedDuringTheRun(t *testing.T) {
+// TestChangedLine checks that a question whose text has changed since Open is not asked.
+func TestChangedLine(t *testing.T) {
 	path := writeDataset(t, 6)
 	d := openAll(t, path)
 	data, err := os.ReadFile(path)
@@ -17,7 +17,7 @@ func TestDatasetChangedDuringTheRun(t *testing.T) {
 	n := 0
 	for q, err := range d.Questions() {
 		if n++; n == 3 {
-			// The same length, in place: the reader sees the new text.
+			// The new text has the same length and is written in place, so that the reader sees it.
 			changed := strings.Replace(string(data), "question 4", "question 9", 1)
 			if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
 				t.Fatal(err)
@@ -32,7 +32,8 @@ func TestDatasetChangedDuringTheRun(t *testing.T) {
 	for _, err := range d.Questions() {
 		n++
 		if n == 4 {
-			if err == nil || !strings.Contains(err.Error(), "changed during the run, at question 4") {
+			if err == nil || !strings.Contains(err.Error(),
+				"changed during the run, at question 4") {
 				t.Fatalf("question 4: %v", err)
 			}
 			return

@@ -26,7 +26,7 @@ type Doc struct {
 	Line  int
 }
 
-// Corpus is what the brains are seeded with. Docs are in ascending order of path and brain.
+// Corpus is the documents that brains are seeded with, in ascending order of path and brain.
 type Corpus struct {
 	Path   string
 	SHA256 string
@@ -50,7 +50,7 @@ func CorpusFor(dataset string) string {
 
 // LoadCorpus reads a folder of markdown files or a JSONL file of {path, title, text, date?, brain?}
 // lines. It checks every document and returns an error, with the file and line, for an empty
-// corpus, a document above 8 MiB, a path that leaves the brain, a file name that begins with _
+// corpus, a document above 8 MiB, a path outside the brain, a file name that begins with _
 // (generated and hidden, spec 2) and a path that occurs twice in one brain.
 func LoadCorpus(p string) (Corpus, error) {
 	info, err := os.Stat(p)
@@ -68,7 +68,8 @@ func LoadCorpus(p string) (Corpus, error) {
 		return Corpus{}, err
 	}
 	if len(docs) == 0 {
-		return Corpus{}, fmt.Errorf("corpus %s has no documents; it must hold .md files or be a .jsonl of {path, title, text} lines", p)
+		return Corpus{}, fmt.Errorf("corpus %s has no documents; it must be a folder of .md files, "+
+			"or a .jsonl file of {path, title, text} lines", p)
 	}
 	slices.SortFunc(docs, func(a, b Doc) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Brain, b.Brain))
@@ -81,7 +82,9 @@ func LoadCorpus(p string) (Corpus, error) {
 			fmt.Fprintf(sum, "in %s\n", d.Brain)
 		}
 	}
-	return Corpus{Path: p, SHA256: hex.EncodeToString(sum.Sum(nil)), Docs: docs, LeftOut: leftOut}, nil
+	return Corpus{
+		Path: p, SHA256: hex.EncodeToString(sum.Sum(nil)), Docs: docs, LeftOut: leftOut,
+	}, nil
 }
 
 func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
@@ -106,7 +109,7 @@ func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
 			return err
 		}
 		if len(bytes.TrimSpace(data)) == 0 {
-			return fmt.Errorf("%s is empty; fill it or take it out", p)
+			return fmt.Errorf("%s is empty; fill it or remove it", p)
 		}
 		if err := checkDocSize(p, data); err != nil {
 			return err
@@ -169,9 +172,10 @@ func parseDoc(line []byte) (Doc, error) {
 	if err := checkDocPath(p); err != nil {
 		return Doc{}, err
 	}
-	// Collections in use contain documents without a word. A document without the key is a mistake.
+	// Some published corpora contain empty documents. A document without the key is a mistake.
 	if text == nil && title == "" {
-		return Doc{}, fmt.Errorf(`document %q has neither "title" nor "text"; give it "text": "" if it is empty`, p)
+		return Doc{}, fmt.Errorf(`document %q has neither "title" nor "text"; `+
+			`give it "text": "" if it is empty`, p)
 	}
 	if brain != "" {
 		if err := checkBrain(brain); err != nil {
@@ -200,7 +204,8 @@ func parseDoc(line []byte) (Doc, error) {
 // checkDocSize returns an error for a document that is too large for any request (spec 8).
 func checkDocSize(p string, data []byte) error {
 	if len(data) > protocol.MaxBatchBytes {
-		return fmt.Errorf("document %q has %d bytes and the protocol's limit is %d; split it", p, len(data), protocol.MaxBatchBytes)
+		return fmt.Errorf("document %q has %d bytes and the protocol's limit is %d; split it",
+			p, len(data), protocol.MaxBatchBytes)
 	}
 	return nil
 }
@@ -210,10 +215,12 @@ func checkDocPath(p string) error {
 		return errors.New(`"path" is missing`)
 	}
 	if !fs.ValidPath(p) || p == "." || strings.ContainsAny(p, "\\\x00") {
-		return fmt.Errorf("path %q must be relative, with / between segments and no . or .. segment", p)
+		return fmt.Errorf("path %q must be relative, with / between segments "+
+			"and no . or .. segment", p)
 	}
 	if strings.HasPrefix(path.Base(p), "_") {
-		return fmt.Errorf("path %q must not have a file name that begins with _: daemons take such a file for a generated one and do not search it", p)
+		return fmt.Errorf("path %q must not have a file name that begins with _: "+
+			"daemons treat such a file as generated and do not search it", p)
 	}
 	return nil
 }

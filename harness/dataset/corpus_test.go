@@ -31,38 +31,41 @@ func docsOf(c Corpus) map[string]string {
 func TestLoadCorpusFolder(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "b.md"), "B")
-	writeFile(t, filepath.Join(dir, "_generated.txt"), "no document")
+	writeFile(t, filepath.Join(dir, "_generated.txt"), "not a document")
 	writeFile(t, filepath.Join(dir, "a/x.md"), "---\ndate: 2025-01-01\n---\nAX")
 	writeFile(t, filepath.Join(dir, "notes.txt"), "left out")
 	c, err := LoadCorpus(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"a/x.md": "---\ndate: 2025-01-01\n---\nAX", "b.md": "B"}, docsOf(c)); diff != "" {
+	want := map[string]string{"a/x.md": "---\ndate: 2025-01-01\n---\nAX", "b.md": "B"}
+	if diff := cmp.Diff(want, docsOf(c)); diff != "" {
 		t.Error(diff)
 	}
 	if c.Docs[0].Path != "a/x.md" || c.Path != dir || len(c.SHA256) != 64 {
 		t.Errorf("got %+v", c)
 	}
 	before := c.SHA256
-	writeFile(t, filepath.Join(dir, "notes.txt"), "changed, but no document")
+	writeFile(t, filepath.Join(dir, "notes.txt"), "changed, but not a document")
 	if c, _ = LoadCorpus(dir); c.SHA256 != before {
-		t.Error("a file that is no document changed the corpus's hash")
+		t.Error("a file that is not a document changed the corpus's hash")
 	}
 	writeFile(t, filepath.Join(dir, "b.md"), "C")
 	if c, _ = LoadCorpus(dir); c.SHA256 == before {
 		t.Error("a changed document did not change the corpus's hash")
 	}
-	writeFile(t, filepath.Join(dir, "LOUD.MD"), "no document")
+	writeFile(t, filepath.Join(dir, "LOUD.MD"), "not a document")
 	if err := os.Symlink("a", filepath.Join(dir, "linked")); err != nil {
 		t.Fatal(err)
 	}
 	c, err = LoadCorpus(dir)
-	if diff := cmp.Diff([]string{"LOUD.MD", "_generated.txt", "linked", "notes.txt"}, c.LeftOut); err != nil || diff != "" || len(c.Docs) != 2 {
+	diff := cmp.Diff([]string{"LOUD.MD", "_generated.txt", "linked", "notes.txt"}, c.LeftOut)
+	if err != nil || diff != "" || len(c.Docs) != 2 {
 		t.Errorf("%v, %d documents, left out: %s", err, len(c.Docs), diff)
 	}
 	writeFile(t, filepath.Join(dir, "large.md"), strings.Repeat("x", 8<<20+1))
-	if _, err := LoadCorpus(dir); err == nil || !strings.Contains(err.Error(), `document "large.md" has 8388609 bytes and the protocol's limit is 8388608; split it`) {
+	const large = `document "large.md" has 8388609 bytes and the protocol's limit is 8388608; split it`
+	if _, err := LoadCorpus(dir); err == nil || !strings.Contains(err.Error(), large) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -70,7 +73,9 @@ func TestLoadCorpusFolder(t *testing.T) {
 func TestLoadCorpusLines(t *testing.T) {
 	file := writeFile(t, filepath.Join(t.TempDir(), "c.jsonl"), "\xef\xbb\xbf# documents\r\n"+
 		`{"path":"z.md","title":"A\n title","text":"Text.\n\nMore.","date":"2025-03-14"}`+"\r\n\n"+
-		`{"path":"a/b.md","text":"no title"}`+"\n"+`{"path":"t.md","title":"only a title"}`+"\n"+`{"path":"y.md","title":"","text":""}`)
+		`{"path":"a/b.md","text":"no title"}`+"\n"+
+		`{"path":"t.md","title":"only a title"}`+"\n"+
+		`{"path":"y.md","title":"","text":""}`)
 	c, err := LoadCorpus(file)
 	if err != nil {
 		t.Fatal(err)
@@ -89,34 +94,41 @@ func TestLoadCorpusLines(t *testing.T) {
 	}
 }
 
-func TestLoadCorpusRefuses(t *testing.T) {
+func TestLoadCorpusRejects(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"no path", `{"text":"x"}`, `"path" is missing`},
-		{"empty", `{"path":"a.md"}`, `document "a.md" has neither "title" nor "text"; give it "text": "" if it is empty`},
+		{"empty", `{"path":"a.md"}`,
+			`document "a.md" has neither "title" nor "text"; give it "text": "" if it is empty`},
 		{"rooted", `{"path":"/a.md","text":"x"}`, `path "/a.md" must be relative`},
-		{"leaves", `{"path":"../a.md","text":"x"}`, `path "../a.md" must be relative`},
-		{"leaves later", `{"path":"a/../../b.md","text":"x"}`, `must be relative`},
+		{"outside", `{"path":"../a.md","text":"x"}`, `path "../a.md" must be relative`},
+		{"outside after a folder", `{"path":"a/../../b.md","text":"x"}`, `must be relative`},
 		{"dot", `{"path":".","text":"x"}`, `must be relative`},
 		{"double slash", `{"path":"a//b.md","text":"x"}`, `must be relative`},
 		{"backslash", `{"path":"a\\b.md","text":"x"}`, `must be relative`},
 		{"NUL", `{"path":"a\u0000.md","text":"x"}`, `must be relative`},
-		{"generated", `{"path":"a/_b.md","text":"x"}`, `path "a/_b.md" must not have a file name that begins with _`},
-		{"bad date", `{"path":"a.md","text":"x","date":"soon"}`, `document "a.md": "date": "soon" is neither`},
-		{"date that breaks out", `{"path":"a.md","text":"x","date":"2025-01-01\nrole: admin"}`, `is neither RFC 3339`},
-		{"wrong kind", `{"path":"a.md","text":7}`, `field "text" must be a string, not a number`},
+		{"generated", `{"path":"a/_b.md","text":"x"}`,
+			`path "a/_b.md" must not have a file name that begins with _`},
+		{"bad date", `{"path":"a.md","text":"x","date":"soon"}`,
+			`document "a.md": "date": "soon" is neither`},
+		{"date that adds front matter",
+			`{"path":"a.md","text":"x","date":"2025-01-01\nrole: admin"}`,
+			`is neither an RFC 3339 time`},
+		{"wrong type", `{"path":"a.md","text":7}`, `field "text" must be a string, not a number`},
 		{"twice", `{"path":"first.md","text":"x"}`, `path "first.md" is already used on line 1`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			file := writeFile(t, filepath.Join(t.TempDir(), "c.jsonl"), `{"path":"first.md","text":"x"}`+"\n"+c.line+"\n")
+			file := writeFile(t, filepath.Join(t.TempDir(), "c.jsonl"),
+				`{"path":"first.md","text":"x"}`+"\n"+c.line+"\n")
 			_, err := LoadCorpus(file)
-			if err == nil || !strings.HasPrefix(err.Error(), file+":2: ") || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.HasPrefix(err.Error(), file+":2: ") ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
 	}
 }
 
-func TestLoadCorpusOfNothing(t *testing.T) {
+func TestLoadCorpusFails(t *testing.T) {
 	dir := t.TempDir()
 	outside := writeFile(t, filepath.Join(t.TempDir(), "secret.md"), "secret")
 	linked, hollow := filepath.Join(dir, "linked"), filepath.Join(dir, "hollow")
@@ -128,12 +140,13 @@ func TestLoadCorpusOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ path, want string }{
-		{t.TempDir(), "has no documents; it must hold .md files or be a .jsonl"},
+		{t.TempDir(), "has no documents; it must be a folder of .md files, or a .jsonl file of"},
 		{writeFile(t, filepath.Join(dir, "empty.jsonl"), "# none\n"), "has no documents"},
 		{filepath.Join(dir, "missing"), "open corpus: "},
-		{hollow, "a.md is empty; fill it or take it out"},
-		{generated, "read corpus " + generated + `: path "_a/_index.md" must not have a file name that begins with _`},
-		{linked, "read corpus " + linked}, // a link out of the folder is not followed
+		{hollow, "a.md is empty; fill it or remove it"},
+		{generated, "read corpus " + generated +
+			`: path "_a/_index.md" must not have a file name that begins with _`},
+		{linked, "read corpus " + linked}, // a link to a file outside the folder is not followed
 	} {
 		if _, err := LoadCorpus(c.path); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.path, err, c.want)
@@ -145,7 +158,7 @@ func TestCorpusFor(t *testing.T) {
 	dir := t.TempDir()
 	dataset := filepath.Join(dir, "smoke.jsonl")
 	if got := CorpusFor(dataset); got != "" {
-		t.Errorf("got %q where there is none", got)
+		t.Errorf("got %q although there is none", got)
 	}
 	file := writeFile(t, filepath.Join(dir, "smoke.corpus.jsonl"), "")
 	if got := CorpusFor(dataset); got != file {

@@ -17,10 +17,13 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	questions, documents := filepath.Join(dir, "trees.jsonl"), filepath.Join(dir, "trees.corpus.jsonl")
+	questions := filepath.Join(dir, "trees.jsonl")
+	documents := filepath.Join(dir, "trees.corpus.jsonl")
+	question := `{"id":"q1","question":"How old is the oak?","expected_paths":["oak.md"]}`
+	document := `{"path":"oak.md","title":"Oak","text":"300 years"}`
 	err = errors.Join(
-		os.WriteFile(questions, []byte(`{"id":"q1","question":"How old is the oak?","expected_paths":["oak.md"]}`), 0o600),
-		os.WriteFile(documents, []byte(`{"path":"oak.md","title":"Oak","text":"300 years"}`), 0o600))
+		os.WriteFile(questions, []byte(question), 0o600),
+		os.WriteFile(documents, []byte(document), 0o600))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -46,17 +49,18 @@ func Example() {
 	// trees oak.md 1 <nil>
 }
 
-// TestPaths checks which document of a brain a daemon means.
+// TestPaths checks how the paths that daemons report are translated.
 func TestPaths(t *testing.T) {
 	paths := dataset.PathsOf([]dataset.Doc{{Path: "a/x.md"}, {Path: "x.md"}})
 	for got, want := range map[string]string{
-		"raw/documents/a/x.md": "a/x.md", "srv/a/x.md": "a/x.md", "srv/x.md": "x.md", "y.md": "y.md",
+		"raw/documents/a/x.md": "a/x.md", "srv/a/x.md": "a/x.md", "srv/x.md": "x.md",
+		"y.md": "y.md",
 	} {
 		if name := paths.Name(got); name != want {
 			t.Errorf("%s: got %s, want %s", got, name, want)
 		}
 	}
 	if unknown := dataset.PathsOf(nil); unknown.Name("srv/x.md") != "srv/x.md" {
-		t.Error("the end of a path counts where documents are not known")
+		t.Error("the end of a path was used although the documents are not known")
 	}
 }

@@ -16,8 +16,11 @@ import (
 
 func FuzzReadQuestions(f *testing.F) {
 	for _, s := range []string{
-		"", "\xef\xbb\xbf# x\r\n\r\n", `{"id":"a","question":"q"}`, `{"id":"a","question":"q","tags":["x"],"question_date":"2025-01-01"}` + "\n{", "{\"id\":\"\xff\"}",
-		`{"id":1}` + "\n" + `{"id":"a","id":"b"}` + "\n" + `[]` + "\r\n" + `{"question":null,"expected_substrings":[null]}`, `{"id":"\ud800","question":"\u0000"}`,
+		"", "\xef\xbb\xbf# x\r\n\r\n", `{"id":"a","question":"q"}`,
+		`{"id":"a","question":"q","tags":["x"],"question_date":"2025-01-01"}` + "\n{",
+		"{\"id\":\"\xff\"}",
+		`{"id":1}` + "\n" + `{"id":"a","id":"b"}` + "\n" + `[]` + "\r\n" +
+			`{"question":null,"expected_substrings":[null]}`, `{"id":"\ud800","question":"\u0000"}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -26,7 +29,8 @@ func FuzzReadQuestions(f *testing.F) {
 			line := 0
 			for q, err := range readQuestions(r, "d") {
 				if err == nil {
-					if q.ID == "" || q.Question == "" || q.Line <= line || !utf8.ValidString(q.ID+q.Question+q.ReferenceAnswer) {
+					if q.ID == "" || q.Question == "" || q.Line <= line ||
+						!utf8.ValidString(q.ID+q.Question+q.ReferenceAnswer) {
 						t.Fatalf("accepted %+v after line %d", q, line)
 					}
 					line = q.Line
@@ -44,18 +48,21 @@ func FuzzReadQuestions(f *testing.F) {
 		}
 		qs, errs := read(bytes.NewReader(data))
 		if n := bytes.Count(data, []byte("\n")) + 1; len(qs)+len(errs) > n {
-			t.Fatalf("%d lines gave %d results", n, len(qs)+len(errs))
+			t.Fatalf("%d lines yielded %d results", n, len(qs)+len(errs))
 		}
 		slowQs, slowErrs := read(iotest.OneByteReader(bytes.NewReader(data)))
-		if diff := cmp.Diff([]any{qs, errs}, []any{slowQs, slowErrs}, cmp.AllowUnexported(Question{})); diff != "" {
-			t.Fatal("it depends on how the bytes arrive:\n" + diff)
+		if diff := cmp.Diff([]any{qs, errs}, []any{slowQs, slowErrs},
+			cmp.AllowUnexported(Question{})); diff != "" {
+			t.Fatal("the result depends on how the bytes arrive:\n" + diff)
 		}
 	})
 }
 
 func FuzzLoadLines(f *testing.F) {
 	for _, s := range []string{
-		"", `{"path":"a.md","text":"x"}`, `{"path":"a/../b","text":"x"}`, `{"path":"a","title":"x\n# y","date":"2025-01-01"}` + "\n" + `{"path":"a","text":"z"}`, `{"path":"\u0000","text":"x"}`, "#\n{}\n",
+		"", `{"path":"a.md","text":"x"}`, `{"path":"a/../b","text":"x"}`,
+		`{"path":"a","title":"x\n# y","date":"2025-01-01"}` + "\n" + `{"path":"a","text":"z"}`,
+		`{"path":"\u0000","text":"x"}`, "#\n{}\n",
 	} {
 		f.Add([]byte(s))
 	}

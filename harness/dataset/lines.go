@@ -17,7 +17,7 @@ import (
 // maxLine is the longest dataset or corpus line, in bytes.
 const maxLine = 8 << 20
 
-// maxReported bounds how many bad lines one error lists.
+// maxReported is the number of bad lines that one error lists.
 const maxReported = 10
 
 // LineError is a line that cannot be used, of a dataset, corpus or journal. Its text is
@@ -36,8 +36,8 @@ func (e *LineError) Unwrap() error { return e.Err }
 // JoinLines joins the errors of bad lines like JoinErrors.
 func JoinLines(bad []error) error { return JoinErrors(bad, "bad lines") }
 
-// JoinErrors joins the first ten errors and reports only the number of the others. what names what
-// they are about, in the plural.
+// JoinErrors joins the first ten errors and the number of the others. what says what the errors are
+// about, in the plural, such as "brains".
 func JoinErrors(bad []error, what string) error {
 	if len(bad) <= maxReported {
 		return errors.Join(bad...)
@@ -58,11 +58,12 @@ type textLine struct {
 func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 	return func(yield func(textLine, error) bool) {
 		sc := bufio.NewScanner(r)
-		// Room for a byte order mark, CRLF and one byte that a scanner keeps free.
+		// There is room for a byte order mark, CRLF and one byte that a scanner keeps free.
 		sc.Buffer(make([]byte, 0, 64<<10), maxLine+len(byteOrderMark)+len("\r\n")+1)
 		n := 0
 		tooLong := func(line int) error {
-			return &LineError{File: name, Line: line, Err: fmt.Errorf("line is longer than %d MiB; split it", maxLine>>20)}
+			err := fmt.Errorf("line is longer than %d MiB; split it", maxLine>>20)
+			return &LineError{File: name, Line: line, Err: err}
 		}
 		for sc.Scan() {
 			n++
@@ -132,7 +133,8 @@ func badJSON(line []byte, err *json.SyntaxError) error {
 	case got == nil:
 		return errors.New("unexpected text after the JSON object; put one object on a line")
 	case errors.Is(got, io.EOF), errors.Is(got, io.ErrUnexpectedEOF):
-		return errors.New("bad JSON: the line ends inside the object; each object must be on one line")
+		return errors.New("bad JSON: the line ends inside the object; " +
+			"each object must be on one line")
 	}
 	return fmt.Errorf("bad JSON: %w", err)
 }

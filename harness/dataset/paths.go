@@ -10,8 +10,8 @@ import (
 	"evalctl/scorer"
 )
 
-// Paths are the documents of a brain by their path in the corpus. They decide which document a
-// daemon means that reports other paths. Paths are nil if it is not known what a brain contains.
+// Paths are the documents of a brain by their path in the corpus. They translate the paths that a
+// daemon reports, which may differ. Paths are nil if the documents of a brain are not known.
 type Paths map[string][]byte
 
 // PathsOf returns the paths of docs, nil if docs is nil.
@@ -41,14 +41,14 @@ func (k Paths) Has(path string) bool {
 	return ok
 }
 
-// longestPath is the longest path that is looked up, in bytes: a daemon must not be able to make
-// the search slow.
+// longestPath is the longest path that is looked up, in bytes, so that a daemon cannot make the
+// lookup slow.
 const longestPath = 4096
 
-// Name converts a daemon's path to the path in the corpus: without SeedRoot, or else the longest
-// end of it, after a slash, that is a path of the corpus, because daemons may put documents into
-// folders of their own. If the documents are not known, only SeedRoot is removed: the end of a path
-// proves nothing if another document may have it.
+// Name converts a daemon's path to the path in the corpus. It removes SeedRoot, and then leading
+// folders until the rest is a path of the corpus, because daemons may put documents into folders of
+// their own. If no rest is one, or the documents are not known, it removes only SeedRoot, because
+// another document may have the same end.
 func (k Paths) Name(got string) string {
 	got = strings.TrimPrefix(got, result.SeedRoot)
 	if len(got) > longestPath {

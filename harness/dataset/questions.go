@@ -24,9 +24,9 @@ const MaxQuestions = 10_000_000
 type Question struct {
 	ID       string
 	Question string
-	// ExpectedSubstrings are what the exact scorer looks for.
+	// ExpectedSubstrings are the texts that the exact scorer looks for.
 	ExpectedSubstrings []string
-	// ReferenceAnswer is what the judge compares an answer with.
+	// ReferenceAnswer is the answer that the judge compares an answer with.
 	ReferenceAnswer string
 	// QuestionDate is the time at which the question is asked, RFC 3339 or YYYY-MM-DD; empty for
 	// none.
@@ -42,11 +42,12 @@ type Question struct {
 	digest uint64 // of the line's text
 }
 
-// Item returns what a scorer gets to see of the question, without an answer.
+// Item returns the parts of the question that a scorer sees, without an answer.
 func (q Question) Item() scorer.Item {
 	return scorer.Item{
 		ID: q.ID, Question: q.Question, QuestionDate: q.QuestionDate,
-		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer, Gold: result.Gold(q.ExpectedPaths),
+		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
+		Gold: result.Gold(q.ExpectedPaths),
 	}
 }
 
@@ -65,7 +66,7 @@ type Dataset struct {
 	digests []uint64                   // of the selected lines, in order
 }
 
-// digestSeed makes the digests of one process comparable.
+// digestSeed is the same for all digests of one process, so that they can be compared.
 var digestSeed = maphash.MakeSeed()
 
 // Open reads the whole file once and returns an error if any line is bad: broken JSON, a missing or
@@ -74,7 +75,8 @@ var digestSeed = maphash.MakeSeed()
 // questions are selected, all of them if limit is nil.
 func Open(path string, limit *int, naming BrainNaming, check func(Question) error) (Dataset, error) {
 	if limit != nil && *limit < 1 {
-		return Dataset{}, fmt.Errorf("limit %d: ask at least 1 question, or leave the limit out to ask all", *limit)
+		return Dataset{}, fmt.Errorf("limit %d: ask at least 1 question, or omit the limit to ask all",
+			*limit)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -82,7 +84,9 @@ func Open(path string, limit *int, naming BrainNaming, check func(Question) erro
 	}
 	defer f.Close()
 	sum := sha256.New()
-	d := Dataset{Path: path, Tags: map[string]int{}, naming: naming, brains: map[string]*brainQuestions{}}
+	d := Dataset{
+		Path: path, Tags: map[string]int{}, naming: naming, brains: map[string]*brainQuestions{},
+	}
 	lines := make(map[string]int)
 	var bad []error
 	report := func(line int, err error) {
@@ -98,7 +102,8 @@ func Open(path string, limit *int, naming BrainNaming, check func(Question) erro
 		}
 		selected := limit == nil || d.Selected < *limit
 		if first, ok := lines[q.ID]; ok {
-			report(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique", q.ID, first))
+			report(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique",
+				q.ID, first))
 		} else if err := d.addQuestion(q, selected); err != nil {
 			report(q.Line, err) // it names the question, as check does
 		} else if err := check(q); err != nil {
@@ -119,17 +124,17 @@ func Open(path string, limit *int, naming BrainNaming, check func(Question) erro
 	}
 	switch {
 	case d.Total == 0:
-		return Dataset{}, fmt.Errorf("%s: no questions; a dataset has one JSON object a line", path)
+		return Dataset{}, fmt.Errorf("%s: no questions; a dataset has one JSON object per line", path)
 	case d.Selected > MaxQuestions:
-		return Dataset{}, fmt.Errorf("%s: %d questions are more than the %d of one run; split the file or set a limit", path, d.Selected, MaxQuestions)
+		return Dataset{}, fmt.Errorf("%s: %d questions are more than one run may have (%d); "+
+			"split the file or set a limit", path, d.Selected, MaxQuestions)
 	}
 	d.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return d, nil
 }
 
 // Questions yields the selected questions in file order. The first error ends the sequence. A line
-// that has changed since Open is an error, because what is asked must be what the dataset's sha256
-// says.
+// that has changed since Open is an error, because the questions must match the dataset's SHA-256.
 func (d Dataset) Questions() iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		f, err := os.Open(d.Path)
@@ -145,7 +150,8 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 			}
 			n++
 			if err == nil && q.digest != d.digests[n-1] {
-				err = fmt.Errorf("%s changed during the run, at question %d; restore it and resume, or start a new run", d.Path, n)
+				err = fmt.Errorf("%s changed during the run, at question %d; "+
+					"restore it and resume, or start a new run", d.Path, n)
 			}
 			if err == nil {
 				q.Brain, _, err = d.naming.of(q)
@@ -155,15 +161,16 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 			}
 		}
 		if n < d.Selected {
-			yield(Question{}, fmt.Errorf("%s changed during the run: it had %d questions and now has %d", d.Path, d.Selected, n))
+			yield(Question{}, fmt.Errorf("%s changed during the run: "+
+				"it had %d questions and now has %d", d.Path, d.Selected, n))
 		}
 	}
 }
 
 // readQuestions yields the questions of r; name is the file name in errors. A byte order mark, CRLF
 // line ends, blank lines and lines that start with # are accepted. A bad line is yielded as a
-// *LineError and reading goes on, unless the line is longer than maxLine; that and any other error
-// end the sequence. Memory does not grow with the file.
+// *LineError and reading continues. A line longer than maxLine and any other error end the sequence.
+// Memory does not grow with the file.
 func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		for line, err := range readLines(r, name) {
@@ -229,5 +236,6 @@ func parseDate(s string) (time.Time, error) {
 	if t, err := time.Parse(time.DateOnly, s); err == nil {
 		return t, nil
 	}
-	return time.Time{}, fmt.Errorf("%q is neither RFC 3339 (2025-03-14T09:00:00Z) nor a date (2025-03-14)", s)
+	return time.Time{}, fmt.Errorf("%q is neither an RFC 3339 time (2025-03-14T09:00:00Z) "+
+		"nor a date (2025-03-14)", s)
 }

@@ -13,12 +13,13 @@ func writeDataset(t *testing.T, n int) string {
 	t.Helper()
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d","reference_answer":"answer %d"}`+"\n", i, i, i)
+		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d","reference_answer":"answer %d"}`+"\n",
+			i, i, i)
 	}
 	return writeFile(t, filepath.Join(t.TempDir(), "questions.jsonl"), b.String())
 }
 
-// openAll opens a dataset of which every question is accepted.
+// openAll opens a dataset and accepts every question.
 func openAll(t *testing.T, path string) Dataset {
 	t.Helper()
 	d, err := Open(path, nil, BrainNaming{}, accept)

@@ -1,7 +1,7 @@
-// Package journal keeps a run on disk while it goes on and writes its result file.
+// Package journal keeps a run on disk while it is in progress, and writes its result file.
 //
-// A journal is a file of JSON lines: a first line with the run's identity, then a line for each
-// graded answer in the order in which they came, and before it a line for an answer whose grade
-// takes a while. Whatever ends the process, a run is resumed from its journal without asking again
-// what was answered.
+// A journal is a file of JSON lines. The first has the run's identity. Then each graded answer has a
+// line, in order of arrival, preceded by a line for the answer alone if its grade takes a while.
+// However the process ends, a run can be resumed from its journal without asking answered questions
+// again.
 package journal

@@ -18,9 +18,9 @@ import (
 	"evalctl/scorer"
 )
 
-// Journal is the journal of one run. One process owns it, by a lock on the file. Its methods are
+// Journal is the journal of one run. A lock on the file makes one process its owner. Its methods are
 // not safe for concurrent use, except that State and Record of one question may be called while
-// entries of others are appended.
+// entries of other questions are appended.
 type Journal struct {
 	path  string
 	file  *os.File
@@ -41,7 +41,7 @@ type slot struct {
 	size int32
 	// answered is set if there is an answer or an error, finished if it needs nothing more.
 	answered, finished bool
-	// judging is set while an answer may be being judged, which may have cost what no line says.
+	// judging is set while an answer may be being judged, at a cost that is not recorded yet.
 	judging bool
 }
 
@@ -56,7 +56,7 @@ type startLine struct {
 type Entry struct {
 	Kind  string `json:"kind"`
 	Index int    `json:"index"`
-	// USD was spent on a judgement that gave no grade.
+	// USD was spent on a judgement that returned no grade.
 	USD llm.USD `json:"usd,omitempty"`
 	// Brain is the brain that was seeded.
 	Brain string `json:"brain,omitempty"`
@@ -71,14 +71,14 @@ const (
 	KindAnswer = "answer" // a record that waits for its grade, or an error
 	KindGrade  = "grade"  // the same record, graded
 	KindSpent  = "spent"
-	// kindSeeded follows the seeding of a brain, KindStopped a run that ended early and left no
-	// request unanswered.
+	// kindSeeded is written after a brain was seeded, KindStopped after a run that ended early and
+	// left no request unanswered.
 	kindSeeded  = "seeded"
 	KindStopped = "stopped"
 )
 
-// Create creates the journal <dir>/<sdk>.journal. One that an earlier run left there is kept as
-// <sdk>.<HHMMSS>.journal. options is kept for the caller. The error is ErrBusy while another
+// Create creates the journal <dir>/<sdk>.journal. The journal of an earlier run is renamed to
+// <sdk>.<HHMMSS>.journal. options is stored for the caller. The error is ErrBusy while another
 // process owns the journal.
 func Create(dir string, id result.Identity, started time.Time, options json.RawMessage) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -114,7 +114,7 @@ func Create(dir string, id result.Identity, started time.Time, options json.RawM
 	return j, nil
 }
 
-// backupUnfinished renames an unfinished journal, unless its run is still going on, and returns
+// backupUnfinished renames an unfinished journal, unless its run is still in progress, and returns
 // the new name, which is empty if there is none.
 func backupUnfinished(path string) (backup string, err error) {
 	j, err := openFile(path, os.O_RDWR)
@@ -149,7 +149,7 @@ func openFile(path string, flag int) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	l := flock.New(path, flock.SetFlag(os.O_RDONLY)) // must not create the file again
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY)) // it must not create the file again
 	ok, err := l.TryLock()
 	if err == nil && (!ok || !sameFile(path, f, l)) {
 		err = ErrBusy
@@ -195,8 +195,8 @@ func (j *Journal) Finished() int {
 	return n
 }
 
-// State says how far a question has come: whether it has an answer or an error, and whether it
-// needs nothing more.
+// State is the progress of a question: whether it has an answer or an error, and whether it needs
+// nothing more.
 type State struct{ Answered, Finished bool }
 
 // State returns the state of question i, counted from 0.
@@ -204,7 +204,7 @@ func (j *Journal) State(i int) State {
 	return State{Answered: j.slots[i].answered, Finished: j.slots[i].finished}
 }
 
-// Seeded reports whether a brain of the run got all its documents.
+// Seeded reports whether a brain of the run has all its documents.
 func (j *Journal) Seeded(brain string) bool { return j.seeded[brain] }
 
 // MarkSeeded records that a brain has all its documents. It returns when that is on the disk.
@@ -215,9 +215,9 @@ func (j *Journal) MarkSeeded(brain string) error {
 	return j.Sync()
 }
 
-// ChargeInFlight counts as spent what may have been spent: on the answers that were being judged
-// when the run was killed. worst returns what judging one item can cost at most. It must be called
-// before a paid run is resumed.
+// ChargeInFlight counts as spent what may have been spent on the answers that were being judged when
+// the run was killed. worst returns the highest possible cost of judging an item. ChargeInFlight must
+// be called before a paid run is resumed.
 func (j *Journal) ChargeInFlight(worst func(scorer.Item) llm.USD) error {
 	for i := range j.slots {
 		if !j.slots[i].judging {
@@ -234,12 +234,12 @@ func (j *Journal) ChargeInFlight(worst func(scorer.Item) llm.USD) error {
 	return j.Sync()
 }
 
-// Backup returns the new path of an unfinished journal that this one has replaced, empty if there
-// was none.
+// Backup returns the new path of the unfinished journal that this one replaced, empty if there was
+// none.
 func (j *Journal) Backup() string { return j.backup }
 
-// Discard undoes Create: it removes the journal of a run that asked nothing, and restores the one
-// that it has replaced.
+// Discard undoes Create: it removes the journal of a run that has asked nothing, and restores the
+// one that it replaced.
 func (j *Journal) Discard() error {
 	if j.backup == "" {
 		return j.Remove()
@@ -247,12 +247,12 @@ func (j *Journal) Discard() error {
 	return errors.Join(os.Rename(j.backup, j.path), j.Close())
 }
 
-// Close closes the journal and gives up its lock. The file stays.
+// Close closes the journal and releases its lock. The file is kept.
 func (j *Journal) Close() error {
 	return errors.Join(j.file.Close(), j.lock.Close())
 }
 
-// Remove closes the journal and deletes its file, after the result has been written.
+// Remove closes the journal and deletes its file. It is called after the result has been written.
 func (j *Journal) Remove() error {
 	return errors.Join(os.Remove(j.path), j.Close())
 }

@@ -86,7 +86,7 @@ func (j *Journal) acceptStart(line []byte) error {
 	return nil
 }
 
-// recordSpan returns the place of the record in a line. Only a brace and the line feed follow it.
+// recordSpan returns the position of the record in a line. Only a brace and the line feed follow it.
 func recordSpan(line []byte) (at, size int) {
 	const key = `"record":`
 	if at = bytes.Index(line, []byte(key)); at < 0 {
@@ -96,7 +96,7 @@ func recordSpan(line []byte) (at, size int) {
 	return at, len(line) - at - len("}\n")
 }
 
-// place adds a line at the journal's end to what is known of the run.
+// place adds a line at the journal's end to the state of the run.
 func (j *Journal) place(e Entry, line []byte) {
 	s := &j.slots[e.Index]
 	if e.Record != nil {
@@ -121,9 +121,9 @@ func (j *Journal) place(e Entry, line []byte) {
 	j.end += int64(len(line))
 }
 
-// Append appends lines in one write. They survive the end of the process at once, and of the
-// machine once Sync has returned. An answer whose grade is among the entries gets no line of its
-// own.
+// Append appends lines in one write. Once it returns they survive the end of the process, and once
+// Sync returns a crash of the machine. An answer whose grade is among the entries gets no line of
+// its own.
 func (j *Journal) Append(entries ...Entry) error {
 	graded := func(e Entry) bool {
 		return e.Kind == KindAnswer && slices.ContainsFunc(entries, func(g Entry) bool { return g.Kind == KindGrade && g.Index == e.Index })
@@ -161,7 +161,7 @@ func (j *Journal) write(lines []byte) error {
 	return nil
 }
 
-// Sync returns when all lines are on the disk.
+// Sync puts all lines on the disk.
 func (j *Journal) Sync() error {
 	if err := j.file.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", j.path, err)

@@ -14,9 +14,9 @@ import (
 // ErrBusy means that another process owns the journal or the output folder.
 var ErrBusy = errors.New("another run is going on")
 
-// LockOutput creates a result folder and locks one SDK's files in it, the daemon's log and what a
-// run or a sweep writes, until release is called or the process ends. The error is ErrBusy while
-// another process has the lock.
+// LockOutput creates a result folder and locks one SDK's files in it until release is called or the
+// process ends: the daemon's log and the files that a run or a sweep writes. The error is ErrBusy
+// while another process has the lock.
 func LockOutput(dir, sdk string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create the result folder: %w", err)
@@ -35,11 +35,11 @@ func LockOutput(dir, sdk string) (release func(), err error) {
 		named, errN := os.Stat(path)
 		if errL == nil && errN == nil && os.SameFile(locked, named) {
 			return func() {
-				_ = os.Remove(path) // a file that stays locks nothing
+				_ = os.Remove(path) // a file that remains is not locked
 				_ = l.Close()
 			}, nil
 		}
-		_ = l.Close() // its owner has just removed it
+		_ = l.Close() // the previous owner has just removed the file
 	}
 }
 

@@ -51,8 +51,8 @@ func (c Counts) PassRate() *float64 {
 	return &rate
 }
 
-// Quantiles summarises N latencies in milliseconds: linear percentiles (type 7), null for no
-// values.
+// Quantiles summarises N latencies in milliseconds by linear percentiles (type 7), which are null if
+// N is 0.
 type Quantiles struct {
 	N   int      `json:"n"`
 	P50 *float64 `json:"p50_ms"`
@@ -107,7 +107,8 @@ func (s *TokenSums) add(u *protocol.Usage) {
 // NewAggregate returns an empty aggregate for records of answers with this top-k.
 func NewAggregate(topK int) *Aggregate {
 	return &Aggregate{
-		Tags: map[string]*Counts{}, Modes: map[string]int{}, Models: map[string]int{}, Prompts: map[string]int{},
+		Tags: map[string]*Counts{}, Modes: map[string]int{},
+		Models: map[string]int{}, Prompts: map[string]int{},
 		topK: topK, retrieval: newRetrievalAggregate(topK),
 	}
 }

@@ -1,8 +1,8 @@
-// Package result is what a run found: the record of each question, the figures over all of them,
-// the warnings that put figures in doubt, and everything that affected the outcome. The types are
+// Package result describes the outcome of a run: the record of each question, the figures over all
+// of them, the warnings that make figures doubtful, and everything that affected the outcome. The types are
 // those of the result file (docs/result.schema.json) and of the sweep file
 // (docs/sweep.schema.json).
 //
-// An Aggregate adds records up one at a time. The order of records does not matter, so that workers
-// may finish as they please.
+// An Aggregate adds up records one at a time. Their order does not matter, so that workers may
+// finish in any order.
 package result

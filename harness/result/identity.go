@@ -12,7 +12,7 @@ import (
 // SchemaVersion is the version of result files, sweep files and journals.
 const SchemaVersion = 1
 
-// Identity is everything that decides the outcome of a run. Two runs with the same identity are the
+// Identity is everything that affects the outcome of a run. Two runs with the same identity are the
 // same experiment.
 type Identity struct {
 	SchemaVersion int    `json:"schema_version"`
@@ -64,7 +64,8 @@ type DaemonID struct {
 // StartedDaemon identifies a daemon by its command: a program and its arguments, placeholders not
 // replaced. Only a hash of the arguments is kept, because they may contain a token.
 func StartedDaemon(command []string) DaemonID {
-	sum := sha256.Sum256([]byte(strings.Join(command, "\x00"))) // an argument cannot contain a zero byte
+	// No argument can contain a zero byte.
+	sum := sha256.Sum256([]byte(strings.Join(command, "\x00")))
 	return DaemonID{Program: command[0], CommandSHA256: hex.EncodeToString(sum[:])}
 }
 
@@ -96,8 +97,8 @@ type ToolID struct {
 	CPUs    int    `json:"cpus"`
 }
 
-// Differences lists what makes two runs different experiments, one line each. The places of the
-// files do not matter, only their contents.
+// Differences lists the differences that make two runs different experiments, one line each. The
+// contents of the files matter, but not their paths.
 func (id Identity) Differences(other Identity) []string {
 	a, b := id.flat(), other.flat()
 	keys := map[string]bool{}

@@ -28,9 +28,9 @@ type Loss struct {
 	Unknown   int `json:"unknown"`
 }
 
-// LostAt returns the stage that lost the question in a run with this scenario and top-k, empty if it
-// passed or was left out. The reader is blamed only if all gold is among the first topK retrieved
-// documents, and never in SearchOnly, which has no reader.
+// LostAt returns the stage that lost the question in a run with this scenario and top-k, empty if
+// it passed or was left out. The reader is blamed only if all gold is among the first topK
+// retrieved documents, and never in SearchOnly, which has no reader.
 func (r *Record) LostAt(scenario Scenario, topK int) Stage {
 	stage := r.lostAt(topK)
 	if stage == StageReader && !scenario.reads() {

@@ -12,7 +12,7 @@ import (
 // Metrics are measures of retrieval by name, such as recall@5 or mrr.
 type Metrics map[string]float64
 
-// Retrieval is how good the rankings of a run were, over the questions with gold. A question
+// Retrieval is the quality of the rankings of a run, over the questions with gold. A question
 // without an answer counts as 0 in every metric.
 type Retrieval struct {
 	// Ks are the depths, ascending: those of 1, 3, 5 and 10 that are below top-k, and top-k. What a
@@ -74,13 +74,19 @@ func measuresAt(ks []int) []measure {
 			name string
 			at   func(scorer.Ranking, int) float64
 		}{
-			{"recall", scorer.Ranking.RecallAt}, {"any", scorer.Ranking.AnyAt}, {"all", scorer.Ranking.AllAt},
-			{"precision", scorer.Ranking.PrecisionAt}, {"success", scorer.Ranking.SuccessAt}, {"ndcg", scorer.Ranking.NDCGAt},
+			{"recall", scorer.Ranking.RecallAt},
+			{"any", scorer.Ranking.AnyAt},
+			{"all", scorer.Ranking.AllAt},
+			{"precision", scorer.Ranking.PrecisionAt},
+			{"success", scorer.Ranking.SuccessAt},
+			{"ndcg", scorer.Ranking.NDCGAt},
 		} {
-			out = append(out, measure{fmt.Sprintf("%s@%d", m.name, k), func(r scorer.Ranking) float64 { return m.at(r, k) }})
+			of := func(r scorer.Ranking) float64 { return m.at(r, k) }
+			out = append(out, measure{fmt.Sprintf("%s@%d", m.name, k), of})
 		}
 	}
-	return append(out, measure{"mrr", scorer.Ranking.ReciprocalRank}, measure{"map", scorer.Ranking.AveragePrecision})
+	return append(out,
+		measure{"mrr", scorer.Ranking.ReciprocalRank}, measure{"map", scorer.Ranking.AveragePrecision})
 }
 
 // moments adds up shares and their squares in units of 1e-9, so that the order of adding does not
@@ -101,14 +107,15 @@ func (s moments) mean(n int) float64 { return float64(s.values) / 1e9 / float64(
 func (s moments) interval(n int) (i Interval, ok bool) {
 	mean := s.mean(n)
 	variance := (float64(s.squares)/1e9 - float64(n)*mean*mean) / float64(n-1)
-	if n < 2 || variance < 1e-7 { // no more than rounding may cause
+	if n < 2 || variance < 1e-7 { // rounding alone can cause as much
 		return i, false
 	}
 	lo, hi := stats.MeanCI(n, mean, variance, 0.95)
 	return Interval{Method: "student_t", Confidence: 0.95, Low: max(0, lo), High: min(1, hi)}, true
 }
 
-// pooledCounts are the documents that questions got together at one depth, and the gold among them.
+// pooledCounts are the numbers of documents that were retrieved for several questions at one depth,
+// and of the gold among them.
 type pooledCounts struct {
 	found, documents int64
 }
@@ -133,7 +140,9 @@ type retrievalAggregate struct {
 }
 
 func newRetrievalAggregate(topK int) *retrievalAggregate {
-	m := &retrievalAggregate{ks: depths(topK), primary: primaryMetrics(topK), tags: map[string]*accumulator{}}
+	m := &retrievalAggregate{
+		ks: depths(topK), primary: primaryMetrics(topK), tags: map[string]*accumulator{},
+	}
 	m.measures = measuresAt(m.ks)
 	m.all = m.newAccumulator()
 	return m
@@ -202,8 +211,9 @@ func (m *retrievalAggregate) macro(f *accumulator) Metrics {
 func (m *retrievalAggregate) micro(f *accumulator) Metrics {
 	out := Metrics{}
 	for i, k := range m.ks {
-		out[fmt.Sprintf("recall@%d", k)] = float64(f.pools[i].found) / float64(f.gold)
-		out[fmt.Sprintf("precision@%d", k)] = float64(f.pools[i].found) / float64(max(1, f.pools[i].documents))
+		found, documents := float64(f.pools[i].found), float64(max(1, f.pools[i].documents))
+		out[fmt.Sprintf("recall@%d", k)] = found / float64(f.gold)
+		out[fmt.Sprintf("precision@%d", k)] = found / documents
 	}
 	return out
 }
@@ -215,7 +225,8 @@ func (m *retrievalAggregate) result() *Retrieval {
 	}
 	r := &Retrieval{
 		Ks: m.ks, Questions: m.all.n, NoGold: m.noGold, Errors: m.errors,
-		Macro: m.macro(m.all), Intervals: map[string]Interval{}, Micro: m.micro(m.all), ByTag: map[string]*TagMeans{}, Warnings: m.warnings(),
+		Macro: m.macro(m.all), Intervals: map[string]Interval{}, Micro: m.micro(m.all),
+		ByTag: map[string]*TagMeans{}, Warnings: m.warnings(),
 	}
 	for i, measure := range m.measures {
 		if measure.name != m.primary[0] && measure.name != m.primary[len(m.primary)-1] {

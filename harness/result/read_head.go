@@ -135,11 +135,11 @@ func (r *Reader) checkCounts() error {
 	finished, planned := r.res.Counts.Finished(), r.res.Planned
 	switch {
 	case r.res.Stopped == "" && (r.count != finished || r.count != planned):
-		return fmt.Errorf("it has %d questions; its counts say %d and the run planned %d: it has been changed, or is damaged",
-			r.count, finished, planned)
+		return fmt.Errorf("it has %s; its counts say %d and the run planned %d: it has been changed, or is damaged",
+			questions(r.count), finished, planned)
 	case r.count < finished || r.count > planned:
-		return fmt.Errorf("it has %d questions; its counts say %d, and the run planned %d before it stopped: it has been changed, or is damaged",
-			r.count, finished, planned)
+		return fmt.Errorf("it has %s; its counts say %d, and the run planned %d before it stopped: it has been changed, or is damaged",
+			questions(r.count), finished, planned)
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ type Outcome string
 // count as not passed, questions without gold do not count.
 const (
 	Scored   Outcome = "scored"
-	Errored  Outcome = "error"    // the daemon gave no usable answer
-	Unscored Outcome = "unscored" // the scorer gave no usable verdict
-	NoGold   Outcome = "no_gold"  // retrieval is scored and no right document is known: not asked
+	Errored  Outcome = "error"    // the daemon returned no usable answer
+	Unscored Outcome = "unscored" // the scorer returned no usable verdict
+	NoGold   Outcome = "no_gold"  // not asked: retrieval is scored and the question has no gold
 )
 
 // Record is one question in the result file. The keys up to Citations are the specification's.
@@ -57,7 +57,7 @@ type Record struct {
 	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
 }
 
-// Item returns what a scorer gets to see of the question and its answer.
+// Item returns the parts of the question and its answer that a scorer sees.
 func (r *Record) Item() scorer.Item {
 	item := scorer.Item{
 		ID: r.ID, Question: r.Question, QuestionDate: r.QuestionDate,
@@ -74,7 +74,9 @@ func (r Record) Graded(v scorer.Verdict) Record {
 	r.Passed, r.Reason = v.Passed(), v.Reason
 	r.JudgeAttempts, r.JudgeUSD = v.Attempts, v.Cost
 	if v.Attempts > 0 {
-		r.JudgeUsage = &protocol.Usage{InputTokens: v.Usage.InputTokens, OutputTokens: v.Usage.OutputTokens}
+		r.JudgeUsage = &protocol.Usage{
+			InputTokens: v.Usage.InputTokens, OutputTokens: v.Usage.OutputTokens,
+		}
 		r.JudgeUsageEstimated = v.Usage.Estimated
 	}
 	if v.Scored {

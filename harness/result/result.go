@@ -42,7 +42,7 @@ type Result struct {
 	Planned  int       `json:"planned"`
 	Counts   Counts    `json:"counts"`
 	Interval *Interval `json:"pass_rate_interval"`
-	// Gate is the verdict by Settings.
+	// Gate is the verdict by the policy of Settings.
 	Gate Gate               `json:"gate"`
 	Tags map[string]*Counts `json:"tags"`
 
@@ -95,7 +95,7 @@ type Cost struct {
 	UnpricedModel  string `json:"unpriced_model,omitempty"`
 }
 
-// SetAggregate sets the figures of a, and the verdict on them. Stopped, Planned, Settings and the
+// SetAggregate copies the figures of a and sets the verdict on them. Stopped, Planned, Settings and the
 // identity's scenario, which the verdict depends on, must be set before.
 func (r *Result) SetAggregate(a *Aggregate) {
 	r.Total, r.Passed, r.Counts = a.Total, a.Passed, a.Counts

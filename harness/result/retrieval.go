@@ -15,10 +15,10 @@ const SeedRoot = "raw/documents/"
 // documents are those of the first top-k chunks, each once at the rank of its best chunk, and at
 // most top-k of them.
 //
-// A chunk belongs to its own document and to those that its duplicates name. It takes a place for
-// each of them that is gold, ordered by path like documents of the same score, and if none is gold,
-// one place for its own document. Gold is therefore found even if a daemon reports another document
-// of the same text in its place. Chunks below top-k never count.
+// A chunk belongs to its own document and to those that its duplicates name. It contributes each of
+// them that is gold, ordered by path like documents of the same score, or if none is gold, its own
+// document. Gold is therefore found even if a daemon reports another document with the same text
+// instead. Chunks below top-k never count.
 type QuestionRetrieval struct {
 	// Documents is the number of retrieved documents.
 	Documents int `json:"documents"`
@@ -31,7 +31,7 @@ type QuestionRetrieval struct {
 	AveragePrecision float64 `json:"average_precision"`
 }
 
-// Gold converts the expected paths of a question, repetitions left out, into gold documents.
+// Gold converts the expected paths of a question into gold documents, each once.
 func Gold(paths []string) scorer.Ranking {
 	var gold scorer.Ranking
 	for _, p := range paths {

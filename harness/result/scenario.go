@@ -13,8 +13,8 @@ const (
 // Dialect is how the keys of requests are spelled.
 type Dialect string
 
-// Auto sends every key in both spellings and under its known aliases, so that every daemon
-// understands the body. Snake and Camel send one spelling.
+// Auto sends every key in both spellings and under its known aliases, so that any daemon can read
+// the request. Snake and Camel send one spelling.
 const (
 	Auto  Dialect = "auto"
 	Snake Dialect = "snake"

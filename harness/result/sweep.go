@@ -2,8 +2,8 @@ package result
 
 import "time"
 
-// Sweep is a sweep file: the same questions, asked of one seeded daemon with every setting of a
-// grid.
+// Sweep is a sweep file: the results of the same questions, asked of one daemon with every setting
+// of a grid.
 type Sweep struct {
 	SchemaVersion int       `json:"schema_version"`
 	SDK           string    `json:"sdk"`

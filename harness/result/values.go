@@ -7,14 +7,14 @@ import (
 )
 
 // values splits a JSON text that is too large for memory into its values. It only balances brackets
-// and quotes: whether a value is valid JSON is left to whoever decodes it, so that each byte is
-// decoded once.
+// and quotes. Whether a value is valid JSON is left to its decoder, so that each byte is decoded
+// once.
 type values struct {
 	src  io.Reader
 	buf  []byte
-	next int   // of buf
-	base int64 // the offset of buf[0] in the text
-	text []byte
+	next int    // the first unread byte of buf
+	base int64  // the offset of buf[0] in the file
+	text []byte // the last value that was kept
 }
 
 // offsetError is an error at a place in a file.
@@ -26,7 +26,7 @@ type offsetError struct {
 func (e *offsetError) Error() string { return fmt.Sprintf("byte %d: %v", e.at, e.err) }
 func (e *offsetError) Unwrap() error { return e.err }
 
-// newValues splits src, which begins at an offset of the text.
+// newValues splits src, which begins at an offset of the file.
 func newValues(src io.Reader, offset int64) *values {
 	return &values{src: src, buf: make([]byte, 0, 256<<10), base: offset}
 }

@@ -34,12 +34,16 @@ func (m *retrievalAggregate) warnings() []Warning {
 	case answered > 0 && deepest.documents == 0:
 		return []Warning{{
 			Kind: "nothing_retrieved", Count: answered, IDs: []string{},
-			Message: "no answer tells what was retrieved, so that every figure is 0: fill the brain, or use --scenario search-retrieve-only if the daemon's ask sends no chunks in its retrieve event",
+			Message: "no answer reports what was retrieved, so that every metric is 0: " +
+				"seed the brain, or use --scenario search-retrieve-only if the daemon's ask " +
+				"sends no chunks in its retrieve event",
 		}}
 	case answered > 0 && deepest.found == 0:
 		return []Warning{{
 			Kind: "gold_never_found", Count: answered, IDs: []string{},
-			Message: "no gold document was retrieved for any question: compare expected_paths with the paths under retrieved in the result file; without a corpus they must be the daemon's own",
+			Message: "no gold document was retrieved for any question: compare expected_paths " +
+				"with the paths under retrieved in the result file; without a corpus they must be " +
+				"the daemon's own",
 		}}
 	}
 	return []Warning{}

@@ -21,7 +21,7 @@ import (
 // maxAnswer limits the text and citations of one answer together, in bytes.
 const maxAnswer = 16 << 20
 
-// streams are readers whose buffers are used again.
+// streams are readers whose buffers are reused.
 var streams = sync.Pool{New: func() any { return sse.NewReader(nil, sse.MaxEvent) }}
 
 // Answer is a daemon's answer to one question. For SearchOnly, Text is the retrieved texts joined
@@ -54,7 +54,7 @@ type Target struct {
 	Dialect    result.Dialect
 }
 
-// once makes one attempt. If err is a *Failure, the answer has what arrived before.
+// once makes one attempt. If err is a *Failure, the answer has the parts that arrived before it.
 func (t *Target) once(ctx context.Context, q dataset.Question) (Answer, error) {
 	start := time.Now()
 	var a Answer
@@ -69,7 +69,7 @@ func (t *Target) once(ctx context.Context, q dataset.Question) (Answer, error) {
 	return a, err
 }
 
-// search sends a search and reads what was retrieved into a.
+// search sends a search and reads the retrieved chunks into a.
 func search(ctx context.Context, e *Endpoint, r Request, a *Answer, _ time.Time) error {
 	o, err := e.Object(ctx, r)
 	if err != nil {
@@ -109,8 +109,8 @@ func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time
 		return err
 	}
 	a.Latency = time.Since(start)
-	// Reading to the end allows the connection to be used again. A daemon that keeps the stream
-	// open after done is not waited for.
+	// Reading to the end allows the connection to be reused. A daemon that keeps the stream open
+	// after done is not waited for.
 	stop := time.AfterFunc(50*time.Millisecond, cancel)
 	defer stop.Stop()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))

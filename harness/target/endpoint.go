@@ -44,7 +44,7 @@ func TimeLimit(ctx context.Context, within time.Duration) (context.Context, cont
 }
 
 // Endpoint is a daemon's HTTP API. It is safe for concurrent use. If a daemon sends the token back,
-// for example in an error, it is read as [token].
+// for example in an error, it is replaced by [token].
 type Endpoint struct {
 	base     string
 	token    string
@@ -61,7 +61,8 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return nil, fmt.Errorf("endpoint %q must be a URL such as http://127.0.0.1:8080", baseURL)
 	case u.User != nil: // it would be visible in errors and results
-		return nil, fmt.Errorf("endpoint %s must not contain a user or password; give the daemon's token instead", u.Redacted())
+		return nil, fmt.Errorf("endpoint %s must not contain a user or password; "+
+			"give the daemon's token instead", u.Redacted())
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("endpoint %s must end with its path, without ? or #", u)
 	}
@@ -69,11 +70,14 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, max(conns, MinConns)
 	tr.DisableCompression = true
 	hidden := NewRedactor(token)
-	return &Endpoint{base: u.String(), token: token, redactor: hidden, agent: userAgent, http: &http.Client{
+	client := &http.Client{
 		Transport: &redactingTransport{tr, hidden},
 		// A daemon must not be able to send the token, or this process, somewhere else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}
+	return &Endpoint{
+		base: u.String(), token: token, redactor: hidden, agent: userAgent, http: client,
+	}, nil
 }
 
 // URL returns the base URL without a trailing slash.
@@ -179,9 +183,9 @@ func parse(r Request, data []byte) (jsonobj.Object, error) {
 	return o, nil
 }
 
-// Health returns an error unless the daemon is healthy, by the rule that launch.Start has too:
-// status 200 and a body, of whatever form, that does not say "ok": false. It returns the version
-// that the daemon reports, which may be empty.
+// Health returns an error unless the daemon is healthy, by the same rule as launch.Start: status 200
+// and a body, in any format, that does not say "ok": false. It returns the version that the daemon
+// reports, which may be empty.
 func (e *Endpoint) Health(ctx context.Context) (version string, err error) {
 	ctx, cancel := TimeLimit(ctx, CallTimeout)
 	defer cancel()
@@ -206,9 +210,9 @@ func (e *Endpoint) health(ctx context.Context) (version string, err error) {
 	if err != nil {
 		return "", transportFailure(ctx, err)
 	}
-	o, _ := jsonobj.Parse(data) // a body of another form is another daemon's way to say yes
+	o, _ := jsonobj.Parse(data) // a body in another format means that the daemon is healthy
 	if string(o.Get("ok")) == "false" {
-		return "", newFailure(result.KindDaemon, "it says that it is not healthy: "+clip(data))
+		return "", newFailure(result.KindDaemon, "it reports that it is not healthy: "+clip(data))
 	}
 	return o.Text("version"), nil
 }
@@ -217,7 +221,9 @@ func transportFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &Failure{Failure: result.Failure{Kind: result.KindTransport, Message: err.Error()}, retry: true}
+	f := newFailure(result.KindTransport, err.Error())
+	f.retry = true
+	return f
 }
 
 func statusFailure(r Request, res *http.Response) *Failure {
@@ -237,7 +243,8 @@ func statusFailure(r Request, res *http.Response) *Failure {
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		f.Message += " (give the daemon's token with --token or SVC_TOKEN)"
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		f.Message += " (redirects are not followed; give the final URL)"
 	}
 	return f

@@ -135,7 +135,7 @@ func TestHealth(t *testing.T) {
 		{200, `{"ok":true,"version":"1.2","ready":true}`, "1.2", ""},
 		{200, `{"ok":true}`, "", ""},
 		{200, `ok`, "", ""},
-		{200, `{"ok":false,"reason":"warming up"}`, "", `it says that it is not healthy: {"ok":false,"reason":"warming up"}`},
+		{200, `{"ok":false,"reason":"warming up"}`, "", `it reports that it is not healthy: {"ok":false,"reason":"warming up"}`},
 		{200, `{"ok":"false"}`, "", ""},
 		{204, ``, "", "204 No Content"},
 		{503, `starting`, "", "503 Service Unavailable: starting"},

@@ -8,8 +8,8 @@ import (
 	"evalctl/internal/redact"
 )
 
-// minSecret is the length of the shortest token that is redacted in what a daemon sends. A shorter
-// one is a word that answers may contain for other reasons.
+// minSecret is the length of the shortest token that is redacted in responses. Answers may contain a
+// shorter one for other reasons.
 const minSecret = 8
 
 // NewRedactor returns a redactor of a daemon's token. It is nil, which redacts nothing, if the token
@@ -21,8 +21,8 @@ func NewRedactor(token string) *redact.Redactor {
 	return redact.New(token)
 }
 
-// redactingTransport redacts a token in all that is read of answers, because results, journals,
-// errors and what a judge is sent come from there.
+// redactingTransport redacts a token in everything that is read from responses, because results,
+// journals, errors and the prompts of a judge are made from it.
 type redactingTransport struct {
 	*http.Transport
 	redactor *redact.Redactor
@@ -32,7 +32,7 @@ type redactingTransport struct {
 func (t *redactingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := t.Transport.RoundTrip(req)
 	if err != nil {
-		// A client quotes what it cannot read as HTTP.
+		// The error quotes a response that is not HTTP.
 		if text := t.redactor.Text(err.Error()); text != err.Error() {
 			err = errors.New(text)
 		}

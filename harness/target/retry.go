@@ -11,17 +11,23 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// maxAttempts is how often one question is sent at most. It is sent again only after failures of
+// maxAttempts is the largest number of times that one question is sent. It is sent again only after failures of
 // transport and the statuses 429, 502, 503 and 504, and never after an answer.
 const maxAttempts = 3
 
-var errQuestionTimeout = errors.New("no answer in time")
+// questionTimeout is the cause with which a question's context ends: its time limit. Its text is
+// made when it is needed, since every question has one.
+type questionTimeout time.Duration
+
+func (t questionTimeout) Error() string {
+	return fmt.Sprintf("no answer in time: %v passed", time.Duration(t))
+}
 
 // Ask asks one question and returns the daemon's answer. timeout limits all attempts together.
 // AsFailure reports whether an error means that the question has no usable answer; any other error
 // is the context's cause.
 func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (Answer, error) {
-	qctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: %v passed", errQuestionTimeout, timeout))
+	qctx, cancel := context.WithTimeoutCause(ctx, timeout, questionTimeout(timeout))
 	defer cancel()
 	deadline := time.Now().Add(timeout)
 	var a Answer
@@ -44,8 +50,8 @@ func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Durat
 	return a, last
 }
 
-// schedule returns what backoff needs to decide what to do after an attempt that ended with err. If
-// the time left does not allow the wait that the daemon asks for, there is no further attempt.
+// schedule converts the error of an attempt into the one by which backoff decides what to do next.
+// If the daemon asks for a longer wait than the time left, there is no further attempt.
 func schedule(err error, left time.Duration) error {
 	if err == nil {
 		return nil

@@ -75,8 +75,8 @@ func ScenarioOf(name result.Scenario) (Scenario, error) {
 	return Scenario{}, fmt.Errorf("unknown scenario %q", name)
 }
 
-// Check returns an error for a question that may not be sent (spec 8): one without text, and one
-// that is longer than 8,192 characters to ask or 4,096 to search.
+// Check returns an error for a question that the protocol does not allow (spec 8): one without text,
+// or longer than 8,192 characters to ask or 4,096 to search.
 func (s Scenario) Check(q dataset.Question) error {
 	n := utf8.RuneCountInString(q.Question)
 	switch {

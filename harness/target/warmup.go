@@ -12,7 +12,7 @@ const warmUps = 20
 
 // WarmUp asks the first 20 questions of d, and the first of every brain, so that indexes are built
 // and connections are open before anything is measured. It returns the number of questions.
-// Failures are ignored: such a question will fail again when it counts.
+// Failures are ignored: such a question fails again when it is measured.
 func (t *Target) WarmUp(ctx context.Context, d dataset.Dataset, timeout time.Duration) (asked int, err error) {
 	warm := map[string]bool{}
 	for q, err := range d.Questions() {

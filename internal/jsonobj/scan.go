@@ -22,7 +22,7 @@ func Walk(data []byte, each func(key []byte, value json.RawMessage) error) error
 
 // valid returns the JSON text in data without the space around it.
 func valid(data []byte) (json.RawMessage, error) {
-	if !json.Valid(data) {
+	if !isValid(data) {
 		return nil, json.Unmarshal(data, new(json.RawMessage)) // the error has the reason
 	}
 	return bytes.TrimSpace(data), nil
