@@ -36,8 +36,8 @@ type conformanceCmd struct {
 }
 
 func (conformanceCmd) Help() string {
-	return `Each check looks at one promise of the protocol, in a brain of its own that is deleted afterwards. MUST is what the
-specification says unconditionally, SHOULD what it recommends or leaves open. The exit code is 0 when every MUST passes.
+	return `Each check tests one requirement of the protocol, in its own brain, which is deleted afterwards. MUST requirements are
+unconditional in the specification; SHOULD requirements are recommended or left open. The exit code is 0 if every MUST passes.
 
 Examples:
 
@@ -135,7 +135,7 @@ func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile
 	}
 	failed := report.Count("", conformance.Must, conformance.Fail)
 	if failed > 0 {
-		return &brokenPromiseError{failed, failed + report.Count("", conformance.Must, conformance.Pass)}
+		return &requirementError{failed, failed + report.Count("", conformance.Must, conformance.Pass)}
 	}
 	return nil
 }
