@@ -142,7 +142,7 @@ func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile
 	}
 	failed := report.Count("", conformance.Must, conformance.Fail)
 	if failed > 0 {
-		return &brokenPromiseError{failed, failed + report.Count("", conformance.Must, conformance.Pass)}
+		return &requirementError{failed, failed + report.Count("", conformance.Must, conformance.Pass)}
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *
 	}
 	grid := c.grid()
 	s := &sweeper{
-		sweepCmd: c, t: t, plan: plan, session: session, brains: brains, shown: guardsTold{},
+		sweepCmd: c, t: t, plan: plan, session: session, brains: brains, shown: shownWarnings{},
 		file: harness.NewSweepFile(plan.dir, c.SDK),
 		sweep: result.Sweep{
 			SchemaVersion: result.SchemaVersion, SDK: c.SDK, StartedAt: plan.started,
@@ -192,7 +192,7 @@ type sweeper struct {
 	brains  map[string]string // ids at the daemon, by name
 	file    *harness.SweepFile
 	sweep   result.Sweep
-	shown   guardsTold // warnings that were printed
+	shown   shownWarnings // warnings that were printed
 }
 
 // measure warms up each mode and measures the cells. The error is what stopped it.
@@ -205,7 +205,7 @@ func (s *sweeper) measure(ctx context.Context, grid []result.Cell) error {
 		}
 		s.sweep.WarmUp += asked
 	}
-	s.shown.news(s.plan.gold.Warnings)
+	s.shown.add(s.plan.gold.Warnings)
 	for i, cell := range grid {
 		res, err := s.cell(ctx, cell)
 		if err != nil {
@@ -261,7 +261,7 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 	quiet, lost := 0, 0
 	for _, cell := range s.Cells {
 		n := cell.Result.Counts
-		if silent(cell) {
+		if unanswered(cell) {
 			quiet++
 		}
 		if n.Errors > c.unscored.Of(n.Total) {

@@ -10,11 +10,10 @@ import (
 	"golang.org/x/term"
 )
 
-// terminal is where a command talks to a person: stderr. What stdout gets is
-// for programs.
+// terminal writes messages for people to stderr. Output for programs goes to stdout.
 type terminal struct {
 	w io.Writer
-	// live is set when w is a terminal that can redraw a line.
+	// live reports whether w is a terminal that can redraw a line.
 	live  bool
 	color bool
 	quiet bool
@@ -29,7 +28,7 @@ func newTerminal(p *process, quiet bool) *terminal {
 	return t
 }
 
-// columns is how wide the terminal is at the moment.
+// columns returns the current width of the terminal, 80 if w is not a terminal.
 func (t *terminal) columns() int {
 	if f, ok := t.w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -39,7 +38,7 @@ func (t *terminal) columns() int {
 	return 80
 }
 
-// field prints a line of the report: a name in its column, then the text.
+// field prints a line of the report: a name, padded to a fixed width, and the text.
 func (t *terminal) field(name, format string, args ...any) {
 	if !t.quiet {
 		fmt.Fprintf(t.w, "  %-10s  %s\n", name, fmt.Sprintf(format, args...))
@@ -52,7 +51,7 @@ func (t *terminal) blank() {
 	}
 }
 
-// tint colours a word that says the same without colour.
+// tint colors word green or red. The word must be clear without color.
 func (t *terminal) tint(good bool, word string) string {
 	if !t.color {
 		return word
@@ -63,15 +62,15 @@ func (t *terminal) tint(good bool, word string) string {
 	return "\x1b[31m" + word + "\x1b[0m"
 }
 
-// keepLines and oneLine say what printable does with line feeds.
+// Whether printable keeps line feeds or replaces them with blanks.
 const (
 	oneLine   = false
 	keepLines = true
 )
 
-// printable makes text from documents, daemons and models safe to print:
-// control and invisible formatting characters, which could steer a terminal or
-// reorder a line, become visible escapes.
+// printable makes text from documents, daemons and models safe to print. Control characters and
+// invisible formatting characters, which could control the terminal or reorder a line, are replaced
+// with visible escapes.
 func printable(s string, lines bool) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\ufffd") {
@@ -89,12 +88,12 @@ func printable(s string, lines bool) string {
 	return b.String()
 }
 
-// short is printable text on one line of at most n characters.
+// short returns printable text on one line, cut to at most n characters.
 func short(s string, n int) string {
 	return clip(printable(strings.TrimSpace(s), oneLine), n)
 }
 
-// clip cuts text to at most n characters, at least 1.
+// clip cuts s to at most n characters. n must be at least 1.
 func clip(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
