@@ -82,6 +82,7 @@ func distinct[T comparable](flag string, values []T) error {
 // Run sweeps: everything that can be refused is refused first, then the daemon
 // is started and filled, then the cells are measured one after the other.
 func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
+	defer holdSpareHeap()()
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
 	if err != nil {
