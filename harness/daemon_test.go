@@ -29,6 +29,10 @@ func playDaemon() error {
 	}
 	fmt.Printf("http://%s\n", l.Addr())
 	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/ask") { // healthy, and its one brain is filled
+			_, _ = io.WriteString(w, `{"ok":true,"items":[{"id":"eval"}],"chunks":[{"text":"text"}]}`)
+			return
+		}
 		var body struct{ Question string }
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
