@@ -18,8 +18,8 @@ import (
 	"evalctl/scorer"
 )
 
-// The daemon of the benchmarks is a process of its own, as a real one is: in
-// the benchmark's process it would share its heap and be charged to it.
+// The daemon of the benchmarks is a process of its own, as a real one is. In the benchmark's
+// process it would share the heap, and its work would be measured too.
 
 func benchRun(b *testing.B, url string, d dataset.Dataset) time.Duration {
 	b.Helper()
@@ -44,14 +44,13 @@ func benchRun(b *testing.B, url string, d dataset.Dataset) time.Duration {
 	return took
 }
 
-// BenchmarkConstantLatency asks 1,000 questions, 16 at once, of a daemon that
-// takes 20 ms for each: at best 1.25 s. The bare client shows how close one can
-// come to that.
+// BenchmarkConstantLatency asks 1,000 questions, 16 concurrently, of a daemon that takes 20 ms for
+// each, which takes 1.25 s at best. The bare client shows how close a client can come to that.
 func BenchmarkConstantLatency(b *testing.B) {
 	const n = 1000
 	const ideal = n * 20 * time.Millisecond / 16
 	daemon := startChild(b, "daemon", "DELAY=20ms")
-	d := survey(b, writeDataset(b, n))
+	d := openDataset(b, writeDataset(b, n))
 	requests := requestsOf(b, daemon.firstLine, d)
 	var bare, harness time.Duration
 	for b.Loop() {
@@ -65,13 +64,12 @@ func BenchmarkConstantLatency(b *testing.B) {
 	ratio := func(t time.Duration) float64 { return t.Seconds() / float64(b.N) / ideal.Seconds() }
 	b.ReportMetric(ratio(bare), "bare-x-ideal")
 	b.ReportMetric(ratio(harness), "harness-x-ideal")
-	b.ReportMetric(0, "ns/op") // of both together, which says nothing
+	b.ReportMetric(0, "ns/op") // the sum of both is of no interest
 }
 
-// BenchmarkThroughput sends 5,000 questions to a daemon that answers at once,
-// by the harness and by a bare client, in turn. One daemon flushes each event,
-// as those do that stream; the other sends its answer in one piece, which costs
-// a client less to read and the same to understand.
+// BenchmarkThroughput sends 5,000 questions to a daemon that answers without delay, by the harness
+// and by a bare client, in turn. One daemon flushes each event, as one that streams does. The other
+// sends its answer in one piece, which is cheaper to read and costs the same to parse.
 func BenchmarkThroughput(b *testing.B) {
 	for name, whole := range map[string]string{"flushed": "", "whole": "1"} {
 		b.Run(name, func(b *testing.B) {
@@ -83,7 +81,7 @@ func BenchmarkThroughput(b *testing.B) {
 
 func benchThroughput(b *testing.B, url string) {
 	const n = 5000
-	d := survey(b, writeDataset(b, n))
+	d := openDataset(b, writeDataset(b, n))
 	requests := requestsOf(b, url, d)
 	var bare, harness time.Duration
 	for b.Loop() {
@@ -108,7 +106,7 @@ type captured struct {
 	Body   []byte
 }
 
-// requestsOf returns exactly what the harness sends for each question, to be sent to url.
+// requestsOf returns the requests that the harness sends for the questions, addressed to url.
 func requestsOf(b *testing.B, url string, d dataset.Dataset) []captured {
 	s := daemontest.Answering(b)
 	asks := targetOf(b, s)
@@ -127,7 +125,7 @@ func requestsOf(b *testing.B, url string, d dataset.Dataset) []captured {
 	return out
 }
 
-// bareLoop is the least that a client can do: send, and read to the end.
+// bareLoop does the least that a client can do: it sends the requests and reads the answers.
 func bareLoop(requests iter.Seq[captured]) (took time.Duration, err error) {
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.MaxIdleConnsPerHost = 16

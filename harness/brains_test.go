@@ -13,22 +13,26 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestRunAsksEachQuestionInItsBrain, also where its name is not the id.
-func TestRunAsksEachQuestionInItsBrain(t *testing.T) {
+// TestSeveralBrains checks that each question is asked in its brain, by the brain's id.
+func TestSeveralBrains(t *testing.T) {
 	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
-		daemontest.Stream(w, daemontest.Event("answer_delta", `{"delta":"`+r.URL.Path+`"}`)+daemontest.Event("done", `{"ok":true}`))
+		daemontest.Stream(w,
+			event("answer_delta", `{"delta":"`+r.URL.Path+`"}`)+event("done", `{"ok":true}`))
 	})
 	file := writeFile(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join([]string{
-		`{"id":"q1","question":"question 1","brain":"b","expected_substrings":["/v1/brains/id-b/ask"]}`,
+		`{"id":"q1","question":"question 1","brain":"b",` +
+			`"expected_substrings":["/v1/brains/id-b/ask"]}`,
 		`{"id":"q2","question":"question 2","expected_substrings":["/v1/brains/id-eval/ask"]}`,
 	}, "\n"))
-	d, err := dataset.Open(file, nil, dataset.BrainNaming{Default: "eval"}, func(dataset.Question) error { return nil })
+	d, err := dataset.Open(file, nil, dataset.BrainNaming{Default: "eval"}, accept)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := setUp(t, s, d, t.TempDir())
 	cfg.Target.Brains = map[string]string{"b": "id-b", "eval": "id-eval"}
-	cfg.Brains = []dataset.Brain{{Name: "b", Questions: 1, Docs: make([]dataset.Doc, 3)}, {Name: "eval", Questions: 1}}
+	cfg.Brains = []dataset.Brain{
+		{Name: "b", Questions: 1, Docs: make([]dataset.Doc, 3)}, {Name: "eval", Questions: 1},
+	}
 	_, path, err := cfg.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +41,9 @@ func TestRunAsksEachQuestionInItsBrain(t *testing.T) {
 	if res.Passed != 2 || res.Questions[0].Brain != "b" || res.Questions[1].Brain != "eval" {
 		t.Errorf("got %+v", res.Questions)
 	}
-	if diff := cmp.Diff([]result.BrainInfo{{ID: "b", Documents: new(3), Questions: 1}, {ID: "eval", Questions: 1}}, res.Brains); diff != "" {
+	want := []result.BrainInfo{{ID: "b", Documents: new(3), Questions: 1},
+		{ID: "eval", Questions: 1}}
+	if diff := cmp.Diff(want, res.Brains); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -15,9 +15,8 @@ import (
 	"evalctl/harness/daemontest"
 )
 
-// playDaemon serves until its process is ended. It says its URL on stdout,
-// answers after DELAY, flushing each event unless WHOLE is set, and never
-// answers a question that says hang.
+// playDaemon serves until its process is ended. It prints its URL on stdout, answers after DELAY,
+// flushing each event unless WHOLE is set, and never answers a question that contains "hang".
 func playDaemon() error {
 	delay, err := time.ParseDuration(os.Getenv("DELAY"))
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 	"evalctl/scorer"
 )
 
-// TestRunDaemonDies kills a real daemon under a question.
+// TestRunDaemonDies kills a real daemon while it is asked a question.
 func TestRunDaemonDies(t *testing.T) {
 	text := `{"id":"a","question":"question 1","expected_substrings":["answer"]}` + "\n" +
 		`{"id":"b","question":"question 2","expected_substrings":["answer"]}` + "\n" +
 		`{"id":"c","question":"hang","expected_substrings":["answer"]}` + "\n" +
 		`{"id":"d","question":"question 4","expected_substrings":["answer"]}` + "\n"
-	d := survey(t, writeFile(t, t.TempDir()+"/d.jsonl", text))
+	d := openDataset(t, writeFile(t, t.TempDir()+"/d.jsonl", text))
 	daemon := startChild(t, "daemon", "DELAY=0s")
 	e, err := target.NewEndpoint(daemon.firstLine, "", "evalctl-test", 2)
 	if err != nil {
@@ -47,21 +47,22 @@ func TestRunDaemonDies(t *testing.T) {
 		}
 	}
 	res, path, err := cfg.run(ctx)
-	if !errors.Is(err, ErrDaemonDied) || res.Stopped != result.StopDaemon || !strings.Contains(err.Error(), "signal: killed") {
+	if !errors.Is(err, ErrDaemonDied) || res.Stopped != result.StopDaemon ||
+		!strings.Contains(err.Error(), "signal: killed") {
 		t.Fatalf("got %v, stopped %q", err, res.Stopped)
 	}
 	f := readResult(t, path)
 	if diff := cmp.Diff([]string{"a", "b"}, ids(f.Questions)); diff != "" {
-		t.Error("the question that died with the daemon must not count:\n" + diff)
+		t.Error("the question during which the daemon died must not count:\n" + diff)
 	}
-	if f = again(t, s, cfg, nil); f.Total != 4 || f.Passed != 4 || !slices.Equal(sorted(s.Asked()), []string{"hang", "question 4"}) {
+	if f = resumed(t, s, cfg, nil); f.Total != 4 || f.Passed != 4 ||
+		!slices.Equal(sorted(s.Asked()), []string{"hang", "question 4"}) {
 		t.Errorf("resumed: %+v, asked %v", f.Counts, s.Asked())
 	}
 }
 
-// TestDyingDaemonSaysSo: a daemon that is being stopped may answer with an
-// error once more, just before its process ends.
-func TestDyingDaemonSaysSo(t *testing.T) {
+// TestDyingDaemonAnswers checks a daemon that answers with an error just before its process ends.
+func TestDyingDaemonAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		answer  http.HandlerFunc
@@ -70,7 +71,7 @@ func TestDyingDaemonSaysSo(t *testing.T) {
 		errors  int
 	}{
 		{"error event", func(w http.ResponseWriter, _ *http.Request) {
-			daemontest.Stream(w, daemontest.Event("error", `{"message":"shutting down"}`))
+			daemontest.Stream(w, event("error", `{"message":"shutting down"}`))
 		}, answeringGrace / 2, true, 0},
 		{"500", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "shutting down", http.StatusInternalServerError)
@@ -78,17 +79,23 @@ func TestDyingDaemonSaysSo(t *testing.T) {
 		{"503, and again", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "shutting down", http.StatusServiceUnavailable)
 		}, deathGrace + 50*time.Millisecond, true, 0},
-		{"cut stream", func(w http.ResponseWriter, _ *http.Request) {
-			daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`))
+		{"incomplete stream", func(w http.ResponseWriter, _ *http.Request) {
+			daemontest.Stream(w, event("token", `{"token":"half"}`))
 		}, deathGrace + 50*time.Millisecond, true, 0},
-		{"it lives on", func(w http.ResponseWriter, _ *http.Request) {
-			daemontest.Stream(w, daemontest.Event("error", `{"message":"no"}`))
+		{"the process does not end", func(w http.ResponseWriter, _ *http.Request) {
+			daemontest.Stream(w, event("error", `{"message":"no"}`))
 		}, time.Hour, true, 1},
-		{"400 is the question's fault", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadRequest) }, deathGrace / 2, true, 1},
-		{"nobody watches", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) }, deathGrace / 2, false, 1},
+		{"400 does not announce the end", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "no", http.StatusBadRequest)
+		},
+			deathGrace / 2, true, 1},
+		{"not watched", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "no", http.StatusInternalServerError)
+		},
+			deathGrace / 2, false, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, dir := survey(t, writeDataset(t, 1)), t.TempDir()
+			d, dir := openDataset(t, writeDataset(t, 1)), t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				j, err := journal.Create(dir, identityOf(d), started, nil)
 				if err != nil {
@@ -99,7 +106,8 @@ func TestDyingDaemonSaysSo(t *testing.T) {
 				stop := time.AfterFunc(c.dies, func() { cancel(ErrDaemonDied) })
 				defer stop.Stop()
 				res, _, err := Run(ctx, Config{
-					Target: askBasic(inMemory(t, c.answer)), Dataset: d, Scorer: scorer.Exact{}, Concurrency: 1, Timeout: time.Minute, Watched: c.watched,
+					Target: askBasic(inMemory(t, c.answer)), Dataset: d, Scorer: scorer.Exact{},
+					Concurrency: 1, Timeout: time.Minute, Watched: c.watched,
 				}, j)
 				if res.Counts.Errors != c.errors || (err == nil) != (c.errors == 1) {
 					t.Errorf("%d errors, %v", res.Counts.Errors, err)
@@ -109,15 +117,15 @@ func TestDyingDaemonSaysSo(t *testing.T) {
 	}
 }
 
-// TestRunAgainstNobody: where nobody answers at all, nothing is recorded, and
-// everything can be asked on resume.
-func TestRunAgainstNobody(t *testing.T) {
+// TestUnreachableDaemon checks that nothing is recorded, so that a resumed run asks everything.
+func TestUnreachableDaemon(t *testing.T) {
 	t.Parallel()
 	s := daemontest.Answering(t)
-	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
+	cfg := setUp(t, s, openDataset(t, writeDataset(t, 3)), t.TempDir())
 	s.Close()
 	res, path, err := cfg.run(t.Context())
-	if !errors.Is(err, ErrDaemonDied) || res.Stopped != result.StopDaemon || res.Total != 0 || res.MeanScore != nil || res.PassRate != nil {
+	if !errors.Is(err, ErrDaemonDied) || res.Stopped != result.StopDaemon || res.Total != 0 ||
+		res.MeanScore != nil || res.PassRate != nil {
 		t.Fatalf("got %+v, %v", res, err)
 	}
 	if f := readResult(t, path); len(f.Questions) != 0 {
@@ -125,11 +133,11 @@ func TestRunAgainstNobody(t *testing.T) {
 	}
 }
 
-// TestEndpointThatDies: a daemon that was not started here can die too.
-func TestEndpointThatDies(t *testing.T) {
+// TestUnwatchedDaemonDies checks the end of a daemon whose process is not watched.
+func TestUnwatchedDaemonDies(t *testing.T) {
 	s := daemontest.Answering(t)
-	const many = 20_000 // more than are answered before the second is counted
-	d := survey(t, writeDataset(t, many))
+	const many = 20_000 // more than are answered before the second question is counted
+	d := openDataset(t, writeDataset(t, many))
 	cfg := setUp(t, s, d, t.TempDir())
 	cfg.Concurrency = 1
 	n := 0
@@ -143,7 +151,8 @@ func TestEndpointThatDies(t *testing.T) {
 	if !errors.Is(err, ErrDaemonDied) {
 		t.Fatalf("got %v", err)
 	}
-	if res.Stopped != result.StopDaemon || res.Counts.Errors != 0 || res.Passed != res.Total || res.Total == many {
+	if res.Stopped != result.StopDaemon || res.Counts.Errors != 0 ||
+		res.Passed != res.Total || res.Total == many {
 		t.Errorf("got %+v", res.Counts)
 	}
 }

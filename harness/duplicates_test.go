@@ -17,8 +17,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// holding is the catalogue of a brain whose documents all have one text.
-func holding(text string, paths ...string) dataset.Paths {
+// sameText returns the Paths of a brain whose documents all have the same text.
+func sameText(text string, paths ...string) dataset.Paths {
 	known := dataset.Paths{}
 	for _, p := range paths {
 		known[p] = []byte("# Title\n\n" + text + "\n")
@@ -27,7 +27,7 @@ func holding(text string, paths ...string) dataset.Paths {
 }
 
 func TestRetrievalOfDuplicates(t *testing.T) {
-	same := holding("same", "a.md", "b.md", "c.md", "x.md", "y.md")
+	same := sameText("same", "a.md", "b.md", "c.md", "x.md", "y.md")
 	same["other.md"] = []byte("another text")
 	chunk := func(score float64, path string, duplicates ...string) result.Chunk {
 		return result.Chunk{Path: path, Score: score, Text: "same", Duplicates: duplicates}
@@ -41,19 +41,37 @@ func TestRetrievalOfDuplicates(t *testing.T) {
 		ranks     []int
 		documents int
 	}{
-		{"gold behind another takes its place", []string{"a.md"}, []result.Chunk{chunk(2, "x.md", "y.md", "a.md")}, 1, same, []int{1}, 1},
-		{"no gold takes one place", []string{"c.md"}, []result.Chunk{chunk(3, "x.md", "y.md", "a.md"), chunk(2, "b.md"), chunk(1, "c.md")}, 3, same, []int{3}, 3},
-		{"each gold takes one, by path", []string{"c.md", "b.md", "a.md"}, []result.Chunk{chunk(3, "b.md", "c.md", "x.md", "a.md"), chunk(2, "y.md")}, 2, same, []int{0, 2, 1}, 2},
-		{"also without scores", []string{"c.md", "b.md", "a.md"}, []result.Chunk{chunk(0, "y.md"), chunk(0, "c.md", "b.md", "a.md")}, 2, same, []int{0, 0, 2}, 2},
-		{"what follows moves down", []string{"a.md", "b.md", "c.md"}, []result.Chunk{chunk(3, "x.md", "b.md", "a.md"), chunk(2, "y.md"), chunk(1, "c.md")}, 4, same, []int{1, 2, 4}, 4},
-		{"a document once, at its first place", []string{"a.md"}, []result.Chunk{chunk(3, "x.md", "a.md"), chunk(2, "a.md", "a.md"), chunk(1, "x.md")}, 3, same, []int{1}, 2},
-		{"chunks below top-k never count", []string{"a.md", "b.md"}, []result.Chunk{chunk(3, "a.md"), chunk(2, "x.md", "b.md")}, 1, same, []int{1, 0}, 1},
-		{"under folders of the daemon", []string{"raw/documents/a.md"}, []result.Chunk{chunk(1, "srv/x.md", "srv/a.md")}, 1, same, []int{1}, 1},
-		{"a document that does not hold the text", []string{"other.md"}, []result.Chunk{chunk(1, "x.md", "other.md")}, 1, same, []int{0}, 1},
-		{"a chunk that shows no text", []string{"a.md"}, []result.Chunk{{Path: "x.md", Duplicates: []string{"a.md"}}}, 1, same, []int{0}, 1},
-		{"its own document needs no proof", []string{"other.md"}, []result.Chunk{chunk(1, "other.md")}, 1, same, []int{1}, 1},
-		{"ids of chunks name no document", []string{"a.md"}, []result.Chunk{chunk(1, "x.md", "a.md#0")}, 1, same, []int{0}, 1},
-		{"not known, the daemon's word is taken", []string{"other.md"}, []result.Chunk{chunk(1, "x.md", "raw/documents/other.md")}, 1, nil, []int{1}, 1},
+		{"gold among the duplicates", []string{"a.md"},
+			[]result.Chunk{chunk(2, "x.md", "y.md", "a.md")}, 1, same, []int{1}, 1},
+		{"no gold takes one place", []string{"c.md"},
+			[]result.Chunk{chunk(3, "x.md", "y.md", "a.md"), chunk(2, "b.md"), chunk(1, "c.md")},
+			3, same, []int{3}, 3},
+		{"each gold takes a place, by path", []string{"c.md", "b.md", "a.md"},
+			[]result.Chunk{chunk(3, "b.md", "c.md", "x.md", "a.md"), chunk(2, "y.md")}, 2,
+			same, []int{0, 2, 1}, 2},
+		{"also without scores", []string{"c.md", "b.md", "a.md"},
+			[]result.Chunk{chunk(0, "y.md"), chunk(0, "c.md", "b.md", "a.md")}, 2,
+			same, []int{0, 0, 2}, 2},
+		{"the next chunk moves down", []string{"a.md", "b.md", "c.md"},
+			[]result.Chunk{chunk(3, "x.md", "b.md", "a.md"), chunk(2, "y.md"), chunk(1, "c.md")}, 4,
+			same, []int{1, 2, 4}, 4},
+		{"a document once, at its first place", []string{"a.md"},
+			[]result.Chunk{chunk(3, "x.md", "a.md"), chunk(2, "a.md", "a.md"), chunk(1, "x.md")},
+			3, same, []int{1}, 2},
+		{"chunks below top-k never count", []string{"a.md", "b.md"},
+			[]result.Chunk{chunk(3, "a.md"), chunk(2, "x.md", "b.md")}, 1, same, []int{1, 0}, 1},
+		{"under folders of the daemon", []string{"raw/documents/a.md"},
+			[]result.Chunk{chunk(1, "srv/x.md", "srv/a.md")}, 1, same, []int{1}, 1},
+		{"a document without the text", []string{"other.md"},
+			[]result.Chunk{chunk(1, "x.md", "other.md")}, 1, same, []int{0}, 1},
+		{"a chunk without text", []string{"a.md"},
+			[]result.Chunk{{Path: "x.md", Duplicates: []string{"a.md"}}}, 1, same, []int{0}, 1},
+		{"the chunk's own document is not checked", []string{"other.md"},
+			[]result.Chunk{chunk(1, "other.md")}, 1, same, []int{1}, 1},
+		{"ids of chunks are not documents", []string{"a.md"},
+			[]result.Chunk{chunk(1, "x.md", "a.md#0")}, 1, same, []int{0}, 1},
+		{"unknown documents are not checked", []string{"other.md"},
+			[]result.Chunk{chunk(1, "x.md", "raw/documents/other.md")}, 1, nil, []int{1}, 1},
 	} {
 		got := retrievalOf(result.Gold(c.gold), c.chunks, c.topK, c.known)
 		var ranks []int
@@ -61,24 +79,27 @@ func TestRetrievalOfDuplicates(t *testing.T) {
 			ranks = append(ranks, g.Rank)
 		}
 		if !slices.Equal(ranks, c.ranks) || got.Documents != c.documents {
-			t.Errorf("%s: ranks %v of %d documents, want %v of %d", c.name, ranks, got.Documents, c.ranks, c.documents)
+			t.Errorf("%s: ranks %v of %d documents, want %v of %d",
+				c.name, ranks, got.Documents, c.ranks, c.documents)
 		}
 	}
 }
 
-// TestDuplicatesOnlyAdd: naming duplicates lowers no measure, finds only what is
-// named in the first top-k chunks, and no two documents share a place.
+// TestDuplicatesOnlyAdd checks that duplicates lower no metric, that only documents of the first
+// top-k chunks are found, and that no two documents have the same rank.
 func TestDuplicatesOnlyAdd(t *testing.T) {
 	paths := []string{"a.md", "b.md", "c.md", "d.md", "e.md", "f.md"}
-	known := holding("same", paths...)
+	known := sameText("same", paths...)
 	rapid.Check(t, func(t *rapid.T) {
 		gold := result.Gold(rapid.SliceOfN(rapid.SampledFrom(paths), 1, 4).Draw(t, "gold"))
 		topK := rapid.IntRange(1, 6).Draw(t, "top-k")
 		var chunks, silent []result.Chunk
 		named := map[string]bool{}
 		for i := range rapid.IntRange(0, 6).Draw(t, "chunks") {
-			// All scores differ: ties are ordered by names, which duplicates change.
-			c := result.Chunk{Path: rapid.SampledFrom(paths).Draw(t, "path"), Score: float64(9 - i), Text: "same"}
+			// All scores differ, because the order of ties depends on paths, which duplicates
+			// change.
+			path := rapid.SampledFrom(paths).Draw(t, "path")
+			c := result.Chunk{Path: path, Score: float64(9 - i), Text: "same"}
 			silent = append(silent, c)
 			c.Duplicates = rapid.SliceOfN(rapid.SampledFrom(paths), 0, 3).Draw(t, "duplicates")
 			chunks = append(chunks, c)
@@ -86,11 +107,13 @@ func TestDuplicatesOnlyAdd(t *testing.T) {
 				named[p] = named[p] || i < topK
 			}
 		}
-		with, without := retrievalOf(gold, chunks, topK, known), retrievalOf(gold, silent, topK, known)
+		with := retrievalOf(gold, chunks, topK, known)
+		without := retrievalOf(gold, silent, topK, known)
 		places := map[int]bool{}
 		for _, g := range with.Gold {
-			if g.Rank > 0 && (!named[g.Path] || places[g.Rank] || g.Rank > with.Documents || g.Rank > topK) {
-				t.Errorf("%s is at %d of %d: %+v", g.Path, g.Rank, with.Documents, chunks)
+			if g.Rank > 0 && (!named[g.Path] || places[g.Rank] ||
+				g.Rank > with.Documents || g.Rank > topK) {
+				t.Errorf("%s has rank %d of %d: %+v", g.Path, g.Rank, with.Documents, chunks)
 			}
 			places[g.Rank] = true
 		}
@@ -103,11 +126,13 @@ func TestDuplicatesOnlyAdd(t *testing.T) {
 	})
 }
 
-// TestTwinsChangeNothing: over HTTP, a brain in which every document has a twin of
-// the same text, where the twins are gold, is as good as one without twins.
+// TestTwinsChangeNothing checks that a brain in which every document has a twin with the same text,
+// of which the twins are gold, has the same metrics as one without twins.
 func TestTwinsChangeNothing(t *testing.T) {
 	var reply atomic.Pointer[[]byte]
-	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { _, _ = w.Write(*reply.Load()) })
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
+		_, _ = w.Write(*reply.Load())
+	})
 	asks := targetOf(t, s)
 	asks.Scenario = result.SearchOnly
 	rapid.Check(t, func(t *rapid.T) {
@@ -124,9 +149,14 @@ func TestTwinsChangeNothing(t *testing.T) {
 			if rapid.Bool().Draw(t, "twin is shown") {
 				shown, hidden = hidden, shown
 			}
-			twins = append(twins, map[string]any{"path": shown, "score": score, "text": text, "duplicates": []any{
-				rapid.SampledFrom([]any{hidden, map[string]any{"path": hidden, "document_id": "9"}, map[string]any{"documentId": hidden}}).Draw(t, "form"),
-			}})
+			duplicate := rapid.SampledFrom([]any{
+				hidden,
+				map[string]any{"path": hidden, "document_id": "9"},
+				map[string]any{"documentId": hidden},
+			}).Draw(t, "form")
+			twins = append(twins, map[string]any{
+				"path": shown, "score": score, "text": text, "duplicates": []any{duplicate},
+			})
 		}
 		wanted := rapid.SliceOfNDistinct(rapid.IntRange(0, 7), 1, 4, rapid.ID).Draw(t, "gold")
 		retrieval := func(chunks []map[string]any, suffix string) *result.QuestionRetrieval {
@@ -156,7 +186,7 @@ func TestTwinsChangeNothing(t *testing.T) {
 	})
 }
 
-// metricsOf returns the metrics of a run of this one question.
+// metricsOf returns the metrics of a run of one question.
 func metricsOf(r *result.QuestionRetrieval, topK int) result.Metrics {
 	a := result.NewAggregate(topK)
 	var expected []string

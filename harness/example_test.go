@@ -62,8 +62,8 @@ func ExampleDrive() {
 	// 1 of 1 <nil>
 }
 
-// TestDriveStopped checks the result of a run without a journal that a scorer ends: answers that
-// wait for a grade are in its counts.
+// TestDriveStopped checks that answers that wait for a grade are counted when a scorer ends a run
+// without a journal.
 func TestDriveStopped(t *testing.T) {
 	s := daemontest.Answering(t)
 	file := filepath.Join(t.TempDir(), "q.jsonl")
@@ -71,7 +71,8 @@ func TestDriveStopped(t *testing.T) {
 	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(file, nil, dataset.BrainNaming{}, func(dataset.Question) error { return nil })
+	all := func(dataset.Question) error { return nil }
+	d, err := dataset.Open(file, nil, dataset.BrainNaming{}, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,16 +84,18 @@ func TestDriveStopped(t *testing.T) {
 	boom := errors.New("boom")
 	res, err := harness.Drive(t.Context(), harness.Config{
 		Target: &target.Target{
-			Endpoint: e, Brains: map[string]string{"": "b"}, Scenario: result.AskBasic, TopK: 5, Dialect: result.Auto,
+			Endpoint: e, Brains: map[string]string{"": "b"},
+			Scenario: result.AskBasic, TopK: 5, Dialect: result.Auto,
 		},
 		Dataset: d, Scorer: failing{boom}, Concurrency: 1, Timeout: 10 * time.Second,
 	}, result.Identity{SDK: "go"})
-	if !errors.Is(err, boom) || res.Stopped != result.StopScorer || res.Counts.Unscored != 1 || res.Cost.SpentUSD != 9 {
+	if !errors.Is(err, boom) || res.Stopped != result.StopScorer ||
+		res.Counts.Unscored != 1 || res.Cost.SpentUSD != 9 {
 		t.Errorf("got %+v, %v", res, err)
 	}
 }
 
-// failing is a scorer that cannot score, and charges for it.
+// failing is a scorer that always fails, at a cost.
 type failing struct{ err error }
 
 func (failing) Name() string            { return "failing" }

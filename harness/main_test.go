@@ -15,8 +15,8 @@ import (
 	"evalctl/harness/launch"
 )
 
-// roleEnv makes the test binary play another process. A role ends with its
-// stdin, so that none outlives the tests.
+// roleEnv makes the test binary play another process. A role ends when its stdin is closed, so that
+// none outlives the tests.
 const roleEnv = "HARNESS_TEST_ROLE"
 
 var roles = map[string]func() error{
@@ -58,13 +58,13 @@ type child struct {
 	*exec.Cmd
 	// firstLine is the first line of its stdout.
 	firstLine string
-	// output is what followed it; to be read when ended is closed.
+	// output is the rest of its stdout, complete when ended is closed.
 	output bytes.Buffer
 	ended  chan struct{}
 }
 
-// startChild starts a role and waits for its first line on stdout. env holds
-// KEY=value. The child is gone when the test is.
+// startChild starts a role and waits for its first line on stdout. env has elements KEY=value. The
+// child is killed at the end of the test.
 func startChild(tb testing.TB, role string, env ...string) *child {
 	tb.Helper()
 	self, err := os.Executable()
@@ -98,7 +98,7 @@ func startChild(tb testing.TB, role string, env ...string) *child {
 		close(c.ended)
 	}()
 	if err != nil {
-		tb.Fatalf("role %s said nothing: %v", role, err)
+		tb.Fatalf("role %s printed nothing: %v", role, err)
 	}
 	c.firstLine = strings.TrimSpace(line)
 	return c

@@ -22,22 +22,23 @@ func init() {
 	}
 }
 
-// peakRSS is the most memory that a run of n questions held, in MiB: that of a
-// process which does nothing else, as the kernel counted it. (The figure of
-// wait4 would hold the parent's memory, which a child shares until its exec.)
+// peakRSS returns the peak memory of a run of n questions in MiB, as the kernel counts it for a
+// process that does nothing else. The value of wait4 would include the memory of the parent, which
+// a child shares until its exec.
 func peakRSS(b *testing.B, url string, n int) float64 {
 	b.Helper()
-	c := startChild(b, "measured run", "URL="+url, "DATASET="+writeDataset(b, n), "DIR="+b.TempDir())
+	c := startChild(b, "measured run", "URL="+url,
+		"DATASET="+writeDataset(b, n), "DIR="+b.TempDir())
 	<-c.ended
 	var kb float64
-	if _, err := fmt.Sscanf(strings.TrimSpace(c.output.String()), "%f kB", &kb); err != nil || !c.ProcessState.Success() {
+	_, err := fmt.Sscanf(strings.TrimSpace(c.output.String()), "%f kB", &kb)
+	if err != nil || !c.ProcessState.Success() {
 		b.Fatalf("the run of %d questions: %v, %v: %s", n, c.ProcessState, err, c.output.String())
 	}
 	return kb / 1024
 }
 
-// BenchmarkPeakMemory compares runs of 1,000 and of 200,000 questions. It takes
-// half a minute.
+// BenchmarkPeakMemory compares runs of 1,000 and of 200,000 questions. It takes half a minute.
 func BenchmarkPeakMemory(b *testing.B) {
 	daemon := startChild(b, "daemon", "DELAY=0s")
 	for b.Loop() {
@@ -47,5 +48,5 @@ func BenchmarkPeakMemory(b *testing.B) {
 		b.ReportMetric(large, "MiB-200k")
 		b.ReportMetric(large-small, "MiB-more")
 	}
-	b.ReportMetric(0, "ns/op") // the time says nothing
+	b.ReportMetric(0, "ns/op") // the time is of no interest
 }

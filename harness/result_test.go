@@ -23,15 +23,20 @@ import (
 	"evalctl/scorer"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestResultFile holds a whole result, with every outcome in it.
+// TestResultFile compares a result file that has every outcome with a golden file.
 func TestResultFile(t *testing.T) {
-	d := survey(t, writeDataset(t, 6))
+	d := openDataset(t, writeDataset(t, 6))
 	id := identityOf(d)
-	id.Corpus = &result.CorpusID{Path: "questions.corpus", SHA256: strings.Repeat("ab", 32), Documents: 3}
+	id.Corpus = &result.CorpusID{
+		Path: "questions.corpus", SHA256: strings.Repeat("ab", 32), Documents: 3,
+	}
 	id.Reader = &result.ModelID{Provider: "fake", Model: "fake"}
-	id.Scorer, id.Judge = "judge", &result.JudgeModel{Provider: "openai", BaseURL: "https://api.openai.com/v1", Model: "m", PromptVersion: "judge-1", PromptSHA256: strings.Repeat("cd", 32)}
+	id.Scorer, id.Judge = "judge", &result.JudgeModel{
+		Provider: "openai", BaseURL: "https://api.openai.com/v1", Model: "m",
+		PromptVersion: "judge-1", PromptSHA256: strings.Repeat("cd", 32),
+	}
 	j, err := journal.Create(t.TempDir(), id, started, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -48,12 +53,13 @@ func TestResultFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Times are the machine's own; everything else is the same everywhere.
+	// Times depend on the machine; everything else is the same everywhere.
 	for _, c := range []struct{ find, put string }{
 		{`("finished_at": )"[^"]+"`, `${1}"2026-03-21T10:00:01Z"`},
 		{`("(?:latency|first_delta)_ms":)[0-9.]+`, `${1}1.5`},
 		{`("p\d\d_ms": )[0-9.]+`, `${1}1.5`},
-		{`("(?:low|high|lower|worse_passes)": 0\.\d{6})\d+`, `${1}`}, // the last digits depend on the processor
+		// The last digits depend on the processor.
+		{`("(?:low|high|lower|worse_passes)": 0\.\d{6})\d+`, `${1}`},
 	} {
 		data = regexp.MustCompile(c.find).ReplaceAll(data, []byte(c.put))
 	}
@@ -68,7 +74,7 @@ func TestResultFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(data)); diff != "" {
-		t.Error("the result file has changed (run with -update when it should):\n" + diff)
+		t.Error("the result file has changed (run with -update if it should):\n" + diff)
 	}
 	if f.FinishedAt.Location() != time.UTC || time.Since(f.FinishedAt) > time.Minute {
 		t.Errorf("finished at %v", f.FinishedAt)
@@ -79,7 +85,7 @@ func TestResultFile(t *testing.T) {
 	}
 }
 
-// TestSchemaIsStrict: the schema refuses what the code must not write.
+// TestSchemaIsStrict checks that the schema rejects files that the code must not write.
 func TestSchemaIsStrict(t *testing.T) {
 	golden, err := os.ReadFile(filepath.Join("testdata", "result.json"))
 	if err != nil {
@@ -100,46 +106,58 @@ func TestSchemaIsStrict(t *testing.T) {
 			t.Errorf("the schema accepts %s", what)
 		}
 	}
-	question := func(m map[string]any, i int) map[string]any { return m["questions"].([]any)[i].(map[string]any) }
+	question := func(m map[string]any, i int) map[string]any {
+		return m["questions"].([]any)[i].(map[string]any)
+	}
 	var whole map[string]any
 	if err := json.Unmarshal(golden, &whole); err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(whole)) {
 		try("no "+key, func(m map[string]any) { delete(m, key) })
-		if sub, ok := whole[key].(map[string]any); ok && key != "tags" && key != "effective_modes" && key != "reader_models" && key != "reader_prompts" {
-			try("an unknown key in "+key, func(m map[string]any) { m[key].(map[string]any)["more"] = 1 })
+		sub, ok := whole[key].(map[string]any)
+		if ok && key != "tags" && key != "effective_modes" &&
+			key != "reader_models" && key != "reader_prompts" {
+			try("an unknown key in "+key,
+				func(m map[string]any) { m[key].(map[string]any)["more"] = 1 })
 			for _, k := range slices.Sorted(maps.Keys(sub)) {
 				if k != "unpriced_model" {
-					try("no "+key+"."+k, func(m map[string]any) { delete(m[key].(map[string]any), k) })
+					try("no "+key+"."+k,
+						func(m map[string]any) { delete(m[key].(map[string]any), k) })
 				}
 			}
 		}
 	}
-	for _, key := range []string{"id", "question", "answer", "score", "passed", "latency_ms", "citations", "outcome", "first_delta_ms", "attempts", "retrieved", "line"} {
+	for _, key := range []string{
+		"id", "question", "answer", "score", "passed", "latency_ms", "citations", "outcome",
+		"first_delta_ms", "attempts", "retrieved", "line",
+	} {
 		try("a question without "+key, func(m map[string]any) { delete(question(m, 0), key) })
 	}
 	try("an unknown key", func(m map[string]any) { m["more"] = 1 })
 	try("an unknown key in a question", func(m map[string]any) { question(m, 0)["more"] = 1 })
-	try("an SDK that there is not", func(m map[string]any) { m["sdk"] = "c" })
+	try("an unknown SDK", func(m map[string]any) { m["sdk"] = "c" })
 	try("an unknown stop", func(m map[string]any) { m["stopped"] = "tired" })
-	try("a time that is none", func(m map[string]any) { m["started_at"] = "yesterday" })
+	try("an invalid time", func(m map[string]any) { m["started_at"] = "yesterday" })
 	try("a rate above 1", func(m map[string]any) { m["pass_rate"] = 1.5 })
 	try("money below 0", func(m map[string]any) { m["cost"].(map[string]any)["spent_usd"] = -1 })
 	try("a score that was not scored", func(m map[string]any) { question(m, 0)["score"] = 0.5 })
 	try("a pass that was not scored", func(m map[string]any) { question(m, 4)["passed"] = true })
-	try("a scored question without a score", func(m map[string]any) { question(m, 2)["score"] = nil })
+	try("a scored question without a score",
+		func(m map[string]any) { question(m, 2)["score"] = nil })
 	try("an error without a reason", func(m map[string]any) { delete(question(m, 4), "error") })
-	try("a reason for no error", func(m map[string]any) { question(m, 2)["error"] = question(m, 4)["error"] })
+	try("an error of a scored question", func(m map[string]any) {
+		question(m, 2)["error"] = question(m, 4)["error"]
+	})
 	if broken < 80 {
 		t.Errorf("only %d changes were tried", broken)
 	}
 }
 
-// TestSecondRunOfADay: the first result and its journal's place are kept.
-func TestSecondRunOfADay(t *testing.T) {
+// TestRepeatedRuns checks that the results of earlier runs in a folder are kept.
+func TestRepeatedRuns(t *testing.T) {
 	dir := t.TempDir()
-	d := survey(t, writeDataset(t, 1))
+	d := openDataset(t, writeDataset(t, 1))
 	s := daemontest.Answering(t)
 	var contents [][]byte
 	for range 3 {
@@ -155,25 +173,32 @@ func TestSecondRunOfADay(t *testing.T) {
 		t.Fatalf("kept %v", kept)
 	}
 	for _, want := range contents[:2] {
-		if !slices.ContainsFunc(kept, func(p string) bool { data, _ := os.ReadFile(p); return bytes.Equal(data, want) }) {
+		same := func(path string) bool {
+			data, _ := os.ReadFile(path)
+			return bytes.Equal(data, want)
+		}
+		if !slices.ContainsFunc(kept, same) {
 			t.Error("an earlier result was lost")
 		}
 	}
 	if all, _ := os.ReadDir(dir); len(all) != 3 {
-		t.Errorf("the folder holds %v", all)
+		t.Errorf("the folder contains %v", all)
 	}
 }
 
-// TestResultOfAHostileDaemon is still one valid file.
+// TestResultOfAHostileDaemon checks that its answers are written as a valid file.
 func TestResultOfAHostileDaemon(t *testing.T) {
 	nasty := "</script>\x00\x1b[2J\u2028\xff\"\\"
 	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
 		text := string(encodeJSON(nasty))
-		daemontest.Stream(w, daemontest.Event("retrieve", `{"chunks":[{"chunk_id":`+text+`,"score":-1e300,"text":`+text+`}],"effective_mode":`+text+`}`)+
-			daemontest.Event("citation", `{"a":1,"a":2,"q":"`+"\xff"+`","n":1e999}`)+
-			daemontest.Event("done", `{"answer":`+text+`,"model":`+text+`,"usage":{"input_tokens":-1,"output_tokens":99999999999999999999}}`))
+		daemontest.Stream(w,
+			event("retrieve", `{"chunks":[{"chunk_id":`+text+`,"score":-1e300,"text":`+text+`}],`+
+				`"effective_mode":`+text+`}`)+
+				event("citation", `{"a":1,"a":2,"q":"`+"\xff"+`","n":1e999}`)+
+				event("done", `{"answer":`+text+`,"model":`+text+`,`+
+					`"usage":{"input_tokens":-1,"output_tokens":99999999999999999999}}`))
 	})
-	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
+	cfg := setUp(t, s, openDataset(t, writeDataset(t, 3)), t.TempDir())
 	cfg.Scorer = scorer.Exact{}
 	_, path, err := cfg.run(t.Context())
 	if err != nil {
@@ -181,6 +206,6 @@ func TestResultOfAHostileDaemon(t *testing.T) {
 	}
 	f := readResult(t, path)
 	if got := f.Questions[0].Answer; got != strings.ToValidUTF8(nasty, "\ufffd") {
-		t.Errorf("the answer became %q", got)
+		t.Errorf("the recorded answer is %q", got)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"evalctl/harness/daemontest"
@@ -28,7 +27,7 @@ import (
 	"evalctl/scorer"
 )
 
-// numberOf is 7 for "question 7".
+// numberOf returns 7 for "question 7".
 func numberOf(question string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(question, "question "))
 	if err != nil {
@@ -37,18 +36,19 @@ func numberOf(question string) int {
 	return n
 }
 
-// mixed is a daemon of every outcome: each fifth question is an error.
+// mixed starts a daemon that answers every fifth question with an error.
 func mixed(tb testing.TB) *daemontest.Daemon {
 	return daemontest.New(tb, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
 		if q := c.Body["question"].(string); numberOf(q)%5 != 0 {
 			daemontest.Stream(w, daemontest.AnswerTo(q))
 		} else {
-			daemontest.Stream(w, daemontest.Event("token", `{"token":"half"}`)+daemontest.Event("error", `{"message":"no model"}`))
+			daemontest.Stream(w,
+				event("token", `{"token":"half"}`)+event("error", `{"message":"no model"}`))
 		}
 	})
 }
 
-// grader gives every verdict, at 3 nano-dollars each, and notes whom it judged.
+// grader returns every kind of verdict, at 3 nano-dollars each, and records what it judged.
 type grader struct {
 	mu     sync.Mutex
 	judged []string
@@ -59,7 +59,8 @@ func (g *grader) scorer() scripted {
 		g.mu.Lock()
 		g.judged = append(g.judged, item.Question)
 		g.mu.Unlock()
-		v := scorer.Verdict{Attempts: 1, Usage: llm.Usage{InputTokens: 20, OutputTokens: 5}, Cost: 3}
+		v := scorer.Verdict{Attempts: 1, Usage: llm.Usage{InputTokens: 20, OutputTokens: 5},
+			Cost: 3}
 		switch n := numberOf(item.Question); n % 5 {
 		case 1:
 			v.Reason = "no usable verdict"
@@ -70,7 +71,7 @@ func (g *grader) scorer() scripted {
 	}
 }
 
-// timeless drops what differs between two runs of one experiment.
+// timeless removes the figures that differ between two runs of the same experiment.
 func timeless(f resultFile) resultFile {
 	f.FinishedAt, f.Resumed = time.Time{}, 0
 	f.Latency, f.FirstDelta = result.Quantiles{N: f.Latency.N}, result.Quantiles{N: f.FirstDelta.N}
@@ -82,19 +83,18 @@ func timeless(f resultFile) resultFile {
 }
 
 func sameResult(t interface{ Error(...any) }, want, got resultFile) {
-	if diff := cmp.Diff(timeless(want), timeless(got), cmpopts.IgnoreUnexported(result.Failure{})); diff != "" {
+	if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {
 		t.Error("the results differ (-want +got):\n" + diff)
 	}
 }
 
-// wholeRun is a run that nothing stopped: its result, and its journal as it
-// was before it was removed.
+// wholeRun returns the result of a run that was not stopped, and its journal before it was removed.
 func wholeRun(t *testing.T, s *daemontest.Daemon, d dataset.Dataset) (resultFile, []byte) {
 	t.Helper()
 	cfg := setUp(t, s, d, t.TempDir())
 	grade := (&grader{}).scorer()
-	// Every second answer is judged when its line is there, as a slow judge
-	// would; the others leave a line with their grade alone.
+	// Every second answer is judged after its line has been written, as by a slow judge. The others
+	// have only a line with their grade.
 	cfg.Scorer = scripted(func(ctx context.Context, item scorer.Item) (scorer.Verdict, error) {
 		if n := numberOf(item.Question); n%2 == 0 {
 			awaitLine(t, cfg.Journal.Path(), fmt.Sprintf(`{"kind":"answer","index":%d,`, n-1))
@@ -113,13 +113,14 @@ func wholeRun(t *testing.T, s *daemontest.Daemon, d dataset.Dataset) (resultFile
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(cfg.Journal.Path()); err == nil {
-		t.Error("the journal of a finished run is still there")
+		t.Error("the journal of a finished run was not removed")
 	}
 	return readResult(t, path), lines
 }
 
 func awaitLine(t *testing.T, file, start string) {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	deadline := time.Now().Add(10 * time.Second)
+	for ; time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if data, err := os.ReadFile(file); err != nil || bytes.Contains(data, []byte("\n"+start)) {
 			return
 		}
@@ -127,7 +128,7 @@ func awaitLine(t *testing.T, file, start string) {
 	t.Errorf("no line %s in %s", start, file)
 }
 
-// leftToDo reads what of a cut journal still has to be asked, and to be judged.
+// leftToDo returns the questions that a journal leaves to be asked, and to be judged.
 func leftToDo(cut []byte, n int) (ask, judge []string) {
 	answered, graded := map[int]bool{}, map[int]bool{}
 	whole := cut[:bytes.LastIndexByte(cut, '\n')+1]
@@ -159,12 +160,12 @@ func leftToDo(cut []byte, n int) (ask, judge []string) {
 
 func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
 
-// TestResumeAfterAnyCut stops a run at any byte of its journal, as SIGKILL
-// does. What follows must be as if nothing had happened, and nothing that the
-// journal holds may be asked or judged again.
+// TestResumeAfterAnyCut resumes a run whose journal ends at any byte, as SIGKILL may leave it. The
+// result must be the same as without the interruption, and nothing that the journal contains may be
+// asked or judged again.
 func TestResumeAfterAnyCut(t *testing.T) {
 	const n = 7
-	d := survey(t, writeDataset(t, n))
+	d := openDataset(t, writeDataset(t, n))
 	want, lines := wholeRun(t, mixed(t), d)
 	firstLine := bytes.IndexByte(lines, '\n') + 1
 	s := mixed(t)
@@ -219,11 +220,11 @@ func TestResumeAfterKill(t *testing.T) {
 		<-known
 		switch asked := count.Add(1); {
 		case asked == n/2:
-			awaitLine(t, *written.Load(), `{"kind":`) // that of the first answer
+			awaitLine(t, *written.Load(), `{"kind":`) // the line of the first answer
 			_ = run.Load().Kill()
 			return
 		case asked > n/2:
-			<-r.Context().Done() // until the process is gone
+			<-r.Context().Done() // until the process has ended
 			return
 		}
 		daemontest.Stream(w, daemontest.AnswerTo(c.Body["question"].(string)))
@@ -250,7 +251,7 @@ func TestResumeAfterKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, file, err := resumeWith(t, s, survey(t, path), j).run(t.Context())
+	res, file, err := resumeWith(t, s, openDataset(t, path), j).run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

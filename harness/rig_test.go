@@ -25,7 +25,7 @@ import (
 	"evalctl/scorer"
 )
 
-// scripted is a scorer that does what the test says.
+// scripted is a scorer under the test's control.
 type scripted func(ctx context.Context, item scorer.Item) (scorer.Verdict, error)
 
 func (scripted) Name() string            { return "exact" }
@@ -34,13 +34,16 @@ func (s scripted) Score(ctx context.Context, item scorer.Item) (scorer.Verdict, 
 	return s(ctx, item)
 }
 
-// writeDataset writes questions "question 1" to "question n", on line 2 on.
+// writeDataset writes questions "question 1" to "question n", beginning on line 2, and returns the
+// file's path.
 func writeDataset(tb testing.TB, n int) string {
 	tb.Helper()
 	var b strings.Builder
 	b.WriteString("# written by a test\n")
 	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d","expected_substrings":["answer %d"],"reference_answer":"answer %d","expected_paths":["d%d.md"],"tags":["t%d"]}`+"\n", i, i, i, i, i, i%3)
+		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d","expected_substrings":["answer %d"],`+
+			`"reference_answer":"answer %d","expected_paths":["d%d.md"],"tags":["t%d"]}`+"\n",
+			i, i, i, i, i, i%3)
 	}
 	path := filepath.Join(tb.TempDir(), "questions.jsonl")
 	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
@@ -49,23 +52,34 @@ func writeDataset(tb testing.TB, n int) string {
 	return path
 }
 
-func survey(tb testing.TB, path string) dataset.Dataset {
+// event is a frame of an event stream.
+var event = daemontest.Event
+
+func accept(dataset.Question) error { return nil }
+
+func openDataset(tb testing.TB, path string) dataset.Dataset {
 	tb.Helper()
-	d, err := dataset.Open(path, nil, dataset.BrainNaming{}, func(dataset.Question) error { return nil })
+	d, err := dataset.Open(path, nil, dataset.BrainNaming{}, accept)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return d
 }
 
-// identityOf is a whole identity of a run over d.
+// identityOf returns a complete identity of a run over d.
 func identityOf(d dataset.Dataset) result.Identity {
 	return result.Identity{
-		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval", Scenario: result.AskBasic, Mode: "auto",
-		TopK: 5, Dialect: result.Auto,
-		Dataset: result.DatasetID{Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Selected, Tags: d.Tags},
-		Daemon:  result.DaemonID{Program: "evalctl", CommandSHA256: strings.Repeat("ef", 32), Version: "1.2.3"},
-		Tool:    result.ToolID{Version: "0.1.0", Commit: "abc", Go: "go1.26", OS: "linux", Arch: "amd64", CPUs: 2},
+		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval",
+		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
+		Dataset: result.DatasetID{
+			Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Selected, Tags: d.Tags,
+		},
+		Daemon: result.DaemonID{
+			Program: "evalctl", CommandSHA256: strings.Repeat("ef", 32), Version: "1.2.3",
+		},
+		Tool: result.ToolID{
+			Version: "0.1.0", Commit: "abc", Go: "go1.26", OS: "linux", Arch: "amd64", CPUs: 2,
+		},
 	}
 }
 
@@ -81,7 +95,7 @@ func (r rig) run(ctx context.Context) (result.Result, string, error) {
 	return Run(ctx, r.Config, r.Journal)
 }
 
-// setUp is a run over d in dir, with the exact scorer and four workers.
+// setUp prepares a run over d in dir, with the exact scorer and four workers.
 func setUp(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, dir string) rig {
 	tb.Helper()
 	j, err := journal.Create(dir, identityOf(d), started, nil)
@@ -91,7 +105,7 @@ func setUp(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, dir string) r
 	return resumeWith(tb, s, d, j)
 }
 
-// resumeWith is a run over d that goes on with j.
+// resumeWith prepares a run over d that continues j.
 func resumeWith(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, j *journal.Journal) rig {
 	tb.Cleanup(func() { _ = j.Close() })
 	return rig{Journal: j, Config: Config{
@@ -101,14 +115,13 @@ func resumeWith(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, j *journ
 	}}
 }
 
-// resultFile is a result as it was written.
+// resultFile is the content of a result file.
 type resultFile struct {
 	result.Result
 	Questions []result.Record `json:"questions"`
 }
 
-// readResult reads a result file, which must be valid by the schema and its
-// figures must add up.
+// readResult reads a result file and checks it against the schema and its questions.
 func readResult(tb testing.TB, path string) resultFile {
 	tb.Helper()
 	data, err := os.ReadFile(path)
@@ -116,7 +129,7 @@ func readResult(tb testing.TB, path string) resultFile {
 		tb.Fatal(err)
 	}
 	if err := validate(data); err != nil {
-		tb.Fatalf("%s is not valid by the schema: %v\n%s", path, err, data)
+		tb.Fatalf("%s is not valid against the schema: %v\n%s", path, err, data)
 	}
 	var f resultFile
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -126,16 +139,19 @@ func readResult(tb testing.TB, path string) resultFile {
 	for _, q := range f.Questions {
 		again.Add(q)
 	}
-	if again.Counts != f.Counts || f.Counts.Finished() != len(f.Questions) || f.Total != f.Counts.Total || f.Passed != f.Counts.Passed {
-		tb.Errorf("%s: the file's counts are %+v, its questions give %+v", path, f.Counts, again.Counts)
+	if again.Counts != f.Counts || f.Counts.Finished() != len(f.Questions) ||
+		f.Total != f.Counts.Total || f.Passed != f.Counts.Passed {
+		tb.Errorf("%s: the file's counts are %+v, those of its questions %+v",
+			path, f.Counts, again.Counts)
 	}
-	if diff := cmp.Diff(again.Retrieval(), f.Retrieval, cmpopts.IgnoreFields(result.Retrieval{}, "Warnings")); diff != "" {
-		tb.Errorf("%s: the file's retrieval is not that of its questions:\n%s", path, diff)
+	warnings := cmpopts.IgnoreFields(result.Retrieval{}, "Warnings")
+	if diff := cmp.Diff(again.Retrieval(), f.Retrieval, warnings); diff != "" {
+		tb.Errorf("%s: the file's retrieval differs from that of its questions:\n%s", path, diff)
 	}
 	return f
 }
 
-// schemas are those of the files that are written, by the name of the kind.
+// schemas are the schemas of result and sweep files, by their kind.
 var schemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
@@ -190,9 +206,9 @@ func encodeJSON(v any) []byte {
 	return data
 }
 
-// playRun evaluates the daemon at URL on DATASET into DIR.
+// playRun evaluates the daemon at URL on DATASET and writes to DIR.
 func playRun() error {
-	d, err := dataset.Open(os.Getenv("DATASET"), nil, dataset.BrainNaming{}, func(dataset.Question) error { return nil })
+	d, err := dataset.Open(os.Getenv("DATASET"), nil, dataset.BrainNaming{}, accept)
 	if err != nil {
 		return err
 	}
@@ -213,12 +229,20 @@ func playRun() error {
 	return err
 }
 
-// noAnswers is a result without a question.
+// noAnswers returns a result without questions.
 func noAnswers() result.Result {
-	id := result.Identity{SchemaVersion: 1, SDK: "go", Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 1, Dialect: result.Auto}
-	id.Dataset = result.DatasetID{SHA256: strings.Repeat("a", 64), Selected: 1, Tags: map[string]int{}}
-	id.Tool.CPUs = 1
-	r := result.Result{SDK: "go", ScorerName: "exact", Planned: 1, Identity: id, Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 1}, StartedAt: started, FinishedAt: started}
+	id := result.Identity{
+		SchemaVersion: 1, SDK: "go", Scorer: "exact",
+		Scenario: result.AskBasic, Mode: "auto", TopK: 1, Dialect: result.Auto,
+		Tool: result.ToolID{CPUs: 1},
+	}
+	id.Dataset = result.DatasetID{SHA256: strings.Repeat("a", 64), Selected: 1,
+		Tags: map[string]int{}}
+	r := result.Result{
+		SDK: "go", ScorerName: "exact", Planned: 1, Identity: id,
+		Settings:  result.Settings{Concurrency: 1, TimeoutSeconds: 1},
+		StartedAt: started, FinishedAt: started,
+	}
 	r.SetAggregate(result.NewAggregate(5))
 	return r
 }

@@ -32,8 +32,8 @@ func ids(records []result.Record) []string {
 	return out
 }
 
-// again opens the journal of a stopped run and finishes it.
-func again(t *testing.T, s *daemontest.Daemon, cfg rig, change func(*rig)) resultFile {
+// resumed opens the journal of a stopped run and finishes the run.
+func resumed(t *testing.T, s *daemontest.Daemon, cfg rig, change func(*rig)) resultFile {
 	t.Helper()
 	if err := cfg.Journal.Close(); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,8 @@ func again(t *testing.T, s *daemontest.Daemon, cfg rig, change func(*rig)) resul
 	return readResult(t, path)
 }
 
-// TestRunKeepsTheOrderOfTheDataset: even questions answer before odd ones.
+// TestRunKeepsTheOrderOfTheDataset checks the order of the result when even questions are answered
+// before odd ones.
 func TestRunKeepsTheOrderOfTheDataset(t *testing.T) {
 	const n = 8
 	answered := make([]chan struct{}, n+2)
@@ -67,7 +68,7 @@ func TestRunKeepsTheOrderOfTheDataset(t *testing.T) {
 		}
 		daemontest.Stream(w, daemontest.AnswerTo(q))
 	})
-	cfg := setUp(t, s, survey(t, writeDataset(t, n)), t.TempDir())
+	cfg := setUp(t, s, openDataset(t, writeDataset(t, n)), t.TempDir())
 	var recorded []string
 	cfg.Recorded = func(r result.Record) {
 		recorded = append(recorded, r.ID)
@@ -83,17 +84,19 @@ func TestRunKeepsTheOrderOfTheDataset(t *testing.T) {
 		t.Error(diff)
 	}
 	if slices.IsSorted(recorded) || len(recorded) != n {
-		t.Errorf("the questions ended in the order %v: nothing was tested", recorded)
+		t.Errorf("the questions finished in the order %v, which tests nothing", recorded)
 	}
-	if res.Passed != n || *res.PassRate != 1 || f.Stopped != "" || f.GoldMissed != 0 || f.Grounded != n || f.EffectiveModes["bm25"] != n || f.ReaderModels["fake"] != n {
+	if res.Passed != n || *res.PassRate != 1 || f.Stopped != "" || f.GoldMissed != 0 ||
+		f.Grounded != n || f.EffectiveModes["bm25"] != n || f.ReaderModels["fake"] != n {
 		t.Errorf("got %+v", res)
 	}
-	if diff := cmp.Diff(result.TokenSums{InputTokens: 80, OutputTokens: 16, Reported: 8}, f.ReaderUsage); diff != "" {
+	if diff := cmp.Diff(result.TokenSums{InputTokens: 80, OutputTokens: 16, Reported: 8},
+		f.ReaderUsage); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestRunConcurrency: as many at once as asked for, and never more.
+// TestRunConcurrency checks that exactly the configured number of questions is asked concurrently.
 func TestRunConcurrency(t *testing.T) {
 	var now, most atomic.Int32
 	full := make(chan struct{})
@@ -108,10 +111,10 @@ func TestRunConcurrency(t *testing.T) {
 		now.Add(-1)
 		daemontest.Stream(w, daemontest.AnswerTo(c.Body["question"].(string)))
 	})
-	cfg := setUp(t, s, survey(t, writeDataset(t, 30)), t.TempDir())
+	cfg := setUp(t, s, openDataset(t, writeDataset(t, 30)), t.TempDir())
 	cfg.Concurrency = 5
 	if _, _, err := cfg.run(t.Context()); err != nil || most.Load() != 5 {
-		t.Errorf("%d questions at once, %v", most.Load(), err)
+		t.Errorf("%d concurrent questions, %v", most.Load(), err)
 	}
 }
 
@@ -124,7 +127,7 @@ func TestRunInterrupted(t *testing.T) {
 			<-r.Context().Done()
 		}
 	})
-	cfg := setUp(t, s, survey(t, writeDataset(t, n)), t.TempDir())
+	cfg := setUp(t, s, openDataset(t, writeDataset(t, n)), t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
 	recorded := 0
 	cfg.Recorded = func(result.Record) {
@@ -137,7 +140,8 @@ func TestRunInterrupted(t *testing.T) {
 		t.Fatalf("got %v, stopped %q", err, res.Stopped)
 	}
 	f := readResult(t, path)
-	if diff := cmp.Diff([]string{"q1", "q2", "q3", "q4", "q5", "q6"}, ids(f.Questions)); diff != "" {
+	if diff := cmp.Diff([]string{"q1", "q2", "q3", "q4", "q5", "q6"},
+		ids(f.Questions)); diff != "" {
 		t.Error(diff)
 	}
 	if f.Planned != n || f.Counts.Errors != 0 || f.Stopped != result.StopInterrupted {
@@ -145,18 +149,21 @@ func TestRunInterrupted(t *testing.T) {
 	}
 	other := daemontest.Answering(t)
 	var first []string
-	f = again(t, other, cfg, func(c *rig) { c.Recorded = func(r result.Record) { first = append(first, r.ID) } })
-	if f.Total != n || f.Resumed != 6 || f.Stopped != "" || !f.StartedAt.Equal(started) || len(other.Asked()) != n-6 {
+	f = resumed(t, other, cfg, func(c *rig) {
+		c.Recorded = func(r result.Record) { first = append(first, r.ID) }
+	})
+	if f.Total != n || f.Resumed != 6 || f.Stopped != "" || !f.StartedAt.Equal(started) ||
+		len(other.Asked()) != n-6 {
 		t.Errorf("resumed: %+v after %d questions", f.Result, len(other.Asked()))
 	}
 	if len(first) != n || !slices.Equal(first[:6], []string{"q1", "q2", "q3", "q4", "q5", "q6"}) {
-		t.Errorf("recorded %v: the resumed ones must come first", first)
+		t.Errorf("recorded %v: those of the journal must come first", first)
 	}
 }
 
-// TestRunStoppedAfterTheLastQuestion is a finished run.
+// TestRunStoppedAfterTheLastQuestion checks that such a run counts as finished.
 func TestRunStoppedAfterTheLastQuestion(t *testing.T) {
-	cfg := setUp(t, daemontest.Answering(t), survey(t, writeDataset(t, 5)), t.TempDir())
+	cfg := setUp(t, daemontest.Answering(t), openDataset(t, writeDataset(t, 5)), t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
 	n := 0
 	cfg.Recorded = func(result.Record) {
@@ -170,7 +177,7 @@ func TestRunStoppedAfterTheLastQuestion(t *testing.T) {
 	}
 }
 
-// TestRunScorerFails: the run ends at once, and no question is to blame.
+// TestRunScorerFails checks that the run ends, and that no question is recorded as failed.
 func TestRunScorerFails(t *testing.T) {
 	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
 		if q := c.Body["question"].(string); q == "question 1" {
@@ -179,45 +186,49 @@ func TestRunScorerFails(t *testing.T) {
 			<-r.Context().Done()
 		}
 	})
-	cfg := setUp(t, s, survey(t, writeDataset(t, 6)), t.TempDir())
+	cfg := setUp(t, s, openDataset(t, writeDataset(t, 6)), t.TempDir())
 	boom := errors.New("401 wrong key")
 	cfg.Scorer = scripted(func(context.Context, scorer.Item) (scorer.Verdict, error) {
 		return scorer.Verdict{Attempts: 1, Cost: 9}, boom
 	})
 	res, path, err := cfg.run(t.Context())
-	if !errors.Is(err, boom) || res.Stopped != result.StopScorer || !strings.Contains(err.Error(), "no answer can be scored") {
+	if !errors.Is(err, boom) || res.Stopped != result.StopScorer ||
+		!strings.Contains(err.Error(), "no answer can be scored") {
 		t.Fatalf("got %v, stopped %q", err, res.Stopped)
 	}
 	f := readResult(t, path)
-	if len(f.Questions) != 1 || f.Counts.Unscored != 1 || f.Questions[0].Reason != notJudged || f.Cost.SpentUSD != 9 {
+	if len(f.Questions) != 1 || f.Counts.Unscored != 1 || f.Questions[0].Reason != notJudged ||
+		f.Cost.SpentUSD != 9 {
 		t.Errorf("got %+v, %+v", f.Counts, f.Questions)
 	}
 	whole := daemontest.Answering(t)
-	if f = again(t, whole, cfg, nil); f.Passed != 6 || slices.Contains(whole.Asked(), "question 1") || f.Cost.SpentUSD != 9 {
+	if f = resumed(t, whole, cfg, nil); f.Passed != 6 ||
+		slices.Contains(whole.Asked(), "question 1") || f.Cost.SpentUSD != 9 {
 		t.Errorf("resumed: %+v, asked %v, spent %v", f.Counts, whole.Asked(), f.Cost.SpentUSD)
 	}
 }
 
-// TestRunBudgetReached: what is under way ends and is kept, nothing new is
-// asked, and a resume judges the answer that lacks its grade without asking.
+// TestRunBudgetReached checks that questions in progress finish and are recorded, that no others
+// are asked, and that a resumed run judges an answer without a grade without asking again.
 func TestRunBudgetReached(t *testing.T) {
-	second, refused := make(chan struct{}), make(chan struct{})
+	second, exceeded := make(chan struct{}), make(chan struct{})
 	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
 		q := c.Body["question"].(string)
 		if q == "question 2" {
 			close(second)
-			<-refused
+			<-exceeded
 		}
 		daemontest.Stream(w, daemontest.AnswerTo(q))
 	})
-	cfg := setUp(t, s, survey(t, writeDataset(t, 6)), t.TempDir())
+	cfg := setUp(t, s, openDataset(t, writeDataset(t, 6)), t.TempDir())
 	cfg.Concurrency = 2
 	cfg.Scorer = scripted(func(ctx context.Context, item scorer.Item) (scorer.Verdict, error) {
 		if item.ID == "q1" {
 			<-second
-			// Once Score has returned, the other question may go on.
-			time.AfterFunc(20*time.Millisecond, func() { close(refused) })
-			return scorer.Verdict{Attempts: 1, Cost: 4}, fmt.Errorf("judge: %w: $0.01 left", llm.ErrBudgetExceeded)
+			// The other question continues once Score has returned.
+			time.AfterFunc(20*time.Millisecond, func() { close(exceeded) })
+			return scorer.Verdict{Attempts: 1, Cost: 4},
+				fmt.Errorf("judge: %w: $0.01 left", llm.ErrBudgetExceeded)
 		}
 		return scorer.Verdict{Scored: true, Score: 1, Attempts: 1, Cost: 5}, nil
 	})
@@ -229,15 +240,17 @@ func TestRunBudgetReached(t *testing.T) {
 	if diff := cmp.Diff([]string{"q1", "q2"}, ids(f.Questions)); diff != "" {
 		t.Fatal(diff)
 	}
-	if f.Questions[0].Outcome != result.Unscored || f.Questions[0].Reason != notJudged || !f.Questions[1].Passed || f.Cost.SpentUSD != 9 {
+	if f.Questions[0].Outcome != result.Unscored || f.Questions[0].Reason != notJudged ||
+		!f.Questions[1].Passed || f.Cost.SpentUSD != 9 {
 		t.Errorf("got %+v, spent %v", f.Questions, f.Cost.SpentUSD)
 	}
 	if diff := cmp.Diff([]string{"question 1", "question 2"}, sorted(s.Asked())); diff != "" {
 		t.Error("asked after the budget was reached:\n" + diff)
 	}
 	other := daemontest.Answering(t)
-	f = again(t, other, cfg, nil)
-	if diff := cmp.Diff([]string{"question 3", "question 4", "question 5", "question 6"}, sorted(other.Asked())); diff != "" {
+	f = resumed(t, other, cfg, nil)
+	if diff := cmp.Diff([]string{"question 3", "question 4", "question 5", "question 6"},
+		sorted(other.Asked())); diff != "" {
 		t.Error(diff)
 	}
 	if f.Passed != 6 || f.Cost.SpentUSD != 9 || f.Resumed != 1 {
@@ -245,32 +258,37 @@ func TestRunBudgetReached(t *testing.T) {
 	}
 }
 
-// TestRunCancelledWhileJudging: what the judge has cost is not forgotten.
+// TestRunCancelledWhileJudging checks that the cost of a cancelled judgement is recorded.
 func TestRunCancelledWhileJudging(t *testing.T) {
-	cfg := setUp(t, daemontest.Answering(t), survey(t, writeDataset(t, 1)), t.TempDir())
+	cfg := setUp(t, daemontest.Answering(t), openDataset(t, writeDataset(t, 1)), t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
 	cfg.Scorer = scripted(func(ctx context.Context, _ scorer.Item) (scorer.Verdict, error) {
 		interrupt()
 		return scorer.Verdict{Attempts: 1, Cost: 11}, ctx.Err()
 	})
 	res, path, err := cfg.run(ctx)
-	if !errors.Is(err, context.Canceled) || res.Stopped != result.StopInterrupted || readResult(t, path).Cost.SpentUSD != 11 {
+	if !errors.Is(err, context.Canceled) || res.Stopped != result.StopInterrupted ||
+		readResult(t, path).Cost.SpentUSD != 11 {
 		t.Errorf("got %v, stopped %q, cost %+v", err, res.Stopped, res.Cost)
 	}
 	_ = cfg.Journal.Close()
 	j, err := journal.Open(cfg.Journal.Path())
 	if err != nil || j.Spent() != 11 {
-		t.Fatalf("the journal knows of %v, %v", j.Spent(), err)
+		t.Fatalf("the journal records %v, %v", j.Spent(), err)
 	}
 	_ = j.Close()
 }
 
 func TestRunOfOtherQuestions(t *testing.T) {
 	s := daemontest.Answering(t)
-	cfg := setUp(t, s, survey(t, writeDataset(t, 3)), t.TempDir())
-	for _, d := range []dataset.Dataset{survey(t, writeDataset(t, 4)), {Path: cfg.Dataset.Path, SHA256: cfg.Dataset.SHA256, Selected: 5}} {
+	cfg := setUp(t, s, openDataset(t, writeDataset(t, 3)), t.TempDir())
+	for _, d := range []dataset.Dataset{
+		openDataset(t, writeDataset(t, 4)),
+		{Path: cfg.Dataset.Path, SHA256: cfg.Dataset.SHA256, Selected: 5},
+	} {
 		cfg.Dataset = d
-		if _, _, err := cfg.run(t.Context()); err == nil || !strings.Contains(err.Error(), "belongs to other questions") {
+		if _, _, err := cfg.run(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), "belongs to other questions") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -279,10 +297,10 @@ func TestRunOfOtherQuestions(t *testing.T) {
 	}
 }
 
-// TestRunDatasetBreaks: the file loses lines after it was checked.
-func TestRunDatasetBreaks(t *testing.T) {
+// TestRunDatasetTruncated checks a file that loses lines after it was opened.
+func TestRunDatasetTruncated(t *testing.T) {
 	path := writeDataset(t, 5)
-	cfg := setUp(t, daemontest.Answering(t), survey(t, path), t.TempDir())
+	cfg := setUp(t, daemontest.Answering(t), openDataset(t, path), t.TempDir())
 	if err := os.Truncate(path, 400); err != nil {
 		t.Fatal(err)
 	}
@@ -293,9 +311,9 @@ func TestRunDatasetBreaks(t *testing.T) {
 	readResult(t, written)
 }
 
-// TestRunJournalBreaks: a run that cannot keep its answers ends, and says so.
-func TestRunJournalBreaks(t *testing.T) {
-	cfg := setUp(t, daemontest.Answering(t), survey(t, writeDataset(t, 50)), t.TempDir())
+// TestRunJournalFails checks that a run that cannot record its answers ends with an error.
+func TestRunJournalFails(t *testing.T) {
+	cfg := setUp(t, daemontest.Answering(t), openDataset(t, writeDataset(t, 50)), t.TempDir())
 	cfg.Recorded = func(result.Record) { _ = cfg.Journal.Close() }
 	_, path, err := cfg.run(t.Context())
 	if !errors.Is(err, os.ErrClosed) || path != "" {
@@ -303,9 +321,9 @@ func TestRunJournalBreaks(t *testing.T) {
 	}
 }
 
-// TestNoMoreWorkersThanQuestions: whatever is asked for, a run takes what it can use.
+// TestNoMoreWorkersThanQuestions checks that a huge concurrency does no harm.
 func TestNoMoreWorkersThanQuestions(t *testing.T) {
-	cfg := setUp(t, mixed(t), survey(t, writeDataset(t, 3)), t.TempDir())
+	cfg := setUp(t, mixed(t), openDataset(t, writeDataset(t, 3)), t.TempDir())
 	cfg.Concurrency = math.MaxInt
 	res, _, err := cfg.run(t.Context())
 	if err != nil || res.Total != 3 {

@@ -19,44 +19,58 @@ import (
 	"evalctl/scorer"
 )
 
-// searching is a daemon that finds document 7 for "question 7", at the rank that
-// it is told.
+// searching starts a daemon that finds document 7 for "question 7", after the chunks before.
 func searching(t *testing.T, before string) *daemontest.Daemon {
 	return daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
 		n := strings.TrimPrefix(c.Body["query"].(string), "question ")
-		_, _ = io.WriteString(w, `{"chunks":[`+before+`{"path":"raw/documents/d`+n+`.md","score":1}],"effective_mode":"bm25"}`)
+		_, _ = io.WriteString(w,
+			`{"chunks":[`+before+`{"path":"raw/documents/d`+n+`.md","score":1}],`+
+				`"effective_mode":"bm25"}`)
 	})
 }
 
-// TestDriveLeavesNothing but its figures, which are those of a run.
-func TestDriveLeavesNothing(t *testing.T) {
+// TestDriveWritesNothing checks that Drive returns the figures of a run and writes no file.
+func TestDriveWritesNothing(t *testing.T) {
 	s := searching(t, `{"path":"other.md","score":2},`)
-	d := survey(t, writeDataset(t, 4))
+	d := openDataset(t, writeDataset(t, 4))
 	tmp := t.TempDir()
 	cfg := setUp(t, s, d, tmp).Config
-	cfg.Target.Scenario, cfg.Scorer, cfg.Target.TopK = result.SearchOnly, scorer.Retrieval{TopK: 2}, 2
+	cfg.Target.Scenario, cfg.Scorer, cfg.Target.TopK = result.SearchOnly,
+		scorer.Retrieval{TopK: 2}, 2
 	id := identityOf(d)
 	id.Scenario, id.Scorer, id.TopK = result.SearchOnly, "retrieval", 2
 	res, err := Drive(t.Context(), cfg, id)
-	if err != nil || res.Passed != 4 || res.Retrieval.Macro["recall@2"] != 1 || res.Retrieval.Macro["mrr"] != 0.5 || res.EffectiveModes["bm25"] != 4 {
+	if err != nil || res.Passed != 4 || res.Retrieval.Macro["recall@2"] != 1 ||
+		res.Retrieval.Macro["mrr"] != 0.5 || res.EffectiveModes["bm25"] != 4 {
 		t.Errorf("got %+v, %v", res, err)
 	}
 	stopped := errors.New("stopped")
-	cfg.Scorer = scripted(func(context.Context, scorer.Item) (scorer.Verdict, error) { return scorer.Verdict{}, stopped })
+	cfg.Scorer = scripted(func(context.Context, scorer.Item) (scorer.Verdict, error) {
+		return scorer.Verdict{}, stopped
+	})
 	if _, err := Drive(t.Context(), cfg, id); !errors.Is(err, stopped) {
 		t.Errorf("got %v", err)
 	}
 	if left, _ := os.ReadDir(tmp); len(left) != 1 || left[0].Name() != "go.journal" {
-		t.Errorf("%s is left", left)
+		t.Errorf("left behind: %v", left)
 	}
 }
 
-func TestSweepIsWritten(t *testing.T) {
+// oneCell returns a sweep with one finished cell.
+func oneCell(planned int) result.Sweep {
+	return result.Sweep{
+		SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: planned,
+		Cells: []result.Cell{{Mode: "bm25", TopK: 5, Result: noAnswers()}},
+	}
+}
+
+func TestSweepFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	s := result.Sweep{SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: 2, Cells: []result.Cell{{Mode: "bm25", TopK: 5, Result: noAnswers()}}}
+	s := oneCell(2)
 	file := NewSweepFile(dir, "go")
 	path := file.Path()
-	if err := file.Finish(&s, llm.ErrBudgetExceeded); err != nil || path != filepath.Join(dir, "go.sweep.json") {
+	if err := file.Finish(&s, llm.ErrBudgetExceeded); err != nil ||
+		path != filepath.Join(dir, "go.sweep.json") {
 		t.Fatal(path, err)
 	}
 	data, err := os.ReadFile(path)
@@ -64,7 +78,7 @@ func TestSweepIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := validateAs("sweep", data); err != nil {
-		t.Errorf("not valid by the schema: %v\n%s", err, data)
+		t.Errorf("not valid against the schema: %v\n%s", err, data)
 	}
 	var back result.Sweep
 	if err := json.Unmarshal(data, &back); err != nil || back.Stopped != result.StopBudget {
@@ -74,14 +88,16 @@ func TestSweepIsWritten(t *testing.T) {
 		t.Error(diff)
 	}
 	other := NewSweepFile(dir, "go")
+	// A sweep replaces its own file and keeps that of another.
 	for _, next := range []struct {
 		file  *SweepFile
 		files int
-	}{{file, 1}, {other, 2}, {other, 2}, {file, 2}} { // a sweep's own file is replaced, that of another kept
+	}{{file, 1}, {other, 2}, {other, 2}, {file, 2}} {
 		if err := next.file.Save(s); err != nil {
 			t.Fatal(err)
 		}
-		if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), `"stopped": "interrupted"`) {
+		if data, err := os.ReadFile(path); err != nil ||
+			!strings.Contains(string(data), `"stopped": "interrupted"`) {
 			t.Fatalf("%v: %s", err, data)
 		}
 		if files, _ := os.ReadDir(dir); len(files) != next.files {
@@ -90,9 +106,9 @@ func TestSweepIsWritten(t *testing.T) {
 	}
 }
 
-// TestSweepSchemaIsStrict: the schema refuses what the code must not write.
+// TestSweepSchemaIsStrict checks that the schema rejects files that the code must not write.
 func TestSweepSchemaIsStrict(t *testing.T) {
-	good := encodeJSON(result.Sweep{SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: 1, Cells: []result.Cell{{Mode: "bm25", TopK: 5, Result: noAnswers()}}})
+	good := encodeJSON(oneCell(1))
 	if err := validateAs("sweep", good); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +122,10 @@ func TestSweepSchemaIsStrict(t *testing.T) {
 			t.Errorf("the schema accepts %s", what)
 		}
 	}
-	for _, key := range []string{"schema_version", "sdk", "started_at", "finished_at", "stopped", "planned", "warm_up", "cells"} {
+	for _, key := range []string{
+		"schema_version", "sdk", "started_at", "finished_at", "stopped",
+		"planned", "warm_up", "cells",
+	} {
 		try("no "+key, func(s, _ map[string]any) { delete(s, key) })
 	}
 	for _, key := range []string{"mode", "top_k", "candidate_k", "result"} {
@@ -122,5 +141,5 @@ func TestSweepSchemaIsStrict(t *testing.T) {
 	try("cells of null", func(s, _ map[string]any) { s["cells"] = nil })
 	try("an unknown stop", func(s, _ map[string]any) { s["stopped"] = "tired" })
 	try("an unknown mode", func(_, c map[string]any) { c["mode"] = "fast" })
-	try("a time that is none", func(s, _ map[string]any) { s["started_at"] = "yesterday" })
+	try("an invalid time", func(s, _ map[string]any) { s["started_at"] = "yesterday" })
 }

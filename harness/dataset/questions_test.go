@@ -84,8 +84,8 @@ func TestReadQuestionsRejects(t *testing.T) {
 			qs, errs := readAll("#\n" + c.line + "\n" + `{"id":"good","question":"q"}`)
 			if len(errs) != 1 || !strings.HasPrefix(errs[0], "d.jsonl:2: ") ||
 				!strings.Contains(errs[0], c.want) {
-				t.Errorf("got errors %q, want one that starts with d.jsonl:2: and has %q", errs,
-					c.want)
+				t.Errorf("got errors %q, want one that starts with d.jsonl:2: and has %q",
+					errs, c.want)
 			}
 			if len(qs) != 1 || qs[0].ID != "good" {
 				t.Errorf("reading stopped at the bad line: %v", qs)

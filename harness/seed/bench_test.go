@@ -19,9 +19,9 @@ import (
 func BenchmarkSeed(b *testing.B) {
 	var docs []dataset.Doc
 	for i := range 4000 {
-		text := strings.Repeat(fmt.Sprintf("The boat %d is in the harbour of town %d. ", i, i%97),
-			24)
-		docs = append(docs, dataset.Doc{Path: fmt.Sprintf("%d.md", i), Data: []byte(text)})
+		sentence := fmt.Sprintf("The boat %d is in the harbour of town %d. ", i, i%97)
+		text := []byte(strings.Repeat(sentence, 24))
+		docs = append(docs, dataset.Doc{Path: fmt.Sprintf("%d.md", i), Data: text})
 	}
 	e := endpointAt(b, serveDaemon(b), "")
 	brains := 0

@@ -22,8 +22,8 @@ func TestCreate(t *testing.T) {
 		answers []reply
 		id, err string
 	}{
-		{"busy", []reply{{status: 503}, {status: 429}, {status: 201, body: `{"id":"b7"}`}}, "b7",
-			""},
+		{"busy", []reply{{status: 503}, {status: 429}, {status: 201, body: `{"id":"b7"}`}},
+			"b7", ""},
 		{"broken gateway", []reply{{status: 502}}, "", "502"},
 		{"no body", []reply{{status: 201, body: " "}}, "eval", ""},
 		{"no id", []reply{{status: 201, body: `{}`}}, "eval", ""},
@@ -46,8 +46,7 @@ func TestCreate(t *testing.T) {
 func TestFind(t *testing.T) {
 	found, nothing := answer(200, `{"chunks":[{"path":"x"}]}`), answer(200, `{"chunks":[]}`)
 	list := func(items string) func(http.ResponseWriter) {
-		return answer(200,
-			`{"items":`+items+`}`)
+		return answer(200, `{"items":`+items+`}`)
 	}
 	listed := list(`[{"id":"eval"}]`)
 	const brains, search, docs = "/v1/brains", "/search", "/documents"
@@ -59,8 +58,8 @@ func TestFind(t *testing.T) {
 		is      error
 		want    string
 	}{
-		{"by id", answers{brains: list(`[{"id":"x"},{"id":"eval"}]`), search: found}, "eval", nil,
-			""},
+		{"by id", answers{brains: list(`[{"id":"x"},{"id":"eval"}]`), search: found},
+			"eval", nil, ""},
 		{"by name", answers{brains: list(`[{"id":"u-1","name":"eval"}]`), search: found},
 			"u-1", nil, ""},
 		{"by slug", answers{brains: list(`[{"brain_id":"u-2","slug":"eval"}]`), search: found},
@@ -77,8 +76,8 @@ func TestFind(t *testing.T) {
 		{"no list, and search does not find it",
 			answers{brains: answer(404, ""), search: answer(404, "")}, "", errMissing, "--corpus"},
 		{"nothing found, documents listed",
-			answers{brains: listed, search: nothing, docs: list(`[{"path":"a"}]`)}, "eval", nil,
-			""},
+			answers{brains: listed, search: nothing, docs: list(`[{"path":"a"}]`)},
+			"eval", nil, ""},
 		{"more documents than a list may contain",
 			answers{brains: listed, search: nothing, docs: answer(413, "")}, "eval", nil, ""},
 		{"empty", answers{brains: listed, search: nothing, docs: list(`[]`)},

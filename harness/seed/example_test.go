@@ -69,7 +69,7 @@ func TestFailedMark(t *testing.T) {
 	last := calls[len(calls)-1]
 	if ids != nil || !errors.Is(err, full) || !slices.Equal(marked, []string{"notes"}) ||
 		last.Method != "DELETE" || last.Path != "/v1/brains/brain-7" {
-		t.Errorf("got %v, %v; marked %v; the last call is %s %s", ids, err, marked,
-			last.Method, last.Path)
+		t.Errorf("got %v, %v; marked %v; the last call is %s %s",
+			ids, err, marked, last.Method, last.Path)
 	}
 }

@@ -176,8 +176,8 @@ func (m *manyBrains) list(w http.ResponseWriter, c daemontest.Call) {
 	if c.Method == "GET" {
 		var items []map[string]string
 		for id := range m.brains {
-			items = append(items, map[string]string{"id": id,
-				"name": strings.TrimPrefix(id, "id-")})
+			name := strings.TrimPrefix(id, "id-")
+			items = append(items, map[string]string{"id": id, "name": name})
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"items": items})
 		return

@@ -59,8 +59,8 @@ func TestOneBrain(t *testing.T) {
 		}
 		last := strings.HasSuffix(c.Path, url.QueryEscape("raw/documents/b/ü & c?.md"))
 		if last != (puts == 3) {
-			t.Errorf("write %d is %s: the document that is searched for must be the last", i,
-				c.Path)
+			t.Errorf("write %d is %s: the document that is searched for must be the last",
+				i, c.Path)
 		}
 	}
 	if o.searches != 3 {
@@ -182,8 +182,8 @@ func TestBusyDaemon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &sequence{answer: func(n int) reply {
 			if n > 9 {
-				return reply{status: 200,
-					body: `{"items":[{"id":"eval"}],"chunks":[{"path":"a.md"}]}`}
+				const both = `{"items":[{"id":"eval"}],"chunks":[{"path":"a.md"}]}`
+				return reply{status: 200, body: both}
 			}
 			return busy(n)
 		}}
