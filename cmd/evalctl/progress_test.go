@@ -102,3 +102,28 @@ func TestClip(t *testing.T) {
 		}
 	}
 }
+
+func TestWrap(t *testing.T) {
+	const label = "  floor       "
+	long := strings.Repeat("x", 90)
+	for _, tt := range []struct{ text, want string }{
+		{"short", "short"},
+		{long[:60] + "  " + long[:4], long[:60] + "  " + long[:4]},
+		{long[:60] + "  " + long[:5] + " y", long[:60] + "\n              " + long[:5] + " y"},
+		{long[:60] + "  aa bb  " + long[:70], long[:60] + "\n              aa bb\n              " + long[:70]},
+		{"a  " + red + long[:63] + reset, "a  " + red + long[:63] + reset},
+		{long[:60] + " " + long[:4] + " y", long[:60] + " " + long[:4] + "\n              y"},
+		{long + " y", long + "\n              y"},
+		{"a   b", "a   b"},
+		{long[:60] + "   " + long[:4], long[:60] + "\n              " + long[:4]},
+		{"é " + long[:64], "é " + long[:64]}, // 80 characters, 81 bytes
+	} {
+		live := &terminal{w: &bytes.Buffer{}, live: true}
+		if got := live.wrap(label, tt.text); got != label+tt.want {
+			t.Errorf("got  %q\nwant %q", got, tt.want)
+		}
+		if got := new(terminal).wrap(label, tt.text); got != label+tt.text {
+			t.Errorf("wrapped without a terminal: %q", got)
+		}
+	}
+}

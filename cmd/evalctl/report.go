@@ -155,7 +155,8 @@ func (t *terminal) failures(c *runCmd, p *progress) {
 		return
 	}
 	for _, r := range p.failed {
-		fmt.Fprintln(t.w, "  "+t.failure(c, r))
+		mark, text := t.failure(c, r)
+		fmt.Fprintln(t.w, t.wrap("  "+mark+" ", text))
 	}
 	if p.more > 0 {
 		fmt.Fprintf(t.w, "  … and %d more, see the result file\n", p.more)
@@ -163,28 +164,30 @@ func (t *terminal) failures(c *runCmd, p *progress) {
 	t.blank()
 }
 
-func (t *terminal) failure(c *runCmd, r result.Record) string {
+// failure returns a mark for the outcome of a failed question, and its description.
+func (t *terminal) failure(c *runCmd, r result.Record) (mark, text string) {
 	name := short(r.ID, 40)
 	if len(r.Tags) > 0 {
 		name += " " + short(r.Tags[0], 24)
 	}
 	switch r.Outcome {
 	case result.Errored:
-		return fmt.Sprintf("%s %s  %s (%s)", t.tint(false, "ERR "), name,
-			short(r.Error.Message, 200), count(r.Attempts, "attempt"))
+		text = fmt.Sprintf("%s  %s (%s)", name, short(r.Error.Message, 200), count(r.Attempts, "attempt"))
+		return t.tint(false, "ERR "), text
 	case result.Unscored:
-		return fmt.Sprintf("%s %s  %s", t.tint(false, "????"), name, short(r.Reason, 200))
+		return t.tint(false, "????"), fmt.Sprintf("%s  %s", name, short(r.Reason, 200))
 	}
+	mark = t.tint(false, "FAIL")
 	want := r.Reference
 	switch c.scorer.Needs {
 	case scorer.NeedExpected:
 		want = strings.Join(r.Expected, " | ")
 	case scorer.NeedGold:
-		return fmt.Sprintf("%s %s  %s: expected \"%s\"", t.tint(false, "FAIL"), name, r.Reason,
-			short(strings.Join(r.ExpectedPaths, " | "), 72))
+		want = short(strings.Join(r.ExpectedPaths, " | "), 72)
+		return mark, fmt.Sprintf("%s  %s: expected \"%s\"", name, r.Reason, want)
 	}
-	return fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"%s", t.tint(false, "FAIL"), name,
-		short(want, 48), short(r.Answer, 72), c.blame(r))
+	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s", name, short(want, 48), short(r.Answer, 72), c.blame(r))
+	return mark, text
 }
 
 // blame names the stage in which a failed question was lost, if its gold documents show it.

@@ -63,7 +63,7 @@ func metricName(name string) string {
 
 // fieldParts prints a field of several parts, wrapped between parts to the width of the terminal.
 func (t *terminal) fieldParts(name string, parts []string) {
-	room := t.columns() - len("  retrieval   ")
+	room := t.columns() - fieldIndent
 	line := ""
 	for _, part := range parts {
 		if line != "" && utf8.RuneCountInString(line)+len("  ")+utf8.RuneCountInString(part) > room {

@@ -136,7 +136,7 @@ func passRate(c result.Cell) float64 {
 }
 
 // latency returns the column of a percentile. A cell has a value if it has enough answers for a
-// confidence interval.
+// confidence interval, otherwise the table shows that it has too few.
 func latency(quantile func(result.Quantiles) *float64, p float64) column {
 	need := stats.QuantileCIMin(p, 0.95)
 	return column{
@@ -149,7 +149,7 @@ func latency(quantile func(result.Quantiles) *float64, p float64) column {
 		},
 		format: func(v float64) string {
 			if math.IsNaN(v) {
-				return fmt.Sprintf("needs %d", need)
+				return fmt.Sprintf("n<%d", need)
 			}
 			return fmt.Sprintf("%.1f", v)
 		},
@@ -160,7 +160,7 @@ var columns = []column{
 	{name: "recall@k", inflated: true, value: metric("recall"), format: rate},
 	{name: "nDCG@k", value: metric("ndcg"), format: rate},
 	{name: "MRR", value: metric("mrr"), format: rate},
-	{name: "pass rate", inflated: true, value: passRate, format: rate},
+	{name: "pass", inflated: true, value: passRate, format: rate},
 	latency(func(q result.Quantiles) *float64 { return q.P50 }, 0.50),
 	latency(func(q result.Quantiles) *float64 { return q.P95 }, 0.95),
 }

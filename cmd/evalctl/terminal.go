@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -38,12 +39,63 @@ func (t *terminal) columns() int {
 	return 80
 }
 
-// field prints a line of the report: a name, padded to a fixed width, and the text.
+// fieldIndent is the width of the name of a field, with the blanks around it.
+const fieldIndent = 14
+
+// field prints a field of the report: a name, padded to a fixed width, and the text.
 func (t *terminal) field(name, format string, args ...any) {
 	if !t.quiet {
-		fmt.Fprintf(t.w, "  %-10s  %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintln(t.w, t.wrap(fmt.Sprintf("  %-10s  ", name), fmt.Sprintf(format, args...)))
 	}
 }
+
+// wrap returns label and text, broken into lines that fit on the terminal. Lines after the first are
+// indented by the width of label. It prefers breaks between the parts of text, which two blanks
+// separate, to breaks between words. A word wider than the terminal is not broken. If the output is
+// not a terminal, the line stays whole, so that it can be searched.
+func (t *terminal) wrap(label, text string) string {
+	if !t.live {
+		return label + text
+	}
+	var b strings.Builder
+	b.WriteString(label)
+	indent := columnsOf(label)
+	width, used, blanks := t.columns(), indent, 0
+	add := func(text string) {
+		if used > indent && used+blanks+columnsOf(text) > width {
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			used, blanks = indent, 0
+		}
+		b.WriteString(strings.Repeat(" ", blanks) + text)
+		used, blanks = used+blanks+columnsOf(text), 1
+	}
+	for part := range strings.SplitSeq(text, "  ") {
+		trimmed := strings.TrimPrefix(part, " ") // three blanks separate parts too
+		blanks += len(part) - len(trimmed)
+		part = trimmed
+		if indent+columnsOf(part) <= width {
+			add(part)
+		} else {
+			for word := range strings.SplitSeq(part, " ") {
+				add(word)
+			}
+		}
+		blanks = 2
+	}
+	return b.String()
+}
+
+// columnsOf returns the number of columns of text, whose colors take none.
+func columnsOf(text string) int {
+	return utf8.RuneCountInString(strings.NewReplacer(green, "", red, "", reset, "").Replace(text))
+}
+
+// Escape sequences that select a color.
+const (
+	green = "\x1b[32m"
+	red   = "\x1b[31m"
+	reset = "\x1b[0m"
+)
 
 func (t *terminal) blank() {
 	if !t.quiet {
@@ -57,9 +109,9 @@ func (t *terminal) tint(good bool, word string) string {
 		return word
 	}
 	if good {
-		return "\x1b[32m" + word + "\x1b[0m"
+		return green + word + reset
 	}
-	return "\x1b[31m" + word + "\x1b[0m"
+	return red + word + reset
 }
 
 // Whether printable keeps line feeds or replaces them with blanks.
