@@ -22,28 +22,27 @@ const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 64 << 10
-	// drainTimeout is how long requests may continue after Serve was told to stop.
-	// Streams do not need it: they are ended at once.
+	// drainTimeout is how long requests may continue after the context of Serve ends. Streams are
+	// ended at once.
 	drainTimeout = 3 * time.Second
 )
 
-// Config configures a Daemon. Reader and ReaderModel are required: the choice of a
-// model is the caller's, there is no default.
+// Config configures a Daemon. Reader and ReaderModel are required, because there is no default
+// model.
 type Config struct {
-	// Home is the directory that holds all data; it is created when missing.
-	// StoreMemory does not use it.
+	// Home is the directory of all data, which is created if missing. It must be empty with
+	// StoreMemory.
 	Home string
-	// Store is the engine that stores documents, one of the Store constants. Empty
-	// means StoreFS with a Home and StoreMemory without one. StoreMemory with a Home is
-	// an error, since nothing would be stored there.
+	// Store is the storage engine for documents, one of the Store constants. Empty means StoreFS
+	// with a Home and StoreMemory without one. StoreMemory with a Home is an error, because nothing
+	// would be stored there.
 	Store string
 	// Reader answers questions, running ReaderModel.
 	Reader      llm.Provider
 	ReaderModel string
 	brain.IndexConfig
 	httpapi.Options
-	// Logger receives one line per request, and events that no request reports. Nil
-	// discards both.
+	// Logger receives one line per request, and events outside of requests. Nil discards both.
 	Logger *slog.Logger
 }
 
@@ -85,7 +84,7 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 	return &Daemon{brains: brains, api: api, logger: logger, headerTimeout: headerTimeout}, nil
 }
 
-// Handler returns the daemon's API, for a server of the caller.
+// Handler returns the daemon's API, for use in the caller's own server.
 func (d *Daemon) Handler() http.Handler { return d.api }
 
 // Close closes every brain. Further calls do nothing.

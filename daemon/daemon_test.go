@@ -23,10 +23,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// running is a daemon that listens on a real socket.
+// running is a daemon that listens on a TCP port.
 type running struct {
 	url  string
-	stop func() error // ends it and returns what Serve returned
+	stop func() error // stops it and returns the result of Serve
 }
 
 func serve(t *testing.T, cfg daemon.Config) running {
@@ -98,7 +98,7 @@ func (r running) expect(t *testing.T, status int, method, path, contentType, bod
 
 const octets = "application/octet-stream"
 
-func TestMemoriesOutliveTheDaemon(t *testing.T) {
+func TestDocumentsSurviveRestart(t *testing.T) {
 	cfg := daemon.Config{Home: t.TempDir(), Reader: llm.NewFake(), ReaderModel: llm.FakeModel, Options: httpapi.Options{Version: "v1"}}
 	d := serve(t, cfg)
 	if got := d.expect(t, 200, "GET", "/healthz", "", ""); got != `{"ok":true,"version":"v1","ready":true}`+"\n" {
@@ -181,7 +181,7 @@ func TestStopEndsOpenStreams(t *testing.T) {
 			}
 		}
 	}
-	if err := d.stop(); err != nil { // as it does where a stream lasts longer than the drain time
+	if err := d.stop(); err != nil { // an error would mean that a stream outlasted the drain time
 		t.Errorf("Serve returned %v", err)
 	}
 	for _, r := range readers {
@@ -195,7 +195,7 @@ func TestStopEndsOpenStreams(t *testing.T) {
 	}
 }
 
-// flood never stops by itself and ignores its context.
+// flood emits the same word endlessly and ignores its context.
 type flood struct {
 	llm.Provider
 	word string
@@ -244,7 +244,7 @@ func TestStopEndsAFlood(t *testing.T) {
 			if tt.reads {
 				client.Go(func() { _, _ = io.Copy(io.Discard, conn) })
 			}
-			if err := d.stop(); err != nil { // as it does where the flood lasts longer than the drain time
+			if err := d.stop(); err != nil { // an error would mean that the flood outlasted the drain time
 				t.Errorf("Serve returned %v", err)
 			}
 			conn.Close()

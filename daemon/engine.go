@@ -18,14 +18,14 @@ import (
 	"evalctl/daemon/store/memstore"
 )
 
-// The engines that store documents, see Config.Store.
+// The storage engines, see Config.Store.
 const (
 	StoreMemory = "memory" // in memory only: lost when the daemon ends
 	StoreFS     = "fs"     // plain files
 	StoreGit    = "git"    // a repository per brain, a commit per change
 )
 
-// engineFile records the engine of a home. Another engine would not find its
+// engineFile is the file in which a home records its engine. Another engine would not find the
 // documents.
 const engineFile = "store"
 
@@ -82,9 +82,8 @@ func storage(cfg Config, logger *slog.Logger) (brain.Config, error) {
 	}, nil
 }
 
-// maxOpenStores returns a limit for open stores, 0 for the default. Each takes 4
-// files. All together may take a quarter of the files that the process may open, as
-// connections need some too.
+// maxOpenStores returns a limit for open stores, 0 for the default. Each uses 4 files. All together
+// may use a quarter of the files that the process may open, because connections need some too.
 func maxOpenStores() int {
 	limit := fileLimit()
 	if limit == 0 {
@@ -93,7 +92,7 @@ func maxOpenStores() int {
 	return int(min(max(limit/16, 8), 1024))
 }
 
-// claim records the engine of a new home, and rejects the home of another engine.
+// claim records the engine of a new home, and returns an error for the home of another engine.
 func claim(home, kind string) error {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return err

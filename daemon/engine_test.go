@@ -39,7 +39,7 @@ func TestAHomeBelongsToOneStore(t *testing.T) {
 	}
 }
 
-func TestStoresThatCannotBe(t *testing.T) {
+func TestInvalidStores(t *testing.T) {
 	for kind, want := range map[string]string{
 		"tape":   `unknown store "tape"`,
 		StoreFS:  "needs a home",
@@ -57,6 +57,6 @@ func TestStoresThatCannotBe(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(home); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the home was made: %v", err)
+		t.Errorf("the home was created: %v", err)
 	}
 }

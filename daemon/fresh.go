@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// freshConns holds the connections that have not sent a request yet. Clients open
-// such connections in advance, and http.Server.Shutdown waits 5 s for each. Serve
-// therefore closes them itself.
+// freshConns contains the connections that have not sent a request yet. Clients open such
+// connections in advance, and http.Server.Shutdown waits up to 5 s for them. Serve therefore closes
+// them itself.
 type freshConns struct {
 	mu      sync.Mutex
 	conns   map[net.Conn]struct{}

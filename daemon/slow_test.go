@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestSlowHeadsAreCut: connections that send a request byte by byte are closed, and do not
+// TestSlowHeadersTimeOut: connections that send a request byte by byte are closed, and do not
 // delay other clients.
-func TestSlowHeadsAreCut(t *testing.T) {
+func TestSlowHeadersTimeOut(t *testing.T) {
 	d, err := openKind(t, "", StoreMemory)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestSlowHeadsAreCut(t *testing.T) {
 	}
 	res, err := http.Get(fmt.Sprintf("http://%s/healthz", l.Addr()))
 	if err != nil || res.StatusCode != 200 {
-		t.Fatalf("others are kept waiting: %v %v", res, err)
+		t.Fatalf("another client got no response: %v %v", res, err)
 	}
 	res.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
@@ -62,7 +62,7 @@ func TestSlowHeadsAreCut(t *testing.T) {
 			_, err = io.WriteString(c, "a")
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatal("a slow head was waited for")
+			t.Fatal("a connection with a slow header was not closed")
 		}
 	}
 }

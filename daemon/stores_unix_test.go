@@ -46,7 +46,7 @@ func TestMoreBrainsThanFiles(t *testing.T) {
 			}
 			resp := d.open(t, "GET", brain(0)+"/events", "", "")
 			defer resp.Body.Close()
-			defer time.AfterFunc(2*time.Minute, func() { resp.Body.Close() }).Stop() // rather than a hang
+			defer time.AfterFunc(2*time.Minute, func() { resp.Body.Close() }).Stop() // so that a failure does not hang
 			events := sse.NewReader(resp.Body, 0)
 			expect := func(name, path string) {
 				t.Helper()

@@ -1,5 +1,5 @@
-// Package datasets_test lints the evaluation sets in this folder, so that an
-// unfair or broken question is found before a daemon is judged by it.
+// Package datasets_test checks the datasets in this folder, so that an unfair or invalid question is
+// found before it is used to evaluate a daemon.
 package datasets_test
 
 import (
@@ -17,8 +17,7 @@ import (
 	"evalctl/scorer"
 )
 
-// typeTags says what kind of question it is; every question has exactly one,
-// in first place.
+// typeTags lists the types of questions. The first tag of every question is its type.
 var typeTags = []string{"single-fact", "multi-document", "knowledge-update", "temporal", "preference", "abstention"}
 
 // topicTags may follow the type. README.md explains both lists.
@@ -29,7 +28,7 @@ var topicTags = []string{
 
 var (
 	idForm = regexp.MustCompile(`^[a-z][a-z0-9-]*-\d{3}$`)
-	// A bare number of one or two digits stands in nearly every date.
+	// Nearly every date contains a number of one or two digits.
 	shortNumber = regexp.MustCompile(`^\d{1,2}$`)
 )
 
@@ -45,7 +44,7 @@ func datasetNames(t *testing.T) []string {
 func TestQuestionsAreWellFormed(t *testing.T) {
 	ids := map[string]string{}
 	for _, name := range datasetNames(t) {
-		asked := map[string]string{}
+		seen := map[string]string{}
 		for _, q := range readDataset(t, name) {
 			if prev, dup := ids[q.ID]; dup {
 				t.Errorf("%s: id %s is already used at %s", q.where, q.ID, prev)
@@ -55,10 +54,10 @@ func TestQuestionsAreWellFormed(t *testing.T) {
 				t.Errorf("%s: id %q is not like core-001", q.where, q.ID)
 			}
 			text := fold(q.Question) + "|" + q.QuestionDate
-			if prev, dup := asked[text]; dup {
+			if prev, dup := seen[text]; dup {
 				t.Errorf("%s: same question as %s", q.where, prev)
 			}
-			asked[text] = q.where
+			seen[text] = q.where
 			if !strings.HasSuffix(q.Question, "?") {
 				t.Errorf("%s: question does not end with a question mark", q.where)
 			}
@@ -92,11 +91,11 @@ func checkExpected(t *testing.T, q question) {
 	for _, want := range q.Expected {
 		switch {
 		case want != strings.TrimSpace(want) || len(want) < 3:
-			t.Errorf("%s: expected substring %q is padded or shorter than three letters", q.where, want)
+			t.Errorf("%s: expected substring %q has surrounding blanks or fewer than three bytes", q.where, want)
 		case shortNumber.MatchString(want):
-			t.Errorf("%s: expected substring %q would be hit by any date: add its unit", q.where, want)
+			t.Errorf("%s: expected substring %q matches nearly any date: add a unit", q.where, want)
 		case strings.Contains(fold(q.Question), fold(want)):
-			t.Errorf("%s: the question itself has expected substring %q", q.where, want)
+			t.Errorf("%s: the question contains the expected substring %q", q.where, want)
 		}
 	}
 }
@@ -130,7 +129,7 @@ func TestCountsByType(t *testing.T) {
 			t.Errorf("smoke.jsonl has no question of type %s", kind)
 		}
 		if row := fmt.Sprintf("| `%s` | %d | %d |", kind, core, smoke); !strings.Contains(string(readme), row) {
-			t.Errorf("README.md lacks the row %q", row)
+			t.Errorf("README.md does not contain the row %q", row)
 		}
 	}
 }
@@ -156,8 +155,8 @@ func TestGoldDocuments(t *testing.T) {
 	}
 }
 
-// checkGold holds what a type promises about its gold documents. Temporal and
-// multi-document answers may be worked out, so they need not occur as text.
+// checkGold checks the gold documents that the type of a question requires. Answers to temporal and
+// multi-document questions may have to be derived, so the documents need not contain them.
 func checkGold(t *testing.T, q question, gold string) {
 	t.Helper()
 	unique := slices.Compact(slices.Sorted(slices.Values(q.ExpectedPaths)))
@@ -179,7 +178,7 @@ func checkGold(t *testing.T, q question, gold string) {
 		}
 	default:
 		if n == 0 || !containsAny(gold, q.Expected) {
-			t.Errorf("%s: no gold document has any of %q", q.where, q.Expected)
+			t.Errorf("%s: no gold document contains any of %q", q.where, q.Expected)
 		}
 		if q.kind() == "knowledge-update" && q.QuestionDate == "" {
 			t.Errorf("%s: a knowledge-update question needs a question_date", q.where)
@@ -204,8 +203,8 @@ func TestExactScorerIsFair(t *testing.T) {
 	}
 }
 
-// An abstaining phrase in a document could be quoted by an answer that does
-// not abstain at all.
+// TestAbstainingPhrases: no document contains an abstaining phrase, because an answer that does not
+// abstain could quote it.
 func TestAbstainingPhrases(t *testing.T) {
 	var shared []string
 	for _, name := range datasetNames(t) {
@@ -222,7 +221,7 @@ func TestAbstainingPhrases(t *testing.T) {
 			}
 			for _, path := range sortedPaths(docs) {
 				if containsAny(fold(docs[path].text), q.Expected) {
-					t.Errorf("%s: %s has an abstaining phrase", q.where, path)
+					t.Errorf("%s: %s contains an abstaining phrase", q.where, path)
 				}
 			}
 		}
@@ -245,21 +244,22 @@ func TestCorpusFiles(t *testing.T) {
 			}
 			checkWeekdays(t, path, doc)
 		}
-		t.Logf("%s: %d of %d documents are gold for no question", name, len(docs)-len(used), len(docs))
+		t.Logf("%s: %d of %d documents are not gold for any question", name, len(docs)-len(used), len(docs))
 	}
 }
 
 var weekdayDate = regexp.MustCompile(
-	`((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day) (\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December))`)
+	`((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day) (\d{1,2} (?:January|February|March|April|May|June|July|` +
+		`August|September|October|November|December))`)
 
-// checkWeekdays holds a phrase like "Friday 4 April" against the calendar. The
-// year is the one that puts the day nearest to the document's own date.
+// checkWeekdays checks phrases such as "Friday 4 April" against the calendar. It assumes the year in
+// which the day is nearest to the date of the document.
 func checkWeekdays(t *testing.T, path string, doc document) {
 	t.Helper()
 	for _, m := range weekdayDate.FindAllStringSubmatch(doc.text, -1) {
 		day, err := time.Parse("2 January", m[2])
 		if err != nil {
-			t.Errorf("%s: %q is no day: %v", path, m[0], err)
+			t.Errorf("%s: %q is not a date: %v", path, m[0], err)
 			continue
 		}
 		var near []time.Time
@@ -270,7 +270,7 @@ func checkWeekdays(t *testing.T, path string, doc document) {
 			return cmp.Compare(a.Sub(doc.date).Abs(), b.Sub(doc.date).Abs())
 		})
 		if nearest.Weekday().String() != m[1] {
-			t.Errorf("%s: %q, but that was a %s", path, m[0], nearest.Weekday())
+			t.Errorf("%s: %q, but the day is a %s", path, m[0], nearest.Weekday())
 		}
 	}
 }

@@ -20,8 +20,7 @@ import (
 	"golang.org/x/text/cases"
 )
 
-// question is one dataset line. It is stricter than what evalctl accepts:
-// these sets must not carry fields that nothing reads.
+// question is one dataset line. Unlike evalctl, these tests reject unknown fields.
 type question struct {
 	ID              string   `json:"id"`
 	Question        string   `json:"question"`
@@ -104,7 +103,7 @@ func readCorpus(t *testing.T, dataset string) map[string]document {
 			return err
 		}
 		if !entry.Type().IsRegular() || filepath.Ext(path) != ".md" {
-			t.Errorf("%s/%s: only plain .md files belong here", corpusDir(dataset), path)
+			t.Errorf("%s/%s: only regular .md files are allowed", corpusDir(dataset), path)
 			return nil
 		}
 		data, err := fs.ReadFile(root, path)
@@ -143,13 +142,13 @@ func parseDocument(t *testing.T, path, data string) document {
 		t.Errorf("%s: front matter date: %v", path, err)
 	}
 	if meta.Title == "" || len(meta.Tags) == 0 {
-		t.Errorf("%s: front matter lacks a title or tags", path)
+		t.Errorf("%s: front matter has no title or no tags", path)
 	}
 	return document{date: date, text: text}
 }
 
-// unexpectedRune finds what a reader would not see in an editor: control and
-// format characters, odd spaces, broken UTF-8.
+// unexpectedRune returns the first character that is hard to see in an editor: a control or format
+// character, an unusual space, or invalid UTF-8.
 func unexpectedRune(line string) (rune, bool) {
 	for _, r := range line {
 		if r == utf8.RuneError || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Zs, r) && r != ' ' {

@@ -2,8 +2,11 @@ package harness
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"iter"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -51,7 +54,11 @@ func BenchmarkConstantLatency(b *testing.B) {
 	requests := requestsOf(b, daemon.firstLine, d)
 	var bare, harness time.Duration
 	for b.Loop() {
-		bare += bareLoop(b, requests)
+		took, err := bareLoop(slices.Values(requests))
+		if err != nil {
+			b.Fatal(err)
+		}
+		bare += took
 		harness += benchRun(b, daemon.firstLine, d)
 	}
 	ratio := func(t time.Duration) float64 { return t.Seconds() / float64(b.N) / ideal.Seconds() }
@@ -78,7 +85,11 @@ func benchThroughput(b *testing.B, url string) {
 	requests := requestsOf(b, url, d)
 	var bare, harness time.Duration
 	for b.Loop() {
-		bare += bareLoop(b, requests)
+		took, err := bareLoop(slices.Values(requests))
+		if err != nil {
+			b.Fatal(err)
+		}
+		bare += took
 		harness += benchRun(b, url, d)
 	}
 	rate := func(t time.Duration) float64 { return float64(n*b.N) / t.Seconds() }
@@ -90,9 +101,9 @@ func benchThroughput(b *testing.B, url string) {
 
 // captured is a request as the harness sends it.
 type captured struct {
-	url    string
-	header http.Header
-	body   []byte
+	URL    string
+	Header http.Header
+	Body   []byte
 }
 
 // requestsOf returns the requests that the harness sends for the questions, addressed to url.
@@ -115,41 +126,49 @@ func requestsOf(b *testing.B, url string, d dataset.Dataset) []captured {
 }
 
 // bareLoop does the least that a client can do: it sends the requests and reads the answers.
-func bareLoop(b *testing.B, requests []captured) time.Duration {
+func bareLoop(requests iter.Seq[captured]) (took time.Duration, err error) {
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.MaxIdleConnsPerHost = 16
 	client := &http.Client{Transport: tr}
 	defer client.CloseIdleConnections()
 	start := time.Now()
 	next := make(chan captured)
+	failed := make(chan error, 1) // the first of all
 	var g sync.WaitGroup
 	for range 16 {
 		g.Go(func() {
 			for c := range next {
-				req, err := http.NewRequestWithContext(
-					b.Context(), http.MethodPost, c.url, bytes.NewReader(c.body))
-				if err != nil {
-					b.Error(err)
-					continue
+				if err := send(client, c); err != nil {
+					select {
+					case failed <- err:
+					default:
+					}
 				}
-				req.Header = c.header
-				res, err := client.Do(req)
-				if err != nil {
-					b.Error(err)
-					continue
-				}
-				n, err := io.Copy(io.Discard, res.Body)
-				if err != nil || res.StatusCode != http.StatusOK || n < 100 {
-					b.Errorf("status %d, %d bytes, %v", res.StatusCode, n, err)
-				}
-				_ = res.Body.Close()
 			}
 		})
 	}
-	for _, c := range requests {
+	for c := range requests {
 		next <- c
 	}
 	close(next)
 	g.Wait()
-	return time.Since(start)
+	close(failed)
+	return time.Since(start), <-failed
+}
+
+func send(client *http.Client, c captured) error {
+	req, err := http.NewRequest(http.MethodPost, c.URL, bytes.NewReader(c.Body))
+	if err != nil {
+		return err
+	}
+	req.Header = c.Header
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if n, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK || n < 100 {
+		return fmt.Errorf("status %d, %d bytes, %w", res.StatusCode, n, err)
+	}
+	return nil
 }

@@ -103,3 +103,25 @@ func (failing) Check(scorer.Item) error { return nil }
 func (f failing) Score(context.Context, scorer.Item) (scorer.Verdict, error) {
 	return scorer.Verdict{Attempts: 1, Cost: 9}, f.err
 }
+
+func ExampleOpen() {
+	daemon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"ok":true,"version":"1.4.0"}`)
+	}))
+	defer daemon.Close()
+	session, err := harness.Open(context.Background(), harness.SessionConfig{
+		Endpoint: daemon.URL, UserAgent: "example", Concurrency: 4,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := session.Watch(context.Background())
+	version, err := session.Endpoint().Health(ctx)
+	fmt.Println(version, session.Started(), err)
+	stop()
+	fmt.Println(session.Close())
+	// Output:
+	// 1.4.0 false <nil>
+	// <nil>
+}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"evalctl/harness/launch"
 )
 
 // roleEnv makes the test binary play another process. A role ends when its stdin is closed, so that
@@ -22,7 +24,21 @@ var roles = map[string]func() error{
 	"run":    playRun,
 }
 
+// launched are the roles of processes that a Session starts, by their first argument. They end by
+// themselves or with their process group.
+var launched = map[string]func(args []string) error{
+	"role:service":  playService,
+	"role:watchdog": func([]string) error { return launch.Watchdog(os.Stdin, os.Stdout) },
+}
+
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && launched[os.Args[1]] != nil {
+		if err := launched[os.Args[1]](os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if name := os.Getenv(roleEnv); name != "" {
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)

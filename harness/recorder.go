@@ -17,61 +17,99 @@ type entry struct {
 	written chan<- struct{} // closed once the entry is written, unless it is nil
 }
 
+// recorder is the state of record.
+type recorder struct {
+	*runner
+	waiting []entry         // of the last write
+	written []journal.Entry // and not being synced yet
+	syncing []journal.Entry // by the sync that is going on
+	// due ends the wait for the next sync. synced receives the result of the one that is going on.
+	// They are nil if there is none.
+	due    <-chan time.Time
+	synced chan error
+}
+
 // record is the only goroutine that appends to the journal and adds to the aggregate. Entries are
 // written as they arrive, all that are waiting in one write, so that they survive the end of this
-// process. They are counted once they are on the disk.
+// process. They are counted once they are on the disk, which does not keep others from being
+// written.
 func (r *runner) record(entries <-chan entry, abort context.CancelCauseFunc) (failed error) {
-	var written, batch []journal.Entry
-	var due <-chan time.Time
-	for open := true; open; {
-		var e entry
-		select {
-		case e, open = <-entries:
-		case <-due:
+	rec := recorder{runner: r}
+	for entries != nil || rec.synced != nil {
+		due := rec.due
+		if rec.synced != nil {
+			due = nil // one after the other
 		}
-		switch {
-		case failed != nil: // drain, so that no worker waits forever
-			e.signalWritten()
-		case e.Kind != "":
-			waiting := []entry{e}
-			for range len(entries) {
-				waiting = append(waiting, <-entries)
-			}
-			batch = batch[:0]
-			for _, e := range waiting {
-				batch = append(batch, e.Entry)
-			}
-			failed = r.kept.Append(batch...)
-			for _, e := range waiting {
+		var err error
+		select {
+		case e, open := <-entries:
+			switch {
+			case !open:
+				entries = nil
+			case failed != nil: // drain, so that no worker waits forever
 				e.signalWritten()
+			default:
+				err = rec.write(e, entries)
 			}
-			written = append(written, batch...)
-			if due == nil {
-				due = time.After(syncEvery)
+		case <-due:
+			rec.sync()
+		case err = <-rec.synced:
+			rec.synced = nil
+			if err == nil {
+				rec.count()
 			}
-		default: // the wait is over, or the run has ended
-			failed = r.count(written)
-			clear(written)
-			written, due = written[:0], nil
+		}
+		if err != nil && failed == nil {
+			failed = err
+			abort(failed)
 		}
 		if failed != nil {
-			abort(failed)
+			rec.written, rec.due = nil, nil
+		}
+		if entries == nil && rec.synced == nil && len(rec.written) > 0 {
+			rec.sync()
 		}
 	}
 	return failed
 }
 
-// count syncs the journal and counts the questions that these entries finish.
-func (r *runner) count(entries []journal.Entry) error {
-	if err := r.kept.Sync(); err != nil {
-		return err
+// write appends an entry, and those that are waiting behind it, to the journal.
+func (r *recorder) write(first entry, entries <-chan entry) error {
+	r.waiting = append(r.waiting[:0], first)
+	for range len(entries) {
+		r.waiting = append(r.waiting, <-entries)
 	}
-	for _, e := range entries {
+	begin := len(r.written)
+	for _, e := range r.waiting {
+		r.written = append(r.written, e.Entry)
+	}
+	err := r.kept.Append(r.written[begin:]...)
+	for _, e := range r.waiting {
+		e.signalWritten()
+	}
+	if r.due == nil {
+		r.due = time.After(syncEvery)
+	}
+	return err
+}
+
+// sync begins to sync what is written.
+func (r *recorder) sync() {
+	r.syncing, r.written, r.due = r.written, r.syncing, nil
+	done := make(chan error, 1)
+	r.synced = done
+	go func() { done <- r.kept.Sync() }()
+}
+
+// count counts the questions that the synced entries finish.
+func (r *recorder) count() {
+	for _, e := range r.syncing {
 		if e.Kind == journal.KindGrade || e.Kind == journal.KindAnswer && e.Record.Outcome == result.Errored {
 			r.finish(*e.Record)
 		}
 	}
-	return nil
+	clear(r.syncing)
+	r.syncing = r.syncing[:0]
 }
 
 // signalWritten releases the worker that waits for the entry.

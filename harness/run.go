@@ -3,7 +3,8 @@
 //
 // Drive does that and writes nothing. Run also keeps a journal, from which a run that was
 // interrupted is resumed, and writes the result file. The input comes from package dataset, the
-// daemon's side from package target; both must be ready before a run begins.
+// daemon's side from package target; both must be ready before a run begins. A Session starts a
+// daemon, or reaches one that is running.
 package harness
 
 import (
@@ -19,10 +20,6 @@ import (
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
-
-// ErrDaemonDied is the cause with which a caller cancels the context of Run or Drive when the
-// daemon's process has ended.
-var ErrDaemonDied = errors.New("the daemon died")
 
 // ErrMode means that the daemon retrieved in another mode than the required one.
 var ErrMode = errors.New("the daemon ran another retrieval mode")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 )
@@ -36,12 +37,21 @@ func (e Exact) Score(_ context.Context, item Item) (Verdict, error) {
 	if err := e.Check(item); err != nil {
 		return Verdict{}, err
 	}
-	fold := cases.Fold() // not safe for concurrent use
-	answer := fold.String(item.Answer)
+	answer := fold(item.Answer)
 	for _, want := range item.Expected {
-		if strings.Contains(answer, fold.String(want)) {
+		if strings.Contains(answer, fold(want)) {
 			return Verdict{Score: 1, Scored: true, Reason: fmt.Sprintf("the answer has %q", want)}, nil
 		}
 	}
 	return Verdict{Scored: true, Reason: "the answer has no expected substring"}, nil
+}
+
+// fold is s folded for comparisons that ignore case: of ASCII, lower case.
+func fold(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return cases.Fold().String(s)
+		}
+	}
+	return strings.ToLower(s)
 }

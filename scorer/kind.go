@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"evalctl/internal/llm"
 )
 
 // Need is what a question must have to be scored: the name of a field in the dataset.
@@ -18,7 +16,7 @@ const (
 	NeedGold      Need = "expected_paths"
 )
 
-// Kind describes a scorer that is selected by name. Exactly one of Offline and WithModel is set.
+// Kind describes a scorer that is selected by name. Exactly one of Offline and Prompts is set.
 type Kind struct {
 	// Name is the scorer's name on the command line and in results.
 	Name string
@@ -28,8 +26,8 @@ type Kind struct {
 	Needs Need
 	// Offline returns a scorer that asks no model. topK is the depth at which retrieval is scored.
 	Offline func(topK int) Scorer
-	// WithModel returns a scorer that asks a model of p.
-	WithModel func(p llm.Provider, model string) (*Judge, error)
+	// Prompts returns the prompts of a scorer that asks a model (see NewJudge).
+	Prompts func() Prompts
 }
 
 // kinds is sorted by name.
@@ -41,10 +39,8 @@ var kinds = []Kind{
 	},
 	{
 		Name: (*Judge)(nil).Name(), Needs: NeedReference,
-		Help: "a language model compares the answer with reference_answer",
-		WithModel: func(p llm.Provider, model string) (*Judge, error) {
-			return NewJudge(p, model, DefaultPrompts())
-		},
+		Help:    "a language model compares the answer with reference_answer",
+		Prompts: DefaultPrompts,
 	},
 	{
 		Name: Retrieval{}.Name(), Needs: NeedGold,

@@ -29,13 +29,13 @@ func ExampleFind() {
 // open returns the scorer of a kind, with the offline model if it needs one.
 func open(t *testing.T, k scorer.Kind) scorer.Scorer {
 	t.Helper()
-	if (k.Offline == nil) == (k.WithModel == nil) {
+	if (k.Offline == nil) == (k.Prompts == nil) {
 		t.Fatalf("%s must have one of two constructors", k.Name)
 	}
 	if k.Offline != nil {
 		return k.Offline(5)
 	}
-	j, err := k.WithModel(llm.NewFake(), llm.FakeModel)
+	j, err := scorer.NewJudge(llm.NewFake(), llm.FakeModel, k.Prompts())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,8 +122,8 @@ func compareTrec(t *testing.T, documents map[string][]string, gold map[string][]
 }
 
 // TestTrecEval: the measures are those of trec_eval's code, which figures.py
-// calls, for a small run with grades, ties, documents and queries that nobody
-// judged, and queries without a result.
+// calls, for a small run with grades, ties, unjudged documents and queries, and
+// queries without a result.
 func TestTrecEval(t *testing.T) {
 	documents, gold := trecRun(t, testData(t, "trec", "run.txt"), testData(t, "trec", "qrels.txt"))
 	text := testData(t, "trec", "figures.txt")

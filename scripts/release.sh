@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds a release in dist/, which is emptied first: scripts/release.sh VERSION [OS/ARCH...]
+# Builds a release in dist/, which is deleted first: scripts/release.sh VERSION [OS/ARCH...]
 #
-# dist/ gets an archive for each platform and SHA256SUMS. For the container image it keeps the
-# programs, in OS_ARCH/, and root/, the image's folders. The same commit, VERSION and version of Go
-# produce the same bytes on any machine.
+# It writes one archive per platform and SHA256SUMS. The container image needs the programs, in
+# OS_ARCH/, and its folders, in root/. The same commit, VERSION and version of Go produce identical
+# files on any machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1-}
@@ -22,7 +22,7 @@ for platform; do
   export GOOS=${platform%/*} GOARCH=${platform#*/}
   go build -trimpath -buildvcs=true -ldflags "-s -w -X main.release=$version" -o "$folder/" ./cmd/evalctl
   if ! go version -m "$folder"/evalctl* | grep -q vcs.revision; then
-    echo "release: $folder names no commit: build in a clone, not in a linked work tree" >&2
+    echo "release: the program in $folder records no commit: build in a clone, not in a linked work tree" >&2
     exit 1
   fi
   cp LICENSE README.md CHANGELOG.md "$folder"

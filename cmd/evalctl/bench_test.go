@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// buildProgram compiles the command as a user would.
+// buildProgram builds the command and returns its path.
 func buildProgram(b *testing.B) string {
 	file := filepath.Join(b.TempDir(), "evalctl")
 	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", file, ".").CombinedOutput(); err != nil {
@@ -30,19 +30,18 @@ func benchmarkRun(b *testing.B, each func(start time.Time, out string), args ...
 	}
 }
 
-// BenchmarkFirstQuestion is a run of one question. ms-to-first is the time from
-// exec, over the start of the daemon and the seeding of 21 documents, until the
-// daemon has answered it, by the daemon's own log.
+// BenchmarkFirstQuestion runs one question. ms-to-first is the time from exec until the daemon has
+// answered, according to its log. It includes starting the daemon and seeding 21 documents.
 func BenchmarkFirstQuestion(b *testing.B) {
 	var total time.Duration
 	benchmarkRun(b, func(start time.Time, out string) {
-		total += asked(b, out).Sub(start)
+		total += firstAsk(b, out).Sub(start)
 	}, "--limit", "1", "--floor", "0")
 	b.ReportMetric(float64(total.Milliseconds())/float64(b.N), "ms-to-first")
 }
 
-// asked is when the daemon's log has its first ask.
-func asked(b *testing.B, out string) time.Time {
+// firstAsk returns the time of the first ask in the daemon's log.
+func firstAsk(b *testing.B, out string) time.Time {
 	logs, err := filepath.Glob(filepath.Join(out, "*", "go.daemon.log"))
 	if err != nil || len(logs) != 1 {
 		b.Fatalf("daemon logs: %q, %v", logs, err)
@@ -62,5 +61,5 @@ func asked(b *testing.B, out string) time.Time {
 	return at
 }
 
-// BenchmarkSmoke is the newcomer's run of 24 questions.
+// BenchmarkSmoke runs the 24 questions of the smoke dataset.
 func BenchmarkSmoke(b *testing.B) { benchmarkRun(b, func(time.Time, string) {}) }

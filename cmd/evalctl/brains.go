@@ -7,10 +7,10 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// listedBrains is how many brains the terminal names.
+// listedBrains is the maximum number of brains that brains prints.
 const listedBrains = 8
 
-// brains tells which brains are asked, where there are several.
+// brains prints the brains and their questions, if there are several.
 func (t *terminal) brains(brains []dataset.Brain) {
 	if len(brains) < 2 {
 		return

@@ -23,7 +23,7 @@ func (completionCmd) Help() string {
 `
 }
 
-// Run prints a script made from the grammar, so that it cannot fall behind it.
+// Run generates the script from the grammar of the command line.
 func (c *completionCmd) Run(p *process, ctx *kong.Context) error {
 	commands := completions(ctx.Model.Node)
 	help := &commands[slices.IndexFunc(commands, func(c completedCommand) bool { return c.Name == "help" })]
@@ -46,11 +46,11 @@ type completedFlag struct {
 	Path       bool
 }
 
-// pathFlags are the flags whose value is the name of a file or folder.
+// pathFlags lists the flags whose value is a file or folder.
 var pathFlags = []string{"dataset", "corpus", "output", "resume", "keys", "file", "home"}
 
-// flagValues is what a flag may be, if that can be listed. Those whose errors
-// say more than the grammar's are no enum of it.
+// flagValues returns the possible values of a flag, if there is a list of them. --sdk and
+// --llm-provider are not enums in the grammar, because their own errors say more.
 func flagValues(f *kong.Flag) []string {
 	switch f.Name {
 	case "sdk":
@@ -97,7 +97,7 @@ func enumValues(v *kong.Value) []string {
 	return out
 }
 
-// firstSentence leaves no character that a shell could read as its own.
+// firstSentence returns the first sentence of help without characters that are special to a shell.
 func firstSentence(help string) string {
 	s, _, _ := strings.Cut(help, ": ")
 	s, _, _ = strings.Cut(s, "; ")

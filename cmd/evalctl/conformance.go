@@ -6,38 +6,40 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"evalctl/harness"
 	"evalctl/harness/conformance"
 	"evalctl/harness/launch"
 )
 
-// conformanceCmd holds the flags of evalctl conformance.
+// conformanceCmd has the flags of evalctl conformance.
 type conformanceCmd struct {
-	SDK       string `name:"sdk" enum:"ts,go,py," default:"" placeholder:"SDK" help:"SDK daemon to start and check: ts, go or py."`
-	Endpoint  string `placeholder:"URL" help:"Check a daemon that already runs."`
-	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}; wins over SVC_SDK_<SDK>_CMD."`
-	Port      int    `default:"0" help:"Daemon port; 0 picks a free one."`
+	SDK       string `name:"sdk" enum:"ts,go,py," default:"" placeholder:"SDK" help:"SDK whose daemon is started and checked: ts, go or py."`
+	Endpoint  string `placeholder:"URL" help:"Check a running daemon."`
+	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<SDK>_CMD."`
+	Port      int    `default:"0" help:"Port of the daemon that is started. 0: a free port."`
 
-	Token            string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token that may do everything; better given as $SVC_TOKEN, which other users cannot read."`
-	TokenReadonly    string `name:"token-readonly" env:"SVC_TOKEN_READONLY" placeholder:"TOKEN" help:"Token of the same tenant that may only read."`
+	Token            string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token with all permissions. Other users can read a command line, but not $SVC_TOKEN."`
+	TokenReadonly    string `name:"token-readonly" env:"SVC_TOKEN_READONLY" placeholder:"TOKEN" help:"Token of the same tenant with permission to read only."`
 	TokenOtherTenant string `name:"token-other-tenant" env:"SVC_TOKEN_OTHER_TENANT" placeholder:"TOKEN" help:"Token of another tenant."`
 
-	Only     []string      `placeholder:"ID|GROUP" help:"Run these checks only: an id, a group, or a glob over ids; may be repeated."`
-	List     bool          `help:"List the checks and run none."`
-	Slow     bool          `help:"Run the checks that take half a minute too."`
-	Parallel int           `default:"4" help:"Checks under way at once (${default})."`
-	Timeout  time.Duration `default:"30s" help:"Time for one check (${default})."`
+	Only     []string      `placeholder:"ID|GROUP" help:"Run only these checks: an id, a group, or a glob over ids. May be repeated."`
+	List     bool          `help:"List the checks and do not run them."`
+	Slow     bool          `help:"Also run the checks that take half a minute."`
+	Parallel int           `default:"4" help:"Number of concurrent checks (${default})."`
+	Timeout  time.Duration `default:"30s" help:"Time limit for one check (${default})."`
 	Format   string        `enum:"table,json,junit,markdown" default:"table" help:"Format of the report: ${enum}."`
-	Output   string        `placeholder:"FILE" help:"File for the report; stdout without it."`
-	Quiet    bool          `help:"Print nothing on stderr but errors."`
+	Output   string        `placeholder:"FILE" help:"File for the report. Default: stdout."`
+	Quiet    bool          `help:"Print only errors on stderr."`
 }
 
 func (conformanceCmd) Help() string {
-	return `Each check looks at one promise of the protocol, in a brain of its own that is deleted afterwards. MUST is what the
-specification says unconditionally, SHOULD what it recommends or leaves open. The exit code is 0 when every MUST passes.
+	return `Checks a daemon against the protocol, one requirement at a time, each in a brain of its own
+that is deleted afterwards. The level MUST is for unconditional requirements of the specification,
+SHOULD for what it recommends or leaves open. The exit code is 0 if every check of level MUST
+passes.
 
 Examples:
 
@@ -49,15 +51,17 @@ Examples:
 ` + exitTable()
 }
 
-// Validate checks what the grammar cannot say. kong calls it.
+// Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *conformanceCmd) Validate() error {
 	switch {
 	case c.List:
 		return nil
 	case c.SDK == "" && c.Endpoint == "":
-		return fmt.Errorf("--sdk or --endpoint is missing; --sdk is one of %s", strings.Join(launch.SDKs, ", "))
+		return fmt.Errorf("--sdk or --endpoint is missing; --sdk is one of %s",
+			strings.Join(launch.SDKs, ", "))
 	case c.Endpoint != "" && (c.SDK != "" || c.DaemonCmd != ""):
-		return errors.New("--endpoint excludes --sdk and --daemon-cmd: a daemon either runs already or is started")
+		return errors.New("--endpoint excludes --sdk and --daemon-cmd: " +
+			"the daemon is either running already or started")
 	case c.Port < 0 || c.Port > 65535:
 		return fmt.Errorf("--port %d: must be from 0 to 65535", c.Port)
 	case c.Parallel < 1:
@@ -72,7 +76,7 @@ func (c *conformanceCmd) Validate() error {
 func (c *conformanceCmd) Run(ctx context.Context, p *process) error {
 	checks, err := conformance.Checks(c.Only)
 	if err != nil {
-		return usageError{fmt.Errorf("--only: %w; --list shows what there is", err)}
+		return usageError{fmt.Errorf("--only: %w; --list shows all checks", err)}
 	}
 	if c.List {
 		return c.list(p.stdout, checks)
@@ -82,50 +86,44 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) error {
 		return usageError{fmt.Errorf("--output: %w", err)}
 	}
 	defer out.discard()
-	under, err := c.start(ctx, p)
-	if err != nil {
-		return brainError(ctx, err)
-	}
-	return errors.Join(c.check(ctx, newTerminal(p, c.Quiet), out, under, len(checks)), under.close())
-}
-
-// start starts the daemon. At an endpoint there is nothing to start.
-func (c *conformanceCmd) start(ctx context.Context, p *process) (*daemonUnderTest, error) {
+	t := newTerminal(p, c.Quiet)
 	if c.Endpoint != "" {
-		return &daemonUnderTest{cleanup: func() {}}, nil
+		return c.check(ctx, t, out, c.Endpoint, len(checks))
 	}
-	profile, self, err := resolveDaemon(p, c.SDK, c.DaemonCmd)
+	session, err := c.open(ctx, p)
 	if err != nil {
-		return nil, usageError{err}
+		return err
 	}
-	home, remove, err := freshHome()
-	if err != nil {
-		return nil, usageError{err}
-	}
-	d := &daemonUnderTest{cleanup: remove}
-	d.process, err = startDaemon(ctx, profile, self, launch.Options{
-		Port: c.Port, Home: filepath.Join(home, "data"), LogPath: filepath.Join(home, "daemon.log"),
-	})
-	if err != nil {
-		return nil, errors.Join(err, d.close())
-	}
-	return d, nil
+	ctx, stop := session.Watch(ctx)
+	defer stop()
+	return errors.Join(c.check(ctx, t, out, session.Endpoint().URL(), len(checks)), session.Close())
 }
 
-// check runs the checks and writes the report, of those that were done when
-// something stops it.
-func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile, under *daemonUnderTest, planned int) error {
-	ctx, stop := under.watch(ctx)
-	defer stop()
-	url := c.Endpoint
-	if under.process != nil {
-		url = under.process.URL()
+// open starts the daemon.
+func (c *conformanceCmd) open(ctx context.Context, p *process) (*harness.Session, error) {
+	config, err := startConfig(p, c.SDK, c.DaemonCmd, c.Port)
+	if err != nil {
+		return nil, usageError{err}
 	}
+	config.Token, config.UserAgent, config.Concurrency = c.Token, userAgent(), c.Parallel
+	session, err := harness.Open(ctx, config)
+	if err != nil {
+		return nil, asDaemonError(ctx, err)
+	}
+	return session, nil
+}
+
+// check runs the checks and writes the report. If it is stopped, the report contains the checks
+// that were done.
+func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile, url string,
+	planned int) error {
 	t.field("daemon", "%s", printable(url, oneLine))
 	progress := t.checkProgress(planned)
 	report, err := conformance.Run(ctx, conformance.Options{
-		Endpoint: url, Token: c.Token, ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
-		Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(), Done: progress.add,
+		Endpoint: url, Token: c.Token,
+		ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
+		Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow,
+		Agent: userAgent(), Done: progress.add,
 	})
 	progress.done()
 	switch {
@@ -144,11 +142,12 @@ func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile
 	}
 	failed := report.Count("", conformance.Must, conformance.Fail)
 	if failed > 0 {
-		return &brokenPromiseError{failed, failed + report.Count("", conformance.Must, conformance.Pass)}
+		return &requirementError{failed, failed + report.Count("", conformance.Must, conformance.Pass)}
 	}
 	return nil
 }
 
+// render writes the report in the format of --format.
 func (c *conformanceCmd) render(w io.Writer, r conformance.Report) error {
 	switch c.Format {
 	case "json":
@@ -163,7 +162,7 @@ func (c *conformanceCmd) render(w io.Writer, r conformance.Report) error {
 	return writeCheckTable(w, r)
 }
 
-// list prints what would be checked, as a table or as JSON.
+// list prints the checks as a table or as JSON.
 func (c *conformanceCmd) list(w io.Writer, checks []conformance.Check) error {
 	if c.Format == "json" {
 		e := json.NewEncoder(w)
@@ -171,7 +170,9 @@ func (c *conformanceCmd) list(w io.Writer, checks []conformance.Check) error {
 		return e.Encode(checks)
 	}
 	for _, check := range checks {
-		if _, err := fmt.Fprintf(w, "%-6s  %-44s  %-4s  %s\n", check.Level, check.ID, check.Section, check.Sentence); err != nil {
+		_, err := fmt.Fprintf(w, "%-6s  %-44s  %-4s  %s\n",
+			check.Level, check.ID, check.Section, check.Sentence)
+		if err != nil {
 			return err
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"evalctl/harness/conformance"
 )
 
-// writeCheckTable prints counts for each group, then what failed, MUST first.
+// writeCheckTable writes the counts of each group, then the failed checks, MUST first.
 func writeCheckTable(w io.Writer, r conformance.Report) error {
 	var b bytes.Buffer
 	if r.Partial {
-		fmt.Fprintf(&b, "PARTIAL: %d of %d checks were done when the run was stopped.\n\n", len(r.Results), r.Planned)
+		fmt.Fprintf(&b, "PARTIAL: %d of %d checks were done before the run was stopped.\n\n", len(r.Results), r.Planned)
 	}
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "MUST pass\tfail\tSHOULD pass\tfail\tskipped\t  group")
@@ -28,8 +28,8 @@ func writeCheckTable(w io.Writer, r conformance.Report) error {
 	for _, group := range r.Groups() {
 		row(group, group)
 	}
-	row("", "all")
-	_ = table.Flush() // into memory: cannot fail
+	row("", "total")
+	_ = table.Flush() // cannot fail: writes to memory
 	for _, level := range []conformance.Level{conformance.Must, conformance.Should} {
 		writeFailures(&b, r, level)
 	}
@@ -51,7 +51,7 @@ func writeFailures(b *bytes.Buffer, r conformance.Report, level conformance.Leve
 	}
 }
 
-// writeSkips says why checks were skipped, each reason once.
+// writeSkips writes how many checks were skipped for each reason.
 func writeSkips(b *bytes.Buffer, r conformance.Report) {
 	var reasons []string
 	count := map[string]int{}
@@ -71,7 +71,7 @@ func writeSkips(b *bytes.Buffer, r conformance.Report) {
 	}
 }
 
-// checkProgress is a bar on a terminal, and nothing elsewhere: a run is short.
+// checkProgress is a progress bar. It is shown on terminals only, because a run is short.
 type checkProgress struct{ bar *progressbar.ProgressBar }
 
 func (t *terminal) checkProgress(total int) *checkProgress {
@@ -79,19 +79,19 @@ func (t *terminal) checkProgress(total int) *checkProgress {
 	if t.live && !t.quiet {
 		p.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
-			progressbar.OptionThrottle(redrawEvery), progressbar.OptionSetDescription("  check"), progressbar.OptionClearOnFinish())
+			progressbar.OptionThrottle(redrawInterval), progressbar.OptionSetDescription("  check"), progressbar.OptionClearOnFinish())
 	}
 	return p
 }
 
-// add is called with each result, one at a time.
+// add counts a result. It is called by one goroutine at a time.
 func (p *checkProgress) add(conformance.Result) {
 	if p.bar != nil {
-		_ = p.bar.Add(1) // a bar that cannot be drawn stops nothing
+		_ = p.bar.Add(1) // a drawing error must not stop the checks
 	}
 }
 
-// done takes the bar away.
+// done removes the bar.
 func (p *checkProgress) done() {
 	if p.bar != nil {
 		_ = p.bar.Clear()

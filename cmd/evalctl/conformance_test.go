@@ -15,30 +15,31 @@ import (
 	"evalctl/internal/llm"
 )
 
-// conformanceOf runs evalctl conformance against the reference daemon behind a
-// wrapper.
-func conformanceOf(ctx context.Context, t *testing.T, wrap func(http.Handler) http.Handler, env map[string]string, args ...string) (code int, stdout, stderr string) {
+// conformanceOf runs evalctl conformance against the reference daemon, whose handler wrap returns.
+func conformanceOf(
+	ctx context.Context, t *testing.T, wrap func(http.Handler) http.Handler, args ...string,
+) (code int, stdout, stderr string) {
 	t.Helper()
 	d, err := daemon.New(t.Context(), daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel, Options: httpapi.Options{Version: "test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := httptest.NewServer(wrap(d.Handler()))
-	var out, talk bytes.Buffer
+	var out, errs bytes.Buffer
 	code = run(ctx, &process{
 		args: append([]string{"conformance", "--endpoint", srv.URL, "--parallel", "1"}, args...),
-		env:  func(name string) string { return env[name] }, stdin: strings.NewReader(""), stdout: &out, stderr: &talk,
+		env:  func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
 	})
 	srv.CloseClientConnections()
 	srv.Close()
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
-	return code, out.String(), talk.String()
+	return code, out.String(), errs.String()
 }
 
-// TestConformanceIsInterrupted: what was done is written, marked as a part.
-func TestConformanceIsInterrupted(t *testing.T) {
+// TestConformanceInterrupted: the finished checks are reported, marked as partial.
+func TestConformanceInterrupted(t *testing.T) {
 	for format, marks := range map[string][]string{
 		"table":    {"PARTIAL: 1 of 2 checks were done", "documents"},
 		"json":     {`"planned": 2`, `"partial": true`, `"id": "documents-read-200"`},
@@ -57,7 +58,7 @@ func TestConformanceIsInterrupted(t *testing.T) {
 					next.ServeHTTP(w, r)
 				})
 			}
-			code, report, stderr := conformanceOf(ctx, t, wrap, nil,
+			code, report, stderr := conformanceOf(ctx, t, wrap,
 				"--only", "documents-read-200", "--only", "documents-stat-200", "--format", format, "--output", file)
 			cancel()
 			if file != "" {
@@ -79,21 +80,21 @@ func TestConformanceIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestConformanceOutput: a file that cannot be written is refused before the
-// daemon is asked anything, and one that was there stays until there is a report.
+// TestConformanceOutput: an output file that cannot be written is reported before any request to the
+// daemon. An existing file is replaced only when the report is complete.
 func TestConformanceOutput(t *testing.T) {
-	asked := false
+	requested := false
 	watched := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			asked = true
+			requested = true
 			next.ServeHTTP(w, r)
 		})
 	}
 	dir := t.TempDir()
 	for _, output := range []string{filepath.Join(dir, "none", "report"), dir} {
-		code, stdout, stderr := conformanceOf(t.Context(), t, watched, nil, "--only", "documents-read-200", "--output", output)
-		if code != exitUsage || asked || stdout != "" || !strings.Contains(stderr, "--output: ") || !strings.Contains(stderr, dir) {
-			t.Errorf("%s: exit code %d, asked %v, stderr %s", output, code, asked, stderr)
+		code, stdout, stderr := conformanceOf(t.Context(), t, watched, "--only", "documents-read-200", "--output", output)
+		if code != exitUsage || requested || stdout != "" || !strings.Contains(stderr, "--output: ") || !strings.Contains(stderr, dir) {
+			t.Errorf("%s: exit code %d, request sent %v, stderr %s", output, code, requested, stderr)
 		}
 	}
 	file, link := filepath.Join(dir, "report"), filepath.Join(dir, "link")
@@ -104,13 +105,13 @@ func TestConformanceOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	unusable := func(http.Handler) http.Handler { return http.NotFoundHandler() }
-	if code, _, _ := conformanceOf(t.Context(), t, unusable, nil, "--output", link); code != exitDaemon {
+	if code, _, _ := conformanceOf(t.Context(), t, unusable, "--output", link); code != exitDaemon {
 		t.Errorf("exit code %d", code)
 	}
 	if data, err := os.ReadFile(file); err != nil || string(data) != "old" {
 		t.Errorf("got %q, %v", data, err)
 	}
-	if code, _, stderr := conformanceOf(t.Context(), t, watched, nil, "--only", "documents-read-200", "--output", link); code != exitDone {
+	if code, _, stderr := conformanceOf(t.Context(), t, watched, "--only", "documents-read-200", "--output", link); code != exitDone {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	data, err := os.ReadFile(file)

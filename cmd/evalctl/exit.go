@@ -11,7 +11,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// The exit codes. Nothing but main ends the process.
+// The exit codes. Only main ends the process.
 const (
 	exitDone        = 0
 	exitBelowFloor  = 1
@@ -28,43 +28,43 @@ var exitMeanings = []struct {
 }{
 	{exitDone, "done, at or above the floor"},
 	{exitBelowFloor, "done, below the floor; for conformance, a MUST failed"},
-	{exitUsage, "usage or configuration"},
+	{exitUsage, "invalid usage or configuration"},
 	{exitBudget, "the budget was reached; the result is partial"},
-	{exitDaemon, "the daemon could not be started or used, died, ran another mode than required, or answered nothing"},
+	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
 	{exitUnscored, "more errors and unscored questions than allowed"},
-	{exitInterrupted, "interrupted; --resume goes on"},
+	{exitInterrupted, "interrupted; --resume continues the run"},
 }
 
 func exitTable() string {
 	var b strings.Builder
 	b.WriteString("Exit codes:\n")
 	for _, e := range exitMeanings {
-		fmt.Fprintf(&b, "  %3d  %s\n", e.code, e.meaning)
+		fmt.Fprintf(&b, "  %3d  %s\n", e.code, strings.ReplaceAll(e.meaning, "\n", "\n       "))
 	}
 	return b.String()
 }
 
-// usageError is a command line or configuration that cannot be used.
+// usageError reports an invalid command line or configuration.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// daemonError is a daemon that cannot be evaluated.
+// daemonError reports a daemon that cannot be evaluated.
 type daemonError struct{ error }
 
 func (e daemonError) Unwrap() error { return e.error }
 
-// unscoredError is a finished sweep of which too much has no score.
+// unscoredError reports a finished sweep with too many questions without a score.
 type unscoredError struct{ error }
 
-// brokenPromiseError is a daemon that breaks what every daemon must keep.
-type brokenPromiseError struct{ failed, judged int }
+// requirementError reports a daemon that violates requirements of level MUST.
+type requirementError struct{ failed, checked int }
 
-func (e *brokenPromiseError) Error() string {
-	return fmt.Sprintf("%d of %d checks of level MUST failed", e.failed, e.judged)
+func (e *requirementError) Error() string {
+	return fmt.Sprintf("%d of %d MUST requirements failed", e.failed, e.checked)
 }
 
-// verdictError is a run that did not pass. cause is what stopped it, nil if it finished.
+// verdictError reports a run that did not pass. cause is what stopped it, nil if it finished.
 type verdictError struct {
 	gate  result.Gate
 	cause error
@@ -100,23 +100,23 @@ func (e *verdictError) code() int {
 	return exitUsage
 }
 
-// exitCode maps what a command returned to the process's exit code.
+// exitCode maps the error of a command to the exit code of the process.
 func exitCode(ctx context.Context, err error) int {
-	failed, judged := errors.AsType[*verdictError](err)
+	verdict, ok := errors.AsType[*verdictError](err)
 	switch {
 	case err == nil:
 		return exitDone
+	case ok:
+		return verdict.code()
 	case errors.Is(err, llm.ErrBudgetExceeded):
 		return exitBudget
 	case errors.As(err, new(daemonError)), errors.Is(err, harness.ErrDaemonDied), errors.Is(err, harness.ErrMode):
 		return exitDaemon
-	case judged:
-		return failed.code()
 	case ctx.Err() != nil:
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)):
 		return exitUnscored
-	case errors.As(err, new(*brokenPromiseError)):
+	case errors.As(err, new(*requirementError)):
 		return exitBelowFloor
 	default:
 		return exitUsage

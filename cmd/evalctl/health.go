@@ -10,12 +10,12 @@ import (
 )
 
 type healthCmd struct {
-	URL string `arg:"" optional:"" help:"Base URL of the daemon. Default: the address in SVC_ADDR, else http://127.0.0.1:8787."`
+	URL string `arg:"" optional:"" help:"Base URL of the daemon. Default: the address in $SVC_ADDR, or http://127.0.0.1:8787."`
 }
 
 func (healthCmd) Help() string {
-	return `Exits with 0 and prints "ok" with the daemon's version if GET /healthz says that it is healthy, else
-exits with 4. It needs no token.
+	return `Sends GET /healthz, which needs no token. For a healthy daemon it prints "ok" and the daemon's version
+and exits with 0. Otherwise it exits with 4.
 
 Examples:
 
@@ -24,7 +24,7 @@ Examples:
 `
 }
 
-// Run asks once. Containers and service managers repeat it as they see fit.
+// Run sends one request. Containers and service managers repeat the command themselves.
 func (c *healthCmd) Run(ctx context.Context, p *process) error {
 	base := c.URL
 	if base == "" {
@@ -43,14 +43,13 @@ func (c *healthCmd) Run(ctx context.Context, p *process) error {
 		return daemonError{fmt.Errorf("no health from %s: %w", base, err)}
 	}
 	if !health.OK {
-		return daemonError{fmt.Errorf("%s answers that it is not healthy", base)}
+		return daemonError{fmt.Errorf("%s reports that it is not healthy", base)}
 	}
 	_, err = fmt.Fprintf(p.stdout, "ok %s\n", printable(health.Version, oneLine))
 	return err
 }
 
-// servedURL returns the URL at which this machine reaches a daemon that listens
-// on addr.
+// servedURL returns the URL at which this machine reaches a daemon that listens on addr.
 func servedURL(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

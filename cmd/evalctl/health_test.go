@@ -24,7 +24,7 @@ func TestServedURL(t *testing.T) {
 	}
 }
 
-// TestHealth asks daemons that are not this program's own.
+// TestHealth checks daemons other than the reference daemon.
 func TestHealth(t *testing.T) {
 	for _, tt := range []struct {
 		status   int
@@ -33,7 +33,7 @@ func TestHealth(t *testing.T) {
 		out, err string
 	}{
 		{200, `{"ok":true,"version":"1\u001b[2J"}`, exitDone, "ok 1\\u001b[2J\n", ""},
-		{200, `{"ok":false}`, exitDaemon, "", "answers that it is not healthy"},
+		{200, `{"ok":false}`, exitDaemon, "", "reports that it is not healthy"},
 		{200, `<html>`, exitDaemon, "", "GET /healthz"},
 		{503, `{"ok":true}`, exitDaemon, "", "503"},
 	} {

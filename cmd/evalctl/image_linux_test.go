@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// image is what a Dockerfile without a base says.
+// image is a container image without a base image.
 type image struct {
 	root           string // the file system
 	env            []string
@@ -28,9 +28,9 @@ type image struct {
 	health         []string
 }
 
-// testImage builds the Dockerfile of a clone in a folder, and runs its daemon
-// with the folder as the root of the file system: as the image's user, and with
-// nothing else in it, not even /proc.
+// testImage builds the Dockerfile of a clone into a folder and runs its daemon there, with the folder
+// as the root of the file system and as the user of the image. Nothing else is mounted, not even
+// /proc.
 func testImage(t *testing.T, clone string) {
 	for _, store := range []string{"fs", "git"} {
 		t.Run(store, func(t *testing.T) {
@@ -60,7 +60,7 @@ func testImage(t *testing.T, clone string) {
 	}
 }
 
-// buildImage does what docker build does with the Dockerfile of a clone.
+// buildImage interprets the Dockerfile of a clone like docker build.
 func buildImage(t *testing.T, clone string) *image {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(clone, "Dockerfile"))
@@ -80,7 +80,7 @@ func buildImage(t *testing.T, clone string) *image {
 		switch f[0] {
 		case "FROM":
 			if len(f) != 2 || f[1] != "scratch" {
-				t.Fatalf("%s: a base image has to be fetched", line)
+				t.Fatalf("%s: a base image would have to be downloaded", line)
 			}
 		case "COPY":
 			img.copy(t, clone, f[1:])
@@ -99,11 +99,11 @@ func buildImage(t *testing.T, clone string) *image {
 			img.command = list(t, strings.Join(f[1:], " "))
 		case "ARG", "VOLUME", "EXPOSE":
 		default:
-			t.Fatalf("%s: this test does not know the instruction", line)
+			t.Fatalf("%s: unknown instruction", line)
 		}
 	}
 	if img.uid == 0 || len(img.health) == 0 {
-		t.Fatalf("the image runs as uid %d and asks for its health by %q", img.uid, img.health)
+		t.Fatalf("the image runs as uid %d with health check %q", img.uid, img.health)
 	}
 	return img
 }
@@ -121,15 +121,15 @@ func ids(t *testing.T, text string) (uid, gid int) {
 	user, group, _ := strings.Cut(text, ":")
 	uid, err := strconv.Atoi(user)
 	if err != nil {
-		t.Fatalf("%s: the image has no names of users", text)
+		t.Fatalf("%s: not a numeric user id; the image has no user names", text)
 	}
 	if gid, err = strconv.Atoi(group); err != nil {
-		t.Fatalf("%s: the image has no names of groups", text)
+		t.Fatalf("%s: not a numeric group id; the image has no group names", text)
 	}
 	return uid, gid
 }
 
-// copy is COPY [--chown=UID:GID] SOURCE TARGET.
+// copy executes COPY [--chown=UID:GID] SOURCE TARGET.
 func (i *image) copy(t *testing.T, clone string, args []string) {
 	t.Helper()
 	owner, owned := strings.CutPrefix(args[0], "--chown=")
@@ -155,7 +155,7 @@ func (i *image) copy(t *testing.T, clone string, args []string) {
 		t.Fatal(err)
 	}
 	if !owned || os.Getuid() != 0 {
-		return // the user of this test is the one that the image's user is mapped to
+		return // the user of the image is mapped to the user of this test
 	}
 	uid, gid := ids(t, owner)
 	entries, err := os.ReadDir(from)
@@ -169,8 +169,7 @@ func (i *image) copy(t *testing.T, clone string, args []string) {
 	}
 }
 
-// start begins a process of the image. It skips the test where this machine
-// does not allow that.
+// start starts a process of the image. It skips the test if this machine does not allow that.
 func (i *image) start(t *testing.T, out io.Writer, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
@@ -186,7 +185,7 @@ func (i *image) start(t *testing.T, out io.Writer, args ...string) *exec.Cmd {
 	}
 	err := cmd.Start()
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EACCES) {
-		t.Skipf("neither root nor user namespaces: %v", err)
+		t.Skipf("needs root or user namespaces: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -194,17 +193,16 @@ func (i *image) start(t *testing.T, out io.Writer, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output runs the entry point with arguments.
+// output runs the entry point with arguments and returns its output and exit code.
 func (i *image) output(t *testing.T, args []string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
 	cmd := i.start(t, &out, append(i.entry, args...)...)
-	_ = cmd.Wait() // the exit code says it
+	_ = cmd.Wait() // the exit code is returned
 	return strings.TrimSpace(out.String()), cmd.ProcessState.ExitCode()
 }
 
-// serve runs the image's own command and calls use with its URL while it is
-// healthy.
+// serve runs the default command of the image and calls use with its URL.
 func (i *image) serve(t *testing.T, use func(url string)) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -213,12 +211,12 @@ func (i *image) serve(t *testing.T, use func(url string)) {
 	}
 	defer r.Close()
 	cmd := i.start(t, w, append(i.entry, i.command...)...)
-	w.Close() // the daemon has it, and its end ends r
+	w.Close() // the daemon has a copy, so r ends with the daemon
 	lines, log, port := bufio.NewReader(r), "", ""
 	for port == "" {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the daemon ended: %v\n%s", cmd.Wait(), log)
+			t.Fatalf("the daemon exited: %v\n%s", cmd.Wait(), log)
 		}
 		log += line
 		if m := listening.FindStringSubmatch(line); m != nil {
@@ -236,14 +234,14 @@ func (i *image) serve(t *testing.T, use func(url string)) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("the daemon's end: %v", err)
+		t.Errorf("stopping the daemon: %v", err)
 	}
 	if out, code := ask.output(t, i.health); code != exitDaemon {
 		t.Errorf("health without a daemon: exit code %d, %s", code, out)
 	}
 }
 
-// call makes a request as the owner of a token and returns the answer's body.
+// call sends a request with a token and returns the body of the response.
 func call(t *testing.T, token, method, url, contentType, body string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

@@ -12,39 +12,47 @@ import (
 
 type keysCmd struct {
 	File   string        `required:"" placeholder:"FILE" help:"Keys file, YAML or JSON."`
-	Create keysCreateCmd `cmd:"" help:"Add a key and print its token."`
+	Create keysCreateCmd `cmd:"" help:"Create a key and print its token."`
 	List   keysListCmd   `cmd:"" help:"List the keys."`
 }
 
 func (keysCmd) Help() string {
-	return `A keys file may be edited by hand. A key's rate limit is set there:
+	return `Examples:
+
+  evalctl keys create --file keys.yaml --name ci --tenant acme --role writer
+  evalctl keys list --file keys.yaml
+  evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
+
+A keys file can be edited by hand, for example to set a rate limit:
 
   keys:
-    - name: ci                  # stands in the log
-      tenant: acme              # owns the brains that the key creates
-      sha256: 9f86d081884c...   # of the token, 64 digits
-      brains: ["*"]             # ids, or * for all of the tenant's
+    - name: ci                  # appears in the daemon's log
+      tenant: acme              # owner of the brains that the key creates
+      sha256: 9f86d081884c...   # hash of the token, 64 hex digits
+      brains: ["*"]             # brain ids, or "*" for all brains of the tenant
       roles: [writer]           # reader, writer, admin
-      scopes: [admin]           # added to the roles'
+      scopes: [admin]           # in addition to those of the roles
       rate: {per_second: 5, burst: 20}
 `
 }
 
 type keysCreateCmd struct {
-	Name   string   `required:"" help:"Name of the key, as it stands in the daemon's log."`
-	Tenant string   `required:"" help:"Tenant that the key acts for; it owns the brains that the key creates."`
-	Brain  []string `placeholder:"ID" help:"Brain that the key may use; may be repeated. All of the tenant's without it."`
-	Role   []string `placeholder:"ROLE" help:"reader, writer or admin; may be repeated."`
-	Scope  []string `placeholder:"SCOPE" help:"Single permission, added to the roles'; may be repeated."`
+	Name   string   `required:"" help:"Name of the key, which appears in the daemon's log."`
+	Tenant string   `required:"" help:"Tenant of the key, which owns the brains that the key creates."`
+	Brain  []string `placeholder:"ID" help:"Brain that the key may use; repeatable. Default: all brains of the tenant."`
+	Role   []string `placeholder:"ROLE" help:"Role: reader, writer or admin; repeatable."`
+	Scope  []string `placeholder:"SCOPE" help:"Additional permission, such as search; repeatable."`
 }
 
 func (keysCreateCmd) Help() string {
-	return `Prints the token to stdout, once: the file keeps its SHA-256 only. A daemon reads the file when it starts.
+	return `Prints the token to stdout. It cannot be shown again, because the file contains only its SHA-256.
+A daemon reads the file when it starts.
 
-Roles and what they may do:
+Roles and their scopes:
+
   reader  documents:read, search, ask
-  writer  and documents:write, which creates brains too
-  admin   and admin: delete brains, read /metrics, use brains made without keys
+  writer  the same and documents:write, which includes creating brains
+  admin   the same and admin: delete brains, read /metrics, use brains created without keys
 
 Examples:
 
@@ -56,7 +64,7 @@ Examples:
 // Run adds the key and prints its token.
 func (c *keysCreateCmd) Run(p *process, parent *keysCmd) error {
 	if len(c.Role)+len(c.Scope) == 0 {
-		return usageError{errors.New("say what the key may do: --role " + strings.Join(httpapi.Roles(), ", ") +
+		return usageError{errors.New("permissions are missing: set --role " + strings.Join(httpapi.Roles(), ", ") +
 			", or --scope " + strings.Join(httpapi.Scopes(), ", "))}
 	}
 	if len(c.Brain) == 0 {
@@ -81,7 +89,7 @@ func (c *keysCreateCmd) Run(p *process, parent *keysCmd) error {
 type keysListCmd struct{}
 
 func (keysListCmd) Help() string {
-	return `Shows neither tokens, which nobody has, nor their hashes.
+	return `Prints one line per key, without the hash of its token.
 
 Example:
 
@@ -89,7 +97,7 @@ Example:
 `
 }
 
-// Run prints a line for each key.
+// Run prints one line per key.
 func (c *keysListCmd) Run(p *process, parent *keysCmd) error {
 	keys, err := httpapi.ReadKeys(parent.File)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// fullDisk is a stdout that nothing can be written to.
+// fullDisk is a writer whose writes fail.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-// TestKeyWithoutToken: a key whose token could not be printed is not made.
+// TestKeyWithoutToken: if the token cannot be printed, the key is not added.
 func TestKeyWithoutToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys.yaml")
 	var stdout, stderr bytes.Buffer
@@ -26,7 +26,7 @@ func TestKeyWithoutToken(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, stderr.String())
 	}
 	if data, err := os.ReadFile(file); err == nil {
-		t.Errorf("the file was made:\n%s", data)
+		t.Errorf("the file was created:\n%s", data)
 	}
 	p.stdout = &stdout
 	if code := run(t.Context(), p); code != exitDone || !strings.HasPrefix(stdout.String(), "evk_") {

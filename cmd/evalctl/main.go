@@ -1,5 +1,4 @@
-// Command evalctl evaluates and benchmarks memory services, and ships a
-// reference memory service to evaluate.
+// Command evalctl evaluates and benchmarks memory services. It includes a reference memory service.
 package main
 
 import (
@@ -20,28 +19,33 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// cli is the grammar of the command line: a field for each command.
+// cli is the grammar of the command line: one field per command.
 type cli struct {
 	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
-	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one filled daemon."`
-	Conformance conformanceCmd `cmd:"" help:"Check whether a daemon keeps the protocol."`
+	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
+	Conformance conformanceCmd `cmd:"" help:"Check a daemon against the protocol."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
-	Health      healthCmd      `cmd:"" help:"Ask a daemon whether it is healthy."`
-	Keys        keysCmd        `cmd:"" help:"Make and list the keys of a daemon."`
-	Version     versionCmd     `cmd:"" help:"Print the version, and the commit it was built from."`
+	Health      healthCmd      `cmd:"" help:"Check whether a daemon is healthy."`
+	Keys        keysCmd        `cmd:"" help:"Create and list API keys."`
+	Version     versionCmd     `cmd:"" help:"Print the version and the commit it was built from."`
 	Completion  completionCmd  `cmd:"" help:"Print a shell completion script."`
 	HelpFor     helpCmd        `cmd:"" name:"help" help:"Print the help of a command."`
 	Guard       guardCmd       `cmd:"" hidden:""`
 
-	ShowVersion versionFlag `name:"version" help:"Print the version, and the commit it was built from."`
+	ShowVersion versionFlag `name:"version" help:"Print the version and the commit it was built from."`
 }
 
 func (cli) Help() string {
-	return "A first run, without a key or an account:\n\n" +
-		"  evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact\n\n" + exitTable()
+	return `Examples:
+
+  evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact    # needs no key
+  evalctl conformance --sdk go
+  evalctl serve --home ./brains
+
+` + exitTable()
 }
 
-// process is what a command may know of the process it runs in.
+// process gives a command access to its arguments, environment and standard streams.
 type process struct {
 	args   []string
 	env    func(string) string
@@ -61,7 +65,7 @@ func run(ctx context.Context, p *process) int {
 	if err == nil {
 		return exitDone
 	}
-	// The report has said everything of a floor that was not reached.
+	// For a pass rate below the floor, the report is enough.
 	if e, ok := errors.AsType[*verdictError](err); !ok || e.gate.Verdict != result.Fail {
 		fmt.Fprintf(p.stderr, "evalctl: %s\n", printable(err.Error(), keepLines))
 	}
@@ -72,11 +76,11 @@ func dispatch(ctx context.Context, p *process) error {
 	var c cli
 	kctx, err := parse(ctx, p, &c)
 	if err == nil && c.Run.Resume != "" {
-		// What the journal's run was told counts again, unless it is said anew.
-		var told kong.Resolver
-		if told, err = c.Run.journalOptions(p); err == nil {
+		// Flags that the command line does not set are read from the journal.
+		var options kong.Resolver
+		if options, err = c.Run.journalOptions(p); err == nil {
 			c = cli{}
-			kctx, err = parse(ctx, p, &c, kong.Resolvers(told))
+			kctx, err = parse(ctx, p, &c, kong.Resolvers(options))
 		}
 	}
 	if err != nil {
@@ -100,12 +104,12 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 	}, more...)
 	parser, err := kong.New(c, options...)
 	if err != nil {
-		panic(err) // the grammar is wrong: any test shows it
+		panic(err) // the grammar is invalid, which every test detects
 	}
 	return parser.Parse(p.args)
 }
 
-// scenarioVars are the names of the scenarios for the flags' tags.
+// scenarioVars returns the names of the scenarios for the flags' tags.
 func scenarioVars() kong.Vars {
 	var names []string
 	for _, s := range target.Scenarios() {

@@ -24,22 +24,21 @@ import (
 	"evalctl/internal/llm/llmtest"
 )
 
-// Both bounds are far beyond what a busy machine needs.
+// Both timeouts are far longer than a busy machine needs.
 const (
-	commandLimit = 5 * time.Minute // a command that takes longer hangs
-	patience     = 2 * time.Minute // an event that has not come by then does not come
+	commandTimeout = 5 * time.Minute // of one command
+	awaitTimeout   = 2 * time.Minute // of waiting for an event
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"evalctl": limited})
 }
 
-// limited is evalctl, which says what it is waiting for should it hang. A limit
-// for each command, and none for all scripts together, so that no script fails
-// because others are slow.
+// limited runs evalctl with a timeout, after which it dumps all goroutines. The timeout applies to
+// each command, not to all scripts together, so that no script fails because others are slow.
 func limited() {
-	time.AfterFunc(commandLimit, func() {
-		fmt.Fprintf(os.Stderr, "evalctl %q did not end in %v:\n", os.Args[1:], commandLimit)
+	time.AfterFunc(commandTimeout, func() {
+		fmt.Fprintf(os.Stderr, "evalctl %q did not end in %v:\n", os.Args[1:], commandTimeout)
 		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)
 		os.Exit(124)
 	})
@@ -166,9 +165,9 @@ func cmdSchema(docs string) func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// models are the language models that scripts talk to, by name.
+// models contains the language models for scripts, by name.
 var models = map[string]func() func(llmtest.Call) llmtest.Reply{
-	// judge passes every answer and reads by quoting a fixed sentence.
+	// judge passes every answer. As a reader it returns a fixed sentence.
 	"judge": func() func(llmtest.Call) llmtest.Reply {
 		return func(c llmtest.Call) llmtest.Reply {
 			if c.Stream {
@@ -181,14 +180,14 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 	"uncounted": func() func(llmtest.Call) llmtest.Reply {
 		return func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`} }
 	},
-	// babble never gives a usable verdict.
+	// babble never returns a usable verdict.
 	"babble": func() func(llmtest.Call) llmtest.Reply {
 		return func(llmtest.Call) llmtest.Reply {
 			return llmtest.Reply{Text: "I would say 1 out of 1!", Input: 100, Output: 10}
 		}
 	},
-	// stalls passes every answer, but leaves the sixth and the twelfth request
-	// without one: a run is in the middle for as long as a script needs.
+	// stalls passes every answer, but never responds to requests 6 and 12, so that a run stays
+	// unfinished until the script ends it.
 	"stalls": func() func(llmtest.Call) llmtest.Reply {
 		var calls atomic.Int32
 		return func(llmtest.Call) llmtest.Reply {
@@ -214,18 +213,18 @@ func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("SVC_LLM_PROVIDER", "openai")
 }
 
-// running holds the model of one script; scripts run in parallel.
+// running returns the model of one script. Scripts run in parallel.
 func running(ts *testscript.TestScript) **llmtest.Server {
 	return ts.Value("model").(**llmtest.Server)
 }
 
-// cmdCalls checks raw request bodies: [!] calls PATTERN, or calls count N. It
-// waits for requests that are still to come: calls await N
+// cmdCalls checks the bodies of requests: [!] calls PATTERN; or their number: calls count N; or waits
+// for requests: calls await N
 func cmdCalls(ts *testscript.TestScript, neg bool, args []string) {
 	if args[0] == "await" {
 		n, err := strconv.Atoi(args[1])
 		ts.Check(err)
-		for deadline := time.Now().Add(patience); len((*running(ts)).Calls()) < n; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(awaitTimeout); len((*running(ts)).Calls()) < n; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				ts.Fatalf("%d calls, want %d", len((*running(ts)).Calls()), n)
 			}
@@ -250,7 +249,7 @@ func cmdCalls(ts *testscript.TestScript, neg bool, args []string) {
 // cmdAwait waits until a file matches: await FILE PATTERN
 func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	re := regexp.MustCompile(args[1])
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(awaitTimeout); ; time.Sleep(5 * time.Millisecond) {
 		files, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
 		for _, f := range files {
@@ -264,7 +263,7 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdRaw checks bytes of a file or of stderr that must not be there: ! raw FILE '\x1b'
+// cmdRaw checks for bytes in a file or in stderr: [!] raw FILE '\x1b'
 func cmdRaw(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Unquote(`"` + args[1] + `"`)
 	ts.Check(err)
@@ -273,7 +272,7 @@ func cmdRaw(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdAwaitURL sets $URL to where a daemon's output says it listens: await-url FILE
+// cmdAwaitURL sets $URL to the URL in a daemon's output: await-url FILE
 func cmdAwaitURL(ts *testscript.TestScript, _ bool, args []string) {
 	cmdAwait(ts, false, []string{args[0], listening.String()})
 	ts.Setenv("URL", listening.FindStringSubmatch(ts.ReadFile(args[0]))[1])
@@ -281,7 +280,7 @@ func cmdAwaitURL(ts *testscript.TestScript, _ bool, args []string) {
 
 var listening = regexp.MustCompile(`listening on (http://\S+)\n`)
 
-// cmdFreeURL sets $PORT to a free port and $URL to its address.
+// cmdFreeURL sets $PORT to a free port and $URL to its URL: free-url
 func cmdFreeURL(ts *testscript.TestScript, _ bool, _ []string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -292,13 +291,13 @@ func cmdFreeURL(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("URL", "http://127.0.0.1:"+port)
 }
 
-// cmdSecret sets a variable to a file's only line: secret NAME FILE
+// cmdSecret sets a variable to the only line of a file: secret NAME FILE
 func cmdSecret(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }
 
-// cmdHTTP makes a request, as $TOKEN if there is one, and puts status and body
-// on stdout: http METHOD URL [BODY]
+// cmdHTTP sends a request, with $TOKEN if it is set, and writes status and body to stdout:
+// http METHOD URL [BODY]
 func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 	var body io.Reader
 	contentType := "application/json"
@@ -315,9 +314,9 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	var res *http.Response
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(awaitTimeout); ; time.Sleep(10 * time.Millisecond) {
 		if res, err = http.DefaultClient.Do(req); err == nil || time.Now().After(deadline) {
-			break // a server may still be starting
+			break // the server may still be starting
 		}
 	}
 	ts.Check(err)

@@ -4,16 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// TestReportedOrderIsTheDaemons: the ranks that a run reports are those of the
-// chunks as they came, in every mode. The shorter of these notes rank first and
-// have the last names; the fake reranker cannot tell them apart.
-func TestReportedOrderIsTheDaemons(t *testing.T) {
+// TestRanksFollowResponse: in every mode, the reported ranks are the positions of the chunks in the
+// response. The shorter notes rank first and have the last names. The fake reranker scores all of
+// them the same.
+func TestRanksFollowResponse(t *testing.T) {
 	const documents = 40
 	dir := t.TempDir()
 	var paths []string
@@ -53,7 +52,7 @@ func TestReportedOrderIsTheDaemons(t *testing.T) {
 			}
 		}
 		if mode == "hybrid-rerank" && ties == 0 {
-			t.Error("the reranker gives no equal scores")
+			t.Error("the reranker returns no equal scores")
 		}
 	}
 }
@@ -74,28 +73,12 @@ type reported struct {
 // reportedOrder runs evalctl on the one question of dir.
 func reportedOrder(t *testing.T, dir, mode string) reported {
 	t.Helper()
-	out := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "evalctl", "run", "--sdk", "go", // put there by TestMain
-		"--dataset", filepath.Join(dir, "q.jsonl"), "--corpus", filepath.Join(dir, "corpus.jsonl"),
-		"--scenario", "search-retrieve-only", "--scorer", "retrieval", "--mode", mode, "--require-mode", "same",
-		"--top-k", "50", "--floor", "0", "--quiet", "--output", out)
-	cmd.Env = append(os.Environ(), "SVC_EMBED_PROVIDER=fake", "SVC_RERANK_PROVIDER=llm", "SVC_LLM_PROVIDER=fake")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", mode, err, text)
-	}
-	files, err := filepath.Glob(filepath.Join(out, "*", "go.json"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("results %v, %v", files, err)
-	}
-	data, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	var result struct {
 		Questions []reported `json:"questions"`
 	}
-	if err := json.Unmarshal(data, &result); err != nil || len(result.Questions) != 1 {
-		t.Fatalf("%d questions, %v", len(result.Questions), err)
+	runRetrieval(t, &result, mode, filepath.Join(dir, "q.jsonl"), filepath.Join(dir, "corpus.jsonl"))
+	if len(result.Questions) != 1 {
+		t.Fatalf("%d questions", len(result.Questions))
 	}
 	return result.Questions[0]
 }

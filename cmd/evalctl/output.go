@@ -11,8 +11,7 @@ import (
 	"evalctl/internal/atomicfile"
 )
 
-// outputFile is the destination of a report. A regular file is replaced when the report is
-// complete.
+// outputFile is the destination of a report. A regular file is replaced once the report is complete.
 type outputFile struct {
 	io.Writer
 	keep    func() error // completes the output
@@ -20,7 +19,7 @@ type outputFile struct {
 }
 
 // openOutput fails early for a path that could not be written at the end. An empty path means
-// stdout. A path that is no regular file, such as a pipe, is written to directly.
+// stdout. If path is not a regular file, for example a pipe, it is written to directly.
 func openOutput(path string, stdout io.Writer) (*outputFile, error) {
 	if path == "" {
 		return &outputFile{stdout, func() error { return nil }, func() {}}, nil

@@ -17,24 +17,22 @@ import (
 )
 
 const (
-	barWidth = 16 // at most: the bar gives way to the figures
+	barWidth = 16 // maximum: the bar shrinks if the status text needs the columns
 	minBar   = 4
-	// besideBar is the room that percentage, count and blanks take, without the
-	// digits of the count.
-	besideBar = 12
-	// recentAnswers is how many latencies the live percentiles look back on.
-	recentAnswers = 512
-	redrawEvery   = 100 * time.Millisecond
-	// A plain line comes with each tenth of the questions, but not too soon
-	// after the one before, and not too late.
-	plainSoonest = time.Second
-	plainLatest  = 10 * time.Second
-	// listedFailures is how many failed questions the report shows.
+	// barOverhead is the width of percentage, count and blanks, without the digits of the count.
+	barOverhead = 12
+	// recentAnswers is the number of latencies from which the live percentiles are computed.
+	recentAnswers  = 512
+	redrawInterval = 100 * time.Millisecond
+	// A plain line is printed after each tenth of the questions, subject to these intervals.
+	minLineInterval = time.Second
+	maxLineInterval = 10 * time.Second
+	// listedFailures is the maximum number of failed questions in the report.
 	listedFailures = 20
 )
 
-// progress follows a run: a bar on a terminal, else plain lines. Its fields may
-// be read after done.
+// progress reports the progress of a run: as a bar on a terminal, otherwise as plain lines. Its
+// fields may be read after done.
 type progress struct {
 	t       *terminal
 	bar     *progressbar.ProgressBar
@@ -42,7 +40,7 @@ type progress struct {
 	resumed int // finished before this process
 
 	mu     sync.Mutex
-	late   *time.Timer // draws when nothing else has for too long; nil with a bar
+	late   *time.Timer // draws after maxLineInterval without a line; nil with a bar
 	ended  bool
 	counts result.Counts
 	asked  int // in this process
@@ -50,14 +48,14 @@ type progress struct {
 	start  time.Time
 	drawn  time.Time
 	tenth  int
-	took   []float64 // latencies of the last answers, a ring
-	first  []float64
-	failed []result.Record // the first ones, for the report
-	more   int             // failures beyond those
+	took   []float64       // latencies of the recent answers in ms, a ring buffer
+	first  []float64       // times to their first tokens in ms, a ring buffer
+	failed []result.Record // the first listedFailures failures
+	more   int             // number of further failures
 }
 
-// progress begins to follow a run of total questions, of which the first that
-// are told were finished before.
+// progress starts the display for a run of total questions. The first resumed records passed to add
+// were finished by an earlier process.
 func (t *terminal) progress(total, resumed int) *progress {
 	p := &progress{t: t, total: total, resumed: resumed, start: time.Now(), drawn: time.Now()}
 	switch {
@@ -69,14 +67,14 @@ func (t *terminal) progress(total, resumed int) *progress {
 			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
 	default:
-		p.mu.Lock() // the timer may be faster than the assignment
+		p.mu.Lock() // the timer may fire before the assignment
 		defer p.mu.Unlock()
-		p.late = time.AfterFunc(plainLatest, p.tick)
+		p.late = time.AfterFunc(maxLineInterval, p.tick)
 	}
 	return p
 }
 
-// tick draws while no question finishes.
+// tick draws if no question has finished for maxLineInterval.
 func (p *progress) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +83,7 @@ func (p *progress) tick() {
 	}
 }
 
-// add is called with each finished question, from one goroutine at a time.
+// add records a finished question. It is called by one goroutine at a time.
 func (p *progress) add(r result.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,6 +117,7 @@ func (p *progress) fail(r result.Record) {
 	}
 }
 
+// ring adds v, the value number n, to the last recentAnswers values.
 func ring(values []float64, n int, v float64) []float64 {
 	if len(values) < recentAnswers {
 		return append(values, v)
@@ -131,36 +130,36 @@ func (p *progress) draw() {
 	now, done := time.Now(), p.counts.Finished()
 	since := now.Sub(p.drawn)
 	if p.bar != nil {
-		if since >= redrawEvery {
+		if since >= redrawInterval {
 			p.drawn = now
 			p.bar.Describe(p.description())
-			_ = p.bar.Set(done) // a bar that cannot be drawn stops nothing
+			_ = p.bar.Set(done) // a drawing error must not stop the run
 		}
 		return
 	}
 	tenth := done * 10 / p.total
-	if tenth > p.tenth && since >= plainSoonest || since >= plainLatest {
+	if tenth > p.tenth && since >= minLineInterval || since >= maxLineInterval {
 		p.tenth, p.drawn = tenth, now
-		p.late.Reset(plainLatest)
-		p.t.field("ask", "%d/%d  %s", done, p.total, strings.Join(p.figures("first token"), "  "))
+		p.late.Reset(maxLineInterval)
+		p.t.field("ask", "%d/%d  %s", done, p.total, strings.Join(p.status("first token"), "  "))
 	}
 }
 
-// description is the figures, as far as the line has room for them: a line that
-// wraps cannot be redrawn in place. The bar gives way first, then blanks and words.
+// description returns the status, shortened to fit on one line, because a line that wraps cannot be
+// redrawn in place. The bar is shortened first, then blanks and words.
 func (p *progress) description() string {
-	room := p.t.columns() - besideBar - 2*len(strconv.Itoa(p.total))
+	room := p.t.columns() - barOverhead - 2*len(strconv.Itoa(p.total))
 	if room < 1 {
 		return ""
 	}
-	if full := strings.Join(p.figures("first token"), "  "); utf8.RuneCountInString(full) <= room-minBar {
+	if full := strings.Join(p.status("first token"), "  "); utf8.RuneCountInString(full) <= room-minBar {
 		return full
 	}
-	return clip(strings.Join(p.figures("first"), " "), room)
+	return clip(strings.Join(p.status("first"), " "), room)
 }
 
-// figures is the running state. first names the time to the first token.
-func (p *progress) figures(first string) []string {
+// status returns the parts of the status. first is the label of the time to the first token.
+func (p *progress) status(first string) []string {
 	s := []string{fmt.Sprintf("%d pass", p.counts.Passed), fmt.Sprintf("%d fail", p.counts.Scored-p.counts.Passed)}
 	if p.counts.Errors > 0 {
 		s = append(s, fmt.Sprintf("%d error", p.counts.Errors))
@@ -188,7 +187,7 @@ func median(values []float64) float64 {
 	return stats.Percentile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
-// done takes the bar away. Nothing is drawn any more.
+// done removes the bar and stops all drawing.
 func (p *progress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,7 +200,7 @@ func (p *progress) done() {
 	}
 }
 
-// duration prints milliseconds with as many digits as they deserve.
+// duration formats a number of milliseconds, as seconds from 1000 on.
 func duration(ms float64) string {
 	switch {
 	case ms < 10:

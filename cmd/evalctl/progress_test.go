@@ -11,8 +11,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestDescription: the bar gives way to the figures, and these lose blanks and
-// words before they lose any of themselves.
+// TestDescription: on a narrow line the bar is shortened first, then blanks and words, and numbers
+// last.
 func TestDescription(t *testing.T) {
 	few := result.Counts{Total: 90, Passed: 50, Scored: 90}
 	all := result.Counts{Total: 900, Passed: 500, Scored: 700, Errors: 100, Unscored: 100}
@@ -38,15 +38,14 @@ func TestDescription(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
-			if width := utf8.RuneCountInString(got) + besideBar + 2*len("100"); width > p.t.columns() {
-				t.Errorf("%q makes a line of %d characters", got, width)
+			if width := utf8.RuneCountInString(got) + barOverhead + 2*len("100"); width > p.t.columns() {
+				t.Errorf("%q gives a line of %d characters", got, width)
 			}
 		})
 	}
 }
 
-// TestPlainLines: a run whose questions take long is heard of every 10 seconds,
-// and a run that is over no more.
+// TestPlainLines: a run with slow questions prints a line every 10 seconds, and none after its end.
 func TestPlainLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -61,8 +60,8 @@ func TestPlainLines(t *testing.T) {
 		time.Sleep(11 * time.Second)
 		p.done()
 		time.Sleep(time.Minute)
-		// What was resumed, and what is not asked, says nothing of the speed: one
-		// question in 25 s, then one in 40 s.
+		// Resumed questions and questions without gold do not count towards the speed, which is
+		// one question in 25 s, then one in 40 s.
 		want := `  ask         90/100  90 pass  0 fail  p50 1.0 ms
   ask         90/100  90 pass  0 fail  p50 1.0 ms
   ask         91/100  91 pass  0 fail  p50 1.0 ms  ETA 4m30s
@@ -74,7 +73,7 @@ func TestPlainLines(t *testing.T) {
 	})
 }
 
-// TestPlainLinesOfAFastRun: a line for each tenth, but not two in a second.
+// TestPlainLinesOfAFastRun: at most one line per tenth of the questions and per second.
 func TestPlainLinesOfAFastRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -100,6 +99,31 @@ func TestClip(t *testing.T) {
 	} {
 		if got := clip(tt.text, tt.n); got != tt.want {
 			t.Errorf("clip(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	const label = "  floor       "
+	long := strings.Repeat("x", 90)
+	for _, tt := range []struct{ text, want string }{
+		{"short", "short"},
+		{long[:60] + "  " + long[:4], long[:60] + "  " + long[:4]},
+		{long[:60] + "  " + long[:5] + " y", long[:60] + "\n              " + long[:5] + " y"},
+		{long[:60] + "  aa bb  " + long[:70], long[:60] + "\n              aa bb\n              " + long[:70]},
+		{"a  " + red + long[:63] + reset, "a  " + red + long[:63] + reset},
+		{long[:60] + " " + long[:4] + " y", long[:60] + " " + long[:4] + "\n              y"},
+		{long + " y", long + "\n              y"},
+		{"a   b", "a   b"},
+		{long[:60] + "   " + long[:4], long[:60] + "\n              " + long[:4]},
+		{"é " + long[:64], "é " + long[:64]}, // 80 characters, 81 bytes
+	} {
+		live := &terminal{w: &bytes.Buffer{}, live: true}
+		if got := live.wrap(label, tt.text); got != label+tt.want {
+			t.Errorf("got  %q\nwant %q", got, tt.want)
+		}
+		if got := new(terminal).wrap(label, tt.text); got != label+tt.text {
+			t.Errorf("wrapped without a terminal: %q", got)
 		}
 	}
 }

@@ -16,27 +16,27 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "write the table of docs/retrieval.md anew; takes -full")
-	full   = flag.Bool("full", false, "measure the quality of every mode, not of bm25 only")
+	update = flag.Bool("update", false, "update the table of docs/retrieval.md; implies -full")
+	full   = flag.Bool("full", false, "measure every mode, not only bm25")
 )
 
 const (
-	// neutralData holds retrieval tasks written by others; it is not part of the
-	// project and may be absent.
+	// neutralData contains retrieval tasks by other authors. It is not part of the repository and
+	// may be missing.
 	neutralData  = "../../../shared/data/neutral"
 	qualityPage  = "../../docs/retrieval.md"
 	qualityBegin = "<!-- measured: begin -->\n"
 	qualityEnd   = "<!-- measured: end -->\n"
 )
 
-// qualityColumns are the figures of the table.
+// qualityColumns lists the metrics of the table.
 var qualityColumns = []string{"recall@1", "recall@5", "recall@10", "any@10", "all@10", "precision@10", "mrr", "map", "ndcg@10"}
 
-// qualityTask is a retrieval task with what it must reach in mode bm25, and what a
-// plain BM25 (Porter stemming, English stop words, text only) reaches.
+// qualityTask is a retrieval task with the minimum metrics in mode bm25, and those of a plain BM25
+// (Porter stemming, English stop words, text only).
 type qualityTask struct {
 	name      string
-	brains    bool // one for each conversation
+	brains    bool // one brain per conversation
 	floors    map[string]float64
 	reference map[string]float64
 	constants string // k1/b of the reference
@@ -70,9 +70,9 @@ var qualityTasks = []qualityTask{
 	},
 }
 
-// TestRetrievalQuality measures the daemon's ranking over HTTP, by evalctl run
-// itself, and holds it against its floors, a plain BM25 and the table of
-// docs/retrieval.md. No mode may be worse than bm25 for the fake embedder's help.
+// TestRetrievalQuality measures the ranking of the daemon with evalctl run, and compares it with the
+// floors, a plain BM25 and the table of docs/retrieval.md. The fake embedder must not make hybrid
+// mode worse than bm25.
 func TestRetrievalQuality(t *testing.T) {
 	if _, err := os.Stat(neutralData); err != nil {
 		t.Skipf("no retrieval tasks at %s", neutralData)
@@ -95,7 +95,7 @@ func TestRetrievalQuality(t *testing.T) {
 			if mode == "hybrid" {
 				for _, figure := range []string{"recall@10", "ndcg@10"} {
 					if bm25 := measured[task.row("bm25")][figure]; got[figure] < bm25 {
-						t.Errorf("%s: %s of hybrid is %.4f, of bm25 %.4f", task.name, figure, got[figure], bm25)
+						t.Errorf("%s: %s is %.4f in mode hybrid and %.4f in mode bm25", task.name, figure, got[figure], bm25)
 					}
 				}
 			}
@@ -107,23 +107,38 @@ func TestRetrievalQuality(t *testing.T) {
 	compareQuality(t, measured)
 }
 
-// measure runs evalctl. Fifty passages are asked for, so that ten documents are
-// told also where several passages are of one.
+// measure runs evalctl on the task and returns the metrics.
 func (q qualityTask) measure(t *testing.T, mode string) result.Metrics {
 	t.Helper()
-	out, dir := t.TempDir(), filepath.Join(neutralData, q.name)
-	args := []string{
-		"run", "--sdk", "go", "--dataset", filepath.Join(dir, "questions.jsonl"), "--corpus", filepath.Join(dir, "corpus.jsonl"),
+	var more []string
+	if q.brains {
+		more = []string{"--brain-tag", "conv"}
+	}
+	var result struct {
+		Retrieval result.Retrieval `json:"retrieval"`
+	}
+	dir := filepath.Join(neutralData, q.name)
+	runRetrieval(t, &result, mode, filepath.Join(dir, "questions.jsonl"), filepath.Join(dir, "corpus.jsonl"), more...)
+	if result.Retrieval.Errors > 0 {
+		t.Fatalf("%s in mode %s: %d errors", q.name, mode, result.Retrieval.Errors)
+	}
+	return result.Retrieval.Macro
+}
+
+// runRetrieval measures retrieval with evalctl run and decodes the result file into v. It requests 50
+// chunks, so that they contain ten documents even if several chunks belong to one.
+func runRetrieval(t *testing.T, v any, mode, dataset, corpus string, more ...string) {
+	t.Helper()
+	out := t.TempDir()
+	args := append([]string{
+		"run", "--sdk", "go", "--dataset", dataset, "--corpus", corpus,
 		"--scenario", "search-retrieve-only", "--scorer", "retrieval", "--mode", mode, "--require-mode", "same",
 		"--top-k", "50", "--floor", "0", "--quiet", "--output", out,
-	}
-	if q.brains {
-		args = append(args, "--brain-tag", "conv")
-	}
-	cmd := exec.CommandContext(t.Context(), "evalctl", args...) // put there by TestMain
+	}, more...)
+	cmd := exec.CommandContext(t.Context(), "evalctl", args...) // TestMain puts evalctl on the PATH
 	cmd.Env = append(os.Environ(), "SVC_EMBED_PROVIDER=fake", "SVC_RERANK_PROVIDER=llm", "SVC_LLM_PROVIDER=fake")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s in mode %s: %v\n%s", q.name, mode, err, text)
+		t.Fatalf("%s in mode %s: %v\n%s", dataset, mode, err, text)
 	}
 	files, err := filepath.Glob(filepath.Join(out, "*", "go.json"))
 	if err != nil || len(files) != 1 {
@@ -133,16 +148,9 @@ func (q qualityTask) measure(t *testing.T, mode string) result.Metrics {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var result struct {
-		Retrieval result.Retrieval `json:"retrieval"`
-	}
-	if err := json.Unmarshal(data, &result); err != nil {
+	if err := json.Unmarshal(data, v); err != nil {
 		t.Fatal(err)
 	}
-	if result.Retrieval.Errors > 0 {
-		t.Fatalf("%s in mode %s: %d errors", q.name, mode, result.Retrieval.Errors)
-	}
-	return result.Retrieval.Macro
 }
 
 func (q qualityTask) check(t *testing.T, got result.Metrics) {
@@ -154,12 +162,12 @@ func (q qualityTask) check(t *testing.T, got result.Metrics) {
 	}
 	for _, figure := range []string{"recall@10", "ndcg@10"} {
 		if got[figure] < q.reference[figure] {
-			t.Errorf("%s: %s is %.4f, a plain BM25 reaches %.3f", q.name, figure, got[figure], q.reference[figure])
+			t.Errorf("%s: %s is %.4f, that of a plain BM25 %.3f", q.name, figure, got[figure], q.reference[figure])
 		}
 	}
 }
 
-// row is the beginning of a line of the table.
+// row returns the beginning of a row of the table.
 func (q qualityTask) row(mode string) string { return "| " + q.name + " | " + mode + " |" }
 
 func cells(figures map[string]float64) string {
@@ -191,15 +199,15 @@ func writeQuality(t *testing.T, modes []string, measured map[string]result.Metri
 	before, rest, _ := strings.Cut(string(page), qualityBegin)
 	_, after, ok := strings.Cut(rest, qualityEnd)
 	if !ok {
-		t.Fatalf("%s has no place for the table", qualityPage)
+		t.Fatalf("%s has no markers for the table", qualityPage)
 	}
 	if err := os.WriteFile(qualityPage, []byte(before+qualityBegin+table.String()+qualityEnd+after), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// compareQuality holds what was measured against the page. The last digit may
-// differ: processors round differently.
+// compareQuality compares the measured metrics with the page. The last digit may differ, because
+// processors round differently.
 func compareQuality(t *testing.T, measured map[string]result.Metrics) {
 	t.Helper()
 	page, err := os.ReadFile(qualityPage)

@@ -2,5 +2,5 @@
 
 package main
 
-// raceDetector makes everything several times slower.
+// raceDetector reports whether the race detector is on, which makes tests several times slower.
 const raceDetector = true

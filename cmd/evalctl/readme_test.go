@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// commandLines are the evalctl commands in the fenced blocks of a page.
+// commandLines returns the evalctl commands in the fenced code blocks of a page. A backslash at the
+// end of a line continues the command on the next line.
 func commandLines(t *testing.T, page string) [][]string {
 	t.Helper()
 	f, err := os.Open(page)
@@ -18,9 +19,14 @@ func commandLines(t *testing.T, page string) [][]string {
 	}
 	defer f.Close()
 	var out [][]string
-	fenced := false
+	fenced, begun := false, ""
 	for sc := bufio.NewScanner(f); sc.Scan(); {
-		line := strings.TrimPrefix(strings.TrimSpace(sc.Text()), "$ ")
+		line := begun + strings.TrimPrefix(strings.TrimSpace(sc.Text()), "$ ")
+		var continued bool
+		if begun, continued = strings.CutSuffix(line, `\`); continued {
+			continue
+		}
+		begun = ""
 		if strings.HasPrefix(line, "```") {
 			fenced = !fenced
 		}
@@ -30,13 +36,13 @@ func commandLines(t *testing.T, page string) [][]string {
 		}
 	}
 	if len(out) == 0 {
-		t.Fatalf("%s shows no command", page)
+		t.Fatalf("%s contains no command", page)
 	}
 	return out
 }
 
-// TestShownCommands keeps the commands of the documentation true: all of them
-// parse, and those that need nothing but a clone are run.
+// TestShownCommands checks the commands of the documentation. All of them must parse, and those that
+// need only a clone are run.
 func TestShownCommands(t *testing.T) {
 	ran := 0
 	for _, page := range []string{"../../README.md", "../../docs/adding.md", "../../docs/retrieval.md"} {
@@ -59,7 +65,7 @@ func TestShownCommands(t *testing.T) {
 }
 
 func runShown(t *testing.T, page string, args []string) {
-	cmd := exec.CommandContext(t.Context(), "evalctl", append(args, "--output", t.TempDir())...) // put there by TestMain
+	cmd := exec.CommandContext(t.Context(), "evalctl", append(args, "--output", t.TempDir())...) // TestMain puts evalctl on the PATH
 	cmd.Dir = "../.."
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: evalctl %s: %v\n%s", page, strings.Join(args, " "), err, out)

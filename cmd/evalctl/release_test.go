@@ -17,11 +17,11 @@ import (
 	"testing"
 )
 
-// TestRelease releases one platform from two clones, and runs the container
-// image of the first.
+// TestRelease builds a release for one platform in two clones, and runs the container image of the
+// first.
 func TestRelease(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the program from nothing")
+		t.Skip("builds the program twice")
 	}
 	if runtime.GOOS == "windows" {
 		t.Skip("releases are built with bash")
@@ -47,8 +47,7 @@ func TestRelease(t *testing.T) {
 	t.Run("image", func(t *testing.T) { testImage(t, filepath.Dir(dist)) })
 }
 
-// releaseOf clones origin, releases version 1.2.3 of it, and returns the folder
-// and the checksums.
+// releaseOf clones origin, builds release 1.2.3, and returns its folder and checksums.
 func releaseOf(t *testing.T, origin string) (dist, sums string) {
 	t.Helper()
 	clone := filepath.Join(t.TempDir(), "clone")
@@ -65,7 +64,7 @@ func releaseOf(t *testing.T, origin string) (dist, sums string) {
 	return dist, string(text)
 }
 
-// checkArchive checks an archive's checksum and its content.
+// checkArchive checks the checksum and the contents of an archive.
 func checkArchive(t *testing.T, file, sums, folder string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -92,7 +91,7 @@ func checkArchive(t *testing.T, file, sums, folder string) {
 	}
 	want := []string{"0644 " + folder + "/CHANGELOG.md", "0644 " + folder + "/LICENSE", "0644 " + folder + "/README.md", "0755 " + folder + "/evalctl"}
 	if !slices.Equal(got, want) {
-		t.Errorf("%s holds %q, want %q", file, got, want)
+		t.Errorf("%s contains %q, want %q", file, got, want)
 	}
 }
 

@@ -18,71 +18,74 @@ import (
 	"evalctl/scorer"
 )
 
-// inputs tells what is going to be asked of what.
+// inputs prints the dataset, the corpus and the brains.
 func (t *terminal) inputs(dataset string, p *plan) {
 	var tags []string
 	for _, tag := range slices.Sorted(maps.Keys(p.dataset.Tags)) {
 		tags = append(tags, fmt.Sprintf("%s %d", printable(tag, oneLine), p.dataset.Tags[tag]))
 	}
-	asked := count(p.dataset.Selected, "question")
+	questions := count(p.dataset.Selected, "question")
 	if p.dataset.Selected < p.dataset.Total {
-		asked = fmt.Sprintf("%d of %s", p.dataset.Selected, count(p.dataset.Total, "question"))
+		questions = fmt.Sprintf("%d of %s", p.dataset.Selected, count(p.dataset.Total, "question"))
 	}
-	line := fmt.Sprintf("%s  %s  sha256 %s", printable(dataset, oneLine), asked, digest(p.dataset.SHA256))
+	line := fmt.Sprintf("%s  %s  sha256 %s", printable(dataset, oneLine), questions, digest(p.dataset.SHA256))
 	if len(tags) > 0 && len(tags) <= 8 {
 		line += "  tags: " + strings.Join(tags, "  ")
 	}
 	t.field("dataset", "%s", line)
 	if p.corpus != nil {
-		line := fmt.Sprintf("%s  %s  sha256 %s", printable(p.corpus.Path, oneLine), count(len(p.corpus.Docs), "document"), digest(p.corpus.SHA256))
+		line := fmt.Sprintf("%s  %s  sha256 %s", printable(p.corpus.Path, oneLine),
+			count(len(p.corpus.Docs), "document"), digest(p.corpus.SHA256))
 		if out := p.corpus.LeftOut; len(out) > 0 {
-			line += fmt.Sprintf("  %d left out that are no .md files, such as %s", len(out), printable(out[0], oneLine))
+			line += fmt.Sprintf("  %d other files ignored, such as %s", len(out), printable(out[0], oneLine))
 		}
 		t.field("corpus", "%s", line)
 	}
 	t.brains(p.brains)
-	t.guards(p.gold.Warnings)
+	t.warnings(p.gold.Warnings)
 }
 
-// judging tells who judges, and what that is likely to cost.
+// judging prints the judge and the estimated cost.
 func (t *terminal) judging(c *runCmd, p *plan) {
-	if p.idleBudget {
-		t.field("warning", "--budget-usd has no effect: --scorer %s pays for nothing", c.Scorer)
+	if p.judging == nil {
+		if c.given["budget-usd"] {
+			t.field("warning", "--budget-usd has no effect: --scorer %s makes no paid requests", c.Scorer)
+		}
+		return
 	}
-	if p.judge != nil {
-		price := "likely " + roughly(p.likely)
-		if p.unpriced != "" {
-			price = "price unknown: give --price " + printable(p.unpriced, oneLine) + "=in/out to see the cost"
-		}
-		if c.budget != nil {
-			price += fmt.Sprintf(" (cap %s)", *c.budget)
-		}
-		t.field("judge", "%s %s  prompt %s %s  temp %s  %s", p.judge.Provider, printable(p.judge.Model, oneLine), p.judge.PromptVersion, digest(p.judge.PromptSHA256), temperature(p.judge), price)
-		if c.budget != nil && p.likely > *c.budget {
-			t.field("warning", "the budget is likely to be reached: raise --budget-usd, or ask fewer questions with --limit")
-		}
+	price := "estimated cost " + roughly(p.estimate)
+	if model := p.judging.UnpricedModel(); model != "" {
+		price = "price unknown: set --price " + printable(model, oneLine) + "=IN/OUT to estimate the cost"
+	}
+	if c.budget != nil {
+		price += fmt.Sprintf(" (cap %s)", *c.budget)
+	}
+	judge := p.judging.Identity()
+	t.field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, printable(judge.Model, oneLine), judge.PromptVersion, digest(judge.PromptSHA256), temperature(judge), price)
+	if c.budget != nil && p.estimate > *c.budget {
+		t.field("warning", "the estimated cost exceeds the budget: raise --budget-usd, or reduce --limit")
 	}
 }
 
-func temperature(j *result.JudgeModel) string {
+func temperature(j result.JudgeModel) string {
 	if j.Temperature == nil {
 		return "default"
 	}
 	return fmt.Sprint(*j.Temperature)
 }
 
-// daemon tells what is under test.
-func (t *terminal) daemon(d *daemonUnderTest) {
-	version := printable(d.id.Version, oneLine)
-	if d.process == nil {
-		t.field("daemon", "%s  %s", d.endpoint.URL(), version)
+// daemon prints the daemon under test.
+func (t *terminal) daemon(s *harness.Session) {
+	url, version := s.Endpoint().URL(), printable(s.ID().Version, oneLine)
+	if !s.Started() {
+		t.field("daemon", "%s  %s", url, version)
 		return
 	}
 	t.field("daemon", "pid %d  %s  healthy in %d ms  %s  log %s",
-		d.process.PID(), d.endpoint.URL(), d.process.HealthyIn().Milliseconds(), version, printable(d.logPath, oneLine))
+		s.Process().PID(), url, s.Process().HealthyIn().Milliseconds(), version, printable(s.LogPath(), oneLine))
 }
 
-// count is a number of things.
+// count returns n and the name of a thing, with an s unless n is 1.
 func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -90,7 +93,7 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// roughly is an amount to two significant digits, rounded up.
+// roughly formats an amount, rounded up to two significant digits.
 func roughly(u llm.USD) string {
 	step := llm.USD(1)
 	for u/step >= 100 {
@@ -99,9 +102,10 @@ func roughly(u llm.USD) string {
 	return ((u + step - 1) / step * step).String()
 }
 
+// digest abbreviates a hash.
 func digest(sum string) string { return sum[:8] + "…" }
 
-// report prints everything that stands behind the summary line.
+// report prints the details of a finished run.
 func (t *terminal) report(c *runCmd, plan *plan, res result.Result, p *progress) {
 	if t.quiet {
 		return
@@ -115,20 +119,20 @@ func (t *terminal) report(c *runCmd, plan *plan, res result.Result, p *progress)
 	}
 	if res.Retrieval != nil {
 		t.retrieval(res)
-		t.guards(res.Retrieval.Warnings[len(plan.gold.Warnings):])
+		t.warnings(res.Retrieval.Warnings[len(plan.gold.Warnings):])
 	}
 	t.latency(res)
 	if res.Cost.JudgeRequests > 0 {
-		limit := "no cap"
+		limit := "(no cap)"
 		if res.Cost.CapUSD != nil {
 			limit = "of " + res.Cost.CapUSD.String()
 		}
-		guessed := ""
+		estimated := ""
 		if n := res.Cost.UsageEstimated; n > 0 {
-			guessed = "  tokens estimated for " + count(n, "question")
+			estimated = "  tokens estimated for " + count(n, "question")
 		}
 		t.field("cost", "judge %s %s  %s  %d tokens in  %d out%s", res.Cost.SpentUSD, limit,
-			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens, guessed)
+			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens, estimated)
 	}
 	ran := append(ran("mode", res.EffectiveModes), ran("reader", res.ReaderModels)...)
 	if len(ran) > 0 {
@@ -136,6 +140,7 @@ func (t *terminal) report(c *runCmd, plan *plan, res result.Result, p *progress)
 	}
 }
 
+// ran returns how many questions ran with each mode or model, by name.
 func ran(what string, counts map[string]int) []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(counts)) {
@@ -145,42 +150,47 @@ func ran(what string, counts map[string]int) []string {
 }
 
 func (t *terminal) failures(c *runCmd, p *progress) {
+	t.blank()
 	if len(p.failed) == 0 {
-		t.blank()
 		return
 	}
-	t.blank()
 	for _, r := range p.failed {
-		fmt.Fprintln(t.w, "  "+t.failure(c, r))
+		mark, text := t.failure(c, r)
+		fmt.Fprintln(t.w, t.wrap("  "+mark+" ", text))
 	}
 	if p.more > 0 {
-		fmt.Fprintf(t.w, "  … and %d more, all in the result file\n", p.more)
+		fmt.Fprintf(t.w, "  … and %d more, see the result file\n", p.more)
 	}
 	t.blank()
 }
 
-func (t *terminal) failure(c *runCmd, r result.Record) string {
+// failure returns a mark for the outcome of a failed question, and its description.
+func (t *terminal) failure(c *runCmd, r result.Record) (mark, text string) {
 	name := short(r.ID, 40)
 	if len(r.Tags) > 0 {
 		name += " " + short(r.Tags[0], 24)
 	}
 	switch r.Outcome {
 	case result.Errored:
-		return fmt.Sprintf("%s %s  %s (%s)", t.tint(false, "ERR "), name, short(r.Error.Message, 200), count(r.Attempts, "attempt"))
+		text = fmt.Sprintf("%s  %s (%s)", name, short(r.Error.Message, 200), count(r.Attempts, "attempt"))
+		return t.tint(false, "ERR "), text
 	case result.Unscored:
-		return fmt.Sprintf("%s %s  %s", t.tint(false, "????"), name, short(r.Reason, 200))
+		return t.tint(false, "????"), fmt.Sprintf("%s  %s", name, short(r.Reason, 200))
 	}
+	mark = t.tint(false, "FAIL")
 	want := r.Reference
 	switch c.scorer.Needs {
 	case scorer.NeedExpected:
 		want = strings.Join(r.Expected, " | ")
 	case scorer.NeedGold:
-		return fmt.Sprintf("%s %s  %s: expected \"%s\"", t.tint(false, "FAIL"), name, r.Reason, short(strings.Join(r.ExpectedPaths, " | "), 72))
+		want = short(strings.Join(r.ExpectedPaths, " | "), 72)
+		return mark, fmt.Sprintf("%s  %s: expected \"%s\"", name, r.Reason, want)
 	}
-	return fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"%s", t.tint(false, "FAIL"), name, short(want, 48), short(r.Answer, 72), c.blame(r))
+	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s", name, short(want, 48), short(r.Answer, 72), c.blame(r))
+	return mark, text
 }
 
-// blame names the stage that lost a failed question, where gold documents show it.
+// blame names the stage in which a failed question was lost, if its gold documents show it.
 func (c *runCmd) blame(r result.Record) string {
 	if r.Retrieval == nil {
 		return ""
@@ -207,35 +217,38 @@ func (c *runCmd) blame(r result.Record) string {
 // rate prints the pass rate with its interval.
 func (t *terminal) rate(res result.Result) {
 	if res.PassRate == nil {
-		t.field("pass rate", "none: no question was finished")
+		t.field("pass rate", "none: no question finished")
 		return
 	}
 	n := res.Counts
 	counted := fmt.Sprintf("%d scored", n.Scored)
+	var lost []string
 	if n.Errors > 0 {
 		counted += fmt.Sprintf(" + %s (as fail)", count(n.Errors, "error"))
+		lost = append(lost, "errors")
 	}
 	if n.Unscored > 0 {
 		counted += fmt.Sprintf(" + %d unscored (as fail)", n.Unscored)
+		lost = append(lost, "unscored")
 	}
 	if n.NoGold > 0 {
-		counted += fmt.Sprintf("; %d without expected_paths left out", n.NoGold)
+		counted += fmt.Sprintf("; %d without expected_paths excluded", n.NoGold)
 	}
 	if n.Scored > 0 && n.Scored < n.Total {
-		counted += fmt.Sprintf("; of the scored alone %.3f", float64(n.Passed)/float64(n.Scored))
+		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))
 	}
 	t.field("pass rate", "%.3f  %d/%d   95%% CI %.3f–%.3f (Wilson)   counted: %s",
 		*res.PassRate, res.Passed, res.Total, res.Interval.Low, res.Interval.High, counted)
 }
 
-// verdict prints what the run's gate decided, and where questions were lost.
+// verdict prints the verdict of the run's gate, and where questions were lost.
 func (t *terminal) verdict(res result.Result) {
 	g := res.Gate
 	switch g.Verdict {
 	case result.Pass:
 		t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(true, "PASS"), g.ProofText())
 	case result.Fail:
-		t.field("floor", "%.3f  %s  %d of %d passed, %d are needed", g.Floor, t.tint(false, "FAIL"), g.Passed, g.Total, g.Required)
+		t.field("floor", "%.3f  %s  %d of %d passed, %d required", g.Floor, t.tint(false, "FAIL"), g.Passed, g.Total, g.Required)
 	case result.Inconclusive:
 		t.field("stopped", "%s after %d of %s: this is not a score", g.Stopped, res.Counts.Finished(), count(res.Planned, "question"))
 	case result.Invalid:
@@ -246,7 +259,7 @@ func (t *terminal) verdict(res result.Result) {
 	}
 }
 
-// tags prints a table with the outcome for each tag.
+// tags prints a table of the results by tag.
 func (t *terminal) tags(res result.Result) {
 	if len(res.Tags) == 0 {
 		return
@@ -264,7 +277,7 @@ func (t *terminal) tags(res result.Result) {
 	t.table(rows)
 }
 
-// table prints rows of names and numbers below a header.
+// table prints an indented table. Its first row is the header, its first column contains names.
 func (t *terminal) table(rows [][]string) {
 	for line := range strings.Lines(drawTable(rows, 1)) {
 		fmt.Fprint(t.w, " "+line)
@@ -272,8 +285,8 @@ func (t *terminal) table(rows [][]string) {
 	t.blank()
 }
 
-// drawTable aligns rows below a header: the first columns, which are names, to
-// the left, and numbers to the right.
+// drawTable formats a table whose first row is the header. The first names columns are aligned to
+// the left, the others to the right.
 func drawTable(rows [][]string, names int) string {
 	align := append(slices.Repeat([]tw.Align{tw.AlignLeft}, names), slices.Repeat([]tw.Align{tw.AlignRight}, len(rows[0])-names)...)
 	var b strings.Builder
@@ -289,7 +302,7 @@ func drawTable(rows [][]string, names int) string {
 	for _, row := range rows[1:] {
 		_ = table.Append(row)
 	}
-	_ = table.Render() // a report that cannot be drawn changes no result
+	_ = table.Render() // a drawing error must not affect the result
 	var out strings.Builder
 	for line := range strings.Lines(b.String()) {
 		out.WriteString(strings.TrimRight(line, " \n") + "\n")
@@ -314,7 +327,7 @@ func (t *terminal) latency(res result.Result) {
 	}
 }
 
-// percentiles prints p50 and p95, and what p95 still needs to be trusted.
+// percentiles formats p50 and p95, and the sample size that a confidence interval of p95 requires.
 func percentiles(q result.Quantiles) string {
 	s := fmt.Sprintf("p50 %s p95 %s", duration(*q.P50), duration(*q.P95))
 	if need := stats.QuantileCIMin(0.95, 0.95); q.N < need {
@@ -323,13 +336,14 @@ func percentiles(q result.Quantiles) string {
 	return s
 }
 
+// resumeHint prints how to resume a run that stopped.
 func (t *terminal) resumeHint(journal string, stopped error) {
-	when, more := "go on with", ""
+	how, more := "continue with", ""
 	switch {
 	case errors.Is(stopped, llm.ErrBudgetExceeded):
 		more = " --budget-usd <more>"
 	case errors.Is(stopped, harness.ErrMode):
-		when = "once the daemon runs that mode, go on with"
+		how = "once the daemon runs that mode, continue with"
 	}
-	t.field("resume", "nothing is lost; %s: evalctl run --resume %s%s", when, printable(journal, oneLine), more)
+	t.field("resume", "no results are lost; %s: evalctl run --resume %s%s", how, printable(journal, oneLine), more)
 }

@@ -10,19 +10,19 @@ import (
 	"evalctl/harness/result"
 )
 
-// retrieval prints how good the rankings were.
+// retrieval prints the retrieval metrics.
 func (t *terminal) retrieval(res result.Result) {
 	r := res.Retrieval
 	names := r.PrimaryMetrics()
 	var parts []string
 	for _, name := range names {
-		part := fmt.Sprintf("%s %.3f", figureName(name), r.Macro[name])
+		part := fmt.Sprintf("%s %.3f", metricName(name), r.Macro[name])
 		if i, ok := r.Intervals[name]; ok {
 			part += fmt.Sprintf(" [%.3f %.3f]", i.Low, i.High)
 		}
 		parts = append(parts, part)
 	}
-	t.fieldOf("retrieval", parts)
+	t.fieldParts("retrieval", parts)
 	over := fmt.Sprintf("over %s with expected_paths", count(r.Questions, "question"))
 	if r.NoGold > 0 {
 		over += fmt.Sprintf(", leaving out %d without", r.NoGold)
@@ -32,16 +32,16 @@ func (t *terminal) retrieval(res result.Result) {
 		parts = append(parts, fmt.Sprintf("%s count as 0", count(r.Errors, "error")))
 	}
 	if res.GoldMissed > 0 {
-		parts = append(parts, fmt.Sprintf("%d got no gold document in the top %d", res.GoldMissed, r.Ks[len(r.Ks)-1]))
+		parts = append(parts, fmt.Sprintf("%d with no gold document in the top %d", res.GoldMissed, r.Ks[len(r.Ks)-1]))
 	}
-	t.fieldOf("", parts)
+	t.fieldParts("", parts)
 	if len(r.ByTag) == 0 {
 		return
 	}
 	header := []string{"tag", "n"}
 	for _, name := range names {
-		measure, _, _ := strings.Cut(figureName(name), "@") // the depth stands above
-		header = append(header, measure)
+		metric, _, _ := strings.Cut(metricName(name), "@") // the lines above show the depth
+		header = append(header, metric)
 	}
 	rows := [][]string{header}
 	room := max(8, t.columns()-len("  n 1000  recall    any    all    MRR   nDCG  "))
@@ -56,15 +56,14 @@ func (t *terminal) retrieval(res result.Result) {
 	t.table(rows)
 }
 
-// figureName is a figure's name as people write it.
-func figureName(name string) string {
+// metricName returns the usual spelling of the name of a metric.
+func metricName(name string) string {
 	return strings.NewReplacer("mrr", "MRR", "ndcg", "nDCG").Replace(name)
 }
 
-// fieldOf prints a field of several parts, on as many lines as the terminal
-// needs.
-func (t *terminal) fieldOf(name string, parts []string) {
-	room := t.columns() - len("  retrieval   ")
+// fieldParts prints a field of several parts, wrapped between parts to the width of the terminal.
+func (t *terminal) fieldParts(name string, parts []string) {
+	room := t.columns() - fieldIndent
 	line := ""
 	for _, part := range parts {
 		if line != "" && utf8.RuneCountInString(line)+len("  ")+utf8.RuneCountInString(part) > room {
@@ -79,20 +78,20 @@ func (t *terminal) fieldOf(name string, parts []string) {
 	t.field(name, "%s", line)
 }
 
-// guards warns of what makes the measures of retrieval worth little.
-func (t *terminal) guards(guards []result.Warning) {
-	for _, g := range guards {
+// warnings prints what makes the retrieval metrics less meaningful.
+func (t *terminal) warnings(warnings []result.Warning) {
+	for _, w := range warnings {
 		ids := ""
-		if len(g.IDs) > 0 {
+		if len(w.IDs) > 0 {
 			var named []string
-			for _, id := range g.IDs {
+			for _, id := range w.IDs {
 				named = append(named, short(id, 40))
 			}
-			if more := g.Count - len(g.IDs); more > 0 {
+			if more := w.Count - len(w.IDs); more > 0 {
 				named = append(named, fmt.Sprintf("and %d more", more))
 			}
 			ids = " (" + strings.Join(named, ", ") + ")"
 		}
-		t.field("warning", "%s%s", printable(g.Message, oneLine), ids)
+		t.field("warning", "%s%s", printable(w.Message, oneLine), ids)
 	}
 }

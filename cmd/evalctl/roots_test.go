@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// TestRoots checks in a process of its own, where the system has no roots of
-// trust, that there are some nevertheless.
+// TestRoots checks, in a process that finds no root certificates of the system, that there are
+// fallback roots.
 func TestRoots(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only there can the environment hide the roots of the system")
+		t.Skip("only on Linux can the environment hide the roots of the system")
 	}
 	if os.Getenv("TEST_ROOTS") == "" {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRoots$")
@@ -24,6 +24,6 @@ func TestRoots(t *testing.T) {
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil || pool.Equal(x509.NewCertPool()) {
-		t.Errorf("no root of trust: %v", err)
+		t.Errorf("no root certificates: %v", err)
 	}
 }

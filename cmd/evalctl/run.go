@@ -8,15 +8,15 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/journal"
-	"evalctl/harness/launch"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
 )
 
-// Run evaluates: everything that can be refused is refused first, then the
-// daemon is started and seeded, then the questions are asked.
+// Run evaluates. It checks everything that it can before it starts and seeds the daemon and asks
+// the questions.
 func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
+	defer holdSpareHeap()()
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
 	if err != nil {
@@ -35,86 +35,96 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	t.inputs(c.Dataset, plan)
 	t.judging(c, plan)
-	under, err := c.connect(ctx, p, plan)
+	session, err := c.open(ctx, p, plan)
 	if err != nil {
-		return brainError(ctx, err)
+		return err
 	}
-	defer func() { err = errors.Join(err, under.close()) }()
-	t.daemon(under)
-	return c.evaluate(ctx, p, t, plan, under)
+	defer func() { err = errors.Join(err, session.Close()) }()
+	t.daemon(session)
+	return c.evaluate(ctx, p, t, plan, session)
 }
 
-// evaluate seeds the brain and asks.
-func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest) error {
-	ctx, stop := under.watch(ctx)
+// evaluate seeds the brains and asks.
+func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan,
+	session *harness.Session) error {
+	ctx, stop := session.Watch(ctx)
 	defer stop()
-	j, err := c.journal(p, plan, under)
+	j, err := c.journal(p, plan, session.ID())
 	if err != nil {
 		return usageError{err}
 	}
 	defer j.Close()
-	under.brains, err = seed.Brains(ctx, under.endpoint, result.Dialect(c.Dialect), plan.brains, j.Seeded, j.MarkSeeded)
+	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains,
+		j.Seeded, j.MarkSeeded)
 	if err != nil {
 		if c.Resume == "" {
 			err = errors.Join(err, j.Discard()) // nothing was asked
 		}
-		return brainError(ctx, err)
+		return asDaemonError(ctx, err)
 	}
 	if backup := j.Backup(); backup != "" {
-		t.field("note", "the journal of a run that did not finish is kept: evalctl run --resume %s", backup)
+		t.field("note", "the journal of an unfinished run is kept: evalctl run --resume %s", backup)
 	}
-	return c.ask(ctx, p, t, plan, under, j)
+	return c.ask(ctx, p, t, plan, c.config(plan, session, brains), j)
 }
 
-// brainError blames the daemon, unless the run was stopped or set up wrongly.
-func brainError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+// config returns the configuration of the run, without its scorer. brains are the ids at the
+// daemon, by name.
+func (c *runCmd) config(plan *plan, session *harness.Session,
+	brains map[string]string) harness.Config {
+	config := harness.Config{
+		Target: &target.Target{
+			Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
+			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
+			Dialect: result.Dialect(c.Dialect),
+		},
+		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
+		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
+		RequireMode: c.requiredMode(), Warnings: plan.gold.Warnings,
+		Settings: result.Settings{
+			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
+			MaxUnscored: c.unscored,
+		},
 	}
-	if errors.As(err, new(usageError)) {
-		return err
+	if plan.judging != nil {
+		config.Paid, config.UnpricedModel = true, plan.judging.UnpricedModel()
 	}
-	return daemonError{err}
+	return config
 }
 
-// reopen opens the journal to go on with. What is known before the daemon runs
-// must be of the same experiment already.
+// reopen opens the journal of --resume. It compares the experiments as far as that is possible
+// before the daemon runs.
 func (c *runCmd) reopen(p *process, plan *plan) (*journal.Journal, error) {
 	j, err := journal.Open(c.Resume)
 	if err != nil {
 		return nil, err
 	}
-	expected := &daemonUnderTest{}
-	if plan.endpoint != nil {
-		expected.id.Endpoint = plan.endpoint.URL()
-	} else {
-		expected.id, expected.process = c.startedID(p, plan), new(launch.Daemon)
-	}
-	expected.id.Version = j.Identity().Daemon.Version
-	if err := c.sameRun(j, c.identity(p, plan, expected)); err != nil {
+	daemon := plan.daemon
+	daemon.Version = j.Identity().Daemon.Version
+	if err := c.sameRun(j, c.identity(p, plan, daemon)); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
 }
 
-// journal starts one, or goes on with the one that was opened, now that the
-// daemon has told its version.
-func (c *runCmd) journal(p *process, plan *plan, under *daemonUnderTest) (*journal.Journal, error) {
-	id := c.identity(p, plan, under)
+// journal creates the run's journal, or returns the resumed one if the daemon is the same.
+func (c *runCmd) journal(p *process, plan *plan, daemon result.DaemonID) (*journal.Journal, error) {
+	id := c.identity(p, plan, daemon)
 	if plan.resumed != nil {
 		return plan.resumed, c.sameRun(plan.resumed, id)
 	}
-	told, err := c.options()
+	flags, err := c.options()
 	if err != nil {
 		return nil, err
 	}
-	options, err := json.Marshal(told)
+	options, err := json.Marshal(flags)
 	if err != nil {
 		return nil, err
 	}
 	return journal.Create(plan.dir, id, plan.started, options)
 }
 
+// sameRun returns an error that lists the differences between the journal's run and this one.
 func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 	diff := j.Identity().Differences(id)
 	if len(diff) == 0 {
@@ -124,34 +134,24 @@ func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 	for _, d := range diff {
 		text += "\n  " + d
 	}
-	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume", c.Resume, text)
+	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume",
+		c.Resume, text)
 }
 
-func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest, j *journal.Journal) error {
-	if plan.judge != nil {
-		if err := j.ChargeInFlight(plan.worst); err != nil {
+// ask asks the questions and reports the result. The error determines the exit code.
+func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
+	config harness.Config, j *journal.Journal) (err error) {
+	if plan.judging != nil {
+		if err := j.ChargeInFlight(plan.judging.Worst); err != nil {
 			return err
 		}
 	}
-	sc, err := plan.newScorer(j.Spent())
-	if err != nil {
+	if config.Scorer, err = c.newScorer(plan, j.Spent()); err != nil {
 		return usageError{err}
 	}
 	progress := t.progress(plan.dataset.Selected, j.Finished())
-	res, path, err := harness.Run(ctx, harness.Config{
-		Target: &target.Target{
-			Endpoint: under.endpoint, Brains: under.brains, Scenario: c.scenario.Name, Mode: c.Mode,
-			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, Dialect: result.Dialect(c.Dialect),
-		},
-		Dataset: plan.dataset, Brains: plan.brains, Scorer: sc, Paid: plan.judge != nil,
-		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil,
-		RequireMode: c.requiredMode(), Recorded: progress.add, Warnings: plan.gold.Warnings,
-		CapUSD: c.budget, UnpricedModel: plan.unpriced,
-		Settings: result.Settings{
-			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
-			MaxUnscored: c.unscored,
-		},
-	}, j)
+	config.Recorded = progress.add
+	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {
 		return err

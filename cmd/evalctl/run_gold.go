@@ -8,7 +8,7 @@ import (
 	"evalctl/scorer"
 )
 
-// ignoreNoGold accepts questions without gold, which are left out of the score.
+// ignoreNoGold returns nil for scorer.ErrNoGold: questions without gold are left out of the score.
 func ignoreNoGold(err error) error {
 	if errors.Is(err, scorer.ErrNoGold) {
 		return nil
@@ -16,13 +16,13 @@ func ignoreNoGold(err error) error {
 	return err
 }
 
-// planGold checks the expected paths.
+// planGold checks the expected paths of the questions.
 func (c *runCmd) planGold(pl *plan) (err error) {
 	if pl.gold, err = harness.CheckGold(pl.dataset, pl.brains, c.TopK); err != nil {
 		return err
 	}
 	if c.scorer.Needs == scorer.NeedGold && pl.gold.WithGold == 0 {
-		return fmt.Errorf("%s: --scorer %s needs %s and none of %s has any: add them, or use another scorer",
+		return fmt.Errorf("%s: --scorer %s needs %s, which none of %s has: add them, or use another scorer",
 			c.Dataset, c.Scorer, c.scorer.Needs, count(pl.dataset.Selected, "question"))
 	}
 	return nil

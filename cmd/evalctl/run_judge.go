@@ -2,26 +2,21 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
-	"evalctl/harness/result"
+	"evalctl/harness/judging"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
-// ordinaryAnswer is the length of an answer in forecasts, in bytes.
-const ordinaryAnswer = 400
-
-// planJudge opens the judge's model and sets the plan's judge and its scorer's constructor. The
-// function that it returns adds an item to the forecast of the cost.
-func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), err error) {
+// planJudging opens the judge's model. It makes no request.
+func (c *runCmd) planJudging(p *process) (*judging.Plan, error) {
 	if c.LLMProvider == "" {
-		return nil, fmt.Errorf("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, or use --scorer %s",
-			strings.Join(offlineScorers(), " or "))
+		return nil, fmt.Errorf("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, "+
+			"or use --scorer %s", strings.Join(offlineScorers(), " or "))
 	}
 	model := cmp.Or(c.JudgeModel, c.LLMModel)
 	if c.LLMProvider == llm.ProviderFake {
@@ -36,67 +31,21 @@ func (c *runCmd) planJudge(p *process, pl *plan) (forecast func(scorer.Item), er
 	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
-	if _, ok := c.prices.Of(provider.Name(), model); !ok {
-		pl.unpriced = model
-	}
-	meter := func(budget *llm.Budget) (*llm.Meter, *scorer.Judge, error) {
-		m, err := llm.NewMeter(provider, c.prices, budget)
-		if err == nil {
-			err = m.CheckModel(model)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		j, err := c.scorer.WithModel(m, model)
-		return m, j, err
-	}
-	pl.newScorer = func(spent llm.USD) (scorer.Scorer, error) {
-		b, err := c.budgetAfter(spent)
-		if err != nil {
-			return nil, err
-		}
-		_, j, err := meter(b)
-		return j, err
-	}
-	m, j, err := meter(nil)
-	if err != nil {
-		return nil, err
-	}
-	prompts := j.Prompts()
-	pl.judge = &result.JudgeModel{
-		Provider: provider.Name(), Model: model, BaseURL: c.modelURL(p),
-		PromptVersion: prompts.Name, PromptSHA256: prompts.SHA256(),
-	}
-	if !llm.IsReasoningModel(model) {
-		pl.judge.Temperature = new(0.0)
-	}
-	pl.worst = func(item scorer.Item) llm.USD {
-		// A repair's request is longer by one reply, which costs less than another request.
-		const requests = 3 * llm.DefaultMaxAttempts
-		return requests * m.WorstCase(j.Request(item))
-	}
-	return func(item scorer.Item) {
-		item.Answer = strings.Repeat("x", ordinaryAnswer)
-		pl.likely += m.Likely(j.Request(item))
-	}, nil
+	return judging.New(judging.Config{
+		Provider: provider, Model: model, BaseURL: c.modelURL(p),
+		Prompts: c.scorer.Prompts(), Prices: c.prices, Cap: c.budget,
+	})
 }
 
-// budgetAfter returns the cap, with what a resumed run has already spent charged to it, or nil if
-// there is no cap.
-func (c *runCmd) budgetAfter(spent llm.USD) (*llm.Budget, error) {
-	if c.budget == nil {
-		return nil, nil
+// newScorer returns the scorer of a run that has spent money already.
+func (c *runCmd) newScorer(pl *plan, spent llm.USD) (scorer.Scorer, error) {
+	if pl.judging == nil {
+		return c.scorer.Offline(c.TopK), nil
 	}
-	b := llm.NewBudget(*c.budget)
-	r, err := b.Reserve(context.Background(), 0) // a reservation of 0 always fits
-	if err != nil {
-		return nil, err
-	}
-	r.Settle(spent)
-	return b, nil
+	return pl.judging.NewScorer(spent)
 }
 
-// modelURL returns the URL of the model provider of judge and reader, for the result.
+// modelURL returns the URL of the model provider, for the result.
 func (c *runCmd) modelURL(p *process) string {
 	switch c.LLMProvider {
 	case llm.ProviderOpenAI:

@@ -5,81 +5,65 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
-	"evalctl/harness/launch"
+	"evalctl/harness/judging"
 	"evalctl/harness/result"
-	"evalctl/harness/target"
 	"evalctl/internal/llm"
-	"evalctl/scorer"
 )
 
-// noCorpus is the value of --corpus that leaves the brain as it is.
+// noCorpus is the value of --corpus that loads no documents.
 const noCorpus = "none"
 
-// plan is a run that has been checked and not begun.
+// plan is a run or sweep that has been checked and not started.
 type plan struct {
 	started time.Time
 	dir     string
-	// endpoint is set for a daemon that runs already, else profile and self,
-	// this program's own file, say how to start one.
-	endpoint *target.Endpoint
-	profile  launch.Profile
-	self     string
-
-	// resumed is the journal that --resume goes on with, open.
+	session harness.SessionConfig
+	// daemon identifies the daemon, without its version.
+	daemon result.DaemonID
+	// resumed is the open journal of --resume.
 	resumed *journal.Journal
 
 	dataset dataset.Dataset
 	corpus  *dataset.Corpus
 	brains  []dataset.Brain
 	gold    harness.GoldReport
-	judge   *result.JudgeModel
-	// unpriced is the judge's model when its price is not known.
-	unpriced string
-	// newScorer is given what a resumed run has spent, which counts against
-	// its cap.
-	newScorer func(spent llm.USD) (scorer.Scorer, error)
-	// worst is what judging one item can cost at most, all attempts and the
-	// repair of a bad reply included.
-	worst func(scorer.Item) llm.USD
-	// idleBudget is set when a cap was asked for and nothing costs money.
-	idleBudget bool
-	// likely is what judging will cost if answers are of ordinary length.
-	likely llm.USD
+	// judging is nil for a scorer that asks no model, which costs nothing.
+	judging *judging.Plan
+	// estimate is what judging all questions is likely to cost.
+	estimate llm.USD
 }
 
-// plan checks everything that needs no daemon: bad input is refused before
-// work or money is spent.
+// plan checks everything that needs no daemon, so that bad input costs neither time nor money.
 func (c *runCmd) plan(p *process) (pl *plan, err error) {
-	if pl, err = c.subject.plan(p); err != nil {
+	if pl, err = c.targetFlags.plan(p); err != nil {
 		return nil, err
 	}
 	if c.Resume != "" {
 		pl.dir = filepath.Dir(c.Resume)
 	}
-	pl.profile.Env = c.readerEnv(p)
+	pl.session.Profile.Env = c.readerEnv(p)
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}
-	forecast := func(scorer.Item) {}
-	if offline := c.scorer.Offline; offline != nil {
-		pl.newScorer = func(llm.USD) (scorer.Scorer, error) { return offline(c.TopK), nil }
-		pl.idleBudget = c.given["budget-usd"]
-	} else if forecast, err = c.planJudge(p, pl); err != nil {
-		return nil, err
+	if c.scorer.Prompts != nil {
+		if pl.judging, err = c.planJudging(p); err != nil {
+			return nil, err
+		}
 	}
-	sc, err := pl.newScorer(0)
+	sc, err := c.newScorer(pl, 0)
 	if err != nil {
 		return nil, err
 	}
 	n := 0
 	check := func(q dataset.Question) error {
-		if n++; c.Limit == nil || n <= *c.Limit {
-			forecast(q.Item())
+		if n++; pl.judging != nil && (c.Limit == nil || n <= *c.Limit) {
+			pl.estimate += pl.judging.Estimate(q.Item())
 		}
 		return cmp.Or(c.scenario.Check(q), ignoreNoGold(sc.Check(q.Item())))
 	}
@@ -89,17 +73,19 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	return pl, c.planGold(pl)
 }
 
-// checkFile refuses a dataset that cannot be read twice. One that is not there
-// is told by who opens it.
+// checkFile returns an error for a dataset that cannot be read twice. Opening a file that does not
+// exist is an error later.
 func checkFile(dataset string) error {
 	info, err := os.Stat(dataset)
 	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("--dataset %s is not a regular file; questions are read more than once: write them to a .jsonl file and name that", dataset)
+		return fmt.Errorf("--dataset %s is not a regular file, and questions are read more than once: "+
+			"write them to a .jsonl file", dataset)
 	}
 	return nil
 }
 
-func (s *subject) planCorpus(pl *plan) error {
+// planCorpus reads the corpus, if there is one.
+func (s *targetFlags) planCorpus(pl *plan) error {
 	path := s.Corpus
 	if path == "" {
 		path = dataset.CorpusFor(s.Dataset)
@@ -115,6 +101,7 @@ func (s *subject) planCorpus(pl *plan) error {
 	return nil
 }
 
+// llmConfig returns how to open a model of --llm-provider.
 func (c *runCmd) llmConfig(p *process, model string) llm.Config {
 	return llm.Config{
 		Provider: c.LLMProvider, Model: model, BaseURL: p.env("OPENAI_BASE_URL"),
@@ -122,13 +109,13 @@ func (c *runCmd) llmConfig(p *process, model string) llm.Config {
 	}
 }
 
-// checkReader refuses a reader that our own daemon could not open; other
-// daemons read their environment as they please.
+// checkReader returns an error for a reader that this program's own daemon could not open. Other
+// daemons may interpret their environment differently.
 func (c *runCmd) checkReader(p *process) error {
 	if c.LLMProvider == "" {
 		return nil
 	}
-	if !known(c.LLMProvider) {
+	if !slices.Contains(providers, c.LLMProvider) {
 		return fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", c.LLMProvider)
 	}
 	if !c.ownDaemon(p) || !c.scenario.Reads {

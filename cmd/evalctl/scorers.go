@@ -9,8 +9,8 @@ import (
 	"evalctl/scorer"
 )
 
-// scorerVars returns what the --scorer flag's tags refer to: the names of all scorers, and a
-// phrase on each of them.
+// scorerVars returns the variables in the tags of --scorer: the names of all scorers, and a phrase
+// that describes each of them.
 func scorerVars() kong.Vars {
 	var names, help []string
 	for _, k := range scorer.Kinds() {

@@ -20,36 +20,42 @@ import (
 
 type serveCmd struct {
 	Addr        string        `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one (${default})."`
-	Home        string        `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it everything is kept in memory and gone at the end."`
-	Store       string        `env:"SVC_STORE" enum:"memory,fs,git," default:"" placeholder:"STORE" help:"What keeps documents: memory, which takes no home, fs or git. Default: fs with a home, else memory."`
-	Keys        string        `placeholder:"FILE" help:"Who may use the daemon, made with evalctl keys. Without it everybody who reaches the address may do everything."`
-	Insecure    bool          `help:"Listen beyond this machine without keys."`
-	Ping        time.Duration `name:"ping-interval" default:"25s" help:"Pause between the pings of a change stream (${default})."`
-	ChunkSize   int           `default:"1600" placeholder:"BYTES" help:"Largest size of a passage that search ranks, in bytes of UTF-8, 64 to 8000 (${default}). A change builds the indexes anew."`
-	IndexMemory int64         `default:"1024" placeholder:"MIB" help:"Memory that the search indexes of idle brains may take together, in MiB; one that was dropped is back with the next search (${default})."`
-	LogFormat   string        `enum:"text,json" default:"text" help:"Format of the log on stderr: ${enum} (${default})."`
-	LLMProvider string        `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Reader's model provider: openai, ollama or fake. Without it fake answers by quoting."`
-	LLMModel    string        `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model."`
+	Home        string        `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it, all data is kept in memory and lost on exit."`
+	Store       string        `env:"SVC_STORE" enum:"memory,fs,git," default:"" placeholder:"STORE" help:"Storage engine: memory (without --home), fs or git. Default: fs with --home, otherwise memory."`
+	Keys        string        `placeholder:"FILE" help:"Keys file, see evalctl keys. Without it, requests need no token and may do everything."`
+	Insecure    bool          `help:"Allow listening beyond loopback without --keys."`
+	Ping        time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
+	ChunkSize   int           `default:"1600" placeholder:"BYTES" help:"Maximum size of the chunks that search ranks, 64 to 8000 bytes of UTF-8 (${default}). After a change, indexes are rebuilt."`
+	IndexMemory int64         `default:"1024" placeholder:"MIB" help:"Total memory for the search indexes of idle brains, in MiB (${default}). Evicted indexes are loaded again by the next search."`
+	LogFormat   string        `enum:"text,json" default:"text" help:"Log format on stderr: ${enum} (${default})."`
+	LLMProvider string        `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the reader: openai, ollama or fake. Default: fake, which answers by quoting documents."`
+	LLMModel    string        `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Model of the reader."`
 	searchModels
 }
 
 func (serveCmd) Help() string {
 	return `Prints "evalctl: listening on URL" to stdout once it accepts connections, and logs to stderr.
 
-Models are found at OPENAI_BASE_URL with OPENAI_API_KEY, or OLLAMA_HOST; embeddings at SVC_EMBED_BASE_URL
-with SVC_EMBED_API_KEY where they are set; the http reranker at SVC_RERANK_BASE_URL with SVC_RERANK_API_KEY.
-OPENAI_API_KEY goes to the server of OPENAI_BASE_URL only.
+Servers and API keys of model providers:
+
+  openai         OPENAI_BASE_URL, OPENAI_API_KEY
+  ollama         OLLAMA_HOST
+  embeddings     SVC_EMBED_BASE_URL, SVC_EMBED_API_KEY; default: those of the provider
+  http reranker  SVC_RERANK_BASE_URL, SVC_RERANK_API_KEY
+
+OPENAI_API_KEY is sent only to the server of OPENAI_BASE_URL.
 
 Examples:
 
   evalctl serve --home ./brains
   evalctl serve --home ./brains --store git
+  evalctl serve --home ./brains --embed-provider ollama --embed-model nomic-embed-text
   evalctl serve --addr 127.0.0.1:0 --embed-provider fake
   evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
 `
 }
 
-// Run serves until it is told to stop.
+// Run serves until ctx is canceled.
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.Ping <= 0 {
 		return usageError{fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)}
@@ -90,14 +96,14 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	return d.Serve(ctx, l)
 }
 
-// readKeys gives nil without --keys.
+// readKeys returns nil without --keys.
 func (c *serveCmd) readKeys(p *process) (*httpapi.Keys, error) {
 	if c.Keys == "" {
 		return nil, nil
 	}
 	info, err := os.Stat(c.Keys)
 	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		fmt.Fprintf(p.stderr, "evalctl: %s has mode %04o: others should neither read nor change it (chmod 600)\n", c.Keys, info.Mode().Perm())
+		fmt.Fprintf(p.stderr, "evalctl: %s has mode %04o: only its owner should have access (chmod 600)\n", c.Keys, info.Mode().Perm())
 	}
 	return httpapi.ReadKeys(c.Keys)
 }
@@ -106,7 +112,7 @@ func (c *serveCmd) reader(p *process) (llm.Provider, string, error) {
 	config := c.llmConfig(p)
 	if config.Provider == "" {
 		config.Provider = llm.ProviderFake
-		fmt.Fprintln(p.stderr, "evalctl: no SVC_LLM_PROVIDER: answers are quoted sentences of the notes, by the fake reader")
+		fmt.Fprintln(p.stderr, "evalctl: SVC_LLM_PROVIDER is not set: the fake reader answers by quoting documents")
 	}
 	model := c.LLMModel
 	if config.Provider == llm.ProviderFake {
@@ -123,8 +129,8 @@ func (c *serveCmd) llmConfig(p *process) llm.Config {
 	}
 }
 
-// listen refuses an address that others reach while there are no keys. host is
-// the address without the port.
+// listen rejects an address that other machines can reach unless --keys or --insecure is given. host
+// is the address without the port.
 func (c *serveCmd) listen(ctx context.Context) (l net.Listener, host string, err error) {
 	if host, _, err = net.SplitHostPort(c.Addr); err != nil {
 		return nil, "", fmt.Errorf("--addr %q: must be HOST:PORT such as 127.0.0.1:8787", c.Addr)
@@ -135,14 +141,14 @@ func (c *serveCmd) listen(ctx context.Context) (l net.Listener, host string, err
 	}
 	if c.Keys == "" && !c.Insecure && exposed(l.Addr()) {
 		_ = l.Close() // nothing was accepted
-		return nil, "", fmt.Errorf("--addr %s: listening on %s lets other machines do everything: give --keys, or --insecure to allow it", c.Addr, l.Addr())
+		return nil, "", fmt.Errorf("--addr %s: listening on %s gives other machines full access: "+
+			"set --keys, or --insecure to allow it", c.Addr, l.Addr())
 	}
 	return l, host, nil
 }
 
-// exposed reports whether others than this machine may reach an address. It
-// looks at what a listener is bound to, not at what was asked for: what a
-// hostname, even localhost, stands for is up to the resolver.
+// exposed reports whether other machines may reach addr, the address that a listener is bound to.
+// The requested address does not suffice: a hostname, even localhost, may resolve to any address.
 func exposed(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return !ok || !tcp.IP.IsLoopback()

@@ -12,19 +12,19 @@ import (
 	"evalctl/internal/llm"
 )
 
-// searchModels are serve's flags for the models that search uses.
+// searchModels holds serve's flags for the models that search uses.
 type searchModels struct {
-	EmbedProvider  string   `name:"embed-provider" env:"SVC_EMBED_PROVIDER" placeholder:"NAME" help:"Embedding provider: openai, ollama or fake. Without it auto mode is bm25, with it hybrid."`
+	EmbedProvider  string   `name:"embed-provider" env:"SVC_EMBED_PROVIDER" placeholder:"NAME" help:"Embedding provider: openai, ollama or fake. With one, auto mode is hybrid; without, bm25."`
 	EmbedModel     string   `name:"embed-model" env:"SVC_EMBED_MODEL" placeholder:"MODEL" help:"Embedding model."`
-	EmbedRPS       float64  `name:"embed-rps" default:"0" placeholder:"N" help:"Embedding requests a second at most; 0 for no limit (${default})."`
-	RerankProvider string   `name:"rerank-provider" env:"SVC_RERANK_PROVIDER" placeholder:"NAME" help:"Reranker of hybrid-rerank mode: http (a /rerank endpoint) or llm (the reader's provider)."`
+	EmbedRPS       float64  `name:"embed-rps" default:"0" placeholder:"N" help:"Maximum embedding requests per second; 0 for no limit (${default})."`
+	RerankProvider string   `name:"rerank-provider" env:"SVC_RERANK_PROVIDER" placeholder:"NAME" help:"Reranking provider of hybrid-rerank mode: http (a /rerank endpoint) or llm (the provider of the reader)."`
 	RerankModel    string   `name:"rerank-model" env:"SVC_RERANK_MODEL" placeholder:"MODEL" help:"Reranking model."`
-	FusionWeight   *float64 `placeholder:"N" help:"How much the ranking by vectors counts in hybrid mode, that by words counting 1: above 0, at most 100. Default: 0.2, and 0.00001 for the fake embedder."`
-	Degrade        bool     `help:"Search in a lower mode, named in the answer, when the embedder or the reranker fails. Without it such a search fails."`
+	FusionWeight   *float64 `placeholder:"N" help:"Weight of the semantic ranking in hybrid mode, relative to 1 for bm25: above 0, at most 100. Default: 0.2, or 0.00001 with the fake embedder."`
+	Degrade        bool     `help:"If the embedder or reranker fails, search in a simpler mode and report it in the response. Without it, the search fails."`
 }
 
-// search opens the models that search uses and says which they are. The second
-// result gives their cache free.
+// search opens the models that search uses and prints their names. The caller must close the
+// embedding cache, which is the second result.
 func (c *serveCmd) search(p *process, log *slog.Logger) (search.Config, io.Closer, error) {
 	cfg := search.Config{Degrade: c.Degrade}
 	if w := c.FusionWeight; w != nil {
@@ -33,7 +33,7 @@ func (c *serveCmd) search(p *process, log *slog.Logger) (search.Config, io.Close
 		}
 		cfg.FusionWeight = *w
 	}
-	var cache io.Closer = io.NopCloser(nil) // until there is one
+	var cache io.Closer = io.NopCloser(nil) // replaced if there is a cache
 	if c.RerankProvider != "" {
 		reranker, err := llm.OpenReranker(llm.RerankConfig{
 			Provider: c.RerankProvider, Model: c.RerankModel, BaseURL: p.env("SVC_RERANK_BASE_URL"),
@@ -43,10 +43,10 @@ func (c *serveCmd) search(p *process, log *slog.Logger) (search.Config, io.Close
 			return cfg, nil, err
 		}
 		cfg.Reranker = reranker
-		fmt.Fprintf(p.stderr, "evalctl: hybrid-rerank mode reranks by %s\n", reranker.Name())
+		fmt.Fprintf(p.stderr, "evalctl: hybrid-rerank mode uses reranker %s\n", reranker.Name())
 	}
 	if c.EmbedProvider == "" {
-		fmt.Fprintln(p.stderr, "evalctl: no SVC_EMBED_PROVIDER: auto mode searches by bm25")
+		fmt.Fprintln(p.stderr, "evalctl: SVC_EMBED_PROVIDER is not set: auto mode uses bm25")
 		return cfg, cache, nil
 	}
 	embedder, err := c.embedder(p)
@@ -55,14 +55,14 @@ func (c *serveCmd) search(p *process, log *slog.Logger) (search.Config, io.Close
 	}
 	cfg.Embedder = embedder
 	where := ""
-	if c.EmbedProvider != llm.ProviderFake { // which is faster than any cache
-		kept, err := c.embedCache(embedder, log)
+	if c.EmbedProvider != llm.ProviderFake { // the fake is faster than a cache
+		cached, err := c.embedCache(embedder, log)
 		if err != nil {
 			return cfg, nil, err
 		}
-		cfg.Embedder, cache, where = kept, kept, ", cached in "+cmp.Or(c.cachePath(), "memory")
+		cfg.Embedder, cache, where = cached, cached, ", cached in "+cmp.Or(c.cachePath(), "memory")
 	}
-	fmt.Fprintf(p.stderr, "evalctl: auto mode searches by hybrid, embedder %s%s\n", embedder.Name(), where)
+	fmt.Fprintf(p.stderr, "evalctl: auto mode uses hybrid, embedder %s%s\n", embedder.Name(), where)
 	return cfg, cache, nil
 }
 
@@ -83,9 +83,9 @@ func (c *serveCmd) embedCache(e llm.Embedder, log *slog.Logger) (*llm.EmbedCache
 	return llm.NewEmbedCache(e), nil
 }
 
-// cachePath lies beside the brains; it is empty when nothing is kept on disk.
+// cachePath returns the file of the embedding cache, or "" if nothing is stored on disk.
 func (c *serveCmd) cachePath() string {
-	if c.Home == "" || c.Store == daemon.StoreMemory { // the daemon refuses both together: no home is to be made
+	if c.Home == "" || c.Store == daemon.StoreMemory { // the daemon rejects both together: do not create the home
 		return ""
 	}
 	return filepath.Join(c.Home, "cache", "embeddings.db")

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestExposed: what counts is where the socket is bound. A hostname that
-// resolves elsewhere shows there as the address that it resolved to.
+// TestExposed checks bound addresses. For a hostname, the bound address is the resolved one.
 func TestExposed(t *testing.T) {
 	for addr, want := range map[string]bool{
 		"127.0.0.1:1": false, "127.8.9.10:1": false, "[::1]:1": false, "[::ffff:127.0.0.1]:1": false,
@@ -23,7 +22,7 @@ func TestExposed(t *testing.T) {
 		}
 	}
 	if !exposed(&net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}) {
-		t.Error("an address of another kind is not known to be safe")
+		t.Error("an address that is not TCP was reported as not exposed")
 	}
 }
 
@@ -36,9 +35,9 @@ func TestListen(t *testing.T) {
 		{serveCmd{Addr: "127.0.0.1:0"}, ""},
 		{serveCmd{Addr: "localhost:0"}, ""},
 		{serveCmd{Addr: "[::1]:0"}, ""},
-		{serveCmd{Addr: "0.0.0.0:0"}, "lets other machines do everything"},
-		{serveCmd{Addr: "[::]:0"}, "lets other machines do everything"},
-		{serveCmd{Addr: ":0"}, "lets other machines do everything"},
+		{serveCmd{Addr: "0.0.0.0:0"}, "gives other machines full access"},
+		{serveCmd{Addr: "[::]:0"}, "gives other machines full access"},
+		{serveCmd{Addr: ":0"}, "gives other machines full access"},
 		{serveCmd{Addr: ":0", Insecure: true}, ""},
 		{serveCmd{Addr: ":0", Keys: "keys.yaml"}, ""},
 		{serveCmd{Addr: "nowhere"}, "must be HOST:PORT"},

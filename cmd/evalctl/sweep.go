@@ -19,19 +19,20 @@ import (
 	"evalctl/scorer"
 )
 
-// sweepCmd holds the flags of evalctl sweep.
+// sweepCmd has the flags of evalctl sweep.
 type sweepCmd struct {
-	subject
+	targetFlags
 	Modes       []string `default:"auto" placeholder:"MODE,..." help:"Retrieval modes: ${modes} (${default})."`
 	TopKs       []int    `name:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
-	CandidateKs []int    `name:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k; 0 defers to the daemon (${default})."`
+	CandidateKs []int    `name:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k. 0: the daemon's default (${default})."`
 }
 
 func (sweepCmd) Help() string {
-	return `Searches with every combination of mode, top-k and candidate-k, on one daemon that is started and filled once. Questions need
-expected_paths; nothing is answered or judged. Before the first measured question, each mode is asked some questions that do not count, so
-that no cell pays for building an index; what a daemon caches of a query still makes later cells of its mode faster. The table goes to
-stdout, all figures to <output>/<date>/<sdk>.sweep.json.
+	return `Searches with every combination of mode, top-k and candidate-k, on one daemon that is started
+and seeded once. Questions need expected_paths. No answers are generated or judged. Each mode is
+first warmed up with some questions that are not measured, so that no cell includes the time to
+build an index. A daemon that caches queries is still faster in the later cells of a mode. The table
+is printed to stdout, and all figures are written to <output>/<date>/<sdk>.sweep.json.
 
 Examples:
 
@@ -43,19 +44,20 @@ Examples:
 ` + exitTable()
 }
 
-// Validate checks what the grammar cannot say. kong calls it.
+// Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *sweepCmd) Validate() error {
 	if err := c.validate(); err != nil {
 		return err
 	}
 	for _, m := range c.Modes {
 		if !slices.Contains(protocol.Modes, m) {
-			return fmt.Errorf("--modes %s: must be of %s", m, strings.Join(protocol.Modes, ", "))
+			return fmt.Errorf("--modes %s: must be one of %s", m, strings.Join(protocol.Modes, ", "))
 		}
 	}
 	for _, k := range c.TopKs {
 		if k < 1 || k > protocol.MaxSearchTopK {
-			return fmt.Errorf("--top-ks %d: must be from 1 to %d, the protocol's limit", k, protocol.MaxSearchTopK)
+			return fmt.Errorf("--top-ks %d: must be from 1 to %d, the protocol's limit",
+				k, protocol.MaxSearchTopK)
 		}
 	}
 	for _, k := range c.CandidateKs {
@@ -63,10 +65,11 @@ func (c *sweepCmd) Validate() error {
 			return fmt.Errorf("--candidate-ks %d: must not be negative", k)
 		}
 	}
-	return errors.Join(distinct("--modes", c.Modes), distinct("--top-ks", c.TopKs), distinct("--candidate-ks", c.CandidateKs))
+	return errors.Join(distinct("--modes", c.Modes), distinct("--top-ks", c.TopKs),
+		distinct("--candidate-ks", c.CandidateKs))
 }
 
-// distinct refuses an empty list and one that says a thing twice.
+// distinct returns an error for an empty list, and for one with a duplicate.
 func distinct[T comparable](flag string, values []T) error {
 	if len(values) == 0 {
 		return fmt.Errorf("%s is empty; give at least one, separated by commas", flag)
@@ -79,9 +82,10 @@ func distinct[T comparable](flag string, values []T) error {
 	return nil
 }
 
-// Run sweeps: everything that can be refused is refused first, then the daemon
-// is started and filled, then the cells are measured one after the other.
+// Run sweeps. It checks everything that it can before it starts and seeds the daemon and measures
+// the cells one after the other.
 func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
+	defer holdSpareHeap()()
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
 	if err != nil {
@@ -93,25 +97,26 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer release()
 	t.inputs(c.Dataset, plan)
-	under, err := c.connect(ctx, p, plan)
+	session, err := c.open(ctx, p, plan)
 	if err != nil {
-		return brainError(ctx, err)
+		return err
 	}
-	defer func() { err = errors.Join(err, under.close()) }()
-	t.daemon(under)
-	return c.evaluate(ctx, p, t, plan, under)
+	defer func() { err = errors.Join(err, session.Close()) }()
+	t.daemon(session)
+	return c.evaluate(ctx, p, t, plan, session)
 }
 
 // plan checks everything that needs no daemon.
 func (c *sweepCmd) plan(p *process) (*plan, error) {
-	pl, err := c.subject.plan(p)
+	pl, err := c.targetFlags.plan(p)
 	if err != nil {
 		return nil, err
 	}
 	if c.ownDaemon(p) {
-		pl.profile.Env = []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake} // nothing is read
+		// No answer is generated.
+		pl.session.Profile.Env = []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}
 	}
-	// The depth matters to no check of a question.
+	// The check of a question does not depend on the depth.
 	sc := scorer.Retrieval{TopK: c.TopKs[0]}
 	search, err := target.ScenarioOf(result.SearchOnly)
 	if err != nil {
@@ -123,40 +128,50 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 	if err := c.planInput(pl, check); err != nil {
 		return nil, err
 	}
-	// What is said of a large top-k need not hold for the others.
+	// A warning about a large top-k may not apply to the others.
 	if pl.gold, err = harness.CheckGold(pl.dataset, pl.brains, slices.Min(c.TopKs)); err != nil {
 		return nil, err
 	}
 	if pl.gold.WithGold == 0 {
-		return nil, fmt.Errorf("%s: a sweep needs expected_paths and none of %s has any", c.Dataset, count(pl.dataset.Selected, "question"))
+		return nil, fmt.Errorf("%s: a sweep needs expected_paths, which none of %s has",
+			c.Dataset, count(pl.dataset.Selected, "question"))
 	}
 	return pl, nil
 }
 
-// evaluate fills the brains and measures the cells. What is finished when the
-// sweep is stopped is written and printed.
-func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan, under *daemonUnderTest) (err error) {
-	ctx, stop := under.watch(ctx)
+// evaluate seeds the brains and measures the cells. If the sweep is stopped, the finished cells are
+// written and printed.
+func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan,
+	session *harness.Session) error {
+	ctx, stop := session.Watch(ctx)
 	defer stop()
-	if under.brains, err = seed.Brains(ctx, under.endpoint, result.Dialect(c.Dialect), plan.brains, nil, nil); err != nil {
-		return brainError(ctx, err)
+	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains,
+		nil, nil)
+	if err != nil {
+		return asDaemonError(ctx, err)
 	}
 	grid := c.grid()
-	sweep := result.Sweep{SchemaVersion: result.SchemaVersion, SDK: c.SDK, StartedAt: plan.started, Planned: len(grid), Cells: []result.Cell{}}
-	file := harness.NewSweepFile(plan.dir, c.SDK)
-	stopped := c.measure(ctx, t, plan, under, grid, &sweep, file)
-	if err := file.Finish(&sweep, stopped); err != nil {
+	s := &sweeper{
+		sweepCmd: c, t: t, plan: plan, session: session, brains: brains, shown: shownWarnings{},
+		file: harness.NewSweepFile(plan.dir, c.SDK),
+		sweep: result.Sweep{
+			SchemaVersion: result.SchemaVersion, SDK: c.SDK, StartedAt: plan.started,
+			Planned: len(grid), Cells: []result.Cell{},
+		},
+	}
+	stopped := s.measure(ctx, grid)
+	if err := s.file.Finish(&s.sweep, stopped); err != nil {
 		return errors.Join(stopped, err)
 	}
-	verdict := c.verdict(sweep, stopped)
-	if err := c.print(p, sweep, file.Path(), exitCode(ctx, verdict)); err != nil {
+	verdict := c.verdict(s.sweep, stopped)
+	if err := c.print(p, s.sweep, s.file.Path(), exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	t.field("result", "%s", printable(file.Path(), oneLine))
+	t.field("result", "%s", printable(s.file.Path(), oneLine))
 	return verdict
 }
 
-// grid is every combination, the modes outermost.
+// grid returns all combinations. The mode changes last.
 func (c *sweepCmd) grid() []result.Cell {
 	var out []result.Cell
 	for _, mode := range c.Modes {
@@ -169,62 +184,77 @@ func (c *sweepCmd) grid() []result.Cell {
 	return out
 }
 
-// measure runs the cells, and returns what stopped it.
-func (c *sweepCmd) measure(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, grid []result.Cell, sweep *result.Sweep, file *harness.SweepFile) error {
-	for _, mode := range c.Modes {
-		target := c.target(under, result.Cell{Mode: mode, TopK: slices.Max(c.TopKs)})
-		asked, err := target.WarmUp(ctx, plan.dataset, c.Timeout)
+// sweeper measures the cells of a sweep on a seeded daemon.
+type sweeper struct {
+	*sweepCmd
+	t       *terminal
+	plan    *plan
+	session *harness.Session
+	brains  map[string]string // ids at the daemon, by name
+	file    *harness.SweepFile
+	sweep   result.Sweep
+	shown   shownWarnings // warnings that were printed
+}
+
+// measure warms up each mode and measures the cells. The error is what stopped it.
+func (s *sweeper) measure(ctx context.Context, grid []result.Cell) error {
+	for _, mode := range s.Modes {
+		warmed := s.target(result.Cell{Mode: mode, TopK: slices.Max(s.TopKs)})
+		asked, err := warmed.WarmUp(ctx, s.plan.dataset, s.Timeout)
 		if err != nil {
 			return err
 		}
-		sweep.WarmUp += asked
+		s.sweep.WarmUp += asked
 	}
-	told := guardsTold{}
-	told.news(plan.gold.Warnings)
+	s.shown.add(s.plan.gold.Warnings)
 	for i, cell := range grid {
-		res, err := c.cell(ctx, t, plan, under, cell, told)
+		res, err := s.cell(ctx, cell)
 		if err != nil {
 			return fmt.Errorf("stopped in cell %d of %d: %w", i+1, len(grid), err)
 		}
 		cell.Result = res
-		sweep.Cells = append(sweep.Cells, cell)
-		if err := file.Save(*sweep); err != nil {
+		s.sweep.Cells = append(s.sweep.Cells, cell)
+		if err := s.file.Save(s.sweep); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *sweepCmd) target(under *daemonUnderTest, cell result.Cell) *target.Target {
+// target returns how to ask with the settings of one cell.
+func (s *sweeper) target(cell result.Cell) *target.Target {
 	return &target.Target{
-		Endpoint: under.endpoint, Brains: under.brains, Scenario: result.SearchOnly, Mode: cell.Mode,
-		TopK: cell.TopK, CandidateK: cell.CandidateK, Dialect: result.Dialect(c.Dialect),
+		Endpoint: s.session.Endpoint(), Brains: s.brains, Scenario: result.SearchOnly, Mode: cell.Mode,
+		TopK: cell.TopK, CandidateK: cell.CandidateK, Dialect: result.Dialect(s.Dialect),
 	}
 }
 
-// cell asks all questions with one setting.
-func (c *sweepCmd) cell(ctx context.Context, t *terminal, plan *plan, under *daemonUnderTest, cell result.Cell, told guardsTold) (result.Result, error) {
-	gold, err := harness.CheckGold(plan.dataset, plan.brains, cell.TopK)
+// cell asks all questions with the settings of one cell.
+func (s *sweeper) cell(ctx context.Context, cell result.Cell) (result.Result, error) {
+	gold, err := harness.CheckGold(s.plan.dataset, s.plan.brains, cell.TopK)
 	if err != nil {
 		return result.Result{}, err
 	}
-	id := c.identity(plan, under)
+	id := s.identity(s.plan, s.session.ID())
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
-	progress := t.progress(plan.dataset.Selected, 0)
+	progress := s.t.progress(s.plan.dataset.Selected, 0)
 	res, err := harness.Drive(ctx, harness.Config{
-		Target: c.target(under, cell), Dataset: plan.dataset, Brains: plan.brains, Scorer: scorer.Retrieval{TopK: cell.TopK},
-		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: under.process != nil, Recorded: progress.add, Warnings: gold.Warnings,
-		Settings: result.Settings{Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), MaxUnscored: c.unscored},
+		Target: s.target(cell), Dataset: s.plan.dataset, Brains: s.plan.brains,
+		Scorer: scorer.Retrieval{TopK: cell.TopK}, Concurrency: s.Concurrency, Timeout: s.Timeout,
+		Watched: s.session.Started(), Recorded: progress.add, Warnings: gold.Warnings,
+		Settings: result.Settings{
+			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(), MaxUnscored: s.unscored,
+		},
 	}, id)
 	progress.done()
 	if err == nil {
-		t.cell(cell, res, progress, told)
+		s.t.cell(cell, res, progress, s.shown)
 	}
 	return res, err
 }
 
-// verdict is what the sweep means for the exit code.
+// verdict returns the error that determines the exit code.
 func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 	if stopped != nil {
 		return stopped
@@ -232,7 +262,7 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 	quiet, lost := 0, 0
 	for _, cell := range s.Cells {
 		n := cell.Result.Counts
-		if silent(cell) {
+		if unanswered(cell) {
 			quiet++
 		}
 		if n.Errors > c.unscored.Of(n.Total) {
@@ -241,9 +271,10 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 	}
 	switch {
 	case quiet == len(s.Cells):
-		return daemonError{errors.New("the daemon answered no question of any cell")}
+		return daemonError{errors.New("the daemon answered no question in any cell")}
 	case lost > 0:
-		return unscoredError{fmt.Errorf("%d of %d cells have more errors than --max-unscored %s allows", lost, len(s.Cells), c.MaxUnscored)}
+		return unscoredError{fmt.Errorf("%d of %d cells have more errors than --max-unscored %s allows",
+			lost, len(s.Cells), c.MaxUnscored)}
 	}
 	return nil
 }

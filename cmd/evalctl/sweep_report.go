@@ -13,55 +13,58 @@ import (
 	"evalctl/internal/stats"
 )
 
-// cell tells of a finished cell what its row in the table has no room for.
-func (t *terminal) cell(cell result.Cell, res result.Result, p *progress, told guardsTold) {
+// cell prints the details of a finished cell that its row in the table does not contain.
+func (t *terminal) cell(cell result.Cell, res result.Result, p *progress, shown shownWarnings) {
 	name := fmt.Sprintf("%s top-k %d", cell.Mode, cell.TopK)
 	if cell.CandidateK > 0 {
 		name += fmt.Sprintf(" candidate-k %d", cell.CandidateK)
 	}
-	t.field("cell", "%s  %s in %s", name, count(res.Counts.Total, "question"), duration(float64(res.FinishedAt.Sub(res.StartedAt).Milliseconds())))
+	took := duration(float64(res.FinishedAt.Sub(res.StartedAt).Milliseconds()))
+	t.field("cell", "%s  %s in %s", name, count(res.Counts.Total, "question"), took)
 	if ran := ranOtherwise(cell, res); ran != "" {
 		t.field("warning", "%s: the daemon ran %s", name, ran)
 	}
 	for _, r := range p.failed {
 		if r.Error != nil {
-			t.field("warning", "%s: %s, the first: %s", name, count(res.Counts.Errors, "error"), short(r.Error.Message, 200))
+			t.field("warning", "%s: %s, first: %s", name, count(res.Counts.Errors, "error"), short(r.Error.Message, 200))
 			break
 		}
 	}
 	if res.Retrieval != nil {
-		for _, g := range told.news(res.Retrieval.Warnings) {
-			t.field("warning", "%s: %s", name, printable(g.Message, oneLine))
+		for _, w := range shown.add(res.Retrieval.Warnings) {
+			t.field("warning", "%s: %s", name, printable(w.Message, oneLine))
 		}
 	}
 }
 
-// guardsTold are the guards that were printed, by what they say: each is said once
-// in a sweep, whatever cells it is true of.
-type guardsTold map[string]bool
+// shownWarnings is the set of messages that a sweep has printed. Each is printed once, even if it
+// applies to several cells.
+type shownWarnings map[string]bool
 
-// news gives the guards that were not told before, and notes that they are now.
-func (g guardsTold) news(guards []result.Warning) []result.Warning {
+// add returns the warnings that are not in the set, and adds them to it.
+func (s shownWarnings) add(warnings []result.Warning) []result.Warning {
 	var out []result.Warning
-	for _, guard := range guards {
-		if !g[guard.Message] {
-			g[guard.Message] = true
-			out = append(out, guard)
+	for _, w := range warnings {
+		if !s[w.Message] {
+			s[w.Message] = true
+			out = append(out, w)
 		}
 	}
 	return out
 }
 
-// covered tells whether a cell's top-k is so large that every document of a
-// brain is retrieved.
-func covered(c result.Cell) bool {
-	return c.Result.Retrieval != nil && slices.ContainsFunc(c.Result.Retrieval.Warnings, func(g result.Warning) bool { return g.Kind == result.TopKCoversBrain })
+// coversBrain reports whether the top-k of a cell is so large that it retrieves every document of a
+// brain.
+func coversBrain(c result.Cell) bool {
+	return c.Result.Retrieval != nil && slices.ContainsFunc(c.Result.Retrieval.Warnings, func(w result.Warning) bool {
+		return w.Kind == result.TopKCoversBrain
+	})
 }
 
-// silent tells whether no question of a cell was answered.
-func silent(c result.Cell) bool { return c.Result.Counts.Errors == c.Result.Counts.Total }
+// unanswered reports whether every question of a cell ended with an error.
+func unanswered(c result.Cell) bool { return c.Result.Counts.Errors == c.Result.Counts.Total }
 
-// modesRan names the modes that a cell's answers tell of.
+// modesRan returns the modes that the answers of a cell report, with counts if there are several.
 func modesRan(res result.Result) string {
 	modes := slices.Sorted(maps.Keys(res.EffectiveModes))
 	answered := res.Counts.Scored
@@ -76,11 +79,11 @@ func modesRan(res result.Result) string {
 	case answered == 0:
 		return "none"
 	}
-	return "untold"
+	return "unknown mode"
 }
 
-// ranOtherwise says what ran instead of the mode that was asked for, empty when
-// that ran. Auto may be any.
+// ranOtherwise describes which mode ran instead of the requested one, "" if that one ran. For auto,
+// any mode is right.
 func ranOtherwise(cell result.Cell, res result.Result) string {
 	ran := modesRan(res)
 	if ran == cell.Mode || cell.Mode == protocol.ModeAuto || ran == "none" {
@@ -89,32 +92,33 @@ func ranOtherwise(cell result.Cell, res result.Result) string {
 	return ran + ", not " + cell.Mode
 }
 
-// column is a measure in the table. The best value is the highest, or the
-// lowest where less is better.
+// column is a metric in the table.
 type column struct {
-	name   string
-	less   bool
-	sure   bool                      // where a cell is covered, so that it is no merit
-	of     func(result.Cell) float64 // NaN for none
-	format func(float64) string
+	name          string
+	lowerIsBetter bool
+	// inflated is set if a top-k that covers the brain makes the metric meaningless.
+	inflated bool
+	value    func(result.Cell) float64 // NaN if the cell has none
+	format   func(float64) string
 }
 
-func plain(v float64) string {
+// rate formats a value from 0 to 1.
+func rate(v float64) string {
 	if math.IsNaN(v) {
 		return "-"
 	}
 	return fmt.Sprintf("%.3f", v)
 }
 
-// figure is a measure of retrieval at the cell's own top-k. A cell without any
-// answer has none: it is the mode that is bad there, not a ranking.
-func figure(name string) func(result.Cell) float64 {
+// metric returns the value function of a retrieval metric at the top-k of a cell. A cell without any
+// answer has no value: its mode does not work, which says nothing about a ranking.
+func metric(name string) func(result.Cell) float64 {
 	return func(c result.Cell) float64 {
 		key := name
 		if name != "mrr" {
 			key = fmt.Sprintf("%s@%d", name, c.TopK)
 		}
-		if c.Result.Retrieval == nil || silent(c) {
+		if c.Result.Retrieval == nil || unanswered(c) {
 			return math.NaN()
 		}
 		if v, ok := c.Result.Retrieval.Macro[key]; ok {
@@ -125,26 +129,27 @@ func figure(name string) func(result.Cell) float64 {
 }
 
 func passRate(c result.Cell) float64 {
-	if c.Result.PassRate == nil || silent(c) {
+	if c.Result.PassRate == nil || unanswered(c) {
 		return math.NaN()
 	}
 	return *c.Result.PassRate
 }
 
-// latency is a percentile, of enough answers for it to mean anything.
-func latency(of func(result.Quantiles) *float64, p float64) column {
+// latency returns the column of a percentile. A cell has a value if it has enough answers for a
+// confidence interval, otherwise the table shows that it has too few.
+func latency(quantile func(result.Quantiles) *float64, p float64) column {
 	need := stats.QuantileCIMin(p, 0.95)
 	return column{
-		name: fmt.Sprintf("p%.0f ms", p*100), less: true,
-		of: func(c result.Cell) float64 {
-			if v := of(c.Result.Latency); v != nil && c.Result.Latency.N >= need {
+		name: fmt.Sprintf("p%.0f ms", p*100), lowerIsBetter: true,
+		value: func(c result.Cell) float64 {
+			if v := quantile(c.Result.Latency); v != nil && c.Result.Latency.N >= need {
 				return *v
 			}
 			return math.NaN()
 		},
 		format: func(v float64) string {
 			if math.IsNaN(v) {
-				return fmt.Sprintf("needs %d", need)
+				return fmt.Sprintf("n<%d", need)
 			}
 			return fmt.Sprintf("%.1f", v)
 		},
@@ -152,47 +157,47 @@ func latency(of func(result.Quantiles) *float64, p float64) column {
 }
 
 var columns = []column{
-	{name: "recall@k", sure: true, of: figure("recall"), format: plain},
-	{name: "nDCG@k", of: figure("ndcg"), format: plain},
-	{name: "MRR", of: figure("mrr"), format: plain},
-	{name: "pass rate", sure: true, of: passRate, format: plain},
+	{name: "recall@k", inflated: true, value: metric("recall"), format: rate},
+	{name: "nDCG@k", value: metric("ndcg"), format: rate},
+	{name: "MRR", value: metric("mrr"), format: rate},
+	{name: "pass", inflated: true, value: passRate, format: rate},
 	latency(func(q result.Quantiles) *float64 { return q.P50 }, 0.50),
 	latency(func(q result.Quantiles) *float64 { return q.P95 }, 0.95),
 }
 
-// earned tells whether a cell's value could have been another.
-func (c column) earned(cell result.Cell) bool { return !c.sure || !covered(cell) }
+// comparable reports whether the value of a cell may be the best of the column.
+func (c column) comparable(cell result.Cell) bool { return !c.inflated || !coversBrain(cell) }
 
-// best is the best value of a column, NaN when all cells have the same.
+// best returns the best value of a column, NaN if all cells have the same.
 func (c column) best(cells []result.Cell) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, cell := range cells {
-		if v := c.of(cell); !math.IsNaN(v) && c.earned(cell) {
+		if v := c.value(cell); !math.IsNaN(v) && c.comparable(cell) {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
 	switch {
 	case !(lo < hi):
 		return math.NaN()
-	case c.less:
+	case c.lowerIsBetter:
 		return lo
 	}
 	return hi
 }
 
-// sweepRows is the table, with the best of each column behind a star.
+// sweepRows returns the rows of the table. A star marks the best value of a column.
 func sweepRows(cells []result.Cell) [][]string {
-	wide := slices.ContainsFunc(cells, func(c result.Cell) bool { return c.CandidateK > 0 })
-	broken := slices.ContainsFunc(cells, func(c result.Cell) bool { return c.Result.Counts.Errors > 0 })
+	withCandidates := slices.ContainsFunc(cells, func(c result.Cell) bool { return c.CandidateK > 0 })
+	withErrors := slices.ContainsFunc(cells, func(c result.Cell) bool { return c.Result.Counts.Errors > 0 })
 	rows := [][]string{{"mode", "ran", "top-k"}}
 	add := func(row int, when bool, text string) {
 		if when {
 			rows[row] = append(rows[row], text)
 		}
 	}
-	add(0, wide, "candidate-k")
+	add(0, withCandidates, "candidate-k")
 	add(0, true, "n")
-	add(0, broken, "errors")
+	add(0, withErrors, "errors")
 	for _, c := range columns {
 		add(0, true, c.name)
 	}
@@ -202,16 +207,16 @@ func sweepRows(cells []result.Cell) [][]string {
 			ran = modesRan(cell.Result)
 		}
 		rows = append(rows, []string{cell.Mode, clip(ran, 40), fmt.Sprint(cell.TopK)})
-		add(i+1, wide, fmt.Sprint(cell.CandidateK))
+		add(i+1, withCandidates, fmt.Sprint(cell.CandidateK))
 		add(i+1, true, fmt.Sprint(cell.Result.Counts.Total))
-		add(i+1, broken, fmt.Sprint(cell.Result.Counts.Errors))
+		add(i+1, withErrors, fmt.Sprint(cell.Result.Counts.Errors))
 	}
 	for _, c := range columns {
 		best := c.best(cells)
 		for i, cell := range cells {
-			v := c.of(cell)
+			v := c.value(cell)
 			text := c.format(v)
-			if v == best && c.earned(cell) {
+			if v == best && c.comparable(cell) {
 				text = "*" + text
 			}
 			add(i+1, true, text)
@@ -220,7 +225,7 @@ func sweepRows(cells []result.Cell) [][]string {
 	return rows
 }
 
-// print writes the table, or one JSON object, to stdout.
+// print writes the table to stdout, or one JSON object with --json.
 func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) error {
 	if !c.JSON {
 		_, err := fmt.Fprint(p.stdout, drawTable(sweepRows(s.Cells), 2))

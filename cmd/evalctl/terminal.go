@@ -6,15 +6,15 @@ import (
 	"os"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
 
-// terminal is where a command talks to a person: stderr. What stdout gets is
-// for programs.
+// terminal writes messages for people to stderr. Output for programs goes to stdout.
 type terminal struct {
 	w io.Writer
-	// live is set when w is a terminal that can redraw a line.
+	// live reports whether w is a terminal that can redraw a line.
 	live  bool
 	color bool
 	quiet bool
@@ -29,7 +29,7 @@ func newTerminal(p *process, quiet bool) *terminal {
 	return t
 }
 
-// columns is how wide the terminal is at the moment.
+// columns returns the current width of the terminal, 80 if w is not a terminal.
 func (t *terminal) columns() int {
 	if f, ok := t.w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -39,12 +39,63 @@ func (t *terminal) columns() int {
 	return 80
 }
 
-// field prints a line of the report: a name in its column, then the text.
+// fieldIndent is the width of the name of a field, with the blanks around it.
+const fieldIndent = 14
+
+// field prints a field of the report: a name, padded to a fixed width, and the text.
 func (t *terminal) field(name, format string, args ...any) {
 	if !t.quiet {
-		fmt.Fprintf(t.w, "  %-10s  %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintln(t.w, t.wrap(fmt.Sprintf("  %-10s  ", name), fmt.Sprintf(format, args...)))
 	}
 }
+
+// wrap returns label and text, broken into lines that fit on the terminal. Lines after the first are
+// indented by the width of label. It prefers breaks between the parts of text, which two blanks
+// separate, to breaks between words. A word wider than the terminal is not broken. If the output is
+// not a terminal, the line stays whole, so that it can be searched.
+func (t *terminal) wrap(label, text string) string {
+	if !t.live {
+		return label + text
+	}
+	var b strings.Builder
+	b.WriteString(label)
+	indent := columnsOf(label)
+	width, used, blanks := t.columns(), indent, 0
+	add := func(text string) {
+		if used > indent && used+blanks+columnsOf(text) > width {
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			used, blanks = indent, 0
+		}
+		b.WriteString(strings.Repeat(" ", blanks) + text)
+		used, blanks = used+blanks+columnsOf(text), 1
+	}
+	for part := range strings.SplitSeq(text, "  ") {
+		trimmed := strings.TrimPrefix(part, " ") // three blanks separate parts too
+		blanks += len(part) - len(trimmed)
+		part = trimmed
+		if indent+columnsOf(part) <= width {
+			add(part)
+		} else {
+			for word := range strings.SplitSeq(part, " ") {
+				add(word)
+			}
+		}
+		blanks = 2
+	}
+	return b.String()
+}
+
+// columnsOf returns the number of columns of text, whose colors take none.
+func columnsOf(text string) int {
+	return utf8.RuneCountInString(strings.NewReplacer(green, "", red, "", reset, "").Replace(text))
+}
+
+// Escape sequences that select a color.
+const (
+	green = "\x1b[32m"
+	red   = "\x1b[31m"
+	reset = "\x1b[0m"
+)
 
 func (t *terminal) blank() {
 	if !t.quiet {
@@ -52,26 +103,26 @@ func (t *terminal) blank() {
 	}
 }
 
-// tint colours a word that says the same without colour.
+// tint colors word green or red. The word must be clear without color.
 func (t *terminal) tint(good bool, word string) string {
 	if !t.color {
 		return word
 	}
 	if good {
-		return "\x1b[32m" + word + "\x1b[0m"
+		return green + word + reset
 	}
-	return "\x1b[31m" + word + "\x1b[0m"
+	return red + word + reset
 }
 
-// keepLines and oneLine say what printable does with line feeds.
+// Whether printable keeps line feeds or replaces them with blanks.
 const (
 	oneLine   = false
 	keepLines = true
 )
 
-// printable makes text from documents, daemons and models safe to print:
-// control and invisible formatting characters, which could steer a terminal or
-// reorder a line, become visible escapes.
+// printable makes text from documents, daemons and models safe to print. Control characters and
+// invisible formatting characters, which could control the terminal or reorder a line, are replaced
+// with visible escapes.
 func printable(s string, lines bool) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\ufffd") {
@@ -89,12 +140,12 @@ func printable(s string, lines bool) string {
 	return b.String()
 }
 
-// short is printable text on one line of at most n characters.
+// short returns printable text on one line, cut to at most n characters.
 func short(s string, n int) string {
 	return clip(printable(strings.TrimSpace(s), oneLine), n)
 }
 
-// clip cuts text to at most n characters, at least 1.
+// clip cuts s to at most n characters. n must be at least 1.
 func clip(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"

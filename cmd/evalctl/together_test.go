@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// TestStartTogether: two runs, or a run and a sweep, that start together in one
-// folder both end well, one after the other, or one of them is refused because
-// the other is going on. Neither reaches the other's daemon.
+// TestStartTogether starts two runs, or a run and a sweep, in one folder at the same time. Either both
+// succeed, one after the other, or one is rejected because the other is running. Neither reaches the
+// daemon of the other.
 func TestStartTogether(t *testing.T) {
 	dataset, err := filepath.Abs("../../datasets/smoke.jsonl")
 	if err != nil {
@@ -23,7 +23,7 @@ func TestStartTogether(t *testing.T) {
 	}
 	run := []string{"run", "--sdk", "go", "--dataset", dataset, "--scorer", "exact"}
 	sweep := []string{"sweep", "--sdk", "go", "--dataset", dataset, "--modes", "bm25", "--top-ks", "1"}
-	// The delays are the moments of the first one's start that the second may meet.
+	// The second command starts at different moments of the first one's start.
 	delays := []time.Duration{0, 10, 60}
 	if !testing.Short() {
 		delays = []time.Duration{0, 0, 10, 20, 30, 40, 60}
@@ -32,24 +32,24 @@ func TestStartTogether(t *testing.T) {
 	for _, delay := range delays {
 		for _, second := range [][]string{run, sweep} {
 			delay := delay * time.Millisecond
-			one, two := starting(t, dir, run), starting(t, dir, second)
-			begin(t, one)
-			time.Sleep(delay) // the moment is the point; every outcome but two is right
-			begin(t, two)
-			codes := []int{ended(t, one), ended(t, two)}
-			refused := slices.Index(codes, exitUsage)
-			switch said := []string{stderr(one), stderr(two)}; {
+			one, two := command(t, dir, run), command(t, dir, second)
+			start(t, one)
+			time.Sleep(delay) // varies the overlap; the outcome must be valid for any delay
+			start(t, two)
+			codes := []int{wait(t, one), wait(t, two)}
+			rejected := slices.Index(codes, exitUsage)
+			switch errs := []string{stderr(one), stderr(two)}; {
 			case codes[0] == exitDone && codes[1] == exitDone:
-			case refused >= 0 && codes[1-refused] == exitDone && strings.Contains(said[refused], "another run is going on"):
+			case rejected >= 0 && codes[1-rejected] == exitDone && strings.Contains(errs[rejected], "another run is going on"):
 			default:
-				t.Fatalf("%s after %v: exit codes %v\n%s\n%s", second[0], delay, codes, said[0], said[1])
+				t.Fatalf("%s after %v: exit codes %v\n%s\n%s", second[0], delay, codes, errs[0], errs[1])
 			}
 		}
 	}
 }
 
-// starting is an evalctl command, put there by TestMain, that works in dir.
-func starting(t *testing.T, dir string, args []string) *exec.Cmd {
+// command returns an evalctl command with working directory dir. TestMain puts evalctl on the PATH.
+func command(t *testing.T, dir string, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), "evalctl", args...)
 	cmd.Dir, cmd.Stderr = dir, new(bytes.Buffer)
 	for _, v := range os.Environ() {
@@ -60,14 +60,15 @@ func starting(t *testing.T, dir string, args []string) *exec.Cmd {
 	return cmd
 }
 
-func begin(t *testing.T, cmd *exec.Cmd) {
+func start(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func ended(t *testing.T, cmd *exec.Cmd) int {
+// wait returns the exit code.
+func wait(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
 	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)

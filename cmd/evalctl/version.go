@@ -20,11 +20,10 @@ func (versionCmd) Run(p *process) error {
 	return err
 }
 
-// versionFlag is another spelling of the version command.
+// versionFlag is equivalent to the version command.
 type versionFlag bool
 
-// BeforeReset prints the version before anything else of the command line is
-// looked at, and ends the process.
+// BeforeReset prints the version and exits before the rest of the command line is parsed.
 func (versionFlag) BeforeReset(app *kong.Kong, p *process) error {
 	if err := (versionCmd{}).Run(p); err != nil {
 		return err
@@ -37,8 +36,8 @@ type build struct{ number, commit string }
 
 func (b build) String() string { return b.number + " (" + b.commit + ")" }
 
-// version returns what this program was built from. go run stamps no commit
-// into a program: that of the work tree in the current directory is used then.
+// version returns the version and commit of this program. go run does not stamp a commit into a
+// program, so version then uses the commit of the work tree in the current directory.
 func version() build {
 	b := build{number: release, commit: "commit unknown"}
 	info, ok := debug.ReadBuildInfo()
@@ -63,5 +62,5 @@ func version() build {
 	return b
 }
 
-// userAgent names this program to daemons.
+// userAgent returns the User-Agent header of requests.
 func userAgent() string { return "evalctl/" + release }

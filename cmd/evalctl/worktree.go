@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// gitTime is the most that one git command may take.
-const gitTime = 10 * time.Second
+// gitTimeout limits the duration of one git command.
+const gitTimeout = 10 * time.Second
 
-// worktreeCommit returns the commit of the git work tree that contains dir,
-// in the form of a stamped build: "-dirty" is appended where git status lists
-// changed or untracked files. It returns "" where git is missing or fails, or
-// where the go.mod of the work tree does not declare module.
+// worktreeCommit returns the commit of the git work tree that contains dir, in the form of a
+// stamped build: "-dirty" is appended if git status lists changed or untracked files. It returns ""
+// if git is missing or fails, or if the go.mod of the work tree does not declare module.
 //
-// Anybody can write a go.mod, so nothing that the work tree's own configuration
+// The go.mod does not prove that the work tree is trustworthy, so no program that its configuration
 // names is executed.
 func worktreeCommit(dir, module string) string {
 	out, ok := git(dir, "rev-parse", "--show-toplevel", "--verify", "HEAD")
@@ -58,9 +57,9 @@ func declaredModule(root string) string {
 	return ""
 }
 
-// withoutFilters returns options that empty every clean and process filter of
-// the configuration. git status runs these on files whose time has changed, and
-// no single option turns them off.
+// withoutFilters returns options that empty every clean and process filter of the configuration.
+// git status runs these on files whose modification time has changed, and no single option disables
+// them all.
 func withoutFilters(root string) (options []string, ok bool) {
 	keys, ok := git(root, "config", "--list", "--name-only", "-z")
 	if !ok {
@@ -78,27 +77,27 @@ func withoutFilters(root string) (options []string, ok bool) {
 	return options, true
 }
 
-// git runs one git command in dir, with everything off by which git status or
-// git rev-parse would run another program, and returns its output.
+// git runs one git command in dir and returns its output. It disables every feature through which
+// git status or git rev-parse would run another program.
 func git(dir string, args ...string) (out string, ok bool) {
 	program, err := exec.LookPath("git")
 	if err != nil {
 		return "", false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), gitTime)
+	ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, append([]string{
-		"--no-pager", "--no-optional-locks", // status writes no index, so that no hook runs
+		"--no-pager", "--no-optional-locks", // status does not write the index, so no hook runs
 		"-c", "core.fsmonitor=", "-c", "core.virtualFilesystem=", "-c", "core.hooksPath=" + os.DevNull,
 	}, args...)...)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Second
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "GIT_") { // a hook's GIT_DIR names another work tree
+		if !strings.HasPrefix(v, "GIT_") { // in a hook, GIT_DIR may name another work tree
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
-	// Objects that a partial clone lacks stay where they are: to fetch them runs ssh.
+	// Missing objects of a partial clone are not fetched, because fetching may run ssh.
 	cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	b, err := cmd.Output()
 	return strings.TrimSuffix(string(b), "\n"), err == nil

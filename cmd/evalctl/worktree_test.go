@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// runGit runs git in dir as a user with a name, whatever this machine's
-// configuration is.
+// runGit runs git in dir and returns its output. The user name does not depend on this machine's
+// configuration.
 func runGit(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", append([]string{
@@ -26,7 +26,7 @@ func runGit(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// put writes files, given as pairs of path and text, below dir.
+// put writes files below dir. pairs alternates paths and texts.
 func put(t *testing.T, dir string, pairs ...string) {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -40,7 +40,7 @@ func put(t *testing.T, dir string, pairs ...string) {
 	}
 }
 
-// repository makes a work tree with one commit and returns the commit's hash.
+// repository creates a work tree with one commit and returns its hash.
 func repository(t *testing.T, dir string, pairs ...string) string {
 	t.Helper()
 	put(t, dir, pairs...)
@@ -96,9 +96,8 @@ func TestWorktreeCommit(t *testing.T) {
 	check("no commit", empty, "example.org/m", "")
 }
 
-// TestWorktreeRunsNothing: a work tree can pretend to be this module and name
-// programs in its configuration. Plain git status runs them, and this package
-// must not.
+// TestWorktreeRunsNothing: a work tree may claim to be this module and name programs in its
+// configuration. Plain git status runs them, but worktreeCommit must not.
 func TestWorktreeRunsNothing(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("the hostile programs are shell scripts, and there is no sh")
@@ -154,27 +153,26 @@ func TestWorktreeRunsNothing(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "program")
 			put(t, filepath.Dir(program), "program", "#!/bin/sh\ntouch '"+canary+"'\n")
 			hostile.setUp(dir, program)
-			// A time that differs from the index makes git read the file again.
+			// If the modification time differs from the index, git reads the file again.
 			touched := time.Now().Add(-time.Hour)
 			if err := os.Chtimes(filepath.Join(dir, "go.mod"), touched, touched); err != nil {
 				t.Fatal(err)
 			}
 			got := worktreeCommit(dir, "example.org/m")
 			if _, err := os.Stat(canary); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("the work tree's program ran, and the commit is %q", got)
+				t.Errorf("the program of the work tree ran, and the commit is %q", got)
 			}
 			status := exec.CommandContext(t.Context(), "git", "status")
 			status.Dir = dir
-			out, _ := status.CombinedOutput() // fails where the program is no filter
+			out, _ := status.CombinedOutput() // fails if the program is not a filter
 			if _, err := os.Stat(canary); err != nil {
-				t.Errorf("plain git status runs nothing either, so that this test proves nothing: %s", out)
+				t.Errorf("plain git status does not run the program either, so this test is void: %s", out)
 			}
 		})
 	}
 }
 
-// TestGoRunCommit: go run stamps no commit. Results made with the README's
-// first command name it all the same.
+// TestGoRunCommit: go run does not stamp a commit, but evalctl version prints it nevertheless.
 func TestGoRunCommit(t *testing.T) {
 	origin, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
 	copyModule(t, origin)

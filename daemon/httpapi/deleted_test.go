@@ -32,7 +32,7 @@ func hold(t *testing.T, s *server, method, target, contentType, body string, hea
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: %s\r\nContent-Length: %d\r\n", method, target, contentType, len(body))
@@ -125,7 +125,7 @@ func TestDeletedBrainEndsItsAnswers(t *testing.T) {
 	s := start(t, waiting{llm.NewFake(), ended}, "waiting")
 	resp, events := askWaiting(t, s)
 	defer resp.Body.Close()
-	defer time.AfterFunc(20*time.Second, func() { resp.Body.Close() }).Stop() // or a failure hangs
+	defer time.AfterFunc(2*time.Minute, func() { resp.Body.Close() }).Stop() // or a failure hangs
 	s.expect(t, 204, "DELETE", "/v1/brains/eval", "", "X-Confirm-Delete", "yes")
 	if e, err := events.Next(); err != nil || e.Name != "error" || !strings.Contains(string(e.Data), `"code":"not_found"`) {
 		t.Errorf("got %q %s, %v", e.Name, e.Data, err)

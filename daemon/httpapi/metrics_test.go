@@ -109,7 +109,7 @@ func TestOpenStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The client may see the end before the handler has returned.
-	for deadline := time.Now().Add(10 * time.Second); scrape(t, s)["evalctl_open_streams"] != "0"; {
+	for deadline := time.Now().Add(2 * time.Minute); scrape(t, s)["evalctl_open_streams"] != "0"; {
 		if time.Now().After(deadline) {
 			t.Fatal("the stream is still counted")
 		}

@@ -162,7 +162,10 @@ func loadLines(file string) ([]Doc, error) {
 func parseDoc(line []byte) (Doc, error) {
 	var p, title, date, brain string
 	var text *string
-	err := decodeObject(line, map[string]any{"path": &p, "title": &title, "text": &text, "date": &date, "brain": &brain})
+	err := decodeObject(line,
+		field{key: "path", into: &p}, field{key: "title", into: &title}, field{key: "text", into: &text},
+		field{key: "date", into: &date}, field{key: "brain", into: &brain},
+	)
 	if err != nil {
 		return Doc{}, err
 	}

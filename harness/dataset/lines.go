@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"unicode/utf8"
 
 	"evalctl/internal/jsonobj"
@@ -90,23 +91,31 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 	}
 }
 
-// decodeObject decodes a JSON object into the targets by key, which are *string, **string or
-// *[]string. Unlike encoding/json it matches keys exactly and rejects repeated ones. Other keys are
-// ignored.
-func decodeObject(line []byte, fields map[string]any) error {
+// field is a key of an object and what its value is decoded into: a *string, **string or *[]string.
+type field struct {
+	key   string
+	into  any
+	given bool
+}
+
+// decodeObject decodes a JSON object into the fields. Unlike encoding/json it matches keys exactly
+// and rejects repeated ones. Other keys are ignored.
+func decodeObject(line []byte, fields ...field) error {
 	if !utf8.Valid(line) {
 		return errors.New("the line is not valid UTF-8; save the file as UTF-8")
 	}
-	seen := map[string]bool{}
-	err := jsonobj.Walk(line, func(key string, value json.RawMessage) error {
-		if seen[key] {
+	others := map[string]bool{}
+	err := jsonobj.Walk(line, func(key []byte, value json.RawMessage) error {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.key == string(key) })
+		if i < 0 && others[string(key)] || i >= 0 && fields[i].given {
 			return fmt.Errorf("field %q is given twice", key)
 		}
-		seen[key] = true
-		if target, ok := fields[key]; ok {
-			return decodeField(key, value, target)
+		if i < 0 {
+			others[string(key)] = true
+			return nil
 		}
-		return nil
+		fields[i].given = true
+		return decodeField(fields[i].key, value, fields[i].into)
 	})
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return badJSON(line, syntax)
@@ -131,9 +140,15 @@ func badJSON(line []byte, err *json.SyntaxError) error {
 }
 
 func decodeField(key string, raw json.RawMessage, target any) error {
-	if into, ok := target.(*string); ok {
+	switch into := target.(type) {
+	case *string:
 		if s, ok := jsonobj.String(raw); ok {
 			*into = s
+			return nil
+		}
+	case *[]string:
+		if list, ok := stringsOf(raw); ok {
+			*into = list
 			return nil
 		}
 	}
@@ -145,6 +160,22 @@ func decodeField(key string, raw json.RawMessage, target any) error {
 		want = "an array of strings"
 	}
 	return fmt.Errorf("field %q must be %s, not %s", key, want, jsonKind(raw))
+}
+
+// stringsOf returns the strings of a list; ok is false for anything else, null in the list too.
+func stringsOf(raw json.RawMessage) (list []string, ok bool) {
+	if raw[0] != '[' {
+		return nil, false
+	}
+	list = []string{}
+	for element := range jsonobj.Elements(raw) {
+		s, ok := jsonobj.String(element)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, s)
+	}
+	return list, true
 }
 
 func jsonKind(raw json.RawMessage) string {

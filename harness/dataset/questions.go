@@ -191,17 +191,17 @@ func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 
 func parseQuestion(line []byte) (Question, error) {
 	var q Question
-	fields := map[string]any{
-		"id":                  &q.ID,
-		"question":            &q.Question,
-		"expected_substrings": &q.ExpectedSubstrings,
-		"reference_answer":    &q.ReferenceAnswer,
-		"question_date":       &q.QuestionDate,
-		"expected_paths":      &q.ExpectedPaths,
-		"tags":                &q.Tags,
-		"brain":               &q.Brain,
-	}
-	if err := decodeObject(line, fields); err != nil {
+	err := decodeObject(line,
+		field{key: "id", into: &q.ID},
+		field{key: "question", into: &q.Question},
+		field{key: "expected_substrings", into: &q.ExpectedSubstrings},
+		field{key: "reference_answer", into: &q.ReferenceAnswer},
+		field{key: "question_date", into: &q.QuestionDate},
+		field{key: "expected_paths", into: &q.ExpectedPaths},
+		field{key: "tags", into: &q.Tags},
+		field{key: "brain", into: &q.Brain},
+	)
+	if err != nil {
 		return q, err
 	}
 	switch {

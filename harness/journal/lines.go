@@ -170,10 +170,11 @@ func (j *Journal) Sync() error {
 	return nil
 }
 
-// raw reads the JSON of the record of question i, which must be answered, from src, which is the
-// journal's file or a reader of it.
-func (j *Journal) raw(src io.ReaderAt, i int) ([]byte, error) {
-	buf := make([]byte, j.slots[i].size)
+// raw reads the JSON of the record of question i, which must be answered, from src: the journal's
+// file, or a reader of it. It overwrites buf if there is enough room.
+func (j *Journal) raw(src io.ReaderAt, i int, buf []byte) ([]byte, error) {
+	size := int(j.slots[i].size)
+	buf = slices.Grow(buf[:0], size)[:size]
 	if _, err := src.ReadAt(buf, j.slots[i].at); err != nil {
 		return nil, fmt.Errorf("read %s: %w", j.path, err)
 	}
@@ -182,7 +183,7 @@ func (j *Journal) raw(src io.ReaderAt, i int) ([]byte, error) {
 
 // Record reads the last record of question i, counted from 0, which must be answered.
 func (j *Journal) Record(i int) (r result.Record, err error) {
-	data, err := j.raw(j.file, i)
+	data, err := j.raw(j.file, i, nil)
 	if err != nil {
 		return r, err
 	}

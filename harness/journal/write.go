@@ -40,11 +40,13 @@ func (j *Journal) encode(to io.Writer, res *result.Result) error {
 	}
 	sep := "\n    "
 	src := &windowReader{src: j.file}
+	var buf []byte
 	for i, s := range j.slots {
 		if !s.answered {
 			continue
 		}
-		line, err := j.raw(src, i)
+		line, err := j.raw(src, i, buf)
+		buf = line
 		if err == nil && !s.finished {
 			line, err = unjudged(line)
 		}

@@ -41,8 +41,8 @@ type Policy struct {
 	MaxUnscored Allowance
 }
 
-// Gate is the verdict on a run and everything that it follows from. Texts, the result file and the
-// exit code of a run are all made from it.
+// Gate is the verdict on a run and everything that it follows from. The report, the result file,
+// the JSON summary and the exit code of a run are all printed from it, so that they cannot disagree.
 type Gate struct {
 	Verdict Verdict `json:"verdict"`
 	Reason  Reason  `json:"reason"`

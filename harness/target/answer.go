@@ -130,13 +130,14 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 	}()
 	a.Retrieved, a.Citations = []result.Chunk{}, []json.RawMessage{}
 	kept, retrieved := 0, false
+	var o jsonobj.Object // of one event at a time
 	for {
 		ev, err := r.Next()
 		if err != nil {
 			return streamEnd(ctx, err, text.Len())
 		}
-		o, known, err := decodeEvent(ev)
-		if err != nil {
+		var known bool
+		if o, known, err = decodeEvent(o, ev); err != nil {
 			return err
 		}
 		if !known {
@@ -174,18 +175,18 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 	}
 }
 
-// decodeEvent parses the payload of the events that matter. known is false for others, which may
-// contain anything.
-func decodeEvent(ev sse.Event) (o jsonobj.Object, known bool, err error) {
+// decodeEvent parses the payload of the events that matter into o, whose members are overwritten.
+// known is false for others, which may contain anything.
+func decodeEvent(o jsonobj.Object, ev sse.Event) (_ jsonobj.Object, known bool, err error) {
 	switch ev.Name {
 	case protocol.EventRetrieve, protocol.EventDelta, "token", protocol.EventCitation, protocol.EventDone, protocol.EventError:
 	default:
-		return nil, false, nil
+		return o, false, nil
 	}
-	o, err = jsonobj.Parse(ev.Data)
+	o, err = jsonobj.Append(o[:0], ev.Data)
 	switch {
 	case err != nil && ev.Name == protocol.EventError:
-		return jsonobj.Object{{Key: "message", Value: encodeString(ev.Data)}}, true, nil
+		return jsonobj.Object{{Key: []byte("message"), Value: encodeString(ev.Data)}}, true, nil
 	case err != nil:
 		return nil, true, newFailure(result.KindProtocol, fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data)))
 	}

@@ -10,41 +10,64 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// Encode returns body as a JSON object, with its keys, which are in snake_case, spelled as d says.
-// With result.Auto each key is sent in every spelling, and under the further names that aliases has
-// for it. It panics if a value cannot be encoded.
+// Encode returns body as a JSON object, with its keys, which are in snake_case, spelled as d says,
+// in order. With result.Auto each key is sent in every spelling, and under the further names that
+// aliases has for it. It panics if a value cannot be encoded.
 func Encode(d result.Dialect, body map[string]any, aliases map[string][]string) []byte {
-	out := make(jsonobj.Object, 0, 3*len(body))
+	type member struct {
+		key   string
+		value []byte
+	}
+	out := make([]member, 0, 16)
+	size := len("{}")
 	for k, v := range body {
 		value, err := json.Marshal(v)
 		if err != nil {
 			panic(fmt.Sprintf("encode request body: %v", err))
 		}
+		spelled := len(out)
 		if d != result.Camel {
-			out = append(out, jsonobj.Member{Key: k, Value: value})
+			out = append(out, member{k, value})
 		}
 		if camel := camelCase(k); d == result.Camel || d == result.Auto && camel != k {
-			out = append(out, jsonobj.Member{Key: camel, Value: value})
+			out = append(out, member{camel, value})
 		}
 		if d == result.Auto {
 			for _, a := range aliases[k] {
-				out = append(out, jsonobj.Member{Key: a, Value: value})
+				out = append(out, member{a, value})
 			}
 		}
+		for _, m := range out[spelled:] {
+			size += len(m.key) + len(m.value) + len(`"":,`)
+		}
 	}
-	slices.SortFunc(out, func(a, b jsonobj.Member) int { return strings.Compare(a.Key, b.Key) })
-	return out.Encode()
+	slices.SortFunc(out, func(a, b member) int { return strings.Compare(a.key, b.key) })
+	text := append(make([]byte, 0, size), '{')
+	for i, m := range out {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(append(text, '"'), m.key...), `":`...) // keys have only letters and _
+		text = append(text, m.value...)
+	}
+	return append(text, '}')
 }
 
+// camelCase returns a key in snake_case as camelCase.
 func camelCase(s string) string {
 	if !strings.Contains(s, "_") {
 		return s
 	}
-	parts := strings.Split(s, "_")
-	for i, p := range parts[1:] {
-		parts[i+1] = strings.ToUpper(p[:1]) + p[1:]
+	camel := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '_' {
+			i++
+			c = s[i] - 'a' + 'A'
+		}
+		camel = append(camel, c)
 	}
-	return strings.Join(parts, "")
+	return string(camel)
 }
 
 // effectiveMode returns the retrieval mode that the daemon reports, or an empty string.

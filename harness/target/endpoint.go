@@ -69,7 +69,7 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, max(conns, MinConns)
 	tr.DisableCompression = true
-	hidden := newRedactor(token)
+	hidden := NewRedactor(token)
 	client := &http.Client{
 		Transport: &redactingTransport{tr, hidden},
 		// A daemon must not be able to send the token, or this process, somewhere else.

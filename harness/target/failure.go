@@ -31,7 +31,7 @@ func (f *Failure) RetryAfter() time.Duration { return f.retryAfter }
 // AsFailure returns err as a failure of one question; ok is false for errors that concern the whole
 // run, such as the end of its context.
 func AsFailure(err error) (f *Failure, ok bool) {
-	if errors.Is(err, errQuestionTimeout) {
+	if _, ok := errors.AsType[questionTimeout](err); ok {
 		return newFailure(result.KindTimeout, err.Error()), true
 	}
 	return errors.AsType[*Failure](err)

@@ -85,7 +85,7 @@ func TestTokenIsRedacted(t *testing.T) {
 			}
 		})
 	}
-	if got := newRedactor("short").Text("a short answer"); got != "a short answer" {
+	if got := NewRedactor("short").Text("a short answer"); got != "a short answer" {
 		t.Errorf("got %q", got)
 	}
 }

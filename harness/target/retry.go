@@ -15,14 +15,19 @@ import (
 // failures of transport and the statuses 429, 502, 503 and 504, and never after an answer.
 const maxAttempts = 3
 
-var errQuestionTimeout = errors.New("no answer in time")
+// questionTimeout is the cause with which a question's context ends: its time limit. Its text is
+// made when it is needed, since every question has one.
+type questionTimeout time.Duration
+
+func (t questionTimeout) Error() string {
+	return fmt.Sprintf("no answer in time: %v passed", time.Duration(t))
+}
 
 // Ask asks one question and returns the daemon's answer. timeout limits all attempts together.
 // AsFailure reports whether an error means that the question has no usable answer; any other error
 // is the context's cause.
 func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (Answer, error) {
-	late := fmt.Errorf("%w: %v passed", errQuestionTimeout, timeout)
-	qctx, cancel := context.WithTimeoutCause(ctx, timeout, late)
+	qctx, cancel := context.WithTimeoutCause(ctx, timeout, questionTimeout(timeout))
 	defer cancel()
 	deadline := time.Now().Add(timeout)
 	var a Answer

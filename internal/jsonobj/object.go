@@ -7,7 +7,6 @@ package jsonobj
 import (
 	"encoding/json"
 	"iter"
-	"slices"
 	"strconv"
 )
 
@@ -15,26 +14,33 @@ import (
 // A lookup scans the members, which suits small objects that are read once.
 type Object []Member
 
-// Member is a key and its value, a JSON text without space around it.
+// Member is a decoded key and its value, a JSON text without space around it.
 type Member struct {
-	Key   string
+	Key   []byte
 	Value json.RawMessage
 }
 
-// Parse parses a JSON object. The values are slices of data. The error is ErrNotObject for other
-// JSON values, and encoding/json's for a text that is not JSON.
+// Parse parses a JSON object. Keys and values are slices of data, save keys with escapes. The error
+// is ErrNotObject for other JSON values, and encoding/json's for a text that is not JSON.
 func Parse(data []byte) (Object, error) {
+	return Append(make(Object, 0, usualMembers), data)
+}
+
+// Append is Parse into an object whose members are no longer needed, say o[:0].
+func Append(o Object, data []byte) (Object, error) {
 	value, err := valid(data)
 	if err != nil {
 		return nil, err
 	}
-	return parseValid(value)
+	return appendValid(o, value)
 }
 
-// parseValid is Parse for a valid JSON text without space around it.
-func parseValid(value json.RawMessage) (Object, error) {
-	o := make(Object, 0, 8)
-	err := walkValid(value, func(key string, value json.RawMessage) error {
+// usualMembers is room for the members of most objects.
+const usualMembers = 8
+
+// appendValid is Append for a valid JSON text without space around it.
+func appendValid(o Object, value json.RawMessage) (Object, error) {
+	err := walkValid(value, func(key []byte, value json.RawMessage) error {
 		o = append(o, Member{key, value})
 		return nil
 	})
@@ -46,9 +52,9 @@ func parseValid(value json.RawMessage) (Object, error) {
 
 // Get returns the value of key, the last one if key is repeated, and nil if it is missing.
 func (o Object) Get(key string) json.RawMessage {
-	for _, m := range slices.Backward(o) {
-		if m.Key == key {
-			return m.Value
+	for i := len(o) - 1; i >= 0; i-- {
+		if string(o[i].Key) == key {
+			return o[i].Value
 		}
 	}
 	return nil
@@ -80,22 +86,8 @@ func (o Object) Object(key string) Object {
 	if value == nil {
 		return nil
 	}
-	sub, _ := parseValid(value) // nil if it is not an object
+	sub, _ := appendValid(make(Object, 0, usualMembers), value) // nil if it is not an object
 	return sub
-}
-
-// Encode returns the object as JSON, its members in order. Keys must be ASCII letters, digits and
-// underscores, and values valid JSON.
-func (o Object) Encode() []byte {
-	b := []byte{'{'}
-	for i, m := range o {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(strconv.AppendQuote(b, m.Key), ':')
-		b = append(b, m.Value...)
-	}
-	return append(b, '}')
 }
 
 // String returns the string that value encodes; ok is false if value is not a JSON string.
@@ -117,7 +109,7 @@ func Objects(value json.RawMessage) (list []Object, ok bool) {
 		return nil, false
 	}
 	for element := range Elements(value) {
-		o, err := parseValid(element)
+		o, err := appendValid(make(Object, 0, usualMembers), element)
 		if err != nil && string(element) != "null" {
 			return nil, false
 		}

@@ -61,18 +61,14 @@ func TestObject(t *testing.T) {
 	if s, ok := jsonobj.String(o.Get("a")); s != "" || !ok {
 		t.Errorf("the empty string: got %q, %v", s, ok)
 	}
-	want := `{"a":"","b":1,"b":"two","c":{"d":"x"},"l":["s",{"k":1}],"n":null}`
-	if got := string(o.Encode()); got != want {
-		t.Errorf("encoded as %s", got)
-	}
 }
 
 func TestWalk(t *testing.T) {
 	var keys []string
 	stop := errors.New("stop")
-	err := jsonobj.Walk([]byte(`{"a":1,"a":2,"b":3,"c":4}`), func(key string, value json.RawMessage) error {
-		keys = append(keys, key+string(value))
-		if key == "b" {
+	err := jsonobj.Walk([]byte(`{"a":1,"a":2,"b":3,"c":4}`), func(key []byte, value json.RawMessage) error {
+		keys = append(keys, string(key)+string(value))
+		if string(key) == "b" {
 			return stop
 		}
 		return nil
@@ -80,7 +76,7 @@ func TestWalk(t *testing.T) {
 	if diff := cmp.Diff([]string{"a1", "a2", "b3"}, keys); diff != "" || !errors.Is(err, stop) {
 		t.Errorf("%v %s", err, diff)
 	}
-	none := func(string, json.RawMessage) error { return nil }
+	none := func([]byte, json.RawMessage) error { return nil }
 	if err := jsonobj.Walk([]byte(`[1]`), none); !errors.Is(err, jsonobj.ErrNotObject) {
 		t.Errorf("a list: %v", err)
 	}
@@ -109,7 +105,7 @@ func FuzzParse(f *testing.F) {
 		}
 		keys := map[string]json.RawMessage{}
 		for _, m := range got {
-			keys[m.Key] = got.Get(m.Key)
+			keys[string(m.Key)] = got.Get(string(m.Key))
 		}
 		if diff := cmp.Diff(want, keys); diff != "" {
 			t.Fatal(diff)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -12,8 +11,8 @@ import (
 var ErrNotObject = errors.New("not a JSON object")
 
 // Walk calls each with every member of the JSON object data, in order and repeated keys included.
-// Values are slices of data. The error is ErrNotObject, one of encoding/json, or that of each.
-func Walk(data []byte, each func(key string, value json.RawMessage) error) error {
+// Keys are decoded. Values are slices of data, and so are most keys. The error is ErrNotObject, one of encoding/json, or that of each.
+func Walk(data []byte, each func(key []byte, value json.RawMessage) error) error {
 	value, err := valid(data)
 	if err != nil {
 		return err
@@ -23,7 +22,7 @@ func Walk(data []byte, each func(key string, value json.RawMessage) error) error
 
 // valid returns the JSON text in data without the space around it.
 func valid(data []byte) (json.RawMessage, error) {
-	if !json.Valid(data) {
+	if !isValid(data) {
 		return nil, json.Unmarshal(data, new(json.RawMessage)) // the error has the reason
 	}
 	return bytes.TrimSpace(data), nil
@@ -31,13 +30,16 @@ func valid(data []byte) (json.RawMessage, error) {
 
 // walkValid is Walk for a valid JSON text without space around it. Since the text is valid, it
 // suffices to look for quotes, brackets and commas.
-func walkValid(data []byte, each func(key string, value json.RawMessage) error) error {
+func walkValid(data []byte, each func(key []byte, value json.RawMessage) error) error {
 	if data[0] != '{' {
 		return ErrNotObject
 	}
 	for rest := bytes.TrimSpace(data[1:]); rest[0] != '}'; rest = bytes.TrimSpace(rest) {
 		n := stringEnd(rest)
-		key := unquote(rest[:n])
+		key := rest[1 : n-1]
+		if !plain(key) {
+			key = []byte(unquote(rest[:n]))
+		}
 		rest = bytes.TrimSpace(rest[n:])[len(":"):]
 		n = valueEnd(rest)
 		if err := each(key, bytes.TrimSpace(rest[:n])); err != nil {
@@ -99,10 +101,15 @@ func valueEnd(b []byte) int {
 }
 
 // unquote decodes a valid JSON string.
-func unquote(raw []byte) string {
-	s := string(raw[1 : len(raw)-1])
-	if strings.Contains(s, `\`) || !utf8.ValidString(s) {
-		_ = json.Unmarshal(raw, &s) // cannot fail: raw is a string
+func unquote(raw []byte) (s string) {
+	if inside := raw[1 : len(raw)-1]; plain(inside) {
+		return string(inside)
 	}
+	_ = json.Unmarshal(raw, &s) // cannot fail: raw is a string
 	return s
+}
+
+// plain reports whether what is between the quotes of a JSON string is what it encodes.
+func plain(inside []byte) bool {
+	return bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside)
 }

@@ -2,9 +2,9 @@
 //
 //	archive VERSION UNIX-TIME FOLDER
 //
-// It packs each FOLDER/OS_ARCH into FOLDER/evalctl_VERSION_OS_ARCH.tar.gz, or
-// .zip for Windows, and writes their checksums to FOLDER/SHA256SUMS. Archives of
-// the same files, version and time are the same, byte for byte.
+// It packs each FOLDER/OS_ARCH into FOLDER/evalctl_VERSION_OS_ARCH.tar.gz, or .zip for Windows, and
+// writes their checksums to FOLDER/SHA256SUMS. Archives of the same files, version and time are
+// identical.
 package main
 
 import (
@@ -74,7 +74,7 @@ func pack(version, unix, folder string) error {
 	return os.WriteFile(filepath.Join(folder, "SHA256SUMS"), sums.Bytes(), 0o644)
 }
 
-// read returns the files of dir by name, to be unpacked below a folder.
+// read returns the files of dir, sorted by name, as entries below a folder.
 func read(dir, folder string) ([]entry, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {

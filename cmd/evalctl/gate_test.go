@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"evalctl/harness"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// stops are the causes of stopped runs, with an error of each and its exit code.
+var stops = map[result.Stop]struct {
+	err  error
+	code int
+}{
+	result.StopBudget:      {llm.ErrBudgetExceeded, exitBudget},
+	result.StopInterrupted: {errors.New("interrupt"), exitInterrupted},
+	result.StopDaemon:      {harness.ErrDaemonDied, exitDaemon},
+	result.StopMode:        {harness.ErrMode, exitDaemon},
+	result.StopScorer:      {errors.New("401"), exitUsage},
+	result.StopFailed:      {errors.New("disk full"), exitUsage},
+}
+
+// drawResult draws the result of a run and what stopped it.
+func drawResult(t *rapid.T) (result.Result, error) {
+	a := result.NewAggregate(5)
+	add := func(name string, r result.Record, most int) {
+		for range rapid.IntRange(0, most).Draw(t, name) {
+			a.Add(r)
+		}
+	}
+	gold := func(rank int) *result.QuestionRetrieval {
+		return &result.QuestionRetrieval{Gold: scorer.Ranking{{Path: "a.md", Gain: 1, Rank: rank}}}
+	}
+	add("passed", result.Record{Outcome: result.Scored, Score: new(1.0), Passed: true}, 30)
+	add("unknown", result.Record{Outcome: result.Scored, Score: new(0.0)}, 3)
+	add("missed", result.Record{Outcome: result.Scored, Score: new(0.0), ExpectedPaths: []string{"a.md"}, Retrieval: gold(0)}, 3)
+	add("misread", result.Record{Outcome: result.Scored, Score: new(0.0), ExpectedPaths: []string{"a.md"}, Retrieval: gold(2)}, 3)
+	add("errors", result.Record{Outcome: result.Errored}, 3)
+	add("unscored", result.Record{Outcome: result.Unscored}, 3)
+	add("no gold", result.Record{Outcome: result.NoGold}, 2)
+	max, err := result.ParseAllowance(rapid.SampledFrom([]string{"0", "3", "10%", "100%"}).Draw(t, "max"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := result.Result{
+		SDK: "go", Planned: a.Finished(),
+		Identity: result.Identity{Scenario: rapid.SampledFrom([]result.Scenario{result.AskBasic, result.SearchOnly}).Draw(t, "scenario")},
+		Settings: result.Settings{Floor: float64(rapid.IntRange(0, 20).Draw(t, "floor")) / 20, MaxUnscored: max},
+	}
+	var cause error
+	if rapid.IntRange(0, 2).Draw(t, "stop") == 0 {
+		res.Stopped = rapid.SampledFrom([]result.Stop{result.StopBudget, result.StopInterrupted, result.StopDaemon, result.StopMode, result.StopScorer, result.StopFailed}).Draw(t, "stopped")
+		res.Planned++
+		cause = fmt.Errorf("asking: %w", stops[res.Stopped].err)
+	}
+	res.SetAggregate(a)
+	return res, cause
+}
+
+// TestVerdictIsOne checks that the report, the JSON, the last line on stderr and the exit code
+// never disagree about a run.
+func TestVerdictIsOne(t *testing.T) {
+	seen := map[result.Reason]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		res, cause := drawResult(t)
+		g := res.Gate
+		seen[g.Reason]++
+		err := verdict(g, cause)
+		code := exitCode(t.Context(), err)
+
+		want := map[result.Reason]int{
+			result.ReasonFloor: exitBelowFloor, result.ReasonNoAnswers: exitDaemon, result.ReasonNoQuestions: exitDaemon,
+			result.ReasonLost: exitUnscored, result.ReasonStopped: stops[res.Stopped].code,
+		}[g.Reason]
+		if g.Verdict == result.Pass {
+			want = exitDone
+		}
+		if code != want || (err == nil) != (g.Verdict == result.Pass) {
+			t.Fatalf("%s %s: exit code %d, want %d (%v)", g.Verdict, g.Reason, code, want, err)
+		}
+		if err != nil && (!strings.HasPrefix(err.Error(), g.Sentence) || cause != nil && !errors.Is(err, cause)) {
+			t.Errorf("got %q of %q", err, g.Sentence)
+		}
+
+		var report bytes.Buffer
+		terminal := &terminal{w: &report}
+		terminal.rate(res)
+		terminal.verdict(res)
+		for word, verdict := range map[string]result.Verdict{
+			`  floor .*  PASS  `: result.Pass, `  floor .*  FAIL  `: result.Fail, `(?m)^  stopped  .*this is not a score$`: result.Inconclusive, `(?m)^  invalid  `: result.Invalid,
+		} {
+			if got := regexp.MustCompile(word).Match(report.Bytes()); got != (verdict == g.Verdict) {
+				t.Errorf("%s: the report says %s: %v\n%s", g.Verdict, word, got, report.String())
+			}
+		}
+		if lost := strings.Contains(report.String(), "  lost at "); lost != (g.Passed < g.Total) {
+			t.Errorf("of %d of %d the report says\n%s", g.Passed, g.Total, report.String())
+		}
+
+		var stdout bytes.Buffer
+		c := runCmd{}
+		c.JSON = true
+		if err := c.printSummary(&process{stdout: &stdout}, res, "go.json", code); err != nil {
+			t.Fatal(err)
+		}
+		var summary struct {
+			ExitCode int         `json:"exit_code"`
+			Passed   int         `json:"passed"`
+			Floor    float64     `json:"floor"`
+			Gate     result.Gate `json:"gate"`
+		}
+		if err := json.Unmarshal(stdout.Bytes(), &summary); err != nil {
+			t.Fatal(err)
+		}
+		if summary.ExitCode != code || summary.Passed != g.Passed || summary.Floor != g.Floor {
+			t.Errorf("got %+v for exit code %d", summary, code)
+		}
+		if diff := cmp.Diff(g, summary.Gate); diff != "" {
+			t.Error(diff)
+		}
+	})
+	for _, reason := range []result.Reason{result.ReasonFloor, result.ReasonStopped, result.ReasonLost} {
+		if seen[reason] == 0 {
+			t.Errorf("no run was judged by %s", reason)
+		}
+	}
+}
+
+// TestVerdictOfAFinishedRun checks an error after the last question: the run is judged in the file,
+// and the command fails with the error.
+func TestVerdictOfAFinishedRun(t *testing.T) {
+	broken := errors.New("remove the journal: read-only file system")
+	for _, g := range []result.Gate{{Verdict: result.Pass, Reason: result.ReasonFloor}, {Verdict: result.Fail, Reason: result.ReasonFloor}} {
+		if err := verdict(g, broken); !errors.Is(err, broken) || exitCode(t.Context(), err) != exitUsage {
+			t.Errorf("%s: got %v", g.Verdict, err)
+		}
+	}
+}
+
+func TestBlame(t *testing.T) {
+	failed := func(ranks ...int) result.Record {
+		r := result.Record{Outcome: result.Scored, Retrieval: &result.QuestionRetrieval{}}
+		for _, rank := range ranks {
+			r.ExpectedPaths = append(r.ExpectedPaths, "a.md")
+			r.Retrieval.Gold = append(r.Retrieval.Gold, scorer.Gold{Path: "a.md", Gain: 1, Rank: rank})
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		r           result.Record
+		ask, noRead string
+	}{
+		{result.Record{Outcome: result.Scored}, "", ""},
+		{failed(0), "  gold not retrieved → retrieval", "  gold not retrieved → retrieval"},
+		{failed(3, 0), "  1 of 2 gold retrieved → retrieval", "  1 of 2 gold retrieved → retrieval"},
+		{failed(3, 2), "  gold at rank 2 → reader", "  gold at rank 2"},
+	} {
+		c := runCmd{TopK: 5}
+		for name, want := range map[result.Scenario]string{result.AskBasic: tt.ask, result.SearchOnly: tt.noRead} {
+			c.scenario.Name = name
+			if got := c.blame(tt.r); got != want {
+				t.Errorf("%s: got %q, want %q", name, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+)
+
+// flagSamples has for each flag of run a value that is not its default, and the flags without which
+// it is not accepted.
+var flagSamples = map[string][]string{
+	"sdk":          {"py"},
+	"dataset":      {"other.jsonl"},
+	"limit":        {"7"},
+	"output":       {"elsewhere"},
+	"port":         {"7001"},
+	"brain":        {"notes"},
+	"brain-tag":    {"conv"},
+	"endpoint":     {"http://127.0.0.1:8080"},
+	"token":        {"evk_secret-of-the-test"},
+	"daemon-cmd":   {"python3 'daemon one.py' {addr}"},
+	"corpus":       {"notes"},
+	"concurrency":  {"9"},
+	"dialect":      {"camel"},
+	"timeout":      {"90s"},
+	"max-unscored": {"12.5%"},
+	"quiet":        {""},
+	"json":         {""},
+	"scenario":     {"ask-augmented"},
+	"mode":         {"bm25"},
+	"scorer":       {"retrieval"},
+	"floor":        {"0.755"},
+	"top-k":        {"11"},
+	"candidate-k":  {"30", "--scenario=search-retrieve-only"},
+	"rerank-top-n": {"20", "--scenario=search-retrieve-only"},
+	"require-mode": {"same", "--mode=bm25"},
+	"llm-provider": {"ollama"},
+	"llm-model":    {"m"},
+	"judge-model":  {"j"},
+	"judge-rps":    {"0.25"},
+	"budget-usd":   {"1.5"},
+	"price":        {"a,b=1/2", "--price=n=0.25/2"},
+	"resume":       {"other.journal"},
+}
+
+// parseRun parses a command line of run, without the environment of the test.
+func parseRun(t *testing.T, args []string, more ...kong.Option) (*runCmd, map[string]*kong.Flag) {
+	t.Helper()
+	var c cli
+	p := &process{args: append([]string{"run"}, args...), env: os.Getenv, stdout: io.Discard, stderr: io.Discard}
+	k, err := parse(t.Context(), p, &c, more...)
+	if err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	flags := map[string]*kong.Flag{}
+	for _, f := range k.Selected().Flags {
+		flags[f.Name] = f
+	}
+	return &c.Run, flags
+}
+
+// resumed parses the command line of a resume of the run with these options.
+func resumed(t *testing.T, options []byte, args ...string) (*runCmd, map[string]*kong.Flag) {
+	t.Helper()
+	id := result.Identity{SchemaVersion: result.SchemaVersion, SDK: "go", Dataset: result.DatasetID{Selected: 1}}
+	j, err := journal.Create(t.TempDir(), id, time.Now(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	args = append(args, "--resume", j.Path())
+	first, _ := parseRun(t, args)
+	resolver, err := first.journalOptions(&process{env: os.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parseRun(t, args, kong.Resolvers(resolver))
+}
+
+func optionsOf(t *testing.T, c *runCmd) []byte {
+	t.Helper()
+	options, err := c.options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func withoutVariables(t *testing.T) {
+	for _, name := range []string{"SVC_TOKEN", "SVC_LLM_PROVIDER", "SVC_LLM_MODEL", "SVC_EVAL_JUDGE_MODEL", budgetVariable} {
+		t.Setenv(name, "") // to be restored
+		if err := os.Unsetenv(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var base = []string{"--sdk=go", "--dataset=q.jsonl", "--scorer=exact"}
+
+// TestFlagsAreKept: a resume takes every flag of run from the journal, unless notKept says why not.
+func TestFlagsAreKept(t *testing.T) {
+	withoutVariables(t)
+	_, defaults := parseRun(t, base)
+	for name := range notKept {
+		if defaults[name] == nil {
+			t.Errorf("notKept has --%s, which run does not have", name)
+		}
+	}
+	for name := range defaults {
+		sample := flagSamples[name]
+		if sample == nil {
+			t.Errorf("--%s is new: add a value of it to flagSamples", name)
+			continue
+		}
+		args := append(append([]string{}, base...), "--"+name)
+		if sample[0] != "" {
+			args[len(args)-1] += "=" + sample[0]
+		}
+		if name == "resume" {
+			continue // the journal of a resumed run is written before
+		}
+		run, given := parseRun(t, append(args, sample[1:]...))
+		options := optionsOf(t, run)
+		_, after := resumed(t, options)
+		want := given[name].Target.Interface()
+		if cmp.Equal(want, defaults[name].Target.Interface()) {
+			t.Errorf("--%s: the value %v of flagSamples is the default", name, want)
+		}
+		if notKept[name] != "" {
+			want = defaults[name].Target.Interface()
+			if strings.Contains(string(options), `"`+name+`"`) {
+				t.Errorf("--%s is in the journal: %s", name, options)
+			}
+		}
+		if name == "dataset" || name == "corpus" {
+			path, err := filepath.Abs(want.(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = path
+		}
+		if diff := cmp.Diff(want, after[name].Target.Interface()); diff != "" {
+			t.Errorf("--%s differs in the resume:\n%s", name, diff)
+		}
+	}
+}
+
+// TestResumeReadsEnvironment: a resume reads the variables again. A flag of the run takes precedence
+// over them, and a flag of the resume over both.
+func TestResumeReadsEnvironment(t *testing.T) {
+	withoutVariables(t)
+	t.Setenv("SVC_LLM_MODEL", "then")
+	t.Setenv("SVC_TOKEN", "evk_secret-of-the-test")
+	run, _ := parseRun(t, append([]string{"--judge-model=flag"}, base...))
+	options := optionsOf(t, run)
+	for _, not := range []string{"then", "evk_secret"} {
+		if strings.Contains(string(options), not) {
+			t.Errorf("%q is in the journal: %s", not, options)
+		}
+	}
+	t.Setenv("SVC_LLM_MODEL", "now")
+	t.Setenv("SVC_EVAL_JUDGE_MODEL", "now")
+	after, _ := resumed(t, options)
+	if after.LLMModel != "now" || after.JudgeModel != "flag" {
+		t.Errorf("got %q and %q", after.LLMModel, after.JudgeModel)
+	}
+	if after, _ = resumed(t, options, "--judge-model=resume", "--top-k=3"); after.JudgeModel != "resume" || after.TopK != 3 {
+		t.Errorf("got %q and %d", after.JudgeModel, after.TopK)
+	}
+	run, _ = parseRun(t, append([]string{"--llm-model="}, base...))
+	if after, _ = resumed(t, optionsOf(t, run)); after.LLMModel != "" {
+		t.Errorf("an empty flag gave way to the variable: %q", after.LLMModel)
+	}
+}
+
+// TestResumeKeepsCap: a cap from the variable is inherited unless the variable has another value.
+func TestResumeKeepsCap(t *testing.T) {
+	withoutVariables(t)
+	t.Setenv(budgetVariable, "0.5")
+	run, _ := parseRun(t, base)
+	inherited := optionsOf(t, run)
+	run, _ = parseRun(t, append([]string{"--budget-usd=0.5"}, base...))
+	flag := optionsOf(t, run)
+	if strings.Contains(string(flag), inheritedCap) {
+		t.Errorf("a cap that a flag gives is not inherited: %s", flag)
+	}
+	for _, tt := range []struct {
+		options        []byte
+		variable, want string
+		args           []string
+	}{
+		{inherited, "", "0.5", nil},
+		{inherited, "2", "2", nil},
+		{inherited, "2", "3", []string{"--budget-usd=3"}},
+		{flag, "", "0.5", nil},
+		{flag, "2", "0.5", nil},
+		{flag, "2", "3", []string{"--budget-usd=3"}},
+	} {
+		t.Setenv(budgetVariable, tt.variable)
+		if after, _ := resumed(t, tt.options, tt.args...); after.BudgetUSD != tt.want || after.budget == nil {
+			t.Errorf("%s, variable %q, %q: got %q", tt.options, tt.variable, tt.args, after.BudgetUSD)
+		}
+	}
+}
+
+// TestJournalOptions pins the options in a journal's first line: journals outlive the program that
+// wrote them.
+func TestJournalOptions(t *testing.T) {
+	withoutVariables(t)
+	t.Setenv(budgetVariable, "0.5")
+	run, _ := parseRun(t, []string{
+		"--sdk=py", "--dataset=/data/q.jsonl", "--corpus=/data/notes", "--limit=3", "--timeout=90s", "--price=m=1/2",
+		"--price=n=2/3", "--llm-provider=fake", "--endpoint=http://127.0.0.1:1", "--json", "--token=t",
+	})
+	const want = `{"brain":"eval","candidate-k":"0","concurrency":"4","corpus":"/data/notes","dataset":"/data/q.jsonl",` +
+		`"dialect":"auto","endpoint":"http://127.0.0.1:1","floor":"0.90","inherited-budget-usd":"0.5","judge-rps":"20",` +
+		`"limit":"3","llm-provider":"fake","max-unscored":"10%","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
+		`"rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","sdk":"py","timeout":"1m30s","top-k":"5"}`
+	if diff := cmp.Diff(want, string(optionsOf(t, run))); diff != "" {
+		t.Error(diff)
+	}
+	after, _ := resumed(t, []byte(want))
+	if diff := cmp.Diff(run.Price, after.Price); diff != "" || *after.Limit != 3 || after.Timeout != run.Timeout ||
+		after.Endpoint != run.Endpoint || after.Dataset != run.Dataset || after.Corpus != run.Corpus || after.BudgetUSD != "0.5" {
+		t.Errorf("got %+v\n%s", after, diff)
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/launch"
+	"evalctl/harness/result"
+)
+
+// The defaults of --output and --brain.
+const (
+	defaultOutput = "results/"
+	defaultBrain  = "eval"
+)
+
+// maxConcurrency is the maximum of --concurrency. Each concurrent question needs a connection, and
+// the usual limit of open files is 1024.
+const maxConcurrency = 1024
+
+// targetFlags has the flags that run and sweep share: which daemon is asked which questions, in
+// which brains.
+type targetFlags struct {
+	SDK      string `name:"sdk" placeholder:"SDK" help:"SDK whose daemon is evaluated: ts, go or py (required)."`
+	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)."`
+	Limit    *int   `placeholder:"N" help:"Ask only the first N questions."`
+	Output   string `default:"results/" placeholder:"DIR" help:"Directory for results (${default})."`
+	Port     int    `default:"0" help:"Port of the daemon that is started. 0: a free port."`
+	Brain    string `default:"eval" help:"Brain of the questions and documents that do not name one (${default})."`
+	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"Ask questions with the tag TAG:X in brain X, which gets the documents with a folder X in their path."`
+
+	Endpoint    string        `placeholder:"URL" help:"Evaluate a running daemon."`
+	Token       string        `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon. Other users can read a command line, but not $SVC_TOKEN."`
+	DaemonCmd   string        `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<SDK>_CMD."`
+	Corpus      string        `placeholder:"PATH" help:"Documents to load into the brains: a folder of .md files, or a .jsonl file. Default: <dataset>.corpus next to the dataset. none: do not load documents."`
+	Concurrency int           `default:"4" help:"Number of concurrent questions (${default})."`
+	Dialect     string        `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
+	Timeout     time.Duration `default:"120s" help:"Time limit for one question, all attempts included (${default})."`
+
+	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Number or share of questions that may have no score. Above it the exit code is 5 (${default})."`
+	Quiet       bool   `help:"Print only errors on stderr."`
+	JSON        bool   `name:"json" help:"Print the summary as one JSON object."`
+
+	unscored result.Allowance
+}
+
+// validate checks what the tags of the flags cannot express.
+func (s *targetFlags) validate() (err error) {
+	switch {
+	case s.SDK == "":
+		return fmt.Errorf("--sdk is missing; it is one of %s", strings.Join(launch.SDKs, ", "))
+	case !slices.Contains(launch.SDKs, s.SDK):
+		return fmt.Errorf("--sdk %s: must be one of %s", s.SDK, strings.Join(launch.SDKs, ", "))
+	case s.Output == "":
+		return fmt.Errorf("--output is empty; leave it out for %s, or give . for the current directory",
+			defaultOutput)
+	case s.Dataset == "":
+		return errors.New("--dataset is missing; try --dataset datasets/smoke.jsonl")
+	case s.Limit != nil && *s.Limit < 1:
+		return fmt.Errorf("--limit %d: must be at least 1; leave it out to ask all questions", *s.Limit)
+	case s.Port < 0 || s.Port > 65535:
+		return fmt.Errorf("--port %d: must be from 0 to 65535", s.Port)
+	case s.Concurrency < 1 || s.Concurrency > maxConcurrency:
+		return fmt.Errorf("--concurrency %d: must be from 1 to %d", s.Concurrency, maxConcurrency)
+	case s.Timeout <= 0:
+		return fmt.Errorf("--timeout %v: must be above 0", s.Timeout)
+	case s.Brain == "":
+		return errors.New("--brain is empty; leave it out for the brain eval")
+	case s.BrainTag != "" && s.Brain != defaultBrain:
+		return errors.New("--brain and --brain-tag exclude each other: " +
+			"either one brain is named, or the tags name all of them")
+	case s.Endpoint != "" && s.DaemonCmd != "":
+		return errors.New("--endpoint and --daemon-cmd exclude each other: " +
+			"the daemon is either running already or started")
+	case s.Endpoint != "" && s.Port != 0:
+		return errors.New("--port is for a daemon that is started; --endpoint has a port of its own")
+	}
+	if s.unscored, err = result.ParseAllowance(s.MaxUnscored); err != nil {
+		return fmt.Errorf("--max-unscored %s: %w", s.MaxUnscored, err)
+	}
+	return nil
+}
+
+// resultDir returns <output>/<date>, with the date of the start in UTC.
+func (s *targetFlags) resultDir(started time.Time) string {
+	return filepath.Join(s.Output, started.Format(time.DateOnly))
+}
+
+// plan returns a plan with the daemon that will be started or reached, and nothing else.
+func (s *targetFlags) plan(p *process) (*plan, error) {
+	pl := &plan{started: time.Now().UTC()}
+	pl.dir = s.resultDir(pl.started)
+	if err := checkFile(s.Dataset); err != nil {
+		return nil, err
+	}
+	return pl, s.planDaemon(p, pl)
+}
+
+// planInput reads the dataset and the corpus.
+func (s *targetFlags) planInput(pl *plan, check func(dataset.Question) error) (err error) {
+	naming := dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag}
+	if pl.dataset, err = dataset.Open(s.Dataset, s.Limit, naming, check); err != nil {
+		return err
+	}
+	if err := s.planCorpus(pl); err != nil {
+		return err
+	}
+	pl.brains, err = pl.dataset.Brains(pl.corpus)
+	return err
+}

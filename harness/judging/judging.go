@@ -1,0 +1,124 @@
+// Package judging prepares the judgement of answers by a language model: which model judges with
+// which prompts, what that is likely to cost, and what it may cost at most.
+package judging
+
+import (
+	"context"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// ordinaryAnswer is the length of an answer in estimates, in bytes.
+const ordinaryAnswer = 400
+
+// Config says how answers are judged.
+type Config struct {
+	Provider llm.Provider
+	Model    string
+	// BaseURL is the provider's URL, which is recorded in results. It must not contain credentials.
+	BaseURL string
+	Prompts scorer.Prompts
+	Prices  llm.Prices
+	// Cap is the limit on what one scorer spends, nil for none.
+	Cap *llm.USD
+}
+
+// Plan is a checked Config. Its methods may be called concurrently.
+type Plan struct {
+	config Config
+	// meter and judge have no budget. They build requests and price them, and send none.
+	meter *llm.Meter
+	judge *scorer.Judge
+}
+
+// New checks c. It returns an error for prompts that cannot be used, and for a model whose price is
+// not known if there is a cap.
+func New(c Config) (*Plan, error) {
+	p := &Plan{config: c}
+	var err error
+	if p.meter, p.judge, err = p.metered(nil); err != nil {
+		return nil, err
+	}
+	if _, err = p.NewScorer(0); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// metered returns a judge that stays within a budget, and the meter that it calls.
+func (p *Plan) metered(b *llm.Budget) (*llm.Meter, *scorer.Judge, error) {
+	m, err := llm.NewMeter(p.config.Provider, p.config.Prices, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := m.CheckModel(p.config.Model); err != nil {
+		return nil, nil, err
+	}
+	j, err := scorer.NewJudge(m, p.config.Model, p.config.Prompts)
+	return m, j, err
+}
+
+// NewScorer returns a scorer that stops with llm.ErrBudgetExceeded before it would exceed the cap.
+// spent counts against the cap; it is what an interrupted run has spent already.
+func (p *Plan) NewScorer(spent llm.USD) (*scorer.Judge, error) {
+	b, err := p.budget(spent)
+	if err != nil {
+		return nil, err
+	}
+	_, j, err := p.metered(b)
+	return j, err
+}
+
+// budget returns the cap with spent charged to it, or nil if there is no cap.
+func (p *Plan) budget(spent llm.USD) (*llm.Budget, error) {
+	if p.config.Cap == nil {
+		return nil, nil
+	}
+	b := llm.NewBudget(*p.config.Cap)
+	r, err := b.Reserve(context.Background(), 0) // a reservation of 0 always fits
+	if err != nil {
+		return nil, err
+	}
+	r.Settle(spent)
+	return b, nil
+}
+
+// Worst returns what judging item can cost at most, all attempts and the repair of a bad reply
+// included. It is 0 if the price is not known.
+func (p *Plan) Worst(item scorer.Item) llm.USD {
+	// A repair's request is longer by one reply, which costs less than another request.
+	const requests = 3 * llm.DefaultMaxAttempts
+	return requests * p.meter.WorstCase(p.judge.Request(item))
+}
+
+// Estimate returns what judging item is likely to cost if its answer has an ordinary length. The
+// item's own answer is ignored.
+func (p *Plan) Estimate(item scorer.Item) llm.USD {
+	item.Answer = strings.Repeat("x", ordinaryAnswer)
+	return p.meter.Likely(p.judge.Request(item))
+}
+
+// Identity identifies the judge in results.
+func (p *Plan) Identity() result.JudgeModel {
+	prompts := p.config.Prompts
+	id := result.JudgeModel{
+		Provider: p.config.Provider.Name(), Model: p.config.Model, BaseURL: p.config.BaseURL,
+		PromptVersion: prompts.Name, PromptSHA256: prompts.SHA256(),
+	}
+	if !llm.IsReasoningModel(p.config.Model) {
+		id.Temperature = new(0.0)
+	}
+	return id
+}
+
+// UnpricedModel returns the model if its price is not known, else "". Its cost is missing from
+// estimates and results.
+func (p *Plan) UnpricedModel() string {
+	if _, ok := p.config.Prices.Of(p.config.Provider.Name(), p.config.Model); ok {
+		return ""
+	}
+	return p.config.Model
+}

@@ -1,0 +1,110 @@
+package result
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+)
+
+// Reader reads a result file one question at a time. It is safe for concurrent use, save for Close.
+type Reader struct {
+	path      string
+	file      io.ReaderAt
+	res       Result
+	questions int64 // the offset of the list
+	count     int   // of its elements
+	close     func() error
+}
+
+// Open reads a result file except for its questions, whatever the order of its keys, and counts
+// them. Unknown keys are ignored, so that keys may be added without a new schema version.
+//
+// The error names the file, and the offset of what is wrong in it. It rejects what is not a whole
+// result file, one of another SchemaVersion, and one whose number of questions is not that of its
+// counts: a finished run has all planned questions.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open result: %w", err)
+	}
+	r, err := newReader(path, f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	r.close = f.Close
+	return r, nil
+}
+
+// Result returns the result. Its maps and pointers are shared by all callers.
+func (r *Reader) Result() Result { return r.res }
+
+// Close closes the file.
+func (r *Reader) Close() error { return r.close() }
+
+// Questions reads the questions in the order of the file, each time from the first. It needs memory
+// for one question, and for the ids of all of them. An error ends it and comes with a zero Record:
+// it names the file, the question's number from 1 and its offset. Questions without an id and two
+// with the same id are errors.
+func (r *Reader) Questions() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		numbers := make(map[string]int, min(r.count, 1<<20))
+		v := newValues(io.NewSectionReader(r.file, r.questions, 1<<62), r.questions)
+		number := 0
+		err := v.elements(func() error {
+			number++
+			rec, err := nextQuestion(v, number, numbers)
+			if err == nil && !yield(rec, nil) {
+				err = errStopped
+			}
+			return err
+		})
+		if err == nil && number != r.count {
+			err = fmt.Errorf("it has changed while it was read: %d questions were %d", number, r.count)
+		}
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(Record{}, fmt.Errorf("read %s: %w", r.path, err))
+		}
+	}
+}
+
+// errStopped means that the caller wants no more questions.
+var errStopped = errors.New("stopped")
+
+func nextQuestion(v *values, number int, numbers map[string]int) (rec Record, err error) {
+	at := v.offset()
+	if err := v.read(true); err != nil {
+		return Record{}, err
+	}
+	err = decodeAt(v.text, at, &rec)
+	if err == nil && rec.ID == "" {
+		err = &offsetError{at, errors.New("it has no id")}
+	}
+	if err == nil && numbers[rec.ID] > 0 {
+		err = &offsetError{at, fmt.Errorf("its id %q is that of question %d", rec.ID, numbers[rec.ID])}
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("question %d: %w", number, err)
+	}
+	numbers[rec.ID] = number
+	return rec, nil
+}
+
+// decodeAt decodes a value that is at an offset of the file.
+func decodeAt(text []byte, at int64, into any) error {
+	err := json.Unmarshal(text, into)
+	if err == nil {
+		return nil
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at += max(0, syntax.Offset-1) // it counts the byte that is wrong
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		at += kind.Offset
+		err = fmt.Errorf("%s must not be a %s", cmp.Or(kind.Field, "it"), kind.Value)
+	}
+	return &offsetError{at, err}
+}

@@ -1,0 +1,145 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// member is a key of a result file with its value.
+type member struct {
+	key  string
+	at   int64 // of the value
+	text []byte
+}
+
+// head is the members of a result file other than the questions, in the order of the file.
+type head []member
+
+// get returns the value of a key, nil if it is missing.
+func (h head) get(key string) []byte {
+	if i := slices.IndexFunc(h, func(m member) bool { return m.key == key }); i >= 0 {
+		return h[i].text
+	}
+	return nil
+}
+
+func newReader(path string, file io.ReaderAt) (*Reader, error) {
+	r := &Reader{path: path, file: file}
+	if err := r.readHead(); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// readHead reads the whole file and decodes everything but the questions.
+func (r *Reader) readHead() error {
+	v := newValues(io.NewSectionReader(r.file, 0, 1<<62), 0)
+	h, err := r.split(v)
+	if err == nil {
+		err = h.check()
+	}
+	if err == nil {
+		err = v.checkEnd()
+	}
+	if err == nil && r.questions == 0 {
+		err = errors.New("it is not a whole result file: it has no list of questions")
+	}
+	for _, m := range h {
+		if err == nil {
+			// One member at a time, so that the place of an error is known.
+			start := fmt.Appendf(nil, `{"%s":`, m.key)
+			err = decodeAt(fmt.Appendf(start, "%s}", m.text), m.at-int64(len(start)), &r.res)
+		}
+	}
+	if err == nil {
+		err = r.checkCounts()
+	}
+	return err
+}
+
+// split returns the members other than the questions, which it counts.
+func (r *Reader) split(v *values) (h head, err error) {
+	seen := map[string]bool{}
+	err = v.members(func(raw []byte) error {
+		at := v.offset()
+		var name string
+		if err := json.Unmarshal(raw, &name); err != nil {
+			return &offsetError{at, fmt.Errorf("the key before it is not valid: %w", err)}
+		}
+		key := fold(name)
+		if seen[key] {
+			return &offsetError{at, fmt.Errorf("the key %q is repeated", name)}
+		}
+		seen[key] = true
+		c, err := v.peek()
+		if err != nil {
+			return err
+		}
+		if at = v.offset(); key == "questions" && c == '[' {
+			r.questions = at
+			return v.elements(func() error { r.count++; return v.read(false) })
+		}
+		if err := v.read(true); err != nil {
+			return err
+		}
+		if !plain(key) {
+			return decodeAt(v.text, at, new(json.RawMessage))
+		}
+		h = append(h, member{key, at, slices.Clone(v.text)})
+		return nil
+	})
+	return h, err
+}
+
+// fold returns a key without the differences that encoding/json ignores.
+func fold(key string) string { return strings.ToLower(strings.ToUpper(key)) }
+
+// plain reports whether a key can be one of Result's.
+func plain(key string) bool { return strings.Trim(key, "abcdefghijklmnopqrstuvwxyz_") == "" }
+
+// check returns an error unless these are the members of a result file of this version.
+func (h head) check() error {
+	var id struct {
+		SchemaVersion *int `json:"schema_version"`
+	}
+	_ = json.Unmarshal(h.get("identity"), &id) // without a version it is no result file
+	switch {
+	case h.get("cells") != nil:
+		return errors.New("it is a sweep file, written by evalctl sweep; name the result file of a run")
+	case string(h.get("kind")) == `"run"`:
+		return errors.New("it is the journal of a run that has not finished; resume that with evalctl run --resume")
+	case id.SchemaVersion == nil:
+		return errors.New("it is not a result file: identity.schema_version is missing")
+	case *id.SchemaVersion > SchemaVersion:
+		return fmt.Errorf("it has schema version %d and was written by a newer evalctl: use that version or a newer one; this one reads version %d",
+			*id.SchemaVersion, SchemaVersion)
+	case *id.SchemaVersion < SchemaVersion:
+		return fmt.Errorf("it has schema version %d and was written by an older evalctl: evaluate again, or use that version; this one reads version %d",
+			*id.SchemaVersion, SchemaVersion)
+	}
+	for _, key := range []string{"planned", "counts"} {
+		if h.get(key) == nil {
+			return fmt.Errorf("it is not a whole result file: the key %s is missing", key)
+		}
+	}
+	return nil
+}
+
+// checkCounts compares the number of questions with the figures. A run that was stopped by a
+// failing disk may have written more questions than it counted.
+func (r *Reader) checkCounts() error {
+	finished, planned := r.res.Counts.Finished(), r.res.Planned
+	switch {
+	case r.res.Stopped == "" && (r.count != finished || r.count != planned):
+		return fmt.Errorf("it has %s; its counts say %d and the run planned %d: it has been changed, or is damaged",
+			questions(r.count), finished, planned)
+	case r.count < finished || r.count > planned:
+		return fmt.Errorf("it has %s; its counts say %d, and the run planned %d before it stopped: it has been changed, or is damaged",
+			questions(r.count), finished, planned)
+	}
+	return nil
+}

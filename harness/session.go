@@ -1,0 +1,213 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"evalctl/harness/launch"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/redact"
+)
+
+// ErrDaemonDied is the cause with which the context of a run ends when the daemon's process has
+// ended (see Session.Watch).
+var ErrDaemonDied = errors.New("the daemon died")
+
+// ErrHome means that the temporary directory of a daemon could not be created.
+var ErrHome = errors.New("create a temporary home for the daemon")
+
+// SessionConfig says which daemon a session uses: the one that runs at Endpoint, or one that the
+// session starts.
+type SessionConfig struct {
+	// Endpoint is the base URL of a running daemon. If it is empty, the session starts Profile.
+	Endpoint string
+	// Token authenticates requests. It may be empty. Errors of a session do not contain it.
+	Token string
+	// UserAgent identifies this program in requests.
+	UserAgent string
+	// Concurrency is the number of concurrent requests to expect.
+	Concurrency int
+
+	// Profile is how to start the daemon, Env included.
+	Profile launch.Profile
+	// Launch configures the start. If Home is empty, the daemon gets an empty directory, which
+	// Close removes. If LogPath is empty, Close removes the log as well.
+	Launch launch.Options
+	// Command identifies the started daemon in results instead of Profile.Command. It is for a
+	// daemon whose command differs from machine to machine, for example in its path.
+	Command []string
+}
+
+// DaemonID identifies the daemon in results. Its Version is empty: only the daemon reports that. It
+// returns an error if the endpoint is not a usable URL, or if there is no command to start.
+func (c SessionConfig) DaemonID() (result.DaemonID, error) {
+	if c.Endpoint != "" {
+		e, err := c.endpoint(c.Endpoint)
+		if err != nil {
+			return result.DaemonID{}, err
+		}
+		return result.DaemonID{Endpoint: e.URL()}, nil
+	}
+	command := c.Command
+	if command == nil {
+		command = c.Profile.Command
+	}
+	if len(command) == 0 {
+		return result.DaemonID{}, errors.New("no daemon: neither an endpoint nor a command is given")
+	}
+	return result.StartedDaemon(command), nil
+}
+
+func (c SessionConfig) endpoint(url string) (*target.Endpoint, error) {
+	return target.NewEndpoint(url, c.Token, c.UserAgent, c.Concurrency)
+}
+
+// Session is a healthy daemon that was started or reached. Its methods may be called concurrently.
+type Session struct {
+	endpoint *target.Endpoint
+	process  *launch.Daemon
+	id       result.DaemonID
+	logPath  string
+	temp     string // directory that Close removes
+	redactor *redact.Redactor
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open starts a daemon, or reaches one that is running, and waits until it is healthy. ctx bounds
+// only that. The caller must call Close. If Open returns an error, no process and no temporary
+// directory is left.
+//
+// Errors are those of DaemonID, launch.Start and target.Endpoint.Health, and ErrHome.
+func Open(ctx context.Context, c SessionConfig) (*Session, error) {
+	id, err := c.DaemonID()
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{id: id, redactor: target.NewRedactor(c.Token)}
+	if c.Endpoint != "" {
+		err = s.reach(ctx, c)
+	} else {
+		err = s.start(ctx, c)
+	}
+	if err != nil {
+		return nil, errors.Join(s.redact(err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Session) reach(ctx context.Context, c SessionConfig) (err error) {
+	if s.endpoint, err = c.endpoint(c.Endpoint); err != nil {
+		return err
+	}
+	s.id.Version, err = s.endpoint.Health(ctx)
+	return err
+}
+
+func (s *Session) start(ctx context.Context, c SessionConfig) (err error) {
+	o := c.Launch
+	if err := s.addTemp(&o); err != nil {
+		return fmt.Errorf("%w: %w", ErrHome, err)
+	}
+	s.logPath = o.LogPath
+	if s.process, err = launch.Start(ctx, c.Profile, o); err != nil {
+		return err
+	}
+	s.id.Version = s.process.Version()
+	s.endpoint, err = c.endpoint(s.process.URL())
+	return err
+}
+
+// addTemp creates a temporary directory for what has no place in o.
+func (s *Session) addTemp(o *launch.Options) (err error) {
+	if o.Home != "" && o.LogPath != "" {
+		return nil
+	}
+	if s.temp, err = os.MkdirTemp("", "evalctl-home-*"); err != nil {
+		return err
+	}
+	if o.LogPath == "" {
+		o.LogPath = filepath.Join(s.temp, "daemon.log")
+	}
+	if o.Home == "" {
+		o.Home = filepath.Join(s.temp, "data")
+		return os.Mkdir(o.Home, 0o700)
+	}
+	return nil
+}
+
+// Endpoint returns the daemon's API. It cannot be used after Close.
+func (s *Session) Endpoint() *target.Endpoint { return s.endpoint }
+
+// ID identifies the daemon in results, with the version that it reported.
+func (s *Session) ID() result.DaemonID { return s.id }
+
+// Process returns the daemon's process if the session started it, else nil. Only Close may stop it.
+func (s *Session) Process() *launch.Daemon { return s.process }
+
+// Started reports whether the session started the daemon.
+func (s *Session) Started() bool { return s.process != nil }
+
+// LogPath returns the file that has the output of a started daemon, else "".
+func (s *Session) LogPath() string { return s.logPath }
+
+// Watch returns a context that ends when parent does, when cancel is called, or when the process of
+// a started daemon ends, which Close causes as well. The cause is then ErrDaemonDied with the exit
+// status and the last lines of the log. The caller must call cancel.
+func (s *Session) Watch(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
+	ctx, end := context.WithCancelCause(parent)
+	if s.process != nil {
+		go func() {
+			select {
+			case <-s.process.Done():
+				end(s.redact(errors.Join(ErrDaemonDied, s.process.Err())))
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return ctx, func() { end(nil) }
+}
+
+// Close stops the daemon if the session started it, and removes its temporary directory. The error
+// names the processes that could not be stopped. Further calls wait for the first one and return
+// the same error.
+func (s *Session) Close() error {
+	s.closeOnce.Do(func() {
+		if s.endpoint != nil {
+			s.endpoint.Close()
+		}
+		if s.process != nil {
+			s.closeErr = s.redact(s.process.Stop())
+		}
+		if s.temp != "" {
+			_ = os.RemoveAll(s.temp) // a daemon may have created files as another user
+		}
+	})
+	return s.closeErr
+}
+
+// redact removes the token from the text of an error, which may quote the daemon's log.
+func (s *Session) redact(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := s.redactor.Text(err.Error()); text != err.Error() {
+		return redactedError{err, text}
+	}
+	return err
+}
+
+// redactedError is an error with another text.
+type redactedError struct {
+	error
+	text string
+}
+
+func (e redactedError) Error() string { return e.text }
+func (e redactedError) Unwrap() error { return e.error }
