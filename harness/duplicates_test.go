@@ -194,5 +194,7 @@ func metricsOf(r *result.QuestionRetrieval, topK int) result.Metrics {
 		expected = append(expected, g.Path)
 	}
 	a.Add(result.Record{Outcome: result.Scored, ExpectedPaths: expected, Retrieval: r})
-	return a.Retrieval().Macro
+	var res result.Result
+	res.SetAggregate(a)
+	return res.Retrieval.Macro
 }

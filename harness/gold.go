@@ -18,8 +18,8 @@ import (
 // GoldReport says how many of a dataset's selected questions have expected paths, and which of them
 // make metrics of retrieval doubtful.
 type GoldReport struct {
-	// WithGold and NoGold are numbers of questions.
-	WithGold, NoGold int
+	// WithGold is the number of questions with expected paths.
+	WithGold int
 	// Warnings are those that do not depend on answers.
 	Warnings []result.Warning
 }
@@ -41,7 +41,6 @@ func CheckGold(d dataset.Dataset, brains []dataset.Brain, topK int) (GoldReport,
 		item, known := q.Item(), paths[q.Brain]
 		err := scorer.Retrieval{TopK: topK}.Check(item)
 		if errors.Is(err, scorer.ErrNoGold) {
-			s.NoGold++
 			continue
 		}
 		for _, g := range item.Gold {

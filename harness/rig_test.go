@@ -135,17 +135,19 @@ func readResult(tb testing.TB, path string) resultFile {
 	if err := json.Unmarshal(data, &f); err != nil {
 		tb.Fatal(err)
 	}
-	again := result.NewAggregate(f.Identity.TopK)
+	a := result.NewAggregate(f.Identity.TopK)
 	for _, q := range f.Questions {
-		again.Add(q)
+		a.Add(q)
 	}
+	var again result.Result
+	again.SetAggregate(a)
 	if again.Counts != f.Counts || f.Counts.Finished() != len(f.Questions) ||
 		f.Total != f.Counts.Total || f.Passed != f.Counts.Passed {
 		tb.Errorf("%s: the file's counts are %+v, those of its questions %+v",
 			path, f.Counts, again.Counts)
 	}
 	warnings := cmpopts.IgnoreFields(result.Retrieval{}, "Warnings")
-	if diff := cmp.Diff(again.Retrieval(), f.Retrieval, warnings); diff != "" {
+	if diff := cmp.Diff(again.Retrieval, f.Retrieval, warnings); diff != "" {
 		tb.Errorf("%s: the file's retrieval differs from that of its questions:\n%s", path, diff)
 	}
 	return f

@@ -25,7 +25,8 @@ var replies = []struct {
 	{"bare number", `1`, false, 0, "one JSON object alone"},
 	{"null", `null`, false, 0, "one JSON object alone"},
 	{"array", `[{"score": 1, "reason": "r"}]`, false, 0, "one JSON object alone"},
-	{"two objects", `{"score": 1, "reason": "r"}{"score": 0, "reason": "r"}`, false, 0, "one JSON object alone"},
+	{"two objects", `{"score": 1, "reason": "r"}{"score": 0, "reason": "r"}`, false, 0,
+		"one JSON object alone"},
 	{"unfinished", `{"score": 1, "reason": "r`, false, 0, "one JSON object alone"},
 	{"string score", `{"score": "1", "reason": "r"}`, false, 0, "not a number"},
 	{"true", `{"score": true, "reason": "r"}`, false, 0, "not a number"},
@@ -49,7 +50,8 @@ func TestParseReply(t *testing.T) {
 	for _, tt := range replies {
 		t.Run(tt.name, func(t *testing.T) {
 			score, _, err := parseReply(tt.text)
-			if tt.ok != (err == nil) || score != tt.score || err != nil && !strings.Contains(err.Error(), tt.problem) {
+			if tt.ok != (err == nil) || score != tt.score ||
+				err != nil && !strings.Contains(err.Error(), tt.problem) {
 				t.Errorf("got %v, %v", score, err)
 			}
 		})

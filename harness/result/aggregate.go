@@ -64,23 +64,23 @@ type Quantiles struct {
 // for concurrent use.
 type Aggregate struct {
 	Counts
-	// GoldMissed is the number of answered questions with gold documents of which none was
-	// retrieved, Grounded the number of passed ones that cite a retrieved chunk.
-	GoldMissed int
-	Grounded   int
-	// Loss attributes the questions that did not pass, in a scenario with a reader.
-	Loss    Loss
-	Retried int
-	Tags    map[string]*Counts
-	Modes   map[string]int
-	Models  map[string]int
-	Prompts map[string]int
-	Reader  TokenSums
-	// JudgeRequests is the number of HTTP requests, JudgeTokens what they used.
-	JudgeRequests int
-	JudgeTokens   TokenSums
-	// JudgeEstimated is the number of records for which the judge's tokens were estimated.
-	JudgeEstimated int
+	// goldMissed is the number of answered questions with gold documents of which none was
+	// retrieved, grounded the number of passed ones that cite a retrieved chunk.
+	goldMissed int
+	grounded   int
+	// loss attributes the questions that did not pass, in a scenario with a reader.
+	loss    Loss
+	retried int
+	tags    map[string]*Counts
+	modes   map[string]int
+	models  map[string]int
+	prompts map[string]int
+	reader  TokenSums
+	// judgeRequests is the number of HTTP requests, judgeTokens what they used.
+	judgeRequests int
+	judgeTokens   TokenSums
+	// judgeEstimated is the number of records for which the judge's tokens were estimated.
+	judgeEstimated int
 
 	topK      int
 	retrieval *retrievalAggregate
@@ -107,8 +107,8 @@ func (s *TokenSums) add(u *protocol.Usage) {
 // NewAggregate returns an empty aggregate for records of answers with this top-k.
 func NewAggregate(topK int) *Aggregate {
 	return &Aggregate{
-		Tags: map[string]*Counts{}, Modes: map[string]int{},
-		Models: map[string]int{}, Prompts: map[string]int{},
+		tags: map[string]*Counts{}, modes: map[string]int{},
+		models: map[string]int{}, prompts: map[string]int{},
 		topK: topK, retrieval: newRetrievalAggregate(topK),
 	}
 }
@@ -117,28 +117,28 @@ func NewAggregate(topK int) *Aggregate {
 func (a *Aggregate) Add(r Record) {
 	a.Counts.Add(r)
 	for _, tag := range r.Tags {
-		if a.Tags[tag] == nil {
-			a.Tags[tag] = &Counts{}
+		if a.tags[tag] == nil {
+			a.tags[tag] = &Counts{}
 		}
-		a.Tags[tag].Add(r)
+		a.tags[tag].Add(r)
 	}
 	if r.Score != nil {
 		a.score.add(*r.Score)
 	}
 	if r.Attempts > 1 {
-		a.Retried++
+		a.retried++
 	}
 	if len(r.ExpectedPaths) > 0 && r.Outcome != Errored && r.GoldRank() == 0 {
-		a.GoldMissed++
+		a.goldMissed++
 	}
 	if r.Passed && r.Grounded() {
-		a.Grounded++
+		a.grounded++
 	}
-	a.Loss.add(r.lostAt(a.topK))
-	a.JudgeRequests += r.JudgeAttempts
-	a.JudgeTokens.add(r.JudgeUsage)
+	a.loss.add(r.lostAt(a.topK))
+	a.judgeRequests += r.JudgeAttempts
+	a.judgeTokens.add(r.JudgeUsage)
 	if r.JudgeUsageEstimated {
-		a.JudgeEstimated++
+		a.judgeEstimated++
 	}
 	a.retrieval.add(r)
 	if r.Outcome == Errored || r.Outcome == NoGold {
@@ -149,19 +149,19 @@ func (a *Aggregate) Add(r Record) {
 		a.first = append(a.first, *r.FirstDeltaMS)
 	}
 	if r.EffectiveMode != "" {
-		a.Modes[r.EffectiveMode]++
+		a.modes[r.EffectiveMode]++
 	}
 	if r.Model != "" {
-		a.Models[r.Model]++
+		a.models[r.Model]++
 	}
 	if r.PromptSHA256 != "" {
-		a.Prompts[r.PromptSHA256]++
+		a.prompts[r.PromptSHA256]++
 	}
-	a.Reader.add(r.Usage)
+	a.reader.add(r.Usage)
 }
 
-// MeanScore returns the mean over the scored questions, nil if there are none.
-func (a *Aggregate) MeanScore() *float64 {
+// meanScore returns the mean over the scored questions, nil if there are none.
+func (a *Aggregate) meanScore() *float64 {
 	if a.Scored == 0 {
 		return nil
 	}
@@ -169,14 +169,11 @@ func (a *Aggregate) MeanScore() *float64 {
 	return &mean
 }
 
-// Retrieval summarises the rankings. It returns nil if no question has gold.
-func (a *Aggregate) Retrieval() *Retrieval { return a.retrieval.result() }
+// latency summarises the time to done of the answered questions.
+func (a *Aggregate) latency() Quantiles { return quantiles(a.total) }
 
-// Latency summarises the time to done of the answered questions.
-func (a *Aggregate) Latency() Quantiles { return quantiles(a.total) }
-
-// FirstDelta summarises the time to the first text of the streamed answers.
-func (a *Aggregate) FirstDelta() Quantiles { return quantiles(a.first) }
+// firstDelta summarises the time to the first text of the streamed answers.
+func (a *Aggregate) firstDelta() Quantiles { return quantiles(a.first) }
 
 func quantiles(values []float64) Quantiles {
 	q := Quantiles{N: len(values)}

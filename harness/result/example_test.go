@@ -42,7 +42,9 @@ func TestWarningsKey(t *testing.T) {
 			Documents: 1, Gold: scorer.Rank([]string{"x.md"}, gold),
 		},
 	})
-	data, err := json.Marshal(a.Retrieval())
+	var res result.Result
+	res.SetAggregate(a)
+	data, err := json.Marshal(res.Retrieval)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func TestWarnings(t *testing.T) {
 			a.Add(r)
 		}
 		got := ""
-		for _, g := range a.Retrieval().Warnings {
+		for _, g := range a.retrieval.result().Warnings {
 			got += fmt.Sprint(g.Kind, " ", g.Count)
 		}
 		if got != c.want {
@@ -103,7 +103,7 @@ func TestRetrievalFigures(t *testing.T) {
 		},
 		Warnings: []Warning{},
 	}
-	got := a.Retrieval()
+	got := a.retrieval.result()
 	intervals := cmpopts.IgnoreFields(Retrieval{}, "Intervals")
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 2e-9), intervals); diff != "" {
 		t.Error(diff)
@@ -120,7 +120,7 @@ func TestRetrievalFigures(t *testing.T) {
 	for range 3 {
 		same.Add(retrieved(Scored, 3, []int{1, 0, 0}))
 	}
-	if r := same.Retrieval(); len(r.Intervals) != 0 {
+	if r := same.retrieval.result(); len(r.Intervals) != 0 {
 		t.Errorf("values that are all the same have intervals: %+v", r.Intervals)
 	}
 	if head := []string{"recall@2", "any@2", "all@2", "mrr",
@@ -128,8 +128,8 @@ func TestRetrievalFigures(t *testing.T) {
 		t.Errorf("got %v", got.PrimaryMetrics())
 	}
 	c := a.Counts
-	if c.Total != 5 || c.NoGold != 1 || a.GoldMissed != 0 {
-		t.Errorf("got %+v, %d missed", c, a.GoldMissed)
+	if c.Total != 5 || c.NoGold != 1 || a.goldMissed != 0 {
+		t.Errorf("got %+v, %d missed", c, a.goldMissed)
 	}
 }
 

@@ -99,21 +99,21 @@ type Cost struct {
 // the identity's scenario, which the verdict depends on, must be set before.
 func (r *Result) SetAggregate(a *Aggregate) {
 	r.Total, r.Passed, r.Counts = a.Total, a.Passed, a.Counts
-	r.PassRate, r.MeanScore = a.PassRate(), a.MeanScore()
-	r.Tags, r.EffectiveModes = a.Tags, a.Modes
-	r.ReaderModels, r.ReaderPrompts = a.Models, a.Prompts
-	r.Latency, r.FirstDelta = a.Latency(), a.FirstDelta()
-	r.Retried, r.GoldMissed, r.Grounded = a.Retried, a.GoldMissed, a.Grounded
-	r.ReaderUsage = a.Reader
-	r.Retrieval = a.Retrieval()
-	r.Cost.JudgeRequests = a.JudgeRequests
-	r.Cost.InputTokens, r.Cost.OutputTokens = a.JudgeTokens.InputTokens, a.JudgeTokens.OutputTokens
-	r.Cost.UsageEstimated = a.JudgeEstimated
+	r.PassRate, r.MeanScore = a.PassRate(), a.meanScore()
+	r.Tags, r.EffectiveModes = a.tags, a.modes
+	r.ReaderModels, r.ReaderPrompts = a.models, a.prompts
+	r.Latency, r.FirstDelta = a.latency(), a.firstDelta()
+	r.Retried, r.GoldMissed, r.Grounded = a.retried, a.goldMissed, a.grounded
+	r.ReaderUsage = a.reader
+	r.Retrieval = a.retrieval.result()
+	r.Cost.JudgeRequests = a.judgeRequests
+	r.Cost.InputTokens, r.Cost.OutputTokens = a.judgeTokens.InputTokens, a.judgeTokens.OutputTokens
+	r.Cost.UsageEstimated = a.judgeEstimated
 	if a.Total > 0 {
 		lo, hi := stats.Wilson(a.Passed, a.Total, 0.95)
 		r.Interval = &Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}
 	}
-	r.Gate = NewGate(*r, r.Settings.Policy(), a.Loss)
+	r.Gate = NewGate(*r, r.Settings.Policy(), a.loss)
 }
 
 // Summary returns the specification's summary line of a run whose result file is at path.
