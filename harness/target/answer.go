@@ -89,8 +89,6 @@ func search(ctx context.Context, e *Endpoint, r Request, a *Answer, _ time.Time)
 
 // ask sends a question and reads the stream of its answer into a.
 func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	r.Accept = protocol.TypeEvents
 	res, err := e.Do(ctx, r)
 	if err != nil {
@@ -111,7 +109,7 @@ func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time
 	a.Latency = time.Since(start)
 	// Reading to the end allows the connection to be reused. A daemon that keeps the stream open
 	// after done is not waited for.
-	stop := time.AfterFunc(50*time.Millisecond, cancel)
+	stop := time.AfterFunc(50*time.Millisecond, func() { _ = res.Body.Close() })
 	defer stop.Stop()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
 	return nil

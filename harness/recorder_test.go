@@ -1,0 +1,108 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+)
+
+// slowDisk is a keeper whose syncs end when the test says.
+type slowDisk struct {
+	memory
+	lines []int // indices of questions, as they were written
+	end   chan error
+}
+
+func (d *slowDisk) Append(entries ...journal.Entry) error {
+	for _, e := range entries {
+		d.lines = append(d.lines, e.Index)
+	}
+	return nil
+}
+
+func (d *slowDisk) Sync() error { return <-d.end }
+
+// recording is a recorder over a slow disk.
+type recording struct {
+	disk    *slowDisk
+	entries chan entry
+	counted []int // lines of the records
+	aborted error
+	ended   chan error
+}
+
+func startRecording() *recording {
+	rec := &recording{disk: &slowDisk{end: make(chan error)}, entries: make(chan entry), ended: make(chan error, 1)}
+	r := &runner{kept: rec.disk, aggregate: result.NewAggregate(5), cfg: Config{Recorded: func(r result.Record) {
+		rec.counted = append(rec.counted, r.Line)
+	}}}
+	_, abort := context.WithCancelCause(context.Background())
+	go func() {
+		rec.ended <- r.record(rec.entries, func(err error) { rec.aborted = err; abort(err) })
+	}()
+	return rec
+}
+
+// grade sends the grade of a question and returns what is closed once it is written.
+func (r *recording) grade(i int) <-chan struct{} {
+	written := make(chan struct{})
+	graded := &result.Record{Line: i, Outcome: result.Scored}
+	r.entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: i, Record: graded}, written: written}
+	return written
+}
+
+func (r *recording) want(t *testing.T, lines, counted []int) {
+	t.Helper()
+	synctest.Wait()
+	if !slices.Equal(r.disk.lines, lines) || !slices.Equal(r.counted, counted) {
+		t.Errorf("written %v and counted %v, want %v and %v", r.disk.lines, r.counted, lines, counted)
+	}
+}
+
+func TestRecorderWritesAtOnceAndCountsWhatIsSynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := startRecording()
+		r.grade(1)
+		r.want(t, []int{1}, nil)
+		time.Sleep(syncEvery) // the first sync begins, without 2
+		<-r.grade(2)
+		time.Sleep(10 * syncEvery)
+		r.want(t, []int{1, 2}, nil)
+		r.disk.end <- nil
+		r.want(t, []int{1, 2}, []int{1})
+		r.disk.end <- nil
+		r.want(t, []int{1, 2}, []int{1, 2})
+		r.grade(3)
+		close(r.entries)
+		r.want(t, []int{1, 2, 3}, []int{1, 2})
+		r.disk.end <- nil
+		if err := <-r.ended; err != nil || r.aborted != nil {
+			t.Errorf("ended with %v, aborted with %v", err, r.aborted)
+		}
+		r.want(t, []int{1, 2, 3}, []int{1, 2, 3})
+	})
+}
+
+func TestRecorderCountsNothingAfterAFailedSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := startRecording()
+		r.grade(1)
+		time.Sleep(syncEvery)
+		r.grade(2) // written, but not by the sync that fails
+		broken := errors.New("broken disk")
+		r.disk.end <- broken
+		synctest.Wait()
+		<-r.grade(3) // no worker waits for ever
+		close(r.entries)
+		if err := <-r.ended; !errors.Is(err, broken) || !errors.Is(r.aborted, broken) {
+			t.Errorf("ended with %v, aborted with %v", err, r.aborted)
+		}
+		r.want(t, []int{1, 2}, nil)
+	})
+}
