@@ -47,8 +47,8 @@ func storage(cfg Config, logger *slog.Logger) (brain.Config, error) {
 	switch kind {
 	case StoreMemory:
 		if cfg.Home != "" {
-			return brain.Config{}, fmt.Errorf("store %s would keep nothing in home %s: "+
-				"leave the home out (--home, SVC_HOME), or choose store %s or %s", kind, cfg.Home, StoreFS, StoreGit)
+			return brain.Config{}, fmt.Errorf("store %s would not write to home %s: "+
+				"unset the home (--home, SVC_HOME), or choose store %s or %s", kind, cfg.Home, StoreFS, StoreGit)
 		}
 		open = func(context.Context, string) (*store.Store, error) { return memstore.Open(&options), nil }
 		return brain.Config{Catalog: new(brain.MemoryCatalog), OpenStore: open}, nil
@@ -112,8 +112,8 @@ func claim(home, kind string) error {
 	}
 	// A crash may have left the file empty, before any brain was created.
 	if had := cmp.Or(strings.TrimSpace(string(was)), kind); had != kind {
-		return fmt.Errorf("home %s keeps its documents with store %s, not %s: "+
-			"open it with that store, or choose another home", home, had, kind)
+		return fmt.Errorf("home %s was created with store %s, not %s: "+
+			"choose that store, or another home", home, had, kind)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func TestAHomeBelongsToOneStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{StoreFS, ""} {
-		if _, err := openKind(t, home, kind); err == nil || !strings.Contains(err.Error(), "keeps its documents with store git, not fs") {
+		if _, err := openKind(t, home, kind); err == nil || !strings.Contains(err.Error(), "was created with store git, not fs") {
 			t.Errorf("store %q: %v", kind, err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestInvalidStores(t *testing.T) {
 		t.Error(err)
 	}
 	home := filepath.Join(t.TempDir(), "home")
-	if _, err := openKind(t, home, StoreMemory); err == nil || !strings.Contains(err.Error(), "leave the home out") {
+	if _, err := openKind(t, home, StoreMemory); err == nil || !strings.Contains(err.Error(), "unset the home") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(home); !errors.Is(err, fs.ErrNotExist) {

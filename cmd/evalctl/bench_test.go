@@ -20,7 +20,9 @@ func buildProgram(b *testing.B) string {
 
 func benchmarkRun(b *testing.B, each func(start time.Time, out string), args ...string) {
 	program, out := buildProgram(b), b.TempDir()
-	args = append([]string{"run", "--sdk", "go", "--dataset", "../../datasets/smoke.jsonl", "--scorer", "exact", "--output", out}, args...)
+	args = append([]string{
+		"run", "--sdk", "go", "--dataset", "../../datasets/smoke.jsonl", "--scorer", "exact", "--output", out,
+	}, args...)
 	for b.Loop() {
 		start := time.Now()
 		if text, err := exec.CommandContext(b.Context(), program, args...).CombinedOutput(); err != nil {

@@ -74,7 +74,8 @@ func completions(parent *kong.Node) []completedCommand {
 		for _, f := range n.Flags {
 			if f.Name != "help" {
 				c.Flags = append(c.Flags, completedFlag{
-					Name: f.Name, Help: firstSentence(f.Help), Values: flagValues(f), TakesValue: !f.IsBool(), Path: slices.Contains(pathFlags, f.Name),
+					Name: f.Name, Help: firstSentence(f.Help), Values: flagValues(f),
+					TakesValue: !f.IsBool(), Path: slices.Contains(pathFlags, f.Name),
 				})
 			}
 		}

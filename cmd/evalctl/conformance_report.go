@@ -79,7 +79,8 @@ func (t *terminal) checkProgress(total int) *checkProgress {
 	if t.live && !t.quiet {
 		p.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
-			progressbar.OptionThrottle(redrawInterval), progressbar.OptionSetDescription("  check"), progressbar.OptionClearOnFinish())
+			progressbar.OptionThrottle(redrawInterval), progressbar.OptionSetDescription("  check"),
+			progressbar.OptionClearOnFinish())
 	}
 	return p
 }

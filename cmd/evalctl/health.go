@@ -10,7 +10,7 @@ import (
 )
 
 type healthCmd struct {
-	URL string `arg:"" optional:"" help:"Base URL of the daemon. Default: the address in $SVC_ADDR, or http://127.0.0.1:8787."`
+	URL string `arg:"" optional:"" help:"Base URL. Default: the address in $SVC_ADDR, or http://127.0.0.1:8787."`
 }
 
 func (healthCmd) Help() string {

@@ -52,7 +52,8 @@ Roles and their scopes:
 
   reader  documents:read, search, ask
   writer  the same and documents:write, which includes creating brains
-  admin   the same and admin: delete brains, read /metrics, use brains created without keys
+  admin   the same and admin: delete brains, read /metrics, and use brains
+          that were created without keys
 
 Examples:
 

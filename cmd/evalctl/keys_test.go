@@ -22,7 +22,8 @@ func TestKeyWithoutToken(t *testing.T) {
 		args: []string{"keys", "create", "--file", file, "--name", "ci", "--tenant", "acme", "--role", "reader"},
 		env:  func(string) string { return "" }, stdout: fullDisk{}, stderr: &stderr,
 	}
-	if code := run(t.Context(), p); code != exitUsage || !strings.Contains(stderr.String(), `print the token: no space left: key "ci" was not added to `+file) {
+	want := `print the token: no space left: key "ci" was not added to ` + file
+	if code := run(t.Context(), p); code != exitUsage || !strings.Contains(stderr.String(), want) {
 		t.Errorf("exit code %d, %s", code, stderr.String())
 	}
 	if data, err := os.ReadFile(file); err == nil {

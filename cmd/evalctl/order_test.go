@@ -20,13 +20,15 @@ func TestRanksFollowResponse(t *testing.T) {
 	for i := range documents {
 		path := fmt.Sprintf("note-%02d.md", documents-i)
 		paths = append(paths, path)
-		line, err := json.Marshal(map[string]string{"path": path, "title": "note", "text": "The badger digs" + strings.Repeat(" earth", i)})
+		text := "The badger digs" + strings.Repeat(" earth", i)
+		line, err := json.Marshal(map[string]string{"path": path, "title": "note", "text": text})
 		if err != nil {
 			t.Fatal(err)
 		}
 		corpus.Write(append(line, '\n'))
 	}
-	if err := json.NewEncoder(&question).Encode(map[string]any{"id": "q", "question": "What digs the badger?", "expected_paths": paths}); err != nil {
+	q := map[string]any{"id": "q", "question": "What digs the badger?", "expected_paths": paths}
+	if err := json.NewEncoder(&question).Encode(q); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"corpus.jsonl": corpus.String(), "q.jsonl": question.String()} {

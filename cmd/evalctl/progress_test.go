@@ -114,6 +114,7 @@ func TestWrap(t *testing.T) {
 		{"a  " + red + long[:63] + reset, "a  " + red + long[:63] + reset},
 		{long[:60] + " " + long[:4] + " y", long[:60] + " " + long[:4] + "\n              y"},
 		{long + " y", long + "\n              y"},
+		{"aa  " + long[:64] + " y", "aa\n              " + long[:64] + " y"},
 		{"a   b", "a   b"},
 		{long[:60] + "   " + long[:4], long[:60] + "\n              " + long[:4]},
 		{"é " + long[:64], "é " + long[:64]}, // 80 characters, 81 bytes

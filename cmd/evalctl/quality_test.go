@@ -217,14 +217,15 @@ func compareQuality(t *testing.T, measured map[string]result.Metrics) {
 	for row, figures := range measured {
 		_, rest, ok := strings.Cut(string(page), row)
 		if !ok {
-			t.Errorf("%s has no row %s: run with -update -full", qualityPage, row)
+			t.Errorf("%s has no row %s: run with -update", qualityPage, row)
 			continue
 		}
 		line, _, _ := strings.Cut(rest, "\n")
 		for i, cell := range strings.Split(strings.Trim(line, "| "), "|") {
 			shown, err := strconv.ParseFloat(strings.TrimSpace(cell), 64)
 			if err != nil || math.Abs(shown-figures[qualityColumns[i]]) > .0015 {
-				t.Errorf("%s %s says %s for %s, measured %.4f: run with -update -full", qualityPage, row, cell, qualityColumns[i], figures[qualityColumns[i]])
+				t.Errorf("%s %s shows %s for %s, measured %.4f: run with -update",
+					qualityPage, row, cell, qualityColumns[i], figures[qualityColumns[i]])
 			}
 		}
 	}

@@ -53,7 +53,8 @@ func TestShownCommands(t *testing.T) {
 				t.Errorf("%s: evalctl %s: %v", page, name, err)
 				continue
 			}
-			if strings.Contains(name, "--sdk go") && strings.Contains(name, "datasets/") && !strings.Contains(name, "name.jsonl") && !strings.Contains(name, "--budget-usd") {
+			has := func(s string) bool { return strings.Contains(name, s) }
+			if has("--sdk go") && has("datasets/") && !has("name.jsonl") && !has("--budget-usd") {
 				ran++
 				runShown(t, page, args)
 			}

@@ -248,9 +248,11 @@ func (t *terminal) verdict(res result.Result) {
 	case result.Pass:
 		t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(true, "PASS"), g.ProofText())
 	case result.Fail:
-		t.field("floor", "%.3f  %s  %d of %d passed, %d required", g.Floor, t.tint(false, "FAIL"), g.Passed, g.Total, g.Required)
+		t.field("floor", "%.3f  %s  %d of %d passed, %d required",
+			g.Floor, t.tint(false, "FAIL"), g.Passed, g.Total, g.Required)
 	case result.Inconclusive:
-		t.field("stopped", "%s after %d of %s: this is not a score", g.Stopped, res.Counts.Finished(), count(res.Planned, "question"))
+		t.field("stopped", "%s after %d of %s: this is not a score",
+			g.Stopped, res.Counts.Finished(), count(res.Planned, "question"))
 	case result.Invalid:
 		t.field("invalid", "%s", g.Sentence)
 	}
@@ -271,8 +273,10 @@ func (t *terminal) tags(res result.Result) {
 			continue
 		}
 		lo, hi := stats.Wilson(c.Passed, c.Total, 0.95)
-		rows = append(rows, []string{short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate()),
-			fmt.Sprintf("%.3f–%.3f", lo, hi), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored)})
+		rows = append(rows, []string{
+			short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate()),
+			fmt.Sprintf("%.3f–%.3f", lo, hi), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
+		})
 	}
 	t.table(rows)
 }
@@ -288,7 +292,10 @@ func (t *terminal) table(rows [][]string) {
 // drawTable formats a table whose first row is the header. The first names columns are aligned to
 // the left, the others to the right.
 func drawTable(rows [][]string, names int) string {
-	align := append(slices.Repeat([]tw.Align{tw.AlignLeft}, names), slices.Repeat([]tw.Align{tw.AlignRight}, len(rows[0])-names)...)
+	align := slices.Repeat([]tw.Align{tw.AlignRight}, len(rows[0]))
+	for i := range names {
+		align[i] = tw.AlignLeft
+	}
 	var b strings.Builder
 	table := tablewriter.NewTable(&b,
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{

@@ -40,7 +40,7 @@ Servers and API keys of model providers:
 
   openai         OPENAI_BASE_URL, OPENAI_API_KEY
   ollama         OLLAMA_HOST
-  embeddings     SVC_EMBED_BASE_URL, SVC_EMBED_API_KEY; default: those of the provider
+  embeddings     SVC_EMBED_BASE_URL, SVC_EMBED_API_KEY (default: as above)
   http reranker  SVC_RERANK_BASE_URL, SVC_RERANK_API_KEY
 
 OPENAI_API_KEY is sent only to the server of OPENAI_BASE_URL.

@@ -236,7 +236,8 @@ func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) erro
 		r := cell.Result
 		m := map[string]any{
 			"mode": cell.Mode, "effective_modes": r.EffectiveModes, "top_k": cell.TopK, "candidate_k": cell.CandidateK,
-			"total": r.Total, "errors": r.Counts.Errors, "pass_rate": r.PassRate, "p50_ms": r.Latency.P50, "p95_ms": r.Latency.P95,
+			"total": r.Total, "errors": r.Counts.Errors, "pass_rate": r.PassRate,
+			"p50_ms": r.Latency.P50, "p95_ms": r.Latency.P95,
 		}
 		if r.Retrieval != nil {
 			m["macro"] = r.Retrieval.Macro
