@@ -1,5 +1,5 @@
-// Package datasets_test checks the datasets in this folder, so that an unfair or invalid question is
-// found before it is used to evaluate a daemon.
+// Package datasets_test checks the datasets in this folder, so that an unfair or invalid question
+// is found before it is used to evaluate a daemon.
 package datasets_test
 
 import (
@@ -252,8 +252,8 @@ var weekdayDate = regexp.MustCompile(
 	`((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day) (\d{1,2} (?:January|February|March|April|May|June|July|` +
 		`August|September|October|November|December))`)
 
-// checkWeekdays checks phrases such as "Friday 4 April" against the calendar. It assumes the year in
-// which the day is nearest to the date of the document.
+// checkWeekdays checks phrases such as "Friday 4 April" against the calendar. It assumes the year
+// in which the day is nearest to the date of the document.
 func checkWeekdays(t *testing.T, path string, doc document) {
 	t.Helper()
 	for _, m := range weekdayDate.FindAllStringSubmatch(doc.text, -1) {

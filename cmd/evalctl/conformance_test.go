@@ -80,8 +80,8 @@ func TestConformanceInterrupted(t *testing.T) {
 	}
 }
 
-// TestConformanceOutput: an output file that cannot be written is reported before any request to the
-// daemon. An existing file is replaced only when the report is complete.
+// TestConformanceOutput: an output file that cannot be written is reported before any request to
+// the daemon. An existing file is replaced only when the report is complete.
 func TestConformanceOutput(t *testing.T) {
 	requested := false
 	watched := func(next http.Handler) http.Handler {

@@ -28,9 +28,9 @@ type image struct {
 	health         []string
 }
 
-// testImage builds the Dockerfile of a clone into a folder and runs its daemon there, with the folder
-// as the root of the file system and as the user of the image. Nothing else is mounted, not even
-// /proc.
+// testImage builds the Dockerfile of a clone into a folder and runs its daemon there, with the
+// folder as the root of the file system and as the user of the image. Nothing else is mounted, not
+// even /proc.
 func testImage(t *testing.T, clone string) {
 	for _, store := range []string{"fs", "git"} {
 		t.Run(store, func(t *testing.T) {

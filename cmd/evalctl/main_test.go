@@ -218,8 +218,8 @@ func running(ts *testscript.TestScript) **llmtest.Server {
 	return ts.Value("model").(**llmtest.Server)
 }
 
-// cmdCalls checks the bodies of requests: [!] calls PATTERN; or their number: calls count N; or waits
-// for requests: calls await N
+// cmdCalls checks the bodies of requests: [!] calls PATTERN; or their number: calls count N; or
+// waits for requests: calls await N
 func cmdCalls(ts *testscript.TestScript, neg bool, args []string) {
 	if args[0] == "await" {
 		n, err := strconv.Atoi(args[1])

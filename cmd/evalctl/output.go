@@ -11,7 +11,8 @@ import (
 	"evalctl/internal/atomicfile"
 )
 
-// outputFile is the destination of a report. A regular file is replaced once the report is complete.
+// outputFile is the destination of a report. A regular file is replaced once the report is
+// complete.
 type outputFile struct {
 	io.Writer
 	keep    func() error // completes the output

@@ -70,9 +70,9 @@ var qualityTasks = []qualityTask{
 	},
 }
 
-// TestRetrievalQuality measures the ranking of the daemon with evalctl run, and compares it with the
-// floors, a plain BM25 and the table of docs/retrieval.md. The fake embedder must not make hybrid
-// mode worse than bm25.
+// TestRetrievalQuality measures the ranking of the daemon with evalctl run, and compares it with
+// the floors, a plain BM25 and the table of docs/retrieval.md. The fake embedder must not make
+// hybrid mode worse than bm25.
 func TestRetrievalQuality(t *testing.T) {
 	if _, err := os.Stat(neutralData); err != nil {
 		t.Skipf("no retrieval tasks at %s", neutralData)
@@ -125,8 +125,8 @@ func (q qualityTask) measure(t *testing.T, mode string) result.Metrics {
 	return result.Retrieval.Macro
 }
 
-// runRetrieval measures retrieval with evalctl run and decodes the result file into v. It requests 50
-// chunks, so that they contain ten documents even if several chunks belong to one.
+// runRetrieval measures retrieval with evalctl run and decodes the result file into v. It requests
+// 50 chunks, so that they contain ten documents even if several chunks belong to one.
 func runRetrieval(t *testing.T, v any, mode, dataset, corpus string, more ...string) {
 	t.Helper()
 	out := t.TempDir()

@@ -41,8 +41,8 @@ func commandLines(t *testing.T, page string) [][]string {
 	return out
 }
 
-// TestShownCommands checks the commands of the documentation. All of them must parse, and those that
-// need only a clone are run.
+// TestShownCommands checks the commands of the documentation. All of them must parse, and those
+// that need only a clone are run.
 func TestShownCommands(t *testing.T) {
 	ran := 0
 	for _, page := range []string{"../../README.md", "../../docs/adding.md", "../../docs/retrieval.md"} {

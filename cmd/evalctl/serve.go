@@ -129,8 +129,8 @@ func (c *serveCmd) llmConfig(p *process) llm.Config {
 	}
 }
 
-// listen rejects an address that other machines can reach unless --keys or --insecure is given. host
-// is the address without the port.
+// listen rejects an address that other machines can reach unless --keys or --insecure is given.
+// host is the address without the port.
 func (c *serveCmd) listen(ctx context.Context) (l net.Listener, host string, err error) {
 	if host, _, err = net.SplitHostPort(c.Addr); err != nil {
 		return nil, "", fmt.Errorf("--addr %q: must be HOST:PORT such as 127.0.0.1:8787", c.Addr)

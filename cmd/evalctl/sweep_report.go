@@ -110,8 +110,8 @@ func rate(v float64) string {
 	return fmt.Sprintf("%.3f", v)
 }
 
-// metric returns the value function of a retrieval metric at the top-k of a cell. A cell without any
-// answer has no value: its mode does not work, which says nothing about a ranking.
+// metric returns the value function of a retrieval metric at the top-k of a cell. A cell without
+// any answer has no value: its mode does not work, which says nothing about a ranking.
 func metric(name string) func(result.Cell) float64 {
 	return func(c result.Cell) float64 {
 		key := name

@@ -49,8 +49,8 @@ func (t *terminal) field(name, format string, args ...any) {
 	}
 }
 
-// wrap returns label and text, broken into lines that fit on the terminal. Lines after the first are
-// indented by the width of label. It prefers breaks between the parts of text, which two blanks
+// wrap returns label and text, broken into lines that fit on the terminal. Lines after the first
+// are indented by the width of label. It prefers breaks between the parts of text, which two blanks
 // separate, to breaks between words. A word wider than the terminal is not broken. If the output is
 // not a terminal, the line stays whole, so that it can be searched.
 func (t *terminal) wrap(label, text string) string {

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// TestStartTogether starts two runs, or a run and a sweep, in one folder at the same time. Either both
-// succeed, one after the other, or one is rejected because the other is running. Neither reaches the
-// daemon of the other.
+// TestStartTogether starts two runs, or a run and a sweep, in one folder at the same time. Either
+// both succeed, one after the other, or one is rejected because the other is running. Neither
+// reaches the daemon of the other.
 func TestStartTogether(t *testing.T) {
 	dataset, err := filepath.Abs("../../datasets/smoke.jsonl")
 	if err != nil {
