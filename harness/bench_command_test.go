@@ -57,7 +57,7 @@ func BenchmarkCommand(b *testing.B) {
 
 func benchCommand(b *testing.B, program, url string) {
 	const n = 20_000
-	first := string(encodeJSON(requestsOf(b, url, survey(b, writeDataset(b, 1)))[0]))
+	first := string(encodeJSON(requestsOf(b, url, openDataset(b, writeDataset(b, 1)))[0]))
 	path := writeDataset(b, n)
 	var bare, one, all usage
 	for b.Loop() {
