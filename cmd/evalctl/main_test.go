@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"evalctl/daemon/protocol"
 	"evalctl/internal/llm/llmtest"
 )
 
@@ -59,6 +60,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("ROOT", root)
 			env.Setenv("DATASETS", filepath.Join(root, "datasets"))
 			env.Setenv("DAEMONS", filepath.Join(root, "harness", "launch", "testdata"))
+			env.Setenv("EFFECTIVE_MODES", strings.Join(protocol.EffectiveModes, ", "))
 			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, ".tmp"))
 			env.Values["t"] = t
 			env.Values["model"] = new(*llmtest.Server)
