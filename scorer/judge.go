@@ -1,6 +1,7 @@
 package scorer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 )
 
 const (
+	// judgeName is the name of the scorer with the default prompts.
+	judgeName = "judge"
+
 	// maxCandidate is how many characters of an answer the judge reads. A longer one is cut and
 	// marked as cut, both for the judge and in the verdict's reason.
 	maxCandidate = 100_000
@@ -49,8 +53,8 @@ func NewJudge(p llm.Provider, model string, prompts Prompts) (*Judge, error) {
 	return &Judge{provider: p, model: model, prompts: prompts}, nil
 }
 
-// Name is "judge".
-func (*Judge) Name() string { return "judge" }
+// Name returns the name in the judge's prompts, by default "judge".
+func (j *Judge) Name() string { return cmp.Or(j.prompts.Scorer, judgeName) }
 
 // Prompts returns the prompts that the judge sends.
 func (j *Judge) Prompts() Prompts { return j.prompts }

@@ -38,7 +38,7 @@ var kinds = []Kind{
 		Offline: func(int) Scorer { return Exact{} },
 	},
 	{
-		Name: (*Judge)(nil).Name(), Needs: NeedReference,
+		Name: judgeName, Needs: NeedReference,
 		Help:    "a language model compares the answer with reference_answer",
 		Prompts: DefaultPrompts,
 	},

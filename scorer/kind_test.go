@@ -50,7 +50,9 @@ func TestKinds(t *testing.T) {
 		scorer.NeedReference: {ID: "q", Reference: "green", Answer: "It is green."},
 		scorer.NeedGold:      {ID: "q", Gold: scorer.Ranking{{Path: "a.md", Gain: 1, Rank: 1}}},
 	}
+	var names []string
 	for _, k := range scorer.Kinds() {
+		names = append(names, k.Name)
 		sc := open(t, k)
 		if found, err := scorer.Find(k.Name); err != nil || found.Name != k.Name || sc.Name() != k.Name {
 			t.Errorf("%s: found %s, %v, is %s", k.Name, found.Name, err, sc.Name())
@@ -68,7 +70,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: %+v, %v", k.Name, v, err)
 		}
 	}
-	if _, err := scorer.Find("vibes"); err == nil || !strings.Contains(err.Error(), "exact, judge, retrieval") {
+	if _, err := scorer.Find("vibes"); err == nil || !strings.HasSuffix(err.Error(), "one of "+strings.Join(names, ", ")) {
 		t.Error(err)
 	}
 }

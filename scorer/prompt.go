@@ -13,6 +13,8 @@ import (
 // Prompts are the texts that a judge sends to its model. Whatever they say, the reply must be
 // {"score": <number from 0 to 1>, "reason": "<text>"}.
 type Prompts struct {
+	// Scorer is the name of the scorer that uses the prompts (see Kind); empty means "judge".
+	Scorer string
 	// Name identifies the prompts in results. It must change whenever any part of them does.
 	Name string
 	// System is the instruction.

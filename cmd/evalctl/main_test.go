@@ -18,9 +18,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"evalctl/daemon/protocol"
 	"evalctl/internal/llm/llmtest"
 )
 
@@ -59,6 +61,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("ROOT", root)
 			env.Setenv("DATASETS", filepath.Join(root, "datasets"))
 			env.Setenv("DAEMONS", filepath.Join(root, "harness", "launch", "testdata"))
+			env.Setenv("EFFECTIVE_MODES", strings.Join(protocol.EffectiveModes, ", "))
 			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, ".tmp"))
 			env.Values["t"] = t
 			env.Values["model"] = new(*llmtest.Server)
@@ -87,6 +90,27 @@ func TestScripts(t *testing.T) {
 			"free-url":  cmdFreeURL,
 		},
 	})
+}
+
+// TestHelp compares the help with testdata/help.golden, or writes it with -update.
+func TestHelp(t *testing.T) {
+	const golden = "testdata/help.golden"
+	got, err := exec.CommandContext(t.Context(), "evalctl", "--help").Output() // see TestMain
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("the help differs from %s (run with -update when it should):\n%s", golden, diff)
+	}
 }
 
 // cmdExits runs a command and checks its exit code: exits CODE COMMAND [ARG]...

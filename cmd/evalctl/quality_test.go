@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "update the table of docs/retrieval.md; implies -full")
+	update = flag.Bool("update", false, "rewrite testdata/help.golden, and measure every mode for the table of docs/retrieval.md")
 	full   = flag.Bool("full", false, "measure every mode, not only bm25")
 )
 

@@ -77,45 +77,13 @@ func TestEveryRouteHasAScope(t *testing.T) {
 		if rt.scope != scopeOpen && !slices.Contains(Scopes(), string(rt.scope)) {
 			t.Errorf("%s: no key can have the scope %q", rt.pattern, rt.scope)
 		}
-		if _, ok := allowed[rt.pattern]; !ok {
-			t.Errorf("%s: allowed does not say who may use it", rt.pattern)
+		if operations[rt.operation].allowed == "" {
+			t.Errorf("%s: the operation %s does not say who is allowed to use it", rt.pattern, rt.operation)
 		}
 	}
-	if len(allowed) != len(routes) {
-		t.Errorf("allowed has %d routes, the API %d", len(allowed), len(routes))
+	if len(operations) != len(routes) {
+		t.Errorf("there are %d operations and %d routes", len(operations), len(routes))
 	}
-}
-
-// allowed lists who may use each route. It repeats the scopes of the route table on purpose:
-// a change of a scope must be made in both.
-var allowed = map[string]string{
-	"GET /healthz":      "nobody wrong reader writer admin searcher operator",
-	"GET /openapi.json": "nobody wrong reader writer admin searcher operator",
-	"GET /metrics":      "admin operator",
-
-	"POST /v1/brains":        "writer admin",
-	"GET /v1/brains":         "reader writer admin",
-	"GET /v1/brains/{id}":    "reader writer admin",
-	"DELETE /v1/brains/{id}": "admin operator",
-
-	"GET /v1/brains/{id}/documents/read":       "reader writer admin",
-	"GET /v1/brains/{id}/documents/stat":       "reader writer admin",
-	"HEAD /v1/brains/{id}/documents":           "reader writer admin",
-	"GET /v1/brains/{id}/documents":            "reader writer admin",
-	"PUT /v1/brains/{id}/documents":            "writer admin",
-	"DELETE /v1/brains/{id}/documents":         "writer admin",
-	"POST /v1/brains/{id}/documents/append":    "writer admin",
-	"POST /v1/brains/{id}/documents/rename":    "writer admin",
-	"POST /v1/brains/{id}/documents/batch-ops": "writer admin",
-	"GET /v1/brains/{id}/events":               "reader writer admin",
-
-	"POST /v1/brains/{id}/documents":                 "writer admin",
-	"GET /v1/brains/{id}/documents/{document_id}":    "reader writer admin",
-	"DELETE /v1/brains/{id}/documents/{document_id}": "writer admin",
-
-	"POST /v1/brains/{id}/search": "reader writer admin searcher",
-	"GET /v1/brains/{id}/search":  "reader writer admin searcher",
-	"POST /v1/brains/{id}/ask":    "reader writer admin",
 }
 
 // TestRolesAndRoutes sends an empty request with each key to every route: one that is allowed
@@ -128,7 +96,7 @@ func TestRolesAndRoutes(t *testing.T) {
 	}
 	for _, rt := range routes {
 		target := strings.ReplaceAll(rt.path(), "{id}", "eval")
-		in := strings.Fields(allowed[rt.pattern])
+		in := strings.Fields(operations[rt.operation].allowed)
 		for name, headers := range who {
 			refused := 403
 			if name == "nobody" {

@@ -43,6 +43,10 @@ type operation struct {
 	RequestBody *requestBody          `json:"requestBody,omitempty"`
 	Responses   map[string]response   `json:"responses"`
 
+	// allowed lists the keys of testKeys that may use the operation, and whether requests without a
+	// key (nobody) or with an unknown one (wrong) may. It repeats the scopes of the route table on
+	// purpose: a change of a scope must be made in both.
+	allowed string
 	// failures are the statuses that no rule of complete adds.
 	failures []int
 	// method and path are set when a document is read.

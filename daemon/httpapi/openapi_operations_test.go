@@ -11,39 +11,47 @@ const apiDescription = "Keeps documents in named brains, searches them, and answ
 	"but a request whose Host is neither an address nor localhost nor the daemon's own name is " +
 	"rejected with 403. With keys, a missing brain gets the same response as another tenant's: 403."
 
-// operations describe the endpoints, by the operationId of their route. complete adds what
-// follows from the route: path parameters, the scope, and the common failures.
+// operations describe the endpoints and say who is allowed to use them, by the operationId of their
+// route. complete adds what follows from the route: path parameters, the scope, and the common
+// failures.
 var operations = map[string]operation{
 	"health": {
+		allowed:   "nobody wrong reader writer admin searcher operator",
 		Summary:   "Report whether the daemon responds and is ready.",
 		Responses: returns[protocol.Health](http.StatusOK, "It responds."),
 	},
 	"openapi": {
+		allowed: "nobody wrong reader writer admin searcher operator",
 		Summary: "Return this document.",
 		Responses: respond(http.StatusOK, "An OpenAPI document.", protocol.TypeJSON,
 			inline(ofType("object"), require("openapi", "paths"))),
 	},
 	"metrics": {
+		allowed: "admin operator",
 		Summary: "Return counters in the Prometheus text format.",
 		Responses: respond(http.StatusOK, "Text format 0.0.4.", "text/plain",
 			inline(ofType("string"))),
 	},
 
 	"listBrains": {
+		allowed:   "reader writer admin",
 		Summary:   "List the brains that the key may use, ascending by id.",
 		Responses: returns[protocol.BrainList](http.StatusOK, "The brains."),
 	},
 	"createBrain": {
+		allowed:     "writer admin",
 		Summary:     "Create a brain, which belongs to the key's tenant.",
 		RequestBody: takes[protocol.CreateBrain]("", `{"name": "Field notes"}`),
 		Responses:   located(returns[protocol.Brain](http.StatusCreated, "The brain.")),
 		failures:    []int{http.StatusConflict},
 	},
 	"getBrain": {
+		allowed:   "reader writer admin",
 		Summary:   "Describe a brain.",
 		Responses: returns[protocol.Brain](http.StatusOK, "The brain."),
 	},
 	"deleteBrain": {
+		allowed: "admin operator",
 		Summary: "Delete a brain with all its documents.",
 		Parameters: []parameter{{
 			Name: "X-Confirm-Delete", In: "header", Required: true,
@@ -54,6 +62,7 @@ var operations = map[string]operation{
 	},
 
 	"listDocuments": {
+		allowed: "reader writer admin",
 		Summary: "List documents, ascending by path. With dir, recursive, include_generated or glob " +
 			"these are documents and directories by path; without any of them, records of all documents.",
 		Parameters: []parameter{
@@ -70,27 +79,32 @@ var operations = map[string]operation{
 		failures: []int{http.StatusRequestEntityTooLarge},
 	},
 	"headDocument": {
+		allowed:    "reader writer admin",
 		Summary:    "Report whether a document exists.",
 		Parameters: []parameter{byPath},
 		Responses:  map[string]response{"200": {Description: "It exists."}},
 	},
 	"readDocument": {
+		allowed:    "reader writer admin",
 		Summary:    "Read a document.",
 		Parameters: []parameter{byPath},
 		Responses:  respond(http.StatusOK, "Its bytes.", protocol.TypeBytes, anything),
 	},
 	"statDocument": {
+		allowed:    "reader writer admin",
 		Summary:    "Describe a document or directory.",
 		Parameters: []parameter{byPath},
 		Responses:  returns[protocol.FileInfo](http.StatusOK, "Its description."),
 	},
 	"writeDocument": {
+		allowed:     "writer admin",
 		Summary:     "Create or replace a document.",
 		Parameters:  []parameter{byPath},
 		RequestBody: bytesBody,
 		Responses:   done,
 	},
 	"appendDocument": {
+		allowed:     "writer admin",
 		Summary:     "Append to a document, which is created when missing.",
 		Description: "Not safe to repeat: a second request appends again.",
 		Parameters:  []parameter{byPath},
@@ -98,17 +112,20 @@ var operations = map[string]operation{
 		Responses:   done,
 	},
 	"deleteDocument": {
+		allowed: "writer admin",
 		Summary: "Delete a document by its path, or, with the query parameter document_id in place of " +
 			"path, by its id.",
 		Parameters: []parameter{byPath},
 		Responses:  done,
 	},
 	"renameDocument": {
+		allowed:     "writer admin",
 		Summary:     "Rename a document; one at the destination is overwritten.",
 		RequestBody: takes[protocol.Rename]("", `{"from": "kettle.md", "to": "kitchen/kettle.md"}`),
 		Responses:   done,
 	},
 	"batchDocuments": {
+		allowed: "writer admin",
 		Summary: "Apply operations in order, all or none.",
 		RequestBody: takes[protocol.Batch]("", `{
 			"reason": "tidy",
@@ -124,6 +141,7 @@ var operations = map[string]operation{
 	},
 
 	"createDocument": {
+		allowed: "writer admin",
 		Summary: "Create a document and return its record. Its path must be free; by default it is " +
 			"named after its title.",
 		RequestBody: takes[protocol.CreateDocument](sizeLimit(maxRecordBody), `{
@@ -137,16 +155,19 @@ var operations = map[string]operation{
 		failures: []int{http.StatusConflict},
 	},
 	"getDocument": {
+		allowed: "reader writer admin",
 		Summary: "Return the record of a document. Documents named read or stat at the root have " +
 			"theirs in the listing only.",
 		Responses: returns[protocol.DocumentRecord](http.StatusOK, "The record."),
 	},
 	"deleteDocumentById": {
+		allowed:   "writer admin",
 		Summary:   "Delete a document by its id.",
 		Responses: done,
 	},
 
 	"watchBrain": {
+		allowed: "reader writer admin",
 		Summary: "Stream the changes of a brain from now on.",
 		Responses: streams("Frames whose ids count from 1 in each stream. There is no replay: "+
 			"Last-Event-ID is ignored. A client that does not keep up is disconnected.",
@@ -158,6 +179,7 @@ var operations = map[string]operation{
 	},
 
 	"search": {
+		allowed: "reader writer admin searcher",
 		Summary: "Find the chunks that match a query best.",
 		RequestBody: takes[protocol.SearchRequest]("", `{
 			"query": "What colour is the kettle?",
@@ -182,11 +204,13 @@ var operations = map[string]operation{
 		Responses: searchResponses,
 	},
 	"searchByQuery": {
+		allowed:    "reader writer admin searcher",
 		Summary:    "Find the chunks that match a query best.",
 		Parameters: searchQuery(),
 		Responses:  searchResponses,
 	},
 	"ask": {
+		allowed: "reader writer admin",
 		Summary: "Answer a question from a brain's documents.",
 		RequestBody: takes[protocol.AskRequest]("", `{
 			"question": "What colour is the kettle?",

@@ -2,34 +2,49 @@ package protocol_test
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
 	"evalctl/daemon/protocol"
 )
 
-// TestModesAreDocumented checks the two documents that list the modes.
-func TestModesAreDocumented(t *testing.T) {
-	data, err := os.ReadFile("../../docs/result.schema.json")
+var update = flag.Bool("update", false, "rewrite the list of modes in docs/result.schema.json")
+
+// modeEnum matches the list of modes in docs/result.schema.json.
+var modeEnum = regexp.MustCompile(`("mode": \{"enum": )\[[^\]]*\]`)
+
+// TestModesOfTheSchema compares the list in docs/result.schema.json, which docs/sweep.schema.json
+// refers to, with the modes, or writes it with -update.
+func TestModesOfTheSchema(t *testing.T) {
+	const file = "../../docs/result.schema.json"
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var schema struct {
-		Defs struct {
-			Identity struct {
-				Properties struct{ Mode struct{ Enum []string } }
-			}
-		} `json:"$defs"`
+	if n := len(modeEnum.FindAll(data, -1)); n != 1 {
+		t.Fatalf("%s has %d lists of modes, want 1", file, n)
 	}
-	if err := json.Unmarshal(data, &schema); err != nil {
+	list, err := json.Marshal(protocol.Modes)
+	if err != nil {
 		t.Fatal(err)
 	}
-	got := schema.Defs.Identity.Properties.Mode.Enum
-	if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(protocol.Modes))) {
-		t.Errorf("docs/result.schema.json has the modes %v, want %v", got, protocol.Modes)
+	spaced := strings.ReplaceAll(string(list), ",", ", ")
+	want := modeEnum.ReplaceAllString(string(data), "${1}"+spaced)
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
 	}
+	if want != string(data) {
+		t.Errorf("%s does not list the modes %s: run the test with -update", file, spaced)
+	}
+}
+
+func TestModesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/retrieval.md")
 	if err != nil {
 		t.Fatal(err)

@@ -8,20 +8,6 @@ import (
 // defaultTopK is the maximum number of hits for a query without TopK.
 const defaultTopK = 10
 
-// Mode is a way to rank (spec 4.4).
-type Mode string
-
-// The modes.
-const (
-	ModeAuto     Mode = "auto"     // hybrid with an embedder, bm25 without
-	ModeBM25     Mode = "bm25"     // by the words of the query
-	ModeSemantic Mode = "semantic" // by the cosine of the embedder's vectors
-	// ModeHybrid fuses the ranks of the two, see FusionWeigher.
-	ModeHybrid Mode = "hybrid"
-	// ModeHybridRerank reorders the best hits of ModeHybrid by a reranker.
-	ModeHybridRerank Mode = "hybrid-rerank"
-)
-
 // Query asks for the passages that match a text best. Zero values mean the defaults.
 type Query struct {
 	Text string

@@ -38,13 +38,13 @@ type vectorLeg struct {
 	weight float64 // of the leg in a fusion
 }
 
-// retrieve ranks by a mode other than auto, without reranking. ModeBM25 needs no vector. The result
-// has more than TopK hits if they are to be reranked or sorted.
-func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
+// retrieve ranks by the method, without reranking. A method without vectors needs no vector. The
+// result has more than TopK hits if they are to be reranked or sorted.
+func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	terms, wanted := queryTerms(q.Text)
 	n := q.TopK
 	depth := max(q.CandidateK, q.TopK) // of each leg
-	if mode == ModeHybridRerank {
+	if m.reranks {
 		n = max(q.TopK, q.RerankTopN)
 	}
 	if q.Sort == SortRelevanceThenRecency { // the newest is chosen among all equal hits
@@ -54,13 +54,13 @@ func (ix *Index) retrieve(mode Mode, q Query, vector vectorLeg) Result {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	for {
-		legs := ix.legs(mode, q, terms, vector, keep, depth)
+		legs := ix.legs(m, q, terms, vector, keep, depth)
 		ranked := legs[len(legs)-1].candidates
 		groups := ix.collapse(ranked, n)
 		// If duplicates leave places unfilled, deeper legs may fill them.
 		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
 			ix.promoteNewest(groups, q.Sort)
-			return ix.result(mode, q, terms, wanted, legs, groups)
+			return ix.result(m.mode, q, terms, wanted, legs, groups)
 		}
 		depth *= 4
 	}
@@ -77,18 +77,18 @@ func queryTerms(text string) (terms []string, wanted map[string]bool) {
 	return terms, wanted
 }
 
-// legs returns the rankings of a mode, each of at most depth chunks. The last one is the ranking of
+// legs returns the rankings of a method, each of at most depth chunks. The last one is the ranking of
 // the result. Called with mu held.
 func (ix *Index) legs(
-	mode Mode, q Query, terms []string, vector vectorLeg, keep func(*Document) bool, depth int,
+	m method, q Query, terms []string, vector vectorLeg, keep func(*Document) bool, depth int,
 ) []leg {
 	var legs []leg
-	if mode != ModeSemantic {
+	if m.words {
 		l := leg{name: componentBM25, weight: 1}
 		l.candidates, l.parts = ix.lexical(q, terms, keep, depth)
 		legs = append(legs, l)
 	}
-	if mode != ModeBM25 {
+	if m.vectors {
 		l := leg{name: componentVector, weight: vector.weight}
 		l.candidates = ix.nearest(vector.unit, keep, depth)
 		legs = append(legs, l)

@@ -53,13 +53,6 @@ type Reranker interface {
 	Rerank(ctx context.Context, query string, texts []string) ([]float64, error)
 }
 
-// Errors of Search for a mode that needs a model which is not configured. Search wraps them with
-// the mode.
-var (
-	ErrNoEmbedder = errors.New("no embedder is configured: use auto or bm25")
-	ErrNoReranker = errors.New("no reranker is configured: use auto, bm25, semantic or hybrid")
-)
-
 // ModelError reports that an embedder or a reranker failed; the query is not at fault.
 type ModelError struct {
 	Model string // name of the model
@@ -72,13 +65,14 @@ func (e *ModelError) Unwrap() error { return e.Err }
 
 // Config configures a Searcher. Every field is optional.
 type Config struct {
-	Embedder Embedder // for semantic, hybrid and hybrid-rerank
-	Reranker Reranker // for hybrid-rerank
+	Embedder Embedder // for the modes that compare vectors
+	Reranker Reranker // for the modes that rerank
 	// FusionWeight is the weight of the embedder's ranking, at most MaxFusionWeight; 0 means the
 	// weight that the embedder recommends, see FusionWeigher.
 	FusionWeight float64
-	// Degrade runs a lower mode, reported in Result.Mode, if a model fails: bm25 without the
-	// embedder, hybrid without the reranker. Without Degrade, Search returns the error.
+	// Degrade runs a lower mode, reported in Result.Mode, if a model fails: the mode with the same
+	// legs without the reranker, and bm25 without the embedder. Without Degrade, Search returns the
+	// error.
 	Degrade bool
 	// CircuitBreaker is shared by all Searchers with these models; nil means one for this Searcher.
 	CircuitBreaker *CircuitBreaker
@@ -114,7 +108,7 @@ func NewSearcher(ix *Index, cfg Config) *Searcher {
 // model failed (with ErrSlow if it took too long), and the error of the context. Any other error
 // reports a value of the query that is unknown or out of range.
 func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
-	mode, err := s.resolve(q.Mode)
+	m, err := s.resolve(q.Mode)
 	if err != nil {
 		return Result{}, err
 	}
@@ -123,19 +117,20 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	}
 	models, cancel := context.WithTimeoutCause(ctx, modelTime, ErrSlow)
 	defer cancel()
-	res, err := s.retrieve(models, mode, q)
+	asked := m.mode
+	res, err := s.retrieve(models, m, q)
 	degraded := ""
 	if err != nil && s.mayDegrade(err) {
-		degraded = err.Error()
-		res, err = s.retrieve(models, ModeBM25, q)
+		degraded, m = err.Error(), m.withoutVectors()
+		res, err = s.retrieve(models, m, q)
 	}
-	if err == nil && res.Mode == ModeHybridRerank {
+	if err == nil && m.reranks {
 		if err = s.rerank(models, q, &res); err != nil && s.mayDegrade(err) {
-			degraded, res.Mode, err = err.Error(), ModeHybrid, nil
+			degraded, res.Mode, err = err.Error(), m.lower, nil
 		}
 	}
 	if err != nil {
-		return Result{}, fmt.Errorf("search in mode %s: %w", mode, err)
+		return Result{}, fmt.Errorf("search in mode %s: %w", asked, err)
 	}
 	res.Degraded = degraded
 	if q.Sort == SortRelevanceThenRecency {
@@ -150,28 +145,6 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	return res, nil
 }
 
-// resolve returns the mode to run.
-func (s *Searcher) resolve(mode Mode) (Mode, error) {
-	switch mode {
-	case "", ModeAuto:
-		if s.cfg.Embedder == nil {
-			return ModeBM25, nil
-		}
-		return ModeHybrid, nil
-	case ModeBM25:
-		return mode, nil
-	case ModeSemantic, ModeHybrid, ModeHybridRerank:
-		if s.cfg.Embedder == nil {
-			return "", fmt.Errorf("mode %s: %w", mode, ErrNoEmbedder)
-		}
-		if mode == ModeHybridRerank && s.cfg.Reranker == nil {
-			return "", fmt.Errorf("mode %s: %w", mode, ErrNoReranker)
-		}
-		return mode, nil
-	}
-	return "", fmt.Errorf("mode %q is unknown", mode)
-}
-
 // mayDegrade reports whether the error is a failure of a model that a lower mode can replace. The
 // end of a context is not.
 func (s *Searcher) mayDegrade(err error) bool {
@@ -179,16 +152,16 @@ func (s *Searcher) mayDegrade(err error) bool {
 	return failed && s.cfg.Degrade
 }
 
-// retrieve ranks by the mode, without reranking.
-func (s *Searcher) retrieve(ctx context.Context, mode Mode, q Query) (Result, error) {
-	if mode == ModeBM25 {
-		return s.index.retrieve(mode, q, vectorLeg{}), nil
+// retrieve ranks by the method, without reranking.
+func (s *Searcher) retrieve(ctx context.Context, m method, q Query) (Result, error) {
+	if !m.vectors {
+		return s.index.retrieve(m, q, vectorLeg{}), nil
 	}
 	vector, err := s.queryVector(ctx, q.Text)
 	if err != nil {
 		return Result{}, err
 	}
-	return s.index.retrieve(mode, q, vectorLeg{vector, s.fusionWeight()}), nil
+	return s.index.retrieve(m, q, vectorLeg{vector, s.fusionWeight()}), nil
 }
 
 func (s *Searcher) fusionWeight() float64 {
