@@ -21,7 +21,7 @@ import (
 func ParseBaseURL(baseURL string) (string, error) {
 	shown := strconv.Quote(baseURL)
 	if strings.ContainsAny(baseURL, "@?#%") {
-		shown = "(not shown: it may contain a secret)"
+		shown = "(not shown: it may contain credentials)"
 	}
 	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
 	switch {
