@@ -379,10 +379,10 @@ func TestErrors(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	for url, says := range map[string]string{
-		"":                        "must be a URL such as",
+		"":                        "must be an http or https URL",
 		"127.0.0.1:8787":          "cannot be parsed",
-		"ftp://host":              "must be a URL such as",
-		"http://":                 "must be a URL such as",
+		"ftp://host":              "must be an http or https URL",
+		"http://":                 "must be an http or https URL",
 		"http://u:sekret@host":    "must not contain",
 		"http://u:sekret@host:x/": "cannot be parsed",
 		"http://host/?a":          "without ?",

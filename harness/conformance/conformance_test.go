@@ -141,8 +141,8 @@ func TestRunErrors(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 	}), func() {})
 	for _, tt := range []struct{ endpoint, want string }{
-		{"ftp://x", "must be a URL"},
-		{"http://user:secret@x", "must have no user"},
+		{"ftp://x", "endpoint \"ftp://x\" must be an http or https URL"},
+		{"http://user:secret@x", "must not contain a user or password"},
 		{rejecting(404), "create a brain: POST /v1/brains returned 404"},
 		{rejecting(401), "returned 401"},
 		{keeping, "delete the check's brain"},

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"evalctl/internal/httpclient"
 )
 
 // sendRaw sends a request as text over a connection of its own, where an HTTP client would repair
@@ -24,17 +26,17 @@ func (c *client) sendRaw(ctx context.Context, r request, length int) (res *respo
 	c.remember(name)
 	conn, err := d.dial(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, cause(ctx, err))
+		return nil, nil, fmt.Errorf("%s: %w", name, httpclient.Cause(ctx, err))
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if _, err := io.WriteString(conn, d.rawText(r, c.brain, length)); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, cause(ctx, err))
+		return nil, nil, fmt.Errorf("%s: %w", name, httpclient.Cause(ctx, err))
 	}
 	in := bufio.NewReader(io.LimitReader(conn, maxBody))
 	head, err := http.ReadResponse(in, &http.Request{Method: http.MethodHead})
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: read the response: %w", name, cause(ctx, err))
+		return nil, nil, fmt.Errorf("%s: read the response: %w", name, httpclient.Cause(ctx, err))
 	}
 	defer head.Body.Close()
 	res = &response{request: name, status: head.StatusCode, header: head.Header}
@@ -42,7 +44,7 @@ func (c *client) sendRaw(ctx context.Context, r request, length int) (res *respo
 	var after bytes.Buffer
 	if res.status/100 == 2 { // after an error the daemon may drop the connection
 		if _, err := after.ReadFrom(in); err != nil {
-			return nil, nil, fmt.Errorf("%s: read the response: %w", name, cause(ctx, err))
+			return nil, nil, fmt.Errorf("%s: read the response: %w", name, httpclient.Cause(ctx, err))
 		}
 	}
 	return res, after.Bytes(), nil

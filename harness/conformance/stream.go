@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/httpclient"
 	"evalctl/internal/sse"
 )
 
@@ -74,7 +75,7 @@ func (s *stream) whileListening(act, listen func() error) error {
 func (s *stream) next(ctx context.Context) (frame, error) {
 	e, err := s.events.Next()
 	if err != nil && !errors.Is(err, io.EOF) {
-		return frame{}, fmt.Errorf("%s: %w", s.request, cause(ctx, err))
+		return frame{}, fmt.Errorf("%s: %w", s.request, httpclient.Cause(ctx, err))
 	}
 	return frame{e.ID, e.Name, string(e.Data)}, err
 }

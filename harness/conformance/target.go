@@ -1,11 +1,9 @@
 package conformance
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,11 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/internal/httpclient"
 	"evalctl/internal/redact"
 )
 
 const (
-	// maxBody bounds how much of a response is read.
+	// maxBody is the largest response that is read, in bytes.
 	maxBody = 64 << 20
 	// cleanupTimeout bounds the deletion of a check's brain, which also happens after the run was
 	// interrupted.
@@ -35,25 +34,19 @@ type target struct {
 }
 
 func newTarget(o Options) (*target, error) {
-	u, err := url.Parse(strings.TrimRight(o.Endpoint, "/"))
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, fmt.Errorf("endpoint %q must be a URL such as http://127.0.0.1:8080", o.Endpoint)
-	}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("endpoint %s must have no user, ? or #", u.Redacted())
+	base, err := httpclient.ParseBaseURL(o.Endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("endpoint %w", err)
 	}
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.Proxy = nil // some checks use the socket directly; all checks must reach the same server
 	tr.DisableCompression = true
 	tr.MaxIdleConnsPerHost = 2 * o.Parallel
 	return &target{
-		base: u.String(), agent: o.Agent,
+		base: base, agent: o.Agent,
 		token: o.Token, readOnly: o.ReadOnlyToken, otherTenant: o.OtherTenantToken,
 		redactor: redact.New(tokenPrefixes(o.Token, o.ReadOnlyToken, o.OtherTenantToken)...),
-		http: &http.Client{
-			Transport:     tr,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		http:     &http.Client{Transport: tr, CheckRedirect: httpclient.NoRedirect},
 	}, nil
 }
 
@@ -84,18 +77,15 @@ func (d *target) open(ctx context.Context, r request, brain string) (*http.Respo
 	if r.chunked {
 		req.ContentLength = -1
 	}
-	req.Header.Set("User-Agent", d.agent)
+	httpclient.Identify(req, d.agent, d.tokenFor(r))
 	req.Header.Set("Accept", "*/*")
 	for _, h := range r.header {
 		req.Header.Set(h[0], h[1])
 	}
 	req.Close = r.close
-	if token := d.tokenFor(r); token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
 	res, err := d.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.describe(r, brain), cause(ctx, err))
+		return nil, fmt.Errorf("%s: %w", d.describe(r, brain), httpclient.Cause(ctx, err))
 	}
 	return res, nil
 }
@@ -110,11 +100,11 @@ func (d *target) send(ctx context.Context, r request, brain string) (*response, 
 	if r.streaming && res.StatusCode == http.StatusOK {
 		return &response{d.describe(r, brain), res.StatusCode, res.Header, nil}, nil
 	}
-	var body bytes.Buffer
-	if _, err := body.ReadFrom(io.LimitReader(res.Body, maxBody)); err != nil {
-		return nil, fmt.Errorf("%s: read the response: %w", d.describe(r, brain), cause(ctx, err))
+	body, err := httpclient.ReadBody(res, maxBody)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read the response: %w", d.describe(r, brain), httpclient.Cause(ctx, err))
 	}
-	return &response{d.describe(r, brain), res.StatusCode, res.Header, body.Bytes()}, nil
+	return &response{d.describe(r, brain), res.StatusCode, res.Header, body}, nil
 }
 
 func (d *target) urlPath(r request, brain string) string {
@@ -142,18 +132,6 @@ func (d *target) tokenFor(r request) string {
 		return r.token(d)
 	}
 	return d.token
-}
-
-// cause returns the cause of ctx's end if ctx has ended, and otherwise err without the URL, which
-// the caller adds.
-func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 // createBrain creates a brain under a name that no other run uses and returns its id. The request

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"evalctl/internal/httpclient"
 )
 
 const (
@@ -42,7 +44,7 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, limit ti
 	client := &http.Client{
 		Timeout:       probeTimeout,
 		Transport:     &http.Transport{DisableKeepAlives: true}, // no proxy: the daemon is on this machine
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		CheckRedirect: httpclient.NoRedirect,
 	}
 	last := errors.New("it announced no address")
 	for pause := firstPoll; ; pause = min(pause*3/2, slowestPoll) {

@@ -14,6 +14,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
+	"evalctl/internal/httpclient"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/printable"
 	"evalctl/internal/redact"
@@ -56,27 +57,20 @@ type Endpoint struct {
 // NewEndpoint returns the API at baseURL, which must be http or https, without credentials, query
 // and fragment. token may be empty. conns is the number of concurrent requests to expect.
 func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error) {
-	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
-	switch {
-	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		return nil, fmt.Errorf("endpoint %q must be a URL such as http://127.0.0.1:8080", baseURL)
-	case u.User != nil: // it would be visible in errors and results
-		return nil, fmt.Errorf("endpoint %s must not contain a user or password; "+
-			"give the daemon's token instead", u.Redacted())
-	case u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("endpoint %s must end with its path, without ? or #", u)
+	base, err := httpclient.ParseBaseURL(baseURL)
+	if err != nil {
+		return nil, fmt.Errorf("endpoint %w", err)
 	}
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, max(conns, MinConns)
 	tr.DisableCompression = true
 	hidden := NewRedactor(token)
-	client := &http.Client{
-		Transport: &redactingTransport{tr, hidden},
-		// A daemon must not be able to send the token, or this process, somewhere else.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 	return &Endpoint{
-		base: u.String(), token: token, redactor: hidden, agent: userAgent, http: client,
+		base: base, token: token, redactor: hidden, agent: userAgent,
+		http: &http.Client{
+			Transport:     &redactingTransport{tr, hidden},
+			CheckRedirect: httpclient.NoRedirect,
+		},
 	}, nil
 }
 
@@ -106,7 +100,7 @@ func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
 	}
-	req.Header.Set("User-Agent", e.agent)
+	httpclient.Identify(req, e.agent, e.token)
 	if r.Accept != "" {
 		req.Header.Set("Accept", r.Accept)
 	}
@@ -115,9 +109,6 @@ func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, error) {
 	}
 	if r.ContentType != "" {
 		req.Header.Set("Content-Type", r.ContentType)
-	}
-	if e.token != "" {
-		req.Header.Set("Authorization", "Bearer "+e.token)
 	}
 	res, err := e.http.Do(req)
 	if err != nil {
@@ -163,13 +154,12 @@ func (e *Endpoint) read(ctx context.Context, r Request) ([]byte, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	data, err := httpclient.ReadBody(res, maxBody)
+	if errors.Is(err, httpclient.ErrTooLarge) {
+		return nil, newFailure(result.KindProtocol, fmt.Sprintf("%s %s: %v", r.Method, r.Path, err))
+	}
 	if err != nil {
 		return nil, transportFailure(ctx, err)
-	}
-	if len(data) > maxBody {
-		return nil, newFailure(result.KindProtocol,
-			fmt.Sprintf("%s %s answered with more than %d MiB", r.Method, r.Path, maxBody>>20))
 	}
 	return data, nil
 }

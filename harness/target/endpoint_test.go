@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -17,14 +18,15 @@ import (
 
 func TestNewEndpointRejects(t *testing.T) {
 	for _, c := range []struct{ url, want string }{
-		{"", "must be a URL such as http://127.0.0.1:8080"},
-		{"127.0.0.1:8080", "must be a URL"},
-		{"ftp://host", "must be a URL"},
-		{"http://", "must be a URL"},
-		{"http://host:port", "must be a URL"},
+		{"", "endpoint \"\" must be an http or https URL with a host, such as http://127.0.0.1:8787"},
+		{"127.0.0.1:8787", "cannot be parsed: give a URL such as http://127.0.0.1:8787"},
+		{"ftp://host", "must be an http or https URL"},
+		{"http://", "must be an http or https URL"},
+		{"http://host:port", "cannot be parsed: give a URL"},
 		{"http://user:hunter2@host",
-			"must not contain a user or password; give the daemon's token instead"},
-		{"http://host/?key=x", "without ? or #"},
+			"must not contain a user or password: give the token or key separately"},
+		{"http://hunter2@host", "must not contain a user or password"},
+		{"http://host/?key=hunter2", "without ? or #"},
 		{"http://host/#x", "without ? or #"},
 	} {
 		_, err := NewEndpoint(c.url, "", "a", 1)
@@ -171,6 +173,24 @@ func TestHealth(t *testing.T) {
 			!strings.Contains(err.Error(), "daemon at "+s.URL)) {
 			t.Errorf("%s: got %v", c.body, err)
 		}
+	}
+}
+
+// flood is a daemon whose answers are larger than maxBody.
+type flood struct{}
+
+func (flood) RoundTrip(*http.Request) (*http.Response, error) {
+	body := bytes.NewReader(make([]byte, maxBody+1))
+	return &http.Response{StatusCode: 200, ContentLength: -1, Body: io.NopCloser(body)}, nil
+}
+
+func TestAnswerTooLarge(t *testing.T) {
+	e := &Endpoint{base: "http://flood", http: &http.Client{Transport: flood{}}}
+	_, err := e.Object(t.Context(), Request{Method: "GET", Path: "/v1/brains"})
+	f, ok := errors.AsType[*Failure](err)
+	if !ok || f.Kind != result.KindProtocol || f.Retryable() ||
+		f.Message != "GET /v1/brains: the response is too large: more than 67108864 bytes" {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -11,29 +11,30 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
 // ParseBaseURL returns a base URL without trailing slashes. It must be http or https with a host.
 // It may have a path, but no user information, query or fragment. Errors read well after a word
-// such as "endpoint", and never contain a password.
+// such as "endpoint". They contain the URL only if it has no part that could be a secret.
 func ParseBaseURL(baseURL string) (string, error) {
-	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
-	if err != nil {
-		// The error repeats the URL, and with it a password.
-		return "", errors.New("cannot be parsed: give a URL such as http://127.0.0.1:8787")
+	shown := strconv.Quote(baseURL)
+	if strings.ContainsAny(baseURL, "@?#%") {
+		shown = "(not shown: it may contain credentials)"
 	}
+	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
 	switch {
+	case err != nil: // it repeats the URL
+		return "", fmt.Errorf("%s cannot be parsed: give a URL such as http://127.0.0.1:8787", shown)
 	case u.User != nil:
-		return "", fmt.Errorf("%s must not contain a user or password: give a token instead", u.Redacted())
+		return "", fmt.Errorf("%s must not contain a user or password: "+
+			"give the token or key separately", shown)
 	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		shown := fmt.Sprintf("%q", baseURL)
-		if strings.Contains(baseURL, "@") { // user:password@host has the scheme "user"
-			shown = "(not shown: it contains @)"
-		}
-		return "", fmt.Errorf("%s must be a URL such as http://127.0.0.1:8787", shown)
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return "", fmt.Errorf("%s must end with its path, without ? or #", u)
+		return "", fmt.Errorf("%s must be an http or https URL with a host, "+
+			"such as http://127.0.0.1:8787", shown)
+	case strings.ContainsAny(baseURL, "?#"):
+		return "", fmt.Errorf("%s must end with its path, without ? or #", shown)
 	}
 	return u.String(), nil
 }

@@ -55,24 +55,27 @@ func TestParseBaseURL(t *testing.T) {
 		}
 	}
 	for given, says := range map[string]string{
-		"":                        `"" must be a URL such as`,
-		"127.0.0.1:8787":          "cannot be parsed",
-		"localhost:8787":          `"localhost:8787" must be a URL such as`,
-		"ftp://host":              `"ftp://host" must be a URL such as`,
-		"http://":                 `"http://" must be a URL such as`,
-		"http://u:sekret@host":    "http://u:xxxxx@host must not contain a user",
-		"http://u:sekret@host:x/": "cannot be parsed",
-		"u:sekret@host":           "(not shown: it contains @) must be a URL such as",
-		"http://host/?a":          "http://host/?a must end with its path",
-		"http://host?":            "http://host? must end with its path",
-		"http://host/#a":          "http://host/#a must end with its path",
+		"":                        `"" must be an http or https URL with a host, such as`,
+		"127.0.0.1:8787":          `"127.0.0.1:8787" cannot be parsed: give a URL such as`,
+		"localhost:8787":          `"localhost:8787" must be an http or https URL`,
+		"ftp://host":              `"ftp://host" must be an http or https URL`,
+		"http://":                 `"http://" must be an http or https URL`,
+		"http://u:sekret@host":    "(not shown: it may contain credentials) must not contain a user",
+		"http://sekret@host":      "(not shown: it may contain credentials) must not contain a user",
+		"http://u:sekret@host:x/": "(not shown: it may contain credentials) cannot be parsed",
+		"http://host/%zzsekret":   "(not shown: it may contain credentials) cannot be parsed",
+		"u:sekret@host":           "(not shown: it may contain credentials) must be an http or https URL",
+		"http://host/?sekret":     "(not shown: it may contain credentials) must end with its path",
+		"http://host?":            "(not shown: it may contain credentials) must end with its path",
+		"http://host/#sekret":     "(not shown: it may contain credentials) must end with its path",
+		"http://host/#":           "(not shown: it may contain credentials) must end with its path",
 	} {
 		got, err := httpclient.ParseBaseURL(given)
 		if err == nil || !strings.HasPrefix(err.Error(), says) || got != "" {
 			t.Errorf("%s: got %q, %v", given, got, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "sekret") {
-			t.Errorf("%s: the error contains the password: %v", given, err)
+			t.Errorf("%s: the error contains the secret: %v", given, err)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strings"
 
 	"golang.org/x/time/rate"
@@ -107,32 +106,4 @@ func ollamaURL(host string) string {
 		host = "http://" + host
 	}
 	return strings.TrimRight(host, "/") + "/v1"
-}
-
-// checkBaseURL rejects URLs that could send a key to the wrong place or leak one: other schemes,
-// and credentials, queries and fragments in the URL. Its errors never show the URL's user
-// information.
-func checkBaseURL(base string) error {
-	u, err := url.Parse(base)
-	if err != nil {
-		// url.Error repeats the whole input.
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err
-		}
-		return fmt.Errorf("the model provider's base URL is not a URL: %w", err)
-	}
-	switch {
-	case u.Scheme != "http" && u.Scheme != "https":
-		// Not shown: "key:secret@host" parses as a scheme.
-		return errors.New("the model provider's base URL must begin with http:// or https://")
-	case u.User != nil:
-		return fmt.Errorf("the model provider's base URL for %s must not contain credentials: "+
-			"set the key by itself", quote(u.Host))
-	case u.Hostname() == "":
-		return fmt.Errorf("the model provider's base URL %s names no host", quote(base))
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return fmt.Errorf("the model provider's base URL for %s must end with its path, without ? and #",
-			quote(u.Host))
-	}
-	return nil
 }

@@ -47,10 +47,10 @@ func TestOpenRefuses(t *testing.T) {
 		{"key with newline", Config{Provider: "openai", Model: "m", APIKey: secret + "\n"}, "API key"},
 		{"scheme", Config{Provider: "openai", Model: "m", BaseURL: "file:///etc/passwd"}, "http://"},
 		{"no scheme", Config{Provider: "openai", Model: "m", BaseURL: "user:" + secret + "@host/v1"}, "http://"},
-		{"credentials", Config{Provider: "openai", Model: "m", BaseURL: "https://" + secret + "@host/v1"}, "credentials"},
+		{"credentials", Config{Provider: "openai", Model: "m", BaseURL: "https://" + secret + "@host/v1"}, "must not contain a user or password: give the token or key separately"},
 		{"query", Config{Provider: "openai", Model: "m", BaseURL: "https://host/v1?key=" + secret}, "?"},
 		{"no host", Config{Provider: "openai", Model: "m", BaseURL: "https:///v1"}, "host"},
-		{"not a URL", Config{Provider: "openai", Model: "m", BaseURL: "https://host/%zz" + secret}, "not a URL"},
+		{"not a URL", Config{Provider: "openai", Model: "m", BaseURL: "https://host/%zz" + secret}, "cannot be parsed"},
 		{"ollama", Config{Provider: "ollama", Model: "m", OllamaHost: "ftp://box"}, "http://"},
 	} {
 		p, err := Open(tt.config)

@@ -48,7 +48,7 @@ func TestOpenEmbedderRefuses(t *testing.T) {
 		{EmbedConfig{Provider: "bert"}, `unknown embedding provider "bert"`},
 		{EmbedConfig{Provider: "openai", APIKey: secret}, "SVC_EMBED_MODEL"},
 		{EmbedConfig{Provider: "openai", Model: "m"}, "SVC_EMBED_BASE_URL"},
-		{EmbedConfig{Provider: "openai", Model: "m", BaseURL: "https://" + secret + "@box/v1"}, "credentials"},
+		{EmbedConfig{Provider: "openai", Model: "m", BaseURL: "https://" + secret + "@box/v1"}, "must not contain a user or password"},
 	} {
 		if _, err := OpenEmbedder(tt.config); err == nil || !strings.Contains(err.Error(), tt.has) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%+v: %v, want %q", tt.config, err, tt.has)

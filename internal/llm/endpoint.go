@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/internal/httpclient"
+
 	"golang.org/x/time/rate"
 )
 
@@ -25,15 +27,16 @@ type endpoint struct {
 
 // newEndpoint checks a configuration, whose Name and BaseURL must be set.
 func newEndpoint(c endpointConfig, path string) (endpoint, error) {
-	if err := checkBaseURL(c.BaseURL); err != nil {
-		return endpoint{}, err
+	base, err := httpclient.ParseBaseURL(c.BaseURL)
+	if err != nil {
+		return endpoint{}, fmt.Errorf("the model provider's base URL %w", err)
 	}
 	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return endpoint{}, errors.New("the model provider's API key contains a space, line break or " +
 			"other character that no key has")
 	}
 	e := endpoint{
-		provider: c.Name, url: strings.TrimRight(c.BaseURL, "/") + path, key: c.APIKey, keyVar: c.KeyVariable,
+		provider: c.Name, url: base + path, key: c.APIKey, keyVar: c.KeyVariable,
 		client: wireClient(c.HTTPClient), limiter: c.Limiter,
 		attempts: c.MaxAttempts, silence: c.Silence,
 	}

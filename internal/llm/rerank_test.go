@@ -36,7 +36,7 @@ func TestOpenRerankerRefuses(t *testing.T) {
 		{RerankConfig{}, "set SVC_RERANK_PROVIDER to http or llm"},
 		{RerankConfig{Provider: "cohere"}, `unknown reranker "cohere"`},
 		{RerankConfig{Provider: "http"}, "SVC_RERANK_BASE_URL"},
-		{RerankConfig{Provider: "http", BaseURL: "https://" + secret + "@box"}, "credentials"},
+		{RerankConfig{Provider: "http", BaseURL: "https://" + secret + "@box"}, "must not contain a user or password"},
 		{RerankConfig{Provider: "http", BaseURL: "https://box", APIKey: secret + "\n"}, "API key"},
 		{RerankConfig{Provider: "llm"}, "SVC_LLM_PROVIDER"},
 	} {
