@@ -32,8 +32,8 @@ type method struct {
 	lower Mode
 }
 
-// methods has every mode but ModeAuto. The lower mode of one that reranks has the same legs and does
-// not rerank, because a failure of the reranker leaves the ranking of the legs as it is.
+// methods has every mode but ModeAuto. The lower mode of one that reranks has the same legs and
+// does not rerank, because a failure of the reranker leaves the ranking of the legs as it is.
 var methods = []method{
 	{mode: ModeBM25, words: true},
 	{mode: ModeSemantic, vectors: true, lower: ModeBM25},
@@ -41,8 +41,8 @@ var methods = []method{
 	{mode: ModeHybridRerank, words: true, vectors: true, reranks: true, lower: ModeHybrid},
 }
 
-// autoModes are the modes that ModeAuto may run: the first one whose models are configured. The last
-// one needs no model.
+// autoModes are the modes that ModeAuto may run: the first one whose models are configured. The
+// last one needs no model.
 var autoModes = []Mode{ModeHybrid, ModeBM25}
 
 // Errors of Search for a mode that needs a model which is not configured. Search wraps them with
