@@ -142,3 +142,10 @@ func (r *Reader) checkCounts() error {
 	}
 	return nil
 }
+
+func questions(n int) string {
+	if n == 1 {
+		return "1 question"
+	}
+	return fmt.Sprintf("%d questions", n)
+}
