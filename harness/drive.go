@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
@@ -14,14 +15,17 @@ import (
 // runner is the state that the stages of a run share: one goroutine feeds the questions, several
 // work on them, and one records their outcomes.
 type runner struct {
-	cfg       Config
-	kept      keeper
-	aggregate *result.Aggregate
-	paths     map[string]dataset.Paths // by brain
+	cfg   Config
+	kept  keeper
+	sum   *aggregate.Sum
+	paths map[string]dataset.Paths // by brain
 }
 
 func newRunner(cfg Config, kept keeper) *runner {
-	return &runner{cfg: cfg, kept: kept, aggregate: result.NewAggregate(cfg.Target.TopK), paths: dataset.PathsByBrain(cfg.Brains)}
+	return &runner{
+		cfg: cfg, kept: kept, sum: aggregate.New(cfg.Target.TopK),
+		paths: dataset.PathsByBrain(cfg.Brains),
+	}
 }
 
 // keeper stores the records of a run: a journal, or memory.
@@ -92,7 +96,7 @@ func (r *runner) resume() (int, error) {
 }
 
 func (r *runner) finish(rec result.Record) {
-	r.aggregate.Add(rec)
+	r.sum.Add(rec)
 	if r.cfg.Recorded != nil {
 		r.cfg.Recorded(rec)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
@@ -188,13 +189,13 @@ func TestTwinsChangeNothing(t *testing.T) {
 
 // metricsOf returns the metrics of a run of one question.
 func metricsOf(r *result.QuestionRetrieval, topK int) result.Metrics {
-	a := result.NewAggregate(topK)
+	sum := aggregate.New(topK)
 	var expected []string
 	for _, g := range r.Gold {
 		expected = append(expected, g.Path)
 	}
-	a.Add(result.Record{Outcome: result.Scored, ExpectedPaths: expected, Retrieval: r})
+	sum.Add(result.Record{Outcome: result.Scored, ExpectedPaths: expected, Retrieval: r})
 	var res result.Result
-	res.SetAggregate(a)
+	sum.Fill(&res)
 	return res.Retrieval.Macro
 }

@@ -29,7 +29,7 @@ type recorder struct {
 	synced chan error
 }
 
-// record is the only goroutine that appends to the journal and adds to the aggregate. Entries are
+// record is the only goroutine that appends to the journal and adds to the sum. Entries are
 // written as they arrive, all that are waiting in one write, so that they survive the end of this
 // process. They are counted once they are on the disk, which does not keep others from being
 // written.

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 )
@@ -39,7 +40,7 @@ type recording struct {
 
 func startRecording() *recording {
 	rec := &recording{disk: &slowDisk{end: make(chan error)}, entries: make(chan entry), ended: make(chan error, 1)}
-	r := &runner{kept: rec.disk, aggregate: result.NewAggregate(5), cfg: Config{Recorded: func(r result.Record) {
+	r := &runner{kept: rec.disk, sum: aggregate.New(5), cfg: Config{Recorded: func(r result.Record) {
 		rec.counted = append(rec.counted, r.Line)
 	}}}
 	_, abort := context.WithCancelCause(context.Background())

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
@@ -135,12 +136,12 @@ func readResult(tb testing.TB, path string) resultFile {
 	if err := json.Unmarshal(data, &f); err != nil {
 		tb.Fatal(err)
 	}
-	a := result.NewAggregate(f.Identity.TopK)
+	sum := aggregate.New(f.Identity.TopK)
 	for _, q := range f.Questions {
-		a.Add(q)
+		sum.Add(q)
 	}
 	var again result.Result
-	again.SetAggregate(a)
+	sum.Fill(&again)
 	if again.Counts != f.Counts || f.Counts.Finished() != len(f.Questions) ||
 		f.Total != f.Counts.Total || f.Passed != f.Counts.Passed {
 		tb.Errorf("%s: the file's counts are %+v, those of its questions %+v",
@@ -245,7 +246,7 @@ func noAnswers() result.Result {
 		Settings:  result.Settings{Concurrency: 1, TimeoutSeconds: 1},
 		StartedAt: started, FinishedAt: started,
 	}
-	r.SetAggregate(result.NewAggregate(5))
+	aggregate.New(5).Fill(&r)
 	return r
 }
 

@@ -118,7 +118,7 @@ func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, st
 // incomplete returns what stopped a run that has not finished all questions. A finished run was not
 // stopped, even if its context has ended since.
 func (r *runner) incomplete(stopped error) error {
-	if r.aggregate.Finished() == r.cfg.Dataset.Selected {
+	if r.sum.Finished() == r.cfg.Dataset.Selected {
 		return nil
 	}
 	return stopped
@@ -140,7 +140,7 @@ func (r *runner) result(
 	res.Cost = result.Cost{
 		SpentUSD: r.kept.Spent(), CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel,
 	}
-	res.SetAggregate(r.aggregate)
+	r.sum.Fill(&res)
 	if res.Retrieval != nil {
 		warnings := append([]result.Warning{}, r.cfg.Warnings...) // not null in JSON
 		res.Retrieval.Warnings = append(warnings, res.Retrieval.Warnings...)
@@ -158,7 +158,7 @@ func (r *runner) addUnjudged() error {
 		if err != nil {
 			return err
 		}
-		r.aggregate.Add(rec)
+		r.sum.Add(rec)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/harness"
+	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
@@ -33,10 +34,10 @@ var stops = map[result.Stop]struct {
 
 // drawResult draws the result of a run and what stopped it.
 func drawResult(t *rapid.T) (result.Result, error) {
-	a := result.NewAggregate(5)
+	sum := aggregate.New(5)
 	add := func(name string, r result.Record, most int) {
 		for range rapid.IntRange(0, most).Draw(t, name) {
-			a.Add(r)
+			sum.Add(r)
 		}
 	}
 	gold := func(rank int) *result.QuestionRetrieval {
@@ -54,7 +55,7 @@ func drawResult(t *rapid.T) (result.Result, error) {
 		t.Fatal(err)
 	}
 	res := result.Result{
-		SDK: "go", Planned: a.Finished(),
+		SDK: "go", Planned: sum.Finished(),
 		Identity: result.Identity{Scenario: rapid.SampledFrom([]result.Scenario{result.AskBasic, result.SearchOnly}).Draw(t, "scenario")},
 		Settings: result.Settings{Floor: float64(rapid.IntRange(0, 20).Draw(t, "floor")) / 20, MaxUnscored: max},
 	}
@@ -64,7 +65,7 @@ func drawResult(t *rapid.T) (result.Result, error) {
 		res.Planned++
 		cause = fmt.Errorf("asking: %w", stops[res.Stopped].err)
 	}
-	res.SetAggregate(a)
+	sum.Fill(&res)
 	return res, cause
 }
 

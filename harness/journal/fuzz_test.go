@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 )
 
@@ -38,7 +39,7 @@ func FuzzOpen(f *testing.F) {
 		if len(j.slots) > 1000 {
 			return
 		}
-		total := result.NewAggregate(5)
+		total := aggregate.New(5)
 		for i := range j.slots {
 			if !j.State(i).Answered {
 				continue
@@ -50,7 +51,7 @@ func FuzzOpen(f *testing.F) {
 			total.Add(r)
 		}
 		var res result.Result
-		res.SetAggregate(total)
+		total.Fill(&res)
 		var out bytes.Buffer
 		if err := j.encode(&out, &res); err != nil || !json.Valid(out.Bytes()) {
 			t.Fatalf("accepted, but the result is %v: %s", err, out.Bytes())

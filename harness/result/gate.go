@@ -1,11 +1,6 @@
 package result
 
-import (
-	"math"
-	"sort"
-
-	"evalctl/internal/stats"
-)
+import "fmt"
 
 // Verdict is the outcome of a whole run.
 type Verdict string
@@ -33,14 +28,6 @@ const (
 	ReasonLost        Reason = "lost"       // Invalid: more questions without a score than allowed
 )
 
-// Policy is what a run must reach to pass.
-type Policy struct {
-	// Floor is the lowest pass rate that passes, from 0 to 1.
-	Floor float64
-	// MaxUnscored is how many questions may end without a score.
-	MaxUnscored Allowance
-}
-
 // Gate is the verdict on a run and everything that it follows from. The report, the result file,
 // the JSON summary and the exit code of a run are all printed from it, so that they cannot disagree.
 type Gate struct {
@@ -54,7 +41,7 @@ type Gate struct {
 	Required int     `json:"required"`
 	Passed   int     `json:"passed"`
 	Total    int     `json:"total"`
-	// Allowance compares the questions without a score with what the policy allows.
+	// Allowance compares the questions without a score with what Settings.MaxUnscored allows.
 	Allowance AllowanceUse `json:"allowance"`
 	// Proof is nil unless Verdict is Pass or Fail.
 	Proof *Proof `json:"proof"`
@@ -90,55 +77,20 @@ type Proof struct {
 	Needed *int `json:"needed"`
 }
 
-// proofConfidence is the confidence of Proof.
-const proofConfidence = 0.95
-
-// worseBy is how far below the floor Proof's example is.
-const worseBy = 0.05
-
-// NewGate judges a run by a policy. It uses the counts of res, Stopped, Planned and the scenario in
-// its identity. loss must count the questions of res as Aggregate.Loss does.
-func NewGate(res Result, policy Policy, loss Loss) Gate {
-	n := res.Counts
-	g := Gate{
-		Floor: policy.Floor, Required: stats.Required(n.Total, policy.Floor), Passed: n.Passed, Total: n.Total,
-		Allowance: AllowanceUse{
-			Max: policy.MaxUnscored, Allowed: policy.MaxUnscored.Of(n.Total),
-			Lost: n.Errors + n.Unscored, Errors: n.Errors, Unscored: n.Unscored,
-		},
-		Loss: loss.in(res.Identity.Scenario),
-	}
+// ProofText says how certain it is that the floor is reached. It is empty without a Proof.
+func (g *Gate) ProofText() string {
+	p := g.Proof
 	switch {
-	case res.Stopped != "":
-		g.Verdict, g.Reason, g.Stopped = Inconclusive, ReasonStopped, res.Stopped
-	case n.Total == 0:
-		g.Verdict, g.Reason = Invalid, ReasonNoQuestions
-	case n.Errors == n.Total:
-		g.Verdict, g.Reason = Invalid, ReasonNoAnswers
-	case g.Allowance.Lost > g.Allowance.Allowed:
-		g.Verdict, g.Reason = Invalid, ReasonLost
-	case n.Passed < g.Required:
-		g.Verdict, g.Reason = Fail, ReasonFloor
-	default:
-		g.Verdict, g.Reason = Pass, ReasonFloor
+	case p == nil:
+		return ""
+	case p.Proven:
+		return "proven: even the one-sided 95% lower bound reaches it"
+	case g.Floor == 1:
+		return "not proven: no number of questions can prove that none would fail"
 	}
-	if g.Reason == ReasonFloor {
-		g.Proof = newProof(n.Passed, n.Total, policy.Floor)
+	s := fmt.Sprintf("not proven at this size: a true rate of %.2f passes %.0f%% of the time", p.WorseRate, 100*p.WorsePasses)
+	if p.Needed == nil {
+		return s + "; no result on so few questions would prove it"
 	}
-	g.Sentence = g.sentence(res)
-	return g
-}
-
-// newProof judges passed of total questions, which must be at least 1.
-func newProof(passed, total int, floor float64) *Proof {
-	worse := math.Round(max(0, floor-worseBy)*1e9) / 1e9 // without the noise of the subtraction
-	p := Proof{
-		Method: "wilson", Confidence: proofConfidence, Lower: stats.WilsonLower(passed, total, proofConfidence),
-		WorseRate: worse, WorsePasses: stats.GatePass(total, floor, worse),
-	}
-	needed := sort.Search(total+1, func(k int) bool { return stats.WilsonLower(k, total, proofConfidence) >= floor })
-	if needed <= total {
-		p.Needed, p.Proven = &needed, passed >= needed
-	}
-	return &p
+	return s + fmt.Sprintf("; %d/%d would prove it", *p.Needed, g.Total)
 }

@@ -30,17 +30,8 @@ type Loss struct {
 
 // LostAt returns the stage that lost the question in a run with this scenario and top-k, empty if
 // it passed or was left out. The reader is blamed only if all gold is among the first topK
-// retrieved documents, and never in SearchOnly, which has no reader.
+// retrieved documents, and never in a scenario without a reader.
 func (r *Record) LostAt(scenario Scenario, topK int) Stage {
-	stage := r.lostAt(topK)
-	if stage == StageReader && !scenario.reads() {
-		return StageUnknown
-	}
-	return stage
-}
-
-// lostAt is LostAt in a scenario with a reader.
-func (r *Record) lostAt(topK int) Stage {
 	switch {
 	case r.Passed || r.Outcome == NoGold:
 		return ""
@@ -56,31 +47,10 @@ func (r *Record) lostAt(topK int) Stage {
 			return StageRetrieval
 		}
 	}
+	if !scenario.Reads() {
+		return StageUnknown
+	}
 	return StageReader
-}
-
-// add counts a question that was lost at stage; an empty stage counts nothing.
-func (l *Loss) add(stage Stage) {
-	switch stage {
-	case StageRetrieval:
-		l.Retrieval++
-	case StageReader:
-		l.Reader++
-	case StageError:
-		l.Errors++
-	case StageUnscored:
-		l.Unscored++
-	case StageUnknown:
-		l.Unknown++
-	}
-}
-
-// in returns the counts for a scenario, as LostAt attributes them.
-func (l Loss) in(scenario Scenario) Loss {
-	if !scenario.reads() {
-		l.Unknown, l.Reader = l.Unknown+l.Reader, 0
-	}
-	return l
 }
 
 // String names the stages that lost questions, and how many.
@@ -89,13 +59,13 @@ func (l Loss) String() string {
 	for _, s := range []struct {
 		n    int
 		name string
-	}{{l.Retrieval, "retrieval"}, {l.Reader, "reader"}, {l.Errors, "errors"}, {l.Unscored, "unscored"}, {l.Unknown, "unknown"}} {
+	}{
+		{l.Retrieval, "retrieval"}, {l.Reader, "reader"}, {l.Errors, "errors"},
+		{l.Unscored, "unscored"}, {l.Unknown, "unknown"},
+	} {
 		if s.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", s.name, s.n))
 		}
 	}
 	return strings.Join(parts, "  ")
 }
-
-// reads reports whether a reader writes the answers of the scenario.
-func (s Scenario) reads() bool { return s != SearchOnly }

@@ -1,13 +1,13 @@
 package result
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+
+	"evalctl/internal/jsonstream"
 )
 
 // Reader reads a result file one question at a time. It is safe for concurrent use, save for Close.
@@ -52,11 +52,11 @@ func (r *Reader) Close() error { return r.close() }
 func (r *Reader) Questions() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		numbers := make(map[string]int, min(r.count, 1<<20))
-		v := newValues(io.NewSectionReader(r.file, r.questions, 1<<62), r.questions)
+		stream := jsonstream.New(io.NewSectionReader(r.file, r.questions, 1<<62), r.questions)
 		number := 0
-		err := v.elements(func() error {
+		err := stream.Elements(func() error {
 			number++
-			rec, err := nextQuestion(v, number, numbers)
+			rec, err := nextQuestion(stream, number, numbers)
 			if err == nil && !yield(rec, nil) {
 				err = errStopped
 			}
@@ -74,37 +74,24 @@ func (r *Reader) Questions() iter.Seq2[Record, error] {
 // errStopped means that the caller wants no more questions.
 var errStopped = errors.New("stopped")
 
-func nextQuestion(v *values, number int, numbers map[string]int) (rec Record, err error) {
-	at := v.offset()
-	if err := v.read(true); err != nil {
+func nextQuestion(
+	stream *jsonstream.Reader, number int, numbers map[string]int,
+) (rec Record, err error) {
+	at := stream.Offset()
+	text, err := stream.Value()
+	if err != nil {
 		return Record{}, err
 	}
-	err = decodeAt(v.text, at, &rec)
+	err = jsonstream.Decode(text, at, &rec)
 	if err == nil && rec.ID == "" {
-		err = &offsetError{at, errors.New("it has no id")}
+		err = jsonstream.At(at, errors.New("it has no id"))
 	}
 	if err == nil && numbers[rec.ID] > 0 {
-		err = &offsetError{at, fmt.Errorf("its id %q is that of question %d", rec.ID, numbers[rec.ID])}
+		err = jsonstream.At(at, fmt.Errorf("its id %q is that of question %d", rec.ID, numbers[rec.ID]))
 	}
 	if err != nil {
 		return Record{}, fmt.Errorf("question %d: %w", number, err)
 	}
 	numbers[rec.ID] = number
 	return rec, nil
-}
-
-// decodeAt decodes a value that is at an offset of the file.
-func decodeAt(text []byte, at int64, into any) error {
-	err := json.Unmarshal(text, into)
-	if err == nil {
-		return nil
-	}
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		at += max(0, syntax.Offset-1) // it counts the byte that is wrong
-	}
-	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		at += kind.Offset
-		err = fmt.Errorf("%s must not be a %s", cmp.Or(kind.Field, "it"), kind.Value)
-	}
-	return &offsetError{at, err}
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"evalctl/internal/jsonstream"
 )
 
 // member is a key of a result file with its value.
@@ -37,13 +39,13 @@ func newReader(path string, file io.ReaderAt) (*Reader, error) {
 
 // readHead reads the whole file and decodes everything but the questions.
 func (r *Reader) readHead() error {
-	v := newValues(io.NewSectionReader(r.file, 0, 1<<62), 0)
-	h, err := r.split(v)
+	stream := jsonstream.New(io.NewSectionReader(r.file, 0, 1<<62), 0)
+	h, err := r.split(stream)
 	if err == nil {
 		err = h.check()
 	}
 	if err == nil {
-		err = v.checkEnd()
+		err = stream.End()
 	}
 	if err == nil && r.questions == 0 {
 		err = errors.New("it is not a whole result file: it has no list of questions")
@@ -52,7 +54,7 @@ func (r *Reader) readHead() error {
 		if err == nil {
 			// One member at a time, so that the place of an error is known.
 			start := fmt.Appendf(nil, `{"%s":`, m.key)
-			err = decodeAt(fmt.Appendf(start, "%s}", m.text), m.at-int64(len(start)), &r.res)
+			err = jsonstream.Decode(fmt.Appendf(start, "%s}", m.text), m.at-int64(len(start)), &r.res)
 		}
 	}
 	if err == nil {
@@ -62,34 +64,31 @@ func (r *Reader) readHead() error {
 }
 
 // split returns the members other than the questions, which it counts.
-func (r *Reader) split(v *values) (h head, err error) {
+func (r *Reader) split(stream *jsonstream.Reader) (h head, err error) {
 	seen := map[string]bool{}
-	err = v.members(func(raw []byte) error {
-		at := v.offset()
-		var name string
-		if err := json.Unmarshal(raw, &name); err != nil {
-			return &offsetError{at, fmt.Errorf("the key before it is not valid: %w", err)}
-		}
+	err = stream.Members(func(name string) error {
 		key := fold(name)
 		if seen[key] {
-			return &offsetError{at, fmt.Errorf("the key %q is repeated", name)}
+			return jsonstream.At(stream.Offset(), fmt.Errorf("the key %q is repeated", name))
 		}
 		seen[key] = true
-		c, err := v.peek()
+		c, err := stream.Peek()
 		if err != nil {
 			return err
 		}
-		if at = v.offset(); key == "questions" && c == '[' {
+		at := stream.Offset()
+		if key == "questions" && c == '[' {
 			r.questions = at
-			return v.elements(func() error { r.count++; return v.read(false) })
+			return stream.Elements(func() error { r.count++; return stream.Skip() })
 		}
-		if err := v.read(true); err != nil {
+		text, err := stream.Value()
+		if err != nil {
 			return err
 		}
 		if !plain(key) {
-			return decodeAt(v.text, at, new(json.RawMessage))
+			return jsonstream.Decode(text, at, new(json.RawMessage))
 		}
-		h = append(h, member{key, at, slices.Clone(v.text)})
+		h = append(h, member{key, at, slices.Clone(text)})
 		return nil
 	})
 	return h, err
@@ -142,4 +141,11 @@ func (r *Reader) checkCounts() error {
 			questions(r.count), finished, planned)
 	}
 	return nil
+}
+
+func questions(n int) string {
+	if n == 1 {
+		return "1 question"
+	}
+	return fmt.Sprintf("%d questions", n)
 }

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/aggregate"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -148,7 +149,7 @@ func TestReadWhatIsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer j.Remove()
-		total := result.NewAggregate(5)
+		total := aggregate.New(5)
 		var want []result.Record
 		for i := range done {
 			r := drawRecord(t, ids[i])
@@ -170,7 +171,7 @@ func TestReadWhatIsWritten(t *testing.T) {
 		if done < len(ids) {
 			res.Stopped = result.StopInterrupted
 		}
-		res.SetAggregate(total)
+		total.Fill(&res)
 		path, err := j.WriteResult(&res)
 		if err != nil {
 			t.Fatal(err)
@@ -191,12 +192,12 @@ func TestReadWhatIsWritten(t *testing.T) {
 
 // fileOf returns a result file with these questions.
 func fileOf(stopped result.Stop, planned int, questions ...string) string {
-	total := result.NewAggregate(5)
+	total := aggregate.New(5)
 	for range questions {
 		total.Add(result.Record{Outcome: result.Errored})
 	}
 	res := result.Result{SDK: "go", Planned: planned, Stopped: stopped, Identity: result.Identity{SchemaVersion: result.SchemaVersion}}
-	res.SetAggregate(total)
+	total.Fill(&res)
 	head, err := json.Marshal(res)
 	if err != nil {
 		panic(err)
@@ -416,7 +417,7 @@ func bigFile(tb testing.TB, n int) (path string, size int64) {
 		tb.Fatal(err)
 	}
 	defer j.Remove()
-	total := result.NewAggregate(5)
+	total := aggregate.New(5)
 	prose := strings.Repeat("The kettle is green, it said: \"by the window\".\n", 12)
 	var batch []journal.Entry
 	for i := range n {
@@ -439,7 +440,7 @@ func bigFile(tb testing.TB, n int) (path string, size int64) {
 		}
 	}
 	res := result.Result{SDK: "go", Planned: n, Identity: id}
-	res.SetAggregate(total)
+	total.Fill(&res)
 	if path, err = j.WriteResult(&res); err != nil {
 		tb.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"evalctl/internal/llm"
-	"evalctl/internal/stats"
 )
 
 // Stop is why a run ended before its last question, empty if it did not.
@@ -42,7 +41,7 @@ type Result struct {
 	Planned  int       `json:"planned"`
 	Counts   Counts    `json:"counts"`
 	Interval *Interval `json:"pass_rate_interval"`
-	// Gate is the verdict by the policy of Settings.
+	// Gate is the verdict by the floor and the allowance of Settings.
 	Gate Gate               `json:"gate"`
 	Tags map[string]*Counts `json:"tags"`
 
@@ -64,14 +63,13 @@ type Result struct {
 
 // Settings are the parts of a configuration that do not belong to the experiment.
 type Settings struct {
-	Concurrency    int       `json:"concurrency"`
-	TimeoutSeconds float64   `json:"timeout_seconds"`
-	Floor          float64   `json:"floor"`
-	MaxUnscored    Allowance `json:"max_unscored"`
+	Concurrency    int     `json:"concurrency"`
+	TimeoutSeconds float64 `json:"timeout_seconds"`
+	// Floor is the lowest pass rate that passes, from 0 to 1.
+	Floor float64 `json:"floor"`
+	// MaxUnscored is how many questions may end without a score.
+	MaxUnscored Allowance `json:"max_unscored"`
 }
-
-// Policy returns what a run with these settings must reach to pass.
-func (s Settings) Policy() Policy { return Policy{Floor: s.Floor, MaxUnscored: s.MaxUnscored} }
 
 // Interval is a confidence interval of a rate or a mean.
 type Interval struct {
@@ -93,27 +91,6 @@ type Cost struct {
 	// because its provider did not count all of them.
 	UsageEstimated int    `json:"usage_estimated"`
 	UnpricedModel  string `json:"unpriced_model,omitempty"`
-}
-
-// SetAggregate copies the figures of a and sets the verdict on them. Stopped, Planned, Settings and
-// the identity's scenario, which the verdict depends on, must be set before.
-func (r *Result) SetAggregate(a *Aggregate) {
-	r.Total, r.Passed, r.Counts = a.Total, a.Passed, a.Counts
-	r.PassRate, r.MeanScore = a.PassRate(), a.meanScore()
-	r.Tags, r.EffectiveModes = a.tags, a.modes
-	r.ReaderModels, r.ReaderPrompts = a.models, a.prompts
-	r.Latency, r.FirstDelta = a.latency(), a.firstDelta()
-	r.Retried, r.GoldMissed, r.Grounded = a.retried, a.goldMissed, a.grounded
-	r.ReaderUsage = a.reader
-	r.Retrieval = a.retrieval.result()
-	r.Cost.JudgeRequests = a.judgeRequests
-	r.Cost.InputTokens, r.Cost.OutputTokens = a.judgeTokens.InputTokens, a.judgeTokens.OutputTokens
-	r.Cost.UsageEstimated = a.judgeEstimated
-	if a.Total > 0 {
-		lo, hi := stats.Wilson(a.Passed, a.Total, 0.95)
-		r.Interval = &Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}
-	}
-	r.Gate = NewGate(*r, r.Settings.Policy(), a.loss)
 }
 
 // Summary returns the specification's summary line of a run whose result file is at path.

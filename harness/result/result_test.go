@@ -1,10 +1,57 @@
-package result
+package result_test
 
-import "testing"
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"evalctl/harness/aggregate"
+	"evalctl/harness/result"
+	"evalctl/scorer"
+)
 
 func TestSummaryWithoutQuestions(t *testing.T) {
 	const want = "ts: 0/0 pass_rate=n/a mean_score=n/a -> r.json"
-	if got := (&Result{SDK: "ts"}).Summary("r.json"); got != want {
+	if got := (&result.Result{SDK: "ts"}).Summary("r.json"); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestWarningsKey checks the key of the warnings in result files, which readers depend on.
+func TestWarningsKey(t *testing.T) {
+	sum := aggregate.New(1)
+	gold := result.Gold([]string{"raw/documents/a.md", "a.md", "b.md"})
+	if len(gold) != 2 || gold[0].Path != "raw/documents/a.md" {
+		t.Fatalf("got gold %+v", gold)
+	}
+	sum.Add(result.Record{
+		Outcome: result.Scored, ExpectedPaths: []string{"a.md", "b.md"},
+		Retrieval: &result.QuestionRetrieval{
+			Documents: 1, Gold: scorer.Rank([]string{"x.md"}, gold),
+		},
+	})
+	var res result.Result
+	sum.Fill(&res)
+	data, err := json.Marshal(res.Retrieval)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(data), `"guards":[{"kind":"gold_never_found"`) {
+		t.Errorf("got %s", data)
+	}
+}
+
+func TestGrounded(t *testing.T) {
+	chunks := []result.Chunk{{ChunkID: "c1"}, {}}
+	for cite, want := range map[string]bool{
+		`{"chunk_id":"c1"}`: true, `{"chunkId":"c1"}`: true, `{"chunk_id":"c2"}`: false,
+		`{"chunk_id":""}`: false, `{}`: false, `{"chunk_id":7}`: false,
+	} {
+		r := result.Record{
+			Retrieved: chunks, Citations: []json.RawMessage{json.RawMessage(cite)},
+		}
+		if got := r.Grounded(); got != want {
+			t.Errorf("%s: got %v", cite, got)
+		}
 	}
 }

@@ -10,6 +10,9 @@ const (
 	SearchOnly   Scenario = "search-retrieve-only"
 )
 
+// Reads reports whether a reader writes the answers of the scenario.
+func (s Scenario) Reads() bool { return s != SearchOnly }
+
 // Dialect is how the keys of requests are spelled.
 type Dialect string
 

@@ -25,26 +25,3 @@ func (w *Warning) AddID(id string) {
 		w.IDs = append(w.IDs, id)
 	}
 }
-
-// warnings returns the warnings that only the answers cause.
-func (m *retrievalAggregate) warnings() []Warning {
-	answered := m.all.n - m.errors
-	deepest := m.all.pools[len(m.all.pools)-1]
-	switch {
-	case answered > 0 && deepest.documents == 0:
-		return []Warning{{
-			Kind: "nothing_retrieved", Count: answered, IDs: []string{},
-			Message: "no answer reports what was retrieved, so that every metric is 0: " +
-				"seed the brain, or use --scenario search-retrieve-only if the daemon's ask " +
-				"sends no chunks in its retrieve event",
-		}}
-	case answered > 0 && deepest.found == 0:
-		return []Warning{{
-			Kind: "gold_never_found", Count: answered, IDs: []string{},
-			Message: "no gold document was retrieved for any question: compare expected_paths " +
-				"with the paths under retrieved in the result file; without a corpus they must be " +
-				"the daemon's own",
-		}}
-	}
-	return []Warning{}
-}

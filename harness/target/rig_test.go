@@ -13,6 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/daemontest"
 	"evalctl/harness/result"
 )
@@ -81,7 +82,7 @@ func validRecord(record []byte) error {
 		StartedAt: time.Now(), FinishedAt: time.Now(),
 		Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 1},
 	}
-	res.SetAggregate(result.NewAggregate(5))
+	aggregate.New(5).Fill(&res)
 	head, err := json.Marshal(res)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package result
+package aggregate_test
 
 import (
 	"fmt"
@@ -9,29 +9,37 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"evalctl/harness/aggregate"
+	"evalctl/harness/result"
 	"evalctl/scorer"
 )
+
+// figures returns a result with the figures of these records.
+func figures(topK int, records ...result.Record) (res result.Result) {
+	sum := aggregate.New(topK)
+	for _, r := range records {
+		sum.Add(r)
+	}
+	sum.Fill(&res)
+	return res
+}
 
 // TestWarnings checks the warnings that depend on the answers.
 func TestWarnings(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		records []Record
+		records []result.Record
 		want    string
 	}{
-		{"found", []Record{retrieved(Scored, 1, []int{0}), retrieved(Scored, 2, []int{2})}, ""},
-		{"no chunks", []Record{retrieved(Scored, 0, []int{0}), retrieved(Errored, 0, []int{0})},
+		{"found", []result.Record{retrieved(result.Scored, 1, []int{0}), retrieved(result.Scored, 2, []int{2})}, ""},
+		{"no chunks", []result.Record{retrieved(result.Scored, 0, []int{0}), retrieved(result.Errored, 0, []int{0})},
 			"nothing_retrieved 1"},
-		{"gold never found", []Record{retrieved(Scored, 5, []int{0}),
-			retrieved(Unscored, 5, []int{0, 0})}, "gold_never_found 2"},
-		{"errors alone", []Record{retrieved(Errored, 0, []int{0})}, ""},
+		{"gold never found", []result.Record{retrieved(result.Scored, 5, []int{0}),
+			retrieved(result.Unscored, 5, []int{0, 0})}, "gold_never_found 2"},
+		{"errors alone", []result.Record{retrieved(result.Errored, 0, []int{0})}, ""},
 	} {
-		a := NewAggregate(5)
-		for _, r := range c.records {
-			a.Add(r)
-		}
 		got := ""
-		for _, g := range a.retrieval.result().Warnings {
+		for _, g := range figures(5, c.records...).Retrieval.Warnings {
 			got += fmt.Sprint(g.Kind, " ", g.Count)
 		}
 		if got != c.want {
@@ -41,70 +49,67 @@ func TestWarnings(t *testing.T) {
 }
 
 // retrieved returns a record whose gold a.md, b.md, … has these ranks.
-func retrieved(outcome Outcome, documents int, ranks []int, tags ...string) Record {
-	r := Record{Outcome: outcome, Tags: tags}
+func retrieved(outcome result.Outcome, documents int, ranks []int, tags ...string) result.Record {
+	r := result.Record{Outcome: outcome, Tags: tags}
 	var gold scorer.Ranking
 	for i, rank := range ranks {
 		path := string(rune('a'+i)) + ".md"
 		r.ExpectedPaths = append(r.ExpectedPaths, path)
 		gold = append(gold, scorer.Gold{Path: path, Gain: 1, Rank: rank})
 	}
-	if len(ranks) > 0 && outcome != Errored {
-		r.Retrieval = &QuestionRetrieval{Documents: documents, Gold: gold}
+	if len(ranks) > 0 && outcome != result.Errored {
+		r.Retrieval = &result.QuestionRetrieval{Documents: documents, Gold: gold}
 	}
 	return r
 }
 
 // TestRetrievalFigures compares the metrics of a run with values that were calculated by hand.
 func TestRetrievalFigures(t *testing.T) {
-	a := NewAggregate(2)
-	for _, r := range []Record{
-		retrieved(Scored, 2, []int{1}, "t"),
-		retrieved(Unscored, 1, []int{0, 1, 0, 0}, "t", "u"), // the ranking is known nevertheless
-		retrieved(Scored, 2, []int{2, 0}),
-		retrieved(Errored, 0, []int{0}, "u"),
-		retrieved(Scored, 2, nil, "t"),
-		retrieved(NoGold, 0, nil, "t"),
-	} {
-		a.Add(r)
-	}
+	res := figures(2,
+		retrieved(result.Scored, 2, []int{1}, "t"),
+		retrieved(result.Unscored, 1, []int{0, 1, 0, 0}, "t", "u"), // the ranking is known nevertheless
+		retrieved(result.Scored, 2, []int{2, 0}),
+		retrieved(result.Errored, 0, []int{0}, "u"),
+		retrieved(result.Scored, 2, nil, "t"),
+		retrieved(result.NoGold, 0, nil, "t"),
+	)
 	ndcg2 := (1 + 1/(1+1/math.Log2(3)) + 1/math.Log2(3)/(1+1/math.Log2(3)) + 0) / 4
-	want := &Retrieval{
+	want := &result.Retrieval{
 		Ks: []int{1, 2}, Questions: 4, NoGold: 2, Errors: 1,
-		Macro: Metrics{
+		Macro: result.Metrics{
 			"recall@1": 1.25 / 4, "any@1": 0.5, "all@1": 0.25,
 			"precision@1": 0.5, "success@1": 0.5, "ndcg@1": 0.5,
 			"recall@2": 1.75 / 4, "any@2": 0.75, "all@2": 0.25,
 			"precision@2": 1.5 / 4, "success@2": 0.75, "ndcg@2": ndcg2,
 			"mrr": 2.5 / 4, "map": 1.5 / 4,
 		},
-		Micro: Metrics{
+		Micro: result.Metrics{
 			"recall@1": 2.0 / 8, "precision@1": 2.0 / 3, "recall@2": 3.0 / 8, "precision@2": 3.0 / 5,
 		},
-		ByTag: map[string]*TagMeans{
-			"t": {N: 2, Macro: Metrics{
+		ByTag: map[string]*result.TagMeans{
+			"t": {N: 2, Macro: result.Metrics{
 				"recall@1": 0.625, "any@1": 1, "all@1": 0.5,
 				"precision@1": 1, "success@1": 1, "ndcg@1": 1,
 				"recall@2": 0.625, "any@2": 1, "all@2": 0.5,
 				"precision@2": 0.5, "success@2": 1, "ndcg@2": (1 + 1/(1+1/math.Log2(3))) / 2,
 				"mrr": 1, "map": 0.625,
-			}, Micro: Metrics{
+			}, Micro: result.Metrics{
 				"recall@1": 2.0 / 5, "precision@1": 1, "recall@2": 2.0 / 5, "precision@2": 2.0 / 3,
 			}},
-			"u": {N: 2, Macro: Metrics{
+			"u": {N: 2, Macro: result.Metrics{
 				"recall@1": 0.125, "any@1": 0.5, "all@1": 0,
 				"precision@1": 0.5, "success@1": 0.5, "ndcg@1": 0.5,
 				"recall@2": 0.125, "any@2": 0.5, "all@2": 0,
 				"precision@2": 0.25, "success@2": 0.5, "ndcg@2": 1 / (1 + 1/math.Log2(3)) / 2,
 				"mrr": 0.5, "map": 0.125,
-			}, Micro: Metrics{
+			}, Micro: result.Metrics{
 				"recall@1": 1.0 / 5, "precision@1": 1, "recall@2": 1.0 / 5, "precision@2": 1,
 			}},
 		},
-		Warnings: []Warning{},
+		Warnings: []result.Warning{},
 	}
-	got := a.retrieval.result()
-	intervals := cmpopts.IgnoreFields(Retrieval{}, "Intervals")
+	got := res.Retrieval
+	intervals := cmpopts.IgnoreFields(result.Retrieval{}, "Intervals")
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 2e-9), intervals); diff != "" {
 		t.Error(diff)
 	}
@@ -116,32 +121,31 @@ func TestRetrievalFigures(t *testing.T) {
 		got.Intervals["ndcg@2"].Method != "student_t" {
 		t.Errorf("got %+v, half the width is %v", got.Intervals, half)
 	}
-	same := NewAggregate(2)
-	for range 3 {
-		same.Add(retrieved(Scored, 3, []int{1, 0, 0}))
-	}
-	if r := same.retrieval.result(); len(r.Intervals) != 0 {
+	same := retrieved(result.Scored, 3, []int{1, 0, 0})
+	if r := figures(2, same, same, same).Retrieval; len(r.Intervals) != 0 {
 		t.Errorf("values that are all the same have intervals: %+v", r.Intervals)
 	}
 	if head := []string{"recall@2", "any@2", "all@2", "mrr",
 		"ndcg@2"}; !slices.Equal(got.PrimaryMetrics(), head) {
 		t.Errorf("got %v", got.PrimaryMetrics())
 	}
-	c := a.Counts
-	if c.Total != 5 || c.NoGold != 1 || a.goldMissed != 0 {
-		t.Errorf("got %+v, %d missed", c, a.goldMissed)
+	if c := res.Counts; c.Total != 5 || c.NoGold != 1 || res.GoldMissed != 0 {
+		t.Errorf("got %+v, %d missed", c, res.GoldMissed)
 	}
 }
 
 func TestDepths(t *testing.T) {
+	at := func(topK int) *result.Retrieval {
+		return figures(topK, retrieved(result.Scored, 1, []int{1})).Retrieval
+	}
 	for topK, want := range map[int][]int{
 		1: {1}, 2: {1, 2}, 3: {1, 3}, 5: {1, 3, 5}, 10: {1, 3, 5, 10}, 100: {1, 3, 5, 10, 100},
 	} {
-		if got := depths(topK); !slices.Equal(got, want) {
+		if got := at(topK).Ks; !slices.Equal(got, want) {
 			t.Errorf("top-k %d: got %v, want %v", topK, got, want)
 		}
 	}
-	if got := primaryMetrics(100)[4]; got != "ndcg@10" {
+	if got := at(100).PrimaryMetrics()[4]; got != "ndcg@10" {
 		t.Errorf("got %s", got)
 	}
 }

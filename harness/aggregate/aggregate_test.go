@@ -1,4 +1,4 @@
-package result
+package aggregate_test
 
 import (
 	"encoding/json"
@@ -9,35 +9,37 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/aggregate"
+	"evalctl/harness/result"
 	"evalctl/scorer"
 )
 
-func anyRecord(t *rapid.T) Record {
-	outcomes := rapid.SampledFrom([]Outcome{Scored, Errored, Unscored, NoGold})
+func anyRecord(t *rapid.T) result.Record {
+	outcomes := rapid.SampledFrom([]result.Outcome{result.Scored, result.Errored, result.Unscored, result.NoGold})
 	tags := rapid.SampledFrom([]string{"a", "b", "c"})
 	gold := rapid.SampledFrom([]string{"a.md", "b.md", "c.md"})
 	retrieved := rapid.SampledFrom([]string{"a.md", "b.md", "x.md", "y.md"})
-	r := Record{
+	r := result.Record{
 		ID:        "q",
 		Outcome:   outcomes.Draw(t, "outcome"),
 		LatencyMS: rapid.Float64Range(0, 1e5).Draw(t, "latency"),
 		Attempts:  rapid.IntRange(1, 3).Draw(t, "attempts"),
 		Tags:      rapid.SliceOfNDistinct(tags, 0, 3, rapid.ID).Draw(t, "tags"),
 	}
-	if r.Outcome != NoGold && rapid.Bool().Draw(t, "gold") {
+	if r.Outcome != result.NoGold && rapid.Bool().Draw(t, "gold") {
 		r.ExpectedPaths = rapid.SliceOfNDistinct(gold, 1, 3, rapid.ID).Draw(t, "expected")
-		if r.Outcome != Errored {
+		if r.Outcome != result.Errored {
 			var hits []scorer.Hit
 			for _, p := range rapid.SliceOfN(retrieved, 0, 7).Draw(t, "retrieved") {
 				hits = append(hits, scorer.Hit{Path: p})
 			}
 			documents := scorer.Documents(hits)
 			documents = documents[:min(5, len(documents))]
-			ranked := scorer.Rank(documents, Gold(r.ExpectedPaths))
-			r.Retrieval = &QuestionRetrieval{Documents: len(documents), Gold: ranked}
+			ranked := scorer.Rank(documents, result.Gold(r.ExpectedPaths))
+			r.Retrieval = &result.QuestionRetrieval{Documents: len(documents), Gold: ranked}
 		}
 	}
-	if r.Outcome == Scored {
+	if r.Outcome == result.Scored {
 		r.Score = new(rapid.Float64Range(0, 1).Draw(t, "score"))
 		r.Passed = *r.Score >= 0.5
 	}
@@ -47,17 +49,17 @@ func anyRecord(t *rapid.T) Record {
 // TestOrderDoesNotMatter checks that the figures do not depend on the order of the records.
 func TestOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var records []Record
+		var records []result.Record
 		for range rapid.IntRange(0, 30).Draw(t, "n") {
 			records = append(records, anyRecord(t))
 		}
-		total := func(rs []Record) Result {
-			a := NewAggregate(5)
+		total := func(rs []result.Record) result.Result {
+			sum := aggregate.New(5)
 			for _, r := range rs {
-				a.Add(r)
+				sum.Add(r)
 			}
-			var res Result
-			res.SetAggregate(a)
+			var res result.Result
+			sum.Fill(&res)
 			return res
 		}
 		got := total(records)
@@ -81,9 +83,9 @@ func TestOrderDoesNotMatter(t *testing.T) {
 }
 
 // checkRetrieval checks that the questions add up and that every metric is between 0 and 1.
-func checkRetrieval(t *rapid.T, records []Record, r *Retrieval) {
+func checkRetrieval(t *rapid.T, records []result.Record, r *result.Retrieval) {
 	if r == nil {
-		if slices.ContainsFunc(records, func(r Record) bool { return len(r.ExpectedPaths) > 0 }) {
+		if slices.ContainsFunc(records, func(r result.Record) bool { return len(r.ExpectedPaths) > 0 }) {
 			t.Error("the retrieval is missing")
 		}
 		return
@@ -92,7 +94,7 @@ func checkRetrieval(t *rapid.T, records []Record, r *Retrieval) {
 		r.Questions < 2 && len(r.Intervals) > 0 {
 		t.Errorf("got %+v of %d records", r, len(records))
 	}
-	all := []Metrics{r.Macro, r.Micro}
+	all := []result.Metrics{r.Macro, r.Micro}
 	for _, tag := range r.ByTag {
 		all = append(all, tag.Macro, tag.Micro)
 	}
@@ -112,49 +114,49 @@ func checkRetrieval(t *rapid.T, records []Record, r *Retrieval) {
 }
 
 func TestFigures(t *testing.T) {
-	a := NewAggregate(5)
-	for i, r := range []Record{
+	sum := aggregate.New(5)
+	for i, r := range []result.Record{
 		{
-			Outcome: Scored, Score: new(1.0), Passed: true, LatencyMS: 10, FirstDeltaMS: new(1.0),
+			Outcome: result.Scored, Score: new(1.0), Passed: true, LatencyMS: 10, FirstDeltaMS: new(1.0),
 			Attempts: 1, Tags: []string{"a"}, Model: "m", EffectiveMode: "bm25",
 			Usage:         &protocol.Usage{InputTokens: 5, OutputTokens: 1},
 			JudgeAttempts: 1, JudgeUsage: &protocol.Usage{InputTokens: 50, OutputTokens: 9},
 		},
 		{
-			Outcome: Scored, Score: new(0.25), LatencyMS: 20, Attempts: 3, Tags: []string{"a", "b"},
+			Outcome: result.Scored, Score: new(0.25), LatencyMS: 20, Attempts: 3, Tags: []string{"a", "b"},
 			JudgeAttempts: 2, JudgeUsage: &protocol.Usage{InputTokens: 100, OutputTokens: 18},
 			JudgeUsageEstimated: true,
 		},
-		{Outcome: Unscored, LatencyMS: 30, Attempts: 1},
+		{Outcome: result.Unscored, LatencyMS: 30, Attempts: 1},
 		// The latency and modes of an error do not count.
 		{
-			Outcome: Errored, LatencyMS: 9999, FirstDeltaMS: new(9.0), Attempts: 2, Model: "m",
+			Outcome: result.Errored, LatencyMS: 9999, FirstDeltaMS: new(9.0), Attempts: 2, Model: "m",
 			EffectiveMode: "bm25", Tags: []string{"b"}, ExpectedPaths: []string{"gold.md"},
 		},
 	} {
 		r.ID = string(rune('a' + i))
-		a.Add(r)
+		sum.Add(r)
 	}
-	var got Result
-	got.SetAggregate(a)
+	var got result.Result
+	sum.Fill(&got)
 	low, high := got.Interval.Low, got.Interval.High
 	got.Retrieval = nil // TestRetrievalFigures
-	want := Result{
+	want := result.Result{
 		Total: 4, Passed: 1, PassRate: new(0.25), MeanScore: new(0.625),
-		Counts:   Counts{Total: 4, Passed: 1, Scored: 2, Errors: 1, Unscored: 1},
-		Interval: &Interval{Method: "wilson", Confidence: 0.95, Low: low, High: high},
-		Tags: map[string]*Counts{"a": {Total: 2, Passed: 1, Scored: 2},
+		Counts:   result.Counts{Total: 4, Passed: 1, Scored: 2, Errors: 1, Unscored: 1},
+		Interval: &result.Interval{Method: "wilson", Confidence: 0.95, Low: low, High: high},
+		Tags: map[string]*result.Counts{"a": {Total: 2, Passed: 1, Scored: 2},
 			"b": {Total: 2, Scored: 1, Errors: 1}},
 		EffectiveModes: map[string]int{"bm25": 1}, ReaderModels: map[string]int{"m": 1},
 		ReaderPrompts: map[string]int{},
-		Latency:       Quantiles{3, new(20.0), new(29.0), new(29.8)},
-		FirstDelta:    Quantiles{1, new(1.0), new(1.0), new(1.0)},
-		Retried:       2, ReaderUsage: TokenSums{InputTokens: 5, OutputTokens: 1, Reported: 1},
-		Cost: Cost{JudgeRequests: 3, InputTokens: 150, OutputTokens: 27, UsageEstimated: 1},
-		Gate: Gate{
-			Verdict: Invalid, Reason: ReasonLost, Passed: 1, Total: 4,
-			Allowance: AllowanceUse{Lost: 2, Errors: 1, Unscored: 1},
-			Loss:      Loss{Errors: 1, Unscored: 1, Unknown: 1},
+		Latency:       result.Quantiles{N: 3, P50: new(20.0), P95: new(29.0), P99: new(29.8)},
+		FirstDelta:    result.Quantiles{N: 1, P50: new(1.0), P95: new(1.0), P99: new(1.0)},
+		Retried:       2, ReaderUsage: result.TokenSums{InputTokens: 5, OutputTokens: 1, Reported: 1},
+		Cost: result.Cost{JudgeRequests: 3, InputTokens: 150, OutputTokens: 27, UsageEstimated: 1},
+		Gate: result.Gate{
+			Verdict: result.Invalid, Reason: result.ReasonLost, Passed: 1, Total: 4,
+			Allowance: result.AllowanceUse{Lost: 2, Errors: 1, Unscored: 1},
+			Loss:      result.Loss{Errors: 1, Unscored: 1, Unknown: 1},
 			Sentence:  "no score for 2 of 4 questions (1 error, 1 unscored), --max-unscored 0 allows 0",
 		},
 	}
@@ -166,15 +168,37 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-func TestGrounded(t *testing.T) {
-	chunks := []Chunk{{ChunkID: "c1"}, {}}
-	for cite, want := range map[string]bool{
-		`{"chunk_id":"c1"}`: true, `{"chunkId":"c1"}`: true, `{"chunk_id":"c2"}`: false,
-		`{"chunk_id":""}`: false, `{}`: false, `{"chunk_id":7}`: false,
-	} {
-		r := Record{Retrieved: chunks, Citations: []json.RawMessage{json.RawMessage(cite)}}
-		if got := r.Grounded(); got != want {
-			t.Errorf("%s: got %v", cite, got)
-		}
+// TestGroundedPasses checks that only passed answers count as grounded.
+func TestGroundedPasses(t *testing.T) {
+	r := result.Record{
+		Outcome: result.Scored, Retrieved: []result.Chunk{{ChunkID: "c1"}},
+		Citations: []json.RawMessage{json.RawMessage(`{"chunk_id":"c1"}`)},
+	}
+	passed, elsewhere := r, r
+	passed.Passed, elsewhere.Passed = true, true
+	elsewhere.Retrieved = nil
+	if got := figures(5, r, passed, elsewhere).Grounded; got != 1 {
+		t.Errorf("got %d", got)
+	}
+}
+
+// TestFillAgain checks that figures which a result had before are replaced.
+func TestFillAgain(t *testing.T) {
+	full := aggregate.New(5)
+	full.Add(result.Record{
+		Outcome: result.Scored, Score: new(1.0), Passed: true, Attempts: 2, Tags: []string{"a"},
+		ExpectedPaths: []string{"a.md"},
+		JudgeAttempts: 1, JudgeUsage: &protocol.Usage{InputTokens: 1},
+	})
+	settings := result.Settings{Floor: 0.5}
+	got, want := result.Result{Settings: settings}, result.Result{Settings: settings}
+	full.Fill(&got)
+	if got.Gate.Verdict != result.Pass {
+		t.Fatalf("got %+v", got.Gate)
+	}
+	aggregate.New(5).Fill(&got)
+	aggregate.New(5).Fill(&want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

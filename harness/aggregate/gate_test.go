@@ -1,7 +1,8 @@
-package result_test
+package aggregate_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -9,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/internal/stats"
-	"evalctl/scorer"
 )
 
 func allowance(tb testing.TB, text string) result.Allowance {
@@ -30,6 +31,28 @@ func finished(passed, failed, errors, unscored, noGold int) result.Result {
 		Planned: n + noGold,
 		Counts:  result.Counts{Total: n, Passed: passed, Scored: passed + failed, Errors: errors, Unscored: unscored, NoGold: noGold},
 	}
+}
+
+// judge returns the verdict on a run with the counts of res.
+func judge(res result.Result, floor float64, max result.Allowance) result.Gate {
+	sum := aggregate.New(5)
+	add := func(n int, r result.Record) {
+		for range n {
+			sum.Add(r)
+		}
+	}
+	n := res.Counts
+	add(n.Passed, result.Record{Outcome: result.Scored, Score: new(1.0), Passed: true})
+	add(n.Scored-n.Passed, result.Record{Outcome: result.Scored, Score: new(0.0)})
+	add(n.Errors, result.Record{Outcome: result.Errored})
+	add(n.Unscored, result.Record{Outcome: result.Unscored})
+	add(n.NoGold, result.Record{Outcome: result.NoGold})
+	res.Settings = result.Settings{Floor: floor, MaxUnscored: max}
+	sum.Fill(&res)
+	if res.Counts != n {
+		panic(fmt.Sprintf("the counts are %+v, want %+v", res.Counts, n))
+	}
+	return res.Gate
 }
 
 func TestGateVerdicts(t *testing.T) {
@@ -81,7 +104,7 @@ func TestGateVerdicts(t *testing.T) {
 			"stopped after 5 of 1000 questions, this is not a score"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := result.NewGate(c.res, result.Policy{Floor: c.floor, MaxUnscored: allowance(t, c.max)}, result.Loss{})
+			g := judge(c.res, c.floor, allowance(t, c.max))
 			if got := string(g.Verdict) + " " + string(g.Reason); got != c.want || g.Required != c.required {
 				t.Errorf("got %s, required %d; want %s, %d", got, g.Required, c.want, c.required)
 			}
@@ -113,7 +136,7 @@ func TestProof(t *testing.T) {
 		{3, 0, 1, false, 0.95, .857375, -1},
 		{1, 0, 0.03, true, 0, 0, 1},
 	} {
-		p := result.NewGate(finished(c.passed, c.failed, 0, 0, 0), result.Policy{Floor: c.floor}, result.Loss{}).Proof
+		p := judge(finished(c.passed, c.failed, 0, 0, 0), c.floor, result.Allowance{}).Proof
 		needed := -1
 		if p.Needed != nil {
 			needed = *p.Needed
@@ -136,29 +159,29 @@ func TestGateProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		policy := result.Policy{Floor: float64(milli) / 1000, MaxUnscored: max}
+		floor := float64(milli) / 1000
 		if rapid.Bool().Draw(t, "stop") {
 			res.Stopped = result.StopFailed
 			res.Planned += percent + 1
 		}
-		g := result.NewGate(res, policy, result.Loss{})
+		g := judge(res, floor, max)
 		n := res.Counts
 		reached := 1000*n.Passed >= milli*n.Total
 		switch g.Verdict {
 		case result.Pass, result.Fail:
 			if reached != (g.Verdict == result.Pass) || g.Passed >= g.Required != reached || n.Errors == n.Total || n.Errors+n.Unscored > max.Of(n.Total) || res.Stopped != "" {
-				t.Errorf("%s for %+v by %+v", g.Verdict, n, policy)
+				t.Errorf("%s for %+v, floor %v, at most %v unscored", g.Verdict, n, floor, max)
 			}
 			p := g.Proof
-			if p.Proven != (p.Lower >= policy.Floor) || p.Proven && g.Verdict != result.Pass {
+			if p.Proven != (p.Lower >= floor) || p.Proven && g.Verdict != result.Pass {
 				t.Errorf("proof %+v of %s", p, g.Verdict)
 			}
-			if p.Needed != nil && (*p.Needed > n.Total || stats.WilsonLower(*p.Needed, n.Total, 0.95) < policy.Floor ||
-				*p.Needed > 0 && stats.WilsonLower(*p.Needed-1, n.Total, 0.95) >= policy.Floor) {
-				t.Errorf("%d of %d do not just prove %v", *p.Needed, n.Total, policy.Floor)
+			if p.Needed != nil && (*p.Needed > n.Total || stats.WilsonLower(*p.Needed, n.Total, 0.95) < floor ||
+				*p.Needed > 0 && stats.WilsonLower(*p.Needed-1, n.Total, 0.95) >= floor) {
+				t.Errorf("%d of %d do not just prove %v", *p.Needed, n.Total, floor)
 			}
-			if p.Needed == nil && stats.WilsonLower(n.Total, n.Total, 0.95) >= policy.Floor {
-				t.Errorf("all of %d prove %v", n.Total, policy.Floor)
+			if p.Needed == nil && stats.WilsonLower(n.Total, n.Total, 0.95) >= floor {
+				t.Errorf("all of %d prove %v", n.Total, floor)
 			}
 		case result.Inconclusive:
 			if res.Stopped == "" || g.Stopped != res.Stopped || g.Proof != nil {
@@ -175,7 +198,7 @@ func TestGateProperties(t *testing.T) {
 			better := res
 			better.Counts.Passed++
 			order := map[result.Verdict]int{result.Fail: 1, result.Pass: 2}
-			if after := result.NewGate(better, policy, result.Loss{}); order[after.Verdict] < order[g.Verdict] {
+			if after := judge(better, floor, max); order[after.Verdict] < order[g.Verdict] {
 				t.Errorf("one more pass made %s of %s", after.Verdict, g.Verdict)
 			}
 		}
@@ -196,98 +219,29 @@ func TestGateProperties(t *testing.T) {
 	})
 }
 
-// failedWith returns a record that did not pass, with gold at these ranks.
-func failedWith(outcome result.Outcome, ranks ...int) result.Record {
-	r := result.Record{Outcome: outcome}
-	var gold scorer.Ranking
-	for i, rank := range ranks {
-		path := string(rune('a'+i)) + ".md"
-		r.ExpectedPaths = append(r.ExpectedPaths, path)
-		gold = append(gold, scorer.Gold{Path: path, Gain: 1, Rank: rank})
-	}
-	if outcome != result.Errored && len(ranks) > 0 {
-		r.Retrieval = &result.QuestionRetrieval{Gold: gold}
-	}
-	return r
-}
-
-func TestLostAt(t *testing.T) {
-	passed := failedWith(result.Scored, 0)
-	passed.Passed = true
-	for _, c := range []struct {
-		name string
-		r    result.Record
-		ask  result.Stage
-		find result.Stage // in a scenario without a reader
-	}{
-		{"passed", passed, "", ""},
-		{"left out", failedWith(result.NoGold), "", ""},
-		{"an error", failedWith(result.Errored, 0), result.StageError, result.StageError},
-		{"no verdict", failedWith(result.Unscored, 1), result.StageUnscored, result.StageUnscored},
-		{"no gold", failedWith(result.Scored), result.StageUnknown, result.StageUnknown},
-		{"not retrieved", failedWith(result.Scored, 0), result.StageRetrieval, result.StageRetrieval},
-		{"retrieved at the last rank", failedWith(result.Scored, 5), result.StageReader, result.StageUnknown},
-		{"retrieved too deep", failedWith(result.Scored, 6), result.StageRetrieval, result.StageRetrieval},
-		{"retrieved in part", failedWith(result.Scored, 1, 0, 2), result.StageRetrieval, result.StageRetrieval},
-		{"all retrieved", failedWith(result.Scored, 3, 1, 2), result.StageReader, result.StageUnknown},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			for scenario, want := range map[result.Scenario]result.Stage{result.AskBasic: c.ask, result.AskAugmented: c.ask, result.SearchOnly: c.find} {
-				if got := c.r.LostAt(scenario, 5); got != want {
-					t.Errorf("%s: got %q, want %q", scenario, got, want)
-				}
-				a := result.NewAggregate(5)
-				a.Add(c.r)
-				res := result.Result{Identity: result.Identity{Scenario: scenario}}
-				res.SetAggregate(a)
-				wantLoss := map[result.Stage]result.Loss{
-					result.StageRetrieval: {Retrieval: 1}, result.StageReader: {Reader: 1}, result.StageError: {Errors: 1},
-					result.StageUnscored: {Unscored: 1}, result.StageUnknown: {Unknown: 1},
-				}[want]
-				if res.Gate.Loss != wantLoss {
-					t.Errorf("%s: the gate counts %+v, want %+v", scenario, res.Gate.Loss, wantLoss)
-				}
-			}
-		})
-	}
-	if got := (result.Loss{Retrieval: 3, Errors: 1}).String(); got != "retrieval 3  errors 1" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestAllowance(t *testing.T) {
-	for _, c := range []struct {
-		text  string
-		total int
-		want  int
-	}{
-		{"0", 50, 0}, {"3", 50, 3}, {"3", 2, 3}, {"0%", 50, 0}, {"10%", 50, 5}, {"10%", 49, 4}, {"10%", 0, 0},
-		{"100%", 7, 7}, {"12.5%", 8, 1}, {"12.5%", 7, 0}, {"7%", 100, 7}, {"29%", 100, 29}, {"18.4%", 375, 69},
-	} {
-		a := allowance(t, c.text)
-		if got := a.Of(c.total); got != c.want || a.String() != c.text {
-			t.Errorf("%s of %d: got %d, %s", c.text, c.total, got, a)
+// TestGateLoss checks that the gate counts the questions as LostAt attributes them.
+func TestGateLoss(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		scenario := rapid.SampledFrom([]result.Scenario{
+			result.AskBasic, result.AskAugmented, result.SearchOnly,
+		}).Draw(t, "scenario")
+		topK := rapid.IntRange(1, 5).Draw(t, "top-k")
+		sum := aggregate.New(topK)
+		lost := map[result.Stage]int{}
+		for range rapid.IntRange(0, 20).Draw(t, "n") {
+			r := anyRecord(t)
+			sum.Add(r)
+			lost[r.LostAt(scenario, topK)]++
 		}
-	}
-	for _, text := range []string{"", "many", "-1", "1.5", "101%", "-1%", "NaN%", "%", "10 %", " 3", "1e3"} {
-		if a, err := result.ParseAllowance(text); err == nil {
-			t.Errorf("%q was parsed as %v", text, a)
+		res := result.Result{Identity: result.Identity{Scenario: scenario}}
+		sum.Fill(&res)
+		want := result.Loss{
+			Retrieval: lost[result.StageRetrieval], Reader: lost[result.StageReader],
+			Errors: lost[result.StageError], Unscored: lost[result.StageUnscored],
+			Unknown: lost[result.StageUnknown],
 		}
-	}
-	var s result.Settings
-	if s.MaxUnscored.String() != "0" || s.MaxUnscored.Of(10) != 0 {
-		t.Errorf("the zero value is %s", s.MaxUnscored)
-	}
-	if err := json.Unmarshal([]byte(`{"max_unscored":"12%"}`), &s); err != nil || s.MaxUnscored.Of(100) != 12 {
-		t.Errorf("got %v, %v", s.MaxUnscored, err)
-	}
-	if data, err := json.Marshal(s); err != nil || !strings.Contains(string(data), `"max_unscored":"12%"`) {
-		t.Errorf("got %s, %v", data, err)
-	}
-	if err := json.Unmarshal([]byte(`{"max_unscored":"few"}`), &s); err == nil {
-		t.Error("few is an allowance")
-	}
-	if s.MaxUnscored.Equal(allowance(t, "12")) || !s.MaxUnscored.Equal(allowance(t, "12%")) {
-		t.Error("allowances are compared wrongly")
-	}
+		if res.Gate.Loss != want {
+			t.Errorf("%s: the gate counts %+v, want %+v", scenario, res.Gate.Loss, want)
+		}
+	})
 }

@@ -1,0 +1,132 @@
+// Package aggregate computes the figures and the verdict of a run from the records of its
+// questions. A Sum adds up records one at a time, and Fill sets everything in a result that follows
+// from them. The order of the records does not matter, so that workers may finish in any order.
+package aggregate
+
+import (
+	"evalctl/harness/result"
+	"evalctl/internal/stats"
+)
+
+// Sum adds up records. It needs a few bytes for each question. It is not safe for concurrent use.
+type Sum struct {
+	counts result.Counts
+	// goldMissed is the number of answered questions with gold documents of which none was
+	// retrieved, grounded the number of passed ones that cite a retrieved chunk.
+	goldMissed int
+	grounded   int
+	// loss attributes the questions that did not pass, as in a scenario with a reader.
+	loss    result.Loss
+	retried int
+	tags    map[string]*result.Counts
+	modes   map[string]int
+	models  map[string]int
+	prompts map[string]int
+	reader  result.TokenSums
+	// judgeRequests is the number of HTTP requests, judgeTokens what they used.
+	judgeRequests int
+	judgeTokens   result.TokenSums
+	// judgeEstimated is the number of records for which the judge's tokens were estimated.
+	judgeEstimated int
+
+	topK      int
+	retrieval *retrievalSum
+	score     moments
+	total     []float64 // the times to done of the answers, in milliseconds
+	first     []float64 // the times to the first text of the streamed ones
+}
+
+// New returns an empty Sum of records of answers with this top-k, at least 1.
+func New(topK int) *Sum {
+	return &Sum{
+		tags: map[string]*result.Counts{}, modes: map[string]int{},
+		models: map[string]int{}, prompts: map[string]int{},
+		topK: topK, retrieval: newRetrievalSum(topK),
+	}
+}
+
+// Finished returns the number of records that were added.
+func (s *Sum) Finished() int { return s.counts.Finished() }
+
+// Add counts one finished record.
+func (s *Sum) Add(r result.Record) {
+	s.counts.Add(r)
+	for _, tag := range r.Tags {
+		if s.tags[tag] == nil {
+			s.tags[tag] = &result.Counts{}
+		}
+		s.tags[tag].Add(r)
+	}
+	if r.Score != nil {
+		s.score.add(*r.Score)
+	}
+	if r.Attempts > 1 {
+		s.retried++
+	}
+	if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored && r.GoldRank() == 0 {
+		s.goldMissed++
+	}
+	if r.Passed && r.Grounded() {
+		s.grounded++
+	}
+	addLoss(&s.loss, r.LostAt(result.AskBasic, s.topK)) // Fill knows the scenario
+	s.judgeRequests += r.JudgeAttempts
+	addTokens(&s.judgeTokens, r.JudgeUsage)
+	if r.JudgeUsageEstimated {
+		s.judgeEstimated++
+	}
+	s.retrieval.add(r)
+	if r.Outcome != result.Errored && r.Outcome != result.NoGold {
+		s.addAnswer(r)
+	}
+}
+
+// addAnswer counts what only the record of an answer contains.
+func (s *Sum) addAnswer(r result.Record) {
+	s.total = append(s.total, r.LatencyMS)
+	if r.FirstDeltaMS != nil {
+		s.first = append(s.first, *r.FirstDeltaMS)
+	}
+	if r.EffectiveMode != "" {
+		s.modes[r.EffectiveMode]++
+	}
+	if r.Model != "" {
+		s.models[r.Model]++
+	}
+	if r.PromptSHA256 != "" {
+		s.prompts[r.PromptSHA256]++
+	}
+	addTokens(&s.reader, r.Usage)
+}
+
+// Fill sets the figures of res to those of the records, and its gate to the verdict on them.
+// Stopped, Planned, Settings and the identity's scenario, on which the verdict depends, must be set
+// before. The maps of res belong to s: no record may be added after Fill while res is in use.
+func (s *Sum) Fill(res *result.Result) {
+	n := s.counts
+	res.Total, res.Passed, res.Counts = n.Total, n.Passed, n
+	res.PassRate, res.MeanScore = n.PassRate(), s.meanScore()
+	res.Tags, res.EffectiveModes = s.tags, s.modes
+	res.ReaderModels, res.ReaderPrompts = s.models, s.prompts
+	res.Latency, res.FirstDelta = quantiles(s.total), quantiles(s.first)
+	res.Retried, res.GoldMissed, res.Grounded = s.retried, s.goldMissed, s.grounded
+	res.ReaderUsage = s.reader
+	res.Retrieval = s.retrieval.figures()
+	res.Cost.JudgeRequests, res.Cost.UsageEstimated = s.judgeRequests, s.judgeEstimated
+	res.Cost.InputTokens, res.Cost.OutputTokens = s.judgeTokens.InputTokens, s.judgeTokens.OutputTokens
+	res.Interval = nil
+	if n.Total > 0 {
+		lo, hi := stats.Wilson(n.Passed, n.Total, 0.95)
+		res.Interval = &result.Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}
+	}
+	res.Gate = newGate(res, s.loss)
+}
+
+// meanScore returns the mean over the scored questions, nil if there are none.
+func (s *Sum) meanScore() *float64 {
+	if s.counts.Scored == 0 {
+		return nil
+	}
+	mean := s.score.mean(s.counts.Scored)
+	return &mean
+}

@@ -1,0 +1,43 @@
+package aggregate
+
+import (
+	"fmt"
+	"slices"
+
+	"evalctl/scorer"
+)
+
+// measure is a metric of one ranking.
+type measure struct {
+	name string
+	of   func(scorer.Ranking) float64
+}
+
+// depths returns the depths at which a run with this top-k is measured.
+func depths(topK int) []int {
+	ks := slices.DeleteFunc([]int{1, 3, 5, 10}, func(k int) bool { return k >= topK })
+	return append(ks, topK)
+}
+
+// measuresAt returns the metrics of a ranking at these depths, and those that have no depth.
+func measuresAt(ks []int) []measure {
+	var out []measure
+	for _, k := range ks {
+		for _, m := range []struct {
+			name string
+			at   func(scorer.Ranking, int) float64
+		}{
+			{"recall", scorer.Ranking.RecallAt},
+			{"any", scorer.Ranking.AnyAt},
+			{"all", scorer.Ranking.AllAt},
+			{"precision", scorer.Ranking.PrecisionAt},
+			{"success", scorer.Ranking.SuccessAt},
+			{"ndcg", scorer.Ranking.NDCGAt},
+		} {
+			of := func(r scorer.Ranking) float64 { return m.at(r, k) }
+			out = append(out, measure{fmt.Sprintf("%s@%d", m.name, k), of})
+		}
+	}
+	return append(out,
+		measure{"mrr", scorer.Ranking.ReciprocalRank}, measure{"map", scorer.Ranking.AveragePrecision})
+}

@@ -1,0 +1,60 @@
+package result
+
+// Counts are the outcomes of a set of questions. Passed, Scored, Errors and Unscored are parts of
+// Total; errors and unscored questions have not passed. NoGold is not part of Total.
+type Counts struct {
+	Total    int `json:"total"`
+	Passed   int `json:"passed"`
+	Scored   int `json:"scored"`
+	Errors   int `json:"errors"`
+	Unscored int `json:"unscored"`
+	NoGold   int `json:"no_gold"`
+}
+
+// Finished returns the number of records that were added.
+func (c Counts) Finished() int { return c.Total + c.NoGold }
+
+// Add counts one finished record.
+func (c *Counts) Add(r Record) {
+	if r.Outcome == NoGold {
+		c.NoGold++
+		return
+	}
+	c.Total++
+	if r.Passed {
+		c.Passed++
+	}
+	switch r.Outcome {
+	case Scored:
+		c.Scored++
+	case Errored:
+		c.Errors++
+	case Unscored:
+		c.Unscored++
+	}
+}
+
+// PassRate returns Passed divided by Total, nil if Total is 0.
+func (c Counts) PassRate() *float64 {
+	if c.Total == 0 {
+		return nil
+	}
+	rate := float64(c.Passed) / float64(c.Total)
+	return &rate
+}
+
+// Quantiles summarises N latencies in milliseconds by linear percentiles (type 7), which are null if
+// N is 0.
+type Quantiles struct {
+	N   int      `json:"n"`
+	P50 *float64 `json:"p50_ms"`
+	P95 *float64 `json:"p95_ms"`
+	P99 *float64 `json:"p99_ms"`
+}
+
+// TokenSums adds up usage. Reported is the number of answers that came with any.
+type TokenSums struct {
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+	Reported     int   `json:"reported"`
+}

@@ -1,0 +1,46 @@
+package result
+
+import "fmt"
+
+// Metrics are measures of retrieval by name, such as recall@5 or mrr.
+type Metrics map[string]float64
+
+// Retrieval is the quality of the rankings of a run, over the questions with gold. A question
+// without an answer counts as 0 in every metric.
+type Retrieval struct {
+	// Ks are the depths, ascending: those of 1, 3, 5 and 10 that are below top-k, and top-k. What a
+	// ranking contains below top-k is not known.
+	Ks        []int `json:"ks"`
+	Questions int   `json:"questions"`
+	// NoGold is the number of questions without gold, which are left out, and Errors the number of
+	// those of Questions that got no answer.
+	NoGold int `json:"no_gold"`
+	Errors int `json:"errors"`
+	// Macro has the means over the questions, Intervals the confidence intervals of recall at top-k
+	// and of nDCG among the primary metrics. A metric that is the same for all questions has none,
+	// because nothing is known of its variance.
+	Macro     Metrics             `json:"macro"`
+	Intervals map[string]Interval `json:"intervals"`
+	// Micro pools the questions: the share of all gold that was retrieved, and the share of all
+	// retrieved documents that are gold.
+	Micro    Metrics              `json:"micro"`
+	ByTag    map[string]*TagMeans `json:"by_tag"`
+	Warnings []Warning            `json:"guards"`
+}
+
+// TagMeans are the metrics of the N questions with gold that have a tag.
+type TagMeans struct {
+	N     int     `json:"n"`
+	Macro Metrics `json:"macro"`
+	Micro Metrics `json:"micro"`
+}
+
+// PrimaryMetrics returns the names of the metrics that summarise r: recall, any and all at top-k,
+// mrr, and nDCG at 10, as is usual, or at top-k if that is less.
+func (r *Retrieval) PrimaryMetrics() []string {
+	topK := r.Ks[len(r.Ks)-1]
+	return []string{
+		fmt.Sprintf("recall@%d", topK), fmt.Sprintf("any@%d", topK), fmt.Sprintf("all@%d", topK),
+		"mrr", fmt.Sprintf("ndcg@%d", min(topK, 10)),
+	}
+}
