@@ -53,7 +53,7 @@ func ExampleDrive() {
 			Endpoint: e, Brains: map[string]string{"notes": "notes"},
 			Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
 		},
-		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 1, Timeout: 10 * time.Second,
+		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 1, Timeout: 2 * time.Minute,
 		Recorded: func(r result.Record) { fmt.Println(r.ID, r.Answer, r.Passed) },
 	}, result.Identity{SDK: "go"})
 	fmt.Println(res.Passed, "of", res.Total, err)
@@ -87,7 +87,7 @@ func TestDriveStopped(t *testing.T) {
 			Endpoint: e, Brains: map[string]string{"": "b"},
 			Scenario: result.AskBasic, TopK: 5, Dialect: result.Auto,
 		},
-		Dataset: d, Scorer: failing{boom}, Concurrency: 1, Timeout: 10 * time.Second,
+		Dataset: d, Scorer: failing{boom}, Concurrency: 1, Timeout: 2 * time.Minute,
 	}, result.Identity{SDK: "go"})
 	if !errors.Is(err, boom) || res.Stopped != result.StopScorer ||
 		res.Counts.Unscored != 1 || res.Cost.SpentUSD != 9 {

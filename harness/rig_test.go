@@ -111,8 +111,8 @@ func resumeWith(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, j *journ
 	tb.Cleanup(func() { _ = j.Close() })
 	return rig{Journal: j, Config: Config{
 		Target: targetOf(tb, s), Dataset: d, Scorer: scorer.Exact{},
-		Concurrency: 4, Timeout: 10 * time.Second,
-		Settings: result.Settings{Concurrency: 4, TimeoutSeconds: 10, Floor: 0.9},
+		Concurrency: 4, Timeout: questionTime,
+		Settings: result.Settings{Concurrency: 4, TimeoutSeconds: questionTime.Seconds(), Floor: 0.9},
 	}}
 }
 
@@ -262,7 +262,7 @@ func writeFile(tb testing.TB, path, text string) string {
 }
 
 // questionTime is more than any test's question needs.
-const questionTime = 20 * time.Second
+const questionTime = 2 * time.Minute
 
 func endpointOf(tb testing.TB, s *daemontest.Daemon) *target.Endpoint {
 	tb.Helper()

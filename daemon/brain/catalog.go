@@ -39,6 +39,8 @@ type Catalog interface {
 	// Retire takes a brain out of the catalog in one step, so that Load no longer returns
 	// it and its id is free. It returns an opaque name for Purge. An id that is not in
 	// the catalog is an error. After an error the service takes the brain as not deleted.
+	// The brain may be retired nevertheless, as when only the last sync failed; then its id
+	// is not in the catalog, and the next Load deletes what is left of the brain.
 	Retire(ctx context.Context, id string) (retired string, err error)
 	// Purge deletes what is left of a retired brain. It may take long. What it does
 	// not delete, a later Load does.

@@ -172,7 +172,8 @@ func (f *Folder) sync(dir string) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// Retire implements Catalog. It renames the brain's folder.
+// Retire implements Catalog. It renames the brain's folder. If only the sync of the directory fails
+// after that, Retire returns the error, but the folder keeps its new name.
 func (f *Folder) Retire(_ context.Context, id string) (string, error) {
 	retired := deletedPrefix + id + "-" + rand.Text()
 	if err := f.root.Rename(id, retired); err != nil {

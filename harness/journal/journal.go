@@ -78,8 +78,8 @@ const (
 )
 
 // Create creates the journal <dir>/<sdk>.journal. The journal of an earlier run is renamed to
-// <sdk>.<HHMMSS>.journal. options is stored for the caller. The error is ErrBusy while another
-// process owns the journal.
+// <sdk>.<HHMMSS>.journal. options is stored for the caller. It is an error if another process owns
+// the journal.
 func Create(dir string, id result.Identity, started time.Time, options json.RawMessage) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create the result folder: %w", err)
@@ -121,7 +121,7 @@ func backupUnfinished(path string) (backup string, err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
-	case errors.Is(err, ErrBusy):
+	case errors.Is(err, errBusy):
 		return "", fmt.Errorf("%w; wait for it, or give another --output", err)
 	case err != nil:
 		return "", err
@@ -131,7 +131,7 @@ func backupUnfinished(path string) (backup string, err error) {
 }
 
 // Open reads the journal of a run that did not finish. A last line that was cut short is dropped;
-// any other damage is an error with file:line. The error is ErrBusy while another process owns the
+// any other damage is an error with file:line. It is also an error if another process owns the
 // journal.
 func Open(path string) (*Journal, error) {
 	j, err := openFile(path, os.O_RDWR)
@@ -152,7 +152,7 @@ func openFile(path string, flag int) (*Journal, error) {
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY)) // it must not create the file again
 	ok, err := l.TryLock()
 	if err == nil && (!ok || !sameFile(path, f, l)) {
-		err = ErrBusy
+		err = errBusy
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), l.Close(), f.Close())

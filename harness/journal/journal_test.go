@@ -177,11 +177,11 @@ func TestOneOwner(t *testing.T) {
 	dir := t.TempDir()
 	j := sampleJournal(t, dir)
 	defer j.Close()
-	if _, err := Open(j.Path()); !errors.Is(err, ErrBusy) {
+	if _, err := Open(j.Path()); !errors.Is(err, errBusy) {
 		t.Errorf("opening it again: %v", err)
 	}
 	_, err := Create(dir, j.Identity(), started, nil)
-	if !errors.Is(err, ErrBusy) ||
+	if !errors.Is(err, errBusy) ||
 		!strings.Contains(err.Error(), "wait for it, or give another --output") {
 		t.Errorf("a second run in the same folder: %v", err)
 	}

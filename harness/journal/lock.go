@@ -11,12 +11,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrBusy means that another process owns the journal or the output folder.
-var ErrBusy = errors.New("another run is going on")
+// errBusy means that another process owns the journal or the output folder.
+var errBusy = errors.New("another run is going on")
 
 // LockOutput creates a result folder and locks one SDK's files in it until release is called or the
-// process ends: the daemon's log and the files that a run or a sweep writes. The error is ErrBusy
-// while another process has the lock.
+// process ends: the daemon's log and the files that a run or a sweep writes. It is an error if
+// another process has the lock.
 func LockOutput(dir, sdk string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create the result folder: %w", err)
@@ -26,7 +26,7 @@ func LockOutput(dir, sdk string) (release func(), err error) {
 		l := flock.New(path)
 		ok, err := l.TryLock()
 		if err == nil && !ok {
-			err = fmt.Errorf("%w; wait for it, or give a new run another --output", ErrBusy)
+			err = fmt.Errorf("%w; wait for it, or give a new run another --output", errBusy)
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), l.Close())

@@ -17,7 +17,7 @@ func TestLockOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LockOutput(dir, "go"); !errors.Is(err, ErrBusy) ||
+	if _, err := LockOutput(dir, "go"); !errors.Is(err, errBusy) ||
 		!strings.Contains(err.Error(), "another --output") {
 		t.Errorf("got %v", err)
 	}
@@ -47,7 +47,7 @@ func TestLockOutputHasOneHolder(t *testing.T) {
 		wg.Go(func() {
 			for held := 0; held < 200; {
 				release, err := LockOutput(dir, "go")
-				if errors.Is(err, ErrBusy) {
+				if errors.Is(err, errBusy) {
 					continue
 				}
 				if err != nil {

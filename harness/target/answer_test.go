@@ -20,7 +20,7 @@ import (
 )
 
 // questionTime is more than any test's question needs.
-const questionTime = 20 * time.Second
+const questionTime = 2 * time.Minute
 
 // wantFailure asks a question and checks that it fails with this kind and a message that has all of
 // the parts.

@@ -31,7 +31,7 @@ func Example() {
 		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
 	}
 	q := dataset.Question{ID: "q7", Question: "question 7", Brain: "notes"}
-	a, err := asks.Ask(context.Background(), q, 10*time.Second)
+	a, err := asks.Ask(context.Background(), q, 2*time.Minute)
 	fmt.Println(a.Text, len(a.Retrieved), a.EffectiveMode, a.Attempts, err)
 	// Output:
 	// answer 7 1 bm25 1 <nil>
@@ -48,7 +48,7 @@ func TestFailures(t *testing.T) {
 	}
 	defer e.Close()
 	asks := target.Target{Endpoint: e, Scenario: result.SearchOnly, TopK: 1, Dialect: result.Snake}
-	_, err = asks.Ask(t.Context(), dataset.Question{Question: "q"}, 10*time.Second)
+	_, err = asks.Ask(t.Context(), dataset.Question{Question: "q"}, 2*time.Minute)
 	if f, ok := target.AsFailure(err); !ok || f.Kind != result.KindStatus ||
 		f.Status != 400 || f.Retryable() {
 		t.Errorf("got %v", err)
@@ -56,7 +56,7 @@ func TestFailures(t *testing.T) {
 	ended := errors.New("ended")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ended)
-	_, err = asks.Ask(ctx, dataset.Question{Question: "q"}, 10*time.Second)
+	_, err = asks.Ask(ctx, dataset.Question{Question: "q"}, 2*time.Minute)
 	if _, ok := target.AsFailure(err); ok || !errors.Is(err, ended) {
 		t.Errorf("got %v", err)
 	}
