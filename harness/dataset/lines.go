@@ -104,26 +104,29 @@ func decodeObject(line []byte, fields ...field) error {
 	if !utf8.Valid(line) {
 		return errors.New("the line is not valid UTF-8; save the file as UTF-8")
 	}
-	others := map[string]bool{}
-	err := jsonobj.Walk(line, func(key []byte, value json.RawMessage) error {
-		i := slices.IndexFunc(fields, func(f field) bool { return f.key == string(key) })
-		if i < 0 && others[string(key)] || i >= 0 && fields[i].given {
-			return fmt.Errorf("field %q is given twice", key)
-		}
-		if i < 0 {
-			others[string(key)] = true
-			return nil
-		}
-		fields[i].given = true
-		return decodeField(fields[i].key, value, fields[i].into)
-	})
+	o, err := jsonobj.Parse(line)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return badJSON(line, syntax)
 	}
-	if errors.Is(err, jsonobj.ErrNotObject) {
+	if err != nil {
 		return errors.New("expected one JSON object on the line")
 	}
-	return err
+	others := map[string]bool{}
+	for _, m := range o {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.key == string(m.Key) })
+		if i < 0 && others[string(m.Key)] || i >= 0 && fields[i].given {
+			return fmt.Errorf("field %q is given twice", m.Key)
+		}
+		if i < 0 {
+			others[string(m.Key)] = true
+			continue
+		}
+		fields[i].given = true
+		if err := decodeField(fields[i].key, m.Value, fields[i].into); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // badJSON returns an error that names the likely cause.

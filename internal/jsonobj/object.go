@@ -6,6 +6,7 @@ package jsonobj
 
 import (
 	"encoding/json"
+	"errors"
 	"iter"
 	"strconv"
 )
@@ -20,6 +21,12 @@ type Member struct {
 	Value json.RawMessage
 }
 
+// ErrNotObject is returned for a JSON text that is not an object.
+var ErrNotObject = errors.New("not a JSON object")
+
+// usualMembers is room for the members of most objects.
+const usualMembers = 8
+
 // Parse parses a JSON object. Keys and values are slices of data, save keys with escapes. The error
 // is ErrNotObject for other JSON values, and encoding/json's for a text that is not JSON.
 func Parse(data []byte) (Object, error) {
@@ -28,26 +35,13 @@ func Parse(data []byte) (Object, error) {
 
 // Append is Parse into an object whose members are no longer needed, say o[:0].
 func Append(o Object, data []byte) (Object, error) {
-	value, err := valid(data)
-	if err != nil {
-		return nil, err
+	if rest, ok := skipObject(skipSpace(data), maxDepth, &o); ok && len(skipSpace(rest)) == 0 {
+		return o, nil
 	}
-	return appendValid(o, value)
-}
-
-// usualMembers is room for the members of most objects.
-const usualMembers = 8
-
-// appendValid is Append for a valid JSON text without space around it.
-func appendValid(o Object, value json.RawMessage) (Object, error) {
-	err := walkValid(value, func(key []byte, value json.RawMessage) error {
-		o = append(o, Member{key, value})
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
+		return nil, err // it has the reason
 	}
-	return o, nil
+	return nil, ErrNotObject
 }
 
 // Get returns the value of key, the last one if key is repeated, and nil if it is missing.
@@ -83,10 +77,11 @@ func (o Object) Number(keys ...string) float64 {
 // Object returns the value of key if it is an object, and nil otherwise.
 func (o Object) Object(key string) Object {
 	value := o.Get(key)
-	if value == nil {
+	if len(value) == 0 || value[0] != '{' {
 		return nil
 	}
-	sub, _ := appendValid(make(Object, 0, usualMembers), value) // nil if it is not an object
+	sub := make(Object, 0, usualMembers)
+	skipObject(value, maxDepth, &sub)
 	return sub
 }
 
@@ -109,9 +104,12 @@ func Objects(value json.RawMessage) (list []Object, ok bool) {
 		return nil, false
 	}
 	for element := range Elements(value) {
-		o, err := appendValid(make(Object, 0, usualMembers), element)
-		if err != nil && string(element) != "null" {
-			return nil, false
+		var o Object
+		if string(element) != "null" {
+			o = make(Object, 0, usualMembers)
+			if _, ok := skipObject(element, maxDepth, &o); !ok {
+				return nil, false
+			}
 		}
 		list = append(list, o)
 	}
@@ -122,8 +120,6 @@ func Objects(value json.RawMessage) (list []Object, ok bool) {
 // not a list has none.
 func Elements(value json.RawMessage) iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
-		if len(value) > 0 && value[0] == '[' {
-			eachElement(value, yield)
-		}
+		skipArray(value, maxDepth, yield)
 	}
 }

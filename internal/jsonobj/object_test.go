@@ -63,25 +63,29 @@ func TestObject(t *testing.T) {
 	}
 }
 
-func TestWalk(t *testing.T) {
-	var keys []string
-	stop := errors.New("stop")
-	err := jsonobj.Walk([]byte(`{"a":1,"a":2,"b":3,"c":4}`), func(key []byte, value json.RawMessage) error {
-		keys = append(keys, string(key)+string(value))
-		if string(key) == "b" {
-			return stop
-		}
-		return nil
-	})
-	if diff := cmp.Diff([]string{"a1", "a2", "b3"}, keys); diff != "" || !errors.Is(err, stop) {
-		t.Errorf("%v %s", err, diff)
-	}
-	none := func([]byte, json.RawMessage) error { return nil }
-	if err := jsonobj.Walk([]byte(`[1]`), none); !errors.Is(err, jsonobj.ErrNotObject) {
+func TestParseErrors(t *testing.T) {
+	if _, err := jsonobj.Parse([]byte(`[1]`)); !errors.Is(err, jsonobj.ErrNotObject) {
 		t.Errorf("a list: %v", err)
 	}
-	if _, ok := errors.AsType[*json.SyntaxError](jsonobj.Walk([]byte(`{"a"`), none)); !ok {
-		t.Error("half an object is no syntax error")
+	if _, err := jsonobj.Parse([]byte(`{"a"`)); !errors.As(err, new(*json.SyntaxError)) {
+		t.Errorf("half an object: %v", err)
+	}
+}
+
+func TestAppendKeepsOrderAndRepeatedKeys(t *testing.T) {
+	o, err := jsonobj.Parse([]byte(`{"old":0}`))
+	if err == nil {
+		o, err = jsonobj.Append(o[:0], []byte(`{"a":1,"a":2,"b\u0031":3,"c":4}`))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members []string
+	for _, m := range o {
+		members = append(members, string(m.Key)+string(m.Value))
+	}
+	if diff := cmp.Diff([]string{"a1", "a2", "b13", "c4"}, members); diff != "" {
+		t.Error(diff)
 	}
 }
 
