@@ -15,7 +15,9 @@ import (
 )
 
 func anyRecord(t *rapid.T) result.Record {
-	outcomes := rapid.SampledFrom([]result.Outcome{result.Scored, result.Errored, result.Unscored, result.NoGold})
+	outcomes := rapid.SampledFrom([]result.Outcome{
+		result.Scored, result.Errored, result.Unscored, result.NoGold,
+	})
 	tags := rapid.SampledFrom([]string{"a", "b", "c"})
 	gold := rapid.SampledFrom([]string{"a.md", "b.md", "c.md"})
 	retrieved := rapid.SampledFrom([]string{"a.md", "b.md", "x.md", "y.md"})

@@ -30,7 +30,8 @@ func (s moments) interval(n int) (i result.Interval, ok bool) {
 		return i, false
 	}
 	lo, hi := stats.MeanCI(n, mean, variance, 0.95)
-	return result.Interval{Method: "student_t", Confidence: 0.95, Low: max(0, lo), High: min(1, hi)}, true
+	i = result.Interval{Method: "student_t", Confidence: 0.95, Low: max(0, lo), High: min(1, hi)}
+	return i, true
 }
 
 // quantiles summarises latencies in milliseconds, rounded to microseconds.

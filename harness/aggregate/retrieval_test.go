@@ -31,9 +31,10 @@ func TestWarnings(t *testing.T) {
 		records []result.Record
 		want    string
 	}{
-		{"found", []result.Record{retrieved(result.Scored, 1, []int{0}), retrieved(result.Scored, 2, []int{2})}, ""},
-		{"no chunks", []result.Record{retrieved(result.Scored, 0, []int{0}), retrieved(result.Errored, 0, []int{0})},
-			"nothing_retrieved 1"},
+		{"found", []result.Record{retrieved(result.Scored, 1, []int{0}),
+			retrieved(result.Scored, 2, []int{2})}, ""},
+		{"no chunks", []result.Record{retrieved(result.Scored, 0, []int{0}),
+			retrieved(result.Errored, 0, []int{0})}, "nothing_retrieved 1"},
 		{"gold never found", []result.Record{retrieved(result.Scored, 5, []int{0}),
 			retrieved(result.Unscored, 5, []int{0, 0})}, "gold_never_found 2"},
 		{"errors alone", []result.Record{retrieved(result.Errored, 0, []int{0})}, ""},

@@ -43,8 +43,8 @@ func (c Counts) PassRate() *float64 {
 	return &rate
 }
 
-// Quantiles summarises N latencies in milliseconds by linear percentiles (type 7), which are null if
-// N is 0.
+// Quantiles summarises N latencies in milliseconds by linear percentiles (type 7), which are null
+// if N is 0.
 type Quantiles struct {
 	N   int      `json:"n"`
 	P50 *float64 `json:"p50_ms"`
