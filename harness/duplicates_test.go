@@ -197,5 +197,6 @@ func metricsOf(r *result.QuestionRetrieval, topK int) result.Metrics {
 	sum.Add(result.Record{Outcome: result.Scored, ExpectedPaths: expected, Retrieval: r})
 	var res result.Result
 	sum.Fill(&res)
+	sum.Judge(&res)
 	return res.Retrieval.Macro
 }

@@ -142,6 +142,7 @@ func readResult(tb testing.TB, path string) resultFile {
 	}
 	var again result.Result
 	sum.Fill(&again)
+	sum.Judge(&again)
 	if again.Counts != f.Counts || f.Counts.Finished() != len(f.Questions) ||
 		f.Total != f.Counts.Total || f.Passed != f.Counts.Passed {
 		tb.Errorf("%s: the file's counts are %+v, those of its questions %+v",
@@ -246,7 +247,9 @@ func noAnswers() result.Result {
 		Settings:  result.Settings{Concurrency: 1, TimeoutSeconds: 1},
 		StartedAt: started, FinishedAt: started,
 	}
-	aggregate.New(5).Fill(&r)
+	empty := aggregate.New(5)
+	empty.Fill(&r)
+	empty.Judge(&r)
 	return r
 }
 

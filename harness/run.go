@@ -105,6 +105,7 @@ func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, st
 	if err != nil {
 		return result.Result{}, "", errors.Join(stopped, err)
 	}
+	r.sum.Judge(&res)
 	path, err := j.WriteResult(&res)
 	if err != nil {
 		return res, "", errors.Join(stopped, err)

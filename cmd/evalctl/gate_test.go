@@ -66,6 +66,7 @@ func drawResult(t *rapid.T) (result.Result, error) {
 		cause = fmt.Errorf("asking: %w", stops[res.Stopped].err)
 	}
 	sum.Fill(&res)
+	sum.Judge(&res)
 	return res, cause
 }
 
@@ -75,7 +76,7 @@ func TestVerdictIsOne(t *testing.T) {
 	seen := map[result.Reason]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		res, cause := drawResult(t)
-		g := res.Gate
+		g := *res.Gate
 		seen[g.Reason]++
 		err := verdict(g, cause)
 		code := exitCode(t.Context(), err)

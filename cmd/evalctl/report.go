@@ -114,7 +114,7 @@ func (t *terminal) report(c *runCmd, plan *plan, res result.Result, p *progress)
 	t.rate(res)
 	t.verdict(res)
 	t.tags(res)
-	if res.Grounded > 0 || res.Passed > 0 && c.scenario.Reads {
+	if res.Grounded > 0 || res.Passed > 0 && c.scenario.Name.Reads() {
 		t.field("grounded", "%d/%d passing answers cite retrieved text", res.Grounded, res.Passed)
 	}
 	if res.Retrieval != nil {

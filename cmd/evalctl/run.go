@@ -157,7 +157,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 		return err
 	}
 	t.report(c, plan, res, progress)
-	verdict := verdict(res.Gate, err)
+	verdict := verdict(*res.Gate, err)
 	if err := c.printSummary(p, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}

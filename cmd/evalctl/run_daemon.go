@@ -87,7 +87,7 @@ func asDaemonError(ctx context.Context, err error) error {
 
 // readerEnv returns the environment that selects the reader model of a started daemon.
 func (c *runCmd) readerEnv(p *process) []string {
-	if !c.scenario.Reads && c.ownDaemon(p) && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
+	if !c.scenario.Name.Reads() && c.ownDaemon(p) && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
 		// No answer is generated, so the judge's provider need not have a reader model.
 		return []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}
 	}
@@ -139,7 +139,7 @@ func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identi
 // The reader that it reports is recorded in the result's reader_models.
 func (c *runCmd) readerID(p *process, daemon result.DaemonID) *result.ModelID {
 	switch {
-	case daemon.Endpoint != "" || !c.scenario.Reads:
+	case daemon.Endpoint != "" || !c.scenario.Name.Reads():
 		return nil
 	case c.LLMProvider != "":
 		return &result.ModelID{Provider: c.LLMProvider, BaseURL: c.modelURL(p), Model: c.LLMModel}

@@ -89,7 +89,7 @@ func (c *runCmd) Validate() error {
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
 	case !(c.JudgeRPS >= 0):
 		return fmt.Errorf("--judge-rps %v: must not be negative; 0 means no limit", c.JudgeRPS)
-	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.scenario.Reads:
+	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.scenario.Name.Reads():
 		return fmt.Errorf("--candidate-k and --rerank-top-n require --scenario %s", result.SearchOnly)
 	}
 	if c.scorer, err = scorer.Find(c.Scorer); err != nil {

@@ -118,7 +118,7 @@ func (c *runCmd) checkReader(p *process) error {
 	if !slices.Contains(providers, c.LLMProvider) {
 		return fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", c.LLMProvider)
 	}
-	if !c.ownDaemon(p) || !c.scenario.Reads {
+	if !c.ownDaemon(p) || !c.scenario.Name.Reads() {
 		return nil
 	}
 	if _, err := llm.Open(c.llmConfig(p, c.LLMModel)); err != nil {

@@ -99,9 +99,8 @@ func (s *Sum) addAnswer(r result.Record) {
 	addTokens(&s.reader, r.Usage)
 }
 
-// Fill sets the figures of res to those of the records, and its gate to the verdict on them.
-// Stopped, Planned, Settings and the identity's scenario, on which the verdict depends, must be set
-// before. The maps of res belong to s: no record may be added after Fill while res is in use.
+// Fill sets the figures of res to those of the records. The maps of res belong to s: no record may
+// be added after Fill while res is in use.
 func (s *Sum) Fill(res *result.Result) {
 	n := s.counts
 	res.Total, res.Passed, res.Counts = n.Total, n.Passed, n
@@ -119,8 +118,11 @@ func (s *Sum) Fill(res *result.Result) {
 		lo, hi := stats.Wilson(n.Passed, n.Total, 0.95)
 		res.Interval = &result.Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}
 	}
-	res.Gate = newGate(res, s.loss)
 }
+
+// Judge sets the gate of res to the verdict on a run that has a floor. Fill must have been called,
+// and Stopped, Planned, Settings and the identity's scenario, on which the verdict depends, be set.
+func (s *Sum) Judge(res *result.Result) { res.Gate = newGate(res, s.loss) }
 
 // meanScore returns the mean over the scored questions, nil if there are none.
 func (s *Sum) meanScore() *float64 {

@@ -62,6 +62,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			}
 			var res result.Result
 			sum.Fill(&res)
+			sum.Judge(&res)
 			return res
 		}
 		got := total(records)
@@ -141,6 +142,7 @@ func TestFigures(t *testing.T) {
 	}
 	var got result.Result
 	sum.Fill(&got)
+	sum.Judge(&got)
 	low, high := got.Interval.Low, got.Interval.High
 	got.Retrieval = nil // TestRetrievalFigures
 	want := result.Result{
@@ -155,7 +157,7 @@ func TestFigures(t *testing.T) {
 		FirstDelta:    result.Quantiles{N: 1, P50: new(1.0), P95: new(1.0), P99: new(1.0)},
 		Retried:       2, ReaderUsage: result.TokenSums{InputTokens: 5, OutputTokens: 1, Reported: 1},
 		Cost: result.Cost{JudgeRequests: 3, InputTokens: 150, OutputTokens: 27, UsageEstimated: 1},
-		Gate: result.Gate{
+		Gate: &result.Gate{
 			Verdict: result.Invalid, Reason: result.ReasonLost, Passed: 1, Total: 4,
 			Allowance: result.AllowanceUse{Lost: 2, Errors: 1, Unscored: 1},
 			Loss:      result.Loss{Errors: 1, Unscored: 1, Unknown: 1},
@@ -195,11 +197,16 @@ func TestFillAgain(t *testing.T) {
 	settings := result.Settings{Floor: 0.5}
 	got, want := result.Result{Settings: settings}, result.Result{Settings: settings}
 	full.Fill(&got)
+	full.Judge(&got)
 	if got.Gate.Verdict != result.Pass {
 		t.Fatalf("got %+v", got.Gate)
 	}
-	aggregate.New(5).Fill(&got)
-	aggregate.New(5).Fill(&want)
+	empty := aggregate.New(5)
+	empty.Fill(&got)
+	empty.Judge(&got)
+	empty2 := aggregate.New(5)
+	empty2.Fill(&want)
+	empty2.Judge(&want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -19,6 +19,7 @@ func Example() {
 
 	res := result.Result{SDK: "go", Settings: result.Settings{Floor: 0.5}}
 	sum.Fill(&res)
+	sum.Judge(&res)
 	fmt.Println(res.Summary("results/go.json"))
 	fmt.Println(*res.Latency.P50, "ms,", res.Gate.Verdict, res.Gate.Reason)
 	// Output:

@@ -16,10 +16,10 @@ const worseBy = 0.05
 
 // newGate judges res by its counts, Stopped, Planned, Settings and the scenario in its identity.
 // loss counts its questions as in a scenario with a reader.
-func newGate(res *result.Result, loss result.Loss) result.Gate {
+func newGate(res *result.Result, loss result.Loss) *result.Gate {
 	n := res.Counts
 	floor, allowance := res.Settings.Floor, res.Settings.MaxUnscored
-	g := result.Gate{
+	g := &result.Gate{
 		Floor: floor, Required: stats.Required(n.Total, floor), Passed: n.Passed, Total: n.Total,
 		Allowance: result.AllowanceUse{
 			Max: allowance, Allowed: allowance.Of(n.Total),
@@ -44,7 +44,7 @@ func newGate(res *result.Result, loss result.Loss) result.Gate {
 	if g.Reason == result.ReasonFloor {
 		g.Proof = newProof(n.Passed, n.Total, floor)
 	}
-	g.Sentence = sentence(&g, res)
+	g.Sentence = sentence(g, res)
 	return g
 }
 

@@ -49,10 +49,11 @@ func judge(res result.Result, floor float64, max result.Allowance) result.Gate {
 	add(n.NoGold, result.Record{Outcome: result.NoGold})
 	res.Settings = result.Settings{Floor: floor, MaxUnscored: max}
 	sum.Fill(&res)
+	sum.Judge(&res)
 	if res.Counts != n {
 		panic(fmt.Sprintf("the counts are %+v, want %+v", res.Counts, n))
 	}
-	return res.Gate
+	return *res.Gate
 }
 
 func TestGateVerdicts(t *testing.T) {
@@ -235,6 +236,7 @@ func TestGateLoss(t *testing.T) {
 		}
 		res := result.Result{Identity: result.Identity{Scenario: scenario}}
 		sum.Fill(&res)
+		sum.Judge(&res)
 		want := result.Loss{
 			Retrieval: lost[result.StageRetrieval], Reader: lost[result.StageReader],
 			Errors: lost[result.StageError], Unscored: lost[result.StageUnscored],

@@ -52,6 +52,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		var res result.Result
 		total.Fill(&res)
+		total.Judge(&res)
 		var out bytes.Buffer
 		if err := j.encode(&out, &res); err != nil || !json.Valid(out.Bytes()) {
 			t.Fatalf("accepted, but the result is %v: %s", err, out.Bytes())

@@ -6,11 +6,12 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 
 	"evalctl/internal/jsonstream"
 )
 
-// Reader reads a result file one question at a time. It is safe for concurrent use, save for Close.
+// Reader reads a result file one question at a time. It is safe for concurrent use, except Close.
 type Reader struct {
 	path      string
 	file      io.ReaderAt
@@ -23,9 +24,9 @@ type Reader struct {
 // Open reads a result file except for its questions, whatever the order of its keys, and counts
 // them. Unknown keys are ignored, so that keys may be added without a new schema version.
 //
-// The error names the file, and the offset of what is wrong in it. It rejects what is not a whole
-// result file, one of another SchemaVersion, and one whose number of questions is not that of its
-// counts: a finished run has all planned questions.
+// The error names the file, and the offset of what is wrong in it. Open rejects incomplete files,
+// other schema versions, and files whose counts disagree with each other, with the gate, or with
+// the number of questions: a finished run has all planned questions.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -47,16 +48,19 @@ func (r *Reader) Close() error { return r.close() }
 
 // Questions reads the questions in the order of the file, each time from the first. It needs memory
 // for one question, and for the ids of all of them. An error ends it and comes with a zero Record:
-// it names the file, the question's number from 1 and its offset. Questions without an id and two
-// with the same id are errors.
+// it names the file, the question's number from 1 and its offset. Questions without an id, two with
+// the same id, and unknown outcomes or scores are errors. So are questions whose outcomes are not
+// those of the counts.
 func (r *Reader) Questions() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		numbers := make(map[string]int, min(r.count, 1<<20))
 		stream := jsonstream.New(io.NewSectionReader(r.file, r.questions, 1<<62), r.questions)
 		number := 0
+		var counts Counts
 		err := stream.Elements(func() error {
 			number++
 			rec, err := nextQuestion(stream, number, numbers)
+			counts.Add(rec)
 			if err == nil && !yield(rec, nil) {
 				err = errStopped
 			}
@@ -65,10 +69,28 @@ func (r *Reader) Questions() iter.Seq2[Record, error] {
 		if err == nil && number != r.count {
 			err = fmt.Errorf("it has changed while it was read: %d questions were %d", number, r.count)
 		}
+		if err == nil && r.res.Stopped == "" && counts != r.res.Counts {
+			err = fmt.Errorf("its questions count as %+v, and its counts are %+v", counts, r.res.Counts)
+		}
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(Record{}, fmt.Errorf("read %s: %w", r.path, err))
 		}
 	}
+}
+
+// check rejects a record that no run writes.
+func (r *Record) check() error {
+	switch {
+	case !slices.Contains([]Outcome{Scored, Errored, Unscored, NoGold}, r.Outcome):
+		return fmt.Errorf("unknown outcome %q", r.Outcome)
+	case (r.Outcome == Scored) != (r.Score != nil):
+		return fmt.Errorf("outcome %s and score %s", r.Outcome, rate(r.Score))
+	case r.Score != nil && !(*r.Score >= 0 && *r.Score <= 1):
+		return fmt.Errorf("score %v is not between 0 and 1", *r.Score)
+	case r.Passed && r.Outcome != Scored:
+		return fmt.Errorf("outcome %s has passed", r.Outcome)
+	}
+	return nil
 }
 
 // errStopped means that the caller wants no more questions.
@@ -87,7 +109,12 @@ func nextQuestion(
 		err = jsonstream.At(at, errors.New("it has no id"))
 	}
 	if err == nil && numbers[rec.ID] > 0 {
-		err = jsonstream.At(at, fmt.Errorf("its id %q is that of question %d", rec.ID, numbers[rec.ID]))
+		err = jsonstream.At(at, fmt.Errorf("duplicate id %q, first used by question %d", rec.ID, numbers[rec.ID]))
+	}
+	if err == nil {
+		if wrong := rec.check(); wrong != nil {
+			err = jsonstream.At(at, wrong)
+		}
 	}
 	if err != nil {
 		return Record{}, fmt.Errorf("question %d: %w", number, err)

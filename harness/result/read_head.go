@@ -105,12 +105,14 @@ func (h head) check() error {
 	var id struct {
 		SchemaVersion *int `json:"schema_version"`
 	}
-	_ = json.Unmarshal(h.get("identity"), &id) // without a version it is no result file
+	broken := json.Unmarshal(h.get("identity"), &id) // without a version it is no result file
 	switch {
 	case h.get("cells") != nil:
 		return errors.New("it is a sweep file, written by evalctl sweep; name the result file of a run")
 	case string(h.get("kind")) == `"run"`:
 		return errors.New("it is the journal of a run that has not finished; resume that with evalctl run --resume")
+	case h.get("identity") != nil && broken != nil:
+		return fmt.Errorf("its identity cannot be read: %w", broken)
 	case id.SchemaVersion == nil:
 		return errors.New("it is not a result file: identity.schema_version is missing")
 	case *id.SchemaVersion > SchemaVersion:
@@ -120,8 +122,8 @@ func (h head) check() error {
 		return fmt.Errorf("it has schema version %d and was written by an older evalctl: evaluate again, or use that version; this one reads version %d",
 			*id.SchemaVersion, SchemaVersion)
 	}
-	for _, key := range []string{"planned", "counts"} {
-		if h.get(key) == nil {
+	for _, key := range []string{"planned", "counts", "settings", "gate"} {
+		if v := h.get(key); v == nil || string(v) == "null" {
 			return fmt.Errorf("it is not a whole result file: the key %s is missing", key)
 		}
 	}
@@ -132,6 +134,9 @@ func (h head) check() error {
 // failing disk may have written more questions than it counted.
 func (r *Reader) checkCounts() error {
 	finished, planned := r.res.Counts.Finished(), r.res.Planned
+	if err := r.res.consistent(); err != nil {
+		return fmt.Errorf("%w: it has been changed, or is damaged", err)
+	}
 	switch {
 	case r.res.Stopped == "" && (r.count != finished || r.count != planned):
 		return fmt.Errorf("it has %s; its counts say %d and the run planned %d: it has been changed, or is damaged",
@@ -141,6 +146,30 @@ func (r *Reader) checkCounts() error {
 			questions(r.count), finished, planned)
 	}
 	return nil
+}
+
+// consistent compares the figures that must agree with each other.
+func (r *Result) consistent() error {
+	n, g := r.Counts, r.Gate
+	switch {
+	case min(n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold) < 0:
+		return errors.New("its counts are below 0")
+	case n.Scored+n.Errors+n.Unscored != n.Total:
+		return fmt.Errorf("counts: %d scored, %d errors and %d unscored are not %d in total",
+			n.Scored, n.Errors, n.Unscored, n.Total)
+	case n.Passed > n.Scored:
+		return fmt.Errorf("counts: %d passed of %d scored", n.Passed, n.Scored)
+	case r.Total != n.Total || r.Passed != n.Passed:
+		return fmt.Errorf("it has %d of %d passed, its counts %d of %d", r.Passed, r.Total, n.Passed, n.Total)
+	case g.Total != n.Total || g.Passed != n.Passed || g.Stopped != r.Stopped:
+		return fmt.Errorf("its gate is about another run: %d of %d passed, stopped %q",
+			g.Passed, g.Total, g.Stopped)
+	}
+	switch g.Verdict {
+	case Pass, Fail, Inconclusive, Invalid:
+		return nil
+	}
+	return fmt.Errorf("its gate has the unknown verdict %q", g.Verdict)
 }
 
 func questions(n int) string {

@@ -172,6 +172,7 @@ func TestReadWhatIsWritten(t *testing.T) {
 			res.Stopped = result.StopInterrupted
 		}
 		total.Fill(&res)
+		total.Judge(&res)
 		path, err := j.WriteResult(&res)
 		if err != nil {
 			t.Fatal(err)
@@ -198,6 +199,7 @@ func fileOf(stopped result.Stop, planned int, questions ...string) string {
 	}
 	res := result.Result{SDK: "go", Planned: planned, Stopped: stopped, Identity: result.Identity{SchemaVersion: result.SchemaVersion}}
 	total.Fill(&res)
+	total.Judge(&res)
 	head, err := json.Marshal(res)
 	if err != nil {
 		panic(err)
@@ -215,7 +217,7 @@ func writeText(tb testing.TB, text string) string {
 }
 
 func TestReadRejects(t *testing.T) {
-	two := fileOf("", 2, `{"id":"a"}`, `{"id":"b"}`)
+	two := fileOf("", 2, `{"outcome":"error","id":"a"}`, `{"outcome":"error","id":"b"}`)
 	at := func(file, part string) string { return fmt.Sprintf("byte %d: ", strings.Index(file, part)) }
 	swap := func(from, to string) string {
 		if !strings.Contains(two, from) {
@@ -223,7 +225,7 @@ func TestReadRejects(t *testing.T) {
 		}
 		return strings.Replace(two, from, to, 1)
 	}
-	repeated := fileOf("", 3, `{"id":"a"}`, `{"id":"b"}`, ` {"id":"a"}`)
+	repeated := fileOf("", 3, `{"outcome":"error","id":"a"}`, `{"outcome":"error","id":"b"}`, ` {"outcome":"error","id":"a"}`)
 	for _, c := range []struct{ name, file, want string }{
 		{"a newer version", swap(`"schema_version":1`, `"schema_version":2`), "schema version 2 and was written by a newer evalctl: use that version or a newer one"},
 		{"a newer version of another shape", `{"identity":{"schema_version":2},"questions":{"a":1},"counts":7}`, "written by a newer evalctl"},
@@ -233,7 +235,7 @@ func TestReadRejects(t *testing.T) {
 		{"a sweep", `{"schema_version":1,"sdk":"go","cells":[{"result":` + two + `}]}`, "it is a sweep file"},
 		{"a journal", `{"kind":"run","identity":{"schema_version":1}}` + "\n" + `{"kind":"answer"}` + "\n", "it is the journal of a run that has not finished"},
 		{"no questions", swap(`"questions"`, `"queries"`), "it has no list of questions"},
-		{"questions that are no list", strings.Replace(two, `"questions":[{"id":"a"},{"id":"b"}]`, `"questions":7`, 1), "it has no list of questions"},
+		{"questions that are no list", strings.Replace(two, `"questions":[{"outcome":"error","id":"a"},{"outcome":"error","id":"b"}]`, `"questions":7`, 1), "it has no list of questions"},
 		{"no counts", swap(`"counts":`, `"sums":`), "the key counts is missing"},
 		{"nothing planned", swap(`"planned":2,`, ``), "the key planned is missing"},
 		{"an empty file", "", "byte 0: the file ends before its JSON does"},
@@ -253,21 +255,32 @@ func TestReadRejects(t *testing.T) {
 		{"a missing value", `{"planned":,}`, "byte 11: ',' where a value should be"},
 		{"a missing colon", `{"planned" 2}`, `byte 11: '2' where ':' should be`},
 		{"a key that is not valid", `{"pl\anned":2}`, "the key before it is not valid"},
-		{"counts of fewer", strings.Replace(two, `"counts":{"total":2`, `"counts":{"total":1`, 1), "it has 2 questions; its counts say 1 and the run planned 2"},
-		{"one question less", strings.Replace(two, `,{"id":"b"}`, "", 1), "it has 1 question; its counts say 2 and the run planned 2"},
-		{"one question more", strings.Replace(two, `{"id":"b"}`, `{"id":"b"},{"id":"c"}`, 1), "it has 3 questions; its counts say 2 and the run planned 2"},
+		{"counts of fewer", strings.Replace(two, `"counts":{"total":2`, `"counts":{"total":1`, 1), "2 errors and 0 unscored are not 1 in total"},
+		{"one question less", strings.Replace(two, `,{"outcome":"error","id":"b"}`, "", 1), "it has 1 question; its counts say 2 and the run planned 2"},
+		{"one question more", strings.Replace(two, `{"outcome":"error","id":"b"}`, `{"outcome":"error","id":"b"},{"outcome":"error","id":"c"}`, 1), "it has 3 questions; its counts say 2 and the run planned 2"},
 		{"fewer than planned", swap(`"planned":2`, `"planned":3`), "it has 2 questions; its counts say 2 and the run planned 3"},
-		{"fewer than counted in a stopped run", strings.Replace(fileOf("failed", 5, `{"id":"a"}`, `{"id":"b"}`), `,{"id":"b"}`, "", 1), "it has 1 question; its counts say 2, and the run planned 5 before it stopped"},
-		{"more than planned in a stopped run", fileOf("failed", 1, `{"id":"a"}`, `{"id":"b"}`), "planned 1 before it stopped"},
+		{"fewer than counted in a stopped run", strings.Replace(fileOf("failed", 5, `{"outcome":"error","id":"a"}`, `{"outcome":"error","id":"b"}`), `,{"outcome":"error","id":"b"}`, "", 1), "it has 1 question; its counts say 2, and the run planned 5 before it stopped"},
+		{"more than planned in a stopped run", fileOf("failed", 1, `{"outcome":"error","id":"a"}`, `{"outcome":"error","id":"b"}`), "planned 1 before it stopped"},
 
-		{"an id twice", repeated, `question 3: ` + at(repeated, `{"id":"a"}]`) + `its id "a" is that of question 1`},
-		{"no id", swap(`{"id":"b"}`, `{"answer":"b"}`), "question 2: " + at(two, `{"id":"b"}`) + "it has no id"},
-		{"a question that is none", swap(`{"id":"b"}`, `7`), "question 2: " + at(two, `{"id":"b"}`)[:5]},
-		{"a question that is not JSON", swap(`{"id":"b"}`, `{"id":b}`), "question 2: " + at(swap(`{"id":"b"}`, `{"id":b}`), "b}") + "invalid character 'b'"},
-		{"brackets that do not match", swap(`{"id":"b"}`, `{"id":["b"}}`), "question 2: byte "},
-		{"no comma between questions", swap(`},{"id":"b"}`, `} {"id":"b"}`), fmt.Sprintf("byte %d: '{' where ','", strings.Index(two, `,{"id":"b"}`)+1)},
-		{"a field of another type", swap(`{"id":"b"}`, `{"id":"b","line":"x"}`), "line must not be a string"},
-		{"money below 0", swap(`{"id":"b"}`, `{"id":"b","judge_usd":-1}`), "is not an amount"},
+		{"an id twice", repeated, `question 3: ` + at(repeated, `{"outcome":"error","id":"a"}]`) + `duplicate id "a", first used by question 1`},
+		{"no id", swap(`{"outcome":"error","id":"b"}`, `{"answer":"b"}`), "question 2: " + at(two, `{"outcome":"error","id":"b"}`) + "it has no id"},
+		{"a question that is none", swap(`{"outcome":"error","id":"b"}`, `7`), "question 2: " + at(two, `{"outcome":"error","id":"b"}`)[:5]},
+		{"a question that is not JSON", swap(`{"outcome":"error","id":"b"}`, `{"outcome":"error","id":b}`), "question 2: " + at(swap(`{"outcome":"error","id":"b"}`, `{"outcome":"error","id":b}`), "b}") + "invalid character 'b'"},
+		{"brackets that do not match", swap(`{"outcome":"error","id":"b"}`, `{"outcome":"error","id":["b"}}`), "question 2: byte "},
+		{"no comma between questions", swap(`},{"outcome":"error","id":"b"}`, `} {"outcome":"error","id":"b"}`), fmt.Sprintf("byte %d: '{' where ','", strings.Index(two, `,{"outcome":"error","id":"b"}`)+1)},
+		{"an unknown outcome", swap(`{"outcome":"error","id":"b"}`, `{"outcome":"lost","id":"b"}`), `unknown outcome "lost"`},
+		{"a score without a verdict", swap(`"id":"b"`, `"id":"b","score":1`), "outcome error and score 1.000"},
+		{"a score above 1", swap(`{"outcome":"error","id":"b"}`, `{"outcome":"scored","score":17,"id":"b"}`), "score 17 is not between 0 and 1"},
+		{"an error that passed", swap(`"id":"b"`, `"id":"b","passed":true`), "outcome error has passed"},
+		{"another outcome than counted", swap(`{"outcome":"error","id":"b"}`, `{"outcome":"unscored","id":"b"}`), "its questions count as"},
+		{"more passed than scored", swap(`"counts":{"total":2,"passed":0`, `"counts":{"total":2,"passed":1`), "counts: 1 passed of 0 scored"},
+		{"another total", swap(`"total":2,"passed":0`, `"total":2,"passed":2`), "it has 2 of 2 passed, its counts 0 of 2"},
+		{"counts below 0", swap(`"errors":2,"unscored":0`, `"errors":3,"unscored":-1`), "its counts are below 0"},
+		{"no gate", swap(`"gate":`, `"goal":`), "the key gate is missing"},
+		{"a gate of another run", swap(`"verdict":"invalid"`, `"verdict":"hm"`), `unknown verdict "hm"`},
+		{"a version that is no integer", swap(`"schema_version":1`, `"schema_version":2.5`), "its identity cannot be read"},
+		{"a field of another type", swap(`{"outcome":"error","id":"b"}`, `{"outcome":"error","id":"b","line":"x"}`), "line must not be a string"},
+		{"money below 0", swap(`{"outcome":"error","id":"b"}`, `{"outcome":"error","id":"b","judge_usd":-1}`), "is not an amount"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := writeText(t, c.file)
@@ -287,7 +300,7 @@ func TestReadRejects(t *testing.T) {
 
 // TestReadTruncated checks that no file that was cut off is read.
 func TestReadTruncated(t *testing.T) {
-	file := strings.TrimSpace(fileOf("", 2, `{"id":"a","answer":"x \" \\"}`, `{"id":"b","tags":["[","}"]}`))
+	file := strings.TrimSpace(fileOf("", 2, `{"outcome":"error","id":"a","answer":"x \" \\"}`, `{"outcome":"error","id":"b","tags":["[","}"]}`))
 	path := filepath.Join(t.TempDir(), "go.json")
 	for n := range len(file) {
 		if err := os.WriteFile(path, []byte(file[:n]), 0o644); err != nil {
@@ -388,14 +401,14 @@ func TestQuestionsAgain(t *testing.T) {
 
 // TestReadChangedFile checks that a file which loses questions while it is read is an error.
 func TestReadChangedFile(t *testing.T) {
-	file := fileOf("", 3, `{"id":"a"}`, `{"id":"b"}`, `{"id":"c"}`)
+	file := fileOf("", 3, `{"outcome":"error","id":"a"}`, `{"outcome":"error","id":"b"}`, `{"outcome":"error","id":"c"}`)
 	path := writeText(t, file)
 	r, err := result.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := os.WriteFile(path, []byte(strings.Replace(file, `,{"id":"c"}`, "", 1)), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Replace(file, `,{"outcome":"error","id":"c"}`, "", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	var last error
@@ -441,6 +454,7 @@ func bigFile(tb testing.TB, n int) (path string, size int64) {
 	}
 	res := result.Result{SDK: "go", Planned: n, Identity: id}
 	total.Fill(&res)
+	total.Judge(&res)
 	if path, err = j.WriteResult(&res); err != nil {
 		tb.Fatal(err)
 	}

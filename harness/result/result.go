@@ -41,8 +41,9 @@ type Result struct {
 	Planned  int       `json:"planned"`
 	Counts   Counts    `json:"counts"`
 	Interval *Interval `json:"pass_rate_interval"`
-	// Gate is the verdict by the floor and the allowance of Settings.
-	Gate Gate               `json:"gate"`
+	// Gate is the verdict by the floor and the allowance of Settings. It is null in the cells of a
+	// sweep, which have no floor.
+	Gate *Gate              `json:"gate"`
 	Tags map[string]*Counts `json:"tags"`
 
 	Identity       Identity       `json:"identity"`

@@ -32,6 +32,7 @@ func TestWarningsKey(t *testing.T) {
 	})
 	var res result.Result
 	sum.Fill(&res)
+	sum.Judge(&res)
 	data, err := json.Marshal(res.Retrieval)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,8 @@ const (
 	SearchOnly   Scenario = "search-retrieve-only"
 )
 
-// Reads reports whether a reader writes the answers of the scenario.
+// Reads reports whether a reader model writes the answers of the scenario. In the others an answer
+// is what was retrieved.
 func (s Scenario) Reads() bool { return s != SearchOnly }
 
 // Dialect is how the keys of requests are spelled.

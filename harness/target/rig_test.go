@@ -82,7 +82,9 @@ func validRecord(record []byte) error {
 		StartedAt: time.Now(), FinishedAt: time.Now(),
 		Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 1},
 	}
-	aggregate.New(5).Fill(&res)
+	empty := aggregate.New(5)
+	empty.Fill(&res)
+	empty.Judge(&res)
 	head, err := json.Marshal(res)
 	if err != nil {
 		return err

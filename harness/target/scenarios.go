@@ -18,9 +18,6 @@ type Scenario struct {
 	Name result.Scenario
 	// MaxTopK is the protocol's limit of top-k (spec 8).
 	MaxTopK int
-	// Reads is set if a reader model writes the answers. In other scenarios an answer is what was
-	// retrieved, and Target's CandidateK and RerankTopN apply.
-	Reads bool
 
 	path     string // of the endpoint, below the brain's
 	maxChars int    // of a question (spec 8)
@@ -43,7 +40,7 @@ var scenarios = []Scenario{
 
 func askScenario(name result.Scenario, reader string) Scenario {
 	return Scenario{
-		Name: name, MaxTopK: protocol.MaxAskTopK, Reads: true,
+		Name: name, MaxTopK: protocol.MaxAskTopK,
 		path: "/ask", maxChars: protocol.MaxAskQuery, exchange: ask,
 		body: func(_ *Target, q dataset.Question, b map[string]any) {
 			b["question"], b["reader_mode"] = q.Question, reader
