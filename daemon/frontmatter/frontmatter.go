@@ -61,6 +61,7 @@ func IsMarkdown(name string) bool { return strings.EqualFold(path.Ext(name), ".m
 
 // Parse splits a Markdown document. Without front matter, the whole text is the Body. The same
 // holds for front matter that has no closing line, is larger than 64 KiB, or is not a YAML mapping.
+// An empty YAML document, one of comments only and null are read as an empty mapping.
 //
 // Invalid UTF-8 is replaced by U+FFFD, and a leading byte order mark is dropped. Of a key that is
 // given twice, the first counts. Lists (other than tags), mappings and aliases are left out.
@@ -89,12 +90,26 @@ func split(text string) (fields *yaml.Node, body string) {
 	header, body, ok := cut(text)
 	if ok {
 		var root yaml.Node
-		err := yaml.Unmarshal([]byte(valid(header)), &root)
-		if err == nil && len(root.Content) == 1 && root.Content[0].Kind == yaml.MappingNode {
-			return root.Content[0], body
+		if err := yaml.Unmarshal([]byte(valid(header)), &root); err == nil {
+			if fields, ok := mapping(&root, header); ok {
+				return fields, body
+			}
 		}
 	}
 	return &yaml.Node{Kind: yaml.MappingNode}, text
+}
+
+// mapping returns the mapping in a YAML document, which was read from header. The mapping is empty
+// for a document without a value and for null, and then keeps comments that are all of the header.
+func mapping(root *yaml.Node, header string) (fields *yaml.Node, ok bool) {
+	switch {
+	case len(root.Content) == 0: // the YAML package drops the comments of such a document
+		comments := strings.TrimSpace(strings.ReplaceAll(valid(header), "\r\n", "\n"))
+		return &yaml.Node{Kind: yaml.MappingNode, HeadComment: comments}, true
+	case isNull(root.Content[0]):
+		return &yaml.Node{Kind: yaml.MappingNode}, true
+	}
+	return root.Content[0], root.Content[0].Kind == yaml.MappingNode
 }
 
 // cut splits text at the two lines that enclose front matter.
