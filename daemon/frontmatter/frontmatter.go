@@ -90,7 +90,8 @@ func split(text string) (fields *yaml.Node, body string) {
 	header, body, ok := cut(text)
 	if ok {
 		var root yaml.Node
-		if err := yaml.Unmarshal([]byte(valid(header)), &root); err == nil {
+		header = valid(header)
+		if err := yaml.Unmarshal([]byte(header), &root); err == nil {
 			if fields, ok := mapping(&root, header); ok {
 				return fields, body
 			}
@@ -99,12 +100,13 @@ func split(text string) (fields *yaml.Node, body string) {
 	return &yaml.Node{Kind: yaml.MappingNode}, text
 }
 
-// mapping returns the mapping in a YAML document, which was read from header. The mapping is empty
-// for a document without a value and for null, and then keeps comments that are all of the header.
+// mapping returns the mapping in root, which was parsed from header, and reports whether there is
+// one. It is empty if root has no value or null. Without a value, header consists of comments, and
+// the mapping keeps them.
 func mapping(root *yaml.Node, header string) (fields *yaml.Node, ok bool) {
 	switch {
 	case len(root.Content) == 0: // the YAML package drops the comments of such a document
-		comments := strings.TrimSpace(strings.ReplaceAll(valid(header), "\r\n", "\n"))
+		comments := strings.TrimSpace(strings.ReplaceAll(header, "\r\n", "\n"))
 		return &yaml.Node{Kind: yaml.MappingNode, HeadComment: comments}, true
 	case isNull(root.Content[0]):
 		return &yaml.Node{Kind: yaml.MappingNode}, true
