@@ -61,6 +61,7 @@ func IsMarkdown(name string) bool { return strings.EqualFold(path.Ext(name), ".m
 
 // Parse splits a Markdown document. Without front matter, the whole text is the Body. The same
 // holds for front matter that has no closing line, is larger than 64 KiB, or is not a YAML mapping.
+// An empty YAML document, one of comments only and null are read as an empty mapping.
 //
 // Invalid UTF-8 is replaced by U+FFFD, and a leading byte order mark is dropped. Of a key that is
 // given twice, the first counts. Lists (other than tags), mappings and aliases are left out.
@@ -89,12 +90,28 @@ func split(text string) (fields *yaml.Node, body string) {
 	header, body, ok := cut(text)
 	if ok {
 		var root yaml.Node
-		err := yaml.Unmarshal([]byte(valid(header)), &root)
-		if err == nil && len(root.Content) == 1 && root.Content[0].Kind == yaml.MappingNode {
-			return root.Content[0], body
+		header = valid(header)
+		if err := yaml.Unmarshal([]byte(header), &root); err == nil {
+			if fields, ok := mapping(&root, header); ok {
+				return fields, body
+			}
 		}
 	}
 	return &yaml.Node{Kind: yaml.MappingNode}, text
+}
+
+// mapping returns the mapping in root, which was parsed from header, and reports whether there is
+// one. It is empty if root has no value or null. Without a value, header consists of comments, and
+// the mapping keeps them.
+func mapping(root *yaml.Node, header string) (fields *yaml.Node, ok bool) {
+	switch {
+	case len(root.Content) == 0: // the YAML package drops the comments of such a document
+		comments := strings.TrimSpace(strings.ReplaceAll(header, "\r\n", "\n"))
+		return &yaml.Node{Kind: yaml.MappingNode, HeadComment: comments}, true
+	case isNull(root.Content[0]):
+		return &yaml.Node{Kind: yaml.MappingNode}, true
+	}
+	return root.Content[0], root.Content[0].Kind == yaml.MappingNode
 }
 
 // cut splits text at the two lines that enclose front matter.

@@ -28,7 +28,13 @@ func TestParse(t *testing.T) {
 	}{
 		"nothing":             {"", document("", fields{})},
 		"no front matter":     {"# Tea\n", document("# Tea\n", fields{})},
-		"empty front matter":  {"---\n---\nx", document("---\n---\nx", fields{})},
+		"empty front matter":  {"---\n---\nx", document("x", fields{})},
+		"nothing below":       {"---\n---\n", document("", fields{})},
+		"empty, by dots":      {"---\r\n\r\n...\r\nx", document("x", fields{})},
+		"only comments":       {"---\n# one\n\n# two\n---\nx", document("x", fields{})},
+		"null":                {"---\n~ # none\n---\nx", document("x", fields{})},
+		"text called null":    {"---\n'null'\n---\nx", document("---\n'null'\n---\nx", fields{})},
+		"an empty list":       {"---\n[]\n---\nx", document("---\n[]\n---\nx", fields{})},
 		"no keys":             {"---\n{}\n---\nx", document("x", fields{})},
 		"no closing line":     {"---\ntitle: a\n", document("---\ntitle: a\n", fields{})},
 		"not YAML":            {"---\n[a: :\n---\nx", document("---\n[a: :\n---\nx", fields{})},
@@ -206,7 +212,7 @@ func TestDeepNesting(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"", "# T\n", "---\ntitle: a\ntags: [b, c]\ndate: 2024-05-08\n---\n# x\n", "---\n&a [*a]\n---\n", "---\n? {a: b}\n: c\n---\n",
-		"---\na: !!binary x\n<<: {b: 1}\n---\n", "---\nn: 0x7fffffffffffffffff\n---\n", "\xff---\n", "---\n---\n",
+		"---\na: !!binary x\n<<: {b: 1}\n---\n", "---\nn: 0x7fffffffffffffffff\n---\n", "\xff---\n", "---\n---\n", "---\n# a\n\n# b\n---\nx", "---\n# a\nnull # b\n# c\n---\n",
 		"---\na: &x [*x]\n<<: *x\n---\n", "\ufeff---\nn: .inf\n---", "---\nsession_id: 0012\nversion: 1.10\n...\n",
 	} {
 		f.Add(text)

@@ -91,9 +91,14 @@ func explanation(e *search.Explanation) *protocol.Explanation {
 	return out
 }
 
-// metadata returns the metadata of the hit's document and the headings above its chunk.
+// metadata returns the metadata of the document's record and the headings above the hit's chunk.
+// The time of creation is a field of the record and not in its metadata.
 func metadata(h search.Hit) map[string]any {
-	m := frontmatter.WireMetadata(h.Metadata, h.Tags, h.Date)
+	date := h.Date
+	if h.OnlyCreated {
+		date = time.Time{}
+	}
+	m := frontmatter.WireMetadata(h.Metadata, h.Tags, date)
 	if h.HeadingPath != "" {
 		m["heading_path"] = h.HeadingPath
 	}
