@@ -42,7 +42,7 @@ func (b build) String() string { return b.number + " (" + b.commit + ")" }
 
 // version returns the version and commit of this program. go run does not stamp a commit into a
 // program, so for such a program version uses the commit of the work tree in the current directory,
-// which is where go run found the sources. Any other program without a stamp may be run anywhere, so
+// which is usually that of the sources. Any other program without a stamp may be run anywhere, so
 // its commit is unknown.
 func version() build {
 	b := build{number: release, commit: "commit unknown"}

@@ -93,9 +93,9 @@ func TestOpenStoresAreBounded(t *testing.T) {
 		create(t, s, id(i))
 		put(t, s, id(i), "first.md", "otter")
 	}
-	var told atomic.Int64
+	var events atomic.Int64
 	for i := range brains {
-		defer use(t, s, id(i)).Subscribe(func(store.ChangeEvent) { told.Add(1) })()
+		defer use(t, s, id(i)).Subscribe(func(store.ChangeEvent) { events.Add(1) })()
 	}
 	var wg sync.WaitGroup
 	const rounds = 60
@@ -119,7 +119,7 @@ func TestOpenStoresAreBounded(t *testing.T) {
 	if n := d.most.Load(); n > bound+workers {
 		t.Errorf("%d stores were open at once, the limit is %d", n, bound)
 	}
-	if n := told.Load(); n != workers*rounds {
+	if n := events.Load(); n != workers*rounds {
 		t.Errorf("got %d events, want %d", n, workers*rounds)
 	}
 	for i := range brains {
@@ -230,8 +230,8 @@ func TestBrokenStoresAreReopened(t *testing.T) {
 	defer h.Acquire()()
 	put(t, s, "eval", "a.md", "otter")
 	find(t, s, "eval", "otter")
-	var told []string
-	defer h.Subscribe(func(e store.ChangeEvent) { told = append(told, e.Path) })()
+	var paths []string
+	defer h.Subscribe(func(e store.ChangeEvent) { paths = append(paths, e.Path) })()
 
 	d.fails.Store(true)
 	st, err := h.Store(t.Context())
@@ -248,8 +248,8 @@ func TestBrokenStoresAreReopened(t *testing.T) {
 			t.Errorf("%s: found %v", word, got)
 		}
 	}
-	if fmt.Sprint(told) != "[b.md]" {
-		t.Errorf("got events of %v", told)
+	if fmt.Sprint(paths) != "[b.md]" {
+		t.Errorf("got events of %v", paths)
 	}
 	if n := d.open.Load(); n != 1 {
 		t.Errorf("%d stores are open", n)

@@ -11,7 +11,8 @@ import (
 var ErrNotObject = errors.New("not a JSON object")
 
 // Walk calls each with every member of the JSON object data, in order and repeated keys included.
-// Keys are decoded. Values are slices of data, and so are most keys. The error is ErrNotObject, one of encoding/json, or that of each.
+// Keys are decoded. Values are slices of data, and so are most keys. The error is ErrNotObject, one
+// of encoding/json, or that of each.
 func Walk(data []byte, each func(key []byte, value json.RawMessage) error) error {
 	value, err := valid(data)
 	if err != nil {
