@@ -20,11 +20,11 @@ type entry struct {
 // recorder is the state of record.
 type recorder struct {
 	*runner
-	waiting []entry         // of the last write
-	written []journal.Entry // and not being synced yet
-	syncing []journal.Entry // by the sync that is going on
-	// due ends the wait for the next sync. synced receives the result of the one that is going on.
-	// They are nil if there is none.
+	waiting []entry         // the entries of the last write
+	written []journal.Entry // written since the current or last sync began
+	syncing []journal.Entry // covered by the current sync
+	// due fires when the next sync is due; it is nil if none is planned. synced receives the result
+	// of the current sync; it is nil if there is none.
 	due    <-chan time.Time
 	synced chan error
 }

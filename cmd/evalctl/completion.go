@@ -11,7 +11,7 @@ import (
 )
 
 type completionCmd struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"Shell: ${enum}."`
+	Shell string `arg:"" name:"bash|zsh|fish" enum:"bash,zsh,fish" help:"Shell."`
 }
 
 func (completionCmd) Help() string {

@@ -28,7 +28,7 @@ var exitMeanings = []struct {
 }{
 	{exitDone, "done, at or above the floor"},
 	{exitBelowFloor, "done, below the floor; for conformance, a MUST failed"},
-	{exitUsage, "invalid usage or configuration"},
+	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
 	{exitUnscored, "more errors and unscored questions than allowed"},

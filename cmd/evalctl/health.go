@@ -40,7 +40,7 @@ func (c *healthCmd) Run(ctx context.Context, p *process) error {
 	defer daemon.Close()
 	health, err := daemon.Health(ctx)
 	if err != nil {
-		return daemonError{fmt.Errorf("no health from %s: %w", base, err)}
+		return daemonError{fmt.Errorf("check health of %s: %w", base, err)}
 	}
 	if !health.OK {
 		return daemonError{fmt.Errorf("%s reports that it is not healthy", base)}

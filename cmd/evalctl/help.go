@@ -2,7 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
 )
 
 // helpCmd is equivalent to --help.
@@ -11,11 +16,29 @@ type helpCmd struct {
 }
 
 // Run prints the help and ends the process, as --help does.
-func (c *helpCmd) Run(ctx context.Context, p *process) error {
+func (c *helpCmd) Run(ctx context.Context, p *process, app *kong.Context) error {
 	withHelp := *p
 	withHelp.args = append(slices.Clone(c.Command), "--help")
 	if _, err := parse(ctx, &withHelp, &cli{}); err != nil {
-		return usageError{err}
+		return usageError{fmt.Errorf("%w; the commands are %s", err, strings.Join(commandNames(app.Model.Node), ", "))}
 	}
 	return nil
+}
+
+// commandNames returns the names of the commands, in the order of the help.
+func commandNames(app *kong.Node) []string {
+	var names []string
+	for _, c := range app.Leaves(true) {
+		names = append(names, c.Path())
+	}
+	return names
+}
+
+// noCommand prints the help to stderr and returns the error of a command line without arguments.
+func noCommand(ctx context.Context, p *process) error {
+	withHelp := *p
+	withHelp.args, withHelp.stdout = []string{"--help"}, p.stderr
+	// The error only repeats that a command is missing.
+	_, _ = parse(ctx, &withHelp, &cli{}, kong.Exit(func(int) {}))
+	return usageError{errors.New("no command")}
 }

@@ -11,12 +11,11 @@ import (
 	"strings"
 	"syscall"
 
+	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 
 	"github.com/alecthomas/kong"
-
-	"evalctl/daemon/protocol"
 )
 
 // cli is the grammar of the command line: one field per command.
@@ -30,7 +29,7 @@ type cli struct {
 	Version     versionCmd     `cmd:"" help:"Print the version and the commit it was built from."`
 	Completion  completionCmd  `cmd:"" help:"Print a shell completion script."`
 	HelpFor     helpCmd        `cmd:"" name:"help" help:"Print the help of a command."`
-	Guard       guardCmd       `cmd:"" hidden:""`
+	Watchdog    watchdogCmd    `cmd:"" hidden:""`
 
 	ShowVersion versionFlag `name:"version" help:"Print the version and the commit it was built from."`
 }
@@ -73,6 +72,9 @@ func run(ctx context.Context, p *process) int {
 }
 
 func dispatch(ctx context.Context, p *process) error {
+	if len(p.args) == 0 {
+		return noCommand(ctx, p)
+	}
 	var c cli
 	kctx, err := parse(ctx, p, &c)
 	if err == nil && c.Run.Resume != "" {

@@ -66,7 +66,8 @@ func TestShownCommands(t *testing.T) {
 }
 
 func runShown(t *testing.T, page string, args []string) {
-	cmd := exec.CommandContext(t.Context(), "evalctl", append(args, "--output", t.TempDir())...) // TestMain puts evalctl on the PATH
+	// TestMain puts evalctl on the PATH.
+	cmd := exec.CommandContext(t.Context(), "evalctl", append(args, "--output", t.TempDir())...)
 	cmd.Dir = "../.."
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: evalctl %s: %v\n%s", page, strings.Join(args, " "), err, out)

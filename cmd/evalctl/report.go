@@ -289,11 +289,11 @@ func (t *terminal) table(rows [][]string) {
 	t.blank()
 }
 
-// drawTable formats a table whose first row is the header. The first names columns are aligned to
+// drawTable formats a table whose first row is the header. The first left columns are aligned to
 // the left, the others to the right.
-func drawTable(rows [][]string, names int) string {
+func drawTable(rows [][]string, left int) string {
 	align := slices.Repeat([]tw.Align{tw.AlignRight}, len(rows[0]))
-	for i := range names {
+	for i := range left {
 		align[i] = tw.AlignLeft
 	}
 	var b strings.Builder

@@ -49,7 +49,7 @@ func startConfig(p *process, sdk, command string, port int) (harness.SessionConf
 	profile, err := launch.Resolve(sdk, self, p.env, command)
 	return harness.SessionConfig{
 		Profile: profile,
-		Launch:  launch.Options{Port: port, Watchdog: []string{self, "guard"}},
+		Launch:  launch.Options{Port: port, Watchdog: []string{self, "watchdog"}},
 	}, err
 }
 

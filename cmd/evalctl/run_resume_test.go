@@ -161,8 +161,8 @@ func TestFlagsAreKept(t *testing.T) {
 	}
 }
 
-// TestResumeReadsEnvironment: a resume reads the variables again. A flag of the run takes precedence
-// over them, and a flag of the resume over both.
+// TestResumeReadsEnvironment: a resume reads the variables again. A flag of the run takes
+// precedence over them, and a flag of the resume over both.
 func TestResumeReadsEnvironment(t *testing.T) {
 	withoutVariables(t)
 	t.Setenv("SVC_LLM_MODEL", "then")

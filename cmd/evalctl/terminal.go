@@ -85,7 +85,7 @@ func (t *terminal) wrap(label, text string) string {
 	return b.String()
 }
 
-// columnsOf returns the number of columns of text, whose colors take none.
+// columnsOf returns the number of columns that text takes on a terminal. Colors take none.
 func columnsOf(text string) int {
 	return utf8.RuneCountInString(strings.NewReplacer(green, "", red, "", reset, "").Replace(text))
 }

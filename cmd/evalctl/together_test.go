@@ -40,7 +40,7 @@ func TestStartTogether(t *testing.T) {
 			rejected := slices.Index(codes, exitUsage)
 			switch errs := []string{stderr(one), stderr(two)}; {
 			case codes[0] == exitDone && codes[1] == exitDone:
-			case rejected >= 0 && codes[1-rejected] == exitDone && strings.Contains(errs[rejected], "another run is going on"):
+			case rejected >= 0 && codes[1-rejected] == exitDone && strings.Contains(errs[rejected], "another run is in progress"):
 			default:
 				t.Fatalf("%s after %v: exit codes %v\n%s\n%s", second[0], delay, codes, errs[0], errs[1])
 			}

@@ -2,8 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -37,7 +41,9 @@ type build struct{ number, commit string }
 func (b build) String() string { return b.number + " (" + b.commit + ")" }
 
 // version returns the version and commit of this program. go run does not stamp a commit into a
-// program, so version then uses the commit of the work tree in the current directory.
+// program, so for such a program version uses the commit of the work tree in the current directory,
+// which is usually that of the sources. Any other program without a stamp may be run anywhere, so
+// its commit is unknown.
 func version() build {
 	b := build{number: release, commit: "commit unknown"}
 	info, ok := debug.ReadBuildInfo()
@@ -53,13 +59,29 @@ func version() build {
 			dirty = "-dirty"
 		}
 	}
-	if commit == "" && info.Main.Version == "(devel)" {
+	if file, err := os.Executable(); err == nil && commit == "" && info.Main.Version == "(devel)" && builtByGoRun(file) {
 		commit = worktreeCommit(".", info.Main.Path)
 	}
 	if commit != "" {
 		b.commit = commit + dirty
 	}
 	return b
+}
+
+// cachedProgram matches the folder of a program in Go's build cache.
+var cachedProgram = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
+
+// builtByGoRun reports whether file, a program, is where go run places what it builds: at
+// go-build<number>/b001/exe/<name> in a temporary folder, or, when it is run again, at
+// <xx>/<hash>-d/<name> in the build cache, where xx is the beginning of the hash.
+func builtByGoRun(file string) bool {
+	dir := filepath.Dir(file)
+	folder, parent := filepath.Base(dir), filepath.Dir(dir)
+	if cachedProgram.MatchString(folder) {
+		return filepath.Base(parent) == folder[:2]
+	}
+	return folder == "exe" && filepath.Base(parent) == "b001" &&
+		strings.HasPrefix(filepath.Base(filepath.Dir(parent)), "go-build")
 }
 
 // userAgent returns the User-Agent header of requests.

@@ -172,7 +172,8 @@ func TestWorktreeRunsNothing(t *testing.T) {
 	}
 }
 
-// TestGoRunCommit: go run does not stamp a commit, but evalctl version prints it nevertheless.
+// TestGoRunCommit: go run does not stamp a commit, but evalctl version prints it nevertheless. A
+// program that go build did not stamp may have been built at any commit.
 func TestGoRunCommit(t *testing.T) {
 	origin, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
 	copyModule(t, origin)
@@ -192,6 +193,18 @@ func TestGoRunCommit(t *testing.T) {
 		}
 	}
 	check("clean", commit)
+	check("again, from the build cache", commit)
+	program := filepath.Join(t.TempDir(), "evalctl")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program, "./cmd/evalctl")
+	build.Dir = clone
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	built := exec.CommandContext(t.Context(), program, "version")
+	built.Dir = clone
+	if out, err := built.CombinedOutput(); err != nil || !strings.Contains(string(out), "(commit unknown)") {
+		t.Errorf("a program of go build without a stamp: got %q, %v, want an unknown commit", out, err)
+	}
 	put(t, clone, "datasets/new.jsonl", "")
 	check("an untracked file", commit+"-dirty")
 	if _, err := exec.LookPath("env"); err == nil {
@@ -199,6 +212,26 @@ func TestGoRunCommit(t *testing.T) {
 		repository(t, foreign, "go.mod", "module example.org/foreign\n")
 		put(t, foreign, "there", "#!/bin/sh\ncd '"+foreign+"' && exec \"$@\"\n")
 		check("from another repository", "commit unknown", "-exec", filepath.Join(foreign, "there"))
+	}
+}
+
+func TestBuiltByGoRun(t *testing.T) {
+	hash := strings.Repeat("0123456789abcdef", 4)
+	for file, want := range map[string]bool{
+		"tmp/go-build123/b001/exe/evalctl":       true,
+		"cache/01/" + hash + "-d/evalctl":        true,
+		"cache/02/" + hash + "-d/evalctl":        false,
+		"cache/01/" + hash + "/evalctl":          false,
+		"tmp/go-build123/b001/evalctl.test":      false,
+		"tmp/build123/b001/exe/evalctl":          false,
+		"tmp/go-build123/b001/other/evalctl":     false,
+		"tmp/go-build123/b001/exe/below/evalctl": false,
+		"usr/bin/evalctl":                        false,
+		"evalctl":                                false,
+	} {
+		if got := builtByGoRun(filepath.FromSlash(file)); got != want {
+			t.Errorf("%s: got %t, want %t", file, got, want)
+		}
 	}
 }
 

@@ -42,8 +42,8 @@ type Catalog interface {
 	// The brain may be retired nevertheless, as when only the last sync failed; then its id
 	// is not in the catalog, and the next Load deletes what is left of the brain.
 	Retire(ctx context.Context, id string) (retired string, err error)
-	// Purge deletes what is left of a retired brain. It may take long. What it does
-	// not delete, a later Load does.
+	// Purge deletes what is left of a retired brain. It may take long. Load deletes
+	// what remains.
 	Purge(ctx context.Context, retired string) error
 	// Close releases the catalog.
 	Close() error
@@ -64,7 +64,7 @@ type Snapshots interface {
 	// returns ErrNoSnapshot and does not call read.
 	Get(ctx context.Context, id string, read func(r io.ReaderAt, size int64) error) error
 	// Put replaces the snapshot of a brain by what write writes. When write fails, Put
-	// returns its error and keeps the snapshot that there was.
+	// returns its error and keeps the previous snapshot.
 	Put(ctx context.Context, id string, write func(w io.Writer) error) error
 	// Remove removes the snapshot of a brain, if there is one.
 	Remove(ctx context.Context, id string) error

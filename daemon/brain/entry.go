@@ -13,7 +13,7 @@ import (
 )
 
 // errReopened is returned to searches that wait for the index of a damaged store.
-var errReopened = fmt.Errorf("%w for a moment: it is opened again", store.ErrReadOnly)
+var errReopened = fmt.Errorf("%w: the store is being reopened", store.ErrReadOnly)
 
 // errDropped is never returned to a caller: an index that a search waits for is
 // not dropped.
@@ -118,7 +118,7 @@ func (e *entry) dropIndex(searched time.Time) bool {
 	return true
 }
 
-// close ends the brain for good: operations and waiting searches fail with cause.
+// close ends the brain: operations and waiting searches fail with cause.
 // end is the method of the indexer that closes it.
 func (e *entry) close(end func(*indexer, error), cause error) error {
 	e.cancel(cause)

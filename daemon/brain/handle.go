@@ -31,7 +31,7 @@ func (h Handle) Done() <-chan struct{} { return h.entry.ctx.Done() }
 // Err returns nil until Done is closed, then ErrNotFound or ErrClosed.
 func (h Handle) Err() error { return h.entry.err() }
 
-// Acquire keeps the store of the brain open, once it is, until release is called.
+// Acquire prevents the store from being closed until release is called. It does not open it.
 // The store of a brain that is not acquired may be closed at any time. Deletion,
 // Close and damage do not wait for a release.
 func (h Handle) Acquire() (release func()) {

@@ -116,7 +116,7 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 }
 
 // uncatalog removes a brain from where it is recorded. The snapshot goes first: if
-// retiring fails, the brain goes on without one.
+// retiring fails, the brain has no snapshot until the next one is written.
 func (s *Service) uncatalog(ctx context.Context, id string) (retired string, err error) {
 	if s.entries.indexer.snapshots != nil {
 		if err := s.entries.indexer.snapshots.Remove(ctx, id); err != nil {

@@ -56,7 +56,7 @@ func (s *snapshot) worthwhile(index *search.Index) bool {
 // errWoken ends a snapshot that would delay a search.
 var errWoken = errors.New("there is work")
 
-// save reports whether the snapshot is dealt with: written, or failed and logged.
+// save reports whether the snapshot needs no more work: it was written, or the failure was logged.
 // A failure is not worth a retry, as the index is derived from the documents. It is
 // false when woken became true before the snapshot was complete.
 func (s *snapshot) save(ctx context.Context, index *search.Index, woken func() bool) bool {

@@ -18,7 +18,7 @@ func bigBatch() string {
 	for i := range ops {
 		ops[i] = fmt.Sprintf(`{"type":"write","path":"notes/%d.md","content_base64":%q}`, i, content)
 	}
-	return `{"reason":"fill","ops":[` + strings.Join(ops, ",") + `]}`
+	return `{"reason":"benchmark","ops":[` + strings.Join(ops, ",") + `]}`
 }
 
 // BenchmarkDecodeBatch compares decoding the largest batch with encoding/json alone, which does not

@@ -73,7 +73,7 @@ func BenchmarkList(b *testing.B) {
 		for i := range ops {
 			ops[i] = fmt.Sprintf(`{"type":"write","path":"d%d/n%d.md","content_base64":"QW5h"}`, from/1000, from+i)
 		}
-		s.expect(b, 200, "POST", "/v1/brains/eval/documents/batch-ops", `{"reason":"fill","ops":[`+strings.Join(ops, ",")+`]}`,
+		s.expect(b, 200, "POST", "/v1/brains/eval/documents/batch-ops", `{"reason":"benchmark","ops":[`+strings.Join(ops, ",")+`]}`,
 			"Content-Type", "application/json")
 	}
 	for b.Loop() {

@@ -37,7 +37,7 @@ func BenchmarkDurable(b *testing.B) {
 		content := base64.StdEncoding.EncodeToString([]byte(text))
 		for i := 0; b.Loop(); i++ {
 			var body strings.Builder
-			body.WriteString(`{"reason":"fill","ops":[`)
+			body.WriteString(`{"reason":"benchmark","ops":[`)
 			for n := range ops {
 				if n > 0 {
 					body.WriteByte(',')

@@ -16,7 +16,7 @@ import (
 )
 
 // A record is not stored: it is derived from the path, the content and the time of a
-// document, whoever wrote that. It therefore lasts as long as the document and cannot
+// document, however the document was written. It therefore lasts as long as the document and cannot
 // contradict it.
 
 // CreateDocument stores a new document (spec 4.1, memory_remember). Without a path, it

@@ -19,7 +19,7 @@ type remote interface {
 
 	// Watch calls sink, in order, for every change of the remote store by any client, until ctx
 	// is done. It returns once it receives changes. If the first attempt to connect fails, it
-	// returns then and goes on trying. A Store with a remote backend publishes no other events.
+	// returns at once and keeps trying. A Store with a remote backend publishes no other events.
 	Watch(ctx context.Context, sink func(ChangeEvent))
 }
 

@@ -56,7 +56,7 @@ type Result struct {
 	DurationMS float64 `json:"duration_ms"`
 }
 
-// Report is the outcome of a run, in catalogue order. It is partial if the run was stopped before
+// Report is the outcome of a run, in catalog order. It is partial if the run was stopped before
 // each of the planned checks had a result.
 type Report struct {
 	Endpoint   string    `json:"endpoint"`
@@ -84,7 +84,7 @@ func (r Report) Skipped(group string) int {
 	return r.Count(group, Must, Skip) + r.Count(group, Should, Skip)
 }
 
-// Groups returns the groups that have results, in catalogue order.
+// Groups returns the groups that have results, in catalog order.
 func (r Report) Groups() []string {
 	var groups []string
 	for _, res := range r.Results {
@@ -98,7 +98,7 @@ func (r Report) Groups() []string {
 // errNoCheck reports that a selector matches no check.
 var errNoCheck = errors.New("no such check or group")
 
-// Checks returns the checks that match at least one selector, in catalogue order. A selector is an
+// Checks returns the checks that match at least one selector, in catalog order. A selector is an
 // id, a group, or a glob over ids. Without selectors Checks returns all checks. A selector that
 // matches no check is an error.
 func Checks(only []string) ([]Check, error) {
@@ -114,7 +114,7 @@ func Checks(only []string) ([]Check, error) {
 }
 
 func selectChecks(only []string) ([]check, error) {
-	all := catalogue()
+	all := catalog()
 	if len(only) == 0 {
 		return all, nil
 	}
@@ -163,7 +163,7 @@ func newCheck(l Level, id, section, sentence string, steps []step) check {
 	return check{Check: Check{ID: id, Group: group, Level: l, Section: section, Sentence: sentence}, steps: steps}
 }
 
-func catalogue() []check {
+func catalog() []check {
 	return slices.Concat(
 		brainChecks(), documentChecks(), recordChecks(), listingChecks(), batchChecks(), pathChecks(), limitChecks(),
 		errorChecks(), headerChecks(), eventChecks(), authChecks(), searchChecks(), askChecks(),

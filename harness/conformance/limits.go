@@ -39,7 +39,7 @@ func wholeOr413(r func() request, before, after func() string) step {
 	}
 }
 
-// lazily creates a step when it runs, so that the catalogue does not hold the large texts of this
+// lazily creates a step when it runs, so that the catalog does not hold the large texts of this
 // group.
 func lazily(create func() step) step {
 	return func(ctx context.Context, c *client) error { return create()(ctx, c) }

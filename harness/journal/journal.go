@@ -18,9 +18,9 @@ import (
 	"evalctl/scorer"
 )
 
-// Journal is the journal of one run. A lock on the file makes one process its owner. Its methods are
-// not safe for concurrent use, except that Sync may be called while entries are appended, and State
-// and Record of one question while entries of other questions are.
+// Journal is the journal of one run. A lock on the file makes one process its owner. Its methods
+// are not safe for concurrent use, except that Sync may be called while entries are appended, and
+// State and Record of one question while entries of other questions are.
 type Journal struct {
 	path  string
 	file  *os.File

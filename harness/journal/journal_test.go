@@ -91,6 +91,8 @@ func TestOpenRejects(t *testing.T) {
 		line       int
 		want       string
 	}{
+		{"a dataset", `{"id":"a","question":"Which?"}` + "\n", 1, "not a journal: "},
+		{"a result", "{\n  \"schema_version\": 1\n}\n", 1, "not a journal: "},
 		{"a broken line", first + answer0[:40] + "\n" + answer1, 2, "invalid character"},
 		{"a line of zeros", first + "\x00\x00\x00\n", 2, "invalid character"},
 		{"an empty line", first + "\n" + answer0, 2, ""},
@@ -115,8 +117,8 @@ func TestOpenRejects(t *testing.T) {
 			"not a line of this run"},
 		{"money below 0", first + strings.Replace(spent, `"usd":0.`, `"usd":-0.`, 1), 2,
 			"is not an amount"},
-		{"the first line missing", answer0 + grade0, 1, "the first line is not that of a run"},
-		{"the first line broken", "{\n" + answer0, 1, ""},
+		{"the first line missing", answer0 + grade0, 1, "not a journal: the first line is not that of a run"},
+		{"the first line broken", "{\n" + answer0, 1, "not a journal: "},
 		{"another version", strings.Replace(first, `"schema_version":1`, `"schema_version":2`, 1),
 			1, "it has schema version 2, this evalctl writes 1"},
 		{"no questions", strings.Replace(first, `"selected":3`, `"selected":0`, 1), 1,
@@ -132,6 +134,9 @@ func TestOpenRejects(t *testing.T) {
 				_ = j.Close()
 			}
 			damaged := fmt.Sprintf("%s:%d: the journal is damaged: ", path, c.line)
+			if strings.HasPrefix(c.want, "not a journal: ") {
+				damaged = fmt.Sprintf("%s:%d: %s", path, c.line, c.want)
+			}
 			at, ok := errors.AsType[*dataset.LineError](err)
 			if !ok || at.Line != c.line || !strings.HasPrefix(err.Error(), damaged) ||
 				!strings.Contains(err.Error(), c.want) ||

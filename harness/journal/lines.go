@@ -24,7 +24,11 @@ func (j *Journal) load() error {
 			return fmt.Errorf("read %s: %w", j.path, err)
 		}
 		if err := j.accept(n, line); err != nil {
-			return &dataset.LineError{File: j.path, Line: n, Err: fmt.Errorf("the journal is damaged: %w; start a new run", err)}
+			err = fmt.Errorf("the journal is damaged: %w; start a new run", err)
+			if j.start.Kind != kindRun {
+				err = errors.New("not a journal: the first line is not that of a run; resume another file or start a new run")
+			}
+			return &dataset.LineError{File: j.path, Line: n, Err: err}
 		}
 	}
 	if j.start.Kind != kindRun {

@@ -12,7 +12,7 @@ import (
 )
 
 // errBusy means that another process owns the journal or the output folder.
-var errBusy = errors.New("another run is going on")
+var errBusy = errors.New("another run is in progress")
 
 // LockOutput creates a result folder and locks one SDK's files in it until release is called or the
 // process ends: the daemon's log and the files that a run or a sweep writes. It is an error if

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-const watchdogReady = "guarding\n" // what a watchdog prints when it is ready
+const watchdogReady = "watching\n" // what a watchdog prints when it is ready
 
 // watchdogTimeout bounds the start of a watchdog. Tests raise it.
 var watchdogTimeout = 10 * time.Second

@@ -12,8 +12,8 @@ import (
 // a shorter one for other reasons.
 const minSecret = 8
 
-// NewRedactor returns a redactor of a daemon's token. It is nil, which redacts nothing, if the token
-// is empty or too short.
+// NewRedactor returns a redactor of a daemon's token. It is nil, which redacts nothing, if the
+// token is empty or too short.
 func NewRedactor(token string) *redact.Redactor {
 	if len(token) < minSecret {
 		return nil

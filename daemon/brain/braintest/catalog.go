@@ -81,8 +81,8 @@ func (t *catalogTest) retire(id string) (retired string) {
 	return retired
 }
 
-// holds closes the catalog, opens it again and compares what it loads.
-func (t *catalogTest) holds(want ...brain.Record) {
+// loads closes the catalog, opens it again and compares what it loads.
+func (t *catalogTest) loads(want ...brain.Record) {
 	t.Helper()
 	if err := t.catalog.Close(); err != nil {
 		t.Fatal(err)
@@ -98,21 +98,21 @@ func (t *catalogTest) holds(want ...brain.Record) {
 	}
 }
 
-func emptyCatalog(t *catalogTest) { t.holds() }
+func emptyCatalog(t *catalogTest) { t.loads() }
 
 func keepsRecords(t *catalogTest) {
 	a, b, c := record("a", "acme"), record("b", ""), record("c", "globex")
 	t.add(a, b)
-	t.holds(a, b)
+	t.loads(a, b)
 	t.add(c)
-	t.holds(a, b, c)
+	t.loads(a, b, c)
 }
 
 func sharedSlugs(t *catalogTest) {
 	a, b := record("a", "acme"), record("b", "globex")
 	b.Brain.Slug = a.Brain.Slug
 	t.add(a, b)
-	t.holds(a, b)
+	t.loads(a, b)
 }
 
 func takenID(t *catalogTest) {
@@ -123,23 +123,23 @@ func takenID(t *catalogTest) {
 			t.Errorf("adding a taken id: %v, want ErrExists", err)
 		}
 	}
-	t.holds(first)
+	t.loads(first)
 }
 
 func retiredBrain(t *catalogTest) {
 	old, again, other := record("a", "acme"), record("a", "globex"), record("b", "")
 	t.add(old, other)
 	retired := t.retire("a")
-	t.holds(other)
+	t.loads(other)
 	t.add(again)
 	if err := t.catalog.Purge(t.ctx, retired); err != nil {
 		t.Fatal(err)
 	}
-	t.holds(other, again)
+	t.loads(other, again)
 	if err := t.catalog.Purge(t.ctx, t.retire("a")); err != nil {
 		t.Fatal(err)
 	}
-	t.holds(other)
+	t.loads(other)
 }
 
 func unpurgedBrain(t *catalogTest) {
@@ -148,9 +148,9 @@ func unpurgedBrain(t *catalogTest) {
 		t.add(a)
 		t.retire("a")
 	}
-	t.holds()
+	t.loads()
 	t.add(a)
-	t.holds(a)
+	t.loads(a)
 }
 
 func unknownBrain(t *catalogTest) {
@@ -159,7 +159,7 @@ func unknownBrain(t *catalogTest) {
 	if _, err := t.catalog.Retire(t.ctx, "b"); err == nil {
 		t.Error("an unknown brain was retired")
 	}
-	t.holds(a)
+	t.loads(a)
 }
 
 func concurrentBrains(t *catalogTest) {
@@ -192,5 +192,5 @@ func concurrentBrains(t *catalogTest) {
 		})
 	}
 	wg.Wait()
-	t.holds(want...)
+	t.loads(want...)
 }

@@ -79,14 +79,14 @@ func (t *snapshotTest) get(id string) (string, error) {
 	return text, err
 }
 
-func (t *snapshotTest) holds(id, want string) {
+func (t *snapshotTest) loads(id, want string) {
 	t.Helper()
 	if got, err := t.get(id); err != nil || got != want {
 		t.Errorf("brain %s: got %d bytes %.20q, %v, want %d bytes %.20q", id, len(got), got, err, len(want), want)
 	}
 }
 
-func (t *snapshotTest) holdsNone(id string) {
+func (t *snapshotTest) loadsNone(id string) {
 	t.Helper()
 	err := t.snapshots.Get(t.ctx, id, func(io.ReaderAt, int64) error {
 		t.Errorf("brain %s: read was called without a snapshot", id)
@@ -98,8 +98,8 @@ func (t *snapshotTest) holdsNone(id string) {
 }
 
 func noSnapshot(t *snapshotTest) {
-	t.holdsNone("a")
-	t.holdsNone("unknown")
+	t.loadsNone("a")
+	t.loadsNone("unknown")
 }
 
 func keepsSnapshots(t *snapshotTest) {
@@ -107,16 +107,16 @@ func keepsSnapshots(t *snapshotTest) {
 	t.mustPut("a", large)
 	t.mustPut("b", "small")
 	t.mustPut("c", "")
-	t.holds("a", large)
-	t.holds("b", "small")
-	t.holds("c", "")
-	t.holdsNone("d")
+	t.loads("a", large)
+	t.loads("b", "small")
+	t.loads("c", "")
+	t.loadsNone("d")
 }
 
 func replacedSnapshot(t *snapshotTest) {
 	for _, text := range []string{"first", "the second, a longer one", "3"} {
 		t.mustPut("a", text)
-		t.holds("a", text)
+		t.loads("a", text)
 	}
 }
 
@@ -133,12 +133,12 @@ func failedWrite(t *snapshotTest) {
 		}
 	}
 	fail("a")
-	t.holdsNone("a")
+	t.loadsNone("a")
 	t.mustPut("a", "complete")
 	fail("a")
-	t.holds("a", "complete")
+	t.loads("a", "complete")
 	t.mustPut("a", "complete again")
-	t.holds("a", "complete again")
+	t.loads("a", "complete again")
 }
 
 func failedRead(t *snapshotTest) {
@@ -148,7 +148,7 @@ func failedRead(t *snapshotTest) {
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v, want the error of read", err)
 	}
-	t.holds("a", "text")
+	t.loads("a", "text")
 }
 
 func removedSnapshot(t *snapshotTest) {
@@ -159,10 +159,10 @@ func removedSnapshot(t *snapshotTest) {
 			t.Errorf("remove %s: %v", id, err)
 		}
 	}
-	t.holdsNone("a")
-	t.holds("b", "two")
+	t.loadsNone("a")
+	t.loads("b", "two")
 	t.mustPut("a", "three")
-	t.holds("a", "three")
+	t.loads("a", "three")
 }
 
 func concurrentSnapshots(t *snapshotTest) {
@@ -174,7 +174,7 @@ func concurrentSnapshots(t *snapshotTest) {
 				if err := t.put(id, text); err != nil {
 					t.Error(err)
 				}
-				t.holds(id, text)
+				t.loads(id, text)
 			}
 		})
 	}
