@@ -7,8 +7,7 @@ import (
 )
 
 // WireMetadata returns a copy of metadata for the wire: with the comma-joined tags as key tags and
-// the date (Fields.Date) as key date. Without tags, or with a zero date, that key is not set.
-// Document records and search hits both take their metadata from it.
+// the date as key date. Without tags, or with a zero date, that key is not set.
 func WireMetadata(metadata map[string]any, tags []string, date time.Time) map[string]any {
 	wire := make(map[string]any, len(metadata)+2)
 	maps.Copy(wire, metadata)

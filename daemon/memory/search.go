@@ -91,14 +91,9 @@ func explanation(e *search.Explanation) *protocol.Explanation {
 	return out
 }
 
-// metadata returns the metadata of the document's record and the headings above the hit's chunk.
-// The time of creation is a field of the record and not in its metadata.
+// metadata returns the metadata of the hit's document and the headings above its chunk.
 func metadata(h search.Hit) map[string]any {
-	date := h.Date
-	if h.OnlyCreated {
-		date = time.Time{}
-	}
-	m := frontmatter.WireMetadata(h.Metadata, h.Tags, date)
+	m := frontmatter.WireMetadata(h.Metadata, h.Tags, h.Date)
 	if h.HeadingPath != "" {
 		m["heading_path"] = h.HeadingPath
 	}

@@ -21,8 +21,6 @@ type Document struct {
 	Title string
 	Tags  []string
 	Date  time.Time // zero = undated
-	// OnlyCreated reports that Date is the time of creation, because the document has no other date.
-	OnlyCreated bool
 	// BadDate reports that the document has a date which could not be read; Date is zero then. Such
 	// a document is found neither by a query with AsOf, because its date may be later, nor by a
 	// query for a range of dates.
@@ -59,18 +57,23 @@ func Parse(name string, data []byte) (Document, bool) {
 		text := strings.ToValidUTF8(string(data), string(utf8.RuneError))
 		file.Body = strings.TrimPrefix(text, "\uFEFF")
 	}
-	date := file.When()
-	return Document{
-		Path:        name,
-		Title:       Title(name, file),
-		Tags:        file.Tags,
-		Date:        date,
-		OnlyCreated: !date.IsZero() && file.Date.IsZero(),
-		BadDate:     file.BadDate,
-		Metadata:    file.Metadata,
-		Text:        file.Body,
-		Generated:   strings.HasPrefix(path.Base(name), "_"),
-	}, true
+	doc := Document{
+		Path:      name,
+		Title:     Title(name, file),
+		Tags:      file.Tags,
+		Date:      file.When(),
+		BadDate:   file.BadDate,
+		Metadata:  file.Metadata,
+		Text:      file.Body,
+		Generated: strings.HasPrefix(path.Base(name), "_"),
+	}
+	if file.Source != "" {
+		if doc.Metadata == nil {
+			doc.Metadata = map[string]any{}
+		}
+		doc.Metadata["source"] = file.Source
+	}
+	return doc, true
 }
 
 // Title returns the title of a file, on one line of at most 512 code points: the title of its front

@@ -73,12 +73,11 @@ type Hit struct {
 	// score with ties by path keeps the order: where equal hits are in another order, each score is
 	// lowered to the next smaller number, and Components hold the original. Scores of different
 	// queries are not comparable.
-	Score       float64
-	Date        time.Time // zero = undated
-	OnlyCreated bool      // as in Document
-	Tags        []string
-	Metadata    map[string]any // shared by all hits of the document; do not modify
-	Highlights  []Span         // the words of Text that match a term, in order
+	Score      float64
+	Date       time.Time // zero = undated
+	Tags       []string
+	Metadata   map[string]any // shared by all hits of the document; do not modify
+	Highlights []Span         // the words of Text that match a term, in order
 	// Components are the parts of the score, and the scores and ranks of the legs, by name: bm25
 	// (by the words alone), phrase, neighbours, feedback, date, bm25_rank, vector, vector_rank,
 	// fusion, rerank, rerank_rank.
@@ -146,7 +145,6 @@ func (ix *Index) hit(c candidate, wanted map[string]bool) Hit {
 		Text:        chunk.text,
 		Score:       c.score,
 		Date:        chunk.doc.Date,
-		OnlyCreated: chunk.doc.OnlyCreated,
 		Tags:        chunk.doc.Tags,
 		Metadata:    chunk.doc.Metadata,
 		Highlights:  ix.highlights(chunk.text, wanted),

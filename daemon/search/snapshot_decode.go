@@ -64,7 +64,6 @@ func (d *decoder) document(doc *entry, chunks []chunk) int {
 	doc.Path, doc.Title, doc.Source, doc.Text = d.string(), d.string(), d.string(), d.string()
 	flags := d.byte()
 	doc.Generated, doc.BadDate = flags&generatedFlag != 0, flags&badDateFlag != 0
-	doc.OnlyCreated = flags&onlyCreatedFlag != 0
 	if err := doc.Date.UnmarshalBinary([]byte(d.string())); err != nil {
 		d.fail()
 	}

@@ -189,7 +189,6 @@ func (sw *snapshotWriter) finish(when time.Time) {
 const (
 	generatedFlag = 1 << iota
 	badDateFlag
-	onlyCreatedFlag
 )
 
 // appendDocument encodes a document and its chunks: path, title, source, text; flags as a byte;
@@ -205,9 +204,6 @@ func (ix *Index) appendDocument(buf []byte, doc *entry) ([]byte, error) {
 	}
 	if doc.BadDate {
 		flags |= badDateFlag
-	}
-	if doc.OnlyCreated {
-		flags |= onlyCreatedFlag
 	}
 	buf = append(buf, flags)
 	date, err := doc.Date.MarshalBinary()
