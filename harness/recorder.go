@@ -104,7 +104,8 @@ func (r *recorder) sync() {
 // count counts the questions that the synced entries finish.
 func (r *recorder) count() {
 	for _, e := range r.syncing {
-		if e.Kind == journal.KindGrade || e.Kind == journal.KindAnswer && e.Record.Outcome == result.Errored {
+		if e.Kind == journal.KindGrade ||
+			e.Kind == journal.KindAnswer && e.Record.Outcome == result.Errored {
 			r.finish(*e.Record)
 		}
 	}

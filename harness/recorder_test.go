@@ -39,10 +39,11 @@ type recording struct {
 }
 
 func startRecording() *recording {
-	rec := &recording{disk: &slowDisk{end: make(chan error)}, entries: make(chan entry), ended: make(chan error, 1)}
-	r := &runner{kept: rec.disk, sum: aggregate.New(5), cfg: Config{Recorded: func(r result.Record) {
-		rec.counted = append(rec.counted, r.Line)
-	}}}
+	rec := &recording{
+		disk: &slowDisk{end: make(chan error)}, entries: make(chan entry), ended: make(chan error, 1),
+	}
+	r := &runner{kept: rec.disk, sum: aggregate.New(5)}
+	r.cfg.Recorded = func(r result.Record) { rec.counted = append(rec.counted, r.Line) }
 	_, abort := context.WithCancelCause(context.Background())
 	go func() {
 		rec.ended <- r.record(rec.entries, func(err error) { rec.aborted = err; abort(err) })
@@ -53,8 +54,9 @@ func startRecording() *recording {
 // grade sends the grade of a question and returns what is closed once it is written.
 func (r *recording) grade(i int) <-chan struct{} {
 	written := make(chan struct{})
-	graded := &result.Record{Line: i, Outcome: result.Scored}
-	r.entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: i, Record: graded}, written: written}
+	line := journal.Entry{Kind: journal.KindGrade, Index: i}
+	line.Record = &result.Record{Line: i, Outcome: result.Scored}
+	r.entries <- entry{Entry: line, written: written}
 	return written
 }
 

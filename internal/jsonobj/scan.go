@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// The functions here accept what encoding/json does and are several times as fast: all that a daemon
-// sends and every line of a dataset passes through them. Each skips something that b begins with and
-// returns what follows; ok is false if b does not begin with it.
+// The functions here accept the same texts as encoding/json and are more than twice as fast. All
+// answers of a daemon and all lines of a dataset pass through them. Each one skips something at the
+// start of b and returns what follows; ok is false if b does not start with it.
 
 // maxDepth is how deep values may be nested, as in encoding/json.
 const maxDepth = 10_000
