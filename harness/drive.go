@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 
 	"evalctl/harness/aggregate"
@@ -103,22 +102,9 @@ func (r *runner) finish(rec result.Record) {
 	}
 }
 
-// spareHeap is how much memory a run allocates and never touches, so that it is not resident. The
-// garbage collector starts when the heap has doubled: a run whose data are 3 MiB would otherwise be
-// collected after every 3 MiB, which takes a sixth of its processor time. Unlike a higher GOGC this
-// does not multiply the memory of a large run.
-const spareHeap = 16 << 20
-
-// holdSpareHeap allocates the spare heap, which is freed after release.
-func holdSpareHeap() (release func()) {
-	spare := make([]byte, spareHeap)
-	return func() { runtime.KeepAlive(spare) }
-}
-
 // drive runs feeder, workers and recorder until the questions are done or something stops them,
 // and returns the reason if so.
 func (r *runner) drive(parent context.Context) error {
-	defer holdSpareHeap()()
 	ctx, abort := context.WithCancelCause(parent)
 	defer abort(nil)
 	// quit ends only the feeding. Questions that are being asked still finish, so that answers that

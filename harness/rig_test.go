@@ -212,6 +212,7 @@ func encodeJSON(v any) []byte {
 
 // playRun evaluates the daemon at URL on DATASET and writes to DIR.
 func playRun() error {
+	defer HoldSpareHeap()()
 	d, err := dataset.Open(os.Getenv("DATASET"), nil, dataset.BrainNaming{}, accept)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 // Run evaluates. It checks everything that it can before it starts and seeds the daemon and asks
 // the questions.
 func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
+	defer harness.HoldSpareHeap()()
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
 	if err != nil {

@@ -85,6 +85,7 @@ func distinct[T comparable](flag string, values []T) error {
 // Run sweeps. It checks everything that it can before it starts and seeds the daemon and measures
 // the cells one after the other.
 func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
+	defer harness.HoldSpareHeap()()
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
 	if err != nil {
