@@ -68,12 +68,12 @@ type Config struct {
 func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, error) {
 	started := time.Now().UTC()
 	r := newRunner(cfg, &memory{waiting: make([]*result.Record, cfg.Dataset.Selected)})
-	stopped := r.drive(ctx)
+	stopped := r.incomplete(r.drive(ctx)) // before answers without a grade are counted
 	res, err := r.result(id, started, 0, stopped)
 	if err != nil {
 		return result.Result{}, err
 	}
-	return res, r.incomplete(stopped)
+	return res, stopped
 }
 
 // Run asks the questions that the journal j does not have yet, scores them, writes the result file
