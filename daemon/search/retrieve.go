@@ -77,7 +77,7 @@ func queryTerms(text string) (terms []string, wanted map[string]bool) {
 	return terms, wanted
 }
 
-// legs returns the rankings of a method, each of at most depth chunks. The last one is the ranking of
+// legs returns the rankings of a method, each of at most depth chunks. The last one is that of
 // the result. Called with mu held.
 func (ix *Index) legs(
 	m method, q Query, terms []string, vector vectorLeg, keep func(*Document) bool, depth int,
