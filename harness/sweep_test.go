@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"strings"
 	"testing"
 
@@ -44,8 +45,13 @@ func TestDriveWritesNothing(t *testing.T) {
 		res.Retrieval.Macro["mrr"] != 0.5 || res.EffectiveModes["bm25"] != 4 {
 		t.Errorf("got %+v, %v", res, err)
 	}
+	// The scorer fails once every question has an answer: such a run has no open question left.
 	stopped := errors.New("stopped")
+	var scoring sync.WaitGroup
+	scoring.Add(d.Selected)
 	cfg.Scorer = scripted(func(context.Context, scorer.Item) (scorer.Verdict, error) {
+		scoring.Done()
+		scoring.Wait()
 		return scorer.Verdict{}, stopped
 	})
 	if _, err := Drive(t.Context(), cfg, id); !errors.Is(err, stopped) {
