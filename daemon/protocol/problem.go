@@ -8,7 +8,7 @@ type Problem struct {
 	Code   string `json:"code,omitempty"`
 }
 
-// Codes of a Problem (spec 7.1). A client must accept unknown codes and fall back to the status.
+// Codes of a Problem (spec 7.1 and 7.3). A client must accept unknown codes and fall back to the status.
 const (
 	CodeValidation           = "validation_error"
 	CodeNotFound             = "not_found"
@@ -23,6 +23,9 @@ const (
 	CodeTimeout              = "timeout"
 	CodeMethodNotAllowed     = "method_not_allowed"
 	CodeConfirmationRequired = "confirmation_required"
+	CodeFileTooLarge         = "file_too_large"
+	CodeNoBrain              = "no_brain"
+	CodeNotImplemented       = "not_implemented"
 )
 
 // Limits of protocol v1.0 (spec 8), in characters unless a comment says otherwise. Bytes are
@@ -51,6 +54,15 @@ const (
 	MaxDocumentTags    = 64 // tags
 	MaxDocumentTag     = 64
 	MaxMetadataKey     = 128
+
+	MaxIngestBytes     = 25 << 20 // an ingested file
+	MaxFetchBytes      = 5 << 20  // a fetched page
+	MaxURL             = 8192
+	MaxSessionID       = 128
+	MaxSessionMessages = 500 // messages of one request
+	MaxMessageContent  = 1_000_000
+	MaxMessageName     = 128
+	MaxRecallTopK      = 50 // chunks
 )
 
 // Media types of request and response bodies.

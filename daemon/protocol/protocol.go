@@ -43,6 +43,9 @@ type CreateBrain struct {
 // BrainList is the body of GET /v1/brains.
 type BrainList struct {
 	Items []Brain `json:"items"`
+	// DefaultBrainID is the brain of requests that name none (spec 1), as the daemon resolves it
+	// for this caller. It is empty if there is no brain.
+	DefaultBrainID string `json:"default_brain_id,omitempty"`
 }
 
 // FileInfo describes one document or directory (spec 2). Size is in bytes. MTime has the form of
