@@ -23,6 +23,7 @@ import (
 	"errors"
 	"time"
 
+	"evalctl/daemon/distill"
 	"evalctl/internal/llm"
 )
 
@@ -36,7 +37,11 @@ type Config struct {
 }
 
 // Service implements the operations. It is safe for concurrent use.
-type Service struct{ cfg Config }
+type Service struct {
+	cfg Config
+	// distiller asks the Reader what conversations and notes come down to.
+	distiller *distill.Distiller
+}
 
 // New returns a Service. It fails only when a required field is missing.
 func New(cfg Config) (*Service, error) {
@@ -46,5 +51,9 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Service{cfg}, nil
+	distiller, err := distill.New(cfg.Reader, cfg.Model)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{cfg: cfg, distiller: distiller}, nil
 }
