@@ -25,6 +25,7 @@ const (
 	brainPath     = brainsPath + "/{id}"
 	documentsPath = brainPath + "/documents"
 	recordPath    = documentsPath + "/{document_id}"
+	sessionPath   = brainPath + "/sessions/{session_id}"
 )
 
 var routes = []route{
@@ -56,6 +57,10 @@ var routes = []route{
 	{"POST " + brainPath + "/search", scopeSearch, "search", (*API).search},
 	{"GET " + brainPath + "/search", scopeSearch, "searchByQuery", (*API).searchByQuery},
 	{"POST " + brainPath + "/ask", scopeAsk, "ask", (*API).ask},
+
+	{"POST " + sessionPath + "/messages", scopeWrite, "addMessage", (*API).addMessage},
+	{"POST " + sessionPath + "/messages/batch", scopeWrite, "addMessages", (*API).addMessages},
+	{"GET " + sessionPath, scopeRead, "getSession", (*API).getSession},
 }
 
 func (rt route) method() string {
