@@ -8,6 +8,7 @@
 //   - ask.go: a question answered from the documents; reader.go has the prompts and
 //     fakereader.go the offline reader's answer to them, cite.go ties an answer to the
 //     chunks it came from, sentence.go splits text
+//   - facts.go: how the daemon marks what it writes by itself, and the lines of documents of facts
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
 //
