@@ -53,7 +53,7 @@ func Insert(text []byte, section, name string, value json.RawMessage) ([]byte, e
 	style := d.style()
 	switch {
 	case d.root == nil:
-		kept := bytes.TrimRight(text, " \t\r\n") // comments
+		kept := bytes.TrimRight(text, blanks) // comments
 		if len(kept) > 0 && !bytes.Equal(kept, []byte(bom)) {
 			kept = append(slices.Clip(kept), style.newline...)
 		}
@@ -73,7 +73,7 @@ func Insert(text []byte, section, name string, value json.RawMessage) ([]byte, e
 func (d *document) add(o object, style style, outer, inner, member string) []byte {
 	// The member goes behind everything in the object, comments included, and a comma directly
 	// behind the value that was the last.
-	at := o.open + 1 + len(bytes.TrimRight(d.text[o.open+1:o.close], " \t\r\n"))
+	at := o.open + 1 + len(bytes.TrimRight(d.text[o.open+1:o.close], blanks))
 	insert := style.newline + inner + member
 	if !bytes.ContainsRune(d.text[at:o.close], '\n') {
 		insert += style.newline + outer

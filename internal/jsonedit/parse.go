@@ -7,7 +7,10 @@ import (
 	"fmt"
 )
 
-const bom = "\ufeff"
+const (
+	bom    = "\ufeff"
+	blanks = " \t\r\n" // of JSON
+)
 
 // document is a parsed text. Positions are the same in text and plain.
 type document struct {
@@ -41,7 +44,7 @@ func parse(text []byte, section string) (*document, error) {
 	if err := d.blank(); err != nil {
 		return nil, err
 	}
-	if len(bytes.TrimSpace(d.plain)) == 0 {
+	if len(bytes.Trim(d.plain, blanks)) == 0 {
 		return d, nil
 	}
 	if err := json.Unmarshal(d.plain, new(any)); err != nil {
