@@ -10,6 +10,7 @@
 //     chunks it came from, sentence.go splits text
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
+//   - jobs.go: work that continues after the response; jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's
 // rules, and helper files that only that operation uses. Ingest turns files and URLs
@@ -20,7 +21,9 @@
 package memory
 
 import (
+	"cmp"
 	"errors"
+	"log/slog"
 	"time"
 
 	"evalctl/internal/llm"
@@ -33,12 +36,17 @@ type Config struct {
 	Model  string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Logger receives the failures of background jobs. Nil discards them.
+	Logger *slog.Logger
 }
 
 // Service implements the operations. It is safe for concurrent use.
-type Service struct{ cfg Config }
+type Service struct {
+	cfg  Config
+	jobs *jobs
+}
 
-// New returns a Service. It fails only when a required field is missing.
+// New returns a Service. It fails only when a required field is missing. The caller must Close it.
 func New(cfg Config) (*Service, error) {
 	if cfg.Reader == nil || cfg.Model == "" {
 		return nil, errors.New("memory service: Reader and Model are required")
@@ -46,5 +54,6 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Service{cfg}, nil
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	return &Service{cfg: cfg, jobs: newJobs()}, nil
 }
