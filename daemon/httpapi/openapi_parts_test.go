@@ -23,6 +23,10 @@ var parameters = map[string]parameter{
 		Description: "Document id, percent-encoded including its slashes.",
 		Schema:      inline(ofType("string")), Example: "kettle.md",
 	},
+	"job_id": {
+		Name: "job_id", In: "path", Required: true, Description: "Job id.",
+		Schema: inline(ofType("string")), Example: exampleJob,
+	},
 	"path": {
 		Name: "path", In: "query", Required: true,
 		Schema: inline(ofType("string"), documentPath), Example: "kettle.md",

@@ -109,6 +109,9 @@ func fixture(t *testing.T, keys *Keys) *server {
 	if err := st.Write(t.Context(), "kettle.md", []byte("---\ntags: [tea]\ndate: 2024-04-30\nsession_id: s1\n---\n# Kettle\n\nThe kettle is green.\n")); err != nil {
 		t.Fatal(err)
 	}
+	if err := st.Write(t.Context(), "jobs/_"+exampleJob+".json", []byte(exampleJobFile)); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
