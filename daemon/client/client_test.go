@@ -50,6 +50,7 @@ func daemon() (url string, api *httpapi.API, stop func()) {
 	return server.URL, api, func() {
 		api.Stop()
 		server.Close()
+		memories.Close()
 		if err := brains.Close(); err != nil {
 			panic(err)
 		}

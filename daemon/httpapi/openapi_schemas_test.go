@@ -103,6 +103,17 @@ var components = map[reflect.Type][]rule{
 		field("next_cursor", doc("Absent on the last page.")),
 	},
 
+	reflect.TypeFor[protocol.Job](): {
+		field("kind", oneOf(protocol.JobIngest, protocol.JobExtract)),
+		field("status", oneOf(protocol.JobQueued, protocol.JobRunning, protocol.JobCompleted,
+			protocol.JobFailed)),
+		field("attempts", least(0)),
+		field("result", anyObject, doc("Only when completed. Of the kind ingest an IngestResponse.")),
+		field("error", doc("Only when failed.")),
+		field("created_at", date, pattern(milliseconds)),
+		field("updated_at", date, pattern(milliseconds)),
+	},
+
 	reflect.TypeFor[protocol.SearchFilters](): {
 		doc("A document must match all the given filters. With a date, undated documents and those " +
 			"with an unreadable date do not match. Unknown keys are rejected."),

@@ -52,6 +52,7 @@ func openWith(t testing.TB, brains brain.Config, cfg Config) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		f.Close()
 		if err := f.brains.Close(); err != nil {
 			t.Error(err)
 		}
