@@ -23,6 +23,7 @@ type serveCmd struct {
 	Home        string        `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it, all data is kept in memory and lost on exit."`
 	Store       string        `env:"SVC_STORE" enum:"memory,fs,git," default:"" placeholder:"STORE" help:"Storage engine: memory (without --home), fs or git. Default: fs with --home, otherwise memory."`
 	Keys        string        `placeholder:"FILE" help:"Keys file, see evalctl keys. Without it, requests need no token and may do everything."`
+	Default     string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of requests that name none. Default: the oldest brain that the key permits."`
 	Insecure    bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping        time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
 	ChunkSize   int           `default:"1600" placeholder:"BYTES" help:"Maximum size of the chunks that search ranks, 64 to 8000 bytes of UTF-8 (${default}). After a change, indexes are rebuilt."`
@@ -66,6 +67,9 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.ChunkSize < search.MinChunkSize || c.ChunkSize > search.MaxChunkSize {
 		return usageError{fmt.Errorf("--chunk-size %d: must be from %d to %d", c.ChunkSize, search.MinChunkSize, search.MaxChunkSize)}
 	}
+	if c.Default != "" && !brain.ValidID(c.Default) {
+		return usageError{fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)}
+	}
 	keys, err := c.readKeys(p)
 	if err != nil {
 		return usageError{err}
@@ -87,7 +91,9 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	d, err := daemon.New(ctx, daemon.Config{
 		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Logger: logger,
 		IndexConfig: brain.IndexConfig{Search: searching, ChunkSize: c.ChunkSize, IndexMemory: c.IndexMemory << 20},
-		Options:     httpapi.Options{Keys: keys, Host: host, PingInterval: c.Ping, Version: version().String()},
+		Options: httpapi.Options{
+			Keys: keys, Host: host, DefaultBrain: c.Default, PingInterval: c.Ping, Version: version().String(),
+		},
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

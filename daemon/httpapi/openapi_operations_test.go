@@ -35,7 +35,7 @@ var operations = map[string]operation{
 
 	"listBrains": {
 		allowed:   "reader writer admin",
-		Summary:   "List the brains that the key may use, ascending by id.",
+		Summary:   "List the brains that the key may use, ascending by id, and name the default one.",
 		Responses: returns[protocol.BrainList](http.StatusOK, "The brains."),
 	},
 	"createBrain": {

@@ -15,8 +15,9 @@ import (
 // route table.
 var parameters = map[string]parameter{
 	"id": {
-		Name: "id", In: "path", Required: true, Description: "Brain id.",
-		Schema: inline(ofType("string"), brainID), Example: "notes",
+		Name: "id", In: "path", Required: true,
+		Description: "A brain's id, or else the slug of one of the key's tenant's brains.",
+		Schema:      inline(ofType("string"), brainID), Example: "notes",
 	},
 	"document_id": {
 		Name: "document_id", In: "path", Required: true,

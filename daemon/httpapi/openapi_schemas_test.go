@@ -30,7 +30,10 @@ var components = map[reflect.Type][]rule{
 		field("visibility", visibility),
 		field("created_at", date),
 	},
-	reflect.TypeFor[protocol.BrainList](): {},
+	reflect.TypeFor[protocol.BrainList](): {
+		field("default_brain_id", brainID,
+			doc("The brain of requests that name none. Absent if there is no such brain.")),
+	},
 	reflect.TypeFor[protocol.CreateBrain](): {
 		doc("At least one of id, name and slug."),
 		open,

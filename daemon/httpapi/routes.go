@@ -8,8 +8,8 @@ import (
 // route is one endpoint of the API. The table below is the only list of them: the mux, the
 // permissions and openapi.json follow from it.
 type route struct {
-	// pattern is a method and a path in the syntax of http.ServeMux. The wildcard {id} is the id of
-	// a brain, which brainOf then returns.
+	// pattern is a method and a path in the syntax of http.ServeMux. The wildcard {id} is the id or
+	// the slug of a brain, which brainOf then returns.
 	pattern string
 	// scope is what a key needs. scopeOpen needs no key.
 	scope scope
