@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evalctl/daemon"
+	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
 )
 
@@ -18,6 +19,7 @@ type serveCmd struct {
 	Addr     string        `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one (${default})."`
 	Home     string        `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it, all data is kept in memory and lost on exit."`
 	Keys     string        `placeholder:"FILE" help:"Keys file, see evalctl keys. Without it, requests need no token and may do everything."`
+	Default  string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of requests that name none. Default: the oldest brain that the key permits."`
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
 	daemonFlags
@@ -50,6 +52,9 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.Ping <= 0 {
 		return usageError{fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)}
 	}
+	if c.Default != "" && !brain.ValidID(c.Default) {
+		return usageError{fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)}
+	}
 	keys, err := c.readKeys(p)
 	if err != nil {
 		return usageError{err}
@@ -63,7 +68,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	config.Keys, config.Host, config.PingInterval = keys, host, c.Ping
+	config.Keys, config.Host, config.DefaultBrain, config.PingInterval = keys, host, c.Default, c.Ping
 	d, err := daemon.New(ctx, config)
 	if err != nil {
 		return errors.Join(err, l.Close())
