@@ -282,7 +282,7 @@ func TestFinishOfARejectedBatch(t *testing.T) {
 
 // stores are the engines that keep documents.
 var stores = map[string]func(ctx context.Context, dir string) (*store.Store, error){
-	"fs":  func(ctx context.Context, dir string) (*store.Store, error) { return fsstore.Open(ctx, dir, nil) },
+	"fs": func(ctx context.Context, dir string) (*store.Store, error) { return fsstore.Open(ctx, dir, nil) },
 	"git": func(ctx context.Context, dir string) (*store.Store, error) {
 		repo, err := gitstore.Open(ctx, dir, nil)
 		if err != nil {

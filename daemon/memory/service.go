@@ -8,6 +8,7 @@
 //   - ask.go: a question answered from the documents; reader.go has the prompts and
 //     fakereader.go the offline reader's answer to them, cite.go ties an answer to the
 //     chunks it came from, sentence.go splits text
+//   - facts.go: how the daemon marks what it writes by itself, and the lines of documents of facts
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
 //   - jobs.go: work that continues after the response; jobs_run.go runs it
@@ -26,6 +27,7 @@ import (
 	"log/slog"
 	"time"
 
+	"evalctl/daemon/distill"
 	"evalctl/internal/llm"
 )
 
@@ -42,8 +44,10 @@ type Config struct {
 
 // Service implements the operations. It is safe for concurrent use.
 type Service struct {
-	cfg  Config
-	jobs *jobs
+	cfg Config
+	// distiller asks the Reader what conversations and notes come down to.
+	distiller *distill.Distiller
+	jobs      *jobs
 }
 
 // New returns a Service. It fails only when a required field is missing. The caller must Close it.
@@ -54,6 +58,10 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	distiller, err := distill.New(cfg.Reader, cfg.Model)
+	if err != nil {
+		return nil, err
+	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	return &Service{cfg: cfg, jobs: newJobs()}, nil
+	return &Service{cfg: cfg, distiller: distiller, jobs: newJobs()}, nil
 }

@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -20,6 +21,9 @@ func unmarshalExtra(data []byte, known any) (extra map[string]json.RawMessage, e
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, err
+	}
+	if all == nil {
+		return nil, errors.New("null is not a JSON object")
 	}
 	fields := map[string]json.RawMessage{}
 	for _, name := range jsonNames(known) {
@@ -44,7 +48,7 @@ func unmarshalExtra(data []byte, known any) (extra map[string]json.RawMessage, e
 // marshalExtra encodes a struct, followed by the extra keys in ascending order. Extra keys that
 // have the name of a field are left out.
 func marshalExtra(known any, extra map[string]json.RawMessage) ([]byte, error) {
-	data, err := json.Marshal(known)
+	data, err := encode(known)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +61,7 @@ func marshalExtra(known any, extra map[string]json.RawMessage) ([]byte, error) {
 		if !json.Valid(extra[key]) {
 			return nil, fmt.Errorf("the value of the extra key %q is not JSON", key)
 		}
-		name, err := json.Marshal(key)
+		name, err := encode(key)
 		if err != nil {
 			return nil, err
 		}
@@ -70,6 +74,15 @@ func marshalExtra(known any, extra map[string]json.RawMessage) ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
+}
+
+// encode is json.Marshal without escapes for HTML, which would change what Extra contains.
+func encode(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
 }
 
 // jsonNames returns the names of the fields of a struct, or of one that is pointed to.

@@ -3,8 +3,8 @@ package protocol_test
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -12,101 +12,87 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// TestExtraKeysSurvive: an object of arbitrary keys and values loses none of them.
-func TestExtraKeysSurvive(t *testing.T) {
-	values := rapid.SampledFrom([]string{
-		`null`, `true`, `12345678901234567890.00`, `1e400`, `"<&>"`, `"\u00e9\ud83d\ude00"`, `""`,
-		`[ 1,2 , {"b":1,"a":2,"a":3} ]`, `{ "nested" : { } }`,
-	})
-	names := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
-		"Path", "PATH", "Extra", "-", "", "documentId", "status ", "\u017ftatus", "pages",
-	}))
+func TestBrainKeepsUnknownKeys(t *testing.T) {
+	const body = `{"id":"a","slug":"s","name":"N","visibility":"private",` +
+		`"created_at":"2024-05-01T12:00:00Z","Slug":"other","big":12345678901234567890,` +
+		`"nested":{"b":[1.50,null],"a":"<é>"}}`
+	var b protocol.Brain
+	if err := json.Unmarshal([]byte(body), &b); err != nil {
+		t.Fatal(err)
+	}
+	want := protocol.Brain{
+		ID: "a", Slug: "s", Name: "N", Visibility: protocol.VisibilityPrivate,
+		CreatedAt: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC),
+		Extra: map[string]json.RawMessage{
+			"Slug":   json.RawMessage(`"other"`),
+			"big":    json.RawMessage(`12345678901234567890`),
+			"nested": json.RawMessage(`{"b":[1.50,null],"a":"<é>"}`),
+		},
+	}
+	if diff := cmp.Diff(want, b); diff != "" {
+		t.Error(diff)
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode([]protocol.Brain{b}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "[" + body + "]\n"; out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+func TestBrainRejectsWrongForms(t *testing.T) {
+	for _, body := range []string{`[]`, `"a"`, `{"id":1}`, `{"id":"a"`, `null`} {
+		var b protocol.Brain
+		if err := b.UnmarshalJSON([]byte(body)); err == nil {
+			t.Errorf("%s: got %+v", body, b)
+		}
+	}
+}
+
+// TestExtraNeverReplacesAField: what a program puts into Extra cannot change the brain.
+func TestExtraNeverReplacesAField(t *testing.T) {
+	b := protocol.Brain{ID: "a", Extra: map[string]json.RawMessage{
+		"id": json.RawMessage(`"b"`), "created_at": json.RawMessage(`"x"`), "more": json.RawMessage(`1`),
+	}}
+	data, err := json.Marshal(b)
+	if want := `{"id":"a","slug":"","name":"","visibility":"","more":1}`; err != nil || string(data) != want {
+		t.Errorf("got %s, %v, want %s", data, err, want)
+	}
+	b.Extra["more"] = json.RawMessage(`{`)
+	if data, err := json.Marshal(b); err == nil {
+		t.Errorf("invalid JSON in Extra was encoded: %s", data)
+	}
+}
+
+func TestBrainRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		extra := rapid.MapOf(names, values).Draw(t, "extra")
-		sent := map[string]json.RawMessage{"path": json.RawMessage(`"a.md"`)}
-		var body strings.Builder
-		body.WriteString(`{"path":"a.md","chunk_count":7`)
+		text := rapid.String()
+		b := protocol.Brain{ID: text.Draw(t, "id"), Name: text.Draw(t, "name")}
+		extra := rapid.MapOf(text, text).Draw(t, "extra")
+		delete(extra, "id")
 		for key, value := range extra {
-			name, err := json.Marshal(key)
+			raw, err := json.Marshal(value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(name) == `"path"` || string(name) == `"chunk_count"` || isKnown(key) {
-				delete(extra, key)
-				continue
+			if b.Extra == nil {
+				b.Extra = map[string]json.RawMessage{}
 			}
-			body.WriteString(" , " + string(name) + " : " + value)
-			sent[key] = json.RawMessage(value)
+			b.Extra["x"+key] = raw
 		}
-		body.WriteString("}")
-		delete(sent, "path")
-
-		var got protocol.IngestResponse
-		if err := json.Unmarshal([]byte(body.String()), &got); err != nil {
-			t.Fatal(err)
-		}
-		if got.Path != "a.md" || got.ChunkCount != 7 {
-			t.Errorf("the known keys are %+v", got)
-		}
-		if len(sent) == 0 {
-			sent = nil
-		}
-		if diff := cmp.Diff(sent, got.Extra); diff != "" {
-			t.Errorf("extra keys of %s:\n%s", body.String(), diff)
-		}
-		again, err := got.MarshalJSON()
+		data, err := json.Marshal(b)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for key, value := range sent {
-			name, _ := json.Marshal(key)
-			if !bytes.Contains(again, append(append(name, ':'), value...)) {
-				t.Errorf("%s does not have %s: %s", again, name, value)
-			}
-		}
-		var back protocol.IngestResponse
-		if err := json.Unmarshal(again, &back); err != nil {
+		var back protocol.Brain
+		if err := json.Unmarshal(data, &back); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(got, back); diff != "" {
-			t.Errorf("after a round trip:\n%s", diff)
+		if diff := cmp.Diff(b, back); diff != "" {
+			t.Fatal(diff)
 		}
 	})
-}
-
-// isKnown reports whether key is exactly the name of a field.
-func isKnown(key string) bool {
-	for _, name := range strings.Fields("status document_id path hash chunk_count embedded_count duration_ms reused job_id") {
-		if key == name {
-			return true
-		}
-	}
-	return false
-}
-
-func TestExtraKeysDoNotReplaceFields(t *testing.T) {
-	r := protocol.IngestResponse{Path: "a.md", Extra: map[string]json.RawMessage{
-		"path": json.RawMessage(`"other.md"`), "pages": json.RawMessage(`3`),
-	}}
-	data, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := string(data); strings.Count(got, `"path"`) != 1 || !strings.Contains(got, `"pages":3`) ||
-		strings.Contains(got, "other.md") {
-		t.Errorf("got %s", got)
-	}
-	r.Extra["pages"] = json.RawMessage(`}`)
-	if data, err := json.Marshal(r); err == nil {
-		t.Errorf("invalid JSON was encoded: %s", data)
-	}
-}
-
-func TestIngestResponseRejectsWrongTypes(t *testing.T) {
-	for _, body := range []string{`[]`, `"x"`, `{"path":3}`, `{"chunk_count":"x"}`} {
-		var r protocol.IngestResponse
-		if err := json.Unmarshal([]byte(body), &r); err == nil {
-			t.Errorf("%s was accepted: %+v", body, r)
-		}
-	}
 }
