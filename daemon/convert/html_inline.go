@@ -14,6 +14,7 @@ import (
 type inline struct {
 	b      []byte
 	space  bool // a space is due before further text
+	glued  bool // other text is directly before b
 	inLink bool
 	inCell bool
 	strong bool // within strong emphasis
@@ -105,7 +106,8 @@ func (l *inline) escape(s string, open bool) string {
 			name := strings.TrimLeft(s[i+1:], "#0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 			special = open && name == "" || strings.HasPrefix(name, ";")
 		case '~':
-			special = last && (open || i > 0) || next == '~' || at(s, i-1) == '~'
+			// Before a word it would need another one after a word.
+			special = i > 0 || last && open || next == '~' || l.strong || l.em || !l.space && (l.glued || len(l.b) > 0)
 		case '|':
 			special = l.inCell
 		}
@@ -127,8 +129,8 @@ func escapeStart(line string) string {
 		if n := len(line) - len(rest); n <= 9 && rest != "" && (rest[0] == '.' || rest[0] == ')') && at(rest, 1) == ' ' {
 			return line[:n] + `\` + rest
 		}
-	case c == '>' || c == '#' || c == '+' && at(line, 1) == ' ' || c == '-' && at(line, 1) == ' ',
-		c == '|', c == '~' && strings.HasPrefix(line, "~~~"), strings.Trim(line, "-=+*|: ") == "":
+	case c == '>', c == '#', c == '|', strings.IndexByte("+-*", c) >= 0 && at(line, 1) == ' ',
+		strings.HasPrefix(line, "~~~"), strings.Trim(line, "-=+|: ") == "":
 		return `\` + line
 	}
 	return line
@@ -175,6 +177,7 @@ func (w *htmlWriter) inlineElement(n *html.Node) {
 func (w *htmlWriter) capture(n *html.Node) (text string, before, after bool) {
 	outer := w.inline
 	w.inline.b, w.inline.space = nil, false
+	w.inline.glued = len(outer.b) > 0 && !outer.space || outer.glued
 	w.held += len(outer.b)
 	w.flat++
 	w.children(n)

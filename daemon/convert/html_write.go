@@ -29,6 +29,7 @@ type htmlWriter struct {
 	held    int    // bytes of the block around the element that is captured
 	flat    int    // within elements whose text is on one line: blocks end nothing
 	heading string // begins the block, "## "
+	itemEnd int    // length of out after the last item
 	item    int    // number of the next item of an ordered list, 0 in others
 }
 
@@ -136,9 +137,11 @@ func (w *htmlWriter) listItem(n *html.Node) {
 		mark = strconv.Itoa(w.item) + ". "
 		w.item++
 	}
+	// Items follow each other without a blank line.
+	w.tight = w.tight || w.itemEnd > 0 && w.itemEnd == w.out.Len()
 	w.nested(n, indent{first: mark, rest: strings.Repeat(" ", len(mark))})
-	// Items follow each other directly, except after one of several blocks.
-	w.tight = true
+	w.tight = false
+	w.itemEnd = w.out.Len()
 }
 
 // nested writes the blocks of an element behind an indentation.
