@@ -36,6 +36,11 @@ func TestSessions(t *testing.T) {
 			t.Error(diff, err)
 		}
 	}
+	check(t, b.Write(ctx, "lamp.md", []byte("The lamp cost 40 euros.")))
+	found, err := b.Recall(ctx, "..", protocol.RecallRequest{Query: "lamp", TopK: 1, Scope: protocol.ScopeAll})
+	if err != nil || len(found.Chunks) != 1 || found.Chunks[0].Path != "lamp.md" {
+		t.Errorf("recall: %+v, %v", found, err)
+	}
 	if _, err := b.Session(ctx, "none"); !client.IsNotFound(err) {
 		t.Errorf("no session: %v", err)
 	}

@@ -37,6 +37,26 @@ func TestSessionOverHTTP(t *testing.T) {
 	}
 }
 
+func TestRecallOverHTTP(t *testing.T) {
+	s := startFake(t)
+	s.put(t, "kettle.md", "The kettle cost 40 euros.")
+	s.put(t, "lamp.md", "The lamp cost 40 euros.")
+	s.expect(t, 201, "POST", trip+"/messages", `{"role":"user","content":"Let us talk about the lamp."}`)
+	var res protocol.RecallResponse
+	answer := s.expect(t, 200, "POST", trip+"/recall", `{"query":"how much did it cost","topK":1}`)
+	if err := json.Unmarshal([]byte(answer), &res); err != nil || len(res.Chunks) != 1 || res.Chunks[0].Path != "lamp.md" {
+		t.Errorf("%s: %v", answer, err)
+	}
+	if got := s.expect(t, 200, "POST", trip+"/recall", `{"query":"nothing like it","scope":"agent"}`); got != "{\"chunks\":[]}\n" {
+		t.Errorf("no hits: %s", got)
+	}
+	for _, body := range []string{`{}`, `{"query":""}`, `{"query":"x","top_k":0}`, `{"query":"x","top_k":51}`, `{"query":"x","scope":"raw"}`} {
+		if got := s.expect(t, 400, "POST", trip+"/recall", body); !strings.Contains(got, protocol.CodeValidation) {
+			t.Errorf("%s: %s", body, got)
+		}
+	}
+}
+
 // TestSessionSegments: the id in the URL is any escaped text, and each id is a session of its own.
 func TestSessionSegments(t *testing.T) {
 	s := startFake(t)
