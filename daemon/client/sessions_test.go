@@ -26,7 +26,10 @@ func TestSessions(t *testing.T) {
 		if diff := cmp.Diff(want, first); diff != "" || err != nil || first.ID == "" {
 			t.Error(id, diff, err)
 		}
-		more, err := b.AddMessages(ctx, id, []protocol.SessionMessage{{Role: "user", Content: "a"}, {Role: "user", Content: "b"}})
+		skip := map[string]any{protocol.MetadataSkipExtract: true}
+		more, err := b.AddMessages(ctx, id, []protocol.SessionMessage{
+			{Role: "user", Content: "a", Metadata: skip}, {Role: "user", Content: "b", Metadata: skip},
+		})
 		if err != nil || len(more) != 2 || more[0].Content != "a" || more[1].Content != "b" {
 			t.Errorf("%s: %+v, %v", id, more, err)
 		}

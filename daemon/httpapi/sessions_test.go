@@ -26,7 +26,7 @@ func TestSessionOverHTTP(t *testing.T) {
 		t.Errorf("metadata is echoed: %s", answer)
 	}
 	answer = s.expect(t, 201, "POST", trip+"/messages/batch",
-		`{"messages":[{"role":"assistant","content":"Hi","created_at":"2023-05-08T13:00:01+02:00"},{"role":"tool","content":"42","name":"sum","metadata":{"x":1}}]}`, asJSON...)
+		`{"messages":[{"role":"assistant","content":"Hi","created_at":"2023-05-08T13:00:01+02:00","metadata":{"skip_extract":true}},{"role":"tool","content":"42","name":"sum","metadata":{"x":1,"skip_extract":true}}]}`, asJSON...)
 	var list protocol.SessionMessageList
 	if err := json.Unmarshal([]byte(answer), &list); err != nil || len(list.Messages) != 2 || list.Messages[1].Content != "42" || strings.Contains(answer, "metadata") {
 		t.Errorf("%s: %v", answer, err)
