@@ -270,4 +270,16 @@ var operations = map[string]operation{
 		Summary:   "Describe a session.",
 		Responses: returns[protocol.Session](http.StatusOK, "The session."),
 	},
+	"recall": {
+		allowed: "reader writer admin searcher",
+		Summary: "Find the chunks that match a query best, in the context of a session.",
+		Description: "What was said in the session lately has a lower weight than the query, and is " +
+			"itself left out. With a session that does not exist, it is a search.",
+		RequestBody: takes[protocol.RecallRequest]("", `{
+			"query": "What colour is it?",
+			"top_k": 3,
+			"scope": "all"
+		}`),
+		Responses: returns[protocol.RecallResponse](http.StatusOK, "The best chunks."),
+	},
 }

@@ -237,6 +237,16 @@ var components = map[reflect.Type][]rule{
 	reflect.TypeFor[protocol.SessionMessageList](): {
 		field("messages", count(1, protocol.MaxSessionMessages)),
 	},
+	reflect.TypeFor[protocol.RecallRequest](): {
+		doc("camelCase keys are accepted too, and question for query."),
+		open,
+		field("query", chars(1, protocol.MaxSearchQuery)),
+		field("top_k", between(1, protocol.MaxRecallTopK), byDefault(protocol.DefaultTopK)),
+		field("scope", ref("Scope")),
+	},
+	reflect.TypeFor[protocol.RecallResponse](): {
+		field("chunks", count(0, protocol.MaxRecallTopK)),
+	},
 	reflect.TypeFor[protocol.Session](): {
 		field("id", chars(1, protocol.MaxSessionID)),
 		field("status", oneOf(protocol.SessionOpen, protocol.SessionEnded)),

@@ -63,6 +63,7 @@ var routes = []route{
 	{"POST " + sessionPath + "/messages", scopeWrite, "addMessage", (*API).addMessage},
 	{"POST " + sessionPath + "/messages/batch", scopeWrite, "addMessages", (*API).addMessages},
 	{"GET " + sessionPath, scopeRead, "getSession", (*API).getSession},
+	{"POST " + sessionPath + "/recall", scopeSearch, "recall", (*API).recall},
 }
 
 func (rt route) method() string {
