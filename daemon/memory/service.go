@@ -22,6 +22,7 @@ package memory
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"evalctl/daemon/distill"
@@ -42,6 +43,8 @@ type Service struct {
 	cfg Config
 	// distiller asks the Reader what conversations and notes come down to.
 	distiller *distill.Distiller
+	// consolidating has the brain.Handle of each brain that is being consolidated.
+	consolidating sync.Map
 }
 
 // New returns a Service. It fails only when a required field is missing.
