@@ -123,10 +123,9 @@ func (c *Client) CreateBrain(ctx context.Context, b protocol.CreateBrain) (proto
 	return call[protocol.Brain](ctx, c, r)
 }
 
-// Brains lists the brains that the token permits.
-func (c *Client) Brains(ctx context.Context) ([]protocol.Brain, error) {
-	list, err := call[protocol.BrainList](ctx, c, request{method: http.MethodGet, path: brainsPath})
-	return list.Items, err
+// Brains lists the brains that the token permits, and names the default one.
+func (c *Client) Brains(ctx context.Context) (protocol.BrainList, error) {
+	return call[protocol.BrainList](ctx, c, request{method: http.MethodGet, path: brainsPath})
 }
 
 // Brain is one brain of a daemon. It is safe for concurrent use.
@@ -135,7 +134,8 @@ type Brain struct {
 	path string
 }
 
-// Brain returns a handle of the brain with an id. It sends nothing.
+// Brain returns a handle of the brain with an id. It sends nothing. The reference daemon also accepts
+// the slug of one of the token's own brains.
 func (c *Client) Brain(id string) *Brain {
 	return &Brain{c: c, path: brainsPath + "/" + segment(id)}
 }

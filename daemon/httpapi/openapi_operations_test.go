@@ -35,7 +35,7 @@ var operations = map[string]operation{
 
 	"listBrains": {
 		allowed:   "reader writer admin",
-		Summary:   "List the brains that the key may use, ascending by id.",
+		Summary:   "List the brains that the key may use, ascending by id, and name the default one.",
 		Responses: returns[protocol.BrainList](http.StatusOK, "The brains."),
 	},
 	"createBrain": {
@@ -227,5 +227,40 @@ var operations = map[string]operation{
 				protocol.EventDone:     "DoneEvent",
 				protocol.EventError:    "ErrorEvent",
 			}),
+	},
+
+	"addMessage": {
+		allowed: "writer admin",
+		Summary: "Add a message to a session. The first message opens the session.",
+		Description: "Not safe to repeat: a second request adds another message. An ended session " +
+			"accepts no message.",
+		RequestBody: takes[protocol.SessionMessage](sizeLimit(maxMessageBody), `{
+			"role": "user",
+			"content": "I paid 40 euros for the kettle.",
+			"name": "Anna",
+			"metadata": {"actor_id": "anna", "skip_extract": true},
+			"created_at": "2024-04-30T18:00:00+02:00"
+		}`),
+		Responses: returns[protocol.SessionMessageRecord](http.StatusCreated, "The record of the message."),
+		failures:  []int{http.StatusConflict},
+	},
+	"addMessages": {
+		allowed:     "writer admin",
+		Summary:     "Add messages to a session, all or none.",
+		Description: "As adding them one after the other, in one commit.",
+		RequestBody: takes[protocol.SessionMessages](sizeLimit(maxMessagesBody), `{
+			"messages": [
+				{"role": "user", "content": "Is the kettle green?"},
+				{"role": "assistant", "content": "Yes."}
+			]
+		}`),
+		Responses: returns[protocol.SessionMessageList](http.StatusCreated,
+			"The records, in the order of the messages."),
+		failures: []int{http.StatusConflict},
+	},
+	"getSession": {
+		allowed:   "reader writer admin",
+		Summary:   "Describe a session.",
+		Responses: returns[protocol.Session](http.StatusOK, "The session."),
 	},
 }

@@ -30,7 +30,10 @@ var components = map[reflect.Type][]rule{
 		field("visibility", visibility),
 		field("created_at", date),
 	},
-	reflect.TypeFor[protocol.BrainList](): {},
+	reflect.TypeFor[protocol.BrainList](): {
+		field("default_brain_id", brainID,
+			doc("The brain of requests that name none. Absent if there is no such brain.")),
+	},
 	reflect.TypeFor[protocol.CreateBrain](): {
 		doc("At least one of id, name and slug."),
 		open,
@@ -196,6 +199,42 @@ var components = map[reflect.Type][]rule{
 	},
 	reflect.TypeFor[protocol.ErrorEvent](): {},
 
+	reflect.TypeFor[protocol.SessionMessage](): {
+		open,
+		field("role", role),
+		field("content", chars(1, protocol.MaxMessageContent)),
+		field("name", chars(0, protocol.MaxMessageName),
+			doc("Who speaks, or the tool if the role is tool.")),
+		field("metadata", ref("Metadata"), doc("At most 64 keys. It is stored, but not returned. "+
+			"actor_id, a string, is who speaks; skip_extract, a boolean, that facts are not extracted "+
+			"yet.")),
+		field("created_at", date, doc("When the message was written; now by default.")),
+	},
+	reflect.TypeFor[protocol.SessionMessages](): {
+		open,
+		field("messages", count(1, protocol.MaxSessionMessages)),
+	},
+	reflect.TypeFor[protocol.SessionMessageRecord](): {
+		field("id", chars(1, 0)),
+		field("session_id", chars(1, protocol.MaxSessionID)),
+		field("role", role),
+		field("content", chars(1, protocol.MaxMessageContent)),
+		field("name", chars(1, protocol.MaxMessageName)),
+		field("created_at", date, pattern(milliseconds)),
+	},
+	reflect.TypeFor[protocol.SessionMessageList](): {
+		field("messages", count(1, protocol.MaxSessionMessages)),
+	},
+	reflect.TypeFor[protocol.Session](): {
+		field("id", chars(1, protocol.MaxSessionID)),
+		field("status", oneOf(protocol.SessionOpen, protocol.SessionEnded)),
+		field("messages", least(1)),
+		field("extracted", least(0), doc("From how many of its messages facts have been extracted.")),
+		field("created_at", date, pattern(milliseconds)),
+		field("ended_at", date, pattern(milliseconds)),
+		field("reflection_status", doc("Of the last reflection: completed, no_result or failed.")),
+	},
+
 	reflect.TypeFor[protocol.ChangeEvent](): {
 		field("kind", oneOf("created", "updated", "deleted", "renamed")),
 		field("old_path", doc("Only for renamed.")),
@@ -246,6 +285,8 @@ const milliseconds = `\.[0-9]{3}Z$`
 
 // Rules of several fields.
 var (
+	role = oneOf(
+		protocol.RoleSystem, protocol.RoleUser, protocol.RoleAssistant, protocol.RoleTool)
 	sha256Hex  = pattern("^[0-9a-f]{64}$")
 	visibility = oneOf(
 		protocol.VisibilityPrivate, protocol.VisibilityTenant, protocol.VisibilityPublic)

@@ -109,7 +109,30 @@ func fixture(t *testing.T, keys *Keys) *server {
 	if err := st.Write(t.Context(), "kettle.md", []byte("---\ntags: [tea]\ndate: 2024-04-30\nsession_id: s1\n---\n# Kettle\n\nThe kettle is green.\n")); err != nil {
 		t.Fatal(err)
 	}
+	h, err := s.brains.Find("notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := []protocol.SessionMessage{{Role: protocol.RoleUser, Content: "The kettle was a present."}}
+	if _, err := s.api.memory.AddMessages(t.Context(), h, "s1", first); err != nil {
+		t.Fatal(err)
+	}
 	return s
+}
+
+// endSession ends the session of the fixture.
+func endSession(t *testing.T, s *server) {
+	t.Helper()
+	const path = "sessions/s1/_session.json"
+	st := s.open(t, "notes")
+	data, err := st.Read(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := strings.Replace(string(data), "{", `{"ended_at": "2024-05-01T12:00:00Z",`, 1)
+	if err := st.Write(t.Context(), path, []byte(ended)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // call is a request with the examples of an operation.
@@ -336,10 +359,11 @@ func spoil(t *testing.T, s *server, c *call, status int) {
 	case 404:
 		c.params["id"] = "missing"
 	case 409:
+		endSession(t, s)
 		c.send(t, s).Body.Close()
 	case 413:
 		c.body = strings.Repeat(" ", 2*protocol.MaxBatchBytes+1)
-		if c.op.OperationID == "createDocument" {
+		if c.op.OperationID == "createDocument" || c.op.OperationID == "addMessages" {
 			c.body = strings.Repeat(" ", maxRecordBody+1)
 		}
 		if c.op.OperationID == "listDocuments" {

@@ -8,8 +8,8 @@ import (
 // route is one endpoint of the API. The table below is the only list of them: the mux, the
 // permissions and openapi.json follow from it.
 type route struct {
-	// pattern is a method and a path in the syntax of http.ServeMux. The wildcard {id} is the id of
-	// a brain, which brainOf then returns.
+	// pattern is a method and a path in the syntax of http.ServeMux. The wildcard {id} is the id or
+	// the slug of a brain, which brainOf then returns.
 	pattern string
 	// scope is what a key needs. scopeOpen needs no key.
 	scope scope
@@ -25,6 +25,7 @@ const (
 	brainPath     = brainsPath + "/{id}"
 	documentsPath = brainPath + "/documents"
 	recordPath    = documentsPath + "/{document_id}"
+	sessionPath   = brainPath + "/sessions/{session_id}"
 )
 
 var routes = []route{
@@ -56,6 +57,10 @@ var routes = []route{
 	{"POST " + brainPath + "/search", scopeSearch, "search", (*API).search},
 	{"GET " + brainPath + "/search", scopeSearch, "searchByQuery", (*API).searchByQuery},
 	{"POST " + brainPath + "/ask", scopeAsk, "ask", (*API).ask},
+
+	{"POST " + sessionPath + "/messages", scopeWrite, "addMessage", (*API).addMessage},
+	{"POST " + sessionPath + "/messages/batch", scopeWrite, "addMessages", (*API).addMessages},
+	{"GET " + sessionPath, scopeRead, "getSession", (*API).getSession},
 }
 
 func (rt route) method() string {

@@ -39,11 +39,11 @@ func brainLine(b protocol.Brain) string {
 
 // brains lists the brains that the caller may use. Items is never nil.
 func (s *Server) brains(ctx context.Context) (protocol.BrainList, error) {
-	items, err := s.client.Brains(ctx)
-	if items == nil {
-		items = []protocol.Brain{}
+	list, err := s.client.Brains(ctx)
+	if list.Items == nil {
+		list.Items = []protocol.Brain{}
 	}
-	return protocol.BrainList{Items: items}, err
+	return list, err
 }
 
 // noBrain is a failed resolution (spec 7.3).

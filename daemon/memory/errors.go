@@ -1,6 +1,10 @@
 package memory
 
-import "errors"
+import (
+	"errors"
+
+	"evalctl/daemon/distill"
+)
 
 // Errors that a caller may act on. Operations also fail with the errors of package
 // brain and of store.Store.
@@ -10,6 +14,8 @@ var (
 	// ErrReaderStopped means that the reader ended its answer before it was
 	// complete. The deltas emitted until then are all there is of it.
 	ErrReaderStopped = errors.New("reader stopped before the end of its answer")
+	// ErrReply means that what the model replied could not be used, and nothing was changed.
+	ErrReply = distill.ErrReply
 )
 
 // ArgumentError reports an invalid argument of a request. Name is the wire key of

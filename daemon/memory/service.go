@@ -8,6 +8,7 @@
 //   - ask.go: a question answered from the documents; reader.go has the prompts and
 //     fakereader.go the offline reader's answer to them, cite.go ties an answer to the
 //     chunks it came from, sentence.go splits text
+//   - facts.go: how the daemon marks what it writes by itself, and the lines of documents of facts
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
 //
@@ -23,6 +24,7 @@ import (
 	"errors"
 	"time"
 
+	"evalctl/daemon/distill"
 	"evalctl/internal/llm"
 )
 
@@ -36,7 +38,11 @@ type Config struct {
 }
 
 // Service implements the operations. It is safe for concurrent use.
-type Service struct{ cfg Config }
+type Service struct {
+	cfg Config
+	// distiller asks the Reader what conversations and notes come down to.
+	distiller *distill.Distiller
+}
 
 // New returns a Service. It fails only when a required field is missing.
 func New(cfg Config) (*Service, error) {
@@ -46,5 +52,9 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Service{cfg}, nil
+	distiller, err := distill.New(cfg.Reader, cfg.Model)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{cfg: cfg, distiller: distiller}, nil
 }
