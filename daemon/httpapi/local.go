@@ -57,6 +57,9 @@ func (l local) stream(req *http.Request) (*http.Response, error) {
 	go func() {
 		defer close(served)
 		err := l.serve(w, incoming(ctx, req))
+		if err == nil && ctx.Err() != nil { // the handler may have left out the rest
+			err = context.Cause(ctx)
+		}
 		_ = pipe.CloseWithError(err) // nil: the end of the body
 	}()
 	body := &localBody{reader, func() {
