@@ -11,11 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 
 	"evalctl/daemon"
+	"evalctl/daemon/brain"
 )
 
 // Files of a home that several processes use.
@@ -41,9 +43,16 @@ type sharedHome struct {
 	prepare func(ctx context.Context, dial dialFunc) error
 	logger  *slog.Logger
 
-	mu     sync.Mutex
-	own    *homeDaemon // nil while this process does not run the daemon
-	closed bool
+	// ending is closed by Close. It also ends the wait for another process.
+	ending chan struct{}
+
+	mu  sync.Mutex
+	own *homeDaemon // nil while this process does not run the daemon
+}
+
+func newSharedHome(dir string, config func() (daemon.Config, io.Closer, error),
+	prepare func(context.Context, dialFunc) error, logger *slog.Logger) *sharedHome {
+	return &sharedHome{dir: dir, config: config, prepare: prepare, logger: logger, ending: make(chan struct{})}
 }
 
 // dialFunc opens a connection to the daemon. The address is not used.
@@ -63,15 +72,18 @@ func (h *sharedHome) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, homePatience)
 	defer cancel()
 	for {
-		if h.closed {
+		var unreachable error
+		select {
+		case <-h.ending:
 			return nil, net.ErrClosed
+		default:
 		}
 		if h.own != nil {
 			return h.own.lobby.dial(ctx)
 		}
 		if h.dir != "" {
-			var d net.Dialer
-			if conn, err := d.DialContext(ctx, "unix", filepath.Join(h.dir, homeSocket)); err == nil {
+			var conn net.Conn
+			if conn, unreachable = new(net.Dialer).DialContext(ctx, "unix", filepath.Join(h.dir, homeSocket)); unreachable == nil {
 				return conn, nil
 			}
 		}
@@ -80,14 +92,22 @@ func (h *sharedHome) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 			return nil, err
 		case started:
 			continue
+		case errors.Is(unreachable, syscall.EINVAL): // the path is too long
+			return nil, h.inUse(unreachable)
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
+		case <-h.ending:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("home %s: another evalctl mcp (which locked %s) has not answered for %v: "+
-				"end it, or choose another home", h.dir, homeLock, homePatience)
+			return nil, h.inUse(fmt.Errorf("no answer for %v: %w", homePatience, unreachable))
 		}
 	}
+}
+
+// inUse returns the error for a home that another process has locked without being reachable.
+func (h *sharedHome) inUse(reason error) error {
+	return fmt.Errorf("home %s is in use by another evalctl mcp, which cannot be reached: %w: "+
+		"end it, or choose another home", h.dir, reason)
 }
 
 // start runs the daemon in this process. It returns false if another process has locked the home.
@@ -107,6 +127,9 @@ func (h *sharedHome) start(ctx context.Context) (started bool, err error) {
 	}
 	d, err := daemon.New(ctx, config)
 	if err != nil {
+		if errors.Is(err, brain.ErrInUse) {
+			err = fmt.Errorf("%w, or reach that daemon with --endpoint", err)
+		}
 		return false, errors.Join(err, cache.Close())
 	}
 	own := &homeDaemon{lobby: newLobby(h.listen()), served: make(chan error, 1)}
@@ -165,11 +188,11 @@ func (h *sharedHome) listen() net.Listener {
 }
 
 // Close ends the daemon if this process runs it, after the requests under way, of other processes
-// too. Later connections fail.
+// too. Later connections fail. It must be called once.
 func (h *sharedHome) Close() error {
+	close(h.ending)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.closed = true
 	if h.own == nil {
 		return nil
 	}

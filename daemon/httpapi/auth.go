@@ -90,6 +90,9 @@ func (a *API) serveBrain(w http.ResponseWriter, r *http.Request, rt route) error
 	}
 	defer h.Acquire()()
 	state.brain = h
+	if rt.path() != brainPath { // which does not need the store
+		a.memory.Resume(h)
+	}
 	err = rt.serve(a, w, r)
 	deleted := errors.Is(err, brain.ErrNotFound) || errors.Is(err, store.ErrReadOnly)
 	if gone := h.Err(); gone != nil && deleted {

@@ -81,6 +81,7 @@ func serve(t testing.TB, keys *Keys, cfg brain.Config, m memory.Config) *server 
 	t.Cleanup(func() {
 		api.Stop()
 		srv.Close()
+		memories.Close()
 		if err := brains.Close(); err != nil {
 			t.Error(err)
 		}

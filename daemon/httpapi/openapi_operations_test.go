@@ -189,6 +189,13 @@ var operations = map[string]operation{
 		Responses: done,
 	},
 
+	"getJob": {
+		allowed: "reader writer admin",
+		Summary: "Describe a job: work that continues after the response that named it. Of those " +
+			"that have ended, a brain keeps the latest 256.",
+		Responses: returns[protocol.Job](http.StatusOK, "The job."),
+	},
+
 	"watchBrain": {
 		allowed: "reader writer admin",
 		Summary: "Stream the changes of a brain from now on.",

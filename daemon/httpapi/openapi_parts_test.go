@@ -29,6 +29,10 @@ var parameters = map[string]parameter{
 		Description: "Session id, percent-encoded: any printable text, chosen by the client.",
 		Schema:      inline(ofType("string"), chars(1, protocol.MaxSessionID)), Example: "s1",
 	},
+	"job_id": {
+		Name: "job_id", In: "path", Required: true, Description: "Job id.",
+		Schema: inline(ofType("string")), Example: exampleJob,
+	},
 	"path": {
 		Name: "path", In: "query", Required: true,
 		Schema: inline(ofType("string"), documentPath), Example: "kettle.md",

@@ -31,8 +31,9 @@ var components = map[reflect.Type][]rule{
 		field("created_at", date),
 	},
 	reflect.TypeFor[protocol.BrainList](): {
-		field("default_brain_id", brainID,
-			doc("The brain of requests that name none. Absent if there is no such brain.")),
+		require("default_brain_id"),
+		field("default_brain_id", ofType("string"), chars(0, protocol.MaxBrainSlug),
+			doc("The brain of requests that name none. Empty if there is no such brain.")),
 	},
 	reflect.TypeFor[protocol.CreateBrain](): {
 		doc("At least one of id, name and slug."),
@@ -101,6 +102,17 @@ var components = map[reflect.Type][]rule{
 	reflect.TypeFor[protocol.DocumentList](): {
 		field("items", count(0, protocol.MaxListItems)),
 		field("next_cursor", doc("Absent on the last page.")),
+	},
+
+	reflect.TypeFor[protocol.Job](): {
+		field("kind", oneOf(protocol.JobIngest, protocol.JobExtract)),
+		field("status", oneOf(protocol.JobQueued, protocol.JobRunning, protocol.JobCompleted,
+			protocol.JobFailed)),
+		field("attempts", least(0)),
+		field("result", anyObject, doc("Only when completed. Of the kind ingest an IngestResponse.")),
+		field("error", doc("Only when failed.")),
+		field("created_at", date, pattern(milliseconds)),
+		field("updated_at", date, pattern(milliseconds)),
 	},
 
 	reflect.TypeFor[protocol.SearchFilters](): {

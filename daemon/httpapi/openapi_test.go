@@ -117,6 +117,9 @@ func fixture(t *testing.T, keys *Keys) *server {
 	if _, err := s.api.memory.AddMessages(t.Context(), h, "s1", first); err != nil {
 		t.Fatal(err)
 	}
+	if err := st.Write(t.Context(), "jobs/_"+exampleJob+".json", []byte(exampleJobFile)); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 

@@ -53,6 +53,8 @@ var routes = []route{
 	{"GET " + recordPath, scopeRead, "getDocument", (*API).getRecord},
 	{"DELETE " + recordPath, scopeWrite, "deleteDocumentById", (*API).deleteRecord},
 
+	{"GET " + brainPath + "/jobs/{job_id}", scopeRead, "getJob", (*API).getJob},
+
 	{"GET " + brainPath + "/events", scopeRead, "watchBrain", (*API).watchBrain},
 
 	{"POST " + brainPath + "/search", scopeSearch, "search", (*API).search},

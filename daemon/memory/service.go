@@ -11,6 +11,7 @@
 //   - facts.go: how the daemon marks what it writes by itself, and the lines of documents of facts
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
+//   - jobs.go: work that continues after the response; jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's
 // rules, and helper files that only that operation uses. Ingest turns files and URLs
@@ -21,7 +22,9 @@
 package memory
 
 import (
+	"cmp"
 	"errors"
+	"log/slog"
 	"time"
 
 	"evalctl/daemon/distill"
@@ -35,6 +38,8 @@ type Config struct {
 	Model  string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Logger receives the failures of background jobs. Nil discards them.
+	Logger *slog.Logger
 }
 
 // Service implements the operations. It is safe for concurrent use.
@@ -42,9 +47,10 @@ type Service struct {
 	cfg Config
 	// distiller asks the Reader what conversations and notes come down to.
 	distiller *distill.Distiller
+	jobs      *jobs
 }
 
-// New returns a Service. It fails only when a required field is missing.
+// New returns a Service. It fails only when a required field is missing. The caller must Close it.
 func New(cfg Config) (*Service, error) {
 	if cfg.Reader == nil || cfg.Model == "" {
 		return nil, errors.New("memory service: Reader and Model are required")
@@ -56,5 +62,6 @@ func New(cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{cfg: cfg, distiller: distiller}, nil
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	return &Service{cfg: cfg, distiller: distiller, jobs: newJobs()}, nil
 }

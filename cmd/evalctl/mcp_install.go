@@ -1,0 +1,5 @@
+package main
+
+type mcpInstallCmd struct{}
+
+func (*mcpInstallCmd) Run() error { return nil }
