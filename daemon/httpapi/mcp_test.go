@@ -26,7 +26,9 @@ func (s *server) tool(t testing.TB, name, args string, headers ...string) (int, 
 	}
 	text := string(data)
 	if _, event, ok := strings.Cut(text, "\ndata: "); ok {
-		var reply struct{ Result struct{ StructuredContent json.RawMessage } }
+		var reply struct {
+			Result struct{ StructuredContent json.RawMessage }
+		}
 		if err := json.Unmarshal([]byte(event), &reply); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
