@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"evalctl/daemon/protocol"
@@ -31,6 +32,28 @@ var operations = map[string]operation{
 		Summary: "Return counters in the Prometheus text format.",
 		Responses: respond(http.StatusOK, "Text format 0.0.4.", "text/plain",
 			inline(ofType("string"))),
+	},
+
+	"mcp": {
+		allowed: "reader writer admin searcher operator",
+		Summary: "Call the memory_* tools: the Model Context Protocol over streamable HTTP.",
+		Description: "There are no sessions: every request is served on its own, and only POST is " +
+			"supported. A tool needs the scope of the endpoint that it uses. A notification gets 202. " +
+			"Failures of the protocol may have the body of a JSON-RPC error.",
+		RequestBody: &requestBody{
+			Required: true, Description: sizeLimit(maxRecordBody),
+			Content: map[string]media{protocol.TypeJSON: {
+				Schema: inline(ofType("object"), require("jsonrpc", "method")),
+				Example: json.RawMessage(`{
+					"jsonrpc": "2.0",
+					"id": 1,
+					"method": "tools/call",
+					"params": {"name": "memory_list_brains", "arguments": {}}
+				}`),
+			}},
+		},
+		Responses: streams("One JSON-RPC message in each event. The reply is the last.",
+			map[string]string{"message": "JSONRPCMessage"}),
 	},
 
 	"listBrains": {

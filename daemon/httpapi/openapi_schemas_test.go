@@ -271,6 +271,8 @@ var sharedSchemas = map[string]*jsonschema.Schema{
 		doc("The mode that ran.")),
 	"Degraded": schemaOf[string](chars(1, 0),
 		doc("Why a lower mode ran than the requested one.")),
+	"JSONRPCMessage": schemaOf[struct{}](anyObject, require("jsonrpc"),
+		doc("A response, or a notification of progress.")),
 	"Scope": schemaOf[string](
 		oneOf(protocol.ScopeAll, protocol.ScopeGlobal, protocol.ScopeProject, protocol.ScopeAgent),
 		byDefault(protocol.ScopeAll),
