@@ -31,8 +31,9 @@ var components = map[reflect.Type][]rule{
 		field("created_at", date),
 	},
 	reflect.TypeFor[protocol.BrainList](): {
-		field("default_brain_id", brainID,
-			doc("The brain of requests that name none. Absent if there is no such brain.")),
+		require("default_brain_id"),
+		field("default_brain_id", ofType("string"), chars(0, protocol.MaxBrainSlug),
+			doc("The brain of requests that name none. Empty if there is no such brain.")),
 	},
 	reflect.TypeFor[protocol.CreateBrain](): {
 		doc("At least one of id, name and slug."),

@@ -104,8 +104,10 @@ func (s *Server) firstBrain(ctx context.Context) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case list.DefaultBrainID != "":
-		return list.DefaultBrainID, nil
+	case list.DefaultBrainID != nil && *list.DefaultBrainID != "":
+		return *list.DefaultBrainID, nil
+	case list.DefaultBrainID != nil && len(list.Items) > 0:
+		return "", noBrain("the daemon's default brain is not accessible: name one of the brains")
 	case len(list.Items) > 0:
 		return list.Items[0].ID, nil
 	}
