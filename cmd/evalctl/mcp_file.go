@@ -103,7 +103,7 @@ func (c *clientConfig) replace(text []byte) (backup string, err error) {
 
 // backUp copies the file to one of a new name next to it.
 func (c *clientConfig) backUp() (string, error) {
-	path := fmt.Sprintf("%s.%s.bak", c.path, time.Now().UTC().Format("20060102T150405.000"))
+	path := fmt.Sprintf("%s.%s.bak", c.path, time.Now().UTC().Format("20060102T150405.000000"))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, c.mode)
 	if err != nil {
 		return "", fmt.Errorf("keep a copy: %w", err)
