@@ -10,6 +10,8 @@ var (
 	// ErrReaderStopped means that the reader ended its answer before it was
 	// complete. The deltas emitted until then are all there is of it.
 	ErrReaderStopped = errors.New("reader stopped before the end of its answer")
+	// ErrReaderSilent means that the reader's answer has no text, apart from markers.
+	ErrReaderSilent = errors.New("reader gave no answer")
 )
 
 // ArgumentError reports an invalid argument of a request. Name is the wire key of
