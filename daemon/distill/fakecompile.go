@@ -29,19 +29,14 @@ func summarize(group []noteInput) (s summaryReply, ok bool) {
 	var lines []string
 	size := 0
 	for _, n := range group {
-		var own []string
+		own := noteLines(n)
 		added := 0
-		for line := range strings.SplitSeq(prose(n.Text), "\n") {
-			text := strings.TrimPrefix(strings.TrimSpace(line), "- ")
-			if n.Date != "" && !startsWithDay(text) {
-				text = n.Date + ": " + text
-			}
-			if text != "" && strings.TrimSpace(line) != "" && !seen[plainWords(text)] {
-				own = append(own, text)
+		for _, text := range own {
+			if !seen[plainWords(text)] {
 				added += len("- \n") + len(text)
 			}
 		}
-		if size+added > maxFakeText {
+		if len(own) == 0 || size+added > maxFakeText {
 			continue
 		}
 		for _, text := range own {
@@ -56,6 +51,22 @@ func summarize(group []noteInput) (s summaryReply, ok bool) {
 	slices.SortStableFunc(lines, func(a, b string) int { return cmp.Compare(dayPrefix(a), dayPrefix(b)) })
 	s.Title, s.Text = subject(group), strings.Join(lines, "\n")
 	return s, len(s.From) > 1
+}
+
+// noteLines returns the lines of a note, each with its date.
+func noteLines(n noteInput) []string {
+	var lines []string
+	for line := range strings.SplitSeq(prose(n.Text), "\n") {
+		text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- "))
+		if text == "" {
+			continue
+		}
+		if n.Date != "" && !startsWithDay(text) {
+			text = n.Date + ": " + text
+		}
+		lines = append(lines, text)
+	}
+	return lines
 }
 
 // dayPrefix returns the date with which a list item begins, empty without one.

@@ -47,6 +47,11 @@ func supersede(statements []*statement) {
 	for _, about := range order {
 		list := byClaim[about]
 		newest := slices.MaxFunc(list, func(a, b *statement) int { return a.when.Compare(b.when) })
+		if slices.ContainsFunc(list, func(s *statement) bool {
+			return s.when.Equal(newest.when) && values[s] != values[newest]
+		}) {
+			continue // two values on one day: nobody knows which of them holds
+		}
 		for _, s := range list {
 			if s.when.Before(newest.when) && values[s] != values[newest] {
 				s.by = newest

@@ -115,11 +115,11 @@ func (p *consolidation) planFacts() {
 		case s.by != nil:
 			p.pruneSuperseded(s)
 		case len(s.notes) > 0:
-			p.pruneLines(s.lines, "is already in the note", p.notes[s.notes[0]].path)
+			p.confirm(s)
 		case len(s.sessions()) > 1:
 			p.promote(s)
 		case len(s.lines) > 1:
-			p.pruneLines(s.lines[1:], "is repeated in", s.lines[0].doc.path)
+			p.pruneRepeated(s.lines)
 		}
 	}
 	p.rewriteFacts()
@@ -184,12 +184,60 @@ func (p *consolidation) pruneLines(lines []factRef, why, where string) {
 	}
 }
 
+func (l factRef) when() time.Time { return l.doc.when(*l.fact) }
+
+// pruneRepeated leaves the newest of the lines, so that the statement does not become older.
+func (p *consolidation) pruneRepeated(lines []factRef) {
+	newest := slices.MaxFunc(lines, func(a, b factRef) int { return a.when().Compare(b.when()) })
+	for _, l := range lines {
+		if l != newest {
+			p.pruneLines([]factRef{l}, "is repeated in", newest.doc.path)
+		}
+	}
+}
+
+// confirm prunes facts that are in a note already. A note of the daemon's own gets the date of the
+// newest of them. If the note is a user's, newer facts stay, since its date would be lost.
+func (p *consolidation) confirm(s *statement) {
+	if len(s.lines) == 0 {
+		return
+	}
+	note := &p.notes[s.notes[0]]
+	for _, i := range s.notes {
+		if p.notes[i].ownNote() {
+			note = &p.notes[i]
+			break
+		}
+	}
+	written := note.when(note.facts[0])
+	if !note.ownNote() {
+		older := slices.DeleteFunc(slices.Clone(s.lines), func(l factRef) bool { return l.when().After(written) })
+		p.pruneLines(older, "is already in the note", note.path)
+		return
+	}
+	if s.when.After(written) {
+		from := linePaths(s.lines)
+		p.seal(note.path, note.facts[0].String()+"\n", frontmatter.Fields{
+			Title: note.doc.Title, Date: s.when, Source: protocol.SourceCompile,
+			Metadata: map[string]any{keySources: sourceList(append(parseSources(note.doc), from...))},
+		})
+		p.lost = append(p.lost, loss{path: note.path, text: note.text, reason: "the note is confirmed", replaced: true})
+		p.promoted = append(p.promoted, protocol.ConsolidationAction{
+			Path: note.path, From: from, Reason: fmt.Sprintf("the fact %q is confirmed", excerpt(note.facts[0].Text)),
+		})
+	}
+	p.pruneLines(s.lines, "is already in the note", note.path)
+}
+
+// ownNote reports whether the daemon wrote a note and nobody has changed it since.
+func (d *holding) ownNote() bool { return d.sealed && len(d.facts) == 1 }
+
 func (p *consolidation) pruneSuperseded(s *statement) {
 	newer := s.by.place(p)
 	p.pruneLines(s.lines, "is superseded by a newer one in", newer)
 	for _, i := range s.notes {
-		d := p.notes[i]
-		if !d.sealed || len(d.facts) != 1 || p.deletes[d.path] {
+		d := &p.notes[i]
+		if !d.ownNote() || p.deletes[d.path] {
 			continue
 		}
 		p.deletes[d.path] = true

@@ -120,7 +120,7 @@ func (d holding) rewritable() bool {
 
 // withFacts returns the document with other facts.
 func (d holding) withFacts(facts []fact) (string, error) {
-	return factsDocument(d.session(), d.doc.Date, facts)
+	return factsDocument(d.session(), d.doc.Date, facts, actorsOf(d.doc)...)
 }
 
 // when returns the day of a fact: the one that it is about, else that of its document.
