@@ -237,6 +237,16 @@ var components = map[reflect.Type][]rule{
 	reflect.TypeFor[protocol.SessionMessageList](): {
 		field("messages", count(1, protocol.MaxSessionMessages)),
 	},
+	reflect.TypeFor[protocol.RecallRequest](): {
+		doc("camelCase keys are accepted too, and question for query."),
+		open,
+		field("query", chars(1, protocol.MaxSearchQuery)),
+		field("top_k", between(1, protocol.MaxRecallTopK), byDefault(protocol.DefaultTopK)),
+		field("scope", ref("Scope")),
+	},
+	reflect.TypeFor[protocol.RecallResponse](): {
+		field("chunks", count(0, protocol.MaxRecallTopK)),
+	},
 	reflect.TypeFor[protocol.Session](): {
 		field("id", chars(1, protocol.MaxSessionID)),
 		field("status", oneOf(protocol.SessionOpen, protocol.SessionEnded)),
@@ -261,6 +271,8 @@ var sharedSchemas = map[string]*jsonschema.Schema{
 		doc("The mode that ran.")),
 	"Degraded": schemaOf[string](chars(1, 0),
 		doc("Why a lower mode ran than the requested one.")),
+	"JSONRPCMessage": schemaOf[struct{}](anyObject, require("jsonrpc"),
+		doc("A response, or a notification of progress.")),
 	"Scope": schemaOf[string](
 		oneOf(protocol.ScopeAll, protocol.ScopeGlobal, protocol.ScopeProject, protocol.ScopeAgent),
 		byDefault(protocol.ScopeAll),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/distill"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/internal/llm"
@@ -203,7 +204,7 @@ func problemOf(err error) protocol.Problem {
 		p.Status, p.Code = 409, protocol.CodeConflict
 	case errors.Is(err, ErrTooLarge):
 		p.Status, p.Code = 413, protocol.CodePayloadTooLarge
-	case provider:
+	case provider, errors.Is(err, distill.ErrReply):
 		p.Status, p.Code = 502, protocol.CodeBadGateway
 	default:
 		p.Status, p.Code = 500, protocol.CodeInternal

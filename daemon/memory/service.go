@@ -25,6 +25,7 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"evalctl/daemon/distill"
@@ -48,6 +49,8 @@ type Service struct {
 	// distiller asks the Reader what conversations and notes come down to.
 	distiller *distill.Distiller
 	jobs      *jobs
+	// consolidating has the brain.Handle of each brain that is being consolidated.
+	consolidating sync.Map
 }
 
 // New returns a Service. It fails only when a required field is missing. The caller must Close it.

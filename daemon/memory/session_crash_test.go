@@ -106,11 +106,11 @@ func checkNumbered(t *testing.T, s *fixture, dir string) {
 		t.Fatal(err)
 	}
 	for i := 1; i <= state.Segment; i++ {
-		turns, _ := parseTranscript(frontmatter.Parse(s.read(t, transcriptPath("s", i))).Body)
+		turns, _ := protocol.ParseTranscript(frontmatter.Parse(s.read(t, transcriptPath("s", i))).Body)
 		for _, turn := range turns {
-			if said == len(all) || turn.content != all[said].Content ||
-				!strings.HasPrefix(turn.content+" ", strconv.Itoa(said)+" ") {
-				t.Fatalf("transcript %d, message %d: %.20q", i, said, turn.content)
+			if said == len(all) || turn.Content != all[said].Content ||
+				!strings.HasPrefix(turn.Content+" ", strconv.Itoa(said)+" ") {
+				t.Fatalf("transcript %d, message %d: %.20q", i, said, turn.Content)
 			}
 			said++
 		}
