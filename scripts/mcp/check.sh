@@ -60,8 +60,17 @@ ln -s "$modules" "$temp/node_modules"
 (cd ../.. && go build -o "$temp/evalctl" ./cmd/evalctl)
 export SVC_LLM_PROVIDER=fake
 unset SVC_HOME SVC_TOKEN SVC_STORE SVC_MCP_DEFAULT_BRAIN SVC_EMBED_PROVIDER TOKEN
-client() { node "$temp/client.mjs" "$@"; }
-inspector() { node "$temp/inspector.mjs" "$@"; }
+failed=0
+client() { node "$temp/client.mjs" "$@" || failed=1; }
+inspector() { node "$temp/inspector.mjs" "$@" || failed=1; }
+# denied checks that the client of $url is denied: denied STATUS TOKEN
+denied() {
+  if TOKEN=$2 node "$temp/client.mjs" denied http "$url/mcp" >"$temp/denied" 2>&1 ||
+    ! grep -q "code: $1" "$temp/denied"; then
+    echo "FAIL: token \"$2\" does not lead to $1:" && cat "$temp/denied"
+    failed=1
+  fi
+}
 keys() { "$temp/evalctl" keys --file "$temp/keys.yaml" "$@"; }
 
 # stdio, with daemons of its own
@@ -77,7 +86,7 @@ inspector inspected http "$url/mcp"
 client stdio-endpoint stdio "$temp/evalctl" mcp --endpoint "$url"
 (cd "$temp" && node "$modules/@modelcontextprotocol/conformance/dist/index.js" server --url "$url/mcp" \
   --expected-failures "$OLDPWD/expected-failures.yml" --output-dir "$temp/conformance") >"$temp/conformance.log" ||
-  { cat "$temp/conformance.log"; exit 1; }
+  { cat "$temp/conformance.log" && failed=1; }
 sed -n '/^=== SUMMARY/,$p' "$temp/conformance.log"
 stop
 
@@ -88,14 +97,15 @@ for store in fs git; do
   start "keys-$store" --home "$temp/home-http-$store" --store "$store" --keys "$temp/keys.yaml"
   client "http-$store" http "$url/mcp"
   SVC_TOKEN=$TOKEN client "endpoint-$store" stdio "$temp/evalctl" mcp --endpoint "$url"
-  if TOKEN=wrong client "denied-$store" http "$url/mcp" >"$temp/denied" 2>&1; then
-    echo "FAIL: a wrong token was accepted"
-    exit 1
-  fi
-  grep -q 401 "$temp/denied" || { cat "$temp/denied"; exit 1; }
+  denied 403 wrong
+  denied 401 ''
   stop
   start "again-$store" --home "$temp/home-http-$store" --keys "$temp/keys.yaml" --store "$store"
   client "http-$store" found "$url/mcp"
   stop
 done
-echo "all clients found what they expect"
+if [ "$failed" != 0 ]; then
+  echo "FAIL: see above"
+  exit 1
+fi
+echo "ok: all clients found what they expect"
