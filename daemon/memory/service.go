@@ -51,6 +51,8 @@ type Service struct {
 	jobs      *jobs
 	// consolidating has the brain.Handle of each brain that is being consolidated.
 	consolidating sync.Map
+	// reflecting has a reflectingKey for each session that is being reflected on.
+	reflecting locks
 }
 
 // New returns a Service. It fails only when a required field is missing. The caller must Close it.
