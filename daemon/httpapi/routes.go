@@ -66,6 +66,9 @@ var routes = []route{
 	{"GET " + sessionPath, scopeRead, "getSession", (*API).getSession},
 	{"POST " + sessionPath + "/recall", scopeSearch, "recall", (*API).recall},
 	{"POST " + sessionPath + "/reflect", scopeWrite, "reflect", (*API).reflect},
+
+	{"POST " + brainPath + "/consolidate", scopeWrite, "consolidate", (*API).consolidate},
+	{"POST " + brainPath + "/compile", scopeWrite, "compile", (*API).consolidate},
 }
 
 func (rt route) method() string {
