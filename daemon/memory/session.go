@@ -100,7 +100,8 @@ func (s *Service) addMessages(
 		return err
 	}
 	if final := lastFinal(messages); final >= 0 {
-		payload := extractPayload{SessionID: session, Messages: final + 1}
+		state.Final = final + 1
+		payload := extractPayload{SessionID: session, Messages: state.Final}
 		if _, err := s.addJob(ctx, b, protocol.JobExtract, payload); err != nil {
 			return err
 		}
