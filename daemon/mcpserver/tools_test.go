@@ -128,6 +128,14 @@ func TestExtract(t *testing.T) {
 		if _, echoed := session.Messages[0]["metadata"]; echoed {
 			t.Errorf("metadata is echoed: %v", session.Messages[0])
 		}
+		call(t, c, "memory_remember", object{"content": "# Places\n\nAna works in Oslo."})
+		call(t, c, "memory_remember", object{"content": "# Tools\n\nBen works with wood."})
+		r = call(t, c, "memory_recall", object{"query": "Where does she work?", "session_id": "s/1", "top_k": 1})
+		recalled := into[struct{ Chunks []object }](t, r)
+		if len(recalled.Chunks) != 1 || !strings.HasPrefix(r.Text, "#1 score=") ||
+			!strings.Contains(recalled.Chunks[0]["text"].(string), "Oslo") {
+			t.Errorf("recalled %s", r.Structured)
+		}
 		r = call(t, c, "memory_extract", object{"messages": messages, "actor_id": "ana"})
 		transcript := into[struct {
 			Mode     string

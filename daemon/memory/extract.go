@@ -71,14 +71,14 @@ func (s *Service) extractSession(
 		facts, use, err := s.distiller.Facts(ctx, part.all())
 		if err != nil {
 			return result, fmt.Errorf("messages %d to %d of session %q: %w",
-				part.first(), part.first()+len(part.fresh)-1, p.SessionID, err)
+				part.first(), part.end()-1, p.SessionID, err)
 		}
 		step := result
 		err = st.Batch(ctx, store.BatchOptions{Reason: "extract facts of a session"}, func(b *store.Batch) error {
 			step = result
 			step.Model = use.Model
 			return commitFacts(ctx, b, part, facts, &step, func() error {
-				if part.first()+len(part.fresh) < p.Messages {
+				if part.end() < p.Messages {
 					return nil
 				}
 				return j.finish(ctx, b, step)
@@ -118,7 +118,7 @@ func commitFacts(
 			result.Paths = append(slices.Clone(result.Paths), path)
 		}
 	}
-	state.Extracted += len(part.fresh)
+	state.Extracted = part.end()
 	state.ExtractSegment = part.segment
 	if err := state.write(ctx, b); err != nil {
 		return err

@@ -66,6 +66,9 @@ func (u unextracted) trimmed() unextracted {
 // first is the index of the first message of the step.
 func (u unextracted) first() int { return u.state.Extracted }
 
+// end is the index after the last message of the step, which has one.
+func (u unextracted) end() int { return u.fresh[len(u.fresh)-1].Index + 1 }
+
 // all returns what the model reads.
 func (u unextracted) all() []distill.Message {
 	return distillMessages(slices.Concat(u.earlier, u.fresh))

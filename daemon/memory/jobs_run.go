@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/convert"
 	"evalctl/daemon/distill"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
@@ -95,13 +96,13 @@ func (s *Service) attempt(
 	}
 	j.Attempts++
 	j.Status = protocol.JobRunning
-	if err := j.write(ctx, st); err != nil {
+	if err := j.store(ctx, st); err != nil {
 		return s.jobs.retryAfter, err
 	}
 	result, err := s.runSafely(ctx, h, j)
 	if err == nil && !j.finished {
 		if err = j.complete(result); err == nil {
-			err = j.write(ctx, st)
+			err = j.store(ctx, st)
 		}
 	}
 	if err == nil {
@@ -138,26 +139,31 @@ func (s *Service) runSafely(ctx context.Context, h brain.Handle, j *job) (result
 func (s *Service) failed(
 	ctx context.Context, st *store.Store, b *brainJobs, j *job, cause error,
 ) (again time.Duration, err error) {
-	_, permanent := errors.AsType[*permanentError](cause)
-	_, argument := errors.AsType[*ArgumentError](cause)
 	switch {
 	case ctx.Err() != nil:
 		// Interrupted on purpose, which is not the job's failure.
 		j.Attempts--
 		j.Status = protocol.JobQueued
-		return 0, j.write(context.WithoutCancel(ctx), st)
-	case permanent || argument || j.Attempts >= maxAttempts:
+		return 0, j.store(context.WithoutCancel(ctx), st)
+	case isPermanent(cause) || j.Attempts >= maxAttempts:
 		return 0, errors.Join(cause, s.fail(ctx, st, b, j, cause))
 	}
 	j.Status = protocol.JobQueued
-	return s.jobs.retryAfter << (2 * (j.Attempts - 1)), errors.Join(cause, j.write(ctx, st))
+	return s.jobs.retryAfter << (2 * (j.Attempts - 1)), errors.Join(cause, j.store(ctx, st))
+}
+
+// isPermanent reports whether another attempt would have the same error.
+func isPermanent(err error) bool {
+	_, permanent := errors.AsType[*permanentError](err)
+	_, argument := errors.AsType[*ArgumentError](err)
+	return permanent || argument || errors.Is(err, store.ErrInvalidPath) || errors.Is(err, convert.ErrKind)
 }
 
 // fail ends a job for good.
 func (s *Service) fail(ctx context.Context, st *store.Store, b *brainJobs, j *job, cause error) error {
 	problem := problemOf(cause)
 	j.Status, j.Error, j.Payload, j.Result = protocol.JobFailed, &problem, nil, nil
-	if err := j.write(ctx, st); err != nil {
+	if err := j.store(ctx, st); err != nil {
 		return err
 	}
 	return s.prune(ctx, st, b, j)
@@ -204,6 +210,8 @@ func problemOf(err error) protocol.Problem {
 		p.Status, p.Code = 409, protocol.CodeConflict
 	case errors.Is(err, ErrTooLarge):
 		p.Status, p.Code = 413, protocol.CodePayloadTooLarge
+	case errors.Is(err, convert.ErrKind):
+		p.Status, p.Code = 415, protocol.CodeUnsupportedMediaType
 	case provider, errors.Is(err, distill.ErrReply):
 		p.Status, p.Code = 502, protocol.CodeBadGateway
 	default:

@@ -29,6 +29,7 @@ try {
   failures = kind === 'found' ? await found() : await everything()
 } finally {
   rmSync(folder, { recursive: true })
+  client.onerror = undefined // closing aborts a stream
   await client.close()
 }
 process.exitCode = failures ? 1 : 0
