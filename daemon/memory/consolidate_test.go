@@ -558,3 +558,38 @@ func everyStore(t testing.TB) map[string]brain.Config {
 	all["memory"] = brain.Config{}
 	return all
 }
+
+// TestConsolidateADeletedBrain: the brain is deleted while the model reads.
+func TestConsolidateADeletedBrain(t *testing.T) {
+	var s *fixture
+	srv := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply {
+		if err := s.brains.Delete(context.Background(), s.brain); err != nil {
+			t.Error(err)
+		}
+		return llmtest.Reply{Text: `{"summaries":[]}`}
+	})
+	s = openModel(t, srv)
+	s.putExample(t)
+	if _, err := s.Consolidate(t.Context(), s.brain, protocol.ConsolidateRequest{}); !errors.Is(err, brain.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// BenchmarkConsolidate consolidates 4,000 facts of 100 sessions.
+func BenchmarkConsolidate(b *testing.B) {
+	for kind, cfg := range everyStore(b) {
+		b.Run(kind, func(b *testing.B) {
+			s := openWith(b, cfg, Config{})
+			for i := range 100 {
+				var facts []string
+				for j := range 40 {
+					facts = append(facts, fmt.Sprintf("Ana: The word%d of word%d is word%d.", i*j%91, j*7%113, (i+j)%301))
+				}
+				s.putFacts(b, fmt.Sprint("s", i), mayDay(i), said(facts...)...)
+			}
+			for b.Loop() {
+				s.consolidate(b, true)
+			}
+		})
+	}
+}
