@@ -27,7 +27,7 @@ var exitMeanings = []struct {
 	meaning string
 }{
 	{exitDone, "done, at or above the floor"},
-	{exitBelowFloor, "done, below the floor; for conformance, a MUST failed"},
+	{exitBelowFloor, "done, below the floor; for conformance, a MUST is broken"},
 	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
@@ -61,7 +61,7 @@ type unscoredError struct{ error }
 type requirementError struct{ failed, checked int }
 
 func (e *requirementError) Error() string {
-	return fmt.Sprintf("%d of %d MUST requirements failed", e.failed, e.checked)
+	return fmt.Sprintf("%d of %d MUST requirements are broken", e.failed, e.checked)
 }
 
 // verdictError reports a run that did not pass. cause is what stopped it, nil if it finished.

@@ -29,7 +29,7 @@ func TestFakeReader(t *testing.T) {
 		{"no words", readerInput{"?", "", []note{tide}}, Abstention},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := fakeAnswer(tt.in); !strings.HasPrefix(got, tt.want) {
+			if got := fakeAnswer(tt.in, false); !strings.HasPrefix(got, tt.want) {
 				t.Errorf("got  %s\nwant %s...", got, tt.want)
 			}
 		})
@@ -92,8 +92,8 @@ func TestFakeReaderQuotesVerbatim(t *testing.T) {
 			all = append(all, texts(n.Text)...)
 		}
 		question := text.Draw(rt, "question")
-		got := fakeAnswer(readerInput{Question: question, Notes: notes})
-		if again := fakeAnswer(readerInput{Question: question, Notes: notes}); again != got {
+		got := fakeAnswer(readerInput{Question: question, Notes: notes}, false)
+		if again := fakeAnswer(readerInput{Question: question, Notes: notes}, false); again != got {
 			rt.Fatalf("%q, then %q", got, again)
 		}
 		if got != Abstention && !joined(got, all, maxQuotes) {

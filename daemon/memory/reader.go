@@ -83,7 +83,7 @@ func readerRequest(model, prompt string, r protocol.AskRequest, hits []search.Hi
 			{Role: llm.RoleUser, Content: string(body)},
 		},
 		MaxTokens: readerMaxTokens,
-		Fake:      func() string { return fakeAnswer(input) },
+		Fake:      func() string { return fakeAnswer(input, prompt == augmentedPrompt) },
 	}, nil
 }
 

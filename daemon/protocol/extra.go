@@ -4,16 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 )
 
-// unmarshalExtra decodes a JSON object into the struct that known points to, and returns the keys
-// that the struct has no field for. Names of keys must match exactly. The struct must not have
-// methods of its own for JSON: pass a type that is defined by it.
-func unmarshalExtra(data []byte, known any) (map[string]json.RawMessage, error) {
+// unmarshalExtra decodes a JSON object into known, which points to a struct, and returns the keys
+// that the struct does not have, with their values verbatim. A key belongs to a field only if it is
+// exactly the field's JSON name.
+//
+// A type with extra keys passes itself as a type without methods, which would otherwise call this
+// function again.
+func unmarshalExtra(data []byte, known any) (extra map[string]json.RawMessage, err error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, err
@@ -21,47 +25,55 @@ func unmarshalExtra(data []byte, known any) (map[string]json.RawMessage, error) 
 	if all == nil {
 		return nil, errors.New("null is not a JSON object")
 	}
-	fields := make(map[string]json.RawMessage, len(all))
-	for key := range jsonNames(known) {
-		if value, ok := all[key]; ok {
-			fields[key] = value
-			delete(all, key)
+	fields := map[string]json.RawMessage{}
+	for _, name := range jsonNames(known) {
+		if value, ok := all[name]; ok {
+			fields[name] = value
+			delete(all, name)
 		}
 	}
-	data, err := json.Marshal(fields)
+	exact, err := json.Marshal(fields)
 	if err != nil {
 		return nil, err
 	}
-	if len(all) == 0 {
-		all = nil
+	if err := json.Unmarshal(exact, known); err != nil {
+		return nil, err
 	}
-	return all, json.Unmarshal(data, known)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return all, nil
 }
 
-// marshalExtra encodes the struct that known points to, followed by the keys of extra in ascending
-// order. A key of extra that the struct has a field for is left out. See unmarshalExtra.
+// marshalExtra encodes a struct, followed by the extra keys in ascending order. Extra keys that
+// have the name of a field are left out.
 func marshalExtra(known any, extra map[string]json.RawMessage) ([]byte, error) {
 	data, err := encode(known)
 	if err != nil {
 		return nil, err
 	}
 	names := jsonNames(known)
-	buf := bytes.NewBuffer(bytes.TrimSuffix(data, []byte("}")))
+	b := bytes.NewBuffer(bytes.TrimSuffix(data, []byte("}")))
 	for _, key := range slices.Sorted(maps.Keys(extra)) {
-		if names[key] {
+		if slices.Contains(names, key) {
 			continue
 		}
-		pair, err := encode(map[string]json.RawMessage{key: extra[key]})
+		if !json.Valid(extra[key]) {
+			return nil, fmt.Errorf("the value of the extra key %q is not JSON", key)
+		}
+		name, err := encode(key)
 		if err != nil {
 			return nil, err
 		}
-		if buf.Len() > len("{") {
-			buf.WriteByte(',')
+		if b.Len() > len("{") {
+			b.WriteByte(',')
 		}
-		buf.Write(pair[1 : len(pair)-1])
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(extra[key])
 	}
-	buf.WriteByte('}')
-	return buf.Bytes(), nil
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // encode is json.Marshal without escapes for HTML, which would change what Extra contains.
@@ -73,13 +85,16 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
 }
 
-// jsonNames returns the keys of the struct that known points to.
-func jsonNames(known any) map[string]bool {
-	names := map[string]bool{}
-	for field := range reflect.TypeOf(known).Elem().Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if name != "-" {
-			names[name] = true
+// jsonNames returns the names of the fields of a struct, or of one that is pointed to.
+func jsonNames(known any) []string {
+	t := reflect.TypeOf(known)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var names []string
+	for field := range t.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -29,10 +29,10 @@ func asking(judge func(*askStream) error) []step {
 }
 
 func askStreamChecks() []check {
-	ok := func(*askStream) error { return nil }
-	isEventStream := func(s *askStream) error { return s.verify(200, hasMediaType(protocol.TypeEvents)) }
+	opens := expectStream(askOf(question, nil), func(s *stream) error { return s.verify(200) })
+	isEventStream := func(s *askStream) error { return s.verify(0, hasMediaType(protocol.TypeEvents)) }
 	return []check{
-		must("ask-200", "4.4", "POST /ask returns 200.", asking(ok)...),
+		must("ask-200", "4.4", "POST /ask returns 200.", opens),
 		must("ask-content-type", "4.4", "The media type of the response to POST /ask is text/event-stream.",
 			asking(isEventStream)...),
 		must("ask-ends", "6.3", "An ask stream ends with done or error.", asking(endsWithDoneOrError)...),

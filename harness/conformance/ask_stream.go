@@ -37,6 +37,9 @@ func expectAsk(r request, judge func(*askStream) error) step {
 			return err
 		}
 		defer open.close()
+		if err := open.verifyOpen(); err != nil {
+			return err
+		}
 		s := &askStream{stream: open}
 		for {
 			f, err := s.next(ctx)
@@ -49,7 +52,7 @@ func expectAsk(r request, judge func(*askStream) error) step {
 			s.frames = append(s.frames, f)
 		}
 		if err := judge(s); err != nil {
-			return fmt.Errorf("%s: %w", s.request, err)
+			return against(fmt.Errorf("%s: %w", s.request, err))
 		}
 		return nil
 	}
@@ -79,7 +82,7 @@ func (s *askStream) payloads(name string) ([]object, error) {
 }
 
 // requirePayloads returns the payloads of an event that the stream must have. If it is missing and
-// the stream has an error event, the check is skipped: the daemon's model failed.
+// the stream has an error event, the check is not judged: the daemon's model failed.
 func (s *askStream) requirePayloads(name string) ([]object, error) {
 	list, err := s.payloads(name)
 	if err == nil && len(list) == 0 {
@@ -90,11 +93,11 @@ func (s *askStream) requirePayloads(name string) ([]object, error) {
 	return list, err
 }
 
-// errorEvent returns a skipError if the stream has an error event.
+// errorEvent returns an error without a verdict if the stream has an error event.
 func (s *askStream) errorEvent() error {
 	for _, f := range s.frames {
 		if f.name == protocol.EventError {
-			return skipError{"the daemon sent an error event: " + f.data}
+			return optional("an answer: the daemon sent an error event: " + f.data)
 		}
 	}
 	return nil

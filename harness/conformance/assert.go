@@ -12,7 +12,8 @@ import (
 // assertion checks one property of a response.
 type assertion func(*response) error
 
-// expect sends a request and checks the response. A status of 0 accepts any status.
+// expect sends a request and checks the response. A status of 0 accepts any status. A response that
+// differs breaks the check.
 func expect(r request, status int, assertions ...assertion) step {
 	return func(ctx context.Context, c *client) error {
 		res, err := c.do(ctx, r)
@@ -23,13 +24,15 @@ func expect(r request, status int, assertions ...assertion) step {
 	}
 }
 
+// verify returns a contradiction if the response does not have the status, or if an assertion
+// returns an error.
 func (r *response) verify(status int, assertions ...assertion) error {
 	if status != 0 && r.status != status {
-		return fmt.Errorf("want status %d, but %s", status, r)
+		return brokenf("want status %d, but %s", status, r)
 	}
 	for _, assert := range assertions {
 		if err := assert(r); err != nil {
-			return fmt.Errorf("%s: %w", r.request, err)
+			return against(fmt.Errorf("%s: %w", r.request, err))
 		}
 	}
 	return nil
@@ -38,19 +41,36 @@ func (r *response) verify(status int, assertions ...assertion) error {
 // expect2xx sends a request and accepts any status from 200 to 299.
 func expect2xx(r request) step { return expect(r, 0, isSuccess) }
 
-func put(path, text string) step      { return expect2xx(putOf(path, text)) }
-func appendTo(path, text string) step { return expect2xx(appendOf(path, text)) }
-func remove(path string) step         { return expect2xx(deleteOf(path)) }
-func rename(from, to string) step     { return expect2xx(renameOf(from, to)) }
-func batch(ops ...object) step        { return expect2xx(batchOf(ops...)) }
+// observe is expect for a request that is not what the check is about: it only shows the effect of
+// others.
+func observe(r request, status int, assertions ...assertion) step {
+	return expect(r, 0, append([]assertion{unobservable, func(res *response) error {
+		return res.verify(status)
+	}}, assertions...)...)
+}
+
+// inspect is expect for a check about a part of a response. Another status leaves the check not
+// judged: that the request succeeds is the requirement of another check.
+func inspect(r request, status int, assertions ...assertion) step {
+	return expect(r, 0, append([]assertion{given(status)}, assertions...)...)
+}
+
+// send sends a request that prepares a check and must succeed.
+func send(r request) step { return setup(expect2xx(r)) }
+
+func put(path, text string) step      { return send(putOf(path, text)) }
+func appendTo(path, text string) step { return send(appendOf(path, text)) }
+func remove(path string) step         { return send(deleteOf(path)) }
+func rename(from, to string) step     { return send(renameOf(from, to)) }
+func batch(ops ...object) step        { return send(batchOf(ops...)) }
 
 // expectContent requires a document to have a content.
 func expectContent(path, text string) step {
-	return expect(readOf(path), 0, isSuccess, bodyIs(text))
+	return observe(readOf(path), 0, isSuccess, bodyIs(text))
 }
 
 // expectAbsent requires a document not to exist.
-func expectAbsent(path string) step { return expect(readOf(path), 404) }
+func expectAbsent(path string) step { return observe(readOf(path), 404) }
 
 // expectNoBrain sends a request about a brain that does not exist. It accepts 404, and also 403 if
 // a token is sent, because a daemon need not reveal to it which brains exist (spec 5).
@@ -77,6 +97,32 @@ func isSuccess(r *response) error {
 func isErrorStatus(r *response) error {
 	if r.status < 400 {
 		return fmt.Errorf("want an error status, got %d %s", r.status, excerpt(r.body))
+	}
+	return nil
+}
+
+// given is a status without which the check cannot be judged.
+func given(status int) assertion {
+	return func(r *response) error {
+		if r.status != status {
+			return unjudged{ReasonSetup, fmt.Errorf("the check is about a response with status %d, but %s", status, r)}
+		}
+		return nil
+	}
+}
+
+// given2xx is given for the statuses from 200 to 299.
+func given2xx(r *response) error {
+	if err := isSuccess(r); err != nil {
+		return unjudged{ReasonSetup, fmt.Errorf("prepare the check: %w", err)}
+	}
+	return nil
+}
+
+// givenError is given for the statuses from 400.
+func givenError(r *response) error {
+	if err := isErrorStatus(r); err != nil {
+		return unjudged{ReasonSetup, err}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -17,14 +18,9 @@ type client struct {
 	request string // describes the last request
 }
 
-// step is a part of a check. Its error says what was wanted and what the daemon did instead.
+// step is a part of a check. Its error says what was wanted and what the daemon did instead. Only a
+// contradiction breaks the check.
 type step func(ctx context.Context, c *client) error
-
-// skipError ends a check without a verdict: the check is about optional behaviour that the daemon
-// does not show.
-type skipError struct{ reason string }
-
-func (e skipError) Error() string { return e.reason }
 
 // last describes the last request, for the report.
 func (c *client) last() string {
@@ -44,11 +40,7 @@ func (c *client) runInNewBrain(ctx context.Context, steps []step) (err error) {
 	if c.brain, err = c.target.createBrain(ctx); err != nil {
 		return err
 	}
-	defer func() {
-		if cleanup := c.target.deleteBrain(ctx, c.brain); err == nil && cleanup != nil {
-			err = cleanup
-		}
-	}()
+	defer c.target.deleteBrain(ctx, c.brain)
 	return c.run(ctx, steps...)
 }
 
@@ -81,7 +73,8 @@ func (c *client) do(ctx context.Context, r request) (*response, error) {
 	}
 	c.remember(res.summary())
 	if res.status == http.StatusTooManyRequests {
-		return nil, skipError{"the daemon's rate limit was reached: run fewer checks in parallel"}
+		return nil, unjudged{ReasonRateLimit,
+			errors.New("the daemon's rate limit was reached: run fewer checks in parallel")}
 	}
 	return res, nil
 }
@@ -122,7 +115,7 @@ func requiring(need need, checks ...check) []check {
 	return checks
 }
 
-// unmet returns why a check must be skipped, or "".
+// unmet returns why a check cannot be judged, or "".
 func (d *target) unmet(need need, slow bool) string {
 	switch {
 	case need == needToken && d.token == "":

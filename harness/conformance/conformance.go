@@ -25,17 +25,6 @@ const (
 	Should Level = "SHOULD"
 )
 
-// Status is the outcome of a check. A check is skipped if it cannot be judged: it needs a token
-// that was not given, or it is about optional behaviour that the daemon does not show.
-type Status string
-
-// The values of Status.
-const (
-	Pass Status = "pass"
-	Fail Status = "fail"
-	Skip Status = "skip"
-)
-
 // Check describes one requirement. Its ID begins with the group and is stable.
 type Check struct {
 	ID       string `json:"id"`
@@ -45,12 +34,15 @@ type Check struct {
 	Sentence string `json:"sentence"`
 }
 
-// Result is the outcome of one check. Detail explains why the check did not pass. Request is the
-// last request, with the status of its response if there was one. Both may contain text from the
-// daemon. The run's tokens are removed from it.
+// Result is the outcome of one check. Reason is set if the check is not judged. Detail explains why
+// it is not kept. Request is the last request, with the status of its response if there was one.
+// Both may contain text from the daemon. The run's tokens are removed from it. Alone is set if the
+// check timed out beside others and was run again.
 type Result struct {
 	Check
-	Status     Status  `json:"status"`
+	Verdict    Verdict `json:"verdict"`
+	Reason     Reason  `json:"reason,omitempty"`
+	Alone      bool    `json:"alone,omitempty"`
 	Detail     string  `json:"detail,omitempty"`
 	Request    string  `json:"request,omitempty"`
 	DurationMS float64 `json:"duration_ms"`
@@ -65,23 +57,28 @@ type Report struct {
 	Planned    int       `json:"planned"`
 	Partial    bool      `json:"partial"`
 	Results    []Result  `json:"results"`
+	// Death is set if the daemon stopped answering.
+	Death *Death `json:"death,omitempty"`
+	// BrainsLeft are the brains that the run created and could not delete.
+	BrainsLeft []string `json:"brains_left,omitempty"`
 }
 
-// Count returns the number of results with a level and a status in one group, or in all groups if
+// Count returns the number of results with a level and a verdict in one group, or in all groups if
 // group is empty.
-func (r Report) Count(group string, l Level, s Status) int {
+func (r Report) Count(group string, l Level, v Verdict) int {
 	n := 0
 	for _, res := range r.Results {
-		if (group == "" || res.Group == group) && res.Level == l && res.Status == s {
+		if (group == "" || res.Group == group) && res.Level == l && res.Verdict == v {
 			n++
 		}
 	}
 	return n
 }
 
-// Skipped returns the number of skipped checks in one group, or in all groups if group is empty.
-func (r Report) Skipped(group string) int {
-	return r.Count(group, Must, Skip) + r.Count(group, Should, Skip)
+// NotJudged returns the number of checks without a verdict in one group, or in all groups if group
+// is empty.
+func (r Report) NotJudged(group string) int {
+	return r.Count(group, Must, NotJudged) + r.Count(group, Should, NotJudged)
 }
 
 // Groups returns the groups that have results, in catalog order.

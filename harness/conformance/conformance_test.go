@@ -60,12 +60,12 @@ func wantAllPass(t *testing.T, r Report, skipped ...string) {
 		t.Fatal("no results")
 	}
 	for _, res := range r.Results {
-		want := Pass
+		want := Kept
 		if matchesAny(skipped, res.ID) {
-			want = Skip
+			want = NotJudged
 		}
-		if res.Status != want {
-			t.Errorf("%s %s: want %s, got %s: %s [%s]", res.Level, res.ID, want, res.Status, res.Detail, res.Request)
+		if res.Verdict != want {
+			t.Errorf("%s %s: want %s, got %s: %s [%s]", res.Level, res.ID, want, res.Verdict, res.Detail, res.Request)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestInterruptedRun(t *testing.T) {
 		t.Errorf("%d results, %v", len(r.Results), err)
 	}
 	for _, res := range r.Results {
-		if res.Status != Pass {
+		if res.Verdict != Kept {
 			t.Errorf("%s: %s", res.ID, res.Detail)
 		}
 	}
@@ -185,7 +185,7 @@ func TestInterruptedRun(t *testing.T) {
 func TestBrainsAreDeleted(t *testing.T) {
 	url := serve(t, "", nil, mutantNamed(t, "put-200").wrap)
 	o := Options{Endpoint: url, Only: []string{"documents-put-*"}}
-	if r := run(t, o); r.Count("documents", Must, Fail) == 0 {
+	if r := run(t, o); r.Count("documents", Must, Broken) == 0 {
 		t.Error("no check failed")
 	}
 	res, err := http.Get(url + "/v1/brains")

@@ -77,7 +77,7 @@ func concurrentPuts(ctx context.Context, c *client) error {
 		return err
 	}
 	if !slices.Contains(texts, string(res.body)) {
-		return fmt.Errorf("want one of the texts that were written, got %s", excerpt(res.body))
+		return brokenf("want one of the texts that were written, got %s", excerpt(res.body))
 	}
 	return nil
 }
@@ -99,10 +99,10 @@ func readChecks() []check {
 		must("documents-read-200", "4.2", "Reading a document returns 200.",
 			seed, expect(readOf("a.md"), 200, bodyIs("one"))),
 		must("documents-read-content-type", "4.2", "A document is returned as application/octet-stream.",
-			seed, expect(readOf("a.md"), 0, hasMediaType(protocol.TypeBytes))),
+			seed, inspect(readOf("a.md"), 200, hasMediaType(protocol.TypeBytes))),
 		must("documents-read-never-sniffed", "4.2", "An HTML document is returned as application/octet-stream.",
 			put("a.html", "<!doctype html><script>1</script>"),
-			expect(readOf("a.html"), 0, hasMediaType(protocol.TypeBytes))),
+			inspect(readOf("a.html"), 200, hasMediaType(protocol.TypeBytes))),
 		must("documents-read-missing-404", "4.2", "Reading a document that does not exist returns 404.",
 			expect(readOf("a.md"), 404)),
 		must("documents-read-fresh", "7.4", "A read returns the result of every write that was acknowledged before it.",
@@ -123,7 +123,7 @@ func readChecks() []check {
 }
 
 func statChecks() []check {
-	stat := func(name string, m matcher) step { return expect(statOf("notes/é.md"), 200, jsonField(name, m)) }
+	stat := func(name string, m matcher) step { return inspect(statOf("notes/é.md"), 200, jsonField(name, m)) }
 	seed := put("notes/é.md", "fünf")
 	return []check{
 		must("documents-stat-200", "4.2", "Stat of a document returns 200.",
@@ -135,18 +135,18 @@ func statChecks() []check {
 		must("documents-stat-size", "2", "Stat returns the size in bytes, not in characters.",
 			seed, stat("size", equals(5.0))),
 		must("documents-stat-size-empty", "2", "The size of an empty document is 0.",
-			put("a.md", ""), expect(statOf("a.md"), 200, jsonField("size", equals(0.0)))),
+			put("a.md", ""), inspect(statOf("a.md"), 200, jsonField("size", equals(0.0)))),
 		must("documents-stat-size-grows", "2", "Append increases the size.",
-			put("a.md", "one"), appendTo("a.md", " two"), expect(statOf("a.md"), 200, jsonField("size", equals(7.0)))),
+			put("a.md", "one"), appendTo("a.md", " two"), inspect(statOf("a.md"), 200, jsonField("size", equals(7.0)))),
 		must("documents-stat-mtime", "2", "Stat returns mtime as an ISO 8601 timestamp in UTC with milliseconds.",
 			seed, stat("mtime", isUTCMillis)),
 		must("documents-stat-is-dir", "2", "The is_dir of a document is false.", seed, stat("is_dir", equals(false))),
 		must("documents-stat-snake-case", "2", "The keys of the response to stat are in snake_case.",
-			seed, expect(statOf("notes/é.md"), 200, bodyInSnakeCase)),
+			seed, inspect(statOf("notes/é.md"), 200, bodyInSnakeCase)),
 		should("documents-stat-json", "4.2", "The media type of the response to stat is application/json.",
-			seed, expect(statOf("notes/é.md"), 200, hasMediaType(protocol.TypeJSON))),
+			seed, inspect(statOf("notes/é.md"), 200, hasMediaType(protocol.TypeJSON))),
 		should("documents-stat-folder", "4.3", "Stat of a folder returns is_dir true.",
-			seed, expect(statOf("notes"), 200, jsonField("is_dir", equals(true)))),
+			seed, inspect(statOf("notes"), 200, jsonField("is_dir", equals(true)))),
 		should("documents-stat-mtime-advances", "2", "A write does not set mtime to an earlier time.", mtimeAdvances),
 		should("documents-stat-path-missing-400", "4.2", "Stat without a path is rejected with 400.",
 			expect(brainRequest("GET", "/documents/stat"), 400)),
@@ -164,7 +164,7 @@ func mtimeAdvances(ctx context.Context, c *client) error {
 		return isUTCMillis(got)
 	})
 	for _, text := range []string{"one", "two", "three"} {
-		if err := c.run(ctx, put("a.md", text), expect(statOf("a.md"), 200, notEarlier)); err != nil {
+		if err := c.run(ctx, put("a.md", text), inspect(statOf("a.md"), 200, notEarlier)); err != nil {
 			return err
 		}
 	}
@@ -208,7 +208,7 @@ func concurrentAppends(ctx context.Context, c *client) error {
 		left = strings.Replace(left, fmt.Sprintf("[line %d]", i), "", 1)
 	}
 	if left != "" || len(res.body) != n*len("[line 0]") {
-		return fmt.Errorf("want %d appended texts, each as a whole, got %s", n, excerpt(res.body))
+		return brokenf("want %d appended texts, each as a whole, got %s", n, excerpt(res.body))
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func renameChecks() []check {
 			expect(renameOf("a.md", "b.md"), 404)),
 		must("documents-rename-missing-keeps", "4.2",
 			"A rename that returns 404 does not change the document at the new path.",
-			put("b.md", "two"), expect(renameOf("a.md", "b.md"), 404), expectContent("b.md", "two")),
+			put("b.md", "two"), inspect(renameOf("a.md", "b.md"), 404), expectContent("b.md", "two")),
 		must("documents-rename-twice-404", "7.4", "A second rename of a document returns 404.",
 			seed, rename("a.md", "b.md"), expect(renameOf("a.md", "b.md"), 404)),
 		must("documents-rename-keeps-others", "4.2", "Rename does not change other documents.",

@@ -63,24 +63,24 @@ func problemChecks() []check {
 			must("errors-status-"+r.id, "7.1", fmt.Sprintf("The status code for %s is %d.", r.what, r.status),
 				steps(r.status)...),
 			must("errors-problem-"+r.id, "7.1", "The body is a Problem for "+r.what+".",
-				steps(0, isErrorStatus, isProblem)...),
+				steps(0, givenError, isProblem)...),
 			should("errors-code-"+r.id, "7.1", "The code in the Problem is "+r.code+" for "+r.what+".",
-				steps(0, isErrorStatus, jsonField("code", equals(r.code)))...),
+				steps(0, givenError, jsonField("code", equals(r.code)))...),
 			should("errors-body-status-"+r.id, "7.1",
 				"The status in the Problem equals the status code for "+r.what+".",
-				steps(0, isErrorStatus, jsonField("status", equals(float64(r.status))))...),
+				steps(0, givenError, jsonField("status", equals(float64(r.status))))...),
 		)
 	}
 	missing, invalid := readOf("none.md"), putOf("../a.md", "x")
 	return append(checks,
 		should("errors-media-type-404", "7.1", "The media type of a 404 response is application/problem+json.",
-			expect(missing, 404, hasMediaType(protocol.TypeProblem))),
+			inspect(missing, 404, hasMediaType(protocol.TypeProblem))),
 		should("errors-media-type-400", "7.1", "The media type of a 400 response is application/problem+json.",
-			expect(invalid, 400, hasMediaType(protocol.TypeProblem))),
+			inspect(invalid, 400, hasMediaType(protocol.TypeProblem))),
 		should("errors-title", "7.1", "A Problem has a title.",
-			expect(missing, 404, jsonField("title", isNonEmptyString))),
+			inspect(missing, 404, jsonField("title", isNonEmptyString))),
 		should("errors-detail", "7.1", "A Problem has a detail.",
-			expect(missing, 404, jsonField("detail", isNonEmptyString))),
+			inspect(missing, 404, jsonField("detail", isNonEmptyString))),
 	)
 }
 
@@ -141,7 +141,7 @@ func routeChecks() []check {
 		should("errors-method-405", "7.1", "A method that an endpoint does not support returns 405 with a Problem.",
 			expect(patch, 405, isProblem)),
 		should("errors-method-allow", "7.1", "A 405 response lists the supported methods in Allow.",
-			expect(patch, 405, hasAllowHeader)),
+			inspect(patch, 405, hasAllowHeader)),
 		should("errors-brain-missing-problem", "7.1",
 			"The error response for a brain that does not exist has a Problem.",
 			expectNoBrain("PUT", "/documents?path=a.md", func(r request) request { return r.withBytes("x") },

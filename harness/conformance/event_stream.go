@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"evalctl/daemon/protocol"
 )
@@ -16,21 +18,41 @@ const sentinelPath = "sentinel.md"
 
 var eventsRequest = request{method: "GET", path: "/events", streaming: true}
 
-// openReadyStream opens a change stream and waits for its first frame, which must be ready.
-func (c *client) openReadyStream(ctx context.Context, r request) (*stream, error) {
-	s, err := c.openStream(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	f, err := s.next(ctx)
+const (
+	// silence is how long a change stream may send nothing although a frame is due.
+	silence = 10 * time.Second
+	// pingWithin is how long an idle change stream may take to send a ping. It is less than the
+	// default time limit of a check.
+	pingWithin = 28 * time.Second
+)
+
+// openReadyStream opens a change stream and waits for its first frame, which must be ready. Without
+// ready, the check cannot be judged.
+func (c *client) openReadyStream(ctx context.Context, r request) (ready *stream, err error) {
+	err = setup(func(ctx context.Context, c *client) error {
+		s, err := c.openStream(ctx, r)
+		if err != nil {
+			return err
+		}
+		if err = s.verifyOpen(); err == nil {
+			err = s.awaitReady(ctx)
+		}
+		if err != nil {
+			s.close()
+			return err
+		}
+		ready = s
+		return nil
+	})(ctx, c)
+	return ready, err
+}
+
+func (s *stream) awaitReady(ctx context.Context) error {
+	f, err := s.nextWithin(ctx, silence)
 	if err == nil && f.name != protocol.EventReady {
-		err = fmt.Errorf("%s: want ready as the first frame, got %q", s.request, f.name)
+		err = brokenf("%s: want ready as the first frame, got %q", s.request, f.name)
 	}
-	if err != nil {
-		s.close()
-		return nil, err
-	}
-	return s, nil
+	return err
 }
 
 // withReadyStream opens a change stream, waits for ready, and passes the stream to use.
@@ -54,18 +76,30 @@ func expectFrames(during []step, judge func([]frame) error) step {
 			return err
 		}
 		if err := judge(frames); err != nil {
-			return fmt.Errorf("%s: %w", s.request, err)
+			return against(fmt.Errorf("%s: %w", s.request, err))
 		}
 		return nil
 	})
 }
 
 // collect runs steps, writes the sentinel, and returns the frames up to the sentinel's, without it
-// and without pings.
+// and without pings. If the sentinel's frame does not come, it returns the frames that came and
+// errSilence.
 func (s *stream) collect(ctx context.Context, c *client, steps ...step) (frames []frame, err error) {
+	acted := make(chan *time.Timer, 1)
+	var late atomic.Bool
 	err = s.whileListening(
-		func() error { return c.run(ctx, append(slices.Clip(steps), put(sentinelPath, "the end"))...) },
+		func() error {
+			err := c.run(ctx, append(slices.Clip(steps), put(sentinelPath, "the end"))...)
+			acted <- time.AfterFunc(silence, func() { late.Store(true); s.close() })
+			return err
+		},
 		func() error { frames, err = s.untilSentinel(ctx); return err })
+	(<-acted).Stop()
+	if err != nil && late.Load() {
+		return frames, fmt.Errorf("%s: the event of the last write did not come in %v, after %q: %w",
+			s.request, silence, summaries(frames), errSilence)
+	}
 	return frames, err
 }
 
@@ -74,10 +108,10 @@ func (s *stream) untilSentinel(ctx context.Context) ([]frame, error) {
 	for {
 		f, err := s.next(ctx)
 		if errors.Is(err, io.EOF) {
-			err = fmt.Errorf("%s: the stream ended", s.request)
+			err = fmt.Errorf("%s: the stream ended: %w", s.request, errSilence)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w, after the frames %v", err, summaries(frames))
+			return frames, fmt.Errorf("%w, after the frames %v", err, summaries(frames))
 		}
 		if f.name == protocol.EventPing {
 			continue
@@ -85,7 +119,7 @@ func (s *stream) untilSentinel(ctx context.Context) ([]frame, error) {
 		if f.name == protocol.EventChange {
 			o, err := f.object()
 			if err != nil {
-				return nil, err
+				return nil, against(err)
 			}
 			if o["path"] == sentinelPath {
 				return frames, nil
@@ -111,12 +145,27 @@ func summaries(frames []frame) []string {
 
 // expectEvents requires the steps to cause exactly these events, in this order.
 func expectEvents(during []step, want ...string) step {
-	return expectFrames(during, func(frames []frame) error {
-		if got := summaries(frames); !slices.Equal(got, want) {
-			return fmt.Errorf("want the events %q, got %q", want, got)
+	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {
+		frames, err := s.collect(ctx, c, during...)
+		got := summaries(frames)
+		switch {
+		case errors.Is(err, errSilence) && !isSubsequence(want, got):
+			return contradiction{err} // the changes were made and their events are missing
+		case err == nil && !slices.Equal(got, want):
+			return brokenf("%s: want the events %q, got %q", s.request, want, got)
 		}
-		return nil
+		return err
 	})
+}
+
+// isSubsequence reports whether all contains the elements of part in their order.
+func isSubsequence(part, all []string) bool {
+	for _, s := range all {
+		if len(part) > 0 && part[0] == s {
+			part = part[1:]
+		}
+	}
+	return len(part) == 0
 }
 
 // expectEachEvent requires the steps to cause n events, and judges the payload of each.

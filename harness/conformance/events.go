@@ -18,15 +18,8 @@ func eventChecks() []check {
 }
 
 func eventStreamChecks() []check {
-	opened := func(assertions ...assertion) step {
-		return func(ctx context.Context, c *client) error {
-			s, err := c.openStream(ctx, eventsRequest)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			return s.verify(200, assertions...)
-		}
+	opened := func(assertion assertion) step {
+		return expectStream(eventsRequest, func(s *stream) error { return s.verify(0, s.isOpen, assertion) })
 	}
 	firstFrame := func(judge func(frame) error) step {
 		return func(ctx context.Context, c *client) error {
@@ -35,15 +28,19 @@ func eventStreamChecks() []check {
 				return err
 			}
 			defer s.close()
-			f, err := s.next(ctx)
+			if err := s.verifyOpen(); err != nil {
+				return err
+			}
+			f, err := s.nextWithin(ctx, silence)
 			if err != nil {
 				return err
 			}
-			return judge(f)
+			return against(judge(f))
 		}
 	}
 	return []check{
-		must("events-200", "4.2", "A change stream returns 200.", opened()),
+		must("events-200", "4.2", "A change stream returns 200.",
+			expectStream(eventsRequest, func(s *stream) error { return s.verify(200) })),
 		must("events-content-type", "4.2", "The media type of a change stream is text/event-stream.",
 			opened(hasMediaType(protocol.TypeEvents))),
 		must("events-no-cache", "9", "A change stream has Cache-Control: no-cache.",
@@ -79,7 +76,7 @@ func noReplay(r request) step {
 	noEvents := withReadyStream(r, func(ctx context.Context, c *client, s *stream) error {
 		frames, err := s.collect(ctx, c)
 		if err == nil && len(frames) > 0 {
-			err = fmt.Errorf("want no event of earlier writes, got %q", summaries(frames))
+			err = brokenf("want no event of earlier writes, got %q", summaries(frames))
 		}
 		return err
 	})
@@ -168,11 +165,11 @@ func deliveryChecks() []check {
 	}
 	seed := put("a.md", "one")
 	rejected := []step{
-		expect(deleteOf("none.md"), 0, isErrorStatus), expect(renameOf("none.md", "b.md"), 0, isErrorStatus),
-		expect(putOf("../a.md", "x"), 0, isErrorStatus),
+		expect(deleteOf("none.md"), 0, givenError), expect(renameOf("none.md", "b.md"), 0, givenError),
+		expect(putOf("../a.md", "x"), 0, givenError),
 	}
-	reads := []step{expectContent("a.md", "one"), expect(statOf("a.md"), 200), expectListing(flat, "a.md")}
-	failedBatch := expect(batchOf(writeOp("a.md", "x"), deleteOp("none.md")), 0, isErrorStatus)
+	reads := []step{setup(expectContent("a.md", "one"), expect(statOf("a.md"), 200), expectListing(flat, "a.md"))}
+	failedBatch := expect(batchOf(writeOp("a.md", "x"), deleteOp("none.md")), 0, givenError)
 	return []check{
 		must("events-commit-order", "6.2", "Events are sent in commit order.", expectEvents(writes, want...)),
 		must("events-two-streams", "6.2", "All streams of a brain send the same events in the same order.",
@@ -214,7 +211,7 @@ func sameOrderOnBothStreams(ctx context.Context, c *client) error {
 	}
 	a, b := summaries(frames[0]), summaries(frames[1])
 	if len(a) != 20 || !slices.Equal(a, b) {
-		return fmt.Errorf("want 20 events in the same order, got %q and %q", a, b)
+		return brokenf("want 20 events in the same order, got %q and %q", a, b)
 	}
 	return nil
 }
@@ -234,7 +231,7 @@ func readableWhenReported() step {
 					return err
 				}
 				if got := summaries([]frame{f}); got[0] != "created a.md" {
-					return fmt.Errorf("want the event created a.md, got %q", got)
+					return brokenf("want the event created a.md, got %q", got)
 				}
 				return expectContent("a.md", text)(ctx, c)
 			})
@@ -273,12 +270,12 @@ func eventIDChecks() []check {
 }
 
 var expectPing = withReadyStream(eventsRequest, func(ctx context.Context, _ *client, s *stream) error {
-	f, err := s.next(ctx)
+	f, err := s.nextWithin(ctx, pingWithin)
 	if err != nil {
 		return err
 	}
 	if f.name != protocol.EventPing || f.data != protocol.PingData {
-		return fmt.Errorf("%s: want a ping with the data %s, got %q with %s",
+		return brokenf("%s: want a ping with the data %s, got %q with %s",
 			s.request, protocol.PingData, f.name, excerpt([]byte(f.data)))
 	}
 	return nil

@@ -23,7 +23,7 @@ func entriesMatch(judge func([]object) error) []assertion {
 
 // expectEntries requests a listing and judges its entries.
 func expectEntries(query []string, judge func([]object) error) step {
-	return expect(listOf(query...), 200, entriesMatch(judge)...)
+	return observe(listOf(query...), 200, entriesMatch(judge)...)
 }
 
 func pathsOf(entries []object) []string {
@@ -48,7 +48,7 @@ func hasPaths(paths ...string) []assertion {
 
 // expectListing requests a listing that must have exactly these paths, in any order.
 func expectListing(query []string, paths ...string) step {
-	return expect(listOf(query...), 200, hasPaths(paths...)...)
+	return observe(listOf(query...), 200, hasPaths(paths...)...)
 }
 
 // expectEachEntry requests a listing that must have n entries, and matches a field of each.

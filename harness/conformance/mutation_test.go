@@ -85,7 +85,7 @@ func checkMutant(t *testing.T, m mutant, results []Result) {
 	t.Helper()
 	var failed []string
 	for _, res := range results {
-		if res.Status != Fail {
+		if res.Verdict != Broken {
 			continue
 		}
 		failed = append(failed, res.ID)

@@ -98,7 +98,7 @@ func expectNoBody(r request, status int) step {
 			return err
 		}
 		if len(rest) > 0 {
-			return fmt.Errorf("%s: want no bytes after the head of the response, got %s", res.request, excerpt(rest))
+			return brokenf("%s: want no bytes after the head of the response, got %s", res.request, excerpt(rest))
 		}
 		return nil
 	}

@@ -34,19 +34,28 @@ type record struct {
 	fields   object
 }
 
-// createThen creates a document and runs steps with its record.
+// createThen creates a document and runs steps with its record. Without a record the check cannot be
+// judged.
 func createThen(fields object, then func(record) []step) step {
+	return createJudged(fields, nil, then)
+}
+
+// createJudged is createThen for a check that is also about the response to the creation.
+func createJudged(fields object, about []assertion, then func(record) []step) step {
 	return func(ctx context.Context, c *client) error {
 		res, err := c.do(ctx, createOf(fields))
 		if err != nil {
 			return err
 		}
-		if err := res.verify(0, isSuccess); err != nil {
+		if err := res.verify(0, given2xx); err != nil {
+			return err
+		}
+		if err := res.verify(0, about...); err != nil {
 			return err
 		}
 		r, err := res.record()
 		if err != nil {
-			return fmt.Errorf("%s: %w", res.request, err)
+			return unjudged{ReasonSetup, fmt.Errorf("%s: %w", res.request, err)}
 		}
 		return c.run(ctx, then(r)...)
 	}
@@ -68,17 +77,14 @@ func (r *response) record() (record, error) {
 // expectRecordField matches a field of a new document's record, both in the response and when the
 // record is read back: a response may repeat a value that was not stored.
 func expectRecordField(fields object, name string, m matcher) step {
-	return createThen(fields, func(r record) []step {
-		return []step{
-			func(context.Context, *client) error { return matchField(r.fields, name, m) },
-			expect(recordOf(r.id), 200, jsonField(name, m)),
-		}
+	return createJudged(fields, []assertion{jsonField(name, m)}, func(r record) []step {
+		return []step{inspect(recordOf(r.id), 200, jsonField(name, m))}
 	})
 }
 
 // expectRecordListed requires the list of records to contain an id, or not to.
 func expectRecordListed(id string, want bool) step {
-	return expect(listRecords, 200, jsonField("items", func(got any) error {
+	return inspect(listRecords, 200, jsonField("items", func(got any) error {
 		items, _ := got.([]any)
 		has := slices.ContainsFunc(items, func(item any) bool {
 			o, _ := item.(object)

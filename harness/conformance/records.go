@@ -21,9 +21,9 @@ func recordFieldChecks() []check {
 	checks := []check{
 		should("records-create-201", "4.1", "POST /documents returns 201.", expect(createOf(plain), 201)),
 		should("records-create-json", "4.1", "The media type of the response to POST /documents is application/json.",
-			expect(createOf(plain), 201, hasMediaType(protocol.TypeJSON))),
+			inspect(createOf(plain), 201, hasMediaType(protocol.TypeJSON))),
 		should("records-snake-case", "2", "The keys of a record are in snake_case.",
-			expect(createOf(plain), 201, bodyInSnakeCase)),
+			inspect(createOf(plain), 201, bodyInSnakeCase)),
 		should("records-brain-id", "2", "A record has the id of its brain.",
 			func(ctx context.Context, c *client) error {
 				return expectRecordField(plain, "brain_id", equals(c.brain))(ctx, c)
@@ -59,7 +59,7 @@ func recordFieldChecks() []check {
 func matchesContent(name string, want func([]byte) any) step {
 	fields := document("# Tee\n\nGrün.\n", "a.md", "tags", []string{"x"})
 	return createThen(fields, func(r record) []step {
-		return []step{expect(readOf(r.path), 200, func(res *response) error {
+		return []step{inspect(readOf(r.path), 200, func(res *response) error {
 			return matchField(r.fields, name, equals(want(res.body)))
 		})}
 	})
@@ -85,7 +85,7 @@ func recordContentChecks() []check {
 	return []check{
 		should("records-content", "4.1", "Reading the path of a new document returns its content.",
 			createThen(document(text, "a.md"), func(r record) []step {
-				return []step{expect(readOf(r.path), 200, bodyContains(text))}
+				return []step{inspect(readOf(r.path), 200, bodyContains(text))}
 			})),
 		should("records-byte-size-as-read", "2", "The byte_size of a record is the size of the document as read.",
 			matchesContent("byte_size", func(b []byte) any { return float64(len(b)) })),
@@ -117,8 +117,8 @@ func recordPathChecks() []check {
 			createThen(object{"content": "one", "title": "Tea"}, func(first record) []step {
 				return []step{createThen(object{"content": "two", "title": "Tea"}, func(second record) []step {
 					return []step{
-						expect(readOf(first.path), 200, bodyContains("one")),
-						expect(readOf(second.path), 200, bodyContains("two")),
+						inspect(readOf(first.path), 200, bodyContains("one")),
+						inspect(readOf(second.path), 200, bodyContains("two")),
 					}
 				})}
 			})),
@@ -140,7 +140,7 @@ func recordLookupChecks() []check {
 	return []check{
 		should("records-get-same", "4.2", "GET of a record returns the same fields as its creation.",
 			withTea(func(r record) []step {
-				return []step{expect(recordOf(r.id), 200, func(res *response) error {
+				return []step{inspect(recordOf(r.id), 200, func(res *response) error {
 					o, err := res.object()
 					if err == nil {
 						err = equals(r.fields)(o)
@@ -150,7 +150,7 @@ func recordLookupChecks() []check {
 			})),
 		should("records-get-no-store", "9.3", "The response to GET of a record has Cache-Control: no-store.",
 			withTea(func(r record) []step {
-				return []step{expect(recordOf(r.id), 200, hasCacheControl("no-store"))}
+				return []step{inspect(recordOf(r.id), 200, hasCacheControl("no-store"))}
 			})),
 		should("records-create-no-cache-headers", "9.3",
 			"The response to POST /documents has neither Cache-Control nor ETag.",
@@ -160,7 +160,7 @@ func recordLookupChecks() []check {
 			withTea(func(r record) []step {
 				return []step{
 					put(r.path, coffee),
-					expect(recordOf(r.id), 200, jsonField("checksum_sha256", equals(checksum([]byte(coffee)))),
+					inspect(recordOf(r.id), 200, jsonField("checksum_sha256", equals(checksum([]byte(coffee)))),
 						jsonField("byte_size", equals(float64(len(coffee))))),
 				}
 			})),
@@ -178,15 +178,15 @@ func recordListChecks() []check {
 		should("records-list", "4.2", "GET /documents without listing parameters lists records.",
 			withTea(func(r record) []step { return []step{expectRecordListed(r.id, true)} })),
 		should("records-list-empty", "4.2", "The items of the list of records of an empty brain are an empty array.",
-			expect(listRecords, 200, jsonField("items", equals([]any{})))),
+			inspect(listRecords, 200, jsonField("items", equals([]any{})))),
 		should("records-list-put", "4.2", "The list of records contains a document that was written by PUT.",
-			put("b.md", "text"), expect(listRecords, 200,
+			put("b.md", "text"), inspect(listRecords, 200,
 				jsonField("items", singleItem("checksum_sha256", equals(checksum([]byte("text"))))))),
 		should("records-list-no-store", "9.3", "The list of records has Cache-Control: no-store.",
-			expect(listRecords, 200, hasCacheControl("no-store"))),
+			inspect(listRecords, 200, hasCacheControl("no-store"))),
 		should("records-listing-parameter", "4.2", "GET /documents with a listing parameter lists paths.",
 			withTea(func(record) []step {
-				return []step{expect(listOf(recursive...), 200,
+				return []step{inspect(listOf(recursive...), 200,
 					jsonField("items", singleItem("is_dir", equals(false))))}
 			})),
 	}
@@ -200,10 +200,10 @@ func recordDeleteChecks() []check {
 		should("records-delete-204", "4.2", "DELETE of a record returns 204.",
 			withTea(func(r record) []step { return []step{expect(deleteRecord(r.id), 204)} })),
 		should("records-delete-removes", "4.2", "DELETE of a record deletes the document.",
-			withTea(func(r record) []step { return append([]step{expect2xx(deleteRecord(r.id))}, isGone(r)...) })),
+			withTea(func(r record) []step { return append([]step{send(deleteRecord(r.id))}, isGone(r)...) })),
 		should("records-delete-twice-404", "7.4", "A second DELETE of a record returns 404.",
 			withTea(func(r record) []step {
-				return []step{expect2xx(deleteRecord(r.id)), expect(deleteRecord(r.id), 404)}
+				return []step{send(deleteRecord(r.id)), expect(deleteRecord(r.id), 404)}
 			})),
 		should("records-delete-by-query", "4.2",
 			"DELETE /documents with document_id instead of path deletes the document.",
@@ -219,7 +219,7 @@ func recordValidationChecks() []check {
 	long := func(n int) string { return strings.Repeat("ä", n) }
 	rejected := func(id, what string, fields object) check {
 		return should("records-"+id, "4.1", what+" is rejected with 400.",
-			expect(createOf(fields), 400, isProblem), expect(listRecords, 200, jsonField("items", equals([]any{}))))
+			expect(createOf(fields), 400, isProblem), inspect(listRecords, 200, jsonField("items", equals([]any{}))))
 	}
 	tags := make([]string, protocol.MaxDocumentTags+1)
 	for i := range tags {
@@ -239,6 +239,7 @@ func recordValidationChecks() []check {
 		rejected("metadata-nested-400", "A nested object in metadata",
 			document("x", "a.md", "metadata", object{"a": object{}})),
 		should("records-title-512", "4.1", "A title may have 512 characters.",
+			expect(createOf(document("x", "b.md", "title", longestTitle)), 0, isSuccess),
 			expectRecordField(document("x", "a.md", "title", longestTitle), "title", equals(longestTitle))),
 		should("records-content-above-limit", "8",
 			"Content of 5,000,001 characters is rejected with 413 or 400 and writes nothing.",

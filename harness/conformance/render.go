@@ -38,33 +38,54 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Conformance of %s\n\n", escapeCell(r.Endpoint))
 	if r.Partial {
-		fmt.Fprintf(&b, "**Partial: %s.**\n\n", r.progress())
+		fmt.Fprintf(&b, "**Partial: %s.**\n\n", escapeCell(r.progress()))
 	}
-	b.WriteString("| group | MUST passed | MUST failed | SHOULD passed | SHOULD failed | skipped |\n")
+	b.WriteString("| group | MUST kept | MUST broken | SHOULD kept | SHOULD broken | not judged |\n")
 	b.WriteString("|---|--:|--:|--:|--:|--:|\n")
 	for _, g := range append(r.Groups(), "") {
 		name := escapeCell(g)
 		if g == "" {
 			name = "**all**"
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", name, r.Count(g, Must, Pass), r.Count(g, Must, Fail),
-			r.Count(g, Should, Pass), r.Count(g, Should, Fail), r.Skipped(g))
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", name, r.Count(g, Must, Kept), r.Count(g, Must, Broken),
+			r.Count(g, Should, Kept), r.Count(g, Should, Broken), r.NotJudged(g))
 	}
 	for _, l := range []Level{Must, Should} {
-		if r.Count("", l, Fail) == 0 {
+		if r.Count("", l, Broken) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## Failed: %s\n\n", l)
+		fmt.Fprintf(&b, "\n## Broken: %s\n\n", l)
 		b.WriteString("| check | spec | requirement | detail | request |\n|---|---|---|---|---|\n")
 		for _, res := range r.Results {
-			if res.Level == l && res.Status == Fail {
+			if res.Level == l && res.Verdict == Broken {
 				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", escapeCell(res.ID), escapeCell(res.Section),
 					escapeCell(res.Sentence), escapeCell(res.Detail), escapeCell(res.Request))
 			}
 		}
 	}
+	r.writeNotJudged(&b)
+	if len(r.BrainsLeft) > 0 {
+		b.WriteString("\n## Brains left behind\n\n")
+		for _, id := range r.BrainsLeft {
+			fmt.Fprintf(&b, "- %s\n", escapeCell(id))
+		}
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeNotJudged writes the checks without a verdict and why they have none.
+func (r Report) writeNotJudged(b *strings.Builder) {
+	if r.NotJudged("") == 0 {
+		return
+	}
+	b.WriteString("\n## Not judged\n\n| check | reason | detail | request |\n|---|---|---|---|\n")
+	for _, res := range r.Results {
+		if res.Verdict == NotJudged {
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", escapeCell(res.ID), escapeCell(res.Reason.String()),
+				escapeCell(res.Detail), escapeCell(res.Request))
+		}
+	}
 }
 
 // junitCounts are the attributes that a suite and the list of suites have in common.
@@ -105,9 +126,9 @@ type junitNote struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes the report as JUnit XML with one suite per group. Only a failed MUST is a
-// failure. A failed SHOULD is a skipped case whose message says so. A partial report has an
-// additional suite with an error, so that it does not count as a success.
+// WriteJUnit writes the report as JUnit XML with one suite per group. Only a broken MUST is a
+// failure. A broken SHOULD and a check without a verdict are skipped cases whose messages say so. A
+// partial report has an additional suite with an error, so that it does not count as a success.
 func (r Report) WriteJUnit(w io.Writer) error {
 	all := junitSuites{Name: xmlText("conformance of " + r.Endpoint)}
 	all.Time = seconds(r.DurationMS)
@@ -141,13 +162,17 @@ func (r Report) WriteJUnit(w io.Writer) error {
 
 // progress describes a partial report.
 func (r Report) progress() string {
-	return fmt.Sprintf("%d of %d checks were done when the run was stopped", len(r.Results), r.Planned)
+	text := fmt.Sprintf("%d of %d checks were done when the run was stopped", len(r.Results), r.Planned)
+	if r.Death != nil {
+		text += ": the daemon died " + r.Death.String()
+	}
+	return text
 }
 
 func (r Report) timestamp() string { return r.StartedAt.Format("2006-01-02T15:04:05") }
 
 func (all *junitSuites) addPartial(r Report) {
-	note := &junitNote{Type: "partial", Message: "partial: " + r.progress()}
+	note := &junitNote{Type: "partial", Message: xmlText("partial: " + r.progress())}
 	all.Tests, all.Errors = all.Tests+1, all.Errors+1
 	all.Suites = append(all.Suites, junitSuite{
 		Name: "conformance", junitCounts: junitCounts{Tests: 1, Errors: 1, Time: seconds(0)}, Timestamp: r.timestamp(),
@@ -161,14 +186,16 @@ func (s *junitSuite) add(res Result) {
 	note := &junitNote{Message: xmlText(res.Detail), Text: xmlText(text)}
 	s.Tests++
 	switch {
-	case res.Status == Fail && res.Level == Must:
+	case res.Verdict == Broken && res.Level == Must:
 		note.Type = string(Must)
 		c.Failure = note
 		s.Failures++
-	case res.Status != Pass:
-		if res.Status == Fail {
-			note.Message = "SHOULD: " + note.Message
+	case res.Verdict != Kept:
+		prefix := "SHOULD: "
+		if res.Verdict == NotJudged {
+			prefix = "not judged, " + res.Reason.String() + ": "
 		}
+		note.Message = prefix + note.Message
 		c.Skipped = note
 		s.Skipped++
 	}

@@ -18,13 +18,13 @@ const hostile = "\x1b[31mred\x00\u202e|<script>alert(1)</script>\n| x | ]]> & ![
 
 func hostileReport() Report {
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	row := func(id string, l Level, s Status, detail string) Result {
+	row := func(id string, l Level, s Verdict, detail string) Result {
 		c := newCheck(l, id, "4.2", "A requirement.", nil).Check
-		return Result{Check: c, Status: s, Detail: detail, Request: "GET /v1/brains/x → 200", DurationMS: 12.5}
+		return Result{Check: c, Verdict: s, Detail: detail, Request: "GET /v1/brains/x → 200", DurationMS: 12.5}
 	}
 	return Report{Endpoint: "http://127.0.0.1:1", StartedAt: at, DurationMS: 1500, Results: []Result{
-		row("documents-a", Must, Pass, ""), row("documents-b", Must, Fail, hostile),
-		row("events-a", Should, Fail, "want "+hostile), row("events-b", Must, Skip, "needs a token"),
+		row("documents-a", Must, Kept, ""), row("documents-b", Must, Broken, hostile),
+		row("events-a", Should, Broken, "want "+hostile), row("events-b", Must, NotJudged, "needs a token"),
 	}}
 }
 
@@ -41,7 +41,7 @@ func TestMarkdownIsEscaped(t *testing.T) {
 	}
 	for _, want := range []string{
 		"| documents | 1 | 1 | 0 | 0 | 0 |", "| events | 0 | 0 | 0 | 1 | 1 |", "| **all** | 1 | 1 | 0 | 1 | 1 |",
-		"## Failed: MUST", "## Failed: SHOULD", "&lt;script&gt;",
+		"## Broken: MUST", "## Broken: SHOULD", "&lt;script&gt;",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)

@@ -35,6 +35,7 @@ type request struct {
 	token     func(*target) string
 	close     bool // close the connection after the response
 	streaming bool // a response with status 200 never ends, so its body is not read
+	verbatim  bool // the daemon's quirks are not removed from the response
 }
 
 // brainRequest addresses a path in the check's brain. query lists names and values in turn.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"net/http"
 	"time"
 )
 
@@ -20,7 +20,7 @@ type Options struct {
 	Endpoint string
 	// Token is sent with every request. ReadOnlyToken belongs to the same tenant and may only read
 	// its documents. OtherTenantToken belongs to another tenant. Checks that need a token that is
-	// empty are skipped.
+	// empty are not judged.
 	Token, ReadOnlyToken, OtherTenantToken string
 	// Only selects checks; see Checks.
 	Only []string
@@ -32,19 +32,21 @@ type Options struct {
 	Slow bool
 	// Agent is the User-Agent header of every request.
 	Agent string
+	// Process is the daemon's process if it was started for the run, else nil.
+	Process Process
 	// Done is called with each result as soon as it is available. Calls are not concurrent.
 	Done func(Result)
 }
 
-// ErrUnusable reports that no check could run: the daemon does not respond, or does not create and
-// delete brains.
+// ErrUnusable reports that no check could run: the daemon does not respond, does not create brains,
+// or does not allow deleting them.
 var ErrUnusable = errors.New("the daemon cannot be checked")
 
 var errCheckTimeout = errors.New("the check timed out")
 
 // Run runs the selected checks. It returns an error for an invalid selection or endpoint, if the
-// daemon is unusable (ErrUnusable), and if ctx ends early: then the error is ctx's cause and the
-// report contains the checks that were finished.
+// daemon is unusable (ErrUnusable), if it stops answering (ErrDied), and if ctx ends early: then the
+// error is ctx's cause. In the latter two cases the report contains the checks that were finished.
 func Run(ctx context.Context, o Options) (Report, error) {
 	checks, err := selectChecks(o.Only)
 	if err != nil {
@@ -66,26 +68,36 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		Endpoint: d.base, StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{},
 	}
 	if err := d.probe(ctx, o.Timeout); err != nil {
+		report.BrainsLeft = d.brainsLeft()
 		return report, err
 	}
-	for _, r := range d.runAll(ctx, o, checks) {
-		if r.Status != "" {
-			report.Results = append(report.Results, r)
+	r := &runner{target: d, options: o, checks: checks}
+	for _, res := range r.runAll(ctx) {
+		if res.Verdict != "" {
+			report.Results = append(report.Results, res)
 		}
 	}
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
+	report.Death, report.BrainsLeft = r.death, d.brainsLeft()
+	if ctx.Err() == nil && r.death != nil {
+		return report, fmt.Errorf("%w %s", ErrDied, r.death)
+	}
 	return report, context.Cause(ctx)
 }
 
-// probe creates a brain and deletes it, as every check does. It stops a run against a daemon that
-// cannot delete brains, which would otherwise keep hundreds of them.
+// probe creates a brain, as every check does, finds out how the daemon differs from others, and
+// deletes the brain. A token that may not delete brains stops the run, which would otherwise leave
+// hundreds of them. A daemon that has no such endpoint does not.
 func (d *target) probe(ctx context.Context, timeout time.Duration) error {
 	probe, cancel := context.WithTimeoutCause(ctx, timeout, errCheckTimeout)
 	defer cancel()
+	status, err := d.healthStatus(probe)
+	d.healthy = err == nil && status/100 == 2
 	id, err := d.createBrain(probe)
 	if err == nil {
-		err = d.verifyDeletion(ctx, id)
+		d.probed, d.quirks = true, d.probeQuirks(probe, id)
+		err = d.probeDeletion(ctx, id)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -96,55 +108,27 @@ func (d *target) probe(ctx context.Context, timeout time.Duration) error {
 	return nil
 }
 
-func (d *target) verifyDeletion(ctx context.Context, id string) error {
+func (d *target) probeDeletion(ctx context.Context, id string) error {
 	res, err := d.requestDeletion(ctx, id)
-	if err == nil && res.status/100 != 2 {
+	switch {
+	case err != nil:
+		d.leave(id)
+	case res.status/100 == 2:
+		d.deletes = true
+	case res.status == http.StatusUnauthorized || res.status == http.StatusForbidden:
+		d.leave(id)
 		err = fmt.Errorf("delete the check's brain: %s", res)
+	default:
+		d.leave(id)
 	}
 	return err
 }
 
-// runAll returns one result per check. Checks that did not finish before ctx ended have an empty
-// status.
-func (d *target) runAll(ctx context.Context, o Options, checks []check) []Result {
-	results := make([]Result, len(checks))
-	next := make(chan int)
-	var reporting sync.Mutex
-	var workers sync.WaitGroup
-	for range min(o.Parallel, len(checks)) {
-		workers.Go(func() {
-			for i := range next {
-				r := d.runCheck(ctx, o, checks[i])
-				if ctx.Err() != nil {
-					continue // the check was interrupted, which is not the daemon's fault
-				}
-				results[i] = r
-				if o.Done != nil {
-					reporting.Lock()
-					o.Done(r)
-					reporting.Unlock()
-				}
-			}
-		})
-	}
-feed:
-	for i := range checks {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-			break feed
-		}
-	}
-	close(next)
-	workers.Wait()
-	return results
-}
-
-func (d *target) runCheck(ctx context.Context, o Options, chk check) Result {
-	res := Result{Check: chk.Check, Status: Skip}
+func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
+	res := Result{Check: chk.Check, Verdict: NotJudged}
 	if unmet := d.unmet(chk.needs, o.Slow); unmet != "" {
-		res.Detail = unmet
-		return res
+		res.Reason, res.Detail = ReasonNeed, unmet
+		return outcome{Result: res}
 	}
 	start := time.Now()
 	limited, cancel := context.WithTimeoutCause(ctx, o.Timeout, errCheckTimeout)
@@ -153,16 +137,11 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) Result {
 	err := c.runInNewBrain(limited, chk.steps)
 	res.DurationMS = millis(time.Since(start))
 	res.Request = d.redactor.Text(c.last())
-	switch {
-	case err == nil:
-		res.Status = Pass
-		return res
-	case errors.As(err, new(skipError)):
-	default:
-		res.Status = Fail
+	res.Verdict, res.Reason = verdict(err)
+	if err != nil {
+		res.Detail = d.redactor.Text(err.Error())
 	}
-	res.Detail = d.redactor.Text(err.Error())
-	return res
+	return outcome{Result: res, again: err != nil && timedOut(err)}
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

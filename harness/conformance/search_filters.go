@@ -34,7 +34,7 @@ func putSearchable(word string, docs ...string) step {
 		for i := 0; i < len(docs); i += 2 {
 			steps = append(steps, awaitFound(word, docs[i]))
 		}
-		return c.run(ctx, steps...)
+		return setup(steps...)(ctx, c)
 	}
 }
 
@@ -51,7 +51,7 @@ func filteredSearch(filters any) request { return walrusSearch(object{"filters":
 
 // expectPaths requires the chunks of a search to have certain paths and not to have others.
 func expectPaths(r request, included, excluded []string) step {
-	return expect(r, 200, chunksMatch(func(chunks []object) error {
+	return observe(r, 200, chunksMatch(func(chunks []object) error {
 		got := pathsOf(chunks)
 		for _, p := range included {
 			if !slices.Contains(got, p) {
@@ -69,7 +69,7 @@ func expectPaths(r request, included, excluded []string) step {
 
 // expectOrder requires a chunk of one document before a chunk of another.
 func expectOrder(r request, first, second string) step {
-	return expect(r, 200, chunksMatch(func(chunks []object) error {
+	return observe(r, 200, chunksMatch(func(chunks []object) error {
 		got := pathsOf(chunks)
 		a, b := slices.Index(got, first), slices.Index(got, second)
 		if a < 0 || b < 0 || a > b {
@@ -124,7 +124,7 @@ func searchSortChecks() []check {
 	sorted := func(order string) request { return walrusSearch(object{"sort": order}) }
 	return []check{
 		should("search-sort-relevance", "4.1", "Sorted by relevance, chunks are in descending order of their scores.",
-			putWalruses, expect(sorted(protocol.SortRelevance), 200, scoresDescend)),
+			putWalruses, inspect(sorted(protocol.SortRelevance), 200, scoresDescend)),
 		should("search-sort-recency", "4.1", "Sorted by recency, chunks of newer documents come first.",
 			putWalruses, expectOrder(sorted(protocol.SortRecency), april, march)),
 		should("search-sort-recency-undated", "4.1",
@@ -133,7 +133,7 @@ func searchSortChecks() []check {
 		should("search-sort-relevance-then-recency", "4.1",
 			"Sorted by relevance then recency, chunks with equal scores are in descending order of their dates.",
 			equallyRelevant,
-			expect(searchOf(object{"query": "otter", "sort": protocol.SortRelevanceThenRecency}), 200,
+			inspect(searchOf(object{"query": "otter", "sort": protocol.SortRelevanceThenRecency}), 200,
 				newerFirstOnTie(newer))),
 		should("search-sort-unknown-400", "4.1", "A search with an unknown sort is rejected with 400.",
 			expect(sorted("alphabet"), 400)),

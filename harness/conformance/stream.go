@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/internal/httpclient"
@@ -33,7 +35,7 @@ type stream struct {
 	events *sse.Reader
 }
 
-// openStream opens an event stream. A status other than 200 is an error.
+// openStream opens an event stream. If the status is not 200, the stream has a body and no events.
 func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 	res, err := c.target.open(ctx, r.withHeader("Accept", protocol.TypeEvents), c.brain)
 	if err != nil {
@@ -46,9 +48,32 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 		var text bytes.Buffer
 		_, _ = text.ReadFrom(io.LimitReader(res.Body, 4<<10)) // only for the message
 		head.body = text.Bytes()
-		return nil, fmt.Errorf("want an event stream, but %s", head)
 	}
 	return &stream{response: head, body: res.Body, events: sse.NewReader(res.Body, 0)}, nil
+}
+
+// verifyOpen is for checks that are about the events of a stream, not about its status. A daemon
+// without the endpoint, or one that fails, says nothing about its events.
+func (s *stream) verifyOpen() error {
+	if s.status == http.StatusNotFound {
+		return unjudged{ReasonObserve, fmt.Errorf("there is no event stream: %s", s)}
+	}
+	return s.verify(0, unobservable, func(r *response) error { return r.verify(http.StatusOK) })
+}
+
+// isOpen is verifyOpen as an assertion.
+func (s *stream) isOpen(*response) error { return s.verifyOpen() }
+
+// expectStream opens an event stream and checks the head of the response.
+func expectStream(r request, judge func(*stream) error) step {
+	return func(ctx context.Context, c *client) error {
+		s, err := c.openStream(ctx, r)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		return judge(s)
+	}
 }
 
 func (s *stream) close() { _ = s.body.Close() }
@@ -69,6 +94,22 @@ func (s *stream) whileListening(act, listen func() error) error {
 		return actErr
 	}
 	return listenErr
+}
+
+// nextWithin waits for a frame that the daemon must send by itself. That none comes, or that the
+// stream ends, is a contradiction.
+func (s *stream) nextWithin(ctx context.Context, limit time.Duration) (frame, error) {
+	var late atomic.Bool
+	timer := time.AfterFunc(limit, func() { late.Store(true); s.close() })
+	defer timer.Stop()
+	f, err := s.next(ctx)
+	switch {
+	case late.Load():
+		return frame{}, brokenf("%s: want a frame, got none in %v: %w", s.request, limit, errSilence)
+	case errors.Is(err, io.EOF):
+		return frame{}, brokenf("%s: want a frame, but the stream ended: %w", s.request, errSilence)
+	}
+	return f, err
 }
 
 // next waits for the next frame. It returns io.EOF at the end of the stream.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/internal/httpclient"
@@ -31,6 +33,16 @@ type target struct {
 	redactor                     *redact.Redactor // applied to what is reported, not to what is judged
 	agent                        string
 	http                         *http.Client
+
+	// What the probe found out. Nothing changes after it.
+	probed  bool
+	healthy bool // GET /healthz returned 2xx
+	deletes bool // brains can be deleted
+	shape   int  // index into brainShapes
+	quirks  quirks
+
+	mu   sync.Mutex
+	left []string // brains that could not be deleted
 }
 
 func newTarget(o Options) (*target, error) {
@@ -98,13 +110,15 @@ func (d *target) send(ctx context.Context, r request, brain string) (*response, 
 	}
 	defer res.Body.Close()
 	if r.streaming && res.StatusCode == http.StatusOK {
-		return &response{d.describe(r, brain), res.StatusCode, res.Header, nil}, nil
+		return &response{request: d.describe(r, brain), status: res.StatusCode, header: res.Header}, nil
 	}
 	body, err := httpclient.ReadBody(res, maxBody)
 	if err != nil {
 		return nil, fmt.Errorf("%s: read the response: %w", d.describe(r, brain), httpclient.Cause(ctx, err))
 	}
-	return &response{d.describe(r, brain), res.StatusCode, res.Header, body}, nil
+	answer := &response{d.describe(r, brain), res.StatusCode, res.Header, body}
+	d.quirks.removeFrom(r, answer)
+	return answer, nil
 }
 
 func (d *target) urlPath(r request, brain string) string {
@@ -134,37 +148,78 @@ func (d *target) tokenFor(r request) string {
 	return d.token
 }
 
-// createBrain creates a brain under a name that no other run uses and returns its id. The request
-// has the keys of all known dialects.
-func (d *target) createBrain(ctx context.Context) (string, error) {
-	id := "conformance-" + strings.ToLower(rand.Text())
-	r := daemonRequest(http.MethodPost, "/v1/brains")
-	res, err := d.send(ctx, r.withJSON(object{"id": id, "brainId": id, "name": id, "slug": id}), "")
-	if err != nil {
-		return "", fmt.Errorf("create a brain: %w", err)
-	}
-	if res.status/100 != 2 {
-		return "", fmt.Errorf("create a brain: %s", res)
-	}
-	var created struct{ ID, BrainID string }
-	if json.Unmarshal(res.body, &created) == nil && created.ID != "" {
-		return created.ID, nil
-	}
-	return id, nil
+// brainShapes are bodies of requests that create a brain, given its name. The first one has the
+// keys of all known dialects; the others are for daemons that reject keys.
+var brainShapes = []func(id string) object{
+	func(id string) object { return object{"id": id, "brainId": id, "name": id, "slug": id} },
+	func(id string) object { return object{"name": id, "slug": id} },
+	func(id string) object { return object{"name": id} },
+	func(id string) object { return object{"brainId": id} },
+	func(id string) object { return object{"id": id} },
 }
 
-// deleteBrain deletes a check's brain, even after ctx has ended.
-func (d *target) deleteBrain(ctx context.Context, id string) error {
-	res, err := d.requestDeletion(ctx, id)
-	if err != nil {
-		return err
+// createBrain creates a brain under a name that no other run uses and returns its id.
+func (d *target) createBrain(ctx context.Context) (id string, err error) {
+	id = "conformance-" + strings.ToLower(rand.Text())
+	for {
+		r := daemonRequest(http.MethodPost, "/v1/brains").withJSON(brainShapes[d.shape](id))
+		res, err := d.send(ctx, r, "")
+		if err != nil {
+			return "", fmt.Errorf("create a brain: %w", err)
+		}
+		if res.status/100 == 2 {
+			return cmp.Or(res.brainID(), id), nil
+		}
+		if d.probed || d.shape+1 == len(brainShapes) || res.status != http.StatusBadRequest {
+			return "", unjudged{ReasonSetup, fmt.Errorf("create a brain: %s", res)}
+		}
+		d.shape++
 	}
+}
+
+// brainID returns the id in the response to the creation of a brain, or "".
+func (r *response) brainID() string {
+	type ids struct {
+		ID, BrainID string
+		Snake       string `json:"brain_id"`
+	}
+	var created struct {
+		ids
+		Brain ids
+	}
+	if json.Unmarshal(r.body, &created) != nil {
+		return ""
+	}
+	return cmp.Or(created.ID, created.BrainID, created.Snake, created.Brain.ID, created.Brain.BrainID,
+		created.Brain.Snake)
+}
+
+// deleteBrain deletes a check's brain, even after ctx has ended. A brain that cannot be deleted is
+// named in the report. It does not change the verdict.
+func (d *target) deleteBrain(ctx context.Context, id string) {
+	if !d.deletes {
+		d.leave(id)
+		return
+	}
+	res, err := d.requestDeletion(ctx, id)
 	// The check may have deleted the brain. Then the daemon returns 404, or 403 if it does not
 	// reveal to the token which brains exist.
-	if res.status/100 != 2 && res.status != http.StatusNotFound && res.status != http.StatusForbidden {
-		return fmt.Errorf("delete the check's brain: %s", res)
+	if err != nil || res.status/100 != 2 && res.status != http.StatusNotFound && res.status != http.StatusForbidden {
+		d.leave(id)
 	}
-	return nil
+}
+
+func (d *target) leave(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left = append(d.left, d.redactor.Text(id))
+}
+
+// brainsLeft returns the brains that the run created and could not delete.
+func (d *target) brainsLeft() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(slices.Values(d.left))
 }
 
 func (d *target) requestDeletion(ctx context.Context, id string) (*response, error) {

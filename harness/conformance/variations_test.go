@@ -84,12 +84,12 @@ func TestPermittedVariations(t *testing.T) {
 			o.Only = tt.only
 			r := run(t, o)
 			for _, res := range r.Results {
-				if res.Status == Fail && (res.Level == Must || !matchesAny(tt.may, res.ID)) {
+				if res.Verdict == Broken && (res.Level == Must || !matchesAny(tt.may, res.ID)) {
 					t.Errorf("%s %s: %s [%s]", res.Level, res.ID, res.Detail, res.Request)
 				}
 			}
-			if tt.name == "rate limit" && r.Skipped("") != len(r.Results) {
-				t.Errorf("%d of %d checks were skipped", r.Skipped(""), len(r.Results))
+			if tt.name == "rate limit" && r.NotJudged("") != len(r.Results) {
+				t.Errorf("%d of %d checks were skipped", r.NotJudged(""), len(r.Results))
 			}
 		})
 	}
@@ -129,9 +129,9 @@ func delayedIndex() wrapper {
 // The reference daemon passes the slow check, which is skipped without Options.Slow.
 func TestReferenceDaemonPings(t *testing.T) {
 	url := serveConfig(t, daemon.Config{Options: httpapi.Options{PingInterval: 10 * time.Millisecond}}, unbroken)
-	for slow, want := range map[bool]Status{true: Pass, false: Skip} {
+	for slow, want := range map[bool]Verdict{true: Kept, false: NotJudged} {
 		r := run(t, Options{Endpoint: url, Only: []string{"events-ping"}, Slow: slow})
-		if len(r.Results) != 1 || r.Results[0].Status != want {
+		if len(r.Results) != 1 || r.Results[0].Verdict != want {
 			t.Errorf("slow %v: got %+v", slow, r.Results)
 		}
 	}
@@ -141,11 +141,11 @@ func TestReferenceDaemonPings(t *testing.T) {
 func TestPing(t *testing.T) {
 	for _, tt := range []struct {
 		frame string
-		want  Status
+		want  Verdict
 	}{
-		{"id: 2\nevent: ping\ndata: keepalive\n\n", Pass},
-		{"id: 2\nevent: ping\ndata: alive\n\n", Fail},
-		{": a comment is not a ping\n\nevent: change\ndata: {}\n\n", Fail},
+		{"id: 2\nevent: ping\ndata: keepalive\n\n", Kept},
+		{"id: 2\nevent: ping\ndata: alive\n\n", Broken},
+		{": a comment is not a ping\n\nevent: change\ndata: {}\n\n", Broken},
 	} {
 		pinging := replace(route("GET /events"), func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 			w.Header().Set("Content-Type", protocol.TypeEvents)
@@ -155,7 +155,7 @@ func TestPing(t *testing.T) {
 		})
 		o := authOptions(serve(t, "", keys(t), pinging))
 		o.Only, o.Slow = []string{"events-ping"}, true
-		if r := run(t, o); len(r.Results) != 1 || r.Results[0].Status != tt.want {
+		if r := run(t, o); len(r.Results) != 1 || r.Results[0].Verdict != tt.want {
 			t.Errorf("%q: got %+v", tt.frame, r.Results)
 		}
 	}
