@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"evalctl/daemon/client"
@@ -98,16 +97,14 @@ func lacksRoute(err error) bool {
 		e.Status == http.StatusNotImplemented)
 }
 
+// extractTranscript stores the messages as a document. The daemon extracts facts from documents of
+// this source and form.
 func (c call) extractTranscript(
 	ctx context.Context, b *client.Brain, messages []protocol.SessionMessage,
 ) (reply, error) {
-	var text strings.Builder
-	for _, m := range messages {
-		writeTurn(&text, m)
-	}
 	d := protocol.CreateDocument{
 		Title:   "Transcript of " + time.Now().UTC().Format(time.DateTime),
-		Content: text.String(),
+		Content: protocol.Transcript(messages...),
 		Source:  protocol.SourceExtract,
 	}
 	if actor := c.args.text("actor_id"); actor != "" {
@@ -118,18 +115,4 @@ func (c call) extractTranscript(
 		return reply{}, err
 	}
 	return reply{transcriptExtract{modeTranscript, record}, "Stored " + recordLine(record)}, nil
-}
-
-// writeTurn writes a message in the form of the daemon's transcripts: who speaks, and the content as
-// a block quote, so that no content can look like another message.
-func writeTurn(text *strings.Builder, m protocol.SessionMessage) {
-	fmt.Fprintf(text, "\n**%s**:\n", m.Role)
-	content := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(m.Content)
-	for line := range strings.SplitSeq(content, "\n") {
-		text.WriteByte('>')
-		if line != "" {
-			text.WriteString(" " + line)
-		}
-		text.WriteByte('\n')
-	}
 }
