@@ -44,7 +44,7 @@ func TestBrainsSurviveRestart(t *testing.T) {
 			for i := range list.Items {
 				list.Items[i].CreatedAt = time.Time{}
 			}
-			want := protocol.BrainList{DefaultBrainID: "second-notes", Items: []protocol.Brain{
+			want := protocol.BrainList{DefaultBrainID: new("second-notes"), Items: []protocol.Brain{
 				{ID: "aaa", Slug: "last", Name: "Last", Visibility: protocol.VisibilityPrivate},
 				{ID: "anger", Slug: "anger", Name: "Ärger", Visibility: protocol.VisibilityPublic},
 				{ID: "second-notes", Slug: "second-notes", Name: "Second notes", Visibility: protocol.VisibilityTenant},
@@ -71,8 +71,8 @@ func TestDefaultBrainIsConfigured(t *testing.T) {
 		if err := json.Unmarshal([]byte(d.expect(t, 200, "GET", "/v1/brains", "", "")), &list); err != nil {
 			t.Fatal(err)
 		}
-		if list.DefaultBrainID != tt.want {
-			t.Errorf("after %s: got %q, want %q", tt.body, list.DefaultBrainID, tt.want)
+		if got := *list.DefaultBrainID; got != tt.want {
+			t.Errorf("after %s: got %q, want %q", tt.body, got, tt.want)
 		}
 	}
 }

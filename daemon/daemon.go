@@ -82,6 +82,11 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	api := httpapi.New(httpapi.Config{Brains: brains, Memory: memories, Options: cfg.Options, Logger: logger})
+	tools, err := toolsOf(api, cfg.Version, logger)
+	if err != nil {
+		return nil, errors.Join(err, brains.Close())
+	}
+	api.HandleMCP(tools)
 	return &Daemon{
 		brains: brains, memories: memories, api: api, logger: logger, headerTimeout: headerTimeout,
 	}, nil

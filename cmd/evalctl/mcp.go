@@ -92,6 +92,12 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 	if err != nil {
 		return usageError{err}
 	}
+	// What is wrong with the home is reported now, not by the first call of a tool.
+	conn, err := home.dial(ctx, "", "")
+	if err != nil {
+		return usageError{errors.Join(err, home.Close())}
+	}
+	conn.Close()
 	// Each request has a connection of its own, so that none meets the end of the process that ran
 	// the daemon before.
 	transport := &http.Transport{DialContext: home.dial, DisableKeepAlives: true}
@@ -110,12 +116,6 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 		return usageError{fmt.Errorf("--endpoint: %w", err)}
 	}
 	defer api.Close()
-	if transport != nil {
-		// What is wrong with the home is reported now, not by the first call of a tool.
-		if _, err := api.Health(ctx); err != nil {
-			return usageError{err}
-		}
-	}
 	server, err := mcpserver.New(mcpserver.Config{
 		Client: api, DefaultBrain: c.Default, Version: version().number, Logger: logger,
 	})

@@ -275,7 +275,7 @@ func (l *lobby) Addr() net.Addr {
 func (l *lobby) dial(ctx context.Context) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {
-	case l.conns <- theirs:
+	case l.conns <- pipeEnd{theirs}:
 		return ours, nil
 	case <-l.done:
 		return nil, net.ErrClosed
@@ -286,4 +286,16 @@ func (l *lobby) dial(ctx context.Context) (net.Conn, error) {
 
 func (l *lobby) dialFunc() dialFunc {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }
+}
+
+// pipeEnd is the daemon's end of a connection within the process. As with a socket, a deadline can
+// be set after the other end was closed, as a client does once it has read the end of an answer.
+type pipeEnd struct{ net.Conn }
+
+// SetWriteDeadline implements net.Conn.
+func (p pipeEnd) SetWriteDeadline(t time.Time) error {
+	if err := p.Conn.SetWriteDeadline(t); !errors.Is(err, io.ErrClosedPipe) {
+		return err
+	}
+	return nil
 }

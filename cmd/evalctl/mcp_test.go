@@ -141,7 +141,7 @@ func (a *agent) end() {
 func (a *agent) wait() {
 	a.t.Helper()
 	rest, _ := io.ReadAll(a.stdout)
-	if err := a.cmd.Wait(); err != nil || len(rest) > 0 {
+	if err := a.cmd.Wait(); err != nil || len(rest) > 0 || strings.Contains(a.stderr.String(), "level=") {
 		a.t.Errorf("evalctl mcp: %v, rest of stdout %q, stderr:\n%s", err, rest, a.stderr)
 	}
 }
@@ -164,6 +164,12 @@ func TestMCPHomeIsShared(t *testing.T) {
 	}
 	if err := second.remember("two"); err != nil {
 		t.Fatal(err)
+	}
+	for _, a := range []*agent{first, second} {
+		if r, err := a.call("memory_ask", map[string]any{"query": "What colour is the kettle?"}); err != nil ||
+			r["answer"] != "The kettle is green." {
+			t.Errorf("answer: %v, %v", r, err)
+		}
 	}
 	if got := second.paths(); !got["one.md"] || !got["two.md"] {
 		t.Errorf("second sees %v", got)

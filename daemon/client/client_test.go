@@ -119,7 +119,7 @@ func TestBrains(t *testing.T) {
 		t.Errorf("after Remove: %v", err)
 	}
 	list, err := c.Brains(ctx)
-	if err != nil || len(list.Items) != 1 || list.Items[0].ID != "eval" || list.DefaultBrainID != "eval" {
+	if err != nil || len(list.Items) != 1 || list.Items[0].ID != "eval" || *list.DefaultBrainID != "eval" {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

@@ -62,6 +62,23 @@ func (b *Brain) Session(ctx context.Context, id string) (protocol.Session, error
 	return call[protocol.Session](ctx, b.c, r)
 }
 
+// Recall finds the chunks that match a query best, and weighs what was said in the session lately
+// (spec 4.1, memory_recall). The session need not exist.
+func (b *Brain) Recall(
+	ctx context.Context, session string, q protocol.RecallRequest,
+) (protocol.RecallResponse, error) {
+	r, err := b.session(http.MethodPost, session, "/recall",
+		limitChars("query", q.Query, protocol.MaxSearchQuery),
+		limitNumber("top_k", q.TopK, protocol.MaxRecallTopK))
+	if err != nil {
+		return protocol.RecallResponse{}, err
+	}
+	if err := r.json(q); err != nil {
+		return protocol.RecallResponse{}, err
+	}
+	return call[protocol.RecallResponse](ctx, b.c, r)
+}
+
 // session is a request of a session.
 func (b *Brain) session(method, id, endpoint string, all ...violation) (request, error) {
 	r := request{method: method, path: b.path + "/sessions/" + segment(id) + endpoint}

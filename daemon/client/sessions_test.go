@@ -26,7 +26,10 @@ func TestSessions(t *testing.T) {
 		if diff := cmp.Diff(want, first); diff != "" || err != nil || first.ID == "" {
 			t.Error(id, diff, err)
 		}
-		more, err := b.AddMessages(ctx, id, []protocol.SessionMessage{{Role: "user", Content: "a"}, {Role: "user", Content: "b"}})
+		skip := map[string]any{protocol.MetadataSkipExtract: true}
+		more, err := b.AddMessages(ctx, id, []protocol.SessionMessage{
+			{Role: "user", Content: "a", Metadata: skip}, {Role: "user", Content: "b", Metadata: skip},
+		})
 		if err != nil || len(more) != 2 || more[0].Content != "a" || more[1].Content != "b" {
 			t.Errorf("%s: %+v, %v", id, more, err)
 		}
@@ -35,6 +38,11 @@ func TestSessions(t *testing.T) {
 		if diff := cmp.Diff(wantSession, got); diff != "" || err != nil {
 			t.Error(diff, err)
 		}
+	}
+	check(t, b.Write(ctx, "lamp.md", []byte("The lamp cost 40 euros.")))
+	found, err := b.Recall(ctx, "..", protocol.RecallRequest{Query: "lamp", TopK: 1, Scope: protocol.ScopeAll})
+	if err != nil || len(found.Chunks) != 1 || found.Chunks[0].Path != "lamp.md" {
+		t.Errorf("recall: %+v, %v", found, err)
 	}
 	if _, err := b.Session(ctx, "none"); !client.IsNotFound(err) {
 		t.Errorf("no session: %v", err)

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 	"unicode"
 
 	"evalctl/daemon/protocol"
@@ -21,6 +22,12 @@ import (
 // ErrInvalid is a file that is not of its kind, that contains no text, or that exceeds the limits
 // of conversion.
 var ErrInvalid = errors.New("the file cannot be converted")
+
+// maxTime bounds a conversion. Only files that are made to be slow reach it: the largest of others
+// needs a few seconds.
+const maxTime = 30 * time.Second
+
+const maxTitle = protocol.MaxDocumentTitle
 
 // maxMarkdown bounds the result of a conversion, in bytes. It is above MaxIngestBytes, because the
 // form of Markdown needs some bytes, and because a PDF is compressed.
@@ -45,6 +52,9 @@ type Document struct {
 //
 // The error is ErrInvalid, or that of ctx if it ends first.
 func Convert(ctx context.Context, kind Kind, name string, data []byte) (Document, error) {
+	outer := ctx
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
 	var (
 		doc Document
 		err error
@@ -56,10 +66,12 @@ func Convert(ctx context.Context, kind Kind, name string, data []byte) (Document
 		doc, err = fromText(ctx, data)
 	case JSON:
 		doc, err = fromJSON(ctx, data)
+	case HTML:
+		doc, err = fromHTML(ctx, nil, data, false)
 	default:
 		return Document{}, fmt.Errorf("%w: %.40q: use %s", ErrKind, string(kind), supported)
 	}
-	return finish(ctx, name, doc, err)
+	return finish(outer, name, doc, err)
 }
 
 // Page converts the main text of a web page, without navigation, footers and the like. If no main
@@ -68,7 +80,14 @@ func Convert(ctx context.Context, kind Kind, name string, data []byte) (Document
 //
 // The errors are those of Convert.
 func Page(ctx context.Context, base *url.URL, data []byte) (Document, error) {
-	return Document{}, fmt.Errorf("%w: HTML", ErrKind)
+	name := "page"
+	if base != nil {
+		name = base.Redacted()
+	}
+	limited, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	doc, err := fromHTML(limited, base, data, true)
+	return finish(ctx, name, doc, err)
 }
 
 // finish checks and completes the result of a conversion.
@@ -76,6 +95,8 @@ func finish(ctx context.Context, name string, doc Document, err error) (Document
 	switch {
 	case ctx.Err() != nil:
 		return Document{}, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("its conversion takes longer than %v", maxTime)
 	case err == nil && len(doc.Markdown) > maxMarkdown:
 		err = errTooLong
 	case err == nil && !hasText(doc.Markdown):
@@ -84,7 +105,7 @@ func finish(ctx context.Context, name string, doc Document, err error) (Document
 	if err != nil {
 		return Document{}, fmt.Errorf("%w: %s: %w", ErrInvalid, oneLine(name, 200), err)
 	}
-	doc.Title = oneLine(doc.Title, protocol.MaxDocumentTitle)
+	doc.Title = oneLine(doc.Title, maxTitle)
 	return doc, nil
 }
 

@@ -234,6 +234,6 @@ func (w *jsonWriter) endBlock() {
 	if w.out.Len() > 0 {
 		w.out.WriteByte('\n')
 	}
-	writeFenced(&w.out, w.block.String())
+	writeFenced(&w.out, "", w.block.String())
 	w.block.Reset()
 }

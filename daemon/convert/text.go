@@ -102,7 +102,7 @@ func (w *textWriter) endFence() {
 		return
 	}
 	w.separate()
-	writeFenced(&w.out, w.fenced.String())
+	writeFenced(&w.out, "", w.fenced.String())
 	w.fenced.Reset()
 }
 
@@ -114,20 +114,23 @@ func (w *textWriter) separate() {
 
 // writeFenced writes text, which ends with a line feed, as a fenced block. The fence is longer than
 // any run of backticks in the text.
-func writeFenced(out *strings.Builder, text string) {
-	longest, run := 2, 0
-	for i := 0; i < len(text); i++ {
-		if run++; text[i] != '`' {
+func writeFenced(out *strings.Builder, info, text string) {
+	fence := strings.Repeat("`", max(longestRun(text, '`'), 2)+1)
+	for _, s := range []string{fence, info, "\n", text, fence, "\n"} {
+		out.WriteString(s)
+	}
+}
+
+// longestRun returns the length of the longest run of a byte in s.
+func longestRun(s string, c byte) int {
+	longest, run := 0, 0
+	for i := range len(s) {
+		if run++; s[i] != c {
 			run = 0
 		}
 		longest = max(longest, run)
 	}
-	fence := strings.Repeat("`", longest+1)
-	out.WriteString(fence)
-	out.WriteByte('\n')
-	out.WriteString(text)
-	out.WriteString(fence)
-	out.WriteByte('\n')
+	return longest
 }
 
 // isMarkup reports whether Markdown would show a paragraph of text in another way than it is

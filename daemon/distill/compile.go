@@ -10,11 +10,12 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
+// MaxNote is how much of the text of a Note is read, in bytes.
+const MaxNote = 4000
+
 const (
 	maxSummary   = 4000 // characters
 	maxSummaries = 60   // of one reply
-	// maxNote is how much of a note is read, in bytes.
-	maxNote = 3000
 )
 
 // Note is a text on some subject. Its Title may be empty.
@@ -80,7 +81,7 @@ func noteWindows(notes []Note) []notesInput {
 	var all []noteInput
 	for i, n := range notes {
 		in := noteInput{ID: i, Title: shorten(oneLine(n.Title), 4*MaxTitle)}
-		in.Text = shorten(strings.TrimSpace(strings.ToValidUTF8(n.Text, "\uFFFD")), maxNote)
+		in.Text = shorten(strings.TrimSpace(strings.ToValidUTF8(n.Text, "\uFFFD")), MaxNote)
 		if !n.Date.IsZero() {
 			in.Date = n.Date.Format(time.DateOnly)
 		}

@@ -19,7 +19,11 @@ func Example() {
 		{Role: distill.RoleUser, Name: "Ana", Text: "Hi! I moved to Porto last Saturday.", At: time.Date(2024, 5, 8, 9, 0, 0, 0, time.UTC)},
 		{Role: distill.RoleAssistant, Text: "How do you like it?"},
 	})
-	fmt.Println(facts[0].Text, facts[0].Message, use.Model, err)
+	for _, f := range facts {
+		fmt.Printf("message %d, %s: %s\n", f.Message, f.Date.Format(time.DateOnly), f.Text)
+	}
+	fmt.Println(use.Model, err)
 	// Output:
-	// I moved to Porto last Saturday. 0 fake <nil>
+	// message 0, 2024-05-04: Ana: I moved to Porto last Saturday (4 May 2024).
+	// fake <nil>
 }

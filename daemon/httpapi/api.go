@@ -61,6 +61,7 @@ type API struct {
 	feeds       feeds
 	slowClients atomic.Uint64 // disconnected for not reading their change streams
 	ping        time.Duration
+	mcp         http.Handler // nil: no endpoint
 }
 
 // New returns the handler of a set of brains, which it does not close.

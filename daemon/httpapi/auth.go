@@ -19,6 +19,7 @@ type scope string
 
 const (
 	scopeOpen   scope = "open" // of routes that need no key; no key can have it
+	scopeKey    scope = "key"  // of routes for every key; no key can have it
 	scopeRead   scope = "documents:read"
 	scopeWrite  scope = "documents:write"
 	scopeSearch scope = "search"
@@ -54,6 +55,10 @@ func (a *API) authorize(w http.ResponseWriter, r *http.Request, need scope) erro
 	if a.keys == nil || need == scopeOpen {
 		return nil
 	}
+	if c := actorOf(r); c != nil { // has been admitted with the request that it acts in
+		requestOf(r).caller = c
+		return c.check(need)
+	}
 	c, err := a.keys.authenticate(r.Header)
 	if err != nil {
 		if errors.Is(err, errUnauthorized) {
@@ -65,7 +70,12 @@ func (a *API) authorize(w http.ResponseWriter, r *http.Request, need scope) erro
 	if err := c.admit(w.Header(), time.Now()); err != nil {
 		return err
 	}
-	if !c.grants[need] {
+	return c.check(need)
+}
+
+// check reports whether the key has a scope.
+func (c *caller) check(need scope) error {
+	if need != scopeKey && !c.grants[need] {
 		return requestErrorf(errForbidden, "key %s lacks the scope %s", c.Name, need)
 	}
 	return nil

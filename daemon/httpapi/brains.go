@@ -31,7 +31,7 @@ func (a *API) listBrains(w http.ResponseWriter, r *http.Request) error {
 	c := requestOf(r).caller
 	brains := a.visible(c, a.brains.List())
 	return writeJSON(w, http.StatusOK, protocol.BrainList{
-		Items: brains, DefaultBrainID: a.defaultBrain(c, brains),
+		Items: brains, DefaultBrainID: new(a.defaultBrain(c, brains)),
 	})
 }
 

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"evalctl/daemon/protocol"
@@ -31,6 +32,28 @@ var operations = map[string]operation{
 		Summary: "Return counters in the Prometheus text format.",
 		Responses: respond(http.StatusOK, "Text format 0.0.4.", "text/plain",
 			inline(ofType("string"))),
+	},
+
+	"mcp": {
+		allowed: "reader writer admin searcher operator",
+		Summary: "Call the memory_* tools: the Model Context Protocol over streamable HTTP.",
+		Description: "There are no sessions: every request is served on its own, and only POST is " +
+			"supported. A tool needs the scope of the endpoint that it uses. A notification gets 202. " +
+			"Failures of the protocol may have the body of a JSON-RPC error.",
+		RequestBody: &requestBody{
+			Required: true, Description: sizeLimit(maxRecordBody),
+			Content: map[string]media{protocol.TypeJSON: {
+				Schema: inline(ofType("object"), require("jsonrpc", "method")),
+				Example: json.RawMessage(`{
+					"jsonrpc": "2.0",
+					"id": 1,
+					"method": "tools/call",
+					"params": {"name": "memory_list_brains", "arguments": {}}
+				}`),
+			}},
+		},
+		Responses: streams("One JSON-RPC message in each event. The reply is the last.",
+			map[string]string{"message": "JSONRPCMessage"}),
 	},
 
 	"listBrains": {
@@ -273,6 +296,37 @@ var operations = map[string]operation{
 		Summary:   "Describe a session.",
 		Responses: returns[protocol.Session](http.StatusOK, "The session."),
 	},
+	"recall": {
+		allowed: "reader writer admin searcher",
+		Summary: "Find the chunks that match a query best, in the context of a session.",
+		Description: "What was said in the session lately has a lower weight than the query, and is " +
+			"itself left out. With a session that does not exist, it is a search.",
+		RequestBody: takes[protocol.RecallRequest]("", `{
+			"query": "What colour is it?",
+			"top_k": 3,
+			"scope": "all"
+		}`),
+		Responses: returns[protocol.RecallResponse](http.StatusOK, "The best chunks."),
+	},
+	"consolidate": consolidation("Consolidate the memory of a brain.",
+		"Promotes facts that several sessions state, compiles summaries, and prunes facts and "+
+			"episodes that are promoted, repeated, superseded or summarized. Documents that a user "+
+			"wrote or changed are never touched. Everything that is pruned is recorded. While the "+
+			"brain is being consolidated, another request fails with 409. If the model fails, "+
+			"nothing is changed, and the status is 502 or 429."),
+	"compile": consolidation("Consolidate the memory of a brain.", "Another name of consolidate."),
+}
+
+func consolidation(summary, description string) operation {
+	body := takes[protocol.ConsolidateRequest]("May be missing.", `{"dry_run": true}`)
+	body.Required = false
+	return operation{
+		allowed: "writer admin",
+		Summary: summary, Description: description,
+		RequestBody: body,
+		Responses:   returns[protocol.ConsolidateResponse](http.StatusOK, "What was done, or would be done."),
+		failures:    []int{http.StatusConflict},
+	}
 }
 
 var ingestFileOperation = operation{

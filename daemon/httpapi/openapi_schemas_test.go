@@ -31,8 +31,9 @@ var components = map[reflect.Type][]rule{
 		field("created_at", date),
 	},
 	reflect.TypeFor[protocol.BrainList](): {
-		field("default_brain_id", brainID,
-			doc("The brain of requests that name none. Absent if there is no such brain.")),
+		require("default_brain_id"),
+		field("default_brain_id", ofType("string"), chars(0, protocol.MaxBrainSlug),
+			doc("The brain of requests that name none. Empty if there is no such brain.")),
 	},
 	reflect.TypeFor[protocol.CreateBrain](): {
 		doc("At least one of id, name and slug."),
@@ -263,6 +264,16 @@ var components = map[reflect.Type][]rule{
 	reflect.TypeFor[protocol.SessionMessageList](): {
 		field("messages", count(1, protocol.MaxSessionMessages)),
 	},
+	reflect.TypeFor[protocol.RecallRequest](): {
+		doc("camelCase keys are accepted too, and question for query."),
+		open,
+		field("query", chars(1, protocol.MaxSearchQuery)),
+		field("top_k", between(1, protocol.MaxRecallTopK), byDefault(protocol.DefaultTopK)),
+		field("scope", ref("Scope")),
+	},
+	reflect.TypeFor[protocol.RecallResponse](): {
+		field("chunks", count(0, protocol.MaxRecallTopK)),
+	},
 	reflect.TypeFor[protocol.Session](): {
 		field("id", chars(1, protocol.MaxSessionID)),
 		field("status", oneOf(protocol.SessionOpen, protocol.SessionEnded)),
@@ -271,6 +282,21 @@ var components = map[reflect.Type][]rule{
 		field("created_at", date, pattern(milliseconds)),
 		field("ended_at", date, pattern(milliseconds)),
 		field("reflection_status", doc("Of the last reflection: completed, no_result or failed.")),
+	},
+	reflect.TypeFor[protocol.ConsolidateRequest](): {
+		doc("camelCase keys are accepted too."),
+		open,
+		field("dry_run", doc("Lists what would be done, and changes nothing.")),
+	},
+	reflect.TypeFor[protocol.ConsolidateResponse](): {},
+	reflect.TypeFor[protocol.Consolidation](): {
+		field("record", doc("The document with the text of everything that was pruned. Absent if "+
+			"nothing was done.")),
+		field("model", doc("The model that ran. Absent if none did.")),
+	},
+	reflect.TypeFor[protocol.ConsolidationAction](): {
+		field("path", doc("The document that was written or deleted, or that has lost a fact.")),
+		field("from", doc("The documents that it was made from, or that replace what was pruned.")),
 	},
 
 	reflect.TypeFor[protocol.ChangeEvent](): {
@@ -287,6 +313,8 @@ var sharedSchemas = map[string]*jsonschema.Schema{
 		doc("The mode that ran.")),
 	"Degraded": schemaOf[string](chars(1, 0),
 		doc("Why a lower mode ran than the requested one.")),
+	"JSONRPCMessage": schemaOf[struct{}](anyObject, require("jsonrpc"),
+		doc("A response, or a notification of progress.")),
 	"Scope": schemaOf[string](
 		oneOf(protocol.ScopeAll, protocol.ScopeGlobal, protocol.ScopeProject, protocol.ScopeAgent),
 		byDefault(protocol.ScopeAll),

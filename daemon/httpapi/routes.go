@@ -11,7 +11,7 @@ type route struct {
 	// pattern is a method and a path in the syntax of http.ServeMux. The wildcard {id} is the id or
 	// the slug of a brain, which brainOf then returns.
 	pattern string
-	// scope is what a key needs. scopeOpen needs no key.
+	// scope is what a key needs. scopeOpen needs no key, scopeKey any key.
 	scope scope
 	// operation is the operationId in openapi.json.
 	operation string
@@ -32,6 +32,7 @@ var routes = []route{
 	{"GET /healthz", scopeOpen, "health", (*API).healthz},
 	{"GET /openapi.json", scopeOpen, "openapi", (*API).openapi},
 	{"GET /metrics", scopeAdmin, "metrics", (*API).serveMetrics},
+	{"POST /mcp", scopeKey, "mcp", (*API).serveMCP},
 
 	{"POST " + brainsPath, scopeWrite, "createBrain", (*API).createBrain},
 	{"GET " + brainsPath, scopeRead, "listBrains", (*API).listBrains},
@@ -66,6 +67,10 @@ var routes = []route{
 	{"POST " + sessionPath + "/messages", scopeWrite, "addMessage", (*API).addMessage},
 	{"POST " + sessionPath + "/messages/batch", scopeWrite, "addMessages", (*API).addMessages},
 	{"GET " + sessionPath, scopeRead, "getSession", (*API).getSession},
+	{"POST " + sessionPath + "/recall", scopeSearch, "recall", (*API).recall},
+
+	{"POST " + brainPath + "/consolidate", scopeWrite, "consolidate", (*API).consolidate},
+	{"POST " + brainPath + "/compile", scopeWrite, "compile", (*API).consolidate},
 }
 
 func (rt route) method() string {

@@ -94,3 +94,16 @@ func (a *API) getSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	return writeJSON(w, http.StatusOK, session)
 }
+
+func (a *API) recall(w http.ResponseWriter, r *http.Request) error {
+	var body protocol.RecallRequest
+	also := aliases{"question": "query"}
+	if err := decodeQuestion(w, r, also, protocol.MaxRecallTopK, &body); err != nil {
+		return err
+	}
+	found, err := a.memory.Recall(r.Context(), brainOf(r), sessionOf(r), body)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, found)
+}

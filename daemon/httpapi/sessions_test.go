@@ -26,7 +26,7 @@ func TestSessionOverHTTP(t *testing.T) {
 		t.Errorf("metadata is echoed: %s", answer)
 	}
 	answer = s.expect(t, 201, "POST", trip+"/messages/batch",
-		`{"messages":[{"role":"assistant","content":"Hi","created_at":"2023-05-08T13:00:01+02:00"},{"role":"tool","content":"42","name":"sum","metadata":{"x":1}}]}`, asJSON...)
+		`{"messages":[{"role":"assistant","content":"Hi","created_at":"2023-05-08T13:00:01+02:00","metadata":{"skip_extract":true}},{"role":"tool","content":"42","name":"sum","metadata":{"x":1,"skip_extract":true}}]}`, asJSON...)
 	var list protocol.SessionMessageList
 	if err := json.Unmarshal([]byte(answer), &list); err != nil || len(list.Messages) != 2 || list.Messages[1].Content != "42" || strings.Contains(answer, "metadata") {
 		t.Errorf("%s: %v", answer, err)
@@ -34,6 +34,26 @@ func TestSessionOverHTTP(t *testing.T) {
 	want := `{"id":"trip","status":"open","messages":3,"extracted":0,"created_at":"2024-05-01T12:00:00.123Z"}` + "\n"
 	if got := s.expect(t, 200, "GET", trip, ""); got != want {
 		t.Errorf("got %s", got)
+	}
+}
+
+func TestRecallOverHTTP(t *testing.T) {
+	s := startFake(t)
+	s.put(t, "kettle.md", "The kettle cost 40 euros.")
+	s.put(t, "lamp.md", "The lamp cost 40 euros.")
+	s.expect(t, 201, "POST", trip+"/messages", `{"role":"user","content":"Let us talk about the lamp."}`)
+	var res protocol.RecallResponse
+	answer := s.expect(t, 200, "POST", trip+"/recall", `{"query":"how much did it cost","topK":1}`)
+	if err := json.Unmarshal([]byte(answer), &res); err != nil || len(res.Chunks) != 1 || res.Chunks[0].Path != "lamp.md" {
+		t.Errorf("%s: %v", answer, err)
+	}
+	if got := s.expect(t, 200, "POST", trip+"/recall", `{"query":"nothing like it","scope":"agent"}`); got != "{\"chunks\":[]}\n" {
+		t.Errorf("no hits: %s", got)
+	}
+	for _, body := range []string{`{}`, `{"query":""}`, `{"query":"x","top_k":0}`, `{"query":"x","top_k":51}`, `{"query":"x","scope":"raw"}`} {
+		if got := s.expect(t, 400, "POST", trip+"/recall", body); !strings.Contains(got, protocol.CodeValidation) {
+			t.Errorf("%s: %s", body, got)
+		}
 	}
 }
 

@@ -229,6 +229,9 @@ func (s *schema) checkString(name, text string) error {
 		return argumentErrorf("%s is %.64q, it must match %s", name, text, s.Pattern)
 	}
 	if s.Format == "uri" {
+		if n == 0 {
+			return argumentErrorf("%s is empty", name)
+		}
 		if u, err := url.Parse(text); err != nil || !u.IsAbs() {
 			return argumentErrorf("%s is not a valid URL", name)
 		}

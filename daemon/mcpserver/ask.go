@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"evalctl/daemon/client"
 	"evalctl/daemon/protocol"
@@ -27,7 +28,10 @@ func ask(ctx context.Context, c call) (reply, error) {
 			return reply{}, a.failed(err)
 		}
 		a.result.Answer = done.Answer
-		return reply{a.result, done.Answer}, nil
+		if done.Answer == "" { // a daemon that sends the answer only in pieces
+			a.result.Answer = a.pieces.String()
+		}
+		return reply{a.result, a.result.Answer}, nil
 	})
 }
 
@@ -37,6 +41,7 @@ type answer struct {
 	result    askResult
 	begun     bool
 	retrieved bool
+	pieces    strings.Builder
 }
 
 func (a *answer) receive(event any) error {
@@ -48,6 +53,7 @@ func (a *answer) receive(event any) error {
 		}
 		a.retrieved = true
 	case protocol.DeltaEvent:
+		a.pieces.WriteString(e.Delta)
 		return a.progress(e.Delta)
 	case protocol.CitationEvent:
 		a.result.Citations = append(a.result.Citations, e)

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +13,35 @@ import (
 )
 
 func createBrain(ctx context.Context, c call) (reply, error) {
-	b, err := c.client.CreateBrain(ctx, protocol.CreateBrain{
+	create := protocol.CreateBrain{
 		Name: c.args.text("name"), Slug: c.args.text("slug"), Visibility: c.args.text("visibility"),
-	})
+	}
+	b, err := c.client.CreateBrain(ctx, create)
+	if create.ID = cmp.Or(create.Slug, slugOf(create.Name)); wantsID(err) && create.ID != "" {
+		if again, err := c.client.CreateBrain(ctx, create); err == nil {
+			return reply{again, "Created brain " + brainLine(again)}, nil
+		}
+	}
 	if err != nil {
 		return reply{}, err
 	}
 	return reply{b, "Created brain " + brainLine(b)}, nil
+}
+
+// wantsID reports whether a daemon may have rejected a brain because it has no id. Some do not make
+// one.
+func wantsID(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && e.Status == http.StatusBadRequest && !e.NotSent
+}
+
+// slugOf makes a slug of a name. It is empty for a name without a usable character.
+func slugOf(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	slug := strings.Join(words, "-")
+	return strings.TrimRight(slug[:min(len(slug), protocol.MaxBrainSlug)], "-")
 }
 
 func listBrains(ctx context.Context, c call) (reply, error) {
@@ -104,8 +127,10 @@ func (s *Server) firstBrain(ctx context.Context) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case list.DefaultBrainID != "":
-		return list.DefaultBrainID, nil
+	case list.DefaultBrainID != nil && *list.DefaultBrainID != "":
+		return *list.DefaultBrainID, nil
+	case list.DefaultBrainID != nil && len(list.Items) > 0:
+		return "", noBrain("the daemon's default brain is not accessible: name one of the brains")
 	case len(list.Items) > 0:
 		return list.Items[0].ID, nil
 	}

@@ -81,6 +81,7 @@ var tools = map[string]func(context.Context, call) (reply, error){
 	"memory_search":       search,
 	"memory_recall":       recall,
 	"memory_remember":     remember,
+	"memory_extract":      extract,
 	"memory_create_brain": createBrain,
 	"memory_list_brains":  listBrains,
 	"memory_ask":          ask,

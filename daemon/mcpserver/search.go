@@ -45,8 +45,24 @@ func search(ctx context.Context, c call) (reply, error) {
 	})
 }
 
+// recall is a search unless the call names a session.
 func recall(ctx context.Context, c call) (reply, error) {
-	return search(ctx, c)
+	session := c.args.text("session_id")
+	if session == "" {
+		return search(ctx, c)
+	}
+	return inBrain(ctx, c, func(_ string, b *client.Brain) (reply, error) {
+		found, err := b.Recall(ctx, session, protocol.RecallRequest{
+			Query: c.args.text("query"), TopK: c.args.number("top_k"), Scope: c.args.text("scope"),
+		})
+		if err != nil {
+			return reply{}, err
+		}
+		if found.Chunks == nil {
+			found.Chunks = []protocol.SearchChunk{}
+		}
+		return reply{found, summary(found.Chunks)}, nil
+	})
 }
 
 const (

@@ -21,6 +21,8 @@ var (
 	ErrReaderStopped = errors.New("reader stopped before the end of its answer")
 	// ErrReply means that what the model replied could not be used, and nothing was changed.
 	ErrReply = distill.ErrReply
+	// ErrReaderSilent means that the reader's answer has no text, apart from markers.
+	ErrReaderSilent = errors.New("reader gave no answer")
 )
 
 // ArgumentError reports an invalid argument of a request. Name is the wire key of

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -86,24 +87,38 @@ func factText(s string) string {
 // factsPath returns the document of the facts of the session with that key.
 func factsPath(key string) string { return factsFolder + key + markdownExt }
 
-// factsDocument returns the document of the facts of a session, which ends on day when.
-func factsDocument(session string, when time.Time, facts []fact) (string, error) {
+// factsDocument returns the document of the facts of a session, which ends on day when. actors are
+// the ids of those who spoke, as far as they are known.
+func factsDocument(session string, when time.Time, facts []fact, actors ...string) (string, error) {
 	var body strings.Builder
 	for _, f := range facts {
 		body.WriteString(f.String() + "\n")
+	}
+	metadata := map[string]any{"session_id": session}
+	if len(actors) > 0 {
+		metadata[protocol.MetadataActorID] = strings.Join(actors, ",")
 	}
 	return sealedDocument(body.String(), frontmatter.Fields{
 		Title:    "Facts from session " + clip(factText(session), 80),
 		Date:     when,
 		Source:   protocol.SourceExtract,
-		Metadata: map[string]any{"session_id": session},
+		Metadata: metadata,
 	})
+}
+
+// actorsOf returns the actors of a document of facts.
+func actorsOf(doc frontmatter.Document) []string {
+	joined, _ := doc.Metadata[protocol.MetadataActorID].(string)
+	if joined == "" {
+		return nil
+	}
+	return strings.Split(joined, ",")
 }
 
 // addFacts returns a document of facts with more facts at its end; those that it has already are left
 // out. old is the document so far, nil if there is none. Facts are also added to a document that a
 // user has changed, and it then remains the user's: isSealed is false for it.
-func addFacts(old []byte, session string, when time.Time, facts []fact) (string, error) {
+func addFacts(old []byte, session string, when time.Time, facts []fact, actors ...string) (string, error) {
 	all := parseFacts(string(old))
 	had := len(all)
 	seen := map[string]bool{}
@@ -117,7 +132,13 @@ func addFacts(old []byte, session string, when time.Time, facts []fact) (string,
 		}
 	}
 	if old == nil || isSealed(old) {
-		return factsDocument(session, when, all)
+		merged := actorsOf(frontmatter.Parse(string(old)))
+		for _, actor := range actors {
+			if !slices.Contains(merged, actor) {
+				merged = append(merged, actor)
+			}
+		}
+		return factsDocument(session, when, all, merged...)
 	}
 	text := string(old)
 	for _, f := range all[had:] {

@@ -54,7 +54,7 @@ func (src source) document(doc convert.Document, now time.Time) (string, error) 
 			fields.Created = time.Time{}
 		}
 		if len(src.Tags) > 0 {
-			fields.Tags = union(before.Tags, src.Tags)
+			fields.Tags = mergeTags(before.Tags, src.Tags)
 		}
 	} else {
 		own, body = "", doc.Markdown
@@ -73,8 +73,8 @@ func titleOf(name, markdown string) string {
 	return search.Title(cmp.Or(stem, name)+markdownExt, frontmatter.Document{Body: markdown})
 }
 
-// union returns the tags of both lists, each once.
-func union(a, b []string) []string {
+// mergeTags returns the tags of both lists, each once.
+func mergeTags(a, b []string) []string {
 	var all []string
 	for _, tag := range slices.Concat(a, b) {
 		if tag = strings.TrimSpace(tag); !slices.Contains(all, tag) {

@@ -43,7 +43,7 @@ type runJob func(ctx context.Context, s *Service, h brain.Handle, j *job) (resul
 
 // jobKinds returns what the jobs of each kind do.
 func jobKinds() map[string]runJob {
-	return map[string]runJob{protocol.JobIngest: runIngest}
+	return map[string]runJob{protocol.JobExtract: runExtract, protocol.JobIngest: runIngest}
 }
 
 // job is one attempt at a job. Its exported fields are the content of its file.

@@ -212,7 +212,7 @@ func problemOf(err error) protocol.Problem {
 		p.Status, p.Code = 413, protocol.CodePayloadTooLarge
 	case errors.Is(err, ErrKind):
 		p.Status, p.Code = 415, protocol.CodeUnsupportedMediaType
-	case provider:
+	case provider, errors.Is(err, ErrReply):
 		p.Status, p.Code = 502, protocol.CodeBadGateway
 	default:
 		p.Status, p.Code = 500, protocol.CodeInternal

@@ -29,6 +29,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"sync"
 	"time"
 
 	"evalctl/daemon/distill"
@@ -52,8 +53,10 @@ type Service struct {
 	// distiller asks the Reader what conversations and notes come down to.
 	distiller *distill.Distiller
 	jobs      *jobs
-	groups    perBrain[group]
-	originals perBrain[originals]
+	// consolidating has the brain.Handle of each brain that is being consolidated.
+	consolidating sync.Map
+	groups        perBrain[group]
+	originals     perBrain[originals]
 	// converting holds a token for each file that is being converted.
 	converting chan struct{}
 }

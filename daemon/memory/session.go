@@ -32,11 +32,12 @@ func (s *Service) AddMessages(
 		return nil, err
 	}
 	err = st.Batch(ctx, store.BatchOptions{Reason: "add session messages"}, func(b *store.Batch) error {
-		return addMessages(ctx, b, session, checked, now)
+		return s.addMessages(ctx, b, session, checked, now)
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.startJobs(h)
 	records := make([]protocol.SessionMessageRecord, len(checked))
 	for i, m := range checked {
 		records[i] = m.record(session)
@@ -66,8 +67,11 @@ func newMessages(session string, messages []protocol.SessionMessage, now time.Ti
 	return out, nil
 }
 
-// addMessages adds to the session, which it opens if there is none. It numbers the messages.
-func addMessages(ctx context.Context, b *store.Batch, session string, messages []message, now time.Time) error {
+// addMessages adds to the session, which it opens if there is none. It numbers the messages. Those
+// that do not ask to skip it have the facts of the session extracted.
+func (s *Service) addMessages(
+	ctx context.Context, b *store.Batch, session string, messages []message, now time.Time,
+) error {
 	state, err := readSession(ctx, b, session)
 	if store.IsNotFound(err) {
 		now := now.UTC().Truncate(time.Millisecond)
@@ -91,7 +95,23 @@ func addMessages(ctx context.Context, b *store.Batch, session string, messages [
 	if err := w.flush(ctx, b); err != nil {
 		return err
 	}
+	if final := lastFinal(messages); final >= 0 {
+		payload := extractPayload{SessionID: session, Messages: final + 1}
+		if _, err := s.addJob(ctx, b, protocol.JobExtract, payload); err != nil {
+			return err
+		}
+	}
 	return state.write(ctx, b)
+}
+
+// lastFinal returns the index of the last message that does not skip the extraction, or -1.
+func lastFinal(messages []message) int {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if !messages[i].skipsExtract() {
+			return messages[i].Index
+		}
+	}
+	return -1
 }
 
 // Session describes a session, or fails with store.ErrNotFound.

@@ -14,13 +14,13 @@ import (
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store/storetest"
-	"evalctl/internal/llm"
 )
 
 const (
-	// sessionCrashEnv makes the test binary add messages until it is killed. Its value is the kind of
-	// the store and its directory.
+	// sessionCrashEnv makes the test binary add messages until it is killed, extractCrashEnv such
+	// that facts are extracted from. Their value is the kind of the store and its directory.
 	sessionCrashEnv = "MEMORY_SESSION_CRASH"
+	extractCrashEnv = "MEMORY_EXTRACT_CRASH"
 	// sessionRoundsEnv sets the number of kills.
 	sessionRoundsEnv = "MEMORY_SESSION_CRASH_ROUNDS"
 	// ackedFile has the number of the last acknowledged message.
@@ -28,11 +28,11 @@ const (
 )
 
 // addUntilKilled continues the session s with numbered messages. It returns an exit code.
-func addUntilKilled(value string) int {
+func addUntilKilled(value string, message func(string) protocol.SessionMessage) int {
 	kind, dir, _ := strings.Cut(value, ":")
 	err := func() error {
 		ctx := context.Background()
-		s, err := New(Config{Reader: llm.NewFake(), Model: llm.FakeModel})
+		s, err := New(Config{Reader: &model{reply: factPerMessage}, Model: "model"})
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func addUntilKilled(value string) int {
 		for {
 			var batch []protocol.SessionMessage
 			for range 1 + n%5*10 {
-				batch = append(batch, user(fmt.Sprint(n, strings.Repeat(" word", n%300))))
+				batch = append(batch, message(fmt.Sprint(n, strings.Repeat(" word", n%150))))
 				n++
 			}
 			if _, err := s.AddMessages(ctx, h, "s", batch); err != nil {
@@ -88,6 +88,40 @@ func TestSessionCrash(t *testing.T) {
 	}
 }
 
+// TestExtractCrash kills a process that adds messages and extracts facts. Afterwards, the jobs that
+// it left extract each message once.
+func TestExtractCrash(t *testing.T) {
+	for _, kind := range []string{"fs", "git"} {
+		t.Run(kind, func(t *testing.T) {
+			dir := t.TempDir()
+			for range storetest.Rounds(t, os.Getenv(sessionRoundsEnv), 6) {
+				storetest.Kill(t, extractCrashEnv, kind+":"+dir, 3, 20*time.Millisecond)
+				s := withModel(t, onDisk(dir)[kind], &model{reply: factPerMessage})
+				checkNumbered(t, s, dir)
+				s.Resume(s.brain)
+				for _, job := range s.extracted(t) {
+					if job.Status != protocol.JobCompleted {
+						t.Errorf("%+v: %+v", job, job.Error)
+					}
+				}
+				all, lines := s.stored(t, "s"), s.factLines(t, "s")
+				if len(lines) != len(all) {
+					t.Fatalf("%d facts of %d messages", len(lines), len(all))
+				}
+				for i, m := range all {
+					if !strings.HasSuffix(lines[i], ": Said: "+m.Content) {
+						t.Errorf("fact %d is %.40q", i, lines[i])
+					}
+				}
+				s.Close()
+				if err := s.brains.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func checkNumbered(t *testing.T, s *fixture, dir string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, ackedFile))
@@ -106,11 +140,11 @@ func checkNumbered(t *testing.T, s *fixture, dir string) {
 		t.Fatal(err)
 	}
 	for i := 1; i <= state.Segment; i++ {
-		turns, _ := parseTranscript(frontmatter.Parse(s.read(t, transcriptPath("s", i))).Body)
+		turns, _ := protocol.ParseTranscript(frontmatter.Parse(s.read(t, transcriptPath("s", i))).Body)
 		for _, turn := range turns {
-			if said == len(all) || turn.content != all[said].Content ||
-				!strings.HasPrefix(turn.content+" ", strconv.Itoa(said)+" ") {
-				t.Fatalf("transcript %d, message %d: %.20q", i, said, turn.content)
+			if said == len(all) || turn.Content != all[said].Content ||
+				!strings.HasPrefix(turn.Content+" ", strconv.Itoa(said)+" ") {
+				t.Fatalf("transcript %d, message %d: %.20q", i, said, turn.Content)
 			}
 			said++
 		}

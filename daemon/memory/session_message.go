@@ -19,10 +19,6 @@ const (
 	maxMessageMetadata = 64 << 10 // bytes of JSON
 )
 
-var roles = []string{
-	protocol.RoleSystem, protocol.RoleUser, protocol.RoleAssistant, protocol.RoleTool,
-}
-
 // message is one line of a messages file. Index counts the messages of the session from 0. At has
 // the zone that the client gave, which decides the day that "yesterday" counts from.
 type message struct {
@@ -42,9 +38,9 @@ func newMessage(m protocol.SessionMessage, where string, now time.Time) (message
 		ID: strings.ToLower(rand.Text()), Role: m.Role, Name: m.Name, Content: m.Content,
 		Metadata: m.Metadata,
 	}
-	if !slices.Contains(roles, m.Role) {
+	if !slices.Contains(protocol.Roles, m.Role) {
 		return out, &ArgumentError{where + "role",
-			fmt.Sprintf("%.64q is not one of %s", m.Role, strings.Join(roles, ", "))}
+			fmt.Sprintf("%.64q is not one of %s", m.Role, strings.Join(protocol.Roles, ", "))}
 	}
 	if m.Content == "" {
 		return out, &ArgumentError{where + "content", "is missing"}

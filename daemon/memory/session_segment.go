@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/daemon/frontmatter"
+	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 )
 
@@ -40,7 +42,8 @@ func (w *segmentWriter) add(ctx context.Context, b *store.Batch, m message) erro
 	}
 	w.state.SegmentBytes += len(line)
 	w.lines = append(w.lines, line...)
-	w.turns.WriteString(turnText(m.Role, m.Name, m.Content))
+	turn := protocol.SessionMessage{Role: m.Role, Name: m.Name, Content: m.Content}
+	w.turns.WriteString(protocol.Transcript(turn))
 	return nil
 }
 
@@ -68,6 +71,19 @@ func (w *segmentWriter) flush(ctx context.Context, b *store.Batch) error {
 	w.lines = nil
 	w.turns.Reset()
 	return b.Append(ctx, path, []byte(text))
+}
+
+// transcriptHeader returns the front matter of the transcript of a segment. date is when its first
+// message was written.
+func transcriptHeader(session string, date, now time.Time) (string, error) {
+	text, err := frontmatter.Set("", frontmatter.Fields{
+		Title: "Session " + session, Date: date, Created: now,
+		Metadata: map[string]any{"session_id": session},
+	})
+	if err != nil {
+		return "", fmt.Errorf("session_id %.64q: %w", session, err)
+	}
+	return text, nil
 }
 
 // readSegment returns the messages of a segment. It is store.ErrNotFound if the file was deleted.

@@ -27,10 +27,12 @@ type sessionState struct {
 	SegmentBytes int    `json:"segment_bytes"`
 	Day          string `json:"day"`
 
-	// Extracted counts the first messages from which facts have been extracted. The message after
-	// them is, or will be, in ExtractSegment or later.
+	// Extracted counts the first messages from which facts have been extracted. ExtractSegment has
+	// the last of them.
 	Extracted      int `json:"extracted"`
 	ExtractSegment int `json:"extract_segment"`
+	// FactsDocument is the last document of facts, counted from 0.
+	FactsDocument int `json:"facts_document"`
 
 	EndedAt time.Time `json:"ended_at,omitzero"`
 }

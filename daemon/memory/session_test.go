@@ -21,8 +21,12 @@ import (
 	"evalctl/daemon/store/gitstore"
 )
 
+// user returns a message that no facts are extracted from yet.
 func user(content string) protocol.SessionMessage {
-	return protocol.SessionMessage{Role: protocol.RoleUser, Content: content}
+	return protocol.SessionMessage{
+		Role: protocol.RoleUser, Content: content,
+		Metadata: map[string]any{protocol.MetadataSkipExtract: true},
+	}
 }
 
 func (f *fixture) say(t testing.TB, session string, messages ...protocol.SessionMessage) []protocol.SessionMessageRecord {
@@ -77,7 +81,7 @@ func TestSessionMessages(t *testing.T) {
 			Role: "user", Name: "Anna", Content: "The kettle\n---\n# cost 40 euros.", CreatedAt: "2023-05-08T23:30:00.5-05:00",
 			Metadata: map[string]any{"actor_id": "anna", "skip_extract": true, "mood": "gläd", "n": 1.5, "none": nil},
 		},
-		protocol.SessionMessage{Role: "assistant", Content: "Noted.", CreatedAt: "2023-05-08T23:31:00-05:00"})
+		protocol.SessionMessage{Role: "assistant", Content: "Noted.", CreatedAt: "2023-05-08T23:31:00-05:00", Metadata: map[string]any{"skip_extract": true}})
 	want := []protocol.SessionMessageRecord{
 		{ID: got[0].ID, SessionID: "trip", Role: "user", Name: "Anna", Content: "The kettle\n---\n# cost 40 euros.", CreatedAt: "2023-05-09T04:30:00.500Z"},
 		{ID: got[1].ID, SessionID: "trip", Role: "assistant", Content: "Noted.", CreatedAt: "2023-05-09T04:31:00.000Z"},

@@ -30,7 +30,7 @@ func drawMessages(rt *rapid.T) []protocol.SessionMessage {
 	name := rapid.OneOf(rapid.Just(""), rapid.StringN(0, 20, -1), rapid.StringMatching("[-#>*_`\\\\:()<\\[a-c \\n\\r]{1,10}"))
 	return rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) protocol.SessionMessage {
 		return protocol.SessionMessage{
-			Role: rapid.SampledFrom(roles).Draw(rt, "role"), Name: name.Draw(rt, "name"), Content: content.Draw(rt, "content"),
+			Role: rapid.SampledFrom(protocol.Roles).Draw(rt, "role"), Name: name.Draw(rt, "name"), Content: content.Draw(rt, "content"),
 			CreatedAt: rapid.SampledFrom([]string{"", "2023-05-08T10:00:00Z", "2023-05-09T10:00:00+02:00"}).Draw(rt, "at"),
 		}
 	}), 1, 8).Draw(rt, "messages")
@@ -49,15 +49,16 @@ func TestMessagesComeBack(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		var want, got []turn
+		var want, got []protocol.SessionMessage
 		stored := s.stored(t, session)
 		for i, m := range stored {
 			g := given[i]
 			if m.Role != g.Role || m.Name != g.Name || m.Content != g.Content || m.ID != records[i].ID {
 				rt.Fatalf("%+v became %+v", g, m)
 			}
-			name := strings.Join(strings.FieldsFunc(g.Name, isSpaceOrControl), " ")
-			want = append(want, turn{g.Role, name, strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(g.Content)})
+			name := strings.Join(strings.FieldsFunc(g.Name, func(r rune) bool { return r == ' ' || unprintable(r) }), " ")
+			text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(g.Content)
+			want = append(want, protocol.SessionMessage{Role: g.Role, Name: name, Content: text})
 		}
 		state, err := readSession(context.Background(), s.store(t), session)
 		if err != nil {
@@ -65,36 +66,16 @@ func TestMessagesComeBack(t *testing.T) {
 		}
 		for i := 1; i <= state.Segment; i++ {
 			doc := frontmatter.Parse(s.read(t, transcriptPath(session, i)))
-			turns, ok := parseTranscript(doc.Body)
+			turns, ok := protocol.ParseTranscript(doc.Body)
 			if !ok || doc.Title != "Session "+session || doc.Metadata["session_id"] != session || doc.Date.IsZero() {
 				rt.Fatalf("segment %d: %+v", i, doc)
 			}
 			got = append(got, turns...)
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(turn{})); diff != "" {
+		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatal(diff)
 		}
 	})
-}
-
-// TestTranscriptLines: apart from the lines with the speakers, every line of a transcript is empty
-// or has the mark of a quotation.
-func TestTranscriptLines(t *testing.T) {
-	for _, text := range hostile {
-		for i, line := range strings.Split(strings.TrimSpace(turnText("user", text, text)), "\n") {
-			if i == 0 != strings.HasPrefix(line, "**user**") || i > 0 && !strings.HasPrefix(line, ">") {
-				t.Errorf("%q: line %d is %q", text, i, line)
-			}
-		}
-	}
-}
-
-func TestParseTranscriptRejects(t *testing.T) {
-	for _, text := range []string{"", "\n", "Some notes.", "> quoted\n", "**user**:\n> a\nb", "**root**:\n> a", "user: a"} {
-		if turns, ok := parseTranscript(text); ok {
-			t.Errorf("%q: %+v", text, turns)
-		}
-	}
 }
 
 // TestMessageLines: a line of a messages file is read back as the same message.

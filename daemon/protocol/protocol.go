@@ -68,8 +68,9 @@ type CreateBrain struct {
 type BrainList struct {
 	Items []Brain `json:"items"`
 	// DefaultBrainID is the brain of requests that name none (spec 1), as the daemon resolves it
-	// for this caller. It is empty if the resolution fails.
-	DefaultBrainID string `json:"default_brain_id,omitempty"`
+	// for this caller. It points to an empty string if the resolution fails, and is nil for a
+	// daemon that does not resolve names.
+	DefaultBrainID *string `json:"default_brain_id,omitempty"`
 }
 
 // FileInfo describes one document or directory (spec 2). Size is in bytes. MTime has the form of

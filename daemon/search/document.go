@@ -80,7 +80,7 @@ func Parse(name string, data []byte) (Document, bool) {
 // Title returns the title of a file, on one line of at most 512 code points: the title of its front
 // matter, else the first heading of a Markdown file, else the file name without its extension.
 func Title(name string, file frontmatter.Document) string {
-	title := file.Title
+	title := oneLine(file.Title)
 	if title == "" && frontmatter.IsMarkdown(name) {
 		title = oneLine(firstHeading(file.Body))
 	}
