@@ -38,7 +38,8 @@ type Options struct {
 	// with connections of its own, which Close closes.
 	HTTPClient *http.Client
 	// Timeout limits each request, in addition to the caller's context. Of a change stream it
-	// limits the time until the stream is attached. It does not limit Ask. Default: 30 s.
+	// limits the time until the stream is attached. It does not limit Ask and Consolidate, for which
+	// the daemon calls a model. Default: 30 s.
 	Timeout time.Duration
 	// Silence is how long a change stream may send nothing, not even a ping, before Events ends it.
 	// It must be longer than the ping interval of the daemon. Default: 75 s.

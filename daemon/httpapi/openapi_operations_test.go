@@ -305,4 +305,23 @@ var operations = map[string]operation{
 		}`),
 		Responses: returns[protocol.RecallResponse](http.StatusOK, "The best chunks."),
 	},
+	"consolidate": consolidation("Consolidate the memory of a brain.",
+		"Promotes facts that several sessions state, compiles summaries, and prunes facts and "+
+			"episodes that are promoted, repeated, superseded or summarized. Documents that a user "+
+			"wrote or changed are never touched. Everything that is pruned is recorded. While the "+
+			"brain is being consolidated, another request fails with 409. If the model fails, "+
+			"nothing is changed, and the status is 502 or 429."),
+	"compile": consolidation("Consolidate the memory of a brain.", "Another name of consolidate."),
+}
+
+func consolidation(summary, description string) operation {
+	body := takes[protocol.ConsolidateRequest]("May be missing.", `{"dry_run": true}`)
+	body.Required = false
+	return operation{
+		allowed: "writer admin",
+		Summary: summary, Description: description,
+		RequestBody: body,
+		Responses:   returns[protocol.ConsolidateResponse](http.StatusOK, "What was done, or would be done."),
+		failures:    []int{http.StatusConflict},
+	}
 }

@@ -173,7 +173,7 @@ var failures = map[string]response{
 	"Invalid":  problem("The request breaks a rule, which the detail names.", nil),
 	"NotFound": problem("There is no such brain, document or session.", nil),
 	"Conflict": problem("The name is taken, or a concurrent write was first, or the session has "+
-		"ended.", nil),
+		"ended, or the brain is being consolidated.", nil),
 	"TooLarge": problem("The body or the response exceeds a limit.", nil),
 	"UnsupportedMediaType": problem("This endpoint does not accept the Content-Type or the "+
 		"Content-Encoding.", nil),

@@ -256,6 +256,21 @@ var components = map[reflect.Type][]rule{
 		field("ended_at", date, pattern(milliseconds)),
 		field("reflection_status", doc("Of the last reflection: completed, no_result or failed.")),
 	},
+	reflect.TypeFor[protocol.ConsolidateRequest](): {
+		doc("camelCase keys are accepted too."),
+		open,
+		field("dry_run", doc("Lists what would be done, and changes nothing.")),
+	},
+	reflect.TypeFor[protocol.ConsolidateResponse](): {},
+	reflect.TypeFor[protocol.Consolidation](): {
+		field("record", doc("The document with the text of everything that was pruned. Absent if "+
+			"nothing was done.")),
+		field("model", doc("The model that ran. Absent if none did.")),
+	},
+	reflect.TypeFor[protocol.ConsolidationAction](): {
+		field("path", doc("The document that was written or deleted, or that has lost a fact.")),
+		field("from", doc("The documents that it was made from, or that replace what was pruned.")),
+	},
 
 	reflect.TypeFor[protocol.ChangeEvent](): {
 		field("kind", oneOf("created", "updated", "deleted", "renamed")),

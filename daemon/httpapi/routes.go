@@ -65,6 +65,9 @@ var routes = []route{
 	{"POST " + sessionPath + "/messages/batch", scopeWrite, "addMessages", (*API).addMessages},
 	{"GET " + sessionPath, scopeRead, "getSession", (*API).getSession},
 	{"POST " + sessionPath + "/recall", scopeSearch, "recall", (*API).recall},
+
+	{"POST " + brainPath + "/consolidate", scopeWrite, "consolidate", (*API).consolidate},
+	{"POST " + brainPath + "/compile", scopeWrite, "compile", (*API).consolidate},
 }
 
 func (rt route) method() string {

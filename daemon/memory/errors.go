@@ -11,6 +11,8 @@ import (
 var (
 	// ErrTooLarge means that a document or a listing exceeds a limit of spec 8.
 	ErrTooLarge = errors.New("too large")
+	// ErrFileTooLarge means that an ingested file or page exceeds its limit.
+	ErrFileTooLarge = errors.New("file is too large")
 	// ErrReaderStopped means that the reader ended its answer before it was
 	// complete. The deltas emitted until then are all there is of it.
 	ErrReaderStopped = errors.New("reader stopped before the end of its answer")

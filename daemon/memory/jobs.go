@@ -43,7 +43,7 @@ type runJob func(ctx context.Context, s *Service, h brain.Handle, j *job) (resul
 
 // jobKinds returns what the jobs of each kind do.
 func jobKinds() map[string]runJob {
-	return map[string]runJob{protocol.JobExtract: runExtract}
+	return map[string]runJob{protocol.JobExtract: runExtract, protocol.JobIngest: runIngest}
 }
 
 // job is one attempt at a job. Its exported fields are the content of its file.
@@ -62,9 +62,11 @@ type job struct {
 	finished bool // by finish
 }
 
-func (j *job) path() string { return jobPath(j.ID) }
-
 func jobPath(id string) string { return jobsDir + "/_" + id + ".json" }
+
+// jobDataPath is where a job may keep data that is too large for its payload. Whoever adds the job
+// writes the file in the same batch.
+func jobDataPath(id string) string { return jobsDir + "/_" + id + ".data" }
 
 // isJobID reports whether an id has the form of those that addJob makes.
 func isJobID(id string) bool {
@@ -75,18 +77,26 @@ func (j *job) ended() bool {
 	return j.Status == protocol.JobCompleted || j.Status == protocol.JobFailed
 }
 
-// write stores the state of the job. jobWriter is a *store.Store or a *store.Batch.
-func (j *job) write(ctx context.Context, w jobWriter) error {
+// write stores the state of the job, and removes its data once it has ended.
+func (j *job) write(ctx context.Context, b *store.Batch) error {
 	j.UpdatedAt = protocol.FormatTime(j.now())
-	data, err := json.Marshal(j)
+	text, err := json.Marshal(j)
 	if err != nil {
 		return fmt.Errorf("job %s: %w", j.ID, err)
 	}
-	return w.Write(ctx, j.path(), data)
+	if j.ended() {
+		if err := b.Delete(ctx, jobDataPath(j.ID)); err != nil && !store.IsNotFound(err) {
+			return err
+		}
+	}
+	return b.Write(ctx, jobPath(j.ID), text)
 }
 
-type jobWriter interface {
-	Write(ctx context.Context, path string, data []byte) error
+// store is write in a batch of its own.
+func (j *job) store(ctx context.Context, st *store.Store) error {
+	return st.Batch(ctx, store.BatchOptions{Reason: "job " + j.Kind}, func(b *store.Batch) error {
+		return j.write(ctx, b)
+	})
 }
 
 // finish records the result in the batch that has the effect of the job, so that the job is not
@@ -121,14 +131,14 @@ type jobs struct {
 	mu     sync.Mutex
 	closed bool
 	count  int // of added jobs, part of their ids
-	brains map[brain.Handle]*brainJobs
+	brains perBrain[brainJobs]
 }
 
 // brainJobs are the jobs of one brain. jobs.mu guards it.
 type brainJobs struct {
 	scanning, scanAgain bool
 	scanned             bool                // the last scan was successful
-	known               map[string]bool     // ids of the jobs that scans have found
+	known               map[string]bool     // ids of the jobs that scans have found; nil before the first
 	finished            []string            // ids, oldest first
 	queues              map[string][]string // ids by kind; a kind has a worker while it has a queue
 }
@@ -137,7 +147,7 @@ func newJobs() *jobs {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &jobs{
 		kinds: jobKinds(), retryAfter: retryJobAfter, slots: make(chan struct{}, jobWorkers),
-		ctx: ctx, cancel: cancel, brains: map[brain.Handle]*brainJobs{},
+		ctx: ctx, cancel: cancel,
 	}
 }
 
@@ -213,12 +223,12 @@ func (s *Service) readJob(ctx context.Context, st *store.Store, id string) (*job
 	return j, nil
 }
 
-// Resume continues the jobs that an earlier process has left in the brain. It returns at once, and
-// does nothing when it was called before.
+// Resume continues what an earlier process has left in the brain: its jobs, and the originals of
+// documents that are gone. It returns at once, and does nothing if it was successful before.
 func (s *Service) Resume(h brain.Handle) {
+	b := s.jobs.brains.of(h)
 	s.jobs.mu.Lock()
-	b := s.jobs.brains[h]
-	resumed := b != nil && (b.scanned || b.scanning)
+	resumed := b.scanned || b.scanning
 	s.jobs.mu.Unlock()
 	if !resumed {
 		s.startJobs(h)
@@ -227,24 +237,18 @@ func (s *Service) Resume(h brain.Handle) {
 
 // startJobs runs the jobs of the brain that are waiting, in the background. It returns at once.
 func (s *Service) startJobs(h brain.Handle) {
+	b := s.jobs.brains.of(h)
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
 	if s.jobs.closed || h.Err() != nil {
 		return
 	}
-	b := s.jobs.brains[h]
-	if b == nil {
-		for other := range s.jobs.brains {
-			if other.Err() != nil { // deleted
-				delete(s.jobs.brains, other)
-			}
-		}
-		b = &brainJobs{known: map[string]bool{}, queues: map[string][]string{}}
-		s.jobs.brains[h] = b
-	}
 	if b.scanning {
 		b.scanAgain = true
 		return
+	}
+	if b.known == nil {
+		b.known, b.queues = map[string]bool{}, map[string][]string{}
 	}
 	b.scanning = true
 	s.jobs.running.Go(func() { s.scanJobs(h, b) })
@@ -258,9 +262,13 @@ func (s *Service) scanJobs(h brain.Handle, b *brainJobs) {
 			s.cfg.Logger.Error("cannot read the jobs; the next operation on the brain tries again",
 				"brain", h.Brain().ID, "error", err)
 		}
-		if !s.addFound(h, b, found, err == nil) {
-			return
+		if s.addFound(h, b, found, err == nil) {
+			continue
 		}
+		if err == nil {
+			s.tidyInBackground(h)
+		}
+		return
 	}
 }
 

@@ -95,13 +95,13 @@ func (s *Service) attempt(
 	}
 	j.Attempts++
 	j.Status = protocol.JobRunning
-	if err := j.write(ctx, st); err != nil {
+	if err := j.store(ctx, st); err != nil {
 		return s.jobs.retryAfter, err
 	}
 	result, err := s.runSafely(ctx, h, j)
 	if err == nil && !j.finished {
 		if err = j.complete(result); err == nil {
-			err = j.write(ctx, st)
+			err = j.store(ctx, st)
 		}
 	}
 	if err == nil {
@@ -145,19 +145,19 @@ func (s *Service) failed(
 		// Interrupted on purpose, which is not the job's failure.
 		j.Attempts--
 		j.Status = protocol.JobQueued
-		return 0, j.write(context.WithoutCancel(ctx), st)
+		return 0, j.store(context.WithoutCancel(ctx), st)
 	case permanent || argument || j.Attempts >= maxAttempts:
 		return 0, errors.Join(cause, s.fail(ctx, st, b, j, cause))
 	}
 	j.Status = protocol.JobQueued
-	return s.jobs.retryAfter << (2 * (j.Attempts - 1)), errors.Join(cause, j.write(ctx, st))
+	return s.jobs.retryAfter << (2 * (j.Attempts - 1)), errors.Join(cause, j.store(ctx, st))
 }
 
 // fail ends a job for good.
 func (s *Service) fail(ctx context.Context, st *store.Store, b *brainJobs, j *job, cause error) error {
 	problem := problemOf(cause)
 	j.Status, j.Error, j.Payload, j.Result = protocol.JobFailed, &problem, nil, nil
-	if err := j.write(ctx, st); err != nil {
+	if err := j.store(ctx, st); err != nil {
 		return err
 	}
 	return s.prune(ctx, st, b, j)

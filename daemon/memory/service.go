@@ -11,6 +11,9 @@
 //   - facts.go: how the daemon marks what it writes by itself, and the lines of documents of facts
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
+//   - ingest.go: files as documents; ingest_path.go decides where, ingest_text.go what is written,
+//     ingest_record.go finds the document of a file, originals.go removes what has none
+//   - group.go: one commit of concurrent requests
 //   - jobs.go: work that continues after the response; jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's
@@ -25,6 +28,7 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -51,6 +55,10 @@ type Service struct {
 	jobs      *jobs
 	// consolidating has the brain.Handle of each brain that is being consolidated.
 	consolidating sync.Map
+	groups        perBrain[group]
+	originals     perBrain[originals]
+	// converting holds a token for each file that is being converted.
+	converting chan struct{}
 }
 
 // New returns a Service. It fails only when a required field is missing. The caller must Close it.
@@ -66,5 +74,5 @@ func New(cfg Config) (*Service, error) {
 		return nil, err
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	return &Service{cfg: cfg, distiller: distiller, jobs: newJobs()}, nil
+	return &Service{cfg: cfg, distiller: distiller, jobs: newJobs(), converting: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, nil
 }
