@@ -19,7 +19,7 @@ import (
 
 // agent is an MCP client with a process of evalctl mcp. Its calls are made one after another.
 type agent struct {
-	t      *testing.T
+	t      testing.TB
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	out    io.Closer
@@ -29,7 +29,7 @@ type agent struct {
 }
 
 // startAgent starts evalctl mcp and initializes the session.
-func startAgent(t *testing.T, args ...string) *agent {
+func startAgent(t testing.TB, args ...string) *agent {
 	t.Helper()
 	a := &agent{t: t, stderr: new(strings.Builder)}
 	a.cmd = exec.CommandContext(t.Context(), "evalctl", append([]string{"mcp"}, args...)...)
