@@ -26,10 +26,16 @@ type model struct {
 	llm.Provider
 	calls atomic.Int32
 	reply func(call int32, input string) (string, error)
+	// prompted is called instead of reply if it is set.
+	prompted func(prompt, input string) (string, error)
 }
 
 func (m *model) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
-	text, err := m.reply(m.calls.Add(1), r.Messages[1].Content)
+	reply := func() (string, error) { return m.reply(m.calls.Add(1), r.Messages[1].Content) }
+	if m.prompted != nil {
+		reply = func() (string, error) { return m.prompted(r.Messages[0].Content, r.Messages[1].Content) }
+	}
+	text, err := reply()
 	return llm.Response{Text: text, Model: "model-1", FinishReason: "stop", Attempts: 1}, err
 }
 

@@ -309,8 +309,8 @@ func runIngest(ctx context.Context, s *Service, h brain.Handle, j *job) (any, er
 		return nil, err
 	}
 	response, err := s.ingest(ctx, h, st, src, j)
-	if errors.Is(err, convert.ErrKind) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrInvalidPath) {
-		err = &permanentError{err}
+	if errors.Is(err, store.ErrConflict) {
+		err = &permanentError{err} // the path is taken
 	}
 	return response, err
 }

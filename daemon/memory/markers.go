@@ -37,7 +37,7 @@ type markerFilter struct {
 	gap   string // white space before that marker
 }
 
-// limits of what is held, in characters and bytes
+// What is held is limited: white space in characters, brackets in bytes.
 const (
 	maxGap    = 64
 	maxMarker = 64
@@ -88,9 +88,6 @@ func (f *markerFilter) step(last bool) bool {
 	gap := leadingRun(f.held, isGap)
 	rest := f.held[gap:]
 	switch {
-	case utf8.RuneCountInString(f.held[:gap]) == maxGap:
-		f.show(gap)
-		return true
 	case rest == "" && !last:
 		return false
 	case !strings.HasPrefix(rest, "["):
@@ -115,11 +112,10 @@ func (f *markerFilter) afterMarker(last bool) bool {
 	separator := func(r rune) bool { return isGap(r) || r == ',' || r == ';' }
 	n := leadingRun(f.held, separator)
 	rest := f.held[n:]
-	far := utf8.RuneCountInString(f.held[:n]) == maxGap // then nothing depends on the rest
-	if rest == "" && !far && !last {
+	if rest == "" && !last {
 		return false
 	}
-	if !far && strings.HasPrefix(rest, "[") {
+	if strings.HasPrefix(rest, "[") {
 		names, size, undecided := f.marker(rest, last)
 		if undecided {
 			return false
@@ -134,7 +130,7 @@ func (f *markerFilter) afterMarker(last bool) bool {
 	f.after = false
 	if f.lineIsBlank() {
 		f.held = rest
-		if !far && (rest == "" || rest[0] == '\n' || rest[0] == '\r') { // the markers have a line of their own
+		if rest == "" || rest[0] == '\n' || rest[0] == '\r' { // the markers have a line of their own
 			f.marks[len(f.marks)-1].at = len(strings.TrimRightFunc(f.shown.String(), unicode.IsSpace))
 		}
 		return true
