@@ -48,9 +48,10 @@ type Config struct {
 
 // Daemon is a memory service. It is safe for concurrent use.
 type Daemon struct {
-	brains *brain.Service
-	api    *httpapi.API
-	logger *slog.Logger
+	brains   *brain.Service
+	memories *memory.Service
+	api      *httpapi.API
+	logger   *slog.Logger
 	// headerTimeout is how long a client may take to send a request's header.
 	headerTimeout time.Duration
 }
@@ -67,7 +68,7 @@ func New(ctx context.Context, cfg Config) (*Daemon, error) {
 
 func open(ctx context.Context, cfg Config) (*Daemon, error) {
 	logger := cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	memories, err := memory.New(memory.Config{Reader: cfg.Reader, Model: cfg.ReaderModel})
+	memories, err := memory.New(memory.Config{Reader: cfg.Reader, Model: cfg.ReaderModel, Logger: logger})
 	if err != nil {
 		return nil, err
 	}
@@ -81,14 +82,25 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	api := httpapi.New(httpapi.Config{Brains: brains, Memory: memories, Options: cfg.Options, Logger: logger})
-	return &Daemon{brains: brains, api: api, logger: logger, headerTimeout: headerTimeout}, nil
+	tools, err := toolsOf(api, cfg.Version, logger)
+	if err != nil {
+		return nil, errors.Join(err, brains.Close())
+	}
+	api.HandleMCP(tools)
+	return &Daemon{
+		brains: brains, memories: memories, api: api, logger: logger, headerTimeout: headerTimeout,
+	}, nil
 }
 
 // Handler returns the daemon's API, for use in the caller's own server.
 func (d *Daemon) Handler() http.Handler { return d.api }
 
-// Close closes every brain. Further calls do nothing.
-func (d *Daemon) Close() error { return d.brains.Close() }
+// Close ends background jobs, which the next daemon continues, and closes every brain. Further calls
+// do nothing.
+func (d *Daemon) Close() error {
+	d.memories.Close()
+	return d.brains.Close()
+}
 
 // Serve answers requests on ln, which it closes, until ctx ends. Then it stops
 // accepting connections, ends open streams at once with an error event, gives other

@@ -28,8 +28,14 @@ func (c *helpCmd) Run(ctx context.Context, p *process, app *kong.Context) error 
 // commandNames returns the names of the commands, in the order of the help.
 func commandNames(app *kong.Node) []string {
 	var names []string
-	for _, c := range app.Leaves(true) {
-		names = append(names, c.Path())
+	for _, c := range app.Children {
+		switch {
+		case c.Hidden:
+			continue
+		case len(c.Children) == 0 || c.DefaultCmd != nil:
+			names = append(names, c.Path())
+		}
+		names = append(names, commandNames(c)...)
 	}
 	return names
 }

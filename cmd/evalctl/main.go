@@ -24,6 +24,7 @@ type cli struct {
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
 	Conformance conformanceCmd `cmd:"" help:"Check a daemon against the protocol."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
+	MCP         mcpCmd         `cmd:"" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
 	Health      healthCmd      `cmd:"" help:"Check whether a daemon is healthy."`
 	Keys        keysCmd        `cmd:"" help:"Create and list API keys."`
 	Version     versionCmd     `cmd:"" help:"Print the version and the commit it was built from."`

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,23 +13,16 @@ import (
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
-	"evalctl/daemon/search"
-	"evalctl/internal/llm"
 )
 
 type serveCmd struct {
-	Addr        string        `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one (${default})."`
-	Home        string        `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it, all data is kept in memory and lost on exit."`
-	Store       string        `env:"SVC_STORE" enum:"memory,fs,git," default:"" placeholder:"STORE" help:"Storage engine: memory (without --home), fs or git. Default: fs with --home, otherwise memory."`
-	Keys        string        `placeholder:"FILE" help:"Keys file, see evalctl keys. Without it, requests need no token and may do everything."`
-	Insecure    bool          `help:"Allow listening beyond loopback without --keys."`
-	Ping        time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
-	ChunkSize   int           `default:"1600" placeholder:"BYTES" help:"Maximum size of the chunks that search ranks, 64 to 8000 bytes of UTF-8 (${default}). After a change, indexes are rebuilt."`
-	IndexMemory int64         `default:"1024" placeholder:"MIB" help:"Total memory for the search indexes of idle brains, in MiB (${default}). Evicted indexes are loaded again by the next search."`
-	LogFormat   string        `enum:"text,json" default:"text" help:"Log format on stderr: ${enum} (${default})."`
-	LLMProvider string        `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the reader: openai, ollama or fake. Default: fake, which answers by quoting documents."`
-	LLMModel    string        `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Model of the reader."`
-	searchModels
+	Addr     string        `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one (${default})."`
+	Home     string        `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it, all data is kept in memory and lost on exit."`
+	Keys     string        `placeholder:"FILE" help:"Keys file, see evalctl keys. Without it, requests need no token and may do everything."`
+	Default  string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of requests that name none. Default: the oldest brain that the key permits."`
+	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
+	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
+	daemonFlags
 }
 
 func (serveCmd) Help() string {
@@ -60,22 +52,14 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.Ping <= 0 {
 		return usageError{fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)}
 	}
-	if c.IndexMemory <= 0 {
-		return usageError{fmt.Errorf("--index-memory %d: must be above 0", c.IndexMemory)}
-	}
-	if c.ChunkSize < search.MinChunkSize || c.ChunkSize > search.MaxChunkSize {
-		return usageError{fmt.Errorf("--chunk-size %d: must be from %d to %d", c.ChunkSize, search.MinChunkSize, search.MaxChunkSize)}
+	if c.Default != "" && !brain.ValidID(c.Default) {
+		return usageError{fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)}
 	}
 	keys, err := c.readKeys(p)
 	if err != nil {
 		return usageError{err}
 	}
-	reader, model, err := c.reader(p)
-	if err != nil {
-		return usageError{err}
-	}
-	logger := c.logger(p)
-	searching, cache, err := c.search(p, logger)
+	config, cache, err := c.config(p, c.Home, slog.LevelInfo)
 	if err != nil {
 		return usageError{err}
 	}
@@ -84,11 +68,8 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	d, err := daemon.New(ctx, daemon.Config{
-		Home: c.Home, Store: c.Store, Reader: reader, ReaderModel: model, Logger: logger,
-		IndexConfig: brain.IndexConfig{Search: searching, ChunkSize: c.ChunkSize, IndexMemory: c.IndexMemory << 20},
-		Options:     httpapi.Options{Keys: keys, Host: host, PingInterval: c.Ping, Version: version().String()},
-	})
+	config.Keys, config.Host, config.DefaultBrain, config.PingInterval = keys, host, c.Default, c.Ping
+	d, err := daemon.New(ctx, config)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -106,27 +87,6 @@ func (c *serveCmd) readKeys(p *process) (*httpapi.Keys, error) {
 		fmt.Fprintf(p.stderr, "evalctl: %s has mode %04o: only its owner should have access (chmod 600)\n", c.Keys, info.Mode().Perm())
 	}
 	return httpapi.ReadKeys(c.Keys)
-}
-
-func (c *serveCmd) reader(p *process) (llm.Provider, string, error) {
-	config := c.llmConfig(p)
-	if config.Provider == "" {
-		config.Provider = llm.ProviderFake
-		fmt.Fprintln(p.stderr, "evalctl: SVC_LLM_PROVIDER is not set: the fake reader answers by quoting documents")
-	}
-	model := c.LLMModel
-	if config.Provider == llm.ProviderFake {
-		model = cmp.Or(model, llm.ProviderFake)
-	}
-	reader, err := llm.Open(config)
-	return reader, model, err
-}
-
-func (c *serveCmd) llmConfig(p *process) llm.Config {
-	return llm.Config{
-		Provider: c.LLMProvider, Model: c.LLMModel, BaseURL: p.env("OPENAI_BASE_URL"),
-		APIKey: p.env("OPENAI_API_KEY"), OllamaHost: p.env("OLLAMA_HOST"),
-	}
 }
 
 // listen rejects an address that other machines can reach unless --keys or --insecure is given.
@@ -152,11 +112,4 @@ func (c *serveCmd) listen(ctx context.Context) (l net.Listener, host string, err
 func exposed(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return !ok || !tcp.IP.IsLoopback()
-}
-
-func (c *serveCmd) logger(p *process) *slog.Logger {
-	if c.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(p.stderr, nil))
-	}
-	return slog.New(slog.NewTextHandler(p.stderr, nil))
 }

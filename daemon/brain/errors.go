@@ -12,6 +12,8 @@ var (
 	ErrNotFound = errors.New("no such brain")
 	// ErrExists means that the id or the slug is taken.
 	ErrExists = errors.New("brain exists")
+	// ErrInUse means that another process has locked the directory of the brains.
+	ErrInUse = errors.New("in use by another daemon")
 	// ErrClosed means that the service was closed.
 	ErrClosed = errors.New("service is closed")
 	// ErrSearchModel means that the embedder or the reranker failed.

@@ -56,7 +56,7 @@ func OpenFolder(dir string) (*Folder, error) {
 		return nil, fmt.Errorf("lock the brains directory %s: %w", dir, err)
 	} else if !ok {
 		return nil, fmt.Errorf(
-			"the brains directory %s is in use by another daemon: stop it, or choose another home", dir)
+			"the brains directory %s is %w: stop it, or choose another home", dir, ErrInUse)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

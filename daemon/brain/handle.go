@@ -88,6 +88,23 @@ func (h Handle) Search(ctx context.Context, q search.Query) (search.Result, erro
 	return found, nil
 }
 
+// Passages returns how many passages the index of the brain makes of a document, and how many of
+// them have a vector at present. A passage gets its vector in the background, after the first
+// search.
+func (h Handle) Passages(path string, data []byte) (count, embedded int) {
+	doc, ok := search.Parse(path, data)
+	if !ok {
+		return 0, 0
+	}
+	h.entry.mu.Lock()
+	x := h.entry.indexer
+	h.entry.mu.Unlock()
+	if x != nil {
+		embedded = x.embedded(path)
+	}
+	return search.CountChunks(doc, h.entry.cfg.indexer.options), embedded
+}
+
 func (h Handle) indexer(ctx context.Context) (*indexer, error) {
 	h.entry.mu.Lock()
 	defer h.entry.mu.Unlock()

@@ -202,6 +202,17 @@ func (x *indexer) search(ctx context.Context, q search.Query) (search.Result, er
 	return found, err
 }
 
+// embedded returns how many passages of a document have a vector.
+func (x *indexer) embedded(path string) int {
+	x.mu.Lock()
+	built := x.applied > 0
+	x.mu.Unlock()
+	if !built {
+		return 0
+	}
+	return x.mirror.index.Embedded(path)
+}
+
 func isModelError(err error) bool {
 	_, ok := errors.AsType[*search.ModelError](err)
 	return ok

@@ -12,8 +12,9 @@ import (
 
 // Create adds a brain that tenant owns, as durably as the catalog keeps it. Tenant
 // is empty when the daemon runs without keys. Ids are unique in the service, slugs
-// within a tenant: a taken one is ErrExists. An id that the request leaves open gets a
-// suffix when another tenant has it. An invalid field is an *ArgumentError.
+// within a tenant, and no slug is the id of another brain of the tenant: a taken one
+// is ErrExists. An id that the request leaves open gets a suffix when another tenant
+// has it. An invalid field is an *ArgumentError.
 func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBrain) (protocol.Brain, error) {
 	b, err := newBrain(r)
 	if err != nil {
@@ -29,7 +30,7 @@ func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBr
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		delete(s.brains, e.id())
+		s.forget(e)
 		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", e.id(), err)
 	}
 	e.busy = false
@@ -44,10 +45,7 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 	if s.closed {
 		return nil, ErrClosed
 	}
-	for _, e := range s.brains {
-		if e.record.Tenant != tenant || e.id() != b.ID && e.record.Brain.Slug != b.Slug {
-			continue
-		}
+	if e := s.sameName(tenant, b); e != nil {
 		if e.err() != nil {
 			return nil, fmt.Errorf("%w: %s (slug %s) is still being deleted: try again",
 				ErrExists, e.id(), e.record.Brain.Slug)
@@ -63,8 +61,32 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 	e := newEntry(Record{b, tenant}, &s.entries)
 	e.busy = true
 	s.brains[b.ID] = e
+	s.slugs[slugOf(e.record)] = b.ID
 	s.changing.Add(1)
 	return e, nil
+}
+
+// sameName returns a brain of the tenant that has the id or the slug of b as its id or
+// slug, or nil. If an id and a slug were equal, deleting one of the brains twice by that
+// name would delete both. It requires mu.
+func (s *Service) sameName(tenant string, b protocol.Brain) *entry {
+	for _, name := range []string{b.ID, b.Slug} {
+		if e := s.brains[name]; e != nil && e.record.Tenant == tenant {
+			return e
+		}
+		if id, ok := s.slugs[ownSlug{tenant, name}]; ok {
+			return s.brains[id]
+		}
+	}
+	return nil
+}
+
+// forget removes a brain that is not in the catalog. It requires mu.
+func (s *Service) forget(e *entry) {
+	delete(s.brains, e.id())
+	if slug := slugOf(e.record); s.slugs[slug] == e.id() {
+		delete(s.slugs, slug)
+	}
 }
 
 // Delete removes the brain with all its documents. Concurrent operations on it
@@ -108,7 +130,7 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 		s.brains[id] = newEntry(e.record, &s.entries) // it still exists: usable again
 		return "", fmt.Errorf("delete brain %s: %w", id, errors.Join(closeErr, err))
 	}
-	delete(s.brains, id)
+	s.forget(e)
 	if closeErr != nil {
 		return "", fmt.Errorf("brain %s is deleted, but its store did not close: %w", id, closeErr)
 	}

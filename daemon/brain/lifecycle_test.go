@@ -160,3 +160,52 @@ func TestCreateWhileClosing(t *testing.T) {
 		}
 	}
 }
+
+// faultyCatalog fails when it is told to.
+type faultyCatalog struct {
+	MemoryCatalog
+	add, retire error
+}
+
+func (c *faultyCatalog) Add(ctx context.Context, r Record) error {
+	if c.add != nil {
+		return c.add
+	}
+	return c.MemoryCatalog.Add(ctx, r)
+}
+
+func (c *faultyCatalog) Retire(ctx context.Context, id string) (string, error) {
+	if c.retire != nil {
+		return "", c.retire
+	}
+	return c.MemoryCatalog.Retire(ctx, id)
+}
+
+// TestSlugsAfterFailures: a brain that was not created leaves its slug free, and one that was
+// not deleted keeps it.
+func TestSlugsAfterFailures(t *testing.T) {
+	broken := errors.New("disk on fire")
+	c := &faultyCatalog{add: broken}
+	s := open(t, func(cfg *Config) { cfg.Catalog = c })
+	notes := protocol.CreateBrain{ID: "a", Slug: "notes"}
+	if _, err := s.Create(t.Context(), "", notes); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.FindSlug("", "notes"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	c.add = nil
+	if _, err := s.Create(t.Context(), "", protocol.CreateBrain{ID: "b", Slug: "notes"}); err != nil {
+		t.Fatal(err)
+	}
+	c.retire = broken
+	if err := s.Delete(t.Context(), use(t, s, "b")); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	if h, err := s.FindSlug("", "notes"); err != nil || h.Brain().ID != "b" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.Create(t.Context(), "", notes); !errors.Is(err, ErrExists) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -42,8 +42,15 @@ type Service struct {
 
 	mu     sync.Mutex // never held during disk access
 	brains map[string]*entry
+	slugs  map[ownSlug]string // ids of brains
 	closed bool
 }
+
+// ownSlug is a slug of one tenant.
+type ownSlug struct{ tenant, slug string }
+
+// slugOf returns the slug of a brain.
+func slugOf(r Record) ownSlug { return ownSlug{r.Tenant, r.Brain.Slug} }
 
 // Open loads the brains of cfg.Catalog. The caller must Close the service.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
@@ -62,7 +69,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	cfg.Search.CircuitBreaker = cmp.Or(cfg.Search.CircuitBreaker, &search.CircuitBreaker{}) // brains share the models
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	s := &Service{now: cfg.Now, catalog: cfg.Catalog, pool: newPool(cfg), brains: map[string]*entry{}}
+	s := &Service{now: cfg.Now, catalog: cfg.Catalog, pool: newPool(cfg), brains: map[string]*entry{}, slugs: map[ownSlug]string{}}
 	s.entries = entryConfig{
 		openStore: cfg.OpenStore, now: cfg.Now, logger: cfg.Logger,
 		indexer: indexerConfig{
@@ -72,6 +79,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	for _, r := range records {
 		s.brains[r.Brain.ID] = newEntry(r, &s.entries)
+		if id, ok := s.slugs[slugOf(r)]; !ok || r.Brain.ID < id { // a catalog may repeat a slug
+			s.slugs[slugOf(r)] = r.Brain.ID
+		}
 	}
 	s.stopJanitor = s.pool.startJanitor()
 	return s, nil
@@ -85,6 +95,23 @@ func (s *Service) Find(id string) (Handle, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.find(id)
+}
+
+// FindSlug returns a handle on the brain of a tenant that has the slug, or ErrNotFound. Tenant is
+// empty for brains that were created while the daemon ran without keys.
+func (s *Service) FindSlug(tenant, slug string) (Handle, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, ok := s.slugs[ownSlug{tenant, slug}]
+	if !ok && !s.closed {
+		return Handle{}, notFound(slug)
+	}
+	return s.find(id)
+}
+
+// find requires mu.
+func (s *Service) find(id string) (Handle, error) {
 	if s.closed {
 		return Handle{}, ErrClosed
 	}

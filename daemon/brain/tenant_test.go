@@ -58,3 +58,56 @@ func TestTenantsOwnBrains(t *testing.T) {
 		}
 	}
 }
+
+// A name means one brain to a tenant, whether it is an id or a slug.
+func TestNamesOfATenantAreUnique(t *testing.T) {
+	dir := t.TempDir()
+	onDisk := inFolder(t, dir)
+	s := open(t, onDisk)
+	for tenant, r := range map[string]protocol.CreateBrain{
+		"acme": {ID: "i", Slug: "s"}, "globex": {ID: "gi", Slug: "s"}, "": {ID: "ni", Slug: "s"},
+	} {
+		if _, err := s.Create(t.Context(), tenant, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		for _, r := range []protocol.CreateBrain{
+			{ID: "i", Slug: "x"}, {ID: "x", Slug: "s"}, {ID: "s", Slug: "x"}, {ID: "x", Slug: "i"},
+		} {
+			if _, err := s.Create(t.Context(), "acme", r); !errors.Is(err, ErrExists) {
+				t.Errorf("%+v: got %v", r, err)
+			}
+		}
+		for tenant, want := range map[string]string{"acme": "i", "globex": "gi", "": "ni", "initech": ""} {
+			h, err := s.FindSlug(tenant, "s")
+			if want == "" {
+				if !errors.Is(err, ErrNotFound) {
+					t.Errorf("%s: got %v", tenant, err)
+				}
+				continue
+			}
+			if err != nil || h.Brain().ID != want {
+				t.Errorf("%s: got %v, want %s", tenant, err, want)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.FindSlug("acme", "s"); !errors.Is(err, ErrClosed) {
+			t.Errorf("closed: got %v", err)
+		}
+		s = open(t, onDisk)
+	}
+	if err := s.Delete(t.Context(), use(t, s, "i")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.FindSlug("acme", "s"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("deleted: got %v", err)
+	}
+	for tenant, id := range map[string]string{"acme": "s", "initech": "x"} { // free again
+		if _, err := s.Create(t.Context(), tenant, protocol.CreateBrain{ID: id, Slug: "i"}); err != nil {
+			t.Error(err)
+		}
+	}
+}

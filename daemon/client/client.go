@@ -38,7 +38,8 @@ type Options struct {
 	// with connections of its own, which Close closes.
 	HTTPClient *http.Client
 	// Timeout limits each request, in addition to the caller's context. Of a change stream it
-	// limits the time until the stream is attached. It does not limit Ask. Default: 30 s.
+	// limits the time until the stream is attached. It does not limit Ask and Consolidate, for which
+	// the daemon calls a model. Default: 30 s.
 	Timeout time.Duration
 	// Silence is how long a change stream may send nothing, not even a ping, before Events ends it.
 	// It must be longer than the ping interval of the daemon. Default: 75 s.
@@ -123,10 +124,9 @@ func (c *Client) CreateBrain(ctx context.Context, b protocol.CreateBrain) (proto
 	return call[protocol.Brain](ctx, c, r)
 }
 
-// Brains lists the brains that the token permits.
-func (c *Client) Brains(ctx context.Context) ([]protocol.Brain, error) {
-	list, err := call[protocol.BrainList](ctx, c, request{method: http.MethodGet, path: brainsPath})
-	return list.Items, err
+// Brains lists the brains that the token permits, and names the default one.
+func (c *Client) Brains(ctx context.Context) (protocol.BrainList, error) {
+	return call[protocol.BrainList](ctx, c, request{method: http.MethodGet, path: brainsPath})
 }
 
 // Brain is one brain of a daemon. It is safe for concurrent use.
@@ -135,7 +135,8 @@ type Brain struct {
 	path string
 }
 
-// Brain returns a handle of the brain with an id. It sends nothing.
+// Brain returns a handle of the brain with an id. It sends nothing. The reference daemon also accepts
+// the slug of one of the token's own brains.
 func (c *Client) Brain(id string) *Brain {
 	return &Brain{c: c, path: brainsPath + "/" + segment(id)}
 }

@@ -50,6 +50,7 @@ func daemon() (url string, api *httpapi.API, stop func()) {
 	return server.URL, api, func() {
 		api.Stop()
 		server.Close()
+		memories.Close()
 		if err := brains.Close(); err != nil {
 			panic(err)
 		}
@@ -118,7 +119,7 @@ func TestBrains(t *testing.T) {
 		t.Errorf("after Remove: %v", err)
 	}
 	list, err := c.Brains(ctx)
-	if err != nil || len(list) != 1 || list[0].ID != "eval" {
+	if err != nil || len(list.Items) != 1 || list.Items[0].ID != "eval" || *list.DefaultBrainID != "eval" {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

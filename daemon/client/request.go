@@ -44,8 +44,19 @@ func (e timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // call sends a request within Options.Timeout and decodes the JSON object of the response.
 func call[T any](ctx context.Context, c *Client, r request) (T, error) {
-	var answer T
 	data, err := c.fetch(ctx, r, maxJSON)
+	return decode[T](r, data, err)
+}
+
+// callModel is call for a request for which the daemon calls a model. Only ctx limits it, because
+// nobody knows how long models take.
+func callModel[T any](ctx context.Context, c *Client, r request) (T, error) {
+	data, err := c.read(ctx, r, maxJSON)
+	return decode[T](r, data, err)
+}
+
+func decode[T any](r request, data []byte, err error) (T, error) {
+	var answer T
 	if err != nil {
 		return answer, err
 	}
@@ -66,6 +77,11 @@ func (c *Client) send(ctx context.Context, r request) error {
 func (c *Client) fetch(ctx context.Context, r request, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, timeoutError(c.timeout))
 	defer cancel()
+	return c.read(ctx, r, limit)
+}
+
+// read is fetch without Options.Timeout.
+func (c *Client) read(ctx context.Context, r request, limit int64) ([]byte, error) {
 	res, err := c.do(ctx, r)
 	if err != nil {
 		return nil, err

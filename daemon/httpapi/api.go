@@ -33,6 +33,10 @@ type Options struct {
 	// Host is the host name that the listener was configured with, if any. Without keys, requests
 	// for host names other than this one and localhost are refused.
 	Host string
+	// DefaultBrain is the id or slug of the brain of requests that name none (spec 1). A caller
+	// that may not use this brain has no default. Empty means the oldest brain that the caller may
+	// use.
+	DefaultBrain string
 	// Version is reported by /healthz.
 	Version string
 	// PingInterval is the time between two ping events of a change stream; 0 means
@@ -46,6 +50,7 @@ type API struct {
 	memory      *memory.Service
 	keys        *Keys
 	host        string
+	defaultName string
 	metrics     *metrics
 	version     string
 	logger      *slog.Logger
@@ -56,6 +61,7 @@ type API struct {
 	feeds       feeds
 	slowClients atomic.Uint64 // disconnected for not reading their change streams
 	ping        time.Duration
+	mcp         http.Handler // nil: no endpoint
 }
 
 // New returns the handler of a set of brains, which it does not close.
@@ -65,6 +71,7 @@ func New(cfg Config) *API {
 		memory:      cfg.Memory,
 		keys:        cfg.Keys,
 		host:        cfg.Host,
+		defaultName: cfg.DefaultBrain,
 		metrics:     newMetrics(),
 		version:     cfg.Version,
 		logger:      cfg.Logger,

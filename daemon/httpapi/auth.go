@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net/http"
@@ -18,6 +19,7 @@ type scope string
 
 const (
 	scopeOpen   scope = "open" // of routes that need no key; no key can have it
+	scopeKey    scope = "key"  // of routes for every key; no key can have it
 	scopeRead   scope = "documents:read"
 	scopeWrite  scope = "documents:write"
 	scopeSearch scope = "search"
@@ -53,6 +55,10 @@ func (a *API) authorize(w http.ResponseWriter, r *http.Request, need scope) erro
 	if a.keys == nil || need == scopeOpen {
 		return nil
 	}
+	if c := actorOf(r); c != nil { // has been admitted with the request that it acts in
+		requestOf(r).caller = c
+		return c.check(need)
+	}
 	c, err := a.keys.authenticate(r.Header)
 	if err != nil {
 		if errors.Is(err, errUnauthorized) {
@@ -64,7 +70,12 @@ func (a *API) authorize(w http.ResponseWriter, r *http.Request, need scope) erro
 	if err := c.admit(w.Header(), time.Now()); err != nil {
 		return err
 	}
-	if !c.grants[need] {
+	return c.check(need)
+}
+
+// check reports whether the key has a scope.
+func (c *caller) check(need scope) error {
+	if need != scopeKey && !c.grants[need] {
 		return requestErrorf(errForbidden, "key %s lacks the scope %s", c.Name, need)
 	}
 	return nil
@@ -79,6 +90,9 @@ func (a *API) serveBrain(w http.ResponseWriter, r *http.Request, rt route) error
 	}
 	defer h.Acquire()()
 	state.brain = h
+	if rt.path() != brainPath { // which does not need the store
+		a.memory.Resume(h)
+	}
 	err = rt.serve(a, w, r)
 	deleted := errors.Is(err, brain.ErrNotFound) || errors.Is(err, store.ErrReadOnly)
 	if gone := h.Err(); gone != nil && deleted {
@@ -87,13 +101,37 @@ func (a *API) serveBrain(w http.ResponseWriter, r *http.Request, rt route) error
 	return err
 }
 
-// findBrain returns a brain that the caller may use.
-func (a *API) findBrain(c *caller, id string) (brain.Handle, error) {
-	h, err := a.brains.Find(id)
-	if err == nil && c != nil && !c.owns(id, h.Tenant()) {
+// findBrain returns the brain that the caller calls name: the one with this id, if the caller may
+// use it, else the one of the caller's tenant with this slug. A brain that the caller may not use
+// makes no difference, so that the response does not reveal it.
+func (a *API) findBrain(c *caller, name string) (brain.Handle, error) {
+	h, err := a.findID(c, name)
+	if !errors.Is(err, brain.ErrNotFound) {
+		return h, c.maskBrain(name, err)
+	}
+	tenant := ""
+	if c != nil {
+		tenant = c.Tenant
+	}
+	h, err = a.brains.FindSlug(tenant, name)
+	if err == nil && !c.mayUse(h) {
 		err = brain.ErrNotFound
 	}
-	return h, c.maskBrain(id, err)
+	return h, c.maskBrain(name, err)
+}
+
+// findID returns the brain with the id, or brain.ErrNotFound if the caller may not use it.
+func (a *API) findID(c *caller, id string) (brain.Handle, error) {
+	h, err := a.brains.Find(id)
+	if err == nil && !c.mayUse(h) {
+		err = brain.ErrNotFound
+	}
+	return h, err
+}
+
+// mayUse reports whether the caller, which may be nil, may use a brain.
+func (c *caller) mayUse(h brain.Handle) bool {
+	return c == nil || c.owns(h.Brain().ID, h.Tenant())
 }
 
 // maskBrain replaces the error of a missing brain by the one of other tenants' brains, so that a
@@ -154,11 +192,27 @@ func (a *API) checkNewBrain(c *caller, id string) error {
 
 // visible returns those of the brains that the caller may use.
 func (a *API) visible(c *caller, brains []protocol.Brain) []protocol.Brain {
-	if c == nil {
-		return brains
-	}
 	return slices.DeleteFunc(brains, func(b protocol.Brain) bool {
-		_, err := a.findBrain(c, b.ID)
+		_, err := a.findID(c, b.ID)
 		return err != nil
 	})
+}
+
+// defaultBrain returns the id of the brain of requests that name none, chosen from those that the
+// caller may use: the one that the operator has configured, else the oldest. It is empty if there
+// is no such brain.
+func (a *API) defaultBrain(c *caller, visible []protocol.Brain) string {
+	if a.defaultName != "" {
+		h, err := a.findBrain(c, a.defaultName)
+		if err != nil {
+			return ""
+		}
+		return h.Brain().ID
+	}
+	if len(visible) == 0 {
+		return ""
+	}
+	return slices.MinFunc(visible, func(x, y protocol.Brain) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
+	}).ID
 }

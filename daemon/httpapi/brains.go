@@ -26,10 +26,13 @@ func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusCreated, b)
 }
 
-// listBrains lists the brains that the caller may use.
+// listBrains lists the brains that the caller may use, and names the default one.
 func (a *API) listBrains(w http.ResponseWriter, r *http.Request) error {
-	brains := a.visible(requestOf(r).caller, a.brains.List())
-	return writeJSON(w, http.StatusOK, protocol.BrainList{Items: brains})
+	c := requestOf(r).caller
+	brains := a.visible(c, a.brains.List())
+	return writeJSON(w, http.StatusOK, protocol.BrainList{
+		Items: brains, DefaultBrainID: new(a.defaultBrain(c, brains)),
+	})
 }
 
 func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {

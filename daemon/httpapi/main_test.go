@@ -15,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/client"
+	"evalctl/daemon/mcpserver"
 	"evalctl/daemon/memory"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
@@ -74,15 +76,31 @@ func serve(t testing.TB, keys *Keys, cfg brain.Config, m memory.Config) *server 
 	}
 	log := &lockedBuffer{}
 	api := New(Config{Brains: brains, Memory: memories, Options: Options{Keys: keys, Version: "test"}, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	api.HandleMCP(toolsOf(t, api))
 	srv := httptest.NewServer(api)
 	t.Cleanup(func() {
 		api.Stop()
 		srv.Close()
+		memories.Close()
 		if err := brains.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return &server{api: api, brains: brains, url: srv.URL, client: srv.Client(), log: log}
+}
+
+// toolsOf returns the handler of the memory_* tools of an API.
+func toolsOf(t testing.TB, api *API) http.Handler {
+	t.Helper()
+	c, err := client.New("http://localhost", &client.Options{HTTPClient: &http.Client{Transport: api.Local()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := mcpserver.New(mcpserver.Config{Client: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Handler()
 }
 
 // open returns the store of a brain.

@@ -116,7 +116,7 @@ func newDocument() document {
 	d.Components.SecuritySchemes = map[string]map[string]string{"bearer": {
 		"type": "http", "scheme": "bearer",
 		"description": "A token issued by evalctl keys create. The security requirement of an " +
-			"operation names the scope that it needs.",
+			"operation names the scope that it needs; without one, any key may use it.",
 	}}
 	d.Components.Parameters = parameters
 	d.Components.Responses = failures
@@ -148,7 +148,10 @@ func complete(rt route, op operation) *operation {
 	}
 	op.Parameters = append(inPath, op.Parameters...)
 	if rt.scope != scopeOpen {
-		op.Security = []map[string][]string{{"bearer": {string(rt.scope)}}}
+		op.Security = []map[string][]string{{"bearer": {}}}
+		if rt.scope != scopeKey {
+			op.Security = []map[string][]string{{"bearer": {string(rt.scope)}}}
+		}
 		op.failures = append(op.failures,
 			http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"evalctl/daemon/protocol"
@@ -33,9 +34,31 @@ var operations = map[string]operation{
 			inline(ofType("string"))),
 	},
 
+	"mcp": {
+		allowed: "reader writer admin searcher operator",
+		Summary: "Call the memory_* tools: the Model Context Protocol over streamable HTTP.",
+		Description: "There are no sessions: every request is served on its own, and only POST is " +
+			"supported. A tool needs the scope of the endpoint that it uses. A notification gets 202. " +
+			"Failures of the protocol may have the body of a JSON-RPC error.",
+		RequestBody: &requestBody{
+			Required: true, Description: sizeLimit(maxRecordBody),
+			Content: map[string]media{protocol.TypeJSON: {
+				Schema: inline(ofType("object"), require("jsonrpc", "method")),
+				Example: json.RawMessage(`{
+					"jsonrpc": "2.0",
+					"id": 1,
+					"method": "tools/call",
+					"params": {"name": "memory_list_brains", "arguments": {}}
+				}`),
+			}},
+		},
+		Responses: streams("One JSON-RPC message in each event. The reply is the last.",
+			map[string]string{"message": "JSONRPCMessage"}),
+	},
+
 	"listBrains": {
 		allowed:   "reader writer admin",
-		Summary:   "List the brains that the key may use, ascending by id.",
+		Summary:   "List the brains that the key may use, ascending by id, and name the default one.",
 		Responses: returns[protocol.BrainList](http.StatusOK, "The brains."),
 	},
 	"createBrain": {
@@ -166,6 +189,13 @@ var operations = map[string]operation{
 		Responses: done,
 	},
 
+	"getJob": {
+		allowed: "reader writer admin",
+		Summary: "Describe a job: work that continues after the response that named it. Of those " +
+			"that have ended, a brain keeps the latest 256.",
+		Responses: returns[protocol.Job](http.StatusOK, "The job."),
+	},
+
 	"watchBrain": {
 		allowed: "reader writer admin",
 		Summary: "Stream the changes of a brain from now on.",
@@ -228,4 +258,70 @@ var operations = map[string]operation{
 				protocol.EventError:    "ErrorEvent",
 			}),
 	},
+
+	"addMessage": {
+		allowed: "writer admin",
+		Summary: "Add a message to a session. The first message opens the session.",
+		Description: "Not safe to repeat: a second request adds another message. An ended session " +
+			"accepts no message.",
+		RequestBody: takes[protocol.SessionMessage](sizeLimit(maxMessageBody), `{
+			"role": "user",
+			"content": "I paid 40 euros for the kettle.",
+			"name": "Anna",
+			"metadata": {"actor_id": "anna", "skip_extract": true},
+			"created_at": "2024-04-30T18:00:00+02:00"
+		}`),
+		Responses: returns[protocol.SessionMessageRecord](http.StatusCreated, "The record of the message."),
+		failures:  []int{http.StatusConflict},
+	},
+	"addMessages": {
+		allowed:     "writer admin",
+		Summary:     "Add messages to a session, all or none.",
+		Description: "As adding them one after the other, in one commit.",
+		RequestBody: takes[protocol.SessionMessages](sizeLimit(maxMessagesBody), `{
+			"messages": [
+				{"role": "user", "content": "Is the kettle green?"},
+				{"role": "assistant", "content": "Yes."}
+			]
+		}`),
+		Responses: returns[protocol.SessionMessageList](http.StatusCreated,
+			"The records, in the order of the messages."),
+		failures: []int{http.StatusConflict},
+	},
+	"getSession": {
+		allowed:   "reader writer admin",
+		Summary:   "Describe a session.",
+		Responses: returns[protocol.Session](http.StatusOK, "The session."),
+	},
+	"recall": {
+		allowed: "reader writer admin searcher",
+		Summary: "Find the chunks that match a query best, in the context of a session.",
+		Description: "What was said in the session lately has a lower weight than the query, and is " +
+			"itself left out. With a session that does not exist, it is a search.",
+		RequestBody: takes[protocol.RecallRequest]("", `{
+			"query": "What colour is it?",
+			"top_k": 3,
+			"scope": "all"
+		}`),
+		Responses: returns[protocol.RecallResponse](http.StatusOK, "The best chunks."),
+	},
+	"consolidate": consolidation("Consolidate the memory of a brain.",
+		"Promotes facts that several sessions state, compiles summaries, and prunes facts and "+
+			"episodes that are promoted, repeated, superseded or summarized. Documents that a user "+
+			"wrote or changed are never touched. Everything that is pruned is recorded. While the "+
+			"brain is being consolidated, another request fails with 409. If the model fails, "+
+			"nothing is changed, and the status is 502 or 429."),
+	"compile": consolidation("Consolidate the memory of a brain.", "Another name of consolidate."),
+}
+
+func consolidation(summary, description string) operation {
+	body := takes[protocol.ConsolidateRequest]("May be missing.", `{"dry_run": true}`)
+	body.Required = false
+	return operation{
+		allowed: "writer admin",
+		Summary: summary, Description: description,
+		RequestBody: body,
+		Responses:   returns[protocol.ConsolidateResponse](http.StatusOK, "What was done, or would be done."),
+		failures:    []int{http.StatusConflict},
+	}
 }

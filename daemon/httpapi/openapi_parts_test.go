@@ -15,13 +15,23 @@ import (
 // route table.
 var parameters = map[string]parameter{
 	"id": {
-		Name: "id", In: "path", Required: true, Description: "Brain id.",
-		Schema: inline(ofType("string"), brainID), Example: "notes",
+		Name: "id", In: "path", Required: true,
+		Description: "A brain's id, or else the slug of one of the key's tenant's brains.",
+		Schema:      inline(ofType("string"), brainID), Example: "notes",
 	},
 	"document_id": {
 		Name: "document_id", In: "path", Required: true,
 		Description: "Document id, percent-encoded including its slashes.",
 		Schema:      inline(ofType("string")), Example: "kettle.md",
+	},
+	"session_id": {
+		Name: "session_id", In: "path", Required: true,
+		Description: "Session id, percent-encoded: any printable text, chosen by the client.",
+		Schema:      inline(ofType("string"), chars(1, protocol.MaxSessionID)), Example: "s1",
+	},
+	"job_id": {
+		Name: "job_id", In: "path", Required: true, Description: "Job id.",
+		Schema: inline(ofType("string")), Example: exampleJob,
 	},
 	"path": {
 		Name: "path", In: "query", Required: true,
@@ -161,8 +171,9 @@ var failures = map[string]response{
 			Schema:      inline(ofType("integer"), least(1)),
 		}}),
 	"Invalid":  problem("The request breaks a rule, which the detail names.", nil),
-	"NotFound": problem("There is no such brain, or no such document.", nil),
-	"Conflict": problem("The name is taken, or a concurrent write was first.", nil),
+	"NotFound": problem("There is no such brain, document or session.", nil),
+	"Conflict": problem("The name is taken, or a concurrent write was first, or the session has "+
+		"ended, or the brain is being consolidated.", nil),
 	"TooLarge": problem("The body or the response exceeds a limit.", nil),
 	"UnsupportedMediaType": problem("This endpoint does not accept the Content-Type or the "+
 		"Content-Encoding.", nil),

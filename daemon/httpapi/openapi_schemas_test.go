@@ -30,7 +30,11 @@ var components = map[reflect.Type][]rule{
 		field("visibility", visibility),
 		field("created_at", date),
 	},
-	reflect.TypeFor[protocol.BrainList](): {},
+	reflect.TypeFor[protocol.BrainList](): {
+		require("default_brain_id"),
+		field("default_brain_id", ofType("string"), chars(0, protocol.MaxBrainSlug),
+			doc("The brain of requests that name none. Empty if there is no such brain.")),
+	},
 	reflect.TypeFor[protocol.CreateBrain](): {
 		doc("At least one of id, name and slug."),
 		open,
@@ -98,6 +102,17 @@ var components = map[reflect.Type][]rule{
 	reflect.TypeFor[protocol.DocumentList](): {
 		field("items", count(0, protocol.MaxListItems)),
 		field("next_cursor", doc("Absent on the last page.")),
+	},
+
+	reflect.TypeFor[protocol.Job](): {
+		field("kind", oneOf(protocol.JobIngest, protocol.JobExtract)),
+		field("status", oneOf(protocol.JobQueued, protocol.JobRunning, protocol.JobCompleted,
+			protocol.JobFailed)),
+		field("attempts", least(0)),
+		field("result", anyObject, doc("Only when completed. Of the kind ingest an IngestResponse.")),
+		field("error", doc("Only when failed.")),
+		field("created_at", date, pattern(milliseconds)),
+		field("updated_at", date, pattern(milliseconds)),
 	},
 
 	reflect.TypeFor[protocol.SearchFilters](): {
@@ -196,6 +211,67 @@ var components = map[reflect.Type][]rule{
 	},
 	reflect.TypeFor[protocol.ErrorEvent](): {},
 
+	reflect.TypeFor[protocol.SessionMessage](): {
+		open,
+		field("role", role),
+		field("content", chars(1, protocol.MaxMessageContent)),
+		field("name", chars(0, protocol.MaxMessageName),
+			doc("Who speaks, or the tool if the role is tool.")),
+		field("metadata", ref("Metadata"), doc("At most 64 keys. It is stored, but not returned. "+
+			"actor_id, a string, is who speaks; skip_extract, a boolean, that facts are not extracted "+
+			"yet.")),
+		field("created_at", date, doc("When the message was written; now by default.")),
+	},
+	reflect.TypeFor[protocol.SessionMessages](): {
+		open,
+		field("messages", count(1, protocol.MaxSessionMessages)),
+	},
+	reflect.TypeFor[protocol.SessionMessageRecord](): {
+		field("id", chars(1, 0)),
+		field("session_id", chars(1, protocol.MaxSessionID)),
+		field("role", role),
+		field("content", chars(1, protocol.MaxMessageContent)),
+		field("name", chars(1, protocol.MaxMessageName)),
+		field("created_at", date, pattern(milliseconds)),
+	},
+	reflect.TypeFor[protocol.SessionMessageList](): {
+		field("messages", count(1, protocol.MaxSessionMessages)),
+	},
+	reflect.TypeFor[protocol.RecallRequest](): {
+		doc("camelCase keys are accepted too, and question for query."),
+		open,
+		field("query", chars(1, protocol.MaxSearchQuery)),
+		field("top_k", between(1, protocol.MaxRecallTopK), byDefault(protocol.DefaultTopK)),
+		field("scope", ref("Scope")),
+	},
+	reflect.TypeFor[protocol.RecallResponse](): {
+		field("chunks", count(0, protocol.MaxRecallTopK)),
+	},
+	reflect.TypeFor[protocol.Session](): {
+		field("id", chars(1, protocol.MaxSessionID)),
+		field("status", oneOf(protocol.SessionOpen, protocol.SessionEnded)),
+		field("messages", least(1)),
+		field("extracted", least(0), doc("From how many of its messages facts have been extracted.")),
+		field("created_at", date, pattern(milliseconds)),
+		field("ended_at", date, pattern(milliseconds)),
+		field("reflection_status", doc("Of the last reflection: completed, no_result or failed.")),
+	},
+	reflect.TypeFor[protocol.ConsolidateRequest](): {
+		doc("camelCase keys are accepted too."),
+		open,
+		field("dry_run", doc("Lists what would be done, and changes nothing.")),
+	},
+	reflect.TypeFor[protocol.ConsolidateResponse](): {},
+	reflect.TypeFor[protocol.Consolidation](): {
+		field("record", doc("The document with the text of everything that was pruned. Absent if "+
+			"nothing was done.")),
+		field("model", doc("The model that ran. Absent if none did.")),
+	},
+	reflect.TypeFor[protocol.ConsolidationAction](): {
+		field("path", doc("The document that was written or deleted, or that has lost a fact.")),
+		field("from", doc("The documents that it was made from, or that replace what was pruned.")),
+	},
+
 	reflect.TypeFor[protocol.ChangeEvent](): {
 		field("kind", oneOf("created", "updated", "deleted", "renamed")),
 		field("old_path", doc("Only for renamed.")),
@@ -210,6 +286,8 @@ var sharedSchemas = map[string]*jsonschema.Schema{
 		doc("The mode that ran.")),
 	"Degraded": schemaOf[string](chars(1, 0),
 		doc("Why a lower mode ran than the requested one.")),
+	"JSONRPCMessage": schemaOf[struct{}](anyObject, require("jsonrpc"),
+		doc("A response, or a notification of progress.")),
 	"Scope": schemaOf[string](
 		oneOf(protocol.ScopeAll, protocol.ScopeGlobal, protocol.ScopeProject, protocol.ScopeAgent),
 		byDefault(protocol.ScopeAll),
@@ -246,6 +324,8 @@ const milliseconds = `\.[0-9]{3}Z$`
 
 // Rules of several fields.
 var (
+	role = oneOf(
+		protocol.RoleSystem, protocol.RoleUser, protocol.RoleAssistant, protocol.RoleTool)
 	sha256Hex  = pattern("^[0-9a-f]{64}$")
 	visibility = oneOf(
 		protocol.VisibilityPrivate, protocol.VisibilityTenant, protocol.VisibilityPublic)

@@ -90,6 +90,8 @@ var outcomes = []struct {
 	// The text of an embedder or reranker that is no *llm.Error may contain anything.
 	{is(brain.ErrSearchModel), outcome{502, protocol.CodeBadGateway, "Model of the search failed", true, true}},
 	{is(memory.ErrReaderStopped), outcome{502, protocol.CodeBadGateway, "Answer is incomplete", false, false}},
+	{is(memory.ErrReply), outcome{502, protocol.CodeBadGateway, "Model gave no usable reply", true, false}},
+	{is(memory.ErrReaderSilent), outcome{502, protocol.CodeBadGateway, "No answer", true, false}},
 	{is(errShuttingDown), outcome{503, "shutting_down", "Shutting down", true, false}},
 	{is(brain.ErrClosed), outcome{503, "shutting_down", "Shutting down", true, false}},
 	{is(store.ErrReadOnly), outcome{503, "read_only", "Store is closed or read-only", true, false}},

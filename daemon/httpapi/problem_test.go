@@ -56,6 +56,8 @@ func TestOutcomes(t *testing.T) {
 		{brain.ErrSearchModel, 502, "bad_gateway", true, true},
 		{fmt.Errorf("%w: %w", brain.ErrSearchModel, &llm.Error{Status: 401}), 502, "bad_gateway", false, false},
 		{memory.ErrReaderStopped, 502, "bad_gateway", false, false},
+		{memory.ErrReply, 502, "bad_gateway", true, false},
+		{memory.ErrReaderSilent, 502, "bad_gateway", true, false},
 		{errShuttingDown, 503, "shutting_down", true, false},
 		{brain.ErrClosed, 503, "shutting_down", true, false},
 		{&store.Error{Op: "write", Path: "a", Err: store.ErrReadOnly}, 503, "read_only", true, false},

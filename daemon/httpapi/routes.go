@@ -8,10 +8,10 @@ import (
 // route is one endpoint of the API. The table below is the only list of them: the mux, the
 // permissions and openapi.json follow from it.
 type route struct {
-	// pattern is a method and a path in the syntax of http.ServeMux. The wildcard {id} is the id of
-	// a brain, which brainOf then returns.
+	// pattern is a method and a path in the syntax of http.ServeMux. The wildcard {id} is the id or
+	// the slug of a brain, which brainOf then returns.
 	pattern string
-	// scope is what a key needs. scopeOpen needs no key.
+	// scope is what a key needs. scopeOpen needs no key, scopeKey any key.
 	scope scope
 	// operation is the operationId in openapi.json.
 	operation string
@@ -25,12 +25,14 @@ const (
 	brainPath     = brainsPath + "/{id}"
 	documentsPath = brainPath + "/documents"
 	recordPath    = documentsPath + "/{document_id}"
+	sessionPath   = brainPath + "/sessions/{session_id}"
 )
 
 var routes = []route{
 	{"GET /healthz", scopeOpen, "health", (*API).healthz},
 	{"GET /openapi.json", scopeOpen, "openapi", (*API).openapi},
 	{"GET /metrics", scopeAdmin, "metrics", (*API).serveMetrics},
+	{"POST /mcp", scopeKey, "mcp", (*API).serveMCP},
 
 	{"POST " + brainsPath, scopeWrite, "createBrain", (*API).createBrain},
 	{"GET " + brainsPath, scopeRead, "listBrains", (*API).listBrains},
@@ -51,11 +53,21 @@ var routes = []route{
 	{"GET " + recordPath, scopeRead, "getDocument", (*API).getRecord},
 	{"DELETE " + recordPath, scopeWrite, "deleteDocumentById", (*API).deleteRecord},
 
+	{"GET " + brainPath + "/jobs/{job_id}", scopeRead, "getJob", (*API).getJob},
+
 	{"GET " + brainPath + "/events", scopeRead, "watchBrain", (*API).watchBrain},
 
 	{"POST " + brainPath + "/search", scopeSearch, "search", (*API).search},
 	{"GET " + brainPath + "/search", scopeSearch, "searchByQuery", (*API).searchByQuery},
 	{"POST " + brainPath + "/ask", scopeAsk, "ask", (*API).ask},
+
+	{"POST " + sessionPath + "/messages", scopeWrite, "addMessage", (*API).addMessage},
+	{"POST " + sessionPath + "/messages/batch", scopeWrite, "addMessages", (*API).addMessages},
+	{"GET " + sessionPath, scopeRead, "getSession", (*API).getSession},
+	{"POST " + sessionPath + "/recall", scopeSearch, "recall", (*API).recall},
+
+	{"POST " + brainPath + "/consolidate", scopeWrite, "consolidate", (*API).consolidate},
+	{"POST " + brainPath + "/compile", scopeWrite, "compile", (*API).consolidate},
 }
 
 func (rt route) method() string {

@@ -48,11 +48,11 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	if err := emit(protocol.EventRetrieve, event); err != nil {
 		return err
 	}
-	done, err := s.read(ctx, prompt, r, found.Hits, emit)
+	done, marks, err := s.read(ctx, prompt, r, found.Hits, emit)
 	if err != nil {
 		return err
 	}
-	for _, c := range cite(done.Answer, found.Hits) {
+	for _, c := range cite(done.Answer, marks, found.Hits) {
 		if err := emit(protocol.EventCitation, c); err != nil {
 			return err
 		}
@@ -61,38 +61,45 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	return emit(protocol.EventDone, done)
 }
 
-// read streams the reader's answer. The answer in the result is exactly what was
-// emitted, since citations count its characters.
-func (s *Service) read(ctx context.Context, prompt string, r protocol.AskRequest, hits []search.Hit, emit Emit) (protocol.DoneEvent, error) {
+// read streams the reader's answer without its markers, and returns what those say. The answer in
+// the result is exactly what was emitted, since citations count its characters.
+func (s *Service) read(
+	ctx context.Context, prompt string, r protocol.AskRequest, hits []search.Hit, emit Emit,
+) (protocol.DoneEvent, []mark, error) {
+	show := func(text string) error {
+		if text == "" {
+			return nil
+		}
+		return emit(protocol.EventDelta, protocol.DeltaEvent{Delta: text})
+	}
 	if len(hits) == 0 {
-		done := protocol.DoneEvent{OK: true, Answer: Abstention, Model: ModelNone}
-		return done, emit(protocol.EventDelta, protocol.DeltaEvent{Delta: Abstention})
+		return protocol.DoneEvent{OK: true, Answer: Abstention, Model: ModelNone}, nil, show(Abstention)
 	}
 	request, err := readerRequest(s.cfg.Model, prompt, r, hits)
 	if err != nil {
-		return protocol.DoneEvent{}, err
+		return protocol.DoneEvent{}, nil, err
 	}
-	var answer strings.Builder
+	answer := markerFilter{hits: hits}
 	response, err := s.cfg.Reader.Stream(ctx, request, func(delta string) error {
-		// Each delta becomes JSON, which holds valid UTF-8 only: offsets are
-		// counted in what the client receives.
-		delta = strings.ToValidUTF8(delta, "\uFFFD")
-		if delta == "" {
-			return nil
-		}
-		answer.WriteString(delta)
-		return emit(protocol.EventDelta, protocol.DeltaEvent{Delta: delta})
+		return show(answer.write(delta))
 	})
 	if err != nil {
-		return protocol.DoneEvent{}, fmt.Errorf("reader %s: %w", s.cfg.Model, err)
+		return protocol.DoneEvent{}, nil, fmt.Errorf("reader %s: %w", s.cfg.Model, err)
 	}
 	if err := checkFinish(response); err != nil {
-		return protocol.DoneEvent{}, err
+		return protocol.DoneEvent{}, nil, err
+	}
+	if err := show(answer.close()); err != nil {
+		return protocol.DoneEvent{}, nil, err
+	}
+	if strings.TrimSpace(answer.shown.String()) == "" {
+		return protocol.DoneEvent{}, nil, fmt.Errorf("%w: %s gave finish reason %q",
+			ErrReaderSilent, response.Model, response.FinishReason)
 	}
 	return protocol.DoneEvent{
-		OK: true, Answer: answer.String(), Model: response.Model, PromptSHA256: promptSHA256(prompt),
+		OK: true, Answer: answer.shown.String(), Model: response.Model, PromptSHA256: promptSHA256(prompt),
 		Usage: protocol.Usage{InputTokens: response.Usage.InputTokens, OutputTokens: response.Usage.OutputTokens},
-	}, nil
+	}, answer.marks, nil
 }
 
 func previews(hits []search.Hit) []protocol.RetrievedChunk {

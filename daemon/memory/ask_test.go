@@ -66,8 +66,8 @@ func TestAsk(t *testing.T) {
 		t.Fatalf("got %q", got)
 	}
 	want := []string{
-		`answer_delta {"delta":"日本? "}`,
-		`answer_delta {"delta":"Ana lives"}`,
+		`answer_delta {"delta":"日本?"}`,
+		`answer_delta {"delta":" Ana lives"}`, // a marker takes the space before it along
 		`answer_delta {"delta":" in Tromsø."}`,
 		`citation {"type":"citation","chunk_id":"ana.md#0","document_id":"ana.md","answer_start":4,"answer_end":24,"quote":"Ana lives in Tromsø."}`,
 		`done {"ok":true,"answer":"日本? Ana lives in Tromsø.","model":"scripted-2024","prompt_sha256":"` + promptSHA256(basicPrompt) + `","usage":{"input_tokens":7,"output_tokens":3},"took_ms":0}`,
@@ -119,6 +119,9 @@ func TestAskFailures(t *testing.T) {
 	}{
 		"stream cut":     {script{deltas: []string{"Ana lives in Tromsø."}, err: cut}, cut},
 		"out of tokens":  {script{deltas: []string{"Ana lives in Tromsø."}, finish: "length"}, ErrReaderStopped},
+		"no answer":      {script{finish: "stop"}, ErrReaderSilent},
+		"only spaces":    {script{deltas: []string{" ", "\n"}, finish: "stop"}, ErrReaderSilent},
+		"only markers":   {script{deltas: []string{"[1]", " [", "1]"}, finish: "stop"}, ErrReaderSilent},
 		"content filter": {script{deltas: []string{"Ana lives in Tromsø."}, finish: "content_filter"}, ErrReaderStopped},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,8 +129,10 @@ func TestAskFailures(t *testing.T) {
 			if !errors.Is(err, tt.want) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
-			if len(got) != 2 || !strings.HasPrefix(got[1], "answer_delta ") {
-				t.Errorf("got %q, want retrieve and the delta", got)
+			for i, event := range got {
+				if i > 0 && !strings.HasPrefix(event, "answer_delta ") {
+					t.Errorf("got %q, want retrieve and deltas", got)
+				}
 			}
 		})
 	}
@@ -171,7 +176,7 @@ func TestAskArguments(t *testing.T) {
 }
 
 func TestReaderModes(t *testing.T) {
-	reader := &script{finish: "stop"}
+	reader := &script{deltas: []string{"Oslo."}, finish: "stop"}
 	s := openScripted(t, reader)
 	for mode, want := range map[string]string{"": basicPrompt, "basic": basicPrompt, "augmented": augmentedPrompt} {
 		if _, err := transcript(s, protocol.AskRequest{Question: "Ana", ReaderMode: mode}); err != nil {

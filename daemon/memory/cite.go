@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,20 +21,30 @@ type citation struct {
 	quote string
 }
 
-// cite returns the citations of an answer that was written from the hits. The first
-// rule that applies to a sentence decides what is cited:
+// cite returns the citations of an answer that was written from the hits. A sentence is
+// cited by the first of these rules that finds something:
 //
-//  1. A chunk contains the sentence verbatim: the sentence, with itself as the quote.
-//  2. The sentence has markers like [2]: the sentence, with the best matching sentence
-//     of each named chunk as a quote.
+//  1. The reader has marked the sentence: the sentence, with a quote of each chunk that a
+//     marker names. The quote is the sentence itself if the chunk has it verbatim, else the
+//     sentence of the chunk that has the most words in common. If only another chunk has it
+//     verbatim, that one is cited too.
+//  2. A chunk contains the sentence verbatim: the sentence, with itself as the quote.
 //  3. A chunk contains parts of it, of 4 words or more, verbatim: those parts.
 //
-// Offsets count code points of the answer. A quote always occurs in its chunk.
-func cite(answer string, hits []search.Hit) []protocol.CitationEvent {
+// Offsets count code points of the answer, which has no markers. A quote always occurs in its
+// chunk.
+func cite(answer string, marks []mark, hits []search.Hit) []protocol.CitationEvent {
 	var events []protocol.CitationEvent
 	offset := runeOffsets{text: answer}
-	for _, s := range sentences(answer) {
-		for _, c := range citeSentence(answer, s, hits) {
+	list := splitAfterMarks(answer, sentences(answer), marks)
+	for i, s := range list {
+		n := marksOf(s, marks, i == len(list)-1)
+		var marked []int
+		for _, m := range marks[:n] {
+			marked = union(marked, m.hits)
+		}
+		marks = marks[n:]
+		for _, c := range citeSentence(answer, s, marked, hits) {
 			hit := hits[c.hit]
 			start := offset.at(c.start)
 			events = append(events, protocol.CitationEvent{
@@ -45,20 +56,57 @@ func cite(answer string, hits []search.Hit) []protocol.CitationEvent {
 	return events
 }
 
-func citeSentence(answer string, s span, hits []search.Hit) []citation {
-	sentence := answer[s.start:s.end]
-	for i, h := range hits {
-		if strings.Contains(h.Text, sentence) {
-			return []citation{{s, i, sentence}}
-		}
-	}
-	if marked := markers(sentence, len(hits)); len(marked) > 0 {
-		var list []citation
-		for _, i := range marked {
-			if quote := bestSentence(hits[i].Text, sentence); quote != "" {
-				list = append(list, citation{s, i, quote})
+// splitAfterMarks ends a sentence where markers followed its final punctuation, even if the
+// next one does not begin like a sentence.
+func splitAfterMarks(answer string, list []span, marks []mark) []span {
+	var out []span
+	for _, s := range list {
+		for _, m := range marks {
+			if s.start < m.at && m.at < s.end && endsSentence(answer[:m.at]) {
+				out = appendTrimmed(out, answer, s.start, m.at)
+				s.start = m.at
 			}
 		}
+		out = appendTrimmed(out, answer, s.start, s.end)
+	}
+	return out
+}
+
+func endsSentence(text string) bool {
+	text = strings.TrimRight(text, "\"')")
+	return text != "" && strings.IndexByte(".!?", text[len(text)-1]) >= 0
+}
+
+// marksOf returns how many of the marks, which are in ascending order, belong to a sentence:
+// those up to its end, and for the last one the rest.
+func marksOf(s span, marks []mark, last bool) int {
+	n := 0
+	for n < len(marks) && (last || marks[n].at <= s.end) {
+		n++
+	}
+	return n
+}
+
+func citeSentence(answer string, s span, marked []int, hits []search.Hit) []citation {
+	sentence := answer[s.start:s.end]
+	has := func(h search.Hit) bool { return strings.Contains(h.Text, sentence) }
+	var list []citation
+	quoted := false
+	for _, i := range marked {
+		quote := sentence
+		if !has(hits[i]) {
+			quote = bestSentence(hits[i].Text, sentence)
+		} else {
+			quoted = true
+		}
+		if quote != "" {
+			list = append(list, citation{s, i, quote})
+		}
+	}
+	if i := slices.IndexFunc(hits, has); i >= 0 && !quoted {
+		list = append(list, citation{s, i, sentence})
+	}
+	if len(list) > 0 {
 		return list
 	}
 	return citeParts(answer, s, hits)
@@ -90,42 +138,28 @@ func citeParts(answer string, s span, hits []search.Hit) []citation {
 	return list
 }
 
-// markers returns the indexes of the hits that a sentence names, each once and in
-// order. Numbers without a hit are left out.
-func markers(sentence string, hits int) []int {
-	var list []int
-	seen := make([]bool, hits)
-	for i := 0; i < len(sentence); {
-		numbers, size := leadingMarker(sentence[i:])
-		for _, n := range numbers {
-			if n >= 1 && n <= hits && !seen[n-1] {
-				seen[n-1] = true
-				list = append(list, n-1)
-			}
-		}
-		i += max(size, 1)
-	}
-	return list
-}
-
 // bestSentence returns the sentence of text that has the most distinct words in common
-// with claim, the first one of several.
+// with claim, the first one of several. If none has any, as when the claim is a count or in
+// another language, it is the first sentence that is no heading.
 func bestSentence(text, claim string) string {
 	wanted := wordSet(claim)
 	best, most := "", -1
 	for _, s := range sentences(text) {
+		sentence := text[s.start:s.end]
 		shared := 0
-		for w := range wordSet(text[s.start:s.end]) {
+		for w := range wordSet(sentence) {
 			if wanted[w] {
 				shared++
 			}
 		}
-		if shared > most {
-			best, most = text[s.start:s.end], shared
+		if shared > most || most == 0 && shared == 0 && isHeading(best) {
+			best, most = sentence, shared
 		}
 	}
 	return best
 }
+
+func isHeading(line string) bool { return strings.HasPrefix(line, "#") }
 
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}

@@ -36,13 +36,25 @@ func TestCite(t *testing.T) {
 			{"a.md#0", "plays the cello on Sundays", "plays the cello on Sundays"}}},
 		{"longest part, from the chunk that has it", "They say Berg sold the red bicycle for money", []c{
 			{"b.md#0", "Berg sold the red bicycle for", "Berg sold the red bicycle for"}}},
-		{"marker", "Her home is Tromsø [1].", []c{{"a.md#0", "Her home is Tromsø [1].", "Ana lives in Tromsø."}}},
-		{"marker after the full stop", "Her home is Tromsø. [1] A bicycle was sold [2].", []c{
-			{"a.md#0", "Her home is Tromsø. [1]", "Ana lives in Tromsø."},
-			{"b.md#0", "A bicycle was sold [2].", "Dr. Berg sold the red bicycle for 3.50 euros."}}},
-		{"several markers", "She has cats and he a bicycle [1, 2][1].", []c{
-			{"a.md#0", "She has cats and he a bicycle [1, 2][1].", "- keeps two grey cats named Fig and Plum"},
-			{"b.md#0", "She has cats and he a bicycle [1, 2][1].", "Dr. Berg sold the red bicycle for 3.50 euros."}}},
+		{"marker", "Her home is Tromsø [1].", []c{{"a.md#0", "Her home is Tromsø.", "Ana lives in Tromsø."}}},
+		{"marker after the full stop", "Her home is Tromsø. [1] a bicycle was sold [2].", []c{
+			{"a.md#0", "Her home is Tromsø.", "Ana lives in Tromsø."},
+			{"b.md#0", "a bicycle was sold.", "Dr. Berg sold the red bicycle for 3.50 euros."}}},
+		{"several markers", "She has cats [1], and he a bicycle [1, 2][1].", []c{
+			{"a.md#0", "She has cats, and he a bicycle.", "- keeps two grey cats named Fig and Plum"},
+			{"b.md#0", "She has cats, and he a bicycle.", "Dr. Berg sold the red bicycle for 3.50 euros."}}},
+		{"marker before the sentence", "[2] A bicycle was sold. \n[1]Her home is Tromsø.", []c{
+			{"b.md#0", "A bicycle was sold.", "Dr. Berg sold the red bicycle for 3.50 euros."},
+			{"a.md#0", "Her home is Tromsø.", "Ana lives in Tromsø."}}},
+		{"markers on a line of their own", "Her home is Tromsø.\n [1]\nA bicycle was sold.\n\n[2] \n", []c{
+			{"a.md#0", "Her home is Tromsø.", "Ana lives in Tromsø."},
+			{"b.md#0", "A bicycle was sold.", "Dr. Berg sold the red bicycle for 3.50 euros."}}},
+		{"marked sentence that a chunk has verbatim", "Nobody asked why! [2]", []c{
+			{"b.md#0", "Nobody asked why!", "Nobody asked why!"}}},
+		{"marked sentence that another chunk has", "Nobody asked why! [1]", []c{
+			{"a.md#0", "Nobody asked why!", "Ana lives in Tromsø."},
+			{"b.md#0", "Nobody asked why!", "Nobody asked why!"}}},
+		{"marker of a chunk without a common word", "Drei [1].", []c{{"a.md#0", "Drei.", "Ana lives in Tromsø."}}},
 		{"markers of no chunk", "She has cats [0] [3] [x] [99999999999999999999].", nil},
 		{"three words are chance", "on Sundays she plays the cello", nil},
 		{"abstention", Abstention, nil},
@@ -51,8 +63,9 @@ func TestCite(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []c
-			for _, e := range cite(tt.answer, citeHits) {
-				got = append(got, c{e.ChunkID, string([]rune(tt.answer)[e.AnswerStart:e.AnswerEnd]), e.Quote})
+			answer, marks := filtered(citeHits, tt.answer)
+			for _, e := range cite(answer, marks, citeHits) {
+				got = append(got, c{e.ChunkID, string([]rune(answer)[e.AnswerStart:e.AnswerEnd]), e.Quote})
 			}
 			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(c{})); diff != "" {
 				t.Error(diff)
@@ -71,6 +84,19 @@ func drawText(t *rapid.T, name string) string {
 	return strings.Join(rapid.SliceOfN(piece, 0, 40).Draw(t, name), "")
 }
 
+// A heading is quoted only if it has something in common with the claim.
+func TestQuoteIsNoHeading(t *testing.T) {
+	const text = "# Cats\n## Names\nFig and Plum.\nGrey."
+	for claim, want := range map[string]string{"Two.": "Fig and Plum.", "Cats.": "# Cats", "grey": "Grey."} {
+		if got := bestSentence(text, claim); got != want {
+			t.Errorf("%s: got %q, want %q", claim, got, want)
+		}
+	}
+	if got := bestSentence("# Cats", "Two."); got != "# Cats" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestCitationsAreTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hits := make([]search.Hit, rapid.IntRange(0, 3).Draw(t, "hits"))
@@ -82,13 +108,14 @@ func TestCitationsAreTrue(t *testing.T) {
 			}
 		}
 		answer += drawText(t, "answer")
-		for _, c := range cite(answer, hits) {
-			checkCitation(t, answer, hits, c)
+		answer, marks := filtered(hits, answer)
+		for _, c := range cite(answer, marks, hits) {
+			checkCitation(t, answer, len(marks) > 0, hits, c)
 		}
 	})
 }
 
-func checkCitation(t *rapid.T, answer string, hits []search.Hit, c protocol.CitationEvent) {
+func checkCitation(t *rapid.T, answer string, marked bool, hits []search.Hit, c protocol.CitationEvent) {
 	length := utf8.RuneCountInString(answer)
 	if c.AnswerStart < 0 || c.AnswerStart >= c.AnswerEnd || c.AnswerEnd > length {
 		t.Fatalf("%+v: not a span of an answer of %d characters", c, length)
@@ -98,7 +125,7 @@ func checkCitation(t *rapid.T, answer string, hits []search.Hit, c protocol.Cita
 		t.Fatalf("%+v: the quote is not in %q", c, hit.Text)
 	}
 	cited := string([]rune(answer)[c.AnswerStart:c.AnswerEnd])
-	if !strings.Contains(cited, "[") && cited != c.Quote {
+	if !marked && cited != c.Quote {
 		t.Fatalf("%+v: %q is cited without a marker and is not the quote", c, cited)
 	}
 }
@@ -127,7 +154,9 @@ func FuzzCite(f *testing.F) {
 	f.Add("[[[[1]]]] [1,2", "x")
 	f.Add("a.\xff b. [1]", "\xff")
 	f.Fuzz(func(t *testing.T, answer, chunk string) {
-		for _, c := range cite(answer, []search.Hit{{Text: chunk}}) {
+		hits := []search.Hit{{Text: chunk}}
+		answer, marks := filtered(hits, answer)
+		for _, c := range cite(answer, marks, hits) {
 			if c.AnswerEnd > utf8.RuneCountInString(answer) || !strings.Contains(chunk, c.Quote) {
 				t.Fatalf("%+v", c)
 			}
@@ -142,6 +171,6 @@ func BenchmarkCite(b *testing.B) {
 	}
 	answer := strings.Repeat("Ana lives in the south and plays a guitar on most days. ", 100)
 	for b.Loop() {
-		cite(answer, hits)
+		cite(answer, nil, hits)
 	}
 }

@@ -1,15 +1,25 @@
 package memory
 
-import "errors"
+import (
+	"errors"
+
+	"evalctl/daemon/distill"
+)
 
 // Errors that a caller may act on. Operations also fail with the errors of package
 // brain and of store.Store.
 var (
 	// ErrTooLarge means that a document or a listing exceeds a limit of spec 8.
 	ErrTooLarge = errors.New("too large")
+	// ErrFileTooLarge means that an ingested file or page exceeds its limit.
+	ErrFileTooLarge = errors.New("file is too large")
 	// ErrReaderStopped means that the reader ended its answer before it was
 	// complete. The deltas emitted until then are all there is of it.
 	ErrReaderStopped = errors.New("reader stopped before the end of its answer")
+	// ErrReply means that what the model replied could not be used, and nothing was changed.
+	ErrReply = distill.ErrReply
+	// ErrReaderSilent means that the reader's answer has no text, apart from markers.
+	ErrReaderSilent = errors.New("reader gave no answer")
 )
 
 // ArgumentError reports an invalid argument of a request. Name is the wire key of

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -16,7 +17,21 @@ import (
 	"evalctl/internal/llm"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// children are what the test binary does instead of the tests, by the environment variable that
+// asks for it. They get its value.
+var children = map[string]func(string) int{
+	sessionCrashEnv: func(value string) int { return addUntilKilled(value, user) },
+	extractCrashEnv: func(value string) int { return addUntilKilled(value, final) },
+}
+
+func TestMain(m *testing.M) {
+	for env, work := range children {
+		if value := os.Getenv(env); value != "" {
+			os.Exit(work(value))
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
 
@@ -52,6 +67,7 @@ func openWith(t testing.TB, brains brain.Config, cfg Config) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		f.Close()
 		if err := f.brains.Close(); err != nil {
 			t.Error(err)
 		}

@@ -21,6 +21,7 @@ type textKey struct {
 var (
 	searchText = textKey{"query", protocol.MaxSearchQuery, protocol.MaxSearchTopK}
 	askText    = textKey{"question", protocol.MaxAskQuery, protocol.MaxAskTopK}
+	recallText = textKey{"query", protocol.MaxSearchQuery, protocol.MaxRecallTopK}
 )
 
 // The values of arguments with a fixed choice.

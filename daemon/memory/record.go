@@ -106,17 +106,11 @@ func checkTags(tags []string) error {
 
 func checkMetadata(r protocol.CreateDocument) error {
 	for key, value := range r.Metadata {
-		if n := utf8.RuneCountInString(key); n == 0 || n > protocol.MaxMetadataKey {
-			return &ArgumentError{"metadata",
-				fmt.Sprintf("key %q does not have 1 to %d characters", key, protocol.MaxMetadataKey)}
+		if err := checkMetadataValue("metadata", key, value); err != nil {
+			return err
 		}
 		if frontmatter.IsField(key) {
 			return &ArgumentError{"metadata", fmt.Sprintf("key %q is a field of the record: give it next to metadata", key)}
-		}
-		switch value.(type) {
-		case nil, string, bool, float64:
-		default:
-			return &ArgumentError{"metadata", fmt.Sprintf("%q is not a string, number, boolean or null", key)}
 		}
 	}
 	described := r.Title != "" || len(r.Tags)+len(r.Metadata) > 0 || r.Source != "" && r.Source != protocol.SourceIngest
@@ -125,4 +119,16 @@ func checkMetadata(r protocol.CreateDocument) error {
 			"Markdown keeps them in its front matter"}
 	}
 	return nil
+}
+
+// checkMetadataValue applies the limits of spec 2 to one key of metadata, which name names.
+func checkMetadataValue(name, key string, value any) error {
+	if n := utf8.RuneCountInString(key); n == 0 || n > protocol.MaxMetadataKey {
+		return &ArgumentError{name, fmt.Sprintf("key %q does not have 1 to %d characters", key, protocol.MaxMetadataKey)}
+	}
+	switch value.(type) {
+	case nil, string, bool, float64:
+		return nil
+	}
+	return &ArgumentError{name, fmt.Sprintf("%q is not a string, number, boolean or null", key)}
 }

@@ -57,10 +57,19 @@ func (s *Service) CreateDocument(
 		if taken {
 			return fmt.Errorf("%w: %s exists: choose another path, or leave it out", store.ErrConflict, r.Path)
 		}
+		if r.Source == protocol.SourceExtract {
+			payload := extractPayload{Path: r.Path}
+			if _, err := s.addJob(ctx, b, protocol.JobExtract, payload); err != nil {
+				return err
+			}
+		}
 		return b.Write(ctx, r.Path, []byte(text))
 	})
 	if err != nil {
 		return protocol.DocumentRecord{}, err
+	}
+	if r.Source == protocol.SourceExtract {
+		s.startJobs(h)
 	}
 	return readRecord(ctx, st, h.Brain().ID, r.Path)
 }

@@ -146,6 +146,7 @@ func TestRecordOfAnyDocument(t *testing.T) {
 		"d.PNG":      {"\xff\x00", protocol.DocumentRecord{Title: "d", Source: "ingest", ContentType: "application/octet-stream"}},
 		"plain":      {"---\ntags: [a]\n---\n", protocol.DocumentRecord{Title: "plain", Source: "ingest", ContentType: "text/markdown"}},
 		"deep/e.TXT": {"# not a heading", protocol.DocumentRecord{Title: "e", Source: "ingest", ContentType: "text/plain"}},
+		"blank.md":   {"---\ntitle: ' '\n---\n# Heading", protocol.DocumentRecord{Title: "Heading", Source: "ingest", ContentType: "text/markdown"}},
 		".md":        {"", protocol.DocumentRecord{Title: ".md", Source: "ingest", ContentType: "text/markdown"}},
 	} {
 		got := recordOf("eval", name, []byte(tt.text), epoch)

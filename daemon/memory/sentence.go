@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,8 +10,8 @@ import (
 type span struct{ start, end int }
 
 // sentences splits a text at line breaks and sentence ends, without the surrounding
-// white space. Markers such as [1] after the final punctuation belong to the sentence
-// before them.
+// white space. Numbers in brackets such as [1] after the final punctuation belong to the
+// sentence before them.
 func sentences(text string) []span {
 	var list []span
 	start := 0
@@ -59,35 +58,12 @@ func sentenceEnd(text string, start, i int) int {
 func skipMarkers(text string, i int) int {
 	for {
 		rest := strings.TrimLeft(text[i:], " ")
-		_, size := leadingMarker(rest)
+		_, size, _ := leadingMarker(rest)
 		if size == 0 {
 			return i
 		}
 		i = len(text) - len(rest) + size
 	}
-}
-
-// maxMarker limits the length of a marker, and so the search for its end.
-const maxMarker = 64
-
-// leadingMarker parses a marker such as [1] or [1, 2] at the start of text. It returns
-// the numbers and the length in bytes, 0 when there is no marker.
-func leadingMarker(text string) (numbers []int, size int) {
-	if !strings.HasPrefix(text, "[") {
-		return nil, 0
-	}
-	inner, _, ok := strings.Cut(text[1:min(len(text), maxMarker)], "]")
-	if !ok {
-		return nil, 0
-	}
-	for field := range strings.SplitSeq(inner, ",") {
-		n, err := strconv.ParseUint(strings.TrimSpace(field), 10, 16)
-		if err != nil {
-			return nil, 0
-		}
-		numbers = append(numbers, int(n))
-	}
-	return numbers, len(inner) + len("[]")
 }
 
 func startsLower(text string) bool {

@@ -8,8 +8,13 @@
 //   - ask.go: a question answered from the documents; reader.go has the prompts and
 //     fakereader.go the offline reader's answer to them, cite.go ties an answer to the
 //     chunks it came from, sentence.go splits text
+//   - facts.go: how the daemon marks what it writes by itself, and the lines of documents of facts
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
+//   - ingest.go: files as documents; ingest_path.go decides where, ingest_text.go what is written,
+//     ingest_record.go finds the document of a file, originals.go removes what has none
+//   - group.go: one commit of concurrent requests
+//   - jobs.go: work that continues after the response; jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's
 // rules, and helper files that only that operation uses. Ingest turns files and URLs
@@ -20,9 +25,14 @@
 package memory
 
 import (
+	"cmp"
 	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
 	"time"
 
+	"evalctl/daemon/distill"
 	"evalctl/internal/llm"
 )
 
@@ -33,12 +43,25 @@ type Config struct {
 	Model  string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Logger receives the failures of background jobs. Nil discards them.
+	Logger *slog.Logger
 }
 
 // Service implements the operations. It is safe for concurrent use.
-type Service struct{ cfg Config }
+type Service struct {
+	cfg Config
+	// distiller asks the Reader what conversations and notes come down to.
+	distiller *distill.Distiller
+	jobs      *jobs
+	// consolidating has the brain.Handle of each brain that is being consolidated.
+	consolidating sync.Map
+	groups        perBrain[group]
+	originals     perBrain[originals]
+	// converting holds a token for each file that is being converted.
+	converting chan struct{}
+}
 
-// New returns a Service. It fails only when a required field is missing.
+// New returns a Service. It fails only when a required field is missing. The caller must Close it.
 func New(cfg Config) (*Service, error) {
 	if cfg.Reader == nil || cfg.Model == "" {
 		return nil, errors.New("memory service: Reader and Model are required")
@@ -46,5 +69,10 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Service{cfg}, nil
+	distiller, err := distill.New(cfg.Reader, cfg.Model)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	return &Service{cfg: cfg, distiller: distiller, jobs: newJobs(), converting: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, nil
 }

@@ -33,6 +33,10 @@ var operations = map[string]func(context.Context, *memory.Service, brain.Handle)
 	"delete document": func(ctx context.Context, s *memory.Service, h brain.Handle) error {
 		return s.DeleteDocument(ctx, h, "a.md")
 	},
+	"job": func(ctx context.Context, s *memory.Service, h brain.Handle) error {
+		_, err := s.Job(ctx, h, "none")
+		return err
+	},
 	"documents": func(ctx context.Context, s *memory.Service, h brain.Handle) error {
 		_, err := s.Documents(ctx, h, memory.DocumentPage{})
 		return err
@@ -57,6 +61,7 @@ func openBrains(t testing.TB) (*brain.Service, *memory.Service) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(memories.Close)
 	return brains, memories
 }
 

@@ -43,7 +43,7 @@ const (
 // fields except Hash are zero. Reused means that the document had been ingested before, from the
 // same bytes.
 //
-// Extra has the keys that are not listed here, verbatim.
+// Extra has the keys that are not listed here, with their values verbatim.
 type IngestResponse struct {
 	Status        string `json:"status,omitempty"`
 	DocumentID    string `json:"document_id"`
@@ -56,6 +56,26 @@ type IngestResponse struct {
 	JobID         string `json:"job_id,omitempty"`
 
 	Extra map[string]json.RawMessage `json:"-"`
+}
+
+// ingestFields are the fields of an IngestResponse without its methods.
+type ingestFields IngestResponse
+
+// UnmarshalJSON puts unknown keys into Extra.
+func (r *IngestResponse) UnmarshalJSON(data []byte) error {
+	var fields ingestFields
+	extra, err := unmarshalExtra(data, &fields)
+	if err != nil {
+		return err
+	}
+	*r = IngestResponse(fields)
+	r.Extra = extra
+	return nil
+}
+
+// MarshalJSON adds the keys of Extra.
+func (r IngestResponse) MarshalJSON() ([]byte, error) {
+	return marshalExtra(ingestFields(r), r.Extra)
 }
 
 // States of a Job.

@@ -2,11 +2,14 @@
 // bodies, payloads of event streams, error codes, and the limits of protocol v1.0. Keys are in
 // snake_case.
 //
-// It has no behaviour and imports nothing of this module, so that the daemon and the programs that
-// evaluate a daemon from outside can share it.
+// It has no behaviour apart from JSON and imports nothing of this module, so that the daemon and the
+// programs that evaluate a daemon from outside can share it.
 package protocol
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Health is the body of GET /healthz. Ready is false once the daemon is stopping.
 type Health struct {
@@ -16,12 +19,33 @@ type Health struct {
 }
 
 // Brain is a named container of documents (spec 2).
+//
+// Extra has the keys that are not listed here, verbatim.
 type Brain struct {
 	ID         string    `json:"id"`
 	Slug       string    `json:"slug"`
 	Name       string    `json:"name"`
 	Visibility string    `json:"visibility"`
 	CreatedAt  time.Time `json:"created_at,omitzero"`
+
+	Extra map[string]json.RawMessage `json:"-"`
+}
+
+// MarshalJSON implements json.Marshaler. It writes the keys of Extra after the others.
+func (b Brain) MarshalJSON() ([]byte, error) {
+	type known Brain
+	return marshalExtra((*known)(&b), b.Extra)
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It sets Extra.
+func (b *Brain) UnmarshalJSON(data []byte) (err error) {
+	type known Brain
+	var next known
+	if next.Extra, err = unmarshalExtra(data, &next); err != nil {
+		return err
+	}
+	*b = Brain(next)
+	return nil
 }
 
 // Visibilities of a brain; VisibilityPrivate is the default.
@@ -44,8 +68,9 @@ type CreateBrain struct {
 type BrainList struct {
 	Items []Brain `json:"items"`
 	// DefaultBrainID is the brain of requests that name none (spec 1), as the daemon resolves it
-	// for this caller. It is empty if there is no brain.
-	DefaultBrainID string `json:"default_brain_id,omitempty"`
+	// for this caller. It points to an empty string if the resolution fails, and is nil for a
+	// daemon that does not resolve names.
+	DefaultBrainID *string `json:"default_brain_id,omitempty"`
 }
 
 // FileInfo describes one document or directory (spec 2). Size is in bytes. MTime has the form of

@@ -65,6 +65,18 @@ type Session struct {
 	ReflectionStatus string `json:"reflection_status,omitempty"`
 }
 
+// ExtractResult is the result of a job of the kind extract: from how many messages of a session or a
+// document it extracted how many facts, and to which documents it wrote them. Model is the model
+// that ran, empty if none did.
+type ExtractResult struct {
+	SessionID  string   `json:"session_id,omitempty"`
+	DocumentID string   `json:"document_id,omitempty"`
+	Messages   int      `json:"messages"`
+	Facts      int      `json:"facts"`
+	Paths      []string `json:"paths"`
+	Model      string   `json:"model,omitempty"`
+}
+
 // RecallRequest is the body of POST /v1/brains/{id}/sessions/{session_id}/recall. A zero value means
 // the daemon's default.
 type RecallRequest struct {

@@ -57,6 +57,15 @@ func split(doc Document, size int) []textChunk {
 	return chunks
 }
 
+// CountChunks returns how many chunks an Index with these options makes of a document.
+func CountChunks(doc Document, opts *Options) int {
+	size := 0
+	if opts != nil {
+		size = opts.ChunkSize
+	}
+	return len(split(doc, size))
+}
+
 func appendChunk(chunks []textChunk, doc Document, start, end int, headings string) []textChunk {
 	text := strings.TrimLeftFunc(doc.Text[start:end], unicode.IsSpace)
 	start = end - len(text)

@@ -41,7 +41,8 @@ type Document struct {
 const maxTitle = 512
 
 // Parse returns the Document of a stored file. The second result is false if the file is not
-// indexed: only files with the extensions .md, .txt and .json are, in upper or lower case.
+// indexed: only files with the extensions .md, .txt and .json are, in upper or lower case, and of
+// these not the generated ones in the folders jobs and originals.
 //
 // Invalid UTF-8 is replaced by U+FFFD, because one bad byte should not hide a note, and a leading
 // byte order mark is dropped. The front matter of a Markdown file (see frontmatter.Parse) sets
@@ -79,7 +80,7 @@ func Parse(name string, data []byte) (Document, bool) {
 // Title returns the title of a file, on one line of at most 512 code points: the title of its front
 // matter, else the first heading of a Markdown file, else the file name without its extension.
 func Title(name string, file frontmatter.Document) string {
-	title := file.Title
+	title := oneLine(file.Title)
 	if title == "" && frontmatter.IsMarkdown(name) {
 		title = oneLine(firstHeading(file.Body))
 	}
@@ -92,6 +93,10 @@ func Title(name string, file frontmatter.Document) string {
 
 // Indexed reports whether Parse accepts a file of that path.
 func Indexed(name string) bool {
+	if strings.HasPrefix(path.Base(name), "_") &&
+		(strings.HasPrefix(name, "jobs/") || strings.HasPrefix(name, "originals/")) {
+		return false // state of the daemon, and the files that documents were converted from
+	}
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".txt", ".json":
 		return true

@@ -206,6 +206,21 @@ func (ix *Index) embedded() bool {
 	return ix.missing() == 0
 }
 
+// Embedded returns how many chunks of the document at path have a vector.
+func (ix *Index) Embedded(path string) int {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	n := 0
+	if doc := ix.docs[path]; doc != nil {
+		for i := range doc.count {
+			if ix.vectors.known[doc.first+i] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // unfinishedError reports how many passages are still to be embedded.
 func (ix *Index) unfinishedError() error {
 	ix.mu.RLock()

@@ -22,6 +22,8 @@ type Filter struct {
 	Scope string
 	// Generated selects generated documents too (base name begins with "_").
 	Generated bool
+	// Except are the paths of documents that are not selected.
+	Except map[string]bool
 }
 
 // The scopes (spec 4.1, memory_search). Each is the part of a brain below memory/<scope>/; ScopeAll
@@ -39,7 +41,7 @@ const sessionKey = "session_id"
 // keep reports whether a document may be found by a question asked at asOf; the zero time means
 // that the question was asked at no particular time.
 func (f *Filter) keep(d *Document, asOf time.Time) bool {
-	return (f.Generated || !d.Generated) &&
+	return (f.Generated || !d.Generated) && !f.Except[d.Path] &&
 		(asOf.IsZero() || !d.BadDate && !d.Date.After(asOf)) &&
 		f.keepDate(d.Date) &&
 		f.keepPath(d.Path) &&

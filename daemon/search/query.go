@@ -112,6 +112,18 @@ const (
 	componentRerankRank = "rerank_rank"
 )
 
+// WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other
+// than ranks, these scores show how far apart hits are.
+func WordScore(h Hit) float64 {
+	sum := 0.
+	for _, part := range []string{
+		componentBM25, componentPhrase, componentNeighbours, componentFeedback, componentDate,
+	} {
+		sum += h.Components[part]
+	}
+	return sum
+}
+
 // Explanation describes how a result came about.
 type Explanation struct {
 	Terms []string // the index terms of the query, without duplicates

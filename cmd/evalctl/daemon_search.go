@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// searchModels holds serve's flags for the models that search uses.
+// searchModels has the flags for the models that search uses.
 type searchModels struct {
 	EmbedProvider  string   `name:"embed-provider" env:"SVC_EMBED_PROVIDER" placeholder:"NAME" help:"Embedding provider: openai, ollama or fake. With one, auto mode is hybrid; without, bm25."`
 	EmbedModel     string   `name:"embed-model" env:"SVC_EMBED_MODEL" placeholder:"MODEL" help:"Embedding model."`
@@ -25,19 +25,19 @@ type searchModels struct {
 
 // search opens the models that search uses and prints their names. The caller must close the
 // embedding cache, which is the second result.
-func (c *serveCmd) search(p *process, log *slog.Logger) (search.Config, io.Closer, error) {
-	cfg := search.Config{Degrade: c.Degrade}
-	if w := c.FusionWeight; w != nil {
+func (f *daemonFlags) search(p *process, home string, log *slog.Logger) (search.Config, io.Closer, error) {
+	cfg := search.Config{Degrade: f.Degrade}
+	if w := f.FusionWeight; w != nil {
 		if !(*w > 0 && *w <= search.MaxFusionWeight) {
 			return cfg, nil, fmt.Errorf("--fusion-weight %v: must be above 0 and at most %d", *w, search.MaxFusionWeight)
 		}
 		cfg.FusionWeight = *w
 	}
 	var cache io.Closer = io.NopCloser(nil) // replaced if there is a cache
-	if c.RerankProvider != "" {
+	if f.RerankProvider != "" {
 		reranker, err := llm.OpenReranker(llm.RerankConfig{
-			Provider: c.RerankProvider, Model: c.RerankModel, BaseURL: p.env("SVC_RERANK_BASE_URL"),
-			APIKey: p.env("SVC_RERANK_API_KEY"), LLM: c.llmConfig(p),
+			Provider: f.RerankProvider, Model: f.RerankModel, BaseURL: p.env("SVC_RERANK_BASE_URL"),
+			APIKey: p.env("SVC_RERANK_API_KEY"), LLM: f.llmConfig(p),
 		})
 		if err != nil {
 			return cfg, nil, err
@@ -45,48 +45,48 @@ func (c *serveCmd) search(p *process, log *slog.Logger) (search.Config, io.Close
 		cfg.Reranker = reranker
 		fmt.Fprintf(p.stderr, "evalctl: hybrid-rerank mode uses reranker %s\n", reranker.Name())
 	}
-	if c.EmbedProvider == "" {
+	if f.EmbedProvider == "" {
 		fmt.Fprintln(p.stderr, "evalctl: SVC_EMBED_PROVIDER is not set: auto mode uses bm25")
 		return cfg, cache, nil
 	}
-	embedder, err := c.embedder(p)
+	embedder, err := f.embedder(p)
 	if err != nil {
 		return cfg, nil, err
 	}
 	cfg.Embedder = embedder
 	where := ""
-	if c.EmbedProvider != llm.ProviderFake { // the fake is faster than a cache
-		cached, err := c.embedCache(embedder, log)
+	if f.EmbedProvider != llm.ProviderFake { // the fake is faster than a cache
+		cached, err := f.embedCache(embedder, home, log)
 		if err != nil {
 			return cfg, nil, err
 		}
-		cfg.Embedder, cache, where = cached, cached, ", cached in "+cmp.Or(c.cachePath(), "memory")
+		cfg.Embedder, cache, where = cached, cached, ", cached in "+cmp.Or(f.cachePath(home), "memory")
 	}
 	fmt.Fprintf(p.stderr, "evalctl: auto mode uses hybrid, embedder %s%s\n", embedder.Name(), where)
 	return cfg, cache, nil
 }
 
-func (c *serveCmd) embedder(p *process) (llm.Embedder, error) {
-	if !(c.EmbedRPS >= 0) {
-		return nil, fmt.Errorf("--embed-rps %v: must not be negative; 0 is no limit", c.EmbedRPS)
+func (f *daemonFlags) embedder(p *process) (llm.Embedder, error) {
+	if !(f.EmbedRPS >= 0) {
+		return nil, fmt.Errorf("--embed-rps %v: must not be negative; 0 is no limit", f.EmbedRPS)
 	}
 	return llm.OpenEmbedder(llm.EmbedConfig{
-		Provider: c.EmbedProvider, Model: c.EmbedModel, BaseURL: p.env("SVC_EMBED_BASE_URL"),
-		APIKey: p.env("SVC_EMBED_API_KEY"), PerSecond: c.EmbedRPS, LLM: c.llmConfig(p),
+		Provider: f.EmbedProvider, Model: f.EmbedModel, BaseURL: p.env("SVC_EMBED_BASE_URL"),
+		APIKey: p.env("SVC_EMBED_API_KEY"), PerSecond: f.EmbedRPS, LLM: f.llmConfig(p),
 	})
 }
 
-func (c *serveCmd) embedCache(e llm.Embedder, log *slog.Logger) (*llm.EmbedCache, error) {
-	if path := c.cachePath(); path != "" {
+func (f *daemonFlags) embedCache(e llm.Embedder, home string, log *slog.Logger) (*llm.EmbedCache, error) {
+	if path := f.cachePath(home); path != "" {
 		return llm.OpenEmbedCache(e, path, log)
 	}
 	return llm.NewEmbedCache(e), nil
 }
 
 // cachePath returns the file of the embedding cache, or "" if nothing is stored on disk.
-func (c *serveCmd) cachePath() string {
-	if c.Home == "" || c.Store == daemon.StoreMemory { // the daemon rejects both together: do not create the home
+func (f *daemonFlags) cachePath(home string) string {
+	if home == "" || f.Store == daemon.StoreMemory { // the daemon rejects both together: do not create the home
 		return ""
 	}
-	return filepath.Join(c.Home, "cache", "embeddings.db")
+	return filepath.Join(home, "cache", "embeddings.db")
 }

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"evalctl/daemon"
+	"evalctl/daemon/brain"
+	"evalctl/daemon/httpapi"
+	"evalctl/daemon/search"
+	"evalctl/internal/llm"
+)
+
+// daemonFlags has the flags that serve and mcp share: how the reference daemon stores, ranks and
+// answers.
+type daemonFlags struct {
+	Store       string `env:"SVC_STORE" enum:"memory,fs,git," default:"" placeholder:"STORE" help:"Storage engine: memory (without a home), fs or git. Default: fs with a home, otherwise memory."`
+	ChunkSize   int    `default:"1600" placeholder:"BYTES" help:"Maximum size of the chunks that search ranks, 64 to 8000 bytes of UTF-8 (${default}). After a change, indexes are rebuilt."`
+	IndexMemory int64  `default:"1024" placeholder:"MIB" help:"Total memory for the search indexes of idle brains, in MiB (${default}). Evicted indexes are loaded again by the next search."`
+	LogFormat   string `enum:"text,json" default:"text" help:"Log format on stderr: ${enum} (${default})."`
+	LLMProvider string `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the reader: openai, ollama or fake. Default: fake, which answers by quoting documents."`
+	LLMModel    string `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Model of the reader."`
+	searchModels
+}
+
+// config returns the configuration of a daemon with its data in home, without keys. The caller must
+// close the embedding cache, which is the second result.
+func (f *daemonFlags) config(p *process, home string, level slog.Level) (daemon.Config, io.Closer, error) {
+	var cfg daemon.Config
+	if f.IndexMemory <= 0 {
+		return cfg, nil, fmt.Errorf("--index-memory %d: must be above 0", f.IndexMemory)
+	}
+	if f.ChunkSize < search.MinChunkSize || f.ChunkSize > search.MaxChunkSize {
+		return cfg, nil, fmt.Errorf("--chunk-size %d: must be from %d to %d", f.ChunkSize, search.MinChunkSize, search.MaxChunkSize)
+	}
+	reader, model, err := f.reader(p)
+	if err != nil {
+		return cfg, nil, err
+	}
+	logger := f.logger(p, level)
+	searching, cache, err := f.search(p, home, logger)
+	if err != nil {
+		return cfg, nil, err
+	}
+	return daemon.Config{
+		Home: home, Store: f.Store, Reader: reader, ReaderModel: model, Logger: logger,
+		IndexConfig: brain.IndexConfig{Search: searching, ChunkSize: f.ChunkSize, IndexMemory: f.IndexMemory << 20},
+		Options:     httpapi.Options{Version: version().String()},
+	}, cache, nil
+}
+
+func (f *daemonFlags) reader(p *process) (llm.Provider, string, error) {
+	config := f.llmConfig(p)
+	if config.Provider == "" {
+		config.Provider = llm.ProviderFake
+		fmt.Fprintln(p.stderr, "evalctl: SVC_LLM_PROVIDER is not set: the fake reader answers by quoting documents")
+	}
+	model := f.LLMModel
+	if config.Provider == llm.ProviderFake {
+		model = cmp.Or(model, llm.ProviderFake)
+	}
+	reader, err := llm.Open(config)
+	return reader, model, err
+}
+
+func (f *daemonFlags) llmConfig(p *process) llm.Config {
+	return llm.Config{
+		Provider: f.LLMProvider, Model: f.LLMModel, BaseURL: p.env("OPENAI_BASE_URL"),
+		APIKey: p.env("OPENAI_API_KEY"), OllamaHost: p.env("OLLAMA_HOST"),
+	}
+}
+
+// logger returns a logger of events of at least the given level.
+func (f *daemonFlags) logger(p *process, level slog.Level) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if f.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(p.stderr, options))
+	}
+	return slog.New(slog.NewTextHandler(p.stderr, options))
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"evalctl/daemon"
+	"evalctl/daemon/brain"
+	"evalctl/daemon/client"
+	"evalctl/daemon/mcpserver"
+	"evalctl/daemon/protocol"
+)
+
+// firstBrain is the name of the brain that a new home gets.
+const firstBrain = "default"
+
+// mcpTimeout limits one request of a tool. Reflection and consolidation wait for a model.
+const mcpTimeout = 10 * time.Minute
+
+// mcpCmd has the flags of evalctl mcp. mcp install writes them into the configuration of a client.
+type mcpCmd struct {
+	Endpoint string `placeholder:"URL" help:"Use a running daemon. Its token is read from $$SVC_TOKEN."`
+	Home     string `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains of a daemon in this process. Default: evalctl in the user's data folder."`
+	Default  string `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of calls that name none. Default: the one that the daemon names, else the oldest."`
+	daemonFlags
+
+	Stdio   mcpStdioCmd   `cmd:"" default:"1" hidden:"" help:"Speak MCP on stdin and stdout."`
+	Install mcpInstallCmd `cmd:"" help:"Print or edit the configuration of a desktop client."`
+}
+
+func (mcpCmd) Help() string {
+	return `Speaks the Model Context Protocol on stdin and stdout, for one client, with the tools memory_search,
+memory_remember, memory_ask and others. It ends when stdin ends, and logs to stderr.
+
+Without --endpoint, the daemon runs in this process and keeps its brains in a home:
+
+  Linux    $XDG_DATA_HOME/evalctl, else ~/.local/share/evalctl
+  macOS    ~/Library/Application Support/evalctl
+  Windows  %LocalAppData%\evalctl
+
+Any number of evalctl mcp processes may use the same home. The first one runs the daemon, the others
+connect to it, and when it ends another one runs it. A new home has one empty brain, "default",
+unless --default-brain names another one. --store memory keeps nothing.
+
+Models are configured as in evalctl serve. Arguments are visible to other users and are written to
+configuration files, so tokens and API keys are read only from variables: SVC_TOKEN, OPENAI_API_KEY,
+SVC_EMBED_API_KEY and SVC_RERANK_API_KEY.
+
+Examples:
+
+  evalctl mcp install                                # clients and their configuration files
+  evalctl mcp install claude-desktop --write
+  evalctl mcp --home ./brains --llm-provider ollama --llm-model llama3.2
+  SVC_TOKEN=… evalctl mcp --endpoint https://memory.example.com --default-brain notes
+
+` + exitTable()
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *mcpCmd) Validate() error {
+	if c.Endpoint != "" && c.Store != "" {
+		return errors.New("--store is for the daemon of a home; --endpoint has a store of its own")
+	}
+	if c.Default != "" && !brain.ValidID(c.Default) {
+		return fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)
+	}
+	return nil
+}
+
+// mcpStdioCmd is evalctl mcp without a further command.
+type mcpStdioCmd struct{}
+
+// Run serves the client until stdin ends or ctx is canceled.
+func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
+	// A client that has gone away must not end the process before the daemon is closed. Writes
+	// return an error instead.
+	signal.Ignore(syscall.SIGPIPE)
+	logger := c.logger(p, slog.LevelWarn)
+	if c.Endpoint != "" {
+		return c.serve(ctx, p, logger, c.Endpoint, nil)
+	}
+	home, err := c.home(p, logger)
+	if err != nil {
+		return usageError{err}
+	}
+	// What is wrong with the home is reported now, not by the first call of a tool.
+	conn, err := home.dial(ctx, "", "")
+	if err != nil {
+		return usageError{errors.Join(err, home.Close())}
+	}
+	conn.Close()
+	// Each request has a connection of its own, so that none meets the end of the process that ran
+	// the daemon before.
+	transport := &http.Transport{DialContext: home.dial, DisableKeepAlives: true}
+	err = c.serve(ctx, p, logger, "http://localhost", transport)
+	return errors.Join(err, home.Close())
+}
+
+// serve serves the client with the daemon at url. transport is nil for a daemon at an endpoint.
+func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url string, transport *http.Transport) error {
+	options := client.Options{Token: p.env("SVC_TOKEN"), UserAgent: userAgent(), Timeout: mcpTimeout}
+	if transport != nil {
+		options.Token, options.HTTPClient = "", &http.Client{Transport: transport}
+	}
+	api, err := client.New(url, &options)
+	if err != nil {
+		return usageError{fmt.Errorf("--endpoint: %w", err)}
+	}
+	defer api.Close()
+	server, err := mcpserver.New(mcpserver.Config{
+		Client: api, DefaultBrain: c.Default, Version: version().number, Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	err = server.ServeStdio(ctx, p.stdin, p.stdout)
+	if ctx.Err() != nil {
+		return nil // ended by a signal, as serve
+	}
+	return err
+}
+
+// home returns the home that the flags name. Without one, the daemon is in memory.
+func (c *mcpCmd) home(p *process, logger *slog.Logger) (*sharedHome, error) {
+	dir := ""
+	if c.Store != daemon.StoreMemory || c.Home != "" { // the daemon rejects memory with a home
+		var err error
+		if dir, err = c.homeDir(p); err != nil {
+			return nil, err
+		}
+	}
+	config := func() (daemon.Config, io.Closer, error) { return c.config(p, dir, slog.LevelWarn) }
+	return newSharedHome(dir, config, c.createFirstBrain, logger), nil
+}
+
+// homeDir returns the absolute path of the home.
+func (c *mcpCmd) homeDir(p *process) (string, error) {
+	dir := c.Home
+	if dir == "" {
+		data, err := dataFolder(runtime.GOOS, p.env)
+		if err != nil {
+			return "", fmt.Errorf("%w, or --home", err)
+		}
+		dir = filepath.Join(data, "evalctl")
+	}
+	return filepath.Abs(dir)
+}
+
+// createFirstBrain creates a brain in a home without any, so that a new user can store something
+// before learning about brains. If a brain is named, a missing one is an error that the client sees.
+func (c *mcpCmd) createFirstBrain(ctx context.Context, dial dialFunc) error {
+	if c.Default != "" {
+		return nil
+	}
+	api, err := client.New("http://localhost", &client.Options{UserAgent: userAgent(), HTTPClient: &http.Client{
+		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
+	}})
+	if err != nil {
+		return err
+	}
+	list, err := api.Brains(ctx)
+	if err == nil && len(list.Items) == 0 {
+		_, err = api.CreateBrain(ctx, protocol.CreateBrain{Name: firstBrain, Slug: firstBrain})
+	}
+	if err != nil {
+		return fmt.Errorf("create the first brain: %w", err)
+	}
+	return nil
+}
+
+// dataFolder returns the folder for data of programs of the user.
+func dataFolder(goos string, env func(string) string) (string, error) {
+	variable, below := "HOME", []string{".local", "share"}
+	switch {
+	case goos == "windows":
+		variable, below = "LocalAppData", nil
+	case goos == "darwin":
+		below = []string{"Library", "Application Support"}
+	case filepath.IsAbs(env("XDG_DATA_HOME")): // a relative one must be ignored
+		return env("XDG_DATA_HOME"), nil
+	}
+	if env(variable) == "" {
+		return "", fmt.Errorf("no folder for data: set %s", variable)
+	}
+	return filepath.Join(append([]string{env(variable)}, below...)...), nil
+}

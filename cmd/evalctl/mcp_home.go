@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"evalctl/daemon"
+	"evalctl/daemon/brain"
+)
+
+// Files of a home that several processes use.
+const (
+	homeLock   = "mcp.lock" // locked by the process that runs the daemon
+	homeSocket = "mcp.sock" // at which that process accepts connections of the others
+)
+
+// homePatience is how long a process waits while another one starts or ends the daemon.
+const homePatience = 30 * time.Second
+
+// sharedHome connects to the daemon of a home. A home has at most one daemon, which one of the
+// processes that use the home runs. When that process ends, the next one that connects runs it.
+//
+// The processes meet at a socket in the home, so that the permissions of the folder decide who may
+// connect, and no token or port has to be agreed on.
+type sharedHome struct {
+	// dir is the home. If it is empty, the daemon keeps its data in memory, for this process alone.
+	dir string
+	// config opens the models of a daemon.
+	config func() (daemon.Config, io.Closer, error)
+	// prepare is called when this process has started the daemon, before anything else connects.
+	prepare func(ctx context.Context, dial dialFunc) error
+	logger  *slog.Logger
+
+	// ending is closed by Close. It also ends the wait for another process.
+	ending chan struct{}
+
+	mu  sync.Mutex
+	own *homeDaemon // nil while this process does not run the daemon
+}
+
+func newSharedHome(dir string, config func() (daemon.Config, io.Closer, error),
+	prepare func(context.Context, dialFunc) error, logger *slog.Logger) *sharedHome {
+	return &sharedHome{dir: dir, config: config, prepare: prepare, logger: logger, ending: make(chan struct{})}
+}
+
+// dialFunc opens a connection to the daemon. The address is not used.
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// homeDaemon is a daemon that this process runs.
+type homeDaemon struct {
+	lobby  *lobby
+	stop   context.CancelFunc
+	served chan error
+}
+
+// dial connects to the daemon of the home, and starts it if no process runs it.
+func (h *sharedHome) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, homePatience)
+	defer cancel()
+	for {
+		var unreachable error
+		select {
+		case <-h.ending:
+			return nil, net.ErrClosed
+		default:
+		}
+		if h.own != nil {
+			return h.own.lobby.dial(ctx)
+		}
+		if h.dir != "" {
+			var conn net.Conn
+			if conn, unreachable = new(net.Dialer).DialContext(ctx, "unix", filepath.Join(h.dir, homeSocket)); unreachable == nil {
+				return conn, nil
+			}
+		}
+		switch started, err := h.start(ctx); {
+		case err != nil:
+			return nil, err
+		case started:
+			continue
+		case errors.Is(unreachable, syscall.EINVAL): // the path is too long
+			return nil, h.inUse(unreachable)
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-h.ending:
+		case <-ctx.Done():
+			return nil, h.inUse(fmt.Errorf("no answer for %v: %w", homePatience, unreachable))
+		}
+	}
+}
+
+// inUse returns the error for a home that another process has locked without being reachable.
+func (h *sharedHome) inUse(reason error) error {
+	return fmt.Errorf("home %s is in use by another evalctl mcp, which cannot be reached: %w: "+
+		"end it, or choose another home", h.dir, reason)
+}
+
+// start runs the daemon in this process. It returns false if another process has locked the home.
+func (h *sharedHome) start(ctx context.Context) (started bool, err error) {
+	unlock, err := h.lock()
+	if unlock == nil || err != nil {
+		return false, err
+	}
+	defer func() {
+		if !started {
+			err = errors.Join(err, unlock())
+		}
+	}()
+	config, cache, err := h.config()
+	if err != nil {
+		return false, err
+	}
+	d, err := daemon.New(ctx, config)
+	if err != nil {
+		if errors.Is(err, brain.ErrInUse) {
+			err = fmt.Errorf("%w, or reach that daemon with --endpoint", err)
+		}
+		return false, errors.Join(err, cache.Close())
+	}
+	own := &homeDaemon{lobby: newLobby(h.listen()), served: make(chan error, 1)}
+	// The daemon ends in Close, not with the request that started it.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	own.stop = stop
+	go func() {
+		own.served <- errors.Join(d.Serve(serving, own.lobby), cache.Close(), unlock())
+	}()
+	if err := h.prepare(ctx, own.lobby.dialFunc()); err != nil {
+		started = true // the goroutine unlocks
+		return false, errors.Join(err, own.close())
+	}
+	h.own = own
+	return true, nil
+}
+
+// lock locks the home and returns what unlocks it, or nil if another process has locked it.
+func (h *sharedHome) lock() (unlock func() error, err error) {
+	if h.dir == "" {
+		return func() error { return nil }, nil
+	}
+	if err := os.MkdirAll(h.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create the home: %w", err)
+	}
+	lock := flock.New(filepath.Join(h.dir, homeLock), flock.SetPermissions(0o600))
+	locked, err := lock.TryLock()
+	if err != nil || !locked {
+		if err != nil {
+			err = fmt.Errorf("lock the home %s: %w", h.dir, err)
+		}
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock.Close, nil
+}
+
+// listen returns the listener of the home's socket, nil if there can be none. The caller must have
+// locked the home.
+func (h *sharedHome) listen() net.Listener {
+	if h.dir == "" {
+		return nil
+	}
+	path := filepath.Join(h.dir, homeSocket)
+	err := os.Remove(path) // a killed process leaves it
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		var l net.Listener
+		if l, err = net.Listen("unix", path); err == nil {
+			if err = os.Chmod(path, 0o600); err == nil {
+				return l
+			}
+			l.Close()
+		}
+	}
+	h.logger.Warn("other processes cannot use this home while this one runs", "home", h.dir, "error", err)
+	return nil
+}
+
+// Close ends the daemon if this process runs it, after the requests under way, of other processes
+// too. Later connections fail. It must be called once.
+func (h *sharedHome) Close() error {
+	close(h.ending)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.own == nil {
+		return nil
+	}
+	own := h.own
+	h.own = nil
+	return own.close()
+}
+
+func (d *homeDaemon) close() error {
+	d.stop()
+	return <-d.served
+}
+
+// lobby is a listener for connections of this process and of those at a socket.
+type lobby struct {
+	conns  chan net.Conn
+	socket net.Listener // may be nil
+	done   chan struct{}
+	close  func() error
+}
+
+func newLobby(socket net.Listener) *lobby {
+	l := &lobby{conns: make(chan net.Conn), socket: socket, done: make(chan struct{})}
+	l.close = sync.OnceValue(func() error {
+		close(l.done)
+		if socket == nil {
+			return nil
+		}
+		return socket.Close()
+	})
+	if socket != nil {
+		go l.forward()
+	}
+	return l
+}
+
+// forward passes on the connections at the socket.
+func (l *lobby) forward() {
+	for {
+		conn, err := l.socket.Accept()
+		if err != nil {
+			select {
+			case <-l.done:
+				return
+			case <-time.After(10 * time.Millisecond): // out of files
+				continue
+			}
+		}
+		select {
+		case l.conns <- conn:
+		case <-l.done:
+			conn.Close()
+			return
+		}
+	}
+}
+
+// Accept implements net.Listener.
+func (l *lobby) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *lobby) Close() error { return l.close() }
+
+// Addr implements net.Listener.
+func (l *lobby) Addr() net.Addr {
+	if l.socket == nil {
+		return &net.UnixAddr{Name: "memory", Net: "unix"}
+	}
+	return l.socket.Addr()
+}
+
+// dial connects to the lobby within the process.
+func (l *lobby) dial(ctx context.Context) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- pipeEnd{theirs}:
+		return ours, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (l *lobby) dialFunc() dialFunc {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }
+}
+
+// pipeEnd is the daemon's end of a connection within the process. As with a socket, a deadline can
+// be set after the other end was closed, as a client does once it has read the end of an answer.
+type pipeEnd struct{ net.Conn }
+
+// SetWriteDeadline implements net.Conn.
+func (p pipeEnd) SetWriteDeadline(t time.Time) error {
+	if err := p.Conn.SetWriteDeadline(t); !errors.Is(err, io.ErrClosedPipe) {
+		return err
+	}
+	return nil
+}

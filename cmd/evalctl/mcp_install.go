@@ -1,0 +1,290 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+
+	"evalctl/daemon"
+	"evalctl/internal/llm"
+)
+
+type mcpInstallCmd struct {
+	Client string `arg:"" optional:"" help:"Client to configure. Without it, the clients are listed."`
+	Name   string `default:"evalctl" help:"Name of the entry (${default})."`
+	File   string `placeholder:"FILE" help:"Configuration file, for example that of a project. Default: that of the user; for claude-code, .mcp.json."`
+	Write  bool   `help:"Edit the file. Without it, the configuration is printed."`
+}
+
+func (mcpInstallCmd) Help() string {
+	return `Prints what makes a client start evalctl mcp, or adds it to the client's configuration with --write.
+Without a client, it lists the clients, their files, and whether they have the entry.
+
+The flags of evalctl mcp, from this command line and from the environment, become arguments of the
+entry. Tokens and API keys never do: the client must pass them on as variables.
+
+--write changes nothing else in the file, keeps a copy of it, and does nothing if the entry is there
+already. An entry of the same name that differs is an error: remove it, or set --name.
+
+Examples:
+
+  evalctl mcp install
+  evalctl mcp install claude-desktop --write
+  evalctl mcp install cursor --default-brain work --write
+  evalctl mcp install vscode --file .vscode/mcp.json --endpoint http://127.0.0.1:8787 --write
+`
+}
+
+// Run prints or writes the configuration of a client, or lists the clients.
+func (c *mcpInstallCmd) Run(p *process, ctx *kong.Context, parent *mcpCmd) error {
+	if err := c.run(p, ctx, parent); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error {
+	if !entryName.MatchString(c.Name) {
+		return fmt.Errorf("--name %q: must be 1 to 64 letters, digits, - and _", c.Name)
+	}
+	entry, err := parent.entry(p, ctx)
+	if err != nil {
+		return err
+	}
+	if c.Client == "" {
+		if c.Write || c.File != "" {
+			return errors.New("the client is missing; evalctl mcp install lists the clients")
+		}
+		return c.list(p, entry)
+	}
+	client, err := findClient(c.Client)
+	if err != nil {
+		return err
+	}
+	path := c.File
+	if path == "" {
+		where, err := findPlaces(runtime.GOOS, p.env)
+		if err != nil {
+			return err
+		}
+		path = client.file(where)
+	}
+	entry = client.adapt(entry, parent.variables(p))
+	if c.Write {
+		return c.write(p, client, path, entry, parent.variables(p))
+	}
+	fmt.Fprintf(p.stderr, "%s reads %s:\n\n", client.name, printable(path, oneLine))
+	fmt.Fprint(p.stdout, client.snippet(c.Name, entry))
+	fmt.Fprintf(p.stderr, "\n--write adds this entry to the file.")
+	if client.add != "" {
+		fmt.Fprintf(p.stderr, " For all projects:\n\n  %s %s -- %s\n", client.add, c.Name, shellLine(entry))
+	} else {
+		fmt.Fprintln(p.stderr)
+	}
+	c.remind(p, client, parent.variables(p))
+	return nil
+}
+
+// entryName is what every client accepts as the name of a server.
+var entryName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// write adds the entry to the file and prints what it changed.
+func (c *mcpInstallCmd) write(p *process, client desktopClient, path string, entry serverEntry, variables []string) error {
+	config, err := readClientConfig(path)
+	if err != nil {
+		return err
+	}
+	edited, err := client.withEntry(config.text, c.Name, entry)
+	switch {
+	case errors.Is(err, errEntryDiffers):
+		return fmt.Errorf("%s %w, %q: remove it, or set --name. The new entry would be:\n\n%s",
+			config.path, err, c.Name, client.snippet(c.Name, entry))
+	case err != nil:
+		return fmt.Errorf("%s: %w: correct the file, or add this by hand:\n\n%s",
+			config.path, err, client.snippet(c.Name, entry))
+	case string(edited) == string(config.text):
+		_, err := fmt.Fprintf(p.stdout, "%s is unchanged: it has the entry %q\n", printable(config.path, oneLine), c.Name)
+		return err
+	}
+	backup, err := config.replace(edited)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "%s\n", printable(config.path, oneLine))
+	for _, line := range changedLines(string(config.text), string(edited)) {
+		fmt.Fprintf(p.stdout, "  %s\n", printable(line, oneLine))
+	}
+	if backup != "" {
+		fmt.Fprintf(p.stdout, "copy of the old file: %s\n", printable(backup, oneLine))
+	}
+	fmt.Fprintln(p.stderr, client.then)
+	c.remind(p, client, variables)
+	return nil
+}
+
+// remind names the variables that the client must pass on.
+func (c *mcpInstallCmd) remind(p *process, client desktopClient, variables []string) {
+	if len(variables) == 0 {
+		return
+	}
+	or := ""
+	if client.section != "" {
+		or = `, or in the "env" of the entry if only you can read the file`
+	}
+	fmt.Fprintf(p.stderr, "%s must pass these variables on: %s. Set them in its environment%s.\n",
+		client.name, strings.Join(variables, ", "), or)
+}
+
+// list prints the clients, their files, and whether they have the entry.
+func (c *mcpInstallCmd) list(p *process, entry serverEntry) error {
+	where, err := findPlaces(runtime.GOOS, p.env)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLIENT\tENTRY\tFILE")
+	for _, client := range desktopClients {
+		path := client.file(where)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", client.id, c.state(client, path, entry), printable(path, oneLine))
+	}
+	return w.Flush()
+}
+
+// state returns whether the file of a client has an entry of the name.
+func (c *mcpInstallCmd) state(client desktopClient, path string, entry serverEntry) string {
+	config, err := readClientConfig(path)
+	if err != nil {
+		return "unreadable"
+	}
+	if config.noFolder {
+		return "no folder"
+	}
+	edited, err := client.withEntry(config.text, c.Name, client.adapt(entry, nil))
+	switch {
+	case errors.Is(err, errEntryDiffers):
+		return "differs"
+	case err != nil:
+		return "unreadable"
+	case string(edited) == string(config.text):
+		return "yes"
+	}
+	return "no"
+}
+
+// adapt returns the entry with what is particular to the client.
+func (c desktopClient) adapt(entry serverEntry, variables []string) serverEntry {
+	if c.typed {
+		entry.Type = "stdio"
+	}
+	if c.section == "" {
+		entry.EnvVars = variables
+	}
+	return entry
+}
+
+// entry returns the entry that starts evalctl mcp with the settings of this process.
+func (c *mcpCmd) entry(p *process, ctx *kong.Context) (serverEntry, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return serverEntry{}, fmt.Errorf("path of this program: %w", err)
+	}
+	if goRun.MatchString(filepath.ToSlash(program)) {
+		return serverEntry{}, errors.New("go run deletes the program when it ends: " +
+			"install it with go install ./cmd/evalctl, and run that one")
+	}
+	args := []string{"mcp"}
+	add := func(name, value string) { args = append(args, "--"+name, value) }
+	if c.Endpoint != "" {
+		add("endpoint", c.Endpoint)
+	} else if c.Store != daemon.StoreMemory || c.Home != "" {
+		// A client may start the program with fewer variables, which must not lead to another home.
+		dir, err := c.homeDir(p)
+		if err != nil {
+			return serverEntry{}, err
+		}
+		add("home", dir)
+	}
+	for _, f := range commandFlags(ctx, "mcp") {
+		own := f.Name == "endpoint" || f.Name == "home" || f.Name == "help" || f.Name == "version"
+		if own || c.Endpoint != "" && f.Name != "default-brain" && f.Name != "log-format" {
+			continue
+		}
+		switch value, _ := flagText(f.Target).(string); {
+		case value == "" || value == cmp.Or(f.Default, "false"):
+		case f.IsBool():
+			args = append(args, "--"+f.Name)
+		default:
+			add(f.Name, value)
+		}
+	}
+	for _, word := range append(args, program) {
+		if !utf8.ValidString(word) {
+			return serverEntry{}, fmt.Errorf("%q is not valid UTF-8, which the files of clients must be", word)
+		}
+	}
+	return serverEntry{Command: program, Args: args}, nil
+}
+
+// goRun matches the path of a program that go run has built.
+var goRun = regexp.MustCompile(`/go-build\d+/`)
+
+// commandFlags returns the flags of a command of the grammar.
+func commandFlags(ctx *kong.Context, name string) []*kong.Flag {
+	for _, n := range ctx.Model.Children {
+		if n.Name == name {
+			return n.Flags
+		}
+	}
+	return nil
+}
+
+// variables returns the names of the variables, tokens and API keys among them, that evalctl mcp
+// needs for its settings.
+func (c *mcpCmd) variables(p *process) []string {
+	if c.Endpoint != "" {
+		return given(p, "SVC_TOKEN")
+	}
+	var names []string
+	if slices.Contains([]string{c.LLMProvider, c.EmbedProvider}, llm.ProviderOpenAI) {
+		names = append(names, given(p, "OPENAI_API_KEY", "OPENAI_BASE_URL")...)
+	}
+	if slices.Contains([]string{c.LLMProvider, c.EmbedProvider}, llm.ProviderOllama) {
+		names = append(names, given(p, "OLLAMA_HOST")...)
+	}
+	if c.EmbedProvider != "" {
+		names = append(names, given(p, "SVC_EMBED_API_KEY", "SVC_EMBED_BASE_URL")...)
+	}
+	if c.RerankProvider != "" {
+		names = append(names, given(p, "SVC_RERANK_API_KEY", "SVC_RERANK_BASE_URL")...)
+	}
+	return names
+}
+
+// given returns the names of the variables that are set.
+func given(p *process, names ...string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return p.env(n) == "" })
+}
+
+// shellLine returns the command of an entry for a POSIX shell.
+func shellLine(entry serverEntry) string {
+	words := append([]string{entry.Command}, entry.Args...)
+	for i, w := range words {
+		if !plainWord.MatchString(w) {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// plainWord needs no quotes in a shell.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+-]+$`)

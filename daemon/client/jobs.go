@@ -1,0 +1,20 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"evalctl/daemon/protocol"
+)
+
+// Job describes a job of the brain. The daemon forgets jobs some time after they have ended.
+func (b *Brain) Job(ctx context.Context, id string) (protocol.Job, error) {
+	r := request{method: http.MethodGet, path: b.path + "/jobs/" + segment(id)}
+	if id == "" { // the URL would be another endpoint
+		return protocol.Job{}, r.check(invalid("job id is empty"))
+	}
+	if err := r.check(limitChars("job id", id, len(id))); err != nil {
+		return protocol.Job{}, err
+	}
+	return call[protocol.Job](ctx, b.c, r)
+}

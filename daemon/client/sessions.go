@@ -1,0 +1,111 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"unicode/utf8"
+
+	"evalctl/daemon/protocol"
+)
+
+// AddMessage adds a message to a session, which it opens if there is none (spec 4.1,
+// memory_extract). It is not safe to repeat: the message may be added twice. Code of the error is
+// protocol.CodeConflict if the session has ended. A record never has metadata, even if the daemon
+// sends it (spec 2).
+func (b *Brain) AddMessage(
+	ctx context.Context, session string, m protocol.SessionMessage,
+) (protocol.SessionMessageRecord, error) {
+	r, err := b.session(http.MethodPost, session, "/messages", messageViolations("", m)...)
+	if err != nil {
+		return protocol.SessionMessageRecord{}, err
+	}
+	if err := r.json(m); err != nil {
+		return protocol.SessionMessageRecord{}, err
+	}
+	return call[protocol.SessionMessageRecord](ctx, b.c, r)
+}
+
+// AddMessages is AddMessage for 1 to protocol.MaxSessionMessages messages, which are added all or
+// none. The records are in the same order.
+func (b *Brain) AddMessages(
+	ctx context.Context, session string, m []protocol.SessionMessage,
+) ([]protocol.SessionMessageRecord, error) {
+	var all []violation
+	if n := len(m); n == 0 || n > protocol.MaxSessionMessages {
+		all = append(all, invalid("there are %d messages, it must be 1 to %d", n, protocol.MaxSessionMessages))
+	}
+	for i, one := range m {
+		all = append(all, messageViolations(fmt.Sprintf("message %d: ", i), one)...)
+	}
+	r, err := b.session(http.MethodPost, session, "/messages/batch", all...)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.json(protocol.SessionMessages{Messages: m}); err != nil {
+		return nil, err
+	}
+	list, err := call[protocol.SessionMessageList](ctx, b.c, r)
+	if err == nil && len(list.Messages) != len(m) {
+		err = fmt.Errorf("%s %s: the response has %d messages, the request had %d",
+			r.method, r.path, len(list.Messages), len(m))
+	}
+	return list.Messages, err
+}
+
+// Session describes a session. A session that no message was added to does not exist.
+func (b *Brain) Session(ctx context.Context, id string) (protocol.Session, error) {
+	r, err := b.session(http.MethodGet, id, "")
+	if err != nil {
+		return protocol.Session{}, err
+	}
+	return call[protocol.Session](ctx, b.c, r)
+}
+
+// Recall finds the chunks that match a query best, and weighs what was said in the session lately
+// (spec 4.1, memory_recall). The session need not exist.
+func (b *Brain) Recall(
+	ctx context.Context, session string, q protocol.RecallRequest,
+) (protocol.RecallResponse, error) {
+	r, err := b.session(http.MethodPost, session, "/recall",
+		limitChars("query", q.Query, protocol.MaxSearchQuery),
+		limitNumber("top_k", q.TopK, protocol.MaxRecallTopK))
+	if err != nil {
+		return protocol.RecallResponse{}, err
+	}
+	if err := r.json(q); err != nil {
+		return protocol.RecallResponse{}, err
+	}
+	return call[protocol.RecallResponse](ctx, b.c, r)
+}
+
+// session is a request of a session.
+func (b *Brain) session(method, id, endpoint string, all ...violation) (request, error) {
+	r := request{method: method, path: b.path + "/sessions/" + segment(id) + endpoint}
+	if id == "" { // the URL would be another endpoint
+		return r, r.check(invalid("session id is empty"))
+	}
+	if err := r.check(limitChars("session id", id, protocol.MaxSessionID)); err != nil {
+		return r, err
+	}
+	return r, r.check(all...)
+}
+
+func messageViolations(where string, m protocol.SessionMessage) []violation {
+	all := []violation{
+		limitChars(where+"content", m.Content, len(m.Content)),
+		limitChars(where+"role", m.Role, len(m.Role)),
+		limitChars(where+"name", m.Name, protocol.MaxMessageName),
+	}
+	if n := utf8.RuneCountInString(m.Content); n > protocol.MaxMessageContent {
+		all = append(all, tooLarge("%scontent has %d characters, the limit is %d",
+			where, n, protocol.MaxMessageContent))
+	}
+	for key, value := range m.Metadata {
+		all = append(all, limitChars(where+"a key of metadata", key, protocol.MaxMetadataKey))
+		if text, ok := value.(string); ok {
+			all = append(all, limitChars(where+"a value of metadata", text, len(text)))
+		}
+	}
+	return all
+}

@@ -1,0 +1,164 @@
+package convert
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
+)
+
+// fromHTML converts a page, or with mainText its main text.
+func fromHTML(ctx context.Context, base *url.URL, data []byte, mainText bool) (Document, error) {
+	if bytes.HasPrefix(data, markPDF) {
+		return Document{}, errors.New("it is a PDF: convert it as pdf")
+	}
+	text, err := decodeHTML(data)
+	if err != nil {
+		return Document{}, err
+	}
+	if err := checkNesting(ctx, text); err != nil {
+		return Document{}, err
+	}
+	root, err := html.Parse(&contextReader{ctx, bytes.NewReader(text)})
+	if err != nil {
+		return Document{}, fmt.Errorf("as HTML: %w", err)
+	}
+	w := htmlWriter{ctx: ctx, base: baseOf(root, base), page: survey(root)}
+	from := root
+	if mainText {
+		from = w.page.mainText(root)
+	}
+	w.node(from)
+	w.flush()
+	return Document{Title: titleOf(root), Markdown: w.out.String()}, w.err
+}
+
+// decodeHTML returns a page as UTF-8. A byte order mark decides its charset, then a declaration,
+// then the text itself, as in browsers.
+func decodeHTML(data []byte) ([]byte, error) {
+	encoding, name, certain := charset.DetermineEncoding(data, "")
+	if !certain && utf8.Valid(data) {
+		name = "utf-8"
+	}
+	if name != "utf-8" {
+		decoded, err := encoding.NewDecoder().Bytes(data)
+		if err != nil {
+			return nil, fmt.Errorf("charset %s: %w", name, err)
+		}
+		data = decoded
+	}
+	// The first bytes of binary data are enough to know it. Pages have a stray NUL at most.
+	if head := data[:min(len(data), 1024)]; bytes.Count(head, []byte{0}) > 1 {
+		return nil, errors.New("it is binary and not HTML: it contains NUL bytes")
+	}
+	return bytes.ToValidUTF8(bytes.TrimPrefix(data, markUTF8), []byte("\ufffd")), nil
+}
+
+// contextReader ends the parser with its context.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// titleOf returns the title of a page without the name of the site if a heading shows where that
+// begins, else what the page gives to networks, else its first heading.
+func titleOf(root *html.Node) string {
+	var title, shared, heading string
+	for n := range root.Descendants() {
+		switch {
+		case n.Type != html.ElementNode || n.Namespace != "":
+		case n.DataAtom == atom.Title && title == "":
+			title = oneLine(textOf(n), maxTitle)
+		case n.DataAtom == atom.Meta && shared == "" && attribute(n, "property") == "og:title":
+			shared = oneLine(attribute(n, "content"), maxTitle)
+		case n.DataAtom == atom.H1 && heading == "":
+			heading = oneLine(textOf(n), maxTitle)
+		}
+	}
+	switch {
+	case title == "" && shared != "":
+		return shared
+	case title == "":
+		return heading
+	}
+	if rest, ok := strings.CutPrefix(title, heading); ok && heading != "" && strings.HasPrefix(rest, " ") {
+		if sign, _, ok := strings.Cut(rest[1:], " "); ok && strings.ContainsAny(sign, "|-–—·:»") && utf8.RuneCountInString(sign) == 1 {
+			return heading
+		}
+	}
+	return title
+}
+
+// baseOf returns the URL against which links are resolved, nil if there is none.
+func baseOf(root *html.Node, base *url.URL) *url.URL {
+	for n := range root.Descendants() {
+		if n.DataAtom == atom.Base && n.Namespace == "" {
+			if u := resolve(base, attribute(n, "href")); u != nil {
+				return u
+			}
+		}
+	}
+	return base
+}
+
+// resolve returns the target of a link, nil if it cannot be kept: only absolute links to http,
+// https and mailto can.
+func resolve(base *url.URL, href string) *url.URL {
+	const maxURL = 2048
+	href = strings.TrimSpace(href)
+	if href == "" || href[0] == '#' || len(href) > maxURL {
+		return nil
+	}
+	u, err := url.Parse(href)
+	if err != nil {
+		return nil
+	}
+	if base != nil {
+		u = base.ResolveReference(u)
+	}
+	switch {
+	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
+	case u.Scheme == "mailto" && u.Opaque != "":
+	default:
+		return nil
+	}
+	if len(u.String()) > maxURL {
+		return nil
+	}
+	return u
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key && a.Namespace == "" {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// textOf returns the text of an element, of dropped parts as well.
+func textOf(n *html.Node) string {
+	var b strings.Builder
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode {
+			b.WriteString(c.Data)
+		}
+	}
+	return b.String()
+}

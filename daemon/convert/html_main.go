@@ -1,0 +1,205 @@
+package convert
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+const (
+	// minMain is the least text that is taken as the main text of a page, in code points.
+	minMain = 200
+	// minParagraph is the least text of a paragraph that counts, in code points.
+	minParagraph = 25
+)
+
+// mainText returns the element with the main text of a page, and drops what is beside the text: the
+// navigation, footers, and so on. It is the <main> or <article> of the page if there is one with
+// enough text, else the element whose paragraphs have the highest score. If neither has a quarter
+// of the text, as on a page of lists, it is the whole page.
+func (p *page) mainText(root *html.Node) *html.Node {
+	m := measurer{page: p, texts: map[*html.Node]measures{}}
+	whole := m.measure(root, false)
+	if whole.chars < minMain {
+		// What was dropped may be all that there is.
+		clear(p.dropped)
+		return root
+	}
+	best := m.landmark(root, whole)
+	if best == nil {
+		best = m.paragraphs(root)
+	}
+	if best == nil || m.texts[best].chars*4 < whole.chars {
+		return root
+	}
+	return best
+}
+
+// measures are about the text of an element.
+type measures struct{ chars, commas, linked int }
+
+// prose is the share of the text that is not links.
+func (m measures) prose() float64 { return 1 - float64(m.linked)/float64(max(m.chars, 1)) }
+
+type measurer struct {
+	page  *page
+	texts map[*html.Node]measures // of blocks
+}
+
+// measure records the text of an element and of all in it, and drops what is beside the main text.
+// inMain is set within <main> and <article>, whose headers and footers are their own.
+func (m *measurer) measure(n *html.Node, inMain bool) measures {
+	switch n.Type {
+	case html.TextNode:
+		text := strings.TrimSpace(n.Data)
+		return measures{chars: utf8.RuneCountInString(text), commas: strings.Count(text, ",")}
+	case html.ElementNode:
+		if isHidden(n) {
+			return measures{}
+		}
+		if isBeside(n, inMain) {
+			m.page.dropped[n] = true
+			return measures{}
+		}
+		inMain = inMain || isMain(n)
+	}
+	var sum measures
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		below := m.measure(c, inMain)
+		sum.chars += below.chars
+		sum.commas += below.commas
+		sum.linked += below.linked
+	}
+	if n.DataAtom == atom.A {
+		sum.linked = sum.chars
+	}
+	if n.Type != html.ElementNode || isBlock(n) || isMain(n) {
+		m.texts[n] = sum
+	}
+	return sum
+}
+
+func isMain(n *html.Node) bool {
+	return n.DataAtom == atom.Main || n.DataAtom == atom.Article || attribute(n, "role") == "main" ||
+		attribute(n, "itemprop") == "articleBody"
+}
+
+// isBeside reports whether an element belongs to the frame of a page.
+func isBeside(n *html.Node, inMain bool) bool {
+	switch n.DataAtom {
+	case atom.Nav, atom.Aside, atom.Footer, atom.Form, atom.Dialog:
+		return true
+	case atom.Header:
+		return !inMain
+	case atom.Html, atom.Body, atom.Main, atom.Article:
+		return false
+	}
+	switch attribute(n, "role") {
+	case "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar":
+		return true
+	}
+	if !isBlock(n) {
+		return false
+	}
+	for _, names := range []string{attribute(n, "id"), attribute(n, "class")} {
+		for name := range strings.FieldsSeq(strings.ToLower(names)) {
+			if besideName(name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// besideName reports whether the words of a class or id name a part of the frame of a page.
+func besideName(name string) bool {
+	if len(name) > 64 {
+		return false
+	}
+	words := strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == ':' })
+	for i, word := range words {
+		switch word {
+		case "nav", "navbar", "navigation", "breadcrumb", "breadcrumbs", "sidebar", "footer", "cookie", "cookies",
+			"consent", "gdpr", "newsletter", "advertisement", "advert", "ads", "promo", "sponsored",
+			"comments", "disqus", "share", "sharing", "social", "related", "paywall", "popup", "modal", "toc":
+			// "no-sidebar" and "has-ads" describe something else.
+			if i == 0 || words[i-1] != "no" && words[i-1] != "has" && words[i-1] != "with" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// landmark returns the element that the page itself calls its main text, if there is one.
+func (m *measurer) landmark(root *html.Node, whole measures) *html.Node {
+	var best *html.Node
+	for n := range root.Descendants() {
+		text, measured := m.texts[n]
+		if !measured || n.Type != html.ElementNode || !isMain(n) || text.chars < minMain {
+			continue
+		}
+		switch {
+		case best == nil:
+			best = n
+		case within(n, best):
+			// An article with most of the text of the main element.
+			if text.chars*5 > m.texts[best].chars*3 {
+				best = n
+			}
+		case text.chars > m.texts[best].chars:
+			best = n
+		}
+	}
+	if best != nil && m.texts[best].chars*4 < whole.chars {
+		return nil
+	}
+	return best
+}
+
+// paragraphs returns the element whose paragraphs have the highest score. Paragraphs score for
+// their length and their commas, and less the more of their text is links. They count in full for
+// their parent, and by half for the parent of that.
+func (m *measurer) paragraphs(root *html.Node) *html.Node {
+	scores := map[*html.Node]float64{}
+	var best *html.Node
+	for n := range root.Descendants() {
+		switch n.DataAtom {
+		case atom.P, atom.Pre, atom.Blockquote, atom.Li, atom.Td, atom.Div:
+		default:
+			continue
+		}
+		text, measured := m.texts[n]
+		if !measured || text.chars < minParagraph || n.DataAtom != atom.P && m.page.has(n, blocks) {
+			continue
+		}
+		score := (1 + float64(text.commas) + min(float64(text.chars)/100, 3)) * text.prose()
+		if n.DataAtom == atom.Li || n.DataAtom == atom.Td {
+			score /= 2
+		}
+		weight := 1.0
+		for parent := n.Parent; parent != nil && weight >= 0.5; parent = parent.Parent {
+			if _, measured := m.texts[parent]; !measured {
+				continue // not a block
+			}
+			scores[parent] += score * weight
+			if best == nil || scores[parent] > scores[best] {
+				best = parent
+			}
+			weight /= 2
+		}
+	}
+	return best
+}
+
+// within reports whether n is in an element. The depth of a tree is bounded.
+func within(n, element *html.Node) bool {
+	for ; n != nil; n = n.Parent {
+		if n == element {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"evalctl/daemon/protocol"
+)
+
+// HandleMCP sets the handler of POST /mcp, which must not be called otherwise. Without one, the
+// endpoint does not exist. It must be set before requests are served.
+//
+// The API authorizes requests, limits their bodies and gives plain-text errors of the handler a
+// Problem body. The handler uses the API through Local, with the contexts of its requests.
+func (a *API) HandleMCP(h http.Handler) { a.mcp = h }
+
+func (a *API) serveMCP(w http.ResponseWriter, r *http.Request) error {
+	if a.mcp == nil {
+		return requestErrorf(errNoRoute, "no endpoint has this path")
+	}
+	if err := requireType(r, protocol.TypeJSON, false); err != nil {
+		return err
+	}
+	body, err := readBody(w, r, maxRecordBody)
+	if err != nil {
+		return err
+	}
+	r = r.WithContext(context.WithValue(r.Context(), actorKey{}, requestOf(r).caller))
+	r.Header = r.Header.Clone()
+	r.Header.Del("Content-Encoding")
+	if r.Header.Get("Accept") == "" { // means anything, but the handler wants to read it
+		r.Header.Set("Accept", protocol.TypeJSON+", "+protocol.TypeEvents)
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	out := &mcpWriter{ResponseWriter: w, rc: http.NewResponseController(w)}
+	a.mcp.ServeHTTP(out, r)
+	return out.err()
+}
+
+// mcpKinds are the errors for the statuses of plain-text responses.
+var mcpKinds = map[int]error{
+	http.StatusBadRequest:            errInvalid,
+	http.StatusForbidden:             errForbidden,
+	http.StatusNotFound:              errNoRoute,
+	http.StatusMethodNotAllowed:      errMethod,
+	http.StatusNotAcceptable:         errInvalid,
+	http.StatusRequestEntityTooLarge: errTooLarge,
+	http.StatusUnsupportedMediaType:  errMediaType,
+}
+
+// mcpWriter holds back responses outside 2xx that are not JSON. A client that stops reading is
+// disconnected.
+type mcpWriter struct {
+	http.ResponseWriter
+	rc     *http.ResponseController
+	begun  bool
+	status int // of a response that is held back
+	text   bytes.Buffer
+}
+
+// Unwrap is called by http.ResponseController.
+func (w *mcpWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *mcpWriter) WriteHeader(status int) {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	contentType := w.Header().Get("Content-Type")
+	if status >= 300 && !strings.HasPrefix(contentType, protocol.TypeJSON) {
+		w.status = status
+		return
+	}
+	if contentType == protocol.TypeEvents {
+		w.Header().Set("Cache-Control", "no-cache")
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *mcpWriter) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if w.status != 0 {
+		return w.text.Write(p)
+	}
+	_ = w.rc.SetWriteDeadline(time.Now().Add(frameTimeout)) // fails without a connection, as in tests
+	return w.ResponseWriter.Write(p)
+}
+
+// err returns the response that was held back.
+func (w *mcpWriter) err() error {
+	if w.status == 0 {
+		return nil
+	}
+	text := strings.TrimSpace(w.text.String())
+	if kind := mcpKinds[w.status]; kind != nil {
+		return requestErrorf(kind, "%s", text)
+	}
+	return errors.New(text)
+}

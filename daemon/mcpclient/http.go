@@ -1,0 +1,289 @@
+package mcpclient
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/httpclient"
+	"evalctl/internal/sse"
+)
+
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "MCP-Protocol-Version"
+)
+
+// httpTransport is streamable HTTP: each message is a POST, whose response is one message or a
+// stream of them. Unlike the SDK's, it never sends a call again, and a call whose stream ends early
+// fails at once.
+type httpTransport struct {
+	url, token string
+	client     *http.Client
+	own        *http.Transport // nil with Options.HTTPClient
+
+	incoming chan jsonrpc.Message
+	closed   chan struct{}
+	stop     func()
+	reading  sync.WaitGroup
+
+	mu      sync.Mutex
+	session string
+	version string
+}
+
+func newHTTPTransport(target string, opts Options) (*httpTransport, error) {
+	base, err := httpclient.ParseBaseURL(target)
+	if err != nil {
+		return nil, fmt.Errorf("%w, or stdio:COMMAND", err)
+	}
+	t := &httpTransport{
+		url: base, token: opts.Token, client: &http.Client{},
+		incoming: make(chan jsonrpc.Message), closed: make(chan struct{}),
+	}
+	t.stop = sync.OnceFunc(func() { close(t.closed) })
+	if opts.HTTPClient != nil {
+		*t.client = *opts.HTTPClient
+		t.client.Timeout = 0 // would end streams
+	} else {
+		t.own = http.DefaultTransport.(*http.Transport).Clone()
+		t.own.MaxIdleConnsPerHost = 32
+		t.client.Transport = t.own
+	}
+	t.client.CheckRedirect = httpclient.NoRedirect
+	return t, nil
+}
+
+// Connect implements mcp.Transport.
+func (t *httpTransport) Connect(context.Context) (mcp.Connection, error) { return t, nil }
+
+// SessionID implements mcp.Connection.
+func (t *httpTransport) SessionID() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.session
+}
+
+// Close implements mcp.Connection.
+func (t *httpTransport) Close() error {
+	t.stop()
+	return nil
+}
+
+// close ends the session of a server that has them, and waits for open responses.
+func (t *httpTransport) close() error {
+	t.stop()
+	t.reading.Wait()
+	if t.SessionID() != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+		defer cancel()
+		if req, err := t.request(ctx, http.MethodDelete, nil); err == nil {
+			if res, err := t.client.Do(req); err == nil {
+				res.Body.Close() // a server need not support it
+			}
+		}
+	}
+	if t.own != nil {
+		t.own.CloseIdleConnections()
+	}
+	return nil
+}
+
+// Read implements mcp.Connection.
+func (t *httpTransport) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case msg := <-t.incoming:
+		return msg, nil
+	case <-t.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (t *httpTransport) request(
+	ctx context.Context, method string, body []byte,
+) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, t.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	httpclient.Identify(req, "evalctl-mcp", t.token)
+	req.Header.Set("Content-Type", protocol.TypeJSON)
+	req.Header.Set("Accept", protocol.TypeJSON+", "+protocol.TypeEvents)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.session != "" {
+		req.Header.Set(sessionHeader, t.session)
+	}
+	if t.version != "" {
+		req.Header.Set(versionHeader, t.version)
+	}
+	return req, nil
+}
+
+// Write implements mcp.Connection. It does not wait for the response to a call, whose failure is
+// delivered as its reply. The failure to cancel a call is ignored: the server need not support it.
+func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	call, ok := msg.(*jsonrpc.Request)
+	if !ok || !call.IsCall() {
+		res, err := t.post(ctx, data)
+		if err == nil {
+			res.Body.Close()
+		}
+		if ok && call.Method == "notifications/cancelled" {
+			return nil
+		}
+		return err
+	}
+	t.reading.Go(func() {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		ended := make(chan struct{})
+		defer close(ended)
+		go func() {
+			select {
+			case <-t.closed:
+				cancel()
+			case <-ended:
+			}
+		}()
+		if err := t.call(ctx, call, data); err != nil {
+			e, ok := errors.AsType[*Error](err)
+			if !ok {
+				e = &Error{Code: CodeConnectionClosed, Message: err.Error()}
+			}
+			t.deliver(abort(call.ID, e.Code, e.Message))
+		}
+	})
+	return nil
+}
+
+// post sends a message. A response outside 2xx is an error.
+func (t *httpTransport) post(ctx context.Context, data []byte) (*http.Response, error) {
+	req, err := t.request(ctx, http.MethodPost, data)
+	if err != nil {
+		return nil, err
+	}
+	res, err := t.client.Do(req)
+	if err != nil {
+		return nil, httpclient.Cause(ctx, err)
+	}
+	if res.StatusCode/100 != 2 {
+		defer res.Body.Close()
+		return nil, statusError(res)
+	}
+	return res, nil
+}
+
+func (t *httpTransport) call(ctx context.Context, call *jsonrpc.Request, data []byte) error {
+	res, err := t.post(ctx, data)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	return t.receive(call, res)
+}
+
+// deliver passes a message on to Read.
+func (t *httpTransport) deliver(msg jsonrpc.Message) {
+	select {
+	case t.incoming <- msg:
+	case <-t.closed:
+	}
+}
+
+// receive delivers the messages of a response. It is an error if the reply to call is not among
+// them.
+func (t *httpTransport) receive(call *jsonrpc.Request, res *http.Response) error {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch kind {
+	case protocol.TypeJSON:
+		data, err := httpclient.ReadBody(res, maxMessage)
+		if err != nil {
+			return err
+		}
+		replied, err := t.message(call, res, data)
+		if err == nil && !replied {
+			err = errors.New("the response is not the reply")
+		}
+		return err
+	case protocol.TypeEvents:
+		for events := sse.NewReader(res.Body, maxMessage); ; {
+			event, err := events.Next()
+			if errors.Is(err, io.EOF) {
+				return errors.New("the stream ended without a reply")
+			}
+			if err != nil {
+				return err
+			}
+			if event.Name != "message" || len(event.Data) == 0 {
+				continue
+			}
+			if replied, err := t.message(call, res, event.Data); err != nil || replied {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("the response has the type %q", res.Header.Get("Content-Type"))
+}
+
+// message delivers one message and reports whether it is the reply to call.
+func (t *httpTransport) message(
+	call *jsonrpc.Request, res *http.Response, data []byte,
+) (bool, error) {
+	msg, err := jsonrpc.DecodeMessage(data)
+	if err != nil {
+		return false, fmt.Errorf("the server sent something that is no message: %w", err)
+	}
+	reply, ok := msg.(*jsonrpc.Response)
+	replied := ok && reply.ID == call.ID
+	if replied && call.Method == "initialize" && reply.Error == nil {
+		var result struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		}
+		if err := json.Unmarshal(reply.Result, &result); err != nil {
+			return false, fmt.Errorf("the reply to initialize: %w", err)
+		}
+		t.mu.Lock()
+		t.version, t.session = result.ProtocolVersion, res.Header.Get(sessionHeader)
+		t.mu.Unlock()
+	}
+	t.deliver(msg)
+	return replied, nil
+}
+
+// statusError is a response outside 2xx. Its body is a problem, a JSON-RPC error or anything else.
+func statusError(res *http.Response) error {
+	data, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // shows what has arrived
+	var body struct {
+		protocol.Problem
+		Code  string         `json:"code"`
+		Error *jsonrpc.Error `json:"error"`
+	}
+	status := fmt.Sprintf("%d %s", res.StatusCode, http.StatusText(res.StatusCode))
+	if json.Unmarshal(data, &body) != nil {
+		return &Error{status, status + ": " + strings.TrimSpace(string(data)), true}
+	}
+	if body.Error != nil {
+		return &Error{fmt.Sprint(body.Error.Code), status + ": " + body.Error.Message, true}
+	}
+	why := cmp.Or(body.Detail, body.Title, "no reason given")
+	return &Error{cmp.Or(body.Code, status), status + ": " + why, true}
+}

@@ -1,0 +1,137 @@
+// Package mcpclient calls the tools of a server of the Model Context Protocol, which it starts as a
+// command or reaches at a URL. It keeps the client's side of the rules of progress (spec 6.4).
+package mcpclient
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// protocolVersion is the version that the client asks for. Servers may answer with an older one.
+const protocolVersion = "2025-11-25"
+
+// maxMessage limits one message of the server, in bytes.
+const maxMessage = 64 << 20
+
+// Options of a Client. The zero value is usable.
+type Options struct {
+	// Token is sent to a URL as the bearer token. It is not given to a command, which has the
+	// environment of this process.
+	Token string
+	// Env are additional variables of a command's environment, each as NAME=value.
+	Env []string
+	// Stderr receives what a command writes to its standard error. Nil discards it.
+	Stderr io.Writer
+	// HTTPClient sends the requests to a URL; its Timeout and CheckRedirect are not used. Default: a
+	// client with connections of its own.
+	HTTPClient *http.Client
+}
+
+// Client is a connection to a server. It is safe for concurrent use.
+type Client struct {
+	session *mcp.ClientSession
+	watch   *watch
+	calls   atomic.Int64
+	end     func() error // after the session has been closed
+}
+
+// Connect starts or reaches a server and initializes the connection. The target is the URL of
+// streamable HTTP, or "stdio:" and a command with its arguments, quoted as for a POSIX shell, which
+// is not used. The caller must Close the client.
+//
+// The context limits Connect, and has no effect on the connection afterwards.
+func Connect(ctx context.Context, target string, opts Options) (*Client, error) {
+	c, err := connect(ctx, target, opts)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the MCP server: %w", err)
+	}
+	return c, nil
+}
+
+func connect(ctx context.Context, target string, opts Options) (*Client, error) {
+	if command, ok := strings.CutPrefix(target, "stdio:"); ok {
+		p, err := startProcess(command, opts)
+		if err != nil {
+			return nil, err
+		}
+		return open(ctx, p.transport(), p.wait)
+	}
+	t, err := newHTTPTransport(target, opts)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, t, t.close)
+}
+
+// New returns a client on any transport of the SDK.
+func New(ctx context.Context, t mcp.Transport) (*Client, error) {
+	return open(ctx, t, func() error { return nil })
+}
+
+func open(ctx context.Context, t mcp.Transport, end func() error) (*Client, error) {
+	w := &watch{open: map[string]*progress{}}
+	client := mcp.NewClient(&mcp.Implementation{Name: "evalctl", Version: "1"},
+		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	session, err := client.Connect(ctx, watched{t, w},
+		&mcp.ClientSessionOptions{ProtocolVersion: protocolVersion})
+	if err != nil {
+		if stopErr := end(); stopErr != nil {
+			return nil, fmt.Errorf("%w (%w)", callError(ctx, err), stopErr)
+		}
+		return nil, callError(ctx, err)
+	}
+	return &Client{session: session, watch: w, end: end}, nil
+}
+
+// Close ends the connection. It closes the standard input of a command and waits for its end; a
+// command that has not ended after some seconds is killed, which is an error.
+func (c *Client) Close() error {
+	err := c.session.Close()
+	if endErr := c.end(); endErr != nil {
+		return endErr
+	}
+	return err
+}
+
+// Server returns the name and the version that the server reports, and the version of the protocol.
+func (c *Client) Server() (name, version, protocol string) {
+	init := c.session.InitializeResult()
+	info := cmp.Or(init.ServerInfo, &mcp.Implementation{})
+	return info.Name, info.Version, init.ProtocolVersion
+}
+
+// Tool is a tool as the server lists it. InputSchema and Annotations are JSON objects; Annotations
+// may be null.
+type Tool struct {
+	Name, Description string
+	InputSchema       json.RawMessage
+	Annotations       json.RawMessage
+}
+
+// Tools lists the tools, in the server's order.
+func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
+	var all []Tool
+	for tool, err := range c.session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, callError(ctx, err)
+		}
+		schema, err := json.Marshal(tool.InputSchema)
+		if err != nil {
+			return nil, fmt.Errorf("schema of %s: %w", tool.Name, err)
+		}
+		annotations, err := json.Marshal(tool.Annotations)
+		if err != nil {
+			return nil, fmt.Errorf("annotations of %s: %w", tool.Name, err)
+		}
+		all = append(all, Tool{tool.Name, tool.Description, schema, annotations})
+	}
+	return all, nil
+}

@@ -1,0 +1,138 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"evalctl/daemon/client"
+	"evalctl/daemon/protocol"
+)
+
+func createBrain(ctx context.Context, c call) (reply, error) {
+	create := protocol.CreateBrain{
+		Name: c.args.text("name"), Slug: c.args.text("slug"), Visibility: c.args.text("visibility"),
+	}
+	b, err := c.client.CreateBrain(ctx, create)
+	if create.ID = cmp.Or(create.Slug, slugOf(create.Name)); wantsID(err) && create.ID != "" {
+		if again, err := c.client.CreateBrain(ctx, create); err == nil {
+			return reply{again, "Created brain " + brainLine(again)}, nil
+		}
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{b, "Created brain " + brainLine(b)}, nil
+}
+
+// wantsID reports whether a daemon may have rejected a brain because it has no id. Some do not make
+// one.
+func wantsID(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && e.Status == http.StatusBadRequest && !e.NotSent
+}
+
+// slugOf makes a slug of a name. It is empty for a name without a usable character.
+func slugOf(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	slug := strings.Join(words, "-")
+	return strings.TrimRight(slug[:min(len(slug), protocol.MaxBrainSlug)], "-")
+}
+
+func listBrains(ctx context.Context, c call) (reply, error) {
+	list, err := c.brains(ctx)
+	if err != nil {
+		return reply{}, err
+	}
+	lines := []string{fmt.Sprintf("%d brains", len(list.Items))}
+	for _, b := range list.Items {
+		lines = append(lines, brainLine(b))
+	}
+	return reply{list, strings.Join(lines, "\n")}, nil
+}
+
+func brainLine(b protocol.Brain) string {
+	return fmt.Sprintf("%s: %q (%s, id %s)", b.Slug, b.Name, b.Visibility, b.ID)
+}
+
+// brains lists the brains that the caller may use. Items is never nil.
+func (s *Server) brains(ctx context.Context) (protocol.BrainList, error) {
+	list, err := s.client.Brains(ctx)
+	if list.Items == nil {
+		list.Items = []protocol.Brain{}
+	}
+	return list, err
+}
+
+// noBrain is a failed resolution (spec 7.3).
+func noBrain(format string, args ...any) error {
+	return &toolError{Code: protocol.CodeNoBrain, Message: fmt.Sprintf(format, args...)}
+}
+
+// inBrain runs an operation on the brain of a call (spec 1): the argument brain, else the server's
+// default, else the one that the daemon names, else the first that it lists. A name is an id or a
+// slug. The daemon resolves both; for a daemon that knows only ids, inBrain looks the slug up after
+// the daemon has rejected it, and then runs the operation again.
+func inBrain[T any](
+	ctx context.Context, c call, run func(id string, b *client.Brain) (T, error),
+) (T, error) {
+	var none T
+	name := c.args.text("brain")
+	if name == "" {
+		name = c.defaultBrain
+	}
+	if name == "" {
+		id, err := c.firstBrain(ctx)
+		if err != nil {
+			return none, err
+		}
+		return run(id, c.client.Brain(id))
+	}
+	result, err := run(name, c.client.Brain(name))
+	if !mayLackBrain(err) {
+		return result, err
+	}
+	list, listErr := c.brains(ctx)
+	if listErr != nil {
+		return none, err // the listing adds nothing, and may be what the key lacks
+	}
+	for _, b := range list.Items {
+		if b.ID == name {
+			return none, err // the brain exists: something else does not
+		}
+	}
+	for _, b := range list.Items {
+		if b.Slug == name {
+			return run(b.ID, c.client.Brain(b.ID))
+		}
+	}
+	return none, noBrain("no accessible brain has the id or slug %.64q", name)
+}
+
+// mayLackBrain reports whether an operation may have failed because the brain is unknown. Daemons
+// with keys respond to that as to a brain of others.
+func mayLackBrain(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusForbidden)
+}
+
+// firstBrain returns the id of the brain of calls that name none.
+func (s *Server) firstBrain(ctx context.Context) (string, error) {
+	list, err := s.brains(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case list.DefaultBrainID != nil && *list.DefaultBrainID != "":
+		return *list.DefaultBrainID, nil
+	case list.DefaultBrainID != nil && len(list.Items) > 0:
+		return "", noBrain("the daemon's default brain is not accessible: name one of the brains")
+	case len(list.Items) > 0:
+		return list.Items[0].ID, nil
+	}
+	return "", noBrain("there is no accessible brain: create one with memory_create_brain")
+}

@@ -1,0 +1,118 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"evalctl/daemon/client"
+	"evalctl/daemon/protocol"
+)
+
+// Modes of an extraction (spec 4.1).
+const (
+	modeSession    = "session"
+	modeTranscript = "transcript"
+)
+
+type sessionExtract struct {
+	Mode     string                          `json:"mode"`
+	Messages []protocol.SessionMessageRecord `json:"messages"`
+}
+
+type transcriptExtract struct {
+	Mode     string                  `json:"mode"`
+	Document protocol.DocumentRecord `json:"document"`
+}
+
+func extract(ctx context.Context, c call) (reply, error) {
+	messages := c.messages()
+	session := c.args.text("session_id")
+	return inBrain(ctx, c, func(_ string, b *client.Brain) (reply, error) {
+		if session == "" {
+			return c.extractTranscript(ctx, b, messages)
+		}
+		records, err := addMessages(ctx, b, session, messages)
+		if err != nil {
+			return reply{}, err
+		}
+		return reply{
+			sessionExtract{modeSession, records},
+			fmt.Sprintf("Added %d messages to session %s", len(records), session),
+		}, nil
+	})
+}
+
+// messages returns the messages of a call. Facts are extracted with the last one.
+func (c call) messages() []protocol.SessionMessage {
+	var all []protocol.SessionMessage
+	list := c.args.list("messages")
+	for i, item := range list {
+		m := item.(map[string]any)
+		metadata := map[string]any{}
+		if actor := c.args.text("actor_id"); actor != "" {
+			metadata[protocol.MetadataActorID] = actor
+		}
+		if i < len(list)-1 {
+			metadata[protocol.MetadataSkipExtract] = true
+		}
+		all = append(all, protocol.SessionMessage{
+			Role: m["role"].(string), Content: m["content"].(string), Metadata: metadata,
+		})
+	}
+	return all
+}
+
+// addMessages adds messages as one batch. For a daemon without batches of messages, it adds one
+// after the other.
+func addMessages(
+	ctx context.Context, b *client.Brain, session string, messages []protocol.SessionMessage,
+) ([]protocol.SessionMessageRecord, error) {
+	records, err := b.AddMessages(ctx, session, messages)
+	if !lacksRoute(err) {
+		return records, err
+	}
+	records = nil
+	for i, m := range messages {
+		record, err := b.AddMessage(ctx, session, m)
+		if err != nil && i > 0 {
+			e := toolErrorOf(err)
+			return nil, &toolError{Code: e.Code, Message: fmt.Sprintf(
+				"messages[%d] failed, the %d before were added: %s", i, i, e.Message)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, record)
+	}
+	return records, nil
+}
+
+// lacksRoute reports whether an error may mean that the daemon does not have the endpoint.
+func lacksRoute(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed ||
+		e.Status == http.StatusNotImplemented)
+}
+
+// extractTranscript stores the messages as a document. The daemon extracts facts from documents of
+// this source and form.
+func (c call) extractTranscript(
+	ctx context.Context, b *client.Brain, messages []protocol.SessionMessage,
+) (reply, error) {
+	d := protocol.CreateDocument{
+		Title:   "Transcript of " + time.Now().UTC().Format(time.DateTime),
+		Content: protocol.Transcript(messages...),
+		Source:  protocol.SourceExtract,
+	}
+	if actor := c.args.text("actor_id"); actor != "" {
+		d.Metadata = map[string]any{protocol.MetadataActorID: actor}
+	}
+	record, err := b.CreateDocument(ctx, d)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{transcriptExtract{modeTranscript, record}, "Stored " + recordLine(record)}, nil
+}

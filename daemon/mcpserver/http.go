@@ -1,0 +1,47 @@
+package mcpserver
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Handler serves any number of clients over streamable HTTP, without sessions: GET and DELETE are
+// 405. The caller must authenticate requests, limit their bodies, and check their Host and Origin.
+// Values of a request's context reach the requests of Config.Client.
+//
+// A call ends when its HTTP request does. The client is not the user of this process, so
+// memory_ingest_file is rejected.
+func (s *Server) Handler() http.Handler {
+	server := s.mcpServer(access{})
+	streamable := mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{
+			Stateless: true, MaxRequestBodyBytes: -1, DisableLocalhostProtection: true,
+		},
+	)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := context.WithValue(r.Context(), requestKey{}, r.Context())
+		streamable.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// requestKey is the key of an HTTP request's context in the context of a call, which keeps the
+// values of the former but not its end.
+type requestKey struct{}
+
+// withRequest returns a context that also ends when the HTTP request of a call does. Without
+// sessions there is no other way to cancel the call.
+func withRequest(ctx context.Context) (context.Context, func()) {
+	request, ok := ctx.Value(requestKey{}).(context.Context)
+	if !ok {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(request, func() { cancel(context.Cause(request)) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}

@@ -1,0 +1,161 @@
+// Package mcpserver serves the memory_* tools (spec 4.1) over the Model Context Protocol: on
+// standard input and output, and over streamable HTTP. It uses a daemon through its client, so a
+// tool does what the HTTP API does, with the same access.
+//
+// The definitions of the tools are in schemas. Arguments are checked against them before anything
+// is sent to the daemon. What a document, a page or a model says is data: tools return it, and never
+// act on it.
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"evalctl/daemon/client"
+	"evalctl/daemon/protocol"
+)
+
+// Config configures a Server. Client is required.
+type Config struct {
+	// Client is the daemon that the tools use. Its Timeout must leave time for a model.
+	Client *client.Client
+	// DefaultBrain is the id or slug of the brain of calls that name none (SVC_MCP_DEFAULT_BRAIN,
+	// spec 1). Empty means the one that the daemon names, else the first that it lists.
+	DefaultBrain string
+	// Version is the version that the server reports.
+	Version string
+	// Logger receives failures of the server itself. Nil discards them.
+	Logger *slog.Logger
+}
+
+// Server serves the tools. It is safe for concurrent use.
+type Server struct {
+	client       *client.Client
+	defaultBrain string
+	version      string
+	logger       *slog.Logger
+}
+
+// New returns a Server. It sends nothing.
+func New(cfg Config) (*Server, error) {
+	if cfg.Client == nil {
+		return nil, errors.New("mcp server: Client is required")
+	}
+	return &Server{
+		client: cfg.Client, defaultBrain: cfg.DefaultBrain, version: cfg.Version,
+		logger: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
+	}, nil
+}
+
+// access is what a tool may use besides the daemon.
+type access struct {
+	// files permits reading files of this machine, because the caller is the user of the process.
+	files bool
+}
+
+// call is one call of a tool.
+type call struct {
+	*Server
+	access
+	args arguments
+	// progress sends a piece of the answer to the client. It does nothing if the call has no
+	// progress token.
+	progress func(delta string) error
+}
+
+// reply is what a tool returns: the payload is the structured content, text its short summary.
+type reply struct {
+	payload any
+	text    string
+}
+
+// tools are the implementations of the definitions.
+var tools = map[string]func(context.Context, call) (reply, error){
+	"memory_search":       search,
+	"memory_recall":       recall,
+	"memory_remember":     remember,
+	"memory_extract":      extract,
+	"memory_create_brain": createBrain,
+	"memory_list_brains":  listBrains,
+	"memory_ask":          ask,
+}
+
+func notImplemented(context.Context, call) (reply, error) {
+	return reply{}, &toolError{Code: protocol.CodeNotImplemented, Message: "this tool is not implemented"}
+}
+
+// mcpServer returns a server of the protocol, for one connection or for any number of HTTP requests.
+func (s *Server) mcpServer(may access) *mcp.Server {
+	server := mcp.NewServer(
+		&mcp.Implementation{Name: "evalctl", Version: s.version},
+		// Nil capabilities would advertise logging. The list of tools never changes.
+		&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}},
+	)
+	for name, d := range definitions {
+		run, ok := tools[name]
+		if !ok {
+			run = notImplemented
+		}
+		server.AddTool(d.tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			result := s.serve(ctx, req, d.input, may, run)
+			return result, nil
+		})
+	}
+	return server
+}
+
+// serve runs one call. Its failure is a result, so that the model that called can read why.
+func (s *Server) serve(
+	ctx context.Context, req *mcp.CallToolRequest, input *schema, may access,
+	run func(context.Context, call) (reply, error),
+) (result *mcp.CallToolResult) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.logger.Error("panic", "tool", req.Params.Name, "panic", fmt.Sprint(p),
+				"stack", string(debug.Stack()))
+			result = failure(&toolError{Code: protocol.CodeInternal, Message: "the tool failed: see the log"})
+		}
+	}()
+	ctx, cancel := withRequest(ctx)
+	defer cancel()
+	args, err := parseArguments(req.Params.Arguments, input)
+	if err != nil {
+		return failure(err)
+	}
+	r, err := run(ctx, call{Server: s, access: may, args: args, progress: progressOf(ctx, req)})
+	if err != nil {
+		return failure(err)
+	}
+	return &mcp.CallToolResult{
+		Content:           []mcp.Content{&mcp.TextContent{Text: r.text}},
+		StructuredContent: r.payload,
+	}
+}
+
+// progressOf returns call.progress (spec 6.4). Its errors are those of the connection.
+func progressOf(ctx context.Context, req *mcp.CallToolRequest) func(string) error {
+	token := req.Params.GetProgressToken()
+	switch token.(type) {
+	case string, float64, int64, json.Number:
+	default:
+		return func(string) error { return nil }
+	}
+	if token == "" {
+		return func(string) error { return nil }
+	}
+	sent := 0
+	return func(delta string) error {
+		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: token, Progress: float64(sent), Message: delta,
+		})
+		sent++
+		return err
+	}
+}

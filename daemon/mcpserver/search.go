@@ -1,0 +1,97 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"evalctl/daemon/client"
+	"evalctl/daemon/protocol"
+)
+
+// searchResult is the payload of memory_search (spec 4.1).
+type searchResult struct {
+	Query   string  `json:"query"`
+	BrainID string  `json:"brain_id"`
+	Hits    []hit   `json:"hits"`
+	TookMS  float64 `json:"took_ms"`
+}
+
+// hit is a chunk whose text is called content.
+type hit struct {
+	protocol.SearchChunk
+	Content string  `json:"content"`
+	Text    *string `json:"text,omitempty"` // nil: hides the text of the chunk
+}
+
+func search(ctx context.Context, c call) (reply, error) {
+	return inBrain(ctx, c, func(id string, b *client.Brain) (reply, error) {
+		found, err := b.Search(ctx, protocol.SearchRequest{
+			Query: c.args.text("query"), TopK: c.args.number("top_k"),
+			Scope: c.args.text("scope"), Sort: c.args.text("sort"),
+		})
+		if err != nil {
+			return reply{}, err
+		}
+		result := searchResult{
+			Query: cmp.Or(found.Query, c.args.text("query")), BrainID: cmp.Or(found.BrainID, id),
+			Hits: []hit{}, TookMS: found.TookMS,
+		}
+		for _, chunk := range found.Chunks {
+			result.Hits = append(result.Hits, hit{SearchChunk: chunk, Content: chunk.Text})
+		}
+		return reply{result, summary(found.Chunks)}, nil
+	})
+}
+
+// recall is a search unless the call names a session.
+func recall(ctx context.Context, c call) (reply, error) {
+	session := c.args.text("session_id")
+	if session == "" {
+		return search(ctx, c)
+	}
+	return inBrain(ctx, c, func(_ string, b *client.Brain) (reply, error) {
+		found, err := b.Recall(ctx, session, protocol.RecallRequest{
+			Query: c.args.text("query"), TopK: c.args.number("top_k"), Scope: c.args.text("scope"),
+		})
+		if err != nil {
+			return reply{}, err
+		}
+		if found.Chunks == nil {
+			found.Chunks = []protocol.SearchChunk{}
+		}
+		return reply{found, summary(found.Chunks)}, nil
+	})
+}
+
+const (
+	summaryHits  = 5
+	summaryChars = 320 // code points of each hit
+)
+
+// summary lists the first hits, each as "#N score=S path" and the beginning of its text.
+func summary(chunks []protocol.SearchChunk) string {
+	if len(chunks) == 0 {
+		return "no hits"
+	}
+	var b strings.Builder
+	for i, chunk := range chunks[:min(len(chunks), summaryHits)] {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "#%d score=%.4g %s\n%s", i+1, chunk.Score, chunk.Path, clip(chunk.Text, summaryChars))
+	}
+	return b.String()
+}
+
+// clip returns the first n code points of s.
+func clip(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}

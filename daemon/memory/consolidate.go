@@ -1,0 +1,119 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/distill"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// Consolidate tidies what the daemon itself has written into a brain (spec 4.1, memory_consolidate):
+//
+//   - it promotes a fact that at least two sessions state to a note of its own
+//   - it prunes facts that are promoted, repeated, or superseded by a newer one
+//   - it compiles summaries of facts, episodes and notes on one subject
+//   - it prunes episodes that are older than staleAfter and covered by a summary
+//
+// Only documents that isSealed holds for are changed or deleted: never a user's, nor one that a user
+// has edited. Everything happens in one batch, together with a record that has the full text of what
+// was pruned or replaced. With DryRun nothing changes, and the result is what a consolidation right
+// after it would do if the model replied the same.
+//
+// The model is asked before the batch. In the batch everything is planned once more on what the
+// documents contain by then, and summaries of texts that have changed are left out. A model that
+// fails changes nothing. While a brain is being consolidated, another call fails with
+// store.ErrConflict.
+func (s *Service) Consolidate(
+	ctx context.Context, h brain.Handle, r protocol.ConsolidateRequest,
+) (protocol.ConsolidateResponse, error) {
+	defer h.Acquire()()
+	result, err := s.consolidate(ctx, h, r.DryRun)
+	if ended := h.Err(); err != nil && ended != nil {
+		err = ended // the store is closed because of it
+	}
+	return protocol.ConsolidateResponse{Result: result}, err
+}
+
+func (s *Service) consolidate(ctx context.Context, h brain.Handle, dryRun bool) (protocol.Consolidation, error) {
+	var none protocol.Consolidation
+	st, err := h.Store(ctx)
+	if err != nil {
+		return none, err
+	}
+	if !dryRun {
+		if _, running := s.consolidating.LoadOrStore(h, true); running {
+			return none, fmt.Errorf("%w: brain %s is being consolidated: try again later", store.ErrConflict, h.Brain().ID)
+		}
+		defer s.consolidating.Delete(h)
+	}
+	now := s.cfg.Now()
+	before, err := readHoldings(ctx, st)
+	if err != nil {
+		return none, err
+	}
+	p := newPlan(before, now)
+	summaries, use, err := s.compile(ctx, p.unitsToCompile())
+	if err != nil {
+		return none, err
+	}
+	if dryRun {
+		p.addSummaries(summaries)
+		return p.result(true, "", use.Model), p.err
+	}
+	record := ""
+	options := store.BatchOptions{Reason: "consolidate", Message: "Consolidate the memory"}
+	err = st.Batch(ctx, options, func(b *store.Batch) error {
+		current, err := readHoldings(ctx, b)
+		if err != nil {
+			return err
+		}
+		p = newPlan(current, now)
+		p.addSummaries(summaries)
+		record, err = p.apply(ctx, b, use.Model)
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return p.result(false, record, use.Model), nil
+}
+
+// compilation is what the model made of the units.
+type compilation struct {
+	summaries []compiledSummary
+	read      []string // keys of the units that were read
+}
+
+type compiledSummary struct {
+	title, text string
+	from        []string // keys of units
+}
+
+// compile asks the model for summaries of the units.
+func (s *Service) compile(ctx context.Context, units []unit) (compilation, distill.Use, error) {
+	var c compilation
+	notes := make([]distill.Note, len(units))
+	for i, u := range units {
+		notes[i] = distill.Note{Title: u.title, Text: u.text, Date: u.date}
+		c.read = append(c.read, u.key)
+	}
+	summaries, use, err := s.distiller.Compile(ctx, notes)
+	if err != nil {
+		return compilation{}, use, err
+	}
+	for _, sum := range summaries {
+		keys := make([]string, len(sum.From))
+		for i, n := range sum.From {
+			keys[i] = units[n].key
+		}
+		c.summaries = append(c.summaries, compiledSummary{sum.Title, sum.Text, keys})
+	}
+	return c, use, nil
+}
+
+// staleAfter is the age from which an episode that a summary covers is pruned.
+const staleAfter = 30 * 24 * time.Hour

@@ -1,0 +1,178 @@
+package memory
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/frontmatter"
+	"evalctl/daemon/store"
+)
+
+// Where a consolidation writes.
+const (
+	notesFolder          = "memory/global/notes/"
+	summariesFolder      = "memory/global/summaries/"
+	consolidationsFolder = "memory/consolidations/"
+	consolidationState   = consolidationsFolder + "_state.json"
+)
+
+// documents is a *store.Store or a *store.Batch.
+type documents interface {
+	List(ctx context.Context, dir string, opts store.ListOptions) ([]store.FileInfo, error)
+	Read(ctx context.Context, path string) ([]byte, error)
+}
+
+// holding is a document of the daemon's own, or one of a user in a folder of its own.
+type holding struct {
+	path   string
+	text   string
+	doc    frontmatter.Document
+	facts  []fact // of documents of facts and of notes
+	sealed bool
+}
+
+// holdings is what a consolidation works on, each list ascending by path.
+type holdings struct {
+	facts     []holding // sealed
+	episodes  []holding // sealed
+	summaries []holding // sealed
+	notes     []holding // also those of users: a fact in one of them needs no other note
+	taken     map[string]bool
+	state     compileState
+}
+
+func readHoldings(ctx context.Context, docs documents) (holdings, error) {
+	h := holdings{taken: map[string]bool{}}
+	var err error
+	read := func(folder string) (list []holding) {
+		if err == nil {
+			list, err = h.readFolder(ctx, docs, folder)
+		}
+		return list
+	}
+	h.facts = slices.DeleteFunc(read(factsFolder), func(d holding) bool { return !d.rewritable() })
+	h.episodes = slices.DeleteFunc(read(episodesFolder), edited)
+	h.summaries = slices.DeleteFunc(read(summariesFolder), edited)
+	h.notes = read(notesFolder)
+	if err != nil {
+		return h, err
+	}
+	h.state, err = readState(ctx, docs)
+	return h, err
+}
+
+func edited(d holding) bool { return !d.sealed }
+
+// readFolder reads the Markdown documents of a folder and everything below it.
+func (h *holdings) readFolder(ctx context.Context, docs documents, folder string) ([]holding, error) {
+	files, err := docs.List(ctx, strings.TrimSuffix(folder, "/"), store.ListOptions{Recursive: true})
+	if err != nil {
+		return nil, err
+	}
+	var list []holding
+	for _, f := range files {
+		for p := f.Path; p != "."; p = path.Dir(p) {
+			h.taken[strings.ToLower(p)] = true
+		}
+		if !frontmatter.IsMarkdown(f.Path) {
+			continue
+		}
+		data, err := docs.Read(ctx, f.Path)
+		if store.IsNotFound(err) {
+			continue // deleted in the meantime
+		}
+		if err != nil {
+			return nil, err
+		}
+		text := string(data)
+		list = append(list, holding{
+			path: f.Path, text: text, doc: frontmatter.Parse(text), facts: parseFacts(text), sealed: isSealed(data),
+		})
+	}
+	return list, nil
+}
+
+// session returns the session that a document is about; without one, it counts as a session itself.
+func (d holding) session() string {
+	if id, ok := d.doc.Metadata["session_id"].(string); ok && id != "" {
+		return id
+	}
+	return d.path
+}
+
+// rewritable reports whether a document of facts consists of nothing but what factsDocument writes.
+func (d holding) rewritable() bool {
+	if !d.sealed {
+		return false
+	}
+	text, err := d.withFacts(d.facts)
+	return err == nil && text == d.text
+}
+
+// withFacts returns the document with other facts.
+func (d holding) withFacts(facts []fact) (string, error) {
+	return factsDocument(d.session(), d.doc.Date, facts, actorsOf(d.doc)...)
+}
+
+// when returns the day of a fact: the one that it is about, else that of its document.
+func (d holding) when(f fact) time.Time {
+	if !f.Date.IsZero() {
+		return f.Date
+	}
+	return d.doc.When()
+}
+
+// free returns an unused path in a folder, made from a title, and takes it.
+func (h *holdings) free(folder, kind, title string) string {
+	stem := folder + brain.Slug(kind, title)
+	p := stem + markdownExt
+	for n := 2; h.taken[p]; n++ {
+		p = fmt.Sprintf("%s-%d%s", stem, n, markdownExt)
+	}
+	h.taken[p] = true
+	return p
+}
+
+// compileState is what is known about units from earlier consolidations. A unit that is not in it
+// has never been read.
+type compileState struct {
+	// Covered has the path of the summary for each unit that was read; it is empty for a unit that
+	// was alone with its subject.
+	Covered map[string]string `json:"covered"`
+}
+
+func readState(ctx context.Context, docs documents) (compileState, error) {
+	state := compileState{Covered: map[string]string{}}
+	data, err := docs.Read(ctx, consolidationState)
+	if store.IsNotFound(err) {
+		return state, nil
+	}
+	if err != nil {
+		return state, err
+	}
+	if err := json.Unmarshal(data, &state); err != nil {
+		return state, fmt.Errorf("%s is damaged: delete it, and summaries are compiled once more: %w", consolidationState, err)
+	}
+	if state.Covered == nil {
+		state.Covered = map[string]string{}
+	}
+	return state, nil
+}
+
+func (s compileState) equal(t compileState) bool { return maps.Equal(s.Covered, t.Covered) }
+
+// unitKey identifies a unit by its document and its text.
+func unitKey(path, text string) string {
+	sum := sha256.Sum256([]byte(path + "\x00" + text))
+	const short = 12 // bytes
+	return hex.EncodeToString(sum[:short])
+}

@@ -1,0 +1,255 @@
+package memory
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/daemon/distill"
+	"evalctl/daemon/frontmatter"
+	"evalctl/daemon/protocol"
+)
+
+// maxUnits limits the facts, episodes and notes that one consolidation compiles. The rest is for the
+// next one.
+const maxUnits = 2000
+
+const (
+	// keySources is the key of the front matter with the documents that a document was made from, as
+	// a JSON list of paths.
+	keySources = "sources"
+	// maxSources limits those paths, in bytes.
+	maxSources = 4096
+)
+
+// unit is a text that is compiled into a summary: a fact, an episode, a note or a summary.
+type unit struct {
+	key         string
+	path        string
+	title, text string
+	date        time.Time
+	summary     bool
+}
+
+// units returns all units that are left when facts have been pruned, summaries first.
+func (p *consolidation) units() []unit {
+	var list []unit
+	for _, d := range p.summaries {
+		list = append(list, unit{unitKey(d.path, d.text), d.path, d.doc.Title, d.doc.Body, d.doc.When(), true})
+	}
+	for i := range p.facts {
+		d := &p.facts[i]
+		for _, f := range d.left(p.dropped) {
+			list = append(list, unit{unitKey(d.path, f.String()), d.path, "", f.Text, d.when(f), false})
+		}
+	}
+	for _, d := range p.episodes {
+		list = append(list, unit{unitKey(d.path, d.text), d.path, d.doc.Title, d.doc.Body, d.doc.When(), false})
+	}
+	for _, d := range append(slices.Clone(p.notes), p.added...) {
+		for _, f := range d.facts {
+			if d.sealed && !p.deletes[d.path] {
+				list = append(list, unit{unitKey(d.path, f.String()), d.path, "", f.Text, d.when(f), false})
+			}
+		}
+	}
+	return list
+}
+
+// coveredBy returns the summary that covers a unit, if it is still there as the daemon wrote it.
+func (p *consolidation) coveredBy(key string) string {
+	if path := p.state.Covered[key]; p.live[path] {
+		return path
+	}
+	return ""
+}
+
+// unitsToCompile returns what the model reads: everything that no summary covers, and the summaries,
+// which it may extend. It is empty if there is nothing that was not read before.
+func (p *consolidation) unitsToCompile() []unit {
+	var summaries, unread, read []unit
+	for _, u := range p.units() {
+		_, known := p.state.Covered[u.key]
+		switch {
+		case u.summary:
+			summaries = append(summaries, u)
+		case !known:
+			unread = append(unread, u)
+		case p.coveredBy(u.key) == "":
+			read = append(read, u)
+		}
+	}
+	if len(unread) == 0 {
+		return nil
+	}
+	slices.SortFunc(unread, unitOrder)
+	unread = unread[:min(len(unread), maxUnits)]
+	slices.SortFunc(read, func(a, b unit) int { return unitOrder(b, a) })
+	read = read[:min(len(read), maxUnits-len(unread))]
+	rest := slices.Concat(unread, read)
+	slices.SortFunc(rest, unitOrder)
+	return slices.Concat(summaries, rest)
+}
+
+// addSummaries plans the summaries that the model made, and the pruning of what they cover.
+func (p *consolidation) addSummaries(c compilation) {
+	units := map[string]unit{}
+	for _, u := range p.units() {
+		units[u.key] = u
+		if _, known := p.state.Covered[u.key]; known {
+			p.next.Covered[u.key] = p.coveredBy(u.key)
+		}
+	}
+	for _, key := range c.read {
+		if u, ok := units[key]; ok && !u.summary {
+			p.next.Covered[key] = p.coveredBy(key)
+		}
+	}
+	for _, s := range c.summaries {
+		p.addSummary(s, units)
+	}
+	p.pruneEpisodes()
+}
+
+// addSummary plans one summary. It is left out if a text that it was made from has changed since the
+// model read it, or if it says nothing that a summary does not say already.
+func (p *consolidation) addSummary(s compiledSummary, units map[string]unit) {
+	var from []unit
+	fresh := false
+	for _, key := range s.from {
+		u, ok := units[key]
+		if !ok || u.summary && p.gone(u.path) {
+			return
+		}
+		from = append(from, u)
+		fresh = fresh || !u.summary
+	}
+	if len(from) < 2 || !fresh {
+		return
+	}
+	path, old := "", []unit(nil)
+	for _, u := range from {
+		if u.summary {
+			path = cmp.Or(path, u.path)
+			old = append(old, u)
+		}
+	}
+	if path == "" {
+		path = p.free(summariesFolder, "summary", s.title)
+	}
+	p.sealSummary(path, s, from)
+	var sources []string
+	for _, u := range from {
+		if u.path != path && !slices.Contains(sources, u.path) {
+			sources = append(sources, u.path)
+		}
+	}
+	p.compiled = append(p.compiled, protocol.ConsolidationAction{
+		Path: path, From: append([]string{}, sources...), Reason: fmt.Sprintf("%d texts are about %q", len(from), s.title),
+	})
+	for _, u := range old {
+		p.replaceSummary(u, path)
+	}
+	for _, u := range from {
+		if !u.summary {
+			p.next.Covered[u.key] = path
+		}
+	}
+}
+
+// gone reports whether a document is written or deleted by the plan already.
+func (p *consolidation) gone(path string) bool {
+	_, written := p.writes[path]
+	return written || p.deletes[path]
+}
+
+// replaceSummary records the text of a summary that the one at path continues.
+func (p *consolidation) replaceSummary(u unit, path string) {
+	i := slices.IndexFunc(p.summaries, func(d holding) bool { return d.path == u.path })
+	old := p.summaries[i]
+	for key, covered := range p.next.Covered {
+		if covered == old.path {
+			p.next.Covered[key] = path
+		}
+	}
+	if old.path == path {
+		p.lost = append(p.lost, loss{path: path, text: old.text, reason: "the summary is extended", replaced: true})
+		return
+	}
+	p.deletes[old.path] = true
+	p.prune(old.path, old.text, "the summary is merged into "+path, path)
+}
+
+// sealSummary plans the document of a summary. Its date is that of the newest text in it.
+func (p *consolidation) sealSummary(path string, s compiledSummary, from []unit) {
+	var date time.Time
+	var sources []string
+	for _, u := range from {
+		if u.date.After(date) {
+			date = u.date
+		}
+		if !u.summary {
+			sources = append(sources, u.path)
+			continue
+		}
+		i := slices.IndexFunc(p.summaries, func(d holding) bool { return d.path == u.path })
+		sources = append(sources, parseSources(p.summaries[i].doc)...)
+	}
+	p.seal(path, s.text+"\n", frontmatter.Fields{
+		Title: s.title, Date: date, Source: protocol.SourceCompile,
+		Metadata: map[string]any{keySources: sourceList(sources)},
+	})
+}
+
+// sourceList encodes the last paths of a list, as many as fit into front matter.
+func sourceList(paths []string) string {
+	var list []string
+	size := 0
+	for _, p := range slices.Backward(paths) {
+		if slices.Contains(list, p) {
+			continue
+		}
+		if size += len(p); size > maxSources {
+			break
+		}
+		list = append(list, p)
+	}
+	slices.Reverse(list)
+	data, err := json.Marshal(list)
+	if err != nil {
+		return "[]" // cannot happen: strings
+	}
+	return string(data)
+}
+
+func parseSources(doc frontmatter.Document) []string {
+	var list []string
+	text, _ := doc.Metadata[keySources].(string)
+	if json.Unmarshal([]byte(text), &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// pruneEpisodes deletes old episodes that a summary covers. One that is too long for the model to
+// have read all of it stays.
+func (p *consolidation) pruneEpisodes() {
+	for _, d := range p.episodes {
+		key := unitKey(d.path, d.text)
+		summary := p.next.Covered[key]
+		when := d.doc.When()
+		if summary == "" || when.IsZero() || p.now.Sub(when) < staleAfter || len(strings.TrimSpace(d.doc.Body)) > distill.MaxNote {
+			continue
+		}
+		p.deletes[d.path] = true
+		delete(p.next.Covered, key)
+		p.prune(d.path, d.text, fmt.Sprintf("the episode of %s is covered by %s", when.Format(time.DateOnly), summary), summary)
+	}
+}
+
+// sortedPaths returns the keys of a map in ascending order.
+func sortedPaths[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,245 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/distill"
+	"evalctl/daemon/frontmatter"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// Facts are extracted by jobs. A job of a session works in steps: the model reads some messages, and
+// one batch writes their facts and counts the messages as extracted. So after a crash, no fact is
+// written twice and none is missing; the model may be asked again.
+
+const (
+	// A step reads at most maxStepMessages, and at most maxStepBytes of content unless one message
+	// has more.
+	maxStepMessages = 100
+	maxStepBytes    = 48 << 10
+	// Of the messages before a step, the model reads some again, to understand what follows.
+	maxEarlierMessages = 4
+	maxEarlierBytes    = 1500
+	// maxFactsDocument is the size at which another document of facts is begun, in bytes. A step
+	// rewrites the last one.
+	maxFactsDocument = 32 << 10
+)
+
+// extractPayload is what a job extracts from: the first messages of a session, or a document.
+type extractPayload struct {
+	SessionID string `json:"session_id,omitempty"`
+	Messages  int    `json:"messages,omitempty"`
+	Path      string `json:"path,omitempty"`
+}
+
+func runExtract(ctx context.Context, s *Service, h brain.Handle, j *job) (any, error) {
+	var p extractPayload
+	if err := json.Unmarshal(j.Payload, &p); err != nil {
+		return nil, &permanentError{fmt.Errorf("payload of job %s: %w", j.ID, err)}
+	}
+	st, err := h.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.SessionID != "" {
+		return s.extractSession(ctx, st, p, j)
+	}
+	return s.extractDocument(ctx, st, p.Path, j)
+}
+
+// extractSession extracts facts from the messages of a session that the payload counts, as far as
+// that has not been done.
+func (s *Service) extractSession(
+	ctx context.Context, st *store.Store, p extractPayload, j *job,
+) (protocol.ExtractResult, error) {
+	result := protocol.ExtractResult{SessionID: p.SessionID, Paths: []string{}}
+	for {
+		part, err := readUnextracted(ctx, st, p)
+		if store.IsNotFound(err) || err == nil && len(part.fresh) == 0 {
+			return result, nil // the session was deleted, or an earlier job has done it
+		}
+		if err != nil {
+			return result, err
+		}
+		facts, use, err := s.distiller.Facts(ctx, part.all())
+		if err != nil {
+			return result, fmt.Errorf("messages %d to %d of session %q: %w",
+				part.first(), part.end()-1, p.SessionID, err)
+		}
+		step := result
+		err = st.Batch(ctx, store.BatchOptions{Reason: "extract facts of a session"}, func(b *store.Batch) error {
+			step = result
+			step.Model = use.Model
+			return commitFacts(ctx, b, part, facts, &step, func() error {
+				if part.end() < p.Messages {
+					return nil
+				}
+				return j.finish(ctx, b, step)
+			})
+		})
+		if err != nil && !errors.Is(err, errExtracted) {
+			return result, err
+		}
+		if err == nil {
+			result = step
+		}
+	}
+}
+
+// errExtracted means that the messages of a step have been extracted in the meantime.
+var errExtracted = errors.New("the messages were extracted in the meantime")
+
+// commitFacts adds to a batch what a step has found. finish is called last.
+func commitFacts(
+	ctx context.Context, b *store.Batch, part unextracted, found []distill.Fact,
+	result *protocol.ExtractResult, finish func() error,
+) error {
+	state, err := readSession(ctx, b, part.state.ID)
+	if err != nil {
+		return err
+	}
+	if state.Extracted != part.first() {
+		return errExtracted
+	}
+	facts := part.facts(found)
+	if len(facts) > 0 {
+		path, err := writeFacts(ctx, b, &state, part, facts)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(result.Paths, path) {
+			result.Paths = append(slices.Clone(result.Paths), path)
+		}
+	}
+	state.Extracted = part.end()
+	state.ExtractSegment = part.segment
+	if err := state.write(ctx, b); err != nil {
+		return err
+	}
+	result.Messages += len(part.fresh)
+	result.Facts += len(facts)
+	return finish()
+}
+
+// writeFacts adds facts to the last document of facts of the session, and returns its path.
+func writeFacts(
+	ctx context.Context, b *store.Batch, state *sessionState, part unextracted, facts []fact,
+) (string, error) {
+	name := sessionFactsPath(state.ID, state.FactsDocument)
+	old, err := b.Read(ctx, name)
+	if err == nil && len(old) > maxFactsDocument {
+		state.FactsDocument++
+		name = sessionFactsPath(state.ID, state.FactsDocument)
+		old, err = b.Read(ctx, name)
+	}
+	if err != nil && !store.IsNotFound(err) {
+		return "", err
+	}
+	if err != nil {
+		old = nil
+	}
+	text, err := addFacts(old, state.ID, latestDay(old, part.fresh), facts, part.actors()...)
+	if err != nil {
+		return "", err
+	}
+	return name, b.Write(ctx, name, []byte(text))
+}
+
+// sessionFactsPath returns a document of facts of a session, which are counted from 0. A key
+// contains "=" only before a hash, so that no session has a key like the names of the others.
+func sessionFactsPath(session string, n int) string {
+	key := sessionKey(session)
+	if n > 0 {
+		key += fmt.Sprintf("=%04d", n+1)
+	}
+	return factsPath(key)
+}
+
+// latestDay returns the day of the latest message, or that of the old document if it is later.
+func latestDay(old []byte, messages []message) time.Time {
+	latest := frontmatter.Parse(string(old)).Date
+	for _, m := range messages {
+		if day := dayOf(m.At); day.After(latest) {
+			latest = day
+		}
+	}
+	return latest
+}
+
+// dayOf returns the calendar day of a time in its own zone, at midnight in UTC.
+func dayOf(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+}
+
+// extractDocument extracts facts from a transcript that is a document. A document that was deleted
+// has none.
+func (s *Service) extractDocument(ctx context.Context, st *store.Store, name string, j *job) (protocol.ExtractResult, error) {
+	result := protocol.ExtractResult{DocumentID: name, Paths: []string{}}
+	data, err := st.Read(ctx, name)
+	if store.IsNotFound(err) {
+		return result, nil
+	}
+	if err != nil {
+		return result, err
+	}
+	part := documentMessages(frontmatter.Parse(string(data)))
+	found, use, err := s.distiller.Facts(ctx, part.all())
+	if err != nil {
+		return result, fmt.Errorf("document %s: %w", name, err)
+	}
+	facts := part.facts(found)
+	result.Model, result.Messages, result.Facts = use.Model, len(part.fresh), len(facts)
+	err = st.Batch(ctx, store.BatchOptions{Reason: "extract facts of a document"}, func(b *store.Batch) error {
+		if len(facts) > 0 {
+			path := documentFactsPath(name)
+			old, err := b.Read(ctx, path)
+			if err != nil && !store.IsNotFound(err) {
+				return err
+			}
+			if err != nil {
+				old = nil
+			}
+			text, err := addFacts(old, name, latestDay(old, part.fresh), facts, part.actors()...)
+			if err != nil {
+				return err
+			}
+			if err := b.Write(ctx, path, []byte(text)); err != nil {
+				return err
+			}
+			result.Paths = []string{path}
+		}
+		return j.finish(ctx, b, result)
+	})
+	return result, err
+}
+
+// documentFactsPath returns the document of the facts of a document. No key of a session has a
+// slash, so that none shares it.
+func documentFactsPath(name string) string { return factsPath("documents/" + sessionKey(name)) }
+
+// documentMessages returns the messages of a transcript. A text in another form than that of
+// protocol.Transcript counts as one message of a user.
+func documentMessages(doc frontmatter.Document) unextracted {
+	turns, ok := protocol.ParseTranscript(doc.Body)
+	if !ok {
+		turns = []protocol.SessionMessage{{Role: protocol.RoleUser, Content: doc.Body}}
+	}
+	part := unextracted{fresh: make([]message, len(turns))}
+	for i, turn := range turns {
+		part.fresh[i] = message{Role: turn.Role, Name: turn.Name, Content: turn.Content, At: doc.When()}
+		if actor, ok := doc.Metadata[protocol.MetadataActorID]; ok {
+			part.fresh[i].Metadata = map[string]any{protocol.MetadataActorID: actor}
+		}
+	}
+	return part
+}

@@ -1,0 +1,118 @@
+package memory
+
+import (
+	"context"
+	"sync"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/store"
+)
+
+// perBrain keeps a value for each brain in use. It is safe for concurrent use, its values have to
+// see to that themselves. The zero value is empty.
+type perBrain[T any] struct {
+	mu     sync.Mutex
+	values map[brain.Handle]*T
+}
+
+// of returns the value of a brain, which is zero at first.
+func (p *perBrain[T]) of(h brain.Handle) *T {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	value := p.values[h]
+	if value == nil {
+		if p.values == nil {
+			p.values = map[brain.Handle]*T{}
+		}
+		for other := range p.values {
+			if other.Err() != nil { // deleted: no operation can ask for it
+				delete(p.values, other)
+			}
+		}
+		value = new(T)
+		p.values[h] = value
+	}
+	return value
+}
+
+// group commits what concurrent requests write as one batch, because a commit takes about the same
+// time for one document as for ten. Without concurrency a request has a batch of its own.
+type group struct {
+	mu      sync.Mutex
+	waiting []*groupWrite
+
+	leader sync.Mutex // held by the request that commits
+}
+
+// groupWrite is what one request writes.
+type groupWrite struct {
+	ctx   context.Context
+	write func(*store.Batch) error
+	size  int // bytes, about
+	done  bool
+	err   error
+}
+
+// maxGroup bounds a batch of several requests, in bytes.
+const maxGroup = 8 << 20
+
+// commit makes the mutations of write durable, or none of them. It may call write twice, so write
+// must have no other effect than setting its result. All requests of a group have the same reason.
+func (g *group) commit(
+	ctx context.Context, st *store.Store, reason string, size int, write func(*store.Batch) error,
+) error {
+	own := &groupWrite{ctx: ctx, write: write, size: size}
+	g.mu.Lock()
+	g.waiting = append(g.waiting, own)
+	g.mu.Unlock()
+	g.leader.Lock()
+	defer g.leader.Unlock()
+	for !own.done {
+		writes := g.next()
+		if err := runGroup(ctx, st, reason, writes); err != nil && len(writes) > 1 {
+			// One of them, or the commit as a whole: the others shall not fail with it.
+			for _, w := range writes {
+				w.err = runGroup(w.ctx, st, reason, []*groupWrite{w})
+			}
+		} else {
+			for _, w := range writes {
+				w.err = err
+			}
+		}
+		for _, w := range writes {
+			w.done = true
+		}
+	}
+	return own.err
+}
+
+// next takes the requests that are committed together, at least one.
+func (g *group) next() []*groupWrite {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n, size := 0, 0
+	for n < len(g.waiting) && (n == 0 || size+g.waiting[n].size <= maxGroup) {
+		size += g.waiting[n].size
+		n++
+	}
+	writes := g.waiting[:n:n]
+	g.waiting = g.waiting[n:]
+	return writes
+}
+
+func runGroup(ctx context.Context, st *store.Store, reason string, writes []*groupWrite) error {
+	if len(writes) > 1 {
+		ctx = context.WithoutCancel(ctx) // the others still wait for it
+	}
+	return st.Batch(ctx, store.BatchOptions{Reason: reason}, func(b *store.Batch) error {
+		for _, w := range writes {
+			if err := w.ctx.Err(); err != nil {
+				return err
+			}
+			if err := w.write(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

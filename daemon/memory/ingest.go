@@ -1,0 +1,339 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/convert"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// maxDirectIngest is the largest file that is converted while its client waits, in bytes. A larger
+// one is stored with a job.
+const maxDirectIngest = 2 << 20
+
+// source is a file that is ingested, with what is recorded about it. It is the payload of a job,
+// which keeps the data in a file of its own.
+type source struct {
+	Kind        convert.Kind `json:"kind"`
+	Name        string       `json:"name"` // as given, for the front matter
+	Path        string       `json:"path"` // of the document, unless that is taken
+	ContentType string       `json:"content_type,omitempty"`
+	Title       string       `json:"title,omitempty"`
+	Tags        []string     `json:"tags,omitempty"`
+	SHA256      string       `json:"sha256"`
+
+	data     []byte
+	metadata map[string]any // further keys of the front matter
+	keep     bool           // data is kept as the original, because the document does not repeat it
+}
+
+// IngestFile stores a file as a Markdown document (spec 4.1, memory_ingest_file). What is not
+// Markdown is converted, and the file itself is kept as well. Path decides the folder and the name
+// of the document; nothing is overwritten. The same bytes of the same kind are stored once: the
+// response to the second file names the document of the first, as Reused.
+//
+// A file of more than 2 MiB is stored with a job, which creates the document later, also after a
+// restart: the response has the status queued. Its job has the kind ingest, and an IngestResponse as
+// the result.
+//
+// An invalid argument, also a file that is not of its kind, is an *ArgumentError or
+// store.ErrInvalidPath, a file of a kind that cannot be converted convert.ErrKind, and one of more
+// than protocol.MaxIngestBytes ErrFileTooLarge.
+func (s *Service) IngestFile(
+	ctx context.Context, h brain.Handle, r protocol.IngestFile,
+) (protocol.IngestResponse, error) {
+	src, err := newSource(r)
+	if err != nil {
+		return protocol.IngestResponse{}, err
+	}
+	defer h.Acquire()()
+	st, err := h.Store(ctx)
+	if err != nil {
+		return protocol.IngestResponse{}, err
+	}
+	s.Resume(h)
+	if len(src.data) > maxDirectIngest {
+		return s.queueIngest(ctx, h, st, src)
+	}
+	return s.ingest(ctx, h, st, src, nil)
+}
+
+// newSource checks the arguments of IngestFile.
+func newSource(r protocol.IngestFile) (source, error) {
+	switch n := len(r.Content); {
+	case r.Path == "":
+		return source{}, &ArgumentError{"path", "is missing: the name of the file decides the path of the document"}
+	case n == 0:
+		return source{}, &ArgumentError{"file", "is empty"}
+	case n > protocol.MaxIngestBytes:
+		return source{}, fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrFileTooLarge, n, protocol.MaxIngestBytes)
+	}
+	switch r.As {
+	case "", protocol.AsMarkdown, protocol.AsText, protocol.AsJSON, protocol.AsHTML, protocol.AsPDF:
+	default:
+		return source{}, &ArgumentError{"as", fmt.Sprintf("%.40q is not one of markdown, text, json, html, pdf", r.As)}
+	}
+	if err := checkTitle(r.Title); err != nil {
+		return source{}, err
+	}
+	if err := checkTags(r.Tags); err != nil {
+		return source{}, err
+	}
+	if err := checkContentType(r.ContentType); err != nil {
+		return source{}, err
+	}
+	kind, err := convert.KindOf(r.As, r.ContentType, r.Path)
+	if err != nil {
+		return source{}, err
+	}
+	target, err := ingestPath(r.Path, kind)
+	if err != nil {
+		return source{}, err
+	}
+	return newSourceOf(kind, r, target), nil
+}
+
+func newSourceOf(kind convert.Kind, r protocol.IngestFile, target string) source {
+	sum := sha256.Sum256(r.Content)
+	return source{
+		Kind: kind, Name: path.Base(r.Path), Path: target, ContentType: r.ContentType,
+		Title: r.Title, Tags: r.Tags, SHA256: hex.EncodeToString(sum[:]), data: r.Content,
+	}
+}
+
+// maxContentType bounds a content type, in bytes.
+const maxContentType = 255
+
+func checkContentType(text string) error {
+	switch {
+	case len(text) > maxContentType:
+		return &ArgumentError{"content_type", fmt.Sprintf("has %d bytes, the limit is %d", len(text), maxContentType)}
+	case !utf8.ValidString(text):
+		return &ArgumentError{"content_type", "is not valid UTF-8"}
+	}
+	return nil
+}
+
+func checkTitle(title string) error {
+	if n := utf8.RuneCountInString(title); n > protocol.MaxDocumentTitle {
+		return &ArgumentError{"title",
+			fmt.Sprintf("has %d characters, the limit is %d", n, protocol.MaxDocumentTitle)}
+	}
+	if title != "" && strings.TrimSpace(title) == "" {
+		return &ArgumentError{"title", "is blank"}
+	}
+	return nil
+}
+
+// ingest converts a file and stores the document. In a job, the job is finished by the same commit.
+func (s *Service) ingest(
+	ctx context.Context, h brain.Handle, st *store.Store, src source, j *job,
+) (protocol.IngestResponse, error) {
+	start := time.Now()
+	found, err := s.findIngested(ctx, h, st, src)
+	if err != nil {
+		return protocol.IngestResponse{}, err
+	}
+	var text []byte
+	if found == "" { // otherwise it is found again in the batch
+		if text, src.keep, err = s.convert(ctx, src); err != nil {
+			return protocol.IngestResponse{}, err
+		}
+	}
+	var response protocol.IngestResponse
+	err = s.groups.of(h).commit(ctx, st, "ingest "+string(src.Kind), len(text)+len(src.data), func(b *store.Batch) error {
+		in := ingestion{Service: s, brain: h, batch: b, source: src, text: text}
+		var err error
+		if response, err = in.run(ctx); err != nil {
+			return err
+		}
+		response.DurationMS = time.Since(start).Milliseconds()
+		if j == nil {
+			return nil
+		}
+		return j.finish(ctx, b, response)
+	})
+	if errors.Is(err, errNotConverted) {
+		return s.ingest(ctx, h, st, src, j) // its document was deleted in between
+	}
+	return response, err
+}
+
+// findIngested returns the path of the document of the same bytes and kind, or "".
+func (s *Service) findIngested(
+	ctx context.Context, h brain.Handle, st *store.Store, src source,
+) (string, error) {
+	// Documents that were renamed or deleted a moment ago.
+	if err := s.tidyOriginals(ctx, h); err != nil {
+		return "", err
+	}
+	name, _, err := src.existing(ctx, st)
+	return name, err
+}
+
+// convert makes the text of the document. keep reports whether the text does not repeat the file.
+func (s *Service) convert(ctx context.Context, src source) (text []byte, keep bool, err error) {
+	select {
+	case s.converting <- struct{}{}:
+		defer func() { <-s.converting }()
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	data, err := convert.Decode(src.ContentType, src.data)
+	var doc convert.Document
+	if err == nil {
+		doc, err = convert.Convert(ctx, src.Kind, src.Name, data)
+	}
+	if errors.Is(err, convert.ErrInvalid) {
+		err = &ArgumentError{"file", err.Error()}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	document, err := src.document(doc, s.cfg.Now())
+	keep = src.Kind != convert.Markdown || doc.Markdown != string(src.data)
+	return []byte(document), keep, err
+}
+
+var errNotConverted = errors.New("the document is gone")
+
+// ingestion is the commit of a file.
+type ingestion struct {
+	*Service
+	brain  brain.Handle
+	batch  *store.Batch
+	source source
+	text   []byte // nil if there was a document
+}
+
+// run writes the document, unless there is one of the same file.
+func (in ingestion) run(ctx context.Context) (protocol.IngestResponse, error) {
+	if name, data, err := in.source.existing(ctx, in.batch); err != nil || name != "" {
+		return in.response(name, data, true), err
+	}
+	if in.text == nil {
+		return protocol.IngestResponse{}, errNotConverted
+	}
+	name, err := in.freePath(ctx)
+	if err != nil {
+		return protocol.IngestResponse{}, err
+	}
+	data, err := in.batch.Read(ctx, name)
+	reused := err == nil // its record is lost
+	if store.IsNotFound(err) {
+		data, err = in.text, in.batch.Write(ctx, name, in.text)
+	}
+	if err != nil {
+		return protocol.IngestResponse{}, err
+	}
+	if in.source.keep {
+		if err := in.batch.Write(ctx, in.source.originalPath(), in.source.data); err != nil {
+			return protocol.IngestResponse{}, err
+		}
+	}
+	return in.response(name, data, reused), in.record(ctx, name)
+}
+
+// freePath returns the path of the document: the one that follows from the request, or else with a
+// suffix from the hash. A path with a document of the same file counts as free.
+func (in ingestion) freePath(ctx context.Context) (string, error) {
+	for _, digits := range []int{0, 8, len(in.source.SHA256)} {
+		name := withSuffix(in.source.Path, in.source.SHA256[:digits])
+		exists, err := in.batch.Exists(ctx, name)
+		if err != nil || !exists {
+			return name, err
+		}
+		_, same, err := isIngested(ctx, in.batch, name, in.source.SHA256, in.source.Kind)
+		if err != nil || same {
+			return name, err
+		}
+	}
+	return "", fmt.Errorf("%w: %s exists, also with the hash of the file as its suffix: choose another path",
+		store.ErrConflict, in.source.Path)
+}
+
+func (in ingestion) response(name string, data []byte, reused bool) protocol.IngestResponse {
+	r := protocol.IngestResponse{DocumentID: name, Path: name, Hash: in.source.SHA256, Reused: reused}
+	if name != "" {
+		r.ChunkCount, r.EmbeddedCount = in.brain.Passages(name, data)
+	}
+	return r
+}
+
+// queueIngest stores a large file with a job that ingests it, unless it is there already.
+func (s *Service) queueIngest(
+	ctx context.Context, h brain.Handle, st *store.Store, src source,
+) (protocol.IngestResponse, error) {
+	found, err := s.findIngested(ctx, h, st, src)
+	if err != nil {
+		return protocol.IngestResponse{}, err
+	}
+	if found != "" {
+		return s.ingest(ctx, h, st, src, nil)
+	}
+	var id string
+	err = st.Batch(ctx, store.BatchOptions{Reason: "queue an ingest"}, func(b *store.Batch) error {
+		var err error
+		if id, err = s.addJob(ctx, b, protocol.JobIngest, src); err != nil {
+			return err
+		}
+		return b.Write(ctx, jobDataPath(id), src.data)
+	})
+	if err != nil {
+		return protocol.IngestResponse{}, err
+	}
+	s.startJobs(h)
+	return protocol.IngestResponse{Status: protocol.IngestQueued, JobID: id, Hash: src.SHA256}, nil
+}
+
+// runIngest is the job of queueIngest. Clients can write to its files, so they are checked again.
+func runIngest(ctx context.Context, s *Service, h brain.Handle, j *job) (any, error) {
+	st, err := h.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	src, err := j.ingestSource(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	response, err := s.ingest(ctx, h, st, src, j)
+	if errors.Is(err, store.ErrConflict) {
+		err = &permanentError{err} // the path is taken
+	}
+	return response, err
+}
+
+func (j *job) ingestSource(ctx context.Context, st *store.Store) (source, error) {
+	var src source
+	if err := json.Unmarshal(j.Payload, &src); err != nil {
+		return source{}, &permanentError{fmt.Errorf("payload of job %s: %w", j.ID, err)}
+	}
+	data, err := st.Read(ctx, jobDataPath(j.ID))
+	if store.IsNotFound(err) {
+		return source{}, &permanentError{fmt.Errorf("the file of job %s is gone", j.ID)}
+	}
+	if err != nil {
+		return source{}, err
+	}
+	checked, err := newSource(protocol.IngestFile{
+		Path: cmp.Or(src.Path, "file"), ContentType: src.ContentType, As: string(src.Kind),
+		Title: src.Title, Tags: src.Tags, Content: data,
+	})
+	if err != nil {
+		return source{}, err
+	}
+	checked.Name, checked.Path = path.Base(src.Name), src.Path
+	return checked, nil
+}

@@ -1,0 +1,66 @@
+package memory
+
+import (
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"evalctl/daemon/convert"
+	"evalctl/daemon/frontmatter"
+	"evalctl/daemon/store"
+)
+
+// ingestDir is the folder of documents whose file was named without one.
+const ingestDir = "raw/documents"
+
+// ingestPath returns the path of the document of a file: the given folder, or raw/documents, and
+// the given name, with .md appended unless the file is Markdown with that extension. The name loses
+// underscores at its beginning, which would hide the document, and is cut if the path has no room
+// for a suffix (see withSuffix). The given path has to keep the rules of paths.
+func ingestPath(given string, kind convert.Kind) (string, error) {
+	if err := store.ValidPath(given); err != nil {
+		return "", &store.Error{Op: "ingest", Path: given, Err: err}
+	}
+	dir, name := path.Split(given)
+	if dir == "" {
+		dir = ingestDir + "/"
+	}
+	ext := markdownExt
+	if kind == convert.Markdown && frontmatter.IsMarkdown(name) {
+		ext = path.Ext(name)
+		name = strings.TrimSuffix(name, ext)
+	}
+	if name = strings.TrimLeft(name, "_"); name == "" {
+		name = "file"
+	}
+	name = cutName(dir, name, len(ext)+longestSuffix)
+	target := dir + name + ext
+	if err := store.ValidPath(target); err != nil {
+		return "", &store.Error{Op: "ingest", Path: given, Err: err}
+	}
+	return target, nil
+}
+
+// longestSuffix is the longest that withSuffix adds: a hash.
+const longestSuffix = 1 + 64
+
+// cutName shortens a name so that reserve bytes can follow it in a valid path.
+func cutName(dir, name string, reserve int) string {
+	most := min(store.MaxSegmentBytes, store.MaxPathChars-utf8.RuneCountInString(dir)) - reserve
+	if most <= 0 || len(name) <= most {
+		return name
+	}
+	for !utf8.RuneStart(name[most]) {
+		most--
+	}
+	return name[:most]
+}
+
+// withSuffix appends a suffix to the name of a document.
+func withSuffix(name, suffix string) string {
+	if suffix == "" {
+		return name
+	}
+	ext := path.Ext(name)
+	return strings.TrimSuffix(name, ext) + "-" + suffix + ext
+}

@@ -1,0 +1,85 @@
+package memory
+
+import (
+	"cmp"
+	"mime"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/daemon/convert"
+	"evalctl/daemon/frontmatter"
+	"evalctl/daemon/search"
+)
+
+// Keys in the front matter of an ingested document.
+const (
+	keySourceName    = "source_name"
+	keySourceType    = "source_type"
+	keySourceSHA256  = "source_sha256"
+	keySourceURL     = "source_url"
+	keySourceFetched = "source_fetched_at"
+)
+
+// mediaTypes are the types that stand for a kind in front matter.
+var mediaTypes = map[convert.Kind]string{
+	convert.Markdown: "text/markdown", convert.Text: "text/plain", convert.JSON: "application/json",
+	convert.HTML: "text/html", convert.PDF: "application/pdf",
+}
+
+// mediaType returns the type of the file without parameters: the given one if it says the kind, and
+// else that of the kind.
+func (src source) mediaType() string {
+	given, _, _ := mime.ParseMediaType(src.ContentType)
+	if kind, err := convert.KindOf("", given, ""); given != "" && err == nil && kind == src.Kind {
+		return given
+	}
+	return mediaTypes[src.Kind]
+}
+
+// document returns the text of the document: Markdown with what was given next to it in its front
+// matter. Only the front matter of a file that is Markdown is read, and kept.
+func (src source) document(doc convert.Document, now time.Time) (string, error) {
+	fields := frontmatter.Fields{Title: src.Title, Tags: src.Tags, Created: now, Metadata: map[string]any{
+		keySourceName: src.Name, keySourceType: src.mediaType(), keySourceSHA256: src.SHA256,
+	}}
+	for key, value := range src.metadata {
+		fields.Metadata[key] = value
+	}
+	own, body := doc.Markdown, ""
+	if src.Kind == convert.Markdown {
+		before := frontmatter.Parse(doc.Markdown)
+		if !before.Created.IsZero() {
+			fields.Created = time.Time{}
+		}
+		if len(src.Tags) > 0 {
+			fields.Tags = mergeTags(before.Tags, src.Tags)
+		}
+	} else {
+		own, body = "", doc.Markdown
+		fields.Title = cmp.Or(src.Title, doc.Title, titleOf(src.Name, body))
+	}
+	text, err := frontmatter.Set(own, fields)
+	if err != nil {
+		return "", &ArgumentError{"file", "its front matter " + err.Error()}
+	}
+	return text + body, nil
+}
+
+// titleOf returns the title of converted text: its first heading, else the name of its file.
+func titleOf(name, markdown string) string {
+	stem := strings.TrimSuffix(name, path.Ext(name))
+	return search.Title(cmp.Or(stem, name)+markdownExt, frontmatter.Document{Body: markdown})
+}
+
+// mergeTags returns the tags of both lists, each once.
+func mergeTags(a, b []string) []string {
+	var all []string
+	for _, tag := range slices.Concat(a, b) {
+		if tag = strings.TrimSpace(tag); !slices.Contains(all, tag) {
+			all = append(all, tag)
+		}
+	}
+	return all
+}

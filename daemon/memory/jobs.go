@@ -1,0 +1,325 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// A job is work on a brain that continues after the response: a generated file jobs/_<id>.json,
+// which is written in the same batch as what the job is about. Its attempts are counted in the file
+// before each of them, so a job that ends the process is not repeated for ever. Jobs of one brain
+// and kind run one after the other, in the order in which they were added, and a job that waits for
+// its next attempt lets the others pass.
+
+const (
+	jobsDir = "jobs"
+	// maxAttempts is how often a job is begun before it fails for good.
+	maxAttempts = 3
+	// maxFinishedJobs is how many finished jobs a brain keeps, the latest ones. Older ones are
+	// unknown to Job.
+	maxFinishedJobs = 256
+	// jobWorkers is how many jobs run at a time in all brains.
+	jobWorkers = 4
+	// retryJobAfter is the pause after the first failed attempt. It quadruples after each.
+	retryJobAfter = time.Second
+)
+
+// runJob does the work of a job. An error that is not permanent (see isPermanent) is followed by
+// another attempt. ctx ends with the brain and with the service. A job may run again
+// although its effect was committed, unless it commits its result with it, see job.finish.
+type runJob func(ctx context.Context, s *Service, h brain.Handle, j *job) (result any, err error)
+
+// jobKinds returns what the jobs of each kind do.
+func jobKinds() map[string]runJob {
+	return map[string]runJob{protocol.JobExtract: runExtract, protocol.JobIngest: runIngest}
+}
+
+// job is one attempt at a job. Its exported fields are the content of its file.
+type job struct {
+	ID        string            `json:"id"`
+	Kind      string            `json:"kind"`
+	Status    string            `json:"status"`
+	Attempts  int               `json:"attempts"`
+	Payload   json.RawMessage   `json:"payload,omitempty"` // until the job has ended
+	Result    json.RawMessage   `json:"result,omitempty"`
+	Error     *protocol.Problem `json:"error,omitempty"`
+	CreatedAt string            `json:"created_at"`
+	UpdatedAt string            `json:"updated_at"`
+
+	now      func() time.Time
+	finished bool // by finish
+}
+
+func jobPath(id string) string { return jobsDir + "/_" + id + ".json" }
+
+// jobDataPath is where a job may keep data that is too large for its payload. Whoever adds the job
+// writes the file in the same batch.
+func jobDataPath(id string) string { return jobsDir + "/_" + id + ".data" }
+
+// isJobID reports whether an id has the form of those that addJob makes.
+func isJobID(id string) bool {
+	return id != "" && len(id) <= 64 && strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyz-") == ""
+}
+
+func (j *job) ended() bool {
+	return j.Status == protocol.JobCompleted || j.Status == protocol.JobFailed
+}
+
+// write stores the state of the job, and removes its data once it has ended.
+func (j *job) write(ctx context.Context, b *store.Batch) error {
+	j.UpdatedAt = protocol.FormatTime(j.now())
+	text, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("job %s: %w", j.ID, err)
+	}
+	if j.ended() {
+		if err := b.Delete(ctx, jobDataPath(j.ID)); err != nil && !store.IsNotFound(err) {
+			return err
+		}
+	}
+	return b.Write(ctx, jobPath(j.ID), text)
+}
+
+// store is write in a batch of its own.
+func (j *job) store(ctx context.Context, st *store.Store) error {
+	return st.Batch(ctx, store.BatchOptions{Reason: "job " + j.Kind}, func(b *store.Batch) error {
+		return j.write(ctx, b)
+	})
+}
+
+// finish records the result in the batch that has the effect of the job, so that the job is not
+// repeated after a crash that follows the commit. The result that the job returns is then ignored.
+func (j *job) finish(ctx context.Context, b *store.Batch, result any) error {
+	if err := j.complete(result); err != nil {
+		return err
+	}
+	j.finished = true
+	return j.write(ctx, b)
+}
+
+// complete sets the state of a job that was successful.
+func (j *job) complete(result any) error {
+	data, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("result of job %s: %w", j.ID, err)
+	}
+	j.Status, j.Result, j.Payload = protocol.JobCompleted, data, nil
+	return nil
+}
+
+// jobs is the state of a Service's jobs in memory. The files of the brains have all that lasts.
+type jobs struct {
+	kinds      map[string]runJob
+	retryAfter time.Duration
+	slots      chan struct{} // holds a token for each job that runs
+	ctx        context.Context
+	cancel     context.CancelFunc
+	running    sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	count  int // of added jobs, part of their ids
+	brains perBrain[brainJobs]
+}
+
+// brainJobs are the jobs of one brain. jobs.mu guards it.
+type brainJobs struct {
+	scanning, scanAgain bool
+	scanned             bool                // the last scan was successful
+	known               map[string]bool     // ids of the jobs that scans have found; nil before the first
+	finished            []string            // ids, oldest first
+	queues              map[string][]string // ids by kind; a kind has a worker while it has a queue
+}
+
+func newJobs() *jobs {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &jobs{
+		kinds: jobKinds(), retryAfter: retryJobAfter, slots: make(chan struct{}, jobWorkers),
+		ctx: ctx, cancel: cancel,
+	}
+}
+
+// Close ends the running jobs, which continue in a later process, and waits for them. The service
+// remains usable, but starts no jobs. It must be closed before its brains. Further calls do
+// nothing.
+func (s *Service) Close() {
+	s.jobs.mu.Lock()
+	s.jobs.closed = true
+	s.jobs.mu.Unlock()
+	s.jobs.cancel()
+	s.jobs.running.Wait()
+}
+
+// addJob adds a job to a batch. The payload, which must be JSON, is kept in the job's file. The
+// caller calls startJobs once the batch has been committed.
+func (s *Service) addJob(
+	ctx context.Context, b *store.Batch, kind string, payload any,
+) (id string, err error) {
+	data, err := json.Marshal(payload)
+	if err != nil {
+		return "", fmt.Errorf("payload of a job %s: %w", kind, err)
+	}
+	s.jobs.mu.Lock()
+	s.jobs.count++
+	count := s.jobs.count
+	s.jobs.mu.Unlock()
+	now := s.cfg.Now()
+	// In ascending order of their ids, jobs are in the order in which they were added.
+	id = fmt.Sprintf("%013d-%06d-%s", now.UnixMilli(), count, strings.ToLower(rand.Text()[:10]))
+	j := &job{
+		ID: id, Kind: kind, Status: protocol.JobQueued, Payload: data,
+		CreatedAt: protocol.FormatTime(now), now: s.cfg.Now,
+	}
+	return id, j.write(ctx, b)
+}
+
+// Job describes a job of the brain, or fails with store.ErrNotFound. Of the finished jobs, a brain
+// keeps the latest 256.
+func (s *Service) Job(ctx context.Context, h brain.Handle, id string) (protocol.Job, error) {
+	defer h.Acquire()()
+	st, err := h.Store(ctx)
+	if err != nil {
+		return protocol.Job{}, err
+	}
+	s.startJobs(h)
+	j, err := s.readJob(ctx, st, id)
+	if err != nil {
+		return protocol.Job{}, err
+	}
+	return protocol.Job{
+		JobID: j.ID, Kind: j.Kind, Status: j.Status, Attempts: j.Attempts,
+		Result: j.Result, Error: j.Error, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
+	}, nil
+}
+
+// readJob reads the file of a job. Clients can write to it, as to every path.
+func (s *Service) readJob(ctx context.Context, st *store.Store, id string) (*job, error) {
+	if !isJobID(id) {
+		return nil, fmt.Errorf("%w: no job has this id", store.ErrNotFound)
+	}
+	data, err := st.Read(ctx, jobPath(id))
+	if store.IsNotFound(err) {
+		return nil, fmt.Errorf("%w: no job has this id", store.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j := &job{now: s.cfg.Now}
+	if err := json.Unmarshal(data, j); err != nil || j.ID != id {
+		return nil, fmt.Errorf("%w: the file of job %s is damaged", store.ErrNotFound, id)
+	}
+	return j, nil
+}
+
+// Resume continues what an earlier process has left in the brain: its jobs, and the originals of
+// documents that are gone. It returns at once, and does nothing if it was successful before.
+func (s *Service) Resume(h brain.Handle) {
+	b := s.jobs.brains.of(h)
+	s.jobs.mu.Lock()
+	resumed := b.scanned || b.scanning
+	s.jobs.mu.Unlock()
+	if !resumed {
+		s.startJobs(h)
+	}
+}
+
+// startJobs runs the jobs of the brain that are waiting, in the background. It returns at once.
+func (s *Service) startJobs(h brain.Handle) {
+	b := s.jobs.brains.of(h)
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	if s.jobs.closed || h.Err() != nil {
+		return
+	}
+	if b.scanning {
+		b.scanAgain = true
+		return
+	}
+	if b.known == nil {
+		b.known, b.queues = map[string]bool{}, map[string][]string{}
+	}
+	b.scanning = true
+	s.jobs.running.Go(func() { s.scanJobs(h, b) })
+}
+
+// scanJobs queues the jobs of the brain that are not known yet.
+func (s *Service) scanJobs(h brain.Handle, b *brainJobs) {
+	for {
+		found, err := s.newJobs(h, b)
+		if err != nil && h.Err() == nil && s.jobs.ctx.Err() == nil {
+			s.cfg.Logger.Error("cannot read the jobs; the next operation on the brain tries again",
+				"brain", h.Brain().ID, "error", err)
+		}
+		if s.addFound(h, b, found, err == nil) {
+			continue
+		}
+		if err == nil {
+			s.tidyInBackground(h)
+		}
+		return
+	}
+}
+
+// addFound queues the jobs that a scan has found. It reports whether another scan has to follow.
+func (s *Service) addFound(h brain.Handle, b *brainJobs, found []*job, complete bool) bool {
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	for _, j := range found {
+		b.known[j.ID] = true
+		if j.ended() {
+			b.finished = append(b.finished, j.ID)
+		} else {
+			s.enqueue(h, b, j.Kind, j.ID)
+		}
+	}
+	b.scanned = complete
+	b.scanning = complete && b.scanAgain
+	b.scanAgain = false
+	return b.scanning
+}
+
+// newJobs reads the jobs of the brain that are not known, oldest first.
+func (s *Service) newJobs(h brain.Handle, b *brainJobs) ([]*job, error) {
+	defer h.Acquire()()
+	ctx := s.jobs.ctx
+	st, err := h.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := st.List(ctx, jobsDir, store.ListOptions{IncludeGenerated: true, Glob: "_*.json"})
+	if err != nil {
+		return nil, err
+	}
+	var found []*job
+	for _, f := range files {
+		id := strings.TrimSuffix(strings.TrimPrefix(path.Base(f.Path), "_"), ".json")
+		s.jobs.mu.Lock()
+		known := b.known[id]
+		s.jobs.mu.Unlock()
+		if known || f.IsDir {
+			continue
+		}
+		j, err := s.readJob(ctx, st, id)
+		if store.IsNotFound(err) {
+			continue // not a job, or deleted in the meantime
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, j)
+	}
+	slices.SortFunc(found, func(a, b *job) int { return cmp.Compare(a.ID, b.ID) })
+	return found, nil
+}

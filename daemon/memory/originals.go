@@ -1,0 +1,329 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/convert"
+	"evalctl/daemon/frontmatter"
+	"evalctl/daemon/store"
+)
+
+// A record and its original leave with their document, and a record follows a document that is
+// renamed. Documents are deleted and renamed by path too, where every operation has to be one event
+// and no more, so the records are changed afterwards, in a batch of their own: in the background
+// right after the commit, before the next ingest, and, for what an earlier process has left, before
+// the first ingest after a start.
+
+// originals knows which records depend on which documents of a brain.
+type originals struct {
+	tidying sync.Mutex // held while records are read and changed
+	read    bool       // all records were read; guarded by tidying
+
+	mu         sync.Mutex // never held while the store is used
+	subscribed bool
+	scheduled  bool
+	byDocument map[string]string   // paths of records, by the path of the document
+	stale      map[string][]string // records whose document is gone, and where it may be now
+	commit     uint64              // of created
+	created    []string            // paths that the commit has written so far
+}
+
+// add is called before the record is committed.
+func (o *originals) add(document, record string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.byDocument == nil {
+		o.byDocument = map[string]string{}
+	}
+	o.byDocument[document] = record
+}
+
+// observe marks the record of a document that an event removes from its path. It reports whether
+// there is one. It runs inside a commit.
+func (o *originals) observe(e store.ChangeEvent) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if e.Seq != o.commit {
+		o.commit, o.created = e.Seq, nil
+	}
+	gone := e.OldPath
+	switch e.Kind {
+	case store.Deleted:
+		gone = e.Path
+	default:
+		o.created = append(o.created, e.Path)
+	}
+	record, ok := o.byDocument[gone]
+	if !ok {
+		return false
+	}
+	delete(o.byDocument, gone)
+	o.markStale(record, o.created)
+	return true
+}
+
+// markStale requires mu.
+func (o *originals) markStale(record string, candidates []string) {
+	if o.stale == nil {
+		o.stale = map[string][]string{}
+	}
+	o.stale[record] = append(o.stale[record], candidates...)
+}
+
+// take returns up to n stale records, which are no longer marked.
+func (o *originals) take(n int) map[string][]string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	taken := map[string][]string{}
+	for record, candidates := range o.stale {
+		if len(taken) == n {
+			break
+		}
+		taken[record] = candidates
+		delete(o.stale, record)
+	}
+	return taken
+}
+
+// watchOriginals observes the brain from now on.
+func (s *Service) watchOriginals(h brain.Handle, o *originals) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.subscribed {
+		return
+	}
+	o.subscribed = true
+	h.Subscribe(func(e store.ChangeEvent) {
+		if o.observe(e) {
+			s.scheduleTidying(h, o)
+		}
+	})
+}
+
+// scheduleTidying changes stale records in the background.
+func (s *Service) scheduleTidying(h brain.Handle, o *originals) {
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s.jobs.closed || o.scheduled {
+		return
+	}
+	o.scheduled = true
+	s.jobs.running.Go(func() {
+		o.mu.Lock()
+		o.scheduled = false
+		o.mu.Unlock()
+		s.tidyInBackground(h)
+	})
+}
+
+func (s *Service) tidyInBackground(h brain.Handle) {
+	err := s.tidyOriginals(s.jobs.ctx, h)
+	if err != nil && h.Err() == nil && s.jobs.ctx.Err() == nil {
+		s.cfg.Logger.Error("cannot remove the originals of deleted documents; the next ingest tries again",
+			"brain", h.Brain().ID, "error", err)
+	}
+}
+
+// tidyOriginals makes the records agree with the documents.
+func (s *Service) tidyOriginals(ctx context.Context, h brain.Handle) error {
+	defer h.Acquire()()
+	st, err := h.Store(ctx)
+	if err != nil {
+		return err
+	}
+	o := s.originals.of(h)
+	s.watchOriginals(h, o)
+	o.tidying.Lock()
+	defer o.tidying.Unlock()
+	if !o.read {
+		if err := o.readAll(ctx, st); err != nil {
+			return err
+		}
+		o.read = true
+	}
+	const most = 64 // records in one batch
+	for stale := o.take(most); len(stale) > 0; stale = o.take(most) {
+		if err := o.settle(ctx, st, stale); err != nil {
+			o.mu.Lock()
+			for record, candidates := range stale {
+				o.markStale(record, candidates)
+			}
+			o.mu.Unlock()
+			return err
+		}
+	}
+	return nil
+}
+
+// settle lets each record follow its document, or removes it with its original.
+func (o *originals) settle(ctx context.Context, st *store.Store, stale map[string][]string) error {
+	opts := store.BatchOptions{Reason: "remove the originals of deleted documents"}
+	return st.Batch(ctx, opts, func(b *store.Batch) error {
+		for name, candidates := range stale {
+			sha256, kind, ok := parseRecordPath(name)
+			if !ok {
+				continue
+			}
+			record, err := readIngestRecord(ctx, b, name)
+			if err != nil {
+				return err
+			}
+			if record.Document != "" {
+				candidates = slices.Concat([]string{record.Document}, candidates)
+			}
+			document, err := firstIngested(ctx, b, candidates, sha256, kind)
+			switch {
+			case err != nil:
+				return err
+			case document == "":
+				err = deleteAll(ctx, b, name, originalPath(sha256, kind))
+			default:
+				o.add(document, name)
+				if document != record.Document {
+					record.Document, record.SHA256, record.Kind = document, sha256, kind
+					err = record.write(ctx, b)
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// firstIngested returns the first of the paths that has the document of a file, or "".
+func firstIngested(
+	ctx context.Context, r documentReader, paths []string, sha256 string, kind convert.Kind,
+) (string, error) {
+	for _, name := range paths {
+		_, ok, err := isIngested(ctx, r, name, sha256, kind)
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+func deleteAll(ctx context.Context, b *store.Batch, names ...string) error {
+	for _, name := range names {
+		if err := b.Delete(ctx, name); err != nil && !store.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// readAll reads all records. It marks those whose document is not where they say, and originals
+// without a record.
+func (o *originals) readAll(ctx context.Context, st *store.Store) error {
+	files, err := st.List(ctx, originalsDir, store.ListOptions{Recursive: true, IncludeGenerated: true})
+	if err != nil {
+		return err
+	}
+	missing := map[string][]string{}
+	for _, f := range files {
+		if _, _, ok := parseRecordPath(f.Path); !ok {
+			if record := recordOfOriginal(f.Path); record != "" && !hasPath(files, record) {
+				missing[record] = nil
+			}
+			continue
+		}
+		record, err := readIngestRecord(ctx, st, f.Path)
+		if err != nil {
+			return err
+		}
+		if record.Document == "" { // damaged
+			missing[f.Path] = nil
+			continue
+		}
+		o.add(record.Document, f.Path) // first, so that no event is missed
+		exists, err := st.Exists(ctx, record.Document)
+		if err != nil {
+			return err
+		}
+		if !exists {
+			missing[f.Path] = nil
+		}
+	}
+	if err := findMoved(ctx, st, missing); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for record, candidates := range missing {
+		o.markStale(record, candidates)
+	}
+	return nil
+}
+
+// recordOfOriginal returns the path of the record that an original must have, or "".
+func recordOfOriginal(name string) string {
+	ext := path.Ext(name)
+	sha256 := strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "_"), ext)
+	for kind := range originalExtensions {
+		if len(sha256) == 64 && originalPath(sha256, kind) == name {
+			return recordPath(sha256, kind)
+		}
+	}
+	return ""
+}
+
+// hasPath reports whether files, ascending by path, has one of that path.
+func hasPath(files []store.FileInfo, name string) bool {
+	_, found := slices.BinarySearchFunc(files, name, func(f store.FileInfo, name string) int {
+		return strings.Compare(f.Path, name)
+	})
+	return found
+}
+
+// findMoved adds to each missing record the paths of the documents of its file. It reads all
+// documents, because one may have been moved while no daemon ran.
+func findMoved(ctx context.Context, st *store.Store, missing map[string][]string) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	files, err := st.List(ctx, "", store.ListOptions{Recursive: true})
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if !frontmatter.IsMarkdown(f.Path) {
+			continue
+		}
+		data, err := st.Read(ctx, f.Path)
+		if store.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !bytes.Contains(data, []byte(keySourceSHA256)) {
+			continue
+		}
+		sha256, kind := ingestedFrom(data)
+		if len(sha256) != 64 {
+			continue
+		}
+		if record := recordPath(sha256, kind); isMissing(missing, record) {
+			missing[record] = append(missing[record], f.Path)
+		}
+	}
+	return nil
+}
+
+func isMissing(missing map[string][]string, record string) bool {
+	_, ok := missing[record]
+	return ok
+}

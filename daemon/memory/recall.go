@@ -1,0 +1,211 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/search"
+	"evalctl/daemon/store"
+)
+
+const (
+	// contextWeight is the weight of the conversation in a recall, where the query has weight 1. See
+	// docs/sessions.md for how it was measured.
+	contextWeight = 0.2
+	// contextMessages and contextWords bound the part of the conversation that is weighed.
+	contextMessages = 6
+	contextWords    = 200
+	// recallDepth is how many chunks of each ranking are fused, at least.
+	recallDepth = 100
+	// knownBytes is how much of the end of a session the caller is assumed to know: as much as the
+	// context of a model has room for.
+	knownBytes = 64 << 10
+	// maxKnownSegments bounds the search for that part.
+	maxKnownSegments = 64
+)
+
+// Keys of SearchChunk.ComponentScores that a recall adds.
+const (
+	componentQuery   = "query"
+	componentContext = "context"
+)
+
+// Recall ranks the brain's chunks for a query that is asked in a session (spec 4.1, memory_recall).
+// The latest messages of the session are a second query with a lower weight. What the end of the
+// session itself says is left out, because the caller knows it. A session without messages, or one
+// that does not exist, makes it a plain search. An invalid request is an *ArgumentError.
+func (s *Service) Recall(
+	ctx context.Context, h brain.Handle, session string, r protocol.RecallRequest,
+) (protocol.RecallResponse, error) {
+	q, err := parseQuery(protocol.SearchRequest{Query: r.Query, TopK: r.TopK, Scope: r.Scope}, recallText)
+	if err != nil {
+		return protocol.RecallResponse{}, err
+	}
+	if err := checkSessionID(session); err != nil {
+		return protocol.RecallResponse{}, err
+	}
+	defer h.Acquire()()
+	st, err := h.Store(ctx)
+	if err != nil {
+		return protocol.RecallResponse{}, err
+	}
+	said, err := recentSession(ctx, st, session)
+	if err != nil {
+		return protocol.RecallResponse{}, err
+	}
+	q.Filter.Except = said.known
+	hits, err := recall(ctx, h, q, said.words)
+	if err != nil {
+		return protocol.RecallResponse{}, err
+	}
+	res := protocol.RecallResponse{Chunks: make([]protocol.SearchChunk, len(hits))}
+	for i, hit := range hits {
+		res.Chunks[i] = searchChunk(h.Brain().ID, hit)
+	}
+	return res, nil
+}
+
+// recall fuses the rankings of the query and of the conversation.
+func recall(ctx context.Context, h brain.Handle, q search.Query, conversation string) ([]search.Hit, error) {
+	if conversation == "" {
+		found, err := find(ctx, h, q)
+		return found.Hits, err
+	}
+	topK := q.TopK
+	q.TopK = max(recallDepth, 4*topK)
+	found, err := find(ctx, h, q)
+	if err != nil {
+		return nil, err
+	}
+	// By words, because an embedder would be asked for the vector of a text that nobody searches
+	// for.
+	q.Text, q.Mode = conversation, search.ModeBM25
+	around, err := find(ctx, h, q)
+	if err != nil {
+		return nil, err
+	}
+	hits := fuseRecall(found.Hits, around.Hits)
+	return hits[:min(topK, len(hits))], nil
+}
+
+// fuseRecall returns the hits of both rankings, best first. A score is that of the query plus
+// contextWeight times that of the conversation, each as a part of the best one. So a query that
+// says what it is about keeps its lead, and one that does not is decided by the conversation.
+func fuseRecall(query, conversation []search.Hit) []search.Hit {
+	hits := slices.Clone(query)
+	byText := map[string]int{} // of identical texts, each ranking has one
+	for i, score := range leads(query) {
+		hits[i].Score = score
+		hits[i].Components = withComponent(hits[i].Components, componentQuery, score)
+		byText[hits[i].Text] = i
+	}
+	for i, score := range leads(conversation) {
+		at, found := byText[conversation[i].Text]
+		if !found {
+			at = len(hits)
+			hits = append(hits, conversation[i])
+			hits[at].Score, hits[at].Components = 0, nil
+		}
+		hits[at].Score += contextWeight * score
+		hits[at].Components = withComponent(hits[at].Components, componentContext, contextWeight*score)
+	}
+	slices.SortStableFunc(hits, func(a, b search.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Path, b.Path))
+	})
+	return hits
+}
+
+// leads returns the scores of a ranking by words as parts of the best one. In a fused ranking, the
+// score of a hit is at least that of every later one, because ranks alone do not show how far
+// apart hits are.
+func leads(hits []search.Hit) []float64 {
+	scores := make([]float64, len(hits))
+	best := 0.
+	for i := len(hits) - 1; i >= 0; i-- {
+		best = max(best, search.WordScore(hits[i]))
+		scores[i] = best
+	}
+	for i := range scores {
+		if best > 0 {
+			scores[i] /= best
+		}
+	}
+	return scores
+}
+
+func withComponent(components map[string]float64, key string, value float64) map[string]float64 {
+	out := map[string]float64{key: value}
+	for k, v := range components {
+		out[k] = v
+	}
+	return out
+}
+
+// recentPart is what a recall needs to know about a session.
+type recentPart struct {
+	words string          // of the latest messages
+	known map[string]bool // documents that the caller is assumed to know
+}
+
+// recentSession reads the end of a session. It is empty if there is no such session.
+func recentSession(ctx context.Context, st *store.Store, session string) (recentPart, error) {
+	state, err := readSession(ctx, st, session)
+	if store.IsNotFound(err) {
+		return recentPart{}, nil
+	}
+	if err != nil {
+		return recentPart{}, err
+	}
+	part := recentPart{known: map[string]bool{}}
+	var latest []message // in reverse order
+	size, n := 0, state.Segment
+	for ; n > 0 && size < knownBytes && state.Segment-n < maxKnownSegments; n-- {
+		path := messagesPath(session, n)
+		data, err := st.Read(ctx, path)
+		if err != nil {
+			return part, err
+		}
+		size += len(data)
+		part.known[transcriptPath(session, n)] = true
+		if len(latest) >= contextMessages {
+			continue
+		}
+		messages, err := decodeMessages(path, data)
+		if err != nil {
+			return part, err
+		}
+		slices.Reverse(messages)
+		latest = append(latest, messages...)
+	}
+	if n == 0 { // facts of earlier messages are worth finding
+		part.known[factsPath(sessionKey(session))] = true
+	}
+	part.words = contextText(latest)
+	return part, nil
+}
+
+// contextText returns the words of the latest messages that somebody said. They are given in
+// reverse order.
+func contextText(latest []message) string {
+	var words []string
+	said := 0
+	for _, m := range latest {
+		if m.Role != protocol.RoleUser && m.Role != protocol.RoleAssistant {
+			continue
+		}
+		for word := range strings.FieldsSeq(m.Content) {
+			if len(words) == contextWords {
+				break
+			}
+			words = append(words, word)
+		}
+		if said++; said == contextMessages || len(words) == contextWords {
+			break
+		}
+	}
+	return strings.Join(words, " ")
+}

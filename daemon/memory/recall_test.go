@@ -1,0 +1,188 @@
+package memory
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/search"
+	"evalctl/internal/llm"
+)
+
+func (f *fixture) recall(t testing.TB, session string, r protocol.RecallRequest) []string {
+	t.Helper()
+	res, err := f.Recall(t.Context(), f.brain, session, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for i, c := range res.Chunks {
+		paths = append(paths, c.Path)
+		if i > 0 && c.Score > res.Chunks[i-1].Score || c.BrainID != "eval" || c.Text == "" {
+			t.Errorf("chunk %d: %+v", i, c)
+		}
+	}
+	return paths
+}
+
+// purchases are equally good for a question about a price that does not name what was bought.
+func purchases(t testing.TB, s *fixture) {
+	for _, thing := range []string{"kettle", "bicycle", "umbrella", "lamp", "carpet"} {
+		s.put(t, "bought/"+thing+".md", fmt.Sprintf("# The %s\n\nThe %s in the shop cost some euros.\n", thing, thing))
+	}
+}
+
+func embedded() brain.Config {
+	return brain.Config{IndexConfig: brain.IndexConfig{Search: search.Config{Embedder: llm.NewFakeEmbedder()}}}
+}
+
+// TestRecallWeighsTheConversation: an ambiguous query finds what the conversation is about, and
+// one that says what it means finds that, whatever the conversation is about.
+func TestRecallWeighsTheConversation(t *testing.T) {
+	for mode, cfg := range map[string]brain.Config{"words": {}, "hybrid": embedded()} {
+		t.Run(mode, func(t *testing.T) {
+			s := openWith(t, cfg, Config{})
+			purchases(t, s)
+			const vague = "how much did it cost"
+			plain := s.recall(t, "unknown", protocol.RecallRequest{Query: vague})
+			if len(plain) != 5 || plain[0] == "bought/umbrella.md" || plain[0] == "bought/lamp.md" {
+				t.Fatalf("without a conversation: %v", plain)
+			}
+			for _, thing := range []string{"umbrella", "lamp"} {
+				s.say(t, thing, user("Do you remember my "+thing+"?"), user("Yes, what about it?"))
+				if got := s.recall(t, thing, protocol.RecallRequest{Query: vague}); got[0] != "bought/"+thing+".md" {
+					t.Errorf("talking about the %s: %v", thing, got)
+				}
+				for _, named := range []string{"kettle", "carpet"} {
+					if got := s.recall(t, thing, protocol.RecallRequest{Query: "how much did the " + named + " cost"}); got[0] != "bought/"+named+".md" {
+						t.Errorf("talking about the %s, asking about the %s: %v", thing, named, got)
+					}
+				}
+				// Nothing in the query can be looked up.
+				if got := s.recall(t, thing, protocol.RecallRequest{Query: "what about it?"}); !slices.Contains(got, "bought/"+thing+".md") {
+					t.Errorf("a query without words, talking about the %s: %v", thing, got)
+				}
+			}
+		})
+	}
+}
+
+func TestRecallOfAnUnknownSessionIsASearch(t *testing.T) {
+	s := open(t)
+	purchases(t, s)
+	found, err := s.Search(t.Context(), s.brain, protocol.SearchRequest{Query: "lamp cost"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, c := range found.Chunks {
+		want = append(want, c.Path)
+	}
+	if got := s.recall(t, "s", protocol.RecallRequest{Query: "lamp cost"}); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := s.recall(t, "s", protocol.RecallRequest{Query: "lamp cost", TopK: 1}); len(got) != 1 {
+		t.Errorf("top_k 1: %v", got)
+	}
+	if _, err := s.Session(t.Context(), s.brain, "s"); err == nil {
+		t.Error("a recall opened the session")
+	}
+}
+
+// TestRecallLeavesOutTheEndOfTheSession: what was said lately is not found, what was said long ago
+// and in other sessions is.
+func TestRecallLeavesOutTheEndOfTheSession(t *testing.T) {
+	s := open(t)
+	at := func(day int, text string) protocol.SessionMessage {
+		return protocol.SessionMessage{Role: "user", Content: text, Metadata: map[string]any{"skip_extract": true}, CreatedAt: fmt.Sprintf("2024-03-%02dT10:00:00Z", day)}
+	}
+	s.say(t, "other", at(1, "The kettle is green."))
+	s.say(t, "mine", at(1, "The kettle was blue."), at(2, "The kettle will be red."))
+	s.put(t, factsPath("mine"), "- The kettle was blue.\n")
+	s.put(t, factsPath("other"), "- The kettle is green.\n")
+	got := sorted(s.recall(t, "mine", protocol.RecallRequest{Query: "kettle"}))
+	if want := []string{factsPath("other"), transcriptPath("other", 1)}; !slices.Equal(got, want) {
+		t.Errorf("short session: %v", got)
+	}
+	if got := s.recall(t, "mine", protocol.RecallRequest{Query: "kettle", Scope: protocol.ScopeAgent}); !slices.Equal(got, []string{factsPath("other")}) {
+		t.Errorf("scope agent: %v", got)
+	}
+	for day := range 3 {
+		s.say(t, "mine", at(3+day, strings.Repeat("word ", 5000)))
+	}
+	got = sorted(s.recall(t, "mine", protocol.RecallRequest{Query: "kettle"}))
+	want := []string{factsPath("mine"), factsPath("other"), transcriptPath("mine", 1), transcriptPath("mine", 2), transcriptPath("other", 1)}
+	if !slices.Equal(got, want) {
+		t.Errorf("long session: %v", got)
+	}
+}
+
+func TestRecallRejects(t *testing.T) {
+	s := open(t)
+	long := func(n int) string { return strings.Repeat("ä", n) }
+	for name, tt := range map[string]struct {
+		session, arg string
+		r            protocol.RecallRequest
+	}{
+		"longest query": {"s", "", protocol.RecallRequest{Query: long(4096), TopK: 50}},
+		"long query":    {"s", "query", protocol.RecallRequest{Query: long(4097)}},
+		"no query":      {"s", "query", protocol.RecallRequest{}},
+		"top_k 51":      {"s", "top_k", protocol.RecallRequest{Query: "x", TopK: 51}},
+		"top_k -1":      {"s", "top_k", protocol.RecallRequest{Query: "x", TopK: -1}},
+		"all":           {"s", "", protocol.RecallRequest{Query: "x", Scope: "all"}},
+		"scope":         {"s", "scope", protocol.RecallRequest{Query: "x", Scope: "raw"}},
+		"session":       {"", "session_id", protocol.RecallRequest{Query: "x"}},
+	} {
+		res, err := s.Recall(t.Context(), s.brain, tt.session, tt.r)
+		if tt.arg != "" && !isArgument(err, tt.arg) || tt.arg == "" && (err != nil || res.Chunks == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestContextText: the latest messages of people come first, and are bounded.
+func TestContextText(t *testing.T) {
+	say := func(role, text string) message { return message{Role: role, Content: text} }
+	for name, tt := range map[string]struct {
+		latest []message
+		want   string
+	}{
+		"none":       {nil, ""},
+		"latest":     {[]message{say("assistant", "c"), say("user", "b\nb")}, "c b b"},
+		"not people": {[]message{say("tool", "t"), say("system", "s"), say("user", "a")}, "a"},
+		"6 messages": {[]message{say("user", "1"), say("user", "2"), say("user", "3"), say("user", "4"), say("user", "5"), say("user", "6"), say("user", "7")}, "1 2 3 4 5 6"},
+		"200 words":  {[]message{say("user", strings.Repeat("x ", 300)), say("user", "y")}, strings.TrimSpace(strings.Repeat("x ", 200))},
+	} {
+		if got := contextText(tt.latest); got != tt.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestFuseRecall(t *testing.T) {
+	hit := func(id string, words float64) search.Hit {
+		return search.Hit{ChunkID: id, Path: id, Text: "text of " + id, Components: map[string]float64{"bm25": words}}
+	}
+	// The second hit was found by its vector.
+	query := []search.Hit{hit("a", 8), hit("b", 0), hit("c", 4)}
+	conversation := []search.Hit{hit("d", 3), hit("c", 3), hit("a", 1.5)}
+	got := map[string]float64{}
+	var order []string
+	for _, h := range fuseRecall(query, conversation) {
+		got[h.Path] = h.Score
+		order = append(order, h.Path)
+	}
+	want := map[string]float64{"a": 1 + contextWeight/2, "b": .5, "c": .5 + contextWeight, "d": contextWeight}
+	for path, score := range want {
+		if math.Abs(got[path]-score) > 1e-9 {
+			t.Errorf("%s has %v, want %v", path, got[path], score)
+		}
+	}
+	if !slices.Equal(order, []string{"a", "c", "b", "d"}) {
+		t.Error(order)
+	}
+}

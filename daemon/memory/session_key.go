@@ -1,0 +1,79 @@
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+)
+
+// sessionsDir contains a folder for each session.
+const sessionsDir = "sessions"
+
+// checkSessionID accepts 1 to 128 code points of printable text. Format characters are accepted
+// too, because some scripts and emoji need them.
+func checkSessionID(id string) error {
+	if err := checkText("session_id", id, protocol.MaxSessionID); err != nil {
+		return err
+	}
+	if !utf8.ValidString(id) {
+		return &ArgumentError{"session_id", "is not valid UTF-8"}
+	}
+	if i := strings.IndexFunc(id, unprintable); i >= 0 {
+		return &ArgumentError{"session_id", fmt.Sprintf("%.64q contains an unprintable character", id)}
+	}
+	return nil
+}
+
+func unprintable(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
+}
+
+// sessionKey returns the name of a session's folder, and of the files that are derived from the
+// session. It is the id itself if that is a plain file name, otherwise a readable part of the id
+// and its SHA-256. A plain name contains no "=", so that the two forms cannot meet. Upper case is
+// not plain, because some file systems do not distinguish it.
+func sessionKey(id string) string {
+	if plainKey(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	readable := brain.Slug("session", id)
+	return readable[:min(len(readable), maxPlainKey)] + "=" + hex.EncodeToString(sum[:])
+}
+
+// maxPlainKey leaves room for what file names add to a key, in bytes.
+const maxPlainKey = 64
+
+func plainKey(id string) bool {
+	if id == "" || len(id) > maxPlainKey || strings.HasSuffix(id, ".") {
+		return false
+	}
+	for i := range len(id) {
+		c := id[i]
+		letter := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || c != '-' && c != '_' && c != '.') {
+			return false
+		}
+	}
+	return true
+}
+
+// sessionFile returns the path of a file of a session.
+func sessionFile(id, name string) string { return path.Join(sessionsDir, sessionKey(id), name) }
+
+// Segments are numbered from 1. A segment is a range of messages with the messages themselves,
+// which are authoritative, and a transcript for readers and for the search.
+func messagesPath(id string, segment int) string {
+	return sessionFile(id, fmt.Sprintf("_messages-%04d.jsonl", segment))
+}
+
+func transcriptPath(id string, segment int) string {
+	return sessionFile(id, fmt.Sprintf("transcript-%04d.md", segment))
+}

@@ -1,0 +1,152 @@
+package memory
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"evalctl/daemon/protocol"
+)
+
+// Limits of the metadata of a message.
+const (
+	maxMessageKeys     = 64
+	maxMessageMetadata = 64 << 10 // bytes of JSON
+)
+
+// message is one line of a messages file. Index counts the messages of the session from 0. At has
+// the zone that the client gave, which decides the day that "yesterday" counts from.
+type message struct {
+	Index    int            `json:"index"`
+	ID       string         `json:"id"`
+	Role     string         `json:"role"`
+	Name     string         `json:"name,omitempty"`
+	Content  string         `json:"content"`
+	At       time.Time      `json:"created_at"`
+	Metadata map[string]any `json:"metadata,omitempty"`
+}
+
+// newMessage checks a message of a request (spec 2 and 8). An invalid one is an *ArgumentError
+// whose name begins with where, or ErrTooLarge.
+func newMessage(m protocol.SessionMessage, where string, now time.Time) (message, error) {
+	out := message{
+		ID: strings.ToLower(rand.Text()), Role: m.Role, Name: m.Name, Content: m.Content,
+		Metadata: m.Metadata,
+	}
+	if !slices.Contains(protocol.Roles, m.Role) {
+		return out, &ArgumentError{where + "role",
+			fmt.Sprintf("%.64q is not one of %s", m.Role, strings.Join(protocol.Roles, ", "))}
+	}
+	if m.Content == "" {
+		return out, &ArgumentError{where + "content", "is missing"}
+	}
+	if n := utf8.RuneCountInString(m.Content); n > protocol.MaxMessageContent {
+		return out, fmt.Errorf("%w: %scontent has %d characters, the limit is %d",
+			ErrTooLarge, where, n, protocol.MaxMessageContent)
+	}
+	if n := utf8.RuneCountInString(m.Name); n > protocol.MaxMessageName {
+		return out, &ArgumentError{where + "name",
+			fmt.Sprintf("has %d characters, the limit is %d", n, protocol.MaxMessageName)}
+	}
+	if !utf8.ValidString(m.Content) || !utf8.ValidString(m.Name) {
+		return out, &ArgumentError{where + "content", "or name is not valid UTF-8"}
+	}
+	var err error
+	if out.At, err = messageTime(m.CreatedAt, where, now); err != nil {
+		return out, err
+	}
+	return out, checkMessageMetadata(m.Metadata, where)
+}
+
+// messageTime returns the given time, or now. A year in UTC must be 1 to 9999, because RFC 3339
+// cannot represent others.
+func messageTime(given, where string, now time.Time) (time.Time, error) {
+	if given == "" {
+		return now.UTC().Truncate(time.Millisecond), nil
+	}
+	t, err := time.Parse(time.RFC3339, given)
+	if err != nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
+		return t, &ArgumentError{where + "created_at", fmt.Sprintf("%.64q is not an RFC 3339 time", given)}
+	}
+	return t, nil
+}
+
+func checkMessageMetadata(metadata map[string]any, where string) error {
+	name := where + "metadata"
+	if n := len(metadata); n > maxMessageKeys {
+		return &ArgumentError{name, fmt.Sprintf("has %d keys, the limit is %d", n, maxMessageKeys)}
+	}
+	for key, value := range metadata {
+		if err := checkMetadataValue(name, key, value); err != nil {
+			return err
+		}
+	}
+	if skip := metadata[protocol.MetadataSkipExtract]; skip != nil {
+		if _, ok := skip.(bool); !ok {
+			return &ArgumentError{name, protocol.MetadataSkipExtract + " is not a boolean"}
+		}
+	}
+	if actor := metadata[protocol.MetadataActorID]; actor != nil {
+		if _, ok := actor.(string); !ok {
+			return &ArgumentError{name, protocol.MetadataActorID + " is not a string"}
+		}
+	}
+	data, err := json.Marshal(metadata)
+	if err != nil {
+		return &ArgumentError{name, err.Error()}
+	}
+	if len(data) > maxMessageMetadata {
+		return &ArgumentError{name, fmt.Sprintf("has %d bytes, the limit is %d", len(data), maxMessageMetadata)}
+	}
+	return nil
+}
+
+// skipsExtract reports whether the message asks that no facts are extracted yet.
+func (m message) skipsExtract() bool {
+	skip, _ := m.Metadata[protocol.MetadataSkipExtract].(bool)
+	return skip
+}
+
+func (m message) actor() string {
+	actor, _ := m.Metadata[protocol.MetadataActorID].(string)
+	return actor
+}
+
+func (m message) record(session string) protocol.SessionMessageRecord {
+	return protocol.SessionMessageRecord{
+		ID: m.ID, SessionID: session, Role: m.Role, Content: m.Content, Name: m.Name,
+		CreatedAt: protocol.FormatTime(m.At),
+	}
+}
+
+// encodeMessages returns the lines of a messages file.
+func encodeMessages(messages []message) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	for _, m := range messages {
+		if err := e.Encode(m); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// decodeMessages reads the messages file at path.
+func decodeMessages(path string, data []byte) ([]message, error) {
+	var out []message
+	for line := range bytes.Lines(data) {
+		var m message
+		if err := json.Unmarshal(line, &m); err != nil {
+			return nil, fmt.Errorf("%s:%d: not a message: %w: restore the file from a backup or the history",
+				path, len(out)+1, err)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}

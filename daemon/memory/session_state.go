@@ -1,0 +1,92 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// sessionVersion is the version of the files of a session.
+const sessionVersion = 1
+
+// sessionState is the content of a session's _session.json. It has a bounded size, so that the cost
+// of adding a message does not depend on how many there are.
+type sessionState struct {
+	Version   int       `json:"version"`
+	ID        string    `json:"id"`
+	CreatedAt time.Time `json:"created_at"`
+	Messages  int       `json:"messages"`
+
+	// Segment is the last segment, SegmentBytes the size of its messages file, and Day the day
+	// that its messages were written on.
+	Segment      int    `json:"segment"`
+	SegmentBytes int    `json:"segment_bytes"`
+	Day          string `json:"day"`
+
+	// Extracted counts the first messages from which facts have been extracted. ExtractSegment has
+	// the last of them.
+	Extracted      int `json:"extracted"`
+	ExtractSegment int `json:"extract_segment"`
+	// FactsDocument is the last document of facts, counted from 0.
+	FactsDocument int `json:"facts_document"`
+
+	EndedAt time.Time `json:"ended_at,omitzero"`
+}
+
+func statePath(id string) string { return sessionFile(id, "_session.json") }
+
+// storeReader is a store.Store or a store.Batch.
+type storeReader interface {
+	Read(ctx context.Context, path string) ([]byte, error)
+}
+
+// readSession returns the state of a session, or store.ErrNotFound.
+func readSession(ctx context.Context, r storeReader, id string) (sessionState, error) {
+	path := statePath(id)
+	data, err := r.Read(ctx, path)
+	if store.IsNotFound(err) {
+		return sessionState{}, fmt.Errorf("session %q: %w", id, store.ErrNotFound)
+	}
+	if err != nil {
+		return sessionState{}, err
+	}
+	var state sessionState
+	if err := json.Unmarshal(data, &state); err != nil {
+		return state, fmt.Errorf("%s: %w: restore the file, or delete its folder", path, err)
+	}
+	if state.Version != sessionVersion {
+		return state, fmt.Errorf("%s: version %d is not %d, the one this program reads",
+			path, state.Version, sessionVersion)
+	}
+	if state.ID != id {
+		return state, fmt.Errorf("%s: is of session %q, not %q: move its folder back", path, state.ID, id)
+	}
+	return state, nil
+}
+
+// write adds the state to a batch.
+func (st sessionState) write(ctx context.Context, b *store.Batch) error {
+	data, err := json.MarshalIndent(st, "", "  ")
+	if err != nil {
+		return err
+	}
+	return b.Write(ctx, statePath(st.ID), append(data, '\n'))
+}
+
+func (st sessionState) ended() bool { return !st.EndedAt.IsZero() }
+
+// session returns the state as clients see it.
+func (st sessionState) session() protocol.Session {
+	s := protocol.Session{
+		ID: st.ID, Status: protocol.SessionOpen, Messages: st.Messages, Extracted: st.Extracted,
+		CreatedAt: protocol.FormatTime(st.CreatedAt),
+	}
+	if st.ended() {
+		s.Status, s.EndedAt = protocol.SessionEnded, protocol.FormatTime(st.EndedAt)
+	}
+	return s
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Checks evalctl with programs of others: the official TypeScript client and the MCP inspector list
+# and call every tool over stdio and HTTP, and the official conformance suite checks the server.
+#
+# It needs Go, Node and npm. The programs, and Node 22 if the installed one is older, are installed
+# into a cache folder, in the versions of the lock files.
+set -euo pipefail
+cd "$(dirname "$0")"
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/evalctl/mcp-check
+temp=$(mktemp -d)
+daemons=()
+finish() {
+  for pid in "${daemons[@]}"; do kill "$pid" 2>/dev/null || true; done
+  wait
+  rm -rf "$temp"
+}
+trap finish EXIT
+
+# install installs the packages of a lock file, unless the cache has them, and sets $modules.
+install() {
+  local dir
+  dir=$cache/$(cat "$1/package.json" "$1/package-lock.json" | cksum | tr ' ' -)
+  if [ ! -e "$dir/installed" ]; then
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    cp "$1/package.json" "$1/package-lock.json" "$dir"
+    (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+    touch "$dir/installed"
+  fi
+  modules=$dir/node_modules
+}
+
+# start starts a daemon and sets $url: start NAME [FLAG]...
+start() {
+  local out=$temp/$1.out
+  "$temp/evalctl" serve --addr 127.0.0.1:0 "${@:2}" >"$out" 2>"$temp/$1.log" &
+  daemons+=($!)
+  for _ in $(seq 600); do
+    url=$(sed -n 's/^evalctl: listening on //p' "$out")
+    [ -z "$url" ] || return 0
+    sleep 0.1
+  done
+  echo "$1 does not listen:" && cat "$temp/$1.log"
+  return 1
+}
+
+# stop ends the daemon that was started last and waits for it.
+stop() {
+  kill "${daemons[-1]}"
+  wait "${daemons[-1]}" || true
+}
+
+if [ "$(node -p 'process.versions.node.split(".")[0] >= 22')" != true ]; then
+  install node
+  PATH=$(echo "$modules"/node-*/bin):$PATH
+fi
+install .
+cp ./*.mjs "$temp" # Node looks for packages in the folders above a script
+ln -s "$modules" "$temp/node_modules"
+(cd ../.. && go build -o "$temp/evalctl" ./cmd/evalctl)
+export SVC_LLM_PROVIDER=fake
+unset SVC_HOME SVC_TOKEN SVC_STORE SVC_MCP_DEFAULT_BRAIN SVC_EMBED_PROVIDER TOKEN
+failed=0
+client() { node "$temp/client.mjs" "$@" || failed=1; }
+inspector() { node "$temp/inspector.mjs" "$@" || failed=1; }
+# denied checks that the client of $url is denied: denied STATUS TOKEN
+denied() {
+  if TOKEN=$2 node "$temp/client.mjs" denied http "$url/mcp" >"$temp/denied" 2>&1 ||
+    ! grep -q "code: $1" "$temp/denied"; then
+    echo "FAIL: token \"$2\" does not lead to $1:" && cat "$temp/denied"
+    failed=1
+  fi
+}
+keys() { "$temp/evalctl" keys --file "$temp/keys.yaml" "$@"; }
+
+# stdio, with daemons of its own
+client own-fs stdio "$temp/evalctl" mcp --home "$temp/home-fs"
+client own-git stdio "$temp/evalctl" mcp --home "$temp/home-git" --store git
+client own-memory stdio "$temp/evalctl" mcp --store memory
+inspector inspected stdio "$temp/evalctl" mcp --home "$temp/home-fs"
+
+# HTTP, and stdio to the same daemon
+start memory
+client http-memory http "$url/mcp"
+inspector inspected http "$url/mcp"
+client stdio-endpoint stdio "$temp/evalctl" mcp --endpoint "$url"
+(cd "$temp" && node "$modules/@modelcontextprotocol/conformance/dist/index.js" server --url "$url/mcp" \
+  --expected-failures "$OLDPWD/expected-failures.yml" --output-dir "$temp/conformance") >"$temp/conformance.log" ||
+  { cat "$temp/conformance.log" && failed=1; }
+sed -n '/^=== SUMMARY/,$p' "$temp/conformance.log"
+stop
+
+# with keys, and after a restart
+TOKEN=$(keys create --name check --tenant acme --role admin)
+export TOKEN
+for store in fs git; do
+  start "keys-$store" --home "$temp/home-http-$store" --store "$store" --keys "$temp/keys.yaml"
+  client "http-$store" http "$url/mcp"
+  SVC_TOKEN=$TOKEN client "endpoint-$store" stdio "$temp/evalctl" mcp --endpoint "$url"
+  denied 403 wrong
+  denied 401 ''
+  stop
+  start "again-$store" --home "$temp/home-http-$store" --keys "$temp/keys.yaml" --store "$store"
+  client "http-$store" found "$url/mcp"
+  stop
+done
+if [ "$failed" != 0 ]; then
+  echo "FAIL: see above"
+  exit 1
+fi
+echo "ok: all clients found what they expect"
