@@ -279,11 +279,14 @@ func statusError(res *http.Response) error {
 	}
 	status := fmt.Sprintf("%d %s", res.StatusCode, http.StatusText(res.StatusCode))
 	if json.Unmarshal(data, &body) != nil {
-		return &Error{status, status + ": " + strings.TrimSpace(string(data)), true}
+		return &Error{status, cmp.Or(strings.TrimSpace(string(data)), "no reason given"), true}
 	}
 	if body.Error != nil {
 		return &Error{fmt.Sprint(body.Error.Code), status + ": " + body.Error.Message, true}
 	}
 	why := cmp.Or(body.Detail, body.Title, "no reason given")
-	return &Error{cmp.Or(body.Code, status), status + ": " + why, true}
+	if body.Code == "" {
+		return &Error{status, why, true}
+	}
+	return &Error{body.Code, status + ": " + why, true}
 }

@@ -157,6 +157,21 @@ func TestIngestURLFallsBack(t *testing.T) {
 	}
 }
 
+// TestIngestURLOverHTTP does not fetch anything itself: the server is not the user's own process.
+func TestIngestURLOverHTTP(t *testing.T) {
+	site := stub(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the page was fetched") }))
+	f, url := newForeign(t)
+	s, err := mcpserver.New(mcpserver.Config{Client: newClient(t, url), Fetcher: fetch.New(fetch.Options{AllowPrivate: true})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.mux.Handle("/mcp", s.Handler())
+	c := connect(t, "http", url)
+	if r := call(t, c, "memory_ingest_url", object{"url": site}); r.Failure == nil || r.Failure.Code != "not_found" {
+		t.Errorf("got %+v", r)
+	}
+}
+
 func TestUnknownKeysArePreserved(t *testing.T) {
 	f, url := newForeign(t)
 	f.answer("POST /v1/brains/b-1/documents/ingest/url", `{"document_id":"d","path":"p.md","hash":"h","chunk_count":1,"embedded_count":0,"duration_ms":2,"reused":true,"shard":{"x":[1]}}`)
