@@ -14,14 +14,17 @@
 //   - ingest.go: files as documents; ingest_path.go decides where, ingest_text.go what is written,
 //     ingest_record.go finds the document of a file, originals.go removes what has none
 //   - group.go: one commit of concurrent requests
+//   - session.go: messages of sessions; session_key.go names their folders, session_message.go
+//     checks messages, session_segment.go writes them, session_state.go has what is known about a
+//     session
+//   - extract.go: facts of sessions and transcripts; extract_read.go decides what a step reads
+//   - recall.go: a search in the context of a session
+//   - reflect.go: the end of a session; locks.go makes concurrent requests wait
 //   - jobs.go: work that continues after the response; jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's
-// rules, and helper files that only that operation uses. Ingest turns files and URLs
-// into documents with CreateDocument. Sessions append messages to documents of the
-// brain, and recall is a search over those. Reflect and consolidate ask the reader,
-// as Ask does, and write what it returns as documents. None of them keeps state
-// outside the brain's store.
+// rules, and helper files that only that operation uses. None of them keeps state outside the
+// brain's store.
 package memory
 
 import (
