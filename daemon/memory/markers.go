@@ -16,11 +16,11 @@ type mark struct {
 	hits []int // indexes, each once
 }
 
-// markerFilter removes the markers from an answer while it arrives, and keeps what they say. What it
-// shows depends on the text only, not on how it is cut into deltas.
+// markerFilter removes the markers from an answer while it arrives, and keeps what they say. What
+// it shows depends on the text only, not on how it is cut into deltas.
 //
-// A marker is what the prompt asks for, [1] or [1, 2], and also [1-3] and [[1]], with the white space
-// before it. Brackets are text of the answer in these cases:
+// A marker is what the prompt asks for, [1] or [1, 2], and also [1-3] and [[1]], with the white
+// space before it. Brackets are text of the answer in these cases:
 //
 //   - no number is the id of a note, or one is larger than any id can be: [2024]
 //   - a parenthesis follows, as in a Markdown link: [1](https://…)
@@ -68,7 +68,8 @@ func (f *markerFilter) close() string {
 
 func (f *markerFilter) take(text string, last bool) string {
 	from := f.shown.Len()
-	// Not strings.ToValidUTF8, which replaces adjacent bytes together: one piece or two would differ.
+	// Not strings.ToValidUTF8, which replaces adjacent bytes together: one piece or two would
+	// differ.
 	f.held += string([]rune(text))
 	for f.held != "" || last && f.after {
 		if f.after && !f.afterMarker(last) || !f.after && !f.step(last) {
@@ -219,9 +220,9 @@ func (f *markerFilter) lineIsBlank() bool {
 // markerBytes are what a marker may contain between its brackets, except for the en dash.
 const markerBytes = "0123456789 ,;-–"
 
-// leadingMarker parses brackets with numbers at the start of text, such as [1], [1, 2] and [1-3]. It
-// returns the numbers and the length in bytes, 0 when there are none. With partial, the text ends
-// before the brackets do.
+// leadingMarker parses brackets with numbers at the start of text, such as [1], [1, 2] and [1-3].
+// It returns the numbers and the length in bytes, 0 when there are none. With partial, the text
+// ends before the brackets do.
 func leadingMarker(text string) (numbers []int, size int, partial bool) {
 	if !strings.HasPrefix(text, "[") {
 		return nil, 0, false
