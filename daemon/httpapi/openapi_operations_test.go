@@ -177,6 +177,9 @@ var operations = map[string]operation{
 			returns[protocol.DocumentRecord](http.StatusCreated, "The record of the new document.")),
 		failures: []int{http.StatusConflict},
 	},
+	"ingestFile":      ingestFileOperation,
+	"ingestFileAlias": ingestFileOperation,
+
 	"getDocument": {
 		allowed: "reader writer admin",
 		Summary: "Return the record of a document. Documents named read or stat at the root have " +
@@ -305,6 +308,14 @@ var operations = map[string]operation{
 		}`),
 		Responses: returns[protocol.RecallResponse](http.StatusOK, "The best chunks."),
 	},
+	"reflect": {
+		allowed: "writer admin",
+		Summary: "End a session and reflect on it.",
+		Description: "An episode that is worth remembering is written to reflection.path. Repeating the " +
+			"request returns the same response, or tries again if the model failed. A session that does " +
+			"not exist is no_result.",
+		Responses: returns[protocol.ReflectResponse](http.StatusOK, "What it came to."),
+	},
 	"consolidate": consolidation("Consolidate the memory of a brain.",
 		"Promotes facts that several sessions state, compiles summaries, and prunes facts and "+
 			"episodes that are promoted, repeated, superseded or summarized. Documents that a user "+
@@ -324,4 +335,21 @@ func consolidation(summary, description string) operation {
 		Responses:   returns[protocol.ConsolidateResponse](http.StatusOK, "What was done, or would be done."),
 		failures:    []int{http.StatusConflict},
 	}
+}
+
+var ingestFileOperation = operation{
+	allowed: "writer admin",
+	Summary: "Store a file as a Markdown document. What is not Markdown is converted, and kept as well.",
+	Description: "Nothing is overwritten. The same bytes of the same kind are stored once. A file " +
+		"above 2 MiB is converted by a job. A form has the file in the part file, and the other keys " +
+		"as fields; tags may be repeated or separated by commas.",
+	RequestBody: ingestBody(`{
+		"path": "kitchen/cups.txt",
+		"content_type": "text/plain; charset=utf-8",
+		"as": "text",
+		"title": "Cups",
+		"tags": ["kitchen"],
+		"content_base64": "VGhlcmUgYXJlIHNpeCBjdXBzLg=="
+	}`),
+	Responses: ingestResponses(),
 }

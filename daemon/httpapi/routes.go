@@ -50,6 +50,9 @@ var routes = []route{
 	{"POST " + documentsPath + "/batch-ops", scopeWrite, "batchDocuments", (*API).batchDocuments},
 
 	{"POST " + documentsPath, scopeWrite, "createDocument", (*API).createRecord},
+	{"POST " + documentsPath + "/ingest/file", scopeWrite, "ingestFile", (*API).ingestFile},
+	{"POST " + brainPath + "/ingest/file", scopeWrite, "ingestFileAlias", (*API).ingestFile},
+
 	{"GET " + recordPath, scopeRead, "getDocument", (*API).getRecord},
 	{"DELETE " + recordPath, scopeWrite, "deleteDocumentById", (*API).deleteRecord},
 
@@ -65,6 +68,7 @@ var routes = []route{
 	{"POST " + sessionPath + "/messages/batch", scopeWrite, "addMessages", (*API).addMessages},
 	{"GET " + sessionPath, scopeRead, "getSession", (*API).getSession},
 	{"POST " + sessionPath + "/recall", scopeSearch, "recall", (*API).recall},
+	{"POST " + sessionPath + "/reflect", scopeWrite, "reflect", (*API).reflect},
 
 	{"POST " + brainPath + "/consolidate", scopeWrite, "consolidate", (*API).consolidate},
 	{"POST " + brainPath + "/compile", scopeWrite, "compile", (*API).consolidate},
