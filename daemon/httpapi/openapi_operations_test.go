@@ -177,6 +177,9 @@ var operations = map[string]operation{
 			returns[protocol.DocumentRecord](http.StatusCreated, "The record of the new document.")),
 		failures: []int{http.StatusConflict},
 	},
+	"ingestFile":      ingestFileOperation,
+	"ingestFileAlias": ingestFileOperation,
+
 	"getDocument": {
 		allowed: "reader writer admin",
 		Summary: "Return the record of a document. Documents named read or stat at the root have " +
@@ -332,4 +335,21 @@ func consolidation(summary, description string) operation {
 		Responses:   returns[protocol.ConsolidateResponse](http.StatusOK, "What was done, or would be done."),
 		failures:    []int{http.StatusConflict},
 	}
+}
+
+var ingestFileOperation = operation{
+	allowed: "writer admin",
+	Summary: "Store a file as a Markdown document. What is not Markdown is converted, and kept as well.",
+	Description: "Nothing is overwritten. The same bytes of the same kind are stored once. A file " +
+		"above 2 MiB is converted by a job. A form has the file in the part file, and the other keys " +
+		"as fields; tags may be repeated or separated by commas.",
+	RequestBody: ingestBody(`{
+		"path": "kitchen/cups.txt",
+		"content_type": "text/plain; charset=utf-8",
+		"as": "text",
+		"title": "Cups",
+		"tags": ["kitchen"],
+		"content_base64": "VGhlcmUgYXJlIHNpeCBjdXBzLg=="
+	}`),
+	Responses: ingestResponses(),
 }

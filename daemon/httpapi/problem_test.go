@@ -45,6 +45,8 @@ func TestOutcomes(t *testing.T) {
 		{brain.ErrExists, 409, "conflict", false, false},
 		{&store.Error{Op: "batch", Err: store.ErrConflict}, 409, "conflict", false, false},
 		{tooLarge(1), 413, "payload_too_large", false, false},
+		{memory.ErrFileTooLarge, 413, "file_too_large", false, false},
+		{memory.ErrKind, 415, "unsupported_media_type", false, false},
 		{requestErrorf(errMediaType, "x"), 415, "unsupported_media_type", false, false},
 		{requestErrorf(errUnconfirmed, "x"), 428, "confirmation_required", false, false},
 		{&llm.Error{Status: 429}, 429, "rate_limited", true, false},

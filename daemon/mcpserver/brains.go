@@ -50,7 +50,10 @@ func listBrains(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	lines := []string{fmt.Sprintf("%d brains", len(list.Items))}
+	if len(list.Items) == 0 {
+		return reply{list, "no brains"}, nil
+	}
+	var lines []string
 	for _, b := range list.Items {
 		lines = append(lines, brainLine(b))
 	}

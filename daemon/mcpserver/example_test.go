@@ -46,5 +46,5 @@ func Example() {
 	}
 	lines := strings.Split(out.String(), "\n")
 	fmt.Println(lines[1])
-	// Output: {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"0 brains"}],"structuredContent":{"items":[],"default_brain_id":""}}}
+	// Output: {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"no brains"}],"structuredContent":{"items":[],"default_brain_id":""}}}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"evalctl/daemon/mcpclient"
 	"evalctl/daemon/mcpserver"
 )
@@ -45,6 +47,20 @@ func (f *foreign) answer(pattern, body string) {
 // local connects to a server on pipes in this process.
 func local(t testing.TB, s *mcpserver.Server) *mcpclient.Client {
 	t.Helper()
+	c, err := mcpclient.New(t.Context(), pipe(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return c
+}
+
+// pipe serves one client on pipes.
+func pipe(t testing.TB, s *mcpserver.Server) mcp.Transport {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	served := make(chan error, 1)
@@ -53,19 +69,12 @@ func local(t testing.TB, s *mcpserver.Server) *mcpclient.Client {
 		toClient.Close()
 		served <- err
 	}()
-	c, err := mcpclient.New(t.Context(), pipes{fromServer, toServer})
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
 		if err := <-served; err != nil {
 			t.Errorf("ServeStdio: %v", err)
 		}
 	})
-	return c
+	return &mcp.IOTransport{Reader: fromServer, Writer: toServer}
 }
 
 func TestConsolidateFallsBack(t *testing.T) {

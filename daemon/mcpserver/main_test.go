@@ -3,14 +3,12 @@ package mcpserver_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
 	"evalctl/daemon"
@@ -137,16 +135,6 @@ func newClient(t testing.TB, url string) *client.Client {
 	}
 	t.Cleanup(c.Close)
 	return c
-}
-
-// pipes is a transport of the SDK on two pipes.
-type pipes struct {
-	io.ReadCloser
-	io.WriteCloser
-}
-
-func (p pipes) Connect(ctx context.Context) (mcp.Connection, error) {
-	return (&mcp.IOTransport{Reader: p.ReadCloser, Writer: p.WriteCloser}).Connect(ctx)
 }
 
 type docsPage = client.DocumentPage

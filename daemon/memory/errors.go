@@ -3,6 +3,7 @@ package memory
 import (
 	"errors"
 
+	"evalctl/daemon/convert"
 	"evalctl/daemon/distill"
 )
 
@@ -13,6 +14,8 @@ var (
 	ErrTooLarge = errors.New("too large")
 	// ErrFileTooLarge means that an ingested file or page exceeds its limit.
 	ErrFileTooLarge = errors.New("file is too large")
+	// ErrKind means that an ingested file or page is of a kind that cannot be converted.
+	ErrKind = convert.ErrKind
 	// ErrReaderStopped means that the reader ended its answer before it was
 	// complete. The deltas emitted until then are all there is of it.
 	ErrReaderStopped = errors.New("reader stopped before the end of its answer")

@@ -270,6 +270,33 @@ func TestConcurrentExtraction(t *testing.T) {
 	}
 }
 
+// TestExtractionCatchesUp: messages that arrive while the model works are read together.
+func TestExtractionCatchesUp(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	m := &model{reply: func(call int32, input string) (string, error) {
+		if call == 1 {
+			close(begun)
+			<-release
+		}
+		return factPerMessage(call, input)
+	}}
+	s := withModel(t, brain.Config{}, m)
+	s.say(t, "s", final("0"))
+	<-begun
+	for i := range 30 {
+		s.say(t, "s", final(fmt.Sprint(i+1)))
+	}
+	s.say(t, "s", user("not yet"))
+	close(release)
+	s.extracted(t)
+	if lines := s.factLines(t, "s"); len(lines) != 31 || m.calls.Load() != 2 {
+		t.Errorf("%d requests, %d facts", m.calls.Load(), len(lines))
+	}
+	if session, _ := s.Session(t.Context(), s.brain, "s"); session.Extracted != 31 || session.Messages != 32 {
+		t.Errorf("%+v", session)
+	}
+}
+
 // TestExtractedContext: the model reads the messages before a new one, but none of their facts is
 // taken again.
 func TestExtractedContext(t *testing.T) {

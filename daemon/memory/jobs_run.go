@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"evalctl/daemon/brain"
-	"evalctl/daemon/convert"
-	"evalctl/daemon/distill"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/internal/llm"
@@ -156,7 +154,7 @@ func (s *Service) failed(
 func isPermanent(err error) bool {
 	_, permanent := errors.AsType[*permanentError](err)
 	_, argument := errors.AsType[*ArgumentError](err)
-	return permanent || argument || errors.Is(err, store.ErrInvalidPath) || errors.Is(err, convert.ErrKind)
+	return permanent || argument || errors.Is(err, store.ErrInvalidPath) || errors.Is(err, ErrKind)
 }
 
 // fail ends a job for good.
@@ -208,11 +206,13 @@ func problemOf(err error) protocol.Problem {
 		p.Status, p.Code = 400, protocol.CodeValidation
 	case errors.Is(err, store.ErrConflict):
 		p.Status, p.Code = 409, protocol.CodeConflict
+	case errors.Is(err, ErrFileTooLarge):
+		p.Status, p.Code = 413, protocol.CodeFileTooLarge
 	case errors.Is(err, ErrTooLarge):
 		p.Status, p.Code = 413, protocol.CodePayloadTooLarge
-	case errors.Is(err, convert.ErrKind):
+	case errors.Is(err, ErrKind):
 		p.Status, p.Code = 415, protocol.CodeUnsupportedMediaType
-	case provider, errors.Is(err, distill.ErrReply):
+	case provider, errors.Is(err, ErrReply):
 		p.Status, p.Code = 502, protocol.CodeBadGateway
 	default:
 		p.Status, p.Code = 500, protocol.CodeInternal

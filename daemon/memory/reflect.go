@@ -103,7 +103,8 @@ func (s *Service) endSession(
 		}
 		state.EndedAt = s.cfg.Now().UTC().Truncate(time.Millisecond)
 		if state.Extracted < state.Messages {
-			payload := extractPayload{SessionID: session, Messages: state.Messages}
+			state.Final = state.Messages
+			payload := extractPayload{SessionID: session, Messages: state.Final}
 			if _, err := s.addJob(ctx, b, protocol.JobExtract, payload); err != nil {
 				return err
 			}

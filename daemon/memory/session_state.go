@@ -27,6 +27,9 @@ type sessionState struct {
 	SegmentBytes int    `json:"segment_bytes"`
 	Day          string `json:"day"`
 
+	// Final counts the first messages from which facts may be extracted: those up to the last one
+	// that did not ask to skip it, and all when the session has ended.
+	Final int `json:"final"`
 	// Extracted counts the first messages from which facts have been extracted. ExtractSegment has
 	// the last of them.
 	Extracted      int `json:"extracted"`
