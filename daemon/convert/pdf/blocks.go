@@ -92,7 +92,7 @@ func paragraph(lines []line, body float64) Block {
 			text = next.text
 		case endsHyphen(text) && startsLower(next.text):
 			text = strings.TrimRight(text, "-\u00ad\u2010") + next.text
-		case isWide(text) && startsWide(next.text):
+		case isWide(text) && startsWide(next.text), endsHyphen(text):
 			text += next.text
 		default:
 			text += " " + next.text

@@ -36,7 +36,7 @@ type layout struct {
 	seen  map[shown]bool
 }
 
-// shown is a glyph at a place. Some files draw a glyph twice to make it bold.
+// shown is a glyph at a place, in twentieths of its size. Some files draw a glyph twice to make it bold.
 type shown struct {
 	text string
 	x, y int32
@@ -53,16 +53,9 @@ const (
 
 // add adds a glyph. The matrix maps a square of the font size.
 func (l *layout) add(text string, m matrix, width, size float64) {
-	key := shown{text, int32(math.Round(m.e / size * 10)), int32(math.Round(m.f / size * 10))}
 	blank := strings.TrimSpace(text) == ""
-	if !blank {
-		if l.seen == nil {
-			l.seen = map[shown]bool{}
-		}
-		if l.seen[key] {
-			return
-		}
-		l.seen[key] = true
+	if !blank && l.repeats(shown{text, int32(math.Round(m.e / size * 20)), int32(math.Round(m.f / size * 20))}) {
+		return
 	}
 	length := math.Hypot(m.a, m.b)
 	dx, dy := 1.0, 0.0
@@ -93,6 +86,20 @@ func (l *layout) add(text string, m matrix, width, size float64) {
 		return
 	}
 	l.write(text, g)
+}
+
+// repeats reports whether the same glyph was drawn at the same place, within a tenth of its size.
+func (l *layout) repeats(g shown) bool {
+	if l.seen == nil {
+		l.seen = map[shown]bool{}
+	}
+	for x := g.x - 1; x <= g.x+1; x++ {
+		if l.seen[shown{g.text, x, g.y}] {
+			return true
+		}
+	}
+	l.seen[g] = true
+	return false
 }
 
 // continues reports whether a glyph is on the line that is open.

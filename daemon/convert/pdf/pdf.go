@@ -25,6 +25,7 @@ var ErrPassword = errors.New("the PDF is encrypted and needs a password")
 const (
 	maxStream  = 64 << 20  // bytes of a decoded stream
 	maxStreams = 512 << 20 // bytes of all decoded streams, each time that one is drawn
+	minStream  = 4 << 10   // bytes that a stream counts at least, so that their number is bounded
 	maxText    = 64 << 20  // bytes of text
 	maxPages   = 100_000
 	maxLevels  = 64 // of the page tree, and of what a page draws
@@ -262,7 +263,7 @@ func (r *reader) stream(o types.Object) []byte {
 			return nil
 		}
 	}
-	if r.decoded += len(s.Content); r.decoded > maxStreams {
+	if r.decoded += len(s.Content) + minStream; r.decoded > maxStreams {
 		r.fail(errTooLarge)
 		return nil
 	}
