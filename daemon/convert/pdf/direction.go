@@ -39,7 +39,7 @@ func logical(s string) string {
 }
 
 // reverseRuns reverses each run of runes that begins and ends with runes of a kind, and contains no
-// letters of another kind. Numbers are a kind of their own.
+// letters and numbers of another kind.
 func reverseRuns(runes []rune, begins, ends func(rune) bool) {
 	for start := 0; start < len(runes); start++ {
 		if !begins(runes[start]) {
