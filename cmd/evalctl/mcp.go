@@ -7,11 +7,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
+
+	"golang.org/x/term"
 
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
@@ -84,6 +87,9 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 	// A client that has gone away must not end the process before the daemon is closed. Writes
 	// return an error instead.
 	signal.Ignore(syscall.SIGPIPE)
+	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintln(p.stderr, "evalctl: waiting for an MCP client on stdin. Clients start this command themselves: see evalctl mcp install")
+	}
 	logger := c.logger(p, slog.LevelWarn)
 	if c.Endpoint != "" {
 		return c.serve(ctx, p, logger, c.Endpoint, nil)

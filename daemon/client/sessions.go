@@ -79,6 +79,18 @@ func (b *Brain) Recall(
 	return call[protocol.RecallResponse](ctx, b.c, r)
 }
 
+// Reflect ends a session and returns what it came to (spec 4.1, memory_reflect). It may be repeated:
+// once the status is completed or no_result, the response stays the same, and a failed reflection is
+// tried again. The model may take longer than Options.Timeout for a long session; the session has
+// ended then, and repeating the request returns the reflection or tries again.
+func (b *Brain) Reflect(ctx context.Context, session string) (protocol.ReflectResponse, error) {
+	r, err := b.session(http.MethodPost, session, "/reflect")
+	if err != nil {
+		return protocol.ReflectResponse{}, err
+	}
+	return call[protocol.ReflectResponse](ctx, b.c, r)
+}
+
 // session is a request of a session.
 func (b *Brain) session(method, id, endpoint string, all ...violation) (request, error) {
 	r := request{method: method, path: b.path + "/sessions/" + segment(id) + endpoint}

@@ -44,6 +44,15 @@ func TestSessions(t *testing.T) {
 	if err != nil || len(found.Chunks) != 1 || found.Chunks[0].Path != "lamp.md" {
 		t.Errorf("recall: %+v, %v", found, err)
 	}
+	first, err := b.Reflect(ctx, "..")
+	again, err2 := b.Reflect(ctx, "..")
+	if diff := cmp.Diff(first, again); diff != "" || err != nil || err2 != nil || first.EndedAt == "" || first.SessionID != ".." {
+		t.Error(first, diff, err, err2)
+	}
+	_, err = b.AddMessage(ctx, "..", protocol.SessionMessage{Role: "user", Content: "x"})
+	if client.Code(err) != protocol.CodeConflict {
+		t.Errorf("an ended session: %v", err)
+	}
 	if _, err := b.Session(ctx, "none"); !client.IsNotFound(err) {
 		t.Errorf("no session: %v", err)
 	}

@@ -310,6 +310,14 @@ var operations = map[string]operation{
 		}`),
 		Responses: returns[protocol.RecallResponse](http.StatusOK, "The best chunks."),
 	},
+	"reflect": {
+		allowed: "writer admin",
+		Summary: "End a session and reflect on it.",
+		Description: "An episode that is worth remembering is written to reflection.path. Repeating the " +
+			"request returns the same response, or tries again if the model failed. A session that does " +
+			"not exist is no_result.",
+		Responses: returns[protocol.ReflectResponse](http.StatusOK, "What it came to."),
+	},
 	"consolidate": consolidation("Consolidate the memory of a brain.",
 		"Promotes facts that several sessions state, compiles summaries, and prunes facts and "+
 			"episodes that are promoted, repeated, superseded or summarized. Documents that a user "+

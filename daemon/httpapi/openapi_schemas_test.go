@@ -282,6 +282,16 @@ var components = map[reflect.Type][]rule{
 	reflect.TypeFor[protocol.RecallResponse](): {
 		field("chunks", count(0, protocol.MaxRecallTopK)),
 	},
+	reflect.TypeFor[protocol.ReflectResponse](): {
+		field("reflection_status", doc("completed, no_result or failed.")),
+		field("reflection_attempted", doc("A model was asked.")),
+		field("session_id", chars(1, protocol.MaxSessionID)),
+		field("ended_at", date, pattern(milliseconds)),
+		field("model", doc("The model that ran.")),
+	},
+	reflect.TypeFor[protocol.Reflection](): {
+		field("path", doc("The document of the episode; empty if there is none.")),
+	},
 	reflect.TypeFor[protocol.Session](): {
 		field("id", chars(1, protocol.MaxSessionID)),
 		field("status", oneOf(protocol.SessionOpen, protocol.SessionEnded)),

@@ -126,14 +126,11 @@ func fixture(t *testing.T, keys *Keys) *server {
 // endSession ends the session of the fixture.
 func endSession(t *testing.T, s *server) {
 	t.Helper()
-	const path = "sessions/s1/_session.json"
-	st := s.open(t, "notes")
-	data, err := st.Read(t.Context(), path)
+	h, err := s.brains.Find("notes")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := strings.Replace(string(data), "{", `{"ended_at": "2024-05-01T12:00:00Z",`, 1)
-	if err := st.Write(t.Context(), path, []byte(ended)); err != nil {
+	if _, err := s.api.memory.Reflect(t.Context(), h, "s1"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -70,6 +70,7 @@ var routes = []route{
 	{"POST " + sessionPath + "/messages/batch", scopeWrite, "addMessages", (*API).addMessages},
 	{"GET " + sessionPath, scopeRead, "getSession", (*API).getSession},
 	{"POST " + sessionPath + "/recall", scopeSearch, "recall", (*API).recall},
+	{"POST " + sessionPath + "/reflect", scopeWrite, "reflect", (*API).reflect},
 
 	{"POST " + brainPath + "/consolidate", scopeWrite, "consolidate", (*API).consolidate},
 	{"POST " + brainPath + "/compile", scopeWrite, "compile", (*API).consolidate},

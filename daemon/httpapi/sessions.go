@@ -107,3 +107,11 @@ func (a *API) recall(w http.ResponseWriter, r *http.Request) error {
 	}
 	return writeJSON(w, http.StatusOK, found)
 }
+
+func (a *API) reflect(w http.ResponseWriter, r *http.Request) error {
+	res, err := a.memory.Reflect(r.Context(), brainOf(r), sessionOf(r))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, res)
+}

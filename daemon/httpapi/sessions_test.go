@@ -57,6 +57,30 @@ func TestRecallOverHTTP(t *testing.T) {
 	}
 }
 
+func TestReflectOverHTTP(t *testing.T) {
+	s := startFake(t)
+	if got := s.expect(t, 200, "POST", trip+"/reflect", ""); got != `{"reflection_status":"no_result","reflection_attempted":false,"session_id":"trip"}`+"\n" {
+		t.Error(got)
+	}
+	s.expect(t, 201, "POST", trip+"/messages", `{"role":"user","content":"We decided to buy the blue kettle for 40 euros tomorrow."}`)
+	first := s.expect(t, 200, "POST", trip+"/reflect", "")
+	var res protocol.ReflectResponse
+	if err := json.Unmarshal([]byte(first), &res); err != nil || res.ReflectionStatus != protocol.ReflectionCompleted || !res.ReflectionAttempted ||
+		res.EndedAt != "2024-05-01T12:00:00.123Z" || res.Reflection == nil || res.Reflection.Outcome == "" {
+		t.Errorf("%s: %v", first, err)
+	}
+	if again := s.expect(t, 200, "POST", trip+"/reflect", ""); again != first {
+		t.Errorf("got %s, then %s", first, again)
+	}
+	if got := s.expect(t, 409, "POST", trip+"/messages", `{"role":"user","content":"x"}`); !strings.Contains(got, protocol.CodeConflict) {
+		t.Error(got)
+	}
+	s.expect(t, 400, "POST", "/v1/brains/eval/sessions/%00/reflect", "")
+	if path := res.Reflection.Path; path != "" {
+		s.expect(t, 200, "GET", records+"/"+url.PathEscape(path), "")
+	}
+}
+
 // TestSessionSegments: the id in the URL is any escaped text, and each id is a session of its own.
 func TestSessionSegments(t *testing.T) {
 	s := startFake(t)

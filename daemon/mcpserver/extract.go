@@ -2,9 +2,7 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"evalctl/daemon/client"
@@ -71,7 +69,7 @@ func addMessages(
 	ctx context.Context, b *client.Brain, session string, messages []protocol.SessionMessage,
 ) ([]protocol.SessionMessageRecord, error) {
 	records, err := b.AddMessages(ctx, session, messages)
-	if !lacksRoute(err) {
+	if !mayLackRoute(err) {
 		return records, err
 	}
 	records = nil
@@ -88,13 +86,6 @@ func addMessages(
 		records = append(records, record)
 	}
 	return records, nil
-}
-
-// lacksRoute reports whether an error may mean that the daemon does not have the endpoint.
-func lacksRoute(err error) bool {
-	e, ok := errors.AsType[*client.Error](err)
-	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed ||
-		e.Status == http.StatusNotImplemented)
 }
 
 // extractTranscript stores the messages as a document. The daemon extracts facts from documents of

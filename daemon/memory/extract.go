@@ -32,7 +32,8 @@ const (
 	maxFactsDocument = 32 << 10
 )
 
-// extractPayload is what a job extracts from: the first messages of a session, or a document.
+// extractPayload is what a job extracts from: a session, at least the first Messages of it, or a
+// document.
 type extractPayload struct {
 	SessionID string `json:"session_id,omitempty"`
 	Messages  int    `json:"messages,omitempty"`
@@ -54,16 +55,17 @@ func runExtract(ctx context.Context, s *Service, h brain.Handle, j *job) (any, e
 	return s.extractDocument(ctx, st, p.Path, j)
 }
 
-// extractSession extracts facts from the messages of a session that the payload counts, as far as
-// that has not been done.
+// extractSession extracts facts from the messages that the payload counts, as far as that has not
+// been done. It goes on to later messages that may be extracted if they fit into the last step, so
+// that a model that is slower than the conversation catches up.
 func (s *Service) extractSession(
 	ctx context.Context, st *store.Store, p extractPayload, j *job,
 ) (protocol.ExtractResult, error) {
 	result := protocol.ExtractResult{SessionID: p.SessionID, Paths: []string{}}
 	for {
-		part, err := readUnextracted(ctx, st, p)
-		if store.IsNotFound(err) || err == nil && len(part.fresh) == 0 {
-			return result, nil // the session was deleted, or an earlier job has done it
+		part, err := readUnextracted(ctx, st, p.SessionID)
+		if store.IsNotFound(err) || err == nil && (len(part.fresh) == 0 || part.first() >= p.Messages) {
+			return result, nil // the session was deleted, or the job is done
 		}
 		if err != nil {
 			return result, err

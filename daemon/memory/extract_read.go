@@ -16,18 +16,16 @@ type unextracted struct {
 	segment int // of the last message
 }
 
-// readUnextracted returns the next messages from which facts are to be extracted. There are none if
-// as many as the payload counts have been.
-func readUnextracted(ctx context.Context, st *store.Store, p extractPayload) (unextracted, error) {
-	state, err := readSession(ctx, st, p.SessionID)
+// readUnextracted returns the next messages from which facts are to be extracted, if there are any.
+func readUnextracted(ctx context.Context, st *store.Store, session string) (unextracted, error) {
+	state, err := readSession(ctx, st, session)
 	part := unextracted{state: state}
 	if err != nil {
 		return part, err
 	}
 	size := 0
-	end := min(p.Messages, state.Messages)
-	for n := max(state.ExtractSegment, 1); n <= state.Segment && state.Extracted+len(part.fresh) < end; n++ {
-		messages, err := readSegment(ctx, st, p.SessionID, n)
+	for n := max(state.ExtractSegment, 1); n <= state.Segment && state.Extracted+len(part.fresh) < state.Final; n++ {
+		messages, err := readSegment(ctx, st, session, n)
 		if store.IsNotFound(err) {
 			// Without it, nothing after it would ever be extracted either.
 			return part, &permanentError{err}
@@ -41,7 +39,7 @@ func readUnextracted(ctx context.Context, st *store.Store, p extractPayload) (un
 				continue
 			}
 			size += len(m.Content)
-			if m.Index >= end || len(part.fresh) == maxStepMessages || len(part.fresh) > 0 && size > maxStepBytes {
+			if m.Index >= state.Final || len(part.fresh) == maxStepMessages || len(part.fresh) > 0 && size > maxStepBytes {
 				return part.trimmed(), nil
 			}
 			part.fresh, part.segment = append(part.fresh, m), n

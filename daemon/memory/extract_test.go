@@ -26,10 +26,16 @@ type model struct {
 	llm.Provider
 	calls atomic.Int32
 	reply func(call int32, input string) (string, error)
+	// prompted is called instead of reply if it is set.
+	prompted func(prompt, input string) (string, error)
 }
 
 func (m *model) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
-	text, err := m.reply(m.calls.Add(1), r.Messages[1].Content)
+	reply := func() (string, error) { return m.reply(m.calls.Add(1), r.Messages[1].Content) }
+	if m.prompted != nil {
+		reply = func() (string, error) { return m.prompted(r.Messages[0].Content, r.Messages[1].Content) }
+	}
+	text, err := reply()
 	return llm.Response{Text: text, Model: "model-1", FinishReason: "stop", Attempts: 1}, err
 }
 
@@ -261,6 +267,33 @@ func TestConcurrentExtraction(t *testing.T) {
 		if diff := cmp.Diff(want, s.factLines(t, session)); diff != "" || len(want) != 2*rounds {
 			t.Error(session, diff)
 		}
+	}
+}
+
+// TestExtractionCatchesUp: messages that arrive while the model works are read together.
+func TestExtractionCatchesUp(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	m := &model{reply: func(call int32, input string) (string, error) {
+		if call == 1 {
+			close(begun)
+			<-release
+		}
+		return factPerMessage(call, input)
+	}}
+	s := withModel(t, brain.Config{}, m)
+	s.say(t, "s", final("0"))
+	<-begun
+	for i := range 30 {
+		s.say(t, "s", final(fmt.Sprint(i+1)))
+	}
+	s.say(t, "s", user("not yet"))
+	close(release)
+	s.extracted(t)
+	if lines := s.factLines(t, "s"); len(lines) != 31 || m.calls.Load() != 2 {
+		t.Errorf("%d requests, %d facts", m.calls.Load(), len(lines))
+	}
+	if session, _ := s.Session(t.Context(), s.brain, "s"); session.Extracted != 31 || session.Messages != 32 {
+		t.Errorf("%+v", session)
 	}
 }
 

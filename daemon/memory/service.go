@@ -58,7 +58,10 @@ type Service struct {
 	jobs      *jobs
 	// consolidating has the brain.Handle of each brain that is being consolidated.
 	consolidating sync.Map
+	// reflecting has a reflectingKey for each session that is being reflected on.
+	reflecting    locks
 	groups        perBrain[group]
+	messageGroups perBrain[group]
 	originals     perBrain[originals]
 	// converting holds a token for each file that is being converted.
 	converting chan struct{}

@@ -31,7 +31,11 @@ func (s *Service) AddMessages(
 	if err != nil {
 		return nil, err
 	}
-	err = st.Batch(ctx, store.BatchOptions{Reason: "add session messages"}, func(b *store.Batch) error {
+	size := 0
+	for _, m := range checked {
+		size += 2 * len(m.Content) // in the messages and in the transcript
+	}
+	err = s.messageGroups.of(h).commit(ctx, st, "add session messages", size, func(b *store.Batch) error {
 		return s.addMessages(ctx, b, session, checked, now)
 	})
 	if err != nil {
@@ -67,8 +71,8 @@ func newMessages(session string, messages []protocol.SessionMessage, now time.Ti
 	return out, nil
 }
 
-// addMessages adds to the session, which it opens if there is none. It numbers the messages. Those
-// that do not ask to skip it have the facts of the session extracted.
+// addMessages adds to the session, which it opens if there is none. It numbers the messages, each
+// time it is called. Those that do not ask to skip it have the facts of the session extracted.
 func (s *Service) addMessages(
 	ctx context.Context, b *store.Batch, session string, messages []message, now time.Time,
 ) error {
@@ -96,7 +100,8 @@ func (s *Service) addMessages(
 		return err
 	}
 	if final := lastFinal(messages); final >= 0 {
-		payload := extractPayload{SessionID: session, Messages: final + 1}
+		state.Final = final + 1
+		payload := extractPayload{SessionID: session, Messages: state.Final}
 		if _, err := s.addJob(ctx, b, protocol.JobExtract, payload); err != nil {
 			return err
 		}

@@ -27,6 +27,9 @@ type sessionState struct {
 	SegmentBytes int    `json:"segment_bytes"`
 	Day          string `json:"day"`
 
+	// Final counts the first messages from which facts may be extracted: those up to the last one
+	// that did not ask to skip it, and all when the session has ended.
+	Final int `json:"final"`
 	// Extracted counts the first messages from which facts have been extracted. ExtractSegment has
 	// the last of them.
 	Extracted      int `json:"extracted"`
@@ -34,7 +37,8 @@ type sessionState struct {
 	// FactsDocument is the last document of facts, counted from 0.
 	FactsDocument int `json:"facts_document"`
 
-	EndedAt time.Time `json:"ended_at,omitzero"`
+	EndedAt    time.Time  `json:"ended_at,omitzero"`
+	Reflection reflection `json:"reflection,omitzero"`
 }
 
 func statePath(id string) string { return sessionFile(id, "_session.json") }
@@ -83,7 +87,7 @@ func (st sessionState) ended() bool { return !st.EndedAt.IsZero() }
 func (st sessionState) session() protocol.Session {
 	s := protocol.Session{
 		ID: st.ID, Status: protocol.SessionOpen, Messages: st.Messages, Extracted: st.Extracted,
-		CreatedAt: protocol.FormatTime(st.CreatedAt),
+		CreatedAt: protocol.FormatTime(st.CreatedAt), ReflectionStatus: st.Reflection.Status,
 	}
 	if st.ended() {
 		s.Status, s.EndedAt = protocol.SessionEnded, protocol.FormatTime(st.EndedAt)

@@ -76,6 +76,9 @@ func concurrentPuts(ctx context.Context, c *client) error {
 		return err
 	}
 	res, err := c.do(ctx, readOf("a.md"))
+	if err == nil {
+		err = res.verify(0, unobservable)
+	}
 	if err != nil {
 		return err
 	}
@@ -203,6 +206,9 @@ func concurrentAppends(ctx context.Context, c *client) error {
 		return err
 	}
 	res, err := c.do(ctx, readOf("a.md"))
+	if err == nil {
+		err = res.verify(0, unobservable)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,221 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/distill"
+	"evalctl/daemon/frontmatter"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// maxReflectBytes bounds what a reflection reads of the end of a session, in bytes of the messages
+// files. Each 12,000 bytes of text are a request to the model.
+const maxReflectBytes = 256 << 10
+
+// reflection is the outcome of reflecting on a session, as its state has it. Attempts counts how
+// often the model was asked.
+type reflection struct {
+	Status   string `json:"status"`
+	Attempts int    `json:"attempts"`
+	Model    string `json:"model,omitempty"`
+	// Found is set if the status is completed.
+	Found *protocol.Reflection `json:"found,omitempty"`
+}
+
+// Reflect ends a session, has its remaining facts extracted, and asks the model what it came to (spec
+// 4.1, memory_reflect). What is worth remembering as a whole becomes an episode, a document below
+// memory/agent/episodes/.
+//
+// The session is ended first, so a failure of the model leaves it ended, with the status failed;
+// reflecting again tries again. Once the status is completed or no_result, further calls return the
+// same response. Concurrent calls ask the model once. A session that does not exist, and one in
+// which neither a user nor an assistant said anything, is no_result. The first is not created.
+func (s *Service) Reflect(
+	ctx context.Context, h brain.Handle, session string,
+) (protocol.ReflectResponse, error) {
+	if err := checkSessionID(session); err != nil {
+		return protocol.ReflectResponse{}, err
+	}
+	defer h.Acquire()()
+	st, err := h.Store(ctx)
+	if err != nil {
+		return protocol.ReflectResponse{}, err
+	}
+	before, err := readSession(ctx, st, session)
+	if store.IsNotFound(err) {
+		return protocol.ReflectResponse{
+			ReflectionStatus: protocol.ReflectionNoResult, SessionID: session,
+		}, nil
+	}
+	if err != nil {
+		return protocol.ReflectResponse{}, err
+	}
+	release, err := s.reflecting.acquire(ctx, reflectingKey{h, session})
+	if err != nil {
+		return protocol.ReflectResponse{}, err
+	}
+	defer release()
+	state, err := s.endSession(ctx, h, st, session)
+	if err != nil {
+		return protocol.ReflectResponse{}, err
+	}
+	// Another call may have asked the model while this one waited.
+	if state.Reflection.Attempts == before.Reflection.Attempts && !state.Reflection.final() {
+		if state, err = s.reflect(ctx, h, st, state); err != nil {
+			return protocol.ReflectResponse{}, err
+		}
+	}
+	return state.reflectResponse(), nil
+}
+
+type reflectingKey struct {
+	brain   brain.Handle
+	session string
+}
+
+// final reports whether reflecting again would change nothing.
+func (r reflection) final() bool {
+	return r.Status == protocol.ReflectionCompleted || r.Status == protocol.ReflectionNoResult
+}
+
+func (st sessionState) reflectResponse() protocol.ReflectResponse {
+	return protocol.ReflectResponse{
+		ReflectionStatus: st.Reflection.Status, Reflection: st.Reflection.Found,
+		ReflectionAttempted: st.Reflection.Attempts > 0, SessionID: st.ID,
+		EndedAt: protocol.FormatTime(st.EndedAt), Model: st.Reflection.Model,
+	}
+}
+
+// endSession ends a session that is open, and adds a job for the facts that were not extracted.
+func (s *Service) endSession(
+	ctx context.Context, h brain.Handle, st *store.Store, session string,
+) (state sessionState, err error) {
+	err = st.Batch(ctx, store.BatchOptions{Reason: "end a session"}, func(b *store.Batch) error {
+		state, err = readSession(ctx, b, session)
+		if err != nil || state.ended() {
+			return err
+		}
+		state.EndedAt = s.cfg.Now().UTC().Truncate(time.Millisecond)
+		if state.Extracted < state.Messages {
+			state.Final = state.Messages
+			payload := extractPayload{SessionID: session, Messages: state.Final}
+			if _, err := s.addJob(ctx, b, protocol.JobExtract, payload); err != nil {
+				return err
+			}
+		}
+		return state.write(ctx, b)
+	})
+	if err == nil {
+		s.startJobs(h)
+	}
+	return state, err
+}
+
+// reflect asks the model and stores the outcome. A failure of the model is an outcome, the end of
+// the context is an error.
+func (s *Service) reflect(
+	ctx context.Context, h brain.Handle, st *store.Store, state sessionState,
+) (sessionState, error) {
+	messages, err := lastMessages(ctx, st, state, maxReflectBytes)
+	if err != nil {
+		return state, err
+	}
+	found, use, err := s.distiller.Reflect(ctx, distillMessages(messages))
+	if ctx.Err() != nil {
+		return state, ctx.Err()
+	}
+	if err != nil {
+		s.cfg.Logger.Error("a reflection failed", "brain", h.Brain().ID, "session", state.ID, "error", err)
+	}
+	outcome := outcomeOf(found, use, err)
+	err = st.Batch(ctx, store.BatchOptions{Reason: "reflect on a session"}, func(b *store.Batch) error {
+		current, err := readSession(ctx, b, state.ID)
+		if err != nil {
+			return err
+		}
+		outcome.Attempts += current.Reflection.Attempts
+		if found.RecordEpisode {
+			if outcome.Found.Path, err = writeEpisode(ctx, b, current, found, messages); err != nil {
+				return err
+			}
+		}
+		current.Reflection = outcome
+		state = current
+		return current.write(ctx, b)
+	})
+	return state, err
+}
+
+// outcomeOf returns the outcome without the path of the episode. Attempts is the number to add.
+func outcomeOf(found distill.Reflection, use distill.Use, err error) reflection {
+	switch {
+	case err != nil:
+		return reflection{Status: protocol.ReflectionFailed, Attempts: 1, Model: use.Model}
+	case found.Outcome == "": // there was nothing to ask the model about
+		return reflection{Status: protocol.ReflectionNoResult}
+	}
+	return reflection{
+		Status: protocol.ReflectionCompleted, Attempts: 1, Model: use.Model,
+		Found: &protocol.Reflection{
+			Outcome: found.Outcome, ShouldRecordEpisode: found.RecordEpisode, RetryFeedback: found.Feedback,
+		},
+	}
+}
+
+// lastMessages returns the last messages of a session: those of as many segments as have limit
+// bytes together, and at least of one.
+func lastMessages(
+	ctx context.Context, st *store.Store, state sessionState, limit int,
+) ([]message, error) {
+	var parts [][]message
+	size := 0
+	for n := state.Segment; n > 0 && size < limit; n-- {
+		path := messagesPath(state.ID, n)
+		data, err := st.Read(ctx, path)
+		if err != nil {
+			return nil, fmt.Errorf("messages of session %q: %w", state.ID, err)
+		}
+		messages, err := decodeMessages(path, data)
+		if err != nil {
+			return nil, err
+		}
+		size += len(data)
+		parts = append(parts, messages)
+	}
+	slices.Reverse(parts)
+	return slices.Concat(parts...), nil
+}
+
+// writeEpisode adds the document of an episode to a batch, and returns its path. It never replaces a
+// document.
+func writeEpisode(
+	ctx context.Context, b *store.Batch, state sessionState, found distill.Reflection, messages []message,
+) (string, error) {
+	day := latestDay(nil, messages)
+	stem := episodesFolder + day.Format(time.DateOnly) + "-" + sessionKey(state.ID)
+	name := stem + markdownExt
+	for n := 2; ; n++ {
+		taken, err := b.Exists(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if !taken {
+			break
+		}
+		name = fmt.Sprintf("%s=%d%s", stem, n, markdownExt)
+	}
+	text, err := sealedDocument(strings.TrimRight(found.Episode, "\n")+"\n", frontmatter.Fields{
+		Title: found.Title, Date: day, Source: protocol.SourceReflect, Created: state.EndedAt,
+		Metadata: map[string]any{"session_id": state.ID, "outcome": found.Outcome},
+	})
+	if err != nil {
+		return "", err
+	}
+	return name, b.Write(ctx, name, []byte(text))
+}
