@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"evalctl/daemon/brain"
-	"evalctl/daemon/fetch"
 	"evalctl/daemon/client"
+	"evalctl/daemon/fetch"
 	"evalctl/daemon/mcpserver"
 	"evalctl/daemon/memory"
 	"evalctl/daemon/store"
