@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"evalctl/daemon"
@@ -80,6 +81,39 @@ func TestConformanceInterrupted(t *testing.T) {
 	}
 }
 
+// TestConformanceDaemonDies: the report says during which check.
+func TestConformanceDaemonDies(t *testing.T) {
+	for format, marks := range map[string][]string{
+		"table":    {"The daemon died during documents-stat-200: ", "PARTIAL: 2 of 3 checks were done"},
+		"json":     {`"after": "documents-stat-200"`, `"partial": true`, `"reason": "transport"`},
+		"junit":    {"the daemon died during documents-stat-200", `failures="0"`, "not judged, no answer: "},
+		"markdown": {"**Partial: 2 of 3 checks", "the daemon died during documents-stat-200", "## Not judged"},
+	} {
+		var dead atomic.Bool
+		wrap := func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/documents/stat") {
+					dead.Store(true)
+				}
+				if dead.Load() {
+					panic(http.ErrAbortHandler) // closes the connection
+				}
+				next.ServeHTTP(w, r)
+			})
+		}
+		code, report, stderr := conformanceOf(t.Context(), t, wrap, "--only", "documents-read-200",
+			"--only", "documents-stat-200", "--only", "documents-delete-204", "--format", format)
+		for _, mark := range marks {
+			if !strings.Contains(report, mark) {
+				t.Errorf("%s: %q is missing:\n%s", format, mark, report)
+			}
+		}
+		if code != exitDaemon || !strings.Contains(stderr, "2 of 3 checks done: the daemon died") {
+			t.Errorf("%s: exit code %d, stderr %s", format, code, stderr)
+		}
+	}
+}
+
 // TestConformanceOutput: an output file that cannot be written is reported before any request to
 // the daemon. An existing file is replaced only when the report is complete.
 func TestConformanceOutput(t *testing.T) {
@@ -116,7 +150,7 @@ func TestConformanceOutput(t *testing.T) {
 	}
 	data, err := os.ReadFile(file)
 	info, statErr := os.Stat(file)
-	if err != nil || statErr != nil || !strings.Contains(string(data), "MUST pass") || info.Mode().Perm() != 0o600 {
+	if err != nil || statErr != nil || !strings.Contains(string(data), "MUST kept") || info.Mode().Perm() != 0o600 {
 		t.Errorf("got %q, %v, %v", data, info.Mode(), err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {

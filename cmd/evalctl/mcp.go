@@ -7,11 +7,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
+
+	"golang.org/x/term"
 
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
@@ -84,6 +87,9 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 	// A client that has gone away must not end the process before the daemon is closed. Writes
 	// return an error instead.
 	signal.Ignore(syscall.SIGPIPE)
+	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintln(p.stderr, "evalctl: waiting for an MCP client on stdin. Clients start this command themselves: see evalctl mcp install")
+	}
 	logger := c.logger(p, slog.LevelWarn)
 	if c.Endpoint != "" {
 		return c.serve(ctx, p, logger, c.Endpoint, nil)
@@ -107,9 +113,15 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 
 // serve serves the client with the daemon at url. transport is nil for a daemon at an endpoint.
 func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url string, transport *http.Transport) error {
-	options := client.Options{Token: p.env("SVC_TOKEN"), UserAgent: userAgent(), Timeout: mcpTimeout}
+	options := client.Options{UserAgent: userAgent(), Timeout: mcpTimeout}
 	if transport != nil {
-		options.Token, options.HTTPClient = "", &http.Client{Transport: transport}
+		options.HTTPClient = &http.Client{Transport: transport}
+	} else {
+		// The daemon may speak another dialect of the protocol.
+		own := http.DefaultTransport.(*http.Transport).Clone()
+		defer own.CloseIdleConnections()
+		options.HTTPClient = &http.Client{Transport: mcpserver.Translate(own)}
+		options.Token = p.env("SVC_TOKEN")
 	}
 	api, err := client.New(url, &options)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +20,7 @@ import (
 
 // agent is an MCP client with a process of evalctl mcp. Its calls are made one after another.
 type agent struct {
-	t      *testing.T
+	t      testing.TB
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	out    io.Closer
@@ -29,7 +30,7 @@ type agent struct {
 }
 
 // startAgent starts evalctl mcp and initializes the session.
-func startAgent(t *testing.T, args ...string) *agent {
+func startAgent(t testing.TB, args ...string) *agent {
 	t.Helper()
 	a := &agent{t: t, stderr: new(strings.Builder)}
 	a.cmd = exec.CommandContext(t.Context(), "evalctl", append([]string{"mcp"}, args...)...)
@@ -289,5 +290,92 @@ func TestMCPClientGone(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(home, homeSocket)); !os.IsNotExist(err) {
 		t.Errorf("the daemon was not closed: %v", err)
+	}
+}
+
+// TestMCPEnds ends processes while calls are under way, and checks that what was acknowledged is
+// stored, and that after the end of stdin everything is.
+func TestMCPEnds(t *testing.T) {
+	const calls = 100
+	for _, c := range []struct {
+		name string
+		end  func(a *agent)
+		all  bool
+	}{
+		{"stdin", func(a *agent) { a.stdin.Close() }, true},
+		{"SIGTERM", func(a *agent) { _ = a.cmd.Process.Signal(syscall.SIGTERM) }, false},
+		{"SIGINT", func(a *agent) { _ = a.cmd.Process.Signal(os.Interrupt) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home := t.TempDir()
+			a := startAgent(t, "--home", home)
+			for i := range calls {
+				fmt.Fprintf(a.stdin, `{"jsonrpc":"2.0","id":"w%d","method":"tools/call","params":{"name":"memory_remember","arguments":`+
+					`{"content":"kettle%d","path":"w%d.md"}}}`+"\n", i, i, i)
+			}
+			acknowledged := 0
+			stored := make([]bool, calls)
+			for {
+				line, err := a.stdout.ReadBytes('\n')
+				if err != nil {
+					break
+				}
+				var reply struct {
+					ID     string
+					Result struct{ IsError bool }
+					Error  any
+				}
+				if err := json.Unmarshal(line, &reply); err != nil {
+					t.Fatalf("%v: %s", err, line)
+				}
+				var i int
+				if _, err := fmt.Sscanf(reply.ID, "w%d", &i); err != nil {
+					t.Fatalf("%v: %s", err, line)
+				}
+				if reply.Error == nil && !reply.Result.IsError {
+					stored[i] = true
+					acknowledged++
+				}
+				if acknowledged == 5 {
+					c.end(a)
+				}
+			}
+			if err := a.cmd.Wait(); err != nil {
+				t.Errorf("%v\n%s", err, a.stderr)
+			}
+			if c.all && acknowledged != calls {
+				t.Errorf("%d of %d calls acknowledged\n%s", acknowledged, calls, a.stderr)
+			}
+			reader := startAgent(t, "--home", home)
+			defer reader.end()
+			for i, ok := range stored {
+				if !ok {
+					continue
+				}
+				found, err := reader.call("memory_search", map[string]any{"query": fmt.Sprint("kettle", i)})
+				if err != nil || !strings.Contains(fmt.Sprint(found), fmt.Sprintf("w%d.md", i)) {
+					t.Errorf("w%d.md was acknowledged and is lost: %v, %v", i, found, err)
+				}
+			}
+		})
+	}
+}
+
+// TestMCPWithoutSocket uses a home whose socket would have too long a path. One process works, and
+// a second one is told why it cannot.
+func TestMCPWithoutSocket(t *testing.T) {
+	home := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	first := startAgent(t, "--home", home)
+	if err := first.remember("one"); err != nil {
+		t.Error(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "evalctl", "mcp", "--home", home).CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitUsage ||
+		!strings.Contains(string(out), "is in use by another evalctl mcp, which cannot be reached") {
+		t.Errorf("second process: %v\n%s", err, out)
+	}
+	first.kill()
+	if !strings.Contains(first.stderr.String(), "other processes cannot use this home") {
+		t.Errorf("stderr:\n%s", first.stderr)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -44,8 +45,8 @@ func commandLines(t *testing.T, page string) [][]string {
 // TestShownCommands checks the commands of the documentation. All of them must parse, and those
 // that need only a clone are run.
 func TestShownCommands(t *testing.T) {
-	ran := 0
-	for _, page := range []string{"../../README.md", "../../docs/adding.md", "../../docs/retrieval.md"} {
+	ran, installs := 0, 0
+	for _, page := range []string{"../../README.md", "../../docs/adding.md", "../../docs/mcp.md", "../../docs/retrieval.md"} {
 		for _, args := range commandLines(t, page) {
 			name := strings.Join(args, " ")
 			quiet := &process{args: args, env: func(string) string { return "" }, stdout: io.Discard, stderr: io.Discard}
@@ -58,10 +59,14 @@ func TestShownCommands(t *testing.T) {
 				ran++
 				runShown(t, page, args)
 			}
+			if has("mcp install") {
+				installs++
+				runInstall(t, page, args)
+			}
 		}
 	}
-	if ran < 5 {
-		t.Errorf("only %d commands could be run", ran)
+	if ran < 5 || installs < 5 {
+		t.Errorf("only %d and %d commands could be run", ran, installs)
 	}
 }
 
@@ -69,6 +74,21 @@ func runShown(t *testing.T, page string, args []string) {
 	// TestMain puts evalctl on the PATH.
 	cmd := exec.CommandContext(t.Context(), "evalctl", append(args, "--output", t.TempDir())...)
 	cmd.Dir = "../.."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: evalctl %s: %v\n%s", page, strings.Join(args, " "), err, out)
+	}
+}
+
+// runInstall runs evalctl mcp install for a user of its own, with all clients.
+func runInstall(t *testing.T, page string, args []string) {
+	home := t.TempDir()
+	for _, folder := range []string{".cursor", ".vscode", ".config/Claude", "Library/Application Support/Claude"} {
+		if err := os.MkdirAll(filepath.Join(home, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "evalctl", args...)
+	cmd.Dir, cmd.Env = home, append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "XDG_DATA_HOME=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: evalctl %s: %v\n%s", page, strings.Join(args, " "), err, out)
 	}

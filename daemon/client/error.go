@@ -105,14 +105,15 @@ func oneLine(s string) string { return printable.Line(s, 500) }
 type violation struct {
 	status int
 	why    string
+	code   string // empty: that of the status
 }
 
 func invalid(format string, args ...any) violation {
-	return violation{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+	return violation{status: http.StatusBadRequest, why: fmt.Sprintf(format, args...)}
 }
 
 func tooLarge(format string, args ...any) violation {
-	return violation{http.StatusRequestEntityTooLarge, fmt.Sprintf(format, args...)}
+	return violation{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf(format, args...)}
 }
 
 // check returns the first violation as an *Error.
@@ -121,7 +122,9 @@ func (r request) check(violations ...violation) error {
 		if v.why != "" {
 			return &Error{
 				Status: v.status, Method: r.method, Path: r.path, NotSent: true,
-				Problem: protocol.Problem{Status: v.status, Code: codes[v.status], Detail: v.why},
+				Problem: protocol.Problem{
+					Status: v.status, Code: cmp.Or(v.code, codes[v.status]), Detail: v.why,
+				},
 			}
 		}
 	}

@@ -68,6 +68,8 @@ func Convert(ctx context.Context, kind Kind, name string, data []byte) (Document
 		doc, err = fromJSON(ctx, data)
 	case HTML:
 		doc, err = fromHTML(ctx, nil, data, false)
+	case PDF:
+		doc, err = fromPDF(ctx, data)
 	default:
 		return Document{}, fmt.Errorf("%w: %.40q: use %s", ErrKind, string(kind), supported)
 	}

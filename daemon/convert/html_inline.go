@@ -136,6 +136,21 @@ func escapeStart(line string) string {
 	return line
 }
 
+// escapeHeading escapes the end of a heading if it would be taken for a part of its mark.
+func escapeHeading(text string) string {
+	if cut := strings.TrimRight(text, "#"); cut != text && (cut == "" || strings.HasSuffix(cut, " ")) {
+		return cut + `\` + text[len(cut):]
+	}
+	return text
+}
+
+// escapeText returns the words of a line as Markdown.
+func escapeText(line string) string {
+	var l inline
+	l.text(line)
+	return l.take()
+}
+
 // inlineElement writes an element within a block.
 func (w *htmlWriter) inlineElement(n *html.Node) {
 	switch n.DataAtom {

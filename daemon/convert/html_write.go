@@ -214,11 +214,7 @@ func (w *htmlWriter) flush() {
 	}
 	if w.heading != "" {
 		text = strings.ReplaceAll(text, "\n", " ")
-		// Signs at the end would be taken for a part of the mark.
-		if cut := strings.TrimRight(text, "#"); cut != text && (cut == "" || strings.HasSuffix(cut, " ")) {
-			text = cut + `\` + text[len(cut):]
-		}
-		w.lines(w.heading + text + "\n")
+		w.lines(w.heading + escapeHeading(text) + "\n")
 		return
 	}
 	var b strings.Builder

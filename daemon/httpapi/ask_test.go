@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -81,6 +82,12 @@ func startOpenAI(t *testing.T, reply llmtest.Reply) *server {
 
 func TestAskOverAnOpenAIProvider(t *testing.T) {
 	const question = `{"question":"Where does Ana live?"}`
+	// frame is a frame of the provider's stream.
+	frame := func(delta string) string {
+		return `data: {"choices":[{"index":0,"delta":{"content":"` + delta + `"},"finish_reason":null}]}` + "\n\n"
+	}
+	const end = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	const badGateway = `{"code":"bad_gateway","message":`
 	tests := []struct {
 		name   string
 		reply  llmtest.Reply
@@ -89,15 +96,37 @@ func TestAskOverAnOpenAIProvider(t *testing.T) {
 		last   string // part of the last event
 	}{
 		{"whole", llmtest.Reply{Text: "She lives in Oslo [1].", Input: 100, Output: 6},
-			"retrieve citation done", "She lives in Oslo [1].", `"usage":{"input_tokens":100,"output_tokens":6}`},
+			"retrieve citation done", "She lives in Oslo.", `"usage":{"input_tokens":100,"output_tokens":6}`},
+		{"without usage", llmtest.Reply{Text: "She lives in Oslo."},
+			"retrieve done", "She lives in Oslo.", `"output_tokens":5}`}, // estimated
+		{"markers cut by deltas", llmtest.Reply{Body: frame("[") + frame("1") + frame("] Oslo") + frame(" [") + frame("1]") + frame(".") + end},
+			"retrieve citation done", "Oslo.", `{"ok":true,"answer":"Oslo.",`},
+		{"invalid UTF-8", llmtest.Reply{Body: frame("Os\xff") + frame("\xc3") + frame("lo") + end},
+			"retrieve done", "Os\ufffd\ufffdlo", "{\"ok\":true,\"answer\":\"Os\ufffd\ufffdlo\","},
 		{"cut by the connection", llmtest.Reply{Text: "She lives in Oslo [1].", CutAfter: 2},
-			"retrieve error", "She lives ", `{"code":"bad_gateway","message":`},
+			"retrieve error", "She lives", badGateway},
+		{"cut within a frame", llmtest.Reply{Body: frame("She") + frame(" lives")[:30]},
+			"retrieve error", "She", badGateway},
+		{"cut within a marker", llmtest.Reply{Body: frame("Oslo [1")},
+			"retrieve error", "Oslo", badGateway},
 		{"ended without a finish reason", llmtest.Reply{Text: "She lives in Oslo.", FinishReason: llmtest.NoFinishReason},
-			"retrieve error", "She lives in Oslo.", `"code":"bad_gateway"`},
+			"retrieve error", "She lives in Oslo.", badGateway},
+		{"not a stream", llmtest.Reply{Body: "<html>"},
+			"retrieve error", "", badGateway},
 		{"out of tokens", llmtest.Reply{Text: "She lives in", FinishReason: "length"},
 			"retrieve error", "She lives in", `finish reason length","retryable":false`},
+		{"filtered", llmtest.Reply{Text: "She", FinishReason: "content_filter"},
+			"retrieve error", "She", `finish reason content_filter","retryable":false`},
+		{"empty", llmtest.Reply{Body: end},
+			"retrieve error", "", `gave no answer: gpt-4o-mini gave finish reason \"stop\"","retryable":true`},
+		{"only markers", llmtest.Reply{Text: "[1] [1]"},
+			"retrieve error", "", `"retryable":true`},
 		{"wrong key", llmtest.Reply{Status: 401, Body: `{"error":{"message":"bad key"}}`},
 			"retrieve error", "", `"retryable":false`},
+		{"rate limit", llmtest.Reply{Status: 429, RetryAfter: "3600", Body: `{"error":{"message":"slow down"}}`},
+			"retrieve error", "", `{"code":"rate_limited","message":`},
+		{"server error", llmtest.Reply{Status: 500, Body: "<html>"},
+			"retrieve error", "", badGateway},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,6 +136,10 @@ func TestAskOverAnOpenAIProvider(t *testing.T) {
 			names, answer, last := events(t, resp)
 			if got := strings.Join(names, " "); got != tt.names || answer != tt.answer || !strings.Contains(string(last), tt.last) {
 				t.Errorf("got %s, answer %q, last %s", got, answer, last)
+			}
+			retryable := strings.Contains(string(last), `"retryable":true`)
+			if final := strings.Contains(tt.last, `"retryable":false`) || tt.name == "wrong key"; strings.HasSuffix(tt.names, "error") && retryable == final {
+				t.Errorf("last is %s", last)
 			}
 			if strings.Contains(string(last)+s.log.String(), "key-123") {
 				t.Error("the key is in a response or the log")
@@ -152,6 +185,50 @@ func TestReaderStopsWhenTheClientDisconnects(t *testing.T) {
 	resp.Body.Close()
 	if err := <-reader.ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the reader's context ended with %v", err)
+	}
+}
+
+// TestProviderRequestEndsWithTheClient: when the client disconnects, the request to the model
+// provider is canceled, whether it has sent nothing yet or a part of its answer.
+func TestProviderRequestEndsWithTheClient(t *testing.T) {
+	for name, delta := range map[string]string{
+		"before the answer": "",
+		"within the answer": `data: {"choices":[{"index":0,"delta":{"content":"Well"},"finish_reason":null}]}` + "\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked, canceled := make(chan struct{}), make(chan struct{})
+			provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.ReadAll(r.Body) // the server notices the end of the connection only then
+				if delta != "" {
+					w.Header().Set("Content-Type", protocol.TypeEvents)
+					_, _ = io.WriteString(w, delta)
+					_ = http.NewResponseController(w).Flush()
+				}
+				close(asked)
+				<-r.Context().Done()
+				close(canceled)
+			}))
+			defer provider.Close()
+			reader, err := llm.Open(llm.Config{Provider: llm.ProviderOpenAI, Model: "m", BaseURL: provider.URL, APIKey: "k"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := start(t, reader, "m")
+			s.put(t, "ana.md", "Ana lives in Oslo.")
+			resp := s.do(t, "POST", "/v1/brains/eval/ask", `{"question":"Ana"}`)
+			events := sse.NewReader(resp.Body, 0)
+			if e, err := events.Next(); err != nil || e.Name != protocol.EventRetrieve {
+				t.Fatalf("got event %q, %v", e.Name, err)
+			}
+			if delta != "" {
+				if e, err := events.Next(); err != nil || string(e.Data) != `{"delta":"Well"}` {
+					t.Fatalf("got event %q %s, %v", e.Name, e.Data, err)
+				}
+			}
+			<-asked
+			resp.Body.Close()
+			<-canceled
+		})
 	}
 }
 

@@ -129,5 +129,5 @@ func bodyError(err error, limit int64) error {
 }
 
 func tooLarge(limit int64) error {
-	return requestErrorf(errTooLarge, "the body exceeds %d bytes", limit)
+	return requestErrorf(errBodyTooLarge, "the body exceeds %d bytes", limit)
 }

@@ -177,6 +177,11 @@ var operations = map[string]operation{
 			returns[protocol.DocumentRecord](http.StatusCreated, "The record of the new document.")),
 		failures: []int{http.StatusConflict},
 	},
+	"ingestFile":      ingestFileOperation,
+	"ingestFileAlias": ingestFileOperation,
+	"ingestURL":       ingestURLOperation,
+	"ingestURLAlias":  ingestURLOperation,
+
 	"getDocument": {
 		allowed: "reader writer admin",
 		Summary: "Return the record of a document. Documents named read or stat at the root have " +
@@ -332,4 +337,35 @@ func consolidation(summary, description string) operation {
 		Responses:   returns[protocol.ConsolidateResponse](http.StatusOK, "What was done, or would be done."),
 		failures:    []int{http.StatusConflict},
 	}
+}
+
+var ingestFileOperation = operation{
+	allowed: "writer admin",
+	Summary: "Store a file as a Markdown document. What is not Markdown is converted, and kept as well.",
+	Description: "Nothing is overwritten. The same bytes of the same kind are stored once. A file " +
+		"above 2 MiB is converted by a job. A form has the file in the part file, and the other keys " +
+		"as fields; tags may be repeated or separated by commas.",
+	RequestBody: ingestBody(`{
+		"path": "kitchen/cups.txt",
+		"content_type": "text/plain; charset=utf-8",
+		"as": "text",
+		"title": "Cups",
+		"tags": ["kitchen"],
+		"content_base64": "VGhlcmUgYXJlIHNpeCBjdXBzLg=="
+	}`),
+	Responses: ingestResponses(),
+}
+
+var ingestURLOperation = operation{
+	allowed: "writer admin",
+	Summary: "Fetch a web page and store its main text as a Markdown document.",
+	Description: "Addresses that are not public are rejected, unless the daemon runs with " +
+		"--allow-private-fetch. A page of more than 5 MiB is rejected with 413, one that cannot be " +
+		"converted with 415, and a failure of its server is 502.",
+	RequestBody: takes[protocol.IngestURL]("", `{
+		"url": "https://example.com/cups.html",
+		"title": "Cups",
+		"tags": ["kitchen"]
+	}`),
+	Responses: ingestedPage(),
 }

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -113,6 +115,31 @@ func takes[T any](description, example string) *requestBody {
 			Schema: schemaRef(reflect.TypeFor[T]().Name()), Example: json.RawMessage(example),
 		}},
 	}
+}
+
+// ingestBody is a file, as a form or in a JSON object.
+func ingestBody(example string) *requestBody {
+	body := takes[protocol.IngestFile](fmt.Sprintf("The file has %d MiB at most, else the code is %s.",
+		protocol.MaxIngestBytes>>20, protocol.CodeFileTooLarge), example)
+	body.Content[typeForm] = media{Schema: inline(ofType("object"), require("file"))}
+	return body
+}
+
+// ingestResponses are the responses to an ingest.
+func ingestResponses() map[string]response {
+	all := located(returns[protocol.IngestResponse](http.StatusCreated, "The document is new."))
+	queued := located(returns[protocol.IngestResponse](http.StatusAccepted,
+		"The file is stored; the job in Location will create the document."))
+	maps.Copy(all, queued)
+	maps.Copy(all, returns[protocol.IngestResponse](http.StatusOK, "The document of the same file."))
+	return all
+}
+
+// ingestedPage are the responses to an ingest that is never queued.
+func ingestedPage() map[string]response {
+	all := ingestResponses()
+	delete(all, strconv.Itoa(http.StatusAccepted))
+	return all
 }
 
 // returns is a JSON response of type T.

@@ -104,6 +104,41 @@ var components = map[reflect.Type][]rule{
 		field("next_cursor", doc("Absent on the last page.")),
 	},
 
+	reflect.TypeFor[protocol.IngestFile](): {
+		doc("The kind of the file follows from as, else from content_type, else from the extension."),
+		open,
+		field("path", documentPath, doc("The folder and the name of the file. Without a folder, it is "+
+			"raw/documents. Files that are not Markdown get the extension .md.")),
+		field("content_type", chars(0, 255)),
+		field("as", oneOf(protocol.AsMarkdown, protocol.AsText, protocol.AsPDF, protocol.AsJSON,
+			protocol.AsHTML)),
+		field("title", chars(0, protocol.MaxDocumentTitle), doc("That of the file by default.")),
+		field("tags", count(0, protocol.MaxDocumentTags),
+			items(chars(1, protocol.MaxDocumentTag), pattern("^[^,]*$"))),
+		field("content_base64", base64Text),
+	},
+	reflect.TypeFor[protocol.IngestURL](): {
+		open,
+		field("url", chars(1, protocol.MaxURL), doc("http or https, without a user, on port 80, 443 or "+
+			"one from 1024.")),
+		field("title", chars(0, protocol.MaxDocumentTitle), doc("That of the page by default.")),
+		field("tags", count(0, protocol.MaxDocumentTags),
+			items(chars(1, protocol.MaxDocumentTag), pattern("^[^,]*$"))),
+	},
+	reflect.TypeFor[protocol.IngestResponse](): {
+		open,
+		field("status", oneOf(protocol.IngestCompleted, protocol.IngestQueued),
+			doc("Absent when the document exists.")),
+		field("document_id", doc("Empty while queued.")),
+		field("path", doc("Empty while queued.")),
+		field("hash", sha256Hex, doc("SHA-256 of the bytes as they were sent.")),
+		field("chunk_count", least(0), doc("Passages of the document that are ranked.")),
+		field("embedded_count", least(0), doc("How many of them have a vector already. Vectors are "+
+			"computed in the background, so it is 0 for a new document.")),
+		field("duration_ms", least(0)),
+		field("reused", doc("The same bytes were ingested before.")),
+		field("job_id", doc("Only when queued.")),
+	},
 	reflect.TypeFor[protocol.Job](): {
 		field("kind", oneOf(protocol.JobIngest, protocol.JobExtract)),
 		field("status", oneOf(protocol.JobQueued, protocol.JobRunning, protocol.JobCompleted,

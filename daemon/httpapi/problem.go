@@ -28,6 +28,8 @@ var (
 	errCrossOrigin  = errors.New("request from another origin")
 	errForeignHost  = errors.New("request for another host")
 	errShuttingDown = errors.New("daemon is shutting down")
+	// errBodyTooLarge is the errTooLarge of a body as a whole.
+	errBodyTooLarge = fmt.Errorf("body is %w", errTooLarge)
 )
 
 // requestError is an error of one of the kinds above, with a detail for the client.
@@ -78,8 +80,10 @@ var outcomes = []struct {
 	{is(brain.ErrExists), outcome{409, protocol.CodeConflict, "Brain exists", false, false}},
 	{is(store.ErrConflict), outcome{409, protocol.CodeConflict, "Conflict", false, false}},
 	{is(errTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
+	{is(memory.ErrFileTooLarge), outcome{413, protocol.CodeFileTooLarge, "File is too large", false, false}},
 	{is(memory.ErrTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
 	{is(errMediaType), outcome{415, protocol.CodeUnsupportedMediaType, "Unsupported media type", false, false}},
+	{is(memory.ErrKind), outcome{415, protocol.CodeUnsupportedMediaType, "Unsupported kind of file", false, false}},
 	{is(errUnconfirmed), outcome{428, protocol.CodeConfirmationRequired, "Confirmation required", false, false}},
 	{is(errRateLimited), outcome{429, protocol.CodeRateLimited, "Too many requests", true, false}},
 	{isReader(429), outcome{429, protocol.CodeRateLimited, "Model provider is rate limited", true, false}},
@@ -89,6 +93,7 @@ var outcomes = []struct {
 	{is(brain.ErrSearchSlow), outcome{502, protocol.CodeBadGateway, "Model of the search is slow", true, false}},
 	// The text of an embedder or reranker that is no *llm.Error may contain anything.
 	{is(brain.ErrSearchModel), outcome{502, protocol.CodeBadGateway, "Model of the search failed", true, true}},
+	{is(memory.ErrUpstream), outcome{502, protocol.CodeBadGateway, "Server of the page failed", true, false}},
 	{is(memory.ErrReaderStopped), outcome{502, protocol.CodeBadGateway, "Answer is incomplete", false, false}},
 	{is(memory.ErrReply), outcome{502, protocol.CodeBadGateway, "Model gave no usable reply", true, false}},
 	{is(memory.ErrReaderSilent), outcome{502, protocol.CodeBadGateway, "No answer", true, false}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"evalctl/daemon/client"
@@ -49,7 +50,10 @@ func listBrains(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	lines := []string{fmt.Sprintf("%d brains", len(list.Items))}
+	if len(list.Items) == 0 {
+		return reply{list, "no brains"}, nil
+	}
+	var lines []string
 	for _, b := range list.Items {
 		lines = append(lines, brainLine(b))
 	}
@@ -117,8 +121,31 @@ func inBrain[T any](
 // mayLackBrain reports whether an operation may have failed because the brain is unknown. Daemons
 // with keys respond to that as to a brain of others.
 func mayLackBrain(err error) bool {
+	return hasStatus(err, http.StatusForbidden) || mayLackRoute(err)
+}
+
+// mayLackRoute reports whether an operation may have failed because the daemon does not have its
+// endpoint.
+func mayLackRoute(err error) bool {
+	return hasStatus(err, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented)
+}
+
+func hasStatus(err error, statuses ...int) bool {
 	e, ok := errors.AsType[*client.Error](err)
-	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusForbidden)
+	return ok && !e.NotSent && slices.Contains(statuses, e.Status)
+}
+
+// lacksRoute reports whether an operation on a brain failed because the daemon does not have its
+// endpoint. For a missing brain the status may be the same, so the brain must be listed.
+func (c call) lacksRoute(ctx context.Context, id string, err error) bool {
+	if !mayLackRoute(err) {
+		return false
+	}
+	list, listErr := c.brains(ctx)
+	if listErr != nil {
+		return !hasStatus(err, http.StatusNotFound)
+	}
+	return slices.ContainsFunc(list.Items, func(b protocol.Brain) bool { return b.ID == id })
 }
 
 // firstBrain returns the id of the brain of calls that name none.

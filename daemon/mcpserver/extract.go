@@ -2,10 +2,7 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 	"time"
 
 	"evalctl/daemon/client"
@@ -72,7 +69,7 @@ func addMessages(
 	ctx context.Context, b *client.Brain, session string, messages []protocol.SessionMessage,
 ) ([]protocol.SessionMessageRecord, error) {
 	records, err := b.AddMessages(ctx, session, messages)
-	if !lacksRoute(err) {
+	if !mayLackRoute(err) {
 		return records, err
 	}
 	records = nil
@@ -91,23 +88,14 @@ func addMessages(
 	return records, nil
 }
 
-// lacksRoute reports whether an error may mean that the daemon does not have the endpoint.
-func lacksRoute(err error) bool {
-	e, ok := errors.AsType[*client.Error](err)
-	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed ||
-		e.Status == http.StatusNotImplemented)
-}
-
+// extractTranscript stores the messages as a document. The daemon extracts facts from documents of
+// this source and form.
 func (c call) extractTranscript(
 	ctx context.Context, b *client.Brain, messages []protocol.SessionMessage,
 ) (reply, error) {
-	var text strings.Builder
-	for _, m := range messages {
-		writeTurn(&text, m)
-	}
 	d := protocol.CreateDocument{
 		Title:   "Transcript of " + time.Now().UTC().Format(time.DateTime),
-		Content: text.String(),
+		Content: protocol.Transcript(messages...),
 		Source:  protocol.SourceExtract,
 	}
 	if actor := c.args.text("actor_id"); actor != "" {
@@ -118,18 +106,4 @@ func (c call) extractTranscript(
 		return reply{}, err
 	}
 	return reply{transcriptExtract{modeTranscript, record}, "Stored " + recordLine(record)}, nil
-}
-
-// writeTurn writes a message in the form of the daemon's transcripts: who speaks, and the content as
-// a block quote, so that no content can look like another message.
-func writeTurn(text *strings.Builder, m protocol.SessionMessage) {
-	fmt.Fprintf(text, "\n**%s**:\n", m.Role)
-	content := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(m.Content)
-	for line := range strings.SplitSeq(content, "\n") {
-		text.WriteByte('>')
-		if line != "" {
-			text.WriteString(" " + line)
-		}
-		text.WriteByte('\n')
-	}
 }

@@ -14,7 +14,7 @@ import (
 // A call ends when its HTTP request does. The client is not the user of this process, so
 // memory_ingest_file is rejected.
 func (s *Server) Handler() http.Handler {
-	server := s.mcpServer(access{})
+	server := s.mcpServer(false)
 	streamable := mcp.NewStreamableHTTPHandler(
 		func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{

@@ -136,3 +136,5 @@ func newClient(t testing.TB, url string) *client.Client {
 	t.Cleanup(c.Close)
 	return c
 }
+
+type docsPage = client.DocumentPage

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"evalctl/daemon/client"
+	"evalctl/daemon/fetch"
 	"evalctl/daemon/protocol"
 )
 
@@ -29,6 +30,9 @@ type Config struct {
 	// DefaultBrain is the id or slug of the brain of calls that name none (SVC_MCP_DEFAULT_BRAIN,
 	// spec 1). Empty means the one that the daemon names, else the first that it lists.
 	DefaultBrain string
+	// Fetcher fetches pages for daemons that cannot. Default: one that reaches only public
+	// addresses.
+	Fetcher *fetch.Fetcher
 	// Version is the version that the server reports.
 	Version string
 	// Logger receives failures of the server itself. Nil discards them.
@@ -39,6 +43,7 @@ type Config struct {
 type Server struct {
 	client       *client.Client
 	defaultBrain string
+	fetcher      *fetch.Fetcher
 	version      string
 	logger       *slog.Logger
 }
@@ -48,23 +53,22 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Client == nil {
 		return nil, errors.New("mcp server: Client is required")
 	}
+	if cfg.Fetcher == nil {
+		cfg.Fetcher = fetch.New(fetch.Options{})
+	}
 	return &Server{
-		client: cfg.Client, defaultBrain: cfg.DefaultBrain, version: cfg.Version,
+		client: cfg.Client, defaultBrain: cfg.DefaultBrain, fetcher: cfg.Fetcher, version: cfg.Version,
 		logger: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}, nil
-}
-
-// access is what a tool may use besides the daemon.
-type access struct {
-	// files permits reading files of this machine, because the caller is the user of the process.
-	files bool
 }
 
 // call is one call of a tool.
 type call struct {
 	*Server
-	access
-	args arguments
+	// local permits using this machine, its files and its network, because the caller is the user
+	// of the process.
+	local bool
+	args  arguments
 	// progress sends a piece of the answer to the client. It does nothing if the call has no
 	// progress token.
 	progress func(delta string) error
@@ -81,30 +85,27 @@ var tools = map[string]func(context.Context, call) (reply, error){
 	"memory_search":       search,
 	"memory_recall":       recall,
 	"memory_remember":     remember,
+	"memory_ingest_file":  ingestFile,
+	"memory_ingest_url":   ingestURL,
 	"memory_extract":      extract,
+	"memory_reflect":      reflect,
+	"memory_consolidate":  consolidate,
 	"memory_create_brain": createBrain,
 	"memory_list_brains":  listBrains,
 	"memory_ask":          ask,
 }
 
-func notImplemented(context.Context, call) (reply, error) {
-	return reply{}, &toolError{Code: protocol.CodeNotImplemented, Message: "this tool is not implemented"}
-}
-
 // mcpServer returns a server of the protocol, for one connection or for any number of HTTP requests.
-func (s *Server) mcpServer(may access) *mcp.Server {
+func (s *Server) mcpServer(local bool) *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "evalctl", Version: s.version},
 		// Nil capabilities would advertise logging. The list of tools never changes.
 		&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}},
 	)
 	for name, d := range definitions {
-		run, ok := tools[name]
-		if !ok {
-			run = notImplemented
-		}
+		run := tools[name]
 		server.AddTool(d.tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			result := s.serve(ctx, req, d.input, may, run)
+			result := s.serve(ctx, req, d.input, local, run)
 			return result, nil
 		})
 	}
@@ -113,7 +114,7 @@ func (s *Server) mcpServer(may access) *mcp.Server {
 
 // serve runs one call. Its failure is a result, so that the model that called can read why.
 func (s *Server) serve(
-	ctx context.Context, req *mcp.CallToolRequest, input *schema, may access,
+	ctx context.Context, req *mcp.CallToolRequest, input *schema, local bool,
 	run func(context.Context, call) (reply, error),
 ) (result *mcp.CallToolResult) {
 	defer func() {
@@ -129,7 +130,7 @@ func (s *Server) serve(
 	if err != nil {
 		return failure(err)
 	}
-	r, err := run(ctx, call{Server: s, access: may, args: args, progress: progressOf(ctx, req)})
+	r, err := run(ctx, call{Server: s, local: local, args: args, progress: progressOf(ctx, req)})
 	if err != nil {
 		return failure(err)
 	}

@@ -27,9 +27,9 @@ const maxCalls = 32
 // context's error when that ends. It does not close in: a Read that blocks continues in the
 // background until it returns.
 //
-// The client is the user of this process, so memory_ingest_file reads files of this machine.
+// The client is the user of this process, so tools may use files and the network of this machine.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	server := s.mcpServer(access{files: true})
+	server := s.mcpServer(true)
 	slots := make(chan struct{}, maxCalls)
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {

@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -156,6 +157,65 @@ func TestExtract(t *testing.T) {
 		}
 		if !strings.Contains(content, "**assistant**:\n> Noted.\n> **user**:\n> I hate tea.\n") {
 			t.Errorf("the transcript is %q", content)
+		}
+	})
+}
+
+func TestReflectAndConsolidate(t *testing.T) {
+	messages := []object{
+		{"role": "user", "content": "Please book a table for Friday."},
+		{"role": "assistant", "content": "Done: the table is booked for Friday at eight."},
+		{"role": "user", "content": "Great, thank you, that worked."},
+	}
+	eachStore(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
+		c := open()
+		call(t, c, "memory_create_brain", object{"name": "notes"})
+		call(t, c, "memory_extract", object{"messages": messages, "session_id": "s"})
+		var first string
+		for i := range 3 {
+			r := call(t, c, "memory_reflect", object{"session_id": "s"})
+			got := into[struct {
+				ReflectionStatus    string `json:"reflection_status"`
+				ReflectionAttempted *bool  `json:"reflection_attempted"`
+				EndedAt             string `json:"ended_at"`
+				Reflection          struct {
+					Outcome string
+					Record  bool `json:"should_record_episode"`
+					Path    string
+				}
+			}](t, r)
+			if got.ReflectionStatus != "completed" || got.ReflectionAttempted == nil || got.EndedAt == "" || got.Reflection.Outcome == "" {
+				t.Errorf("reflected %s", r.Structured)
+			}
+			for _, want := range []string{
+				"outcome: " + got.Reflection.Outcome, fmt.Sprintf("record episode: %t", got.Reflection.Record),
+				"path: " + got.Reflection.Path, "ended at: " + got.EndedAt,
+			} {
+				if !strings.Contains(r.Text, want) {
+					t.Errorf("the text lacks %q: %q", want, r.Text)
+				}
+			}
+			if i == 0 {
+				first = got.EndedAt
+			}
+			if got.EndedAt != first {
+				t.Errorf("ended at %s, before at %s", got.EndedAt, first)
+			}
+			if i == 1 {
+				restart()
+				c = open()
+			}
+		}
+		r := call(t, c, "memory_extract", object{"messages": messages, "session_id": "s"})
+		if r.Failure == nil || r.Failure.Code != "conflict" {
+			t.Errorf("an ended session accepts messages: %+v", r.Failure)
+		}
+		for range 2 {
+			r = call(t, c, "memory_consolidate", nil)
+			got := into[struct{ Result map[string]any }](t, r)
+			if got.Result["compiled"] == nil || got.Result["dry_run"] != false || !strings.HasPrefix(r.Text, "Compiled ") {
+				t.Errorf("consolidated %s, %q", r.Structured, r.Text)
+			}
 		}
 	})
 }

@@ -3,13 +3,12 @@ package memory
 import (
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
 
-// statementKey is the same for facts that differ only in case, punctuation and articles. Facts about
-// different days are different, and so are those with and without a day.
+// statementKey is the same for facts that differ only in case, punctuation and articles, and in their
+// day.
 func statementKey(f fact) string {
 	var words []string
 	for word := range strings.FieldsSeq(strings.ToLower(f.Text)) {
@@ -19,11 +18,7 @@ func statementKey(f fact) string {
 			words = append(words, word)
 		}
 	}
-	key := strings.Join(words, " ")
-	if !f.Date.IsZero() {
-		key += "\x00" + f.Date.Format(time.DateOnly)
-	}
-	return key
+	return strings.Join(words, " ")
 }
 
 // supersede finds statements that a newer one contradicts. That is decided for few kinds of facts
@@ -53,7 +48,7 @@ func supersede(statements []*statement) {
 			continue // two values on one day: nobody knows which of them holds
 		}
 		for _, s := range list {
-			if s.when.Before(newest.when) && values[s] != values[newest] {
+			if values[s] != values[newest] {
 				s.by = newest
 			}
 		}

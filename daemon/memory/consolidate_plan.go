@@ -91,11 +91,11 @@ func (p *consolidation) prune(path, text, reason string, from ...string) {
 	p.lost = append(p.lost, loss{path: path, text: text, reason: reason})
 }
 
-// statement is a fact wherever it is stated.
+// statement is a fact wherever it is stated, on whatever day.
 type statement struct {
 	text  string // as it was first written
 	lines []factRef
-	notes []int // indexes in holdings.notes
+	note  *holding // of the daemon's own; nil if there is none
 	when  time.Time
 	by    *statement // the newer statement that contradicts it
 }
@@ -114,30 +114,31 @@ func (p *consolidation) planFacts() {
 		switch {
 		case s.by != nil:
 			p.pruneSuperseded(s)
-		case len(s.notes) > 0:
+		case s.note != nil && len(s.lines) > 0:
 			p.confirm(s)
-		case len(s.sessions()) > 1:
+		case s.note == nil && len(s.sessions()) > 1:
 			p.promote(s)
-		case len(s.lines) > 1:
+		default:
 			p.pruneRepeated(s.lines)
 		}
 	}
 	p.rewriteFacts()
 }
 
-// statements returns all statements of facts and notes, in the order of their documents.
+// statements returns all statements of facts and of the daemon's own notes, in the order of their
+// documents.
 func (p *consolidation) statements() []*statement {
 	var list []*statement
 	byKey := map[string]*statement{}
-	find := func(d *holding, f *fact) *statement {
-		key := statementKey(*f)
+	find := func(d *holding, f fact) *statement {
+		key := statementKey(f)
 		s := byKey[key]
 		if s == nil {
 			s = &statement{text: f.Text}
 			byKey[key] = s
 			list = append(list, s)
 		}
-		if when := d.when(*f); when.After(s.when) {
+		if when := d.when(f); when.After(s.when) {
 			s.when = when
 		}
 		return s
@@ -145,15 +146,16 @@ func (p *consolidation) statements() []*statement {
 	for i := range p.facts {
 		d := &p.facts[i]
 		for j := range d.facts {
-			s := find(d, &d.facts[j])
+			s := find(d, d.facts[j])
 			s.lines = append(s.lines, factRef{d, &d.facts[j]})
 		}
 	}
 	for i := range p.notes {
 		d := &p.notes[i]
-		for j := range d.facts {
-			s := find(d, &d.facts[j])
-			s.notes = append(s.notes, i)
+		for _, f := range d.facts {
+			if s := find(d, f); s.note == nil {
+				s.note = d
+			}
 		}
 	}
 	return list
@@ -165,6 +167,14 @@ func (s *statement) sessions() []string {
 		seen[l.doc.session()] = true
 	}
 	return slices.Sorted(maps.Keys(seen))
+}
+
+// place returns a document with the statement.
+func (s *statement) place() string {
+	if s.note != nil {
+		return s.note.path
+	}
+	return s.lines[len(s.lines)-1].doc.path
 }
 
 // linePaths returns the paths of the documents with the lines.
@@ -184,91 +194,54 @@ func (p *consolidation) pruneLines(lines []factRef, why, where string) {
 	}
 }
 
-func (l factRef) when() time.Time { return l.doc.when(*l.fact) }
-
-// pruneRepeated leaves the newest of the lines, so that the statement does not become older.
+// pruneRepeated leaves one line of each day.
 func (p *consolidation) pruneRepeated(lines []factRef) {
-	newest := slices.MaxFunc(lines, func(a, b factRef) int { return a.when().Compare(b.when()) })
+	first := map[time.Time]factRef{}
 	for _, l := range lines {
-		if l != newest {
-			p.pruneLines([]factRef{l}, "is repeated in", newest.doc.path)
+		if kept, repeated := first[l.fact.Date]; repeated {
+			p.pruneLines([]factRef{l}, "is repeated in", kept.doc.path)
+		} else {
+			first[l.fact.Date] = l
 		}
 	}
 }
-
-// confirm prunes facts that are in a note already. A note of the daemon's own gets the date of the
-// newest of them. If the note is a user's, newer facts stay, since its date would be lost.
-func (p *consolidation) confirm(s *statement) {
-	if len(s.lines) == 0 {
-		return
-	}
-	note := &p.notes[s.notes[0]]
-	for _, i := range s.notes {
-		if p.notes[i].ownNote() {
-			note = &p.notes[i]
-			break
-		}
-	}
-	written := note.when(note.facts[0])
-	if !note.ownNote() {
-		older := slices.DeleteFunc(slices.Clone(s.lines), func(l factRef) bool { return l.when().After(written) })
-		p.pruneLines(older, "is already in the note", note.path)
-		return
-	}
-	if s.when.After(written) {
-		from := linePaths(s.lines)
-		p.seal(note.path, note.facts[0].String()+"\n", frontmatter.Fields{
-			Title: note.doc.Title, Date: s.when, Source: protocol.SourceCompile,
-			Metadata: map[string]any{keySources: sourceList(append(parseSources(note.doc), from...))},
-		})
-		p.lost = append(p.lost, loss{path: note.path, text: note.text, reason: "the note is confirmed", replaced: true})
-		p.promoted = append(p.promoted, protocol.ConsolidationAction{
-			Path: note.path, From: from, Reason: fmt.Sprintf("the fact %q is confirmed", excerpt(note.facts[0].Text)),
-		})
-	}
-	p.pruneLines(s.lines, "is already in the note", note.path)
-}
-
-// ownNote reports whether the daemon wrote a note and nobody has changed it since.
-func (d *holding) ownNote() bool { return d.sealed && len(d.facts) == 1 }
 
 func (p *consolidation) pruneSuperseded(s *statement) {
-	newer := s.by.place(p)
+	newer := s.by.place()
 	p.pruneLines(s.lines, "is superseded by a newer one in", newer)
-	for _, i := range s.notes {
-		d := &p.notes[i]
-		if !d.ownNote() || p.deletes[d.path] {
-			continue
-		}
-		p.deletes[d.path] = true
-		p.prune(d.path, d.text, "the note is superseded by a newer fact in "+newer, newer)
+	if s.note != nil && !p.deletes[s.note.path] {
+		p.deletes[s.note.path] = true
+		p.prune(s.note.path, s.note.text, "the note is superseded by a newer fact in "+newer, newer)
 	}
-}
-
-// place returns a document with the statement.
-func (s *statement) place(p *consolidation) string {
-	if len(s.notes) > 0 {
-		return p.notes[s.notes[0]].path
-	}
-	return s.lines[len(s.lines)-1].doc.path
 }
 
 // promote plans a note of its own for a statement of several sessions.
 func (p *consolidation) promote(s *statement) {
-	f := *s.lines[0].fact
+	path := p.free(notesFolder, "note", clip(s.text, protocol.MaxBrainName))
 	from := linePaths(s.lines)
-	title := clip(f.Text, protocol.MaxBrainName)
-	path := p.free(notesFolder, "note", title)
-	text := p.seal(path, f.String()+"\n", frontmatter.Fields{
-		Title: title, Date: s.when, Source: protocol.SourceCompile,
-		Metadata: map[string]any{keySources: sourceList(from)},
-	})
-	p.added = append(p.added, holding{path: path, text: text, doc: frontmatter.Parse(text), facts: []fact{f}, sealed: true})
+	facts := noteFacts(nil, s.lines)
+	text, err := noteDocument(facts, s.when, from)
+	p.write(path, text, err)
+	p.added = append(p.added, holding{path: path, text: text, doc: frontmatter.Parse(text), facts: facts, sealed: true})
 	p.promoted = append(p.promoted, protocol.ConsolidationAction{
 		Path: path, From: from,
-		Reason: fmt.Sprintf("%d sessions state the fact %q", len(s.sessions()), excerpt(f.Text)),
+		Reason: fmt.Sprintf("%d sessions state the fact %q", len(s.sessions()), excerpt(s.text)),
 	})
 	p.pruneLines(s.lines, "is promoted to", path)
+}
+
+// confirm moves facts into the note that states the same.
+func (p *consolidation) confirm(s *statement) {
+	from := linePaths(s.lines)
+	text, err := noteDocument(noteFacts(s.note.facts, s.lines), s.when, append(parseSources(s.note.doc), from...))
+	if err != nil || text != s.note.text {
+		p.write(s.note.path, text, err)
+		p.lost = append(p.lost, loss{path: s.note.path, text: s.note.text, reason: "the note is confirmed", replaced: true})
+		p.promoted = append(p.promoted, protocol.ConsolidationAction{
+			Path: s.note.path, From: from, Reason: fmt.Sprintf("the fact %q is confirmed", excerpt(s.text)),
+		})
+	}
+	p.pruneLines(s.lines, "is added to the note", s.note.path)
 }
 
 // rewriteFacts writes the documents that have lost facts, and deletes those without any left.

@@ -31,7 +31,7 @@ type documents interface {
 	Read(ctx context.Context, path string) ([]byte, error)
 }
 
-// holding is a document of the daemon's own, or one of a user in a folder of its own.
+// holding is a document of the daemon's own.
 type holding struct {
 	path   string
 	text   string
@@ -40,13 +40,14 @@ type holding struct {
 	sealed bool
 }
 
-// holdings is what a consolidation works on, each list ascending by path.
+// holdings is what a consolidation works on, each list ascending by path. Documents of users, and those
+// that users have changed, are not in it.
 type holdings struct {
-	facts     []holding // sealed
-	episodes  []holding // sealed
-	summaries []holding // sealed
-	notes     []holding // also those of users: a fact in one of them needs no other note
-	taken     map[string]bool
+	facts     []holding
+	episodes  []holding
+	summaries []holding
+	notes     []holding
+	taken     map[string]bool // paths in the folders, of whomever, in lower case
 	state     compileState
 }
 
@@ -62,7 +63,7 @@ func readHoldings(ctx context.Context, docs documents) (holdings, error) {
 	h.facts = slices.DeleteFunc(read(factsFolder), func(d holding) bool { return !d.rewritable() })
 	h.episodes = slices.DeleteFunc(read(episodesFolder), edited)
 	h.summaries = slices.DeleteFunc(read(summariesFolder), edited)
-	h.notes = read(notesFolder)
+	h.notes = slices.DeleteFunc(read(notesFolder), func(d holding) bool { return !d.isNote() })
 	if err != nil {
 		return h, err
 	}

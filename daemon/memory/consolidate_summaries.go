@@ -51,10 +51,9 @@ func (p *consolidation) units() []unit {
 		list = append(list, unit{unitKey(d.path, d.text), d.path, d.doc.Title, d.doc.Body, d.doc.When(), false})
 	}
 	for _, d := range append(slices.Clone(p.notes), p.added...) {
-		for _, f := range d.facts {
-			if d.sealed && !p.deletes[d.path] {
-				list = append(list, unit{unitKey(d.path, f.String()), d.path, "", f.Text, d.when(f), false})
-			}
+		if !p.deletes[d.path] {
+			// Without the days, so that a note that is confirmed need not be read again.
+			list = append(list, unit{unitKey(d.path, statementKey(d.facts[0])), d.path, "", d.facts[0].Text, d.doc.When(), false})
 		}
 	}
 	return list

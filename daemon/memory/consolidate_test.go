@@ -296,6 +296,30 @@ func TestFactsAgainstNotes(t *testing.T) {
 	}
 }
 
+// TestNotesKeepTheirDays: no day on which something was stated is lost by its promotion.
+func TestNotesKeepTheirDays(t *testing.T) {
+	s := open(t)
+	s.putFacts(t, "s1", mayDay(1), fact{"Ana went running.", mayDay(1)}, fact{"Ana went running.", mayDay(3)}, fact{"Ana went running!", mayDay(3)})
+	if got := s.consolidate(t, false); len(got.Pruned) != 1 || len(got.Promoted) != 0 {
+		t.Errorf("in one session: %+v", got)
+	}
+	s.putFacts(t, "s2", mayDay(2), fact{"Ana went running.", mayDay(2)})
+	path := s.consolidate(t, false).Promoted[0].Path
+	s.putFacts(t, "s3", mayDay(9), fact{"ana went running", mayDay(9)}, fact{"ana went running", mayDay(2)})
+	before := s.all(t)
+	got := s.consolidate(t, false)
+	after := s.all(t)
+	checkLosses(t, before, after)
+	if len(got.Promoted) != 1 || got.Promoted[0].Path != path || got.Model != "" {
+		t.Errorf("confirmed: %+v", got)
+	}
+	doc := frontmatter.Parse(after[path])
+	const want = "\n- 2023-05-01: Ana went running.\n- 2023-05-02: Ana went running.\n- 2023-05-03: Ana went running.\n- 2023-05-09: ana went running\n"
+	if doc.Body != want || !doc.Date.Equal(mayDay(9)) {
+		t.Errorf("note %s", after[path])
+	}
+}
+
 func TestStatementKeys(t *testing.T) {
 	d := mayDay(1)
 	for _, tt := range []struct {
@@ -303,8 +327,8 @@ func TestStatementKeys(t *testing.T) {
 		same bool
 	}{
 		{fact{"Ana has the boat.", d}, fact{"ana has a boat!", d}, true},
-		{fact{"Ana has a boat.", d}, fact{"Ana has a boat.", time.Time{}}, false},
-		{fact{"Ana has a boat.", d}, fact{"Ana has a boat.", mayDay(2)}, false},
+		{fact{"Ana has a boat.", d}, fact{"Ana has a boat.", time.Time{}}, true},
+		{fact{"Ana has a boat.", d}, fact{"Ana has a boat.", mayDay(2)}, true},
 		{fact{"Ana has no boat.", d}, fact{"Ana has a boat.", d}, false},
 		{fact{"Ana does not sail", d}, fact{"Ana does sail", d}, false},
 		{fact{"It was -5 degrees.", d}, fact{"It was 5 degrees.", d}, false},
@@ -411,7 +435,7 @@ func TestConsolidateWhileDocumentsChange(t *testing.T) {
 		edited = s.all(t)[episodesFolder+"b.md"] + "edited\n"
 		s.put(t, episodesFolder+"b.md", edited)
 		s.putFacts(t, "s2", mayDay(2), said("Ana: I have a brother in Lima.", "Ana: I sing.")...)
-		return llmtest.Reply{Text: `{"summaries":[{"title":"T","text":"ab","from":[1,2]},{"title":"U","text":"ac","from":[1,3]}]}`}
+		return llmtest.Reply{Text: `{"summaries":[{"title":"T","text":"abc","from":[1,2,3]},{"title":"U","text":"ac","from":[1,3]}]}`}
 	})
 	s = openModel(t, srv)
 	s.putEpisode(t, "a", epoch, "", "one")
@@ -423,7 +447,7 @@ func TestConsolidateWhileDocumentsChange(t *testing.T) {
 	if after[episodesFolder+"b.md"] != edited {
 		t.Error("the edited episode was changed")
 	}
-	if len(got.Compiled) != 1 || got.Model != "m" {
+	if len(got.Compiled) != 1 || got.Model != "m" || !strings.HasSuffix(got.Compiled[0].Path, "/u.md") {
 		t.Errorf("got %+v", got)
 	}
 	// The plan follows the facts that came in the meantime.
@@ -509,6 +533,26 @@ func TestConsolidateHostileTexts(t *testing.T) {
 	}
 }
 
+// TestLossIsReadBack: nothing in a text ends its code block.
+func TestLossIsReadBack(t *testing.T) {
+	for _, text := range []string{"", "a", "a\n", "```", "\n```\n# x\n````\n", "~~~\n`````", "---\ntitle: x\n---\n\n- a\n"} {
+		got := loss{path: "a`\n.md", text: text, reason: "r"}.String()
+		_, block, ok := strings.Cut(got, "\n\n```")
+		fence := "```" + block[:strings.Index(block, "\n")]
+		_, block, _ = strings.Cut(block, "\n")
+		inside, rest, ended := strings.Cut(block+"\n", "\n"+fence+"\n")
+		if strings.HasPrefix(block, fence+"\n") {
+			inside, rest = "", strings.TrimPrefix(block, fence+"\n")
+		}
+		if !ok || !ended || inside != text || strings.TrimSpace(rest) != "" || strings.Trim(fence, "`") != "" {
+			t.Errorf("%q: %q was read back from %q", text, inside, got)
+		}
+		if !strings.Contains(got, "### \"a`\\n.md\"\n") || !strings.Contains(got, sealOf(text)) {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
 func TestDamagedState(t *testing.T) {
 	s := open(t)
 	s.put(t, consolidationState, "{")
@@ -533,4 +577,39 @@ func everyStore(t testing.TB) map[string]brain.Config {
 	all := onDisk(t.TempDir())
 	all["memory"] = brain.Config{}
 	return all
+}
+
+// TestConsolidateADeletedBrain: the brain is deleted while the model reads.
+func TestConsolidateADeletedBrain(t *testing.T) {
+	var s *fixture
+	srv := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply {
+		if err := s.brains.Delete(context.Background(), s.brain); err != nil {
+			t.Error(err)
+		}
+		return llmtest.Reply{Text: `{"summaries":[]}`}
+	})
+	s = openModel(t, srv)
+	s.putExample(t)
+	if _, err := s.Consolidate(t.Context(), s.brain, protocol.ConsolidateRequest{}); !errors.Is(err, brain.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// BenchmarkConsolidate consolidates 4,000 facts of 100 sessions.
+func BenchmarkConsolidate(b *testing.B) {
+	for kind, cfg := range everyStore(b) {
+		b.Run(kind, func(b *testing.B) {
+			s := openWith(b, cfg, Config{})
+			for i := range 100 {
+				var facts []string
+				for j := range 40 {
+					facts = append(facts, fmt.Sprintf("Ana: The word%d of word%d is word%d.", i*j%91, j*7%113, (i+j)%301))
+				}
+				s.putFacts(b, fmt.Sprint("s", i), mayDay(i), said(facts...)...)
+			}
+			for b.Loop() {
+				s.consolidate(b, true)
+			}
+		})
+	}
 }

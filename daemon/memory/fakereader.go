@@ -31,48 +31,68 @@ const (
 // quotation is a sentence of a note that may answer the question, and how well it does.
 type quotation struct {
 	text  string
+	terms map[string]bool
+	note  note
 	score float64
 }
 
 // fakeAnswer is the offline reader's answer: up to maxQuotes sentences of the notes, each
-// verbatim, best first, or Abstention. Notes dated after the question cannot answer it.
-func fakeAnswer(in readerInput) string {
+// verbatim, best first, or Abstention. Notes dated after the question cannot answer it. What
+// augmented mode adds is in fakeaugmented.go.
+func fakeAnswer(in readerInput, augmented bool) string {
 	asked, dated := noteDay(in.QuestionDate)
 	notes := slices.DeleteFunc(slices.Clone(in.Notes), func(n note) bool {
 		written, ok := noteDay(n.Date)
 		return dated && ok && written.After(asked)
 	})
 	weights, total := weighTerms(llm.Terms(in.Question), notes)
-	bonus := noteBonuses(notes)
-
-	var found []quotation
-	for i, n := range notes {
-		context := llm.Terms(n.Title + " " + n.Text)
-		for _, s := range noteSentences(n.Text) {
-			score := scoreSentence(weights, llm.Terms(s.text), context)
-			if s.heading || strings.HasSuffix(s.text, "?") {
-				score *= namingShare
-			}
-			if score >= minCoverage*total && score > 0 {
-				found = append(found, quotation{s.text, score * (1 + bonus[i])})
-			}
-		}
+	found := findQuotations(notes, weights, total)
+	var counted string
+	if augmented {
+		found = newest(found)
+		counted = countList(in.Question, notes, weights, total, found)
 	}
-	// Stable: equal sentences keep the order of the notes.
-	slices.SortStableFunc(found, func(a, b quotation) int { return cmp.Compare(b.score, a.score) })
 	var quotes []string
 	for _, q := range found {
 		if len(quotes) == maxQuotes || q.score < minOfBest*found[0].score {
 			break
 		}
+		if augmented && asksForDate.MatchString(in.Question) {
+			q.text = resolveDate(q)
+		}
 		if !slices.Contains(quotes, q.text) {
 			quotes = append(quotes, q.text)
 		}
+	}
+	if counted != "" {
+		quotes = append([]string{counted}, quotes[:min(len(quotes), maxQuotes-1)]...)
 	}
 	if len(quotes) == 0 {
 		return Abstention
 	}
 	return strings.Join(quotes, " ")
+}
+
+// findQuotations returns the sentences that cover enough of the question, best first.
+func findQuotations(notes []note, weights map[string]float64, total float64) []quotation {
+	bonus := noteBonuses(notes)
+	var found []quotation
+	for i, n := range notes {
+		context := llm.Terms(n.Title + " " + n.Text)
+		for _, s := range noteSentences(n.Text) {
+			terms := llm.Terms(s.text)
+			score := scoreSentence(weights, terms, context)
+			if s.heading || strings.HasSuffix(s.text, "?") {
+				score *= namingShare
+			}
+			if score >= minCoverage*total && score > 0 {
+				found = append(found, quotation{s.text, terms, n, score * (1 + bonus[i])})
+			}
+		}
+	}
+	// Stable: equal sentences keep the order of the notes.
+	slices.SortStableFunc(found, func(a, b quotation) int { return cmp.Compare(b.score, a.score) })
+	return found
 }
 
 // weighTerms weighs each term of the question by its rarity among the notes. A term that no

@@ -9,6 +9,11 @@ import (
 	"pgregory.net/rapid"
 )
 
+// asked is the input of a reader.
+func asked(question, date string, notes ...note) readerInput {
+	return readerInput{Question: question, QuestionDate: date, Notes: notes}
+}
+
 func TestFakeReader(t *testing.T) {
 	harbour := note{ID: 1, Title: "Harbour", Text: "# Harbour café\n\n- The café opens at 7.30 on weekdays. Ask for J. Marsh.\n- Dogs stay outside.\n"}
 	tide := note{ID: 2, Title: "Tides", Text: "High water was at noon. The ferry waits for nobody!"}
@@ -19,17 +24,17 @@ func TestFakeReader(t *testing.T) {
 		in   readerInput
 		want string // a prefix: further quotes may follow
 	}{
-		{"bullet", readerInput{"When does the harbour café open?", "", []note{tide, harbour}}, "The café opens at 7.30 on weekdays."},
-		{"stemmed", readerInput{"Where do dogs stay?", "", []note{tide, harbour}}, "Dogs stay outside."},
-		{"newer wins", readerInput{"What is the ferry fare?", "", []note{old, fresh}}, "The ferry fare is five euros. The ferry fare is four"},
-		{"before the update", readerInput{"What is the ferry fare?", "2025-03-01T12:00:00+02:00", []note{fresh, old}}, "The ferry fare is four euros."},
-		{"the day itself", readerInput{"What is the ferry fare?", "2025-06-01T08:00:00Z", []note{old, fresh}}, "The ferry fare is five euros."},
-		{"nothing", readerInput{"Which violin strings did Agnes buy?", "", []note{tide, harbour}}, Abstention},
-		{"no notes", readerInput{"Where do dogs stay?", "", []note{}}, Abstention},
-		{"no words", readerInput{"?", "", []note{tide}}, Abstention},
+		{"bullet", asked("When does the harbour café open?", "", tide, harbour), "The café opens at 7.30 on weekdays."},
+		{"stemmed", asked("Where do dogs stay?", "", tide, harbour), "Dogs stay outside."},
+		{"newer wins", asked("What is the ferry fare?", "", old, fresh), "The ferry fare is five euros. The ferry fare is four"},
+		{"before the update", asked("What is the ferry fare?", "2025-03-01T12:00:00+02:00", fresh, old), "The ferry fare is four euros."},
+		{"the day itself", asked("What is the ferry fare?", "2025-06-01T08:00:00Z", old, fresh), "The ferry fare is five euros."},
+		{"nothing", asked("Which violin strings did Agnes buy?", "", tide, harbour), Abstention},
+		{"no notes", asked("Where do dogs stay?", ""), Abstention},
+		{"no words", asked("?", "", tide), Abstention},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := fakeAnswer(tt.in); !strings.HasPrefix(got, tt.want) {
+			if got := fakeAnswer(tt.in, false); !strings.HasPrefix(got, tt.want) {
 				t.Errorf("got  %s\nwant %s...", got, tt.want)
 			}
 		})
@@ -92,9 +97,13 @@ func TestFakeReaderQuotesVerbatim(t *testing.T) {
 			all = append(all, texts(n.Text)...)
 		}
 		question := text.Draw(rt, "question")
-		got := fakeAnswer(readerInput{Question: question, Notes: notes})
-		if again := fakeAnswer(readerInput{Question: question, Notes: notes}); again != got {
+		got := fakeAnswer(readerInput{Question: question, Notes: notes}, false)
+		if again := fakeAnswer(readerInput{Question: question, Notes: notes}, false); again != got {
 			rt.Fatalf("%q, then %q", got, again)
+		}
+		augmented := readerInput{Question: "How many days? " + question, Notes: notes}
+		if first, again := fakeAnswer(augmented, true), fakeAnswer(augmented, true); first == "" || first != again {
+			rt.Fatalf("augmented: %q, then %q", first, again)
 		}
 		if got != Abstention && !joined(got, all, maxQuotes) {
 			rt.Fatalf("%q is not made of up to %d of %q", got, maxQuotes, all)

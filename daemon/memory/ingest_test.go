@@ -663,13 +663,13 @@ func TestForgedIngestJob(t *testing.T) {
 		id := fmt.Sprintf("0000000000001-%06d-x", i)
 		f.put(t, jobDataPath(id), "walrus")
 		f.put(t, jobPath(id), `{"id":"`+id+`","kind":"ingest","status":"queued","payload":`+payload+`}`)
-		if j := f.await(t, id); j.Status != protocol.JobFailed {
+		if j := f.await(t, id); j.Status != protocol.JobFailed || j.Attempts != 1 {
 			t.Errorf("%s: got %+v", payload, j)
 		}
 	}
 	id := "0000000000002-000000-x"
 	f.put(t, jobPath(id), `{"id":"`+id+`","kind":"ingest","status":"queued","payload":{"kind":"text","name":"x","path":"x.md"}}`)
-	if j := f.await(t, id); j.Status != protocol.JobFailed {
+	if j := f.await(t, id); j.Status != protocol.JobFailed || j.Attempts != 1 {
 		t.Errorf("without its file: %+v", j)
 	}
 	if f.read(t, "secret.md") != "secret" {

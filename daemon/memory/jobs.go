@@ -36,8 +36,8 @@ const (
 	retryJobAfter = time.Second
 )
 
-// runJob does the work of a job. An error other than a *permanentError or an *ArgumentError is
-// followed by another attempt. ctx ends with the brain and with the service. A job may run again
+// runJob does the work of a job. An error that is not permanent (see isPermanent) is followed by
+// another attempt. ctx ends with the brain and with the service. A job may run again
 // although its effect was committed, unless it commits its result with it, see job.finish.
 type runJob func(ctx context.Context, s *Service, h brain.Handle, j *job) (result any, err error)
 

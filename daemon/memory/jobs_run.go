@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"evalctl/daemon/brain"
-	"evalctl/daemon/distill"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/internal/llm"
@@ -138,19 +137,24 @@ func (s *Service) runSafely(ctx context.Context, h brain.Handle, j *job) (result
 func (s *Service) failed(
 	ctx context.Context, st *store.Store, b *brainJobs, j *job, cause error,
 ) (again time.Duration, err error) {
-	_, permanent := errors.AsType[*permanentError](cause)
-	_, argument := errors.AsType[*ArgumentError](cause)
 	switch {
 	case ctx.Err() != nil:
 		// Interrupted on purpose, which is not the job's failure.
 		j.Attempts--
 		j.Status = protocol.JobQueued
 		return 0, j.store(context.WithoutCancel(ctx), st)
-	case permanent || argument || j.Attempts >= maxAttempts:
+	case isPermanent(cause) || j.Attempts >= maxAttempts:
 		return 0, errors.Join(cause, s.fail(ctx, st, b, j, cause))
 	}
 	j.Status = protocol.JobQueued
 	return s.jobs.retryAfter << (2 * (j.Attempts - 1)), errors.Join(cause, j.store(ctx, st))
+}
+
+// isPermanent reports whether another attempt would have the same error.
+func isPermanent(err error) bool {
+	_, permanent := errors.AsType[*permanentError](err)
+	_, argument := errors.AsType[*ArgumentError](err)
+	return permanent || argument || errors.Is(err, store.ErrInvalidPath) || errors.Is(err, ErrKind)
 }
 
 // fail ends a job for good.
@@ -202,9 +206,13 @@ func problemOf(err error) protocol.Problem {
 		p.Status, p.Code = 400, protocol.CodeValidation
 	case errors.Is(err, store.ErrConflict):
 		p.Status, p.Code = 409, protocol.CodeConflict
+	case errors.Is(err, ErrFileTooLarge):
+		p.Status, p.Code = 413, protocol.CodeFileTooLarge
 	case errors.Is(err, ErrTooLarge):
 		p.Status, p.Code = 413, protocol.CodePayloadTooLarge
-	case provider, errors.Is(err, distill.ErrReply):
+	case errors.Is(err, ErrKind):
+		p.Status, p.Code = 415, protocol.CodeUnsupportedMediaType
+	case provider, errors.Is(err, ErrReply):
 		p.Status, p.Code = 502, protocol.CodeBadGateway
 	default:
 		p.Status, p.Code = 500, protocol.CodeInternal

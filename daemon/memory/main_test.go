@@ -20,8 +20,9 @@ import (
 // children are what the test binary does instead of the tests, by the environment variable that
 // asks for it. They get its value.
 var children = map[string]func(string) int{
-	sessionCrashEnv: func(value string) int { return addUntilKilled(value, user) },
-	extractCrashEnv: func(value string) int { return addUntilKilled(value, final) },
+	sessionCrashEnv:     func(value string) int { return addUntilKilled(value, user) },
+	extractCrashEnv:     func(value string) int { return addUntilKilled(value, final) },
+	consolidateCrashEnv: consolidateUntilKilled,
 }
 
 func TestMain(m *testing.M) {

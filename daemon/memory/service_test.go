@@ -37,6 +37,10 @@ var operations = map[string]func(context.Context, *memory.Service, brain.Handle)
 		_, err := s.Job(ctx, h, "none")
 		return err
 	},
+	"consolidate": func(ctx context.Context, s *memory.Service, h brain.Handle) error {
+		_, err := s.Consolidate(ctx, h, protocol.ConsolidateRequest{})
+		return err
+	},
 	"documents": func(ctx context.Context, s *memory.Service, h brain.Handle) error {
 		_, err := s.Documents(ctx, h, memory.DocumentPage{})
 		return err

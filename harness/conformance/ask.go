@@ -30,11 +30,13 @@ func asking(judge func(*askStream) error) []step {
 
 func askStreamChecks() []check {
 	opens := expectStream(askOf(question, nil), func(s *stream) error { return s.verify(200) })
-	isEventStream := func(s *askStream) error { return s.verify(0, hasMediaType(protocol.TypeEvents)) }
+	isEventStream := expectStream(askOf(question, nil), func(s *stream) error {
+		return s.verify(0, s.isOpen, hasMediaType(protocol.TypeEvents))
+	})
 	return []check{
 		must("ask-200", "4.4", "POST /ask returns 200.", opens),
 		must("ask-content-type", "4.4", "The media type of the response to POST /ask is text/event-stream.",
-			asking(isEventStream)...),
+			isEventStream),
 		must("ask-ends", "6.3", "An ask stream ends with done or error.", asking(endsWithDoneOrError)...),
 		must("ask-ends-once", "6.3", "An ask stream has exactly one done or error event.",
 			asking(func(s *askStream) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -107,11 +106,8 @@ func (s *stream) untilSentinel(ctx context.Context) ([]frame, error) {
 	var frames []frame
 	for {
 		f, err := s.next(ctx)
-		if errors.Is(err, io.EOF) {
-			err = fmt.Errorf("%s: the stream ended: %w", s.request, errSilence)
-		}
 		if err != nil {
-			return frames, fmt.Errorf("%w, after the frames %v", err, summaries(frames))
+			return frames, fmt.Errorf("%w: %w, after the frames %v", errSilence, err, summaries(frames))
 		}
 		if f.name == protocol.EventPing {
 			continue

@@ -168,7 +168,7 @@ func etagChanges(ctx context.Context, c *client) error {
 		tags = append(tags, res.header.Get("ETag"))
 	}
 	if tags[0] != "" && tags[0] == tags[1] {
-		return fmt.Errorf("want different ETags for different contents, got %s for both", tags[0])
+		return brokenf("want different ETags for different contents, got %s for both", tags[0])
 	}
 	return nil
 }

@@ -59,6 +59,9 @@ func entryAsStat(ctx context.Context, c *client) error {
 	if err != nil {
 		return err
 	}
+	if err := res.verify(0, given(200)); err != nil {
+		return err
+	}
 	stat, err := res.object()
 	if err != nil {
 		return unjudged{ReasonSetup, err}

@@ -17,8 +17,15 @@ func authMutants() []mutant {
 	everywhere := func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/brains/") }
 	return []mutant{
 		{"open-reads", "documents can be read without a token", as(route("GET /documents/read"), "", admin),
-			[]string{"auth-read-401", "auth-problem"},
+			[]string{"auth-read-401"},
 			[]string{"auth-code", "auth-tenant-header"}},
+		{"auth-plain", "a request without a token gets plain text", after(func(r *http.Request) bool {
+			return everywhere(r) && notEventStream(r) && r.Header.Get("Authorization") == ""
+		}, func(_ *http.Request, a *captured) {
+			if a.status == 401 {
+				a.setText("who are you?")
+			}
+		}), []string{"auth-problem", "auth-code"}, nil},
 		{"open-events", "the change stream can be opened without a token", as(route("GET /events"), "", admin),
 			[]string{"auth-events-401"}, nil},
 		{"open-batch", "a batch is accepted without a token", as(route("POST /documents/batch-ops"), "", admin),

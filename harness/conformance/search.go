@@ -109,6 +109,20 @@ func awaitSearch(query, path string, want bool) step {
 	}
 }
 
+// awaitChunk waits until a search finds anything.
+func awaitChunk(query string) step {
+	return setup(func(ctx context.Context, c *client) error {
+		done, err := poll(ctx, indexedWithin, func() (bool, error) {
+			got, err := c.searchPaths(ctx, query)
+			return len(got) > 0, err
+		})
+		if err == nil && !done {
+			err = brokenf("search for %q: want a chunk, got none: %w", query, errSilence)
+		}
+		return err
+	})
+}
+
 // putNotes writes two documents and waits until searches find them.
 var putNotes = setup(
 	put(kettle, "# Kitchen\n\nThe kettle is green.\n"),
@@ -150,7 +164,8 @@ func searchResponseChecks() []check {
 		should("search-chunks-empty", "4.1", "The chunks of a search without results are an empty array, not null.",
 			inspect(plainSearch, 200, jsonField("chunks", isArray))),
 		should("search-chunk-path", "4.1", "A chunk found by a search has a path.",
-			chunkField("path", isNonEmptyString)...),
+			put(kettle, "The kettle is green."), awaitChunk("kettle"),
+			inspect(plainSearch, 200, eachChunk(func(c object) error { return matchField(c, "path", isNonEmptyString) }))),
 		should("search-chunk-score", "4.1", "A chunk found by a search has a score.", chunkField("score", isNumber)...),
 		should("search-chunk-text", "2", "A chunk found by a search has a text.",
 			chunkField("text", isNonEmptyString)...),

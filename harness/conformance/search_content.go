@@ -89,7 +89,7 @@ func searchDuplicateChecks() []check {
 	withTwins := func(assert assertion) []step {
 		return []step{
 			put(one, "The badger digs a tunnel.\n"), put(two, "The badger digs a tunnel.\n"),
-			put(last, "The heron waits.\n"), awaitFound("heron", last), inspect(badger, 200, assert),
+			put(last, "The heron waits.\n"), setup(awaitFound("heron", last)), inspect(badger, 200, assert),
 		}
 	}
 	return []check{
@@ -115,7 +115,8 @@ func searchDuplicateChecks() []check {
 				return jsonField("collapsed", equals(float64(duplicates)))(r)
 			})...),
 		should("search-similar-text", "1", "A search returns both of two documents whose texts differ in one word.",
-			putSearchable("badger", one, "The badger digs a long tunnel.\n", two, "The badger digs a wide tunnel.\n"),
+			put(one, "The badger digs a long tunnel.\n"), put(two, "The badger digs a wide tunnel.\n"),
+			put(last, "The heron waits.\n"), setup(awaitFound("heron", last)),
 			expectPaths(badger, []string{one, two}, nil)),
 	}
 }

@@ -31,8 +31,23 @@ func (f frame) object() (object, error) {
 // stream is an open event stream.
 type stream struct {
 	*response
-	body   io.Closer
+	body   *bodyReader
 	events *sse.Reader
+}
+
+// bodyReader remembers how a body ended: a body that the daemon ended may be judged, one that was
+// cut may not.
+type bodyReader struct {
+	io.ReadCloser
+	err error
+}
+
+func (b *bodyReader) Read(p []byte) (n int, err error) {
+	n, err = b.ReadCloser.Read(p)
+	if err != nil {
+		b.err = err
+	}
+	return n, err
 }
 
 // openStream opens an event stream. If the status is not 200, the stream has a body and no events.
@@ -49,7 +64,8 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 		_, _ = text.ReadFrom(io.LimitReader(res.Body, 4<<10)) // only for the message
 		head.body = text.Bytes()
 	}
-	return &stream{response: head, body: res.Body, events: sse.NewReader(res.Body, 0)}, nil
+	body := &bodyReader{ReadCloser: res.Body}
+	return &stream{response: head, body: body, events: sse.NewReader(body, 0)}, nil
 }
 
 // verifyOpen is for checks that are about the events of a stream, not about its status. A daemon
@@ -106,15 +122,20 @@ func (s *stream) nextWithin(ctx context.Context, limit time.Duration) (frame, er
 	switch {
 	case late.Load():
 		return frame{}, brokenf("%s: want a frame, got none in %v: %w", s.request, limit, errSilence)
-	case errors.Is(err, io.EOF):
-		return frame{}, brokenf("%s: want a frame, but the stream ended: %w", s.request, errSilence)
+	case err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errCheckTimeout):
+		return frame{}, err // the run was interrupted
+	case err != nil:
+		return frame{}, brokenf("%s: want a frame, but got %w: %w", s.request, err, errSilence)
 	}
-	return f, err
+	return f, nil
 }
 
 // next waits for the next frame. It returns io.EOF at the end of the stream.
 func (s *stream) next(ctx context.Context) (frame, error) {
 	e, err := s.events.Next()
+	if err != nil && s.body.err == io.EOF { //nolint:errorlint // of the body itself
+		err = io.EOF
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return frame{}, fmt.Errorf("%s: %w", s.request, httpclient.Cause(ctx, err))
 	}

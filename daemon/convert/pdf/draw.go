@@ -1,0 +1,279 @@
+package pdf
+
+import (
+	"math"
+
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+)
+
+// matrix maps points: x' = a·x + c·y + e, y' = b·x + d·y + f.
+type matrix struct{ a, b, c, d, e, f float64 }
+
+var identity = matrix{a: 1, d: 1}
+
+// times returns the matrix that applies m first and n second.
+func (m matrix) times(n matrix) matrix {
+	return matrix{
+		m.a*n.a + m.b*n.c, m.a*n.b + m.b*n.d,
+		m.c*n.a + m.d*n.c, m.c*n.b + m.d*n.d,
+		m.e*n.a + m.f*n.c + n.e, m.e*n.b + m.f*n.d + n.f,
+	}
+}
+
+// state is the part of the graphics state that matters for text.
+type state struct {
+	ctm         matrix
+	font        *textFont
+	size        float64
+	charSpace   float64
+	wordSpace   float64
+	scale       float64
+	leading     float64
+	rise        float64
+	text, start matrix // of the text, and of its line
+}
+
+func newState() state { return state{ctm: identity, scale: 1, text: identity, start: identity} }
+
+// drawer interprets the content of a page.
+type drawer struct {
+	r      *reader
+	layout layout
+	state  state
+	saved  []state
+	marked []marked
+	steps  int
+}
+
+// marked is content between BDC or BMC and EMC.
+type marked struct {
+	replaced bool   // text of it is not shown, because
+	text     string // this is its text, until it is shown
+}
+
+// maxOperands bounds the operands that are kept. Operators have at most six, except for an array.
+const maxOperands = 1 << 16
+
+// draw interprets a content stream.
+func (d *drawer) draw(content []byte, resources types.Dict, level int) {
+	l := lexer{data: content}
+	var operands []token
+	for t := l.next(); t.kind != tokenEnd && d.r.err == nil; t = l.next() {
+		if t.kind != tokenOperator {
+			if len(operands) < maxOperands {
+				operands = append(operands, t)
+			}
+			continue
+		}
+		if d.steps++; d.steps%1024 == 0 && d.r.ctx.Err() != nil {
+			d.r.fail(d.r.ctx.Err())
+		}
+		switch op := string(t.text); op {
+		case "BI":
+			l.skipImage()
+		case "Do":
+			d.form(name(operands), resources, level)
+		case "Tf":
+			d.setFont(operands, resources)
+		case "BDC", "BMC":
+			d.beginMarked(operands, resources)
+		default:
+			d.operator(op, operands)
+		}
+		operands = operands[:0]
+	}
+}
+
+// operator executes an operator that needs no resources.
+func (d *drawer) operator(op string, operands []token) {
+	s := &d.state
+	n := func(i int) float64 { return operand(operands, i) }
+	switch op {
+	case "q":
+		if len(d.saved) < 1024 {
+			d.saved = append(d.saved, *s)
+		}
+	case "Q":
+		if i := len(d.saved) - 1; i >= 0 {
+			*s, d.saved = d.saved[i], d.saved[:i]
+		}
+	case "cm":
+		s.ctm = matrix{n(0), n(1), n(2), n(3), n(4), n(5)}.times(s.ctm)
+	case "BT":
+		s.text, s.start = identity, identity
+	case "Tm":
+		s.start = matrix{n(0), n(1), n(2), n(3), n(4), n(5)}
+		s.text = s.start
+	case "Td", "TD":
+		if op == "TD" {
+			s.leading = -n(1)
+		}
+		d.move(n(0), n(1))
+	case "T*":
+		d.move(0, -s.leading)
+	case "Tc":
+		s.charSpace = n(0)
+	case "Tw":
+		s.wordSpace = n(0)
+	case "Tz":
+		s.scale = n(0) / 100
+	case "TL":
+		s.leading = n(0)
+	case "Ts":
+		s.rise = n(0)
+	case "Tj":
+		d.show(operands)
+	case "'":
+		d.move(0, -s.leading)
+		d.show(operands)
+	case "\"":
+		s.wordSpace, s.charSpace = n(0), n(1)
+		d.move(0, -s.leading)
+		d.show(operands)
+	case "TJ":
+		d.show(operands)
+	case "EMC":
+		if i := len(d.marked) - 1; i >= 0 {
+			d.marked = d.marked[:i]
+		}
+	}
+}
+
+// operand returns a number among the operands, 0 if it is missing.
+func operand(operands []token, i int) float64 {
+	if i < len(operands) && operands[i].kind == tokenNumber {
+		return operands[i].num
+	}
+	return 0
+}
+
+// name returns the first name among the operands.
+func name(operands []token) string {
+	for _, t := range operands {
+		if t.kind == tokenName {
+			return string(t.text)
+		}
+	}
+	return ""
+}
+
+func (d *drawer) move(x, y float64) {
+	d.state.start = matrix{1, 0, 0, 1, x, y}.times(d.state.start)
+	d.state.text = d.state.start
+}
+
+func (d *drawer) setFont(operands []token, resources types.Dict) {
+	o := d.r.dict(resources["Font"])[name(operands)]
+	if o == nil {
+		o = d.r.dict(d.r.defaults["Font"])[name(operands)]
+	}
+	d.state.font = d.r.font(o)
+	d.state.size = operand(operands, 1)
+}
+
+// show shows strings. Numbers between them move the text to the left, in thousandths of the size.
+func (d *drawer) show(operands []token) {
+	s := &d.state
+	if s.font == nil {
+		return
+	}
+	for _, t := range operands {
+		switch t.kind {
+		case tokenNumber:
+			s.text = matrix{1, 0, 0, 1, -t.num / 1000 * s.size * s.scale, 0}.times(s.text)
+		case tokenString:
+			s.font.glyphs(t.text, d.glyph)
+		}
+	}
+}
+
+// glyph shows a glyph and moves the text by its width.
+func (d *drawer) glyph(g glyph) {
+	s := &d.state
+	m := matrix{s.size * s.scale, 0, 0, s.size, 0, s.rise}.times(s.text).times(s.ctm)
+	shown := g.text
+	for i := range d.marked {
+		if d.marked[i].replaced {
+			shown, d.marked[i].text = d.marked[i].text, ""
+			break
+		}
+	}
+	size := math.Hypot(m.c, m.d)
+	if shown != "" && size > 0 && !math.IsInf(size, 0) && !math.IsNaN(size) {
+		d.layout.add(shown, m, g.width/1000, size)
+	}
+	advance := (g.width/1000*s.size + s.charSpace) * s.scale
+	if g.space {
+		advance += s.wordSpace * s.scale
+	}
+	s.text = matrix{1, 0, 0, 1, advance, 0}.times(s.text)
+}
+
+// form draws a form of the resources.
+func (d *drawer) form(name string, resources types.Dict, level int) {
+	d.drawForm(d.r.dict(resources["XObject"])[name], resources, level)
+}
+
+// drawForm draws a form, which is a content stream with resources of its own.
+func (d *drawer) drawForm(o types.Object, resources types.Dict, level int) {
+	form := d.r.dict(o)
+	if level >= maxLevels/4 || d.r.name(form["Subtype"]) != "Form" {
+		return
+	}
+	outer, saved := d.state, d.saved
+	d.saved = nil
+	if m := d.r.numbers(form["Matrix"]); len(m) == 6 {
+		d.state.ctm = matrix{m[0], m[1], m[2], m[3], m[4], m[5]}.times(d.state.ctm)
+	}
+	if own := d.r.dict(form["Resources"]); own != nil {
+		resources = own
+	}
+	d.draw(d.r.stream(o), resources, level+1)
+	d.state, d.saved = outer, saved
+}
+
+// annotation draws what an annotation shows, at its place.
+func (d *drawer) annotation(annotation types.Dict) {
+	const hidden, noView = 1 << 1, 1 << 5
+	flags, _ := d.r.number(annotation["F"])
+	if int(flags)&(hidden|noView) != 0 || d.r.name(annotation["Subtype"]) == "Popup" {
+		return
+	}
+	normal := d.r.dict(annotation["AP"])["N"]
+	if _, ok := d.r.get(normal).(types.Dict); ok {
+		// One appearance for each state, as that of a check box.
+		normal = d.r.dict(normal)[d.r.name(annotation["AS"])]
+	}
+	form := d.r.dict(normal)
+	if form == nil {
+		return
+	}
+	d.state = newState()
+	place, box := d.r.numbers(annotation["Rect"]), d.r.numbers(form["BBox"])
+	if len(place) == 4 && len(box) == 4 {
+		d.state.ctm = matrix{1, 0, 0, 1, min(place[0], place[2]) - min(box[0], box[2]), min(place[1], place[3]) - min(box[1], box[3])}
+	}
+	d.drawForm(normal, nil, 0)
+}
+
+// beginMarked begins marked content, which may say what its text is.
+func (d *drawer) beginMarked(operands []token, resources types.Dict) {
+	if len(d.marked) > 1024 {
+		return
+	}
+	var m marked
+	for i, t := range operands {
+		switch {
+		case t.kind == tokenName && string(t.text) == "ActualText" && i+1 < len(operands) && operands[i+1].kind == tokenString:
+			m = marked{replaced: true, text: textString(operands[i+1].text)}
+		case i == 1 && t.kind == tokenName && operands[0].kind == tokenName:
+			properties := d.r.dict(d.r.dict(resources["Properties"])[string(t.text)])
+			if o := properties["ActualText"]; o != nil {
+				if text, err := d.r.file.DereferenceText(o); err == nil {
+					m = marked{replaced: true, text: text}
+				}
+			}
+		}
+	}
+	d.marked = append(d.marked, m)
+}

@@ -1,0 +1,270 @@
+package pdf
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/pdfcpu/pdfcpu/pkg/font"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+	"golang.org/x/text/encoding/charmap"
+)
+
+// textFont knows the text and the widths of the codes in a string.
+type textFont struct {
+	composite bool  // codes may have several bytes
+	codes     *cmap // of a composite font: codes to character identifiers; nil means two bytes, unchanged
+	unicode   *cmap // codes to text; nil if the font has none
+	utf16     bool  // the codes are UTF-16
+	encoding  *encoding
+	widths    map[uint32]float64 // in thousandths of the font size
+	width     float64            // of other codes
+}
+
+// glyph is one code of a string.
+type glyph struct {
+	text  string
+	width float64 // in thousandths of the font size
+	space bool    // word spacing applies
+}
+
+// glyphs returns what a string shows.
+func (f *textFont) glyphs(s []byte, yield func(glyph)) {
+	for len(s) > 0 {
+		n := 1
+		if f.composite {
+			n = f.codeLength(s)
+		}
+		code := codeOf(s[:n])
+		g := glyph{text: f.text(code), width: f.width, space: n == 1 && code == ' '}
+		if w, ok := f.widths[f.cid(code)]; ok {
+			g.width = w
+		}
+		yield(g)
+		s = s[n:]
+	}
+}
+
+func (f *textFont) codeLength(s []byte) int {
+	if f.codes == nil {
+		return min(2, len(s))
+	}
+	// The shortest code that is mapped, else the longest of the code space.
+	longest := 1
+	for n := 1; n < len(f.codes.lengths) && n <= len(s); n++ {
+		if f.codes.lengths[n] {
+			if longest = n; f.codes.find(codeOf(s[:n])) != nil {
+				return n
+			}
+		}
+	}
+	return longest
+}
+
+func (f *textFont) cid(code uint32) uint32 {
+	if f.codes != nil {
+		if r := f.codes.find(code); r != nil {
+			return r.cid + code - r.low
+		}
+	}
+	return code
+}
+
+func (f *textFont) text(code uint32) string {
+	if f.unicode != nil {
+		if text, ok := f.unicode.text(code); ok {
+			return text
+		}
+	}
+	switch {
+	case f.encoding != nil && code < 256:
+		return f.encoding[code]
+	case f.utf16:
+		return string(utf16.Decode([]uint16{uint16(code)}))
+	}
+	return ""
+}
+
+// font returns the font of a resource. It is nil if it cannot be read.
+func (r *reader) font(o types.Object) *textFont {
+	ref, indirect := o.(types.IndirectRef)
+	if indirect {
+		if f, ok := r.fonts[ref.ObjectNumber.Value()]; ok {
+			return f
+		}
+	}
+	var f *textFont
+	if d := r.dict(o); d != nil {
+		f = r.readFont(d)
+	}
+	if indirect {
+		r.fonts[ref.ObjectNumber.Value()] = f
+	}
+	return f
+}
+
+func (r *reader) readFont(d types.Dict) *textFont {
+	f := &textFont{widths: map[uint32]float64{}}
+	if data := r.stream(d["ToUnicode"]); data != nil {
+		f.unicode = parseCMap(data)
+	}
+	if r.name(d["Subtype"]) == "Type0" {
+		r.readComposite(f, d)
+	} else {
+		r.readSimple(f, d)
+	}
+	return f
+}
+
+// readComposite reads a font whose codes stand for character identifiers.
+func (r *reader) readComposite(f *textFont, d types.Dict) {
+	f.composite = true
+	f.width = 1000
+	name := r.name(d["Encoding"])
+	if data := r.stream(d["Encoding"]); data != nil {
+		f.codes = parseCMap(data)
+	}
+	f.utf16 = strings.Contains(name, "UCS2") || strings.Contains(name, "UTF16")
+	descendants := r.array(d["DescendantFonts"])
+	if len(descendants) == 0 {
+		return
+	}
+	cid := r.dict(descendants[0])
+	if w, ok := r.number(cid["DW"]); ok {
+		f.width = w
+	}
+	r.readWidths(f, r.array(cid["W"]))
+}
+
+// readWidths reads widths of the forms "first [w w …]" and "first last w".
+func (r *reader) readWidths(f *textFont, w types.Array) {
+	for i := 0; i+1 < len(w); {
+		first, _ := r.number(w[i])
+		if first < 0 || first > 0xffff {
+			return
+		}
+		if list := r.array(w[i+1]); list != nil {
+			for j, o := range list {
+				f.widths[uint32(first)+uint32(j)], _ = r.number(o)
+			}
+			i += 2
+			continue
+		}
+		if i+2 >= len(w) {
+			return
+		}
+		last, _ := r.number(w[i+1])
+		width, _ := r.number(w[i+2])
+		for code := first; code <= min(last, 0xffff); code++ {
+			f.widths[uint32(code)] = width
+		}
+		i += 3
+	}
+}
+
+// readSimple reads a font whose codes have one byte.
+func (r *reader) readSimple(f *textFont, d types.Dict) {
+	descriptor := r.dict(d["FontDescriptor"])
+	f.encoding = r.encoding(d, descriptor)
+	if w, ok := r.number(descriptor["MissingWidth"]); ok {
+		f.width = w
+	}
+	scale := 1.0
+	if m := r.numbers(d["FontMatrix"]); r.name(d["Subtype"]) == "Type3" && len(m) == 6 {
+		scale = 1000 * m[0]
+	}
+	first, _ := r.number(d["FirstChar"])
+	widths := r.array(d["Widths"])
+	for i, o := range widths {
+		if code := int(first) + i; code >= 0 && code < 256 {
+			w, _ := r.number(o)
+			f.widths[uint32(code)] = w * scale
+		}
+	}
+	if widths == nil {
+		f.width = 500
+		r.standardWidths(f, r.name(d["BaseFont"]))
+	}
+}
+
+// standardWidths sets the widths of the fonts that every reader of PDF has.
+func (r *reader) standardWidths(f *textFont, name string) {
+	if !font.IsCoreFont(name) {
+		return
+	}
+	for code, text := range f.encoding {
+		for _, c := range text {
+			if w, err := font.CharWidth(name, c); err == nil {
+				f.widths[uint32(code)] = float64(w)
+			}
+			break
+		}
+	}
+}
+
+// encoding returns the text of the codes of a simple font.
+func (r *reader) encoding(d, descriptor types.Dict) *encoding {
+	var e *encoding
+	base := r.name(d["Encoding"])
+	differences := r.dict(d["Encoding"])
+	if differences != nil {
+		base = r.name(differences["BaseEncoding"])
+	}
+	switch base {
+	case "WinAnsiEncoding":
+		e = charmapEncoding(charmap.Windows1252)
+	case "MacRomanEncoding":
+		e = charmapEncoding(charmap.Macintosh)
+	default:
+		if e = r.builtin(descriptor); e == nil {
+			e = encodingOf(r.name(d["BaseFont"]))
+		}
+	}
+	named := glyphText
+	if r.name(d["Subtype"]) == "Type3" {
+		named = bitmapText
+	}
+	code := 0
+	for _, o := range r.array(differences["Differences"]) {
+		if n, ok := r.number(o); ok {
+			code = int(n)
+			continue
+		}
+		if name := r.name(o); name != "" && code >= 0 && code < len(e) {
+			e[code] = named(name)
+			code++
+		}
+	}
+	return e
+}
+
+// builtin returns the encoding in the program of a Type 1 font, nil if there is none. It consists
+// of lines "dup 65 /A put" in the readable part of the program.
+func (r *reader) builtin(descriptor types.Dict) *encoding {
+	program := r.stream(descriptor["FontFile"])
+	start := bytes.Index(program, []byte("/Encoding"))
+	if start < 0 {
+		return nil
+	}
+	l := lexer{data: program[start:]}
+	e := &encoding{}
+	code, found := 0, false
+	for range 4096 {
+		t := l.next()
+		switch {
+		case t.kind == tokenNumber:
+			code = int(t.num)
+		case t.kind == tokenName && code >= 0 && code < len(e):
+			if text := glyphText(string(t.text)); text != "" {
+				e[code], found = text, true
+			}
+		case t.kind == tokenEnd, t.kind == tokenOperator && (string(t.text) == "def" || string(t.text) == "readonly") && found,
+			t.kind == tokenOperator && (string(t.text) == "StandardEncoding" || string(t.text) == "eexec"):
+			if !found {
+				return nil
+			}
+			return e
+		}
+	}
+	return e
+}

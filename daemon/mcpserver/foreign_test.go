@@ -1,0 +1,144 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"evalctl/daemon/mcpclient"
+	"evalctl/daemon/mcpserver"
+)
+
+// foreign is a daemon with one brain and a few endpoints. It knows brains only by their ids.
+type foreign struct {
+	mux      *http.ServeMux
+	requests []string // method and path, with the body of messages and documents
+	status   int      // of the endpoints that it does not have
+}
+
+func newForeign(t testing.TB) (*foreign, string) {
+	f := &foreign{mux: http.NewServeMux(), status: http.StatusNotFound}
+	f.answer("GET /v1/brains", `{"items":[{"id":"b-1","slug":"notes","name":"Notes","visibility":"private","color":"red"}],"next":null}`)
+	return f, stub(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		f.requests = append(f.requests, r.Method+" "+r.URL.Path+" "+string(body))
+		if h, pattern := f.mux.Handler(r); pattern != "" {
+			h.ServeHTTP(w, r)
+			return
+		}
+		http.Error(w, "what?", f.status)
+	}))
+}
+
+func (f *foreign) answer(pattern, body string) {
+	f.mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, body)
+	})
+}
+
+// local connects to a server on pipes in this process.
+func local(t testing.TB, s *mcpserver.Server) *mcpclient.Client {
+	t.Helper()
+	c, err := mcpclient.New(t.Context(), pipe(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return c
+}
+
+// pipe serves one client on pipes.
+func pipe(t testing.TB, s *mcpserver.Server) mcp.Transport {
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		err := s.ServeStdio(context.Background(), fromClient, toClient)
+		toClient.Close()
+		served <- err
+	}()
+	t.Cleanup(func() {
+		if err := <-served; err != nil {
+			t.Errorf("ServeStdio: %v", err)
+		}
+	})
+	return &mcp.IOTransport{Reader: fromServer, Writer: toServer}
+}
+
+func TestConsolidateFallsBack(t *testing.T) {
+	for _, status := range []int{404, 405, 501} {
+		f, url := newForeign(t)
+		f.status = status
+		c := local(t, newServer(t, url, ""))
+		for _, brain := range []string{"", "b-1", "notes"} {
+			r := call(t, c, "memory_consolidate", object{"brain": brain})
+			if r.Failure == nil || r.Failure.Code != "not_implemented" {
+				t.Errorf("%d, brain %q: %+v", status, brain, r)
+			}
+		}
+		f.answer("POST /v1/brains/b-1/compile", `{"compiled":["a.md"]}`)
+		for _, brain := range []string{"", "b-1", "notes"} {
+			r := call(t, c, "memory_consolidate", object{"brain": brain})
+			if r.Failure != nil || string(r.Structured) != `{"result":{"compiled":["a.md"]}}` {
+				t.Errorf("%d, brain %q: %+v %s", status, brain, r.Failure, r.Structured)
+			}
+		}
+		if r := call(t, c, "memory_consolidate", object{"brain": "other"}); r.Failure == nil || r.Failure.Code != "no_brain" {
+			t.Errorf("another brain: %+v", r)
+		}
+	}
+	f, url := newForeign(t)
+	f.answer("POST /v1/brains/b-1/compile", `{"result":[1,2]}`)
+	if r := call(t, local(t, newServer(t, url, "")), "memory_consolidate", nil); string(r.Structured) != `{"result":[1,2]}` {
+		t.Errorf("got %s", r.Structured)
+	}
+}
+
+func TestExtractFallsBack(t *testing.T) {
+	f, url := newForeign(t)
+	n := 0
+	f.mux.HandleFunc("POST /v1/brains/b-1/sessions/s/messages", func(w http.ResponseWriter, r *http.Request) {
+		if n++; n == 6 {
+			w.WriteHeader(http.StatusTooManyRequests)
+			fmt.Fprint(w, `{"code":"rate_limited","detail":"slow down"}`)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":"m%d","session_id":"s","role":"user","content":"x","created_at":"2024-05-01T00:00:00Z","metadata":{"actor_id":"ana"}}`, n)
+	})
+	c := local(t, newServer(t, url, "notes"))
+	messages := []object{{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}, {"role": "tool", "content": "three"}}
+	r := call(t, c, "memory_extract", object{"messages": messages, "session_id": "s", "actor_id": "ana"})
+	if r.Failure != nil || strings.Contains(string(r.Structured), "metadata") || strings.Count(string(r.Structured), `"id":"m`) != 3 {
+		t.Errorf("got %+v %s", r.Failure, r.Structured)
+	}
+	var metadata []string
+	for _, request := range f.requests {
+		if _, body, ok := strings.Cut(request, "POST /v1/brains/b-1/sessions/s/messages "); ok {
+			var m struct{ Metadata json.RawMessage }
+			if err := json.Unmarshal([]byte(body), &m); err != nil {
+				t.Fatal(err)
+			}
+			metadata = append(metadata, string(m.Metadata))
+		}
+	}
+	if want := []string{`{"actor_id":"ana","skip_extract":true}`, `{"actor_id":"ana","skip_extract":true}`, `{"actor_id":"ana"}`}; !slices.Equal(metadata, want) {
+		t.Errorf("metadata of the messages: %s", metadata)
+	}
+	r = call(t, c, "memory_extract", object{"messages": messages, "session_id": "s"})
+	if r.Failure == nil || r.Failure.Code != "rate_limited" || r.Failure.Message != "messages[2] failed, the 2 before were added: slow down" {
+		t.Errorf("got %+v", r.Failure)
+	}
+}
