@@ -100,9 +100,9 @@ func weightOfContext(query string) float64 {
 	return contextWeight + vagueWeight*float64(missing)
 }
 
-// fuseRecall returns the hits of both rankings, best first. A score is that of the query plus weight
-// times that of the conversation, each as a part of the best one. So a query that says what it is
-// about keeps its lead, and one that does not is decided by the conversation.
+// fuseRecall returns the hits of both rankings, best first. A score is that of the query plus
+// weight times that of the conversation, each as a part of the best one. So a query that says what
+// it is about keeps its lead, and one that does not is decided by the conversation.
 func fuseRecall(query, conversation []search.Hit, weight float64) []search.Hit {
 	hits := slices.Clone(query)
 	byText := map[string]int{} // of identical texts, each ranking has one
