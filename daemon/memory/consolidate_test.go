@@ -595,6 +595,37 @@ func TestConsolidateADeletedBrain(t *testing.T) {
 	}
 }
 
+// TestConsolidateReadsWhatIsNew: what a consolidation costs follows from what is new, not from what
+// there is.
+func TestConsolidateReadsWhatIsNew(t *testing.T) {
+	srv := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: `{"summaries":[]}`} })
+	s := openModel(t, srv)
+	for i := range 30 {
+		var facts []string
+		for j := range 30 {
+			facts = append(facts, fmt.Sprintf("Ana: Item%d of list%d is red.", j, i))
+		}
+		s.putFacts(t, fmt.Sprint("s", i), mayDay(i), said(facts...)...)
+	}
+	s.consolidate(t, false)
+	first := len(srv.Calls())
+	s.putFacts(t, "new", mayDay(1), said("Ana: Item7 of list3 is broken.")...)
+	s.consolidate(t, false)
+	calls := srv.Calls()[first:]
+	if first < 8 || len(calls) > 3 {
+		t.Fatalf("%d requests, then %d", first, len(calls))
+	}
+	texts := ""
+	for _, c := range calls {
+		texts += c.Messages[1].Content
+	}
+	for _, want := range []string{"Item7 of list3 is broken", "Item7 of list3 is red"} {
+		if !strings.Contains(texts, want) {
+			t.Errorf("%q was not read", want)
+		}
+	}
+}
+
 // BenchmarkConsolidate consolidates 4,000 facts of 100 sessions.
 func BenchmarkConsolidate(b *testing.B) {
 	for kind, cfg := range everyStore(b) {
