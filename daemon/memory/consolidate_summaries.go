@@ -221,7 +221,7 @@ func (p *consolidation) replaceSummary(u unit, path string) {
 		return
 	}
 	p.deletes[old.path] = true
-	p.prune(old.path, old.text, "the summary is merged into "+path, path)
+	p.prune(old.path, old.text, "the summary is merged into "+plainPath(path), path)
 }
 
 // sealSummary plans the document of a summary. Its date is that of the newest text in it.
@@ -287,7 +287,7 @@ func (p *consolidation) pruneEpisodes() {
 		}
 		p.deletes[d.path] = true
 		delete(p.next.Covered, key)
-		p.prune(d.path, d.text, fmt.Sprintf("the episode of %s is covered by %s", when.Format(time.DateOnly), summary), summary)
+		p.prune(d.path, d.text, fmt.Sprintf("the episode of %s is covered by %s", when.Format(time.DateOnly), plainPath(summary)), summary)
 	}
 }
 
