@@ -155,7 +155,7 @@ func (s *Service) ingest(
 		}
 	}
 	var response protocol.IngestResponse
-	err = s.groups.of(h).commit(ctx, st, "ingest "+string(src.Kind), len(text)+len(src.data), func(b *store.Batch) error {
+	err = s.groups.of(h).commit(ctx, st, "ingest", len(text)+len(src.data), func(b *store.Batch) error {
 		in := ingestion{Service: s, brain: h, batch: b, source: src, text: text}
 		var err error
 		if response, err = in.run(ctx); err != nil {
