@@ -21,6 +21,9 @@
 //   - extract.go: facts of sessions and transcripts; extract_read.go decides what a step reads
 //   - recall.go: a search in the context of a session
 //   - reflect.go: the end of a session; locks.go makes concurrent requests wait
+//   - consolidate.go: facts and episodes become notes and summaries; consolidate_read.go says what
+//     there is, consolidate_plan.go, consolidate_claims.go, consolidate_note.go and
+//     consolidate_summaries.go what becomes of it, consolidate_record.go writes it
 //   - jobs.go: work that continues after the response; jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's
