@@ -80,7 +80,7 @@ func TestCatalogue(t *testing.T) {
 	}
 	groups := []string{
 		"brains", "documents", "records", "listing", "batch", "paths", "limits", "errors", "headers", "events", "auth",
-		"search", "ask",
+		"search", "ask", "sessions", "ingest", "mcp",
 	}
 	ids, sentences := map[string]bool{}, map[string]string{}
 	for _, c := range checks {

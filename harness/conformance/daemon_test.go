@@ -44,7 +44,7 @@ func keys(t testing.TB) *httpapi.Keys {
 // authOptions returns the options of a run against a daemon with keys.
 func authOptions(url string) Options {
 	return Options{
-		Endpoint: url, Token: adminToken, ReadOnlyToken: readerToken, OtherTenantToken: otherToken,
+		Endpoint: url, MCP: url + "/mcp", Token: adminToken, ReadOnlyToken: readerToken, OtherTenantToken: otherToken,
 		Agent: "conformance test",
 	}
 }
