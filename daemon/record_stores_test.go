@@ -129,8 +129,8 @@ func TestRecordFollowsItsDocument(t *testing.T) {
 	})
 }
 
-// TestRecordLimits creates documents at each limit of spec 2 and 4.1, above it and below it. What is
-// rejected leaves nothing.
+// TestRecordLimits creates documents at each limit of spec 2 and 4.1, above it and below it. What
+// is rejected leaves nothing.
 func TestRecordLimits(t *testing.T) {
 	wide := func(n int) string { return strings.Repeat("ä", n) }
 	// The longest path, of segments that every file system accepts.

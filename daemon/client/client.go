@@ -38,8 +38,8 @@ type Options struct {
 	// with connections of its own, which Close closes.
 	HTTPClient *http.Client
 	// Timeout limits each request, in addition to the caller's context. Of a change stream it
-	// limits the time until the stream is attached. It does not limit Ask and Consolidate, for which
-	// the daemon calls a model. Default: 30 s.
+	// limits the time until the stream is attached. It does not limit Ask and Consolidate, for
+	// which the daemon calls a model. Default: 30 s.
 	Timeout time.Duration
 	// Silence is how long a change stream may send nothing, not even a ping, before Events ends it.
 	// It must be longer than the ping interval of the daemon. Default: 75 s.
@@ -135,8 +135,8 @@ type Brain struct {
 	path string
 }
 
-// Brain returns a handle of the brain with an id. It sends nothing. The reference daemon also accepts
-// the slug of one of the token's own brains.
+// Brain returns a handle of the brain with an id. It sends nothing. The reference daemon also
+// accepts the slug of one of the token's own brains.
 func (c *Client) Brain(id string) *Brain {
 	return &Brain{c: c, path: brainsPath + "/" + segment(id)}
 }

@@ -61,10 +61,10 @@ func cite(answer string, marks []mark, hits []search.Hit) []protocol.CitationEve
 func splitAfterMarks(answer string, list []span, marks []mark) []span {
 	var out []span
 	for _, s := range list {
-		for _, m := range marks {
-			if s.start < m.at && m.at < s.end && endsSentence(answer[:m.at]) {
-				out = appendTrimmed(out, answer, s.start, m.at)
-				s.start = m.at
+		for ; len(marks) > 0 && marks[0].at < s.end; marks = marks[1:] {
+			if at := marks[0].at; s.start < at && endsSentence(answer[s.start:at]) {
+				out = appendTrimmed(out, answer, s.start, at)
+				s.start = at
 			}
 		}
 		out = appendTrimmed(out, answer, s.start, s.end)

@@ -435,7 +435,7 @@ func TestConsolidateWhileDocumentsChange(t *testing.T) {
 		edited = s.all(t)[episodesFolder+"b.md"] + "edited\n"
 		s.put(t, episodesFolder+"b.md", edited)
 		s.putFacts(t, "s2", mayDay(2), said("Ana: I have a brother in Lima.", "Ana: I sing.")...)
-		return llmtest.Reply{Text: `{"summaries":[{"title":"T","text":"ab","from":[1,2]},{"title":"U","text":"ac","from":[1,3]}]}`}
+		return llmtest.Reply{Text: `{"summaries":[{"title":"T","text":"abc","from":[1,2,3]},{"title":"U","text":"ac","from":[1,3]}]}`}
 	})
 	s = openModel(t, srv)
 	s.putEpisode(t, "a", epoch, "", "one")
@@ -447,7 +447,7 @@ func TestConsolidateWhileDocumentsChange(t *testing.T) {
 	if after[episodesFolder+"b.md"] != edited {
 		t.Error("the edited episode was changed")
 	}
-	if len(got.Compiled) != 1 || got.Model != "m" {
+	if len(got.Compiled) != 1 || got.Model != "m" || !strings.HasSuffix(got.Compiled[0].Path, "/u.md") {
 		t.Errorf("got %+v", got)
 	}
 	// The plan follows the facts that came in the meantime.
@@ -530,6 +530,26 @@ func TestConsolidateHostileTexts(t *testing.T) {
 	}
 	if len(got.Promoted) != 1 || len(got.Compiled) != 1 || !strings.HasPrefix(got.Compiled[0].Path, "memory/global/summaries/etc-passwd") {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestLossIsReadBack: nothing in a text ends its code block.
+func TestLossIsReadBack(t *testing.T) {
+	for _, text := range []string{"", "a", "a\n", "```", "\n```\n# x\n````\n", "~~~\n`````", "---\ntitle: x\n---\n\n- a\n"} {
+		got := loss{path: "a`\n.md", text: text, reason: "r"}.String()
+		_, block, ok := strings.Cut(got, "\n\n```")
+		fence := "```" + block[:strings.Index(block, "\n")]
+		_, block, _ = strings.Cut(block, "\n")
+		inside, rest, ended := strings.Cut(block+"\n", "\n"+fence+"\n")
+		if strings.HasPrefix(block, fence+"\n") {
+			inside, rest = "", strings.TrimPrefix(block, fence+"\n")
+		}
+		if !ok || !ended || inside != text || strings.TrimSpace(rest) != "" || strings.Trim(fence, "`") != "" {
+			t.Errorf("%q: %q was read back from %q", text, inside, got)
+		}
+		if !strings.Contains(got, "### \"a`\\n.md\"\n") || !strings.Contains(got, sealOf(text)) {
+			t.Errorf("got %s", got)
+		}
 	}
 }
 

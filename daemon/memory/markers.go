@@ -16,11 +16,11 @@ type mark struct {
 	hits []int // indexes, each once
 }
 
-// markerFilter removes the markers from an answer while it arrives, and keeps what they say. What it
-// shows depends on the text only, not on how it is cut into deltas.
+// markerFilter removes the markers from an answer while it arrives, and keeps what they say. What
+// it shows depends on the text only, not on how it is cut into deltas.
 //
-// A marker is what the prompt asks for, [1] or [1, 2], and also [1-3] and [[1]], with the white space
-// before it. Brackets are text of the answer in these cases:
+// A marker is what the prompt asks for, [1] or [1, 2], and also [1-3] and [[1]], with the white
+// space before it. Brackets are text of the answer in these cases:
 //
 //   - no number is the id of a note, or one is larger than any id can be: [2024]
 //   - a parenthesis follows, as in a Markdown link: [1](https://…)
@@ -29,6 +29,7 @@ type mark struct {
 type markerFilter struct {
 	hits  []search.Hit
 	shown strings.Builder
+	line  bool // the last line of shown has text
 	marks []mark
 
 	bytes string // the beginning of a character
@@ -37,10 +38,12 @@ type markerFilter struct {
 	gap   string // white space before that marker
 }
 
-// What is held is limited: white space in characters, brackets in bytes.
+// What is held is limited: white space in characters, brackets in bytes. So is the word before
+// brackets, in bytes.
 const (
 	maxGap    = 64
 	maxMarker = 64
+	maxWord   = 256
 )
 
 // write takes the next piece of the answer and returns what can be shown. Invalid UTF-8 is replaced
@@ -68,7 +71,8 @@ func (f *markerFilter) close() string {
 
 func (f *markerFilter) take(text string, last bool) string {
 	from := f.shown.Len()
-	// Not strings.ToValidUTF8, which replaces adjacent bytes together: one piece or two would differ.
+	// Not strings.ToValidUTF8, which replaces adjacent bytes together: one piece or two would
+	// differ.
 	f.held += string([]rune(text))
 	for f.held != "" || last && f.after {
 		if f.after && !f.afterMarker(last) || !f.after && !f.step(last) {
@@ -128,7 +132,7 @@ func (f *markerFilter) afterMarker(last bool) bool {
 		}
 	}
 	f.after = false
-	if f.lineIsBlank() {
+	if !f.line {
 		f.held = rest
 		if rest == "" || rest[0] == '\n' || rest[0] == '\r' { // the markers have a line of their own
 			f.marks[len(f.marks)-1].at = len(strings.TrimRightFunc(f.shown.String(), unicode.IsSpace))
@@ -146,8 +150,11 @@ func (f *markerFilter) show(n int) {
 	if n < 0 {
 		n = len(f.held)
 	}
-	f.shown.WriteString(f.held[:n])
+	text := f.held[:n]
+	f.shown.WriteString(text)
 	f.held = f.held[n:]
+	end := strings.LastIndexAny(text, "\n\r") + 1
+	f.line = f.line && end == 0 || strings.TrimSpace(text[end:]) != ""
 }
 
 // marker parses a marker at the start of text, which begins with a bracket. Its size is 0 if there
@@ -192,12 +199,13 @@ func (f *markerFilter) inBrackets() bool {
 	shown := f.shown.String()
 	shown = shown[max(0, len(shown)-maxMarker):]
 	i := strings.LastIndexByte(shown, '[')
-	return i >= 0 && strings.Trim(shown[i+1:], markerBytes) == ""
+	return i >= 0 && strings.Trim(shown[i+1:], markerChars) == ""
 }
 
 // quoted reports whether a note has the last word of the answer with these brackets.
 func (f *markerFilter) quoted(brackets string) bool {
 	shown := f.shown.String()
+	shown = shown[max(0, len(shown)-maxWord):]
 	word := shown[strings.LastIndexFunc(shown, func(r rune) bool { return !isWord(r) })+1:]
 	if word == "" || strings.HasSuffix(word, ".") {
 		return false
@@ -210,24 +218,18 @@ func (f *markerFilter) quoted(brackets string) bool {
 	return false
 }
 
-// lineIsBlank reports whether the answer so far ends with a line without text.
-func (f *markerFilter) lineIsBlank() bool {
-	shown := f.shown.String()
-	return strings.TrimSpace(shown[strings.LastIndexAny(shown, "\n\r")+1:]) == ""
-}
+// markerChars are what a marker may contain between its brackets.
+const markerChars = "0123456789 ,;-–"
 
-// markerBytes are what a marker may contain between its brackets, except for the en dash.
-const markerBytes = "0123456789 ,;-–"
-
-// leadingMarker parses brackets with numbers at the start of text, such as [1], [1, 2] and [1-3]. It
-// returns the numbers and the length in bytes, 0 when there are none. With partial, the text ends
-// before the brackets do.
+// leadingMarker parses brackets with numbers at the start of text, such as [1], [1, 2] and [1-3].
+// It returns the numbers and the length in bytes, 0 when there are none. With partial, the text
+// ends before the brackets do.
 func leadingMarker(text string) (numbers []int, size int, partial bool) {
 	if !strings.HasPrefix(text, "[") {
 		return nil, 0, false
 	}
 	inner := text[1:]
-	end := strings.IndexFunc(inner, func(r rune) bool { return !strings.ContainsRune(markerBytes, r) })
+	end := strings.IndexFunc(inner, func(r rune) bool { return !strings.ContainsRune(markerChars, r) })
 	switch {
 	case end < 0:
 		return nil, 0, len(inner) < maxMarker

@@ -2,8 +2,8 @@
 // bodies, payloads of event streams, error codes, and the limits of protocol v1.0. Keys are in
 // snake_case.
 //
-// It has no behaviour apart from JSON and imports nothing of this module, so that the daemon and the
-// programs that evaluate a daemon from outside can share it.
+// It has no behaviour apart from JSON and imports nothing of this module, so that the daemon and
+// the programs that evaluate a daemon from outside can share it.
 package protocol
 
 import (
