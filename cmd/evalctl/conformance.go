@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,6 +91,9 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) error {
 	}
 	defer out.discard()
 	t := newTerminal(p, c.Quiet)
+	if c.SDK == "" && c.Endpoint == "" {
+		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Group != "mcp" })
+	}
 	if c.SDK == "" {
 		return c.check(ctx, t, out, c.Endpoint, nil, len(checks))
 	}
