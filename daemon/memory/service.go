@@ -20,7 +20,8 @@
 //     session
 //   - extract.go: facts of sessions and transcripts; extract_read.go decides what a step reads
 //   - recall.go: a search in the context of a session
-//   - reflect.go: the end of a session; locks.go makes concurrent requests wait
+//   - reflect.go: the end of a session; locks.go makes concurrent requests wait, background.go
+//     finishes what a request began when its client is gone
 //   - jobs.go: work that continues after the response; jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's
