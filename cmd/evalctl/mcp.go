@@ -113,9 +113,15 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 
 // serve serves the client with the daemon at url. transport is nil for a daemon at an endpoint.
 func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url string, transport *http.Transport) error {
-	options := client.Options{Token: p.env("SVC_TOKEN"), UserAgent: userAgent(), Timeout: mcpTimeout}
+	options := client.Options{UserAgent: userAgent(), Timeout: mcpTimeout}
 	if transport != nil {
-		options.Token, options.HTTPClient = "", &http.Client{Transport: transport}
+		options.HTTPClient = &http.Client{Transport: transport}
+	} else {
+		// The daemon may speak another dialect of the protocol.
+		own := http.DefaultTransport.(*http.Transport).Clone()
+		defer own.CloseIdleConnections()
+		options.HTTPClient = &http.Client{Transport: mcpserver.Translate(own)}
+		options.Token = p.env("SVC_TOKEN")
 	}
 	api, err := client.New(url, &options)
 	if err != nil {

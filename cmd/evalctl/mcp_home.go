@@ -132,7 +132,7 @@ func (h *sharedHome) start(ctx context.Context) (started bool, err error) {
 		}
 		return false, errors.Join(err, cache.Close())
 	}
-	own := &homeDaemon{lobby: newLobby(h.listen()), served: make(chan error, 1)}
+	own := &homeDaemon{lobby: newLobby(h.listen(ctx)), served: make(chan error, 1)}
 	// The daemon ends in Close, not with the request that started it.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	own.stop = stop
@@ -168,7 +168,7 @@ func (h *sharedHome) lock() (unlock func() error, err error) {
 
 // listen returns the listener of the home's socket, nil if there can be none. The caller must have
 // locked the home.
-func (h *sharedHome) listen() net.Listener {
+func (h *sharedHome) listen(ctx context.Context) net.Listener {
 	if h.dir == "" {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (h *sharedHome) listen() net.Listener {
 	err := os.Remove(path) // a killed process leaves it
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		var l net.Listener
-		if l, err = net.Listen("unix", path); err == nil {
+		if l, err = new(net.ListenConfig).Listen(ctx, "unix", path); err == nil {
 			if err = os.Chmod(path, 0o600); err == nil {
 				return l
 			}

@@ -58,7 +58,7 @@ func Connect(ctx context.Context, target string, opts Options) (*Client, error) 
 
 func connect(ctx context.Context, target string, opts Options) (*Client, error) {
 	if command, ok := strings.CutPrefix(target, "stdio:"); ok {
-		p, err := startProcess(command, opts)
+		p, err := startProcess(ctx, command, opts)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ type process struct {
 	stdout io.ReadCloser
 }
 
-func startProcess(command string, opts Options) (*process, error) {
+func startProcess(ctx context.Context, command string, opts Options) (*process, error) {
 	words, err := shellquote.Split(command)
 	if err != nil {
 		return nil, fmt.Errorf("command %q: %w", command, err)
@@ -30,7 +31,9 @@ func startProcess(command string, opts Options) (*process, error) {
 	if len(words) == 0 {
 		return nil, errors.New("the command is empty: give stdio:COMMAND")
 	}
-	p := &process{cmd: exec.Command(words[0], words[1:]...)}
+	// The connection outlives the context of Connect.
+	ctx = context.WithoutCancel(ctx)
+	p := &process{cmd: exec.CommandContext(ctx, words[0], words[1:]...)}
 	p.cmd.Stderr = opts.Stderr
 	p.cmd.Env = append(os.Environ(), opts.Env...)
 	p.cmd.WaitDelay = time.Second // for grandchildren that keep the pipes open

@@ -74,8 +74,11 @@ func translateRequest(req *http.Request) (*http.Request, error) {
 		}
 	}
 	r := req.Clone(req.Context())
-	r.Body, r.ContentLength, r.GetBody = io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
-	return r, nil
+	r.ContentLength = int64(len(data))
+	// With GetBody, a request on a connection that the daemon has just closed is sent again.
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+	r.Body, err = r.GetBody()
+	return r, err
 }
 
 // camel returns topK for top_k.

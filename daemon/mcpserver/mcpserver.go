@@ -85,6 +85,8 @@ var tools = map[string]func(context.Context, call) (reply, error){
 	"memory_search":       search,
 	"memory_recall":       recall,
 	"memory_remember":     remember,
+	"memory_ingest_file":  ingestFile,
+	"memory_ingest_url":   ingestURL,
 	"memory_extract":      extract,
 	"memory_reflect":      reflect,
 	"memory_consolidate":  consolidate,

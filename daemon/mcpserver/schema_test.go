@@ -387,6 +387,12 @@ func TestUnsupportedSchemas(t *testing.T) {
 	}
 }
 
+func TestEveryToolIsImplemented(t *testing.T) {
+	if got, want := slices.Sorted(maps.Keys(tools)), slices.Sorted(maps.Keys(definitions)); !slices.Equal(got, want) {
+		t.Errorf("implemented are %s, defined are %s", got, want)
+	}
+}
+
 // TestDocs compares the table of the tools in docs/mcp.md with the definitions, or writes it with
 // -update.
 func TestDocs(t *testing.T) {

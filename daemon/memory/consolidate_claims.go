@@ -48,7 +48,7 @@ func supersede(statements []*statement) {
 			continue // two values on one day: nobody knows which of them holds
 		}
 		for _, s := range list {
-			if s.when.Before(newest.when) && values[s] != values[newest] {
+			if values[s] != values[newest] {
 				s.by = newest
 			}
 		}

@@ -123,9 +123,9 @@ func TestConsolidate(t *testing.T) {
 				Pruned: []protocol.ConsolidationAction{
 					action(e1, "the episode of 2023-05-01 is covered by "+summary, summary),
 					action(e2, "the episode of 2023-05-08 is covered by "+summary, summary),
-					action(s1, `the fact "Ana: I live in Porto." is superseded by a newer one in `+s3, s3),
 					action(s1, `the fact "Ana: the sail was expensive" is repeated in `+s1, s1),
 					action(s1, `the fact "Ana: I have a brother in Lima." is promoted to `+note, note),
+					action(s1, `the fact "Ana: I live in Porto." is superseded by a newer one in `+s3, s3),
 					action(s2, `the fact "Ana: I have a brother in Lima!" is promoted to `+note, note),
 				},
 			}
@@ -320,6 +320,20 @@ func TestNotesKeepTheirDays(t *testing.T) {
 	}
 }
 
+// TestSupersededByAPromotedFact: the reason names a document that is still there.
+func TestSupersededByAPromotedFact(t *testing.T) {
+	s := open(t)
+	s.putFacts(t, "s1", mayDay(1), said("Ana: I live in Porto.")...)
+	s.putFacts(t, "s2", mayDay(2), said("Ana: I live in Lisbon.")...)
+	s.putFacts(t, "s3", mayDay(3), said("Ana: I live in Lisbon.")...)
+	got := s.consolidate(t, false)
+	const note = "memory/global/notes/ana-i-live-in-lisbon.md"
+	i := slices.IndexFunc(got.Pruned, func(a protocol.ConsolidationAction) bool { return strings.Contains(a.Reason, "superseded") })
+	if i < 0 || !slices.Equal(got.Pruned[i].From, []string{note}) || s.all(t)[note] == "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestStatementKeys(t *testing.T) {
 	d := mayDay(1)
 	for _, tt := range []struct {
@@ -435,7 +449,7 @@ func TestConsolidateWhileDocumentsChange(t *testing.T) {
 		edited = s.all(t)[episodesFolder+"b.md"] + "edited\n"
 		s.put(t, episodesFolder+"b.md", edited)
 		s.putFacts(t, "s2", mayDay(2), said("Ana: I have a brother in Lima.", "Ana: I sing.")...)
-		return llmtest.Reply{Text: `{"summaries":[{"title":"T","text":"ab","from":[1,2]},{"title":"U","text":"ac","from":[1,3]}]}`}
+		return llmtest.Reply{Text: `{"summaries":[{"title":"T","text":"abc","from":[1,2,3]},{"title":"U","text":"ac","from":[1,3]}]}`}
 	})
 	s = openModel(t, srv)
 	s.putEpisode(t, "a", epoch, "", "one")
@@ -447,7 +461,7 @@ func TestConsolidateWhileDocumentsChange(t *testing.T) {
 	if after[episodesFolder+"b.md"] != edited {
 		t.Error("the edited episode was changed")
 	}
-	if len(got.Compiled) != 1 || got.Model != "m" {
+	if len(got.Compiled) != 1 || got.Model != "m" || !strings.HasSuffix(got.Compiled[0].Path, "/u.md") {
 		t.Errorf("got %+v", got)
 	}
 	// The plan follows the facts that came in the meantime.
@@ -533,6 +547,26 @@ func TestConsolidateHostileTexts(t *testing.T) {
 	}
 }
 
+// TestLossIsReadBack: nothing in a text ends its code block.
+func TestLossIsReadBack(t *testing.T) {
+	for _, text := range []string{"", "a", "a\n", "```", "\n```\n# x\n````\n", "~~~\n`````", "---\ntitle: x\n---\n\n- a\n"} {
+		got := loss{path: "a`\n.md", text: text, reason: "r"}.String()
+		_, block, ok := strings.Cut(got, "\n\n```")
+		fence := "```" + block[:strings.Index(block, "\n")]
+		_, block, _ = strings.Cut(block, "\n")
+		inside, rest, ended := strings.Cut(block+"\n", "\n"+fence+"\n")
+		if strings.HasPrefix(block, fence+"\n") {
+			inside, rest = "", strings.TrimPrefix(block, fence+"\n")
+		}
+		if !ok || !ended || inside != text || strings.TrimSpace(rest) != "" || strings.Trim(fence, "`") != "" {
+			t.Errorf("%q: %q was read back from %q", text, inside, got)
+		}
+		if !strings.Contains(got, "### \"a`\\n.md\"\n") || !strings.Contains(got, sealOf(text)) {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
 func TestDamagedState(t *testing.T) {
 	s := open(t)
 	s.put(t, consolidationState, "{")
@@ -572,6 +606,37 @@ func TestConsolidateADeletedBrain(t *testing.T) {
 	s.putExample(t)
 	if _, err := s.Consolidate(t.Context(), s.brain, protocol.ConsolidateRequest{}); !errors.Is(err, brain.ErrNotFound) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestConsolidateReadsWhatIsNew: what a consolidation costs follows from what is new, not from what
+// there is.
+func TestConsolidateReadsWhatIsNew(t *testing.T) {
+	srv := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: `{"summaries":[]}`} })
+	s := openModel(t, srv)
+	for i := range 30 {
+		var facts []string
+		for j := range 30 {
+			facts = append(facts, fmt.Sprintf("Ana: Item%d of list%d is red.", j, i))
+		}
+		s.putFacts(t, fmt.Sprint("s", i), mayDay(i), said(facts...)...)
+	}
+	s.consolidate(t, false)
+	first := len(srv.Calls())
+	s.putFacts(t, "new", mayDay(1), said("Ana: Item7 of list3 is broken.")...)
+	s.consolidate(t, false)
+	calls := srv.Calls()[first:]
+	if first < 8 || len(calls) > 3 {
+		t.Fatalf("%d requests, then %d", first, len(calls))
+	}
+	texts := ""
+	for _, c := range calls {
+		texts += c.Messages[1].Content
+	}
+	for _, want := range []string{"Item7 of list3 is broken", "Item7 of list3 is red"} {
+		if !strings.Contains(texts, want) {
+			t.Errorf("%q was not read", want)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Service) CreateDocument(
 		return protocol.DocumentRecord{}, err
 	}
 	stem := strings.TrimSuffix(r.Path, markdownExt)
-	err = st.Batch(ctx, store.BatchOptions{Reason: "create a document"}, func(b *store.Batch) error {
+	err = s.groups.of(h).commit(ctx, st, "create a document", len(text), func(b *store.Batch) error {
 		taken, err := b.Exists(ctx, r.Path)
 		for ; taken && !named && err == nil; taken, err = b.Exists(ctx, r.Path) {
 			r.Path = stem + "-" + strings.ToLower(rand.Text()[:8]) + markdownExt

@@ -195,7 +195,7 @@ func TestBrainsAreDeleted(t *testing.T) {
 	defer res.Body.Close()
 	got := make([]byte, 100)
 	n, _ := res.Body.Read(got)
-	if string(got[:n]) != `{"items":[]}`+"\n" {
+	if string(got[:n]) != `{"items":[],"default_brain_id":""}`+"\n" {
 		t.Errorf("brains left behind: %s", got[:n])
 	}
 }
