@@ -168,7 +168,9 @@ func parseFacts(text string) []fact {
 			}
 			f.Date = day
 		}
-		facts = append(facts, f)
+		if f.Text != "" { // not for control characters alone
+			facts = append(facts, f)
+		}
 	}
 	return facts
 }
