@@ -52,7 +52,7 @@ func parse(text []byte, section string) (*document, error) {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at = int(syntax.Offset)
 		}
-		return nil, fmt.Errorf("line %d: %w: %v", 1+bytes.Count(text[:at], []byte("\n")), ErrSyntax, err)
+		return nil, fmt.Errorf("line %d: %w: %w", 1+bytes.Count(text[:at], []byte("\n")), ErrSyntax, err)
 	}
 	root, ok := d.object(0, len(d.plain))
 	if !ok {

@@ -69,8 +69,8 @@ export function calls(brain, folder) {
       assert.ok(r.chunk_count > 0)
     } },
     { tool: 'memory_ingest_file', on: 'stdio', args: { brain, path: note }, check: (r) => assert.equal(r.reused, true) },
-    { tool: 'memory_ingest_file', on: 'http', args: { brain, path: note }, code: 'forbidden' },
-    { tool: 'memory_ingest_url', args: { brain, url: 'http://127.0.0.1:1/private' }, code: 'forbidden' },
+    { tool: 'memory_ingest_file', on: 'http', args: { brain, path: note }, code: 'local_files_unavailable' },
+    { tool: 'memory_ingest_url', args: { brain, url: 'http://127.0.0.1:1/private' }, code: 'validation_error' },
     { tool: 'memory_extract', args: { brain, messages }, check: (r) => {
       assert.equal(r.mode, 'transcript')
       document(r.document)

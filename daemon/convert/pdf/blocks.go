@@ -85,14 +85,18 @@ func paragraph(lines []line, body float64) Block {
 	text := lines[0].text
 	for i := 1; i < len(lines); i++ {
 		a, next := lines[i-1], lines[i]
-		fits := a.end+0.3*a.size+next.firstWord < right[i-1]-0.5*a.size && next.base < a.base
+		word := next.firstWord + 0.8*a.size // with a space, and with room for what is not exact
+		if startsWide(next.text) {
+			word = next.size // a line may end after any sign
+		}
+		fits := a.end+word < right[i-1] && next.base < a.base
 		switch {
 		case fits, startsItem(next.text), a.cells || next.cells:
 			b.Lines = append(b.Lines, text)
 			text = next.text
 		case endsHyphen(text) && startsLower(next.text):
 			text = strings.TrimRight(text, "-\u00ad\u2010") + next.text
-		case isWide(text) && startsWide(next.text):
+		case isWide(text) && startsWide(next.text), endsHyphen(text):
 			text += next.text
 		default:
 			text += " " + next.text

@@ -163,8 +163,11 @@ func (d *drawer) move(x, y float64) {
 }
 
 func (d *drawer) setFont(operands []token, resources types.Dict) {
-	fonts := d.r.dict(resources["Font"])
-	d.state.font = d.r.font(fonts[name(operands)])
+	o := d.r.dict(resources["Font"])[name(operands)]
+	if o == nil {
+		o = d.r.dict(d.r.defaults["Font"])[name(operands)]
+	}
+	d.state.font = d.r.font(o)
 	d.state.size = operand(operands, 1)
 }
 
@@ -206,27 +209,51 @@ func (d *drawer) glyph(g glyph) {
 	s.text = matrix{1, 0, 0, 1, advance, 0}.times(s.text)
 }
 
-// form draws a form, which is a content stream with resources of its own.
+// form draws a form of the resources.
 func (d *drawer) form(name string, resources types.Dict, level int) {
-	o := d.r.dict(resources["XObject"])[name]
+	d.drawForm(d.r.dict(resources["XObject"])[name], resources, level)
+}
+
+// drawForm draws a form, which is a content stream with resources of its own.
+func (d *drawer) drawForm(o types.Object, resources types.Dict, level int) {
 	form := d.r.dict(o)
 	if level >= maxLevels/4 || d.r.name(form["Subtype"]) != "Form" {
 		return
 	}
 	outer, saved := d.state, d.saved
 	d.saved = nil
-	if m := d.r.array(form["Matrix"]); len(m) == 6 {
-		var n [6]float64
-		for i := range n {
-			n[i], _ = d.r.number(m[i])
-		}
-		d.state.ctm = matrix{n[0], n[1], n[2], n[3], n[4], n[5]}.times(d.state.ctm)
+	if m := d.r.numbers(form["Matrix"]); len(m) == 6 {
+		d.state.ctm = matrix{m[0], m[1], m[2], m[3], m[4], m[5]}.times(d.state.ctm)
 	}
 	if own := d.r.dict(form["Resources"]); own != nil {
 		resources = own
 	}
 	d.draw(d.r.stream(o), resources, level+1)
 	d.state, d.saved = outer, saved
+}
+
+// annotation draws what an annotation shows, at its place.
+func (d *drawer) annotation(annotation types.Dict) {
+	const hidden, noView = 1 << 1, 1 << 5
+	flags, _ := d.r.number(annotation["F"])
+	if int(flags)&(hidden|noView) != 0 || d.r.name(annotation["Subtype"]) == "Popup" {
+		return
+	}
+	normal := d.r.dict(annotation["AP"])["N"]
+	if _, ok := d.r.get(normal).(types.Dict); ok {
+		// One appearance for each state, as that of a check box.
+		normal = d.r.dict(normal)[d.r.name(annotation["AS"])]
+	}
+	form := d.r.dict(normal)
+	if form == nil {
+		return
+	}
+	d.state = newState()
+	place, box := d.r.numbers(annotation["Rect"]), d.r.numbers(form["BBox"])
+	if len(place) == 4 && len(box) == 4 {
+		d.state.ctm = matrix{1, 0, 0, 1, min(place[0], place[2]) - min(box[0], box[2]), min(place[1], place[3]) - min(box[1], box[3])}
+	}
+	d.drawForm(normal, nil, 0)
 }
 
 // beginMarked begins marked content, which may say what its text is.

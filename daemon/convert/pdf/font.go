@@ -170,9 +170,8 @@ func (r *reader) readSimple(f *textFont, d types.Dict) {
 		f.width = w
 	}
 	scale := 1.0
-	if m := r.array(d["FontMatrix"]); r.name(d["Subtype"]) == "Type3" && len(m) == 6 {
-		x, _ := r.number(m[0])
-		scale = 1000 * x
+	if m := r.numbers(d["FontMatrix"]); r.name(d["Subtype"]) == "Type3" && len(m) == 6 {
+		scale = 1000 * m[0]
 	}
 	first, _ := r.number(d["FirstChar"])
 	widths := r.array(d["Widths"])
@@ -218,7 +217,7 @@ func (r *reader) encoding(d, descriptor types.Dict) *encoding {
 		e = charmapEncoding(charmap.Macintosh)
 	default:
 		if e = r.builtin(descriptor); e == nil {
-			e = standardEncoding()
+			e = encodingOf(r.name(d["BaseFont"]))
 		}
 	}
 	named := glyphText

@@ -93,6 +93,46 @@ func standardEncoding() *encoding {
 	return &e
 }
 
+// encodingOf returns the encoding of a font that has none of its own.
+func encodingOf(name string) *encoding {
+	// A prefix of six letters marks a part of a font.
+	if _, after, ok := strings.Cut(name, "+"); ok {
+		name = after
+	}
+	switch {
+	case name == "ZapfDingbats":
+		var e encoding
+		for c := '!'; c <= '~'; c++ {
+			e[c] = string('✀' + c - ' ')
+		}
+		for c, text := range map[byte]string{'%': "☎", '*': "☛", '+': "☞", 'H': "★", 'l': "●", 'n': "■", 's': "▲", 't': "▼", 'u': "◆", 'w': "◗"} {
+			e[c] = text
+		}
+		return &e
+	case strings.HasPrefix(name, "Symbol"):
+		e := standardEncoding()
+		for i, text := range strings.Fields(symbolUpper) {
+			e['A'+i] = text
+		}
+		for i, text := range strings.Fields(symbolLower) {
+			e['a'+i] = text
+		}
+		for c, text := range map[byte]string{0xa3: "≤", 0xa5: "∞", 0xab: "↔", 0xac: "←", 0xad: "↑", 0xae: "→", 0xaf: "↓", 0xb0: "°",
+			0xb1: "±", 0xb3: "≥", 0xb4: "×", 0xb6: "∂", 0xb7: "•", 0xb8: "÷", 0xb9: "≠", 0xba: "≡", 0xbb: "≈", 0xbc: "…", 0xc5: "⊕",
+			0xc6: "∅", 0xc7: "∩", 0xc8: "∪", 0xcc: "⊂", 0xcd: "⊆", 0xce: "∈", 0xcf: "∉", 0xd1: "∇", 0xd5: "∏", 0xd6: "√", 0xd7: "⋅",
+			0xde: "⇒", 0xe5: "∑", 0xf2: "∫"} {
+			e[c] = text
+		}
+		return e
+	}
+	return standardEncoding()
+}
+
+const (
+	symbolUpper = "Α Β Χ Δ Ε Φ Γ Η Ι ϑ Κ Λ Μ Ν Ο Π Θ Ρ Σ Τ Υ ς Ω Ξ Ψ Ζ"
+	symbolLower = "α β χ δ ε φ γ η ι ϕ κ λ μ ν ο π θ ρ σ τ υ ϖ ω ξ ψ ζ"
+)
+
 func charmapEncoding(m *charmap.Charmap) *encoding {
 	var e encoding
 	for i := 32; i < 256; i++ {

@@ -25,6 +25,7 @@ type line struct {
 	dx, dy     float64 // direction
 	firstWord  float64 // its width
 	cells      bool    // it has gaps as between the cells of a table
+	leftward   bool    // it is drawn from right to left, in the order of reading
 }
 
 // layout collects the lines of a page.
@@ -36,7 +37,7 @@ type layout struct {
 	seen  map[shown]bool
 }
 
-// shown is a glyph at a place. Some files draw a glyph twice to make it bold.
+// shown is a glyph at a place, in twentieths of its size. Some files draw a glyph twice to make it bold.
 type shown struct {
 	text string
 	x, y int32
@@ -53,16 +54,9 @@ const (
 
 // add adds a glyph. The matrix maps a square of the font size.
 func (l *layout) add(text string, m matrix, width, size float64) {
-	key := shown{text, int32(math.Round(m.e / size * 10)), int32(math.Round(m.f / size * 10))}
 	blank := strings.TrimSpace(text) == ""
-	if !blank {
-		if l.seen == nil {
-			l.seen = map[shown]bool{}
-		}
-		if l.seen[key] {
-			return
-		}
-		l.seen[key] = true
+	if !blank && l.repeats(shown{text, int32(math.Round(m.e / size * 20)), int32(math.Round(m.f / size * 20))}) {
+		return
 	}
 	length := math.Hypot(m.a, m.b)
 	dx, dy := 1.0, 0.0
@@ -74,13 +68,22 @@ func (l *layout) add(text string, m matrix, width, size float64) {
 		size: size, dx: dx, dy: dy,
 	}
 	g.end = g.start + width*length
+	if l.continuesLeft(text, g) {
+		if l.open.start-g.end > wordGap*math.Min(size, l.open.size) || blank {
+			l.space(g.end)
+		}
+		end := l.open.end
+		l.write(text, g)
+		l.open.start, l.open.end, l.open.leftward = g.start, end, true
+		return
+	}
 	if !l.continues(g) {
 		if blank {
 			return
 		}
 		l.endLine()
 		l.open = g
-		l.write(text, g)
+		l.write(drawn(text), g)
 		return
 	}
 	if gap := g.start - l.open.end; gap > wordGap*math.Min(size, l.open.size) {
@@ -92,7 +95,21 @@ func (l *layout) add(text string, m matrix, width, size float64) {
 		l.open.end = math.Max(l.open.end, g.end)
 		return
 	}
-	l.write(text, g)
+	l.write(drawn(text), g)
+}
+
+// repeats reports whether the same glyph was drawn at the same place, within a tenth of its size.
+func (l *layout) repeats(g shown) bool {
+	if l.seen == nil {
+		l.seen = map[shown]bool{}
+	}
+	for x := g.x - 1; x <= g.x+1; x++ {
+		if l.seen[shown{g.text, x, g.y}] {
+			return true
+		}
+	}
+	l.seen[g] = true
+	return false
 }
 
 // continues reports whether a glyph is on the line that is open.
@@ -100,6 +117,18 @@ func (l *layout) continues(g line) bool {
 	o := &l.open
 	return l.text.Len() > 0 && g.dx*o.dx+g.dy*o.dy > 0.99 &&
 		math.Abs(g.base-o.base) < 0.5*math.Max(g.size, o.size) && g.start > o.end-backStep*math.Max(g.size, o.size)
+}
+
+// continuesLeft reports whether a glyph is on the line that is open, directly to the left of it, in
+// a script that is written from right to left.
+func (l *layout) continuesLeft(text string, g line) bool {
+	o := &l.open
+	if l.text.Len() == 0 || !sameDirection(g, *o) || math.Abs(g.base-o.base) > 0.5*math.Max(g.size, o.size) {
+		return false
+	}
+	first, _ := utf8.DecodeRuneInString(text)
+	return (isRightToLeft(first) || o.leftward && !unicode.IsLetter(first)) &&
+		g.end < o.start+0.3*o.size && g.end > o.start-0.5*o.size
 }
 
 func (l *layout) space(at float64) {
@@ -119,7 +148,7 @@ func (l *layout) write(text string, g line) {
 		case unicode.IsSpace(r):
 			l.space(g.start)
 		case unicode.IsControl(r) || r == utf8.RuneError || r == '\u200b' || r == '\ufeff':
-		case r >= '\ufb00' && r <= '\ufb06': // ligatures
+		case r >= '\ufb00' && r <= '\ufb4f' || r >= '\ufb50' && r <= '\ufdff' || r >= '\ufe70': // ligatures and forms
 			l.text.WriteString(norm.NFKC.String(string(r)))
 		default:
 			l.text.WriteRune(r)
@@ -135,6 +164,9 @@ func (l *layout) write(text string, g line) {
 func (l *layout) endLine() {
 	if text := strings.TrimSpace(l.text.String()); text != "" {
 		l.open.text = norm.NFC.String(text)
+		if !l.open.leftward {
+			l.open.text = logical(l.open.text)
+		}
 		if l.words == 0 {
 			l.open.firstWord = l.open.end - l.open.start
 		}
@@ -149,6 +181,7 @@ func (l *layout) endLine() {
 // are sorted by their place.
 func (l *layout) finish() []line {
 	l.endLine()
+	l.joinLeft()
 	up := 0
 	for i := 1; i < len(l.lines); i++ {
 		a, b := l.lines[i-1], l.lines[i]

@@ -174,8 +174,10 @@ func (l *lexer) escaped(out []byte) []byte {
 		return append(out, '\r')
 	case 't':
 		return append(out, '\t')
-	case 'b', 'f':
-		return append(out, ' ')
+	case 'b':
+		return append(out, '\b')
+	case 'f':
+		return append(out, '\f')
 	case '\n':
 		return out
 	case '\r':

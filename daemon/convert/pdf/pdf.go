@@ -25,6 +25,7 @@ var ErrPassword = errors.New("the PDF is encrypted and needs a password")
 const (
 	maxStream  = 64 << 20  // bytes of a decoded stream
 	maxStreams = 512 << 20 // bytes of all decoded streams, each time that one is drawn
+	minStream  = 4 << 10   // bytes that a stream counts at least, so that their number is bounded
 	maxText    = 64 << 20  // bytes of text
 	maxPages   = 100_000
 	maxLevels  = 64 // of the page tree, and of what a page draws
@@ -49,11 +50,12 @@ type Block struct {
 
 // reader reads a file.
 type reader struct {
-	ctx     context.Context
-	file    *model.XRefTable
-	fonts   map[int]*textFont // by object number
-	decoded int               // bytes of streams so far
-	err     error             // ends the reading
+	ctx      context.Context
+	file     *model.XRefTable
+	fonts    map[int]*textFont // by object number
+	defaults types.Dict        // resources of the fields of forms
+	decoded  int               // bytes of streams so far
+	err      error             // ends the reading
 }
 
 // Read reads a PDF. An encrypted file must have an empty user password.
@@ -136,6 +138,7 @@ func (r *reader) title() string {
 // pages returns the lines of every page.
 func (r *reader) pages() [][]line {
 	root := r.dict(*r.file.Root)
+	r.defaults = r.dict(r.dict(root["AcroForm"])["DR"])
 	var (
 		pages [][]line
 		size  int
@@ -190,6 +193,10 @@ func (r *reader) page(page, resources types.Dict) []line {
 	}
 	d := drawer{r: r, state: newState()}
 	d.draw(content, resources, 0)
+	// The fields of forms show what was filled in.
+	for _, o := range r.array(page["Annots"]) {
+		d.annotation(r.dict(o))
+	}
 	return d.layout.finish()
 }
 
@@ -247,6 +254,17 @@ func (r *reader) number(o types.Object) (float64, bool) {
 	return 0, false
 }
 
+// numbers returns the numbers in an array.
+func (r *reader) numbers(o types.Object) []float64 {
+	var out []float64
+	for _, o := range r.array(o) {
+		if n, ok := r.number(o); ok && len(out) < 16 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // stream returns the decoded content of a stream.
 func (r *reader) stream(o types.Object) []byte {
 	s, ok := r.get(o).(types.StreamDict)
@@ -262,7 +280,7 @@ func (r *reader) stream(o types.Object) []byte {
 			return nil
 		}
 	}
-	if r.decoded += len(s.Content); r.decoded > maxStreams {
+	if r.decoded += len(s.Content) + minStream; r.decoded > maxStreams {
 		r.fail(errTooLarge)
 		return nil
 	}
