@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// maxFakeFact limits the text of an offline fact, in bytes, so that it has at most MaxFact characters
-// with the mark of a cut.
+// maxFakeFact limits the text of an offline fact, in bytes, so that it has at most MaxFact
+// characters with the mark of a cut.
 const maxFakeFact = MaxFact - 10
 
 // statement is a sentence of a conversation that states something.

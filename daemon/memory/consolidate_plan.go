@@ -14,7 +14,8 @@ import (
 )
 
 // consolidation is a plan: what is written and deleted, and why. It depends on nothing but the
-// holdings, the time and the summaries, so the same plan can be made for a dry run and in the batch.
+// holdings, the time and the summaries, so the same plan can be made for a dry run and in the
+// batch.
 type consolidation struct {
 	holdings
 	now time.Time
@@ -122,7 +123,7 @@ func (p *consolidation) planFacts() {
 			p.pruneRepeated(s.lines)
 		}
 	}
-	for _, s := range statements { // now that the newer ones have their places
+	for _, s := range statements { // after the newer ones, whose places are known then
 		if s.by != nil {
 			p.pruneSuperseded(s)
 		}

@@ -155,8 +155,8 @@ func (p *consolidation) addSummaries(c compilation) {
 	p.pruneEpisodes()
 }
 
-// addSummary plans one summary. It is left out if a text that it was made from has changed since the
-// model read it, or if it says nothing that a summary does not say already.
+// addSummary plans one summary. It is left out if a text that it was made from has changed since
+// the model read it, or if it says nothing that a summary does not say already.
 func (p *consolidation) addSummary(s compiledSummary, units map[string]unit) {
 	var from []unit
 	fresh := false
