@@ -79,13 +79,6 @@ func (p *consolidation) write(path, text string, err error) {
 	p.writes[path] = text
 }
 
-// seal plans a document of the daemon's own, and returns its text.
-func (p *consolidation) seal(path, body string, f frontmatter.Fields) string {
-	text, err := sealedDocument(body, f)
-	p.write(path, text, err)
-	return text
-}
-
 // prune plans the removal of a text from path, or of the whole document.
 func (p *consolidation) prune(path, text, reason string, from ...string) {
 	p.pruned = append(p.pruned, protocol.ConsolidationAction{Path: path, From: append([]string{}, from...), Reason: reason})

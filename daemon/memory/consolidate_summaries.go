@@ -239,10 +239,11 @@ func (p *consolidation) sealSummary(path string, s compiledSummary, from []unit)
 		i := slices.IndexFunc(p.summaries, func(d holding) bool { return d.path == u.path })
 		sources = append(sources, parseSources(p.summaries[i].doc)...)
 	}
-	p.seal(path, s.text+"\n", frontmatter.Fields{
+	text, err := sealedDocument(s.text+"\n", frontmatter.Fields{
 		Title: s.title, Date: date, Source: protocol.SourceCompile,
 		Metadata: map[string]any{keySources: sourceList(sources)},
 	})
+	p.write(path, text, err)
 }
 
 // sourceList encodes the last paths of a list, as many as fit into front matter.
