@@ -24,7 +24,8 @@ install() {
     rm -rf "$dir"
     mkdir -p "$dir"
     cp "$1/package.json" "$1/package-lock.json" "$dir"
-    (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+    (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error \
+      --fetch-retries=3 --fetch-retry-factor=2 --fetch-retry-mintimeout=1000)
     touch "$dir/installed"
   fi
   modules=$dir/node_modules
@@ -52,7 +53,13 @@ stop() {
 
 if [ "$(node -p 'process.versions.node.split(".")[0] >= 22')" != true ]; then
   install node
-  PATH=$(echo "$modules"/node-*/bin):$PATH
+  bin=$(echo "$modules"/node-*/bin)
+  if [ ! -x "$bin/node" ]; then # npm ignores that an optional package is missing
+    rm -r "${modules%/*}"
+    echo "FAIL: npm did not install Node 22 for this platform: install Node 22 or newer"
+    exit 1
+  fi
+  PATH=$bin:$PATH
 fi
 install .
 cp ./*.mjs "$temp" # Node looks for packages in the folders above a script
