@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/fetch"
 	"evalctl/daemon/httpapi"
 	"evalctl/daemon/memory"
 	"evalctl/internal/llm"
@@ -40,6 +41,9 @@ type Config struct {
 	// Reader answers questions, running ReaderModel.
 	Reader      llm.Provider
 	ReaderModel string
+	// AllowPrivateFetch permits clients to ingest pages of every address that the daemon can reach,
+	// instead of public ones only.
+	AllowPrivateFetch bool
 	brain.IndexConfig
 	httpapi.Options
 	// Logger receives one line per request, and events outside of requests. Nil discards both.
@@ -68,7 +72,10 @@ func New(ctx context.Context, cfg Config) (*Daemon, error) {
 
 func open(ctx context.Context, cfg Config) (*Daemon, error) {
 	logger := cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	memories, err := memory.New(memory.Config{Reader: cfg.Reader, Model: cfg.ReaderModel, Logger: logger})
+	memories, err := memory.New(memory.Config{
+		Reader: cfg.Reader, Model: cfg.ReaderModel, Logger: logger,
+		Fetcher: fetch.New(fetch.Options{AllowPrivate: cfg.AllowPrivateFetch}),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// maxFakeFact limits the text of an offline fact, in bytes, so that it has at most MaxFact characters
+// with the mark of a cut.
+const maxFakeFact = MaxFact - 10
+
 // statement is a sentence of a conversation that states something.
 type statement struct {
 	text    string // with its speaker, and with dates resolved
@@ -80,10 +84,10 @@ func statements(earlier, messages []piece) []statement {
 func state(p piece, sentence, asked string) (statement, bool) {
 	sentence = shorten(sentence, longestStatement)
 	resolved, day := resolveDates(sentence, p.at)
-	s := statement{text: speaker(p) + ": " + resolved, date: day, message: p.ID}
+	s := statement{text: shorten(speaker(p)+": "+resolved, maxFakeFact), date: day, message: p.ID}
 	s.score = scoreStatement(sentence, resolved != sentence || !day.IsZero())
 	if s.score < minStatement && asked != "" && answers(sentence) {
-		s.text = speaker(p) + `, asked "` + asked + `": ` + resolved
+		s.text = shorten(speaker(p)+`, asked "`+asked+`": `+resolved, maxFakeFact)
 		s.score = minStatement
 	}
 	return s, s.score >= minStatement
@@ -118,18 +122,20 @@ func lastQuestion(p piece) string {
 
 // encode returns the JSON of a reply, which has no value that cannot be encoded.
 func encode(reply any) string {
-	data, err := json.Marshal(reply)
-	if err != nil {
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false) // the reply would be up to six times as long
+	if err := e.Encode(reply); err != nil {
 		return err.Error() // is rejected as a reply
 	}
-	return string(data)
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // speaker names who wrote a message.
 func speaker(p piece) string {
 	switch {
 	case p.Name != "":
-		return shorten(p.Name, 200)
+		return p.Name
 	case p.Role == RoleUser:
 		return "User"
 	}

@@ -45,6 +45,19 @@ func (a *API) ingestFile(w http.ResponseWriter, r *http.Request) error {
 	return a.writeIngested(w, r, response)
 }
 
+// ingestURL stores a web page, which the daemon fetches (spec 4.1).
+func (a *API) ingestURL(w http.ResponseWriter, r *http.Request) error {
+	var body protocol.IngestURL
+	if err := decodeBody(w, r, nil, &body); err != nil {
+		return err
+	}
+	response, err := a.memory.IngestURL(r.Context(), brainOf(r), body)
+	if err != nil {
+		return err
+	}
+	return a.writeIngested(w, r, response)
+}
+
 // writeIngested responds with the status that says what was done.
 func (a *API) writeIngested(w http.ResponseWriter, r *http.Request, response protocol.IngestResponse) error {
 	brain := "/v1/brains/" + brainOf(r).Brain().ID

@@ -16,6 +16,7 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/client"
+	"evalctl/daemon/fetch"
 	"evalctl/daemon/mcpserver"
 	"evalctl/daemon/memory"
 	"evalctl/daemon/store"
@@ -69,6 +70,9 @@ func serve(t testing.TB, keys *Keys, cfg brain.Config, m memory.Config) *server 
 	brains, err := brain.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if m.Fetcher == nil {
+		m.Fetcher = fetch.New(fetch.Options{AllowPrivate: true}) // the pages of tests are on loopback
 	}
 	memories, err := memory.New(m)
 	if err != nil {

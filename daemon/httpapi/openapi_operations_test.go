@@ -179,6 +179,8 @@ var operations = map[string]operation{
 	},
 	"ingestFile":      ingestFileOperation,
 	"ingestFileAlias": ingestFileOperation,
+	"ingestURL":       ingestURLOperation,
+	"ingestURLAlias":  ingestURLOperation,
 
 	"getDocument": {
 		allowed: "reader writer admin",
@@ -352,4 +354,18 @@ var ingestFileOperation = operation{
 		"content_base64": "VGhlcmUgYXJlIHNpeCBjdXBzLg=="
 	}`),
 	Responses: ingestResponses(),
+}
+
+var ingestURLOperation = operation{
+	allowed: "writer admin",
+	Summary: "Fetch a web page and store its main text as a Markdown document.",
+	Description: "Addresses that are not public are rejected, unless the daemon runs with " +
+		"--allow-private-fetch. A page of more than 5 MiB is rejected with 413, one that cannot be " +
+		"converted with 415, and a failure of its server is 502.",
+	RequestBody: takes[protocol.IngestURL]("", `{
+		"url": "https://example.com/cups.html",
+		"title": "Cups",
+		"tags": ["kitchen"]
+	}`),
+	Responses: ingestedPage(),
 }

@@ -135,6 +135,13 @@ func ingestResponses() map[string]response {
 	return all
 }
 
+// ingestedPage are the responses to an ingest that is never queued.
+func ingestedPage() map[string]response {
+	all := ingestResponses()
+	delete(all, strconv.Itoa(http.StatusAccepted))
+	return all
+}
+
 // returns is a JSON response of type T.
 func returns[T any](status int, description string) map[string]response {
 	return respond(status, description, protocol.TypeJSON, schemaRef(reflect.TypeFor[T]().Name()))

@@ -117,6 +117,14 @@ var components = map[reflect.Type][]rule{
 			items(chars(1, protocol.MaxDocumentTag), pattern("^[^,]*$"))),
 		field("content_base64", base64Text),
 	},
+	reflect.TypeFor[protocol.IngestURL](): {
+		open,
+		field("url", chars(1, protocol.MaxURL), doc("http or https, without a user, on port 80, 443 or "+
+			"one from 1024.")),
+		field("title", chars(0, protocol.MaxDocumentTitle), doc("That of the page by default.")),
+		field("tags", count(0, protocol.MaxDocumentTags),
+			items(chars(1, protocol.MaxDocumentTag), pattern("^[^,]*$"))),
+	},
 	reflect.TypeFor[protocol.IngestResponse](): {
 		open,
 		field("status", oneOf(protocol.IngestCompleted, protocol.IngestQueued),

@@ -304,6 +304,7 @@ func TestDocumentedExamples(t *testing.T) {
 				}
 			}
 			s := fixture(t, keysOf(t, testKeys))
+			c.body = strings.ReplaceAll(c.body, "https://example.com", servePage(t))
 			c.headers.Set("Authorization", "Bearer "+tokenOf("admin"))
 			resp := c.send(t, s)
 			status := resp.StatusCode

@@ -93,6 +93,7 @@ var outcomes = []struct {
 	{is(brain.ErrSearchSlow), outcome{502, protocol.CodeBadGateway, "Model of the search is slow", true, false}},
 	// The text of an embedder or reranker that is no *llm.Error may contain anything.
 	{is(brain.ErrSearchModel), outcome{502, protocol.CodeBadGateway, "Model of the search failed", true, true}},
+	{is(memory.ErrUpstream), outcome{502, protocol.CodeBadGateway, "Server of the page failed", true, false}},
 	{is(memory.ErrReaderStopped), outcome{502, protocol.CodeBadGateway, "Answer is incomplete", false, false}},
 	{is(memory.ErrReply), outcome{502, protocol.CodeBadGateway, "Model gave no usable reply", true, false}},
 	{is(memory.ErrReaderSilent), outcome{502, protocol.CodeBadGateway, "No answer", true, false}},

@@ -57,6 +57,7 @@ func TestOutcomes(t *testing.T) {
 		{fmt.Errorf("%w: %w", brain.ErrSearchModel, brain.ErrSearchSlow), 502, "bad_gateway", true, false},
 		{brain.ErrSearchModel, 502, "bad_gateway", true, true},
 		{fmt.Errorf("%w: %w", brain.ErrSearchModel, &llm.Error{Status: 401}), 502, "bad_gateway", false, false},
+		{memory.ErrUpstream, 502, "bad_gateway", true, false},
 		{memory.ErrReaderStopped, 502, "bad_gateway", false, false},
 		{memory.ErrReply, 502, "bad_gateway", true, false},
 		{memory.ErrReaderSilent, 502, "bad_gateway", true, false},

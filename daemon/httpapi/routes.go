@@ -52,6 +52,8 @@ var routes = []route{
 	{"POST " + documentsPath, scopeWrite, "createDocument", (*API).createRecord},
 	{"POST " + documentsPath + "/ingest/file", scopeWrite, "ingestFile", (*API).ingestFile},
 	{"POST " + brainPath + "/ingest/file", scopeWrite, "ingestFileAlias", (*API).ingestFile},
+	{"POST " + documentsPath + "/ingest/url", scopeWrite, "ingestURL", (*API).ingestURL},
+	{"POST " + brainPath + "/ingest/url", scopeWrite, "ingestURLAlias", (*API).ingestURL},
 
 	{"GET " + recordPath, scopeRead, "getDocument", (*API).getRecord},
 	{"DELETE " + recordPath, scopeWrite, "deleteDocumentById", (*API).deleteRecord},

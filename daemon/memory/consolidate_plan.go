@@ -98,6 +98,7 @@ type statement struct {
 	note  *holding // of the daemon's own; nil if there is none
 	when  time.Time
 	by    *statement // the newer statement that contradicts it
+	moved string     // path of the note that it was promoted to
 }
 
 // factRef is a fact with the document of facts that it is in.
@@ -113,13 +114,17 @@ func (p *consolidation) planFacts() {
 	for _, s := range statements {
 		switch {
 		case s.by != nil:
-			p.pruneSuperseded(s)
 		case s.note != nil && len(s.lines) > 0:
 			p.confirm(s)
 		case s.note == nil && len(s.sessions()) > 1:
 			p.promote(s)
 		default:
 			p.pruneRepeated(s.lines)
+		}
+	}
+	for _, s := range statements { // now that the newer ones have their places
+		if s.by != nil {
+			p.pruneSuperseded(s)
 		}
 	}
 	p.rewriteFacts()
@@ -169,12 +174,15 @@ func (s *statement) sessions() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// place returns a document with the statement.
+// place returns a document that still has the statement.
 func (s *statement) place() string {
-	if s.note != nil {
+	switch {
+	case s.moved != "":
+		return s.moved
+	case s.note != nil:
 		return s.note.path
 	}
-	return s.lines[len(s.lines)-1].doc.path
+	return s.lines[0].doc.path
 }
 
 // linePaths returns the paths of the documents with the lines.
@@ -190,7 +198,7 @@ func linePaths(lines []factRef) []string {
 func (p *consolidation) pruneLines(lines []factRef, why, where string) {
 	for _, l := range lines {
 		p.dropped[l.fact] = true
-		p.prune(l.doc.path, l.fact.String(), fmt.Sprintf("the fact %q %s %s", excerpt(l.fact.Text), why, where), where)
+		p.prune(l.doc.path, l.fact.String(), fmt.Sprintf("the fact %q %s %s", excerpt(l.fact.Text), why, plainPath(where)), where)
 	}
 }
 
@@ -211,13 +219,14 @@ func (p *consolidation) pruneSuperseded(s *statement) {
 	p.pruneLines(s.lines, "is superseded by a newer one in", newer)
 	if s.note != nil && !p.deletes[s.note.path] {
 		p.deletes[s.note.path] = true
-		p.prune(s.note.path, s.note.text, "the note is superseded by a newer fact in "+newer, newer)
+		p.prune(s.note.path, s.note.text, "the note is superseded by a newer fact in "+plainPath(newer), newer)
 	}
 }
 
 // promote plans a note of its own for a statement of several sessions.
 func (p *consolidation) promote(s *statement) {
 	path := p.free(notesFolder, "note", clip(s.text, protocol.MaxBrainName))
+	s.moved = path
 	from := linePaths(s.lines)
 	facts := noteFacts(nil, s.lines)
 	text, err := noteDocument(facts, s.when, from)

@@ -5,6 +5,7 @@ import (
 
 	"evalctl/daemon/convert"
 	"evalctl/daemon/distill"
+	"evalctl/daemon/fetch"
 )
 
 // Errors that a caller may act on. Operations also fail with the errors of package
@@ -16,6 +17,8 @@ var (
 	ErrFileTooLarge = errors.New("file is too large")
 	// ErrKind means that an ingested file or page is of a kind that cannot be converted.
 	ErrKind = convert.ErrKind
+	// ErrUpstream means that the server of a page could not be reached, or failed.
+	ErrUpstream = fetch.ErrUpstream
 	// ErrReaderStopped means that the reader ended its answer before it was
 	// complete. The deltas emitted until then are all there is of it.
 	ErrReaderStopped = errors.New("reader stopped before the end of its answer")

@@ -270,6 +270,28 @@ func TestConcurrentExtraction(t *testing.T) {
 	}
 }
 
+// TestExtractedInTheMeantime: what another job has extracted while the model worked is not
+// extracted again.
+func TestExtractedInTheMeantime(t *testing.T) {
+	var s *fixture
+	m := &model{reply: func(call int32, input string) (string, error) {
+		if call == 1 {
+			j := &job{ID: "other", now: s.cfg.Now}
+			if _, err := s.extractSession(t.Context(), s.store(t), extractPayload{SessionID: "s", Messages: 1}, j); err != nil {
+				t.Error(err)
+			}
+			return `{"facts": [{"text": "In other words.", "date": "", "message": 0}]}`, nil
+		}
+		return factPerMessage(call, input)
+	}}
+	s = withModel(t, brain.Config{}, m)
+	s.say(t, "s", final("one"))
+	jobs := s.extracted(t)
+	if got := s.factLines(t, "s"); !slices.Equal(got, []string{"- 2024-05-01: Said: one"}) || jobs[0].Status != protocol.JobCompleted {
+		t.Errorf("%q, %+v", got, jobs)
+	}
+}
+
 // TestExtractionCatchesUp: messages that arrive while the model works are read together.
 func TestExtractionCatchesUp(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ type source struct {
 	SHA256      string       `json:"sha256"`
 
 	data     []byte
+	page     *url.URL       // not nil: only the main text of the page is converted
 	metadata map[string]any // further keys of the front matter
 	keep     bool           // data is kept as the original, because the document does not repeat it
 }
@@ -193,7 +195,11 @@ func (s *Service) convert(ctx context.Context, src source) (text []byte, keep bo
 	}
 	data, err := convert.Decode(src.ContentType, src.data)
 	var doc convert.Document
-	if err == nil {
+	switch {
+	case err != nil:
+	case src.page != nil && src.Kind == convert.HTML:
+		doc, err = convert.Page(ctx, src.page, data)
+	default:
 		doc, err = convert.Convert(ctx, src.Kind, src.Name, data)
 	}
 	if errors.Is(err, convert.ErrInvalid) {

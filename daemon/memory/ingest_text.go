@@ -15,11 +15,14 @@ import (
 
 // Keys in the front matter of an ingested document.
 const (
-	keySourceName    = "source_name"
-	keySourceType    = "source_type"
-	keySourceSHA256  = "source_sha256"
-	keySourceURL     = "source_url"
-	keySourceFetched = "source_fetched_at"
+	keySourceName   = "source_name"
+	keySourceType   = "source_type"
+	keySourceSHA256 = "source_sha256"
+
+	// Of web pages only. The final URL is set if the other one redirects.
+	keySourceURL      = "source_url"
+	keySourceFinalURL = "source_final_url"
+	keySourceFetched  = "source_fetched_at"
 )
 
 // mediaTypes are the types that stand for a kind in front matter.

@@ -28,9 +28,9 @@ type reflection struct {
 	Found *protocol.Reflection `json:"found,omitempty"`
 }
 
-// Reflect ends a session, has its remaining facts extracted, and asks the model what it came to (spec
-// 4.1, memory_reflect). What is worth remembering as a whole becomes an episode, a document below
-// memory/agent/episodes/.
+// Reflect ends a session, has its remaining facts extracted, and asks the model what it came to
+// (spec 4.1, memory_reflect). What is worth remembering as a whole becomes an episode, a document
+// below memory/agent/episodes/.
 //
 // The session is ended first, so a failure of the model leaves it ended, with the status failed;
 // reflecting again tries again. Once the status is completed or no_result, further calls return the
@@ -192,8 +192,8 @@ func lastMessages(
 	return slices.Concat(parts...), nil
 }
 
-// writeEpisode adds the document of an episode to a batch, and returns its path. It never replaces a
-// document.
+// writeEpisode adds the document of an episode to a batch, and returns its path. It never replaces
+// a document.
 func writeEpisode(
 	ctx context.Context, b *store.Batch, state sessionState, found distill.Reflection, messages []message,
 ) (string, error) {

@@ -12,7 +12,7 @@
 //   - facts.go: how the daemon marks what it writes by itself, and the lines of documents of facts
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
-//   - ingest.go: files as documents; ingest_path.go decides where, ingest_text.go what is written,
+//   - ingest.go and ingest_url.go: files and pages as documents; ingest_path.go decides where, ingest_text.go what is written,
 //     ingest_record.go finds the document of a file, originals.go removes what has none
 //   - group.go: one commit of concurrent requests
 //   - session.go: messages of sessions; session_key.go names their folders, session_message.go
@@ -21,6 +21,9 @@
 //   - extract.go: facts of sessions and transcripts; extract_read.go decides what a step reads
 //   - recall.go: a search in the context of a session
 //   - reflect.go: the end of a session; locks.go makes concurrent requests wait
+//   - consolidate.go: facts and episodes become notes and summaries; consolidate_read.go says what
+//     there is, consolidate_plan.go, consolidate_claims.go, consolidate_note.go and
+//     consolidate_summaries.go what becomes of it, consolidate_record.go writes it
 //   - jobs.go: work that continues after the response; jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's
@@ -37,6 +40,7 @@ import (
 	"time"
 
 	"evalctl/daemon/distill"
+	"evalctl/daemon/fetch"
 	"evalctl/internal/llm"
 )
 
@@ -47,6 +51,8 @@ type Config struct {
 	Model  string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Fetcher fetches the pages that are ingested; nil means one for public addresses.
+	Fetcher *fetch.Fetcher
 	// Logger receives the failures of background jobs. Nil discards them.
 	Logger *slog.Logger
 }
@@ -79,6 +85,9 @@ func New(cfg Config) (*Service, error) {
 	distiller, err := distill.New(cfg.Reader, cfg.Model)
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Fetcher == nil {
+		cfg.Fetcher = fetch.New(fetch.Options{})
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	return &Service{cfg: cfg, distiller: distiller, jobs: newJobs(), converting: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, nil
