@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type conformanceCmd struct {
 	SDK       string `name:"sdk" enum:"ts,go,py," default:"" placeholder:"SDK" help:"SDK whose daemon is started and checked: ts, go or py."`
 	Endpoint  string `placeholder:"URL" help:"Check a running daemon."`
 	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<SDK>_CMD."`
+	MCP       string `name:"mcp" placeholder:"stdio:CMD|URL" help:"Check the tools of an MCP server too: a command, or the URL of streamable HTTP. Default for --sdk go: /mcp of the daemon."`
 	Port      int    `default:"0" help:"Port of the daemon that is started. 0: a free port."`
 
 	Token            string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token with all permissions. Other users can read a command line, but not $SVC_TOKEN."`
@@ -47,6 +49,7 @@ Examples:
   evalctl conformance --sdk go
   evalctl conformance --endpoint http://127.0.0.1:8787 --only events --only 'batch-atomic-*'
   evalctl conformance --sdk py --daemon-cmd 'python3 daemon.py serve --addr {addr}' --format junit --output junit.xml
+  evalctl conformance --mcp 'stdio:evalctl mcp --home ./brains'
   evalctl conformance --list --only ask
 
 ` + exitTable()
@@ -57,8 +60,8 @@ func (c *conformanceCmd) Validate() error {
 	switch {
 	case c.List:
 		return nil
-	case c.SDK == "" && c.Endpoint == "":
-		return fmt.Errorf("--sdk or --endpoint is missing; --sdk is one of %s",
+	case c.SDK == "" && c.Endpoint == "" && c.MCP == "":
+		return fmt.Errorf("--sdk, --endpoint or --mcp is missing; --sdk is one of %s",
 			strings.Join(launch.SDKs, ", "))
 	case c.Endpoint != "" && (c.SDK != "" || c.DaemonCmd != ""):
 		return errors.New("--endpoint excludes --sdk and --daemon-cmd: " +
@@ -88,12 +91,18 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) error {
 	}
 	defer out.discard()
 	t := newTerminal(p, c.Quiet)
-	if c.Endpoint != "" {
+	if c.SDK == "" && c.Endpoint == "" {
+		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Group != "mcp" })
+	}
+	if c.SDK == "" {
 		return c.check(ctx, t, out, c.Endpoint, nil, len(checks))
 	}
 	session, err := c.open(ctx, p)
 	if err != nil {
 		return err
+	}
+	if c.MCP == "" && c.SDK == "go" {
+		c.MCP = session.Endpoint().URL() + "/mcp"
 	}
 	return errors.Join(c.check(ctx, t, out, session.Endpoint().URL(), session.Process(), len(checks)), session.Close())
 }
@@ -116,10 +125,15 @@ func (c *conformanceCmd) open(ctx context.Context, p *process) (*harness.Session
 // that were done.
 func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile, url string,
 	process *launch.Daemon, planned int) error {
-	t.field("daemon", "%s", printable(url, oneLine))
+	if url != "" {
+		t.field("daemon", "%s", printable(url, oneLine))
+	}
+	if c.MCP != "" {
+		t.field("mcp", "%s", printable(c.MCP, oneLine))
+	}
 	progress := t.checkProgress(planned)
 	options := conformance.Options{
-		Endpoint: url, Token: c.Token,
+		Endpoint: url, MCP: c.MCP, Token: c.Token,
 		ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
 		Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow,
 		Agent: userAgent(), Done: progress.add,

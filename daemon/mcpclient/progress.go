@@ -65,7 +65,7 @@ func (w *watch) notify(params json.RawMessage) {
 	var n Progress
 	err := json.Unmarshal(params, &n)
 	w.mu.Lock()
-	p := w.open[string(n.Token)]
+	p := w.open[canonical(n.Token)]
 	if err != nil || p == nil {
 		w.stray++
 		w.mu.Unlock()
@@ -74,6 +74,16 @@ func (w *watch) notify(params json.RawMessage) {
 	w.mu.Unlock()
 	p.check(n)
 	p.receive(n)
+}
+
+// canonical returns one JSON of a token. The same string can be written in several ways.
+func canonical(token json.RawMessage) string {
+	var s string
+	if json.Unmarshal(token, &s) != nil {
+		return string(token)
+	}
+	one, _ := json.Marshal(s) // a string: cannot fail
+	return string(one)
 }
 
 // check compares a notification with spec 6.4: it counts from 0, and has no total.

@@ -164,6 +164,12 @@ func TestRecordOfAnyDocument(t *testing.T) {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 	}
+	long := strings.Repeat("ä", protocol.MaxDocumentTitle)
+	for _, text := range []string{"# " + long + "b\n", "---\ntitle: " + long + "b\n---\n"} {
+		if got := recordOf("eval", "a.md", []byte(text), epoch).Title; got != long {
+			t.Errorf("a title of %d characters has %d", protocol.MaxDocumentTitle+1, utf8.RuneCountInString(got))
+		}
+	}
 	// git hash-object of these bytes.
 	if got := recordOf("eval", "a.md", []byte("hello\n"), epoch).CommitSHA; got != "ce013625030ba8dba906f756967f9e9ca394464a" {
 		t.Error(got)

@@ -51,6 +51,9 @@ func (d Death) String() string {
 // health returns why the daemon does not seem to be alive. A daemon that was healthy at the start
 // must be healthy now; any other must send any response.
 func (d *target) health(ctx context.Context) (err error) {
+	if d.base == "" {
+		return d.tools.health(ctx)
+	}
 	for try := range healthTries {
 		if try > 0 {
 			select {

@@ -53,7 +53,8 @@ func expectBrainField(fields object, name string, m matcher) step {
 }
 
 func brainChecks() []check {
-	return slices.Concat(healthChecks(), createBrainChecks(), readBrainChecks(), deleteBrainChecks())
+	return slices.Concat(healthChecks(), createBrainChecks(), brainFieldChecks(), readBrainChecks(), deleteBrainChecks(),
+		requiring(needOtherTenant, brainAccessChecks()...))
 }
 
 func healthChecks() []check {

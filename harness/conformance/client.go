@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"evalctl/daemon/mcpclient"
 )
 
 // client sends the requests of one check to a brain that the check has for itself. It is safe for
@@ -13,6 +15,8 @@ import (
 type client struct {
 	target *target
 	brain  string
+	tools  *mcpclient.Client // instead of the connection that the checks of the tools share
+	unique string            // a name for brains and sessions of this check
 
 	mu      sync.Mutex
 	request string // describes the last request
@@ -33,6 +37,14 @@ func (c *client) remember(request string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.request = request
+}
+
+// runInToolBrain runs the steps of a check of the tools, in the brain that these checks share.
+func (c *client) runInToolBrain(ctx context.Context, steps []step) (err error) {
+	if c.brain, err = c.target.toolBrain(ctx); err != nil {
+		return err
+	}
+	return c.run(ctx, steps...)
 }
 
 // runInNewBrain creates the client's brain, runs the steps and deletes the brain.
@@ -105,6 +117,8 @@ const (
 	needReadOnlyToken
 	needOtherTenant
 	needSlow // Options.Slow
+	needMCP
+	needLocalMCP // a server that can read the files of this machine
 )
 
 // requiring returns the checks with a need.
@@ -124,6 +138,10 @@ func (d *target) unmet(need need, slow bool) string {
 		return "needs a token, and a read-only token"
 	case need == needOtherTenant && (d.token == "" || d.otherTenant == ""):
 		return "needs a token, and a token of another tenant"
+	case (need == needMCP || need == needLocalMCP) && d.tools == nil:
+		return "needs an MCP server"
+	case need == needLocalMCP && !d.tools.local:
+		return "needs an MCP server that is a command on this machine"
 	case need == needSlow && !slow:
 		return "takes half a minute: include it with the option for slow checks"
 	}

@@ -163,6 +163,7 @@ func newCheck(l Level, id, section, sentence string, steps []step) check {
 func catalog() []check {
 	return slices.Concat(
 		brainChecks(), documentChecks(), recordChecks(), listingChecks(), batchChecks(), pathChecks(), limitChecks(),
-		errorChecks(), headerChecks(), eventChecks(), authChecks(), searchChecks(), askChecks(),
+		errorChecks(), headerChecks(), eventChecks(), authChecks(), searchChecks(), askChecks(), sessionChecks(),
+		ingestChecks(), mcpChecks(),
 	)
 }

@@ -25,13 +25,13 @@ func TestReferenceDaemon(t *testing.T) {
 	}
 	t.Run("memory with keys", func(t *testing.T) {
 		for range runs {
-			wantAllPass(t, run(t, authOptions(serve(t, "", keys(t), unbroken))), "events-ping")
+			wantAllPass(t, run(t, authOptions(serve(t, "", keys(t), unbroken))), slowOrLocal...)
 		}
 	})
 	t.Run("memory without keys", func(t *testing.T) {
 		t.Parallel()
 		o := Options{Endpoint: serve(t, "", nil, unbroken), Only: []string{"brains", "auth", "search"}}
-		wantAllPass(t, run(t, o), "auth-*")
+		wantAllPass(t, run(t, o), "auth-*", "brains-tenant-*")
 	})
 	for _, kind := range []string{daemon.StoreFS, daemon.StoreGit} {
 		t.Run(kind+" with keys", func(t *testing.T) {
@@ -44,14 +44,17 @@ func TestReferenceDaemon(t *testing.T) {
 						"search-generated-*",
 					}
 					if kind == daemon.StoreFS {
-						o.Only = append(o.Only, "brains", "documents", "events", "search")
+						o.Only = append(o.Only, "brains", "documents", "events", "search", "sessions", "ingest", "mcp")
 					}
 				}
-				wantAllPass(t, run(t, o), "events-ping")
+				wantAllPass(t, run(t, o), slowOrLocal...)
 			}
 		})
 	}
 }
+
+// slowOrLocal are the checks that need Options.Slow or a server on stdio.
+var slowOrLocal = []string{"events-ping", "ingest-25mib*", "ingest-queued-*", "mcp-ingest-file-*"}
 
 // wantAllPass requires the checks that match skipped to be skipped, and all others to pass.
 func wantAllPass(t *testing.T, r Report, skipped ...string) {
@@ -80,7 +83,7 @@ func TestCatalogue(t *testing.T) {
 	}
 	groups := []string{
 		"brains", "documents", "records", "listing", "batch", "paths", "limits", "errors", "headers", "events", "auth",
-		"search", "ask",
+		"search", "ask", "sessions", "ingest", "mcp",
 	}
 	ids, sentences := map[string]bool{}, map[string]string{}
 	for _, c := range checks {

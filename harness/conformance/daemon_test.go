@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 	"time"
 
@@ -16,7 +17,16 @@ import (
 	"evalctl/internal/llm"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv(stdioDaemon); url != "" {
+		if err := serveStdio(url, os.Getenv(stdioEdit)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // The tokens of a daemon with keys.
 const (
@@ -44,7 +54,7 @@ func keys(t testing.TB) *httpapi.Keys {
 // authOptions returns the options of a run against a daemon with keys.
 func authOptions(url string) Options {
 	return Options{
-		Endpoint: url, Token: adminToken, ReadOnlyToken: readerToken, OtherTenantToken: otherToken,
+		Endpoint: url, MCP: url + "/mcp", Token: adminToken, ReadOnlyToken: readerToken, OtherTenantToken: otherToken,
 		Agent: "conformance test",
 	}
 }

@@ -17,7 +17,7 @@ func isConfirmed(r *http.Request) bool {
 }
 
 func brainMutants() []mutant {
-	return append(brainAnswerMutants(), brainEffectMutants()...)
+	return slices.Concat(brainAnswerMutants(), brainEffectMutants(), brainFieldMutants())
 }
 
 func brainAnswerMutants() []mutant {
@@ -97,6 +97,84 @@ func brainEffectMutants() []mutant {
 			[]string{"brains-delete-removes"}, nil},
 		{"brain-still-found", "GET of a deleted brain returns the brain", keepDeleted(false),
 			[]string{"brains-delete-removes"}, nil},
+	}
+}
+
+// brainFieldMutants are about limits, slugs and other tenants.
+func brainFieldMutants() []mutant {
+	create := func(r *http.Request) bool { return isBrains(r) && r.Method == http.MethodPost }
+	list := func(r *http.Request) bool { return isBrains(r) && r.Method == http.MethodGet }
+	long := func(name string, n int) func(o map[string]any) bool {
+		return func(o map[string]any) bool { return len(textOf(o, name)) > n }
+	}
+	cut := func(name string, n int) func(o map[string]any) {
+		return func(o map[string]any) {
+			if s := textOf(o, name); len(s) > n {
+				o[name] = s[:n]
+			}
+		}
+	}
+	other := func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer "+otherToken }
+	asAdmin := func(match func(*http.Request) bool) wrapper {
+		return before(and(match, other), func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+adminToken) })
+	}
+	return []mutant{
+		{"brain-short-names", "names may have 100 characters", refuse(create, 400, long("name", 100)),
+			[]string{"brains-create-name-128"}, []string{"mcp-*", "brains-create-slug-long-name"}},
+		{"brain-name-cut", "long names are cut", tolerate(create, cut("name", 128)),
+			[]string{"brains-create-name-129-400"}, []string{"mcp-*"}},
+		{"brain-name-any", "a name may be a number", tolerate(create, func(o map[string]any) {
+			if _, ok := o["name"].(float64); ok {
+				o["name"] = newBrainName()
+			}
+		}), []string{"brains-create-name-number-400"}, nil},
+		{"brain-slug-replaced", "the slug in the request is ignored", tolerate(create, func(o map[string]any) {
+			if strings.HasSuffix(textOf(o, "slug"), "-s") {
+				delete(o, "slug")
+			}
+		}), []string{"brains-create-slug-given"}, nil},
+		{"brain-short-slugs", "slugs may have 50 characters", refuse(create, 400, long("slug", 50)),
+			[]string{"brains-create-slug-64"}, nil},
+		{"brain-slug-cut", "long slugs are cut", tolerate(create, cut("slug", 64)), []string{"brains-create-slug-65-400"},
+			[]string{"mcp-*"}},
+		{"brain-slug-trimmed", "a leading hyphen of a slug is removed", tolerate(create, func(o map[string]any) {
+			if s, ok := o["slug"].(string); ok {
+				o["slug"] = strings.TrimLeft(s, "-")
+			}
+		}), []string{"brains-create-slug-dash-400"}, nil},
+		{"brain-slug-long", "the slug of a long name is as long", editAnswer(create, func(request, o map[string]any) {
+			if name := textOf(request, "name"); len(name) == 107 {
+				o["slug"] = strings.Repeat("n", 107)
+			}
+		}), []string{"brains-create-slug-long-name"}, nil},
+		{"brain-slug-shared", "brains with the same name have the same slug",
+			replace(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				name := textOf(bodyObject(r), "name")
+				a := capture(next, r)
+				if slug, ok := strings.CutSuffix(name, " Twin"); ok && a.status == 409 {
+					a.replaceWith(201, string(encode(object{"id": name, "slug": slug + "-twin"})))
+				}
+				a.send(w, r)
+			}), []string{"brains-create-slug-unique"}, nil},
+		{"brain-never-public", "a public brain is private", editAnswer(create, func(_, o map[string]any) {
+			if o["visibility"] == "public" {
+				o["visibility"] = "private"
+			}
+		}), []string{"brains-create-visibility-public"}, nil},
+		{"brain-list-ids", "the list of brains has ids only", editAnswer(list, func(_, o map[string]any) {
+			for _, item := range o["items"].([]any) {
+				b := item.(map[string]any)
+				delete(b, "slug")
+			}
+		}), []string{"brains-list-fields"}, []string{"mcp-*"}},
+		{"brain-list-camel-case", "the keys of the list of brains are in camelCase", editAnswer(list, set("defaultBrain", 1)),
+			[]string{"brains-list-snake-case"}, nil},
+		{"brain-tenant-get", "a token of another tenant may get a brain", asAdmin(route("GET ")),
+			[]string{"brains-tenant-get-403"}, nil},
+		{"brain-tenant-delete", "a token of another tenant may delete a brain", asAdmin(route("DELETE ")),
+			[]string{"brains-tenant-delete-403"}, nil},
+		{"brain-tenant-list", "a token of another tenant lists all brains", asAdmin(list),
+			[]string{"brains-tenant-unlisted"}, nil},
 	}
 }
 

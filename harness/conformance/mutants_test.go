@@ -18,7 +18,7 @@ func mutants() []mutant {
 	return slices.Concat(
 		statusMutants(), documentMutants(), readMutants(), recordMutants(), listingMutants(), batchMutants(),
 		pathMutants(), limitMutants(), errorMutants(), headerMutants(), ignoredHeaderMutants(), eventMutants(),
-		authMutants(), searchMutants(), askMutants(), brainMutants())
+		authMutants(), searchMutants(), askMutants(), brainMutants(), sessionMutants(), ingestMutants(), mcpMutants())
 }
 
 func changeStatus(from, to int) func(*http.Request, *captured) {

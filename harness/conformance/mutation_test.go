@@ -14,7 +14,7 @@ import (
 // heavyChecks move megabytes. They run only against mutants that they must catch.
 var heavyChecks = []string{
 	"limits-put-*", "limits-append-*", "limits-batch-8mib-*", "limits-listing-*", "limits-gzip-counted-unpacked",
-	"listing-many*", "records-content-above-limit",
+	"listing-many*", "records-content-above-limit", "sessions-content-1000000", "sessions-content-over-limit",
 }
 
 // sampleEvery is the sampling interval of the checks that a mutant should pass in a normal run.
@@ -78,7 +78,8 @@ func runOnly(t *testing.T, o Options, only []string, timeout time.Duration) []Re
 var slowToFail = []string{
 	"ready-lost", "search-stale", "search-path-lost", "search-no-text-documents", "search-no-json-documents",
 	"search-known-folders", "search-no-folding-document", "search-no-folding-query", "search-no-composition",
-	"search-no-stemming",
+	"search-no-stemming", "mcp-remember-forgets", "message-forgotten", "recall-nothing", "ingest-name-once", "ingest-markdown-unread",
+	"ingest-text-unread", "ingest-json-unread", "ingest-html-unread", "ingest-pdf-unread",
 }
 
 func checkMutant(t *testing.T, m mutant, results []Result) {

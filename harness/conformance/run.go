@@ -1,10 +1,12 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -14,10 +16,15 @@ const (
 	defaultTimeout  = 30 * time.Second
 )
 
-// Options configures Run. Only Endpoint is required.
+// Options configures Run. Only Endpoint or MCP is required.
 type Options struct {
-	// Endpoint is the daemon's base URL, http or https.
+	// Endpoint is the daemon's base URL, http or https. If it is empty, only the checks of the group
+	// mcp run.
 	Endpoint string
+	// MCP is the server of the tools: the URL of streamable HTTP, or "stdio:" and a command with its
+	// arguments. If it is empty, the checks of the group mcp are not judged. The tools cannot delete
+	// brains: without Endpoint, the brains that the checks create remain.
+	MCP string
 	// Token is sent with every request. ReadOnlyToken belongs to the same tenant and may only read
 	// its documents. OtherTenantToken belongs to another tenant. Checks that need a token that is
 	// empty are not judged.
@@ -52,6 +59,9 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
+	if o.Endpoint == "" && o.MCP != "" {
+		checks = slices.DeleteFunc(checks, func(c check) bool { return c.Group != groupMCP })
+	}
 	if o.Parallel <= 0 {
 		o.Parallel = defaultParallel
 	}
@@ -63,9 +73,10 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		return Report{}, err
 	}
 	defer d.http.CloseIdleConnections()
+	defer d.tools.close()
 	started := time.Now()
 	report := Report{
-		Endpoint: d.base, StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{},
+		Endpoint: cmp.Or(d.base, o.MCP), StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{},
 	}
 	if err := d.probe(ctx, o.Timeout); err != nil {
 		report.BrainsLeft = d.brainsLeft()
@@ -77,6 +88,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 			report.Results = append(report.Results, res)
 		}
 	}
+	d.deleteToolBrain(ctx)
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
 	report.Death, report.BrainsLeft = r.death, d.brainsLeft()
@@ -92,6 +104,12 @@ func Run(ctx context.Context, o Options) (Report, error) {
 func (d *target) probe(ctx context.Context, timeout time.Duration) error {
 	probe, cancel := context.WithTimeoutCause(ctx, timeout, errCheckTimeout)
 	defer cancel()
+	if d.base == "" {
+		if _, err := d.tools.client(probe); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("%w: %s", ErrUnusable, d.redactor.Text(err.Error()))
+		}
+		return context.Cause(ctx)
+	}
 	status, err := d.healthStatus(probe)
 	d.healthy = err == nil && status/100 == 2
 	id, err := d.createBrain(probe)
@@ -133,8 +151,12 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	start := time.Now()
 	limited, cancel := context.WithTimeoutCause(ctx, o.Timeout, errCheckTimeout)
 	defer cancel()
-	c := &client{target: d}
-	err := c.runInNewBrain(limited, chk.steps)
+	c := &client{target: d, unique: newBrainName()}
+	run := c.runInNewBrain
+	if chk.Group == groupMCP {
+		run = c.runInToolBrain
+	}
+	err := run(limited, chk.steps)
 	res.DurationMS = millis(time.Since(start))
 	res.Request = d.redactor.Text(c.last())
 	res.Verdict, res.Reason = verdict(err)

@@ -33,6 +33,7 @@ type target struct {
 	redactor                     *redact.Redactor // applied to what is reported, not to what is judged
 	agent                        string
 	http                         *http.Client
+	tools                        *tools // nil without an MCP server
 
 	// What the probe found out. Nothing changes after it.
 	probed  bool
@@ -46,9 +47,12 @@ type target struct {
 }
 
 func newTarget(o Options) (*target, error) {
-	base, err := httpclient.ParseBaseURL(o.Endpoint)
-	if err != nil {
-		return nil, fmt.Errorf("endpoint %w", err)
+	var base string
+	if o.Endpoint != "" || o.MCP == "" {
+		var err error
+		if base, err = httpclient.ParseBaseURL(o.Endpoint); err != nil {
+			return nil, fmt.Errorf("endpoint %w", err)
+		}
 	}
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.Proxy = nil // some checks use the socket directly; all checks must reach the same server
@@ -59,6 +63,7 @@ func newTarget(o Options) (*target, error) {
 		token: o.Token, readOnly: o.ReadOnlyToken, otherTenant: o.OtherTenantToken,
 		redactor: redact.New(tokenPrefixes(o.Token, o.ReadOnlyToken, o.OtherTenantToken)...),
 		http:     &http.Client{Transport: tr, CheckRedirect: httpclient.NoRedirect},
+		tools:    newTools(o),
 	}, nil
 }
 
@@ -158,9 +163,12 @@ var brainShapes = []func(id string) object{
 	func(id string) object { return object{"id": id} },
 }
 
+// newBrainName returns a name that no other run uses. It can also be an id and a slug.
+func newBrainName() string { return "conformance-" + strings.ToLower(rand.Text()) }
+
 // createBrain creates a brain under a name that no other run uses and returns its id.
 func (d *target) createBrain(ctx context.Context) (id string, err error) {
-	id = "conformance-" + strings.ToLower(rand.Text())
+	id = newBrainName()
 	for {
 		r := daemonRequest(http.MethodPost, "/v1/brains").withJSON(brainShapes[d.shape](id))
 		res, err := d.send(ctx, r, "")

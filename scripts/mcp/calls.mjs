@@ -70,7 +70,7 @@ export function calls(brain, folder) {
     } },
     { tool: 'memory_ingest_file', on: 'stdio', args: { brain, path: note }, check: (r) => assert.equal(r.reused, true) },
     { tool: 'memory_ingest_file', on: 'http', args: { brain, path: note }, code: 'local_files_unavailable' },
-    { tool: 'memory_ingest_url', args: { brain, url: 'http://127.0.0.1:1/private' }, code: 'forbidden' },
+    { tool: 'memory_ingest_url', args: { brain, url: 'http://127.0.0.1:1/private' }, code: 'validation_error' },
     { tool: 'memory_extract', args: { brain, messages }, check: (r) => {
       assert.equal(r.mode, 'transcript')
       document(r.document)

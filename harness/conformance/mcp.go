@@ -1,0 +1,339 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"evalctl/daemon/mcpclient"
+)
+
+const groupMCP = "mcp"
+
+// tools are the connections to the MCP server under test. It is safe for concurrent use. The checks
+// share one brain, because the tools cannot delete brains. Each uses words and paths of its own.
+type tools struct {
+	address string // a URL, or stdio:COMMAND
+	token   string
+	local   bool // the server is a process on this machine, which can read its files
+
+	mu     sync.Mutex
+	shared *mcpclient.Client
+	brain  string
+}
+
+func newTools(o Options) *tools {
+	if o.MCP == "" {
+		return nil
+	}
+	return &tools{address: o.MCP, token: o.Token, local: strings.HasPrefix(o.MCP, "stdio:")}
+}
+
+// connect returns a connection of its own, which the caller closes.
+func (t *tools) connect(ctx context.Context) (*mcpclient.Client, error) {
+	return mcpclient.Connect(ctx, t.address, mcpclient.Options{Token: t.token})
+}
+
+// client returns the connection that the checks share.
+func (t *tools) client(ctx context.Context) (*mcpclient.Client, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shared != nil {
+		return t.shared, nil
+	}
+	shared, err := t.connect(ctx)
+	if err == nil {
+		t.shared = shared
+	}
+	return shared, err
+}
+
+func (t *tools) close() {
+	if t == nil || t.shared == nil {
+		return
+	}
+	_ = t.shared.Close() // the verdicts are there
+}
+
+// health returns why the server does not seem to be alive.
+func (t *tools) health(ctx context.Context) error {
+	limited, cancel := context.WithTimeoutCause(ctx, healthLimit, errCheckTimeout)
+	defer cancel()
+	c, err := t.client(limited)
+	if err == nil {
+		_, err = c.Tools(limited)
+	}
+	if ctx.Err() != nil {
+		return nil // the run is over
+	}
+	return err
+}
+
+// deleteToolBrain deletes the shared brain, if the daemon's API is known, or names it in the report.
+func (d *target) deleteToolBrain(ctx context.Context) {
+	if d.tools != nil && d.tools.brain != "" {
+		d.deleteBrain(ctx, d.tools.brain)
+	}
+}
+
+// toolBrain returns the brain that the checks share. The first call creates it.
+func (d *target) toolBrain(ctx context.Context) (string, error) {
+	t := d.tools
+	client, err := t.client(ctx)
+	if err != nil {
+		return "", err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.brain != "" {
+		return t.brain, nil
+	}
+	t.brain, err = createToolBrain(ctx, client)
+	return t.brain, err
+}
+
+// createToolBrain creates a brain with the tool for that.
+func createToolBrain(ctx context.Context, m *mcpclient.Client) (string, error) {
+	name := newBrainName()
+	r, err := callTool(ctx, m, "memory_create_brain", object{"name": name, "slug": name})
+	if err == nil {
+		err = r.given()
+	}
+	if err != nil {
+		return "", err
+	}
+	id, _ := r.payload["id"].(string)
+	if id == "" {
+		return "", unjudged{ReasonSetup, fmt.Errorf("%s: want an id, got %s", r, excerpt(encode(r.payload)))}
+	}
+	return id, nil
+}
+
+// reply is the reply to a call of a tool.
+type reply struct {
+	mcpclient.Result
+	tool     string
+	payload  object // the structured content
+	rejected error  // a JSON-RPC error instead of a result
+	progress []mcpclient.Progress
+	wrong    string // the rule of progress that the notifications violate
+}
+
+// String describes the reply for a check's detail.
+func (r *reply) String() string {
+	switch {
+	case r.rejected != nil:
+		return fmt.Sprintf("%s: %v", r.tool, r.rejected)
+	case r.Failure != nil:
+		return fmt.Sprintf("%s returned the error %q: %s", r.tool, r.Failure.Code, excerpt([]byte(r.Failure.Message)))
+	}
+	return fmt.Sprintf("%s returned %s", r.tool, excerpt(r.Structured))
+}
+
+// isError reports whether the tool, or the server for it, reported an error.
+func (r *reply) isError() bool { return r.Failure != nil || r.rejected != nil }
+
+// given leaves a check not judged if the call failed: that it succeeds is what another one is about.
+func (r *reply) given() error {
+	if r.isError() {
+		return unjudged{ReasonSetup, errors.New(r.String())}
+	}
+	return nil
+}
+
+// hasCode reports whether the call failed with a code. The layout of errors is open: it may be in the structured
+// content, or in the text.
+func (r *reply) hasCode(code string) bool {
+	return r.Failure != nil && (r.Failure.Code == code || strings.Contains(r.Text, code))
+}
+
+// callTool calls a tool without a progress token.
+func callTool(ctx context.Context, c *mcpclient.Client, tool string, args object) (*reply, error) {
+	result, err := c.Call(ctx, tool, args, nil)
+	return newReply(tool, result, err)
+}
+
+// callWithToken calls a tool with a progress token.
+func callWithToken(ctx context.Context, c *mcpclient.Client, tool string, args object, token any) (*reply, error) {
+	var got []mcpclient.Progress
+	result, err := c.CallToken(ctx, tool, args, token, func(p mcpclient.Progress) { got = append(got, p) })
+	r, err := newReply(tool, result, err)
+	if r != nil {
+		r.progress = got
+	}
+	return r, err
+}
+
+func newReply(tool string, result mcpclient.Result, err error) (*reply, error) {
+	r := &reply{Result: result, tool: tool}
+	if failed, ok := errors.AsType[*mcpclient.Error](err); ok && !failed.Aborted {
+		if failed.Code == mcpclient.CodeProgress {
+			r.wrong = failed.Message
+		} else {
+			r.rejected = failed
+		}
+		err = nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", tool, err)
+	}
+	if json.Unmarshal(result.Structured, &r.payload) != nil {
+		r.payload = nil // a check of its own is about that
+	}
+	return r, nil
+}
+
+// calling calls a tool in the shared brain and judges the reply. The judge's errors break the check,
+// except those without a verdict.
+func calling(tool string, args object, judge func(*reply) error) step {
+	return withClient(func(ctx context.Context, c *client, m *mcpclient.Client) error {
+		r, err := callTool(ctx, m, tool, c.inToolBrain(tool, args))
+		if err != nil {
+			return err
+		}
+		c.remember(r.String())
+		if err := judge(r); err != nil {
+			return against(fmt.Errorf("%s: %w", tool, err))
+		}
+		return nil
+	})
+}
+
+// preparing calls a tool whose success a check needs.
+func preparing(tool string, args object) step { return calling(tool, args, (*reply).given) }
+
+// inToolBrain adds the brain to arguments that name none. In texts, "{new}" is replaced with a name
+// that only this check uses.
+func (c *client) inToolBrain(tool string, args object) object {
+	sent := object{}
+	if !slices.Contains(brainlessTools, tool) {
+		sent["brain"] = c.brain
+	}
+	for name, v := range args {
+		if s, ok := v.(string); ok {
+			v = strings.ReplaceAll(s, "{new}", c.unique)
+		}
+		sent[name] = v
+	}
+	return sent
+}
+
+// withClient runs a part of a check with the shared connection. The client's brain is the one that
+// the checks of this group share.
+func withClient(use func(context.Context, *client, *mcpclient.Client) error) step {
+	return func(ctx context.Context, c *client) error {
+		if c.tools != nil {
+			return use(ctx, c, c.tools)
+		}
+		m, err := c.target.tools.client(ctx)
+		if err != nil {
+			return err
+		}
+		return use(ctx, c, m)
+	}
+}
+
+// withOwnConnection runs steps with a connection that no other check uses, and with a brain of its
+// own if the new connection does not reach the shared one: a command may keep its brains in memory.
+func withOwnConnection(steps ...step) step {
+	return func(ctx context.Context, c *client) error {
+		m, err := c.target.tools.connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = m.Close() }() // not what the check is about
+		own := &client{target: c.target, tools: m, brain: c.brain, unique: c.unique}
+		r, err := callTool(ctx, m, "memory_search", own.inToolBrain("memory_search", object{"query": "x"}))
+		if err != nil {
+			return err
+		}
+		if r.isError() {
+			if own.brain, err = createToolBrain(ctx, m); err != nil {
+				return err
+			}
+			defer c.target.deleteBrain(ctx, own.brain)
+		}
+		err = own.run(ctx, steps...)
+		c.remember(own.last())
+		return err
+	}
+}
+
+// succeeds requires a call to succeed.
+func succeeds(r *reply) error {
+	if r.isError() {
+		return errors.New(r.String())
+	}
+	return nil
+}
+
+// fails requires an error.
+func fails(r *reply) error {
+	if !r.isError() {
+		return fmt.Errorf("want an error, but %s", r)
+	}
+	return nil
+}
+
+// failsWith requires an error with a code.
+func failsWith(code string) func(*reply) error {
+	return func(r *reply) error {
+		if !r.hasCode(code) {
+			return fmt.Errorf("want an error with the code %s, but %s", code, r)
+		}
+		return nil
+	}
+}
+
+// payloadHas judges the structured content of a call that succeeded.
+func payloadHas(fields map[string]matcher) func(*reply) error {
+	return func(r *reply) error {
+		if err := r.given(); err != nil {
+			return err
+		}
+		return matchFields(r.payload, fields)
+	}
+}
+
+func matchFields(o object, fields map[string]matcher) error {
+	if o == nil {
+		return errors.New("want an object as structured content, got none")
+	}
+	for name, m := range fields {
+		if err := matchField(o, name, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachIn matches the fields of every object in an array.
+func eachIn(fields map[string]matcher) matcher {
+	return func(got any) error {
+		list, ok := got.([]any)
+		if !ok {
+			return fmt.Errorf("want an array, got %s", excerpt(encode(got)))
+		}
+		items, err := objects(list)
+		for _, o := range items {
+			if err == nil {
+				err = matchFields(o, fields)
+			}
+		}
+		return err
+	}
+}
+
+// nonEmpty requires an array to have an element, and then matches it.
+func nonEmpty(m matcher) matcher {
+	return func(got any) error {
+		if err := isNonEmptyArray(got); err != nil {
+			return err
+		}
+		return m(got)
+	}
+}
