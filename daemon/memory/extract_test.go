@@ -26,11 +26,18 @@ type model struct {
 	llm.Provider
 	calls atomic.Int32
 	reply func(call int32, input string) (string, error)
+	// before is called first if it is set. It ends the call by an error.
+	before func(context.Context) error
 	// prompted is called instead of reply if it is set.
 	prompted func(prompt, input string) (string, error)
 }
 
-func (m *model) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
+func (m *model) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	if m.before != nil {
+		if err := m.before(ctx); err != nil {
+			return llm.Response{}, err
+		}
+	}
 	reply := func() (string, error) { return m.reply(m.calls.Add(1), r.Messages[1].Content) }
 	if m.prompted != nil {
 		reply = func() (string, error) { return m.prompted(r.Messages[0].Content, r.Messages[1].Content) }
