@@ -3,8 +3,8 @@
 // tool does what the HTTP API does, with the same access.
 //
 // The definitions of the tools are in schemas. Arguments are checked against them before anything
-// is sent to the daemon. What a document, a page or a model says is data: tools return it, and never
-// act on it.
+// is sent to the daemon. What a document, a page or a model says is data: tools return it, and
+// never act on it.
 package mcpserver
 
 import (
@@ -94,7 +94,8 @@ var tools = map[string]func(context.Context, call) (reply, error){
 	"memory_ask":          ask,
 }
 
-// mcpServer returns a server of the protocol, for one connection or for any number of HTTP requests.
+// mcpServer returns a server of the protocol, for one connection or for any number of HTTP
+// requests.
 func (s *Server) mcpServer(local bool) *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "evalctl", Version: s.version},

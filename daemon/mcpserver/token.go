@@ -12,8 +12,8 @@ import (
 // client's own token begins with it.
 var numberToken = "number-" + rand.Text() + ":"
 
-// keepToken returns the parameters of a call whose progress token is text if it is a number. The SDK
-// decodes numbers as float64, which changes some, but the token must be returned as it is (spec
+// keepToken returns the parameters of a call whose progress token is text if it is a number. The
+// SDK decodes numbers as float64, which changes some, but the token must be returned as it is (spec
 // 6.4). Parameters without such a token are returned unchanged.
 func keepToken(params json.RawMessage) json.RawMessage {
 	if !bytes.Contains(params, []byte(`"progressToken"`)) {
