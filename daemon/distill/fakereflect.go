@@ -21,7 +21,7 @@ func fakeReflection(in reflectInput) string {
 		for _, line := range strings.Split(in.SoFar.Episode, "\n") {
 			if text, ok := strings.CutPrefix(line, "- "); ok {
 				_, said, _ := strings.Cut(text, ": ")
-				found = append(found, statement{text: text, score: scoreStatement(said, false)})
+				found = append(found, statement{text: text, score: scoreStatement(said, false, nil)})
 			}
 		}
 	}

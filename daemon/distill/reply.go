@@ -69,8 +69,8 @@ func objects(o jsonobj.Object, key string, most int) ([]jsonobj.Object, error) {
 
 func where(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// text returns a string of at most most code points, cleaned up. null and a missing key are the empty
-// string.
+// text returns a string of at most most code points, cleaned up. null and a missing key are the
+// empty string.
 func text(o jsonobj.Object, prefix, key string, most int, clean func(string) string) (string, error) {
 	value := o.Get(key)
 	if value == nil || string(value) == "null" {

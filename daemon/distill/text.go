@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// cut divides a text after at most most bytes: at the last end of a sentence in the second half, else
-// at a space there, else between two characters. White space at the cut is dropped.
+// cut divides a text after at most most bytes: at the last end of a sentence in the second half,
+// else at a space there, else between two characters. White space at the cut is dropped.
 func cut(text string, most int) (first, rest string) {
 	if len(text) <= most {
 		return text, ""
@@ -66,8 +66,8 @@ func sentences(text string) []string {
 	return list
 }
 
-// codeEnd returns the last line of the block of code that begins with line i, else i. A fence that is
-// never closed is no block.
+// codeEnd returns the last line of the block of code that begins with line i, else i. A fence that
+// is never closed is no block.
 func codeEnd(lines []string, i int) int {
 	for _, fence := range []string{"```", "~~~"} {
 		if !strings.HasPrefix(strings.TrimSpace(lines[i]), fence) {

@@ -14,7 +14,8 @@ import (
 )
 
 // consolidation is a plan: what is written and deleted, and why. It depends on nothing but the
-// holdings, the time and the summaries, so the same plan can be made for a dry run and in the batch.
+// holdings, the time and the summaries, so the same plan can be made for a dry run and in the
+// batch.
 type consolidation struct {
 	holdings
 	now time.Time
@@ -78,13 +79,6 @@ func (p *consolidation) write(path, text string, err error) {
 	p.writes[path] = text
 }
 
-// seal plans a document of the daemon's own, and returns its text.
-func (p *consolidation) seal(path, body string, f frontmatter.Fields) string {
-	text, err := sealedDocument(body, f)
-	p.write(path, text, err)
-	return text
-}
-
 // prune plans the removal of a text from path, or of the whole document.
 func (p *consolidation) prune(path, text, reason string, from ...string) {
 	p.pruned = append(p.pruned, protocol.ConsolidationAction{Path: path, From: append([]string{}, from...), Reason: reason})
@@ -122,7 +116,7 @@ func (p *consolidation) planFacts() {
 			p.pruneRepeated(s.lines)
 		}
 	}
-	for _, s := range statements { // now that the newer ones have their places
+	for _, s := range statements { // after the newer ones, whose places are known then
 		if s.by != nil {
 			p.pruneSuperseded(s)
 		}

@@ -155,8 +155,8 @@ func (p *consolidation) addSummaries(c compilation) {
 	p.pruneEpisodes()
 }
 
-// addSummary plans one summary. It is left out if a text that it was made from has changed since the
-// model read it, or if it says nothing that a summary does not say already.
+// addSummary plans one summary. It is left out if a text that it was made from has changed since
+// the model read it, or if it says nothing that a summary does not say already.
 func (p *consolidation) addSummary(s compiledSummary, units map[string]unit) {
 	var from []unit
 	fresh := false
@@ -239,10 +239,11 @@ func (p *consolidation) sealSummary(path string, s compiledSummary, from []unit)
 		i := slices.IndexFunc(p.summaries, func(d holding) bool { return d.path == u.path })
 		sources = append(sources, parseSources(p.summaries[i].doc)...)
 	}
-	p.seal(path, s.text+"\n", frontmatter.Fields{
+	text, err := sealedDocument(s.text+"\n", frontmatter.Fields{
 		Title: s.title, Date: date, Source: protocol.SourceCompile,
 		Metadata: map[string]any{keySources: sourceList(sources)},
 	})
+	p.write(path, text, err)
 }
 
 // sourceList encodes the last paths of a list, as many as fit into front matter.

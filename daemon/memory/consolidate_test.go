@@ -231,7 +231,8 @@ func TestConsolidateNothing(t *testing.T) {
 	}
 }
 
-// TestSummariesGrow: a new fact on the subject of a summary extends it, and its old text is recorded.
+// TestSummariesGrow: a new fact on the subject of a summary extends it, and its old text is
+// recorded.
 func TestSummariesGrow(t *testing.T) {
 	s := open(t)
 	s.putExample(t)
