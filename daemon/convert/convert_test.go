@@ -275,3 +275,23 @@ func TestPDF(t *testing.T) {
 	}
 	golden(t, "testdata/columns.golden.md", doc)
 }
+
+// Conversions share nothing that changes. The race detector reports it if they do.
+func TestConcurrent(t *testing.T) {
+	for kind, file := range map[convert.Kind]string{
+		convert.PDF: "pdf/testdata/columns.pdf", convert.HTML: "testdata/html/article.html", convert.Text: "testdata/html/manual.html",
+	} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			t.Run(file, func(t *testing.T) {
+				t.Parallel()
+				if _, err := convert.Convert(t.Context(), kind, file, data); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
