@@ -220,7 +220,7 @@ func TestLinks(t *testing.T) {
 // Pages that are made to be slow or large end with a bounded result or an error.
 func TestHostileHTML(t *testing.T) {
 	rep := strings.Repeat
-	const size = 1 << 19
+	const size = 1 << 18
 	for name, page := range map[string]string{
 		"divs":          rep("<div>", size/5),
 		"deep":          rep(rep("<div>", 500)+"x"+rep("</div>", 500), size/5500),
