@@ -22,6 +22,7 @@ type daemonFlags struct {
 	LogFormat   string `enum:"text,json" default:"text" help:"Log format on stderr: ${enum} (${default})."`
 	LLMProvider string `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the reader: openai, ollama or fake. Default: fake, which answers by quoting documents."`
 	LLMModel    string `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Model of the reader."`
+	Private     bool   `name:"allow-private-fetch" help:"Let clients ingest pages of every address that the daemon reaches, this machine and its network included. Without it, only of the public internet."`
 	searchModels
 }
 
@@ -45,7 +46,7 @@ func (f *daemonFlags) config(p *process, home string, level slog.Level) (daemon.
 		return cfg, nil, err
 	}
 	return daemon.Config{
-		Home: home, Store: f.Store, Reader: reader, ReaderModel: model, Logger: logger,
+		Home: home, Store: f.Store, Reader: reader, ReaderModel: model, Logger: logger, AllowPrivateFetch: f.Private,
 		IndexConfig: brain.IndexConfig{Search: searching, ChunkSize: f.ChunkSize, IndexMemory: f.IndexMemory << 20},
 		Options:     httpapi.Options{Version: version().String()},
 	}, cache, nil

@@ -19,6 +19,7 @@ import (
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
 	"evalctl/daemon/client"
+	"evalctl/daemon/fetch"
 	"evalctl/daemon/mcpserver"
 	"evalctl/daemon/protocol"
 )
@@ -130,6 +131,7 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 	defer api.Close()
 	server, err := mcpserver.New(mcpserver.Config{
 		Client: api, DefaultBrain: c.Default, Version: version().number, Logger: logger,
+		Fetcher: fetch.New(fetch.Options{AllowPrivate: c.Private}),
 	})
 	if err != nil {
 		return err

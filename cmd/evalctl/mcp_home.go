@@ -116,23 +116,18 @@ func (h *sharedHome) start(ctx context.Context) (started bool, err error) {
 	if unlock == nil || err != nil {
 		return false, err
 	}
-	defer func() {
-		if !started {
-			err = errors.Join(err, unlock())
-		}
-	}()
 	config, cache, err := h.config()
 	if err != nil {
-		return false, err
+		return false, errors.Join(err, unlock())
 	}
 	d, err := daemon.New(ctx, config)
 	if err != nil {
 		if errors.Is(err, brain.ErrInUse) {
 			err = fmt.Errorf("%w, or reach that daemon with --endpoint", err)
 		}
-		return false, errors.Join(err, cache.Close())
+		return false, errors.Join(err, cache.Close(), unlock())
 	}
-	own := &homeDaemon{lobby: newLobby(h.listen(ctx)), served: make(chan error, 1)}
+	own := &homeDaemon{lobby: newLobby(), served: make(chan error, 1)}
 	// The daemon ends in Close, not with the request that started it.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	own.stop = stop
@@ -140,8 +135,10 @@ func (h *sharedHome) start(ctx context.Context) (started bool, err error) {
 		own.served <- errors.Join(d.Serve(serving, own.lobby), cache.Close(), unlock())
 	}()
 	if err := h.prepare(ctx, own.lobby.dialFunc()); err != nil {
-		started = true // the goroutine unlocks
 		return false, errors.Join(err, own.close())
+	}
+	if socket := h.listen(ctx); socket != nil {
+		own.lobby.share(socket)
 	}
 	h.own = own
 	return true, nil
@@ -209,24 +206,27 @@ func (d *homeDaemon) close() error {
 // lobby is a listener for connections of this process and of those at a socket.
 type lobby struct {
 	conns  chan net.Conn
-	socket net.Listener // may be nil
 	done   chan struct{}
 	close  func() error
+	socket net.Listener // nil before share
 }
 
-func newLobby(socket net.Listener) *lobby {
-	l := &lobby{conns: make(chan net.Conn), socket: socket, done: make(chan struct{})}
+func newLobby() *lobby {
+	l := &lobby{conns: make(chan net.Conn), done: make(chan struct{})}
 	l.close = sync.OnceValue(func() error {
 		close(l.done)
-		if socket == nil {
+		if l.socket == nil {
 			return nil
 		}
-		return socket.Close()
+		return l.socket.Close()
 	})
-	if socket != nil {
-		go l.forward()
-	}
 	return l
+}
+
+// share also accepts the connections at a socket. It must be called at most once, before Close.
+func (l *lobby) share(socket net.Listener) {
+	l.socket = socket
+	go l.forward()
 }
 
 // forward passes on the connections at the socket.
@@ -264,12 +264,12 @@ func (l *lobby) Accept() (net.Conn, error) {
 func (l *lobby) Close() error { return l.close() }
 
 // Addr implements net.Listener.
-func (l *lobby) Addr() net.Addr {
-	if l.socket == nil {
-		return &net.UnixAddr{Name: "memory", Net: "unix"}
-	}
-	return l.socket.Addr()
-}
+func (l *lobby) Addr() net.Addr { return lobbyAddr{} }
+
+type lobbyAddr struct{}
+
+func (lobbyAddr) Network() string { return "unix" }
+func (lobbyAddr) String() string  { return "the home" }
 
 // dial connects to the lobby within the process.
 func (l *lobby) dial(ctx context.Context) (net.Conn, error) {

@@ -215,9 +215,14 @@ func (c *mcpCmd) entry(p *process, ctx *kong.Context) (serverEntry, error) {
 		add("home", dir)
 	}
 	for _, f := range commandFlags(ctx, "mcp") {
-		own := f.Name == "endpoint" || f.Name == "home" || f.Name == "help" || f.Name == "version"
-		if own || c.Endpoint != "" && f.Name != "default-brain" && f.Name != "log-format" {
+		switch f.Name {
+		case "endpoint", "home", "help", "version":
 			continue
+		case "default-brain", "log-format", "allow-private-fetch":
+		default: // of the daemon
+			if c.Endpoint != "" {
+				continue
+			}
 		}
 		switch value, _ := flagText(f.Target).(string); {
 		case value == "" || value == cmp.Or(f.Default, "false"):

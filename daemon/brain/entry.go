@@ -90,6 +90,7 @@ func (e *entry) closeDamaged() {
 // indexer.search. It starts one when there is none or when it failed: a failure is
 // reported to the searches that waited, the next one tries again. It requires mu.
 func (e *entry) acquireIndexer() *indexer {
+	e.searched = e.cfg.now()
 	if e.indexer != nil && e.indexer.failed() {
 		e.indexer.close(nil)
 		e.indexer = nil
@@ -99,7 +100,6 @@ func (e *entry) acquireIndexer() *indexer {
 		cfg.brain = e.id()
 		e.indexer = startIndexer(e.store, cfg)
 	}
-	e.searched = e.cfg.now()
 	e.indexer.pending.Add(1)
 	return e.indexer
 }

@@ -45,12 +45,12 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 	if s.closed {
 		return nil, ErrClosed
 	}
-	if e := s.sameName(tenant, b); e != nil {
+	if name, e := s.sameName(tenant, b); e != nil {
+		// The other brain is not described: the caller may not be allowed to use it.
 		if e.err() != nil {
-			return nil, fmt.Errorf("%w: %s (slug %s) is still being deleted: try again",
-				ErrExists, e.id(), e.record.Brain.Slug)
+			return nil, fmt.Errorf("%w: the one called %s is still being deleted: try again", ErrExists, name)
 		}
-		return nil, fmt.Errorf("%w: %s (slug %s)", ErrExists, e.id(), e.record.Brain.Slug)
+		return nil, fmt.Errorf("%w: %s is the id or slug of another one", ErrExists, name)
 	}
 	if _, foreign := s.brains[b.ID]; foreign {
 		if !mayRename {
@@ -67,18 +67,18 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 }
 
 // sameName returns a brain of the tenant that has the id or the slug of b as its id or
-// slug, or nil. If an id and a slug were equal, deleting one of the brains twice by that
-// name would delete both. It requires mu.
-func (s *Service) sameName(tenant string, b protocol.Brain) *entry {
+// slug, and that name. If an id and a slug could be equal, deleting one of the brains twice
+// by that name would delete both. It requires mu.
+func (s *Service) sameName(tenant string, b protocol.Brain) (name string, e *entry) {
 	for _, name := range []string{b.ID, b.Slug} {
 		if e := s.brains[name]; e != nil && e.record.Tenant == tenant {
-			return e
+			return name, e
 		}
 		if id, ok := s.slugs[ownSlug{tenant, name}]; ok {
-			return s.brains[id]
+			return name, s.brains[id]
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // forget removes a brain that is not in the catalog. It requires mu.

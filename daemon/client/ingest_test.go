@@ -3,6 +3,7 @@ package client_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -72,7 +73,7 @@ func TestIngestFileErrors(t *testing.T) {
 		"header in type": {protocol.IngestFile{Path: "a.txt", ContentType: "text/x\r\nX-Y: z", Content: []byte("x")}, protocol.CodeUnsupportedMediaType, true},
 	} {
 		_, err := brain.IngestFile(t.Context(), test.file)
-		e, ok := err.(*client.Error)
+		e, ok := errors.AsType[*client.Error](err)
 		if !ok || client.Code(err) != test.code || e.NotSent == test.sent {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -125,7 +126,7 @@ func TestIngestFileFallbackErrors(t *testing.T) {
 			w.WriteHeader([]int{0, test.first, test.second}[requests])
 		})
 		_, err := c.Brain("eval").IngestFile(t.Context(), protocol.IngestFile{Path: "a.txt", Content: []byte("x")})
-		if e, ok := err.(*client.Error); !ok || e.Status != test.want || requests != test.requests {
+		if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != test.want || requests != test.requests {
 			t.Errorf("%+v: got %v after %d requests", test, err, requests)
 		}
 	}

@@ -81,8 +81,8 @@ func (b *Brain) Recall(
 
 // Reflect ends a session and returns what it came to (spec 4.1, memory_reflect). It may be repeated:
 // once the status is completed or no_result, the response stays the same, and a failed reflection is
-// tried again. The model may take longer than Options.Timeout for a long session; the session has
-// ended then, and repeating the request returns the reflection or tries again.
+// tried again. For a long session, the model may take longer than Options.Timeout. The daemon goes
+// on then, and repeating the request returns the reflection.
 func (b *Brain) Reflect(ctx context.Context, session string) (protocol.ReflectResponse, error) {
 	r, err := b.session(http.MethodPost, session, "/reflect")
 	if err != nil {

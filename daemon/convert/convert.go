@@ -102,7 +102,7 @@ func finish(ctx context.Context, name string, doc Document, err error) (Document
 	case err == nil && len(doc.Markdown) > maxMarkdown:
 		err = errTooLong
 	case err == nil && !hasText(doc.Markdown):
-		err = errors.New("it contains no text")
+		err = errNoText
 	}
 	if err != nil {
 		return Document{}, fmt.Errorf("%w: %s: %w", ErrInvalid, oneLine(name, 200), err)
@@ -111,7 +111,10 @@ func finish(ctx context.Context, name string, doc Document, err error) (Document
 	return doc, nil
 }
 
-var errTooLong = fmt.Errorf("it has more than %d MiB of text", maxMarkdown>>20)
+var (
+	errNoText  = errors.New("it contains no text")
+	errTooLong = fmt.Errorf("it has more than %d MiB of text", maxMarkdown>>20)
+)
 
 func hasText(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {

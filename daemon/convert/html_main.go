@@ -29,7 +29,7 @@ func (p *page) mainText(root *html.Node) *html.Node {
 	}
 	best := m.landmark(root, whole)
 	if best == nil {
-		best = m.paragraphs(root)
+		best = m.widen(m.paragraphs(root))
 	}
 	if best == nil || m.texts[best].chars*4 < whole.chars {
 		return root
@@ -192,6 +192,21 @@ func (m *measurer) paragraphs(root *html.Node) *html.Node {
 		}
 	}
 	return best
+}
+
+// widen returns an element around n with much more text that is hardly links: n is one of several
+// sections then.
+func (m *measurer) widen(n *html.Node) *html.Node {
+	if n == nil {
+		return nil
+	}
+	for up := n.Parent; up != nil; up = up.Parent {
+		inner, outer := m.texts[n], m.texts[up]
+		if 10*outer.chars > 13*inner.chars && outer.prose() > 0.7*inner.prose() {
+			n = up
+		}
+	}
+	return n
 }
 
 // within reports whether n is in an element. The depth of a tree is bounded.

@@ -10,8 +10,8 @@ import (
 )
 
 // maxNesting bounds the sum of the depths of all tags. It is the work of the parser, which searches
-// the open elements at most tags. Pages of 25 MiB stay below it unless they are made to be slow.
-const maxNesting = 128 << 20
+// the open elements at most tags. Pages of 25 MiB have less than half of it.
+const maxNesting = 32 << 20
 
 // checkNesting rejects a page with many tags within many open elements.
 func checkNesting(ctx context.Context, data []byte) error {

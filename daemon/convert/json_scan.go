@@ -132,7 +132,7 @@ func jsonInline(value []byte, level int) (string, bool) {
 		return s, true
 	case !isContainer(value):
 		return string(value), true
-	case level >= jsonLevels, value[0] == '[' && bytes.IndexAny(value[1:], "{[\"") < 0,
+	case level >= jsonLevels, value[0] == '[' && !bytes.ContainsAny(value[1:], "{[\""),
 		skipSpace(value, 1) == len(value)-1:
 		return strings.Map(oneSpace, string(value)), true
 	}

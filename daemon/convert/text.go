@@ -20,6 +20,9 @@ func fromText(ctx context.Context, data []byte) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
+	if !hasText(text) {
+		return Document{}, errNoText
+	}
 	var (
 		w     textWriter
 		block []string

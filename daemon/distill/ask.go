@@ -67,7 +67,7 @@ func ask[T any](ctx context.Context, d *Distiller, q question[T], use *Use) (T, 
 			return got, nil
 		}
 		if attempt == 2 {
-			return none, fmt.Errorf("%w: %s was asked twice, and of its second reply %w",
+			return none, fmt.Errorf("%w: %s was asked twice, and its second reply was rejected: %w",
 				ErrReply, resp.Model, problem)
 		}
 		quoted, _ := cut(resp.Text, maxQuoted)
@@ -78,6 +78,6 @@ func ask[T any](ctx context.Context, d *Distiller, q question[T], use *Use) (T, 
 }
 
 func repairPrompt(problem error) string {
-	return "That reply was rejected: of it, " + problem.Error() + ". Reply once more to the first " +
+	return "That reply was rejected: " + problem.Error() + ". Reply once more to the first " +
 		"message, with one JSON object of the shape that the rules give and nothing around it."
 }

@@ -1,12 +1,12 @@
 // Package distill asks a language model what conversations and notes come down to: dated facts, the
 // outcome of a session, and summaries of notes on one subject.
 //
-// Every request is a system prompt with rules and one JSON object with the texts, so that texts stay
-// data: none can end its own string, and the prompts say that instructions in them are not followed.
-// Every reply must be one JSON object of a documented shape. A reply that is not gets one more
-// request, which says what was wrong; after that, the call fails with ErrReply. Nothing is ever
-// taken from prose. Keys that are not asked for are ignored, and a key that is given twice is an
-// error.
+// Every request is a system prompt with rules and one JSON object with the texts, so that texts
+// stay data: none can end its own string, and the prompts say that instructions in them are not
+// followed. Every reply must be one JSON object of a documented shape. A reply that is not gets one
+// more request, which says what was wrong; after that, the call fails with ErrReply. Nothing is
+// ever taken from prose. Keys that are not asked for are ignored, and a key that is given twice is
+// an error.
 //
 // Long inputs are divided into windows, one request for each, so that prompts are bounded.
 //

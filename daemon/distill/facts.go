@@ -126,8 +126,8 @@ func parseFact(o jsonobj.Object, prefix string, w window) (f Fact, err error) {
 	return f, fmt.Errorf("%smessage %d is not the id of a user's or assistant's message", prefix, f.Message)
 }
 
-// plainWords returns the letters and digits of a text in lower case, with single spaces between words.
-// Texts that differ only in punctuation have the same.
+// plainWords returns the letters and digits of a text in lower case, with single spaces between
+// words. Texts that differ only in punctuation have the same.
 func plainWords(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)

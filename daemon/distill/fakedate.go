@@ -16,9 +16,9 @@ type mention struct {
 	says string    // the date in words; empty if the sentence says as much
 }
 
-// resolveDates returns a sentence with each relative date explained in parentheses, "yesterday (7 May
-// 2023)", and the first day that it names. Dates count from the day on which it was written; without
-// that, only complete dates are read.
+// resolveDates returns a sentence with each relative date explained in parentheses, "yesterday (7
+// May 2023)", and the first day that it names. Dates count from the day on which it was written;
+// without that, only complete dates are read.
 func resolveDates(sentence string, written time.Time) (resolved string, day time.Time) {
 	r := newDateReader(sentence, written)
 	var out strings.Builder

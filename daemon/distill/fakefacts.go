@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// maxFakeFact limits the text of an offline fact, in bytes, so that it has at most MaxFact
+// characters with the mark of a cut.
+const maxFakeFact = MaxFact - 10
+
 // statement is a sentence of a conversation that states something.
 type statement struct {
 	text    string // with its speaker, and with dates resolved
@@ -54,6 +58,12 @@ func fakeFacts(w window) string {
 // question before it, without which it says nothing.
 func statements(earlier, messages []piece) []statement {
 	var list []statement
+	speakers := map[string]bool{}
+	for _, p := range messages {
+		for _, w := range lowerWords(p.Name) {
+			speakers[w] = true
+		}
+	}
 	asked := ""
 	if len(earlier) > 0 {
 		asked = lastQuestion(earlier[len(earlier)-1])
@@ -63,7 +73,7 @@ func statements(earlier, messages []piece) []statement {
 			continue
 		}
 		for _, sentence := range sentences(p.Text) {
-			s, ok := state(p, sentence, asked)
+			s, ok := state(p, sentence, asked, speakers)
 			if ok {
 				list = append(list, s)
 			}
@@ -77,13 +87,13 @@ func statements(earlier, messages []piece) []statement {
 }
 
 // state reads one sentence. asked is the question that it answers, if any.
-func state(p piece, sentence, asked string) (statement, bool) {
+func state(p piece, sentence, asked string, speakers map[string]bool) (statement, bool) {
 	sentence = shorten(sentence, longestStatement)
 	resolved, day := resolveDates(sentence, p.at)
-	s := statement{text: speaker(p) + ": " + resolved, date: day, message: p.ID}
-	s.score = scoreStatement(sentence, resolved != sentence || !day.IsZero())
-	if s.score < minStatement && asked != "" && answers(sentence) {
-		s.text = speaker(p) + `, asked "` + asked + `": ` + resolved
+	s := statement{text: shorten(speaker(p)+": "+resolved, maxFakeFact), date: day, message: p.ID}
+	s.score = scoreStatement(sentence, resolved != sentence || !day.IsZero(), speakers)
+	if s.score < minStatement && asked != "" && answers(sentence, speakers) {
+		s.text = shorten(speaker(p)+`, asked "`+asked+`": `+resolved, maxFakeFact)
 		s.score = minStatement
 	}
 	return s, s.score >= minStatement
@@ -91,9 +101,11 @@ func state(p piece, sentence, asked string) (statement, bool) {
 
 // answers reports whether a sentence can be the short answer to a question, which is not understood
 // without it.
-func answers(sentence string) bool {
+func answers(sentence string, speakers map[string]bool) bool {
 	const longest = 8 // words
-	return !strings.HasSuffix(sentence, "?") && !pleasant(sentence) && len(lowerWords(sentence)) <= longest
+	words := lowerWords(sentence)
+	return !strings.HasSuffix(sentence, "?") && len(words) > 0 && len(words) <= longest &&
+		(contentTerms(words, speakers) > 0 || words[0] == "yes" || words[0] == "no")
 }
 
 // pleasant reports whether a sentence is short and begins with a pleasantry.
@@ -118,18 +130,20 @@ func lastQuestion(p piece) string {
 
 // encode returns the JSON of a reply, which has no value that cannot be encoded.
 func encode(reply any) string {
-	data, err := json.Marshal(reply)
-	if err != nil {
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false) // the reply would be up to six times as long
+	if err := e.Encode(reply); err != nil {
 		return err.Error() // is rejected as a reply
 	}
-	return string(data)
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // speaker names who wrote a message.
 func speaker(p piece) string {
 	switch {
 	case p.Name != "":
-		return shorten(p.Name, 200)
+		return p.Name
 	case p.Role == RoleUser:
 		return "User"
 	}

@@ -25,6 +25,8 @@ var commonTerms = llm.Terms(`like love go going went get got make made take took
 	january february march april may june july august september october november december
 	monday tuesday wednesday thursday friday saturday sunday about user assistant`)
 
+var pleasantTerms = llm.Terms(strings.Join(slices.Sorted(maps.Keys(pleasantries)), " "))
+
 // groups divides notes by subject, in the order of the first note of each. Two notes are on one
 // subject if they have the same title, or enough rare terms in common. A note is compared with the
 // first of each group only: otherwise chains of notes would join subjects that have nothing in
@@ -86,7 +88,7 @@ func noteTerms(notes []noteInput) (terms []map[string]bool, rare map[string]bool
 		if len(set) < minShared {
 			set = llm.Terms(withoutSpeaker(n.Text))
 		}
-		maps.DeleteFunc(set, func(t string, _ bool) bool { return commonTerms[t] })
+		maps.DeleteFunc(set, func(t string, _ bool) bool { return commonTerms[t] || pleasantTerms[t] })
 		terms = append(terms, set)
 		for t := range set {
 			count[t]++

@@ -21,7 +21,7 @@ func fakeReflection(in reflectInput) string {
 		for _, line := range strings.Split(in.SoFar.Episode, "\n") {
 			if text, ok := strings.CutPrefix(line, "- "); ok {
 				_, said, _ := strings.Cut(text, ": ")
-				found = append(found, statement{text: text, score: scoreStatement(said, false)})
+				found = append(found, statement{text: text, score: scoreStatement(said, false, nil)})
 			}
 		}
 	}
@@ -72,16 +72,21 @@ func fakeOutcome(in reflectInput) string {
 	var quotes []string
 	seen := map[string]bool{RoleTool: true}
 	for _, p := range slices.Backward(in.Messages) {
-		if list := sentences(p.Text); !seen[p.Role] && len(list) > 0 {
-			seen[p.Role] = true
-			quotes = append(quotes, speaker(p)+": "+shorten(list[len(list)-1], maxFakeOutcome))
+		if seen[p.Role] {
+			continue
 		}
+		seen[p.Role] = true
+		last := oneLine(p.Text) // of a text of code alone
+		if list := sentences(p.Text); len(list) > 0 {
+			last = list[len(list)-1]
+		}
+		quotes = append(quotes, speaker(p)+": "+shorten(last, maxFakeOutcome))
 	}
 	if len(quotes) == 0 && in.SoFar != nil {
 		return in.SoFar.Outcome
 	}
 	slices.Reverse(quotes)
-	return strings.Join(quotes, " ")
+	return shorten(strings.Join(quotes, " "), maxOutcome-len(cutMark))
 }
 
 // objections are words with which users object to an answer.

@@ -13,22 +13,20 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// The errors of this file complete a sentence that begins "of the reply".
-
-// parseObject parses a reply that is one JSON object alone.
+// parseObject parses a reply that is one JSON object alone. Its errors are for the model as well.
 func parseObject(reply string) (jsonobj.Object, error) {
 	text := strings.TrimSpace(reply)
 	switch {
 	case len(text) > maxReply:
-		return nil, fmt.Errorf("there are %d bytes, the limit is %d", len(text), maxReply)
+		return nil, fmt.Errorf("it has %d bytes, the limit is %d", len(text), maxReply)
 	case text == "":
-		return nil, errors.New("nothing is there: it is empty")
+		return nil, errors.New("it is empty")
 	case strings.HasPrefix(text, "```"):
-		return nil, errors.New("the JSON is inside a code fence")
+		return nil, errors.New("it is inside a code fence")
 	}
 	o, err := jsonobj.Parse([]byte(text))
 	if err != nil {
-		return nil, errors.New("the text is not one JSON object alone")
+		return nil, errors.New("it is not one JSON object alone")
 	}
 	return o, checkKeys(o, "")
 }
@@ -71,8 +69,8 @@ func objects(o jsonobj.Object, key string, most int) ([]jsonobj.Object, error) {
 
 func where(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// text returns a string of at most most code points, cleaned up. null and a missing key are the empty
-// string.
+// text returns a string of at most most code points, cleaned up. null and a missing key are the
+// empty string.
 func text(o jsonobj.Object, prefix, key string, most int, clean func(string) string) (string, error) {
 	value := o.Get(key)
 	if value == nil || string(value) == "null" {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// cut divides a text after at most most bytes: at the last end of a sentence in the second half, else
-// at a space there, else between two characters. White space at the cut is dropped.
+// cut divides a text after at most most bytes: at the last end of a sentence in the second half,
+// else at a space there, else between two characters. White space at the cut is dropped.
 func cut(text string, most int) (first, rest string) {
 	if len(text) <= most {
 		return text, ""
@@ -47,17 +47,49 @@ func shorten(text string, most int) string {
 	return first + cutMark
 }
 
-// sentences returns the sentences of a text, each as one line. Lines are boundaries.
+// sentences returns the sentences of a text, each as one line. Lines are boundaries; the marks of
+// headings, list items and quotations are left out, and so are blocks of code.
 func sentences(text string) []string {
 	var list []string
-	for line := range strings.Lines(text) {
-		for line = oneLine(line); line != ""; {
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		if end := codeEnd(lines, i); end > i {
+			i = end
+			continue
+		}
+		for line := withoutMarks(oneLine(lines[i])); line != ""; {
 			n := sentenceEnd(line)
 			list = append(list, line[:n])
 			line = strings.TrimLeft(line[n:], " ")
 		}
 	}
 	return list
+}
+
+// codeEnd returns the last line of the block of code that begins with line i, else i. A fence that
+// is never closed is no block.
+func codeEnd(lines []string, i int) int {
+	for _, fence := range []string{"```", "~~~"} {
+		if !strings.HasPrefix(strings.TrimSpace(lines[i]), fence) {
+			continue
+		}
+		for end := i + 1; end < len(lines); end++ {
+			if strings.HasPrefix(strings.TrimSpace(lines[end]), fence) {
+				return end
+			}
+		}
+	}
+	return i
+}
+
+func withoutMarks(line string) string {
+	for {
+		mark, rest, _ := strings.Cut(line, " ")
+		if mark == "" || strings.Trim(mark, "#>") != "" && mark != "-" && mark != "*" && mark != "+" {
+			return line
+		}
+		line = rest
+	}
 }
 
 // sentenceEnd returns the length of the first sentence. It ends at a full stop, question mark or

@@ -8,10 +8,12 @@ import (
 const (
 	// maxWindow limits the texts of one request, in bytes. Their number is limited too, since short
 	// ones have their share of keys and braces.
-	maxWindow   = 12_000
+	maxWindow   = 8000
 	maxMessages = 120
 	// maxEarlier limits the messages that are repeated from the window before, in bytes.
 	maxEarlier = 1500
+	// maxName is how much of a name is read, in bytes.
+	maxName = 200
 	// maxTool is how much of a tool's result is read, in bytes.
 	maxTool = 2000
 	// cutMark ends a text of which the rest is left out.
@@ -61,7 +63,7 @@ func windows(messages []Message) []window {
 
 // pieces returns the parts of a message, none if it is not read.
 func pieces(i int, m Message) []piece {
-	p := piece{ID: i, Role: m.Role, Name: oneLine(m.Name), at: m.At}
+	p := piece{ID: i, Role: m.Role, Name: shorten(oneLine(m.Name), maxName), at: m.At}
 	if !m.At.IsZero() {
 		p.Written = m.At.Format("2006-01-02 15:04, Monday")
 	}
@@ -71,6 +73,9 @@ func pieces(i int, m Message) []piece {
 		rest = shorten(rest, maxTool)
 	case RoleUser, RoleAssistant:
 	default:
+		return nil
+	}
+	if oneLine(rest) == "" {
 		return nil
 	}
 	var list []piece

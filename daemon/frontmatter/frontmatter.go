@@ -55,9 +55,12 @@ func (d Document) When() time.Time {
 	return d.Date
 }
 
-// IsMarkdown reports whether the file of that path can have front matter: its extension is .md,
-// in upper or lower case.
-func IsMarkdown(name string) bool { return strings.EqualFold(path.Ext(name), ".md") }
+// IsMarkdown reports whether the file of that path can have front matter: its extension is .md, in
+// upper or lower case, or it has none. Markdown is the default of documents (spec 2, content_type).
+func IsMarkdown(name string) bool {
+	ext := path.Ext(name)
+	return ext == "" || strings.EqualFold(ext, ".md")
+}
 
 // Parse splits a Markdown document. Without front matter, the whole text is the Body. The same
 // holds for front matter that has no closing line, is larger than 64 KiB, or is not a YAML mapping.

@@ -137,6 +137,10 @@ func TestAskOverAnOpenAIProvider(t *testing.T) {
 			if got := strings.Join(names, " "); got != tt.names || answer != tt.answer || !strings.Contains(string(last), tt.last) {
 				t.Errorf("got %s, answer %q, last %s", got, answer, last)
 			}
+			var done protocol.DoneEvent
+			if strings.HasSuffix(tt.names, "done") && (json.Unmarshal(last, &done) != nil || done.Answer != answer) {
+				t.Errorf("the deltas are %q, and done is %s", answer, last)
+			}
 			retryable := strings.Contains(string(last), `"retryable":true`)
 			if final := strings.Contains(tt.last, `"retryable":false`) || tt.name == "wrong key"; strings.HasSuffix(tt.names, "error") && retryable == final {
 				t.Errorf("last is %s", last)

@@ -97,7 +97,7 @@ func readIngest(w http.ResponseWriter, r *http.Request) (protocol.IngestFile, er
 		// would not receive it.
 		_, _ = io.Copy(io.Discard, body)
 	}
-	if e, ok := errors.AsType[*requestError](err); ok && e.kind == errBodyTooLarge {
+	if errors.Is(err, errBodyTooLarge) {
 		err = fileTooLarge()
 	}
 	return protocol.IngestFile{}, err

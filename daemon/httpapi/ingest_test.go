@@ -149,6 +149,7 @@ func TestIngestRejections(t *testing.T) {
 		"unknown kind":       {multi("file a.exe", "x"), 415, "unsupported_media_type", ".exe"},
 		"image":              {multi("file a.txt image/png", "x"), 415, "unsupported_media_type", "image/png"},
 		"unknown as":         {multi("as", "docx", "file a.txt", "x"), 400, "validation_error", "docx"},
+		"not a PDF":          {multi("file a.pdf", "walrus"), 400, "validation_error", "file"},
 		"not JSON inside":    {multi("file a.json", "walrus"), 400, "validation_error", "file"},
 		"too many parts":     {multi(append(strings.Split(strings.Repeat("tags,a,", maxFormParts), ",")[:2*maxFormParts], "file a.txt", "x")...), 413, "payload_too_large", "parts"},
 		"65 tags":            {multi("tags", strings.Repeat("a,", 65), "file a.txt", "x"), 400, "validation_error", "tags"},

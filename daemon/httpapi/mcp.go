@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -37,7 +38,18 @@ func (a *API) serveMCP(w http.ResponseWriter, r *http.Request) error {
 		r.Header.Set("Accept", protocol.TypeJSON+", "+protocol.TypeEvents)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	out := &mcpWriter{ResponseWriter: w, rc: http.NewResponseController(w)}
+	out := &mcpWriter{ResponseWriter: w, rc: http.NewResponseController(w), stopped: a.stopped}
+	ended := make(chan struct{})
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer close(ended)
+	watch.Go(func() {
+		select {
+		case <-a.stopping: // unblocks the sending of a message to a client that does not read
+			_ = out.rc.SetWriteDeadline(time.Now().Add(lastFrameTimeout))
+		case <-ended:
+		}
+	})
 	a.mcp.ServeHTTP(out, r)
 	return out.err()
 }
@@ -57,10 +69,11 @@ var mcpKinds = map[int]error{
 // disconnected.
 type mcpWriter struct {
 	http.ResponseWriter
-	rc     *http.ResponseController
-	begun  bool
-	status int // of a response that is held back
-	text   bytes.Buffer
+	rc      *http.ResponseController
+	stopped func() bool // the daemon is stopping
+	begun   bool
+	status  int // of a response that is held back
+	text    bytes.Buffer
 }
 
 // Unwrap is called by http.ResponseController.
@@ -87,7 +100,11 @@ func (w *mcpWriter) Write(p []byte) (int, error) {
 	if w.status != 0 {
 		return w.text.Write(p)
 	}
-	_ = w.rc.SetWriteDeadline(time.Now().Add(frameTimeout)) // fails without a connection, as in tests
+	limit := frameTimeout
+	if w.stopped() {
+		limit = lastFrameTimeout
+	}
+	_ = w.rc.SetWriteDeadline(time.Now().Add(limit)) // fails without a connection, as in tests
 	return w.ResponseWriter.Write(p)
 }
 

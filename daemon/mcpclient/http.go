@@ -35,8 +35,8 @@ type httpTransport struct {
 	own        *http.Transport // nil with Options.HTTPClient
 
 	incoming chan jsonrpc.Message
-	closed   chan struct{}
-	stop     func()
+	open     context.Context // ends when the connection is closed
+	stop     context.CancelFunc
 	reading  sync.WaitGroup
 
 	mu      sync.Mutex
@@ -51,9 +51,9 @@ func newHTTPTransport(target string, opts Options) (*httpTransport, error) {
 	}
 	t := &httpTransport{
 		url: base, token: opts.Token, client: &http.Client{},
-		incoming: make(chan jsonrpc.Message), closed: make(chan struct{}),
+		incoming: make(chan jsonrpc.Message),
 	}
-	t.stop = sync.OnceFunc(func() { close(t.closed) })
+	t.open, t.stop = context.WithCancel(context.Background())
 	if opts.HTTPClient != nil {
 		*t.client = *opts.HTTPClient
 		t.client.Timeout = 0 // would end streams
@@ -106,7 +106,7 @@ func (t *httpTransport) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
 	case msg := <-t.incoming:
 		return msg, nil
-	case <-t.closed:
+	case <-t.open.Done():
 		return nil, io.EOF
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -155,15 +155,7 @@ func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
 	t.reading.Go(func() {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		ended := make(chan struct{})
-		defer close(ended)
-		go func() {
-			select {
-			case <-t.closed:
-				cancel()
-			case <-ended:
-			}
-		}()
+		defer context.AfterFunc(t.open, cancel)()
 		if err := t.call(ctx, call, data); err != nil {
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
@@ -205,7 +197,7 @@ func (t *httpTransport) call(ctx context.Context, call *jsonrpc.Request, data []
 func (t *httpTransport) deliver(msg jsonrpc.Message) {
 	select {
 	case t.incoming <- msg:
-	case <-t.closed:
+	case <-t.open.Done():
 	}
 }
 
@@ -279,11 +271,14 @@ func statusError(res *http.Response) error {
 	}
 	status := fmt.Sprintf("%d %s", res.StatusCode, http.StatusText(res.StatusCode))
 	if json.Unmarshal(data, &body) != nil {
-		return &Error{status, status + ": " + strings.TrimSpace(string(data)), true}
+		return &Error{status, cmp.Or(strings.TrimSpace(string(data)), "no reason given"), true}
 	}
 	if body.Error != nil {
 		return &Error{fmt.Sprint(body.Error.Code), status + ": " + body.Error.Message, true}
 	}
 	why := cmp.Or(body.Detail, body.Title, "no reason given")
-	return &Error{cmp.Or(body.Code, status), status + ": " + why, true}
+	if body.Code == "" {
+		return &Error{status, why, true}
+	}
+	return &Error{body.Code, status + ": " + why, true}
 }

@@ -63,6 +63,12 @@ func TestAskStreams(t *testing.T) {
 				t.Errorf("%s: result is %s", transport, r.Structured)
 			}
 		}
+		_, err := c.CallToken(t.Context(), "memory_ask", object{"query": "x"}, "", func(mcpclient.Progress) {
+			t.Errorf("%s: a notification for the empty token", transport)
+		})
+		if err != nil {
+			t.Error(err)
+		}
 		if r := call(t, c, "memory_ask", object{"query": "x"}); r.Text != "Green té\n" {
 			t.Errorf("%s: result is %+v", transport, r)
 		}

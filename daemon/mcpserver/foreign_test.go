@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,6 +29,7 @@ func newForeign(t testing.TB) (*foreign, string) {
 	f.answer("GET /v1/brains", `{"items":[{"id":"b-1","slug":"notes","name":"Notes","visibility":"private","color":"red"}],"next":null}`)
 	return f, stub(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		f.requests = append(f.requests, r.Method+" "+r.URL.Path+" "+string(body))
 		if h, pattern := f.mux.Handler(r); pattern != "" {
 			h.ServeHTTP(w, r)

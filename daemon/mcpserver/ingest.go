@@ -104,7 +104,7 @@ func (c call) fetchPage(ctx context.Context, target string) (protocol.CreateDocu
 	}
 	return protocol.CreateDocument{
 		Content: doc.Markdown, Title: doc.Title, Source: protocol.SourceIngest,
-		Metadata: map[string]any{"url": page.URL.String()},
+		Metadata: map[string]any{"source_url": page.URL.String()},
 	}, nil
 }
 
@@ -123,7 +123,7 @@ func convertPage(ctx context.Context, name string, page fetch.Page) (convert.Doc
 	return convert.Convert(ctx, kind, name, data)
 }
 
-// fetchError gives an error of fetching or converting a page a code.
+// fetchError gives an error of fetching or converting a page the code that the daemon gives it.
 func fetchError(err error) error {
 	code := protocol.CodeInternal
 	for _, known := range []struct {
@@ -131,8 +131,8 @@ func fetchError(err error) error {
 		code string
 	}{
 		{fetch.ErrURL, protocol.CodeValidation},
-		{fetch.ErrAddress, protocol.CodeForbidden},
-		{fetch.ErrTooLarge, protocol.CodePayloadTooLarge},
+		{fetch.ErrAddress, protocol.CodeValidation},
+		{fetch.ErrTooLarge, protocol.CodeFileTooLarge},
 		{fetch.ErrUnsupported, protocol.CodeUnsupportedMediaType},
 		{convert.ErrKind, protocol.CodeUnsupportedMediaType},
 		{convert.ErrInvalid, protocol.CodeValidation},

@@ -124,7 +124,7 @@ func TestIngestURLFallsBack(t *testing.T) {
 		t.Errorf("got %+v %s", r.Failure, r.Structured)
 	}
 	created := f.requests[len(f.requests)-1]
-	for _, want := range []string{`Ana drinks green tea.`, `"title":"Tea"`, `"source":"ingest"`, `"url":"` + site + `/tea"`} {
+	for _, want := range []string{`Ana drinks green tea.`, `"title":"Tea"`, `"source":"ingest"`, `"source_url":"` + site + `/tea"`} {
 		if !strings.Contains(created, want) {
 			t.Errorf("the document lacks %s: %s", want, created)
 		}
@@ -137,13 +137,13 @@ func TestIngestURLFallsBack(t *testing.T) {
 		args object
 		code string
 	}{
-		{c, object{"url": site + "/large"}, "payload_too_large"},
+		{c, object{"url": site + "/large"}, "file_too_large"},
 		{c, object{"url": site + "/image"}, "unsupported_media_type"},
 		{c, object{"url": site + "/missing"}, "bad_gateway"},
 		{c, object{"url": "ftp://example.com/x"}, "validation_error"},
 		{c, object{"url": site + "/tea", "brain": "other"}, "no_brain"},
-		{strict, object{"url": site + "/tea"}, "forbidden"},
-		{strict, object{"url": "http://169.254.169.254/latest"}, "forbidden"},
+		{strict, object{"url": site + "/tea"}, "validation_error"},
+		{strict, object{"url": "http://169.254.169.254/latest"}, "validation_error"},
 	} {
 		before := len(f.requests)
 		if r := call(t, tc.c, "memory_ingest_url", tc.args); r.Failure == nil || r.Failure.Code != tc.code {
@@ -154,6 +154,56 @@ func TestIngestURLFallsBack(t *testing.T) {
 				t.Errorf("%v: a document was created", tc.args)
 			}
 		}
+	}
+}
+
+func TestIngestURL(t *testing.T) {
+	web := http.NewServeMux()
+	web.HandleFunc("/tea", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, "<html><head><title>Tea</title></head><body><main><h1>Tea</h1><p>Ana drinks green tea.</p></main></body></html>")
+	})
+	web.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		fmt.Fprint(w, strings.Repeat("x", 5<<20+1))
+	})
+	site := stub(t, web)
+	eachStore(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
+		c := open()
+		call(t, c, "memory_create_brain", object{"name": "notes"})
+		r := call(t, c, "memory_ingest_url", object{"url": site + "/tea"})
+		got := into[struct {
+			Path   string
+			Result map[string]any
+		}](t, r)
+		if got.Path != "server" || got.Result["document_id"] == "" || got.Result["chunk_count"] != 1.0 || !strings.HasPrefix(r.Text, "Ingested "+site+"/tea as ") {
+			t.Errorf("ingested %s, %q", r.Structured, r.Text)
+		}
+		for path, code := range map[string]string{"/large": "file_too_large", "/missing": "bad_gateway"} {
+			if r := call(t, c, "memory_ingest_url", object{"url": site + path}); r.Failure == nil || r.Failure.Code != code {
+				t.Errorf("%s: %+v, want %s", path, r.Failure, code)
+			}
+		}
+		restart()
+		c = open()
+		if hits := into[found](t, call(t, c, "memory_search", object{"query": "green tea"})).Hits; len(hits) != 1 || hits[0].DocumentID != got.Result["document_id"] {
+			t.Errorf("found %+v", hits)
+		}
+	})
+}
+
+// TestIngestURLOverHTTP does not fetch anything itself: the server is not the user's own process.
+func TestIngestURLOverHTTP(t *testing.T) {
+	site := stub(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the page was fetched") }))
+	f, url := newForeign(t)
+	s, err := mcpserver.New(mcpserver.Config{Client: newClient(t, url), Fetcher: fetch.New(fetch.Options{AllowPrivate: true})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.mux.Handle("/mcp", s.Handler())
+	c := connect(t, "http", url)
+	if r := call(t, c, "memory_ingest_url", object{"url": site}); r.Failure == nil || r.Failure.Code != "not_found" {
+		t.Errorf("got %+v", r)
 	}
 }
 

@@ -15,7 +15,7 @@ func eachStore(t *testing.T, run func(t *testing.T, c func() *mcpclient.Client, 
 	for transport := range transports {
 		for _, store := range []string{daemon.StoreFS, daemon.StoreGit} {
 			t.Run(transport+" "+store, func(t *testing.T) {
-				cfg := daemon.Config{Home: t.TempDir(), Store: store}
+				cfg := daemon.Config{Home: t.TempDir(), Store: store, AllowPrivateFetch: true}
 				url, stop := startDaemon(t, cfg)
 				run(t, func() *mcpclient.Client { return connect(t, transport, url) }, func() {
 					stop()

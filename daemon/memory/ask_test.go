@@ -264,6 +264,7 @@ func TestNoteTitle(t *testing.T) {
 		{"Trip", "Trip", "Trip"},
 		{"Trip", "Trip > Day 2", "Trip > Day 2"},
 		{"Trip", "Tripod", "Trip > Tripod"},
+		{strings.Repeat("é", 300), strings.Repeat("é", 100) + " > Day 2", strings.Repeat("é", 300) + " > Day 2"},
 	} {
 		if got := noteTitle(tt.title, tt.headings); got != tt.want {
 			t.Errorf("%s, %s: got %q, want %q", tt.title, tt.headings, got, tt.want)

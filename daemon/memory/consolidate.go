@@ -11,17 +11,18 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Consolidate tidies what the daemon itself has written into a brain (spec 4.1, memory_consolidate):
+// Consolidate tidies what the daemon itself has written into a brain (spec 4.1,
+// memory_consolidate):
 //
 //   - it promotes a fact that at least two sessions state to a note of its own
 //   - it prunes facts that are promoted, repeated, or superseded by a newer one
 //   - it compiles summaries of facts, episodes and notes on one subject
 //   - it prunes episodes that are older than staleAfter and covered by a summary
 //
-// Only documents that isSealed holds for are changed or deleted: never a user's, nor one that a user
-// has edited. Everything happens in one batch, together with a record that has the full text of what
-// was pruned or replaced. With DryRun nothing changes, and the result is what a consolidation right
-// after it would do if the model replied the same.
+// Only documents for which isSealed returns true are changed or deleted: never a user's, nor one
+// that a user has edited. Everything happens in one batch, together with a record that has the full
+// text of what was pruned or replaced. With DryRun nothing changes, and the result is what a
+// consolidation right after it would do if the model replied the same.
 //
 // The model is asked before the batch. In the batch everything is planned once more on what the
 // documents contain by then, and summaries of texts that have changed are left out. A model that

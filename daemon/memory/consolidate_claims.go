@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// statementKey is the same for facts that differ only in case, punctuation and articles, and in their
-// day.
+// statementKey is the same for facts that differ only in case, punctuation and articles, and in
+// their day.
 func statementKey(f fact) string {
 	var words []string
 	for word := range strings.FieldsSeq(strings.ToLower(f.Text)) {
@@ -45,7 +45,7 @@ func supersede(statements []*statement) {
 		if slices.ContainsFunc(list, func(s *statement) bool {
 			return s.when.Equal(newest.when) && values[s] != values[newest]
 		}) {
-			continue // two values on one day: nobody knows which of them holds
+			continue // two values on one day: it is not known which of them is true
 		}
 		for _, s := range list {
 			if values[s] != values[newest] {
@@ -81,8 +81,8 @@ func claim(text string) (about, value string, ok bool) {
 	return "", "", false
 }
 
-// relationAt returns the relation that begins with word i, and its number of words. proper means that
-// its value must be a proper name.
+// relationAt returns the relation that begins with word i, and its number of words. proper means
+// that its value must be a proper name.
 func relationAt(words []string, i int) (relation string, size int, proper bool) {
 	next := words[i+1]
 	switch words[i] {

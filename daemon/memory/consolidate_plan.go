@@ -14,7 +14,8 @@ import (
 )
 
 // consolidation is a plan: what is written and deleted, and why. It depends on nothing but the
-// holdings, the time and the summaries, so the same plan can be made for a dry run and in the batch.
+// holdings, the time and the summaries, so the same plan can be made for a dry run and in the
+// batch.
 type consolidation struct {
 	holdings
 	now time.Time
@@ -78,13 +79,6 @@ func (p *consolidation) write(path, text string, err error) {
 	p.writes[path] = text
 }
 
-// seal plans a document of the daemon's own, and returns its text.
-func (p *consolidation) seal(path, body string, f frontmatter.Fields) string {
-	text, err := sealedDocument(body, f)
-	p.write(path, text, err)
-	return text
-}
-
 // prune plans the removal of a text from path, or of the whole document.
 func (p *consolidation) prune(path, text, reason string, from ...string) {
 	p.pruned = append(p.pruned, protocol.ConsolidationAction{Path: path, From: append([]string{}, from...), Reason: reason})
@@ -98,6 +92,7 @@ type statement struct {
 	note  *holding // of the daemon's own; nil if there is none
 	when  time.Time
 	by    *statement // the newer statement that contradicts it
+	moved string     // path of the note that it was promoted to
 }
 
 // factRef is a fact with the document of facts that it is in.
@@ -113,13 +108,17 @@ func (p *consolidation) planFacts() {
 	for _, s := range statements {
 		switch {
 		case s.by != nil:
-			p.pruneSuperseded(s)
 		case s.note != nil && len(s.lines) > 0:
 			p.confirm(s)
 		case s.note == nil && len(s.sessions()) > 1:
 			p.promote(s)
 		default:
 			p.pruneRepeated(s.lines)
+		}
+	}
+	for _, s := range statements { // after the newer ones, whose places are known then
+		if s.by != nil {
+			p.pruneSuperseded(s)
 		}
 	}
 	p.rewriteFacts()
@@ -169,12 +168,15 @@ func (s *statement) sessions() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// place returns a document with the statement.
+// place returns a document that still has the statement.
 func (s *statement) place() string {
-	if s.note != nil {
+	switch {
+	case s.moved != "":
+		return s.moved
+	case s.note != nil:
 		return s.note.path
 	}
-	return s.lines[len(s.lines)-1].doc.path
+	return s.lines[0].doc.path
 }
 
 // linePaths returns the paths of the documents with the lines.
@@ -190,7 +192,7 @@ func linePaths(lines []factRef) []string {
 func (p *consolidation) pruneLines(lines []factRef, why, where string) {
 	for _, l := range lines {
 		p.dropped[l.fact] = true
-		p.prune(l.doc.path, l.fact.String(), fmt.Sprintf("the fact %q %s %s", excerpt(l.fact.Text), why, where), where)
+		p.prune(l.doc.path, l.fact.String(), fmt.Sprintf("the fact %q %s %s", excerpt(l.fact.Text), why, plainPath(where)), where)
 	}
 }
 
@@ -211,13 +213,14 @@ func (p *consolidation) pruneSuperseded(s *statement) {
 	p.pruneLines(s.lines, "is superseded by a newer one in", newer)
 	if s.note != nil && !p.deletes[s.note.path] {
 		p.deletes[s.note.path] = true
-		p.prune(s.note.path, s.note.text, "the note is superseded by a newer fact in "+newer, newer)
+		p.prune(s.note.path, s.note.text, "the note is superseded by a newer fact in "+plainPath(newer), newer)
 	}
 }
 
 // promote plans a note of its own for a statement of several sessions.
 func (p *consolidation) promote(s *statement) {
 	path := p.free(notesFolder, "note", clip(s.text, protocol.MaxBrainName))
+	s.moved = path
 	from := linePaths(s.lines)
 	facts := noteFacts(nil, s.lines)
 	text, err := noteDocument(facts, s.when, from)

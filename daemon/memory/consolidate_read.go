@@ -40,14 +40,14 @@ type holding struct {
 	sealed bool
 }
 
-// holdings is what a consolidation works on, each list ascending by path. Documents of users, and those
-// that users have changed, are not in it.
+// holdings is what a consolidation works on, each list ascending by path. Documents of users, and
+// those that users have changed, are not in it.
 type holdings struct {
 	facts     []holding
 	episodes  []holding
 	summaries []holding
 	notes     []holding
-	taken     map[string]bool // paths in the folders, of whomever, in lower case
+	taken     map[string]bool // all paths in the folders, in lower case
 	state     compileState
 }
 

@@ -12,8 +12,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// apply does what is planned in a batch, and returns the path of the record, which is empty if there was
-// nothing to do.
+// apply does what is planned in a batch, and returns the path of the record, which is empty if
+// there was nothing to do.
 func (p *consolidation) apply(ctx context.Context, b *store.Batch, model string) (record string, err error) {
 	if p.err != nil {
 		return "", p.err

@@ -12,11 +12,19 @@ import (
 	"evalctl/daemon/distill"
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/llm"
 )
 
-// maxUnits limits the facts, episodes and notes that one consolidation compiles. The rest is for the
-// next one.
-const maxUnits = 2000
+// Limits of what one consolidation compiles, so that its cost follows from what is new.
+const (
+	// maxUnread limits the units that were not read before. The rest is for the next consolidation.
+	maxUnread = 2000
+	// maxRead limits the units that were read before and were alone with their subject, and
+	// maxSummaries the summaries. Both have at least minRelated words in common with unread ones.
+	maxRead      = 200
+	maxSummaries = 50
+	minRelated   = 2
+)
 
 const (
 	// keySources is the key of the front matter with the documents that a document was made from, as
@@ -67,8 +75,8 @@ func (p *consolidation) coveredBy(key string) string {
 	return ""
 }
 
-// unitsToCompile returns what the model reads: everything that no summary covers, and the summaries,
-// which it may extend. It is empty if there is nothing that was not read before.
+// unitsToCompile returns what the model reads: what is new, and what may be on the same subjects,
+// summaries first. It is empty if nothing is new.
 func (p *consolidation) unitsToCompile() []unit {
 	var summaries, unread, read []unit
 	for _, u := range p.units() {
@@ -86,12 +94,45 @@ func (p *consolidation) unitsToCompile() []unit {
 		return nil
 	}
 	slices.SortFunc(unread, unitOrder)
-	unread = unread[:min(len(unread), maxUnits)]
-	slices.SortFunc(read, func(a, b unit) int { return unitOrder(b, a) })
-	read = read[:min(len(read), maxUnits-len(unread))]
-	rest := slices.Concat(unread, read)
+	unread = unread[:min(len(unread), maxUnread)]
+	words := map[string]bool{}
+	for _, u := range unread {
+		maps.Copy(words, u.terms())
+	}
+	rest := append(unread, related(read, words, maxRead)...)
 	slices.SortFunc(rest, unitOrder)
-	return slices.Concat(summaries, rest)
+	return append(related(summaries, words, maxSummaries), rest...)
+}
+
+func (u unit) terms() map[string]bool { return llm.Terms(u.title + " " + u.text) }
+
+// related returns the units that have most of the words, in their order.
+func related(units []unit, words map[string]bool, most int) []unit {
+	type candidate struct {
+		unit
+		shared int
+	}
+	var list []candidate
+	for _, u := range units {
+		c := candidate{unit: u}
+		for t := range u.terms() {
+			if words[t] {
+				c.shared++
+			}
+		}
+		if c.shared >= minRelated {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.shared, a.shared), unitOrder(a.unit, b.unit))
+	})
+	var out []unit
+	for _, c := range list[:min(len(list), most)] {
+		out = append(out, c.unit)
+	}
+	slices.SortFunc(out, unitOrder)
+	return out
 }
 
 // addSummaries plans the summaries that the model made, and the pruning of what they cover.
@@ -114,8 +155,8 @@ func (p *consolidation) addSummaries(c compilation) {
 	p.pruneEpisodes()
 }
 
-// addSummary plans one summary. It is left out if a text that it was made from has changed since the
-// model read it, or if it says nothing that a summary does not say already.
+// addSummary plans one summary. It is left out if a text that it was made from has changed since
+// the model read it, or if it says nothing that a summary does not say already.
 func (p *consolidation) addSummary(s compiledSummary, units map[string]unit) {
 	var from []unit
 	fresh := false
@@ -180,7 +221,7 @@ func (p *consolidation) replaceSummary(u unit, path string) {
 		return
 	}
 	p.deletes[old.path] = true
-	p.prune(old.path, old.text, "the summary is merged into "+path, path)
+	p.prune(old.path, old.text, "the summary is merged into "+plainPath(path), path)
 }
 
 // sealSummary plans the document of a summary. Its date is that of the newest text in it.
@@ -198,10 +239,11 @@ func (p *consolidation) sealSummary(path string, s compiledSummary, from []unit)
 		i := slices.IndexFunc(p.summaries, func(d holding) bool { return d.path == u.path })
 		sources = append(sources, parseSources(p.summaries[i].doc)...)
 	}
-	p.seal(path, s.text+"\n", frontmatter.Fields{
+	text, err := sealedDocument(s.text+"\n", frontmatter.Fields{
 		Title: s.title, Date: date, Source: protocol.SourceCompile,
 		Metadata: map[string]any{keySources: sourceList(sources)},
 	})
+	p.write(path, text, err)
 }
 
 // sourceList encodes the last paths of a list, as many as fit into front matter.
@@ -246,7 +288,7 @@ func (p *consolidation) pruneEpisodes() {
 		}
 		p.deletes[d.path] = true
 		delete(p.next.Covered, key)
-		p.prune(d.path, d.text, fmt.Sprintf("the episode of %s is covered by %s", when.Format(time.DateOnly), summary), summary)
+		p.prune(d.path, d.text, fmt.Sprintf("the episode of %s is covered by %s", when.Format(time.DateOnly), plainPath(summary)), summary)
 	}
 }
 

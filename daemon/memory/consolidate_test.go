@@ -123,9 +123,9 @@ func TestConsolidate(t *testing.T) {
 				Pruned: []protocol.ConsolidationAction{
 					action(e1, "the episode of 2023-05-01 is covered by "+summary, summary),
 					action(e2, "the episode of 2023-05-08 is covered by "+summary, summary),
-					action(s1, `the fact "Ana: I live in Porto." is superseded by a newer one in `+s3, s3),
 					action(s1, `the fact "Ana: the sail was expensive" is repeated in `+s1, s1),
 					action(s1, `the fact "Ana: I have a brother in Lima." is promoted to `+note, note),
+					action(s1, `the fact "Ana: I live in Porto." is superseded by a newer one in `+s3, s3),
 					action(s2, `the fact "Ana: I have a brother in Lima!" is promoted to `+note, note),
 				},
 			}
@@ -231,7 +231,8 @@ func TestConsolidateNothing(t *testing.T) {
 	}
 }
 
-// TestSummariesGrow: a new fact on the subject of a summary extends it, and its old text is recorded.
+// TestSummariesGrow: a new fact on the subject of a summary extends it, and its old text is
+// recorded.
 func TestSummariesGrow(t *testing.T) {
 	s := open(t)
 	s.putExample(t)
@@ -317,6 +318,20 @@ func TestNotesKeepTheirDays(t *testing.T) {
 	const want = "\n- 2023-05-01: Ana went running.\n- 2023-05-02: Ana went running.\n- 2023-05-03: Ana went running.\n- 2023-05-09: ana went running\n"
 	if doc.Body != want || !doc.Date.Equal(mayDay(9)) {
 		t.Errorf("note %s", after[path])
+	}
+}
+
+// TestSupersededByAPromotedFact: the reason names a document that is still there.
+func TestSupersededByAPromotedFact(t *testing.T) {
+	s := open(t)
+	s.putFacts(t, "s1", mayDay(1), said("Ana: I live in Porto.")...)
+	s.putFacts(t, "s2", mayDay(2), said("Ana: I live in Lisbon.")...)
+	s.putFacts(t, "s3", mayDay(3), said("Ana: I live in Lisbon.")...)
+	got := s.consolidate(t, false)
+	const note = "memory/global/notes/ana-i-live-in-lisbon.md"
+	i := slices.IndexFunc(got.Pruned, func(a protocol.ConsolidationAction) bool { return strings.Contains(a.Reason, "superseded") })
+	if i < 0 || !slices.Equal(got.Pruned[i].From, []string{note}) || s.all(t)[note] == "" {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -592,6 +607,37 @@ func TestConsolidateADeletedBrain(t *testing.T) {
 	s.putExample(t)
 	if _, err := s.Consolidate(t.Context(), s.brain, protocol.ConsolidateRequest{}); !errors.Is(err, brain.ErrNotFound) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestConsolidateReadsWhatIsNew: what a consolidation costs follows from what is new, not from what
+// there is.
+func TestConsolidateReadsWhatIsNew(t *testing.T) {
+	srv := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: `{"summaries":[]}`} })
+	s := openModel(t, srv)
+	for i := range 30 {
+		var facts []string
+		for j := range 30 {
+			facts = append(facts, fmt.Sprintf("Ana: Item%d of list%d is red.", j, i))
+		}
+		s.putFacts(t, fmt.Sprint("s", i), mayDay(i), said(facts...)...)
+	}
+	s.consolidate(t, false)
+	first := len(srv.Calls())
+	s.putFacts(t, "new", mayDay(1), said("Ana: Item7 of list3 is broken.")...)
+	s.consolidate(t, false)
+	calls := srv.Calls()[first:]
+	if first < 8 || len(calls) > 3 {
+		t.Fatalf("%d requests, then %d", first, len(calls))
+	}
+	texts := ""
+	for _, c := range calls {
+		texts += c.Messages[1].Content
+	}
+	for _, want := range []string{"Item7 of list3 is broken", "Item7 of list3 is red"} {
+		if !strings.Contains(texts, want) {
+			t.Errorf("%q was not read", want)
+		}
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Facts are extracted by jobs. A job of a session works in steps: the model reads some messages, and
-// one batch writes their facts and counts the messages as extracted. So after a crash, no fact is
-// written twice and none is missing; the model may be asked again.
+// Facts are extracted by jobs. A job of a session works in steps: the model reads some messages,
+// and one batch writes their facts and counts the messages as extracted. So after a crash, no fact
+// is written twice and none is missing; the model may be asked again.
 
 const (
 	// A step reads at most maxStepMessages, and at most maxStepBytes of content unless one message
@@ -185,7 +185,9 @@ func dayOf(t time.Time) time.Time {
 
 // extractDocument extracts facts from a transcript that is a document. A document that was deleted
 // has none.
-func (s *Service) extractDocument(ctx context.Context, st *store.Store, name string, j *job) (protocol.ExtractResult, error) {
+func (s *Service) extractDocument(
+	ctx context.Context, st *store.Store, name string, j *job,
+) (protocol.ExtractResult, error) {
 	result := protocol.ExtractResult{DocumentID: name, Paths: []string{}}
 	data, err := st.Read(ctx, name)
 	if store.IsNotFound(err) {

@@ -26,11 +26,18 @@ type model struct {
 	llm.Provider
 	calls atomic.Int32
 	reply func(call int32, input string) (string, error)
+	// before is called first if it is set. It ends the call by an error.
+	before func(context.Context) error
 	// prompted is called instead of reply if it is set.
 	prompted func(prompt, input string) (string, error)
 }
 
-func (m *model) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
+func (m *model) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	if m.before != nil {
+		if err := m.before(ctx); err != nil {
+			return llm.Response{}, err
+		}
+	}
 	reply := func() (string, error) { return m.reply(m.calls.Add(1), r.Messages[1].Content) }
 	if m.prompted != nil {
 		reply = func() (string, error) { return m.prompted(r.Messages[0].Content, r.Messages[1].Content) }
@@ -267,6 +274,28 @@ func TestConcurrentExtraction(t *testing.T) {
 		if diff := cmp.Diff(want, s.factLines(t, session)); diff != "" || len(want) != 2*rounds {
 			t.Error(session, diff)
 		}
+	}
+}
+
+// TestExtractedInTheMeantime: what another job has extracted while the model worked is not
+// extracted again.
+func TestExtractedInTheMeantime(t *testing.T) {
+	var s *fixture
+	m := &model{reply: func(call int32, input string) (string, error) {
+		if call == 1 {
+			j := &job{ID: "other", now: s.cfg.Now}
+			if _, err := s.extractSession(t.Context(), s.store(t), extractPayload{SessionID: "s", Messages: 1}, j); err != nil {
+				t.Error(err)
+			}
+			return `{"facts": [{"text": "In other words.", "date": "", "message": 0}]}`, nil
+		}
+		return factPerMessage(call, input)
+	}}
+	s = withModel(t, brain.Config{}, m)
+	s.say(t, "s", final("one"))
+	jobs := s.extracted(t)
+	if got := s.factLines(t, "s"); !slices.Equal(got, []string{"- 2024-05-01: Said: one"}) || jobs[0].Status != protocol.JobCompleted {
+		t.Errorf("%q, %+v", got, jobs)
 	}
 }
 

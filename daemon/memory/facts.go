@@ -115,9 +115,9 @@ func actorsOf(doc frontmatter.Document) []string {
 	return strings.Split(joined, ",")
 }
 
-// addFacts returns a document of facts with more facts at its end; those that it has already are left
-// out. old is the document so far, nil if there is none. Facts are also added to a document that a
-// user has changed, and it then remains the user's: isSealed is false for it.
+// addFacts returns a document of facts with more facts at its end; those that it has already are
+// left out. old is the document so far, nil if there is none. Facts are also added to a document
+// that a user has changed, and it then remains the user's: isSealed is false for it.
 func addFacts(old []byte, session string, when time.Time, facts []fact, actors ...string) (string, error) {
 	all := parseFacts(string(old))
 	had := len(all)
@@ -152,7 +152,7 @@ func addFacts(old []byte, session string, when time.Time, facts []fact, actors .
 
 var factLine = regexp.MustCompile(`^- (?:(\d{4}-\d\d-\d\d): )?(\S.*)$`)
 
-// parseFacts returns the facts of a document, whoever wrote it. Other lines are skipped.
+// parseFacts returns the facts of a document, also of a user's. Other lines are skipped.
 func parseFacts(text string) []fact {
 	var facts []fact
 	for line := range strings.Lines(frontmatter.Parse(text).Body) {
@@ -168,7 +168,9 @@ func parseFacts(text string) []fact {
 			}
 			f.Date = day
 		}
-		facts = append(facts, f)
+		if f.Text != "" { // not for control characters alone
+			facts = append(facts, f)
+		}
 	}
 	return facts
 }

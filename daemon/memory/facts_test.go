@@ -107,3 +107,33 @@ func TestFactsRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// FuzzFacts: what is read from a document of facts can be written and read again, and adding to a
+// document loses nothing of it.
+func FuzzFacts(f *testing.F) {
+	for _, text := range []string{
+		"", "- a\n", "- 2024-05-08: a\n- 2024-13-01: b\r\n-  c\n", "---\ntitle: x\n---\n- 2024-01-01: \n- : ", "- - a\n* b\n\n  - c",
+		"---\nsource: extract\ncontent_sha256: \"" + noSeal + "\"\n---\n- a", "- a\xff\x00b", "- \u2028x", "- \x01\n",
+	} {
+		f.Add(text, "2024-05-08: new")
+	}
+	f.Fuzz(func(t *testing.T, text, added string) {
+		facts := parseFacts(text)
+		for _, one := range facts {
+			again := parseFacts(one.String() + "\n")
+			if len(again) != 1 || again[0].String() != one.String() || strings.ContainsAny(one.Text, "\r\n") {
+				t.Fatalf("%q became %q", one, again)
+			}
+		}
+		got, err := addFacts([]byte(text), "s", time.Time{}, []fact{{Text: added}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !isSealed([]byte(text)) && !strings.HasPrefix(got, text) {
+			t.Fatalf("%q lost something: %q", text, got)
+		}
+		if isSealed([]byte(text)) != isSealed([]byte(got)) {
+			t.Fatalf("%q changed owner: %q", text, got)
+		}
+	})
+}

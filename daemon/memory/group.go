@@ -46,22 +46,24 @@ type group struct {
 
 // groupWrite is what one request writes.
 type groupWrite struct {
-	ctx   context.Context
-	write func(*store.Batch) error
-	size  int // bytes, about
-	done  bool
-	err   error
+	ctx    context.Context
+	reason string
+	write  func(*store.Batch) error
+	size   int // bytes, about
+	done   bool
+	err    error
 }
 
 // maxGroup bounds a batch of several requests, in bytes.
 const maxGroup = 8 << 20
 
 // commit makes the mutations of write durable, or none of them. It may call write twice, so write
-// must have no other effect than setting its result. All requests of a group have the same reason.
+// must have no other effect than setting its result. Only requests with the same reason, which is
+// that of the batch, are committed together.
 func (g *group) commit(
 	ctx context.Context, st *store.Store, reason string, size int, write func(*store.Batch) error,
 ) error {
-	own := &groupWrite{ctx: ctx, write: write, size: size}
+	own := &groupWrite{ctx: ctx, reason: reason, write: write, size: size}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, own)
 	g.mu.Unlock()
@@ -69,10 +71,10 @@ func (g *group) commit(
 	defer g.leader.Unlock()
 	for !own.done {
 		writes := g.next()
-		if err := runGroup(ctx, st, reason, writes); err != nil && len(writes) > 1 {
+		if err := runGroup(ctx, st, writes); err != nil && len(writes) > 1 {
 			// One of them, or the commit as a whole: the others shall not fail with it.
 			for _, w := range writes {
-				w.err = runGroup(w.ctx, st, reason, []*groupWrite{w})
+				w.err = runGroup(w.ctx, st, []*groupWrite{w})
 			}
 		} else {
 			for _, w := range writes {
@@ -86,25 +88,29 @@ func (g *group) commit(
 	return own.err
 }
 
-// next takes the requests that are committed together, at least one.
+// next takes the requests that are committed together, at least one: the first, and those that
+// follow it with the same reason.
 func (g *group) next() []*groupWrite {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n, size := 0, 0
-	for n < len(g.waiting) && (n == 0 || size+g.waiting[n].size <= maxGroup) {
-		size += g.waiting[n].size
-		n++
+	for ; n < len(g.waiting); n++ {
+		w := g.waiting[n]
+		size += w.size
+		if n > 0 && (size > maxGroup || w.reason != g.waiting[0].reason) {
+			break
+		}
 	}
 	writes := g.waiting[:n:n]
 	g.waiting = g.waiting[n:]
 	return writes
 }
 
-func runGroup(ctx context.Context, st *store.Store, reason string, writes []*groupWrite) error {
+func runGroup(ctx context.Context, st *store.Store, writes []*groupWrite) error {
 	if len(writes) > 1 {
 		ctx = context.WithoutCancel(ctx) // the others still wait for it
 	}
-	return st.Batch(ctx, store.BatchOptions{Reason: reason}, func(b *store.Batch) error {
+	return st.Batch(ctx, store.BatchOptions{Reason: writes[0].reason}, func(b *store.Batch) error {
 		for _, w := range writes {
 			if err := w.ctx.Err(); err != nil {
 				return err

@@ -155,8 +155,9 @@ func (s *Service) ingest(
 		}
 	}
 	var response protocol.IngestResponse
-	err = s.groups.of(h).commit(ctx, st, "ingest "+string(src.Kind), len(text)+len(src.data), func(b *store.Batch) error {
-		in := ingestion{Service: s, brain: h, batch: b, source: src, text: text}
+	chunks, _ := h.Passages(src.Path, text) // not while other requests wait for the commit
+	err = s.groups.of(h).commit(ctx, st, "ingest", len(text)+len(src.data), func(b *store.Batch) error {
+		in := ingestion{Service: s, brain: h, batch: b, source: src, text: text, chunks: chunks}
 		var err error
 		if response, err = in.run(ctx); err != nil {
 			return err
@@ -222,24 +223,31 @@ type ingestion struct {
 	batch  *store.Batch
 	source source
 	text   []byte // nil if there was a document
+	chunks int    // of text
 }
 
 // run writes the document, unless there is one of the same file.
 func (in ingestion) run(ctx context.Context) (protocol.IngestResponse, error) {
-	if name, data, err := in.source.existing(ctx, in.batch); err != nil || name != "" {
-		return in.response(name, data, true), err
+	name, data, err := in.source.existing(ctx, in.batch)
+	switch {
+	case err != nil:
+		return protocol.IngestResponse{}, err
+	case name != "":
+		return in.reused(name, data), nil
 	}
 	if in.text == nil {
 		return protocol.IngestResponse{}, errNotConverted
 	}
-	name, err := in.freePath(ctx)
-	if err != nil {
+	if name, err = in.freePath(ctx); err != nil {
 		return protocol.IngestResponse{}, err
 	}
-	data, err := in.batch.Read(ctx, name)
-	reused := err == nil // its record is lost
-	if store.IsNotFound(err) {
-		data, err = in.text, in.batch.Write(ctx, name, in.text)
+	response := protocol.IngestResponse{DocumentID: name, Path: name, Hash: in.source.SHA256, ChunkCount: in.chunks}
+	data, err = in.batch.Read(ctx, name)
+	switch {
+	case err == nil: // its record is lost
+		response = in.reused(name, data)
+	case store.IsNotFound(err):
+		err = in.batch.Write(ctx, name, in.text)
 	}
 	if err != nil {
 		return protocol.IngestResponse{}, err
@@ -249,7 +257,7 @@ func (in ingestion) run(ctx context.Context) (protocol.IngestResponse, error) {
 			return protocol.IngestResponse{}, err
 		}
 	}
-	return in.response(name, data, reused), in.record(ctx, name)
+	return response, in.record(ctx, name)
 }
 
 // freePath returns the path of the document: the one that follows from the request, or else with a
@@ -270,11 +278,10 @@ func (in ingestion) freePath(ctx context.Context) (string, error) {
 		store.ErrConflict, in.source.Path)
 }
 
-func (in ingestion) response(name string, data []byte, reused bool) protocol.IngestResponse {
-	r := protocol.IngestResponse{DocumentID: name, Path: name, Hash: in.source.SHA256, Reused: reused}
-	if name != "" {
-		r.ChunkCount, r.EmbeddedCount = in.brain.Passages(name, data)
-	}
+// reused describes a document that exists.
+func (in ingestion) reused(name string, data []byte) protocol.IngestResponse {
+	r := protocol.IngestResponse{DocumentID: name, Path: name, Hash: in.source.SHA256, Reused: true}
+	r.ChunkCount, r.EmbeddedCount = in.brain.Passages(name, data)
 	return r
 }
 

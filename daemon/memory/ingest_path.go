@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"evalctl/daemon/convert"
-	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/store"
 )
 
@@ -26,7 +25,7 @@ func ingestPath(given string, kind convert.Kind) (string, error) {
 		dir = ingestDir + "/"
 	}
 	ext := markdownExt
-	if kind == convert.Markdown && frontmatter.IsMarkdown(name) {
+	if kind == convert.Markdown && strings.EqualFold(path.Ext(name), markdownExt) {
 		ext = path.Ext(name)
 		name = strings.TrimSuffix(name, ext)
 	}

@@ -193,7 +193,7 @@ func (s *Service) Job(ctx context.Context, h brain.Handle, id string) (protocol.
 	if err != nil {
 		return protocol.Job{}, err
 	}
-	s.startJobs(h)
+	s.Resume(h)
 	j, err := s.readJob(ctx, st, id)
 	if err != nil {
 		return protocol.Job{}, err

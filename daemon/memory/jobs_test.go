@@ -38,9 +38,10 @@ func (f *fixture) add(t testing.TB, payload any) string {
 	return id
 }
 
-// await returns a job once it has ended.
+// await starts the jobs of the brain, and returns one of them once it has ended.
 func (f *fixture) await(t testing.TB, id string) protocol.Job {
 	t.Helper()
+	f.startJobs(f.brain)
 	for {
 		j, err := f.Job(t.Context(), f.brain, id)
 		if err != nil {
@@ -63,7 +64,7 @@ func TestJobRunsWithItsPayload(t *testing.T) {
 	if !strings.HasPrefix(jobPath(id), "jobs/_") {
 		t.Errorf("the file %s is not generated", jobPath(id))
 	}
-	j, err := f.Job(t.Context(), f.brain, id) // which starts it
+	j, err := f.Job(t.Context(), f.brain, id)
 	if err != nil || j.Attempts > 1 || j.CreatedAt == "" {
 		t.Errorf("got %+v, %v", j, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"evalctl/daemon/brain"
-	"evalctl/daemon/convert"
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/store"
 )
@@ -167,32 +166,12 @@ func (s *Service) tidyOriginals(ctx context.Context, h brain.Handle) error {
 func (o *originals) settle(ctx context.Context, st *store.Store, stale map[string][]string) error {
 	opts := store.BatchOptions{Reason: "remove the originals of deleted documents"}
 	return st.Batch(ctx, opts, func(b *store.Batch) error {
-		for name, candidates := range stale {
-			sha256, kind, ok := parseRecordPath(name)
-			if !ok {
-				continue
-			}
-			record, err := readIngestRecord(ctx, b, name)
-			if err != nil {
-				return err
-			}
-			if record.Document != "" {
-				candidates = slices.Concat([]string{record.Document}, candidates)
-			}
-			document, err := firstIngested(ctx, b, candidates, sha256, kind)
-			switch {
-			case err != nil:
-				return err
-			case document == "":
-				err = deleteAll(ctx, b, name, originalPath(sha256, kind))
-			default:
-				o.add(document, name)
-				if document != record.Document {
-					record.Document, record.SHA256, record.Kind = document, sha256, kind
-					err = record.write(ctx, b)
-				}
-			}
-			if err != nil {
+		moved, err := recordsOf(ctx, b, stale)
+		if err != nil {
+			return err
+		}
+		for name := range stale {
+			if err := o.settleOne(ctx, b, name, moved[name]); err != nil {
 				return err
 			}
 		}
@@ -200,20 +179,56 @@ func (o *originals) settle(ctx context.Context, st *store.Store, stale map[strin
 	})
 }
 
-// firstIngested returns the first of the paths that has the document of a file, or "".
-func firstIngested(
-	ctx context.Context, r documentReader, paths []string, sha256 string, kind convert.Kind,
-) (string, error) {
-	for _, name := range paths {
-		_, ok, err := isIngested(ctx, r, name, sha256, kind)
-		if err != nil {
-			return "", err
-		}
-		if ok {
-			return name, nil
+// recordsOf reads each candidate once, and returns the document of each record that has one.
+func recordsOf(ctx context.Context, r documentReader, stale map[string][]string) (map[string]string, error) {
+	documents, seen := map[string]string{}, map[string]bool{}
+	for _, candidates := range stale {
+		for _, name := range candidates {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			data, err := r.Read(ctx, name)
+			if store.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if sha256, kind := ingestedFrom(data); len(sha256) == 64 {
+				documents[recordPath(sha256, kind)] = name
+			}
 		}
 	}
-	return "", nil
+	return documents, nil
+}
+
+// settleOne changes the record at a path. moved is where its document may be now, or "".
+func (o *originals) settleOne(ctx context.Context, b *store.Batch, name, moved string) error {
+	sha256, kind, ok := parseRecordPath(name)
+	if !ok {
+		return nil
+	}
+	record, err := readIngestRecord(ctx, b, name)
+	if err != nil {
+		return err
+	}
+	if record.Document != "" {
+		_, stays, err := isIngested(ctx, b, record.Document, sha256, kind)
+		if err != nil {
+			return err
+		}
+		if stays {
+			o.add(record.Document, name)
+			return nil
+		}
+	}
+	if moved == "" {
+		return deleteAll(ctx, b, name, originalPath(sha256, kind))
+	}
+	o.add(moved, name)
+	record.Document, record.SHA256, record.Kind = moved, sha256, kind
+	return record.write(ctx, b)
 }
 
 func deleteAll(ctx context.Context, b *store.Batch, names ...string) error {

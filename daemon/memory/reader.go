@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
@@ -104,14 +103,10 @@ func weekday(date string) string {
 	return day.Weekday().String()
 }
 
-// noteTitle returns the title with the headings above a chunk, but only the headings
-// when the first of them is the title.
+// noteTitle returns the title with the headings above a chunk, without a heading that is the title.
 func noteTitle(title, headings string) string {
-	if first, _, _ := strings.Cut(headings, " > "); first == title {
-		return headings
+	if below := search.BelowTitle(title, headings); below != "" {
+		return title + " > " + below
 	}
-	if headings == "" {
-		return title
-	}
-	return title + " > " + headings
+	return title
 }

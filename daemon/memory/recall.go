@@ -14,8 +14,11 @@ import (
 
 const (
 	// contextWeight is the weight of the conversation in a recall, where the query has weight 1. See
-	// docs/sessions.md for how it was measured.
+	// docs/sessions.md for how it was measured. A query of one or two terms says less, and the
+	// conversation has vagueWeight more for each of three that is missing.
 	contextWeight = 0.2
+	vagueWeight   = 0.15
+	clearTerms    = 3
 	// contextMessages and contextWords bound the part of the conversation that is weighed.
 	contextMessages = 6
 	contextWords    = 200
@@ -75,7 +78,7 @@ func recall(ctx context.Context, h brain.Handle, q search.Query, conversation st
 		found, err := find(ctx, h, q)
 		return found.Hits, err
 	}
-	topK := q.TopK
+	query, topK := q.Text, q.TopK
 	q.TopK = max(recallDepth, 4*topK)
 	found, err := find(ctx, h, q)
 	if err != nil {
@@ -88,14 +91,19 @@ func recall(ctx context.Context, h brain.Handle, q search.Query, conversation st
 	if err != nil {
 		return nil, err
 	}
-	hits := fuseRecall(found.Hits, around.Hits)
+	hits := fuseRecall(found.Hits, around.Hits, weightOfContext(query))
 	return hits[:min(topK, len(hits))], nil
 }
 
+func weightOfContext(query string) float64 {
+	missing := max(0, clearTerms-len(search.Terms(query)))
+	return contextWeight + vagueWeight*float64(missing)
+}
+
 // fuseRecall returns the hits of both rankings, best first. A score is that of the query plus
-// contextWeight times that of the conversation, each as a part of the best one. So a query that
-// says what it is about keeps its lead, and one that does not is decided by the conversation.
-func fuseRecall(query, conversation []search.Hit) []search.Hit {
+// weight times that of the conversation, each as a part of the best one. So a query that says what
+// it is about keeps its lead, and one that does not is decided by the conversation.
+func fuseRecall(query, conversation []search.Hit, weight float64) []search.Hit {
 	hits := slices.Clone(query)
 	byText := map[string]int{} // of identical texts, each ranking has one
 	for i, score := range leads(query) {
@@ -110,8 +118,8 @@ func fuseRecall(query, conversation []search.Hit) []search.Hit {
 			hits = append(hits, conversation[i])
 			hits[at].Score, hits[at].Components = 0, nil
 		}
-		hits[at].Score += contextWeight * score
-		hits[at].Components = withComponent(hits[at].Components, componentContext, contextWeight*score)
+		hits[at].Score += weight * score
+		hits[at].Components = withComponent(hits[at].Components, componentContext, weight*score)
 	}
 	slices.SortStableFunc(hits, func(a, b search.Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Path, b.Path))

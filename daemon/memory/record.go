@@ -115,8 +115,8 @@ func checkMetadata(r protocol.CreateDocument) error {
 	}
 	described := r.Title != "" || len(r.Tags)+len(r.Metadata) > 0 || r.Source != "" && r.Source != protocol.SourceIngest
 	if described && r.Path != "" && !frontmatter.IsMarkdown(r.Path) {
-		return &ArgumentError{"path", "only a path that ends in .md can have a title, tags, metadata or a source: " +
-			"Markdown keeps them in its front matter"}
+		return &ArgumentError{"path", "only a path that ends in .md or has no extension can have a title, tags, " +
+			"metadata or a source: Markdown keeps them in its front matter"}
 	}
 	return nil
 }

@@ -48,6 +48,7 @@ func TestRecordOfANewDocument(t *testing.T) {
 		"no letter for a path":  {protocol.CreateDocument{Content: "# 茶"}, "note-7e005ba311f8.md", "茶", "ingest", nil},
 		"file name is title":    {protocol.CreateDocument{Content: "green", Path: "tea/cup.md"}, "tea/cup.md", "cup", "ingest", nil},
 		"tags are joined":       {protocol.CreateDocument{Content: "x", Path: "t.md", Tags: []string{"a b", "c: #"}}, "t.md", "t", "ingest", map[string]any{"tags": "a b,c: #"}},
+		"no extension":          {protocol.CreateDocument{Content: "# Plan", Path: "notes/plan", Tags: []string{"a"}}, "notes/plan", "Plan", "ingest", map[string]any{"tags": "a"}},
 		"source":                {protocol.CreateDocument{Content: "x", Path: "s.md", Source: "reflect"}, "s.md", "s", "reflect", nil},
 		"text has no room":      {protocol.CreateDocument{Content: "x", Path: "a.txt"}, "a.txt", "a", "ingest", nil},
 		"own front matter":      {protocol.CreateDocument{Content: "---\ntitle: Old\nkept: 1\nsource: web\n---\nx", Path: "f.md", Title: "New"}, "f.md", "New", "ingest", map[string]any{"kept": 1.0, "source": "web"}},
@@ -144,7 +145,7 @@ func TestRecordOfAnyDocument(t *testing.T) {
 		"b.md":       {"---\nsource: web\ncreated_at: soon\ntags: a, b\nnan: .nan\n---\n", protocol.DocumentRecord{Title: "b", Source: "ingest", ContentType: "text/markdown", Metadata: map[string]any{"source": "web", "created_at": "soon", "tags": "a,b", "nan": ".nan"}}},
 		"x/_c.json":  {`{"a":1}`, protocol.DocumentRecord{Title: "_c", Source: "ingest", ContentType: "application/json"}},
 		"d.PNG":      {"\xff\x00", protocol.DocumentRecord{Title: "d", Source: "ingest", ContentType: "application/octet-stream"}},
-		"plain":      {"---\ntags: [a]\n---\n", protocol.DocumentRecord{Title: "plain", Source: "ingest", ContentType: "text/markdown"}},
+		"plain":      {"---\ntags: [a]\n---\n", protocol.DocumentRecord{Title: "plain", Source: "ingest", ContentType: "text/markdown", Metadata: map[string]any{"tags": "a"}}},
 		"deep/e.TXT": {"# not a heading", protocol.DocumentRecord{Title: "e", Source: "ingest", ContentType: "text/plain"}},
 		"blank.md":   {"---\ntitle: ' '\n---\n# Heading", protocol.DocumentRecord{Title: "Heading", Source: "ingest", ContentType: "text/markdown"}},
 		".md":        {"", protocol.DocumentRecord{Title: ".md", Source: "ingest", ContentType: "text/markdown"}},
@@ -162,6 +163,12 @@ func TestRecordOfAnyDocument(t *testing.T) {
 		want.ChecksumSHA256, want.CommitSHA = got.ChecksumSHA256, got.CommitSHA
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+	long := strings.Repeat("ä", protocol.MaxDocumentTitle)
+	for _, text := range []string{"# " + long + "b\n", "---\ntitle: " + long + "b\n---\n"} {
+		if got := recordOf("eval", "a.md", []byte(text), epoch).Title; got != long {
+			t.Errorf("a title of %d characters has %d", protocol.MaxDocumentTitle+1, utf8.RuneCountInString(got))
 		}
 	}
 	// git hash-object of these bytes.

@@ -28,14 +28,15 @@ type reflection struct {
 	Found *protocol.Reflection `json:"found,omitempty"`
 }
 
-// Reflect ends a session, has its remaining facts extracted, and asks the model what it came to (spec
-// 4.1, memory_reflect). What is worth remembering as a whole becomes an episode, a document below
-// memory/agent/episodes/.
+// Reflect ends a session, has its remaining facts extracted, and asks the model what it came to
+// (spec 4.1, memory_reflect). What is worth remembering as a whole becomes an episode, a document
+// below memory/agent/episodes/.
 //
 // The session is ended first, so a failure of the model leaves it ended, with the status failed;
 // reflecting again tries again. Once the status is completed or no_result, further calls return the
-// same response. Concurrent calls ask the model once. A session that does not exist, and one in
-// which neither a user nor an assistant said anything, is no_result. The first is not created.
+// same response. Concurrent calls ask the model once. When ctx ends, the reflection continues, and
+// a later call returns it. A session that does not exist, and one in which neither a user nor an
+// assistant said anything, is no_result. The first is not created.
 func (s *Service) Reflect(
 	ctx context.Context, h brain.Handle, session string,
 ) (protocol.ReflectResponse, error) {
@@ -56,22 +57,37 @@ func (s *Service) Reflect(
 	if err != nil {
 		return protocol.ReflectResponse{}, err
 	}
-	release, err := s.reflecting.acquire(ctx, reflectingKey{h, session})
+	unlock, err := s.reflecting.acquire(ctx, reflectingKey{h, session})
 	if err != nil {
 		return protocol.ReflectResponse{}, err
 	}
-	defer release()
-	state, err := s.endSession(ctx, h, st, session)
+	state, err := inBackground(ctx, s, h, unlock, func(ctx context.Context) (sessionState, error) {
+		return s.endAndReflect(ctx, h, before)
+	})
 	if err != nil {
 		return protocol.ReflectResponse{}, err
-	}
-	// Another call may have asked the model while this one waited.
-	if state.Reflection.Attempts == before.Reflection.Attempts && !state.Reflection.final() {
-		if state, err = s.reflect(ctx, h, st, state); err != nil {
-			return protocol.ReflectResponse{}, err
-		}
 	}
 	return state.reflectResponse(), nil
+}
+
+// endAndReflect ends a session and reflects on it, unless that has been done since it was read.
+func (s *Service) endAndReflect(
+	ctx context.Context, h brain.Handle, before sessionState,
+) (sessionState, error) {
+	defer h.Acquire()()
+	st, err := h.Store(ctx)
+	if err != nil {
+		return before, err
+	}
+	state, err := s.endSession(ctx, h, st, before.ID)
+	if err != nil {
+		return state, err
+	}
+	// Another call may have asked the model while this one waited.
+	if state.Reflection.Attempts != before.Reflection.Attempts || state.Reflection.final() {
+		return state, nil
+	}
+	return s.reflect(ctx, h, st, state)
 }
 
 type reflectingKey struct {
@@ -128,7 +144,7 @@ func (s *Service) reflect(
 	}
 	found, use, err := s.distiller.Reflect(ctx, distillMessages(messages))
 	if ctx.Err() != nil {
-		return state, ctx.Err()
+		return state, context.Cause(ctx)
 	}
 	if err != nil {
 		s.cfg.Logger.Error("a reflection failed", "brain", h.Brain().ID, "session", state.ID, "error", err)
@@ -192,8 +208,8 @@ func lastMessages(
 	return slices.Concat(parts...), nil
 }
 
-// writeEpisode adds the document of an episode to a batch, and returns its path. It never replaces a
-// document.
+// writeEpisode adds the document of an episode to a batch, and returns its path. It never replaces
+// a document.
 func writeEpisode(
 	ctx context.Context, b *store.Batch, state sessionState, found distill.Reflection, messages []message,
 ) (string, error) {

@@ -201,19 +201,25 @@ func TestConcurrentReflects(t *testing.T) {
 	}
 }
 
-// TestReflectAfterRestart: a session whose reflection was cut off is ended, with its reflection still
-// to do, and the stored response lasts.
+// TestReflectAfterRestart: a session whose reflection was cut off by the end of the daemon is ended,
+// with its reflection still to do, and the stored response lasts.
 func TestReflectAfterRestart(t *testing.T) {
 	for kind, cfg := range onDisk(t.TempDir()) {
-		ctx, cancel := context.WithCancel(t.Context())
-		s := withModel(t, cfg, reflecting(func(int32, string) (string, error) {
-			cancel() // as when the client is gone, or the daemon is stopped
-			return "", context.Canceled
-		}))
-		s.say(t, "s", user("The blue kettle."))
-		if _, err := s.Reflect(ctx, s.brain, "s"); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", kind, err)
+		asked := make(chan struct{}, 9)
+		cut := reflecting(func(int32, string) (string, error) { return goodReflection, nil })
+		cut.before = func(ctx context.Context) error {
+			asked <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
 		}
+		s := withModel(t, cfg, cut)
+		s.say(t, "s", user("The blue kettle."))
+		done := make(chan error)
+		go func() {
+			_, err := s.Reflect(context.Background(), s.brain, "s")
+			done <- err
+		}()
+		<-asked
 		restart := func(m *model) {
 			s.Close()
 			if err := s.brains.Close(); err != nil {
@@ -222,6 +228,9 @@ func TestReflectAfterRestart(t *testing.T) {
 			s = withModel(t, cfg, m)
 		}
 		restart(reflecting(func(int32, string) (string, error) { return goodReflection, nil }))
+		if err := <-done; !errors.Is(err, brain.ErrClosed) {
+			t.Errorf("%s: %v", kind, err)
+		}
 		session, err := s.Session(t.Context(), s.brain, "s")
 		if err != nil || session.Status != "ended" || session.ReflectionStatus != "" {
 			t.Errorf("%s: %+v, %v", kind, session, err)
@@ -232,6 +241,57 @@ func TestReflectAfterRestart(t *testing.T) {
 			t.Errorf("%s: %+v\n%s", kind, first, diff)
 		}
 		s.extracted(t)
+	}
+}
+
+// TestReflectWithoutAClient: a reflection goes on when its client is gone.
+func TestReflectWithoutAClient(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan struct{})
+	m := reflecting(func(call int32, _ string) (string, error) {
+		if call > 1 {
+			t.Error("asked again")
+		}
+		cancel()
+		<-gone
+		return goodReflection, nil
+	})
+	s := withModel(t, brain.Config{}, m)
+	s.say(t, "s", user("The blue kettle."))
+	if _, err := s.Reflect(ctx, s.brain, "s"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(gone)
+	if res := s.reflectOn(t, "s"); res.ReflectionStatus != "completed" {
+		t.Errorf("%+v", res)
+	}
+}
+
+// TestReflectInADeletedBrain ends with the brain.
+func TestReflectInADeletedBrain(t *testing.T) {
+	asked := make(chan struct{}, 9)
+	m := &model{before: func(ctx context.Context) error {
+		asked <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	s := withModel(t, brain.Config{}, m)
+	s.say(t, "s", user("The blue kettle."))
+	done := make(chan error)
+	go func() {
+		_, err := s.Reflect(context.Background(), s.brain, "s")
+		done <- err
+	}()
+	<-asked
+	if err := s.brains.Delete(t.Context(), s.brain); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; !errors.Is(err, brain.ErrNotFound) {
+		t.Error(err)
+	}
+	s.Close()
+	if _, err := s.Reflect(t.Context(), s.brain, "s"); !errors.Is(err, brain.ErrNotFound) {
+		t.Error(err)
 	}
 }
 

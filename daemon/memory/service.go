@@ -12,15 +12,20 @@
 //   - facts.go: how the daemon marks what it writes by itself, and the lines of documents of facts
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
-//   - ingest.go and ingest_url.go: files and pages as documents; ingest_path.go decides where, ingest_text.go what is written,
-//     ingest_record.go finds the document of a file, originals.go removes what has none
+//   - ingest.go and ingest_url.go: files and pages as documents; ingest_path.go decides where,
+//     ingest_text.go what is written, ingest_record.go finds the document of a file, originals.go
+//     removes what has none
 //   - group.go: one commit of concurrent requests
 //   - session.go: messages of sessions; session_key.go names their folders, session_message.go
 //     checks messages, session_segment.go writes them, session_state.go has what is known about a
 //     session
 //   - extract.go: facts of sessions and transcripts; extract_read.go decides what a step reads
 //   - recall.go: a search in the context of a session
-//   - reflect.go: the end of a session; locks.go makes concurrent requests wait
+//   - reflect.go: the end of a session; locks.go makes concurrent requests wait, background.go
+//     finishes what a request began when its client is gone
+//   - consolidate.go: facts and episodes become notes and summaries; consolidate_read.go says what
+//     there is, consolidate_plan.go, consolidate_claims.go, consolidate_note.go and
+//     consolidate_summaries.go what becomes of it, consolidate_record.go writes it
 //   - jobs.go: work that continues after the response; jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's

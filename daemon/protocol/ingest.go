@@ -39,9 +39,12 @@ const (
 )
 
 // IngestResponse is the response to an ingest (spec 2). Hash is the SHA-256 of the bytes that were
-// sent, in lower-case hexadecimal. With the status queued, JobID identifies the job, and the other
-// fields except Hash are zero. Reused means that the document had been ingested before, from the
-// same bytes.
+// sent, in lower-case hexadecimal. ChunkCount is the number of passages that search makes of the
+// document, and EmbeddedCount how many of them have a vector when the response is sent. This daemon
+// computes vectors in the background, so it is 0 for a new document. Reused means that the document
+// had been ingested before, from the same bytes.
+//
+// With the status queued, JobID identifies the job, and the other fields except Hash are zero.
 //
 // Extra has the keys that are not listed here, with their values verbatim.
 type IngestResponse struct {

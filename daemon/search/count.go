@@ -83,9 +83,7 @@ func (ch *chunk) fields() [fieldCount]string {
 	if headings != "" {
 		text = afterHeadings(text, headings)
 	}
-	if first, rest, _ := strings.Cut(headings, headingSeparator); first == doc.Title {
-		headings = rest
-	}
+	headings = BelowTitle(doc.Title, headings)
 	return [fieldCount]string{
 		textField:   text,
 		titleField:  clip(doc.Title, maxField),

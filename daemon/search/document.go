@@ -98,10 +98,10 @@ func Indexed(name string) bool {
 		return false // state of the daemon, and the files that documents were converted from
 	}
 	switch strings.ToLower(path.Ext(name)) {
-	case ".md", ".txt", ".json":
+	case ".txt", ".json":
 		return true
 	}
-	return false
+	return frontmatter.IsMarkdown(name)
 }
 
 // oneLine joins the words of s with single spaces.

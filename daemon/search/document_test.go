@@ -44,10 +44,11 @@ func TestParse(t *testing.T) {
 		{"byte order mark", "n.md", "\uFEFF---\ntitle: a\n---\nx", Document{Title: "a", Text: "x"}},
 		{"invalid bytes", "n.md", "a\xff\xfeb", Document{Title: "n", Text: "a\uFFFDb"}},
 		{"title on one line", "n.md", "---\ntitle: |\n  two\n  lines\n---\n", Document{Title: "two lines"}},
-		{"heading cut at a space", "n.md", "# " + strings.Repeat("x", maxHeading-1) + " y",
-			Document{Title: strings.Repeat("x", maxHeading-1), Text: "# " + strings.Repeat("x", maxHeading-1) + " y"}},
+		{"long heading", "n.md", "# " + strings.Repeat("é", maxTitle+1),
+			Document{Title: strings.Repeat("é", maxTitle), Text: "# " + strings.Repeat("é", maxTitle+1)}},
 		{"generated", "notes/_index.md", "cat", Document{Title: "_index", Text: "cat", Generated: true}},
 		{"underscore in the folder", "_notes/a.md", "cat", Document{Title: "a", Text: "cat"}},
+		{"no extension", "notes/plan", "---\ntags: a\n---\n# Plan\n", Document{Title: "Plan", Tags: []string{"a"}, Text: "# Plan\n"}},
 		{"long title", "n.md", "---\ntitle: " + strings.Repeat("é", 600) + "\n---\n", Document{Title: strings.Repeat("é", 512)}},
 	}
 	for _, tt := range tests {
@@ -62,7 +63,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseSkips(t *testing.T) {
-	for _, path := range []string{"a.png", "a", ".md.bak", "md", "_"} {
+	for _, path := range []string{"a.png", "a.", ".md.bak", "v1.2 plan"} {
 		if doc, ok := Parse(path, []byte("hello")); ok {
 			t.Errorf("Parse(%q) = %+v, want it skipped", path, doc)
 		}

@@ -267,9 +267,6 @@ func (ix *Index) setVectors(passages []passage, units [][]float32) {
 // passageText returns what models read of a chunk: the title, the headings above it and its text. A
 // heading that is also the title is included once.
 func passageText(title, headings, text string) string {
-	if first, rest, _ := strings.Cut(headings, headingSeparator); first == title {
-		headings = rest
-	}
-	parts := slices.DeleteFunc([]string{title, headings, text}, func(s string) bool { return s == "" })
+	parts := slices.DeleteFunc([]string{title, BelowTitle(title, headings), text}, func(s string) bool { return s == "" })
 	return strings.Join(parts, "\n")
 }

@@ -2,8 +2,8 @@ package search
 
 import "strings"
 
-// maxHeading bounds one heading, maxHeadingPath a whole heading path, in code points: both are
-// stored and indexed once per chunk.
+// maxHeading bounds one heading of a heading path, maxHeadingPath the whole path, in code points:
+// it is stored and indexed once per chunk.
 const (
 	maxHeading     = 100
 	maxHeadingPath = 256
@@ -43,7 +43,7 @@ func sections(text string) []section {
 			out = append(out, open)
 			open, body = section{start: start}, false
 		}
-		path[level-1] = title
+		path[level-1] = clip(title, maxHeading)
 		clear(path[level:])
 		open.headings = joinHeadings(path[:])
 	}
@@ -68,7 +68,7 @@ func afterHeadings(text, path string) string {
 		end := lineEnd(text, 0)
 		level, title := heading(text[:end])
 		if level == 0 && strings.TrimSpace(text[:end]) != "" ||
-			level > 0 && !strings.Contains(path, headingSeparator+title+headingSeparator) {
+			level > 0 && !strings.Contains(path, headingSeparator+clip(title, maxHeading)+headingSeparator) {
 			break
 		}
 		text = text[end:]
@@ -111,7 +111,16 @@ func heading(line string) (level int, title string) {
 	if cut := strings.TrimRight(title, "#"); cut == "" || strings.HasSuffix(cut, " ") {
 		title = strings.TrimSpace(cut)
 	}
-	return level, clip(oneLine(title), maxHeading)
+	return level, oneLine(title)
+}
+
+// BelowTitle returns the heading path of a chunk without its first heading if that is the title of
+// the document, which a heading path has in a shorter form.
+func BelowTitle(title, headings string) string {
+	if first, rest, _ := strings.Cut(headings, headingSeparator); first == clip(title, maxHeading) {
+		return rest
+	}
+	return headings
 }
 
 // fence tracks code fences line by line.

@@ -112,6 +112,12 @@ const (
 	componentRerankRank = "rerank_rank"
 )
 
+// Terms returns the terms that a query looks up, without duplicates.
+func Terms(text string) []string {
+	terms, _ := queryTerms(text)
+	return terms
+}
+
 // WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other
 // than ranks, these scores show how far apart hits are.
 func WordScore(h Hit) float64 {

@@ -18,8 +18,9 @@ const messages = [
   { role: 'assistant', content: 'Noted: the kettle is green.' },
 ]
 
-// calls returns the calls for one brain. folder is for the files to ingest.
-export function calls(brain, folder) {
+// calls returns the calls for one brain. folder is for the files to ingest, and page a URL to ingest,
+// if the daemon may fetch it.
+export function calls(brain, folder, page) {
   const note = join(folder, 'note.txt')
   writeFileSync(note, 'The toaster is red.\n')
   const session_id = `session-${brain}`
@@ -70,7 +71,13 @@ export function calls(brain, folder) {
     } },
     { tool: 'memory_ingest_file', on: 'stdio', args: { brain, path: note }, check: (r) => assert.equal(r.reused, true) },
     { tool: 'memory_ingest_file', on: 'http', args: { brain, path: note }, code: 'local_files_unavailable' },
-    { tool: 'memory_ingest_url', args: { brain, url: 'http://127.0.0.1:1/private' }, code: 'forbidden' },
+    // A page of this machine, which only daemons with --allow-private-fetch may fetch.
+    ...(page ? [{ tool: 'memory_ingest_url', args: { brain, url: page }, check: (r) => {
+      assert.equal(r.path, 'server')
+      assert.ok(r.result.chunk_count > 0)
+      assert.match(r.result.path, /toaster/)
+    } }] : [{ tool: 'memory_ingest_url', args: { brain, url: 'http://127.0.0.1:1/' }, code: 'validation_error' }]),
+    { tool: 'memory_ingest_url', args: { brain, url: 'file:///etc/passwd' }, code: 'validation_error' },
     { tool: 'memory_extract', args: { brain, messages }, check: (r) => {
       assert.equal(r.mode, 'transcript')
       document(r.document)

@@ -24,7 +24,8 @@ install() {
     rm -rf "$dir"
     mkdir -p "$dir"
     cp "$1/package.json" "$1/package-lock.json" "$dir"
-    (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+    (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error \
+      --fetch-retries=3 --fetch-retry-factor=2 --fetch-retry-mintimeout=1000)
     touch "$dir/installed"
   fi
   modules=$dir/node_modules
@@ -52,7 +53,13 @@ stop() {
 
 if [ "$(node -p 'process.versions.node.split(".")[0] >= 22')" != true ]; then
   install node
-  PATH=$(echo "$modules"/node-*/bin):$PATH
+  bin=$(echo "$modules"/node-*/bin)
+  if [ ! -x "$bin/node" ]; then # npm ignores that an optional package is missing
+    rm -r "${modules%/*}"
+    echo "FAIL: npm did not install Node 22 for this platform: install Node 22 or newer"
+    exit 1
+  fi
+  PATH=$bin:$PATH
 fi
 install .
 cp ./*.mjs "$temp" # Node looks for packages in the folders above a script
@@ -74,16 +81,15 @@ denied() {
 keys() { "$temp/evalctl" keys --file "$temp/keys.yaml" "$@"; }
 
 # stdio, with daemons of its own
-client own-fs stdio "$temp/evalctl" mcp --home "$temp/home-fs"
+PAGE=1 client own-fs stdio "$temp/evalctl" mcp --home "$temp/home-fs" --allow-private-fetch
 client own-git stdio "$temp/evalctl" mcp --home "$temp/home-git" --store git
 client own-memory stdio "$temp/evalctl" mcp --store memory
 inspector inspected stdio "$temp/evalctl" mcp --home "$temp/home-fs"
 
 # HTTP, and stdio to the same daemon
-start memory
-client http-memory http "$url/mcp"
-inspector inspected http "$url/mcp"
-client stdio-endpoint stdio "$temp/evalctl" mcp --endpoint "$url"
+start memory --allow-private-fetch
+PAGE=1 client http-memory http "$url/mcp"
+PAGE=1 client stdio-endpoint stdio "$temp/evalctl" mcp --endpoint "$url"
 # The suite compares what fails with expected-failures.yml. Its successor knows the newest protocol.
 if node "$modules/@modelcontextprotocol/conformance/dist/index.js" server --url "$url/mcp" \
   --expected-failures expected-failures.yml --output-dir "$temp/conformance" >"$temp/conformance.log" 2>&1; then
@@ -109,12 +115,14 @@ export TOKEN
 for store in fs git; do
   start "keys-$store" --home "$temp/home-http-$store" --store "$store" --keys "$temp/keys.yaml"
   client "http-$store" http "$url/mcp"
+  [ "$store" = git ] || inspector inspected http "$url/mcp"
   SVC_TOKEN=$TOKEN client "endpoint-$store" stdio "$temp/evalctl" mcp --endpoint "$url"
   denied 403 wrong
   denied 401 ''
   stop
   start "again-$store" --home "$temp/home-http-$store" --keys "$temp/keys.yaml" --store "$store"
   client "http-$store" found "$url/mcp"
+  client "again-$store" http "$url/mcp"
   stop
 done
 if [ "$failed" != 0 ]; then

@@ -3,8 +3,11 @@
 //   node client.mjs BRAIN http URL          with the bearer token in TOKEN, if that is set
 //   node client.mjs BRAIN stdio COMMAND [ARG]...
 //   node client.mjs BRAIN found URL         checks what an earlier client has stored
+//
+// With PAGE=1, the daemon may fetch pages of this machine.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -36,10 +39,21 @@ process.exitCode = failures ? 1 : 0
 
 async function everything() {
   const call = (c) => client.callTool({ name: c.tool, arguments: c.args })
-  return await run(label, kind, calls(brain, folder), call) +
+  return await run(label, kind, calls(brain, folder, process.env.PAGE && await page()), call) +
     await check('tools/list', list) +
     await check('progress', progress) +
     await check('errors', errors)
+}
+
+// page serves a page and returns its URL.
+async function page() {
+  const server = createServer((_, res) => {
+    res.setHeader('Content-Type', 'text/html')
+    res.end('<title>Toaster</title><nav>Menu</nav><article><h1>Toaster</h1><p>The toaster is red.</p></article>')
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  server.unref()
+  return `http://127.0.0.1:${server.address().port}/toaster`
 }
 
 async function check(what, f) {

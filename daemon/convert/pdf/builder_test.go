@@ -31,7 +31,7 @@ func (f *file) compressed(entries, data string) string {
 
 func deflate(data string) string {
 	var b bytes.Buffer
-	w := zlib.NewWriter(&b)
+	w, _ := zlib.NewWriterLevel(&b, zlib.BestSpeed)
 	_, _ = w.Write([]byte(data))
 	_ = w.Close()
 	return b.String()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/pdfcpu/pdfcpu/pkg/font"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
@@ -193,11 +194,10 @@ func (r *reader) standardWidths(f *textFont, name string) {
 		return
 	}
 	for code, text := range f.encoding {
-		for _, c := range text {
+		if c, size := utf8.DecodeRuneInString(text); size > 0 {
 			if w, err := font.CharWidth(name, c); err == nil {
 				f.widths[uint32(code)] = float64(w)
 			}
-			break
 		}
 	}
 }

@@ -54,9 +54,9 @@ func TestHostile(t *testing.T) {
 		"unclosed string":     pages(helvetica, "BT /F1 1 Tf ("+strings.Repeat("(", 1<<22)).bytes(""),
 		"numbers":             pages(helvetica, "BT /F1 1e999 Tf 99999999999999999999999999999999999999 0 0 0 0 0 Tm (x) Tj ET").bytes(""),
 		"inline images":       pages(helvetica, strings.Repeat("BI EI", 1<<20)).bytes(""),
-		"widths":              pages(wideFont("[0 [" + strings.Repeat("1 ", 1<<20) + "] 0 4000000000 5]")).bytes(""),
-		"character map":       pages(mappedFont(strings.Repeat("<0000> <ffff> <0041> ", 1<<18))).bytes(""),
-		"object stream bombs": objectStreams(16, 1<<24),
+		"widths":              pages(wideFont("[0 [" + strings.Repeat("1 ", 1<<18) + "] 0 4000000000 5]")).bytes(""),
+		"character map":       pages(mappedFont(strings.Repeat("<0000> <ffff> <0041> ", 1<<17))).bytes(""),
+		"object stream bombs": objectStreams(8, 1<<24),
 	}
 	for name, data := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -98,9 +98,13 @@ func (l *layout) add(text string, m matrix, width, size float64) {
 	l.write(drawn(text), g)
 }
 
-// repeats reports whether the same glyph was drawn at the same place, within a tenth of its size.
+// maxSeen bounds the glyphs that are remembered. Text is repeated soon after it was drawn.
+const maxSeen = 4096
+
+// repeats reports whether the same glyph was drawn at the same place before, within a tenth of its
+// size.
 func (l *layout) repeats(g shown) bool {
-	if l.seen == nil {
+	if l.seen == nil || len(l.seen) >= maxSeen {
 		l.seen = map[shown]bool{}
 	}
 	for x := g.x - 1; x <= g.x+1; x++ {

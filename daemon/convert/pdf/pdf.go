@@ -24,7 +24,7 @@ var ErrPassword = errors.New("the PDF is encrypted and needs a password")
 
 const (
 	maxStream  = 64 << 20  // bytes of a decoded stream
-	maxStreams = 512 << 20 // bytes of all decoded streams, each time that one is drawn
+	maxStreams = 256 << 20 // bytes of all decoded streams, each time that one is drawn
 	minStream  = 4 << 10   // bytes that a stream counts at least, so that their number is bounded
 	maxText    = 64 << 20  // bytes of text
 	maxPages   = 100_000

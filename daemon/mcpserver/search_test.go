@@ -1,0 +1,26 @@
+package mcpserver
+
+import (
+	"strings"
+	"testing"
+
+	"evalctl/daemon/protocol"
+)
+
+func TestSummary(t *testing.T) {
+	var chunks []protocol.SearchChunk
+	for _, path := range []string{"a.md", "b.md", "c.md", "d.md", "e.md", "f.md"} {
+		chunks = append(chunks, protocol.SearchChunk{Path: path, Score: 1.0 / 3, Text: strings.Repeat("é", 321)})
+	}
+	chunks[0].Text = strings.Repeat("é", 319) + "\n"
+	chunks[1].Text = ""
+	long := strings.Repeat("é", 320)
+	want := "#1 score=0.3333 a.md\n" + strings.Repeat("é", 319) + "\n\n\n#2 score=0.3333 b.md\n\n\n#3 score=0.3333 c.md\n" + long +
+		"\n\n#4 score=0.3333 d.md\n" + long + "\n\n#5 score=0.3333 e.md\n" + long
+	if got := summary(chunks); got != want {
+		t.Errorf("got %q", got)
+	}
+	if got := summary(nil); got != "no hits" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,60 @@
+package memory
+
+import (
+	"context"
+
+	"evalctl/daemon/brain"
+)
+
+// inBackground returns the result of work, which goes on when ctx ends, so that a request that is
+// repeated finds it done. The context of work ends with the brain and with the service. finally is
+// called after it, or if it cannot be started any more.
+func inBackground[T any](
+	ctx context.Context, s *Service, h brain.Handle, finally func(),
+	work func(context.Context) (T, error),
+) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	s.jobs.mu.Lock()
+	closed := s.jobs.closed
+	if !closed {
+		s.jobs.running.Go(func() {
+			defer finally()
+			workCtx, cancel := untilEnd(s, h)
+			defer cancel(nil)
+			value, err := work(workCtx)
+			done <- outcome{value, err}
+		})
+	}
+	s.jobs.mu.Unlock()
+	var none T
+	if closed {
+		finally()
+		return none, brain.ErrClosed
+	}
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// untilEnd returns a context that ends with the brain and with the service, with the error that
+// operations fail with then.
+func untilEnd(s *Service, h brain.Handle) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stop := context.AfterFunc(s.jobs.ctx, func() { cancel(brain.ErrClosed) })
+	go func() {
+		defer stop()
+		select {
+		case <-h.Done():
+			cancel(h.Err())
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,116 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/store"
+)
+
+// TestGroup: requests that wait for a commit share the next one, but neither its reason nor an
+// error with those of another kind.
+func TestGroup(t *testing.T) {
+	f := open(t)
+	st := f.store(t)
+	var mu sync.Mutex
+	commits := map[uint64][]string{}
+	defer st.Subscribe(func(e store.ChangeEvent) {
+		mu.Lock()
+		defer mu.Unlock()
+		commits[e.Seq] = append(commits[e.Seq], e.Reason+" "+e.Path)
+	})()
+
+	g := f.groups.of(f.brain)
+	if g != f.groups.of(f.brain) {
+		t.Fatal("a brain has two groups")
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	rejected := errors.New("rejected")
+	g.leader.Lock() // so that all of them wait
+	var wg sync.WaitGroup
+	errs := make([]error, 9)
+	for i := range errs {
+		queued := make(chan struct{})
+		wg.Go(func() {
+			ctx, reason := t.Context(), "a"
+			if i >= 6 {
+				reason = "b"
+			}
+			if i == 7 {
+				ctx = canceled
+			}
+			write := func(b *store.Batch) error {
+				if err := b.Write(t.Context(), fmt.Sprintf("%d.md", i), nil); err != nil {
+					return err
+				}
+				if i == 8 {
+					return rejected
+				}
+				return nil
+			}
+			g.mu.Lock()
+			n := len(g.waiting)
+			g.mu.Unlock()
+			if n != i {
+				t.Errorf("%d requests wait before request %d", n, i)
+			}
+			go func() {
+				for n <= i {
+					g.mu.Lock()
+					n = len(g.waiting)
+					g.mu.Unlock()
+				}
+				close(queued)
+			}()
+			errs[i] = g.commit(ctx, st, reason, 1, write)
+		})
+		<-queued
+	}
+	g.leader.Unlock()
+	wg.Wait()
+	for i, err := range errs {
+		switch {
+		case i == 7 && errors.Is(err, context.Canceled), i == 8 && errors.Is(err, rejected), i < 7 && err == nil:
+		default:
+			t.Errorf("request %d: %v", i, err)
+		}
+	}
+	// The six of reason a together, and of reason b the one that was accepted.
+	if len(commits) != 2 || len(commits[1]) != 6 || fmt.Sprint(commits[2]) != "[b 6.md]" {
+		t.Errorf("commits %v", commits)
+	}
+}
+
+// TestGroupSize: a group is bounded.
+func TestGroupSize(t *testing.T) {
+	g := &group{}
+	for _, size := range []int{maxGroup, 1, maxGroup - 1, 1, maxGroup + 1, 1} {
+		g.waiting = append(g.waiting, &groupWrite{size: size})
+	}
+	var got []int
+	for len(g.waiting) > 0 {
+		got = append(got, len(g.next()))
+	}
+	if fmt.Sprint(got) != "[1 2 1 1 1]" {
+		t.Errorf("groups of %v", got)
+	}
+}
+
+// TestPerBrain: values of deleted brains are not kept.
+func TestPerBrain(t *testing.T) {
+	f := open(t)
+	var p perBrain[int]
+	*p.of(f.brain) = 1
+	if err := f.brains.Delete(t.Context(), f.brain); err != nil {
+		t.Fatal(err)
+	}
+	other := openWith(t, brain.Config{}, Config{})
+	if *p.of(other.brain) != 0 || len(p.values) != 1 {
+		t.Errorf("got %v", p.values)
+	}
+}
