@@ -13,8 +13,9 @@
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
 //   - ingest.go and ingest_url.go: files and pages as documents; ingest_path.go decides where,
-//     ingest_text.go what is written, ingest_record.go finds the document of a file, originals.go
-//     removes what has none
+//     ingest_text.go what is written, ingest_record.go finds the document of a file,
+//     ingest_queue.go leaves large files to jobs, originals.go removes files without a document, and
+//     originals_read.go finds those of an earlier process
 //   - group.go: one commit of concurrent requests
 //   - session.go: messages of sessions; session_key.go names their folders, session_message.go
 //     checks messages, session_segment.go writes them, session_state.go has what is known about a
@@ -26,7 +27,7 @@
 //   - consolidate.go: facts and episodes become notes and summaries; consolidate_read.go says what
 //     there is, consolidate_plan.go, consolidate_claims.go, consolidate_note.go and
 //     consolidate_summaries.go what becomes of it, consolidate_record.go writes it
-//   - jobs.go: work that continues after the response; jobs_run.go runs it
+//   - jobs.go: work that continues after the response; jobs_scan.go finds it, jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's
 // rules, and helper files that only that operation uses. None of them keeps state outside the
