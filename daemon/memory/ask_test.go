@@ -191,6 +191,9 @@ func TestReaderModes(t *testing.T) {
 	model := &script{deltas: []string{"Oslo."}, finish: "stop"}
 	s := openScripted(t, model)
 	basic, augmented := promptFor(t, "basic"), promptFor(t, "augmented")
+	if basic == augmented {
+		t.Error("the modes have the same prompt")
+	}
 	for mode, want := range map[string]reader.Prompt{"": basic, "basic": basic, "augmented": augmented} {
 		if _, err := transcript(s, protocol.AskRequest{Question: "Ana", ReaderMode: mode}); err != nil {
 			t.Fatal(err)
