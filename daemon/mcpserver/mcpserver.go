@@ -10,7 +10,6 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -142,13 +141,8 @@ func (s *Server) serve(
 
 // progressOf returns call.progress (spec 6.4). Its errors are those of the connection.
 func progressOf(ctx context.Context, req *mcp.CallToolRequest) func(string) error {
-	token := req.Params.GetProgressToken()
-	switch token.(type) {
-	case string, float64, int64, json.Number:
-	default:
-		return func(string) error { return nil }
-	}
-	if token == "" {
+	token := tokenOf(req.Params.GetProgressToken())
+	if token == nil {
 		return func(string) error { return nil }
 	}
 	sent := 0

@@ -512,7 +512,7 @@ func mcpFileChecks() []check {
 			if err != nil {
 				return unjudged{ReasonSetup, err}
 			}
-			defer os.RemoveAll(dir)
+			defer func() { _ = os.RemoveAll(dir) }()
 			file := filepath.Join(dir, name)
 			if err := writeSparse(file, "# Gazelle\n\nThe gazelle outruns the train.\n", int64(size)); err != nil {
 				return unjudged{ReasonSetup, err}
@@ -550,7 +550,7 @@ var ingestInNoBrain step = func(ctx context.Context, c *client) error {
 	if err != nil {
 		return unjudged{ReasonSetup, err}
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "a.md")
 	if err := os.WriteFile(file, []byte("# A\n"), 0o600); err != nil {
 		return unjudged{ReasonSetup, err}
