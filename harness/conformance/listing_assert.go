@@ -6,9 +6,15 @@ import (
 	"slices"
 )
 
-// entriesMatch judges the entries of a listing.
+// entriesMatch judges the entries of a listing. Without an array of items there is nothing to judge:
+// that is what listing-items and listing-empty are about.
 func entriesMatch(judge func([]object) error) []assertion {
-	return []assertion{jsonField("items", isArray), func(r *response) error {
+	return []assertion{func(r *response) error {
+		if err := jsonField("items", isArray)(r); err != nil {
+			return unjudged{ReasonObserve, err}
+		}
+		return nil
+	}, func(r *response) error {
 		o, err := r.object()
 		if err != nil {
 			return err

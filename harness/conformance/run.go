@@ -163,7 +163,7 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	if err != nil {
 		res.Detail = d.redactor.Text(err.Error())
 	}
-	return outcome{Result: res, again: err != nil && timedOut(err)}
+	return outcome{Result: res, again: err != nil && countsAlone(err)}
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

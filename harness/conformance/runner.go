@@ -31,7 +31,7 @@ type runner struct {
 	death   *Death
 }
 
-// outcome is the result of a check. again is set if something did not come in time.
+// outcome is the result of a check. again is set if it counts only after the check ran alone.
 type outcome struct {
 	Result
 	again bool

@@ -81,6 +81,10 @@ func optional(what string) error { return unjudged{ReasonOptional, errors.New(wh
 // not happen in time. It counts only after the check ran alone.
 var errSilence = errors.New("nothing came in time")
 
+// errDisturbed marks a contradiction that other checks may have caused. It counts only after the
+// check ran alone.
+var errDisturbed = errors.New("other checks may have caused it")
+
 // against marks the error of an assertion as a contradiction. An error that is not judged remains.
 func against(err error) error {
 	if err == nil || errors.As(err, new(unjudged)) || errors.As(err, new(contradiction)) {
@@ -128,6 +132,9 @@ func verdict(err error) (Verdict, Reason) {
 	}
 	return NotJudged, ReasonTransport
 }
+
+// countsAlone reports whether a check must run again, alone, before its verdict counts.
+func countsAlone(err error) bool { return timedOut(err) || errors.Is(err, errDisturbed) }
 
 // timedOut reports whether an error is about something that did not come in time.
 func timedOut(err error) bool {
