@@ -81,14 +81,14 @@ func (b *Brain) Recall(
 
 // Reflect ends a session and returns what it came to (spec 4.1, memory_reflect). It may be repeated:
 // once the status is completed or no_result, the response stays the same, and a failed reflection is
-// tried again. For a long session, the model may take longer than Options.Timeout. The daemon goes
-// on then, and repeating the request returns the reflection.
+// tried again. Options.Timeout does not apply, because the model may need longer for a long session.
+// If ctx ends earlier, the daemon goes on, and repeating the request returns the reflection.
 func (b *Brain) Reflect(ctx context.Context, session string) (protocol.ReflectResponse, error) {
 	r, err := b.session(http.MethodPost, session, "/reflect")
 	if err != nil {
 		return protocol.ReflectResponse{}, err
 	}
-	return call[protocol.ReflectResponse](ctx, b.c, r)
+	return callModel[protocol.ReflectResponse](ctx, b.c, r)
 }
 
 // session is a request of a session.

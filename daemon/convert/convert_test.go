@@ -42,6 +42,7 @@ func TestConvert(t *testing.T) {
 		{"json with escapes", convert.JSON, `{"a\u0000\nb":"\u0007\ud83d\ude00\ud800"}`, "```\na b: 😀\ufffd\n```\n", ""},
 
 		{"html", convert.HTML, "<title> A\n&amp; B </title><h1>Head</h1><p>Text", "# Head\n\nText\n", "A & B"},
+		{"html with emphasis at the edge of words", convert.HTML, "<p>a<b>“q”</b> <b>b.</b>c <b>d</b>e <i>f </i>g", "a“q” b.c **d**e *f* g\n", ""},
 		{"html in a charset", convert.HTML, "<meta charset=windows-1251><p>\xc6", "Ж\n", ""},
 		{"html in UTF-8 without a declaration", convert.HTML, strings.Repeat(" ", 2000) + "<p>é", "é\n", ""},
 		{"html in Latin-1 without a declaration", convert.HTML, "<p>caf\xe9", "café\n", ""},
@@ -83,6 +84,8 @@ func TestInvalid(t *testing.T) {
 		{"json", convert.JSON, strings.Repeat("[", 20_000), "not JSON"},
 		{"json", convert.JSON, " ", "not JSON"},
 		{"html", convert.HTML, strings.Repeat("<div>", 10_000) + "x", "512"},
+		{"html", convert.HTML, strings.Repeat("<div>", 400) + strings.Repeat("</p>", 1<<17), "nested too deeply for its size"},
+		{"html", convert.HTML, "<base href=http://x/" + strings.Repeat("y", 1900) + "/>" + strings.Repeat("<a href=x>x</a>", 1<<16), "64 MiB"},
 		{"html", convert.HTML, "<script>x</script>", "no text"},
 		{"html", convert.HTML, "\x00\x01\x00", "binary"},
 		{"pdf", convert.PDF, "# A", "not a PDF"},
@@ -163,6 +166,7 @@ func TestPage(t *testing.T) {
 	for name, page := range map[string]string{
 		"main":       frame + "<main>" + text + "</main><div>REST</div>",
 		"article":    frame + "<div><article>" + text + "</article></div><div>REST</div>",
+		"inside":     "<main>" + frame + text + "</main>",
 		"role":       frame + "<div role=main>" + text + "<div role=complementary>ASIDE</div></div>",
 		"paragraphs": frame + "<div class=wrap><div>" + text + "</div></div><div><a href=/a>REST</a> <a href=/b>REST</a></div>",
 		"sections":   frame + "<div>" + "<div>" + paragraph + paragraph + "</div><div>" + paragraph + paragraph + "</div></div>",
@@ -270,4 +274,24 @@ func TestPDF(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "testdata/columns.golden.md", doc)
+}
+
+// Conversions share nothing that changes. The race detector reports it if they do.
+func TestConcurrent(t *testing.T) {
+	for kind, file := range map[convert.Kind]string{
+		convert.PDF: "pdf/testdata/columns.pdf", convert.HTML: "testdata/html/article.html", convert.Text: "testdata/html/manual.html",
+	} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			t.Run(file, func(t *testing.T) {
+				t.Parallel()
+				if _, err := convert.Convert(t.Context(), kind, file, data); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
 }

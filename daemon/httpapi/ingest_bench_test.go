@@ -15,13 +15,13 @@ import (
 	"evalctl/daemon/store/fsstore"
 )
 
-// BenchmarkIngest ingests 1,000 files of 1 KiB as forms, from 8 clients, to a disk. TMPDIR selects
-// the disk.
+// BenchmarkIngest ingests 1,000 files of 1 KiB as forms, from 8 clients, to a disk, and compares that
+// with PUTs of the same files. TMPDIR selects the disk.
 func BenchmarkIngest(b *testing.B) {
 	const files, clients = 1000, 8
 	text := strings.Repeat("Ana lives in Lima. ", 60)[:1024]
-	for _, ext := range []string{"md", "txt"} {
-		b.Run(ext, func(b *testing.B) {
+	for _, kind := range []string{"md", "txt", "put"} {
+		b.Run(kind, func(b *testing.B) {
 			s := serve(b, nil, brain.Config{
 				OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
 					return fsstore.Open(ctx, filepath.Join(b.TempDir(), id), nil)
@@ -35,7 +35,7 @@ func BenchmarkIngest(b *testing.B) {
 				s.expect(b, 201, "POST", "/v1/brains", `{"id":"`+id+`"}`)
 				bodies, types := make([]string, files), make([]string, files)
 				for i := range files {
-					bodies[i], types[i] = form(b, fmt.Sprintf("file f%d.%s", i, ext), fmt.Sprintf("%s %d", text, i))
+					bodies[i], types[i] = form(b, fmt.Sprintf("file f%d.%s", i, kind), fmt.Sprintf("%s %d", text, i))
 				}
 				b.StartTimer()
 				start := time.Now()
@@ -43,6 +43,11 @@ func BenchmarkIngest(b *testing.B) {
 				for c := range clients {
 					wg.Go(func() {
 						for i := c; i < files; i += clients {
+							if kind == "put" {
+								s.expect(b, 204, "PUT", fmt.Sprintf("/v1/brains/%s/documents?path=raw/documents/f%d.md", id, i),
+									text, "Content-Type", octets)
+								continue
+							}
 							s.expect(b, 201, "POST", "/v1/brains/"+id+"/documents/ingest/file", bodies[i], "Content-Type", types[i])
 						}
 					})

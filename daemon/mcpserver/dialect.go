@@ -16,11 +16,11 @@ import (
 // maxForeign limits a JSON response that is translated, in bytes.
 const maxForeign = 64 << 20
 
-// Translate returns a transport to a daemon that may speak another dialect of the protocol: one with
-// keys in camelCase, with hits where the protocol has chunks, or with other names of the events of an
-// answer. Requests have the names of both dialects. Responses get the names of the protocol. Those
-// that have them already are unchanged, and so are metadata, and all that is neither JSON nor an
-// event stream.
+// Translate returns a transport to a daemon that may speak another dialect of the protocol: one
+// with keys in camelCase, with hits where the protocol has chunks, or with other names of the
+// events of an answer. Requests have the names of both dialects. Responses get the names of the
+// protocol. Those that have them already are unchanged, and so are metadata, and all that is
+// neither JSON nor an event stream.
 func Translate(transport http.RoundTripper) http.RoundTripper { return translator{transport} }
 
 type translator struct{ next http.RoundTripper }
@@ -154,8 +154,8 @@ func translateValue(endpoint string, data []byte) []byte {
 	return translated
 }
 
-// rename gives the keys of all objects in value their names in snake_case, and reports whether there
-// were others. A key that exists already is not replaced.
+// rename gives the keys of all objects in value their names in snake_case, and reports whether
+// there were others. A key that exists already is not replaced.
 func rename(value any) bool {
 	changed := false
 	switch v := value.(type) {

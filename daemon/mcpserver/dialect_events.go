@@ -42,8 +42,8 @@ func (t *eventTranslator) Read(p []byte) (int, error) {
 
 func (t *eventTranslator) Close() error { return t.body.Close() }
 
-// translateEvent returns the name and the JSON of an event. Other data is encoded as a string, which
-// is one line.
+// translateEvent returns the name and the JSON of an event. Other data is encoded as a string,
+// which is one line.
 func translateEvent(name string, data []byte) (string, []byte, error) {
 	var payload map[string]any
 	if json.Unmarshal(data, &payload) != nil || payload == nil {

@@ -11,8 +11,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// readFile reads a file of this machine for memory_ingest_file. Only regular files are read, because
-// others may block or never end. A symbolic link is followed: the path is the user's.
+// readFile reads a file of this machine for memory_ingest_file. Only regular files are read,
+// because others may block or never end. A symbolic link is followed: the path is the user's.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -1,7 +1,9 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,8 +24,15 @@ func (s *Server) Handler() http.Handler {
 		},
 	)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := context.WithValue(r.Context(), requestKey{}, r.Context())
-		streamable.ServeHTTP(w, r.WithContext(ctx))
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, "the body cannot be read: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		body = keepTokenOf(body)
+		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context()))
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		streamable.ServeHTTP(w, r)
 	})
 }
 

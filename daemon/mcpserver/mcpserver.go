@@ -3,14 +3,13 @@
 // tool does what the HTTP API does, with the same access.
 //
 // The definitions of the tools are in schemas. Arguments are checked against them before anything
-// is sent to the daemon. What a document, a page or a model says is data: tools return it, and never
-// act on it.
+// is sent to the daemon. What a document, a page or a model says is data: tools return it, and
+// never act on it.
 package mcpserver
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -95,7 +94,8 @@ var tools = map[string]func(context.Context, call) (reply, error){
 	"memory_ask":          ask,
 }
 
-// mcpServer returns a server of the protocol, for one connection or for any number of HTTP requests.
+// mcpServer returns a server of the protocol, for one connection or for any number of HTTP
+// requests.
 func (s *Server) mcpServer(local bool) *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "evalctl", Version: s.version},
@@ -142,13 +142,8 @@ func (s *Server) serve(
 
 // progressOf returns call.progress (spec 6.4). Its errors are those of the connection.
 func progressOf(ctx context.Context, req *mcp.CallToolRequest) func(string) error {
-	token := req.Params.GetProgressToken()
-	switch token.(type) {
-	case string, float64, int64, json.Number:
-	default:
-		return func(string) error { return nil }
-	}
-	if token == "" {
+	token := tokenOf(req.Params.GetProgressToken())
+	if token == nil {
 		return func(string) error { return nil }
 	}
 	sent := 0

@@ -190,6 +190,7 @@ func (l *lines) parse(ctx context.Context, got line) (jsonrpc.Message, *jsonrpc.
 		return nil, rejection(jsonrpc.CodeInvalidRequest, "the line is not a JSON-RPC message: "+err.Error()), nil
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
+		req.Params = keepToken(req.Params)
 		l.mu.Lock()
 		l.open[req.ID] = struct{}{}
 		l.mu.Unlock()

@@ -15,6 +15,7 @@ func eachStore(t *testing.T, run func(t *testing.T, c func() *mcpclient.Client, 
 	for transport := range transports {
 		for _, store := range []string{daemon.StoreFS, daemon.StoreGit} {
 			t.Run(transport+" "+store, func(t *testing.T) {
+				t.Parallel() // most of the time is spent in syncing files
 				cfg := daemon.Config{Home: t.TempDir(), Store: store, AllowPrivateFetch: true}
 				url, stop := startDaemon(t, cfg)
 				run(t, func() *mcpclient.Client { return connect(t, transport, url) }, func() {

@@ -9,8 +9,8 @@ import (
 	"evalctl/daemon"
 )
 
-// TestProtocolVersions connects the client of the SDK, which is not mcpclient, with every version of
-// the protocol.
+// TestProtocolVersions connects the client of the SDK, which is not mcpclient, with every version
+// of the protocol.
 func TestProtocolVersions(t *testing.T) {
 	url, _ := startDaemon(t, daemon.Config{})
 	for _, version := range mcp.SupportedProtocolVersions() {

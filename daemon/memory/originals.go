@@ -1,15 +1,10 @@
 package memory
 
 import (
-	"bytes"
 	"context"
-	"path"
-	"slices"
-	"strings"
 	"sync"
 
 	"evalctl/daemon/brain"
-	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/store"
 )
 
@@ -238,107 +233,4 @@ func deleteAll(ctx context.Context, b *store.Batch, names ...string) error {
 		}
 	}
 	return nil
-}
-
-// readAll reads all records. It marks those whose document is not where they say, and originals
-// without a record.
-func (o *originals) readAll(ctx context.Context, st *store.Store) error {
-	files, err := st.List(ctx, originalsDir, store.ListOptions{Recursive: true, IncludeGenerated: true})
-	if err != nil {
-		return err
-	}
-	missing := map[string][]string{}
-	for _, f := range files {
-		if _, _, ok := parseRecordPath(f.Path); !ok {
-			if record := recordOfOriginal(f.Path); record != "" && !hasPath(files, record) {
-				missing[record] = nil
-			}
-			continue
-		}
-		record, err := readIngestRecord(ctx, st, f.Path)
-		if err != nil {
-			return err
-		}
-		if record.Document == "" { // damaged
-			missing[f.Path] = nil
-			continue
-		}
-		o.add(record.Document, f.Path) // first, so that no event is missed
-		exists, err := st.Exists(ctx, record.Document)
-		if err != nil {
-			return err
-		}
-		if !exists {
-			missing[f.Path] = nil
-		}
-	}
-	if err := findMoved(ctx, st, missing); err != nil {
-		return err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for record, candidates := range missing {
-		o.markStale(record, candidates)
-	}
-	return nil
-}
-
-// recordOfOriginal returns the path of the record that an original must have, or "".
-func recordOfOriginal(name string) string {
-	ext := path.Ext(name)
-	sha256 := strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "_"), ext)
-	for kind := range originalExtensions {
-		if len(sha256) == 64 && originalPath(sha256, kind) == name {
-			return recordPath(sha256, kind)
-		}
-	}
-	return ""
-}
-
-// hasPath reports whether files, ascending by path, has one of that path.
-func hasPath(files []store.FileInfo, name string) bool {
-	_, found := slices.BinarySearchFunc(files, name, func(f store.FileInfo, name string) int {
-		return strings.Compare(f.Path, name)
-	})
-	return found
-}
-
-// findMoved adds to each missing record the paths of the documents of its file. It reads all
-// documents, because one may have been moved while no daemon ran.
-func findMoved(ctx context.Context, st *store.Store, missing map[string][]string) error {
-	if len(missing) == 0 {
-		return nil
-	}
-	files, err := st.List(ctx, "", store.ListOptions{Recursive: true})
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if !frontmatter.IsMarkdown(f.Path) {
-			continue
-		}
-		data, err := st.Read(ctx, f.Path)
-		if store.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if !bytes.Contains(data, []byte(keySourceSHA256)) {
-			continue
-		}
-		sha256, kind := ingestedFrom(data)
-		if len(sha256) != 64 {
-			continue
-		}
-		if record := recordPath(sha256, kind); isMissing(missing, record) {
-			missing[record] = append(missing[record], f.Path)
-		}
-	}
-	return nil
-}
-
-func isMissing(missing map[string][]string, record string) bool {
-	_, ok := missing[record]
-	return ok
 }

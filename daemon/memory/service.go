@@ -5,16 +5,15 @@
 // Each operation is a method of Service in a file of its own:
 //
 //   - search.go: ranked chunks for a query; query.go checks the request
-//   - ask.go: a question answered from the documents; reader.go has the prompts, fakereader.go
-//     and fakeaugmented.go the offline reader's answer to them, markers.go takes the reader's
-//     markers out of its answer, cite.go ties the answer to the chunks it came from, sentence.go
-//     splits text
+//   - ask.go: a question answered from the documents; package reader has the prompts and makes
+//     citations of what the model writes
 //   - facts.go: how the daemon marks what it writes by itself, and the lines of documents of facts
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
 //   - ingest.go and ingest_url.go: files and pages as documents; ingest_path.go decides where,
-//     ingest_text.go what is written, ingest_record.go finds the document of a file, originals.go
-//     removes what has none
+//     ingest_text.go what is written, ingest_record.go finds the document of a file,
+//     ingest_queue.go leaves large files to jobs, originals.go removes files without a document, and
+//     originals_read.go finds those of an earlier process
 //   - group.go: one commit of concurrent requests
 //   - session.go: messages of sessions; session_key.go names their folders, session_message.go
 //     checks messages, session_segment.go writes them, session_state.go has what is known about a
@@ -26,7 +25,7 @@
 //   - consolidate.go: facts and episodes become notes and summaries; consolidate_read.go says what
 //     there is, consolidate_plan.go, consolidate_claims.go, consolidate_note.go and
 //     consolidate_summaries.go what becomes of it, consolidate_record.go writes it
-//   - jobs.go: work that continues after the response; jobs_run.go runs it
+//   - jobs.go: work that continues after the response; jobs_scan.go finds it, jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's
 // rules, and helper files that only that operation uses. None of them keeps state outside the

@@ -56,7 +56,13 @@ func TestHostile(t *testing.T) {
 		"inline images":       pages(helvetica, strings.Repeat("BI EI", 1<<20)).bytes(""),
 		"widths":              pages(wideFont("[0 [" + strings.Repeat("1 ", 1<<18) + "] 0 4000000000 5]")).bytes(""),
 		"character map":       pages(mappedFont(strings.Repeat("<0000> <ffff> <0041> ", 1<<17))).bytes(""),
+		"many object streams": bytes.Replace(simple, []byte("%%EOF"), bytes.Repeat([]byte("/ObjStm "), 5000), 1),
 		"object stream bombs": objectStreams(8, 1<<24),
+	}
+	// What a limit must catch.
+	limited := map[string]string{
+		"bombs": "too large", "forms": "too large", "many object streams": "too large", "text": "not a PDF",
+		"only a header": "damaged", "page tree loop": "no text layer", "bomb": "no text layer", "double bomb": "no text layer",
 	}
 	for name, data := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +72,9 @@ func TestHostile(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			if err == nil && len(doc.Blocks) == 0 {
 				t.Error("neither text nor an error")
+			}
+			if want := limited[name]; want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("error %v, want %q", err, want)
 			}
 			if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 4<<10 {
 				t.Errorf("%d MiB were allocated", allocated)

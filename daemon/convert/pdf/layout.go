@@ -37,7 +37,8 @@ type layout struct {
 	seen  map[shown]bool
 }
 
-// shown is a glyph at a place, in twentieths of its size. Some files draw a glyph twice to make it bold.
+// shown is a glyph at a place, in twentieths of its size. Some files draw a glyph twice to make it
+// bold.
 type shown struct {
 	text string
 	x, y int32

@@ -137,11 +137,11 @@ func TestLayout(t *testing.T) {
 			"codes of two bytes have a map", "/Font <</F1 <</Type /Font /Subtype /Type0 /Encoding /Identity-H /ToUnicode 5 0 R " +
 				"/DescendantFonts [<</Subtype /CIDFontType2 /DW 600 /W [1 [500] 2 3 900]>>]>>>>",
 			[]string{
-				"BT /F1 12 Tf 72 700 Td <000100020003> Tj <0010> Tj <00110012> Tj ET",
+				"BT /F1 12 Tf 72 700 Td <000100020003> Tj (\\000\\b) Tj <0010> Tj <00110012> Tj ET",
 				// The second page is never drawn as such: its content is the map.
-				"1 beginbfchar <0001> <004100660069> endbfchar 2 beginbfrange <0002> <0003> <4e2d> <0010> <0012> [<0020> <d83dde00> <fb01>] endbfrange",
+				"2 beginbfchar <0001> <004100660069> <0008> <0058> endbfchar 2 beginbfrange <0002> <0003> <4e2d> <0010> <0012> [<0020> <d83dde00> <fb01>] endbfrange",
 			},
-			[]pdf.Block{{Lines: lines{"Afi中丮 😀fi"}}},
+			[]pdf.Block{{Lines: lines{"Afi中丮X 😀fi"}}},
 		}, {
 			"marked content says what its text is", helvetica,
 			[]string{"BT /F1 12 Tf 72 700 Td /Span <</ActualText (offer)>> BDC (xyz) Tj EMC ( two ) Tj /Span <</ActualText <feff0416>>> BDC (q) Tj EMC ET"},
