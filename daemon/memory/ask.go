@@ -7,16 +7,14 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
+	"evalctl/daemon/reader"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
 )
 
-// Abstention is the answer when nothing was retrieved. No model is called then, and
-// the model in the done event is ModelNone.
-const (
-	Abstention = "I don't know: the notes do not say."
-	ModelNone  = "none"
-)
+// ModelNone is the model in the done event when nothing was retrieved. No model is called then,
+// and the answer is reader.Abstention.
+const ModelNone = "none"
 
 // Emit receives one event of an ask stream: its name, one of protocol.Event…, and its
 // payload, the protocol type of that event. An error ends the ask.
@@ -34,9 +32,9 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	if err != nil {
 		return err
 	}
-	prompt, err := readerPrompt(r.ReaderMode)
+	prompt, err := reader.PromptFor(r.ReaderMode)
 	if err != nil {
-		return err
+		return &ArgumentError{"reader_mode", err.Error()}
 	}
 	found, err := find(ctx, h, q)
 	if err != nil {
@@ -48,11 +46,11 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	if err := emit(protocol.EventRetrieve, event); err != nil {
 		return err
 	}
-	done, marks, err := s.read(ctx, prompt, r, found.Hits, emit)
+	done, citations, err := s.read(ctx, prompt, r, found.Hits, emit)
 	if err != nil {
 		return err
 	}
-	for _, c := range cite(done.Answer, marks, found.Hits) {
+	for _, c := range citations {
 		if err := emit(protocol.EventCitation, c); err != nil {
 			return err
 		}
@@ -61,11 +59,11 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	return emit(protocol.EventDone, done)
 }
 
-// read streams the reader's answer without its markers, and returns what those say. The answer in
+// read streams the reader's answer without its markers, and returns its citations. The answer in
 // the result is exactly what was emitted, since citations count its characters.
 func (s *Service) read(
-	ctx context.Context, prompt string, r protocol.AskRequest, hits []search.Hit, emit Emit,
-) (protocol.DoneEvent, []mark, error) {
+	ctx context.Context, prompt reader.Prompt, r protocol.AskRequest, hits []search.Hit, emit Emit,
+) (protocol.DoneEvent, []protocol.CitationEvent, error) {
 	show := func(text string) error {
 		if text == "" {
 			return nil
@@ -73,15 +71,15 @@ func (s *Service) read(
 		return emit(protocol.EventDelta, protocol.DeltaEvent{Delta: text})
 	}
 	if len(hits) == 0 {
-		return protocol.DoneEvent{OK: true, Answer: Abstention, Model: ModelNone}, nil, show(Abstention)
+		return protocol.DoneEvent{OK: true, Answer: reader.Abstention, Model: ModelNone}, nil, show(reader.Abstention)
 	}
-	request, err := readerRequest(s.cfg.Model, prompt, r, hits)
+	request, err := prompt.Request(s.cfg.Model, reader.Question{Text: r.Question, Date: r.QuestionDate}, hits)
 	if err != nil {
 		return protocol.DoneEvent{}, nil, err
 	}
-	answer := markerFilter{hits: hits}
+	answer := reader.NewAnswer(hits)
 	response, err := s.cfg.Reader.Stream(ctx, request, func(delta string) error {
-		return show(answer.write(delta))
+		return show(answer.Write(delta))
 	})
 	if err != nil {
 		return protocol.DoneEvent{}, nil, fmt.Errorf("reader %s: %w", s.cfg.Model, err)
@@ -89,17 +87,17 @@ func (s *Service) read(
 	if err := checkFinish(response); err != nil {
 		return protocol.DoneEvent{}, nil, err
 	}
-	if err := show(answer.close()); err != nil {
+	if err := show(answer.Close()); err != nil {
 		return protocol.DoneEvent{}, nil, err
 	}
-	if strings.TrimSpace(answer.shown.String()) == "" {
+	if strings.TrimSpace(answer.Text()) == "" {
 		return protocol.DoneEvent{}, nil, fmt.Errorf("%w: %s gave finish reason %q",
 			ErrReaderSilent, response.Model, response.FinishReason)
 	}
 	return protocol.DoneEvent{
-		OK: true, Answer: answer.shown.String(), Model: response.Model, PromptSHA256: promptSHA256(prompt),
+		OK: true, Answer: answer.Text(), Model: response.Model, PromptSHA256: prompt.SHA256(),
 		Usage: protocol.Usage{InputTokens: response.Usage.InputTokens, OutputTokens: response.Usage.OutputTokens},
-	}, answer.marks, nil
+	}, answer.Citations(), nil
 }
 
 func previews(hits []search.Hit) []protocol.RetrievedChunk {

@@ -26,9 +26,8 @@ var (
 
 // The values of arguments with a fixed choice.
 var (
-	scopes      = []string{protocol.ScopeAll, protocol.ScopeGlobal, protocol.ScopeProject, protocol.ScopeAgent}
-	sorts       = []string{protocol.SortRelevance, protocol.SortRecency, protocol.SortRelevanceThenRecency}
-	readerModes = []string{protocol.ReaderBasic, protocol.ReaderAugmented}
+	scopes = []string{protocol.ScopeAll, protocol.ScopeGlobal, protocol.ScopeProject, protocol.ScopeAgent}
+	sorts  = []string{protocol.SortRelevance, protocol.SortRecency, protocol.SortRelevanceThenRecency}
 )
 
 // parseQuery converts the part of a request that a search and an ask share. Its errors

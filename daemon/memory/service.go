@@ -5,10 +5,8 @@
 // Each operation is a method of Service in a file of its own:
 //
 //   - search.go: ranked chunks for a query; query.go checks the request
-//   - ask.go: a question answered from the documents; reader.go has the prompts, fakereader.go
-//     and fakeaugmented.go the offline reader's answer to them, markers.go takes the reader's
-//     markers out of its answer, cite.go ties the answer to the chunks it came from, sentence.go
-//     splits text
+//   - ask.go: a question answered from the documents; package reader has the prompts and makes
+//     citations of what the model writes
 //   - facts.go: how the daemon marks what it writes by itself, and the lines of documents of facts
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one

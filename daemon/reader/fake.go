@@ -1,4 +1,4 @@
-package memory
+package reader
 
 import (
 	"cmp"
@@ -39,7 +39,7 @@ type quotation struct {
 // fakeAnswer is the offline reader's answer: up to maxQuotes sentences of the notes, each
 // verbatim, best first, or Abstention. Notes dated after the question cannot answer it. What
 // augmented mode adds is in fakeaugmented.go.
-func fakeAnswer(in readerInput, augmented bool) string {
+func fakeAnswer(in input, augmented bool) string {
 	asked, dated := noteDay(in.QuestionDate)
 	notes := slices.DeleteFunc(slices.Clone(in.Notes), func(n note) bool {
 		written, ok := noteDay(n.Date)

@@ -1,4 +1,4 @@
-package memory
+package reader
 
 import (
 	"slices"
@@ -21,18 +21,7 @@ type citation struct {
 	quote string
 }
 
-// cite returns the citations of an answer that was written from the hits. A sentence is
-// cited by the first of these rules that finds something:
-//
-//  1. The reader has marked the sentence: the sentence, with a quote of each chunk that a
-//     marker names. The quote is the sentence itself if the chunk has it verbatim, else the
-//     sentence of the chunk that has the most words in common. If only another chunk has it
-//     verbatim, that one is cited too.
-//  2. A chunk contains the sentence verbatim: the sentence, with itself as the quote.
-//  3. A chunk contains parts of it, of 4 words or more, verbatim: those parts.
-//
-// Offsets count code points of the answer, which has no markers. A quote always occurs in its
-// chunk.
+// cite returns the citations of an answer without its markers, by the rules of Answer.Citations.
 func cite(answer string, marks []mark, hits []search.Hit) []protocol.CitationEvent {
 	var events []protocol.CitationEvent
 	offset := runeOffsets{text: answer}

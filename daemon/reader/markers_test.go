@@ -1,4 +1,4 @@
-package memory
+package reader
 
 import (
 	"slices"
@@ -12,17 +12,17 @@ import (
 	"evalctl/daemon/search"
 )
 
-// filtered passes the deltas of an answer through a filter.
+// filtered passes the deltas of an answer through an Answer.
 func filtered(hits []search.Hit, deltas ...string) (shown string, marks []mark) {
-	f := markerFilter{hits: hits}
+	a := NewAnswer(hits)
 	for _, d := range deltas {
-		shown += f.write(d)
+		shown += a.Write(d)
 	}
-	shown += f.close()
-	if shown != f.shown.String() {
+	shown += a.Close()
+	if shown != a.Text() {
 		panic("the deltas are not the answer")
 	}
-	return shown, f.marks
+	return shown, a.marks
 }
 
 var threeNotes = []search.Hit{{Text: "Set array[1] and grid.rows[0][2] first."}, {Text: "b"}, {Text: "c. [3]"}}
@@ -90,17 +90,17 @@ func TestMarksSayWhere(t *testing.T) {
 
 // TestTextIsNotDelayed: only what may still become part of a marker waits.
 func TestTextIsNotDelayed(t *testing.T) {
-	f := markerFilter{hits: threeNotes}
+	a := NewAnswer(threeNotes)
 	for _, tt := range []struct{ delta, want string }{
 		{"Ana", "Ana"}, {" lives", " lives"}, {" ", ""}, {"in ", " in"}, {"Oslo", " Oslo"}, {".", "."},
 		{" [", ""}, {"1", ""}, {"2", ""}, {"x", " [12x"}, {" [1]", ""}, {".", "."}, {" [1]", ""}, {", ", ""}, {"[", ""}, {"2]", ""},
 		{", and", ", and"}, {" [7]", " [7]"}, {"\xe6\x97", ""}, {"\xa5", "日"}, {"\n", "\n"}, {" [2", ""},
 	} {
-		if got := f.write(tt.delta); got != tt.want {
-			t.Errorf("after %q: %q shows %q, want %q", f.shown.String(), tt.delta, got, tt.want)
+		if got := a.Write(tt.delta); got != tt.want {
+			t.Errorf("after %q: %q shows %q, want %q", a.Text(), tt.delta, got, tt.want)
 		}
 	}
-	if got := f.close(); got != " [2" {
+	if got := a.Close(); got != " [2" {
 		t.Errorf("the end shows %q", got)
 	}
 }

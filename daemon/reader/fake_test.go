@@ -1,4 +1,4 @@
-package memory
+package reader
 
 import (
 	"slices"
@@ -10,8 +10,8 @@ import (
 )
 
 // asked is the input of a reader.
-func asked(question, date string, notes ...note) readerInput {
-	return readerInput{Question: question, QuestionDate: date, Notes: notes}
+func asked(question, date string, notes ...note) input {
+	return input{Question: question, QuestionDate: date, Notes: notes}
 }
 
 func TestFakeReader(t *testing.T) {
@@ -21,7 +21,7 @@ func TestFakeReader(t *testing.T) {
 	fresh := note{ID: 4, Date: "2025-06-01", Text: "The ferry fare is five euros."}
 	for _, tt := range []struct {
 		name string
-		in   readerInput
+		in   input
 		want string // a prefix: further quotes may follow
 	}{
 		{"bullet", asked("When does the harbour café open?", "", tide, harbour), "The café opens at 7.30 on weekdays."},
@@ -97,11 +97,11 @@ func TestFakeReaderQuotesVerbatim(t *testing.T) {
 			all = append(all, texts(n.Text)...)
 		}
 		question := text.Draw(rt, "question")
-		got := fakeAnswer(readerInput{Question: question, Notes: notes}, false)
-		if again := fakeAnswer(readerInput{Question: question, Notes: notes}, false); again != got {
+		got := fakeAnswer(input{Question: question, Notes: notes}, false)
+		if again := fakeAnswer(input{Question: question, Notes: notes}, false); again != got {
 			rt.Fatalf("%q, then %q", got, again)
 		}
-		augmented := readerInput{Question: "How many days? " + question, Notes: notes}
+		augmented := input{Question: "How many days? " + question, Notes: notes}
 		if first, again := fakeAnswer(augmented, true), fakeAnswer(augmented, true); first == "" || first != again {
 			rt.Fatalf("augmented: %q, then %q", first, again)
 		}

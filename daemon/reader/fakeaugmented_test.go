@@ -1,4 +1,4 @@
-package memory
+package reader
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func TestFakeReaderInAugmentedMode(t *testing.T) {
 	said := note{ID: 7, Text: "Ana has two pets."}
 	for _, tt := range []struct {
 		name             string
-		in               readerInput
+		in               input
 		basic, augmented string
 	}{
 		{"the newest of conflicting facts", asked("What is the ferry fare?", "", old, fresh),
