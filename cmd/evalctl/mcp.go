@@ -170,7 +170,8 @@ func (c *mcpCmd) homeDir(p *process) (string, error) {
 }
 
 // createFirstBrain creates a brain in a home without any, so that a new user can store something
-// before learning about brains. If a brain is named, a missing one is an error that the client sees.
+// before learning about brains. If a brain is named, a missing one is an error that the client
+// sees.
 func (c *mcpCmd) createFirstBrain(ctx context.Context, dial dialFunc) error {
 	if c.Default != "" {
 		return nil

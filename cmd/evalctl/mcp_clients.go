@@ -21,8 +21,8 @@ type desktopClient struct {
 	then string
 }
 
-// desktopClients are the clients that mcp install knows. Paths and formats are those of the clients'
-// own documentation, except Claude Desktop's on Linux, where it has no official release.
+// desktopClients are the clients that mcp install knows. Paths and formats are those of their own
+// documentation, except Claude Desktop's path on Linux, which it does not describe.
 var desktopClients = []desktopClient{
 	{id: "claude-code", name: "Claude Code", section: "mcpServers", typed: true,
 		file: func(places) string { return ".mcp.json" },

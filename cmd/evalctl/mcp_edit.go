@@ -17,8 +17,8 @@ import (
 // errEntryDiffers is returned for a configuration that has another entry of the name.
 var errEntryDiffers = errors.New("has another entry of that name")
 
-// withEntry returns the text of a client's configuration with an entry added. It returns text itself
-// if the entry is there already, and errEntryDiffers if there is another one of the name.
+// withEntry returns the text of a client's configuration with an entry added. It returns text
+// itself if the entry is there already, and errEntryDiffers if there is another one of the name.
 func (c desktopClient) withEntry(text []byte, name string, entry serverEntry) ([]byte, error) {
 	if c.section == "" {
 		return tomlWithEntry(text, name, entry)

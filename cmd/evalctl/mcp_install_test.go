@@ -112,7 +112,7 @@ func TestCodexEntry(t *testing.T) {
 	}
 }
 
-// TestEntryWithVariables checks that an entry to which its user has added variables is not replaced.
+// TestEntryWithVariables checks that an entry to which its user has added variables is kept.
 func TestEntryWithVariables(t *testing.T) {
 	cursor, err := findClient("cursor")
 	if err != nil {

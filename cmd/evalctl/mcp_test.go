@@ -276,8 +276,8 @@ func TestMCPKeepsAcknowledgedWrites(t *testing.T) {
 	}
 }
 
-// TestMCPClientGone checks that a process ends properly if its client has closed both pipes. A write
-// to a closed stdout must not kill it.
+// TestMCPClientGone checks that a process ends properly if its client has closed both pipes. A
+// write to a closed stdout must not kill it.
 func TestMCPClientGone(t *testing.T) {
 	home := t.TempDir()
 	a := startAgent(t, "--home", home)

@@ -129,6 +129,12 @@ func (c *Client) Brains(ctx context.Context) (protocol.BrainList, error) {
 	return call[protocol.BrainList](ctx, c, request{method: http.MethodGet, path: brainsPath})
 }
 
+// DefaultBrain is Brains with only the first brain, if the daemon supports that.
+func (c *Client) DefaultBrain(ctx context.Context) (protocol.BrainList, error) {
+	r := request{method: http.MethodGet, path: brainsPath, query: url.Values{"limit": {"1"}}}
+	return call[protocol.BrainList](ctx, c, r)
+}
+
 // Brain is one brain of a daemon. It is safe for concurrent use.
 type Brain struct {
 	c    *Client

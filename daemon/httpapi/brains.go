@@ -26,13 +26,27 @@ func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusCreated, b)
 }
 
-// listBrains lists the brains that the caller may use, and names the default one.
+// listBrains lists the brains that the caller may use, or the first of them, and names the default
+// one.
 func (a *API) listBrains(w http.ResponseWriter, r *http.Request) error {
+	q, err := parseQuery(r, nil)
+	if err != nil {
+		return err
+	}
+	limit, err := q.number("limit")
+	if err != nil {
+		return err
+	}
+	if q["limit"] != "" && limit < 1 {
+		return requestErrorf(errInvalid, "limit is %d, it must be at least 1", limit)
+	}
 	c := requestOf(r).caller
 	brains := a.visible(c, a.brains.List())
-	return writeJSON(w, http.StatusOK, protocol.BrainList{
-		Items: brains, DefaultBrainID: new(a.defaultBrain(c, brains)),
-	})
+	list := protocol.BrainList{Items: brains, DefaultBrainID: new(a.defaultBrain(c, brains))}
+	if limit > 0 {
+		list.Items = brains[:min(limit, len(brains))]
+	}
+	return writeJSON(w, http.StatusOK, list)
 }
 
 func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {

@@ -240,3 +240,21 @@ func TestBrainLimits(t *testing.T) {
 		t.Errorf("there are %d brains, and %d were created", got, created)
 	}
 }
+
+func TestListBrainsLimit(t *testing.T) {
+	s := startFake(t)
+	s.expect(t, 201, "POST", "/v1/brains", `{"id":"zzz"}`)
+	for limit, want := range map[string]int{"": 2, "?limit=1": 1, "?limit=2": 2, "?limit=9": 2} {
+		var list protocol.BrainList
+		body := s.expect(t, 200, "GET", "/v1/brains"+limit, "")
+		if err := json.Unmarshal([]byte(body), &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Items) != want || *list.DefaultBrainID != "eval" {
+			t.Errorf("%s: got %s", limit, body)
+		}
+	}
+	for _, limit := range []string{"0", "-1", "x"} {
+		s.expect(t, 400, "GET", "/v1/brains?limit="+limit, "")
+	}
+}

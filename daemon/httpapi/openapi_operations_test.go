@@ -57,8 +57,11 @@ var operations = map[string]operation{
 	},
 
 	"listBrains": {
-		allowed:   "reader writer admin",
-		Summary:   "List the brains that the key may use, ascending by id, and name the default one.",
+		allowed: "reader writer admin",
+		Summary: "List the brains that the key may use, ascending by id, and name the default one.",
+		Parameters: []parameter{
+			queryParameter("limit", "Lists only the first ones.", 100, ofType("integer"), least(1)),
+		},
 		Responses: returns[protocol.BrainList](http.StatusOK, "The brains."),
 	},
 	"createBrain": {

@@ -150,7 +150,7 @@ func (c call) lacksRoute(ctx context.Context, id string, err error) bool {
 
 // firstBrain returns the id of the brain of calls that name none.
 func (s *Server) firstBrain(ctx context.Context) (string, error) {
-	list, err := s.brains(ctx)
+	list, err := s.client.DefaultBrain(ctx)
 	switch {
 	case err != nil:
 		return "", err

@@ -96,10 +96,16 @@ func (c *client) do(ctx context.Context, r request) (*response, error) {
 func poll(ctx context.Context, limit time.Duration, try func() (done bool, err error)) (bool, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errCheckTimeout)
 	defer cancel()
+	answered := false
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		if done, err := try(); done || err != nil {
+		done, err := try()
+		if answered && err != nil && ctx.Err() != nil && timedOut(err) {
+			return false, nil // the answers so far count
+		}
+		if done || err != nil {
 			return done, err
 		}
+		answered = true
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

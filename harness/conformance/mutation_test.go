@@ -51,7 +51,7 @@ func TestMutants(t *testing.T) {
 			}
 			caughtWithin := timeout
 			if slices.Contains(slowToFail, m.name) {
-				caughtWithin = time.Second
+				caughtWithin = 2 * time.Second
 			}
 			o := authOptions(serve(t, "", keys(t), m.wrap))
 			o.Parallel = 2

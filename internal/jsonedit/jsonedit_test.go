@@ -99,8 +99,8 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// TestInsertKeepsTheRest checks that the edited text has the same values, and that what was added is
-// all that changed.
+// TestInsertKeepsTheRest checks that the edited text has the same values, and that what was added
+// is all that changed.
 func TestInsertKeepsTheRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		check(t, genObject(t, 3))
