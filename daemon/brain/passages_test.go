@@ -34,7 +34,7 @@ func TestPassages(t *testing.T) {
 	if count, embedded := h.Passages("none.md", text); count < 4 || embedded != 0 {
 		t.Errorf("another document: %d passages, %d embedded", count, embedded)
 	}
-	for _, path := range []string{"a.pdf", "jobs/_1.json", "originals/ab/_x.txt"} {
+	for _, path := range []string{"a.pdf", "jobs/_1.json", "originals/a/_x.txt"} {
 		if count, _ := h.Passages(path, text); count != 0 {
 			t.Errorf("%s has %d passages", path, count)
 		}

@@ -16,8 +16,8 @@ import (
 // Markdown that its document repeats. Both are named by the hash, and written in the batch that has
 // the document:
 //
-//	originals/ab/_ab...-pdf.json  the record
-//	originals/ab/_ab....pdf       the file
+//	originals/a/_ab...-pdf.json  the record
+//	originals/a/_ab....pdf       the file
 const originalsDir = "originals"
 
 // ingestRecord finds the document of a file by the hash and the kind of the file.
@@ -36,8 +36,10 @@ var originalExtensions = map[convert.Kind]string{
 	convert.PDF: ".pdf",
 }
 
+// originalStem spreads the files over 16 folders. In one, each commit of git would write its whole
+// listing again; and more folders take longer to create than the files of a small brain.
 func originalStem(sha256 string) string {
-	return originalsDir + "/" + sha256[:2] + "/_" + sha256
+	return originalsDir + "/" + sha256[:1] + "/_" + sha256
 }
 
 func (src source) recordPath() string { return recordPath(src.SHA256, src.Kind) }
