@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/target"
+	"evalctl/internal/heap"
 	"evalctl/scorer"
 )
 
@@ -28,7 +29,7 @@ func benchRun(b *testing.B, url string, d dataset.Dataset) time.Duration {
 		b.Fatal(err)
 	}
 	defer e.Close()
-	defer HoldSpareHeap()() // as the command does
+	defer heap.HoldSpare()() // as the command does
 	start := time.Now()
 	j, err := journal.Create(b.TempDir(), identityOf(d), started, nil)
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/heap"
 	"evalctl/scorer"
 )
 
@@ -212,7 +213,7 @@ func encodeJSON(v any) []byte {
 
 // playRun evaluates the daemon at URL on DATASET and writes to DIR.
 func playRun() error {
-	defer HoldSpareHeap()()
+	defer heap.HoldSpare()()
 	d, err := dataset.Open(os.Getenv("DATASET"), nil, dataset.BrainNaming{}, accept)
 	if err != nil {
 		return err

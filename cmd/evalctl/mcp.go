@@ -22,6 +22,7 @@ import (
 	"evalctl/daemon/fetch"
 	"evalctl/daemon/mcpserver"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/heap"
 )
 
 // firstBrain is the name of the brain that a new home gets.
@@ -85,6 +86,7 @@ type mcpStdioCmd struct{}
 
 // Run serves the client until stdin ends or ctx is canceled.
 func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
+	defer heap.HoldSpare()()
 	// A client that has gone away must not end the process before the daemon is closed. Writes
 	// return an error instead.
 	signal.Ignore(syscall.SIGPIPE)

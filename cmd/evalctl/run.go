@@ -11,12 +11,13 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
+	"evalctl/internal/heap"
 )
 
 // Run evaluates. It checks everything that it can before it starts and seeds the daemon and asks
 // the questions.
 func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
-	defer harness.HoldSpareHeap()()
+	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
+	"evalctl/internal/heap"
 )
 
 type serveCmd struct {
@@ -49,6 +50,7 @@ Examples:
 
 // Run serves until ctx is canceled.
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
+	defer heap.HoldSpare()()
 	if c.Ping <= 0 {
 		return usageError{fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)}
 	}

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
+	"evalctl/internal/heap"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -85,7 +86,7 @@ func distinct[T comparable](flag string, values []T) error {
 // Run sweeps. It checks everything that it can before it starts and seeds the daemon and measures
 // the cells one after the other.
 func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
-	defer harness.HoldSpareHeap()()
+	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
 	plan, err := c.plan(p)
 	if err != nil {
