@@ -62,7 +62,7 @@ func TestHostile(t *testing.T) {
 	// What a limit must catch.
 	limited := map[string]string{
 		"bombs": "too large", "forms": "too large", "many object streams": "too large", "text": "not a PDF",
-		"only a header": "damaged", "page tree loop": "no text layer", "bomb": "no text layer", "double bomb": "no text layer",
+		"only a header": "damaged", "page tree loop": "damaged", "bomb": "no text layer", "double bomb": "no text layer",
 	}
 	for name, data := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -183,13 +183,40 @@ func TestObjectStreams(t *testing.T) {
 	}
 }
 
-// A file that is cut anywhere is rejected or has the text before the cut.
+// A file that is cut anywhere is rejected or complete: a page must not be missing silently.
 func TestCut(t *testing.T) {
 	whole := pages(helvetica, column(72, 700, 12, "One."), column(72, 700, 12, "Two.")).bytes("")
 	for n := range whole {
 		doc, err := pdf.Read(t.Context(), whole[:n])
-		if err == nil && len(doc.Blocks) == 0 {
-			t.Errorf("after %d bytes: neither text nor an error", n)
+		if err == nil && show(doc) != "title: \n\nOne.\n\nTwo.\n" {
+			t.Errorf("after %d bytes: %q", n, show(doc))
+		}
+		if errors.Is(err, pdf.ErrNoText) {
+			t.Errorf("after %d bytes: %v", n, err)
+		}
+	}
+}
+
+// A file with a page that cannot be read is rejected.
+func TestDamagedPage(t *testing.T) {
+	whole := pages(helvetica, column(72, 700, 12, "One."), column(72, 700, 12, "Two.")).bytes("")
+	if _, err := pdf.Read(t.Context(), whole); err != nil {
+		t.Fatal(err)
+	}
+	deflated := []byte(deflate(column(72, 700, 12, "Two.")))
+	for name, change := range map[string][2][]byte{
+		"stream":       {deflated, bytes.Repeat([]byte("@"), len(deflated))},
+		"no content":   {[]byte("/Contents 5 0 R"), []byte("/Contents 9 0 R")},
+		"no page":      {[]byte("6 0 R]"), []byte("9 0 R]")},
+		"no page tree": {[]byte("/Pages 2 0 R"), []byte("/Pages 9 0 R")},
+	} {
+		data := bytes.Replace(whole, change[0], change[1], 1)
+		if bytes.Equal(data, whole) {
+			t.Fatalf("%s: the file has no %q", name, change[0])
+		}
+		doc, err := pdf.Read(t.Context(), data)
+		if err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%s: %q, error %v", name, show(doc), err)
 		}
 	}
 }

@@ -31,7 +31,10 @@ const (
 	maxLevels  = 64 // of the page tree, and of what a page draws
 )
 
-var errTooLarge = errors.New("the PDF is too large")
+var (
+	errTooLarge = errors.New("the PDF is too large")
+	errPage     = errors.New("the PDF is damaged: a page cannot be read")
+)
 
 // Document is the text of a PDF.
 type Document struct {
@@ -84,6 +87,9 @@ func Read(ctx context.Context, data []byte) (doc Document, err error) {
 	}
 	doc.Title = r.title()
 	doc.Blocks = blocks(pages)
+	if len(pages) == 0 {
+		return Document{}, errPage
+	}
 	if len(doc.Blocks) == 0 {
 		return Document{}, ErrNoText
 	}
@@ -153,7 +159,10 @@ func (r *reader) pages() [][]line {
 			seen[ref.ObjectNumber.Value()] = true
 		}
 		node := r.dict(o)
-		if node == nil || r.err != nil || level > maxLevels {
+		if node == nil {
+			r.fail(errPage)
+		}
+		if r.err != nil || level > maxLevels {
 			return
 		}
 		if own := node["Resources"]; own != nil {
@@ -182,14 +191,14 @@ func (r *reader) page(page, resources types.Dict) []line {
 	var content []byte
 	if parts := r.array(page["Contents"]); parts != nil {
 		for _, part := range parts {
-			content = append(append(content, r.stream(part)...), '\n')
+			content = append(append(content, r.content(part)...), '\n')
 			if len(content) > maxStreams {
 				r.fail(errTooLarge)
 				return nil
 			}
 		}
 	} else {
-		content = r.stream(page["Contents"])
+		content = r.content(page["Contents"])
 	}
 	d := drawer{r: r, state: newState()}
 	d.draw(content, resources, 0)
@@ -200,6 +209,19 @@ func (r *reader) page(page, resources types.Dict) []line {
 	return d.layout.finish()
 }
 
+// content returns the decoded content of a page, or of a part of it. Without it, the text of the page
+// would be missing from the document, and nobody would see that.
+func (r *reader) content(o types.Object) []byte {
+	if o == nil {
+		return nil // an empty page
+	}
+	data, ok := r.decode(o)
+	if !ok {
+		r.fail(errPage)
+	}
+	return data
+}
+
 func (r *reader) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -207,7 +229,7 @@ func (r *reader) fail(err error) {
 }
 
 // The following methods return an object of a type, or its zero value if it is of another type or
-// does not exist: damaged parts of a file are left out.
+// does not exist: damaged parts of a file are left out, except pages and their content.
 
 func (r *reader) get(o types.Object) types.Object {
 	// A reference may lead to another one.
@@ -267,22 +289,28 @@ func (r *reader) numbers(o types.Object) []float64 {
 
 // stream returns the decoded content of a stream.
 func (r *reader) stream(o types.Object) []byte {
+	data, _ := r.decode(o)
+	return data
+}
+
+// decode returns the decoded content of a stream, and whether o is one that can be decoded.
+func (r *reader) decode(o types.Object) ([]byte, bool) {
 	s, ok := r.get(o).(types.StreamDict)
 	if !ok || r.err != nil {
-		return nil
+		return nil, false
 	}
 	if err := r.ctx.Err(); err != nil {
 		r.fail(err)
-		return nil
+		return nil, false
 	}
 	if s.Content == nil {
 		if err := s.DecodeWithLimit(maxStream); err != nil {
-			return nil
+			return nil, false
 		}
 	}
 	if r.decoded += len(s.Content) + minStream; r.decoded > maxStreams {
 		r.fail(errTooLarge)
-		return nil
+		return nil, false
 	}
-	return s.Content
+	return s.Content, true
 }
