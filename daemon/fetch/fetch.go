@@ -122,8 +122,13 @@ func (f *Fetcher) Get(ctx context.Context, rawURL string) (Page, error) {
 
 // follow gets a page and follows redirects.
 func (f *Fetcher) follow(ctx context.Context, u *url.URL) (Page, error) {
+	var from *url.URL
 	for range maxRedirects + 1 {
-		if err := f.check(u); err != nil {
+		err := f.check(u)
+		if err != nil && from != nil {
+			return Page{}, fmt.Errorf("%s redirects: %w", shown(from), err)
+		}
+		if err != nil {
 			return Page{}, err
 		}
 		page, next, err := f.get(ctx, u)
@@ -133,7 +138,7 @@ func (f *Fetcher) follow(ctx context.Context, u *url.URL) (Page, error) {
 		if next == nil {
 			return page, nil
 		}
-		u = next
+		from, u = u, next
 	}
 	return Page{}, fmt.Errorf("%s: %w: more than %d redirects", shown(u), ErrUpstream, maxRedirects)
 }

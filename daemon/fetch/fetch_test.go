@@ -304,6 +304,10 @@ func TestRedirectsAreChecked(t *testing.T) {
 		if !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", location, err, want)
 		}
+		// The URL that was given is permitted, so the message must not seem to be about that.
+		if !strings.Contains(err.Error(), "http://public.example.com/ redirects") && location != "http://[::1" {
+			t.Errorf("%s: the message does not name the redirect: %v", location, err)
+		}
 	}
 }
 
