@@ -41,6 +41,9 @@ func (s *Service) CreateDocument(
 		name, r.Title = nameOf(r)
 		r.Path = brain.Slug("note", name) + markdownExt
 	}
+	if err := store.ValidPath(r.Path); err != nil {
+		return protocol.DocumentRecord{}, fmt.Errorf("path %.200q: %w", r.Path, err)
+	}
 	text, err := documentText(r, s.cfg.Now())
 	if err != nil {
 		return protocol.DocumentRecord{}, err

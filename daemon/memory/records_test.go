@@ -220,6 +220,14 @@ func TestCreateDocumentRefuses(t *testing.T) {
 	}
 }
 
+func TestInvalidPathIsNamed(t *testing.T) {
+	s := open(t)
+	_, err := s.CreateDocument(t.Context(), s.brain, protocol.CreateDocument{Content: "x", Path: "/a.md"})
+	if want := `path "/a.md": invalid path: starts with a slash`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestCreatedPathsAreUnique(t *testing.T) {
 	s := open(t)
 	met := map[string]bool{}
