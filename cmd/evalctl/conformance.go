@@ -166,7 +166,26 @@ func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile
 	case report.NotJudged("") == len(report.Results):
 		return daemonError{errors.New("no check could be judged")}
 	}
-	return nil
+	return toolsUnreachable(report)
+}
+
+// toolsUnreachable returns an error if there was no connection to the MCP server: without its
+// checks, the others say nothing about what was asked for.
+func toolsUnreachable(r conformance.Report) error {
+	var detail string
+	for _, res := range r.Results {
+		switch {
+		case res.Group != "mcp":
+		case res.Verdict != conformance.NotJudged:
+			return nil
+		case res.Reason == conformance.ReasonTransport && detail == "":
+			detail = res.Detail
+		}
+	}
+	if detail == "" {
+		return nil
+	}
+	return daemonError{fmt.Errorf("no check of the MCP server could be judged: %s", printable(detail, oneLine))}
 }
 
 // render writes the report in the format of --format.

@@ -114,6 +114,20 @@ func TestConformanceDaemonDies(t *testing.T) {
 	}
 }
 
+// TestConformanceWithoutTools: a misspelt command of an MCP server must not pass.
+func TestConformanceWithoutTools(t *testing.T) {
+	same := func(next http.Handler) http.Handler { return next }
+	args := []string{"--only", "documents-read-200", "--only", "mcp-tools"}
+	code, report, stderr := conformanceOf(t.Context(), t, same, append(args, "--mcp", "stdio:no-such-command-x")...)
+	if code != exitDaemon || !strings.Contains(stderr, "no check of the MCP server could be judged: ") ||
+		!strings.Contains(stderr, "no-such-command-x") || !strings.Contains(report, "documents") {
+		t.Errorf("exit code %d, stderr %s\n%s", code, stderr, report)
+	}
+	if code, _, stderr := conformanceOf(t.Context(), t, same, args...); code != 0 {
+		t.Errorf("without a server: exit code %d, stderr %s", code, stderr)
+	}
+}
+
 // TestConformanceOutput: an output file that cannot be written is reported before any request to
 // the daemon. An existing file is replaced only when the report is complete.
 func TestConformanceOutput(t *testing.T) {
