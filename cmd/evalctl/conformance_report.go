@@ -91,7 +91,7 @@ func writeBrainsLeft(b *bytes.Buffer, r conformance.Report) {
 	if len(r.BrainsLeft) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nBrains left behind, which the daemon did not delete: %d\n\n", len(r.BrainsLeft))
+	fmt.Fprintf(b, "\nBrains left behind, which could not be deleted: %d\n\n", len(r.BrainsLeft))
 	for _, id := range r.BrainsLeft[:min(most, len(r.BrainsLeft))] {
 		fmt.Fprintf(b, "  %s\n", printable(id, oneLine))
 	}
