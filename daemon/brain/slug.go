@@ -39,7 +39,7 @@ func isSlugByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '
 // of the name.
 func Slug(kind, name string) string {
 	var b strings.Builder
-	for _, c := range norm.NFKD.String(strings.ToLower(name)) {
+	for _, c := range strings.ToLower(norm.NFKD.String(name)) {
 		switch {
 		case c < utf8.RuneSelf && isSlugByte(byte(c)):
 			b.WriteByte(byte(c))
