@@ -102,8 +102,8 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 // Handler returns the daemon's API, for use in the caller's own server.
 func (d *Daemon) Handler() http.Handler { return d.api }
 
-// Close ends background jobs, which the next daemon continues, and closes every brain. Further calls
-// do nothing.
+// Close ends background jobs, which the next daemon continues, and closes every brain. Further
+// calls do nothing.
 func (d *Daemon) Close() error {
 	d.memories.Close()
 	return d.brains.Close()

@@ -11,8 +11,8 @@ import (
 	"evalctl/harness/conformance"
 )
 
-// writeCheckTable writes the counts of each group, then the broken checks, MUST first, and the reasons of
-// those that are not judged.
+// writeCheckTable writes the counts of each group, then the broken checks, MUST first, and the
+// reasons of those that are not judged.
 func writeCheckTable(w io.Writer, r conformance.Report) error {
 	var b bytes.Buffer
 	if r.Partial {

@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"evalctl/daemon/protocol"
 )
@@ -31,14 +34,16 @@ func ValidID(id string) bool { return checkID("id", id) == nil }
 func isSlugByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
 // Slug derives a slug from a name, the same one each time: letters a-z in lower
-// case and digits stay, every run of other characters becomes one hyphen. A name
-// without any usable character becomes kind, a hyphen and a hash of the name.
+// case, without their accents, and digits stay, every run of other characters becomes
+// one hyphen. A name without any usable character becomes kind, a hyphen and a hash
+// of the name.
 func Slug(kind, name string) string {
 	var b strings.Builder
-	for _, c := range []byte(strings.ToLower(name)) {
+	for _, c := range strings.ToLower(norm.NFKD.String(name)) {
 		switch {
-		case isSlugByte(c):
-			b.WriteByte(c)
+		case c < utf8.RuneSelf && isSlugByte(byte(c)):
+			b.WriteByte(byte(c))
+		case unicode.Is(unicode.Mn, c): // an accent of the letter before it
 		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
 			b.WriteByte('-')
 		}

@@ -21,6 +21,8 @@ func TestNewBrain(t *testing.T) {
 	}{
 		{"name alone", protocol.CreateBrain{Name: "Anna's Notes, 2024"},
 			protocol.Brain{ID: "anna-s-notes-2024", Slug: "anna-s-notes-2024", Name: "Anna's Notes, 2024", Visibility: "private"}, ""},
+		{"name with accents", protocol.CreateBrain{Name: "Müsli à la Crème №5"},
+			protocol.Brain{ID: "musli-a-la-creme-no5", Slug: "musli-a-la-creme-no5", Name: "Müsli à la Crème №5", Visibility: "private"}, ""},
 		{"id alone", protocol.CreateBrain{ID: "eval"},
 			protocol.Brain{ID: "eval", Slug: "eval", Name: "eval", Visibility: "private"}, ""},
 		{"slug alone", protocol.CreateBrain{Slug: "s-1"},

@@ -8,8 +8,8 @@ import (
 )
 
 // Consolidate tidies what the daemon has written into the brain by itself (spec 4.1,
-// memory_consolidate). With DryRun nothing changes, and the result lists what would be done. Code of
-// the error is protocol.CodeConflict while the brain is being consolidated, and
+// memory_consolidate). With DryRun nothing changes, and the result lists what would be done. Code
+// of the error is protocol.CodeConflict while the brain is being consolidated, and
 // protocol.CodeBadGateway if the model failed; nothing has changed then. Repeating the request is
 // safe. Only ctx limits how long it takes.
 func (b *Brain) Consolidate(

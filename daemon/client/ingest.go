@@ -126,8 +126,8 @@ func bothSpellings(f protocol.IngestFile) map[string]any {
 // aboutBrain finds texts that say that a brain is missing, and not an endpoint.
 var aboutBrain = regexp.MustCompile(`(?i)\bbrain\b`)
 
-// IsUnsupported reports whether err is the daemon's response that it does not have an endpoint: 405,
-// 501, the code not_implemented, or 404 unless the Problem says that the brain is missing.
+// IsUnsupported reports whether err is the daemon's response that it does not have an endpoint:
+// 405, 501, the code not_implemented, or 404 unless the Problem says that the brain is missing.
 func IsUnsupported(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.NotSent {

@@ -79,10 +79,11 @@ func (b *Brain) Recall(
 	return call[protocol.RecallResponse](ctx, b.c, r)
 }
 
-// Reflect ends a session and returns what it came to (spec 4.1, memory_reflect). It may be repeated:
-// once the status is completed or no_result, the response stays the same, and a failed reflection is
-// tried again. Options.Timeout does not apply, because the model may need longer for a long session.
-// If ctx ends earlier, the daemon goes on, and repeating the request returns the reflection.
+// Reflect ends a session and returns what it came to (spec 4.1, memory_reflect). It may be
+// repeated: once the status is completed or no_result, the response stays the same, and a failed
+// reflection is tried again. Options.Timeout does not apply, because the model may need longer for
+// a long session. If ctx ends earlier, the daemon goes on, and repeating the request returns the
+// reflection.
 func (b *Brain) Reflect(ctx context.Context, session string) (protocol.ReflectResponse, error) {
 	r, err := b.session(http.MethodPost, session, "/reflect")
 	if err != nil {

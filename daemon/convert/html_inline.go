@@ -73,7 +73,8 @@ func splitWords(s string) []string {
 func isControl(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
 
 // escape returns a word as Markdown. What has no special meaning where it is stays as it is,
-// because words are found and quoted as they are written. More of the word may follow if it is open.
+// because words are found and quoted as they are written. More of the word may follow if it is
+// open.
 func (l *inline) escape(s string, open bool) string {
 	if !strings.ContainsAny(s, "\\`*_[]<&~|") {
 		return s

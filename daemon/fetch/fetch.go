@@ -1,5 +1,5 @@
-// Package fetch gets pages whose URLs come from clients, which may be anyone: a URL must not lead to
-// what only the daemon's machine or network can reach, and a page must not exhaust the daemon.
+// Package fetch gets pages whose URLs come from clients, which may be anyone: a URL must not lead
+// to what only the daemon's machine or network can reach, and a page must not exhaust the daemon.
 package fetch
 
 import (

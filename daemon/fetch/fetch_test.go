@@ -218,8 +218,8 @@ func nameServer(t testing.TB, addresses ...string) *net.Resolver {
 	}}
 }
 
-// TestNameOfAPrivateAddress: a name that stands for a private address is refused, and the error does
-// not contain the address.
+// TestNameOfAPrivateAddress: a name that stands for a private address is refused, and the error
+// does not contain the address.
 func TestNameOfAPrivateAddress(t *testing.T) {
 	for _, address := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254"} {
 		f := New(Options{})

@@ -15,8 +15,8 @@ import (
 	"evalctl/daemon/store/fsstore"
 )
 
-// BenchmarkIngest ingests 1,000 files of 1 KiB as forms, from 8 clients, to a disk, and compares that
-// with PUTs of the same files. TMPDIR selects the disk.
+// BenchmarkIngest ingests 1,000 files of 1 KiB as forms, from 8 clients, to a disk, and compares
+// that with PUTs of the same files. TMPDIR selects the disk.
 func BenchmarkIngest(b *testing.B) {
 	const files, clients = 1000, 8
 	text := strings.Repeat("Ana lives in Lima. ", 60)[:1024]

@@ -37,7 +37,7 @@ func consolidate(ctx context.Context, c call) (reply, error) {
 }
 
 func consolidationText(c protocol.Consolidation) string {
-	text := fmt.Sprintf("Compiled %d summaries, promoted %d notes, pruned %d facts and documents",
+	text := fmt.Sprintf("Compiled %d summaries, promoted %d notes, pruned %d facts and episodes",
 		len(c.Compiled), len(c.Promoted), len(c.Pruned))
 	if c.Record != "" {
 		text += "\nrecord: " + c.Record

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -19,7 +20,12 @@ type toolError struct {
 	Message string `json:"message"`
 }
 
-func (e *toolError) Error() string { return e.Code + ": " + e.Message }
+func (e *toolError) Error() string {
+	if strings.HasPrefix(e.Message, e.Code+": ") {
+		return e.Message
+	}
+	return e.Code + ": " + e.Message
+}
 
 // streamError is the failure of an answer that had begun (spec 6.4).
 type streamError struct {

@@ -45,8 +45,8 @@ type source struct {
 // response to the second file names the document of the first, as Reused.
 //
 // A file of more than 2 MiB is stored with a job, which creates the document later, also after a
-// restart: the response has the status queued. Its job has the kind ingest, and an IngestResponse as
-// the result.
+// restart: the response has the status queued. Its job has the kind ingest, and an IngestResponse
+// as the result.
 //
 // An invalid argument, also a file that is not of its kind, is an *ArgumentError or
 // store.ErrInvalidPath, a file of a kind that cannot be converted convert.ErrKind, and one of more

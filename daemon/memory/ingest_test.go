@@ -504,8 +504,8 @@ func TestIngestTakenPath(t *testing.T) {
 	}
 }
 
-// TestConcurrentIngest: concurrent requests with the same bytes have one document, and others do not
-// fail with one that does.
+// TestConcurrentIngest: concurrent requests with the same bytes have one document, and others do
+// not fail with one that does.
 func TestConcurrentIngest(t *testing.T) {
 	for name, openStore := range allStores() {
 		t.Run(name, func(t *testing.T) {

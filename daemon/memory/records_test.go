@@ -41,7 +41,7 @@ func TestRecordOfANewDocument(t *testing.T) {
 		path, title, sourceKind string
 		metadata                map[string]any
 	}{
-		"heading names it":      {protocol.CreateDocument{Content: "\n# Über Tee\n\ngreen"}, "ber-tee.md", "Über Tee", "ingest", nil},
+		"heading names it":      {protocol.CreateDocument{Content: "\n# Über Tee\n\ngreen"}, "uber-tee.md", "Über Tee", "ingest", nil},
 		"title names it":        {protocol.CreateDocument{Content: "# A", Title: "The  Kettle"}, "the-kettle.md", "The Kettle", "ingest", nil},
 		"first line names it":   {protocol.CreateDocument{Content: "\n  Tea is\tgreen.  \nTwo"}, "tea-is-green.md", "Tea is green.", "ingest", nil},
 		"nothing names it":      {protocol.CreateDocument{Content: " \n"}, "note.md", "note", "ingest", nil},

@@ -201,8 +201,8 @@ func TestConcurrentReflects(t *testing.T) {
 	}
 }
 
-// TestReflectAfterRestart: a session whose reflection was cut off by the end of the daemon is ended,
-// with its reflection still to do, and the stored response lasts.
+// TestReflectAfterRestart: a session whose reflection was cut off by the end of the daemon is
+// ended, with its reflection still to do, and the stored response lasts.
 func TestReflectAfterRestart(t *testing.T) {
 	for kind, cfg := range onDisk(t.TempDir()) {
 		asked := make(chan struct{}, 9)

@@ -8,7 +8,8 @@ type Problem struct {
 	Code   string `json:"code,omitempty"`
 }
 
-// Codes of a Problem (spec 7.1 and 7.3). A client must accept unknown codes and fall back to the status.
+// Codes of a Problem (spec 7.1 and 7.3). A client must accept unknown codes and fall back to the
+// status.
 const (
 	CodeValidation           = "validation_error"
 	CodeNotFound             = "not_found"

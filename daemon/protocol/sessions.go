@@ -26,8 +26,8 @@ const (
 	MetadataSkipExtract = "skip_extract"
 )
 
-// SessionMessages is the body of POST /v1/brains/{id}/sessions/{session_id}/messages/batch: messages
-// that are added together, all or none.
+// SessionMessages is the body of POST /v1/brains/{id}/sessions/{session_id}/messages/batch:
+// messages that are added together, all or none.
 type SessionMessages struct {
 	Messages []SessionMessage `json:"messages"`
 }
@@ -65,8 +65,8 @@ type Session struct {
 	ReflectionStatus string `json:"reflection_status,omitempty"`
 }
 
-// ExtractResult is the result of a job of the kind extract: from how many messages of a session or a
-// document it extracted how many facts, and to which documents it wrote them. Model is the model
+// ExtractResult is the result of a job of the kind extract: from how many messages of a session or
+// a document it extracted how many facts, and to which documents it wrote them. Model is the model
 // that ran, empty if none did.
 type ExtractResult struct {
 	SessionID  string   `json:"session_id,omitempty"`
@@ -77,8 +77,8 @@ type ExtractResult struct {
 	Model      string   `json:"model,omitempty"`
 }
 
-// RecallRequest is the body of POST /v1/brains/{id}/sessions/{session_id}/recall. A zero value means
-// the daemon's default.
+// RecallRequest is the body of POST /v1/brains/{id}/sessions/{session_id}/recall. A zero value
+// means the daemon's default.
 type RecallRequest struct {
 	Query string `json:"query"`
 	TopK  int    `json:"top_k,omitempty"`

@@ -10,8 +10,8 @@ import (
 // Transcript returns messages as the body of a Markdown document, which ParseTranscript reads. Each
 // message is a line with its role and name, and its content as a block quote. Every line of a
 // content has a mark, so that no content can look like a turn, a heading, a fence or front matter.
-// A carriage return becomes a line feed, and a name one line. Other fields are left out. Transcripts
-// can be concatenated.
+// A carriage return becomes a line feed, and a name one line. Other fields are left out.
+// Transcripts can be concatenated.
 func Transcript(messages ...SessionMessage) string {
 	var b strings.Builder
 	for _, m := range messages {

@@ -37,7 +37,8 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// TestTranscriptLines: apart from the line with the speaker, every line has the mark of a quotation.
+// TestTranscriptLines: apart from the line with the speaker, every line has the mark of a
+// quotation.
 func TestTranscriptLines(t *testing.T) {
 	for _, text := range []string{
 		"---\ntitle: forged\n---", "# heading", "**assistant**:\n> forged", "```\nfence", "<!-- comment", "a\r\r\n---\rb",

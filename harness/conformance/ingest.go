@@ -292,8 +292,8 @@ func ingestURLChecks() []check {
 	)
 }
 
-// hasURLIngest leaves a check not judged if the daemon does not have the endpoint. The specification
-// allows that.
+// hasURLIngest leaves a check not judged if the daemon does not have the endpoint. The
+// specification allows that.
 func hasURLIngest(ctx context.Context, c *client) error {
 	res, err := c.do(ctx, ingestURLOf("http://169.254.169.254/"))
 	if err == nil && slices.Contains([]int{404, 405, 501}, res.status) {

@@ -220,8 +220,8 @@ var noFolderRows = observe(asSent(), 200, entriesMatch(func(entries []object) er
 	return nil
 })...)
 
-// onlyWritten looks for files that the daemon added to a brain with documents in notes, notebook and
-// a.md. Folders are the subject of another check.
+// onlyWritten looks for files that the daemon added to a brain with documents in notes, notebook
+// and a.md. Folders are the subject of another check.
 var onlyWritten = observe(asSent(), 200, entriesMatch(func(entries []object) error {
 	for _, e := range entries {
 		p, _ := e["path"].(string)

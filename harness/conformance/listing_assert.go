@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// entriesMatch judges the entries of a listing. Without an array of items there is nothing to judge:
-// that is what listing-items and listing-empty are about.
+// entriesMatch judges the entries of a listing. Without an array of items there is nothing to
+// judge: that is what listing-items and listing-empty are about.
 func entriesMatch(judge func([]object) error) []assertion {
 	return []assertion{func(r *response) error {
 		if err := jsonField("items", isArray)(r); err != nil {

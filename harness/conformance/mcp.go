@@ -73,7 +73,8 @@ func (t *tools) health(ctx context.Context) error {
 	return err
 }
 
-// deleteToolBrain deletes the shared brain, if the daemon's API is known, or names it in the report.
+// deleteToolBrain deletes the shared brain, if the daemon's API is known, or names it in the
+// report.
 func (d *target) deleteToolBrain(ctx context.Context) {
 	if d.tools != nil && d.tools.brain != "" {
 		d.deleteBrain(ctx, d.tools.brain)
@@ -137,7 +138,8 @@ func (r *reply) String() string {
 // isError reports whether the tool, or the server for it, reported an error.
 func (r *reply) isError() bool { return r.Failure != nil || r.rejected != nil }
 
-// given leaves a check not judged if the call failed: that it succeeds is what another one is about.
+// given leaves a check not judged if the call failed: that it succeeds is what another one is
+// about.
 func (r *reply) given() error {
 	if r.isError() {
 		return unjudged{ReasonSetup, errors.New(r.String())}
@@ -145,8 +147,8 @@ func (r *reply) given() error {
 	return nil
 }
 
-// hasCode reports whether the call failed with a code. The layout of errors is open: it may be in the structured
-// content, or in the text.
+// hasCode reports whether the call failed with a code. The layout of errors is open: it may be in
+// the structured content, or in the text.
 func (r *reply) hasCode(code string) bool {
 	return r.Failure != nil && (r.Failure.Code == code || strings.Contains(r.Text, code))
 }
@@ -187,8 +189,8 @@ func newReply(tool string, result mcpclient.Result, err error) (*reply, error) {
 	return r, nil
 }
 
-// calling calls a tool in the shared brain and judges the reply. The judge's errors break the check,
-// except those without a verdict.
+// calling calls a tool in the shared brain and judges the reply. The judge's errors break the
+// check, except those without a verdict.
 func calling(tool string, args object, judge func(*reply) error) step {
 	return withClient(func(ctx context.Context, c *client, m *mcpclient.Client) error {
 		r, err := callTool(ctx, m, tool, c.inToolBrain(tool, args))

@@ -22,8 +22,8 @@ var manyGroups = []string{
 	"brains", "documents", "records", "listing", "batch", "paths", "errors", "headers", "events", "auth", "search", "ask",
 }
 
-// TestOneDefect runs the checks against daemons that misbehave as daemons do: the report accuses them
-// of that defect and of nothing else.
+// TestOneDefect runs the checks against daemons that misbehave as daemons do: the report accuses
+// them of that defect and of nothing else.
 func TestOneDefect(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

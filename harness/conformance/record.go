@@ -34,8 +34,8 @@ type record struct {
 	fields   object
 }
 
-// createThen creates a document and runs steps with its record. Without a record the check cannot be
-// judged.
+// createThen creates a document and runs steps with its record. Without a record the check cannot
+// be judged.
 func createThen(fields object, then func(record) []step) step {
 	return createJudged(fields, nil, then)
 }

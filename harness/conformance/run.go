@@ -52,8 +52,9 @@ var ErrUnusable = errors.New("the daemon cannot be checked")
 var errCheckTimeout = errors.New("the check timed out")
 
 // Run runs the selected checks. It returns an error for an invalid selection or endpoint, if the
-// daemon is unusable (ErrUnusable), if it stops answering (ErrDied), and if ctx ends early: then the
-// error is ctx's cause. In the latter two cases the report contains the checks that were finished.
+// daemon is unusable (ErrUnusable), if it stops answering (ErrDied), and if ctx ends early: then
+// the error is ctx's cause. In the latter two cases the report contains the checks that were
+// finished.
 func Run(ctx context.Context, o Options) (Report, error) {
 	checks, err := selectChecks(o.Only)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"evalctl/daemon/mcpserver"
 )
 
-// Variables of a process of this test binary that serves the tools on stdio: the daemon, and the old
-// and the new text of what its messages say wrongly.
+// Variables of a process of this test binary that serves the tools on stdio: the daemon, and the
+// old and the new text of what its messages say wrongly.
 const (
 	stdioDaemon = "CONFORMANCE_TEST_DAEMON"
 	stdioEdit   = "CONFORMANCE_TEST_EDIT"

@@ -29,7 +29,8 @@ const (
 )
 
 // Gate is the verdict on a run and everything that it follows from. The report, the result file,
-// the JSON summary and the exit code of a run are all printed from it, so that they cannot disagree.
+// the JSON summary and the exit code of a run are all printed from it, so that they cannot
+// disagree.
 type Gate struct {
 	Verdict Verdict `json:"verdict"`
 	Reason  Reason  `json:"reason"`
