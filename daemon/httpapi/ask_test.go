@@ -118,7 +118,7 @@ func TestAskOverAnOpenAIProvider(t *testing.T) {
 		{"filtered", llmtest.Reply{Text: "She", FinishReason: "content_filter"},
 			"retrieve error", "She", `finish reason content_filter","retryable":false`},
 		{"empty", llmtest.Reply{Body: end},
-			"retrieve error", "", `gave no answer: gpt-4o-mini gave finish reason \"stop\"","retryable":true`},
+			"retrieve error", "", `gave no answer: gpt-4o-mini returned no text, with finish reason \"stop\"","retryable":true`},
 		{"only markers", llmtest.Reply{Text: "[1] [1]"},
 			"retrieve error", "", `"retryable":true`},
 		{"wrong key", llmtest.Reply{Status: 401, Body: `{"error":{"message":"bad key"}}`},

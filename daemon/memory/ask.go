@@ -91,7 +91,7 @@ func (s *Service) read(
 		return protocol.DoneEvent{}, nil, err
 	}
 	if strings.TrimSpace(answer.Text()) == "" {
-		return protocol.DoneEvent{}, nil, fmt.Errorf("%w: %s gave finish reason %q",
+		return protocol.DoneEvent{}, nil, fmt.Errorf("%w: %s returned no text, with finish reason %q",
 			ErrReaderSilent, response.Model, response.FinishReason)
 	}
 	return protocol.DoneEvent{

@@ -71,6 +71,10 @@ func checkDocument(r protocol.CreateDocument) error {
 	} else if n > protocol.MaxDocumentContent {
 		return fmt.Errorf("%w: content has %d characters, the limit is %d", ErrTooLarge, n, protocol.MaxDocumentContent)
 	}
+	if strings.HasPrefix(path.Base(r.Path), "_") {
+		return &ArgumentError{"path", fmt.Sprintf(
+			"the name %.64q begins with _, which hides generated files from listings and searches", path.Base(r.Path))}
+	}
 	if n := utf8.RuneCountInString(r.Title); n > protocol.MaxDocumentTitle {
 		return &ArgumentError{"title",
 			fmt.Sprintf("has %d characters, the limit is %d", n, protocol.MaxDocumentTitle)}

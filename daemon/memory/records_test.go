@@ -204,6 +204,7 @@ func TestCreateDocumentRefuses(t *testing.T) {
 		"nested value":    {protocol.CreateDocument{Content: "x", Metadata: map[string]any{"k": map[string]any{}}}, nil, "metadata"},
 		"too much":        {protocol.CreateDocument{Content: "x", Metadata: map[string]any{"k": strings.Repeat("x", 65<<10)}}, nil, "metadata"},
 		"tags of a text":  {protocol.CreateDocument{Content: "x", Path: "a.txt", Tags: []string{"a"}}, nil, "path"},
+		"generated":       {protocol.CreateDocument{Content: "x", Path: "notes/_a.md"}, nil, "path"},
 		"invalid path":    {protocol.CreateDocument{Content: "x", Path: "/a.md"}, store.ErrInvalidPath, ""},
 		"below a file":    {protocol.CreateDocument{Content: "x", Path: "taken.md/a.md"}, store.ErrInvalidPath, ""},
 		"taken path":      {protocol.CreateDocument{Content: "x", Path: "taken.md"}, store.ErrConflict, ""},
