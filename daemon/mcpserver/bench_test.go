@@ -3,9 +3,12 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -15,6 +18,7 @@ import (
 	"evalctl/daemon"
 	"evalctl/daemon/mcpclient"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/heap"
 )
 
 // median returns the middle of some durations.
@@ -67,30 +71,28 @@ func BenchmarkSearch(b *testing.B) {
 }
 
 // BenchmarkRemember stores notes in files, with one client that waits for each reply (stdio), one
-// with 8 calls at a time, and 8 clients over HTTP. The peer is 8 clients of the HTTP API. The
-// processor time is that of the daemon and the clients together, without the server on stdio.
+// with 8 calls at a time, 8 clients of the SDK over HTTP, and 8 that send the same requests without
+// an SDK. The peer is 8 clients of the HTTP API. The processor time is that of the daemon and the
+// clients together, without the server on stdio.
 func BenchmarkRemember(b *testing.B) {
-	content := func(n int64) object {
-		return object{"content": fmt.Sprintf("# Note %d\n\nAna drinks tea number %d.", n, n), "path": fmt.Sprintf("notes/%d.md", n)}
-	}
+	defer heap.HoldSpare()() // as the commands do
 	for _, tc := range []struct {
-		name, transport string
-		clients, calls  int
+		name           string
+		remember       func(b *testing.B, url string) func(n int64) error
+		clients, calls int
 	}{
-		{"stdio-sequential", "stdio", 1, 1}, {"stdio-8-calls", "stdio", 1, 8}, {"http-8-clients", "http", 8, 1},
-		{"peer-8-clients", "", 8, 1},
+		{"stdio-sequential", overMCP("stdio"), 1, 1}, {"stdio-8-calls", overMCP("stdio"), 1, 8},
+		{"http-8-clients", overMCP("http"), 8, 1}, {"http-8-plain", posted, 8, 1},
+		{"peer-8-clients", created, 8, 1},
 	} {
 		b.Run(tc.name, func(b *testing.B) {
 			url, _ := startDaemon(b, daemon.Config{Home: b.TempDir()})
-			direct := newClient(b, url)
-			if _, err := direct.CreateBrain(b.Context(), protocol.CreateBrain{Name: "notes"}); err != nil {
+			if _, err := newClient(b, url).CreateBrain(b.Context(), protocol.CreateBrain{Name: "notes"}); err != nil {
 				b.Fatal(err)
 			}
-			var clients []*mcpclient.Client
+			var clients []func(int64) error
 			for range tc.clients {
-				if tc.transport != "" {
-					clients = append(clients, connect(b, tc.transport, url))
-				}
+				clients = append(clients, tc.remember(b, url))
 			}
 			var next atomic.Int64
 			var all sync.WaitGroup
@@ -99,19 +101,8 @@ func BenchmarkRemember(b *testing.B) {
 			for i := range tc.clients * tc.calls {
 				all.Go(func() {
 					for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-						args := content(n)
-						if tc.transport == "" {
-							_, err := direct.Brain("notes").CreateDocument(b.Context(), protocol.CreateDocument{
-								Content: args["content"].(string), Path: args["path"].(string),
-							})
-							if err != nil {
-								b.Error(err)
-							}
-							continue
-						}
-						r, err := clients[i%tc.clients].Call(b.Context(), "memory_remember", args, nil)
-						if err != nil || r.Failure != nil {
-							b.Error(r.Failure, err)
+						if err := clients[i%tc.clients](n); err != nil {
+							b.Error(err)
 						}
 					}
 				})
@@ -120,6 +111,64 @@ func BenchmarkRemember(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "notes/s")
 			b.ReportMetric(float64((cpu(b)-used).Microseconds())/float64(b.N), "µs-cpu/note")
 		})
+	}
+}
+
+func numberedNote(n int64) protocol.CreateDocument {
+	return protocol.CreateDocument{
+		Content: fmt.Sprintf("# Note %d\n\nAna drinks tea number %d.", n, n), Path: fmt.Sprintf("notes/%d.md", n),
+	}
+}
+
+// overMCP returns clients of the SDK.
+func overMCP(transport string) func(*testing.B, string) func(int64) error {
+	return func(b *testing.B, url string) func(int64) error {
+		c := connect(b, transport, url)
+		return func(n int64) error {
+			note := numberedNote(n)
+			r, err := c.Call(b.Context(), "memory_remember", object{"content": note.Content, "path": note.Path}, nil)
+			if err == nil && r.Failure != nil {
+				err = fmt.Errorf("%+v", *r.Failure)
+			}
+			return err
+		}
+	}
+}
+
+// posted returns a client that sends a call as it is on the wire, and only looks for its success.
+func posted(b *testing.B, url string) func(int64) error {
+	transport := &http.Transport{}
+	b.Cleanup(transport.CloseIdleConnections)
+	return func(n int64) error {
+		note := numberedNote(n)
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"memory_remember",`+
+			`"arguments":{"content":%q,"path":%q}}}`, n, note.Content, note.Path)
+		r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, url+"/mcp", strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
+		res, err := transport.RoundTrip(r)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		data, err := io.ReadAll(res.Body)
+		if err == nil && !bytes.Contains(data, []byte(`"checksum_sha256"`)) {
+			err = fmt.Errorf("status %d: %s", res.StatusCode, data)
+		}
+		return err
+	}
+}
+
+// created returns a client of the HTTP API.
+func created(b *testing.B, url string) func(int64) error {
+	notes := newClient(b, url).Brain("notes")
+	return func(n int64) error {
+		_, err := notes.CreateDocument(b.Context(), numberedNote(n))
+		return err
 	}
 }
 
