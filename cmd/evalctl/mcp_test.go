@@ -362,7 +362,7 @@ func TestMCPEnds(t *testing.T) {
 }
 
 // TestMCPWithoutSocket uses a home whose socket would have too long a path. One process works, and
-// a second one is told why it cannot.
+// a second one reports why it cannot.
 func TestMCPWithoutSocket(t *testing.T) {
 	home := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
 	first := startAgent(t, "--home", home)

@@ -161,7 +161,7 @@ func TestCreateWhileClosing(t *testing.T) {
 	}
 }
 
-// faultyCatalog fails when it is told to.
+// faultyCatalog is a catalog whose methods can be made to fail.
 type faultyCatalog struct {
 	MemoryCatalog
 	add, retire error

@@ -60,7 +60,7 @@ func (e *Error) Error() string {
 //
 // An error that the tool reports is Result.Failure. Call returns an *Error if there is no reply, a
 // JSON-RPC error, or, with the Result, if the notifications break a rule of spec 6.4. It returns
-// the cause of the context if that ends; the server is told so.
+// the cause of the context if that ends; the server is notified.
 func (c *Client) Call(
 	ctx context.Context, name string, args any, progress func(Progress),
 ) (Result, error) {

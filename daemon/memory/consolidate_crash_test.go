@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store/storetest"
 	"evalctl/internal/llm"
@@ -38,14 +37,7 @@ func consolidateUntilKilled(value string) int {
 		if err != nil {
 			return err
 		}
-		brains, err := brain.Open(ctx, onDisk(dir)[kind])
-		if err != nil {
-			return err
-		}
-		if _, err := brains.Create(ctx, "", protocol.CreateBrain{ID: "eval"}); err != nil {
-			return err
-		}
-		h, err := brains.Find("eval")
+		h, err := createOnDisk(ctx, kind, dir)
 		if err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ type job struct {
 
 func jobPath(id string) string { return jobsDir + "/_" + id + ".json" }
 
-// jobDataPath is where a job may keep data that is too large for its payload. Whoever adds the job
+// jobDataPath is where a job may keep data that is too large for its payload. The caller of addJob
 // writes the file in the same batch.
 func jobDataPath(id string) string { return jobsDir + "/_" + id + ".data" }
 

@@ -12,8 +12,8 @@
 //     record_text.go a document from the request for one
 //   - ingest.go and ingest_url.go: files and pages as documents; ingest_path.go decides where,
 //     ingest_text.go what is written, ingest_record.go finds the document of a file,
-//     ingest_queue.go leaves large files to jobs, originals.go removes files without a document, and
-//     originals_read.go finds those of an earlier process
+//     ingest_queue.go leaves large files to jobs, originals.go removes files without a document,
+//     and originals_read.go finds those of an earlier process
 //   - group.go: one commit of concurrent requests
 //   - session.go: messages of sessions; session_key.go names their folders, session_message.go
 //     checks messages, session_segment.go writes them, session_state.go has what is known about a

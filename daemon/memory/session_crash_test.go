@@ -27,6 +27,19 @@ const (
 	ackedFile = "acked"
 )
 
+// createOnDisk creates a brain in a store of the given kind, for a process that is going to be
+// killed and closes nothing.
+func createOnDisk(ctx context.Context, kind, dir string) (brain.Handle, error) {
+	brains, err := brain.Open(ctx, onDisk(dir)[kind])
+	if err != nil {
+		return brain.Handle{}, err
+	}
+	if _, err := brains.Create(ctx, "", protocol.CreateBrain{ID: "eval"}); err != nil {
+		return brain.Handle{}, err
+	}
+	return brains.Find("eval")
+}
+
 // addUntilKilled continues the session s with numbered messages. It returns an exit code.
 func addUntilKilled(value string, message func(string) protocol.SessionMessage) int {
 	kind, dir, _ := strings.Cut(value, ":")
@@ -36,14 +49,7 @@ func addUntilKilled(value string, message func(string) protocol.SessionMessage) 
 		if err != nil {
 			return err
 		}
-		brains, err := brain.Open(ctx, onDisk(dir)[kind])
-		if err != nil {
-			return err
-		}
-		if _, err := brains.Create(ctx, "", protocol.CreateBrain{ID: "eval"}); err != nil {
-			return err
-		}
-		h, err := brains.Find("eval")
+		h, err := createOnDisk(ctx, kind, dir)
 		if err != nil {
 			return err
 		}

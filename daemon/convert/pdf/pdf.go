@@ -209,8 +209,8 @@ func (r *reader) page(page, resources types.Dict) []line {
 	return d.layout.finish()
 }
 
-// content returns the decoded content of a page, or of a part of it. Without it, the text of the page
-// would be missing from the document, and nobody would see that.
+// content returns the decoded content of a page, or of a part of it. Without it, the text of the
+// page would be missing from the document, and nobody would see that.
 func (r *reader) content(o types.Object) []byte {
 	if o == nil {
 		return nil // an empty page
