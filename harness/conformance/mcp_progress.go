@@ -77,6 +77,12 @@ func mcpProgressChecks() []check {
 				return err
 			}))),
 	}
+	return append(checks, silentToolChecks()...)
+}
+
+// silentToolChecks has a check for each tool that never sends notifications.
+func silentToolChecks() []check {
+	var checks []check
 	silent := append(toolCalls(), struct {
 		tool string
 		args object
