@@ -34,18 +34,21 @@ func wilson(k, n int, conf, level float64) (lo, hi float64) {
 	if n == 0 {
 		return 0, 1
 	}
-	z := distuv.UnitNormal.Quantile(level)
-	size := float64(n)
-	p, zz := float64(k)/size, z*z
+	return score(float64(k)/float64(n), float64(n), distuv.UnitNormal.Quantile(level))
+}
+
+// score returns the score interval of the rate p in a sample of this size, which need not be whole.
+func score(p, size, z float64) (lo, hi float64) {
+	zz := z * z
 	centre := p + zz/(2*size)
 	half := z * math.Sqrt(p*(1-p)/size+zz/(4*size*size))
 	lo = max(0, (centre-half)/(1+zz/size))
 	hi = min(1, (centre+half)/(1+zz/size))
 	// Rounding leaves the ends a few ulps away from 0 and 1.
-	if k == 0 {
+	if p == 0 {
 		lo = 0
 	}
-	if k == n {
+	if p == 1 {
 		hi = 1
 	}
 	return lo, hi

@@ -2,16 +2,35 @@ package stats
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
+// sharedVectors has values by other implementations. It is not part of the repository and may be
+// missing.
+const sharedVectors = "../../../shared/data/stats_vectors.json"
+
 // vectors returns one group of testdata/vectors.json.
 func vectors[T any](t *testing.T, group string) []T {
 	t.Helper()
-	path := filepath.Join("testdata", "vectors.json")
+	return vectorsOf[T](t, filepath.Join("testdata", "vectors.json"), group)
+}
+
+// shared returns one group of sharedVectors, and skips the test if they are missing.
+func shared[T any](t *testing.T, group string) []T {
+	t.Helper()
+	if _, err := os.Stat(sharedVectors); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the shared vectors are missing: " + sharedVectors)
+	}
+	return vectorsOf[T](t, sharedVectors, group)
+}
+
+func vectorsOf[T any](t *testing.T, path, group string) []T {
+	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
