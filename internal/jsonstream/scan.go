@@ -1,5 +1,7 @@
 package jsonstream
 
+import "bytes"
+
 // scanner finds the end of a value that comes in pieces.
 type scanner struct {
 	depth    int
@@ -58,15 +60,30 @@ func (s *scanner) scan(p []byte) int {
 
 // skipText returns the index of the quote that ends the text which goes on at i, or len(p).
 func (s *scanner) skipText(p []byte, i int) int {
-	for ; i < len(p); i++ {
-		switch {
-		case s.escaped:
+	quote := -1 // the next one from i on, escaped or not
+	for i < len(p) {
+		if s.escaped {
 			s.escaped = false
-		case p[i] == '\\':
-			s.escaped = true
-		case p[i] == '"':
-			return i
+			i++
+			continue
 		}
+		if quote < i {
+			quote = indexFrom(p, i, '"')
+		}
+		n := bytes.IndexByte(p[i:quote], '\\')
+		if n < 0 {
+			return quote
+		}
+		s.escaped = true
+		i += n + 1
 	}
 	return i
+}
+
+// indexFrom returns the index of the first c in p from i on, or len(p).
+func indexFrom(p []byte, i int, c byte) int {
+	if n := bytes.IndexByte(p[i:], c); n >= 0 {
+		return i + n
+	}
+	return len(p)
 }

@@ -28,6 +28,23 @@ func NewBudget(limit USD) *Budget {
 	return &Budget{limit: limit, freed: make(chan struct{})}
 }
 
+// Charge counts money that was spent without a reservation, such as by an interrupted run.
+func (b *Budget) Charge(spent USD) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.add(spent)
+}
+
+// add counts spent money and wakes those who wait. b.mu must be held.
+func (b *Budget) add(spent USD) {
+	b.spent = b.spent.Plus(max(spent, 0))
+	close(b.freed)
+	b.freed = make(chan struct{})
+}
+
 // Reservation is money set aside for one call. It must be settled.
 type Reservation struct {
 	budget *Budget
@@ -78,9 +95,7 @@ func (r *Reservation) Settle(actual USD) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.reserved -= r.amount
-		b.spent = b.spent.plus(max(actual, 0))
-		close(b.freed)
-		b.freed = make(chan struct{})
+		b.add(actual)
 	})
 }
 

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -67,23 +68,46 @@ func (c Config) openAI(modelVariable, urlVariable, keyVariable string) (endpoint
 	if c.Model == "" {
 		return endpointConfig{}, fmt.Errorf("no model for provider %s: set %s", c.Provider, modelVariable)
 	}
+	if err := c.checkKey(urlVariable, keyVariable); err != nil {
+		return endpointConfig{}, err
+	}
+	e := endpointConfig{Name: c.Provider, BaseURL: c.baseURL(), Limiter: limiter(c.PerSecond)}
+	if c.Provider == ProviderOpenAI {
+		e.APIKey, e.KeyVariable = c.APIKey, keyVariable
+	}
+	return e, nil
+}
+
+// baseURL is that of a provider other than "fake".
+func (c Config) baseURL() string {
 	if c.Provider == ProviderOllama {
-		return endpointConfig{
-			Name: ProviderOllama, BaseURL: ollamaURL(c.OllamaHost), Limiter: limiter(c.PerSecond),
-		}, nil
+		return ollamaURL(c.OllamaHost)
 	}
-	base := c.BaseURL
-	if base == "" {
-		base = OpenAIBaseURL
+	return cmp.Or(c.BaseURL, OpenAIBaseURL)
+}
+
+func (c Config) checkKey(urlVariable, keyVariable string) error {
+	if c.APIKey == "" && strings.TrimRight(c.baseURL(), "/") == OpenAIBaseURL {
+		return fmt.Errorf("provider openai needs a key: set %s, or %s for another endpoint", keyVariable, urlVariable)
 	}
-	if c.APIKey == "" && strings.TrimRight(base, "/") == OpenAIBaseURL {
-		return endpointConfig{}, fmt.Errorf("provider openai needs a key: set %s, or %s for another endpoint",
-			keyVariable, urlVariable)
+	return nil
+}
+
+// Endpoint returns the base URL that the configuration names, without a slash at its end, and the
+// key that is sent to it, which may be empty. Provider "fake" has none. Model is not used.
+func (c Config) Endpoint() (baseURL, key string, err error) {
+	switch c.Provider {
+	case ProviderOpenAI:
+		key = c.APIKey
+	case ProviderOllama:
+	default:
+		return "", "", fmt.Errorf("provider %s has no endpoint: set SVC_LLM_PROVIDER to openai or ollama", quote(c.Provider))
 	}
-	return endpointConfig{
-		Name: ProviderOpenAI, BaseURL: base, APIKey: c.APIKey, KeyVariable: keyVariable,
-		Limiter: limiter(c.PerSecond),
-	}, nil
+	if err := c.checkKey("OPENAI_BASE_URL", openAIKeyVariable); err != nil {
+		return "", "", err
+	}
+	e, err := newEndpoint(endpointConfig{BaseURL: c.baseURL(), APIKey: key}, "")
+	return e.url, key, err
 }
 
 func limiter(perSecond float64) *rate.Limiter {

@@ -77,3 +77,28 @@ func TestOpenLimitsRequests(t *testing.T) {
 		}
 	}
 }
+
+func TestEndpoint(t *testing.T) {
+	for _, tt := range []struct {
+		config   Config
+		url, key string
+		want     string // in the error
+	}{
+		{Config{Provider: ProviderOpenAI, APIKey: "k"}, OpenAIBaseURL, "k", ""},
+		{Config{Provider: ProviderOpenAI, BaseURL: "http://h:1/v1/"}, "http://h:1/v1", "", ""},
+		{Config{Provider: ProviderOllama, OllamaHost: "h", APIKey: "k"}, "http://h:11434/v1", "", ""},
+		{Config{Provider: ProviderOpenAI}, "", "", "OPENAI_API_KEY"},
+		{Config{Provider: ProviderOpenAI, BaseURL: "http://h:1/v1", APIKey: "a b"}, "", "", "no key has"},
+		{Config{Provider: ProviderOpenAI, BaseURL: "h:1/v1"}, "", "", "base URL"},
+		{Config{Provider: ProviderFake}, "", "", `provider "fake" has no endpoint`},
+		{Config{}, "", "", `provider "" has no endpoint`},
+	} {
+		url, key, err := tt.config.Endpoint()
+		if tt.want == "" && (err != nil || url != tt.url || key != tt.key) {
+			t.Errorf("%+v: got %s, %s, %v", tt.config, url, key, err)
+		}
+		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%+v: got %v", tt.config, err)
+		}
+	}
+}

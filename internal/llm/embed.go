@@ -65,6 +65,17 @@ func OpenEmbedder(c EmbedConfig) (Embedder, error) {
 	return newOpenAIEmbedder(o, c.Model)
 }
 
+// Upstream returns where the texts are sent, with which model and which key. It returns an error if
+// that cannot be a paid provider's or the configuration is not usable, as OpenEmbedder does.
+func (c EmbedConfig) Upstream() (Config, error) {
+	if c.Provider != ProviderOpenAI {
+		return Config{}, fmt.Errorf("embedding provider %s is not paid", quote(c.Provider))
+	}
+	_, err := OpenEmbedder(c)
+	where, _ := c.endpoint()
+	return where, err
+}
+
 // endpoint returns where to embed, and the name of the variable that holds the key for it.
 func (c EmbedConfig) endpoint() (Config, string) {
 	where := Config{

@@ -31,10 +31,16 @@ type Request struct {
 	MaxTokens   int
 	// JSON asks for strict JSON-object mode.
 	JSON bool
+	// Attempt distinguishes requests that are repeated to get another answer, from 0. It is not sent;
+	// a Cache keeps one answer for each.
+	Attempt int
 	// Fake returns the answer of the provider "fake", which has no other: the author of a prompt
 	// knows what answers it. It must be deterministic and safe for concurrent use. It is not sent,
 	// so requests that differ only in it are the same request.
 	Fake func() string
+	// Retried, if set, is called with the error of each attempt that is followed by another one. It
+	// is not sent.
+	Retried func(*Error)
 }
 
 // Usage counts tokens. Estimated is set if the provider sent no counts and they were computed from
@@ -51,7 +57,7 @@ func (u Usage) Plus(v Usage) Usage {
 }
 
 // Response is a finished completion. Model is the model that ran according to the provider.
-// Attempts counts the HTTP requests made and is at least 1.
+// Attempts counts the HTTP requests made; it is 0 for a cached answer.
 type Response struct {
 	Text  string
 	Model string
@@ -64,6 +70,10 @@ type Response struct {
 	// Cost is what the call was charged, lost attempts included. Only a Meter sets it; otherwise it
 	// is 0.
 	Cost USD
+	// Cached is set if a Cache had the answer. Usage is then that of the request that was paid, and
+	// SavedUSD what it would cost now, 0 if the price is not known.
+	Cached   bool
+	SavedUSD USD
 }
 
 // Provider completes requests. Implementations are safe for concurrent use.

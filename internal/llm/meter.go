@@ -3,25 +3,24 @@ package llm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 )
 
-// Meter is a Provider that counts what another one costs and keeps it under a budget. It is safe
-// for concurrent use.
+// Meter is a Provider that counts what another one costs and keeps it under the cap of an Account.
+// It is safe for concurrent use.
 //
 // Each HTTP attempt has its own reservation. Its worst case is reserved before the attempt. After
 // it, the reservation is settled with the cost of its usage. It is settled with the whole worst
 // case if the attempt may have been charged although its answer was lost, or if the provider did
-// not count its tokens; without a budget, uncounted tokens are charged as estimated. The cap
+// not count its tokens; without a cap, uncounted tokens are charged as estimated. The cap
 // therefore also holds when attempts are repeated. This relies on the provider to respect MaxTokens
 // and to count usage correctly: a cost above the worst case is recorded as it is, and the next call
 // is rejected.
 type Meter struct {
 	provider Provider
 	prices   Prices
-	budget   *Budget
+	account  Account
 
 	mu       sync.Mutex
 	totals   Totals
@@ -51,15 +50,21 @@ type retrier interface {
 }
 
 // NewMeter wraps p. A nil budget means no cap: unpriced models are then allowed and listed in the
-// totals. A Meter cannot wrap a Meter.
+// totals. A Meter cannot wrap a Meter, nor what a Cache returns for one.
 func NewMeter(p Provider, prices Prices, b *Budget) (*Meter, error) {
+	return NewAccountMeter(p, prices, budgetAccount{b})
+}
+
+// NewAccountMeter wraps p. The account admits each attempt and is given its outcome.
+func NewAccountMeter(p Provider, prices Prices, a Account) (*Meter, error) {
 	if p == nil {
 		return nil, errors.New("a meter needs a provider")
 	}
-	if _, ok := p.(*Meter); ok {
+	switch p.(type) {
+	case *Meter, *cachedProvider:
 		return nil, errors.New("a meter cannot wrap a meter: calls would be counted twice")
 	}
-	return &Meter{provider: p, prices: prices, budget: b, unpriced: map[string]bool{}}, nil
+	return &Meter{provider: p, prices: prices, account: a, unpriced: map[string]bool{}}, nil
 }
 
 // Name is the wrapped provider's name.
@@ -68,11 +73,10 @@ func (m *Meter) Name() string { return m.provider.Name() }
 // CheckModel returns an error for a model whose price is not known if a cap is set. Call it before
 // any work; each call to the model checks again.
 func (m *Meter) CheckModel(model string) error {
-	if _, ok := m.prices.Of(m.Name(), model); ok || m.budget == nil {
+	if !m.account.Capped() {
 		return nil
 	}
-	return fmt.Errorf("no price is known for model %s of provider %s, so the spend cap cannot be enforced: "+
-		"give --price model=in/out in dollars per million tokens", quote(model), m.Name())
+	return m.prices.Check(m.Name(), model)
 }
 
 // Complete calls the wrapped provider and accounts for the cost.
@@ -96,7 +100,7 @@ func (m *Meter) call(ctx context.Context, r Request, emit func(string) error) (R
 	var spent USD
 	perAttempt := func(once func() (Response, error)) (Response, error) {
 		resp, cost, err := m.attempt(ctx, r, once)
-		spent = spent.plus(cost)
+		spent = spent.Plus(cost)
 		return resp, err
 	}
 	resp, err := m.start(ctx, r, emit, perAttempt)
@@ -121,39 +125,40 @@ func (m *Meter) start(ctx context.Context, r Request, emit func(string) error,
 func (m *Meter) attempt(ctx context.Context, r Request, once func() (Response, error)) (
 	Response, USD, error) {
 	worst := m.WorstCase(r)
-	held, err := m.budget.Reserve(ctx, worst)
+	settle, err := m.account.Reserve(ctx, r.Model, worst)
 	if err != nil {
 		return Response{}, 0, err
 	}
+	price, known := m.prices.Of(m.Name(), r.Model)
+	c := Charge{Cost: worst, Lost: worst, Unpriced: !known}
 	// If once panics, other calls must not wait for this reservation.
-	defer held.Settle(worst)
+	defer func() { settle(c) }()
 
 	resp, err := once()
-	price, known := m.prices.Of(m.Name(), r.Model)
-	var cost, lost USD
-	if err == nil {
-		cost = price.cost(resp.Usage)
-		if resp.Usage.Estimated && m.budget != nil {
-			cost = max(cost, worst) // a cap cannot rely on a guess
+	c.Usage = resp.Usage
+	switch e, ok := errors.AsType[*Error](err); {
+	case err == nil:
+		c.Cost, c.Lost = price.Cost(resp.Usage), 0
+		if resp.Usage.Estimated && m.account.Capped() {
+			c.Cost = max(c.Cost, worst) // a cap cannot rely on a guess
 		}
-	} else if e, ok := errors.AsType[*Error](err); !ok || e.Billed {
-		// This includes a context's end and an error from emit: the request was already sent.
-		cost, lost = worst, worst
+	case ok && !e.Billed:
+		// Any other error includes a context's end and an error from emit: the request was sent.
+		c.Cost, c.Lost, c.Rejected = 0, 0, true
 	}
-	held.Settle(cost)
-	m.add(r.Model, known, resp.Usage, cost, lost)
-	return resp, cost, err
+	m.add(r.Model, c)
+	return resp, c.Cost, err
 }
 
-func (m *Meter) add(model string, known bool, u Usage, cost, lost USD) {
+func (m *Meter) add(model string, c Charge) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := &m.totals
 	t.Attempts++
-	t.Usage = t.Usage.Plus(u)
-	t.Cost = t.Cost.plus(cost)
-	t.Lost = t.Lost.plus(lost)
-	if !known && !m.unpriced[model] {
+	t.Usage = t.Usage.Plus(c.Usage)
+	t.Cost = t.Cost.Plus(c.Cost)
+	t.Lost = t.Lost.Plus(c.Lost)
+	if c.Unpriced && !m.unpriced[model] {
 		m.unpriced[model] = true
 		t.Unpriced = append(t.Unpriced, model)
 		slices.Sort(t.Unpriced)
@@ -182,7 +187,7 @@ const (
 func (m *Meter) WorstCase(r Request) USD {
 	price, _ := m.prices.Of(m.Name(), r.Model)
 	in := inputBytes(r) + tokensPerMessage*len(r.Messages) + tokensPerRequest
-	return price.cost(Usage{InputTokens: in, OutputTokens: r.MaxTokens})
+	return price.Cost(Usage{InputTokens: in, OutputTokens: r.MaxTokens})
 }
 
 // Likely returns a forecast of what r costs, for English prose at four bytes per token and a
@@ -190,7 +195,7 @@ func (m *Meter) WorstCase(r Request) USD {
 func (m *Meter) Likely(r Request) USD {
 	price, _ := m.prices.Of(m.Name(), r.Model)
 	in := inputBytes(r)/bytesPerToken + tokensPerRequest
-	return price.cost(Usage{InputTokens: in, OutputTokens: r.MaxTokens / 4})
+	return price.Cost(Usage{InputTokens: in, OutputTokens: r.MaxTokens / 4})
 }
 
 func inputBytes(r Request) int {

@@ -45,6 +45,36 @@ func (u USD) String() string {
 	return "$" + u.decimal()
 }
 
+// significantDigits are those of rounded amounts.
+const significantDigits = 4
+
+// Round returns the amount rounded half up to four significant digits.
+func (u USD) Round() USD {
+	step := u.lastDigit()
+	if u%step < (step+1)/2 {
+		return u / step * step
+	}
+	return u.RoundUp()
+}
+
+// RoundUp returns the amount rounded up to four significant digits, for forecasts.
+func (u USD) RoundUp() USD {
+	step := u.lastDigit()
+	if u%step == 0 {
+		return u
+	}
+	return (u / step * step).Plus(step)
+}
+
+// lastDigit returns the value of the last significant digit of an amount that is not negative.
+func (u USD) lastDigit() USD {
+	step, limit := USD(1), USD(math.Pow10(significantDigits))
+	for u/step >= limit {
+		step *= 10
+	}
+	return step
+}
+
 // MarshalJSON returns the exact amount as a JSON number of dollars.
 func (u USD) MarshalJSON() ([]byte, error) {
 	return []byte(u.decimal()), nil
@@ -70,8 +100,8 @@ func (u USD) decimal() string {
 	return fmt.Sprintf("%s%d.%s", sign, n/uint64(Dollar), frac)
 }
 
-// plus adds two amounts that are not negative. A sum beyond USD's range is the largest USD.
-func (u USD) plus(v USD) USD {
+// Plus adds two amounts that are not negative. A sum beyond USD's range is the largest USD.
+func (u USD) Plus(v USD) USD {
 	if v > math.MaxInt64-u {
 		return math.MaxInt64
 	}

@@ -17,9 +17,9 @@ type Price struct {
 	Output USD
 }
 
-// cost returns the price of the usage, rounded up to a nano-dollar. Negative counts cost nothing. A
+// Cost returns the price of the usage, rounded up to a nano-dollar. Negative counts cost nothing. A
 // sum beyond USD's range is the largest USD.
-func (p Price) cost(u Usage) USD {
+func (p Price) Cost(u Usage) USD {
 	inHi, inLo := bits.Mul64(uint64(max(u.InputTokens, 0)), uint64(p.Input))
 	outHi, outLo := bits.Mul64(uint64(max(u.OutputTokens, 0)), uint64(p.Output))
 	lo, carry := bits.Add64(inLo, outLo, 0)
@@ -37,8 +37,11 @@ func (p Price) cost(u Usage) USD {
 // Prices maps the name of a model to its price.
 type Prices map[string]Price
 
-// DefaultPrices returns a new table of well-known OpenAI models, with the public list prices of
-// 2026-03-21. The caller may add to it.
+// PricesDate is the day of the public list prices in DefaultPrices.
+const PricesDate = "2026-03-21"
+
+// DefaultPrices returns a new table of well-known OpenAI models with their prices of PricesDate.
+// The caller may add to it.
 func DefaultPrices() Prices {
 	return maps.Clone(listPrices)
 }
@@ -57,6 +60,10 @@ var listPrices = Prices{
 	"gpt-5-nano":        {5 * cent, 40 * cent},
 	"o3":                {200 * cent, 800 * cent},
 	"o4-mini":           {110 * cent, 440 * cent},
+
+	"text-embedding-3-small": {2 * cent, 0},
+	"text-embedding-3-large": {13 * cent, 0},
+	"text-embedding-ada-002": {10 * cent, 0},
 }
 
 // Of returns the price of a provider's model. The providers "fake" and "ollama" charge nothing. A
@@ -78,6 +85,15 @@ func (p Prices) Of(provider, model string) (price Price, ok bool) {
 	}
 	price, ok = p[model[:cut]]
 	return price, ok
+}
+
+// Check returns an error for a model whose price is not known. A cap cannot be enforced for it.
+func (p Prices) Check(provider, model string) error {
+	if _, ok := p.Of(provider, model); ok {
+		return nil
+	}
+	return fmt.Errorf("no price is known for model %s of provider %s, so the spend cap cannot be enforced: "+
+		"give --price model=in/out in dollars per million tokens", quote(model), provider)
 }
 
 // ParsePrice parses "model=in/out" in dollars per million tokens, such as "gpt-4o=2.50/10".

@@ -78,14 +78,14 @@ func TestCost(t *testing.T) {
 		if sum.IsInt64() {
 			want = USD(sum.Int64())
 		}
-		if got := p.cost(u); got != want {
+		if got := p.Cost(u); got != want {
 			t.Fatalf("cost of %+v at %v is %d, want %d", u, p, got, want)
 		}
 	})
-	if got := (Price{1, 1}).cost(Usage{InputTokens: 1}); got != 1 {
+	if got := (Price{1, 1}).Cost(Usage{InputTokens: 1}); got != 1 {
 		t.Errorf("a fraction of a nano-dollar costs %d, want 1", got)
 	}
-	if got := (Price{Dollar, Dollar}).cost(Usage{InputTokens: -5, OutputTokens: -5}); got != 0 {
+	if got := (Price{Dollar, Dollar}).Cost(Usage{InputTokens: -5, OutputTokens: -5}); got != 0 {
 		t.Errorf("negative counts cost %s", got)
 	}
 }

@@ -36,9 +36,13 @@ func (o *openAIProvider) retrying(ctx context.Context, r Request, emit func(stri
 		return o.once(ctx, r, watched)
 	}
 	var resp Response
-	err := o.repeat(ctx, func() (err error) {
-		resp, err = perAttempt(once)
-		return err
+	var last error
+	err := o.repeat(ctx, func() error {
+		if e, ok := errors.AsType[*Error](last); ok && r.Retried != nil {
+			r.Retried(e)
+		}
+		resp, last = perAttempt(once)
+		return last
 	}, func() bool { return !emitted })
 	resp.Attempts = made
 	return resp, err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,9 +89,15 @@ func TestRetryThenAnswer(t *testing.T) {
 		llmtest.Reply{Status: 503, RetryAfter: "Mon, 02 Jan 2006 15:04:05 GMT"},
 		llmtest.Reply{Status: 502, RetryAfter: "0"},
 		llmtest.Reply{Text: "at last"})
-	resp, err := o.Complete(t.Context(), ask("gpt-4o", "q"))
+	r := ask("gpt-4o", "q")
+	var failed []int
+	r.Retried = func(e *Error) { failed = append(failed, e.Status) }
+	resp, err := o.Complete(t.Context(), r)
 	if err != nil || resp.Text != "at last" || resp.Attempts != 4 || len(srv.Calls()) != 4 {
 		t.Errorf("%+v, %v", resp, err)
+	}
+	if !slices.Equal(failed, []int{429, 503, 502}) {
+		t.Errorf("failed with %v", failed)
 	}
 }
 

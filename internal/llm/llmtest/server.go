@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Call is one request that arrived.
@@ -44,14 +45,19 @@ type Reply struct {
 	FinishReason string
 	// Input and Output are the token counts. If both are 0, no usage is sent.
 	Input, Output int
+	// Usage, unless empty, is the JSON that is sent as the usage, such as a wrong one.
+	Usage string
 	// Status other than 0 and 200 rejects the request with Body.
 	Status int
 	// RetryAfter is the header of that name.
 	RetryAfter string
 	// Body, unless empty, is sent in place of a completion or a stream.
 	Body string
-	// CutAfter above 0 breaks the connection after that many words of a stream.
-	CutAfter int
+	// CutAfter above 0 breaks the connection after that many words of a stream, HangAfter above 0
+	// sends nothing further, as Hang does.
+	CutAfter, HangAfter int
+	// Latency is waited for before anything is sent.
+	Latency time.Duration
 	// Break closes the connection without a response.
 	Break bool
 	// Hang sends nothing until the client disconnects or the test ends.
@@ -119,13 +125,23 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 	s.mu.Unlock()
 
 	r := s.reply(c)
-	switch {
-	case r.Hang:
+	hang := func() {
 		select {
 		case <-req.Context().Done():
 		case <-s.done:
 		}
 		panic(http.ErrAbortHandler)
+	}
+	if r.Latency > 0 {
+		select {
+		case <-time.After(r.Latency):
+		case <-req.Context().Done():
+			hang()
+		}
+	}
+	switch {
+	case r.Hang:
+		hang()
 	case r.Break:
 		panic(http.ErrAbortHandler)
 	case r.Status != 0 && r.Status != http.StatusOK:
@@ -142,7 +158,10 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 		rerank(w, c, r)
 	case c.Stream:
 		w.Header().Set("Content-Type", "text/event-stream")
-		stream(w, c, r)
+		stream(w, c, r, hang)
+	case strings.HasSuffix(c.Path, "/models"):
+		w.Header().Set("Content-Type", "application/json")
+		write(w, `{"object":"list","data":[{"id":"m","object":"model"}]}`)
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		plain(w, c, r)
@@ -176,12 +195,12 @@ func plain(w http.ResponseWriter, c Call, r Reply) {
 	write(w, string(b))
 }
 
-func stream(w http.ResponseWriter, c Call, r Reply) {
+func stream(w http.ResponseWriter, c Call, r Reply, hang func()) {
 	if r.Body != "" {
 		write(w, r.Body)
 		return
 	}
-	send := func(choices []object, usage object) {
+	send := func(choices []object, usage any) {
 		frame := object{"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": c.Model,
 			"choices": choices, "usage": usage}
 		b, _ := json.Marshal(frame)
@@ -190,6 +209,9 @@ func stream(w http.ResponseWriter, c Call, r Reply) {
 	for i, word := range strings.SplitAfter(r.Text, " ") {
 		if r.CutAfter > 0 && i == r.CutAfter {
 			panic(http.ErrAbortHandler)
+		}
+		if r.HangAfter > 0 && i == r.HangAfter {
+			hang()
 		}
 		send([]object{{"index": 0, "delta": object{"content": word}, "finish_reason": nil}}, nil)
 	}
@@ -212,7 +234,10 @@ func finishReason(r Reply) any {
 	return r.FinishReason
 }
 
-func usage(r Reply) object {
+func usage(r Reply) any {
+	if r.Usage != "" {
+		return json.RawMessage(r.Usage)
+	}
 	if r.Input == 0 && r.Output == 0 {
 		return nil
 	}

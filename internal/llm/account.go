@@ -1,0 +1,45 @@
+package llm
+
+import "context"
+
+// Account admits the paid requests of a Meter and keeps their books. Implementations are safe for
+// concurrent use.
+type Account interface {
+	// Capped reports whether there is a spend cap. Models without a known price are then rejected.
+	Capped() bool
+	// Reserve admits one request to a model that may cost up to worst, and may wait for other
+	// requests to settle. An error prevents the request; it wraps ErrBudgetExceeded if the cap does.
+	// settle must be called once the outcome is known. Only its first call counts.
+	Reserve(ctx context.Context, model string, worst USD) (settle func(Charge), err error)
+	// Lookup records that a cached reply of a model was looked for. saved is what the reply would
+	// have cost if there was one.
+	Lookup(model string, hit bool, saved USD)
+}
+
+// Charge is the outcome of one request.
+type Charge struct {
+	Usage Usage
+	// Cost is everything charged, Lost included.
+	Cost USD
+	// Lost is the worst case of a request that may have been charged but returned no answer.
+	Lost USD
+	// Rejected is set if the provider accepted no request, so that nothing was charged.
+	Rejected bool
+	// Unpriced is set if the price of the model is not known. Its cost is missing.
+	Unpriced bool
+}
+
+// budgetAccount is a Budget without books. The budget may be nil.
+type budgetAccount struct{ budget *Budget }
+
+func (a budgetAccount) Capped() bool { return a.budget != nil }
+
+func (a budgetAccount) Reserve(ctx context.Context, _ string, worst USD) (func(Charge), error) {
+	held, err := a.budget.Reserve(ctx, worst)
+	if err != nil {
+		return nil, err
+	}
+	return func(c Charge) { held.Settle(c.Cost) }, nil
+}
+
+func (budgetAccount) Lookup(string, bool, USD) {}

@@ -1,0 +1,117 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Wrap returns a provider that asks m only for replies that are not in the cache. A cached reply is
+// neither reserved nor charged; the meter's account counts the lookup. baseURL is m's. Replies that
+// did not end normally, and empty ones, are not stored. Replies of provider "fake" are computed,
+// not cached.
+func (c *Cache) Wrap(m *Meter, baseURL string) Provider {
+	if c.mode == CacheOff || m.Name() == ProviderFake {
+		return m
+	}
+	return &cachedProvider{cache: c, meter: m, baseURL: strings.TrimRight(baseURL, "/")}
+}
+
+// Refresh returns a provider that asks m for every reply and stores it as that of Wrap does, in place
+// of the one that is cached. In mode CacheOnly, in which nothing may be sent, it is that of Wrap.
+func (c *Cache) Refresh(m *Meter, baseURL string) Provider {
+	p := c.Wrap(m, baseURL)
+	if cached, ok := p.(*cachedProvider); ok {
+		cached.refresh = c.mode != CacheOnly
+	}
+	return p
+}
+
+type cachedProvider struct {
+	cache   *Cache
+	meter   *Meter
+	baseURL string
+	refresh bool
+}
+
+// cachedReply is what is stored of a Response.
+type cachedReply struct {
+	Text         string    `json:"text"`
+	Model        string    `json:"model"`
+	FinishReason string    `json:"finish_reason"`
+	InputTokens  int       `json:"input_tokens"`
+	OutputTokens int       `json:"output_tokens"`
+	Estimated    bool      `json:"estimated,omitempty"`
+	Time         time.Time `json:"time"`
+}
+
+func (p *cachedProvider) Name() string { return p.meter.Name() }
+
+func (p *cachedProvider) Complete(ctx context.Context, r Request) (Response, error) {
+	return p.call(ctx, r, nil)
+}
+
+// Stream emits a cached reply as one piece.
+func (p *cachedProvider) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+	return p.call(ctx, r, emit)
+}
+
+func (p *cachedProvider) call(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+	key, err := p.key(r)
+	if err != nil {
+		return Response{}, err
+	}
+	if !p.refresh {
+		var reply cachedReply
+		hit, done, err := p.cache.Lookup(ctx, key, r.Model, &reply)
+		if err != nil {
+			return Response{}, err
+		}
+		defer done()
+		if hit {
+			return p.replay(r, reply, emit)
+		}
+	}
+	p.meter.account.Lookup(r.Model, false, 0)
+	resp, err := p.meter.call(ctx, r, emit)
+	if err == nil && resp.Text != "" && (resp.FinishReason == "stop" || resp.FinishReason == "") {
+		p.cache.Store(key, cachedReply{
+			Text: resp.Text, Model: resp.Model, FinishReason: resp.FinishReason,
+			InputTokens: resp.Usage.InputTokens, OutputTokens: resp.Usage.OutputTokens,
+			Estimated: resp.Usage.Estimated, Time: time.Now().UTC(),
+		})
+	}
+	return resp, err
+}
+
+// key is that of the request as it is sent.
+func (p *cachedProvider) key(r Request) (CacheKey, error) {
+	if err := r.check(); err != nil {
+		return CacheKey{}, err
+	}
+	body, err := json.Marshal(wireRequest(r))
+	if err == nil && !IsReasoningModel(r.Model) {
+		body, err = withTemperature(body, &r.Temperature)
+	}
+	if err != nil {
+		return CacheKey{}, err
+	}
+	return NewCacheKey(p.Name(), p.baseURL, "/chat/completions", body, r.Attempt)
+}
+
+func (p *cachedProvider) replay(r Request, reply cachedReply, emit func(string) error) (Response, error) {
+	u := Usage{reply.InputTokens, reply.OutputTokens, reply.Estimated}
+	price, _ := p.meter.prices.Of(p.Name(), r.Model)
+	saved := price.Cost(u)
+	p.cache.Saved(saved)
+	p.meter.account.Lookup(r.Model, true, saved)
+	if emit != nil {
+		if err := emit(reply.Text); err != nil {
+			return Response{}, err
+		}
+	}
+	return Response{
+		Text: reply.Text, Model: reply.Model, FinishReason: reply.FinishReason, Usage: u, Cached: true, SavedUSD: saved,
+	}, nil
+}
