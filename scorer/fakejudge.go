@@ -8,10 +8,10 @@ import (
 	"evalctl/internal/llm"
 )
 
-// fakeReply returns the offline judge's reply, which scores the overlap of the answer with the
+// fakeReply returns the offline judge's reply, which compares the words of the answer and the
 // reference.
 func fakeReply(item Item) string {
-	score, reason := overlap(item.Reference, item.Answer)
+	score, reason := fakeVerdict(item)
 	return fmt.Sprintf(`{"score": %.2f, "reason": %q}`, score, reason)
 }
 

@@ -31,7 +31,8 @@ const (
 type Judge struct {
 	provider llm.Provider
 	model    string
-	prompts  Prompts
+	prompts  Prompts   // of all items, or those of TypeStandard
+	byType   PromptSet // nil if all items have the same prompts
 
 	answered atomic.Bool  // some request was
 	refused  atomic.Int64 // items rejected before any request was answered
@@ -53,14 +54,37 @@ func NewJudge(p llm.Provider, model string, prompts Prompts) (*Judge, error) {
 	return &Judge{provider: p, model: model, prompts: prompts}, nil
 }
 
+// NewTyped returns a judge whose prompts depend on the type of an item. byType must have prompts
+// for each of Types and for no other type.
+func NewTyped(p llm.Provider, model string, byType PromptSet) (*Judge, error) {
+	if err := byType.check(); err != nil {
+		return nil, err
+	}
+	j, err := NewJudge(p, model, byType[TypeStandard])
+	if err != nil {
+		return nil, err
+	}
+	j.byType = byType
+	return j, nil
+}
+
 // Name returns the name in the judge's prompts, by default "judge".
 func (j *Judge) Name() string { return cmp.Or(j.prompts.Scorer, judgeName) }
 
-// Prompts returns the prompts that the judge sends.
-func (j *Judge) Prompts() Prompts { return j.prompts }
+// promptsFor returns the prompts for an item that Check accepts.
+func (j *Judge) promptsFor(item Item) Prompts {
+	if j.byType == nil {
+		return j.prompts
+	}
+	return j.byType[cmp.Or(item.Type, TypeStandard)]
+}
 
-// Check rejects an item without a reference answer.
-func (*Judge) Check(item Item) error {
+// Check rejects an item without a reference answer, or of a type for which there are no prompts.
+func (j *Judge) Check(item Item) error {
+	if item.Type != "" && j.byType != nil && j.byType[item.Type].Name == "" {
+		return fmt.Errorf("question %q is of type %q, for which the judge has no prompts: it must be one of %s",
+			item.ID, item.Type, strings.Join(types, ", "))
+	}
 	if strings.TrimSpace(item.Reference) == "" {
 		return fmt.Errorf("question %q has no reference_answer: add one, or use the exact scorer", item.ID)
 	}
@@ -71,11 +95,12 @@ func (*Judge) Check(item Item) error {
 // JSON asked for, one more request follows, which also contains that reply.
 func (j *Judge) Request(item Item) llm.Request {
 	item.Answer = truncate(item.Answer)
+	prompts := j.promptsFor(item)
 	r := llm.Request{
 		Model: j.model,
 		Messages: []llm.Message{
-			{Role: llm.RoleSystem, Content: j.prompts.System},
-			{Role: llm.RoleUser, Content: j.prompts.User(item)},
+			{Role: llm.RoleSystem, Content: prompts.System},
+			{Role: llm.RoleUser, Content: prompts.User(item)},
 		},
 		Temperature: 0,
 		MaxTokens:   replyTokens,
@@ -103,12 +128,12 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	if err == nil && problem != nil {
 		req.Messages = append(req.Messages,
 			llm.Message{Role: llm.RoleAssistant, Content: text},
-			llm.Message{Role: llm.RoleUser, Content: j.prompts.repair(problem)})
+			llm.Message{Role: llm.RoleUser, Content: j.promptsFor(item).repair(problem)})
 		_, problem, err = j.ask(ctx, req, &v)
 	}
 	switch {
 	case err != nil && j.isFatal(err):
-		unscored := Verdict{Attempts: v.Attempts, Usage: v.Usage, Cost: v.Cost, Model: v.Model}
+		unscored := Verdict{Attempts: v.Attempts, Usage: v.Usage, Cost: v.Cost, Saved: v.Saved, Model: v.Model}
 		return unscored, fmt.Errorf("judge question %q: %w", item.ID, err)
 	case err != nil:
 		v.Reason = "the judge did not answer: " + err.Error()
@@ -125,8 +150,12 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text string, problem, err error) {
 	resp, err := j.provider.Complete(ctx, req)
 	v.Attempts += resp.Attempts
+	v.Cached = resp.Cached && v.Attempts == 0
+	v.Saved += resp.SavedUSD
 	v.Cost += resp.Cost
-	v.Usage = v.Usage.Plus(resp.Usage)
+	if !resp.Cached {
+		v.Usage = v.Usage.Plus(resp.Usage)
+	}
 	if err != nil {
 		return "", nil, err
 	}

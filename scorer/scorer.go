@@ -25,6 +25,9 @@ type Item struct {
 	// Gold contains the documents that hold the answer, with their ranks once it is known what was
 	// retrieved.
 	Gold Ranking
+	// Type selects the prompts of a judge that has several (see NewTyped): one of Types, or empty for
+	// TypeStandard. Other scorers ignore it.
+	Type string
 	// Answer is the answer to score.
 	Answer string
 }
@@ -42,10 +45,18 @@ type Verdict struct {
 	Model string
 	// Attempts counts HTTP requests.
 	Attempts int
-	// Usage is the sum of the tokens of the judgement's requests.
+	// Usage is the sum of the tokens of the judgement's requests. Replies from a cache have none.
 	Usage llm.Usage
 	// Cost is what the judgement was charged, lost attempts included.
 	Cost llm.USD
+	// Cached is set if all replies of the judgement came from a cache. Saved is what those that did
+	// would have cost.
+	Cached bool
+	Saved  llm.USD
+	// Original is the verdict by the reference that the dataset has, if the answer was scored by a
+	// corrected one (see NewDual). Attempts, Usage, Cost, Cached and Saved of this verdict then
+	// include its own.
+	Original *Verdict
 }
 
 // Passed reports whether the answer was scored and passed.

@@ -1,0 +1,70 @@
+package scorer
+
+import (
+	"context"
+	"slices"
+)
+
+// dual scores the answers of some items twice.
+type dual struct {
+	Scorer
+	original map[string]Reference
+}
+
+// Reference is what was known of a question's answer before that was corrected.
+type Reference struct {
+	Answer string
+	// Expected are its expected substrings, nil for those of the item.
+	Expected []string
+	// Type is the question's type with this reference, which a correction may change.
+	Type string
+}
+
+// NewDual returns a scorer for items of which some have a corrected reference: it also scores the
+// answer to an item with an id in original by the reference there, as Verdict.Original. The verdict
+// itself is by the item's own reference, and has what both used and cost. By an original reference
+// that cannot be scored, such as an empty one, the answer is unscored.
+//
+// If the only expected substring of an item is its reference, an original reference without
+// substrings of its own replaces both.
+func NewDual(s Scorer, original map[string]Reference) Scorer {
+	return dual{s, original}
+}
+
+// Score makes both judgements. After an error in either, the verdict is unscored.
+func (d dual) Score(ctx context.Context, item Item) (Verdict, error) {
+	v, err := d.Scorer.Score(ctx, item)
+	ref, ok := d.original[item.ID]
+	if err != nil || !ok {
+		return v, err
+	}
+	item = ref.item(item)
+	if err := d.Check(item); err != nil {
+		v.Original = &Verdict{Reason: err.Error()}
+		return v, nil
+	}
+	original, err := d.Scorer.Score(ctx, item)
+	v.Attempts += original.Attempts
+	v.Usage = v.Usage.Plus(original.Usage)
+	v.Cost += original.Cost
+	v.Cached = v.Cached && original.Cached
+	v.Saved += original.Saved
+	if err != nil {
+		v.Scored, v.Score = false, 0
+		return v, err
+	}
+	v.Original = &original
+	return v, nil
+}
+
+// item returns an item with the original reference.
+func (r Reference) item(item Item) Item {
+	switch {
+	case r.Expected != nil:
+		item.Expected = r.Expected
+	case slices.Equal(item.Expected, []string{item.Reference}):
+		item.Expected = []string{r.Answer}
+	}
+	item.Reference, item.Type = r.Answer, r.Type
+	return item
+}
