@@ -297,6 +297,7 @@ var components = map[reflect.Type][]rule{
 		field("status", oneOf(protocol.SessionOpen, protocol.SessionEnded)),
 		field("messages", least(1)),
 		field("extracted", least(0), doc("From how many of its messages facts have been extracted.")),
+		field("extract_job", doc("The last job that extracts its facts; if it has failed, the rest is missing.")),
 		field("created_at", date, pattern(milliseconds)),
 		field("ended_at", date, pattern(milliseconds)),
 		field("reflection_status", doc("Of the last reflection: completed, no_result or failed.")),

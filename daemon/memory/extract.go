@@ -40,6 +40,14 @@ type extractPayload struct {
 	Path      string `json:"path,omitempty"`
 }
 
+// addExtract adds a job that extracts facts from the first n messages of a session.
+func (s *Service) addExtract(ctx context.Context, b *store.Batch, state *sessionState, n int) (err error) {
+	state.Final = n
+	payload := extractPayload{SessionID: state.ID, Messages: n}
+	state.ExtractJob, err = s.addJob(ctx, b, protocol.JobExtract, payload)
+	return err
+}
+
 func runExtract(ctx context.Context, s *Service, h brain.Handle, j *job) (any, error) {
 	var p extractPayload
 	if err := json.Unmarshal(j.Payload, &p); err != nil {

@@ -151,7 +151,7 @@ func TestExtractFacts(t *testing.T) {
 		t.Errorf("front matter %+v", doc.Fields)
 	}
 	session, err := s.Session(t.Context(), s.brain, "Trip")
-	if err != nil || session.Extracted != 2 || session.Status != protocol.SessionOpen {
+	if err != nil || session.Extracted != 2 || session.Status != protocol.SessionOpen || session.ExtractJob != jobs[0].JobID {
 		t.Errorf("%+v, %v", session, err)
 	}
 	found, err := s.Search(t.Context(), s.brain, protocol.SearchRequest{

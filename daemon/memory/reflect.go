@@ -119,9 +119,7 @@ func (s *Service) endSession(
 		}
 		state.EndedAt = s.cfg.Now().UTC().Truncate(time.Millisecond)
 		if state.Extracted < state.Messages {
-			state.Final = state.Messages
-			payload := extractPayload{SessionID: session, Messages: state.Final}
-			if _, err := s.addJob(ctx, b, protocol.JobExtract, payload); err != nil {
+			if err := s.addExtract(ctx, b, &state, state.Messages); err != nil {
 				return err
 			}
 		}

@@ -100,9 +100,7 @@ func (s *Service) addMessages(
 		return err
 	}
 	if final := lastFinal(messages); final >= 0 {
-		state.Final = final + 1
-		payload := extractPayload{SessionID: session, Messages: state.Final}
-		if _, err := s.addJob(ctx, b, protocol.JobExtract, payload); err != nil {
+		if err := s.addExtract(ctx, b, &state, final+1); err != nil {
 			return err
 		}
 	}

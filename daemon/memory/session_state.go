@@ -30,6 +30,8 @@ type sessionState struct {
 	// Final counts the first messages from which facts may be extracted: those up to the last one
 	// that did not ask to skip it, and all when the session has ended.
 	Final int `json:"final"`
+	// ExtractJob is the last job that extracts facts from the session.
+	ExtractJob string `json:"extract_job,omitempty"`
 	// Extracted counts the first messages from which facts have been extracted. ExtractSegment has
 	// the last of them.
 	Extracted      int `json:"extracted"`
@@ -87,7 +89,8 @@ func (st sessionState) ended() bool { return !st.EndedAt.IsZero() }
 func (st sessionState) session() protocol.Session {
 	s := protocol.Session{
 		ID: st.ID, Status: protocol.SessionOpen, Messages: st.Messages, Extracted: st.Extracted,
-		CreatedAt: protocol.FormatTime(st.CreatedAt), ReflectionStatus: st.Reflection.Status,
+		ExtractJob: st.ExtractJob,
+		CreatedAt:  protocol.FormatTime(st.CreatedAt), ReflectionStatus: st.Reflection.Status,
 	}
 	if st.ended() {
 		s.Status, s.EndedAt = protocol.SessionEnded, protocol.FormatTime(st.EndedAt)

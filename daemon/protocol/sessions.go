@@ -54,12 +54,14 @@ const (
 )
 
 // Session is the body of GET /v1/brains/{id}/sessions/{session_id}. Extracted counts the first
-// messages from which facts have been extracted. EndedAt is set when the session has ended.
+// messages from which facts have been extracted, and ExtractJob is the last job that does so: if it
+// has failed, no job extracts the rest. EndedAt is set when the session has ended.
 type Session struct {
 	ID               string `json:"id"`
 	Status           string `json:"status"`
 	Messages         int    `json:"messages"`
 	Extracted        int    `json:"extracted"`
+	ExtractJob       string `json:"extract_job,omitempty"`
 	CreatedAt        string `json:"created_at"`
 	EndedAt          string `json:"ended_at,omitempty"`
 	ReflectionStatus string `json:"reflection_status,omitempty"`

@@ -42,7 +42,7 @@ const maxTitle = 512
 
 // Parse returns the Document of a stored file. The second result is false if the file is not
 // indexed: only files with the extensions .md, .txt and .json are, in upper or lower case, and of
-// these not the generated ones in the folders jobs and originals.
+// these not the generated ones in the folders jobs, originals and sessions.
 //
 // Invalid UTF-8 is replaced by U+FFFD, because one bad byte should not hide a note, and a leading
 // byte order mark is dropped. The front matter of a Markdown file (see frontmatter.Parse) sets
@@ -93,15 +93,22 @@ func Title(name string, file frontmatter.Document) string {
 
 // Indexed reports whether Parse accepts a file of that path.
 func Indexed(name string) bool {
-	if strings.HasPrefix(path.Base(name), "_") &&
-		(strings.HasPrefix(name, "jobs/") || strings.HasPrefix(name, "originals/")) {
-		return false // state of the daemon, and the files that documents were converted from
+	if strings.HasPrefix(path.Base(name), "_") && isState(name) {
+		return false
 	}
 	switch strings.ToLower(path.Ext(name)) {
 	case ".txt", ".json":
 		return true
 	}
 	return frontmatter.IsMarkdown(name)
+}
+
+// isState reports whether a generated file is state of the daemon, or one that a document was
+// converted from. Its times and ids must not count in the statistics of terms, or a ranking would
+// depend on when something was written.
+func isState(name string) bool {
+	folder, _, _ := strings.Cut(name, "/")
+	return folder == "jobs" || folder == "originals" || folder == "sessions"
 }
 
 // oneLine joins the words of s with single spaces.

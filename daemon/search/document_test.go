@@ -63,10 +63,24 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseSkips(t *testing.T) {
-	for _, path := range []string{"a.png", "a.", ".md.bak", "v1.2 plan"} {
+	for _, path := range []string{
+		"a.png", "a.", ".md.bak", "v1.2 plan", "jobs/_1.json", "originals/_a.md",
+		"sessions/s/_session.json", "sessions/s/_messages-0001.jsonl",
+	} {
 		if doc, ok := Parse(path, []byte("hello")); ok {
 			t.Errorf("Parse(%q) = %+v, want it skipped", path, doc)
 		}
+	}
+}
+
+func TestParseGenerated(t *testing.T) {
+	for _, path := range []string{"_a.md", "sessionsx/_a.md", "x/sessions/_a.md", "memory/_index.json"} {
+		if doc, ok := Parse(path, []byte("hello")); !ok || !doc.Generated {
+			t.Errorf("Parse(%q) = %+v, %v", path, doc, ok)
+		}
+	}
+	if doc, ok := Parse("sessions/s/transcript-0001.md", []byte("hello")); !ok || doc.Generated {
+		t.Errorf("a transcript is %+v, %v", doc, ok)
 	}
 }
 

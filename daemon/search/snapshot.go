@@ -26,7 +26,7 @@ import (
 //	sequences  by chunk: term numbers u32
 const (
 	snapshotMagic   = "evalidx\n"
-	snapshotVersion = 4 // to be raised when the layout or the result of Parse changes
+	snapshotVersion = 5 // to be raised when the layout or the result of Parse changes
 	trailerSize     = 8 + 4 + 4 + 4 + 8
 	contentsSize    = 7 * 8       // without parts
 	partEntrySize   = 4 + 4 + 5*8 // of one part in the contents
