@@ -36,7 +36,7 @@ func benchRun(b *testing.B, url string, d dataset.Dataset) time.Duration {
 		b.Fatal(err)
 	}
 	res, _, err := Run(b.Context(), Config{
-		Target:  askBasic(e),
+		TopK: 5, Asker: askBasic(e),
 		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 16, Timeout: time.Minute,
 	}, j)
 	took := time.Since(start)

@@ -29,7 +29,7 @@ func TestSeveralBrains(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := setUp(t, s, d, t.TempDir())
-	cfg.Target.Brains = map[string]string{"b": "id-b", "eval": "id-eval"}
+	targetIn(cfg.Asker).Brains = map[string]string{"b": "id-b", "eval": "id-eval"}
 	cfg.Brains = []dataset.Brain{
 		{Name: "b", Questions: 1, Docs: make([]dataset.Doc, 3)}, {Name: "eval", Questions: 1},
 	}

@@ -156,7 +156,7 @@ func TestScorerItem(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "{ID:q1 Question:question 1 QuestionDate: Expected:[answer 1] Reference:answer 1 " +
-		"Gold:[{Path:d1.md Gain:1 Rank:0}] Answer:" + hostile + "}"
+		"Gold:[{Path:d1.md Gain:1 Rank:0}] Type: Answer:" + hostile + "}"
 	if got := fmt.Sprintf("%+v", seen); got != want {
 		t.Errorf("the scorer saw %s", got)
 	}

@@ -34,7 +34,7 @@ func TestRunDaemonDies(t *testing.T) {
 	defer e.Close()
 	s := daemontest.Answering(t)
 	cfg := setUp(t, s, d, t.TempDir())
-	cfg.Target.Endpoint, cfg.Concurrency, cfg.Watched = e, 1, true
+	targetIn(cfg.Asker).Endpoint, cfg.Concurrency, cfg.Watched = e, 1, true
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		<-daemon.ended
@@ -106,7 +106,7 @@ func TestDyingDaemonAnswers(t *testing.T) {
 				stop := time.AfterFunc(c.dies, func() { cancel(ErrDaemonDied) })
 				defer stop.Stop()
 				res, _, err := Run(ctx, Config{
-					Target: askBasic(inMemory(t, c.answer)), Dataset: d, Scorer: scorer.Exact{},
+					TopK: 5, Asker: askBasic(inMemory(t, c.answer)), Dataset: d, Scorer: scorer.Exact{},
 					Concurrency: 1, Timeout: time.Minute, Watched: c.watched,
 				}, j)
 				if res.Counts.Errors != c.errors || (err == nil) != (c.errors == 1) {

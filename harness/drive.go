@@ -10,22 +10,30 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/scorer"
 )
 
 // runner is the state that the stages of a run share: one goroutine feeds the questions, several
 // work on them, and one records their outcomes.
 type runner struct {
-	cfg   Config
-	kept  keeper
-	sum   *aggregate.Sum
-	paths map[string]dataset.Paths // by brain
+	cfg       Config
+	kept      keeper
+	sum       *aggregate.Sum
+	documents func(dataset.Question, result.Chunk, scorer.Ranking) []string
 }
 
 func newRunner(cfg Config, kept keeper) *runner {
-	return &runner{
-		cfg: cfg, kept: kept, sum: aggregate.New(cfg.Target.TopK),
-		paths: dataset.PathsByBrain(cfg.Brains),
+	r := &runner{
+		cfg: cfg, kept: kept, sum: aggregate.New(cfg.TopK),
+		documents: cfg.Documents,
 	}
+	if r.documents == nil {
+		paths := dataset.PathsByBrain(cfg.Brains)
+		r.documents = func(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string {
+			return paths[q.Brain].Documents(c, gold)
+		}
+	}
+	return r
 }
 
 // keeper stores the records of a run: a journal, or memory.
@@ -158,6 +166,11 @@ func (r *runner) feed(ctx context.Context, jobs chan<- job) error {
 		state := r.kept.State(i)
 		if state.Finished {
 			continue
+		}
+		if r.cfg.Turn != nil {
+			if err := r.cfg.Turn(ctx, i); err != nil {
+				return err
+			}
 		}
 		next := job{index: i, q: q}
 		if state.Answered {

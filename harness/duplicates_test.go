@@ -74,7 +74,7 @@ func TestRetrievalOfDuplicates(t *testing.T) {
 		{"unknown documents are not checked", []string{"other.md"},
 			[]result.Chunk{chunk(1, "x.md", "raw/documents/other.md")}, 1, nil, []int{1}, 1},
 	} {
-		got := retrievalOf(result.Gold(c.gold), c.chunks, c.topK, c.known)
+		got := rankingOf(result.Gold(c.gold), c.chunks, c.topK, c.known)
 		var ranks []int
 		for _, g := range got.Gold {
 			ranks = append(ranks, g.Rank)
@@ -108,8 +108,8 @@ func TestDuplicatesOnlyAdd(t *testing.T) {
 				named[p] = named[p] || i < topK
 			}
 		}
-		with := retrievalOf(gold, chunks, topK, known)
-		without := retrievalOf(gold, silent, topK, known)
+		with := rankingOf(gold, chunks, topK, known)
+		without := rankingOf(gold, silent, topK, known)
 		places := map[int]bool{}
 		for _, g := range with.Gold {
 			if g.Rank > 0 && (!named[g.Path] || places[g.Rank] ||
@@ -174,7 +174,7 @@ func TestTwinsChangeNothing(t *testing.T) {
 			for _, d := range wanted {
 				gold = append(gold, fmt.Sprintf("d%d.md%s", d, suffix))
 			}
-			r := retrievalOf(result.Gold(gold), a.Retrieved, topK, known)
+			r := rankingOf(result.Gold(gold), a.Retrieved, topK, known)
 			for i := range r.Gold {
 				r.Gold[i].Path = gold[i][:len("d0.md")]
 			}

@@ -49,7 +49,7 @@ func ExampleDrive() {
 	}
 	defer e.Close()
 	res, err := harness.Drive(context.Background(), harness.Config{
-		Target: &target.Target{
+		TopK: 5, Asker: &target.Target{
 			Endpoint: e, Brains: map[string]string{"notes": "notes"},
 			Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
 		},
@@ -83,7 +83,7 @@ func TestDriveStopped(t *testing.T) {
 	defer e.Close()
 	boom := errors.New("boom")
 	res, err := harness.Drive(t.Context(), harness.Config{
-		Target: &target.Target{
+		TopK: 5, Asker: &target.Target{
 			Endpoint: e, Brains: map[string]string{"": "b"},
 			Scenario: result.AskBasic, TopK: 5, Dialect: result.Auto,
 		},

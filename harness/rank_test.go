@@ -42,7 +42,7 @@ func TestRetrievalOf(t *testing.T) {
 		{"missing", []string{"old.md", "gold.md"}, 5, corpus, []int{0, 3}, 4},
 		{"fewer chunks than top-k", []string{"x.md"}, 50, corpus, []int{1}, 4},
 	} {
-		got := retrievalOf(result.Gold(c.expected), chunks, c.topK, c.known)
+		got := rankingOf(result.Gold(c.expected), chunks, c.topK, c.known)
 		var ranks []int
 		for _, g := range got.Gold {
 			ranks = append(ranks, g.Rank)
@@ -52,7 +52,7 @@ func TestRetrievalOf(t *testing.T) {
 				c.name, ranks, got.Documents, c.ranks, c.documents)
 		}
 	}
-	got := *retrievalOf(result.Gold([]string{"b/gold.md", "old.md"}), chunks, 5, corpus)
+	got := *rankingOf(result.Gold([]string{"b/gold.md", "old.md"}), chunks, 5, corpus)
 	want := result.QuestionRetrieval{
 		Documents: 4,
 		Gold:      scorer.Ranking{{Path: "b/gold.md", Gain: 1, Rank: 2}, {Path: "old.md", Gain: 1}},
@@ -62,10 +62,10 @@ func TestRetrievalOf(t *testing.T) {
 		t.Error(diff)
 	}
 	ties := []result.Chunk{{Path: "b.md", Score: 1}, {Path: "a.md", Score: 1}}
-	if got := retrievalOf(result.Gold([]string{"a.md"}), ties, 1, nil); got.Recall != 0 {
+	if got := rankingOf(result.Gold([]string{"a.md"}), ties, 1, nil); got.Recall != 0 {
 		t.Errorf("ties are broken before the cut: %+v", got)
 	}
-	if got := retrievalOf(result.Gold([]string{"a.md"}), ties, 2, nil); got.ReciprocalRank != 1 {
+	if got := rankingOf(result.Gold([]string{"a.md"}), ties, 2, nil); got.ReciprocalRank != 1 {
 		t.Errorf("ties are not broken by path: %+v", got)
 	}
 }
@@ -94,8 +94,8 @@ func TestRunScoresRetrieval(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := setUp(t, s, d, t.TempDir())
-	cfg.Target.Brains = map[string]string{"eval": "eval"}
-	cfg.Scorer, cfg.Target.Scenario = scorer.Retrieval{TopK: 5}, result.SearchOnly
+	targetIn(cfg.Asker).Brains = map[string]string{"eval": "eval"}
+	cfg.Scorer, targetIn(cfg.Asker).Scenario = scorer.Retrieval{TopK: 5}, result.SearchOnly
 	docs := []dataset.Doc{{Path: "one.md"}, {Path: "two.md"}, {Path: "three.md"}}
 	cfg.Brains = []dataset.Brain{{Name: "eval", Docs: docs, Questions: 5}}
 	cfg.Warnings = []result.Warning{{Kind: "gold_shared", Message: "m", Count: 2, IDs: []string{}}}

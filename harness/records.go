@@ -26,6 +26,7 @@ func newRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Re
 		Model: a.Model, PromptSHA256: a.PromptSHA256, Usage: a.Usage, QuestionDate: q.QuestionDate,
 		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
 		ExpectedPaths: q.ExpectedPaths, Tags: q.Tags, Line: q.Line,
+		Type: q.Type, JudgeType: q.JudgeType, Actor: a.Actor, DeepRank: a.DeepRank, Failed: a.Failed,
 	}
 	if f != nil {
 		r.Outcome, r.Error = result.Errored, &f.Failure

@@ -111,7 +111,7 @@ func setUp(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, dir string) r
 func resumeWith(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, j *journal.Journal) rig {
 	tb.Cleanup(func() { _ = j.Close() })
 	return rig{Journal: j, Config: Config{
-		Target: targetOf(tb, s), Dataset: d, Scorer: scorer.Exact{},
+		TopK: 5, Asker: targetOf(tb, s), Dataset: d, Scorer: scorer.Exact{},
 		Concurrency: 4, Timeout: questionTime,
 		Settings: result.Settings{Concurrency: 4, TimeoutSeconds: questionTime.Seconds(), Floor: 0.9},
 	}}
@@ -228,7 +228,7 @@ func playRun() error {
 	}
 	fmt.Println(j.Path())
 	_, _, err = Run(context.Background(), Config{
-		Target:  askBasic(e),
+		TopK: 5, Asker: askBasic(e),
 		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 16, Timeout: time.Minute,
 		Settings: result.Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9},
 	}, j)
@@ -288,4 +288,15 @@ func askBasic(e *target.Endpoint) *target.Target {
 		Endpoint: e, Brains: map[string]string{"": "eval"},
 		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
 	}
+}
+
+func targetIn(a Asker) *target.Target { return a.(*target.Target) }
+
+// rankingOf is result.CompareWithGold with the documents of a brain.
+func rankingOf(
+	gold scorer.Ranking, chunks []result.Chunk, topK int, known dataset.Paths,
+) *result.QuestionRetrieval {
+	return result.CompareWithGold(gold, chunks, topK, func(c result.Chunk) []string {
+		return known.Documents(c, gold)
+	})
 }

@@ -24,17 +24,27 @@ import (
 // ErrMode means that the daemon retrieved in another mode than the required one.
 var ErrMode = errors.New("the daemon ran another retrieval mode")
 
+// ErrControls means that the scorer misjudged answers that are known to be right or wrong. A context
+// that ends with it as its cause stops a run before its next question; the answers that there are
+// already are no score either.
+var ErrControls = errors.New("the scorer cannot be trusted")
+
 // errScorer means that the scorer fails for a reason that does not depend on the answer.
 var errScorer = errors.New("no answer can be scored")
 
 // Config says what to ask, of which daemon, and how. Fields without a comment are required.
 type Config struct {
-	Target  *target.Target
+	Asker Asker
+	// TopK is how many chunks of an answer are compared with the gold, at least 1.
+	TopK    int
 	Dataset dataset.Dataset
 	// Brains are the brains that are asked. Their documents, if known, are used to translate the
 	// paths that a daemon reports to those of the corpus.
 	Brains []dataset.Brain
-	Scorer scorer.Scorer
+	// Documents, if set, returns the documents of the corpus to which a chunk belongs, as
+	// dataset.Paths.Documents does, which is used otherwise. It is called concurrently.
+	Documents func(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string
+	Scorer    scorer.Scorer
 	// Concurrency is the number of concurrent questions, at least 1.
 	Concurrency int
 	// Timeout limits one question, all attempts included.
@@ -57,7 +67,30 @@ type Config struct {
 	// Recorded, if set, is called with each finished question, those of a resumed journal first.
 	// Calls are not concurrent.
 	Recorded func(result.Record)
+	// Turn, if set, is called before question i, counted from 0, is asked, in ascending order of the
+	// questions that are. The run goes on when it returns. An error stops the run.
+	Turn func(ctx context.Context, i int) error
+	// Asking, if set, is called when a question begins to be asked and when its answer or failure is
+	// there. Calls are concurrent.
+	Asking func(id string, begin bool)
+	// Complete, if set, may add to a record before it is written: one with a failure, a grade, or
+	// without gold. Calls are concurrent.
+	Complete func(*result.Record)
+	// Finish, if set, may add to the result of Run after its figures are set and before the verdict
+	// is decided. Its error stops the run.
+	Finish   func(*result.Result) error
 	Settings result.Settings
+}
+
+// Asker answers questions. *target.Target is one that asks a daemon.
+type Asker interface {
+	// Ask answers one question within timeout. target.AsFailure reports whether an error means that
+	// the question has no usable answer. Any other error stops the run; llm.ErrBudgetExceeded lets
+	// the questions finish that are being asked.
+	Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error)
+	// Health returns an error unless what answers is alive. It is called after a failure of
+	// transport.
+	Health(ctx context.Context) error
 }
 
 // Drive asks all questions, scores them and returns the result; id is recorded in it. Nothing is
@@ -105,6 +138,11 @@ func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, st
 	if err != nil {
 		return result.Result{}, "", errors.Join(stopped, err)
 	}
+	if cfg.Finish != nil {
+		if err := cfg.Finish(&res); err != nil {
+			return res, "", errors.Join(stopped, err)
+		}
+	}
 	r.sum.Judge(&res)
 	path, err := j.WriteResult(&res)
 	if err != nil {
@@ -117,9 +155,9 @@ func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, st
 }
 
 // incomplete returns what stopped a run that has not finished all questions. A finished run was not
-// stopped, even if its context has ended since.
+// stopped, even if its context has ended since, unless its scores are in doubt.
 func (r *runner) incomplete(stopped error) error {
-	if r.sum.Finished() == r.cfg.Dataset.Selected {
+	if r.sum.Finished() == r.cfg.Dataset.Selected && !errors.Is(stopped, ErrControls) {
 		return nil
 	}
 	return stopped
@@ -174,6 +212,8 @@ func stopReason(err error) result.Stop {
 		return result.StopDaemon
 	case errors.Is(err, ErrMode):
 		return result.StopMode
+	case errors.Is(err, ErrControls):
+		return result.StopControls
 	case errors.Is(err, errScorer):
 		return result.StopScorer
 	case errors.Is(err, context.Canceled):

@@ -36,8 +36,9 @@ func TestDriveWritesNothing(t *testing.T) {
 	d := openDataset(t, writeDataset(t, 4))
 	tmp := t.TempDir()
 	cfg := setUp(t, s, d, tmp).Config
-	cfg.Target.Scenario, cfg.Scorer, cfg.Target.TopK = result.SearchOnly,
-		scorer.Retrieval{TopK: 2}, 2
+	asker := targetIn(cfg.Asker)
+	asker.Scenario, asker.TopK = result.SearchOnly, 2
+	cfg.Scorer, cfg.TopK = scorer.Retrieval{TopK: 2}, 2
 	id := identityOf(d)
 	id.Scenario, id.Scorer, id.TopK = result.SearchOnly, "retrieval", 2
 	res, err := Drive(t.Context(), cfg, id)

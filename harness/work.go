@@ -33,7 +33,7 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 	}
 	rec := j.answer
 	if rec == nil && errors.Is(r.cfg.Scorer.Check(j.q.Item()), scorer.ErrNoGold) {
-		left := notAsked(j.q)
+		left := r.complete(notAsked(j.q))
 		entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &left}}
 		return nil
 	}
@@ -41,6 +41,12 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 		fresh, err := r.answer(ctx, j.q)
 		if err != nil {
 			return err
+		}
+		if fresh.Outcome == result.Errored {
+			if fresh = r.complete(fresh); fresh.Outcome != result.Errored {
+				entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &fresh}}
+				return nil
+			}
 		}
 		rec = &fresh
 		r.keep(journal.Entry{Kind: journal.KindAnswer, Index: j.index, Record: rec}, entries)
@@ -61,14 +67,14 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 		}
 		return fmt.Errorf("%w: %w", errScorer, err)
 	}
-	graded := rec.Graded(v)
+	graded := r.complete(rec.Graded(v))
 	entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &graded}}
 	return nil
 }
 
 // answer asks one question and returns its record, not yet scored. An error stops the run.
 func (r *runner) answer(ctx context.Context, q dataset.Question) (result.Record, error) {
-	a, err := r.cfg.Target.Ask(ctx, q, r.cfg.Timeout)
+	a, err := r.ask(ctx, q)
 	var failure *target.Failure
 	if err != nil {
 		var ok bool
@@ -87,9 +93,27 @@ func (r *runner) answer(ctx context.Context, q dataset.Question) (result.Record,
 		rec.Brain = q.Brain
 	}
 	if gold := q.Item().Gold; gold != nil && failure == nil {
-		rec.Retrieval = retrievalOf(gold, a.Retrieved, r.cfg.Target.TopK, r.paths[q.Brain])
+		rec.Retrieval = result.CompareWithGold(gold, a.Retrieved, r.cfg.TopK, func(c result.Chunk) []string {
+			return r.documents(q, c, gold)
+		})
 	}
 	return rec, r.checkMode(rec)
+}
+
+func (r *runner) ask(ctx context.Context, q dataset.Question) (target.Answer, error) {
+	if r.cfg.Asking != nil {
+		r.cfg.Asking(q.ID, true)
+		defer r.cfg.Asking(q.ID, false)
+	}
+	return r.cfg.Asker.Ask(ctx, q, r.cfg.Timeout)
+}
+
+// complete returns a record with what Config.Complete adds.
+func (r *runner) complete(rec result.Record) result.Record {
+	if r.cfg.Complete != nil {
+		r.cfg.Complete(&rec)
+	}
+	return rec
 }
 
 // checkMode compares an answer's mode with the required one. A question without an answer has none.
@@ -124,7 +148,7 @@ func (r *runner) daemonDead(ctx context.Context, f *target.Failure) error {
 	}
 	hctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	_, err := r.cfg.Target.Endpoint.Health(hctx)
+	err := r.cfg.Asker.Health(hctx)
 	if h, ok := errors.AsType[*target.Failure](err); ok && h.Kind == result.KindTransport {
 		return fmt.Errorf("%w: %w", ErrDaemonDied, err)
 	}

@@ -107,7 +107,7 @@ func (s *Sum) Fill(res *result.Result) {
 	res.PassRate, res.MeanScore = n.PassRate(), s.meanScore()
 	res.Tags, res.EffectiveModes = s.tags, s.modes
 	res.ReaderModels, res.ReaderPrompts = s.models, s.prompts
-	res.Latency, res.FirstDelta = quantiles(s.total), quantiles(s.first)
+	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.first)
 	res.Retried, res.GoldMissed, res.Grounded = s.retried, s.goldMissed, s.grounded
 	res.ReaderUsage = s.reader
 	res.Retrieval = s.retrieval.figures()

@@ -28,10 +28,14 @@ func newGate(res *result.Result, loss result.Loss) *result.Gate {
 		Loss: lossIn(res.Identity.Scenario, loss),
 	}
 	switch {
+	case res.Replay != nil && !res.Replay.Controls.Valid():
+		g.Verdict, g.Reason = result.Invalid, result.ReasonControls
 	case res.Stopped != "":
 		g.Verdict, g.Reason, g.Stopped = result.Inconclusive, result.ReasonStopped, res.Stopped
 	case n.Total == 0:
 		g.Verdict, g.Reason = result.Invalid, result.ReasonNoQuestions
+	case n.Errors == n.Total && readerErrors(res) > 0:
+		g.Verdict, g.Reason = result.Invalid, result.ReasonLost
 	case n.Errors == n.Total:
 		g.Verdict, g.Reason = result.Invalid, result.ReasonNoAnswers
 	case g.Allowance.Lost > g.Allowance.Allowed:
@@ -46,6 +50,14 @@ func newGate(res *result.Result, loss result.Loss) *result.Gate {
 	}
 	g.Sentence = sentence(g, res)
 	return g
+}
+
+// readerErrors returns the number of questions of a replay on which the model that answers failed.
+func readerErrors(res *result.Result) int {
+	if res.Replay == nil {
+		return 0
+	}
+	return res.Replay.Losses[result.CauseReaderError]
 }
 
 // newProof judges passed of total questions, which must be at least 1.

@@ -61,6 +61,16 @@ func TestGateVerdicts(t *testing.T) {
 		r.Stopped, r.Planned = why, planned
 		return r
 	}
+	unread := func(r result.Result, n int) result.Result {
+		r.Replay = &result.Replay{
+			Actor: result.Actor{Model: "gpt-5-mini"}, Losses: map[result.Cause]int{result.CauseReaderError: n},
+		}
+		return r
+	}
+	misjudged := func(r result.Result) result.Result {
+		r.Replay = &result.Replay{Controls: &result.Controls{Right: 10, Wrong: 10, Failed: make([]result.FailedControl, 2)}}
+		return r
+	}
 	for _, c := range []struct {
 		name     string
 		res      result.Result
@@ -93,6 +103,12 @@ func TestGateVerdicts(t *testing.T) {
 			"no score for 2 of 19 questions (2 errors, 0 unscored), --max-unscored 10% allows 1"},
 		{"lost wins over the floor", finished(0, 8, 2, 0, 0), 0.9, "0", "invalid lost", 9, ""},
 		{"no answer at all", finished(0, 0, 3, 0, 0), 0, "100%", "invalid no_answers", 0, "the daemon answered none of 3 questions; the result file says why for each"},
+		{"a reader that failed on all", unread(finished(0, 0, 3, 0, 0), 3), 0, "100%", "invalid lost", 0,
+			`the model that answers, "gpt-5-mini", failed on 3 of 3 questions; the result file says why for each`},
+		{"a reader and a daemon that failed", unread(finished(0, 0, 3, 0, 0), 1), 0, "0", "invalid lost", 0,
+			`the model that answers, "gpt-5-mini", failed on 1 of 3 questions, and no other has an answer; the result file says why for each`},
+		{"a reader that failed on some", unread(finished(7, 0, 3, 0, 0), 2), 0, "10%", "invalid lost", 0,
+			`no score for 3 of 10 questions (3 errors, 0 unscored), --max-unscored 10% allows 1; the model that answers, "gpt-5-mini", failed on 2 of them`},
 		{"one answer", finished(0, 1, 2, 0, 0), 0, "100%", "pass floor", 0, ""},
 		{"unscored answers are answers", finished(0, 0, 0, 3, 0), 0, "100%", "pass floor", 0, ""},
 		{"all without gold", finished(0, 0, 0, 0, 4), 0, "100%", "invalid no_questions", 0, "none of 4 questions has expected_paths, so that none counts"},
@@ -103,6 +119,10 @@ func TestGateVerdicts(t *testing.T) {
 			"stopped after 4 of 5 questions, this is not a score"},
 		{"stopped with errors only", stopped(result.StopDaemon, 1000, finished(0, 0, 4, 0, 1)), 0.5, "0", "inconclusive stopped", 2,
 			"stopped after 5 of 1000 questions, this is not a score"},
+		{"controls misjudged before the first question", misjudged(stopped(result.StopControls, 5, finished(0, 0, 0, 0, 0))), 0.5, "0", "invalid controls", 0,
+			"the scorer misjudged 2 of 20 control items, so its verdicts are not to be trusted"},
+		{"controls misjudged, and interrupted", misjudged(stopped(result.StopInterrupted, 5, finished(3, 0, 0, 0, 0))), 0.5, "0", "invalid controls", 2, ""},
+		{"controls misjudged, and no answer", misjudged(finished(0, 0, 3, 0, 0)), 0.5, "0", "invalid controls", 2, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := judge(c.res, c.floor, allowance(t, c.max))
@@ -113,7 +133,7 @@ func TestGateVerdicts(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", g.Sentence, c.sentence)
 			}
 			n := c.res.Counts
-			if g.Passed != n.Passed || g.Total != n.Total || g.Allowance.Max.String() != c.max || g.Allowance.Lost != n.Errors+n.Unscored || g.Stopped != c.res.Stopped {
+			if g.Passed != n.Passed || g.Total != n.Total || g.Allowance.Max.String() != c.max || g.Allowance.Lost != n.Errors+n.Unscored || g.Stopped != "" != (g.Reason == result.ReasonStopped) {
 				t.Errorf("got %+v", g)
 			}
 		})

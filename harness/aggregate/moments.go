@@ -34,8 +34,8 @@ func (s moments) interval(n int) (i result.Interval, ok bool) {
 	return i, true
 }
 
-// quantiles summarises latencies in milliseconds, rounded to microseconds.
-func quantiles(values []float64) result.Quantiles {
+// Quantiles summarises latencies in milliseconds, rounded to microseconds.
+func Quantiles(values []float64) result.Quantiles {
 	q := result.Quantiles{N: len(values)}
 	if q.N == 0 {
 		return q

@@ -34,6 +34,9 @@ type Corpus struct {
 	// LeftOut are the paths of a folder's files and links that are not documents, ascending:
 	// documents are regular files whose names end in .md.
 	LeftOut []string
+	// Unknown has the number of lines by key, for keys that a document does not have. Their values
+	// are ignored.
+	Unknown map[string]int
 }
 
 // CorpusFor returns the path of a dataset's corpus by convention: next to smoke.jsonl, the folder
@@ -50,41 +53,40 @@ func CorpusFor(dataset string) string {
 
 // LoadCorpus reads a folder of markdown files or a JSONL file of {path, title, text, date?, brain?}
 // lines. It checks every document and returns an error, with the file and line, for an empty
-// corpus, a document above 8 MiB, a path outside the brain, a file name that begins with _
-// (generated and hidden, spec 2) and a path that occurs twice in one brain.
+// corpus, an unknown key that probably means a missing one, a document above 8 MiB, a path outside
+// the brain, a file name that begins with _ (generated and hidden, spec 2) and a path that occurs
+// twice in one brain. For a file in another format it is a *FormatError.
 func LoadCorpus(p string) (Corpus, error) {
 	info, err := os.Stat(p)
 	if err != nil {
 		return Corpus{}, fmt.Errorf("open corpus: %w", err)
 	}
-	var docs []Doc
-	var leftOut []string
+	c := Corpus{Path: p}
 	if info.IsDir() {
-		docs, leftOut, err = loadFolder(p)
+		c.Docs, c.LeftOut, err = loadFolder(p)
 	} else {
-		docs, err = loadLines(p)
+		c.Docs, c.Unknown, err = loadLines(p)
 	}
 	if err != nil {
 		return Corpus{}, err
 	}
-	if len(docs) == 0 {
+	if len(c.Docs) == 0 {
 		return Corpus{}, fmt.Errorf("corpus %s has no documents; it must be a folder of .md files, "+
 			"or a .jsonl file of {path, title, text} lines", p)
 	}
-	slices.SortFunc(docs, func(a, b Doc) int {
+	slices.SortFunc(c.Docs, func(a, b Doc) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Brain, b.Brain))
 	})
 	sum := sha256.New()
-	for _, d := range docs {
+	for _, d := range c.Docs {
 		fmt.Fprintf(sum, "%d %s\n%d\n", len(d.Path), d.Path, len(d.Data))
 		sum.Write(d.Data)
 		if d.Brain != "" {
 			fmt.Fprintf(sum, "in %s\n", d.Brain)
 		}
 	}
-	return Corpus{
-		Path: p, SHA256: hex.EncodeToString(sum.Sum(nil)), Docs: docs, LeftOut: leftOut,
-	}, nil
+	c.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return c, nil
 }
 
 func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
@@ -123,20 +125,26 @@ func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
 	return docs, leftOut, nil
 }
 
-func loadLines(file string) ([]Doc, error) {
+func loadLines(file string) (docs []Doc, unknown map[string]int, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("open corpus: %w", err)
+		return nil, nil, fmt.Errorf("open corpus: %w", err)
 	}
 	defer f.Close()
-	var docs []Doc
+	head, text := readHead(f)
+	if err := checkFormat(file, convertedCorpus(file), head); err != nil {
+		return nil, nil, err
+	}
 	var bad []error
+	names := documentKeys()
 	type place struct{ brain, path string }
 	seen := map[place]int{}
-	for line, err := range readLines(f, file) {
+	for line, err := range readLines(text, file) {
 		if err == nil {
 			var d Doc
-			d, err = parseDoc(line.text)
+			var others []string
+			d, others, err = parseDoc(line.text, names)
+			countKeys(&unknown, others)
 			at := place{d.Brain, d.Path}
 			if err == nil && seen[at] > 0 {
 				err = fmt.Errorf("path %q is already used on line %d", d.Path, seen[at])
@@ -152,40 +160,40 @@ func loadLines(file string) ([]Doc, error) {
 		}
 	}
 	if len(bad) > 0 {
-		return nil, JoinLines(bad)
+		return nil, nil, JoinLines(bad)
 	}
-	return docs, nil
+	return docs, unknown, nil
 }
 
 // parseDoc converts a corpus line to markdown that every daemon can read: the date becomes front
-// matter, the title the first heading.
-func parseDoc(line []byte) (Doc, error) {
+// matter, the title the first heading. It returns the line's other keys, too.
+func parseDoc(line []byte, names *keyNames) (doc Doc, unknown []string, err error) {
 	var p, title, date, brain string
 	var text *string
-	err := decodeObject(line,
+	unknown, err = decodeObject(line, names,
 		field{key: "path", into: &p}, field{key: "title", into: &title}, field{key: "text", into: &text},
 		field{key: "date", into: &date}, field{key: "brain", into: &brain},
 	)
 	if err != nil {
-		return Doc{}, err
+		return Doc{}, nil, err
 	}
 	if err := checkDocPath(p); err != nil {
-		return Doc{}, err
+		return Doc{}, nil, err
 	}
 	// Some published corpora contain empty documents. A document without the key is a mistake.
 	if text == nil && title == "" {
-		return Doc{}, fmt.Errorf(`document %q has neither "title" nor "text"; `+
+		return Doc{}, nil, fmt.Errorf(`document %q has neither "title" nor "text"; `+
 			`give it "text": "" if it is empty`, p)
 	}
 	if brain != "" {
 		if err := checkBrain(brain); err != nil {
-			return Doc{}, fmt.Errorf("document %q: %w", p, err)
+			return Doc{}, nil, fmt.Errorf("document %q: %w", p, err)
 		}
 	}
 	var b strings.Builder
 	if date != "" {
 		if _, err := parseDate(date); err != nil {
-			return Doc{}, fmt.Errorf(`document %q: "date": %w`, p, err)
+			return Doc{}, nil, fmt.Errorf(`document %q: "date": %w`, p, err)
 		}
 		fmt.Fprintf(&b, "---\ndate: %s\n---\n\n", date)
 	}
@@ -198,7 +206,7 @@ func parseDoc(line []byte) (Doc, error) {
 	}
 	b.WriteByte('\n')
 	data := []byte(b.String())
-	return Doc{Path: p, Brain: brain, Data: data}, checkDocSize(p, data)
+	return Doc{Path: p, Brain: brain, Data: data}, unknown, checkDocSize(p, data)
 }
 
 // checkDocSize returns an error for a document that is too large for any request (spec 8).

@@ -71,7 +71,7 @@ func FuzzLoadLines(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		docs, err := loadLines(path)
+		docs, _, err := loadLines(path)
 		if err != nil {
 			if _, ok := errors.AsType[*LineError](err); !ok || docs != nil {
 				t.Fatalf("got %v", err)

@@ -98,35 +98,35 @@ type field struct {
 	given bool
 }
 
-// decodeObject decodes a JSON object into the fields. Unlike encoding/json it matches keys exactly
-// and rejects repeated ones. Other keys are ignored.
-func decodeObject(line []byte, fields ...field) error {
+// decodeObject decodes a JSON object into the fields and returns its other keys. Unlike
+// encoding/json it matches keys exactly and rejects repeated ones. A key that probably means a
+// missing field is an error.
+func decodeObject(line []byte, names *keyNames, fields ...field) (unknown []string, err error) {
 	if !utf8.Valid(line) {
-		return errors.New("the line is not valid UTF-8; save the file as UTF-8")
+		return nil, errors.New("the line is not valid UTF-8; save the file as UTF-8")
 	}
 	o, err := jsonobj.Parse(line)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return badJSON(line, syntax)
+		return nil, badJSON(line, syntax)
 	}
 	if err != nil {
-		return errors.New("expected one JSON object on the line")
+		return nil, errors.New("expected one JSON object on the line")
 	}
-	others := map[string]bool{}
 	for _, m := range o {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.key == string(m.Key) })
-		if i < 0 && others[string(m.Key)] || i >= 0 && fields[i].given {
-			return fmt.Errorf("field %q is given twice", m.Key)
+		if i < 0 && slices.Contains(unknown, string(m.Key)) || i >= 0 && fields[i].given {
+			return nil, fmt.Errorf("field %q is given twice", m.Key)
 		}
 		if i < 0 {
-			others[string(m.Key)] = true
+			unknown = append(unknown, string(m.Key))
 			continue
 		}
 		fields[i].given = true
 		if err := decodeField(fields[i].key, m.Value, fields[i].into); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return unknown, names.check(unknown, fields)
 }
 
 // badJSON returns an error that names the likely cause.
@@ -155,12 +155,12 @@ func decodeField(key string, raw json.RawMessage, target any) error {
 			return nil
 		}
 	}
-	if string(raw) == "null" || json.Unmarshal(raw, target) == nil {
-		return nil
+	want := "an array of strings"
+	if _, ok := target.(*[]string); !ok {
+		want = "a string"
 	}
-	want := "a string"
-	if _, ok := target.(*[]string); ok {
-		want = "an array of strings"
+	if string(raw) == "null" || want == "a string" && json.Unmarshal(raw, target) == nil {
+		return nil
 	}
 	return fmt.Errorf("field %q must be %s, not %s", key, want, jsonKind(raw))
 }

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"evalctl/harness/result"
@@ -38,8 +39,13 @@ type Question struct {
 	// a Dataset all have one, by its BrainNaming.
 	Brain string
 	Line  int
+	// Type is the question's type in a benchmark, empty for none. A line has none.
+	Type string
+	// JudgeType is how a judge with several prompts judges an answer: one of scorer.Types, or empty.
+	JudgeType string
 
-	digest uint64 // of the line's text
+	digest  uint64   // of the line's text
+	unknown []string // the other keys of the line
 }
 
 // Item returns the parts of the question that a scorer sees, without an answer.
@@ -47,7 +53,7 @@ func (q Question) Item() scorer.Item {
 	return scorer.Item{
 		ID: q.ID, Question: q.Question, QuestionDate: q.QuestionDate,
 		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
-		Gold: result.Gold(q.ExpectedPaths),
+		Gold: result.Gold(q.ExpectedPaths), Type: q.JudgeType,
 	}
 }
 
@@ -60,18 +66,23 @@ type Dataset struct {
 	Selected int
 	// Tags has the number of selected questions by tag.
 	Tags map[string]int
+	// Unknown has the number of lines by key, for keys that a question does not have. Their values
+	// are ignored.
+	Unknown map[string]int
 
 	naming  BrainNaming
 	brains  map[string]*brainQuestions // of all questions, by name
 	digests []uint64                   // of the selected lines, in order
+	memory  []Question                 // the questions of a dataset without a file to read again
 }
 
 // digestSeed is the same for all digests of one process, so that they can be compared.
 var digestSeed = maphash.MakeSeed()
 
 // Open reads the whole file once and returns an error if any line is bad: broken JSON, a missing or
-// wrongly typed field, a duplicate id, a question whose brain cannot be determined by naming, or
-// one that check rejects. The error lists up to ten lines, each a *LineError. The first limit
+// wrongly typed field, an unknown one that probably means a missing one, a duplicate id, a question
+// whose brain cannot be determined by naming, or one that check rejects. The error lists up to ten
+// lines, each a *LineError. For a file in another format it is a *FormatError. The first limit
 // questions are selected, all of them if limit is nil.
 func Open(path string, limit *int, naming BrainNaming, check func(Question) error) (Dataset, error) {
 	if limit != nil && *limit < 1 {
@@ -87,37 +98,13 @@ func Open(path string, limit *int, naming BrainNaming, check func(Question) erro
 	d := Dataset{
 		Path: path, Tags: map[string]int{}, naming: naming, brains: map[string]*brainQuestions{},
 	}
-	lines := make(map[string]int)
-	var bad []error
-	report := func(line int, err error) {
-		bad = append(bad, &LineError{File: path, Line: line, Err: err})
+	head, text := readHead(f)
+	if err := checkFormat(path, convertedName(path), head); err != nil {
+		return Dataset{}, err
 	}
-	for q, err := range readQuestions(io.TeeReader(f, sum), path) {
-		if err != nil {
-			if _, ok := errors.AsType[*LineError](err); !ok {
-				return Dataset{}, err
-			}
-			bad = append(bad, err)
-			continue
-		}
-		selected := limit == nil || d.Selected < *limit
-		if first, ok := lines[q.ID]; ok {
-			report(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique",
-				q.ID, first))
-		} else if err := d.addQuestion(q, selected); err != nil {
-			report(q.Line, err) // it names the question, as check does
-		} else if err := check(q); err != nil {
-			report(q.Line, err)
-		}
-		lines[q.ID] = q.Line
-		d.Total++
-		if selected {
-			d.Selected++
-			d.digests = append(d.digests, q.digest)
-			for _, t := range q.Tags {
-				d.Tags[t]++
-			}
-		}
+	bad, err := d.read(io.TeeReader(text, sum), limit, check)
+	if err != nil {
+		return Dataset{}, err
 	}
 	if len(bad) > 0 {
 		return Dataset{}, JoinLines(bad)
@@ -133,9 +120,49 @@ func Open(path string, limit *int, naming BrainNaming, check func(Question) erro
 	return d, nil
 }
 
+// read checks all questions of r and adds them up. It returns the errors of bad lines.
+func (d *Dataset) read(r io.Reader, limit *int, check func(Question) error) (bad []error, err error) {
+	lines := make(map[string]int)
+	report := func(line int, err error) {
+		bad = append(bad, &LineError{File: d.Path, Line: line, Err: err})
+	}
+	for q, err := range readQuestions(r, d.Path) {
+		if err != nil {
+			if _, ok := errors.AsType[*LineError](err); !ok {
+				return nil, err
+			}
+			bad = append(bad, err)
+			continue
+		}
+		selected := limit == nil || d.Selected < *limit
+		if first, ok := lines[q.ID]; ok {
+			report(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique",
+				q.ID, first))
+		} else if err := d.addQuestion(q, selected); err != nil {
+			report(q.Line, err) // it names the question, as check does
+		} else if err := check(q); err != nil {
+			report(q.Line, err)
+		}
+		lines[q.ID] = q.Line
+		countKeys(&d.Unknown, q.unknown)
+		d.Total++
+		if selected {
+			d.Selected++
+			d.digests = append(d.digests, q.digest)
+			for _, t := range q.Tags {
+				d.Tags[t]++
+			}
+		}
+	}
+	return bad, nil
+}
+
 // Questions yields the selected questions in file order. The first error ends the sequence. A line
 // that has changed since Open is an error, because the questions must match the dataset's SHA-256.
 func (d Dataset) Questions() iter.Seq2[Question, error] {
+	if d.memory != nil {
+		return fromMemory(d.memory)
+	}
 	return func(yield func(Question, error) bool) {
 		f, err := os.Open(d.Path)
 		if err != nil {
@@ -173,10 +200,11 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 // sequence. Memory does not grow with the file.
 func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
+		names := questionKeys()
 		for line, err := range readLines(r, name) {
 			var q Question
 			if err == nil {
-				if q, err = parseQuestion(line.text); err != nil {
+				if q, err = parseQuestion(line.text, names); err != nil {
 					err = &LineError{File: name, Line: line.number, Err: err}
 				}
 				q.Line = line.number
@@ -189,9 +217,8 @@ func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 	}
 }
 
-func parseQuestion(line []byte) (Question, error) {
-	var q Question
-	err := decodeObject(line,
+func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
+	q.unknown, err = decodeObject(line, names,
 		field{key: "id", into: &q.ID},
 		field{key: "question", into: &q.Question},
 		field{key: "expected_substrings", into: &q.ExpectedSubstrings},
@@ -230,7 +257,8 @@ func parseQuestion(line []byte) (Question, error) {
 
 // parseDate parses an RFC 3339 time or a YYYY-MM-DD date, which is midnight UTC.
 func parseDate(s string) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
+	// time.Parse also accepts an hour of one digit and a comma, which RFC 3339 does not.
+	if t, err := time.Parse(time.RFC3339, s); err == nil && s[13] == ':' && !strings.Contains(s, ",") {
 		return t, nil
 	}
 	if t, err := time.Parse(time.DateOnly, s); err == nil {

@@ -60,7 +60,7 @@ func TestReadQuestionsRejects(t *testing.T) {
 		{"null", `null`, `expected one JSON object`},
 		{"no id", `{"question":"q"}`, `"id" is missing; give the question a unique id`},
 		{"null id", `{"id":null,"question":"q"}`, `"id" is missing`},
-		{"key in another case", `{"ID":"a","question":"q"}`, `"id" is missing`},
+		{"key in another case", `{"ID":"a","question":"q"}`, `unknown field "ID": did you mean "id"?`},
 		{"number id", `{"id":7,"question":"q"}`, `field "id" must be a string, not a number`},
 		{"no question", `{"id":"a"}`, `question "a": "question" is missing or empty`},
 		{"empty question", `{"id":"a","question":""}`, `"question" is missing or empty`},

@@ -10,11 +10,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"evalctl/harness/result"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/llm"
+	"evalctl/internal/lockfile"
 	"evalctl/scorer"
 )
 
@@ -23,8 +22,7 @@ import (
 // State and Record of one question while entries of other questions are.
 type Journal struct {
 	path  string
-	file  *os.File
-	lock  *flock.Flock
+	file  *lockfile.File
 	end   int64
 	spent llm.USD
 	start startLine
@@ -46,7 +44,9 @@ type slot struct {
 }
 
 type startLine struct {
-	Kind      string          `json:"kind"`
+	Kind string `json:"kind"`
+	// Name is that of the result file, the SDK's if it is empty.
+	Name      string          `json:"name,omitempty"`
 	StartedAt time.Time       `json:"started_at"`
 	Identity  result.Identity `json:"identity"`
 	Options   json.RawMessage `json:"options,omitempty"`
@@ -81,10 +81,18 @@ const (
 // <sdk>.<HHMMSS>.journal. options is stored for the caller. It is an error if another process owns
 // the journal.
 func Create(dir string, id result.Identity, started time.Time, options json.RawMessage) (*Journal, error) {
+	return CreateNamed(dir, id.SDK, id, started, options)
+}
+
+// CreateNamed is Create for the journal <dir>/<name>.journal, whose result file is
+// <dir>/<name>.json.
+func CreateNamed(
+	dir, name string, id result.Identity, started time.Time, options json.RawMessage,
+) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create the result folder: %w", err)
 	}
-	path := filepath.Join(dir, id.SDK+".journal")
+	path := filepath.Join(dir, name+".journal")
 	backup, err := backupUnfinished(path)
 	if err != nil {
 		return nil, err
@@ -94,7 +102,9 @@ func Create(dir string, id result.Identity, started time.Time, options json.RawM
 		return nil, err
 	}
 	j.backup = backup
-	j.start = startLine{Kind: kindRun, StartedAt: started, Identity: id, Options: options}
+	j.start = startLine{
+		Kind: kindRun, Name: name, StartedAt: started, Identity: id, Options: options,
+	}
 	j.slots = make([]slot, id.Dataset.Selected)
 	line, err := json.Marshal(j.start)
 	line = append(line, '\n')
@@ -145,28 +155,11 @@ func Open(path string) (*Journal, error) {
 }
 
 func openFile(path string, flag int) (*Journal, error) {
-	f, err := os.OpenFile(path, flag, 0o600) // the options may contain a token
+	f, err := lockfile.Open(path, flag, errBusy)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	l := flock.New(path, flock.SetFlag(os.O_RDONLY)) // it must not create the file again
-	ok, err := l.TryLock()
-	if err == nil && (!ok || !sameFile(path, f, l)) {
-		err = errBusy
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), l.Close(), f.Close())
-	}
-	return &Journal{path: path, file: f, lock: l, seeded: map[string]bool{}}, nil
-}
-
-// sameFile reports whether the lock is on the file that was opened and path still names it: another
-// process may have moved or removed it in between.
-func sameFile(path string, f *os.File, l *flock.Flock) bool {
-	opened, errO := f.Stat()
-	locked, errL := l.Stat()
-	named, errN := os.Stat(path)
-	return errors.Join(errO, errL, errN) == nil && os.SameFile(opened, locked) && os.SameFile(opened, named)
+	return &Journal{path: path, file: f, seeded: map[string]bool{}}, nil
 }
 
 // Path returns the path of the journal's file.
@@ -249,7 +242,7 @@ func (j *Journal) Discard() error {
 
 // Close closes the journal and releases its lock. The file is kept.
 func (j *Journal) Close() error {
-	return errors.Join(j.file.Close(), j.lock.Close())
+	return j.file.Close()
 }
 
 // Remove closes the journal and deletes its file. It is called after the result has been written.

@@ -225,32 +225,6 @@ func TestConcurrentOwners(t *testing.T) {
 	}
 }
 
-// TestLockOfAnotherFile checks the case that between opening and locking a journal its owner
-// finishes and another run creates a new one.
-func TestLockOfAnotherFile(t *testing.T) {
-	j := sampleJournal(t, t.TempDir())
-	defer j.Close()
-	if err := os.Rename(j.Path(), j.Path()+".old"); err != nil {
-		t.Fatal(err)
-	}
-	if sameFile(j.Path(), j.file, j.lock) {
-		t.Error("a journal that was moved was taken for the file at its path")
-	}
-	writeFile(t, j.Path(), "another run's")
-	if sameFile(j.Path(), j.file, j.lock) {
-		t.Error("a journal was taken for the file that replaced it")
-	}
-	other, err := openFile(j.Path(), os.O_RDWR)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	if sameFile(j.Path(), j.file, other.lock) || sameFile(j.Path(), other.file, j.lock) ||
-		!sameFile(j.Path(), other.file, other.lock) {
-		t.Error("locks do not match their files")
-	}
-}
-
 func TestCreateKeepsBackup(t *testing.T) {
 	dir := t.TempDir()
 	first := sampleJournal(t, dir)

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,7 +14,8 @@ import (
 
 // resultPath returns the path of the result file of the journal's run.
 func (j *Journal) resultPath() string {
-	return filepath.Join(filepath.Dir(j.path), j.start.Identity.SDK+".json")
+	name := cmp.Or(j.start.Name, j.start.Identity.SDK)
+	return filepath.Join(filepath.Dir(j.path), name+".json")
 }
 
 // WriteResult writes the result file <sdk>.json next to the journal and returns its path. The

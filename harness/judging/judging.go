@@ -4,6 +4,7 @@ package judging
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"evalctl/harness/result"
@@ -20,10 +21,15 @@ type Config struct {
 	Model    string
 	// BaseURL is the provider's URL, which is recorded in results. It must not contain credentials.
 	BaseURL string
+	// Prompts are those of all questions, unless ByType has prompts for each type of question.
 	Prompts scorer.Prompts
+	ByType  scorer.PromptSet
 	Prices  llm.Prices
 	// Cap is the limit on what one scorer spends, nil for none.
 	Cap *llm.USD
+	// Metered is set if Provider sets the cost of its responses and limits it. The judge then calls
+	// it as it is, and Cap must be nil. Prices still serve estimates.
+	Metered bool
 }
 
 // Plan is a checked Config. Its methods may be called concurrently.
@@ -37,6 +43,9 @@ type Plan struct {
 // New checks c. It returns an error for prompts that cannot be used, and for a model whose price is
 // not known if there is a cap.
 func New(c Config) (*Plan, error) {
+	if c.Metered && c.Cap != nil {
+		return nil, errors.New("a metered judge has a cap of its own")
+	}
 	p := &Plan{config: c}
 	var err error
 	if p.meter, p.judge, err = p.metered(nil); err != nil {
@@ -48,22 +57,40 @@ func New(c Config) (*Plan, error) {
 	return p, nil
 }
 
+// unmetered hides that a provider is a meter. It serves to price requests that are not sent.
+type unmetered struct{ llm.Provider }
+
 // metered returns a judge that stays within a budget, and the meter that it calls.
 func (p *Plan) metered(b *llm.Budget) (*llm.Meter, *scorer.Judge, error) {
-	m, err := llm.NewMeter(p.config.Provider, p.config.Prices, b)
+	provider := p.config.Provider
+	if provider != nil && p.config.Metered {
+		provider = unmetered{provider}
+	}
+	m, err := llm.NewMeter(provider, p.config.Prices, b)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := m.CheckModel(p.config.Model); err != nil {
 		return nil, nil, err
 	}
-	j, err := scorer.NewJudge(m, p.config.Model, p.config.Prompts)
+	j, err := p.newJudge(m)
 	return m, j, err
 }
 
+func (p *Plan) newJudge(provider llm.Provider) (*scorer.Judge, error) {
+	if p.config.ByType != nil {
+		return scorer.NewTyped(provider, p.config.Model, p.config.ByType)
+	}
+	return scorer.NewJudge(provider, p.config.Model, p.config.Prompts)
+}
+
 // NewScorer returns a scorer that stops with llm.ErrBudgetExceeded before it would exceed the cap.
-// spent counts against the cap; it is what an interrupted run has spent already.
+// spent counts against the cap; it is what an interrupted run has spent already. For a metered
+// provider, which counts by itself, spent is ignored.
 func (p *Plan) NewScorer(spent llm.USD) (*scorer.Judge, error) {
+	if p.config.Metered {
+		return p.newJudge(p.config.Provider)
+	}
 	b, err := p.budget(spent)
 	if err != nil {
 		return nil, err
@@ -103,10 +130,12 @@ func (p *Plan) Estimate(item scorer.Item) llm.USD {
 
 // Identity identifies the judge in results.
 func (p *Plan) Identity() result.JudgeModel {
-	prompts := p.config.Prompts
 	id := result.JudgeModel{
 		Provider: p.config.Provider.Name(), Model: p.config.Model, BaseURL: p.config.BaseURL,
-		PromptVersion: prompts.Name, PromptSHA256: prompts.SHA256(),
+		PromptVersion: p.config.Prompts.Name, PromptSHA256: p.config.Prompts.SHA256(),
+	}
+	if byType := p.config.ByType; byType != nil {
+		id.PromptVersion, id.PromptSHA256 = byType.Name(), byType.SHA256()
 	}
 	if !llm.IsReasoningModel(p.config.Model) {
 		id.Temperature = new(0.0)

@@ -176,6 +176,87 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// TestByType: estimates, worst cases and judgements are those of the prompts of the question's
+// type, and the identity has the digest over all of them.
+func TestByType(t *testing.T) {
+	set := scorer.ReplayPrompts()
+	long := set[scorer.TypePreference]
+	long.System += strings.Repeat(" Be strict.", 500)
+	set[scorer.TypePreference] = long
+	p, calls := newPlan(t, judging.Config{ByType: set})
+	standard, preference := item, item
+	preference.Type = scorer.TypePreference
+	if p.Estimate(preference) <= p.Estimate(standard) || p.Worst(preference) <= p.Worst(standard) {
+		t.Errorf("estimates %s and %s, worst cases %s and %s",
+			p.Estimate(standard), p.Estimate(preference), p.Worst(standard), p.Worst(preference))
+	}
+	sc, err := p.NewScorer(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []scorer.Item{standard, preference} {
+		if v, err := sc.Score(t.Context(), in); err != nil || v.Cost == 0 || v.Cost > p.Worst(in) {
+			t.Errorf("got %+v, %v, worst case %s", v, err, p.Worst(in))
+		}
+	}
+	if *calls != 4 {
+		t.Errorf("%d calls", *calls)
+	}
+	if id := p.Identity(); id.PromptVersion != "replay-1" || id.PromptSHA256 != set.SHA256() {
+		t.Errorf("got %+v", id)
+	}
+	delete(set, scorer.TypeTemporal)
+	if _, err := judging.New(judging.Config{Provider: llm.NewFake(), Model: llm.FakeModel, ByType: set}); err == nil || !strings.Contains(err.Error(), "temporal") {
+		t.Errorf("a type without prompts: %v", err)
+	}
+}
+
+// saver is a provider that charges nothing, as a cache does.
+type saver struct{ llm.Provider }
+
+func (s saver) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	resp, err := s.Provider.Complete(ctx, r)
+	resp.Cost = 0
+	return resp, err
+}
+
+// TestMetered: the cost of a judgement is what the provider says, which may be another meter.
+func TestMetered(t *testing.T) {
+	inner, err := llm.NewMeter(babbler{new(int)}, llm.DefaultPrices(), llm.NewBudget(20*llm.Dollar))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := judging.Config{
+		Provider: inner, Model: "gpt-4o", ByType: scorer.ReplayPrompts(), Prices: llm.DefaultPrices(), Metered: true,
+	}
+	p, err := judging.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := score(t, p, 100*llm.Dollar)
+	if err != nil || v.Cost == 0 || v.Cost != inner.Totals().Cost {
+		t.Errorf("got %+v, %v, the provider counted %s", v, err, inner.Totals().Cost)
+	}
+	if p.Estimate(item) == 0 || p.Worst(item) < v.Cost || p.Identity().Provider != llm.ProviderOpenAI || p.UnpricedModel() != "" {
+		t.Errorf("estimate %s, worst case %s, %+v", p.Estimate(item), p.Worst(item), p.Identity())
+	}
+	c.Provider = saver{inner}
+	if p, err = judging.New(c); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := score(t, p, 0); err != nil || v.Cost != 0 || v.Attempts == 0 {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	c.Cap = new(llm.Dollar)
+	if _, err := judging.New(c); err == nil || !strings.Contains(err.Error(), "cap") {
+		t.Errorf("two caps: %v", err)
+	}
+	c.Cap, c.Provider = nil, nil
+	if _, err := judging.New(c); err == nil {
+		t.Error("no provider")
+	}
+}
+
 func ExamplePlan() {
 	p, err := judging.New(judging.Config{
 		Provider: llm.NewFake(), Model: llm.FakeModel, Prompts: scorer.DefaultPrompts(), Cap: new(llm.Dollar),

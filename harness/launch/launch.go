@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -79,6 +81,35 @@ func Start(ctx context.Context, p Profile, o Options) (*Daemon, error) {
 			return nil, errors.Join(fmt.Errorf("start daemon %s: %w", p.Command[0], err), log.Close())
 		}
 	}
+}
+
+// Check returns an error if Start could not succeed whatever the daemon does: its program is
+// missing, it cannot be given a port, or the port in o is in use. It starts nothing.
+func Check(p Profile, o Options) error {
+	if len(p.Command) == 0 {
+		return errNotConfigured
+	}
+	if !p.takesPort() && o.Port == 0 {
+		return fmt.Errorf("daemon %s: %w: it has no {addr} or {port}, so its port must be given",
+			p.Command[0], errNotConfigured)
+	}
+	program := p.Command[0]
+	if p.Dir != "" {
+		if _, err := os.Stat(p.Dir); err != nil {
+			return fmt.Errorf("daemon %s: its directory: %w", program, err)
+		}
+	}
+	if p.Dir != "" && filepath.Base(program) != program && !filepath.IsAbs(program) {
+		program = filepath.Join(p.Dir, program)
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("daemon: %w: %w", errNotConfigured, err)
+	}
+	if o.Port == 0 {
+		return nil
+	}
+	_, err := freePort(context.Background(), o.Port) // which does not block
+	return err
 }
 
 func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon, error) {

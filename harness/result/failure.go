@@ -19,4 +19,5 @@ const (
 	KindIncomplete Kind = "stream_incomplete" // an ask stream without done
 	KindDaemon     Kind = "daemon"            // an error event, or done with ok false
 	KindProtocol   Kind = "protocol"          // an answer that cannot be read
+	KindReader     Kind = "reader"            // the model that answers in a replay failed
 )

@@ -11,7 +11,8 @@ const (
 	Fail Verdict = "fail"
 	// Inconclusive is a run that stopped before its last question.
 	Inconclusive Verdict = "inconclusive"
-	// Invalid is a finished run with too few scores to say anything.
+	// Invalid is a finished run with too few scores to say anything, or one whose scorer cannot be
+	// trusted.
 	Invalid Verdict = "invalid"
 )
 
@@ -25,7 +26,12 @@ const (
 	// ReasonNoQuestions is Invalid: every question was left out for lack of gold.
 	ReasonNoQuestions Reason = "no_questions"
 	ReasonNoAnswers   Reason = "no_answers" // Invalid: every question ended with an error
-	ReasonLost        Reason = "lost"       // Invalid: more questions without a score than allowed
+	// ReasonLost is Invalid: more questions without a score than allowed, or all because of the model
+	// that answers in a replay.
+	ReasonLost Reason = "lost"
+	// ReasonControls is Invalid: the scorer misjudged answers that are known to be right or wrong,
+	// whether or not the run was stopped for that.
+	ReasonControls Reason = "controls"
 )
 
 // Gate is the verdict on a run and everything that it follows from. The report, the result file,

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -34,6 +35,21 @@ type Identity struct {
 	Reader     *ModelID    `json:"reader"`
 	Judge      *JudgeModel `json:"judge"`
 	Tool       ToolID      `json:"tool"`
+	// Replay is nil in a run.
+	Replay *ReplayID `json:"replay,omitempty"`
+}
+
+// ReplayID is what determines the outcome of a replay besides what determines that of a run.
+type ReplayID struct {
+	// Sample is the signature of the questions that were drawn.
+	Sample string `json:"sample"`
+	// Ingest is how the brains were filled, empty for a baseline, Shared whether all haystacks are in
+	// one brain.
+	Ingest string `json:"ingest_mode,omitempty"`
+	Shared bool   `json:"shared_brain"`
+	Actor  Actor  `json:"actor"`
+	// Errata is the SHA-256 of the errata, empty without any.
+	Errata string `json:"errata_sha256,omitempty"`
 }
 
 // DatasetID identifies the questions: the hash of the whole file, and how many of its questions are
@@ -101,17 +117,24 @@ type ToolID struct {
 // contents of the files matter, but not their paths.
 func (id Identity) Differences(other Identity) []string {
 	a, b := id.flat(), other.flat()
-	keys := map[string]bool{}
-	for k := range a {
-		keys[k] = true
+	out := changed(a, b)
+	for i, k := range out {
+		out[i] = fmt.Sprintf("%s was %s and is now %s", k, orNone(a[k]), orNone(b[k]))
 	}
-	for k := range b {
-		keys[k] = true
-	}
+	return out
+}
+
+// Changed returns the keys of what makes two runs different experiments, such as judge.model, in
+// order.
+func (id Identity) Changed(other Identity) []string { return changed(id.flat(), other.flat()) }
+
+func changed(a, b map[string]string) []string {
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
 	var out []string
 	for k := range keys {
 		if a[k] != b[k] && !incidental(k) {
-			out = append(out, fmt.Sprintf("%s was %s and is now %s", k, orNone(a[k]), orNone(b[k])))
+			out = append(out, k)
 		}
 	}
 	slices.Sort(out)

@@ -55,13 +55,31 @@ type Record struct {
 	// JudgeUsageEstimated is set if the provider did not count all tokens of JudgeUsage.
 	JudgeUsageEstimated bool    `json:"judge_usage_estimated,omitempty"`
 	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
+	// Failed are the attempts before the last one.
+	Failed []Failure `json:"failed_attempts,omitempty"`
+
+	// The remaining keys are those of a replay. Type is the stratum of the question, JudgeType selects
+	// the prompts of its judge, Cause is what lost it. Actor is the use of the model that wrote the
+	// answer, unless the daemon did.
+	Type          string       `json:"question_type,omitempty"`
+	JudgeType     string       `json:"judge_type,omitempty"`
+	JudgeVerdict  JudgeVerdict `json:"judge_verdict,omitempty"`
+	Cause         Cause        `json:"loss,omitempty"`
+	Actor         *ModelUse    `json:"actor,omitempty"`
+	JudgeCached   bool         `json:"judge_cached,omitempty"`
+	JudgeSavedUSD llm.USD      `json:"judge_saved_usd,omitempty"`
+	// DeepRank is the rank at which the first missing gold document was found below top-k: nil if it
+	// was not looked for, 0 if it was not found.
+	DeepRank *int `json:"deep_rank,omitempty"`
+	// Original is nil unless errata correct the gold of the question.
+	Original *Original `json:"original,omitempty"`
 }
 
 // Item returns the parts of the question and its answer that a scorer sees.
 func (r *Record) Item() scorer.Item {
 	item := scorer.Item{
 		ID: r.ID, Question: r.Question, QuestionDate: r.QuestionDate,
-		Expected: r.Expected, Reference: r.Reference, Answer: r.Answer,
+		Expected: r.Expected, Reference: r.Reference, Type: r.JudgeType, Answer: r.Answer,
 	}
 	if r.Retrieval != nil {
 		item.Gold = r.Retrieval.Gold
@@ -69,10 +87,12 @@ func (r *Record) Item() scorer.Item {
 	return item
 }
 
-// Graded returns the record with a scorer's verdict.
+// Graded returns the record with a scorer's verdict. The reference and the JudgeVerdict of Original
+// are the caller's to add.
 func (r Record) Graded(v scorer.Verdict) Record {
 	r.Passed, r.Reason = v.Passed(), v.Reason
 	r.JudgeAttempts, r.JudgeUSD = v.Attempts, v.Cost
+	r.JudgeCached, r.JudgeSavedUSD = v.Cached, v.Saved
 	if v.Attempts > 0 {
 		r.JudgeUsage = &protocol.Usage{
 			InputTokens: v.Usage.InputTokens, OutputTokens: v.Usage.OutputTokens,
@@ -81,6 +101,12 @@ func (r Record) Graded(v scorer.Verdict) Record {
 	}
 	if v.Scored {
 		r.Outcome, r.Score = Scored, &v.Score
+	}
+	if o := v.Original; o != nil {
+		r.Original = &Original{Passed: o.Passed(), Reason: o.Reason, USD: o.Cost}
+		if o.Scored {
+			r.Original.Score = &o.Score
+		}
 	}
 	return r
 }

@@ -17,6 +17,7 @@ const (
 	StopDaemon      Stop = "daemon_died"
 	StopScorer      Stop = "scorer_failed"
 	StopMode        Stop = "mode"
+	StopControls    Stop = "controls"
 	StopFailed      Stop = "failed"
 )
 
@@ -60,6 +61,10 @@ type Result struct {
 	Retrieval   *Retrieval `json:"retrieval"`
 	ReaderUsage TokenSums  `json:"reader_usage"`
 	Cost        Cost       `json:"cost"`
+
+	// CostAccounting and Replay are nil in the result of a run.
+	CostAccounting *CostAccounting `json:"cost_accounting,omitempty"`
+	Replay         *Replay         `json:"replay,omitempty"`
 }
 
 // Settings are the parts of a configuration that do not belong to the experiment.

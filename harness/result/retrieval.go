@@ -31,6 +31,27 @@ type QuestionRetrieval struct {
 	AveragePrecision float64 `json:"average_precision"`
 }
 
+// CompareWithGold ranks the gold of a question among the first topK chunks. documentsOf returns the
+// documents to which a chunk belongs.
+func CompareWithGold(
+	gold scorer.Ranking, chunks []Chunk, topK int, documentsOf func(Chunk) []string,
+) *QuestionRetrieval {
+	var hits []scorer.Hit
+	for _, c := range chunks[:min(topK, len(chunks))] {
+		for _, path := range documentsOf(c) {
+			hits = append(hits, scorer.Hit{Path: path, Score: c.Score})
+		}
+	}
+	documents := scorer.Documents(hits)
+	documents = documents[:min(topK, len(documents))] // a chunk may have taken several places
+	ranked := scorer.Rank(documents, gold)
+	return &QuestionRetrieval{
+		Documents: len(documents), Gold: ranked,
+		Recall: ranked.RecallAt(topK), NDCG: ranked.NDCGAt(topK),
+		ReciprocalRank: ranked.ReciprocalRank(), AveragePrecision: ranked.AveragePrecision(),
+	}
+}
+
 // Gold converts the expected paths of a question into gold documents, each once.
 func Gold(paths []string) scorer.Ranking {
 	var gold scorer.Ranking
@@ -51,8 +72,11 @@ type Chunk struct {
 	DocumentID string  `json:"document_id,omitempty"`
 	Path       string  `json:"path,omitempty"`
 	Title      string  `json:"title,omitempty"`
+	Date       string  `json:"date,omitempty"` // of the document, as the daemon writes it
 	Score      float64 `json:"score"`
 	Text       string  `json:"text,omitempty"`
+	// SessionID is the session that the passage is from, if the daemon says so.
+	SessionID string `json:"session_id,omitempty"`
 	// Duplicates name the documents of chunks with exactly the same text that the daemon left out:
 	// by path, or by an id if it sends no path.
 	Duplicates []string `json:"duplicates,omitempty"`

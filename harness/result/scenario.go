@@ -10,6 +10,15 @@ const (
 	SearchOnly   Scenario = "search-retrieve-only"
 )
 
+// The scenarios of replays in which evalctl's own reader answers: from what the daemon's search
+// finds, from the whole haystack, from the gold sessions only, and from nothing.
+const (
+	RetrieveOnly Scenario = "retrieve-only"
+	FullContext  Scenario = "full-context"
+	Oracle       Scenario = "oracle"
+	NoMemory     Scenario = "no-memory"
+)
+
 // Reads reports whether a reader model writes the answers of the scenario. In the others an answer
 // is what was retrieved.
 func (s Scenario) Reads() bool { return s != SearchOnly }

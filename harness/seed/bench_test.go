@@ -28,8 +28,8 @@ func BenchmarkSeed(b *testing.B) {
 	rate := func(single bool) float64 {
 		brains++
 		name := fmt.Sprintf("bench-%d", brains)
-		brain := &remoteBrain{endpoint: e, dialect: result.Auto, name: name}
-		if err := brain.create(b.Context()); err != nil {
+		brain := &Brain{endpoint: e, dialect: result.Auto, name: name}
+		if err := brain.Create(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		start := time.Now()

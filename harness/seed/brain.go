@@ -17,39 +17,50 @@ import (
 
 // Reasons why a brain cannot be evaluated.
 var (
-	errExists  = errors.New("the brain exists already")
-	errMissing = errors.New("the brain is missing")
-	errEmpty   = errors.New("the brain is empty")
+	ErrExists  = errors.New("the brain exists already")
+	ErrMissing = errors.New("the brain is missing")
+	ErrEmpty   = errors.New("the brain is empty")
 )
 
 // removeWithin is how long a brain may take to be removed.
 const removeWithin = 5 * time.Second
 
-// remoteBrain is one brain of a daemon.
-type remoteBrain struct {
+// Brain is one brain of a daemon. Before its documents are written it is created or found.
+type Brain struct {
 	endpoint *target.Endpoint
 	dialect  result.Dialect
-	name     string // in the dataset
-	id       string // the daemon's, once create or find has returned without an error
+	name     string
+	id       string // the daemon's, once Create or Find has returned without an error
 }
 
-func (b *remoteBrain) path() string { return target.BrainPath(b.id) }
+// NewBrain returns the brain with a name, which may not exist yet.
+func NewBrain(e *target.Endpoint, d result.Dialect, name string) *Brain {
+	return &Brain{endpoint: e, dialect: d, name: name}
+}
 
-// create creates the brain. The error is errExists if there is one already.
-func (b *remoteBrain) create(ctx context.Context) error {
+// ID returns the daemon's id of the brain, once Create or Find has returned without an error.
+func (b *Brain) ID() string { return b.id }
+
+func (b *Brain) path() string { return target.BrainPath(b.id) }
+
+// Create creates the brain. The error is ErrExists if there is one already. So that the id of a
+// brain that is created is known, the request may end a while after ctx does.
+func (b *Brain) Create(ctx context.Context) error {
 	body := map[string]any{"name": b.name, "brain_id": b.name}
 	r := target.Request{
 		Method: http.MethodPost, Path: "/v1/brains", ContentType: protocol.TypeJSON,
 		Body: target.Encode(b.dialect, body, map[string][]string{"brain_id": {"id", "slug"}}),
 	}
+	// If the request were cut off, the brain might exist without an id to remove it by.
+	ctx, cancel := withGrace(ctx, removeWithin)
+	defer cancel()
 	var o jsonobj.Object
 	err := target.Retry(ctx, target.CallTimeout, func(ctx context.Context) (err error) {
 		o, err = b.endpoint.Create(ctx, r)
 		return err
 	})
 	if hasStatus(err, http.StatusConflict) {
-		return fmt.Errorf("brain %q at %s: %w; delete it, choose another name, or leave the corpus "+
-			"out (--corpus none) to evaluate it as it is", b.name, b.endpoint.URL(), errExists)
+		return b.unusable(ErrExists)
 	}
 	if err != nil {
 		return fmt.Errorf("create brain %q: %w", b.name, err)
@@ -58,20 +69,25 @@ func (b *remoteBrain) create(ctx context.Context) error {
 	return nil
 }
 
-// find looks for a brain that must exist and contain documents, because an evaluation of another
-// one would measure nothing. Otherwise the error is errMissing or errEmpty. query is any question
+// unusable returns the error for a brain that cannot be evaluated.
+func (b *Brain) unusable(reason error) error {
+	return fmt.Errorf("brain %q at %s: %w", b.name, b.endpoint.URL(), reason)
+}
+
+// Find looks for a brain that must exist and contain documents, because an evaluation of another
+// one would measure nothing. Otherwise the error is ErrMissing or ErrEmpty. query is any question
 // of the dataset.
-func (b *remoteBrain) find(ctx context.Context, query string) error {
+func (b *Brain) Find(ctx context.Context, query string) error {
 	if err := b.lookUp(ctx); err != nil {
 		return err
 	}
 	var chunks []result.Chunk
 	err := target.Retry(ctx, target.CallTimeout, func(ctx context.Context) (err error) {
-		chunks, err = b.search(ctx, query, 1)
+		chunks, err = b.Search(ctx, query, 1)
 		return err
 	})
 	if hasStatus(err, http.StatusNotFound) {
-		return b.missing()
+		return b.unusable(ErrMissing)
 	}
 	if err != nil {
 		return fmt.Errorf("search brain %q: %w", b.name, err)
@@ -90,13 +106,12 @@ func (b *remoteBrain) find(ctx context.Context, query string) error {
 	if json.Unmarshal(o.Get("items"), &items) == nil && len(items) > 0 {
 		return nil
 	}
-	return fmt.Errorf("brain %q at %s: %w; give its documents with --corpus",
-		b.name, b.endpoint.URL(), errEmpty)
+	return b.unusable(ErrEmpty)
 }
 
 // lookUp sets id by looking for the name among the daemon's ids, slugs and names. If the daemon
 // cannot list its brains, the name is taken for the id.
-func (b *remoteBrain) lookUp(ctx context.Context) error {
+func (b *Brain) lookUp(ctx context.Context) error {
 	b.id = b.name
 	o, err := b.get(ctx, "/v1/brains")
 	if notServed(err) {
@@ -116,16 +131,11 @@ func (b *remoteBrain) lookUp(ctx context.Context) error {
 			return nil
 		}
 	}
-	return b.missing()
-}
-
-func (b *remoteBrain) missing() error {
-	return fmt.Errorf("brain %q at %s: %w; give its documents with --corpus, or another --brain",
-		b.name, b.endpoint.URL(), errMissing)
+	return b.unusable(ErrMissing)
 }
 
 // get reads an object, trying again as target.Retry does.
-func (b *remoteBrain) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
+func (b *Brain) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
 	err = target.Retry(ctx, target.CallTimeout, func(ctx context.Context) (err error) {
 		o, err = b.endpoint.Object(ctx, target.Request{Method: http.MethodGet, Path: path})
 		return err
@@ -133,8 +143,9 @@ func (b *remoteBrain) get(ctx context.Context, path string) (o jsonobj.Object, e
 	return o, err
 }
 
-// search returns the chunks found for query, which is cut to the length that a query may have.
-func (b *remoteBrain) search(ctx context.Context, query string, topK int) ([]result.Chunk, error) {
+// Search returns the first topK chunks found for query, which is cut to the length that a query may
+// have.
+func (b *Brain) Search(ctx context.Context, query string, topK int) ([]result.Chunk, error) {
 	if r := []rune(query); len(r) > protocol.MaxSearchQuery {
 		query = string(r[:protocol.MaxSearchQuery])
 	}
@@ -151,10 +162,18 @@ func (b *remoteBrain) search(ctx context.Context, query string, topK int) ([]res
 	return target.Chunks(o, "chunks", "hits")
 }
 
-// remove removes a brain that this run created, even if ctx has ended.
-func (b *remoteBrain) remove(ctx context.Context) error {
+// Remove deletes the brain, even if ctx has ended. It is no error if there is none.
+func (b *Brain) Remove(ctx context.Context) error {
 	ctx, cancel := target.TimeLimit(context.WithoutCancel(ctx), removeWithin)
 	defer cancel()
+	if b.id == "" {
+		if err := b.lookUp(ctx); err != nil {
+			if errors.Is(err, ErrMissing) {
+				return nil
+			}
+			return err
+		}
+	}
 	res, err := b.endpoint.Do(ctx, target.Request{
 		Method: http.MethodDelete, Path: b.path(),
 		Header: map[string]string{"X-Confirm-Delete": "yes"},

@@ -32,8 +32,8 @@ func TestCreate(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := &sequence{answer: func(n int) reply { return c.answers[n-1] }}
-			b := &remoteBrain{endpoint: inMemory(t, m.serve), dialect: result.Auto, name: "eval"}
-			err := b.create(t.Context())
+			b := &Brain{endpoint: inMemory(t, m.serve), dialect: result.Auto, name: "eval"}
+			err := b.Create(t.Context())
 			if b.id != c.id || (err == nil) != (c.err == "") ||
 				err != nil && !strings.Contains(err.Error(), c.err) || m.n != len(c.answers) {
 				t.Errorf("%s: got %q, %v after %d requests", c.name, b.id, err, m.n)
@@ -71,19 +71,19 @@ func TestFind(t *testing.T) {
 		{"no list of brains", answers{brains: answer(404, ""), search: found}, "eval", nil, ""},
 		{"list of brains not allowed", answers{brains: answer(405, ""), search: found},
 			"eval", nil, ""},
-		{"not listed", answers{brains: list(`[{"id":"other"}]`)}, "", errMissing, "--corpus"},
-		{"no brains", answers{brains: list(`[]`)}, "", errMissing, "--corpus"},
+		{"not listed", answers{brains: list(`[{"id":"other"}]`)}, "", ErrMissing, "--corpus"},
+		{"no brains", answers{brains: list(`[]`)}, "", ErrMissing, "--corpus"},
 		{"no list, and search does not find it",
-			answers{brains: answer(404, ""), search: answer(404, "")}, "", errMissing, "--corpus"},
+			answers{brains: answer(404, ""), search: answer(404, "")}, "", ErrMissing, "--corpus"},
 		{"nothing found, documents listed",
 			answers{brains: listed, search: nothing, docs: list(`[{"path":"a"}]`)},
 			"eval", nil, ""},
 		{"more documents than a list may contain",
 			answers{brains: listed, search: nothing, docs: answer(413, "")}, "eval", nil, ""},
 		{"empty", answers{brains: listed, search: nothing, docs: list(`[]`)},
-			"", errEmpty, "give its documents with --corpus"},
+			"", ErrEmpty, "give its documents with --corpus"},
 		{"nothing found, no list of documents",
-			answers{brains: listed, search: nothing, docs: answer(404, "")}, "", errEmpty, ""},
+			answers{brains: listed, search: nothing, docs: answer(404, "")}, "", ErrEmpty, ""},
 		{"list of documents fails",
 			answers{brains: listed, search: nothing, docs: answer(500, "boom")},
 			"", nil, `list the documents of brain "eval": GET`},
@@ -100,7 +100,7 @@ func TestFind(t *testing.T) {
 				err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %q, %v", id, err)
 			}
-			if c.is == nil && (errors.Is(err, errEmpty) || errors.Is(err, errMissing)) {
+			if c.is == nil && (errors.Is(err, ErrEmpty) || errors.Is(err, ErrMissing)) {
 				t.Errorf("a failing daemon was taken for a missing brain: %v", err)
 			}
 		})

@@ -251,14 +251,12 @@ func seedAs(
 
 // findEval finds the brain "eval" and returns its id.
 func findEval(ctx context.Context, e *target.Endpoint) (string, error) {
-	b := &remoteBrain{endpoint: e, dialect: result.Auto, name: "eval"}
-	if err := b.find(ctx, "a question?"); err != nil {
-		return "", err
-	}
-	return b.id, nil
+	brains := []dataset.Brain{{Name: "eval", Probe: "a question?"}}
+	ids, err := Brains(ctx, e, result.Auto, brains, nil, nil)
+	return ids["eval"], err
 }
 
 // evalAt returns the brain "eval" whose id is its name.
-func evalAt(e *target.Endpoint) *remoteBrain {
-	return &remoteBrain{endpoint: e, dialect: result.Auto, name: "eval", id: "eval"}
+func evalAt(e *target.Endpoint) *Brain {
+	return &Brain{endpoint: e, dialect: result.Auto, name: "eval", id: "eval"}
 }

@@ -25,23 +25,60 @@ const (
 	timeToIndex      = 25 * time.Millisecond
 )
 
-// awaitSearchable polls until a search finds the corpus, because a daemon may index after it has
-// answered a write, or keep a search waiting for longer than a call may take. docs are all the
-// documents, docs[last] was written last, and query finds it.
-func (b *remoteBrain) awaitSearchable(
+// Await polls until a search finds one of docs, which were written in any order or in another form,
+// and whose words are chosen as Seed does. written is how many documents the brain has been given
+// in all; the time allowed depends on it. documents returns the paths in docs, or others, to which
+// a chunk belongs. A chunk whose text is in the document will do as well, since a daemon may return
+// one of several equal texts. hint ends the error if nothing is found in time.
+func (b *Brain) Await(
+	ctx context.Context, docs []dataset.Doc, written int,
+	documents func(result.Chunk) []string, hint string,
+) error {
+	i, query := probeOf(docs)
+	paths := sameText(docs, i)
+	return b.await(ctx, probe{
+		doc: docs[i].Path, query: query, written: written, hint: hint,
+		found: func(c result.Chunk) bool {
+			return c.Text != "" && bytes.Contains(docs[i].Data, []byte(c.Text)) ||
+				slices.ContainsFunc(documents(c), func(p string) bool { return slices.Contains(paths, p) })
+		},
+	})
+}
+
+// awaitSearchable polls until a search finds the corpus. docs are all the documents, docs[last] was
+// written last, and query finds it.
+func (b *Brain) awaitSearchable(
 	ctx context.Context, docs []dataset.Doc, last int, query string,
 ) error {
-	known, doc := dataset.PathsOf(docs), docs[last].Path
-	twins := sameText(docs, last)
-	start, within := time.Now(), searchableWithin+time.Duration(len(known))*timeToIndex
+	known, twins := dataset.PathsOf(docs), sameText(docs, last)
+	return b.await(ctx, probe{
+		doc: docs[last].Path, query: query, written: len(known),
+		found: func(c result.Chunk) bool { return found(c, known, twins) },
+		hint:  fmt.Sprintf("does the daemon index %s?", result.SeedRoot),
+	})
+}
+
+// probe is a document that shows that a brain can be searched.
+type probe struct {
+	doc     string // its path
+	query   string // finds it
+	written int    // documents in the brain
+	found   func(result.Chunk) bool
+	hint    string // what to check if it is not found
+}
+
+// await polls until a search finds the probe, because a daemon may index after it has answered a
+// write, or keep a search waiting for longer than a call may take.
+func (b *Brain) await(ctx context.Context, p probe) error {
+	start, within := time.Now(), searchableWithin+time.Duration(p.written)*timeToIndex
 	wait := 5 * time.Millisecond
 	for {
-		chunks, err := b.search(ctx, query, protocol.MaxAskTopK)
+		chunks, err := b.Search(ctx, p.query, protocol.MaxAskTopK)
 		f, ok := errors.AsType[*target.Failure](err)
 		if err != nil && !errors.Is(err, target.ErrNoAnswer) && (!ok || !f.Retryable()) {
-			return fmt.Errorf("search for the seeded document %s: %w", doc, err)
+			return fmt.Errorf("search for the seeded document %s: %w", p.doc, err)
 		}
-		if found(chunks, known, twins) {
+		if slices.ContainsFunc(chunks, p.found) {
 			return nil
 		}
 		var asked time.Duration // the wait that the daemon asks for
@@ -51,11 +88,10 @@ func (b *remoteBrain) awaitSearchable(
 		switch over := time.Since(start)+asked > within; {
 		case over && err != nil:
 			return fmt.Errorf("document %s was written but could not be searched for within %v: %w",
-				doc, within, err)
+				p.doc, within, err)
 		case over:
 			return fmt.Errorf("document %s was written but is not found after %v "+
-				"(the last search returned %d chunks); does the daemon index %s?",
-				doc, within, len(chunks), result.SeedRoot)
+				"(the last search returned %d chunks); %s", p.doc, within, len(chunks), p.hint)
 		}
 		select {
 		case <-ctx.Done():
@@ -78,14 +114,12 @@ func sameText(docs []dataset.Doc, i int) []string {
 	return paths
 }
 
-// found reports whether one of paths is among the documents of chunks. A document that is reported
+// found reports whether one of paths is among the documents of a chunk. A document that is reported
 // as the duplicate of another counts too.
-func found(chunks []result.Chunk, known dataset.Paths, paths []string) bool {
-	for _, c := range chunks {
-		for _, name := range append([]string{c.Path, c.DocumentID}, c.Duplicates...) {
-			if slices.Contains(paths, known.Name(name)) {
-				return true
-			}
+func found(c result.Chunk, known dataset.Paths, paths []string) bool {
+	for _, name := range append([]string{c.Path, c.DocumentID}, c.Duplicates...) {
+		if slices.Contains(paths, known.Name(name)) {
+			return true
 		}
 	}
 	return false

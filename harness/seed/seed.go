@@ -54,7 +54,7 @@ func Brains(
 				return context.Cause(gctx)
 			}
 			err := s.ready(gctx, b)
-			if errors.Is(err, errMissing) || errors.Is(err, errEmpty) {
+			if errors.Is(err, ErrMissing) || errors.Is(err, ErrEmpty) {
 				unusable[i], err = err, nil // continue, to name the others too
 			}
 			return err
@@ -81,14 +81,14 @@ type seeder struct {
 	seeded     func(brain string) bool
 	markSeeded func(brain string) error
 	ids        map[string]string
-	created    []*remoteBrain
+	created    []*Brain
 }
 
 // ready seeds or finds one brain.
 func (s *seeder) ready(ctx context.Context, b dataset.Brain) error {
-	remote := &remoteBrain{endpoint: s.endpoint, dialect: s.dialect, name: b.Name}
+	remote := NewBrain(s.endpoint, s.dialect, b.Name)
 	if err := s.seedOrFind(ctx, remote, b); err != nil {
-		return err
+		return advised(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,16 +99,28 @@ func (s *seeder) ready(ctx context.Context, b dataset.Brain) error {
 	return s.markSeeded(b.Name)
 }
 
-func (s *seeder) seedOrFind(ctx context.Context, remote *remoteBrain, b dataset.Brain) error {
-	if b.Docs == nil {
-		return remote.find(ctx, b.Probe)
+// advised adds to the error of a brain that cannot be used what to do about it.
+func advised(err error) error {
+	for reason, advice := range map[error]string{
+		ErrExists: "delete it, choose another name, or leave the corpus out (--corpus none) " +
+			"to evaluate it as it is",
+		ErrMissing: "give its documents with --corpus, or another --brain",
+		ErrEmpty:   "give its documents with --corpus",
+	} {
+		if errors.Is(err, reason) {
+			return fmt.Errorf("%w; %s", err, advice)
+		}
 	}
-	// If the request were cut off, the brain might exist without an id to remove it by.
-	cctx, cancel := withGrace(ctx, removeWithin)
-	defer cancel()
-	err := remote.create(cctx)
-	if errors.Is(err, errExists) && s.wasSeeded(b.Name) {
-		return remote.find(ctx, b.Probe)
+	return err
+}
+
+func (s *seeder) seedOrFind(ctx context.Context, remote *Brain, b dataset.Brain) error {
+	if b.Docs == nil {
+		return remote.Find(ctx, b.Probe)
+	}
+	err := remote.Create(ctx)
+	if errors.Is(err, ErrExists) && s.wasSeeded(b.Name) {
+		return remote.Find(ctx, b.Probe)
 	}
 	if err != nil {
 		return err
@@ -116,9 +128,7 @@ func (s *seeder) seedOrFind(ctx context.Context, remote *remoteBrain, b dataset.
 	s.mu.Lock()
 	s.created = append(s.created, remote)
 	s.mu.Unlock()
-	// A single document needs no batch, unless it is too large for any other request.
-	single := len(b.Docs) == 1 && len(b.Docs[0].Data) <= protocol.MaxWriteBytes
-	return remote.seed(ctx, b.Docs, s.writers, single)
+	return remote.Seed(ctx, b.Docs, s.writers)
 }
 
 func (s *seeder) wasSeeded(brain string) bool {
@@ -136,9 +146,21 @@ func withGrace(ctx context.Context, while time.Duration) (context.Context, conte
 	return longer, func() { stop(); cancel(nil) }
 }
 
-// seed writes the documents, each with a request of its own if single is set, and waits until they
-// can be searched.
-func (b *remoteBrain) seed(
+// Seed writes documents, at least one, with concurrent requests, and waits until they can be
+// searched.
+func (b *Brain) Seed(ctx context.Context, docs []dataset.Doc, writers int) error {
+	// A single document needs no batch, unless it is too large for any other request.
+	return b.seed(ctx, docs, writers, len(docs) == 1 && len(docs[0].Data) <= protocol.MaxWriteBytes)
+}
+
+// Write writes documents with concurrent requests. It does not wait until they can be searched.
+func (b *Brain) Write(ctx context.Context, docs []dataset.Doc, writers int) error {
+	w := docWriter{brain: b, writers: writers}
+	return w.write(ctx, docs)
+}
+
+// seed is Seed that writes each document with a request of its own if single is set.
+func (b *Brain) seed(
 	ctx context.Context, docs []dataset.Doc, writers int, single bool,
 ) error {
 	last, query := probeOf(docs)
@@ -156,7 +178,7 @@ func (b *remoteBrain) seed(
 // the first failure it does not try the others.
 func (s *seeder) undo(ctx context.Context, err error) error {
 	for i, b := range s.created {
-		left := b.remove(ctx)
+		left := b.Remove(ctx)
 		if left == nil {
 			continue
 		}

@@ -129,7 +129,7 @@ func TestFailures(t *testing.T) {
 		want         string
 		written      int
 	}{
-		{"brain exists", "/v1/brains", answer(409, `{"code":"conflict"}`), errExists,
+		{"brain exists", "/v1/brains", answer(409, `{"code":"conflict"}`), ErrExists,
 			`brain "eval" at http`, 0},
 		{"brain rejected", "/v1/brains", answer(400, `{"detail":"bad id"}`), nil,
 			`create brain "eval": POST /v1/brains: 400 Bad Request: bad id`, 0},
@@ -248,7 +248,7 @@ func TestSilentDaemon(t *testing.T) {
 			return err
 		},
 		"search": func(ctx context.Context, e *target.Endpoint) error {
-			_, err := evalAt(e).search(ctx, "q", 1)
+			_, err := evalAt(e).Search(ctx, "q", 1)
 			return err
 		},
 	} {

@@ -30,7 +30,7 @@ const timeForDoc = 250 * time.Millisecond
 // docWriter writes documents to one brain: in batches (spec 4.2), or one by one if the daemon does
 // not serve batches.
 type docWriter struct {
-	brain   *remoteBrain
+	brain   *Brain
 	writers int // concurrent requests
 	single  bool
 }
@@ -83,7 +83,7 @@ func batches(docs []dataset.Doc) [][]dataset.Doc {
 
 // putBatch writes documents with one request, or with two of half the size if the daemon's limit is
 // lower. Writing documents twice does no harm.
-func (b *remoteBrain) putBatch(ctx context.Context, docs []dataset.Doc) error {
+func (b *Brain) putBatch(ctx context.Context, docs []dataset.Doc) error {
 	batch := protocol.Batch{Reason: "evalctl seed"}
 	for _, doc := range docs {
 		batch.Ops = append(batch.Ops, protocol.BatchOp{
@@ -120,7 +120,7 @@ func (b *remoteBrain) putBatch(ctx context.Context, docs []dataset.Doc) error {
 }
 
 // put writes one document.
-func (b *remoteBrain) put(ctx context.Context, doc dataset.Doc) error {
+func (b *Brain) put(ctx context.Context, doc dataset.Doc) error {
 	err := target.Retry(ctx, target.CallTimeout, func(ctx context.Context) error {
 		res, err := b.endpoint.Do(ctx, target.Request{
 			Method:      http.MethodPut,

@@ -39,6 +39,14 @@ type Answer struct {
 	// FirstDelta is the time to the first text, 0 if none was streamed.
 	FirstDelta time.Duration
 	Attempts   int
+	// Failed are the attempts before the last one.
+	Failed []result.Failure
+
+	// The remaining fields are set if the answer was not written by the daemon. Actor is what the
+	// model used that wrote it. DeepRank is the rank of the first gold document below top-k, nil if
+	// none was looked for, 0 if none was found.
+	Actor    *result.ModelUse
+	DeepRank *int
 }
 
 // Target asks one daemon's brains in one scenario. It is safe for concurrent use.
@@ -52,6 +60,12 @@ type Target struct {
 	CandidateK int
 	RerankTopN int
 	Dialect    result.Dialect
+}
+
+// Health returns an error unless the daemon is healthy (see Endpoint.Health).
+func (t *Target) Health(ctx context.Context) error {
+	_, err := t.Endpoint.Health(ctx)
+	return err
 }
 
 // once makes one attempt. If err is a *Failure, the answer has the parts that arrived before it.

@@ -98,14 +98,34 @@ func Chunks(o jsonobj.Object, keys ...string) ([]result.Chunk, error) {
 				DocumentID: c.Text("document_id", "documentId"),
 				Path:       c.Text("path"),
 				Title:      c.Text("title"),
+				Date:       dateOf(c),
 				Score:      c.Number("score"),
 				Text:       c.Text("text", "preview", "content", "summary"),
+				SessionID:  sessionOf(c),
 				Duplicates: duplicatesOf(c),
 			}
 		}
 		return out, nil
 	}
 	return []result.Chunk{}, nil
+}
+
+// dateOf returns the date of a chunk's document. Other times that a daemon may send, such as that
+// of its last change, are not meant.
+func dateOf(o jsonobj.Object) string {
+	if d := o.Text("date"); d != "" {
+		return d
+	}
+	return o.Object("metadata").Text("date")
+}
+
+// sessionOf returns the id of a chunk's session, which daemons report in the chunk or in its
+// metadata.
+func sessionOf(o jsonobj.Object) string {
+	if id := o.Text("session_id", "sessionId"); id != "" {
+		return id
+	}
+	return o.Object("metadata").Text("session_id", "sessionId", "session")
 }
 
 // duplicatesOf returns the names in a chunk's list of duplicates, which are objects or ids.

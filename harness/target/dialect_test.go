@@ -128,12 +128,22 @@ func TestSearchAnswers(t *testing.T) {
 		{"summary instead of text",
 			`{"chunks":[{"text":"","summary":"from summary"},{"text":"second"}]}`,
 			[]result.Chunk{{Text: "from summary"}, {Text: "second"}}, "", "from summary\nsecond"},
+		{"sessions",
+			`{"chunks":[{"path":"a.md","metadata":{"session_id":"s-1","source":"extract"}},` +
+				`{"path":"b.md","sessionId":"s-2","metadata":{"session":"s-3"}},` +
+				`{"path":"c.md","metadata":{"sessionId":"s-4"}},{"metadata":{"session_id":5}}]}`,
+			[]result.Chunk{{Path: "a.md", SessionID: "s-1"}, {Path: "b.md", SessionID: "s-2"},
+				{Path: "c.md", SessionID: "s-4"}, {}}, "", "\n\n\n"},
 		{"null", `{"chunks":null}`, []result.Chunk{}, "", ""},
 		{"empty object", `{}`, []result.Chunk{}, "", ""},
 		{"hosted",
 			`{"query":"q","brain_id":"b","hits":[{"score":2,"path":"p.md","content":"hit"}],` +
 				`"took_ms":1}`,
 			[]result.Chunk{{Path: "p.md", Score: 2, Text: "hit"}}, "", "hit"},
+		{"dates",
+			`{"chunks":[{"date":"2025-01-02","metadata":{"date":"x"}},` +
+				`{"metadata":{"date":"2025-01-03T04:05:06Z"}},{"date":7,"metadata":{"date":[]}}]}`,
+			[]result.Chunk{{Date: "2025-01-02"}, {Date: "2025-01-03T04:05:06Z"}, {}}, "", "\n\n"},
 		{"duplicates",
 			`{"chunks":[{"path":"p.md","duplicates":[{"chunk_id":"q.md#0","document_id":"d2",` +
 				`"path":"q.md"},{"chunkId":"c3","documentId":"d3"}, {"document_id":"d4"},` +

@@ -19,6 +19,10 @@ func newFailure(kind result.Kind, message string) *Failure {
 	return &Failure{Failure: result.Failure{Kind: kind, Message: message}}
 }
 
+// NewFailure returns a failure that something else than the daemon caused, such as the model that
+// answers. message is one line. The same request is not worth repeating.
+func NewFailure(kind result.Kind, message string) *Failure { return newFailure(kind, message) }
+
 func (f *Failure) Error() string { return f.Message }
 
 // Retryable reports whether the same request may succeed when it is sent again.

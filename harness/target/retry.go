@@ -9,6 +9,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 )
 
 // maxAttempts is the largest number of times that one question is sent. It is sent again only after
@@ -23,24 +24,36 @@ func (t questionTimeout) Error() string {
 	return fmt.Sprintf("no answer in time: %v passed", time.Duration(t))
 }
 
+// QuestionLimit returns a context that ends when a question has taken timeout, of which spent has
+// passed. AsFailure reports its cause as a failure of the question.
+func QuestionLimit(
+	ctx context.Context, timeout, spent time.Duration,
+) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, timeout-spent, questionTimeout(timeout))
+}
+
 // Ask asks one question and returns the daemon's answer. timeout limits all attempts together.
 // AsFailure reports whether an error means that the question has no usable answer; any other error
 // is the context's cause.
 func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (Answer, error) {
-	qctx, cancel := context.WithTimeoutCause(ctx, timeout, questionTimeout(timeout))
+	qctx, cancel := QuestionLimit(ctx, timeout, 0)
 	defer cancel()
 	deadline := time.Now().Add(timeout)
 	var a Answer
 	var last error // of the last attempt, also if the wait after it was cut short
 	attempts := 0
+	var failed []result.Failure // the attempts before the last one
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = 100 * time.Millisecond
 	_, _ = backoff.Retry(qctx, func() (struct{}, error) {
 		attempts++
+		if f, ok := errors.AsType[*Failure](last); ok {
+			failed = append(failed, f.Failure)
+		}
 		a, last = t.once(qctx, q)
 		return struct{}{}, schedule(last, time.Until(deadline))
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(0))
-	a.Attempts = attempts
+	a.Attempts, a.Failed = attempts, failed
 	if last != nil && ctx.Err() != nil {
 		return a, context.Cause(ctx)
 	}

@@ -1,7 +1,8 @@
 """A small hosted memory service, for tests of programs that talk to daemons
 they did not write. Everything is in memory. Standard library only.
 
-usage: python3 daemon.py serve --addr HOST:PORT [--die-after ASKS] [--auth TOKEN]
+usage: python3 daemon.py serve --addr HOST:PORT [--die-after ASKS]
+       [--die-after-searches SEARCHES] [--auth TOKEN]
 """
 
 import argparse
@@ -18,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 BRAINS = {}  # slug -> {"name": ..., "documents": {path: text}}
 LOCK = threading.Lock()
 ASKS = 0
+SEARCHES = 0
 
 
 def terms(text):
@@ -58,6 +60,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     token = None
     die_after = None
+    die_after_searches = None
 
     def do_GET(self):
         self.route("GET")
@@ -149,7 +152,8 @@ class Handler(BaseHTTPRequestHandler):
         with LOCK:
             hits = retrieve(brain["documents"], body.get("query", ""), body.get("top_k"))
         took = (time.monotonic() - started) * 1000
-        return self.reply(200, {"query": body.get("query", ""), "brain_id": key, "hits": hits, "took_ms": took})
+        self.reply(200, {"query": body.get("query", ""), "brain_id": key, "hits": hits, "took_ms": took})
+        self.count_search()
 
     def ask(self, brain, body):
         question = body.get("query", "")
@@ -186,6 +190,14 @@ class Handler(BaseHTTPRequestHandler):
             "quote": answer,
         }
 
+    def count_search(self):
+        global SEARCHES
+        with LOCK:
+            SEARCHES += 1
+            last = self.die_after_searches is not None and SEARCHES >= self.die_after_searches
+        if last:
+            os._exit(1)
+
     def count_ask(self):
         global ASKS
         with LOCK:
@@ -221,10 +233,12 @@ def main():
     parser.add_argument("command", choices=["serve"])
     parser.add_argument("--addr", required=True)
     parser.add_argument("--die-after", type=int)
+    parser.add_argument("--die-after-searches", type=int)
     parser.add_argument("--auth")
     args = parser.parse_args()
     host, _, port = args.addr.rpartition(":")
     Handler.token, Handler.die_after = args.auth, args.die_after
+    Handler.die_after_searches = args.die_after_searches
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     with Server((host, int(port)), Handler) as server:
         server.serve_forever()

@@ -1,0 +1,229 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kballard/go-shellquote"
+)
+
+// Format is the format of a file with questions or documents.
+type Format string
+
+// The formats that Detect tells apart. JSONArray includes other files of JSON values that are not
+// one per line.
+const (
+	JSONL       Format = "jsonl"
+	JSONArray   Format = "json"
+	CSV         Format = "csv"
+	TSV         Format = "tsv"
+	YAML        Format = "yaml"
+	LongMemEval Format = "longmemeval"
+	LoCoMo      Format = "locomo"
+)
+
+// formatNames are the formats as they are named in messages.
+var formatNames = map[Format]string{
+	JSONL: "JSONL", JSONArray: "JSON over several lines", CSV: "CSV", TSV: "TSV", YAML: "YAML",
+	LongMemEval: "a LongMemEval benchmark", LoCoMo: "a LoCoMo benchmark",
+}
+
+// FormatError is a dataset or corpus in another format than JSONL.
+type FormatError struct {
+	Path   string
+	Format Format
+	// Output is the name of a file in JSONL that the error suggests.
+	Output string
+}
+
+func (e *FormatError) Error() string {
+	measure := ""
+	if e.Format == LongMemEval || e.Format == LoCoMo {
+		measure = fmt.Sprintf(", or measure with it as it is:\n  %s",
+			shellquote.Join("evalctl", "replay", "--sdk", "go", "--dataset", e.Path))
+	}
+	return fmt.Sprintf("%s is %s and not JSONL, one JSON object per line; convert it:\n  %s%s",
+		e.Path, formatNames[e.Format],
+		shellquote.Join("evalctl", "dataset", "convert", e.Path, "--output", e.Output), measure)
+}
+
+// headBytes is the size of the beginning of a file from which its format is determined.
+const headBytes = 64 << 10
+
+// readHead returns the beginning of what r reads, and a reader of everything.
+func readHead(r io.Reader) ([]byte, io.Reader) {
+	b := bufio.NewReaderSize(r, headBytes)
+	head, _ := b.Peek(headBytes) // an error is returned by the next read, too
+	return head, b
+}
+
+// checkFormat returns a *FormatError if the beginning of a file shows that it is not JSONL.
+func checkFormat(path, output string, head []byte) error {
+	if f := Detect(head); f != JSONL && f != "" {
+		return &FormatError{Path: path, Format: f, Output: output}
+	}
+	return nil
+}
+
+// convertedName is the suggested name of a dataset in JSONL made from a file.
+func convertedName(path string) string {
+	name := strings.TrimSuffix(path, filepath.Ext(path)) + ".jsonl"
+	if name == path {
+		return "questions.jsonl"
+	}
+	return name
+}
+
+// convertedCorpus is the suggested name of a corpus in JSONL made from a file.
+func convertedCorpus(path string) string {
+	name := strings.TrimSuffix(strings.TrimSuffix(path, filepath.Ext(path)), ".corpus") + ".corpus.jsonl"
+	if name == path {
+		return "documents.corpus.jsonl"
+	}
+	return name
+}
+
+// Detect determines the format of a file from its beginning, of which 64 KiB are enough. It is ""
+// if the beginning shows no format.
+func Detect(head []byte) Format {
+	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte(byteOrderMark)))
+	bare := text
+	for len(bare) > 0 && bare[0] == '#' {
+		_, bare, _ = bytes.Cut(bare, []byte("\n"))
+		bare = bytes.TrimSpace(bare)
+	}
+	if len(bare) == 0 {
+		return ""
+	}
+	switch bare[0] {
+	case '{':
+		return detectObject(bare)
+	case '[':
+		return detectArray(bare)
+	}
+	return detectText(text, bare)
+}
+
+// detectObject determines the format of a text that begins with an object. One that is not complete
+// on its first line, and is valid as far as it goes, is not JSONL.
+func detectObject(text []byte) Format {
+	line, _, more := bytes.Cut(text, []byte("\n"))
+	if !more || json.Valid(line) {
+		return JSONL
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	depth := 0
+	for {
+		t, err := dec.Token()
+		if err != nil {
+			// The head may end within the object.
+			if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+				return JSONArray
+			}
+			return JSONL
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			if depth--; depth == 0 {
+				return JSONArray
+			}
+		}
+	}
+}
+
+// benchmarkKeys are keys that only the first element of a benchmark has.
+var benchmarkKeys = map[string]Format{
+	"haystack_sessions": LongMemEval, "haystack_session_ids": LongMemEval,
+	"haystack_dates": LongMemEval, "answer_session_ids": LongMemEval,
+	"conversation": LoCoMo, "qa": LoCoMo, "sample_id": LoCoMo,
+}
+
+// BenchmarkOf returns LongMemEval or LoCoMo if the first element of its files has the key and that
+// of no other format does, and else "".
+func BenchmarkOf(key string) Format { return benchmarkKeys[key] }
+
+// detectArray determines the format of an array from the keys of its first element.
+func detectArray(text []byte) Format {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	depth, isKey := 0, false
+	for {
+		t, err := dec.Token()
+		if err != nil {
+			return JSONArray
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+			isKey = t == json.Delim('{') && depth == 2
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			if depth--; depth < 2 {
+				return JSONArray
+			}
+			isKey = depth == 2 // the value of a key is complete
+			continue
+		}
+		if depth != 2 {
+			continue
+		}
+		if isKey {
+			if f := BenchmarkOf(fmt.Sprint(t)); f != "" {
+				return f
+			}
+		}
+		isKey = !isKey
+	}
+}
+
+// yamlStart matches the first line of a file in YAML.
+var yamlStart = regexp.MustCompile(`^(---|%YAML |- *[\w"'{]|["']?\w[\w -]*["']?:( |\r?$))`)
+
+// detectText determines the format of a text that is not JSON. text begins with the comments, bare
+// after them.
+func detectText(text, bare []byte) Format {
+	line, _, _ := bytes.Cut(bare, []byte("\n"))
+	if !bytes.Contains(text, []byte("\x00")) && yamlStart.Match(line) {
+		return YAML
+	}
+	header, _, _ := bytes.Cut(text, []byte("\n"))
+	for _, f := range []struct {
+		format    Format
+		separator string
+	}{{TSV, "\t"}, {CSV, ","}, {CSV, ";"}} {
+		if isHeader(strings.Split(string(bytes.TrimSpace(header)), f.separator)) {
+			return f.format
+		}
+	}
+	return ""
+}
+
+// isHeader reports whether two or more columns include one that a question or document must have.
+func isHeader(columns []string) bool {
+	if len(columns) < 2 {
+		return false
+	}
+	needed := []field{{key: "id"}, {key: "question"}, {key: "path"}, {key: "text"}}
+	questions, documents := questionKeys(), documentKeys()
+	return slices.ContainsFunc(columns, func(c string) bool {
+		return slices.ContainsFunc(needed, func(f field) bool {
+			return slices.Contains(questions.meant(c, needed), f.key) ||
+				slices.Contains(documents.meant(c, needed), f.key)
+		})
+	})
+}
+
+// DetectIn is Detect of the beginning of what r reads.
+func DetectIn(r io.Reader) Format {
+	head, _ := readHead(r)
+	return Detect(head)
+}

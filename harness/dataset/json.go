@@ -1,0 +1,116 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"evalctl/internal/jsonobj"
+)
+
+// readJSON reads the objects of an array, also one within an object, or of a text with several
+// objects.
+func readJSON(name string, data []byte) ([]record, error) {
+	var records []record
+	dec := json.NewDecoder(bytes.NewReader(data))
+	counter := lineCounter{data: data, line: 1}
+	for {
+		var value json.RawMessage
+		err := dec.Decode(&value)
+		if errors.Is(err, io.EOF) {
+			return records, nil
+		}
+		if err != nil {
+			at := dec.InputOffset()
+			if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+				at = e.Offset
+			} else if errors.Is(err, io.ErrUnexpectedEOF) {
+				at = int64(len(data))
+			}
+			return nil, &LineError{File: name, Line: counter.at(at), Err: fmt.Errorf("bad JSON: %w", err)}
+		}
+		start, from := dec.InputOffset()-int64(len(value)), 0
+		found, err := objectsOf(name, value, func(part json.RawMessage) int {
+			// Parts are slices of value, in order.
+			at := from + max(bytes.Index(value[from:], part), 0)
+			from = min(at+1, len(value))
+			return counter.at(start + int64(at))
+		})
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, found...)
+	}
+}
+
+// objectsOf returns the objects of a value: its elements, those of its only list, or itself.
+func objectsOf(name string, value json.RawMessage, line func(json.RawMessage) int) ([]record, error) {
+	if value[0] == '[' {
+		var records []record
+		for element := range jsonobj.Elements(value) {
+			at := line(element)
+			r, err := recordOf(element, at)
+			if err != nil {
+				return nil, &LineError{File: name, Line: at, Err: err}
+			}
+			records = append(records, r)
+		}
+		return records, nil
+	}
+	o, err := jsonobj.Parse(value)
+	if err != nil {
+		err = fmt.Errorf("expected a JSON object or array, not %s", jsonKind(value))
+		return nil, &LineError{File: name, Line: line(value), Err: err}
+	}
+	var lists []jsonobj.Member
+	for _, m := range o {
+		if isObjects(m.Value) {
+			lists = append(lists, m)
+		}
+	}
+	if len(lists) == 1 {
+		return objectsOf(name, lists[0].Value, line)
+	}
+	r, err := recordOf(value, line(value))
+	return []record{r}, err
+}
+
+// isObjects reports whether value is a list of objects, and not an empty one.
+func isObjects(value json.RawMessage) bool {
+	for element := range jsonobj.Elements(value) {
+		return element[0] == '{'
+	}
+	return false
+}
+
+// recordOf returns the record of an object.
+func recordOf(value json.RawMessage, line int) (record, error) {
+	o, err := jsonobj.Parse(value)
+	if err != nil {
+		return record{}, fmt.Errorf("expected a JSON object, not %s", jsonKind(value))
+	}
+	r := record{line: line}
+	for _, m := range o {
+		r.cells = append(r.cells, cell{key: string(m.Key), json: m.Value})
+	}
+	return r, nil
+}
+
+// lineCounter finds the lines of offsets, which should ascend.
+type lineCounter struct {
+	data   []byte
+	offset int64
+	line   int
+}
+
+func (c *lineCounter) at(offset int64) int {
+	offset = min(offset, int64(len(c.data)))
+	if offset < c.offset {
+		c.offset, c.line = 0, 1
+	}
+	c.line += bytes.Count(c.data[c.offset:offset], []byte("\n"))
+	c.offset = offset
+	return c.line
+}

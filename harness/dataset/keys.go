@@ -1,0 +1,167 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// questionSynonyms are the spellings of other names by which datasets call the keys of a question.
+var questionSynonyms = map[string]string{
+	"questionid": "id", "qid": "id",
+	"query": "question", "prompt": "question",
+	"expected": "expected_substrings", "substrings": "expected_substrings",
+	"expectedstrings": "expected_substrings", "expectedkeywords": "expected_substrings",
+	"mustcontain": "expected_substrings",
+	"answer":      "reference_answer", "answers": "reference_answer", "reference": "reference_answer",
+	"expectedanswer": "reference_answer", "goldanswer": "reference_answer",
+	"correctanswer": "reference_answer", "groundtruth": "reference_answer",
+	"paths": "expected_paths", "gold": "expected_paths", "goldpaths": "expected_paths",
+	"golddocuments": "expected_paths", "expecteddocuments": "expected_paths",
+	"relevantdocuments": "expected_paths", "relevantpaths": "expected_paths",
+	"date": "question_date", "askedat": "question_date",
+	"brainid": "brain",
+}
+
+// documentSynonyms are the spellings of other names by which corpora call the keys of a document.
+var documentSynonyms = map[string]string{
+	"file": "path", "filename": "path", "filepath": "path", "docid": "path", "documentid": "path",
+	"id": "path", "heading": "title", "content": "text", "contents": "text", "body": "text",
+	"markdown": "text", "documentdate": "date", "brainid": "brain",
+}
+
+// spelling returns a key in lower case without anything but letters and digits, so that
+// questionDate and "Question Date" equal question_date.
+func spelling(key string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, key)
+}
+
+// keyNames says what the unknown keys of the lines of one file may mean. It is not safe for
+// concurrent use.
+type keyNames struct {
+	synonyms map[string]string
+	// meanings has the known keys that an unknown one may mean, of those seen before.
+	meanings map[string][]string
+}
+
+func newKeyNames(synonyms map[string]string) *keyNames {
+	return &keyNames{synonyms, map[string][]string{}}
+}
+
+func questionKeys() *keyNames { return newKeyNames(questionSynonyms) }
+
+func documentKeys() *keyNames { return newKeyNames(documentSynonyms) }
+
+const (
+	// longestKey is the longest key that is compared with the known ones.
+	longestKey = 64
+	// keptMeanings is the number of unknown keys that are compared only once.
+	keptMeanings = 1000
+)
+
+// meant returns which of the fields an unknown key may mean, the most probable first.
+func (n *keyNames) meant(unknown string, fields []field) []string {
+	if len(unknown) > longestKey {
+		return nil
+	}
+	if keys, ok := n.meanings[unknown]; ok {
+		return keys
+	}
+	var keys []string
+	s := spelling(unknown)
+	if k := n.synonyms[s]; k != "" {
+		keys = append(keys, k)
+	}
+	for _, f := range fields {
+		if misspelt(s, spelling(f.key)) {
+			keys = append(keys, f.key)
+		}
+	}
+	if len(n.meanings) < keptMeanings {
+		n.meanings[unknown] = keys
+	}
+	return keys
+}
+
+// shortKey is the length up to which another letter makes another word: data is not date, and train
+// is not brain.
+const shortKey = 5
+
+// misspelt reports whether s is a likely misspelling of the known key. In a key of up to two
+// letters only its case may differ.
+func misspelt(s, known string) bool {
+	switch n := len(known); {
+	case s == known:
+		return true
+	case n <= 2:
+		return false
+	case n <= shortKey:
+		return (len(s) == n-1 || len(s) == n+1) && distance(s, known) == 1 || swapped(s, known)
+	default:
+		return len(s) >= n-2 && len(s) <= n+2 && distance(s, known) <= 2
+	}
+}
+
+// swapped reports whether two adjacent letters are exchanged, and nothing else.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) - 1 {
+		if a[i] != b[i] {
+			return a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		}
+	}
+	return false
+}
+
+// distance returns the least number of inserted, deleted and replaced bytes between two texts
+// (Levenshtein distance).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// check returns an error for the first of the unknown keys that probably means a field that the
+// line does not have. If the line has that field, the key is an extra one.
+func (n *keyNames) check(unknown []string, fields []field) error {
+	for _, u := range unknown {
+		for _, k := range n.meant(u, fields) {
+			if !slices.ContainsFunc(fields, func(f field) bool { return f.key == k && f.given }) {
+				return fmt.Errorf("unknown field %q: did you mean %q?", u, k)
+			}
+		}
+	}
+	return nil
+}
+
+// countKeys adds the unknown keys of a line to those of a file.
+func countKeys(counts *map[string]int, unknown []string) {
+	if *counts == nil && len(unknown) > 0 {
+		*counts = map[string]int{}
+	}
+	for _, u := range unknown {
+		(*counts)[u]++
+	}
+}

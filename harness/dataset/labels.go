@@ -1,0 +1,136 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"evalctl/internal/jsonobj"
+	"evalctl/scorer"
+)
+
+// Label is an answer that a person has found right or wrong: one line of a file that checks a
+// judge.
+type Label struct {
+	// Item is the question, its reference and the answer.
+	Item scorer.Item
+	// Right is the person's verdict.
+	Right bool
+}
+
+// labelSynonyms are the spellings of other names by which files call the keys of a label.
+var labelSynonyms = map[string]string{
+	"questionid": "id", "qid": "id",
+	"query": "question", "prompt": "question",
+	"reference": "reference_answer", "expectedanswer": "reference_answer",
+	"goldanswer": "reference_answer", "correctanswer": "reference_answer", "groundtruth": "reference_answer",
+	"candidate": "answer", "candidateanswer": "answer", "response": "answer", "prediction": "answer",
+	"hypothesis": "answer", "generatedanswer": "answer",
+	"verdict": "label", "correct": "label", "iscorrect": "label", "humanlabel": "label", "passed": "label",
+	"judgetype": "type", "date": "question_date", "askedat": "question_date",
+}
+
+// ReadLabels reads a JSONL file of labels, whose lines have id, question, reference_answer, answer
+// and label, which is true, false, "correct" or "incorrect". They may have type, one of
+// scorer.Types, and question_date. It returns an error for a bad line, a repeated id, and a label
+// that check rejects. The error lists up to ten lines, each a *LineError.
+func ReadLabels(path string, check func(scorer.Item) error) ([]Label, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open labels: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: name a JSONL file of labels", path)
+	}
+	return readLabels(f, path, check)
+}
+
+func readLabels(r io.Reader, path string, check func(scorer.Item) error) ([]Label, error) {
+	var labels []Label
+	var bad []error
+	lines := map[string]int{}
+	for line, err := range readLines(r, path) {
+		if err != nil {
+			if _, ok := errors.AsType[*LineError](err); !ok {
+				return nil, err
+			}
+			bad = append(bad, err)
+			continue
+		}
+		label, err := parseLabel(line.text)
+		if first, ok := lines[label.Item.ID]; err == nil && ok {
+			err = fmt.Errorf("id %q is already used on line %d; ids must be unique", label.Item.ID, first)
+		} else if err == nil {
+			err = check(label.Item)
+		}
+		if err != nil {
+			bad = append(bad, &LineError{File: path, Line: line.number, Err: err})
+			continue
+		}
+		lines[label.Item.ID] = line.number
+		labels = append(labels, label)
+	}
+	if len(bad) > 0 {
+		return nil, JoinLines(bad)
+	}
+	if len(labels) == 0 {
+		return nil, fmt.Errorf("%s: no labels; the file has one JSON object per line", path)
+	}
+	return labels, nil
+}
+
+func parseLabel(line []byte) (Label, error) {
+	var l Label
+	var answer *string
+	var label json.RawMessage
+	_, err := decodeObject(line, newKeyNames(labelSynonyms),
+		field{key: "id", into: &l.Item.ID},
+		field{key: "question", into: &l.Item.Question},
+		field{key: "reference_answer", into: &l.Item.Reference},
+		field{key: "answer", into: &answer},
+		field{key: "label", into: &label},
+		field{key: "type", into: &l.Item.Type},
+		field{key: "question_date", into: &l.Item.QuestionDate},
+	)
+	if err != nil {
+		return l, err
+	}
+	switch {
+	case l.Item.ID == "":
+		return l, errors.New(`"id" is missing; give the label a unique id`)
+	case l.Item.Question == "":
+		return l, fmt.Errorf(`label %q: "question" is missing or empty`, l.Item.ID)
+	case answer == nil:
+		return l, fmt.Errorf(`label %q: "answer" is missing; it may be empty`, l.Item.ID)
+	}
+	l.Item.Answer = *answer
+	if l.Item.QuestionDate != "" {
+		if _, err := parseDate(l.Item.QuestionDate); err != nil {
+			return l, fmt.Errorf(`label %q: "question_date": %w`, l.Item.ID, err)
+		}
+	}
+	if l.Right, err = parseVerdict(label); err != nil {
+		return l, fmt.Errorf("label %q: %w", l.Item.ID, err)
+	}
+	return l, nil
+}
+
+// parseVerdict parses the value of the key label.
+func parseVerdict(value json.RawMessage) (right bool, err error) {
+	text := string(value)
+	if s, ok := jsonobj.String(value); ok {
+		text = s
+	}
+	switch {
+	case text == "" || text == "null":
+		return false, errors.New(`"label" is missing; it is true or false`)
+	case text == "true" && value[0] == 't', text == "correct":
+		return true, nil
+	case text == "false" && value[0] == 'f', text == "incorrect":
+		return false, nil
+	}
+	return false, fmt.Errorf(`"label" is %.40s; it must be true, false, "correct" or "incorrect"`, value)
+}

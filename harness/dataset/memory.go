@@ -1,0 +1,34 @@
+package dataset
+
+import (
+	"iter"
+	"slices"
+)
+
+// FromQuestions returns a dataset of these questions, which were read from a file of another format
+// at path with this SHA-256. Each must have a brain and an id of its own. All are selected.
+func FromQuestions(path, sha256 string, questions []Question) (Dataset, error) {
+	d := Dataset{
+		Path: path, SHA256: sha256, Total: len(questions), Selected: len(questions),
+		Tags: map[string]int{}, brains: map[string]*brainQuestions{}, memory: slices.Clone(questions),
+	}
+	for _, q := range questions {
+		if err := d.addQuestion(q, true); err != nil {
+			return Dataset{}, err
+		}
+		for _, t := range q.Tags {
+			d.Tags[t]++
+		}
+	}
+	return d, nil
+}
+
+func fromMemory(questions []Question) iter.Seq2[Question, error] {
+	return func(yield func(Question, error) bool) {
+		for _, q := range questions {
+			if !yield(q, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package judging
+
+import (
+	"math"
+
+	"evalctl/harness/result"
+	"evalctl/internal/stats"
+	"evalctl/scorer"
+)
+
+const (
+	confidence   = 0.95
+	wilsonMethod = "wilson"
+	// judgeMethod is that of stats.JudgeCorrected.
+	judgeMethod = "lang-reiczigel"
+)
+
+// Labelled is the verdict on an answer of which it is known whether it is right.
+type Labelled struct {
+	ID      string
+	Right   bool
+	Verdict scorer.Verdict
+}
+
+// Accuracy is how the verdicts of a judge agree with labels. Answers that it did not score are in
+// no rate. Rates and measures of agreement are nil if they are not defined.
+type Accuracy struct {
+	Labels      int `json:"labels"`
+	RightPassed int `json:"right_passed"`
+	RightFailed int `json:"right_failed"`
+	WrongPassed int `json:"wrong_passed"`
+	WrongFailed int `json:"wrong_failed"`
+	Unscored    int `json:"unscored"`
+	// Sensitivity is the share of right answers that passed, Specificity that of wrong ones that
+	// failed.
+	Sensitivity *Rate `json:"sensitivity"`
+	Specificity *Rate `json:"specificity"`
+	// Agreement is the share of answers with the verdict of their label. The others correct it for
+	// chance; see stats.Agreement.
+	Agreement *float64 `json:"agreement"`
+	Kappa     *float64 `json:"kappa"`
+	PABAK     *float64 `json:"pabak"`
+	AC1       *float64 `json:"ac1"`
+	// Wrong are the answers with another verdict than their label, and the unscored ones, in order.
+	Wrong []Misjudged `json:"misjudged"`
+}
+
+// Rate is a share with its interval.
+type Rate struct {
+	Rate     float64         `json:"rate"`
+	Interval result.Interval `json:"interval"`
+}
+
+// Misjudged is an answer with another verdict than its label, or without any.
+type Misjudged struct {
+	ID     string   `json:"id"`
+	Right  bool     `json:"label"`
+	Score  *float64 `json:"score"`
+	Reason string   `json:"reason"`
+}
+
+// Measure compares verdicts with labels (statistics.md B.6).
+func Measure(list []Labelled) Accuracy {
+	a := Accuracy{Labels: len(list), Wrong: []Misjudged{}}
+	for _, l := range list {
+		if !a.add(l) {
+			m := Misjudged{ID: l.ID, Right: l.Right, Reason: l.Verdict.Reason}
+			if l.Verdict.Scored {
+				m.Score = new(l.Verdict.Score)
+			}
+			a.Wrong = append(a.Wrong, m)
+		}
+	}
+	a.Sensitivity = rateOf(a.RightPassed, a.RightFailed)
+	a.Specificity = rateOf(a.WrongFailed, a.WrongPassed)
+	agreement := a.agreement()
+	a.Agreement, a.Kappa = defined(agreement.Observed()), defined(agreement.Kappa())
+	a.PABAK, a.AC1 = defined(agreement.PABAK()), defined(agreement.AC1())
+	return a
+}
+
+// add counts a verdict and reports whether it is that of the label.
+func (a *Accuracy) add(l Labelled) bool {
+	passed := l.Verdict.Passed()
+	switch {
+	case !l.Verdict.Scored:
+		a.Unscored++
+		return false
+	case l.Right && passed:
+		a.RightPassed++
+	case l.Right:
+		a.RightFailed++
+	case passed:
+		a.WrongPassed++
+	default:
+		a.WrongFailed++
+	}
+	return l.Right == passed
+}
+
+// agreement returns the counts with the judge as the first rater.
+func (a *Accuracy) agreement() stats.Agreement {
+	return stats.Agreement{
+		BothPassed: a.RightPassed, FirstPassed: a.WrongPassed,
+		SecondPassed: a.RightFailed, BothFailed: a.WrongFailed,
+	}
+}
+
+// skewedShare is the share of answers with the same verdict from which Kappa is misleading.
+const skewedShare = 0.8
+
+// Skewed reports whether the judge or the labels have the same verdict on so many answers that
+// Kappa is low although they agree. PABAK and AC1 then say more.
+func (a *Accuracy) Skewed() bool {
+	n := float64(a.Labels - a.Unscored)
+	for _, passed := range []int{a.RightPassed + a.RightFailed, a.RightPassed + a.WrongPassed} {
+		if share := float64(passed) / n; n > 0 && (share >= skewedShare || share <= 1-skewedShare) {
+			return true
+		}
+	}
+	return false
+}
+
+// Correction is a pass rate without the errors of the judge, as far as labels tell them.
+type Correction struct {
+	// Judged is the number of answers with a verdict, Passed how many of them passed.
+	Judged int `json:"judged"`
+	Passed int `json:"passed"`
+	// Raw is the share that passed, Corrected the estimated share that is right.
+	Raw       Rate  `json:"raw_pass_rate"`
+	Corrected *Rate `json:"corrected_pass_rate"`
+	// Impossible is why there is no corrected rate, else empty.
+	Impossible string `json:"impossible,omitempty"`
+}
+
+// Correct corrects the pass rate of a result by the accuracy of its judge (statistics.md B.7). It
+// refers to the answers with a verdict, not to errors and unscored questions.
+func (a *Accuracy) Correct(counts result.Counts) Correction {
+	c := Correction{Judged: counts.Scored, Passed: counts.Passed}
+	raw := rateOf(counts.Passed, counts.Scored-counts.Passed)
+	switch {
+	case raw == nil:
+		c.Impossible = "the result has no answer with a verdict"
+		return c
+	case a.Sensitivity == nil:
+		c.Impossible = "no label is of a right answer with a verdict, so that the sensitivity is not known"
+	case a.Specificity == nil:
+		c.Impossible = "no label is of a wrong answer with a verdict, so that the specificity is not known"
+	}
+	c.Raw = *raw
+	if c.Impossible != "" {
+		return c
+	}
+	accuracy := stats.JudgeAccuracy{
+		Sensitivity: a.Sensitivity.Rate, Right: a.RightPassed + a.RightFailed,
+		Specificity: a.Specificity.Rate, Wrong: a.WrongPassed + a.WrongFailed,
+	}
+	corrected, ok := stats.JudgeCorrected(raw.Rate, counts.Scored, accuracy, confidence)
+	if !ok {
+		c.Impossible = "the judge passes wrong answers about as often as right ones " +
+			"(sensitivity + specificity is not above 1, or not clearly with so few labels)"
+		return c
+	}
+	c.Corrected = &Rate{corrected.Rate, interval(judgeMethod, corrected.Lo, corrected.Hi)}
+	return c
+}
+
+// rateOf returns the share of hits, nil without any.
+func rateOf(hits, misses int) *Rate {
+	n := hits + misses
+	if n == 0 {
+		return nil
+	}
+	low, high := stats.Wilson(hits, n, confidence)
+	return &Rate{float64(hits) / float64(n), interval(wilsonMethod, low, high)}
+}
+
+func interval(method string, low, high float64) result.Interval {
+	return result.Interval{Method: method, Confidence: confidence, Low: low, High: high}
+}
+
+func defined(x float64) *float64 {
+	if math.IsNaN(x) {
+		return nil
+	}
+	return &x
+}
