@@ -1,0 +1,210 @@
+// Package actor answers the questions of a replay: with a daemon's search and a reader that all
+// daemons share, with a daemon's own reader, or, as a baseline, without a daemon.
+//
+// An Actor is what a run asks. Its styles differ in what the reader is given:
+//
+//   - retrieve.go: the chunks that a daemon's search finds, or nothing, because the daemon reads
+//   - baseline.go: the whole haystack, its gold sessions, or nothing
+//   - prompt.go, notes.go: the reader's prompt, and the notes in it
+//   - read.go: the request to the model, and its failures
+//   - fake.go, fakedate.go: the answers of the offline reader
+//   - deep.go: where gold is that was not retrieved
+//   - estimate.go: what a question may cost
+package actor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/llm"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// Style is how questions are answered.
+type Style string
+
+// The styles. The last three are baselines, which ask no daemon.
+const (
+	RetrieveOnly Style = "retrieve-only" // the daemon searches, the reader answers
+	Full         Style = "full"          // the daemon answers
+	FullContext  Style = "full-context"  // the reader answers from all sessions
+	Oracle       Style = "oracle"        // the reader answers from the gold sessions
+	NoMemory     Style = "no-memory"     // the reader answers from nothing
+)
+
+// Baselines are the styles that ask no daemon.
+var Baselines = []Style{FullContext, Oracle, NoMemory}
+
+// Baseline reports whether the style asks no daemon. A baseline retrieves nothing: unless its
+// questions are asked without expected paths, a run counts all gold as not retrieved.
+func (s Style) Baseline() bool { return slices.Contains(Baselines, s) }
+
+// DefaultMaxTokens limits an answer, which includes the hidden reasoning of some models.
+const DefaultMaxTokens = 2048
+
+// Config says how questions are answered.
+type Config struct {
+	Style Style
+	// Target is the daemon, nil for a baseline. New sets its Scenario and its TopK.
+	Target *target.Target
+	// Reader is the model that answers: one that keeps to a spend cap, and that may be cached. It is
+	// nil for Full. For RetrieveOnly, nil means that nothing is answered and retrieval is measured.
+	Reader llm.Provider
+	// BaseURL is the reader's URL, which is recorded in results. It must not contain credentials.
+	BaseURL string
+	Model   string
+	// Prices are those of Estimate.
+	Prices llm.Prices
+	// TopK is how many chunks are retrieved. A baseline ignores it.
+	TopK int
+	// MaxTokens limits an answer, 0 means DefaultMaxTokens.
+	MaxTokens int
+	// QuestionDate is set if the daemon and the reader get the date of the question.
+	QuestionDate bool
+	// Benchmark is required for FullContext and Oracle. If it is set otherwise, a chunk without a
+	// date has that of its session.
+	Benchmark *source.Benchmark
+	// Documents returns the documents to which a chunk belongs, as harness.Config.Documents does. If
+	// it is nil, no missing gold is looked for, and chunks have no session. It is called concurrently.
+	Documents func(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string
+}
+
+// Actor answers questions. It is safe for concurrent use.
+type Actor struct {
+	cfg       Config
+	asks      *target.Target // nil for a baseline
+	probes    *target.Target // nil for a baseline
+	meter     *llm.Meter     // prices requests and sends none; nil without a reader
+	questions map[string]source.Question
+	sessions  sessions
+}
+
+// New returns an actor. It returns an error for a configuration that cannot answer.
+func New(c Config) (*Actor, error) {
+	a := &Actor{cfg: c, questions: map[string]source.Question{}}
+	if a.cfg.MaxTokens == 0 {
+		a.cfg.MaxTokens = DefaultMaxTokens
+	}
+	if err := a.setTarget(); err != nil {
+		return nil, err
+	}
+	if err := a.setReader(); err != nil {
+		return nil, err
+	}
+	if c.Benchmark == nil {
+		return a, nil
+	}
+	for _, q := range c.Benchmark.Questions {
+		a.questions[q.ID] = q
+	}
+	a.sessions.read = c.Benchmark.Haystack
+	return a, nil
+}
+
+// setTarget makes the targets that are asked and probed.
+func (a *Actor) setTarget() error {
+	scenarios := map[Style]result.Scenario{RetrieveOnly: result.SearchOnly, Full: result.AskBasic}
+	name, asks := scenarios[a.cfg.Style]
+	switch {
+	case a.cfg.Style.Baseline():
+		return a.checkHaystacks()
+	case !asks:
+		return fmt.Errorf("unknown style %q of an actor", a.cfg.Style)
+	case a.cfg.Target == nil:
+		return fmt.Errorf("an actor of style %s needs a daemon", a.cfg.Style)
+	}
+	s, err := target.ScenarioOf(name)
+	if err != nil {
+		return err
+	}
+	if a.cfg.TopK < 1 || a.cfg.TopK > s.MaxTopK {
+		return fmt.Errorf("top-k is %d, and a daemon retrieves from 1 to %d chunks", a.cfg.TopK, s.MaxTopK)
+	}
+	asked, probed := *a.cfg.Target, *a.cfg.Target
+	asked.Scenario, asked.TopK = name, a.cfg.TopK
+	probed.Scenario, probed.TopK = result.SearchOnly, deepTopK
+	a.asks, a.probes = &asked, &probed
+	return nil
+}
+
+// checkHaystacks returns an error if a baseline needs haystacks and does not have them.
+func (a *Actor) checkHaystacks() error {
+	if a.cfg.Style == NoMemory {
+		return nil
+	}
+	if a.cfg.Benchmark == nil {
+		return fmt.Errorf("the baseline %s needs a benchmark", a.cfg.Style)
+	}
+	for _, info := range a.cfg.Benchmark.Infos() {
+		if info.Sessions == 0 {
+			return fmt.Errorf("the baseline %s reads documents, and haystack %s of %s has none; "+
+				"give the corpus, or leave the baseline out", a.cfg.Style, info.ID, a.cfg.Benchmark.Path)
+		}
+	}
+	return nil
+}
+
+// setReader makes the meter, and rejects a reader that would not be used.
+func (a *Actor) setReader() error {
+	switch c := a.cfg; {
+	case c.Reader == nil && c.Style.Baseline():
+		return fmt.Errorf("the baseline %s needs a model that answers", c.Style)
+	case c.Reader == nil:
+		return nil
+	case c.Style == Full:
+		return errors.New("an actor of style full has the daemon's own reader, not another model")
+	}
+	prices := a.cfg.Prices
+	if prices == nil {
+		prices = llm.Prices{}
+	}
+	var err error
+	a.meter, err = llm.NewMeter(priced{a.cfg.Reader}, prices, nil)
+	return err
+}
+
+// Ask answers one question within timeout, as harness.Asker requires. The time that looking for
+// missing gold takes does not count.
+//
+// A failure of the model that answers has the kind result.KindReader. These errors stop a run: no
+// money is left, a reply that must be cached is not, and the statuses 401, 402, 403 and 404. An
+// answer that is returned with an error still says what the model was charged.
+func (a *Actor) Ask(
+	ctx context.Context, q dataset.Question, timeout time.Duration,
+) (target.Answer, error) {
+	if !a.cfg.QuestionDate {
+		q.QuestionDate = ""
+	}
+	switch a.cfg.Style {
+	case Full:
+		return a.full(ctx, q, timeout)
+	case RetrieveOnly:
+		return a.retrieve(ctx, q, timeout)
+	}
+	return a.baseline(ctx, q, timeout)
+}
+
+// Health returns an error unless the daemon is healthy. A baseline always is.
+func (a *Actor) Health(ctx context.Context) error {
+	if a.asks == nil {
+		return nil
+	}
+	return a.asks.Health(ctx)
+}
+
+// Identity describes what writes the answers. A daemon's own reader is not known.
+func (a *Actor) Identity() result.Actor {
+	id := result.Actor{Style: string(a.cfg.Style), QuestionDate: a.cfg.QuestionDate}
+	if r := a.cfg.Reader; r != nil {
+		id.Provider, id.BaseURL, id.Model = r.Name(), a.cfg.BaseURL, a.cfg.Model
+		id.Prompt, id.PromptSHA256 = promptVersion, promptSHA256()
+	}
+	return id
+}

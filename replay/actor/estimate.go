@@ -1,0 +1,71 @@
+package actor
+
+import (
+	"strings"
+
+	"evalctl/internal/llm"
+	"evalctl/replay/source"
+)
+
+// Sizes of an ordinary haystack, in bytes.
+const (
+	ordinaryPassage = 1_200 // of JSON
+	aroundNote      = 200   // what JSON, dates and titles add to a text
+)
+
+// Forecast is what the reader is expected to use for one question.
+type Forecast struct {
+	// Likely is an estimate. Worst is the most that all attempts together can cost, and Call the most
+	// that one of them can.
+	Likely, Worst, Call llm.USD
+	// Tokens are those of the likely case.
+	Tokens llm.Usage
+}
+
+// Estimate forecasts what answering a question about a haystack uses. It is 0 without a reader,
+// such as for Full, and dollars are 0 for a model without a known price.
+func (a *Actor) Estimate(q source.Question, info source.HaystackInfo) Forecast {
+	if a.meter == nil {
+		return Forecast{}
+	}
+	likely, most := a.noteBytes(q, info)
+	asked := len(encode(message{Question: q.Text, AskedOn: q.Date, Weekday: weekday(q.Date)}))
+	request := func(notes int) llm.Request {
+		return a.requestOf(strings.Repeat("x", asked+notes), nil)
+	}
+	usual := request(likely)
+	call := a.meter.WorstCase(request(most))
+	return Forecast{
+		Likely: a.meter.Likely(usual), Call: call,
+		Worst: maxReadings * llm.DefaultMaxAttempts * call,
+		// As Meter.Likely counts.
+		Tokens: llm.Usage{
+			InputTokens:  (len(systemPrompt) + asked + likely) / bytesPerToken,
+			OutputTokens: a.cfg.MaxTokens / 4,
+		},
+	}
+}
+
+// escaped is how many bytes JSON has for one byte of text at most.
+const escaped = 6
+
+// bytesPerToken is that of English.
+const bytesPerToken = 4
+
+// noteBytes returns the likely and the largest size of the notes for a question.
+func (a *Actor) noteBytes(q source.Question, info source.HaystackInfo) (likely, most int) {
+	whole := int(info.TextBytes) + aroundNote*info.Sessions
+	switch a.cfg.Style {
+	case NoMemory:
+		return 0, 0
+	case FullContext:
+		return min(whole, maxContext), min(escaped*whole, maxContext)
+	case Oracle:
+		gold := min(len(q.Gold), info.Sessions)
+		return min(whole*gold/max(info.Sessions, 1), maxContext), min(escaped*whole, maxContext)
+	}
+	return min(a.cfg.TopK*ordinaryPassage, whole, maxPassages), maxPassages
+}
+
+// priced is a provider as a meter takes it: one that may be metered already. It is not called.
+type priced struct{ llm.Provider }

@@ -1,0 +1,213 @@
+package actor
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"evalctl/internal/llm"
+)
+
+const (
+	// maxQuotes is the largest number of sentences in an offline answer.
+	maxQuotes = 3
+	// minShare is the share of the question's weight that the best sentence must have.
+	minShare = 0.45
+	// ofBest is the share of the best sentence's score that further ones must have.
+	ofBest = 0.7
+	// nearby is the weight of a term that only the turn or the one before it has.
+	nearby = 0.6
+	// otherSpeaker is the share that remains of the score if somebody says it whom the question does
+	// not name, although it names another speaker.
+	otherSpeaker = 0.6
+	// asking is the share that remains of the score of a question.
+	asking = 0.4
+	// newest is the advantage of the newest note over the oldest.
+	newest = 0.05
+)
+
+// sentence is a part of a note, and what is known of where it is from.
+type sentence struct {
+	text    string
+	terms   map[string]bool
+	near    map[string]bool // of its turn, its speaker and the turn before
+	speaker string          // lower case, may be empty
+	date    string
+	age     float64 // from 0 for the oldest note to 1 for the newest
+	score   float64
+}
+
+// fakeAnswer is the offline reader's answer: the sentences that have most of what the question
+// mentions, or Abstention. A question for a time begins with the date that the best of them gives.
+func fakeAnswer(m message) string {
+	all := sentencesOf(known(m))
+	rank(m.Question, all)
+	if len(all) == 0 || all[0].score < minShare {
+		return Abstention
+	}
+	var quotes []string
+	if asksWhen.MatchString(m.Question) {
+		quotes = append(quotes, dateOf(all[0]))
+	}
+	for _, s := range all {
+		if len(quotes) == maxQuotes || s.score < max(minShare, ofBest*all[0].score) {
+			break
+		}
+		if !slices.Contains(quotes, s.text) {
+			quotes = append(quotes, s.text)
+		}
+	}
+	return strings.Join(slices.DeleteFunc(quotes, func(q string) bool { return q == "" }), " ")
+}
+
+// known returns the notes that were there on the day of asking.
+func known(m message) []note {
+	asked, dated := day(m.AskedOn)
+	return slices.DeleteFunc(slices.Clone(m.Notes), func(n note) bool {
+		written, ok := day(n.Date)
+		return dated && ok && written.After(asked)
+	})
+}
+
+// rank sets the scores, from 0 to about 1, and sorts the sentences, best first.
+func rank(question string, all []sentence) {
+	weights := weigh(llm.Terms(question), all)
+	terms := slices.Sorted(maps.Keys(weights)) // sums of fractions depend on their order
+	total := 0.0
+	for _, t := range terms {
+		total += weights[t]
+	}
+	named := namedSpeakers(question, all)
+	for i := range all {
+		s := &all[i]
+		for _, t := range terms {
+			switch {
+			case s.terms[t]:
+				s.score += weights[t] / total
+			case s.near[t]:
+				s.score += nearby * weights[t] / total
+			}
+		}
+		if len(named) > 0 && s.speaker != "" && !named[s.speaker] {
+			s.score *= otherSpeaker
+		}
+		if strings.HasSuffix(s.text, "?") {
+			s.score *= asking
+		}
+		s.score *= 1 + newest*s.age
+	}
+	slices.SortStableFunc(all, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
+}
+
+// weigh weighs the terms of a question by their rarity. One that no sentence has weighs most: what
+// was asked is then missing.
+func weigh(question map[string]bool, all []sentence) map[string]float64 {
+	weights := map[string]float64{}
+	for t := range question {
+		having := 0.5
+		for _, s := range all {
+			if s.terms[t] {
+				having++
+			}
+		}
+		weights[t] = math.Log(1 + float64(len(all)+1)/having)
+	}
+	return weights
+}
+
+// namedSpeakers returns the speakers that a question names.
+func namedSpeakers(question string, all []sentence) map[string]bool {
+	named, asked := map[string]bool{}, strings.ToLower(question)
+	for _, s := range all {
+		if s.speaker != "" && !named[s.speaker] && strings.Contains(asked, s.speaker) {
+			named[s.speaker] = true
+		}
+	}
+	return named
+}
+
+// turnStart matches who speaks at the beginning of a line.
+var turnStart = regexp.MustCompile(`^(\p{L}[\p{L}\d .'_-]{0,40}): `)
+
+// sentencesOf cuts notes into sentences. Those of one line belong to one turn.
+func sentencesOf(notes []note) []sentence {
+	ages := agesOf(notes)
+	var all []sentence
+	for i, n := range notes {
+		speaker, before := "", map[string]bool{}
+		for line := range strings.Lines(n.Text) {
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "Date: ") {
+				continue // the title and the date of the document
+			}
+			if m := turnStart.FindStringSubmatch(line); m != nil {
+				speaker, line = strings.ToLower(m[1]), line[len(m[0]):]
+			}
+			if line == "" {
+				continue
+			}
+			turn := llm.Terms(speaker + " " + line)
+			near := maps.Clone(before)
+			maps.Copy(near, turn)
+			before = turn
+			for _, text := range cut(line) {
+				all = append(all, sentence{
+					text: text, terms: llm.Terms(text), near: near,
+					speaker: speaker, date: n.Date, age: ages[i],
+				})
+			}
+		}
+	}
+	return all
+}
+
+// agesOf returns how new each note is, from 0 to 1, and 0 for a note without a date.
+func agesOf(notes []note) []float64 {
+	var days []time.Time
+	for _, n := range notes {
+		if d, ok := day(n.Date); ok {
+			days = append(days, d)
+		}
+	}
+	slices.SortFunc(days, time.Time.Compare)
+	ages := make([]float64, len(notes))
+	for i, n := range notes {
+		if d, ok := day(n.Date); ok && len(days) > 1 {
+			older, _ := slices.BinarySearchFunc(days, d, time.Time.Compare)
+			ages[i] = float64(older) / float64(len(days)-1)
+		}
+	}
+	return ages
+}
+
+// cut cuts a line after the marks that end a sentence, where a space and no small letter follows.
+func cut(line string) []string {
+	var out []string
+	start := 0
+	add := func(end int) {
+		if s := strings.TrimSpace(line[start:end]); s != "" {
+			out = append(out, s)
+		}
+		start = end
+	}
+	for i := range len(line) {
+		if strings.IndexByte(".!?", line[i]) >= 0 && endsAt(line[i+1:]) {
+			add(i + 1)
+		}
+	}
+	add(len(line))
+	return out
+}
+
+// endsAt reports whether a sentence ends before rest.
+func endsAt(rest string) bool {
+	next := strings.TrimLeftFunc(rest, unicode.IsSpace)
+	first, _ := utf8.DecodeRuneInString(next)
+	return next != rest && !unicode.IsLower(first)
+}

@@ -1,0 +1,122 @@
+package actor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/llm"
+)
+
+// maxReadings is how often a request is streamed at most. It is streamed again only if the stream
+// broke off in the middle: other failures are retried by the provider, as far as that helps.
+const maxReadings = 3
+
+// limit is the time limit of a question and how much of it has passed.
+type limit struct{ timeout, spent time.Duration }
+
+// read asks the reader and returns ans with the answer. left is the number of notes that the
+// request lacks.
+func (a *Actor) read(
+	ctx context.Context, l limit, req llm.Request, left int, ans target.Answer,
+) (target.Answer, error) {
+	rctx, cancel := target.QuestionLimit(ctx, l.timeout, l.spent)
+	defer cancel()
+	before, start := ans.Latency, time.Now()
+	ans.PromptSHA256 = promptSHA256()
+	ans.Actor = &result.ModelUse{Model: req.Model, LeftOut: left}
+	retried := func(f *target.Failure) {
+		ans.Failed = append(ans.Failed, f.Failure)
+		ans.Attempts++
+	}
+	req.Retried = func(e *llm.Error) { retried(readerFailure(e)) }
+	for reading := 1; ; reading++ {
+		ans.FirstDelta = 0
+		resp, err := a.cfg.Reader.Stream(rctx, req, func(string) error {
+			if ans.FirstDelta == 0 {
+				ans.FirstDelta = before + time.Since(start)
+			}
+			return nil
+		})
+		ans.Latency = before + time.Since(start)
+		addUse(&ans, resp)
+		if err == nil {
+			err = complete(&ans, resp)
+			return ans, err
+		}
+		err = a.readFailure(ctx, rctx, err)
+		f, ok := target.AsFailure(err)
+		if !ok || rctx.Err() != nil || ans.FirstDelta == 0 || reading == maxReadings {
+			return ans, err
+		}
+		retried(f)
+	}
+}
+
+// addUse adds what a call used to an answer.
+func addUse(ans *target.Answer, resp llm.Response) {
+	u := ans.Actor
+	u.Attempts += resp.Attempts
+	u.Usage.InputTokens += resp.Usage.InputTokens
+	u.Usage.OutputTokens += resp.Usage.OutputTokens
+	u.Estimated = u.Estimated || resp.Usage.Estimated
+	u.USD += resp.Cost
+	u.Cached, u.SavedUSD = resp.Cached, resp.SavedUSD
+}
+
+// complete fills an answer from a finished reply. A reply that was withheld or cut before its first
+// word is a failure: it says nothing about the memory.
+func complete(ans *target.Answer, resp llm.Response) error {
+	ans.Text, ans.Model = resp.Text, resp.Model
+	ans.Usage = &protocol.Usage{
+		InputTokens: resp.Usage.InputTokens, OutputTokens: resp.Usage.OutputTokens,
+	}
+	ans.Actor.Model, ans.Actor.FinishReason = resp.Model, resp.FinishReason
+	if strings.TrimSpace(resp.Text) != "" {
+		return nil
+	}
+	switch resp.FinishReason {
+	case "length":
+		return target.NewFailure(result.KindReader, fmt.Sprintf(
+			"model %q used up all %d tokens of output without an answer; choose a model that "+
+				"reasons less", resp.Model, resp.Usage.OutputTokens))
+	case "content_filter":
+		return target.NewFailure(result.KindReader, fmt.Sprintf(
+			"the provider of model %q withheld the answer (content_filter)", resp.Model))
+	}
+	return nil
+}
+
+// readFailure returns the error of a call: a failure of the question, or what stops the run.
+func (a *Actor) readFailure(ctx, rctx context.Context, err error) error {
+	e, failed := errors.AsType[*llm.Error](err)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case rctx.Err() != nil:
+		return a.timedOut(context.Cause(rctx))
+	case errors.Is(err, context.DeadlineExceeded): // the wait for the rate limit would be longer
+		return a.timedOut(err)
+	case !failed:
+		return fmt.Errorf("model %q cannot answer: %w", a.cfg.Model, err)
+	}
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound:
+		return fmt.Errorf("model %q answers no question: %w", a.cfg.Model, err)
+	}
+	return readerFailure(e)
+}
+
+func readerFailure(e *llm.Error) *target.Failure {
+	return target.NewFailure(result.KindReader, e.Error())
+}
+
+func (a *Actor) timedOut(err error) error {
+	return target.NewFailure(result.KindReader, fmt.Sprintf("model %q: %v", a.cfg.Model, err))
+}

@@ -1,0 +1,290 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay/ingest"
+	"evalctl/replay/ledger"
+	"evalctl/scorer"
+)
+
+// DaemonError means that an arm's daemon could not be started, reached or filled.
+type DaemonError struct{ Err error }
+
+func (e *DaemonError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *DaemonError) Unwrap() error { return e.Err }
+
+// armRun measures one arm.
+type armRun struct {
+	*replaying
+	arm  Arm
+	data dataset.Dataset
+
+	session *harness.Session // nil for a baseline
+	money   *moneyGate       // nil unless the daemon's calls are counted
+	home    *ingest.Folder   // nil unless the daemon is started
+	tally   *tally
+	watch   *watch // nil for a baseline
+	// documents returns the session documents to which a retrieved chunk belongs, nil for a baseline.
+	documents func(dataset.Question, result.Chunk, scorer.Ranking) []string
+	// controls is what was found when the scorer was checked, nil for one that need not be.
+	controls *result.Controls
+}
+
+// run measures the arm, and leaves the lockstep at the end.
+func (r *armRun) run(ctx context.Context) Outcome {
+	defer r.steps.leave(r.arm.Name)
+	out := Outcome{Arm: r.arm}
+	if res := r.done[r.arm.Name]; res != nil {
+		out.Result, out.Path = res, r.files.result(r.arm)
+		return out
+	}
+	if err := r.open(ctx); err != nil {
+		out.Err = asDaemonError(ctx, err)
+		return out
+	}
+	defer func() { out.Err = errors.Join(out.Err, r.close()) }()
+	if r.session != nil {
+		watched, stop := r.session.Watch(ctx)
+		defer stop()
+		ctx = watched
+		r.opened(r.arm.Name, r.session)
+	}
+	if r.controls, out.Err = r.checked(); out.Err == nil {
+		r.measure(ctx, &out)
+	}
+	return out
+}
+
+// measure fills the brains and asks the questions.
+func (r *armRun) measure(ctx context.Context, out *Outcome) {
+	var daemon result.DaemonID
+	if r.session != nil {
+		daemon = r.session.ID()
+	}
+	j, err := r.files.open(r.arm, r.plan.identity(r.arm, daemon, r.data), r.ledger)
+	if err != nil {
+		out.Err = err
+		return
+	}
+	defer j.Close()
+	out.Journal = j.Path()
+	if !r.controls.Valid() {
+		r.refuse(ctx, j, out)
+		return
+	}
+	var filled *ingest.Filled
+	if r.session != nil {
+		if filled, err = r.fill(ctx, j); err != nil {
+			r.awaitDeath(ctx)
+			out.Err = asDaemonError(ctx, err)
+			if stop := r.money.stopped(); stop != nil {
+				out.Err = stop // which the daemon passed on as a failure of its own
+			}
+			return
+		}
+	}
+	r.ask(ctx, j, filled, out)
+}
+
+// ask asks the questions that the journal does not have, and writes the result. filled is nil if
+// there are no brains.
+func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Filled, out *Outcome) {
+	config, err := r.config(filled)
+	if err != nil {
+		out.Err = err
+		return
+	}
+	res, path, err := harness.Run(ctx, config, j)
+	out.Path, out.Err = path, err
+	if path != "" {
+		out.Result = &res
+	}
+}
+
+// deathGrace is how long the end of the daemon's process is waited for after a failure, which it would
+// explain.
+const deathGrace = 250 * time.Millisecond
+
+// awaitDeath waits a moment for ctx to end, as it does when the daemon's process does.
+func (r *armRun) awaitDeath(ctx context.Context) {
+	if !r.session.Started() {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(deathGrace):
+	}
+}
+
+// open starts or reaches the daemon.
+func (r *armRun) open(ctx context.Context) (err error) {
+	if !r.arm.daemon() {
+		return nil
+	}
+	config := r.arm.Session
+	if r.arm.started() {
+		if config, err = r.startConfig(); err != nil {
+			return errors.Join(err, r.close())
+		}
+	}
+	if r.session, err = harness.Open(ctx, config); err != nil {
+		if !errors.Is(err, harness.ErrHome) {
+			err = &DaemonError{err}
+		}
+		return errors.Join(err, r.close())
+	}
+	return nil
+}
+
+// startConfig returns how the daemon is started: in a home that is kept for the next replay, with a
+// log beside the result, and with its calls of models counted.
+func (r *armRun) startConfig() (harness.SessionConfig, error) {
+	config := r.arm.Session
+	log, err := journal.DaemonLog(r.files.Dir, r.files.of(r.arm))
+	if err != nil {
+		return config, err
+	}
+	config.Launch.LogPath = log
+	if config.Launch.Home == "" {
+		build, err := ingest.Build(config.Profile.Command, "")
+		if err != nil {
+			return config, err
+		}
+		if r.home, err = ingest.Home(r.plan.Cache.Dir, r.arm.Name, build); err != nil {
+			return config, err
+		}
+		config.Launch.Home = r.home.Dir()
+	}
+	if r.money, err = r.openGate(r.arm, r.home != nil && r.home.Failed()); err != nil {
+		return config, err
+	}
+	config.Profile.Env = slices.Concat(config.Profile.Env, r.money.environment(r.arm))
+	return config, nil
+}
+
+// close stops the daemon, and what it used.
+func (r *armRun) close() error {
+	var errs []error
+	if r.session != nil {
+		errs = append(errs, r.session.Close())
+	}
+	if r.money != nil {
+		errs = append(errs, r.money.close())
+	}
+	if r.home != nil {
+		errs = append(errs, r.home.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// fill makes the brains ready.
+func (r *armRun) fill(ctx context.Context, j *journal.Journal) (*ingest.Filled, error) {
+	ids := make([]string, len(r.plan.Haystacks))
+	for i, h := range r.plan.Haystacks {
+		ids[i] = h.ID
+	}
+	build, err := ingest.Build(r.arm.Session.Profile.Command, r.session.ID().Version)
+	if err != nil {
+		return nil, err
+	}
+	config := ingest.Config{
+		Endpoint: r.session.Endpoint(), Dialect: r.plan.Dialect, Mode: r.plan.Ingest,
+		Concurrency: r.plan.Concurrency, Record: r.record(),
+		Daemon: ingest.Daemon{Build: build, Models: r.arm.Models},
+		Seeded: j.Seeded, MarkSeeded: j.MarkSeeded,
+		Progress: func(n int) { r.ingested(r.arm.Name, n) },
+	}
+	if r.plan.Shared {
+		config.Shared = sharedBrain
+	}
+	r.money.phase(ledger.Ingest)
+	ctx, stop := r.money.watch(ctx)
+	defer stop()
+	filled, err := ingest.Fill(ctx, config, r.plan.Benchmark, ids)
+	return filled, errors.Join(err, r.filled(ctx, err))
+}
+
+// filled notes whether the daemon could use what its models replied. If the end of the run, the cap
+// or the cache stopped it, that is not known.
+func (r *armRun) filled(ctx context.Context, err error) error {
+	if r.home == nil || r.plan.Ingest != ingest.Replay || ctx.Err() != nil ||
+		errors.Is(err, llm.ErrBudgetExceeded) || errors.Is(err, llm.ErrNotCached) {
+		return nil
+	}
+	return r.home.SetFailed(err != nil)
+}
+
+// record returns the path of the list of brains that are filled.
+func (r *armRun) record() string {
+	if r.home != nil {
+		return r.home.Record()
+	}
+	if !r.arm.started() {
+		return ingest.EndpointRecord(r.plan.Cache.Dir, r.session.Endpoint().URL())
+	}
+	return ""
+}
+
+// config returns the configuration of the arm's run.
+func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
+	p := r.plan
+	config := harness.Config{
+		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Timeout: p.Timeout,
+		Watched: r.session != nil && r.session.Started(), Paid: true, CapUSD: r.ledger.Cap(),
+		Settings: result.Settings{
+			Concurrency: p.Concurrency, TimeoutSeconds: p.Timeout.Seconds(), Floor: p.Floor,
+			MaxUnscored: p.MaxUnscored,
+		},
+		Recorded: r.recorded, Complete: r.complete,
+		Turn:   func(ctx context.Context, i int) error { return r.steps.turn(ctx, r.arm.Name, i) },
+		Asking: func(id string, begin bool) { r.asking(r.arm.Name, id, begin) },
+	}
+	if p.judging != nil {
+		config.UnpricedModel = p.judging.UnpricedModel()
+	}
+	if filled != nil {
+		config.Documents, r.documents = filled.Documents, filled.Documents
+		var err error
+		if config.Brains, err = r.data.Brains(nil); err != nil {
+			return config, err
+		}
+	}
+	config.Finish = func(res *result.Result) error { return r.finish(res, filled) }
+	var err error
+	if config.Scorer, err = r.scorer(r.arm.Name, r.cache.Wrap); err != nil {
+		return config, err
+	}
+	config.Scorer = scorer.NewDual(config.Scorer, r.originals())
+	config.Asker, err = r.asker(filled)
+	return config, err
+}
+
+// asDaemonError marks the error of a daemon that cannot be used. The end of ctx, of the money and of
+// what is cached are not the daemon's, nor are files that cannot be used.
+func asDaemonError(ctx context.Context, err error) error {
+	_, marked := errors.AsType[*DaemonError](err)
+	_, local := errors.AsType[*fs.PathError](err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, llm.ErrBudgetExceeded), errors.Is(err, llm.ErrNotCached):
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case marked, local, errors.Is(err, harness.ErrHome):
+		return err
+	}
+	return &DaemonError{err}
+}

@@ -1,0 +1,169 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+
+	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/judging"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/llm"
+	"evalctl/replay/actor"
+	"evalctl/replay/ingest"
+	"evalctl/replay/ledger"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// asker returns what answers the arm's questions.
+func (r *armRun) asker(filled *ingest.Filled) (harness.Asker, error) {
+	reader, err := r.counted(r.plan.reader, r.plan.Reader, ledger.Actor, r.arm.Name, r.cache.Wrap)
+	if err != nil {
+		return nil, err
+	}
+	if filled == nil {
+		return actor.New(r.plan.actorConfig(r.arm, reader, nil, nil))
+	}
+	t := &target.Target{
+		Endpoint: r.session.Endpoint(), Brains: filled.Brains, Mode: r.plan.Mode, Dialect: r.plan.Dialect,
+	}
+	a, err := actor.New(r.plan.actorConfig(r.arm, reader, t, filled.Documents))
+	if err != nil {
+		return nil, err
+	}
+	probe := *t
+	probe.Scenario, probe.TopK = result.SearchOnly, 1
+	r.watch = &watch{Asker: a, probe: &probe, money: r.money}
+	r.money.phase(ledger.Actor)
+	return r.watch, nil
+}
+
+// actorConfig returns how an arm answers. Without a target, the actor only prices answers.
+func (p *Plan) actorConfig(
+	a Arm, reader llm.Provider, t *target.Target,
+	documents func(dataset.Question, result.Chunk, scorer.Ranking) []string,
+) actor.Config {
+	c := actor.Config{
+		Style: p.style(a), Target: t, Prices: p.Prices, TopK: p.TopK, QuestionDate: p.QuestionDate,
+		Benchmark: p.Benchmark, Documents: documents,
+	}
+	if c.Style != actor.Full && reader != nil {
+		c.Reader, c.Model, c.BaseURL = reader, p.Reader.Model, p.Reader.URL
+	}
+	if t == nil && a.daemon() {
+		c.Target = &target.Target{Mode: p.Mode, Dialect: p.Dialect}
+	}
+	return c
+}
+
+// complete adds the verdict and the loss to a record.
+func (r *armRun) complete(rec *result.Record) {
+	q := r.plan.byID[rec.ID]
+	abstention := q.Abstention && r.plan.Scorer.Needs != scorer.NeedGold // which scores no answer
+	if rec.Original == nil {
+		rec.Original = r.originalRetrieval(rec, q)
+	}
+	if o := rec.Original; o != nil && q.Erratum != nil {
+		o.Reference = q.Erratum.OriginalAnswer
+		o.Verdict = originalOf(o, abstention)
+	}
+	rec.JudgeVerdict = verdictOf(rec, abstention)
+	reads, judged := r.plan.scenario(r.arm).Reads(), r.plan.judging != nil
+	rec.Cause = causeOf(rec, abstention, reads, judged, r.plan.TopK)
+	if q.Erratum != nil && q.Erratum.Exclude {
+		*rec = setAside(*rec, abstention)
+	}
+}
+
+// originalRetrieval returns the score of what was retrieved by the gold before errata, nil if
+// retrieval is not scored or the gold is the same.
+func (r *armRun) originalRetrieval(rec *result.Record, q *source.Question) *result.Original {
+	e := q.Erratum
+	if r.plan.Scorer.Needs != scorer.NeedGold || e == nil || e.Exclude || rec.Outcome != result.Scored ||
+		len(e.OriginalGold) == 0 || slices.Equal(e.OriginalGold, q.Gold) {
+		return nil
+	}
+	gold, asked := result.Gold(e.OriginalGold), q.Dataset()
+	found := result.CompareWithGold(gold, rec.Retrieved, r.plan.TopK, func(c result.Chunk) []string {
+		return r.documents(asked, c, gold)
+	})
+	v := scorer.Verdict{Scored: true, Score: found.Recall}
+	return &result.Original{Score: &v.Score, Passed: v.Passed()}
+}
+
+// recorded counts a finished record.
+func (r *armRun) recorded(rec result.Record) {
+	r.tally.add(rec)
+	r.finished(r.arm.Name, rec)
+}
+
+// finish adds the figures of a replay to the result.
+func (r *armRun) finish(res *result.Result, filled *ingest.Filled) error {
+	var report *result.Ingest
+	if filled != nil {
+		if err := filled.Err(); err != nil {
+			return fmt.Errorf("find the gold in what was retrieved: %w", err)
+		}
+		report = &filled.Report
+	}
+	res.Replay = r.plan.manifest(r.arm, report, r.controls)
+	r.tally.fill(res)
+	if r.watch != nil {
+		res.Replay.Restarts = r.watch.count()
+	}
+	cost := r.plan.accounting(r.ledger, r.arm)
+	perCorrect(&cost, res.Counts)
+	res.CostAccounting = &cost
+	return r.ledger.Err()
+}
+
+// originals returns the references before errata.
+func (r *armRun) originals() map[string]scorer.Reference {
+	out := map[string]scorer.Reference{}
+	for _, q := range r.plan.Questions {
+		if e := q.Erratum; e != nil && !e.Exclude && e.OriginalAnswer != q.Answer {
+			out[q.ID] = scorer.Reference{
+				Answer: e.OriginalAnswer, Expected: e.OriginalExpected, Type: q.JudgeType(),
+			}
+		}
+	}
+	return out
+}
+
+// cached returns the provider of a cache that asks a model: llm.Cache.Wrap or llm.Cache.Refresh.
+type cached func(m *llm.Meter, baseURL string) llm.Provider
+
+// scorer returns the scorer whose money is an arm's.
+func (r *replaying) scorer(arm string, wrap cached) (scorer.Scorer, error) {
+	if sc := r.plan.offline(); sc != nil {
+		return sc, nil
+	}
+	provider, err := r.counted(r.plan.judge, r.plan.Judge, ledger.Judge, arm, wrap)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := judging.New(judging.Config{
+		Provider: provider, Model: r.plan.Judge.Model, BaseURL: r.plan.Judge.URL,
+		ByType: r.plan.Prompts, Prices: r.plan.Prices, Metered: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return plan.NewScorer(0)
+}
+
+// counted returns a model whose calls are in the ledger and whose replies are cached, nil for nil.
+func (r *replaying) counted(
+	p llm.Provider, m *Model, phase ledger.Phase, arm string, wrap cached,
+) (llm.Provider, error) {
+	if p == nil {
+		return nil, nil
+	}
+	meter, err := r.ledger.Provider(p, r.plan.Prices, phase, arm)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", phase, err)
+	}
+	return wrap(meter, m.URL), nil
+}

@@ -1,0 +1,80 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"evalctl/harness"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/replay/control"
+	"evalctl/scorer"
+)
+
+// ControlsError means that the scorer misjudged answers that are known to be right or wrong, so that
+// no further question was asked. It is harness.ErrControls.
+type ControlsError struct{ Controls result.Controls }
+
+// namedControls is how many misjudged answers the text of an error has.
+const namedControls = 3
+
+func (e *ControlsError) Error() string {
+	failed := e.Controls.Failed
+	var named []string
+	for _, f := range failed[:min(len(failed), namedControls)] {
+		must := "must fail"
+		if f.Kind == control.KindReference {
+			must = "must pass"
+		}
+		named = append(named, fmt.Sprintf("%s of question %.100q %s", f.Kind, f.ID, must))
+	}
+	if more := len(failed) - len(named); more > 0 {
+		named = append(named, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("no further question was asked; misjudged: %s; check the judge's model and prompts (--judge, "+
+		"--judge-prompts), then continue", strings.Join(named, ", "))
+}
+
+// Unwrap returns harness.ErrControls.
+func (e *ControlsError) Unwrap() error { return harness.ErrControls }
+
+// check checks the scorer with answers that are known to be right or wrong, nil for one that only
+// compares paths. It is done again when a replay is resumed: what judges may have changed since.
+func (r *replaying) check(ctx context.Context) (*result.Controls, error) {
+	if r.plan.Scorer.Needs == scorer.NeedGold {
+		return nil, nil
+	}
+	c, err := r.judgeControls(ctx, r.cache.Wrap)
+	if err == nil && !c.Valid() && r.cache.Stats().Hits > 0 {
+		// Replies of a judge that was out of order may be in the cache.
+		c, err = r.judgeControls(ctx, r.cache.Refresh)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	if r.hooks.Controls != nil {
+		r.hooks.Controls(c)
+	}
+	return &c, nil
+}
+
+func (r *replaying) judgeControls(ctx context.Context, wrap cached) (result.Controls, error) {
+	sc, err := r.scorer(controlArm, wrap)
+	if err != nil {
+		return result.Controls{}, err
+	}
+	items := control.Items(r.plan.Questions, r.plan.Drawn.Seed)
+	return control.Check(ctx, sc, items, r.plan.Concurrency)
+}
+
+// refuse writes the result of an arm whose scorer cannot be trusted, with the questions that were
+// finished before, and keeps the journal.
+func (r *armRun) refuse(ctx context.Context, j *journal.Journal, out *Outcome) {
+	ctx, stop := context.WithCancelCause(ctx)
+	stop(&ControlsError{*r.controls})
+	r.ask(ctx, j, nil, out)
+}

@@ -1,0 +1,244 @@
+package replay
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/internal/llm"
+	"evalctl/replay/control"
+	"evalctl/replay/ingest"
+	"evalctl/replay/ledger"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// Estimate is what a replay is expected to need, before anything is spent.
+type Estimate struct {
+	// Phases are those with work to do, in order. Their money is rounded up to four significant digits.
+	Phases []PhaseEstimate
+	// Total is the sum. Its highest money is at most the cap, which no replay exceeds.
+	Total Range
+	// Unpriced are models whose price is not known. Their cost is missing.
+	Unpriced []string
+}
+
+// PhaseEstimate is the need of one phase of all arms together.
+type PhaseEstimate struct {
+	Phase ledger.Phase
+	// Calls is the number of requests to models that are likely.
+	Calls int
+	Range
+}
+
+// Range has the lowest, the likely and the highest money and time.
+type Range struct {
+	USD  [3]llm.USD
+	Time [3]time.Duration
+}
+
+// The cases of a Range.
+const (
+	Low = iota
+	Likely
+	Worst
+)
+
+func (r *Range) add(o Range) {
+	for i := range r.USD {
+		r.USD[i] = r.USD[i].Plus(o.USD[i])
+		r.Time[i] += o.Time[i]
+	}
+}
+
+// perCall is how long a call of a model takes. The offline models are much faster.
+var (
+	perCall     = [3]time.Duration{500 * time.Millisecond, 2 * time.Second, 20 * time.Second}
+	perFakeCall = [3]time.Duration{100 * time.Microsecond, 2 * time.Millisecond, 20 * time.Millisecond}
+)
+
+// perSession is how long a daemon takes to store a session.
+var perSession = [3]time.Duration{time.Millisecond, 5 * time.Millisecond, 100 * time.Millisecond}
+
+// Estimate returns what the replay is expected to need if nothing is cached or filled already. Low
+// is half of what is likely, for terse answers. Worst has every request at its limit of tokens,
+// repeated as often as it may be.
+func (p *Plan) Estimate() Estimate {
+	var e Estimate
+	e.Phases = append(e.Phases, p.ingestEstimate())
+	if actors := p.actorEstimate(); p.reader != nil || actors.Calls > 0 {
+		e.Phases = append(e.Phases, actors)
+	}
+	if p.judging != nil {
+		e.Phases = append(e.Phases, p.judgeEstimate())
+	}
+	if embed := p.embedEstimate(); embed.Calls > 0 {
+		e.Phases = append(e.Phases, embed)
+	}
+	e.Unpriced = p.unpriced()
+	for i := range e.Phases {
+		phase := &e.Phases[i]
+		for c, usd := range phase.USD {
+			phase.USD[c] = usd.RoundUp()
+		}
+		e.Total.add(phase.Range)
+	}
+	if p.Cap != nil {
+		e.Total.USD[Worst] = min(e.Total.USD[Worst], *p.Cap)
+	}
+	return e
+}
+
+// unpriced returns the models whose price is not known, each once.
+func (p *Plan) unpriced() (out []string) {
+	var models []llm.Config
+	if p.reader != nil {
+		models = append(models, llm.Config{Provider: p.reader.Name(), Model: p.Reader.Model})
+	}
+	if p.judging != nil {
+		models = append(models, llm.Config{Provider: p.judge.Name(), Model: p.Judge.Model})
+	}
+	for _, a := range p.Arms {
+		models = append(models, a.models()...)
+	}
+	for _, m := range models {
+		if p.Prices.Check(m.Provider, m.Model) != nil && !slices.Contains(out, m.Model) {
+			out = append(out, m.Model)
+		}
+	}
+	return out
+}
+
+// daemons returns the number of arms with one.
+func (p *Plan) daemons() int {
+	n := 0
+	for _, a := range p.Arms {
+		if a.daemon() {
+			n++
+		}
+	}
+	return n
+}
+
+// ingestEstimate is that of writing the haystacks, and of the daemons' extraction in ingest mode
+// replay, which is assumed to be one request for each session.
+func (p *Plan) ingestEstimate() PhaseEstimate {
+	e := PhaseEstimate{Phase: ledger.Ingest}
+	if p.Ingest == ingest.None || p.daemons() == 0 {
+		return e
+	}
+	sessions, bytes := 0, int64(0)
+	for _, h := range p.Haystacks {
+		sessions += h.Sessions
+		bytes += h.TextBytes
+	}
+	for i := range e.Time {
+		// Arms write at the same time.
+		e.Time[i] = time.Duration(sessions) * perSession[i]
+	}
+	if p.Ingest == ingest.Replay {
+		p.addExtraction(&e)
+	}
+	return e
+}
+
+// actorEstimate is that of the answers of readers and daemons.
+func (p *Plan) actorEstimate() PhaseEstimate {
+	e := PhaseEstimate{Phase: ledger.Actor}
+	infos := p.infos()
+	for _, a := range p.Arms {
+		for _, q := range p.Questions {
+			f := p.answerForecast(a, q, infos[q.Haystack])
+			e.USD[Likely] = e.USD[Likely].Plus(f.Likely)
+			e.USD[Worst] = e.USD[Worst].Plus(f.Worst)
+			if f.Tokens.InputTokens > 0 {
+				e.Calls++
+			}
+		}
+	}
+	e.USD[Low] = e.USD[Likely] / 2
+	e.Time = p.duration(e.Calls, p.readingProvider())
+	return e
+}
+
+// controlRounds is how often the controls are judged at most: up to three times each, and again if
+// cached replies are wrong.
+const controlRounds = 6
+
+// judgeEstimate is that of judging the answers, and the controls.
+func (p *Plan) judgeEstimate() PhaseEstimate {
+	e := PhaseEstimate{Phase: ledger.Judge}
+	add := func(item scorer.Item, times llm.USD) {
+		e.USD[Likely] = e.USD[Likely].Plus(times * p.judging.Estimate(item))
+		e.USD[Worst] = e.USD[Worst].Plus(times * p.judging.Worst(item))
+		e.Calls += int(times)
+	}
+	for _, q := range p.Questions {
+		times := llm.USD(len(p.Arms))
+		if q.Erratum != nil && !q.Erratum.Exclude {
+			times *= 2 // by both references
+		}
+		add(longest(q.Dataset().Item()), times)
+	}
+	for _, item := range control.Items(p.Questions, p.Drawn.Seed) {
+		add(item.Item, 1)
+		e.USD[Worst] = e.USD[Worst].Plus((controlRounds - 1) * p.judging.Worst(item.Item))
+	}
+	e.USD[Low] = e.USD[Likely] / 2
+	e.Time = p.duration(e.Calls, p.judge.Name())
+	return e
+}
+
+// longestAnswer is the length of an answer in the worst case, in bytes.
+const longestAnswer = 8 << 10
+
+// longest returns an item with an answer that is as long as a reader may write it.
+func longest(item scorer.Item) scorer.Item {
+	item.Answer = strings.Repeat("x", longestAnswer)
+	return item
+}
+
+// duration returns how long so many calls take.
+func (p *Plan) duration(calls int, provider string) (out [3]time.Duration) {
+	each := perCall
+	if provider == llm.ProviderFake {
+		each = perFakeCall
+	}
+	parallel := p.Concurrency * max(1, len(p.Arms))
+	rounds := (calls + parallel - 1) / max(1, parallel)
+	for i := range out {
+		out[i] = time.Duration(rounds) * each[i]
+	}
+	return out
+}
+
+func (p *Plan) infos() map[string]source.HaystackInfo {
+	out := map[string]source.HaystackInfo{}
+	for _, h := range p.Haystacks {
+		out[h.ID] = h
+	}
+	return out
+}
+
+// largestCall returns the most that a single request can cost, and whose it is.
+func (p *Plan) largestCall() (most llm.USD, whose string) {
+	infos := p.infos()
+	for _, q := range p.Questions {
+		for _, a := range p.Arms {
+			if call := p.answerForecast(a, q, infos[q.Haystack]).Call; call > most {
+				most, whose = call, "reader"
+			}
+		}
+		if p.judging == nil {
+			continue
+		}
+		// judging.Plan.Worst is that of all requests of a judgement.
+		if call := p.judging.Worst(longest(q.Dataset().Item())) / judgeRequests; call > most {
+			most, whose = call, "judge"
+		}
+	}
+	return most, whose
+}
+
+// judgeRequests is the number of requests in judging.Plan.Worst.
+const judgeRequests = 3 * llm.DefaultMaxAttempts

@@ -1,0 +1,216 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/replay/ledger"
+)
+
+// Files are the files of a replay: for each arm a journal, a result and the log of its daemon, named
+// after the arm or, if there is only one, as the caller wants; and one ledger.
+type Files struct {
+	Dir string
+	// name is that of the only arm's files, empty if each arm has its own.
+	name string
+}
+
+// The endings of file names.
+const (
+	resultExt = ".json"
+	ledgerExt = ".ledger"
+)
+
+// FileOf returns the files of a replay with one arm, whose result is at path.
+func FileOf(path string) (Files, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return Files{}, fmt.Errorf("%s is a folder; name a file in it", path)
+	}
+	name, ok := strings.CutSuffix(filepath.Base(path), resultExt)
+	if !ok || name == "" {
+		return Files{}, fmt.Errorf("%s: the name of a result file ends in %s", path, resultExt)
+	}
+	return Files{Dir: filepath.Dir(path), name: name}, nil
+}
+
+// FolderOf returns the files of a replay with several arms.
+func FolderOf(dir string) Files { return Files{Dir: dir} }
+
+// FilesOfLedger returns the files of the replay with the ledger at path.
+func FilesOfLedger(path string, arms int) (Files, error) {
+	name, ok := strings.CutSuffix(filepath.Base(path), ledgerExt)
+	if !ok {
+		return Files{}, fmt.Errorf("%s: the name of a ledger ends in %s", path, ledgerExt)
+	}
+	if arms > 1 {
+		return FolderOf(filepath.Dir(path)), nil
+	}
+	return Files{Dir: filepath.Dir(path), name: name}, nil
+}
+
+// Ledger returns the path of the ledger.
+func (f Files) Ledger() string {
+	if f.name == "" {
+		return filepath.Join(f.Dir, "replay"+ledgerExt)
+	}
+	return filepath.Join(f.Dir, f.name+ledgerExt)
+}
+
+// of returns the name of an arm's files, without their endings.
+func (f Files) of(a Arm) string {
+	if f.name != "" {
+		return f.name
+	}
+	return a.Name
+}
+
+func (f Files) result(a Arm) string { return filepath.Join(f.Dir, f.of(a)+resultExt) }
+
+func (f Files) journal(a Arm) string { return filepath.Join(f.Dir, f.of(a)+".journal") }
+
+// Lock creates the folder and locks the files of all arms. It is an error if another process uses
+// any of them, or if there is the ledger of a replay that did not finish, unless that is resumed.
+func (f Files) Lock(arms []Arm, resume bool) (release func(), err error) {
+	var held []func()
+	release = func() {
+		for _, r := range held {
+			r()
+		}
+	}
+	for _, a := range arms {
+		r, err := journal.LockOutput(f.Dir, f.of(a))
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, r)
+	}
+	for _, a := range arms {
+		err = errors.Join(err, dropUnbegun(f.journal(a)))
+	}
+	if err = errors.Join(err, dropUnbegun(f.Ledger())); err != nil {
+		release()
+		return nil, err
+	}
+	_, err = os.Stat(f.Ledger())
+	if !resume && !errors.Is(err, fs.ErrNotExist) {
+		release()
+		return nil, fmt.Errorf("%s is the ledger of a replay that did not finish; "+
+			"continue it with --resume %[1]s, or give another --output", f.Ledger())
+	}
+	return release, nil
+}
+
+// maxStart is how long the first line of a journal or a ledger may be.
+const maxStart = 16 << 20
+
+// dropUnbegun removes a journal or a ledger whose process was killed before it had written the first
+// line. Nothing is known of such a run, and nothing was asked.
+func dropUnbegun(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	start, err := io.ReadAll(io.LimitReader(file, maxStart))
+	if err != nil || bytes.ContainsRune(start, '\n') || len(start) == maxStart {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// finished returns the result of an arm that an earlier process has finished, ok false if there is
+// none. Both a result and a journal mean that the process ended between writing the one and removing
+// the other; such an arm is finished again from its journal.
+func (f Files) finished(a Arm, l *ledger.Ledger) (res result.Result, ok bool, err error) {
+	if _, err := os.Stat(f.journal(a)); !errors.Is(err, fs.ErrNotExist) {
+		return res, false, err
+	}
+	if _, err := os.Stat(f.result(a)); errors.Is(err, fs.ErrNotExist) {
+		return res, false, nil
+	}
+	r, err := result.Open(f.result(a))
+	if err != nil {
+		return res, false, err
+	}
+	defer r.Close()
+	res = r.Result()
+	return res, res.Stopped == "" && res.StartedAt.Equal(l.StartedAt()), nil
+}
+
+// open returns the journal of an arm, which is resumed if there is one of this replay.
+func (f Files) open(a Arm, id result.Identity, l *ledger.Ledger) (*journal.Journal, error) {
+	j, err := journal.Open(f.journal(a))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return journal.CreateNamed(f.Dir, f.of(a), id, l.StartedAt(), nil)
+	case err != nil:
+		return nil, err
+	case !j.StartedAt().Equal(l.StartedAt()):
+		j.Close()
+		return journal.CreateNamed(f.Dir, f.of(a), id, l.StartedAt(), nil) // keeps the other one
+	}
+	if err := differences(f.journal(a), j.Identity(), id); err != nil {
+		j.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// check returns an error if the arm was begun as another experiment, as far as that is known before
+// its daemon runs.
+func (f Files) check(a Arm, id result.Identity, l *ledger.Ledger) error {
+	j, err := journal.Open(f.journal(a))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	if !j.StartedAt().Equal(l.StartedAt()) {
+		return nil
+	}
+	id.Daemon.Version = j.Identity().Daemon.Version
+	return differences(j.Path(), j.Identity(), id)
+}
+
+func differences(path string, was, is result.Identity) error {
+	if diff := was.Differences(is); len(diff) > 0 {
+		return &DifferentError{Path: path, Differences: diff}
+	}
+	return nil
+}
+
+// DifferentError means that a journal belongs to another experiment.
+type DifferentError struct {
+	Path        string
+	Differences []string
+}
+
+func (e *DifferentError) Error() string {
+	return fmt.Sprintf("%s belongs to another experiment:\n  %s\nstart a new replay without --resume",
+		e.Path, strings.Join(e.Differences, "\n  "))
+}
+
+// DefaultFiles returns where the files of a replay are that names no output: a file in the folder of
+// the day for one arm, and a folder in it for several.
+func DefaultFiles(root string, arms []Arm, started time.Time) Files {
+	day := filepath.Join(root, started.Format(time.DateOnly))
+	if len(arms) == 1 {
+		return Files{Dir: day, name: arms[0].Name + ".replay"}
+	}
+	return FolderOf(filepath.Join(day, "replay-"+started.Format("150405")))
+}

@@ -1,0 +1,76 @@
+package replay
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLock: a ledger is in the way of a new replay, not of a resumed one, unless its process was killed
+// before it had written anything.
+func TestLock(t *testing.T) {
+	dir := t.TempDir()
+	files, err := FileOf(filepath.Join(dir, "go.json"))
+	if err != nil || files.Ledger() != filepath.Join(dir, "go.ledger") {
+		t.Fatal(files, err)
+	}
+	arms := []Arm{{Name: "go"}}
+	lock := func(resume bool) error {
+		release, err := files.Lock(arms, resume)
+		if err == nil {
+			release()
+		}
+		return err
+	}
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	put("go.ledger", `{"kind":"rep`)
+	put("go.journal", "")
+	if err := lock(false); err != nil || left("go.ledger") || left("go.journal") {
+		t.Errorf("files of a process that was killed at once: %v", err)
+	}
+	put("go.ledger", "{}\n")
+	put("go.journal", "{}\n")
+	if err := lock(false); err == nil || !strings.Contains(err.Error(), "--resume "+files.Ledger()) {
+		t.Errorf("got %v", err)
+	}
+	if err := lock(true); err != nil || !left("go.ledger") || !left("go.journal") {
+		t.Errorf("got %v", err)
+	}
+	release, err := files.Lock(arms, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := lock(true); err == nil || !strings.Contains(err.Error(), "another run is in progress") {
+		t.Errorf("a second process: got %v", err)
+	}
+}
+
+func TestFileNames(t *testing.T) {
+	for _, path := range []string{"results", ".json", "x.txt", t.TempDir()} {
+		if _, err := FileOf(path); err == nil {
+			t.Errorf("%q is accepted as a result file", path)
+		}
+	}
+	if _, err := FilesOfLedger("x.journal", 1); err == nil {
+		t.Error("a journal is accepted as a ledger")
+	}
+	one, err := FilesOfLedger("out/go.replay.ledger", 1)
+	if err != nil || one.result(Arm{Name: "go"}) != "out/go.replay.json" || one.Ledger() != "out/go.replay.ledger" {
+		t.Errorf("got %+v, %v", one, err)
+	}
+	all, err := FilesOfLedger("out/replay.ledger", 2)
+	if err != nil || all.result(Arm{Name: "py"}) != "out/py.json" || all.Ledger() != "out/replay.ledger" {
+		t.Errorf("got %+v, %v", all, err)
+	}
+}

@@ -1,0 +1,120 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+
+	"evalctl/internal/llm"
+)
+
+// outcome is what is known of a provider's answer.
+type outcome struct {
+	rejected bool // nothing was charged
+	ended    bool // the whole answer arrived
+	broken   bool // the answer broke off after its beginning had been sent to the daemon
+	counted  bool // the provider counted the tokens
+	usage    llm.Usage
+}
+
+// charge returns what a request with an outcome was charged. Without a whole answer or a count, it
+// may be the worst case.
+func (c *call) charge(o outcome) llm.Charge {
+	worst := c.worst()
+	out := llm.Charge{Usage: o.usage, Unpriced: c.unpriced}
+	switch {
+	case o.rejected:
+		return llm.Charge{Rejected: true, Unpriced: c.unpriced}
+	case o.counted:
+		out.Cost = c.price.Cost(o.usage)
+	case o.ended:
+		out.Usage.Estimated = true
+		out.Cost = c.price.Cost(o.usage)
+		if c.capped {
+			out.Cost = max(out.Cost, worst) // a cap cannot rely on a guess
+		}
+	default:
+		out.Usage = llm.Usage{}
+		out.Cost, out.Lost = worst, worst
+	}
+	return out
+}
+
+// wireAnswer has the parts of an answer, or of an event of a stream, that accounting needs.
+type wireAnswer struct {
+	Usage *struct {
+		Prompt     int `json:"prompt_tokens"`
+		Completion int `json:"completion_tokens"`
+	} `json:"usage"`
+	Choices []struct {
+		Index        int                   `json:"index"`
+		FinishReason string                `json:"finish_reason"`
+		Message      struct{ Content any } `json:"message"`
+		Delta        struct{ Content any } `json:"delta"`
+	} `json:"choices"`
+	Data []json.RawMessage `json:"data"` // of embeddings
+}
+
+// parseAnswer returns an empty answer for anything that is not JSON. Of fields with an unexpected
+// type it returns the zero value.
+func parseAnswer(data []byte) (a wireAnswer) {
+	err := json.Unmarshal(data, &a)
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !ok {
+		return wireAnswer{}
+	}
+	return a
+}
+
+// tally collects an answer.
+type tally struct {
+	call     *call
+	text     int // bytes
+	finished map[int]bool
+	cut      bool // a choice ended otherwise than by itself
+	vectors  int
+	counted  bool
+	usage    llm.Usage
+}
+
+func newTally(c *call) *tally { return &tally{call: c, finished: map[int]bool{}} }
+
+func (t *tally) add(a wireAnswer) {
+	if u := a.Usage; u != nil && u.Prompt > 0 && u.Completion >= 0 {
+		t.counted, t.usage = true, llm.Usage{InputTokens: u.Prompt, OutputTokens: u.Completion}
+	}
+	for _, choice := range a.Choices {
+		for _, content := range []any{choice.Message.Content, choice.Delta.Content} {
+			s, _ := content.(string)
+			t.text += len(s)
+		}
+		switch choice.FinishReason {
+		case "":
+			if t.call.stream {
+				continue
+			}
+		case "stop", "tool_calls", "function_call":
+		default:
+			t.cut = true
+		}
+		t.finished[choice.Index] = true
+	}
+	t.vectors += len(a.Data)
+}
+
+// whole reports whether the answer ended by itself, so that it may be stored.
+func (t *tally) whole() bool { return !t.cut && t.ended() }
+
+func (t *tally) ended() bool {
+	if t.call.path == embeddings {
+		return t.vectors > 0
+	}
+	return len(t.finished) > 0
+}
+
+// outcome estimates the tokens that the provider did not count, at four bytes each.
+func (t *tally) outcome() outcome {
+	const bytesPerToken = 4
+	if !t.counted {
+		t.usage = llm.Usage{InputTokens: len(t.call.body) / bytesPerToken, OutputTokens: t.text / bytesPerToken, Estimated: true}
+	}
+	return outcome{ended: t.ended(), counted: t.counted, usage: t.usage}
+}

@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+
+	"evalctl/internal/llm"
+	"evalctl/replay/ledger"
+)
+
+// replies counts the completions that the daemon has got to each request. A daemon that sends a
+// request again could not use the reply, so the same one would not help it: each stored reply is
+// sent once. It is safe for concurrent use.
+type replies struct {
+	mu  sync.Mutex
+	got map[llm.CacheKey]int
+}
+
+// next returns the number of the reply to a request, from 0.
+func (r *replies) next(request llm.CacheKey) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.got[request]
+}
+
+// sent notes that the daemon has got the n-th reply to a request. Requests at the same time get the
+// same one.
+func (r *replies) sent(request llm.CacheKey, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got[request] = max(r.got[request], n+1)
+}
+
+// cached answers from the cache, or else asks the provider.
+func (g *Gateway) cached(w http.ResponseWriter, r *http.Request, c *call, phase ledger.Phase) error {
+	cache := g.config.Cache
+	if cache == nil || cache.Mode() == llm.CacheOff {
+		return g.ask(w, r, c)
+	}
+	request, err := g.cacheKey(c, 0)
+	if err != nil {
+		return err
+	}
+	n := 0
+	if c.path == completions { // equal texts have equal vectors
+		n = g.replies.next(request)
+	}
+	key, err := g.cacheKey(c, n)
+	if err != nil {
+		return err
+	}
+	c.keep = func(a cachedAnswer) {
+		cache.Store(key, a)
+		g.replies.sent(request, n)
+	}
+	if g.config.Fresh && phase == ledger.Ingest && cache.Mode() != llm.CacheOnly {
+		c.account.Lookup(c.model, false, 0)
+		return g.ask(w, r, c)
+	}
+	var kept cachedAnswer
+	hit, done, err := cache.Lookup(r.Context(), key, c.model, &kept)
+	for before := n - 1; errors.Is(err, llm.ErrNotCached) && before >= 0; before-- {
+		if key, err = g.cacheKey(c, before); err == nil {
+			hit, done, err = cache.Lookup(r.Context(), key, c.model, &kept)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	if !hit {
+		c.account.Lookup(c.model, false, 0)
+		return g.ask(w, r, c)
+	}
+	g.replies.sent(request, n)
+	saved := c.price.Cost(kept.usage())
+	cache.Saved(saved)
+	c.account.Lookup(c.model, true, saved)
+	c.keep = nil
+	return kept.replay(w, c)
+}
+
+// cacheKey is that of the n-th reply to a request. It is not that of the same request by evalctl
+// itself, whose reply is stored in another form.
+func (g *Gateway) cacheKey(c *call, n int) (llm.CacheKey, error) {
+	return llm.NewCacheKey(g.config.Upstream.Provider, g.upstream, "gateway:"+c.path, c.body, n)
+}

@@ -1,0 +1,234 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"evalctl/internal/llm"
+)
+
+// errUnbounded means that the cost of a request cannot be bounded, so that no cap can allow it.
+var errUnbounded = errors.New("the cost of a request has no known bound")
+
+// The output of a completion that sets no limit itself. Under a cap, the gateway adds this limit to
+// the request.
+const (
+	DefaultMaxTokens          = 4096
+	DefaultReasoningMaxTokens = 16384
+)
+
+const (
+	maxChoices    = 128 // as OpenAI's
+	requestTokens = 64  // what a chat template adds, with a margin: a message's JSON has more bytes than its template tokens
+)
+
+// call is a request that may cost money.
+type call struct {
+	path  string
+	model string
+	body  []byte // as sent to the provider
+	// stream is set for an event stream, wantsUsage if the caller asked for the event with the usage.
+	stream, wantsUsage bool
+	outputTokens       int // at most, of all choices
+
+	account          llm.Account
+	price            llm.Price
+	capped, unpriced bool
+	keep             func(cachedAnswer) // nil if nothing is stored
+}
+
+func (c *call) reader() io.Reader { return bytes.NewReader(c.body) }
+
+// worst returns the most that the request can cost: one token for each byte sent, since no
+// tokenizer produces more, and the limit of its output.
+func (c *call) worst() llm.USD {
+	return c.price.Cost(llm.Usage{InputTokens: len(c.body) + requestTokens, OutputTokens: c.outputTokens})
+}
+
+// parse checks a request and adds what accounting needs: that a stream ends with its usage, and
+// under a cap that the output has a limit. Everything else is sent as it came.
+func parse(path string, body []byte, capped bool) (*call, error) {
+	fields, err := topLevel(body)
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "bad_request", "the request is not one JSON object: %v", err)
+	}
+	c := &call{path: path, body: body}
+	if json.Unmarshal(fields["model"], &c.model) != nil || c.model == "" {
+		return nil, refuse(http.StatusBadRequest, "bad_request", "the request names no model")
+	}
+	if path == embeddings {
+		return c, nil
+	}
+	if given(fields, "stream") && json.Unmarshal(fields["stream"], &c.stream) != nil {
+		return nil, refuse(http.StatusBadRequest, "bad_request", `"stream" is not true or false`)
+	}
+	if capped {
+		if err := bounded(fields); err != nil {
+			return nil, err
+		}
+	}
+	add := map[string]json.RawMessage{}
+	if err := c.limitOutput(fields, capped, add); err != nil {
+		return nil, err
+	}
+	if c.stream {
+		if err := c.askUsage(fields, add); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.edit(fields, add)
+}
+
+// topLevel returns the fields of an object. A repeated key is an error, since providers differ in
+// which one they use.
+func topLevel(body []byte) (map[string]json.RawMessage, error) {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.Join(errors.New("it does not begin with {"), err)
+	}
+	fields := map[string]json.RawMessage{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		name := key.(string) // the decoder accepts no other key
+		if _, again := fields[name]; again {
+			return nil, fmt.Errorf("it has key %q twice", name)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		fields[name] = value
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows it")
+	}
+	return fields, nil
+}
+
+// given reports whether a field has a value other than null.
+func given(fields map[string]json.RawMessage, name string) bool {
+	value, ok := fields[name]
+	return ok && string(value) != "null"
+}
+
+// bounded rejects what costs more than the tokens of the text sent and returned.
+func bounded(fields map[string]json.RawMessage) error {
+	for _, name := range []string{"web_search_options", "prediction", "audio"} {
+		if given(fields, name) {
+			return fmt.Errorf("%w: a cap cannot allow %q", errUnbounded, name)
+		}
+	}
+	var tier string
+	if given(fields, "service_tier") && (json.Unmarshal(fields["service_tier"], &tier) != nil || tier == "priority") {
+		return fmt.Errorf(`%w: a cap cannot allow "service_tier" %s`, errUnbounded, fields["service_tier"])
+	}
+	var messages []struct{ Content json.RawMessage }
+	if err := json.Unmarshal(fields["messages"], &messages); err != nil {
+		return refuse(http.StatusBadRequest, "bad_request", `"messages" is not a list of messages: %v`, err)
+	}
+	for _, m := range messages {
+		var parts []struct{ Type string }
+		if len(m.Content) == 0 || m.Content[0] != '[' {
+			continue
+		}
+		if err := json.Unmarshal(m.Content, &parts); err != nil {
+			return refuse(http.StatusBadRequest, "bad_request", `"content" is not a list of parts: %v`, err)
+		}
+		for _, p := range parts {
+			if p.Type != "text" && p.Type != "refusal" {
+				return fmt.Errorf("%w: a cap cannot allow content of type %q, only text", errUnbounded, p.Type)
+			}
+		}
+	}
+	return nil
+}
+
+// limitOutput sets outputTokens, and under a cap adds the limit if the request has none.
+func (c *call) limitOutput(fields map[string]json.RawMessage, capped bool, add map[string]json.RawMessage) error {
+	limit := 0
+	for _, name := range []string{"max_tokens", "max_completion_tokens"} {
+		if !given(fields, name) {
+			continue
+		}
+		var n int
+		if err := json.Unmarshal(fields[name], &n); err != nil || capped && n < 1 {
+			return refuse(http.StatusBadRequest, "bad_request", "%q is %s, it must be a number above 0", name, fields[name])
+		}
+		limit = max(limit, n)
+	}
+	if limit < 1 {
+		name := "max_tokens"
+		limit = DefaultMaxTokens
+		if llm.IsReasoningModel(c.model) {
+			name, limit = "max_completion_tokens", DefaultReasoningMaxTokens
+		}
+		if capped {
+			add[name] = json.RawMessage(strconv.Itoa(limit))
+		}
+	}
+	choices := 1
+	if given(fields, "n") {
+		if err := json.Unmarshal(fields["n"], &choices); err != nil || choices < 1 || choices > maxChoices {
+			return refuse(http.StatusBadRequest, "bad_request", `"n" is %s, it must be from 1 to %d`, fields["n"], maxChoices)
+		}
+	}
+	const most = 1 << 40 // beyond any model, and far from an overflow
+	c.outputTokens = min(limit, most) * choices
+	return nil
+}
+
+// askUsage adds stream_options.include_usage.
+func (c *call) askUsage(fields, add map[string]json.RawMessage) error {
+	options := map[string]json.RawMessage{}
+	if given(fields, "stream_options") {
+		if err := json.Unmarshal(fields["stream_options"], &options); err != nil {
+			return refuse(http.StatusBadRequest, "bad_request", `"stream_options" is not an object`)
+		}
+	}
+	if c.wantsUsage = string(options["include_usage"]) == "true"; c.wantsUsage {
+		return nil
+	}
+	options["include_usage"] = json.RawMessage("true")
+	data, err := json.Marshal(options)
+	add["stream_options"] = data
+	return err
+}
+
+// edit puts fields into the body, before the others if they are new.
+func (c *call) edit(fields, add map[string]json.RawMessage) error {
+	replaces := false
+	for name, value := range add {
+		_, there := fields[name]
+		replaces = replaces || there
+		fields[name] = value
+	}
+	if len(add) == 0 {
+		return nil
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false) // as it came
+	if replaces {
+		err := enc.Encode(fields)
+		c.body = out.Bytes()
+		return err
+	}
+	if err := enc.Encode(add); err != nil {
+		return err
+	}
+	first := bytes.TrimSuffix(out.Bytes(), []byte("}\n"))
+	rest := c.body[bytes.IndexByte(c.body, '{')+1:] // it has a model, so it is not empty
+	c.body = append(append(bytes.Clone(first), ','), rest...)
+	return nil
+}

@@ -1,0 +1,97 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+const maxEvent = 16 << 20
+
+var errEventSize = errors.New("an event is too large")
+
+// passStream passes on the events of a stream as they arrive, comments included. The event with the
+// usage is left out if the daemon did not ask for it: it has no choices, which some clients do not
+// expect.
+func passStream(w http.ResponseWriter, c *call, body io.Reader) outcome {
+	rc := http.NewResponseController(w)
+	r := bufio.NewReader(body)
+	t := newTally(c)
+	var all []byte // for the cache
+	done := false
+	for {
+		block, err := readBlock(r)
+		a, last := parseBlock(block)
+		t.add(a)
+		done = done || last
+		if c.keep != nil && len(all) <= maxEvent {
+			all = append(all, block...)
+		}
+		if len(block) > 0 && (c.wantsUsage || a.Usage == nil || len(a.Choices) > 0) {
+			_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // without it, a stalled client waits longer
+			_, writeErr := w.Write(block)
+			if writeErr = errors.Join(writeErr, rc.Flush()); writeErr != nil {
+				return streamOutcome(t, false, writeErr)
+			}
+		}
+		if err == nil {
+			continue
+		}
+		whole := errors.Is(err, io.EOF) && (done || t.ended())
+		if whole && c.keep != nil && t.whole() && len(all) <= maxEvent {
+			c.keep(newCachedAnswer("text/event-stream", all, t))
+		}
+		return streamOutcome(t, whole, err)
+	}
+}
+
+// streamOutcome: a stream that is not whole is charged by its usage if that had arrived.
+func streamOutcome(t *tally, whole bool, end error) outcome {
+	o := t.outcome()
+	o.ended, o.broken = whole, !errors.Is(end, io.EOF)
+	return o
+}
+
+// readBlock returns the next lines up to a blank one, as they came. The last block may be without
+// one.
+func readBlock(r *bufio.Reader) ([]byte, error) {
+	var block []byte
+	for {
+		line, err := r.ReadSlice('\n')
+		block = append(block, line...)
+		if len(block) > maxEvent {
+			return nil, errEventSize
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil || len(bytes.TrimRight(line, "\r\n")) == 0 && atLineStart(block, line) {
+			return block, err
+		}
+	}
+}
+
+// atLineStart reports whether line, the end of block, begins a line of it.
+func atLineStart(block, line []byte) bool {
+	before := block[:len(block)-len(line)]
+	return len(before) == 0 || before[len(before)-1] == '\n'
+}
+
+// parseBlock returns the answer in an event, and whether it is the last one, [DONE]. Other events
+// are empty.
+func parseBlock(block []byte) (a wireAnswer, done bool) {
+	var data []byte
+	for line := range bytes.Lines(block) {
+		if value, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("data:")); ok {
+			data = append(append(data, value...), '\n')
+		}
+	}
+	data = bytes.TrimSpace(data)
+	if string(data) == "[DONE]" {
+		return a, true
+	}
+	return parseAnswer(data), false
+}

@@ -1,0 +1,186 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"evalctl/harness/result"
+	"evalctl/harness/seed"
+	"evalctl/replay/source"
+)
+
+// maxFills is how often a brain is filled if it is not known what the daemon has stored of it.
+const maxFills = 3
+
+// errAmbiguous means that it is not known whether the daemon has stored messages.
+var errAmbiguous = errors.New("it is not known whether the daemon has stored the messages")
+
+// ready fills or finds one brain.
+func (f *filler) ready(ctx context.Context, b brain) error {
+	remote := seed.NewBrain(f.Endpoint, f.Dialect, b.name)
+	found, err := f.find(ctx, remote, b)
+	if err != nil {
+		return err
+	}
+	if found {
+		err = f.each(ctx, b, func(_ context.Context, h source.Haystack) error {
+			f.progress(units(h))
+			return nil
+		})
+	} else {
+		err = f.fill(ctx, remote, b)
+	}
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range b.haystacks {
+		f.filled.Brains[f.brains[id]] = remote.ID()
+	}
+	return nil
+}
+
+// find reports whether the brain is filled: by this replay before it was interrupted, or by an
+// earlier one. Brains that a daemon has lost since, because it keeps them in memory, are not.
+func (f *filler) find(ctx context.Context, remote *seed.Brain, b brain) (bool, error) {
+	if f.Mode == None {
+		return true, remote.Find(ctx, b.probe)
+	}
+	own := f.wasSeeded(b.name)
+	if !own && !f.record.has(b) {
+		return false, nil
+	}
+	err := remote.Find(ctx, b.probe)
+	if errors.Is(err, seed.ErrMissing) || errors.Is(err, seed.ErrEmpty) {
+		return false, nil
+	}
+	if err == nil && !own {
+		f.mu.Lock()
+		f.filled.Report.Reused++
+		f.mu.Unlock()
+	}
+	return err == nil, err
+}
+
+// fill creates the brain, writes its haystacks, and records that.
+func (f *filler) fill(ctx context.Context, remote *seed.Brain, b brain) error {
+	err := f.refill(ctx, remote, b)
+	for n := 1; n < maxFills && errors.Is(err, errAmbiguous) && ctx.Err() == nil; n++ {
+		err = f.refill(ctx, remote, b)
+	}
+	if err == nil {
+		err = f.record.add(b)
+	}
+	if err != nil {
+		return fmt.Errorf("fill brain %q: %w", b.name, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.record != nil {
+		delete(f.created, remote)
+	}
+	if f.MarkSeeded == nil {
+		return nil
+	}
+	if err := f.MarkSeeded(b.name); err != nil {
+		return err
+	}
+	delete(f.created, remote)
+	return nil
+}
+
+// refill creates the brain and writes its haystacks. A brain with its name, which has the signature,
+// is one that an interrupted replay has left, and is deleted.
+func (f *filler) refill(ctx context.Context, remote *seed.Brain, b brain) error {
+	err := f.record.remove(b)
+	if err == nil {
+		err = remote.Create(ctx)
+	}
+	if errors.Is(err, seed.ErrExists) {
+		if err = remote.Remove(ctx); err == nil {
+			err = remote.Create(ctx)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.created[remote] = true
+	f.mu.Unlock()
+	return f.each(ctx, b, func(ctx context.Context, h source.Haystack) error {
+		if f.Mode == Replay {
+			return f.replay(ctx, remote, b, h)
+		}
+		return f.bulk(ctx, remote, b, h)
+	})
+}
+
+// each reads the haystacks of a brain, keeps their names, and calls do with each. Those of a shared
+// brain are read concurrently.
+func (f *filler) each(
+	ctx context.Context, b brain, do func(context.Context, source.Haystack) error,
+) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, min(f.Concurrency, len(b.haystacks))))
+	for _, id := range b.haystacks {
+		g.Go(func() error {
+			if gctx.Err() != nil {
+				return context.Cause(gctx)
+			}
+			h, err := f.bench.Haystack(id)
+			if err == nil {
+				err = f.keep(h)
+			}
+			if err != nil {
+				return err
+			}
+			return do(gctx, h)
+		})
+	}
+	return g.Wait()
+}
+
+// bulk writes the documents of a haystack and waits until they can be searched.
+func (f *filler) bulk(
+	ctx context.Context, remote *seed.Brain, b brain, h source.Haystack,
+) error {
+	docs := h.Documents()
+	if len(docs) == 0 {
+		return nil
+	}
+	var err error
+	if f.Shared == "" {
+		err = remote.Seed(ctx, docs, f.writers)
+	} else if err = remote.Write(ctx, docs, f.writers); err == nil {
+		err = f.await(ctx, remote, b, h, "does the daemon index "+result.SeedRoot+"?")
+	}
+	if err == nil {
+		f.progress(len(docs))
+	}
+	return err
+}
+
+// await waits until a search finds a haystack.
+func (f *filler) await(
+	ctx context.Context, remote *seed.Brain, b brain, h source.Haystack, hint string,
+) error {
+	documents := func(c result.Chunk) []string {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.filled.names(h.Brain, c)
+	}
+	return remote.Await(ctx, h.Documents(), b.sessions, documents, hint)
+}
+
+func (f *filler) wasSeeded(brain string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.Seeded != nil && f.Seeded(brain)
+}
+
+// units returns the number of sessions, or of documents, of a haystack.
+func units(h source.Haystack) int { return max(len(h.Sessions), len(h.Docs)) }

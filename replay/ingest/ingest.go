@@ -1,0 +1,297 @@
+// Package ingest fills the brains of a daemon with the haystacks of a benchmark, or finds those that
+// an earlier replay has filled, and says to which session of a haystack a retrieved chunk belongs.
+//
+// A haystack is read when its turn comes and is not kept, so that memory is bounded by the number of
+// haystacks that are written at a time.
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/harness/seed"
+	"evalctl/harness/target"
+	"evalctl/replay/source"
+)
+
+// Mode is how brains are filled.
+type Mode string
+
+// The modes. Bulk writes a document for each session, Replay sends the messages of the sessions in
+// order of their dates and has the daemon extract facts, and None uses brains that are filled.
+const (
+	Bulk   Mode = "bulk"
+	Replay Mode = "replay"
+	None   Mode = "none"
+)
+
+// Modes are all modes, the default first.
+var Modes = []Mode{Bulk, Replay, None}
+
+// Config says where and how haystacks are written.
+type Config struct {
+	Endpoint *target.Endpoint
+	Dialect  result.Dialect
+	Mode     Mode
+	// Shared is the name of the one brain that gets all haystacks. If it is empty, each has its own.
+	Shared string
+	// Concurrency is the number of haystacks that are written at a time, at least 1.
+	Concurrency int
+	// Daemon says what determines the contents of a brain besides what is written to it.
+	Daemon Daemon
+	// Record is the path of the file that lists the brains which earlier replays have filled at this
+	// endpoint. It is locked until Fill returns, so that two replays do not fill the same brain. If
+	// it is empty, no brain is reused.
+	Record string
+	// Seeded reports whether this replay has filled a brain before it was interrupted. MarkSeeded is
+	// called with the name of each brain once it is filled. Both may be nil; they are not called
+	// concurrently.
+	Seeded     func(brain string) bool
+	MarkSeeded func(brain string) error
+	// Progress, if set, is called with the number of sessions that were written, or found written,
+	// since its last call. Calls are concurrent.
+	Progress func(sessions int)
+}
+
+// Filled are brains that are ready to be asked.
+type Filled struct {
+	// Brains are the daemon's ids of the brains, by the name that questions have for the brain of
+	// their haystack.
+	Brains map[string]string
+	Report result.Ingest
+
+	bench *source.Benchmark
+	// haystacks are the names of what is in the brains, by the name of the brain.
+	haystacks map[string]*contents
+	sessions  map[string]string // paths of sessions by their folded id
+
+	mu  sync.Mutex
+	err error // of reading a haystack again
+}
+
+// Fill makes the brains of haystacks ready to be asked. In the modes Bulk and Replay the name of a
+// brain contains its signature. Fill creates a brain, writes its haystacks, and waits until they can
+// be searched, unless the brain was filled by this replay or is in Config.Record and has not been
+// lost since. What an interrupted replay has left in a brain is deleted first. In the mode None,
+// brains have the names of the haystacks; they must exist and contain something, and the error names
+// all that do not.
+//
+// If anything fails, or ctx ends, brains that are not completely filled are removed, and so are
+// those that would not be found again. The error names those that could not be removed.
+func Fill(
+	ctx context.Context, c Config, b *source.Benchmark, haystacks []string,
+) (*Filled, error) {
+	start := time.Now()
+	if err := c.check(b); err != nil {
+		return nil, err
+	}
+	f := &filler{
+		stall:  stall{last: start},
+		Config: c, bench: b, writers: writersFor(c, len(haystacks)),
+		brains: map[string]string{}, owners: map[string]string{}, created: map[*seed.Brain]bool{},
+		filled: &Filled{
+			Brains: map[string]string{}, bench: b,
+			haystacks: map[string]*contents{}, sessions: map[string]string{},
+		},
+	}
+	brains, err := f.plan(haystacks)
+	if err != nil {
+		return nil, err
+	}
+	if c.Mode != None && c.Daemon.Build != "" {
+		if f.record, err = openRecord(c.Record); err != nil {
+			return nil, err
+		}
+		defer f.record.close()
+	}
+	if err := f.fillAll(ctx, brains); err != nil {
+		return nil, errors.Join(err, f.undo(ctx))
+	}
+	f.report(brains)
+	f.filled.Report.Seconds = time.Since(start).Seconds()
+	return f.filled, nil
+}
+
+// report says what is in the brains, also in those that an earlier replay filled.
+func (f *filler) report(brains []brain) {
+	r := &f.filled.Report
+	r.Mode, r.Shared, r.Brains = string(f.Mode), f.Shared != "", len(brains)
+	r.Signature = together(brains)
+	for _, k := range f.filled.haystacks {
+		r.Sessions += k.sessions
+		switch f.Mode {
+		case Replay:
+			r.Messages += k.messages
+		case Bulk:
+			r.Documents += k.documents
+		}
+	}
+}
+
+// check returns an error for a configuration that cannot work.
+func (c Config) check(b *source.Benchmark) error {
+	if !slices.Contains(Modes, c.Mode) {
+		return fmt.Errorf("unknown ingest mode %q; known are %v", c.Mode, Modes)
+	}
+	if c.Mode == Replay && b.Format == source.JSONL {
+		return fmt.Errorf("%s has documents and no sessions, which the ingest mode %s sends; "+
+			"use the mode %s", b.Path, Replay, Bulk)
+	}
+	if c.Mode == Bulk && b.Format == source.JSONL && b.Corpus == "" {
+		return fmt.Errorf("%s has no documents to write; give them with --corpus, or use the ingest "+
+			"mode %s for brains that have them", b.Path, None)
+	}
+	if c.Shared != "" && brainName(c.Shared, "") != c.Shared {
+		return fmt.Errorf("the shared brain %q must have a name of lower-case letters, digits and "+
+			"hyphens, which begins with a letter or digit and has at most 64 characters", c.Shared)
+	}
+	return nil
+}
+
+// writersFor returns the number of concurrent requests that write documents to one brain.
+func writersFor(c Config, haystacks int) int {
+	return max(1, target.MinConns/max(1, min(c.Concurrency, haystacks)))
+}
+
+// brain is a brain to fill and what belongs into it.
+type brain struct {
+	name      string
+	signature string // empty in the mode None
+	haystacks []string
+	sessions  int
+	probe     string // the text of a question
+}
+
+// filler is the state of one call of Fill.
+type filler struct {
+	Config
+	bench   *source.Benchmark
+	record  *record
+	writers int
+	brains  map[string]string // of the haystacks, as questions call them
+	stall   stall
+
+	mu     sync.Mutex // guards the fields below and the calls of Seeded and MarkSeeded
+	filled *Filled
+	owners map[string]string // the haystacks of the documents in a shared brain
+	// created are the brains that nobody would remove, ask or reuse if Fill failed.
+	created map[*seed.Brain]bool
+}
+
+// plan returns the brains for haystacks.
+func (f *filler) plan(haystacks []string) ([]brain, error) {
+	probes := map[string]string{}
+	for _, q := range f.bench.Questions {
+		if probes[q.Haystack] == "" {
+			probes[q.Haystack] = q.Text
+		}
+	}
+	infos := map[string]source.HaystackInfo{}
+	for _, info := range f.bench.Infos() {
+		infos[info.ID] = info
+	}
+	var brains []brain
+	all := brain{name: f.Shared}
+	for _, id := range haystacks {
+		info, ok := infos[id]
+		if !ok {
+			return nil, fmt.Errorf("%s has no haystack %q", f.bench.Path, id)
+		}
+		if f.brains[id] != "" {
+			return nil, fmt.Errorf("the haystack %q is given twice", id)
+		}
+		f.brains[id] = info.Brain
+		if f.Shared == "" {
+			one := brain{
+				name: info.Brain, haystacks: []string{id}, sessions: info.Sessions, probe: probes[id],
+			}
+			brains = append(brains, one)
+			continue
+		}
+		all.haystacks, all.sessions = append(all.haystacks, id), all.sessions+info.Sessions
+		all.probe = probes[id]
+	}
+	if f.Shared != "" {
+		brains = append(brains, all)
+	}
+	if f.Mode == None {
+		return brains, nil
+	}
+	for i := range brains {
+		b := &brains[i]
+		b.signature = f.signature(b.haystacks)
+		b.name = brainName(b.name, b.signature)
+	}
+	return brains, nil
+}
+
+// fillAll fills or finds the brains. Brains that cannot be used as they are do not keep it from the
+// others, so that the error names all of them.
+func (f *filler) fillAll(ctx context.Context, brains []brain) error {
+	unusable := make([]error, len(brains))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(f.Concurrency)
+	for i, b := range brains {
+		g.Go(func() error {
+			if gctx.Err() != nil {
+				return context.Cause(gctx)
+			}
+			err := f.ready(gctx, b)
+			if f.Mode == None && (errors.Is(err, seed.ErrMissing) || errors.Is(err, seed.ErrEmpty)) {
+				unusable[i], err = fmt.Errorf("%w; the ingest mode %s needs it filled, or choose the "+
+					"mode %s or %s", err, None, Bulk, Replay), nil
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	unusable = slices.DeleteFunc(unusable, func(err error) bool { return err == nil })
+	if err == nil && len(unusable) > 0 {
+		err = dataset.JoinErrors(unusable, "brains")
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// undo removes the brains that f has created and that would not be found again.
+func (f *filler) undo(ctx context.Context) error {
+	var left []error
+	for b := range f.created {
+		if err := b.Remove(ctx); err != nil {
+			left = append(left, fmt.Errorf("brain %q, which is not completely filled, could not be "+
+				"removed: %w", b.ID(), err))
+		}
+	}
+	return errors.Join(left...)
+}
+
+// progress reports n sessions.
+func (f *filler) progress(n int) {
+	if f.Progress != nil && n > 0 {
+		f.Progress(n)
+	}
+}
+
+// brainName returns the name of a brain with the beginning of its signature, if it has one. A name
+// is an id by the slug rule of spec 2.
+func brainName(name, signature string) string {
+	name = strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	}), "-")
+	if signature == "" {
+		return name[:min(len(name), maxName)]
+	}
+	mark := "-" + signature[:12]
+	return strings.TrimSuffix(name[:min(len(name), maxName-len(mark))], "-") + mark
+}

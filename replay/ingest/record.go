@@ -1,0 +1,134 @@
+package ingest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"evalctl/internal/atomicfile"
+)
+
+// recordVersion is the version of the file.
+const recordVersion = 1
+
+// record is the file that lists the brains which replays have filled at one endpoint. Only one
+// process has it open. A nil record lists nothing.
+type record struct {
+	path string
+	lock *flock.Flock
+
+	mu     sync.Mutex
+	Schema int                      `json:"schema_version"`
+	Brains map[string]recordedBrain `json:"brains"` // by name
+}
+
+// recordedBrain is a brain that was completely filled.
+type recordedBrain struct {
+	Signature string    `json:"signature"`
+	Sessions  int       `json:"sessions"`
+	FilledAt  time.Time `json:"filled_at"`
+}
+
+// openRecord reads and locks the record at path, which need not exist. It returns nil for an empty
+// path. It is an error if another process has the record.
+func openRecord(path string) (*record, error) {
+	if path == "" {
+		return nil, nil
+	}
+	r := &record{path: path, lock: flock.New(path + ".lock")}
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	locked := false
+	if err == nil {
+		locked, err = r.lock.TryLock()
+	}
+	if err == nil && !locked {
+		err = errors.New("another replay is filling brains of this daemon; wait until it has")
+	}
+	if err == nil {
+		err = r.read()
+	}
+	if err != nil {
+		_ = r.lock.Close()
+		return nil, fmt.Errorf("record of filled brains %s: %w", path, err)
+	}
+	return r, nil
+}
+
+func (r *record) read() error {
+	data, err := os.ReadFile(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = []byte("{}"), nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, r); err != nil {
+		return fmt.Errorf("%w; delete the file, and brains are filled again", err)
+	}
+	if r.Brains == nil || r.Schema != recordVersion {
+		r.Brains = map[string]recordedBrain{} // brains of another version are not reused
+	}
+	r.Schema = recordVersion
+	return nil
+}
+
+// has reports whether a brain was filled with what the signature says.
+func (r *record) has(b brain) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Brains[b.name].Signature == b.signature
+}
+
+// add records that a brain is filled.
+func (r *record) add(b brain) error {
+	return r.change(func() {
+		r.Brains[b.name] = recordedBrain{
+			Signature: b.signature, Sessions: b.sessions, FilledAt: time.Now().UTC(),
+		}
+	})
+}
+
+// remove records that a brain is not filled.
+func (r *record) remove(b brain) error {
+	if !r.has(b) {
+		return nil
+	}
+	return r.change(func() { delete(r.Brains, b.name) })
+}
+
+func (r *record) change(do func()) error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	do()
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = atomicfile.Write(r.path, 0o644, func(w io.Writer) error {
+			_, err := w.Write(append(data, '\n'))
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("record of filled brains %s: %w", r.path, err)
+	}
+	return nil
+}
+
+func (r *record) close() {
+	if r != nil {
+		_ = r.lock.Close() // the file remains, since another process may have opened it
+	}
+}

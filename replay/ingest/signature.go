@@ -1,0 +1,106 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+
+	"evalctl/daemon/protocol"
+)
+
+// maxName is the longest name of a brain.
+const maxName = protocol.MaxBrainSlug
+
+// schema is the version of how haystacks are written. Brains of another version are not reused.
+const schema = 1
+
+// Daemon says what determines the contents of a brain besides what is written to it.
+type Daemon struct {
+	// Build identifies the program, see Build. If it is empty, no brain is reused.
+	Build string
+	// Models are the provider, the model and the embedder that the daemon uses, in any form. The
+	// prompts by which it extracts facts are part of its program.
+	Models []string
+}
+
+// signature returns what identifies the contents of a brain with these haystacks: the hexadecimal
+// SHA-256 of everything that they depend on.
+func (f *filler) signature(haystacks []string) string {
+	return digest(map[string]any{
+		"schema": schema, "format": f.bench.Format, "dataset": f.bench.SHA256,
+		"corpus": f.bench.CorpusSHA256, "haystacks": slices.Sorted(slices.Values(haystacks)),
+		"mode":  f.Mode,
+		"build": f.Daemon.Build, "models": f.Daemon.Models,
+	})
+}
+
+// together returns the signature of all brains together, empty in the mode None.
+func together(brains []brain) string {
+	all := make([]string, len(brains))
+	for i, b := range brains {
+		if b.signature == "" {
+			return ""
+		}
+		all[i] = b.signature
+	}
+	slices.Sort(all)
+	return digest(all)
+}
+
+// digest returns the SHA-256 of the JSON of v, whose keys are in order.
+func digest(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("encode a signature: %v", err)) // it has texts, numbers and truth values
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Build returns what identifies the program of a daemon that is started with a command: the version
+// that it reports, which may be empty, with a hash of the command, of the program file and of all
+// arguments that are names of files. What these load is not covered. For a daemon that somebody else
+// has started, the command is empty, and the build is the version alone.
+func Build(command []string, version string) (string, error) {
+	if len(command) == 0 {
+		return version, nil
+	}
+	program, err := exec.LookPath(command[0])
+	if err != nil {
+		return "", fmt.Errorf("identify the daemon's program: %w", err)
+	}
+	sum := sha256.New()
+	for i, arg := range command {
+		name := arg
+		if i == 0 {
+			name = program
+		} else {
+			fmt.Fprintf(sum, "argument %d %s\n", len(arg), arg)
+		}
+		if err := addFile(sum, name); err != nil {
+			return "", fmt.Errorf("identify the daemon's program: %w", err)
+		}
+	}
+	return version + "+" + hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// addFile adds the content of a regular file to a hash. Any other name adds nothing.
+func addFile(sum io.Writer, name string) error {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fmt.Fprintf(sum, "file %d\n", info.Size())
+	_, err = io.Copy(sum, f)
+	return err
+}

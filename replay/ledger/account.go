@@ -1,0 +1,176 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
+
+// sum is what was counted for an account.
+type sum struct {
+	spent, lost, saved llm.USD
+	hits, misses       int
+	tokens             map[string]*result.ModelTokens
+	unpriced           map[string]bool
+}
+
+// Provider returns p with every request counted for a phase of an arm and kept under the cap. It
+// returns an error for a provider that is counted already.
+func (l *Ledger) Provider(p llm.Provider, prices llm.Prices, phase Phase, arm string) (*llm.Meter, error) {
+	return llm.NewAccountMeter(p, prices, l.Account(phase, arm))
+}
+
+// Account returns the account of a phase of an arm.
+func (l *Ledger) Account(phase Phase, arm string) llm.Account {
+	return booked{l, account{phase, arm}}
+}
+
+type booked struct {
+	ledger *Ledger
+	account
+}
+
+func (b booked) Capped() bool { return b.ledger.Cap() != nil }
+
+// Reserve writes the worst case of a request to the file, unless it is free.
+func (b booked) Reserve(ctx context.Context, model string, worst llm.USD) (func(llm.Charge), error) {
+	l := b.ledger
+	l.mu.Lock()
+	budget := l.budget
+	l.mu.Unlock()
+	held, err := budget.Reserve(ctx, worst)
+	if err != nil {
+		return nil, err
+	}
+	id, err := l.reserve(line{Kind: kindReserve, account: b.account, Model: model, USD: max(worst, 0)})
+	if err != nil {
+		held.Settle(0)
+		return nil, err
+	}
+	var once sync.Once
+	return func(c llm.Charge) {
+		once.Do(func() {
+			l.settle(line{
+				Kind: kindSettle, ID: id, account: b.account, Model: model, USD: max(c.Cost, 0),
+				Lost: max(min(c.Lost, c.Cost), 0), Estimated: c.Usage.Estimated, Rejected: c.Rejected, Unpriced: c.Unpriced,
+				InputTokens: int64(max(c.Usage.InputTokens, 0)), OutputTokens: int64(max(c.Usage.OutputTokens, 0)),
+			})
+			held.Settle(c.Cost)
+		})
+	}, nil
+}
+
+func (b booked) Lookup(model string, hit bool, saved llm.USD) {
+	in := line{Kind: kindMiss, account: b.account, Model: model}
+	if hit {
+		in.Kind, in.USD = kindHit, max(saved, 0)
+	}
+	b.ledger.settle(in)
+}
+
+// reserve returns the id of a reservation, 0 for a free request, which has none.
+func (l *Ledger) reserve(in line) (id int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if in.USD == 0 {
+		return 0, l.err
+	}
+	in.ID = l.lastID + 1
+	if err := l.write(in); err != nil {
+		return 0, err
+	}
+	l.lastID = in.ID
+	l.open[in.ID] = in
+	return in.ID, nil
+}
+
+// settle writes and counts an outcome. If it cannot be written, Err returns why, no further request
+// is admitted, and the file still has the worst case.
+func (l *Ledger) settle(in line) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.write(in)
+	l.add(in)
+}
+
+// add counts an outcome. l.mu must be held.
+func (l *Ledger) add(in line) {
+	s := l.sums[in.account]
+	if s == nil {
+		s = &sum{tokens: map[string]*result.ModelTokens{}, unpriced: map[string]bool{}}
+		l.sums[in.account] = s
+	}
+	switch in.Kind {
+	case kindHit:
+		s.hits++
+		s.saved = s.saved.Plus(in.USD)
+		return
+	case kindMiss:
+		s.misses++
+		return
+	}
+	delete(l.open, in.ID)
+	s.spent, s.lost = s.spent.Plus(in.USD), s.lost.Plus(in.Lost)
+	if in.Rejected {
+		return
+	}
+	if in.Unpriced {
+		s.unpriced[in.Model] = true
+	}
+	t := s.tokens[in.Model]
+	if t == nil {
+		t = &result.ModelTokens{}
+		s.tokens[in.Model] = t
+	}
+	t.Requests++
+	t.InputTokens, t.OutputTokens, t.USD = t.InputTokens+in.InputTokens, t.OutputTokens+in.OutputTokens, t.USD.Plus(in.USD)
+	if in.Estimated {
+		t.Estimated++
+	}
+}
+
+// spent returns the sum over all accounts. l.mu must be held.
+func (l *Ledger) spent() llm.USD {
+	var total llm.USD
+	for _, s := range l.sums {
+		total = total.Plus(s.spent)
+	}
+	return total
+}
+
+// Accounting returns what an arm has cost so far, "" for all arms together. Requests in progress
+// are not included. PerCorrectUSD, its interval and Unmetered are left to the caller.
+func (l *Ledger) Accounting(arm string) result.CostAccounting {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := result.CostAccounting{CapUSD: l.start.Cap, Tokens: map[string]result.ModelTokens{}, Unpriced: []string{}}
+	parts := map[Phase]*llm.USD{Ingest: &c.IngestUSD, Actor: &c.ActorUSD, Judge: &c.JudgeUSD, Embed: &c.EmbedUSD}
+	for a, s := range l.sums {
+		if arm != "" && a.Arm != arm {
+			continue
+		}
+		*parts[a.Phase] = parts[a.Phase].Plus(s.spent)
+		c.LostUSD, c.CachedSavingsUSD = c.LostUSD.Plus(s.lost), c.CachedSavingsUSD.Plus(s.saved)
+		c.CacheHits, c.CacheMisses = c.CacheHits+s.hits, c.CacheMisses+s.misses
+		for model, t := range s.tokens {
+			c.Tokens[model] = plus(c.Tokens[model], *t)
+		}
+		for model := range s.unpriced {
+			c.Unpriced = append(c.Unpriced, model)
+		}
+	}
+	c.TotalUSD = c.IngestUSD.Plus(c.ActorUSD).Plus(c.JudgeUSD).Plus(c.EmbedUSD)
+	slices.Sort(c.Unpriced)
+	c.Unpriced = slices.Compact(c.Unpriced)
+	return c
+}
+
+func plus(a, b result.ModelTokens) result.ModelTokens {
+	return result.ModelTokens{
+		Requests: a.Requests + b.Requests, InputTokens: a.InputTokens + b.InputTokens,
+		OutputTokens: a.OutputTokens + b.OutputTokens, Estimated: a.Estimated + b.Estimated, USD: a.USD.Plus(b.USD),
+	}
+}

@@ -1,0 +1,167 @@
+// Package ledger keeps the money of a replay: what was spent, and a cap that all arms and phases
+// share. It is a file of JSON lines, so that neither is lost if the process is killed.
+//
+// A request that may cost money has a line before it is sent, with its worst case, and another line
+// with its outcome. A request without an outcome may have been charged: Open counts it in full.
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"evalctl/internal/atomicfile"
+	"evalctl/internal/llm"
+	"evalctl/internal/lockfile"
+)
+
+// ErrBusy means that another process owns the ledger.
+var ErrBusy = errors.New("another replay is in progress")
+
+// Phase is what money is spent for.
+type Phase string
+
+// The phases of a replay.
+const (
+	Ingest Phase = "ingest"
+	Actor  Phase = "actor"
+	Judge  Phase = "judge"
+	Embed  Phase = "embed"
+)
+
+func (p Phase) valid() bool { return p == Ingest || p == Actor || p == Judge || p == Embed }
+
+// Ledger is the ledger of one replay. A lock on the file makes one process its owner. It is safe
+// for concurrent use.
+type Ledger struct {
+	path string
+	file *lockfile.File
+
+	start startLine
+
+	mu     sync.Mutex
+	end    int64
+	lastID int64
+	open   map[int64]line // reservations without an outcome
+	sums   map[account]*sum
+	budget *llm.Budget // nil without a cap
+	err    error       // that of the first line that could not be written
+}
+
+// Create creates a ledger, which must not exist. options is stored for the caller. limit is the
+// cap on what all arms and phases together spend, nil for none.
+func Create(path string, options json.RawMessage, started time.Time, limit *llm.USD) (*Ledger, error) {
+	l, err := openFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return nil, err
+	}
+	l.start = startLine{Kind: kindReplay, Version: version, StartedAt: started, Cap: limit, Options: options}
+	l.setBudget(limit)
+	if err = l.write(l.start); err == nil {
+		err = l.Sync()
+	}
+	if err == nil {
+		err = atomicfile.SyncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Remove())
+	}
+	return l, nil
+}
+
+// Open reads the ledger of a replay that did not finish. Requests whose outcome is missing are
+// counted in full. A last line that was cut short is dropped; any other damage is an error with
+// file:line, and the file is not changed. The error wraps ErrBusy if another process owns the
+// ledger.
+func Open(path string) (*Ledger, error) {
+	l, err := openFile(path, os.O_RDWR)
+	if err != nil {
+		return nil, err
+	}
+	if err = l.load(); err == nil {
+		err = l.chargeLost()
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func openFile(path string, flag int) (*Ledger, error) {
+	f, err := lockfile.Open(path, flag, ErrBusy)
+	if err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	return &Ledger{path: path, file: f, open: map[int64]line{}, sums: map[account]*sum{}}, nil
+}
+
+// Path returns the path of the ledger's file.
+func (l *Ledger) Path() string { return l.path }
+
+// Options returns the options that were given to Create.
+func (l *Ledger) Options() json.RawMessage { return l.start.Options }
+
+// StartedAt returns when the replay began.
+func (l *Ledger) StartedAt() time.Time { return l.start.StartedAt }
+
+// Cap returns the limit on what may be spent, nil for none.
+func (l *Ledger) Cap() *llm.USD {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.start.Cap
+}
+
+// SetCap replaces the cap that a resumed replay began with. It must be called before any request. A
+// cap below what was spent allows no further request that costs money.
+func (l *Ledger) SetCap(limit llm.USD) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.write(line{Kind: kindCap, USD: limit}); err != nil {
+		return err
+	}
+	l.setBudget(&limit)
+	return nil
+}
+
+// setBudget sets a cap, against which counts what was spent.
+func (l *Ledger) setBudget(limit *llm.USD) {
+	l.start.Cap, l.budget = limit, nil
+	if limit != nil {
+		l.budget = llm.NewBudget(*limit)
+		l.budget.Charge(l.spent())
+	}
+}
+
+// Spent returns what all arms and phases have spent, interrupted runs of the replay included.
+func (l *Ledger) Spent() llm.USD {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.spent()
+}
+
+// Err returns the error of the first line that could not be written, such as a full disk, or nil.
+// After it every request is rejected.
+func (l *Ledger) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Sync puts all lines on the disk, so that they also survive a crash of the machine. Without it
+// they survive the end of the process.
+func (l *Ledger) Sync() error {
+	if err := l.file.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", l.path, err)
+	}
+	return nil
+}
+
+// Close closes the ledger and releases its lock. The file is kept. No request may be in progress.
+func (l *Ledger) Close() error { return l.file.Close() }
+
+// Remove closes the ledger and deletes its file. It is called after the result has been written.
+func (l *Ledger) Remove() error { return errors.Join(os.Remove(l.path), l.Close()) }

@@ -1,0 +1,68 @@
+package replay
+
+import (
+	"context"
+	"sync"
+)
+
+// lockstep keeps several arms at the same question: no arm asks a question before every other one
+// has asked those before it. What changes with time, such as the load of a model's provider, then
+// affects all arms alike. It is safe for concurrent use.
+type lockstep struct {
+	mu      sync.Mutex
+	at      map[string]int // the question that an arm asks or waits to ask, by arm
+	changed chan struct{}  // closed and replaced by each change of at
+}
+
+// newLockstep returns a lockstep of arms that have not asked any question. Each must leave.
+func newLockstep(arms []string) *lockstep {
+	l := &lockstep{at: map[string]int{}, changed: make(chan struct{})}
+	for _, a := range arms {
+		l.at[a] = -1
+	}
+	return l
+}
+
+// turn returns when no arm is before question i, or with the cause of ctx. The questions of an arm
+// must ascend; those that it need not ask may be left out.
+func (l *lockstep) turn(ctx context.Context, arm string, i int) error {
+	l.mu.Lock()
+	l.at[arm] = i
+	l.signal()
+	for l.behind(i) {
+		changed := l.changed
+		l.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		l.mu.Lock()
+	}
+	l.mu.Unlock()
+	return nil
+}
+
+// leave takes an arm out, so that the others no longer wait for it.
+func (l *lockstep) leave(arm string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.at, arm)
+	l.signal()
+}
+
+// signal wakes the arms that wait. l.mu must be held.
+func (l *lockstep) signal() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// behind reports whether an arm is before question i. l.mu must be held.
+func (l *lockstep) behind(i int) bool {
+	for _, at := range l.at {
+		if at < i {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,101 @@
+package replay
+
+import (
+	"slices"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay/ledger"
+)
+
+// identity returns what determines the outcome of an arm, asked at daemon, which is zero for a
+// baseline.
+func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result.Identity {
+	id := result.Identity{
+		SchemaVersion: result.SchemaVersion, SDK: a.Name, Scorer: p.Scorer.Name,
+		Scenario: p.scenario(a), Mode: p.Mode, TopK: p.TopK, Dialect: p.Dialect,
+		Dataset: result.DatasetID{
+			Path: p.Benchmark.Path, SHA256: p.Benchmark.SHA256, Selected: d.Selected, Tags: d.Tags,
+		},
+		Daemon: daemon, Reader: a.Reader, Tool: p.Tool,
+		Replay: &result.ReplayID{Sample: p.Drawn.Signature, Actor: p.actorID(a)},
+	}
+	if b := p.Benchmark; b.CorpusSHA256 != "" {
+		documents := 0
+		for _, h := range b.Infos() {
+			documents += h.Sessions
+		}
+		id.Corpus = &result.CorpusID{Path: b.Corpus, SHA256: b.CorpusSHA256, Documents: documents}
+	}
+	if a.daemon() {
+		id.Replay.Ingest, id.Replay.Shared = string(p.Ingest), p.Shared
+	}
+	if e := p.Benchmark.Errata; e != nil {
+		id.Replay.Errata = e.SHA256
+	}
+	if p.judging != nil {
+		id.Judge = new(p.judging.Identity())
+	}
+	if brains, err := d.Brains(nil); err == nil {
+		id.Brain = dataset.BrainName(brains, "")
+	}
+	return id
+}
+
+// actorID returns what writes the arm's answers.
+func (p *Plan) actorID(a Arm) result.Actor {
+	return p.actors[a.Name].Identity()
+}
+
+// manifest returns what the result of an arm has besides that of a run, without figures.
+func (p *Plan) manifest(a Arm, filled *result.Ingest, controls *result.Controls) *result.Replay {
+	r := &result.Replay{
+		SchemaVersion: result.ReplaySchemaVersion, Arm: a.Name, Load: p.Benchmark.Report,
+		Sample: p.Drawn, Ingest: filled, Actor: p.actorID(a), Controls: controls,
+		Cache: result.CacheSetting{Mode: string(p.Cache.Mode)},
+	}
+	if e := p.Benchmark.Errata; e != nil {
+		r.Errata = &result.ErrataUse{Path: e.Path, SHA256: e.SHA256, IDs: []string{}}
+		for _, q := range p.Questions {
+			switch {
+			case q.Erratum == nil:
+				continue
+			case q.Erratum.Exclude:
+				r.Errata.Excluded++
+			default:
+				r.Errata.Corrected++
+			}
+			r.Errata.IDs = append(r.Errata.IDs, q.ID)
+		}
+		slices.Sort(r.Errata.IDs)
+	}
+	return r
+}
+
+// controlArm is the account of what all arms share.
+const controlArm = "controls"
+
+// accounting returns what an arm has cost. If it is the only one, everything is its own.
+func (p *Plan) accounting(l *ledger.Ledger, a Arm) result.CostAccounting {
+	shared := l.Accounting(controlArm)
+	c := l.Accounting(a.Name)
+	if len(p.Arms) == 1 {
+		c = l.Accounting("")
+	}
+	c.SharedUSD = shared.TotalUSD
+	c.Prices = p.priced(c.Tokens)
+	c.Unmetered = p.uncounted(a) != ""
+	return c
+}
+
+// priced returns the prices of the models that were used and are not free.
+func (p *Plan) priced(used map[string]result.ModelTokens) result.PriceTable {
+	t := result.PriceTable{Date: p.PricesDate, Models: map[string]result.ModelPrice{}}
+	for model := range used {
+		if price, ok := p.Prices.Of(llm.ProviderOpenAI, model); ok {
+			t.Models[model] = result.ModelPrice{Input: price.Input, Output: price.Output}
+		}
+	}
+	return t
+}

@@ -1,0 +1,185 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"evalctl/internal/llm"
+	"evalctl/replay/actor"
+	"evalctl/replay/gateway"
+	"evalctl/replay/ingest"
+	"evalctl/replay/ledger"
+)
+
+// daemonPays reports whether daemons call models when brains are filled or questions are asked.
+func (p *Plan) daemonPays() bool {
+	return p.Ingest == ingest.Replay || p.Style == actor.Full
+}
+
+// uncounted returns what an arm's daemon may pay for that is not counted, "" for nothing.
+func (p *Plan) uncounted(a Arm) string {
+	switch {
+	case a.daemon() && !a.started() && p.daemonPays():
+		return fmt.Sprintf("the daemon at %s calls models by itself", a.Session.Endpoint)
+	case a.Uncounted:
+		return fmt.Sprintf("the daemon of %s calls the reranker at SVC_RERANK_BASE_URL by itself", a.Name)
+	}
+	return ""
+}
+
+// checkDaemonMoney returns an error if an arm's daemon could pay for what the cap does not limit.
+func (p *Plan) checkDaemonMoney(a Arm) error {
+	if what := p.uncounted(a); what != "" && !p.Unmetered {
+		remedy := "let this command start it"
+		if a.started() {
+			remedy = "leave it out with SVC_RERANK_PROVIDER="
+		}
+		return fmt.Errorf("%w: %s, which cannot be counted; %s, or accept that with --unmetered-daemon",
+			ErrUncapped, what, remedy)
+	}
+	for _, m := range a.models() {
+		if err := p.Prices.Check(m.Provider, m.Model); err != nil {
+			return fmt.Errorf("models of the daemon of %s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+// models returns the models that a started daemon calls through a gateway, or for free.
+func (a Arm) models() (out []llm.Config) {
+	if !a.started() {
+		return nil
+	}
+	if a.Reader != nil {
+		out = append(out, llm.Config{Provider: a.Reader.Provider, Model: a.Reader.Model})
+	}
+	if a.Reranker != "" {
+		out = append(out, llm.Config{Provider: llm.ProviderOpenAI, Model: a.Reranker})
+	}
+	if a.Embedding != nil {
+		out = append(out, *a.Embedding)
+	}
+	return out
+}
+
+// moneyGate is between a started daemon and the providers of its models. A nil *moneyGate is that of
+// a daemon that is not started.
+type moneyGate struct {
+	main  *gateway.Gateway // nil without Arm.Upstream
+	embed *gateway.Gateway // nil without Arm.Embedding; it may be main
+	gates []*gateway.Gateway
+	fresh bool
+	spent atomic.Value // the ledger.Phase for which the daemon's calls are
+}
+
+// openGate starts the gateways of an arm. fresh is set if its daemon could not use the replies that
+// it got when it filled brains.
+func (r *replaying) openGate(a Arm, fresh bool) (*moneyGate, error) {
+	m := &moneyGate{fresh: fresh}
+	m.phase(ledger.Ingest)
+	var err error
+	if a.Upstream != nil {
+		if m.main, err = r.startGateway(m, a, *a.Upstream); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case a.Embedding == nil:
+	case a.Upstream != nil && sameEndpoint(*a.Upstream, *a.Embedding):
+		m.embed = m.main
+	default:
+		if m.embed, err = r.startGateway(m, a, *a.Embedding); err != nil {
+			return nil, errors.Join(err, m.close())
+		}
+	}
+	return m, nil
+}
+
+func (r *replaying) startGateway(m *moneyGate, a Arm, upstream llm.Config) (*gateway.Gateway, error) {
+	g, err := gateway.Start(gateway.Config{
+		Upstream: upstream, Ledger: r.ledger, Prices: r.plan.Prices, Cache: r.cache, Arm: a.Name, Fresh: m.fresh,
+		Phase: func() ledger.Phase { return m.spent.Load().(ledger.Phase) },
+		Log:   slog.New(slog.DiscardHandler), // what it rejects is the error of the arm
+	})
+	if err == nil {
+		m.gates = append(m.gates, g)
+	}
+	return g, err
+}
+
+// sameEndpoint reports whether requests go to the same URL with the same key.
+func sameEndpoint(a, b llm.Config) bool {
+	urlA, keyA, errA := a.Endpoint()
+	urlB, keyB, errB := b.Endpoint()
+	return errA == nil && errB == nil && urlA == urlB && keyA == keyB
+}
+
+// phase says what the daemon's calls are for from now on.
+func (m *moneyGate) phase(p ledger.Phase) {
+	if m != nil {
+		m.spent.Store(p)
+	}
+}
+
+// environment returns the variables that make a daemon use the gateways, and that hide every secret
+// of evalctl's own environment that is not the daemon's: a variable that is set here is not
+// inherited.
+func (m *moneyGate) environment(a Arm) []string {
+	env := []string{"SVC_EVAL_JUDGE_API_KEY=", "SVC_TOKEN_READONLY=", "SVC_TOKEN_OTHER_TENANT="}
+	if m.main != nil {
+		env = append(env, "OPENAI_BASE_URL="+m.main.URL(), "OPENAI_API_KEY="+m.main.Key())
+	} else {
+		env = append(env, "OPENAI_API_KEY=")
+	}
+	if m.embed != nil {
+		env = append(env, "SVC_EMBED_BASE_URL="+m.embed.URL(), "SVC_EMBED_API_KEY="+m.embed.Key())
+	} else {
+		env = append(env, "SVC_EMBED_API_KEY=")
+	}
+	if !a.Uncounted {
+		env = append(env, "SVC_RERANK_API_KEY=")
+	}
+	return env
+}
+
+// stopped returns why a gateway has rejected a call, or nil. The run cannot go on then.
+func (m *moneyGate) stopped() error {
+	if m == nil {
+		return nil
+	}
+	for _, g := range m.gates {
+		if err := g.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch returns a context that ends when a gateway has rejected a call, with the reason as its
+// cause: a daemon may try again for ever.
+func (m *moneyGate) watch(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	if m != nil {
+		for _, g := range m.gates {
+			go func() {
+				select {
+				case <-g.Failed():
+					cancel(g.Err())
+				case <-ctx.Done():
+				}
+			}()
+		}
+	}
+	return ctx, func() { cancel(nil) }
+}
+
+func (m *moneyGate) close() error {
+	var errs []error
+	for _, g := range m.gates {
+		errs = append(errs, g.Close())
+	}
+	return errors.Join(errs...)
+}

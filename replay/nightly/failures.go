@@ -1,0 +1,65 @@
+package nightly
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// failuresOf writes the questions that did not pass.
+func (m *measured) failuresOf(w io.Writer) {
+	if m.failed == 0 {
+		return
+	}
+	fmt.Fprintf(w, "<details><summary>Questions that did not pass: %d</summary>\n\n", m.failed)
+	for i := range m.failures {
+		failure(w, &m.failures[i])
+	}
+	if more := m.failed - len(m.failures); more > 0 {
+		fmt.Fprintf(w, "- … and %d more, in the result file\n", more)
+	}
+	fmt.Fprint(w, "\n</details>\n\n")
+}
+
+// failure writes a question that did not pass as an item of a list.
+func failure(w io.Writer, r *result.Record) {
+	fmt.Fprintf(w, "- %s %s, %s\n", code(r.ID), code(r.Type), code(cmp.Or(string(r.Cause), string(r.Outcome))))
+	line := func(what, text string) {
+		if text != "" {
+			fmt.Fprintf(w, "  - %s: %s\n", what, span(text, textLength))
+		}
+	}
+	line("question", r.Question)
+	line("expected", cmp.Or(r.Reference, strings.Join(r.Expected, " | ")))
+	if o := r.Original; o != nil && o.Reference != r.Reference {
+		line("expected by the dataset", o.Reference)
+	}
+	line("answer", r.Answer)
+	line("reason", r.Reason)
+	if r.Error != nil {
+		line("error", r.Error.Message)
+	}
+	if r.Retrieval != nil && len(r.Retrieval.Gold) > 0 {
+		fmt.Fprintf(w, "  - gold: %s\n", ranks(r))
+	}
+}
+
+// ranks says where the gold documents were retrieved.
+func ranks(r *result.Record) string {
+	var parts []string
+	for _, g := range r.Retrieval.Gold {
+		if g.Rank > 0 {
+			parts = append(parts, fmt.Sprintf("rank %d", g.Rank))
+		} else {
+			parts = append(parts, "not retrieved")
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if r.DeepRank != nil && *r.DeepRank > 0 {
+		text += fmt.Sprintf("; the first missing one is at rank %d", *r.DeepRank)
+	}
+	return text
+}

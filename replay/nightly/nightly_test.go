@@ -1,0 +1,130 @@
+package nightly
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evalctl/harness/result"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares a report with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; run go test ./replay/nightly -update and read the change. It is now:\n%s", path, got)
+	}
+}
+
+// TestReportOfOneArm writes the report of the last of several nights.
+func TestReportOfOneArm(t *testing.T) {
+	root := t.TempDir()
+	for before, n := range map[int]int{13: 6, 12: 5, 11: 6, 8: 7, 7: 6, 3: 6, 1: 5} {
+		m := replayOf("go", every(n)).at(before)
+		if before <= 7 {
+			m.Identity.Judge.Model = "gpt-4o-2024-11-20"
+		}
+		m.save(t, root, m.StartedAt.Format("2006-01-02"), "go.replay.json")
+	}
+	m := replayOf("go", every(6))
+	m.Identity.Judge.Model = "gpt-4o-2024-11-20"
+	m.Replay.Weighted = &result.Estimate{Mean: 0.827, SE: new(0.036), Interval: result.Interval{Low: 0.744, High: 0.888}}
+	m.Replay.Macro = new(0.831)
+	m.Replay.Errata = &result.ErrataUse{Path: "errata.json", SHA256: strings.Repeat("ab", 32), Excluded: 2, Corrected: 1,
+		IDs: []string{"q-001", "q-004", "q-009"}, Original: result.Counts{Total: 85, Passed: 70, Scored: 85},
+		OriginalPassRate: new(0.824), OriginalInterval: &result.Interval{Low: 0.729, High: 0.890}}
+	path := m.save(t, root, "2026-09-21", "go.replay.json")
+	golden(t, "one.md", report(t, root, Arm{Name: "go", Path: path}))
+}
+
+// TestReportOfThreeArms writes the report of daemons of which one died.
+func TestReportOfThreeArms(t *testing.T) {
+	dir := t.TempDir()
+	died := replayOf("py", every(5))
+	died.Questions, died.Stopped = died.Questions[:20], result.StopDaemon
+	died.fill()
+	golden(t, "arms.md", report(t, dir,
+		Arm{Name: "ts", Path: replayOf("ts", every(4)).save(t, dir, "2026-09-21", "replay-030004", "ts.json")},
+		Arm{Name: "go", Path: replayOf("go", every(6)).save(t, dir, "2026-09-21", "replay-030004", "go.json")},
+		Arm{Name: "py", Path: died.save(t, dir, "2026-09-21", "replay-030004", "py.json"),
+			Problem: "the daemon died: exit status 1"},
+		Arm{Name: "oracle", Problem: "no model writes the answers"},
+	))
+}
+
+func TestReportWithoutAResult(t *testing.T) {
+	got := report(t, "", Arm{Name: "go", Problem: "port 18850 is taken"}, Arm{Name: "ts"})
+	for _, want := range []string{"# Replay without a result", "**`go`: no result.** `port 18850 is taken`", "**`ts`: no result.**"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%s", want, got)
+		}
+	}
+}
+
+// TestReportNamesDamagedResults writes the report of results that cannot be read.
+func TestReportNamesDamagedResults(t *testing.T) {
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty.json")
+	if err := os.WriteFile(empty, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := report(t, dir, Arm{Name: "a", Path: empty}, Arm{Name: "b", Path: filepath.Join(dir, "none.json"), Problem: "killed"})
+	for _, want := range []string{"empty.json", "killed; open result:", "none.json"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%s", want, got)
+		}
+	}
+}
+
+// TestNoScore checks that a rate is not called one where it says nothing about the memory.
+func TestNoScore(t *testing.T) {
+	dir := t.TempDir()
+	stopped := replayOf("go", every(6))
+	stopped.Questions, stopped.Stopped = stopped.Questions[:40], result.StopBudget
+	stopped.fill()
+	misjudged := replayOf("go", every(6))
+	misjudged.Replay.Controls.Failed = []result.FailedControl{{ID: "q-001", Kind: "vague", Answer: "Hm."}}
+	misjudged.fill()
+	for name, c := range map[string]struct {
+		made *made
+		want string
+	}{
+		"stopped":   {stopped, "**`go`: inconclusive.** Stopped (`budget_exceeded`) after 40 of 83 questions, of which 33 passed: this is not a score."},
+		"misjudged": {misjudged, "**`go`: invalid.** This is not a score: `the scorer misjudged 1 of 25 control items"},
+	} {
+		got := report(t, dir, Arm{Name: "go", Path: c.made.save(t, dir, name+".json")})
+		if !strings.Contains(got, c.want) || strings.Contains(got, "Pass rate") {
+			t.Errorf("%s: %q is missing, or there is a pass rate:\n%s", name, c.want, got)
+		}
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+var errFull = errors.New("disk full")
+
+func TestReportReturnsErrorsOfTheWriter(t *testing.T) {
+	if err := Report(full{}, []Arm{{Name: "go"}}, ""); !errors.Is(err, errFull) {
+		t.Errorf("error %v", err)
+	}
+}

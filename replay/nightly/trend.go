@@ -1,0 +1,134 @@
+package nightly
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
+
+// maxUnreadable is the number of unreadable files that are named.
+const maxUnreadable = 5
+
+// trends writes the trend of each arm, and which files of the history could not be read.
+func trends(w io.Writer, arms []*measured, root string) {
+	var have []*measured
+	for _, m := range arms {
+		if m.res != nil && m.res.Replay != nil {
+			have = append(have, m)
+		}
+	}
+	if root == "" || len(have) == 0 {
+		return
+	}
+	last := dayOf(have[0].res)
+	h := readHistory(root, last.AddDate(0, 0, 1-nights), last)
+	fmt.Fprint(w, "## Trend\n\n")
+	for _, m := range have {
+		t := h.trendOf(m.res)
+		t.write(w, m.Name)
+	}
+	for i, problem := range h.unreadable {
+		if i == maxUnreadable {
+			fmt.Fprintf(w, "- and %d more\n", len(h.unreadable)-maxUnreadable)
+			break
+		}
+		fmt.Fprintf(w, "- not read: %s\n", span(problem, textLength))
+	}
+	if len(h.unreadable) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+// write writes the nights of an arm, the last one last.
+func (t trend) write(w io.Writer, arm string) {
+	fmt.Fprintf(w, "%s %s%s\n\n", code(arm), t.sparkline(), t.scale())
+	table := newTable("lrrrrl", "night", "pass rate", "95% CI", "passed", "USD", "changed since the night before")
+	var before *result.Result
+	for _, n := range t.nights {
+		table.row(n.row(before)...)
+		if n.res != nil {
+			before = n.res
+		}
+	}
+	table.write(w)
+	if t.leftOut > 0 {
+		fmt.Fprintf(w, "%s of other datasets, samples, styles or scorers left out.\n\n", count(t.leftOut, "result"))
+	}
+}
+
+// row returns the cells of a night. Before is the last result before it, nil if there is none.
+func (n night) row(before *result.Result) []string {
+	if n.res == nil {
+		return []string{n.date, "missing", none, none, none, ""}
+	}
+	passed := fmt.Sprintf("%d/%d", n.res.Passed, n.res.Total)
+	usd := none
+	if c := n.res.CostAccounting; c != nil {
+		usd = dollars(float64(c.TotalUSD) / float64(llm.Dollar))
+	}
+	var changes []string
+	if before != nil {
+		for _, key := range n.res.Identity.Changed(before.Identity) {
+			changes = append(changes, cell(key))
+		}
+	}
+	if n.others > 0 {
+		changes = append(changes, fmt.Sprintf("(%s of this night not shown)", count(n.others, "other result")))
+	}
+	date := n.date
+	if !n.scored() {
+		word := string(n.res.Gate.Verdict)
+		if n.res.Stopped != "" {
+			word = "stopped"
+		}
+		return []string{date, word, none, passed, usd, strings.Join(changes, " ")}
+	}
+	return []string{date, rate(n.res.PassRate), interval(n.res.Interval), passed, usd, strings.Join(changes, " ")}
+}
+
+// bars are the signs of a sparkline, from low to high. A night without a score has a dot.
+var bars = []rune("▁▂▃▄▅▆▇█")
+
+// leastRange is the smallest range of pass rates that a sparkline shows, so that differences within
+// the noise look small.
+const leastRange = 0.1
+
+// bounds returns the pass rates of the lowest and the highest bar.
+func (t trend) bounds() (lo, hi float64) {
+	rates := t.rates()
+	lo, hi = slices.Min(rates), slices.Max(rates)
+	if missing := leastRange - (hi - lo); missing > 0 {
+		lo = min(max(0, lo-missing/2), 1-leastRange)
+		hi = lo + leastRange
+	}
+	return lo, hi
+}
+
+// sparkline returns one sign for each night.
+func (t trend) sparkline() string {
+	var b strings.Builder
+	for _, n := range t.nights {
+		if !n.scored() {
+			b.WriteRune('·')
+			continue
+		}
+		lo, hi := t.bounds()
+		at := (*n.res.PassRate - lo) / (hi - lo) * float64(len(bars)-1)
+		b.WriteRune(bars[int(math.Round(at))])
+	}
+	return b.String()
+}
+
+// scale says what the bars of the sparkline mean.
+func (t trend) scale() string {
+	if len(t.rates()) == 0 {
+		return " no night has a score"
+	}
+	lo, hi := t.bounds()
+	return fmt.Sprintf(" from %.2f (▁) to %.2f (█)", lo, hi)
+}

@@ -1,0 +1,285 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/judging"
+	"evalctl/harness/launch"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/llm"
+	"evalctl/replay/actor"
+	"evalctl/replay/ingest"
+	"evalctl/replay/sample"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// Plan is a replay that has been checked and not begun.
+type Plan struct {
+	Config
+	// Drawn is the sample, and Questions are its questions in the order of the benchmark.
+	Drawn     result.Sample
+	Questions []source.Question
+	// Haystacks are those of the questions.
+	Haystacks []source.HaystackInfo
+
+	byID   map[string]*source.Question
+	reader llm.Provider // nil without one
+	judge  llm.Provider // nil without one
+	// judging prices judgements. It sends no request.
+	judging *judging.Plan
+	// actors price answers, by arm. They send no request.
+	actors  map[string]*actor.Actor
+	answers map[string]daemonAnswers // of daemons that answer by themselves
+}
+
+// ErrUncapped means that a daemon could spend money beyond the cap.
+var ErrUncapped = errors.New("the cap cannot be enforced")
+
+// New checks a replay. It makes no request and starts nothing.
+func New(c Config) (*Plan, error) {
+	p := &Plan{
+		Config: c, byID: map[string]*source.Question{}, actors: map[string]*actor.Actor{},
+		answers: map[string]daemonAnswers{},
+	}
+	for _, step := range []func() error{
+		p.checkArms, p.draw, p.checkHaystacks, p.openReader, p.openJudge, p.checkQuestions, p.checkActors, p.checkMoney,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// checkArms checks that there are arms with different names and that the settings suit them.
+func (p *Plan) checkArms() error {
+	if len(p.Arms) == 0 {
+		return errors.New("nothing to measure: give an SDK or a baseline")
+	}
+	seen := map[string]bool{}
+	for _, a := range p.Arms {
+		if seen[a.Name] {
+			return fmt.Errorf("%s is given twice; give each SDK and each baseline once", a.Name)
+		}
+		seen[a.Name] = true
+		if a.daemon() {
+			if _, err := a.Session.DaemonID(); err != nil {
+				return fmt.Errorf("%s: %w", a.Name, err)
+			}
+		}
+		if a.started() {
+			if err := launch.Check(a.Session.Profile, a.Session.Launch); err != nil {
+				return fmt.Errorf("%s: %w", a.Name, err)
+			}
+		}
+		if !a.daemon() && p.Scorer.Needs == scorer.NeedGold {
+			return fmt.Errorf("%s retrieves nothing that --scorer %s could score; use another scorer",
+				a.Name, p.Scorer.Name)
+		}
+	}
+	return nil
+}
+
+// draw draws the sample.
+func (p *Plan) draw() error {
+	items := make([]sample.Item, len(p.Benchmark.Questions))
+	for i, q := range p.Benchmark.Questions {
+		items[i] = sample.Item{ID: q.ID, Stratum: q.Type}
+	}
+	drawn, ids, err := sample.Draw(items, p.Sample)
+	if err != nil {
+		return err
+	}
+	p.Drawn = drawn
+	chosen := map[string]bool{}
+	for _, id := range ids {
+		chosen[id] = true
+	}
+	needed := map[string]bool{}
+	for _, q := range p.Benchmark.Questions {
+		if chosen[q.ID] {
+			p.Questions = append(p.Questions, q)
+			needed[q.Haystack] = true
+		}
+	}
+	for i := range p.Questions {
+		p.byID[p.Questions[i].ID] = &p.Questions[i]
+	}
+	for _, h := range p.Benchmark.Infos() {
+		if needed[h.ID] {
+			p.Haystacks = append(p.Haystacks, h)
+		}
+	}
+	return nil
+}
+
+// checkHaystacks returns an error if there is nothing to fill a brain with.
+func (p *Plan) checkHaystacks() error {
+	if p.Ingest == ingest.None || !slices.ContainsFunc(p.Arms, Arm.daemon) {
+		return nil
+	}
+	if p.Ingest == ingest.Replay && p.Benchmark.Format == source.JSONL {
+		return fmt.Errorf("%s has documents and no sessions, which --ingest-mode replay sends; use bulk",
+			p.Benchmark.Path)
+	}
+	for _, h := range p.Haystacks {
+		if h.Sessions == 0 {
+			return fmt.Errorf("%s has no documents for haystack %s; give them with --corpus, "+
+				"or use --ingest-mode none with a daemon that has them", p.Benchmark.Path, h.ID)
+		}
+	}
+	return nil
+}
+
+func (p *Plan) openReader() (err error) {
+	if p.Reader == nil {
+		if p.Style == actor.Full && !p.baselines() || p.Scorer.Needs == scorer.NeedGold {
+			return nil
+		}
+		return errors.New("no model writes the answers: give --actor MODEL, or use --scorer retrieval")
+	}
+	if p.reader, err = llm.Open(p.Reader.Config); err != nil {
+		return fmt.Errorf("--actor: %w", err)
+	}
+	return nil
+}
+
+// baselines reports whether an arm is a baseline.
+func (p *Plan) baselines() bool {
+	return slices.ContainsFunc(p.Arms, func(a Arm) bool { return !a.daemon() })
+}
+
+func (p *Plan) openJudge() (err error) {
+	if p.Scorer.Prompts == nil {
+		return nil
+	}
+	if p.Judge == nil {
+		return errors.New("no model judges the answers: give --judge MODEL, or use --scorer exact or retrieval")
+	}
+	if p.judge, err = llm.Open(p.Judge.Config); err != nil {
+		return fmt.Errorf("--judge: %w", err)
+	}
+	p.judging, err = judging.New(judging.Config{
+		Provider: p.judge, Model: p.Judge.Model, BaseURL: p.Judge.URL, ByType: p.Prompts,
+		Prices: p.Prices, Cap: p.Cap,
+	})
+	if err != nil {
+		return fmt.Errorf("--judge: %w", err)
+	}
+	return nil
+}
+
+// checkQuestions checks that every question can be asked and scored.
+func (p *Plan) checkQuestions() error {
+	scenario, err := target.ScenarioOf(result.SearchOnly)
+	if p.Style == actor.Full {
+		scenario, err = target.ScenarioOf(result.AskBasic)
+	}
+	if err != nil {
+		return err
+	}
+	if p.TopK < 1 || p.TopK > scenario.MaxTopK {
+		return fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit", p.TopK, scenario.MaxTopK)
+	}
+	sc := p.offline()
+	if p.judging != nil {
+		if sc, err = p.judging.NewScorer(0); err != nil {
+			return err
+		}
+	}
+	withGold := 0
+	for _, q := range p.Questions {
+		d := q.Dataset()
+		if err := scenario.Check(d); err != nil {
+			return fmt.Errorf("%s: %w", p.Benchmark.Path, err)
+		}
+		switch err := sc.Check(d.Item()); {
+		case err == nil:
+			withGold++
+		case !errors.Is(err, scorer.ErrNoGold):
+			return fmt.Errorf("%s: %w", p.Benchmark.Path, err)
+		}
+	}
+	if withGold == 0 {
+		return fmt.Errorf("%s: --scorer %s needs gold sessions, which none of the %d questions has; "+
+			"use another scorer", p.Benchmark.Path, p.Scorer.Name, len(p.Questions))
+	}
+	return nil
+}
+
+// offline returns the scorer that asks no model, nil for one that does.
+func (p *Plan) offline() scorer.Scorer {
+	if p.Scorer.Offline == nil {
+		return nil
+	}
+	return p.Scorer.Offline(p.TopK)
+}
+
+// checkActors creates the actors that price answers.
+func (p *Plan) checkActors() error {
+	for _, a := range p.Arms {
+		act, err := actor.New(p.actorConfig(a, p.reader, nil, nil))
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.Name, err)
+		}
+		p.actors[a.Name] = act
+		if err := p.priceAnswers(a); err != nil {
+			return fmt.Errorf("%s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkMoney returns an error if the cap cannot be kept, or does not allow a single request.
+func (p *Plan) checkMoney() error {
+	if p.Cap == nil {
+		return nil
+	}
+	for _, a := range p.Arms {
+		if err := p.checkDaemonMoney(a); err != nil {
+			return err
+		}
+	}
+	if p.reader != nil {
+		m, err := llm.NewMeter(p.reader, p.Prices, llm.NewBudget(*p.Cap))
+		if err == nil {
+			err = m.CheckModel(p.Reader.Model)
+		}
+		if err != nil {
+			return fmt.Errorf("--actor: %w", err)
+		}
+	}
+	if p.Cache.Mode == llm.CacheOnly {
+		return nil // nothing is sent
+	}
+	if worst, what := p.largestCall(); worst > *p.Cap {
+		return fmt.Errorf("--max-cost-usd %s: one call of the %s may cost %s, so nothing could be asked; "+
+			"raise the cap, or use a cheaper model", plain(*p.Cap), what, worst)
+	}
+	return nil
+}
+
+// plain formats an amount without a dollar sign, as a flag has it.
+func plain(u llm.USD) string { return strings.TrimPrefix(u.String(), "$") }
+
+// dataset returns the questions as an arm is asked them. What is gold is left out for a baseline,
+// which retrieves nothing: its retrieval cannot be measured.
+func (p *Plan) dataset(a Arm) (dataset.Dataset, error) {
+	questions := make([]dataset.Question, len(p.Questions))
+	for i, q := range p.Questions {
+		questions[i] = q.Dataset()
+		if !a.daemon() {
+			questions[i].ExpectedPaths = nil
+		}
+	}
+	return dataset.FromQuestions(p.Benchmark.Path, p.Benchmark.SHA256, questions)
+}
+
+// sharedBrain is the brain of the pooled setting.
+const sharedBrain = "replay"

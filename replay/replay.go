@@ -1,0 +1,133 @@
+// Package replay measures memories with published benchmarks. It draws a sample of a benchmark's
+// questions, fills brains with their haystacks, asks, judges, and accounts for what that costs.
+//
+// New checks everything that needs neither a daemon nor money. Plan.Run then measures one or more
+// arms, each an SDK's daemon or a baseline without a memory, with the same questions at the same
+// time. Each arm has a journal and a result file as a run of package harness has; the money of all
+// of them is in one ledger.
+package replay
+
+import (
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay/actor"
+	"evalctl/replay/ingest"
+	"evalctl/replay/sample"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// Config says what to replay. Fields without a comment are required.
+type Config struct {
+	// Benchmark is open, and must be until the replay has ended.
+	Benchmark *source.Benchmark
+	Sample    sample.Config
+	// Arms have different names.
+	Arms []Arm
+
+	// Ingest, Shared and Style are those of arms with a daemon. Shared puts all haystacks into one
+	// brain.
+	Ingest ingest.Mode
+	Shared bool
+	Style  actor.Style
+	// TopK, Mode and Dialect are those of requests to daemons.
+	TopK    int
+	Mode    string
+	Dialect result.Dialect
+	// QuestionDate is set if daemons and readers receive the date of a question.
+	QuestionDate bool
+
+	Scorer scorer.Kind
+	// Reader writes the answers where no daemon does. It may be nil for a scorer of retrieval.
+	Reader *Model
+	// Judge and Prompts are needed for a scorer that asks a model.
+	Judge   *Model
+	Prompts scorer.PromptSet
+
+	// Cap is the limit on what all arms spend together, nil for none.
+	Cap *llm.USD
+	// Prices are those of PricesDate, YYYY-MM-DD, but for single ones.
+	Prices     llm.Prices
+	PricesDate string
+	// Unmetered is set if daemons may call paid models that are not counted.
+	Unmetered bool
+	Cache     Cache
+
+	// Concurrency is the number of concurrent questions of one arm.
+	Concurrency int
+	// Timeout limits one question, from the search to the answer.
+	Timeout     time.Duration
+	Floor       float64
+	MaxUnscored result.Allowance
+	Tool        result.ToolID
+}
+
+// Cache says where replies of models, and brains that are filled, are kept for later replays.
+type Cache struct {
+	Mode llm.CacheMode
+	Dir  string
+	// MaxBytes is the largest size of the replies together.
+	MaxBytes int64
+}
+
+// Model is a language model and how to reach it.
+type Model struct {
+	llm.Config
+	// URL is the provider's, for results. It contains no credentials.
+	URL string
+}
+
+// Arm is what is measured: the daemon of an SDK, or a baseline.
+type Arm struct {
+	// Name is that of the arm's files.
+	Name string
+	// Baseline is empty for a daemon.
+	Baseline actor.Style
+	// Session is how the daemon is started or reached.
+	Session harness.SessionConfig
+	// Reader is the model that a started daemon is configured with, nil if that is not known.
+	Reader *result.ModelID
+	// Models say which models a started daemon was configured with, in any form: brains that were
+	// filled with other ones are not reused.
+	Models []string
+	// Upstream is where the calls of a started daemon to OpenAI-compatible models are sent, counted
+	// under the cap. If it is nil, none are expected, and the daemon gets no key for them.
+	Upstream *llm.Config
+	// Embedding is the paid model with which a started daemon embeds texts, and where that is. Its
+	// calls are counted as well. It is nil if the daemon embeds nothing, or for free.
+	Embedding *llm.Config
+	// Reranker is the model at Upstream with which a started daemon reranks, "" for none.
+	Reranker string
+	// Uncounted is set if the daemon calls something else that may cost money.
+	Uncounted bool
+}
+
+// daemon reports whether the arm has one.
+func (a Arm) daemon() bool { return a.Baseline == "" }
+
+// started reports whether the replay starts the arm's daemon.
+func (a Arm) started() bool { return a.daemon() && a.Session.Endpoint == "" }
+
+// style returns how the arm answers.
+func (c *Config) style(a Arm) actor.Style {
+	if a.daemon() {
+		return c.Style
+	}
+	return a.Baseline
+}
+
+// scenario returns what results call the arm's way to answer.
+func (c *Config) scenario(a Arm) result.Scenario {
+	switch {
+	case !a.daemon():
+		return result.Scenario(a.Baseline)
+	case c.Style == actor.Full:
+		return result.AskBasic
+	case c.Reader == nil:
+		return result.SearchOnly
+	}
+	return result.RetrieveOnly
+}

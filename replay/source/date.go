@@ -1,0 +1,50 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// lmeLayout is the format of most dates of LongMemEval: 2023/05/30 (Tue) 23:40.
+const lmeLayout = "2006/01/02 (Mon) 15:04"
+
+// lmeDate parses a date of LongMemEval. No zone means UTC. iso reports the format of ISO 8601 and
+// weekday a weekday that is not that of the date.
+func lmeDate(text string) (t time.Time, iso, weekday bool, err error) {
+	text = strings.TrimSpace(text)
+	if day, clock, ok := cutWeekday(text); ok {
+		t, err = time.Parse("2006/01/02 15:04", day+" "+clock)
+		if err == nil {
+			return t, false, t.Format(lmeLayout) != text, nil
+		}
+	}
+	for _, layout := range []string{
+		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", time.DateOnly,
+	} {
+		if t, err = time.Parse(layout, text); err == nil {
+			return t.UTC(), true, false, nil
+		}
+	}
+	return t, false, false, fmt.Errorf("the date %q is neither like 2023/05/30 (Tue) 23:40 "+
+		"nor like 2023-05-30T23:40:00", text)
+}
+
+// cutWeekday returns what is before and after the weekday in parentheses.
+func cutWeekday(text string) (day, clock string, ok bool) {
+	day, rest, ok := strings.Cut(text, " (")
+	if !ok {
+		return "", "", false
+	}
+	_, clock, ok = strings.Cut(rest, ") ")
+	return day, clock, ok
+}
+
+// locomoDate parses a date of LoCoMo, such as 1:56 pm on 8 May, 2023. It is in UTC.
+func locomoDate(text string) (time.Time, error) {
+	t, err := time.Parse("3:04 pm on 2 January, 2006", strings.ToLower(strings.TrimSpace(text)))
+	if err != nil {
+		return t, fmt.Errorf("the date %q is not like 1:56 pm on 8 May, 2023", text)
+	}
+	return t, nil
+}

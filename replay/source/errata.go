@@ -1,0 +1,284 @@
+package source
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"evalctl/harness/dataset"
+	"evalctl/internal/jsonobj"
+	"evalctl/internal/jsonstream"
+)
+
+// Errata are known errors of a benchmark's gold. The file has a JSON object for each, one on a line
+// or in an array, with the keys id, action, answer, gold and reason.
+type Errata struct {
+	Path   string
+	SHA256 string
+	// IDs are those of the questions, in the order of the benchmark.
+	IDs       []string
+	Excluded  int
+	Corrected int
+
+	byID map[string]*correction
+}
+
+// Erratum is an error of one question's gold.
+type Erratum struct {
+	// Exclude is set if the question cannot be scored. It is unset if the answer, the gold documents
+	// or both are corrected, and then the question has the corrected ones.
+	Exclude bool
+	Reason  string
+	Line    int // in the file of errata, counted from 1
+	// OriginalAnswer, OriginalExpected and OriginalGold are those of the benchmark file. A corrected
+	// answer takes the place of expected substrings too.
+	OriginalAnswer   string
+	OriginalExpected []string
+	OriginalGold     []string
+}
+
+// correction is an erratum as its file has it.
+type correction struct {
+	Erratum
+	answer *string
+	gold   *[]string // ids of the benchmark file
+}
+
+// maxErrata is the largest file of errata in bytes.
+const maxErrata = 64 << 20
+
+// loadErrata reads a file of errata. Every error has the file and the line.
+func loadErrata(path string) (*Errata, error) {
+	data, err := readErrata(path)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	e := &Errata{Path: path, SHA256: hex.EncodeToString(sum[:]), byID: map[string]*correction{}}
+	text := bytes.TrimPrefix(data, []byte(byteOrderMark))
+	var bad []error
+	read := func(line int, object []byte) {
+		if err := e.add(line, object); err != nil {
+			bad = append(bad, &dataset.LineError{File: path, Line: line, Err: err})
+		}
+	}
+	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '[' {
+		err = eachElement(text, read)
+	} else {
+		eachLine(text, read)
+	}
+	switch {
+	case len(bad) > 0:
+		return nil, dataset.JoinLines(bad)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case len(e.byID) == 0:
+		return nil, fmt.Errorf("%s: no errata; each is a JSON object such as "+
+			`{"id": "q1", "action": "exclude", "reason": "two answers are right"}`, path)
+	}
+	return e, nil
+}
+
+func readErrata(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open errata: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxErrata+1))
+	if err != nil {
+		return nil, fmt.Errorf("read errata: %w", err)
+	}
+	if len(data) > maxErrata {
+		return nil, fmt.Errorf("%s is larger than %d MiB; is it a file of errata?", path, maxErrata>>20)
+	}
+	return data, nil
+}
+
+// eachLine calls read for every line of text that is neither blank nor a comment.
+func eachLine(text []byte, read func(line int, object []byte)) {
+	line := 0
+	for l := range bytes.SplitSeq(text, []byte("\n")) {
+		line++
+		if l = bytes.TrimSpace(l); len(l) > 0 && l[0] != '#' {
+			read(line, l)
+		}
+	}
+}
+
+// eachElement calls read for every element of an array, with the line on which it begins.
+func eachElement(text []byte, read func(line int, object []byte)) error {
+	r := jsonstream.New(bytes.NewReader(text), 0)
+	err := r.Elements(func() error {
+		line := 1 + bytes.Count(text[:r.Offset()], []byte("\n"))
+		object, err := r.Value()
+		if err == nil {
+			read(line, object)
+		}
+		return err
+	})
+	if err == nil {
+		err = (&walker{r: r}).end()
+	}
+	return err
+}
+
+// add adds the erratum of an object.
+func (e *Errata) add(line int, object []byte) error {
+	if !utf8.Valid(object) {
+		return errors.New("the text is not valid UTF-8; save the file as UTF-8")
+	}
+	members, err := jsonobj.Parse(object)
+	if err != nil {
+		return fmt.Errorf("it must be a JSON object with id and action: %w", err)
+	}
+	var id, action string
+	out := correction{Erratum: Erratum{Line: line}}
+	seen := map[string]bool{}
+	for _, m := range members {
+		key := string(m.Key)
+		if seen[key] {
+			return fmt.Errorf("the key %q is given twice", key)
+		}
+		seen[key] = true
+		switch key {
+		case "id":
+			id, err = stringOf(key, m.Value)
+		case "action":
+			action, err = stringOf(key, m.Value)
+		case "reason":
+			out.Reason, err = stringOf(key, m.Value)
+		case "answer":
+			var s string
+			s, err = stringOf(key, m.Value)
+			out.answer = &s
+		case "gold":
+			out.gold, err = stringsOf(key, m.Value)
+		default:
+			err = fmt.Errorf("the key %.40q is not known; known are id, action, answer, gold, reason", key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := out.check(id, action); err != nil {
+		return err
+	}
+	if first := e.byID[id]; first != nil {
+		return fmt.Errorf("question %q already has an erratum on line %d", id, first.Line)
+	}
+	e.byID[id] = &out
+	return nil
+}
+
+// check checks what belongs together, and sets what the action says.
+func (e *correction) check(id, action string) error {
+	corrects := e.answer != nil || e.gold != nil
+	switch {
+	case strings.TrimSpace(id) == "":
+		return errors.New("it has no id; it must be that of a question")
+	case action != "exclude" && action != "correct":
+		return fmt.Errorf("question %q: the action is %q and must be exclude or correct", id, action)
+	case action == "exclude" && corrects:
+		return fmt.Errorf("question %q is excluded and has an answer or gold; "+
+			"remove them, or make the action correct", id)
+	case action == "correct" && !corrects:
+		return fmt.Errorf("question %q is corrected and has neither answer nor gold", id)
+	case e.answer != nil && strings.TrimSpace(*e.answer) == "":
+		return fmt.Errorf("question %q is corrected with an empty answer; "+
+			"exclude it if it has none", id)
+	}
+	e.Exclude = action == "exclude"
+	return nil
+}
+
+func stringOf(key string, value json.RawMessage) (string, error) {
+	s, ok := jsonobj.String(value)
+	if !ok {
+		return "", fmt.Errorf("%s must be a string, not %s", key, kindOf(value))
+	}
+	return s, nil
+}
+
+func stringsOf(key string, value json.RawMessage) (*[]string, error) {
+	if value[0] != '[' {
+		return nil, fmt.Errorf("%s must be an array of strings, not %s", key, kindOf(value))
+	}
+	list := []string{}
+	for element := range jsonobj.Elements(value) {
+		s, err := stringOf("an element of "+key, element)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return &list, nil
+}
+
+// apply corrects a question if there is an erratum for it. resolve returns the documents of an id
+// of the file, none if the haystack does not have it.
+func (e *Errata) apply(q *Question, resolve func(id string) []string) error {
+	if e == nil || e.byID[q.ID] == nil {
+		return nil
+	}
+	x := e.byID[q.ID]
+	x.OriginalAnswer, x.OriginalGold, x.OriginalExpected = q.Answer, q.Gold, q.ExpectedSubstrings
+	q.Erratum = &x.Erratum
+	e.IDs = append(e.IDs, q.ID)
+	if x.Exclude {
+		e.Excluded++
+		return nil
+	}
+	e.Corrected++
+	fail := func(format string, args ...any) error {
+		err := fmt.Errorf("question %q: "+format, append([]any{q.ID}, args...)...)
+		return &dataset.LineError{File: e.Path, Line: x.Line, Err: err}
+	}
+	if x.answer != nil {
+		if q.Abstention {
+			return fail("the haystack is known not to have the answer, " +
+				"so the answer cannot be corrected; exclude the question")
+		}
+		q.Answer, q.ExpectedSubstrings = strings.TrimSpace(*x.answer), nil
+	}
+	if x.gold == nil {
+		return nil
+	}
+	q.Gold = nil
+	for _, id := range *x.gold {
+		paths := resolve(id)
+		if len(paths) == 0 {
+			return fail("the gold %.60q is not in its haystack", id)
+		}
+		for _, p := range paths {
+			if !slices.Contains(q.Gold, p) {
+				q.Gold = append(q.Gold, p)
+			}
+		}
+	}
+	return nil
+}
+
+// unused returns an error for errata of questions that the benchmark does not have.
+func (e *Errata) unused(benchmark string) error {
+	var bad []error
+	for _, id := range slices.Sorted(maps.Keys(e.byID)) {
+		if !slices.Contains(e.IDs, id) {
+			bad = append(bad, &dataset.LineError{File: e.Path, Line: e.byID[id].Line, Err: fmt.Errorf(
+				"%s has no question %.60q", benchmark, id)})
+		}
+	}
+	if len(bad) > 0 {
+		return dataset.JoinErrors(bad, "errata of unknown questions")
+	}
+	return nil
+}

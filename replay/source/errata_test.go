@@ -1,0 +1,146 @@
+package source
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestErrata checks excluded and corrected questions, in lines and in an array.
+func TestErrata(t *testing.T) {
+	in := lmeInstance("q3")
+	delete(in, "answer")
+	file := writeFile(t, "a.json", encode(t, []object{lmeInstance("q1"), lmeInstance("q2"), in}))
+	lines := []string{
+		`{"id": "q2", "action": "correct", "answer": "coffee", "gold": ["s1"], "reason": "she says so"}`,
+		`{"id": "q1", "action": "exclude", "reason": "two answers"}`,
+		`{"action": "exclude", "id": "q3"}`,
+	}
+	for _, text := range []string{
+		byteOrderMark + "# known errors\n\n" + strings.Join(lines, "\r\n"),
+		"[\n\n" + strings.Join(lines, ",\n") + "\n]\n",
+	} {
+		b := open(t, file, Options{Errata: writeFile(t, "errata.jsonl", text)})
+		e := b.Errata
+		if e.Excluded != 2 || e.Corrected != 1 || !cmp.Equal(e.IDs, []string{"q1", "q2", "q3"}) ||
+			len(e.SHA256) != 64 {
+			t.Errorf("got %+v", e)
+		}
+		q := b.Questions[1]
+		if q.Answer != "coffee" || len(q.Gold) != 1 || !strings.HasSuffix(q.Gold[0], "session-001.md") {
+			t.Errorf("got %+v", q)
+		}
+		want := &Erratum{
+			Reason: "she says so", Line: 3, OriginalAnswer: "tea",
+			OriginalGold: []string{strings.Replace(q.Gold[0], "001", "002", 1)},
+		}
+		if diff := cmp.Diff(want, q.Erratum); diff != "" {
+			t.Error(diff)
+		}
+		if q := b.Questions[0]; !q.Erratum.Exclude || q.Answer != "tea" || len(q.Gold) != 1 {
+			t.Errorf("got %+v", q)
+		}
+	}
+}
+
+// TestErrataOfOtherFormats checks that gold is named by what the file calls it.
+func TestErrataOfOtherFormats(t *testing.T) {
+	file := writeFile(t, "a.json", encode(t, []object{locomoConversation()}))
+	for gold, want := range map[string][]string{
+		`["D2:1", "session_1"]`: {"locomo/conv-7/session-02.md", "locomo/conv-7/session-01.md"}, `[]`: nil,
+	} {
+		errata := writeFile(t, "e.jsonl", `{"id":"conv-7-q000","action":"correct","gold":`+gold+`}`)
+		b := open(t, file, Options{Errata: errata})
+		if q := b.Questions[0]; !cmp.Equal(q.Gold, want) || q.Answer != "tea" {
+			t.Errorf("got %+v", q)
+		}
+	}
+	lines := writeFile(t, "a.jsonl", `{"id":"1","question":"Q","expected_paths":["x.md"]}`)
+	corpus := writeFile(t, "c.jsonl", `{"path":"x.md","text":"X"}`+"\n"+`{"path":"y.md","text":"Y"}`)
+	errata := writeFile(t, "e.jsonl", `{"id":"1","action":"correct","gold":["y.md"]}`)
+	b := open(t, lines, Options{Corpus: corpus, Errata: errata})
+	if q := b.Questions[0]; !cmp.Equal(q.Gold, []string{"y.md"}) {
+		t.Errorf("got %+v", q)
+	}
+}
+
+// TestErrataOfSubstrings checks that a corrected answer replaces the substrings that the exact scorer
+// would look for.
+func TestErrataOfSubstrings(t *testing.T) {
+	lines := writeFile(t, "a.jsonl", `{"id":"1","question":"Q","expected_substrings":["red"]}`+"\n"+
+		`{"id":"2","question":"Q","expected_substrings":["red"],"expected_paths":["x.md"]}`)
+	corpus := writeFile(t, "c.jsonl", `{"path":"x.md","text":"X"}`)
+	errata := writeFile(t, "e.jsonl", `{"id":"1","action":"correct","answer":"green"}`+"\n"+
+		`{"id":"2","action":"correct","gold":[]}`)
+	b := open(t, lines, Options{Corpus: corpus, Errata: errata})
+	for i, want := range []string{"green", "red"} {
+		q := b.Questions[i]
+		if got := q.Dataset().ExpectedSubstrings; !cmp.Equal(got, []string{want}) {
+			t.Errorf("question %s expects %q, want %s", q.ID, got, want)
+		}
+		if got := q.Erratum.OriginalExpected; !cmp.Equal(got, []string{"red"}) {
+			t.Errorf("question %s expected %q", q.ID, got)
+		}
+	}
+}
+
+func TestErrataErrors(t *testing.T) {
+	file := writeFile(t, "a.json", encode(t, []object{lmeInstance("q1"), lmeInstance("q2_abs")}))
+	for text, want := range map[string]string{
+		"":   "no errata; each is a JSON object",
+		"[]": "no errata",
+		"x":  "e.jsonl:1: it must be a JSON object with id and action",
+		"[\n{\"id\":\"q1\",\"action\":\"exclude\"}\n": "the file ends before its JSON does",
+		`[] []`:                                           "after the end of the array",
+		`{"id":"q1"}`:                                     `:1: question "q1": the action is "" and must be exclude or correct`,
+		`{"id":"q1","action":"drop"}`:                     `the action is "drop"`,
+		`{"action":"exclude"}`:                            "it has no id",
+		`{"id":1}`:                                        "id must be a string, not a number",
+		`{"id":"q1","ID":"q1"}`:                           `the key "ID" is not known; known are id, action`,
+		`{"id":"q1","id":"q2"}`:                           `the key "id" is given twice`,
+		`{"id":"q1","action":"correct"}`:                  "is corrected and has neither answer nor gold",
+		"{\"id\":\"q1\",\"action\":\"\xff\"}":             "not valid UTF-8",
+		`{"id":"q1","action":"exclude","answer":"x"}`:     "is excluded and has an answer or gold",
+		`{"id":"q1","action":"correct","answer":" "}`:     "is corrected with an empty answer",
+		`{"id":"q1","action":"correct","answer":3}`:       "answer must be a string, not a number",
+		`{"id":"q1","action":"correct","gold":"s1"}`:      "gold must be an array of strings, not a string",
+		`{"id":"q1","action":"correct","gold":[1]}`:       "an element of gold must be a string",
+		`{"id":"q1","action":"correct","gold":["s9"]}`:    `e.jsonl:1: question "q1": the gold "s9" is not in`,
+		`{"id":"q2_abs","action":"correct","answer":"x"}`: "so the answer cannot be corrected",
+		"\n{\"id\":\"q9\",\"action\":\"exclude\"}":        `e.jsonl:2: `,
+		"[\n{\"id\":\"q1\",\"action\":\"exclude\"},\n{\"id\":\"q1\",\"action\":\"exclude\"}]": `e.jsonl:3: ` +
+			`question "q1" already has an erratum on line 2`,
+	} {
+		_, err := Open(t.Context(), file, Options{Errata: writeFile(t, "e.jsonl", text)})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "e.jsonl") {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestExpectedSHA256 checks that another file is refused, also if it cannot be read.
+func TestExpectedSHA256(t *testing.T) {
+	text := encode(t, []object{lmeInstance("q1")})
+	file := writeFile(t, "a.json", text)
+	sum := open(t, file, Options{}).SHA256
+	open(t, file, Options{ExpectedSHA256: strings.ToUpper(sum)})
+	other := strings.Repeat("0", 64)
+	for path, want := range map[string]string{
+		file:                                   "its SHA-256 is " + sum + " and must be " + other,
+		writeFile(t, "cut.json", text[:20]):    "is not the expected file",
+		writeFile(t, "a.csv", "id,question\n"): "is not the expected file",
+		writeFile(t, "a.jsonl", `{"id":"1"}`):  "is not the expected file",
+	} {
+		if _, err := Open(t.Context(), path, Options{ExpectedSHA256: other}); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	for _, bad := range []string{"0", sum + "0", strings.Repeat("g", 64)} {
+		if _, err := Open(t.Context(), file, Options{ExpectedSHA256: bad}); err == nil ||
+			!strings.Contains(err.Error(), "must have 64 hexadecimal digits") {
+			t.Errorf("got %v", err)
+		}
+	}
+}

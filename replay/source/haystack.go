@@ -1,0 +1,142 @@
+package source
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"evalctl/harness/dataset"
+)
+
+// Haystack is what a memory has to contain before its questions are asked.
+type Haystack struct {
+	ID    string
+	Brain string // a brain id by the slug rule of spec 2
+	// Sessions are in order of their date, those of the same date in the order of the file.
+	Sessions []Session
+	// Docs are the documents of a haystack in JSONL, which has no sessions. They are nil if the
+	// file has no corpus.
+	Docs []dataset.Doc
+}
+
+// errNoSessions is the error for a haystack that nothing can be found in.
+var errNoSessions = errors.New("the haystack has no session with text; " +
+	"remove it and its questions from the file")
+
+// Documents returns the documents that hold the haystack: one for each session, or Docs.
+func (h Haystack) Documents() []dataset.Doc {
+	if h.Sessions == nil {
+		return h.Docs
+	}
+	docs := make([]dataset.Doc, len(h.Sessions))
+	for i, s := range h.Sessions {
+		docs[i] = s.Document()
+		docs[i].Brain = h.Brain
+	}
+	return docs
+}
+
+// paths returns the documents of the sessions with an id of the file.
+func (h Haystack) paths(sourceID string) (paths []string) {
+	for _, s := range h.Sessions {
+		if s.SourceID == sourceID {
+			paths = append(paths, s.Path)
+		}
+	}
+	return paths
+}
+
+// Session is one conversation of a haystack.
+type Session struct {
+	// Path is that of its document. Path and ID are made of numbers and of the name of the
+	// haystack, and say nothing about which sessions are gold.
+	Path string
+	// ID is for the sessions of a daemon. It is unique in the benchmark.
+	ID string
+	// SourceID is the id in the file. It may say that the session is gold, and must not be sent to
+	// a daemon or a model.
+	SourceID string
+	Date     string // RFC 3339 in UTC
+	Title    string // of its document
+	Turns    []Turn
+	// When is Date as documents show it. Between separates the turns in documents.
+	When, Between string
+}
+
+// Turn is one message of a session.
+type Turn struct {
+	Role string // user or assistant
+	// Name is who speaks in a conversation between people, or a role of the file that is neither of
+	// the two. It is empty otherwise.
+	Name     string
+	Text     string
+	SourceID string // the id in the file, if any; not to be sent
+}
+
+// Speaker returns who a transcript says is speaking.
+func (t Turn) Speaker() string {
+	if t.Name != "" {
+		return t.Name
+	}
+	return t.Role
+}
+
+// Text returns the transcript with its date, as documents have it below their title.
+func (s Session) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Date: %s\n\n", s.When)
+	for i, t := range s.Turns {
+		if i > 0 {
+			b.WriteString(s.Between)
+		}
+		b.WriteString(t.Speaker())
+		b.WriteString(": ")
+		b.WriteString(t.Text)
+	}
+	return b.String()
+}
+
+// Document returns the document of the session, which is what dataset.LoadCorpus makes of its path,
+// title, text and date. It has no brain.
+func (s Session) Document() dataset.Doc {
+	title := strings.Join(strings.Fields(s.Title), " ")
+	data := fmt.Appendf(nil, "---\ndate: %s\n---\n\n# %s\n\n%s\n", s.Date, title, s.Text())
+	return dataset.Doc{Path: s.Path, Data: data}
+}
+
+// utc returns a time as RFC 3339 in UTC, whose order is that of the times.
+func utc(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
+
+// slug returns text in lower case, with a hyphen for each run of characters other than a-z and 0-9.
+func slug(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	}), "-")
+}
+
+// maxName is the longest readable part of a brain's id.
+const maxName = 48
+
+// mark returns a short digest of an id.
+func mark(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:3])
+}
+
+// nameOf returns a brain id for the id of a haystack: its slug, with a digest if that is not the
+// id.
+func nameOf(id string) string {
+	name := slug(id)
+	if name == id && len(name) <= maxName {
+		return name
+	}
+	return marked(name, id)
+}
+
+// marked returns name with a digest of id.
+func marked(name, id string) string {
+	return strings.Trim(name[:min(len(name), maxName)]+"-"+mark(id), "-")
+}

@@ -1,0 +1,135 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/harness/dataset"
+)
+
+// defaultBrain is the brain of lines in JSONL that name none.
+const defaultBrain = "replay"
+
+// noType is the type of questions in JSONL whose tags have none.
+const noType = "all"
+
+// loadJSONL reads a file in JSONL with its corpus. Every brain is a haystack.
+func (b *Benchmark) loadJSONL(corpus string, traps *traps) error {
+	d, err := dataset.Open(b.Path, nil, dataset.BrainNaming{Default: defaultBrain},
+		checkLine)
+	if err != nil {
+		return err
+	}
+	b.SHA256 = d.SHA256
+	for q, err := range d.Questions() {
+		if err != nil {
+			return err
+		}
+		b.Questions = append(b.Questions, questionOf(q))
+	}
+	if corpus == "" {
+		corpus = dataset.CorpusFor(b.Path)
+	}
+	var docs *dataset.Corpus
+	if corpus != "" {
+		c, err := dataset.LoadCorpus(corpus)
+		if err != nil {
+			return err
+		}
+		docs, b.Corpus, b.CorpusSHA256 = &c, corpus, c.SHA256
+		for _, path := range c.LeftOut {
+			traps.add(trapLeftOut, path)
+		}
+	}
+	brains, err := d.Brains(docs)
+	if err != nil {
+		return err
+	}
+	for _, brain := range brains {
+		info := HaystackInfo{ID: brain.Name, Brain: brain.Name, Sessions: len(brain.Docs)}
+		for _, doc := range brain.Docs {
+			info.TextBytes += int64(len(doc.Data))
+		}
+		h := Haystack{ID: brain.Name, Brain: brain.Name, Docs: brain.Docs}
+		if err := b.add(info, func() (Haystack, error) { return h, nil }); err != nil {
+			return err
+		}
+	}
+	return b.checkGold(brains, traps)
+}
+
+// checkLine checks what a replay needs of a line.
+func checkLine(q dataset.Question) error {
+	if q.ReferenceAnswer == "" && len(q.ExpectedSubstrings) == 0 && len(q.ExpectedPaths) == 0 {
+		return fmt.Errorf(`question %q has neither "reference_answer" nor "expected_substrings" `+
+			`nor "expected_paths"; without one of them it cannot be scored`, q.ID)
+	}
+	return nil
+}
+
+// checkGold gives gold documents their paths in the corpus and applies the errata. It returns an
+// error for a document that is not in the corpus.
+func (b *Benchmark) checkGold(brains []dataset.Brain, traps *traps) error {
+	paths := dataset.PathsByBrain(brains)
+	var bad []error
+	for i := range b.Questions {
+		q := &b.Questions[i]
+		known := paths[q.Brain]
+		resolve := func(path string) []string {
+			if path = known.Gold(path); known != nil && !known.Has(path) {
+				return nil
+			}
+			return []string{path}
+		}
+		expected := q.Gold
+		q.Gold = nil
+		for _, p := range expected {
+			switch resolved := resolve(p); {
+			case resolved == nil:
+				bad = append(bad, &dataset.LineError{File: b.Path, Line: q.Line, Err: fmt.Errorf(
+					"question %q expects %q, which is not in brain %s of %s", q.ID, p, q.Brain, b.Corpus)})
+			case slices.Contains(q.Gold, resolved[0]):
+				traps.add(trapGoldRepeated, fmt.Sprintf("%s: %.60q", q.ID, p))
+			default:
+				q.Gold = append(q.Gold, resolved[0])
+			}
+		}
+		if err := b.Errata.apply(q, resolve); err != nil {
+			return err
+		}
+	}
+	if len(bad) > 0 {
+		return dataset.JoinLines(bad)
+	}
+	return nil
+}
+
+// questionOf returns the question of a line. Its type is that of a tag type:X or category:X.
+func questionOf(q dataset.Question) Question {
+	out := Question{
+		ID: q.ID, Type: noType, Text: q.Question, Date: dateOf(q.QuestionDate),
+		Answer: q.ReferenceAnswer, Haystack: q.Brain, Brain: q.Brain,
+		ExpectedSubstrings: q.ExpectedSubstrings, Tags: q.Tags, Line: q.Line,
+		Abstention: slices.Contains(q.Tags, tagAbstention), Gold: q.ExpectedPaths,
+	}
+	for _, prefix := range []string{tagType, "category:"} {
+		for _, tag := range q.Tags {
+			if name, ok := strings.CutPrefix(tag, prefix); ok && name != "" && out.Type == noType {
+				out.Type = name
+			}
+		}
+	}
+	return out
+}
+
+// dateOf returns a date that dataset.Open has accepted as RFC 3339 in UTC.
+func dateOf(text string) string {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return utc(t)
+		}
+	}
+	return ""
+}

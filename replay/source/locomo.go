@@ -1,0 +1,244 @@
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonstream"
+)
+
+// conversation is one element of a file of LoCoMo: sessions between two people, and questions.
+type conversation struct {
+	id       string
+	speakers [2]string
+	sessions map[int]*meeting // by number
+	turns    map[turnID]bool
+	qa       []asked
+	given    map[string]bool
+}
+
+// meeting is one session of a conversation.
+type meeting struct {
+	date  string
+	given bool // its turns
+	turns []Turn
+	count int
+	size  int64
+}
+
+// asked is a question of a conversation.
+type asked struct {
+	question            string
+	category            int
+	answer, adversarial scalar
+	evidence            []string
+	offset              int64
+}
+
+// addConversation reads the nth element of the array and adds its questions and haystack.
+func (b *Benchmark) addConversation(w *walker, n int) error {
+	if _, err := w.r.Peek(); err != nil {
+		return err
+	}
+	start := w.r.Offset()
+	c, err := w.conversation(n)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.name(n), err)
+	}
+	length := w.r.Offset() - start
+	h, err := c.haystack(w.traps)
+	if err == nil {
+		err = b.addQuestions(c, h, w.traps)
+	}
+	info := HaystackInfo{ID: c.id, Brain: h.Brain, Sessions: len(h.Sessions)}
+	for _, m := range c.sessions {
+		info.Turns += m.count
+		info.TextBytes += m.size
+	}
+	if err == nil {
+		err = b.add(info, func() (Haystack, error) { return b.conversation(c.id, n, start, length) })
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.name(n), jsonstream.At(start, err))
+	}
+	return nil
+}
+
+func (c *conversation) name(n int) string {
+	if c.id == "" {
+		return fmt.Sprintf("conversation %d", n)
+	}
+	return fmt.Sprintf("conversation %q", c.id)
+}
+
+// conversation reads a conversation. Also with an error, it has what was read.
+func (w *walker) conversation(n int) (*conversation, error) {
+	c := &conversation{
+		sessions: map[int]*meeting{}, turns: map[turnID]bool{}, given: map[string]bool{},
+	}
+	w.where = c.name(n)
+	if err := w.object("a conversation"); err != nil {
+		return c, err
+	}
+	err := w.members(func(key string) (err error) {
+		c.given[key] = true
+		switch key {
+		case "sample_id":
+			c.id, err = w.text(key)
+			w.where = c.id
+		case "conversation":
+			err = w.meetings(c)
+		case "qa":
+			err = w.array(key, func() error { return w.asked(c) })
+		case "event_summary", "observation", "session_summary":
+			err = w.skip() // written by a model from the sessions
+		default:
+			err = w.unknown(key)
+		}
+		return err
+	})
+	if err != nil {
+		return c, err
+	}
+	for _, key := range []string{"sample_id", "conversation", "qa"} {
+		if !c.given[key] {
+			return c, w.errorf("the conversation that ends here has no %s", key)
+		}
+	}
+	return c, nil
+}
+
+// meetings reads the sessions of a conversation. Their keys end in their number.
+func (w *walker) meetings(c *conversation) error {
+	if err := w.object("conversation"); err != nil {
+		return err
+	}
+	return w.members(func(key string) (err error) {
+		switch key {
+		case "speaker_a":
+			c.speakers[0], err = w.text(key)
+			return err
+		case "speaker_b":
+			c.speakers[1], err = w.text(key)
+			return err
+		}
+		rest, isSession := strings.CutPrefix(key, "session_")
+		digits, isDate := strings.CutSuffix(rest, "_date_time")
+		number, err := strconv.Atoi(digits)
+		if !isSession || err != nil || number < 1 || digits != strconv.Itoa(number) {
+			return w.unknown(key)
+		}
+		m := c.sessions[number]
+		if m == nil {
+			m = &meeting{}
+			c.sessions[number] = m
+		}
+		if isDate {
+			m.date, err = w.text(key)
+			return err
+		}
+		m.given = true
+		return w.array(key, func() error { return w.said(c, m, key) })
+	})
+}
+
+// said reads one turn of a session.
+func (w *walker) said(c *conversation, m *meeting, session string) error {
+	if err := w.object("a turn"); err != nil {
+		return err
+	}
+	start := w.r.Offset()
+	var speaker, text, caption, id scalar
+	err := w.members(func(key string) (err error) {
+		switch key {
+		case "speaker":
+			speaker, err = w.scalar(key, true)
+		case "text":
+			text, err = w.scalar(key, true)
+		case "blip_caption":
+			caption, err = w.scalar(key, true)
+		case "dia_id":
+			id, err = w.scalar(key, true)
+		case "img_url", "query", "re-download":
+			err = w.skip() // where the photo was found
+		default:
+			err = w.unknown(key)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !speaker.filled || strings.ContainsAny(speaker.text, "\r\n") ||
+		len([]rune(speaker.text)) > protocol.MaxMessageName {
+		return jsonstream.At(start, fmt.Errorf("%s: the turn has no usable speaker", session))
+	}
+	for _, t := range turnIDs(id.text) {
+		c.turns[t] = true
+	}
+	if caption.filled {
+		text.text += " [shares " + caption.text + "]"
+	} else if !text.filled {
+		w.traps.add(trapEmptyTurn, fmt.Sprintf("%s: %s, byte %d", w.where, session, start))
+		return nil
+	}
+	if text.number {
+		w.traps.add(trapContentType, fmt.Sprintf("%s: %s, byte %d", w.where, session, start))
+	}
+	m.count++
+	m.size += int64(len(text.text))
+	m.turns = append(m.turns, Turn{Name: speaker.text, Text: text.text, SourceID: id.text})
+	return nil
+}
+
+// asked reads one question of a conversation.
+func (w *walker) asked(c *conversation) error {
+	if err := w.object("a question"); err != nil {
+		return err
+	}
+	a := asked{offset: w.r.Offset()}
+	err := w.members(func(key string) (err error) {
+		switch key {
+		case "question":
+			a.question, err = w.text(key)
+		case "answer":
+			a.answer, err = w.scalar(key, true)
+		case "adversarial_answer":
+			a.adversarial, err = w.scalar(key, true)
+		case "evidence":
+			a.evidence, err = w.texts(key)
+		case "category":
+			var raw json.RawMessage
+			var at int64
+			if raw, at, err = w.value(); err == nil {
+				err = jsonstream.Decode(raw, at, &a.category)
+			}
+		default:
+			err = w.unknown(key)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("question %d: %w", len(c.qa)+1, err)
+	}
+	c.qa = append(c.qa, a)
+	return nil
+}
+
+// conversation reads the haystack of a conversation again.
+func (b *Benchmark) conversation(id string, n int, start, length int64) (Haystack, error) {
+	data, err := b.file.part(start, length)
+	if err != nil {
+		return Haystack{}, err
+	}
+	w := &walker{r: jsonstream.New(bytes.NewReader(data), start), keep: true}
+	c, err := w.conversation(n)
+	if err != nil {
+		return Haystack{}, fmt.Errorf("%s: conversation %q: %w", b.Path, id, err)
+	}
+	return c.haystack(nil)
+}

@@ -1,0 +1,145 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonstream"
+)
+
+// categories are the names of the categories of questions.
+var categories = map[int]string{
+	1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", adversarial: "adversarial",
+}
+
+// adversarial is the category of questions about what the conversation does not say.
+const adversarial = 5
+
+// notMentioned is the right answer to a question about what a conversation does not say.
+const notMentioned = "Not mentioned in the conversation"
+
+// haystack returns the conversation's sessions in order of their date.
+func (c *conversation) haystack(traps *traps) (Haystack, error) {
+	h := Haystack{ID: c.id, Brain: nameOf(c.id), Sessions: []Session{}}
+	if c.speakers[0] == "" || c.speakers[1] == "" {
+		return h, fmt.Errorf("the conversation has no speaker_a or no speaker_b")
+	}
+	numbers := make([]int, 0, len(c.sessions))
+	for n := range c.sessions {
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	for _, n := range numbers {
+		m := c.sessions[n]
+		switch {
+		case !m.given:
+			traps.add(trapDateAlone, fmt.Sprintf("%s: session_%d_date_time", c.id, n))
+			continue
+		case m.count == 0:
+			traps.add(trapEmptySession, fmt.Sprintf("%s: session_%d", c.id, n))
+			continue
+		case m.date == "":
+			return h, fmt.Errorf("session_%d has no session_%d_date_time", n, n)
+		case m.size > protocol.MaxBatchBytes-protocol.MaxBatchText:
+			return h, fmt.Errorf("session_%d has %d bytes of text, and a document may have %d",
+				n, m.size, protocol.MaxBatchBytes)
+		}
+		when, err := locomoDate(m.date)
+		if err != nil {
+			return h, fmt.Errorf("session_%d: %w", n, err)
+		}
+		h.Sessions = append(h.Sessions, c.session(h.Brain, n, when, traps))
+	}
+	if len(h.Sessions) == 0 {
+		return h, errNoSessions
+	}
+	if !slices.IsSortedFunc(h.Sessions, byDate) {
+		traps.add(trapOrder, c.id)
+		slices.SortStableFunc(h.Sessions, byDate)
+	}
+	for i := 1; i < len(h.Sessions); i++ {
+		if h.Sessions[i].Date == h.Sessions[i-1].Date {
+			traps.add(trapSameDate, fmt.Sprintf("%s: %s", c.id, h.Sessions[i].Date))
+		}
+	}
+	return h, nil
+}
+
+// session returns the session with a number.
+func (c *conversation) session(brain string, n int, when time.Time, traps *traps) Session {
+	m := c.sessions[n]
+	for i := range m.turns {
+		switch m.turns[i].Name {
+		case c.speakers[0]:
+			m.turns[i].Role = "user"
+		case c.speakers[1]:
+			m.turns[i].Role = "assistant"
+		default:
+			m.turns[i].Role = "user"
+			traps.add(trapSpeaker, fmt.Sprintf("%s: session_%d, %.40q", c.id, n, m.turns[i].Name))
+		}
+	}
+	return Session{
+		Path: sessionPath(brain, n), ID: fmt.Sprintf("%s-session-%02d", brain, n),
+		SourceID: fmt.Sprintf("session_%d", n), Date: utc(when),
+		Title: fmt.Sprintf("%s and %s, session %d, %s", c.speakers[0], c.speakers[1], n, m.date),
+		Turns: m.turns, When: m.date, Between: "\n",
+	}
+}
+
+// sessionPath returns the path of the document of a session.
+func sessionPath(brain string, n int) string {
+	return fmt.Sprintf("locomo/%s/session-%02d.md", brain, n)
+}
+
+// addQuestions adds the questions of a conversation, whose haystack is h.
+func (b *Benchmark) addQuestions(c *conversation, h Haystack, traps *traps) error {
+	if _, ok := b.byID[c.id]; ok {
+		return fmt.Errorf("the sample_id %q occurs twice; ids must be unique", c.id)
+	}
+	var last string
+	for _, s := range h.Sessions {
+		last = max(last, s.Date)
+	}
+	for i, a := range c.qa {
+		q := Question{
+			ID: fmt.Sprintf("%s-q%03d", c.id, i), Type: categories[a.category], Text: a.question,
+			Date: last, Haystack: c.id, Brain: h.Brain,
+		}
+		err := a.complete(&q, traps)
+		if err != nil {
+			return fmt.Errorf("question %q: %w", q.ID, jsonstream.At(a.offset, err))
+		}
+		q.Gold = c.gold(q.ID, a.evidence, h, traps)
+		if err := b.Errata.apply(&q, h.evidencePaths); err != nil {
+			return err
+		}
+		b.Questions = append(b.Questions, q)
+		b.offsets = append(b.offsets, a.offset)
+	}
+	return nil
+}
+
+// complete checks a question and sets its answer.
+func (a asked) complete(q *Question, traps *traps) error {
+	if q.Type == "" {
+		return fmt.Errorf("the category is %d and must be 1 to %d", a.category, len(categories))
+	}
+	if q.Text == "" {
+		return fmt.Errorf("it has no question")
+	}
+	if a.answer.number {
+		traps.add(trapAnswerType, fmt.Sprintf("%s: %s", q.ID, a.answer.text))
+	}
+	q.Answer = a.answer.text
+	switch {
+	case a.category == adversarial && a.answer.filled:
+		traps.add(trapAdversarialAnswered, fmt.Sprintf("%s: %.60q", q.ID, a.answer.text))
+	case a.category == adversarial:
+		q.Answer, q.Abstention = notMentioned, true
+		traps.add(trapAdversarial, fmt.Sprintf("%s: %.60q", q.ID, a.adversarial.text))
+	}
+	return nil
+}

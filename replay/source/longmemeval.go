@@ -1,0 +1,205 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonstream"
+)
+
+// instance is one element of a file of LongMemEval: a question and its haystack.
+type instance struct {
+	id, kind, question string
+	answer             scalar
+	date               string
+	gold, ids, dates   []string
+	sessions           []chat
+	given              map[string]bool
+}
+
+// chat is one session of an instance.
+type chat struct {
+	turns  []Turn // nil if texts are not kept
+	count  int    // of the turns with text
+	size   int64
+	marked bool // a turn says that it has the answer
+	offset int64
+}
+
+// addInstance reads the nth element of the array and adds its question and haystack.
+func (b *Benchmark) addInstance(w *walker, n int) error {
+	if _, err := w.r.Peek(); err != nil {
+		return err
+	}
+	start := w.r.Offset()
+	in, err := w.instance(n)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.name(n), err)
+	}
+	length := w.r.Offset() - start
+	h, err := in.haystack(w.traps)
+	if err == nil {
+		err = b.addQuestion(in, h, start, w.traps)
+	}
+	info := HaystackInfo{ID: in.id, Brain: h.Brain, Sessions: len(h.Sessions)}
+	for _, s := range in.sessions {
+		info.Turns += s.count
+		info.TextBytes += s.size
+	}
+	if err == nil {
+		err = b.add(info, func() (Haystack, error) { return b.instance(in.id, n, start, length) })
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.name(n), jsonstream.At(start, err))
+	}
+	return nil
+}
+
+// name returns what errors call the instance.
+func (in *instance) name(n int) string {
+	if in.id == "" {
+		return fmt.Sprintf("instance %d", n)
+	}
+	return fmt.Sprintf("question %q", in.id)
+}
+
+// instance reads an instance. Also with an error, it has what was read.
+func (w *walker) instance(n int) (*instance, error) {
+	in := &instance{given: map[string]bool{}}
+	w.where = in.name(n)
+	if err := w.object("an instance"); err != nil {
+		return in, err
+	}
+	err := w.members(func(key string) (err error) {
+		in.given[key] = true
+		switch key {
+		case "question_id":
+			in.id, err = w.text(key)
+			w.where = in.id
+		case "question_type":
+			in.kind, err = w.text(key)
+		case "question":
+			in.question, err = w.text(key)
+		case "question_date":
+			var s scalar
+			s, err = w.scalar(key, true)
+			in.date = s.text
+		case "answer":
+			in.answer, err = w.scalar(key, true)
+		case "answer_session_ids":
+			in.gold, err = w.texts(key)
+		case "haystack_session_ids":
+			in.ids, err = w.texts(key)
+		case "haystack_dates":
+			in.dates, err = w.texts(key)
+		case "haystack_sessions":
+			err = w.chats(in)
+		default:
+			err = w.unknown(key)
+		}
+		return err
+	})
+	if err != nil {
+		return in, err
+	}
+	for _, key := range []string{
+		"question_id", "question_type", "question", "answer_session_ids",
+		"haystack_session_ids", "haystack_dates", "haystack_sessions",
+	} {
+		if !in.given[key] {
+			return in, w.errorf("the instance that ends here has no %s", key)
+		}
+	}
+	return in, nil
+}
+
+func (w *walker) chats(in *instance) error {
+	return w.array("haystack_sessions", func() error {
+		c := chat{offset: w.r.Offset()}
+		err := w.array("a session", func() error { return w.turn(&c, len(in.sessions)+1) })
+		in.sessions = append(in.sessions, c)
+		return err
+	})
+}
+
+// turn reads a turn of the nth session of the file.
+func (w *walker) turn(c *chat, n int) error {
+	if err := w.object("a turn"); err != nil {
+		return err
+	}
+	start := w.r.Offset()
+	var role, content scalar
+	var marks bool
+	err := w.members(func(key string) (err error) {
+		switch key {
+		case "role":
+			role, err = w.scalar(key, true)
+		case "content":
+			content, err = w.scalar(key, w.keep)
+		case "has_answer":
+			marks, err = w.boolean(key)
+			c.marked = c.marked || marks
+			w.traps.add(trapGoldMark, fmt.Sprintf("%s: session %d", w.where, n))
+		default:
+			err = w.unknown(key)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	at := func() string { return fmt.Sprintf("%s: session %d, byte %d", w.where, n, start) }
+	if !content.filled {
+		w.traps.add(trapEmptyTurn, at())
+		return nil
+	}
+	if content.number {
+		w.traps.add(trapContentType, at())
+	}
+	t := Turn{Role: role.text, Text: content.text}
+	switch t.Role {
+	case "user", "assistant":
+	case "":
+		return jsonstream.At(start, fmt.Errorf("session %d has a turn without a role", n))
+	default:
+		w.traps.add(trapRole, fmt.Sprintf("%s: session %d, %.40q", w.where, n, t.Role))
+		t.Role, t.Name = "user", oneLine(t.Role, protocol.MaxMessageName)
+	}
+	c.count++
+	c.size += int64(content.size)
+	if w.keep {
+		c.turns = append(c.turns, t)
+	}
+	return nil
+}
+
+// boolean reads a boolean or null, which is false.
+func (w *walker) boolean(name string) (value bool, err error) {
+	raw, at, err := w.value()
+	if err != nil {
+		return false, err
+	}
+	return value, jsonstream.Decode(raw, at, &value)
+}
+
+// oneLine returns text with single spaces and at most most characters.
+func oneLine(text string, most int) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	return string(runes[:min(len(runes), most)])
+}
+
+// instance reads the haystack of an instance again.
+func (b *Benchmark) instance(id string, n int, start, length int64) (Haystack, error) {
+	data, err := b.file.part(start, length)
+	if err != nil {
+		return Haystack{}, err
+	}
+	w := &walker{r: jsonstream.New(bytes.NewReader(data), start), keep: true}
+	in, err := w.instance(n)
+	if err != nil {
+		return Haystack{}, fmt.Errorf("%s: question %q: %w", b.Path, id, err)
+	}
+	return in.haystack(nil)
+}

@@ -1,0 +1,172 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/daemon/protocol"
+)
+
+// questionTypes are the types of questions of LongMemEval.
+var questionTypes = []string{
+	"single-session-user", "single-session-assistant", "single-session-preference",
+	"multi-session", "temporal-reasoning", "knowledge-update",
+}
+
+// abstentionSuffix ends the ids of abstention questions.
+const abstentionSuffix = "_abs"
+
+// brain returns the name of the haystack. The id of an abstention question says that it is one, and
+// without its end it is often the id of another question. So all names end in a digest.
+func (in *instance) brain() string {
+	return marked(slug(strings.TrimSuffix(in.id, abstentionSuffix)), in.id)
+}
+
+// haystack returns the haystack with its sessions in order of their date, those without text left
+// out.
+func (in *instance) haystack(traps *traps) (Haystack, error) {
+	if len(in.sessions) != len(in.ids) || len(in.sessions) != len(in.dates) {
+		return Haystack{}, fmt.Errorf("the instance has %d haystack_sessions, "+
+			"%d haystack_session_ids and %d haystack_dates, which must be equal in number",
+			len(in.sessions), len(in.ids), len(in.dates))
+	}
+	h := Haystack{ID: in.id, Brain: in.brain(), Sessions: []Session{}}
+	for i, c := range in.sessions {
+		example := fmt.Sprintf("%s: session %d", in.id, i+1)
+		when, iso, weekday, err := lmeDate(in.dates[i])
+		if err != nil {
+			return h, fmt.Errorf("session %d: %w", i+1, err)
+		}
+		if iso {
+			traps.add(trapISODate, fmt.Sprintf("%s, %.40q", example, in.dates[i]))
+		}
+		if weekday {
+			traps.add(trapWeekday, fmt.Sprintf("%s, %.40q", example, in.dates[i]))
+		}
+		if c.count == 0 {
+			traps.add(trapEmptySession, example)
+			continue
+		}
+		if c.size > protocol.MaxBatchBytes-protocol.MaxBatchText {
+			return h, fmt.Errorf("session %d has %d bytes of text, and a document may have %d",
+				i+1, c.size, protocol.MaxBatchBytes)
+		}
+		h.Sessions = append(h.Sessions, Session{
+			SourceID: in.ids[i], Date: utc(when), When: when.Format(lmeLayout),
+			Turns: c.turns, Between: "\n\n",
+		})
+	}
+	if len(h.Sessions) == 0 {
+		return h, errNoSessions
+	}
+	in.order(&h, traps)
+	return h, nil
+}
+
+// order sorts the sessions and gives them their names.
+func (in *instance) order(h *Haystack, traps *traps) {
+	if !slices.IsSortedFunc(h.Sessions, byDate) {
+		traps.add(trapOrder, in.id)
+	}
+	slices.SortStableFunc(h.Sessions, byDate)
+	seen := map[string]bool{}
+	for i := range h.Sessions {
+		s := &h.Sessions[i]
+		s.Path = fmt.Sprintf("lme/%s/session-%03d.md", h.Brain, i+1)
+		s.ID = fmt.Sprintf("%s-session-%03d", h.Brain, i+1)
+		s.Title = fmt.Sprintf("Session %d, %s", i+1, s.When)
+		if i > 0 && s.Date == h.Sessions[i-1].Date {
+			traps.add(trapSameDate, fmt.Sprintf("%s: %s", in.id, s.Date))
+		}
+		if seen[s.SourceID] {
+			traps.add(trapRepeatedID, fmt.Sprintf("%s: %.40q", in.id, s.SourceID))
+		}
+		seen[s.SourceID] = true
+		if strings.Contains(s.SourceID, "answer") {
+			traps.add(trapGoldID, fmt.Sprintf("%s: %.60q", in.id, s.SourceID))
+		}
+	}
+}
+
+func byDate(a, b Session) int { return strings.Compare(a.Date, b.Date) }
+
+// addQuestion adds the question of an instance, whose haystack is h.
+func (b *Benchmark) addQuestion(in *instance, h Haystack, at int64, traps *traps) error {
+	if _, ok := b.byID[in.id]; ok {
+		return fmt.Errorf("the question id %q occurs twice; ids must be unique", in.id)
+	}
+	q := Question{
+		ID: in.id, Type: in.kind, Text: in.question, Haystack: in.id, Brain: h.Brain,
+		Answer:     in.answer.text,
+		Abstention: strings.HasSuffix(in.id, abstentionSuffix),
+	}
+	if in.answer.number {
+		traps.add(trapAnswerType, fmt.Sprintf("%s: %s", in.id, in.answer.text))
+	}
+	if !slices.Contains(questionTypes, in.kind) {
+		traps.add(trapUnknownType, fmt.Sprintf("%s: %.40q", in.id, in.kind))
+	}
+	if q.Abstention {
+		q.Topical = true
+		traps.add(trapAbstention, in.id)
+	}
+	if err := in.asked(&q, h, traps); err != nil {
+		return err
+	}
+	in.findGold(&q, h, traps)
+	err := b.Errata.apply(&q, h.paths)
+	b.Questions = append(b.Questions, q)
+	b.offsets = append(b.offsets, at)
+	return err
+}
+
+// asked sets the date of a question.
+func (in *instance) asked(q *Question, h Haystack, traps *traps) error {
+	if strings.TrimSpace(in.date) == "" {
+		traps.add(trapNoDate, in.id)
+		return nil
+	}
+	var when time.Time
+	when, iso, weekday, err := lmeDate(in.date)
+	if err != nil {
+		return fmt.Errorf("question_date: %w", err)
+	}
+	if iso {
+		traps.add(trapISODate, fmt.Sprintf("%s: question, %.40q", in.id, in.date))
+	}
+	if weekday {
+		traps.add(trapWeekday, fmt.Sprintf("%s: question, %.40q", in.id, in.date))
+	}
+	q.Date = utc(when)
+	for _, s := range h.Sessions {
+		if s.Date > q.Date {
+			traps.add(trapAfter, fmt.Sprintf("%s: %s is after %s", in.id, s.Date, q.Date))
+		}
+	}
+	return nil
+}
+
+// findGold sets the gold documents of a question.
+func (in *instance) findGold(q *Question, h Haystack, traps *traps) {
+	for i, id := range in.gold {
+		if slices.Contains(in.gold[:i], id) {
+			traps.add(trapGoldRepeated, fmt.Sprintf("%s: %.60q", in.id, id))
+			continue
+		}
+		paths := h.paths(id)
+		q.Gold = append(q.Gold, paths...)
+		if len(paths) == 0 {
+			traps.add(trapGoldMissing, fmt.Sprintf("%s: %.60q", in.id, id))
+		}
+	}
+	if len(q.Gold) == 0 {
+		traps.add(trapNoGold, in.id)
+	}
+	for i, c := range in.sessions {
+		if c.marked && !slices.Contains(in.gold, in.ids[i]) {
+			traps.add(trapMarkOutside, fmt.Sprintf("%s: %.60q", in.id, in.ids[i]))
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package source
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"evalctl/harness/dataset"
+	"evalctl/scorer"
+)
+
+// Question is a question of a benchmark.
+type Question struct {
+	ID   string
+	Type string // its stratum, never empty
+	Text string
+	Date string // when it is asked, RFC 3339 in UTC, empty if the file does not say
+	// Answer is the reference answer. Of an abstention question it says that the haystack does not
+	// contain the answer.
+	Answer     string
+	Abstention bool
+	Haystack   string // the id of its haystack
+	Brain      string // the brain of its haystack
+	// Gold are the paths of the gold documents, each once, in the order of the file.
+	Gold []string
+	// Topical is set if the gold documents are about the subject of the question and do not contain
+	// an answer. Retrieval is not measured with them.
+	Topical bool
+	// ExpectedSubstrings and Tags are those of a line in JSONL.
+	ExpectedSubstrings []string
+	Tags               []string
+	Line               int // of a file in JSONL, counted from 1
+	// Erratum is what is known to be wrong with the gold, nil for nothing.
+	Erratum *Erratum
+}
+
+// tagAbstention is the tag of abstention questions.
+const tagAbstention = "abstention"
+
+// tagType begins the tag that has the type of a question.
+const tagType = "type:"
+
+// judgeTypes are the types of judgement by question type. Others are standard.
+var judgeTypes = map[string]string{
+	"temporal-reasoning":        scorer.TypeTemporal,
+	"temporal":                  scorer.TypeTemporal,
+	"knowledge-update":          scorer.TypeKnowledgeUpdate,
+	"single-session-preference": scorer.TypePreference,
+}
+
+// JudgeType returns how an answer to the question is judged, one of scorer.Types.
+func (q Question) JudgeType() string {
+	if q.Abstention {
+		return scorer.TypeAbstention
+	}
+	return cmp.Or(judgeTypes[q.Type], scorer.TypeStandard)
+}
+
+// Dataset returns the question as a run asks it. The first tag is its type.
+func (q Question) Dataset() dataset.Question {
+	d := dataset.Question{
+		ID: q.ID, Question: q.Text, QuestionDate: q.Date, ReferenceAnswer: q.Answer,
+		ExpectedSubstrings: q.ExpectedSubstrings, Tags: q.tags(), Brain: q.Brain, Line: q.Line,
+		Type: q.Type, JudgeType: q.JudgeType(),
+	}
+	if !q.Topical {
+		d.ExpectedPaths = q.Gold
+	}
+	if text := strings.TrimSpace(q.Answer); d.ExpectedSubstrings == nil && text != "" {
+		d.ExpectedSubstrings = []string{text}
+	}
+	return d
+}
+
+// tags returns the tags of the question, with its type first.
+func (q Question) tags() []string {
+	tags := []string{tagType + q.Type}
+	if q.Abstention {
+		tags = append(tags, tagAbstention)
+	}
+	for _, t := range q.Tags {
+		if !slices.Contains(tags, t) {
+			tags = append(tags, t)
+		}
+	}
+	return tags
+}

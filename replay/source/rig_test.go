@@ -1,0 +1,80 @@
+package source
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// sharedData has benchmarks by other authors. It is not part of the repository and may be missing.
+const sharedData = "../../../shared/data"
+
+// shared returns the path of a file of sharedData, and skips the test if it is missing.
+func shared(tb testing.TB, path string) string {
+	tb.Helper()
+	path = filepath.Join(sharedData, filepath.FromSlash(path))
+	if _, err := os.Stat(path); err != nil {
+		tb.Skipf("no benchmark at %s", path)
+	}
+	return path
+}
+
+// open opens a benchmark that closes with the test.
+func open(tb testing.TB, path string, o Options) *Benchmark {
+	tb.Helper()
+	b, err := Open(tb.Context(), path, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { b.Close() })
+	return b
+}
+
+// writeFile writes a file into a folder of the test and returns its path.
+func writeFile(tb testing.TB, name, text string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// encode returns v as JSON.
+func encode(tb testing.TB, v any) string {
+	tb.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// haystack reads a haystack.
+func haystack(tb testing.TB, b *Benchmark, id string) Haystack {
+	tb.Helper()
+	h, err := b.Haystack(id)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+// lmeInstance returns a usable instance of LongMemEval with two sessions.
+func lmeInstance(id string) object {
+	return object{
+		"question_id": id, "question_type": "multi-session", "question": "What do I like?",
+		"question_date": "2023/05/30 (Tue) 23:40", "answer": "tea",
+		"answer_session_ids":   []string{"answer_1"},
+		"haystack_session_ids": []string{"s1", "answer_1"},
+		"haystack_dates":       []string{"2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 02:57"},
+		"haystack_sessions": [][]object{
+			{{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello, you."}},
+			{{"role": "user", "content": "I like tea.", "has_answer": true}},
+		},
+	}
+}

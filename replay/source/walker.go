@@ -1,0 +1,242 @@
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"evalctl/internal/jsonstream"
+)
+
+// walker reads the JSON of a benchmark file in order. Every value is checked. Its errors have the
+// byte at which a value is wrong.
+type walker struct {
+	r     *jsonstream.Reader
+	traps *traps
+	where string // what is being read, for examples
+	keep  bool   // whether the texts of turns are kept
+}
+
+// end returns an error unless nothing but space follows the array.
+func (w *walker) end() error {
+	if c, err := w.r.Peek(); err == nil {
+		return jsonstream.At(w.r.Offset(), fmt.Errorf("%q after the end of the array; "+
+			"the file must contain nothing else", c))
+	}
+	return w.r.End()
+}
+
+// members reads an object. A key that occurs twice is an error, because either value could be
+// meant.
+func (w *walker) members(each func(key string) error) error {
+	var seen []string
+	return w.r.Members(func(key string) error {
+		if slices.Contains(seen, key) {
+			return w.errorf("the key %.40q is given twice in one object", key)
+		}
+		seen = append(seen, key)
+		return each(key)
+	})
+}
+
+// errorf returns an error about the next value, or about the last one if none follows.
+func (w *walker) errorf(format string, args ...any) error {
+	return jsonstream.At(w.r.Offset(), fmt.Errorf(format, args...))
+}
+
+// unknown skips a value whose key is not known, and counts it.
+func (w *walker) unknown(key string) error {
+	w.traps.add(trapUnknownKey, fmt.Sprintf("%s: %.40q", w.where, key))
+	return w.skip()
+}
+
+// skip checks and skips a value.
+func (w *walker) skip() error {
+	raw, at, err := w.value()
+	if err != nil {
+		return err
+	}
+	var any json.RawMessage
+	return jsonstream.Decode(raw, at, &any)
+}
+
+// value returns a value, which may be invalid, and its offset.
+func (w *walker) value() (raw []byte, at int64, err error) {
+	if _, err := w.r.Peek(); err != nil {
+		return nil, 0, err
+	}
+	at = w.r.Offset()
+	raw, err = w.r.Value()
+	return raw, at, err
+}
+
+// scalar is a string, a number or null.
+type scalar struct {
+	text   string
+	size   int  // of text in bytes, also if it was not decoded
+	filled bool // text has more than space
+	number bool
+}
+
+// scalar reads a string, a number or null, which is an empty string. name is the key, for errors.
+// The text is not decoded if decode is false.
+func (w *walker) scalar(name string, decode bool) (scalar, error) {
+	raw, at, err := w.value()
+	if err != nil {
+		return scalar{}, err
+	}
+	switch {
+	case raw[0] == '"':
+		info, wrong, err := checkString(raw)
+		if err != nil {
+			return scalar{}, jsonstream.At(at+int64(wrong), fmt.Errorf("%s: %w", name, err))
+		}
+		if info.surrogates > 0 {
+			w.traps.add(trapSurrogate, fmt.Sprintf("%s: %s, byte %d", w.where, name, at))
+		}
+		s := scalar{size: info.size, filled: info.filled}
+		if decode {
+			s.text, err = unquote(raw, info)
+		}
+		return s, err
+	case string(raw) == "null":
+		return scalar{}, nil
+	}
+	if err := jsonstream.Decode(raw, at, new(json.RawMessage)); err != nil {
+		return scalar{}, err
+	}
+	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return scalar{}, jsonstream.At(at, fmt.Errorf("%s must be a string, not %s", name, kindOf(raw)))
+	}
+	return scalar{text: string(raw), size: len(raw), filled: true, number: true}, nil
+}
+
+// text reads a string that must not be empty, a number included, as ids may be numbers.
+func (w *walker) text(name string) (string, error) {
+	at := w.r.Offset()
+	s, err := w.scalar(name, true)
+	if err == nil && !s.filled {
+		err = jsonstream.At(at, fmt.Errorf("%s is empty", name))
+	}
+	return s.text, err
+}
+
+// texts reads an array of strings. null is an empty one.
+func (w *walker) texts(name string) (list []string, err error) {
+	if c, err := w.r.Peek(); err != nil {
+		return nil, err
+	} else if c != '[' {
+		s, err := w.scalar(name, true)
+		if err == nil && s.size > 0 {
+			err = w.errorf("%s must be an array of strings", name)
+		}
+		return nil, err
+	}
+	err = w.r.Elements(func() error {
+		s, err := w.scalar(name, true)
+		list = append(list, s.text)
+		return err
+	})
+	return list, err
+}
+
+// array reads an array, whose elements each reads.
+func (w *walker) array(name string, each func() error) error {
+	if c, err := w.r.Peek(); err != nil {
+		return err
+	} else if c != '[' {
+		return w.errorf("%s must be an array", name)
+	}
+	return w.r.Elements(each)
+}
+
+// object checks that an object follows.
+func (w *walker) object(name string) error {
+	c, err := w.r.Peek()
+	if err == nil && c != '{' {
+		err = w.errorf("%s must be an object", name)
+	}
+	return err
+}
+
+// kindOf returns what a JSON value is, for errors.
+func kindOf(raw []byte) string {
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	case '"':
+		return "a string"
+	}
+	return "a number"
+}
+
+// stringInfo is what checkString finds.
+type stringInfo struct {
+	size       int  // of the decoded text in bytes
+	filled     bool // it has more than space
+	escaped    bool
+	surrogates int // that have no pair
+}
+
+// checkString checks the JSON string raw, and returns what it contains without decoding it. wrong
+// is the index of a byte that is not valid.
+func checkString(raw []byte) (info stringInfo, wrong int, err error) {
+	end := len(raw) - 1
+	for i := 1; i < end; {
+		start := i
+		i += plainPrefix(raw[i:end])
+		info.size += i - start
+		info.filled = info.filled || len(bytes.Trim(raw[start:i], " ")) > 0
+		if i == end {
+			break
+		}
+		r, n, err := special(raw[i:end])
+		if err != nil {
+			return info, i, err
+		}
+		if raw[i] == '\\' {
+			info.escaped = true
+			if r == utf8.RuneError && !isReplacement(raw[i:]) {
+				info.surrogates++
+			}
+		}
+		info.size += utf8.RuneLen(r)
+		info.filled = info.filled || !unicode.IsSpace(r)
+		i += n
+	}
+	return info, 0, nil
+}
+
+// special reads what a string begins with that is not plain: an escape, or a character of more than
+// one byte. n is its length.
+func special(b []byte) (r rune, n int, err error) {
+	switch c := b[0]; {
+	case c == '\\':
+		if r, n = unescape(b); n == 0 {
+			err = errors.New("this escape is not valid JSON")
+		}
+	case c < ' ':
+		err = fmt.Errorf("the character %q must be escaped in JSON", c)
+	default:
+		if r, n = utf8.DecodeRune(b); r == utf8.RuneError && n == 1 {
+			err = errors.New("the text is not valid UTF-8; save the file as UTF-8")
+		}
+	}
+	return r, n, err
+}
+
+// isReplacement reports whether b begins with the escape of U+FFFD itself.
+func isReplacement(b []byte) bool {
+	return len(b) >= 6 && strings.EqualFold(string(b[:6]), `\ufffd`)
+}

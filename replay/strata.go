@@ -1,0 +1,193 @@
+package replay
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"evalctl/harness/aggregate"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/internal/stats"
+)
+
+// confidence is that of all intervals.
+const confidence = 0.95
+
+// typeTag begins the tag that has the type of a question.
+const typeTag = "type:"
+
+// tally adds up what a replay reports besides the figures of a run. It needs a few bytes for each
+// question. It is not safe for concurrent use.
+type tally struct {
+	strata   map[string]*stratumSum
+	verdicts map[result.JudgeVerdict]int
+	losses   map[result.Cause]int
+	// original counts the questions by their gold before errata.
+	original result.Counts
+	// first counts the questions that were answered by their first attempt.
+	first, firstPassed int
+}
+
+type stratumSum struct {
+	counts  result.Counts
+	latency []float64
+}
+
+func newTally() *tally {
+	return &tally{
+		strata: map[string]*stratumSum{}, verdicts: map[result.JudgeVerdict]int{},
+		losses: map[result.Cause]int{},
+	}
+}
+
+// add counts a finished record.
+func (t *tally) add(r result.Record) {
+	s := t.strata[r.Type]
+	if s == nil {
+		s = &stratumSum{}
+		t.strata[r.Type] = s
+	}
+	s.counts.Add(r)
+	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
+		s.latency = append(s.latency, r.LatencyMS)
+		if r.Attempts == 1 {
+			t.first++
+			if r.Passed {
+				t.firstPassed++
+			}
+		}
+	}
+	if r.JudgeVerdict != "" {
+		t.verdicts[r.JudgeVerdict]++
+	}
+	if r.Cause != "" {
+		t.losses[r.Cause]++
+	}
+	t.original.Add(originalRecord(r))
+}
+
+// originalRecord returns a record with the outcome that it has by the original gold.
+func originalRecord(r result.Record) result.Record {
+	o := r.Original
+	if o == nil {
+		return r
+	}
+	r.Passed = o.Passed
+	switch o.Verdict {
+	case result.VerdictError:
+		r.Outcome = result.Errored
+	case result.VerdictUnscored:
+		r.Outcome = result.Unscored
+	case "":
+		r.Outcome = result.NoGold
+	default:
+		r.Outcome = result.Scored
+	}
+	return r
+}
+
+// fill sets the figures of the replay in res, whose sample and retrieval must be set.
+func (t *tally) fill(res *result.Result) {
+	r := res.Replay
+	r.Verdicts, r.Losses = t.verdicts, t.losses
+	r.FirstAttempt, r.FirstAttemptPassed = t.first, t.firstPassed
+	r.Strata = t.figures(res.Retrieval)
+	r.Weighted, r.Macro = weighted(r.Sample, t.strata), macro(r.Strata)
+	if e := r.Errata; e != nil {
+		e.Original = t.original
+		e.OriginalPassRate, e.OriginalInterval = t.original.PassRate(), wilson(t.original)
+	}
+}
+
+// figures returns the strata in order of their names.
+func (t *tally) figures(retrieval *result.Retrieval) []result.Stratum {
+	out := []result.Stratum{}
+	for _, name := range slices.Sorted(maps.Keys(t.strata)) {
+		s := t.strata[name]
+		f := result.Stratum{
+			Name: name, Counts: s.counts, PassRate: s.counts.PassRate(), Interval: wilson(s.counts),
+			Latency: aggregate.Quantiles(s.latency),
+		}
+		if retrieval != nil {
+			if m := retrieval.ByTag[typeTag+name]; m != nil {
+				f.WithGold, f.Retrieval = m.N, m.Macro
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// weighted estimates the pass rate of the whole benchmark. It returns nil if a stratum of it has no
+// finished question.
+func weighted(sample result.Sample, strata map[string]*stratumSum) *result.Estimate {
+	var cells []stats.Cell
+	for _, d := range sample.Strata {
+		s := strata[d.Name]
+		if d.Population == 0 {
+			continue
+		}
+		if s == nil || s.counts.Total == 0 {
+			return nil
+		}
+		// Questions that do not count are no part of the population either. Their share is that in the
+		// sample.
+		share := float64(s.counts.Total) / float64(s.counts.Finished())
+		population := max(int(math.Round(float64(d.Population)*share)), s.counts.Total)
+		cells = append(cells, stats.Cell{Population: population, Sampled: s.counts.Total, Passed: s.counts.Passed})
+	}
+	e := stats.Stratified(cells, confidence)
+	if math.IsNaN(e.Rate) || math.IsNaN(e.Lo) {
+		return nil
+	}
+	out := &result.Estimate{Mean: e.Rate, Interval: result.Interval{
+		Method: "wilson_stratified", Confidence: confidence, Low: e.Lo, High: e.Hi,
+	}}
+	if !math.IsNaN(e.SE) {
+		out.SE = &e.SE
+	}
+	return out
+}
+
+// macro returns the mean of the pass rates, nil if no stratum has one.
+func macro(strata []result.Stratum) *float64 {
+	sum, n := 0.0, 0
+	for _, s := range strata {
+		if s.PassRate != nil {
+			sum += *s.PassRate
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return new(sum / float64(n))
+}
+
+// wilson returns the interval of a pass rate, nil without questions.
+func wilson(c result.Counts) *result.Interval {
+	if c.Total == 0 {
+		return nil
+	}
+	lo, hi := stats.Wilson(c.Passed, c.Total, confidence)
+	return &result.Interval{Method: "wilson", Confidence: confidence, Low: lo, High: hi}
+}
+
+// perCorrect sets what a correct answer cost, with an interval from that of the pass rate.
+func perCorrect(c *result.CostAccounting, n result.Counts) {
+	if n.Passed == 0 {
+		return
+	}
+	total := float64(c.TotalUSD)
+	passed := llm.USD(n.Passed)
+	each := c.TotalUSD/passed + (c.TotalUSD%passed+passed/2)/passed // rounded half up
+	lo, hi := stats.Wilson(n.Passed, n.Total, confidence)
+	dollars := func(rate float64) float64 {
+		return total / (rate * float64(n.Total)) / float64(llm.Dollar)
+	}
+	c.PerCorrectUSD = &each
+	c.PerCorrectInterval = &result.Interval{
+		Method: "wilson", Confidence: confidence, Low: dollars(hi), High: dollars(lo),
+	}
+}

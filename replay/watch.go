@@ -1,0 +1,112 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+)
+
+// watch is an Asker that notices when the daemon behind another one was restarted. A daemon that
+// keeps its brains in memory has none afterwards: every further answer would be wrong, so that the
+// run has to stop.
+type watch struct {
+	harness.Asker
+	// probe searches, to see whether a brain is there.
+	probe *target.Target
+	// money is nil unless the calls that the daemon makes are counted.
+	money *moneyGate
+
+	// down is set while the daemon refuses connections. restarts counts how often it came back, last
+	// is when it was counted.
+	mu       sync.Mutex
+	down     bool
+	restarts int
+	last     time.Time
+}
+
+// checkTimeout limits the check of whether a brain exists.
+const checkTimeout = 5 * time.Second
+
+// Ask implements harness.Asker.
+func (w *watch) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error) {
+	began := time.Now()
+	a, err := w.Asker.Ask(ctx, q, timeout)
+	f, failed := target.AsFailure(err)
+	if err != nil && !failed {
+		return a, err
+	}
+	if refused := w.money.stopped(); refused != nil {
+		return a, refused // the daemon failed because a model did, or answered with less
+	}
+	refused := slices.ContainsFunc(a.Failed, isRefused)
+	switch {
+	case failed && isRefused(f.Failure):
+		w.refused()
+		return a, err
+	case failed && f.Status != http.StatusNotFound && !refused:
+		return a, err
+	}
+	if restarted := w.answered(began, refused); !restarted && !failed {
+		return a, err
+	}
+	if gone := w.check(ctx, q); gone != nil {
+		return a, gone
+	}
+	return a, err
+}
+
+func (w *watch) refused() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = true
+}
+
+// answered reports whether the daemon answers again after it had refused a connection. Questions that
+// began before a restart was counted saw the same one.
+func (w *watch) answered(began time.Time, refused bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.down && !refused {
+		return false
+	}
+	w.down = false
+	if began.After(w.last) {
+		w.restarts++
+		w.last = time.Now()
+	}
+	return true
+}
+
+// count returns how often the daemon came back.
+func (w *watch) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.restarts
+}
+
+// check returns an error that stops the run if the brain of a question is gone or empty.
+func (w *watch) check(ctx context.Context, q dataset.Question) error {
+	a, err := w.probe.Ask(ctx, q, checkTimeout)
+	f, failed := target.AsFailure(err)
+	gone := failed && f.Status == http.StatusNotFound || err == nil && len(a.Retrieved) == 0
+	if !gone {
+		return nil
+	}
+	return fmt.Errorf("%w: it was started again and has lost brain %s; start it with a folder for its "+
+		"data, then continue with --resume", harness.ErrDaemonDied, w.probe.Brains[q.Brain])
+}
+
+// isRefused reports whether nothing listened at the daemon's address.
+func isRefused(f result.Failure) bool {
+	return f.Kind == result.KindTransport && strings.Contains(f.Message, syscall.ECONNREFUSED.Error())
+}
