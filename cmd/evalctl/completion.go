@@ -47,7 +47,7 @@ type completedFlag struct {
 }
 
 // pathFlags lists the flags whose value is a file or folder.
-var pathFlags = []string{"dataset", "corpus", "output", "resume", "keys", "file", "home"}
+var pathFlags = []string{"dataset", "corpus", "output", "resume", "keys", "file", "home", "corpus-output", "cache-dir"}
 
 // flagValues returns the possible values of a flag, if there is a list of them. --sdk and
 // --llm-provider are not enums in the grammar, because their own errors say more.

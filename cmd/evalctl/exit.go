@@ -19,6 +19,7 @@ const (
 	exitBudget      = 3
 	exitDaemon      = 4
 	exitUnscored    = 5
+	exitControls    = 7
 	exitInterrupted = 130
 )
 
@@ -32,6 +33,7 @@ var exitMeanings = []struct {
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
 	{exitUnscored, "more errors and unscored questions than allowed"},
+	{exitControls, "answers known to be right or wrong were misjudged; the replay is invalid"},
 	{exitInterrupted, "interrupted; --resume continues the run"},
 }
 
@@ -88,6 +90,8 @@ func (e *verdictError) code() int {
 		return exitDaemon
 	case result.ReasonLost:
 		return exitUnscored
+	case result.ReasonControls:
+		return exitControls
 	}
 	switch e.gate.Stopped {
 	case result.StopBudget:

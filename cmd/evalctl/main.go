@@ -21,7 +21,10 @@ import (
 // cli is the grammar of the command line: one field per command.
 type cli struct {
 	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
+	Replay      replayCmd      `cmd:"" help:"Measure memories with a published benchmark."`
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
+	Dataset     datasetCmd     `cmd:"" help:"Create, check, convert and download datasets."`
+	Judge       judgeCmd       `cmd:"" help:"Check a judge against answers with labels."`
 	Conformance conformanceCmd `cmd:"" help:"Check a daemon against the protocol."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
 	MCP         mcpCmd         `cmd:"" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
@@ -78,10 +81,15 @@ func dispatch(ctx context.Context, p *process) error {
 	}
 	var c cli
 	kctx, err := parse(ctx, p, &c)
-	if err == nil && c.Run.Resume != "" {
-		// Flags that the command line does not set are read from the journal.
+	if err == nil && (c.Run.Resume != "" || c.Replay.Resume != "") {
+		// Flags that the command line does not set are read from the journal or the ledger.
 		var options kong.Resolver
-		if options, err = c.Run.journalOptions(p); err == nil {
+		if c.Run.Resume != "" {
+			options, err = c.Run.journalOptions(p)
+		} else {
+			options, err = c.Replay.ledgerOptions()
+		}
+		if err == nil {
 			c = cli{}
 			kctx, err = parse(ctx, p, &c, kong.Resolvers(options))
 		}

@@ -221,11 +221,71 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 			return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`, Input: 700, Output: 20}
 		}
 	},
+	// lanterns answers questions about colours from its notes, and judges by whether the candidate
+	// contains the reference.
+	"lanterns": func() func(llmtest.Call) llmtest.Reply { return lanternModel },
+	// lenient is lanterns with a judge that passes everything.
+	"lenient": func() func(llmtest.Call) llmtest.Reply {
+		return func(c llmtest.Call) llmtest.Reply {
+			r := lanternModel(c)
+			if strings.HasPrefix(r.Text, `{"score"`) {
+				r.Text = `{"score": 1, "reason": "fine"}`
+			}
+			return r
+		}
+	},
+	// faulty is lanterns with every fault of a provider in turn.
+	"faulty": func() func(llmtest.Call) llmtest.Reply {
+		var calls atomic.Int32
+		return func(c llmtest.Call) llmtest.Reply {
+			r := lanternModel(c)
+			switch calls.Add(1) % 11 {
+			case 1:
+				return llmtest.Reply{Status: 429, RetryAfter: "0", Body: `{"error":{"message":"slow down"}}`}
+			case 3:
+				r.CutAfter = 1
+			case 5:
+				r.Body = `{"choices": [{"mess`
+			case 7:
+				r.Usage = `{"prompt_tokens": -4, "completion_tokens": "many"}`
+			case 9:
+				return llmtest.Reply{Break: true}
+			}
+			r.Latency = 2 * time.Millisecond
+			return r
+		}
+	},
 	"unauthorized": func() func(llmtest.Call) llmtest.Reply {
 		return func(llmtest.Call) llmtest.Reply {
 			return llmtest.Reply{Status: 401, Body: `{"error":{"message":"bad key"}}`}
 		}
 	},
+}
+
+// painted matches the fact in a note of a lantern benchmark.
+var painted = regexp.MustCompile(`is painted (\w+( \w+)?)`)
+
+func lanternModel(c llmtest.Call) llmtest.Reply {
+	last := c.Messages[len(c.Messages)-1].Content
+	var judged struct {
+		Reference string  `json:"reference_answer"`
+		Candidate *string `json:"candidate_answer"`
+	}
+	if json.Unmarshal([]byte(last), &judged) == nil && judged.Candidate != nil {
+		score := 0
+		if strings.Contains(strings.ToLower(*judged.Candidate), strings.ToLower(judged.Reference)) {
+			score = 1
+		}
+		return llmtest.Reply{Text: fmt.Sprintf(`{"score": %d, "reason": "compared"}`, score), Input: 700, Output: 20}
+	}
+	if strings.Contains(c.Messages[0].Content, `{"facts": [`) {
+		return llmtest.Reply{Text: `{"facts": []}`, Input: 900, Output: 8}
+	}
+	text := "You did not mention a parrot."
+	if m := painted.FindStringSubmatch(last); m != nil {
+		text = "It is painted " + m[1]
+	}
+	return llmtest.Reply{Text: text, Input: 500, Output: 10}
 }
 
 // cmdModel starts a model and points the environment at it: model NAME

@@ -24,6 +24,10 @@ const (
 	// recentAnswers is the number of latencies from which the live percentiles are computed.
 	recentAnswers  = 512
 	redrawInterval = 100 * time.Millisecond
+	// A bar is drawn again after liveInterval although no question has finished.
+	liveInterval = time.Second
+	// stallAge is the age from which the oldest question is named.
+	stallAge = 5 * time.Second
 	// A plain line is printed after each tenth of the questions, subject to these intervals.
 	minLineInterval = time.Second
 	maxLineInterval = 10 * time.Second
@@ -40,10 +44,11 @@ type progress struct {
 	resumed int // finished before this process
 
 	mu     sync.Mutex
-	late   *time.Timer // draws after maxLineInterval without a line; nil with a bar
+	late   *time.Timer // draws if nothing has been drawn for a while
 	ended  bool
 	counts result.Counts
-	asked  int // in this process
+	asked  int                  // in this process
+	open   map[string]time.Time // when the questions that wait for an answer were asked, by id
 	spent  llm.USD
 	start  time.Time
 	drawn  time.Time
@@ -57,30 +62,70 @@ type progress struct {
 // progress starts the display for a run of total questions. The first resumed records passed to add
 // were finished by an earlier process.
 func (t *terminal) progress(total, resumed int) *progress {
-	p := &progress{t: t, total: total, resumed: resumed, start: time.Now(), drawn: time.Now()}
-	switch {
-	case t.quiet:
-	case t.live:
+	p := &progress{
+		t: t, total: total, resumed: resumed, start: time.Now(), drawn: time.Now(), open: map[string]time.Time{},
+	}
+	if t.quiet {
+		return p
+	}
+	p.mu.Lock() // the timer may fire before the assignment
+	defer p.mu.Unlock()
+	p.late = time.AfterFunc(p.patience(), p.tick)
+	if t.live {
 		p.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(barWidth), progressbar.OptionShowCount(),
 			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
 			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
-	default:
-		p.mu.Lock() // the timer may fire before the assignment
-		defer p.mu.Unlock()
-		p.late = time.AfterFunc(maxLineInterval, p.tick)
 	}
 	return p
 }
 
-// tick draws if no question has finished for maxLineInterval.
+// patience is how long nothing is drawn while no question finishes.
+func (p *progress) patience() time.Duration {
+	if p.t.live {
+		return liveInterval
+	}
+	return maxLineInterval
+}
+
+// tick draws if no question has finished for a while.
 func (p *progress) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.ended {
 		p.draw()
+		p.late.Reset(p.patience())
 	}
+}
+
+// resume counts one more question that was finished before this process.
+func (p *progress) resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resumed++
+}
+
+// asking records that a question begins or ends to wait for its answer. Calls are concurrent.
+func (p *progress) asking(id string, begin bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if begin {
+		p.open[id] = time.Now()
+	} else {
+		delete(p.open, id)
+	}
+}
+
+// stalled returns the id and the age of the question that has waited longest, if it has waited for
+// stallAge.
+func (p *progress) stalled() (id string, age time.Duration) {
+	for q, since := range p.open {
+		if a := time.Since(since); a >= stallAge && a > age {
+			id, age = q, a
+		}
+	}
+	return id, age
 }
 
 // add records a finished question. It is called by one goroutine at a time.
@@ -175,6 +220,9 @@ func (p *progress) status(first string) []string {
 	}
 	if p.spent > 0 {
 		s = append(s, p.spent.String())
+	}
+	if id, age := p.stalled(); age > 0 {
+		s = append(s, fmt.Sprintf("%s waits %d s", short(id, 32), int(age.Seconds())))
 	}
 	if p.asked > 0 {
 		left := time.Duration(float64(time.Since(p.start)) / float64(p.asked) * float64(p.total-p.counts.Finished()))

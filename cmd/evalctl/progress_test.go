@@ -128,3 +128,27 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+// TestStalled: a question that waits long is named with its age, until its answer is there.
+func TestStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := (&terminal{w: &out}).progress(2, 0)
+		p.asking("q-1", true)
+		time.Sleep(4 * time.Second)
+		p.asking("q-2", true)
+		if id, age := p.stalled(); age != 0 {
+			t.Errorf("%s waits %v", id, age)
+		}
+		time.Sleep(9 * time.Second)
+		synctest.Wait()
+		if got := out.String(); !strings.Contains(got, "q-1 waits 10 s") {
+			t.Errorf("got %q", got)
+		}
+		p.asking("q-1", false)
+		if id, age := p.stalled(); id != "q-2" || age != 9*time.Second {
+			t.Errorf("%s waits %v", id, age)
+		}
+		p.done()
+	})
+}

@@ -46,7 +46,8 @@ func commandLines(t *testing.T, page string) [][]string {
 // that need only a clone are run.
 func TestShownCommands(t *testing.T) {
 	ran, installs := 0, 0
-	for _, page := range []string{"../../README.md", "../../docs/adding.md", "../../docs/mcp.md", "../../docs/retrieval.md"} {
+	for _, page := range []string{"../../README.md", "../../docs/adding.md", "../../docs/datasets.md", "../../docs/judging.md", "../../docs/mcp.md", "../../docs/replay.md",
+		"../../docs/retrieval.md"} {
 		for _, args := range commandLines(t, page) {
 			name := strings.Join(args, " ")
 			quiet := &process{args: args, env: func(string) string { return "" }, stdout: io.Discard, stderr: io.Discard}
@@ -55,7 +56,7 @@ func TestShownCommands(t *testing.T) {
 				continue
 			}
 			has := func(s string) bool { return strings.Contains(name, s) }
-			if has("--sdk go") && has("datasets/") && !has("name.jsonl") && !has("--budget-usd") {
+			if has("--sdk go") && has("--dataset datasets/") && !has("name.jsonl") && !has("--budget-usd") {
 				ran++
 				runShown(t, page, args)
 			}
@@ -71,8 +72,13 @@ func TestShownCommands(t *testing.T) {
 }
 
 func runShown(t *testing.T, page string, args []string) {
+	output := t.TempDir()
+	if args[0] == "replay" { // names a file
+		output = filepath.Join(output, "replay.json")
+		args = append(args, "--cache-dir", t.TempDir())
+	}
 	// TestMain puts evalctl on the PATH.
-	cmd := exec.CommandContext(t.Context(), "evalctl", append(args, "--output", t.TempDir())...)
+	cmd := exec.CommandContext(t.Context(), "evalctl", append(args, "--output", output)...)
 	cmd.Dir = "../.."
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: evalctl %s: %v\n%s", page, strings.Join(args, " "), err, out)

@@ -7,15 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
-
 	"evalctl/harness"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
-	"evalctl/scorer"
 )
 
 // inputs prints the dataset, the corpus and the brains.
@@ -42,6 +37,7 @@ func (t *terminal) inputs(dataset string, p *plan) {
 		t.field("corpus", "%s", line)
 	}
 	t.brains(p.brains)
+	t.inputWarnings(p.dataset, p.corpus)
 	t.warnings(p.gold.Warnings)
 }
 
@@ -75,13 +71,16 @@ func temperature(j result.JudgeModel) string {
 }
 
 // daemon prints the daemon under test.
-func (t *terminal) daemon(s *harness.Session) {
+func (t *terminal) daemon(s *harness.Session) { t.daemonOf("daemon", s) }
+
+// daemonOf prints a daemon under the name of its arm.
+func (t *terminal) daemonOf(name string, s *harness.Session) {
 	url, version := s.Endpoint().URL(), printable(s.ID().Version, oneLine)
 	if !s.Started() {
-		t.field("daemon", "%s  %s", url, version)
+		t.field(name, "%s  %s", url, version)
 		return
 	}
-	t.field("daemon", "pid %d  %s  healthy in %d ms  %s  log %s",
+	t.field(name, "pid %d  %s  healthy in %d ms  %s  log %s",
 		s.Process().PID(), url, s.Process().HealthyIn().Milliseconds(), version, printable(s.LogPath(), oneLine))
 }
 
@@ -149,71 +148,6 @@ func ran(what string, counts map[string]int) []string {
 	return out
 }
 
-func (t *terminal) failures(c *runCmd, p *progress) {
-	t.blank()
-	if len(p.failed) == 0 {
-		return
-	}
-	for _, r := range p.failed {
-		mark, text := t.failure(c, r)
-		fmt.Fprintln(t.w, t.wrap("  "+mark+" ", text))
-	}
-	if p.more > 0 {
-		fmt.Fprintf(t.w, "  … and %d more, see the result file\n", p.more)
-	}
-	t.blank()
-}
-
-// failure returns a mark for the outcome of a failed question, and its description.
-func (t *terminal) failure(c *runCmd, r result.Record) (mark, text string) {
-	name := short(r.ID, 40)
-	if len(r.Tags) > 0 {
-		name += " " + short(r.Tags[0], 24)
-	}
-	switch r.Outcome {
-	case result.Errored:
-		text = fmt.Sprintf("%s  %s (%s)", name, short(r.Error.Message, 200), count(r.Attempts, "attempt"))
-		return t.tint(false, "ERR "), text
-	case result.Unscored:
-		return t.tint(false, "????"), fmt.Sprintf("%s  %s", name, short(r.Reason, 200))
-	}
-	mark = t.tint(false, "FAIL")
-	want := r.Reference
-	switch c.scorer.Needs {
-	case scorer.NeedExpected:
-		want = strings.Join(r.Expected, " | ")
-	case scorer.NeedGold:
-		want = short(strings.Join(r.ExpectedPaths, " | "), 72)
-		return mark, fmt.Sprintf("%s  %s: expected \"%s\"", name, r.Reason, want)
-	}
-	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s", name, short(want, 48), short(r.Answer, 72), c.blame(r))
-	return mark, text
-}
-
-// blame names the stage in which a failed question was lost, if its gold documents show it.
-func (c *runCmd) blame(r result.Record) string {
-	if r.Retrieval == nil {
-		return ""
-	}
-	rank, gold := r.GoldRank(), len(r.Retrieval.Gold)
-	switch r.LostAt(c.scenario.Name, c.TopK) {
-	case result.StageRetrieval:
-		if rank == 0 {
-			return "  gold not retrieved → retrieval"
-		}
-		found := 0
-		for _, g := range r.Retrieval.Gold {
-			if g.Rank > 0 {
-				found++
-			}
-		}
-		return fmt.Sprintf("  %d of %d gold retrieved → retrieval", found, gold)
-	case result.StageReader:
-		return fmt.Sprintf("  gold at rank %d → reader", rank)
-	}
-	return fmt.Sprintf("  gold at rank %d", rank)
-}
-
 // rate prints the pass rate with its interval.
 func (t *terminal) rate(res result.Result) {
 	if res.PassRate == nil {
@@ -232,7 +166,7 @@ func (t *terminal) rate(res result.Result) {
 		lost = append(lost, "unscored")
 	}
 	if n.NoGold > 0 {
-		counted += fmt.Sprintf("; %d without expected_paths excluded", n.NoGold)
+		counted += fmt.Sprintf("; %d %s", n.NoGold, leftOut(res))
 	}
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))
@@ -241,8 +175,27 @@ func (t *terminal) rate(res result.Result) {
 		*res.PassRate, res.Passed, res.Total, res.Interval.Low, res.Interval.High, counted)
 }
 
+// leftOut says why questions do not count.
+func leftOut(res result.Result) string {
+	if r := res.Replay; r != nil && r.Errata != nil && r.Errata.Excluded > 0 {
+		if res.Counts.NoGold == r.Errata.Excluded {
+			return "excluded by errata"
+		}
+		return "without expected_paths or excluded by errata"
+	}
+	return "without expected_paths excluded"
+}
+
 // verdict prints the verdict of the run's gate, and where questions were lost.
 func (t *terminal) verdict(res result.Result) {
+	t.gate(res)
+	if g := res.Gate; g.Passed < g.Total {
+		t.field("lost at", "%s", g.Loss)
+	}
+}
+
+// gate prints the verdict of a gate.
+func (t *terminal) gate(res result.Result) {
 	g := res.Gate
 	switch g.Verdict {
 	case result.Pass:
@@ -255,9 +208,6 @@ func (t *terminal) verdict(res result.Result) {
 			g.Stopped, res.Counts.Finished(), count(res.Planned, "question"))
 	case result.Invalid:
 		t.field("invalid", "%s", g.Sentence)
-	}
-	if g.Passed < g.Total {
-		t.field("lost at", "%s", g.Loss)
 	}
 }
 
@@ -279,42 +229,6 @@ func (t *terminal) tags(res result.Result) {
 		})
 	}
 	t.table(rows)
-}
-
-// table prints an indented table. Its first row is the header, its first column contains names.
-func (t *terminal) table(rows [][]string) {
-	for line := range strings.Lines(drawTable(rows, 1)) {
-		fmt.Fprint(t.w, " "+line)
-	}
-	t.blank()
-}
-
-// drawTable formats a table whose first row is the header. The first left columns are aligned to
-// the left, the others to the right.
-func drawTable(rows [][]string, left int) string {
-	align := slices.Repeat([]tw.Align{tw.AlignRight}, len(rows[0]))
-	for i := range left {
-		align[i] = tw.AlignLeft
-	}
-	var b strings.Builder
-	table := tablewriter.NewTable(&b,
-		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
-			Borders:  tw.BorderNone,
-			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
-		})),
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
-		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}))
-	table.Header(rows[0])
-	for _, row := range rows[1:] {
-		_ = table.Append(row)
-	}
-	_ = table.Render() // a drawing error must not affect the result
-	var out strings.Builder
-	for line := range strings.Lines(b.String()) {
-		out.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
-	return out.String()
 }
 
 func (t *terminal) latency(res result.Result) {

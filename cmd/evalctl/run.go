@@ -74,7 +74,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 func (c *runCmd) config(plan *plan, session *harness.Session,
 	brains map[string]string) harness.Config {
 	config := harness.Config{
-		Target: &target.Target{
+		TopK: c.TopK, Asker: &target.Target{
 			Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
 			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
 			Dialect: result.Dialect(c.Dialect),
@@ -151,7 +151,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 		return usageError{err}
 	}
 	progress := t.progress(plan.dataset.Selected, j.Finished())
-	config.Recorded = progress.add
+	config.Recorded, config.Asking = progress.add, progress.asking
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {
@@ -172,7 +172,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 // run, or what went wrong after its last question.
 func verdict(g result.Gate, failed error) error {
 	switch {
-	case g.Verdict == result.Inconclusive:
+	case g.Verdict == result.Inconclusive, g.Reason == result.ReasonControls:
 		return &verdictError{gate: g, cause: failed}
 	case failed != nil || g.Verdict == result.Pass:
 		return failed

@@ -115,7 +115,6 @@ func (c *runCmd) identity(p *process, plan *plan, daemon result.DaemonID) result
 
 // identity returns the part that the shared flags determine.
 func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identity {
-	v := version()
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: s.SDK, Daemon: daemon,
 		Dialect: result.Dialect(s.Dialect),
@@ -124,15 +123,21 @@ func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identi
 			Path: s.Dataset, SHA256: plan.dataset.SHA256,
 			Selected: plan.dataset.Selected, Tags: plan.dataset.Tags,
 		},
-		Tool: result.ToolID{
-			Version: v.number, Commit: v.commit, Go: runtime.Version(),
-			OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
-		},
+		Tool: toolID(),
 	}
 	if c := plan.corpus; c != nil {
 		id.Corpus = &result.CorpusID{Path: c.Path, SHA256: c.SHA256, Documents: len(c.Docs)}
 	}
 	return id
+}
+
+// toolID identifies this program in results.
+func toolID() result.ToolID {
+	v := version()
+	return result.ToolID{
+		Version: v.number, Commit: v.commit, Go: runtime.Version(),
+		OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
+	}
 }
 
 // readerID returns the reader that a started daemon was configured with, nil if that is not known.

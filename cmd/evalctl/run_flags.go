@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
@@ -38,8 +36,7 @@ type runCmd struct {
 
 	Resume string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal."`
 
-	flags    []*kong.Flag    // of this command
-	given    map[string]bool // by name; set if the command line or the journal gives it
+	keptFlags
 	floor    float64
 	budget   *llm.USD
 	prices   llm.Prices
@@ -118,12 +115,8 @@ func (c *runCmd) requiredMode() string {
 // validateMoney parses --price and --budget-usd.
 func (c *runCmd) validateMoney() error {
 	c.prices = llm.DefaultPrices()
-	for _, p := range c.Price {
-		model, price, err := llm.ParsePrice(p)
-		if err != nil {
-			return fmt.Errorf("--price: %w", err)
-		}
-		c.prices[model] = price
+	if err := addPrices(c.prices, c.Price); err != nil {
+		return err
 	}
 	if c.BudgetUSD == "" {
 		return nil

@@ -22,8 +22,9 @@ func (c *runCmd) planGold(pl *plan) (err error) {
 		return err
 	}
 	if c.scorer.Needs == scorer.NeedGold && pl.gold.WithGold == 0 {
-		return fmt.Errorf("%s: --scorer %s needs %s, which none of %s has: add them, or use another scorer",
-			c.Dataset, c.Scorer, c.scorer.Needs, count(pl.dataset.Selected, "question"))
+		return fmt.Errorf("%s: --scorer %s needs %s, which none of %s has: add them%s",
+			c.Dataset, c.Scorer, c.scorer.Needs, count(pl.dataset.Selected, "question"),
+			prefixed("; ", pl.needs.others(c.scorer)))
 	}
 	return nil
 }

@@ -46,15 +46,7 @@ func (c *runCmd) newScorer(pl *plan, spent llm.USD) (scorer.Scorer, error) {
 }
 
 // modelURL returns the URL of the model provider, for the result.
-func (c *runCmd) modelURL(p *process) string {
-	switch c.LLMProvider {
-	case llm.ProviderOpenAI:
-		return withoutSecrets(cmp.Or(p.env("OPENAI_BASE_URL"), llm.OpenAIBaseURL))
-	case llm.ProviderOllama:
-		return withoutSecrets(cmp.Or(p.env("OLLAMA_HOST"), "127.0.0.1"))
-	}
-	return ""
-}
+func (c *runCmd) modelURL(p *process) string { return recordedURL(c.llmConfig(p, "")) }
 
 // withoutSecrets removes user information, query and fragment from a URL or a bare host. The judge
 // rejects them, but other daemons may read with them.

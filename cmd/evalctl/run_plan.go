@@ -33,6 +33,7 @@ type plan struct {
 	corpus  *dataset.Corpus
 	brains  []dataset.Brain
 	gold    harness.GoldReport
+	needs   needs
 	// judging is nil for a scorer that asks no model, which costs nothing.
 	judging *judging.Plan
 	// estimate is what judging all questions is likely to cost.
@@ -60,15 +61,15 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 0
 	check := func(q dataset.Question) error {
-		if n++; pl.judging != nil && (c.Limit == nil || n <= *c.Limit) {
-			pl.estimate += pl.judging.Estimate(q.Item())
+		item := q.Item()
+		if pl.needs.add(item); pl.judging != nil && (c.Limit == nil || pl.needs.total <= *c.Limit) {
+			pl.estimate += pl.judging.Estimate(item)
 		}
-		return cmp.Or(c.scenario.Check(q), ignoreNoGold(sc.Check(q.Item())))
+		return cmp.Or(c.scenario.Check(q), ignoreNoGold(sc.Check(item)))
 	}
 	if err := c.planInput(pl, check); err != nil {
-		return nil, err
+		return nil, pl.needs.explain(c.Dataset, c.scorer, err)
 	}
 	return pl, c.planGold(pl)
 }

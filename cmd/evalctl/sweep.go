@@ -241,7 +241,7 @@ func (s *sweeper) cell(ctx context.Context, cell result.Cell) (result.Result, er
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
 	progress := s.t.progress(s.plan.dataset.Selected, 0)
 	res, err := harness.Drive(ctx, harness.Config{
-		Target: s.target(cell), Dataset: s.plan.dataset, Brains: s.plan.brains,
+		Asker: s.target(cell), TopK: cell.TopK, Dataset: s.plan.dataset, Brains: s.plan.brains,
 		Scorer: scorer.Retrieval{TopK: cell.TopK}, Concurrency: s.Concurrency, Timeout: s.Timeout,
 		Watched: s.session.Started(), Recorded: progress.add, Warnings: gold.Warnings,
 		Settings: result.Settings{

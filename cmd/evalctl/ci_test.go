@@ -1,0 +1,191 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// workflow is what these tests look at in a workflow of GitHub.
+type workflow struct {
+	Name        string
+	On          map[string]any
+	Permissions map[string]string
+	Jobs        map[string]struct {
+		Timeout int `yaml:"timeout-minutes"`
+		Steps   []struct {
+			Name, Uses, Run, If string
+			With                map[string]string
+			Env                 map[string]string
+		}
+	}
+}
+
+// workflows returns the examples for continuous integration by their name, with their documents.
+func workflows(t *testing.T) (map[string]workflow, map[string]*yaml.Node) {
+	t.Helper()
+	paths, err := filepath.Glob("../../docs/ci/*.yml")
+	if err != nil || len(paths) != 2 {
+		t.Fatalf("workflows: %q %v", paths, err)
+	}
+	files, nodes := map[string]workflow{}, map[string]*yaml.Node{}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w workflow
+		var n yaml.Node
+		if err := yaml.Unmarshal(data, &w); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if err := yaml.Unmarshal(data, &n); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		files[filepath.Base(path)], nodes[filepath.Base(path)] = w, &n
+	}
+	return files, nodes
+}
+
+// scriptCommands returns the evalctl commands of a shell script, also those in $( ).
+func scriptCommands(script string) (out [][]string) {
+	for line := range strings.Lines(strings.ReplaceAll(script, "\\\n", " ")) {
+		_, args, ok := strings.Cut(strings.ReplaceAll(line, "$(evalctl", "$( evalctl"), "evalctl ")
+		if !ok {
+			continue
+		}
+		args, _, _ = strings.Cut(args, ")")
+		out = append(out, strings.Fields(strings.ReplaceAll(args, `"`, "")))
+	}
+	return out
+}
+
+// TestWorkflowCommands checks that the commands of the workflows exist, and runs those of the gate
+// that need only a clone.
+func TestWorkflowCommands(t *testing.T) {
+	files, _ := workflows(t)
+	for name, w := range files {
+		commands, ran := 0, 0
+		for _, job := range w.Jobs {
+			for _, step := range job.Steps {
+				for _, args := range scriptCommands(step.Run) {
+					commands++
+					p := &process{args: args, env: func(string) string { return "" }, stdout: io.Discard, stderr: io.Discard}
+					if _, err := parse(t.Context(), p, &cli{}); err != nil {
+						t.Errorf("%s: evalctl %s: %v", name, strings.Join(args, " "), err)
+					} else if slices.Contains(args, "run") {
+						ran++
+						runShown(t, name, args)
+					}
+				}
+			}
+		}
+		if commands < 3 || name == "pr-gate.yml" && ran != 2 {
+			t.Errorf("%s: %d commands, of which %d ran", name, commands, ran)
+		}
+	}
+}
+
+// TestWorkflowScripts checks the shell scripts of the workflows, and that no value of GitHub is
+// pasted into one, where it could be a command.
+func TestWorkflowScripts(t *testing.T) {
+	files, _ := workflows(t)
+	for name, w := range files {
+		for _, job := range w.Jobs {
+			if job.Timeout == 0 {
+				t.Errorf("%s: a job has no time limit", name)
+			}
+			for _, step := range job.Steps {
+				if step.Run == "" {
+					continue
+				}
+				if strings.Contains(step.Run, "${{") {
+					t.Errorf("%s: an expression in the script of %q", name, step.Name)
+				}
+				bash, err := exec.LookPath("bash")
+				if err != nil {
+					t.Skip("bash is not installed")
+				}
+				if out, err := exec.CommandContext(t.Context(), bash, "-n", "-c", step.Run).CombinedOutput(); err != nil {
+					t.Errorf("%s: %q: %v\n%s", name, step.Name, err, out)
+				}
+			}
+		}
+	}
+}
+
+// TestWorkflowSecrets checks that secrets reach single steps only, through their environment, and
+// none reaches a workflow that runs the code of others.
+func TestWorkflowSecrets(t *testing.T) {
+	files, nodes := workflows(t)
+	for name, n := range nodes {
+		walkYAML(n, nil, func(path []string, value string) {
+			inStep := len(path) > 1 && path[len(path)-2] == "env" && slices.Contains(path, "steps")
+			if strings.Contains(value, "secrets.") && !inStep {
+				t.Errorf("%s: %s: %s", name, strings.Join(path, "."), value)
+			}
+			if _, ok := files[name].On["pull_request"]; ok && strings.Contains(value, "secrets.") {
+				t.Errorf("%s: a pull request gets a secret", name)
+			}
+		})
+		if p := files[name].Permissions; len(p) != 1 || p["contents"] != "read" {
+			t.Errorf("%s: permissions %v", name, p)
+		}
+		if _, ok := files[name].On["pull_request_target"]; ok {
+			t.Errorf("%s runs for pull requests with secrets", name)
+		}
+	}
+}
+
+// walkYAML calls visit for each scalar with the keys that lead to it.
+func walkYAML(n *yaml.Node, path []string, visit func(path []string, value string)) {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		visit(path, n.Value)
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			walkYAML(n.Content[i+1], append(slices.Clone(path), n.Content[i].Value), visit)
+		}
+	default:
+		for _, c := range n.Content {
+			walkYAML(c, path, visit)
+		}
+	}
+}
+
+// TestNightlyContinues checks that the nightly example resumes the ledger that its replay has, and
+// keeps what that needs, also after a cancellation.
+func TestNightlyContinues(t *testing.T) {
+	files, _ := workflows(t)
+	var output, resumed string
+	kept := map[string]string{}
+	for _, step := range files["nightly.yml"].Jobs["replay"].Steps {
+		for _, args := range scriptCommands(step.Run) {
+			if i := slices.Index(args, "--output"); i > 0 {
+				output = args[i+1]
+			}
+			if i := slices.Index(args, "--resume"); i > 0 {
+				resumed = args[i+1]
+			}
+		}
+		if action, _, ok := strings.Cut(step.Uses, "@"); ok {
+			kept[action] = step.With["path"]
+			if strings.HasSuffix(action, "/save") && step.If != "always()" {
+				t.Errorf("%s: only if %q", action, step.If)
+			}
+		}
+	}
+	if want := strings.Replace(output, ".json", ".ledger", 1); resumed != want || want == "" {
+		t.Errorf("the ledger is %s, and %s is resumed", want, resumed)
+	}
+	saved, restored := kept["actions/cache/save"], kept["actions/cache/restore"]
+	if saved != restored || !strings.Contains(saved, "results") || !strings.Contains(saved, ".cache") {
+		t.Errorf("saved %q, restored %q", saved, restored)
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"evalctl/harness/dataset"
+)
+
+type datasetCmd struct {
+	Init     datasetInitCmd     `cmd:"" help:"Write a small example that runs."`
+	Validate datasetValidateCmd `cmd:"" help:"Check a dataset as run does, without a daemon."`
+	Stats    datasetStatsCmd    `cmd:"" help:"Say what is in a dataset and its corpus."`
+	Schema   datasetSchemaCmd   `cmd:"" help:"Print the JSON Schema of a file."`
+	Sample   datasetSampleCmd   `cmd:"" help:"Draw a stratified sample of the questions."`
+	Convert  datasetConvertCmd  `cmd:"" help:"Convert another format to JSONL."`
+	Fetch    datasetFetchCmd    `cmd:"" help:"Download a published benchmark."`
+}
+
+func (datasetCmd) Help() string {
+	return `A dataset is a JSONL file of questions, with a corpus next to it: the documents that they are about.
+docs/datasets.md describes both.
+
+Examples:
+
+  evalctl dataset init mine                       # an example to edit
+  evalctl dataset validate mine/questions.jsonl   # is it right, and if not, why?
+  evalctl dataset stats mine/questions.jsonl      # what is in it?
+  evalctl dataset convert table.csv --output questions.jsonl
+  evalctl dataset sample questions.jsonl --size 50 --output sample.jsonl
+  evalctl dataset fetch locomo10                  # a published benchmark
+`
+}
+
+// datasetFile is the dataset that a command reads, and where its documents are.
+type datasetFile struct {
+	File     string `arg:"" name:"file" help:"Dataset, a JSONL file of questions."`
+	Corpus   string `placeholder:"PATH" help:"Documents: a folder of .md files, or a .jsonl file. Default: <dataset>.corpus next to the dataset. none: no documents."`
+	Brain    string `default:"eval" help:"Brain of the questions and documents that do not name one (${default})."`
+	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"Questions with the tag TAG:X are asked in brain X, which has the documents with a folder X in their path."`
+}
+
+// target returns the flags of a run of the dataset.
+func (c *datasetFile) target() targetFlags {
+	return targetFlags{Dataset: c.File, Corpus: c.Corpus, Brain: c.Brain, BrainTag: c.BrainTag}
+}
+
+// datasetProblem is one error of a dataset or corpus. Line is 0 if it concerns no single line.
+type datasetProblem struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Message string `json:"message"`
+}
+
+// problems returns the single errors that err joins.
+func problems(err error) []datasetProblem {
+	if err == nil {
+		return []datasetProblem{}
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all := []datasetProblem{}
+		for _, e := range joined.Unwrap() {
+			all = append(all, problems(e)...)
+		}
+		return all
+	}
+	if at, ok := errors.AsType[*dataset.LineError](err); ok {
+		return []datasetProblem{{File: at.File, Line: at.Line, Message: at.Err.Error()}}
+	}
+	return []datasetProblem{{Message: err.Error()}}
+}
+
+// printJSON writes one indented JSON value.
+func printJSON(p *process, v any) error {
+	enc := json.NewEncoder(p.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// outputTerminal returns a terminal for a report that is the output of the command.
+func outputTerminal(p *process) *terminal {
+	return newTerminal(&process{env: p.env, stderr: p.stdout}, false)
+}
+
+// checkNew returns an error for a path that exists, because the dataset commands replace nothing.
+func checkNew(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s exists already; remove it, or choose another name", path)
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if dir := filepath.Dir(path); dir != "." {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return fmt.Errorf("%s is not a folder; create it first", dir)
+		}
+	}
+	return nil
+}

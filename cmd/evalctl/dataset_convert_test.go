@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"evalctl/harness/dataset"
+	"evalctl/replay/source"
+)
+
+// TestConvertBenchmarks converts real benchmarks, and compares what run would read from the output
+// with what replay reads from the benchmark.
+func TestConvertBenchmarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it converts whole benchmarks")
+	}
+	const data = "../../../shared/data"
+	if _, err := os.Stat(data); err != nil {
+		t.Skip("the benchmarks are not here: ", err)
+	}
+	for _, name := range []string{"locomo/locomo5.json", "longmemeval/lme_mini.json", "longmemeval/longmemeval_s_3.json"} {
+		t.Run(name, func(t *testing.T) {
+			file, out := filepath.Join(data, name), filepath.Join(t.TempDir(), "out.jsonl")
+			var messages bytes.Buffer
+			p := &process{
+				args: []string{"dataset", "convert", file, "--output", out},
+				env:  func(string) string { return "" }, stdout: io.Discard, stderr: &messages,
+			}
+			if code := run(t.Context(), p); code != exitDone {
+				t.Fatal(code, messages.String())
+			}
+			compareConverted(t, file, out)
+		})
+	}
+}
+
+func compareConverted(t *testing.T, file, converted string) {
+	t.Helper()
+	b, err := source.Open(t.Context(), file, source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	d, err := dataset.Open(converted, nil, dataset.BrainNaming{Default: "unused"},
+		func(dataset.Question) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	corpus, err := dataset.LoadCorpus(dataset.CorpusFor(converted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	brains, err := d.Brains(&corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := 0
+	for q, err := range d.Questions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ignored := cmpopts.IgnoreFields(dataset.Question{}, "Line", "Type", "JudgeType")
+		if diff := cmp.Diff(b.Questions[i].Dataset(), q, ignored,
+			cmpopts.IgnoreUnexported(dataset.Question{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
+		i++
+	}
+	if i != len(b.Questions) || len(brains) != len(b.Infos()) {
+		t.Errorf("%d questions of %d, %d brains of %d", i, len(b.Questions), len(brains), len(b.Infos()))
+	}
+	for _, info := range b.Infos() {
+		h, err := b.Haystack(info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareDocuments(t, h, brains)
+	}
+}
+
+// compareDocuments checks that the brain of a haystack has its documents, byte for byte.
+func compareDocuments(t *testing.T, h source.Haystack, brains []dataset.Brain) {
+	t.Helper()
+	want := dataset.PathsOf(h.Documents())
+	for _, b := range brains {
+		if b.Name == h.Brain {
+			if diff := cmp.Diff(want, dataset.PathsOf(b.Docs)); diff != "" {
+				t.Errorf("%s:\n%.2000s", h.Brain, diff)
+			}
+			return
+		}
+	}
+	t.Errorf("there is no brain %s", h.Brain)
+}

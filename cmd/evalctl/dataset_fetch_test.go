@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fetchFile runs dataset fetch and returns the exit code, stdout and stderr.
+func fetchFile(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, messages bytes.Buffer
+	p := &process{
+		args: append([]string{"dataset", "fetch"}, args...), stdout: &out, stderr: &messages,
+		env: func(string) string { return "" },
+	}
+	code = run(t.Context(), p)
+	return code, out.String(), messages.String()
+}
+
+func TestFetchURL(t *testing.T) {
+	content := strings.Repeat("a question and its answer\n", 5000)
+	sum := sha256.Sum256([]byte(content))
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests++; r.URL.Path != "/data/set.json" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("ETag", `"1"`)
+		if requests == 1 { // the first response is cut off
+			w.Header().Set("Content-Length", "130000")
+			_, _ = w.Write([]byte(content[:50_000]))
+			return
+		}
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content))
+	}))
+	defer server.Close()
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	file := filepath.Join(dir, "set.json")
+	args := []string{
+		"--url", server.URL + "/data/set.json?key=hidden", "--cache-dir", dir,
+		"--sha256", hex.EncodeToString(sum[:]),
+	}
+	code, stdout, stderr := fetchFile(t, args...)
+	if code != 0 || stdout != file+"\n" || !strings.Contains(stderr, "130.0 kB downloaded") ||
+		!strings.Contains(stderr, hex.EncodeToString(sum[:])+"  verified") ||
+		!strings.Contains(stderr, "retry       unexpected EOF; next attempt in") ||
+		strings.Contains(stderr, "hidden") || requests != 2 {
+		t.Errorf("%d, %d requests\n%s\n%s", code, requests, stdout, stderr)
+	}
+	code, stdout, stderr = fetchFile(t, args[:4]...)
+	if code != 0 || stdout != file+"\n" || requests != 2 || !strings.Contains(stderr, "already downloaded") ||
+		!strings.Contains(stderr, "not verified: give --sha256 if you know what it must be") {
+		t.Errorf("%d, %d requests\n%s\n%s", code, requests, stdout, stderr)
+	}
+	code, stdout, stderr = fetchFile(t, append(args[:4:4], "--quiet", "--sha256", strings.Repeat("0", 64))...)
+	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "remove it to download it again") {
+		t.Errorf("%d\n%s\n%s", code, stdout, stderr)
+	}
+	code, stdout, stderr = fetchFile(t, "--url", server.URL+"/nothing.json", "--cache-dir", dir)
+	if code != exitUsage || stdout != "" ||
+		!strings.Contains(stderr, server.URL+"/nothing.json: the server answered 404 Not Found; check the URL") {
+		t.Errorf("%d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+// TestBenchmarks checks the table of benchmarks.
+func TestBenchmarks(t *testing.T) {
+	names, files := map[string]bool{}, map[string]bool{}
+	for _, b := range benchmarks {
+		sum, err := hex.DecodeString(b.sha256)
+		u, urlErr := url.Parse(b.url)
+		if err != nil || len(sum) != sha256.Size || urlErr != nil || u.Scheme != "https" || b.size == 0 ||
+			b.licence == "" || b.about == "" {
+			t.Errorf("%+v: %v %v", b, err, urlErr)
+		}
+		file, err := fileName(b.url)
+		if err != nil || names[b.name] || files[file] {
+			t.Errorf("%s: %s, %v", b.name, file, err)
+		}
+		names[b.name], files[file] = true, true
+	}
+}
+
+func TestFileName(t *testing.T) {
+	for _, address := range []string{
+		"https://x.org", "https://x.org/", "https://x.org/..", "https://x.org/.bashrc", "https://x.org/a%2Fb",
+		"https://x.org/a b", "https://x.org/-rf", "https://x.org/a%00",
+		"https://x.org/" + strings.Repeat("a", 201), "https://x.org/a\x1b[2J", "https://x.org/%5C..%5Cx",
+	} {
+		if name, err := fileName(address); err == nil && name != "b" {
+			t.Errorf("%q: %q", address, name)
+		}
+	}
+	if name, err := fileName("https://x.org/a/b.json?c=d.txt#e"); name != "b.json" || err != nil {
+		t.Error(name, err)
+	}
+}

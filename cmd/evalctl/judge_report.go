@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/judging"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// judgeCheck is what a check of a judge found.
+type judgeCheck struct {
+	Judge result.JudgeModel `json:"judge"`
+	judging.Accuracy
+	Spent llm.USD `json:"spent_usd"`
+	// Unpriced is the model if its price is not known, so that its cost is missing.
+	Unpriced string `json:"unpriced_model,omitempty"`
+	// Result and Correction are those of --result.
+	Result     string              `json:"result,omitempty"`
+	Correction *judging.Correction `json:"correction,omitempty"`
+}
+
+func newJudgeCheck(plan *judging.Plan, labels []dataset.Label, verdicts []scorer.Verdict) *judgeCheck {
+	c := &judgeCheck{Judge: plan.Identity(), Unpriced: plan.UnpricedModel()}
+	list := make([]judging.Labelled, len(labels))
+	for i, l := range labels {
+		list[i] = judging.Labelled{ID: l.Item.ID, Right: l.Right, Verdict: verdicts[i]}
+		c.Spent += verdicts[i].Cost
+	}
+	c.Accuracy = judging.Measure(list)
+	return c
+}
+
+// stopped returns the error of a check that did not judge all labels.
+func (c *judgeCheck) stopped(err error) error {
+	return fmt.Errorf("stopped after %d of %s, which cost %s: %w",
+		c.Labels-c.Unscored, count(c.Labels, "label"), c.Spent, err)
+}
+
+// labels prints what will be judged and what that is likely to cost.
+func (t *terminal) labels(c *judgeCheckCmd, plan *judging.Plan, labels []dataset.Label) {
+	var estimate llm.USD
+	right := 0
+	for _, l := range labels {
+		estimate += plan.Estimate(l.Item)
+		if l.Right {
+			right++
+		}
+	}
+	t.field("labels", "%s  %d right, %d wrong", printable(c.Labels, oneLine), right, len(labels)-right)
+	price := "estimated cost " + roughly(estimate)
+	if model := plan.UnpricedModel(); model != "" {
+		price = "price unknown: set --price " + printable(model, oneLine) + "=IN/OUT to count the cost"
+	}
+	if c.limit != nil {
+		price += fmt.Sprintf(" (cap %s)", *c.limit)
+	}
+	t.field("judge", "%s  %s", describe(plan.Identity()), price)
+}
+
+// describe names a judge and its prompts.
+func describe(j result.JudgeModel) string {
+	return fmt.Sprintf("%s %s  prompts %s %s", j.Provider, printable(j.Model, oneLine),
+		printable(j.PromptVersion, oneLine), digest(j.PromptSHA256))
+}
+
+func (c *judgeCheck) write(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(c)
+	}
+	_, err := io.WriteString(w, c.text())
+	return err
+}
+
+// text returns the report for people.
+func (c *judgeCheck) text() string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-13s"+format+"\n", append([]any{name}, args...)...)
+	}
+	b.WriteString(drawTable([][]string{
+		{"", "judged right", "judged wrong"},
+		{"label right", fmt.Sprint(c.RightPassed), fmt.Sprint(c.RightFailed)},
+		{"label wrong", fmt.Sprint(c.WrongPassed), fmt.Sprint(c.WrongFailed)},
+	}, 1))
+	b.WriteString("\n")
+	line("sensitivity", "%s  right answers that were judged right", rateText(c.Sensitivity))
+	line("specificity", "%s  wrong answers that were judged wrong", rateText(c.Specificity))
+	kappa := "kappa " + figure(c.Kappa)
+	if c.Skewed() {
+		kappa += fmt.Sprintf("  PABAK %s  AC1 %s  (most verdicts are alike, which makes kappa low)",
+			figure(c.PABAK), figure(c.AC1))
+	}
+	line("agreement", "%s  %s", figure(c.Agreement), kappa)
+	if c.Unscored > 0 {
+		line("unscored", "%d of %s, which are in no rate", c.Unscored, count(c.Labels, "label"))
+	}
+	cost := c.Spent.String()
+	if c.Unpriced != "" {
+		cost = "not known: set --price " + printable(c.Unpriced, oneLine) + "=IN/OUT"
+	}
+	line("cost", "%s", cost)
+	c.writeCorrection(line)
+	c.writeMisjudged(&b)
+	return b.String()
+}
+
+func (c *judgeCheck) writeCorrection(line func(name, format string, args ...any)) {
+	if c.Correction == nil {
+		return
+	}
+	raw := rateText(&c.Correction.Raw)
+	if c.Correction.Judged == 0 {
+		raw = "none"
+	}
+	line("pass rate", "%s  of %s in %s", raw, count(c.Correction.Judged, "judged answer"), printable(c.Result, oneLine))
+	if c.Correction.Corrected == nil {
+		line("corrected", "not possible: %s", c.Correction.Impossible)
+		return
+	}
+	line("corrected", "%s  without the errors of the judge", rateText(c.Correction.Corrected))
+}
+
+// maxMisjudged is the number of misjudged answers that are listed.
+const maxMisjudged = 20
+
+func (c *judgeCheck) writeMisjudged(b *strings.Builder) {
+	if len(c.Wrong) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nMisjudged:\n")
+	for i, m := range c.Wrong {
+		if i == maxMisjudged {
+			fmt.Fprintf(b, "  and %d more; --json lists all\n", len(c.Wrong)-i)
+			return
+		}
+		label, score := "wrong", "no score"
+		if m.Right {
+			label = "right"
+		}
+		if m.Score != nil {
+			score = fmt.Sprintf("score %.2f", *m.Score)
+		}
+		fmt.Fprintf(b, "  %s  label %s  %s  %s\n", short(m.ID, 40), label, score, short(m.Reason, 100))
+	}
+}
+
+// rateText returns a rate with its interval.
+func rateText(r *judging.Rate) string {
+	if r == nil {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.3f [%.3f %.3f]", r.Rate, r.Interval.Low, r.Interval.High)
+}
+
+func figure(x *float64) string {
+	if x == nil {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.3f", *x)
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+
+	"github.com/alecthomas/kong"
+)
+
+// notKept are the flags that are not kept, with the reasons.
+var notKept = map[string]string{
+	"token":  "it is a secret",
+	"output": "the journal or ledger is in that directory",
+	"resume": "it names the journal or ledger",
+	"quiet":  "it concerns one invocation only",
+	"json":   "it concerns one invocation only",
+
+	"estimate": "nothing is begun with it",
+}
+
+// keptFlags is embedded in a command whose flags are kept, so that it can be resumed with --resume
+// alone.
+type keptFlags struct {
+	flags []*kong.Flag    // of the command
+	given map[string]bool // by name; set if the command line, a journal or a ledger gives it
+}
+
+// AfterApply records which flags were given. kong calls it.
+func (c *keptFlags) AfterApply(k *kong.Context) error {
+	c.flags, c.given = k.Selected().Flags, map[string]bool{}
+	for _, step := range k.Path {
+		if step.Flag != nil {
+			c.given[step.Flag.Name] = true
+		}
+	}
+	return nil
+}
+
+// kept returns the values of all flags but those of notKept, for resolverOf. They are written as on
+// a command line. A value from the environment is left out, because a resume reads the environment
+// again. paths are the flags whose value is a path, with the value: they are made absolute, so that
+// a run can be resumed in any directory.
+func (c *keptFlags) kept(paths map[string]string) (map[string]any, error) {
+	options := map[string]any{}
+	for _, f := range c.flags {
+		if notKept[f.Name] != "" || len(f.Envs) > 0 && !c.given[f.Name] {
+			continue
+		}
+		value := flagText(f.Target)
+		if value == nil || value == "" && !c.given[f.Name] {
+			continue
+		}
+		options[f.Name] = value
+	}
+	for name, path := range paths {
+		if path == "" {
+			continue
+		}
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return nil, fmt.Errorf("--%s %s: %w", name, path, err)
+		}
+		options[name] = absolute
+	}
+	return options, nil
+}
+
+// flagText returns a flag's value as on a command line: a string, a []string for a flag that may be
+// repeated, or nil for a flag without a value.
+func flagText(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return flagText(v.Elem())
+	case reflect.Slice:
+		if v.Len() == 0 {
+			return nil
+		}
+		var list []string
+		for i := range v.Len() {
+			list = append(list, fmt.Sprint(v.Index(i)))
+		}
+		return list
+	}
+	return fmt.Sprint(v)
+}
+
+// resolverOf returns a resolver for the flags of a command that keptFlags.kept has returned.
+func resolverOf(command string, options map[string]any) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, parent *kong.Path, f *kong.Flag) (any, error) {
+		if parent.Command == nil || parent.Command.Name != command {
+			return nil, nil
+		}
+		return options[f.Name], nil
+	})
+}

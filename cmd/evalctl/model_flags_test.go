@@ -1,0 +1,90 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"evalctl/internal/llm"
+)
+
+func withEnv(env map[string]string) *process {
+	return &process{env: func(name string) string { return env[name] }}
+}
+
+func TestParseModel(t *testing.T) {
+	for _, tt := range []struct{ byDefault, value, want string }{
+		{"", "gpt-4o", "openai/gpt-4o"},
+		{"ollama", "llama3.1", "ollama/llama3.1"},
+		{"ollama", "openai/gpt-4o", "openai/gpt-4o"},
+		{"", "ollama/llama3.1:8b", "ollama/llama3.1:8b"},
+		{"", "meta-llama/Llama-3.1-70B", "openai/meta-llama/Llama-3.1-70B"},
+		{"", "openai/meta-llama/Llama-3.1-70B", "openai/meta-llama/Llama-3.1-70B"},
+		{"openai", "fake", "fake/fake"},
+		{"", "fake/fake", "fake/fake"},
+		{"fake", "fake", "fake/fake"},
+	} {
+		got, err := parseModel(withEnv(map[string]string{"SVC_LLM_PROVIDER": tt.byDefault}), "judge", tt.value)
+		if err != nil || got.String() != tt.want {
+			t.Errorf("%q with the provider %q: got %s, %v", tt.value, tt.byDefault, got, err)
+		}
+	}
+	for _, tt := range []struct{ byDefault, value, want string }{
+		{"", "", "[PROVIDER/]MODEL"},
+		{"", "openai/", "[PROVIDER/]MODEL"},
+		{"", " gpt-4o", "[PROVIDER/]MODEL"},
+		{"fake", "gpt-4o", "only the model fake"},
+		{"", "fake/gpt-4o", "only the model fake"},
+		{"anthropic", "claude", "SVC_LLM_PROVIDER"},
+	} {
+		_, err := parseModel(withEnv(map[string]string{"SVC_LLM_PROVIDER": tt.byDefault}), "judge", tt.value)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q with the provider %q: got %v", tt.value, tt.byDefault, err)
+		}
+	}
+}
+
+// TestJudgeConfig: the judge may have an endpoint and a key of its own, and the other key does not
+// go to its endpoint.
+func TestJudgeConfig(t *testing.T) {
+	const own, ownKey = "https://judge.example/v1", "judge-key"
+	base := map[string]string{"OPENAI_BASE_URL": "https://actor.example/v1", "OPENAI_API_KEY": "actor-key", "OLLAMA_HOST": "h:1"}
+	for _, tt := range []struct{ url, key, wantURL, wantKey string }{
+		{"", "", base["OPENAI_BASE_URL"], "actor-key"},
+		{own, "", own, ""},
+		{own, ownKey, own, ownKey},
+		{"", ownKey, base["OPENAI_BASE_URL"], ownKey},
+	} {
+		env := map[string]string{judgeURLVariable: tt.url, judgeKeyVariable: tt.key}
+		for k, v := range base {
+			env[k] = v
+		}
+		ref := modelRef{llm.ProviderOpenAI, "gpt-4o"}
+		c := ref.judgeConfig(withEnv(env))
+		if c.BaseURL != tt.wantURL || c.APIKey != tt.wantKey || c.PerSecond != judgePerSecond {
+			t.Errorf("url %q, key %q: got %+v", tt.url, tt.key, c)
+		}
+		if reader := ref.config(withEnv(env)); reader.BaseURL != base["OPENAI_BASE_URL"] || reader.APIKey != "actor-key" {
+			t.Errorf("the reader has the judge's endpoint: %+v", reader)
+		}
+	}
+	_, err := modelRef{llm.ProviderOpenAI, "gpt-4o"}.openJudge(withEnv(map[string]string{
+		"OPENAI_API_KEY": "actor-key", judgeURLVariable: llm.OpenAIBaseURL,
+	}))
+	if err == nil || !strings.Contains(err.Error(), judgeKeyVariable) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRecordedURL(t *testing.T) {
+	for want, c := range map[string]llm.Config{
+		"":                       {Provider: llm.ProviderFake, BaseURL: "https://h/v1"},
+		llm.OpenAIBaseURL:        {Provider: llm.ProviderOpenAI, OllamaHost: "h"},
+		"https://h/v1":           {Provider: llm.ProviderOpenAI, BaseURL: "https://me:s3cret@h/v1?key=s3"},
+		"127.0.0.1":              {Provider: llm.ProviderOllama, BaseURL: "https://h/v1"},
+		"http://localhost:11434": {Provider: llm.ProviderOllama, OllamaHost: "http://localhost:11434"},
+	} {
+		if got := recordedURL(c); got != want {
+			t.Errorf("%+v: got %q", c, got)
+		}
+	}
+}

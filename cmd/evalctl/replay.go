@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"evalctl/internal/heap"
+	"evalctl/replay"
+	"evalctl/replay/ledger"
+)
+
+// Run measures. It checks everything that it can before it starts daemons and spends money.
+func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
+	defer heap.HoldSpare()()
+	t := newTerminal(p, c.Quiet)
+	plan, err := c.plan(ctx, p)
+	if err != nil {
+		return c.planError(ctx, err)
+	}
+	defer func() { err = errors.Join(err, plan.Benchmark.Close()) }()
+	t.replayInputs(plan)
+	if c.Estimate {
+		t.quiet = false
+		return t.estimate(plan, p)
+	}
+	files, err := c.files(plan)
+	if err == nil {
+		err = checkFolder(plan.Cache.Dir)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	release, err := files.Lock(plan.Arms, c.Resume != "")
+	if err != nil {
+		return usageError{err}
+	}
+	defer release()
+	money, err := c.ledger(plan, files)
+	if err != nil {
+		return usageError{err}
+	}
+	t.forecast(plan, money)
+	return c.measure(ctx, p, t, plan, files, money)
+}
+
+// planError returns the error of a plan. Reading a large file may have been interrupted.
+func (c *replayCmd) planError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return usageError{err}
+}
+
+// files returns where the files of the replay are.
+func (c *replayCmd) files(plan *replay.Plan) (replay.Files, error) {
+	switch {
+	case c.Resume != "":
+		return replay.FilesOfLedger(c.Resume, len(plan.Arms))
+	case c.Output == "":
+		return replay.DefaultFiles(defaultOutput, plan.Arms, time.Now().UTC()), nil
+	case len(plan.Arms) == 1:
+		return replay.FileOf(c.Output)
+	}
+	return replay.FolderOf(c.Output), nil
+}
+
+// ledger creates the ledger of the replay, or opens the one of --resume.
+func (c *replayCmd) ledger(plan *replay.Plan, files replay.Files) (*ledger.Ledger, error) {
+	if c.Resume == "" {
+		flags, err := c.options()
+		if err != nil {
+			return nil, err
+		}
+		options, err := json.Marshal(flags)
+		if err != nil {
+			return nil, err
+		}
+		return ledger.Create(files.Ledger(), options, time.Now().UTC(), c.limit)
+	}
+	l, err := ledger.Open(c.Resume)
+	if err != nil {
+		return nil, err
+	}
+	if err := plan.CheckFiles(files, l); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	if c.limit == nil && l.Cap() != nil {
+		return nil, errors.Join(fmt.Errorf("--max-cost-usd %s: the replay has a cap of %s, which can be "+
+			"changed and not removed; give an amount", noCap, *l.Cap()), l.Close())
+	}
+	if c.limit != nil && (l.Cap() == nil || *l.Cap() != *c.limit) {
+		if err := l.SetCap(*c.limit); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	return l, nil
+}
+
+// measure runs the arms and reports.
+func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal, plan *replay.Plan,
+	files replay.Files, money *ledger.Ledger) error {
+	progress := t.replayProgress(plan)
+	outcomes, err := plan.Run(ctx, files, money, progress.hooks())
+	progress.done()
+	nothing := c.Resume == "" && !replay.Begun(outcomes, money)
+	if err != nil && nothing {
+		return errors.Join(err, money.Remove())
+	}
+	if err != nil {
+		t.resumeReplay(money.Path(), err)
+		return errors.Join(err, money.Close())
+	}
+	t.replayReport(plan, outcomes, progress)
+	t.spent(plan, money)
+	worst := c.worst(ctx, outcomes)
+	if err := c.writeReport(outcomes); err != nil {
+		worst = errors.Join(worst, err)
+	}
+	if err := c.printSummaries(ctx, p, outcomes); err != nil {
+		return errors.Join(err, money.Close())
+	}
+	if replay.Finished(outcomes) || nothing {
+		return errors.Join(worst, money.Remove())
+	}
+	t.resumeReplay(money.Path(), worst)
+	return errors.Join(worst, money.Close())
+}
+
+// severity orders the exit codes of several arms: the code of the worst is that of the process.
+var severity = []int{
+	exitDone, exitBelowFloor, exitUnscored, exitControls, exitBudget, exitDaemon, exitUsage, exitInterrupted,
+}
+
+// worst returns the error of the arm that ended worst, nil if all passed. The others are printed by
+// the report.
+func (c *replayCmd) worst(ctx context.Context, outcomes []replay.Outcome) error {
+	var worst error
+	rank := 0
+	for _, o := range outcomes {
+		err := armError(o)
+		code := exitCode(ctx, err)
+		for r, of := range severity {
+			if of == code && r > rank {
+				worst, rank = err, r
+			}
+		}
+	}
+	return worst
+}
+
+// armError returns the error with which an arm ended, nil if it passed.
+func armError(o replay.Outcome) error {
+	err := o.Err
+	if failed, ok := errors.AsType[*replay.DaemonError](err); ok {
+		err = daemonError{failed}
+	}
+	if err != nil && len(o.Arm.Name) > 0 {
+		err = fmt.Errorf("%s: %w", o.Arm.Name, err)
+	}
+	if o.Result == nil || o.Result.Gate == nil {
+		return err
+	}
+	return verdict(*o.Result.Gate, err)
+}
+
+// printSummaries writes the only thing that goes to stdout: a line for each arm.
+func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []replay.Outcome) error {
+	for _, o := range outcomes {
+		code := exitCode(ctx, armError(o))
+		var err error
+		switch {
+		case c.JSON:
+			err = json.NewEncoder(p.stdout).Encode(replaySummary(o, code))
+		case o.Result == nil:
+			_, err = fmt.Fprintf(p.stdout, "%s: no result\n", o.Arm.Name)
+		default:
+			_, err = fmt.Fprintln(p.stdout, printable(o.Result.Summary(o.Path), oneLine))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaySummary is the object of --json.
+func replaySummary(o replay.Outcome, code int) map[string]any {
+	s := map[string]any{"arm": o.Arm.Name, "exit_code": code, "result": o.Path, "error": nil}
+	if o.Err != nil {
+		s["error"] = o.Err.Error()
+	}
+	r := o.Result
+	if r == nil {
+		return s
+	}
+	for key, value := range map[string]any{
+		"sdk": r.SDK, "total": r.Total, "passed": r.Passed, "pass_rate": r.PassRate, "mean_score": r.MeanScore,
+		"planned": r.Planned, "errors": r.Counts.Errors, "unscored": r.Counts.Unscored, "stopped": r.Stopped,
+		"cost_accounting": r.CostAccounting, "gate": r.Gate,
+	} {
+		s[key] = value
+	}
+	if r.Replay != nil {
+		s["weighted_pass_rate"], s["controls"] = r.Replay.Weighted, r.Replay.Controls
+		s["judge_verdicts"], s["losses"] = r.Replay.Verdicts, r.Replay.Losses
+	}
+	return s
+}

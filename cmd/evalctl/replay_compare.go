@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+
+	"evalctl/harness/result"
+	"evalctl/replay"
+)
+
+// comparison prints the arms side by side.
+func (t *terminal) comparison(outcomes []replay.Outcome) {
+	if t.quiet {
+		return
+	}
+	rows := [][]string{{"arm", "n", "pass", "rate", "95% CI", "FP/FN", "recall", "any", "p50", "cost"}}
+	for _, o := range outcomes {
+		row := []string{short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–"}
+		if r := o.Result; r != nil && r.PassRate != nil {
+			row[1], row[2], row[3] = fmt.Sprint(r.Total), fmt.Sprint(r.Passed), fmt.Sprintf("%.3f", *r.PassRate)
+			row[4] = fmt.Sprintf("%.3f–%.3f", r.Interval.Low, r.Interval.High)
+			row[5] = misjudged(r.Replay.Controls)
+			if r.Retrieval != nil {
+				k := r.Identity.TopK
+				row[6] = fmt.Sprintf("%.3f", r.Retrieval.Macro[fmt.Sprintf("recall@%d", k)])
+				row[7] = fmt.Sprintf("%.3f", r.Retrieval.Macro[fmt.Sprintf("any@%d", k)])
+			}
+			if r.Latency.P50 != nil {
+				row[8] = duration(*r.Latency.P50)
+			}
+			if r.CostAccounting != nil {
+				row[9] = r.CostAccounting.TotalUSD.String()
+			}
+		}
+		rows = append(rows, row)
+	}
+	t.table(rows)
+}
+
+// misjudged returns the rates of false positives and false negatives among the controls.
+func misjudged(c *result.Controls) string {
+	if c == nil || c.FalsePositiveRate == nil || c.FalseNegativeRate == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f/%.2f", *c.FalsePositiveRate, *c.FalseNegativeRate)
+}
+
+// losses prints the first questions that were lost.
+func (t *terminal) losses(o replay.Outcome, progress *replayProgress) {
+	lost, more := progress.lostBy(o.Arm.Name)
+	if t.quiet || len(lost) == 0 {
+		return
+	}
+	for _, r := range lost {
+		mark := t.tint(false, "FAIL")
+		text := fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"  → %s", short(r.ID, 40), short(r.Type, 26),
+			short(r.Reference, 48), short(r.Answer, 72), r.Cause)
+		switch r.Outcome {
+		case result.Errored:
+			mark, text = t.tint(false, "ERR "), fmt.Sprintf("%s %s  %s", short(r.ID, 40), short(r.Type, 26), short(r.Error.Message, 200))
+		case result.Unscored:
+			mark, text = t.tint(false, "????"), fmt.Sprintf("%s %s  %s", short(r.ID, 40), short(r.Type, 26), short(r.Reason, 200))
+		}
+		fmt.Fprintln(t.w, t.wrap("  "+mark+" ", text))
+	}
+	if more > 0 {
+		fmt.Fprintf(t.w, "  … and %d more, see the result file\n", more)
+	}
+	t.blank()
+}

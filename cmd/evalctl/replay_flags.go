@@ -1,0 +1,191 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"evalctl/harness/launch"
+	"evalctl/harness/result"
+	"evalctl/replay/actor"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// replayCmd has the flags of evalctl replay.
+type replayCmd struct {
+	Dataset        string `placeholder:"FILE" help:"Benchmark file: LongMemEval, LoCoMo, or questions in JSONL (required)."`
+	Format         string `enum:",longmemeval,locomo,jsonl" default:"" help:"Format of the benchmark file. Default: as its content says."`
+	Corpus         string `placeholder:"PATH" help:"Documents of questions in JSONL. Default: <dataset>.corpus next to the dataset."`
+	ExpectedSHA256 string `name:"expected-sha256" placeholder:"HEX" help:"SHA-256 that the benchmark file must have."`
+	Errata         string `placeholder:"FILE" help:"Known errors of the gold: questions to exclude or to correct. Both scores are reported."`
+
+	SDK       []string `name:"sdk" sep:"none" placeholder:"SDK" help:"SDK whose daemon is measured: ts, go or py. May be repeated; the daemons are then asked the same question at the same time."`
+	Baseline  []string `sep:"none" placeholder:"NAME" help:"Baseline without a memory: full-context, oracle or no-memory. May be repeated."`
+	Endpoint  string   `placeholder:"URL" help:"Measure a running daemon."`
+	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon. Other users can read a command line, but not $SVC_TOKEN."`
+	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<SDK>_CMD."`
+	Port      int      `default:"0" help:"Port of the first daemon that is started; others get the following ones. 0: free ports."`
+	Dialect   string   `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
+
+	IngestMode string `name:"ingest-mode" enum:"bulk,replay,none" default:"bulk" help:"How brains are filled: bulk writes a document for each session, replay sends the messages to the session endpoints, none uses filled brains (${default})."`
+	Shared     bool   `name:"shared-brain" help:"Put all haystacks into one brain."`
+
+	SampleSize    int    `name:"sample-size" default:"0" placeholder:"N" help:"Number of questions to ask, in the proportions of their types. 0: all."`
+	Seed          uint64 `default:"42" help:"Seed of the sample (${default})."`
+	MinPerStratum int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"Least number of questions of each type."`
+	SampleIDs     string `name:"sample-ids" placeholder:"FILE" help:"Ask exactly the questions with these ids, one on a line."`
+	ExcludeIDs    string `name:"exclude-ids" placeholder:"FILE" help:"Leave out the questions with these ids, one on a line."`
+
+	ActorStyle   string `name:"actor-style" enum:"retrieve-only,full" default:"retrieve-only" help:"Who answers: retrieve-only searches with the daemon and has --actor answer, full has the daemon answer (${default})."`
+	Actor        string `env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that answers, and that a started daemon extracts and answers with. The provider is openai, ollama or fake."`
+	TopK         int    `name:"top-k" default:"10" help:"Number of passages to retrieve (${default})."`
+	Mode         string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}."`
+	QuestionDate string `name:"question-date" enum:"on,off" default:"on" help:"Whether daemon and reader receive the date of a question (${default})."`
+
+	Scorer       string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
+	Judge        string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --actor."`
+	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace."`
+
+	moneyFlags
+	Unmetered bool   `name:"unmetered-daemon" help:"Accept that a daemon at --endpoint pays for models beyond the cap."`
+	Estimate  bool   `help:"Print what the replay is likely to cost, and how long it takes, and exit."`
+	Cache     string `enum:"off,read,write,only" default:"write" help:"Use of cached replies of models: off, read, write (read and store), or only (a missing reply is an error; nothing is paid) (${default})."`
+	CacheDir  string `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder."`
+
+	Concurrency int           `default:"16" help:"Number of concurrent questions of each daemon or baseline (${default})."`
+	Timeout     time.Duration `default:"120s" help:"Time limit for one question, from the search to the answer (${default})."`
+	Floor       string        `default:"0" placeholder:"RATE" help:"Minimum pass rate. Below it the exit code is 1 (${default})."`
+	MaxUnscored string        `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Number or share of questions that may have no score. Above it the exit code is 5 (${default})."`
+	Output      string        `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/."`
+	Report      string        `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights."`
+	History     string        `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results."`
+	Resume      string        `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger."`
+	Quiet       bool          `help:"Print only errors on stderr."`
+	JSON        bool          `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line."`
+
+	keptFlags
+	floor    float64
+	unscored result.Allowance
+	scorer   scorer.Kind
+}
+
+func (replayCmd) Help() string {
+	return `Measures memories with a published benchmark. Nothing is spent before everything has been checked, and
+the cap holds for filling brains, answering, judging and embedding together.
+
+Examples:
+
+  evalctl replay --sdk go --dataset longmemeval_s.json --actor gpt-4o-mini --judge gpt-4o --sample-size 100
+  evalctl replay --sdk go --dataset locomo10.json --scorer retrieval                       # needs no key
+  evalctl replay --sdk ts --sdk go --sdk py --baseline oracle --dataset locomo10.json --actor gpt-4o-mini
+  evalctl replay --sdk go --dataset longmemeval_s.json --actor gpt-4o-mini --estimate
+  evalctl replay --resume results/2026-01-31/go.replay.ledger
+
+` + exitTable()
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *replayCmd) Validate() error {
+	if c.Resume != "" && c.Output != "" {
+		return errors.New("--output and --resume exclude each other: a replay is continued where its ledger is")
+	}
+	if err := c.keepInputs("output", c.Output); err != nil {
+		return err
+	}
+	if c.Resume != "" && (c.Dataset == "" || len(c.SDK)+len(c.Baseline) == 0) {
+		return nil // the ledger, which has the other flags, is not read yet
+	}
+	for _, check := range []func() error{c.validateArms, c.validateSample, c.validateLimits, c.validateMoney, c.validateReport} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validateArms checks what is measured.
+func (c *replayCmd) validateArms() error {
+	if c.Dataset == "" {
+		return errors.New("--dataset is missing; evalctl dataset fetch downloads a benchmark")
+	}
+	if len(c.SDK)+len(c.Baseline) == 0 {
+		return fmt.Errorf("nothing to measure: give --sdk (%s) or --baseline (%s)",
+			strings.Join(launch.SDKs, ", "), baselineNames())
+	}
+	for _, sdk := range c.SDK {
+		if !slices.Contains(launch.SDKs, sdk) {
+			return fmt.Errorf("--sdk %s: must be one of %s", sdk, strings.Join(launch.SDKs, ", "))
+		}
+	}
+	for _, b := range c.Baseline {
+		if !actor.Style(b).Baseline() {
+			return fmt.Errorf("--baseline %s: must be one of %s", b, baselineNames())
+		}
+	}
+	if err := distinct("--sdk and --baseline", slices.Concat(c.SDK, c.Baseline)); err != nil {
+		return err
+	}
+	switch {
+	case c.Endpoint != "" && c.DaemonCmd != "":
+		return errors.New("--endpoint and --daemon-cmd exclude each other: " +
+			"the daemon is either running already or started")
+	case c.Endpoint != "" && c.Port != 0:
+		return errors.New("--port is for a daemon that is started; --endpoint has a port of its own")
+	case c.Endpoint != "" && len(c.SDK) != 1, c.DaemonCmd != "" && len(c.SDK) != 1:
+		return errors.New("--endpoint and --daemon-cmd are for one daemon: give one --sdk, " +
+			"or set SVC_SDK_<SDK>_CMD for each")
+	case c.IngestMode == "none" && c.Endpoint == "" && len(c.SDK) > 0:
+		return errors.New("--ingest-mode none is for a running daemon with filled brains: give --endpoint")
+	case c.Port < 0 || c.Port+max(0, len(c.SDK)-1) > 65535:
+		return fmt.Errorf("--port %d: must be from 0 to 65535, also for the last daemon", c.Port)
+	case c.Corpus != "" && c.Format != "" && c.Format != string(source.JSONL):
+		return fmt.Errorf("--corpus is for questions in JSONL; a file of %s has its documents", c.Format)
+	}
+	return nil
+}
+
+func baselineNames() string {
+	var names []string
+	for _, b := range actor.Baselines {
+		names = append(names, string(b))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (c *replayCmd) validateSample() error {
+	switch {
+	case c.SampleSize < 0:
+		return fmt.Errorf("--sample-size %d: must be at least 1, or 0 for all questions", c.SampleSize)
+	case c.MinPerStratum < 0:
+		return fmt.Errorf("--min-per-stratum %d: must not be negative", c.MinPerStratum)
+	case c.SampleIDs != "" && (c.SampleSize != 0 || c.MinPerStratum != 0):
+		return errors.New("--sample-ids names the questions; leave out --sample-size and --min-per-stratum")
+	}
+	return nil
+}
+
+func (c *replayCmd) validateLimits() (err error) {
+	switch {
+	case c.Concurrency < 1 || c.Concurrency > maxConcurrency:
+		return fmt.Errorf("--concurrency %d: must be from 1 to %d", c.Concurrency, maxConcurrency)
+	case c.Timeout <= 0:
+		return fmt.Errorf("--timeout %v: must be above 0", c.Timeout)
+	}
+	if c.floor, err = strconv.ParseFloat(c.Floor, 64); err != nil || !(c.floor >= 0 && c.floor <= 1) {
+		return fmt.Errorf("--floor %s: must be a rate from 0 to 1, such as 0.75", c.Floor)
+	}
+	if c.unscored, err = result.ParseAllowance(c.MaxUnscored); err != nil {
+		return fmt.Errorf("--max-unscored %s: %w", c.MaxUnscored, err)
+	}
+	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
+		return err
+	}
+	if c.scorer.Prompts == nil && c.JudgePrompts != "" {
+		return fmt.Errorf("--judge-prompts is for --scorer judge, and --scorer %s asks no model", c.Scorer)
+	}
+	return nil
+}

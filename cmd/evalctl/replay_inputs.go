@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"evalctl/internal/llm"
+	"evalctl/replay"
+	"evalctl/replay/ledger"
+)
+
+// replayInputs prints the benchmark, the sample and the models.
+func (t *terminal) replayInputs(p *replay.Plan) {
+	load := p.Benchmark.Report
+	t.field("dataset", "%s  %s  %s in %s  %s  sha256 %s", printable(load.Path, oneLine), load.Format,
+		count(load.Questions, "question"), count(load.Haystacks, "haystack"), count(load.Sessions, "session"),
+		digest(load.SHA256))
+	if len(load.Traps) > 0 {
+		var parts []string
+		for _, trap := range load.Traps {
+			parts = append(parts, fmt.Sprintf("%s %d", trap.Kind, trap.Count))
+		}
+		t.fieldParts("handled", parts)
+	}
+	if e := p.Benchmark.Errata; e != nil {
+		t.field("errata", "%s  %d excluded  %d corrected  sha256 %s", printable(e.Path, oneLine),
+			e.Excluded, e.Corrected, digest(e.SHA256))
+	}
+	t.sample(p)
+	if p.Reader != nil {
+		t.field("actor", "%s %s", p.Reader.Provider, printable(p.Reader.Model, oneLine))
+	}
+	if p.Judge != nil {
+		t.field("judge", "%s %s  prompts %s %s", p.Judge.Provider, printable(p.Judge.Model, oneLine),
+			printable(p.Prompts.Name(), oneLine), digest(p.Prompts.SHA256()))
+	}
+}
+
+func (t *terminal) sample(p *replay.Plan) {
+	s := p.Drawn
+	how := fmt.Sprintf("seed %d", s.Seed)
+	switch {
+	case s.Listed:
+		how = "listed"
+	case s.Size == s.Population:
+		how = "all"
+	}
+	parts := []string{fmt.Sprintf("%d of %d (%s)", s.Size, s.Population, how)}
+	for _, d := range s.Strata {
+		parts = append(parts, fmt.Sprintf("%s %d", short(d.Name, 40), d.Sampled))
+	}
+	t.fieldParts("sample", parts)
+	if s.Excluded > 0 {
+		t.field("", "%s left out by --exclude-ids", count(s.Excluded, "question"))
+	}
+}
+
+// forecast prints in one line what the replay is likely to cost, unless it is free.
+func (t *terminal) forecast(p *replay.Plan, l *ledger.Ledger) {
+	e := p.Estimate()
+	for _, model := range e.Unpriced {
+		t.field("warning", "the price of %s is not known, so its cost is not counted: give --price %[1]s=IN/OUT",
+			printable(model, oneLine))
+	}
+	if e.Total.USD[replay.Worst] == 0 && l.Spent() == 0 {
+		return
+	}
+	var parts []string
+	for _, phase := range e.Phases {
+		parts = append(parts, fmt.Sprintf("%s %s", phase.Phase, phase.USD[replay.Likely]))
+	}
+	line := fmt.Sprintf("likely %s (%s)  at most %s  %s", e.Total.USD[replay.Likely],
+		strings.Join(parts, ", "), e.Total.USD[replay.Worst], capText(l.Cap()))
+	if spent := l.Spent(); spent > 0 {
+		line += fmt.Sprintf("  spent so far %s", spent)
+	}
+	t.field("forecast", "%s  about %s", line, minutes(e.Total.Time[replay.Likely]))
+	t.capWarning(e, l.Cap())
+}
+
+// capWarning warns of a cap that will probably stop the replay.
+func (t *terminal) capWarning(e replay.Estimate, limit *llm.USD) {
+	if limit != nil && e.Total.USD[replay.Likely] > *limit {
+		t.field("warning", "the likely cost exceeds the cap: raise --max-cost-usd, or reduce --sample-size")
+	}
+}
+
+func capText(limit *llm.USD) string {
+	if limit == nil {
+		return "no cap"
+	}
+	return "cap " + limit.String()
+}
+
+// minutes formats an estimated time.
+func minutes(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "1 s"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
+}
+
+// estimate prints the estimate of --estimate: a table on stderr and its sum on stdout.
+func (t *terminal) estimate(p *replay.Plan, out *process) error {
+	e := p.Estimate()
+	rows := [][]string{{"phase", "calls", "low", "likely", "worst", "time low", "likely", "worst"}}
+	row := func(name, calls string, r replay.Range) {
+		line := []string{name, calls}
+		for _, usd := range r.USD {
+			line = append(line, usd.String())
+		}
+		for _, d := range r.Time {
+			line = append(line, minutes(d))
+		}
+		rows = append(rows, line)
+	}
+	for _, phase := range e.Phases {
+		row(string(phase.Phase), fmt.Sprint(phase.Calls), phase.Range)
+	}
+	row("total", "", e.Total)
+	t.blank()
+	t.table(rows)
+	t.field("cap", "%s; the worst case has every request at its limits, and no replay exceeds the cap",
+		capText(p.Cap))
+	t.capWarning(e, p.Cap)
+	for _, model := range e.Unpriced {
+		t.field("warning", "the price of %s is not known: give --price %[1]s=IN/OUT", printable(model, oneLine))
+	}
+	data, err := json.Marshal(map[string]any{
+		"low_usd": e.Total.USD[replay.Low], "likely_usd": e.Total.USD[replay.Likely],
+		"worst_usd": e.Total.USD[replay.Worst], "low_minutes": e.Total.Time[replay.Low].Minutes(),
+		"likely_minutes": e.Total.Time[replay.Likely].Minutes(),
+		"worst_minutes":  e.Total.Time[replay.Worst].Minutes(),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out.stdout, "%s\n", data)
+	return err
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evalctl/harness/result"
+)
+
+// The marks around the table of LoCoMo in docs/replay.md.
+const (
+	locomoBegin = "<!-- locomo: begin -->\n"
+	locomoEnd   = "<!-- locomo: end -->\n"
+)
+
+// TestReplayLoCoMo measures the table of LoCoMo in docs/replay.md, with the command shown there.
+func TestReplayLoCoMo(t *testing.T) {
+	switch {
+	case !*full && !*update:
+		t.Skip("runs with -full or -update")
+	case raceDetector:
+		t.Skip("ranking is measured without the race detector")
+	}
+	path, err := filepath.Abs(filepath.Join(benchmarkData, "locomo/locomo5.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("no benchmark at %s", path)
+	}
+	page, err := os.ReadFile(replayPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(page), locomoBegin)
+	shown, after, ended := strings.Cut(rest, locomoEnd)
+	if !ok || !ended {
+		t.Fatalf("%s has no table of LoCoMo", replayPage)
+	}
+	measured := locomoTable(t, path)
+	if *update {
+		if err := os.WriteFile(replayPage, []byte(before+locomoBegin+measured+locomoEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if measured != shown {
+		t.Errorf("%s shows\n%s\nmeasured is\n%s", replayPage, shown, measured)
+	}
+}
+
+// locomoTable replays the file and returns the table.
+func locomoTable(t *testing.T, path string) string {
+	t.Helper()
+	s := newSession(t)
+	s.run("evalctl replay --sdk go --baseline oracle --baseline no-memory --dataset " + path +
+		" --actor fake --scorer exact --output locomo --report locomo/report.md")
+	var arms []result.Result
+	for _, name := range []string{"go", "oracle", "no-memory"} {
+		r, err := result.Open(filepath.Join(s.dir, "locomo", name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		arms = append(arms, r.Result())
+	}
+	metrics := []string{"any@10", "all@10", "recall@10", "ndcg@10"}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| type | n | go | oracle | no-memory | %s |\n|---|---|---|---|---|---|---|---|---|\n", strings.Join(metrics, " | "))
+	row := func(name string, n int, rates []*float64, m result.Metrics) {
+		fmt.Fprintf(&b, "| %s | %d |", name, n)
+		for _, r := range rates {
+			fmt.Fprintf(&b, " %.3f |", *r)
+		}
+		for _, metric := range metrics {
+			fmt.Fprintf(&b, " %.3f |", m[metric])
+		}
+		fmt.Fprintln(&b)
+	}
+	for i, stratum := range arms[0].Replay.Strata {
+		var rates []*float64
+		for _, a := range arms {
+			rates = append(rates, a.Replay.Strata[i].PassRate)
+		}
+		row(stratum.Name, stratum.Counts.Total, rates, stratum.Retrieval)
+	}
+	row("all", arms[0].Total, []*float64{arms[0].PassRate, arms[1].PassRate, arms[2].PassRate}, arms[0].Retrieval.Macro)
+	return b.String()
+}

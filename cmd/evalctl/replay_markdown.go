@@ -1,0 +1,83 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"evalctl/internal/atomicfile"
+	"evalctl/replay"
+	"evalctl/replay/nightly"
+)
+
+// validateReport checks where the report is to be written, before anything is spent.
+func (c *replayCmd) validateReport() error {
+	if c.Report == "" && c.History != "" {
+		return errors.New("--history is for the trend in a report: give --report FILE")
+	}
+	if info, err := os.Stat(c.Report); err == nil && info.IsDir() {
+		return fmt.Errorf("--report %s is a folder; name a file in it", c.Report)
+	}
+	// The report replaces a file of that name, which must not be a dataset or a result.
+	if c.Report != "" && !strings.EqualFold(filepath.Ext(c.Report), ".md") {
+		return fmt.Errorf("--report %s: the name of a report ends in .md", c.Report)
+	}
+	return c.keepInputs("report", c.Report)
+}
+
+// keepInputs returns an error if the file that a flag names would replace one that is read.
+func (c *replayCmd) keepInputs(flag, path string) error {
+	written, err := os.Stat(path)
+	if err != nil {
+		return nil // there is nothing to replace
+	}
+	for _, in := range []struct{ flag, path string }{
+		{"dataset", c.Dataset}, {"corpus", c.Corpus}, {"errata", c.Errata}, {"sample-ids", c.SampleIDs},
+		{"exclude-ids", c.ExcludeIDs}, {"prices", c.Prices},
+	} {
+		if read, err := os.Stat(in.path); err == nil && os.SameFile(read, written) {
+			return fmt.Errorf("--%s %s is the file of --%s, which it would replace", flag, path, in.flag)
+		}
+	}
+	return nil
+}
+
+// history returns the folder with the results of the nights before, empty without a report.
+func (c *replayCmd) history() string {
+	if c.Report == "" {
+		return ""
+	}
+	return cmp.Or(c.History, defaultOutput)
+}
+
+// writeReport writes the report of --report, also of arms that did not finish.
+func (c *replayCmd) writeReport(outcomes []replay.Outcome) error {
+	if c.Report == "" {
+		return nil
+	}
+	var arms []nightly.Arm
+	for _, o := range outcomes {
+		arm := nightly.Arm{Name: o.Arm.Name}
+		if o.Result != nil {
+			arm.Path = o.Path
+		}
+		if o.Err != nil {
+			arm.Problem = o.Err.Error()
+		}
+		arms = append(arms, arm)
+	}
+	err := os.MkdirAll(filepath.Dir(c.Report), 0o755)
+	if err == nil {
+		err = atomicfile.Write(c.Report, 0o644, func(w io.Writer) error {
+			return nightly.Report(w, arms, c.history())
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("--report: %w; the results themselves are complete", err)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestReplayPage runs the session in docs/replay.md and compares what is shown with what is printed,
+// except for times, ports and builds. With -update, it rewrites what is shown.
+func TestReplayPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs every command of the page")
+	}
+	data, err := os.ReadFile(replayPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(t)
+	var page strings.Builder
+	blocks := strings.Split(string(data), "```console\n")
+	page.WriteString(blocks[0])
+	for _, block := range blocks[1:] {
+		session, rest, ok := strings.Cut(block, "```\n")
+		if !ok {
+			t.Fatal("a code block has no end")
+		}
+		page.WriteString("```console\n")
+		for _, shown := range s.commands(session) {
+			printed := s.run(shown.command)
+			if got, want := volatile(printed), volatile(shown.output); got != want && !*update {
+				t.Errorf("$ %s\nis shown as\n%s\nand prints\n%s", shown.command, want, got)
+			}
+			page.WriteString("$ " + shown.command + "\n" + printed)
+		}
+		page.WriteString("```\n" + rest)
+	}
+	if *update {
+		if err := os.WriteFile(replayPage, []byte(page.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// session runs the commands of a page in one folder, which has the datasets of the repository.
+type session struct {
+	t   *testing.T
+	dir string
+}
+
+func newSession(t *testing.T) *session {
+	s := &session{t: t, dir: t.TempDir()}
+	datasets, err := filepath.Abs("../../datasets")
+	if err == nil {
+		err = os.Symlink(datasets, filepath.Join(s.dir, "datasets"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// shown is a command with the output that the page has for it.
+type shown struct{ command, output string }
+
+// commands returns the commands of a code block. A command goes on after a backslash.
+func (s *session) commands(block string) (out []shown) {
+	continued := false
+	for line := range strings.Lines(block) {
+		command, ok := strings.CutPrefix(line, "$ ")
+		switch {
+		case ok:
+			out = append(out, shown{command: strings.TrimSuffix(command, "\n")})
+		case len(out) == 0:
+			s.t.Fatalf("output without a command: %s", line)
+		case continued:
+			out[len(out)-1].command += "\n" + strings.TrimSuffix(line, "\n")
+		default:
+			out[len(out)-1].output += line
+		}
+		continued = (ok || continued) && strings.HasSuffix(line, "\\\n")
+	}
+	return out
+}
+
+// run returns what a command prints, without the lines that depend on time: progress, and the
+// questions that did not pass, in the order in which they ended.
+func (s *session) run(command string) string {
+	s.t.Helper()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(s.t.Context(), "sh", "-c", command)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, &out, &out
+	cmd.Env = append(os.Environ(), "HOME="+s.dir, "SVC_CACHE_DIR="+s.dir, "OPENAI_API_KEY=", "SVC_LLM_PROVIDER=", "SVC_LLM_MODEL=")
+	if err := cmd.Run(); err != nil {
+		s.t.Fatalf("$ %s\n%v\n%s", command, err, &out)
+	}
+	var lines strings.Builder
+	for line := range strings.Lines(out.String()) {
+		if !passing.MatchString(line) {
+			lines.WriteString(strings.TrimRight(line, " \n") + "\n")
+		}
+	}
+	printed := strings.Trim(blankLines.ReplaceAllString(lines.String(), "\n\n"), "\n")
+	if printed != "" {
+		printed += "\n"
+	}
+	return printed
+}
+
+var (
+	passing    = regexp.MustCompile(`^  (FAIL|ERR |\?\?\?\?|… and \d+ more|(ingest|ask|answer|judge|replay) +\d+/\d+)`)
+	blankLines = regexp.MustCompile(`\n{3,}`)
+	// changing are the parts of lines that differ from run to run.
+	changing = regexp.MustCompile(`pid \d+|127\.0\.0\.1:\d+|\d+(\.\d+)? (ms|s|min)\b|\d+\.\d+\.\d+\S* \(commit [^)]*\)| +`)
+)
+
+// volatile returns text without the parts that differ from run to run, and without differences of
+// space.
+func volatile(text string) string { return changing.ReplaceAllString(text, " ") }

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"evalctl/harness"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay"
+	"evalctl/replay/actor"
+	"evalctl/replay/ingest"
+	"evalctl/replay/sample"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// plan checks everything that needs neither a daemon nor money. The caller closes the plan's
+// benchmark.
+func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) {
+	config, err := c.config(p)
+	if err != nil {
+		return nil, err
+	}
+	drawn, err := readIDs("sample-ids", c.SampleIDs)
+	if err != nil {
+		return nil, err
+	}
+	excluded, err := readIDs("exclude-ids", c.ExcludeIDs)
+	if err != nil {
+		return nil, err
+	}
+	config.Sample = sample.Config{
+		Size: c.SampleSize, Seed: c.Seed, MinPerStratum: c.MinPerStratum, IDs: drawn.ids, Exclude: excluded.ids,
+	}
+	config.Benchmark, err = source.Open(ctx, c.Dataset, source.Options{
+		Format: source.Format(c.Format), Corpus: c.Corpus, ExpectedSHA256: c.ExpectedSHA256, Errata: c.Errata,
+	})
+	if err != nil {
+		return nil, err
+	}
+	plan, err := newPlan(config, drawn, excluded)
+	if err != nil {
+		return nil, errors.Join(err, config.Benchmark.Close())
+	}
+	return plan, nil
+}
+
+// config returns the configuration without the benchmark and the sample.
+func (c *replayCmd) config(p *process) (replay.Config, error) {
+	dir, err := c.cacheDir()
+	if err != nil {
+		return replay.Config{}, err
+	}
+	config := replay.Config{
+		Ingest: ingest.Mode(c.IngestMode), Shared: c.Shared, Style: actor.Style(c.ActorStyle),
+		TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on",
+		Scorer: c.scorer, Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate, Unmetered: c.Unmetered,
+		Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: dir, MaxBytes: llm.DefaultCacheBytes},
+		Concurrency: c.Concurrency, Timeout: c.Timeout, Floor: c.floor, MaxUnscored: c.unscored, Tool: toolID(),
+	}
+	if err := c.addModels(p, &config); err != nil {
+		return config, err
+	}
+	for i, sdk := range c.SDK {
+		arm, err := c.daemonArm(p, sdk, i)
+		if err != nil {
+			return config, err
+		}
+		config.Arms = append(config.Arms, arm)
+	}
+	for _, b := range c.Baseline {
+		config.Arms = append(config.Arms, replay.Arm{Name: b, Baseline: actor.Style(b)})
+	}
+	return config, nil
+}
+
+// addModels adds the reader and the judge.
+func (c *replayCmd) addModels(p *process, config *replay.Config) error {
+	name := c.actorModel(p)
+	if c.scorer.Needs == scorer.NeedGold {
+		name = "" // nothing is answered
+	}
+	if name != "" {
+		ref, err := parseModel(p, "actor", name)
+		if err != nil {
+			return err
+		}
+		model := ref.config(p)
+		config.Reader = &replay.Model{Config: model, URL: recordedURL(model)}
+	}
+	if c.scorer.Prompts == nil {
+		return nil
+	}
+	judge := cmp.Or(c.Judge, c.actorModel(p))
+	if judge == "" {
+		return errors.New("the judge needs a model: give --judge MODEL, or use --scorer exact or retrieval")
+	}
+	ref, err := parseModel(p, "judge", judge)
+	if err != nil {
+		return err
+	}
+	model := ref.judgeConfig(p)
+	config.Judge = &replay.Model{Config: model, URL: recordedURL(model)}
+	if config.Prompts = scorer.ReplayPrompts(); c.JudgePrompts != "" {
+		if config.Prompts, err = scorer.LoadPrompts(c.JudgePrompts); err != nil {
+			return fmt.Errorf("--judge-prompts: %w", err)
+		}
+	}
+	return nil
+}
+
+// actorModel returns the value of --actor, or the offline model if the environment selects it.
+func (c *replayCmd) actorModel(p *process) string {
+	if c.Actor == "" && p.env("SVC_LLM_PROVIDER") == llm.ProviderFake {
+		return llm.ProviderFake
+	}
+	return c.Actor
+}
+
+// daemonArm returns the arm of the i-th SDK, from 0.
+func (c *replayCmd) daemonArm(p *process, sdk string, i int) (arm replay.Arm, err error) {
+	arm = replay.Arm{Name: sdk}
+	arm.Session = harness.SessionConfig{Endpoint: c.Endpoint}
+	if c.Endpoint == "" {
+		port := c.Port
+		if port != 0 {
+			port += i
+		}
+		if arm.Session, err = startConfig(p, sdk, c.DaemonCmd, port); err != nil {
+			return arm, err
+		}
+		if c.DaemonCmd == "" && sdk == "go" && p.env("SVC_SDK_GO_CMD") == "" {
+			arm.Session.Command = ownCommand
+		}
+		if err := c.daemonModels(p, &arm); err != nil {
+			return arm, err
+		}
+	}
+	arm.Session.Token, arm.Session.UserAgent = c.Token, userAgent()
+	arm.Session.Concurrency = c.Concurrency
+	return arm, nil
+}
+
+// daemonModels configures the models of a started daemon. It reads, extracts and reranks with the
+// model of --actor if it has to.
+func (c *replayCmd) daemonModels(p *process, arm *replay.Arm) error {
+	generates := c.ActorStyle == string(actor.Full) || c.IngestMode == string(ingest.Replay)
+	reranks := p.env("SVC_RERANK_PROVIDER") == llm.RerankLLM
+	ref := modelRef{llm.ProviderFake, llm.FakeModel}
+	if name := c.actorModel(p); (generates || reranks) && name != "" {
+		var err error
+		if ref, err = parseModel(p, "actor", name); err != nil {
+			return err
+		}
+	} else if generates {
+		return errors.New("the daemon needs a model to extract and to answer: give --actor MODEL")
+	} else if reranks {
+		return errors.New("SVC_RERANK_PROVIDER is llm, and the daemon has no model to rerank with: " +
+			"give --actor MODEL, or unset it")
+	}
+	model := ref.config(p)
+	arm.Session.Profile.Env = []string{"SVC_LLM_PROVIDER=" + ref.provider, "SVC_LLM_MODEL=" + ref.name}
+	if generates {
+		arm.Reader = &result.ModelID{Provider: ref.provider, BaseURL: recordedURL(model), Model: ref.name}
+	}
+	arm.Models = []string{
+		ref.String(), recordedURL(model), p.env("SVC_EMBED_PROVIDER") + "/" + p.env("SVC_EMBED_MODEL"), p.env("SVC_EMBED_BASE_URL"),
+	}
+	return c.addUpstream(p, arm, ref)
+}
+
+// addUpstream has the calls of a daemon to OpenAI-compatible models counted, if it could make any:
+// it is configured for them, or there is a key that it would find in its environment.
+func (c *replayCmd) addUpstream(p *process, arm *replay.Arm, ref modelRef) error {
+	embedding := llm.EmbedConfig{
+		Provider: p.env("SVC_EMBED_PROVIDER"), Model: p.env("SVC_EMBED_MODEL"),
+		BaseURL: p.env("SVC_EMBED_BASE_URL"), APIKey: p.env("SVC_EMBED_API_KEY"), LLM: ref.config(p),
+	}
+	if embedding.Provider == llm.ProviderOpenAI {
+		where, err := embedding.Upstream()
+		if err != nil {
+			return fmt.Errorf("models of the daemon: %w", err)
+		}
+		arm.Embedding = &where
+	}
+	switch p.env("SVC_RERANK_PROVIDER") {
+	case llm.RerankHTTP:
+		arm.Uncounted = true
+	case llm.RerankLLM:
+		if ref.provider == llm.ProviderOpenAI {
+			arm.Reranker = cmp.Or(p.env("SVC_RERANK_MODEL"), ref.name)
+		}
+	}
+	if ref.provider != llm.ProviderOpenAI && p.env("OPENAI_API_KEY") == "" && p.env("OPENAI_BASE_URL") == "" {
+		return nil
+	}
+	upstream := modelRef{llm.ProviderOpenAI, ref.name}.config(p)
+	arm.Upstream = &upstream
+	if _, err := llm.Open(upstream); err != nil {
+		return fmt.Errorf("models of the daemon: %w", err)
+	}
+	return nil
+}
+
+// cacheDir returns the folder for cached replies and filled brains.
+func (c *replayCmd) cacheDir() (string, error) {
+	if c.CacheDir != "" {
+		return filepath.Abs(c.CacheDir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the user's cache folder: %w; give --cache-dir", err)
+	}
+	return filepath.Join(dir, "evalctl"), nil
+}
+
+// checkFolder creates the cache folder if it does not exist, and returns an error unless files can
+// be created in it.
+func checkFolder(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	var probe *os.File
+	if err == nil {
+		probe, err = os.CreateTemp(dir, ".probe-*")
+	}
+	if err != nil {
+		return fmt.Errorf("cache folder: %w; give another one with --cache-dir", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// newPlan returns the plan, and checks the lists of ids first.
+func newPlan(config replay.Config, lists ...idList) (*replay.Plan, error) {
+	for _, l := range lists {
+		if err := l.check(config.Benchmark); err != nil {
+			return nil, err
+		}
+	}
+	return replay.New(config)
+}

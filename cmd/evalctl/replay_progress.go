@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay"
+)
+
+// replayProgress reports the progress of a replay: first the sessions that were written, then the
+// questions of all arms together.
+type replayProgress struct {
+	t    *terminal
+	plan *replay.Plan
+
+	mu       sync.Mutex
+	sessions int
+	of       int
+	shown    time.Time
+	answers  *progress       // nil until the first question is asked
+	begun    map[string]bool // the arms that have asked a question in this process
+	lost     map[string][]result.Record
+	more     map[string]int
+}
+
+// replayProgress starts the display.
+func (t *terminal) replayProgress(plan *replay.Plan) *replayProgress {
+	p := &replayProgress{t: t, plan: plan, shown: time.Now(), lost: map[string][]result.Record{},
+		more: map[string]int{}, begun: map[string]bool{}}
+	daemons := 0
+	for _, a := range plan.Arms {
+		if a.Baseline == "" {
+			daemons++
+		}
+	}
+	for _, h := range plan.Haystacks {
+		p.of += h.Sessions * daemons
+	}
+	return p
+}
+
+func (p *replayProgress) hooks() replay.Hooks {
+	return replay.Hooks{
+		Controls: p.controls, Opened: p.opened, Ingested: p.ingested, Asking: p.asking, Recorded: p.recorded,
+		Cached: p.cached,
+	}
+}
+
+// controls warns at once of a scorer that cannot be trusted.
+func (p *replayProgress) controls(c result.Controls) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !c.Valid() {
+		p.t.field("warning", "%d of %d answers that are known to be right or wrong were misjudged: "+
+			"this replay is INVALID, and nothing more is asked", len(c.Failed), c.Right+c.Wrong)
+	}
+}
+
+// cached warns of a cache that does not work, because replies are then paid for again.
+func (p *replayProgress) cached(s llm.CacheStats) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.Failed > 0 {
+		p.t.field("warning", "%d replies of models could not be read from the cache or written to it, and may be "+
+			"paid for again: %s", s.Failed, printable(s.Failure.Error(), oneLine))
+	}
+	if s.Damaged > 0 {
+		p.t.field("warning", "%d damaged replies were removed from the cache", s.Damaged)
+	}
+}
+
+func (p *replayProgress) opened(arm string, s *harness.Session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.t.daemonOf(arm, s)
+}
+
+// ingestInterval is how often the number of written sessions is printed.
+const ingestInterval = 2 * time.Second
+
+// ingested prints how many sessions the brains have. The last one is always printed.
+func (p *replayProgress) ingested(_ string, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sessions += n
+	if p.sessions < p.of && time.Since(p.shown) < ingestInterval || p.answers != nil {
+		return
+	}
+	p.shown = time.Now()
+	p.t.field("ingest", "%d/%d sessions", p.sessions, p.of)
+}
+
+func (p *replayProgress) asking(arm, id string, begin bool) {
+	p.mu.Lock()
+	p.begun[arm] = true
+	p.mu.Unlock()
+	p.start().asking(p.name(arm, id), begin)
+}
+
+func (p *replayProgress) recorded(arm string, rec result.Record) {
+	answers := p.start()
+	p.mu.Lock()
+	resumed := !p.begun[arm]
+	p.mu.Unlock()
+	if resumed {
+		answers.resume()
+	}
+	answers.add(rec)
+	if rec.Cause == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.lost[arm]) < p.listed() {
+		p.lost[arm] = append(p.lost[arm], rec)
+	} else {
+		p.more[arm]++
+	}
+}
+
+// listed is how many lost questions of an arm are printed.
+func (p *replayProgress) listed() int { return max(3, listedFailures/2/len(p.plan.Arms)) }
+
+// lostBy returns the first lost questions of an arm and how many more there are.
+func (p *replayProgress) lostBy(arm string) ([]result.Record, int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost[arm], p.more[arm]
+}
+
+// name names a question, with its arm if there are several.
+func (p *replayProgress) name(arm, id string) string {
+	if len(p.plan.Arms) == 1 {
+		return id
+	}
+	return fmt.Sprintf("%s %s", arm, id)
+}
+
+// start returns the display of answers, which begins with the first one.
+func (p *replayProgress) start() *progress {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answers == nil {
+		p.answers = p.t.progress(len(p.plan.Questions)*len(p.plan.Arms), 0)
+	}
+	return p.answers
+}
+
+func (p *replayProgress) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answers != nil {
+		p.answers.done()
+	}
+}

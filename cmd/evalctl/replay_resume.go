@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"evalctl/harness"
+	"evalctl/internal/llm"
+	"evalctl/replay"
+	"evalctl/replay/ledger"
+)
+
+// options returns the values of the flags, for ledgerOptions to read. The models are kept even if
+// the environment gives them: a replay is resumed with the same ones.
+func (c *replayCmd) options() (map[string]any, error) {
+	options, err := c.kept(map[string]string{
+		"dataset": c.Dataset, "corpus": c.Corpus, "errata": c.Errata, "sample-ids": c.SampleIDs,
+		"exclude-ids": c.ExcludeIDs, "judge-prompts": c.JudgePrompts, "prices": c.Prices,
+		"cache-dir": c.CacheDir, "report": c.Report, "history": c.history(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range map[string]string{"actor": c.Actor, "judge": c.Judge} {
+		if value != "" {
+			options[name] = value
+		}
+	}
+	return options, nil
+}
+
+// ledgerOptions returns a resolver for the flags of the replay that has the ledger.
+func (c *replayCmd) ledgerOptions() (kong.Resolver, error) {
+	l, err := ledger.Open(c.Resume)
+	if err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	kept := l.Options()
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	options := map[string]any{}
+	if err := json.Unmarshal(kept, &options); err != nil {
+		return nil, fmt.Errorf("%s: options of the replay: %w", c.Resume, err)
+	}
+	if err := c.sameArms(kept); err != nil {
+		return nil, err
+	}
+	return resolverOf("replay", options), nil
+}
+
+// sameArms returns an error if the command line names other arms than the options of the replay that
+// is resumed. Their results would not be found.
+func (c *replayCmd) sameArms(kept json.RawMessage) error {
+	var of struct{ SDK, Baseline []string }
+	if err := json.Unmarshal(kept, &of); err != nil {
+		return fmt.Errorf("%s: arms of the replay: %w", c.Resume, err)
+	}
+	if (c.SDK == nil || slices.Equal(c.SDK, of.SDK)) && (c.Baseline == nil || slices.Equal(c.Baseline, of.Baseline)) {
+		return nil
+	}
+	return fmt.Errorf("%s is the ledger of a replay of %s; leave out --sdk and --baseline, or start a new replay",
+		c.Resume, strings.Join(slices.Concat(of.SDK, of.Baseline), ", "))
+}
+
+// resumeReplay prints how to continue a replay that did not finish.
+func (t *terminal) resumeReplay(path string, stopped error) {
+	how, more := "continue with", ""
+	if errors.As(stopped, new(*replay.DifferentError)) {
+		return // it would be rejected again
+	}
+	switch {
+	case errors.Is(stopped, llm.ErrBudgetExceeded):
+		more = " --max-cost-usd <more>"
+	case errors.Is(stopped, harness.ErrDaemonDied):
+		how = "once the daemon is in order, continue with"
+	case errors.Is(stopped, harness.ErrControls):
+		how = "once the judge is in order, continue with"
+	}
+	t.field("resume", "nothing is lost; %s: evalctl replay --resume %s%s", how, printable(path, oneLine), more)
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// table prints an indented table. Its first row is the header, its first column contains names.
+func (t *terminal) table(rows [][]string) {
+	for line := range strings.Lines(drawTable(rows, 1)) {
+		fmt.Fprint(t.w, " "+line)
+	}
+	t.blank()
+}
+
+// drawTable formats a table whose first row is the header. The first left columns are aligned to
+// the left, the others to the right.
+func drawTable(rows [][]string, left int) string {
+	align := slices.Repeat([]tw.Align{tw.AlignRight}, len(rows[0]))
+	for i := range left {
+		align[i] = tw.AlignLeft
+	}
+	var b strings.Builder
+	table := tablewriter.NewTable(&b,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders:  tw.BorderNone,
+			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
+		})),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}))
+	table.Header(rows[0])
+	for _, row := range rows[1:] {
+		_ = table.Append(row)
+	}
+	_ = table.Render() // a drawing error must not affect the result
+	var out strings.Builder
+	for line := range strings.Lines(b.String()) {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return out.String()
+}
