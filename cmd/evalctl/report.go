@@ -222,10 +222,9 @@ func (t *terminal) tags(res result.Result) {
 		if c.Total == 0 {
 			continue
 		}
-		lo, hi := stats.Wilson(c.Passed, c.Total, 0.95)
 		rows = append(rows, []string{
-			short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate()),
-			fmt.Sprintf("%.3f–%.3f", lo, hi), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
+			short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate),
+			fmt.Sprintf("%.3f–%.3f", c.Interval.Low, c.Interval.High), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
 		})
 	}
 	t.table(rows)

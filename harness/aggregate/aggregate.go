@@ -18,7 +18,7 @@ type Sum struct {
 	// loss attributes the questions that did not pass, as in a scenario with a reader.
 	loss    result.Loss
 	retried int
-	tags    map[string]*result.Counts
+	tags    map[string]*result.TagFigures
 	modes   map[string]int
 	models  map[string]int
 	prompts map[string]int
@@ -39,7 +39,7 @@ type Sum struct {
 // New returns an empty Sum of records of answers with this top-k, at least 1.
 func New(topK int) *Sum {
 	return &Sum{
-		tags: map[string]*result.Counts{}, modes: map[string]int{},
+		tags: map[string]*result.TagFigures{}, modes: map[string]int{},
 		models: map[string]int{}, prompts: map[string]int{},
 		topK: topK, retrieval: newRetrievalSum(topK),
 	}
@@ -53,7 +53,7 @@ func (s *Sum) Add(r result.Record) {
 	s.counts.Add(r)
 	for _, tag := range r.Tags {
 		if s.tags[tag] == nil {
-			s.tags[tag] = &result.Counts{}
+			s.tags[tag] = &result.TagFigures{}
 		}
 		s.tags[tag].Add(r)
 	}
@@ -113,11 +113,19 @@ func (s *Sum) Fill(res *result.Result) {
 	res.Retrieval = s.retrieval.figures()
 	res.Cost.JudgeRequests, res.Cost.UsageEstimated = s.judgeRequests, s.judgeEstimated
 	res.Cost.InputTokens, res.Cost.OutputTokens = s.judgeTokens.InputTokens, s.judgeTokens.OutputTokens
-	res.Interval = nil
-	if n.Total > 0 {
-		lo, hi := stats.Wilson(n.Passed, n.Total, 0.95)
-		res.Interval = &result.Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}
+	res.Interval = wilson(n)
+	for _, t := range s.tags {
+		t.PassRate, t.Interval = t.Counts.PassRate(), wilson(t.Counts)
 	}
+}
+
+// wilson returns the interval of a pass rate, nil if there is none.
+func wilson(n result.Counts) *result.Interval {
+	if n.Total == 0 {
+		return nil
+	}
+	lo, hi := stats.Wilson(n.Passed, n.Total, 0.95)
+	return &result.Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}
 }
 
 // Judge sets the gate of res to the verdict on a run that has a floor. Fill must have been called,

@@ -11,6 +11,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/internal/stats"
 	"evalctl/scorer"
 )
 
@@ -149,8 +150,10 @@ func TestFigures(t *testing.T) {
 		Total: 4, Passed: 1, PassRate: new(0.25), MeanScore: new(0.625),
 		Counts:   result.Counts{Total: 4, Passed: 1, Scored: 2, Errors: 1, Unscored: 1},
 		Interval: &result.Interval{Method: "wilson", Confidence: 0.95, Low: low, High: high},
-		Tags: map[string]*result.Counts{"a": {Total: 2, Passed: 1, Scored: 2},
-			"b": {Total: 2, Scored: 1, Errors: 1}},
+		Tags: map[string]*result.TagFigures{
+			"a": tagFigures(result.Counts{Total: 2, Passed: 1, Scored: 2}),
+			"b": tagFigures(result.Counts{Total: 2, Scored: 1, Errors: 1}),
+		},
 		EffectiveModes: map[string]int{"bm25": 1}, ReaderModels: map[string]int{"m": 1},
 		ReaderPrompts: map[string]int{},
 		Latency:       result.Quantiles{N: 3, P50: new(20.0), P95: new(29.0), P99: new(29.8)},
@@ -209,5 +212,14 @@ func TestFillAgain(t *testing.T) {
 	empty2.Judge(&want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// tagFigures adds to counts what follows from them.
+func tagFigures(n result.Counts) *result.TagFigures {
+	lo, hi := stats.Wilson(n.Passed, n.Total, 0.95)
+	return &result.TagFigures{
+		Counts: n, PassRate: n.PassRate(),
+		Interval: &result.Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi},
 	}
 }

@@ -43,13 +43,17 @@ func (c Counts) PassRate() *float64 {
 	return &rate
 }
 
-// Quantiles summarises N latencies in milliseconds by linear percentiles (type 7), which are null
-// if N is 0.
+// Quantiles summarises N latencies in milliseconds by linear percentiles (type 7). A percentile and
+// its interval are null if N is too small for a two-sided 95% interval: 6, 59 and 299 are needed
+// (statistics.md B.12).
 type Quantiles struct {
-	N   int      `json:"n"`
-	P50 *float64 `json:"p50_ms"`
-	P95 *float64 `json:"p95_ms"`
-	P99 *float64 `json:"p99_ms"`
+	N           int       `json:"n"`
+	P50         *float64  `json:"p50_ms"`
+	P95         *float64  `json:"p95_ms"`
+	P99         *float64  `json:"p99_ms"`
+	P50Interval *Interval `json:"p50_interval,omitempty"`
+	P95Interval *Interval `json:"p95_interval,omitempty"`
+	P99Interval *Interval `json:"p99_interval,omitempty"`
 }
 
 // TokenSums adds up usage. Reported is the number of answers that came with any.

@@ -52,10 +52,71 @@ type Gate struct {
 	Allowance AllowanceUse `json:"allowance"`
 	// Proof is nil unless Verdict is Pass or Fail.
 	Proof *Proof `json:"proof"`
+	// Mode is what must reach the floor, empty for FloorPoint.
+	Mode FloorMode `json:"floor_mode,omitempty"`
+	// Tags are the verdicts by the floors of tags, in order of the tag.
+	Tags []TagGate `json:"tags,omitempty"`
+	// Baseline is the comparison with the result of --baseline, nil without one.
+	Baseline *BaselineGate `json:"baseline,omitempty"`
 	// Loss attributes the Total - Passed questions that did not pass.
 	Loss Loss `json:"loss"`
 	// Sentence says all this to people, in one line without a full stop.
 	Sentence string `json:"sentence"`
+}
+
+// FloorMode is what must reach a floor.
+type FloorMode string
+
+// The modes. The zero value means FloorPoint.
+const (
+	FloorPoint      FloorMode = "point"       // the pass rate (spec 4.4)
+	FloorProven     FloorMode = "proven"      // the one-sided 95% lower bound of the pass rate
+	FloorNotRefuted FloorMode = "not-refuted" // the one-sided 95% upper bound of the pass rate
+)
+
+// TagGate is the verdict on the questions that have a tag.
+type TagGate struct {
+	Tag string `json:"tag"`
+	// Floor, Required, Passed and Total are as in Gate. Met is false for a tag without questions.
+	Floor    float64 `json:"floor"`
+	Required int     `json:"required"`
+	Passed   int     `json:"passed"`
+	Total    int     `json:"total"`
+	Met      bool    `json:"met"`
+	Proof    *Proof  `json:"proof"`
+}
+
+// BaselineVerdict says how a run compares with its baseline.
+type BaselineVerdict string
+
+// The verdicts of a test of non-inferiority (statistics.md B.11).
+const (
+	NotWorse BaselineVerdict = "not_worse" // the interval lies above -margin
+	Worse    BaselineVerdict = "worse"     // the interval lies below -margin
+	Unknown  BaselineVerdict = "unknown"   // the interval contains -margin
+)
+
+// BaselineGate compares a run with a baseline, question by question.
+type BaselineGate struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	// Margin is the largest loss of pass rate that is accepted, from 0 to 1.
+	Margin float64 `json:"margin"`
+	// Both, OnlyRun, OnlyBaseline and Neither count the pairs of questions by who passed.
+	Both         int `json:"both"`
+	OnlyRun      int `json:"only_run"`
+	OnlyBaseline int `json:"only_baseline"`
+	Neither      int `json:"neither"`
+	// Unpaired questions are in one of the results only, or without a score in one of them.
+	Unpaired int `json:"unpaired"`
+	// Difference is the pass rate of the run less that of the baseline, over the pairs.
+	Difference float64         `json:"difference"`
+	Interval   *Interval       `json:"interval"`
+	P          float64         `json:"mcnemar_exact_p"`
+	Verdict    BaselineVerdict `json:"verdict"`
+	// Broke and Fixed are the ids of the pairs that differ, in the order of the run.
+	Broke []string `json:"broke"`
+	Fixed []string `json:"fixed"`
 }
 
 // AllowanceUse is how much of an allowance a run used. Lost is the sum of Errors and Unscored.

@@ -55,10 +55,14 @@ type ReplayID struct {
 // DatasetID identifies the questions: the hash of the whole file, and how many of its questions are
 // asked, beginning with the first.
 type DatasetID struct {
-	Path     string         `json:"path"`
-	SHA256   string         `json:"sha256"`
-	Selected int            `json:"selected"`
-	Tags     map[string]int `json:"tags"`
+	Path     string `json:"path"`
+	SHA256   string `json:"sha256"`
+	Selected int    `json:"selected"`
+	// Selection is nil if all questions are asked, in the order of the file.
+	Selection *Selection `json:"selection,omitempty"`
+	// Repeats is how often each question is asked, 0 for once. Selected counts all repeats.
+	Repeats int            `json:"repeats,omitempty"`
+	Tags    map[string]int `json:"tags"`
 }
 
 // CorpusID identifies the documents that the brains were seeded with.

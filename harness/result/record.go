@@ -46,12 +46,17 @@ type Record struct {
 	Reference     string          `json:"reference_answer,omitempty"`
 	ExpectedPaths []string        `json:"expected_paths,omitempty"`
 	// Retrieval is nil if the question has no expected paths or no answer.
-	Retrieval     *QuestionRetrieval `json:"retrieval,omitempty"`
-	Tags          []string           `json:"tags,omitempty"`
-	Brain         string             `json:"brain,omitempty"` // if the run has several
-	Line          int                `json:"line"`
-	JudgeAttempts int                `json:"judge_attempts,omitempty"`
-	JudgeUsage    *protocol.Usage    `json:"judge_usage,omitempty"`
+	Retrieval *QuestionRetrieval `json:"retrieval,omitempty"`
+	Tags      []string           `json:"tags,omitempty"`
+	// Repeat counts the times that the question was asked, from 1, if it was asked several times. A
+	// question is then identified by ID and Repeat.
+	Repeat int `json:"repeat,omitempty"`
+	// Timeline has the events of the answer's stream, in order of their arrival.
+	Timeline      []StreamEvents  `json:"timeline,omitempty"`
+	Brain         string          `json:"brain,omitempty"` // if the run has several
+	Line          int             `json:"line"`
+	JudgeAttempts int             `json:"judge_attempts,omitempty"`
+	JudgeUsage    *protocol.Usage `json:"judge_usage,omitempty"`
 	// JudgeUsageEstimated is set if the provider did not count all tokens of JudgeUsage.
 	JudgeUsageEstimated bool    `json:"judge_usage_estimated,omitempty"`
 	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`

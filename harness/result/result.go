@@ -44,8 +44,12 @@ type Result struct {
 	Interval *Interval `json:"pass_rate_interval"`
 	// Gate is the verdict by the floor and the allowance of Settings. It is null in the cells of a
 	// sweep, which have no floor.
-	Gate *Gate              `json:"gate"`
-	Tags map[string]*Counts `json:"tags"`
+	Gate *Gate                  `json:"gate"`
+	Tags map[string]*TagFigures `json:"tags"`
+	// Clustered is nil unless the questions have clusters or were asked several times.
+	Clustered *Clustered `json:"clustered,omitempty"`
+	// Repeats is nil if each question was asked once.
+	Repeats *Repeats `json:"repeats,omitempty"`
 
 	Identity       Identity       `json:"identity"`
 	Settings       Settings       `json:"settings"`
@@ -71,8 +75,13 @@ type Result struct {
 type Settings struct {
 	Concurrency    int     `json:"concurrency"`
 	TimeoutSeconds float64 `json:"timeout_seconds"`
-	// Floor is the lowest pass rate that passes, from 0 to 1.
-	Floor float64 `json:"floor"`
+	// Floor is the lowest pass rate that passes, from 0 to 1. FloorMode says what must reach it.
+	Floor     float64   `json:"floor"`
+	FloorMode FloorMode `json:"floor_mode,omitempty"`
+	// TagFloors are the floors of the questions that have a tag.
+	TagFloors map[string]float64 `json:"tag_floors,omitempty"`
+	// ClusterTag names the clusters of the questions, empty for none.
+	ClusterTag string `json:"cluster_tag,omitempty"`
 	// MaxUnscored is how many questions may end without a score.
 	MaxUnscored Allowance `json:"max_unscored"`
 }

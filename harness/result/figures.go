@@ -1,0 +1,58 @@
+package result
+
+// TagFigures are the outcomes of the questions that have a tag.
+type TagFigures struct {
+	Counts
+	// PassRate and Interval are nil if Total is 0.
+	PassRate *float64  `json:"pass_rate"`
+	Interval *Interval `json:"pass_rate_interval"`
+}
+
+// Clustered is the uncertainty of the pass rate if the questions of a cluster, such as those about
+// one conversation, are more alike than others (statistics.md B.3; Miller 2024, appendix A).
+type Clustered struct {
+	// Tag names the cluster of a question: X if it has the tag Tag:X. It is empty if the clusters are
+	// the repeats of each question.
+	Tag      string `json:"tag"`
+	Clusters int    `json:"clusters"`
+	// SE is the clustered standard error with the correction for few clusters, NaiveSE the one that
+	// takes the questions as independent. SE is nil for fewer than two clusters.
+	SE      *float64 `json:"se"`
+	NaiveSE float64  `json:"naive_se"`
+	// Interval is a t interval with Clusters-1 degrees of freedom, nil without SE.
+	Interval *Interval `json:"interval"`
+}
+
+// Repeats are the figures of a run that asks each question K times.
+type Repeats struct {
+	K         int `json:"k"`
+	Questions int `json:"questions"`
+	// At has the figures for 1 to K attempts.
+	At []RepeatsAt `json:"at"`
+	// Stable questions passed each time, Never ones not once. Flaky lists all others, in order of the
+	// id.
+	Stable int             `json:"stable"`
+	Never  int             `json:"never"`
+	Flaky  []FlakyQuestion `json:"flaky"`
+	// Rates are the pass rates of the repeats, in order.
+	Rates []float64 `json:"pass_rates"`
+	// QuestionVariance is how much questions differ from each other, RunVariance how much repeats of
+	// one question do (one-way analysis of variance). Both are nil for fewer than two questions.
+	QuestionVariance *float64 `json:"question_variance"`
+	RunVariance      *float64 `json:"run_variance"`
+}
+
+// RepeatsAt are the means over the questions of the probabilities that one of K attempts passes,
+// and that all K do (statistics.md B.9).
+type RepeatsAt struct {
+	K       int     `json:"k"`
+	PassAt  float64 `json:"pass_at_k"`
+	PassHat float64 `json:"pass_hat_k"`
+}
+
+// FlakyQuestion is a question that passed some of its repeats.
+type FlakyQuestion struct {
+	ID     string `json:"id"`
+	Passed int    `json:"passed"`
+	Asked  int    `json:"asked"`
+}

@@ -1,0 +1,59 @@
+package result
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Selection says which questions of a dataset were asked, and in which order. A nil Selection means
+// all of them, in the order of the file.
+type Selection struct {
+	// Tags select questions that have one of them.
+	Tags []string `json:"tags,omitempty"`
+	// IDs select questions by their ids. Names of files that were read for them are in IDsOf.
+	IDs   int    `json:"ids,omitempty"`
+	IDsOf string `json:"ids_of,omitempty"`
+	// Grep is a regular expression that the question's text matches.
+	Grep string `json:"grep,omitempty"`
+	// FailedOf is the result file whose questions that did not pass are asked.
+	FailedOf string `json:"failed_of,omitempty"`
+	// Limit is the largest number of questions, 0 for no limit.
+	Limit int `json:"limit,omitempty"`
+	// Seed is that of the shuffled order, nil for the order of the file.
+	Seed *uint64 `json:"shuffle_seed,omitempty"`
+	// SHA256 identifies the set of the selected ids, whatever their order.
+	SHA256 string `json:"sha256"`
+	// Total is the number of questions in the file.
+	Total int `json:"total"`
+}
+
+// Partial reports whether some questions of the dataset were left out.
+func (s *Selection) Partial(selected int) bool { return s != nil && selected < s.Total }
+
+// String describes the selection to people, in one line.
+func (s *Selection) String() string {
+	if s == nil {
+		return "all questions"
+	}
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if len(s.Tags) > 0 {
+		add("tags %s", strings.Join(s.Tags, ", "))
+	}
+	if s.IDs > 0 {
+		add("%d ids", s.IDs)
+	}
+	if s.Grep != "" {
+		add("text matches %q", s.Grep)
+	}
+	if s.FailedOf != "" {
+		add("failed in %s", s.FailedOf)
+	}
+	if s.Limit > 0 {
+		add("at most %d", s.Limit)
+	}
+	if s.Seed != nil {
+		add("shuffled with seed %d", *s.Seed)
+	}
+	return strings.Join(parts, ", ")
+}
