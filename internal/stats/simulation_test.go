@@ -100,14 +100,14 @@ func TestSimulatedCoverageOfPairs(t *testing.T) {
 	}
 }
 
-// Questions in 30 conversations of 10, whose pass rates differ: the clustered interval covers the
-// overall rate as often as it says, the one that ignores the conversations does not.
-func TestSimulatedCoverageOfClusters(t *testing.T) {
-	random := rand.New(rand.NewPCG(4, 1))
+// simulatedCoverage is how often intervals contain the true rate.
+type simulatedCoverage struct{ Clustered, Naive float64 }
+
+// simulateClusters simulates questions in 30 conversations of 10, whose pass rates differ.
+func simulateClusters(rounds int, seed uint64) (c simulatedCoverage) {
+	random := rand.New(rand.NewPCG(4, seed))
 	const clusters, size = 30, 10
-	naive := 0
-	rounds := 2000
-	got, limit := shareOf(rounds, .95, func() bool {
+	for range rounds {
 		var values []float64
 		var cluster []int
 		for c := range clusters {
@@ -118,14 +118,24 @@ func TestSimulatedCoverageOfClusters(t *testing.T) {
 		}
 		m := Clustered(values, cluster, .95)
 		if math.Abs(m.Mean-.75) <= 1.96*m.NaiveSE {
-			naive++
+			c.Naive += 1 / float64(rounds)
 		}
-		return m.Lo <= .75 && .75 <= m.Hi
-	})
-	expect(t, "coverage of the clustered interval", got, .95, .01+limit)
+		if m.Lo <= .75 && .75 <= m.Hi {
+			c.Clustered += 1 / float64(rounds)
+		}
+	}
+	return c
+}
+
+// The clustered interval covers the overall rate as often as it says, the one that ignores the
+// conversations does not.
+func TestSimulatedCoverageOfClusters(t *testing.T) {
+	const rounds = 2000
+	got := simulateClusters(rounds, 1)
+	expect(t, "coverage of the clustered interval", got.Clustered, .95, .01+4*math.Sqrt(.95*.05/rounds))
 	// The variance of the mean is (1/48)/30 + (1/6)/300 and the naive one .75·.25/300, half of it:
 	// 1.96/√2 standard errors cover 0.834.
-	expect(t, "coverage of the naive interval", float64(naive)/float64(rounds), .834, .01+limit)
+	expect(t, "coverage of the naive interval", got.Naive, .834, .01+4*math.Sqrt(.834*.166/rounds))
 }
 
 // 200 pairs of runs of the same daemon: the exact test raises a false alarm in at most 5 % of them,
