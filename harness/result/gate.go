@@ -1,7 +1,5 @@
 package result
 
-import "fmt"
-
 // Verdict is the outcome of a whole run.
 type Verdict string
 
