@@ -1,0 +1,340 @@
+package compare
+
+import (
+	"time"
+
+	"evalctl/harness/result"
+)
+
+// SchemaVersion is the version of the JSON form of Comparison.
+const SchemaVersion = 1
+
+// Confidence is the level of every interval, and 1-Confidence that of every test.
+const Confidence = 0.95
+
+// Comparison is everything that is known about the differences between runs. It has all that a
+// renderer needs. Its strings come from results and datasets: renderers must escape them.
+type Comparison struct {
+	SchemaVersion int `json:"schema_version"`
+	// Baseline is the name of the run that all others are compared with, empty if every run is
+	// compared with every other.
+	Baseline string `json:"baseline"`
+	// Tag selects the questions that are compared, empty for all of them.
+	Tag string `json:"tag"`
+	// ClusterTag names the clusters of the questions, empty for none.
+	ClusterTag string `json:"cluster_tag"`
+	// Repeated is set if a run asked questions several times. Then the means over the repeats of each
+	// question are compared.
+	Repeated bool `json:"repeated"`
+	// Runs begin with the baseline if there is one; the others are in order of the pass rate, the
+	// highest first. Indexes elsewhere are into Runs.
+	Runs []RunFigures `json:"runs"`
+	// Keys say whether the runs measured the same thing.
+	Keys      []Key     `json:"comparability"`
+	Questions Questions `json:"questions"`
+	// Pairs has the pairs of runs in order of Reference and Run. Tests is their number, over which
+	// their p-values are adjusted.
+	Pairs []Pair `json:"pairs"`
+	Tests int    `json:"tests"`
+	// Tags has the figures by tag, in order of the tag, and is empty if Tag is set. TagTests is the
+	// number of all their tests, over which their p-values are adjusted.
+	Tags     []TagComparison `json:"tags"`
+	TagTests int             `json:"tag_tests"`
+	// Differing are the questions on which the runs disagree, in order of the id.
+	Differing []DifferingQuestion `json:"differing"`
+	// Adjustment is the method of all adjusted p-values: "holm".
+	Adjustment string `json:"adjustment"`
+	// Resamples and Seed are those of bootstrap intervals and sign-flip tests.
+	Resamples int    `json:"resamples"`
+	Seed      uint64 `json:"seed"`
+	// Notes say what a reader must know to not misread the figures, one sentence each.
+	Notes []string `json:"notes"`
+}
+
+// RunFigures are the figures of one run.
+type RunFigures struct {
+	// Name is short and unique among the runs: the SDK or arm, or what tells the paths apart.
+	Name string `json:"name"`
+	// Path is the file's, as given. Argument is its place among the arguments, from 1.
+	Path     string `json:"path"`
+	Argument int    `json:"argument"`
+	Format   Format `json:"format"`
+	SHA256   string `json:"sha256"`
+	// SDK and StartedAt are zero for a run that does not record them.
+	SDK       string    `json:"sdk,omitempty"`
+	StartedAt time.Time `json:"started_at,omitzero"`
+	// Asked is the number of questions in the file, with their repeats. Selection describes how they
+	// were selected, empty if they are the whole dataset.
+	Asked     int    `json:"asked"`
+	Selection string `json:"selection,omitempty"`
+	// Counts are the outcomes of the questions that are compared, with their repeats. PassRate and
+	// Interval (wilson) are nil if there are none.
+	Counts   result.Counts    `json:"counts"`
+	PassRate *float64         `json:"pass_rate"`
+	Interval *result.Interval `json:"pass_rate_interval"`
+	// Clustered is nil without clusters and repeats.
+	Clustered *result.Clustered `json:"clustered,omitempty"`
+	// MeanScore is the mean over the scored questions, nil if there are none.
+	MeanScore  *float64         `json:"mean_score"`
+	Latency    result.Quantiles `json:"latency"`
+	FirstDelta result.Quantiles `json:"first_delta"`
+}
+
+// Format is the form of a file that was read.
+type Format string
+
+// The formats.
+const (
+	ResultFile Format = "result" // written by evalctl
+	JSONLines  Format = "jsonl"  // one question a line
+)
+
+// Key is one part of what was measured.
+type Key struct {
+	// Name is what --accept takes, such as judge_prompt.
+	Name string `json:"key"`
+	// Values has the text of each run's value, empty if the run does not record it.
+	Values []string `json:"values"`
+	State  KeyState `json:"state"`
+	// Matters is set if runs that differ in it measured different things.
+	Matters bool `json:"matters"`
+	// Accepted is set if it differs and matters and was accepted with --accept or --intersect.
+	Accepted bool `json:"accepted"`
+	// Note explains a difference, empty for none.
+	Note string `json:"note,omitempty"`
+}
+
+// KeyState says how the runs agree in a key.
+type KeyState string
+
+// The states. A run that does not record a key agrees with any other.
+const (
+	Same    KeyState = "same"
+	Differs KeyState = "differs"
+	Unknown KeyState = "unknown" // fewer than two runs record it
+)
+
+// Questions says which questions are compared.
+type Questions struct {
+	// Compared is the number of questions that all runs have. Selected is what remains of them for
+	// Tag, and equal to Compared without one.
+	Compared int `json:"compared"`
+	Selected int `json:"selected"`
+	// Intersected is set if some run has questions that are left out.
+	Intersected bool `json:"intersected"`
+	// LeftOut has the ids of each run that are not in all runs, in the order of its file.
+	LeftOut [][]string `json:"left_out"`
+	// WithoutGold is the number of questions that a run did not ask because they have no gold. They
+	// are not part of Compared.
+	WithoutGold int `json:"without_gold"`
+	// SHA256 identifies the set of the compared ids as Selection.SHA256 does.
+	SHA256 string `json:"sha256"`
+}
+
+// Verdict says what a test found.
+type Verdict string
+
+// The verdicts on a run compared with its reference.
+const (
+	Better  Verdict = "better"
+	Worse   Verdict = "worse"
+	NotSeen Verdict = "no_difference_shown"
+)
+
+// Mark returns "+", "-" or "~". Output for people has the words as well.
+func (v Verdict) Mark() string {
+	switch v {
+	case Better:
+		return "+"
+	case Worse:
+		return "-"
+	}
+	return "~"
+}
+
+// Words returns the verdict as people read it.
+func (v Verdict) Words() string {
+	switch v {
+	case Better, Worse:
+		return string(v)
+	}
+	return "no difference shown"
+}
+
+// Table counts the pairs of a question's two verdicts. An error is a verdict: not passed.
+type Table struct {
+	N int `json:"n"`
+	// With repeats, a question counts for the run that passed more of them; Both is those that all
+	// repeats passed, Neither those that none passed, and Tied the rest.
+	Both          int `json:"both"`
+	OnlyRun       int `json:"only_run"`
+	OnlyReference int `json:"only_reference"`
+	Neither       int `json:"neither"`
+	Tied          int `json:"tied,omitempty"`
+	// Unscored is the number of pairs that are left out because a run has no score.
+	Unscored int `json:"unscored"`
+	// Difference is the pass rate of the run less that of the reference, over the N pairs. It is nil
+	// if there are none.
+	Difference *float64 `json:"difference"`
+	// Interval is that of Difference: newcombe_paired, or student_t_paired with repeats.
+	Interval *result.Interval `json:"interval"`
+	// P is two-sided, by Test: mcnemar_exact, or sign_flip with repeats. Adjusted is P adjusted for
+	// the number of tests. Verdict follows from Adjusted.
+	Test     string   `json:"test"`
+	P        *float64 `json:"p"`
+	Adjusted *float64 `json:"p_adjusted"`
+	Verdict  Verdict  `json:"verdict"`
+}
+
+// Pair compares a run with another.
+type Pair struct {
+	// Reference and Run are indexes of Comparison.Runs. Every difference is Run less Reference.
+	Reference int `json:"reference"`
+	Run       int `json:"run"`
+	Table
+	// ReferenceRate and RunRate are the pass rates over the N pairs, nil if there are none.
+	ReferenceRate *float64 `json:"reference_rate"`
+	RunRate       *float64 `json:"run_rate"`
+	// SE is the standard error of Difference (paired Wald, or that of the mean with repeats), nil if
+	// it is not defined.
+	SE *float64 `json:"se"`
+	// OnlyRunIDs and OnlyReferenceIDs are the questions that OnlyRun and OnlyReference count, in
+	// order of the id.
+	OnlyRunIDs       []string `json:"only_run_ids"`
+	OnlyReferenceIDs []string `json:"only_reference_ids"`
+	// Clustered is nil without clusters. With them, Verdict also requires that its interval does not
+	// contain 0.
+	Clustered *ClusteredDifference `json:"clustered,omitempty"`
+	// Power is nil with repeats, and if the runs agree on every question.
+	Power *Power `json:"power"`
+	// Margin is nil without a margin.
+	Margin *MarginTest `json:"margin,omitempty"`
+	// Measures are differences of means, Latencies ratios, of what both runs record.
+	Measures  []MeasureDifference `json:"measures"`
+	Latencies []LatencyRatio      `json:"latencies"`
+}
+
+// ClusteredDifference is the uncertainty of a difference if the questions of a cluster are alike
+// (statistics.md B.3).
+type ClusteredDifference struct {
+	Clusters int `json:"clusters"`
+	// SE has the correction for few clusters; it and Interval (student_t_clustered, Clusters-1
+	// degrees of freedom) are nil for fewer than two clusters.
+	SE       *float64         `json:"se"`
+	NaiveSE  float64          `json:"naive_se"`
+	Interval *result.Interval `json:"interval"`
+}
+
+// Power says what a comparison of this size could see (statistics.md B.4), by McNemar's test at
+// level Alpha, not adjusted.
+type Power struct {
+	// Alpha and Power are 0.05 and 0.8.
+	Alpha float64 `json:"alpha"`
+	Power float64 `json:"power"`
+	// Disagreement is the share of the pairs in which one run passed and the other did not.
+	Disagreement float64 `json:"disagreement"`
+	// Detectable is the smallest difference that is found with that power, nil if none is.
+	Detectable *float64 `json:"detectable_difference"`
+	// Confirm is the difference that was seen, and Needed the number of questions that finds it with
+	// that power. Both are nil if no difference was seen.
+	Confirm *float64 `json:"confirm_difference"`
+	Needed  *int     `json:"questions_needed"`
+}
+
+// MarginTest is the test of non-inferiority with a margin (statistics.md B.11).
+type MarginTest struct {
+	// Margin is the largest loss of pass rate that is accepted, from 0 to 1.
+	Margin float64 `json:"margin"`
+	// Interval is what Verdict is decided by: that of the pair, or the clustered one.
+	Interval *result.Interval `json:"interval"`
+	// Z and P are those of the one-sided test, nil if it is not defined.
+	Z *float64 `json:"z"`
+	P *float64 `json:"p"`
+	// Verdict is not adjusted for the number of runs.
+	Verdict result.BaselineVerdict `json:"verdict"`
+}
+
+// MeasureDifference compares the means of a measure over the questions that have it in both runs.
+type MeasureDifference struct {
+	// Name is score, recall, ndcg, reciprocal_rank or average_precision.
+	Name string `json:"name"`
+	N    int    `json:"n"`
+	// ReferenceMean and RunMean are over the N questions.
+	ReferenceMean float64 `json:"reference_mean"`
+	RunMean       float64 `json:"run_mean"`
+	Difference    float64 `json:"difference"`
+	// Interval is bootstrap_percentile_paired, over clusters if there are any.
+	Interval *result.Interval `json:"interval"`
+	// P is two-sided, by Test: sign_flip or, for few questions, sign_flip_exact. Adjusted is P
+	// adjusted over the pairs of runs, for each measure by itself.
+	Test     string  `json:"test"`
+	P        float64 `json:"p"`
+	Adjusted float64 `json:"p_adjusted"`
+	Verdict  Verdict `json:"verdict"`
+}
+
+// LatencyRatio compares the latencies of the questions that both runs answered.
+type LatencyRatio struct {
+	// Name is total or first_token.
+	Name string `json:"name"`
+	N    int    `json:"n"`
+	// ReferenceP50 and RunP50 are medians over the N questions, in milliseconds.
+	ReferenceP50 float64 `json:"reference_p50_ms"`
+	RunP50       float64 `json:"run_p50_ms"`
+	// Ratio is the geometric mean of run by reference; over 1 the run is slower. Interval is
+	// student_t_log_ratio, nil for fewer than two questions.
+	Ratio    float64          `json:"ratio"`
+	Interval *result.Interval `json:"interval"`
+	// P is two-sided, of the paired t test of the logarithms (Test: log_ratio_t). Adjusted is as in
+	// MeasureDifference. Better is faster.
+	Test     string   `json:"test"`
+	P        *float64 `json:"p"`
+	Adjusted *float64 `json:"p_adjusted"`
+	Verdict  Verdict  `json:"verdict"`
+}
+
+// TagComparison compares the runs over the questions that have a tag.
+type TagComparison struct {
+	Tag string `json:"tag"`
+	// Counts and Intervals (wilson) are those of each run.
+	Counts    []result.Counts    `json:"counts"`
+	Intervals []*result.Interval `json:"pass_rate_intervals"`
+	// Pairs are in the order of Comparison.Pairs.
+	Pairs []TagPair `json:"pairs"`
+}
+
+// TagPair compares two runs over the questions that have a tag.
+type TagPair struct {
+	Reference int `json:"reference"`
+	Run       int `json:"run"`
+	Table
+}
+
+// DifferingQuestion is a question on which runs disagree.
+type DifferingQuestion struct {
+	ID       string   `json:"id"`
+	Question string   `json:"question"`
+	Tags     []string `json:"tags,omitempty"`
+	// Answers has what became of the question in each run.
+	Answers []Answered `json:"answers"`
+}
+
+// Answered is what became of one question in one run. With repeats it counts them.
+type Answered struct {
+	Passed int `json:"passed"`
+	Asked  int `json:"asked"`
+	// Outcome is that of the last repeat.
+	Outcome result.Outcome `json:"outcome"`
+	// Score is the mean over the scored repeats, nil without any.
+	Score *float64 `json:"score"`
+}
+
+// Key returns the key of a name, nil if there is none.
+func (c *Comparison) Key(name string) *Key {
+	for i := range c.Keys {
+		if c.Keys[i].Name == name {
+			return &c.Keys[i]
+		}
+	}
+	return nil
+}
