@@ -23,7 +23,7 @@ func newRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Re
 		ID: q.ID, Question: q.Question, Answer: a.Text,
 		LatencyMS: millis(a.Latency), Citations: a.Citations, Outcome: result.Unscored,
 		Attempts: a.Attempts, Retrieved: a.Retrieved, EffectiveMode: a.EffectiveMode,
-		Model: a.Model, PromptSHA256: a.PromptSHA256, Usage: a.Usage, QuestionDate: q.QuestionDate,
+		Timeline: a.Timeline, Model: a.Model, PromptSHA256: a.PromptSHA256, Usage: a.Usage, QuestionDate: q.QuestionDate,
 		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
 		ExpectedPaths: q.ExpectedPaths, Tags: q.Tags, Line: q.Line,
 		Type: q.Type, JudgeType: q.JudgeType, Actor: a.Actor, DeepRank: a.DeepRank, Failed: a.Failed,

@@ -57,6 +57,8 @@ func TestResultFile(t *testing.T) {
 	for _, c := range []struct{ find, put string }{
 		{`("finished_at": )"[^"]+"`, `${1}"2026-03-21T10:00:01Z"`},
 		{`("(?:latency|first_delta)_ms":)[0-9.]+`, `${1}1.5`},
+		{`("at_ms":)[0-9.]+`, `${1}1.5`},
+		{`,"(?:last|gap)_ms":[0-9.]+`, ``},
 		{`("p\d\d_ms": )[0-9.]+`, `${1}1.5`},
 		// The last digits depend on the processor.
 		{`("(?:low|high|lower|worse_passes)": 0\.\d{6})\d+`, `${1}`},

@@ -78,6 +78,7 @@ func timeless(f resultFile) resultFile {
 	f.Questions = slices.Clone(f.Questions)
 	for i := range f.Questions {
 		f.Questions[i].LatencyMS, f.Questions[i].FirstDeltaMS = 0, nil
+		f.Questions[i].Timeline = nil
 	}
 	return f
 }

@@ -168,10 +168,8 @@ func TestBlame(t *testing.T) {
 		{failed(3, 0), "  1 of 2 gold retrieved → retrieval", "  1 of 2 gold retrieved → retrieval"},
 		{failed(3, 2), "  gold at rank 2 → reader", "  gold at rank 2"},
 	} {
-		c := runCmd{TopK: 5}
 		for name, want := range map[result.Scenario]string{result.AskBasic: tt.ask, result.SearchOnly: tt.noRead} {
-			c.scenario.Name = name
-			if got := c.blame(tt.r); got != want {
+			if got := blame(result.Identity{Scenario: name, TopK: 5}, tt.r); got != want {
 				t.Errorf("%s: got %q, want %q", name, got, want)
 			}
 		}

@@ -53,10 +53,9 @@ type progress struct {
 	start  time.Time
 	drawn  time.Time
 	tenth  int
-	took   []float64       // latencies of the recent answers in ms, a ring buffer
-	first  []float64       // times to their first tokens in ms, a ring buffer
-	failed []result.Record // the first listedFailures failures
-	more   int             // number of further failures
+	took   []float64 // latencies of the recent answers in ms, a ring buffer
+	first  []float64 // times to their first tokens in ms, a ring buffer
+	failures
 }
 
 // progress starts the display for a run of total questions. The first resumed records passed to add
@@ -147,18 +146,10 @@ func (p *progress) add(r result.Record) {
 		}
 	}
 	if !r.Passed {
-		p.fail(r)
+		p.failures.add(r)
 	}
 	if !p.t.quiet {
 		p.draw()
-	}
-}
-
-func (p *progress) fail(r result.Record) {
-	if len(p.failed) < listedFailures {
-		p.failed = append(p.failed, r)
-	} else {
-		p.more++
 	}
 }
 

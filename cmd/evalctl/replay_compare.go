@@ -44,9 +44,8 @@ func misjudged(c *result.Controls) string {
 	return fmt.Sprintf("%.2f/%.2f", *c.FalsePositiveRate, *c.FalseNegativeRate)
 }
 
-// losses prints the first questions that were lost.
-func (t *terminal) losses(o replay.Outcome, progress *replayProgress) {
-	lost, more := progress.lostBy(o.Arm.Name)
+// losses prints the first questions that were lost, and how many more there are.
+func (t *terminal) losses(lost []result.Record, more int) {
 	if t.quiet || len(lost) == 0 {
 		return
 	}

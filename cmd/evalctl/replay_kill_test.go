@@ -139,7 +139,7 @@ func TestReplayKilled(t *testing.T) {
 // interrupted.
 var incidental = map[string]bool{
 	"started_at": true, "finished_at": true, "resumed": true, "latency": true, "first_delta": true,
-	"latency_ms": true, "first_delta_ms": true, "reused": true, "seconds": true,
+	"latency_ms": true, "first_delta_ms": true, "timeline": true, "reused": true, "seconds": true,
 	// What was asked again is counted again.
 	"tokens_by_model": true,
 }

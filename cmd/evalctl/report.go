@@ -104,21 +104,22 @@ func roughly(u llm.USD) string {
 // digest abbreviates a hash.
 func digest(sum string) string { return sum[:8] + "…" }
 
-// report prints the details of a finished run.
-func (t *terminal) report(c *runCmd, plan *plan, res result.Result, p *progress) {
+// report prints the details of a finished run with the questions that did not pass. The first
+// warned warnings have been printed already.
+func (t *terminal) report(res result.Result, f failures, warned int) {
 	if t.quiet {
 		return
 	}
-	t.failures(c, p)
+	t.failures(res.Identity, f)
 	t.rate(res)
 	t.verdict(res)
 	t.tags(res)
-	if res.Grounded > 0 || res.Passed > 0 && c.scenario.Name.Reads() {
+	if res.Grounded > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() {
 		t.field("grounded", "%d/%d passing answers cite retrieved text", res.Grounded, res.Passed)
 	}
 	if res.Retrieval != nil {
 		t.retrieval(res)
-		t.warnings(res.Retrieval.Warnings[len(plan.gold.Warnings):])
+		t.warnings(res.Retrieval.Warnings[min(warned, len(res.Retrieval.Warnings)):])
 	}
 	t.latency(res)
 	if res.Cost.JudgeRequests > 0 {

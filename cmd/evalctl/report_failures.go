@@ -8,23 +8,39 @@ import (
 	"evalctl/scorer"
 )
 
-func (t *terminal) failures(c *runCmd, p *progress) {
+// failures are the first questions that did not pass, in the order in which they finished.
+type failures struct {
+	failed []result.Record // at most listedFailures
+	more   int             // the number of the others
+}
+
+// add keeps a record that did not pass if it is one of the first.
+func (f *failures) add(r result.Record) {
+	if len(f.failed) < listedFailures {
+		f.failed = append(f.failed, r)
+	} else {
+		f.more++
+	}
+}
+
+// failures prints the first questions that did not pass.
+func (t *terminal) failures(id result.Identity, f failures) {
 	t.blank()
-	if len(p.failed) == 0 {
+	if len(f.failed) == 0 {
 		return
 	}
-	for _, r := range p.failed {
-		mark, text := t.failure(c, r)
+	for _, r := range f.failed {
+		mark, text := t.failure(id, r)
 		fmt.Fprintln(t.w, t.wrap("  "+mark+" ", text))
 	}
-	if p.more > 0 {
-		fmt.Fprintf(t.w, "  … and %d more, see the result file\n", p.more)
+	if f.more > 0 {
+		fmt.Fprintf(t.w, "  … and %d more, see the result file\n", f.more)
 	}
 	t.blank()
 }
 
 // failure returns a mark for the outcome of a failed question, and its description.
-func (t *terminal) failure(c *runCmd, r result.Record) (mark, text string) {
+func (t *terminal) failure(id result.Identity, r result.Record) (mark, text string) {
 	name := short(r.ID, 40)
 	if len(r.Tags) > 0 {
 		name += " " + short(r.Tags[0], 24)
@@ -38,24 +54,34 @@ func (t *terminal) failure(c *runCmd, r result.Record) (mark, text string) {
 	}
 	mark = t.tint(false, "FAIL")
 	want := r.Reference
-	switch c.scorer.Needs {
+	switch needsOf(id.Scorer) {
 	case scorer.NeedExpected:
 		want = strings.Join(r.Expected, " | ")
 	case scorer.NeedGold:
 		want = short(strings.Join(r.ExpectedPaths, " | "), 72)
 		return mark, fmt.Sprintf("%s  %s: expected \"%s\"", name, r.Reason, want)
 	}
-	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s", name, short(want, 48), short(r.Answer, 72), c.blame(r))
+	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s", name, short(want, 48), short(r.Answer, 72), blame(id, r))
 	return mark, text
 }
 
+// needsOf returns what a scorer needs of a question. A scorer that this evalctl does not know needs
+// a reference.
+func needsOf(name string) scorer.Need {
+	k, err := scorer.Find(name)
+	if err != nil {
+		return scorer.NeedReference
+	}
+	return k.Needs
+}
+
 // blame names the stage in which a failed question was lost, if its gold documents show it.
-func (c *runCmd) blame(r result.Record) string {
+func blame(id result.Identity, r result.Record) string {
 	if r.Retrieval == nil {
 		return ""
 	}
 	rank, gold := r.GoldRank(), len(r.Retrieval.Gold)
-	switch r.LostAt(c.scenario.Name, c.TopK) {
+	switch r.LostAt(id.Scenario, id.TopK) {
 	case result.StageRetrieval:
 		if rank == 0 {
 			return "  gold not retrieved → retrieval"

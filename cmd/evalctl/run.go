@@ -157,7 +157,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if path == "" {
 		return err
 	}
-	t.report(c, plan, res, progress)
+	t.report(res, progress.failures, len(plan.gold.Warnings))
 	verdict := verdict(*res.Gate, err)
 	if err := c.printSummary(p, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

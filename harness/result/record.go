@@ -52,7 +52,7 @@ type Record struct {
 	// question is then identified by ID and Repeat.
 	Repeat int `json:"repeat,omitempty"`
 	// Timeline has the events of the answer's stream, in order of their arrival.
-	Timeline      []StreamEvents  `json:"timeline,omitempty"`
+	Timeline      Timeline        `json:"timeline,omitempty"`
 	Brain         string          `json:"brain,omitempty"` // if the run has several
 	Line          int             `json:"line"`
 	JudgeAttempts int             `json:"judge_attempts,omitempty"`

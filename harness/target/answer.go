@@ -38,7 +38,9 @@ type Answer struct {
 	Latency      time.Duration
 	// FirstDelta is the time to the first text, 0 if none was streamed.
 	FirstDelta time.Duration
-	Attempts   int
+	// Timeline has the events of the last attempt's stream, nil if nothing was streamed.
+	Timeline result.Timeline
+	Attempts int
 	// Failed are the attempts before the last one.
 	Failed []result.Failure
 
@@ -148,12 +150,16 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 		if err != nil {
 			return streamEnd(ctx, err, text.Len())
 		}
+		came := time.Since(start)
 		var known bool
-		if o, known, err = decodeEvent(o, ev); err != nil {
-			return err
-		}
+		o, known, err = decodeEvent(o, ev)
 		if !known {
+			a.Timeline.Add(result.OtherEvent, came)
 			continue
+		}
+		a.Timeline.Add(ev.Name, came)
+		if err != nil {
+			return err
 		}
 		switch ev.Name {
 		case protocol.EventRetrieve:
@@ -168,7 +174,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 		case protocol.EventDelta, "token":
 			delta := o.Text("delta", "text", "content", "token")
 			if a.FirstDelta == 0 && delta != "" {
-				a.FirstDelta = time.Since(start)
+				a.FirstDelta = came
 			}
 			kept += len(delta)
 			text.WriteString(delta)

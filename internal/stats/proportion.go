@@ -27,6 +27,14 @@ func WilsonLower(k, n int, conf float64) float64 {
 	return lo
 }
 
+// WilsonUpper returns the one-sided upper bound of the score interval, as WilsonLower does the lower
+// one. A floor is refuted if this bound is below it. It is 1 for k = n and for n = 0, and NaN where
+// Wilson is.
+func WilsonUpper(k, n int, conf float64) float64 {
+	_, hi := wilson(k, n, conf, conf)
+	return hi
+}
+
 func wilson(k, n int, conf, level float64) (lo, hi float64) {
 	if !(conf > 0 && conf < 1) || k < 0 || k > n {
 		return math.NaN(), math.NaN()

@@ -60,6 +60,17 @@ func TestWilsonLower(t *testing.T) {
 	}
 }
 
+func TestWilsonUpper(t *testing.T) {
+	for _, tt := range []struct {
+		k, n int
+		want float64
+	}{{0, 50, 1 - .948667}, {4, 50, 1 - .833302}, {5, 100, 1 - .900839}, {50, 50, 1}, {0, 0, 1}} {
+		if got := WilsonUpper(tt.k, tt.n, .95); !near(got, tt.want, 5.1e-7) {
+			t.Errorf("WilsonUpper(%d, %d) = %.6f, want %.6f", tt.k, tt.n, got, tt.want)
+		}
+	}
+}
+
 func TestWilsonLowerVectors(t *testing.T) {
 	type row struct {
 		K, N  int
@@ -88,6 +99,12 @@ func TestWilsonProperties(t *testing.T) {
 		mlo, mhi := Wilson(n-k, n, conf)
 		if !near(lo, 1-mhi, 1e-12) || !near(hi, 1-mlo, 1e-12) {
 			t.Fatalf("[%v, %v] is not the mirror of [%v, %v]", lo, hi, mlo, mhi)
+		}
+		if upper := WilsonUpper(n-k, n, conf); !near(upper, 1-WilsonLower(k, n, conf), 1e-12) {
+			t.Fatalf("upper bound %v is not the mirror of the lower one", upper)
+		}
+		if wlo, whi := Wilson(2*k, 2*n, conf); whi-wlo >= hi-lo {
+			t.Fatalf("[%v, %v] is not wider than with twice the sample", lo, hi)
 		}
 		if one := WilsonLower(k, n, (1+conf)/2); one != lo {
 			t.Fatalf("one-sided bound %v at the same z differs from %v", one, lo)
@@ -122,7 +139,7 @@ func TestWilsonEdges(t *testing.T) {
 		conf float64
 	}{{-1, 10, .95}, {11, 10, .95}, {0, -1, .95}, {1, 2, 0}, {1, 2, 1}, {1, 2, 95}, {1, 2, math.NaN()}} {
 		lo, hi := Wilson(tt.k, tt.n, tt.conf)
-		if !math.IsNaN(lo) || !math.IsNaN(hi) || !math.IsNaN(WilsonLower(tt.k, tt.n, tt.conf)) {
+		if !math.IsNaN(lo) || !math.IsNaN(hi) || !math.IsNaN(WilsonLower(tt.k, tt.n, tt.conf)) || !math.IsNaN(WilsonUpper(tt.k, tt.n, tt.conf)) {
 			t.Errorf("Wilson(%d, %d, %v) = %v, %v, want NaN", tt.k, tt.n, tt.conf, lo, hi)
 		}
 	}

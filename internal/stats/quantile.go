@@ -38,3 +38,64 @@ func QuantileCIMin(p, conf float64) int {
 	}
 	return n
 }
+
+// QuantileCI returns the ranks, from 1, of the two of n sorted values that enclose quantile p with
+// probability covers, at least conf, whatever the distribution of independent values is (order
+// statistics; Hahn and Meeker 1991). With B binomial of n and p, covers is P(lo <= B < hi). Of all
+// such pairs it is the one with the fewest values between, then the one that covers most, then the
+// lower one: the median of 50 values has 18, 32, with 0.951. lo, hi and covers are 0 for n below
+// QuantileCIMin(p, conf), which includes arguments without meaning.
+func QuantileCI(n int, p, conf float64) (lo, hi int, covers float64) {
+	if n < QuantileCIMin(p, conf) {
+		return 0, 0, 0
+	}
+	first, below := binomialBelow(n, p)
+	width := n
+	for i, j := 0, 0; i < len(below); i++ {
+		l := first + i
+		if l < 1 {
+			continue
+		}
+		// The end only moves up, because the probability from l on only falls.
+		for j < len(below) && below[j]-below[i] < conf {
+			j++
+		}
+		if j == len(below) || first+j > n {
+			break
+		}
+		got := below[j] - below[i]
+		if w := j - i; w < width || w == width && got > covers+1e-12 {
+			lo, hi, covers, width = l, first+j, got, w
+		}
+	}
+	return lo, hi, covers
+}
+
+// binomialBelow returns P(B < first+i) at index i, for the values of B, binomial of n and p, that
+// are at most ten standard deviations and some 20 from its mean. The rest is below 1e-20.
+func binomialBelow(n int, p float64) (first int, below []float64) {
+	mean := float64(n) * p
+	reach := 10*math.Sqrt(mean*(1-p)) + 20
+	first = max(0, int(mean-reach))
+	last := min(n, int(mean+reach))
+	// The terms relative to that of the mode, which avoids factorials. Their sum scales them.
+	terms := make([]float64, last-first+1)
+	mode := min(max(int(mean), first), last)
+	terms[mode-first] = 1
+	odds := p / (1 - p)
+	for x := mode; x < last; x++ {
+		terms[x+1-first] = terms[x-first] * float64(n-x) / float64(x+1) * odds
+	}
+	for x := mode; x > first; x-- {
+		terms[x-1-first] = terms[x-first] * float64(x) / float64(n-x+1) / odds
+	}
+	sum := 0.0
+	for _, t := range terms {
+		sum += t
+	}
+	below = make([]float64, len(terms)+1)
+	for i, t := range terms {
+		below[i+1] = below[i] + t/sum
+	}
+	return first, below
+}

@@ -125,3 +125,82 @@ func TestQuantileCIMinIsSmallest(t *testing.T) {
 		}
 	})
 }
+
+func TestQuantileCI(t *testing.T) {
+	for _, c := range []struct {
+		n       int
+		p, conf float64
+		lo, hi  int
+		covers  float64
+	}{
+		{5, .5, .95, 0, 0, 0}, {6, .5, .95, 1, 6, .96875}, {8, .5, .95, 1, 7, .960938}, {10, .5, .95, 2, 9, .978516},
+		{20, .5, .95, 6, 15, .958611}, {50, .5, .95, 18, 32, .951126},
+		{58, .95, .95, 0, 0, 0}, {59, .95, .95, 50, 59, .950862}, {100, .95, .95, 91, 100, .965891},
+		{1, .5, 0, 1, 1, 0}, {0, .5, .95, 0, 0, 0}, {-3, .5, .95, 0, 0, 0}, {100, 0, .95, 0, 0, 0},
+		{100, 1, .95, 0, 0, 0}, {100, math.NaN(), .95, 0, 0, 0}, {100, .5, 1, 0, 0, 0}, {100, .5, math.NaN(), 0, 0, 0},
+	} {
+		lo, hi, covers := QuantileCI(c.n, c.p, c.conf)
+		if lo != c.lo || hi != c.hi || !near(covers, c.covers, 5.1e-7) {
+			t.Errorf("QuantileCI(%d, %v, %v) = %d, %d, %v, want %d, %d, %v", c.n, c.p, c.conf, lo, hi, covers, c.lo, c.hi, c.covers)
+		}
+	}
+}
+
+func TestQuantileCIVectors(t *testing.T) {
+	for _, v := range shared[struct {
+		N    int
+		Want []float64 `json:"lo_order_hi_order_conf"` // null if there is none
+	}](t, "median_ci_order_stats") {
+		if v.Want == nil {
+			v.Want = []float64{0, 0, 0}
+		}
+		lo, hi, covers := QuantileCI(v.N, .5, .95)
+		if float64(lo) != v.Want[0] || float64(hi) != v.Want[1] || !near(covers, v.Want[2], 1e-12) {
+			t.Errorf("median of %d: %d, %d, %v, want %v", v.N, lo, hi, covers, v.Want)
+		}
+	}
+}
+
+// binomialTerms returns P(B = x) for x = 0 … n by logarithms of the gamma function.
+func binomialTerms(n int, p float64) []float64 {
+	terms := make([]float64, n+1)
+	all, _ := math.Lgamma(float64(n) + 1)
+	for x := range terms {
+		in, _ := math.Lgamma(float64(x) + 1)
+		out, _ := math.Lgamma(float64(n-x) + 1)
+		terms[x] = math.Exp(all - in - out + float64(x)*math.Log(p) + float64(n-x)*math.Log1p(-p))
+	}
+	return terms
+}
+
+// Of all pairs of ranks that cover, none is closer together.
+func TestQuantileCIIsShortest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 120).Draw(t, "n")
+		p := rapid.Float64Range(.02, .98).Draw(t, "p")
+		conf := rapid.Float64Range(.5, .99).Draw(t, "conf")
+		lo, hi, covers := QuantileCI(n, p, conf)
+		if n < QuantileCIMin(p, conf) {
+			if lo != 0 || hi != 0 || covers != 0 {
+				t.Fatalf("too few: %d, %d, %v", lo, hi, covers)
+			}
+			return
+		}
+		terms := binomialTerms(n, p)
+		probability := func(lo, hi int) float64 {
+			sum := 0.0
+			for x := lo; x < hi; x++ {
+				sum += terms[x]
+			}
+			return sum
+		}
+		if lo < 1 || hi > n || lo >= hi || covers < conf || !near(covers, probability(lo, hi), 1e-10) {
+			t.Fatalf("%d, %d of %d covers %v, by its terms %v", lo, hi, n, covers, probability(lo, hi))
+		}
+		for l := 1; l+hi-lo-1 <= n; l++ {
+			if got := probability(l, l+hi-lo-1); got > conf+1e-9 {
+				t.Fatalf("%d, %d is shorter than %d, %d and covers %v", l, l+hi-lo-1, lo, hi, got)
+			}
+		}
+	})
+}

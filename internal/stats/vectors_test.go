@@ -1,12 +1,14 @@
 package stats
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -39,8 +41,12 @@ func vectorsOf[T any](t *testing.T, path, group string) []T {
 	if err := json.Unmarshal(b, &groups); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+	raw := groups[group]
+	if bytes.HasPrefix(raw, []byte("{")) { // a group of one row
+		raw = slices.Concat([]byte("["), raw, []byte("]"))
+	}
 	var rows []T
-	if err := json.Unmarshal(groups[group], &rows); err != nil {
+	if err := json.Unmarshal(raw, &rows); err != nil {
 		t.Fatalf("%s: group %s: %v", path, group, err)
 	}
 	if len(rows) == 0 {
@@ -50,3 +56,16 @@ func vectorsOf[T any](t *testing.T, path, group string) []T {
 }
 
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance }
+
+// same is near, and true for two NaN and for two equal infinities.
+func same(got, want, tolerance float64) bool {
+	return got == want || near(got, want, tolerance) || math.IsNaN(got) && math.IsNaN(want)
+}
+
+// expect reports a figure that differs from the one wanted by more than tolerance.
+func expect(t testing.TB, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !same(got, want, tolerance) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}

@@ -37,16 +37,19 @@ func (a *Actor) read(
 	}
 	req.Retried = func(e *llm.Error) { retried(readerFailure(e)) }
 	for reading := 1; ; reading++ {
-		ans.FirstDelta = 0
+		ans.FirstDelta, ans.Timeline = 0, nil
 		resp, err := a.cfg.Reader.Stream(rctx, req, func(string) error {
+			came := before + time.Since(start)
+			ans.Timeline.Add(protocol.EventDelta, came)
 			if ans.FirstDelta == 0 {
-				ans.FirstDelta = before + time.Since(start)
+				ans.FirstDelta = came
 			}
 			return nil
 		})
 		ans.Latency = before + time.Since(start)
 		addUse(&ans, resp)
 		if err == nil {
+			ans.Timeline.Add(protocol.EventDone, ans.Latency)
 			err = complete(&ans, resp)
 			return ans, err
 		}

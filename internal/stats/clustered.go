@@ -1,0 +1,78 @@
+package stats
+
+import "math"
+
+// ClusteredMean is the mean of values that come in clusters, with its uncertainty.
+type ClusteredMean struct {
+	Mean float64
+	// SE has the correction for few clusters. It is NaN for fewer than two clusters. NaiveSE is that
+	// of independent values, NaN for fewer than two values.
+	SE, NaiveSE float64
+	// Lo and Hi are the ends of the t interval with Clusters-1 degrees of freedom, NaN without SE.
+	// The caller clamps them if the values have a range.
+	Lo, Hi   float64
+	Clusters int
+}
+
+// Clustered returns the mean of values and its standard error if the values of a cluster, such as
+// questions about one conversation or repeats of one question, are more alike than others:
+//
+//	SE = √(Σ_c (Σ_i∈c (x_i - mean))²) / n · √(C/(C-1))
+//
+// with C clusters (Miller 2024, appendix A; the second factor is the correction for few clusters).
+// cluster[i] is any label of the cluster of values[i]. With clusters of one, SE equals NaiveSE.
+// Below about 20 clusters SE itself is imprecise. SE is 0 if all values are equal or all clusters
+// have the same mean, which says little about the precision; a score interval such as Wilson's
+// does better there. All figures are NaN without values and if the lengths differ.
+func Clustered(values []float64, cluster []int, conf float64) ClusteredMean {
+	nan := math.NaN()
+	r := ClusteredMean{Mean: nan, SE: nan, NaiveSE: nan, Lo: nan, Hi: nan}
+	if len(values) == 0 || len(values) != len(cluster) {
+		return r
+	}
+	n := float64(len(values))
+	var variance float64
+	r.Mean, variance = moments(values)
+	r.NaiveSE = math.Sqrt(variance / n)
+	// In order of appearance: the sum must not depend on the order of a map.
+	index := map[int]int{}
+	var sums []float64
+	for i, label := range cluster {
+		at, ok := index[label]
+		if !ok {
+			at = len(sums)
+			index[label] = at
+			sums = append(sums, 0)
+		}
+		sums[at] += values[i] - r.Mean
+	}
+	r.Clusters = len(sums)
+	if r.Clusters < 2 {
+		return r
+	}
+	squares, c := 0.0, float64(r.Clusters)
+	for _, s := range sums {
+		squares += s * s
+	}
+	r.SE = math.Sqrt(squares) / n * math.Sqrt(c/(c-1))
+	r.Lo, r.Hi = MeanCI(r.Clusters, r.Mean, r.SE*r.SE*c, conf)
+	return r
+}
+
+// moments returns the mean of values and their sample variance, which is NaN for fewer than two.
+func moments(values []float64) (mean, variance float64) {
+	n := float64(len(values))
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	mean = sum / n
+	squares := 0.0
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	if len(values) < 2 {
+		return mean, math.NaN()
+	}
+	return mean, squares / (n - 1)
+}

@@ -1,0 +1,69 @@
+package stats
+
+import "math"
+
+// PassAtK returns the probability that at least one of k attempts passes, estimated from n attempts
+// of which c passed: 1 - C(n-c,k)/C(n,k) (Chen et al. 2021). It is NaN unless 0 <= c <= n and
+// 1 <= k <= n.
+func PassAtK(n, c, k int) float64 {
+	return 1 - PassHatK(n, n-c, k)
+}
+
+// PassHatK returns the probability that k attempts all pass, estimated from n attempts of which c
+// passed: C(c,k)/C(n,k) (Yao et al. 2024). It is NaN unless 0 <= c <= n and 1 <= k <= n.
+func PassHatK(n, c, k int) float64 {
+	if c < 0 || c > n || k < 1 || k > n {
+		return math.NaN()
+	}
+	if k > c {
+		return 0
+	}
+	// Π (c-i)/(n-i) for i < k, or the same with n-c and n-k exchanged if that is shorter.
+	top, terms := c, k
+	if n-c < k {
+		top, terms = n-k, n-c
+	}
+	ratio := 1.0
+	for i := range terms {
+		ratio *= float64(top-i) / float64(n-i)
+	}
+	return ratio
+}
+
+// VarianceSplit splits the variance of repeated scores into that between questions and that between
+// the runs of one question, by one-way analysis of variance: run is the mean square within
+// questions, and question is the rest of the mean square between them, divided by the number of
+// runs of a question, or what replaces it if the numbers differ (Searle, Casella and McCulloch
+// 1992, chapter 3). question is 0 if it would be negative. perQuestion has the scores of the runs
+// of each question; questions without any do not count. Both are NaN for fewer than two questions
+// and if no question has two runs.
+func VarianceSplit(perQuestion [][]float64) (question, run float64) {
+	var all []float64
+	questions, squaredSizes, within, between := 0.0, 0.0, 0.0, 0.0
+	for _, scores := range perQuestion {
+		all = append(all, scores...)
+	}
+	total, n := 0.0, float64(len(all))
+	for _, v := range all {
+		total += v
+	}
+	for _, scores := range perQuestion {
+		if len(scores) == 0 {
+			continue
+		}
+		questions++
+		size := float64(len(scores))
+		squaredSizes += size * size
+		mean, variance := moments(scores)
+		if len(scores) > 1 {
+			within += variance * (size - 1)
+		}
+		between += size * (mean - total/n) * (mean - total/n)
+	}
+	if questions < 2 || n == questions {
+		return math.NaN(), math.NaN()
+	}
+	run = within / (n - questions)
+	runs := (n - squaredSizes/n) / (questions - 1)
+	return max(0, (between/(questions-1)-run)/runs), run
+}
