@@ -59,7 +59,7 @@ func overview(w io.Writer, arms []*measured) {
 			passRate, within, falseRates(m.res),
 		}
 		row = append(row, values(macro, metrics)...)
-		t.row(append(row, milliseconds(m.res.Latency.P50), milliseconds(m.res.Latency.P95), total, each)...)
+		t.row(append(row, p50(m.res.Latency), p95(m.res.Latency), total, each)...)
 	}
 	t.write(w)
 }
