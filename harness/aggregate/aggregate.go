@@ -101,9 +101,6 @@ func (s *Sum) addAnswer(r result.Record) {
 	addTokens(&s.reader, r.Usage)
 }
 
-// confidence is that of all intervals of a result.
-const confidence = 0.95
-
 // Fill sets the figures of res to those of the records. The cluster tag in res.Settings and the
 // repeats in res.Identity must be set. The maps of res belong to s: no record may
 // be added after Fill while res is in use.
