@@ -149,8 +149,8 @@ func TestFigures(t *testing.T) {
 	want := result.Result{
 		Total: 4, Passed: 1, PassRate: new(0.25), MeanScore: new(0.625),
 		MeanScoreInterval: &result.Interval{Method: "student_t", Confidence: 0.95, High: 1},
-		Counts:   result.Counts{Total: 4, Passed: 1, Scored: 2, Errors: 1, Unscored: 1},
-		Interval: &result.Interval{Method: "wilson", Confidence: 0.95, Low: low, High: high},
+		Counts:            result.Counts{Total: 4, Passed: 1, Scored: 2, Errors: 1, Unscored: 1},
+		Interval:          &result.Interval{Method: "wilson", Confidence: 0.95, Low: low, High: high},
 		Tags: map[string]*result.TagFigures{
 			"a": tagFigures(result.Counts{Total: 2, Passed: 1, Scored: 2}),
 			"b": tagFigures(result.Counts{Total: 2, Scored: 1, Errors: 1}),
