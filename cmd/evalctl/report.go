@@ -284,6 +284,8 @@ func (t *terminal) resumeHint(journal string, stopped error) {
 	switch {
 	case errors.Is(stopped, llm.ErrBudgetExceeded):
 		more = " --budget-usd <more>"
+	case errors.Is(stopped, harness.ErrMaxFailures):
+		more = " --max-failures <more>"
 	case errors.Is(stopped, harness.ErrMode):
 		how = "once the daemon runs that mode, continue with"
 	}

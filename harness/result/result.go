@@ -18,6 +18,7 @@ const (
 	StopScorer      Stop = "scorer_failed"
 	StopMode        Stop = "mode"
 	StopControls    Stop = "controls"
+	StopMaxFailures Stop = "max_failures" // so many questions did not pass that the rest is not asked
 	StopFailed      Stop = "failed"
 )
 
