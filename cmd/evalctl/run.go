@@ -81,7 +81,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session,
 		},
 		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
-		RequireMode: c.requiredMode(), Warnings: plan.gold.Warnings,
+		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, Warnings: plan.gold.Warnings,
 		Settings: c.settings(result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
 		}),

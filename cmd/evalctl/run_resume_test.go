@@ -29,6 +29,7 @@ var flagSamples = map[string][]string{
 	"shuffle":      {""},
 	"seed":         {"18446744073709551615", "--shuffle"},
 	"repeats":      {"3"},
+	"max-failures": {"4"},
 	"cluster":      {"conv"},
 	"output":       {"elsewhere"},
 	"port":         {"7001"},
