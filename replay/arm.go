@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness"
+	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
@@ -34,7 +35,7 @@ type armRun struct {
 	session *harness.Session // nil for a baseline
 	money   *moneyGate       // nil unless the daemon's calls are counted
 	home    *ingest.Folder   // nil unless the daemon is started
-	tally   *tally
+	tally   *aggregate.ReplaySum
 	watch   *watch // nil for a baseline
 	// documents returns the session documents to which a retrieved chunk belongs, nil for a baseline.
 	documents func(dataset.Question, result.Chunk, scorer.Ranking) []string

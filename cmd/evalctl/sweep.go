@@ -240,13 +240,13 @@ func (s *sweeper) cell(ctx context.Context, cell result.Cell) (result.Result, er
 	id := s.identity(s.plan, s.session.ID())
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
-	progress := s.t.progress(s.plan.dataset.Selected, 0)
+	progress := s.t.progress(s.plan.dataset.Planned(), 0)
 	res, err := harness.Drive(ctx, harness.Config{
 		Asker: s.target(cell), TopK: cell.TopK, Dataset: s.plan.dataset, Brains: s.plan.brains,
 		Scorer: scorer.Retrieval{TopK: cell.TopK}, Concurrency: s.Concurrency, Timeout: s.Timeout,
 		Watched: s.session.Started(), Recorded: progress.add, Warnings: gold.Warnings,
 		Settings: result.Settings{
-			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(),
+			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(), ClusterTag: s.Cluster,
 			MaxErrors: s.errors, MaxUnscored: s.unscored,
 		},
 	}, id)

@@ -178,7 +178,7 @@ func (r *Result) consistent() error {
 
 func questions(n int) string { return number(n, "question") }
 
-// number returns a count of things, such as "2 pairs".
+// number returns a count of things, such as "2 questions".
 func number(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
