@@ -246,8 +246,8 @@ func (s *sweeper) cell(ctx context.Context, cell result.Cell) (result.Result, er
 		Scorer: scorer.Retrieval{TopK: cell.TopK}, Concurrency: s.Concurrency, Timeout: s.Timeout,
 		Watched: s.session.Started(), Recorded: progress.add, Warnings: gold.Warnings,
 		Settings: result.Settings{
-			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(), ClusterTag: s.Cluster,
-			MaxErrors: s.errors, MaxUnscored: s.unscored,
+			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(),
+			MaxErrors: s.errors, MaxUnscored: s.unscored, ClusterTag: s.Cluster,
 		},
 	}, id)
 	progress.done()

@@ -107,14 +107,14 @@ func (v *versus) gate() *result.BaselineGate {
 		return g
 	}
 	lo, hi := p.Newcombe(baselineConfidence)
-	g.Difference = p.Difference()
+	g.Difference = new(p.Difference())
 	g.Interval = &result.Interval{Method: "newcombe_paired", Confidence: baselineConfidence, Low: lo, High: hi}
 	switch {
 	case lo > -b.Margin:
 		g.Verdict = result.NotWorse
 	case hi < -b.Margin:
 		g.Verdict = result.Worse
-	case g.Difference > -b.Margin:
+	case *g.Difference > -b.Margin:
 		g.Settles = settles(p, b.Margin)
 	}
 	return g

@@ -121,10 +121,10 @@ type BaselineGate struct {
 	// them. Unscored counts the latter.
 	Unpaired int `json:"unpaired"`
 	Unscored int `json:"unscored"`
-	// Difference is the pass rate of the run less that of the baseline, over the pairs, 0 without any.
-	// Interval is two-sided (Newcombe 1998, method 10), so that its lower end is a one-sided bound at
-	// 97.5%. It is nil without pairs.
-	Difference float64   `json:"difference"`
+	// Difference is the pass rate of the run less that of the baseline, over the pairs. Interval is
+	// two-sided (Newcombe 1998, method 10), so that its lower end is a one-sided bound at 97.5%. Both
+	// are nil without pairs.
+	Difference *float64  `json:"difference"`
 	Interval   *Interval `json:"interval"`
 	// P is that of the exact McNemar test of a difference of 0, two-sided.
 	P       float64         `json:"mcnemar_exact_p"`

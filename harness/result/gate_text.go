@@ -136,11 +136,11 @@ func figure(bound, floor float64) string {
 
 // Text compares the run with its baseline, in one line.
 func (b *BaselineGate) Text() string {
-	if b.Interval == nil {
+	if b.Difference == nil {
 		return fmt.Sprintf("not shown to be not worse than the baseline: no question has a verdict in both (%d unpaired)", b.Unpaired)
 	}
 	margin := points(b.Margin)
-	figures := fmt.Sprintf("%s points, 95%% CI %s to %s, over %s", signed(b.Difference), signed(b.Interval.Low), signed(b.Interval.High), number(b.Pairs(), "pair"))
+	figures := fmt.Sprintf("%s points, 95%% CI %s to %s, over %s", signed(*b.Difference), signed(b.Interval.Low), signed(b.Interval.High), number(b.Pairs(), "pair"))
 	switch b.Verdict {
 	case NotWorse:
 		return fmt.Sprintf("not worse than the baseline by %s points: %s", margin, figures)
@@ -151,7 +151,7 @@ func (b *BaselineGate) Text() string {
 	switch {
 	case b.Settles != nil:
 		return s + fmt.Sprintf("; with %s of the same shares it could be", questions(*b.Settles))
-	case b.Difference <= -b.Margin:
+	case *b.Difference <= -b.Margin:
 		return s + "; more questions of the same shares would not show it"
 	}
 	return s
