@@ -160,8 +160,12 @@ func (a *Arm) baseline(p *page) {
 	}
 	t := markdown.NewTable("lrrrrrrrl", "baseline", "pairs", "difference", "95% CI", "passed only now", "passed only then",
 		"p (exact McNemar)", "margin", "verdict")
+	difference := markdown.None
+	if b.Difference != nil {
+		difference = points(*b.Difference)
+	}
 	pairs := b.Both + b.OnlyRun + b.OnlyBaseline + b.Neither
-	t.Row(markdown.Cell(b.Path), fmt.Sprint(pairs), points(b.Difference), pointsInterval(b.Interval), fmt.Sprint(b.OnlyRun),
+	t.Row(markdown.Cell(b.Path), fmt.Sprint(pairs), difference, pointsInterval(b.Interval), fmt.Sprint(b.OnlyRun),
 		fmt.Sprint(b.OnlyBaseline), markdown.Probability(b.P), fmt.Sprint(b.Margin), baselineWords[b.Verdict])
 	p.part(t.Write)
 	if b.Unpaired > 0 {
