@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/report"
@@ -50,7 +49,7 @@ func (c *compareCmd) Run(p *process) error {
 		return usageError{errors.New("--margin and --fail-on compare with a baseline: name it with --baseline, for example " +
 			"--baseline " + c.Files[0])}
 	}
-	runs, err := openRuns(c.Files)
+	runs, err := compare.OpenAll(c.Files)
 	if err == nil {
 		runs, err = c.withBaseline(runs)
 	}
@@ -75,18 +74,6 @@ func (c *compareCmd) Run(p *process) error {
 		return fmt.Errorf("write the comparison: %w", err)
 	}
 	return c.regression(comparison)
-}
-
-// openRuns reads files, each in its own goroutine. The error is that of the first one that cannot
-// be read.
-func openRuns(paths []string) ([]*compare.Run, error) {
-	runs, errs := make([]*compare.Run, len(paths)), make([]error, len(paths))
-	var wait sync.WaitGroup
-	for i, path := range paths {
-		wait.Go(func() { runs[i], errs[i] = compare.Open(path) })
-	}
-	wait.Wait()
-	return runs, errors.Join(errs...)
 }
 
 // withBaseline adds the baseline to the runs if it is a file that is not among them.

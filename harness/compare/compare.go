@@ -149,7 +149,7 @@ func baseline(runs []*Run, names []string, wanted string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: no run is called %q; the runs are %s", ErrOptions, wanted, strings.Join(names, ", "))
+	return 0, fmt.Errorf("%w: no run is called %q, and it is not one of their files; the runs are %s", ErrOptions, wanted, strings.Join(names, ", "))
 }
 
 // checkQuestions rejects options by which nothing would be compared.

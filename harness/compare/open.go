@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"sync"
 
 	"evalctl/harness/result"
 	"evalctl/internal/jsonobj"
@@ -71,6 +72,17 @@ func Open(path string) (*Run, error) {
 		return nil, fmt.Errorf("read %s: it has no questions, so there is nothing to compare", path)
 	}
 	return run, nil
+}
+
+// OpenAll opens several files, concurrently. The error has those of all files that cannot be read.
+func OpenAll(paths []string) ([]*Run, error) {
+	runs, errs := make([]*Run, len(paths)), make([]error, len(paths))
+	var wait sync.WaitGroup
+	for i, path := range paths {
+		wait.Go(func() { runs[i], errs[i] = Open(path) })
+	}
+	wait.Wait()
+	return runs, errors.Join(errs...)
 }
 
 // source is an opened file with the records of its questions.
