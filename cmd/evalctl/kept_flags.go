@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -96,4 +98,19 @@ func resolverOf(command string, options map[string]any) kong.Resolver {
 		}
 		return options[f.Name], nil
 	})
+}
+
+// files returns the files that the flags of the command name, as their placeholders show.
+func (c *keptFlags) files() []fileFlag {
+	var out []fileFlag
+	for _, f := range c.flags {
+		named := func(placeholder string) bool { return strings.Contains(f.PlaceHolder, placeholder) }
+		if !slices.ContainsFunc([]string{"FILE", "PATH", "JOURNAL", "LEDGER"}, named) {
+			continue
+		}
+		if path, ok := flagText(f.Target).(string); ok {
+			out = append(out, fileFlag{f.Name, strings.TrimPrefix(path, "@")})
+		}
+	}
+	return out
 }

@@ -23,7 +23,7 @@ func (c *runCmd) options() (map[string]any, error) {
 	if corpus == noCorpus {
 		corpus = ""
 	}
-	options, err := c.kept(map[string]string{"dataset": c.Dataset, "corpus": corpus})
+	options, err := c.kept(c.addPaths(map[string]string{"dataset": c.Dataset, "corpus": corpus}))
 	if err == nil && !c.given["budget-usd"] && c.BudgetUSD != "" {
 		options[inheritedCap] = c.BudgetUSD
 	}
