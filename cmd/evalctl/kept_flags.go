@@ -100,16 +100,23 @@ func resolverOf(command string, options map[string]any) kong.Resolver {
 	})
 }
 
-// files returns the files that the flags of the command name, as their placeholders show.
+// files returns the files that the flags of the command name, as their placeholders or a value with
+// an @ show.
 func (c *keptFlags) files() []fileFlag {
 	var out []fileFlag
 	for _, f := range c.flags {
-		named := func(placeholder string) bool { return strings.Contains(f.PlaceHolder, placeholder) }
-		if !slices.ContainsFunc([]string{"FILE", "PATH", "JOURNAL", "LEDGER"}, named) {
-			continue
+		named := slices.ContainsFunc([]string{"FILE", "PATH", "JOURNAL", "LEDGER"}, func(what string) bool {
+			return strings.Contains(f.PlaceHolder, what)
+		})
+		values, _ := flagText(f.Target).([]string)
+		if value, ok := flagText(f.Target).(string); ok {
+			values = []string{value}
 		}
-		if path, ok := flagText(f.Target).(string); ok {
-			out = append(out, fileFlag{f.Name, strings.TrimPrefix(path, "@")})
+		for _, value := range values {
+			path, at := strings.CutPrefix(value, "@")
+			if named || at {
+				out = append(out, fileFlag{f.Name, path})
+			}
 		}
 	}
 	return out
