@@ -162,7 +162,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	}
 	t.report(res, progress.failures, len(plan.gold.Warnings))
 	verdict := c.writeArm(p, t, c.SDK, path, err, verdict(*res.Gate, err))
-	if err := c.printSummary(p, res, path, exitCode(ctx, verdict)); err != nil {
+	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
 	if res.Gate.Verdict == result.Inconclusive {
@@ -183,9 +183,9 @@ func verdict(g result.Gate, failed error) error {
 	return &verdictError{gate: g}
 }
 
-// printSummary writes the only thing that goes to stdout.
-func (c *runCmd) printSummary(p *process, res result.Result, path string, code int) error {
-	if !c.JSON {
+// printSummary writes the only thing that goes to stdout: the summary line, or the same as JSON.
+func printSummary(p *process, asJSON bool, res result.Result, path string, code int) error {
+	if !asJSON {
 		_, err := fmt.Fprintln(p.stdout, printable(res.Summary(path), oneLine))
 		return err
 	}
