@@ -86,7 +86,7 @@ type job struct {
 // resume counts the questions that the journal has already.
 func (r *runner) resume() (int, error) {
 	n := 0
-	for i := range r.cfg.Dataset.Selected {
+	for i := range r.cfg.Dataset.Planned() {
 		if !r.kept.State(i).Finished {
 			continue
 		}
@@ -120,7 +120,7 @@ func (r *runner) drive(parent context.Context) error {
 	quit, soften := context.WithCancelCause(ctx)
 	defer soften(nil)
 
-	concurrency := min(r.cfg.Concurrency, r.cfg.Dataset.Selected)
+	concurrency := min(r.cfg.Concurrency, r.cfg.Dataset.Planned())
 	jobs := make(chan job)
 	entries := make(chan entry, 4*concurrency)
 	var workers, feeder sync.WaitGroup
@@ -155,7 +155,7 @@ func (r *runner) drive(parent context.Context) error {
 // feed sends the questions that are not finished.
 func (r *runner) feed(ctx context.Context, jobs chan<- job) error {
 	i := -1
-	for q, err := range r.cfg.Dataset.Questions() {
+	for q, err := range r.cfg.Dataset.Passes() {
 		if err != nil {
 			return err
 		}

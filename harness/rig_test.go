@@ -61,7 +61,7 @@ func accept(dataset.Question) error { return nil }
 
 func openDataset(tb testing.TB, path string) dataset.Dataset {
 	tb.Helper()
-	d, err := dataset.Open(path, nil, dataset.BrainNaming{}, accept)
+	d, err := dataset.Open(path, dataset.Options{Check: accept})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func encodeJSON(v any) []byte {
 // playRun evaluates the daemon at URL on DATASET and writes to DIR.
 func playRun() error {
 	defer heap.HoldSpare()()
-	d, err := dataset.Open(os.Getenv("DATASET"), nil, dataset.BrainNaming{}, accept)
+	d, err := dataset.Open(os.Getenv("DATASET"), dataset.Options{Check: accept})
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ type Asker interface {
 // partial, its Stopped is set, and the error is the reason.
 func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, error) {
 	started := time.Now().UTC()
-	r := newRunner(cfg, &memory{waiting: make([]*result.Record, cfg.Dataset.Selected)})
+	r := newRunner(cfg, &memory{waiting: make([]*result.Record, cfg.Dataset.Planned())})
 	stopped := r.incomplete(r.drive(ctx)) // before answers without a grade are counted
 	res, err := r.result(id, started, 0, stopped)
 	if err != nil {
@@ -116,7 +116,7 @@ func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, 
 // and the journal is kept, so that the run can be resumed.
 func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, string, error) {
 	id := j.Identity()
-	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {
+	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Planned() {
 		return result.Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; "+
 			"start a new run", j.Path(), cfg.Dataset.Path)
 	}
@@ -157,7 +157,7 @@ func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, st
 // incomplete returns what stopped a run that has not finished all questions. A finished run was not
 // stopped, even if its context has ended since, unless its scores are in doubt.
 func (r *runner) incomplete(stopped error) error {
-	if r.sum.Finished() == r.cfg.Dataset.Selected && !errors.Is(stopped, ErrControls) {
+	if r.sum.Finished() == r.cfg.Dataset.Planned() && !errors.Is(stopped, ErrControls) {
 		return nil
 	}
 	return stopped
@@ -174,7 +174,7 @@ func (r *runner) result(
 		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: brainInfos(r.cfg.Brains),
 		Identity: id, Settings: r.cfg.Settings,
 		StartedAt: started, FinishedAt: time.Now().UTC(),
-		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Selected,
+		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Planned(),
 	}
 	res.Cost = result.Cost{
 		SpentUSD: r.kept.Spent(), CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel,
@@ -189,7 +189,7 @@ func (r *runner) result(
 
 // addUnjudged counts the answers that a stopped run has left without a grade.
 func (r *runner) addUnjudged() error {
-	for i := range r.cfg.Dataset.Selected {
+	for i := range r.cfg.Dataset.Planned() {
 		if s := r.kept.State(i); !s.Answered || s.Finished {
 			continue
 		}

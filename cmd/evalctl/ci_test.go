@@ -69,6 +69,9 @@ func scriptCommands(script string) (out [][]string) {
 // TestWorkflowCommands checks that the commands of the workflows exist, and runs those of the gate
 // that need only a clone.
 func TestWorkflowCommands(t *testing.T) {
+	if raceDetector {
+		t.Skip("it runs other processes only, one at a time")
+	}
 	files, _ := workflows(t)
 	for name, w := range files {
 		commands, ran := 0, 0

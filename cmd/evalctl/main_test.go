@@ -47,14 +47,29 @@ func limited() {
 	main()
 }
 
+// concurrentScripts run with the race detector too, with which each process takes a second more. The
+// others check one process at a time, in which nothing is concurrent that these do not run.
+var concurrentScripts = []string{
+	"brains", "budget", "conformance", "embed", "interrupt", "judge", "mcp", "replay", "replay_controls",
+	"resume", "serve", "sweep",
+}
+
 // TestScripts runs the commands of testdata/script as real processes.
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir, files := "testdata/script", []string(nil)
+	if raceDetector {
+		dir = ""
+		for _, name := range concurrentScripts {
+			files = append(files, filepath.Join("testdata", "script", name+".txtar"))
+		}
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {

@@ -45,6 +45,9 @@ func commandLines(t *testing.T, page string) [][]string {
 // TestShownCommands checks the commands of the documentation. All of them must parse, and those
 // that need only a clone are run.
 func TestShownCommands(t *testing.T) {
+	if raceDetector {
+		t.Skip("it runs other processes only, one at a time")
+	}
 	ran, installs := 0, 0
 	for _, page := range []string{"../../README.md", "../../docs/adding.md", "../../docs/datasets.md", "../../docs/judging.md", "../../docs/mcp.md", "../../docs/replay.md",
 		"../../docs/retrieval.md"} {

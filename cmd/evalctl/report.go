@@ -20,8 +20,12 @@ func (t *terminal) inputs(dataset string, p *plan) {
 		tags = append(tags, fmt.Sprintf("%s %d", printable(tag, oneLine), p.dataset.Tags[tag]))
 	}
 	questions := count(p.dataset.Selected, "question")
-	if p.dataset.Selected < p.dataset.Total {
-		questions = fmt.Sprintf("%d of %s", p.dataset.Selected, count(p.dataset.Total, "question"))
+	if s := p.dataset.Selection; s != nil {
+		questions = fmt.Sprintf("%d of %s (%s)", p.dataset.Selected, count(s.Total, "question"),
+			printable(s.String(), oneLine))
+	}
+	if p.dataset.Repeats > 1 {
+		questions += fmt.Sprintf(", each asked %d times", p.dataset.Repeats)
 	}
 	line := fmt.Sprintf("%s  %s  sha256 %s", printable(dataset, oneLine), questions, digest(p.dataset.SHA256))
 	if len(tags) > 0 && len(tags) <= 8 {
@@ -111,6 +115,7 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 		return
 	}
 	t.failures(res.Identity, f)
+	t.selection(res)
 	t.rate(res)
 	t.verdict(res)
 	t.tags(res)
@@ -137,6 +142,13 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 	ran := append(ran("mode", res.EffectiveModes), ran("reader", res.ReaderModels)...)
 	if len(ran) > 0 {
 		t.field("ran", "%s", strings.Join(ran, "  "))
+	}
+}
+
+// selection says that not all questions were asked, or not in the order of the file.
+func (t *terminal) selection(res result.Result) {
+	if text := res.Identity.Dataset.SelectionText(); text != "" {
+		t.field("selection", "%s", printable(text, oneLine))
 	}
 }
 
@@ -199,16 +211,27 @@ func (t *terminal) verdict(res result.Result) {
 func (t *terminal) gate(res result.Result) {
 	g := res.Gate
 	switch g.Verdict {
-	case result.Pass:
-		t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(true, "PASS"), g.ProofText())
-	case result.Fail:
-		t.field("floor", "%.3f  %s  %d of %d passed, %d required",
-			g.Floor, t.tint(false, "FAIL"), g.Passed, g.Total, g.Required)
+	case result.Pass, result.Fail:
+		t.floors(g)
 	case result.Inconclusive:
 		t.field("stopped", "%s after %d of %s: this is not a score",
 			g.Stopped, res.Counts.Finished(), count(res.Planned, "question"))
 	case result.Invalid:
 		t.field("invalid", "%s", g.Sentence)
+	}
+}
+
+// floors prints how a finished run compares with its floors and its baseline.
+func (t *terminal) floors(g *result.Gate) {
+	word := map[bool]string{true: "PASS", false: "FAIL"}
+	met := g.Mode.Met(g.Passed, g.Required, g.Proof)
+	t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(met, word[met]), g.FloorText())
+	for _, tag := range g.Tags {
+		t.field("floor", "%.3f  %s  tag %s: %s", tag.Floor, t.tint(tag.Met, word[tag.Met]), short(tag.Tag, 32), tag.Text(g.Mode))
+	}
+	if b := g.Baseline; b != nil {
+		good := b.Verdict == result.NotWorse
+		t.field("baseline", "%s  %s", t.tint(good, word[good]), b.Text())
 	}
 }
 

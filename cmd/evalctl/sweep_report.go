@@ -244,7 +244,11 @@ func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) erro
 		}
 		cells = append(cells, m)
 	}
+	var selection *result.Selection // of all cells
+	if len(s.Cells) > 0 {
+		selection = s.Cells[0].Result.Identity.Dataset.Selection
+	}
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
-		"sdk": s.SDK, "cells": cells, "planned": s.Planned, "stopped": s.Stopped, "exit_code": code, "result": path,
+		"sdk": s.SDK, "selection": selection, "cells": cells, "planned": s.Planned, "stopped": s.Stopped, "exit_code": code, "result": path,
 	})
 }

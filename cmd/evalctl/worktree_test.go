@@ -175,6 +175,9 @@ func TestWorktreeRunsNothing(t *testing.T) {
 // TestGoRunCommit: go run does not stamp a commit, but evalctl version prints it nevertheless. A
 // program that go build did not stamp may have been built at any commit.
 func TestGoRunCommit(t *testing.T) {
+	if raceDetector {
+		t.Skip("it runs other processes only, one at a time")
+	}
 	origin, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
 	copyModule(t, origin)
 	commit := repository(t, origin)

@@ -166,9 +166,12 @@ func (r *Result) consistent() error {
 	return fmt.Errorf("its gate has the unknown verdict %q", g.Verdict)
 }
 
-func questions(n int) string {
-	if n == 1 {
-		return "1 question"
+func questions(n int) string { return number(n, "question") }
+
+// number returns a count of things, such as "2 questions".
+func number(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
 	}
-	return fmt.Sprintf("%d questions", n)
+	return fmt.Sprintf("%d %s", n, thing)
 }
