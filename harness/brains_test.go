@@ -24,7 +24,7 @@ func TestSeveralBrains(t *testing.T) {
 			`"expected_substrings":["/v1/brains/id-b/ask"]}`,
 		`{"id":"q2","question":"question 2","expected_substrings":["/v1/brains/id-eval/ask"]}`,
 	}, "\n"))
-	d, err := dataset.Open(file, nil, dataset.BrainNaming{Default: "eval"}, accept)
+	d, err := dataset.Open(file, dataset.Options{Naming: dataset.BrainNaming{Default: "eval"}, Check: accept})
 	if err != nil {
 		t.Fatal(err)
 	}

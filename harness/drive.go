@@ -3,7 +3,9 @@ package harness
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
@@ -16,10 +18,13 @@ import (
 // runner is the state that the stages of a run share: one goroutine feeds the questions, several
 // work on them, and one records their outcomes.
 type runner struct {
-	cfg       Config
-	kept      keeper
-	sum       *aggregate.Sum
-	documents func(dataset.Question, result.Chunk, scorer.Ranking) []string
+	cfg  Config
+	kept keeper
+	sum  *aggregate.Sum
+	// failures counts the finished questions that did not pass; stopAsking ends the feeding.
+	failures   atomic.Int64
+	stopAsking context.CancelCauseFunc
+	documents  func(dataset.Question, result.Chunk, scorer.Ranking) []string
 }
 
 func newRunner(cfg Config, kept keeper) *runner {
@@ -86,7 +91,7 @@ type job struct {
 // resume counts the questions that the journal has already.
 func (r *runner) resume() (int, error) {
 	n := 0
-	for i := range r.cfg.Dataset.Selected {
+	for i := range r.cfg.Dataset.Planned() {
 		if !r.kept.State(i).Finished {
 			continue
 		}
@@ -98,6 +103,7 @@ func (r *runner) resume() (int, error) {
 			return n, err
 		}
 		n++
+		r.countFailure(rec)
 		r.finish(rec)
 	}
 	return n, nil
@@ -107,6 +113,23 @@ func (r *runner) finish(rec result.Record) {
 	r.sum.Add(rec)
 	if r.cfg.Recorded != nil {
 		r.cfg.Recorded(rec)
+	}
+}
+
+// countFailure counts a finished question if it did not pass.
+func (r *runner) countFailure(rec result.Record) {
+	if rec.Passed || rec.Outcome == result.NoGold {
+		return
+	}
+	r.failures.Add(1)
+	r.checkFailures()
+}
+
+// checkFailures stops asking if too many questions did not pass.
+func (r *runner) checkFailures() {
+	n := r.failures.Load()
+	if limit := r.cfg.MaxFailures; limit > 0 && n >= int64(limit) && r.stopAsking != nil {
+		r.stopAsking(fmt.Errorf("%w: %d did not pass", ErrMaxFailures, n))
 	}
 }
 
@@ -120,7 +143,10 @@ func (r *runner) drive(parent context.Context) error {
 	quit, soften := context.WithCancelCause(ctx)
 	defer soften(nil)
 
-	concurrency := min(r.cfg.Concurrency, r.cfg.Dataset.Selected)
+	r.stopAsking = soften
+	r.checkFailures() // of a resumed journal
+
+	concurrency := min(r.cfg.Concurrency, r.cfg.Dataset.Planned())
 	jobs := make(chan job)
 	entries := make(chan entry, 4*concurrency)
 	var workers, feeder sync.WaitGroup
@@ -133,6 +159,9 @@ func (r *runner) drive(parent context.Context) error {
 	for range concurrency {
 		workers.Go(func() {
 			for j := range jobs {
+				if quit.Err() != nil {
+					continue // it was fed in the moment in which the feeding ended
+				}
 				if err := r.work(ctx, j, entries); errors.Is(err, llm.ErrBudgetExceeded) {
 					soften(err)
 				} else if err != nil {
@@ -155,7 +184,7 @@ func (r *runner) drive(parent context.Context) error {
 // feed sends the questions that are not finished.
 func (r *runner) feed(ctx context.Context, jobs chan<- job) error {
 	i := -1
-	for q, err := range r.cfg.Dataset.Questions() {
+	for q, err := range r.cfg.Dataset.Passes() {
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func ExampleDrive() {
 		return
 	}
 	all := func(dataset.Question) error { return nil }
-	d, err := dataset.Open(file, nil, dataset.BrainNaming{Default: "notes"}, all)
+	d, err := dataset.Open(file, dataset.Options{Naming: dataset.BrainNaming{Default: "notes"}, Check: all})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -72,7 +72,7 @@ func TestDriveStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := func(dataset.Question) error { return nil }
-	d, err := dataset.Open(file, nil, dataset.BrainNaming{}, all)
+	d, err := dataset.Open(file, dataset.Options{Check: all})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func TestRunScoresRetrieval(t *testing.T) {
 		`{"id":"q4","question":"broken","expected_paths":["three.md"]}`,
 		`{"id":"q5","question":"no gold","tags":["a","b"]}`,
 	}, "\n"))
-	d, err := dataset.Open(file, nil, dataset.BrainNaming{Default: "eval"}, accept)
+	d, err := dataset.Open(file, dataset.Options{Naming: dataset.BrainNaming{Default: "eval"}, Check: accept})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func accept(dataset.Question) error { return nil }
 
 func openDataset(tb testing.TB, path string) dataset.Dataset {
 	tb.Helper()
-	d, err := dataset.Open(path, nil, dataset.BrainNaming{}, accept)
+	d, err := dataset.Open(path, dataset.Options{Check: accept})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -74,7 +74,8 @@ func identityOf(d dataset.Dataset) result.Identity {
 		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval",
 		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
 		Dataset: result.DatasetID{
-			Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Selected, Tags: d.Tags,
+			Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Planned(),
+			Selection: d.Selection, Repeats: d.Repeats, Tags: d.Tags,
 		},
 		Daemon: result.DaemonID{
 			Program: "evalctl", CommandSHA256: strings.Repeat("ef", 32), Version: "1.2.3",
@@ -214,7 +215,7 @@ func encodeJSON(v any) []byte {
 // playRun evaluates the daemon at URL on DATASET and writes to DIR.
 func playRun() error {
 	defer heap.HoldSpare()()
-	d, err := dataset.Open(os.Getenv("DATASET"), nil, dataset.BrainNaming{}, accept)
+	d, err := dataset.Open(os.Getenv("DATASET"), dataset.Options{Check: accept})
 	if err != nil {
 		return err
 	}

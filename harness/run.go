@@ -29,6 +29,9 @@ var ErrMode = errors.New("the daemon ran another retrieval mode")
 // already are no score either.
 var ErrControls = errors.New("the scorer cannot be trusted")
 
+// ErrMaxFailures means that Config.MaxFailures questions did not pass.
+var ErrMaxFailures = errors.New("the limit of --max-failures was reached")
+
 // errScorer means that the scorer fails for a reason that does not depend on the answer.
 var errScorer = errors.New("no answer can be scored")
 
@@ -52,6 +55,9 @@ type Config struct {
 	// RequireMode, if set, is the retrieval mode that every answer must report. The first answer
 	// that reports another one, or none, stops the run with ErrMode.
 	RequireMode string
+	// MaxFailures, if above 0, is how many questions may not pass before no other is asked. Those that
+	// are being asked still finish, and the run stops with ErrMaxFailures.
+	MaxFailures int
 	// Warnings are recorded in the result, before those that the answers cause.
 	Warnings []result.Warning
 	// Watched is set if the context is cancelled with ErrDaemonDied when the daemon's process ends.
@@ -100,7 +106,7 @@ type Asker interface {
 // partial, its Stopped is set, and the error is the reason.
 func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, error) {
 	started := time.Now().UTC()
-	r := newRunner(cfg, &memory{waiting: make([]*result.Record, cfg.Dataset.Selected)})
+	r := newRunner(cfg, &memory{waiting: make([]*result.Record, cfg.Dataset.Planned())})
 	stopped := r.incomplete(r.drive(ctx)) // before answers without a grade are counted
 	res, err := r.result(id, started, 0, stopped)
 	if err != nil {
@@ -116,7 +122,7 @@ func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, 
 // and the journal is kept, so that the run can be resumed.
 func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, string, error) {
 	id := j.Identity()
-	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Selected {
+	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Planned() {
 		return result.Result{}, "", fmt.Errorf("%s belongs to other questions than %s has now; "+
 			"start a new run", j.Path(), cfg.Dataset.Path)
 	}
@@ -157,7 +163,7 @@ func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, st
 // incomplete returns what stopped a run that has not finished all questions. A finished run was not
 // stopped, even if its context has ended since, unless its scores are in doubt.
 func (r *runner) incomplete(stopped error) error {
-	if r.sum.Finished() == r.cfg.Dataset.Selected && !errors.Is(stopped, ErrControls) {
+	if r.sum.Finished() == r.cfg.Dataset.Planned() && !errors.Is(stopped, ErrControls) {
 		return nil
 	}
 	return stopped
@@ -174,7 +180,7 @@ func (r *runner) result(
 		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: brainInfos(r.cfg.Brains),
 		Identity: id, Settings: r.cfg.Settings,
 		StartedAt: started, FinishedAt: time.Now().UTC(),
-		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Selected,
+		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Planned(),
 	}
 	res.Cost = result.Cost{
 		SpentUSD: r.kept.Spent(), CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel,
@@ -189,7 +195,7 @@ func (r *runner) result(
 
 // addUnjudged counts the answers that a stopped run has left without a grade.
 func (r *runner) addUnjudged() error {
-	for i := range r.cfg.Dataset.Selected {
+	for i := range r.cfg.Dataset.Planned() {
 		if s := r.kept.State(i); !s.Answered || s.Finished {
 			continue
 		}
@@ -214,6 +220,8 @@ func stopReason(err error) result.Stop {
 		return result.StopMode
 	case errors.Is(err, ErrControls):
 		return result.StopControls
+	case errors.Is(err, ErrMaxFailures):
+		return result.StopMaxFailures
 	case errors.Is(err, errScorer):
 		return result.StopScorer
 	case errors.Is(err, context.Canceled):

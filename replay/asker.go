@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evalctl/harness"
+	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
@@ -95,7 +96,7 @@ func (r *armRun) originalRetrieval(rec *result.Record, q *source.Question) *resu
 
 // recorded counts a finished record.
 func (r *armRun) recorded(rec result.Record) {
-	r.tally.add(rec)
+	r.tally.Add(rec)
 	r.finished(r.arm.Name, rec)
 }
 
@@ -109,12 +110,12 @@ func (r *armRun) finish(res *result.Result, filled *ingest.Filled) error {
 		report = &filled.Report
 	}
 	res.Replay = r.plan.manifest(r.arm, report, r.controls)
-	r.tally.fill(res)
+	r.tally.Fill(res)
 	if r.watch != nil {
 		res.Replay.Restarts = r.watch.count()
 	}
 	cost := r.plan.accounting(r.ledger, r.arm)
-	perCorrect(&cost, res.Counts)
+	aggregate.PerCorrect(&cost, res.Counts)
 	res.CostAccounting = &cost
 	return r.ledger.Err()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/scorer"
 )
@@ -107,7 +108,10 @@ func TestSetAside(t *testing.T) {
 		want.Add(r)
 		left := setAside(r, false)
 		none.Add(left)
-		got.Add(originalRecord(left))
+		sum, res := aggregate.NewReplay(), result.Result{Replay: &result.Replay{Errata: &result.ErrataUse{}}}
+		sum.Add(left)
+		sum.Fill(&res)
+		got = res.Replay.Errata.Original
 		if diff := cmp.Diff(want, got); diff != "" || none != (result.Counts{NoGold: 1}) {
 			t.Errorf("%s: %+v, %s", r.Outcome, none, diff)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"evalctl/harness"
+	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -146,7 +147,7 @@ func (r *replaying) arms(ctx context.Context) ([]Outcome, error) {
 	out := make([]Outcome, len(names))
 	var wg sync.WaitGroup
 	for i, a := range r.plan.Arms {
-		run := &armRun{replaying: r, arm: a, data: r.data[i], tally: newTally()}
+		run := &armRun{replaying: r, arm: a, data: r.data[i], tally: aggregate.NewReplay()}
 		wg.Go(func() { out[i] = run.run(ctx) })
 	}
 	wg.Wait()

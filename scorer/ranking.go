@@ -143,6 +143,21 @@ func (r Ranking) AveragePrecision() float64 {
 	return r.orNaN(sum / float64(len(r)))
 }
 
+// RankBiasedPrecision is the expected rate at which a reader finds gold who looks at the first
+// document, and at each next one with probability p: (1-p)·Σ p^(rank-1) over all gold that was
+// retrieved (Moffat and Zobel 2008). It does not use the gains, and is below 1. p is a fraction,
+// such as 0.8 for a patient reader; it is NaN unless 0 <= p < 1.
+func (r Ranking) RankBiasedPrecision(p float64) float64 {
+	if !(p >= 0 && p < 1) {
+		return math.NaN()
+	}
+	sum := 0.0
+	for _, g := range r.retrieved() {
+		sum += math.Pow(p, float64(g.Rank-1))
+	}
+	return r.orNaN((1 - p) * sum)
+}
+
 // NDCGAt is the discounted cumulative gain of the first k divided by that of the best possible
 // list, which is all gold by descending gain, cut off at k. Rank i contributes gain/log2(i+1)
 // (Järvelin and Kekäläinen 2002, with the discount of trec_eval).

@@ -3,7 +3,9 @@ package scorer
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -105,6 +107,27 @@ func TestIRMeasuresExample(t *testing.T) {
 	check(t, "P(rel=2)@10", q1.PrecisionAt(10)/2, 0.05, 1e-6)
 }
 
+func TestRankBiasedPrecision(t *testing.T) {
+	for _, c := range []struct {
+		pattern []int
+		total   int
+		p, want float64
+	}{
+		{[]int{1, 0, 1}, 0, .8, .328}, {[]int{1, 0, 1}, 9, .8, .328}, // unretrieved gold adds nothing
+		{[]int{3, 0, 2}, 0, .8, .328}, {[]int{0, 0}, 1, .8, 0}, {[]int{1, 1}, 0, 0, 1}, {[]int{0, 1}, 0, 0, 0}, {[]int{1}, 0, .5, .5},
+	} {
+		check(t, fmt.Sprintf("RBP of %v at %v", c.pattern, c.p), relevances(c.pattern, c.total).RankBiasedPrecision(c.p), c.want, 1e-12)
+	}
+	found := relevances([]int{1}, 0)
+	for _, got := range []float64{
+		Rank(nil, nil).RankBiasedPrecision(.8), found.RankBiasedPrecision(1), found.RankBiasedPrecision(-.1), found.RankBiasedPrecision(math.NaN()),
+	} {
+		if !math.IsNaN(got) {
+			t.Errorf("RBP is %v, want NaN", got)
+		}
+	}
+}
+
 func TestMeasuresWithoutGold(t *testing.T) {
 	r := Rank([]string{"a", "b"}, nil)
 	for name, got := range measures(r, 2) {
@@ -146,6 +169,7 @@ func measures(r Ranking, k int) map[string]float64 {
 	return map[string]float64{
 		"recall": r.RecallAt(k), "any": r.AnyAt(k), "all": r.AllAt(k), "precision": r.PrecisionAt(k), "capped": r.CappedRecallAt(k),
 		"rr": r.ReciprocalRank(), "ap": r.AveragePrecision(), "ndcg": r.NDCGAt(k), "lme": r.LongMemEvalNDCGAt(k),
+		"rbp": r.RankBiasedPrecision(0.8),
 	}
 }
 
@@ -202,7 +226,24 @@ func testData(t *testing.T, elem ...string) []byte {
 	return b
 }
 
-func TestVectors(t *testing.T) {
+// sharedVectors has values by other implementations. It is not part of the repository and may be
+// missing.
+const sharedVectors = "../../shared/data/stats_vectors.json"
+
+func TestVectors(t *testing.T) { checkVectors(t, testData(t, "vectors.json")) }
+
+func TestSharedVectors(t *testing.T) {
+	b, err := os.ReadFile(sharedVectors)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the shared vectors are missing: " + sharedVectors)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkVectors(t, b)
+}
+
+func checkVectors(t *testing.T, b []byte) {
 	var groups struct {
 		Binary []struct {
 			Pattern   []int   `json:"ranked_rel"`
@@ -226,12 +267,21 @@ func TestVectors(t *testing.T) {
 			Retrieved float64 `json:"ndcg_retrieved_ideal"`
 			Full      float64 `json:"ndcg_full_ideal"`
 		} `json:"ndcg_graded_wikipedia"`
+		RBP []struct {
+			Pattern []int   `json:"r"`
+			P       float64 `json:"p"`
+			RBP     float64 `json:"rbp"`
+		} `json:"rbp"`
 	}
-	if err := json.Unmarshal(testData(t, "vectors.json"), &groups); err != nil {
+	if err := json.Unmarshal(b, &groups); err != nil {
 		t.Fatal(err)
 	}
-	if len(groups.Binary) < 7 || len(groups.Graded.Rel) != 6 {
-		t.Fatalf("%d rows, %d relevances", len(groups.Binary), len(groups.Graded.Rel))
+	if len(groups.Binary) < 7 || len(groups.Graded.Rel) != 6 || len(groups.RBP) == 0 {
+		t.Fatalf("%d rows, %d relevances, %d rows of RBP", len(groups.Binary), len(groups.Graded.Rel), len(groups.RBP))
+	}
+	for _, v := range groups.RBP {
+		r := relevances(v.Pattern, 0)
+		check(t, fmt.Sprintf("%v: RBP of %v", v.Pattern, v.P), r.RankBiasedPrecision(v.P), v.RBP, 1e-12)
 	}
 	for _, v := range groups.Binary {
 		// RR and AP in the vectors are those of the list cut off at k.
@@ -240,8 +290,9 @@ func TestVectors(t *testing.T) {
 			"precision": v.Precision, "recall": v.Recall, "any": v.Any, "all": v.All, "rr": v.RR, "ap": v.AP,
 			"capped": v.Capped, "ndcg": v.NDCG, "lme": v.LME,
 		}
-		for name, got := range measures(r, v.K) {
-			check(t, fmt.Sprintf("%v of %d at %d: %s", v.Pattern, v.Total, v.K, name), got, want[name], 1e-12)
+		got := measures(r, v.K)
+		for name := range want {
+			check(t, fmt.Sprintf("%v of %d at %d: %s", v.Pattern, v.Total, v.K, name), got[name], want[name], 1e-12)
 		}
 	}
 	g := groups.Graded

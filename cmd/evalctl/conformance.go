@@ -13,6 +13,7 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/conformance"
 	"evalctl/harness/launch"
+	"evalctl/harness/report"
 )
 
 // conformanceCmd has the flags of evalctl conformance.
@@ -196,9 +197,9 @@ func (c *conformanceCmd) render(w io.Writer, r conformance.Report) error {
 		e.SetIndent("", "  ")
 		return e.Encode(r)
 	case "junit":
-		return r.WriteJUnit(w)
+		return report.JUnit(w, report.Conformance(r))
 	case "markdown":
-		return r.WriteMarkdown(w)
+		return report.Markdown(w, report.Conformance(r), report.MaxSummary)
 	}
 	return writeCheckTable(w, r)
 }

@@ -47,8 +47,8 @@ func compareConverted(t *testing.T, file, converted string) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	d, err := dataset.Open(converted, nil, dataset.BrainNaming{Default: "unused"},
-		func(dataset.Question) error { return nil })
+	d, err := dataset.Open(converted,
+		dataset.Options{Naming: dataset.BrainNaming{Default: "unused"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,6 +176,5 @@ func openDataset(path string) (dataset.Dataset, error) {
 	if err := checkFile(path); err != nil {
 		return dataset.Dataset{}, err
 	}
-	return dataset.Open(path, nil, dataset.BrainNaming{Default: defaultBrain},
-		func(dataset.Question) error { return nil })
+	return dataset.Open(path, dataset.Options{Naming: dataset.BrainNaming{Default: defaultBrain}})
 }

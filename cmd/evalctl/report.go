@@ -10,7 +10,6 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
-	"evalctl/internal/stats"
 )
 
 // inputs prints the dataset, the corpus and the brains.
@@ -20,8 +19,12 @@ func (t *terminal) inputs(dataset string, p *plan) {
 		tags = append(tags, fmt.Sprintf("%s %d", printable(tag, oneLine), p.dataset.Tags[tag]))
 	}
 	questions := count(p.dataset.Selected, "question")
-	if p.dataset.Selected < p.dataset.Total {
-		questions = fmt.Sprintf("%d of %s", p.dataset.Selected, count(p.dataset.Total, "question"))
+	if s := p.dataset.Selection; s != nil {
+		questions = fmt.Sprintf("%d of %s (%s)", p.dataset.Selected, count(s.Total, "question"),
+			printable(s.String(), oneLine))
+	}
+	if p.dataset.Repeats > 1 {
+		questions += fmt.Sprintf(", each asked %d times", p.dataset.Repeats)
 	}
 	line := fmt.Sprintf("%s  %s  sha256 %s", printable(dataset, oneLine), questions, digest(p.dataset.SHA256))
 	if len(tags) > 0 && len(tags) <= 8 {
@@ -111,7 +114,10 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 		return
 	}
 	t.failures(res.Identity, f)
+	t.selection(res)
 	t.rate(res)
+	t.clustered(res)
+	t.repeats(res)
 	t.verdict(res)
 	t.tags(res)
 	if res.Grounded > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() {
@@ -137,6 +143,13 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 	ran := append(ran("mode", res.EffectiveModes), ran("reader", res.ReaderModels)...)
 	if len(ran) > 0 {
 		t.field("ran", "%s", strings.Join(ran, "  "))
+	}
+}
+
+// selection says that not all questions were asked, or not in the order of the file.
+func (t *terminal) selection(res result.Result) {
+	if text := res.Identity.Dataset.SelectionText(); text != "" {
+		t.field("selection", "%s", printable(text, oneLine))
 	}
 }
 
@@ -199,16 +212,27 @@ func (t *terminal) verdict(res result.Result) {
 func (t *terminal) gate(res result.Result) {
 	g := res.Gate
 	switch g.Verdict {
-	case result.Pass:
-		t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(true, "PASS"), g.ProofText())
-	case result.Fail:
-		t.field("floor", "%.3f  %s  %d of %d passed, %d required",
-			g.Floor, t.tint(false, "FAIL"), g.Passed, g.Total, g.Required)
+	case result.Pass, result.Fail:
+		t.floors(g)
 	case result.Inconclusive:
 		t.field("stopped", "%s after %d of %s: this is not a score",
 			g.Stopped, res.Counts.Finished(), count(res.Planned, "question"))
 	case result.Invalid:
 		t.field("invalid", "%s", g.Sentence)
+	}
+}
+
+// floors prints how a finished run compares with its floors and its baseline.
+func (t *terminal) floors(g *result.Gate) {
+	word := map[bool]string{true: "PASS", false: "FAIL"}
+	met := g.Mode.Met(g.Passed, g.Required, g.Proof)
+	t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(met, word[met]), g.FloorText())
+	for _, tag := range g.Tags {
+		t.field("floor", "%.3f  %s  tag %s: %s", tag.Floor, t.tint(tag.Met, word[tag.Met]), short(tag.Tag, 32), tag.Text(g.Mode))
+	}
+	if b := g.Baseline; b != nil {
+		good := b.Verdict == result.NotWorse
+		t.field("baseline", "%s  %s", t.tint(good, word[good]), b.Text())
 	}
 }
 
@@ -248,13 +272,21 @@ func (t *terminal) latency(res result.Result) {
 	}
 }
 
-// percentiles formats p50 and p95, and the sample size that a confidence interval of p95 requires.
+// percentiles formats the percentiles, or how many answers they need. p99 is left out if it needs
+// more, because p95 is then the highest to know.
 func percentiles(q result.Quantiles) string {
-	s := fmt.Sprintf("p50 %s p95 %s", duration(*q.P50), duration(*q.P95))
-	if need := stats.QuantileCIMin(0.95, 0.95); q.N < need {
-		s += fmt.Sprintf(" (a 95%% CI of p95 needs %d)", need)
+	s := percentile("p50", q.P50, result.NeededForP50) + " " + percentile("p95", q.P95, result.NeededForP95)
+	if q.P99 != nil {
+		s += " " + percentile("p99", q.P99, result.NeededForP99)
 	}
 	return s
+}
+
+func percentile(name string, ms *float64, needed int) string {
+	if ms == nil {
+		return fmt.Sprintf("%s needs %d", name, needed)
+	}
+	return name + " " + duration(*ms)
 }
 
 // resumeHint prints how to resume a run that stopped.
@@ -263,6 +295,8 @@ func (t *terminal) resumeHint(journal string, stopped error) {
 	switch {
 	case errors.Is(stopped, llm.ErrBudgetExceeded):
 		more = " --budget-usd <more>"
+	case errors.Is(stopped, harness.ErrMaxFailures):
+		more = " --max-failures <more>"
 	case errors.Is(stopped, harness.ErrMode):
 		how = "once the daemon runs that mode, continue with"
 	}

@@ -81,11 +81,10 @@ func (c *runCmd) config(plan *plan, session *harness.Session,
 		},
 		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
-		RequireMode: c.requiredMode(), Warnings: plan.gold.Warnings,
-		Settings: result.Settings{
-			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
-			MaxUnscored: c.unscored,
-		},
+		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, Warnings: plan.gold.Warnings,
+		Settings: c.settings(result.Settings{
+			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
+		}),
 	}
 	if plan.judging != nil {
 		config.Paid, config.UnpricedModel = true, plan.judging.UnpricedModel()
@@ -150,7 +149,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if config.Scorer, err = c.newScorer(plan, j.Spent()); err != nil {
 		return usageError{err}
 	}
-	progress := t.progress(plan.dataset.Selected, j.Finished())
+	progress := t.progress(plan.dataset.Planned(), j.Finished())
 	config.Recorded, config.Asking = progress.add, progress.asking
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
@@ -188,7 +187,7 @@ func (c *runCmd) printSummary(p *process, res result.Result, path string, code i
 	}
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
-		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped,
+		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
 		"spent_usd": res.Cost.SpentUSD, "floor": res.Gate.Floor, "exit_code": code, "result": path, "gate": res.Gate,
 	})
 }

@@ -121,7 +121,8 @@ func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identi
 		Brain:   dataset.BrainName(plan.brains, s.Brain), BrainTag: s.BrainTag,
 		Dataset: result.DatasetID{
 			Path: s.Dataset, SHA256: plan.dataset.SHA256,
-			Selected: plan.dataset.Selected, Tags: plan.dataset.Tags,
+			Selected: plan.dataset.Planned(), Selection: plan.dataset.Selection,
+			Repeats: plan.dataset.Repeats, Tags: plan.dataset.Tags,
 		},
 		Tool: toolID(),
 	}

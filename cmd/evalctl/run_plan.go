@@ -63,15 +63,34 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	}
 	check := func(q dataset.Question) error {
 		item := q.Item()
-		if pl.needs.add(item); pl.judging != nil && (c.Limit == nil || pl.needs.total <= *c.Limit) {
-			pl.estimate += pl.judging.Estimate(item)
-		}
+		pl.needs.add(item)
 		return cmp.Or(c.scenario.Check(q), ignoreNoGold(sc.Check(item)))
 	}
 	if err := c.planInput(pl, check); err != nil {
 		return nil, pl.needs.explain(c.Dataset, c.scorer, err)
 	}
+	if err := checkTagFloors(c.tagFloors, pl.dataset.Tags); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Dataset, err)
+	}
+	if err := pl.estimateJudging(); err != nil {
+		return nil, err
+	}
 	return pl, c.planGold(pl)
+}
+
+// estimateJudging adds up what judging the questions is likely to cost, repeats included.
+func (pl *plan) estimateJudging() error {
+	if pl.judging == nil {
+		return nil
+	}
+	for q, err := range pl.dataset.Questions() {
+		if err != nil {
+			return err
+		}
+		pl.estimate += pl.judging.Estimate(q.Item())
+	}
+	pl.estimate *= llm.USD(pl.dataset.Planned() / pl.dataset.Selected)
+	return nil
 }
 
 // checkFile returns an error for a dataset that cannot be read twice. Opening a file that does not

@@ -23,7 +23,14 @@ func (c *runCmd) options() (map[string]any, error) {
 	if corpus == noCorpus {
 		corpus = ""
 	}
-	options, err := c.kept(map[string]string{"dataset": c.Dataset, "corpus": corpus})
+	options, err := c.kept(map[string]string{
+		"dataset": c.Dataset, "corpus": corpus, "failed-of": c.FailedOf,
+	})
+	if c.fixed != nil {
+		// Files of ids may be gone or changed when the run is resumed.
+		delete(options, "failed-of")
+		options["ids"] = c.fixed
+	}
 	if err == nil && !c.given["budget-usd"] && c.BudgetUSD != "" {
 		options[inheritedCap] = c.BudgetUSD
 	}

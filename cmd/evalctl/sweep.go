@@ -23,6 +23,7 @@ import (
 // sweepCmd has the flags of evalctl sweep.
 type sweepCmd struct {
 	targetFlags
+	allowanceFlags
 	Modes       []string `default:"auto" placeholder:"MODE,..." help:"Retrieval modes: ${modes} (${default})."`
 	TopKs       []int    `name:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
 	CandidateKs []int    `name:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k. 0: the daemon's default (${default})."`
@@ -47,7 +48,7 @@ Examples:
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *sweepCmd) Validate() error {
-	if err := c.validate(); err != nil {
+	if err := errors.Join(c.validate(), c.validateAllowances()); err != nil {
 		return err
 	}
 	for _, m := range c.Modes {
@@ -239,13 +240,14 @@ func (s *sweeper) cell(ctx context.Context, cell result.Cell) (result.Result, er
 	id := s.identity(s.plan, s.session.ID())
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
-	progress := s.t.progress(s.plan.dataset.Selected, 0)
+	progress := s.t.progress(s.plan.dataset.Planned(), 0)
 	res, err := harness.Drive(ctx, harness.Config{
 		Asker: s.target(cell), TopK: cell.TopK, Dataset: s.plan.dataset, Brains: s.plan.brains,
 		Scorer: scorer.Retrieval{TopK: cell.TopK}, Concurrency: s.Concurrency, Timeout: s.Timeout,
 		Watched: s.session.Started(), Recorded: progress.add, Warnings: gold.Warnings,
 		Settings: result.Settings{
-			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(), MaxUnscored: s.unscored,
+			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(),
+			MaxErrors: s.errors, MaxUnscored: s.unscored, ClusterTag: s.Cluster,
 		},
 	}, id)
 	progress.done()
@@ -266,7 +268,7 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 		if unanswered(cell) {
 			quiet++
 		}
-		if n.Errors > c.unscored.Of(n.Total) {
+		if n.Errors > c.errors.Of(n.Total) {
 			lost++
 		}
 	}
@@ -274,8 +276,8 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 	case quiet == len(s.Cells):
 		return daemonError{errors.New("the daemon answered no question in any cell")}
 	case lost > 0:
-		return unscoredError{fmt.Errorf("%d of %d cells have more errors than --max-unscored %s allows",
-			lost, len(s.Cells), c.MaxUnscored)}
+		return unscoredError{fmt.Errorf("%d of %d cells have more errors than --max-errors %s allows",
+			lost, len(s.Cells), c.MaxErrors)}
 	}
 	return nil
 }

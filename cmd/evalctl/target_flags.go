@@ -10,7 +10,6 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/launch"
-	"evalctl/harness/result"
 )
 
 // The defaults of --output and --brain.
@@ -28,7 +27,6 @@ const maxConcurrency = 1024
 type targetFlags struct {
 	SDK      string `name:"sdk" placeholder:"SDK" help:"SDK whose daemon is evaluated: ts, go or py (required)."`
 	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)."`
-	Limit    *int   `placeholder:"N" help:"Ask only the first N questions."`
 	Output   string `default:"results/" placeholder:"DIR" help:"Directory for results (${default})."`
 	Port     int    `default:"0" help:"Port of the daemon that is started. 0: a free port."`
 	Brain    string `default:"eval" help:"Brain of the questions and documents that do not name one (${default})."`
@@ -42,15 +40,14 @@ type targetFlags struct {
 	Dialect     string        `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
 	Timeout     time.Duration `default:"120s" help:"Time limit for one question, all attempts included (${default})."`
 
-	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Number or share of questions that may have no score. Above it the exit code is 5 (${default})."`
-	Quiet       bool   `help:"Print only errors on stderr."`
-	JSON        bool   `name:"json" help:"Print the summary as one JSON object."`
+	Quiet bool `help:"Print only errors on stderr."`
+	JSON  bool `name:"json" help:"Print the summary as one JSON object."`
 
-	unscored result.Allowance
+	selectFlags
 }
 
 // validate checks what the tags of the flags cannot express.
-func (s *targetFlags) validate() (err error) {
+func (s *targetFlags) validate() error {
 	switch {
 	case s.SDK == "":
 		return fmt.Errorf("--sdk is missing; it is one of %s", strings.Join(launch.SDKs, ", "))
@@ -61,8 +58,6 @@ func (s *targetFlags) validate() (err error) {
 			defaultOutput)
 	case s.Dataset == "":
 		return errors.New("--dataset is missing; try --dataset datasets/smoke.jsonl")
-	case s.Limit != nil && *s.Limit < 1:
-		return fmt.Errorf("--limit %d: must be at least 1; leave it out to ask all questions", *s.Limit)
 	case s.Port < 0 || s.Port > 65535:
 		return fmt.Errorf("--port %d: must be from 0 to 65535", s.Port)
 	case s.Concurrency < 1 || s.Concurrency > maxConcurrency:
@@ -80,10 +75,7 @@ func (s *targetFlags) validate() (err error) {
 	case s.Endpoint != "" && s.Port != 0:
 		return errors.New("--port is for a daemon that is started; --endpoint has a port of its own")
 	}
-	if s.unscored, err = result.ParseAllowance(s.MaxUnscored); err != nil {
-		return fmt.Errorf("--max-unscored %s: %w", s.MaxUnscored, err)
-	}
-	return nil
+	return s.selectFlags.validate()
 }
 
 // resultDir returns <output>/<date>, with the date of the start in UTC.
@@ -103,8 +95,15 @@ func (s *targetFlags) plan(p *process) (*plan, error) {
 
 // planInput reads the dataset and the corpus.
 func (s *targetFlags) planInput(pl *plan, check func(dataset.Question) error) (err error) {
-	naming := dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag}
-	if pl.dataset, err = dataset.Open(s.Dataset, s.Limit, naming, check); err != nil {
+	selection, err := s.selection()
+	if err != nil {
+		return err
+	}
+	pl.dataset, err = dataset.Open(s.Dataset, dataset.Options{
+		Naming:    dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag},
+		Selection: selection, Cluster: s.Cluster, Repeats: s.Repeats, Check: check,
+	})
+	if err != nil {
 		return err
 	}
 	if err := s.planCorpus(pl); err != nil {

@@ -51,13 +51,7 @@ func (n BrainNaming) of(q Question) (name, x string, err error) {
 		return "", "", fmt.Errorf(`question %q has a "brain", which --brain-tag takes from the tags; `+
 			"remove one of the two", q.ID)
 	}
-	found := 0
-	for _, tag := range q.Tags {
-		if rest, ok := strings.CutPrefix(tag, n.Tag+":"); ok {
-			x = rest
-			found++
-		}
-	}
+	x, found := tagValue(q.Tags, n.Tag)
 	if found != 1 {
 		return "", "", fmt.Errorf("question %q has %d tags that begin with %s: and needs exactly 1, "+
 			"which names its brain", q.ID, found, n.Tag)
@@ -87,8 +81,8 @@ func checkBrain(id string) error {
 		"and begin with a letter or digit", id, protocol.MaxBrainSlug)
 }
 
-// addQuestion counts a question for its brain. Two tags that yield the same brain are an error.
-func (d *Dataset) addQuestion(q Question, selected bool) error {
+// assign notes the brain of a question. Two tags that yield the same brain are an error.
+func (d *Dataset) assign(q Question) error {
 	name, x, err := d.naming.of(q)
 	if err != nil {
 		return err
@@ -102,12 +96,16 @@ func (d *Dataset) addQuestion(q Question, selected bool) error {
 		return fmt.Errorf("question %q: the tags %s:%s here and %s:%s on line %d "+
 			"yield the same brain %s; rename one", q.ID, d.naming.Tag, x, d.naming.Tag, b.x, b.line, name)
 	}
-	if selected {
-		if b.selected++; b.selected == 1 {
-			b.probe = q.Question
-		}
-	}
 	return nil
+}
+
+// addToBrain counts a selected question, which has been assigned, for its brain.
+func (d *Dataset) addToBrain(q Question) {
+	name, _, _ := d.naming.of(q) // assign has returned the error
+	b := d.brains[name]
+	if b.selected++; b.selected == 1 {
+		b.probe = q.Question
+	}
 }
 
 // Brains assigns the documents of c to the brains in which questions are asked, and returns those

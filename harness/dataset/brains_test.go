@@ -60,7 +60,7 @@ func TestOpenRejectsBrains(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := questionLines(t, c.members...)
-			_, err := Open(file, nil, c.naming, accept)
+			_, err := Open(file, Options{Naming: c.naming, Check: accept})
 			if err == nil || strings.Count(err.Error(), "\n")+1 != len(c.want) {
 				t.Fatalf("got %v", err)
 			}
@@ -93,49 +93,49 @@ func TestBrains(t *testing.T) {
 		}
 		return `{"path":"` + path + `","text":"x"` + brain + `}`
 	}
-	two := 2
 	for _, c := range []struct {
 		name    string
 		naming  BrainNaming
-		limit   *int
+		limit   int
 		members []string
 		corpus  []string
 		docs    map[string][]string
 		brains  []Brain
 		result  string
 	}{
-		{"one brain", BrainNaming{Default: "eval"}, nil, []string{"", ""},
+		{"one brain", BrainNaming{Default: "eval"}, 0, []string{"", ""},
 			[]string{line("a.md", ""), line("b.md", "")},
 			map[string][]string{"eval": {"a.md", "b.md"}},
 			[]Brain{{Name: "eval", Questions: 2, Probe: "question 1"}}, "eval"},
-		{"named on lines, one path in two brains", BrainNaming{Default: "eval"}, nil,
+		{"named on lines, one path in two brains", BrainNaming{Default: "eval"}, 0,
 			[]string{`,"brain":"b"`, "", `,"brain":"b"`},
 			[]string{line("n.md", "b"), line("n.md", ""), line("a.md", "b")},
 			map[string][]string{"eval": {"n.md"}, "b": {"a.md", "n.md"}},
 			[]Brain{{Name: "b", Questions: 2, Probe: "question 1"},
 				{Name: "eval", Questions: 1, Probe: "question 2"}}, "eval"},
-		{"the default's own name", BrainNaming{Default: "eval"}, nil,
+		{"the default's own name", BrainNaming{Default: "eval"}, 0,
 			[]string{`,"brain":"eval"`, ""}, []string{line("n.md", "")},
 			map[string][]string{"eval": {"n.md"}},
 			[]Brain{{Name: "eval", Questions: 2, Probe: "question 1"}}, "eval"},
-		{"tags", BrainNaming{Default: "eval", Tag: "conv"}, nil,
+		{"tags", BrainNaming{Default: "eval", Tag: "conv"}, 0,
 			[]string{`,"tags":["x","conv:conv 26"]`, `,"tags":["conv:Z"]`},
 			[]string{line("l/conv 26/1.md", ""), line("Z/Z/2.md", ""), line("Z", "")},
 			map[string][]string{"conv-26": {"l/conv 26/1.md"}, "z": {"Z", "Z/Z/2.md"}},
 			[]Brain{{Name: "conv-26", Questions: 1, Probe: "question 1"},
 				{Name: "z", Questions: 1, Probe: "question 2"}}, "*"},
-		{"a limit leaves brains out", BrainNaming{Default: "eval"}, &two,
+		{"a limit leaves brains out", BrainNaming{Default: "eval"}, 2,
 			[]string{`,"brain":"b"`, `,"brain":"b"`, `,"brain":"c"`},
 			[]string{line("n.md", "b"), line("n.md", "c")},
 			map[string][]string{"b": {"n.md"}},
 			[]Brain{{Name: "b", Questions: 2, Probe: "question 1"}}, "b"},
-		{"no corpus", BrainNaming{Default: "eval"}, nil,
+		{"no corpus", BrainNaming{Default: "eval"}, 0,
 			[]string{`,"brain":"b"`, `,"brain":"c"`}, nil, map[string][]string{},
 			[]Brain{{Name: "b", Questions: 1, Probe: "question 1"},
 				{Name: "c", Questions: 1, Probe: "question 2"}}, "*"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := Open(questionLines(t, c.members...), c.limit, c.naming, accept)
+			d, err := Open(questionLines(t, c.members...),
+				Options{Naming: c.naming, Selection: Selection{Limit: c.limit}, Check: accept})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ func TestBrainsRejects(t *testing.T) {
 				`c.jsonl:2: document "a/n.md" has a "brain", which --brain-tag takes from the path`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := Open(questionLines(t, c.members...), nil, c.naming, accept)
+			d, err := Open(questionLines(t, c.members...), Options{Naming: c.naming, Check: accept})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,7 +224,7 @@ func TestBrainsOfAFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(questionLines(t, `,"tags":["conv:a"]`), nil, BrainNaming{Tag: "conv"}, accept)
+	d, err := Open(questionLines(t, `,"tags":["conv:a"]`), Options{Naming: BrainNaming{Tag: "conv"}, Check: accept})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,9 +250,10 @@ func TestAssignment(t *testing.T) {
 		for i := range questions {
 			tags := []string{"t:" + names[i%len(names)]}
 			q := Question{ID: fmt.Sprint(i), Question: "q", Line: i + 1, Tags: tags}
-			if err := d.addQuestion(q, true); err != nil {
+			if err := d.assign(q); err != nil {
 				rt.Fatal(err)
 			}
+			d.addToBrain(q)
 		}
 		want := map[string][]string{}
 		for i := range rapid.IntRange(len(names), 40).Draw(rt, "documents") {

@@ -33,7 +33,7 @@ func TestChangedLine(t *testing.T) {
 		n++
 		if n == 4 {
 			if err == nil || !strings.Contains(err.Error(),
-				"changed during the run, at question 4") {
+				"questions.jsonl:4: the dataset changed during the run") {
 				t.Fatalf("question 4: %v", err)
 			}
 			return

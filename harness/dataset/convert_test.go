@@ -244,7 +244,7 @@ func FuzzConvert(f *testing.F) {
 		if got.Documents {
 			_, err = LoadCorpus(path)
 		} else {
-			_, err = Open(path, nil, BrainNaming{}, accept)
+			_, err = Open(path, Options{Check: accept})
 		}
 		if _, ok := errors.AsType[*FormatError](err); err != nil || ok {
 			t.Fatalf("%v\n%s", err, got.Lines)

@@ -59,7 +59,7 @@ func TestOpenNamesFormat(t *testing.T) {
 			"--output DIR/l.jsonl, or measure with it as it is:\n  evalctl replay --sdk go --dataset DIR/l.json"},
 	} {
 		file := writeFile(t, filepath.Join(dir, name), c.text)
-		_, err := Open(file, nil, BrainNaming{}, accept)
+		_, err := Open(file, Options{Check: accept})
 		if _, ok := errors.AsType[*FormatError](err); !ok ||
 			!strings.HasSuffix(strings.ReplaceAll(err.Error(), dir, "DIR"), c.want) {
 			t.Errorf("%s: got %v\nwant %s", name, err, c.want)

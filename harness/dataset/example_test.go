@@ -29,7 +29,7 @@ func Example() {
 		return
 	}
 	all := func(dataset.Question) error { return nil }
-	d, err := dataset.Open(questions, nil, dataset.BrainNaming{Default: "trees"}, all)
+	d, err := dataset.Open(questions, dataset.Options{Naming: dataset.BrainNaming{Default: "trees"}, Check: all})
 	if err != nil {
 		fmt.Println(err)
 		return

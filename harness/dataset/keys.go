@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -141,6 +142,24 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// meant returns a question that suggests a name that a given one may be a misspelling of, empty
+// without one.
+func meant(given string, names iter.Seq[string]) string {
+	if len(given) > longestKey {
+		return ""
+	}
+	var found []string
+	for name := range names {
+		if len(name) <= longestKey && misspelt(given, name) {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", slices.Min(found))
 }
 
 // check returns an error for the first of the unknown keys that probably means a field that the

@@ -75,7 +75,8 @@ func TestUnknownKeysOfDocuments(t *testing.T) {
 
 // TestUnknownKeysAreCounted checks the counts, which concern all lines, not only the selected ones.
 func TestUnknownKeysAreCounted(t *testing.T) {
-	d, err := Open(questionLines(t, `,"source":1,"split":"x"`, "", `,"source":null`), new(1), BrainNaming{}, accept)
+	d, err := Open(questionLines(t, `,"source":1,"split":"x"`, "", `,"source":null`),
+		Options{Selection: Selection{Limit: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

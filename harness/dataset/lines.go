@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"unicode"
 	"unicode/utf8"
 
 	"evalctl/internal/jsonobj"
@@ -48,8 +49,10 @@ func JoinErrors(bad []error, what string) error {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
+// textLine is a line without the blanks around it. at is the offset of its text.
 type textLine struct {
 	number int
+	at     int64
 	text   []byte
 }
 
@@ -60,7 +63,12 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 		sc := bufio.NewScanner(r)
 		// There is room for a byte order mark, CRLF and one byte that a scanner keeps free.
 		sc.Buffer(make([]byte, 0, 64<<10), maxLine+len(byteOrderMark)+len("\r\n")+1)
-		n := 0
+		n, at, next := 0, int64(0), int64(0) // the offsets of this line and of the next
+		sc.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+			advance, token, err := bufio.ScanLines(data, atEOF)
+			at, next = next, next+int64(advance)
+			return advance, token, err
+		})
 		tooLong := func(line int) error {
 			err := fmt.Errorf("line is longer than %d MiB; split it", maxLine>>20)
 			return &LineError{File: name, Line: line, Err: err}
@@ -68,6 +76,7 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 		for sc.Scan() {
 			n++
 			text := sc.Bytes()
+			whole := len(text)
 			if n == 1 {
 				text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 			}
@@ -75,11 +84,13 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 				yield(textLine{}, tooLong(n))
 				return
 			}
+			text = bytes.TrimLeftFunc(text, unicode.IsSpace)
+			begin := at + int64(whole-len(text))
 			text = bytes.TrimSpace(text)
 			if len(text) == 0 || text[0] == '#' {
 				continue
 			}
-			if !yield(textLine{n, text}, nil) {
+			if !yield(textLine{n, begin, text}, nil) {
 				return
 			}
 		}

@@ -13,12 +13,10 @@ func FromQuestions(path, sha256 string, questions []Question) (Dataset, error) {
 		Tags: map[string]int{}, brains: map[string]*brainQuestions{}, memory: slices.Clone(questions),
 	}
 	for _, q := range questions {
-		if err := d.addQuestion(q, true); err != nil {
+		if err := d.assign(q); err != nil {
 			return Dataset{}, err
 		}
-		for _, t := range q.Tags {
-			d.Tags[t]++
-		}
+		d.add(q)
 	}
 	return d, nil
 }

@@ -43,8 +43,10 @@ type Question struct {
 	Type string
 	// JudgeType is how a judge with several prompts judges an answer: one of scorer.Types, or empty.
 	JudgeType string
+	// Repeat counts the times that the question is asked, from 1, if it is asked several times.
+	Repeat int
 
-	digest  uint64   // of the line's text
+	place   place
 	unknown []string // the other keys of the line
 }
 
@@ -61,33 +63,55 @@ func (q Question) Item() scorer.Item {
 type Dataset struct {
 	Path   string
 	SHA256 string
-	// Total is the number of questions in the file, Selected the number of those within the limit.
+	// Total is the number of questions in the file, Selected the number of those that are asked.
 	Total    int
 	Selected int
+	// Selection says which questions are selected, nil for all of them in the order of the file.
+	Selection *result.Selection
+	// Repeats is how often each selected question is asked, 0 for once.
+	Repeats int
 	// Tags has the number of selected questions by tag.
 	Tags map[string]int
 	// Unknown has the number of lines by key, for keys that a question does not have. Their values
 	// are ignored.
 	Unknown map[string]int
 
-	naming  BrainNaming
-	brains  map[string]*brainQuestions // of all questions, by name
-	digests []uint64                   // of the selected lines, in order
-	memory  []Question                 // the questions of a dataset without a file to read again
+	naming   BrainNaming
+	brains   map[string]*brainQuestions // of all questions, by name
+	places   []place                    // of the selected questions, in order
+	shuffled bool
+	memory   []Question // the questions of a dataset without a file to read again
 }
 
 // digestSeed is the same for all digests of one process, so that they can be compared.
 var digestSeed = maphash.MakeSeed()
 
+// Options say how Open checks questions and which of them it selects.
+type Options struct {
+	Naming    BrainNaming
+	Selection Selection
+	// Cluster, if set, is a tag that names the cluster of a question: X if it has the tag Cluster:X.
+	// Each question that Check is called for must have one.
+	Cluster string
+	// Repeats is how often each question is asked, 0 for once.
+	Repeats int
+	// Check, if set, rejects questions. It is called for those that meet the conditions of Selection,
+	// also beyond its limit, in the order of the file.
+	Check func(Question) error
+}
+
 // Open reads the whole file once and returns an error if any line is bad: broken JSON, a missing or
 // wrongly typed field, an unknown one that probably means a missing one, a duplicate id, a question
-// whose brain cannot be determined by naming, or one that check rejects. The error lists up to ten
-// lines, each a *LineError. For a file in another format it is a *FormatError. The first limit
-// questions are selected, all of them if limit is nil.
-func Open(path string, limit *int, naming BrainNaming, check func(Question) error) (Dataset, error) {
-	if limit != nil && *limit < 1 {
-		return Dataset{}, fmt.Errorf("limit %d: ask at least 1 question, or omit the limit to ask all",
-			*limit)
+// whose brain cannot be determined, or one without the cluster or rejected by the check that
+// Options name. The error lists up to ten lines, each a *LineError. For a file in another format it
+// is a *FormatError.
+//
+// It is also an error if the file has no question with a tag or id of the selection, or if no
+// question is selected. Memory is a few bytes for each selected question.
+func Open(path string, o Options) (Dataset, error) {
+	if o.Selection.Limit < 0 || o.Repeats < 0 {
+		return Dataset{}, fmt.Errorf("limit %d, repeats %d: they must not be negative",
+			o.Selection.Limit, o.Repeats)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -96,100 +120,137 @@ func Open(path string, limit *int, naming BrainNaming, check func(Question) erro
 	defer f.Close()
 	sum := sha256.New()
 	d := Dataset{
-		Path: path, Tags: map[string]int{}, naming: naming, brains: map[string]*brainQuestions{},
+		Path: path, Tags: map[string]int{},
+		naming: o.Naming, brains: map[string]*brainQuestions{},
+	}
+	if o.Repeats > 1 {
+		d.Repeats = o.Repeats
 	}
 	head, text := readHead(f)
 	if err := checkFormat(path, convertedName(path), head); err != nil {
 		return Dataset{}, err
 	}
-	bad, err := d.read(io.TeeReader(text, sum), limit, check)
-	if err != nil {
+	if err := d.read(io.TeeReader(text, sum), o); err != nil {
 		return Dataset{}, err
 	}
-	if len(bad) > 0 {
-		return Dataset{}, JoinLines(bad)
-	}
-	switch {
-	case d.Total == 0:
-		return Dataset{}, fmt.Errorf("%s: no questions; a dataset has one JSON object per line", path)
-	case d.Selected > MaxQuestions:
+	if d.Planned() > MaxQuestions {
 		return Dataset{}, fmt.Errorf("%s: %d questions are more than one run may have (%d); "+
-			"split the file or set a limit", path, d.Selected, MaxQuestions)
+			"split the file, select fewer or repeat them less often", path, d.Planned(), MaxQuestions)
 	}
 	d.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return d, nil
 }
 
-// read checks all questions of r and adds them up. It returns the errors of bad lines.
-func (d *Dataset) read(r io.Reader, limit *int, check func(Question) error) (bad []error, err error) {
+// read checks all questions of r, selects some of them and adds those up.
+func (d *Dataset) read(r io.Reader, o Options) error {
+	var bad []error
 	lines := make(map[string]int)
-	report := func(line int, err error) {
-		bad = append(bad, &LineError{File: d.Path, Line: line, Err: err})
-	}
+	s, whole := newSelector(o.Selection), o.Selection.whole()
 	for q, err := range readQuestions(r, d.Path) {
 		if err != nil {
 			if _, ok := errors.AsType[*LineError](err); !ok {
-				return nil, err
+				return err
 			}
 			bad = append(bad, err)
 			continue
 		}
-		selected := limit == nil || d.Selected < *limit
-		if first, ok := lines[q.ID]; ok {
-			report(q.Line, fmt.Errorf("id %q is already used on line %d; ids must be unique",
-				q.ID, first))
-		} else if err := d.addQuestion(q, selected); err != nil {
-			report(q.Line, err) // it names the question, as check does
-		} else if err := check(q); err != nil {
-			report(q.Line, err)
+		if err := d.checkQuestion(q, o, s, lines); err != nil {
+			bad = append(bad, &LineError{File: d.Path, Line: q.Line, Err: err}) // it names the question
+		} else if whole {
+			d.add(q)
 		}
 		lines[q.ID] = q.Line
 		countKeys(&d.Unknown, q.unknown)
 		d.Total++
-		if selected {
-			d.Selected++
-			d.digests = append(d.digests, q.digest)
-			for _, t := range q.Tags {
-				d.Tags[t]++
+	}
+	switch {
+	case len(bad) > 0:
+		return JoinLines(bad)
+	case d.Total == 0:
+		return fmt.Errorf("%s: no questions; a dataset has one JSON object per line", d.Path)
+	}
+	if err := s.choose(d, lines); err != nil || whole {
+		return err
+	}
+	for q, err := range d.Questions() {
+		if err != nil {
+			return err
+		}
+		d.add(q)
+	}
+	return nil
+}
+
+// checkQuestion checks a question and hands it to s.
+func (d *Dataset) checkQuestion(q Question, o Options, s *selector, lines map[string]int) error {
+	if first, ok := lines[q.ID]; ok {
+		return fmt.Errorf("id %q is already used on line %d; ids must be unique", q.ID, first)
+	}
+	if err := d.assign(q); err != nil {
+		return err
+	}
+	if !s.add(q) {
+		return nil
+	}
+	if o.Cluster != "" {
+		if _, n := tagValue(q.Tags, o.Cluster); n != 1 {
+			return fmt.Errorf("question %q has %d tags that begin with %s: and needs exactly 1, "+
+				"which names its cluster", q.ID, n, o.Cluster)
+		}
+	}
+	if o.Check == nil {
+		return nil
+	}
+	return o.Check(q)
+}
+
+// add counts a selected question.
+func (d *Dataset) add(q Question) {
+	for _, t := range q.Tags {
+		d.Tags[t]++
+	}
+	d.addToBrain(q)
+}
+
+// tagValue returns X of the first tag tag:X, and how many such tags there are.
+func tagValue(tags []string, tag string) (x string, n int) {
+	for _, t := range tags {
+		if rest, ok := strings.CutPrefix(t, tag+":"); ok {
+			if n++; n == 1 {
+				x = rest
 			}
 		}
 	}
-	return bad, nil
+	return x, n
 }
 
-// Questions yields the selected questions in file order. The first error ends the sequence. A line
-// that has changed since Open is an error, because the questions must match the dataset's SHA-256.
+// Planned returns how many times questions are asked, repeats included.
+func (d Dataset) Planned() int { return d.Selected * max(1, d.Repeats) }
+
+// Questions yields the selected questions, in order, each once. The first error ends the sequence.
+// A line that has changed since Open is an error, because the questions must match the dataset's
+// SHA-256.
 func (d Dataset) Questions() iter.Seq2[Question, error] {
 	if d.memory != nil {
 		return fromMemory(d.memory)
 	}
+	return d.fromFile()
+}
+
+// Passes yields what Questions does as often as each question is asked: all questions once, then
+// all of them again. If they are asked several times, Repeat is set.
+func (d Dataset) Passes() iter.Seq2[Question, error] {
+	if d.Repeats <= 1 {
+		return d.Questions()
+	}
 	return func(yield func(Question, error) bool) {
-		f, err := os.Open(d.Path)
-		if err != nil {
-			yield(Question{}, fmt.Errorf("open dataset: %w", err))
-			return
-		}
-		defer f.Close()
-		n := 0
-		for q, err := range readQuestions(f, d.Path) {
-			if n == d.Selected {
-				return
+		for pass := range d.Repeats {
+			for q, err := range d.Questions() {
+				q.Repeat = pass + 1
+				if !yield(q, err) || err != nil {
+					return
+				}
 			}
-			n++
-			if err == nil && q.digest != d.digests[n-1] {
-				err = fmt.Errorf("%s changed during the run, at question %d; "+
-					"restore it and resume, or start a new run", d.Path, n)
-			}
-			if err == nil {
-				q.Brain, _, err = d.naming.of(q)
-			}
-			if !yield(q, err) || err != nil {
-				return
-			}
-		}
-		if n < d.Selected {
-			yield(Question{}, fmt.Errorf("%s changed during the run: "+
-				"it had %d questions and now has %d", d.Path, d.Selected, n))
 		}
 	}
 }
@@ -208,7 +269,10 @@ func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 					err = &LineError{File: name, Line: line.number, Err: err}
 				}
 				q.Line = line.number
-				q.digest = maphash.Bytes(digestSeed, line.text)
+				q.place = place{
+					at: line.at, size: int32(len(line.text)), line: int32(line.number),
+					digest: maphash.Bytes(digestSeed, line.text),
+				}
 			}
 			if !yield(q, err) {
 				return

@@ -144,13 +144,13 @@ func TestReadQuestionsReadError(t *testing.T) {
 	}
 }
 
-func openText(t *testing.T, text string, limit *int, check func(Question) error) (Dataset, error) {
+func openText(t *testing.T, text string, limit int, check func(Question) error) (Dataset, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "d.jsonl")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return Open(path, limit, BrainNaming{}, check)
+	return Open(path, Options{Selection: Selection{Limit: limit}, Check: check})
 }
 
 func accept(Question) error { return nil }
@@ -159,14 +159,14 @@ func TestOpenCounts(t *testing.T) {
 	text := `{"id":"a","question":"1","tags":["x"]}` + "\n\n" +
 		`{"id":"b","question":"2","tags":["x","y"]}` + "\n" + `{"id":"c","question":"3"}`
 	for _, c := range []struct {
-		limit    *int
+		limit    int
 		selected int
 		tags     map[string]int
 	}{
-		{nil, 3, map[string]int{"x": 2, "y": 1}},
-		{new(1), 1, map[string]int{"x": 1}},
-		{new(3), 3, map[string]int{"x": 2, "y": 1}},
-		{new(99), 3, map[string]int{"x": 2, "y": 1}},
+		{0, 3, map[string]int{"x": 2, "y": 1}},
+		{1, 1, map[string]int{"x": 1}},
+		{3, 3, map[string]int{"x": 2, "y": 1}},
+		{99, 3, map[string]int{"x": 2, "y": 1}},
 	} {
 		d, err := openText(t, text, c.limit, accept)
 		if err != nil {
@@ -174,7 +174,7 @@ func TestOpenCounts(t *testing.T) {
 		}
 		if d.Total != 3 || d.Selected != c.selected || !cmp.Equal(d.Tags, c.tags) ||
 			len(d.SHA256) != 64 {
-			t.Errorf("limit %v: got %+v", c.limit, d)
+			t.Errorf("limit %d: got %+v", c.limit, d)
 		}
 		n := 0
 		for q, err := range d.Questions() {
@@ -183,7 +183,7 @@ func TestOpenCounts(t *testing.T) {
 			}
 		}
 		if n != c.selected {
-			t.Errorf("limit %v: %d questions were streamed, want %d", c.limit, n, c.selected)
+			t.Errorf("limit %d: %d questions were streamed, want %d", c.limit, n, c.selected)
 		}
 	}
 }
@@ -193,26 +193,24 @@ func TestOpenRejects(t *testing.T) {
 	needsReference := func(q Question) error { return (&scorer.Judge{}).Check(q.Item()) }
 	for _, c := range []struct {
 		name, text string
-		limit      *int
+		limit      int
 		check      func(Question) error
 		want       string
 	}{
-		{"limit 0", good, new(0), accept,
-			"limit 0: ask at least 1 question, or omit the limit to ask all"},
-		{"limit below 0", good, new(-3), accept, "limit -3:"},
-		{"no questions", "# nothing\n\n", nil, accept,
+		{"limit below 0", good, -3, accept, "limit -3,"},
+		{"no questions", "# nothing\n\n", 0, accept,
 			"d.jsonl: no questions; a dataset has one JSON object per line"},
-		{"duplicate id", good + "\n" + good, nil, accept,
+		{"duplicate id", good + "\n" + good, 0, accept,
 			`d.jsonl:3: id "a" is already used on line 1; ids must be unique`},
-		{"duplicate id after the limit", good + good, new(1), accept,
+		{"duplicate id after the limit", good + good, 1, accept,
 			`d.jsonl:2: id "a" is already used on line 1`},
-		{"bad line after the limit", good + "x", new(1), accept, `d.jsonl:2: bad JSON`},
-		{"exact scorer without substrings", good, nil,
+		{"bad line after the limit", good + "x", 1, accept, `d.jsonl:2: bad JSON`},
+		{"exact scorer without substrings", good, 0,
 			func(q Question) error { return scorer.Exact{}.Check(q.Item()) },
 			`d.jsonl:1: question "a" has no expected_substrings: add at least one, or use the judge scorer`},
-		{"judge without reference", good, nil, needsReference,
+		{"judge without reference", good, 0, needsReference,
 			`d.jsonl:1: question "a" has no reference_answer: add one, or use the exact scorer`},
-		{"line too long", good + lineOf(maxLine+1), nil, accept,
+		{"line too long", good + lineOf(maxLine+1), 0, accept,
 			"d.jsonl:2: line is longer than 8 MiB; split it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -225,7 +223,7 @@ func TestOpenRejects(t *testing.T) {
 }
 
 func TestOpenListsTenBadLines(t *testing.T) {
-	_, err := openText(t, strings.Repeat("x\n", 12), nil, accept)
+	_, err := openText(t, strings.Repeat("x\n", 12), 0, accept)
 	if err == nil || strings.Count(err.Error(), "bad JSON") != 10 ||
 		!strings.HasSuffix(err.Error(), "and 2 more bad lines") {
 		t.Errorf("got %v", err)

@@ -22,7 +22,7 @@ func writeDataset(t *testing.T, n int) string {
 // openAll opens a dataset and accepts every question.
 func openAll(t *testing.T, path string) Dataset {
 	t.Helper()
-	d, err := Open(path, nil, BrainNaming{}, accept)
+	d, err := Open(path, Options{Check: accept})
 	if err != nil {
 		t.Fatal(err)
 	}

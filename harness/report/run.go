@@ -1,8 +1,3 @@
-// Package report renders results, reports of conformance and comparisons for people and for
-// continuous integration: as JUnit XML, as Markdown, and as annotations of GitHub.
-//
-// Text of datasets, daemons and models is data in all of them: it is shown as it is and never
-// interpreted.
 package report
 
 import (

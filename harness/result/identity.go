@@ -52,8 +52,8 @@ type ReplayID struct {
 	Errata string `json:"errata_sha256,omitempty"`
 }
 
-// DatasetID identifies the questions: the hash of the whole file, and how many of its questions are
-// asked, beginning with the first.
+// DatasetID identifies the questions: the hash of the whole file, and which of its questions are
+// asked, how often and in which order.
 type DatasetID struct {
 	Path     string `json:"path"`
 	SHA256   string `json:"sha256"`
@@ -145,7 +145,12 @@ func changed(a, b map[string]string) []string {
 	return out
 }
 
+// incidental reports whether a key makes no difference. Of a selection, only which questions it has
+// and their order do.
 func incidental(key string) bool {
+	if rest, ok := strings.CutPrefix(key, "dataset.selection."); ok {
+		return rest != "sha256" && rest != "shuffle_seed"
+	}
 	return key == "dataset.path" || key == "corpus.path" ||
 		strings.HasPrefix(key, "tool.") || strings.HasPrefix(key, "dataset.tags")
 }

@@ -111,6 +111,8 @@ func (h head) check() error {
 		return errors.New("it is a sweep file, written by evalctl sweep; name the result file of a run")
 	case string(h.get("kind")) == `"run"`:
 		return errors.New("it is the journal of a run that has not finished; resume that with evalctl run --resume")
+	case h.get("endpoint") != nil && h.get("results") != nil:
+		return errors.New("it is a report of evalctl conformance, which has no questions; name the result file of a run")
 	case h.get("identity") != nil && broken != nil:
 		return fmt.Errorf("its identity cannot be read: %w", broken)
 	case id.SchemaVersion == nil:
@@ -176,9 +178,12 @@ func (r *Result) consistent() error {
 	return fmt.Errorf("its gate has the unknown verdict %q", g.Verdict)
 }
 
-func questions(n int) string {
-	if n == 1 {
-		return "1 question"
+func questions(n int) string { return number(n, "question") }
+
+// number returns a count of things, such as "2 questions".
+func number(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
 	}
-	return fmt.Sprintf("%d questions", n)
+	return fmt.Sprintf("%d %s", n, thing)
 }

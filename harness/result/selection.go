@@ -30,6 +30,18 @@ type Selection struct {
 // Partial reports whether some questions of the dataset were left out.
 func (s *Selection) Partial(selected int) bool { return s != nil && selected < s.Total }
 
+// SelectionText says which questions were asked, such as "12 of 50 questions (tags temporal)". It is
+// empty if all of them were, in the order of the file. It may quote the dataset.
+func (d DatasetID) SelectionText() string {
+	if d.Selection == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d of %s (%s)", d.Questions(), number(d.Selection.Total, "question"), d.Selection)
+}
+
+// Questions returns the number of different questions that are asked.
+func (d DatasetID) Questions() int { return d.Selected / max(1, d.Repeats) }
+
 // String describes the selection to people, in one line.
 func (s *Selection) String() string {
 	if s == nil {
@@ -40,8 +52,11 @@ func (s *Selection) String() string {
 	if len(s.Tags) > 0 {
 		add("tags %s", strings.Join(s.Tags, ", "))
 	}
-	if s.IDs > 0 {
-		add("%d ids", s.IDs)
+	switch {
+	case s.IDs > 0 && s.IDsOf != "":
+		add("%s of %s", number(s.IDs, "id"), s.IDsOf)
+	case s.IDs > 0:
+		add("%s", number(s.IDs, "id"))
 	}
 	if s.Grep != "" {
 		add("text matches %q", s.Grep)
@@ -49,11 +64,11 @@ func (s *Selection) String() string {
 	if s.FailedOf != "" {
 		add("failed in %s", s.FailedOf)
 	}
-	if s.Limit > 0 {
-		add("at most %d", s.Limit)
-	}
 	if s.Seed != nil {
 		add("shuffled with seed %d", *s.Seed)
+	}
+	if s.Limit > 0 {
+		add("at most %d", s.Limit)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -33,7 +33,7 @@ func TestWarmUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	accept := func(dataset.Question) error { return nil }
-	d, err := dataset.Open(path, nil, dataset.BrainNaming{Default: "eval"}, accept)
+	d, err := dataset.Open(path, dataset.Options{Naming: dataset.BrainNaming{Default: "eval"}, Check: accept})
 	if err != nil {
 		t.Fatal(err)
 	}

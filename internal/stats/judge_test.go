@@ -88,3 +88,69 @@ func TestJudgeCorrectedProperties(t *testing.T) {
 		}
 	})
 }
+
+// ppiExample is 100 judged items of which 80 passed, and 20 labelled ones: of 16 that the judge
+// passed 14 are right, of 4 that it failed 1 is.
+func ppiExample() (judge, labelledJudge, labelled []float64) {
+	judge = make([]float64, 100)
+	for i := range 80 {
+		judge[i] = 1
+	}
+	for i := range 20 {
+		j, l := 0., 0.
+		if i < 16 {
+			j = 1
+		}
+		if i < 14 || i == 16 {
+			l = 1
+		}
+		labelledJudge, labelled = append(labelledJudge, j), append(labelled, l)
+	}
+	return judge, labelledJudge, labelled
+}
+
+func TestPPIMean(t *testing.T) {
+	judge, labelledJudge, labelled := ppiExample()
+	mean, se, lo, hi := PPIMean(judge, labelledJudge, labelled, .95)
+	for i, want := range []float64{.75, .094736, .564320, .935680} {
+		expect(t, []string{"mean", "SE", "lo", "hi"}[i], []float64{mean, se, lo, hi}[i], want, 5.1e-7)
+	}
+	// A judge that is always right leaves the uncertainty of its own sample only.
+	mean, se, _, _ = PPIMean(judge, labelled, labelled, .95)
+	expect(t, "mean of a perfect judge", mean, .8, 1e-14)
+	expect(t, "SE of a perfect judge", se, .04, 1e-14)
+	mean, se, _, _ = PPIMean([]float64{.5}, []float64{0}, []float64{.25}, .95)
+	expect(t, "mean of one item", mean, .75, 1e-14)
+	expect(t, "SE of one item", se, 0, 0)
+	for name, c := range map[string]struct {
+		judge, labelledJudge, labelled []float64
+		conf                           float64
+	}{
+		"no items": {nil, labelled, labelled, .95}, "no labels": {judge, nil, nil, .95}, "lengths": {judge, labelled[1:], labelled, .95},
+		"confidence 1": {judge, labelled, labelled, 1}, "confidence NaN": {judge, labelled, labelled, math.NaN()},
+	} {
+		mean, se, lo, hi := PPIMean(c.judge, c.labelledJudge, c.labelled, c.conf)
+		for _, got := range []float64{mean, se, lo, hi} {
+			expect(t, name, got, math.NaN(), 0)
+		}
+	}
+}
+
+func TestPPIMeanVectors(t *testing.T) {
+	for _, v := range shared[struct {
+		N, Labelled int
+		Ones        int `json:"judge_ones"`
+		Theta, SE   float64
+		CI          [2]float64
+	}](t, "ppi_mean") {
+		judge, labelledJudge, labelled := ppiExample()
+		if v.N != len(judge) || v.Labelled != len(labelled) || v.Ones != 80 {
+			t.Fatalf("the vector is about another sample: %+v", v)
+		}
+		mean, se, lo, hi := PPIMean(judge, labelledJudge, labelled, .95)
+		expect(t, "mean", mean, v.Theta, 1e-14)
+		expect(t, "SE", se, v.SE, 1e-14)
+		expect(t, "lo", lo, v.CI[0], 1e-13)
+		expect(t, "hi", hi, v.CI[1], 1e-13)
+	}
+}

@@ -19,3 +19,78 @@ func MeanCI(n int, mean, variance, conf float64) (lo, hi float64) {
 	half := t * math.Sqrt(variance/float64(n))
 	return mean - half, mean + half
 }
+
+// PairedMean is the mean of the differences of paired scores.
+type PairedMean struct {
+	// Mean is that of a-b. N counts the pairs.
+	Mean float64
+	N    int
+	// SE, the t interval Lo to Hi, the statistic T = Mean/SE and the two-sided p-value P of no
+	// difference. NaN for fewer than two pairs.
+	SE, Lo, Hi, T, P float64
+}
+
+// PairedMeans compares the scores a and b of the same items in the same order by a paired t test,
+// with the interval at confidence conf. A pair of which a score is NaN, such as that of an item
+// without a score, does not count. If all differences are 0, T is 0 and P is 1; if all are the same
+// other number, SE is 0, T infinite and P 0, which says little about few pairs. Slices of different
+// lengths have no result but NaN.
+func PairedMeans(a, b []float64, conf float64) PairedMean {
+	d := differences(a, b, func(x, y float64) float64 { return x - y })
+	nan := math.NaN()
+	r := PairedMean{Mean: nan, N: len(d), SE: nan, Lo: nan, Hi: nan, T: nan, P: nan}
+	if len(d) == 0 {
+		return r
+	}
+	mean, variance := moments(d)
+	r.Mean = mean
+	if len(d) < 2 {
+		return r
+	}
+	r.SE = math.Sqrt(variance / float64(len(d)))
+	r.Lo, r.Hi = MeanCI(len(d), mean, variance, conf)
+	if mean == 0 {
+		r.T, r.P = 0, 1
+		return r
+	}
+	r.T = mean / r.SE
+	r.P = min(1, 2*distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(d) - 1)}.CDF(-math.Abs(r.T)))
+	return r
+}
+
+// Ratio is the geometric mean of the ratios of paired values.
+type Ratio struct {
+	Ratio, Lo, Hi float64
+	// P is the two-sided p-value of the ratio 1.
+	P float64
+	N int // pairs
+}
+
+// LogRatio compares positive values a and b of the same items in the same order, such as latencies,
+// by a paired t test on ln(a/b): Ratio 2 says that a is typically twice b. The interval has
+// confidence conf. A pair with a NaN or a value that is not above 0 does not count. Lo, Hi and P
+// are NaN for fewer than two pairs; slices of different lengths have no result but NaN.
+func LogRatio(a, b []float64, conf float64) Ratio {
+	d := differences(a, b, func(x, y float64) float64 {
+		if !(x > 0 && y > 0) {
+			return math.NaN()
+		}
+		return math.Log(x) - math.Log(y)
+	})
+	m := PairedMeans(d, make([]float64, len(d)), conf)
+	return Ratio{Ratio: math.Exp(m.Mean), Lo: math.Exp(m.Lo), Hi: math.Exp(m.Hi), P: m.P, N: m.N}
+}
+
+// differences returns f of each pair without those that are NaN.
+func differences(a, b []float64, f func(x, y float64) float64) []float64 {
+	if len(a) != len(b) {
+		return nil
+	}
+	d := make([]float64, 0, len(a))
+	for i := range a {
+		if v := f(a[i], b[i]); !math.IsNaN(v) {
+			d = append(d, v)
+		}
+	}
+	return d
+}

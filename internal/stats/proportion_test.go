@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -142,5 +143,143 @@ func TestWilsonEdges(t *testing.T) {
 		if !math.IsNaN(lo) || !math.IsNaN(hi) || !math.IsNaN(WilsonLower(tt.k, tt.n, tt.conf)) || !math.IsNaN(WilsonUpper(tt.k, tt.n, tt.conf)) {
 			t.Errorf("Wilson(%d, %d, %v) = %v, %v, want NaN", tt.k, tt.n, tt.conf, lo, hi)
 		}
+	}
+}
+
+func TestClopperPearsonAndJeffreys(t *testing.T) {
+	for _, c := range []struct {
+		k, n                       int
+		lo, hi, jeffreyLo, jeffrey float64
+	}{
+		{8, 10, .443905, .974789, .497226, .955941},
+		{0, 10, 0, .308497, 0, .217196}, {10, 10, .691503, 1, .782804, 1},
+		{81, 263, .252737, .367622, .254522, .365647}, // Newcombe 1998 for Clopper-Pearson, as the next three
+		{15, 148, .057844, .161650, .060449, .157643},
+		{0, 20, 0, .168433, 0, .116639},
+		{1, 29, .000873, .177644, .003746, .150078},
+		{46, 50, .807657, .977772, .820934, .972393},
+		{450, 500, .870291, .924864, .871401, .923986},
+		{0, 0, 0, 1, 0, 1},
+	} {
+		lo, hi := ClopperPearson(c.k, c.n, .95)
+		jlo, jhi := Jeffreys(c.k, c.n, .95)
+		name := fmt.Sprintf("%d of %d: ", c.k, c.n)
+		expect(t, name+"Clopper-Pearson lo", lo, c.lo, 5.1e-7)
+		expect(t, name+"Clopper-Pearson hi", hi, c.hi, 5.1e-7)
+		expect(t, name+"Jeffreys lo", jlo, c.jeffreyLo, 5.1e-7)
+		expect(t, name+"Jeffreys hi", jhi, c.jeffrey, 5.1e-7)
+	}
+	for _, c := range []struct {
+		k, n int
+		conf float64
+	}{{-1, 10, .95}, {11, 10, .95}, {0, -1, .95}, {1, 2, 0}, {1, 2, 1}, {1, 2, math.NaN()}} {
+		lo, hi := ClopperPearson(c.k, c.n, c.conf)
+		jlo, jhi := Jeffreys(c.k, c.n, c.conf)
+		for _, got := range []float64{lo, hi, jlo, jhi} {
+			expect(t, fmt.Sprintf("an end of %v", c), got, math.NaN(), 0)
+		}
+	}
+}
+
+func TestProportionVectors(t *testing.T) {
+	type row struct {
+		K, N     int
+		Wilson   [2]float64
+		CP       [2]float64 `json:"clopper_pearson"`
+		Jeffreys [2]float64
+	}
+	for _, v := range shared[row](t, "proportion_ci_95") {
+		for _, m := range []struct {
+			name  string
+			bound func(k, n int, conf float64) (lo, hi float64)
+			want  [2]float64
+		}{{"Wilson", Wilson, v.Wilson}, {"ClopperPearson", ClopperPearson, v.CP}, {"Jeffreys", Jeffreys, v.Jeffreys}} {
+			lo, hi := m.bound(v.K, v.N, .95)
+			expect(t, fmt.Sprintf("%s(%d, %d) lo", m.name, v.K, v.N), lo, m.want[0], 1e-12)
+			expect(t, fmt.Sprintf("%s(%d, %d) hi", m.name, v.K, v.N), hi, m.want[1], 1e-12)
+		}
+	}
+}
+
+// An exact interval ends where the tail of the binomial distribution is (1-conf)/2; Wilson's and
+// Jeffreys' are narrower, and all mirror each other when passes and failures are exchanged.
+func TestBetaIntervalProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.SampledFrom([]int{1, 2, 10, 100, 5000}).Draw(t, "n")
+		k := rapid.IntRange(0, n).Draw(t, "k")
+		conf := rapid.Float64Range(.5, .999).Draw(t, "conf")
+		lo, hi := ClopperPearson(k, n, conf)
+		jlo, jhi := Jeffreys(k, n, conf)
+		p := float64(k) / float64(n)
+		if !(0 <= lo && lo <= jlo && jlo <= p && p <= jhi && jhi <= hi && hi <= 1) {
+			t.Fatalf("exact [%v, %v], Jeffreys [%v, %v] of %v", lo, hi, jlo, jhi, p)
+		}
+		if k > 0 {
+			if tail := GatePass(n, p, lo); !near(tail, (1-conf)/2, 1e-9) {
+				t.Fatalf("at the lower end %v, %d or more of %d have probability %v", lo, k, n, tail)
+			}
+		}
+		mlo, mhi := ClopperPearson(n-k, n, conf)
+		jmlo, jmhi := Jeffreys(n-k, n, conf)
+		if !near(mlo, 1-hi, 1e-9) || !near(mhi, 1-lo, 1e-9) || !near(jmlo, 1-jhi, 1e-9) || !near(jmhi, 1-jlo, 1e-9) {
+			t.Fatalf("%d and %d of %d do not mirror each other", k, n-k, n)
+		}
+		if wlo, whi := ClopperPearson(2*k, 2*n, conf); whi-wlo >= hi-lo {
+			t.Fatalf("[%v, %v] is not wider than with twice the sample", lo, hi)
+		}
+	})
+}
+
+func TestZeroFailures(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		n                   int
+		conf, exact, approx float64
+	}{{50, .95, .058155, .06}, {10, .99, .369043, .46}, {1, .95, .95, 1}, {0, .95, 1, 1}, {-1, .95, nan, nan}, {5, 0, nan, nan}, {5, 1, nan, nan}} {
+		exact, approx := ZeroFailures(c.n, c.conf)
+		expect(t, fmt.Sprintf("%v: exact", c), exact, c.exact, 5.1e-7)
+		expect(t, fmt.Sprintf("%v: approx", c), approx, c.approx, 1e-12)
+	}
+}
+
+func TestZeroFailuresVectors(t *testing.T) {
+	for _, v := range shared[struct {
+		N             int
+		Exact, Approx float64
+	}](t, "rule_of_three") {
+		exact, approx := ZeroFailures(v.N, .95)
+		expect(t, fmt.Sprintf("%d: exact", v.N), exact, v.Exact, 1e-14)
+		expect(t, fmt.Sprintf("%d: approx", v.N), approx, v.Approx, 1e-14)
+	}
+}
+
+func TestNewcombeIndependent(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		k1, n1, k2, n2 int
+		lo, hi         float64
+	}{
+		{56, 70, 48, 80, .052431, .333873}, // Newcombe 1998, as the next
+		{9, 10, 3, 10, .170523, .809018},
+		{5, 5, 0, 5, .385549, 1}, {0, 0, 5, 10, nan, nan}, {5, 10, 0, 0, nan, nan}, {11, 10, 0, 5, nan, nan},
+	} {
+		lo, hi := NewcombeIndependent(c.k1, c.n1, c.k2, c.n2, .95)
+		expect(t, fmt.Sprintf("%v: lo", c), lo, c.lo, 5.1e-7)
+		expect(t, fmt.Sprintf("%v: hi", c), hi, c.hi, 5.1e-7)
+	}
+}
+
+func TestNewcombeIndependentVectors(t *testing.T) {
+	for _, v := range shared[struct {
+		K1, N1, K2, N2 int
+		CI             [2]float64
+	}](t, "newcombe_independent") {
+		lo, hi := NewcombeIndependent(v.K1, v.N1, v.K2, v.N2, .95)
+		expect(t, fmt.Sprintf("%+v: lo", v), lo, v.CI[0], 1e-14)
+		expect(t, fmt.Sprintf("%+v: hi", v), hi, v.CI[1], 1e-14)
+		// Exchanging the samples mirrors the interval.
+		lo, hi = NewcombeIndependent(v.K2, v.N2, v.K1, v.N1, .95)
+		expect(t, fmt.Sprintf("%+v: mirrored lo", v), -hi, v.CI[0], 1e-14)
+		expect(t, fmt.Sprintf("%+v: mirrored hi", v), -lo, v.CI[1], 1e-14)
 	}
 }

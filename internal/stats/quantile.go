@@ -18,6 +18,16 @@ func Percentile(sorted []float64, p float64) float64 {
 	return lo + part*(sorted[int(whole)+1]-lo)
 }
 
+// NearestRank returns the quantile p of values sorted in ascending order that is one of them: the
+// value of rank ⌈p·n⌉, from 1 (type 1 of Hyndman and Fan 1996). A product less than 1e-9 above an
+// integer counts as that integer, as in Required. NaN is as in Percentile.
+func NearestRank(sorted []float64, p float64) float64 {
+	if len(sorted) == 0 || math.IsNaN(sorted[0]) || !(p >= 0 && p <= 1) {
+		return math.NaN()
+	}
+	return sorted[max(1, int(math.Ceil(p*float64(len(sorted))-1e-9)))-1]
+}
+
 // QuantileCIMin returns the smallest sample for which a two-sided interval of quantile p at
 // confidence conf exists without assuming a distribution. The widest interval extends from the
 // smallest value to the largest and covers with probability 1 - pⁿ - (1-p)ⁿ (order statistics; Hahn

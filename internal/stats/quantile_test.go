@@ -41,16 +41,42 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
+func TestNearestRank(t *testing.T) {
+	for _, tt := range []struct {
+		values  []float64
+		p, want float64
+	}{
+		{upTo(100), .95, 95}, {upTo(100), .99, 99}, {upTo(100), .999, 100}, {upTo(100), .07, 7}, // .07·100 is above 7 in floats
+		{upTo(100), .0701, 8}, {upTo(10), 0, 1}, {upTo(10), 1, 10}, {upTo(10), .5, 5}, {[]float64{7}, .95, 7}, {[]float64{7}, 0, 7},
+	} {
+		if got := NearestRank(tt.values, tt.p); got != tt.want {
+			t.Errorf("NearestRank(1 … %d, %v) = %v, want %v", len(tt.values), tt.p, got, tt.want)
+		}
+	}
+	for _, got := range []float64{
+		NearestRank(nil, .5), NearestRank(upTo(3), 95), NearestRank(upTo(3), -.1),
+		NearestRank(upTo(3), math.NaN()), NearestRank([]float64{math.NaN(), 1}, 1),
+	} {
+		if !math.IsNaN(got) {
+			t.Errorf("got %v, want NaN", got)
+		}
+	}
+}
+
 func TestPercentileVectors(t *testing.T) {
 	type row struct {
 		XS   string
 		P    float64
 		Want float64 `json:"linear_type7"`
+		Rank float64 `json:"nearest_rank"`
 	}
 	samples := map[string][]float64{"1..10": upTo(10), "1..100": upTo(100)}
 	for _, v := range vectors[row](t, "percentiles") {
 		if got := Percentile(samples[v.XS], v.P/100); !near(got, v.Want, 1e-12) {
 			t.Errorf("Percentile(%s, %v) = %v, want %v", v.XS, v.P/100, got, v.Want)
+		}
+		if got := NearestRank(samples[v.XS], v.P/100); got != v.Rank {
+			t.Errorf("NearestRank(%s, %v) = %v, want %v", v.XS, v.P/100, got, v.Rank)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // sharedVectors has values by other implementations. It is not part of the repository and may be
@@ -63,7 +65,7 @@ func same(got, want, tolerance float64) bool {
 }
 
 // expect reports a figure that differs from the one wanted by more than tolerance.
-func expect(t testing.TB, what string, got, want, tolerance float64) {
+func expect(t rapid.TB, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !same(got, want, tolerance) {
 		t.Errorf("%s is %v, want %v", what, got, want)

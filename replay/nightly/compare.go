@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/markdown"
 	"evalctl/internal/stats"
 )
 
@@ -37,31 +38,31 @@ func overview(w io.Writer, arms []*measured) {
 			metrics = metricsOf(m.res)
 		}
 	}
-	t := newTable("llrrrr"+strings.Repeat("r", len(metrics))+"rrrr",
+	t := markdown.NewTable("llrrrr"+strings.Repeat("r", len(metrics))+"rrrr",
 		slices.Concat([]string{"arm", "verdict", "passed", "pass rate", "95% CI", "scorer's FP / FN"},
 			metrics, []string{"p50", "p95", "USD", "USD per correct"})...)
 	for _, m := range arms {
-		total, each := none, none
+		total, each := markdown.None, markdown.None
 		if c := m.res.CostAccounting; c != nil {
-			total = dollars(float64(c.TotalUSD) / float64(llm.Dollar))
+			total = markdown.Dollars(float64(c.TotalUSD) / float64(llm.Dollar))
 			each = perCorrect(c)
 		}
 		var macro result.Metrics
 		if m.res.Retrieval != nil {
 			macro = m.res.Retrieval.Macro
 		}
-		passRate, within := none, none
+		passRate, within := markdown.None, markdown.None
 		if scored(m.res) {
-			passRate, within = rate(m.res.PassRate), interval(m.res.Interval)
+			passRate, within = markdown.Rate(m.res.PassRate), interval(m.res.Interval)
 		}
 		row := []string{
-			cell(m.Name), verdictWords(m.res.Gate), fmt.Sprintf("%d/%d", m.res.Passed, m.res.Total),
+			markdown.Cell(m.Name), verdictWords(m.res.Gate), fmt.Sprintf("%d/%d", m.res.Passed, m.res.Total),
 			passRate, within, falseRates(m.res),
 		}
 		row = append(row, values(macro, metrics)...)
-		t.row(append(row, milliseconds(m.res.Latency.P50), milliseconds(m.res.Latency.P95), total, each)...)
+		t.Row(append(row, p50(m.res.Latency), p95(m.res.Latency), total, each)...)
 	}
-	t.write(w)
+	t.Write(w)
 }
 
 // pair compares two arms over the questions that have a verdict in both. An error is a verdict: the
@@ -102,37 +103,30 @@ func (o outcome) counts() bool { return o.kind == result.Scored || o.kind == res
 
 // pairs writes for each two arms how often they differ, and how likely that is by chance.
 func pairs(w io.Writer, arms []*measured) {
-	t := newTable("llrrrrrrr", "A", "B", "both passed", "only A", "only B", "neither", "A – B", "p (exact McNemar)", "left out")
+	t := markdown.NewTable("llrrrrrrr", "A", "B", "both passed", "only A", "only B", "neither", "A – B", "p (exact McNemar)", "left out")
 	for i, a := range arms {
 		for _, b := range arms[i+1:] {
 			p := pairOf(a, b)
-			difference := none
+			difference := markdown.None
 			if n := p.both + p.onlyA + p.onlyB + p.neither; n > 0 {
 				difference = fmt.Sprintf("%+.1f pp", 100*float64(p.onlyA-p.onlyB)/float64(n))
 			}
-			t.row(cell(a.Name), cell(b.Name), fmt.Sprint(p.both), fmt.Sprint(p.onlyA), fmt.Sprint(p.onlyB),
-				fmt.Sprint(p.neither), difference, probability(stats.McNemarExact(p.onlyA, p.onlyB)), fmt.Sprint(p.leftOut))
+			t.Row(markdown.Cell(a.Name), markdown.Cell(b.Name), fmt.Sprint(p.both), fmt.Sprint(p.onlyA), fmt.Sprint(p.onlyB),
+				fmt.Sprint(p.neither), difference, markdown.Probability(stats.McNemarExact(p.onlyA, p.onlyB)), fmt.Sprint(p.leftOut))
 		}
 	}
-	t.write(w)
+	t.Write(w)
 	fmt.Fprint(w, "p is the probability of at least this difference between two arms that are equally good. "+
 		"It is not corrected for the number of pairs. Questions without a verdict in one of the arms are left out.\n\n")
-}
-
-func probability(p float64) string {
-	if p < 0.0005 {
-		return "< 0.001"
-	}
-	return fmt.Sprintf("%.3f", p)
 }
 
 // disagreements writes the questions that some arms passed and others did not.
 func disagreements(w io.Writer, arms []*measured) {
 	header := []string{"question", "type"}
 	for _, m := range arms {
-		header = append(header, cell(m.Name))
+		header = append(header, markdown.Cell(m.Name))
 	}
-	t := newTable(strings.Repeat("l", len(header)), header...)
+	t := markdown.NewTable(strings.Repeat("l", len(header)), header...)
 	found := 0
 	for _, id := range union(arms) {
 		row, passed, failed := words(arms, id)
@@ -140,7 +134,7 @@ func disagreements(w io.Writer, arms []*measured) {
 			continue
 		}
 		if found++; found <= maxShown {
-			t.row(row...)
+			t.Row(row...)
 		}
 	}
 	if found == 0 {
@@ -148,7 +142,7 @@ func disagreements(w io.Writer, arms []*measured) {
 		return
 	}
 	fmt.Fprintf(w, "<details><summary>Questions that the arms disagree about: %d</summary>\n\n", found)
-	t.write(w)
+	t.Write(w)
 	if more := found - maxShown; more > 0 {
 		fmt.Fprintf(w, "… and %d more, in the result files.\n\n", more)
 	}
@@ -172,11 +166,11 @@ func union(arms []*measured) []string {
 
 // words returns the row of a question, and whether an arm passed it and another one did not.
 func words(arms []*measured, id string) (row []string, passed, failed bool) {
-	row = []string{cell(id), ""}
+	row = []string{markdown.Cell(id), ""}
 	for _, m := range arms {
 		o, ok := m.outcomes[id]
 		if ok {
-			row[1] = cell(o.typ)
+			row[1] = markdown.Cell(o.typ)
 		}
 		switch {
 		case !ok:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/markdown"
 )
 
 // failuresOf writes the questions that did not pass.
@@ -26,10 +27,10 @@ func (m *measured) failuresOf(w io.Writer) {
 
 // failure writes a question that did not pass as an item of a list.
 func failure(w io.Writer, r *result.Record) {
-	fmt.Fprintf(w, "- %s %s, %s\n", code(r.ID), code(r.Type), code(cmp.Or(string(r.Cause), string(r.Outcome))))
+	fmt.Fprintf(w, "- %s %s, %s\n", markdown.Code(r.ID), markdown.Code(r.Type), markdown.Code(cmp.Or(string(r.Cause), string(r.Outcome))))
 	line := func(what, text string) {
 		if text != "" {
-			fmt.Fprintf(w, "  - %s: %s\n", what, span(text, textLength))
+			fmt.Fprintf(w, "  - %s: %s\n", what, markdown.Span(text, textLength))
 		}
 	}
 	line("question", r.Question)

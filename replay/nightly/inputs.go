@@ -8,46 +8,47 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/markdown"
 )
 
 // inputs writes the manifest: everything that affected the outcome.
 func (m *measured) inputs(w io.Writer) {
 	fmt.Fprint(w, "### What was measured\n\n")
-	t := newTable("ll", "input", "value")
+	t := markdown.NewTable("ll", "input", "value")
 	m.benchmark(t)
 	m.system(t)
-	t.write(w)
+	t.Write(w)
 	if r := m.res.Replay; r != nil {
 		traps(w, r.Load)
 	}
 }
 
 // benchmark adds the rows of the dataset, the sample and the haystacks.
-func (m *measured) benchmark(t *table) {
+func (m *measured) benchmark(t *markdown.Table) {
 	id, r := m.res.Identity, m.res.Replay
-	t.row("dataset", cell(id.Dataset.Path)+", sha256 "+cell(id.Dataset.SHA256))
+	t.Row("dataset", markdown.Cell(id.Dataset.Path)+", sha256 "+markdown.Cell(id.Dataset.SHA256))
 	if c := id.Corpus; c != nil {
-		t.row("corpus", fmt.Sprintf("%s, %s, sha256 %s", cell(c.Path), count(c.Documents, "document"), cell(c.SHA256)))
+		t.Row("corpus", fmt.Sprintf("%s, %s, sha256 %s", markdown.Cell(c.Path), markdown.Count(c.Documents, "document"), markdown.Cell(c.SHA256)))
 	}
 	if r == nil {
 		return
 	}
-	t.row("contents", fmt.Sprintf("%s: %s, %s, %s, %s", cell(r.Load.Format), count(r.Load.Questions, "question"),
-		count(r.Load.Haystacks, "haystack"), count(r.Load.Sessions, "session"), count(r.Load.Turns, "turn")))
-	t.row("sample", sampleText(r.Sample)+", signature "+cell(r.Sample.Signature))
-	t.row("drawn", drawn(r.Sample.Strata))
+	t.Row("contents", fmt.Sprintf("%s: %s, %s, %s, %s", markdown.Cell(r.Load.Format), markdown.Count(r.Load.Questions, "question"),
+		markdown.Count(r.Load.Haystacks, "haystack"), markdown.Count(r.Load.Sessions, "session"), markdown.Count(r.Load.Turns, "turn")))
+	t.Row("sample", sampleText(r.Sample)+", signature "+markdown.Cell(r.Sample.Signature))
+	t.Row("drawn", drawn(r.Sample.Strata))
 	if e := r.Errata; e != nil {
-		t.row("errata", cell(e.Path)+", sha256 "+cell(e.SHA256)+": "+names(e.IDs))
+		t.Row("errata", markdown.Cell(e.Path)+", sha256 "+markdown.Cell(e.SHA256)+": "+names(e.IDs))
 	}
 	if i := r.Ingest; i != nil {
-		t.row("ingest", ingestText(i))
+		t.Row("ingest", ingestText(i))
 	}
 }
 
 func sampleText(s result.Sample) string {
-	text := fmt.Sprintf("%d of %s, seed %d", s.Size, count(s.Population, "question"), s.Seed)
+	text := fmt.Sprintf("%d of %s, seed %d", s.Size, markdown.Count(s.Population, "question"), s.Seed)
 	if s.Listed {
-		text = fmt.Sprintf("%d of %s, by a list of ids", s.Size, count(s.Population, "question"))
+		text = fmt.Sprintf("%d of %s, by a list of ids", s.Size, markdown.Count(s.Population, "question"))
 	}
 	if s.MinPerStratum > 0 {
 		text += fmt.Sprintf(", at least %d of each type", s.MinPerStratum)
@@ -61,7 +62,7 @@ func sampleText(s result.Sample) string {
 func drawn(strata []result.Drawn) string {
 	var parts []string
 	for _, s := range strata {
-		parts = append(parts, fmt.Sprintf("%s %d of %d", cell(s.Name), s.Sampled, s.Population))
+		parts = append(parts, fmt.Sprintf("%s %d of %d", markdown.Cell(s.Name), s.Sampled, s.Population))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -70,7 +71,7 @@ func drawn(strata []result.Drawn) string {
 func names(ids []string) string {
 	var parts []string
 	for _, id := range ids[:min(len(ids), maxShown)] {
-		parts = append(parts, cell(id))
+		parts = append(parts, markdown.Cell(id))
 	}
 	if more := len(ids) - len(parts); more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
@@ -79,57 +80,57 @@ func names(ids []string) string {
 }
 
 func ingestText(i *result.Ingest) string {
-	brains := count(i.Brains, "brain")
+	brains := markdown.Count(i.Brains, "brain")
 	if i.Shared {
 		brains += ", shared by all haystacks"
 	}
 	return fmt.Sprintf("%s: %s (%d filled by an earlier replay), %s, %s, %s, %.1f s, signature %s",
-		cell(i.Mode), brains, i.Reused, count(i.Sessions, "session"), count(i.Messages, "message"),
-		count(i.Documents, "document"), i.Seconds, cell(i.Signature))
+		markdown.Cell(i.Mode), brains, i.Reused, markdown.Count(i.Sessions, "session"), markdown.Count(i.Messages, "message"),
+		markdown.Count(i.Documents, "document"), i.Seconds, markdown.Cell(i.Signature))
 }
 
 // system adds the rows of the daemon, the models and evalctl.
-func (m *measured) system(t *table) {
+func (m *measured) system(t *markdown.Table) {
 	id, r := m.res.Identity, m.res.Replay
-	t.row("scenario", fmt.Sprintf("%s, top-k %d, mode %s, which ran as %s", cell(string(id.Scenario)), id.TopK,
-		cell(id.Mode), tally(m.res.EffectiveModes)))
+	t.Row("scenario", fmt.Sprintf("%s, top-k %d, mode %s, which ran as %s", markdown.Cell(string(id.Scenario)), id.TopK,
+		markdown.Cell(id.Mode), tally(m.res.EffectiveModes)))
 	if d := id.Daemon; d != (result.DaemonID{}) {
-		t.row("daemon", daemonText(d))
+		t.Row("daemon", daemonText(d))
 	}
 	if id.Reader != nil {
-		t.row("reader of the daemon", cell(id.Reader.Provider)+" "+cell(id.Reader.Model))
+		t.Row("reader of the daemon", markdown.Cell(id.Reader.Provider)+" "+markdown.Cell(id.Reader.Model))
 	}
 	if r != nil {
-		t.row("actor", actorText(r.Actor))
-		t.row("cache of replies", cell(r.Cache.Mode))
+		t.Row("actor", actorText(r.Actor))
+		t.Row("cache of replies", markdown.Cell(r.Cache.Mode))
 	}
 	if j := id.Judge; j != nil {
 		temperature := "default"
 		if j.Temperature != nil {
 			temperature = fmt.Sprint(*j.Temperature)
 		}
-		t.row("judge", fmt.Sprintf("%s %s, prompt %s %s, temperature %s", cell(j.Provider), cell(j.Model),
-			cell(j.PromptVersion), cell(j.PromptSHA256), temperature))
+		t.Row("judge", fmt.Sprintf("%s %s, prompt %s %s, temperature %s", markdown.Cell(j.Provider), markdown.Cell(j.Model),
+			markdown.Cell(j.PromptVersion), markdown.Cell(j.PromptSHA256), temperature))
 	}
-	t.row("evalctl", fmt.Sprintf("%s %s, %s, %s/%s, %s", cell(id.Tool.Version), cell(id.Tool.Commit),
-		cell(id.Tool.Go), cell(id.Tool.OS), cell(id.Tool.Arch), count(id.Tool.CPUs, "CPU")))
-	t.row("time", fmt.Sprintf("%s to %s UTC, concurrency %d, timeout %.0f s",
+	t.Row("evalctl", fmt.Sprintf("%s %s, %s, %s/%s, %s", markdown.Cell(id.Tool.Version), markdown.Cell(id.Tool.Commit),
+		markdown.Cell(id.Tool.Go), markdown.Cell(id.Tool.OS), markdown.Cell(id.Tool.Arch), markdown.Count(id.Tool.CPUs, "CPU")))
+	t.Row("time", fmt.Sprintf("%s to %s UTC, concurrency %d, timeout %.0f s",
 		m.res.StartedAt.UTC().Format("2006-01-02 15:04:05"), m.res.FinishedAt.UTC().Format("15:04:05"),
 		m.res.Settings.Concurrency, m.res.Settings.TimeoutSeconds))
 }
 
 func daemonText(d result.DaemonID) string {
-	text := "version " + cell(d.Version)
+	text := "version " + markdown.Cell(d.Version)
 	if d.Endpoint != "" {
-		return text + " at " + cell(d.Endpoint)
+		return text + " at " + markdown.Cell(d.Endpoint)
 	}
-	return fmt.Sprintf("%s, %s, command sha256 %s", cell(d.Program), text, cell(d.CommandSHA256))
+	return fmt.Sprintf("%s, %s, command sha256 %s", markdown.Cell(d.Program), text, markdown.Cell(d.CommandSHA256))
 }
 
 func actorText(a result.Actor) string {
-	text := cell(a.Style)
+	text := markdown.Cell(a.Style)
 	if a.Model != "" {
-		text += fmt.Sprintf(", %s %s, prompt %s %s", cell(a.Provider), cell(a.Model), cell(a.Prompt), cell(a.PromptSHA256))
+		text += fmt.Sprintf(", %s %s, prompt %s %s", markdown.Cell(a.Provider), markdown.Cell(a.Model), markdown.Cell(a.Prompt), markdown.Cell(a.PromptSHA256))
 	}
 	if a.QuestionDate {
 		return text + ", with the date of the question"
@@ -141,7 +142,7 @@ func actorText(a result.Actor) string {
 func tally(counts map[string]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%s in %s", cell(name), count(counts[name], "question")))
+		parts = append(parts, fmt.Sprintf("%s in %s", markdown.Cell(name), markdown.Count(counts[name], "question")))
 	}
 	if len(parts) == 0 {
 		return "is not known"
@@ -155,10 +156,10 @@ func traps(w io.Writer, load result.LoadReport) {
 		return
 	}
 	fmt.Fprintf(w, "<details><summary>Kinds of irregularities of the dataset file: %d</summary>\n\n", len(load.Traps))
-	t := newTable("lrll", "kind", "count", "handling", "examples")
+	t := markdown.NewTable("lrll", "kind", "count", "handling", "examples")
 	for _, trap := range load.Traps {
-		t.row(cell(trap.Kind), fmt.Sprint(trap.Count), cell(trap.Handling), names(trap.Examples))
+		t.Row(markdown.Cell(trap.Kind), fmt.Sprint(trap.Count), markdown.Cell(trap.Handling), names(trap.Examples))
 	}
-	t.write(w)
+	t.Write(w)
 	fmt.Fprint(w, "</details>\n\n")
 }

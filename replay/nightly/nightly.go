@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/internal/markdown"
 )
 
 // Arm is one of the things that a replay measured.
@@ -127,21 +128,21 @@ func title(w io.Writer, arms []*measured) {
 		return
 	}
 	res := arms[i].res
-	fmt.Fprintf(w, "# Replay of %s\n\n", code(filepath.Base(res.Identity.Dataset.Path)))
+	fmt.Fprintf(w, "# Replay of %s\n\n", markdown.Code(filepath.Base(res.Identity.Dataset.Path)))
 	fmt.Fprintf(w, "%s UTC", res.StartedAt.UTC().Format("2006-01-02 15:04"))
 	if r := res.Replay; r != nil {
 		s := r.Sample
-		fmt.Fprintf(w, ", %d of %s", s.Size, count(s.Population, "question"))
+		fmt.Fprintf(w, ", %d of %s", s.Size, markdown.Count(s.Population, "question"))
 		if !s.Listed && s.Size < s.Population {
 			fmt.Fprintf(w, " drawn with seed %d", s.Seed)
 		}
 	}
-	fmt.Fprintf(w, ", scorer %s\n\n", code(res.ScorerName))
+	fmt.Fprintf(w, ", scorer %s\n\n", markdown.Code(res.ScorerName))
 }
 
 // section writes all that is known of one arm.
 func (m *measured) section(w io.Writer) {
-	fmt.Fprintf(w, "## Arm %s\n\n", code(m.Name))
+	fmt.Fprintf(w, "## Arm %s\n\n", markdown.Code(m.Name))
 	m.quality(w)
 	m.losses(w)
 	m.cost(w)

@@ -9,36 +9,37 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/markdown"
 )
 
 // verdict writes the verdict on an arm in one line. A pass rate is called one only if the replay
 // says something about the memory.
 func (m *measured) verdict(w io.Writer) {
 	if m.res == nil {
-		fmt.Fprintf(w, "- **%s: no result.** %s\n", code(m.Name), span(cmp.Or(m.Problem, "it was not measured"), textLength))
+		fmt.Fprintf(w, "- **%s: no result.** %s\n", markdown.Code(m.Name), markdown.Span(cmp.Or(m.Problem, "it was not measured"), textLength))
 		return
 	}
 	g, n := m.res.Gate, m.res.Counts
-	fmt.Fprintf(w, "- **%s: %s.** ", code(m.Name), verdictWords(g))
+	fmt.Fprintf(w, "- **%s: %s.** ", markdown.Code(m.Name), verdictWords(g))
 	switch g.Verdict {
 	case result.Pass, result.Fail:
 		fmt.Fprintf(w, "Pass rate %s, 95%% CI %s (Wilson), %d of %s passed. ",
-			rate(m.res.PassRate), interval(m.res.Interval), n.Passed, count(n.Total, "question"))
+			markdown.Rate(m.res.PassRate), interval(m.res.Interval), n.Passed, markdown.Count(n.Total, "question"))
 		if g.Floor > 0 {
 			fmt.Fprintf(w, "The floor is %.3f: %d required. ", g.Floor, g.Required)
 		}
 	case result.Inconclusive:
 		fmt.Fprintf(w, "Stopped (%s) after %d of %s, of which %d passed: this is not a score. ",
-			code(string(g.Stopped)), n.Finished(), count(m.res.Planned, "question"), n.Passed)
+			markdown.Code(string(g.Stopped)), n.Finished(), markdown.Count(m.res.Planned, "question"), n.Passed)
 	case result.Invalid:
-		fmt.Fprintf(w, "This is not a score: %s. ", span(g.Sentence, textLength))
+		fmt.Fprintf(w, "This is not a score: %s. ", markdown.Span(g.Sentence, textLength))
 	}
 	if t := g.ProofText(); t != "" && g.Verdict == result.Pass && g.Floor > 0 {
 		fmt.Fprintf(w, "That is %s. ", t)
 	}
 	fmt.Fprint(w, m.controls())
 	if m.Problem != "" {
-		fmt.Fprintf(w, " Problem: %s", span(m.Problem, textLength))
+		fmt.Fprintf(w, " Problem: %s", markdown.Span(m.Problem, textLength))
 	}
 	fmt.Fprintln(w)
 }
@@ -58,8 +59,8 @@ func (m *measured) controls() string {
 	c := m.res.Replay.Controls
 	s := fmt.Sprintf("On controls the scorer passed %d of %d wrong answers (false positives %s) "+
 		"and failed %d of %d right ones (false negatives %s)",
-		c.Wrong-c.WrongFailed, c.Wrong, rate(c.FalsePositiveRate),
-		c.Right-c.RightPassed, c.Right, rate(c.FalseNegativeRate))
+		c.Wrong-c.WrongFailed, c.Wrong, markdown.Rate(c.FalsePositiveRate),
+		c.Right-c.RightPassed, c.Right, markdown.Rate(c.FalseNegativeRate))
 	if c.Unscored > 0 {
 		s += fmt.Sprintf("; %d got no verdict", c.Unscored)
 	}
@@ -69,10 +70,10 @@ func (m *measured) controls() string {
 // falseRates returns the scorer's rates of false positives and false negatives.
 func falseRates(res *result.Result) string {
 	if res.Replay == nil || res.Replay.Controls == nil {
-		return none
+		return markdown.None
 	}
 	c := res.Replay.Controls
-	return rate(c.FalsePositiveRate) + " / " + rate(c.FalseNegativeRate)
+	return markdown.Rate(c.FalsePositiveRate) + " / " + markdown.Rate(c.FalseNegativeRate)
 }
 
 // quality writes the figures by question type, and what they add up to.
@@ -82,57 +83,69 @@ func (m *measured) quality(w io.Writer) {
 	if !scored(m.res) {
 		fmt.Fprint(w, "These figures are of the questions that have finished. They are not a score.\n\n")
 	}
-	t := newTable("lrrrrrr"+strings.Repeat("r", len(metrics)),
+	t := markdown.NewTable("lrrrrrr"+strings.Repeat("r", len(metrics)),
 		slices.Concat([]string{"question type", "n", "passed", "pass rate", "95% CI"}, metrics, []string{"p50", "p95"})...)
 	if m.res.Replay != nil {
 		for _, s := range m.res.Replay.Strata {
-			t.row(slices.Concat(
-				[]string{cell(s.Name), fmt.Sprint(s.Counts.Total), fmt.Sprint(s.Counts.Passed), rate(s.PassRate), interval(s.Interval)},
+			t.Row(slices.Concat(
+				[]string{markdown.Cell(s.Name), fmt.Sprint(s.Counts.Total), fmt.Sprint(s.Counts.Passed), markdown.Rate(s.PassRate), interval(s.Interval)},
 				values(s.Retrieval, metrics),
-				[]string{milliseconds(s.Latency.P50), milliseconds(s.Latency.P95)})...)
+				[]string{p50(s.Latency), p95(s.Latency)})...)
 		}
 	}
 	var overall result.Metrics
 	if m.res.Retrieval != nil {
 		overall = m.res.Retrieval.Macro
 	}
-	t.row(slices.Concat(
-		[]string{"**all**", fmt.Sprint(m.res.Total), fmt.Sprint(m.res.Passed), rate(m.res.PassRate), interval(m.res.Interval)},
+	t.Row(slices.Concat(
+		[]string{"**all**", fmt.Sprint(m.res.Total), fmt.Sprint(m.res.Passed), markdown.Rate(m.res.PassRate), interval(m.res.Interval)},
 		values(overall, metrics),
-		[]string{milliseconds(m.res.Latency.P50), milliseconds(m.res.Latency.P95)})...)
-	t.write(w)
+		[]string{p50(m.res.Latency), p95(m.res.Latency)})...)
+	t.Write(w)
 	m.notes(w)
+}
+
+func p50(q result.Quantiles) string { return percentile(q.P50, q.N, result.NeededForP50) }
+
+func p95(q result.Quantiles) string { return percentile(q.P95, q.N, result.NeededForP95) }
+
+// percentile formats a percentile of n values, or how many it needs.
+func percentile(ms *float64, n, needed int) string {
+	if ms == nil && n > 0 {
+		return fmt.Sprintf("needs %d", needed)
+	}
+	return markdown.Milliseconds(ms)
 }
 
 // notes writes what a reader must know of the table of the types.
 func (m *measured) notes(w io.Writer) {
 	n, r := m.res.Counts, m.res.Replay
 	fmt.Fprintf(w, "%d scored, %s and %d unscored (both count as not passed). Scorer's false positives / negatives on controls: %s.\n",
-		n.Scored, count(n.Errors, "error"), n.Unscored, falseRates(m.res))
+		n.Scored, markdown.Count(n.Errors, "error"), n.Unscored, falseRates(m.res))
 	if ret := m.res.Retrieval; ret != nil && len(ret.Ks) > 0 {
 		k := ret.Ks[len(ret.Ks)-1]
 		fmt.Fprintf(w, "Retrieval is measured over the %s with gold documents: any@%d is the share of them with gold "+
-			"among the first %[2]d documents, all@%[2]d that with all gold among them.\n", count(ret.Questions, "question"), k)
+			"among the first %[2]d documents, all@%[2]d that with all gold among them.\n", markdown.Count(ret.Questions, "question"), k)
 	}
 	if r == nil {
 		fmt.Fprintln(w)
 		return
 	}
 	fmt.Fprintf(w, "%d of %s were answered at the first attempt, of which %d passed.\n",
-		r.FirstAttempt, count(m.res.Planned, "question"), r.FirstAttemptPassed)
+		r.FirstAttempt, markdown.Count(m.res.Planned, "question"), r.FirstAttemptPassed)
 	if r.Macro != nil {
-		fmt.Fprintf(w, "The mean of the types is %s.\n", rate(r.Macro))
+		fmt.Fprintf(w, "The mean of the types is %s.\n", markdown.Rate(r.Macro))
 	}
 	if e := r.Weighted; e != nil && r.Sample.Size < r.Sample.Population {
-		fmt.Fprintf(w, "For the whole benchmark, weighted by type, the pass rate is estimated as %s, 95%% CI %s.\n", rate(&e.Mean), interval(&e.Interval))
+		fmt.Fprintf(w, "For the whole benchmark, weighted by type, the pass rate is estimated as %s, 95%% CI %s.\n", markdown.Rate(&e.Mean), interval(&e.Interval))
 	}
 	if e := r.Errata; e != nil {
 		fmt.Fprintf(w, "Errata exclude %s and correct the gold of %d. By the dataset's own gold, %d of %d passed: %s, 95%% CI %s.\n",
-			count(e.Excluded, "question"), e.Corrected, e.Original.Passed, e.Original.Total,
-			rate(e.OriginalPassRate), interval(e.OriginalInterval))
+			markdown.Count(e.Excluded, "question"), e.Corrected, e.Original.Passed, e.Original.Total,
+			markdown.Rate(e.OriginalPassRate), interval(e.OriginalInterval))
 	}
 	if r.Restarts > 0 {
-		fmt.Fprintf(w, "The daemon was restarted during the replay (seen %s).\n", count(r.Restarts, "time"))
+		fmt.Fprintf(w, "The daemon was restarted during the replay (seen %s).\n", markdown.Count(r.Restarts, "time"))
 	}
 	fmt.Fprintln(w)
 }
@@ -159,10 +172,10 @@ func values(m result.Metrics, names []string) []string {
 	for _, name := range names {
 		v, ok := m[name]
 		if !ok {
-			out = append(out, none)
+			out = append(out, markdown.None)
 			continue
 		}
-		out = append(out, rate(&v))
+		out = append(out, markdown.Rate(&v))
 	}
 	return out
 }
@@ -188,17 +201,17 @@ func (m *measured) losses(w io.Writer) {
 	causes := slices.SortedFunc(maps.Keys(r.Losses), func(a, b result.Cause) int {
 		return cmp.Or(cmp.Compare(r.Losses[b], r.Losses[a]), cmp.Compare(a, b))
 	})
-	t := newTable("lrl", "lost by", "questions", "meaning")
+	t := markdown.NewTable("lrl", "lost by", "questions", "meaning")
 	for _, c := range causes {
-		t.row(cell(string(c)), fmt.Sprint(r.Losses[c]), meanings[c])
+		t.Row(markdown.Cell(string(c)), fmt.Sprint(r.Losses[c]), meanings[c])
 	}
 	if len(causes) > 0 {
 		fmt.Fprint(w, "### Losses\n\n")
-		t.write(w)
+		t.Write(w)
 	}
 	var verdicts []string
 	for _, v := range slices.Sorted(maps.Keys(r.Verdicts)) {
-		verdicts = append(verdicts, fmt.Sprintf("%s %d", code(string(v)), r.Verdicts[v]))
+		verdicts = append(verdicts, fmt.Sprintf("%s %d", markdown.Code(string(v)), r.Verdicts[v]))
 	}
 	if len(verdicts) > 0 {
 		fmt.Fprintf(w, "Verdicts: %s.\n\n", strings.Join(verdicts, ", "))

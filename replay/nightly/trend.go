@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/markdown"
 )
 
 // maxUnreadable is the number of unreadable files that are named.
@@ -37,7 +38,7 @@ func trends(w io.Writer, arms []*measured, root string) {
 			fmt.Fprintf(w, "- and %d more\n", len(h.unreadable)-maxUnreadable)
 			break
 		}
-		fmt.Fprintf(w, "- not read: %s\n", span(problem, textLength))
+		fmt.Fprintf(w, "- not read: %s\n", markdown.Span(problem, textLength))
 	}
 	if len(h.unreadable) > 0 {
 		fmt.Fprintln(w)
@@ -46,39 +47,39 @@ func trends(w io.Writer, arms []*measured, root string) {
 
 // write writes the nights of an arm, the last one last.
 func (t trend) write(w io.Writer, arm string) {
-	fmt.Fprintf(w, "%s %s%s\n\n", code(arm), t.sparkline(), t.scale())
-	table := newTable("lrrrrl", "night", "pass rate", "95% CI", "passed", "USD", "changed since the night before")
+	fmt.Fprintf(w, "%s %s%s\n\n", markdown.Code(arm), t.sparkline(), t.scale())
+	table := markdown.NewTable("lrrrrl", "night", "pass rate", "95% CI", "passed", "USD", "changed since the night before")
 	var before *result.Result
 	for _, n := range t.nights {
-		table.row(n.row(before)...)
+		table.Row(n.row(before)...)
 		if n.res != nil {
 			before = n.res
 		}
 	}
-	table.write(w)
+	table.Write(w)
 	if t.leftOut > 0 {
-		fmt.Fprintf(w, "%s of other datasets, samples, styles or scorers left out.\n\n", count(t.leftOut, "result"))
+		fmt.Fprintf(w, "%s of other datasets, samples, styles or scorers left out.\n\n", markdown.Count(t.leftOut, "result"))
 	}
 }
 
 // row returns the cells of a night. Before is the last result before it, nil if there is none.
 func (n night) row(before *result.Result) []string {
 	if n.res == nil {
-		return []string{n.date, "missing", none, none, none, ""}
+		return []string{n.date, "missing", markdown.None, markdown.None, markdown.None, ""}
 	}
 	passed := fmt.Sprintf("%d/%d", n.res.Passed, n.res.Total)
-	usd := none
+	usd := markdown.None
 	if c := n.res.CostAccounting; c != nil {
-		usd = dollars(float64(c.TotalUSD) / float64(llm.Dollar))
+		usd = markdown.Dollars(float64(c.TotalUSD) / float64(llm.Dollar))
 	}
 	var changes []string
 	if before != nil {
 		for _, key := range n.res.Identity.Changed(before.Identity) {
-			changes = append(changes, cell(key))
+			changes = append(changes, markdown.Cell(key))
 		}
 	}
 	if n.others > 0 {
-		changes = append(changes, fmt.Sprintf("(%s of this night not shown)", count(n.others, "other result")))
+		changes = append(changes, fmt.Sprintf("(%s of this night not shown)", markdown.Count(n.others, "other result")))
 	}
 	date := n.date
 	if !n.scored() {
@@ -86,9 +87,9 @@ func (n night) row(before *result.Result) []string {
 		if n.res.Stopped != "" {
 			word = "stopped"
 		}
-		return []string{date, word, none, passed, usd, strings.Join(changes, " ")}
+		return []string{date, word, markdown.None, passed, usd, strings.Join(changes, " ")}
 	}
-	return []string{date, rate(n.res.PassRate), interval(n.res.Interval), passed, usd, strings.Join(changes, " ")}
+	return []string{date, markdown.Rate(n.res.PassRate), interval(n.res.Interval), passed, usd, strings.Join(changes, " ")}
 }
 
 // bars are the signs of a sparkline, from low to high. A night without a score has a dot.

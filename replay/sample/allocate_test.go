@@ -1,7 +1,11 @@
 package sample
 
 import (
+	"encoding/json"
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 
@@ -46,6 +50,31 @@ func TestAllocate(t *testing.T) {
 		got, err := Allocate(c.sizes, c.n, c.least)
 		if err != nil || !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v, %v, want %v", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestAllocateVectors(t *testing.T) {
+	const path = "../../../shared/data/stats_vectors.json"
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the shared vectors are missing: " + path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var groups struct {
+		Rows []struct {
+			N     int            `json:"n"`
+			Alloc map[string]int `json:"alloc"`
+		} `json:"stratified_largest_remainder_longmemeval"`
+	}
+	if err := json.Unmarshal(b, &groups); err != nil || len(groups.Rows) == 0 {
+		t.Fatalf("%d rows, %v", len(groups.Rows), err)
+	}
+	for _, v := range groups.Rows {
+		if got, err := Allocate(longMemEval, v.N, 0); err != nil || !maps.Equal(got, v.Alloc) {
+			t.Errorf("%d: %v, %v, want %v", v.N, got, err, v.Alloc)
 		}
 	}
 }

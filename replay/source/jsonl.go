@@ -17,8 +17,9 @@ const noType = "all"
 
 // loadJSONL reads a file in JSONL with its corpus. Every brain is a haystack.
 func (b *Benchmark) loadJSONL(corpus string, traps *traps) error {
-	d, err := dataset.Open(b.Path, nil, dataset.BrainNaming{Default: defaultBrain},
-		checkLine)
+	d, err := dataset.Open(b.Path, dataset.Options{
+		Naming: dataset.BrainNaming{Default: defaultBrain}, Check: checkLine,
+	})
 	if err != nil {
 		return err
 	}

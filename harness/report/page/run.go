@@ -254,7 +254,7 @@ func baselineBlock(b *result.BaselineGate) block {
 		{Name: "Baseline", Value: name(b.Path)},
 		{Name: "Verdict", Value: fmt.Sprintf("%s by more than the margin of %.1f pp", verdict, 100*b.Margin)},
 		{Name: "Difference", Value: fmt.Sprintf("%s, 95%% CI %s pp; exact McNemar p %s",
-			points(b.Difference), pointsInterval(b.Interval), pValue(&b.P))},
+			differenceText(b.Difference), pointsInterval(b.Interval), pValue(&b.P))},
 		{Name: "Pairs", Value: fmt.Sprintf("both passed %d, only this run %d, only the baseline %d, neither %d; %d not paired",
 			b.Both, b.OnlyRun, b.OnlyBaseline, b.Neither, b.Unpaired)},
 	}
@@ -438,4 +438,12 @@ type verdictLine struct {
 // dataURL returns a URL that contains data. It is safe: browsers save it and do not show it.
 func dataURL(data []byte) template.URL {
 	return template.URL("data:application/octet-stream;base64," + base64.StdEncoding.EncodeToString(data))
+}
+
+// differenceText formats a difference of pass rates, which is nil without pairs.
+func differenceText(d *float64) string {
+	if d == nil {
+		return "none"
+	}
+	return points(*d)
 }

@@ -1,4 +1,4 @@
-package replay
+package aggregate
 
 import (
 	"math"
@@ -10,12 +10,12 @@ import (
 	"evalctl/internal/llm"
 )
 
-// filled returns a tally of strata with so many questions of which so many passed.
-func filled(cells map[string][2]int) *tally {
-	t := newTally()
+// filled returns the sum of strata with so many questions of which so many passed.
+func filled(cells map[string][2]int) *ReplaySum {
+	t := NewReplay()
 	for name, cell := range cells {
 		for i := range cell[0] {
-			t.add(result.Record{
+			t.Add(result.Record{
 				Type: name, Outcome: result.Scored, Passed: i < cell[1], Score: new(1.0), Attempts: 1, LatencyMS: float64(i),
 			})
 		}
@@ -39,7 +39,7 @@ func TestWeighted(t *testing.T) {
 		t.Errorf("got %+v without questions of a stratum", w)
 	}
 	noGold := filled(map[string][2]int{"user": {9, 9}, "multi": {10, 0}})
-	noGold.add(result.Record{Type: "user", Outcome: result.NoGold})
+	noGold.Add(result.Record{Type: "user", Outcome: result.NoGold})
 	w = weighted(result.Sample{Strata: []result.Drawn{
 		{Name: "user", Population: 70, Sampled: 10}, {Name: "multi", Population: 63, Sampled: 10},
 	}}, noGold.strata)
@@ -55,13 +55,13 @@ func TestWeighted(t *testing.T) {
 
 func TestStrata(t *testing.T) {
 	sums := filled(map[string][2]int{"b": {4, 1}, "a": {2, 2}})
-	sums.add(result.Record{Type: "b", Outcome: result.Errored, Attempts: 3, JudgeVerdict: result.VerdictError, Cause: result.CauseDaemon})
-	sums.add(result.Record{Type: "b", Outcome: result.Unscored, Attempts: 2, LatencyMS: 9})
+	sums.Add(result.Record{Type: "b", Outcome: result.Errored, Attempts: 3, JudgeVerdict: result.VerdictError, Cause: result.CauseDaemon})
+	sums.Add(result.Record{Type: "b", Outcome: result.Unscored, Attempts: 2, LatencyMS: 9})
 	res := result.Result{
 		Retrieval: &result.Retrieval{ByTag: map[string]*result.TagMeans{"type:a": {N: 2, Macro: result.Metrics{"any@5": 1}}}},
 		Replay:    &result.Replay{Errata: &result.ErrataUse{}},
 	}
-	sums.fill(&res)
+	sums.Fill(&res)
 	r := res.Replay
 	if len(r.Strata) != 2 || r.Strata[0].Name != "a" || r.Strata[0].WithGold != 2 || r.Strata[0].Retrieval["any@5"] != 1 ||
 		*r.Strata[0].PassRate != 1 || *r.Strata[1].PassRate != 1.0/6 || r.Strata[1].Latency.N != 5 || r.Strata[1].WithGold != 0 {
@@ -80,7 +80,7 @@ func TestStrata(t *testing.T) {
 
 func TestPerCorrect(t *testing.T) {
 	c := result.CostAccounting{TotalUSD: 10 * llm.Dollar}
-	perCorrect(&c, result.Counts{Total: 50, Passed: 40, Scored: 50})
+	PerCorrect(&c, result.Counts{Total: 50, Passed: 40, Scored: 50})
 	if c.PerCorrectUSD == nil || *c.PerCorrectUSD != llm.Dollar/4 {
 		t.Fatalf("got %v", c.PerCorrectUSD)
 	}
@@ -89,7 +89,7 @@ func TestPerCorrect(t *testing.T) {
 		t.Errorf("got %+v", i)
 	}
 	none := result.CostAccounting{TotalUSD: llm.Dollar}
-	if perCorrect(&none, result.Counts{Total: 3, Scored: 3}); none.PerCorrectUSD != nil || none.PerCorrectInterval != nil {
+	if PerCorrect(&none, result.Counts{Total: 3, Scored: 3}); none.PerCorrectUSD != nil || none.PerCorrectInterval != nil {
 		t.Errorf("got %+v without correct answers", none)
 	}
 }

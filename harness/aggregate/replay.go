@@ -1,11 +1,10 @@
-package replay
+package aggregate
 
 import (
 	"maps"
 	"math"
 	"slices"
 
-	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
@@ -17,9 +16,9 @@ const confidence = 0.95
 // typeTag begins the tag that has the type of a question.
 const typeTag = "type:"
 
-// tally adds up what a replay reports besides the figures of a run. It needs a few bytes for each
+// ReplaySum adds up what a replay reports besides the figures of a run. It needs a few bytes for each
 // question. It is not safe for concurrent use.
-type tally struct {
+type ReplaySum struct {
 	strata   map[string]*stratumSum
 	verdicts map[result.JudgeVerdict]int
 	losses   map[result.Cause]int
@@ -34,15 +33,16 @@ type stratumSum struct {
 	latency []float64
 }
 
-func newTally() *tally {
-	return &tally{
+// NewReplay returns an empty ReplaySum.
+func NewReplay() *ReplaySum {
+	return &ReplaySum{
 		strata: map[string]*stratumSum{}, verdicts: map[result.JudgeVerdict]int{},
 		losses: map[result.Cause]int{},
 	}
 }
 
-// add counts a finished record.
-func (t *tally) add(r result.Record) {
+// Add counts a finished record.
+func (t *ReplaySum) Add(r result.Record) {
 	s := t.strata[r.Type]
 	if s == nil {
 		s = &stratumSum{}
@@ -87,8 +87,8 @@ func originalRecord(r result.Record) result.Record {
 	return r
 }
 
-// fill sets the figures of the replay in res, whose sample and retrieval must be set.
-func (t *tally) fill(res *result.Result) {
+// Fill sets the figures of the replay in res, whose sample and retrieval must be set.
+func (t *ReplaySum) Fill(res *result.Result) {
 	r := res.Replay
 	r.Verdicts, r.Losses = t.verdicts, t.losses
 	r.FirstAttempt, r.FirstAttemptPassed = t.first, t.firstPassed
@@ -101,13 +101,13 @@ func (t *tally) fill(res *result.Result) {
 }
 
 // figures returns the strata in order of their names.
-func (t *tally) figures(retrieval *result.Retrieval) []result.Stratum {
+func (t *ReplaySum) figures(retrieval *result.Retrieval) []result.Stratum {
 	out := []result.Stratum{}
 	for _, name := range slices.Sorted(maps.Keys(t.strata)) {
 		s := t.strata[name]
 		f := result.Stratum{
 			Name: name, Counts: s.counts, PassRate: s.counts.PassRate(), Interval: wilson(s.counts),
-			Latency: aggregate.Quantiles(s.latency),
+			Latency: Quantiles(s.latency),
 		}
 		if retrieval != nil {
 			if m := retrieval.ByTag[typeTag+name]; m != nil {
@@ -165,17 +165,8 @@ func macro(strata []result.Stratum) *float64 {
 	return new(sum / float64(n))
 }
 
-// wilson returns the interval of a pass rate, nil without questions.
-func wilson(c result.Counts) *result.Interval {
-	if c.Total == 0 {
-		return nil
-	}
-	lo, hi := stats.Wilson(c.Passed, c.Total, confidence)
-	return &result.Interval{Method: "wilson", Confidence: confidence, Low: lo, High: hi}
-}
-
-// perCorrect sets what a correct answer cost, with an interval from that of the pass rate.
-func perCorrect(c *result.CostAccounting, n result.Counts) {
+// PerCorrect sets what each correct answer cost, with an interval from that of the pass rate.
+func PerCorrect(c *result.CostAccounting, n result.Counts) {
 	if n.Passed == 0 {
 		return
 	}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"evalctl/harness/dataset"
+)
+
+// maxRepeats is the maximum of --repeats.
+const maxRepeats = 100
+
+// selectFlags say which questions of the dataset are asked, in which order and how often.
+type selectFlags struct {
+	Tags     []string `placeholder:"TAG,..." help:"Ask only questions with one of these tags."`
+	IDs      []string `name:"ids" placeholder:"ID,..." help:"Ask only the questions with these ids. @FILE: those in a file, one on each line."`
+	Grep     string   `placeholder:"REGEXP" help:"Ask only questions whose text matches a regular expression."`
+	FailedOf string   `name:"failed-of" placeholder:"FILE" help:"Ask only the questions that did not pass in a result file."`
+	Shuffle  bool     `help:"Ask in an order that --seed determines."`
+	Seed     *uint64  `placeholder:"N" help:"Seed of --shuffle. Default: 0."`
+	Limit    *int     `placeholder:"N" help:"Ask only the first N of the questions that the other flags select."`
+	Repeats  int      `default:"1" placeholder:"K" help:"Ask every question K times (${default})."`
+	Cluster  string   `placeholder:"TAG" help:"Take questions with the same tag TAG:X as alike in confidence intervals."`
+
+	grep *regexp.Regexp
+	// fixed are the ids that files select, as values of --ids, if any do.
+	fixed []string
+}
+
+// validate checks what the tags of the flags cannot express.
+func (s *selectFlags) validate() (err error) {
+	switch {
+	case slices.Contains(s.Tags, ""):
+		return errors.New("--tags: a tag is empty; give tags of the dataset, separated by commas")
+	case slices.Contains(s.IDs, "") || slices.Contains(s.IDs, "@"):
+		return errors.New("--ids: an id is empty; give ids separated by commas, or @FILE")
+	case s.Seed != nil && !s.Shuffle:
+		return errors.New("--seed has no effect without --shuffle; add --shuffle, or leave --seed out")
+	case s.Limit != nil && *s.Limit < 1:
+		return fmt.Errorf("--limit %d: must be at least 1; leave it out to ask all questions", *s.Limit)
+	case s.Repeats < 1 || s.Repeats > maxRepeats:
+		return fmt.Errorf("--repeats %d: must be from 1 to %d", s.Repeats, maxRepeats)
+	}
+	if s.Grep != "" {
+		if s.grep, err = regexp.Compile(s.Grep); err != nil {
+			return fmt.Errorf("--grep %s: %w", s.Grep, err)
+		}
+	}
+	return nil
+}
+
+// selection reads the files of the flags and returns what they select.
+func (s *selectFlags) selection() (dataset.Selection, error) {
+	out := dataset.Selection{Tags: s.Tags, Grep: s.grep, Shuffle: s.Shuffle}
+	if s.Seed != nil {
+		out.Seed = *s.Seed
+	}
+	if s.Limit != nil {
+		out.Limit = *s.Limit
+	}
+	for _, id := range s.IDs {
+		path, ok := strings.CutPrefix(id, "@")
+		if !ok || path[0] == '@' { // @@ begins an id that begins with @
+			out.IDs = append(out.IDs, strings.TrimPrefix(id, "@"))
+			continue
+		}
+		list, err := readIDs("ids", path)
+		if err != nil {
+			return out, err
+		}
+		out.IDs, out.IDsOf = append(out.IDs, list.ids...), path
+	}
+	if s.FailedOf != "" {
+		var err error
+		if out.Failed, err = dataset.Failed(s.FailedOf); err != nil {
+			return out, fmt.Errorf("--failed-of: %w", err)
+		}
+		out.FailedOf = s.FailedOf
+	}
+	if out.IDsOf != "" || out.FailedOf != "" {
+		s.fixed = fixedIDs(out)
+	}
+	return out, nil
+}
+
+// fixedIDs returns the ids that a selection allows, as values of --ids.
+func fixedIDs(s dataset.Selection) []string {
+	ids, given := s.IDs, map[string]bool{}
+	if s.Failed != nil {
+		ids = s.Failed
+	}
+	for _, id := range s.IDs {
+		given[id] = true
+	}
+	fixed := []string{}
+	for _, id := range ids {
+		if s.IDs != nil && !given[id] {
+			continue
+		}
+		if strings.HasPrefix(id, "@") {
+			id = "@" + id
+		}
+		fixed = append(fixed, id)
+	}
+	return fixed
+}

@@ -1,0 +1,221 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// Selection says which questions of a dataset are asked, and in which order. The zero value selects
+// all of them, in the order of the file. A question is selected if it meets all conditions.
+type Selection struct {
+	// Tags select questions that have one of them.
+	Tags []string
+	// IDs select questions by their ids, nil for any id. IDsOf is the file that they were read from.
+	IDs   []string
+	IDsOf string
+	// Grep selects questions whose text it matches.
+	Grep *regexp.Regexp
+	// Failed select questions by their ids like IDs: those that did not pass in the result file
+	// FailedOf.
+	Failed   []string
+	FailedOf string
+	// Shuffle orders the questions by the SHA-256 of Seed and their ids, which is the same on every
+	// platform and with every version of Go. Otherwise they are in the order of the file.
+	Shuffle bool
+	Seed    uint64
+	// Limit is the largest number of questions, 0 for no limit. The first ones in order are kept.
+	Limit int
+}
+
+// whole reports whether s selects all questions, in the order of the file.
+func (s Selection) whole() bool {
+	return len(s.Tags) == 0 && s.IDs == nil && s.Grep == nil && s.Failed == nil && !s.Shuffle && s.Limit == 0
+}
+
+// selector selects the questions of one file as they are read.
+type selector struct {
+	Selection
+	tags        map[string]int // of all questions, with how many have it
+	ids, failed map[string]bool
+	// found are the places of the questions that meet the conditions, with their ids and, if they are
+	// shuffled, the keys of their order.
+	found []found
+}
+
+type found struct {
+	place
+	id  string
+	key uint64
+}
+
+func newSelector(s Selection) *selector {
+	set := func(ids []string) map[string]bool {
+		m := make(map[string]bool, len(ids))
+		for _, id := range ids {
+			m[id] = true
+		}
+		return m
+	}
+	return &selector{Selection: s, tags: map[string]int{}, ids: set(s.IDs), failed: set(s.Failed)}
+}
+
+// meets reports whether a question meets the conditions.
+func (s *selector) meets(q Question) bool {
+	if len(s.Tags) > 0 && !slices.ContainsFunc(s.Tags, func(t string) bool { return slices.Contains(q.Tags, t) }) {
+		return false
+	}
+	return (s.IDs == nil || s.ids[q.ID]) && (s.Failed == nil || s.failed[q.ID]) &&
+		(s.Grep == nil || s.Grep.MatchString(q.Question))
+}
+
+// add counts the tags of a question, and keeps it if it meets the conditions.
+func (s *selector) add(q Question) (met bool) {
+	for _, t := range q.Tags {
+		s.tags[t]++
+	}
+	if !s.meets(q) {
+		return false
+	}
+	f := found{place: q.place, id: q.ID}
+	if s.Shuffle {
+		f.key = shuffleKey(s.Seed, q.ID)
+	}
+	s.found = append(s.found, f)
+	return true
+}
+
+// shuffleKey returns the first bytes of the hash by which questions are shuffled.
+func shuffleKey(seed uint64, id string) uint64 {
+	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, seed), id...))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+// choose selects the questions of a dataset that has been read, with the given lines by id.
+func (s *selector) choose(d *Dataset, lines map[string]int) error {
+	if err := s.known(d.Path, lines); err != nil {
+		return err
+	}
+	if s.Shuffle {
+		slices.SortStableFunc(s.found, func(a, b found) int {
+			switch {
+			case a.key < b.key:
+				return -1
+			case a.key > b.key:
+				return 1
+			}
+			return 0
+		})
+	}
+	if s.Limit > 0 && len(s.found) > s.Limit {
+		s.found = s.found[:s.Limit]
+	}
+	if len(s.found) == 0 {
+		return fmt.Errorf("%s: no question is selected; the conditions are: %s", d.Path, s.described())
+	}
+	d.places = make([]place, len(s.found))
+	ids := make([]string, len(s.found))
+	for i, f := range s.found {
+		d.places[i], ids[i] = f.place, f.id
+	}
+	d.Selected, d.shuffled = len(ids), s.Shuffle
+	if s.Shuffle || d.Selected < d.Total {
+		d.Selection = s.described()
+		d.Selection.SHA256, d.Selection.Total = IDsSHA256(ids), d.Total
+	}
+	return nil
+}
+
+// described returns the conditions as they are recorded.
+func (s *selector) described() *result.Selection {
+	r := &result.Selection{
+		Tags: s.Tags, IDs: len(s.ids), IDsOf: s.IDsOf, FailedOf: s.FailedOf, Limit: s.Limit,
+	}
+	if s.Grep != nil {
+		r.Grep = s.Grep.String()
+	}
+	if s.Shuffle {
+		r.Seed = &s.Seed
+	}
+	return r
+}
+
+// IDsSHA256 identifies a set of question ids, in any order: the SHA-256 of the sorted ids, joined
+// by line feeds, in hexadecimal.
+func IDsSHA256(ids []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(ids)), "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// known returns an error for tags and ids that the dataset does not have.
+func (s *selector) known(path string, lines map[string]int) error {
+	var bad []error
+	for _, tag := range s.Tags {
+		if s.tags[tag] == 0 {
+			bad = append(bad, fmt.Errorf("tag %q: no question of %s has it%s; its tags are: %s",
+				tag, path, meant(tag, maps.Keys(s.tags)), listTags(s.tags)))
+		}
+	}
+	unknown := func(ids []string, format string, args ...any) {
+		for _, id := range ids {
+			if lines[id] > 0 {
+				continue
+			}
+			hint := ""
+			if len(bad) == 0 {
+				hint = meant(id, maps.Keys(lines))
+			}
+			bad = append(bad, fmt.Errorf(format, append([]any{id, path, hint}, args...)...))
+		}
+	}
+	unknown(s.IDs, "id %q: no question of %s has it%s")
+	unknown(s.Failed, "id %q: no question of %s has it%s; it did not pass in %s, which is about other questions",
+		s.FailedOf)
+	return JoinErrors(bad, "of this kind")
+}
+
+// listedTags is the number of tags that an error lists.
+const listedTags = 20
+
+func listTags(tags map[string]int) string {
+	names := slices.Sorted(maps.Keys(tags))
+	if len(names) == 0 {
+		return "none"
+	}
+	if n := len(names) - listedTags; n > 0 {
+		names = append(names[:listedTags:listedTags], fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Failed returns the ids of the questions that did not pass in a result file, in its order: those
+// with a failing score, an error, or no score. It is an error if there are none.
+func Failed(path string) ([]string, error) {
+	r, err := result.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var ids []string
+	seen := map[string]bool{}
+	for rec, err := range r.Questions() {
+		if err != nil {
+			return nil, err
+		}
+		if !rec.Passed && rec.Outcome != result.NoGold && !seen[rec.ID] {
+			seen[rec.ID] = true
+			ids = append(ids, rec.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("%s: every question passed, so that none is left to ask again", path)
+	}
+	return ids, nil
+}

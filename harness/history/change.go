@@ -1,0 +1,56 @@
+package history
+
+import (
+	"evalctl/internal/stats"
+)
+
+// Test is the test for changes of the pass rate: a change lasts three nights or longer, and a line
+// without any has one with a probability of at most 2%.
+var Test = stats.ChangeTest{MinSegment: 3, Alpha: 0.02, Resamples: 1999, Seed: 1}
+
+// Change is a night from which on the pass rate was another.
+type Change struct {
+	// Date is that of the first night after the change.
+	Date string `json:"date"`
+	// Before and After are the pass rates of all questions of the nights on both sides, up to the next
+	// change. NightsBefore and NightsAfter count these nights.
+	Before       float64 `json:"before"`
+	After        float64 `json:"after"`
+	NightsBefore int     `json:"nights_before"`
+	NightsAfter  int     `json:"nights_after"`
+	// P is the probability of a change this clear in nights without one (stats.ChangePoints).
+	P float64 `json:"p"`
+	// Changed are the keys of the identity that differ from the last night before that has a score.
+	// It is empty if nothing that a result records has changed.
+	Changed []string `json:"changed"`
+}
+
+// changesOf returns the changes of the pass rate. Nights without a score are left out.
+func changesOf(nights []Night) []Change {
+	var scored []Night
+	var passed, total []int
+	for _, n := range nights {
+		if n.Entry.Scored() {
+			scored = append(scored, n)
+			passed, total = append(passed, n.Entry.Passed), append(total, n.Entry.Total)
+		}
+	}
+	points := stats.ChangePoints(passed, total, Test)
+	var out []Change
+	for i, p := range points {
+		first, last := 0, len(scored)
+		if i > 0 {
+			first = points[i-1].At
+		}
+		if i+1 < len(points) {
+			last = points[i+1].At
+		}
+		now, before := scored[p.At].Entry.Result, scored[p.At-1].Entry.Result
+		out = append(out, Change{
+			Date: scored[p.At].Date, Before: p.Before, After: p.After, P: p.P,
+			NightsBefore: p.At - first, NightsAfter: last - p.At,
+			Changed: before.Identity.Changed(now.Identity),
+		})
+	}
+	return out
+}

@@ -1,0 +1,225 @@
+package history
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Folder is what a folder of results contains.
+type Folder struct {
+	Root string `json:"root"`
+	// Entries are the runs, replays and sweeps, the newest first.
+	Entries []*Entry `json:"entries"`
+	// Journals are the paths of journals, which runs have until they are finished, in order.
+	Journals []string `json:"journals"`
+	// Conformance and Others are the paths of JSON files that are no results, in order.
+	Conformance []string `json:"conformance"`
+	Others      []string `json:"others"`
+	// Unreadable are the files that claim to be results and are not, in order of the path.
+	Unreadable []Unreadable `json:"unreadable"`
+}
+
+// Unreadable is a file that could not be read. The reason names the file.
+type Unreadable struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// depth is how many folders below the root are read: those of the days, and those of replays of
+// several arms.
+const depth = 2
+
+// Reader reads a folder of results again and again. A file that has not changed is read once. It
+// is safe for concurrent use.
+type Reader struct {
+	root  string
+	mu    sync.Mutex
+	known map[string]known // by path
+}
+
+// known is what a file contained.
+type known struct {
+	info fs.FileInfo
+	file file
+}
+
+// NewReader returns a Reader of the folder root.
+func NewReader(root string) *Reader { return &Reader{root: root, known: map[string]known{}} }
+
+// Read reads a folder of results once. See Reader.Read.
+func Read(root string, since time.Time) (*Folder, error) { return NewReader(root).Read(since) }
+
+// Read reads what the folder contains now. Folders below the root whose name is a date before
+// since, in UTC, are left out, and so are hidden files, files that are not regular, and links to
+// folders. The error is that of a root that cannot be listed; a file that cannot be read is part
+// of the result.
+func (r *Reader) Read(since time.Time) (*Folder, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := &Folder{Root: r.root}
+	paths, err := f.list(r.root, 0, since)
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	paths = withoutLinks(paths)
+	read := make([]file, len(paths))
+	var wait sync.WaitGroup
+	limit := make(chan struct{}, min(runtime.NumCPU(), 8))
+	for i, p := range paths {
+		if k, ok := r.known[p.path]; ok && os.SameFile(k.info, p.info) &&
+			k.info.Size() == p.info.Size() && k.info.ModTime().Equal(p.info.ModTime()) {
+			read[i] = k.file
+			continue
+		}
+		limit <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-limit }()
+			read[i] = readFile(p.path)
+		})
+	}
+	wait.Wait()
+	clear(r.known)
+	var all []*Entry
+	for i, p := range paths {
+		if read[i].err == nil { // an error may have passed by the next time
+			r.known[p.path] = known{p.info, read[i]}
+		}
+		if e := f.add(p.path, read[i]); e != nil {
+			all = append(all, e)
+		}
+	}
+	f.Entries = unique(all)
+	return f, nil
+}
+
+// found is a file of a folder.
+type found struct {
+	path string
+	info fs.FileInfo
+	link bool
+}
+
+// list returns the JSON files in dir and in the folders below it, in order, and collects the
+// journals.
+func (f *Folder) list(dir string, level int, since time.Time) ([]found, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []found
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		info, err := os.Stat(path)
+		link := e.Type()&fs.ModeSymlink != 0
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // removed since, or a link to nothing
+		case err != nil:
+			f.unreadable(path, err)
+		case info.IsDir():
+			if level == depth || link || level == 0 && before(e.Name(), since) {
+				continue
+			}
+			below, err := f.list(path, level+1, since)
+			if err != nil {
+				f.unreadable(path, err)
+			}
+			files = append(files, below...)
+		case !info.Mode().IsRegular():
+		case strings.HasSuffix(path, ".journal"):
+			f.Journals = append(f.Journals, path)
+		case strings.HasSuffix(path, ".json"):
+			files = append(files, found{path, info, link})
+		}
+	}
+	return files, nil
+}
+
+// withoutLinks leaves out links to files that are there themselves.
+func withoutLinks(files []found) []found {
+	return slices.DeleteFunc(slices.Clone(files), func(link found) bool {
+		return link.link && slices.ContainsFunc(files, func(f found) bool { return !f.link && os.SameFile(f.info, link.info) })
+	})
+}
+
+// before reports whether the name of a folder is a date before since.
+func before(name string, since time.Time) bool {
+	_, err := time.Parse(time.DateOnly, name)
+	return err == nil && name < since.UTC().Format(time.DateOnly)
+}
+
+func (f *Folder) unreadable(path string, err error) {
+	f.Unreadable = append(f.Unreadable, Unreadable{path, err.Error()})
+}
+
+// add files what was read at path. It returns a new entry for a measurement.
+func (f *Folder) add(path string, read file) *Entry {
+	switch {
+	case read.gone:
+	case read.err != nil:
+		f.unreadable(path, read.err)
+	case read.entry != nil:
+		e := *read.entry
+		return &e
+	case read.kind == Conformance:
+		f.Conformance = append(f.Conformance, path)
+	default:
+		f.Others = append(f.Others, path)
+	}
+	return nil
+}
+
+// unique returns one entry for each measurement, the newest first. Of several files with the same
+// one, the last state counts, and the first path.
+func unique(all []*Entry) []*Entry {
+	var entries []*Entry
+	same := map[measurement]*Entry{}
+	for _, e := range all {
+		key := e.measurement()
+		first := same[key]
+		switch {
+		case first == nil:
+			same[key] = e
+			entries = append(entries, e)
+		case e.FinishedAt.After(first.FinishedAt):
+			e.Copies = append(first.Copies, first.Path)
+			*first = *e
+		default:
+			first.Copies = append(first.Copies, e.Path)
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b *Entry) int {
+		return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path))
+	})
+	return entries
+}
+
+// measurement identifies what was done once: two files with the same one are the same run, or parts
+// of it. A result that was scored again is another measurement.
+type measurement struct {
+	kind          Kind
+	name          string
+	started       int64
+	dataset       string
+	scorer, judge string
+}
+
+func (e *Entry) measurement() measurement {
+	m := measurement{kind: e.Kind, name: e.Name, started: e.StartedAt.UnixNano(), dataset: e.DatasetSHA256, scorer: e.Scorer}
+	if e.Result != nil {
+		m.judge = judgeOf(e.Result)
+	}
+	return m
+}

@@ -1,0 +1,351 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/markdown"
+)
+
+// The number of characters that a page shows of a sentence and of a text.
+const (
+	sentenceLength = 600
+	textLength     = 300
+)
+
+// write writes a section for each arm, and then what did not pass.
+func (a Arms) write(p *summary) {
+	for _, arm := range a {
+		arm.heading(p)
+		if arm.Run == nil {
+			continue
+		}
+		arm.rates(p)
+		arm.tags(p)
+		arm.baseline(p)
+		arm.repeats(p)
+		arm.latency(p)
+		arm.inputs(p)
+		arm.failures(p)
+	}
+}
+
+// heading writes the verdict in words.
+func (a *Arm) heading(p *summary) {
+	name := markdown.Code(a.Name)
+	if a.Run == nil {
+		p.printf("## No result: %s\n\n%s\n\n", name, markdown.Span(cmp.Or(a.Problem, "it was not measured"), sentenceLength))
+		return
+	}
+	p.printf("## %s\n\n", a.Run.verdict(name))
+	p.printf("%s\n\n", markdown.Span(a.Run.Result.Gate.Sentence, sentenceLength))
+	if s := selection(&a.Run.Result); s != "" {
+		p.printf("**A selection was asked:** %s. The figures are those of the selection.\n\n", markdown.Span(s, textLength))
+	}
+	if a.Problem != "" {
+		p.printf("Problem: %s\n\n", markdown.Span(a.Problem, sentenceLength))
+	}
+}
+
+// verdict returns the verdict on a run in a few words.
+func (run *Run) verdict(name string) string {
+	res, g := &run.Result, run.Result.Gate
+	passed := fmt.Sprintf("%s passed %d of %s (%s)", name, g.Passed, markdown.Count(g.Total, "question"), markdown.Rate(res.PassRate))
+	switch {
+	case g.Verdict == result.Inconclusive:
+		return fmt.Sprintf("Inconclusive: %s was stopped after %d of %s", name, res.Counts.Finished(), markdown.Count(res.Planned, "question"))
+	case g.Verdict == result.Invalid:
+		return fmt.Sprintf("Invalid: the result of %s is not a score", name)
+	case g.Verdict == result.Fail:
+		return fmt.Sprintf("Fail: %s, floor %v", passed, g.Floor)
+	case g.Floor == 0 && g.Baseline == nil && len(g.Tags) == 0:
+		return "Measured: " + passed // there was nothing to pass or fail
+	}
+	return fmt.Sprintf("Pass: %s, floor %v", passed, g.Floor)
+}
+
+// scored reports whether the pass rate says something about the memory.
+func (run *Run) scored() bool {
+	v := run.Result.Gate.Verdict
+	return v == result.Pass || v == result.Fail
+}
+
+// rates writes the pass rate of all questions, and how certain it is.
+func (a *Arm) rates(p *summary) {
+	res := &a.Run.Result
+	n := res.Counts
+	t := markdown.NewTable("rrrrrrr", "questions", "passed", "pass rate", "95% CI (Wilson)", "mean score", "errors", "unscored")
+	rate, within, mean := markdown.None, markdown.None, markdown.None
+	if a.Run.scored() {
+		rate, within, mean = markdown.Rate(res.PassRate), interval(res.Interval), markdown.Rate(res.MeanScore)
+	}
+	t.Row(fmt.Sprint(n.Total), fmt.Sprint(n.Passed), rate, within, mean, fmt.Sprint(n.Errors), fmt.Sprint(n.Unscored))
+	p.part(t.Write)
+	if n.Errors+n.Unscored > 0 {
+		p.printf("Errors and unscored questions count as not passed. Without them %d of %d passed: %s.\n\n",
+			n.Passed, n.Scored, markdown.Share(n.Passed, n.Scored))
+	}
+	if n.NoGold > 0 {
+		p.printf("%s without gold, or excluded by errata, not counted.\n\n", markdown.Count(n.NoGold, "question"))
+	}
+	if c := res.Clustered; c != nil && c.Interval != nil {
+		of := "repeats of one question"
+		if c.Tag != "" {
+			of = "questions of one cluster " + markdown.Code(c.Tag)
+		}
+		p.printf("Because %s are alike, believe this interval rather than Wilson's: 95%% CI %s, clustered, %s.\n\n",
+			of, interval(c.Interval), markdown.Count(c.Clusters, "cluster"))
+	}
+	if lost := res.Gate.Loss.String(); lost != "" {
+		p.printf("Lost at: %s.\n\n", strings.ReplaceAll(lost, "  ", ", "))
+	}
+}
+
+// tags writes the figures by tag, with the floors of tags.
+func (a *Arm) tags(p *summary) {
+	res := &a.Run.Result
+	floors := map[string]*result.TagGate{}
+	for i := range res.Gate.Tags {
+		floors[res.Gate.Tags[i].Tag] = &res.Gate.Tags[i]
+	}
+	names := slices.Sorted(maps.Keys(res.Tags))
+	for _, g := range res.Gate.Tags {
+		if res.Tags[g.Tag] == nil {
+			names = append(names, g.Tag) // no question has it
+		}
+	}
+	align, header := "lrrrrrr", []string{"tag", "questions", "passed", "pass rate", "95% CI (Wilson)", "errors", "unscored"}
+	if len(floors) > 0 {
+		align, header = align+"rl", append(header, "floor", "verdict")
+	}
+	p.rows(markdown.NewTable(align, header...), len(names), "tags", func(i int) []string {
+		f := res.Tags[names[i]]
+		if f == nil {
+			f = &result.TagFigures{}
+		}
+		rate, within := markdown.None, markdown.None
+		if a.Run.scored() {
+			rate, within = markdown.Rate(f.PassRate), interval(f.Interval)
+		}
+		row := []string{markdown.Cell(names[i]), fmt.Sprint(f.Total), fmt.Sprint(f.Passed), rate, within,
+			fmt.Sprint(f.Errors), fmt.Sprint(f.Unscored)}
+		if len(floors) == 0 {
+			return row
+		}
+		g := floors[names[i]]
+		switch {
+		case g == nil:
+			return append(row, markdown.None, "")
+		case g.Met:
+			return append(row, fmt.Sprint(g.Floor), "reached")
+		}
+		return append(row, fmt.Sprint(g.Floor), "**not reached**")
+	})
+}
+
+// baselineWords are the verdicts on a run compared with its baseline.
+var baselineWords = map[result.BaselineVerdict]string{
+	result.NotWorse: "not worse", result.Worse: "**worse**", result.Unknown: "**unknown**",
+}
+
+// baseline writes the comparison with the baseline.
+func (a *Arm) baseline(p *summary) {
+	b := a.Run.Result.Gate.Baseline
+	if b == nil {
+		return
+	}
+	t := markdown.NewTable("lrrrrrrrl", "baseline", "pairs", "difference", "95% CI", "passed only now", "passed only then",
+		"p (exact McNemar)", "margin", "verdict")
+	difference := markdown.None
+	if b.Difference != nil {
+		difference = points(*b.Difference)
+	}
+	pairs := b.Both + b.OnlyRun + b.OnlyBaseline + b.Neither
+	t.Row(markdown.Cell(b.Path), fmt.Sprint(pairs), difference, pointsInterval(b.Interval), fmt.Sprint(b.OnlyRun),
+		fmt.Sprint(b.OnlyBaseline), markdown.Probability(b.P), fmt.Sprint(b.Margin), baselineWords[b.Verdict])
+	p.part(t.Write)
+	if b.Unpaired > 0 {
+		p.printf("%s in one of the results only, or without a score in one, not compared.\n\n", markdown.Count(b.Unpaired, "question"))
+	}
+	p.ids("Broke since the baseline: ", b.Broke)
+	p.ids("Passed since the baseline: ", b.Fixed)
+}
+
+// ids writes a list of ids, of which it shows the first.
+func (p *summary) ids(title string, ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	var parts []string
+	for _, id := range ids[:min(len(ids), maxRows)] {
+		parts = append(parts, markdown.Code(id))
+	}
+	if more := len(ids) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	p.printf("%s%s.\n\n", title, strings.Join(parts, ", "))
+}
+
+// repeats writes what repeats of the questions show.
+func (a *Arm) repeats(p *summary) {
+	r := a.Run.Result.Repeats
+	if r == nil {
+		return
+	}
+	p.printf("Each of %s was asked %d times: %d passed each time, %d never, %d are flaky.\n\n",
+		markdown.Count(r.Questions, "question"), r.K, r.Stable, r.Never, len(r.Flaky))
+	t := markdown.NewTable("rrr", "attempts", "one passes (pass@k)", "all pass (pass^k)")
+	for _, at := range r.At {
+		t.Row(fmt.Sprint(at.K), markdown.Rate(&at.PassAt), markdown.Rate(&at.PassHat))
+	}
+	p.part(t.Write)
+	var flaky []string
+	for _, f := range r.Flaky {
+		flaky = append(flaky, f.ID)
+	}
+	p.ids("Flaky: ", flaky)
+}
+
+// latency writes the percentiles of the latencies.
+func (a *Arm) latency(p *summary) {
+	t := markdown.NewTable("lrrrr", "latency", "answers", "p50", "p95", "p99")
+	for _, l := range []struct {
+		name string
+		q    *result.Quantiles
+	}{{"first token", &a.Run.Result.FirstDelta}, {"complete answer", &a.Run.Result.Latency}} {
+		if q := l.q; q.N > 0 {
+			t.Row(l.name, fmt.Sprint(q.N), percentile(q.P50, q.P50Interval, result.NeededForP50),
+				percentile(q.P95, q.P95Interval, result.NeededForP95), percentile(q.P99, q.P99Interval, result.NeededForP99))
+		}
+	}
+	p.part(t.Write)
+}
+
+// percentile formats a percentile with its interval, or how many answers it needs.
+func percentile(ms *float64, i *result.Interval, needed int) string {
+	switch {
+	case ms == nil:
+		return fmt.Sprintf("needs %d", needed)
+	case i == nil:
+		return markdown.Milliseconds(ms)
+	}
+	return fmt.Sprintf("%s [%s, %s]", markdown.Milliseconds(ms), markdown.Milliseconds(&i.Low), markdown.Milliseconds(&i.High))
+}
+
+// inputs writes what was measured, and what it cost.
+func (a *Arm) inputs(p *summary) {
+	res, id := &a.Run.Result, &a.Run.Result.Identity
+	t := markdown.NewTable("ll", "what", "value")
+	add := func(what, value string) {
+		if value != "" {
+			t.Row(what, value)
+		}
+	}
+	add("dataset", markdown.Cell(id.Dataset.Path)+" sha256 "+markdown.Cell(id.Dataset.SHA256))
+	add("asked", fmt.Sprintf("%s, mode %s, top-k %d", markdown.Cell(string(id.Scenario)), markdown.Cell(id.Mode), id.TopK))
+	add("ran", join(markdown.Cell, tally(res.EffectiveModes), tally(res.ReaderModels)))
+	scorer := markdown.Cell(res.ScorerName)
+	if j := id.Judge; j != nil {
+		scorer += " " + join(markdown.Cell, j.Model, j.PromptVersion+" "+j.PromptSHA256)
+	}
+	add("scorer", scorer)
+	add("daemon", join(markdown.Cell, id.Daemon.Program, id.Daemon.Endpoint, id.Daemon.Version))
+	add("cost", costText(res))
+	add("evalctl", join(markdown.Cell, id.Tool.Version, id.Tool.Commit))
+	add("time", fmt.Sprintf("%s to %s", stamp(res.StartedAt), stamp(res.FinishedAt)))
+	add("result", join(markdown.Cell, a.Run.Path))
+	p.part(t.Write)
+}
+
+// costText says what a run cost.
+func costText(res *result.Result) string {
+	limit := res.Cost.CapUSD
+	if res.CostAccounting != nil {
+		limit = res.CostAccounting.CapUSD
+	}
+	if limit == nil {
+		return cost(res) + " USD, no cap"
+	}
+	return cost(res) + " USD of " + strings.Replace(limit.String(), "$", "", 1)
+}
+
+// join formats the texts that are not empty.
+func join(format func(string) string, texts ...string) string {
+	var parts []string
+	for _, text := range texts {
+		if strings.TrimSpace(text) != "" {
+			parts = append(parts, format(text))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// failures writes the questions that did not pass.
+func (a *Arm) failures(p *summary) {
+	var lost []*result.Record
+	failures, errors, unscored := 0, 0, 0
+	for i := range a.Run.Questions {
+		r := &a.Run.Questions[i]
+		switch {
+		case r.Passed || r.Outcome == result.NoGold:
+			continue
+		case r.Outcome == result.Errored:
+			errors++
+		case r.Outcome == result.Unscored:
+			unscored++
+		default:
+			failures++
+		}
+		lost = append(lost, r)
+	}
+	title := fmt.Sprintf("%s: %s, %s, %d unscored", plain(a.Name), markdown.Count(failures, "failure"), markdown.Count(errors, "error"), unscored)
+	p.fold(title, len(lost), "the result file", func(i int) string { return a.Run.item(lost[i]) })
+}
+
+// item returns a question that did not pass as an item of a list.
+func (run *Run) item(r *result.Record) string {
+	var b strings.Builder
+	outcome := string(r.Outcome)
+	if r.Outcome == result.Scored {
+		outcome = "failed"
+	}
+	fmt.Fprintf(&b, "- %s %s, **%s**\n", markdown.Code(caseName(r)), markdown.Code(group(r)), outcome)
+	for _, part := range run.parts(r) {
+		fmt.Fprintf(&b, "  - %s: %s\n", part.what, markdown.Span(part.text, textLength))
+	}
+	return b.String()
+}
+
+// plain returns a name for the title of a folded list, which is HTML. Letters, digits and a few
+// signs remain of it.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_. ", r) {
+			return r
+		}
+		return '?'
+	}, name)
+}
+
+// interval formats the interval of a rate.
+func interval(i *result.Interval) string {
+	if i == nil {
+		return markdown.None
+	}
+	return markdown.Interval(i.Low, i.High)
+}
+
+// points formats a difference of rates in percentage points.
+func points(difference float64) string { return fmt.Sprintf("%+.1f pp", 100*difference) }
+
+// pointsInterval formats the interval of a difference.
+func pointsInterval(i *result.Interval) string {
+	if i == nil {
+		return markdown.None
+	}
+	return fmt.Sprintf("%+.1f to %+.1f pp", 100*i.Low, 100*i.High)
+}

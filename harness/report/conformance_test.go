@@ -1,0 +1,29 @@
+package report
+
+import (
+	"testing"
+	"time"
+
+	"evalctl/harness/conformance"
+)
+
+func TestConformance(t *testing.T) {
+	row := func(id, group string, level conformance.Level, verdict conformance.Verdict, reason conformance.Reason, detail string) conformance.Result {
+		return conformance.Result{
+			Check:   conformance.Check{ID: id, Group: group, Level: level, Section: "4.2", Sentence: "A requirement."},
+			Verdict: verdict, Reason: reason, Detail: detail, Request: "GET /v1/brains/x → 200", DurationMS: 12.5,
+		}
+	}
+	c := Conformance{
+		Endpoint: "http://127.0.0.1:1", StartedAt: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC), DurationMS: 1500, Planned: 4,
+		Results: []conformance.Result{
+			row("documents-a", "documents", conformance.Must, conformance.Kept, "", ""),
+			row("documents-b", "documents", conformance.Must, conformance.Broken, "", "status 500, want 200"),
+			row("events-a", "events", conformance.Should, conformance.Broken, "", "no heartbeat"),
+			row("events-b", "events", conformance.Must, conformance.NotJudged, conformance.ReasonNeed, "needs a token"),
+		},
+	}
+	goldens(t, "conformance", c)
+	c.Partial, c.Planned, c.Death = true, 9, &conformance.Death{After: "events-b", Cause: "exit status 1"}
+	goldens(t, "partial", c)
+}

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"evalctl/harness/conformance"
+	"evalctl/harness/result"
+	"evalctl/internal/markdown/markdowntest"
+)
+
+// hostileText tries to break out of each of the formats.
+const hostileText = "]]>\x00<script>alert(1)</script>\xff\xed\xa0\x80\ufffe\n::error file=x,line=1::owned\r\n" +
+	"##[error]owned `a` | $x$ @all https://evil.example/ </details> %0A::warning::x \x1b[31m\u202e"
+
+// hostile returns documents whose texts are all from next.
+func hostile(next func() string) map[string]Document {
+	run := runOf(32)
+	res, id := &run.Result, &run.Result.Identity
+	for i := range run.Questions {
+		r := &run.Questions[i]
+		r.ID, r.Question, r.Answer, r.Reference, r.Reason = r.ID+next(), next(), next(), next(), next()
+		r.Tags = []string{next()}
+		if r.Error != nil {
+			r.Error.Kind, r.Error.Message = result.Kind(next()), next()
+		}
+		if r.Retrieval != nil {
+			r.Cause = result.Cause(next())
+		}
+	}
+	res.Tags = nil
+	run.fill()
+	id.Dataset.Path, id.Dataset.SHA256, id.Mode, id.Daemon.Version, id.Judge.Model = next(), next(), next(), next(), next()
+	id.Dataset.Selection = &result.Selection{Grep: next(), Tags: []string{next()}, FailedOf: next(), Total: 99}
+	id.Scenario, res.ScorerName, run.Path = result.Scenario(next()), next(), next()
+	res.ReaderModels = map[string]int{"m" + next(): 3}
+	res.Gate.Sentence, res.Gate.Tags = next(), []result.TagGate{{Tag: next(), Floor: 0.5}}
+	res.Gate.Baseline = &result.BaselineGate{Path: next(), Broke: []string{next()}, Fixed: []string{next()}, Verdict: result.Worse}
+	res.Repeats = &result.Repeats{K: 2, Flaky: []result.FlakyQuestion{{ID: next()}}}
+	res.Clustered = &result.Clustered{Tag: next(), Interval: &result.Interval{}}
+	check := func(level conformance.Level, verdict conformance.Verdict) conformance.Result {
+		return conformance.Result{Check: conformance.Check{ID: "ask-x", Group: "ask", Level: level, Section: "4", Sentence: "It answers."},
+			Verdict: verdict, Detail: next(), Request: next()}
+	}
+	return map[string]Document{
+		"run": run, "arms": Arms{{Name: next(), Run: run, Problem: next()}, {Name: next(), Problem: next()}},
+		"conformance": Conformance{Endpoint: next(), StartedAt: time.Unix(0, 0), Partial: true, BrainsLeft: []string{next()},
+			Death: &conformance.Death{Cause: next()},
+			Results: []conformance.Result{
+				check(conformance.Must, conformance.Broken), check(conformance.Should, conformance.Broken),
+				check(conformance.Must, conformance.NotJudged), check(conformance.Must, conformance.Kept),
+			}},
+		"comparison": comparisonOf(next),
+	}
+}
+
+var command = regexp.MustCompile(`^::(error|notice) (file=[^:,]*(,line=\d+)?,)?title=[^:,]*::`)
+
+// checkDocument checks that the texts of a document stay texts. want is the page of plain texts.
+func checkDocument(t *testing.T, d Document, want markdowntest.Page) {
+	t.Helper()
+	junit, page, commands := rendered(t, d)
+	checkJUnit(t, junit)
+	got := markdowntest.Read(t, page)
+	if got.Headings != want.Headings || got.Tables != want.Tables {
+		t.Errorf("%d headings and %d tables, want %d and %d:\n%s", got.Headings, got.Tables, want.Headings, want.Tables, page)
+	}
+	if !utf8.ValidString(page) || strings.ContainsAny(page, "\x00\x1b\u202e\r") {
+		t.Errorf("the page has characters that are not printable")
+	}
+	lines := strings.Split(strings.TrimSuffix(commands, "\n"), "\n")
+	for _, line := range lines {
+		if !command.MatchString(line) || strings.ContainsAny(line, "\r\x1b\x00") {
+			t.Errorf("line %q", line)
+		}
+	}
+	if len(lines) > maxAnnotations {
+		t.Errorf("%d annotations", len(lines))
+	}
+}
+
+// TestHostileTexts renders hostile texts in all places, and compares with plain texts.
+func TestHostileTexts(t *testing.T) {
+	plain := map[string]markdowntest.Page{}
+	n := 0
+	for name, d := range hostile(func() string { n++; return fmt.Sprintf("plain %d", n) }) {
+		_, page, _ := rendered(t, d)
+		plain[name] = markdowntest.Read(t, page)
+	}
+	for first := range markdowntest.Hostile {
+		n := first
+		next := func() string { n++; return markdowntest.Hostile[n%len(markdowntest.Hostile)] }
+		for name, d := range hostile(next) {
+			checkDocument(t, d, plain[name])
+		}
+	}
+	for name, d := range hostile(func() string { return hostileText }) {
+		checkDocument(t, d, plain[name])
+	}
+}
+
+func FuzzDocument(f *testing.F) {
+	for _, text := range append(markdowntest.Hostile, hostileText) {
+		f.Add(text)
+	}
+	plain := map[string]markdowntest.Page{}
+	f.Fuzz(func(t *testing.T, text string) {
+		for name, d := range hostile(func() string { return "plain" }) {
+			if _, ok := plain[name]; !ok {
+				_, page, _ := rendered(t, d)
+				plain[name] = markdowntest.Read(t, page)
+			}
+		}
+		for name, d := range hostile(func() string { return text }) {
+			checkDocument(t, d, plain[name])
+		}
+	})
+}
+
+// TestSizes checks that no answer and no number of failures makes a page too large.
+func TestSizes(t *testing.T) {
+	long := runOf(7)
+	long.Questions[6].Answer = strings.Repeat("語", 5<<20/3)
+	junit, page, _ := rendered(t, long)
+	if len(page) > 20_000 || len(junit) > 30_000 {
+		t.Errorf("a large answer makes %d and %d bytes", len(page), len(junit))
+	}
+	many := runOf(1)
+	for i := range 50_000 {
+		r := question(6)
+		r.ID, r.Answer, r.Tags = fmt.Sprint("q", i), strings.Repeat("語", 300), []string{fmt.Sprint("tag", i, strings.Repeat("語", 200))}
+		many.Questions = append(many.Questions, r)
+	}
+	many.Result.Planned = len(many.Questions)
+	many.fill()
+	for _, limit := range []int{MaxSummary, 65_536, 20_000, 4_000, 1_000, 600, 0} {
+		var b strings.Builder
+		if err := Markdown(&b, Arms{{Name: "a", Run: many}, {Name: "b", Run: many}}, limit); err != nil {
+			t.Fatal(err)
+		}
+		if b.Len() >= max(limit, 1) || limit > 1_000 && b.Len() < limit/4 {
+			t.Errorf("limit %d: %d bytes", limit, b.Len())
+		}
+		if limit == 0 {
+			continue
+		}
+		page := markdowntest.Read(t, b.String())
+		if limit > 10_000 && (!strings.Contains(b.String(), "more, in the result file") || page.Headings != 2) {
+			t.Errorf("limit %d: %d headings, or it does not say that questions are left out", limit, page.Headings)
+		}
+		if limit < 5_000 && !strings.Contains(b.String(), "left out, because the page would be too large") {
+			t.Errorf("limit %d: it does not say that parts are left out:\n%s", limit, b.String())
+		}
+	}
+}
+
+type full struct{}
+
+var errFull = errors.New("disk full")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestErrorsOfTheWriter(t *testing.T) {
+	run := runOf(8)
+	for name, err := range map[string]error{
+		"JUnit": JUnit(full{}, run), "Markdown": Markdown(full{}, run, MaxSummary), "Annotations": Annotations(full{}, run, "."),
+	} {
+		if !errors.Is(err, errFull) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}

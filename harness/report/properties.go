@@ -1,0 +1,115 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"evalctl/harness/result"
+)
+
+// properties returns what a reader of a suite must know about the run: its figures, its verdict and
+// everything that affected them.
+func properties(run *Run) []property {
+	res, id := &run.Result, &run.Result.Identity
+	var s suite
+	s.add("pass_rate", decimal(res.PassRate))
+	s.add("ci95", bounds(res.Interval))
+	if res.Clustered != nil {
+		s.add("ci95_clustered", bounds(res.Clustered.Interval))
+	}
+	s.add("mean_score", decimal(res.MeanScore))
+	n := res.Counts
+	s.add("counts", fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold))
+	if g := res.Gate; g != nil {
+		s.add("verdict", string(g.Verdict))
+		s.add("verdict_sentence", g.Sentence)
+		s.add("floor", strconv.FormatFloat(g.Floor, 'f', -1, 64))
+		s.add("floor_mode", string(g.Mode))
+		if b := g.Baseline; b != nil {
+			s.add("baseline", string(b.Verdict))
+			if b.Difference != nil {
+				s.add("baseline_difference", fmt.Sprintf("%+.3f", *b.Difference))
+			}
+		}
+	}
+	s.add("stopped", string(res.Stopped))
+	s.add("selection", selection(res))
+	s.add("dataset", id.Dataset.Path)
+	s.add("dataset_sha256", id.Dataset.SHA256)
+	if id.Corpus != nil {
+		s.add("corpus_sha256", id.Corpus.SHA256)
+	}
+	s.add("scenario", string(id.Scenario))
+	s.add("mode", id.Mode)
+	s.add("effective_modes", tally(res.EffectiveModes))
+	s.add("top_k", strconv.Itoa(id.TopK))
+	s.add("scorer", res.ScorerName)
+	if j := id.Judge; j != nil {
+		s.add("judge", j.Provider+"/"+j.Model)
+		s.add("judge_prompt", j.PromptVersion+" "+j.PromptSHA256)
+	}
+	s.add("reader_models", tally(res.ReaderModels))
+	s.add("daemon_version", id.Daemon.Version)
+	s.add("cost_usd", cost(res))
+	s.add("started_at", stamp(res.StartedAt))
+	s.add("finished_at", stamp(res.FinishedAt))
+	s.add("tool_version", strings.TrimSpace(id.Tool.Version+" "+id.Tool.Commit))
+	s.add("result", run.Path)
+	return s.properties
+}
+
+// decimal formats a rate with three decimals, empty for nil.
+func decimal(f *float64) string {
+	if f == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.3f", *f)
+}
+
+// bounds formats the ends of an interval, empty for nil.
+func bounds(i *result.Interval) string {
+	if i == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.3f,%.3f", i.Low, i.High)
+}
+
+// selection says which questions were asked, empty if the whole dataset was.
+func selection(res *result.Result) string {
+	d := res.Identity.Dataset
+	asked := d.Selected / max(1, d.Repeats)
+	if !d.Selection.Partial(asked) {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d questions (%s)", asked, d.Selection.Total, d.Selection)
+}
+
+// tally lists how often each name occurred.
+func tally(counts map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s=%d", name, counts[name]))
+	}
+	return strings.Join(parts, " ")
+}
+
+// cost returns what a run or a replay cost in dollars, without the sign.
+func cost(res *result.Result) string {
+	spent := res.Cost.SpentUSD
+	if res.CostAccounting != nil {
+		spent = res.CostAccounting.TotalUSD
+	}
+	return strings.Replace(spent.String(), "$", "", 1)
+}
+
+// stamp formats a time in UTC to the second, empty for none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}

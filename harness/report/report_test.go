@@ -1,0 +1,84 @@
+package report
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/result"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares a text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; run go test ./harness/report -update and read the change:\n%s", path, diff)
+	}
+}
+
+// goldens compares a document in each format.
+func goldens(t *testing.T, name string, d Document) {
+	t.Helper()
+	junit, page, commands := rendered(t, d)
+	golden(t, name+".xml", junit)
+	golden(t, name+".md", page)
+	golden(t, name+".txt", commands)
+	checkJUnit(t, junit)
+}
+
+func TestRun(t *testing.T) {
+	run := runOf(32)
+	run.Result.Identity.Dataset.Selection = &result.Selection{Tags: tags, Total: 50}
+	run.Result.Gate.Tags = []result.TagGate{
+		{Tag: "fact", Floor: 0.9, Required: 10, Passed: 9, Total: 11}, {Tag: "none", Floor: 0.5}, {Tag: "update", Floor: 0.5, Required: 6, Passed: 9, Total: 11, Met: true},
+	}
+	run.Result.Gate.Baseline = &result.BaselineGate{
+		Path: "results/main.json", Margin: 0.03, Both: 20, OnlyRun: 1, OnlyBaseline: 3, Neither: 6, Unpaired: 2, Difference: new(-2.0 / 30),
+		Interval: &result.Interval{Method: "newcombe_paired", Confidence: 0.95, Low: -0.2, High: 0.07}, P: 0.625,
+		Verdict: result.Unknown, Broke: []string{"q-006", "q-013", "q-020"}, Fixed: []string{"q-001"},
+	}
+	goldens(t, "run", run)
+}
+
+// TestStoppedArms renders a replay with an arm that was stopped and one without a result.
+func TestStoppedArms(t *testing.T) {
+	run := runOf(12)
+	run.Result.Planned, run.Result.Stopped = 15, result.StopDaemon
+	run.fill()
+	goldens(t, "arms", Arms{
+		{Name: "go", Run: run, Problem: "the daemon died: exit status 1"}, {Name: "py", Problem: "no such file"}, {Name: "ts", Run: runOf(5)},
+	})
+}
+
+func TestRepeats(t *testing.T) {
+	run := runOf(3)
+	for i := range run.Questions {
+		r := &run.Questions[i]
+		r.ID, r.Repeat = "q-000", i+1
+	}
+	run.Questions[1].Passed, run.Questions[1].Score = false, new(0.0)
+	run.fill()
+	run.Result.Identity.Dataset.Repeats = 3
+	run.Result.Repeats = &result.Repeats{K: 3, Questions: 1, Flaky: []result.FlakyQuestion{{ID: "q-000", Passed: 2, Asked: 3}},
+		At: []result.RepeatsAt{{K: 1, PassAt: 0.667, PassHat: 0.667}, {K: 2, PassAt: 1, PassHat: 0.333}, {K: 3, PassAt: 1}}}
+	run.Result.Clustered = &result.Clustered{Clusters: 20, Interval: &result.Interval{Low: 0.1, High: 0.9}}
+	goldens(t, "repeats", run)
+}

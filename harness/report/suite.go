@@ -1,0 +1,216 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"evalctl/harness/result"
+	"evalctl/internal/printable"
+)
+
+// suite is a list of test cases with what they have in common.
+type suite struct {
+	name       string
+	started    time.Time
+	ms         float64 // elapsed time
+	properties []property
+	cases      []testCase
+}
+
+// property is a fact about a suite.
+type property struct{ name, value string }
+
+// add adds a property unless its value is empty.
+func (s *suite) add(name, value string) {
+	if value != "" {
+		s.properties = append(s.properties, property{name, value})
+	}
+}
+
+// status is how a test case ended.
+type status int
+
+const (
+	passed status = iota
+	failed
+	errored // without a verdict
+	skipped // not run
+)
+
+// testCase is one thing that passes or fails.
+type testCase struct {
+	class, name string
+	ms          float64
+	status      status
+	// kind is a stable name of what went wrong, message one line about it, text all that is known.
+	kind, message, text string
+}
+
+// The lengths of texts, in characters. Whoever needs the whole text opens the result file.
+const (
+	messageLength = 300
+	partLength    = 2000
+)
+
+// suites returns a suite for each arm.
+func (a Arms) suites() []suite {
+	var out []suite
+	for _, arm := range a {
+		out = append(out, arm.suite())
+	}
+	return out
+}
+
+// suite returns the questions of an arm. An arm without a result is one case with an error.
+func (a *Arm) suite() suite {
+	if a.Run == nil {
+		problem := cmp.Or(a.Problem, "it was not measured")
+		return suite{name: a.Name, cases: []testCase{{
+			class: a.Name, name: "result", status: errored, kind: "no_result", message: printable.Line(problem, messageLength), text: problem,
+		}}}
+	}
+	res := &a.Run.Result
+	s := suite{
+		name: a.Name + "." + string(res.Identity.Scenario), started: res.StartedAt,
+		ms: float64(res.FinishedAt.Sub(res.StartedAt).Microseconds()) / 1000, properties: properties(a.Run),
+	}
+	for i := range a.Run.Questions {
+		s.cases = append(s.cases, a.question(&a.Run.Questions[i]))
+	}
+	if missing := res.Planned - len(a.Run.Questions); missing > 0 {
+		// The result has no ids of questions that were not asked.
+		message := fmt.Sprintf("the run was stopped (%s)", res.Stopped)
+		if a.Problem != "" {
+			message += ": " + a.Problem
+		}
+		s.cases = append(s.cases, testCase{
+			class: a.Name + ".not_run", name: fmt.Sprintf("%d questions not run", missing), status: skipped,
+			kind: "not_run", message: printable.Line(message, messageLength),
+		})
+	}
+	return s
+}
+
+// question returns the case of a question.
+func (a *Arm) question(r *result.Record) testCase {
+	c := testCase{class: a.Name + "." + group(r), name: caseName(r), ms: r.LatencyMS}
+	switch {
+	case r.Passed:
+		return c
+	case r.Outcome == result.NoGold:
+		c.status, c.kind, c.message = skipped, "no_gold", "not asked: the question has no expected_paths, or errata exclude it"
+		return c
+	case r.Outcome == result.Errored:
+		c.status, c.kind, c.message = errored, "error", "the daemon returned no usable answer"
+		if r.Error != nil {
+			c.kind, c.message = string(r.Error.Kind), r.Error.Message
+		}
+	case r.Outcome == result.Unscored:
+		c.status, c.kind, c.message = errored, "unscored", cmp.Or(r.Reason, "the scorer returned no usable verdict")
+	default:
+		c.status, c.kind, c.message = failed, a.Run.stage(r), cmp.Or(r.Reason, "did not pass")
+		if r.Score != nil {
+			c.message = fmt.Sprintf("score %.3g: %s", *r.Score, c.message)
+		}
+	}
+	c.message = printable.Line(c.message, messageLength)
+	c.text = a.Run.details(r)
+	return c
+}
+
+// group returns the first tag of a question, which is the class of its case.
+func group(r *result.Record) string {
+	if len(r.Tags) > 0 && r.Tags[0] != "" {
+		return r.Tags[0]
+	}
+	return cmp.Or(r.Type, "untagged")
+}
+
+// caseName returns the id of a question and which of its repeats it is.
+func caseName(r *result.Record) string {
+	if r.Repeat > 0 {
+		return fmt.Sprintf("%s #%d", r.ID, r.Repeat)
+	}
+	return r.ID
+}
+
+// stage names what lost a question.
+func (run *Run) stage(r *result.Record) string {
+	id := run.Result.Identity
+	return string(cmp.Or(r.Cause, result.Cause(r.LostAt(id.Scenario, id.TopK))))
+}
+
+// part is one text about a question.
+type part struct{ what, text string }
+
+// parts returns what is known about a question that did not pass.
+func (run *Run) parts(r *result.Record) []part {
+	parts := []part{{"question", r.Question}, {"expected", want(r)}, {"got", r.Answer}}
+	if r.Error != nil {
+		parts = append(parts, part{"error", r.Error.Message})
+	}
+	parts = append(parts, part{"reason", r.Reason}, part{"gold", ranks(r)}, part{"lost at", run.stage(r)})
+	kept := parts[:0]
+	for _, p := range parts {
+		if p.text != "" {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// details returns the parts as lines of text.
+func (run *Run) details(r *result.Record) string {
+	var b strings.Builder
+	for i, p := range run.parts(r) {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s: %s", p.what, shortened(p.text, partLength))
+	}
+	return b.String()
+}
+
+// want returns what a question's answer is compared with.
+func want(r *result.Record) string {
+	switch {
+	case r.Reference != "":
+		return r.Reference
+	case len(r.Expected) > 0:
+		return strings.Join(r.Expected, " | ")
+	}
+	return strings.Join(r.ExpectedPaths, " | ")
+}
+
+// ranks says where the gold documents of a question were retrieved.
+func ranks(r *result.Record) string {
+	if r.Retrieval == nil {
+		return ""
+	}
+	var parts []string
+	for _, g := range r.Retrieval.Gold {
+		if g.Rank > 0 {
+			parts = append(parts, fmt.Sprintf("rank %d", g.Rank))
+		} else {
+			parts = append(parts, "not retrieved")
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shortened returns the first most characters of a text, and how many were left out.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	n := 0
+	for i := range text {
+		if n == most {
+			return fmt.Sprintf("%s … (%d more bytes)", text[:i], len(text)-i)
+		}
+		n++
+	}
+	return text
+}

@@ -1,0 +1,142 @@
+package stats
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// groupTests names the test, and its folder unless it is this one, that checks each group of the
+// shared vectors.
+var groupTests = map[string]string{
+	"bootstrap_percentile_exact_binomial": "TestBootstrapPercentileVectors",
+	"bootstrap_theory":                    "TestBootstrapSEVectors",
+	"clustered_se":                        "TestClusteredVectors",
+	"clustered_se_inspect_case":           "TestClusteredInspectCase",
+	"cohen_kappa":                         "TestAgreementVectors",
+	"coordinated_omission":                "TestBackFillVectors",
+	"fleiss_wikipedia":                    "TestFleissVectors",
+	"floor_gate_operating_characteristic": "TestGatePassVectors",
+	"judge_correction_lang_reiczigel":     "TestJudgeCorrectedVectors",
+	"krippendorff":                        "TestKrippendorffVectors",
+	"krippendorff_canonical_2011":         "TestKrippendorffCanonicalData",
+	"lafs":                                "TestLAFSVectors",
+	"mann_whitney_exact":                  "TestMannWhitneyExactVectors",
+	"mcnemar":                             "TestMcNemarVectors",
+	"mcnemar_sample_size":                 "TestMcNemarSizeVectors",
+	"mde_paired":                          "TestMinDetectableVectors",
+	"mean_ci":                             "TestMeanCIOfValues",
+	"median_ci_order_stats":               "TestQuantileCIVectors",
+	"miller_power":                        "TestMillerSizeVectors",
+	"multiplicity":                        "TestHolmAndBenjaminiHochbergVectors",
+	"ndcg_graded_wikipedia":               "../../scorer checkVectors",
+	"newcombe_independent":                "TestNewcombeIndependentVectors",
+	"noninferiority":                      "TestNonInferiorityVectors",
+	"p95_min_n_for_ci":                    "TestQuantileCIMinVectors",
+	"paired_difference":                   "TestPairsVectors",
+	"paired_mean":                         "TestPairedMeansVectors",
+	"pass_at_k":                           "TestPassAtKVectors",
+	"percentiles":                         "TestPercentileVectors",
+	"ppi_mean":                            "TestPPIMeanVectors",
+	"proportion_ci_95":                    "TestProportionVectors",
+	"rbp":                                 "../../scorer checkVectors",
+	"retrieval_binary":                    "../../scorer checkVectors",
+	"rule_of_three":                       "TestZeroFailuresVectors",
+	"signflip_exact":                      "TestSignFlipVectors",
+	"sprt":                                "TestSPRTVectors",
+	"stratified_estimate":                 "TestStratifiedVectors",
+	"stratified_largest_remainder_longmemeval": "../../replay/sample TestAllocateVectors",
+	"t_ppf_975":                 "TestMeanCIVectors",
+	"wilson_one_sided_lower_95": "TestWilsonLowerVectors",
+}
+
+// Each group of the shared vectors has a test, which reads it from them and exists.
+func TestGroupsAreTested(t *testing.T) {
+	b, err := os.ReadFile(sharedVectors)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the shared vectors are missing: " + sharedVectors)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var groups map[string]json.RawMessage
+	if err := json.Unmarshal(b, &groups); err != nil {
+		t.Fatal(err)
+	}
+	var copied map[string]any
+	if err := json.Unmarshal(testVectors(t), &copied); err != nil {
+		t.Fatal(err)
+	}
+	for group, rows := range copied {
+		var want any
+		if err := json.Unmarshal(groups[group], &want); err != nil || !reflect.DeepEqual(rows, want) {
+			t.Errorf("testdata/vectors.json differs in group %s, %v", group, err)
+		}
+	}
+	for group := range groups {
+		if _, ok := groupTests[group]; !ok {
+			t.Errorf("no test reads group %s", group)
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(groupTests)) {
+		if _, ok := groups[group]; !ok {
+			t.Errorf("the vectors have no group %s", group)
+		}
+		folder, name, ok := strings.Cut(groupTests[group], " ")
+		if !ok {
+			folder, name = ".", groupTests[group]
+		}
+		if !names(t, folder, name, group) {
+			t.Errorf("%s in %s does not read group %s", name, folder, group)
+		}
+	}
+}
+
+func testVectors(t *testing.T) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "vectors.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// names reports whether a function in the tests of a folder has a string literal with the name of
+// the group, alone or as the key in a struct tag.
+func names(t *testing.T, folder, function, group string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Name.Name != function {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && strings.Contains(lit.Value, `"`+group+`"`) {
+					found = true
+				}
+				return true
+			})
+		}
+	}
+	return found
+}

@@ -1,0 +1,227 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// passes returns n values of which k are 1 and the others 0.
+func passes(k, n int) []float64 {
+	values := make([]float64, n)
+	for i := range k {
+		values[i] = 1
+	}
+	return values
+}
+
+// The standard deviation of resampled rates is √(p(1-p)/n), which 20,000 resamples show to within
+// 2 % (four times 1/√(2·20,000)).
+func TestBootstrapSE(t *testing.T) {
+	for _, c := range []struct {
+		k, n int
+		se   float64
+	}{{8, 10, .126491}, {45, 50, .042426}, {450, 500, .013416}} {
+		got := Bootstrap(passes(c.k, c.n), nil, 20_000, 1, .95)
+		expect(t, fmt.Sprintf("SE of %d of %d", c.k, c.n), got.SE, c.se, .02*c.se)
+		expect(t, fmt.Sprintf("mean of %d of %d", c.k, c.n), got.Mean, float64(c.k)/float64(c.n), 1e-15)
+	}
+}
+
+func TestBootstrapSEVectors(t *testing.T) {
+	for _, v := range shared[struct {
+		K, N      int
+		Bootstrap float64 `json:"boot_se_exact"`
+		Bessel    float64 `json:"clt_se_bessel"`
+	}](t, "bootstrap_theory") {
+		name := fmt.Sprintf("%d of %d: ", v.K, v.N)
+		p := float64(v.K) / float64(v.N)
+		expect(t, name+"theory", math.Sqrt(p*(1-p)/float64(v.N)), v.Bootstrap, 1e-14)
+		expect(t, name+"SE", Bootstrap(passes(v.K, v.N), nil, 20_000, 1, .95).SE, v.Bootstrap, .02*v.Bootstrap)
+		_, variance := moments(passes(v.K, v.N))
+		expect(t, name+"SE of the mean", math.Sqrt(variance/float64(v.N)), v.Bessel, 1e-14)
+	}
+}
+
+// The percentile ends of a rate are quantiles of the binomial distribution.
+func TestBootstrapPercentiles(t *testing.T) {
+	for _, c := range []struct {
+		k, n   int
+		lo, hi float64
+	}{{8, 10, .5, 1}, {45, 50, .82, .98}, {450, 500, .872, .926}, {13, 18, .5, .8889}, {16, 18, .7222, 1}} {
+		got := Bootstrap(passes(c.k, c.n), nil, 20_000, 1, .95)
+		expect(t, fmt.Sprintf("lo of %d of %d", c.k, c.n), got.Lo, c.lo, 5.1e-5)
+		expect(t, fmt.Sprintf("hi of %d of %d", c.k, c.n), got.Hi, c.hi, 5.1e-5)
+	}
+}
+
+func TestBootstrapPercentileVectors(t *testing.T) {
+	for _, v := range shared[struct {
+		K, N   int
+		Lo, Hi float64
+	}](t, "bootstrap_percentile_exact_binomial") {
+		got := Bootstrap(passes(v.K, v.N), nil, 20_000, 1, .95)
+		expect(t, fmt.Sprintf("lo of %d of %d", v.K, v.N), got.Lo, v.Lo, 1e-12)
+		expect(t, fmt.Sprintf("hi of %d of %d", v.K, v.N), got.Hi, v.Hi, 1e-12)
+	}
+}
+
+// Whole clusters are drawn: the standard deviation of the mean of C clusters of equal size is that
+// of their C means, and clusters of one are no clusters.
+func TestBootstrapClusters(t *testing.T) {
+	values, cluster := passes(450, 500), make([]int, 500)
+	for i := range cluster {
+		cluster[i] = 1000 - i/10 // 45 clusters that pass as a whole, 5 that fail
+	}
+	got := Bootstrap(values, cluster, 20_000, 1, .95)
+	expect(t, "SE of 50 clusters", got.SE, math.Sqrt(.9*.1/50), .02*.042426)
+	expect(t, "lo", got.Lo, .82, 1e-12)
+	expect(t, "hi", got.Hi, .98, 1e-12)
+	for i := range cluster {
+		cluster[i] = i
+	}
+	expect(t, "SE of clusters of one", Bootstrap(values, cluster, 20_000, 1, .95).SE, .013416, .02*.013416)
+	// Clusters of different sizes: a resample is a ratio, whose SE is near that of Clustered.
+	random := rand.New(rand.NewPCG(5, 5))
+	values, cluster = nil, nil
+	for c := range 60 {
+		shift := random.Float64()
+		for range 1 + random.IntN(12) {
+			values, cluster = append(values, shift+random.Float64()/2), append(cluster, c)
+		}
+	}
+	got, want := Bootstrap(values, cluster, 20_000, 1, .95), Clustered(values, cluster, .95)
+	expect(t, "SE of unequal clusters", got.SE, want.SE, .05*want.SE)
+	expect(t, "mean", got.Mean, want.Mean, 1e-12)
+}
+
+func TestBootstrapAndBCaEdges(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name      string
+		values    []float64
+		cluster   []int
+		resamples int
+		conf      float64
+		want      Resampled
+	}{
+		{"none", nil, nil, 100, .95, Resampled{nan, nan, nan, nan}},
+		{"lengths", []float64{1, 2}, []int{1}, 100, .95, Resampled{nan, nan, nan, nan}},
+		{"one value", []float64{3}, nil, 100, .95, Resampled{3, nan, nan, nan}},
+		{"one cluster", []float64{3, 5}, []int{7, 7}, 100, .95, Resampled{4, nan, nan, nan}},
+		{"one resample", []float64{3, 5}, nil, 1, .95, Resampled{4, nan, nan, nan}},
+		{"confidence 1", []float64{3, 5}, nil, 100, 1, Resampled{4, nan, nan, nan}},
+		{"confidence NaN", []float64{3, 5}, nil, 100, nan, Resampled{4, nan, nan, nan}},
+		{"all equal", []float64{.1, .1, .1}, nil, 100, .95, Resampled{.1, 0, .1, .1}},
+	} {
+		got := Bootstrap(c.values, c.cluster, c.resamples, 1, c.conf)
+		for _, m := range []struct {
+			what      string
+			got, want float64
+		}{{"mean", got.Mean, c.want.Mean}, {"SE", got.SE, c.want.SE}, {"lo", got.Lo, c.want.Lo}, {"hi", got.Hi, c.want.Hi}} {
+			expect(t, c.name+": "+m.what, m.got, m.want, 1e-15)
+		}
+		if c.cluster == nil {
+			lo, hi := BCa(c.values, c.resamples, 1, c.conf)
+			expect(t, c.name+": BCa lo", lo, c.want.Lo, 1e-15)
+			expect(t, c.name+": BCa hi", hi, c.want.Hi, 1e-15)
+		}
+	}
+}
+
+// BCa follows theory: for a skewed distribution it lies to the side of the long tail of the
+// percentile interval, for a symmetric sample it is close to it, and a sample and its mirror image
+// have mirrored intervals.
+func TestBCa(t *testing.T) {
+	skewed := scores(60, 3)
+	lo, hi := BCa(skewed, 10_000, 1, .95)
+	plain := Bootstrap(skewed, nil, 10_000, 1, .95)
+	if !(lo > plain.Lo && hi > plain.Hi && lo < plain.Mean && plain.Mean < hi) {
+		t.Errorf("BCa [%v, %v] of skewed values, percentiles %+v", lo, hi, plain)
+	}
+	mirrored := make([]float64, len(skewed))
+	for i, v := range skewed {
+		mirrored[i] = -v
+	}
+	mlo, mhi := BCa(mirrored, 10_000, 1, .95)
+	expect(t, "mirrored lo", -mhi, lo, .05*(hi-lo))
+	expect(t, "mirrored hi", -mlo, hi, .05*(hi-lo))
+
+	symmetric := upTo(41)
+	lo, hi = BCa(symmetric, 10_000, 1, .95)
+	plain = Bootstrap(symmetric, nil, 10_000, 1, .95)
+	expect(t, "symmetric lo", lo, plain.Lo, .03*(plain.Hi-plain.Lo))
+	expect(t, "symmetric hi", hi, plain.Hi, .03*(plain.Hi-plain.Lo))
+}
+
+// The result depends on the seed and on nothing else, in particular not on the processors.
+func TestResamplesAreReproducible(t *testing.T) {
+	values, cluster := scores(201, 9), make([]int, 201)
+	for i := range cluster {
+		cluster[i] = i % 40
+	}
+	run := func(seed uint64) [3]Resampled {
+		lo, hi := BCa(values, 1001, seed, .9)
+		p, _ := SignFlip(values, 1001, seed)
+		return [3]Resampled{Bootstrap(values, nil, 1001, seed, .9), Bootstrap(values, cluster, 1001, seed, .9), {lo, hi, p, 0}}
+	}
+	want := run(1)
+	before := runtime.GOMAXPROCS(1)
+	one := run(1)
+	runtime.GOMAXPROCS(7)
+	seven := run(1)
+	runtime.GOMAXPROCS(before)
+	if one != want || seven != want {
+		t.Errorf("%v with all processors, %v with one, %v with seven", want, one, seven)
+	}
+	if other := run(2); other == want {
+		t.Error("another seed yields the same")
+	}
+}
+
+// Every index is equally likely, also for numbers of values that do not divide 2³².
+func TestDrawsAreUniform(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 7, 10} {
+		const rounds = 30_000
+		counts := make([]float64, n)
+		random := rand.NewPCG(1, 2)
+		for range rounds {
+			counts[draw(random, uint64(n), uint32(-n)%uint32(n))]++
+		}
+		chi2 := 0.0
+		for _, c := range counts {
+			e := rounds / float64(n)
+			chi2 += (c - e) * (c - e) / e
+		}
+		if limit := float64(n) + 5*math.Sqrt(2*float64(n)); chi2 > limit {
+			t.Errorf("%d indices: chi-squared %v, counts %v", n, chi2, counts)
+		}
+	}
+	// A value of a resample counts once for each time it was drawn.
+	u := units{sums: []float64{1, 100, 10_000}}
+	seen := map[float64]bool{}
+	random := rand.NewPCG(1, 2)
+	for range 2000 {
+		seen[math.Round(3*u.drawOnes(random))] = true
+	}
+	if len(seen) != 10 {
+		t.Errorf("%d of 10 possible resamples of three values were drawn: %v", len(seen), seen)
+	}
+}
+
+func TestBootstrapProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float64Range(-1e6, 1e6), 2, 30).Draw(t, "values")
+		got := Bootstrap(values, nil, 300, rapid.Uint64().Draw(t, "seed"), .9)
+		lowest, highest := slices.Min(values), slices.Max(values)
+		const slack = 1e-9
+		if !(lowest-slack <= got.Lo && got.Lo <= got.Hi && got.Hi <= highest+slack && got.SE >= 0) {
+			t.Fatalf("%+v of values in %v … %v", got, lowest, highest)
+		}
+	})
+}
