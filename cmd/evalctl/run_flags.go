@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"evalctl/daemon/protocol"
@@ -20,8 +19,11 @@ type runCmd struct {
 	Scenario string `enum:"${scenarios}" default:"${default_scenario}" help:"How questions are asked: ${enum}."`
 	Mode     string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}."`
 	Scorer   string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
-	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate. Below it the exit code is 1 (${default})."`
 	TopK     int    `name:"top-k" default:"5" help:"Number of passages to retrieve, sent as top_k (${default})."`
+
+	gateFlags `set:"default_floor=0.90"`
+
+	MaxFailures int `name:"max-failures" default:"0" placeholder:"N" help:"Stop after N questions that did not pass. 0: no limit."`
 
 	CandidateK  int    `name:"candidate-k" default:"0" help:"Number of candidates, for search-retrieve-only. 0: the daemon's default."`
 	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default."`
@@ -34,10 +36,10 @@ type runCmd struct {
 	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge."`
 	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated."`
 
+	reportFlags
 	Resume string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal."`
 
 	keptFlags
-	floor    float64
 	budget   *llm.USD
 	prices   llm.Prices
 	scenario target.Scenario
@@ -82,6 +84,8 @@ func (c *runCmd) Validate() error {
 			c.RequireMode, strings.Join(requirable[1:], ", "))
 	case c.RequireMode == sameMode && c.Mode == protocol.ModeAuto:
 		return errors.New("--require-mode same needs a --mode: auto leaves the choice to the daemon")
+	case c.MaxFailures < 0:
+		return fmt.Errorf("--max-failures %d: must not be negative; 0 means no limit", c.MaxFailures)
 	case c.CandidateK < 0 || c.RerankTopN < 0:
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
 	case !(c.JudgeRPS >= 0):
@@ -92,8 +96,8 @@ func (c *runCmd) Validate() error {
 	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
 		return err
 	}
-	if c.floor, err = strconv.ParseFloat(c.Floor, 64); err != nil || !(c.floor >= 0 && c.floor <= 1) {
-		return fmt.Errorf("--floor %s: must be a rate from 0 to 1, such as 0.90", c.Floor)
+	if err := c.validateGate(); err != nil {
+		return err
 	}
 	return c.validateMoney()
 }

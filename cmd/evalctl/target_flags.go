@@ -10,7 +10,6 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/launch"
-	"evalctl/harness/result"
 )
 
 // The defaults of --output and --brain.
@@ -41,17 +40,14 @@ type targetFlags struct {
 	Dialect     string        `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
 	Timeout     time.Duration `default:"120s" help:"Time limit for one question, all attempts included (${default})."`
 
-	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Number or share of questions that may have no score. Above it the exit code is 5 (${default})."`
-	Quiet       bool   `help:"Print only errors on stderr."`
-	JSON        bool   `name:"json" help:"Print the summary as one JSON object."`
+	Quiet bool `help:"Print only errors on stderr."`
+	JSON  bool `name:"json" help:"Print the summary as one JSON object."`
 
 	selectFlags
-
-	unscored result.Allowance
 }
 
 // validate checks what the tags of the flags cannot express.
-func (s *targetFlags) validate() (err error) {
+func (s *targetFlags) validate() error {
 	switch {
 	case s.SDK == "":
 		return fmt.Errorf("--sdk is missing; it is one of %s", strings.Join(launch.SDKs, ", "))
@@ -79,13 +75,7 @@ func (s *targetFlags) validate() (err error) {
 	case s.Endpoint != "" && s.Port != 0:
 		return errors.New("--port is for a daemon that is started; --endpoint has a port of its own")
 	}
-	if err := s.selectFlags.validate(); err != nil {
-		return err
-	}
-	if s.unscored, err = result.ParseAllowance(s.MaxUnscored); err != nil {
-		return fmt.Errorf("--max-unscored %s: %w", s.MaxUnscored, err)
-	}
-	return nil
+	return s.selectFlags.validate()
 }
 
 // resultDir returns <output>/<date>, with the date of the start in UTC.

@@ -29,8 +29,11 @@ type Sum struct {
 	// judgeEstimated is the number of records for which the judge's tokens were estimated.
 	judgeEstimated int
 
+	versus *versus // nil without a baseline
+
 	topK      int
 	retrieval *retrievalSum
+	repeats   repeatSum
 	score     moments
 	total     []float64 // the times to done of the answers, in milliseconds
 	first     []float64 // the times to the first text of the streamed ones
@@ -51,6 +54,7 @@ func (s *Sum) Finished() int { return s.counts.Finished() }
 // Add counts one finished record.
 func (s *Sum) Add(r result.Record) {
 	s.counts.Add(r)
+	s.versus.add(r)
 	for _, tag := range r.Tags {
 		if s.tags[tag] == nil {
 			s.tags[tag] = &result.TagFigures{}
@@ -76,6 +80,7 @@ func (s *Sum) Add(r result.Record) {
 		s.judgeEstimated++
 	}
 	s.retrieval.add(r)
+	s.repeats.add(r)
 	if r.Outcome != result.Errored && r.Outcome != result.NoGold {
 		s.addAnswer(r)
 	}
@@ -99,12 +104,18 @@ func (s *Sum) addAnswer(r result.Record) {
 	addTokens(&s.reader, r.Usage)
 }
 
-// Fill sets the figures of res to those of the records. The maps of res belong to s: no record may
+// Fill sets the figures of res to those of the records. The cluster tag in res.Settings and the
+// repeats in res.Identity must be set. The maps of res belong to s: no record may
 // be added after Fill while res is in use.
 func (s *Sum) Fill(res *result.Result) {
 	n := s.counts
 	res.Total, res.Passed, res.Counts = n.Total, n.Passed, n
 	res.PassRate, res.MeanScore = n.PassRate(), s.meanScore()
+	res.Repeats, res.Clustered = s.repeats.figures(res.Identity.Dataset.Repeats), s.clustered(res)
+	res.MeanScoreInterval = nil
+	if i, ok := s.score.interval(n.Scored); ok && res.Repeats == nil && res.Clustered == nil {
+		res.MeanScoreInterval = &i
+	}
 	res.Tags, res.EffectiveModes = s.tags, s.modes
 	res.ReaderModels, res.ReaderPrompts = s.models, s.prompts
 	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.first)
@@ -113,24 +124,25 @@ func (s *Sum) Fill(res *result.Result) {
 	res.Retrieval = s.retrieval.figures()
 	res.Cost.JudgeRequests, res.Cost.UsageEstimated = s.judgeRequests, s.judgeEstimated
 	res.Cost.InputTokens, res.Cost.OutputTokens = s.judgeTokens.InputTokens, s.judgeTokens.OutputTokens
-	res.Interval = wilson(n)
+	res.Interval = PassInterval(n)
 	for _, t := range s.tags {
-		t.PassRate, t.Interval = t.Counts.PassRate(), wilson(t.Counts)
+		t.PassRate, t.Interval = t.Counts.PassRate(), PassInterval(t.Counts)
 	}
 }
 
-// wilson returns the interval of a pass rate, nil if there is none.
-func wilson(n result.Counts) *result.Interval {
+// PassInterval returns the Wilson interval of a pass rate, nil if there is none.
+func PassInterval(n result.Counts) *result.Interval {
 	if n.Total == 0 {
 		return nil
 	}
-	lo, hi := stats.Wilson(n.Passed, n.Total, 0.95)
-	return &result.Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}
+	lo, hi := stats.Wilson(n.Passed, n.Total, confidence)
+	return &result.Interval{Method: "wilson", Confidence: confidence, Low: lo, High: hi}
 }
 
 // Judge sets the gate of res to the verdict on a run that has a floor. Fill must have been called,
-// and Stopped, Planned, Settings and the identity's scenario, on which the verdict depends, be set.
-func (s *Sum) Judge(res *result.Result) { res.Gate = newGate(res, s.loss) }
+// and Stopped, Planned, Clustered, Settings and the identity's scenario, on which the verdict
+// depends, be set.
+func (s *Sum) Judge(res *result.Result) { res.Gate = newGate(res, s.loss, s.versus.gate()) }
 
 // meanScore returns the mean over the scored questions, nil if there are none.
 func (s *Sum) meanScore() *float64 {

@@ -18,21 +18,25 @@ const (
 	StopScorer      Stop = "scorer_failed"
 	StopMode        Stop = "mode"
 	StopControls    Stop = "controls"
+	StopMaxFailures Stop = "max_failures" // so many questions did not pass that the rest is not asked
 	StopFailed      Stop = "failed"
 )
 
 // Result is a result file without its questions: the specification's keys first, then everything
 // that affected the outcome. Rates and means over nothing are null.
 type Result struct {
-	SDK        string    `json:"sdk"`
-	ScorerName string    `json:"scorer"`
-	Total      int       `json:"total"`
-	Passed     int       `json:"passed"`
-	PassRate   *float64  `json:"pass_rate"`
-	MeanScore  *float64  `json:"mean_score"`
-	StartedAt  time.Time `json:"started_at"`
-	FinishedAt time.Time `json:"finished_at"`
-	Brain      string    `json:"brain"`
+	SDK        string   `json:"sdk"`
+	ScorerName string   `json:"scorer"`
+	Total      int      `json:"total"`
+	Passed     int      `json:"passed"`
+	PassRate   *float64 `json:"pass_rate"`
+	MeanScore  *float64 `json:"mean_score"`
+	// MeanScoreInterval is nil for fewer than two scores, if all are the same, and if the questions
+	// have clusters or were asked several times, because it takes scores as independent.
+	MeanScoreInterval *Interval `json:"mean_score_interval"`
+	StartedAt         time.Time `json:"started_at"`
+	FinishedAt        time.Time `json:"finished_at"`
+	Brain             string    `json:"brain"`
 	// Brains are the brains that were asked, by name.
 	Brains []BrainInfo `json:"brains,omitempty"`
 
@@ -42,7 +46,7 @@ type Result struct {
 	Planned  int       `json:"planned"`
 	Counts   Counts    `json:"counts"`
 	Interval *Interval `json:"pass_rate_interval"`
-	// Gate is the verdict by the floor and the allowance of Settings. It is null in the cells of a
+	// Gate is the verdict by the floors and allowances of Settings. It is null in the cells of a
 	// sweep, which have no floor.
 	Gate *Gate                  `json:"gate"`
 	Tags map[string]*TagFigures `json:"tags"`
@@ -82,7 +86,9 @@ type Settings struct {
 	TagFloors map[string]float64 `json:"tag_floors,omitempty"`
 	// ClusterTag names the clusters of the questions, empty for none.
 	ClusterTag string `json:"cluster_tag,omitempty"`
-	// MaxUnscored is how many questions may end without a score.
+	// MaxErrors is how many questions may end with an error of the daemon, MaxUnscored how many without
+	// a verdict of the scorer.
+	MaxErrors   Allowance `json:"max_errors"`
 	MaxUnscored Allowance `json:"max_unscored"`
 }
 
