@@ -27,6 +27,17 @@ func BenchmarkBootstrap(b *testing.B) {
 	}
 }
 
+// BenchmarkBootstrapFewValues has scores that are 0, 0.1 … 1.
+func BenchmarkBootstrapFewValues(b *testing.B) {
+	values := make([]float64, benchQuestions)
+	for i := range values {
+		values[i] = float64(i%11) / 10
+	}
+	for b.Loop() {
+		Bootstrap(values, nil, benchResamples, 1, .95)
+	}
+}
+
 // BenchmarkBootstrapClusters has clusters of ten.
 func BenchmarkBootstrapClusters(b *testing.B) {
 	values, cluster := scores(benchQuestions, 1), make([]int, benchQuestions)

@@ -143,7 +143,7 @@ func TestLogRatio(t *testing.T) {
 		// Logarithms ln 2 and ln 8: mean ln 4, SE ln 2.
 		{"by hand", []float64{2, 8}, []float64{1, 1}, Ratio{4, 4 * math.Exp(-12.706204736*ln2), 4 * math.Exp(12.706204736*ln2), .295167, 2}},
 		{"the same", []float64{2, 8}, []float64{2, 8}, Ratio{1, nan, nan, 1, 2}},
-		{"without what has no logarithm", []float64{3, 0, 5, 1, nan}, []float64{3, 1, -1, nan, 1}, Ratio{1, nan, nan, nan, 1}},
+		{"without what has no logarithm", []float64{3, 0, 5, 1, nan, 2}, []float64{3, 1, -1, nan, 1, 0}, Ratio{1, nan, nan, nan, 1}},
 		{"none", []float64{0}, []float64{1}, Ratio{nan, nan, nan, nan, 0}},
 		{"lengths", []float64{1, 2}, []float64{1}, Ratio{nan, nan, nan, nan, 0}},
 	} {

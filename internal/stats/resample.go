@@ -119,13 +119,15 @@ func centred(values []float64, cluster []int, mean float64) units {
 // resample returns the means of so many resamples minus the mean of all values, in ascending order.
 func (u units) resample(resamples int, seed uint64) []float64 {
 	shifts := make([]float64, resamples)
+	draw := u.drawOnes
+	if u.sizes != nil {
+		draw = u.drawClusters
+	} else if few := distinct(u.sums); len(few)*countedFrom <= len(u.sums) {
+		draw = func(random *rand.PCG) float64 { return drawCounts(few, len(u.sums), random) }
+	}
 	eachChunk(resamples, seed, func(random *rand.PCG, from, to int) {
 		for i := from; i < to; i++ {
-			if u.sizes == nil {
-				shifts[i] = u.drawOnes(random)
-			} else {
-				shifts[i] = u.drawClusters(random)
-			}
+			shifts[i] = draw(random)
 		}
 	})
 	slices.Sort(shifts)
@@ -153,6 +155,43 @@ func (u units) drawOnes(random *rand.PCG) float64 {
 		sum += u.sums[draw(random, n, threshold)]
 	}
 	return (sum + other) / float64(n)
+}
+
+// countedFrom is how often each value must occur on average for drawCounts to be faster than
+// drawOnes.
+const countedFrom = 100
+
+// occurrence is a value and how often it occurs.
+type occurrence struct {
+	value float64
+	count int
+}
+
+// distinct returns the values that differ, in ascending order.
+func distinct(values []float64) []occurrence {
+	var few []occurrence
+	for _, v := range slices.Sorted(slices.Values(values)) {
+		if len(few) == 0 || few[len(few)-1].value != v {
+			few = append(few, occurrence{value: v})
+		}
+		few[len(few)-1].count++
+	}
+	return few
+}
+
+// drawCounts returns the mean of one resample of n values of size 1, of which few differ. How often
+// a resample has each of them is binomial, given how often it has those before.
+func drawCounts(few []occurrence, n int, random *rand.PCG) float64 {
+	sum, left, rest := 0.0, n, n
+	for _, o := range few {
+		k := left
+		if o.count < rest && left > 0 {
+			k = int(distuv.Binomial{N: float64(left), P: float64(o.count) / float64(rest), Src: random}.Rand())
+		}
+		sum += o.value * float64(k)
+		left, rest = left-k, rest-o.count
+	}
+	return sum / float64(n)
 }
 
 func (u units) drawClusters(random *rand.PCG) float64 {

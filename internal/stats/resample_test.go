@@ -33,6 +33,46 @@ func TestBootstrapSE(t *testing.T) {
 	}
 }
 
+// Values of which few differ are drawn by how often each occurs. That has the mean and the variance
+// of drawing one value after another, and the same for each value alone.
+func TestFewValuesAreCounted(t *testing.T) {
+	values := slices.Concat(passes(900, 1000), slices.Repeat([]float64{.5}, 600), slices.Repeat([]float64{-2}, 3))
+	few := distinct(values)
+	if want := []occurrence{{-2, 3}, {0, 100}, {.5, 600}, {1, 900}}; !slices.Equal(few, want) {
+		t.Fatalf("%v, want %v", few, want)
+	}
+	const rounds = 20_000
+	n, random := len(values), rand.NewPCG(3, 3)
+	for i, o := range few {
+		alone := slices.Clone(few) // the mean is the share of this value
+		for j := range alone {
+			alone[j].value = 0
+		}
+		alone[i].value = 1
+		shares := make([]float64, rounds)
+		for r := range shares {
+			shares[r] = drawCounts(alone, n, random)
+		}
+		p := float64(o.count) / float64(n)
+		mean, variance := moments(shares)
+		se := math.Sqrt(p * (1 - p) / float64(n))
+		expect(t, fmt.Sprintf("mean share of %v", o.value), mean, p, 4*se/math.Sqrt(rounds))
+		expect(t, fmt.Sprintf("its standard deviation, of %v", o.value), math.Sqrt(variance), se, .04*se)
+	}
+	counted := Bootstrap(values, nil, rounds, 1, .95)
+	u := centred(values, nil, counted.Mean)
+	singly := make([]float64, rounds)
+	for r := range singly {
+		singly[r] = u.drawOnes(random)
+	}
+	_, variance := moments(singly)
+	expect(t, "SE", counted.SE, math.Sqrt(variance), .03*counted.SE)
+	slices.Sort(singly)
+	width := counted.Hi - counted.Lo
+	expect(t, "lo", counted.Lo-counted.Mean, NearestRank(singly, .025), .03*width)
+	expect(t, "hi", counted.Hi-counted.Mean, NearestRank(singly, .975), .03*width)
+}
+
 func TestBootstrapSEVectors(t *testing.T) {
 	for _, v := range shared[struct {
 		K, N      int
@@ -48,15 +88,26 @@ func TestBootstrapSEVectors(t *testing.T) {
 	}
 }
 
-// The percentile ends of a rate are quantiles of the binomial distribution.
+// binomialQuantile returns the smallest share of n passes that at least q of the runs with the pass
+// rate p do not exceed.
+func binomialQuantile(n int, p, q float64) float64 {
+	sum := 0.0
+	for x, term := range binomialTerms(n, p) {
+		if sum += term; sum >= q {
+			return float64(x) / float64(n)
+		}
+	}
+	return 1
+}
+
+// The percentile ends of a rate are quantiles of the binomial distribution, at levels that 20,000
+// resamples show to within four standard errors.
 func TestBootstrapPercentiles(t *testing.T) {
 	for _, c := range []struct {
 		k, n   int
 		lo, hi float64
 	}{{8, 10, .5, 1}, {45, 50, .82, .98}, {450, 500, .872, .926}, {13, 18, .5, .8889}, {16, 18, .7222, 1}} {
-		got := Bootstrap(passes(c.k, c.n), nil, 20_000, 1, .95)
-		expect(t, fmt.Sprintf("lo of %d of %d", c.k, c.n), got.Lo, c.lo, 5.1e-5)
-		expect(t, fmt.Sprintf("hi of %d of %d", c.k, c.n), got.Hi, c.hi, 5.1e-5)
+		checkPercentiles(t, c.k, c.n, c.lo, c.hi, 5.1e-5)
 	}
 }
 
@@ -65,9 +116,23 @@ func TestBootstrapPercentileVectors(t *testing.T) {
 		K, N   int
 		Lo, Hi float64
 	}](t, "bootstrap_percentile_exact_binomial") {
-		got := Bootstrap(passes(v.K, v.N), nil, 20_000, 1, .95)
-		expect(t, fmt.Sprintf("lo of %d of %d", v.K, v.N), got.Lo, v.Lo, 1e-12)
-		expect(t, fmt.Sprintf("hi of %d of %d", v.K, v.N), got.Hi, v.Hi, 1e-12)
+		checkPercentiles(t, v.K, v.N, v.Lo, v.Hi, 1e-12)
+	}
+}
+
+func checkPercentiles(t *testing.T, k, n int, lo, hi, tolerance float64) {
+	t.Helper()
+	const resamples = 20_000
+	slack := 4 * math.Sqrt(.025*.975/resamples)
+	got, p := Bootstrap(passes(k, n), nil, resamples, 1, .95), float64(k)/float64(n)
+	for _, end := range []struct {
+		level, want, got float64
+	}{{.025, lo, got.Lo}, {.975, hi, got.Hi}} {
+		expect(t, fmt.Sprintf("quantile %v for %d of %d", end.level, k, n), binomialQuantile(n, p, end.level), end.want, tolerance)
+		least, most := binomialQuantile(n, p, end.level-slack), binomialQuantile(n, p, end.level+slack)
+		if end.got < least-1e-12 || end.got > most+1e-12 {
+			t.Errorf("quantile %v for %d of %d by resampling is %v, want %v to %v", end.level, k, n, end.got, least, most)
+		}
 	}
 }
 

@@ -79,10 +79,11 @@ func signedSums(d []float64) []float64 {
 
 // farFlips counts the random assignments of signs whose sum is at least far from 0.
 func farFlips(d []float64, far float64, resamples int, seed uint64) int {
+	groups := signedGroups(d)
 	isFar := make([]bool, resamples)
 	eachChunk(resamples, seed, func(random *rand.PCG, from, to int) {
 		for i := from; i < to; i++ {
-			isFar[i] = math.Abs(flip(d, random)) >= far
+			isFar[i] = math.Abs(flip(groups, random)) >= far
 		}
 	})
 	count := 0
@@ -94,21 +95,29 @@ func farFlips(d []float64, far float64, resamples int, seed uint64) int {
 	return count
 }
 
-// flip returns the sum of d with random signs.
-func flip(d []float64, random *rand.PCG) float64 {
-	sum, other := 0.0, 0.0
-	for len(d) > 1 {
-		n := min(64, len(d)) &^ 1
+// signedGroups returns the sums of each four differences with all 16 assignments of signs. Looking
+// up a sum is several times as fast as adding four numbers.
+func signedGroups(d []float64) [][16]float64 {
+	groups := make([][16]float64, 0, (len(d)+3)/4)
+	for len(d) > 0 {
+		var four [4]float64 // missing ones are 0
+		d = d[copy(four[:], d):]
+		groups = append(groups, [16]float64(signedSums(four[:])))
+	}
+	return groups
+}
+
+// flip returns the sum of all differences with random signs.
+func flip(groups [][16]float64, random *rand.PCG) float64 {
+	sum := 0.0
+	for len(groups) > 0 {
+		n := min(16, len(groups))
 		bits := random.Uint64()
-		for i := 0; i < n; i += 2 {
-			sum += math.Float64frombits(math.Float64bits(d[i]) ^ bits<<63)
-			other += math.Float64frombits(math.Float64bits(d[i+1]) ^ bits>>1<<63)
-			bits >>= 2
+		for i := range groups[:n] {
+			sum += groups[i][bits&15]
+			bits >>= 4
 		}
-		d = d[n:]
+		groups = groups[n:]
 	}
-	if len(d) == 1 {
-		sum += math.Float64frombits(math.Float64bits(d[0]) ^ random.Uint64()<<63)
-	}
-	return sum + other
+	return sum
 }
