@@ -238,16 +238,20 @@ func (r *armRun) record() string {
 	return ""
 }
 
+// settings returns the settings of each arm's run.
+func (p *Plan) settings() result.Settings {
+	s := p.Gate
+	s.Concurrency, s.TimeoutSeconds = p.Concurrency, p.Timeout.Seconds()
+	return s
+}
+
 // config returns the configuration of the arm's run.
 func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 	p := r.plan
 	config := harness.Config{
 		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Timeout: p.Timeout,
 		Watched: r.session != nil && r.session.Started(), Paid: true, CapUSD: r.ledger.Cap(),
-		Settings: result.Settings{
-			Concurrency: p.Concurrency, TimeoutSeconds: p.Timeout.Seconds(), Floor: p.Floor,
-			MaxUnscored: p.MaxUnscored,
-		},
+		Settings: p.settings(),
 		Recorded: r.recorded, Complete: r.complete,
 		Turn:   func(ctx context.Context, i int) error { return r.steps.turn(ctx, r.arm.Name, i) },
 		Asking: func(id string, begin bool) { r.asking(r.arm.Name, id, begin) },

@@ -59,10 +59,10 @@ type Config struct {
 	// Concurrency is the number of concurrent questions of one arm.
 	Concurrency int
 	// Timeout limits one question, from the search to the answer.
-	Timeout     time.Duration
-	Floor       float64
-	MaxUnscored result.Allowance
-	Tool        result.ToolID
+	Timeout time.Duration
+	// Gate has the floors and allowances that judge each arm. Its other settings are not used.
+	Gate result.Settings
+	Tool result.ToolID
 }
 
 // Cache says where replies of models, and brains that are filled, are kept for later replays.

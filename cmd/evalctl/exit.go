@@ -84,7 +84,7 @@ func (e *verdictError) Unwrap() error { return e.cause }
 // code returns the exit code of the verdict.
 func (e *verdictError) code() int {
 	switch e.gate.Reason {
-	case result.ReasonFloor:
+	case result.ReasonFloor, result.ReasonTag, result.ReasonBaseline:
 		return exitBelowFloor
 	case result.ReasonNoAnswers, result.ReasonNoQuestions:
 		return exitDaemon

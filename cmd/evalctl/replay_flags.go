@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"evalctl/harness/launch"
-	"evalctl/harness/result"
 	"evalctl/replay/actor"
 	"evalctl/replay/source"
 	"evalctl/scorer"
@@ -58,19 +56,16 @@ type replayCmd struct {
 
 	Concurrency int           `default:"16" help:"Number of concurrent questions of each daemon or baseline (${default})."`
 	Timeout     time.Duration `default:"120s" help:"Time limit for one question, from the search to the answer (${default})."`
-	Floor       string        `default:"0" placeholder:"RATE" help:"Minimum pass rate. Below it the exit code is 1 (${default})."`
-	MaxUnscored string        `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Number or share of questions that may have no score. Above it the exit code is 5 (${default})."`
-	Output      string        `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/."`
-	Report      string        `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights."`
-	History     string        `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results."`
-	Resume      string        `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger."`
-	Quiet       bool          `help:"Print only errors on stderr."`
-	JSON        bool          `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line."`
+	gateFlags   `set:"default_floor=0"`
+	Output      string `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/."`
+	Report      string `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights."`
+	History     string `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results."`
+	Resume      string `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger."`
+	Quiet       bool   `help:"Print only errors on stderr."`
+	JSON        bool   `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line."`
 
 	keptFlags
-	floor    float64
-	unscored result.Allowance
-	scorer   scorer.Kind
+	scorer scorer.Kind
 }
 
 func (replayCmd) Help() string {
@@ -175,11 +170,8 @@ func (c *replayCmd) validateLimits() (err error) {
 	case c.Timeout <= 0:
 		return fmt.Errorf("--timeout %v: must be above 0", c.Timeout)
 	}
-	if c.floor, err = strconv.ParseFloat(c.Floor, 64); err != nil || !(c.floor >= 0 && c.floor <= 1) {
-		return fmt.Errorf("--floor %s: must be a rate from 0 to 1, such as 0.75", c.Floor)
-	}
-	if c.unscored, err = result.ParseAllowance(c.MaxUnscored); err != nil {
-		return fmt.Errorf("--max-unscored %s: %w", c.MaxUnscored, err)
+	if err := c.validateGate(); err != nil {
+		return err
 	}
 	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
 		return err

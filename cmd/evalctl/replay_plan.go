@@ -44,10 +44,27 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 		return nil, err
 	}
 	plan, err := newPlan(config, drawn, excluded)
+	if err == nil {
+		err = c.checkTags(plan)
+	}
 	if err != nil {
 		return nil, errors.Join(err, config.Benchmark.Close())
 	}
 	return plan, nil
+}
+
+// checkTags returns an error for a tag with a floor that no question of the sample has.
+func (c *replayCmd) checkTags(plan *replay.Plan) error {
+	tags := map[string]int{}
+	for _, q := range plan.Questions {
+		for _, tag := range q.Dataset().Tags {
+			tags[tag]++
+		}
+	}
+	if err := checkTagFloors(c.tagFloors, tags); err != nil {
+		return fmt.Errorf("%s: %w", c.Dataset, err)
+	}
+	return nil
 }
 
 // config returns the configuration without the benchmark and the sample.
@@ -61,7 +78,7 @@ func (c *replayCmd) config(p *process) (replay.Config, error) {
 		TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on",
 		Scorer: c.scorer, Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate, Unmetered: c.Unmetered,
 		Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: dir, MaxBytes: llm.DefaultCacheBytes},
-		Concurrency: c.Concurrency, Timeout: c.Timeout, Floor: c.floor, MaxUnscored: c.unscored, Tool: toolID(),
+		Concurrency: c.Concurrency, Timeout: c.Timeout, Gate: c.settings(result.Settings{}), Tool: toolID(),
 	}
 	if err := c.addModels(p, &config); err != nil {
 		return config, err

@@ -22,7 +22,7 @@ var replayFlags = map[string]string{
 	"question-date": "off", "scorer": "exact", "judge": "fake", "judge-prompts": "/data/prompts",
 	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true",
 	"cache": "read", "cache-dir": "/data/cache", "concurrency": "5", "timeout": "30s", "floor": "0.5",
-	"max-unscored": "4", "report": "/data/r.md", "history": "/data/nights",
+	"floor-mode": "proven", "floor-tag": "type:temporal=0.5", "max-errors": "3", "max-unscored": "4", "report": "/data/r.md", "history": "/data/nights",
 }
 
 // TestReplayFlagsAreKept: a resumed replay has every flag, unless notKept says why not.

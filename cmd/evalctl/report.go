@@ -212,16 +212,27 @@ func (t *terminal) verdict(res result.Result) {
 func (t *terminal) gate(res result.Result) {
 	g := res.Gate
 	switch g.Verdict {
-	case result.Pass:
-		t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(true, "PASS"), g.ProofText())
-	case result.Fail:
-		t.field("floor", "%.3f  %s  %d of %d passed, %d required",
-			g.Floor, t.tint(false, "FAIL"), g.Passed, g.Total, g.Required)
+	case result.Pass, result.Fail:
+		t.floors(g)
 	case result.Inconclusive:
 		t.field("stopped", "%s after %d of %s: this is not a score",
 			g.Stopped, res.Counts.Finished(), count(res.Planned, "question"))
 	case result.Invalid:
 		t.field("invalid", "%s", g.Sentence)
+	}
+}
+
+// floors prints how a finished run compares with its floors and its baseline.
+func (t *terminal) floors(g *result.Gate) {
+	word := map[bool]string{true: "PASS", false: "FAIL"}
+	met := g.Mode.Met(g.Passed, g.Required, g.Proof)
+	t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(met, word[met]), g.FloorText())
+	for _, tag := range g.Tags {
+		t.field("floor", "%.3f  %s  tag %s: %s", tag.Floor, t.tint(tag.Met, word[tag.Met]), short(tag.Tag, 32), tag.Text(g.Mode))
+	}
+	if b := g.Baseline; b != nil {
+		good := b.Verdict == result.NotWorse
+		t.field("baseline", "%s  %s", t.tint(good, word[good]), b.Text())
 	}
 }
 

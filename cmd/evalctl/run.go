@@ -82,10 +82,9 @@ func (c *runCmd) config(plan *plan, session *harness.Session,
 		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
 		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, Warnings: plan.gold.Warnings,
-		Settings: result.Settings{
-			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), Floor: c.floor,
-			MaxUnscored: c.unscored, ClusterTag: c.Cluster,
-		},
+		Settings: c.settings(result.Settings{
+			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
+		}),
 	}
 	if plan.judging != nil {
 		config.Paid, config.UnpricedModel = true, plan.judging.UnpricedModel()

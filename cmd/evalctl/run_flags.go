@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"evalctl/daemon/protocol"
@@ -20,9 +19,9 @@ type runCmd struct {
 	Scenario string `enum:"${scenarios}" default:"${default_scenario}" help:"How questions are asked: ${enum}."`
 	Mode     string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}."`
 	Scorer   string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
-	Floor    string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate. Below it the exit code is 1 (${default})."`
 	TopK     int    `name:"top-k" default:"5" help:"Number of passages to retrieve, sent as top_k (${default})."`
 
+	gateFlags   `set:"default_floor=0.90"`
 	MaxFailures int `name:"max-failures" default:"0" placeholder:"N" help:"Stop after N questions that did not pass. 0: no limit."`
 
 	CandidateK  int    `name:"candidate-k" default:"0" help:"Number of candidates, for search-retrieve-only. 0: the daemon's default."`
@@ -39,7 +38,6 @@ type runCmd struct {
 	Resume string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal."`
 
 	keptFlags
-	floor    float64
 	budget   *llm.USD
 	prices   llm.Prices
 	scenario target.Scenario
@@ -96,8 +94,8 @@ func (c *runCmd) Validate() error {
 	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
 		return err
 	}
-	if c.floor, err = strconv.ParseFloat(c.Floor, 64); err != nil || !(c.floor >= 0 && c.floor <= 1) {
-		return fmt.Errorf("--floor %s: must be a rate from 0 to 1, such as 0.90", c.Floor)
+	if err := c.validateGate(); err != nil {
+		return err
 	}
 	return c.validateMoney()
 }

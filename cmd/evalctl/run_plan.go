@@ -69,6 +69,9 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err := c.planInput(pl, check); err != nil {
 		return nil, pl.needs.explain(c.Dataset, c.scorer, err)
 	}
+	if err := checkTagFloors(c.tagFloors, pl.dataset.Tags); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Dataset, err)
+	}
 	if err := pl.estimateJudging(); err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ var flagSamples = map[string][]string{
 	"concurrency":  {"9"},
 	"dialect":      {"camel"},
 	"timeout":      {"90s"},
+	"max-errors":   {"3"},
 	"max-unscored": {"12.5%"},
 	"quiet":        {""},
 	"json":         {""},
@@ -49,6 +50,8 @@ var flagSamples = map[string][]string{
 	"mode":         {"bm25"},
 	"scorer":       {"retrieval"},
 	"floor":        {"0.755"},
+	"floor-mode":   {"proven"},
+	"floor-tag":    {"a=b,c=0.5", "--floor-tag=d=1"},
 	"top-k":        {"11"},
 	"candidate-k":  {"30", "--scenario=search-retrieve-only"},
 	"rerank-top-n": {"20", "--scenario=search-retrieve-only"},
@@ -238,8 +241,8 @@ func TestJournalOptions(t *testing.T) {
 		"--price=n=2/3", "--llm-provider=fake", "--endpoint=http://127.0.0.1:1", "--json", "--token=t",
 	})
 	const want = `{"brain":"eval","candidate-k":"0","concurrency":"4","corpus":"/data/notes","dataset":"/data/q.jsonl",` +
-		`"dialect":"auto","endpoint":"http://127.0.0.1:1","floor":"0.90","inherited-budget-usd":"0.5","judge-rps":"20",` +
-		`"limit":"3","llm-provider":"fake","max-unscored":"10%","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
+		`"dialect":"auto","endpoint":"http://127.0.0.1:1","floor":"0.90","floor-mode":"point","inherited-budget-usd":"0.5","judge-rps":"20",` +
+		`"limit":"3","llm-provider":"fake","max-errors":"10%","max-unscored":"10%","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
 		`"rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","sdk":"py","timeout":"1m30s","top-k":"5"}`
 	if diff := cmp.Diff(want, string(optionsOf(t, run))); diff != "" {
 		t.Error(diff)

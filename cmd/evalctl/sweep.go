@@ -23,6 +23,7 @@ import (
 // sweepCmd has the flags of evalctl sweep.
 type sweepCmd struct {
 	targetFlags
+	allowanceFlags
 	Modes       []string `default:"auto" placeholder:"MODE,..." help:"Retrieval modes: ${modes} (${default})."`
 	TopKs       []int    `name:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
 	CandidateKs []int    `name:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k. 0: the daemon's default (${default})."`
@@ -47,7 +48,7 @@ Examples:
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *sweepCmd) Validate() error {
-	if err := c.validate(); err != nil {
+	if err := errors.Join(c.validate(), c.validateAllowances()); err != nil {
 		return err
 	}
 	for _, m := range c.Modes {
@@ -245,8 +246,8 @@ func (s *sweeper) cell(ctx context.Context, cell result.Cell) (result.Result, er
 		Scorer: scorer.Retrieval{TopK: cell.TopK}, Concurrency: s.Concurrency, Timeout: s.Timeout,
 		Watched: s.session.Started(), Recorded: progress.add, Warnings: gold.Warnings,
 		Settings: result.Settings{
-			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(), MaxUnscored: s.unscored,
-			ClusterTag: s.Cluster,
+			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(),
+			MaxErrors: s.errors, MaxUnscored: s.unscored, ClusterTag: s.Cluster,
 		},
 	}, id)
 	progress.done()
@@ -267,7 +268,7 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 		if unanswered(cell) {
 			quiet++
 		}
-		if n.Errors > c.unscored.Of(n.Total) {
+		if n.Errors > c.errors.Of(n.Total) {
 			lost++
 		}
 	}
@@ -275,8 +276,8 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 	case quiet == len(s.Cells):
 		return daemonError{errors.New("the daemon answered no question in any cell")}
 	case lost > 0:
-		return unscoredError{fmt.Errorf("%d of %d cells have more errors than --max-unscored %s allows",
-			lost, len(s.Cells), c.MaxUnscored)}
+		return unscoredError{fmt.Errorf("%d of %d cells have more errors than --max-errors %s allows",
+			lost, len(s.Cells), c.MaxErrors)}
 	}
 	return nil
 }

@@ -81,9 +81,9 @@ func TestSweepRows(t *testing.T) {
 
 func TestSweepVerdict(t *testing.T) {
 	c := sweepCmd{}
-	c.MaxUnscored = "10%"
+	c.MaxErrors = "10%"
 	var err error
-	if c.unscored, err = result.ParseAllowance(c.MaxUnscored); err != nil {
+	if c.errors, err = result.ParseAllowance(c.MaxErrors); err != nil {
 		t.Fatal(err)
 	}
 	cell := func(errs int) result.Cell {

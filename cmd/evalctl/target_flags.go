@@ -10,7 +10,6 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/launch"
-	"evalctl/harness/result"
 )
 
 // The defaults of --output and --brain.
@@ -41,17 +40,14 @@ type targetFlags struct {
 	Dialect     string        `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
 	Timeout     time.Duration `default:"120s" help:"Time limit for one question, all attempts included (${default})."`
 
-	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Number or share of questions that may have no score. Above it the exit code is 5 (${default})."`
-	Quiet       bool   `help:"Print only errors on stderr."`
-	JSON        bool   `name:"json" help:"Print the summary as one JSON object."`
+	Quiet bool `help:"Print only errors on stderr."`
+	JSON  bool `name:"json" help:"Print the summary as one JSON object."`
 
 	selectFlags
-
-	unscored result.Allowance
 }
 
 // validate checks what the tags of the flags cannot express.
-func (s *targetFlags) validate() (err error) {
+func (s *targetFlags) validate() error {
 	switch {
 	case s.SDK == "":
 		return fmt.Errorf("--sdk is missing; it is one of %s", strings.Join(launch.SDKs, ", "))
@@ -81,9 +77,6 @@ func (s *targetFlags) validate() (err error) {
 	}
 	if err := s.selectFlags.validate(); err != nil {
 		return err
-	}
-	if s.unscored, err = result.ParseAllowance(s.MaxUnscored); err != nil {
-		return fmt.Errorf("--max-unscored %s: %w", s.MaxUnscored, err)
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ type Sum struct {
 	// judgeEstimated is the number of records for which the judge's tokens were estimated.
 	judgeEstimated int
 
+	versus *versus // nil without a baseline
+
 	topK      int
 	retrieval *retrievalSum
 	repeats   repeatSum
@@ -52,6 +54,7 @@ func (s *Sum) Finished() int { return s.counts.Finished() }
 // Add counts one finished record.
 func (s *Sum) Add(r result.Record) {
 	s.counts.Add(r)
+	s.versus.add(r)
 	for _, tag := range r.Tags {
 		if s.tags[tag] == nil {
 			s.tags[tag] = &result.TagFigures{}
@@ -137,8 +140,9 @@ func wilson(n result.Counts) *result.Interval {
 }
 
 // Judge sets the gate of res to the verdict on a run that has a floor. Fill must have been called,
-// and Stopped, Planned, Settings and the identity's scenario, on which the verdict depends, be set.
-func (s *Sum) Judge(res *result.Result) { res.Gate = newGate(res, s.loss) }
+// and Stopped, Planned, Clustered, Settings and the identity's scenario, on which the verdict
+// depends, be set.
+func (s *Sum) Judge(res *result.Result) { res.Gate = newGate(res, s.loss, s.versus.gate()) }
 
 // meanScore returns the mean over the scored questions, nil if there are none.
 func (s *Sum) meanScore() *float64 {

@@ -163,9 +163,9 @@ func TestFigures(t *testing.T) {
 		Cost: result.Cost{JudgeRequests: 3, InputTokens: 150, OutputTokens: 27, UsageEstimated: 1},
 		Gate: &result.Gate{
 			Verdict: result.Invalid, Reason: result.ReasonLost, Passed: 1, Total: 4,
-			Allowance: result.AllowanceUse{Lost: 2, Errors: 1, Unscored: 1},
-			Loss:      result.Loss{Errors: 1, Unscored: 1, Unknown: 1},
-			Sentence:  "no score for 2 of 4 questions (1 error, 1 unscored), --max-unscored 0 allows 0",
+			MaxErrors: result.AllowanceUse{Count: 1}, MaxUnscored: result.AllowanceUse{Count: 1},
+			Loss:     result.Loss{Errors: 1, Unscored: 1, Unknown: 1},
+			Sentence: "1 error in 4 questions, --max-errors 0 allows 0; no verdict of the scorer on 1 of 4 questions, --max-unscored 0 allows 0",
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,31 +1,29 @@
 package aggregate
 
 import (
-	"math"
-	"sort"
+	"maps"
+	"slices"
 
 	"evalctl/harness/result"
 	"evalctl/internal/stats"
 )
 
-// proofConfidence is the confidence of a Proof.
-const proofConfidence = 0.95
-
-// worseBy is how far below the floor the example of a Proof is.
-const worseBy = 0.05
-
-// newGate judges res by its counts, Stopped, Planned, Settings and the scenario in its identity.
-// loss counts its questions as in a scenario with a reader.
-func newGate(res *result.Result, loss result.Loss) *result.Gate {
-	n := res.Counts
-	floor, allowance := res.Settings.Floor, res.Settings.MaxUnscored
+// newGate judges res by its counts, tags, clusters, Stopped, Planned, Settings and the scenario in
+// its identity. loss counts its questions as in a scenario with a reader. base is the comparison
+// with the baseline, nil without one.
+//
+// The first rule that does not hold decides: the scorer is trusted, the run finished, questions
+// count and were answered, errors and unscored questions are within their allowances, the floor is
+// met, those of tags are, and the run is shown to be not worse than its baseline.
+func newGate(res *result.Result, loss result.Loss, base *result.BaselineGate) *result.Gate {
+	n, set := res.Counts, res.Settings
 	g := &result.Gate{
-		Floor: floor, Required: stats.Required(n.Total, floor), Passed: n.Passed, Total: n.Total,
-		Allowance: result.AllowanceUse{
-			Max: allowance, Allowed: allowance.Of(n.Total),
-			Lost: n.Errors + n.Unscored, Errors: n.Errors, Unscored: n.Unscored,
-		},
+		Floor: set.Floor, Required: required(set.FloorMode, n.Total, set.Floor, res.Clustered), Passed: n.Passed, Total: n.Total,
+		MaxErrors: use(set.MaxErrors, n.Errors, n.Total), MaxUnscored: use(set.MaxUnscored, n.Unscored, n.Total),
 		Loss: lossIn(res.Identity.Scenario, loss),
+	}
+	if set.FloorMode != result.FloorPoint {
+		g.Mode = set.FloorMode
 	}
 	switch {
 	case res.Replay != nil && !res.Replay.Controls.Valid():
@@ -38,18 +36,63 @@ func newGate(res *result.Result, loss result.Loss) *result.Gate {
 		g.Verdict, g.Reason = result.Invalid, result.ReasonLost
 	case n.Errors == n.Total:
 		g.Verdict, g.Reason = result.Invalid, result.ReasonNoAnswers
-	case g.Allowance.Lost > g.Allowance.Allowed:
+	case g.MaxErrors.Exceeded() || g.MaxUnscored.Exceeded():
 		g.Verdict, g.Reason = result.Invalid, result.ReasonLost
-	case n.Passed < g.Required:
-		g.Verdict, g.Reason = result.Fail, result.ReasonFloor
 	default:
-		g.Verdict, g.Reason = result.Pass, result.ReasonFloor
-	}
-	if g.Reason == result.ReasonFloor {
-		g.Proof = newProof(n.Passed, n.Total, floor)
+		g.Proof = newProof(g.Mode, n.Passed, n.Total, set.Floor, res.Clustered)
+		g.Tags, g.Baseline = tagGates(res), base
+		g.Verdict, g.Reason = quality(g)
 	}
 	g.Sentence = sentence(g, res)
 	return g
+}
+
+// use compares count questions of total with an allowance.
+func use(max result.Allowance, count, total int) result.AllowanceUse {
+	return result.AllowanceUse{Max: max, Allowed: max.Of(total), Count: count}
+}
+
+// quality judges a run with enough scores by its floors and its baseline.
+func quality(g *result.Gate) (result.Verdict, result.Reason) {
+	switch {
+	case !g.Mode.Met(g.Passed, g.Required, g.Proof):
+		return result.Fail, result.ReasonFloor
+	case slices.ContainsFunc(g.Tags, func(t result.TagGate) bool { return !t.Met }):
+		return result.Fail, result.ReasonTag
+	case g.Baseline != nil && g.Baseline.Verdict != result.NotWorse:
+		return result.Fail, result.ReasonBaseline
+	}
+	return result.Pass, result.ReasonFloor
+}
+
+// tagGates judges the tags that have a floor of their own, in the mode of the run's.
+func tagGates(res *result.Result) []result.TagGate {
+	var out []result.TagGate
+	for _, tag := range slices.Sorted(maps.Keys(res.Settings.TagFloors)) {
+		floor, mode := res.Settings.TagFloors[tag], res.Settings.FloorMode
+		t := result.TagGate{Tag: tag, Floor: floor}
+		if n := res.Tags[tag]; n != nil && n.Total > 0 {
+			t.Passed, t.Total = n.Passed, n.Total
+			t.Required = required(mode, t.Total, floor, nil)
+			t.Proof = newProof(mode, t.Passed, t.Total, floor, nil)
+			t.Met = mode.Met(t.Passed, t.Required, t.Proof)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// required returns the fewest passes among total that meet floor in a mode. A bound over clusters
+// depends on more than the passes.
+func required(mode result.FloorMode, total int, floor float64, clusters *result.Clustered) int {
+	switch {
+	case clusters != nil || total == 0:
+	case mode == result.FloorProven:
+		return stats.RequiredProven(total, floor, proofConfidence)
+	case mode == result.FloorNotRefuted:
+		return stats.RequiredNotRefuted(total, floor, proofConfidence)
+	}
+	return stats.Required(total, floor)
 }
 
 // readerErrors returns the number of questions of a replay on which the model that answers failed.
@@ -58,21 +101,4 @@ func readerErrors(res *result.Result) int {
 		return 0
 	}
 	return res.Replay.Losses[result.CauseReaderError]
-}
-
-// newProof judges passed of total questions, which must be at least 1.
-func newProof(passed, total int, floor float64) *result.Proof {
-	worse := math.Round(max(0, floor-worseBy)*1e9) / 1e9 // without the noise of the subtraction
-	p := result.Proof{
-		Method: "wilson", Confidence: proofConfidence,
-		Lower:     stats.WilsonLower(passed, total, proofConfidence),
-		WorseRate: worse, WorsePasses: stats.GatePass(total, floor, worse),
-	}
-	needed := sort.Search(total+1, func(k int) bool {
-		return stats.WilsonLower(k, total, proofConfidence) >= floor
-	})
-	if needed <= total {
-		p.Needed, p.Proven = &needed, passed >= needed
-	}
-	return &p
 }

@@ -47,7 +47,7 @@ func judge(res result.Result, floor float64, max result.Allowance) result.Gate {
 	add(n.Errors, result.Record{Outcome: result.Errored})
 	add(n.Unscored, result.Record{Outcome: result.Unscored})
 	add(n.NoGold, result.Record{Outcome: result.NoGold})
-	res.Settings = result.Settings{Floor: floor, MaxUnscored: max}
+	res.Settings = result.Settings{Floor: floor, MaxErrors: max, MaxUnscored: max}
 	sum.Fill(&res)
 	sum.Judge(&res)
 	if res.Counts != n {
@@ -81,26 +81,30 @@ func TestGateVerdicts(t *testing.T) {
 		sentence string
 	}{
 		{"above the floor", finished(46, 4, 0, 0, 0), 0.9, "0", "pass floor", 45,
-			"46 of 50 questions passed, the floor 0.9 needs 45; not proven at this size: a true rate of 0.85 passes 22% of the time; 49/50 would prove it"},
-		{"exactly at the floor", finished(45, 5, 0, 0, 0), 0.9, "0", "pass floor", 45, "45 of 50 questions passed, the floor 0.9 needs 45; not proven"},
-		{"one below the floor", finished(44, 6, 0, 0, 0), 0.9, "0", "fail floor", 45, "44 of 50 questions passed, the floor 0.9 needs 45"},
+			"46/50 passes the floor 0.9 (needs 45), not proven at this size: a true rate of 0.85 passes 22% of the time; 49/50 would prove it"},
+		{"exactly at the floor", finished(45, 5, 0, 0, 0), 0.9, "0", "pass floor", 45, "45/50 passes the floor 0.9 (needs 45), not proven"},
+		{"one below the floor", finished(44, 6, 0, 0, 0), 0.9, "0", "fail floor", 45, "44/50 misses the floor 0.9 (needs 45), not proven: the one-sided 95% upper bound, 0.937, still reaches it; about 1471 questions would settle it, if this is the true rate"},
 		{"a floor that no share equals", finished(9, 2, 0, 0, 0), 0.8181, "0", "pass floor", 9, ""},
 		{"a product that rounds up", finished(7, 93, 0, 0, 0), 0.07, "0", "pass floor", 7, ""},
 		{"proven", finished(500, 0, 0, 0, 0), 0.9, "0", "pass floor", 450,
-			"500 of 500 questions passed, the floor 0.9 needs 450; proven: even the one-sided 95% lower bound reaches it"},
+			"500/500 passes the floor 0.9 (needs 450), proven: even the one-sided 95% lower bound reaches it"},
 		{"too few to prove", finished(10, 0, 0, 0, 0), 0.9, "0", "pass floor", 9,
-			"10 of 10 questions passed, the floor 0.9 needs 9; not proven at this size: a true rate of 0.85 passes 54% of the time; no result on so few questions would prove it"},
-		{"a floor of 0", finished(0, 3, 0, 0, 0), 0, "0", "pass floor", 0, "0 of 3 questions passed, the floor 0 needs 0; proven"},
+			"10/10 passes the floor 0.9 (needs 9), not proven at this size: a true rate of 0.85 passes 54% of the time; no result on so few questions would prove it"},
+		{"a floor of 0", finished(0, 3, 0, 0, 0), 0, "0", "pass floor", 0, "0/3 passes the floor 0 (needs 0), proven"},
 		{"a floor of 1, reached", finished(3, 0, 0, 0, 0), 1, "0", "pass floor", 3,
-			"3 of 3 questions passed, the floor 1 needs 3; not proven: no number of questions can prove that none would fail"},
-		{"a floor of 1, missed", finished(2, 1, 0, 0, 0), 1, "0", "fail floor", 3, "2 of 3 questions passed, the floor 1 needs 3"},
-		{"one question", finished(0, 1, 0, 0, 0), 0.9, "0", "fail floor", 1, "0 of 1 question passed, the floor 0.9 needs 1"},
-		{"as many lost as allowed", finished(8, 0, 1, 1, 0), 0.8, "20%", "pass floor", 8, ""},
-		{"as many lost as allowed, by number", finished(8, 0, 1, 1, 0), 0.8, "2", "pass floor", 8, ""},
-		{"one more lost than allowed", finished(8, 0, 1, 1, 0), 0.8, "1", "invalid lost", 8,
-			"no score for 2 of 10 questions (1 error, 1 unscored), --max-unscored 1 allows 1"},
+			"3/3 passes the floor 1 (needs 3), not proven: no number of questions can prove that none would fail"},
+		{"a floor of 1, missed", finished(2, 1, 0, 0, 0), 1, "0", "fail floor", 3, "2/3 misses the floor 1 (needs 3), proven: even the one-sided 95% upper bound, 0.922, is below it"},
+		{"one question", finished(0, 1, 0, 0, 0), 0.9, "0", "fail floor", 1, "0/1 misses the floor 0.9 (needs 1), proven: even the one-sided 95% upper bound, 0.730, is below it"},
+		{"as many lost as allowed", finished(8, 0, 2, 0, 0), 0.8, "20%", "pass floor", 8, ""},
+		{"as many lost as allowed, by number", finished(8, 0, 2, 0, 0), 0.8, "2", "pass floor", 8, ""},
+		{"one more lost than allowed", finished(8, 0, 2, 1, 0), 0.8, "1", "invalid lost", 9,
+			"2 errors in 11 questions, --max-errors 1 allows 1"},
+		{"one more unscored than allowed", finished(8, 0, 1, 2, 0), 0.8, "1", "invalid lost", 9,
+			"no verdict of the scorer on 2 of 11 questions, --max-unscored 1 allows 1"},
+		{"too many of both", finished(8, 0, 2, 2, 0), 0.8, "1", "invalid lost", 10,
+			"2 errors in 12 questions, --max-errors 1 allows 1; no verdict of the scorer on 2 of 12 questions, --max-unscored 1 allows 1"},
 		{"a share is rounded down", finished(17, 0, 2, 0, 0), 0.8, "10%", "invalid lost", 16,
-			"no score for 2 of 19 questions (2 errors, 0 unscored), --max-unscored 10% allows 1"},
+			"2 errors in 19 questions, --max-errors 10% allows 1"},
 		{"lost wins over the floor", finished(0, 8, 2, 0, 0), 0.9, "0", "invalid lost", 9, ""},
 		{"no answer at all", finished(0, 0, 3, 0, 0), 0, "100%", "invalid no_answers", 0, "the daemon answered none of 3 questions; the result file says why for each"},
 		{"a reader that failed on all", unread(finished(0, 0, 3, 0, 0), 3), 0, "100%", "invalid lost", 0,
@@ -108,7 +112,7 @@ func TestGateVerdicts(t *testing.T) {
 		{"a reader and a daemon that failed", unread(finished(0, 0, 3, 0, 0), 1), 0, "0", "invalid lost", 0,
 			`the model that answers, "gpt-5-mini", failed on 1 of 3 questions, and no other has an answer; the result file says why for each`},
 		{"a reader that failed on some", unread(finished(7, 0, 3, 0, 0), 2), 0, "10%", "invalid lost", 0,
-			`no score for 3 of 10 questions (3 errors, 0 unscored), --max-unscored 10% allows 1; the model that answers, "gpt-5-mini", failed on 2 of them`},
+			`3 errors in 10 questions, --max-errors 10% allows 1; the model that answers, "gpt-5-mini", failed on 2 of them`},
 		{"one answer", finished(0, 1, 2, 0, 0), 0, "100%", "pass floor", 0, ""},
 		{"unscored answers are answers", finished(0, 0, 0, 3, 0), 0, "100%", "pass floor", 0, ""},
 		{"all without gold", finished(0, 0, 0, 0, 4), 0, "100%", "invalid no_questions", 0, "none of 4 questions has expected_paths, so that none counts"},
@@ -133,7 +137,7 @@ func TestGateVerdicts(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", g.Sentence, c.sentence)
 			}
 			n := c.res.Counts
-			if g.Passed != n.Passed || g.Total != n.Total || g.Allowance.Max.String() != c.max || g.Allowance.Lost != n.Errors+n.Unscored || g.Stopped != "" != (g.Reason == result.ReasonStopped) {
+			if g.Passed != n.Passed || g.Total != n.Total || g.MaxErrors.Max.String() != c.max || g.MaxErrors.Count != n.Errors || g.MaxUnscored.Count != n.Unscored || g.Stopped != "" != (g.Reason == result.ReasonStopped) {
 				t.Errorf("got %+v", g)
 			}
 		})
@@ -176,7 +180,7 @@ func TestGateProperties(t *testing.T) {
 		res := finished(small.Draw(t, "passed"), small.Draw(t, "failed"), small.Draw(t, "errors"), small.Draw(t, "unscored"), small.Draw(t, "no gold"))
 		milli := rapid.IntRange(0, 1000).Draw(t, "milli")
 		percent := rapid.IntRange(0, 100).Draw(t, "percent")
-		max, err := result.ParseAllowance(rapid.SampledFrom([]string{"0", "3", "500", "0%", "12.5%", "100%"}).Draw(t, "max"))
+		most, err := result.ParseAllowance(rapid.SampledFrom([]string{"0", "3", "500", "0%", "12.5%", "100%"}).Draw(t, "max"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,13 +189,13 @@ func TestGateProperties(t *testing.T) {
 			res.Stopped = result.StopFailed
 			res.Planned += percent + 1
 		}
-		g := judge(res, floor, max)
+		g := judge(res, floor, most)
 		n := res.Counts
 		reached := 1000*n.Passed >= milli*n.Total
 		switch g.Verdict {
 		case result.Pass, result.Fail:
-			if reached != (g.Verdict == result.Pass) || g.Passed >= g.Required != reached || n.Errors == n.Total || n.Errors+n.Unscored > max.Of(n.Total) || res.Stopped != "" {
-				t.Errorf("%s for %+v, floor %v, at most %v unscored", g.Verdict, n, floor, max)
+			if reached != (g.Verdict == result.Pass) || g.Passed >= g.Required != reached || n.Errors == n.Total || max(n.Errors, n.Unscored) > most.Of(n.Total) || res.Stopped != "" {
+				t.Errorf("%s for %+v, floor %v, at most %v unscored", g.Verdict, n, floor, most)
 			}
 			p := g.Proof
 			if p.Proven != (p.Lower >= floor) || p.Proven && g.Verdict != result.Pass {
@@ -209,7 +213,7 @@ func TestGateProperties(t *testing.T) {
 				t.Errorf("got %+v", g)
 			}
 		case result.Invalid:
-			if res.Stopped != "" || n.Errors < n.Total && n.Errors+n.Unscored <= max.Of(n.Total) || g.Proof != nil {
+			if res.Stopped != "" || n.Errors < n.Total && max(n.Errors, n.Unscored) <= most.Of(n.Total) || g.Proof != nil {
 				t.Errorf("got %+v of %+v", g, n)
 			}
 		default:
@@ -219,7 +223,7 @@ func TestGateProperties(t *testing.T) {
 			better := res
 			better.Counts.Passed++
 			order := map[result.Verdict]int{result.Fail: 1, result.Pass: 2}
-			if after := judge(better, floor, max); order[after.Verdict] < order[g.Verdict] {
+			if after := judge(better, floor, most); order[after.Verdict] < order[g.Verdict] {
 				t.Errorf("one more pass made %s of %s", after.Verdict, g.Verdict)
 			}
 		}

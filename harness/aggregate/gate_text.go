@@ -25,34 +25,48 @@ func sentence(g *result.Gate, res *result.Result) string {
 	case result.ReasonLost:
 		return lostSentence(g, res)
 	}
-	s := fmt.Sprintf("%d of %s passed, the floor %v needs %d",
-		g.Passed, questions(g.Total), g.Floor, g.Required)
-	if g.Verdict == result.Fail {
-		return s
+	s := g.FloorText()
+	for _, t := range g.Tags {
+		if !t.Met {
+			s += fmt.Sprintf("; tag %.100q: %s", t.Tag, t.Text(g.Mode))
+		}
 	}
-	return s + "; " + g.ProofText()
+	if g.Baseline != nil {
+		s += "; " + g.Baseline.Text()
+	}
+	return s
 }
 
 // lostSentence says which questions have no score. A failure of the model that answers is not the
 // daemon's.
 func lostSentence(g *result.Gate, res *result.Result) string {
-	a, unread := g.Allowance, readerErrors(res)
+	errors, unscored, unread := g.MaxErrors, g.MaxUnscored, readerErrors(res)
 	var reader string
 	if unread > 0 {
 		reader = fmt.Sprintf("the model that answers, %.100q, failed on %d of",
 			res.Replay.Actor.Model, unread)
 	}
-	if unread > 0 && a.Errors == g.Total {
+	if unread > 0 && errors.Count == g.Total {
 		others := ""
 		if unread < g.Total {
 			others = ", and no other has an answer"
 		}
 		return fmt.Sprintf("%s %s%s; the result file says why for each", reader, questions(g.Total), others)
 	}
-	s := fmt.Sprintf("no score for %d of %s (%s, %d unscored), --max-unscored %s allows %d",
-		a.Lost, questions(g.Total), number(a.Errors, "error"), a.Unscored, a.Max, a.Allowed)
-	if unread > 0 {
-		s += fmt.Sprintf("; %s them", reader)
+	s := ""
+	if errors.Exceeded() {
+		s = fmt.Sprintf("%s in %s, --max-errors %s allows %d",
+			number(errors.Count, "error"), questions(g.Total), errors.Max, errors.Allowed)
+		if unread > 0 {
+			s += fmt.Sprintf("; %s them", reader)
+		}
+	}
+	if unscored.Exceeded() {
+		if s != "" {
+			s += "; "
+		}
+		s += fmt.Sprintf("no verdict of the scorer on %d of %s, --max-unscored %s allows %d",
+			unscored.Count, questions(g.Total), unscored.Max, unscored.Allowed)
 	}
 	return s
 }

@@ -31,7 +31,9 @@ func properties(run *Run) []property {
 		s.add("floor_mode", string(g.Mode))
 		if b := g.Baseline; b != nil {
 			s.add("baseline", string(b.Verdict))
-			s.add("baseline_difference", fmt.Sprintf("%+.3f", b.Difference))
+			if b.Difference != nil {
+				s.add("baseline_difference", fmt.Sprintf("%+.3f", *b.Difference))
+			}
 		}
 	}
 	s.add("stopped", string(res.Stopped))

@@ -1,7 +1,5 @@
 package result
 
-import "fmt"
-
 // Verdict is the outcome of a whole run.
 type Verdict string
 
@@ -21,8 +19,13 @@ type Reason string
 
 // The reasons.
 const (
-	ReasonFloor   Reason = "floor"   // Pass or Fail: the pass rate was compared with the floor
-	ReasonStopped Reason = "stopped" // Inconclusive: Gate.Stopped is the cause
+	ReasonFloor Reason = "floor" // Pass, or Fail: the pass rate was compared with the floor
+	// ReasonTag is Fail: the floor was reached, and that of a tag was not.
+	ReasonTag Reason = "tag_floor"
+	// ReasonBaseline is Fail: the floors were reached, and the run is worse than its baseline, or not
+	// shown to be not worse.
+	ReasonBaseline Reason = "baseline"
+	ReasonStopped  Reason = "stopped" // Inconclusive: Gate.Stopped is the cause
 	// ReasonNoQuestions is Invalid: every question was left out for lack of gold.
 	ReasonNoQuestions Reason = "no_questions"
 	ReasonNoAnswers   Reason = "no_answers" // Invalid: every question ended with an error
@@ -42,14 +45,16 @@ type Gate struct {
 	Reason  Reason  `json:"reason"`
 	// Stopped is why the run ended early, empty unless Reason is ReasonStopped.
 	Stopped Stop `json:"stopped"`
-	// Floor is the lowest pass rate that passes, and Required the fewest passes among Total that
-	// reach it.
+	// Floor is the lowest pass rate that passes, and Required the fewest passes among Total that do
+	// by Mode, Total+1 if no number does. If Proof is not that of independent questions, a bound
+	// decides, and Required is the fewest passes whose rate reaches the floor.
 	Floor    float64 `json:"floor"`
 	Required int     `json:"required"`
 	Passed   int     `json:"passed"`
 	Total    int     `json:"total"`
-	// Allowance compares the questions without a score with what Settings.MaxUnscored allows.
-	Allowance AllowanceUse `json:"allowance"`
+	// MaxErrors and MaxUnscored compare the questions without a score with what Settings allows.
+	MaxErrors   AllowanceUse `json:"max_errors"`
+	MaxUnscored AllowanceUse `json:"max_unscored"`
 	// Proof is nil unless Verdict is Pass or Fail.
 	Proof *Proof `json:"proof"`
 	// Mode is what must reach the floor, empty for FloorPoint.
@@ -93,72 +98,92 @@ type BaselineVerdict string
 const (
 	NotWorse BaselineVerdict = "not_worse" // the interval lies above -margin
 	Worse    BaselineVerdict = "worse"     // the interval lies below -margin
-	Unknown  BaselineVerdict = "unknown"   // the interval contains -margin
+	Unknown  BaselineVerdict = "unknown"   // the interval contains -margin, or there are no pairs
 )
 
 // BaselineGate compares a run with a baseline, question by question.
 type BaselineGate struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
+	// SDK is that of the baseline. Differs are the keys of the identity, such as daemon.version, in
+	// which it differs from the run, in order.
+	SDK     string   `json:"sdk"`
+	Differs []string `json:"differs"`
 	// Margin is the largest loss of pass rate that is accepted, from 0 to 1.
 	Margin float64 `json:"margin"`
-	// Both, OnlyRun, OnlyBaseline and Neither count the pairs of questions by who passed.
+	// Both, OnlyRun, OnlyBaseline and Neither count the pairs of questions by who passed. An error
+	// counts as not passed.
 	Both         int `json:"both"`
 	OnlyRun      int `json:"only_run"`
 	OnlyBaseline int `json:"only_baseline"`
 	Neither      int `json:"neither"`
-	// Unpaired questions are in one of the results only, or without a score in one of them.
+	// Unpaired questions are in one of the results only, or without a verdict of the scorer in one of
+	// them. Unscored counts the latter.
 	Unpaired int `json:"unpaired"`
-	// Difference is the pass rate of the run less that of the baseline, over the pairs.
-	Difference float64         `json:"difference"`
-	Interval   *Interval       `json:"interval"`
-	P          float64         `json:"mcnemar_exact_p"`
-	Verdict    BaselineVerdict `json:"verdict"`
-	// Broke and Fixed are the ids of the pairs that differ, in the order of the run.
+	Unscored int `json:"unscored"`
+	// Difference is the pass rate of the run less that of the baseline, over the pairs. Interval is
+	// two-sided (Newcombe 1998, method 10), so that its lower end is a one-sided bound at 97.5%. Both
+	// are nil without pairs.
+	Difference *float64  `json:"difference"`
+	Interval   *Interval `json:"interval"`
+	// P is that of the exact McNemar test of a difference of 0, two-sided.
+	P       float64         `json:"mcnemar_exact_p"`
+	Verdict BaselineVerdict `json:"verdict"`
+	// Settles is how many pairs would show that the run is not worse, if they had the same shares as
+	// these: the fewest whole multiple of them. It is nil unless Verdict is Unknown, and if no number
+	// up to a million would.
+	Settles *int `json:"settles"`
+	// Broke are the ids of the pairs that only the baseline passed, Fixed of those that only the run
+	// did, in the order of the dataset.
 	Broke []string `json:"broke"`
 	Fixed []string `json:"fixed"`
 }
 
-// AllowanceUse is how much of an allowance a run used. Lost is the sum of Errors and Unscored.
+// Pairs returns the number of questions that both results have a verdict on.
+func (b *BaselineGate) Pairs() int { return b.Both + b.OnlyRun + b.OnlyBaseline + b.Neither }
+
+// AllowanceUse is how much of an allowance a run used: Count questions of the Allowed ones.
 type AllowanceUse struct {
-	Max      Allowance `json:"max"`
-	Allowed  int       `json:"allowed"`
-	Lost     int       `json:"lost"`
-	Errors   int       `json:"errors"`
-	Unscored int       `json:"unscored"`
+	Max     Allowance `json:"max"`
+	Allowed int       `json:"allowed"`
+	Count   int       `json:"count"`
 }
+
+// Exceeded reports whether there are more questions than allowed.
+func (u AllowanceUse) Exceeded() bool { return u.Count > u.Allowed }
+
+// The methods of a Proof.
+const (
+	// MethodWilson is the score interval of independent questions (Wilson 1927).
+	MethodWilson = "wilson"
+	// MethodClustered is the t interval of Result.Clustered, or Wilson's where that is wider. It is
+	// Wilson's with each cluster as one question if the clusters have the same rate, and 0 to 1 if
+	// there is only one.
+	MethodClustered = "clustered_t"
+)
 
 // Proof is how certain it is that the daemon's true pass rate reaches the floor.
 type Proof struct {
-	// Proven is set if the lower bound of the pass rate reaches the floor.
-	Proven bool `json:"proven"`
-	// Method is "wilson": Lower is the one-sided lower bound of the score interval at this
-	// confidence.
+	// Proven is set if the lower bound of the pass rate reaches the floor, Refuted if the upper bound
+	// does not.
+	Proven  bool `json:"proven"`
+	Refuted bool `json:"refuted"`
+	// Method says how the one-sided bounds, each at this confidence, are computed.
 	Method     string  `json:"method"`
 	Confidence float64 `json:"confidence"`
 	Lower      float64 `json:"lower"`
+	Upper      float64 `json:"upper"`
+	// Clusters is their number, 0 unless Method is MethodClustered.
+	Clusters int `json:"clusters,omitempty"`
 	// WorseRate is a true pass rate 0.05 below the floor, at least 0. WorsePasses is the
-	// probability that a run of this size passes with it.
+	// probability that a run of this size passes with it, if the questions are independent.
 	WorseRate   float64 `json:"worse_rate"`
 	WorsePasses float64 `json:"worse_passes"`
-	// Needed is the fewest passes that prove the floor at this size, nil if none do.
+	// Needed is the fewest passes that prove the floor at this size, nil if none do or the questions
+	// are not independent.
 	Needed *int `json:"needed"`
-}
-
-// ProofText says how certain it is that the floor is reached. It is empty without a Proof.
-func (g *Gate) ProofText() string {
-	p := g.Proof
-	switch {
-	case p == nil:
-		return ""
-	case p.Proven:
-		return "proven: even the one-sided 95% lower bound reaches it"
-	case g.Floor == 1:
-		return "not proven: no number of questions can prove that none would fail"
-	}
-	s := fmt.Sprintf("not proven at this size: a true rate of %.2f passes %.0f%% of the time", p.WorseRate, 100*p.WorsePasses)
-	if p.Needed == nil {
-		return s + "; no result on so few questions would prove it"
-	}
-	return s + fmt.Sprintf("; %d/%d would prove it", *p.Needed, g.Total)
+	// Questions is how many independent questions would prove or refute the floor, with probability
+	// 0.8, if the true pass rate is that of the run. It is nil if either is done already, and if the
+	// run has exactly the floor.
+	Questions *int `json:"questions"`
 }

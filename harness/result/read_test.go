@@ -43,7 +43,7 @@ func ExampleOpen() {
 		fmt.Println(q.ID, q.Outcome, q.Passed)
 	}
 	// Output:
-	// go invalid no score for 3 of 6 questions (1 error, 2 unscored), --max-unscored 0 allows 0
+	// go invalid 1 error in 6 questions, --max-errors 0 allows 0; no verdict of the scorer on 2 of 6 questions, --max-unscored 0 allows 0
 	// q1 unscored false
 	// q2 scored true
 	// q3 scored true

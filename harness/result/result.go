@@ -46,7 +46,7 @@ type Result struct {
 	Planned  int       `json:"planned"`
 	Counts   Counts    `json:"counts"`
 	Interval *Interval `json:"pass_rate_interval"`
-	// Gate is the verdict by the floor and the allowance of Settings. It is null in the cells of a
+	// Gate is the verdict by the floors and allowances of Settings. It is null in the cells of a
 	// sweep, which have no floor.
 	Gate *Gate                  `json:"gate"`
 	Tags map[string]*TagFigures `json:"tags"`
@@ -86,7 +86,9 @@ type Settings struct {
 	TagFloors map[string]float64 `json:"tag_floors,omitempty"`
 	// ClusterTag names the clusters of the questions, empty for none.
 	ClusterTag string `json:"cluster_tag,omitempty"`
-	// MaxUnscored is how many questions may end without a score.
+	// MaxErrors is how many questions may end with an error of the daemon, MaxUnscored how many without
+	// a verdict of the scorer.
+	MaxErrors   Allowance `json:"max_errors"`
 	MaxUnscored Allowance `json:"max_unscored"`
 }
 

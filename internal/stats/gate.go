@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/mathext"
-)
+import "math"
 
 // Required returns the fewest passes among n that reach floor, a rate in 0..1: ⌈floor·n⌉. A product
 // less than 1e-9 above an integer counts as that integer, because 0.07·100 is 7.000000000000001 in
@@ -17,18 +13,7 @@ func Required(n int, floor float64) int {
 }
 
 // GatePass returns the probability that a run of n independent questions, each passed with
-// probability p, reaches floor: P(X >= Required(n, floor)) for X binomial, computed as the
-// regularised incomplete beta function I_p(r, n-r+1). It is NaN for n < 1 and for p outside 0..1.
+// probability p, reaches floor: AtLeast for Required. It is NaN for n < 1 and for p outside 0..1.
 func GatePass(n int, floor, p float64) float64 {
-	if n < 1 || !(p >= 0 && p <= 1) {
-		return math.NaN()
-	}
-	r := Required(n, floor)
-	switch {
-	case r == 0:
-		return 1
-	case r > n:
-		return 0
-	}
-	return mathext.RegIncBeta(float64(r), float64(n-r+1), p)
+	return AtLeast(Required(n, floor), n, p)
 }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// allowanceFlags says how many questions may end without a score. run, sweep and replay have them.
+type allowanceFlags struct {
+	MaxErrors   string `name:"max-errors" default:"10%" placeholder:"N|P%" help:"Number or share of questions on which the daemon may fail. Above it the exit code is 5 (${default})."`
+	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Number or share of answers that the scorer may leave without a verdict. Above it the exit code is 5 (${default})."`
+
+	errors   result.Allowance
+	unscored result.Allowance
+}
+
+func (a *allowanceFlags) validateAllowances() (err error) {
+	if a.errors, err = result.ParseAllowance(a.MaxErrors); err != nil {
+		return fmt.Errorf("--max-errors %s: %w", a.MaxErrors, err)
+	}
+	if a.unscored, err = result.ParseAllowance(a.MaxUnscored); err != nil {
+		return fmt.Errorf("--max-unscored %s: %w", a.MaxUnscored, err)
+	}
+	return nil
+}
+
+// gateFlags says when a run passes. run and replay have them, with another default of the floor.
+type gateFlags struct {
+	Floor     string   `default:"${default_floor}" placeholder:"RATE" help:"Minimum pass rate. Below it the exit code is 1 (${default})."`
+	FloorMode string   `name:"floor-mode" enum:"point,proven,not-refuted" default:"point" help:"What must reach the floors: point is the pass rate, proven its lower bound (one-sided, 95%), not-refuted its upper bound (${default})."`
+	FloorTag  []string `name:"floor-tag" placeholder:"TAG=RATE" sep:"none" help:"Minimum pass rate of the questions with a tag. May be repeated."`
+	allowanceFlags
+
+	floor     float64
+	tagFloors map[string]float64 // nil without --floor-tag
+}
+
+// validateGate parses the flags.
+func (g *gateFlags) validateGate() (err error) {
+	if g.floor, err = parseRate(g.Floor); err != nil {
+		return fmt.Errorf("--floor %s: %w", g.Floor, err)
+	}
+	g.tagFloors = nil
+	for _, v := range g.FloorTag {
+		at := strings.LastIndex(v, "=") // a tag may contain one
+		if at < 1 {
+			return fmt.Errorf("--floor-tag %s: write TAG=RATE, such as temporal=0.8", v)
+		}
+		tag := v[:at]
+		rate, err := parseRate(v[at+1:])
+		if err != nil {
+			return fmt.Errorf("--floor-tag %s: %w", v, err)
+		}
+		if _, twice := g.tagFloors[tag]; twice {
+			return fmt.Errorf("--floor-tag: the tag %s has two floors", tag)
+		}
+		if g.tagFloors == nil {
+			g.tagFloors = map[string]float64{}
+		}
+		g.tagFloors[tag] = rate
+	}
+	return g.validateAllowances()
+}
+
+// parseRate parses a rate from 0 to 1.
+func parseRate(s string) (float64, error) {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(f >= 0 && f <= 1) {
+		return 0, errors.New("must be a rate from 0 to 1, such as 0.90")
+	}
+	return f, nil
+}
+
+// mode returns the mode of the floors, as results have it.
+func (g *gateFlags) mode() result.FloorMode {
+	if m := result.FloorMode(g.FloorMode); m != result.FloorPoint {
+		return m
+	}
+	return ""
+}
+
+// settings adds the policy of the gate to s.
+func (g *gateFlags) settings(s result.Settings) result.Settings {
+	s.Floor, s.FloorMode, s.TagFloors = g.floor, g.mode(), g.tagFloors
+	s.MaxErrors, s.MaxUnscored = g.errors, g.unscored
+	return s
+}
+
+// checkTagFloors returns an error for a tag with a floor that no question has. of are the questions by
+// tag.
+func checkTagFloors(floors map[string]float64, of map[string]int) error {
+	for _, tag := range slices.Sorted(maps.Keys(floors)) {
+		if of[tag] > 0 {
+			continue
+		}
+		if len(of) == 0 {
+			return fmt.Errorf("--floor-tag %s: no question has a tag", tag)
+		}
+		return fmt.Errorf("--floor-tag %s: no question has this tag; the tags are %s", tag,
+			strings.Join(slices.Sorted(maps.Keys(of)), ", "))
+	}
+	return nil
+}

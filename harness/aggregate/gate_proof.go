@@ -1,0 +1,66 @@
+package aggregate
+
+import (
+	"math"
+
+	"evalctl/harness/result"
+	"evalctl/internal/stats"
+)
+
+// proofConfidence is the confidence of the one-sided bounds of a Proof, settlePower the probability
+// of Proof.Questions.
+const (
+	proofConfidence = 0.95
+	settlePower     = 0.8
+)
+
+// worseBy is how far below the floor the example of a Proof is.
+const worseBy = 0.05
+
+// newProof judges passed of total questions, which must be at least 1. clusters is nil if they are
+// independent.
+func newProof(mode result.FloorMode, passed, total int, floor float64, clusters *result.Clustered) *result.Proof {
+	worse := math.Round(max(0, floor-worseBy)*1e9) / 1e9 // without the noise of the subtraction
+	p := result.Proof{
+		Method: result.MethodWilson, Confidence: proofConfidence,
+		Lower: stats.WilsonLower(passed, total, proofConfidence), Upper: stats.WilsonUpper(passed, total, proofConfidence),
+		WorseRate: worse, WorsePasses: stats.AtLeast(required(mode, total, floor, nil), total, worse),
+	}
+	needed := stats.RequiredProven(total, floor, proofConfidence)
+	if clusters == nil {
+		p.Proven, p.Refuted = passed >= needed, passed < stats.RequiredNotRefuted(total, floor, proofConfidence)
+		if needed <= total {
+			p.Needed = &needed
+		}
+	} else {
+		p.Method, p.Clusters = result.MethodClustered, clusters.Clusters
+		p.Lower, p.Upper = clusteredBounds(passed, total, clusters, p.Lower, p.Upper)
+		p.Proven, p.Refuted = p.Lower >= floor, p.Upper < floor
+	}
+	if clusters == nil && !p.Proven && !p.Refuted {
+		rate := float64(passed) / float64(total)
+		if size := stats.ProportionSize(rate, floor, 1-proofConfidence, settlePower); size > 0 && size < 1e9 {
+			p.Questions = new(int(math.Ceil(size)))
+		}
+	}
+	return &p
+}
+
+// clusteredBounds returns the one-sided t bounds of a pass rate over clusters, or lo and hi, which
+// take the questions as independent, where those are wider.
+//
+// Clusters with one and the same rate, such as questions that passed each time, have a standard
+// error of 0, which says nothing: each cluster then counts as one question.
+func clusteredBounds(passed, total int, c *result.Clustered, lo, hi float64) (float64, float64) {
+	rate, n := float64(passed)/float64(total), float64(c.Clusters)
+	switch {
+	case c.SE == nil || c.Clusters < 2:
+		return 0, 1
+	case *c.SE < 1e-12:
+		return stats.WilsonLower(int(rate*n+1e-9), c.Clusters, proofConfidence),
+			stats.WilsonUpper(int(math.Ceil(rate*n-1e-9)), c.Clusters, proofConfidence)
+	}
+	// The two-sided interval at 90% has the one-sided bounds at 95% as its ends.
+	low, high := stats.MeanCI(c.Clusters, rate, *c.SE**c.SE*n, 2*proofConfidence-1)
+	return max(0, min(lo, low)), min(1, max(hi, high))
+}

@@ -1,0 +1,163 @@
+package result
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ProofText says how certain it is that the floor is reached, and what would settle it. It is empty
+// without a Proof.
+func (g *Gate) ProofText() string {
+	if g.Proof == nil {
+		return ""
+	}
+	return g.Proof.text(g.Floor, g.Total, g.Passed >= g.Required)
+}
+
+// FloorText says how the pass rate compares with the floor, such as "46/50 passes the floor 0.9
+// (needs 45)", and how certain that is. It is empty without a Proof.
+func (g *Gate) FloorText() string {
+	return floorText(g.Mode, g.Floor, g.Required, g.Passed, g.Total, g.Proof)
+}
+
+// Text is Gate.FloorText for a tag. mode is that of the gate.
+func (t TagGate) Text(mode FloorMode) string {
+	if t.Total == 0 {
+		return fmt.Sprintf("no question counts, the floor is %v", t.Floor)
+	}
+	return floorText(mode, t.Floor, t.Required, t.Passed, t.Total, t.Proof)
+}
+
+// Met reports whether a pass rate with this proof meets a floor. The pass rate does if passed is at
+// least required; the other modes compare the bound.
+func (m FloorMode) Met(passed, required int, p *Proof) bool {
+	switch m {
+	case FloorProven:
+		return p.Proven
+	case FloorNotRefuted:
+		return !p.Refuted
+	}
+	return passed >= required
+}
+
+func floorText(mode FloorMode, floor float64, required, passed, total int, p *Proof) string {
+	if p == nil {
+		return ""
+	}
+	score, met := fmt.Sprintf("%d/%d", passed, total), mode.Met(passed, required, p)
+	needs := fmt.Sprintf(" (needs %d)", required)
+	switch {
+	case p.Method == MethodClustered:
+		needs = ""
+	case required > total:
+		needs = " (no result on so few questions would)"
+	}
+	bound := p.over()
+	switch {
+	case mode == FloorProven && met:
+		return fmt.Sprintf("%s proves the floor %v: the one-sided 95%% lower bound%s, %s, reaches it",
+			score, floor, bound, figure(p.Lower, floor))
+	case mode == FloorProven:
+		return fmt.Sprintf("%s does not prove the floor %v%s: the one-sided 95%% lower bound%s, %s, is below it%s",
+			score, floor, needs, bound, figure(p.Lower, floor), p.settle())
+	case mode == FloorNotRefuted && met:
+		return fmt.Sprintf("%s does not refute the floor %v%s: the one-sided 95%% upper bound%s, %s, still reaches it",
+			score, floor, needs, bound, figure(p.Upper, floor))
+	case mode == FloorNotRefuted:
+		return fmt.Sprintf("%s refutes the floor %v%s: the one-sided 95%% upper bound%s, %s, is below it",
+			score, floor, needs, bound, figure(p.Upper, floor))
+	}
+	word := "misses"
+	if met {
+		word = "passes"
+	}
+	return fmt.Sprintf("%s %s the floor %v (needs %d), %s", score, word, floor, required, p.text(floor, total, met))
+}
+
+// text says whether it is proven that a pass rate meets the floor, or that it does not.
+func (p *Proof) text(floor float64, total int, met bool) string {
+	if !met {
+		return p.failure(floor)
+	}
+	switch {
+	case p.Proven:
+		return fmt.Sprintf("proven: even the one-sided 95%% lower bound%s reaches it", p.over())
+	case floor == 1:
+		return "not proven: no number of questions can prove that none would fail"
+	case p.Method == MethodClustered:
+		return fmt.Sprintf("not proven: the one-sided 95%% lower bound%s, %s, is below it", p.over(), figure(p.Lower, floor))
+	}
+	s := fmt.Sprintf("not proven at this size: a true rate of %.2f passes %.0f%% of the time", p.WorseRate, 100*p.WorsePasses)
+	if p.Needed == nil {
+		return s + "; no result on so few questions would prove it"
+	}
+	return s + fmt.Sprintf("; %d/%d would prove it", *p.Needed, total)
+}
+
+func (p *Proof) failure(floor float64) string {
+	if p.Refuted {
+		return fmt.Sprintf("proven: even the one-sided 95%% upper bound%s, %s, is below it", p.over(), figure(p.Upper, floor))
+	}
+	return fmt.Sprintf("not proven: the one-sided 95%% upper bound%s, %s, still reaches it%s",
+		p.over(), figure(p.Upper, floor), p.settle())
+}
+
+// settle says how many questions would settle the verdict, "" if that is not known.
+func (p *Proof) settle() string {
+	if p.Questions == nil {
+		return ""
+	}
+	return fmt.Sprintf("; about %s would settle it, if this is the true rate", questions(*p.Questions))
+}
+
+// over names the clusters of the bounds, with a blank before it, "" for independent questions.
+func (p *Proof) over() string {
+	switch {
+	case p.Method != MethodClustered:
+		return ""
+	case p.Clusters == 1:
+		return " over 1 cluster"
+	}
+	return fmt.Sprintf(" over %d clusters", p.Clusters)
+}
+
+// figure formats a bound that is compared with a floor, with as many decimals as show that they
+// differ, at least 3.
+func figure(bound, floor float64) string {
+	for digits := 3; digits < 9; digits++ {
+		s := strconv.FormatFloat(bound, 'f', digits, 64)
+		if f, err := strconv.ParseFloat(s, 64); err == nil && (f >= floor) == (bound >= floor) {
+			return s
+		}
+	}
+	return strings.TrimRight(strconv.FormatFloat(bound, 'f', 17, 64), "0")
+}
+
+// Text compares the run with its baseline, in one line.
+func (b *BaselineGate) Text() string {
+	if b.Difference == nil {
+		return fmt.Sprintf("not shown to be not worse than the baseline: no question has a verdict in both (%d unpaired)", b.Unpaired)
+	}
+	margin := points(b.Margin)
+	figures := fmt.Sprintf("%s points, 95%% CI %s to %s, over %s", signed(*b.Difference), signed(b.Interval.Low), signed(b.Interval.High), number(b.Pairs(), "pair"))
+	switch b.Verdict {
+	case NotWorse:
+		return fmt.Sprintf("not worse than the baseline by %s points: %s", margin, figures)
+	case Worse:
+		return fmt.Sprintf("worse than the baseline by more than %s points: %s", margin, figures)
+	}
+	s := fmt.Sprintf("not shown to be not worse than the baseline by %s points: %s", margin, figures)
+	switch {
+	case b.Settles != nil:
+		return s + fmt.Sprintf("; with %s of the same shares it could be", questions(*b.Settles))
+	case *b.Difference <= -b.Margin:
+		return s + "; more questions of the same shares would not show it"
+	}
+	return s
+}
+
+// points formats a share in percentage points, signed with its sign.
+func points(share float64) string { return strconv.FormatFloat(100*share, 'f', -1, 64) }
+
+func signed(share float64) string { return fmt.Sprintf("%+.1f", 100*share) }
