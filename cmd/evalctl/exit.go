@@ -30,7 +30,7 @@ var exitMeanings = []struct {
 	meaning string
 }{
 	{exitDone, "done, at or above the floor"},
-	{exitBelowFloor, "done, below the floor; for compare, a run is worse than the baseline; for\nconformance, a MUST is broken"},
+	{exitBelowFloor, "done, below the floor, or stopped by --max-failures; for compare, a run is\nworse than the baseline; for conformance, a MUST is broken"},
 	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
