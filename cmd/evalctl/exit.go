@@ -19,6 +19,7 @@ const (
 	exitBudget      = 3
 	exitDaemon      = 4
 	exitUnscored    = 5
+	exitDifferent   = 6
 	exitControls    = 7
 	exitInterrupted = 130
 )
@@ -27,12 +28,13 @@ var exitMeanings = []struct {
 	code    int
 	meaning string
 }{
-	{exitDone, "done, at or above the floor"},
-	{exitBelowFloor, "done, below the floor; for conformance, a MUST is broken"},
+	{exitDone, "done, every floor is met"},
+	{exitBelowFloor, "done, below a floor or not shown to be not worse than the baseline;\nfor conformance, a MUST is broken"},
 	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
 	{exitUnscored, "more errors and unscored questions than allowed"},
+	{exitDifferent, "results that are not comparable: they did not measure the same thing"},
 	{exitControls, "answers known to be right or wrong were misjudged; the replay is invalid"},
 	{exitInterrupted, "interrupted; --resume continues the run"},
 }
@@ -118,6 +120,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitDaemon
 	case ctx.Err() != nil:
 		return exitInterrupted
+	case errors.As(err, new(*incomparableError)):
+		return exitDifferent
 	case errors.As(err, new(unscoredError)):
 		return exitUnscored
 	case errors.As(err, new(*requirementError)):
