@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"evalctl/harness/aggregate"
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 )
 
@@ -60,6 +61,9 @@ func (e *incomparableError) Error() string {
 	return fmt.Sprintf("--baseline %s did not measure the same thing:\n%sname a result of the same dataset, corpus, "+
 		"scorer, judge, scenario and top-k, or measure the baseline again", e.path, table)
 }
+
+// Unwrap makes the exit code that of compare.
+func (e *incomparableError) Unwrap() error { return compare.ErrIncomparable }
 
 // measures are the keys of an identity in which a run and its baseline must agree. What else differs
 // is what is compared.

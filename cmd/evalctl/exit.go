@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness"
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
@@ -29,7 +30,7 @@ var exitMeanings = []struct {
 	meaning string
 }{
 	{exitDone, "done, every floor is met"},
-	{exitBelowFloor, "done, below a floor or not shown to be not worse than the baseline;\nfor conformance, a MUST is broken"},
+	{exitBelowFloor, "done, below a floor; for run and compare, worse than the baseline or not shown\nto be not worse; for conformance, a MUST is broken"},
 	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
@@ -68,6 +69,9 @@ func (e *requirementError) Error() string {
 	return fmt.Sprintf("%d of %d MUST requirements are broken", e.failed, e.checked)
 }
 
+// regressionError reports runs that are worse than the baseline.
+type regressionError struct{ error }
+
 // verdictError reports a run that did not pass. cause is what stopped it, nil if it finished.
 type verdictError struct {
 	gate  result.Gate
@@ -98,6 +102,8 @@ func (e *verdictError) code() int {
 	switch e.gate.Stopped {
 	case result.StopBudget:
 		return exitBudget
+	case result.StopMaxFailures:
+		return exitBelowFloor
 	case result.StopDaemon, result.StopMode:
 		return exitDaemon
 	case result.StopInterrupted:
@@ -120,12 +126,12 @@ func exitCode(ctx context.Context, err error) int {
 		return exitDaemon
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.As(err, new(*incomparableError)):
-		return exitDifferent
 	case errors.As(err, new(unscoredError)):
 		return exitUnscored
-	case errors.As(err, new(*requirementError)):
+	case errors.As(err, new(*requirementError)), errors.As(err, new(regressionError)):
 		return exitBelowFloor
+	case errors.Is(err, compare.ErrIncomparable):
+		return exitDifferent
 	default:
 		return exitUsage
 	}
