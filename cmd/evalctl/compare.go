@@ -125,7 +125,14 @@ func (c *compareCmd) regression(comparison *compare.Comparison) error {
 	if len(worse) == 0 {
 		return nil
 	}
-	return regressionError{fmt.Errorf("regression: %s worse than %s", strings.Join(worse, ", "), comparison.Baseline)}
+	return regressionError{fmt.Errorf("regression: %s worse than %s", isOrAre(worse), comparison.Baseline)}
+}
+
+func isOrAre(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names, ", ") + " are"
 }
 
 // incomparable prints in what results differ, and what can be done about it.
