@@ -49,7 +49,7 @@ func TestShownCommands(t *testing.T) {
 		t.Skip("it runs other processes only, one at a time")
 	}
 	ran, installs := 0, 0
-	for _, page := range []string{"../../README.md", "../../docs/adding.md", "../../docs/datasets.md", "../../docs/judging.md", "../../docs/mcp.md", "../../docs/replay.md",
+	for _, page := range []string{"../../README.md", "../../docs/adding.md", "../../docs/comparing.md", "../../docs/datasets.md", "../../docs/judging.md", "../../docs/mcp.md", "../../docs/replay.md",
 		"../../docs/retrieval.md"} {
 		for _, args := range commandLines(t, page) {
 			name := strings.Join(args, " ")
