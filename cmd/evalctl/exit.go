@@ -102,6 +102,8 @@ func (e *verdictError) code() int {
 	switch e.gate.Stopped {
 	case result.StopBudget:
 		return exitBudget
+	case result.StopMaxFailures:
+		return exitBelowFloor
 	case result.StopDaemon, result.StopMode:
 		return exitDaemon
 	case result.StopInterrupted:
