@@ -18,7 +18,7 @@ const (
 )
 
 // write writes a section for each arm, and then what did not pass.
-func (a Arms) write(p *page) {
+func (a Arms) write(p *summary) {
 	for _, arm := range a {
 		arm.heading(p)
 		if arm.Run == nil {
@@ -35,7 +35,7 @@ func (a Arms) write(p *page) {
 }
 
 // heading writes the verdict in words.
-func (a *Arm) heading(p *page) {
+func (a *Arm) heading(p *summary) {
 	name := markdown.Code(a.Name)
 	if a.Run == nil {
 		p.printf("## No result: %s\n\n%s\n\n", name, markdown.Span(cmp.Or(a.Problem, "it was not measured"), sentenceLength))
@@ -75,7 +75,7 @@ func (run *Run) scored() bool {
 }
 
 // rates writes the pass rate of all questions, and how certain it is.
-func (a *Arm) rates(p *page) {
+func (a *Arm) rates(p *summary) {
 	res := &a.Run.Result
 	n := res.Counts
 	t := markdown.NewTable("rrrrrrr", "questions", "passed", "pass rate", "95% CI (Wilson)", "mean score", "errors", "unscored")
@@ -106,7 +106,7 @@ func (a *Arm) rates(p *page) {
 }
 
 // tags writes the figures by tag, with the floors of tags.
-func (a *Arm) tags(p *page) {
+func (a *Arm) tags(p *summary) {
 	res := &a.Run.Result
 	floors := map[string]*result.TagGate{}
 	for i := range res.Gate.Tags {
@@ -153,7 +153,7 @@ var baselineWords = map[result.BaselineVerdict]string{
 }
 
 // baseline writes the comparison with the baseline.
-func (a *Arm) baseline(p *page) {
+func (a *Arm) baseline(p *summary) {
 	b := a.Run.Result.Gate.Baseline
 	if b == nil {
 		return
@@ -172,7 +172,7 @@ func (a *Arm) baseline(p *page) {
 }
 
 // ids writes a list of ids, of which it shows the first.
-func (p *page) ids(title string, ids []string) {
+func (p *summary) ids(title string, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
@@ -187,7 +187,7 @@ func (p *page) ids(title string, ids []string) {
 }
 
 // repeats writes what repeats of the questions show.
-func (a *Arm) repeats(p *page) {
+func (a *Arm) repeats(p *summary) {
 	r := a.Run.Result.Repeats
 	if r == nil {
 		return
@@ -207,7 +207,7 @@ func (a *Arm) repeats(p *page) {
 }
 
 // latency writes the percentiles of the latencies.
-func (a *Arm) latency(p *page) {
+func (a *Arm) latency(p *summary) {
 	t := markdown.NewTable("lrrrr", "latency", "answers", "p50", "p95", "p99")
 	for _, l := range []struct {
 		name string
@@ -229,7 +229,7 @@ func percentile(ms *float64, i *result.Interval) string {
 }
 
 // inputs writes what was measured, and what it cost.
-func (a *Arm) inputs(p *page) {
+func (a *Arm) inputs(p *summary) {
 	res, id := &a.Run.Result, &a.Run.Result.Identity
 	t := markdown.NewTable("ll", "what", "value")
 	add := func(what, value string) {
@@ -277,7 +277,7 @@ func join(format func(string) string, texts ...string) string {
 }
 
 // failures writes the questions that did not pass.
-func (a *Arm) failures(p *page) {
+func (a *Arm) failures(p *summary) {
 	var lost []*result.Record
 	failures, errors, unscored := 0, 0, 0
 	for i := range a.Run.Questions {

@@ -79,7 +79,7 @@ func (c Comparison) sentence(p *compare.Pair) string {
 }
 
 // write writes the verdicts, the runs, the pairs, the tags and the questions that differ.
-func (c Comparison) write(p *page) {
+func (c Comparison) write(p *summary) {
 	worse := 0
 	for i := range c.Pairs {
 		if _, regression := verdictOn(&c.Pairs[i]); regression {
@@ -107,7 +107,7 @@ func (c Comparison) write(p *page) {
 }
 
 // runs writes a row for each run.
-func (c Comparison) runs(p *page) {
+func (c Comparison) runs(p *summary) {
 	t := markdown.NewTable("lrrrrrr", "run", "questions", "passed", "pass rate", "95% CI (Wilson)", "errors", "unscored")
 	p.rows(t, len(c.Runs), "runs", func(i int) []string {
 		r := &c.Runs[i]
@@ -121,7 +121,7 @@ func (c Comparison) runs(p *page) {
 }
 
 // pairs writes a row for each pair.
-func (c Comparison) pairs(p *page) {
+func (c Comparison) pairs(p *summary) {
 	t := markdown.NewTable("lrrrrrrl", "run vs reference", "pairs", "difference", "95% CI", "only run", "only reference", "p (adjusted)", "verdict")
 	p.rows(t, len(c.Pairs), "pairs", func(i int) []string {
 		pair := &c.Pairs[i]
@@ -154,7 +154,7 @@ func table(t *compare.Table) []string {
 }
 
 // tags writes a row for each pair of runs and tag.
-func (c Comparison) tags(p *page) {
+func (c Comparison) tags(p *summary) {
 	var rows [][]string
 	for _, tag := range c.Tags {
 		for i := range tag.Pairs {
