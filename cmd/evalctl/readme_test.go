@@ -50,7 +50,7 @@ func TestShownCommands(t *testing.T) {
 	}
 	ran, installs := 0, 0
 	for _, page := range []string{"../../README.md", "../../docs/adding.md", "../../docs/datasets.md", "../../docs/judging.md", "../../docs/mcp.md", "../../docs/replay.md",
-		"../../docs/retrieval.md"} {
+		"../../docs/reports.md", "../../docs/retrieval.md"} {
 		for _, args := range commandLines(t, page) {
 			name := strings.Join(args, " ")
 			quiet := &process{args: args, env: func(string) string { return "" }, stdout: io.Discard, stderr: io.Discard}
