@@ -85,7 +85,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session,
 		},
 		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
-		RequireMode: c.requiredMode(), Warnings: plan.gold.Warnings,
+		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, Warnings: plan.gold.Warnings,
 		Settings: c.settings(result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
 		}),
@@ -162,7 +162,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	}
 	t.report(res, progress.failures, len(plan.gold.Warnings))
 	verdict := c.writeArm(p, t, c.SDK, path, err, verdict(*res.Gate, err))
-	if err := c.printSummary(p, res, path, exitCode(ctx, verdict)); err != nil {
+	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
 	if res.Gate.Verdict == result.Inconclusive {
@@ -183,9 +183,9 @@ func verdict(g result.Gate, failed error) error {
 	return &verdictError{gate: g}
 }
 
-// printSummary writes the only thing that goes to stdout.
-func (c *runCmd) printSummary(p *process, res result.Result, path string, code int) error {
-	if !c.JSON {
+// printSummary writes the only thing that goes to stdout: the summary line, or the same as JSON.
+func printSummary(p *process, asJSON bool, res result.Result, path string, code int) error {
+	if !asJSON {
 		_, err := fmt.Fprintln(p.stdout, printable(res.Summary(path), oneLine))
 		return err
 	}

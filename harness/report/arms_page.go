@@ -214,15 +214,19 @@ func (a *Arm) latency(p *summary) {
 		q    *result.Quantiles
 	}{{"first token", &a.Run.Result.FirstDelta}, {"complete answer", &a.Run.Result.Latency}} {
 		if q := l.q; q.N > 0 {
-			t.Row(l.name, fmt.Sprint(q.N), percentile(q.P50, q.P50Interval), percentile(q.P95, q.P95Interval), percentile(q.P99, q.P99Interval))
+			t.Row(l.name, fmt.Sprint(q.N), percentile(q.P50, q.P50Interval, result.NeededForP50),
+				percentile(q.P95, q.P95Interval, result.NeededForP95), percentile(q.P99, q.P99Interval, result.NeededForP99))
 		}
 	}
 	p.part(t.Write)
 }
 
-// percentile formats a percentile with its interval.
-func percentile(ms *float64, i *result.Interval) string {
-	if ms == nil || i == nil {
+// percentile formats a percentile with its interval, or how many answers it needs.
+func percentile(ms *float64, i *result.Interval, needed int) string {
+	switch {
+	case ms == nil:
+		return fmt.Sprintf("needs %d", needed)
+	case i == nil:
 		return markdown.Milliseconds(ms)
 	}
 	return fmt.Sprintf("%s [%s, %s]", markdown.Milliseconds(ms), markdown.Milliseconds(&i.Low), markdown.Milliseconds(&i.High))
