@@ -23,6 +23,8 @@ type cli struct {
 	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
 	Replay      replayCmd      `cmd:"" help:"Measure memories with a published benchmark."`
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
+	Compare     compareCmd     `cmd:"" help:"Compare results, question by question."`
+	Diff        diffCmd        `cmd:"" help:"Show one question of several results side by side."`
 	Dataset     datasetCmd     `cmd:"" help:"Create, check, convert and download datasets."`
 	Judge       judgeCmd       `cmd:"" help:"Check a judge against answers with labels."`
 	Conformance conformanceCmd `cmd:"" help:"Check a daemon against the protocol."`

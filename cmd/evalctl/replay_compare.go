@@ -26,6 +26,8 @@ func (t *terminal) comparison(outcomes []replay.Outcome) {
 			}
 			if r.Latency.P50 != nil {
 				row[8] = duration(*r.Latency.P50)
+			} else if r.Latency.N > 0 {
+				row[8] = fmt.Sprintf("n<%d", result.NeededForP50)
 			}
 			if r.CostAccounting != nil {
 				row[9] = r.CostAccounting.TotalUSD.String()

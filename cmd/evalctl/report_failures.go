@@ -42,6 +42,9 @@ func (t *terminal) failures(id result.Identity, f failures) {
 // failure returns a mark for the outcome of a failed question, and its description.
 func (t *terminal) failure(id result.Identity, r result.Record) (mark, text string) {
 	name := short(r.ID, 40)
+	if r.Repeat > 0 {
+		name += fmt.Sprintf(" #%d", r.Repeat)
+	}
 	if len(r.Tags) > 0 {
 		name += " " + short(r.Tags[0], 24)
 	}

@@ -23,6 +23,9 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := c.prepare(c.files()...); err != nil {
+		return err
+	}
 	release, err := journal.LockOutput(plan.dir, c.SDK)
 	if err != nil {
 		return usageError{err}
@@ -34,6 +37,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		}
 		defer plan.resumed.Close()
 	}
+	defer func() { err = c.writeProblem(p, t, c.SDK, err) }()
 	t.inputs(c.Dataset, plan)
 	t.judging(c, plan)
 	session, err := c.open(ctx, p, plan)
@@ -81,7 +85,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session,
 		},
 		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
-		RequireMode: c.requiredMode(), Warnings: plan.gold.Warnings,
+		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, Warnings: plan.gold.Warnings,
 		Settings: c.settings(result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
 		}),
@@ -157,7 +161,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 		return err
 	}
 	t.report(res, progress.failures, len(plan.gold.Warnings))
-	verdict := verdict(*res.Gate, err)
+	verdict := c.writeArm(p, t, c.SDK, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
