@@ -71,7 +71,7 @@ func openQuestions(tb testing.TB, n int) dataset.Dataset {
 	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
 		tb.Fatal(err)
 	}
-	d, err := dataset.Open(path, nil, dataset.BrainNaming{}, func(dataset.Question) error { return nil })
+	d, err := dataset.Open(path, dataset.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
