@@ -32,6 +32,7 @@ type cli struct {
 	List        listCmd        `cmd:"" help:"List the results in a folder."`
 	Show        showCmd        `cmd:"" help:"Print the report of a result again."`
 	Trend       trendCmd       `cmd:"" help:"Show how results changed from night to night."`
+	View        viewCmd        `cmd:"" help:"Serve the results in a folder as web pages, on this machine."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
 	MCP         mcpCmd         `cmd:"" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
 	Health      healthCmd      `cmd:"" help:"Check whether a daemon is healthy."`
