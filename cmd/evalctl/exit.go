@@ -28,7 +28,7 @@ var exitMeanings = []struct {
 	meaning string
 }{
 	{exitDone, "done, at or above the floor"},
-	{exitBelowFloor, "done, below the floor; for conformance, a MUST is broken"},
+	{exitBelowFloor, "done, below the floor; for conformance, a MUST is broken; for\nverify, a figure differs"},
 	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
@@ -120,7 +120,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)):
 		return exitUnscored
-	case errors.As(err, new(*requirementError)):
+	case errors.As(err, new(*requirementError)), errors.As(err, new(*differenceError)):
 		return exitBelowFloor
 	default:
 		return exitUsage

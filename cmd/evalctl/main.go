@@ -23,6 +23,7 @@ type cli struct {
 	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
 	Replay      replayCmd      `cmd:"" help:"Measure memories with a published benchmark."`
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
+	Verify      verifyCmd      `cmd:"" help:"Recompute result files from their questions."`
 	Dataset     datasetCmd     `cmd:"" help:"Create, check, convert and download datasets."`
 	Judge       judgeCmd       `cmd:"" help:"Check a judge against answers with labels."`
 	Conformance conformanceCmd `cmd:"" help:"Check a daemon against the protocol."`
