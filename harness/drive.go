@@ -3,7 +3,9 @@ package harness
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
@@ -16,10 +18,13 @@ import (
 // runner is the state that the stages of a run share: one goroutine feeds the questions, several
 // work on them, and one records their outcomes.
 type runner struct {
-	cfg       Config
-	kept      keeper
-	sum       *aggregate.Sum
-	documents func(dataset.Question, result.Chunk, scorer.Ranking) []string
+	cfg  Config
+	kept keeper
+	sum  *aggregate.Sum
+	// failures counts the finished questions that did not pass; stopAsking ends the feeding.
+	failures   atomic.Int64
+	stopAsking context.CancelCauseFunc
+	documents  func(dataset.Question, result.Chunk, scorer.Ranking) []string
 }
 
 func newRunner(cfg Config, kept keeper) *runner {
@@ -98,6 +103,7 @@ func (r *runner) resume() (int, error) {
 			return n, err
 		}
 		n++
+		r.countFailure(rec)
 		r.finish(rec)
 	}
 	return n, nil
@@ -110,6 +116,23 @@ func (r *runner) finish(rec result.Record) {
 	}
 }
 
+// countFailure counts a finished question if it did not pass.
+func (r *runner) countFailure(rec result.Record) {
+	if rec.Passed || rec.Outcome == result.NoGold {
+		return
+	}
+	r.failures.Add(1)
+	r.checkFailures()
+}
+
+// checkFailures stops asking if too many questions did not pass.
+func (r *runner) checkFailures() {
+	n := r.failures.Load()
+	if limit := r.cfg.MaxFailures; limit > 0 && n >= int64(limit) && r.stopAsking != nil {
+		r.stopAsking(fmt.Errorf("%w: %d did not pass", ErrMaxFailures, n))
+	}
+}
+
 // drive runs feeder, workers and recorder until the questions are done or something stops them,
 // and returns the reason if so.
 func (r *runner) drive(parent context.Context) error {
@@ -119,6 +142,9 @@ func (r *runner) drive(parent context.Context) error {
 	// were paid for are not lost.
 	quit, soften := context.WithCancelCause(ctx)
 	defer soften(nil)
+
+	r.stopAsking = soften
+	r.checkFailures() // of a resumed journal
 
 	concurrency := min(r.cfg.Concurrency, r.cfg.Dataset.Planned())
 	jobs := make(chan job)
@@ -133,6 +159,9 @@ func (r *runner) drive(parent context.Context) error {
 	for range concurrency {
 		workers.Go(func() {
 			for j := range jobs {
+				if quit.Err() != nil {
+					continue // it was fed in the moment in which the feeding ended
+				}
 				if err := r.work(ctx, j, entries); errors.Is(err, llm.ErrBudgetExceeded) {
 					soften(err)
 				} else if err != nil {

@@ -74,7 +74,8 @@ func identityOf(d dataset.Dataset) result.Identity {
 		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Brain: "eval",
 		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
 		Dataset: result.DatasetID{
-			Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Selected, Tags: d.Tags,
+			Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Planned(),
+			Selection: d.Selection, Repeats: d.Repeats, Tags: d.Tags,
 		},
 		Daemon: result.DaemonID{
 			Program: "evalctl", CommandSHA256: strings.Repeat("ef", 32), Version: "1.2.3",

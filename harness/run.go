@@ -29,6 +29,9 @@ var ErrMode = errors.New("the daemon ran another retrieval mode")
 // already are no score either.
 var ErrControls = errors.New("the scorer cannot be trusted")
 
+// ErrMaxFailures means that Config.MaxFailures questions did not pass.
+var ErrMaxFailures = errors.New("the limit of --max-failures was reached")
+
 // errScorer means that the scorer fails for a reason that does not depend on the answer.
 var errScorer = errors.New("no answer can be scored")
 
@@ -52,6 +55,9 @@ type Config struct {
 	// RequireMode, if set, is the retrieval mode that every answer must report. The first answer
 	// that reports another one, or none, stops the run with ErrMode.
 	RequireMode string
+	// MaxFailures, if above 0, is how many questions may not pass before no other is asked. Those that
+	// are being asked still finish, and the run stops with ErrMaxFailures.
+	MaxFailures int
 	// Warnings are recorded in the result, before those that the answers cause.
 	Warnings []result.Warning
 	// Watched is set if the context is cancelled with ErrDaemonDied when the daemon's process ends.
@@ -214,6 +220,8 @@ func stopReason(err error) result.Stop {
 		return result.StopMode
 	case errors.Is(err, ErrControls):
 		return result.StopControls
+	case errors.Is(err, ErrMaxFailures):
+		return result.StopMaxFailures
 	case errors.Is(err, errScorer):
 		return result.StopScorer
 	case errors.Is(err, context.Canceled):

@@ -44,6 +44,7 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 		}
 		if fresh.Outcome == result.Errored {
 			if fresh = r.complete(fresh); fresh.Outcome != result.Errored {
+				r.countFailure(fresh)
 				entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &fresh}}
 				return nil
 			}
@@ -51,6 +52,7 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 		rec = &fresh
 		r.keep(journal.Entry{Kind: journal.KindAnswer, Index: j.index, Record: rec}, entries)
 		if rec.Outcome == result.Errored {
+			r.countFailure(*rec)
 			return nil
 		}
 	}
@@ -68,6 +70,7 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 		return fmt.Errorf("%w: %w", errScorer, err)
 	}
 	graded := r.complete(rec.Graded(v))
+	r.countFailure(graded)
 	entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &graded}}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
-	"evalctl/internal/stats"
 )
 
 // inputs prints the dataset, the corpus and the brains.
@@ -117,6 +116,8 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 	t.failures(res.Identity, f)
 	t.selection(res)
 	t.rate(res)
+	t.clustered(res)
+	t.repeats(res)
 	t.verdict(res)
 	t.tags(res)
 	if res.Grounded > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() {
@@ -184,8 +185,8 @@ func (t *terminal) rate(res result.Result) {
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))
 	}
-	t.field("pass rate", "%.3f  %d/%d   95%% CI %.3f–%.3f (Wilson)   counted: %s",
-		*res.PassRate, res.Passed, res.Total, res.Interval.Low, res.Interval.High, counted)
+	t.field("pass rate", "%.3f  %d/%d   95%% CI %s (Wilson)   counted: %s",
+		*res.PassRate, res.Passed, res.Total, intervalText(res.Interval), counted)
 }
 
 // leftOut says why questions do not count.
@@ -243,12 +244,12 @@ func (t *terminal) tags(res result.Result) {
 	rows := [][]string{{"tag", "n", "pass", "rate", "95% CI", "errors", "unscored"}}
 	for _, tag := range slices.Sorted(maps.Keys(res.Tags)) {
 		c := res.Tags[tag]
-		if c.Total == 0 {
+		if c == nil || c.PassRate == nil {
 			continue
 		}
 		rows = append(rows, []string{
 			short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate),
-			fmt.Sprintf("%.3f–%.3f", c.Interval.Low, c.Interval.High), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
+			intervalText(c.Interval), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
 		})
 	}
 	t.table(rows)
@@ -271,13 +272,21 @@ func (t *terminal) latency(res result.Result) {
 	}
 }
 
-// percentiles formats p50 and p95, and the sample size that a confidence interval of p95 requires.
+// percentiles formats the percentiles, or how many answers they need. p99 is left out if it needs
+// more, because p95 is then the highest to know.
 func percentiles(q result.Quantiles) string {
-	s := fmt.Sprintf("p50 %s p95 %s", duration(*q.P50), duration(*q.P95))
-	if need := stats.QuantileCIMin(0.95, 0.95); q.N < need {
-		s += fmt.Sprintf(" (a 95%% CI of p95 needs %d)", need)
+	s := percentile("p50", q.P50, result.NeededForP50) + " " + percentile("p95", q.P95, result.NeededForP95)
+	if q.P99 != nil {
+		s += " " + percentile("p99", q.P99, result.NeededForP99)
 	}
 	return s
+}
+
+func percentile(name string, ms *float64, needed int) string {
+	if ms == nil {
+		return fmt.Sprintf("%s needs %d", name, needed)
+	}
+	return name + " " + duration(*ms)
 }
 
 // resumeHint prints how to resume a run that stopped.
@@ -286,6 +295,8 @@ func (t *terminal) resumeHint(journal string, stopped error) {
 	switch {
 	case errors.Is(stopped, llm.ErrBudgetExceeded):
 		more = " --budget-usd <more>"
+	case errors.Is(stopped, harness.ErrMaxFailures):
+		more = " --max-failures <more>"
 	case errors.Is(stopped, harness.ErrMode):
 		how = "once the daemon runs that mode, continue with"
 	}

@@ -23,6 +23,8 @@ type runCmd struct {
 
 	gateFlags `set:"default_floor=0.90"`
 
+	MaxFailures int `name:"max-failures" default:"0" placeholder:"N" help:"Stop after N questions that did not pass. 0: no limit."`
+
 	CandidateK  int    `name:"candidate-k" default:"0" help:"Number of candidates, for search-retrieve-only. 0: the daemon's default."`
 	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default."`
 	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was retrieved in another mode than this one. same: the value of --mode."`
@@ -34,6 +36,7 @@ type runCmd struct {
 	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge."`
 	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated."`
 
+	reportFlags
 	Resume string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal."`
 
 	keptFlags
@@ -81,6 +84,8 @@ func (c *runCmd) Validate() error {
 			c.RequireMode, strings.Join(requirable[1:], ", "))
 	case c.RequireMode == sameMode && c.Mode == protocol.ModeAuto:
 		return errors.New("--require-mode same needs a --mode: auto leaves the choice to the daemon")
+	case c.MaxFailures < 0:
+		return fmt.Errorf("--max-failures %d: must not be negative; 0 means no limit", c.MaxFailures)
 	case c.CandidateK < 0 || c.RerankTopN < 0:
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
 	case !(c.JudgeRPS >= 0):

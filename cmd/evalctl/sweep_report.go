@@ -10,7 +10,6 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
-	"evalctl/internal/stats"
 )
 
 // cell prints the details of a finished cell that its row in the table does not contain.
@@ -137,12 +136,11 @@ func passRate(c result.Cell) float64 {
 
 // latency returns the column of a percentile. A cell has a value if it has enough answers for a
 // confidence interval, otherwise the table shows that it has too few.
-func latency(quantile func(result.Quantiles) *float64, p float64) column {
-	need := stats.QuantileCIMin(p, 0.95)
+func latency(quantile func(result.Quantiles) *float64, p float64, need int) column {
 	return column{
 		name: fmt.Sprintf("p%.0f ms", p*100), lowerIsBetter: true,
 		value: func(c result.Cell) float64 {
-			if v := quantile(c.Result.Latency); v != nil && c.Result.Latency.N >= need {
+			if v := quantile(c.Result.Latency); v != nil {
 				return *v
 			}
 			return math.NaN()
@@ -161,8 +159,8 @@ var columns = []column{
 	{name: "nDCG@k", value: metric("ndcg"), format: rate},
 	{name: "MRR", value: metric("mrr"), format: rate},
 	{name: "pass", inflated: true, value: passRate, format: rate},
-	latency(func(q result.Quantiles) *float64 { return q.P50 }, 0.50),
-	latency(func(q result.Quantiles) *float64 { return q.P95 }, 0.95),
+	latency(func(q result.Quantiles) *float64 { return q.P50 }, 0.50, result.NeededForP50),
+	latency(func(q result.Quantiles) *float64 { return q.P95 }, 0.95, result.NeededForP95),
 }
 
 // comparable reports whether the value of a cell may be the best of the column.

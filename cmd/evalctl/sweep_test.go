@@ -17,7 +17,13 @@ func cellOf(mode, ran string, topK, n int, recall, ndcg, p50, p95 float64) resul
 	if ran != "" {
 		c.Result.EffectiveModes = map[string]int{ran: n}
 	}
-	c.Result.Latency = result.Quantiles{N: n, P50: &p50, P95: &p95}
+	c.Result.Latency.N = n
+	if n >= result.NeededForP50 {
+		c.Result.Latency.P50 = &p50
+	}
+	if n >= result.NeededForP95 {
+		c.Result.Latency.P95 = &p95
+	}
 	at := map[int]string{5: "5", 20: "20"}[topK]
 	c.Result.Retrieval = &result.Retrieval{Macro: result.Metrics{"recall@" + at: recall, "ndcg@" + at: ndcg, "mrr": 0.25}}
 	return c

@@ -33,6 +33,7 @@ type Sum struct {
 
 	topK      int
 	retrieval *retrievalSum
+	repeats   repeatSum
 	score     moments
 	total     []float64 // the times to done of the answers, in milliseconds
 	first     []float64 // the times to the first text of the streamed ones
@@ -79,6 +80,7 @@ func (s *Sum) Add(r result.Record) {
 		s.judgeEstimated++
 	}
 	s.retrieval.add(r)
+	s.repeats.add(r)
 	if r.Outcome != result.Errored && r.Outcome != result.NoGold {
 		s.addAnswer(r)
 	}
@@ -102,12 +104,18 @@ func (s *Sum) addAnswer(r result.Record) {
 	addTokens(&s.reader, r.Usage)
 }
 
-// Fill sets the figures of res to those of the records. The maps of res belong to s: no record may
+// Fill sets the figures of res to those of the records. The cluster tag in res.Settings and the
+// repeats in res.Identity must be set. The maps of res belong to s: no record may
 // be added after Fill while res is in use.
 func (s *Sum) Fill(res *result.Result) {
 	n := s.counts
 	res.Total, res.Passed, res.Counts = n.Total, n.Passed, n
 	res.PassRate, res.MeanScore = n.PassRate(), s.meanScore()
+	res.Repeats, res.Clustered = s.repeats.figures(res.Identity.Dataset.Repeats), s.clustered(res)
+	res.MeanScoreInterval = nil
+	if i, ok := s.score.interval(n.Scored); ok && res.Repeats == nil && res.Clustered == nil {
+		res.MeanScoreInterval = &i
+	}
 	res.Tags, res.EffectiveModes = s.tags, s.modes
 	res.ReaderModels, res.ReaderPrompts = s.models, s.prompts
 	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.first)
@@ -127,8 +135,8 @@ func PassInterval(n result.Counts) *result.Interval {
 	if n.Total == 0 {
 		return nil
 	}
-	lo, hi := stats.Wilson(n.Passed, n.Total, 0.95)
-	return &result.Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi}
+	lo, hi := stats.Wilson(n.Passed, n.Total, confidence)
+	return &result.Interval{Method: "wilson", Confidence: confidence, Low: lo, High: hi}
 }
 
 // Judge sets the gate of res to the verdict on a run that has a floor. Fill must have been called,

@@ -148,16 +148,17 @@ func TestFigures(t *testing.T) {
 	got.Retrieval = nil // TestRetrievalFigures
 	want := result.Result{
 		Total: 4, Passed: 1, PassRate: new(0.25), MeanScore: new(0.625),
-		Counts:   result.Counts{Total: 4, Passed: 1, Scored: 2, Errors: 1, Unscored: 1},
-		Interval: &result.Interval{Method: "wilson", Confidence: 0.95, Low: low, High: high},
+		MeanScoreInterval: &result.Interval{Method: "student_t", Confidence: 0.95, High: 1},
+		Counts:            result.Counts{Total: 4, Passed: 1, Scored: 2, Errors: 1, Unscored: 1},
+		Interval:          &result.Interval{Method: "wilson", Confidence: 0.95, Low: low, High: high},
 		Tags: map[string]*result.TagFigures{
 			"a": tagFigures(result.Counts{Total: 2, Passed: 1, Scored: 2}),
 			"b": tagFigures(result.Counts{Total: 2, Scored: 1, Errors: 1}),
 		},
 		EffectiveModes: map[string]int{"bm25": 1}, ReaderModels: map[string]int{"m": 1},
 		ReaderPrompts: map[string]int{},
-		Latency:       result.Quantiles{N: 3, P50: new(20.0), P95: new(29.0), P99: new(29.8)},
-		FirstDelta:    result.Quantiles{N: 1, P50: new(1.0), P95: new(1.0), P99: new(1.0)},
+		Latency:       result.Quantiles{N: 3},
+		FirstDelta:    result.Quantiles{N: 1},
 		Retried:       2, ReaderUsage: result.TokenSums{InputTokens: 5, OutputTokens: 1, Reported: 1},
 		Cost: result.Cost{JudgeRequests: 3, InputTokens: 150, OutputTokens: 27, UsageEstimated: 1},
 		Gate: &result.Gate{

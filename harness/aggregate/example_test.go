@@ -21,8 +21,8 @@ func Example() {
 	sum.Fill(&res)
 	sum.Judge(&res)
 	fmt.Println(res.Summary("results/go.json"))
-	fmt.Println(*res.Latency.P50, "ms,", res.Gate.Verdict, res.Gate.Reason)
+	fmt.Println(res.Latency.N, "answers,", res.Gate.Verdict, res.Gate.Reason)
 	// Output:
 	// go: 1/3 pass_rate=0.333 mean_score=0.750 -> results/go.json
-	// 30 ms, invalid lost
+	// 2 answers, invalid lost
 }

@@ -29,8 +29,8 @@ func (s moments) interval(n int) (i result.Interval, ok bool) {
 	if n < 2 || variance < 1e-7 { // rounding alone can cause as much
 		return i, false
 	}
-	lo, hi := stats.MeanCI(n, mean, variance, 0.95)
-	i = result.Interval{Method: "student_t", Confidence: 0.95, Low: max(0, lo), High: min(1, hi)}
+	lo, hi := stats.MeanCI(n, mean, variance, confidence)
+	i = result.Interval{Method: "student_t", Confidence: confidence, Low: max(0, lo), High: min(1, hi)}
 	return i, true
 }
 
@@ -41,10 +41,22 @@ func Quantiles(values []float64) result.Quantiles {
 		return q
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	at := func(p float64) *float64 {
-		v := math.Round(stats.Percentile(sorted, p)*1000) / 1000
-		return &v
-	}
-	q.P50, q.P95, q.P99 = at(0.50), at(0.95), at(0.99)
+	q.P50, q.P50Interval = quantile(sorted, 0.50)
+	q.P95, q.P95Interval = quantile(sorted, 0.95)
+	q.P99, q.P99Interval = quantile(sorted, 0.99)
 	return q
+}
+
+// quantile returns the quantile p of sorted values with its interval, nil if they are too few for
+// one.
+func quantile(sorted []float64, p float64) (*float64, *result.Interval) {
+	lo, hi, _ := stats.QuantileCI(len(sorted), p, confidence)
+	if lo == 0 {
+		return nil, nil
+	}
+	rounded := func(v float64) float64 { return math.Round(v*1000) / 1000 }
+	return new(rounded(stats.Percentile(sorted, p))), &result.Interval{
+		Method: "order_statistics", Confidence: confidence,
+		Low: rounded(sorted[lo-1]), High: rounded(sorted[hi-1]),
+	}
 }

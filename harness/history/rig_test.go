@@ -34,7 +34,7 @@ func run(sdk string, days int, outcomes string) *made {
 			Dataset: result.DatasetID{Path: "data/q.jsonl", SHA256: strings.Repeat("9f", 32), Selected: len(outcomes)},
 			Daemon:  result.DaemonID{Program: "evalctl", Version: "1.4.0"},
 		},
-		Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 60, Floor: 0.5, MaxUnscored: allowance("100%")},
+		Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 60, Floor: 0.5, MaxErrors: allowance("100%"), MaxUnscored: allowance("100%")},
 	}}
 	for i, o := range outcomes {
 		r := result.Record{ID: fmt.Sprintf("q-%02d", i), Question: "Which?", Outcome: result.Scored, Score: new(0.0)}

@@ -18,7 +18,7 @@ const (
 )
 
 // write writes a section for each arm, and then what did not pass.
-func (a Arms) write(p *page) {
+func (a Arms) write(p *summary) {
 	for _, arm := range a {
 		arm.heading(p)
 		if arm.Run == nil {
@@ -35,7 +35,7 @@ func (a Arms) write(p *page) {
 }
 
 // heading writes the verdict in words.
-func (a *Arm) heading(p *page) {
+func (a *Arm) heading(p *summary) {
 	name := markdown.Code(a.Name)
 	if a.Run == nil {
 		p.printf("## No result: %s\n\n%s\n\n", name, markdown.Span(cmp.Or(a.Problem, "it was not measured"), sentenceLength))
@@ -75,7 +75,7 @@ func (run *Run) scored() bool {
 }
 
 // rates writes the pass rate of all questions, and how certain it is.
-func (a *Arm) rates(p *page) {
+func (a *Arm) rates(p *summary) {
 	res := &a.Run.Result
 	n := res.Counts
 	t := markdown.NewTable("rrrrrrr", "questions", "passed", "pass rate", "95% CI (Wilson)", "mean score", "errors", "unscored")
@@ -106,7 +106,7 @@ func (a *Arm) rates(p *page) {
 }
 
 // tags writes the figures by tag, with the floors of tags.
-func (a *Arm) tags(p *page) {
+func (a *Arm) tags(p *summary) {
 	res := &a.Run.Result
 	floors := map[string]*result.TagGate{}
 	for i := range res.Gate.Tags {
@@ -153,30 +153,26 @@ var baselineWords = map[result.BaselineVerdict]string{
 }
 
 // baseline writes the comparison with the baseline.
-func (a *Arm) baseline(p *page) {
+func (a *Arm) baseline(p *summary) {
 	b := a.Run.Result.Gate.Baseline
 	if b == nil {
 		return
 	}
 	t := markdown.NewTable("lrrrrrrrl", "baseline", "pairs", "difference", "95% CI", "passed only now", "passed only then",
 		"p (exact McNemar)", "margin", "verdict")
-	difference := markdown.None
-	if b.Difference != nil {
-		difference = points(*b.Difference)
-	}
-	pairs := b.Both + b.OnlyRun + b.OnlyBaseline + b.Neither
-	t.Row(markdown.Cell(b.Path), fmt.Sprint(pairs), difference, pointsInterval(b.Interval), fmt.Sprint(b.OnlyRun),
+	t.Row(markdown.Cell(b.Path), fmt.Sprint(b.Pairs()), points(b.Difference), pointsInterval(b.Interval), fmt.Sprint(b.OnlyRun),
 		fmt.Sprint(b.OnlyBaseline), markdown.Probability(b.P), fmt.Sprint(b.Margin), baselineWords[b.Verdict])
 	p.part(t.Write)
 	if b.Unpaired > 0 {
 		p.printf("%s in one of the results only, or without a score in one, not compared.\n\n", markdown.Count(b.Unpaired, "question"))
 	}
+	p.ids("The baseline differs in ", b.Differs)
 	p.ids("Broke since the baseline: ", b.Broke)
 	p.ids("Passed since the baseline: ", b.Fixed)
 }
 
 // ids writes a list of ids, of which it shows the first.
-func (p *page) ids(title string, ids []string) {
+func (p *summary) ids(title string, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
@@ -191,7 +187,7 @@ func (p *page) ids(title string, ids []string) {
 }
 
 // repeats writes what repeats of the questions show.
-func (a *Arm) repeats(p *page) {
+func (a *Arm) repeats(p *summary) {
 	r := a.Run.Result.Repeats
 	if r == nil {
 		return
@@ -211,29 +207,33 @@ func (a *Arm) repeats(p *page) {
 }
 
 // latency writes the percentiles of the latencies.
-func (a *Arm) latency(p *page) {
+func (a *Arm) latency(p *summary) {
 	t := markdown.NewTable("lrrrr", "latency", "answers", "p50", "p95", "p99")
 	for _, l := range []struct {
 		name string
 		q    *result.Quantiles
 	}{{"first token", &a.Run.Result.FirstDelta}, {"complete answer", &a.Run.Result.Latency}} {
 		if q := l.q; q.N > 0 {
-			t.Row(l.name, fmt.Sprint(q.N), percentile(q.P50, q.P50Interval), percentile(q.P95, q.P95Interval), percentile(q.P99, q.P99Interval))
+			t.Row(l.name, fmt.Sprint(q.N), percentile(q.P50, q.P50Interval, result.NeededForP50),
+				percentile(q.P95, q.P95Interval, result.NeededForP95), percentile(q.P99, q.P99Interval, result.NeededForP99))
 		}
 	}
 	p.part(t.Write)
 }
 
-// percentile formats a percentile with its interval.
-func percentile(ms *float64, i *result.Interval) string {
-	if ms == nil || i == nil {
+// percentile formats a percentile with its interval, or how many answers it needs.
+func percentile(ms *float64, i *result.Interval, needed int) string {
+	switch {
+	case ms == nil:
+		return fmt.Sprintf("needs %d", needed)
+	case i == nil:
 		return markdown.Milliseconds(ms)
 	}
 	return fmt.Sprintf("%s [%s, %s]", markdown.Milliseconds(ms), markdown.Milliseconds(&i.Low), markdown.Milliseconds(&i.High))
 }
 
 // inputs writes what was measured, and what it cost.
-func (a *Arm) inputs(p *page) {
+func (a *Arm) inputs(p *summary) {
 	res, id := &a.Run.Result, &a.Run.Result.Identity
 	t := markdown.NewTable("ll", "what", "value")
 	add := func(what, value string) {
@@ -281,7 +281,7 @@ func join(format func(string) string, texts ...string) string {
 }
 
 // failures writes the questions that did not pass.
-func (a *Arm) failures(p *page) {
+func (a *Arm) failures(p *summary) {
 	var lost []*result.Record
 	failures, errors, unscored := 0, 0, 0
 	for i := range a.Run.Questions {
@@ -336,7 +336,12 @@ func interval(i *result.Interval) string {
 }
 
 // points formats a difference of rates in percentage points.
-func points(difference float64) string { return fmt.Sprintf("%+.1f pp", 100*difference) }
+func points(difference *float64) string {
+	if difference == nil {
+		return markdown.None
+	}
+	return fmt.Sprintf("%+.1f pp", 100**difference)
+}
 
 // pointsInterval formats the interval of a difference.
 func pointsInterval(i *result.Interval) string {

@@ -70,7 +70,7 @@ func (c Comparison) sentence(p *compare.Pair) string {
 	text := fmt.Sprintf("%s: %s, %s passed only by %s and %d only by %s", c.title(p), words,
 		markdown.Count(p.OnlyReference, "question"), c.name(p.Reference), p.OnlyRun, c.name(p.Run))
 	if p.Difference != nil {
-		text += ", " + points(*p.Difference)
+		text += ", " + points(p.Difference)
 	}
 	if p.Interval != nil {
 		text += " [" + pointsInterval(p.Interval) + "]"
@@ -79,7 +79,7 @@ func (c Comparison) sentence(p *compare.Pair) string {
 }
 
 // write writes the verdicts, the runs, the pairs, the tags and the questions that differ.
-func (c Comparison) write(p *page) {
+func (c Comparison) write(p *summary) {
 	worse := 0
 	for i := range c.Pairs {
 		if _, regression := verdictOn(&c.Pairs[i]); regression {
@@ -107,7 +107,7 @@ func (c Comparison) write(p *page) {
 }
 
 // runs writes a row for each run.
-func (c Comparison) runs(p *page) {
+func (c Comparison) runs(p *summary) {
 	t := markdown.NewTable("lrrrrrr", "run", "questions", "passed", "pass rate", "95% CI (Wilson)", "errors", "unscored")
 	p.rows(t, len(c.Runs), "runs", func(i int) []string {
 		r := &c.Runs[i]
@@ -121,7 +121,7 @@ func (c Comparison) runs(p *page) {
 }
 
 // pairs writes a row for each pair.
-func (c Comparison) pairs(p *page) {
+func (c Comparison) pairs(p *summary) {
 	t := markdown.NewTable("lrrrrrrl", "run vs reference", "pairs", "difference", "95% CI", "only run", "only reference", "p (adjusted)", "verdict")
 	p.rows(t, len(c.Pairs), "pairs", func(i int) []string {
 		pair := &c.Pairs[i]
@@ -146,18 +146,15 @@ func (c Comparison) tests() string {
 
 // table returns the figures of a table of pairs.
 func table(t *compare.Table) []string {
-	difference, p := markdown.None, markdown.None
-	if t.Difference != nil {
-		difference = points(*t.Difference)
-	}
+	p := markdown.None
 	if t.Adjusted != nil {
 		p = markdown.Probability(*t.Adjusted)
 	}
-	return []string{fmt.Sprint(t.N), difference, pointsInterval(t.Interval), fmt.Sprint(t.OnlyRun), fmt.Sprint(t.OnlyReference), p}
+	return []string{fmt.Sprint(t.N), points(t.Difference), pointsInterval(t.Interval), fmt.Sprint(t.OnlyRun), fmt.Sprint(t.OnlyReference), p}
 }
 
 // tags writes a row for each pair of runs and tag.
-func (c Comparison) tags(p *page) {
+func (c Comparison) tags(p *summary) {
 	var rows [][]string
 	for _, tag := range c.Tags {
 		for i := range tag.Pairs {

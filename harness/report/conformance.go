@@ -71,7 +71,7 @@ func requirement(r conformance.Result) testCase {
 }
 
 // write writes the verdict, the counts of each group, what is broken and what was not judged.
-func (c Conformance) write(p *page) {
+func (c Conformance) write(p *summary) {
 	r := c.report()
 	broken, kept := r.Count("", conformance.Must, conformance.Broken), r.Count("", conformance.Must, conformance.Kept)
 	word := "Pass"
@@ -107,7 +107,7 @@ func (c Conformance) write(p *page) {
 }
 
 // fold writes the checks for which some holds.
-func (c Conformance) fold(p *page, title string, some func(conformance.Result) bool) {
+func (c Conformance) fold(p *summary, title string, some func(conformance.Result) bool) {
 	var found []conformance.Result
 	for _, r := range c.Results {
 		if some(r) {

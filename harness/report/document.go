@@ -10,7 +10,7 @@ type Document interface {
 	// suites returns the test suites, with a case for everything that passes or fails.
 	suites() []suite
 	// write writes the page.
-	write(p *page)
+	write(p *summary)
 	// annotations returns what did not pass, the most important first.
 	annotations() []annotation
 }
@@ -31,5 +31,5 @@ type Arms []Arm
 func (r *Run) arms() Arms { return Arms{{Name: r.Result.SDK, Run: r}} }
 
 func (r *Run) suites() []suite           { return r.arms().suites() }
-func (r *Run) write(p *page)             { r.arms().write(p) }
+func (r *Run) write(p *summary)          { r.arms().write(p) }
 func (r *Run) annotations() []annotation { return r.arms().annotations() }

@@ -15,7 +15,7 @@ const MaxSummary = 1 << 20
 // then what did not pass, folded. The page has fewer than limit bytes: what does not fit is left
 // out, and the page says how much. The error is that of w.
 func Markdown(w io.Writer, d Document, limit int) error {
-	p := &page{limit: limit}
+	p := &summary{limit: limit}
 	d.write(p)
 	p.finish()
 	_, err := io.WriteString(w, p.text.String())
@@ -28,8 +28,8 @@ const reserve = 512
 // maxRows is the number of rows that a table shows.
 const maxRows = 100
 
-// page is a page of limited size.
-type page struct {
+// summary is a page of limited size.
+type summary struct {
 	text  strings.Builder
 	limit int
 	// leftOut is the number of parts that did not fit.
@@ -46,7 +46,7 @@ type fold struct {
 }
 
 // part adds what write writes, or nothing if it does not fit.
-func (p *page) part(write func(w io.Writer)) {
+func (p *summary) part(write func(w io.Writer)) {
 	var b strings.Builder
 	write(&b)
 	if p.text.Len()+b.Len()+reserve > p.limit {
@@ -57,19 +57,19 @@ func (p *page) part(write func(w io.Writer)) {
 }
 
 // printf adds a part.
-func (p *page) printf(format string, args ...any) {
+func (p *summary) printf(format string, args ...any) {
 	p.part(func(w io.Writer) { fmt.Fprintf(w, format, args...) })
 }
 
 // fold adds a list of n items, each of which is a line or several, to the end of the page.
-func (p *page) fold(title string, n int, more string, item func(i int) string) {
+func (p *summary) fold(title string, n int, more string, item func(i int) string) {
 	if n > 0 {
 		p.folds = append(p.folds, fold{title, n, item, more})
 	}
 }
 
 // finish adds the lists, each of which gets the same share of the space that is left.
-func (p *page) finish() {
+func (p *summary) finish() {
 	for i, f := range p.folds {
 		share := (p.limit - p.text.Len()) / (len(p.folds) - i)
 		p.part(func(w io.Writer) { f.write(w, share-reserve) })
@@ -100,7 +100,7 @@ func (f fold) write(w io.Writer, space int) {
 }
 
 // rows adds a table of n rows, of which it shows the first.
-func (p *page) rows(t *markdown.Table, n int, what string, row func(i int) []string) {
+func (p *summary) rows(t *markdown.Table, n int, what string, row func(i int) []string) {
 	for i := range min(n, maxRows) {
 		t.Row(row(i)...)
 	}

@@ -28,7 +28,7 @@ func runOf(n int) *Run {
 			Judge:   &result.JudgeModel{Provider: "openai", Model: "gpt-4o", PromptVersion: "6", PromptSHA256: strings.Repeat("7a", 32)},
 			Tool:    result.ToolID{Version: "0.9.0", Commit: "abc1234"},
 		},
-		Settings: result.Settings{Floor: 0.8, MaxUnscored: allowance("10%")},
+		Settings: result.Settings{Floor: 0.8, MaxErrors: allowance("10%"), MaxUnscored: allowance("10%")},
 		Cost:     result.Cost{SpentUSD: 34 * llm.Dollar / 1000, CapUSD: new(2 * llm.Dollar)},
 	}}
 	for i := range n {

@@ -43,9 +43,17 @@ func (c Counts) PassRate() *float64 {
 	return &rate
 }
 
-// Quantiles summarises N latencies in milliseconds by linear percentiles (type 7). A percentile and
-// its interval are null if N is too small for a two-sided 95% interval: 6, 59 and 299 are needed
-// (statistics.md B.12).
+// The fewest values for which the median, the 95th and the 99th percentile have a two-sided 95%
+// interval that assumes no distribution.
+const (
+	NeededForP50 = 6
+	NeededForP95 = 59
+	NeededForP99 = 299
+)
+
+// Quantiles summarises N latencies in milliseconds by linear percentiles (type 7 of Hyndman and Fan
+// 1996). A percentile and its interval, which is by order statistics, are null if N is too small
+// for an interval.
 type Quantiles struct {
 	N           int       `json:"n"`
 	P50         *float64  `json:"p50_ms"`

@@ -19,15 +19,19 @@ type Clustered struct {
 	// takes the questions as independent. SE is nil for fewer than two clusters.
 	SE      *float64 `json:"se"`
 	NaiveSE float64  `json:"naive_se"`
-	// Interval is a t interval with Clusters-1 degrees of freedom, nil without SE.
+	// Interval is a t interval with Clusters-1 degrees of freedom, nil without SE. Its method is
+	// clustered_t, or wilson_clusters if all questions passed or none did: Wilson's interval for a
+	// question of each cluster. It is also nil if SE is 0 otherwise.
 	Interval *Interval `json:"interval"`
 }
 
 // Repeats are the figures of a run that asks each question K times.
 type Repeats struct {
-	K         int `json:"k"`
+	K int `json:"k"`
+	// Questions is the number of questions that were asked K times. The figures from At to Flaky, and
+	// the variances, are about them.
 	Questions int `json:"questions"`
-	// At has the figures for 1 to K attempts.
+	// At has the figures for 1 to K attempts. It is empty without Questions.
 	At []RepeatsAt `json:"at"`
 	// Stable questions passed each time, Never ones not once. Flaky lists all others, in order of the
 	// id.

@@ -90,17 +90,17 @@ func (r *Reader) Close() error { return r.close() }
 // Questions reads the questions in the order of the file, each time from the first. It needs memory
 // for one question, and for the ids of all of them. An error ends it and comes with a zero Record:
 // it names the file, the question's number from 1 and its offset. Questions without an id, two with
-// the same id, and unknown outcomes or scores are errors. So are questions whose outcomes are not
+// the same id and repeat, repeats that the run does not have, and unknown outcomes or scores are errors. So are questions whose outcomes are not
 // those of the counts.
 func (r *Reader) Questions() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		numbers := make(map[string]int, min(r.count, 1<<20))
+		numbers := make(map[askedKey]int, min(r.count, 1<<20))
 		stream := jsonstream.New(io.NewSectionReader(r.file, r.questions, 1<<62), r.questions)
 		number := 0
 		var counts Counts
 		err := stream.Elements(func() error {
 			number++
-			rec, err := nextQuestion(stream, number, numbers)
+			rec, err := r.nextQuestion(stream, number, numbers)
 			counts.Add(rec)
 			if err == nil && !yield(rec, nil) {
 				err = errStopped
@@ -134,11 +134,28 @@ func (r *Record) check() error {
 	return nil
 }
 
+// checkRepeat rejects a repeat that a run which asks each question so often does not have.
+func (r *Record) checkRepeat(repeats int) error {
+	switch {
+	case repeats <= 1 && r.Repeat != 0:
+		return fmt.Errorf("id %q has repeat %d in a run without repeats", r.ID, r.Repeat)
+	case repeats > 1 && (r.Repeat < 1 || r.Repeat > repeats):
+		return fmt.Errorf("id %q has repeat %d in a run of %d repeats", r.ID, r.Repeat, repeats)
+	}
+	return nil
+}
+
 // errStopped means that the caller wants no more questions.
 var errStopped = errors.New("stopped")
 
-func nextQuestion(
-	stream *jsonstream.Reader, number int, numbers map[string]int,
+// askedKey identifies a question of a result.
+type askedKey struct {
+	id     string
+	repeat int
+}
+
+func (r *Reader) nextQuestion(
+	stream *jsonstream.Reader, number int, numbers map[askedKey]int,
 ) (rec Record, err error) {
 	at := stream.Offset()
 	text, err := stream.Value()
@@ -149,8 +166,14 @@ func nextQuestion(
 	if err == nil && rec.ID == "" {
 		err = jsonstream.At(at, errors.New("it has no id"))
 	}
-	if err == nil && numbers[rec.ID] > 0 {
-		err = jsonstream.At(at, fmt.Errorf("duplicate id %q, first used by question %d", rec.ID, numbers[rec.ID]))
+	key := askedKey{rec.ID, rec.Repeat}
+	if err == nil && numbers[key] > 0 {
+		err = jsonstream.At(at, fmt.Errorf("duplicate id %q, first used by question %d", rec.ID, numbers[key]))
+	}
+	if err == nil {
+		if wrong := rec.checkRepeat(r.res.Identity.Dataset.Repeats); wrong != nil {
+			err = jsonstream.At(at, wrong)
+		}
 	}
 	if err == nil {
 		if wrong := rec.check(); wrong != nil {
@@ -160,6 +183,6 @@ func nextQuestion(
 	if err != nil {
 		return Record{}, fmt.Errorf("question %d: %w", number, err)
 	}
-	numbers[rec.ID] = number
+	numbers[key] = number
 	return rec, nil
 }

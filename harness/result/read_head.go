@@ -101,6 +101,8 @@ func (h head) check() error {
 		return errors.New("it is a sweep file, written by evalctl sweep; name the result file of a run")
 	case string(h.get("kind")) == `"run"`:
 		return errors.New("it is the journal of a run that has not finished; resume that with evalctl run --resume")
+	case h.get("endpoint") != nil && h.get("results") != nil:
+		return errors.New("it is a report of evalctl conformance, which has no questions; name the result file of a run")
 	case h.get("identity") != nil && broken != nil:
 		return fmt.Errorf("its identity cannot be read: %w", broken)
 	case id.SchemaVersion == nil:

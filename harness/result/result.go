@@ -18,21 +18,25 @@ const (
 	StopScorer      Stop = "scorer_failed"
 	StopMode        Stop = "mode"
 	StopControls    Stop = "controls"
+	StopMaxFailures Stop = "max_failures" // so many questions did not pass that the rest is not asked
 	StopFailed      Stop = "failed"
 )
 
 // Result is a result file without its questions: the specification's keys first, then everything
 // that affected the outcome. Rates and means over nothing are null.
 type Result struct {
-	SDK        string    `json:"sdk"`
-	ScorerName string    `json:"scorer"`
-	Total      int       `json:"total"`
-	Passed     int       `json:"passed"`
-	PassRate   *float64  `json:"pass_rate"`
-	MeanScore  *float64  `json:"mean_score"`
-	StartedAt  time.Time `json:"started_at"`
-	FinishedAt time.Time `json:"finished_at"`
-	Brain      string    `json:"brain"`
+	SDK        string   `json:"sdk"`
+	ScorerName string   `json:"scorer"`
+	Total      int      `json:"total"`
+	Passed     int      `json:"passed"`
+	PassRate   *float64 `json:"pass_rate"`
+	MeanScore  *float64 `json:"mean_score"`
+	// MeanScoreInterval is nil for fewer than two scores, if all are the same, and if the questions
+	// have clusters or were asked several times, because it takes scores as independent.
+	MeanScoreInterval *Interval `json:"mean_score_interval"`
+	StartedAt         time.Time `json:"started_at"`
+	FinishedAt        time.Time `json:"finished_at"`
+	Brain             string    `json:"brain"`
 	// Brains are the brains that were asked, by name.
 	Brains []BrainInfo `json:"brains,omitempty"`
 

@@ -60,7 +60,7 @@ func overview(w io.Writer, arms []*measured) {
 			passRate, within, falseRates(m.res),
 		}
 		row = append(row, values(macro, metrics)...)
-		t.Row(append(row, markdown.Milliseconds(m.res.Latency.P50), markdown.Milliseconds(m.res.Latency.P95), total, each)...)
+		t.Row(append(row, p50(m.res.Latency), p95(m.res.Latency), total, each)...)
 	}
 	t.Write(w)
 }

@@ -90,7 +90,7 @@ func (m *measured) quality(w io.Writer) {
 			t.Row(slices.Concat(
 				[]string{markdown.Cell(s.Name), fmt.Sprint(s.Counts.Total), fmt.Sprint(s.Counts.Passed), markdown.Rate(s.PassRate), interval(s.Interval)},
 				values(s.Retrieval, metrics),
-				[]string{markdown.Milliseconds(s.Latency.P50), markdown.Milliseconds(s.Latency.P95)})...)
+				[]string{p50(s.Latency), p95(s.Latency)})...)
 		}
 	}
 	var overall result.Metrics
@@ -100,9 +100,21 @@ func (m *measured) quality(w io.Writer) {
 	t.Row(slices.Concat(
 		[]string{"**all**", fmt.Sprint(m.res.Total), fmt.Sprint(m.res.Passed), markdown.Rate(m.res.PassRate), interval(m.res.Interval)},
 		values(overall, metrics),
-		[]string{markdown.Milliseconds(m.res.Latency.P50), markdown.Milliseconds(m.res.Latency.P95)})...)
+		[]string{p50(m.res.Latency), p95(m.res.Latency)})...)
 	t.Write(w)
 	m.notes(w)
+}
+
+func p50(q result.Quantiles) string { return percentile(q.P50, q.N, result.NeededForP50) }
+
+func p95(q result.Quantiles) string { return percentile(q.P95, q.N, result.NeededForP95) }
+
+// percentile formats a percentile of n values, or how many it needs.
+func percentile(ms *float64, n, needed int) string {
+	if ms == nil && n > 0 {
+		return fmt.Sprintf("needs %d", needed)
+	}
+	return markdown.Milliseconds(ms)
 }
 
 // notes writes what a reader must know of the table of the types.

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// fewClusters is the number of clusters below which a clustered standard error is imprecise
+// (Miller 2024).
+const fewClusters = 20
+
+// clustered prints the interval of the pass rate that respects that questions of a cluster, or
+// repeats of a question, are alike.
+func (t *terminal) clustered(res result.Result) {
+	c := res.Clustered
+	if c == nil {
+		return
+	}
+	by := printable(c.Tag, oneLine)
+	clusters := count(c.Clusters, "cluster")
+	if c.Tag == "" {
+		by, clusters = "question", count(c.Clusters, "question")
+	}
+	if c.Clusters < fewClusters {
+		clusters += fmt.Sprintf("; fewer than %d is few", fewClusters)
+	}
+	switch {
+	case c.SE == nil:
+		t.field("clustered", "no interval: all questions are in one cluster of %s", by)
+	case c.Interval == nil:
+		t.field("clustered", "no interval: every cluster of %s has the same pass rate  (%s)", by, clusters)
+	default:
+		t.field("clustered", "95%% CI %.3f–%.3f clustered by %s  (%s)   believe this one: Wilson's takes them as independent",
+			c.Interval.Low, c.Interval.High, by, clusters)
+	}
+}
+
+// listedFlaky is the maximum number of flaky questions in the report.
+const listedFlaky = 10
+
+// repeats prints how the repeats of questions differ.
+func (t *terminal) repeats(res result.Result) {
+	r := res.Repeats
+	if r == nil || len(r.At) == 0 {
+		return
+	}
+	k := r.K
+	t.field("repeats", "%d   pass@1 %.3f  pass@%d %.3f  pass^%d %.3f", k, r.At[0].PassAt, k, r.At[k-1].PassAt, k, r.At[k-1].PassHat)
+	flaky := fmt.Sprintf("flaky %d", len(r.Flaky))
+	if len(r.Flaky) > 0 {
+		flaky += " (" + flakyNames(r.Flaky) + ")"
+	}
+	t.field("", "stable %d  %s  never %d", r.Stable, flaky, r.Never)
+	if r.QuestionVariance != nil {
+		t.field("", "variance  between questions %.3f  between runs %.3f", *r.QuestionVariance, *r.RunVariance)
+	}
+}
+
+// flakyNames lists flaky questions with how often they passed.
+func flakyNames(flaky []result.FlakyQuestion) string {
+	var names []string
+	for i, q := range flaky {
+		if i == listedFlaky {
+			names = append(names, fmt.Sprintf("and %d more", len(flaky)-i))
+			break
+		}
+		names = append(names, fmt.Sprintf("%s %d/%d", short(q.ID, 40), q.Passed, q.Asked))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,42 @@
+package report
+
+import (
+	"io"
+
+	"evalctl/harness/compare"
+	"evalctl/harness/conformance"
+	"evalctl/harness/report/page"
+)
+
+// Page is what an HTML page shows. It needs one of Run, Comparison and Conformance; the other parts
+// are optional.
+type Page struct {
+	// Run is a result. The questions of Comparison that it has are linked to its own.
+	Run        *Run
+	Comparison *compare.Comparison
+	// Conformance is the report of evalctl conformance.
+	Conformance *conformance.Report
+	// Trend has results that are comparable with Run, the oldest first.
+	Trend []TrendPoint
+	// Links lead to other pages, for a page that is served.
+	Links []Link
+}
+
+// Link is a link to another page.
+type Link = page.Link
+
+// TrendPoint is one result of a trend.
+type TrendPoint = page.TrendPoint
+
+// HTML writes a page that needs no other file, no network and no script. With scripts, its
+// questions can be sorted and filtered. All text of datasets and daemons is escaped, and characters
+// that cannot be seen are shown as their numbers. Long texts are cut, which the page says.
+func HTML(w io.Writer, p Page) error {
+	c := page.Content{
+		Comparison: p.Comparison, Conformance: p.Conformance, Trend: p.Trend, Links: p.Links,
+	}
+	if p.Run != nil {
+		c.Path, c.Result, c.Questions = p.Run.Path, &p.Run.Result, p.Run.Questions
+	}
+	return page.Write(w, c)
+}

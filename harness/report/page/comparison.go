@@ -1,0 +1,371 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"evalctl/harness/compare"
+	"evalctl/harness/result"
+	"evalctl/internal/svg"
+)
+
+// The most rows that a page has of what could be very many.
+const (
+	maxDiffering = 500
+	maxMatrices  = 6
+)
+
+// addComparison adds all sections of a comparison that is a page of its own.
+func (d *document) addComparison(c *compare.Comparison) {
+	d.Band = comparisonBand(c)
+	d.Title = d.Band.Heading
+	for _, s := range comparisonSections(c, nil) {
+		d.add(s)
+	}
+	facts := comparisonMethods(c)
+	for _, r := range c.Runs {
+		if r.SHA256 != "" {
+			facts = append(facts, fact{Name: "SHA-256 of " + name(r.Path), Value: name(r.SHA256), Code: true})
+		}
+	}
+	facts = append(facts, fact{Name: "Ids that are compared", Value: name(c.Questions.SHA256), Code: true})
+	d.add(section{ID: "how", Title: "How each number was computed", Blocks: []block{{Facts: facts}}})
+}
+
+func comparisonBand(c *compare.Comparison) band {
+	var names []string
+	for _, r := range c.Runs {
+		names = append(names, name(r.Name))
+	}
+	b := band{Class: "none", Mark: "~", Word: "No difference shown", Heading: "Comparison of " + strings.Join(names, ", ")}
+	var shown []string
+	for _, p := range c.Pairs {
+		if p.Verdict != compare.NotSeen {
+			shown = append(shown, fmt.Sprintf("%s is %s than %s", name(c.Runs[p.Run].Name), p.Verdict.Words(), name(c.Runs[p.Reference].Name)))
+		}
+	}
+	b.Sentence = fmt.Sprintf("over %s that all runs have, after adjustment for %s", count(c.Questions.Selected, "question"), count(c.Tests, "test"))
+	if len(shown) > 0 {
+		b.Mark, b.Word = "≠", count(len(shown), "difference")+" shown"
+		b.More = shown
+	}
+	return b
+}
+
+// comparisonSections shows a comparison. Anchors has the places of questions that are on the same
+// page, by id.
+func comparisonSections(c *compare.Comparison, anchors map[string]int) []section {
+	s := section{ID: "comparison", Title: "Comparison"}
+	for _, note := range c.Notes {
+		s.add(block{Text: clean(note)})
+	}
+	t := newRates("Runs, over the questions that are compared")
+	for _, r := range c.Runs {
+		t.add(name(r.Name), r.Counts, r.PassRate, r.Interval, math.NaN())
+	}
+	s.add(block{Table: &t.table}, block{Table: pairTable(c)})
+	for _, p := range c.Pairs {
+		s.add(pairNotes(c, p)...)
+	}
+	s.add(measureBlocks(c)...)
+	s.add(block{Table: keyTable(c)})
+	out := []section{s}
+	if m := matrixSection(c); len(m.Blocks) > 0 {
+		out = append(out, m)
+	}
+	if len(c.Tags) > 0 {
+		out = append(out, section{ID: "by-tag", Title: "Comparison by tag", Blocks: []block{{Table: tagTable(c)}}})
+	}
+	if len(c.Differing) > 0 {
+		out = append(out, differingSection(c, anchors))
+	}
+	return out
+}
+
+// verdictCell returns a verdict with its sign.
+func verdictCell(v compare.Verdict) cell {
+	class := map[compare.Verdict]string{compare.Better: "pass", compare.Worse: "fail", compare.NotSeen: "none"}[v]
+	return cell{Text: v.Words(), Mark: v.Mark(), Class: class}
+}
+
+// widest returns the largest absolute end of the intervals of differences, at least 0.05, as the
+// scale of their drawing.
+func widest(tables ...compare.Table) float64 {
+	most := 0.05
+	for _, t := range tables {
+		if t.Interval != nil {
+			most = max(most, math.Abs(t.Interval.Low), math.Abs(t.Interval.High))
+		}
+	}
+	return most
+}
+
+// differenceBar draws the difference of a pair.
+func differenceBar(t compare.Table, margin *compare.MarginTest, most float64) cell {
+	if t.Difference == nil {
+		return cell{}
+	}
+	v, at := svg.Interval{Value: *t.Difference, Low: math.NaN(), High: math.NaN()}, math.NaN()
+	if t.Interval != nil {
+		v.Low, v.High = t.Interval.Low, t.Interval.High
+	}
+	if margin != nil {
+		at = margin.Margin
+	}
+	return cell{Bar: svg.Difference(v, at, most)}
+}
+
+func pairTable(c *compare.Comparison) *table {
+	var tables []compare.Table
+	for _, p := range c.Pairs {
+		tables = append(tables, p.Table)
+	}
+	most := widest(tables...)
+	t := &table{Caption: fmt.Sprintf("Differences of the pass rates, with their 95%% intervals; p adjusted over %s (%s)", count(c.Tests, "test"), name(c.Adjustment)),
+		Columns: columns("run", "compared with", "verdict", ">difference", ">95% CI, pp", fmt.Sprintf("−%.0f to +%.0f pp", 100*most, 100*most),
+			">only run", ">only other", ">p", ">p adjusted")}
+	for _, p := range c.Pairs {
+		t.row(append(cells(name(c.Runs[p.Run].Name), name(c.Runs[p.Reference].Name)), append([]cell{verdictCell(p.Verdict)},
+			tableCells(p.Table, differenceBar(p.Table, p.Margin, most))...)...)...)
+	}
+	return t
+}
+
+// tableCells returns the figures of a pair, from the difference to the adjusted p-value.
+func tableCells(t compare.Table, bar cell) []cell {
+	diff := absent
+	if t.Difference != nil {
+		diff = points(*t.Difference)
+	}
+	return append([]cell{{Text: diff}, {Text: pointsInterval(t.Interval)}, bar},
+		cells(fmt.Sprint(t.OnlyRun), fmt.Sprint(t.OnlyReference), pValue(t.P), pValue(t.Adjusted))...)
+}
+
+// pairNotes says what the figures of a pair allow to conclude.
+func pairNotes(c *compare.Comparison, p compare.Pair) []block {
+	who := fmt.Sprintf("%s and %s", name(c.Runs[p.Run].Name), name(c.Runs[p.Reference].Name))
+	var parts []string
+	if p.Unscored > 0 {
+		parts = append(parts, count(p.Unscored, "question")+" left out because a run has no score")
+	}
+	if k := p.Clustered; k != nil && k.Interval != nil {
+		parts = append(parts, fmt.Sprintf("by %s the 95%% interval is %s pp", count(k.Clusters, "cluster"), pointsInterval(k.Interval)))
+	}
+	if w := p.Power; w != nil {
+		if w.Detectable != nil {
+			parts = append(parts, fmt.Sprintf("a test of this size finds a difference of %.1f pp in %.0f%% of cases", 100**w.Detectable, 100*w.Power))
+		}
+		if w.Needed != nil && w.Confirm != nil && p.Verdict == compare.NotSeen {
+			parts = append(parts, fmt.Sprintf("to confirm %.1f pp, ask %s", 100*math.Abs(*w.Confirm), count(*w.Needed, "question")))
+		}
+	}
+	if m := p.Margin; m != nil {
+		words := map[result.BaselineVerdict]string{result.NotWorse: "not worse", result.Worse: "worse", result.Unknown: "not known to be worse or not"}[m.Verdict]
+		parts = append(parts, fmt.Sprintf("with a margin of %.1f pp, %s is %s (p %s)", 100*m.Margin, name(c.Runs[p.Run].Name), words, pValue(m.P)))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []block{{Text: who + ": " + strings.Join(parts, "; ") + "."}}
+}
+
+// measureBlocks shows the differences of scores, retrieval and latencies.
+func measureBlocks(c *compare.Comparison) []block {
+	means := &table{Caption: "Differences of means over the questions that both runs measured", Columns: columns("measure", "run", "compared with", "verdict", ">n", ">mean", ">other", ">difference", ">95% CI", ">p adjusted")}
+	ratios := &table{Caption: "Ratios of latencies; above 1 the run is slower", Columns: columns("latency", "run", "compared with", "verdict", ">n", ">p50", ">other", ">ratio", ">95% CI", ">p adjusted")}
+	for _, p := range c.Pairs {
+		run, other := name(c.Runs[p.Run].Name), name(c.Runs[p.Reference].Name)
+		for _, m := range p.Measures {
+			ci := absent
+			if m.Interval != nil {
+				ci = fmt.Sprintf("%+.3f to %+.3f", m.Interval.Low, m.Interval.High)
+			}
+			means.row(append(append(cells(name(m.Name), run, other), verdictCell(m.Verdict)), cells(fmt.Sprint(m.N), fmt.Sprintf("%.3f", m.RunMean),
+				fmt.Sprintf("%.3f", m.ReferenceMean), fmt.Sprintf("%+.3f", m.Difference), ci, pValue(&m.Adjusted))...)...)
+		}
+		for _, l := range p.Latencies {
+			ci := absent
+			if l.Interval != nil {
+				ci = fmt.Sprintf("%.2f to %.2f", l.Interval.Low, l.Interval.High)
+			}
+			verdict := verdictCell(l.Verdict)
+			if l.Verdict != compare.NotSeen {
+				verdict.Text = map[compare.Verdict]string{compare.Better: "faster", compare.Worse: "slower"}[l.Verdict]
+			}
+			ratios.row(append(append(cells(latencyName(l.Name), run, other), verdict), cells(fmt.Sprint(l.N), milliseconds(l.RunP50),
+				milliseconds(l.ReferenceP50), fmt.Sprintf("×%.2f", l.Ratio), ci, pValue(l.Adjusted))...)...)
+		}
+	}
+	var out []block
+	for _, t := range []*table{means, ratios} {
+		if len(t.Rows) > 0 {
+			out = append(out, block{Table: t})
+		}
+	}
+	return out
+}
+
+func latencyName(s string) string {
+	switch s {
+	case "total":
+		return "done"
+	case "first_token":
+		return "first token"
+	}
+	return name(s)
+}
+
+// keyTable says whether the runs measured the same thing.
+func keyTable(c *compare.Comparison) *table {
+	head := []string{"what was measured", "state"}
+	for _, r := range c.Runs {
+		head = append(head, name(r.Name))
+	}
+	t := &table{Caption: "Whether the runs are comparable", Columns: columns(head...)}
+	for _, k := range c.Keys {
+		state := cell{Mark: "✓", Class: "pass", Text: "same"}
+		switch {
+		case k.State == compare.Unknown:
+			state = cell{Mark: "?", Class: "none", Text: "not recorded"}
+		case k.State == compare.Differs && !k.Matters:
+			state = cell{Mark: "≠", Class: "none", Text: "differs, as may be"}
+		case k.State == compare.Differs && k.Accepted:
+			state = cell{Mark: "≠", Class: "warn", Text: "differs, accepted"}
+		case k.State == compare.Differs:
+			state = cell{Mark: "✗", Class: "fail", Text: "differs"}
+		}
+		if k.Note != "" {
+			state.Text += ": " + line(k.Note, nameLength)
+		}
+		row := []cell{{Text: name(k.Name)}, state}
+		for _, v := range k.Values {
+			row = append(row, cell{Text: line(v, 40)})
+		}
+		t.row(row...)
+	}
+	return t
+}
+
+// matrixSection shows who passed what, for each pair.
+func matrixSection(c *compare.Comparison) section {
+	s := section{ID: "pairs", Title: "Paired verdicts"}
+	for i, p := range c.Pairs {
+		if i == maxMatrices {
+			s.add(block{Text: fmt.Sprintf("and %d more pairs, see the differences above", len(c.Pairs)-i)})
+			break
+		}
+		run, other := name(c.Runs[p.Run].Name), name(c.Runs[p.Reference].Name)
+		t := &table{Caption: fmt.Sprintf("%s and %s on %s", run, other, count(p.N, "question")),
+			Columns: columns("", "✓ "+other+" passed", "✗ "+other+" did not")}
+		t.row(cell{Text: run + " passed", Mark: "✓", Class: "pass"},
+			cell{Text: fmt.Sprint(p.Both)}, cell{Text: fmt.Sprintf("%d only %s", p.OnlyRun, run)})
+		t.row(cell{Text: run + " did not", Mark: "✗", Class: "fail"},
+			cell{Text: fmt.Sprintf("%d only %s", p.OnlyReference, other)}, cell{Text: fmt.Sprint(p.Neither)})
+		s.add(block{Table: t})
+		if p.Tied > 0 {
+			s.add(block{Text: fmt.Sprintf("%s, passed by both in the same share of their repeats, are in none of the cells.", count(p.Tied, "question"))})
+		}
+	}
+	return s
+}
+
+func tagTable(c *compare.Comparison) *table {
+	t := &table{Caption: fmt.Sprintf("Differences by tag; p adjusted over %s", count(c.TagTests, "test")),
+		Columns: columns("tag", "run", "compared with", "verdict", ">n", ">difference", ">95% CI, pp", "", ">only run", ">only other", ">p", ">p adjusted")}
+	most := 0.05
+	for _, tag := range c.Tags {
+		for _, p := range tag.Pairs {
+			most = max(most, widest(p.Table))
+		}
+	}
+	for _, tag := range c.Tags {
+		for _, p := range tag.Pairs {
+			row := append(cells(name(tag.Tag), name(c.Runs[p.Run].Name), name(c.Runs[p.Reference].Name)), verdictCell(p.Verdict), cell{Text: fmt.Sprint(p.N)})
+			t.row(append(row, tableCells(p.Table, differenceBar(p.Table, nil, most))...)...)
+		}
+	}
+	return t
+}
+
+// differingSection lists the questions on which the runs disagree.
+func differingSection(c *compare.Comparison, anchors map[string]int) section {
+	head := []string{"question", "text"}
+	for _, r := range c.Runs {
+		head = append(head, name(r.Name))
+	}
+	t := &table{Caption: count(len(c.Differing), "question") + " on which the runs disagree", Columns: columns(head...)}
+	for _, q := range c.Differing[:min(maxDiffering, len(c.Differing))] {
+		id := cell{Text: name(q.ID)}
+		if n := anchors[q.ID]; n > 0 {
+			id.URL = fmt.Sprintf("#q%d", n)
+		}
+		row := []cell{id, {Text: line(q.Question, listText)}}
+		for _, a := range q.Answers {
+			row = append(row, answeredCell(a))
+		}
+		t.row(row...)
+	}
+	s := section{ID: "differing", Title: "Disagreements", Blocks: []block{{Table: t}}}
+	if more := len(c.Differing) - maxDiffering; more > 0 {
+		s.add(block{Text: fmt.Sprintf("and %d more; evalctl compare --format json has all of them", more)})
+	}
+	return s
+}
+
+// answeredCell says what became of a question in one run.
+func answeredCell(a compare.Answered) cell {
+	out := cell{Mark: "✗", Class: "fail", Text: "failed"}
+	switch {
+	case a.Asked > 1:
+		out = cell{Text: fmt.Sprintf("%d of %d", a.Passed, a.Asked)}
+		if a.Passed == a.Asked {
+			out.Mark, out.Class = "✓", "pass"
+		}
+	case a.Passed > 0:
+		out = cell{Mark: "✓", Class: "pass", Text: "passed"}
+	case a.Outcome != result.Scored:
+		out = cell{Mark: "!", Class: "warn", Text: name(string(a.Outcome))}
+	}
+	if a.Score != nil {
+		out.Text += fmt.Sprintf(" (%.3g)", *a.Score)
+	}
+	return out
+}
+
+// comparisonMethods says how the figures of a comparison were computed.
+func comparisonMethods(c *compare.Comparison) []fact {
+	test := "Exact McNemar test, two-sided: with b and c questions that only one of the runs passed, " +
+		"twice the probability of at most min(b, c) heads in b + c tosses of a coin, at most 1."
+	if c.Repeated {
+		test = "Sign-flip test of the mean difference of the questions' pass rates, two-sided."
+	}
+	out := []fact{
+		{Name: "Pairs", Value: "Runs are compared question by question. An error is a verdict: not passed. Pairs without a score are left out."},
+		{Name: "Test", Value: test},
+		{Name: "Adjustment", Value: "p-values are adjusted by Holm's method over all tests of a table; a difference is shown if the adjusted one is below 0.05."},
+	}
+	seen := map[string]bool{}
+	add := func(i *result.Interval) {
+		if i != nil && !seen[i.Method] {
+			seen[i.Method] = true
+			out = append(out, fact{Name: "Interval: " + methodName(i.Method), Value: methodText(i.Method)})
+		}
+	}
+	for _, r := range c.Runs {
+		add(r.Interval)
+	}
+	for _, p := range c.Pairs {
+		add(p.Interval)
+		for _, m := range p.Measures {
+			add(m.Interval)
+		}
+		for _, l := range p.Latencies {
+			add(l.Interval)
+		}
+	}
+	if c.Resamples > 0 {
+		out = append(out, fact{Name: "Resampling", Value: fmt.Sprintf("%d resamples with seed %d", c.Resamples, c.Seed)})
+	}
+	return out
+}

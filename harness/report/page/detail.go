@@ -1,0 +1,308 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/svg"
+)
+
+// limits is how much is shown of the texts of one question, in bytes.
+type limits struct{ text, answer, chunk, quote int }
+
+// The most chunks and citations of a question that are shown.
+const (
+	maxChunks    = 10
+	maxCitations = 12
+)
+
+// The sizes that limits are chosen by, in bytes: of a page, and of the markup of a question, a
+// chunk and a citation. Escaped characters take more room than they have themselves.
+const (
+	room           = 1800 << 10
+	questionMarkup = 1600
+	chunkMarkup    = 130
+	citationMarkup = 60
+	escaped        = 1.05
+)
+
+// limitsFor returns the largest limits with which the questions fit on a page. Very many questions
+// get the smallest ones and a larger page.
+func limitsFor(questions []result.Record) limits {
+	for text := 6400; ; text = text * 3 / 4 {
+		l := limits{text: text, answer: 2 * text, chunk: text * 3 / 5, quote: text / 4}
+		size := 0
+		for i := range questions {
+			size += l.size(&questions[i])
+		}
+		if text <= 80 || float64(size)*escaped < room {
+			return l
+		}
+	}
+}
+
+// size estimates the size of a question on the page.
+func (l limits) size(q *result.Record) int {
+	// The question is in the list and in its details.
+	n := questionMarkup + min(len(q.Question), listText) + min(len(q.Question), l.text) +
+		min(len(q.Reference), l.text) + min(len(q.Reason), l.text) + min(len(q.Answer), l.answer)
+	for i := range q.Retrieved[:min(maxChunks, len(q.Retrieved))] {
+		k := &q.Retrieved[i]
+		n += chunkMarkup + min(len(k.Text), l.chunk) + min(len(k.Path)+len(k.Title), nameLength)
+	}
+	for _, raw := range q.Citations[:min(maxCitations, len(q.Citations))] {
+		n += citationMarkup + min(len(raw), l.quote)
+	}
+	return n
+}
+
+// detail is everything about one question.
+type detail struct {
+	Question  text
+	Expected  []string
+	Reference text
+	Gold      []goldDocument
+	Answer    []segment
+	// AnswerMore is the number of characters of the answer that are not shown.
+	AnswerMore int
+	Citations  []citation
+	// CitationsMore and ChunksMore count those that are not shown.
+	CitationsMore int
+	Chunks        []chunk
+	ChunksMore    int
+	Reason        text
+	Error         text
+	Failed        []string
+	Timeline      template.HTML
+	Events        string
+	Facts         []fact
+}
+
+// goldDocument is a document that the question expects, and where it was found.
+type goldDocument struct {
+	Path, Place string
+	Found       bool
+}
+
+// chunk is a retrieved passage.
+type chunk struct {
+	Rank        int
+	Gold        bool
+	Place, Date string
+	Score       string
+	Text        text
+}
+
+func detailOf(q *result.Record, l limits) *detail {
+	d := &detail{Question: cut(q.Question, l.text), Reference: cut(q.Reference, l.text), Reason: cut(q.Reason, l.text)}
+	for _, e := range q.Expected {
+		d.Expected = append(d.Expected, line(e, l.quote))
+	}
+	d.addGold(q)
+	d.addAnswer(q, l)
+	d.addChunks(q, l)
+	if q.Error != nil {
+		d.Error = cut(string(q.Error.Kind)+": "+q.Error.Message, l.text)
+	}
+	for i, f := range q.Failed {
+		d.Failed = append(d.Failed, fmt.Sprintf("attempt %d: %s: %s", i+1, name(string(f.Kind)), line(f.Message, l.quote)))
+	}
+	d.addTimeline(q)
+	d.addFacts(q)
+	return d
+}
+
+func (d *detail) addGold(q *result.Record) {
+	if q.Retrieval == nil {
+		for _, p := range q.ExpectedPaths {
+			d.Gold = append(d.Gold, goldDocument{Path: name(p), Place: "no ranking"})
+		}
+		return
+	}
+	for _, g := range q.Retrieval.Gold {
+		place := "not retrieved"
+		if g.Rank > 0 {
+			place = fmt.Sprintf("rank %d of %s", g.Rank, count(q.Retrieval.Documents, "document"))
+		}
+		d.Gold = append(d.Gold, goldDocument{name(g.Path), place, g.Rank > 0})
+	}
+}
+
+// addChunks adds the first chunks, and later ones if they are gold.
+func (d *detail) addChunks(q *result.Record, l limits) {
+	gold := map[string]bool{}
+	for _, p := range q.ExpectedPaths {
+		gold[strings.TrimPrefix(p, result.SeedRoot)] = true
+	}
+	for i, k := range q.Retrieved {
+		is := false
+		// Some daemons send a path as the id of the document.
+		for _, document := range append([]string{k.Path, k.DocumentID}, k.Duplicates...) {
+			is = is || gold[strings.TrimPrefix(document, result.SeedRoot)]
+		}
+		if i >= maxChunks && !is {
+			d.ChunksMore++
+			continue
+		}
+		place := cmp.Or(k.Path, k.DocumentID, k.ChunkID)
+		if k.Title != "" && k.Title != k.Path {
+			place = strings.TrimSpace(place + " · " + k.Title)
+		}
+		d.Chunks = append(d.Chunks, chunk{
+			Rank: i + 1, Gold: is, Place: name(place), Date: name(k.Date),
+			Score: fmt.Sprintf("%.4g", k.Score), Text: cut(k.Text, l.chunk),
+		})
+	}
+}
+
+// The most entries of a timeline that are drawn and named.
+const (
+	drawnEvents = 24
+	namedEvents = 10
+)
+
+// addTimeline adds the drawing of the stream and the same in words.
+func (d *detail) addTimeline(q *result.Record) {
+	end := q.LatencyMS
+	var spans []svg.Span
+	var words []string
+	for i, e := range q.Timeline {
+		last := max(e.AtMS, e.LastMS)
+		end = max(end, last)
+		if i < drawnEvents {
+			spans = append(spans, svg.Span{Class: eventClass(e.Event), From: e.AtMS, To: last})
+		}
+		if i < namedEvents {
+			words = append(words, eventWords(e))
+		}
+	}
+	if len(spans) == 0 || end <= 0 {
+		return
+	}
+	if more := len(q.Timeline) - namedEvents; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more groups of events", more))
+	}
+	d.Timeline, d.Events = svg.Timeline(spans, end), strings.Join(words, " · ")
+}
+
+func eventClass(event string) string {
+	switch event {
+	case "retrieve":
+		return "e-r"
+	case "answer_delta":
+		return "e-a"
+	case "citation":
+		return "e-c"
+	case "done":
+		return "e-d"
+	case "error":
+		return "e-e"
+	}
+	return "e-o"
+}
+
+// eventWords describes events: "answer_delta ×34 310 ms to 890 ms (longest pause 60 ms)".
+func eventWords(e result.StreamEvents) string {
+	what := name(e.Event)
+	if e.N < 2 {
+		return what + " " + milliseconds(e.AtMS)
+	}
+	s := fmt.Sprintf("%s ×%d %s to %s", what, e.N, milliseconds(e.AtMS), milliseconds(e.LastMS))
+	if e.GapMS > 0 {
+		s += " (longest pause " + milliseconds(e.GapMS) + ")"
+	}
+	return s
+}
+
+// addFacts adds the figures of the question.
+func (d *detail) addFacts(q *result.Record) {
+	add := func(what, value string) {
+		if value != "" {
+			d.Facts = append(d.Facts, fact{Name: what, Value: value})
+		}
+	}
+	if q.Attempts > 0 {
+		times := milliseconds(q.LatencyMS)
+		if q.FirstDeltaMS != nil {
+			times += ", first token after " + milliseconds(*q.FirstDeltaMS)
+		}
+		add("Time", times+", "+count(q.Attempts, "attempt"))
+	}
+	ran := strings.TrimSpace(name(q.EffectiveMode) + " " + name(q.Model))
+	if u := q.Usage; u != nil {
+		ran += fmt.Sprintf(", %d tokens in, %d out", u.InputTokens, u.OutputTokens)
+	}
+	if q.PromptSHA256 != "" {
+		ran += ", prompt " + short(q.PromptSHA256)
+	}
+	add("Ran", strings.TrimPrefix(ran, ", "))
+	if u := q.Actor; u != nil {
+		add("Reader", fmt.Sprintf("%s, %s, %d tokens in, %d out, %s", name(u.Model), count(u.Attempts, "attempt"), u.Usage.InputTokens, u.Usage.OutputTokens, paid(u.USD.String(), u.Cached)))
+	}
+	if q.JudgeAttempts > 0 || q.JudgeVerdict != "" {
+		add("Judge", judgeWords(q))
+	}
+	if r := q.Retrieval; r != nil {
+		add("Retrieval", fmt.Sprintf("recall %.3f, nDCG %.3f, reciprocal rank %.3f", r.Recall, r.NDCG, r.ReciprocalRank))
+	}
+	if q.DeepRank != nil {
+		place := "not found further down either"
+		if *q.DeepRank > 0 {
+			place = fmt.Sprintf("found at rank %d", *q.DeepRank)
+		}
+		add("Missing gold", place)
+	}
+	if o := q.Original; o != nil {
+		add("By the dataset's own gold", fmt.Sprintf("%s, reference %q", name(string(o.Verdict)), line(o.Reference, nameLength)))
+	}
+	var place []string
+	if q.QuestionDate != "" {
+		place = append(place, "asked as of "+name(q.QuestionDate))
+	}
+	if q.Type != "" {
+		place = append(place, "type "+name(q.Type))
+	}
+	if q.Brain != "" {
+		place = append(place, "brain "+name(q.Brain))
+	}
+	if q.Line > 0 {
+		place = append(place, fmt.Sprintf("line %d of the dataset", q.Line))
+	}
+	add("Question", strings.Join(place, ", "))
+}
+
+// judgeWords describes what the judge did for one question.
+func judgeWords(q *result.Record) string {
+	var parts []string
+	if q.JudgeVerdict != "" {
+		parts = append(parts, name(string(q.JudgeVerdict)))
+	}
+	parts = append(parts, count(q.JudgeAttempts, "attempt"))
+	if u := q.JudgeUsage; u != nil {
+		tokens := fmt.Sprintf("%d tokens in, %d out", u.InputTokens, u.OutputTokens)
+		if q.JudgeUsageEstimated {
+			tokens += " (estimated)"
+		}
+		parts = append(parts, tokens)
+	}
+	parts = append(parts, paid(q.JudgeUSD.String(), q.JudgeCached))
+	return strings.Join(parts, ", ")
+}
+
+func paid(usd string, cached bool) string {
+	if cached {
+		return "from the cache"
+	}
+	return usd
+}
+
+// short abbreviates a hash.
+func short(sum string) string {
+	if len(sum) > 8 {
+		return name(sum[:8]) + "…"
+	}
+	return name(sum)
+}

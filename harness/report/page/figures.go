@@ -1,0 +1,300 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/internal/stats"
+	"evalctl/internal/svg"
+)
+
+// lossSection says which stage lost the questions that did not pass.
+func lossSection(res *result.Result) section {
+	s := section{ID: "losses", Title: "Where questions were lost"}
+	lost := res.Counts.Total - res.Counts.Passed
+	if lost <= 0 {
+		return s
+	}
+	t := &table{Columns: columns("stage", ">questions", "share", "meaning")}
+	row := func(stage string, n int, meaning string) {
+		if n > 0 {
+			share := svg.Interval{Value: float64(n) / float64(lost), Low: math.NaN(), High: math.NaN()}
+			t.row(cell{Text: stage}, cell{Text: fmt.Sprint(n)}, cell{Bar: svg.Bar(share, math.NaN())}, cell{Text: meaning})
+		}
+	}
+	if r := res.Replay; r != nil && len(r.Losses) > 0 {
+		for _, cause := range sortedKeys(r.Losses) {
+			row(name(string(cause)), r.Losses[cause], causes[cause])
+		}
+	} else if g := res.Gate; g != nil {
+		row("retrieval", g.Loss.Retrieval, "a gold document was not retrieved")
+		row("reader", g.Loss.Reader, "all gold was retrieved, and the answer is wrong")
+		row("error", g.Loss.Errors, "the daemon returned no usable answer")
+		row("unscored", g.Loss.Unscored, "the scorer returned no usable verdict")
+		row("unknown", g.Loss.Unknown, "no gold document shows where it was lost")
+	}
+	t.Caption = count(lost, "question") + " did not pass"
+	if len(t.Rows) > 0 {
+		s.add(block{Table: t})
+	}
+	return s
+}
+
+var causes = map[result.Cause]string{
+	result.CauseDaemon:        "the daemon returned no usable answer",
+	result.CauseReaderError:   "the model that answers failed",
+	result.CauseUnscored:      "the judge returned no usable verdict",
+	result.CauseJudgeSuspect:  "the answer contains the reference, and is judged wrong",
+	result.CauseRankBurial:    "gold is missing from the top-k and was found further down",
+	result.CauseMissRetrieval: "gold is missing from the top-k and was not found further down",
+	result.CauseAbstain:       "it declined with all gold retrieved, or answered where it should decline",
+	result.CauseReader:        "all gold was retrieved, or it is not known what is gold",
+}
+
+// retrievalSection shows the metrics of retrieval, overall and by tag.
+func retrievalSection(res *result.Result) section {
+	s := section{ID: "retrieval", Title: "Retrieval"}
+	r := res.Retrieval
+	if r == nil || len(r.Ks) == 0 {
+		return s
+	}
+	names := r.PrimaryMetrics()
+	head := []string{"questions", ">n"}
+	for _, n := range names {
+		head = append(head, ">"+metricName(n))
+	}
+	t := &table{Caption: "Means over the questions with expected paths", Columns: columns(head...)}
+	row := func(what string, n int, m result.Metrics) {
+		c := cells(what, fmt.Sprint(n))
+		for _, metric := range names {
+			c = append(c, cell{Text: fmt.Sprintf("%.3f", m[metric])})
+		}
+		t.row(c...)
+	}
+	row("all with gold", r.Questions, r.Macro)
+	for _, tag := range sortedKeys(r.ByTag) {
+		row(name(tag), r.ByTag[tag].N, r.ByTag[tag].Macro)
+	}
+	for _, w := range r.Warnings {
+		text := clean(w.Message)
+		if len(w.IDs) > 0 {
+			text += fmt.Sprintf(" (%s: %s)", count(w.Count, "question"), some(w.IDs))
+		}
+		s.add(block{Warning: text})
+	}
+	s.add(block{Table: t})
+	var facts []fact
+	for _, n := range sortedKeys(r.Intervals) {
+		i := r.Intervals[n]
+		facts = append(facts, fact{Name: metricName(n), Value: levelOf(&i)})
+	}
+	facts = append(facts, fact{Name: "Left out", Value: count(r.NoGold, "question") + " without expected paths"},
+		fact{Name: "Counted as 0", Value: count(r.Errors, "question") + " without an answer"},
+		fact{Name: "No gold in the top-k", Value: count(res.GoldMissed, "question")})
+	if res.Identity.Scenario.Reads() {
+		facts = append(facts, fact{Name: "Grounded", Value: fmt.Sprintf("%d of %d passing answers cite retrieved text", res.Grounded, res.Passed)})
+	}
+	s.add(block{Facts: facts}, block{Table: depths(r)})
+	return s
+}
+
+// depths shows the macro means at every depth.
+func depths(r *result.Retrieval) *table {
+	t := &table{Caption: "Means by depth"}
+	head := []string{"metric"}
+	for _, k := range r.Ks {
+		head = append(head, fmt.Sprintf(">at %d", k))
+	}
+	t.Columns = columns(head...)
+	for _, metric := range []string{"recall", "any", "all", "precision", "success", "ndcg"} {
+		c := cells(metricName(metric))
+		for _, k := range r.Ks {
+			v, ok := r.Macro[fmt.Sprintf("%s@%d", metric, k)]
+			text := absent
+			if ok {
+				text = fmt.Sprintf("%.3f", v)
+			}
+			c = append(c, cell{Text: text})
+		}
+		t.row(c...)
+	}
+	return t
+}
+
+// metricName returns the usual spelling of the name of a metric.
+func metricName(s string) string {
+	return strings.NewReplacer("mrr", "MRR", "ndcg", "nDCG", "map", "MAP").Replace(name(s))
+}
+
+// latencySection shows the distribution of latencies.
+func latencySection(c Content) section {
+	s := section{ID: "latency", Title: "Latency"}
+	var done, first []float64
+	for i := range c.Questions {
+		q := &c.Questions[i]
+		if q.Outcome == result.Scored || q.Outcome == result.Unscored {
+			done = append(done, q.LatencyMS)
+			if q.FirstDeltaMS != nil {
+				first = append(first, *q.FirstDeltaMS)
+			}
+		}
+	}
+	t := &table{Caption: "Percentiles of the questions that were answered", Columns: columns("until", ">n", ">p50", ">p95", ">p99")}
+	var series []svg.Series
+	for _, l := range []struct {
+		name   string
+		q      result.Quantiles
+		values []float64
+	}{{"first token", c.Result.FirstDelta, first}, {"done", c.Result.Latency, done}} {
+		if l.q.N > 0 {
+			t.row(cells(l.name, fmt.Sprint(l.q.N), percentile(l.q.P50, l.q.P50Interval, l.q.N, 0.5),
+				percentile(l.q.P95, l.q.P95Interval, l.q.N, 0.95), percentile(l.q.P99, l.q.P99Interval, l.q.N, 0.99))...)
+		}
+		if len(l.values) > 0 {
+			slices.Sort(l.values)
+			series = append(series, svg.Series{Name: l.name, Sorted: l.values})
+		}
+	}
+	if len(t.Rows) == 0 {
+		return s
+	}
+	s.add(block{Table: t})
+	if len(series) > 0 {
+		s.add(block{Chart: &chart{
+			SVG:     svg.ECDF("Share of questions by latency; the table has the percentiles", series, milliseconds),
+			Caption: "Share of the questions that took at most this time.",
+		}})
+	}
+	if c.Result.Retried > 0 {
+		s.add(block{Text: count(c.Result.Retried, "question") + " needed more than one attempt."})
+	}
+	return s
+}
+
+// percentile formats a percentile with its interval, or says how many values it needs.
+func percentile(value *float64, i *result.Interval, n int, p float64) string {
+	need := stats.QuantileCIMin(p, 0.95)
+	switch {
+	case value == nil || n < need:
+		return fmt.Sprintf("needs n ≥ %d", need)
+	case i == nil:
+		return milliseconds(*value)
+	}
+	return fmt.Sprintf("%s (%s to %s)", milliseconds(*value), milliseconds(i.Low), milliseconds(i.High))
+}
+
+// costSection shows what was paid for.
+func costSection(res *result.Result) section {
+	s := section{ID: "cost", Title: "Cost"}
+	if a := res.CostAccounting; a != nil {
+		s.add(accounting(a)...)
+		return s
+	}
+	c := res.Cost
+	if c.JudgeRequests == 0 && res.ReaderUsage.Reported == 0 {
+		return s
+	}
+	var facts []fact
+	if c.JudgeRequests > 0 {
+		limit := "no cap"
+		if c.CapUSD != nil {
+			limit = "cap " + c.CapUSD.String()
+		}
+		facts = append(facts, fact{Name: "Judge", Value: fmt.Sprintf("%s (%s), %s, %d tokens in, %d out", c.SpentUSD, limit, count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens)})
+		if c.UsageEstimated > 0 {
+			facts = append(facts, fact{Name: "Estimated", Value: "the tokens of " + count(c.UsageEstimated, "question")})
+		}
+	}
+	if u := res.ReaderUsage; u.Reported > 0 {
+		facts = append(facts, fact{Name: "Reader", Value: fmt.Sprintf("%d tokens in, %d out, reported for %s; the daemon pays for them", u.InputTokens, u.OutputTokens, count(u.Reported, "answer"))})
+	}
+	s.add(block{Facts: facts})
+	return s
+}
+
+// accounting shows the cost of a replay: its parts, and the tokens of each model.
+func accounting(a *result.CostAccounting) []block {
+	parts := &table{Caption: "Cost of this arm", Columns: columns("for", ">USD", "share")}
+	for _, p := range []struct {
+		name string
+		usd  llm.USD
+	}{
+		{"ingest", a.IngestUSD}, {"reader", a.ActorUSD}, {"judge", a.JudgeUSD}, {"embeddings", a.EmbedUSD}, {"total", a.TotalUSD},
+	} {
+		row := cells(p.name, p.usd.String())
+		if a.TotalUSD > 0 && p.name != "total" {
+			share := svg.Interval{Value: float64(p.usd) / float64(a.TotalUSD), Low: math.NaN(), High: math.NaN()}
+			row = append(row, cell{Bar: svg.Bar(share, math.NaN())})
+		} else {
+			row = append(row, cell{})
+		}
+		parts.row(row...)
+	}
+	facts := []fact{{Name: "Saved by the cache", Value: fmt.Sprintf("%s, %d of %d requests", a.CachedSavingsUSD, a.CacheHits, a.CacheHits+a.CacheMisses)}}
+	add := func(what, value string) { facts = append(facts, fact{Name: what, Value: value}) }
+	if a.CapUSD != nil {
+		add("Cap", a.CapUSD.String()+" for all arms together")
+	}
+	if a.SharedUSD > 0 {
+		add("Shared by all arms", a.SharedUSD.String())
+	}
+	if a.LostUSD > 0 {
+		add("Lost replies", a.LostUSD.String()+" may have been charged for them")
+	}
+	if a.PerCorrectUSD != nil {
+		text := a.PerCorrectUSD.String()
+		if i := a.PerCorrectInterval; i != nil {
+			text += fmt.Sprintf(", %.0f%% CI $%.4f to $%.4f", 100*i.Confidence, i.Low, i.High)
+		}
+		add("Per correct answer", text)
+	}
+	out := []block{{Table: parts}, {Facts: facts}}
+	if len(a.Unpriced) > 0 {
+		out = append(out, block{Warning: "no price is known for " + some(a.Unpriced) + ": their cost is missing"})
+	}
+	if a.Unmetered {
+		out = append(out, block{Warning: "the daemon may have called models by itself, at a cost that is missing"})
+	}
+	if len(a.Tokens) > 0 {
+		t := &table{Caption: "Tokens by model", Columns: columns("model", ">requests", ">tokens in", ">tokens out", ">USD", ">USD per million in", ">out")}
+		for _, m := range sortedKeys(a.Tokens) {
+			k, price := a.Tokens[m], a.Prices.Models[m]
+			t.row(cells(name(m), fmt.Sprint(k.Requests), fmt.Sprint(k.InputTokens), fmt.Sprint(k.OutputTokens), k.USD.String(), price.Input.String(), price.Output.String())...)
+		}
+		out = append(out, block{Table: t}, block{Text: "Prices of " + name(a.Prices.Date) + "."})
+	}
+	return out
+}
+
+// trendSection shows the results before this one.
+func trendSection(c Content) section {
+	s := section{ID: "trend", Title: "Trend"}
+	if len(c.Trend) == 0 {
+		return s
+	}
+	floor := math.NaN()
+	if c.Result.Gate != nil {
+		floor = c.Result.Gate.Floor
+	}
+	var drawn []svg.Point
+	t := &table{Caption: "Comparable results", Columns: columns("date", ">passed", ">of", ">rate", ">95% CI", "change")}
+	for _, p := range c.Trend {
+		drawn = append(drawn, svg.Point{Label: p.Date.UTC().Format("2006-01-02"), Rate: svg.Interval{Value: p.Rate, Low: p.Low, High: p.High}, Change: p.Changed})
+		change := cell{Text: clean(p.Note)}
+		if p.Changed {
+			change = cell{Mark: "◆", Class: "warn", Text: strings.TrimSpace("the rate changed here " + clean(p.Note))}
+		}
+		row := cells(moment(p.Date), fmt.Sprint(p.Passed), fmt.Sprint(p.Total), fmt.Sprintf("%.3f", p.Rate), fmt.Sprintf("%.3f–%.3f", p.Low, p.High))
+		row[0].URL = p.URL
+		t.row(append(row, change)...)
+	}
+	s.add(block{Chart: &chart{
+		SVG:     svg.Trend("Pass rates over time; the table has the values", drawn, floor),
+		Caption: fmt.Sprintf("Pass rates of %s with their intervals, the oldest first.", count(len(c.Trend), "comparable result")),
+	}}, block{Table: t})
+	return s
+}

@@ -1,0 +1,169 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// detailed is the number of questions whose details a page has. Those that did not pass come first.
+const detailed = 2000
+
+// listText is how much of a question's text its line in a list has, in bytes.
+const listText = 160
+
+// questions is the list of all questions of a result.
+type questions struct {
+	Items []question
+	// Statuses, Tags and Stages are what the list can be filtered by.
+	Statuses []status
+	Tags     []string
+	Stages   []string
+	// WithoutDetails is the number of questions of which only the line is shown.
+	WithoutDetails int
+	// anchors has the number of the first question with an id.
+	anchors map[string]int
+}
+
+// status is how questions ended, with the number of those that ended so. Class is its colour and
+// its key.
+type status struct {
+	Class, Mark, Word string
+	N                 int
+}
+
+// question is one line of the list with its details.
+type question struct {
+	// N is the place in the result file, from 1, and the name of the link to it.
+	N           int
+	ID          string
+	Repeat      int
+	Class, Word string
+	Text        string
+	Tags        []string
+	// TagKeys are the indexes of its tags, each between blanks.
+	TagKeys        string
+	Stage          string
+	Score, Latency string
+	// SortScore and SortLatency are numbers, empty for none.
+	SortScore, SortLatency string
+	// Detail is nil if the page would be too large.
+	Detail *detail
+}
+
+// outcomes has the status of every outcome, in the order of the filter.
+var outcomes = []status{
+	{Class: "fail", Mark: "✗", Word: "failed"},
+	{Class: "error", Mark: "!", Word: "error"},
+	{Class: "unscored", Mark: "?", Word: "unscored"},
+	{Class: "none", Mark: "–", Word: "no gold"},
+	{Class: "pass", Mark: "✓", Word: "passed"},
+}
+
+func statusOf(q *result.Record) int {
+	switch {
+	case q.Passed:
+		return 4
+	case q.Outcome == result.Errored:
+		return 1
+	case q.Outcome == result.Unscored:
+		return 2
+	case q.Outcome == result.NoGold:
+		return 3
+	}
+	return 0
+}
+
+// newQuestions returns the list of the questions of a result.
+func newQuestions(c Content) *questions {
+	list := &questions{anchors: map[string]int{}}
+	tags, stages := map[string]int{}, map[string]bool{}
+	counted := slices.Clone(outcomes)
+	failed := 0
+	for i := range c.Questions {
+		q := &c.Questions[i]
+		counted[statusOf(q)].N++
+		if !q.Passed {
+			failed++
+		}
+		if _, ok := list.anchors[q.ID]; !ok {
+			list.anchors[q.ID] = i + 1
+		}
+		for _, t := range q.Tags {
+			tags[t] = 0
+		}
+		if s := stageOf(c.Result, q); s != "" {
+			stages[s] = true
+		}
+	}
+	for i, tag := range sortedKeys(tags) {
+		tags[tag] = i
+		list.Tags = append(list.Tags, name(tag))
+	}
+	list.Stages = sortedKeys(stages)
+	for _, s := range counted {
+		if s.N > 0 {
+			list.Statuses = append(list.Statuses, s)
+		}
+	}
+	limits := limitsFor(c.Questions)
+	forFailed, forPassed := min(failed, detailed), detailed-min(failed, detailed)
+	for i := range c.Questions {
+		q := &c.Questions[i]
+		item := lineOf(c.Result, q, i+1, tags)
+		left := &forFailed
+		if q.Passed {
+			left = &forPassed
+		}
+		if *left > 0 {
+			*left--
+			item.Detail = detailOf(q, limits)
+		} else {
+			list.WithoutDetails++
+		}
+		list.Items = append(list.Items, item)
+	}
+	return list
+}
+
+// stageOf returns what lost a question, empty if it passed.
+func stageOf(res *result.Result, q *result.Record) string {
+	if q.Cause != "" {
+		return name(string(q.Cause))
+	}
+	return string(q.LostAt(res.Identity.Scenario, res.Identity.TopK))
+}
+
+func lineOf(res *result.Result, q *result.Record, n int, tags map[string]int) question {
+	s := outcomes[statusOf(q)]
+	item := question{
+		N: n, ID: name(q.ID), Repeat: q.Repeat, Class: s.Class, Word: s.Word,
+		Text: line(q.Question, listText), Stage: stageOf(res, q), Score: "–", Latency: "–",
+	}
+	if q.Score != nil {
+		item.Score = fmt.Sprintf("%.3g", *q.Score)
+		item.SortScore = strconv.FormatFloat(*q.Score, 'g', 6, 64)
+	}
+	if q.Attempts > 0 {
+		item.Latency = milliseconds(q.LatencyMS)
+		item.SortLatency = strconv.FormatFloat(q.LatencyMS, 'f', 1, 64)
+	}
+	var keys strings.Builder
+	for _, t := range q.Tags {
+		fmt.Fprintf(&keys, " %d ", tags[t])
+		item.Tags = append(item.Tags, name(t))
+	}
+	item.TagKeys = keys.String()
+	return item
+}
+
+func (list *questions) section() section {
+	s := section{ID: "questions", Title: "Questions"}
+	if len(list.Items) > 0 {
+		s.add(block{Questions: list})
+	}
+	return s
+}

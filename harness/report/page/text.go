@@ -1,0 +1,144 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"evalctl/harness/result"
+)
+
+// absent is the text of a figure that there is none of.
+const absent = "n/a"
+
+// clean returns text with every character that cannot be seen replaced by its number, such as
+// [U+202E]. Line breaks, tabs and the joiners of scripts and emoji remain.
+func clean(text string) string {
+	visible := func(r rune) bool {
+		switch r {
+		case '\n', '\t', '\u200c', '\u200d':
+			return true
+		case utf8.RuneError, ' ':
+			return true
+		}
+		return unicode.IsGraphic(r)
+	}
+	if strings.IndexFunc(text, func(r rune) bool { return !visible(r) }) < 0 && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range strings.ReplaceAll(text, "\r\n", "\n") {
+		if visible(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "[U+%04X]", r)
+		}
+	}
+	return b.String()
+}
+
+// text is a text of a dataset or a daemon, of which More characters are not shown.
+type text struct {
+	Shown string
+	More  int
+}
+
+// cut returns the first characters of a text, at most most bytes of them.
+func cut(s string, most int) text {
+	shown, more := prefix(s, most)
+	return text{clean(shown), more}
+}
+
+// slack is by how many bytes a text may exceed its limit before it is cut.
+const slack = 20
+
+// prefix returns the first characters of a text, and how many there are more.
+func prefix(s string, most int) (shown string, more int) {
+	if len(s) <= most+slack {
+		return s, 0
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most], utf8.RuneCountInString(s[most:])
+}
+
+// line returns the first characters of a text as one line, at most most bytes of them.
+func line(s string, most int) string {
+	t := cut(strings.Join(strings.Fields(s), " "), most)
+	if t.More > 0 {
+		return strings.TrimRight(t.Shown, " ") + " …"
+	}
+	return t.Shown
+}
+
+// nameLength is how much of a name, a path or a tag is shown, in bytes.
+const nameLength = 120
+
+func name(s string) string { return line(s, nameLength) }
+
+func rateOf(f *float64) string {
+	if f == nil {
+		return absent
+	}
+	return fmt.Sprintf("%.3f", *f)
+}
+
+func intervalOf(i *result.Interval) string {
+	if i == nil {
+		return absent
+	}
+	return fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
+}
+
+// points formats a difference of rates in percentage points.
+func points(f float64) string { return fmt.Sprintf("%+.1f pp", 100*f) }
+
+func pointsInterval(i *result.Interval) string {
+	if i == nil {
+		return absent
+	}
+	return fmt.Sprintf("%+.1f to %+.1f", 100*i.Low, 100*i.High)
+}
+
+// pValue formats the p-value of a test.
+func pValue(p *float64) string {
+	switch {
+	case p == nil:
+		return absent
+	case *p < 0.001:
+		return "< 0.001"
+	}
+	return fmt.Sprintf("%.3f", *p)
+}
+
+// milliseconds formats a time.
+func milliseconds(ms float64) string {
+	switch {
+	case ms < 10:
+		return fmt.Sprintf("%.1f ms", ms)
+	case ms < 1000:
+		return fmt.Sprintf("%.0f ms", ms)
+	case ms < 100_000:
+		return fmt.Sprintf("%.2f s", ms/1000)
+	}
+	return fmt.Sprintf("%.0f s", ms/1000)
+}
+
+// count returns n and the name of a thing, with an s unless n is 1.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// counts lists names with their numbers, in order of the name.
+func counts[K ~string](m map[K]int) string {
+	var parts []string
+	for _, k := range sortedKeys(m) {
+		parts = append(parts, fmt.Sprintf("%s ×%d", name(string(k)), m[k]))
+	}
+	return strings.Join(parts, ", ")
+}
