@@ -23,7 +23,9 @@ func (d *document) addComparison(c *compare.Comparison) {
 	for _, s := range comparisonSections(c, nil) {
 		d.add(s)
 	}
-	facts := comparisonMethods(c)
+	var intervals intervalMethods
+	intervals.addComparison(c)
+	facts := append(comparisonMethods(c), intervals.facts...)
 	for _, r := range c.Runs {
 		if r.SHA256 != "" {
 			facts = append(facts, fact{Name: "SHA-256 of " + name(r.Path), Value: name(r.SHA256), Code: true})
@@ -343,26 +345,7 @@ func comparisonMethods(c *compare.Comparison) []fact {
 	out := []fact{
 		{Name: "Pairs", Value: "Runs are compared question by question. An error is a verdict: not passed. Pairs without a score are left out."},
 		{Name: "Test", Value: test},
-		{Name: "Adjustment", Value: "p-values are adjusted by Holm's method over all tests of a table; a difference is shown if the adjusted one is below 0.05."},
-	}
-	seen := map[string]bool{}
-	add := func(i *result.Interval) {
-		if i != nil && !seen[i.Method] {
-			seen[i.Method] = true
-			out = append(out, fact{Name: "Interval: " + methodName(i.Method), Value: methodText(i.Method)})
-		}
-	}
-	for _, r := range c.Runs {
-		add(r.Interval)
-	}
-	for _, p := range c.Pairs {
-		add(p.Interval)
-		for _, m := range p.Measures {
-			add(m.Interval)
-		}
-		for _, l := range p.Latencies {
-			add(l.Interval)
-		}
+		{Name: "Adjustment", Value: "p-values are adjusted by Holm’s method over all tests of a table; a difference is shown if the adjusted one is below 0.05."},
 	}
 	if c.Resamples > 0 {
 		out = append(out, fact{Name: "Resampling", Value: fmt.Sprintf("%d resamples with seed %d", c.Resamples, c.Seed)})
