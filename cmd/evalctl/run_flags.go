@@ -36,6 +36,7 @@ type runCmd struct {
 	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge."`
 	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated."`
 
+	reportFlags
 	Resume string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal."`
 
 	keptFlags

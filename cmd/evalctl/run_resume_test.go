@@ -19,6 +19,9 @@ import (
 // flagSamples has for each flag of run a value that is not its default, and the flags without which
 // it is not accepted.
 var flagSamples = map[string][]string{
+	"junit":        {"/data/j.xml"},
+	"markdown":     {"/data/s.md"},
+	"ci":           {""},
 	"sdk":          {"py"},
 	"dataset":      {"other.jsonl"},
 	"limit":        {"7"},
