@@ -448,11 +448,3 @@ type verdictLine struct {
 func dataURL(data []byte) template.URL {
 	return template.URL("data:application/octet-stream;base64," + base64.StdEncoding.EncodeToString(data))
 }
-
-// differenceText formats a difference of pass rates, which is nil without pairs.
-func differenceText(d *float64) string {
-	if d == nil {
-		return "none"
-	}
-	return points(*d)
-}
