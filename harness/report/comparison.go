@@ -12,6 +12,8 @@ import (
 // Comparison is a comparison of runs.
 type Comparison struct{ *compare.Comparison }
 
+func (c Comparison) page() *Page { return &Page{Comparison: c.Comparison} }
+
 // name returns the name of a run.
 func (c Comparison) name(i int) string { return c.Runs[i].Name }
 
