@@ -22,6 +22,7 @@ import (
 type cli struct {
 	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
 	Replay      replayCmd      `cmd:"" help:"Measure memories with a published benchmark."`
+	Plan        planCmd        `cmd:"" help:"Say how a gate judges, before anything is spent."`
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
 	Compare     compareCmd     `cmd:"" help:"Compare results, question by question."`
 	Diff        diffCmd        `cmd:"" help:"Show one question of several results side by side."`

@@ -100,6 +100,7 @@ func (c Comparison) write(p *summary) {
 	p.printf("\n%s compared.\n\n", markdown.Count(c.Questions.Selected, "question"))
 	c.runs(p)
 	c.pairs(p)
+	c.figures(p)
 	c.tags(p)
 	for _, note := range c.Notes {
 		p.printf("- %s\n", markdown.Span(note, sentenceLength))
