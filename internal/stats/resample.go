@@ -159,7 +159,7 @@ func (u units) drawOnes(random *rand.PCG) float64 {
 
 // countedFrom is how often each value must occur on average for drawCounts to be faster than
 // drawOnes.
-const countedFrom = 100
+const countedFrom = 200
 
 // occurrence is a value and how often it occurs.
 type occurrence struct {
