@@ -36,6 +36,7 @@ type conformanceCmd struct {
 	Format   string        `enum:"table,json,junit,markdown" default:"table" help:"Format of the report: ${enum}."`
 	Output   string        `placeholder:"FILE" help:"File for the report. Default: stdout."`
 	Quiet    bool          `help:"Print only errors on stderr."`
+	reportFlags
 }
 
 func (conformanceCmd) Help() string {
@@ -78,7 +79,7 @@ func (c *conformanceCmd) Validate() error {
 }
 
 // Run checks a daemon, or lists the checks.
-func (c *conformanceCmd) Run(ctx context.Context, p *process) error {
+func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	checks, err := conformance.Checks(c.Only)
 	if err != nil {
 		return usageError{fmt.Errorf("--only: %w; --list shows all checks", err)}
@@ -86,17 +87,21 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) error {
 	if c.List {
 		return c.list(p.stdout, checks)
 	}
+	if err := c.prepare(fileFlag{"output", c.Output}); err != nil {
+		return err
+	}
 	out, err := openOutput(c.Output, p.stdout)
 	if err != nil {
 		return usageError{fmt.Errorf("--output: %w", err)}
 	}
 	defer out.discard()
 	t := newTerminal(p, c.Quiet)
+	defer func() { err = c.writeProblem(p, t, "conformance", err) }()
 	if c.SDK == "" && c.Endpoint == "" {
 		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Group != "mcp" })
 	}
 	if c.SDK == "" {
-		return c.check(ctx, t, out, c.Endpoint, nil, len(checks))
+		return c.check(ctx, p, t, out, c.Endpoint, nil, len(checks))
 	}
 	session, err := c.open(ctx, p)
 	if err != nil {
@@ -105,7 +110,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) error {
 	if c.MCP == "" && c.SDK == "go" {
 		c.MCP = session.Endpoint().URL() + "/mcp"
 	}
-	return errors.Join(c.check(ctx, t, out, session.Endpoint().URL(), session.Process(), len(checks)), session.Close())
+	return errors.Join(c.check(ctx, p, t, out, session.Endpoint().URL(), session.Process(), len(checks)), session.Close())
 }
 
 // open starts the daemon.
@@ -124,8 +129,8 @@ func (c *conformanceCmd) open(ctx context.Context, p *process) (*harness.Session
 
 // check runs the checks and writes the report. If it is stopped, the report contains the checks
 // that were done.
-func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile, url string,
-	process *launch.Daemon, planned int) error {
+func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, out *outputFile, url string,
+	daemon *launch.Daemon, planned int) error {
 	if url != "" {
 		t.field("daemon", "%s", printable(url, oneLine))
 	}
@@ -139,35 +144,42 @@ func (c *conformanceCmd) check(ctx context.Context, t *terminal, out *outputFile
 		Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow,
 		Agent: userAgent(), Done: progress.add,
 	}
-	if process != nil {
-		options.Process = process
+	if daemon != nil {
+		options.Process = daemon
 	}
-	report, err := conformance.Run(ctx, options)
+	found, err := conformance.Run(ctx, options)
 	progress.done()
 	switch {
 	case errors.Is(err, conformance.ErrUnusable):
 		return daemonError{err}
 	case errors.Is(err, conformance.ErrDied):
-		err = daemonError{fmt.Errorf("%d of %d checks done: %w", len(report.Results), planned, err)}
+		err = daemonError{fmt.Errorf("%d of %d checks done: %w", len(found.Results), planned, err)}
 	case err != nil && ctx.Err() == nil:
 		return usageError{err}
 	case err != nil:
-		err = fmt.Errorf("%d of %d checks done: %w", len(report.Results), planned, err)
+		err = fmt.Errorf("%d of %d checks done: %w", len(found.Results), planned, err)
+	default:
+		err = conformanceVerdict(found)
 	}
-	if written := errors.Join(c.render(out, report), out.keep()); written != nil {
+	if c.wanted() {
+		err = c.write(p, t, report.Conformance(found), err)
+	}
+	if written := errors.Join(c.render(out, found), out.keep()); written != nil {
 		return errors.Join(err, usageError{fmt.Errorf("write the report: %w", written)})
 	}
-	if err != nil {
-		return err
-	}
-	broken := report.Count("", conformance.Must, conformance.Broken)
+	return err
+}
+
+// conformanceVerdict returns the error with which a finished run ends, nil if the daemon passed.
+func conformanceVerdict(r conformance.Report) error {
+	broken := r.Count("", conformance.Must, conformance.Broken)
 	switch {
 	case broken > 0:
-		return &requirementError{broken, broken + report.Count("", conformance.Must, conformance.Kept)}
-	case report.NotJudged("") == len(report.Results):
+		return &requirementError{broken, broken + r.Count("", conformance.Must, conformance.Kept)}
+	case r.NotJudged("") == len(r.Results):
 		return daemonError{errors.New("no check could be judged")}
 	}
-	return toolsUnreachable(report)
+	return toolsUnreachable(r)
 }
 
 // toolsUnreachable returns an error if there was no connection to the MCP server: without its

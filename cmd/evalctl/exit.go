@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness"
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
@@ -19,6 +20,7 @@ const (
 	exitBudget      = 3
 	exitDaemon      = 4
 	exitUnscored    = 5
+	exitDifferent   = 6
 	exitControls    = 7
 	exitInterrupted = 130
 )
@@ -28,11 +30,12 @@ var exitMeanings = []struct {
 	meaning string
 }{
 	{exitDone, "done, at or above the floor"},
-	{exitBelowFloor, "done, below the floor, or stopped by --max-failures; for conformance, a MUST is broken"},
+	{exitBelowFloor, "done, below the floor, or stopped by --max-failures; for compare, a run is\nworse than the baseline; for conformance, a MUST is broken"},
 	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
 	{exitUnscored, "more errors and unscored questions than allowed"},
+	{exitDifferent, "results that are not comparable: they did not measure the same thing"},
 	{exitControls, "answers known to be right or wrong were misjudged; the replay is invalid"},
 	{exitInterrupted, "interrupted; --resume continues the run"},
 }
@@ -65,6 +68,9 @@ type requirementError struct{ failed, checked int }
 func (e *requirementError) Error() string {
 	return fmt.Sprintf("%d of %d MUST requirements are broken", e.failed, e.checked)
 }
+
+// regressionError reports runs that are worse than the baseline.
+type regressionError struct{ error }
 
 // verdictError reports a run that did not pass. cause is what stopped it, nil if it finished.
 type verdictError struct {
@@ -122,8 +128,10 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)):
 		return exitUnscored
-	case errors.As(err, new(*requirementError)):
+	case errors.As(err, new(*requirementError)), errors.As(err, new(regressionError)):
 		return exitBelowFloor
+	case errors.Is(err, compare.ErrIncomparable):
+		return exitDifferent
 	default:
 		return exitUsage
 	}

@@ -111,9 +111,7 @@ func TestVerdictIsOne(t *testing.T) {
 		}
 
 		var stdout bytes.Buffer
-		c := runCmd{}
-		c.JSON = true
-		if err := c.printSummary(&process{stdout: &stdout}, res, "go.json", code); err != nil {
+		if err := printSummary(&process{stdout: &stdout}, true, res, "go.json", code); err != nil {
 			t.Fatal(err)
 		}
 		var summary struct {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -96,4 +98,26 @@ func resolverOf(command string, options map[string]any) kong.Resolver {
 		}
 		return options[f.Name], nil
 	})
+}
+
+// files returns the files that the flags of the command name, as their placeholders or a value with
+// an @ show.
+func (c *keptFlags) files() []fileFlag {
+	var out []fileFlag
+	for _, f := range c.flags {
+		named := slices.ContainsFunc([]string{"FILE", "PATH", "JOURNAL", "LEDGER"}, func(what string) bool {
+			return strings.Contains(f.PlaceHolder, what)
+		})
+		values, _ := flagText(f.Target).([]string)
+		if value, ok := flagText(f.Target).(string); ok {
+			values = []string{value}
+		}
+		for _, value := range values {
+			path, at := strings.CutPrefix(value, "@")
+			if named || at {
+				out = append(out, fileFlag{f.Name, path})
+			}
+		}
+	}
+	return out
 }

@@ -26,9 +26,12 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		t.quiet = false
 		return t.estimate(plan, p)
 	}
-	files, err := c.files(plan)
+	files, err := c.resultFiles(plan)
 	if err == nil {
 		err = checkFolder(plan.Cache.Dir)
+	}
+	if err == nil {
+		err = c.prepare(c.files()...)
 	}
 	if err != nil {
 		return usageError{err}
@@ -38,6 +41,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		return usageError{err}
 	}
 	defer release()
+	defer func() { err = c.writeProblem(p, t, "replay", err) }()
 	money, err := c.ledger(plan, files)
 	if err != nil {
 		return usageError{err}
@@ -54,8 +58,8 @@ func (c *replayCmd) planError(ctx context.Context, err error) error {
 	return usageError{err}
 }
 
-// files returns where the files of the replay are.
-func (c *replayCmd) files(plan *replay.Plan) (replay.Files, error) {
+// resultFiles returns where the files of the replay are.
+func (c *replayCmd) resultFiles(plan *replay.Plan) (replay.Files, error) {
 	switch {
 	case c.Resume != "":
 		return replay.FilesOfLedger(c.Resume, len(plan.Arms))
@@ -119,6 +123,7 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal, plan *
 	if err := c.writeReport(outcomes); err != nil {
 		worst = errors.Join(worst, err)
 	}
+	worst = c.writeArms(p, t, outcomes, worst)
 	if err := c.printSummaries(ctx, p, outcomes); err != nil {
 		return errors.Join(err, money.Close())
 	}

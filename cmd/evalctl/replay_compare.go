@@ -57,7 +57,7 @@ func (t *terminal) losses(lost []result.Record, more int) {
 			short(r.Reference, 48), short(r.Answer, 72), r.Cause)
 		switch r.Outcome {
 		case result.Errored:
-			mark, text = t.tint(false, "ERR "), fmt.Sprintf("%s %s  %s", short(r.ID, 40), short(r.Type, 26), short(r.Error.Message, 200))
+			mark, text = t.tint(false, "ERR "), fmt.Sprintf("%s %s  %s", short(r.ID, 40), short(r.Type, 26), errorText(r))
 		case result.Unscored:
 			mark, text = t.tint(false, "????"), fmt.Sprintf("%s %s  %s", short(r.ID, 40), short(r.Type, 26), short(r.Reason, 200))
 		}

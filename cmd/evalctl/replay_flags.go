@@ -60,9 +60,10 @@ type replayCmd struct {
 	Output      string `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/."`
 	Report      string `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights."`
 	History     string `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results."`
-	Resume      string `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger."`
-	Quiet       bool   `help:"Print only errors on stderr."`
-	JSON        bool   `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line."`
+	reportFlags
+	Resume string `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger."`
+	Quiet  bool   `help:"Print only errors on stderr."`
+	JSON   bool   `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line."`
 
 	keptFlags
 	scorer scorer.Kind

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"evalctl/harness/report"
 	"evalctl/internal/atomicfile"
 	"evalctl/replay"
 	"evalctl/replay/nightly"
@@ -80,4 +81,20 @@ func (c *replayCmd) writeReport(outcomes []replay.Outcome) error {
 		return fmt.Errorf("--report: %w; the results themselves are complete", err)
 	}
 	return nil
+}
+
+// writeArms writes the reports of reportFlags, also of arms that did not finish.
+func (c *replayCmd) writeArms(p *process, t *terminal, outcomes []replay.Outcome, worst error) error {
+	if !c.wanted() {
+		return worst
+	}
+	var arms report.Arms
+	for _, o := range outcomes {
+		path := ""
+		if o.Result != nil {
+			path = o.Path
+		}
+		arms = append(arms, armOf(o.Arm.Name, path, o.Err))
+	}
+	return c.write(p, t, arms, worst)
 }

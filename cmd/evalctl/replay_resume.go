@@ -18,11 +18,11 @@ import (
 // options returns the values of the flags, for ledgerOptions to read. The models are kept even if
 // the environment gives them: a replay is resumed with the same ones.
 func (c *replayCmd) options() (map[string]any, error) {
-	options, err := c.kept(map[string]string{
+	options, err := c.kept(c.addPaths(map[string]string{
 		"dataset": c.Dataset, "corpus": c.Corpus, "errata": c.Errata, "sample-ids": c.SampleIDs,
 		"exclude-ids": c.ExcludeIDs, "judge-prompts": c.JudgePrompts, "prices": c.Prices,
 		"cache-dir": c.CacheDir, "report": c.Report, "history": c.history(),
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

@@ -185,8 +185,8 @@ func (t *terminal) rate(res result.Result) {
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))
 	}
-	t.field("pass rate", "%.3f  %d/%d   95%% CI %.3f–%.3f (Wilson)   counted: %s",
-		*res.PassRate, res.Passed, res.Total, res.Interval.Low, res.Interval.High, counted)
+	t.field("pass rate", "%.3f  %d/%d   95%% CI %s (Wilson)   counted: %s",
+		*res.PassRate, res.Passed, res.Total, intervalText(res.Interval), counted)
 }
 
 // leftOut says why questions do not count.
@@ -248,12 +248,12 @@ func (t *terminal) tags(res result.Result) {
 	rows := [][]string{{"tag", "n", "pass", "rate", "95% CI", "errors", "unscored"}}
 	for _, tag := range slices.Sorted(maps.Keys(res.Tags)) {
 		c := res.Tags[tag]
-		if c.Total == 0 {
+		if c == nil || c.PassRate == nil {
 			continue
 		}
 		rows = append(rows, []string{
 			short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate),
-			fmt.Sprintf("%.3f–%.3f", c.Interval.Low, c.Interval.High), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
+			intervalText(c.Interval), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
 		})
 	}
 	t.table(rows)

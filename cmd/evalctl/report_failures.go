@@ -50,7 +50,7 @@ func (t *terminal) failure(id result.Identity, r result.Record) (mark, text stri
 	}
 	switch r.Outcome {
 	case result.Errored:
-		text = fmt.Sprintf("%s  %s (%s)", name, short(r.Error.Message, 200), count(r.Attempts, "attempt"))
+		text = fmt.Sprintf("%s  %s (%s)", name, errorText(r), count(r.Attempts, "attempt"))
 		return t.tint(false, "ERR "), text
 	case result.Unscored:
 		return t.tint(false, "????"), fmt.Sprintf("%s  %s", name, short(r.Reason, 200))
@@ -66,6 +66,14 @@ func (t *terminal) failure(id result.Identity, r result.Record) (mark, text stri
 	}
 	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s", name, short(want, 48), short(r.Answer, 72), blame(id, r))
 	return mark, text
+}
+
+// errorText returns why a question has no answer.
+func errorText(r result.Record) string {
+	if r.Error == nil {
+		return "no reason is recorded"
+	}
+	return short(r.Error.Message, 200)
 }
 
 // needsOf returns what a scorer needs of a question. A scorer that this evalctl does not know needs

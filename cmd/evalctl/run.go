@@ -23,6 +23,9 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := c.prepare(c.files()...); err != nil {
+		return err
+	}
 	release, err := journal.LockOutput(plan.dir, c.SDK)
 	if err != nil {
 		return usageError{err}
@@ -34,6 +37,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		}
 		defer plan.resumed.Close()
 	}
+	defer func() { err = c.writeProblem(p, t, c.SDK, err) }()
 	t.inputs(c.Dataset, plan)
 	t.judging(c, plan)
 	session, err := c.open(ctx, p, plan)
@@ -157,8 +161,8 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 		return err
 	}
 	t.report(res, progress.failures, len(plan.gold.Warnings))
-	verdict := verdict(*res.Gate, err)
-	if err := c.printSummary(p, res, path, exitCode(ctx, verdict)); err != nil {
+	verdict := c.writeArm(p, t, c.SDK, path, err, verdict(*res.Gate, err))
+	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
 	if res.Gate.Stopped != "" {
@@ -179,9 +183,9 @@ func verdict(g result.Gate, failed error) error {
 	return &verdictError{gate: g}
 }
 
-// printSummary writes the only thing that goes to stdout.
-func (c *runCmd) printSummary(p *process, res result.Result, path string, code int) error {
-	if !c.JSON {
+// printSummary writes the only thing that goes to stdout: the summary line, or the same as JSON.
+func printSummary(p *process, asJSON bool, res result.Result, path string, code int) error {
+	if !asJSON {
 		_, err := fmt.Fprintln(p.stdout, printable(res.Summary(path), oneLine))
 		return err
 	}

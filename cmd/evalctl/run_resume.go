@@ -23,9 +23,9 @@ func (c *runCmd) options() (map[string]any, error) {
 	if corpus == noCorpus {
 		corpus = ""
 	}
-	options, err := c.kept(map[string]string{
+	options, err := c.kept(c.addPaths(map[string]string{
 		"dataset": c.Dataset, "corpus": corpus, "failed-of": c.FailedOf,
-	})
+	}))
 	if c.fixed != nil {
 		// Files of ids may be gone or changed when the run is resumed.
 		delete(options, "failed-of")

@@ -19,6 +19,9 @@ import (
 // flagSamples has for each flag of run a value that is not its default, and the flags without which
 // it is not accepted.
 var flagSamples = map[string][]string{
+	"junit":        {"/data/j.xml"},
+	"markdown":     {"/data/s.md"},
+	"ci":           {""},
 	"sdk":          {"py"},
 	"dataset":      {"other.jsonl"},
 	"limit":        {"7"},
@@ -243,7 +246,7 @@ func TestJournalOptions(t *testing.T) {
 	const want = `{"brain":"eval","candidate-k":"0","concurrency":"4","corpus":"/data/notes","dataset":"/data/q.jsonl",` +
 		`"dialect":"auto","endpoint":"http://127.0.0.1:1","floor":"0.90","floor-mode":"point","inherited-budget-usd":"0.5","judge-rps":"20",` +
 		`"limit":"3","llm-provider":"fake","max-errors":"10%","max-unscored":"10%","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
-		`"rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","sdk":"py","timeout":"1m30s","top-k":"5"}`
+		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","sdk":"py","shuffle":"false","timeout":"1m30s","top-k":"5"}`
 	if diff := cmp.Diff(want, string(optionsOf(t, run))); diff != "" {
 		t.Error(diff)
 	}

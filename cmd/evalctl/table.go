@@ -21,9 +21,17 @@ func (t *terminal) table(rows [][]string) {
 // drawTable formats a table whose first row is the header. The first left columns are aligned to
 // the left, the others to the right.
 func drawTable(rows [][]string, left int) string {
-	align := slices.Repeat([]tw.Align{tw.AlignRight}, len(rows[0]))
-	for i := range left {
-		align[i] = tw.AlignLeft
+	return drawAligned(rows, strings.Repeat("l", left)+strings.Repeat("r", len(rows[0])-left))
+}
+
+// drawAligned formats a table whose first row is the header. columns has a letter for each column:
+// l for texts, which are aligned to the left, r for figures.
+func drawAligned(rows [][]string, columns string) string {
+	align := slices.Repeat([]tw.Align{tw.AlignRight}, len(columns))
+	for i, c := range columns {
+		if c == 'l' {
+			align[i] = tw.AlignLeft
+		}
 	}
 	var b strings.Builder
 	table := tablewriter.NewTable(&b,

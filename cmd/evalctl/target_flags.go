@@ -75,10 +75,7 @@ func (s *targetFlags) validate() error {
 	case s.Endpoint != "" && s.Port != 0:
 		return errors.New("--port is for a daemon that is started; --endpoint has a port of its own")
 	}
-	if err := s.selectFlags.validate(); err != nil {
-		return err
-	}
-	return nil
+	return s.selectFlags.validate()
 }
 
 // resultDir returns <output>/<date>, with the date of the start in UTC.

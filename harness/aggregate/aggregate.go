@@ -124,14 +124,14 @@ func (s *Sum) Fill(res *result.Result) {
 	res.Retrieval = s.retrieval.figures()
 	res.Cost.JudgeRequests, res.Cost.UsageEstimated = s.judgeRequests, s.judgeEstimated
 	res.Cost.InputTokens, res.Cost.OutputTokens = s.judgeTokens.InputTokens, s.judgeTokens.OutputTokens
-	res.Interval = wilson(n)
+	res.Interval = PassInterval(n)
 	for tag, t := range s.tags {
 		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(tag, t.Counts)
 	}
 }
 
-// wilson returns the interval of a pass rate, nil if there is none.
-func wilson(n result.Counts) *result.Interval {
+// PassInterval returns the Wilson interval of a pass rate, nil if there is none.
+func PassInterval(n result.Counts) *result.Interval {
 	if n.Total == 0 {
 		return nil
 	}

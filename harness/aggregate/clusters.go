@@ -61,7 +61,7 @@ func (s *Sum) tagInterval(tag string, n result.Counts) *result.Interval {
 			return i
 		}
 	}
-	return wilson(n)
+	return PassInterval(n)
 }
 
 // clusterInterval returns the interval of a pass rate. If all questions passed, or none did, the t

@@ -96,7 +96,7 @@ func (t *ReplaySum) Fill(res *result.Result) {
 	r.Weighted, r.Macro = weighted(r.Sample, t.strata), macro(r.Strata)
 	if e := r.Errata; e != nil {
 		e.Original = t.original
-		e.OriginalPassRate, e.OriginalInterval = t.original.PassRate(), wilson(t.original)
+		e.OriginalPassRate, e.OriginalInterval = t.original.PassRate(), PassInterval(t.original)
 	}
 }
 
@@ -106,7 +106,7 @@ func (t *ReplaySum) figures(retrieval *result.Retrieval) []result.Stratum {
 	for _, name := range slices.Sorted(maps.Keys(t.strata)) {
 		s := t.strata[name]
 		f := result.Stratum{
-			Name: name, Counts: s.counts, PassRate: s.counts.PassRate(), Interval: wilson(s.counts),
+			Name: name, Counts: s.counts, PassRate: s.counts.PassRate(), Interval: PassInterval(s.counts),
 			Latency: Quantiles(s.latency),
 		}
 		if retrieval != nil {

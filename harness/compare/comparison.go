@@ -178,7 +178,7 @@ type Table struct {
 	Difference *float64 `json:"difference"`
 	// Interval is that of Difference: newcombe_paired, or student_t_paired with repeats.
 	Interval *result.Interval `json:"interval"`
-	// P is two-sided, by Test: mcnemar_exact, or sign_flip with repeats. Adjusted is P adjusted for
+	// P is two-sided, by Test: mcnemar_exact, or with repeats sign_flip or sign_flip_exact. Adjusted is P adjusted for
 	// the number of tests. Verdict follows from Adjusted.
 	Test     string   `json:"test"`
 	P        *float64 `json:"p"`

@@ -36,7 +36,7 @@ func changesOf(nights []Night) []Change {
 		}
 	}
 	points := stats.ChangePoints(passed, total, Test)
-	var out []Change
+	out := []Change{}
 	for i, p := range points {
 		first, last := 0, len(scored)
 		if i > 0 {

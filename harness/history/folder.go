@@ -65,7 +65,10 @@ func Read(root string, since time.Time) (*Folder, error) { return NewReader(root
 func (r *Reader) Read(since time.Time) (*Folder, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := &Folder{Root: r.root}
+	f := &Folder{
+		Root: r.root, Entries: []*Entry{}, Journals: []string{}, Conformance: []string{}, Others: []string{},
+		Unreadable: []Unreadable{}, // empty lists, not null, as JSON
+	}
 	paths, err := f.list(r.root, 0, since)
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
@@ -184,7 +187,7 @@ func (f *Folder) add(path string, read file) *Entry {
 // unique returns one entry for each measurement, the newest first. Of several files with the same
 // one, the last state counts, and the first path.
 func unique(all []*Entry) []*Entry {
-	var entries []*Entry
+	entries := []*Entry{}
 	same := map[measurement]*Entry{}
 	for _, e := range all {
 		key := e.measurement()

@@ -96,7 +96,7 @@ type Night struct {
 // these nights; the questions are not read.
 func Lines(entries []*Entry, last int) []*Line {
 	byMeasure := map[Measure]*Line{}
-	var lines []*Line
+	lines := []*Line{} // not null, as JSON
 	for _, e := range slices.Backward(entries) {
 		if e.Result == nil {
 			continue
@@ -104,7 +104,7 @@ func Lines(entries []*Entry, last int) []*Line {
 		m := measureOf(e)
 		l := byMeasure[m]
 		if l == nil {
-			l = &Line{Measure: m}
+			l = &Line{Measure: m, Questions: []Turn{}, Unread: []Unreadable{}}
 			byMeasure[m], lines = l, append(lines, l)
 		}
 		l.add(e)

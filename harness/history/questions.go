@@ -76,7 +76,7 @@ func (l *Line) ReadQuestions() {
 		})
 	}
 	wait.Wait()
-	l.Questions, l.Unread = nil, nil
+	l.Questions, l.Unread = []Turn{}, []Unreadable{}
 	histories := map[string]*Turn{}
 	for i, n := range l.Nights {
 		if errs[i] != nil {

@@ -160,17 +160,13 @@ func (a *Arm) baseline(p *summary) {
 	}
 	t := markdown.NewTable("lrrrrrrrl", "baseline", "pairs", "difference", "95% CI", "passed only now", "passed only then",
 		"p (exact McNemar)", "margin", "verdict")
-	difference := markdown.None
-	if b.Difference != nil {
-		difference = points(*b.Difference)
-	}
-	pairs := b.Both + b.OnlyRun + b.OnlyBaseline + b.Neither
-	t.Row(markdown.Cell(b.Path), fmt.Sprint(pairs), difference, pointsInterval(b.Interval), fmt.Sprint(b.OnlyRun),
+	t.Row(markdown.Cell(b.Path), fmt.Sprint(b.Pairs()), points(b.Difference), pointsInterval(b.Interval), fmt.Sprint(b.OnlyRun),
 		fmt.Sprint(b.OnlyBaseline), markdown.Probability(b.P), fmt.Sprint(b.Margin), baselineWords[b.Verdict])
 	p.part(t.Write)
 	if b.Unpaired > 0 {
 		p.printf("%s in one of the results only, or without a score in one, not compared.\n\n", markdown.Count(b.Unpaired, "question"))
 	}
+	p.ids("The baseline differs in ", b.Differs)
 	p.ids("Broke since the baseline: ", b.Broke)
 	p.ids("Passed since the baseline: ", b.Fixed)
 }
@@ -340,7 +336,12 @@ func interval(i *result.Interval) string {
 }
 
 // points formats a difference of rates in percentage points.
-func points(difference float64) string { return fmt.Sprintf("%+.1f pp", 100*difference) }
+func points(difference *float64) string {
+	if difference == nil {
+		return markdown.None
+	}
+	return fmt.Sprintf("%+.1f pp", 100**difference)
+}
 
 // pointsInterval formats the interval of a difference.
 func pointsInterval(i *result.Interval) string {

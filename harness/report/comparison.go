@@ -70,7 +70,7 @@ func (c Comparison) sentence(p *compare.Pair) string {
 	text := fmt.Sprintf("%s: %s, %s passed only by %s and %d only by %s", c.title(p), words,
 		markdown.Count(p.OnlyReference, "question"), c.name(p.Reference), p.OnlyRun, c.name(p.Run))
 	if p.Difference != nil {
-		text += ", " + points(*p.Difference)
+		text += ", " + points(p.Difference)
 	}
 	if p.Interval != nil {
 		text += " [" + pointsInterval(p.Interval) + "]"
@@ -146,14 +146,11 @@ func (c Comparison) tests() string {
 
 // table returns the figures of a table of pairs.
 func table(t *compare.Table) []string {
-	difference, p := markdown.None, markdown.None
-	if t.Difference != nil {
-		difference = points(*t.Difference)
-	}
+	p := markdown.None
 	if t.Adjusted != nil {
 		p = markdown.Probability(*t.Adjusted)
 	}
-	return []string{fmt.Sprint(t.N), difference, pointsInterval(t.Interval), fmt.Sprint(t.OnlyRun), fmt.Sprint(t.OnlyReference), p}
+	return []string{fmt.Sprint(t.N), points(t.Difference), pointsInterval(t.Interval), fmt.Sprint(t.OnlyRun), fmt.Sprint(t.OnlyReference), p}
 }
 
 // tags writes a row for each pair of runs and tag.

@@ -31,5 +31,5 @@ type Arms []Arm
 func (r *Run) arms() Arms { return Arms{{Name: r.Result.SDK, Run: r}} }
 
 func (r *Run) suites() []suite           { return r.arms().suites() }
-func (r *Run) write(p *summary)             { r.arms().write(p) }
+func (r *Run) write(p *summary)          { r.arms().write(p) }
 func (r *Run) annotations() []annotation { return r.arms().annotations() }

@@ -40,7 +40,7 @@ func hostile(next func() string) map[string]Document {
 	id.Scenario, res.ScorerName, run.Path = result.Scenario(next()), next(), next()
 	res.ReaderModels = map[string]int{"m" + next(): 3}
 	res.Gate.Sentence, res.Gate.Tags = next(), []result.TagGate{{Tag: next(), Floor: 0.5}}
-	res.Gate.Baseline = &result.BaselineGate{Path: next(), Broke: []string{next()}, Fixed: []string{next()}, Verdict: result.Worse}
+	res.Gate.Baseline = &result.BaselineGate{Path: next(), Differs: []string{next()}, Broke: []string{next()}, Fixed: []string{next()}, Verdict: result.Worse}
 	res.Repeats = &result.Repeats{K: 2, Flaky: []result.FlakyQuestion{{ID: next()}}}
 	res.Clustered = &result.Clustered{Tag: next(), Interval: &result.Interval{}}
 	check := func(level conformance.Level, verdict conformance.Verdict) conformance.Result {

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ type Reader struct {
 	res       Result
 	questions int64 // the offset of the list
 	count     int   // of its elements
+	head      head
 	close     func() error
 }
 
@@ -28,20 +30,59 @@ type Reader struct {
 // other schema versions, and files whose counts disagree with each other, with the gate, or with
 // the number of questions: a finished run has all planned questions.
 func Open(path string) (*Reader, error) {
+	r, err := OpenUnchecked(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.checkCounts(); err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), r.Close())
+	}
+	return r, nil
+}
+
+// OpenUnchecked is Open for a caller that compares the figures itself: they may disagree.
+func OpenUnchecked(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open result: %w", err)
 	}
-	r, err := newReader(path, f)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
+	r := &Reader{path: path, file: f, close: f.Close}
+	if err := r.readHead(); err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), f.Close())
 	}
-	r.close = f.Close
 	return r, nil
 }
 
 // Result returns the result. Its maps and pointers are shared by all callers.
 func (r *Reader) Result() Result { return r.res }
+
+// Members returns the keys of the file other than the questions, with their values as they are
+// written.
+func (r *Reader) Members() map[string]json.RawMessage {
+	members := map[string]json.RawMessage{}
+	for _, m := range r.head {
+		members[m.key] = m.text
+	}
+	return members
+}
+
+// RawQuestions reads the texts of the questions in the order of the file. A text is valid until the
+// next one is read, and may be invalid JSON. An error ends it and comes with no text.
+func (r *Reader) RawQuestions() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		stream := jsonstream.New(io.NewSectionReader(r.file, r.questions, 1<<62), r.questions)
+		err := stream.Elements(func() error {
+			text, err := stream.Value()
+			if err == nil && !yield(text, nil) {
+				err = errStopped
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(nil, fmt.Errorf("read %s: %w", r.path, err))
+		}
+	}
+}
 
 // Close closes the file.
 func (r *Reader) Close() error { return r.close() }

@@ -29,14 +29,6 @@ func (h head) get(key string) []byte {
 	return nil
 }
 
-func newReader(path string, file io.ReaderAt) (*Reader, error) {
-	r := &Reader{path: path, file: file}
-	if err := r.readHead(); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return r, nil
-}
-
 // readHead reads the whole file and decodes everything but the questions.
 func (r *Reader) readHead() error {
 	stream := jsonstream.New(io.NewSectionReader(r.file, 0, 1<<62), 0)
@@ -57,9 +49,7 @@ func (r *Reader) readHead() error {
 			err = jsonstream.Decode(fmt.Appendf(start, "%s}", m.text), m.at-int64(len(start)), &r.res)
 		}
 	}
-	if err == nil {
-		err = r.checkCounts()
-	}
+	r.head = h
 	return err
 }
 
@@ -111,6 +101,8 @@ func (h head) check() error {
 		return errors.New("it is a sweep file, written by evalctl sweep; name the result file of a run")
 	case string(h.get("kind")) == `"run"`:
 		return errors.New("it is the journal of a run that has not finished; resume that with evalctl run --resume")
+	case h.get("endpoint") != nil && h.get("results") != nil:
+		return errors.New("it is a report of evalctl conformance, which has no questions; name the result file of a run")
 	case h.get("identity") != nil && broken != nil:
 		return fmt.Errorf("its identity cannot be read: %w", broken)
 	case id.SchemaVersion == nil:

@@ -47,7 +47,7 @@ func citationOf(n int, raw []byte, q *result.Record, l limits) citation {
 	c.Place = id
 	for i, k := range q.Retrieved {
 		if id != "" && k.ChunkID == id {
-			c.Place = fmt.Sprintf("rank %d, %s", i+1, id)
+			c.Place = fmt.Sprintf("chunk %d", i+1)
 			break
 		}
 	}

@@ -7,6 +7,8 @@ type band struct {
 	// Class is pass, fail, warn or none. Mark and Word say the same.
 	Class, Mark, Word string
 	Heading           string
+	// About says what was measured. It may be empty.
+	About string
 	// Rate is the main figure, Figure says of what. Both may be empty.
 	Rate, Figure string
 	Sentence     string

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -137,18 +138,16 @@ func (d *detail) addChunks(q *result.Record, l limits) {
 		gold[strings.TrimPrefix(p, result.SeedRoot)] = true
 	}
 	for i, k := range q.Retrieved {
-		is := gold[strings.TrimPrefix(k.Path, result.SeedRoot)]
-		for _, also := range k.Duplicates {
-			is = is || gold[strings.TrimPrefix(also, result.SeedRoot)]
+		is := false
+		// Some daemons send a path as the id of the document.
+		for _, document := range append([]string{k.Path, k.DocumentID}, k.Duplicates...) {
+			is = is || gold[strings.TrimPrefix(document, result.SeedRoot)]
 		}
 		if i >= maxChunks && !is {
 			d.ChunksMore++
 			continue
 		}
-		place := k.Path
-		if place == "" {
-			place = strings.TrimSpace(k.DocumentID + " " + k.ChunkID)
-		}
+		place := cmp.Or(k.Path, k.DocumentID, k.ChunkID)
 		if k.Title != "" && k.Title != k.Path {
 			place = strings.TrimSpace(place + " · " + k.Title)
 		}

@@ -43,10 +43,10 @@ func sortedKeys[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Key
 
 // runBand returns the verdict.
 func runBand(res *result.Result) band {
-	b := band{Heading: name(res.SDK), Rate: rateOf(res.PassRate),
-		Figure: fmt.Sprintf("%d of %s passed", res.Passed, count(res.Total, "question"))}
+	b := band{Heading: fmt.Sprintf("%s: %d of %s passed", name(res.SDK), res.Passed, count(res.Total, "question")),
+		About: about(res), Rate: rateOf(res.PassRate), Figure: "pass rate"}
 	if res.Interval != nil {
-		b.Figure += fmt.Sprintf(", %s", levelOf(res.Interval))
+		b.Figure += ", " + levelOf(res.Interval)
 	}
 	g := res.Gate
 	if g == nil {
@@ -68,6 +68,16 @@ func runBand(res *result.Result) band {
 		b.More = append(b.More, proof)
 	}
 	return b
+}
+
+// about says in a line what was measured.
+func about(res *result.Result) string {
+	id := res.Identity
+	parts := []string{name(id.Dataset.Path) + " " + short(id.Dataset.SHA256), "scenario " + name(string(id.Scenario)), "scorer " + name(id.Scorer)}
+	if id.Judge != nil {
+		parts = append(parts, fmt.Sprintf("judge %s, prompt %s", name(id.Judge.Model), short(id.Judge.PromptSHA256)))
+	}
+	return strings.Join(append(parts, moment(res.StartedAt)), " · ")
 }
 
 // levelOf returns an interval with its level and method, such as "95% CI 0.812–0.968 (Wilson)".
@@ -154,7 +164,7 @@ type rates struct{ table }
 
 func newRates(caption string) *rates {
 	return &rates{table{Caption: caption, Columns: columns(
-		"questions", ">passed", ">of", ">rate", ">95% CI", "0 to 1", ">errors", ">unscored")}}
+		"questions", ">rate", "0 to 1", ">95% CI", ">passed", ">of", ">errors", ">unscored")}}
 }
 
 func (t *rates) add(what string, n result.Counts, rate *float64, i *result.Interval, floor float64) {
@@ -166,8 +176,8 @@ func (t *rates) add(what string, n result.Counts, rate *float64, i *result.Inter
 		}
 		bar.Bar = svg.Bar(v, floor)
 	}
-	row := cells(what, fmt.Sprint(n.Passed), fmt.Sprint(n.Total), rateOf(rate), intervalOf(i))
-	t.row(append(row, bar, cell{Text: fmt.Sprint(n.Errors)}, cell{Text: fmt.Sprint(n.Unscored)})...)
+	t.row(append([]cell{{Text: what}, {Text: rateOf(rate)}, bar},
+		cells(intervalOf(i), fmt.Sprint(n.Passed), fmt.Sprint(n.Total), fmt.Sprint(n.Errors), fmt.Sprint(n.Unscored))...)...)
 }
 
 // estimates shows what else is known of the pass rate: clusters and strata.

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"evalctl/harness/compare"
+	"evalctl/harness/report"
+	"evalctl/harness/result"
+)
+
+type compareCmd struct {
+	Files     []string `arg:"" name:"file" help:"Result files, or runs in JSON lines."`
+	Baseline  string   `placeholder:"RUN" help:"Compare the others with this run only: its name in the table, or its file."`
+	Margin    *float64 `placeholder:"RATE" help:"Largest loss of pass rate against the baseline that is accepted, such as 0.03."`
+	FailOn    string   `enum:",regression" default:"" placeholder:"WHAT" help:"regression: exit with 1 if a run is worse than the baseline."`
+	Tag       string   `help:"Compare only the questions with this tag."`
+	Cluster   string   `placeholder:"TAG" help:"The questions with the same tag TAG:X are alike: show intervals that respect it."`
+	Intersect bool     `help:"Compare only the questions that all results have, also of runs that stopped."`
+	Accept    []string `placeholder:"KEY" help:"Compare results that differ in KEY, such as judge_prompt."`
+	Format    string   `enum:"text,markdown,json,csv" default:"text" help:"Form of the comparison on stdout: ${enum}."`
+}
+
+func (compareCmd) Help() string {
+	return `Pairs the questions of two results or more and says whether the pass rates, scores, retrieval measures and
+latencies differ, and how certain that is. Results that did not measure the same thing are refused with 6.
+docs/comparing.md describes the figures.
+
+A run in JSON lines has one object for each question: {"id": "q1", "passed": true}, and optionally question,
+answer, score, tags, latency_ms and first_delta_ms.
+
+Examples:
+
+  evalctl compare results/2026-01-31/ts.json results/2026-01-31/go.json results/2026-01-31/py.json
+  evalctl compare main.json change.json --baseline main.json --margin 0.03 --fail-on regression
+  evalctl compare a.json b.json --cluster conversation --format markdown
+  evalctl compare published.jsonl results/2026-01-31/go.json --intersect
+
+` + exitTable()
+}
+
+// Run compares the results and writes the comparison to stdout.
+func (c *compareCmd) Run(p *process) error {
+	if c.Baseline == "" && (c.Margin != nil || c.FailOn != "") {
+		return usageError{errors.New("--margin and --fail-on compare with a baseline: name it with --baseline, for example " +
+			"--baseline " + c.Files[0])}
+	}
+	runs, err := compare.OpenAll(c.Files)
+	if err == nil {
+		runs, err = c.withBaseline(runs)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	if len(runs) < 2 {
+		return usageError{fmt.Errorf("only %s is given: name a second result to compare it with", c.Files[0])}
+	}
+	comparison, err := compare.Compare(runs, compare.Options{
+		Baseline: c.Baseline, Tag: c.Tag, ClusterTag: c.Cluster, Margin: c.Margin,
+		Intersect: c.Intersect, Accept: c.Accept,
+	})
+	if refused, ok := errors.AsType[*compare.IncomparableError](err); ok {
+		newTerminal(p, false).incomparable(refused)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.print(p, comparison); err != nil {
+		return fmt.Errorf("write the comparison: %w", err)
+	}
+	return c.regression(comparison)
+}
+
+// withBaseline adds the baseline to the runs if it is a file that is not among them.
+func (c *compareCmd) withBaseline(runs []*compare.Run) ([]*compare.Run, error) {
+	info, err := os.Stat(c.Baseline)
+	if c.Baseline == "" || err != nil || slices.Contains(compare.NamesOf(runs), c.Baseline) {
+		return runs, nil // Compare knows the names
+	}
+	for _, r := range runs {
+		if other, err := os.Stat(r.Path()); err == nil && os.SameFile(info, other) {
+			return runs, nil
+		}
+	}
+	run, err := compare.Open(c.Baseline)
+	if err != nil {
+		return nil, err
+	}
+	return append(runs, run), nil
+}
+
+func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
+	switch c.Format {
+	case "json":
+		enc := json.NewEncoder(p.stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(comparison)
+	case "csv":
+		return compareCSV(p.stdout, comparison)
+	case "markdown":
+		return report.Markdown(p.stdout, report.Comparison{Comparison: comparison}, report.MaxSummary)
+	}
+	out := newTerminal(&process{stderr: p.stdout, env: p.env}, false)
+	out.compared(comparison)
+	return nil
+}
+
+// regression returns a regressionError if --fail-on asks for it and a run is worse than the baseline.
+func (c *compareCmd) regression(comparison *compare.Comparison) error {
+	if c.FailOn == "" {
+		return nil
+	}
+	var worse []string
+	for _, pair := range comparison.Pairs {
+		byMargin := pair.Margin != nil && pair.Margin.Verdict == result.Worse
+		if pair.Verdict == compare.Worse || byMargin {
+			worse = append(worse, comparison.Runs[pair.Run].Name)
+		}
+	}
+	if len(worse) == 0 {
+		return nil
+	}
+	return regressionError{fmt.Errorf("regression: %s worse than %s", strings.Join(worse, ", "), comparison.Baseline)}
+}
+
+// incomparable prints in what results differ, and what can be done about it.
+func (t *terminal) incomparable(e *compare.IncomparableError) {
+	rows := [][]string{{"differs in"}}
+	for _, name := range e.Names {
+		rows[0] = append(rows[0], short(name, 32))
+	}
+	for _, k := range e.Keys {
+		if !slices.Contains(e.Differing, k.Name) {
+			continue
+		}
+		row := []string{k.Name}
+		for _, v := range k.Values {
+			row = append(row, keyValue(v))
+		}
+		rows = append(rows, row)
+	}
+	for line := range strings.Lines(drawTable(rows, len(rows[0]))) {
+		fmt.Fprint(t.w, " "+line)
+	}
+	var accept []string
+	intersect := false
+	for _, name := range e.Differing {
+		if slices.Contains(compare.Intersected(), name) {
+			intersect = true
+		} else {
+			accept = append(accept, name)
+		}
+	}
+	var flags []string
+	if intersect {
+		flags = append(flags, "--intersect")
+	}
+	if len(accept) > 0 {
+		flags = append(flags, "--accept "+strings.Join(accept, ","))
+	}
+	fmt.Fprintf(t.w, "  If that is the comparison you want, add %s", strings.Join(flags, " "))
+	if intersect {
+		fmt.Fprintf(t.w, " (%s in common)", count(e.Common, "question"))
+	}
+	fmt.Fprint(t.w, ".\n\n")
+}
+
+// keyValue returns a value of a key for a cell. Hashes are shortened.
+func keyValue(v string) string {
+	if v == "" {
+		return "not recorded"
+	}
+	words := strings.Split(printable(v, oneLine), " ")
+	for i, w := range words {
+		if len(w) == 64 && strings.Trim(w, "0123456789abcdef") == "" {
+			words[i] = w[:8] + "…"
+		}
+	}
+	return clip(strings.Join(words, " "), 48)
+}

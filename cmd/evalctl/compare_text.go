@@ -1,0 +1,389 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"evalctl/harness/compare"
+	"evalctl/harness/result"
+)
+
+// The text shows so many ids of a list, and rows of tags. The other formats have all of them.
+const (
+	idsShown  = 12
+	tagsShown = 20
+)
+
+// compared prints a comparison.
+func (t *terminal) compared(c *compare.Comparison) {
+	t.comparability(c)
+	t.blank()
+	t.pairs(c)
+	t.legend(c)
+	t.clusteredPairs(c)
+	t.margins(c)
+	t.power(c)
+	t.disagreements(c)
+	t.measures(c)
+	t.latencies(c)
+	t.comparedTags(c)
+	for _, n := range c.Notes {
+		t.field("note", "%s", printable(n, oneLine))
+	}
+}
+
+// shownKeys are those whose common value is shown.
+var shownKeys = []string{
+	"dataset", "scenario", "scorer", "judge", "judge_prompt", "mode", "effective_modes", "top_k", "reader", "corpus",
+}
+
+// comparability prints what the runs have in common and in what they differ.
+func (t *terminal) comparability(c *compare.Comparison) {
+	same, unknown := count(c.Questions.Compared, "question"), []string{}
+	for _, name := range shownKeys {
+		k := c.Key(name)
+		switch {
+		case k.State == compare.Same && keyText(k) != "none":
+			same += "  " + strings.ReplaceAll(name, "_", " ") + " " + keyText(k)
+		case k.State == compare.Unknown:
+			unknown = append(unknown, name)
+		}
+	}
+	t.field("comparable", "%s", same)
+	for _, k := range c.Keys {
+		if k.State == compare.Differs {
+			t.field("differs", "%s", differingKey(c, k))
+		}
+	}
+	if len(unknown) > 0 && len(unknown) < len(shownKeys) {
+		t.field("unknown", "not recorded by two runs: %s", strings.Join(unknown, ", "))
+	}
+}
+
+// keyText returns the common value of a key.
+func keyText(k *compare.Key) string {
+	for _, v := range k.Values {
+		if v != "" {
+			return keyValue(v)
+		}
+	}
+	return ""
+}
+
+func differingKey(c *compare.Comparison, k compare.Key) string {
+	text := k.Name + ":"
+	for i, v := range k.Values {
+		text += fmt.Sprintf("  %s %s", runName(c, i), keyValue(v))
+	}
+	switch {
+	case k.Accepted:
+		text += "  (accepted)"
+	case k.Note != "":
+		text += fmt.Sprintf("  (%s)", k.Note)
+	}
+	return text
+}
+
+func runName(c *compare.Comparison, run int) string { return short(c.Runs[run].Name, 32) }
+
+// pairName returns "py vs go".
+func pairName(c *compare.Comparison, p compare.Pair) string {
+	return runName(c, p.Run) + " vs " + runName(c, p.Reference)
+}
+
+// pairs prints a row for each run, with its difference from the first, and one for each other pair.
+func (t *terminal) pairs(c *compare.Comparison) {
+	rows := [][]string{{
+		"", "passed", "pass rate", "vs " + runName(c, 0), "only this / only other",
+		fmt.Sprintf("p, Holm over %d", c.Tests), "",
+	}}
+	for i, r := range c.Runs {
+		row := []string{runName(c, i), fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), rateWithin(r.PassRate, r.Interval)}
+		if i == 0 {
+			rows = append(rows, append(row, "", "", "", ""))
+			continue
+		}
+		p := slices.IndexFunc(c.Pairs, func(p compare.Pair) bool { return p.Reference == 0 && p.Run == i })
+		rows = append(rows, append(row, t.tableCells(c.Pairs[p].Table)...))
+	}
+	for _, p := range c.Pairs {
+		if p.Reference > 0 {
+			rows = append(rows, append([]string{pairName(c, p), "", ""}, t.tableCells(p.Table)...))
+		}
+	}
+	t.table(rows)
+}
+
+// tableCells returns the difference, the disagreements, the p-values and the verdict.
+func (t *terminal) tableCells(table compare.Table) []string {
+	if table.Difference == nil {
+		return []string{"–", "–", "–", "nothing to compare"}
+	}
+	only := fmt.Sprintf("%d / %d", table.OnlyRun, table.OnlyReference)
+	p := "not tested"
+	if table.P != nil {
+		p = fmt.Sprintf("%s → %s", pValue(*table.P), pValue(*table.Adjusted))
+	}
+	return []string{pointsWithin(table), only, p, t.verdictWord(table.Verdict)}
+}
+
+func (t *terminal) verdictWord(v compare.Verdict) string {
+	text := v.Mark() + " " + v.Words()
+	if v == compare.NotSeen {
+		return text
+	}
+	return t.tint(v == compare.Better, text)
+}
+
+func rateWithin(rate *float64, within *result.Interval) string {
+	if rate == nil || within == nil {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.3f [%.3f %.3f]", *rate, within.Low, within.High)
+}
+
+// pointsWithin returns a difference of pass rates with its interval, in percentage points.
+func pointsWithin(t compare.Table) string {
+	text := points(*t.Difference) + "pp"
+	if t.Interval != nil {
+		text += fmt.Sprintf(" [%s %s]", points(t.Interval.Low), points(t.Interval.High))
+	}
+	return text
+}
+
+func points(share float64) string {
+	text := fmt.Sprintf("%+.1f", 100*share)
+	if text == "-0.0" {
+		return "+0.0"
+	}
+	return text
+}
+
+// pValue formats a p-value.
+func pValue(p float64) string {
+	switch {
+	case p < 0.001:
+		return "<0.001"
+	case p >= 0.9995:
+		return "1"
+	}
+	return fmt.Sprintf("%.3f", p)
+}
+
+// legend says how the figures of the table were computed.
+func (t *terminal) legend(c *compare.Comparison) {
+	test, within := "exact McNemar", "Newcombe, paired"
+	if c.Repeated {
+		test, within = fmt.Sprintf("sign flips, seed %d", c.Seed), "t, paired by question"
+	}
+	t.field("methods", "95%% intervals: Wilson for rates; %s for differences  p: %s, adjusted by Holm over %s",
+		within, test, count(c.Tests, "test"))
+}
+
+func (t *terminal) clusteredPairs(c *compare.Comparison) {
+	for _, p := range c.Pairs {
+		k := p.Clustered
+		switch {
+		case k == nil:
+		case k.Interval == nil:
+			t.field("clustered", "%s  %s by %s: no interval", pairName(c, p), count(k.Clusters, "cluster"), short(c.ClusterTag, 32))
+		default:
+			t.field("clustered", "%s  %spp [%s %s]  95%% t interval over %s by %s, SE %.4f (%.4f if the questions were independent)",
+				pairName(c, p), points(*p.Difference), points(k.Interval.Low), points(k.Interval.High),
+				count(k.Clusters, "cluster"), short(c.ClusterTag, 32), *k.SE, k.NaiveSE)
+		}
+	}
+}
+
+var marginWords = map[result.BaselineVerdict]string{
+	result.NotWorse: "NOT WORSE", result.Worse: "WORSE", result.Unknown: "UNKNOWN",
+}
+
+func (t *terminal) margins(c *compare.Comparison) {
+	for _, p := range c.Pairs {
+		m := p.Margin
+		if m == nil {
+			continue
+		}
+		word := marginWords[m.Verdict]
+		if m.Verdict != result.Unknown {
+			word = t.tint(m.Verdict == result.NotWorse, word)
+		}
+		why := "no interval"
+		if m.Interval != nil {
+			why = fmt.Sprintf("the interval [%s %s] %s -%.1fpp", points(m.Interval.Low), points(m.Interval.High),
+				map[result.BaselineVerdict]string{
+					result.NotWorse: "is above", result.Worse: "is below", result.Unknown: "contains",
+				}[m.Verdict], 100*m.Margin)
+		}
+		if m.P != nil {
+			why += fmt.Sprintf("  one-sided p %s", pValue(*m.P))
+		}
+		t.field("margin", "%s  %s  %s", pairName(c, p), word, why)
+	}
+}
+
+// power says what could have been seen, for the pair with the largest difference that is not shown.
+func (t *terminal) power(c *compare.Comparison) {
+	var widest *compare.Pair
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		if p.Verdict == compare.NotSeen && p.Power != nil &&
+			(widest == nil || math.Abs(*p.Difference) > math.Abs(*widest.Difference)) {
+			widest = p
+		}
+	}
+	if widest == nil {
+		return
+	}
+	pow := widest.Power
+	text := fmt.Sprintf("%s: with %s and %.0f%% disagreement", pairName(c, *widest), count(widest.N, "question"), 100*pow.Disagreement)
+	if pow.Detectable != nil {
+		text += fmt.Sprintf(" you could only have seen about %.0f pp", 100**pow.Detectable)
+	} else {
+		text += " nothing could have been seen"
+	}
+	if pow.Needed != nil {
+		text += fmt.Sprintf("; to confirm %.1f pp at %.0f%% power run %s", 100**pow.Confirm, 100*pow.Power, count(*pow.Needed, "question"))
+	}
+	t.field("power", "%s", text)
+}
+
+// disagreements lists the questions that the first run passed and another did not, or the reverse.
+func (t *terminal) disagreements(c *compare.Comparison) {
+	first := ""
+	list := func(passed, failed int, ids []string) {
+		if len(ids) == 0 {
+			return
+		}
+		first = cmp.Or(first, ids[0])
+		how := "%s passed, %s did not (%d): %s"
+		if c.Repeated {
+			how = "%s passed more often than %s (%d): %s"
+		}
+		t.field("disagree", how, runName(c, passed), runName(c, failed), len(ids), firstIDs(ids))
+	}
+	for _, p := range c.Pairs {
+		if p.Reference == 0 {
+			list(0, p.Run, p.OnlyReferenceIDs)
+			list(p.Run, 0, p.OnlyRunIDs)
+		}
+	}
+	if first == "" {
+		return
+	}
+	command := "evalctl diff " + short(first, 80)
+	for _, r := range c.Runs {
+		command += " " + printable(r.Path, oneLine)
+	}
+	t.field("", "%s", command)
+}
+
+func firstIDs(ids []string) string {
+	shown := make([]string, 0, idsShown)
+	for _, id := range ids[:min(len(ids), idsShown)] {
+		shown = append(shown, short(id, 40))
+	}
+	text := strings.Join(shown, " ")
+	if more := len(ids) - idsShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// measures prints the differences of scores and of retrieval.
+func (t *terminal) measures(c *compare.Comparison) {
+	rows := [][]string{{"mean of", "pair", "n", "this", "other", "difference, 95% CI", "p, Holm", ""}}
+	for _, p := range c.Pairs {
+		for _, m := range p.Measures {
+			within := "n/a"
+			if m.Interval != nil {
+				within = fmt.Sprintf("%+.3f [%+.3f %+.3f]", m.Difference, m.Interval.Low, m.Interval.High)
+			}
+			rows = append(rows, []string{
+				m.Name, pairName(c, p), fmt.Sprint(m.N), fmt.Sprintf("%.3f", m.RunMean), fmt.Sprintf("%.3f", m.ReferenceMean),
+				within, pValue(m.P) + " → " + pValue(m.Adjusted), t.verdictWord(m.Verdict),
+			})
+		}
+	}
+	if len(rows) == 1 {
+		return
+	}
+	t.blank()
+	slices.SortStableFunc(rows[1:], func(x, y []string) int { return cmp.Compare(x[0], y[0]) })
+	t.table(rows)
+	t.field("methods", "intervals: bootstrap over questions, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
+		c.Resamples, c.Seed)
+}
+
+var latencyWords = map[string]string{"total": "done", "first_token": "first token"}
+
+func (t *terminal) latencies(c *compare.Comparison) {
+	for _, p := range c.Pairs {
+		for _, l := range p.Latencies {
+			text := fmt.Sprintf("×%.2f", l.Ratio)
+			if l.Interval != nil {
+				text += fmt.Sprintf(" [%.2f %.2f]", l.Interval.Low, l.Interval.High)
+			}
+			if l.P != nil {
+				text += fmt.Sprintf("  p %s → %s", pValue(*l.P), pValue(*l.Adjusted))
+			}
+			t.field("latency", "%s  %s  p50 %s vs %s  %s  %s  (n=%d, paired log-ratio)", pairName(c, p), latencyWords[l.Name],
+				duration(l.RunP50), duration(l.ReferenceP50), text, t.latencyVerdict(l.Verdict), l.N)
+		}
+	}
+}
+
+func (t *terminal) latencyVerdict(v compare.Verdict) string {
+	switch v {
+	case compare.Better:
+		return t.tint(true, "faster")
+	case compare.Worse:
+		return t.tint(false, "slower")
+	}
+	return t.verdictWord(v)
+}
+
+// comparedTags prints the pass rates by tag, and how they differ from those of the first run.
+func (t *terminal) comparedTags(c *compare.Comparison) {
+	if len(c.Tags) == 0 {
+		return
+	}
+	rows := [][]string{{"tag", "n"}}
+	for i := range c.Runs {
+		rows[0] = append(rows[0], runName(c, i))
+	}
+	for _, tag := range c.Tags[:min(len(c.Tags), tagsShown)] {
+		row := []string{short(tag.Tag, 32), fmt.Sprint(tag.Counts[0].Total)}
+		for i, n := range tag.Counts {
+			cell := "n/a"
+			if rate := n.PassRate(); rate != nil {
+				cell = fmt.Sprintf("%.3f", *rate)
+			}
+			p := slices.IndexFunc(tag.Pairs, func(p compare.TagPair) bool { return p.Reference == 0 && p.Run == i })
+			if p >= 0 {
+				cell += " " + t.tagVerdict(tag.Pairs[p].Verdict)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	t.blank()
+	t.table(rows)
+	more := ""
+	if n := len(c.Tags) - tagsShown; n > 0 {
+		more = fmt.Sprintf("  %s not shown: --tag compares one, --format json has all", count(n, "tag"))
+	}
+	t.field("by tag", "against %s; p by the same test, adjusted by Holm over all %s of all tags; ~ is no difference shown%s",
+		runName(c, 0), count(c.TagTests, "test"), more)
+}
+
+func (t *terminal) tagVerdict(v compare.Verdict) string {
+	if v == compare.NotSeen {
+		return v.Mark()
+	}
+	return t.verdictWord(v)
+}

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"evalctl/harness/compare"
+	"evalctl/harness/result"
+	"evalctl/internal/jsonobj"
+)
+
+// chunkShown is how much of the text of a retrieved chunk is shown.
+const chunkShown = 160
+
+// side is one answer that is shown: a record of a file.
+type side struct {
+	name string
+	res  *result.Result
+	rec  *result.Record
+}
+
+// diff prints what became of a question in each file.
+func (t *terminal) diff(found []*compare.Found) {
+	sides, missing := sidesOf(found)
+	first := sides[0].rec
+	t.field("question", "%s  %s", short(first.ID, 80), short(strings.Join(first.Tags, ", "), 120))
+	t.texts(sides, "", func(r *result.Record) string { return r.Question })
+	t.texts(sides, "reference", func(r *result.Record) string { return r.Reference })
+	t.texts(sides, "expected", func(r *result.Record) string { return strings.Join(r.Expected, " | ") })
+	t.texts(sides, "gold", func(r *result.Record) string { return strings.Join(r.ExpectedPaths, ", ") })
+	for _, name := range missing {
+		t.field("note", "%s does not have this question", short(name, 80))
+	}
+	t.blank()
+	t.sideFigures(sides)
+	t.answers(sides)
+	t.retrievals(sides)
+}
+
+// sidesOf returns the records to show, and the names of files without the question.
+func sidesOf(found []*compare.Found) (sides []side, missing []string) {
+	paths, sdks := make([]string, len(found)), make([]string, len(found))
+	for i, f := range found {
+		paths[i] = f.Path
+		if f.Result != nil {
+			sdks[i] = f.Result.SDK
+		}
+	}
+	for i, name := range compare.Names(paths, sdks) {
+		f := found[i]
+		if len(f.Records) == 0 {
+			missing = append(missing, name)
+		}
+		for j := range f.Records {
+			s := side{name, f.Result, &f.Records[j]}
+			if len(f.Records) > 1 {
+				s.name = fmt.Sprintf("%s #%d", name, j+1)
+			}
+			sides = append(sides, s)
+		}
+	}
+	return sides, missing
+}
+
+// texts prints a text that should be the same on all sides: once if it is, else that of each side.
+func (t *terminal) texts(sides []side, label string, of func(*result.Record) string) {
+	var texts []string
+	for _, s := range sides {
+		if text := of(s.rec); text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	for _, text := range texts {
+		remark := ""
+		if len(texts) > 1 {
+			for _, s := range sides {
+				if of(s.rec) == text {
+					remark += " (" + short(s.name, 32) + ")"
+				}
+			}
+		}
+		t.field(label, "%s%s", printable(text, oneLine), remark)
+	}
+}
+
+// sideFigures prints a row for each side.
+func (t *terminal) sideFigures(sides []side) {
+	rows := [][]string{{"", "verdict", "score", "first token", "done", "attempts", "mode", "model", "tokens", "cost", "gold at"}}
+	for _, s := range sides {
+		r := s.rec
+		rows = append(rows, []string{
+			short(s.name, 32), t.outcome(r), optional(r.Score, func(v float64) string { return fmt.Sprintf("%.2f", v) }),
+			optional(r.FirstDeltaMS, duration), optional(&r.LatencyMS, duration), orDash(r.Attempts, fmt.Sprint(r.Attempts)),
+			orDash(len(r.EffectiveMode), short(r.EffectiveMode, 24)), orDash(len(r.Model), short(r.Model, 32)),
+			tokens(r), cost(r), goldAt(r),
+		})
+	}
+	t.table(withoutEmpty(rows))
+	for _, s := range sides {
+		why := s.rec.Reason
+		if s.rec.Error != nil {
+			why = s.rec.Error.Message
+		}
+		if why != "" {
+			t.field("reason", "%s: %s", short(s.name, 32), printable(why, oneLine))
+		}
+	}
+}
+
+func (t *terminal) outcome(r *result.Record) string {
+	switch {
+	case r.Outcome == result.Errored:
+		return t.tint(false, "ERROR")
+	case r.Outcome == result.Unscored:
+		return t.tint(false, "UNSCORED")
+	case r.Outcome == result.NoGold:
+		return "not asked"
+	case r.Passed:
+		return t.tint(true, "pass")
+	}
+	return t.tint(false, "FAIL")
+}
+
+func optional(v *float64, format func(float64) string) string {
+	if v == nil || math.IsNaN(*v) {
+		return "–"
+	}
+	return format(*v)
+}
+
+func orDash(n int, text string) string {
+	if n == 0 {
+		return "–"
+	}
+	return text
+}
+
+func tokens(r *result.Record) string {
+	if r.Usage == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%d in %d out", r.Usage.InputTokens, r.Usage.OutputTokens)
+}
+
+// cost returns what the judge and the model that answers cost.
+func cost(r *result.Record) string {
+	usd := r.JudgeUSD
+	if r.Actor != nil {
+		usd += r.Actor.USD
+	}
+	return orDash(int(usd), usd.String())
+}
+
+func goldAt(r *result.Record) string {
+	switch {
+	case r.Retrieval == nil:
+		return "–"
+	case r.GoldRank() == 0:
+		return "not retrieved"
+	}
+	var ranks []string
+	for _, g := range r.Retrieval.Gold {
+		if g.Rank > 0 {
+			ranks = append(ranks, fmt.Sprint(g.Rank))
+		}
+	}
+	return fmt.Sprintf("rank %s of %d", strings.Join(ranks, ", "), r.Retrieval.Documents)
+}
+
+// withoutEmpty removes the columns in which no row has a value.
+func withoutEmpty(rows [][]string) [][]string {
+	out := make([][]string, len(rows))
+	for column := range rows[0] {
+		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[column] != "–" }) {
+			continue
+		}
+		for i, row := range rows {
+			out[i] = append(out[i], row[column])
+		}
+	}
+	return out
+}
+
+var sentenceEnd = regexp.MustCompile(`([.!?]) +`)
+
+// sentences splits an answer into its lines, and those into sentences.
+func sentences(answer string) []string {
+	var out []string
+	for line := range strings.Lines(printable(answer, keepLines)) {
+		for part := range strings.SplitSeq(sentenceEnd.ReplaceAllString(strings.TrimSpace(line), "$1\n"), "\n") {
+			if part != "" {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
+}
+
+// answers prints the answer of each side. A mark is before each sentence that some other side does
+// not have.
+func (t *terminal) answers(sides []side) {
+	all := make([][]string, len(sides))
+	for i, s := range sides {
+		all[i] = sentences(s.rec.Answer)
+	}
+	marked := false
+	for i, s := range sides {
+		t.blank()
+		fmt.Fprintf(t.w, "  answer of %s", short(s.name, 32))
+		if n := len(s.rec.Citations); n > 0 {
+			fmt.Fprintf(t.w, ", with %s", count(n, "citation"))
+		}
+		fmt.Fprintln(t.w)
+		if len(all[i]) == 0 {
+			fmt.Fprintln(t.w, "    (none)")
+		}
+		for _, sentence := range all[i] {
+			mark := "    "
+			if slices.ContainsFunc(all, func(other []string) bool { return !slices.Contains(other, sentence) }) {
+				mark, marked = "  > ", true
+			}
+			fmt.Fprintln(t.w, t.wrap(mark, sentence))
+		}
+		for _, raw := range s.rec.Citations {
+			t.citation(raw)
+		}
+	}
+	if marked {
+		t.blank()
+		fmt.Fprintln(t.w, "  > not in all of the answers")
+	}
+}
+
+func (t *terminal) citation(raw []byte) {
+	cite, err := jsonobj.Parse(raw)
+	if err != nil {
+		return
+	}
+	text := short(cite.Text("document_id", "documentId", "path", "chunk_id", "chunkId"), 80)
+	if quote := cite.Text("quote"); quote != "" {
+		text += fmt.Sprintf(": %q", short(quote, chunkShown))
+	}
+	fmt.Fprintln(t.w, t.wrap("    cites ", text))
+}
+
+// retrievals prints what was retrieved on each side, by rank. A star marks gold.
+func (t *terminal) retrievals(sides []side) {
+	starred := false
+	for _, s := range sides {
+		if len(s.rec.Retrieved) == 0 {
+			continue
+		}
+		t.blank()
+		fmt.Fprintf(t.w, "  retrieved by %s\n", short(s.name, 32))
+		for i, c := range s.rec.Retrieved {
+			mark := " "
+			if isGold(s.rec, c) {
+				mark, starred = "*", true
+			}
+			where := c.Path
+			if where == "" {
+				where = c.DocumentID
+			}
+			if where == "" {
+				where = c.ChunkID
+			}
+			label := fmt.Sprintf("  %s %2d  ", mark, i+1)
+			fmt.Fprintln(t.w, t.wrap(label, fmt.Sprintf("%s  score %.4g  %s", short(where, 80), c.Score, short(c.Text, chunkShown))))
+		}
+	}
+	if starred {
+		t.blank()
+		fmt.Fprintln(t.w, "  * gold")
+	}
+}
+
+// isGold reports whether a chunk is of an expected document.
+func isGold(r *result.Record, c result.Chunk) bool {
+	same := func(name, path string) bool {
+		return name != "" && strings.TrimPrefix(name, result.SeedRoot) == strings.TrimPrefix(path, result.SeedRoot)
+	}
+	return slices.ContainsFunc(r.ExpectedPaths, func(path string) bool {
+		return same(c.Path, path) || same(c.DocumentID, path) ||
+			slices.ContainsFunc(c.Duplicates, func(d string) bool { return same(d, path) })
+	})
+}

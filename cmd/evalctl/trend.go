@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"evalctl/harness/history"
+)
+
+type trendCmd struct {
+	historyFlags
+	Last int  `default:"30" placeholder:"N" help:"Show the last N nights of each line. 0: all of them (${default})."`
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
+
+func (trendCmd) Help() string {
+	return `Shows how pass rates changed from night to night, where they changed by more than chance, what else changed
+then, and which questions broke, were fixed or are flaky. Results form a line if they have the same SDK or arm,
+scenario, questions, scorer and judge. A night is a date in UTC; its last complete result counts.
+
+Examples:
+
+  evalctl trend
+  evalctl trend results --sdk go --last 90
+  evalctl trend --json
+`
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *trendCmd) Validate() error {
+	if c.Last < 0 {
+		return fmt.Errorf("--last %d: must be at least 0", c.Last)
+	}
+	return nil
+}
+
+// trendJSON is the JSON of trend.
+type trendJSON struct {
+	Root  string          `json:"root"`
+	Lines []*history.Line `json:"lines"`
+	// LeftOut is the number of sweeps, reports of conformance and other JSON files.
+	LeftOut    int                  `json:"left_out"`
+	Unreadable []history.Unreadable `json:"unreadable"`
+}
+
+// Run prints the trend to stdout.
+func (c *trendCmd) Run(p *process) error {
+	f, err := c.folder()
+	if err != nil {
+		return err
+	}
+	lines := history.Lines(f.Entries, c.Last)
+	for _, l := range lines {
+		l.ReadQuestions()
+	}
+	sweeps := slices.DeleteFunc(slices.Clone(f.Entries), func(e *history.Entry) bool { return e.Result != nil })
+	leftOut := len(sweeps) + len(f.Conformance) + len(f.Others)
+	if c.JSON {
+		return printJSON(p, trendJSON{f.Root, lines, leftOut, f.Unreadable})
+	}
+	out := outputTerminal(p)
+	for _, l := range lines {
+		out.line(l)
+	}
+	t := newTerminal(p, false)
+	if len(lines) == 0 {
+		list := listCmd{historyFlags: c.historyFlags}
+		t.field("empty", "%s", list.none(f))
+	}
+	if leftOut > 0 {
+		t.field("left out", "%s that are no results of runs or replays", count(leftOut, "file"))
+	}
+	t.unreadable(f.Unreadable)
+	return nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/aggregate"
+	"evalctl/harness/result"
+)
+
+// saveNight writes the result of a night. A question that the outcomes mark with + has passed.
+func saveNight(t *testing.T, root string, date time.Time, outcomes, version string) {
+	t.Helper()
+	res := result.Result{
+		SDK: "go", ScorerName: "exact", StartedAt: date, FinishedAt: date.Add(time.Minute), Planned: len(outcomes),
+		Identity: result.Identity{
+			SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
+			Dataset: result.DatasetID{Path: "data/core\x1b[31m.jsonl", SHA256: strings.Repeat("9f", 32), Selected: len(outcomes)},
+			Daemon:  result.DaemonID{Program: "evalctl", Version: version},
+		},
+		Settings: result.Settings{Floor: 0.5},
+	}
+	sum := aggregate.New(5)
+	var questions []result.Record
+	for i, o := range outcomes {
+		r := result.Record{ID: fmt.Sprintf("q-%03d", i), Outcome: result.Scored, Score: new(0.0)}
+		if o == '+' {
+			r.Passed, r.Score = true, new(1.0)
+		}
+		sum.Add(r)
+		questions = append(questions, r)
+	}
+	sum.Fill(&res)
+	sum.Judge(&res)
+	data, err := json.Marshal(struct {
+		result.Result
+		Questions []result.Record `json:"questions"`
+	}{res, questions})
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(root, date.Format(time.DateOnly)), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(root, date.Format(time.DateOnly), "go.json"), data, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTrend compares the trend of ten nights, in which a new daemon lost questions, with
+// testdata/trend.golden, or writes it with -update.
+func TestTrend(t *testing.T) {
+	root := t.TempDir()
+	start := time.Date(2026, 9, 12, 3, 0, 4, 0, time.UTC)
+	passes := strings.Repeat("+", 36)
+	for i, q := range []string{"+-++", "+--+", "+-+-", "+--+", "+-++", "+--+", "--++", "-+-+", "-+++", "-+++"} {
+		outcomes, version := q+passes, "1.4.0"
+		if i >= 6 {
+			outcomes, version = q+strings.Repeat("-", 12)+passes[12:], "1.5.0"
+		}
+		saveNight(t, root, start.AddDate(0, 0, i), outcomes, version)
+	}
+	var stdout, stderr bytes.Buffer
+	p := &process{args: []string{"trend", root}, env: func(string) string { return "" }, stdout: &stdout, stderr: &stderr}
+	if code := run(t.Context(), p); code != 0 || stderr.Len() > 0 {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	const golden = "testdata/trend.golden"
+	if *update {
+		if err := os.WriteFile(golden, stdout.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), stdout.String()); diff != "" {
+		t.Errorf("the trend differs from %s (run with -update when it should):\n%s", golden, diff)
+	}
+}
+
+func TestBand(t *testing.T) {
+	for _, c := range []struct {
+		low, rate, high float64
+		want            string
+	}{
+		{0.5, 0.5, 1, "●───────────────────────"},
+		{0.5, 1, 1, "───────────────────────●"},
+		{0.7, 0.75, 0.8, "·········───●──·········"},
+		{0.5, 0.5, 0.5, "●·······················"},
+		{0, 1, 2, "───────────────────────●"}, // outside the scale
+	} {
+		if got := band(0.5, 1, c.low, c.rate, c.high); got != c.want {
+			t.Errorf("%v: got %q, want %q", c, got, c.want)
+		}
+	}
+	if got := band(1, 1, 1, 1, 1); got != "●·······················" {
+		t.Errorf("a scale without width: %q", got)
+	}
+}

@@ -1,0 +1,238 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// Options say how to compare. The zero value compares every run with every other.
+type Options struct {
+	// Baseline is the name or the path of the run that the others are compared with, empty for none.
+	Baseline string
+	// Tag selects the questions that have it, ClusterTag names their clusters: X for a tag ClusterTag:X.
+	Tag        string
+	ClusterTag string
+	// Margin is the largest loss of pass rate against the baseline that is accepted, between 0 and 1,
+	// nil for no test of it. It needs a baseline.
+	Margin *float64
+	// Intersect compares only the questions that all runs have, and accepts runs that stopped. Accept
+	// has the names of other keys in which the runs may differ.
+	Intersect bool
+	Accept    []string
+	// Resamples is the number of resamples of intervals and tests, 0 for DefaultResamples.
+	Resamples int
+}
+
+// DefaultResamples is the number of resamples of bootstrap intervals and sign-flip tests.
+const DefaultResamples = 10_000
+
+// seed is that of all resamples. It is fixed, so that a comparison can be repeated.
+const seed = 1
+
+// ErrOptions is wrapped by the error of Compare for Options that do not fit the runs.
+var ErrOptions = errors.New("cannot compare")
+
+// Compare compares two runs or more. Questions are paired by id; those that are in some runs only
+// are listed, and refused without Options.Intersect. Errors count as not passed, and a pair with an
+// unscored question is left out and counted.
+//
+// Runs that did not measure the same thing are an IncomparableError, which has the differences.
+// ErrIncomparable also is two questions with one id. Otherwise the error is ErrOptions.
+func Compare(runs []*Run, opts Options) (*Comparison, error) {
+	names, base, err := check(runs, &opts)
+	if err != nil {
+		return nil, err
+	}
+	a, err := align(runs, names)
+	if err != nil {
+		return nil, err
+	}
+	all := keys(runs, a, opts)
+	if err := refuse(names, all, a.common); err != nil {
+		return nil, err
+	}
+	if err := checkQuestions(a, opts); err != nil {
+		return nil, err
+	}
+	order := displayOrder(a, len(runs), base, opts)
+	runs, names, a = reorder(runs, order), reorder(names, order), a.reordered(order)
+	for i := range all {
+		all[i].Values = reorder(all[i].Values, order)
+	}
+	c := &Comparison{
+		SchemaVersion: SchemaVersion, Tag: opts.Tag, ClusterTag: opts.ClusterTag, Keys: all,
+		Repeated: repeated(runs), Adjustment: "holm", Resamples: opts.Resamples, Seed: seed,
+		Questions: a.questions(), Tags: []TagComparison{},
+	}
+	if base >= 0 {
+		c.Baseline = names[0]
+	}
+	selected := a
+	if opts.Tag != "" {
+		selected = a.withTag(opts.Tag)
+	}
+	c.Questions.Selected = len(selected.rows)
+	for i, r := range runs {
+		f := figuresOf(r, selected, i, opts.ClusterTag, c.Repeated)
+		f.Name, f.Argument = names[i], order[i]+1
+		c.Runs = append(c.Runs, f)
+	}
+	c.comparePairs(selected, opts)
+	if opts.Tag == "" {
+		c.compareTags(a)
+	}
+	c.Differing = differing(selected)
+	c.Notes = notes(c, runs, selected)
+	return c, nil
+}
+
+// check rejects runs and options that do not fit together, and fills in defaults. base is the index
+// of the baseline, -1 for none.
+func check(runs []*Run, opts *Options) (names []string, base int, err error) {
+	if len(runs) < 2 {
+		return nil, 0, fmt.Errorf("%w: %d result given, and it takes two", ErrOptions, len(runs))
+	}
+	for i, a := range runs {
+		for _, b := range runs[:i] {
+			if os.SameFile(a.info, b.info) {
+				return nil, 0, fmt.Errorf("%w: %s and %s are the same file", ErrOptions, b.path, a.path)
+			}
+		}
+	}
+	for _, name := range opts.Accept {
+		if !slices.Contains(KeyNames(), name) {
+			return nil, 0, fmt.Errorf("%w: no difference is called %q; there are %s",
+				ErrOptions, name, strings.Join(KeyNames(), ", "))
+		}
+	}
+	if opts.Resamples == 0 {
+		opts.Resamples = DefaultResamples
+	}
+	names = NamesOf(runs)
+	base, err = baseline(runs, names, opts.Baseline)
+	if err == nil && opts.Margin != nil && !(*opts.Margin > 0 && *opts.Margin < 1) {
+		err = fmt.Errorf("%w: the margin %v is not between 0 and 1", ErrOptions, *opts.Margin)
+	}
+	if err == nil && opts.Margin != nil && base < 0 {
+		err = fmt.Errorf("%w: a margin needs a baseline", ErrOptions)
+	}
+	return names, base, err
+}
+
+// NamesOf returns the names that Compare gives to runs, in their order.
+func NamesOf(runs []*Run) []string {
+	paths, sdks := make([]string, len(runs)), make([]string, len(runs))
+	for i, r := range runs {
+		paths[i] = r.path
+		if r.res != nil {
+			sdks[i] = r.res.SDK
+		}
+	}
+	return Names(paths, sdks)
+}
+
+func baseline(runs []*Run, names []string, wanted string) (int, error) {
+	if wanted == "" {
+		return -1, nil
+	}
+	if i := slices.Index(names, wanted); i >= 0 {
+		return i, nil
+	}
+	info, err := os.Stat(wanted)
+	for i, r := range runs {
+		if r.path == wanted || err == nil && os.SameFile(info, r.info) {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: no run is called %q, and it is not one of their files; the runs are %s", ErrOptions, wanted, strings.Join(names, ", "))
+}
+
+// checkQuestions rejects options by which nothing would be compared.
+func checkQuestions(a *aligned, opts Options) error {
+	switch {
+	case a.common == 0:
+		return fmt.Errorf("%w: no question is in all of them", ErrIncomparable)
+	case opts.Tag != "" && len(a.withTag(opts.Tag).rows) == 0:
+		return fmt.Errorf("%w: no question has the tag %q", ErrOptions, opts.Tag)
+	}
+	if opts.ClusterTag != "" {
+		if _, _, alone := a.clusters(opts.ClusterTag); alone == len(a.rows) {
+			return fmt.Errorf("%w: no question has a tag %s:…, which would name its cluster", ErrOptions, opts.ClusterTag)
+		}
+	}
+	return nil
+}
+
+// displayOrder returns the indexes of the runs: the baseline, then by pass rate.
+func displayOrder(a *aligned, runs, base int, opts Options) []int {
+	if opts.Tag != "" {
+		a = a.withTag(opts.Tag)
+	}
+	order, passed := make([]int, runs), make([]float64, runs)
+	for i := range order {
+		order[i] = i
+		n := a.counts(i)
+		passed[i] = float64(n.Passed) / float64(max(1, n.Total))
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		switch {
+		case x == base || y != base && passed[x] > passed[y]:
+			return -1
+		case y == base || passed[x] < passed[y]:
+			return 1
+		}
+		return 0
+	})
+	return order
+}
+
+func reorder[T any](list []T, order []int) []T {
+	out := make([]T, len(order))
+	for i, from := range order {
+		out[i] = list[from]
+	}
+	return out
+}
+
+func (a *aligned) reordered(order []int) *aligned {
+	b := *a
+	b.rows = make([][]*question, len(a.rows))
+	for i, row := range a.rows {
+		b.rows[i] = reorder(row, order)
+	}
+	b.ids, b.leftOut = reorder(a.ids, order), reorder(a.leftOut, order)
+	return &b
+}
+
+func (a *aligned) questions() Questions {
+	ids := make([]string, len(a.rows))
+	for i, row := range a.rows {
+		ids[i] = row[0].id
+	}
+	return Questions{
+		Compared: a.common, Intersected: a.leavesOut(), LeftOut: a.leftOut,
+		WithoutGold: a.withoutGold, SHA256: digestOf(ids),
+	}
+}
+
+// counts returns the outcomes of a run over the rows.
+func (a *aligned) counts(run int) result.Counts {
+	var n result.Counts
+	for _, row := range a.rows {
+		for _, at := range row[run].attempts {
+			n.Add(result.Record{Outcome: at.outcome, Passed: at.passed})
+		}
+	}
+	return n
+}
+
+func repeated(runs []*Run) bool {
+	return slices.ContainsFunc(runs, func(r *Run) bool {
+		return slices.ContainsFunc(r.questions, func(q question) bool { return len(q.attempts) > 1 })
+	})
+}

@@ -1,0 +1,478 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"evalctl/harness/result"
+)
+
+// sketch are the verdicts of three runs on 50 questions: go passes 46, py 44, ts 41. Only go passes
+// 4 against py and 6 against ts, only py 2 and 6 against go and ts, only ts 1 and 3.
+func sketch() (goRun, py, ts *file) {
+	verdicts := [3][]byte{}
+	for i := range verdicts {
+		verdicts[i] = []byte(strings.Repeat("p", 50))
+	}
+	fail := func(run int, questions ...int) {
+		for _, q := range questions {
+			verdicts[run][q] = 'f'
+		}
+	}
+	fail(0, 0, 1, 2, 3)
+	fail(1, 2, 3, 4, 10, 11, 12)
+	fail(2, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+	return newFile("go", string(verdicts[0])), newFile("py", string(verdicts[1])), newFile("ts", string(verdicts[2]))
+}
+
+// TestSketch compares with values of statistics.md, A.2 and B.4.
+func TestSketch(t *testing.T) {
+	g, py, ts := sketch()
+	c := mustCompare(t, Options{}, ts.open(t), g.open(t), py.open(t))
+	var names []string
+	for _, r := range c.Runs {
+		names = append(names, fmt.Sprintf("%s %d %d/%d %.3f %.3f", r.Name, r.Argument, r.Counts.Passed, r.Counts.Total, r.Interval.Low, r.Interval.High))
+	}
+	want := []string{"go 2 46/50 0.812 0.968", "py 3 44/50 0.762 0.944", "ts 1 41/50 0.692 0.902"}
+	if !slices.Equal(names, want) {
+		t.Errorf("runs %q", names)
+	}
+	var pairs []string
+	for _, p := range c.Pairs {
+		pairs = append(pairs, fmt.Sprintf("%d-%d %+.1f [%+.1f %+.1f] %d %d p %.3f %.3f %s", p.Run, p.Reference, 100**p.Difference,
+			100*p.Interval.Low, 100*p.Interval.High, p.OnlyReference, p.OnlyRun, *p.P, *p.Adjusted, p.Verdict))
+	}
+	want = []string{
+		"1-0 -4.0 [-15.7 +7.2] 4 2 p 0.688 1.000 no_difference_shown",
+		"2-0 -10.0 [-22.0 +1.1] 6 1 p 0.125 0.375 no_difference_shown",
+		"2-1 -6.0 [-18.9 +6.8] 6 3 p 0.508 1.000 no_difference_shown",
+	}
+	if diff := cmp.Diff(want, pairs); diff != "" {
+		t.Error(diff)
+	}
+	p := c.Pairs[1].Power
+	if p.Disagreement != 0.14 || math.Abs(*p.Detectable-0.14) > 0.006 || *p.Needed != 108 || math.Abs(*p.Confirm-0.1) > 1e-12 {
+		t.Errorf("power %+v: detectable %v, needed %v", p, *p.Detectable, *p.Needed)
+	}
+	if got := strings.Join(c.Pairs[1].OnlyRunIDs, " "); got != "q000" {
+		t.Errorf("only ts: %s", got)
+	}
+	if len(c.Differing) != 11 || c.Differing[0].ID != "q000" || c.Differing[0].Answers[0].Passed != 0 || c.Differing[0].Answers[1].Passed != 1 {
+		t.Errorf("differing %+v", c.Differing)
+	}
+	if c.Tests != 3 || c.Questions.Compared != 50 || c.Questions.Intersected || c.Key("daemon").State != Differs {
+		t.Errorf("comparison %+v", c)
+	}
+}
+
+// TestRegression plants a loss of 6 questions of 50, and then one of 5, which is not significant.
+func TestRegression(t *testing.T) {
+	before := strings.Repeat("p", 45) + "fffff"
+	for lost, want := range map[int]Verdict{6: Worse, 5: NotSeen} {
+		after := strings.Repeat("f", lost) + strings.Repeat("p", 45-lost) + "fffff"
+		margin := 0.03
+		c := mustCompare(t, Options{Baseline: "old", Margin: &margin}, newFile("old", before).open(t), newFile("new", after).open(t))
+		p := c.Pairs[0]
+		if p.Verdict != want || c.Baseline != "old" || c.Runs[0].Name != "old" {
+			t.Errorf("%d lost: %s, p %v", lost, p.Verdict, *p.P)
+		}
+	}
+}
+
+// TestFalseAlarms compares pairs of runs of the same quality, two thirds of whose failures they
+// share.
+func TestFalseAlarms(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	alarms := 0
+	const pairs = 200
+	for range pairs {
+		runs := []*Run{{path: "a.json", index: map[string]int{}}, {path: "b.json", index: map[string]int{}}}
+		for q := range 100 {
+			shared := random.Float64()
+			for _, r := range runs {
+				passed := shared < 0.8 && random.Float64() < 0.9
+				r.index[fmt.Sprint(q)] = len(r.questions)
+				r.questions = append(r.questions, question{
+					id:       fmt.Sprint(q),
+					attempts: []attempt{{outcome: result.Scored, passed: passed}},
+				})
+			}
+		}
+		if mustCompare(t, Options{Resamples: 1}, runs...).Pairs[0].Verdict != NotSeen {
+			alarms++
+		}
+	}
+	// The exact test is conservative: at most 5% are expected, and 4.5 standard errors more.
+	if limit := 0.05*pairs + 4.5*math.Sqrt(0.05*0.95*pairs); float64(alarms) > limit {
+		t.Errorf("%d of %d null pairs are significant, want at most %.0f", alarms, pairs, limit)
+	}
+}
+
+func TestIncomparable(t *testing.T) {
+	const verdicts = "ppfpf"
+	for _, c := range []struct {
+		name   string
+		change func(*file)
+		want   string // the keys that refuse
+	}{
+		{"nothing", func(*file) {}, ""},
+		{"daemon and tool", func(f *file) {
+			f.Identity.Daemon.Version, f.Identity.Tool.Version, f.Settings.Concurrency = "2", "9", 1
+		}, ""},
+		{"dataset", func(f *file) { f.Identity.Dataset.SHA256 = "e" }, "dataset"},
+		{"questions", func(f *file) { f.Questions = f.Questions[:4] }, "questions"},
+		{"selection", func(f *file) {
+			f.Questions = f.Questions[:4]
+			f.Identity.Dataset.Selection = &result.Selection{Limit: 4, Total: 5}
+		}, "questions selection"},
+		{"order only", func(f *file) { f.Identity.Dataset.Selection = &result.Selection{Seed: new(uint64(1)), Total: 5} }, ""},
+		{"stopped", func(f *file) { f.Stopped, f.Planned = result.StopBudget, 9 }, "complete"},
+		{"gold", func(f *file) { f.Questions[2].Reference = "else" }, "gold"},
+		{"date", func(f *file) { f.Questions[2].QuestionDate = "2026-01-01" }, "question_date"},
+		{"scenario", func(f *file) { f.Identity.Scenario = result.AskAugmented }, "scenario"},
+		{"mode", func(f *file) { f.Identity.Mode = "bm25" }, "mode"},
+		{"mode that ran", func(f *file) { f.EffectiveModes = map[string]int{"hybrid": 5} }, "effective_modes"},
+		{"depths", func(f *file) { f.Identity.TopK, f.Identity.CandidateK, f.Identity.RerankTopN = 6, 7, 8 }, "top_k candidate_k rerank_top_n"},
+		{"scorer", func(f *file) { f.ScorerName, f.Identity.Judge = "exact", nil }, "scorer judge judge_prompt"},
+		{"judge", func(f *file) { f.Identity.Judge.Model = "other" }, "judge"},
+		{"prompt", func(f *file) { f.Identity.Judge.PromptSHA256 = "b" }, "judge_prompt"},
+		{"reader", func(f *file) { f.ReaderModels = map[string]int{"m": 4, "n": 1} }, "reader"},
+		{"reader's prompt", func(f *file) { f.ReaderPrompts = map[string]int{"p2": 5} }, "reader_prompt"},
+		{"corpus", func(f *file) { f.Identity.Corpus = nil }, "corpus"},
+		{"ingest", func(f *file) { f.Identity.Replay = &result.ReplayID{Ingest: "documents"} }, "ingest"},
+		{"not recorded", func(f *file) { f.ReaderModels, f.EffectiveModes = nil, nil }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			other := newFile("py", verdicts)
+			c.change(other)
+			runs := []*Run{newFile("go", verdicts).open(t), other.open(t)}
+			_, err := Compare(runs, Options{Resamples: 2})
+			var refused *IncomparableError
+			if c.want == "" {
+				if err != nil {
+					t.Errorf("refused: %v", err)
+				}
+				return
+			}
+			if !errors.As(err, &refused) || !errors.Is(err, ErrIncomparable) || strings.Join(refused.Differing, " ") != c.want {
+				t.Fatalf("got %v, want a difference in %s", err, c.want)
+			}
+			// Everything can be accepted by its name, and the sets of questions by --intersect.
+			options := Options{Resamples: 2, Intersect: refused.Intersectable()}
+			if !options.Intersect {
+				options.Accept = refused.Differing
+			}
+			accepted := mustCompare(t, options, runs...)
+			for _, key := range refused.Differing {
+				if k := accepted.Key(key); !k.Accepted || k.State != Differs {
+					t.Errorf("%s is %+v", key, k)
+				}
+			}
+		})
+	}
+}
+
+func TestIntersect(t *testing.T) {
+	a, b := newFile("go", "ppfpfp"), newFile("py", "pfffpn")
+	a.Questions = a.Questions[1:]
+	b.Questions = append(b.Questions[:4], b.Questions[5])
+	b.Stopped, b.Planned = result.StopInterrupted, 8
+	c := mustCompare(t, Options{Intersect: true}, a.open(t), b.open(t))
+	want := Questions{Compared: 3, Selected: 3, Intersected: true, LeftOut: [][]string{{"q004"}, {"q000"}}, WithoutGold: 1,
+		SHA256: digestOf([]string{"q001", "q002", "q003"})}
+	if diff := cmp.Diff(want, c.Questions); diff != "" {
+		t.Error(diff)
+	}
+	if p := c.Pairs[0]; p.N != 3 || p.Both != 0 || p.OnlyReference != 2 || p.Neither != 1 {
+		t.Errorf("pair %+v", p.Table)
+	}
+	if all := strings.Join(c.Notes, "\n"); !strings.Contains(all, "only the 3 questions that all runs have are compared; left out: 1 of go, 1 of py") {
+		t.Errorf("notes %q", c.Notes)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	run := newFile("go", "ppf").open(t)
+	again, err := Open(run.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := newFile("py", "ppf").open(t)
+	reworded := newFile("ts", "ppf")
+	reworded.Questions[1].Question = "Another?"
+	disjoint := openLines(t, "else", `{"id": "x", "passed": true}`)
+	half := 0.5
+	for _, c := range []struct {
+		name string
+		runs []*Run
+		opts Options
+		want error
+		text string
+	}{
+		{"one run", []*Run{run}, Options{}, ErrOptions, "it takes two"},
+		{"the same file", []*Run{run, again}, Options{}, ErrOptions, "are the same file"},
+		{"unknown baseline", []*Run{run, other}, Options{Baseline: "ts"}, ErrOptions, "the runs are go, py"},
+		{"unknown key", []*Run{run, other}, Options{Accept: []string{"juge"}}, ErrOptions, `no difference is called "juge"`},
+		{"unimportant key", []*Run{run, other}, Options{Accept: []string{"daemon"}}, ErrOptions, `no difference is called "daemon"`},
+		{"margin alone", []*Run{run, other}, Options{Margin: &half}, ErrOptions, "a margin needs a baseline"},
+		{"margin", []*Run{run, other}, Options{Margin: new(1.5), Baseline: "go"}, ErrOptions, "between 0 and 1"},
+		{"tag", []*Run{run, other}, Options{Tag: "none"}, ErrOptions, `no question has the tag "none"`},
+		{"cluster", []*Run{run, other}, Options{ClusterTag: "none"}, ErrOptions, "no question has a tag none:…"},
+		{"other text", []*Run{run, reworded.open(t)}, Options{Intersect: true, Accept: KeyNames()}, ErrIncomparable, `the id "q001" is another question`},
+		{"nothing in common", []*Run{run, disjoint}, Options{Intersect: true}, ErrIncomparable, "no question is in all"},
+	} {
+		c.opts.Resamples = 2
+		if got, err := Compare(c.runs, c.opts); !errors.Is(err, c.want) || !strings.Contains(fmt.Sprint(err), c.text) {
+			t.Errorf("%s: got %v, %v, want %q", c.name, got, err, c.text)
+		}
+	}
+}
+
+// TestUnscored checks that a pair with an unscored question is left out and counted, and that an
+// error is a verdict.
+func TestUnscored(t *testing.T) {
+	c := mustCompare(t, Options{}, newFile("go", "pppue").open(t), newFile("py", "ufepp").open(t))
+	p := c.Pairs[0]
+	if p.N != 3 || p.Unscored != 2 || p.OnlyRun+p.OnlyReference != 3 || p.Both+p.Neither != 0 {
+		t.Errorf("pair %+v", p.Table)
+	}
+	if n := c.Runs[0].Counts; n.Total != 5 || n.Unscored != 1 || n.Errors != 1 {
+		t.Errorf("counts %+v", n)
+	}
+	if !slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "2 pairs left out, unscored") }) {
+		t.Errorf("notes %q", c.Notes)
+	}
+}
+
+// TestRepeats checks that the means over the repeats of a question are compared.
+func TestRepeats(t *testing.T) {
+	run := func(name string, attempts ...string) *Run {
+		r := &Run{path: name, index: map[string]int{}}
+		for i, verdicts := range attempts {
+			q := question{id: fmt.Sprint(i)}
+			for _, v := range verdicts {
+				q.attempts = append(q.attempts, attempt{outcome: result.Scored, passed: v == 'p'})
+			}
+			r.index[q.id] = i
+			r.questions = append(r.questions, q)
+		}
+		return r
+	}
+	a := run("a.json", "pp", "pf", "ff", "pf", "pp", "pp", "pp", "pp")
+	b := run("b.json", "pp", "pf", "ff", "ff", "pf", "ff", "pf", "pf")
+	c := mustCompare(t, Options{Baseline: "a"}, a, b)
+	p := c.Pairs[0]
+	if !c.Repeated || p.Test != "sign_flip_exact" || p.N != 8 || p.Both != 1 || p.Neither != 1 || p.Tied != 1 || p.OnlyReference != 5 || p.Power != nil {
+		t.Errorf("pair %+v", p.Table)
+	}
+	if *p.Difference != -3.0/8 || p.Interval.Method != "student_t_paired" || c.Runs[0].Clustered.Clusters != 8 || c.Runs[0].Counts.Total != 16 {
+		t.Errorf("difference %v, %+v, %+v", *p.Difference, p.Interval, c.Runs[0])
+	}
+	if *p.P != 1.0/16 { // all five differ one way
+		t.Errorf("p %v", *p.P)
+	}
+}
+
+// TestClusters has a difference that comes from one cluster alone: McNemar's test, which takes the
+// questions as independent, must not decide.
+func TestClusters(t *testing.T) {
+	before, after := strings.Repeat("p", 50), strings.Repeat("f", 10)+strings.Repeat("p", 40)
+	c := mustCompare(t, Options{ClusterTag: "conv", Margin: new(0.03), Baseline: "go"}, newFile("go", before).open(t), newFile("py", after).open(t))
+	p := c.Pairs[0]
+	if *p.Adjusted > 0.01 || p.Verdict != NotSeen || p.Clustered.Clusters != 10 || *p.Clustered.SE <= p.Clustered.NaiveSE {
+		t.Errorf("pair %+v, %+v", p.Table, p.Clustered)
+	}
+	if p.Margin.Interval != p.Clustered.Interval || p.Margin.Verdict != result.Unknown {
+		t.Errorf("margin %+v", p.Margin)
+	}
+	if !slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "with 10 clusters") }) {
+		t.Errorf("notes %q", c.Notes)
+	}
+}
+
+func TestMargin(t *testing.T) {
+	for _, c := range []struct {
+		lost, n int
+		want    result.BaselineVerdict
+	}{{0, 400, result.NotWorse}, {60, 400, result.Worse}, {4, 50, result.Unknown}} {
+		after := strings.Repeat("f", c.lost) + strings.Repeat("p", c.n-c.lost)
+		p := mustCompare(t, Options{Baseline: "go", Margin: new(0.03)},
+			newFile("go", strings.Repeat("p", c.n)).open(t), newFile("py", after).open(t)).Pairs[0]
+		if p.Margin.Verdict != c.want {
+			t.Errorf("%d of %d lost: %s by %+v", c.lost, c.n, p.Margin.Verdict, p.Margin.Interval)
+		}
+	}
+}
+
+// TestMeasures plants a better ranking and slower answers.
+func TestMeasures(t *testing.T) {
+	a, b := newFile("go", strings.Repeat("pf", 20)), newFile("py", strings.Repeat("pf", 20))
+	for i := range a.Questions {
+		x, y := &a.Questions[i], &b.Questions[i]
+		for _, r := range []*result.Record{x, y} {
+			r.ExpectedPaths = []string{"a.md"}
+			r.Retrieval = &result.QuestionRetrieval{Recall: 1, NDCG: float64(i%7) / 10, ReciprocalRank: 0.5, AveragePrecision: 0.5}
+		}
+		y.Retrieval.NDCG += 0.1 + float64(i%3)/100
+		y.LatencyMS = 200 + float64(i%5)
+		x.FirstDeltaMS, y.FirstDeltaMS = new(50.0), new(50.0)
+	}
+	p := mustCompare(t, Options{Baseline: "go"}, a.open(t), b.open(t)).Pairs[0]
+	var got []string
+	for _, m := range p.Measures {
+		got = append(got, fmt.Sprintf("%s %s %s", m.Name, m.Verdict, m.Interval.Method))
+	}
+	want := []string{
+		"recall no_difference_shown bootstrap_percentile_paired", "ndcg better bootstrap_percentile_paired",
+		"reciprocal_rank no_difference_shown bootstrap_percentile_paired", "average_precision no_difference_shown bootstrap_percentile_paired",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if m := p.Measures[1]; m.N != 40 || math.Abs(m.Difference-0.11) > 0.001 || m.Interval.Low < 0.1 || m.Interval.High > 0.12 {
+		t.Errorf("ndcg %+v", m)
+	}
+	total, first := p.Latencies[0], p.Latencies[1]
+	if total.Name != "total" || math.Abs(total.Ratio-2.02) > 0.001 || total.Verdict != Worse || total.ReferenceP50 != 100 {
+		t.Errorf("latency %+v", total)
+	}
+	if first.Name != "first_token" || first.Ratio != 1 || first.Verdict != NotSeen {
+		t.Errorf("first token %+v", first)
+	}
+}
+
+func TestTags(t *testing.T) {
+	g, py, _ := sketch()
+	for _, f := range []*file{g, py} {
+		f.Questions[49].Tags = []string{"single"}
+		f.Questions[0].Tags = append(f.Questions[0].Tags, "pair")
+		f.Questions[1].Tags = append(f.Questions[1].Tags, "pair")
+		for i := range 20 {
+			f.Questions[i].Tags = append(f.Questions[i].Tags, "early")
+		}
+	}
+	c := mustCompare(t, Options{}, g.open(t), py.open(t))
+	byTag := map[string]TagComparison{}
+	for _, tag := range c.Tags {
+		byTag[tag.Tag] = tag
+	}
+	if _, ok := byTag["single"]; ok || len(c.Tags) != 12 || c.TagTests != 1 {
+		t.Errorf("%d tags, %d tests", len(c.Tags), c.TagTests)
+	}
+	if early := byTag["early"]; early.Pairs[0].N != 20 || math.Abs(*early.Pairs[0].P-0.6875) > 1e-12 || *early.Pairs[0].Adjusted != *early.Pairs[0].P || early.Counts[1].Passed != 14 {
+		t.Errorf("early %+v", early)
+	}
+	if small := byTag["pair"].Pairs[0]; small.P != nil || small.OnlyRun != 2 {
+		t.Errorf("pair %+v", small)
+	}
+	only := mustCompare(t, Options{Tag: "early"}, g.open(t), py.open(t))
+	if len(only.Tags) != 0 || only.Pairs[0].N != 20 || only.Questions.Selected != 20 || only.Questions.Compared != 50 {
+		t.Errorf("%+v", only.Questions)
+	}
+}
+
+// TestLines compares a result with a run in JSON lines.
+func TestLines(t *testing.T) {
+	lines := openLines(t, "published", `{"id": "q001", "passed": true}`+"\n"+`{"id": "q000", "passed": false, "x": 1}`)
+	c := mustCompare(t, Options{}, newFile("go", "pp").open(t), lines)
+	if c.Pairs[0].OnlyReference != 1 || c.Key("scorer").State != Unknown || c.Key("questions").State != Same || c.Runs[1].Name != "published" {
+		t.Errorf("%+v", c)
+	}
+	notes := strings.Join(c.Notes, "\n")
+	for _, want := range []string{"is not recorded", "keys that are not read: x", "no texts of questions"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no note says %q: %q", want, c.Notes)
+		}
+	}
+}
+
+// TestSwapMirrors compares A with the baseline B and the reverse.
+func TestSwapMirrors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 40).Draw(t, "n")
+		repeats := rapid.IntRange(1, 2).Draw(t, "repeats")
+		draw := func(name string) *Run {
+			r := &Run{path: name + ".jsonl", index: map[string]int{}}
+			for i := range n {
+				q := question{id: fmt.Sprint(i), tags: []string{fmt.Sprintf("c:%d", i%3), "t"}}
+				for range repeats {
+					a := attempt{outcome: rapid.SampledFrom([]result.Outcome{result.Scored, result.Scored, result.Errored, result.Unscored}).Draw(t, "outcome")}
+					for m := range a.values {
+						a.values[m] = math.NaN()
+					}
+					if a.outcome == result.Scored {
+						a.passed = rapid.Bool().Draw(t, "passed")
+						a.values[measureScore] = rapid.SampledFrom([]float64{0, 0.25, 0.5, 1}).Draw(t, "score")
+						a.values[measureTotal] = rapid.Float64Range(1, 1000).Draw(t, "latency")
+					}
+					q.attempts = append(q.attempts, a)
+				}
+				r.index[q.id] = i
+				r.questions = append(r.questions, q)
+			}
+			return r
+		}
+		a, b := draw("a"), draw("b")
+		compare := func(base string, runs ...*Run) Pair {
+			c, err := Compare(runs, Options{Baseline: base, ClusterTag: "c", Resamples: 50})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.Pairs[0]
+		}
+		x, y := compare("a", a, b), compare("b", b, a)
+		if diff := cmp.Diff(x, compare("a", b, a)); diff != "" {
+			t.Fatalf("the order of the arguments matters: %s", diff)
+		}
+		mirror(t, x, y)
+	})
+}
+
+// mirror checks that y is x with the runs exchanged.
+func mirror(t *rapid.T, x, y Pair) {
+	same := func(what string, a, b float64) {
+		if !(math.Abs(a-b) <= 1e-9*(1+math.Abs(a))) {
+			t.Errorf("%s: %v and %v", what, a, b)
+		}
+	}
+	if x.N != y.N || x.Both != y.Both || x.Neither != y.Neither || x.Tied != y.Tied || x.OnlyRun != y.OnlyReference || x.OnlyReference != y.OnlyRun || x.Unscored != y.Unscored {
+		t.Fatalf("tables %+v and %+v", x.Table, y.Table)
+	}
+	if !slices.Equal(x.OnlyRunIDs, y.OnlyReferenceIDs) || !slices.Equal(x.OnlyReferenceIDs, y.OnlyRunIDs) {
+		t.Fatalf("ids %v and %v", x.OnlyRunIDs, y.OnlyReferenceIDs)
+	}
+	if x.N == 0 {
+		return
+	}
+	opposite := map[Verdict]Verdict{Better: Worse, Worse: Better, NotSeen: NotSeen}
+	same("difference", *x.Difference, -*y.Difference)
+	same("p", *x.P, *y.P)
+	if x.Interval != nil {
+		same("low", x.Interval.Low, -y.Interval.High)
+		same("high", x.Interval.High, -y.Interval.Low)
+	}
+	if x.Verdict != opposite[y.Verdict] {
+		t.Fatalf("verdicts %s and %s", x.Verdict, y.Verdict)
+	}
+	if x.Clustered.Interval != nil {
+		same("clustered low", x.Clustered.Interval.Low, -y.Clustered.Interval.High)
+	}
+	for i, m := range x.Measures {
+		same(m.Name, m.Difference, -y.Measures[i].Difference)
+		same(m.Name+" p", m.P, y.Measures[i].P)
+	}
+	for i, l := range x.Latencies {
+		same(l.Name, l.Ratio, 1/y.Latencies[i].Ratio)
+		if l.Interval != nil {
+			same(l.Name+" low", l.Interval.Low, 1/y.Latencies[i].Interval.High)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"evalctl/harness/result"
+	"evalctl/internal/stats"
+)
+
+// figuresOf returns the figures of one run over the rows of a, without its name.
+func figuresOf(r *Run, a *aligned, run int, clusterTag string, repeated bool) RunFigures {
+	f := RunFigures{Path: r.path, Format: r.format, SHA256: r.sha256, Counts: a.counts(run)}
+	for i := range r.questions {
+		f.Asked += len(r.questions[i].attempts)
+	}
+	if r.res != nil {
+		f.SDK, f.StartedAt = r.res.SDK, r.res.StartedAt
+		if d := r.res.Identity.Dataset; d.Selection != nil {
+			f.Selection = d.Selection.String()
+		}
+	}
+	f.PassRate, f.Interval = f.Counts.PassRate(), wilson(f.Counts)
+	if clusterTag != "" || repeated {
+		f.Clustered = a.clustered(run, clusterTag)
+	}
+	var scores, total, first []float64
+	for _, row := range a.rows {
+		for _, at := range row[run].attempts {
+			scores = appendKnown(scores, at.values[measureScore])
+			total = appendKnown(total, at.values[measureTotal])
+			first = appendKnown(first, at.values[measureFirst])
+		}
+	}
+	if len(scores) > 0 {
+		f.MeanScore = known(mean(scores))
+	}
+	f.Latency, f.FirstDelta = quantiles(total), quantiles(first)
+	return f
+}
+
+// clustered returns the uncertainty of a pass rate whose questions are in clusters: those of the
+// tag, or the repeats of each question if tag is empty.
+func (a *aligned) clustered(run int, tag string) *result.Clustered {
+	of := make([]int, len(a.rows))
+	for i := range of {
+		of[i] = i
+	}
+	if tag != "" {
+		of, _, _ = a.clusters(tag)
+	}
+	var values []float64
+	var cluster []int
+	for i, row := range a.rows {
+		for _, at := range row[run].attempts {
+			v := 0.0
+			if at.passed {
+				v = 1
+			}
+			values, cluster = append(values, v), append(cluster, of[i])
+		}
+	}
+	m := stats.Clustered(values, cluster, Confidence)
+	c := &result.Clustered{Tag: tag, Clusters: m.Clusters, SE: known(m.SE)}
+	if naive := known(m.NaiveSE); naive != nil {
+		c.NaiveSE = *naive
+	}
+	c.Interval = interval("student_t_clustered", m.Lo, m.Hi, 0, 1)
+	return c
+}
+
+// quantiles summarises latencies in milliseconds.
+func quantiles(values []float64) result.Quantiles {
+	sorted := slices.Sorted(slices.Values(values))
+	q := result.Quantiles{N: len(sorted)}
+	at := func(p float64) (*float64, *result.Interval) {
+		lo, hi, _ := stats.QuantileCI(len(sorted), p, Confidence)
+		if lo == 0 {
+			return nil, nil
+		}
+		return known(stats.Percentile(sorted, p)),
+			interval("order_statistics", sorted[lo-1], sorted[hi-1], 0, math.Inf(1))
+	}
+	q.P50, q.P50Interval = at(0.50)
+	q.P95, q.P95Interval = at(0.95)
+	q.P99, q.P99Interval = at(0.99)
+	return q
+}
+
+// wilson returns the interval of a pass rate, nil if there is none.
+func wilson(n result.Counts) *result.Interval {
+	if n.Total == 0 {
+		return nil
+	}
+	lo, hi := stats.Wilson(n.Passed, n.Total, Confidence)
+	return interval("wilson", lo, hi, 0, 1)
+}
+
+// interval returns an interval of values between least and most, nil if it is not defined.
+func interval(method string, lo, hi, least, most float64) *result.Interval {
+	if math.IsNaN(lo) || math.IsNaN(hi) {
+		return nil
+	}
+	return &result.Interval{Method: method, Confidence: Confidence, Low: max(least, lo), High: min(most, hi)}
+}
+
+// known returns v, nil if it is not a number that JSON has.
+func known(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func appendKnown(list []float64, v float64) []float64 {
+	if math.IsNaN(v) {
+		return list
+	}
+	return append(list, v)
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}

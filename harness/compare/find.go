@@ -1,0 +1,100 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// Found is one question of a file.
+type Found struct {
+	Path   string
+	Format Format
+	// Result is nil for a run in JSON lines.
+	Result *result.Result
+	// Records are the question's, one for each time that it was asked, and empty if the file does not
+	// have it. The latency of a record is NaN if the file does not say.
+	Records []result.Record
+	// Near are ids of the file that are spelled similarly, the most similar first, if Records is empty.
+	Near []string
+}
+
+// Find reads one question of a file that Open can read. It reads to the end of the file, which it
+// checks as Open does.
+func Find(path, id string) (*Found, error) {
+	src, err := openSource(path)
+	if err != nil {
+		return nil, err
+	}
+	defer src.close()
+	found := &Found{Path: path, Format: src.format, Result: src.res}
+	var ids []string
+	for rec, err := range src.records {
+		if err != nil {
+			return nil, err
+		}
+		if rec.ID == id {
+			found.Records = append(found.Records, rec)
+		} else {
+			ids = append(ids, rec.ID)
+		}
+	}
+	if len(found.Records) == 0 {
+		found.Near = near(ids, id)
+	}
+	return found, nil
+}
+
+// nearShown is the largest number of similar ids.
+const nearShown = 3
+
+// near returns the ids that differ from id in a few characters, or contain it.
+func near(ids []string, id string) []string {
+	type candidate struct {
+		id       string
+		distance int
+	}
+	most := max(1, len(id)/4)
+	var close []candidate
+	for _, other := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		d := most + 1
+		if abs(len(other)-len(id)) <= most {
+			d = distance(strings.ToLower(other), strings.ToLower(id))
+		}
+		if d <= most || strings.Contains(strings.ToLower(other), strings.ToLower(id)) {
+			close = append(close, candidate{other, d})
+		}
+	}
+	slices.SortStableFunc(close, func(x, y candidate) int { return cmp.Compare(x.distance, y.distance) })
+	var out []string
+	for _, c := range close[:min(len(close), nearShown)] {
+		out = append(out, c.id)
+	}
+	return out
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// distance returns the number of bytes to insert, delete or replace between a and b (Levenshtein
+// distance).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,275 @@
+package compare
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// ErrIncomparable is wrapped by the error of Compare for runs that did not measure the same thing.
+var ErrIncomparable = errors.New("the results are not comparable")
+
+// IncomparableError says in what the runs differ that matters and was not accepted.
+type IncomparableError struct {
+	// Names are those of the runs, in the order of the values of Keys.
+	Names []string
+	// Keys are all keys, Differing the names of those that differ, matter and were not accepted.
+	Keys      []Key
+	Differing []string
+	// Common is the number of questions that all runs have.
+	Common int
+}
+
+func (e *IncomparableError) Error() string {
+	return fmt.Sprintf("%v: they differ in %s", ErrIncomparable, strings.Join(e.Differing, ", "))
+}
+
+// Unwrap returns ErrIncomparable.
+func (e *IncomparableError) Unwrap() error { return ErrIncomparable }
+
+// Intersectable reports whether comparing only the common questions accepts every difference.
+func (e *IncomparableError) Intersectable() bool {
+	return !slices.ContainsFunc(e.Differing, func(name string) bool { return !slices.Contains(intersected, name) })
+}
+
+// The keys whose values depend on which questions are compared.
+const (
+	keyQuestions = "questions"
+	keyDate      = "question_date"
+	keyGold      = "gold"
+	keySelection = "selection"
+	keyComplete  = "complete"
+	keyDataset   = "dataset"
+)
+
+// intersected are the keys that comparing only the common questions accepts.
+var intersected = []string{keyDataset, keyQuestions, keySelection, keyComplete}
+
+// none is the value of a run that records that it has none.
+const none = "none"
+
+// rule is how the value of a key is read from a result.
+type rule struct {
+	name    string
+	matters bool
+	note    string // on a difference
+	value   func(*result.Result) string
+}
+
+var rules = []rule{
+	{keyDataset, true, "", func(r *result.Result) string { return r.Identity.Dataset.SHA256 }},
+	{keyQuestions, true, "", nil},
+	{keySelection, false, "", func(r *result.Result) string { return r.Identity.Dataset.Selection.String() }},
+	{keyComplete, true, "", complete},
+	{keyGold, true, "the same questions were compared with other answers or documents", nil},
+	{keyDate, true, "", nil},
+	{"scenario", true, "", func(r *result.Result) string { return string(r.Identity.Scenario) }},
+	{"mode", true, "", func(r *result.Result) string { return cmp.Or(r.Identity.Mode, none) }},
+	{"effective_modes", true, "", func(r *result.Result) string { return keysOf(r.EffectiveModes) }},
+	{"top_k", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.TopK) }},
+	{"candidate_k", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.CandidateK) }},
+	{"rerank_top_n", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.RerankTopN) }},
+	{"scorer", true, "", func(r *result.Result) string { return r.ScorerName }},
+	{"judge", true, "", judge},
+	{"judge_prompt", true, "", judgePrompt},
+	{"reader", true, "", reader},
+	{"reader_prompt", true, "", readerPrompt},
+	{"corpus", true, "", corpus},
+	{"ingest", true, "", ingest},
+	{"repeats", false, "means over the repeats are compared",
+		func(r *result.Result) string { return fmt.Sprint(max(1, r.Identity.Dataset.Repeats)) }},
+	{"concurrency", false, "latencies depend on it",
+		func(r *result.Result) string { return fmt.Sprint(r.Settings.Concurrency) }},
+	{"machine", false, "latencies depend on it", machine},
+	{"daemon", false, "expected", daemonBuild},
+	{"tool", false, "", func(r *result.Result) string {
+		return strings.TrimSpace(r.Identity.Tool.Version + " " + r.Identity.Tool.Commit)
+	}},
+}
+
+// KeyNames returns the names of the keys that matter, which can be accepted.
+func KeyNames() []string {
+	var names []string
+	for _, r := range rules {
+		if r.matters {
+			names = append(names, r.name)
+		}
+	}
+	return names
+}
+
+func complete(r *result.Result) string {
+	if r.Stopped == "" {
+		return "yes"
+	}
+	return fmt.Sprintf("no, %d of %d: %s", r.Counts.Finished(), r.Planned, r.Stopped)
+}
+
+func keysOf(counts map[string]int) string {
+	return strings.Join(slices.Sorted(maps.Keys(counts)), ", ")
+}
+
+func judge(r *result.Result) string {
+	j := r.Identity.Judge
+	if j == nil {
+		return none
+	}
+	text := strings.TrimSpace(j.Provider + " " + j.Model)
+	if j.BaseURL != "" {
+		text += " at " + j.BaseURL
+	}
+	if j.Temperature != nil {
+		text += fmt.Sprintf(", temperature %g", *j.Temperature)
+	}
+	return text
+}
+
+func judgePrompt(r *result.Result) string {
+	if j := r.Identity.Judge; j != nil {
+		return strings.TrimSpace(j.PromptVersion + " " + j.PromptSHA256)
+	}
+	return none
+}
+
+// reader returns the models that wrote the answers. They are what ran, not what was configured.
+func reader(r *result.Result) string {
+	if id := r.Identity.Replay; id != nil && id.Actor.Model != "" {
+		return strings.TrimSpace(id.Actor.Provider + " " + id.Actor.Model)
+	}
+	if !r.Identity.Scenario.Reads() {
+		return none
+	}
+	return keysOf(r.ReaderModels)
+}
+
+func readerPrompt(r *result.Result) string {
+	if id := r.Identity.Replay; id != nil && id.Actor.PromptSHA256 != "" {
+		return strings.TrimSpace(id.Actor.Prompt + " " + id.Actor.PromptSHA256)
+	}
+	if !r.Identity.Scenario.Reads() {
+		return none
+	}
+	return keysOf(r.ReaderPrompts)
+}
+
+func corpus(r *result.Result) string {
+	if c := r.Identity.Corpus; c != nil {
+		return c.SHA256
+	}
+	return none
+}
+
+func ingest(r *result.Result) string {
+	id := r.Identity.Replay
+	if id == nil || id.Ingest == "" {
+		return none
+	}
+	if id.Shared {
+		return id.Ingest + ", one brain"
+	}
+	return id.Ingest
+}
+
+func machine(r *result.Result) string {
+	t := r.Identity.Tool
+	if t.OS == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s, %d CPUs", t.OS, t.Arch, t.CPUs)
+}
+
+func daemonBuild(r *result.Result) string {
+	d := r.Identity.Daemon
+	return strings.TrimSpace(strings.Join([]string{r.SDK, d.Program, d.Endpoint, d.Version}, " "))
+}
+
+// keys compares what the runs measured. The questions are those of a.
+func keys(runs []*Run, a *aligned, opts Options) []Key {
+	var out []Key
+	for _, rule := range rules {
+		k := Key{Name: rule.name, Matters: rule.matters, Note: rule.note, Values: make([]string, len(runs))}
+		for i, r := range runs {
+			k.Values[i] = valueOf(rule, r, a, i)
+		}
+		k.State = stateOf(k.Values)
+		switch k.Name {
+		case keyQuestions:
+			if k.State == Differs {
+				k.Note = fmt.Sprintf("%d are in all runs", a.common)
+			}
+		case keySelection:
+			k.Matters = k.State == Differs && a.leavesOut()
+		case keyComplete:
+			if slices.ContainsFunc(runs, func(r *Run) bool { return r.res != nil && r.res.Stopped != "" }) {
+				k.State, k.Note = Differs, "a run that stopped has not asked all of its questions"
+			}
+		}
+		if k.State != Differs {
+			k.Note = ""
+		}
+		k.Accepted = k.State == Differs && k.Matters && (slices.Contains(opts.Accept, k.Name) ||
+			opts.Intersect && slices.Contains(intersected, k.Name))
+		out = append(out, k)
+	}
+	return out
+}
+
+func valueOf(rule rule, r *Run, a *aligned, run int) string {
+	switch {
+	case rule.name == keyQuestions:
+		return fmt.Sprintf("%d, sha256 %s", len(a.ids[run]), digestOf(slices.Sorted(slices.Values(a.ids[run]))))
+	case r.res == nil:
+		return ""
+	case rule.name == keyDate:
+		return a.dates(run, r.res)
+	case rule.name == keyGold:
+		return a.gold(run)
+	}
+	return rule.value(r.res)
+}
+
+func stateOf(values []string) KeyState {
+	var known []string
+	for _, v := range values {
+		if v != "" {
+			known = append(known, v)
+		}
+	}
+	switch distinct := slices.Compact(slices.Sorted(slices.Values(known))); {
+	case len(known) < 2:
+		return Unknown
+	case len(distinct) > 1:
+		return Differs
+	}
+	return Same
+}
+
+// refuse returns an IncomparableError if a difference matters and was not accepted.
+func refuse(names []string, keys []Key, common int) error {
+	var differing []string
+	for _, k := range keys {
+		if k.State == Differs && k.Matters && !k.Accepted {
+			differing = append(differing, k.Name)
+		}
+	}
+	if len(differing) == 0 {
+		return nil
+	}
+	return &IncomparableError{Names: names, Keys: keys, Differing: differing, Common: common}
+}
+
+// digestOf returns the SHA-256 of ids joined by line feeds.
+func digestOf(ids []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(ids, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// Intersected returns the keys that Options.Intersect accepts.
+func Intersected() []string { return slices.Clone(intersected) }

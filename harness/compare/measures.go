@@ -1,0 +1,108 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"evalctl/internal/stats"
+)
+
+// valuesOf returns a measure of a run and of its reference over the questions that have it in both.
+func valuesOf(rows [][]*question, cluster []int, measure, reference, run int) (x, y []float64, of []int) {
+	for i, row := range rows {
+		a, b := row[run].mean(measure), row[reference].mean(measure)
+		if math.IsNaN(a) || math.IsNaN(b) {
+			continue
+		}
+		x, y = append(x, a), append(y, b)
+		if cluster != nil {
+			of = append(of, cluster[i])
+		}
+	}
+	return x, y, of
+}
+
+// compareMeasures fills in Measures and Latencies, without adjusted p-values.
+func (p *Pair) compareMeasures(rows [][]*question, cluster []int, resamples int) {
+	p.Measures, p.Latencies = []MeasureDifference{}, []LatencyRatio{}
+	for measure := range measureTotal {
+		x, y, of := valuesOf(rows, cluster, measure, p.Reference, p.Run)
+		if len(x) > 0 && !(measure == measureScore && binary(x) && binary(y)) {
+			p.Measures = append(p.Measures, difference(measureNames[measure], x, y, of, resamples))
+		}
+	}
+	for measure := measureTotal; measure < measureCount; measure++ {
+		if x, y, _ := valuesOf(rows, nil, measure, p.Reference, p.Run); len(x) > 0 {
+			p.Latencies = append(p.Latencies, ratio(measureNames[measure], x, y))
+		}
+	}
+}
+
+// binary reports whether the scores say no more than the verdicts.
+func binary(values []float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v != 0 && v != 1 })
+}
+
+func difference(name string, x, y []float64, cluster []int, resamples int) MeasureDifference {
+	d := make([]float64, len(x))
+	for i := range d {
+		d[i] = x[i] - y[i]
+	}
+	boot := stats.Bootstrap(d, cluster, resamples, seed, Confidence)
+	p, exact := stats.SignFlip(d, resamples, seed)
+	m := MeasureDifference{
+		Name: name, N: len(x), ReferenceMean: mean(y), RunMean: mean(x), Difference: mean(d),
+		Interval: interval("bootstrap_percentile_paired", boot.Lo, boot.Hi, -1, 1), Test: "sign_flip", P: p,
+	}
+	if exact {
+		m.Test = "sign_flip_exact"
+	}
+	return m
+}
+
+func ratio(name string, x, y []float64) LatencyRatio {
+	r := stats.LogRatio(x, y, Confidence)
+	return LatencyRatio{
+		Name: name, N: len(x), RunP50: median(x), ReferenceP50: median(y), Ratio: r.Ratio,
+		Interval: interval("student_t_log_ratio", r.Lo, r.Hi, 0, math.Inf(1)), Test: "log_ratio_t", P: known(r.P),
+	}
+}
+
+func median(values []float64) float64 {
+	return stats.Percentile(slices.Sorted(slices.Values(values)), 0.5)
+}
+
+// adjustMeasures sets the adjusted p-values and the verdicts of each measure over the pairs.
+func adjustMeasures(pairs []Pair) {
+	for _, name := range measureNames {
+		var means []*MeasureDifference
+		var ratios []*LatencyRatio
+		var ps []float64
+		for i := range pairs {
+			for j := range pairs[i].Measures {
+				if m := &pairs[i].Measures[j]; m.Name == name {
+					means, ps = append(means, m), append(ps, m.P)
+				}
+			}
+			for j := range pairs[i].Latencies {
+				l := &pairs[i].Latencies[j]
+				if l.Name != name {
+					continue
+				}
+				l.Verdict = NotSeen
+				if l.P != nil {
+					ratios, ps = append(ratios, l), append(ps, *l.P)
+				}
+			}
+		}
+		adjusted := stats.Holm(ps)
+		for i, m := range means {
+			m.Adjusted = adjusted[i]
+			m.Verdict = verdictOf(adjusted[i], m.Difference)
+		}
+		for i, l := range ratios {
+			l.Adjusted = &adjusted[i]
+			l.Verdict = verdictOf(adjusted[i], 1-l.Ratio)
+		}
+	}
+}

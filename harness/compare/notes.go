@@ -1,0 +1,136 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// fewClusters is the number below which clustered standard errors are too small (statistics.md B.3).
+const fewClusters = 20
+
+// notes says what a reader must know to not misread the figures of c.
+func notes(c *Comparison, runs []*Run, a *aligned) []string {
+	n := &noted{list: []string{}}
+	n.questions(c)
+	n.unrecorded(c)
+	for i, r := range runs {
+		n.run(c.Runs[i].Name, r)
+		for j := range runs[:i] {
+			if r.sha256 == runs[j].sha256 {
+				n.add("%s and %s have the same contents: they are one run", c.Runs[j].Name, c.Runs[i].Name)
+			}
+		}
+	}
+	for _, p := range c.Pairs {
+		if p.Unscored > 0 {
+			n.add("%s and %s: %s left out, unscored in one of them",
+				c.Runs[p.Run].Name, c.Runs[p.Reference].Name, count(p.Unscored, "pair"))
+		}
+	}
+	if c.Repeated {
+		n.add("questions were asked several times: means over the repeats of a question are compared, by a sign-flip test")
+	}
+	if c.ClusterTag != "" {
+		n.clusters(c, a)
+	}
+	n.tags(c)
+	return n.list
+}
+
+type noted struct{ list []string }
+
+func (n *noted) add(format string, args ...any) {
+	n.list = append(n.list, fmt.Sprintf(format, args...))
+}
+
+func (n *noted) questions(c *Comparison) {
+	q := c.Questions
+	if q.Intersected {
+		var parts []string
+		for i, ids := range q.LeftOut {
+			if len(ids) > 0 {
+				parts = append(parts, fmt.Sprintf("%d of %s", len(ids), c.Runs[i].Name))
+			}
+		}
+		n.add("only the %s that all runs have are compared; left out: %s",
+			count(q.Compared, "question"), strings.Join(parts, ", "))
+	}
+	if q.WithoutGold > 0 {
+		n.add("%s left out, not asked for lack of gold", count(q.WithoutGold, "question"))
+	}
+	if c.Tag != "" {
+		n.add("only the %s with the tag %s are compared", count(q.Selected, "question"), c.Tag)
+	}
+	for _, r := range c.Runs {
+		if r.Selection != "" {
+			n.add("%s asked a selection: %s", r.Name, r.Selection)
+		}
+	}
+	for _, k := range c.Keys {
+		if k.Accepted && !slices.Contains(intersected, k.Name) {
+			n.add("the runs differ in %s, which was accepted: differences may come from it", k.Name)
+		}
+	}
+}
+
+// unrecorded says which runs cannot be checked.
+func (n *noted) unrecorded(c *Comparison) {
+	var names []string
+	for _, r := range c.Runs {
+		if r.Format == JSONLines {
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) > 0 {
+		n.add("how these were measured is not recorded, so that only their questions are checked: %s",
+			strings.Join(names, ", "))
+	}
+}
+
+func (n *noted) run(name string, r *Run) {
+	if len(r.ignored) > 0 {
+		n.add("%s: keys that are not read: %s", name, strings.Join(slices.Sorted(maps.Keys(r.ignored)), ", "))
+	}
+	if r.format == JSONLines && !slices.ContainsFunc(r.questions, func(q question) bool { return q.text != "" }) {
+		n.add("%s has no texts of questions: that its ids mean the same ones is not checked", name)
+	}
+	if r.res != nil && r.res.Gate != nil && r.res.Gate.Verdict == result.Invalid {
+		n.add("%s is not valid: %s", name, r.res.Gate.Sentence)
+	}
+}
+
+func (n *noted) clusters(c *Comparison, a *aligned) {
+	_, k, alone := a.clusters(c.ClusterTag)
+	if alone > 0 {
+		n.add("%s without a tag %s:… count as clusters of their own", count(alone, "question"), c.ClusterTag)
+	}
+	if k < fewClusters {
+		n.add("with %s, clustered intervals are too narrow; %d or more are needed to trust them",
+			count(k, "cluster"), fewClusters)
+	}
+}
+
+func (n *noted) tags(c *Comparison) {
+	small := 0
+	for _, t := range c.Tags {
+		if t.Counts[0].Total < testable {
+			small++
+		}
+	}
+	if small > 0 {
+		n.add("%s of fewer than %d questions not tested: no result on so few could show a difference",
+			count(small, "tag"), testable)
+	}
+}
+
+// count returns a number with its noun, in the plural unless it is 1.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

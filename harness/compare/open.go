@@ -1,0 +1,166 @@
+package compare
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"sync"
+
+	"evalctl/harness/result"
+	"evalctl/internal/jsonobj"
+)
+
+// Run is what a comparison needs of a result: for each question its text, tags and gold, and what
+// became of it. Its methods and Compare only read it.
+type Run struct {
+	path   string
+	info   os.FileInfo
+	sha256 string
+	format Format
+	// res is nil for a run in JSON lines.
+	res       *result.Result
+	questions []question
+	index     map[string]int // of an id in questions
+	// ignored counts the lines of a run in JSON lines that have a key that is not read.
+	ignored map[string]int
+}
+
+// Path returns the path that was opened.
+func (r *Run) Path() string { return r.path }
+
+// Result returns the result, nil for a run in JSON lines.
+func (r *Run) Result() *result.Result { return r.res }
+
+// Open reads a result file, or a run in JSON lines: one object for each question, with the keys id
+// and passed and optionally question, answer, score, tags, latency_ms and first_delta_ms. Other
+// keys are ignored and counted. What a file is follows from its contents.
+//
+// The error names the file and the line or offset of what is wrong. Two lines with the same id are
+// an error, and so is a file of evalctl that is no result, such as a journal.
+func Open(path string) (*Run, error) {
+	src, err := openSource(path)
+	if err != nil {
+		return nil, err
+	}
+	defer src.close()
+	run := &Run{
+		path: path, info: src.info, format: src.format, res: src.res,
+		index: map[string]int{}, ignored: src.ignored,
+	}
+	if run.sha256, err = digest(path); err != nil {
+		return nil, err
+	}
+	for rec, err := range src.records {
+		if err != nil {
+			return nil, err
+		}
+		i, again := run.index[rec.ID]
+		if !again {
+			i = len(run.questions)
+			run.index[rec.ID] = i
+			run.questions = append(run.questions, questionOf(&rec))
+		}
+		q := &run.questions[i]
+		q.attempts = append(q.attempts, attemptOf(&rec))
+	}
+	if len(run.questions) == 0 {
+		return nil, fmt.Errorf("read %s: it has no questions, so there is nothing to compare", path)
+	}
+	return run, nil
+}
+
+// OpenAll opens several files, concurrently. The error has those of all files that cannot be read.
+func OpenAll(paths []string) ([]*Run, error) {
+	runs, errs := make([]*Run, len(paths)), make([]error, len(paths))
+	var wait sync.WaitGroup
+	for i, path := range paths {
+		wait.Go(func() { runs[i], errs[i] = Open(path) })
+	}
+	wait.Wait()
+	return runs, errors.Join(errs...)
+}
+
+// source is an opened file with the records of its questions.
+type source struct {
+	info    os.FileInfo
+	format  Format
+	res     *result.Result
+	records iter.Seq2[result.Record, error]
+	ignored map[string]int // complete once all records are read
+	close   func()
+}
+
+func openSource(path string) (*source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open result: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a folder: name the result files in it", path)
+	}
+	var lines bool
+	if err == nil {
+		lines, err = hasLines(f)
+	}
+	if err == nil && lines {
+		src := &source{info: info, format: JSONLines, ignored: map[string]int{}, close: func() { _ = f.Close() }}
+		src.records = readLines(f, path, src.ignored)
+		return src, nil
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	r, err := result.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	res := r.Result()
+	return &source{
+		info: info, format: ResultFile, res: &res, records: r.Questions(),
+		close: func() { _ = r.Close() }, // it was only read
+	}, nil
+}
+
+// sniffed is how much of a file decides what it is.
+const sniffed = 1 << 20
+
+// hasLines reports whether the first line that is not blank is a question, or looks like an object
+// that is damaged. f is then at its beginning.
+func hasLines(f *os.File) (bool, error) {
+	head, err := io.ReadAll(io.LimitReader(f, sniffed))
+	if err != nil {
+		return false, fmt.Errorf("read result: %w", err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return false, fmt.Errorf("read result: %w", err)
+	}
+	line, _, _ := bytes.Cut(bytes.TrimLeft(trimMark(head), " \t\r\n"), []byte("\n"))
+	line = bytes.TrimSpace(line)
+	o, err := jsonobj.Parse(line)
+	if err != nil {
+		return bytes.HasPrefix(line, []byte("{")) && bytes.HasSuffix(line, []byte("}")), nil
+	}
+	return o.Get("identity") == nil && (o.Get("id") != nil || o.Get("passed") != nil), nil
+}
+
+// trimMark removes a byte order mark.
+func trimMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) }
+
+func digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("open result: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,138 @@
+package compare
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"math"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// question is one question of a run, with what became of it each time that it was asked.
+type question struct {
+	id, text, date string
+	tags           []string
+	// gold identifies what the answer was compared with, zero if that is not recorded.
+	gold     [sha256.Size]byte
+	attempts []attempt
+}
+
+// attempt is what became of a question that was asked once.
+type attempt struct {
+	outcome result.Outcome
+	passed  bool
+	values  [measureCount]float64 // NaN for what it does not have
+}
+
+// The measures of an attempt.
+const (
+	measureScore = iota
+	measureRecall
+	measureNDCG
+	measureRR
+	measureAP
+	measureTotal // milliseconds, like the next
+	measureFirst
+	measureCount
+)
+
+var measureNames = [measureCount]string{
+	"score", "recall", "ndcg", "reciprocal_rank", "average_precision", "total", "first_token",
+}
+
+// questionOf returns the question of a record, without its attempts.
+func questionOf(r *result.Record) question {
+	q := question{id: r.ID, text: strings.TrimSpace(r.Question), date: r.QuestionDate, tags: r.Tags}
+	if r.Reference != "" || len(r.Expected) > 0 || len(r.ExpectedPaths) > 0 {
+		text, err := json.Marshal([]any{r.Reference, r.Expected, r.ExpectedPaths})
+		if err != nil {
+			panic(err) // strings only
+		}
+		q.gold = sha256.Sum256(text)
+	}
+	return q
+}
+
+// attemptOf returns what a record says about one attempt. A daemon that returned no usable answer
+// retrieved nothing, so that questions with gold have measures of 0.
+func attemptOf(r *result.Record) attempt {
+	a := attempt{outcome: r.Outcome, passed: r.Passed}
+	for i := range a.values {
+		a.values[i] = math.NaN()
+	}
+	if r.Score != nil {
+		a.values[measureScore] = *r.Score
+	}
+	switch g := r.Retrieval; {
+	case g != nil:
+		a.values[measureRecall], a.values[measureNDCG] = g.Recall, g.NDCG
+		a.values[measureRR], a.values[measureAP] = g.ReciprocalRank, g.AveragePrecision
+	case len(r.ExpectedPaths) > 0 && r.Outcome == result.Errored:
+		for i := measureRecall; i <= measureAP; i++ {
+			a.values[i] = 0
+		}
+	}
+	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
+		if r.LatencyMS > 0 {
+			a.values[measureTotal] = r.LatencyMS
+		}
+		if r.FirstDeltaMS != nil && *r.FirstDeltaMS > 0 {
+			a.values[measureFirst] = *r.FirstDeltaMS
+		}
+	}
+	return a
+}
+
+// withoutGold reports whether the question was left out for lack of gold.
+func (q *question) withoutGold() bool { return q.attempts[0].outcome == result.NoGold }
+
+// passes counts the attempts that have a verdict, and those that passed. An error is a verdict.
+func (q *question) passes() (passed, judged int) {
+	for _, a := range q.attempts {
+		if a.outcome == result.Unscored {
+			continue
+		}
+		judged++
+		if a.passed {
+			passed++
+		}
+	}
+	return passed, judged
+}
+
+// mean returns the mean of a measure over the attempts that have it, NaN if none does. Times have a
+// geometric mean, because they are compared as ratios.
+func (q *question) mean(measure int) float64 {
+	if len(q.attempts) == 1 {
+		return q.attempts[0].values[measure]
+	}
+	sum, n := 0.0, 0
+	for _, a := range q.attempts {
+		v := a.values[measure]
+		if measure >= measureTotal {
+			v = math.Log(v)
+		}
+		if !math.IsNaN(v) {
+			sum += v
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return math.NaN()
+	case measure >= measureTotal:
+		return math.Exp(sum / float64(n))
+	}
+	return sum / float64(n)
+}
+
+// label returns X of the first tag Tag:X, ok is false if there is none.
+func label(tags []string, tag string) (x string, ok bool) {
+	for _, t := range tags {
+		if x, ok = strings.CutPrefix(t, tag+":"); ok {
+			return x, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,82 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+)
+
+// testable is the smallest number of questions on which an exact test can find a difference at all:
+// if all of six pairs differ one way, p is 1/32 (statistics.md B.2).
+const testable = 6
+
+// compareTags fills in Tags. A tag of fewer than testable questions has figures and no test, so that
+// it does not weaken the tests of others.
+func (c *Comparison) compareTags(a *aligned) {
+	rows := map[string][][]*question{}
+	for _, row := range a.rows {
+		for _, tag := range slices.Compact(slices.Sorted(slices.Values(tagsOf(row)))) {
+			rows[tag] = append(rows[tag], row)
+		}
+	}
+	for tag, of := range rows {
+		if len(of) > 1 {
+			c.Tags = append(c.Tags, c.compareTag(tag, &aligned{rows: of}))
+		}
+	}
+	slices.SortFunc(c.Tags, func(x, y TagComparison) int { return strings.Compare(x.Tag, y.Tag) })
+	var tables []*Table
+	for i := range c.Tags {
+		for j := range c.Tags[i].Pairs {
+			t := &c.Tags[i].Pairs[j].Table
+			if t.P != nil {
+				c.TagTests++
+			}
+			tables = append(tables, t)
+		}
+	}
+	adjust(tables)
+}
+
+func (c *Comparison) compareTag(tag string, a *aligned) TagComparison {
+	t := TagComparison{Tag: tag}
+	for run := range c.Runs {
+		n := a.counts(run)
+		t.Counts = append(t.Counts, n)
+		t.Intervals = append(t.Intervals, wilson(n))
+	}
+	for _, p := range c.Pairs {
+		table, _ := ratesOf(a.rows, p.Reference, p.Run, nil).table(c.Repeated, c.Resamples)
+		if table.N < testable {
+			table.P = nil
+		}
+		t.Pairs = append(t.Pairs, TagPair{Reference: p.Reference, Run: p.Run, Table: table})
+	}
+	return t
+}
+
+// differing returns the questions on which runs that have a verdict disagree.
+func differing(a *aligned) []DifferingQuestion {
+	out := []DifferingQuestion{}
+	for _, row := range a.rows {
+		d := DifferingQuestion{ID: row[0].id, Tags: tagsOf(row)}
+		low, high := 2.0, -1.0
+		for _, q := range row {
+			if d.Question == "" {
+				d.Question = q.text
+			}
+			passed, judged := q.passes()
+			if judged > 0 {
+				rate := float64(passed) / float64(judged)
+				low, high = min(low, rate), max(high, rate)
+			}
+			d.Answers = append(d.Answers, Answered{
+				Passed: passed, Asked: len(q.attempts), Outcome: q.attempts[len(q.attempts)-1].outcome,
+				Score: known(q.mean(measureScore)),
+			})
+		}
+		if low < high {
+			out = append(out, d)
+		}
+	}
+	return out
+}

@@ -1,0 +1,223 @@
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness/aggregate"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
+
+// given are the keys that do not follow from the questions, with what they are.
+var given = []struct{ path, what string }{
+	{".identity", "the identity of the experiment"},
+	{".settings", "the settings, such as the floor"},
+	{".started_at", "times"},
+	{".finished_at", "times"},
+	{".stopped", "why the run stopped"},
+	{".resumed", "how many questions came from a journal"},
+	{".brains[].id", "the brains and the sizes of their corpora"},
+	{".brains[].documents", "the brains and the sizes of their corpora"},
+	{".cost.spent_usd", "costs, except that they cover those of the questions"},
+	{".cost.cap_usd", "costs, except that they cover those of the questions"},
+	{".cost.unpriced_model", "costs, except that they cover those of the questions"},
+	{".cost_accounting", "costs, except that they cover those of the questions"},
+	{".replay", "the benchmark, its sample, the ingest, the actor and the controls"},
+}
+
+// derived are the keys below given ones that do follow.
+var derived = []string{
+	".identity.dataset.tags", ".identity.dataset.selection.sha256", ".cost_accounting.total_usd",
+	".cost_accounting.usd_per_correct", ".cost_accounting.usd_per_correct_interval",
+	".replay.arm", ".replay.strata", ".replay.weighted_pass_rate", ".replay.macro_pass_rate",
+	".replay.judge_verdicts", ".replay.losses", ".replay.answered_at_first_attempt",
+	".replay.passed_at_first_attempt", ".replay.errata.original", ".replay.errata.original_pass_rate",
+	".replay.errata.original_pass_rate_interval",
+}
+
+// follows reports whether a value of the head follows from the questions.
+func follows(path string) bool {
+	under := func(parent string) bool {
+		rest, ok := strings.CutPrefix(path, parent)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	}
+	if slices.ContainsFunc(derived, under) {
+		return true
+	}
+	for _, g := range given {
+		list, field, inList := strings.Cut(g.path, "[]")
+		if !inList && under(g.path) || inList && strings.HasPrefix(path, list+"[") && strings.HasSuffix(path, field) {
+			return false
+		}
+	}
+	return true
+}
+
+// notChecked says what does not follow from the questions of a result.
+func notChecked(res *result.Result) []string {
+	var out []string
+	for _, g := range given {
+		skip := res.Replay == nil && (g.path == ".replay" || g.path == ".cost_accounting")
+		if !skip && !slices.Contains(out, g.what) {
+			out = append(out, g.what)
+		}
+	}
+	if res.Retrieval != nil {
+		out = append(out, "warnings about the dataset and the corpus")
+	}
+	return out
+}
+
+// compare compares the head of a file with the recomputed one.
+func (r *Report) compare(members map[string]json.RawMessage, want *result.Result) error {
+	data, err := json.Marshal(want)
+	if err != nil {
+		return fmt.Errorf("encode the recomputed figures of %s: %w", r.Path, err)
+	}
+	recomputed, err := decode(data)
+	if err != nil {
+		return err
+	}
+	file := map[string]any{}
+	for key, raw := range members {
+		if file[key], err = decode(raw); err != nil {
+			return fmt.Errorf("read %s: %s: %w", r.Path, key, err)
+		}
+	}
+	walk("", file, recomputed, func(path string, file, want any, same bool) {
+		if !follows(path) {
+			return
+		}
+		if r.Figures++; !same {
+			r.add(Difference{Path: path, InFile: leaf(file), Recomputed: leaf(want)})
+		}
+	})
+	return nil
+}
+
+// leaf returns a leaf as JSON, empty if it is missing.
+func leaf(v any) string {
+	if _, ok := v.(missing); ok {
+		return ""
+	}
+	return text(v)
+}
+
+// recompute returns the result that follows from the questions and from what is given.
+func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
+	id := res.Identity
+	whole := res.Stopped == ""
+	want := &result.Result{
+		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: slices.Clone(res.Brains),
+		StartedAt: res.StartedAt, FinishedAt: res.FinishedAt, Stopped: res.Stopped,
+		Resumed: res.Resumed, Planned: id.Dataset.Selected, Identity: id, Settings: res.Settings,
+		Cost: result.Cost{
+			SpentUSD: res.Cost.SpentUSD, CapUSD: res.Cost.CapUSD, UnpricedModel: res.Cost.UnpricedModel,
+		},
+	}
+	if whole {
+		f.asked(want)
+	}
+	if whole && f.number != want.Planned || f.number > want.Planned {
+		rep.add(Difference{Path: ".questions", Problem: fmt.Sprintf(
+			"it has %d questions, and the run planned %d", f.number, want.Planned)})
+	}
+	f.sum.Fill(want)
+	f.warnings(want.Retrieval, res.Retrieval)
+	if res.Replay != nil {
+		f.fillReplay(want, res)
+	}
+	f.costs(want, rep)
+	f.sum.Judge(want)
+	return want
+}
+
+// asked sets what follows from the questions only if all were asked.
+func (f *figures) asked(want *result.Result) {
+	id := &want.Identity.Dataset
+	if id.Repeats == 0 {
+		id.Tags = f.tags
+	}
+	if id.Selection != nil {
+		selection := *id.Selection
+		selection.SHA256 = f.ids()
+		id.Selection = &selection
+	}
+	for i := range want.Brains {
+		b := &want.Brains[i]
+		if b.Questions = f.brains[b.ID]; len(want.Brains) == 1 {
+			b.Questions = f.number
+		}
+	}
+}
+
+// answerWarnings are the kinds that only the answers cause.
+var answerWarnings = []string{"nothing_retrieved", "gold_never_found"}
+
+// warnings adds the warnings of the file that the dataset and the corpus caused.
+func (f *figures) warnings(want, file *result.Retrieval) {
+	if want == nil || file == nil {
+		return
+	}
+	all := []result.Warning{}
+	for _, w := range file.Warnings {
+		if !slices.Contains(answerWarnings, w.Kind) {
+			all = append(all, w)
+		}
+	}
+	want.Warnings = append(all, want.Warnings...)
+}
+
+// fillReplay sets what a replay reports.
+func (f *figures) fillReplay(want, res *result.Result) {
+	r := *res.Replay
+	r.Arm = res.Identity.SDK
+	r.Strata, r.Weighted, r.Macro, r.Verdicts, r.Losses = nil, nil, nil, nil, nil
+	if r.Errata != nil {
+		e := *r.Errata
+		e.Original, e.OriginalPassRate, e.OriginalInterval = result.Counts{}, nil, nil
+		r.Errata = &e
+	}
+	want.Replay = &r
+	f.replay.Fill(want)
+	if res.CostAccounting == nil {
+		return
+	}
+	c := *res.CostAccounting
+	c.TotalUSD = c.IngestUSD.Plus(c.ActorUSD).Plus(c.JudgeUSD).Plus(c.EmbedUSD)
+	c.PerCorrectUSD, c.PerCorrectInterval = nil, nil
+	aggregate.PerCorrect(&c, want.Counts)
+	want.CostAccounting = &c
+}
+
+// costs reports sums that are lower than what the questions cost. They may be higher: calls whose
+// reply was lost, or that gave no verdict, cost too.
+func (f *figures) costs(want *result.Result, rep *Report) {
+	atLeast := func(path string, file, least llm.USD) {
+		if file < least {
+			rep.add(Difference{Path: path, InFile: text(file),
+				Problem: fmt.Sprintf("the questions alone cost %s", text(least))})
+		}
+	}
+	atLeast(".cost.spent_usd", want.Cost.SpentUSD, f.judge)
+	c := want.CostAccounting
+	if c == nil {
+		return
+	}
+	atLeast(".cost_accounting.judge_usd", c.JudgeUSD, f.judge)
+	atLeast(".cost_accounting.actor_usd", c.ActorUSD, f.actor)
+	if c.LostUSD > c.TotalUSD {
+		rep.add(Difference{Path: ".cost_accounting.lost_usd", InFile: text(c.LostUSD), Problem: "it is a part of total_usd"})
+	}
+	models := llm.USD(0)
+	for _, t := range c.Tokens {
+		models = models.Plus(t.USD)
+	}
+	if models > c.TotalUSD {
+		rep.add(Difference{Path: ".cost_accounting.tokens_by_model", InFile: text(models),
+			Problem: "its models cost more than total_usd"})
+	}
+}

@@ -1,0 +1,178 @@
+package verify
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"evalctl/harness/aggregate"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
+
+// batchBytes is how much of a file one worker decodes at a time.
+const batchBytes = 256 << 10
+
+// batch are consecutive questions of a file, as they are written.
+type batch struct {
+	first int // the number of the first one, from 1
+	texts [][]byte
+}
+
+// checked is what the questions of a batch contain.
+type checked struct {
+	first   int
+	records []result.Record
+	found   []Difference
+}
+
+// figures adds up the questions of a file.
+type figures struct {
+	sum     *aggregate.Sum
+	replay  *aggregate.ReplaySum
+	number  int // of questions
+	numbers map[askedID]int
+	tags    map[string]int
+	brains  map[string]int
+	// judge and actor are what the questions say that models were paid.
+	judge, actor llm.USD
+}
+
+// askedID identifies a question of a file.
+type askedID struct {
+	id     string
+	repeat int
+}
+
+// add reads the questions of a file, which are decoded and checked concurrently.
+func (f *figures) add(r *result.Reader, res *result.Result, rep *Report) error {
+	check, err := newChecker(res)
+	if err != nil {
+		return err
+	}
+	f.numbers = map[askedID]int{}
+	batches, done := make(chan batch), make(chan checked)
+	var workers, collector sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for b := range batches {
+				done <- check.batch(b)
+			}
+		})
+	}
+	collector.Go(func() {
+		for c := range done {
+			f.count(c, rep)
+		}
+	})
+	next, size := batch{first: 1}, 0
+	for text, failed := range r.RawQuestions() {
+		if failed != nil {
+			err = failed
+			break
+		}
+		next.texts = append(next.texts, bytes.Clone(text))
+		if size += len(text); size >= batchBytes {
+			batches <- next
+			next, size = batch{first: next.first + len(next.texts)}, 0
+		}
+	}
+	batches <- next
+	close(batches)
+	workers.Wait()
+	close(done)
+	collector.Wait()
+	rep.Questions = f.number
+	return err
+}
+
+// count adds the records of a batch. The order of batches does not matter.
+func (f *figures) count(c checked, rep *Report) {
+	for _, d := range c.found {
+		rep.add(d)
+	}
+	for i, rec := range c.records {
+		f.number++
+		if rec.ID == "" {
+			continue // it could not be decoded
+		}
+		number := c.first + i
+		key := askedID{rec.ID, rec.Repeat}
+		if other := f.numbers[key]; other > 0 {
+			late := max(number, other)
+			rep.add(Difference{
+				Path: questionPath(late) + ".id", Question: rec.ID, number: late,
+				Problem: fmt.Sprintf("question %d has the same id", min(number, other)),
+			})
+		}
+		f.numbers[key] = number
+		f.sum.Add(rec)
+		f.replay.Add(rec)
+		f.brains[rec.Brain]++
+		for _, tag := range rec.Tags {
+			f.tags[tag]++
+		}
+		f.judge = f.judge.Plus(rec.JudgeUSD)
+		if rec.Actor != nil {
+			f.actor = f.actor.Plus(rec.Actor.USD)
+		}
+	}
+}
+
+// ids returns the SHA-256 of the ids in order, as a Selection has it.
+func (f *figures) ids() string {
+	ids := map[string]bool{}
+	for key := range f.numbers {
+		ids[key.id] = true
+	}
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(ids)), "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// questionPath returns the place of a question, by its number from 1.
+func questionPath(number int) string { return fmt.Sprintf(".questions[%d]", number-1) }
+
+// batch decodes and checks the questions of a batch.
+func (c *checker) batch(b batch) checked {
+	out := checked{first: b.first, records: make([]result.Record, len(b.texts))}
+	for i, text := range b.texts {
+		number := b.first + i
+		rec := &out.records[i]
+		add := func(d Difference) {
+			d.Path, d.Question, d.number = questionPath(number)+d.Path, rec.ID, number
+			out.found = append(out.found, d)
+		}
+		if err := json.Unmarshal(text, rec); err != nil {
+			add(Difference{Problem: "it cannot be read: " + err.Error()})
+			*rec = result.Record{}
+		}
+		c.schema(text, rec, add)
+		if rec.ID != "" {
+			c.record(rec, add)
+		}
+	}
+	return out
+}
+
+// schema checks a question against the schema. A question as evalctl writes it has only keys that
+// the schema allows, so that it is enough to look at their values; that is much faster.
+func (c *checker) schema(text []byte, rec *result.Record, add func(Difference)) {
+	written, err := json.Marshal(rec)
+	if err == nil && bytes.Equal(written, text) && plausible(rec) {
+		return
+	}
+	v, err := decode(text)
+	if err != nil {
+		return // which Unmarshal has reported
+	}
+	violations(compiled().question, "", v, func(path, problem string) {
+		add(Difference{Path: path, Problem: problem})
+	})
+}

@@ -1,0 +1,165 @@
+package verify
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/scorer"
+)
+
+// checker checks records. It is safe for concurrent use.
+type checker struct {
+	topK int
+	// scorer scores answers again if that needs no model, nil otherwise.
+	scorer scorer.Scorer
+	// repeats is how often each question was asked, 0 for once.
+	repeats int
+	replay  bool
+	// corpus is set if the paths of the daemon were translated to those of a corpus, which is not at
+	// hand.
+	corpus bool
+}
+
+func newChecker(res *result.Result) (*checker, error) {
+	id := res.Identity
+	c := &checker{
+		topK: max(1, id.TopK), repeats: id.Dataset.Repeats,
+		replay: res.Replay != nil, corpus: id.Corpus != nil,
+	}
+	if kind, err := scorer.Find(id.Scorer); err == nil && kind.Offline != nil {
+		c.scorer = kind.Offline(c.topK)
+	}
+	return c, nil
+}
+
+// differ reports two values that are not the same.
+func differ(add func(Difference), path string, file, want any) {
+	add(Difference{Path: path, InFile: text(file), Recomputed: text(want)})
+}
+
+// record checks what follows from other parts of the same record. The schema has been checked.
+func (c *checker) record(r *result.Record, add func(Difference)) {
+	if r.Score != nil {
+		c.score(r, add)
+	}
+	if r.Repeat < min(1, c.repeats) || r.Repeat > c.repeats {
+		add(Difference{Path: ".repeat", InFile: text(r.Repeat),
+			Problem: "each question was asked " + text(max(1, c.repeats)) + " times"})
+	}
+	for i, e := range r.Timeline {
+		if i > 0 && e.AtMS < r.Timeline[i-1].AtMS || e.N > 0 && e.LastMS < e.AtMS {
+			add(Difference{Path: ".timeline[" + text(i) + "]", InFile: text(e), Problem: "it is earlier than what it follows"})
+		}
+	}
+	if want := r.JudgeVerdict; c.replay && want != "" {
+		c.verdict(r, add)
+	}
+	c.retrieval(r, add)
+}
+
+// score checks a score and whether it passes. A scorer without a model scores the answer again.
+func (c *checker) score(r *result.Record, add func(Difference)) {
+	v := scorer.Verdict{Scored: true, Score: *r.Score}
+	if c.scorer != nil {
+		again, err := c.scorer.Score(context.Background(), r.Item())
+		if err != nil {
+			add(Difference{Path: ".score", InFile: text(*r.Score), Problem: "it cannot be computed: " + err.Error()})
+		} else if !again.Scored || !near(again.Score, *r.Score) {
+			differ(add, ".score", *r.Score, again.Score)
+			v = again
+		}
+	}
+	if r.Passed != v.Passed() {
+		differ(add, ".passed", r.Passed, v.Passed())
+	}
+}
+
+// verdict checks the verdict on a question of a replay against its outcome.
+func (c *checker) verdict(r *result.Record, add func(Difference)) {
+	var want []result.JudgeVerdict
+	switch {
+	case r.Outcome == result.Errored:
+		want = []result.JudgeVerdict{result.VerdictError}
+	case r.Outcome == result.Unscored:
+		want = []result.JudgeVerdict{result.VerdictUnscored}
+	case r.Passed:
+		want = []result.JudgeVerdict{result.Correct, result.AbstainCorrect}
+	case r.Outcome == result.Scored:
+		want = []result.JudgeVerdict{result.Incorrect, result.AbstainIncorrect}
+	}
+	if !slices.Contains(want, r.JudgeVerdict) {
+		add(Difference{Path: ".judge_verdict", InFile: text(r.JudgeVerdict),
+			Problem: "the outcome is " + string(r.Outcome) + " and passed is " + text(r.Passed)})
+	}
+	if lost := !r.Passed && r.Outcome != result.NoGold; lost != (r.Cause != "") {
+		add(Difference{Path: ".loss", InFile: text(r.Cause), Problem: "passed is " + text(r.Passed)})
+	}
+}
+
+// retrieval checks the comparison of what was retrieved with the gold.
+func (c *checker) retrieval(r *result.Record, add func(Difference)) {
+	q := r.Retrieval
+	if q == nil {
+		if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored {
+			add(Difference{Path: ".retrieval", Problem: "it is missing, and the question has expected_paths"})
+		}
+		return
+	}
+	gold := result.Gold(r.ExpectedPaths)
+	same := slices.EqualFunc(gold, q.Gold, func(a, b scorer.Gold) bool { return a.Path == b.Path && a.Gain == b.Gain })
+	if !same {
+		differ(add, ".retrieval.gold", q.Gold, gold)
+		return
+	}
+	for _, m := range []struct {
+		name       string
+		file, want float64
+	}{
+		{"recall", q.Recall, q.Gold.RecallAt(c.topK)}, {"ndcg", q.NDCG, q.Gold.NDCGAt(c.topK)},
+		{"reciprocal_rank", q.ReciprocalRank, q.Gold.ReciprocalRank()},
+		{"average_precision", q.AveragePrecision, q.Gold.AveragePrecision()},
+	} {
+		if !near(m.file, m.want) {
+			differ(add, ".retrieval."+m.name, m.file, m.want)
+		}
+	}
+	if !c.replay {
+		c.ranks(r, gold, add)
+	}
+}
+
+// ranks checks the ranks of the gold against the retrieved paths. How these were translated to
+// those of a corpus is not known: with one, only gold that must be there, or cannot be, is named.
+func (c *checker) ranks(r *result.Record, gold scorer.Ranking, add func(Difference)) {
+	q, chunks := r.Retrieval, r.Retrieved[:min(c.topK, len(r.Retrieved))]
+	want := result.CompareWithGold(gold, r.Retrieved, c.topK, func(c result.Chunk) []string {
+		return dataset.Paths(nil).Documents(c, gold)
+	})
+	if !c.corpus && q.Documents != want.Documents {
+		differ(add, ".retrieval.documents", q.Documents, want.Documents)
+	}
+	repeated := slices.ContainsFunc(chunks, func(c result.Chunk) bool { return len(c.Duplicates) > 0 })
+	for i, g := range q.Gold {
+		path := ".retrieval.gold[" + text(i) + "].rank"
+		switch rank := want.Gold[i].Rank; {
+		case !c.corpus && g.Rank != rank:
+			differ(add, path, g.Rank, rank)
+		case c.corpus && !repeated && g.Rank == 0 && rank > 0:
+			add(Difference{Path: path, InFile: "0", Problem: text(g.Path) + " is among the retrieved paths"})
+		case c.corpus && g.Rank > 0 && !slices.ContainsFunc(chunks, func(c result.Chunk) bool { return names(c, g.Path) }):
+			add(Difference{Path: path, InFile: text(g.Rank), Problem: text(g.Path) + " is not among the retrieved paths"})
+		}
+	}
+}
+
+// names reports whether a chunk may be from a document of the corpus: daemons may put documents
+// into folders of their own.
+func names(c result.Chunk, gold string) bool {
+	end := strings.TrimPrefix(gold, result.SeedRoot)
+	return slices.ContainsFunc(append(slices.Clone(c.Duplicates), c.Path, c.DocumentID), func(name string) bool {
+		return name == end || strings.HasSuffix(name, "/"+end)
+	})
+}

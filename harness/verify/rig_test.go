@@ -1,0 +1,214 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness"
+	"evalctl/harness/aggregate"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+var began = time.Date(2026, 3, 21, 10, 0, 0, 0, time.UTC)
+
+// daemon answers question n: some fail, some are wrong, some lack the gold.
+type daemon struct{ stopAt int }
+
+func (d daemon) Health(context.Context) error { return nil }
+
+func (d daemon) Ask(_ context.Context, q dataset.Question, _ time.Duration) (target.Answer, error) {
+	var n int
+	_, _ = fmt.Sscanf(q.ID, "q%d", &n)
+	a := target.Answer{
+		Text: fmt.Sprintf("answer %d", n), EffectiveMode: "bm25", Model: "m", PromptSHA256: "ab",
+		Latency: time.Duration(100+n*7) * time.Millisecond, FirstDelta: time.Duration(10+n) * time.Millisecond,
+		Usage: &protocol.Usage{InputTokens: 10 + n, OutputTokens: n}, Attempts: 1 + n%2,
+		Citations: []json.RawMessage{json.RawMessage(`{"chunk_id":"c"}`)},
+		Retrieved: []result.Chunk{
+			{ChunkID: "x", Path: "other.md", Score: 3, Text: "other"},
+			{ChunkID: "c", Path: fmt.Sprintf("raw/documents/d%d.md", n), Score: 2, Text: "text"},
+		},
+		Timeline: result.Timeline{
+			{Event: "retrieve", AtMS: 5}, {Event: "answer_delta", AtMS: 10, LastMS: 30, N: 4, GapMS: 9}, {Event: "done", AtMS: 31},
+		},
+	}
+	if a.Attempts == 2 {
+		a.Failed = []result.Failure{{Kind: result.KindStatus, Message: "busy", Status: 503}}
+	}
+	switch {
+	case d.stopAt > 0 && n >= d.stopAt:
+		return a, context.Canceled
+	case n%7 == 0:
+		return a, target.NewFailure(result.KindDaemon, "no")
+	case n%5 == 0:
+		a.Text, a.Retrieved = "wrong", a.Retrieved[:1]
+	}
+	return a, nil
+}
+
+// openQuestions returns a dataset of n questions.
+func openQuestions(tb testing.TB, n int) dataset.Dataset {
+	tb.Helper()
+	var b strings.Builder
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d","expected_substrings":["answer %d"],`+
+			`"reference_answer":"answer %d","expected_paths":["d%d.md"],"tags":["t%d","a.b"]}`+"\n", i, i, i, i, i, i%3)
+	}
+	path := filepath.Join(tb.TempDir(), "questions.jsonl")
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	d, err := dataset.Open(path, dataset.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return d
+}
+
+// runFile returns the result file of a run over n questions, which stops early if stopAt is set.
+func runFile(tb testing.TB, n, stopAt int, sc scorer.Scorer) string {
+	tb.Helper()
+	d := openQuestions(tb, n)
+	id := result.Identity{
+		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: sc.Name(), Brain: "eval",
+		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
+		Dataset: result.DatasetID{Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Selected, Tags: d.Tags},
+		Daemon:  result.DaemonID{Endpoint: "http://127.0.0.1:1", Version: "1"},
+		Tool:    result.ToolID{Version: "0", Commit: "a", Go: "go", OS: "linux", Arch: "amd64", CPUs: 2},
+	}
+	j, err := journal.Create(tb.TempDir(), id, began, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer j.Close()
+	allowed, err := result.ParseAllowance("50%")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, path, err := harness.Run(tb.Context(), harness.Config{
+		Asker: daemon{stopAt}, TopK: 5, Dataset: d, Scorer: sc, Concurrency: 1, Timeout: time.Minute,
+		Brains: []dataset.Brain{{Name: "eval", Questions: n}},
+		Settings: result.Settings{
+			Concurrency: 1, TimeoutSeconds: 60, Floor: 0.6, MaxUnscored: allowed,
+		},
+	}, j)
+	if path == "" {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// judge is a scorer that gives halves of points and does not judge each 4th answer.
+type judge struct{}
+
+func (judge) Name() string            { return "judge" }
+func (judge) Check(scorer.Item) error { return nil }
+func (judge) Score(_ context.Context, item scorer.Item) (scorer.Verdict, error) {
+	var n int
+	_, _ = fmt.Sscanf(item.ID, "q%d", &n)
+	v := scorer.Verdict{Attempts: 1, Cost: llm.USD(n), Usage: llm.Usage{InputTokens: 30, OutputTokens: 3, Estimated: n%2 == 0}}
+	if v.Reason = "none"; n%4 != 0 {
+		v.Scored, v.Score, v.Reason = true, float64(n%3)/2, "so"
+	}
+	return v, nil
+}
+
+// records returns the questions of a file.
+func records(tb testing.TB, path string) (result.Result, []result.Record) {
+	tb.Helper()
+	r, err := result.Open(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer r.Close()
+	var out []result.Record
+	for q, err := range r.Questions() {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, q)
+	}
+	return r.Result(), out
+}
+
+// replayFile returns a result file as a replay writes it.
+func replayFile(tb testing.TB, n int) string {
+	tb.Helper()
+	res, questions := records(tb, runFile(tb, n, 0, judge{}))
+	sum, extra := aggregate.New(5), aggregate.NewReplay()
+	for i := range questions {
+		q := &questions[i]
+		q.Type, q.JudgeType = fmt.Sprintf("s%d", i%2), scorer.TypeStandard
+		q.Tags = append(q.Tags, "type:"+q.Type)
+		switch {
+		case q.Outcome == result.Errored:
+			q.JudgeVerdict, q.Cause = result.VerdictError, result.CauseDaemon
+		case q.Outcome == result.Unscored:
+			q.JudgeVerdict, q.Cause = result.VerdictUnscored, result.CauseUnscored
+		case q.Passed:
+			q.JudgeVerdict = result.Correct
+		default:
+			q.JudgeVerdict, q.Cause = result.Incorrect, result.CauseReader
+		}
+		q.Actor = &result.ModelUse{Model: "m", Attempts: 1, USD: 5}
+		sum.Add(*q)
+		extra.Add(*q)
+	}
+	res.Identity.Dataset.Tags["type:s0"], res.Identity.Dataset.Tags["type:s1"] = (n+1)/2, n/2
+	res.Replay = &result.Replay{
+		SchemaVersion: 1, Arm: "go", Load: result.LoadReport{Format: "locomo", Path: "l.json", Bytes: 1, SHA256: strings.Repeat("a", 64), Traps: []result.Trap{}},
+		Sample: result.Sample{Size: n, Population: 4 * n, Strata: []result.Drawn{
+			{Name: "s0", Population: 2 * n, Sampled: (n + 1) / 2}, {Name: "s1", Population: 2 * n, Sampled: n / 2},
+		}, Signature: strings.Repeat("b", 64)},
+		Actor:  result.Actor{Style: "full"},
+		Errata: &result.ErrataUse{Path: "e", SHA256: strings.Repeat("c", 64), IDs: []string{}},
+		Cache:  result.CacheSetting{Mode: "off"},
+	}
+	sum.Fill(&res)
+	extra.Fill(&res)
+	res.CostAccounting = &result.CostAccounting{
+		IngestUSD: 1, ActorUSD: 1000, JudgeUSD: 10000, EmbedUSD: 4, TotalUSD: 11005,
+		Tokens: map[string]result.ModelTokens{}, Prices: result.PriceTable{Date: "2026-01-01", Models: map[string]result.ModelPrice{}},
+		Unpriced: []string{},
+	}
+	aggregate.PerCorrect(res.CostAccounting, res.Counts)
+	sum.Judge(&res)
+	return write(tb, res, questions)
+}
+
+// write writes a result file as a run does.
+func write(tb testing.TB, res result.Result, questions []result.Record) string {
+	tb.Helper()
+	head, err := json.MarshalIndent(res, "", "  ")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s,\n  \"questions\": [", head[:len(head)-2])
+	for i, q := range questions {
+		line, err := json.Marshal(q)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s\n    %s", map[bool]string{true: ","}[i > 0], line)
+	}
+	b.WriteString("\n  ]\n}\n")
+	path := filepath.Join(tb.TempDir(), "go.json")
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,319 @@
+package stats
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/statistics.md")
+
+// TestDocument executes testdata/statistics.md.tmpl, in which every figure is computed, and compares
+// it with docs/statistics.md, or writes that with -update.
+func TestDocument(t *testing.T) {
+	const page = "../../docs/statistics.md"
+	text, err := os.ReadFile(filepath.Join("testdata", "statistics.md.tmpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl, err := template.New("statistics.md").Option("missingkey=error").Funcs(documentFuncs).Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	if err := tmpl.Execute(&got, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(got.String(), "\n") {
+		if strings.Contains(line, "NaN") {
+			t.Errorf("line %d has a figure without meaning: %s", i+1, line)
+		}
+		if n := len([]rune(line)); n > 100 && !strings.HasPrefix(line, "|") {
+			t.Errorf("line %d has %d columns: %s", i+1, n, line)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("docs/statistics.md differs (run with -update when it should):\n%s", diff)
+	}
+}
+
+// ends are those of an interval.
+type ends struct{ Lo, Hi float64 }
+
+func interval(lo, hi float64) ends { return ends{lo, hi} }
+
+// documentFuncs are what the template computes with. Counts are int, everything else is float64.
+var documentFuncs = template.FuncMap{
+	"inc":   func(n int) int { return n + 1 },
+	"oneIn": func(p float64) int { return int(math.Round(1 / p)) },
+	"rates": func() []struct{ K, N int } {
+		return []struct{ K, N int }{{9, 10}, {10, 10}, {45, 50}, {49, 50}, {50, 50}, {90, 100}, {450, 500}, {900, 1000}}
+	},
+	"judges": func() []documentJudge {
+		return []documentJudge{
+			{.4, 1000, JudgeAccuracy{.9, 200, .7, 200}}, {.92, 500, JudgeAccuracy{.98, 100, .37, 100}},
+			{.92, 500, JudgeAccuracy{.98, 100, .89, 100}}, {.9, 50, JudgeAccuracy{.97, 30, .95, 30}},
+		}
+	},
+	"agreements": func() []Agreement {
+		return []Agreement{{20, 5, 10, 15}, {45, 15, 25, 15}, {118, 5, 2, 0}}
+	},
+	"clampHi": func(m ClusteredMean) string { return fmt.Sprintf("%.3f", min(1, m.Hi)) },
+	"ints":    func(n ...int) []int { return n },
+	"floats":  func(x ...float64) []float64 { return x },
+	"ratio":   func(k, n int) float64 { return float64(k) / float64(n) },
+	"up":      func(x float64) int { return int(math.Ceil(x)) },
+	"minus":   func(x, y float64) float64 { return x - y },
+	"times":   func(x, y float64) float64 { return x * y },
+
+	"f": func(digits int, x float64) string { return fmt.Sprintf("%.*f", digits, x) },
+	"p": func(x float64) string { return fmt.Sprintf("%.3g", x) },
+	// percent and pp print fractions as percentages and signed percentage points.
+	"percent": percentage,
+	"pp":      func(digits int, x float64) string { return fmt.Sprintf("%+.*f", digits, 100*x) },
+	"ci":      func(digits int, e ends) string { return fmt.Sprintf("%.*f to %.*f", digits, e.Lo, digits, e.Hi) },
+	"ppci": func(digits int, e ends) string {
+		return fmt.Sprintf("%+.*f to %+.*f", digits, 100*e.Lo, digits, 100*e.Hi)
+	},
+
+	"wilson":         func(k, n int) ends { return interval(Wilson(k, n, .95)) },
+	"clopperPearson": func(k, n int) ends { return interval(ClopperPearson(k, n, .95)) },
+	"jeffreys":       func(k, n int) ends { return interval(Jeffreys(k, n, .95)) },
+	"wilsonLower":    func(k, n int) float64 { return WilsonLower(k, n, .95) },
+	"wilsonUpper":    func(k, n int) float64 { return WilsonUpper(k, n, .95) },
+	"zeroFailures":   func(n int) float64 { exact, _ := ZeroFailures(n, .95); return exact },
+
+	"waldCovers":  waldCovers,
+	"mostProven":  mostProven,
+	"required":    Required,
+	"gate":        GatePass,
+	"proves":      proves,
+	"proven":      func(n int, floor, p float64) float64 { return GatePass(n, ratioOf(proves(n, floor), n), p) },
+	"notRefuted":  func(n int, floor, p float64) float64 { return GatePass(n, ratioOf(notRefuted(n, floor), n), p) },
+	"tolerates":   notRefuted,
+	"separates":   separates,
+	"allPassNeed": allPassNeed,
+
+	"pairs":        func(both, first, second, neither int) Pairs { return Pairs{both, first, second, neither} },
+	"newcombe":     func(p Pairs) ends { return interval(p.Newcombe(.95)) },
+	"bonettPrice":  func(p Pairs) ends { return interval(p.BonettPrice(.95)) },
+	"exact":        McNemarExact,
+	"midP":         McNemarMidP,
+	"chi2P":        func(b, c int) float64 { _, p := McNemarChi2(b, c, true); return p },
+	"holm":         Holm,
+	"bh":           BenjaminiHochberg,
+	"noDiscordant": noDiscordant,
+	"independent":  func(k1, n1, k2, n2 int) ends { return interval(NewcombeIndependent(k1, n1, k2, n2, .95)) },
+	"mostAgainst":  mostAgainst,
+
+	"size":       func(p10, p01 float64) float64 { return McNemarSize(p10, p01, .05, .8) },
+	"sizeOf":     func(psi, d float64) float64 { return McNemarSize((psi+d)/2, (psi-d)/2, .05, .8) },
+	"detectable": func(n int, psi float64) float64 { return MinDetectable(n, psi, .05, .8) },
+	"miller":     func(delta, omega2, v float64, k int) float64 { return MillerSize(delta, omega2, v, k, v, k, .05, .8) },
+
+	"clusters":          documentClusters,
+	"simulatedClusters": func() simulatedCoverage { return simulateClusters(2000, 1) },
+	"passAt":            PassAtK,
+	"passHat":           PassHatK,
+	"split":             documentSplit,
+	"corrected": func(p float64, n int, judge JudgeAccuracy) Corrected {
+		c, _ := JudgeCorrected(p, n, judge, .95)
+		return c
+	},
+	"judge":        func(q1 float64, m1 int, q0 float64, m0 int) JudgeAccuracy { return JudgeAccuracy{q1, m1, q0, m0} },
+	"slips":        func(specificity float64, controls int) float64 { return math.Pow(specificity, float64(controls)) },
+	"ppi":          documentPPI,
+	"agreement":    func(a, b, c, d int) Agreement { return Agreement{a, b, c, d} },
+	"quantileMin":  func(p float64) int { return QuantileCIMin(p, .95) },
+	"quantileCI":   documentQuantile,
+	"percentile":   func(n int, p float64) float64 { return Percentile(upTo(n), p) },
+	"nearestRank":  func(n int, p float64) float64 { return NearestRank(upTo(n), p) },
+	"backFill":     BackFill,
+	"lafs":         func(tier string) float64 { return LAFS(lmeReference[tier], 1, 200) },
+	"bootstrap":    func(k, n int) Resampled { return Bootstrap(passes(k, n), nil, 10_000, 1, .95) },
+	"signFlip":     func(d ...float64) float64 { p, _ := SignFlip(d, 10_000, 1); return p },
+	"stratified":   func(cells ...Cell) StratifiedRate { return Stratified(cells, .95) },
+	"cell":         func(population, sampled, passed int) Cell { return Cell{population, sampled, passed} },
+	"sprt":         documentSPRT,
+	"changePoints": documentChanges,
+}
+
+// percentage prints a fraction. One that only rounding makes certain or impossible is not printed as
+// 100 or 0.
+func percentage(digits int, x float64) string {
+	step := math.Pow(10, float64(-digits))
+	switch {
+	case x < 1 && 100*x > 100-step/2:
+		return fmt.Sprintf("> %.*f %%", digits, 100-step)
+	case x > 0 && 100*x < step/2:
+		return fmt.Sprintf("< %.*f %%", digits, step)
+	}
+	return fmt.Sprintf("%.*f %%", digits, 100*x)
+}
+
+type documentJudge struct {
+	P     float64
+	N     int
+	Judge JudgeAccuracy
+}
+
+func ratioOf(k, n int) float64 { return float64(k) / float64(n) }
+
+// proves returns the fewest of n passes whose one-sided lower bound reaches floor, n+1 if none does.
+func proves(n int, floor float64) int {
+	return sort.Search(n+1, func(k int) bool { return WilsonLower(k, n, .95) >= floor })
+}
+
+// notRefuted returns the fewest of n passes whose one-sided upper bound reaches floor.
+func notRefuted(n int, floor float64) int {
+	return sort.Search(n+1, func(k int) bool { return WilsonUpper(k, n, .95) >= floor })
+}
+
+// mostProven returns the largest probability that a daemon at the floor is proven to reach it, for 1
+// to 1000 questions.
+func mostProven(floor float64) float64 {
+	most := 0.0
+	for n := 1; n <= 1000; n++ {
+		most = max(most, GatePass(n, ratioOf(proves(n, floor), n), floor))
+	}
+	return most
+}
+
+// waldCovers returns how often rate ± 1.96·SE of n questions contains the true rate p.
+func waldCovers(n int, p float64) float64 {
+	covers := 0.0
+	for k, term := range binomialTerms(n, p) {
+		if rate := ratioOf(k, n); math.Abs(rate-p) <= 1.96*math.Sqrt(rate*(1-rate)/float64(n)) {
+			covers += term
+		}
+	}
+	return covers
+}
+
+// separates returns the fewest questions with which, from there on up to 100 more, a true rate 0.05
+// below the floor passes with a probability below 0.05, and one 0.05 above it with one above 0.8.
+func separates(floor float64) int {
+	good := func(n int) bool { return GatePass(n, floor, floor-.05) < .05 && GatePass(n, floor, floor+.05) > .8 }
+	for n, since := 1, 1; ; n++ {
+		if !good(n) {
+			since = n + 1
+		}
+		if n-since == 100 {
+			return since
+		}
+	}
+}
+
+// allPassNeed returns the fewest questions that prove a floor if all pass.
+func allPassNeed(floor float64) int {
+	n := 1
+	for WilsonLower(n, n, .95) < floor {
+		n++
+	}
+	return n
+}
+
+// noDiscordant returns the fewest questions, of which nine in ten pass with both runs and none with
+// one only, whose interval of the difference ends above -margin.
+func noDiscordant(margin float64) int {
+	n := 10
+	for {
+		if lo, _ := (Pairs{Both: n * 9 / 10, Neither: n - n*9/10}).Newcombe(.95); lo > -margin {
+			return n
+		}
+		n++
+	}
+}
+
+// mostAgainst returns the most of m discordant questions that may speak for the worse run with an
+// exact p of at most 0.05, -1 if none.
+func mostAgainst(m int) int {
+	c := -1
+	for McNemarExact(m-c-1, c+1) <= .05 {
+		c++
+	}
+	return c
+}
+
+// documentClusters are five conversations of ten questions that pass 10, 10, 10, 9 and 6 of them.
+func documentClusters() ClusteredMean {
+	var values []float64
+	var cluster []int
+	for c, k := range []int{10, 10, 10, 9, 6} {
+		values = append(values, passes(k, 10)...)
+		for range 10 {
+			cluster = append(cluster, c)
+		}
+	}
+	return Clustered(values, cluster, .95)
+}
+
+// documentSplit are the variances of 50 questions asked three times: 41 pass always, 4 never, three
+// twice and two once.
+func documentSplit() struct{ Question, Run float64 } {
+	var scores [][]float64
+	for passed, questions := range []int{4, 2, 3, 41} {
+		for range questions {
+			scores = append(scores, passes(passed, 3))
+		}
+	}
+	question, run := VarianceSplit(scores)
+	return struct{ Question, Run float64 }{question, run}
+}
+
+func documentPPI() struct {
+	Mean, SE float64
+	CI       ends
+} {
+	judge, labelledJudge, labelled := ppiExample()
+	mean, se, lo, hi := PPIMean(judge, labelledJudge, labelled, .95)
+	return struct {
+		Mean, SE float64
+		CI       ends
+	}{mean, se, ends{lo, hi}}
+}
+
+func documentQuantile(n int, p float64) struct {
+	Lo, Hi int
+	Covers float64
+} {
+	lo, hi, covers := QuantileCI(n, p, .95)
+	return struct {
+		Lo, Hi int
+		Covers float64
+	}{lo, hi, covers}
+}
+
+func documentSPRT() struct{ Lower, Upper, Pass, Fail float64 } {
+	s := SPRT{P0: .85, P1: .92, Alpha: .05, Beta: .1}
+	lower, upper := s.Bounds()
+	return struct{ Lower, Upper, Pass, Fail float64 }{lower, upper, s.LogRatio(1, 0), s.LogRatio(0, 1)}
+}
+
+// documentChanges are the changes in seven nights of 84 of 100 passes, give or take two, and seven
+// of 70.
+func documentChanges() []ChangePoint {
+	passed := []int{83, 85, 84, 82, 86, 84, 84, 71, 69, 70, 68, 72, 70, 70}
+	total := make([]int, len(passed))
+	for i := range total {
+		total[i] = 100
+	}
+	return ChangePoints(passed, total, ChangeTest{MinSegment: 3, Alpha: .02, Resamples: 1999, Seed: 1})
+}

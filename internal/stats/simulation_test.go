@@ -1,0 +1,222 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Simulations have fixed seeds. Their limits are four standard errors of the simulated share, so
+// that a correct figure passes with nearly any seed.
+
+// shareOf returns how often event happens in so many rounds, and four standard errors of the share
+// if its probability is p.
+func shareOf(rounds int, p float64, event func() bool) (share, limit float64) {
+	count := 0
+	for range rounds {
+		if event() {
+			count++
+		}
+	}
+	return float64(count) / float64(rounds), 4 * math.Sqrt(p*(1-p)/float64(rounds))
+}
+
+// passedOf simulates n questions that pass with probability p.
+func passedOf(random *rand.Rand, n int, p float64) int {
+	k := 0
+	for range n {
+		if random.Float64() < p {
+			k++
+		}
+	}
+	return k
+}
+
+func TestSimulatedGate(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{10, 50, 100} {
+		for _, p := range []float64{.85, .9, .95} {
+			want := GatePass(n, .9, p)
+			got, limit := shareOf(4000, want, func() bool { return passedOf(random, n, p) >= Required(n, .9) })
+			expect(t, fmt.Sprintf("share of runs of %d at %v that pass a floor of .9", n, p), got, want, limit)
+		}
+	}
+}
+
+// Wilson's interval covers the true rate in close to 95 % of runs, also for rates near 1, where the
+// interval rate ± 1.96·SE does not.
+func TestSimulatedCoverageOfWilson(t *testing.T) {
+	random := rand.New(rand.NewPCG(2, 1))
+	for _, n := range []int{50, 500} {
+		for _, p := range []float64{.5, .9, .96} {
+			got, limit := shareOf(4000, .95, func() bool {
+				lo, hi := Wilson(passedOf(random, n, p), n, .95)
+				return lo <= p && p <= hi
+			})
+			// The coverage of any interval of a discrete rate oscillates, here by up to .02.
+			expect(t, fmt.Sprintf("coverage for %d at %v", n, p), got, .95, .02+limit)
+		}
+	}
+	plain, limit := shareOf(4000, .87, func() bool {
+		p := float64(passedOf(random, 50, .96)) / 50
+		return math.Abs(p-.96) <= 1.96*math.Sqrt(p*(1-p)/50)
+	})
+	expect(t, "coverage of rate ± 1.96·SE for 50 at .96", plain, .866, limit) // exactly, by binomial terms
+}
+
+// pairsOf simulates n items of which the shares first and second pass with one arm only.
+func pairsOf(random *rand.Rand, n int, both, first, second float64) Pairs {
+	var p Pairs
+	for range n {
+		switch u := random.Float64(); {
+		case u < both:
+			p.Both++
+		case u < both+first:
+			p.First++
+		case u < both+first+second:
+			p.Second++
+		default:
+			p.Neither++
+		}
+	}
+	return p
+}
+
+func TestSimulatedCoverageOfPairs(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 1))
+	for _, c := range []struct {
+		n                   int
+		both, first, second float64
+	}{{50, .82, .08, .04}, {100, .70, .15, .05}, {300, .85, .05, .05}} {
+		d := c.first - c.second
+		for name, ends := range map[string]func(Pairs, float64) (lo, hi float64){"Newcombe": Pairs.Newcombe, "BonettPrice": Pairs.BonettPrice} {
+			got, limit := shareOf(3000, .95, func() bool {
+				lo, hi := ends(pairsOf(random, c.n, c.both, c.first, c.second), .95)
+				return lo <= d && d <= hi
+			})
+			expect(t, fmt.Sprintf("%s: coverage of %v", name, c), got, .95, .02+limit)
+		}
+	}
+}
+
+// simulatedCoverage is how often intervals contain the true rate.
+type simulatedCoverage struct{ Clustered, Naive float64 }
+
+// simulateClusters simulates questions in 30 conversations of 10, whose pass rates differ.
+func simulateClusters(rounds int, seed uint64) (c simulatedCoverage) {
+	random := rand.New(rand.NewPCG(4, seed))
+	const clusters, size = 30, 10
+	for range rounds {
+		var values []float64
+		var cluster []int
+		for c := range clusters {
+			rate := .5 + .5*random.Float64() // .75 on average
+			for range size {
+				values, cluster = append(values, float64(passedOf(random, 1, rate))), append(cluster, c)
+			}
+		}
+		m := Clustered(values, cluster, .95)
+		if math.Abs(m.Mean-.75) <= 1.96*m.NaiveSE {
+			c.Naive += 1 / float64(rounds)
+		}
+		if m.Lo <= .75 && .75 <= m.Hi {
+			c.Clustered += 1 / float64(rounds)
+		}
+	}
+	return c
+}
+
+// The clustered interval covers the overall rate as often as it says, the one that ignores the
+// conversations does not.
+func TestSimulatedCoverageOfClusters(t *testing.T) {
+	const rounds = 2000
+	got := simulateClusters(rounds, 1)
+	expect(t, "coverage of the clustered interval", got.Clustered, .95, .01+4*math.Sqrt(.95*.05/rounds))
+	// The variance of the mean is (1/48)/30 + (1/6)/300 and the naive one .75·.25/300, half of it:
+	// 1.96/√2 standard errors cover 0.834.
+	expect(t, "coverage of the naive interval", got.Naive, .834, .01+4*math.Sqrt(.834*.166/rounds))
+}
+
+// 200 pairs of runs of the same daemon: the exact test raises a false alarm in at most 5 % of them,
+// up to sampling error, and is more conservative than the mid-p version.
+func TestSimulatedFalseAlarms(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 1))
+	const runs = 200
+	exact, midP := 0, 0
+	for range runs {
+		p := pairsOf(random, 50, .84, .06, .06)
+		if McNemarExact(p.First, p.Second) <= .05 {
+			exact++
+		}
+		if McNemarMidP(p.First, p.Second) <= .05 {
+			midP++
+		}
+	}
+	limit := .05 + 4*math.Sqrt(.05*.95/runs)
+	if share := float64(exact) / runs; share > limit || exact > midP {
+		t.Errorf("%d false alarms of the exact test, %d of the mid-p test, of %d", exact, midP, runs)
+	}
+	// The probability of a false alarm is known for each number of discordant items.
+	for m := range 60 {
+		alarm := 0.0
+		for b, term := range binomialTerms(m, .5) {
+			if McNemarExact(b, m-b) <= .05 {
+				alarm += term
+			}
+		}
+		if alarm > .05+1e-9 {
+			t.Errorf("with %d discordant items a false alarm has probability %v", m, alarm)
+		}
+	}
+}
+
+// A change that breaks 6 of 50 questions and repairs none is shown, one that breaks 5 is not.
+func TestPlantedRegression(t *testing.T) {
+	before, broken := passes(50, 50), passes(44, 50)
+	var p Pairs
+	for i := range before {
+		switch {
+		case before[i] == 1 && broken[i] == 1:
+			p.Both++
+		case before[i] == 1:
+			p.First++
+		}
+	}
+	expect(t, "p of 6 broken questions", McNemarExact(p.First, p.Second), .03125, 1e-15)
+	if lo, _ := p.Newcombe(.95); lo <= 0 {
+		t.Errorf("the interval begins at %v", lo)
+	}
+	flipped, exact := SignFlip(differences(before, broken, func(x, y float64) float64 { return x - y }), 0, 1)
+	if !exact || !near(flipped, .03125, 1e-15) {
+		t.Errorf("p by signs is %v, exact %v", flipped, exact)
+	}
+	expect(t, "p of 5 broken questions", McNemarExact(5, 0), .0625, 1e-15)
+}
+
+// McNemarSize gives the power that it says, and a planned sample of 155 shows 15 % against 5 %.
+func TestSimulatedPower(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 1))
+	n := int(math.Ceil(McNemarSize(.15, .05, .05, .8)))
+	got, limit := shareOf(2000, .8, func() bool {
+		p := pairsOf(random, n, .7, .15, .05)
+		return McNemarMidP(p.First, p.Second) <= .05
+	})
+	expect(t, fmt.Sprintf("power with %d", n), got, .8, .03+limit)
+}
+
+// Of questions whose own rates are between .5 and 1 and that are asked five times, the variance
+// between questions is 1/48 and that between runs is E[rate·(1-rate)] = 1/6.
+func TestSimulatedVarianceSplit(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 1))
+	perQuestion := make([][]float64, 4000)
+	for i := range perQuestion {
+		rate := .5 + .5*random.Float64()
+		for range 5 {
+			perQuestion[i] = append(perQuestion[i], float64(passedOf(random, 1, rate)))
+		}
+	}
+	question, run := VarianceSplit(perQuestion)
+	expect(t, "variance between questions", question, 1./48, .004)
+	expect(t, "variance between runs", run, 1./6, .004)
+}
