@@ -70,7 +70,9 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 	if backup := j.Backup(); backup != "" {
 		t.field("note", "the journal of an unfinished run is kept: evalctl run --resume %s", backup)
 	}
-	return c.ask(ctx, p, t, plan, c.config(plan, session, brains), j)
+	config := c.config(plan, session, brains)
+	config.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
+	return c.ask(ctx, p, t, plan, config, j)
 }
 
 // config returns the configuration of the run, without its scorer. brains are the ids at the
