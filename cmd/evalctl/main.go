@@ -26,6 +26,7 @@ type cli struct {
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
 	Compare     compareCmd     `cmd:"" help:"Compare results, question by question."`
 	Diff        diffCmd        `cmd:"" help:"Show one question of several results side by side."`
+	Verify      verifyCmd      `cmd:"" help:"Recompute result files from their questions."`
 	Dataset     datasetCmd     `cmd:"" help:"Create, check, convert and download datasets."`
 	Judge       judgeCmd       `cmd:"" help:"Check a judge against answers with labels."`
 	Conformance conformanceCmd `cmd:"" help:"Check a daemon against the protocol."`
