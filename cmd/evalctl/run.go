@@ -168,7 +168,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	if res.Gate.Verdict == result.Inconclusive {
+	if res.Gate.Stopped != "" {
 		t.resumeHint(j.Path(), err)
 	}
 	return verdict
@@ -178,7 +178,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 // run, or what went wrong after its last question.
 func verdict(g result.Gate, failed error) error {
 	switch {
-	case g.Verdict == result.Inconclusive, g.Reason == result.ReasonControls:
+	case g.Stopped != "", g.Reason == result.ReasonControls:
 		return &verdictError{gate: g, cause: failed}
 	case failed != nil || g.Verdict == result.Pass:
 		return failed

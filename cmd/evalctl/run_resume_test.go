@@ -21,6 +21,7 @@ import (
 var flagSamples = map[string][]string{
 	"junit":        {"/data/j.xml"},
 	"markdown":     {"/data/s.md"},
+	"html":         {"/data/p.html"},
 	"ci":           {""},
 	"sdk":          {"py"},
 	"dataset":      {"other.jsonl"},
