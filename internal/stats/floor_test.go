@@ -44,7 +44,7 @@ func TestRequiredOrder(t *testing.T) {
 		n := rapid.IntRange(1, 400).Draw(t, "n")
 		floor := float64(rapid.IntRange(0, 1000).Draw(t, "milli")) / 1000
 		not, point, proven := stats.RequiredNotRefuted(n, floor, 0.95), stats.Required(n, floor), stats.RequiredProven(n, floor, 0.95)
-		if !(not <= point && point <= proven) {
+		if not > point || point > proven {
 			t.Errorf("n %d, floor %v: %d, %d, %d", n, floor, not, point, proven)
 		}
 		for k := range n + 1 {
