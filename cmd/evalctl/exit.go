@@ -34,7 +34,7 @@ var exitMeanings = []struct {
 	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
-	{exitUnscored, "more errors and unscored questions than allowed"},
+	{exitUnscored, "more errors or unscored questions than allowed"},
 	{exitDifferent, "results that are not comparable: they did not measure the same thing"},
 	{exitControls, "answers known to be right or wrong were misjudged; the replay is invalid"},
 	{exitInterrupted, "interrupted; --resume continues the run"},

@@ -38,11 +38,13 @@ type cli struct {
 	MCP         mcpCmd         `cmd:"" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
 	Health      healthCmd      `cmd:"" help:"Check whether a daemon is healthy."`
 	Keys        keysCmd        `cmd:"" help:"Create and list API keys."`
+	ConfigFor   configCmd      `cmd:"" name:"config" help:"Print the flags in force, and where they come from."`
 	Version     versionCmd     `cmd:"" help:"Print the version and the commit it was built from."`
 	Completion  completionCmd  `cmd:"" help:"Print a shell completion script."`
 	HelpFor     helpCmd        `cmd:"" name:"help" help:"Print the help of a command."`
 	Watchdog    watchdogCmd    `cmd:"" hidden:""`
 
+	Config      string      `name:"config" placeholder:"FILE" help:"Project file with flags of commands. Default: evalctl.yaml in the current directory, if there is one. none: read no file."`
 	ShowVersion versionFlag `name:"version" help:"Print the version and the commit it was built from."`
 }
 
@@ -63,6 +65,9 @@ type process struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+
+	// config is the project file that set flags or commands of daemons, empty if none did.
+	config string
 }
 
 func main() {
@@ -88,7 +93,12 @@ func dispatch(ctx context.Context, p *process) error {
 		return noCommand(ctx, p)
 	}
 	var c cli
-	kctx, err := parse(ctx, p, &c)
+	config := &project{}
+	kctx, err := parse(ctx, p, &c, kong.Resolvers(config))
+	p.env, p.config = config.env(p.env), config.inUse()
+	if config.err != nil {
+		err = config.err
+	}
 	if err == nil && (c.Run.Resume != "" || c.Replay.Resume != "") {
 		// Flags that the command line does not set are read from the journal or the ledger.
 		var options kong.Resolver
@@ -109,6 +119,15 @@ func dispatch(ctx context.Context, p *process) error {
 }
 
 func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.Context, error) {
+	parser, err := newParser(ctx, p, c, more...)
+	if err != nil {
+		panic(err) // the grammar is invalid, which every test detects
+	}
+	return parser.Parse(p.args)
+}
+
+// newParser returns the parser of the command line. Its values go to c.
+func newParser(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.Kong, error) {
 	options := append([]kong.Option{
 		kong.Name("evalctl"),
 		kong.Description("Evaluate and benchmark memory services."),
@@ -118,14 +137,11 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 		kong.BindFor(ctx),
 		scenarioVars(),
 		kong.Bind(p),
+		kong.Bind(c),
 		scorerVars(),
 		kong.Vars{"modes": strings.Join(protocol.Modes, ",")},
 	}, more...)
-	parser, err := kong.New(c, options...)
-	if err != nil {
-		panic(err) // the grammar is invalid, which every test detects
-	}
-	return parser.Parse(p.args)
+	return kong.New(c, options...)
 }
 
 // scenarioVars returns the names of the scenarios for the flags' tags.

@@ -21,6 +21,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		return c.planError(ctx, err)
 	}
 	defer func() { err = errors.Join(err, plan.Benchmark.Close()) }()
+	t.configured(p)
 	t.replayInputs(plan)
 	if c.Estimate {
 		t.quiet = false

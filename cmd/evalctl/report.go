@@ -12,6 +12,13 @@ import (
 	"evalctl/internal/llm"
 )
 
+// configured prints the project file that is in force.
+func (t *terminal) configured(p *process) {
+	if p.config != "" {
+		t.field("config", "%s", printable(p.config, oneLine))
+	}
+}
+
 // inputs prints the dataset, the corpus and the brains.
 func (t *terminal) inputs(dataset string, p *plan) {
 	var tags []string

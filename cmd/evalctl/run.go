@@ -38,6 +38,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		defer plan.resumed.Close()
 	}
 	defer func() { err = c.writeProblem(p, t, c.SDK, err) }()
+	t.configured(p)
 	t.inputs(c.Dataset, plan)
 	t.judging(c, plan)
 	session, err := c.open(ctx, p, plan)

@@ -166,7 +166,7 @@ func TestFlagsAreKept(t *testing.T) {
 				t.Errorf("--%s is in the journal: %s", name, options)
 			}
 		}
-		if name == "dataset" || name == "corpus" {
+		if name == "dataset" || name == "corpus" || name == "baseline" {
 			path, err := filepath.Abs(want.(string))
 			if err != nil {
 				t.Fatal(err)

@@ -98,6 +98,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 		return usageError{err}
 	}
 	defer release()
+	t.configured(p)
 	t.inputs(c.Dataset, plan)
 	session, err := c.open(ctx, p, plan)
 	if err != nil {

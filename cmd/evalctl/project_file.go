@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"evalctl/harness/launch"
+)
+
+// projectName is the name of the project file in the current directory.
+const projectName = "evalctl.yaml"
+
+// maxProjectFile is the largest project file that is read, in bytes.
+const maxProjectFile = 1 << 20
+
+// The sections of a project file besides those of commands.
+const (
+	sectionDefaults = "defaults"
+	sectionSDKs     = "sdks"
+)
+
+// setting is a value of a project file, as text of a command line. A list has several values.
+type setting struct {
+	key    string
+	values []string
+	list   bool
+	kind   string // of the YAML, such as !!bool, for a single value
+	line   int
+}
+
+// projectFile is a parsed project file. Whether its settings are those of flags is not checked.
+type projectFile struct {
+	path     string
+	sections map[string][]setting // by command, and sectionDefaults
+	lines    map[string]int       // of the sections
+	commands map[string]setting   // the commands of daemons, by SDK
+}
+
+// readProject reads a project file. An error names the file and the line.
+func readProject(path string) (*projectFile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxProjectFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(data) > maxProjectFile {
+		return nil, fmt.Errorf("%s: is larger than %d bytes, so that it cannot be a project file", path, maxProjectFile)
+	}
+	return parseProject(path, data)
+}
+
+// parseProject parses a project file: a mapping of sections, which are mappings of settings.
+func parseProject(path string, data []byte) (*projectFile, error) {
+	p := &projectFile{path: path, sections: map[string][]setting{}, lines: map[string]int{}, commands: map[string]setting{}}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, more yaml.Node
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+		return p, nil // an empty file sets nothing
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err) // it has the line
+	}
+	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, p.errorf(more.Line, "the file has more than one document; write one")
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
+		return p, nil
+	}
+	return p, p.members(doc.Content[0], "the file", func(key string, keyNode, value *yaml.Node) error {
+		if key == sectionSDKs {
+			return p.sdks(value)
+		}
+		p.lines[key] = keyNode.Line
+		return p.members(value, key, func(name string, at, value *yaml.Node) error {
+			s, err := p.setting(name, at.Line, value)
+			p.sections[key] = append(p.sections[key], s)
+			return err
+		})
+	})
+}
+
+// errorf returns an error about a line.
+func (p *projectFile) errorf(line int, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %w", p.path, line, fmt.Errorf(format, args...))
+}
+
+// members calls each for the members of a mapping. A value that is left out is an empty mapping.
+func (p *projectFile) members(n *yaml.Node, what string, each func(key string, keyNode, value *yaml.Node) error) error {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		return p.errorf(n.Line, "%s must be a mapping, such as run: {sdk: go}", what)
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
+			return p.errorf(key.Line, "a key must be a name; aliases and merged mappings are not read")
+		}
+		if first := seen[key.Value]; first > 0 {
+			return p.errorf(key.Line, "%q is set twice, first in line %d", key.Value, first)
+		}
+		seen[key.Value] = key.Line
+		if err := each(key.Value, key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// secretKey matches the names of settings whose values are secrets.
+var secretKey = regexp.MustCompile(`(?i)(^|[-_])(token|api[-_]?key|password|secret)$`)
+
+// setting returns the value of a setting. A mapping is a list of KEY=VALUE.
+func (p *projectFile) setting(key string, line int, n *yaml.Node) (setting, error) {
+	s := setting{key: key, line: line}
+	if secretKey.MatchString(key) {
+		return s, p.errorf(line, "%s is a secret, which does not belong in a file that is shared: set it in the environment", key)
+	}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		text, err := p.scalar(key, n)
+		s.values, s.kind = []string{text}, n.Tag
+		return s, err
+	case yaml.SequenceNode:
+		s.list = true
+		for _, item := range n.Content {
+			text, err := p.scalar(key, item)
+			if err != nil {
+				return s, err
+			}
+			s.values = append(s.values, text)
+		}
+		return s, nil
+	case yaml.MappingNode:
+		s.list = true
+		return s, p.members(n, key, func(name string, _, value *yaml.Node) error {
+			text, err := p.scalar(key, value)
+			s.values = append(s.values, name+"="+text)
+			return err
+		})
+	}
+	return s, p.errorf(line, "%s: write the value itself; aliases are not read", key)
+}
+
+// scalar returns the text of a single value.
+func (p *projectFile) scalar(key string, n *yaml.Node) (string, error) {
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		return "", p.errorf(n.Line, "%s: must be a single value, or a list of them", key)
+	case n.Tag == "!!null":
+		return "", p.errorf(n.Line, "%s has no value; give one, or delete the line", key)
+	}
+	return n.Value, nil
+}
+
+// sdks reads the commands that start daemons.
+func (p *projectFile) sdks(n *yaml.Node) error {
+	return p.members(n, sectionSDKs, func(sdk string, at, value *yaml.Node) error {
+		if !slices.Contains(launch.SDKs, sdk) {
+			return p.errorf(at.Line, "unknown SDK %q; they are %s", sdk, strings.Join(launch.SDKs, ", "))
+		}
+		return p.members(value, "sdks: "+sdk, func(name string, at, value *yaml.Node) error {
+			if name != "cmd" {
+				return p.errorf(at.Line, "unknown key %q of an SDK; the only one is cmd", name)
+			}
+			text, err := p.scalar(name, value)
+			if err == nil && strings.TrimSpace(text) == "" {
+				err = p.errorf(at.Line, "cmd is empty; give the command that starts the daemon")
+			}
+			p.commands[sdk] = setting{key: name, values: []string{text}, line: at.Line}
+			return err
+		})
+	})
+}
+
+// rebase returns a path of the file relative to the current directory.
+func (p *projectFile) rebase(path string) string {
+	dir := filepath.Dir(p.path)
+	if dir == "." || path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// FuzzProject checks that no file makes the parser or the check of its settings panic, and that an
+// error names the file.
+func FuzzProject(f *testing.F) {
+	for _, text := range []string{
+		"", "null", "run: {sdk: go, floor: 0.9}\n", "defaults:\n  quiet: true\nsdks: {ts: {cmd: x}}\n", "run: [1]\n", "run: {floor-tag: {a: 1, b: [2]}}\n",
+		"a: &x {b: 1}\nrun: *x\n", "run: {<<: {a: 1}}\n", "sweep: {top-ks: [1, x]}\n", "run: {price: ['m=1/2']}\n", "---\n---\n", "run: {timeout: 3}\n", "? [a]\n: b\n",
+	} {
+		f.Add(text)
+	}
+	parser, err := newParser(f.Context(), &process{stdout: io.Discard, stderr: io.Discard, env: os.Getenv}, &cli{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := parseProject("p.yaml", []byte(text))
+		if err == nil {
+			err = p.check(parser.Model.Node)
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "p.yaml:") {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}
+
+// TestEveryFlagFromTheFile gives each flag of run that a file may set in a file, with the value of
+// another test: the run has what a command line with that flag has.
+func TestEveryFlagFromTheFile(t *testing.T) {
+	withoutVariables(t)
+	for name, sample := range flagSamples {
+		if notConfigured[name] != "" || secretKey.MatchString(name) {
+			continue
+		}
+		args := append([]string{}, sample[1:]...)
+		text := "run:\n  sdk: go\n  dataset: q.jsonl\n"
+		for _, value := range append([]string{"--scorer=exact", "--" + name + "=" + sample[0]}, args...) {
+			key, v, _ := strings.Cut(strings.TrimPrefix(value, "--"), "=")
+			if v == "" {
+				v = "true"
+			}
+			line := "  " + key + ": "
+			if at := strings.Index(text, line); at >= 0 {
+				rest := text[at+len(line):]
+				old, after, _ := strings.Cut(rest, "\n")
+				if strings.HasPrefix(old, "[") {
+					v = strings.TrimSuffix(old, "]") + ", " + quoted(v) + "]"
+				}
+				text = text[:at] + line + v + "\n" + after
+				continue
+			}
+			if key == "floor-tag" || key == "price" {
+				v = "[" + quoted(v) + "]"
+			}
+			text += line + v + "\n"
+		}
+		path := filepath.Join(t.TempDir(), projectName)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Chdir(filepath.Dir(path))
+		config := &project{}
+		_, fromFile := parseRun(t, nil, kong.Resolvers(config))
+		if config.err != nil {
+			t.Errorf("%s: %v\n%s", name, config.err, text)
+			continue
+		}
+		if !config.used || config.inUse() != projectName {
+			t.Errorf("%s: the file is not in use", name)
+		}
+		line := append(append([]string{}, base...), "--"+name)
+		if sample[0] != "" {
+			line = append(append([]string{}, base...), "--"+name+"="+sample[0])
+		}
+		_, fromLine := parseRun(t, append(line, args...))
+		for flag := range fromLine {
+			if got, want := flagText(fromFile[flag].Target), flagText(fromLine[flag].Target); !equalText(got, want) {
+				t.Errorf("%s: --%s is %v from the file and %v from the command line\n%s", name, flag, got, want, text)
+			}
+		}
+	}
+}
+
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+func equalText(a, b any) bool {
+	x, ok := a.([]string)
+	y, also := b.([]string)
+	if ok != also {
+		return false
+	}
+	if ok {
+		return strings.Join(x, "\x00") == strings.Join(y, "\x00")
+	}
+	return a == b
+}
+
+// TestProjectPaths checks that every flag whose value is a path is relative to the file.
+func TestProjectPaths(t *testing.T) {
+	parser, err := newParser(t.Context(), &process{stdout: io.Discard, stderr: io.Discard, env: os.Getenv}, &cli{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &projectFile{path: "sub/evalctl.yaml"}
+	for _, c := range parser.Model.Children {
+		for _, f := range c.Flags {
+			want := map[string]string{
+				"run.dataset": "sub/x", "run.corpus": "sub/x", "run.output": "sub/x", "run.baseline": "sub/x", "run.failed-of": "sub/x", "run.sdk": "x",
+				"replay.errata": "sub/x", "replay.baseline": "x", "replay.cache-dir": "sub/x", "replay.judge-prompts": "sub/x",
+			}[c.Name+"."+f.Name]
+			if got := p.rebased(f, "x"); want != "" && got != want {
+				t.Errorf("%s --%s x: got %s", c.Name, f.Name, got)
+			}
+			if got := p.rebased(f, "/x"); got != "/x" {
+				t.Errorf("%s --%s /x: got %s", c.Name, f.Name, got)
+			}
+		}
+	}
+	if got := (&projectFile{path: "evalctl.yaml"}).rebase("results/"); got != "results/" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"floor", "flor", 1}, {"kitten", "sitting", 3}, {"run", "runs", 1}} {
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("%s %s: got %d", c.a, c.b, got)
+		}
+	}
+}
