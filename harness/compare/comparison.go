@@ -285,8 +285,8 @@ type LatencyRatio struct {
 	// student_t_log_ratio, nil for fewer than two questions.
 	Ratio    float64          `json:"ratio"`
 	Interval *result.Interval `json:"interval"`
-	// P is two-sided, of the paired t test of the logarithms (Test: log_ratio_t). Adjusted is as in
-	// MeasureDifference. Better is faster.
+	// P is two-sided, of the paired t test of the logarithms (Test: log_ratio_t), nil if all ratios
+	// are the same. Adjusted is as in MeasureDifference. Better is faster.
 	Test     string   `json:"test"`
 	P        *float64 `json:"p"`
 	Adjusted *float64 `json:"p_adjusted"`
