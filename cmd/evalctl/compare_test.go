@@ -34,7 +34,7 @@ func writeCompared(t *testing.T, path, sdk string, slow float64, failed ...int) 
 		r := result.Record{
 			ID: fmt.Sprintf("q-%03d", i), Question: "<b>What</b> is `this` | that?", Reference: "it", Answer: "it is. It is of " + sdk,
 			Outcome: result.Scored, Passed: true, Score: new(0.9), Tags: []string{"fact", `=HYPERLINK("x")`}, Attempts: 1,
-			LatencyMS: slow * float64(500+10*i), FirstDeltaMS: new(slow * float64(100+i)), Line: i + 1, ExpectedPaths: []string{"a.md"},
+			LatencyMS: slow * float64(500+10*i) * (1 + float64(i%7)*(slow-1)/20), FirstDeltaMS: new(slow * float64(100+i) * (1 + float64(i%5)*(slow-1)/20)), Line: i + 1, ExpectedPaths: []string{"a.md"},
 			Retrieved: []result.Chunk{{Path: "raw/documents/a.md", Score: 2, Text: "\x1b[31mred"}, {Path: "b.md", Score: 1, Text: "other"}},
 			Retrieval: &result.QuestionRetrieval{Documents: 2, Gold: scorer.Ranking{{Path: "a.md", Gain: 1, Rank: 1}}, Recall: 1, NDCG: 1 - float64(i%3)*slow/10, ReciprocalRank: 1, AveragePrecision: 1},
 		}

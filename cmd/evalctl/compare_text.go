@@ -23,7 +23,7 @@ func (t *terminal) compared(c *compare.Comparison) {
 	t.blank()
 	t.pairs(c)
 	t.legend(c)
-	t.clusteredPairs(c)
+	t.clusteredRates(c)
 	t.margins(c)
 	t.power(c)
 	t.disagreements(c)
@@ -183,7 +183,21 @@ func (t *terminal) legend(c *compare.Comparison) {
 		within, test, count(c.Tests, "test"))
 }
 
-func (t *terminal) clusteredPairs(c *compare.Comparison) {
+// clusteredRates prints the intervals that respect that the questions of a cluster, or the repeats of a
+// question, are alike.
+func (t *terminal) clusteredRates(c *compare.Comparison) {
+	for i, r := range c.Runs {
+		k := r.Clustered
+		if k == nil || k.Interval == nil {
+			continue
+		}
+		by := short(k.Tag, 32)
+		if k.Tag == "" {
+			by = "question, whose repeats are alike"
+		}
+		t.field("clustered", "%s  %s  95%% t interval over %s by %s", runName(c, i), rateWithin(r.PassRate, k.Interval),
+			count(k.Clusters, "cluster"), by)
+	}
 	for _, p := range c.Pairs {
 		k := p.Clustered
 		switch {
@@ -240,14 +254,16 @@ func (t *terminal) power(c *compare.Comparison) {
 		return
 	}
 	pow := widest.Power
-	text := fmt.Sprintf("%s: with %s and %.0f%% disagreement", pairName(c, *widest), count(widest.N, "question"), 100*pow.Disagreement)
+	text := fmt.Sprintf("%s: with %s and %.0f%% disagreement", pairName(c, *widest),
+		count(widest.N, "question"), 100*pow.Disagreement)
 	if pow.Detectable != nil {
 		text += fmt.Sprintf(" you could only have seen about %.0f pp", 100**pow.Detectable)
 	} else {
 		text += " nothing could have been seen"
 	}
 	if pow.Needed != nil {
-		text += fmt.Sprintf("; to confirm %.1f pp at %.0f%% power run %s", 100**pow.Confirm, 100*pow.Power, count(*pow.Needed, "question"))
+		text += fmt.Sprintf("; to confirm %.1f pp at %.0f%% power run %s",
+			100**pow.Confirm, 100*pow.Power, count(*pow.Needed, "question"))
 	}
 	t.field("power", "%s", text)
 }
@@ -366,7 +382,7 @@ func (t *terminal) comparedTags(c *compare.Comparison) {
 		rows[0] = append(rows[0], runName(c, i))
 	}
 	for _, tag := range c.Tags[:min(len(c.Tags), tagsShown)] {
-		row := []string{short(tag.Tag, 32), fmt.Sprint(tag.Counts[0].Total)}
+		row := []string{short(tag.Tag, 32), fmt.Sprint(tag.Questions)}
 		for i, n := range tag.Counts {
 			cell := "n/a"
 			if rate := n.PassRate(); rate != nil {

@@ -276,6 +276,18 @@ func TestRepeats(t *testing.T) {
 	if *p.Difference != -3.0/8 || p.Interval.Method != "student_t_paired" || c.Runs[0].Clustered.Clusters != 8 || c.Runs[0].Counts.Total != 16 {
 		t.Errorf("difference %v, %+v, %+v", *p.Difference, p.Interval, c.Runs[0])
 	}
+	for _, r := range []*Run{a, b} { // means over two repeats that differ by rounding alone
+		for i := range r.questions {
+			at := r.questions[i].attempts
+			at[0].values[measureScore], at[1].values[measureScore] = 0.1, 0.2
+			if r == b {
+				at[0].values[measureScore], at[1].values[measureScore] = 0.15000000000000002, 0.15
+			}
+		}
+	}
+	if m := mustCompare(t, Options{Baseline: "a"}, a, b).Pairs[0].Measures; m[0].Difference != 0 || m[0].P != 1 {
+		t.Errorf("rounding is a difference: %+v", m)
+	}
 	if *p.P != 1.0/16 { // all five differ one way
 		t.Errorf("p %v", *p.P)
 	}

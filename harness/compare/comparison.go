@@ -178,8 +178,8 @@ type Table struct {
 	Difference *float64 `json:"difference"`
 	// Interval is that of Difference: newcombe_paired, or student_t_paired with repeats.
 	Interval *result.Interval `json:"interval"`
-	// P is two-sided, by Test: mcnemar_exact, or with repeats sign_flip or sign_flip_exact. Adjusted is P adjusted for
-	// the number of tests. Verdict follows from Adjusted.
+	// P is two-sided, by Test: mcnemar_exact, or with repeats sign_flip or sign_flip_exact. It is nil
+	// if there is no test. Adjusted is P adjusted for the number of tests. Verdict follows from it.
 	Test     string   `json:"test"`
 	P        *float64 `json:"p"`
 	Adjusted *float64 `json:"p_adjusted"`
@@ -285,8 +285,8 @@ type LatencyRatio struct {
 	// student_t_log_ratio, nil for fewer than two questions.
 	Ratio    float64          `json:"ratio"`
 	Interval *result.Interval `json:"interval"`
-	// P is two-sided, of the paired t test of the logarithms (Test: log_ratio_t). Adjusted is as in
-	// MeasureDifference. Better is faster.
+	// P is two-sided, of the paired t test of the logarithms (Test: log_ratio_t), nil if all ratios
+	// are the same. Adjusted is as in MeasureDifference. Better is faster.
 	Test     string   `json:"test"`
 	P        *float64 `json:"p"`
 	Adjusted *float64 `json:"p_adjusted"`
@@ -296,7 +296,9 @@ type LatencyRatio struct {
 // TagComparison compares the runs over the questions that have a tag.
 type TagComparison struct {
 	Tag string `json:"tag"`
-	// Counts and Intervals (wilson) are those of each run.
+	// Questions is the number of compared questions that have the tag. Counts, which include repeats,
+	// and Intervals (wilson) are those of each run.
+	Questions int                `json:"questions"`
 	Counts    []result.Counts    `json:"counts"`
 	Intervals []*result.Interval `json:"pass_rate_intervals"`
 	// Pairs are in the order of Comparison.Pairs.

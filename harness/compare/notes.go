@@ -117,7 +117,7 @@ func (n *noted) clusters(c *Comparison, a *aligned) {
 func (n *noted) tags(c *Comparison) {
 	small := 0
 	for _, t := range c.Tags {
-		if t.Counts[0].Total < testable {
+		if t.Questions < testable {
 			small++
 		}
 	}

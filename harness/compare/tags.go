@@ -38,7 +38,7 @@ func (c *Comparison) compareTags(a *aligned) {
 }
 
 func (c *Comparison) compareTag(tag string, a *aligned) TagComparison {
-	t := TagComparison{Tag: tag}
+	t := TagComparison{Tag: tag, Questions: len(a.rows)}
 	for run := range c.Runs {
 		n := a.counts(run)
 		t.Counts = append(t.Counts, n)
