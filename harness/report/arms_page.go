@@ -28,6 +28,7 @@ func (a Arms) write(p *summary) {
 		arm.tags(p)
 		arm.baseline(p)
 		arm.repeats(p)
+		arm.retrieval(p)
 		arm.latency(p)
 		arm.inputs(p)
 		arm.failures(p)
@@ -206,9 +207,36 @@ func (a *Arm) repeats(p *summary) {
 	p.ids("Flaky: ", flaky)
 }
 
+// retrieval writes the primary metrics of the rankings, and what makes them doubtful.
+func (a *Arm) retrieval(p *summary) {
+	r := a.Run.Result.Retrieval
+	if r == nil || len(r.Ks) == 0 {
+		return
+	}
+	t := markdown.NewTable("lrr", "retrieval", "mean", "95% CI")
+	for _, name := range r.PrimaryMetrics() {
+		value, within := markdown.None, markdown.None
+		if v, ok := r.Macro[name]; ok {
+			value = markdown.Rate(&v)
+		}
+		if i, ok := r.Intervals[name]; ok {
+			within = fmt.Sprintf("%s (%s)", interval(&i), markdown.Cell(i.Method))
+		}
+		t.Row(name, value, within)
+	}
+	p.part(t.Write)
+	p.printf("Over the %s with expected documents.\n\n", markdown.Count(r.Questions, "question"))
+	for _, w := range r.Warnings {
+		p.printf("- Warning: %s\n", markdown.Span(w.Message, sentenceLength))
+	}
+	if len(r.Warnings) > 0 {
+		p.printf("\n")
+	}
+}
+
 // latency writes the percentiles of the latencies.
 func (a *Arm) latency(p *summary) {
-	t := markdown.NewTable("lrrrr", "latency", "answers", "p50", "p95", "p99")
+	t := markdown.NewTable("lrrrr", "latency", "answers", "p50 [95% CI]", "p95 [95% CI]", "p99 [95% CI]")
 	for _, l := range []struct {
 		name string
 		q    *result.Quantiles

@@ -161,3 +161,15 @@ func TestAnotherParserReadsJUnit(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// TestIllegalCharacters checks that characters which XML does not have are left out, not replaced.
+func TestIllegalCharacters(t *testing.T) {
+	run := runOf(7)
+	run.Questions[6].ID, run.Questions[6].Answer = "q\x00\ufffe6", "a\x01\x1b b"
+	junit, _, _ := rendered(t, run)
+	for _, want := range []string{`name="q6"`, "got: a b"} {
+		if !strings.Contains(junit, want) {
+			t.Errorf("%q is missing:\n%s", want, junit)
+		}
+	}
+}

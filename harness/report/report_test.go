@@ -55,6 +55,10 @@ func TestRun(t *testing.T) {
 		Interval: &result.Interval{Method: "newcombe_paired", Confidence: 0.95, Low: -0.2, High: 0.07}, P: 0.625,
 		Verdict: result.Unknown, Broke: []string{"q-006", "q-013", "q-020"}, Fixed: []string{"q-001"},
 	}
+	run.Result.Retrieval = &result.Retrieval{Ks: []int{1, 3, 5}, Questions: 31,
+		Macro:     result.Metrics{"recall@5": 0.9, "any@5": 1, "all@5": 0.8, "mrr": 0.7, "ndcg@5": 0.85},
+		Intervals: map[string]result.Interval{"recall@5": {Method: "student_t", Confidence: 0.95, Low: 0.8, High: 1}},
+		Warnings:  []result.Warning{{Message: "top-k is as large as the brain"}}}
 	goldens(t, "run", run)
 }
 
@@ -81,4 +85,18 @@ func TestRepeats(t *testing.T) {
 		At: []result.RepeatsAt{{K: 1, PassAt: 0.667, PassHat: 0.667}, {K: 2, PassAt: 1, PassHat: 0.333}, {K: 3, PassAt: 1}}}
 	run.Result.Clustered = &result.Clustered{Clusters: 20, Interval: &result.Interval{Low: 0.1, High: 0.9}}
 	goldens(t, "repeats", run)
+}
+
+// TestExpected checks that a question shows what its scorer compares.
+func TestExpected(t *testing.T) {
+	r := question(6)
+	r.Expected, r.ExpectedPaths = []string{"lamp", "light"}, []string{"a.md", "b.md"}
+	for scorer, want := range map[string]string{
+		"judge": "A lamp.", "exact": "lamp | light", "retrieval": "a.md | b.md", "of somebody else": "A lamp.",
+	} {
+		run := &Run{Result: result.Result{ScorerName: scorer}}
+		if got := run.want(&r); got != want {
+			t.Errorf("%s: %s, want %s", scorer, got, want)
+		}
+	}
 }

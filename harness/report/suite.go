@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/printable"
+	"evalctl/scorer"
 )
 
 // suite is a list of test cases with what they have in common.
@@ -147,7 +148,7 @@ type part struct{ what, text string }
 
 // parts returns what is known about a question that did not pass.
 func (run *Run) parts(r *result.Record) []part {
-	parts := []part{{"question", r.Question}, {"expected", want(r)}, {"got", r.Answer}}
+	parts := []part{{"question", r.Question}, {"expected", run.want(r)}, {"got", r.Answer}}
 	if r.Error != nil {
 		parts = append(parts, part{"error", r.Error.Message})
 	}
@@ -173,15 +174,20 @@ func (run *Run) details(r *result.Record) string {
 	return b.String()
 }
 
-// want returns what a question's answer is compared with.
-func want(r *result.Record) string {
-	switch {
-	case r.Reference != "":
-		return r.Reference
-	case len(r.Expected) > 0:
-		return strings.Join(r.Expected, " | ")
+// want returns what a question is scored by.
+func (run *Run) want(r *result.Record) string {
+	needs := scorer.NeedReference
+	if kind, err := scorer.Find(run.Result.ScorerName); err == nil {
+		needs = kind.Needs
 	}
-	return strings.Join(r.ExpectedPaths, " | ")
+	expected, paths := strings.Join(r.Expected, " | "), strings.Join(r.ExpectedPaths, " | ")
+	switch needs {
+	case scorer.NeedExpected:
+		return cmp.Or(expected, r.Reference, paths)
+	case scorer.NeedGold:
+		return cmp.Or(paths, r.Reference, expected)
+	}
+	return cmp.Or(r.Reference, expected, paths)
 }
 
 // ranks says where the gold documents of a question were retrieved.
