@@ -125,8 +125,8 @@ func (s *Sum) Fill(res *result.Result) {
 	res.Cost.JudgeRequests, res.Cost.UsageEstimated = s.judgeRequests, s.judgeEstimated
 	res.Cost.InputTokens, res.Cost.OutputTokens = s.judgeTokens.InputTokens, s.judgeTokens.OutputTokens
 	res.Interval = PassInterval(n)
-	for _, t := range s.tags {
-		t.PassRate, t.Interval = t.Counts.PassRate(), PassInterval(t.Counts)
+	for tag, t := range s.tags {
+		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(tag, t.Counts)
 	}
 }
 
@@ -143,6 +143,11 @@ func PassInterval(n result.Counts) *result.Interval {
 // and Stopped, Planned, Clustered, Settings and the identity's scenario, on which the verdict
 // depends, be set.
 func (s *Sum) Judge(res *result.Result) { res.Gate = newGate(res, s.loss, s.versus.gate()) }
+
+// JudgeGiven is Judge with a comparison that was made before: its baseline is not at hand.
+func (s *Sum) JudgeGiven(res *result.Result, base *result.BaselineGate) {
+	res.Gate = newGate(res, s.loss, base)
+}
 
 // meanScore returns the mean over the scored questions, nil if there are none.
 func (s *Sum) meanScore() *float64 {
