@@ -48,6 +48,7 @@ var shownPages = []string{
 	"../../docs/adding.md",
 	"../../docs/comparing.md",
 	"../../docs/datasets.md",
+	"../../docs/history.md",
 	"../../docs/judging.md",
 	"../../docs/mcp.md",
 	"../../docs/replay.md",
