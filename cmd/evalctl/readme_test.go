@@ -49,6 +49,7 @@ var shownPages = []string{
 	"../../docs/comparing.md",
 	"../../docs/datasets.md",
 	"../../docs/gates.md",
+	"../../docs/history.md",
 	"../../docs/judging.md",
 	"../../docs/mcp.md",
 	"../../docs/replay.md",

@@ -54,7 +54,7 @@ func (t *terminal) losses(lost []result.Record, more int) {
 	for _, r := range lost {
 		mark := t.tint(false, "FAIL")
 		text := fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"  → %s", short(r.ID, 40), short(r.Type, 26),
-			short(r.Reference, 48), short(r.Answer, 72), r.Cause)
+			short(r.Reference, 48), short(r.Answer, 72), short(string(r.Cause), 40))
 		switch r.Outcome {
 		case result.Errored:
 			mark, text = t.tint(false, "ERR "), fmt.Sprintf("%s %s  %s", short(r.ID, 40), short(r.Type, 26), errorText(r))

@@ -60,8 +60,8 @@ func (t *terminal) armReport(res result.Result) {
 	}
 	t.estimates(r)
 	if e := r.Errata; e != nil && e.OriginalPassRate != nil {
-		t.field("original", "%.3f  %d/%d   95%% CI %.3f–%.3f by the dataset's own gold (errata: %d excluded, %d corrected)",
-			*e.OriginalPassRate, e.Original.Passed, e.Original.Total, e.OriginalInterval.Low, e.OriginalInterval.High,
+		t.field("original", "%.3f  %d/%d   95%% CI %s by the dataset's own gold (errata: %d excluded, %d corrected)",
+			*e.OriginalPassRate, e.Original.Passed, e.Original.Total, intervalText(e.OriginalInterval),
 			e.Excluded, e.Corrected)
 	}
 	t.controls(r.Controls)
@@ -120,7 +120,7 @@ func stratumRow(s result.Stratum, metrics []string) []string {
 	row := []string{short(s.Name, 26), fmt.Sprint(s.Counts.Total), fmt.Sprint(s.Counts.Passed), "–", "–"}
 	if s.PassRate != nil {
 		row[3] = fmt.Sprintf("%.3f", *s.PassRate)
-		row[4] = fmt.Sprintf("%.3f–%.3f", s.Interval.Low, s.Interval.High)
+		row[4] = intervalText(s.Interval)
 	}
 	for _, m := range metrics {
 		if v, ok := s.Retrieval[m]; ok && s.WithGold > 0 {
@@ -173,7 +173,7 @@ func (t *terminal) controls(c *result.Controls) {
 			t.field("", "… and %d more, see the result file", len(c.Failed)-i)
 			break
 		}
-		t.field("", "misjudged: %s, %s %q: %s", short(f.ID, 40), f.Kind, short(f.Answer, 60), short(f.Reason, 120))
+		t.field("", "misjudged: %s, %s %q: %s", short(f.ID, 40), short(string(f.Kind), 24), short(f.Answer, 60), short(f.Reason, 120))
 	}
 }
 
@@ -187,7 +187,7 @@ func (t *terminal) causes(r *result.Replay, total int) {
 	for _, cause := range slices.SortedFunc(maps.Keys(r.Losses), func(a, b result.Cause) int {
 		return cmp.Or(cmp.Compare(r.Losses[b], r.Losses[a]), strings.Compare(string(a), string(b)))
 	}) {
-		parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(string(cause), "_", "-"), r.Losses[cause]))
+		parts = append(parts, fmt.Sprintf("%s %d", short(strings.ReplaceAll(string(cause), "_", "-"), 40), r.Losses[cause]))
 		n += r.Losses[cause]
 	}
 	if n > 0 {
@@ -198,6 +198,9 @@ func (t *terminal) causes(r *result.Replay, total int) {
 // primary prints the primary retrieval metrics with their intervals.
 func (t *terminal) primary(res result.Result) {
 	r := res.Retrieval
+	if len(r.Ks) == 0 {
+		return
+	}
 	var parts []string
 	for _, name := range r.PrimaryMetrics() {
 		part := fmt.Sprintf("%s %.3f", metricName(name), r.Macro[name])
@@ -218,7 +221,7 @@ func (t *terminal) ingest(i *result.Ingest) {
 	if i.Sessions == 0 {
 		what = count(i.Documents, "document")
 	}
-	t.field("ingest", "%s  %s (%d reused)  %s  %.1f s", i.Mode, count(i.Brains, "brain"), i.Reused, what, i.Seconds)
+	t.field("ingest", "%s  %s (%d reused)  %s  %.1f s", short(i.Mode, 24), count(i.Brains, "brain"), i.Reused, what, i.Seconds)
 }
 
 // cost prints the cost accounting of one arm.
@@ -232,7 +235,7 @@ func (t *terminal) cost(res result.Result) {
 		parts = append(parts, fmt.Sprintf("ingest %s, actor %s, judge %s, embed %s", c.IngestUSD, c.ActorUSD,
 			c.JudgeUSD, c.EmbedUSD))
 	}
-	if c.PerCorrectUSD != nil && c.TotalUSD > 0 {
+	if c.PerCorrectUSD != nil && c.PerCorrectInterval != nil && c.TotalUSD > 0 {
 		parts = append(parts, fmt.Sprintf("%s per correct answer [%s %s]", c.PerCorrectUSD.Round(),
 			dollars(c.PerCorrectInterval.Low), dollars(c.PerCorrectInterval.High)))
 	}

@@ -26,9 +26,6 @@ func mutations(v any, each func()) {
 	switch node := v.(type) {
 	case map[string]any:
 		for key, old := range node {
-			if key == "p50_ms" || key == "p95_ms" {
-				continue
-			}
 			change(old, func(other any) { node[key] = other })
 		}
 	case []any:

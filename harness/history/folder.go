@@ -185,7 +185,7 @@ func (f *Folder) add(path string, read file) *Entry {
 }
 
 // unique returns one entry for each measurement, the newest first. Of several files with the same
-// one, the last state counts, and the first path.
+// one, the last state counts: the complete one, or else the one that was finished last.
 func unique(all []*Entry) []*Entry {
 	entries := []*Entry{}
 	same := map[measurement]*Entry{}
@@ -196,7 +196,7 @@ func unique(all []*Entry) []*Entry {
 		case first == nil:
 			same[key] = e
 			entries = append(entries, e)
-		case e.FinishedAt.After(first.FinishedAt):
+		case e.supersedes(first):
 			e.Copies = append(first.Copies, first.Path)
 			*first = *e
 		default:
@@ -207,6 +207,14 @@ func unique(all []*Entry) []*Entry {
 		return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path))
 	})
 	return entries
+}
+
+// supersedes reports whether e is a later state of the run of o.
+func (e *Entry) supersedes(o *Entry) bool {
+	if (e.Stopped == "") != (o.Stopped == "") {
+		return e.Stopped == ""
+	}
+	return e.FinishedAt.After(o.FinishedAt)
 }
 
 // measurement identifies what was done once: two files with the same one are the same run, or parts

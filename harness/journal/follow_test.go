@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -38,6 +39,8 @@ func TestFollow(t *testing.T) {
 	r := answered("q1", 1).Graded(scorer.Verdict{Scored: true, Reason: "another colour"})
 	add(Entry{Kind: KindGrade, Index: 1, Record: &r})
 	want("resumed, and one failed", 2, 1, 2, 1, false)
+	add(Entry{Kind: KindGrade, Index: 1, Record: &r})
+	want("a line that is there twice", 2, 1, 2, 1, false)
 	line := `{"kind":"answer","index":2,"record":{"id":"q2","outcome":"error","error":{"kind":"timeout","message":"late"}}}`
 	file, err := os.OpenFile(j.Path(), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -54,6 +57,14 @@ func TestFollow(t *testing.T) {
 	if p, _ := f.Read(); p.Failed[0].ID != "q2" || p.Failed[0].Error.Message != "late" || p.Failed[1].Reason != "another colour" {
 		t.Errorf("the last failure is not first: %+v", p.Failed)
 	}
+	short, err := os.ReadFile(j.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(j.Path(), short[:bytes.IndexByte(short, '\n')+1], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want("cut to its first line", 0, 0, 0, 0, false)
 	if err := j.Remove(); err != nil {
 		t.Fatal(err)
 	}

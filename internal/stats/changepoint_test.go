@@ -52,7 +52,7 @@ func TestChangePoints(t *testing.T) {
 		var places []int
 		for _, p := range points {
 			places = append(places, p.At)
-			if !(p.P > 0 && p.P <= nightly.Alpha) {
+			if !(p.P >= 2.0/(1+float64(nightly.Resamples)) && p.P <= nightly.Alpha) {
 				t.Errorf("%s: P is %v", c.name, p.P)
 			}
 		}

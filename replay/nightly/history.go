@@ -2,13 +2,10 @@ package nightly
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
+	"evalctl/harness/history"
 	"evalctl/harness/result"
 )
 
@@ -31,56 +28,38 @@ type trend struct {
 	leftOut int
 }
 
-// history is what the folder of results contains of the last nights.
-type history struct {
-	results map[string][]*result.Result // of replays, by the date of their folder
+// earlier is what the folder of results contains of the last nights.
+type earlier struct {
+	results map[string][]*result.Result // of replays, by date
 	// unreadable says which files could not be read, and why.
 	unreadable []string
 }
 
-// readHistory reads the result files in <root>/<date> and in the folders in it, for the dates from
-// first to last.
-func readHistory(root string, first, last time.Time) *history {
-	h := &history{results: map[string][]*result.Result{}}
-	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
-		date := day.Format(time.DateOnly)
-		for _, depth := range []string{"*.json", filepath.Join("*", "*.json")} {
-			h.read(filepath.Join(root, date), depth, date)
+// readEarlier reads the results of replays in a folder, from the date first on. A folder that is
+// missing has none.
+func readEarlier(root string, first time.Time) *earlier {
+	h := &earlier{results: map[string][]*result.Result{}}
+	f, err := history.Read(root, first)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h
+	}
+	if err != nil {
+		h.unreadable = append(h.unreadable, err.Error())
+		return h
+	}
+	for _, e := range f.Entries {
+		if e.Kind == history.Replay {
+			h.results[e.Date()] = append(h.results[e.Date()], e.Result)
 		}
+	}
+	for _, u := range f.Unreadable {
+		h.unreadable = append(h.unreadable, u.Reason)
 	}
 	return h
 }
 
-// read reads the result files in dir that match a pattern. Those that are not of replays are left
-// out.
-func (h *history) read(dir, pattern, date string) {
-	paths, err := fs.Glob(os.DirFS(dir), filepath.ToSlash(pattern))
-	if err != nil {
-		h.unreadable = append(h.unreadable, fmt.Sprintf("%s: %v", dir, err))
-	}
-	for _, name := range paths {
-		path := filepath.Join(dir, name)
-		if strings.HasSuffix(name, ".sweep.json") {
-			continue
-		}
-		r, err := result.Open(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed since
-		}
-		if err != nil {
-			h.unreadable = append(h.unreadable, err.Error())
-			continue
-		}
-		res := r.Result()
-		r.Close()
-		if res.Replay != nil {
-			h.results[date] = append(h.results[date], &res)
-		}
-	}
-}
-
 // trendOf returns the nights before that of res with comparable results, and that night.
-func (h *history) trendOf(res *result.Result) trend {
+func (h *earlier) trendOf(res *result.Result) trend {
 	var t trend
 	last := dayOf(res)
 	for day := last.AddDate(0, 0, 1-nights); !day.After(last); day = day.AddDate(0, 0, 1) {
@@ -133,15 +112,4 @@ func better(a, b *result.Result) bool {
 // scored reports whether the night has a pass rate that says something about the memory.
 func (n night) scored() bool {
 	return n.res != nil && scored(n.res)
-}
-
-// rates returns the pass rates of the nights that have one.
-func (t trend) rates() []float64 {
-	var out []float64
-	for _, n := range t.nights {
-		if n.scored() {
-			out = append(out, *n.res.PassRate)
-		}
-	}
-	return out
 }

@@ -39,7 +39,9 @@ func TestTrend(t *testing.T) {
 	night(5, "replay-030004/go.json", func(m *made) { m.Identity.Daemon.Version = "1.3.0" })
 	night(4, "go.json", func(m *made) { m.Questions, m.Stopped = m.Questions[:9], result.StopBudget; m.fill() })
 	night(3, "go.json", func(m *made) { m.Questions, m.Stopped = m.Questions[:9], result.StopBudget; m.fill() })
-	night(3, "go.030500.json", func(m *made) { m.FinishedAt = m.FinishedAt.Add(-time.Minute) })
+	night(3, "go.030500.json", func(m *made) {
+		m.StartedAt, m.FinishedAt = m.StartedAt.Add(-time.Hour), m.FinishedAt.Add(-time.Hour)
+	})
 	night(2, "ts.json", func(m *made) { m.Replay.Arm = "ts" })
 	night(1, "go.json", func(m *made) { m.Replay = nil }) // of evalctl run
 	night(0, "go.early.json", func(m *made) { m.StartedAt = m.StartedAt.Add(-time.Hour) })
@@ -112,7 +114,7 @@ func TestScaleOfTheSparkline(t *testing.T) {
 		m := replayOf("go", every(failing))
 		tr.nights = append(tr.nights, night{res: &m.Result})
 	}
-	if got := tr.sparkline() + tr.scale(); got != "▅█▆▁ from 0.00 (▁) to 0.99 (█)" {
+	if got := tr.sparkline(); got != "▅█▆▁ from 0.00 (▁) to 0.99 (█)" {
 		t.Error(got)
 	}
 }

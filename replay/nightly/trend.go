@@ -3,10 +3,9 @@ package nightly
 import (
 	"fmt"
 	"io"
-	"math"
-	"slices"
 	"strings"
 
+	"evalctl/harness/history"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/markdown"
@@ -27,7 +26,7 @@ func trends(w io.Writer, arms []*measured, root string) {
 		return
 	}
 	last := dayOf(have[0].res)
-	h := readHistory(root, last.AddDate(0, 0, 1-nights), last)
+	h := readEarlier(root, last.AddDate(0, 0, 1-nights))
 	fmt.Fprint(w, "## Trend\n\n")
 	for _, m := range have {
 		t := h.trendOf(m.res)
@@ -47,7 +46,7 @@ func trends(w io.Writer, arms []*measured, root string) {
 
 // write writes the nights of an arm, the last one last.
 func (t trend) write(w io.Writer, arm string) {
-	fmt.Fprintf(w, "%s %s%s\n\n", markdown.Code(arm), t.sparkline(), t.scale())
+	fmt.Fprintf(w, "%s %s\n\n", markdown.Code(arm), t.sparkline())
 	table := markdown.NewTable("lrrrrl", "night", "pass rate", "95% CI", "passed", "USD", "changed since the night before")
 	var before *result.Result
 	for _, n := range t.nights {
@@ -92,44 +91,20 @@ func (n night) row(before *result.Result) []string {
 	return []string{date, markdown.Rate(n.res.PassRate), interval(n.res.Interval), passed, usd, strings.Join(changes, " ")}
 }
 
-// bars are the signs of a sparkline, from low to high. A night without a score has a dot.
-var bars = []rune("▁▂▃▄▅▆▇█")
-
-// leastRange is the smallest range of pass rates that a sparkline shows, so that differences within
-// the noise look small.
-const leastRange = 0.1
-
-// bounds returns the pass rates of the lowest and the highest bar.
-func (t trend) bounds() (lo, hi float64) {
-	rates := t.rates()
-	lo, hi = slices.Min(rates), slices.Max(rates)
-	if missing := leastRange - (hi - lo); missing > 0 {
-		lo = min(max(0, lo-missing/2), 1-leastRange)
-		hi = lo + leastRange
-	}
-	return lo, hi
-}
-
-// sparkline returns one sign for each night.
+// sparkline returns one sign for each night, and says what the signs mean.
 func (t trend) sparkline() string {
-	var b strings.Builder
+	var rates []*float64
+	any := false
 	for _, n := range t.nights {
-		if !n.scored() {
-			b.WriteRune('·')
-			continue
+		var rate *float64
+		if n.scored() {
+			rate, any = n.res.PassRate, true
 		}
-		lo, hi := t.bounds()
-		at := (*n.res.PassRate - lo) / (hi - lo) * float64(len(bars)-1)
-		b.WriteRune(bars[int(math.Round(at))])
+		rates = append(rates, rate)
 	}
-	return b.String()
-}
-
-// scale says what the bars of the sparkline mean.
-func (t trend) scale() string {
-	if len(t.rates()) == 0 {
-		return " no night has a score"
+	bars, lo, hi := history.Sparkline(rates)
+	if !any {
+		return bars + " no night has a score"
 	}
-	lo, hi := t.bounds()
-	return fmt.Sprintf(" from %.2f (▁) to %.2f (█)", lo, hi)
+	return fmt.Sprintf("%s from %.2f (▁) to %.2f (█)", bars, lo, hi)
 }
