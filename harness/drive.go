@@ -32,6 +32,9 @@ func newRunner(cfg Config, kept keeper) *runner {
 		cfg: cfg, kept: kept, sum: aggregate.New(cfg.TopK),
 		documents: cfg.Documents,
 	}
+	if cfg.Baseline != nil {
+		r.sum.Compare(cfg.Baseline)
+	}
 	if r.documents == nil {
 		paths := dataset.PathsByBrain(cfg.Brains)
 		r.documents = func(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string {

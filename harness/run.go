@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"time"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
@@ -86,6 +87,9 @@ type Config struct {
 	// is decided. Its error stops the run.
 	Finish   func(*result.Result) error
 	Settings result.Settings
+	// Baseline, if set, is the earlier result that Run compares the questions with. The ids of the
+	// dataset must then be asked once each.
+	Baseline *aggregate.Baseline
 }
 
 // Asker answers questions. *target.Target is one that asks a daemon.

@@ -89,9 +89,127 @@ func TestWorkflowCommands(t *testing.T) {
 				}
 			}
 		}
+		for _, job := range w.Jobs {
+			for _, step := range job.Steps {
+				if step.Uses == "./docs/ci/action" {
+					ran++
+					runAction(t, step.With)
+				}
+			}
+		}
 		if commands < 3 || name == "pr-gate.yml" && ran != 2 {
 			t.Errorf("%s: %d commands, of which %d ran", name, commands, ran)
 		}
+	}
+}
+
+// action is what these tests look at in a composite action of GitHub.
+type action struct {
+	Inputs map[string]struct {
+		Required bool
+		Default  string
+	}
+	Runs struct {
+		Using string
+		Steps []struct {
+			Name, Shell, Run string
+			Env              map[string]string
+		}
+	}
+}
+
+// theAction returns the action of docs/ci, which has one step.
+func theAction(t *testing.T) action {
+	t.Helper()
+	data, err := os.ReadFile("../../docs/ci/action/action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a action
+	if err := yaml.Unmarshal(data, &a); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Runs.Steps) != 1 {
+		t.Fatalf("%d steps", len(a.Runs.Steps))
+	}
+	return a
+}
+
+// TestAction checks that each input of the action reaches its script as a variable, that nothing is
+// pasted into the script, and that its command exists.
+func TestAction(t *testing.T) {
+	a := theAction(t)
+	step := a.Runs.Steps[0]
+	if a.Runs.Using != "composite" || step.Shell != "bash" || strings.Contains(step.Run, "${{") {
+		t.Errorf("the step is %+v of %s", step, a.Runs.Using)
+	}
+	used := map[string]bool{}
+	for variable, value := range step.Env {
+		name := strings.TrimSuffix(strings.TrimPrefix(value, "${{ inputs."), " }}")
+		used[name] = true
+		if _, ok := a.Inputs[name]; !ok {
+			t.Errorf("%s is %s, which is no input", variable, value)
+		}
+		if !strings.Contains(step.Run, `"$`+variable+`"`) {
+			t.Errorf("the script does not use $%s in quotes", variable)
+		}
+	}
+	if len(used) != len(a.Inputs) {
+		t.Errorf("variables for %d of %d inputs", len(used), len(a.Inputs))
+	}
+	commands := scriptCommands(step.Run)
+	if len(commands) != 1 {
+		t.Fatalf("commands %q", commands)
+	}
+	var args []string
+	for _, arg := range commands[0] {
+		switch {
+		case strings.Contains(arg, "args"): // further arguments
+		case arg == "$SDK", arg == "$SCORER", arg == "$FLOOR":
+			args = append(args, map[string]string{"$SDK": "go", "$SCORER": "exact", "$FLOOR": "1"}[arg])
+		default:
+			args = append(args, arg)
+		}
+	}
+	p := &process{args: args, env: func(string) string { return "" }, stdout: io.Discard, stderr: io.Discard}
+	if _, err := parse(t.Context(), p, &cli{}); err != nil {
+		t.Errorf("evalctl %s: %v", strings.Join(args, " "), err)
+	}
+}
+
+// runAction runs the script of the action as GitHub does, with its files in a folder of their own.
+func runAction(t *testing.T, with map[string]string) {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	a, dir := theAction(t), t.TempDir()
+	step := a.Runs.Steps[0]
+	cmd := exec.CommandContext(t.Context(), bash, "-e", "-o", "pipefail", "-c", step.Run)
+	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
+	for variable, value := range step.Env {
+		name := strings.TrimSuffix(strings.TrimPrefix(value, "${{ inputs."), " }}")
+		text, given := with[name]
+		if !given {
+			text = a.Inputs[name].Default
+		}
+		switch {
+		case name == "args":
+			text += "\n--output=" + filepath.Join(dir, "results with spaces")
+		case slices.Contains([]string{"junit", "markdown", "html"}, name) && text != "":
+			text = filepath.Join(dir, text)
+		}
+		cmd.Env = append(cmd.Env, variable+"="+text)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("the action with %v: %v\n%s", with, err, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, with["junit"])); err != nil || with["junit"] == "" {
+		t.Errorf("the action with %v has no JUnit file: %v", with, err)
+	}
+	if summary, err := os.ReadFile(filepath.Join(dir, "summary.md")); err != nil || !strings.HasPrefix(string(summary), "## Pass: ") {
+		t.Errorf("the action with %v has the summary %s: %v", with, summary, err)
 	}
 }
 

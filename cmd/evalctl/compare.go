@@ -23,6 +23,8 @@ type compareCmd struct {
 	Intersect bool     `help:"Compare only the questions that all results have, also of runs that stopped."`
 	Accept    []string `placeholder:"KEY" help:"Compare results that differ in KEY, such as judge_prompt."`
 	Format    string   `enum:"text,markdown,json,csv" default:"text" help:"Form of the comparison on stdout: ${enum}."`
+
+	reportFlags
 }
 
 func (compareCmd) Help() string {
@@ -49,15 +51,16 @@ func (c *compareCmd) Run(p *process) error {
 		return usageError{errors.New("--margin and --fail-on compare with a baseline: name it with --baseline, for example " +
 			"--baseline " + c.Files[0])}
 	}
-	runs, err := compare.OpenAll(c.Files)
-	if err == nil {
-		runs, err = c.withBaseline(runs)
+	inputs := []fileFlag{{"baseline", c.Baseline}}
+	for _, path := range c.Files {
+		inputs = append(inputs, fileFlag{"file", path})
 	}
+	if err := c.prepare(inputs...); err != nil {
+		return err
+	}
+	runs, err := c.open()
 	if err != nil {
 		return usageError{err}
-	}
-	if len(runs) < 2 {
-		return usageError{fmt.Errorf("only %s is given: name a second result to compare it with", c.Files[0])}
 	}
 	comparison, err := compare.Compare(runs, compare.Options{
 		Baseline: c.Baseline, Tag: c.Tag, ClusterTag: c.Cluster, Margin: c.Margin,
@@ -73,25 +76,37 @@ func (c *compareCmd) Run(p *process) error {
 	if err := c.print(p, comparison); err != nil {
 		return fmt.Errorf("write the comparison: %w", err)
 	}
-	return c.regression(comparison)
+	err = c.regression(comparison)
+	if c.wanted() {
+		err = c.write(p, newTerminal(p, false), report.Comparison{Comparison: comparison}, err)
+	}
+	return err
 }
 
-// withBaseline adds the baseline to the runs if it is a file that is not among them.
-func (c *compareCmd) withBaseline(runs []*compare.Run) ([]*compare.Run, error) {
+// open reads the results, and the baseline if it is a file that is not among them.
+func (c *compareCmd) open() ([]*compare.Run, error) {
+	runs, err := compare.OpenAll(c.Files)
+	if err == nil && c.isOtherFile(runs) {
+		var baseline *compare.Run
+		baseline, err = compare.Open(c.Baseline)
+		runs = append(runs, baseline)
+	}
+	if err == nil && len(runs) < 2 {
+		err = fmt.Errorf("only %s is given: name a second result to compare it with", c.Files[0])
+	}
+	return runs, err
+}
+
+// isOtherFile reports whether the baseline is neither the name nor the file of a run, but a file.
+func (c *compareCmd) isOtherFile(runs []*compare.Run) bool {
 	info, err := os.Stat(c.Baseline)
 	if c.Baseline == "" || err != nil || slices.Contains(compare.NamesOf(runs), c.Baseline) {
-		return runs, nil // Compare knows the names
+		return false
 	}
-	for _, r := range runs {
-		if other, err := os.Stat(r.Path()); err == nil && os.SameFile(info, other) {
-			return runs, nil
-		}
-	}
-	run, err := compare.Open(c.Baseline)
-	if err != nil {
-		return nil, err
-	}
-	return append(runs, run), nil
+	return !slices.ContainsFunc(runs, func(r *compare.Run) bool {
+		other, err := os.Stat(r.Path())
+		return err == nil && os.SameFile(info, other)
+	})
 }
 
 func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
@@ -125,7 +140,14 @@ func (c *compareCmd) regression(comparison *compare.Comparison) error {
 	if len(worse) == 0 {
 		return nil
 	}
-	return regressionError{fmt.Errorf("regression: %s worse than %s", strings.Join(worse, ", "), comparison.Baseline)}
+	return regressionError{fmt.Errorf("regression: %s worse than %s", isOrAre(worse), comparison.Baseline)}
+}
+
+func isOrAre(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names, ", ") + " are"
 }
 
 // incomparable prints in what results differ, and what can be done about it.

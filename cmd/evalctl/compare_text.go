@@ -294,18 +294,19 @@ func firstIDs(ids []string) string {
 	return text
 }
 
-// measures prints the differences of scores and of retrieval.
+// measures prints the differences of scores and of retrieval from the first run. A measure that is
+// the same for every question of both runs has no row.
 func (t *terminal) measures(c *compare.Comparison) {
 	rows := [][]string{{"mean of", "pair", "n", "this", "other", "difference, 95% CI", "p, Holm", ""}}
 	for _, p := range c.Pairs {
 		for _, m := range p.Measures {
-			within := "n/a"
-			if m.Interval != nil {
-				within = fmt.Sprintf("%+.3f [%+.3f %+.3f]", m.Difference, m.Interval.Low, m.Interval.High)
+			if p.Reference > 0 || m.Interval == nil || m.Interval.Low == 0 && m.Interval.High == 0 {
+				continue
 			}
 			rows = append(rows, []string{
 				m.Name, pairName(c, p), fmt.Sprint(m.N), fmt.Sprintf("%.3f", m.RunMean), fmt.Sprintf("%.3f", m.ReferenceMean),
-				within, pValue(m.P) + " → " + pValue(m.Adjusted), t.verdictWord(m.Verdict),
+				fmt.Sprintf("%+.3f [%+.3f %+.3f]", m.Difference, m.Interval.Low, m.Interval.High),
+				pValue(m.P) + " → " + pValue(m.Adjusted), t.verdictWord(m.Verdict),
 			})
 		}
 	}
@@ -315,14 +316,22 @@ func (t *terminal) measures(c *compare.Comparison) {
 	t.blank()
 	slices.SortStableFunc(rows[1:], func(x, y []string) int { return cmp.Compare(x[0], y[0]) })
 	t.table(rows)
-	t.field("methods", "intervals: bootstrap over questions, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
-		c.Resamples, c.Seed)
+	over := "questions"
+	if c.ClusterTag != "" {
+		over = "clusters"
+	}
+	t.field("methods", "intervals: bootstrap over %s, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
+		over, c.Resamples, c.Seed)
 }
 
 var latencyWords = map[string]string{"total": "done", "first_token": "first token"}
 
+// latencies prints the ratios to the first run.
 func (t *terminal) latencies(c *compare.Comparison) {
 	for _, p := range c.Pairs {
+		if p.Reference > 0 {
+			break
+		}
 		for _, l := range p.Latencies {
 			text := fmt.Sprintf("×%.2f", l.Ratio)
 			if l.Interval != nil {

@@ -29,8 +29,8 @@ var exitMeanings = []struct {
 	code    int
 	meaning string
 }{
-	{exitDone, "done, at or above the floor"},
-	{exitBelowFloor, "done, below the floor; for compare, a run is worse than the baseline; for\nconformance, a MUST is broken; for verify, a figure differs"},
+	{exitDone, "done, every floor is met"},
+	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse; for conformance,\na MUST is broken; for verify, a figure differs"},
 	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},

@@ -22,6 +22,7 @@ import (
 type cli struct {
 	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
 	Replay      replayCmd      `cmd:"" help:"Measure memories with a published benchmark."`
+	Plan        planCmd        `cmd:"" help:"Say how a gate judges, before anything is spent."`
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
 	Compare     compareCmd     `cmd:"" help:"Compare results, question by question."`
 	Diff        diffCmd        `cmd:"" help:"Show one question of several results side by side."`
@@ -34,6 +35,7 @@ type cli struct {
 	List        listCmd        `cmd:"" help:"List the results in a folder."`
 	Show        showCmd        `cmd:"" help:"Print the report of a result again."`
 	Trend       trendCmd       `cmd:"" help:"Show how results changed from night to night."`
+	View        viewCmd        `cmd:"" help:"Serve the results in a folder as web pages, on this machine."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
 	MCP         mcpCmd         `cmd:"" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
 	Health      healthCmd      `cmd:"" help:"Check whether a daemon is healthy."`

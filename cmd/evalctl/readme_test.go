@@ -42,6 +42,20 @@ func commandLines(t *testing.T, page string) [][]string {
 	return out
 }
 
+// shownPages are the pages whose commands are run or parsed.
+var shownPages = []string{
+	"../../README.md",
+	"../../docs/adding.md",
+	"../../docs/comparing.md",
+	"../../docs/datasets.md",
+	"../../docs/judging.md",
+	"../../docs/mcp.md",
+	"../../docs/replay.md",
+	"../../docs/reports.md",
+	"../../docs/retrieval.md",
+	"../../docs/selecting.md",
+}
+
 // TestShownCommands checks the commands of the documentation. All of them must parse, and those
 // that need only a clone are run.
 func TestShownCommands(t *testing.T) {
@@ -49,8 +63,7 @@ func TestShownCommands(t *testing.T) {
 		t.Skip("it runs other processes only, one at a time")
 	}
 	ran, installs := 0, 0
-	for _, page := range []string{"../../README.md", "../../docs/adding.md", "../../docs/datasets.md", "../../docs/judging.md", "../../docs/mcp.md", "../../docs/replay.md",
-		"../../docs/retrieval.md"} {
+	for _, page := range shownPages {
 		for _, args := range commandLines(t, page) {
 			name := strings.Join(args, " ")
 			quiet := &process{args: args, env: func(string) string { return "" }, stdout: io.Discard, stderr: io.Discard}

@@ -23,7 +23,7 @@ var replayFlags = map[string]string{
 	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true",
 	"cache": "read", "cache-dir": "/data/cache", "concurrency": "5", "timeout": "30s", "floor": "0.5",
 	"floor-mode": "proven", "floor-tag": "type:temporal=0.5", "max-errors": "3", "max-unscored": "4", "report": "/data/r.md", "history": "/data/nights",
-	"junit": "/data/j.xml", "markdown": "/data/s.md", "ci": "true",
+	"junit": "/data/j.xml", "markdown": "/data/s.md", "html": "/data/p.html", "ci": "true",
 }
 
 // TestReplayFlagsAreKept: a resumed replay has every flag, unless notKept says why not.

@@ -213,12 +213,16 @@ func (t *terminal) gate(res result.Result) {
 	g := res.Gate
 	switch g.Verdict {
 	case result.Pass, result.Fail:
+		if g.Stopped != "" {
+			t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(false, "FAIL"), g.Sentence)
+			return
+		}
 		t.floors(g)
 	case result.Inconclusive:
 		t.field("stopped", "%s after %d of %s: this is not a score",
-			g.Stopped, res.Counts.Finished(), count(res.Planned, "question"))
+			short(string(g.Stopped), 40), res.Counts.Finished(), count(res.Planned, "question"))
 	case result.Invalid:
-		t.field("invalid", "%s", g.Sentence)
+		t.field("invalid", "%s", printable(g.Sentence, oneLine))
 	}
 }
 
@@ -233,6 +237,41 @@ func (t *terminal) floors(g *result.Gate) {
 	if b := g.Baseline; b != nil {
 		good := b.Verdict == result.NotWorse
 		t.field("baseline", "%s  %s", t.tint(good, word[good]), b.Text())
+		t.versus(b)
+	}
+}
+
+// maxChanged is the number of ids of questions that changed in the report. The result file has all.
+const maxChanged = 20
+
+// versus prints what was compared with a baseline, and which questions changed.
+func (t *terminal) versus(b *result.BaselineGate) {
+	text := fmt.Sprintf("%s  sha256 %s", printable(b.Path, oneLine), digest(b.SHA256))
+	if b.Unpaired > 0 {
+		text += fmt.Sprintf("  %s left out", count(b.Unpaired, "unpaired question"))
+		if b.Unscored > 0 {
+			text += fmt.Sprintf(" (%d unscored)", b.Unscored)
+		}
+	}
+	if len(b.Differs) > 0 {
+		text += "  differs in " + strings.Join(b.Differs, ", ")
+	}
+	t.field("", "%s", text)
+	for _, list := range []struct {
+		name string
+		ids  []string
+	}{{"broke", b.Broke}, {"fixed", b.Fixed}} {
+		if len(list.ids) == 0 {
+			continue
+		}
+		line := fmt.Sprint(len(list.ids), ":")
+		for _, id := range list.ids[:min(len(list.ids), maxChanged)] {
+			line += " " + short(id, 40)
+		}
+		if more := len(list.ids) - maxChanged; more > 0 {
+			line += fmt.Sprintf(" and %d more", more)
+		}
+		t.field(list.name, "%s", line)
 	}
 }
 

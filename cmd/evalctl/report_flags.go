@@ -15,6 +15,7 @@ import (
 type reportFlags struct {
 	JUnit    string `name:"junit" placeholder:"FILE" help:"Also write the result as JUnit XML."`
 	Markdown string `name:"markdown" placeholder:"FILE" help:"Also write a summary in Markdown, smaller than 1 MiB."`
+	HTML     string `name:"html" placeholder:"FILE" help:"Also write a page with all questions, as one HTML file."`
 	CI       bool   `name:"ci" help:"In a workflow of GitHub: add the summary to that of the job, and annotate what did not pass."`
 
 	reported bool // the reports have been written
@@ -25,7 +26,7 @@ type fileFlag struct{ name, path string }
 
 // reportFiles returns the flags that name files to write.
 func (r *reportFlags) reportFiles() []fileFlag {
-	all := []fileFlag{{"junit", r.JUnit}, {"markdown", r.Markdown}}
+	all := []fileFlag{{"junit", r.JUnit}, {"markdown", r.Markdown}, {"html", r.HTML}}
 	return slices.DeleteFunc(all, func(f fileFlag) bool { return f.path == "" })
 }
 
@@ -106,6 +107,10 @@ func (r *reportFlags) write(p *process, t *terminal, d report.Document, verdict 
 	r.reported = true
 	var failed []error
 	for _, f := range r.reportFiles() {
+		if f.name == "html" && report.PageOf(d) == nil {
+			t.field("note", "no page for --html: there is no result to show")
+			continue
+		}
 		if err := f.write(d); err != nil {
 			failed = append(failed, fmt.Errorf("--%s %s: %w; the result itself is complete", f.name, f.path, err))
 		}
@@ -132,9 +137,12 @@ func (f fileFlag) write(d report.Document) error {
 		return err
 	}
 	defer out.discard()
-	if f.name == "junit" {
+	switch f.name {
+	case "junit":
 		err = report.JUnit(out, d)
-	} else {
+	case "html":
+		err = report.HTML(out, *report.PageOf(d))
+	default:
 		err = report.Markdown(out, d, report.MaxSummary)
 	}
 	if err != nil {

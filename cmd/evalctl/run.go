@@ -70,7 +70,9 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 	if backup := j.Backup(); backup != "" {
 		t.field("note", "the journal of an unfinished run is kept: evalctl run --resume %s", backup)
 	}
-	return c.ask(ctx, p, t, plan, c.config(plan, session, brains), j)
+	config := c.config(plan, session, brains)
+	config.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
+	return c.ask(ctx, p, t, plan, config, j)
 }
 
 // config returns the configuration of the run, without its scorer. brains are the ids at the
@@ -165,7 +167,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	if res.Gate.Verdict == result.Inconclusive {
+	if res.Gate.Stopped != "" {
 		t.resumeHint(j.Path(), err)
 	}
 	return verdict
@@ -175,7 +177,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 // run, or what went wrong after its last question.
 func verdict(g result.Gate, failed error) error {
 	switch {
-	case g.Verdict == result.Inconclusive, g.Reason == result.ReasonControls:
+	case g.Stopped != "", g.Reason == result.ReasonControls:
 		return &verdictError{gate: g, cause: failed}
 	case failed != nil || g.Verdict == result.Pass:
 		return failed

@@ -33,7 +33,9 @@ type plan struct {
 	corpus  *dataset.Corpus
 	brains  []dataset.Brain
 	gold    harness.GoldReport
-	needs   needs
+	// baseline is nil without --baseline.
+	baseline *baseline
+	needs    needs
 	// judging is nil for a scorer that asks no model, which costs nothing.
 	judging *judging.Plan
 	// estimate is what judging all questions is likely to cost.
@@ -73,6 +75,9 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		return nil, fmt.Errorf("%s: %w", c.Dataset, err)
 	}
 	if err := pl.estimateJudging(); err != nil {
+		return nil, err
+	}
+	if pl.baseline, err = openBaseline(c.Baseline, c.margin, c.identity(p, pl, pl.daemon)); err != nil {
 		return nil, err
 	}
 	return pl, c.planGold(pl)

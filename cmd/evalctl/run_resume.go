@@ -24,7 +24,7 @@ func (c *runCmd) options() (map[string]any, error) {
 		corpus = ""
 	}
 	options, err := c.kept(c.addPaths(map[string]string{
-		"dataset": c.Dataset, "corpus": corpus, "failed-of": c.FailedOf,
+		"dataset": c.Dataset, "corpus": corpus, "failed-of": c.FailedOf, "baseline": c.Baseline,
 	}))
 	if c.fixed != nil {
 		// Files of ids may be gone or changed when the run is resumed.

@@ -21,6 +21,7 @@ import (
 var flagSamples = map[string][]string{
 	"junit":        {"/data/j.xml"},
 	"markdown":     {"/data/s.md"},
+	"html":         {"/data/p.html"},
 	"ci":           {""},
 	"sdk":          {"py"},
 	"dataset":      {"other.jsonl"},
@@ -42,6 +43,8 @@ var flagSamples = map[string][]string{
 	"token":        {"evk_secret-of-the-test"},
 	"daemon-cmd":   {"python3 'daemon one.py' {addr}"},
 	"corpus":       {"notes"},
+	"baseline":     {"old.json"},
+	"margin":       {"0.05"},
 	"concurrency":  {"9"},
 	"dialect":      {"camel"},
 	"timeout":      {"90s"},
@@ -243,9 +246,9 @@ func TestJournalOptions(t *testing.T) {
 		"--sdk=py", "--dataset=/data/q.jsonl", "--corpus=/data/notes", "--limit=3", "--timeout=90s", "--price=m=1/2",
 		"--price=n=2/3", "--llm-provider=fake", "--endpoint=http://127.0.0.1:1", "--json", "--token=t",
 	})
-	const want = `{"brain":"eval","candidate-k":"0","concurrency":"4","corpus":"/data/notes","dataset":"/data/q.jsonl",` +
+	const want = `{"brain":"eval","candidate-k":"0","ci":"false","concurrency":"4","corpus":"/data/notes","dataset":"/data/q.jsonl",` +
 		`"dialect":"auto","endpoint":"http://127.0.0.1:1","floor":"0.90","floor-mode":"point","inherited-budget-usd":"0.5","judge-rps":"20",` +
-		`"limit":"3","llm-provider":"fake","max-errors":"10%","max-unscored":"10%","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
+		`"limit":"3","llm-provider":"fake","margin":"0.03","max-errors":"10%","max-failures":"0","max-unscored":"10%","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
 		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","sdk":"py","shuffle":"false","timeout":"1m30s","top-k":"5"}`
 	if diff := cmp.Diff(want, string(optionsOf(t, run))); diff != "" {
 		t.Error(diff)

@@ -125,8 +125,8 @@ func (s *Sum) Fill(res *result.Result) {
 	res.Cost.JudgeRequests, res.Cost.UsageEstimated = s.judgeRequests, s.judgeEstimated
 	res.Cost.InputTokens, res.Cost.OutputTokens = s.judgeTokens.InputTokens, s.judgeTokens.OutputTokens
 	res.Interval = PassInterval(n)
-	for _, t := range s.tags {
-		t.PassRate, t.Interval = t.Counts.PassRate(), PassInterval(t.Counts)
+	for tag, t := range s.tags {
+		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(tag, t.Counts)
 	}
 }
 

@@ -24,12 +24,23 @@ func (s *Sum) clustered(res *result.Result) *result.Clustered {
 			}
 		}
 	case res.Identity.Dataset.Repeats > 1:
-		for id, q := range s.repeats.questions {
-			clusters[id] = *q
-		}
+		clusters = s.repeats.clustersOf("")
 	default:
 		return nil
 	}
+	m, n := meanOf(clusters)
+	if n < 2 || n != s.counts.Total {
+		return nil
+	}
+	out := &result.Clustered{Tag: tag, Clusters: m.Clusters, NaiveSE: m.NaiveSE}
+	if !math.IsNaN(m.SE) {
+		out.SE, out.Interval = &m.SE, clusterInterval(m)
+	}
+	return out
+}
+
+// meanOf returns the pass rate over clusters, and the number of attempts in them.
+func meanOf(clusters map[string]attempts) (m stats.ClusteredMean, n int) {
 	// In order, so that the sums do not depend on that of the records.
 	var values []float64
 	var labels []int
@@ -38,15 +49,19 @@ func (s *Sum) clustered(res *result.Result) *result.Clustered {
 			values, labels = append(values, v), append(labels, i)
 		}
 	}
-	if len(values) < 2 || len(values) != s.counts.Total {
-		return nil
+	return stats.Clustered(values, labels, confidence), len(values)
+}
+
+// tagInterval returns the interval of the pass rate of a tag, nil if there is none. Repeats of a
+// question are alike; if they allow no interval, it is Wilson's over all attempts.
+func (s *Sum) tagInterval(tag string, n result.Counts) *result.Interval {
+	if len(s.repeats.questions) > 0 {
+		m, _ := meanOf(s.repeats.clustersOf(tag))
+		if i := clusterInterval(m); i != nil {
+			return i
+		}
 	}
-	m := stats.Clustered(values, labels, confidence)
-	out := &result.Clustered{Tag: tag, Clusters: m.Clusters, NaiveSE: m.NaiveSE}
-	if !math.IsNaN(m.SE) {
-		out.SE, out.Interval = &m.SE, clusterInterval(m)
-	}
-	return out
+	return PassInterval(n)
 }
 
 // clusterInterval returns the interval of a pass rate. If all questions passed, or none did, the t

@@ -28,6 +28,8 @@ func newGate(res *result.Result, loss result.Loss, base *result.BaselineGate) *r
 	switch {
 	case res.Replay != nil && !res.Replay.Controls.Valid():
 		g.Verdict, g.Reason = result.Invalid, result.ReasonControls
+	case unreachable(res):
+		g.Verdict, g.Reason, g.Stopped = result.Fail, result.ReasonFloor, res.Stopped
 	case res.Stopped != "":
 		g.Verdict, g.Reason, g.Stopped = result.Inconclusive, result.ReasonStopped, res.Stopped
 	case n.Total == 0:

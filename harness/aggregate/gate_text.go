@@ -9,6 +9,10 @@ import (
 // sentence returns the text of the verdict g on res.
 func sentence(g *result.Gate, res *result.Result) string {
 	switch g.Reason {
+	case result.ReasonFloor:
+		if g.Stopped != "" {
+			return unreachableSentence(res)
+		}
 	case result.ReasonStopped:
 		return fmt.Sprintf("stopped after %d of %s, this is not a score",
 			res.Counts.Finished(), questions(res.Planned))

@@ -13,6 +13,12 @@ import (
 // many of them passed.
 type attempts struct{ asked, passed int }
 
+// repeated are the attempts of a question with its tags.
+type repeated struct {
+	attempts
+	tags []string
+}
+
 func (a *attempts) add(passed bool) {
 	a.asked++
 	if passed {
@@ -22,7 +28,7 @@ func (a *attempts) add(passed bool) {
 
 // repeatSum adds up the records of questions that are asked several times.
 type repeatSum struct {
-	questions map[string]*attempts // by id
+	questions map[string]*repeated // by id
 	passes    []attempts           // by repeat, from 1
 }
 
@@ -31,10 +37,10 @@ func (s *repeatSum) add(r result.Record) {
 		return
 	}
 	if s.questions == nil {
-		s.questions = map[string]*attempts{}
+		s.questions = map[string]*repeated{}
 	}
 	if s.questions[r.ID] == nil {
-		s.questions[r.ID] = &attempts{}
+		s.questions[r.ID] = &repeated{tags: r.Tags}
 	}
 	s.questions[r.ID].add(r.Passed)
 	for len(s.passes) < r.Repeat {
@@ -51,7 +57,7 @@ func (s *repeatSum) figures(k int) *result.Repeats {
 	out := &result.Repeats{K: k, At: []result.RepeatsAt{}, Flaky: []result.FlakyQuestion{}, Rates: []float64{}}
 	var whole []attempts // of the questions that have all their repeats
 	for _, id := range slices.Sorted(maps.Keys(s.questions)) {
-		q := *s.questions[id]
+		q := s.questions[id].attempts
 		if q.asked != k {
 			continue
 		}
@@ -78,6 +84,18 @@ func (s *repeatSum) figures(k int) *result.Repeats {
 		out.At = append(out.At, repeatsAt(whole, k, n))
 	}
 	out.QuestionVariance, out.RunVariance = variances(whole)
+	return out
+}
+
+// clustersOf returns the attempts of each question that has a tag, by id. An empty tag means
+// all questions.
+func (s *repeatSum) clustersOf(tag string) map[string]attempts {
+	out := map[string]attempts{}
+	for id, q := range s.questions {
+		if tag == "" || slices.Contains(q.tags, tag) {
+			out[id] = q.attempts
+		}
+	}
 	return out
 }
 

@@ -87,7 +87,14 @@ func TestClusterEdges(t *testing.T) {
 	}
 }
 
-// attempts returns the records of a question that is asked once for each of these outcomes.
+func tagged(records []result.Record, tag string) []result.Record {
+	for i := range records {
+		records[i].Tags = []string{tag}
+	}
+	return records
+}
+
+// attemptsOf returns the records of a question that is asked once for each of these outcomes.
 func attemptsOf(id string, passed ...bool) (out []result.Record) {
 	for i, p := range passed {
 		r := scored(id, p)
@@ -123,6 +130,9 @@ func TestRepeats(t *testing.T) {
 	if got.QuestionVariance == nil || got.RunVariance == nil {
 		t.Error("no variances")
 	}
+	if i := filled("", 2, tagged(attemptsOf("a", true, true), "x")...).Tags["x"].Interval; i.Method != "wilson_clusters" || i.Low > 0.3 {
+		t.Errorf("two attempts at one question count as two questions: %+v", i)
+	}
 	none := filled("", 5, attemptsOf("a", true)...).Repeats
 	if none == nil || none.Questions != 0 || len(none.At) != 0 || none.Flaky == nil || none.QuestionVariance != nil {
 		t.Errorf("a run that was stopped in its first pass: %+v", none)
@@ -145,10 +155,15 @@ func TestRepeatsAreOneCluster(t *testing.T) {
 				often[len(often)-1].Repeat = (len(often)-1)%k + 1
 			}
 		}
+		tagged(often, "x")
 		perm := rapid.Permutation(often).Draw(t, "order")
 		a, b := filled("c", 0, once...).Clustered, filled("", k, perm...).Clustered
 		if a.Clusters != b.Clusters || math.Abs(*a.SE-*b.SE) > 1e-9 {
 			t.Fatalf("once %+v, %d times %+v", *a, k, *b)
+		}
+		i := filled("", k, often...)
+		if diff := cmp.Diff(i.Clustered.Interval, i.Tags["x"].Interval); diff != "" && i.Clustered.Interval != nil {
+			t.Fatal("a tag of all questions has another interval: " + diff)
 		}
 		if diff := cmp.Diff(filled("", k, often...), filled("", k, perm...)); diff != "" {
 			t.Fatal("the figures depend on the order of the records: " + diff)

@@ -187,7 +187,8 @@ func machine(r *result.Result) string {
 
 func daemonBuild(r *result.Result) string {
 	d := r.Identity.Daemon
-	return strings.TrimSpace(strings.Join([]string{r.SDK, d.Program, d.Endpoint, d.Version}, " "))
+	parts := []string{r.SDK, d.Program, d.Endpoint, d.Version}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
 // keys compares what the runs measured. The questions are those of a.

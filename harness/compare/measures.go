@@ -27,7 +27,8 @@ func (p *Pair) compareMeasures(rows [][]*question, cluster []int, resamples int)
 	p.Measures, p.Latencies = []MeasureDifference{}, []LatencyRatio{}
 	for measure := range measureTotal {
 		x, y, of := valuesOf(rows, cluster, measure, p.Reference, p.Run)
-		if len(x) > 0 && !(measure == measureScore && binary(x) && binary(y)) {
+		verdictsOnly := measure == measureScore && binary(x) && binary(y)
+		if len(x) > 0 && !verdictsOnly {
 			p.Measures = append(p.Measures, difference(measureNames[measure], x, y, of, resamples))
 		}
 	}

@@ -157,7 +157,7 @@ func digest(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("open result: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)

@@ -15,6 +15,8 @@ type Conformance conformance.Report
 // report returns the report with its methods.
 func (c Conformance) report() conformance.Report { return conformance.Report(c) }
 
+func (c Conformance) page() *Page { return &Page{Conformance: new(c.report())} }
+
 // progress describes a partial report.
 func (c Conformance) progress() string {
 	text := fmt.Sprintf("%d of %d checks were done when the run was stopped", len(c.Results), c.Planned)

@@ -13,7 +13,13 @@ type Document interface {
 	write(p *summary)
 	// annotations returns what did not pass, the most important first.
 	annotations() []annotation
+	// page returns the HTML page, nil if there is nothing to show.
+	page() *Page
 }
+
+// PageOf returns the HTML page of a document. It is nil for arms that are not exactly one with a
+// result.
+func PageOf(d Document) *Page { return d.page() }
 
 // Arm is a run, or one of the things that a replay measured.
 type Arm struct {
@@ -33,3 +39,11 @@ func (r *Run) arms() Arms { return Arms{{Name: r.Result.SDK, Run: r}} }
 func (r *Run) suites() []suite           { return r.arms().suites() }
 func (r *Run) write(p *summary)          { r.arms().write(p) }
 func (r *Run) annotations() []annotation { return r.arms().annotations() }
+func (r *Run) page() *Page               { return &Page{Run: r} }
+
+func (a Arms) page() *Page {
+	if len(a) != 1 || a[0].Run == nil {
+		return nil
+	}
+	return a[0].Run.page()
+}

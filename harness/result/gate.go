@@ -43,7 +43,8 @@ const (
 type Gate struct {
 	Verdict Verdict `json:"verdict"`
 	Reason  Reason  `json:"reason"`
-	// Stopped is why the run ended early, empty unless Reason is ReasonStopped.
+	// Stopped is why the run ended early, empty unless Reason is ReasonStopped, or Verdict is Fail
+	// because the run was stopped by its failures and could not reach the floor any more.
 	Stopped Stop `json:"stopped"`
 	// Floor is the lowest pass rate that passes, and Required the fewest passes among Total that do
 	// by Mode, Total+1 if no number does. If Proof is not that of independent questions, a bound
@@ -55,7 +56,7 @@ type Gate struct {
 	// MaxErrors and MaxUnscored compare the questions without a score with what Settings allows.
 	MaxErrors   AllowanceUse `json:"max_errors"`
 	MaxUnscored AllowanceUse `json:"max_unscored"`
-	// Proof is nil unless Verdict is Pass or Fail.
+	// Proof is nil unless Verdict is Pass or Fail, and if Stopped is not empty.
 	Proof *Proof `json:"proof"`
 	// Mode is what must reach the floor, empty for FloorPoint.
 	Mode FloorMode `json:"floor_mode,omitempty"`

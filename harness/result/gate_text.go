@@ -157,7 +157,7 @@ func (b *BaselineGate) Text() string {
 	return s
 }
 
-// points formats a share in percentage points, signed with its sign.
-func points(share float64) string { return strconv.FormatFloat(100*share, 'f', -1, 64) }
+// points formats a share in percentage points; signed adds its sign.
+func points(share float64) string { return fmt.Sprintf("%.4g", 100*share) }
 
 func signed(share float64) string { return fmt.Sprintf("%+.1f", 100*share) }

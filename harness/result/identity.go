@@ -171,6 +171,9 @@ func orNone(s string) string {
 	return s
 }
 
+// Leaves returns the JSON text of every value that is set, by its key as in Changed.
+func (id Identity) Leaves() map[string]string { return id.flat() }
+
 // flat returns the JSON text of every leaf by its dotted key.
 func (id Identity) flat() map[string]string {
 	data, err := json.Marshal(id)

@@ -14,7 +14,8 @@ func wholeIdentity() Identity {
 		SchemaVersion: SchemaVersion, SDK: "go", Scorer: "judge", Brain: "eval", Scenario: AskBasic,
 		Mode: "auto", TopK: 5, Dialect: Auto,
 		Dataset: DatasetID{Path: "d.jsonl", SHA256: "aa", Selected: 3,
-			Tags: map[string]int{"a.b": 3}},
+			Selection: &Selection{Tags: []string{"x"}, SHA256: "ss", Total: 9},
+			Tags:      map[string]int{"a.b": 3}},
 		Corpus: &CorpusID{Path: "c", SHA256: "bb", Documents: 2},
 		Daemon: DaemonID{Program: "evalctl", CommandSHA256: "ee", Version: "1"},
 		Reader: &ModelID{Provider: "openai", BaseURL: "https://h/v1", Model: "m"},
@@ -38,6 +39,15 @@ func TestDifferences(t *testing.T) {
 		{"the dataset", func(id *Identity) { id.Dataset.SHA256, id.Dataset.Selected = "zz", 2 },
 			[]string{`dataset.selected was 3 and is now 2`,
 				`dataset.sha256 was "aa" and is now "zz"`}},
+		{"how the same questions were selected", func(id *Identity) {
+			id.Dataset.Selection = &Selection{Tags: []string{"y"}, Limit: 3, SHA256: "ss", Total: 9}
+		}, nil},
+		{"the selected questions", func(id *Identity) {
+			id.Dataset.Selection = &Selection{Grep: "x", SHA256: "tt", Total: 9, Seed: new(uint64(0))}
+		}, []string{`dataset.selection.sha256 was "ss" and is now "tt"`,
+			`dataset.selection.shuffle_seed was not set and is now 0`}},
+		{"repeats", func(id *Identity) { id.Dataset.Repeats = 3 },
+			[]string{`dataset.repeats was not set and is now 3`}},
 		{"the mode and top-k", func(id *Identity) { id.Mode, id.TopK = "bm25", 10 },
 			[]string{`mode was "auto" and is now "bm25"`, `top_k was 5 and is now 10`}},
 		{"the command", func(id *Identity) { id.Daemon.CommandSHA256 = "ff" },

@@ -225,6 +225,14 @@ func TestReadRejects(t *testing.T) {
 		}
 		return strings.Replace(two, from, to, 1)
 	}
+	thrice := func(from, to string) string {
+		file := fileOf("", 3, `{"outcome":"error","id":"a","repeat":1}`, `{"outcome":"error","id":"a","repeat":2}`,
+			`{"outcome":"error","id":"a","repeat":3}`)
+		return strings.NewReplacer(`"selected":0`, `"selected":3,"repeats":3`, from, to).Replace(file)
+	}
+	if _, questions, err := read(writeText(t, thrice("-", "-"))); err != nil || len(questions) != 3 {
+		t.Errorf("three repeats: %d questions, %v", len(questions), err)
+	}
 	repeated := fileOf("", 3, `{"outcome":"error","id":"a"}`, `{"outcome":"error","id":"b"}`, ` {"outcome":"error","id":"a"}`)
 	for _, c := range []struct{ name, file, want string }{
 		{"a newer version", swap(`"schema_version":1`, `"schema_version":2`), "schema version 2 and was written by a newer evalctl: use that version or a newer one"},
@@ -263,6 +271,10 @@ func TestReadRejects(t *testing.T) {
 		{"more than planned in a stopped run", fileOf("failed", 1, `{"outcome":"error","id":"a"}`, `{"outcome":"error","id":"b"}`), "planned 1 before it stopped"},
 
 		{"an id twice", repeated, `question 3: ` + at(repeated, `{"outcome":"error","id":"a"}]`) + `duplicate id "a", first used by question 1`},
+		{"a repeat in a run without", swap(`"id":"b"`, `"id":"b","repeat":1`), `id "b" has repeat 1 in a run without repeats`},
+		{"a repeat above the last", thrice(`"repeat":3`, `"repeat":4`), `id "a" has repeat 4 in a run of 3 repeats`},
+		{"no repeat", thrice(`,"repeat":3`, ``), `id "a" has repeat 0 in a run of 3 repeats`},
+		{"a repeat twice", thrice(`"repeat":3`, `"repeat":1`), `duplicate id "a", first used by question 1`},
 		{"no id", swap(`{"outcome":"error","id":"b"}`, `{"answer":"b"}`), "question 2: " + at(two, `{"outcome":"error","id":"b"}`) + "it has no id"},
 		{"a question that is none", swap(`{"outcome":"error","id":"b"}`, `7`), "question 2: " + at(two, `{"outcome":"error","id":"b"}`)[:5]},
 		{"a question that is not JSON", swap(`{"outcome":"error","id":"b"}`, `{"outcome":"error","id":b}`), "question 2: " + at(swap(`{"outcome":"error","id":"b"}`, `{"outcome":"error","id":b}`), "b}") + "invalid character 'b'"},

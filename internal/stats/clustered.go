@@ -8,8 +8,8 @@ type ClusteredMean struct {
 	// SE has the correction for few clusters. It is NaN for fewer than two clusters. NaiveSE is that
 	// of independent values, NaN for fewer than two values.
 	SE, NaiveSE float64
-	// Lo and Hi are the ends of the t interval with Clusters-1 degrees of freedom, NaN without SE.
-	// The caller clamps them if the values have a range.
+	// Lo and Hi are the ends of the t interval with Clusters-1 degrees of freedom, NaN without SE and
+	// if SE is 0. The caller clamps them if the values have a range.
 	Lo, Hi   float64
 	Clusters int
 }
@@ -21,9 +21,10 @@ type ClusteredMean struct {
 //
 // with C clusters (Miller 2024, appendix A; the second factor is the correction for few clusters).
 // cluster[i] is any label of the cluster of values[i]. With clusters of one, SE equals NaiveSE.
-// Below about 20 clusters SE itself is imprecise. SE is 0 if all values are equal or all clusters
-// have the same mean, which says little about the precision; a score interval such as Wilson's
-// does better there. All figures are NaN without values and if the lengths differ.
+// Below about 20 clusters SE itself is imprecise. SE is exactly 0 if all values are equal or the
+// clusters do not differ, which is no proof that the mean is precise: there is no interval then,
+// and a score interval such as Wilson's is needed. All figures are NaN without values and if the
+// lengths differ.
 func Clustered(values []float64, cluster []int, conf float64) ClusteredMean {
 	nan := math.NaN()
 	r := ClusteredMean{Mean: nan, SE: nan, NaiveSE: nan, Lo: nan, Hi: nan}
@@ -55,8 +56,21 @@ func Clustered(values []float64, cluster []int, conf float64) ClusteredMean {
 		squares += s * s
 	}
 	r.SE = math.Sqrt(squares) / n * math.Sqrt(c/(c-1))
+	if rounding(r.SE, values) {
+		r.SE = 0
+		return r
+	}
 	r.Lo, r.Hi = MeanCI(r.Clusters, r.Mean, r.SE*r.SE*c, conf)
 	return r
+}
+
+// rounding reports whether a standard error of these values is 0 but for rounding.
+func rounding(se float64, values []float64) bool {
+	largest := 0.0
+	for _, v := range values {
+		largest = max(largest, math.Abs(v))
+	}
+	return se <= 1e-12*largest
 }
 
 // moments returns the mean of values and their sample variance, which is NaN for fewer than two.

@@ -26,7 +26,9 @@ func TestClustered(t *testing.T) {
 	}{
 		{[][]float64{{1, 1, 1, 1}, {0, 0, 0, 0}, {1, 1, 1, 1}}, .666667, .142134, .333333, -.767551, 2.100884},
 		{[][]float64{{1}, {0}, {1}, {1}, {0}}, .6, .244949, .244949, -.080087, 1.280087},
-		{[][]float64{{1, 0}, {0, 1}, {1, 0}}, .5, .223607, 0, .5, .5},
+		{[][]float64{{1, 0}, {0, 1}, {1, 0}}, .5, .223607, 0, nan, nan},
+		{[][]float64{{1, 1, 1, 1, 1, 1, 1, 1, 1, 0}, {0, 1, 1, 1, 1, 1, 1, 1, 1, 1}}, .9, .068825, 0, nan, nan}, // but for rounding
+		{[][]float64{{1, 1}, {1}}, 1, 0, 0, nan, nan},
 		{[][]float64{{1, 0, 1}}, .666667, .333333, nan, nan, nan},
 		{[][]float64{{1}}, 1, nan, nan, nan, nan},
 		{nil, nan, nan, nan, nan, nan},
@@ -108,7 +110,7 @@ func TestClusteredProperties(t *testing.T) {
 		if !near(twice.Mean, got.Mean, 1e-12) || twice.Clusters != got.Clusters || !same(twice.SE, got.SE, 1e-12) || !same(twice.Lo, got.Lo, 1e-9) {
 			t.Fatalf("%+v, each value twice %+v", got, twice)
 		}
-		if got.Clusters > 1 && !(got.Lo <= got.Mean && got.Mean <= got.Hi) {
+		if got.SE > 0 && !(got.Lo <= got.Mean && got.Mean <= got.Hi) {
 			t.Fatalf("the interval is beside the mean: %+v", got)
 		}
 	})

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"testing"
 	"text/template"
@@ -78,7 +77,7 @@ var documentFuncs = template.FuncMap{
 	"clampHi": func(m ClusteredMean) string { return fmt.Sprintf("%.3f", min(1, m.Hi)) },
 	"ints":    func(n ...int) []int { return n },
 	"floats":  func(x ...float64) []float64 { return x },
-	"ratio":   func(k, n int) float64 { return float64(k) / float64(n) },
+	"ratio":   ratio,
 	"up":      func(x float64) int { return int(math.Ceil(x)) },
 	"minus":   func(x, y float64) float64 { return x - y },
 	"times":   func(x, y float64) float64 { return x * y },
@@ -104,10 +103,11 @@ var documentFuncs = template.FuncMap{
 	"mostProven":  mostProven,
 	"required":    Required,
 	"gate":        GatePass,
-	"proves":      proves,
-	"proven":      func(n int, floor, p float64) float64 { return GatePass(n, ratioOf(proves(n, floor), n), p) },
-	"notRefuted":  func(n int, floor, p float64) float64 { return GatePass(n, ratioOf(notRefuted(n, floor), n), p) },
-	"tolerates":   notRefuted,
+	"proves":      func(n int, floor float64) int { return RequiredProven(n, floor, .95) },
+	"proven":      func(n int, floor, p float64) float64 { return AtLeast(RequiredProven(n, floor, .95), n, p) },
+	"notRefuted":  func(n int, floor, p float64) float64 { return AtLeast(RequiredNotRefuted(n, floor, .95), n, p) },
+	"tolerates":   func(n int, floor float64) int { return RequiredNotRefuted(n, floor, .95) },
+	"sizeProven":  func(p, floor float64) float64 { return ProportionSize(p, floor, .05, .8) },
 	"separates":   separates,
 	"allPassNeed": allPassNeed,
 
@@ -174,24 +174,14 @@ type documentJudge struct {
 	Judge JudgeAccuracy
 }
 
-func ratioOf(k, n int) float64 { return float64(k) / float64(n) }
-
-// proves returns the fewest of n passes whose one-sided lower bound reaches floor, n+1 if none does.
-func proves(n int, floor float64) int {
-	return sort.Search(n+1, func(k int) bool { return WilsonLower(k, n, .95) >= floor })
-}
-
-// notRefuted returns the fewest of n passes whose one-sided upper bound reaches floor.
-func notRefuted(n int, floor float64) int {
-	return sort.Search(n+1, func(k int) bool { return WilsonUpper(k, n, .95) >= floor })
-}
+func ratio(k, n int) float64 { return float64(k) / float64(n) }
 
 // mostProven returns the largest probability that a daemon at the floor is proven to reach it, for 1
 // to 1000 questions.
 func mostProven(floor float64) float64 {
 	most := 0.0
 	for n := 1; n <= 1000; n++ {
-		most = max(most, GatePass(n, ratioOf(proves(n, floor), n), floor))
+		most = max(most, AtLeast(RequiredProven(n, floor, .95), n, floor))
 	}
 	return most
 }
@@ -200,7 +190,7 @@ func mostProven(floor float64) float64 {
 func waldCovers(n int, p float64) float64 {
 	covers := 0.0
 	for k, term := range binomialTerms(n, p) {
-		if rate := ratioOf(k, n); math.Abs(rate-p) <= 1.96*math.Sqrt(rate*(1-rate)/float64(n)) {
+		if rate := ratio(k, n); math.Abs(rate-p) <= 1.96*math.Sqrt(rate*(1-rate)/float64(n)) {
 			covers += term
 		}
 	}
@@ -250,70 +240,4 @@ func mostAgainst(m int) int {
 		c++
 	}
 	return c
-}
-
-// documentClusters are five conversations of ten questions that pass 10, 10, 10, 9 and 6 of them.
-func documentClusters() ClusteredMean {
-	var values []float64
-	var cluster []int
-	for c, k := range []int{10, 10, 10, 9, 6} {
-		values = append(values, passes(k, 10)...)
-		for range 10 {
-			cluster = append(cluster, c)
-		}
-	}
-	return Clustered(values, cluster, .95)
-}
-
-// documentSplit are the variances of 50 questions asked three times: 41 pass always, 4 never, three
-// twice and two once.
-func documentSplit() struct{ Question, Run float64 } {
-	var scores [][]float64
-	for passed, questions := range []int{4, 2, 3, 41} {
-		for range questions {
-			scores = append(scores, passes(passed, 3))
-		}
-	}
-	question, run := VarianceSplit(scores)
-	return struct{ Question, Run float64 }{question, run}
-}
-
-func documentPPI() struct {
-	Mean, SE float64
-	CI       ends
-} {
-	judge, labelledJudge, labelled := ppiExample()
-	mean, se, lo, hi := PPIMean(judge, labelledJudge, labelled, .95)
-	return struct {
-		Mean, SE float64
-		CI       ends
-	}{mean, se, ends{lo, hi}}
-}
-
-func documentQuantile(n int, p float64) struct {
-	Lo, Hi int
-	Covers float64
-} {
-	lo, hi, covers := QuantileCI(n, p, .95)
-	return struct {
-		Lo, Hi int
-		Covers float64
-	}{lo, hi, covers}
-}
-
-func documentSPRT() struct{ Lower, Upper, Pass, Fail float64 } {
-	s := SPRT{P0: .85, P1: .92, Alpha: .05, Beta: .1}
-	lower, upper := s.Bounds()
-	return struct{ Lower, Upper, Pass, Fail float64 }{lower, upper, s.LogRatio(1, 0), s.LogRatio(0, 1)}
-}
-
-// documentChanges are the changes in seven nights of 84 of 100 passes, give or take two, and seven
-// of 70.
-func documentChanges() []ChangePoint {
-	passed := []int{83, 85, 84, 82, 86, 84, 84, 71, 69, 70, 68, 72, 70, 70}
-	total := make([]int, len(passed))
-	for i := range total {
-		total[i] = 100
-	}
-	return ChangePoints(passed, total, ChangeTest{MinSegment: 3, Alpha: .02, Resamples: 1999, Seed: 1})
 }

@@ -26,15 +26,15 @@ type PairedMean struct {
 	Mean float64
 	N    int
 	// SE, the t interval Lo to Hi, the statistic T = Mean/SE and the two-sided p-value P of no
-	// difference. NaN for fewer than two pairs.
+	// difference. NaN for fewer than two pairs, and all but SE if that is 0.
 	SE, Lo, Hi, T, P float64
 }
 
 // PairedMeans compares the scores a and b of the same items in the same order by a paired t test,
 // with the interval at confidence conf. A pair of which a score is NaN, such as that of an item
-// without a score, does not count. If all differences are 0, T is 0 and P is 1; if all are the same
-// other number, SE is 0, T infinite and P 0, which says little about few pairs. Slices of different
-// lengths have no result but NaN.
+// without a score, does not count. If all differences are the same, SE is 0, which is no proof that
+// the mean is precise: there is no interval and no test then, but P is 1 if all are 0. Slices of
+// different lengths have no result but NaN.
 func PairedMeans(a, b []float64, conf float64) PairedMean {
 	d := differences(a, b, func(x, y float64) float64 { return x - y })
 	nan := math.NaN()
@@ -48,11 +48,16 @@ func PairedMeans(a, b []float64, conf float64) PairedMean {
 		return r
 	}
 	r.SE = math.Sqrt(variance / float64(len(d)))
-	r.Lo, r.Hi = MeanCI(len(d), mean, variance, conf)
-	if mean == 0 {
+	switch {
+	case mean == 0:
 		r.T, r.P = 0, 1
+	case rounding(r.SE, d):
+		r.SE = 0
+	}
+	if r.SE == 0 {
 		return r
 	}
+	r.Lo, r.Hi = MeanCI(len(d), mean, variance, conf)
 	r.T = mean / r.SE
 	r.P = min(1, 2*distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(d) - 1)}.CDF(-math.Abs(r.T)))
 	return r
@@ -69,7 +74,7 @@ type Ratio struct {
 // LogRatio compares positive values a and b of the same items in the same order, such as latencies,
 // by a paired t test on ln(a/b): Ratio 2 says that a is typically twice b. The interval has
 // confidence conf. A pair with a NaN or a value that is not above 0 does not count. Lo, Hi and P
-// are NaN for fewer than two pairs; slices of different lengths have no result but NaN.
+// are NaN where those of PairedMeans are; slices of different lengths have no result but NaN.
 func LogRatio(a, b []float64, conf float64) Ratio {
 	d := differences(a, b, func(x, y float64) float64 {
 		if !(x > 0 && y > 0) {

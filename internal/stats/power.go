@@ -32,9 +32,6 @@ func McNemarSize(p10, p01, alpha, power float64) float64 {
 		return math.NaN()
 	}
 	psi, d := p10+p01, p10-p01
-	if d == 0 {
-		d = 0 // the sign of a zero must not matter
-	}
 	za, zb := powerQuantiles(alpha, power)
 	root := za*math.Sqrt(psi) + zb*math.Sqrt(psi-d*d)
 	switch {

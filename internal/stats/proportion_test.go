@@ -283,3 +283,27 @@ func TestNewcombeIndependentVectors(t *testing.T) {
 		expect(t, fmt.Sprintf("%+v: mirrored hi", v), -lo, v.CI[1], 1e-14)
 	}
 }
+
+// The interval of independent samples contains the difference, is wider than with four times the
+// trials, and mirrors when the samples or passes and failures are exchanged.
+func TestNewcombeIndependentProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k1, n1 := counts(t)
+		k2, n2 := counts(t)
+		n1, n2 = min(n1, largest/4), min(n2, largest/4)
+		k1, k2 = min(k1, n1), min(k2, n2)
+		d := float64(k1)/float64(n1) - float64(k2)/float64(n2)
+		lo, hi := NewcombeIndependent(k1, n1, k2, n2, .95)
+		if !(-1 <= lo && lo <= d+1e-12 && d <= hi+1e-12 && hi <= 1 && lo < hi) {
+			t.Fatalf("[%v, %v] of %v", lo, hi, d)
+		}
+		if wlo, whi := NewcombeIndependent(4*k1, 4*n1, 4*k2, 4*n2, .95); whi-wlo >= hi-lo {
+			t.Fatalf("[%v, %v] is not wider than [%v, %v] of four times the trials", lo, hi, wlo, whi)
+		}
+		mlo, mhi := NewcombeIndependent(k2, n2, k1, n1, .95)
+		flo, fhi := NewcombeIndependent(n2-k2, n2, n1-k1, n1, .95)
+		if !near(mlo, -hi, 1e-12) || !near(mhi, -lo, 1e-12) || !near(flo, lo, 1e-12) || !near(fhi, hi, 1e-12) {
+			t.Fatalf("[%v, %v], exchanged [%v, %v], of failures [%v, %v]", lo, hi, mlo, mhi, flo, fhi)
+		}
+	})
+}

@@ -68,7 +68,8 @@ func TestPairedTestsHoldForAllSizes(t *testing.T) {
 		if other := McNemarExact(c, b); other != exact || McNemarMidP(c, b) != mid {
 			t.Fatalf("%d, %d: %v, the other way round %v", b, c, exact, other)
 		}
-		if n > 10_000 && !near(mid, p, .001) {
+		// The largest step of the distribution, at b = c, has a probability of 0.8/√n.
+		if n > 10_000 && !near(mid, p, .01) {
 			t.Fatalf("%d, %d: mid-p %v, normal approximation %v", b, c, mid, p)
 		}
 	})

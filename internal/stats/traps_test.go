@@ -121,7 +121,9 @@ func TestTrapAllEqualSamples(t *testing.T) {
 	lo, hi := BCa(same, 1000, 1, .95)
 	expect(t, "BCa lo", lo, .1, 1e-15)
 	expect(t, "BCa hi", hi, .1, 1e-15)
-	// Equal passes leave Wilson's interval as the one with a width.
+	// Equal values have no interval, because one without a width would prove anything.
+	expect(t, "the t interval", got.Hi, math.NaN(), 0)
+	expect(t, "the clustered interval", Clustered(passes(50, 50), []int{49: 1}, .95).Hi, math.NaN(), 0)
 	if got := Clustered(passes(50, 50), make([]int, 50), .95); !math.IsNaN(got.SE) {
 		t.Errorf("one cluster: %+v", got)
 	}

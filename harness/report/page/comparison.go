@@ -23,7 +23,9 @@ func (d *document) addComparison(c *compare.Comparison) {
 	for _, s := range comparisonSections(c, nil) {
 		d.add(s)
 	}
-	facts := comparisonMethods(c)
+	var intervals intervalMethods
+	intervals.addComparison(c)
+	facts := append(comparisonMethods(c), intervals.facts...)
 	for _, r := range c.Runs {
 		if r.SHA256 != "" {
 			facts = append(facts, fact{Name: "SHA-256 of " + name(r.Path), Value: name(r.SHA256), Code: true})
@@ -86,7 +88,7 @@ func comparisonSections(c *compare.Comparison, anchors map[string]int) []section
 // verdictCell returns a verdict with its sign.
 func verdictCell(v compare.Verdict) cell {
 	class := map[compare.Verdict]string{compare.Better: "pass", compare.Worse: "fail", compare.NotSeen: "none"}[v]
-	return cell{Text: v.Words(), Mark: v.Mark(), Class: class}
+	return cell{Text: v.Words(), Mark: v.Mark(), Class: class + " whole"}
 }
 
 // widest returns the largest absolute end of the intervals of differences, at least 0.05, as the
@@ -100,6 +102,9 @@ func widest(tables ...compare.Table) float64 {
 	}
 	return most
 }
+
+// scale names the ends of drawn differences.
+func scale(most float64) string { return fmt.Sprintf("−%.0f to +%.0f pp", 100*most, 100*most) }
 
 // differenceBar draws the difference of a pair.
 func differenceBar(t compare.Table, margin *compare.MarginTest, most float64) cell {
@@ -116,6 +121,29 @@ func differenceBar(t compare.Table, margin *compare.MarginTest, most float64) ce
 	return cell{Bar: svg.Difference(v, at, most)}
 }
 
+// pairOf names the runs of a pair: the run and what it is compared with.
+func pairOf(c *compare.Comparison, run, reference int) string {
+	return name(c.Runs[run].Name) + " vs " + name(c.Runs[reference].Name)
+}
+
+// withPairs returns the columns of a table with rows of several pairs: first, pair and the others.
+// If there is only one pair its caption names it.
+func withPairs(c *compare.Comparison, caption, first string, others ...string) *table {
+	if len(c.Pairs) == 1 {
+		caption += ": " + pairOf(c, c.Pairs[0].Run, c.Pairs[0].Reference)
+		return &table{Caption: caption, Columns: columns(append([]string{first}, others...)...)}
+	}
+	return &table{Caption: caption, Columns: columns(append([]string{first, "runs"}, others...)...)}
+}
+
+// pairRow returns the first cells of such a row.
+func pairRow(c *compare.Comparison, first string, run, reference int) []cell {
+	if len(c.Pairs) == 1 {
+		return cells(first)
+	}
+	return cells(first, pairOf(c, run, reference))
+}
+
 func pairTable(c *compare.Comparison) *table {
 	var tables []compare.Table
 	for _, p := range c.Pairs {
@@ -123,11 +151,11 @@ func pairTable(c *compare.Comparison) *table {
 	}
 	most := widest(tables...)
 	t := &table{Caption: fmt.Sprintf("Differences of the pass rates, with their 95%% intervals; p adjusted over %s (%s)", count(c.Tests, "test"), name(c.Adjustment)),
-		Columns: columns("run", "compared with", "verdict", ">difference", ">95% CI, pp", fmt.Sprintf("−%.0f to +%.0f pp", 100*most, 100*most),
+		Columns: columns("runs", "verdict", ">difference", ">95% CI, pp", scale(most),
 			">only run", ">only other", ">p", ">p adjusted")}
 	for _, p := range c.Pairs {
-		t.row(append(cells(name(c.Runs[p.Run].Name), name(c.Runs[p.Reference].Name)), append([]cell{verdictCell(p.Verdict)},
-			tableCells(p.Table, differenceBar(p.Table, p.Margin, most))...)...)...)
+		t.row(append([]cell{{Text: pairOf(c, p.Run, p.Reference)}, verdictCell(p.Verdict)},
+			tableCells(p.Table, differenceBar(p.Table, p.Margin, most))...)...)
 	}
 	return t
 }
@@ -172,16 +200,17 @@ func pairNotes(c *compare.Comparison, p compare.Pair) []block {
 
 // measureBlocks shows the differences of scores, retrieval and latencies.
 func measureBlocks(c *compare.Comparison) []block {
-	means := &table{Caption: "Differences of means over the questions that both runs measured", Columns: columns("measure", "run", "compared with", "verdict", ">n", ">mean", ">other", ">difference", ">95% CI", ">p adjusted")}
-	ratios := &table{Caption: "Ratios of latencies; above 1 the run is slower", Columns: columns("latency", "run", "compared with", "verdict", ">n", ">p50", ">other", ">ratio", ">95% CI", ">p adjusted")}
+	means := withPairs(c, "Differences of means over the questions that both runs measured", "measure",
+		"verdict", ">n", ">mean", ">other", ">difference", ">95% CI", ">p adjusted")
+	ratios := withPairs(c, "Ratios of latencies; above 1 the run is slower", "latency",
+		"verdict", ">n", ">p50", ">other", ">ratio", ">95% CI", ">p adjusted")
 	for _, p := range c.Pairs {
-		run, other := name(c.Runs[p.Run].Name), name(c.Runs[p.Reference].Name)
 		for _, m := range p.Measures {
 			ci := absent
 			if m.Interval != nil {
 				ci = fmt.Sprintf("%+.3f to %+.3f", m.Interval.Low, m.Interval.High)
 			}
-			means.row(append(append(cells(name(m.Name), run, other), verdictCell(m.Verdict)), cells(fmt.Sprint(m.N), fmt.Sprintf("%.3f", m.RunMean),
+			means.row(append(append(pairRow(c, name(m.Name), p.Run, p.Reference), verdictCell(m.Verdict)), cells(fmt.Sprint(m.N), fmt.Sprintf("%.3f", m.RunMean),
 				fmt.Sprintf("%.3f", m.ReferenceMean), fmt.Sprintf("%+.3f", m.Difference), ci, pValue(&m.Adjusted))...)...)
 		}
 		for _, l := range p.Latencies {
@@ -193,7 +222,7 @@ func measureBlocks(c *compare.Comparison) []block {
 			if l.Verdict != compare.NotSeen {
 				verdict.Text = map[compare.Verdict]string{compare.Better: "faster", compare.Worse: "slower"}[l.Verdict]
 			}
-			ratios.row(append(append(cells(latencyName(l.Name), run, other), verdict), cells(fmt.Sprint(l.N), milliseconds(l.RunP50),
+			ratios.row(append(append(pairRow(c, latencyName(l.Name), p.Run, p.Reference), verdict), cells(fmt.Sprint(l.N), milliseconds(l.RunP50),
 				milliseconds(l.ReferenceP50), fmt.Sprintf("×%.2f", l.Ratio), ci, pValue(l.Adjusted))...)...)
 		}
 	}
@@ -271,17 +300,17 @@ func matrixSection(c *compare.Comparison) section {
 }
 
 func tagTable(c *compare.Comparison) *table {
-	t := &table{Caption: fmt.Sprintf("Differences by tag; p adjusted over %s", count(c.TagTests, "test")),
-		Columns: columns("tag", "run", "compared with", "verdict", ">n", ">difference", ">95% CI, pp", "", ">only run", ">only other", ">p", ">p adjusted")}
 	most := 0.05
 	for _, tag := range c.Tags {
 		for _, p := range tag.Pairs {
 			most = max(most, widest(p.Table))
 		}
 	}
+	t := withPairs(c, fmt.Sprintf("Differences by tag; p adjusted over %s", count(c.TagTests, "test")), "tag",
+		"verdict", ">n", ">difference", ">95% CI, pp", scale(most), ">only run", ">only other", ">p", ">p adjusted")
 	for _, tag := range c.Tags {
 		for _, p := range tag.Pairs {
-			row := append(cells(name(tag.Tag), name(c.Runs[p.Run].Name), name(c.Runs[p.Reference].Name)), verdictCell(p.Verdict), cell{Text: fmt.Sprint(p.N)})
+			row := append(pairRow(c, name(tag.Tag), p.Run, p.Reference), verdictCell(p.Verdict), cell{Text: fmt.Sprint(p.N)})
 			t.row(append(row, tableCells(p.Table, differenceBar(p.Table, nil, most))...)...)
 		}
 	}
@@ -343,26 +372,7 @@ func comparisonMethods(c *compare.Comparison) []fact {
 	out := []fact{
 		{Name: "Pairs", Value: "Runs are compared question by question. An error is a verdict: not passed. Pairs without a score are left out."},
 		{Name: "Test", Value: test},
-		{Name: "Adjustment", Value: "p-values are adjusted by Holm's method over all tests of a table; a difference is shown if the adjusted one is below 0.05."},
-	}
-	seen := map[string]bool{}
-	add := func(i *result.Interval) {
-		if i != nil && !seen[i.Method] {
-			seen[i.Method] = true
-			out = append(out, fact{Name: "Interval: " + methodName(i.Method), Value: methodText(i.Method)})
-		}
-	}
-	for _, r := range c.Runs {
-		add(r.Interval)
-	}
-	for _, p := range c.Pairs {
-		add(p.Interval)
-		for _, m := range p.Measures {
-			add(m.Interval)
-		}
-		for _, l := range p.Latencies {
-			add(l.Interval)
-		}
+		{Name: "Adjustment", Value: "p-values are adjusted by Holm’s method over all tests of a table; a difference is shown if the adjusted one is below 0.05."},
 	}
 	if c.Resamples > 0 {
 		out = append(out, fact{Name: "Resampling", Value: fmt.Sprintf("%d resamples with seed %d", c.Resamples, c.Seed)})

@@ -31,7 +31,10 @@ func (d *document) addConformance(r *conformance.Report) {
 		{"open", "Not judged", "", conformance.NotJudged},
 		{"kept", "Kept", "", conformance.Kept},
 	} {
-		t := &table{Caption: part.title, Columns: columns("check", "level", "section", "requirement", "found")}
+		t := &table{Caption: part.title, Columns: columns("check", "level", "section", "requirement")}
+		if part.verdict != conformance.Kept {
+			t.Columns = append(t.Columns, column{Name: "found"})
+		}
 		for _, c := range r.Results {
 			if c.Verdict == part.verdict && (part.level == "" || c.Level == part.level) {
 				t.row(checkRow(c)...)
@@ -53,11 +56,11 @@ func (d *document) addConformance(r *conformance.Report) {
 func conformanceBand(r *conformance.Report) band {
 	must, should := r.Count("", conformance.Must, conformance.Broken), r.Count("", conformance.Should, conformance.Broken)
 	kept := r.Count("", conformance.Must, conformance.Kept) + r.Count("", conformance.Should, conformance.Kept)
-	b := band{Heading: "Conformance of " + name(r.Endpoint), Class: "pass", Mark: "✓", Word: "Conforms",
+	b := band{Heading: "Conformance of " + name(r.Endpoint), Class: "pass", Mark: "✓", Word: "No MUST broken",
 		Sentence: fmt.Sprintf("%d MUST and %d SHOULD broken, %d kept, %d not judged", must, should, kept, r.NotJudged(""))}
 	switch {
 	case must > 0:
-		b.Class, b.Mark, b.Word = "fail", "✗", "Does not conform"
+		b.Class, b.Mark, b.Word = "fail", "✗", "MUST broken"
 	case r.Partial || r.Death != nil:
 		b.Class, b.Mark, b.Word = "warn", "‖", "Inconclusive"
 	case kept == 0:
@@ -66,34 +69,60 @@ func conformanceBand(r *conformance.Report) band {
 	return b
 }
 
+// groupSection counts the checks by group and by section of the specification.
 func groupSection(r *conformance.Report) section {
-	t := &table{Caption: "Checks by group", Columns: columns("group", ">MUST kept", ">MUST broken", ">SHOULD kept", ">SHOULD broken", ">not judged")}
-	for _, g := range append(r.Groups(), "") {
-		what := name(g)
-		if g == "" {
-			what = "all"
+	heads := []string{">MUST kept", ">MUST broken", ">SHOULD kept", ">SHOULD broken", ">not judged"}
+	count := func(t *table, what string, of func(conformance.Result) bool) {
+		n := map[string]int{}
+		for _, c := range r.Results {
+			switch {
+			case !of(c):
+			case c.Verdict == conformance.NotJudged:
+				n["not judged"]++
+			default:
+				n[string(c.Level)+" "+string(c.Verdict)]++
+			}
 		}
-		n := func(l conformance.Level, v conformance.Verdict) string { return fmt.Sprint(r.Count(g, l, v)) }
-		t.row(cells(what, n(conformance.Must, conformance.Kept), n(conformance.Must, conformance.Broken),
-			n(conformance.Should, conformance.Kept), n(conformance.Should, conformance.Broken), fmt.Sprint(r.NotJudged(g)))...)
+		row := cells(what)
+		for _, head := range heads {
+			row = append(row, cell{Text: fmt.Sprint(n[head[1:]])})
+		}
+		t.row(row...)
 	}
-	return section{ID: "groups", Title: "Groups", Blocks: []block{{Table: t}}}
+	groups := &table{Caption: "Checks by group", Columns: columns(append([]string{"group"}, heads...)...)}
+	for _, g := range r.Groups() {
+		count(groups, name(g), func(c conformance.Result) bool { return c.Group == g })
+	}
+	count(groups, "all", func(conformance.Result) bool { return true })
+	parts := map[string]bool{}
+	for _, c := range r.Results {
+		parts[c.Section] = true
+	}
+	sections := &table{Caption: "Checks by section of the specification", Columns: columns(append([]string{"section"}, heads...)...)}
+	for _, part := range sortedKeys(parts) {
+		count(sections, name(part), func(c conformance.Result) bool { return c.Section == part })
+	}
+	return section{ID: "groups", Title: "Groups and sections", Blocks: []block{{Table: groups}, {Table: sections}}}
 }
 
 // foundLength is how much of the detail of a check is shown.
 const foundLength = 1000
 
 func checkRow(c conformance.Result) []cell {
+	row := append([]cell{{Text: name(c.ID)}}, cells(string(c.Level), name(c.Section), line(c.Sentence, foundLength))...)
 	found := line(c.Detail, foundLength)
-	if c.Verdict == conformance.NotJudged {
+	switch c.Verdict {
+	case conformance.Kept:
+		row[0].Mark, row[0].Class = "✓", "pass"
+		return row
+	case conformance.Broken:
+		row[0].Mark, row[0].Class = "✗", "fail"
+	default:
+		row[0].Mark, row[0].Class = "?", "warn"
 		found = c.Reason.String() + ": " + found
 	}
-	if c.Request != "" && c.Verdict != conformance.Kept {
+	if c.Request != "" {
 		found += " (" + line(c.Request, foundLength) + ")"
 	}
-	mark := map[conformance.Verdict]cell{
-		conformance.Kept: {Mark: "✓", Class: "pass"}, conformance.Broken: {Mark: "✗", Class: "fail"}, conformance.NotJudged: {Mark: "?", Class: "warn"},
-	}[c.Verdict]
-	mark.Text = name(c.ID)
-	return append([]cell{mark}, cells(string(c.Level), name(c.Section), line(c.Sentence, foundLength), found)...)
+	return append(row, cell{Text: found})
 }

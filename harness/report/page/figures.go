@@ -8,7 +8,6 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
-	"evalctl/internal/stats"
 	"evalctl/internal/svg"
 )
 
@@ -151,8 +150,8 @@ func latencySection(c Content) section {
 		values []float64
 	}{{"first token", c.Result.FirstDelta, first}, {"done", c.Result.Latency, done}} {
 		if l.q.N > 0 {
-			t.row(cells(l.name, fmt.Sprint(l.q.N), percentile(l.q.P50, l.q.P50Interval, l.q.N, 0.5),
-				percentile(l.q.P95, l.q.P95Interval, l.q.N, 0.95), percentile(l.q.P99, l.q.P99Interval, l.q.N, 0.99))...)
+			t.row(cells(l.name, fmt.Sprint(l.q.N), percentile(l.q.P50, l.q.P50Interval, l.q.N, result.NeededForP50),
+				percentile(l.q.P95, l.q.P95Interval, l.q.N, result.NeededForP95), percentile(l.q.P99, l.q.P99Interval, l.q.N, result.NeededForP99))...)
 		}
 		if len(l.values) > 0 {
 			slices.Sort(l.values)
@@ -176,8 +175,7 @@ func latencySection(c Content) section {
 }
 
 // percentile formats a percentile with its interval, or says how many values it needs.
-func percentile(value *float64, i *result.Interval, n int, p float64) string {
-	need := stats.QuantileCIMin(p, 0.95)
+func percentile(value *float64, i *result.Interval, n, need int) string {
 	switch {
 	case value == nil || n < need:
 		return fmt.Sprintf("needs n ≥ %d", need)

@@ -3,27 +3,32 @@ package page
 import (
 	"fmt"
 
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 )
 
 // methods describes how intervals are computed, by their names in result files.
 var methods = map[string]struct{ name, how string }{
-	"wilson": {"Wilson", "score interval of a share: the centre is (p + z²/2n) / (1 + z²/n), " +
-		"the half width z·√(p(1−p)/n + z²/4n²) / (1 + z²/n)"},
-	"wilson_stratified": {"Wilson, stratified", "score interval at the size that has the standard error of the " +
-		"estimate from the strata, with the correction for finite populations"},
-	"student_t": {"t", "mean ± t·s/√n with n−1 degrees of freedom"},
-	"student_t_clustered": {"t, clustered", "mean ± t·SE with one degree of freedom less than there are clusters; " +
-		"SE² is the sum over the clusters of the squared sums of deviations, divided by n², times C/(C−1)"},
-	"newcombe_paired": {"Newcombe, paired", "interval of the difference of two shares of the same questions, " +
-		"from their Wilson intervals and their correlation (Newcombe 1998, method 10)"},
-	"bonett_price":                {"Bonett–Price", "paired difference with one added to both kinds of disagreement and two to n"},
-	"student_t_paired":            {"t, paired", "mean of the differences ± t·s/√n"},
-	"bootstrap_percentile_paired": {"bootstrap", "percentiles of the mean difference over resampled questions, or clusters"},
-	"student_t_log_ratio":         {"t of logarithms", "mean of the logarithms of the ratios ± t·s/√n, as a ratio"},
-	"order_statistics": {"order statistics", "the values at two ranks that enclose the percentile with this " +
-		"probability, by the binomial distribution"},
+	"wilson": {"Wilson", "Score interval of a share: the centre is (p + z²/2n) / (1 + z²/n), " +
+		"the half width z·√(p(1−p)/n + z²/4n²) / (1 + z²/n)."},
+	"wilson_stratified": {"Wilson, stratified", "Score interval at the size that has the standard error of the " +
+		"estimate from the strata, with the correction for finite populations."},
+	"wilson_clusters": {"Wilson of clusters", "Wilson's interval with each cluster as one question, because the clusters do not differ."},
+	"student_t":       {"t", "Mean ± t·s/√n with n−1 degrees of freedom."},
+	"clustered_t":     {"t, clustered", clusteredHow},
+	// The name in comparisons.
+	"student_t_clustered": {"t, clustered", clusteredHow},
+	"newcombe_paired": {"Newcombe, paired", "Interval of the difference of two shares of the same questions, " +
+		"from their Wilson intervals and their correlation (Newcombe 1998, method 10)."},
+	"student_t_paired":            {"t, paired", "Mean of the differences ± t·s/√n."},
+	"bootstrap_percentile_paired": {"bootstrap", "Percentiles of the mean difference over resampled questions, or clusters."},
+	"student_t_log_ratio":         {"t of logarithms", "Mean of the logarithms of the ratios ± t·s/√n, as a ratio."},
+	"order_statistics": {"order statistics", "The values at two ranks that enclose the percentile with at least this " +
+		"probability, by the binomial distribution."},
 }
+
+const clusteredHow = "Mean ± t·SE, with one degree of freedom less than there are clusters. SE² is the sum over the " +
+	"clusters of the squared sums of deviations, divided by n², times C/(C−1)."
 
 // methodName returns the name of a method for people, and its own name if it is not known.
 func methodName(method string) string {
@@ -41,9 +46,12 @@ func methodSection(c Content) section {
 			"unscored questions count as not passed. Questions without gold are not counted."},
 		{Name: "Pass rate", Value: "Passed questions, divided by all that count."},
 	}
-	for _, m := range usedMethods(c) {
-		facts = append(facts, fact{Name: "Interval: " + methodName(m), Value: methodText(m)})
+	var intervals intervalMethods
+	intervals.addRun(res)
+	if c.Comparison != nil {
+		intervals.addComparison(c.Comparison)
 	}
+	facts = append(facts, intervals.facts...)
 	if res.Gate != nil {
 		facts = append(facts, gateMethod(res.Gate))
 	}
@@ -67,64 +75,82 @@ func methodSection(c Content) section {
 	}}
 }
 
-// methodText returns the formula of a method.
-func methodText(method string) string {
-	if m, ok := methods[method]; ok {
-		return m.how + "."
-	}
-	return "The result file names this method."
+// intervalMethods lists the methods of intervals, each once, in the order of their addition.
+type intervalMethods struct {
+	facts []fact
+	seen  map[string]bool
 }
 
-// usedMethods returns the methods of the result's intervals, each once.
-func usedMethods(c Content) []string {
-	var out []string
-	seen := map[string]bool{}
-	add := func(i *result.Interval) {
-		if i != nil && i.Method != "" && !seen[i.Method] {
-			seen[i.Method] = true
-			out = append(out, i.Method)
+func (m *intervalMethods) add(intervals ...*result.Interval) {
+	for _, i := range intervals {
+		if i == nil || i.Method == "" || m.seen[methodName(i.Method)] {
+			continue
 		}
+		if m.seen == nil {
+			m.seen = map[string]bool{}
+		}
+		m.seen[methodName(i.Method)] = true
+		how := "The result file names this method."
+		if known, ok := methods[i.Method]; ok {
+			how = known.how
+		}
+		m.facts = append(m.facts, fact{Name: "Interval: " + methodName(i.Method), Value: how})
 	}
-	res := c.Result
-	add(res.Interval)
+}
+
+// addRun adds the methods of a result.
+func (m *intervalMethods) addRun(res *result.Result) {
+	m.add(res.Interval, res.MeanScoreInterval)
 	if res.Clustered != nil {
-		add(res.Clustered.Interval)
+		m.add(res.Clustered.Interval)
 	}
 	if res.Replay != nil && res.Replay.Weighted != nil {
-		add(&res.Replay.Weighted.Interval)
+		m.add(&res.Replay.Weighted.Interval)
 	}
 	if res.Retrieval != nil {
-		for _, i := range res.Retrieval.Intervals {
-			add(&i)
+		for _, metric := range sortedKeys(res.Retrieval.Intervals) {
+			i := res.Retrieval.Intervals[metric]
+			m.add(&i)
 		}
 	}
 	for _, q := range []result.Quantiles{res.Latency, res.FirstDelta} {
-		add(q.P50Interval)
-		add(q.P95Interval)
-		add(q.P99Interval)
+		m.add(q.P50Interval, q.P95Interval, q.P99Interval)
 	}
 	if res.Gate != nil && res.Gate.Baseline != nil {
-		add(res.Gate.Baseline.Interval)
+		m.add(res.Gate.Baseline.Interval)
 	}
-	if c.Comparison != nil {
-		for _, p := range c.Comparison.Pairs {
-			add(p.Interval)
+}
+
+// addComparison adds the methods of a comparison.
+func (m *intervalMethods) addComparison(c *compare.Comparison) {
+	for _, r := range c.Runs {
+		m.add(r.Interval)
+	}
+	for _, p := range c.Pairs {
+		m.add(p.Interval)
+		if p.Clustered != nil {
+			m.add(p.Clustered.Interval)
+		}
+		for _, d := range p.Measures {
+			m.add(d.Interval)
+		}
+		for _, l := range p.Latencies {
+			m.add(l.Interval)
 		}
 	}
-	return out
 }
 
 // gateMethod says how the verdict came about.
 func gateMethod(g *result.Gate) fact {
-	what := "the pass rate"
+	what := "The pass rate"
 	switch g.Mode {
 	case result.FloorProven:
-		what = "the one-sided 95% lower bound of the pass rate (Wilson)"
+		what = "The one-sided 95% lower bound of the pass rate"
 	case result.FloorNotRefuted:
-		what = "the one-sided 95% upper bound of the pass rate (Wilson)"
+		what = "The one-sided 95% upper bound of the pass rate"
 	}
-	return fact{Name: "Floor", Value: fmt.Sprintf("%s must reach %.3f; %d of %d passes do. A floor is proven if the one-sided "+
-		"95%% lower bound of the pass rate (Wilson) reaches it.", what, g.Floor, g.Required, g.Total)}
+	return fact{Name: "Floor", Value: what + fmt.Sprintf(" must reach %.3f. It is proven that the true rate reaches the floor if the "+
+		"one-sided 95%% lower bound does, and that it does not if the upper bound does not. Bounds are Wilson's, or those of clusters.", g.Floor)}
 }
 
 // hashes lists the hashes of all inputs.

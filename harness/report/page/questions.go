@@ -161,7 +161,7 @@ func lineOf(res *result.Result, q *result.Record, n int, tags map[string]int) qu
 }
 
 func (list *questions) section() section {
-	s := section{ID: "questions", Title: "Questions"}
+	s := section{ID: "questions", Title: fmt.Sprintf("Questions: %d", len(list.Items))}
 	if len(list.Items) > 0 {
 		s.add(block{Questions: list})
 	}

@@ -64,8 +64,8 @@ func runBand(res *result.Result) band {
 		b.Class, b.Mark, b.Word = "warn", "!", "Invalid"
 	}
 	b.Sentence = clean(g.Sentence)
-	if proof := g.ProofText(); proof != "" && g.Verdict == result.Pass && !strings.Contains(g.Sentence, proof) {
-		b.More = append(b.More, proof)
+	if proof := g.ProofText(); proof != "" && !strings.Contains(g.Sentence, proof) {
+		b.More = append(b.More, clean(proof))
 	}
 	return b
 }
@@ -103,11 +103,10 @@ func runWarnings(res *result.Result) []string {
 
 // selectionText describes a selection that leaves questions out, and is empty for others.
 func selectionText(id result.DatasetID) string {
-	s, asked := id.Selection, id.Selected/max(1, id.Repeats)
-	if !s.Partial(asked) {
+	if !id.Selection.Partial(id.Questions()) {
 		return ""
 	}
-	return fmt.Sprintf("selection: %d of %s (%s)", asked, count(s.Total, "question"), clean(s.String()))
+	return "selection: " + clean(id.SelectionText())
 }
 
 // rateSection shows the pass rate, overall and by tag and stratum.
@@ -140,6 +139,13 @@ func rateSection(res *result.Result) section {
 	}
 	if n.NoGold > 0 {
 		s.add(block{Text: fmt.Sprintf("%s without gold were left out.", count(n.NoGold, "question"))})
+	}
+	if res.MeanScore != nil {
+		mean := rateOf(res.MeanScore) + " over the scored questions"
+		if res.MeanScoreInterval != nil {
+			mean += ", " + levelOf(res.MeanScoreInterval)
+		}
+		s.add(block{Facts: []fact{{Name: "Mean score", Value: mean}}})
 	}
 	s.add(gateBlocks(res)...)
 	s.add(estimates(res)...)
@@ -227,15 +233,21 @@ func gateBlocks(res *result.Result) []block {
 		return nil
 	}
 	var out []block
+	lost := fmt.Sprintf("errors %d of %d allowed (%s), unscored %d of %d allowed (%s)",
+		g.MaxErrors.Count, g.MaxErrors.Allowed, g.MaxErrors.Max, g.MaxUnscored.Count, g.MaxUnscored.Allowed, g.MaxUnscored.Max)
+	facts := []fact{{Name: "Without a score", Value: lost}}
+	if text := g.FloorText(); text != "" {
+		facts = append([]fact{{Name: "Floor", Value: clean(text)}}, facts...)
+	}
+	out = append(out, block{Facts: facts})
 	if len(g.Tags) > 0 {
-		t := &table{Caption: "Floors of tags", Columns: columns("tag", "verdict", ">floor", ">required", ">passed", ">of")}
+		t := &table{Caption: "Floors of tags", Columns: columns("tag", "verdict", ">floor", "how certain")}
 		for _, tag := range g.Tags {
 			verdict := cell{Text: "below", Mark: "✗", Class: "fail"}
 			if tag.Met {
 				verdict = cell{Text: "reached", Mark: "✓", Class: "pass"}
 			}
-			t.row(append([]cell{{Text: name(tag.Tag)}, verdict},
-				cells(fmt.Sprintf("%.3f", tag.Floor), fmt.Sprint(tag.Required), fmt.Sprint(tag.Passed), fmt.Sprint(tag.Total))...)...)
+			t.row(cell{Text: name(tag.Tag)}, verdict, cell{Text: fmt.Sprintf("%.3f", tag.Floor)}, cell{Text: clean(tag.Text(g.Mode))})
 		}
 		out = append(out, block{Table: t})
 	}
@@ -247,22 +259,19 @@ func gateBlocks(res *result.Result) []block {
 
 // baselineBlock shows the comparison with the baseline of the gate.
 func baselineBlock(b *result.BaselineGate) block {
-	verdict := map[result.BaselineVerdict]string{
-		result.NotWorse: "not worse", result.Worse: "worse", result.Unknown: "unknown: the interval contains the margin",
-	}[b.Verdict]
 	facts := []fact{
 		{Name: "Baseline", Value: name(b.Path)},
-		{Name: "Verdict", Value: fmt.Sprintf("%s by more than the margin of %.1f pp", verdict, 100*b.Margin)},
-		{Name: "Difference", Value: fmt.Sprintf("%s, 95%% CI %s pp; exact McNemar p %s",
-			differenceText(b.Difference), pointsInterval(b.Interval), pValue(&b.P))},
-		{Name: "Pairs", Value: fmt.Sprintf("both passed %d, only this run %d, only the baseline %d, neither %d; %d not paired",
-			b.Both, b.OnlyRun, b.OnlyBaseline, b.Neither, b.Unpaired)},
+		{Name: "Verdict", Value: clean(b.Text())},
+		{Name: "Pairs", Value: fmt.Sprintf("both passed %d, only this run %d, only the baseline %d, neither %d; %d not paired; exact McNemar p %s",
+			b.Both, b.OnlyRun, b.OnlyBaseline, b.Neither, b.Unpaired, pValue(&b.P))},
 	}
-	if len(b.Broke) > 0 {
-		facts = append(facts, fact{Name: "Broke", Value: some(b.Broke)})
-	}
-	if len(b.Fixed) > 0 {
-		facts = append(facts, fact{Name: "Fixed", Value: some(b.Fixed)})
+	for _, f := range []struct {
+		name string
+		ids  []string
+	}{{"Differs in", b.Differs}, {"Broke", b.Broke}, {"Fixed", b.Fixed}} {
+		if len(f.ids) > 0 {
+			facts = append(facts, fact{Name: f.name, Value: some(f.ids)})
+		}
 	}
 	return block{Facts: facts}
 }
@@ -289,7 +298,7 @@ func repeatBlocks(r *result.Repeats) []block {
 		return nil
 	}
 	t := &table{Caption: fmt.Sprintf("%s, asked %d times each", count(r.Questions, "question"), r.K),
-		Columns: columns(">attempts k", ">pass@k", ">pass^k")}
+		Columns: columns("attempts k", ">pass@k", ">pass^k")}
 	for _, at := range r.At {
 		t.row(cells(fmt.Sprint(at.K), fmt.Sprintf("%.3f", at.PassAt), fmt.Sprintf("%.3f", at.PassHat))...)
 	}
@@ -298,8 +307,8 @@ func repeatBlocks(r *result.Repeats) []block {
 		rates = append(rates, fmt.Sprintf("%.3f", rate))
 	}
 	facts := []fact{
-		{Name: "Each time", Value: count(r.Stable, "question") + " passed"},
-		{Name: "Never", Value: count(r.Never, "question") + " passed"},
+		{Name: "Passed each time", Value: count(r.Stable, "question")},
+		{Name: "Never passed", Value: count(r.Never, "question")},
 		{Name: "Flaky", Value: count(len(r.Flaky), "question")},
 		{Name: "Rate of each repeat", Value: strings.Join(rates, ", ")},
 		{Name: "Variance", Value: fmt.Sprintf("%s between questions, %s between repeats of a question", number(r.QuestionVariance), number(r.RunVariance))},
@@ -438,12 +447,4 @@ type verdictLine struct {
 // dataURL returns a URL that contains data. It is safe: browsers save it and do not show it.
 func dataURL(data []byte) template.URL {
 	return template.URL("data:application/octet-stream;base64," + base64.StdEncoding.EncodeToString(data))
-}
-
-// differenceText formats a difference of pass rates, which is nil without pairs.
-func differenceText(d *float64) string {
-	if d == nil {
-		return "none"
-	}
-	return points(*d)
 }

@@ -116,6 +116,8 @@ func pValue(p *float64) string {
 // milliseconds formats a time.
 func milliseconds(ms float64) string {
 	switch {
+	case ms == 0:
+		return "0 ms"
 	case ms < 10:
 		return fmt.Sprintf("%.1f ms", ms)
 	case ms < 1000:

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/result"
+	"evalctl/scorer"
+)
+
+// writeCompared writes the result of an SDK for 50 questions, of which those with these numbers
+// failed. Its names and texts try to be more than text.
+func writeCompared(t *testing.T, path, sdk string, slow float64, failed ...int) {
+	t.Helper()
+	id := result.Identity{
+		SchemaVersion: 1, SDK: sdk, Scorer: "judge", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
+		Dataset: result.DatasetID{Path: "smoke.jsonl", SHA256: strings.Repeat("9f", 32)},
+		Judge:   &result.JudgeModel{Provider: "openai", Model: "gpt-4o", PromptVersion: "v6", PromptSHA256: strings.Repeat("7a", 32)},
+		Daemon:  result.DaemonID{Program: sdk, Version: "1.0"},
+	}
+	res := result.Result{SDK: sdk, ScorerName: "judge", Identity: id, EffectiveModes: map[string]int{"bm25": 50}, Planned: 50}
+	var questions []result.Record
+	for i := range 50 {
+		r := result.Record{
+			ID: fmt.Sprintf("q-%03d", i), Question: "<b>What</b> is `this` | that?", Reference: "it", Answer: "it is. It is of " + sdk,
+			Outcome: result.Scored, Passed: true, Score: new(0.9), Tags: []string{"fact", `=HYPERLINK("x")`}, Attempts: 1,
+			LatencyMS: slow * float64(500+10*i), FirstDeltaMS: new(slow * float64(100+i)), Line: i + 1, ExpectedPaths: []string{"a.md"},
+			Retrieved: []result.Chunk{{Path: "raw/documents/a.md", Score: 2, Text: "\x1b[31mred"}, {Path: "b.md", Score: 1, Text: "other"}},
+			Retrieval: &result.QuestionRetrieval{Documents: 2, Gold: scorer.Ranking{{Path: "a.md", Gain: 1, Rank: 1}}, Recall: 1, NDCG: 1 - float64(i%3)*slow/10, ReciprocalRank: 1, AveragePrecision: 1},
+		}
+		if i >= 30 {
+			r.Tags = []string{"temporal"}
+		}
+		for _, f := range failed {
+			if f == i {
+				r.Passed, r.Score, r.Reason = false, new(0.1), "it is \x1b[2Jwrong"
+			}
+		}
+		res.Counts.Add(r)
+		questions = append(questions, r)
+	}
+	res.Total, res.Passed, res.PassRate = res.Counts.Total, res.Counts.Passed, res.Counts.PassRate()
+	res.Gate = &result.Gate{Verdict: result.Fail, Reason: result.ReasonFloor, Total: res.Total, Passed: res.Passed}
+	data, err := json.Marshal(struct {
+		result.Result
+		Questions []result.Record `json:"questions"`
+	}{res, questions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inCompared runs evalctl in a folder with the results of three SDKs.
+func inCompared(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	writeCompared(t, "go.json", "go", 1, 0, 1, 2, 3)
+	writeCompared(t, "py.json", "py", 1.7, 2, 3, 4, 10, 11, 12)
+	writeCompared(t, "ts.json", "=ts\x1b[31m", 1.4, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+	var out, errs bytes.Buffer
+	p := &process{args: args, env: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+	code = run(t.Context(), p)
+	return out.String(), errs.String(), code
+}
+
+var longNumber = regexp.MustCompile(`-?\d+\.\d{7,}(e-?\d+)?`)
+
+var fileDigest = regexp.MustCompile(`"sha256": "[0-9a-f]{64}"`)
+
+// rounded shortens numbers to six digits, beyond which processors may differ, and removes the
+// digests of files.
+func rounded(text string) string {
+	text = fileDigest.ReplaceAllString(text, `"sha256": "…"`)
+	return longNumber.ReplaceAllStringFunc(text, func(s string) string {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return s
+		}
+		if math.Abs(f) < 1e-9 {
+			f = 0
+		}
+		return strconv.FormatFloat(f, 'g', 6, 64)
+	})
+}
+
+// TestCompareGolden compares every form of a comparison with testdata/compare, or writes it with
+// -update.
+func TestCompareGolden(t *testing.T) {
+	folder, err := filepath.Abs("testdata/compare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []string{"ts.json", "go.json", "py.json"}
+	for name, args := range map[string][]string{
+		"text":     append([]string{"compare"}, files...),
+		"baseline": append([]string{"compare", "--baseline", "go", "--margin", "0.03", "--tag", "temporal"}, files...),
+		"markdown": append([]string{"compare", "--format", "markdown"}, files...),
+		"csv":      append([]string{"compare", "--format", "csv"}, files...),
+		"json":     append([]string{"compare", "--format", "json", "--baseline", "py"}, files[1:]...),
+		"diff":     append([]string{"diff", "q-004"}, files...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, errs, code := inCompared(t, args...)
+			if code != 0 || errs != "" {
+				t.Fatalf("exit code %d: %s", code, errs)
+			}
+			if strings.ContainsAny(got, "\x1b\u202e") {
+				t.Error("control characters are not escaped")
+			}
+			got = rounded(got)
+			golden := filepath.Join(folder, name+".golden")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("it differs from %s (run with -update when it should):\n%s", golden, diff)
+			}
+		})
+	}
+}
+
+func TestCSVText(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "fact": "fact", "a=b": "a=b", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "' x", "\r=1": "' =1",
+	} {
+		if got := csvText(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestRegressionGate plants a loss of 6 of 50 questions, and one of 5, which is not significant.
+func TestRegressionGate(t *testing.T) {
+	for lost, want := range map[int]int{6: exitBelowFloor, 5: exitDone} {
+		t.Run(fmt.Sprint(lost), func(t *testing.T) {
+			dir := t.TempDir()
+			failed := []int{40, 41, 42}
+			writeCompared(t, filepath.Join(dir, "old.json"), "go", 1, failed...)
+			for i := range lost {
+				failed = append(failed, i)
+			}
+			writeCompared(t, filepath.Join(dir, "new.json"), "go", 1, failed...)
+			t.Chdir(dir)
+			var out, errs bytes.Buffer
+			p := &process{
+				args: []string{"compare", "new.json", "--baseline", "old.json", "--fail-on", "regression"},
+				env:  func(string) string { return "" }, stdout: &out, stderr: &errs,
+			}
+			if code := run(t.Context(), p); code != want {
+				t.Errorf("exit code %d, want %d: %s", code, want, errs.String())
+			}
+			if shown := strings.Contains(out.String(), "- worse"); shown != (want == exitBelowFloor) {
+				t.Errorf("the table says:\n%s", out.String())
+			}
+			if said := strings.Contains(errs.String(), "regression: new is worse than old"); said != (want == exitBelowFloor) {
+				t.Errorf("stderr says %q", errs.String())
+			}
+		})
+	}
+}

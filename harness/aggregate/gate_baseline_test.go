@@ -1,0 +1,167 @@
+package aggregate_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"evalctl/harness/aggregate"
+	"evalctl/harness/result"
+	"evalctl/internal/stats"
+)
+
+func newBaseline(margin float64) *aggregate.Baseline {
+	return &aggregate.Baseline{
+		Path: "base.json", SDK: "go", Margin: margin, Passed: map[string]bool{}, Unscored: map[string]bool{},
+	}
+}
+
+func outcome(id string, line int, passed bool) result.Record {
+	r := result.Record{ID: id, Line: line, Outcome: result.Scored, Score: new(0.0), Passed: passed}
+	if passed {
+		*r.Score = 1
+	}
+	return r
+}
+
+// compared returns the verdict on a run with these numbers of pairs.
+func compared(margin float64, p stats.Pairs) result.Gate {
+	base, sum := newBaseline(margin), aggregate.New(5)
+	sum.Compare(base)
+	line := 0
+	add := func(n int, run, before bool) {
+		for range n {
+			line++
+			base.Add(outcome(fmt.Sprint("q", line), line, before))
+			sum.Add(outcome(fmt.Sprint("q", line), line, run))
+		}
+	}
+	add(p.Both, true, true)
+	add(p.First, true, false)
+	add(p.Second, false, true)
+	add(p.Neither, false, false)
+	res := result.Result{Planned: line}
+	sum.Fill(&res)
+	sum.Judge(&res)
+	return *res.Gate
+}
+
+func TestBaselineVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		pairs    stats.Pairs
+		margin   float64
+		want     result.BaselineVerdict
+		sentence string
+	}{
+		// The interval of (36,12,2,0) is .0569 to .3404 (Newcombe 1998).
+		{stats.Pairs{Both: 36, First: 12, Second: 2}, 0, result.NotWorse,
+			"not worse than the baseline by 0 points: +20.0 points, 95% CI +5.7 to +34.0, over 50 pairs"},
+		{stats.Pairs{Both: 36, First: 2, Second: 12}, 0.05, result.Worse,
+			"worse than the baseline by more than 5 points: -20.0 points, 95% CI -34.0 to -5.7, over 50 pairs"},
+		{stats.Pairs{Both: 36, First: 2, Second: 12}, 0.3, result.Unknown,
+			"not shown to be not worse than the baseline by 30 points: -20.0 points, 95% CI -34.0 to -5.7, over 50 pairs; with 100 questions of the same shares it could be"},
+		{stats.Pairs{Both: 36, First: 2, Second: 12}, 0.1, result.Unknown,
+			"not shown to be not worse than the baseline by 10 points: -20.0 points, 95% CI -34.0 to -5.7, over 50 pairs; more questions of the same shares would not show it"},
+		{stats.Pairs{Both: 46, Neither: 4}, 0.03, result.Unknown,
+			"not shown to be not worse than the baseline by 3 points: +0.0 points, 95% CI -7.1 to +7.1, over 50 pairs; with 150 questions of the same shares it could be"},
+		{stats.Pairs{Both: 460, Neither: 40}, 0.03, result.NotWorse, ""},
+		{stats.Pairs{}, 0.5, result.Unknown, "not shown to be not worse than the baseline: no question has a verdict in both (0 unpaired)"},
+	} {
+		g := compared(c.margin, c.pairs)
+		if c.pairs.N() == 0 {
+			continue // TestUnpaired
+		}
+		b := g.Baseline
+		if b.Verdict != c.want || !strings.HasSuffix(g.Sentence, "; "+c.sentence) && c.sentence != "" {
+			t.Errorf("%+v, margin %v: %s\n%s\n%s", c.pairs, c.margin, b.Verdict, g.Sentence, c.sentence)
+		}
+		want := result.Fail
+		if c.want == result.NotWorse {
+			want = result.Pass
+		}
+		if g.Verdict != want || (g.Reason == result.ReasonBaseline) != (want == result.Fail) {
+			t.Errorf("%+v, margin %v: the run is %s by %s", c.pairs, c.margin, g.Verdict, g.Reason)
+		}
+		if p := stats.McNemarExact(c.pairs.First, c.pairs.Second); b.P != p || len(b.Broke) != c.pairs.Second || len(b.Fixed) != c.pairs.First {
+			t.Errorf("%+v: p %v, broke %v, fixed %v", c.pairs, b.P, b.Broke, b.Fixed)
+		}
+	}
+}
+
+// TestUnpaired checks which questions are left out of a comparison: those without a verdict of the
+// scorer, and those in one result only. An error counts as not passed.
+func TestUnpaired(t *testing.T) {
+	base, sum := newBaseline(0.03), aggregate.New(5)
+	sum.Compare(base)
+	unscored := func(id string) result.Record { return result.Record{ID: id, Outcome: result.Unscored} }
+	failed := func(id string) result.Record { return result.Record{ID: id, Outcome: result.Errored} }
+	noGold := func(id string) result.Record { return result.Record{ID: id, Outcome: result.NoGold} }
+	for _, r := range []result.Record{
+		outcome("both", 1, true), outcome("broke by error", 9, true), failed("fixed"), unscored("unscored before"),
+		outcome("unscored now", 5, true), outcome("before only", 6, true), unscored("unscored twice"), noGold("no gold"),
+		outcome("broke", 3, true), unscored("unscored and before only"),
+	} {
+		base.Add(r)
+	}
+	for _, r := range []result.Record{
+		noGold("no gold"), outcome("broke", 3, false), failed("broke by error"), outcome("fixed", 2, true), outcome("unscored before", 4, true),
+		unscored("unscored now"), unscored("unscored twice"), outcome("both", 1, true), outcome("now only", 8, true),
+	} {
+		sum.Add(r)
+	}
+	res := result.Result{Settings: result.Settings{MaxErrors: allowance(t, "100%"), MaxUnscored: allowance(t, "100%")}}
+	sum.Fill(&res)
+	sum.Judge(&res)
+	b := res.Gate.Baseline
+	b.Interval, b.Difference = nil, nil
+	want := &result.BaselineGate{
+		Path: "base.json", SDK: "go", Differs: []string{}, Margin: 0.03, Both: 1, OnlyRun: 1, OnlyBaseline: 2, Unpaired: 6, Unscored: 3,
+		P: 1, Verdict: result.Unknown, Broke: []string{"broke by error", "broke"}, Fixed: []string{"fixed"}, Settles: b.Settles,
+	}
+	if diff := cmp.Diff(want, b); diff != "" {
+		t.Error(diff)
+	}
+
+	nothing := aggregate.New(5)
+	nothing.Compare(base)
+	nothing.Add(outcome("another", 1, true))
+	res = result.Result{}
+	nothing.Fill(&res)
+	nothing.Judge(&res)
+	if g := res.Gate; g.Verdict != result.Fail || !strings.HasSuffix(g.Sentence, "no question has a verdict in both (10 unpaired)") || g.Baseline.Difference != nil {
+		t.Errorf("got %+v, %+v", g, g.Baseline)
+	}
+}
+
+// TestBaselineProperties checks that a wider margin never makes a verdict worse, that the order of
+// the records does not matter, and that Settles does what it says.
+func TestBaselineProperties(t *testing.T) {
+	order := map[result.BaselineVerdict]int{result.Worse: 0, result.Unknown: 1, result.NotWorse: 2}
+	rapid.Check(t, func(t *rapid.T) {
+		small := rapid.IntRange(0, 20)
+		p := stats.Pairs{Both: small.Draw(t, "both"), First: small.Draw(t, "first"), Second: small.Draw(t, "second"), Neither: small.Draw(t, "neither")}
+		if p.N() == 0 {
+			return
+		}
+		margins := rapid.SliceOfN(rapid.Float64Range(0, 1), 2, 2).Draw(t, "margins")
+		slices.Sort(margins)
+		a, b := compared(margins[0], p).Baseline, compared(margins[1], p).Baseline
+		if order[a.Verdict] > order[b.Verdict] {
+			t.Errorf("%+v: %s with margin %v and %s with %v", p, a.Verdict, margins[0], b.Verdict, margins[1])
+		}
+		if a.Unpaired != 0 || a.Pairs() != p.N() || math.Abs(*a.Difference-p.Difference()) > 1e-12 {
+			t.Errorf("%+v: %+v", p, a)
+		}
+		if k := a.Settles; k != nil && *k/p.N() < 20 {
+			m := *k / p.N()
+			if g := compared(margins[0], stats.Pairs{Both: m * p.Both, First: m * p.First, Second: m * p.Second, Neither: m * p.Neither}); g.Baseline.Verdict != result.NotWorse {
+				t.Errorf("%d times %+v are %s", m, p, g.Baseline.Verdict)
+			}
+		}
+	})
+}

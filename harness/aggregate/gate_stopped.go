@@ -1,0 +1,33 @@
+package aggregate
+
+import (
+	"fmt"
+
+	"evalctl/harness/result"
+)
+
+// unreachable reports whether a run that was stopped by its failures cannot meet its floor any
+// more, even if all questions that are left pass.
+func unreachable(res *result.Result) bool {
+	set := res.Settings
+	if res.Stopped != result.StopMaxFailures || set.FloorMode == result.FloorNotRefuted && res.Clustered != nil {
+		return false
+	}
+	passed, total := atBest(res)
+	return passed < required(set.FloorMode, total, set.Floor, res.Clustered)
+}
+
+// atBest returns the counts of a stopped run if all questions that are left pass.
+func atBest(res *result.Result) (passed, total int) {
+	left := res.Planned - res.Counts.Finished()
+	return res.Counts.Passed + left, res.Counts.Total + left
+}
+
+func unreachableSentence(res *result.Result) string {
+	passed, total := atBest(res)
+	set := res.Settings
+	return fmt.Sprintf("stopped after %d of %s, of which %d did not pass: even if all others passed, "+
+		"%d/%d would miss the floor %v (needs %d)", res.Counts.Finished(), questions(res.Planned),
+		res.Counts.Total-res.Counts.Passed, passed, total, set.Floor,
+		required(set.FloorMode, total, set.Floor, res.Clustered))
+}

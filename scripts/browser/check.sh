@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Checks the HTML pages of evalctl in a real browser, with check.mjs: pages of a run whose dataset
+# and documents try to run scripts, of a comparison and of a conformance report.
+#
+# It needs Go, Node and npm, and Chromium, which it installs if it can. Without a browser it prints
+# SKIPPED. The packages are installed into a cache folder, in the versions of the lock file.
+# SHOTS=FOLDER keeps screenshots.
+set -euo pipefail
+cd "$(dirname "$0")"
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/evalctl/browser-check
+temp=$(mktemp -d)
+daemon=
+finish() {
+  [ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
+  wait
+  rm -rf "$temp"
+}
+trap finish EXIT
+
+browser() {
+  for name in chromium chromium-browser google-chrome google-chrome-stable; do
+    command -v "$name" && return
+  done
+  return 1
+}
+if ! CHROMIUM=$(browser) && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  echo "installing chromium"
+  (apt-get update && apt-get install -y --no-install-recommends chromium) >"$temp/apt.log" 2>&1 || tail -3 "$temp/apt.log"
+  CHROMIUM=$(browser) || true
+fi
+if [ -z "$CHROMIUM" ]; then
+  echo "SKIPPED: no Chromium on the PATH, and it cannot be installed here"
+  exit 0
+fi
+export CHROMIUM
+
+modules=$cache/$(cat package.json package-lock.json | cksum | tr ' ' -)
+if [ ! -e "$modules/installed" ]; then
+  rm -rf "$modules"
+  mkdir -p "$modules"
+  cp package.json package-lock.json "$modules"
+  (cd "$modules" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error \
+    --fetch-retries=3 --fetch-retry-factor=2 --fetch-retry-mintimeout=1000)
+  touch "$modules/installed"
+fi
+cp check.mjs "$temp" # Node looks for packages in the folders above a script
+ln -s "$modules/node_modules" "$temp/node_modules"
+(cd ../.. && go build -o "$temp/evalctl" ./cmd/evalctl)
+[ -z "${SHOTS:-}" ] || { mkdir -p "$SHOTS" && SHOTS=$(cd "$SHOTS" && pwd) && export SHOTS; }
+cd "$temp"
+unset SVC_HOME SVC_TOKEN SVC_STORE SVC_EMBED_PROVIDER GITHUB_STEP_SUMMARY
+export SVC_LLM_PROVIDER=fake
+
+# quietly runs evalctl, whose exit codes 0 and 1 are verdicts. Anything else is shown and ends this.
+quietly() {
+  local code=0
+  ./evalctl "$@" >out.log 2>&1 || code=$?
+  [ "$code" -le 1 ] || { cat out.log; exit 1; }
+}
+
+# A dataset and documents that try everything a page must not do.
+node - <<'JS'
+const { mkdirSync, writeFileSync } = require('node:fs');
+const attack = '"\'><script>hostile=1</script><img src=x onerror=hostile=2><svg onload=hostile=3></svg>' +
+  '</textarea></style></script> <a href="javascript:hostile=4">x</a> {{.}} ${7*7} \u202egnp.exe\u202c \u2066x\u2069 ';
+mkdirSync('hostile.corpus');
+const questions = [];
+for (let i = 0; i < 14; i++) {
+  const word = 'harbour' + 'abcdefghijklmn'[i];
+  writeFileSync(`hostile.corpus/${word}.md`, `# ${word}\n\nThe ${word} <script>hostile=1</script> is ${attack} number ${i * 7} of the ${word}.\n`);
+  questions.push(JSON.stringify({
+    id: i === 3 ? '<script>hostile=5</script>' : `q-${i}`,
+    question: `What is the number of the ${word}? ${i % 2 ? attack : ''}`,
+    expected_substrings: [i % 3 ? String(i * 7) : '<b>not there</b>'], expected_paths: [`${word}.md`],
+    reference_answer: `${i * 7} ${attack}`, tags: [i % 2 ? 'odd' : '<script>even</script>', `part:${i % 3}`],
+  }));
+}
+writeFileSync('hostile.jsonl', questions.join('\n') + '\n');
+JS
+quietly run --sdk go --dataset hostile.jsonl --scorer exact --output one --html hostile.html
+
+quietly run --sdk go --dataset hostile.jsonl --scorer exact --output three --repeats 2 --cluster part --html repeats.html
+./evalctl serve --addr 127.0.0.1:0 --store memory >serve.out 2>serve.log &
+daemon=$!
+for _ in $(seq 600); do
+  url=$(sed -n 's/^evalctl: listening on //p' serve.out)
+  [ -z "$url" ] || break
+  sleep 0.1
+done
+quietly conformance --endpoint "$url" --only brains --html conformance.html
+HOSTILE=1 node check.mjs hostile.html
+node check.mjs conformance.html
