@@ -95,6 +95,9 @@ func (r *runner) answer(ctx context.Context, q dataset.Question) (result.Record,
 	if len(r.cfg.Brains) > 1 {
 		rec.Brain = q.Brain
 	}
+	if rec.Retrieval = a.Retrieval; rec.Retrieval != nil {
+		return rec, r.checkMode(rec)
+	}
 	if gold := q.Item().Gold; gold != nil && failure == nil {
 		rec.Retrieval = result.CompareWithGold(gold, a.Retrieved, r.cfg.TopK, func(c result.Chunk) []string {
 			return r.documents(q, c, gold)

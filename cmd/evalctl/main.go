@@ -27,6 +27,8 @@ type cli struct {
 	Compare     compareCmd     `cmd:"" help:"Compare results, question by question."`
 	Diff        diffCmd        `cmd:"" help:"Show one question of several results side by side."`
 	Verify      verifyCmd      `cmd:"" help:"Recompute result files from their questions."`
+	Rescore     rescoreCmd     `cmd:"" help:"Score the answers of a result again, without a daemon."`
+	Report      reportCmd      `cmd:"" help:"Write a stored result as HTML, JUnit XML or Markdown."`
 	Dataset     datasetCmd     `cmd:"" help:"Create, check, convert and download datasets."`
 	Judge       judgeCmd       `cmd:"" help:"Check a judge against answers with labels."`
 	Conformance conformanceCmd `cmd:"" help:"Check a daemon against the protocol."`

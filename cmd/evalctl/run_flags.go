@@ -30,19 +30,12 @@ type runCmd struct {
 	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default."`
 	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was retrieved in another mode than this one. same: the value of --mode."`
 
-	LLMProvider string   `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the judge and the reader: openai, ollama or fake."`
-	LLMModel    string   `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model, and judge model unless --judge-model is given."`
-	JudgeModel  string   `name:"judge-model" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"MODEL" help:"Judge model."`
-	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Maximum number of judge requests per second. 0: no limit (${default})."`
-	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge."`
-	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated."`
+	judgeFlags
 
 	reportFlags
 	Resume string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal."`
 
 	keptFlags
-	budget   *llm.USD
-	prices   llm.Prices
 	scenario target.Scenario
 	scorer   scorer.Kind
 }
@@ -89,8 +82,6 @@ func (c *runCmd) Validate() error {
 		return fmt.Errorf("--max-failures %d: must not be negative; 0 means no limit", c.MaxFailures)
 	case c.CandidateK < 0 || c.RerankTopN < 0:
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
-	case !(c.JudgeRPS >= 0):
-		return fmt.Errorf("--judge-rps %v: must not be negative; 0 means no limit", c.JudgeRPS)
 	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.scenario.Name.Reads():
 		return fmt.Errorf("--candidate-k and --rerank-top-n require --scenario %s", result.SearchOnly)
 	}
@@ -124,23 +115,6 @@ func (c *runCmd) requiredMode() string {
 		return c.Mode
 	}
 	return c.RequireMode
-}
-
-// validateMoney parses --price and --budget-usd.
-func (c *runCmd) validateMoney() error {
-	c.prices = llm.DefaultPrices()
-	if err := addPrices(c.prices, c.Price); err != nil {
-		return err
-	}
-	if c.BudgetUSD == "" {
-		return nil
-	}
-	limit, err := llm.ParseUSD(c.BudgetUSD)
-	if err != nil {
-		return fmt.Errorf("--budget-usd (%s): %w", budgetVariable, err)
-	}
-	c.budget = &limit
-	return nil
 }
 
 // providers are the model providers of judge and reader.

@@ -12,8 +12,41 @@ import (
 	"evalctl/scorer"
 )
 
-// planJudging opens the judge's model. It makes no request.
-func (c *runCmd) planJudging(p *process) (*judging.Plan, error) {
+// judgeFlags select the judge of a run and limit its cost. run and rescore have them.
+type judgeFlags struct {
+	LLMProvider string   `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the judge and the reader: openai, ollama or fake."`
+	LLMModel    string   `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model, and judge model unless --judge-model is given."`
+	JudgeModel  string   `name:"judge-model" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"MODEL" help:"Judge model."`
+	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Maximum number of judge requests per second. 0: no limit (${default})."`
+	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge."`
+	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated."`
+
+	budget *llm.USD
+	prices llm.Prices
+}
+
+// validateMoney checks the flags.
+func (c *judgeFlags) validateMoney() error {
+	if !(c.JudgeRPS >= 0) {
+		return fmt.Errorf("--judge-rps %v: must not be negative; 0 means no limit", c.JudgeRPS)
+	}
+	c.prices = llm.DefaultPrices()
+	if err := addPrices(c.prices, c.Price); err != nil {
+		return err
+	}
+	if c.BudgetUSD == "" {
+		return nil
+	}
+	limit, err := llm.ParseUSD(c.BudgetUSD)
+	if err != nil {
+		return fmt.Errorf("--budget-usd (%s): %w", budgetVariable, err)
+	}
+	c.budget = &limit
+	return nil
+}
+
+// planJudging opens the judge's model for a scorer of this kind. It makes no request.
+func (c *judgeFlags) planJudging(p *process, kind scorer.Kind) (*judging.Plan, error) {
 	if c.LLMProvider == "" {
 		return nil, fmt.Errorf("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, "+
 			"or use --scorer %s", strings.Join(offlineScorers(), " or "))
@@ -33,7 +66,7 @@ func (c *runCmd) planJudging(p *process) (*judging.Plan, error) {
 	}
 	return judging.New(judging.Config{
 		Provider: provider, Model: model, BaseURL: c.modelURL(p),
-		Prompts: c.scorer.Prompts(), Prices: c.prices, Cap: c.budget,
+		Prompts: kind.Prompts(), Prices: c.prices, Cap: c.budget,
 	})
 }
 
@@ -46,7 +79,7 @@ func (c *runCmd) newScorer(pl *plan, spent llm.USD) (scorer.Scorer, error) {
 }
 
 // modelURL returns the URL of the model provider, for the result.
-func (c *runCmd) modelURL(p *process) string { return recordedURL(c.llmConfig(p, "")) }
+func (c *judgeFlags) modelURL(p *process) string { return recordedURL(c.llmConfig(p, "")) }
 
 // withoutSecrets removes user information, query and fragment from a URL or a bare host. The judge
 // rejects them, but other daemons may read with them.

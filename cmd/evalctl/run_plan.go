@@ -55,7 +55,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		return nil, err
 	}
 	if c.scorer.Prompts != nil {
-		if pl.judging, err = c.planJudging(p); err != nil {
+		if pl.judging, err = c.planJudging(p, c.scorer); err != nil {
 			return nil, err
 		}
 	}
@@ -127,7 +127,7 @@ func (s *targetFlags) planCorpus(pl *plan) error {
 }
 
 // llmConfig returns how to open a model of --llm-provider.
-func (c *runCmd) llmConfig(p *process, model string) llm.Config {
+func (c *judgeFlags) llmConfig(p *process, model string) llm.Config {
 	return llm.Config{
 		Provider: c.LLMProvider, Model: model, BaseURL: p.env("OPENAI_BASE_URL"),
 		APIKey: p.env("OPENAI_API_KEY"), OllamaHost: p.env("OLLAMA_HOST"),

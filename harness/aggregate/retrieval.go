@@ -139,14 +139,14 @@ func (m *retrievalSum) warnings() []result.Warning {
 	switch {
 	case answered > 0 && deepest.documents == 0:
 		return []result.Warning{{
-			Kind: "nothing_retrieved", Count: answered, IDs: []string{},
+			Kind: result.NothingRetrieved, Count: answered, IDs: []string{},
 			Message: "no answer reports what was retrieved, so that every metric is 0: " +
 				"seed the brain, or use --scenario search-retrieve-only if the daemon's ask " +
 				"sends no chunks in its retrieve event",
 		}}
 	case answered > 0 && deepest.found == 0:
 		return []result.Warning{{
-			Kind: "gold_never_found", Count: answered, IDs: []string{},
+			Kind: result.GoldNeverFound, Count: answered, IDs: []string{},
 			Message: "no gold document was retrieved for any question: compare expected_paths " +
 				"with the paths under retrieved in the result file; without a corpus they must be " +
 				"the daemon's own",

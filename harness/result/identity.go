@@ -35,8 +35,17 @@ type Identity struct {
 	Reader     *ModelID    `json:"reader"`
 	Judge      *JudgeModel `json:"judge"`
 	Tool       ToolID      `json:"tool"`
+	// Rescored is nil unless the answers are those of an earlier result.
+	Rescored *Rescored `json:"rescored,omitempty"`
 	// Replay is nil in a run.
 	Replay *ReplayID `json:"replay,omitempty"`
+}
+
+// Rescored is the result whose answers were scored again, and by what they were scored in it.
+type Rescored struct {
+	SHA256 string      `json:"sha256"`
+	Scorer string      `json:"scorer"`
+	Judge  *JudgeModel `json:"judge"`
 }
 
 // ReplayID is what determines the outcome of a replay besides what determines that of a run.

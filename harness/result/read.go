@@ -1,6 +1,8 @@
 package result
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,6 +84,15 @@ func (r *Reader) RawQuestions() iter.Seq2[[]byte, error] {
 			yield(nil, fmt.Errorf("read %s: %w", r.path, err))
 		}
 	}
+}
+
+// SHA256 returns the SHA-256 of the whole file, in hexadecimal.
+func (r *Reader) SHA256() (string, error) {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(r.file, 0, 1<<62)); err != nil {
+		return "", fmt.Errorf("read %s: %w", r.path, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // Close closes the file.

@@ -52,6 +52,19 @@ func CompareWithGold(
 	}
 }
 
+// DatasetWarnings returns the warnings that the dataset and the corpus caused, not the answers.
+func (r *Retrieval) DatasetWarnings() []Warning {
+	out := []Warning{}
+	if r != nil {
+		for _, w := range r.Warnings {
+			if w.Kind != NothingRetrieved && w.Kind != GoldNeverFound {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
 // Gold converts the expected paths of a question into gold documents, each once.
 func Gold(paths []string) scorer.Ranking {
 	var gold scorer.Ranking

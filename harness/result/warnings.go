@@ -16,6 +16,13 @@ type Warning struct {
 // the brain.
 const TopKCoversBrain = "top_k_covers_brain"
 
+// The Kinds of the warnings that only the answers cause: no document was retrieved at all, or no gold
+// document.
+const (
+	NothingRetrieved = "nothing_retrieved"
+	GoldNeverFound   = "gold_never_found"
+)
+
 // warningIDs is the number of questions that a warning names.
 const warningIDs = 5
 

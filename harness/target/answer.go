@@ -49,6 +49,8 @@ type Answer struct {
 	// none was looked for, 0 if none was found.
 	Actor    *result.ModelUse
 	DeepRank *int
+	// Retrieval is the comparison with the gold if it was made before, nil otherwise.
+	Retrieval *result.QuestionRetrieval
 }
 
 // Target asks one daemon's brains in one scenario. It is safe for concurrent use.

@@ -1,11 +1,6 @@
 package verify
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"io"
-	"os"
-
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 )
@@ -17,14 +12,14 @@ func openBaseline(res *result.Result) *aggregate.Baseline {
 		return nil
 	}
 	g := res.Gate.Baseline
-	if sum, err := fileSHA256(g.Path); err != nil || sum != g.SHA256 {
-		return nil
-	}
 	r, err := result.Open(g.Path)
 	if err != nil {
 		return nil
 	}
 	defer r.Close()
+	if sum, err := r.SHA256(); err != nil || sum != g.SHA256 {
+		return nil
+	}
 	base := r.Result()
 	b := &aggregate.Baseline{
 		Path: g.Path, SHA256: g.SHA256, SDK: base.SDK, Differs: base.Identity.Changed(res.Identity),
@@ -37,17 +32,4 @@ func openBaseline(res *result.Result) *aggregate.Baseline {
 		b.Add(rec)
 	}
 	return b
-}
-
-func fileSHA256(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -140,7 +140,9 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 			"it has %d questions, and the run planned %d", f.number, want.Planned)})
 	}
 	f.sum.Fill(want)
-	f.warnings(want.Retrieval, res.Retrieval)
+	if want.Retrieval != nil {
+		want.Retrieval.Warnings = append(res.Retrieval.DatasetWarnings(), want.Retrieval.Warnings...)
+	}
 	if res.Replay != nil {
 		f.fillReplay(want, res)
 	}
@@ -170,23 +172,6 @@ func (f *figures) asked(want *result.Result) {
 		}
 		b.Questions /= max(1, id.Repeats)
 	}
-}
-
-// answerWarnings are the kinds that only the answers cause.
-var answerWarnings = []string{"nothing_retrieved", "gold_never_found"}
-
-// warnings adds the warnings of the file that the dataset and the corpus caused.
-func (f *figures) warnings(want, file *result.Retrieval) {
-	if want == nil || file == nil {
-		return
-	}
-	all := []result.Warning{}
-	for _, w := range file.Warnings {
-		if !slices.Contains(answerWarnings, w.Kind) {
-			all = append(all, w)
-		}
-	}
-	want.Warnings = append(all, want.Warnings...)
 }
 
 // fillReplay sets what a replay reports.

@@ -1,0 +1,129 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+)
+
+// Stored is an Asker that returns the answers of a result file, so that they can be scored again
+// without a daemon. Questions that ended with an error end with the same one. It is safe for
+// concurrent use.
+type Stored struct {
+	// Result is the result that the answers are from.
+	Result result.Result
+	// SHA256 is that of the file.
+	SHA256  string
+	records []result.Record
+	byID    map[storedID]int // an index of records
+}
+
+type storedID struct {
+	id     string
+	repeat int
+}
+
+// OpenStored reads a result file into memory. It is an error if the run stopped early, if questions
+// were not asked, or if the file is that of a replay, whose questions are judged by more than a
+// record has.
+func OpenStored(path string) (*Stored, error) {
+	r, err := result.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	s := &Stored{Result: r.Result(), byID: map[storedID]int{}}
+	if s.SHA256, err = r.SHA256(); err != nil {
+		return nil, err
+	}
+	switch res := s.Result; {
+	case res.Replay != nil:
+		return nil, fmt.Errorf("%s is the result of a replay; run evalctl replay again with the other judge: "+
+			"its cache has the answers", path)
+	case res.Stopped != "":
+		return nil, fmt.Errorf("%s is the result of a run that stopped (%s) after %d of %d questions; resume it first",
+			path, res.Stopped, res.Counts.Finished(), res.Planned)
+	case res.Counts.NoGold > 0:
+		return nil, fmt.Errorf("%s has no answers to %d of %d questions, which were not asked for lack of expected_paths; "+
+			"evaluate again, with the other scorer", path, res.Counts.NoGold, res.Planned)
+	}
+	for rec, err := range r.Questions() {
+		if err != nil {
+			return nil, err
+		}
+		s.byID[storedID{rec.ID, rec.Repeat}] = len(s.records)
+		s.records = append(s.records, rec)
+	}
+	return s, nil
+}
+
+// Questions returns the questions of the file, each once, as they were asked.
+func (s *Stored) Questions() []dataset.Question {
+	var out []dataset.Question
+	for _, r := range s.records {
+		if r.Repeat > 1 {
+			continue
+		}
+		brain := r.Brain
+		if brain == "" {
+			brain = s.Result.Identity.Brain
+			if len(s.Result.Brains) == 1 {
+				brain = s.Result.Brains[0].ID
+			}
+		}
+		out = append(out, dataset.Question{
+			ID: r.ID, Question: r.Question, ExpectedSubstrings: r.Expected, ReferenceAnswer: r.Reference,
+			QuestionDate: r.QuestionDate, ExpectedPaths: r.ExpectedPaths, Tags: r.Tags, Brain: brain,
+			Line: r.Line, JudgeType: r.JudgeType,
+		})
+	}
+	return out
+}
+
+// Brains returns the brains that were asked. Their documents are not known.
+func (s *Stored) Brains() []dataset.Brain {
+	var out []dataset.Brain
+	for _, b := range s.Result.Brains {
+		out = append(out, dataset.Brain{Name: b.ID, Questions: b.Questions})
+	}
+	return out
+}
+
+// Ask returns the stored answer to a question.
+func (s *Stored) Ask(_ context.Context, q dataset.Question, _ time.Duration) (target.Answer, error) {
+	i, ok := s.byID[storedID{q.ID, q.Repeat}]
+	if !ok {
+		return target.Answer{}, fmt.Errorf("question %q has no stored answer", q.ID)
+	}
+	r := s.records[i]
+	a := target.Answer{
+		Text: r.Answer, Citations: slices.Clone(r.Citations), Retrieved: r.Retrieved, Retrieval: r.Retrieval,
+		EffectiveMode: r.EffectiveMode, Model: r.Model, PromptSHA256: r.PromptSHA256, Usage: r.Usage,
+		Latency: duration(r.LatencyMS), Timeline: r.Timeline, Attempts: r.Attempts, Failed: r.Failed,
+		Actor: r.Actor, DeepRank: r.DeepRank,
+	}
+	if a.Citations == nil {
+		a.Citations = []json.RawMessage{}
+	}
+	if r.FirstDeltaMS != nil {
+		a.FirstDelta = duration(*r.FirstDeltaMS)
+	}
+	if r.Error != nil {
+		return a, &target.Failure{Failure: *r.Error}
+	}
+	return a, nil
+}
+
+// Health returns nil: there is no daemon that could have died.
+func (s *Stored) Health(context.Context) error { return nil }
+
+// duration converts milliseconds, which records have rounded to microseconds.
+func duration(ms float64) time.Duration {
+	return time.Duration(ms*1000+0.5) * time.Microsecond
+}
