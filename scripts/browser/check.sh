@@ -11,8 +11,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/evalctl/browser-check
 temp=$(mktemp -d)
 daemon=
 finish() {
-  [ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
-  wait
+  [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || true
   rm -rf "$temp"
 }
 trap finish EXIT
@@ -80,7 +79,8 @@ JS
 quietly run --sdk go --dataset hostile.jsonl --scorer exact --output one --html hostile.html
 
 quietly run --sdk go --dataset hostile.jsonl --scorer exact --output three --repeats 2 --cluster part --html repeats.html
-./evalctl serve --addr 127.0.0.1:0 --store memory >serve.out 2>serve.log &
+touch serve.out
+./evalctl serve --addr 127.0.0.1:0 --store memory >>serve.out 2>serve.log &
 daemon=$!
 for _ in $(seq 600); do
   url=$(sed -n 's/^evalctl: listening on //p' serve.out)
