@@ -30,7 +30,7 @@ var exitMeanings = []struct {
 	meaning string
 }{
 	{exitDone, "done, every floor is met"},
-	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse; for conformance,\na MUST is broken"},
+	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse; for conformance,\na MUST is broken; for verify, a figure differs"},
 	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
@@ -128,7 +128,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)):
 		return exitUnscored
-	case errors.As(err, new(*requirementError)), errors.As(err, new(regressionError)):
+	case errors.As(err, new(*requirementError)), errors.As(err, new(regressionError)), errors.As(err, new(*differenceError)):
 		return exitBelowFloor
 	case errors.Is(err, compare.ErrIncomparable):
 		return exitDifferent

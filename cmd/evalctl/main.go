@@ -26,12 +26,14 @@ type cli struct {
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
 	Compare     compareCmd     `cmd:"" help:"Compare results, question by question."`
 	Diff        diffCmd        `cmd:"" help:"Show one question of several results side by side."`
+	Verify      verifyCmd      `cmd:"" help:"Recompute result files from their questions."`
 	Dataset     datasetCmd     `cmd:"" help:"Create, check, convert and download datasets."`
 	Judge       judgeCmd       `cmd:"" help:"Check a judge against answers with labels."`
 	Conformance conformanceCmd `cmd:"" help:"Check a daemon against the protocol."`
 	List        listCmd        `cmd:"" help:"List the results in a folder."`
 	Show        showCmd        `cmd:"" help:"Print the report of a result again."`
 	Trend       trendCmd       `cmd:"" help:"Show how results changed from night to night."`
+	View        viewCmd        `cmd:"" help:"Serve the results in a folder as web pages, on this machine."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
 	MCP         mcpCmd         `cmd:"" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
 	Health      healthCmd      `cmd:"" help:"Check whether a daemon is healthy."`

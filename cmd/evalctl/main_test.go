@@ -98,6 +98,7 @@ func TestScripts(t *testing.T) {
 			"calls":  cmdCalls,
 			"await":  cmdAwait,
 			"raw":    cmdRaw,
+			"edit":   cmdEdit,
 			"http":   cmdHTTP,
 			"secret": cmdSecret,
 
@@ -369,6 +370,15 @@ func cmdRaw(ts *testscript.TestScript, neg bool, args []string) {
 	if strings.Contains(ts.ReadFile(args[0]), want) == neg {
 		ts.Fatalf("%s: %q found is %v", args[0], want, !neg)
 	}
+}
+
+// cmdEdit writes a copy of a file with the first OLD replaced: edit FILE COPY OLD NEW
+func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
+	before, after, found := strings.Cut(ts.ReadFile(args[0]), args[2])
+	if !found {
+		ts.Fatalf("%s does not have %s", args[0], args[2])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(before+args[3]+after), 0o644))
 }
 
 // cmdAwaitURL sets $URL to the URL in a daemon's output: await-url FILE

@@ -51,6 +51,7 @@ var shownPages = []string{
 	"../../docs/judging.md",
 	"../../docs/mcp.md",
 	"../../docs/replay.md",
+	"../../docs/reports.md",
 	"../../docs/retrieval.md",
 	"../../docs/selecting.md",
 }

@@ -220,9 +220,9 @@ func (t *terminal) gate(res result.Result) {
 		t.floors(g)
 	case result.Inconclusive:
 		t.field("stopped", "%s after %d of %s: this is not a score",
-			g.Stopped, res.Counts.Finished(), count(res.Planned, "question"))
+			short(string(g.Stopped), 40), res.Counts.Finished(), count(res.Planned, "question"))
 	case result.Invalid:
-		t.field("invalid", "%s", g.Sentence)
+		t.field("invalid", "%s", printable(g.Sentence, oneLine))
 	}
 }
 

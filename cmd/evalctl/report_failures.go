@@ -62,7 +62,7 @@ func (t *terminal) failure(id result.Identity, r result.Record) (mark, text stri
 		want = strings.Join(r.Expected, " | ")
 	case scorer.NeedGold:
 		want = short(strings.Join(r.ExpectedPaths, " | "), 72)
-		return mark, fmt.Sprintf("%s  %s: expected \"%s\"", name, r.Reason, want)
+		return mark, fmt.Sprintf("%s  %s: expected \"%s\"", name, short(r.Reason, 200), want)
 	}
 	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s", name, short(want, 48), short(r.Answer, 72), blame(id, r))
 	return mark, text

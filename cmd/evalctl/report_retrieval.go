@@ -13,6 +13,9 @@ import (
 // retrieval prints the retrieval metrics.
 func (t *terminal) retrieval(res result.Result) {
 	r := res.Retrieval
+	if len(r.Ks) == 0 {
+		return
+	}
 	names := r.PrimaryMetrics()
 	var parts []string
 	for _, name := range names {
@@ -47,6 +50,9 @@ func (t *terminal) retrieval(res result.Result) {
 	room := max(8, t.columns()-len("  n 1000  recall    any    all    MRR   nDCG  "))
 	for _, tag := range slices.Sorted(maps.Keys(r.ByTag)) {
 		m := r.ByTag[tag]
+		if m == nil {
+			continue
+		}
 		row := []string{short(tag, min(room, 32)), fmt.Sprint(m.N)}
 		for _, name := range names {
 			row = append(row, fmt.Sprintf("%.3f", m.Macro[name]))

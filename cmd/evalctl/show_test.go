@@ -17,7 +17,7 @@ import (
 func mutations(v any, each func()) {
 	change := func(old any, set func(any)) {
 		mutations(old, each)
-		for _, other := range []any{nil, "\x1b[31m", float64(-3), []any{}} {
+		for _, other := range []any{nil, "\x1b[31m"} {
 			set(other)
 			each()
 		}
@@ -32,7 +32,7 @@ func mutations(v any, each func()) {
 			change(old, func(other any) { node[key] = other })
 		}
 	case []any:
-		for i := range min(len(node), 2) {
+		for i := range min(len(node), 1) {
 			change(node[i], func(other any) { node[i] = other })
 		}
 	}
@@ -77,12 +77,14 @@ func TestReportOfADamagedResult(t *testing.T) {
 		for _, l := range history.Lines(f.Entries, 0) {
 			newTerminal(p, false).line(l)
 		}
-		if strings.ContainsRune(out.String(), '\x1b') {
-			t.Fatalf("a control character was printed: %q", out.String())
+		for line := range strings.Lines(out.String()) {
+			if strings.ContainsRune(line, '\x1b') {
+				t.Fatalf("a control character was printed: %q", line)
+			}
 		}
 	})
 	t.Logf("%d changes, shown %d times", changes, shown)
-	if changes < 500 || shown < changes*5/4 {
+	if changes < 300 || shown < changes*5/4 {
 		t.Errorf("%d changes, shown %d times", changes, shown)
 	}
 }

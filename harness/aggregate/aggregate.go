@@ -144,6 +144,11 @@ func PassInterval(n result.Counts) *result.Interval {
 // depends, be set.
 func (s *Sum) Judge(res *result.Result) { res.Gate = newGate(res, s.loss, s.versus.gate()) }
 
+// JudgeGiven is Judge with a comparison that was made before: its baseline is not at hand.
+func (s *Sum) JudgeGiven(res *result.Result, base *result.BaselineGate) {
+	res.Gate = newGate(res, s.loss, base)
+}
+
 // meanScore returns the mean over the scored questions, nil if there are none.
 func (s *Sum) meanScore() *float64 {
 	if s.counts.Scored == 0 {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
@@ -22,14 +21,20 @@ func (c Comparison) title(p *compare.Pair) string {
 	return c.name(p.Run) + " vs " + c.name(p.Reference)
 }
 
-// verdict returns the verdict on a pair in words, and whether it is a regression.
+// verdictOn returns the verdict on a pair in words, and whether it is a regression: the run is worse,
+// or worse by more than the margin. It is what --fail-on regression of evalctl compare asks.
 func verdictOn(p *compare.Pair) (words string, regression bool) {
+	words, regression = p.Verdict.Words(), p.Verdict == compare.Worse
 	if m := p.Margin; m != nil {
-		return map[result.BaselineVerdict]string{
-			result.NotWorse: "not worse", result.Worse: "worse", result.Unknown: "unknown",
-		}[m.Verdict], m.Verdict == result.Worse
+		words += fmt.Sprintf("; by the margin of %v: %s", m.Margin, marginWords[m.Verdict])
+		regression = regression || m.Verdict == result.Worse
 	}
-	return p.Verdict.Words(), p.Verdict == compare.Worse
+	return words, regression
+}
+
+// marginWords are the verdicts by a margin.
+var marginWords = map[result.BaselineVerdict]string{
+	result.NotWorse: "not worse", result.Worse: "worse", result.Unknown: "unknown",
 }
 
 // suites returns a suite for each pair of runs: a case for the verdict, and one for each question
@@ -78,120 +83,6 @@ func (c Comparison) sentence(p *compare.Pair) string {
 		text += " [" + pointsInterval(p.Interval) + "]"
 	}
 	return text
-}
-
-// write writes the verdicts, the runs, the pairs, the tags and the questions that differ.
-func (c Comparison) write(p *summary) {
-	worse := 0
-	for i := range c.Pairs {
-		if _, regression := verdictOn(&c.Pairs[i]); regression {
-			worse++
-		}
-	}
-	switch {
-	case worse > 0:
-		p.printf("## Worse: %d of %s\n\n", worse, markdown.Count(len(c.Pairs), "pair"))
-	default:
-		p.printf("## No regression shown in %s of runs\n\n", markdown.Count(len(c.Pairs), "pair"))
-	}
-	for i := range c.Pairs {
-		p.printf("- %s\n", markdown.Span(c.sentence(&c.Pairs[i]), sentenceLength))
-	}
-	p.printf("\n%s compared.\n\n", markdown.Count(c.Questions.Selected, "question"))
-	c.runs(p)
-	c.pairs(p)
-	c.figures(p)
-	c.tags(p)
-	for _, note := range c.Notes {
-		p.printf("- %s\n", markdown.Span(note, sentenceLength))
-	}
-	p.printf("\n")
-	p.fold(fmt.Sprintf("Questions on which the runs differ: %d", len(c.Differing)), len(c.Differing), "the output of evalctl compare --format json", c.item)
-}
-
-// runs writes a row for each run.
-func (c Comparison) runs(p *summary) {
-	t := markdown.NewTable("lrrrrrr", "run", "questions", "passed", "pass rate", "95% CI (Wilson)", "errors", "unscored")
-	p.rows(t, len(c.Runs), "runs", func(i int) []string {
-		r := &c.Runs[i]
-		name := markdown.Cell(r.Name)
-		if r.Selection != "" {
-			name += " selection: " + markdown.Cell(r.Selection)
-		}
-		return []string{name, fmt.Sprint(r.Counts.Total), fmt.Sprint(r.Counts.Passed), markdown.Rate(r.PassRate),
-			interval(r.Interval), fmt.Sprint(r.Counts.Errors), fmt.Sprint(r.Counts.Unscored)}
-	})
-}
-
-// pairs writes a row for each pair.
-func (c Comparison) pairs(p *summary) {
-	t := markdown.NewTable("lrrrrrrl", "run vs reference", "pairs", "difference", "95% CI", "only run", "only reference", "p (adjusted)", "verdict")
-	p.rows(t, len(c.Pairs), "pairs", func(i int) []string {
-		pair := &c.Pairs[i]
-		words, regression := verdictOn(pair)
-		if regression {
-			words = "**" + words + "**"
-		}
-		name := markdown.Cell(c.name(pair.Run)) + " vs " + markdown.Cell(c.name(pair.Reference))
-		return append(append([]string{name}, table(&pair.Table)...), words)
-	})
-	p.printf("p is two-sided (%s) and adjusted over %s by the method of %s.\n\n",
-		c.tests(), markdown.Count(c.Tests, "test"), markdown.Code(c.Adjustment))
-}
-
-// tests names the tests of the pairs.
-func (c Comparison) tests() string {
-	if len(c.Pairs) == 0 {
-		return markdown.None
-	}
-	return markdown.Code(c.Pairs[0].Test)
-}
-
-// table returns the figures of a table of pairs.
-func table(t *compare.Table) []string {
-	p := markdown.None
-	if t.Adjusted != nil {
-		p = markdown.Probability(*t.Adjusted)
-	}
-	return []string{fmt.Sprint(t.N), points(t.Difference), pointsInterval(t.Interval), fmt.Sprint(t.OnlyRun), fmt.Sprint(t.OnlyReference), p}
-}
-
-// tags writes a row for each pair of runs and tag.
-func (c Comparison) tags(p *summary) {
-	var rows [][]string
-	for _, tag := range c.Tags {
-		for i := range tag.Pairs {
-			pair := &tag.Pairs[i]
-			name := markdown.Cell(c.name(pair.Run)) + " vs " + markdown.Cell(c.name(pair.Reference))
-			rows = append(rows, append(append([]string{markdown.Cell(tag.Tag), name}, table(&pair.Table)...), pair.Verdict.Words()))
-		}
-	}
-	t := markdown.NewTable("llrrrrrrl", "tag", "run vs reference", "pairs", "difference", "95% CI", "only run", "only reference", "p (adjusted)", "verdict")
-	p.rows(t, len(rows), "rows", func(i int) []string { return rows[i] })
-}
-
-// item returns a question on which runs differ as an item of a list.
-func (c Comparison) item(i int) string {
-	q := &c.Differing[i]
-	var b strings.Builder
-	fmt.Fprintf(&b, "- %s %s\n", markdown.Code(q.ID), markdown.Span(q.Question, textLength))
-	for run, a := range q.Answers {
-		fmt.Fprintf(&b, "  - %s: %s\n", markdown.Code(c.name(run)), answered(a))
-	}
-	return b.String()
-}
-
-// answered says what became of a question in a run.
-func answered(a compare.Answered) string {
-	switch {
-	case a.Asked > 1:
-		return fmt.Sprintf("%d of %d passed", a.Passed, a.Asked)
-	case a.Passed > 0:
-		return "pass"
-	case a.Outcome == result.Scored:
-		return "**fail**"
-	}
-	return "**" + string(a.Outcome) + "**"
 }
 
 // annotations returns the pairs in which the run is worse.

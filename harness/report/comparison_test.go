@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"testing"
 
 	"evalctl/harness/compare"
@@ -20,8 +21,16 @@ func comparisonOf(next func() string) Comparison {
 	}
 	return Comparison{&compare.Comparison{
 		Runs: []compare.RunFigures{run(46), run(41)}, Questions: compare.Questions{Compared: 50, Selected: 50},
-		Pairs: []compare.Pair{{Run: 1, Table: table, OnlyRunIDs: []string{next()}, OnlyReferenceIDs: []string{next(), next()}}},
-		Tests: 1, Adjustment: "holm", Notes: []string{next()},
+		Pairs: []compare.Pair{{Run: 1, Table: table, Clustered: &compare.ClusteredDifference{Clusters: 7, Interval: &result.Interval{Low: -0.3, High: 0.1}},
+			Measures: []compare.MeasureDifference{{Name: "score", N: 49, RunMean: 0.8, ReferenceMean: 0.9, Difference: -0.1,
+				Interval: &result.Interval{Low: -0.2, High: 0.01}, P: 0.1, Adjusted: 0.2, Verdict: compare.NotSeen}},
+			Latencies: []compare.LatencyRatio{{Name: "first_token", N: 49, ReferenceP50: 310, RunP50: 520, Ratio: 1.7,
+				Interval: &result.Interval{Low: 1.5, High: 1.9}, Adjusted: new(0.0001), Verdict: compare.Worse}},
+			Power:      &compare.Power{Power: 0.8, Disagreement: 0.14, Detectable: new(0.142), Confirm: new(0.1), Needed: new(108)},
+			OnlyRunIDs: []string{next()}, OnlyReferenceIDs: []string{next(), next()}}},
+		Keys: []compare.Key{{Name: "judge_prompt", Values: []string{next(), next()}, State: compare.Differs, Matters: true, Accepted: true},
+			{Name: "daemon", Values: []string{next(), ""}, State: compare.Differs, Note: next()}, {Name: "top_k", Values: []string{"5", "5"}, State: compare.Same}},
+		Tests: 1, ClusterTag: next(), Resamples: 10_000, Adjustment: "holm", Notes: []string{next()},
 		Tags: []compare.TagComparison{{Tag: next(), Pairs: []compare.TagPair{{Run: 1, Table: table}}}},
 		Differing: []compare.DifferingQuestion{
 			{ID: next(), Question: next(), Answers: []compare.Answered{{Passed: 1, Asked: 1, Outcome: result.Scored}, {Asked: 1, Outcome: result.Errored}}},
@@ -31,12 +40,11 @@ func comparisonOf(next func() string) Comparison {
 }
 
 func TestComparison(t *testing.T) {
-	names := []string{"go", "results/go.json", "", "ts", "results/ts.json", "12 of 50 questions (tags fact)", "q-007", "q-003", "q-012",
-		"The runs have different daemons.", "temporal", "q-003", "What is in box 3?", "q-007", "What is in box 7?"}
-	i := -1
-	c := comparisonOf(func() string { i++; return names[i] })
+	n := 0
+	c := comparisonOf(func() string { n++; return fmt.Sprintf("text %d", n) })
+	c.Runs[0].Name, c.Runs[1].Name, c.Runs[0].Selection, c.ClusterTag = "go", "ts", "", "conversation"
 	goldens(t, "comparison", c)
-	c.Pairs[0].Margin = &compare.MarginTest{Margin: 0.3, Verdict: result.NotWorse}
+	c.Pairs[0].Verdict, c.Pairs[0].Margin = compare.NotSeen, &compare.MarginTest{Margin: 0.3, Verdict: result.NotWorse}
 	junit, page, commands := rendered(t, c)
 	if commands != "" {
 		t.Errorf("a run within the margin is an error: %s", commands)

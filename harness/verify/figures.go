@@ -57,7 +57,7 @@ func follows(path string) bool {
 }
 
 // notChecked says what does not follow from the questions of a result.
-func notChecked(res *result.Result) []string {
+func (f *figures) notChecked(res *result.Result) []string {
 	var out []string
 	for _, g := range given {
 		skip := res.Replay == nil && (g.path == ".replay" || g.path == ".cost_accounting")
@@ -68,11 +68,25 @@ func notChecked(res *result.Result) []string {
 	if res.Retrieval != nil {
 		out = append(out, "warnings about the dataset and the corpus")
 	}
+	if f.given(res) {
+		out = append(out, fmt.Sprintf("the comparison with the baseline: %s cannot be read, or is not the file of that SHA-256",
+			text(res.Gate.Baseline.Path)))
+	}
 	return out
 }
 
+// given reports whether the comparison with the baseline cannot be made again.
+func (f *figures) given(res *result.Result) bool {
+	return f.baseline == nil && res.Gate != nil && res.Gate.Baseline != nil
+}
+
+// follows reports whether a value of the head follows from what is at hand.
+func (f *figures) follows(path string) bool {
+	return follows(path) && (f.baseline != nil || !strings.HasPrefix(path, ".gate.baseline"))
+}
+
 // compare compares the head of a file with the recomputed one.
-func (r *Report) compare(members map[string]json.RawMessage, want *result.Result) error {
+func (r *Report) compare(members map[string]json.RawMessage, want *result.Result, follows func(string) bool) error {
 	data, err := json.Marshal(want)
 	if err != nil {
 		return fmt.Errorf("encode the recomputed figures of %s: %w", r.Path, err)
@@ -131,15 +145,18 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		f.fillReplay(want, res)
 	}
 	f.costs(want, rep)
-	f.sum.Judge(want)
+	if f.sum.Judge(want); f.given(res) {
+		f.sum.JudgeGiven(want, res.Gate.Baseline)
+	}
 	return want
 }
 
 // asked sets what follows from the questions only if all were asked.
 func (f *figures) asked(want *result.Result) {
 	id := &want.Identity.Dataset
-	if id.Repeats == 0 {
-		id.Tags = f.tags
+	id.Tags = map[string]int{}
+	for tag, n := range f.tags {
+		id.Tags[tag] = n / max(1, id.Repeats)
 	}
 	if id.Selection != nil {
 		selection := *id.Selection
@@ -151,6 +168,7 @@ func (f *figures) asked(want *result.Result) {
 		if b.Questions = f.brains[b.ID]; len(want.Brains) == 1 {
 			b.Questions = f.number
 		}
+		b.Questions /= max(1, id.Repeats)
 	}
 }
 

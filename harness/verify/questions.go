@@ -35,12 +35,14 @@ type checked struct {
 
 // figures adds up the questions of a file.
 type figures struct {
-	sum     *aggregate.Sum
-	replay  *aggregate.ReplaySum
-	number  int // of questions
-	numbers map[askedID]int
-	tags    map[string]int
-	brains  map[string]int
+	sum    *aggregate.Sum
+	replay *aggregate.ReplaySum
+	// baseline is nil if the result has none, or if it is not at hand.
+	baseline *aggregate.Baseline
+	number   int // of questions
+	numbers  map[askedID]int
+	tags     map[string]int
+	brains   map[string]int
 	// judge and actor are what the questions say that models were paid.
 	judge, actor llm.USD
 }

@@ -65,7 +65,7 @@ func openQuestions(tb testing.TB, n int) dataset.Dataset {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
 		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d","expected_substrings":["answer %d"],`+
-			`"reference_answer":"answer %d","expected_paths":["d%d.md"],"tags":["t%d","a.b"]}`+"\n", i, i, i, i, i, i%3)
+			`"reference_answer":"answer %d","expected_paths":["d%d.md"],"tags":["t%d","a.b"]}`+"\n", i, i, i, i, i, i%2)
 	}
 	path := filepath.Join(tb.TempDir(), "questions.jsonl")
 	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
@@ -84,7 +84,7 @@ func runFile(tb testing.TB, n, stopAt int, sc scorer.Scorer) string {
 	d := openQuestions(tb, n)
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: sc.Name(), Brain: "eval",
-		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
+		Scenario: result.AskBasic, Mode: "auto", TopK: 2, Dialect: result.Auto,
 		Dataset: result.DatasetID{Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Selected, Tags: d.Tags},
 		Daemon:  result.DaemonID{Endpoint: "http://127.0.0.1:1", Version: "1"},
 		Tool:    result.ToolID{Version: "0", Commit: "a", Go: "go", OS: "linux", Arch: "amd64", CPUs: 2},
@@ -99,10 +99,10 @@ func runFile(tb testing.TB, n, stopAt int, sc scorer.Scorer) string {
 		tb.Fatal(err)
 	}
 	_, path, err := harness.Run(tb.Context(), harness.Config{
-		Asker: daemon{stopAt}, TopK: 5, Dataset: d, Scorer: sc, Concurrency: 1, Timeout: time.Minute,
+		Asker: daemon{stopAt}, TopK: 2, Dataset: d, Scorer: sc, Concurrency: 1, Timeout: time.Minute,
 		Brains: []dataset.Brain{{Name: "eval", Questions: n}},
 		Settings: result.Settings{
-			Concurrency: 1, TimeoutSeconds: 60, Floor: 0.6, MaxUnscored: allowed,
+			Concurrency: 1, TimeoutSeconds: 60, Floor: 0.6, MaxErrors: allowed, MaxUnscored: allowed,
 		},
 	}, j)
 	if path == "" {
@@ -148,7 +148,7 @@ func records(tb testing.TB, path string) (result.Result, []result.Record) {
 func replayFile(tb testing.TB, n int) string {
 	tb.Helper()
 	res, questions := records(tb, runFile(tb, n, 0, judge{}))
-	sum, extra := aggregate.New(5), aggregate.NewReplay()
+	sum, extra := aggregate.New(2), aggregate.NewReplay()
 	for i := range questions {
 		q := &questions[i]
 		q.Type, q.JudgeType = fmt.Sprintf("s%d", i%2), scorer.TypeStandard

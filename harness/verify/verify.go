@@ -16,8 +16,8 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
-// maxDifferences is how many differences a Report lists.
-const maxDifferences = 1000
+// MaxDifferences is how many differences a Report lists.
+const MaxDifferences = 1000
 
 // Report is what was found about one file.
 type Report struct {
@@ -31,8 +31,8 @@ type Report struct {
 	Figures   int `json:"figures"`
 	Questions int `json:"questions"`
 	Cells     int `json:"cells,omitempty"`
-	// Differences are those found, the ones of the file's head first, then by question. At most 1000
-	// are listed of Found.
+	// Differences are those found, the ones of the file's head first, then by question. At most
+	// MaxDifferences of Found are listed.
 	Found       int          `json:"found"`
 	Differences []Difference `json:"differences"`
 	// NotChecked says what does not follow from the questions.
@@ -113,13 +113,16 @@ func resultFile(path string, r *result.Reader) (*Report, error) {
 		sum: aggregate.New(max(1, res.Identity.TopK)), replay: aggregate.NewReplay(),
 		tags: map[string]int{}, brains: map[string]int{},
 	}
+	if f.baseline = openBaseline(&res); f.baseline != nil {
+		f.sum.Compare(f.baseline)
+	}
 	if err := f.add(r, &res, rep); err != nil {
 		return nil, err
 	}
-	if err := rep.compare(members, f.recompute(&res, rep)); err != nil {
+	if err := rep.compare(members, f.recompute(&res, rep), f.follows); err != nil {
 		return nil, err
 	}
-	rep.NotChecked = notChecked(&res)
+	rep.NotChecked = f.notChecked(&res)
 	rep.finish()
 	return rep, nil
 }
@@ -127,7 +130,7 @@ func resultFile(path string, r *result.Reader) (*Report, error) {
 // add adds a difference.
 func (r *Report) add(d Difference) {
 	r.Found++
-	if len(r.Differences) < maxDifferences {
+	if len(r.Differences) < MaxDifferences {
 		r.Differences = append(r.Differences, d)
 	}
 }

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"evalctl/harness/verify"
+)
+
+// shownDifferences is how many differences of one file are printed.
+const shownDifferences = 20
+
+// verifyCmd recomputes result files.
+type verifyCmd struct {
+	Files []string `arg:"" name:"file" help:"Result files of run or replay, or sweep files."`
+	JSON  bool     `help:"Write one JSON object a file, with all differences."`
+}
+
+func (verifyCmd) Help() string {
+	return `Recomputes every figure of a result file from its questions, by the code that computed it in the run,
+checks each question for consistency, and checks the file against its JSON Schema. Each value that is
+not what the questions say is named. See docs/verifying.md for what does not follow from questions.
+
+Examples:
+
+  evalctl verify results/2026-01-31/go.json
+  evalctl verify --json results/*/*.json
+
+The exit code is 0 if nothing differs, 1 if something does, and 2 if a file cannot be read.
+`
+}
+
+// differenceError reports files that are not what their questions say.
+type differenceError struct{ files, of int }
+
+func (e *differenceError) Error() string {
+	return fmt.Sprintf("%d of %s not what the questions say", e.files, count(e.of, "file")+are(e.of))
+}
+
+func are(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
+}
+
+// Run verifies all files, also after one that cannot be read.
+func (c *verifyCmd) Run(ctx context.Context, p *process) error {
+	var unreadable []error
+	different := &differenceError{of: len(c.Files)}
+	var left []string
+	for _, path := range c.Files {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		rep, err := verify.File(path)
+		if err != nil {
+			unreadable = append(unreadable, err)
+			continue
+		}
+		if !rep.OK {
+			different.files++
+		}
+		for _, what := range rep.NotChecked {
+			if !slices.Contains(left, what) {
+				left = append(left, what)
+			}
+		}
+		if err := c.write(p.stdout, rep); err != nil {
+			return err
+		}
+	}
+	if len(left) > 0 && !c.JSON {
+		fmt.Fprintf(p.stderr, "not checked: %s\n", printable(strings.Join(left, "; "), oneLine))
+	}
+	switch {
+	case len(unreadable) > 0:
+		return errors.Join(unreadable...)
+	case different.files > 0:
+		return different
+	}
+	return nil
+}
+
+func (c *verifyCmd) write(w io.Writer, rep *verify.Report) error {
+	if c.JSON {
+		return json.NewEncoder(w).Encode(rep)
+	}
+	var b strings.Builder
+	what := fmt.Sprintf("%s of %s recomputed", count(rep.Figures, "figure"), count(rep.Questions, "question"))
+	if rep.Kind == "sweep" {
+		what = fmt.Sprintf("%s of %s recomputed from the counts", count(rep.Figures, "figure"), count(rep.Cells, "cell"))
+	}
+	verdict := "ok"
+	if !rep.OK {
+		verdict = "DIFFERS"
+		what += ", " + count(rep.Found, "difference")
+	}
+	fmt.Fprintf(&b, "%s %s: %s\n", verdict, printable(rep.Path, oneLine), what)
+	if !rep.OK {
+		writeDifferences(&b, rep)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeDifferences writes a table of the first differences.
+func writeDifferences(b *strings.Builder, rep *verify.Report) {
+	rows := [][]string{{"", "in the file", "recomputed"}}
+	for _, d := range rep.Differences[:min(len(rep.Differences), shownDifferences)] {
+		path := d.Path
+		if d.Question != "" {
+			path += " (" + d.Question + ")"
+		}
+		want := cmp.Or(d.Recomputed, "not there")
+		if d.Problem != "" {
+			want = d.Problem
+		}
+		rows = append(rows, []string{short(path, 80), short(cmp.Or(d.InFile, "missing"), 40), short(want, 120)})
+	}
+	for line := range strings.Lines(drawTable(rows, 3)) {
+		b.WriteString("  " + line)
+	}
+	if more := rep.Found - (len(rows) - 1); more > 0 {
+		fmt.Fprintf(b, "  and %d more; --json lists up to %d\n", more, verify.MaxDifferences)
+	}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"evalctl/harness/view"
+)
+
+type viewCmd struct {
+	Dir  string `arg:"" optional:"" default:"results/" help:"Folder of results (${default})."`
+	Addr string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Loopback address to listen on; port 0 picks a free one (${default})."`
+}
+
+func (viewCmd) Help() string {
+	return `Serves the results in a folder as web pages: a list, a page for each result, comparisons of any of them, trends,
+and the progress of runs. It prints "evalctl: listening on URL" to stdout and serves until it is interrupted.
+
+Only this machine can reach the pages, and they change nothing. They show questions and answers to every user of
+this machine who knows the address. A run in progress is not disturbed: its journal is only read.
+
+Examples:
+
+  evalctl view
+  evalctl view results --addr 127.0.0.1:8080
+`
+}
+
+// viewTimeout is how long a page may take, and how long open pages are waited for at the end.
+const viewTimeout = 30 * time.Second
+
+// Run serves until ctx is canceled.
+func (c *viewCmd) Run(ctx context.Context, p *process) error {
+	info, err := os.Stat(c.Dir)
+	if err != nil {
+		return usageError{fmt.Errorf("%w: evalctl run writes a folder of results, or name another", err)}
+	}
+	if !info.IsDir() {
+		return usageError{fmt.Errorf("%s is not a folder: name the folder of the results", c.Dir)}
+	}
+	l, err := c.listen(ctx)
+	if err != nil {
+		return usageError{err}
+	}
+	server := &http.Server{
+		Handler: view.New(c.Dir), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: viewTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
+	}
+	fmt.Fprintf(p.stdout, "evalctl: listening on http://%s\n", l.Addr())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewTimeout)
+	defer cancel()
+	err = server.Shutdown(wait)
+	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// listen rejects an address that other machines can reach.
+func (c *viewCmd) listen(ctx context.Context) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
+		return nil, fmt.Errorf("--addr %q: must be HOST:PORT such as 127.0.0.1:8080", c.Addr)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", c.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("--addr %s: %w", c.Addr, err)
+	}
+	if exposed(l.Addr()) {
+		_ = l.Close() // nothing was accepted
+		return nil, fmt.Errorf("--addr %s: other machines could reach %s and read the results; "+
+			"listen on 127.0.0.1, and forward the port with ssh -L to see them elsewhere", c.Addr, l.Addr())
+	}
+	return l, nil
+}

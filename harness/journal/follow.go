@@ -1,0 +1,156 @@
+package journal
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+)
+
+// Follower reads how far the run of a journal is, while another process writes it. It opens the
+// file only to read it, and takes no lock, so it never disturbs the run. It is not safe for
+// concurrent use.
+type Follower struct {
+	path  string
+	info  os.FileInfo // of the file that was read
+	at    int64       // what has been read of it
+	state Progress
+	slots []followed
+}
+
+// followed is the state of a question.
+type followed struct {
+	answered, finished bool
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Identity  result.Identity
+	StartedAt time.Time
+	// Planned is the number of questions. Answered of them have an answer or an error, and Counts
+	// are the outcomes of those that need nothing more.
+	Planned  int
+	Answered int
+	Counts   result.Counts
+	// Seeded is the number of brains that have their documents.
+	Seeded int
+	// Stopped is set if the run ended early and has not been resumed.
+	Stopped bool
+	// Failed are the last questions that did not pass, at most LastFailed, the last one first. Only
+	// ID, Outcome, Reason and Error are set.
+	Failed []result.Record
+	// ChangedAt is when the last line was written.
+	ChangedAt time.Time
+}
+
+// LastFailed is the largest number of Progress.Failed.
+const LastFailed = 20
+
+// NewFollower returns a Follower of the journal at path.
+func NewFollower(path string) *Follower { return &Follower{path: path} }
+
+// followedLine is what is read of a line. The rest of a record may be large.
+type followedLine struct {
+	Kind   string `json:"kind"`
+	Index  int    `json:"index"`
+	Record *struct {
+		ID      string          `json:"id"`
+		Passed  bool            `json:"passed"`
+		Outcome result.Outcome  `json:"outcome"`
+		Reason  string          `json:"reason"`
+		Error   *result.Failure `json:"error"`
+	} `json:"record"`
+}
+
+// Read reads the lines that were added since the last call. A line that is not complete yet is left
+// for the next one. The error names the file, and the offset of a line that is not one of a run; it
+// is fs.ErrNotExist once the run has finished and its journal was removed.
+func (f *Follower) Read() (Progress, error) {
+	file, err := os.Open(f.path)
+	if err != nil {
+		return Progress{}, fmt.Errorf("open journal: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return Progress{}, fmt.Errorf("read %s: %w", f.path, err)
+	}
+	if f.info == nil || !os.SameFile(f.info, info) || info.Size() < f.at {
+		f.at, f.state, f.slots = 0, Progress{}, nil // another run
+	}
+	f.info, f.state.ChangedAt = info, info.ModTime()
+	r := bufio.NewReaderSize(io.NewSectionReader(file, f.at, info.Size()-f.at), 1<<20)
+	for {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = f.accept(line)
+		}
+		if err != nil {
+			return Progress{}, fmt.Errorf("read %s at byte %d: %w", f.path, f.at, err)
+		}
+		f.at += int64(len(line))
+	}
+	if f.slots == nil {
+		return Progress{}, fmt.Errorf("read %s: it contains no run yet", f.path)
+	}
+	return f.state, nil
+}
+
+// accept adds a line to the state.
+func (f *Follower) accept(line []byte) error {
+	if f.slots == nil {
+		return f.acceptStart(line)
+	}
+	var l followedLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return err
+	}
+	if l.Index < 0 || l.Index >= len(f.slots) {
+		return errors.New("not a line of this run")
+	}
+	s := &f.slots[l.Index]
+	f.state.Stopped = l.Kind == KindStopped
+	switch {
+	case l.Kind == kindSeeded:
+		f.state.Seeded++
+	case l.Record == nil:
+		return nil
+	case !s.answered:
+		s.answered = true
+		f.state.Answered++
+	}
+	if l.Record == nil || s.finished || l.Kind != KindGrade && l.Record.Outcome != result.Errored {
+		return nil
+	}
+	s.finished = true
+	rec := result.Record{ID: l.Record.ID, Passed: l.Record.Passed, Outcome: l.Record.Outcome, Reason: l.Record.Reason, Error: l.Record.Error}
+	f.state.Counts.Add(rec)
+	if !rec.Passed && rec.Outcome != result.NoGold {
+		f.state.Failed = append([]result.Record{rec}, f.state.Failed[:min(len(f.state.Failed), LastFailed-1)]...)
+	}
+	return nil
+}
+
+// acceptStart reads the first line.
+func (f *Follower) acceptStart(line []byte) error {
+	var start startLine
+	if err := json.Unmarshal(line, &start); err != nil || start.Kind != kindRun {
+		return errors.New("it is not the journal of a run")
+	}
+	n := start.Identity.Dataset.Selected
+	if n < 1 || n > dataset.MaxQuestions {
+		return fmt.Errorf("the run has %d questions", n)
+	}
+	f.slots = make([]followed, n)
+	f.state.Identity, f.state.StartedAt, f.state.Planned = start.Identity, start.StartedAt, n
+	return nil
+}

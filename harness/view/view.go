@@ -1,0 +1,222 @@
+// Package view serves the results in a folder as web pages, to the user of this machine: a list, a
+// page for each result, comparisons, trends, and the progress of runs.
+//
+// The pages are for reading only. They need no script and no network, and all text of datasets,
+// daemons and models in them is escaped. A request cannot name a file: it names an id of the list.
+package view
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"evalctl/harness/history"
+	"evalctl/harness/journal"
+)
+
+// maxNights is the number of nights of a trend.
+const maxNights = 60
+
+// server serves one folder.
+type server struct {
+	root    string
+	results *history.Reader
+	now     func() time.Time
+
+	mu   sync.Mutex
+	runs map[string]*journal.Follower // of the journals that were seen, by path
+}
+
+// New returns the handler for the folder root. It accepts requests only to names of this machine,
+// such as localhost, so that no web page can reach it under a name of its own; the caller must
+// listen on a loopback address.
+func New(root string) http.Handler {
+	s := &server{root: root, results: history.NewReader(root), now: time.Now, runs: map[string]*journal.Follower{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.serve(s.list))
+	mux.HandleFunc("GET /result/{id}", s.serve(s.result))
+	mux.HandleFunc("GET /compare", s.serve(s.compare))
+	mux.HandleFunc("GET /trend/{id}", s.serve(s.trend))
+	mux.HandleFunc("GET /progress/{id}", s.serve(s.progress))
+	return guarded(mux)
+}
+
+// guarded rejects requests that no link of the pages makes.
+func guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "frame-ancestors 'none'")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("X-Content-Type-Options", "nosniff")
+		switch {
+		case !local(r.Host):
+			http.Error(w, "evalctl view answers only under names of this machine, such as localhost", http.StatusMisdirectedRequest)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			h.Set("Allow", "GET, HEAD")
+			http.Error(w, "evalctl view only shows results", http.StatusMethodNotAllowed)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// local reports whether a Host header names this machine.
+func local(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// reply is a page with its status, 0 for 200. location is where it leads, empty for a page.
+type reply struct {
+	status   int
+	policy   string // its content security policy, empty if the page has its own
+	location string
+	page     bytes.Buffer
+}
+
+// failure is an error that is shown as a page.
+type failure struct {
+	status int
+	title  string
+	text   string
+	// links lead on from the failure.
+	links []link
+}
+
+func (f *failure) Error() string { return f.text }
+
+// notFound is the failure of an id that the folder does not have, or not any more.
+func notFound(what string) error {
+	return &failure{status: http.StatusNotFound, title: "Not found", text: "There is no such " + what + " in the folder, or not any more."}
+}
+
+// serve returns the handler of a page. The page is sent once it is complete.
+func (s *server) serve(page func(*http.Request, *history.Folder, *reply) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var rep reply
+		folder, err := s.results.Read(time.Time{})
+		if err == nil {
+			err = page(r, folder, &rep)
+		}
+		if err != nil {
+			rep = reply{}
+			var f *failure
+			if !errors.As(err, &f) {
+				f = &failure{status: http.StatusInternalServerError, title: "The page cannot be shown", text: err.Error()}
+			}
+			rep.status = f.status
+			if err := rep.write("failure", failurePage{frame{Title: f.title}, f.text, f.links}); err != nil {
+				http.Error(w, "the page of an error cannot be written", http.StatusInternalServerError)
+				return
+			}
+		}
+		rep.send(w, r)
+	}
+}
+
+// send sends the page, or says that the client has it already.
+func (rep *reply) send(w http.ResponseWriter, r *http.Request) {
+	if rep.location != "" {
+		http.Redirect(w, r, rep.location, http.StatusSeeOther)
+		return
+	}
+	sum := sha256.Sum256(rep.page.Bytes())
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-cache") // the folder may have changed
+	h.Set("ETag", tag)
+	if rep.policy != "" {
+		h.Set("Content-Security-Policy", rep.policy)
+	}
+	if rep.status == 0 && r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if rep.status != 0 {
+		w.WriteHeader(rep.status)
+	}
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(rep.page.Bytes()) // the client may have gone
+	}
+}
+
+// idOf returns the id of something in URLs. It tells nothing about what it is.
+func idOf(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
+}
+
+// entryOf returns the result with an id.
+func entryOf(f *history.Folder, id string) (*history.Entry, error) {
+	i := slices.IndexFunc(f.Entries, func(e *history.Entry) bool { return e.Result != nil && idOf(e.Path) == id })
+	if i < 0 {
+		return nil, notFound("result")
+	}
+	return f.Entries[i], nil
+}
+
+// lineID returns the id of a line.
+func lineID(l *history.Line) string {
+	key, err := json.Marshal(l.Measure)
+	if err != nil {
+		panic(fmt.Sprintf("encode a measure: %v", err)) // plain fields only
+	}
+	return idOf(string(key))
+}
+
+// follow returns the progress of the run of a journal.
+func (s *server) follow(path string) (journal.Progress, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.runs[path]
+	if f == nil {
+		f = journal.NewFollower(path)
+		s.runs[path] = f
+	}
+	return f.Read()
+}
+
+// journalOf returns the path of a journal with an id that is or was there.
+func (s *server) journalOf(f *history.Folder, id string) (path string, ok bool) {
+	for _, path := range f.Journals {
+		if idOf(path) == id {
+			return path, true
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for path := range s.runs {
+		if idOf(path) == id {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// gone reports whether a file is missing.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// below returns a path relative to the folder.
+func (s *server) below(path string) string {
+	if rel, err := filepath.Rel(s.root, path); err == nil {
+		return rel
+	}
+	return path
+}
