@@ -420,10 +420,13 @@ func runFiles(c Content) []file {
 	if head, err := json.MarshalIndent(c.Result, "", "  "); err == nil {
 		add(".figures.json", "Save the figures (JSON, without questions)", head)
 	}
+	if c.Result.Identity.Dataset.Repeats > 1 {
+		return out // JSON Lines has each question once
+	}
 	var lines []byte
 	for i := range c.Questions {
 		q := &c.Questions[i]
-		line, err := json.Marshal(verdictLine{q.ID, q.Passed, q.Score, q.LatencyMS, q.Tags, q.Repeat})
+		line, err := json.Marshal(verdictLine{q.ID, q.Passed, q.Score, q.LatencyMS, q.Tags})
 		if err != nil {
 			return out
 		}
@@ -441,7 +444,6 @@ type verdictLine struct {
 	Score     *float64 `json:"score"`
 	LatencyMS float64  `json:"latency_ms"`
 	Tags      []string `json:"tags,omitempty"`
-	Repeat    int      `json:"repeat,omitempty"`
 }
 
 // dataURL returns a URL that contains data. It is safe: browsers save it and do not show it.
