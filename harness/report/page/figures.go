@@ -286,7 +286,7 @@ func trendSection(c Content) section {
 		if p.Changed {
 			change = cell{Mark: "◆", Class: "warn", Text: strings.TrimSpace("the rate changed here " + clean(p.Note))}
 		}
-		row := cells(moment(p.Date), fmt.Sprint(p.Passed), fmt.Sprint(p.Total), fmt.Sprintf("%.3f", p.Rate), fmt.Sprintf("%.3f–%.3f", p.Low, p.High))
+		row := cells(moment(p.Date), fmt.Sprint(p.Passed), fmt.Sprint(p.Total), trendRate(p.Rate), trendRate(p.Low)+"–"+trendRate(p.High))
 		row[0].URL = p.URL
 		t.row(append(row, change)...)
 	}
@@ -295,4 +295,12 @@ func trendSection(c Content) section {
 		Caption: fmt.Sprintf("Pass rates of %s with their intervals, the oldest first.", count(len(c.Trend), "comparable result")),
 	}}, block{Table: t})
 	return s
+}
+
+// trendRate formats a rate of a trend, which is NaN for a result without any.
+func trendRate(f float64) string {
+	if math.IsNaN(f) {
+		return absent
+	}
+	return fmt.Sprintf("%.3f", f)
 }

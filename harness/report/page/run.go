@@ -358,6 +358,13 @@ func ranSection(c Content) section {
 		add("Arm", name(r.Arm))
 		add("Sample", fmt.Sprintf("%d of %d, seed %d", r.Sample.Size, r.Sample.Population, r.Sample.Seed))
 		add("Actor", strings.TrimSpace(name(r.Actor.Style)+" "+name(r.Actor.Model)))
+		if i := r.Ingest; i != nil {
+			add("Ingest", fmt.Sprintf("mode %s, %s (%d reused), %s, %s", name(i.Mode), count(i.Brains, "brain"), i.Reused, count(i.Sessions, "session"), count(i.Documents, "document")))
+		}
+		if k := r.Controls; k != nil {
+			add("Check of the judge", fmt.Sprintf("%d of %d right answers passed, %d of %d wrong ones failed, %d unscored",
+				k.RightPassed, k.Right, k.WrongFailed, k.Wrong, k.Unscored))
+		}
 	}
 	took := res.FinishedAt.Sub(res.StartedAt)
 	add("Time", fmt.Sprintf("%s to %s, %s, %d at a time", moment(res.StartedAt), moment(res.FinishedAt),
