@@ -43,7 +43,9 @@ func sortedKeys[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Key
 
 // runBand returns the verdict.
 func runBand(res *result.Result) band {
-	b := band{Heading: fmt.Sprintf("%s: %d of %s passed", name(res.SDK), res.Passed, count(res.Total, "question")),
+	dataset := res.Identity.Dataset.Path
+	dataset = dataset[strings.LastIndexAny(dataset, `/\`)+1:]
+	b := band{Heading: name(res.SDK) + " on " + name(dataset),
 		About: about(res), Rate: rateOf(res.PassRate), Figure: "pass rate"}
 	if res.Interval != nil {
 		b.Figure += ", " + levelOf(res.Interval)
@@ -73,7 +75,7 @@ func runBand(res *result.Result) band {
 // about says in a line what was measured.
 func about(res *result.Result) string {
 	id := res.Identity
-	parts := []string{name(id.Dataset.Path) + " " + short(id.Dataset.SHA256), "scenario " + name(string(id.Scenario)), "scorer " + name(id.Scorer)}
+	parts := []string{"dataset " + short(id.Dataset.SHA256), "scenario " + name(string(id.Scenario)), "scorer " + name(id.Scorer)}
 	if id.Judge != nil {
 		parts = append(parts, fmt.Sprintf("judge %s, prompt %s", name(id.Judge.Model), short(id.Judge.PromptSHA256)))
 	}
