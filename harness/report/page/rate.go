@@ -226,4 +226,3 @@ func repeatBlocks(r *result.Repeats) []block {
 	}
 	return out
 }
-
