@@ -65,7 +65,7 @@ async function looks(browser, file) {
       await page.evaluate(() => [...document.querySelectorAll('#list details')].slice(0, 4).forEach((d) => { d.open = true; }));
       const [wide, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
       check(`${what}: scrolls sideways`, wide <= room, `${wide} of ${room}`);
-      await accessible(page, what);
+      if ((scheme === 'dark') === (width === 390)) await accessible(page, what); // each scheme and width once
       if (process.env.SHOTS) {
         const list = await page.$('#questions');
         if (list) await list.evaluate((e) => e.scrollIntoView());

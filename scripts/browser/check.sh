@@ -11,8 +11,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/evalctl/browser-check
 temp=$(mktemp -d)
 daemon=
 finish() {
-  [ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
-  wait
+  [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || true
   rm -rf "$temp"
 }
 trap finish EXIT
@@ -79,8 +78,10 @@ writeFileSync('hostile.jsonl', questions.join('\n') + '\n');
 JS
 quietly run --sdk go --dataset hostile.jsonl --scorer exact --output one --html hostile.html
 
-quietly run --sdk go --dataset hostile.jsonl --scorer exact --output three --repeats 2 --cluster part --html repeats.html
-./evalctl serve --addr 127.0.0.1:0 --store memory >serve.out 2>serve.log &
+quietly run --sdk go --dataset hostile.jsonl --scorer exact --output two --top-k 1 --repeats 2
+quietly compare one/*/go.json two/*/go.json --accept top_k --html comparison.html
+touch serve.out
+./evalctl serve --addr 127.0.0.1:0 --store memory >>serve.out 2>serve.log &
 daemon=$!
 for _ in $(seq 600); do
   url=$(sed -n 's/^evalctl: listening on //p' serve.out)
@@ -88,5 +89,5 @@ for _ in $(seq 600); do
   sleep 0.1
 done
 quietly conformance --endpoint "$url" --only brains --html conformance.html
-HOSTILE=1 node check.mjs hostile.html
+HOSTILE=1 node check.mjs hostile.html comparison.html
 node check.mjs conformance.html

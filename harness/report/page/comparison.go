@@ -10,8 +10,9 @@ import (
 	"evalctl/internal/svg"
 )
 
-// The most rows that a page has of what could be very many.
+// The most rows that a page has of what could be very many, and how much of a value is in a row.
 const (
+	valueLength  = 24
 	maxDiffering = 500
 	maxMatrices  = 6
 )
@@ -269,7 +270,7 @@ func keyTable(c *compare.Comparison) *table {
 		}
 		row := []cell{{Text: name(k.Name)}, state}
 		for _, v := range k.Values {
-			row = append(row, cell{Text: line(v, 40)})
+			row = append(row, cell{Text: line(v, valueLength)})
 		}
 		t.row(row...)
 	}
@@ -348,8 +349,11 @@ func answeredCell(a compare.Answered) cell {
 	switch {
 	case a.Asked > 1:
 		out = cell{Text: fmt.Sprintf("%d of %d", a.Passed, a.Asked)}
-		if a.Passed == a.Asked {
+		switch a.Passed {
+		case a.Asked:
 			out.Mark, out.Class = "✓", "pass"
+		case 0:
+			out.Mark, out.Class = "✗", "fail"
 		}
 	case a.Passed > 0:
 		out = cell{Mark: "✓", Class: "pass", Text: "passed"}

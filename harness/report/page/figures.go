@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
-	"evalctl/internal/llm"
 	"evalctl/internal/svg"
 )
 
@@ -185,89 +184,6 @@ func percentile(value *float64, i *result.Interval, n, need int) string {
 	return fmt.Sprintf("%s (%s to %s)", milliseconds(*value), milliseconds(i.Low), milliseconds(i.High))
 }
 
-// costSection shows what was paid for.
-func costSection(res *result.Result) section {
-	s := section{ID: "cost", Title: "Cost"}
-	if a := res.CostAccounting; a != nil {
-		s.add(accounting(a)...)
-		return s
-	}
-	c := res.Cost
-	if c.JudgeRequests == 0 && res.ReaderUsage.Reported == 0 {
-		return s
-	}
-	var facts []fact
-	if c.JudgeRequests > 0 {
-		limit := "no cap"
-		if c.CapUSD != nil {
-			limit = "cap " + c.CapUSD.String()
-		}
-		facts = append(facts, fact{Name: "Judge", Value: fmt.Sprintf("%s (%s), %s, %d tokens in, %d out", c.SpentUSD, limit, count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens)})
-		if c.UsageEstimated > 0 {
-			facts = append(facts, fact{Name: "Estimated", Value: "the tokens of " + count(c.UsageEstimated, "question")})
-		}
-	}
-	if u := res.ReaderUsage; u.Reported > 0 {
-		facts = append(facts, fact{Name: "Reader", Value: fmt.Sprintf("%d tokens in, %d out, reported for %s; the daemon pays for them", u.InputTokens, u.OutputTokens, count(u.Reported, "answer"))})
-	}
-	s.add(block{Facts: facts})
-	return s
-}
-
-// accounting shows the cost of a replay: its parts, and the tokens of each model.
-func accounting(a *result.CostAccounting) []block {
-	parts := &table{Caption: "Cost of this arm", Columns: columns("for", ">USD", "share")}
-	for _, p := range []struct {
-		name string
-		usd  llm.USD
-	}{
-		{"ingest", a.IngestUSD}, {"reader", a.ActorUSD}, {"judge", a.JudgeUSD}, {"embeddings", a.EmbedUSD}, {"total", a.TotalUSD},
-	} {
-		row := cells(p.name, p.usd.String())
-		if a.TotalUSD > 0 && p.name != "total" {
-			share := svg.Interval{Value: float64(p.usd) / float64(a.TotalUSD), Low: math.NaN(), High: math.NaN()}
-			row = append(row, cell{Bar: svg.Bar(share, math.NaN())})
-		} else {
-			row = append(row, cell{})
-		}
-		parts.row(row...)
-	}
-	facts := []fact{{Name: "Saved by the cache", Value: fmt.Sprintf("%s, %d of %d requests", a.CachedSavingsUSD, a.CacheHits, a.CacheHits+a.CacheMisses)}}
-	add := func(what, value string) { facts = append(facts, fact{Name: what, Value: value}) }
-	if a.CapUSD != nil {
-		add("Cap", a.CapUSD.String()+" for all arms together")
-	}
-	if a.SharedUSD > 0 {
-		add("Shared by all arms", a.SharedUSD.String())
-	}
-	if a.LostUSD > 0 {
-		add("Lost replies", a.LostUSD.String()+" may have been charged for them")
-	}
-	if a.PerCorrectUSD != nil {
-		text := a.PerCorrectUSD.String()
-		if i := a.PerCorrectInterval; i != nil {
-			text += fmt.Sprintf(", %.0f%% CI $%.4f to $%.4f", 100*i.Confidence, i.Low, i.High)
-		}
-		add("Per correct answer", text)
-	}
-	out := []block{{Table: parts}, {Facts: facts}}
-	if len(a.Unpriced) > 0 {
-		out = append(out, block{Warning: "no price is known for " + some(a.Unpriced) + ": their cost is missing"})
-	}
-	if a.Unmetered {
-		out = append(out, block{Warning: "the daemon may have called models by itself, at a cost that is missing"})
-	}
-	if len(a.Tokens) > 0 {
-		t := &table{Caption: "Tokens by model", Columns: columns("model", ">requests", ">tokens in", ">tokens out", ">USD", ">USD per million in", ">out")}
-		for _, m := range sortedKeys(a.Tokens) {
-			k, price := a.Tokens[m], a.Prices.Models[m]
-			t.row(cells(name(m), fmt.Sprint(k.Requests), fmt.Sprint(k.InputTokens), fmt.Sprint(k.OutputTokens), k.USD.String(), price.Input.String(), price.Output.String())...)
-		}
-		out = append(out, block{Table: t}, block{Text: "Prices of " + name(a.Prices.Date) + "."})
-	}
-	return out
-}
-
 // trendSection shows the results before this one.
 func trendSection(c Content) section {
 	s := section{ID: "trend", Title: "Trend"}
@@ -286,7 +202,7 @@ func trendSection(c Content) section {
 		if p.Changed {
 			change = cell{Mark: "◆", Class: "warn", Text: strings.TrimSpace("the rate changed here " + clean(p.Note))}
 		}
-		row := cells(moment(p.Date), fmt.Sprint(p.Passed), fmt.Sprint(p.Total), fmt.Sprintf("%.3f", p.Rate), fmt.Sprintf("%.3f–%.3f", p.Low, p.High))
+		row := cells(moment(p.Date), fmt.Sprint(p.Passed), fmt.Sprint(p.Total), trendRate(p.Rate), trendRate(p.Low)+"–"+trendRate(p.High))
 		row[0].URL = p.URL
 		t.row(append(row, change)...)
 	}
@@ -295,4 +211,12 @@ func trendSection(c Content) section {
 		Caption: fmt.Sprintf("Pass rates of %s with their intervals, the oldest first.", count(len(c.Trend), "comparable result")),
 	}}, block{Table: t})
 	return s
+}
+
+// trendRate formats a rate of a trend, which is NaN for a result without any.
+func trendRate(f float64) string {
+	if math.IsNaN(f) {
+		return absent
+	}
+	return fmt.Sprintf("%.3f", f)
 }

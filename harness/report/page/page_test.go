@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -203,6 +205,49 @@ func TestLargeRun(t *testing.T) {
 	}
 	if n := strings.Count(text, "<li data-s="); n != 2500 {
 		t.Errorf("%d lines of questions", n)
+	}
+}
+
+// TestSavedFilesCanBeRead reads the files in a page: the figures, and the verdicts as evalctl compare
+// does.
+func TestSavedFilesCanBeRead(t *testing.T) {
+	c := contentOf(9)
+	saved := map[string]string{}
+	for _, n := range parse(t, write(t, c)) {
+		if file := attr(n, "download"); file != "" {
+			saved[file] = filepath.Join(t.TempDir(), file)
+			data, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(attr(n, "href"), "data:application/octet-stream;base64,"))
+			if err == nil {
+				err = os.WriteFile(saved[file], data, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	other := filepath.Join(t.TempDir(), "other.jsonl")
+	if err := os.WriteFile(other, []byte(`{"id":"q-000","passed":true}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := compare.OpenAll([]string{saved["go.verdicts.jsonl"], other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := compare.Compare(runs, compare.Options{Intersect: true, Baseline: other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Only the first question, which failed, is in both.
+	if saved := both.Runs[1]; saved.Asked != 9 || saved.Counts.Total != 1 || saved.Counts.Passed != 0 {
+		t.Errorf("the saved verdicts are %d questions, and %+v of the compared one", saved.Asked, saved.Counts)
+	}
+	data, err := os.ReadFile(saved["go.figures.json"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var figures result.Result
+	if err := json.Unmarshal(data, &figures); err != nil || figures.Counts != c.Result.Counts {
+		t.Errorf("the saved figures are %+v, %v", figures.Counts, err)
 	}
 }
 

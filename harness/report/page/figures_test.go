@@ -1,0 +1,132 @@
+package page_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"evalctl/harness/report/page"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
+
+// facts returns the names and values of the definition list of a section.
+func facts(t *testing.T, c page.Content, section string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	name := ""
+	for n := range byID(t, parse(t, write(t, c)), section).Descendants() {
+		switch n.Data {
+		case "dt":
+			name = textOf(n)
+		case "dd":
+			out[name] = strings.TrimSpace(textOf(n))
+		}
+	}
+	return out
+}
+
+// rows returns the texts of the cells of all tables of a section, a row each, with blanks between.
+func rows(t *testing.T, c page.Content, section string) []string {
+	t.Helper()
+	var out []string
+	for n := range byID(t, parse(t, write(t, c)), section).Descendants() {
+		if n.Data == "tr" {
+			var cells []string
+			for d := range n.ChildNodes() {
+				cells = append(cells, strings.TrimSpace(textOf(d)))
+			}
+			out = append(out, strings.Join(cells, " | "))
+		}
+	}
+	return out
+}
+
+func contains(t *testing.T, rows []string, want ...string) {
+	t.Helper()
+	all := strings.Join(rows, "\n")
+	for _, w := range want {
+		if !strings.Contains(all, w) {
+			t.Errorf("no row %q in\n%s", w, all)
+		}
+	}
+}
+
+func TestReplay(t *testing.T) {
+	c := contentOf(6)
+	res := c.Result
+	res.CostAccounting = &result.CostAccounting{
+		ActorUSD: 3 * llm.Dollar, JudgeUSD: llm.Dollar, TotalUSD: 4 * llm.Dollar, CapUSD: ptr(20 * llm.Dollar),
+		CachedSavingsUSD: 2 * llm.Dollar, CacheHits: 3, CacheMisses: 9, Unpriced: []string{"odd"},
+		Tokens: map[string]result.ModelTokens{"m": {Requests: 12, InputTokens: 900, OutputTokens: 60, USD: 4 * llm.Dollar}},
+		Prices: result.PriceTable{Date: "2026-09-01", Models: map[string]result.ModelPrice{"m": {Input: 2 * llm.Dollar, Output: 8 * llm.Dollar}}},
+	}
+	res.Replay = &result.Replay{
+		Arm: "go", Sample: result.Sample{Size: 6, Population: 500, Seed: 42},
+		Strata: []result.Stratum{{Name: "temporal", Counts: result.Counts{Total: 6, Passed: 4, Scored: 6}, PassRate: ptr(2.0 / 3),
+			Interval: &result.Interval{Method: "wilson", Confidence: 0.95, Low: 0.3, High: 0.9}}},
+		Weighted: &result.Estimate{Mean: 0.7, Interval: result.Interval{Method: "wilson_stratified", Confidence: 0.95, Low: 0.5, High: 0.8}},
+		Macro:    ptr(0.71), Losses: map[result.Cause]int{result.CauseRankBurial: 2},
+		Controls: &result.Controls{Right: 3, RightPassed: 3, Wrong: 3, WrongFailed: 2},
+	}
+	contains(t, rows(t, c, "rate"), "type temporal | 0.667 |  | 0.300–0.900 | 4 | 6 | 0 | 0")
+	contains(t, rows(t, c, "cost"), "reader | $3.00", "total | $4.00", "m | 12 | 900 | 60 | $4.00 | $2.00 | $8.00")
+	contains(t, rows(t, c, "losses"), "rank_burial | 2 |  | gold is missing from the top-k and was found further down")
+	for section, want := range map[string]map[string]string{
+		"rate": {"Whole benchmark": "0.700, 95% CI 0.500–0.800 (Wilson, stratified)", "Mean of the types": "0.710"},
+		"cost": {"Cap": "$20.00 for all arms together", "Saved by the cache": "$2.00, 3 of 12 requests"},
+		"ran":  {"Sample": "6 of 500, seed 42", "Check of the judge": "3 of 3 right answers passed, 2 of 3 wrong ones failed, 0 unscored"},
+	} {
+		got := facts(t, c, section)
+		for name, value := range want {
+			if !strings.HasPrefix(got[name], value) {
+				t.Errorf("%s: %s is %q, want %q", section, name, got[name], value)
+			}
+		}
+	}
+}
+
+func TestRepeatsAndClusters(t *testing.T) {
+	c := contentOf(6)
+	c.Result.Clustered = &result.Clustered{Tag: "conv", Clusters: 4, SE: ptr(0.1), NaiveSE: 0.05,
+		Interval: &result.Interval{Method: "clustered_t", Confidence: 0.95, Low: 0.4, High: 0.9}}
+	c.Result.Repeats = &result.Repeats{K: 2, Questions: 3, At: []result.RepeatsAt{{K: 2, PassAt: 0.75, PassHat: 0.25}},
+		Stable: 1, Never: 1, Flaky: []result.FlakyQuestion{{ID: "q-001", Passed: 1, Asked: 2}}, Rates: []float64{0.5, 0.6}}
+	contains(t, rows(t, c, "rate"), "2 | 0.750 | 0.250", "q-001 | 1 | 2")
+	got := facts(t, c, "rate")
+	if want := "95% CI 0.400–0.900 (t, clustered), 4 clusters; standard error 0.1000, 0.0500 if all were independent"; !strings.HasPrefix(got["By clusters of tag conv"], want) {
+		t.Errorf("clusters: %q, want %q", got["By clusters of tag conv"], want)
+	}
+	if how := facts(t, c, "how"); how["Interval: t, clustered"] == "" || how["pass@k, pass^k"] == "" {
+		t.Errorf("not explained: %v", how)
+	}
+}
+
+func TestLatencyNeedsEnoughValues(t *testing.T) {
+	c := contentOf(60)
+	c.Result.Latency.P95Interval = &result.Interval{Method: "order_statistics", Confidence: 0.95, Low: 1700, High: 1900}
+	contains(t, rows(t, c, "latency"), "done | 60 | 900 ms | 1.80 s (1.70 s to 1.90 s) | needs n ≥ 299")
+}
+
+func TestTrendSection(t *testing.T) {
+	c := contentOf(6)
+	day := time.Date(2026, 9, 20, 3, 0, 0, 0, time.UTC)
+	c.Trend = []page.TrendPoint{
+		{Date: day, Passed: 5, Total: 6, Rate: 0.833, Low: 0.4, High: 0.95},
+		{Date: day.AddDate(0, 0, 1), Rate: math.NaN(), Low: math.NaN(), High: math.NaN()},
+		{Date: day.AddDate(0, 0, 2), Passed: 2, Total: 6, Rate: 0.333, Low: 0.1, High: 0.7, Changed: true, Note: "new judge"},
+	}
+	contains(t, rows(t, c, "trend"), "2026-09-20 03:00:00 UTC | 5 | 6 | 0.833 | 0.400–0.950 |",
+		"2026-09-21 03:00:00 UTC | 0 | 0 | n/a | n/a–n/a |", "◆ the rate changed here new judge")
+}
+
+func TestWithoutQuestionsAndGate(t *testing.T) {
+	c := contentOf(0)
+	c.Result.Gate = nil
+	c.Result.Interval = nil
+	text := write(t, c)
+	if !strings.Contains(text, "No verdict") || strings.Contains(text, "NaN") || strings.Contains(text, "<ol id=\"list\">") {
+		t.Error("the page of a result without questions and gate is not as it should be")
+	}
+}
