@@ -73,7 +73,7 @@ func newEntry(path string, res *result.Result) *Entry {
 		Kind: Run, Name: res.SDK, Path: path, StartedAt: res.StartedAt, FinishedAt: res.FinishedAt,
 		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: res.ScorerName,
 		Scenario: id.Scenario, Planned: res.Planned, Total: res.Total, Passed: res.Passed,
-		PassRate: res.PassRate, Interval: res.Interval, Verdict: res.Gate.Verdict,
+		PassRate: res.PassRate, Interval: res.Believed(), Verdict: res.Gate.Verdict,
 		Stopped: res.Stopped, SpentUSD: res.Cost.SpentUSD, Result: res,
 	}
 	if asked := id.Dataset.Selected / max(1, id.Dataset.Repeats); id.Dataset.Selection.Partial(asked) {
