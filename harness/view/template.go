@@ -161,12 +161,8 @@ func word(e *history.Entry) string {
 }
 
 func rowOf(l *history.Line) measureRow {
-	questions := l.Selection
-	if questions == "" {
-		questions = fmt.Sprint(l.Measure.Selected)
-	}
 	return measureRow{Name: l.Measure.Name, Kind: string(l.Measure.Kind), Scenario: string(l.Measure.Scenario),
-		Dataset: filepath.Base(l.Dataset), Scorer: l.Measure.Scorer, Asked: questions}
+		Dataset: filepath.Base(l.Dataset), Scorer: l.Measure.Scorer, Asked: l.Asked()}
 }
 
 func sparkline(l *history.Line) (bars, low, high string) {
