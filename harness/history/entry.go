@@ -6,7 +6,6 @@
 package history
 
 import (
-	"fmt"
 	"time"
 
 	"evalctl/harness/result"
@@ -48,7 +47,7 @@ type Entry struct {
 	Total         int             `json:"total"`
 	Passed        int             `json:"passed"`
 	PassRate      *float64        `json:"pass_rate"`
-	// Interval is that of PassRate, the clustered one if there is one.
+	// Interval is that of PassRate, as result.Result.RateInterval returns it.
 	Interval *result.Interval `json:"pass_rate_interval"`
 	Verdict  result.Verdict   `json:"verdict,omitempty"`
 	Stopped  result.Stop      `json:"stopped,omitempty"`
@@ -74,15 +73,11 @@ func newEntry(path string, res *result.Result) *Entry {
 		Kind: Run, Name: res.SDK, Path: path, StartedAt: res.StartedAt, FinishedAt: res.FinishedAt,
 		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: res.ScorerName,
 		Scenario: id.Scenario, Planned: res.Planned, Total: res.Total, Passed: res.Passed,
-		PassRate: res.PassRate, Interval: res.Interval, Verdict: res.Gate.Verdict,
+		PassRate: res.PassRate, Interval: res.RateInterval(), Verdict: res.Gate.Verdict,
 		Stopped: res.Stopped, SpentUSD: res.Cost.SpentUSD, Result: res,
 	}
-	if asked := id.Dataset.Selected / max(1, id.Dataset.Repeats); id.Dataset.Selection.Partial(asked) {
-		s := id.Dataset.Selection
-		e.Selection = fmt.Sprintf("%d of %d questions (%s)", asked, s.Total, s)
-	}
-	if c := res.Clustered; c != nil && c.Interval != nil {
-		e.Interval = c.Interval
+	if id.Dataset.Selection.Partial(id.Dataset.Questions()) {
+		e.Selection = id.Dataset.SelectionText()
 	}
 	if r := res.Replay; r != nil {
 		e.Kind, e.Name = Replay, r.Arm

@@ -60,3 +60,12 @@ type FlakyQuestion struct {
 	Passed int    `json:"passed"`
 	Asked  int    `json:"asked"`
 }
+
+// RateInterval returns the interval of PassRate to believe: the clustered one if there is one, because
+// Wilson's is too narrow for questions that are alike. It is nil without a rate.
+func (r *Result) RateInterval() *Interval {
+	if r.Clustered != nil && r.Clustered.Interval != nil {
+		return r.Clustered.Interval
+	}
+	return r.Interval
+}
