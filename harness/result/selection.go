@@ -1,7 +1,11 @@
 package result
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +29,13 @@ type Selection struct {
 	SHA256 string `json:"sha256"`
 	// Total is the number of questions in the file.
 	Total int `json:"total"`
+}
+
+// IDsSHA256 identifies a set of question ids, in any order: the SHA-256 of the sorted ids, joined
+// by line feeds, in hexadecimal.
+func IDsSHA256(ids iter.Seq[string]) string {
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(ids), "\n")))
+	return hex.EncodeToString(sum[:])
 }
 
 // Partial reports whether some questions of the dataset were left out.
