@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"evalctl/harness/compare"
+	"evalctl/internal/figure"
 )
 
 // measures prints the differences of scores and of retrieval from the first run. A measure that is
@@ -20,7 +21,7 @@ func (t *terminal) measures(c *compare.Comparison) {
 			rows = append(rows, []string{
 				m.Name, pairName(c, p), fmt.Sprint(m.N), fmt.Sprintf("%.3f", m.RunMean), fmt.Sprintf("%.3f", m.ReferenceMean),
 				fmt.Sprintf("%+.3f [%+.3f %+.3f]", m.Difference, m.Interval.Low, m.Interval.High),
-				pValue(m.P) + " → " + pValue(m.Adjusted), t.verdictWord(m.Verdict),
+				figure.Probability(m.P) + " → " + figure.Probability(m.Adjusted), t.verdictWord(m.Verdict),
 			})
 		}
 	}
@@ -52,7 +53,7 @@ func (t *terminal) latencies(c *compare.Comparison) {
 				text += fmt.Sprintf(" [%.2f %.2f]", l.Interval.Low, l.Interval.High)
 			}
 			if l.P != nil {
-				text += fmt.Sprintf("  p %s → %s", pValue(*l.P), pValue(*l.Adjusted))
+				text += fmt.Sprintf("  p %s → %s", figure.Probability(*l.P), figure.Probability(*l.Adjusted))
 			}
 			t.field("latency", "%s  %s  p50 %s vs %s  %s  %s  (n=%d, paired log-ratio)", pairName(c, p), latencyWords[l.Name],
 				duration(l.RunP50), duration(l.ReferenceP50), text, t.latencyVerdict(l.Verdict), l.N)

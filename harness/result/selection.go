@@ -7,6 +7,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"evalctl/internal/figure"
 )
 
 // Selection says which questions of a dataset were asked, and in which order. A nil Selection means
@@ -47,7 +49,7 @@ func (d DatasetID) SelectionText() string {
 	if d.Selection == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d of %s (%s)", d.Questions(), number(d.Selection.Total, "question"), d.Selection)
+	return fmt.Sprintf("%d of %s (%s)", d.Questions(), figure.Count(d.Selection.Total, "question"), d.Selection)
 }
 
 // Questions returns the number of different questions that are asked.
@@ -65,9 +67,9 @@ func (s *Selection) String() string {
 	}
 	switch {
 	case s.IDs > 0 && s.IDsOf != "":
-		add("%s of %s", number(s.IDs, "id"), s.IDsOf)
+		add("%s of %s", figure.Count(s.IDs, "id"), s.IDsOf)
 	case s.IDs > 0:
-		add("%s", number(s.IDs, "id"))
+		add("%s", figure.Count(s.IDs, "id"))
 	}
 	if s.Grep != "" {
 		add("text matches %q", s.Grep)
