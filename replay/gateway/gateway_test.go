@@ -249,6 +249,8 @@ func TestCap(t *testing.T) {
 	if !errors.Is(r.Err(), llm.ErrBudgetExceeded) || len(r.vendor.Calls()) != calls {
 		t.Errorf("%v, %d further requests", r.Err(), len(r.vendor.Calls())-calls)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if total, _ := r.spent(); total > limit || bill > total {
 		t.Errorf("bill %s, spent %s of %s", bill, total, llm.USD(limit))
 	}
