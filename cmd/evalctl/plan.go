@@ -204,7 +204,7 @@ func (o planned) text(w io.Writer) error {
 	if o.Refutes != nil {
 		proof += fmt.Sprintf(", %d/%d refutes it", *o.Refutes, o.N)
 	}
-	fmt.Fprintf(w, "proof   %s (one-sided 95%% bounds, Wilson)\n\n", proof)
+	fmt.Fprintf(w, "proof   %s (one-sided 95%% bounds, Clopper-Pearson)\n\n", proof)
 	rows := [][]string{{"true rate", "passes"}}
 	for _, p := range o.Passes {
 		rows = append(rows, []string{fmt.Sprintf("%.3f", p.Rate), percent(p.Passes)})

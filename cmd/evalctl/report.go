@@ -283,7 +283,11 @@ func (t *terminal) tags(res result.Result) {
 	if len(res.Tags) == 0 {
 		return
 	}
-	rows := [][]string{{"tag", "n", "pass", "rate", "95% CI", "errors", "unscored"}}
+	interval, within := "95% CI", intervalText
+	if res.Clustered != nil {
+		interval, within = "95% CI (clustered)", notClustered
+	}
+	rows := [][]string{{"tag", "n", "pass", "rate", interval, "errors", "unscored"}}
 	for _, tag := range slices.Sorted(maps.Keys(res.Tags)) {
 		c := res.Tags[tag]
 		if c == nil || c.PassRate == nil {
@@ -291,10 +295,18 @@ func (t *terminal) tags(res result.Result) {
 		}
 		rows = append(rows, []string{
 			short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate),
-			intervalText(c.Interval), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
+			within(c.Interval), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
 		})
 	}
 	t.table(rows)
+}
+
+// notClustered is intervalText for a column of clustered intervals. It marks Wilson's.
+func notClustered(i *result.Interval) string {
+	if i != nil && i.Method == result.MethodWilson {
+		return intervalText(i) + " Wilson"
+	}
+	return intervalText(i)
 }
 
 func (t *terminal) latency(res result.Result) {

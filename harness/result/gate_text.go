@@ -98,11 +98,16 @@ func (p *Proof) text(floor float64, total int, met bool) string {
 }
 
 func (p *Proof) failure(floor float64) string {
-	if p.Refuted {
-		return fmt.Sprintf("proven: even the one-sided 95%% upper bound%s, %s, is below it", p.over(), decimals(p.Upper, floor))
+	// Results of earlier versions have no upper bound; no result has one of 0.
+	bound := ""
+	if p.Upper > 0 {
+		bound = ", " + decimals(p.Upper, floor) + ","
 	}
-	return fmt.Sprintf("not proven: the one-sided 95%% upper bound%s, %s, still reaches it%s",
-		p.over(), decimals(p.Upper, floor), p.settle())
+	if p.Refuted {
+		return fmt.Sprintf("proven: even the one-sided 95%% upper bound%s%s is below it", p.over(), bound)
+	}
+	return fmt.Sprintf("not proven: the one-sided 95%% upper bound%s%s still reaches it%s",
+		p.over(), bound, p.settle())
 }
 
 // settle says how many questions would settle the verdict, "" if that is not known.
