@@ -142,7 +142,7 @@ func readResult(tb testing.TB, path string) resultFile {
 	for _, q := range f.Questions {
 		sum.Add(q)
 	}
-	var again result.Result
+	again := result.Result{Identity: f.Identity, Settings: f.Settings}
 	sum.Fill(&again)
 	sum.Judge(&again)
 	if again.Counts != f.Counts || f.Counts.Finished() != len(f.Questions) ||

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kballard/go-shellquote"
 
 	"evalctl/harness/result"
 	"evalctl/scorer"
@@ -175,5 +176,32 @@ func TestRegressionGate(t *testing.T) {
 				t.Errorf("stderr says %q", errs.String())
 			}
 		})
+	}
+}
+
+// TestCompareShowsCommand checks that the command to copy has an id and a path as single words.
+func TestCompareShowsCommand(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a folder")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"compare"}
+	for name, passed := range map[string]string{"a": "true", "b": "false"} {
+		path := filepath.Join(dir, name+".jsonl")
+		if err := os.WriteFile(path, []byte(`{"id":"q; $(touch x)","passed":`+passed+"}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, path)
+	}
+	var stdout, stderr bytes.Buffer
+	p := &process{args: args, env: func(string) string { return "" }, stdout: &stdout, stderr: &stderr}
+	if code := run(t.Context(), p); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	_, command, found := strings.Cut(stdout.String(), "evalctl diff ")
+	command, _, _ = strings.Cut(command, "\n")
+	words, err := shellquote.Split(command)
+	if want := []string{"q; $(touch x)", filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")}; !found || err != nil || !cmp.Equal(words, want) {
+		t.Errorf("got %q (%v), want %q", words, err, want)
 	}
 }

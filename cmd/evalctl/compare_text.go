@@ -273,11 +273,11 @@ func (t *terminal) disagreements(c *compare.Comparison) {
 	if first == "" {
 		return
 	}
-	command := "evalctl diff " + short(first, 80)
+	command := []string{"evalctl", "diff", first}
 	for _, r := range c.Runs {
-		command += " " + printable(r.Path, oneLine)
+		command = append(command, r.Path)
 	}
-	t.field("", "%s", command)
+	t.field("", "%s", commandLine(command...))
 }
 
 func firstIDs(ids []string) string {

@@ -82,5 +82,5 @@ func (t *terminal) resumeReplay(path string, stopped error) {
 	case errors.Is(stopped, harness.ErrControls):
 		how = "once the judge is in order, continue with"
 	}
-	t.field("resume", "nothing is lost; %s: evalctl replay --resume %s%s", how, printable(path, oneLine), more)
+	t.field("resume", "nothing is lost; %s: %s%s", how, commandLine("evalctl", "replay", "--resume", path), more)
 }

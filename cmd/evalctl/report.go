@@ -354,5 +354,5 @@ func (t *terminal) resumeHint(journal string, stopped error) {
 	case errors.Is(stopped, harness.ErrMode):
 		how = "once the daemon runs that mode, continue with"
 	}
-	t.field("resume", "no results are lost; %s: evalctl run --resume %s%s", how, printable(journal, oneLine), more)
+	t.field("resume", "no results are lost; %s: %s%s", how, commandLine("evalctl", "run", "--resume", journal), more)
 }

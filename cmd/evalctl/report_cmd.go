@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"evalctl/harness/report"
 )
@@ -26,27 +25,10 @@ Examples:
 `
 }
 
-// rendering is one form of a report and where it goes.
-type rendering struct {
-	file  fileFlag
-	write func(w io.Writer, r *report.Run) error
-}
-
-// renderings returns the forms that are wanted.
-func (c *reportCmd) renderings() []rendering {
-	var out []rendering
-	for _, r := range []rendering{
-		{fileFlag{"html", c.HTML}, func(w io.Writer, r *report.Run) error { return report.HTML(w, report.Page{Run: r}) }},
-		{fileFlag{"junit", c.JUnit}, func(w io.Writer, r *report.Run) error { return report.JUnit(w, r) }},
-		{fileFlag{"markdown", c.Markdown}, func(w io.Writer, r *report.Run) error {
-			return report.Markdown(w, r, report.MaxSummary)
-		}},
-	} {
-		if r.file.path != "" {
-			out = append(out, r)
-		}
-	}
-	return out
+// files returns the reports that are wanted.
+func (c *reportCmd) files() []fileFlag {
+	flags := reportFlags{HTML: c.HTML, JUnit: c.JUnit, Markdown: c.Markdown}
+	return flags.reportFiles()
 }
 
 // toStdout is the path of a report that goes to stdout.
@@ -55,14 +37,14 @@ const toStdout = "-"
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *reportCmd) Validate() error {
 	stdout := 0
-	forms := c.renderings()
-	for _, r := range forms {
-		if r.file.path == toStdout {
+	files := c.files()
+	for _, f := range files {
+		if f.path == toStdout {
 			stdout++
 		}
 	}
 	switch {
-	case len(forms) == 0:
+	case len(files) == 0:
 		return errors.New("nothing to write: give --html FILE, --junit FILE or --markdown FILE")
 	case stdout > 1:
 		return errors.New("only one report can go to stdout: name a file for the others")
@@ -72,42 +54,30 @@ func (c *reportCmd) Validate() error {
 
 // Run writes the reports. The files are checked before any is written.
 func (c *reportCmd) Run(p *process) error {
-	for _, r := range c.renderings() {
-		if r.file.path == toStdout {
+	for _, f := range c.files() {
+		if f.path == toStdout {
 			continue
 		}
-		err := r.file.writable()
-		if sameFile(r.file.path, c.File) {
+		err := f.writable()
+		if sameFile(f.path, c.File) {
 			err = errors.New("it is the result itself; name another file")
 		}
 		if err != nil {
-			return usageError{fmt.Errorf("--%s %s: %w", r.file.name, r.file.path, err)}
+			return usageError{fmt.Errorf("--%s %s: %w", f.name, f.path, err)}
 		}
 	}
 	run, err := report.ReadRun(c.File)
 	if err != nil {
 		return err
 	}
-	for _, r := range c.renderings() {
-		if err := r.to(p.stdout, run); err != nil {
-			return fmt.Errorf("--%s %s: %w", r.file.name, r.file.path, err)
+	for _, f := range c.files() {
+		path := f.path
+		if path == toStdout {
+			path = ""
+		}
+		if err := f.writeTo(path, p.stdout, run); err != nil {
+			return fmt.Errorf("--%s %s: %w", f.name, f.path, err)
 		}
 	}
 	return nil
-}
-
-func (r rendering) to(stdout io.Writer, run *report.Run) error {
-	path := r.file.path
-	if path == toStdout {
-		path = ""
-	}
-	out, err := openOutput(path, stdout)
-	if err != nil {
-		return err
-	}
-	defer out.discard()
-	if err := r.write(out, run); err != nil {
-		return err
-	}
-	return out.keep()
 }

@@ -165,8 +165,11 @@ func (r *reportFlags) write(p *process, t *terminal, d report.Document, verdict 
 }
 
 // write writes the file of a flag.
-func (f fileFlag) write(d report.Document) error {
-	out, err := openOutput(f.path, nil)
+func (f fileFlag) write(d report.Document) error { return f.writeTo(f.path, nil, d) }
+
+// writeTo writes the report of a flag to a file, or to stdout if path is empty.
+func (f fileFlag) writeTo(path string, stdout io.Writer, d report.Document) error {
+	out, err := openOutput(path, stdout)
 	if err != nil {
 		return err
 	}

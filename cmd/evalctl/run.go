@@ -69,7 +69,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return asDaemonError(ctx, err)
 	}
 	if backup := j.Backup(); backup != "" {
-		t.field("note", "the journal of an unfinished run is kept: evalctl run --resume %s", backup)
+		t.field("note", "the journal of an unfinished run is kept: %s", commandLine("evalctl", "run", "--resume", backup))
 	}
 	config := c.config(plan, session, brains)
 	config.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
