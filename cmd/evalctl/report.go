@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 )
 
@@ -95,12 +96,7 @@ func (t *terminal) daemonOf(name string, s *harness.Session) {
 }
 
 // count returns n and the name of a thing, with an s unless n is 1.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
+func count(n int, thing string) string { return figure.Count(n, thing) }
 
 // roughly formats an amount, rounded up to two significant digits.
 func roughly(u llm.USD) string {

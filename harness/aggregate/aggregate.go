@@ -135,7 +135,8 @@ func (s *Sum) Fill(res *result.Result) {
 	res.PassRate, res.MeanScore = n.PassRate(), s.meanScore()
 	res.Repeats, res.Clustered = s.repeats.figures(res.Identity.Dataset.Repeats), s.clustered(res)
 	res.MeanScoreInterval = nil
-	if i, ok := s.score.interval(n.Scored); ok && res.Repeats == nil && res.Clustered == nil {
+	independent := res.Identity.Dataset.Repeats <= 1 && res.Settings.ClusterTag == ""
+	if i, ok := s.score.interval(n.Scored); ok && independent {
 		res.MeanScoreInterval = &i
 	}
 	res.Tags, res.EffectiveModes = s.tags, s.modes
@@ -143,7 +144,7 @@ func (s *Sum) Fill(res *result.Result) {
 	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.first)
 	res.Retried, res.GoldMissed, res.Grounded = s.retried, s.goldMissed, s.grounded
 	res.ReaderUsage = s.reader
-	res.Retrieval = s.retrieval.figures()
+	res.Retrieval = s.retrieval.figures(independent)
 	res.Cost.JudgeRequests, res.Cost.UsageEstimated = s.judgeRequests, s.judgeEstimated
 	res.Cost.InputTokens, res.Cost.OutputTokens = s.judgeTokens.InputTokens, s.judgeTokens.OutputTokens
 	res.Interval = PassInterval(n)

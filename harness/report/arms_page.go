@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
 )
 
@@ -397,7 +398,7 @@ func points(difference *float64) string {
 	if difference == nil {
 		return markdown.None
 	}
-	return fmt.Sprintf("%+.1f pp", 100**difference)
+	return figure.Points(*difference) + " pp"
 }
 
 // pointsInterval formats the interval of a difference.
@@ -405,5 +406,5 @@ func pointsInterval(i *result.Interval) string {
 	if i == nil {
 		return markdown.None
 	}
-	return fmt.Sprintf("%+.1f to %+.1f pp", 100*i.Low, 100*i.High)
+	return fmt.Sprintf("%s to %s pp", figure.Points(i.Low), figure.Points(i.High))
 }

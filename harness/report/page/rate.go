@@ -99,10 +99,10 @@ func estimates(res *result.Result) []block {
 		if c.Interval != nil {
 			text = levelOf(c.Interval) + ", " + text
 		}
-		if res.Interval != nil {
-			text += ". Not to be believed: " + levelOf(res.Interval) + ", which takes the questions as independent"
-		}
 		facts = append(facts, fact{Name: "By " + what, Value: text})
+		if res.Interval != nil {
+			facts = append(facts, fact{Name: "Without clusters", Value: levelOf(res.Interval) + ", as if all questions were independent: not to be believed"})
+		}
 	}
 	if r := res.Replay; r != nil {
 		if w := r.Weighted; w != nil {
