@@ -22,7 +22,7 @@ func comparisonOf(next func() string) Comparison {
 	}
 	return Comparison{&compare.Comparison{
 		Baseline: "go",
-		Runs: []compare.RunFigures{run(46), run(41)}, Questions: compare.Questions{Compared: 50, Selected: 50},
+		Runs:     []compare.RunFigures{run(46), run(41)}, Questions: compare.Questions{Compared: 50, Selected: 50},
 		Pairs: []compare.Pair{{Run: 1, Table: table, Clustered: &compare.ClusteredDifference{Clusters: 7, Interval: &result.Interval{Low: -0.3, High: 0.1}},
 			Measures: []compare.MeasureDifference{{Name: "score", N: 49, RunMean: 0.8, ReferenceMean: 0.9, Difference: -0.1,
 				Interval: &result.Interval{Low: -0.2, High: 0.01}, P: 0.1, Adjusted: 0.2, Verdict: compare.NotSeen}},
