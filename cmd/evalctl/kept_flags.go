@@ -25,15 +25,17 @@ var notKept = map[string]string{
 // alone.
 type keptFlags struct {
 	flags []*kong.Flag    // of the command
-	given map[string]bool // by name; set if the command line, a journal or a ledger gives it
+	given map[string]bool // by name; set if the command line, a file, a journal or a ledger gives it
+	typed map[string]bool // by name; set if the command line gives it
 }
 
 // AfterApply records which flags were given. kong calls it.
 func (c *keptFlags) AfterApply(k *kong.Context) error {
-	c.flags, c.given = k.Selected().Flags, map[string]bool{}
+	c.flags, c.given, c.typed = k.Selected().Flags, map[string]bool{}, map[string]bool{}
 	for _, step := range k.Path {
 		if step.Flag != nil {
 			c.given[step.Flag.Name] = true
+			c.typed[step.Flag.Name] = !step.Resolved
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ func (t *terminal) inputs(dataset string, p *plan) {
 // judging prints the judge and the estimated cost.
 func (t *terminal) judging(c *runCmd, p *plan) {
 	if p.judging == nil {
-		if c.given["budget-usd"] {
+		if c.typed["budget-usd"] { // a file may have it for runs with another scorer
 			t.field("warning", "--budget-usd has no effect: --scorer %s makes no paid requests", c.Scorer)
 		}
 		return

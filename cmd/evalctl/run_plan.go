@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,6 +45,9 @@ type plan struct {
 
 // plan checks everything that needs no daemon, so that bad input costs neither time nor money.
 func (c *runCmd) plan(p *process) (pl *plan, err error) {
+	if c.typed["margin"] && c.Baseline == "" {
+		return nil, errors.New("--margin has no effect without --baseline; add --baseline FILE, or leave --margin out")
+	}
 	if pl, err = c.targetFlags.plan(p); err != nil {
 		return nil, err
 	}

@@ -21,15 +21,25 @@ func (c Comparison) title(p *compare.Pair) string {
 	return c.name(p.Run) + " vs " + c.name(p.Reference)
 }
 
-// verdictOn returns the verdict on a pair in words, and whether it is a regression: the run is worse,
-// or worse by more than the margin. It is what --fail-on regression of evalctl compare asks.
-func verdictOn(p *compare.Pair) (words string, regression bool) {
-	words, regression = p.Verdict.Words(), p.Verdict == compare.Worse
+// words returns a verdict in words. Without a baseline no run is better or worse: which of two is
+// the reference follows from their pass rates.
+func (c Comparison) words(v compare.Verdict) string {
+	if c.Baseline == "" && v != compare.NotSeen {
+		return "difference shown"
+	}
+	return v.Words()
+}
+
+// verdictOn returns the verdict on a pair in words, and whether it is a regression: the run is worse
+// than the baseline, or worse by more than the margin. It is what --fail-on regression of evalctl
+// compare asks.
+func (c Comparison) verdictOn(p *compare.Pair) (words string, regression bool) {
+	words, regression = c.words(p.Verdict), p.Verdict == compare.Worse
 	if m := p.Margin; m != nil {
 		words += fmt.Sprintf("; by the margin of %v: %s", m.Margin, marginWords[m.Verdict])
 		regression = regression || m.Verdict == result.Worse
 	}
-	return words, regression
+	return words, regression && c.Baseline != ""
 }
 
 // marginWords are the verdicts by a margin.
@@ -38,7 +48,7 @@ var marginWords = map[result.BaselineVerdict]string{
 }
 
 // suites returns a suite for each pair of runs: a case for the verdict, and one for each question
-// that only one of the runs passed. A question that only the reference passed is a failure.
+// that only one of the runs passed. With a baseline, a question that only that passed is a failure.
 func (c Comparison) suites() []suite {
 	var out []suite
 	for i := range c.Pairs {
@@ -52,7 +62,7 @@ func (c Comparison) suites() []suite {
 		s.add("p", decimal(p.P))
 		s.add("p_adjusted", decimal(p.Adjusted))
 		s.add("test", p.Test)
-		words, regression := verdictOn(p)
+		words, regression := c.verdictOn(p)
 		s.add("verdict", words)
 		verdict := testCase{class: s.name, name: "verdict"}
 		if regression {
@@ -60,8 +70,12 @@ func (c Comparison) suites() []suite {
 		}
 		s.cases = append(s.cases, verdict)
 		for _, id := range p.OnlyReferenceIDs {
-			s.cases = append(s.cases, testCase{class: s.name, name: id, status: failed, kind: "broke",
-				message: c.name(p.Reference) + " passed and " + c.name(p.Run) + " did not"})
+			broke := testCase{class: s.name, name: id}
+			if c.Baseline != "" {
+				broke.status, broke.kind = failed, "broke"
+				broke.message = c.name(p.Reference) + " passed and " + c.name(p.Run) + " did not"
+			}
+			s.cases = append(s.cases, broke)
 		}
 		for _, id := range p.OnlyRunIDs {
 			s.cases = append(s.cases, testCase{class: s.name, name: id})
@@ -73,7 +87,7 @@ func (c Comparison) suites() []suite {
 
 // sentence says in words how the runs of a pair differ.
 func (c Comparison) sentence(p *compare.Pair) string {
-	words, _ := verdictOn(p)
+	words, _ := c.verdictOn(p)
 	text := fmt.Sprintf("%s: %s, %s passed only by %s and %d only by %s", c.title(p), words,
 		markdown.Count(p.OnlyReference, "question"), c.name(p.Reference), p.OnlyRun, c.name(p.Run))
 	if p.Difference != nil {
@@ -89,7 +103,7 @@ func (c Comparison) sentence(p *compare.Pair) string {
 func (c Comparison) annotations() []annotation {
 	var out []annotation
 	for i := range c.Pairs {
-		if _, regression := verdictOn(&c.Pairs[i]); regression {
+		if _, regression := c.verdictOn(&c.Pairs[i]); regression {
 			out = append(out, annotation{title: c.title(&c.Pairs[i]), message: c.sentence(&c.Pairs[i])})
 		}
 	}

@@ -12,17 +12,7 @@ import (
 // write writes the verdicts, what differs between the runs, the runs, the pairs, the tags and the
 // questions that differ.
 func (c Comparison) write(p *summary) {
-	worse := 0
-	for i := range c.Pairs {
-		if _, regression := verdictOn(&c.Pairs[i]); regression {
-			worse++
-		}
-	}
-	if worse > 0 {
-		p.printf("## Worse: %d of %s\n\n", worse, markdown.Count(len(c.Pairs), "pair"))
-	} else {
-		p.printf("## No regression shown in %s of runs\n\n", markdown.Count(len(c.Pairs), "pair"))
-	}
+	p.printf("## %s\n\n", c.heading())
 	for i := range c.Pairs {
 		p.printf("- %s\n", markdown.Span(c.sentence(&c.Pairs[i]), sentenceLength))
 	}
@@ -38,6 +28,28 @@ func (c Comparison) write(p *summary) {
 	}
 	p.printf("\n")
 	p.fold(fmt.Sprintf("Questions on which the runs differ: %d", len(c.Differing)), len(c.Differing), "the output of evalctl compare --format json", c.item)
+}
+
+// heading returns the verdict in words.
+func (c Comparison) heading() string {
+	worse, differ, pairs := 0, 0, markdown.Count(len(c.Pairs), "pair")
+	for i := range c.Pairs {
+		if _, regression := c.verdictOn(&c.Pairs[i]); regression {
+			worse++
+		}
+		if c.Pairs[i].Verdict != compare.NotSeen {
+			differ++
+		}
+	}
+	switch {
+	case worse > 0:
+		return fmt.Sprintf("Worse: %d of %s", worse, pairs)
+	case c.Baseline != "":
+		return fmt.Sprintf("No regression shown in %s of runs", pairs)
+	case differ > 0:
+		return fmt.Sprintf("Difference shown in %d of %s of runs", differ, pairs)
+	}
+	return fmt.Sprintf("No difference shown in %s of runs", pairs)
 }
 
 // runs writes a row for each run.
@@ -94,7 +106,7 @@ func (c Comparison) pairs(p *summary) {
 	t := markdown.NewTable("lrrrrrrl", "run vs reference", "pairs", "difference", "95% CI", "only run", "only reference", "p (adjusted)", "verdict")
 	p.rows(t, len(c.Pairs), "pairs", func(i int) []string {
 		pair := &c.Pairs[i]
-		words, regression := verdictOn(pair)
+		words, regression := c.verdictOn(pair)
 		if regression {
 			words = "**" + words + "**"
 		}
@@ -147,7 +159,7 @@ func (c Comparison) measures(p *summary) {
 				within = fmt.Sprintf("%+.3f to %+.3f", m.Interval.Low, m.Interval.High)
 			}
 			rows = append(rows, []string{markdown.Cell(m.Name), c.pair(pair.Run, pair.Reference), fmt.Sprint(m.N), markdown.Rate(&m.RunMean),
-				markdown.Rate(&m.ReferenceMean), fmt.Sprintf("%+.3f", m.Difference), within, markdown.Probability(m.Adjusted), m.Verdict.Words()})
+				markdown.Rate(&m.ReferenceMean), fmt.Sprintf("%+.3f", m.Difference), within, markdown.Probability(m.Adjusted), c.words(m.Verdict)})
 		}
 	}
 	t := markdown.NewTable("llrrrrrrl", "mean of", "run vs reference", "questions", "run", "reference", "difference",
@@ -202,7 +214,7 @@ func (c Comparison) tags(p *summary) {
 	for _, tag := range c.Tags {
 		for i := range tag.Pairs {
 			pair := &tag.Pairs[i]
-			rows = append(rows, append(append([]string{markdown.Cell(tag.Tag), c.pair(pair.Run, pair.Reference)}, table(&pair.Table)...), pair.Verdict.Words()))
+			rows = append(rows, append(append([]string{markdown.Cell(tag.Tag), c.pair(pair.Run, pair.Reference)}, table(&pair.Table)...), c.words(pair.Verdict)))
 		}
 	}
 	t := markdown.NewTable("llrrrrrrl", "tag", "run vs reference", "pairs", "difference", "95% CI", "only run", "only reference", "p (adjusted)", "verdict")

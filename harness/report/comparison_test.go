@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"evalctl/harness/compare"
@@ -20,7 +21,8 @@ func comparisonOf(next func() string) Comparison {
 			Counts: result.Counts{Total: 50, Passed: passed, Scored: 50}, Interval: &result.Interval{Low: 0.8, High: 0.97}}
 	}
 	return Comparison{&compare.Comparison{
-		Runs: []compare.RunFigures{run(46), run(41)}, Questions: compare.Questions{Compared: 50, Selected: 50},
+		Baseline: "go",
+		Runs:     []compare.RunFigures{run(46), run(41)}, Questions: compare.Questions{Compared: 50, Selected: 50},
 		Pairs: []compare.Pair{{Run: 1, Table: table, Clustered: &compare.ClusteredDifference{Clusters: 7, Interval: &result.Interval{Low: -0.3, High: 0.1}},
 			Measures: []compare.MeasureDifference{{Name: "score", N: 49, RunMean: 0.8, ReferenceMean: 0.9, Difference: -0.1,
 				Interval: &result.Interval{Low: -0.2, High: 0.01}, P: 0.1, Adjusted: 0.2, Verdict: compare.NotSeen}},
@@ -52,5 +54,22 @@ func TestComparison(t *testing.T) {
 	golden(t, "margin.md", page)
 	if suites := checkJUnit(t, junit).children; suites[0].attributes["failures"] != "2" {
 		t.Errorf("a run within the margin fails: %s", junit)
+	}
+}
+
+// TestComparisonWithoutBaseline checks that no run is called worse, and that none fails.
+func TestComparisonWithoutBaseline(t *testing.T) {
+	c := comparisonOf(func() string { return "text" })
+	c.Baseline = ""
+	junit, page, commands := rendered(t, c)
+	if commands != "" || strings.Contains(page, "orse") || !strings.HasPrefix(page, "## Difference shown in 1 of 1 pair of runs\n") {
+		t.Errorf("got %s\n%s", commands, page)
+	}
+	if a := checkJUnit(t, junit).children[0].attributes; a["failures"] != "0" || a["tests"] != "4" {
+		t.Errorf("got %v", a)
+	}
+	c.Pairs[0].Verdict = compare.NotSeen
+	if _, page, _ := rendered(t, c); !strings.HasPrefix(page, "## No difference shown in 1 pair of runs\n") {
+		t.Errorf("got %s", page)
 	}
 }

@@ -104,6 +104,9 @@ func TestRepeatsAndClusters(t *testing.T) {
 	if want := "95% CI 0.400–0.900 (t, clustered), 4 clusters; standard error 0.1000, 0.0500 if all were independent"; !strings.HasPrefix(got["By clusters of tag conv"], want) {
 		t.Errorf("clusters: %q, want %q", got["By clusters of tag conv"], want)
 	}
+	if text := write(t, c); !strings.Contains(text, "pass rate, 95% CI 0.400–0.900 (t, clustered)") {
+		t.Error("the verdict has not the interval to believe")
+	}
 	if how := facts(t, c, "how"); how["Interval: t, clustered"] == "" || how["pass@k, pass^k"] == "" {
 		t.Errorf("not explained: %v", how)
 	}
