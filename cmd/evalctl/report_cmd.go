@@ -8,16 +8,17 @@ import (
 	"evalctl/harness/report"
 )
 
-// reportCmd renders a stored result.
+// reportCmd renders a stored result or report of conformance.
 type reportCmd struct {
-	File     string `arg:"" name:"file" help:"Result file of run or replay, whole or partial."`
+	File     string `arg:"" name:"file" help:"Result file of run or replay, whole or partial, or what conformance --format json wrote."`
 	HTML     string `name:"html" placeholder:"FILE" help:"Write a page that needs no other file. -: to stdout."`
 	JUnit    string `name:"junit" placeholder:"FILE" help:"Write JUnit XML. -: to stdout."`
 	Markdown string `name:"markdown" placeholder:"FILE" help:"Write a summary in Markdown, smaller than 1 MiB. -: to stdout."`
 }
 
 func (reportCmd) Help() string {
-	return `Renders a result file again, without running anything. The file itself stays as it is.
+	return `Renders a result file again, without running anything. The file itself stays as it is. Comparisons are
+made again with evalctl compare.
 
 Examples:
 
@@ -29,17 +30,17 @@ Examples:
 // rendering is one form of a report and where it goes.
 type rendering struct {
 	file  fileFlag
-	write func(w io.Writer, r *report.Run) error
+	write func(w io.Writer, d report.Document) error
 }
 
 // renderings returns the forms that are wanted.
 func (c *reportCmd) renderings() []rendering {
 	var out []rendering
 	for _, r := range []rendering{
-		{fileFlag{"html", c.HTML}, func(w io.Writer, r *report.Run) error { return report.HTML(w, report.Page{Run: r}) }},
-		{fileFlag{"junit", c.JUnit}, func(w io.Writer, r *report.Run) error { return report.JUnit(w, r) }},
-		{fileFlag{"markdown", c.Markdown}, func(w io.Writer, r *report.Run) error {
-			return report.Markdown(w, r, report.MaxSummary)
+		{fileFlag{"html", c.HTML}, func(w io.Writer, d report.Document) error { return report.HTML(w, *report.PageOf(d)) }},
+		{fileFlag{"junit", c.JUnit}, report.JUnit},
+		{fileFlag{"markdown", c.Markdown}, func(w io.Writer, d report.Document) error {
+			return report.Markdown(w, d, report.MaxSummary)
 		}},
 	} {
 		if r.file.path != "" {
@@ -84,19 +85,19 @@ func (c *reportCmd) Run(p *process) error {
 			return usageError{fmt.Errorf("--%s %s: %w", r.file.name, r.file.path, err)}
 		}
 	}
-	run, err := report.ReadRun(c.File)
+	doc, err := report.Read(c.File)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	for _, r := range c.renderings() {
-		if err := r.to(p.stdout, run); err != nil {
+		if err := r.to(p.stdout, doc); err != nil {
 			return fmt.Errorf("--%s %s: %w", r.file.name, r.file.path, err)
 		}
 	}
 	return nil
 }
 
-func (r rendering) to(stdout io.Writer, run *report.Run) error {
+func (r rendering) to(stdout io.Writer, doc report.Document) error {
 	path := r.file.path
 	if path == toStdout {
 		path = ""
@@ -106,7 +107,7 @@ func (r rendering) to(stdout io.Writer, run *report.Run) error {
 		return err
 	}
 	defer out.discard()
-	if err := r.write(out, run); err != nil {
+	if err := r.write(out, doc); err != nil {
 		return err
 	}
 	return out.keep()
