@@ -26,7 +26,11 @@ func (t *terminal) retrieval(res result.Result) {
 		parts = append(parts, part)
 	}
 	t.fieldParts("retrieval", parts)
-	over := fmt.Sprintf("over %s with expected_paths", count(r.Questions, "question"))
+	thing := "question"
+	if res.Repeats != nil {
+		thing = "attempt"
+	}
+	over := fmt.Sprintf("over %s with expected_paths", count(r.Questions, thing))
 	if r.NoGold > 0 {
 		over += fmt.Sprintf(", leaving out %d without", r.NoGold)
 	}

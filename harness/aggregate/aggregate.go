@@ -4,6 +4,8 @@
 package aggregate
 
 import (
+	"strings"
+
 	"evalctl/harness/result"
 	"evalctl/internal/stats"
 )
@@ -19,6 +21,8 @@ type Sum struct {
 	loss    result.Loss
 	retried int
 	tags    map[string]*result.TagFigures
+	// both counts the questions that have two tags, the second of which may name a cluster.
+	both    map[[2]string]*attempts
 	modes   map[string]int
 	models  map[string]int
 	prompts map[string]int
@@ -42,7 +46,7 @@ type Sum struct {
 // New returns an empty Sum of records of answers with this top-k, at least 1.
 func New(topK int) *Sum {
 	return &Sum{
-		tags: map[string]*result.TagFigures{}, modes: map[string]int{},
+		tags: map[string]*result.TagFigures{}, both: map[[2]string]*attempts{}, modes: map[string]int{},
 		models: map[string]int{}, prompts: map[string]int{},
 		topK: topK, retrieval: newRetrievalSum(topK),
 	}
@@ -60,6 +64,7 @@ func (s *Sum) Add(r result.Record) {
 			s.tags[tag] = &result.TagFigures{}
 		}
 		s.tags[tag].Add(r)
+		s.addBoth(tag, r)
 	}
 	if r.Score != nil {
 		s.score.add(*r.Score)
@@ -83,6 +88,23 @@ func (s *Sum) Add(r result.Record) {
 	s.repeats.add(r)
 	if r.Outcome != result.Errored && r.Outcome != result.NoGold {
 		s.addAnswer(r)
+	}
+}
+
+// addBoth counts a record for a tag and each of its tags that may name a cluster.
+func (s *Sum) addBoth(tag string, r result.Record) {
+	if r.Outcome == result.NoGold {
+		return
+	}
+	for _, other := range r.Tags {
+		if other == tag || !strings.Contains(other, ":") {
+			continue
+		}
+		pair := [2]string{tag, other}
+		if s.both[pair] == nil {
+			s.both[pair] = &attempts{}
+		}
+		s.both[pair].add(r.Passed)
 	}
 }
 
@@ -113,7 +135,8 @@ func (s *Sum) Fill(res *result.Result) {
 	res.PassRate, res.MeanScore = n.PassRate(), s.meanScore()
 	res.Repeats, res.Clustered = s.repeats.figures(res.Identity.Dataset.Repeats), s.clustered(res)
 	res.MeanScoreInterval = nil
-	if i, ok := s.score.interval(n.Scored); ok && res.Repeats == nil && res.Clustered == nil {
+	independent := res.Identity.Dataset.Repeats <= 1 && res.Settings.ClusterTag == ""
+	if i, ok := s.score.interval(n.Scored); ok && independent {
 		res.MeanScoreInterval = &i
 	}
 	res.Tags, res.EffectiveModes = s.tags, s.modes
@@ -121,12 +144,12 @@ func (s *Sum) Fill(res *result.Result) {
 	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.first)
 	res.Retried, res.GoldMissed, res.Grounded = s.retried, s.goldMissed, s.grounded
 	res.ReaderUsage = s.reader
-	res.Retrieval = s.retrieval.figures()
+	res.Retrieval = s.retrieval.figures(independent)
 	res.Cost.JudgeRequests, res.Cost.UsageEstimated = s.judgeRequests, s.judgeEstimated
 	res.Cost.InputTokens, res.Cost.OutputTokens = s.judgeTokens.InputTokens, s.judgeTokens.OutputTokens
 	res.Interval = PassInterval(n)
 	for tag, t := range s.tags {
-		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(tag, t.Counts)
+		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(res, tag, t.Counts)
 	}
 }
 
@@ -142,11 +165,13 @@ func PassInterval(n result.Counts) *result.Interval {
 // Judge sets the gate of res to the verdict on a run that has a floor. Fill must have been called,
 // and Stopped, Planned, Clustered, Settings and the identity's scenario, on which the verdict
 // depends, be set.
-func (s *Sum) Judge(res *result.Result) { res.Gate = newGate(res, s.loss, s.versus.gate()) }
+func (s *Sum) Judge(res *result.Result) {
+	res.Gate = newGate(res, s.loss, s.tagGates(res), s.versus.gate())
+}
 
 // JudgeGiven is Judge with a comparison that was made before: its baseline is not at hand.
 func (s *Sum) JudgeGiven(res *result.Result, base *result.BaselineGate) {
-	res.Gate = newGate(res, s.loss, base)
+	res.Gate = newGate(res, s.loss, s.tagGates(res), base)
 }
 
 // meanScore returns the mean over the scored questions, nil if there are none.

@@ -1,6 +1,7 @@
 package aggregate_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -39,13 +40,13 @@ func TestFloorModes(t *testing.T) {
 		sentence      string
 	}{
 		{46, 50, result.FloorPoint, result.Pass, 45, "46/50 passes the floor 0.9 (needs 45), not proven"},
-		{46, 50, result.FloorProven, result.Fail, 49, "46/50 does not prove the floor 0.9 (needs 49): the one-sided 95% lower bound, 0.833, is below it; about 1303 questions would settle it, if this is the true rate"},
-		{48, 50, result.FloorProven, result.Fail, 49, "48/50 does not prove the floor 0.9 (needs 49): the one-sided 95% lower bound, 0.886, is below it; about 121 questions would settle it, if this is the true rate"},
-		{49, 50, result.FloorProven, result.Pass, 49, "49/50 proves the floor 0.9: the one-sided 95% lower bound, 0.915, reaches it"},
-		{10, 10, result.FloorProven, result.Fail, 11, "10/10 does not prove the floor 0.9 (no result on so few questions would): the one-sided 95% lower bound, 0.787, is below it; about 25 questions would settle it, if this is the true rate"},
-		{44, 50, result.FloorNotRefuted, result.Pass, 42, "44/50 does not refute the floor 0.9 (needs 42): the one-sided 95% upper bound, 0.937, still reaches it"},
-		{42, 50, result.FloorNotRefuted, result.Pass, 42, ""},
-		{41, 50, result.FloorNotRefuted, result.Fail, 42, "41/50 refutes the floor 0.9 (needs 42): the one-sided 95% upper bound, 0.892, is below it"},
+		{46, 50, result.FloorProven, result.Fail, 49, "46/50 does not prove the floor 0.9 (needs 49): the one-sided 95% lower bound, 0.826, is below it; about 1352 questions would settle it, if this is the true rate"},
+		{48, 50, result.FloorProven, result.Fail, 49, "48/50 does not prove the floor 0.9 (needs 49): the one-sided 95% lower bound, 0.879, is below it; about 137 questions would settle it, if this is the true rate"},
+		{49, 50, result.FloorProven, result.Pass, 49, "49/50 proves the floor 0.9: the one-sided 95% lower bound, 0.909, reaches it"},
+		{10, 10, result.FloorProven, result.Fail, 11, "10/10 does not prove the floor 0.9 (no result on so few questions would): the one-sided 95% lower bound, 0.741, is below it; about 34 questions would settle it, if this is the true rate"},
+		{44, 50, result.FloorNotRefuted, result.Pass, 41, "44/50 does not refute the floor 0.9 (needs 41): the one-sided 95% upper bound, 0.946, still reaches it"},
+		{41, 50, result.FloorNotRefuted, result.Pass, 41, ""},
+		{40, 50, result.FloorNotRefuted, result.Fail, 41, "40/50 refutes the floor 0.9 (needs 41): the one-sided 95% upper bound, 0.887, is below it"},
 	} {
 		g := judgedBy(c.passed, c.total, result.Settings{Floor: 0.9, FloorMode: c.mode}, nil)
 		if g.Verdict != c.want || g.Reason != result.ReasonFloor || g.Required != c.required || !strings.HasPrefix(g.Sentence, c.sentence) {
@@ -70,9 +71,9 @@ func TestClusteredProof(t *testing.T) {
 		// t(.95, 9 degrees) is 1.833113.
 		{"the t interval is wider", 950, 1000, result.Clustered{Clusters: 10, SE: new(0.03)}, result.FloorProven, result.Fail, .8950, 1,
 			"950/1000 does not prove the floor 0.9: the one-sided 95% lower bound over 10 clusters, 0.895, is below it"},
-		{"Wilson's is wider", 46, 50, result.Clustered{Clusters: 10, SE: new(0.001)}, result.FloorProven, result.Fail, .8333, .9636, ""},
-		{"repeats that all passed", 50, 50, result.Clustered{Clusters: 5, SE: new(0.0)}, result.FloorProven, result.Fail, .6489, 1,
-			"50/50 does not prove the floor 0.9: the one-sided 95% lower bound over 5 clusters, 0.649, is below it"},
+		{"the exact one is wider", 46, 50, result.Clustered{Clusters: 10, SE: new(0.001)}, result.FloorProven, result.Fail, .8262, .9722, ""},
+		{"repeats that all passed", 50, 50, result.Clustered{Clusters: 5, SE: new(0.0)}, result.FloorProven, result.Fail, .5493, 1,
+			"50/50 does not prove the floor 0.9: the one-sided 95% lower bound over 5 clusters, 0.549, is below it"},
 		{"clusters of one rate", 45, 90, result.Clustered{Clusters: 3, SE: new(0.0)}, result.FloorNotRefuted, result.Pass, .0, .9, ""},
 		{"one cluster", 90, 100, result.Clustered{Clusters: 1}, result.FloorProven, result.Fail, 0, 1,
 			"90/100 does not prove the floor 0.9: the one-sided 95% lower bound over 1 cluster, 0.000, is below it"},
@@ -86,7 +87,7 @@ func TestClusteredProof(t *testing.T) {
 		g := judgedBy(c.passed, c.total, result.Settings{Floor: 0.9, FloorMode: c.mode}, &c.clusters)
 		p := g.Proof
 		if c.name == "clusters of one rate" { // 1 and 2 of 3
-			c.lower, c.upper = stats.WilsonLower(1, 3, 0.95), stats.WilsonUpper(2, 3, 0.95)
+			c.lower, c.upper = stats.ExactLower(1, 3, 0.95), stats.ExactUpper(2, 3, 0.95)
 		}
 		if g.Verdict != c.want || p.Method != result.MethodClustered || p.Clusters != c.clusters.Clusters || p.Needed != nil || p.Questions != nil ||
 			math.Abs(p.Lower-c.lower) > 6e-5 || math.Abs(p.Upper-c.upper) > 6e-5 {
@@ -120,7 +121,7 @@ func TestTagFloors(t *testing.T) {
 	}
 	proven := set(0, map[string]float64{"a": 0.5})
 	proven.FloorMode = result.FloorProven
-	if g := judgedBy(6, 10, proven, nil, "a"); g.Reason != result.ReasonTag || g.Tags[0].Required != 8 {
+	if g := judgedBy(6, 10, proven, nil, "a"); g.Reason != result.ReasonTag || g.Tags[0].Required != 9 {
 		t.Errorf("got %+v", g)
 	}
 }
@@ -168,4 +169,53 @@ func TestOperatingCharacteristic(t *testing.T) {
 			t.Errorf("%d questions, %+v: %v pass, want %v", n, set, p.WorsePasses, sum)
 		}
 	})
+}
+
+// TestTagFloorsOverClusters checks that the figures of a tag respect clusters and repeats: what 100
+// independent questions prove, 5 clusters do not.
+func TestTagFloorsOverClusters(t *testing.T) {
+	judged := func(cluster string, repeats int) result.Result {
+		sum := aggregate.New(5)
+		for i := range 100 {
+			r := outcome(fmt.Sprint("q", i%20), i, i%5 < 2)
+			r.Tags = []string{"x", fmt.Sprintf("topic:%d", i%5)}
+			if repeats > 1 {
+				r.Repeat = 1 + i/20
+			}
+			sum.Add(r)
+		}
+		res := result.Result{Planned: 100, Settings: result.Settings{
+			ClusterTag: cluster, TagFloors: map[string]float64{"x": 0.55, "topic:0": 0.5},
+		}}
+		res.Identity.Dataset.Repeats = repeats
+		sum.Fill(&res)
+		sum.Judge(&res)
+		return res
+	}
+	for _, c := range []struct {
+		name     string
+		cluster  string
+		repeats  int
+		method   string // of the interval of the tag
+		clusters int
+		refuted  bool
+	}{
+		{"independent", "", 1, "wilson", 0, true},
+		{"clusters", "topic", 1, "clustered_t", 5, false},
+		{"repeats", "", 5, "clustered_t", 20, false},
+		{"clusters of repeats", "topic", 5, "clustered_t", 5, false},
+	} {
+		res := judged(c.cluster, c.repeats)
+		g, f := res.Gate.Tags[1], res.Tags["x"]
+		if g.Tag != "x" || g.Met || g.Proof.Refuted != c.refuted || g.Proof.Clusters != c.clusters || f.Interval.Method != c.method {
+			t.Errorf("%s: got %+v, %+v, %+v", c.name, g, g.Proof, f.Interval)
+		}
+		// The questions of one cluster are as independent as those of a run without clusters.
+		if own := res.Tags["topic:0"]; c.repeats == 1 && own.Interval.Method != "wilson" {
+			t.Errorf("%s: got %+v", c.name, own.Interval)
+		}
+	}
+	if i := filled("topic", 0, scored("a", true, "x", "topic:1"), scored("b", false, "x", "topic:1"), scored("c", true, "topic:2")).Tags["x"].Interval; i != nil {
+		t.Errorf("a tag in one cluster: got %+v", i)
+	}
 }

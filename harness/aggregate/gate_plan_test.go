@@ -13,7 +13,7 @@ import (
 
 func TestOperate(t *testing.T) {
 	o := aggregate.Operate(50, 0.9, result.FloorPoint)
-	if o.Required != 45 || *o.Proves != 49 || *o.Refutes != 41 {
+	if o.Required != 45 || *o.Proves != 49 || *o.Refutes != 40 {
 		t.Errorf("got %+v", o)
 	}
 	// statistics.md B.1.

@@ -22,8 +22,8 @@ const worseBy = 0.05
 func newProof(mode result.FloorMode, passed, total int, floor float64, clusters *result.Clustered) *result.Proof {
 	worse := math.Round(max(0, floor-worseBy)*1e9) / 1e9 // without the noise of the subtraction
 	p := result.Proof{
-		Method: result.MethodWilson, Confidence: proofConfidence,
-		Lower: stats.WilsonLower(passed, total, proofConfidence), Upper: stats.WilsonUpper(passed, total, proofConfidence),
+		Method: result.MethodExact, Confidence: proofConfidence,
+		Lower: stats.ExactLower(passed, total, proofConfidence), Upper: stats.ExactUpper(passed, total, proofConfidence),
 		WorseRate: worse, WorsePasses: stats.AtLeast(required(mode, total, floor, nil), total, worse),
 	}
 	needed := stats.RequiredProven(total, floor, proofConfidence)
@@ -57,8 +57,8 @@ func clusteredBounds(passed, total int, c *result.Clustered, lo, hi float64) (fl
 	case c.SE == nil || c.Clusters < 2:
 		return 0, 1
 	case *c.SE < 1e-12:
-		return stats.WilsonLower(int(rate*n+1e-9), c.Clusters, proofConfidence),
-			stats.WilsonUpper(int(math.Ceil(rate*n-1e-9)), c.Clusters, proofConfidence)
+		return stats.ExactLower(int(rate*n+1e-9), c.Clusters, proofConfidence),
+			stats.ExactUpper(int(math.Ceil(rate*n-1e-9)), c.Clusters, proofConfidence)
 	}
 	// The two-sided interval at 90% has the one-sided bounds at 95% as its ends.
 	low, high := stats.MeanCI(c.Clusters, rate, *c.SE**c.SE*n, 2*proofConfidence-1)

@@ -83,7 +83,7 @@ func TestGateVerdicts(t *testing.T) {
 		{"above the floor", finished(46, 4, 0, 0, 0), 0.9, "0", "pass floor", 45,
 			"46/50 passes the floor 0.9 (needs 45), not proven at this size: a true rate of 0.85 passes 22% of the time; 49/50 would prove it"},
 		{"exactly at the floor", finished(45, 5, 0, 0, 0), 0.9, "0", "pass floor", 45, "45/50 passes the floor 0.9 (needs 45), not proven"},
-		{"one below the floor", finished(44, 6, 0, 0, 0), 0.9, "0", "fail floor", 45, "44/50 misses the floor 0.9 (needs 45), not proven: the one-sided 95% upper bound, 0.937, still reaches it; about 1471 questions would settle it, if this is the true rate"},
+		{"one below the floor", finished(44, 6, 0, 0, 0), 0.9, "0", "fail floor", 45, "44/50 misses the floor 0.9 (needs 45), not proven: the one-sided 95% upper bound, 0.946, still reaches it; about 1521 questions would settle it, if this is the true rate"},
 		{"a floor that no share equals", finished(9, 2, 0, 0, 0), 0.8181, "0", "pass floor", 9, ""},
 		{"a product that rounds up", finished(7, 93, 0, 0, 0), 0.07, "0", "pass floor", 7, ""},
 		{"proven", finished(500, 0, 0, 0, 0), 0.9, "0", "pass floor", 450,
@@ -93,8 +93,8 @@ func TestGateVerdicts(t *testing.T) {
 		{"a floor of 0", finished(0, 3, 0, 0, 0), 0, "0", "pass floor", 0, "0/3 passes the floor 0 (needs 0), proven"},
 		{"a floor of 1, reached", finished(3, 0, 0, 0, 0), 1, "0", "pass floor", 3,
 			"3/3 passes the floor 1 (needs 3), not proven: no number of questions can prove that none would fail"},
-		{"a floor of 1, missed", finished(2, 1, 0, 0, 0), 1, "0", "fail floor", 3, "2/3 misses the floor 1 (needs 3), proven: even the one-sided 95% upper bound, 0.922, is below it"},
-		{"one question", finished(0, 1, 0, 0, 0), 0.9, "0", "fail floor", 1, "0/1 misses the floor 0.9 (needs 1), proven: even the one-sided 95% upper bound, 0.730, is below it"},
+		{"a floor of 1, missed", finished(2, 1, 0, 0, 0), 1, "0", "fail floor", 3, "2/3 misses the floor 1 (needs 3), proven: even the one-sided 95% upper bound, 0.983, is below it"},
+		{"one question", finished(0, 1, 0, 0, 0), 0.9, "0", "fail floor", 1, "0/1 misses the floor 0.9 (needs 1), not proven: the one-sided 95% upper bound, 0.950, still reaches it; about 2 questions would settle it"},
 		{"as many lost as allowed", finished(8, 0, 2, 0, 0), 0.8, "20%", "pass floor", 8, ""},
 		{"as many lost as allowed, by number", finished(8, 0, 2, 0, 0), 0.8, "2", "pass floor", 8, ""},
 		{"one more lost than allowed", finished(8, 0, 2, 1, 0), 0.8, "1", "invalid lost", 9,
@@ -160,6 +160,8 @@ func TestProof(t *testing.T) {
 		{0, 3, 0, true, 0, 1, 0},
 		{3, 0, 1, false, 0.95, .857375, -1},
 		{1, 0, 0.03, true, 0, 0, 1},
+		{3, 0, 0.5, false, 0.45, .425250, -1}, // a true rate of 0.5 passes all of 3 in 12.5% of runs
+		{5, 0, 0.5, true, 0.45, .406873, 5},
 	} {
 		p := judge(finished(c.passed, c.failed, 0, 0, 0), c.floor, result.Allowance{}).Proof
 		needed := -1
@@ -201,11 +203,11 @@ func TestGateProperties(t *testing.T) {
 			if p.Proven != (p.Lower >= floor) || p.Proven && g.Verdict != result.Pass {
 				t.Errorf("proof %+v of %s", p, g.Verdict)
 			}
-			if p.Needed != nil && (*p.Needed > n.Total || stats.WilsonLower(*p.Needed, n.Total, 0.95) < floor ||
-				*p.Needed > 0 && stats.WilsonLower(*p.Needed-1, n.Total, 0.95) >= floor) {
+			if p.Needed != nil && (*p.Needed > n.Total || stats.ExactLower(*p.Needed, n.Total, 0.95) < floor ||
+				*p.Needed > 0 && stats.ExactLower(*p.Needed-1, n.Total, 0.95) >= floor) {
 				t.Errorf("%d of %d do not just prove %v", *p.Needed, n.Total, floor)
 			}
-			if p.Needed == nil && stats.WilsonLower(n.Total, n.Total, 0.95) >= floor {
+			if p.Needed == nil && stats.ExactLower(n.Total, n.Total, 0.95) >= floor {
 				t.Errorf("all of %d prove %v", n.Total, floor)
 			}
 		case result.Inconclusive:

@@ -107,8 +107,9 @@ func (m *retrievalSum) micro(f *accumulator) result.Metrics {
 	return out
 }
 
-// figures returns nil if no question had gold.
-func (m *retrievalSum) figures() *result.Retrieval {
+// figures returns nil if no question had gold. There are intervals only if the records are
+// independent: those of repeats, or of questions in clusters, would be too narrow.
+func (m *retrievalSum) figures(independent bool) *result.Retrieval {
 	if m.all.n == 0 {
 		return nil
 	}
@@ -119,7 +120,7 @@ func (m *retrievalSum) figures() *result.Retrieval {
 	}
 	primary := r.PrimaryMetrics()
 	for i, measure := range m.measures {
-		if measure.name != primary[0] && measure.name != primary[len(primary)-1] {
+		if !independent || measure.name != primary[0] && measure.name != primary[len(primary)-1] {
 			continue
 		}
 		if interval, ok := m.all.of[i].interval(m.all.n); ok {

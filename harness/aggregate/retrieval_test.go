@@ -150,3 +150,28 @@ func TestDepths(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestIntervalsOfDependentQuestions checks that means have no t interval where questions are alike.
+func TestIntervalsOfDependentQuestions(t *testing.T) {
+	for name, c := range map[string]struct {
+		repeats int
+		cluster string
+		want    bool
+	}{
+		"independent": {want: true}, "asked once": {repeats: 1, want: true},
+		"repeats": {repeats: 2}, "clusters": {cluster: "conv"},
+	} {
+		sum := aggregate.New(2)
+		for i := range 4 {
+			r := retrieved(result.Scored, 2, []int{i % 2})
+			r.ID, r.Repeat, r.Tags, r.Score = fmt.Sprint(i/2), min(c.repeats, 1+i%2), []string{"conv:a"}, new(float64(i%2))
+			sum.Add(r)
+		}
+		res := result.Result{Settings: result.Settings{ClusterTag: c.cluster}}
+		res.Identity.Dataset.Repeats = c.repeats
+		sum.Fill(&res)
+		if got := len(res.Retrieval.Intervals) > 0; got != c.want || res.MeanScoreInterval != nil != c.want {
+			t.Errorf("%s: %v, %v", name, res.Retrieval.Intervals, res.MeanScoreInterval)
+		}
+	}
+}

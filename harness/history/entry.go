@@ -47,7 +47,7 @@ type Entry struct {
 	Total         int             `json:"total"`
 	Passed        int             `json:"passed"`
 	PassRate      *float64        `json:"pass_rate"`
-	// Interval is that of PassRate, as result.Result.RateInterval returns it.
+	// Interval is that of PassRate, as result.Result.Believed returns it.
 	Interval *result.Interval `json:"pass_rate_interval"`
 	Verdict  result.Verdict   `json:"verdict,omitempty"`
 	Stopped  result.Stop      `json:"stopped,omitempty"`
@@ -73,7 +73,7 @@ func newEntry(path string, res *result.Result) *Entry {
 		Kind: Run, Name: res.SDK, Path: path, StartedAt: res.StartedAt, FinishedAt: res.FinishedAt,
 		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: res.ScorerName,
 		Scenario: id.Scenario, Planned: res.Planned, Total: res.Total, Passed: res.Passed,
-		PassRate: res.PassRate, Interval: res.RateInterval(), Verdict: res.Gate.Verdict,
+		PassRate: res.PassRate, Interval: res.Believed(), Verdict: res.Gate.Verdict,
 		Stopped: res.Stopped, SpentUSD: res.Cost.SpentUSD, Result: res,
 	}
 	if id.Dataset.Selection.Partial(id.Dataset.Questions()) {

@@ -155,11 +155,11 @@ func (u AllowanceUse) Exceeded() bool { return u.Count > u.Allowed }
 
 // The methods of a Proof.
 const (
-	// MethodWilson is the score interval of independent questions (Wilson 1927).
-	MethodWilson = "wilson"
-	// MethodClustered is the t interval of Result.Clustered, or Wilson's where that is wider. It is
-	// Wilson's with each cluster as one question if the clusters have the same rate, and 0 to 1 if
-	// there is only one.
+	// MethodExact is the exact interval of independent questions (Clopper and Pearson 1934).
+	MethodExact = "clopper_pearson"
+	// MethodClustered is the t interval of Result.Clustered, or the exact one where that is wider. It
+	// is the exact one with each cluster as one question if the clusters have the same rate, and 0 to
+	// 1 if there is only one.
 	MethodClustered = "clustered_t"
 )
 

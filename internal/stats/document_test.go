@@ -95,20 +95,27 @@ var documentFuncs = template.FuncMap{
 	"wilson":         func(k, n int) ends { return interval(Wilson(k, n, .95)) },
 	"clopperPearson": func(k, n int) ends { return interval(ClopperPearson(k, n, .95)) },
 	"jeffreys":       func(k, n int) ends { return interval(Jeffreys(k, n, .95)) },
-	"wilsonLower":    func(k, n int) float64 { return WilsonLower(k, n, .95) },
-	"wilsonUpper":    func(k, n int) float64 { return WilsonUpper(k, n, .95) },
+	"exactLower":     func(k, n int) float64 { return ExactLower(k, n, .95) },
+	"exactUpper":     func(k, n int) float64 { return ExactUpper(k, n, .95) },
 	"zeroFailures":   func(n int) float64 { exact, _ := ZeroFailures(n, .95); return exact },
 
-	"waldCovers":  waldCovers,
-	"mostProven":  mostProven,
-	"required":    Required,
-	"gate":        GatePass,
-	"proves":      func(n int, floor float64) int { return RequiredProven(n, floor, .95) },
-	"proven":      func(n int, floor, p float64) float64 { return AtLeast(RequiredProven(n, floor, .95), n, p) },
-	"notRefuted":  func(n int, floor, p float64) float64 { return AtLeast(RequiredNotRefuted(n, floor, .95), n, p) },
-	"tolerates":   func(n int, floor float64) int { return RequiredNotRefuted(n, floor, .95) },
-	"sizeProven":  func(p, floor float64) float64 { return ProportionSize(p, floor, .05, .8) },
-	"separates":   separates,
+	"waldCovers": waldCovers,
+	"mostProven": mostProven,
+	"required":   Required,
+	"gate":       GatePass,
+	"proves":     func(n int, floor float64) int { return RequiredProven(n, floor, .95) },
+	"proven":     func(n int, floor, p float64) float64 { return AtLeast(RequiredProven(n, floor, .95), n, p) },
+	"notRefuted": func(n int, floor, p float64) float64 { return AtLeast(RequiredNotRefuted(n, floor, .95), n, p) },
+	"tolerates":  func(n int, floor float64) int { return RequiredNotRefuted(n, floor, .95) },
+	"sizeProven": func(p, floor float64) float64 { return ProportionSize(p, floor, .05, .8) },
+	"separates":  separates,
+	"separatesFirst": func(floor float64) int {
+		n := 1
+		for !separated(n, floor) {
+			n++
+		}
+		return n
+	},
 	"allPassNeed": allPassNeed,
 
 	"pairs":        func(both, first, second, neither int) Pairs { return Pairs{both, first, second, neither} },
@@ -197,12 +204,16 @@ func waldCovers(n int, p float64) float64 {
 	return covers
 }
 
+// separated reports whether a run of n questions rarely passes 0.05 below floor, and mostly above.
+func separated(n int, floor float64) bool {
+	return GatePass(n, floor, floor-.05) < .05 && GatePass(n, floor, floor+.05) > .8
+}
+
 // separates returns the fewest questions with which, from there on up to 100 more, a true rate 0.05
 // below the floor passes with a probability below 0.05, and one 0.05 above it with one above 0.8.
 func separates(floor float64) int {
-	good := func(n int) bool { return GatePass(n, floor, floor-.05) < .05 && GatePass(n, floor, floor+.05) > .8 }
 	for n, since := 1, 1; ; n++ {
-		if !good(n) {
+		if !separated(n, floor) {
 			since = n + 1
 		}
 		if n-since == 100 {
@@ -214,7 +225,7 @@ func separates(floor float64) int {
 // allPassNeed returns the fewest questions that prove a floor if all pass.
 func allPassNeed(floor float64) int {
 	n := 1
-	for WilsonLower(n, n, .95) < floor {
+	for ExactLower(n, n, .95) < floor {
 		n++
 	}
 	return n

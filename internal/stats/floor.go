@@ -8,16 +8,18 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// RequiredProven returns the fewest passes among n that prove floor: whose one-sided lower score
-// bound at confidence conf (WilsonLower) reaches it. It is n+1 if no number does, and -1 where
-// WilsonLower is NaN.
+// RequiredProven returns the fewest passes among n that prove floor: whose one-sided lower exact
+// bound at confidence conf (ExactLower) reaches it. A run whose true rate is below floor has as many
+// with a probability of at most 1-conf, for every n. It is n+1 if no number does, and -1 where
+// ExactLower is NaN.
 func RequiredProven(n int, floor, conf float64) int {
 	return fewest(n, conf, func(lo, _ float64) bool { return lo >= floor })
 }
 
 // RequiredNotRefuted returns the fewest passes among n that do not refute floor: whose one-sided
-// upper score bound at confidence conf (WilsonUpper) still reaches it. It is n+1 if no number does,
-// and -1 where WilsonUpper is NaN.
+// upper exact bound at confidence conf (ExactUpper) still reaches it. A run whose true rate is floor
+// or more has fewer with a probability of at most 1-conf, for every n. It is n+1 if no number does,
+// and -1 where ExactUpper is NaN.
 func RequiredNotRefuted(n int, floor, conf float64) int {
 	return fewest(n, conf, func(_, hi float64) bool { return hi >= floor })
 }
@@ -25,10 +27,10 @@ func RequiredNotRefuted(n int, floor, conf float64) int {
 // fewest returns the fewest passes among n for whose one-sided bounds ok is true. Both bounds rise
 // with the passes.
 func fewest(n int, conf float64, ok func(lo, hi float64) bool) int {
-	if n < 0 || !(conf > 0 && conf < 1) {
+	if n < 0 || !(conf > 0.5 && conf < 1) {
 		return -1
 	}
-	return sort.Search(n+1, func(k int) bool { return ok(wilson(k, n, conf, conf)) })
+	return sort.Search(n+1, func(k int) bool { return ok(ClopperPearson(k, n, 2*conf-1)) })
 }
 
 // AtLeast returns the probability of required passes or more among n independent questions, each
@@ -49,9 +51,11 @@ func AtLeast(required, n int, p float64) float64 {
 // ProportionSize returns how many questions show, with probability power, that a true pass rate p
 // is above floor, or below it, in a one-sided test at level alpha:
 //
-//	(z(1-alpha)·√(floor(1-floor)) + z(power)·√(p(1-p)))² / (p-floor)²
+//	m = (z(1-alpha)·√(floor(1-floor)) + z(power)·√(p(1-p)))² / (p-floor)²
+//	n = m/4 · (1 + √(1 + 2/(m·|p-floor|)))²
 //
-// It is not rounded: round up. It is +Inf for p = floor, and NaN unless p and floor are in 0..1 and
+// The second line corrects for exact bounds, which are wider for few questions. n is not rounded:
+// round up. It is +Inf for p = floor, and NaN unless p and floor are in 0..1 and
 // alpha and power between 0 and 1. It is an approximation for large samples (Fleiss, Levin and Paik
 // 2003, section 2.5).
 func ProportionSize(p, floor, alpha, power float64) float64 {
@@ -63,5 +67,11 @@ func ProportionSize(p, floor, alpha, power float64) float64 {
 	}
 	root := distuv.UnitNormal.Quantile(1-alpha)*math.Sqrt(floor*(1-floor)) +
 		distuv.UnitNormal.Quantile(power)*math.Sqrt(p*(1-p))
-	return root * root / ((p - floor) * (p - floor))
+	d := math.Abs(p - floor)
+	m := root * root / (d * d)
+	if m == 0 { // for a floor of 0 or 1 and a p of 1 or 0
+		return 1
+	}
+	continuity := 1 + math.Sqrt(1+2/(m*d))
+	return m / 4 * continuity * continuity
 }

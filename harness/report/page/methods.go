@@ -150,7 +150,7 @@ func gateMethod(g *result.Gate) fact {
 		what = "The one-sided 95% upper bound of the pass rate"
 	}
 	return fact{Name: "Floor", Value: what + fmt.Sprintf(" must reach %.3f. It is proven that the true rate reaches the floor if the "+
-		"one-sided 95%% lower bound does, and that it does not if the upper bound does not. Bounds are Wilson's, or those of clusters.", g.Floor)}
+		"one-sided 95%% lower bound does, and that it does not if the upper bound does not. Bounds are those of Clopper and Pearson, or those of clusters.", g.Floor)}
 }
 
 // hashes lists the hashes of all inputs.

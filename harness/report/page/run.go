@@ -42,7 +42,7 @@ func runBand(res *result.Result) band {
 	dataset = dataset[strings.LastIndexAny(dataset, `/\`)+1:]
 	b := band{Heading: name(res.SDK) + " on " + name(dataset),
 		About: about(res), Rate: rateOf(res.PassRate), Figure: "pass rate"}
-	if i := res.RateInterval(); i != nil {
+	if i := res.Believed(); i != nil {
 		b.Figure += ", " + levelOf(i)
 	}
 	g := res.Gate
