@@ -125,7 +125,7 @@ func entryRows(f *history.Folder) [][]string {
 		} else {
 			row[5], row[9] = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.SpentUSD.String()
 		}
-		if e.PassRate != nil {
+		if e.Scored() {
 			row[6], row[7] = fmt.Sprintf("%.3f", *e.PassRate), intervalText(e.Interval)
 		}
 		if selections {

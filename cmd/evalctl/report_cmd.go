@@ -7,16 +7,17 @@ import (
 	"evalctl/harness/report"
 )
 
-// reportCmd renders a stored result.
+// reportCmd renders a stored result or report of conformance.
 type reportCmd struct {
-	File     string `arg:"" name:"file" help:"Result file of run or replay, whole or partial."`
+	File     string `arg:"" name:"file" help:"Result file of run or replay, whole or partial, or what conformance --format json wrote."`
 	HTML     string `name:"html" placeholder:"FILE" help:"Write a page that needs no other file. -: to stdout."`
 	JUnit    string `name:"junit" placeholder:"FILE" help:"Write JUnit XML. -: to stdout."`
 	Markdown string `name:"markdown" placeholder:"FILE" help:"Write a summary in Markdown, smaller than 1 MiB. -: to stdout."`
 }
 
 func (reportCmd) Help() string {
-	return `Renders a result file again, without running anything. The file itself stays as it is.
+	return `Renders a result file again, without running anything. The file itself stays as it is. Comparisons are
+made again with evalctl compare.
 
 Examples:
 
@@ -66,16 +67,16 @@ func (c *reportCmd) Run(p *process) error {
 			return usageError{fmt.Errorf("--%s %s: %w", f.name, f.path, err)}
 		}
 	}
-	run, err := report.ReadRun(c.File)
+	doc, err := report.Read(c.File)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	for _, f := range c.files() {
 		path := f.path
 		if path == toStdout {
 			path = ""
 		}
-		if err := f.writeTo(path, p.stdout, run); err != nil {
+		if err := f.writeTo(path, p.stdout, doc); err != nil {
 			return fmt.Errorf("--%s %s: %w", f.name, f.path, err)
 		}
 	}

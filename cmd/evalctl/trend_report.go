@@ -46,7 +46,7 @@ func nightRows(l *history.Line) [][]string {
 			lo, hi = min(lo, i.Low), max(hi, i.High)
 		}
 	}
-	rows := [][]string{{"night", "rate", "95% CI", "passed", "verdict", bandTitle(lo, hi), "changed since the night before"}}
+	rows := [][]string{{"night", "rate", "95% CI", "passed", "verdict", bandTitle(lo, hi), "changed"}}
 	for _, n := range l.Nights {
 		e := n.Entry
 		row := []string{n.Date, "–", "–", fmt.Sprintf("%d/%d", e.Passed, e.Total), short(verdictWord(e), 16), "", ""}

@@ -61,9 +61,9 @@ type Entry struct {
 func (e *Entry) Date() string { return e.StartedAt.UTC().Format(time.DateOnly) }
 
 // Scored reports whether the pass rate says something about what was measured: the questions were
-// finished, and not too many of them were lost.
+// finished, and not too many of them were lost. A run that stopped can have failed without a score.
 func (e *Entry) Scored() bool {
-	return e.PassRate != nil && (e.Verdict == result.Pass || e.Verdict == result.Fail)
+	return e.PassRate != nil && e.Stopped == "" && (e.Verdict == result.Pass || e.Verdict == result.Fail)
 }
 
 // newEntry returns the entry of a result file.

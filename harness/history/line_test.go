@@ -286,3 +286,28 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
+
+// TestStoppedRunHasNoScore has a night whose run failed and stopped: its rate is that of the first
+// questions only.
+func TestStoppedRunHasNoScore(t *testing.T) {
+	root := t.TempDir()
+	for i := range 6 {
+		run("go", i, "++++++++++").save(t, root, fmt.Sprint(i), "go.json")
+	}
+	m := run("go", 6, "------++++")
+	m.Stopped = result.StopMaxFailures
+	m.Questions = m.Questions[:6]
+	if m.fill().Gate.Verdict != result.Fail {
+		t.Fatalf("the verdict is %s", m.Gate.Verdict)
+	}
+	m.save(t, root, "6", "go.json")
+	f := read(t, root)
+	l := history.Lines(f.Entries, 0)[0]
+	if len(l.Nights) != 7 {
+		t.Fatalf("%d nights, not read: %v", len(l.Nights), f.Unreadable)
+	}
+	bars, low, _ := l.Sparkline()
+	if last := l.Nights[6].Entry; last.Scored() || low < 0.9 || !strings.HasSuffix(bars, "·") {
+		t.Errorf("a run that stopped has the score %v, sparkline %s", *last.PassRate, bars)
+	}
+}

@@ -62,6 +62,9 @@ func (run *Run) verdict(name string) string {
 		return fmt.Sprintf("Inconclusive: %s was stopped after %d of %s", name, res.Counts.Finished(), markdown.Count(res.Planned, "question"))
 	case g.Verdict == result.Invalid:
 		return fmt.Sprintf("Invalid: the result of %s is not a score", name)
+	case g.Verdict == result.Fail && res.Stopped != "":
+		return fmt.Sprintf("Fail: %s was stopped after %d of %s, %d of them passed, floor %v", name,
+			res.Counts.Finished(), markdown.Count(res.Planned, "question"), g.Passed, g.Floor)
 	case g.Verdict == result.Fail:
 		return fmt.Sprintf("Fail: %s, floor %v", passed, g.Floor)
 	case g.Floor == 0 && g.Baseline == nil && len(g.Tags) == 0:
@@ -73,7 +76,7 @@ func (run *Run) verdict(name string) string {
 // scored reports whether the pass rate says something about the memory.
 func (run *Run) scored() bool {
 	v := run.Result.Gate.Verdict
-	return v == result.Pass || v == result.Fail
+	return run.Result.Stopped == "" && (v == result.Pass || v == result.Fail)
 }
 
 // rates writes the pass rate of all questions, and how certain it is.

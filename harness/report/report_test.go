@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -98,5 +99,28 @@ func TestExpected(t *testing.T) {
 		if got := run.want(&r); got != want {
 			t.Errorf("%s: %s, want %s", scorer, got, want)
 		}
+	}
+}
+
+// TestStoppedRunThatFailed checks that the rate of the first questions is not shown as a score.
+func TestStoppedRunThatFailed(t *testing.T) {
+	run := runOf(10)
+	run.Questions, run.Result.Stopped = run.Questions[:4], result.StopMaxFailures
+	for i := range run.Questions {
+		run.Questions[i].Passed = i == 0
+	}
+	run.fill()
+	if run.Result.Gate.Verdict != result.Fail {
+		t.Fatalf("the verdict is %s", run.Result.Gate.Verdict)
+	}
+	var b strings.Builder
+	if err := Markdown(&b, run, MaxSummary); err != nil {
+		t.Fatal(err)
+	}
+	if want := "## Fail: `go` was stopped after 4 of 10 questions, 1 of them passed, floor 0.8\n"; !strings.HasPrefix(b.String(), want) {
+		t.Errorf("%.200s, want %s", b.String(), want)
+	}
+	if strings.Contains(b.String(), "0.250") {
+		t.Errorf("the rate of a part is shown:\n%s", b.String())
 	}
 }

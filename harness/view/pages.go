@@ -163,7 +163,9 @@ func (s *server) row(e *history.Entry) entryRow {
 	}
 	row.ID, row.URL = idOf(e.Path), "/result/"+idOf(e.Path)
 	row.Passed, row.Cost = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.SpentUSD.String()
-	row.Rate, row.Interval = rate(e.PassRate), interval(e.Interval)
+	if e.Scored() {
+		row.Rate, row.Interval = rate(e.PassRate), interval(e.Interval)
+	}
 	return row
 }
 

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"evalctl/harness/conformance"
+)
+
+// maxConformance is the largest report of conformance that is read, in bytes.
+const maxConformance = 64 << 20
+
+// Read reads a result file like ReadRun, or a report of conformance in JSON. The error of a file that
+// is neither is that of the result.
+func Read(path string) (Document, error) {
+	run, err := ReadRun(path)
+	if err == nil {
+		return run, nil
+	}
+	if c := readConformance(path); c != nil {
+		return *c, c.check(path)
+	}
+	return nil, err
+}
+
+// readConformance returns nil for a file that is no report of conformance.
+func readConformance(path string) *Conformance {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxConformance {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	var keys struct{ Endpoint, Results json.RawMessage }
+	if json.Unmarshal(data, &keys) != nil || keys.Endpoint == nil || keys.Results == nil {
+		return nil
+	}
+	var c Conformance
+	if json.Unmarshal(data, &c) != nil {
+		return nil
+	}
+	return &c
+}
+
+// check rejects a report whose verdicts are not known: they would count as neither kept nor broken.
+func (c Conformance) check(path string) error {
+	if len(c.Results) == 0 {
+		return fmt.Errorf("%s: the report of conformance has no checks", path)
+	}
+	for _, r := range c.Results {
+		switch {
+		case r.Verdict != conformance.Kept && r.Verdict != conformance.Broken && r.Verdict != conformance.NotJudged:
+			return fmt.Errorf("%s: check %q has the verdict %q, which evalctl conformance does not write", path, r.ID, r.Verdict)
+		case r.Level != conformance.Must && r.Level != conformance.Should:
+			return fmt.Errorf("%s: check %q has the level %q, which evalctl conformance does not write", path, r.ID, r.Level)
+		}
+	}
+	return nil
+}
