@@ -67,7 +67,8 @@ func quality(g *result.Gate) (result.Verdict, result.Reason) {
 	return result.Pass, result.ReasonFloor
 }
 
-// tagGates judges the tags that have a floor of their own, in the mode of the run's.
+// tagGates judges the tags that have a floor of their own, in the mode of the run's. With repeats or
+// clusters, which only FloorPoint allows, there is no Proof: it takes questions as independent.
 func tagGates(res *result.Result) []result.TagGate {
 	var out []result.TagGate
 	for _, tag := range slices.Sorted(maps.Keys(res.Settings.TagFloors)) {
@@ -76,7 +77,9 @@ func tagGates(res *result.Result) []result.TagGate {
 		if n := res.Tags[tag]; n != nil && n.Total > 0 {
 			t.Passed, t.Total = n.Passed, n.Total
 			t.Required = required(mode, t.Total, floor, nil)
-			t.Proof = newProof(mode, t.Passed, t.Total, floor, nil)
+			if res.Clustered == nil && res.Identity.Dataset.Repeats <= 1 {
+				t.Proof = newProof(mode, t.Passed, t.Total, floor, nil)
+			}
 			t.Met = mode.Met(t.Passed, t.Required, t.Proof)
 		}
 		out = append(out, t)

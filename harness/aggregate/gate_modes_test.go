@@ -1,6 +1,7 @@
 package aggregate_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -122,6 +123,23 @@ func TestTagFloors(t *testing.T) {
 	proven.FloorMode = result.FloorProven
 	if g := judgedBy(6, 10, proven, nil, "a"); g.Reason != result.ReasonTag || g.Tags[0].Required != 9 {
 		t.Errorf("got %+v", g)
+	}
+}
+
+// TestTagFloorOfRepeats checks that nothing is said to be proven about a tag whose questions were
+// asked several times: the attempts are alike.
+func TestTagFloorOfRepeats(t *testing.T) {
+	sum := aggregate.New(5)
+	for i := range 40 {
+		sum.Add(result.Record{ID: fmt.Sprint(i % 4), Repeat: 1 + i/4, Outcome: result.Scored, Score: new(1.0), Passed: true, Tags: []string{"a"}})
+	}
+	res := result.Result{Planned: 40, Settings: result.Settings{Floor: 0.5, TagFloors: map[string]float64{"a": 0.9}}}
+	res.Identity.Dataset.Repeats = 10
+	sum.Fill(&res)
+	sum.Judge(&res)
+	tag := res.Gate.Tags[0]
+	if text := tag.Text(res.Gate.Mode); !tag.Met || tag.Proof != nil || text != "40/40 passes the floor 0.9 (needs 36)" {
+		t.Errorf("got %+v: %s", tag, text)
 	}
 }
 

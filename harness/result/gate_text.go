@@ -26,6 +26,13 @@ func (t TagGate) Text(mode FloorMode) string {
 	if t.Total == 0 {
 		return fmt.Sprintf("no question counts, the floor is %v", t.Floor)
 	}
+	if t.Proof == nil {
+		word := "misses"
+		if t.Met {
+			word = "passes"
+		}
+		return fmt.Sprintf("%d/%d %s the floor %v (needs %d)", t.Passed, t.Total, word, t.Floor, t.Required)
+	}
 	return floorText(mode, t.Floor, t.Required, t.Passed, t.Total, t.Proof)
 }
 
@@ -34,9 +41,9 @@ func (t TagGate) Text(mode FloorMode) string {
 func (m FloorMode) Met(passed, required int, p *Proof) bool {
 	switch m {
 	case FloorProven:
-		return p.Proven
+		return p != nil && p.Proven
 	case FloorNotRefuted:
-		return !p.Refuted
+		return p != nil && !p.Refuted
 	}
 	return passed >= required
 }
