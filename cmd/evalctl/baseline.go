@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -73,7 +71,7 @@ var measures = []string{
 
 // openBaseline reads a result file, nil if path is empty. id is the identity of the run that is
 // compared with it. A baseline that is not comparable is an incomparableError.
-func openBaseline(path string, margin float64, id result.Identity) (_ *baseline, err error) {
+func openBaseline(path string, margin float64, id result.Identity) (*baseline, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -83,25 +81,19 @@ func openBaseline(path string, margin float64, id result.Identity) (_ *baseline,
 	}
 	defer r.Close()
 	res := r.Result()
-	b := &baseline{id: res.Identity, Baseline: aggregate.Baseline{
-		Path: path, SDK: res.SDK, Margin: margin, Passed: map[string]bool{}, Unscored: map[string]bool{},
-	}}
-	if err := b.check(res, id); err != nil {
+	if err := checkBaseline(path, res, id); err != nil {
 		return nil, err
 	}
-	for rec, err := range r.Questions() {
-		if err != nil {
-			return nil, fmt.Errorf("--baseline: %w", err)
-		}
-		b.Add(rec)
+	read, err := aggregate.ReadBaseline(r, path, margin)
+	if err != nil {
+		return nil, fmt.Errorf("--baseline: %w", err)
 	}
-	b.SHA256, err = fileSHA256(path)
-	return b, err
+	return &baseline{Baseline: *read, id: res.Identity}, nil
 }
 
-// check returns an incomparableError if the results cannot be compared.
-func (b *baseline) check(res result.Result, id result.Identity) error {
-	e := &incomparableError{path: b.Path}
+// checkBaseline returns an incomparableError if a result cannot be compared with the run of id.
+func checkBaseline(path string, res result.Result, id result.Identity) error {
+	e := &incomparableError{path: path}
 	switch g := res.Gate; g.Verdict {
 	case result.Inconclusive:
 		e.problem = fmt.Sprintf("its run stopped (%s) after %d of %s; finish it with --resume, or name another result",
@@ -111,8 +103,8 @@ func (b *baseline) check(res result.Result, id result.Identity) error {
 		e.problem = fmt.Sprintf("it is not a score: %s; name another result", g.Sentence)
 		return e
 	}
-	was, is := b.id.Leaves(), id.Leaves()
-	for _, key := range b.id.Changed(id) {
+	was, is := res.Identity.Leaves(), id.Leaves()
+	for _, key := range res.Identity.Changed(id) {
 		if slices.ContainsFunc(measures, func(m string) bool { return key == m || strings.HasPrefix(key, m+".") }) {
 			e.differences = append(e.differences, []string{key, leaf(was[key]), leaf(is[key])})
 		}
@@ -139,17 +131,4 @@ func (b *baseline) against(id result.Identity) *aggregate.Baseline {
 	}
 	b.Differs = b.id.Changed(id)
 	return &b.Baseline
-}
-
-func fileSHA256(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }

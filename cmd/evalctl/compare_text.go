@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 )
 
 // The text shows so many ids of a list, and rows of tags. The other formats have all of them.
@@ -125,7 +126,7 @@ func (t *terminal) tableCells(table compare.Table) []string {
 	only := fmt.Sprintf("%d / %d", table.OnlyRun, table.OnlyReference)
 	p := "not tested"
 	if table.P != nil {
-		p = fmt.Sprintf("%s → %s", pValue(*table.P), pValue(*table.Adjusted))
+		p = fmt.Sprintf("%s → %s", figure.Probability(*table.P), figure.Probability(*table.Adjusted))
 	}
 	return []string{pointsWithin(table), only, p, t.verdictWord(table.Verdict)}
 }
@@ -147,30 +148,11 @@ func rateWithin(rate *float64, within *result.Interval) string {
 
 // pointsWithin returns a difference of pass rates with its interval, in percentage points.
 func pointsWithin(t compare.Table) string {
-	text := points(*t.Difference) + "pp"
+	text := figure.Points(*t.Difference) + "pp"
 	if t.Interval != nil {
-		text += fmt.Sprintf(" [%s %s]", points(t.Interval.Low), points(t.Interval.High))
+		text += fmt.Sprintf(" [%s %s]", figure.Points(t.Interval.Low), figure.Points(t.Interval.High))
 	}
 	return text
-}
-
-func points(share float64) string {
-	text := fmt.Sprintf("%+.1f", 100*share)
-	if text == "-0.0" {
-		return "+0.0"
-	}
-	return text
-}
-
-// pValue formats a p-value.
-func pValue(p float64) string {
-	switch {
-	case p < 0.001:
-		return "<0.001"
-	case p >= 0.9995:
-		return "1"
-	}
-	return fmt.Sprintf("%.3f", p)
 }
 
 // legend says how the figures of the table were computed.
@@ -206,7 +188,7 @@ func (t *terminal) clusteredRates(c *compare.Comparison) {
 			t.field("clustered", "%s  %s by %s: no interval", pairName(c, p), count(k.Clusters, "cluster"), short(c.ClusterTag, 32))
 		default:
 			t.field("clustered", "%s  %spp [%s %s]  95%% t interval over %s by %s, SE %.4f (%.4f if the questions were independent)",
-				pairName(c, p), points(*p.Difference), points(k.Interval.Low), points(k.Interval.High),
+				pairName(c, p), figure.Points(*p.Difference), figure.Points(k.Interval.Low), figure.Points(k.Interval.High),
 				count(k.Clusters, "cluster"), short(c.ClusterTag, 32), *k.SE, k.NaiveSE)
 		}
 	}
@@ -228,13 +210,13 @@ func (t *terminal) margins(c *compare.Comparison) {
 		}
 		why := "no interval"
 		if m.Interval != nil {
-			why = fmt.Sprintf("the interval [%s %s] %s -%.1fpp", points(m.Interval.Low), points(m.Interval.High),
+			why = fmt.Sprintf("the interval [%s %s] %s -%.1fpp", figure.Points(m.Interval.Low), figure.Points(m.Interval.High),
 				map[result.BaselineVerdict]string{
 					result.NotWorse: "is above", result.Worse: "is below", result.Unknown: "contains",
 				}[m.Verdict], 100*m.Margin)
 		}
 		if m.P != nil {
-			why += fmt.Sprintf("  one-sided p %s", pValue(*m.P))
+			why += fmt.Sprintf("  one-sided p %s", figure.Probability(*m.P))
 		}
 		t.field("margin", "%s  %s  %s", pairName(c, p), word, why)
 	}
@@ -308,68 +290,6 @@ func firstIDs(ids []string) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// measures prints the differences of scores and of retrieval from the first run. A measure that is
-// the same for every question of both runs has no row.
-func (t *terminal) measures(c *compare.Comparison) {
-	rows := [][]string{{"mean of", "pair", "n", "this", "other", "difference, 95% CI", "p, Holm", ""}}
-	for _, p := range c.Pairs {
-		for _, m := range p.Measures {
-			if p.Reference > 0 || m.Interval == nil || m.Interval.Low == 0 && m.Interval.High == 0 {
-				continue
-			}
-			rows = append(rows, []string{
-				m.Name, pairName(c, p), fmt.Sprint(m.N), fmt.Sprintf("%.3f", m.RunMean), fmt.Sprintf("%.3f", m.ReferenceMean),
-				fmt.Sprintf("%+.3f [%+.3f %+.3f]", m.Difference, m.Interval.Low, m.Interval.High),
-				pValue(m.P) + " → " + pValue(m.Adjusted), t.verdictWord(m.Verdict),
-			})
-		}
-	}
-	if len(rows) == 1 {
-		return
-	}
-	t.blank()
-	slices.SortStableFunc(rows[1:], func(x, y []string) int { return cmp.Compare(x[0], y[0]) })
-	t.table(rows)
-	over := "questions"
-	if c.ClusterTag != "" {
-		over = "clusters"
-	}
-	t.field("methods", "intervals: bootstrap over %s, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
-		over, c.Resamples, c.Seed)
-}
-
-var latencyWords = map[string]string{"total": "done", "first_token": "first token"}
-
-// latencies prints the ratios to the first run.
-func (t *terminal) latencies(c *compare.Comparison) {
-	for _, p := range c.Pairs {
-		if p.Reference > 0 {
-			break
-		}
-		for _, l := range p.Latencies {
-			text := fmt.Sprintf("×%.2f", l.Ratio)
-			if l.Interval != nil {
-				text += fmt.Sprintf(" [%.2f %.2f]", l.Interval.Low, l.Interval.High)
-			}
-			if l.P != nil {
-				text += fmt.Sprintf("  p %s → %s", pValue(*l.P), pValue(*l.Adjusted))
-			}
-			t.field("latency", "%s  %s  p50 %s vs %s  %s  %s  (n=%d, paired log-ratio)", pairName(c, p), latencyWords[l.Name],
-				duration(l.RunP50), duration(l.ReferenceP50), text, t.latencyVerdict(l.Verdict), l.N)
-		}
-	}
-}
-
-func (t *terminal) latencyVerdict(v compare.Verdict) string {
-	switch v {
-	case compare.Better:
-		return t.tint(true, "faster")
-	case compare.Worse:
-		return t.tint(false, "slower")
-	}
-	return t.verdictWord(v)
 }
 
 // comparedTags prints the pass rates by tag, and how they differ from those of the first run.

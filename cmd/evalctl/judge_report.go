@@ -91,12 +91,12 @@ func (c *judgeCheck) text() string {
 	b.WriteString("\n")
 	line("sensitivity", "%s  right answers that were judged right", rateText(c.Sensitivity))
 	line("specificity", "%s  wrong answers that were judged wrong", rateText(c.Specificity))
-	kappa := "kappa " + figure(c.Kappa)
+	kappa := "kappa " + coefficient(c.Kappa)
 	if c.Skewed() {
 		kappa += fmt.Sprintf("  PABAK %s  AC1 %s  (most verdicts are alike, which makes kappa low)",
-			figure(c.PABAK), figure(c.AC1))
+			coefficient(c.PABAK), coefficient(c.AC1))
 	}
-	line("agreement", "%s  %s", figure(c.Agreement), kappa)
+	line("agreement", "%s  %s", coefficient(c.Agreement), kappa)
 	if c.Unscored > 0 {
 		line("unscored", "%d of %s, which are in no rate", c.Unscored, count(c.Labels, "label"))
 	}
@@ -158,7 +158,7 @@ func rateText(r *judging.Rate) string {
 	return fmt.Sprintf("%.3f [%.3f %.3f]", r.Rate, r.Interval.Low, r.Interval.High)
 }
 
-func figure(x *float64) string {
+func coefficient(x *float64) string {
 	if x == nil {
 		return "n/a"
 	}

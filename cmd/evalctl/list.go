@@ -96,8 +96,13 @@ func (c *listCmd) Run(p *process) error {
 
 // none says what to do about a list without results.
 func (c *listCmd) none(f *history.Folder) string {
-	if c.SDK != "" || c.Kind != "" {
-		return fmt.Sprintf("no such result in %s: leave out --sdk and --kind", printable(f.Root, oneLine))
+	switch {
+	case c.SDK != "" && c.Kind != "":
+		return fmt.Sprintf("no such result in %s: leave out --sdk or --kind", printable(f.Root, oneLine))
+	case c.SDK != "":
+		return fmt.Sprintf("no result of %s in %s: leave out --sdk", short(c.SDK, 32), printable(f.Root, oneLine))
+	case c.Kind != "":
+		return fmt.Sprintf("no %s in %s: leave out --kind", c.Kind, printable(f.Root, oneLine))
 	}
 	return fmt.Sprintf("no results in %s: try evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact", printable(f.Root, oneLine))
 }

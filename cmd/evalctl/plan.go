@@ -111,12 +111,13 @@ func (c *planCmd) validateDiscordant() error {
 // planned is the object of --format json.
 type planned struct {
 	aggregate.Operating
-	// Separating is nil if no size tells the rates apart.
+	// Separating is nil if no size separates the rates.
 	Separating *separating  `json:"separating"`
 	Paired     pairedDesign `json:"paired"`
 }
 
-// separating is the smallest size that tells a rate below the floor from one above it.
+// separating is the smallest size at which a rate below the floor seldom passes, and one above it
+// nearly always does.
 type separating struct {
 	N      int                  `json:"n"`
 	Worse  aggregate.RatePasses `json:"worse"`

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"evalctl/internal/spelling"
 )
 
 // configurable are the commands that a project file can have flags of.
@@ -254,7 +256,7 @@ func (p *projectFile) rebased(f *kong.Flag, value string) string {
 func nearest(key string, names []string) string {
 	best, least := "", max(2, len(key)/3)+1
 	for _, name := range names {
-		if d := editDistance(strings.ReplaceAll(strings.ToLower(key), "_", "-"), name); d < least {
+		if d := spelling.Distance(strings.ReplaceAll(strings.ToLower(key), "_", "-"), name); d < least {
 			best, least = name, d
 		}
 	}
@@ -262,25 +264,4 @@ func nearest(key string, names []string) string {
 		return ""
 	}
 	return fmt.Sprintf(": did you mean %q?", best)
-}
-
-// editDistance returns the number of letters to insert, delete or replace between a and b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -130,14 +130,3 @@ func TestProjectPaths(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
-
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"floor", "flor", 1}, {"kitten", "sitting", 3}, {"run", "runs", 1}} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("%s %s: got %d", c.a, c.b, got)
-		}
-	}
-}

@@ -56,6 +56,7 @@ var shownPages = []string{
 	"../../docs/reports.md",
 	"../../docs/retrieval.md",
 	"../../docs/selecting.md",
+	"../../docs/verifying.md",
 }
 
 // TestShownCommands checks the commands of the documentation. All of them must parse, and those

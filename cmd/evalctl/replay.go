@@ -31,8 +31,8 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	if err == nil {
 		err = checkFolder(plan.Cache.Dir)
 	}
-	if err == nil && c.HTML != "" && len(plan.Arms) > 1 {
-		err = errors.New("--html shows one result: leave it out, and render each with evalctl report RESULT --html FILE")
+	for _, a := range plan.Arms {
+		c.arms = append(c.arms, a.Name)
 	}
 	if err == nil {
 		err = c.prepare(c.files()...)

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 )
 
@@ -95,12 +96,7 @@ func (t *terminal) daemonOf(name string, s *harness.Session) {
 }
 
 // count returns n and the name of a thing, with an s unless n is 1.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
+func count(n int, thing string) string { return figure.Count(n, thing) }
 
 // roughly formats an amount, rounded up to two significant digits.
 func roughly(u llm.USD) string {
@@ -287,7 +283,11 @@ func (t *terminal) tags(res result.Result) {
 	if len(res.Tags) == 0 {
 		return
 	}
-	rows := [][]string{{"tag", "n", "pass", "rate", "95% CI", "errors", "unscored"}}
+	interval, within := "95% CI", intervalText
+	if res.Clustered != nil {
+		interval, within = "95% CI (clustered)", notClustered
+	}
+	rows := [][]string{{"tag", "n", "pass", "rate", interval, "errors", "unscored"}}
 	for _, tag := range slices.Sorted(maps.Keys(res.Tags)) {
 		c := res.Tags[tag]
 		if c == nil || c.PassRate == nil {
@@ -295,10 +295,18 @@ func (t *terminal) tags(res result.Result) {
 		}
 		rows = append(rows, []string{
 			short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate),
-			intervalText(c.Interval), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
+			within(c.Interval), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
 		})
 	}
 	t.table(rows)
+}
+
+// notClustered is intervalText for a column of clustered intervals. It marks Wilson's.
+func notClustered(i *result.Interval) string {
+	if i != nil && i.Method == result.MethodWilson {
+		return intervalText(i) + " Wilson"
+	}
+	return intervalText(i)
 }
 
 func (t *terminal) latency(res result.Result) {

@@ -15,10 +15,11 @@ import (
 type reportFlags struct {
 	JUnit    string `name:"junit" placeholder:"FILE" help:"Also write the result as JUnit XML."`
 	Markdown string `name:"markdown" placeholder:"FILE" help:"Also write a summary in Markdown, smaller than 1 MiB."`
-	HTML     string `name:"html" placeholder:"FILE" help:"Also write a page with all questions, as one HTML file."`
+	HTML     string `name:"html" placeholder:"FILE" help:"Also write a page with all questions, as one HTML file. A replay of several arms writes a page for each: FILE.html becomes FILE.ARM.html."`
 	CI       bool   `name:"ci" help:"In a workflow of GitHub: add the summary to that of the job, and annotate what did not pass."`
 
-	reported bool // the reports have been written
+	arms     []string // what a replay measures: several of them have a page each
+	reported bool     // the reports have been written
 }
 
 // fileFlag is a flag that names a file.
@@ -28,6 +29,35 @@ type fileFlag struct{ name, path string }
 func (r *reportFlags) reportFiles() []fileFlag {
 	all := []fileFlag{{"junit", r.JUnit}, {"markdown", r.Markdown}, {"html", r.HTML}}
 	return slices.DeleteFunc(all, func(f fileFlag) bool { return f.path == "" })
+}
+
+// pages returns the paths of the pages: the one that the flag names, or for several arms one each,
+// with the name of the arm before the ending.
+func (r *reportFlags) pages() []string {
+	if len(r.arms) < 2 {
+		return []string{r.HTML}
+	}
+	var paths []string
+	ending := filepath.Ext(r.HTML)
+	for _, arm := range r.arms {
+		paths = append(paths, strings.TrimSuffix(r.HTML, ending)+"."+arm+ending)
+	}
+	return paths
+}
+
+// written returns the files that are written, each with its flag.
+func (r *reportFlags) written() []fileFlag {
+	var files []fileFlag
+	for _, f := range r.reportFiles() {
+		if f.name != "html" {
+			files = append(files, f)
+			continue
+		}
+		for _, path := range r.pages() {
+			files = append(files, fileFlag{f.name, path})
+		}
+	}
+	return files
 }
 
 // addPaths adds the files to those that keptFlags.kept makes absolute.
@@ -41,7 +71,7 @@ func (r *reportFlags) addPaths(paths map[string]string) map[string]string {
 // prepare checks that the reports can be written at the end, and creates their folders. others are
 // the files that the command reads or writes, none of which a report may replace.
 func (r *reportFlags) prepare(others ...fileFlag) error {
-	files := r.reportFiles()
+	files := r.written()
 	for i, f := range files {
 		for _, other := range slices.Concat(others, files[:i]) {
 			switch {
@@ -106,12 +136,16 @@ func resolved(path string) string {
 func (r *reportFlags) write(p *process, t *terminal, d report.Document, verdict error) error {
 	r.reported = true
 	var failed []error
-	for _, f := range r.reportFiles() {
-		if f.name == "html" && report.PageOf(d) == nil {
-			t.field("note", "no page for --html: there is no result to show")
+	for _, f := range r.written() {
+		shown := d
+		if arms, ok := d.(report.Arms); ok && f.name == "html" && len(arms) > 1 {
+			shown = arms[slices.Index(r.pages(), f.path):][:1]
+		}
+		if f.name == "html" && report.PageOf(shown) == nil {
+			t.field("note", "no page %s: there is no result to show", printable(f.path, oneLine))
 			continue
 		}
-		if err := f.write(d); err != nil {
+		if err := f.write(shown); err != nil {
 			failed = append(failed, fmt.Errorf("--%s %s: %w; the result itself is complete", f.name, f.path, err))
 		}
 	}

@@ -206,7 +206,7 @@ func (c *rescoreCmd) journal(r *rescoring) (*journal.Journal, error) {
 		return nil, fmt.Errorf("--resume: %w", err)
 	}
 	if diff := j.Identity().Differences(r.id); len(diff) > 0 {
-		err := fmt.Errorf("--resume: %s belongs to another rescoring:\n  %s\nleave --resume out to begin anew",
+		err := fmt.Errorf("--resume: %s belongs to another rescoring:\n  %s\nleave out --resume to score all answers again",
 			path, strings.Join(diff, "\n  "))
 		return nil, errors.Join(err, j.Close())
 	}

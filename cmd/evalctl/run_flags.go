@@ -88,19 +88,10 @@ func (c *runCmd) Validate() error {
 	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
 		return err
 	}
-	if err := errors.Join(c.validateGate(), c.validateBaseline(c.Repeats), c.checkTagModes()); err != nil {
+	if err := errors.Join(c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
 		return err
 	}
 	return c.validateMoney()
-}
-
-// checkTagModes returns an error for floors of tags whose bounds are not known.
-func (c *runCmd) checkTagModes() error {
-	if len(c.FloorTag) == 0 || c.mode() == "" || c.Repeats == 1 && c.Cluster == "" {
-		return nil
-	}
-	return fmt.Errorf("--floor-tag with --floor-mode %s excludes --repeats and --cluster: "+
-		"the bounds of a tag take its questions as independent", c.FloorMode)
 }
 
 // sameMode is the value of --require-mode that means the value of --mode.

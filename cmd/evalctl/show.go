@@ -100,10 +100,13 @@ func (t *terminal) stored(path string, res result.Result) {
 	id := res.Identity
 	took := duration(float64(res.FinishedAt.Sub(res.StartedAt).Microseconds()) / 1000)
 	t.field("result", "%s  %s UTC  took %s", printable(path, oneLine), res.StartedAt.UTC().Format("2006-01-02 15:04:05"), took)
-	questions := count(id.Dataset.Selected, "question")
-	if s := id.Dataset.Selection; s.Partial(id.Dataset.Selected / max(1, id.Dataset.Repeats)) {
-		questions = fmt.Sprintf("selection: %d of %s (%s)", id.Dataset.Selected/max(1, id.Dataset.Repeats),
-			count(s.Total, "question"), printable(s.String(), oneLine))
+	asked := id.Dataset.Questions()
+	questions := count(asked, "question")
+	if id.Dataset.Selection.Partial(asked) {
+		questions = "selection: " + printable(id.Dataset.SelectionText(), oneLine)
+	}
+	if id.Dataset.Repeats > 1 {
+		questions += fmt.Sprintf(", each asked %d times", id.Dataset.Repeats)
 	}
 	t.field("dataset", "%s  %s  sha256 %s", printable(id.Dataset.Path, oneLine), questions, short(id.Dataset.SHA256, 9))
 	if c := id.Corpus; c != nil {

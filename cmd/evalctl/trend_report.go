@@ -13,13 +13,8 @@ import (
 // line prints a line of comparable results.
 func (t *terminal) line(l *history.Line) {
 	m := l.Measure
-	title := fmt.Sprintf("%s  %s %s  %s  scorer %s", short(m.Name, 32), m.Kind, short(string(m.Scenario), 24),
-		short(filepath.Base(l.Dataset), 48), short(m.Scorer, 24))
-	if l.Selection != "" {
-		title += "  selection: " + short(l.Selection, 120)
-	} else {
-		title += "  " + count(m.Selected, "question")
-	}
+	title := fmt.Sprintf("%s  %s %s  %s  scorer %s  %s", short(m.Name, 32), m.Kind, short(string(m.Scenario), 24),
+		short(filepath.Base(l.Dataset), 48), short(m.Scorer, 24), short(l.Asked(), 160))
 	fmt.Fprintln(t.w, t.wrap("", title))
 	bars, lo, hi := l.Sparkline()
 	scale := "no night has a score"

@@ -4,6 +4,8 @@
 package aggregate
 
 import (
+	"strings"
+
 	"evalctl/harness/result"
 	"evalctl/internal/stats"
 )
@@ -19,6 +21,8 @@ type Sum struct {
 	loss    result.Loss
 	retried int
 	tags    map[string]*result.TagFigures
+	// both counts the questions that have two tags, the second of which may name a cluster.
+	both    map[[2]string]*attempts
 	modes   map[string]int
 	models  map[string]int
 	prompts map[string]int
@@ -42,7 +46,7 @@ type Sum struct {
 // New returns an empty Sum of records of answers with this top-k, at least 1.
 func New(topK int) *Sum {
 	return &Sum{
-		tags: map[string]*result.TagFigures{}, modes: map[string]int{},
+		tags: map[string]*result.TagFigures{}, both: map[[2]string]*attempts{}, modes: map[string]int{},
 		models: map[string]int{}, prompts: map[string]int{},
 		topK: topK, retrieval: newRetrievalSum(topK),
 	}
@@ -60,6 +64,7 @@ func (s *Sum) Add(r result.Record) {
 			s.tags[tag] = &result.TagFigures{}
 		}
 		s.tags[tag].Add(r)
+		s.addBoth(tag, r)
 	}
 	if r.Score != nil {
 		s.score.add(*r.Score)
@@ -83,6 +88,23 @@ func (s *Sum) Add(r result.Record) {
 	s.repeats.add(r)
 	if r.Outcome != result.Errored && r.Outcome != result.NoGold {
 		s.addAnswer(r)
+	}
+}
+
+// addBoth counts a record for a tag and each of its tags that may name a cluster.
+func (s *Sum) addBoth(tag string, r result.Record) {
+	if r.Outcome == result.NoGold {
+		return
+	}
+	for _, other := range r.Tags {
+		if other == tag || !strings.Contains(other, ":") {
+			continue
+		}
+		pair := [2]string{tag, other}
+		if s.both[pair] == nil {
+			s.both[pair] = &attempts{}
+		}
+		s.both[pair].add(r.Passed)
 	}
 }
 
@@ -127,7 +149,7 @@ func (s *Sum) Fill(res *result.Result) {
 	res.Cost.InputTokens, res.Cost.OutputTokens = s.judgeTokens.InputTokens, s.judgeTokens.OutputTokens
 	res.Interval = PassInterval(n)
 	for tag, t := range s.tags {
-		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(tag, t.Counts)
+		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(res, tag, t.Counts)
 	}
 }
 
@@ -143,7 +165,9 @@ func PassInterval(n result.Counts) *result.Interval {
 // Judge sets the gate of res to the verdict on a run that has a floor. Fill must have been called,
 // and Stopped, Planned, Clustered, Settings and the identity's scenario, on which the verdict
 // depends, be set.
-func (s *Sum) Judge(res *result.Result) { res.Gate = newGate(res, s.loss, s.versus.gate()) }
+func (s *Sum) Judge(res *result.Result) {
+	res.Gate = newGate(res, s.loss, s.tagGates(res), s.versus.gate())
+}
 
 // JudgeGiven is Judge with a comparison that was made before, whose baseline is not at hand: its
 // lists of questions, its margin and the pairs on which the runs agree are those of base, and the
@@ -152,7 +176,7 @@ func (s *Sum) JudgeGiven(res *result.Result, base *result.BaselineGate) {
 	g := *base
 	g.OnlyRun, g.OnlyBaseline = len(g.Fixed), len(g.Broke)
 	judgeBaseline(&g)
-	res.Gate = newGate(res, s.loss, &g)
+	res.Gate = newGate(res, s.loss, s.tagGates(res), &g)
 }
 
 // meanScore returns the mean over the scored questions, nil if there are none.

@@ -19,7 +19,7 @@ func (s *Sum) clustered(res *result.Result) *result.Clustered {
 	switch {
 	case tag != "":
 		for t, f := range s.tags {
-			if strings.HasPrefix(t, tag+":") {
+			if inCluster(t, tag) {
 				clusters[t] = attempts{f.Total, f.Passed}
 			}
 		}
@@ -28,8 +28,48 @@ func (s *Sum) clustered(res *result.Result) *result.Clustered {
 	default:
 		return nil
 	}
+	return clusteredBy(tag, clusters, s.counts.Total)
+}
+
+// inCluster reports whether a tag names a cluster of the tag cluster, such as topic:garden of topic.
+func inCluster(tag, cluster string) bool {
+	return cluster != "" && strings.HasPrefix(tag, cluster+":")
+}
+
+// tagClusters returns the clusters of the questions with a tag, and the tag that names them, nil if
+// the questions are independent. So are those of one cluster, asked once: they are alike in what the
+// tag says.
+func (s *Sum) tagClusters(res *result.Result, tag string) (string, map[string]attempts) {
+	cluster := res.Settings.ClusterTag
+	if cluster != "" && !inCluster(tag, cluster) {
+		clusters := map[string]attempts{}
+		for pair, n := range s.both {
+			if pair[0] == tag && inCluster(pair[1], cluster) {
+				clusters[pair[1]] = *n
+			}
+		}
+		return cluster, clusters
+	}
+	if len(s.repeats.questions) > 0 {
+		return "", s.repeats.clustersOf(tag)
+	}
+	return "", nil
+}
+
+// clusteredTag is clustered for the questions with a tag.
+func (s *Sum) clusteredTag(res *result.Result, tag string) *result.Clustered {
+	name, clusters := s.tagClusters(res, tag)
+	if clusters == nil || s.tags[tag] == nil {
+		return nil
+	}
+	return clusteredBy(name, clusters, s.tags[tag].Total)
+}
+
+// clusteredBy returns the uncertainty of the pass rate over clusters of a tag with total records, nil
+// for fewer than two of them and if the clusters have others.
+func clusteredBy(tag string, clusters map[string]attempts, total int) *result.Clustered {
 	m, n := meanOf(clusters)
-	if n < 2 || n != s.counts.Total {
+	if n < 2 || n != total {
 		return nil
 	}
 	out := &result.Clustered{Tag: tag, Clusters: m.Clusters, NaiveSE: m.NaiveSE}
@@ -52,16 +92,15 @@ func meanOf(clusters map[string]attempts) (m stats.ClusteredMean, n int) {
 	return stats.Clustered(values, labels, confidence), len(values)
 }
 
-// tagInterval returns the interval of the pass rate of a tag, nil if there is none. Repeats of a
-// question are alike; if they allow no interval, it is Wilson's over all attempts.
-func (s *Sum) tagInterval(tag string, n result.Counts) *result.Interval {
-	if len(s.repeats.questions) > 0 {
-		m, _ := meanOf(s.repeats.clustersOf(tag))
-		if i := clusterInterval(m); i != nil {
-			return i
-		}
+// tagInterval returns the interval of the pass rate of a tag: over clusters, if the questions have
+// any, else Wilson's. It is nil if the clusters say nothing, such as a single one.
+func (s *Sum) tagInterval(res *result.Result, tag string, n result.Counts) *result.Interval {
+	_, clusters := s.tagClusters(res, tag)
+	if clusters == nil || n.Total < 2 {
+		return PassInterval(n)
 	}
-	return PassInterval(n)
+	m, _ := meanOf(clusters)
+	return clusterInterval(m)
 }
 
 // clusterInterval returns the interval of a pass rate. If all questions passed, or none did, the t

@@ -8,14 +8,14 @@ import (
 	"evalctl/internal/stats"
 )
 
-// newGate judges res by its counts, tags, clusters, Stopped, Planned, Settings and the scenario in
-// its identity. loss counts its questions as in a scenario with a reader. base is the comparison
-// with the baseline, nil without one.
+// newGate judges res by its counts, clusters, Stopped, Planned, Settings and the scenario in its
+// identity. loss counts its questions as in a scenario with a reader. tags are the verdicts by the
+// floors of tags. base is the comparison with the baseline, nil without one.
 //
 // The first rule that does not hold decides: the scorer is trusted, the run finished, questions
 // count and were answered, errors and unscored questions are within their allowances, the floor is
 // met, those of tags are, and the run is shown to be not worse than its baseline.
-func newGate(res *result.Result, loss result.Loss, base *result.BaselineGate) *result.Gate {
+func newGate(res *result.Result, loss result.Loss, tags []result.TagGate, base *result.BaselineGate) *result.Gate {
 	n, set := res.Counts, res.Settings
 	g := &result.Gate{
 		Floor: set.Floor, Required: required(set.FloorMode, n.Total, set.Floor, res.Clustered), Passed: n.Passed, Total: n.Total,
@@ -42,7 +42,7 @@ func newGate(res *result.Result, loss result.Loss, base *result.BaselineGate) *r
 		g.Verdict, g.Reason = result.Invalid, result.ReasonLost
 	default:
 		g.Proof = newProof(g.Mode, n.Passed, n.Total, set.Floor, res.Clustered)
-		g.Tags, g.Baseline = tagGates(res), base
+		g.Tags, g.Baseline = tags, base
 		g.Verdict, g.Reason = quality(g)
 	}
 	g.Sentence = sentence(g, res)
@@ -67,19 +67,17 @@ func quality(g *result.Gate) (result.Verdict, result.Reason) {
 	return result.Pass, result.ReasonFloor
 }
 
-// tagGates judges the tags that have a floor of their own, in the mode of the run's. With repeats or
-// clusters, which only FloorPoint allows, there is no Proof: it takes questions as independent.
-func tagGates(res *result.Result) []result.TagGate {
+// tagGates judges the tags that have a floor of their own, in the mode of the run's.
+func (s *Sum) tagGates(res *result.Result) []result.TagGate {
 	var out []result.TagGate
 	for _, tag := range slices.Sorted(maps.Keys(res.Settings.TagFloors)) {
 		floor, mode := res.Settings.TagFloors[tag], res.Settings.FloorMode
 		t := result.TagGate{Tag: tag, Floor: floor}
 		if n := res.Tags[tag]; n != nil && n.Total > 0 {
 			t.Passed, t.Total = n.Passed, n.Total
-			t.Required = required(mode, t.Total, floor, nil)
-			if res.Clustered == nil && res.Identity.Dataset.Repeats <= 1 {
-				t.Proof = newProof(mode, t.Passed, t.Total, floor, nil)
-			}
+			clusters := s.clusteredTag(res, tag)
+			t.Required = required(mode, t.Total, floor, clusters)
+			t.Proof = newProof(mode, t.Passed, t.Total, floor, clusters)
 			t.Met = mode.Met(t.Passed, t.Required, t.Proof)
 		}
 		out = append(out, t)

@@ -30,6 +30,23 @@ type Baseline struct {
 	Unscored map[string]bool
 }
 
+// ReadBaseline reads the questions of a result file, each of which was asked once. The caller sets
+// Differs.
+func ReadBaseline(r *result.Reader, path string, margin float64) (*Baseline, error) {
+	b := &Baseline{
+		Path: path, SDK: r.Result().SDK, Margin: margin, Passed: map[string]bool{}, Unscored: map[string]bool{},
+	}
+	for rec, err := range r.Questions() {
+		if err != nil {
+			return nil, err
+		}
+		b.Add(rec)
+	}
+	var err error
+	b.SHA256, err = r.SHA256()
+	return b, err
+}
+
 // Add adds a record of the baseline. The ids of all records must differ.
 func (b *Baseline) Add(r result.Record) {
 	switch r.Outcome {

@@ -126,23 +126,6 @@ func TestTagFloors(t *testing.T) {
 	}
 }
 
-// TestTagFloorOfRepeats checks that nothing is said to be proven about a tag whose questions were
-// asked several times: the attempts are alike.
-func TestTagFloorOfRepeats(t *testing.T) {
-	sum := aggregate.New(5)
-	for i := range 40 {
-		sum.Add(result.Record{ID: fmt.Sprint(i % 4), Repeat: 1 + i/4, Outcome: result.Scored, Score: new(1.0), Passed: true, Tags: []string{"a"}})
-	}
-	res := result.Result{Planned: 40, Settings: result.Settings{Floor: 0.5, TagFloors: map[string]float64{"a": 0.9}}}
-	res.Identity.Dataset.Repeats = 10
-	sum.Fill(&res)
-	sum.Judge(&res)
-	tag := res.Gate.Tags[0]
-	if text := tag.Text(res.Gate.Mode); !tag.Met || tag.Proof != nil || text != "40/40 passes the floor 0.9 (needs 36)" {
-		t.Errorf("got %+v: %s", tag, text)
-	}
-}
-
 // TestModeProperties checks that each mode is monotone in the passes, that proven implies point and
 // point implies not-refuted, and that the verdict follows from Required.
 func TestModeProperties(t *testing.T) {
@@ -186,4 +169,53 @@ func TestOperatingCharacteristic(t *testing.T) {
 			t.Errorf("%d questions, %+v: %v pass, want %v", n, set, p.WorsePasses, sum)
 		}
 	})
+}
+
+// TestTagFloorsOverClusters checks that the figures of a tag respect clusters and repeats: what 100
+// independent questions prove, 5 clusters do not.
+func TestTagFloorsOverClusters(t *testing.T) {
+	judged := func(cluster string, repeats int) result.Result {
+		sum := aggregate.New(5)
+		for i := range 100 {
+			r := outcome(fmt.Sprint("q", i%20), i, i%5 < 2)
+			r.Tags = []string{"x", fmt.Sprintf("topic:%d", i%5)}
+			if repeats > 1 {
+				r.Repeat = 1 + i/20
+			}
+			sum.Add(r)
+		}
+		res := result.Result{Planned: 100, Settings: result.Settings{
+			ClusterTag: cluster, TagFloors: map[string]float64{"x": 0.55, "topic:0": 0.5},
+		}}
+		res.Identity.Dataset.Repeats = repeats
+		sum.Fill(&res)
+		sum.Judge(&res)
+		return res
+	}
+	for _, c := range []struct {
+		name     string
+		cluster  string
+		repeats  int
+		method   string // of the interval of the tag
+		clusters int
+		refuted  bool
+	}{
+		{"independent", "", 1, "wilson", 0, true},
+		{"clusters", "topic", 1, "clustered_t", 5, false},
+		{"repeats", "", 5, "clustered_t", 20, false},
+		{"clusters of repeats", "topic", 5, "clustered_t", 5, false},
+	} {
+		res := judged(c.cluster, c.repeats)
+		g, f := res.Gate.Tags[1], res.Tags["x"]
+		if g.Tag != "x" || g.Met || g.Proof.Refuted != c.refuted || g.Proof.Clusters != c.clusters || f.Interval.Method != c.method {
+			t.Errorf("%s: got %+v, %+v, %+v", c.name, g, g.Proof, f.Interval)
+		}
+		// The questions of one cluster are as independent as those of a run without clusters.
+		if own := res.Tags["topic:0"]; c.repeats == 1 && own.Interval.Method != "wilson" {
+			t.Errorf("%s: got %+v", c.name, own.Interval)
+		}
+	}
+	if i := filled("topic", 0, scored("a", true, "x", "topic:1"), scored("b", false, "x", "topic:1"), scored("c", true, "topic:2")).Tags["x"].Interval; i != nil {
+		t.Errorf("a tag in one cluster: got %+v", i)
+	}
 }

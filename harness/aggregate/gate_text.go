@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 )
 
 // sentence returns the text of the verdict g on res.
@@ -25,7 +26,7 @@ func sentence(g *result.Gate, res *result.Result) string {
 	case result.ReasonControls:
 		c := res.Replay.Controls
 		return fmt.Sprintf("the scorer misjudged %d of %s, so its verdicts are not to be trusted",
-			len(c.Failed), number(c.Right+c.Wrong, "control item"))
+			len(c.Failed), figure.Count(c.Right+c.Wrong, "control item"))
 	case result.ReasonLost:
 		return lostSentence(g, res)
 	}
@@ -60,7 +61,7 @@ func lostSentence(g *result.Gate, res *result.Result) string {
 	s := ""
 	if errors.Exceeded() {
 		s = fmt.Sprintf("%s in %s, --max-errors %s allows %d",
-			number(errors.Count, "error"), questions(g.Total), errors.Max, errors.Allowed)
+			figure.Count(errors.Count, "error"), questions(g.Total), errors.Max, errors.Allowed)
 		if unread > 0 {
 			s += fmt.Sprintf("; %s them", reader)
 		}
@@ -75,12 +76,4 @@ func lostSentence(g *result.Gate, res *result.Result) string {
 	return s
 }
 
-func questions(n int) string { return number(n, "question") }
-
-// number returns a count of things, such as "2 errors".
-func number(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
+func questions(n int) string { return figure.Count(n, "question") }

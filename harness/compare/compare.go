@@ -14,7 +14,8 @@ import (
 type Options struct {
 	// Baseline is the name or the path of the run that the others are compared with, empty for none.
 	Baseline string
-	// Tag selects the questions that have it, ClusterTag names their clusters: X for a tag ClusterTag:X.
+	// Tag selects the questions that have it, ClusterTag names their clusters: X for a tag
+	// ClusterTag:X.
 	Tag        string
 	ClusterTag string
 	// Margin is the largest loss of pass rate against the baseline that is accepted, between 0 and 1,
@@ -216,7 +217,7 @@ func (a *aligned) questions() Questions {
 	}
 	return Questions{
 		Compared: a.common, Intersected: a.leavesOut(), LeftOut: a.leftOut,
-		WithoutGold: a.withoutGold, SHA256: digestOf(ids),
+		WithoutGold: a.withoutGold, SHA256: result.IDsSHA256(slices.Values(ids)),
 	}
 }
 

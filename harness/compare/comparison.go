@@ -53,7 +53,8 @@ type Comparison struct {
 
 // RunFigures are the figures of one run.
 type RunFigures struct {
-	// Name is short and unique among the runs: the SDK or arm, or what tells the paths apart.
+	// Name is short and unique among the runs: the SDK or arm, or the parts in which the
+	// paths differ.
 	Name string `json:"name"`
 	// Path is the file's, as given. Argument is its place among the arguments, from 1.
 	Path     string `json:"path"`

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/spelling"
 )
 
 // Found is one question of a file.
@@ -61,7 +62,7 @@ func near(ids []string, id string) []string {
 	for _, other := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 		d := most + 1
 		if abs(len(other)-len(id)) <= most {
-			d = distance(strings.ToLower(other), strings.ToLower(id))
+			d = spelling.Distance(strings.ToLower(other), strings.ToLower(id))
 		}
 		if d <= most || strings.Contains(strings.ToLower(other), strings.ToLower(id)) {
 			close = append(close, candidate{other, d})
@@ -76,25 +77,3 @@ func near(ids []string, id string) []string {
 }
 
 func abs(n int) int { return max(n, -n) }
-
-// distance returns the number of bytes to insert, delete or replace between a and b (Levenshtein
-// distance).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}

@@ -2,8 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -225,7 +223,7 @@ func keys(runs []*Run, a *aligned, opts Options) []Key {
 func valueOf(rule rule, r *Run, a *aligned, run int) string {
 	switch {
 	case rule.name == keyQuestions:
-		return fmt.Sprintf("%d, sha256 %s", len(a.ids[run]), digestOf(slices.Sorted(slices.Values(a.ids[run]))))
+		return fmt.Sprintf("%d, sha256 %s", len(a.ids[run]), result.IDsSHA256(slices.Values(a.ids[run])))
 	case r.res == nil:
 		return ""
 	case rule.name == keyDate:
@@ -264,12 +262,6 @@ func refuse(names []string, keys []Key, common int) error {
 		return nil
 	}
 	return &IncomparableError{Names: names, Keys: keys, Differing: differing, Common: common}
-}
-
-// digestOf returns the SHA-256 of ids joined by line feeds.
-func digestOf(ids []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(ids, "\n")))
-	return hex.EncodeToString(sum[:])
 }
 
 // Intersected returns the keys that Options.Intersect accepts.

@@ -8,7 +8,7 @@ import (
 
 // Names returns a short name for each of several results, which are all different. They are the
 // SDKs if each result has its own, else the ends of the paths: without what all of them end with,
-// and with as many folders as it takes to tell them apart. sdks has an empty string for a result
+// and with as many folders as make them different. sdks has an empty string for a result
 // without one. The paths must differ.
 func Names(paths, sdks []string) []string {
 	if !slices.Contains(sdks, "") && distinct(sdks) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 )
 
 // fewClusters is the number below which clustered standard errors are too small (statistics.md B.3).
@@ -28,7 +29,7 @@ func notes(c *Comparison, runs []*Run, a *aligned) []string {
 	for _, p := range c.Pairs {
 		if p.Unscored > 0 {
 			n.add("%s and %s: %s left out, unscored in one of them",
-				c.Runs[p.Run].Name, c.Runs[p.Reference].Name, count(p.Unscored, "pair"))
+				c.Runs[p.Run].Name, c.Runs[p.Reference].Name, figure.Count(p.Unscored, "pair"))
 		}
 	}
 	if c.Repeated {
@@ -57,13 +58,13 @@ func (n *noted) questions(c *Comparison) {
 			}
 		}
 		n.add("only the %s that all runs have are compared; left out: %s",
-			count(q.Compared, "question"), strings.Join(parts, ", "))
+			figure.Count(q.Compared, "question"), strings.Join(parts, ", "))
 	}
 	if q.WithoutGold > 0 {
-		n.add("%s left out, not asked for lack of gold", count(q.WithoutGold, "question"))
+		n.add("%s left out, not asked for lack of gold", figure.Count(q.WithoutGold, "question"))
 	}
 	if c.Tag != "" {
-		n.add("only the %s with the tag %s are compared", count(q.Selected, "question"), c.Tag)
+		n.add("only the %s with the tag %s are compared", figure.Count(q.Selected, "question"), c.Tag)
 	}
 	for _, r := range c.Runs {
 		if r.Selection != "" {
@@ -106,11 +107,11 @@ func (n *noted) run(name string, r *Run) {
 func (n *noted) clusters(c *Comparison, a *aligned) {
 	_, k, alone := a.clusters(c.ClusterTag)
 	if alone > 0 {
-		n.add("%s without a tag %s:… count as clusters of their own", count(alone, "question"), c.ClusterTag)
+		n.add("%s without a tag %s:… count as clusters of their own", figure.Count(alone, "question"), c.ClusterTag)
 	}
 	if k < fewClusters {
 		n.add("with %s, clustered intervals are too narrow; %d or more are needed to trust them",
-			count(k, "cluster"), fewClusters)
+			figure.Count(k, "cluster"), fewClusters)
 	}
 }
 
@@ -123,14 +124,6 @@ func (n *noted) tags(c *Comparison) {
 	}
 	if small > 0 {
 		n.add("%s of fewer than %d questions not tested: no result on so few could show a difference",
-			count(small, "tag"), testable)
+			figure.Count(small, "tag"), testable)
 	}
-}
-
-// count returns a number with its noun, in the plural unless it is 1.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

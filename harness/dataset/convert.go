@@ -98,9 +98,9 @@ func (c *converter) known(key string) (i int, exactly bool) {
 	if i >= 0 {
 		return i, true
 	}
-	s := spelling(key)
+	s := letters(key)
 	return slices.IndexFunc(c.columns, func(k column) bool {
-		return spelling(k.key) == s || c.names.synonyms[s] == k.key
+		return letters(k.key) == s || c.names.synonyms[s] == k.key
 	}), false
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"evalctl/internal/spelling"
 )
 
 // questionSynonyms are the spellings of other names by which datasets call the keys of a question.
@@ -32,9 +34,9 @@ var documentSynonyms = map[string]string{
 	"markdown": "text", "documentdate": "date", "brainid": "brain",
 }
 
-// spelling returns a key in lower case without anything but letters and digits, so that
+// letters returns a key in lower case without anything but letters and digits, so that
 // questionDate and "Question Date" equal question_date.
-func spelling(key string) string {
+func letters(key string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return -1
@@ -75,12 +77,12 @@ func (n *keyNames) meant(unknown string, fields []field) []string {
 		return keys
 	}
 	var keys []string
-	s := spelling(unknown)
+	s := letters(unknown)
 	if k := n.synonyms[s]; k != "" {
 		keys = append(keys, k)
 	}
 	for _, f := range fields {
-		if misspelt(s, spelling(f.key)) {
+		if misspelt(s, letters(f.key)) {
 			keys = append(keys, f.key)
 		}
 	}
@@ -103,9 +105,9 @@ func misspelt(s, known string) bool {
 	case n <= 2:
 		return false
 	case n <= shortKey:
-		return (len(s) == n-1 || len(s) == n+1) && distance(s, known) == 1 || swapped(s, known)
+		return (len(s) == n-1 || len(s) == n+1) && spelling.Distance(s, known) == 1 || swapped(s, known)
 	default:
-		return len(s) >= n-2 && len(s) <= n+2 && distance(s, known) <= 2
+		return len(s) >= n-2 && len(s) <= n+2 && spelling.Distance(s, known) <= 2
 	}
 }
 
@@ -120,28 +122,6 @@ func swapped(a, b string) bool {
 		}
 	}
 	return false
-}
-
-// distance returns the least number of inserted, deleted and replaced bytes between two texts
-// (Levenshtein distance).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // meant returns a question that suggests a name that a given one may be a misspelling of, empty

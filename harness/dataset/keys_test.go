@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // TestUnknownKeys checks which keys of a question are errors and which are extra ones.
@@ -110,27 +109,4 @@ func TestSharedData(t *testing.T) {
 			t.Errorf("%s: %v %v %v", questions, d.Unknown, c.Unknown, err)
 		}
 	}
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"", "ab", 2}, {"ab", "ab", 0}, {"ab", "ba", 2}, {"kitten", "sitting", 3},
-		{"abc", "axc", 1}, {"abcd", "bcd", 1},
-	} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("%q and %q: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching("[ab]{0,6}")
-		a, b, c := text.Draw(t, "a"), text.Draw(t, "b"), text.Draw(t, "c")
-		d := distance(a, b)
-		if d != distance(b, a) || (d == 0) != (a == b) || d > distance(a, c)+distance(c, b) ||
-			d > max(len(a), len(b)) {
-			t.Fatal(d)
-		}
-	})
 }

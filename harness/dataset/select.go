@@ -3,7 +3,6 @@ package dataset
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"regexp"
@@ -128,7 +127,7 @@ func (s *selector) choose(d *Dataset, lines map[string]int) error {
 	d.Selected, d.shuffled = len(ids), s.Shuffle
 	if s.Shuffle || d.Selected < d.Total {
 		d.Selection = s.described()
-		d.Selection.SHA256, d.Selection.Total = IDsSHA256(ids), d.Total
+		d.Selection.SHA256, d.Selection.Total = result.IDsSHA256(slices.Values(ids)), d.Total
 	}
 	return nil
 }
@@ -145,13 +144,6 @@ func (s *selector) described() *result.Selection {
 		r.Seed = &s.Seed
 	}
 	return r
-}
-
-// IDsSHA256 identifies a set of question ids, in any order: the SHA-256 of the sorted ids, joined
-// by line feeds, in hexadecimal.
-func IDsSHA256(ids []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(ids)), "\n")))
-	return hex.EncodeToString(sum[:])
 }
 
 // known returns an error for tags and ids that the dataset does not have.

@@ -78,7 +78,7 @@ func TestSelection(t *testing.T) {
 				t.Errorf("got %s, %d of %d, want %s", got, d.Selected, d.Total, c.ids)
 			}
 			if c.want != nil {
-				c.want.SHA256, c.want.Total = IDsSHA256(ids), 5
+				c.want.SHA256, c.want.Total = result.IDsSHA256(slices.Values(ids)), 5
 			}
 			if diff := cmp.Diff(c.want, d.Selection); diff != "" {
 				t.Error(diff)

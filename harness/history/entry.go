@@ -6,7 +6,6 @@
 package history
 
 import (
-	"fmt"
 	"time"
 
 	"evalctl/harness/result"
@@ -39,19 +38,20 @@ type Entry struct {
 
 	// The remaining keys are zero for other kinds than Run and Replay. Dataset is the path of the
 	// questions, Selection describes those that were asked if they were not all.
-	Dataset       string           `json:"dataset,omitempty"`
-	DatasetSHA256 string           `json:"dataset_sha256,omitempty"`
-	Selection     string           `json:"selection,omitempty"`
-	Scorer        string           `json:"scorer,omitempty"`
-	Scenario      result.Scenario  `json:"scenario,omitempty"`
-	Planned       int              `json:"planned"`
-	Total         int              `json:"total"`
-	Passed        int              `json:"passed"`
-	PassRate      *float64         `json:"pass_rate"`
-	Interval      *result.Interval `json:"pass_rate_interval"`
-	Verdict       result.Verdict   `json:"verdict,omitempty"`
-	Stopped       result.Stop      `json:"stopped,omitempty"`
-	SpentUSD      llm.USD          `json:"spent_usd"`
+	Dataset       string          `json:"dataset,omitempty"`
+	DatasetSHA256 string          `json:"dataset_sha256,omitempty"`
+	Selection     string          `json:"selection,omitempty"`
+	Scorer        string          `json:"scorer,omitempty"`
+	Scenario      result.Scenario `json:"scenario,omitempty"`
+	Planned       int             `json:"planned"`
+	Total         int             `json:"total"`
+	Passed        int             `json:"passed"`
+	PassRate      *float64        `json:"pass_rate"`
+	// Interval is that of PassRate, as result.Result.Believed returns it.
+	Interval *result.Interval `json:"pass_rate_interval"`
+	Verdict  result.Verdict   `json:"verdict,omitempty"`
+	Stopped  result.Stop      `json:"stopped,omitempty"`
+	SpentUSD llm.USD          `json:"spent_usd"`
 
 	// Result is nil for other kinds than Run and Replay. It is shared and must not be changed.
 	Result *result.Result `json:"-"`
@@ -73,12 +73,11 @@ func newEntry(path string, res *result.Result) *Entry {
 		Kind: Run, Name: res.SDK, Path: path, StartedAt: res.StartedAt, FinishedAt: res.FinishedAt,
 		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: res.ScorerName,
 		Scenario: id.Scenario, Planned: res.Planned, Total: res.Total, Passed: res.Passed,
-		PassRate: res.PassRate, Interval: res.Interval, Verdict: res.Gate.Verdict,
+		PassRate: res.PassRate, Interval: res.Believed(), Verdict: res.Gate.Verdict,
 		Stopped: res.Stopped, SpentUSD: res.Cost.SpentUSD, Result: res,
 	}
-	if asked := id.Dataset.Selected / max(1, id.Dataset.Repeats); id.Dataset.Selection.Partial(asked) {
-		s := id.Dataset.Selection
-		e.Selection = fmt.Sprintf("%d of %d questions (%s)", asked, s.Total, s)
+	if id.Dataset.Selection.Partial(id.Dataset.Questions()) {
+		e.Selection = id.Dataset.SelectionText()
 	}
 	if r := res.Replay; r != nil {
 		e.Kind, e.Name = Replay, r.Arm

@@ -80,6 +80,22 @@ type Line struct {
 	Unread []Unreadable `json:"unread"`
 }
 
+// Asked describes the questions, and how often each is asked.
+func (l *Line) Asked() string {
+	repeats := max(1, l.Measure.Repeats)
+	text := fmt.Sprintf("%d questions", l.Measure.Selected/repeats)
+	switch {
+	case l.Selection != "":
+		text = "selection: " + l.Selection
+	case l.Measure.Selected == repeats:
+		text = "1 question"
+	}
+	if repeats > 1 {
+		text += fmt.Sprintf(", each asked %d times", repeats)
+	}
+	return text
+}
+
 // Night is the result of a date.
 type Night struct {
 	Date  string `json:"date"` // in UTC, as time.DateOnly

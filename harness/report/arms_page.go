@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
 )
 
@@ -79,10 +80,10 @@ func (run *Run) scored() bool {
 func (a *Arm) rates(p *summary) {
 	res := &a.Run.Result
 	n := res.Counts
-	t := markdown.NewTable("rrrrrrr", "questions", "passed", "pass rate", "95% CI (Wilson)", "mean score", "errors", "unscored")
+	t := markdown.NewTable("rrrrrrr", "questions", "passed", "pass rate", withinTitle(res), "mean score", "errors", "unscored")
 	rate, within, mean := markdown.None, markdown.None, markdown.None
 	if a.Run.scored() {
-		rate, within, mean = markdown.Rate(res.PassRate), interval(res.Interval), markdown.Rate(res.MeanScore)
+		rate, within, mean = markdown.Rate(res.PassRate), within95(res, res.Believed()), markdown.Rate(res.MeanScore)
 	}
 	t.Row(fmt.Sprint(n.Total), fmt.Sprint(n.Passed), rate, within, mean, fmt.Sprint(n.Errors), fmt.Sprint(n.Unscored))
 	p.part(t.Write)
@@ -93,17 +94,25 @@ func (a *Arm) rates(p *summary) {
 	if n.NoGold > 0 {
 		p.printf("%s without gold, or excluded by errata, not counted.\n\n", markdown.Count(n.NoGold, "question"))
 	}
-	if c := res.Clustered; c != nil && c.Interval != nil {
-		of := "repeats of one question"
-		if c.Tag != "" {
-			of = "questions of one cluster " + markdown.Code(c.Tag)
-		}
-		p.printf("Because %s are alike, believe this interval rather than Wilson's: 95%% CI %s, clustered, %s.\n\n",
-			of, interval(c.Interval), markdown.Count(c.Clusters, "cluster"))
+	if c := res.Clustered; c != nil && a.Run.scored() {
+		a.clusters(p, c)
 	}
 	if lost := res.Gate.Loss.String(); lost != "" {
 		p.printf("Lost at: %s.\n\n", strings.ReplaceAll(lost, "  ", ", "))
 	}
+}
+
+// clusters says why the interval of the pass rate is not Wilson's.
+func (a *Arm) clusters(p *summary, c *result.Clustered) {
+	of, what := "repeats of one question", markdown.Count(c.Clusters, "question")
+	if c.Tag != "" {
+		of, what = "questions of one cluster "+markdown.Code(c.Tag), markdown.Count(c.Clusters, "cluster")
+	}
+	why := "takes the questions as independent"
+	if c.Interval == nil {
+		why += "; these determine no interval"
+	}
+	p.printf("Because %s are alike, the interval is over %s. Wilson's, %s, %s.\n\n", of, what, interval(a.Run.Result.Interval), why)
 }
 
 // tags writes the figures by tag, with the floors of tags.
@@ -119,7 +128,7 @@ func (a *Arm) tags(p *summary) {
 			names = append(names, g.Tag) // no question has it
 		}
 	}
-	align, header := "lrrrrrr", []string{"tag", "questions", "passed", "pass rate", "95% CI (Wilson)", "errors", "unscored"}
+	align, header := "lrrrrrr", []string{"tag", "questions", "passed", "pass rate", withinTitle(res), "errors", "unscored"}
 	if len(floors) > 0 {
 		align, header = align+"rl", append(header, "floor", "verdict")
 	}
@@ -130,7 +139,7 @@ func (a *Arm) tags(p *summary) {
 		}
 		rate, within := markdown.None, markdown.None
 		if a.Run.scored() {
-			rate, within = markdown.Rate(f.PassRate), interval(f.Interval)
+			rate, within = markdown.Rate(f.PassRate), within95(res, f.Interval)
 		}
 		row := []string{markdown.Cell(names[i]), fmt.Sprint(f.Total), fmt.Sprint(f.Passed), rate, within,
 			fmt.Sprint(f.Errors), fmt.Sprint(f.Unscored)}
@@ -363,12 +372,33 @@ func interval(i *result.Interval) string {
 	return markdown.Interval(i.Low, i.High)
 }
 
+// withinTitle is the title of a column of intervals of pass rates.
+func withinTitle(res *result.Result) string {
+	if res.Clustered != nil {
+		return "95% CI"
+	}
+	return "95% CI (Wilson)"
+}
+
+// within95 returns an interval for the column, with the method unless the title has it.
+func within95(res *result.Result, i *result.Interval) string {
+	if i == nil || res.Clustered == nil {
+		return interval(i)
+	}
+	return interval(i) + " (" + cmp.Or(methodWords[i.Method], markdown.Cell(i.Method)) + ")"
+}
+
+// methodWords are the methods of intervals of pass rates.
+var methodWords = map[string]string{
+	result.MethodWilson: "Wilson", result.MethodClustered: "clustered t", "wilson_clusters": "Wilson over clusters",
+}
+
 // points formats a difference of rates in percentage points.
 func points(difference *float64) string {
 	if difference == nil {
 		return markdown.None
 	}
-	return fmt.Sprintf("%+.1f pp", 100**difference)
+	return figure.Points(*difference) + " pp"
 }
 
 // pointsInterval formats the interval of a difference.
@@ -376,5 +406,5 @@ func pointsInterval(i *result.Interval) string {
 	if i == nil {
 		return markdown.None
 	}
-	return fmt.Sprintf("%+.1f to %+.1f pp", 100*i.Low, 100*i.High)
+	return fmt.Sprintf("%s to %s pp", figure.Points(i.Low), figure.Points(i.High))
 }

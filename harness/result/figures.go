@@ -3,7 +3,9 @@ package result
 // TagFigures are the outcomes of the questions that have a tag.
 type TagFigures struct {
 	Counts
-	// PassRate and Interval are nil if Total is 0.
+	// PassRate and Interval are nil if Total is 0. Interval is over the clusters of the run, or over
+	// the repeats of its questions, if it has them, as Clustered.Interval is; it is then also nil if
+	// these do not determine one, such as a single cluster.
 	PassRate *float64  `json:"pass_rate"`
 	Interval *Interval `json:"pass_rate_interval"`
 }
@@ -23,6 +25,15 @@ type Clustered struct {
 	// clustered_t, or wilson_clusters if all questions passed or none did: Wilson's interval for a
 	// question of each cluster. It is also nil if SE is 0 otherwise.
 	Interval *Interval `json:"interval"`
+}
+
+// Believed returns the interval of the pass rate that respects how alike questions are: that of
+// Clustered, if there is one, else Interval. It is nil if neither determines one.
+func (r *Result) Believed() *Interval {
+	if r.Clustered != nil {
+		return r.Clustered.Interval
+	}
+	return r.Interval
 }
 
 // Repeats are the figures of a run that asks each question K times.

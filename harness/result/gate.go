@@ -153,8 +153,10 @@ type AllowanceUse struct {
 // Exceeded reports whether there are more questions than allowed.
 func (u AllowanceUse) Exceeded() bool { return u.Count > u.Allowed }
 
-// The methods of a Proof.
+// Methods of intervals. That of a Proof is MethodExact or MethodClustered.
 const (
+	// MethodWilson is the score interval of independent questions (Wilson 1927).
+	MethodWilson = "wilson"
 	// MethodExact is the exact interval of independent questions (Clopper and Pearson 1934).
 	MethodExact = "clopper_pearson"
 	// MethodClustered is the t interval of Result.Clustered, or the exact one where that is wider. It

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"evalctl/internal/figure"
 )
 
 // ProofText says how certain it is that the floor is reached, and what would settle it. It is empty
@@ -26,13 +28,6 @@ func (t TagGate) Text(mode FloorMode) string {
 	if t.Total == 0 {
 		return fmt.Sprintf("no question counts, the floor is %v", t.Floor)
 	}
-	if t.Proof == nil {
-		word := "misses"
-		if t.Met {
-			word = "passes"
-		}
-		return fmt.Sprintf("%d/%d %s the floor %v (needs %d)", t.Passed, t.Total, word, t.Floor, t.Required)
-	}
 	return floorText(mode, t.Floor, t.Required, t.Passed, t.Total, t.Proof)
 }
 
@@ -41,9 +36,9 @@ func (t TagGate) Text(mode FloorMode) string {
 func (m FloorMode) Met(passed, required int, p *Proof) bool {
 	switch m {
 	case FloorProven:
-		return p != nil && p.Proven
+		return p.Proven
 	case FloorNotRefuted:
-		return p != nil && !p.Refuted
+		return !p.Refuted
 	}
 	return passed >= required
 }
@@ -64,16 +59,16 @@ func floorText(mode FloorMode, floor float64, required, passed, total int, p *Pr
 	switch {
 	case mode == FloorProven && met:
 		return fmt.Sprintf("%s proves the floor %v: the one-sided 95%% lower bound%s, %s, reaches it",
-			score, floor, bound, figure(p.Lower, floor))
+			score, floor, bound, decimals(p.Lower, floor))
 	case mode == FloorProven:
 		return fmt.Sprintf("%s does not prove the floor %v%s: the one-sided 95%% lower bound%s, %s, is below it%s",
-			score, floor, needs, bound, figure(p.Lower, floor), p.settle())
+			score, floor, needs, bound, decimals(p.Lower, floor), p.settle())
 	case mode == FloorNotRefuted && met:
 		return fmt.Sprintf("%s does not refute the floor %v%s: the one-sided 95%% upper bound%s, %s, still reaches it",
-			score, floor, needs, bound, figure(p.Upper, floor))
+			score, floor, needs, bound, decimals(p.Upper, floor))
 	case mode == FloorNotRefuted:
 		return fmt.Sprintf("%s refutes the floor %v%s: the one-sided 95%% upper bound%s, %s, is below it",
-			score, floor, needs, bound, figure(p.Upper, floor))
+			score, floor, needs, bound, decimals(p.Upper, floor))
 	}
 	word := "misses"
 	if met {
@@ -93,7 +88,7 @@ func (p *Proof) text(floor float64, total int, met bool) string {
 	case floor == 1:
 		return "not proven: no number of questions can prove that none would fail"
 	case p.Method == MethodClustered:
-		return fmt.Sprintf("not proven: the one-sided 95%% lower bound%s, %s, is below it", p.over(), figure(p.Lower, floor))
+		return fmt.Sprintf("not proven: the one-sided 95%% lower bound%s, %s, is below it", p.over(), decimals(p.Lower, floor))
 	}
 	s := fmt.Sprintf("not proven at this size: a true rate of %.2f passes %.0f%% of the time", p.WorseRate, 100*p.WorsePasses)
 	if p.Needed == nil {
@@ -103,11 +98,16 @@ func (p *Proof) text(floor float64, total int, met bool) string {
 }
 
 func (p *Proof) failure(floor float64) string {
-	if p.Refuted {
-		return fmt.Sprintf("proven: even the one-sided 95%% upper bound%s, %s, is below it", p.over(), figure(p.Upper, floor))
+	// Results of earlier versions have no upper bound; no result has one of 0.
+	bound := ""
+	if p.Upper > 0 {
+		bound = ", " + decimals(p.Upper, floor) + ","
 	}
-	return fmt.Sprintf("not proven: the one-sided 95%% upper bound%s, %s, still reaches it%s",
-		p.over(), figure(p.Upper, floor), p.settle())
+	if p.Refuted {
+		return fmt.Sprintf("proven: even the one-sided 95%% upper bound%s%s is below it", p.over(), bound)
+	}
+	return fmt.Sprintf("not proven: the one-sided 95%% upper bound%s%s still reaches it%s",
+		p.over(), bound, p.settle())
 }
 
 // settle says how many questions would settle the verdict, "" if that is not known.
@@ -129,9 +129,9 @@ func (p *Proof) over() string {
 	return fmt.Sprintf(" over %d clusters", p.Clusters)
 }
 
-// figure formats a bound that is compared with a floor, with as many decimals as show that they
+// decimals formats a bound that is compared with a floor, with as many decimals as show that they
 // differ, at least 3.
-func figure(bound, floor float64) string {
+func decimals(bound, floor float64) string {
 	for digits := 3; digits < 9; digits++ {
 		s := strconv.FormatFloat(bound, 'f', digits, 64)
 		if f, err := strconv.ParseFloat(s, 64); err == nil && (f >= floor) == (bound >= floor) {
@@ -147,7 +147,7 @@ func (b *BaselineGate) Text() string {
 		return fmt.Sprintf("not shown to be not worse than the baseline: no question has a verdict in both (%d unpaired)", b.Unpaired)
 	}
 	margin := points(b.Margin)
-	figures := fmt.Sprintf("%s points, 95%% CI %s to %s, over %s", signed(*b.Difference), signed(b.Interval.Low), signed(b.Interval.High), number(b.Pairs(), "pair"))
+	figures := fmt.Sprintf("%s points, 95%% CI %s to %s, over %s", figure.Points(*b.Difference), figure.Points(b.Interval.Low), figure.Points(b.Interval.High), figure.Count(b.Pairs(), "pair"))
 	switch b.Verdict {
 	case NotWorse:
 		return fmt.Sprintf("not worse than the baseline by %s points: %s", margin, figures)
@@ -164,7 +164,5 @@ func (b *BaselineGate) Text() string {
 	return s
 }
 
-// points formats a share in percentage points; signed adds its sign.
+// points formats a share in percentage points.
 func points(share float64) string { return fmt.Sprintf("%.4g", 100*share) }
-
-func signed(share float64) string { return fmt.Sprintf("%+.1f", 100*share) }

@@ -101,8 +101,8 @@ func (r *Reader) Close() error { return r.close() }
 // Questions reads the questions in the order of the file, each time from the first. It needs memory
 // for one question, and for the ids of all of them. An error ends it and comes with a zero Record:
 // it names the file, the question's number from 1 and its offset. Questions without an id, two with
-// the same id and repeat, repeats that the run does not have, and unknown outcomes or scores are errors. So are questions whose outcomes are not
-// those of the counts.
+// the same id and repeat, repeats that the run does not have, and unknown outcomes or scores are
+// errors. So are questions whose outcomes are not those of the counts.
 func (r *Reader) Questions() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		numbers := make(map[askedKey]int, min(r.count, 1<<20))

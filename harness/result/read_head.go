@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/internal/figure"
 	"evalctl/internal/jsonstream"
 )
 
@@ -168,12 +169,4 @@ func (r *Result) consistent() error {
 	return fmt.Errorf("its gate has the unknown verdict %q", g.Verdict)
 }
 
-func questions(n int) string { return number(n, "question") }
-
-// number returns a count of things, such as "2 questions".
-func number(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
+func questions(n int) string { return figure.Count(n, "question") }

@@ -56,3 +56,28 @@ func TestGrounded(t *testing.T) {
 		}
 	}
 }
+
+func TestBelieved(t *testing.T) {
+	wilson, clustered := &result.Interval{Method: result.MethodWilson}, &result.Interval{Method: result.MethodClustered}
+	for want, res := range map[*result.Interval]result.Result{
+		wilson:    {Interval: wilson},
+		clustered: {Interval: wilson, Clustered: &result.Clustered{Interval: clustered}},
+		nil:       {Interval: wilson, Clustered: &result.Clustered{}},
+	} {
+		if got := res.Believed(); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+}
+
+// TestProofWithoutUpperBound: results of earlier versions have none.
+func TestProofWithoutUpperBound(t *testing.T) {
+	g := result.Gate{Floor: 0.9, Required: 45, Passed: 40, Total: 50, Proof: &result.Proof{Method: result.MethodExact, Lower: 0.69, Refuted: true}}
+	if got, want := g.FloorText(), "40/50 misses the floor 0.9 (needs 45), proven: even the one-sided 95% upper bound is below it"; got != want {
+		t.Errorf("got %s", got)
+	}
+	g.Proof.Refuted = false
+	if got, want := g.ProofText(), "not proven: the one-sided 95% upper bound still reaches it"; got != want {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,8 +1,14 @@
 package result
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
+
+	"evalctl/internal/figure"
 )
 
 // Selection says which questions of a dataset were asked, and in which order. A nil Selection means
@@ -27,6 +33,13 @@ type Selection struct {
 	Total int `json:"total"`
 }
 
+// IDsSHA256 identifies a set of question ids, in any order: the SHA-256 of the sorted ids, joined
+// by line feeds, in hexadecimal.
+func IDsSHA256(ids iter.Seq[string]) string {
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(ids), "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
 // Partial reports whether some questions of the dataset were left out.
 func (s *Selection) Partial(selected int) bool { return s != nil && selected < s.Total }
 
@@ -36,7 +49,7 @@ func (d DatasetID) SelectionText() string {
 	if d.Selection == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d of %s (%s)", d.Questions(), number(d.Selection.Total, "question"), d.Selection)
+	return fmt.Sprintf("%d of %s (%s)", d.Questions(), figure.Count(d.Selection.Total, "question"), d.Selection)
 }
 
 // Questions returns the number of different questions that are asked.
@@ -54,9 +67,9 @@ func (s *Selection) String() string {
 	}
 	switch {
 	case s.IDs > 0 && s.IDsOf != "":
-		add("%s of %s", number(s.IDs, "id"), s.IDsOf)
+		add("%s of %s", figure.Count(s.IDs, "id"), s.IDsOf)
 	case s.IDs > 0:
-		add("%s", number(s.IDs, "id"))
+		add("%s", figure.Count(s.IDs, "id"))
 	}
 	if s.Grep != "" {
 		add("text matches %q", s.Grep)

@@ -20,16 +20,11 @@ func openBaseline(res *result.Result) *aggregate.Baseline {
 	if sum, err := r.SHA256(); err != nil || sum != g.SHA256 {
 		return nil
 	}
+	b, err := aggregate.ReadBaseline(r, g.Path, g.Margin)
+	if err != nil {
+		return nil
+	}
 	base := r.Result()
-	b := &aggregate.Baseline{
-		Path: g.Path, SHA256: g.SHA256, SDK: base.SDK, Differs: base.Identity.Changed(res.Identity),
-		Margin: g.Margin, Passed: map[string]bool{}, Unscored: map[string]bool{},
-	}
-	for rec, err := range r.Questions() {
-		if err != nil {
-			return nil
-		}
-		b.Add(rec)
-	}
+	b.Differs = base.Identity.Changed(res.Identity)
 	return b
 }

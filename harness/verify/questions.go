@@ -2,14 +2,10 @@ package verify
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 
 	"evalctl/harness/aggregate"
@@ -134,8 +130,7 @@ func (f *figures) ids() string {
 	for key := range f.numbers {
 		ids[key.id] = true
 	}
-	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(ids)), "\n")))
-	return hex.EncodeToString(sum[:])
+	return result.IDsSHA256(maps.Keys(ids))
 }
 
 // questionPath returns the place of a question, by its number from 1.

@@ -125,7 +125,7 @@ func TestEveryFigure(t *testing.T) {
 			}
 			n++
 			found := f.differences(t, head)
-			if n%25 == 0 {
+			if n%25 == 0 && follows(at) { // the figures depend on the identity
 				file := slices.Concat(head[:len(head)-1], []byte(`,"questions":`), questions)
 				if err := os.WriteFile(changed, file, 0o644); err != nil {
 					t.Fatal(err)

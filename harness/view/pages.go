@@ -3,6 +3,8 @@ package view
 import (
 	"errors"
 	"fmt"
+	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"evalctl/harness/history"
 	"evalctl/harness/report"
 	"evalctl/harness/result"
+	"evalctl/internal/svg"
 )
 
 // maxCompared is the largest number of results of a comparison.
@@ -52,11 +55,28 @@ func trendPoints(l *history.Line) []report.TrendPoint {
 		}
 		points = append(points, report.TrendPoint{
 			Date: e.StartedAt, Passed: e.Passed, Total: e.Total, Rate: *e.PassRate, Low: e.Interval.Low, High: e.Interval.High,
-			Changed: slices.ContainsFunc(l.Changes, func(c history.Change) bool { return c.Date == n.Date }),
-			Note:    strings.Join(n.Changed, ", "), URL: "/result/" + idOf(e.Path),
+			Changed: turned(l, n), Note: strings.Join(n.Changed, ", "), URL: "/result/" + idOf(e.Path),
 		})
 	}
 	return points
+}
+
+// turned reports whether the pass rate changed at a night.
+func turned(l *history.Line, n history.Night) bool {
+	return slices.ContainsFunc(l.Changes, func(c history.Change) bool { return c.Date == n.Date })
+}
+
+// chartOf draws the rates of a line with their intervals. It is empty without any.
+func chartOf(l *history.Line) template.HTML {
+	var points []svg.Point
+	for _, p := range trendPoints(l) {
+		points = append(points, svg.Point{Label: p.Date.UTC().Format(time.DateOnly),
+			Rate: svg.Interval{Value: p.Rate, Low: p.Low, High: p.High}, Change: p.Changed})
+	}
+	if len(points) == 0 {
+		return ""
+	}
+	return svg.Trend("Pass rates by night; the table has the values", points, math.NaN())
 }
 
 // compare writes the comparison of the results that the query names.
@@ -156,12 +176,11 @@ func (s *server) trend(r *http.Request, f *history.Folder, rep *reply) error {
 		l.ReadQuestions()
 		p := trendPage{frame: frame{Title: "Trend of " + l.Measure.Name}, measureRow: rowOf(l), Older: l.Older, Questions: l.Questions,
 			Test: history.Test}
-		var low, high string
-		p.Bars, low, high = sparkline(l)
-		p.Scale = fmt.Sprintf("from %s (▁) to %s (█)", low, high)
+		bars, low, high := l.Sparkline()
+		p.Bars, p.Scale, p.Chart = bars, scale(low, high), chartOf(l)
 		for _, n := range l.Nights {
 			row := nightRow{Date: n.Date, URL: "/result/" + idOf(n.Entry.Path), Rate: none, Interval: none,
-				Passed: fmt.Sprintf("%d/%d", n.Entry.Passed, n.Entry.Total), Verdict: word(n.Entry), Changed: n.Changed, Others: n.Others}
+				Passed: fmt.Sprintf("%d/%d", n.Entry.Passed, n.Entry.Total), Verdict: word(n.Entry), Changed: n.Changed, Turned: turned(l, n), Others: n.Others}
 			if n.Entry.Scored() {
 				row.Rate, row.Interval = rate(n.Entry.PassRate), interval(n.Entry.Interval)
 			}

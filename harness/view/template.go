@@ -16,28 +16,36 @@ import (
 	"evalctl/internal/stats"
 )
 
-//go:embed pages.html style.css
+//go:embed pages.html style.css progress.js
 var files embed.FS
 
 // shared reads the embedded files once.
 var shared = sync.OnceValue(func() (s struct {
 	templates *template.Template
 	style     template.CSS
+	script    template.JS
 	policy    string
 }) {
-	style, err := files.ReadFile("style.css")
-	if err != nil {
-		panic(err) // the files are part of the program
-	}
-	sum := sha256.Sum256(style)
-	s.style = template.CSS(style)
-	s.policy = fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-		base64.StdEncoding.EncodeToString(sum[:]))
+	style, styleHash := part("style.css")
+	script, scriptHash := part("progress.js")
+	s.style, s.script = template.CSS(style), template.JS(script)
+	s.policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; connect-src 'self'; "+
+		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'", styleHash, scriptHash)
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"clean": clean, "join": strings.Join,
 	}).ParseFS(files, "pages.html"))
 	return s
 })
+
+// part returns an embedded file, and the source by which a content security policy allows it.
+func part(name string) (text, source string) {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	sum := sha256.Sum256(data)
+	return string(data), "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
 
 // write writes the page of a template.
 func (rep *reply) write(name string, data any) error {
@@ -48,12 +56,15 @@ func (rep *reply) write(name string, data any) error {
 // frame is what all pages share.
 type frame struct {
 	Title string
-	// Refresh is after how many seconds the page is loaded again, 0 for never.
+	// Refresh is after how many seconds the page shows the state again, 0 for never.
 	Refresh int
 }
 
 // Style returns the style sheet, which the content security policy allows by its hash.
 func (frame) Style() template.CSS { return shared().style }
+
+// Script returns the script of the page of a run in progress, which the policy allows like the style.
+func (progressPage) Script() template.JS { return shared().script }
 
 type link struct{ Text, URL string }
 
@@ -101,6 +112,7 @@ type trendPage struct {
 	frame
 	measureRow
 	Bars, Scale string
+	Chart       template.HTML // empty without a rate
 	Older       int
 	Nights      []nightRow
 	Changes     []changeRow
@@ -112,6 +124,7 @@ type trendPage struct {
 type nightRow struct {
 	Date, URL, Rate, Interval, Passed, Verdict string
 	Changed                                    []string
+	Turned                                     bool // the pass rate changed here
 	Others                                     int
 }
 
@@ -161,17 +174,16 @@ func word(e *history.Entry) string {
 }
 
 func rowOf(l *history.Line) measureRow {
-	questions := l.Selection
-	if questions == "" {
-		questions = fmt.Sprint(l.Measure.Selected)
-	}
 	return measureRow{Name: l.Measure.Name, Kind: string(l.Measure.Kind), Scenario: string(l.Measure.Scenario),
-		Dataset: filepath.Base(l.Dataset), Scorer: l.Measure.Scorer, Asked: questions}
+		Dataset: filepath.Base(l.Dataset), Scorer: l.Measure.Scorer, Asked: l.Asked()}
 }
 
-func sparkline(l *history.Line) (bars, low, high string) {
-	bars, lo, hi := l.Sparkline()
-	return bars, rate(&lo), rate(&hi)
+// scale describes the sparkline of a line.
+func scale(lo, hi float64) string {
+	if hi == 0 {
+		return "no night has a score"
+	}
+	return fmt.Sprintf("from %.3f (▁) to %.3f (█)", lo, hi)
 }
 
 // maxText is the number of characters of a text that are shown.

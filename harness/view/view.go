@@ -157,7 +157,7 @@ func (rep *reply) send(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// idOf returns the id of something in URLs. It tells nothing about what it is.
+// idOf returns the id of something in URLs. It does not reveal what it is.
 func idOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:8])

@@ -3,6 +3,8 @@ package markdown
 import (
 	"fmt"
 	"strconv"
+
+	"evalctl/internal/figure"
 )
 
 // None is shown where there is no figure.
@@ -28,12 +30,7 @@ func Share(part, whole int) string {
 func Interval(low, high float64) string { return fmt.Sprintf("%.3f–%.3f", low, high) }
 
 // Probability formats a p value.
-func Probability(p float64) string {
-	if p < 0.0005 {
-		return "< 0.001"
-	}
-	return fmt.Sprintf("%.3f", p)
-}
+func Probability(p float64) string { return figure.Probability(p) }
 
 // Milliseconds formats a latency. It is None for nil.
 func Milliseconds(f *float64) string {
@@ -76,9 +73,4 @@ func Grouped(n int64) string {
 }
 
 // Count returns n and the name of a thing, with an s unless n is 1.
-func Count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
+func Count(n int, thing string) string { return figure.Count(n, thing) }

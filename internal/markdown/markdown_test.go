@@ -81,7 +81,7 @@ func TestFigures(t *testing.T) {
 		{markdown.Grouped(0), "0"}, {markdown.Grouped(999), "999"}, {markdown.Grouped(1000), "1,000"}, {markdown.Grouped(1234567), "1,234,567"},
 		{markdown.Milliseconds(nil), "–"}, {markdown.Milliseconds(new(1.25)), "1.2 ms"}, {markdown.Milliseconds(new(912.4)), "912 ms"},
 		{markdown.Milliseconds(new(12103.0)), "12.1 s"}, {markdown.Share(1, 0), "–"}, {markdown.Share(1, 3), "0.333"},
-		{markdown.Probability(0.0004), "< 0.001"}, {markdown.Probability(0.189), "0.189"},
+		{markdown.Probability(0.0004), "<0.001"}, {markdown.Probability(0.189), "0.189"},
 		{markdown.Count(1, "error"), "1 error"}, {markdown.Count(0, "error"), "0 errors"},
 	} {
 		if c.got != c.want {

@@ -47,7 +47,7 @@ func McNemarSize(p10, p01, alpha, power float64) float64 {
 // probability power in a two-sided test at level alpha, if the share psi of them is discordant: the
 // difference for which McNemarSize is n. It is at most psi, because no difference can be larger.
 // If the result is psi, not even a difference without any discordance the other way may be shown:
-// McNemarSize(psi, 0, alpha, power) tells how many items that needs. It is NaN unless n >= 1,
+// McNemarSize(psi, 0, alpha, power) items would show it. It is NaN unless n >= 1,
 // 0 < psi <= 1, 0 < alpha < 1 and 0 < power < 1.
 func MinDetectable(n int, psi, alpha, power float64) float64 {
 	size := func(d float64) float64 { return McNemarSize((psi+d)/2, (psi-d)/2, alpha, power) }

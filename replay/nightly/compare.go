@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/markdown"
 	"evalctl/internal/stats"
@@ -109,7 +110,7 @@ func pairs(w io.Writer, arms []*measured) {
 			p := pairOf(a, b)
 			difference := markdown.None
 			if n := p.both + p.onlyA + p.onlyB + p.neither; n > 0 {
-				difference = fmt.Sprintf("%+.1f pp", 100*float64(p.onlyA-p.onlyB)/float64(n))
+				difference = figure.Points(float64(p.onlyA-p.onlyB)/float64(n)) + " pp"
 			}
 			t.Row(markdown.Cell(a.Name), markdown.Cell(b.Name), fmt.Sprint(p.both), fmt.Sprint(p.onlyA), fmt.Sprint(p.onlyB),
 				fmt.Sprint(p.neither), difference, markdown.Probability(stats.McNemarExact(p.onlyA, p.onlyB)), fmt.Sprint(p.leftOut))

@@ -1,59 +1,11 @@
 // Checks HTML reports in a real browser: check.mjs FILE... Each file is opened from disk, with and
 // without scripts, in light and dark, on a small and a large screen. HOSTILE=1 says that its texts
 // try to run scripts. SHOTS=FOLDER keeps screenshots.
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { basename, join, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import puppeteer from 'puppeteer-core';
+import { accessible, check, done, equal, launch, narrow, openPage, shot } from './browser.mjs';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-let failed = false;
-
-function check(what, ok, detail = '') {
-  if (!ok) {
-    failed = true;
-    console.log(`FAIL ${what}${detail === '' ? '' : ': ' + detail}`);
-  }
-}
-
-const equal = (what, got, want) =>
-  check(what, JSON.stringify(got) === JSON.stringify(want), `${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
-
-// open opens a file in a new page that reports what must not happen.
-async function open(browser, file, { scripts = true, width = 1440, scheme = 'light', hash = '' } = {}) {
-  const page = await browser.newPage();
-  const url = pathToFileURL(resolve(file)).href;
-  const name = basename(file);
-  page.on('console', (message) => {
-    if (['error', 'warn'].includes(message.type())) check(`${name}: console`, false, message.text());
-  });
-  page.on('pageerror', (err) => check(`${name}: script`, false, err.message));
-  page.on('dialog', async (dialog) => {
-    check(`${name}: dialog`, false, dialog.message());
-    await dialog.dismiss();
-  });
-  page.on('request', (request) => {
-    const to = request.url();
-    check(`${name}: request`, to.split('#')[0] === url || to.startsWith('data:'), to);
-  });
-  await page.setJavaScriptEnabled(scripts);
-  await page.setViewport({ width, height: 900 });
-  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-  await page.goto(url + hash);
-  return page;
-}
-
-// accessible runs axe-core. Serious and critical violations fail.
-async function accessible(page, what) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run());
-  for (const v of violations) {
-    const where = v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? '')).join(' | ');
-    check(`${what}: accessibility: ${v.id} (${v.impact})`, !['serious', 'critical'].includes(v.impact), where);
-  }
-  return violations.length;
-}
+const open = (browser, file, options) => openPage(browser, pathToFileURL(resolve(file)).href, options);
 
 // looks checks each width and colour scheme, with some questions open.
 async function looks(browser, file) {
@@ -61,16 +13,15 @@ async function looks(browser, file) {
     for (const width of [390, 1440]) {
       const page = await open(browser, file, { width, scheme });
       const what = `${basename(file)} ${scheme} ${width}`;
-      if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${what}.png`.replaceAll(' ', '-')) });
+      await shot(page, what);
       await page.evaluate(() => [...document.querySelectorAll('#list details')].slice(0, 4).forEach((d) => { d.open = true; }));
-      const [wide, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
-      check(`${what}: scrolls sideways`, wide <= room, `${wide} of ${room}`);
+      await narrow(page, what);
       if ((scheme === 'dark') === (width === 390)) await accessible(page, what); // each scheme and width once
       if (process.env.SHOTS) {
         const list = await page.$('#questions');
         if (list) await list.evaluate((e) => e.scrollIntoView());
-        await page.screenshot({ path: join(process.env.SHOTS, `${what}-questions.png`.replaceAll(' ', '-')) });
-        await page.screenshot({ path: join(process.env.SHOTS, `${what}-full.png`.replaceAll(' ', '-')), fullPage: true });
+        await shot(page, `${what} questions`);
+        await shot(page, `${what} full`, true);
       }
       await page.close();
     }
@@ -159,20 +110,15 @@ async function harmless(browser, file) {
   await page.close();
 }
 
-const browser = await puppeteer.launch({
-  executablePath: process.env.CHROMIUM,
-  protocolTimeout: 60_000,
-  args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars'], // containers have no sandbox
-});
+const browser = await launch();
 try {
   for (const file of process.argv.slice(2)) {
     await looks(browser, file);
     await works(browser, file);
     await plain(browser, file);
     await harmless(browser, file);
-    if (!failed) console.log(`ok  ${basename(file)}`);
+    done(basename(file));
   }
 } finally {
   await browser.close();
 }
-process.exitCode = failed ? 1 : 0;

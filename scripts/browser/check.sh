@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks the HTML pages of evalctl in a real browser, with check.mjs: pages of a run whose dataset
-# and documents try to run scripts, of a comparison and of a conformance report.
+# and documents try to run scripts, of a comparison and of a conformance report. With view.mjs it
+# checks those of evalctl view over a folder of such results.
 #
 # It needs Go, Node and npm, and Chromium, which it installs if it can. Without a browser it prints
 # SKIPPED. The packages are installed into a cache folder, in the versions of the lock file.
@@ -10,8 +11,11 @@ cd "$(dirname "$0")"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/evalctl/browser-check
 temp=$(mktemp -d)
 daemon=
+viewer=
 finish() {
-  [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || true
+  for process in $daemon $viewer; do
+    { kill "$process" && wait "$process"; } 2>/dev/null || true
+  done
   rm -rf "$temp"
 }
 trap finish EXIT
@@ -42,7 +46,7 @@ if [ ! -e "$modules/installed" ]; then
     --fetch-retries=3 --fetch-retry-factor=2 --fetch-retry-mintimeout=1000)
   touch "$modules/installed"
 fi
-cp check.mjs "$temp" # Node looks for packages in the folders above a script
+cp ./*.mjs "$temp" # Node looks for packages in the folders above a script
 ln -s "$modules/node_modules" "$temp/node_modules"
 (cd ../.. && go build -o "$temp/evalctl" ./cmd/evalctl)
 [ -z "${SHOTS:-}" ] || { mkdir -p "$SHOTS" && SHOTS=$(cd "$SHOTS" && pwd) && export SHOTS; }
@@ -80,7 +84,7 @@ quietly run --sdk go --dataset hostile.jsonl --scorer exact --output one --html 
 
 quietly run --sdk go --dataset hostile.jsonl --scorer exact --output two --top-k 1 --repeats 2
 quietly compare one/*/go.json two/*/go.json --accept top_k --html comparison.html
-touch serve.out
+touch serve.out view.out
 ./evalctl serve --addr 127.0.0.1:0 --store memory >>serve.out 2>serve.log &
 daemon=$!
 for _ in $(seq 600); do
@@ -91,3 +95,26 @@ done
 quietly conformance --endpoint "$url" --only brains --html conformance.html
 HOSTILE=1 node check.mjs hostile.html comparison.html
 node check.mjs conformance.html
+
+# A folder of results: 40 nights, in the last of which documents have lost their numbers, and a run
+# that has not finished.
+cp -r hostile.corpus worse.corpus
+sed -i.old 's/[0-9]//g' worse.corpus/harbour[e-l].md
+rm worse.corpus/*.old
+quietly run --sdk go --dataset hostile.jsonl --corpus worse.corpus --scorer exact --output worse
+for night in $(seq 40); do
+  day=$(printf '2026-%02d-%02d' $((night > 30 ? 2 : 1)) $((night > 30 ? night - 30 : night)))
+  from=one
+  [ "$night" -le 25 ] || from=worse
+  mkdir -p "results/$day"
+  sed -E 's/"(started|finished)_at": "[0-9-]{10}/"\1_at": "'"$day/" "$from"/*/go.json >"results/$day/go.json"
+done
+quietly run --sdk go --dataset hostile.jsonl --scorer exact --output results --max-failures 2
+./evalctl view results >>view.out 2>view.log &
+viewer=$!
+for _ in $(seq 600); do
+  pages=$(sed -n 's/^evalctl: listening on //p' view.out)
+  [ -z "$pages" ] || break
+  sleep 0.1
+done
+node view.mjs "$pages" results/*/go.journal

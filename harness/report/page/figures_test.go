@@ -93,8 +93,14 @@ func TestRepeatsAndClusters(t *testing.T) {
 		Interval: &result.Interval{Method: "clustered_t", Confidence: 0.95, Low: 0.4, High: 0.9}}
 	c.Result.Repeats = &result.Repeats{K: 2, Questions: 3, At: []result.RepeatsAt{{K: 2, PassAt: 0.75, PassHat: 0.25}},
 		Stable: 1, Never: 1, Flaky: []result.FlakyQuestion{{ID: "q-001", Passed: 1, Asked: 2}}, Rates: []float64{0.5, 0.6}}
-	contains(t, rows(t, c, "rate"), "2 | 0.750 | 0.250", "q-001 | 1 | 2")
+	contains(t, rows(t, c, "rate"), "all questions | 0.667 |  | 0.400–0.900", "2 | 0.750 | 0.250", "q-001 | 1 | 2")
+	if text := write(t, c); !strings.Contains(text, "pass rate, 95% CI 0.400–0.900 (t, clustered)") {
+		t.Error("the band has another interval than the one to believe")
+	}
 	got := facts(t, c, "rate")
+	if want := "95% CI 0.600–0.730 (Wilson)"; !strings.HasPrefix(got["Without clusters"], want) {
+		t.Errorf("without clusters: %q, want %q", got["Without clusters"], want)
+	}
 	if want := "95% CI 0.400–0.900 (t, clustered), 4 clusters; standard error 0.1000, 0.0500 if all were independent"; !strings.HasPrefix(got["By clusters of tag conv"], want) {
 		t.Errorf("clusters: %q, want %q", got["By clusters of tag conv"], want)
 	}

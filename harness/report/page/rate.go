@@ -17,7 +17,7 @@ func rateSection(res *result.Result) section {
 		floor = res.Gate.Floor
 	}
 	t := newRates("Pass rates, with their 95% intervals")
-	t.add("all questions", res.Counts, res.PassRate, res.Interval, floor)
+	t.add("all questions", res.Counts, res.PassRate, res.Believed(), floor)
 	if r := res.Replay; r != nil {
 		for _, q := range r.Strata {
 			t.add("type "+name(q.Name), q.Counts, q.PassRate, q.Interval, math.NaN())
@@ -97,9 +97,12 @@ func estimates(res *result.Result) []block {
 		text := fmt.Sprintf("%s; standard error %s, %.4f if all were independent",
 			count(c.Clusters, "cluster"), number(c.SE), c.NaiveSE)
 		if c.Interval != nil {
-			text = levelOf(c.Interval) + ", " + text + ". Believe this interval: it respects that the questions of a cluster are alike"
+			text = levelOf(c.Interval) + ", " + text
 		}
 		facts = append(facts, fact{Name: "By " + what, Value: text})
+		if res.Interval != nil {
+			facts = append(facts, fact{Name: "Without clusters", Value: levelOf(res.Interval) + ", as if all questions were independent: not to be believed"})
+		}
 	}
 	if r := res.Replay; r != nil {
 		if w := r.Weighted; w != nil {

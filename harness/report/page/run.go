@@ -42,8 +42,8 @@ func runBand(res *result.Result) band {
 	dataset = dataset[strings.LastIndexAny(dataset, `/\`)+1:]
 	b := band{Heading: name(res.SDK) + " on " + name(dataset),
 		About: about(res), Rate: rateOf(res.PassRate), Figure: "pass rate"}
-	if res.Interval != nil {
-		b.Figure += ", " + levelOf(res.Interval)
+	if i := res.Believed(); i != nil {
+		b.Figure += ", " + levelOf(i)
 	}
 	g := res.Gate
 	if g == nil {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 )
 
 // absent is the text of a figure that there is none of.
@@ -93,24 +94,21 @@ func intervalOf(i *result.Interval) string {
 }
 
 // points formats a difference of rates in percentage points.
-func points(f float64) string { return fmt.Sprintf("%+.1f pp", 100*f) }
+func points(f float64) string { return figure.Points(f) + " pp" }
 
 func pointsInterval(i *result.Interval) string {
 	if i == nil {
 		return absent
 	}
-	return fmt.Sprintf("%+.1f to %+.1f", 100*i.Low, 100*i.High)
+	return figure.Points(i.Low) + " to " + figure.Points(i.High)
 }
 
 // pValue formats the p-value of a test.
 func pValue(p *float64) string {
-	switch {
-	case p == nil:
+	if p == nil {
 		return absent
-	case *p < 0.001:
-		return "< 0.001"
 	}
-	return fmt.Sprintf("%.3f", *p)
+	return figure.Probability(*p)
 }
 
 // milliseconds formats a time.
@@ -129,12 +127,7 @@ func milliseconds(ms float64) string {
 }
 
 // count returns n and the name of a thing, with an s unless n is 1.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
+func count(n int, thing string) string { return figure.Count(n, thing) }
 
 // counts lists names with their numbers, in order of the name.
 func counts[K ~string](m map[K]int) string {

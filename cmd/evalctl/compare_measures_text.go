@@ -1,0 +1,72 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"evalctl/harness/compare"
+	"evalctl/internal/figure"
+)
+
+// measures prints the differences of scores and of retrieval from the first run. A measure that is
+// the same for every question of both runs has no row.
+func (t *terminal) measures(c *compare.Comparison) {
+	rows := [][]string{{"mean of", "pair", "n", "this", "other", "difference, 95% CI", "p, Holm", ""}}
+	for _, p := range c.Pairs {
+		for _, m := range p.Measures {
+			if p.Reference > 0 || m.Interval == nil || m.Interval.Low == 0 && m.Interval.High == 0 {
+				continue
+			}
+			rows = append(rows, []string{
+				m.Name, pairName(c, p), fmt.Sprint(m.N), fmt.Sprintf("%.3f", m.RunMean), fmt.Sprintf("%.3f", m.ReferenceMean),
+				fmt.Sprintf("%+.3f [%+.3f %+.3f]", m.Difference, m.Interval.Low, m.Interval.High),
+				figure.Probability(m.P) + " → " + figure.Probability(m.Adjusted), t.verdictWord(m.Verdict),
+			})
+		}
+	}
+	if len(rows) == 1 {
+		return
+	}
+	t.blank()
+	slices.SortStableFunc(rows[1:], func(x, y []string) int { return cmp.Compare(x[0], y[0]) })
+	t.table(rows)
+	over := "questions"
+	if c.ClusterTag != "" {
+		over = "clusters"
+	}
+	t.field("methods", "intervals: bootstrap over %s, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
+		over, c.Resamples, c.Seed)
+}
+
+var latencyWords = map[string]string{"total": "done", "first_token": "first token"}
+
+// latencies prints the ratios to the first run.
+func (t *terminal) latencies(c *compare.Comparison) {
+	for _, p := range c.Pairs {
+		if p.Reference > 0 {
+			break
+		}
+		for _, l := range p.Latencies {
+			text := fmt.Sprintf("×%.2f", l.Ratio)
+			if l.Interval != nil {
+				text += fmt.Sprintf(" [%.2f %.2f]", l.Interval.Low, l.Interval.High)
+			}
+			if l.P != nil {
+				text += fmt.Sprintf("  p %s → %s", figure.Probability(*l.P), figure.Probability(*l.Adjusted))
+			}
+			t.field("latency", "%s  %s  p50 %s vs %s  %s  %s  (n=%d, paired log-ratio)", pairName(c, p), latencyWords[l.Name],
+				duration(l.RunP50), duration(l.ReferenceP50), text, t.latencyVerdict(l.Verdict), l.N)
+		}
+	}
+}
+
+func (t *terminal) latencyVerdict(v compare.Verdict) string {
+	switch v {
+	case compare.Better:
+		return t.tint(true, "faster")
+	case compare.Worse:
+		return t.tint(false, "slower")
+	}
+	return t.verdictWord(v)
+}

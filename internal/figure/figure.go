@@ -1,0 +1,34 @@
+// Package figure writes numbers as reports, pages and messages show them.
+package figure
+
+import "fmt"
+
+// Count returns n and the name of a thing, with an s unless n is 1: "2 questions".
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// Points returns a difference of shares in percentage points, with its sign and one decimal:
+// "-2.4". What rounds to 0 is "+0.0".
+func Points(difference float64) string {
+	text := fmt.Sprintf("%+.1f", 100*difference)
+	if text == "-0.0" {
+		return "+0.0"
+	}
+	return text
+}
+
+// Probability returns a p-value with three decimals. Below 0.001 it is "<0.001", so that nothing is
+// shown as 0, and what rounds to 1 is "1".
+func Probability(p float64) string {
+	switch {
+	case p < 0.001:
+		return "<0.001"
+	case p >= 0.9995:
+		return "1"
+	}
+	return fmt.Sprintf("%.3f", p)
+}

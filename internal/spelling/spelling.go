@@ -1,0 +1,24 @@
+// Package spelling compares names, to suggest the one that was meant.
+package spelling
+
+// Distance returns the least number of bytes to insert, delete or replace between a and b
+// (Levenshtein distance). It takes time in proportion to the product of their lengths.
+func Distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
