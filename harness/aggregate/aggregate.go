@@ -169,9 +169,14 @@ func (s *Sum) Judge(res *result.Result) {
 	res.Gate = newGate(res, s.loss, s.tagGates(res), s.versus.gate())
 }
 
-// JudgeGiven is Judge with a comparison that was made before: its baseline is not at hand.
+// JudgeGiven is Judge with a comparison that was made before, whose baseline is not at hand: its
+// lists of questions, its margin and the pairs on which the runs agree are those of base, and the
+// rest follows from them. base does not change.
 func (s *Sum) JudgeGiven(res *result.Result, base *result.BaselineGate) {
-	res.Gate = newGate(res, s.loss, s.tagGates(res), base)
+	g := *base
+	g.OnlyRun, g.OnlyBaseline = len(g.Fixed), len(g.Broke)
+	judgeBaseline(&g)
+	res.Gate = newGate(res, s.loss, s.tagGates(res), &g)
 }
 
 // meanScore returns the mean over the scored questions, nil if there are none.

@@ -117,24 +117,31 @@ func (v *versus) gate() *result.BaselineGate {
 		Both: p.Both, OnlyRun: p.First, OnlyBaseline: p.Second, Neither: p.Neither,
 		// A question that both have counts twice.
 		Unpaired: questions - 2*p.N() - v.unscored, Unscored: v.unscored,
-		P: stats.McNemarExact(p.First, p.Second), Verdict: result.Unknown,
 		Broke: ids(v.broke), Fixed: ids(v.fixed),
 	}
+	judgeBaseline(g)
+	return g
+}
+
+// judgeBaseline sets what follows from the margin and the numbers of pairs of g.
+func judgeBaseline(g *result.BaselineGate) {
+	p := stats.Pairs{Both: g.Both, First: g.OnlyRun, Second: g.OnlyBaseline, Neither: g.Neither}
+	g.P, g.Verdict = stats.McNemarExact(p.First, p.Second), result.Unknown
+	g.Difference, g.Interval, g.Settles = nil, nil, nil
 	if p.N() == 0 {
-		return g
+		return
 	}
 	lo, hi := p.Newcombe(baselineConfidence)
 	g.Difference = new(p.Difference())
 	g.Interval = &result.Interval{Method: "newcombe_paired", Confidence: baselineConfidence, Low: lo, High: hi}
 	switch {
-	case lo > -b.Margin:
+	case lo > -g.Margin:
 		g.Verdict = result.NotWorse
-	case hi < -b.Margin:
+	case hi < -g.Margin:
 		g.Verdict = result.Worse
-	case *g.Difference > -b.Margin:
-		g.Settles = settles(p, b.Margin)
+	case *g.Difference > -g.Margin:
+		g.Settles = settles(p, g.Margin)
 	}
-	return g
 }
 
 // settles returns the fewest whole multiple of the pairs that show that the first is not worse, nil

@@ -189,6 +189,22 @@ func TestClusters(t *testing.T) {
 	}
 }
 
+// TestSignFlipOfClusters has scores that are worse in two clusters of five questions. The signs of a
+// cluster change together, so that this may be chance.
+func TestSignFlipOfClusters(t *testing.T) {
+	before, after := newFile("go", strings.Repeat("p", 50)), newFile("py", strings.Repeat("p", 50))
+	for i := range 10 {
+		after.Questions[i].Score = new(0.75)
+	}
+	a, b := before.open(t), after.open(t)
+	for tag, want := range map[string]float64{"": 2.0 / 1024, "conv": 0.5} {
+		m := mustCompare(t, Options{ClusterTag: tag, Baseline: "go"}, a, b).Pairs[0].Measures
+		if len(m) != 1 || math.Abs(m[0].P-want) > 1e-12 || m[0].Test != "sign_flip_exact" || m[0].Verdict == NotSeen != (tag != "") {
+			t.Errorf("cluster %q: got %+v, want p %v", tag, m, want)
+		}
+	}
+}
+
 func TestMargin(t *testing.T) {
 	for _, c := range []struct {
 		lost, n int

@@ -266,8 +266,9 @@ type MeasureDifference struct {
 	Difference    float64 `json:"difference"`
 	// Interval is bootstrap_percentile_paired, over clusters if there are any.
 	Interval *result.Interval `json:"interval"`
-	// P is two-sided, by Test: sign_flip or, for few questions, sign_flip_exact. Adjusted is P
-	// adjusted over the pairs of runs, for each measure by itself.
+	// P is two-sided, by Test: sign_flip or, for few questions, sign_flip_exact. With clusters all
+	// questions of one change their sign together. Adjusted is P adjusted over the pairs of runs, for
+	// each measure by itself.
 	Test     string  `json:"test"`
 	P        float64 `json:"p"`
 	Adjusted float64 `json:"p_adjusted"`
@@ -287,7 +288,7 @@ type LatencyRatio struct {
 	Ratio    float64          `json:"ratio"`
 	Interval *result.Interval `json:"interval"`
 	// P is two-sided, of the paired t test of the logarithms (Test: log_ratio_t), nil if all ratios
-	// are the same. Adjusted is as in MeasureDifference. Better is faster.
+	// are the same. Both take the questions as independent, also with clusters. Adjusted is as in MeasureDifference. Better is faster.
 	Test     string   `json:"test"`
 	P        *float64 `json:"p"`
 	Adjusted *float64 `json:"p_adjusted"`

@@ -56,6 +56,11 @@ func follows(path string) bool {
 	return true
 }
 
+// pairFigures are the keys of a comparison with a baseline that follow from its other ones.
+var pairFigures = []string{
+	"only_run", "only_baseline", "difference", "interval", "mcnemar_exact_p", "verdict", "settles",
+}
+
 // notChecked says what does not follow from the questions of a result.
 func (f *figures) notChecked(res *result.Result) []string {
 	var out []string
@@ -69,7 +74,7 @@ func (f *figures) notChecked(res *result.Result) []string {
 		out = append(out, "warnings about the dataset and the corpus")
 	}
 	if f.given(res) {
-		out = append(out, fmt.Sprintf("the comparison with the baseline: %s cannot be read, or is not the file of that SHA-256",
+		out = append(out, fmt.Sprintf("which questions the baseline passed: %s cannot be read, or is not the file of that SHA-256",
 			text(res.Gate.Baseline.Path)))
 	}
 	return out
@@ -82,7 +87,12 @@ func (f *figures) given(res *result.Result) bool {
 
 // follows reports whether a value of the head follows from what is at hand.
 func (f *figures) follows(path string) bool {
-	return follows(path) && (f.baseline != nil || !strings.HasPrefix(path, ".gate.baseline"))
+	field, inBaseline := strings.CutPrefix(path, ".gate.baseline.")
+	if f.baseline != nil || !inBaseline {
+		return follows(path)
+	}
+	field, _, _ = strings.Cut(field, ".")
+	return slices.Contains(pairFigures, field)
 }
 
 // compare compares the head of a file with the recomputed one.

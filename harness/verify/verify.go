@@ -109,10 +109,7 @@ func resultFile(path string, r *result.Reader) (*Report, error) {
 	if err := rep.checkHead(members); err != nil {
 		return nil, err
 	}
-	f := &figures{
-		sum: aggregate.New(max(1, res.Identity.TopK)), replay: aggregate.NewReplay(),
-		tags: map[string]int{}, brains: map[string]int{},
-	}
+	f := newFigures(&res)
 	if f.baseline = openBaseline(&res); f.baseline != nil {
 		f.sum.Compare(f.baseline)
 	}
@@ -125,6 +122,14 @@ func resultFile(path string, r *result.Reader) (*Report, error) {
 	rep.NotChecked = f.notChecked(&res)
 	rep.finish()
 	return rep, nil
+}
+
+// newFigures returns the figures of no question, for a result with this identity.
+func newFigures(res *result.Result) *figures {
+	return &figures{
+		sum: aggregate.New(max(1, res.Identity.TopK)), replay: aggregate.NewReplay(),
+		tags: map[string]int{}, brains: map[string]int{},
+	}
 }
 
 // add adds a difference.
