@@ -90,6 +90,10 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
 	defer j.Close()
 	was := r.stored.Result
 	t.field("answers", "%s  %s, scored by %s", printable(c.File, oneLine), count(was.Planned, "answer"), was.Identity.Scorer)
+	if g := was.Gate; g != nil && g.Baseline != nil {
+		t.field("note", "the comparison with the baseline %s is not made again; use evalctl compare",
+			printable(g.Baseline.Path, oneLine))
+	}
 	if c.Dataset != "" {
 		t.field("dataset", "%s has the expected_substrings and reference_answers", printable(c.Dataset, oneLine))
 	}
@@ -170,16 +174,24 @@ func (c *rescoreCmd) correct(questions []dataset.Question, id *result.Identity) 
 	return nil
 }
 
-// checkQuestions returns an error unless every question has what the scorer needs.
+// checkQuestions returns an error unless every question has what the scorer needs. As in a run, those
+// without gold are left out where retrieval is scored, unless that is all of them.
 func (c *rescoreCmd) checkQuestions(sc scorer.Scorer, questions []dataset.Question) error {
 	var first error
-	lacking := 0
+	lacking, leftOut := 0, 0
 	for _, q := range questions {
-		if err := sc.Check(q.Item()); err != nil {
+		err := sc.Check(q.Item())
+		if errors.Is(err, scorer.ErrNoGold) {
+			leftOut++
+		} else if err != nil {
 			if lacking++; first == nil {
 				first = err
 			}
 		}
+	}
+	if leftOut == len(questions) {
+		return fmt.Errorf("no question in %s has expected_paths, which --scorer %s needs; nothing was scored: "+
+			"use another --scorer", c.File, c.Scorer)
 	}
 	if first == nil {
 		return nil
