@@ -1,10 +1,14 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func TestParse(t *testing.T) {
@@ -121,4 +125,17 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestDoneIsTheEnd checks that a stream is whole at [DONE], although the daemon or the provider
+// disconnects right after it, and not whole before.
+func TestDoneIsTheEnd(t *testing.T) {
+	const text = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
+	for body, whole := range map[string]bool{text: false, text + "data: [DONE]\n\n": true} {
+		broken := io.MultiReader(strings.NewReader(body), iotest.ErrReader(context.Canceled))
+		o := passStream(httptest.NewRecorder(), &call{}, broken)
+		if o.ended != whole || o.broken == whole {
+			t.Errorf("%q: ended %v, broken %v", body, o.ended, o.broken)
+		}
+	}
 }

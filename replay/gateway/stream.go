@@ -34,13 +34,14 @@ func passStream(w http.ResponseWriter, c *call, body io.Reader) outcome {
 			_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // without it, a stalled client waits longer
 			_, writeErr := w.Write(block)
 			if writeErr = errors.Join(writeErr, rc.Flush()); writeErr != nil {
-				return streamOutcome(t, false, writeErr)
+				return streamOutcome(t, done, writeErr)
 			}
 		}
 		if err == nil {
 			continue
 		}
-		whole := errors.Is(err, io.EOF) && (done || t.ended())
+		// A daemon may disconnect at [DONE], after which nothing comes.
+		whole := done || errors.Is(err, io.EOF) && t.ended()
 		if whole && c.keep != nil && t.whole() && len(all) <= maxEvent {
 			c.keep(newCachedAnswer("text/event-stream", all, t))
 		}
@@ -51,7 +52,7 @@ func passStream(w http.ResponseWriter, c *call, body io.Reader) outcome {
 // streamOutcome: a stream that is not whole is charged by its usage if that had arrived.
 func streamOutcome(t *tally, whole bool, end error) outcome {
 	o := t.outcome()
-	o.ended, o.broken = whole, !errors.Is(end, io.EOF)
+	o.ended, o.broken = whole, !whole && !errors.Is(end, io.EOF)
 	return o
 }
 
