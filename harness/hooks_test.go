@@ -11,8 +11,9 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestHooks: questions take their turn in order, each is reported while it is asked, and what Complete
-// and Finish add is in the file. A failed question that Complete leaves out does not count.
+// TestHooks: questions take their turn in order, each is reported while it is asked, and what
+// Complete and Finish add is in the file. A failed question that Complete leaves out does not
+// count.
 func TestHooks(t *testing.T) {
 	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
 		question, _ := c.Body["question"].(string)

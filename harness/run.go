@@ -25,9 +25,9 @@ import (
 // ErrMode means that the daemon retrieved in another mode than the required one.
 var ErrMode = errors.New("the daemon ran another retrieval mode")
 
-// ErrControls means that the scorer misjudged answers that are known to be right or wrong. A context
-// that ends with it as its cause stops a run before its next question; the answers that there are
-// already are no score either.
+// ErrControls means that the scorer misjudged answers that are known to be right or wrong. A
+// context that ends with it as its cause stops a run before its next question; the answers that
+// there are already are no score either.
 var ErrControls = errors.New("the scorer cannot be trusted")
 
 // ErrMaxFailures means that Config.MaxFailures questions did not pass.

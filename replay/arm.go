@@ -114,8 +114,8 @@ func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Fil
 	}
 }
 
-// deathGrace is how long the end of the daemon's process is waited for after a failure, which it would
-// explain.
+// deathGrace is how long the end of the daemon's process is waited for after a failure, which it
+// would explain.
 const deathGrace = 250 * time.Millisecond
 
 // awaitDeath waits a moment for ctx to end, as it does when the daemon's process does.
@@ -276,8 +276,8 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 	return config, err
 }
 
-// asDaemonError marks the error of a daemon that cannot be used. The end of ctx, of the money and of
-// what is cached are not the daemon's, nor are files that cannot be used.
+// asDaemonError marks the error of a daemon that cannot be used. The end of ctx, of the money and
+// of what is cached are not the daemon's, nor are files that cannot be used.
 func asDaemonError(ctx context.Context, err error) error {
 	_, marked := errors.AsType[*DaemonError](err)
 	_, local := errors.AsType[*fs.PathError](err)

@@ -12,8 +12,8 @@ import (
 	"evalctl/scorer"
 )
 
-// ControlsError means that the scorer misjudged answers that are known to be right or wrong, so that
-// no further question was asked. It is harness.ErrControls.
+// ControlsError means that the scorer misjudged answers that are known to be right or wrong, so
+// that no further question was asked. It is harness.ErrControls.
 type ControlsError struct{ Controls result.Controls }
 
 // namedControls is how many misjudged answers the text of an error has.

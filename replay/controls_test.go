@@ -99,8 +99,8 @@ func misjudged(t *testing.T, o replay.Outcome, name string) {
 	}
 }
 
-// TestControlsNeedDaemon: answers that are known to be right or wrong are not judged before there is
-// a daemon to measure.
+// TestControlsNeedDaemon: answers that are known to be right or wrong are not judged before there
+// is a daemon to measure.
 func TestControlsNeedDaemon(t *testing.T) {
 	p := newJudging(t)
 	gone := httptest.NewServer(http.NotFoundHandler())
@@ -129,8 +129,8 @@ func TestScorerCannotBeChecked(t *testing.T) {
 	}
 }
 
-// TestRepairedJudgeIsAskedAgain: wrong verdicts on controls that are in the cache do not outlive the
-// repair of the judge, and right ones are not paid twice.
+// TestRepairedJudgeIsAskedAgain: wrong verdicts on controls that are in the cache do not outlive
+// the repair of the judge, and right ones are not paid twice.
 func TestRepairedJudgeIsAskedAgain(t *testing.T) {
 	p, dir := newJudging(t), t.TempDir()
 	c := p.config(t, benchmark(t, 2), 20*llm.Dollar)

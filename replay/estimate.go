@@ -15,7 +15,8 @@ import (
 
 // Estimate is what a replay is expected to need, before anything is spent.
 type Estimate struct {
-	// Phases are those with work to do, in order. Their money is rounded up to four significant digits.
+	// Phases are those with work to do, in order. Their money is rounded up to four significant
+	// digits.
 	Phases []PhaseEstimate
 	// Total is the sum. Its highest money is at most the cap, which no replay exceeds.
 	Total Range

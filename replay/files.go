@@ -16,8 +16,8 @@ import (
 	"evalctl/replay/ledger"
 )
 
-// Files are the files of a replay: for each arm a journal, a result and the log of its daemon, named
-// after the arm or, if there is only one, as the caller wants; and one ledger.
+// Files are the files of a replay: for each arm a journal, a result and the log of its daemon,
+// named after the arm or, if there is only one, as the caller wants; and one ledger.
 type Files struct {
 	Dir string
 	// name is that of the only arm's files, empty if each arm has its own.
@@ -113,8 +113,8 @@ func (f Files) Lock(arms []Arm, resume bool) (release func(), err error) {
 // maxStart is how long the first line of a journal or a ledger may be.
 const maxStart = 16 << 20
 
-// dropUnbegun removes a journal or a ledger whose process was killed before it had written the first
-// line. Nothing is known of such a run, and nothing was asked.
+// dropUnbegun removes a journal or a ledger whose process was killed before it had written the
+// first line. Nothing is known of such a run, and nothing was asked.
 func dropUnbegun(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,8 +132,8 @@ func dropUnbegun(path string) error {
 }
 
 // finished returns the result of an arm that an earlier process has finished, ok false if there is
-// none. Both a result and a journal mean that the process ended between writing the one and removing
-// the other; such an arm is finished again from its journal.
+// none. Both a result and a journal mean that the process ended between writing the one and
+// removing the other; such an arm is finished again from its journal.
 func (f Files) finished(a Arm, l *ledger.Ledger) (res result.Result, ok bool, err error) {
 	if _, err := os.Stat(f.journal(a)); !errors.Is(err, fs.ErrNotExist) {
 		return res, false, err
@@ -205,8 +205,8 @@ func (e *DifferentError) Error() string {
 		e.Path, strings.Join(e.Differences, "\n  "))
 }
 
-// DefaultFiles returns where the files of a replay are that names no output: a file in the folder of
-// the day for one arm, and a folder in it for several.
+// DefaultFiles returns where the files of a replay are that names no output: a file in the folder
+// of the day for one arm, and a folder in it for several.
 func DefaultFiles(root string, arms []Arm, started time.Time) Files {
 	day := filepath.Join(root, started.Format(time.DateOnly))
 	if len(arms) == 1 {

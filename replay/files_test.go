@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLock: a ledger is in the way of a new replay, not of a resumed one, unless its process was killed
-// before it had written anything.
+// TestLock: a ledger is in the way of a new replay, not of a resumed one, unless its process was
+// killed before it had written anything.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	files, err := FileOf(filepath.Join(dir, "go.json"))

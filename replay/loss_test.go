@@ -92,8 +92,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestSetAside: a question that errata exclude does not count, and counts by the original gold as it
-// ended.
+// TestSetAside: a question that errata exclude does not count, and counts by the original gold as
+// it ended.
 func TestSetAside(t *testing.T) {
 	score := 1.0
 	for _, r := range []result.Record{

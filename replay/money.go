@@ -65,8 +65,8 @@ func (a Arm) models() (out []llm.Config) {
 	return out
 }
 
-// moneyGate is between a started daemon and the providers of its models. A nil *moneyGate is that of
-// a daemon that is not started.
+// moneyGate is between a started daemon and the providers of its models. A nil *moneyGate is that
+// of a daemon that is not started.
 type moneyGate struct {
 	main  *gateway.Gateway // nil without Arm.Upstream
 	embed *gateway.Gateway // nil without Arm.Embedding; it may be main

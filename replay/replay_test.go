@@ -224,8 +224,8 @@ func addsUp(t testing.TB, c *result.CostAccounting) {
 	}
 }
 
-// TestCapHolds: whatever goes wrong with the provider, it bills no more than the cap, and no more than
-// what was accounted for. A replay that the cap has stopped can be finished with more money.
+// TestCapHolds: whatever goes wrong with the provider, it bills no more than the cap, and no more
+// than what was accounted for. A replay that the cap has stopped can be finished with more money.
 func TestCapHolds(t *testing.T) {
 	schedules := 12
 	if testing.Short() {

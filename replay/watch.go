@@ -71,8 +71,8 @@ func (w *watch) refused() {
 	w.down = true
 }
 
-// answered reports whether the daemon answers again after it had refused a connection. Questions that
-// began before a restart was counted saw the same one.
+// answered reports whether the daemon answers again after it had refused a connection. Questions
+// that began before a restart was counted saw the same one.
 func (w *watch) answered(began time.Time, refused bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

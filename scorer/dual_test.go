@@ -88,8 +88,8 @@ func TestDualOwnSubstrings(t *testing.T) {
 	}
 }
 
-// TestDualWithoutReference: errata may give an answer to a question that has none. That the original
-// reference cannot be scored does not stop the run.
+// TestDualWithoutReference: errata may give an answer to a question that has none. That the
+// original reference cannot be scored does not stop the run.
 func TestDualWithoutReference(t *testing.T) {
 	j, _, srv := openJudge(t, nil, reply(good))
 	for _, s := range []Scorer{j, Exact{}} {

@@ -63,8 +63,8 @@ func (e *incomparableError) Error() string {
 // Unwrap makes the exit code that of compare.
 func (e *incomparableError) Unwrap() error { return compare.ErrIncomparable }
 
-// measures are the keys of an identity in which a run and its baseline must agree. What else differs
-// is what is compared.
+// measures are the keys of an identity in which a run and its baseline must agree. What else
+// differs is what is compared.
 var measures = []string{
 	"schema_version", "brain_tag", "scenario", "top_k", "scorer", "judge", "dataset.sha256", "dataset.repeats", "corpus", "replay",
 }

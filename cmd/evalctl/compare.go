@@ -125,7 +125,8 @@ func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
 	return nil
 }
 
-// regression returns a regressionError if --fail-on asks for it and a run is worse than the baseline.
+// regression returns a regressionError if --fail-on asks for it and a run is worse than the
+// baseline.
 func (c *compareCmd) regression(comparison *compare.Comparison) error {
 	if c.FailOn == "" {
 		return nil

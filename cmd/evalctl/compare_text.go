@@ -165,8 +165,8 @@ func (t *terminal) legend(c *compare.Comparison) {
 		within, test, count(c.Tests, "test"))
 }
 
-// clusteredRates prints the intervals that respect that the questions of a cluster, or the repeats of a
-// question, are alike.
+// clusteredRates prints the intervals that respect that the questions of a cluster, or the repeats
+// of a question, are alike.
 func (t *terminal) clusteredRates(c *compare.Comparison) {
 	for i, r := range c.Runs {
 		k := r.Clustered

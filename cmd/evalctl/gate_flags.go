@@ -92,8 +92,8 @@ func (g *gateFlags) settings(s result.Settings) result.Settings {
 	return s
 }
 
-// checkTagFloors returns an error for a tag with a floor that no question has. of are the questions by
-// tag.
+// checkTagFloors returns an error for a tag with a floor that no question has. of are the questions
+// by tag.
 func checkTagFloors(floors map[string]float64, of map[string]int) error {
 	for _, tag := range slices.Sorted(maps.Keys(floors)) {
 		if of[tag] > 0 {

@@ -34,9 +34,9 @@ const (
 // ingestColumns lists the metrics of the table.
 var ingestColumns = []string{"any@1", "any@5", "any@10", "all@10", "recall@10", "mrr", "ndcg@10"}
 
-// TestIngestModes measures what is retrieved of haystacks that were written as documents, and of the
-// same haystacks that were replayed message by message, with facts extracted. Replayed sessions must
-// not be found less often.
+// TestIngestModes measures what is retrieved of haystacks that were written as documents, and of
+// the same haystacks that were replayed message by message, with facts extracted. Replayed sessions
+// must not be found less often.
 func TestIngestModes(t *testing.T) {
 	switch {
 	case !*full && !*update:

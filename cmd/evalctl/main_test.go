@@ -47,8 +47,8 @@ func limited() {
 	main()
 }
 
-// concurrentScripts run with the race detector too, with which each process takes a second more. The
-// others check one process at a time, in which nothing is concurrent that these do not run.
+// concurrentScripts run with the race detector too, with which each process takes a second more.
+// The others check one process at a time, in which nothing is concurrent that these do not run.
 var concurrentScripts = []string{
 	"brains", "budget", "conformance", "embed", "interrupt", "judge", "mcp", "replay", "replay_controls",
 	"resume", "serve", "sweep",

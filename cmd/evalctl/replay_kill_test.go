@@ -71,8 +71,8 @@ func replayCommand(t testing.TB, dir string, args ...string) *exec.Cmd {
 // maxKills is how often one replay is killed.
 const maxKills = 3
 
-// TestReplayKilled: a replay that is killed at any instant, and continued as often as needed, has the
-// same results as one that was not interrupted, times and what counts interruptions aside.
+// TestReplayKilled: a replay that is killed at any instant, and continued as often as needed, has
+// the same results as one that was not interrupted, times and what counts interruptions aside.
 func TestReplayKilled(t *testing.T) {
 	kills := 50
 	if testing.Short() {

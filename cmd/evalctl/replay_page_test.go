@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestReplayPage runs the session in docs/replay.md and compares what is shown with what is printed,
-// except for times, ports and builds. With -update, it rewrites what is shown.
+// TestReplayPage runs the session in docs/replay.md and compares what is shown with what is
+// printed, except for times, ports and builds. With -update, it rewrites what is shown.
 func TestReplayPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs every command of the page")

@@ -14,8 +14,8 @@ import (
 // realData contains published benchmarks. It is not part of the repository and may be missing.
 const realData = "../../../shared/data"
 
-// TestReplayEqualsRun: the metrics of retrieval of a replay of LoCoMo are those of evalctl run on the
-// same conversations as a dataset with a corpus, in the same mode of the same daemon.
+// TestReplayEqualsRun: the metrics of retrieval of a replay of LoCoMo are those of evalctl run on
+// the same conversations as a dataset with a corpus, in the same mode of the same daemon.
 func TestReplayEqualsRun(t *testing.T) {
 	file := filepath.Join(realData, "locomo", "locomo5.json")
 	if _, err := os.Stat(file); err != nil {
@@ -64,8 +64,8 @@ func TestReplayEqualsRun(t *testing.T) {
 	}
 }
 
-// BenchmarkReplay replays three whole haystacks of LongMemEval: it fills their brains and scores the
-// retrieval.
+// BenchmarkReplay replays three whole haystacks of LongMemEval: it fills their brains and scores
+// the retrieval.
 func BenchmarkReplay(b *testing.B) {
 	file, err := filepath.Abs(filepath.Join(realData, "longmemeval", "longmemeval_s_3.json"))
 	if err != nil {

@@ -54,8 +54,8 @@ func (c *replayCmd) ledgerOptions() (kong.Resolver, error) {
 	return resolverOf("replay", options), nil
 }
 
-// sameArms returns an error if the command line names other arms than the options of the replay that
-// is resumed. Their results would not be found.
+// sameArms returns an error if the command line names other arms than the options of the replay
+// that is resumed. Their results would not be found.
 func (c *replayCmd) sameArms(kept json.RawMessage) error {
 	var of struct{ SDK, Baseline []string }
 	if err := json.Unmarshal(kept, &of); err != nil {

@@ -251,8 +251,8 @@ func (r *reportFlags) writeArm(p *process, t *terminal, name, path string, probl
 	return r.write(p, t, report.Arms{armOf(name, path, problem)}, verdict)
 }
 
-// writeProblem writes reports that say why there is no result. Without an error, or after the reports
-// of the result, it writes none.
+// writeProblem writes reports that say why there is no result. Without an error, or after the
+// reports of the result, it writes none.
 func (r *reportFlags) writeProblem(p *process, t *terminal, name string, err error) error {
 	if err == nil || r.reported || !r.wanted() {
 		return err

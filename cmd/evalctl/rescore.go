@@ -174,8 +174,8 @@ func (c *rescoreCmd) correct(questions []dataset.Question, id *result.Identity) 
 	return nil
 }
 
-// checkQuestions returns an error unless every question has what the scorer needs. As in a run, those
-// without gold are left out where retrieval is scored, unless that is all of them.
+// checkQuestions returns an error unless every question has what the scorer needs. As in a run,
+// those without gold are left out where retrieval is scored, unless that is all of them.
 func (c *rescoreCmd) checkQuestions(sc scorer.Scorer, questions []dataset.Question) error {
 	var first error
 	lacking, leftOut := 0, 0

@@ -154,6 +154,6 @@ func clip(s string, n int) string {
 	return s
 }
 
-// commandLine returns a command to copy into a shell. What a shell would not read as text is quoted:
-// ids and paths may come from others.
+// commandLine returns a command to copy into a shell. What a shell would not read as text is
+// quoted: ids and paths may come from others.
 func commandLine(words ...string) string { return printable(shellquote.Join(words...), oneLine) }

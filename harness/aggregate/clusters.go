@@ -31,14 +31,15 @@ func (s *Sum) clustered(res *result.Result) *result.Clustered {
 	return clusteredBy(tag, clusters, s.counts.Total)
 }
 
-// inCluster reports whether a tag names a cluster of the tag cluster, such as topic:garden of topic.
+// inCluster reports whether a tag names a cluster of the tag cluster, such as topic:garden of
+// topic.
 func inCluster(tag, cluster string) bool {
 	return cluster != "" && strings.HasPrefix(tag, cluster+":")
 }
 
 // tagClusters returns the clusters of the questions with a tag, and the tag that names them, nil if
-// the questions are independent. So are those of one cluster, asked once: they are alike in what the
-// tag says.
+// the questions are independent. So are those of one cluster, asked once: they are alike in what
+// the tag says.
 func (s *Sum) tagClusters(res *result.Result, tag string) (string, map[string]attempts) {
 	cluster := res.Settings.ClusterTag
 	if cluster != "" && !inCluster(tag, cluster) {
@@ -65,8 +66,8 @@ func (s *Sum) clusteredTag(res *result.Result, tag string) *result.Clustered {
 	return clusteredBy(name, clusters, s.tags[tag].Total)
 }
 
-// clusteredBy returns the uncertainty of the pass rate over clusters of a tag with total records, nil
-// for fewer than two of them and if the clusters have others.
+// clusteredBy returns the uncertainty of the pass rate over clusters of a tag with total records,
+// nil for fewer than two of them and if the clusters have others.
 func clusteredBy(tag string, clusters map[string]attempts, total int) *result.Clustered {
 	m, n := meanOf(clusters)
 	if n < 2 || n != total {

@@ -73,7 +73,8 @@ type versus struct {
 	broke, fixed  []changed
 }
 
-// Compare has the records that will be added compared with b. Their ids must differ from each other.
+// Compare has the records that will be added compared with b. Their ids must differ from each
+// other.
 func (s *Sum) Compare(b *Baseline) { s.versus = &versus{base: b} }
 
 func (v *versus) add(r result.Record) {

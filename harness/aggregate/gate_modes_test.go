@@ -14,7 +14,8 @@ import (
 	"evalctl/internal/stats"
 )
 
-// judgedBy returns the verdict on passed of total questions by settings. Each question has the tags.
+// judgedBy returns the verdict on passed of total questions by settings. Each question has the
+// tags.
 func judgedBy(passed, total int, set result.Settings, clusters *result.Clustered, tags ...string) result.Gate {
 	sum := aggregate.New(5)
 	for i := range total {

@@ -9,8 +9,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestUnreachableFloor: a run that its failures stopped fails if it would fail even if all questions
-// that are left passed, in every mode of the floor. Otherwise it is inconclusive.
+// TestUnreachableFloor: a run that its failures stopped fails if it would fail even if all
+// questions that are left passed, in every mode of the floor. Otherwise it is inconclusive.
 func TestUnreachableFloor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		passed, failed := rapid.IntRange(0, 30).Draw(t, "passed"), rapid.IntRange(1, 10).Draw(t, "failed")

@@ -182,8 +182,8 @@ func TestNeededValues(t *testing.T) {
 	}
 }
 
-// TestQuantilesNeedValues: one value fewer than needed has no percentile, and with as many it has an
-// interval of order statistics.
+// TestQuantilesNeedValues: one value fewer than needed has no percentile, and with as many it has
+// an interval of order statistics.
 func TestQuantilesNeedValues(t *testing.T) {
 	upTo := func(n int) result.Quantiles {
 		var values []float64

@@ -16,8 +16,8 @@ const confidence = 0.95
 // typeTag begins the tag that has the type of a question.
 const typeTag = "type:"
 
-// ReplaySum adds up what a replay reports besides the figures of a run. It needs a few bytes for each
-// question. It is not safe for concurrent use.
+// ReplaySum adds up what a replay reports besides the figures of a run. It needs a few bytes for
+// each question. It is not safe for concurrent use.
 type ReplaySum struct {
 	strata   map[string]*stratumSum
 	verdicts map[result.JudgeVerdict]int

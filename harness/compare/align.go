@@ -117,7 +117,7 @@ func tagsOf(row []*question) []string {
 }
 
 // dates returns a text that differs between runs if the dates of common questions do, or whether
-// the reader was told them.
+// they were sent to the reader.
 func (a *aligned) dates(run int, res *result.Result) string {
 	h, n := sha256.New(), 0
 	for _, row := range a.rows {

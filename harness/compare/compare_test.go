@@ -189,8 +189,8 @@ func TestClusters(t *testing.T) {
 	}
 }
 
-// TestSignFlipOfClusters has scores that are worse in two clusters of five questions. The signs of a
-// cluster change together, so that this may be chance.
+// TestSignFlipOfClusters has scores that are worse in two clusters of five questions. The signs of
+// a cluster change together, so that this may be chance.
 func TestSignFlipOfClusters(t *testing.T) {
 	before, after := newFile("go", strings.Repeat("p", 50)), newFile("py", strings.Repeat("p", 50))
 	for i := range 10 {

@@ -288,7 +288,8 @@ type LatencyRatio struct {
 	Ratio    float64          `json:"ratio"`
 	Interval *result.Interval `json:"interval"`
 	// P is two-sided, of the paired t test of the logarithms (Test: log_ratio_t), nil if all ratios
-	// are the same. Both take the questions as independent, also with clusters. Adjusted is as in MeasureDifference. Better is faster.
+	// are the same. Both take the questions as independent, also with clusters. Adjusted is as in
+	// MeasureDifference. Better is faster.
 	Test     string   `json:"test"`
 	P        *float64 `json:"p"`
 	Adjusted *float64 `json:"p_adjusted"`

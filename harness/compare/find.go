@@ -18,7 +18,8 @@ type Found struct {
 	// Records are the question's, one for each time that it was asked, and empty if the file does not
 	// have it. The latency of a record is NaN if the file does not say.
 	Records []result.Record
-	// Near are ids of the file that are spelled similarly, the most similar first, if Records is empty.
+	// Near are ids of the file that are spelled similarly, the most similar first, if Records is
+	// empty.
 	Near []string
 }
 

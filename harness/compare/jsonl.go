@@ -56,7 +56,8 @@ func readLines(r io.Reader, path string, ignored map[string]int) iter.Seq2[resul
 	}
 }
 
-// parseLine reads one question. A question without a score was scored all the same: passed says how.
+// parseLine reads one question. A question without a score was scored all the same: passed says
+// how.
 func parseLine(text []byte, ignored map[string]int) (result.Record, error) {
 	if !utf8.Valid(text) {
 		return result.Record{}, errors.New("the line is not valid UTF-8; save the file as UTF-8")

@@ -10,7 +10,8 @@ import (
 	"evalctl/internal/figure"
 )
 
-// fewClusters is the number below which clustered standard errors are too small (statistics.md B.3).
+// fewClusters is the number below which clustered standard errors are too small (statistics.md
+// B.3).
 const fewClusters = 20
 
 // notes says what a reader must know to not misread the figures of c.

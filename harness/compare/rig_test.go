@@ -18,8 +18,8 @@ type file struct {
 	Questions []result.Record `json:"questions"`
 }
 
-// newFile returns a result in which questions q000, q001 … passed as the verdicts say: p for pass, f
-// for fail, e for error, u for unscored, n for no gold.
+// newFile returns a result in which questions q000, q001 … passed as the verdicts say: p for pass,
+// f for fail, e for error, u for unscored, n for no gold.
 func newFile(sdk, verdicts string) *file {
 	f := &file{}
 	f.SDK, f.ScorerName = sdk, "judge"

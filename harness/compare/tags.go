@@ -9,8 +9,8 @@ import (
 // if all of six pairs differ one way, p is 1/32 (statistics.md B.2).
 const testable = 6
 
-// compareTags fills in Tags. A tag of fewer than testable questions has figures and no test, so that
-// it does not weaken the tests of others.
+// compareTags fills in Tags. A tag of fewer than testable questions has figures and no test, so
+// that it does not weaken the tests of others.
 func (c *Comparison) compareTags(a *aligned) {
 	rows := map[string][][]*question{}
 	for _, row := range a.rows {

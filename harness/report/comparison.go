@@ -30,9 +30,9 @@ func (c Comparison) words(v compare.Verdict) string {
 	return v.Words()
 }
 
-// verdictOn returns the verdict on a pair in words, and whether it is a regression: the run is worse
-// than the baseline, or worse by more than the margin. It is what --fail-on regression of evalctl
-// compare asks.
+// verdictOn returns the verdict on a pair in words, and whether it is a regression: the run is
+// worse than the baseline, or worse by more than the margin. It is what --fail-on regression of
+// evalctl compare asks.
 func (c Comparison) verdictOn(p *compare.Pair) (words string, regression bool) {
 	words, regression = c.words(p.Verdict), p.Verdict == compare.Worse
 	if m := p.Margin; m != nil {

@@ -27,9 +27,9 @@ func (c Conformance) progress() string {
 }
 
 // suites returns a suite for each group of requirements. A requirement of level MUST that is broken
-// is a failure. One of level SHOULD does not decide the verdict: if it is broken it is skipped, like
-// one that was not judged, and its message says so. A partial report has an additional suite with
-// an error, so that it does not count as a success.
+// is a failure. One of level SHOULD does not decide the verdict: if it is broken it is skipped,
+// like one that was not judged, and its message says so. A partial report has an additional suite
+// with an error, so that it does not count as a success.
 func (c Conformance) suites() []suite {
 	var out []suite
 	for _, group := range c.report().Groups() {

@@ -11,8 +11,8 @@ import (
 // maxConformance is the largest report of conformance that is read, in bytes.
 const maxConformance = 64 << 20
 
-// Read reads a result file like ReadRun, or a report of conformance in JSON. The error of a file that
-// is neither is that of the result.
+// Read reads a result file like ReadRun, or a report of conformance in JSON. The error of a file
+// that is neither is that of the result.
 func Read(path string) (Document, error) {
 	run, err := ReadRun(path)
 	if err == nil {

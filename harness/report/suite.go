@@ -49,7 +49,7 @@ type testCase struct {
 	kind, message, text string
 }
 
-// The lengths of texts, in characters. Whoever needs the whole text opens the result file.
+// The lengths of texts, in characters. The result file has the whole text.
 const (
 	messageLength = 300
 	partLength    = 2000

@@ -86,8 +86,8 @@ type Settings struct {
 	TagFloors map[string]float64 `json:"tag_floors,omitempty"`
 	// ClusterTag names the clusters of the questions, empty for none.
 	ClusterTag string `json:"cluster_tag,omitempty"`
-	// MaxErrors is how many questions may end with an error of the daemon, MaxUnscored how many without
-	// a verdict of the scorer.
+	// MaxErrors is how many questions may end with an error of the daemon, MaxUnscored how many
+	// without a verdict of the scorer.
 	MaxErrors   Allowance `json:"max_errors"`
 	MaxUnscored Allowance `json:"max_unscored"`
 }

@@ -43,8 +43,8 @@ func IDsSHA256(ids iter.Seq[string]) string {
 // Partial reports whether some questions of the dataset were left out.
 func (s *Selection) Partial(selected int) bool { return s != nil && selected < s.Total }
 
-// SelectionText says which questions were asked, such as "12 of 50 questions (tags temporal)". It is
-// empty if all of them were, in the order of the file. It may quote the dataset.
+// SelectionText says which questions were asked, such as "12 of 50 questions (tags temporal)". It
+// is empty if all of them were, in the order of the file. It may quote the dataset.
 func (d DatasetID) SelectionText() string {
 	if d.Selection == nil {
 		return ""

@@ -17,8 +17,8 @@ const timelineEntries = 64
 // which kinds alternate has at most 64 entries, and one more for each kind that comes only later.
 type Timeline []StreamEvents
 
-// StreamEvents are events of one kind in the stream of an answer. Times are in milliseconds, rounded
-// to 0.1.
+// StreamEvents are events of one kind in the stream of an answer. Times are in milliseconds,
+// rounded to 0.1.
 type StreamEvents struct {
 	// Event is the kind, such as answer_delta.
 	Event string `json:"event"`

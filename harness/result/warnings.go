@@ -16,8 +16,8 @@ type Warning struct {
 // the brain.
 const TopKCoversBrain = "top_k_covers_brain"
 
-// The Kinds of the warnings that only the answers cause: no document was retrieved at all, or no gold
-// document.
+// The Kinds of the warnings that only the answers cause: no document was retrieved at all, or no
+// gold document.
 const (
 	NothingRetrieved = "nothing_retrieved"
 	GoldNeverFound   = "gold_never_found"

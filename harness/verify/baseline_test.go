@@ -49,8 +49,8 @@ func baselineFile(tb testing.TB) (path, base string) {
 	return write(tb, res, questions), base
 }
 
-// TestBaseline checks that every edited figure of a comparison with a baseline is named, and without
-// the baseline those that follow from the pairs.
+// TestBaseline checks that every edited figure of a comparison with a baseline is named, and
+// without the baseline those that follow from the pairs.
 func TestBaseline(t *testing.T) {
 	path, base := baselineFile(t)
 	data, err := os.ReadFile(path)

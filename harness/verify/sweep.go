@@ -10,8 +10,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// sweepFile verifies a sweep file. It has no questions, so that only figures which follow from other
-// figures are compared.
+// sweepFile verifies a sweep file. It has no questions, so that only figures which follow from
+// other figures are compared.
 func sweepFile(path string) (*Report, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -63,7 +63,8 @@ type frame struct {
 // Style returns the style sheet, which the content security policy allows by its hash.
 func (frame) Style() template.CSS { return shared().style }
 
-// Script returns the script of the page of a run in progress, which the policy allows like the style.
+// Script returns the script of the page of a run in progress, which the policy allows like the
+// style.
 func (progressPage) Script() template.JS { return shared().script }
 
 type link struct{ Text, URL string }

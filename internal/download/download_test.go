@@ -266,7 +266,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestNoValidator checks that a part is not continued if nothing can show that it is of the same file.
+// TestNoValidator checks that a part is not continued if nothing can show that it is of the same
+// file.
 func TestNoValidator(t *testing.T) {
 	s := newServer(t, 1000)
 	c := s.config(t)

@@ -18,8 +18,9 @@ func (c *Cache) Wrap(m *Meter, baseURL string) Provider {
 	return &cachedProvider{cache: c, meter: m, baseURL: strings.TrimRight(baseURL, "/")}
 }
 
-// Refresh returns a provider that asks m for every reply and stores it as that of Wrap does, in place
-// of the one that is cached. In mode CacheOnly, in which nothing may be sent, it is that of Wrap.
+// Refresh returns a provider that asks m for every reply and stores it as that of Wrap does, in
+// place of the one that is cached. In mode CacheOnly, in which nothing may be sent, it is that of
+// Wrap.
 func (c *Cache) Refresh(m *Meter, baseURL string) Provider {
 	p := c.Wrap(m, baseURL)
 	if cached, ok := p.(*cachedProvider); ok {

@@ -17,8 +17,8 @@ const NameLength = 100
 // Code returns the first NameLength characters of a name as a code span. It is not for tables.
 func Code(name string) string { return Span(name, NameLength) }
 
-// Span returns the first most characters of a text as a code span on one line, or a remark if it has
-// none. It is not for tables.
+// Span returns the first most characters of a text as a code span on one line, or a remark if it
+// has none. It is not for tables.
 func Span(text string, most int) string {
 	text = printable.Line(text, most)
 	if text == "" {

@@ -34,14 +34,14 @@ type ChangeTest struct {
 //
 //	χ² = (k - n·r)² / (n·(1-n/N)·r·(1-r))
 //
-// is largest, for k successes in the n attempts of one side, and a rate r over all N attempts of the
-// segment. If that is no change, the stretch within the segment is considered that differs most from
-// the rest, there and back, as in circular binary segmentation (Olshen et al. 2004). The segment is
-// split at its ends, of which one may be left out: that at which the rates of both sides do not
-// differ by χ² at the level Alpha. The parts are then treated in the same way.
+// is largest, for k successes in the n attempts of one side, and a rate r over all N attempts of
+// the segment. If that is no change, the stretch within the segment is considered that differs most
+// from the rest, there and back, as in circular binary segmentation (Olshen et al. 2004). The
+// segment is split at its ends, of which one may be left out: that at which the rates of both sides
+// do not differ by χ² at the level Alpha. The parts are then treated in the same way.
 //
-// P is that of a permutation test: the share of random orders of the segment whose largest χ² is not
-// smaller, the order of the series included, times two for the two tests. So it is never below
+// P is that of a permutation test: the share of random orders of the segment whose largest χ² is
+// not smaller, the order of the series included, times two for the two tests. So it is never below
 // 2/(Resamples+1). The tests assume nothing about the spread of the elements. In a series without a
 // change, whose elements are exchangeable, any change is found with a probability of at most Alpha,
 // because only the tests of the whole series can begin one. A slow drift is reported as one or more

@@ -66,7 +66,8 @@ func TestChangePoints(t *testing.T) {
 	}
 }
 
-// TestChangePointsStatistic compares χ² with its definition, the sum over the four counts of a table.
+// TestChangePointsStatistic compares χ² with its definition, the sum over the four counts of a
+// table.
 func TestChangePointsStatistic(t *testing.T) {
 	from, to, got := clearestStretch([]outcomes{{9, 10}, {8, 10}, {3, 10}, {4, 20}, {10, 10}}, 1, true)
 	want := 0.0
@@ -106,8 +107,8 @@ func TestChangePointsWithoutMeaning(t *testing.T) {
 	}
 }
 
-// TestChangePointsFalseAlarms simulates series without a change. The test promises 2%, and more than
-// 5% of 200 would happen with a probability of 0.3%; the seed is fixed.
+// TestChangePointsFalseAlarms simulates series without a change. The test promises 2%, and more
+// than 5% of 200 would happen with a probability of 0.3%; the seed is fixed.
 func TestChangePointsFalseAlarms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20260921, 0))
 	for _, c := range []struct {

@@ -70,7 +70,8 @@ func TestClusteredVectors(t *testing.T) {
 	}
 }
 
-// The values i mod 5 with the first 180 in one cluster and 20 clusters of one are a test of Inspect.
+// The values i mod 5 with the first 180 in one cluster and 20 clusters of one are a test of
+// Inspect.
 func TestClusteredInspectCase(t *testing.T) {
 	for _, v := range shared[struct {
 		Mean  float64

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/statistics.md")
 
-// TestDocument executes testdata/statistics.md.tmpl, in which every figure is computed, and compares
-// it with docs/statistics.md, or writes that with -update.
+// TestDocument executes testdata/statistics.md.tmpl, in which every figure is computed, and
+// compares it with docs/statistics.md, or writes that with -update.
 func TestDocument(t *testing.T) {
 	const page = "../../docs/statistics.md"
 	text, err := os.ReadFile(filepath.Join("testdata", "statistics.md.tmpl"))
@@ -162,8 +162,8 @@ var documentFuncs = template.FuncMap{
 	"changePoints": documentChanges,
 }
 
-// percentage prints a fraction. One that only rounding makes certain or impossible is not printed as
-// 100 or 0.
+// percentage prints a fraction. One that only rounding makes certain or impossible is not printed
+// as 100 or 0.
 func percentage(digits int, x float64) string {
 	step := math.Pow(10, float64(-digits))
 	switch {
@@ -183,8 +183,8 @@ type documentJudge struct {
 
 func ratio(k, n int) float64 { return float64(k) / float64(n) }
 
-// mostProven returns the largest probability that a daemon at the floor is proven to reach it, for 1
-// to 1000 questions.
+// mostProven returns the largest probability that a daemon at the floor is proven to reach it, for
+// 1 to 1000 questions.
 func mostProven(floor float64) float64 {
 	most := 0.0
 	for n := 1; n <= 1000; n++ {

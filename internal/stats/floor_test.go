@@ -85,8 +85,8 @@ func TestAtLeast(t *testing.T) {
 	}
 }
 
-// TestProportionSize checks the formula without chance: with that many questions, the exact power of
-// the test that proves a floor is about what was asked for.
+// TestProportionSize checks the formula without chance: with that many questions, the exact power
+// of the test that proves a floor is about what was asked for.
 func TestProportionSize(t *testing.T) {
 	for _, c := range []struct{ p, floor, want float64 }{
 		{0.95, 0.9, 202.78}, {0.85, 0.9, 271.79}, {0.8, 0.9, 78.59}, {1, 0.9, 33.61},

@@ -19,17 +19,15 @@ func Wilson(k, n int, conf float64) (lo, hi float64) {
 	return wilson(k, n, conf, (1+conf)/2)
 }
 
-// WilsonLower returns the one-sided lower bound of the score interval: Wilson with z = Φ⁻¹(conf). It
-// is approximate: see ExactLower. It is 0 for k = 0 and for n = 0, and NaN
-// where Wilson is.
+// WilsonLower returns the one-sided lower bound of the score interval: Wilson with z = Φ⁻¹(conf).
+// It is approximate: see ExactLower. It is 0 for k = 0 and for n = 0, and NaN where Wilson is.
 func WilsonLower(k, n int, conf float64) float64 {
 	lo, _ := wilson(k, n, conf, conf)
 	return lo
 }
 
-// WilsonUpper returns the one-sided upper bound of the score interval, as WilsonLower does the lower
-// one. It is 1 for k = n and for n = 0, and NaN where
-// Wilson is.
+// WilsonUpper returns the one-sided upper bound of the score interval, as WilsonLower does the
+// lower one. It is 1 for k = n and for n = 0, and NaN where Wilson is.
 func WilsonUpper(k, n int, conf float64) float64 {
 	_, hi := wilson(k, n, conf, conf)
 	return hi
@@ -77,8 +75,8 @@ func ExactLower(k, n int, conf float64) float64 {
 	return lo
 }
 
-// ExactUpper returns the one-sided upper bound, as ExactLower does the lower one. A floor is refuted
-// if this bound is below it.
+// ExactUpper returns the one-sided upper bound, as ExactLower does the lower one. A floor is
+// refuted if this bound is below it.
 func ExactUpper(k, n int, conf float64) float64 {
 	_, hi := ClopperPearson(k, n, 2*conf-1)
 	return hi

@@ -79,8 +79,8 @@ func TestDrive(t *testing.T) {
 
 // BenchmarkUtilisation asks 640 questions, 16 concurrently, of a model that takes 50 ms for each,
 // which takes 2 s at best. Utilisation is the share of the workers' time in which the model works.
-// A bare loop, which only sends requests, shows what the machine allows; daemon and model run in the
-// same process.
+// A bare loop, which only sends requests, shows what the machine allows; daemon and model run in
+// the same process.
 func BenchmarkUtilisation(b *testing.B) {
 	const n, delay = 640, 50 * time.Millisecond
 	var run, loop time.Duration

@@ -13,8 +13,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// ranked returns a brain whose documents d1, d2 and so on are retrieved in this order, two chunks of
-// each.
+// ranked returns a brain whose documents d1, d2 and so on are retrieved in this order, two chunks
+// of each.
 func ranked(documents int) brains {
 	var chunks []result.Chunk
 	for i := range 2 * documents {

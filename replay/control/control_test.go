@@ -200,8 +200,8 @@ func TestNoItems(t *testing.T) {
 	}
 }
 
-// TestUnscoredOnce: an item that a failing provider leaves without a verdict is scored again, and one
-// that never gets a verdict is misjudged.
+// TestUnscoredOnce: an item that a failing provider leaves without a verdict is scored again, and
+// one that never gets a verdict is misjudged.
 func TestUnscoredOnce(t *testing.T) {
 	for _, tt := range []struct{ failures, unscored int }{{2, 0}, {3, 1}} {
 		s := &moody{failures: tt.failures}

@@ -94,8 +94,8 @@ func TestRejectedRequests(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever is accepted under a cap is sent as a JSON object with a limit, and all else that
-// was in it.
+// FuzzParse: whatever is accepted under a cap is sent as a JSON object with a limit, and all else
+// that was in it.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"model":"m","messages":[]}`, `{"model":"m","messages":[{"content":[{"type":"text"}]}],"stream":true,"n":2}`,

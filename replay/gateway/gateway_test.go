@@ -130,8 +130,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestCutStream: the daemon sees that the answer is incomplete, and the worst case is charged unless
-// the usage had arrived.
+// TestCutStream: the daemon sees that the answer is incomplete, and the worst case is charged
+// unless the usage had arrived.
 func TestCutStream(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reply llmtest.Reply
@@ -205,8 +205,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestCap: sixteen daemons spend a whole cap and not more, and then every request is rejected with a
-// status that is not repeated.
+// TestCap: sixteen daemons spend a whole cap and not more, and then every request is rejected with
+// a status that is not repeated.
 func TestCap(t *testing.T) {
 	const limit = 20_000 * token
 	var mu sync.Mutex
@@ -423,8 +423,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestCacheIsShared: the same request by evalctl itself, with the same cache, is another one. Its reply
-// is stored in another form.
+// TestCacheIsShared: the same request by evalctl itself, with the same cache, is another one. Its
+// reply is stored in another form.
 func TestCacheIsShared(t *testing.T) {
 	cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
 	if err != nil {

@@ -93,8 +93,8 @@ func (f *filler) fill(ctx context.Context, remote *seed.Brain, b brain) error {
 	return nil
 }
 
-// refill creates the brain and writes its haystacks. A brain with its name, which has the signature,
-// is one that an interrupted replay has left, and is deleted.
+// refill creates the brain and writes its haystacks. A brain with its name, which has the
+// signature, is one that an interrupted replay has left, and is deleted.
 func (f *filler) refill(ctx context.Context, remote *seed.Brain, b brain) error {
 	err := f.record.remove(b)
 	if err == nil {

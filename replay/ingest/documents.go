@@ -183,8 +183,8 @@ func edges(s string) (starts, ends []int) {
 }
 
 // contains reports whether a document with one of the names contains the text of a chunk: as it is,
-// or its words as those of the session's transcript. Without this check a daemon would find all gold
-// by naming every document as a duplicate.
+// or its words as those of the session's transcript. Without this check a daemon would find all
+// gold by naming every document as a duplicate.
 func (f *Filled) contains(k *contents, names []string, text string) bool {
 	h, err := f.bench.Haystack(k.haystack)
 	if err != nil {
@@ -210,9 +210,9 @@ func contains(document, text string) bool {
 	return text != "" && strings.Contains(document, text)
 }
 
-// sessionContains reports whether the document of a session contains a text, or whether its messages
-// contain the words of the text one after the other. Daemons write transcripts in forms of their
-// own: with roles, with names, with both or without.
+// sessionContains reports whether the document of a session contains a text, or whether its
+// messages contain the words of the text one after the other. Daemons write transcripts in forms of
+// their own: with roles, with names, with both or without.
 func sessionContains(s source.Session, text string) bool {
 	if contains(string(s.Document().Data), text) {
 		return true

@@ -84,8 +84,8 @@ func TestHomeInUse(t *testing.T) {
 	}
 }
 
-// TestHomesAtOnce checks that replays which begin together do not fail because another one deletes a
-// home first.
+// TestHomesAtOnce checks that replays which begin together do not fail because another one deletes
+// a home first.
 func TestHomesAtOnce(t *testing.T) {
 	for range 8 {
 		cache := t.TempDir()

@@ -1,8 +1,9 @@
-// Package ingest fills the brains of a daemon with the haystacks of a benchmark, or finds those that
-// an earlier replay has filled, and says to which session of a haystack a retrieved chunk belongs.
+// Package ingest fills the brains of a daemon with the haystacks of a benchmark, or finds those
+// that an earlier replay has filled, and says to which session of a haystack a retrieved chunk
+// belongs.
 //
-// A haystack is read when its turn comes and is not kept, so that memory is bounded by the number of
-// haystacks that are written at a time.
+// A haystack is read when its turn comes and is not kept, so that memory is bounded by the number
+// of haystacks that are written at a time.
 package ingest
 
 import (
@@ -79,11 +80,11 @@ type Filled struct {
 }
 
 // Fill makes the brains of haystacks ready to be asked. In the modes Bulk and Replay the name of a
-// brain contains its signature. Fill creates a brain, writes its haystacks, and waits until they can
-// be searched, unless the brain was filled by this replay or is in Config.Record and has not been
-// lost since. What an interrupted replay has left in a brain is deleted first. In the mode None,
-// brains have the names of the haystacks; they must exist and contain something, and the error names
-// all that do not.
+// brain contains its signature. Fill creates a brain, writes its haystacks, and waits until they
+// can be searched, unless the brain was filled by this replay or is in Config.Record and has not
+// been lost since. What an interrupted replay has left in a brain is deleted first. In the mode
+// None, brains have the names of the haystacks; they must exist and contain something, and the
+// error names all that do not.
 //
 // If anything fails, or ctx ends, brains that are not completely filled are removed, and so are
 // those that would not be found again. The error names those that could not be removed.

@@ -35,8 +35,8 @@ type message struct {
 }
 
 // messagesOf returns the messages of a session. Turns without text are left out, because a message
-// must have some. Each is a second later than the one before it, but none is on a later day than the
-// first: the date of a session is that of all it says.
+// must have some. Each is a second later than the one before it, but none is on a later day than
+// the first: the date of a session is that of all it says.
 func messagesOf(s source.Session) []message {
 	at, err := time.Parse(time.RFC3339, s.Date)
 	if err != nil {
@@ -79,8 +79,8 @@ func (s *session) path() string {
 	return target.BrainPath(s.brain) + "/sessions/" + url.PathEscape(s.id)
 }
 
-// send sends messages in order, in batches, or one by one if the daemon does not serve batches. Only
-// the last one asks for facts to be extracted (spec 4.1, memory_extract).
+// send sends messages in order, in batches, or one by one if the daemon does not serve batches.
+// Only the last one asks for facts to be extracted (spec 4.1, memory_extract).
 func (s *session) send(ctx context.Context, messages []message, single bool) (bool, error) {
 	bodies := make([][]byte, len(messages))
 	for i, m := range messages {

@@ -227,7 +227,8 @@ func TestReplayFails(t *testing.T) {
 	}
 }
 
-// TestFailedExtraction checks that a replay does not wait for facts that a job has failed to extract.
+// TestFailedExtraction checks that a replay does not wait for facts that a job has failed to
+// extract.
 func TestFailedExtraction(t *testing.T) {
 	b := bench(t, instances)
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, d http.Handler) {

@@ -64,8 +64,8 @@ func digest(v any) string {
 
 // Build returns what identifies the program of a daemon that is started with a command: the version
 // that it reports, which may be empty, with a hash of the command, of the program file and of all
-// arguments that are names of files. What these load is not covered. For a daemon that somebody else
-// has started, the command is empty, and the build is the version alone.
+// arguments that are names of files. What these load is not covered. For a daemon that somebody
+// else has started, the command is empty, and the build is the version alone.
 func Build(command []string, version string) (string, error) {
 	if len(command) == 0 {
 		return version, nil

@@ -17,7 +17,8 @@ import (
 )
 
 // vendor is a model provider that answers, rejects, loses replies and reports wrong usage, and
-// keeps its own bill. It bills at most one token for each byte and the tokens that a request allows.
+// keeps its own bill. It bills at most one token for each byte and the tokens that a request
+// allows.
 type vendor struct {
 	mu     sync.Mutex
 	random *rand.Rand

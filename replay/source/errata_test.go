@@ -65,8 +65,8 @@ func TestErrataOfOtherFormats(t *testing.T) {
 	}
 }
 
-// TestErrataOfSubstrings checks that a corrected answer replaces the substrings that the exact scorer
-// would look for.
+// TestErrataOfSubstrings checks that a corrected answer replaces the substrings that the exact
+// scorer would look for.
 func TestErrataOfSubstrings(t *testing.T) {
 	lines := writeFile(t, "a.jsonl", `{"id":"1","question":"Q","expected_substrings":["red"]}`+"\n"+
 		`{"id":"2","question":"Q","expected_substrings":["red"],"expected_paths":["x.md"]}`)

@@ -83,8 +83,8 @@ func audit(tags []string) (out []string) {
 	return out
 }
 
-// TestLongMemEvalFiles checks that the haystacks of real files have all their text, and nothing that
-// names the gold.
+// TestLongMemEvalFiles checks that the haystacks of real files have all their text, and nothing
+// that names the gold.
 func TestLongMemEvalFiles(t *testing.T) {
 	for _, name := range []string{"longmemeval_s_3.json", "lme_mini.json"} {
 		path := shared(t, "longmemeval/"+name)

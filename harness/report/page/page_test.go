@@ -208,8 +208,8 @@ func TestLargeRun(t *testing.T) {
 	}
 }
 
-// TestSavedFilesCanBeRead reads the files in a page: the figures, and the verdicts as evalctl compare
-// does.
+// TestSavedFilesCanBeRead reads the files in a page: the figures, and the verdicts as evalctl
+// compare does.
 func TestSavedFilesCanBeRead(t *testing.T) {
 	c := contentOf(9)
 	saved := map[string]string{}
