@@ -78,6 +78,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	started := time.Now()
 	report := Report{
 		Endpoint: cmp.Or(d.base, o.MCP), StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{},
+		Findings: []Finding{},
 	}
 	if err := d.probe(ctx, o.Timeout); err != nil {
 		report.BrainsLeft = d.brainsLeft()
@@ -92,7 +93,10 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	d.deleteToolBrain(ctx)
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
-	report.Death, report.BrainsLeft = r.death, d.brainsLeft()
+	report.BrainsLeft = d.brainsLeft()
+	if r.death != nil {
+		report.Deaths = append(report.Deaths, *r.death)
+	}
 	if ctx.Err() == nil && r.death != nil {
 		return report, fmt.Errorf("%w %s", ErrDied, r.death)
 	}
