@@ -35,6 +35,8 @@ type Death struct {
 	// Cause is what the daemon's health check, or its process, said. It may contain lines of the
 	// daemon's log.
 	Cause string `json:"cause"`
+	// Restarted is set if the daemon was started again and the run went on.
+	Restarted bool `json:"restarted"`
 }
 
 func (d Death) String() string {

@@ -78,6 +78,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	started := time.Now()
 	report := Report{
 		Endpoint: cmp.Or(d.base, o.MCP), StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{},
+		Findings: []Finding{},
 	}
 	if err := d.probe(ctx, o.Timeout); err != nil {
 		report.BrainsLeft = d.brainsLeft()
@@ -92,7 +93,11 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	d.deleteToolBrain(ctx)
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
-	report.Death, report.BrainsLeft = r.death, d.brainsLeft()
+	report.Findings, report.Normalised = findings(report.Results), d.quirks.texts()
+	report.BrainsLeft = d.brainsLeft()
+	if r.death != nil {
+		report.Deaths = append(report.Deaths, *r.death)
+	}
 	if ctx.Err() == nil && r.death != nil {
 		return report, fmt.Errorf("%w %s", ErrDied, r.death)
 	}
@@ -146,7 +151,8 @@ func (d *target) probeDeletion(ctx context.Context, id string) error {
 func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	res := Result{Check: chk.Check, Verdict: NotJudged}
 	if unmet := d.unmet(chk.needs, o.Slow); unmet != "" {
-		res.Reason, res.Detail = ReasonNeed, unmet
+		res.Reason, res.Detail, res.Cause = ReasonNeed, unmet, unmet
+		res.cause = cause{what: unmet, wide: true}
 		return outcome{Result: res}
 	}
 	start := time.Now()
@@ -159,10 +165,9 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	}
 	err := run(limited, chk.steps)
 	res.DurationMS = millis(time.Since(start))
-	res.Request = d.redactor.Text(c.last())
 	res.Verdict, res.Reason = verdict(err)
 	if err != nil {
-		res.Detail = d.redactor.Text(err.Error())
+		d.explain(&res, err, c.last())
 	}
 	return outcome{Result: res, again: err != nil && countsAlone(err)}
 }
