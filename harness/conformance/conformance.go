@@ -48,6 +48,8 @@ type Result struct {
 	Request    string  `json:"request,omitempty"`
 	Response   string  `json:"response,omitempty"`
 	DurationMS float64 `json:"duration_ms"`
+
+	cause cause // of Cause
 }
 
 // Report is the outcome of a run, in catalog order. It is partial if the run was stopped before

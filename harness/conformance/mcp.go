@@ -142,6 +142,14 @@ type reply struct {
 	wrong    string // the rule of progress that the notifications violate
 }
 
+// outcome says whether the call succeeded, as the first line of the evidence.
+func (r *reply) outcome() string {
+	if r.isError() {
+		return "error"
+	}
+	return "result"
+}
+
 // String describes the reply for a check's detail.
 func (r *reply) String() string {
 	switch {
@@ -215,9 +223,10 @@ func calling(tool string, args object, judge func(*reply) error) step {
 		if err != nil {
 			return err
 		}
-		c.remember(r.String())
+		x := toolExchange(tool, c.inToolBrain(tool, args), r)
+		c.remember(x)
 		if err := judge(r); err != nil {
-			return against(fmt.Errorf("%s: %w", tool, err))
+			return x.about(against(fmt.Errorf("%s: %w", tool, err)))
 		}
 		return nil
 	})
@@ -278,7 +287,7 @@ func withOwnConnection(steps ...step) step {
 			defer c.target.deleteBrain(ctx, own.brain)
 		}
 		err = own.run(ctx, steps...)
-		c.remember(own.last())
+		c.take(own)
 		return err
 	}
 }

@@ -104,6 +104,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
+	report.Findings, report.Normalised = findings(report.Results), d.quirks.texts()
 	report.BrainsLeft = d.brainsLeft()
 	report.Deaths = r.deaths
 	report.Findings = append(report.Findings, deathFindings(r.deaths, checks, report.Planned-len(report.Results))...)
@@ -173,7 +174,8 @@ func (d *target) probeDeletion(ctx context.Context, id string) error {
 func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	res := Result{Check: chk.Check, Verdict: NotJudged}
 	if unmet := d.unmet(chk.needs, o.Slow); unmet != "" {
-		res.Reason, res.Detail = ReasonNeed, unmet
+		res.Reason, res.Detail, res.Cause = ReasonNeed, unmet, unmet
+		res.cause = cause{what: unmet, wide: true}
 		return outcome{Result: res}
 	}
 	start := time.Now()
@@ -186,10 +188,9 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	}
 	err := run(limited, chk.steps)
 	res.DurationMS = millis(time.Since(start))
-	res.Request = d.redactor.Text(c.last())
 	res.Verdict, res.Reason = verdict(err)
 	if err != nil {
-		res.Detail = d.redactor.Text(err.Error())
+		d.explain(&res, err, c.last())
 	}
 	return outcome{Result: res, again: err != nil && countsAlone(err)}
 }

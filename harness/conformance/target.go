@@ -118,9 +118,19 @@ func (d *target) open(ctx context.Context, r request, brain string) (*http.Respo
 	req.Close = r.close
 	res, err := d.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.describe(r, brain), httpclient.Cause(ctx, err))
+		return nil, d.noAnswer(r, brain, fmt.Errorf("%s: %w", d.describe(r, brain), httpclient.Cause(ctx, err)))
 	}
 	return res, nil
+}
+
+// noAnswer adds the request to the error of one that got no answer.
+func (d *target) noAnswer(r request, brain string, err error) error {
+	x := d.exchange(r, brain)
+	what := "got no answer"
+	if timedOut(err) {
+		what = "got no answer in time"
+	}
+	return failure{err, cause{route: x.route, what: what}, x}
 }
 
 // send sends a request and reads the response.
@@ -131,13 +141,16 @@ func (d *target) send(ctx context.Context, r request, brain string) (*response, 
 	}
 	defer res.Body.Close()
 	if r.streaming && res.StatusCode == http.StatusOK {
-		return &response{request: d.describe(r, brain), status: res.StatusCode, header: res.Header}, nil
+		head := &response{request: d.describe(r, brain), status: res.StatusCode, header: res.Header}
+		head.seen = d.exchange(r, brain).answered(head)
+		return head, nil
 	}
 	body, err := httpclient.ReadBody(res, maxBody)
 	if err != nil {
-		return nil, fmt.Errorf("%s: read the response: %w", d.describe(r, brain), httpclient.Cause(ctx, err))
+		return nil, d.noAnswer(r, brain, fmt.Errorf("%s: read the response: %w", d.describe(r, brain), httpclient.Cause(ctx, err)))
 	}
-	answer := &response{d.describe(r, brain), res.StatusCode, res.Header, body}
+	answer := &response{request: d.describe(r, brain), status: res.StatusCode, header: res.Header, body: body}
+	answer.seen = d.exchange(r, brain).answered(answer)
 	d.quirks.removeFrom(r, answer)
 	return answer, nil
 }
@@ -195,7 +208,7 @@ func (d *target) createBrain(ctx context.Context) (id string, err error) {
 			return cmp.Or(res.brainID(), id), nil
 		}
 		if d.probed || d.shape+1 == len(brainShapes) || res.status != http.StatusBadRequest {
-			return "", unjudged{ReasonSetup, fmt.Errorf("create a brain: %s", res)}
+			return "", unjudged{ReasonSetup, res.wantStatus("2xx", fmt.Errorf("create a brain: %s", res))}
 		}
 		d.shape++
 	}
