@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -79,6 +80,21 @@ func tokenPrefixes(tokens ...string) []string {
 	}
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	return all
+}
+
+// moveTo continues with a daemon that was restarted, maybe at another address. No check may be
+// running.
+func (d *target) moveTo(endpoint string) error {
+	base, err := httpclient.ParseBaseURL(endpoint)
+	if err != nil {
+		return fmt.Errorf("endpoint of the restarted daemon: %w", err)
+	}
+	if brain := d.tools.moveTo(d.base, base); brain != "" {
+		d.leave(brain)
+	}
+	d.http.CloseIdleConnections()
+	d.base = base
+	return nil
 }
 
 // open sends a request and returns the response with its body unread.
@@ -233,19 +249,42 @@ func (d *target) deleteBrain(ctx context.Context, id string) {
 func (d *target) leave(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.left = append(d.left, d.redactor.Text(id))
+	d.left = append(d.left, id)
 }
 
 // brainsLeft returns the brains that the run created and could not delete.
 func (d *target) brainsLeft() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Sorted(slices.Values(d.left))
+	left := make([]string, len(d.left))
+	for i, id := range d.left {
+		left[i] = d.redactor.Text(id)
+	}
+	slices.Sort(left)
+	return left
+}
+
+// deleteLeft deletes the brains that could not be deleted because the daemon was dead. A restarted
+// daemon need not have them.
+func (d *target) deleteLeft(ctx context.Context) {
+	d.mu.Lock()
+	left := d.left
+	d.left = nil
+	d.mu.Unlock()
+	for _, id := range left {
+		d.deleteBrain(ctx, id)
+	}
 }
 
 func (d *target) requestDeletion(ctx context.Context, id string) (*response, error) {
+	run := ctx
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), cleanupTimeout, errCheckTimeout)
 	defer cancel()
+	defer context.AfterFunc(run, func() {
+		if errors.Is(context.Cause(run), ErrDied) {
+			cancel() // no use to wait for a dead daemon
+		}
+	})()
 	r := daemonRequest(http.MethodDelete, "/v1/brains/"+url.PathEscape(id)).withHeader("X-Confirm-Delete", "yes")
 	r.close = true // some daemons drop the connection after this response
 	res, err := d.send(ctx, r, "")
