@@ -36,7 +36,7 @@ type rescoreCmd struct {
 func (rescoreCmd) Help() string {
 	return `Scores the answers that a result file has, with another scorer, judge or corrected references. The
 daemon is not asked: answers, latencies and errors stay as they are. The new result is written next to
-the file as <name>.rescored.json, and its identity has the SHA-256 and the scorer of the old one.
+the file as <name>.rescored.json and under a name of its own, and its identity has the SHA-256 and the scorer of the old one.
 
 Examples:
 

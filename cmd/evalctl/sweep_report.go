@@ -246,7 +246,8 @@ func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) erro
 	if len(s.Cells) > 0 {
 		selection = s.Cells[0].Result.Identity.Dataset.Selection
 	}
+	own, latest := resultNames(path)
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
-		"sdk": s.SDK, "selection": selection, "cells": cells, "planned": s.Planned, "stopped": s.Stopped, "exit_code": code, "result": path,
+		"sdk": s.SDK, "selection": selection, "cells": cells, "planned": s.Planned, "stopped": s.Stopped, "exit_code": code, "result": own, "latest": latest,
 	})
 }
