@@ -253,7 +253,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 	if path == "" {
 		return err
 	}
-	t.report(res, progress.failures, len(config.Warnings))
+	t.report(res, t.readFailures(path, listedFailures), len(config.Warnings))
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

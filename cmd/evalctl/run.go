@@ -163,7 +163,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if path == "" {
 		return err
 	}
-	t.report(res, progress.failures, len(plan.gold.Warnings))
+	t.report(res, t.readFailures(path, listedFailures), len(plan.gold.Warnings))
 	verdict := c.writeArm(p, t, c.SDK, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
