@@ -62,6 +62,9 @@ type Record struct {
 	// JudgeUsageEstimated is set if the provider did not count all tokens of JudgeUsage.
 	JudgeUsageEstimated bool    `json:"judge_usage_estimated,omitempty"`
 	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
+	// JudgeCharges are the requests of JudgeAttempts that JudgeUSD charges otherwise than by the
+	// provider's count of tokens, or whose count cannot be.
+	JudgeCharges []JudgeCall `json:"judge_attempts_charged,omitempty"`
 	// Failed are the attempts before the last one.
 	Failed []Failure `json:"failed_attempts,omitempty"`
 
