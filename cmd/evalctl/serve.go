@@ -24,6 +24,7 @@ type serveCmd struct {
 	Default  string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of requests that name none. Default: the oldest brain that the key permits."`
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
+	gitFlags
 	daemonFlags
 }
 
@@ -58,11 +59,14 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.Default != "" && !brain.ValidID(c.Default) {
 		return usageError{fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)}
 	}
-	config, cache, err := c.config(p, c.Home, slog.LevelInfo)
+	config, cache, err := c.daemonFlags.config(p, c.Home, slog.LevelInfo)
 	if err != nil {
 		return usageError{err}
 	}
 	defer cache.Close()
+	if err := c.gitFlags.config(p, &config); err != nil {
+		return usageError{err}
+	}
 	keys, stopKeys, err := c.openKeys(ctx, p, config.Logger)
 	if err != nil {
 		return usageError{err}
