@@ -28,6 +28,8 @@ var (
 	errCrossOrigin  = errors.New("request from another origin")
 	errForeignHost  = errors.New("request for another host")
 	errShuttingDown = errors.New("daemon is shutting down")
+	// errKeyEnded is the errUnauthorized of a key that has expired or was revoked.
+	errKeyEnded = fmt.Errorf("%w: token is no longer valid", errUnauthorized)
 	// errBodyTooLarge is the errTooLarge of a body as a whole.
 	errBodyTooLarge = fmt.Errorf("body is %w", errTooLarge)
 )
