@@ -154,10 +154,11 @@ func (d *target) healthStatus(ctx context.Context) (int, error) {
 	return res.status, nil
 }
 
-// serverError matches the summary of a request whose response had a status of 5xx.
-var serverError = regexp.MustCompile(` → 5\d\d$`)
+// serverError matches descriptions of a response with a status of 5xx.
+var serverError = regexp.MustCompile(` (→|returned) 5\d\d( |$)`)
 
 // isSuspicious reports whether a daemon may be dead after this result.
 func (o outcome) isSuspicious() bool {
-	return o.again || o.Reason == ReasonTransport || o.Verdict != Kept && serverError.MatchString(o.Request)
+	failed := serverError.MatchString(o.Request) || serverError.MatchString(o.Detail)
+	return o.again || o.Reason == ReasonTransport || o.Verdict != Kept && failed
 }

@@ -78,7 +78,7 @@ func (r *runner) bury(ctx context.Context, l *life) {
 
 func (r *runner) addDeath(l *life) {
 	d := *l.death
-	d.Request = l.cut[d.After].Request
+	d.Request = l.requests[d.After]
 	r.deaths = append(r.deaths, d)
 }
 
@@ -90,10 +90,7 @@ func (r *runner) confirm(ctx context.Context, l *life) bool {
 		r.bury(ctx, l)
 		return false
 	}
-	first.Killer, first.Cause = killer, l.death.Cause
-	if res, ok := l.cut[killer]; ok {
-		first.Request = res.Request
-	}
+	first.Killer, first.Cause, first.Request = killer, l.death.Cause, l.requests[killer]
 	r.reportCut(ctx, l, ", and again when no other was")
 	return true
 }
@@ -223,6 +220,7 @@ func (r *runner) runSuspect(l *life, i int) outcome {
 	l.begin(id)
 	defer l.end(id, 0)
 	o := r.target.runCheck(l.ctx, r.options, r.checks[i])
+	l.answered(o)
 	o.Alone = true
 	select {
 	case <-time.After(settling):
@@ -238,6 +236,7 @@ func (r *runner) run(l *life, i int) outcome {
 	l.begin(id)
 	defer l.end(id, r.options.Parallel)
 	o := r.target.runCheck(l.ctx, r.options, r.checks[i])
+	l.answered(o)
 	if o.isSuspicious() {
 		l.suspect(id)
 	}
