@@ -62,7 +62,7 @@ func keys(t testing.TB) *httpapi.Keys {
 func authOptions(url string) Options {
 	return Options{
 		Endpoint: url, MCP: url + "/mcp", Token: adminToken, ReadOnlyToken: readerToken, OtherTenantToken: otherToken,
-		Agent: "conformance test",
+		Agent: "conformance test", Reference: true,
 	}
 }
 
