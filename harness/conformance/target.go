@@ -41,7 +41,9 @@ type target struct {
 	healthy bool // GET /healthz returned 2xx
 	deletes bool // brains can be deleted
 	shape   int  // index into brainShapes
-	quirks  quirks
+	quirks  *quirks
+
+	routes *routes // what each route returned
 
 	mu   sync.Mutex
 	left []string // brains that could not be deleted
@@ -65,6 +67,8 @@ func newTarget(o Options) (*target, error) {
 		redactor: redact.New(tokenPrefixes(o.Token, o.ReadOnlyToken, o.OtherTenantToken)...),
 		http:     &http.Client{Transport: tr, CheckRedirect: httpclient.NoRedirect},
 		tools:    newTools(o),
+		routes:   &routes{statuses: map[string]map[int]int{}},
+		quirks:   &quirks{envelopes: map[shape]envelope{}, sent: map[string][]string{}},
 	}, nil
 }
 
@@ -99,6 +103,7 @@ func (d *target) moveTo(endpoint string) error {
 
 // open sends a request and returns the response with its body unread.
 func (d *target) open(ctx context.Context, r request, brain string) (*http.Response, error) {
+	d.quirks.note(r, brain)
 	var body io.Reader
 	if r.body != nil {
 		body = strings.NewReader(*r.body)
@@ -151,7 +156,8 @@ func (d *target) send(ctx context.Context, r request, brain string) (*response, 
 	}
 	answer := &response{request: d.describe(r, brain), status: res.StatusCode, header: res.Header, body: body}
 	answer.seen = d.exchange(r, brain).answered(answer)
-	d.quirks.removeFrom(r, answer)
+	d.routes.count(answer.seen)
+	d.quirks.removeFrom(r, brain, answer)
 	return answer, nil
 }
 
@@ -234,6 +240,7 @@ func (r *response) brainID() string {
 // deleteBrain deletes a check's brain, even after ctx has ended. A brain that cannot be deleted is
 // named in the report. It does not change the verdict.
 func (d *target) deleteBrain(ctx context.Context, id string) {
+	d.quirks.forget(id)
 	if !d.deletes {
 		d.leave(id)
 		return
