@@ -130,9 +130,10 @@ var words = []string{
 // routeOf returns the path of a request with {id} in the place of ids, without its query.
 func routeOf(r request) string {
 	p, _, _ := strings.Cut(r.path, "?")
-	below, isBelow := strings.CutPrefix(p, "/v1/brains/conformance-no-such-brain/")
-	if isBelow {
-		p = "/" + below
+	if rest, ok := strings.CutPrefix(p, "/v1/brains/"); ok {
+		if _, below, ok := strings.Cut(rest, "/"); ok {
+			p = "/" + below
+		}
 	}
 	if p == "" {
 		return "/v1/brains/{id}"

@@ -141,7 +141,7 @@ func (r *routes) settle(c cause) cause {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if seen := r.statuses[c.route]; c.status >= 400 && len(seen) == 1 && seen[c.status] >= several {
-		return cause{route: c.route, what: fmt.Sprintf("always returned %d", c.status), status: c.status}
+		return cause{route: c.route, what: fmt.Sprintf("returned %d", c.status), status: c.status}
 	}
 	return c
 }

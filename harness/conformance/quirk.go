@@ -44,7 +44,7 @@ const probeLimit = 5 * time.Second
 
 // probeQuirks writes a document to an empty brain and looks at the responses.
 func (d *target) probeQuirks(ctx context.Context, brain string) {
-	const written, record = "conformance/probe.md", "conformance/probe-record.md"
+	const written, record = probeDocument, "conformance/probe-record.md"
 	c := &client{target: d, brain: brain}
 	do := func(r request) *response {
 		limited, cancel := context.WithTimeoutCause(ctx, probeLimit, errCheckTimeout)
@@ -158,7 +158,7 @@ func (q *quirks) accuse(d *target, results []Result) {
 // note remembers what a brain was sent.
 func (q *quirks) note(r request, brain string) {
 	const most = 1 << 16 // larger bodies have no paths that could be the daemon's
-	if r.atRoot {
+	if r.atRoot || r.path == "" {
 		return
 	}
 	q.mu.Lock()

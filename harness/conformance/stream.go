@@ -66,7 +66,11 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 		head.body = text.Bytes()
 	}
 	head.seen = c.target.exchange(r, c.brain).answered(head)
+	c.target.routes.count(head.seen)
 	c.remember(head.seen)
+	if err := head.withinRate(); err != nil {
+		return nil, err
+	}
 	body := &bodyReader{ReadCloser: res.Body}
 	s := &stream{response: head, body: body, events: sse.NewReader(body, 0)}
 	if !r.verbatim && !r.unfiltered {
