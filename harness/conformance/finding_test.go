@@ -129,20 +129,6 @@ func TestNormalised(t *testing.T) {
 			})
 		})
 	}
-	wrapped := func(patterns ...string) wrapper {
-		return after(anyRoute(patterns...), func(_ *http.Request, a *captured) {
-			a.edit(func(o map[string]any) {
-				if !a.failed() {
-					inner := object{}
-					for k, v := range o {
-						inner[k] = v
-						delete(o, k)
-					}
-					o["data"] = inner
-				}
-			})
-		})
-	}
 	rows := func(change func(object)) wrapper {
 		return func(next http.Handler) http.Handler {
 			isRecursive := func(r *http.Request) bool { return r.URL.Query().Get("recursive") == "true" }
@@ -164,10 +150,10 @@ func TestNormalised(t *testing.T) {
 		only        []string
 	}{
 		{"listings in documents", "listing-items", rename("GET /documents", "items", "documents"), []string{"listing", "batch-atomic-*"}},
-		{"listings in data", "listing-items", wrapped("GET /documents"), []string{"listing", "batch-atomic-*"}},
+		{"listings in data", "listing-items", inData("GET /documents"), []string{"listing", "batch-atomic-*"}},
 		{"searches in results", "search-chunks", rename("POST /search", "chunks", "results"), []string{"search-*", "sessions-recall-*"}},
-		{"searches in data", "search-chunks", wrapped("POST /search", "GET /search"), []string{"search-*"}},
-		{"stat in data", "documents-stat-envelope", wrapped("GET /documents/stat"), []string{"documents", "paths-allowed-*"}},
+		{"searches in data", "search-chunks", inData("POST /search", "GET /search"), []string{"search-*"}},
+		{"stat in data", "documents-stat-envelope", inData("GET /documents/stat"), []string{"documents", "paths-allowed-*"}},
 		{"folders with a slash", "listing-recursive-no-folders", rows(func(e object) {
 			e["path"] = e["path"].(string) + "/"
 			delete(e, "is_dir")
