@@ -222,7 +222,7 @@ func jsonField(name string, m matcher) assertion {
 			return err
 		}
 		err = matchField(o, name, m)
-		if f, ok := errors.AsType[failure](err); ok && r.status >= 400 {
+		if f, ok := errors.AsType[failure](err); ok && r.status >= 400 && !f.cause.wide {
 			f.error, f.cause.wide = err, true // all errors of a daemon have the same shape
 			f.cause.what += " in an error"
 			return f
@@ -245,16 +245,19 @@ func noField(name string) assertion {
 func bodyInSnakeCase(r *response) error {
 	o, err := r.object()
 	if err != nil {
-		return err
+		return unjudged{ReasonObserve, err} // it has no keys
 	}
 	return snakeCase(o)
 }
+
+// noProblem is the cause of every error whose body is no Problem.
+const noProblem = "has no Problem as the body of an error"
 
 // isProblem requires a Problem body (spec 2 and 7.1): an object with at least one of its fields,
 // each of the right type.
 func isProblem(r *response) error {
 	if err := isProblemBody(r); err != nil {
-		return onEveryRoute("has no Problem as the body of an error", "%w", err)
+		return onEveryRoute(noProblem, "%w", err)
 	}
 	return nil
 }

@@ -103,10 +103,15 @@ func (c *client) do(ctx context.Context, r request) (*response, error) {
 	}
 	c.remember(res.seen)
 	if res.status == http.StatusTooManyRequests {
-		return nil, unjudged{ReasonRateLimit, res.wantStatus("2xx",
-			errors.New("the daemon's rate limit was reached: run fewer checks in parallel"))}
+		return nil, res.rateLimited()
 	}
 	return res, nil
+}
+
+// rateLimited returns the error for a response with status 429.
+func (r *response) rateLimited() error {
+	return unjudged{ReasonRateLimit, r.wantStatus("2xx",
+		errors.New("the daemon's rate limit was reached: run fewer checks in parallel"))}
 }
 
 // poll calls try until it is done, with growing pauses. It returns false when the limit is reached

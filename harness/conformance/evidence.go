@@ -92,13 +92,15 @@ func toolExchange(tool string, args object, reply *reply) *exchange {
 	return x
 }
 
-// optionsOf returns the names of the parameters of a query, and of the keys of a search or an ask, without
-// those that say what is asked for.
+// optionsOf returns the names of the parameters of a query, and of the keys of a search or an ask,
+// without those that say what is asked for and those that have their default.
 func optionsOf(r request) []string {
 	names := map[string]bool{}
 	values, _ := url.ParseQuery(r.query) // a malformed query has no names
 	for name := range values {
-		names[name] = true
+		if value := values.Get(name); value != "" && value != "false" && name != "recursive" {
+			names[name] = true
+		}
 	}
 	if r.body != nil && (r.path == "/search" || r.path == "/ask" || strings.HasSuffix(r.path, "/recall")) {
 		var o object

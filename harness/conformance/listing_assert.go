@@ -63,15 +63,11 @@ func hasPaths(paths ...string) []assertion {
 
 // difference says how a list of paths differs from the wanted one, for a cause.
 func difference(want, got []string) string {
-	lacks := slices.ContainsFunc(want, func(p string) bool { return !slices.Contains(got, p) })
-	adds := slices.ContainsFunc(got, func(p string) bool { return !slices.Contains(want, p) })
 	switch {
-	case lacks && adds:
-		return "has wrong paths"
-	case lacks:
-		return "lacks paths"
-	case adds:
+	case slices.ContainsFunc(got, func(p string) bool { return !slices.Contains(want, p) }):
 		return "has paths that do not belong"
+	case slices.ContainsFunc(want, func(p string) bool { return !slices.Contains(got, p) }):
+		return "lacks paths"
 	}
 	return "has paths more than once"
 }

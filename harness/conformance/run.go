@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -43,6 +44,13 @@ type Options struct {
 	Agent string
 	// Process is the daemon's process if it was started for the run, else nil.
 	Process Process
+	// Restart starts the daemon again after it died, and stops what is left of it before. It returns
+	// the daemon's base URL, which may be another one, and its process. The daemon need not have the
+	// brains that it had. Restart is called at most twice. If it is nil, the death of the daemon ends
+	// the run. MCP follows the daemon if it begins with Endpoint.
+	Restart func(context.Context) (endpoint string, p Process, err error)
+	// Log returns the last lines of the log of a daemon whose process is running. It may be nil.
+	Log func() string
 	// Done is called with each result as soon as it is available. Calls are not concurrent.
 	Done func(Result)
 }
@@ -60,7 +68,7 @@ var errCheckTimeout = errors.New("the check timed out")
 // Run runs the selected checks. It returns an error for an invalid selection or endpoint, if the
 // daemon is unusable (ErrUnusable), if it stops answering (ErrDied), and if ctx ends early: then
 // the error is ctx's cause. In the latter two cases the report contains the checks that were
-// finished.
+// finished. That is all of them if the daemon could be restarted: then the report is not partial.
 func Run(ctx context.Context, o Options) (Report, error) {
 	checks, err := selectChecks(o.Only)
 	if err != nil {
@@ -102,18 +110,33 @@ func Run(ctx context.Context, o Options) (Report, error) {
 			report.Results = append(report.Results, res)
 		}
 	}
-	d.deleteToolBrain(ctx)
+	d.leaveToolBrain()
+	if !r.isDead() {
+		d.deleteLeft(ctx)
+	}
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
 	report.Findings, report.Normalised = findings(report.Results), d.deviations()
 	report.BrainsLeft = d.brainsLeft()
-	if r.death != nil {
-		report.Deaths = append(report.Deaths, *r.death)
-	}
-	if ctx.Err() == nil && r.death != nil {
-		return report, fmt.Errorf("%w %s", ErrDied, r.death)
+	report.Deaths = r.deaths
+	report.Findings = append(report.Findings, deathFindings(r.deaths, checks, report.Planned-len(report.Results))...)
+	if ctx.Err() == nil && len(r.deaths) > 0 {
+		return report, diedError(report)
 	}
 	return report, context.Cause(ctx)
+}
+
+// diedError describes the deaths of the daemon.
+func diedError(r Report) error {
+	var texts []string
+	for _, d := range r.Deaths {
+		texts = append(texts, d.String())
+	}
+	err := fmt.Errorf("%w %s", ErrDied, strings.Join(texts, "\nthe daemon died again "))
+	if !r.Partial {
+		err = fmt.Errorf("%w\nit was restarted and the other checks were done: their verdicts hold", err)
+	}
+	return err
 }
 
 // probe creates a brain, as every check does, finds out how the daemon differs from others, and

@@ -66,6 +66,9 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 	}
 	head.seen = c.target.exchange(r, c.brain).answered(head)
 	c.remember(head.seen)
+	if res.StatusCode == http.StatusTooManyRequests {
+		return nil, head.rateLimited()
+	}
 	body := &bodyReader{ReadCloser: res.Body}
 	return &stream{response: head, body: body, events: sse.NewReader(body, 0)}, nil
 }

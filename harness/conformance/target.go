@@ -72,6 +72,21 @@ func tokenPrefixes(tokens ...string) []string {
 	return all
 }
 
+// moveTo continues with a daemon that was restarted, maybe at another address. No check may be
+// running.
+func (d *target) moveTo(endpoint string) error {
+	base, err := httpclient.ParseBaseURL(endpoint)
+	if err != nil {
+		return fmt.Errorf("endpoint of the restarted daemon: %w", err)
+	}
+	if brain := d.tools.moveTo(d.base, base); brain != "" {
+		d.leave(brain)
+	}
+	d.http.CloseIdleConnections()
+	d.base = base
+	return nil
+}
+
 // open sends a request and returns the response with its body unread.
 func (d *target) open(ctx context.Context, r request, brain string) (*http.Response, error) {
 	var body io.Reader
