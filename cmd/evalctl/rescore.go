@@ -239,9 +239,6 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 	}
 	if r.judging != nil {
 		config.Paid, config.UnpricedModel = true, r.judging.UnpricedModel()
-		if err := j.ChargeInFlight(r.judging.Worst); err != nil {
-			return err
-		}
 	}
 	if config.Scorer, err = c.newScorer(r, j.Spent()); err != nil {
 		return usageError{err}

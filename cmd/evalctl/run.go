@@ -148,11 +148,6 @@ func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 // ask asks the questions and reports the result. The error determines the exit code.
 func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	config harness.Config, j *journal.Journal) (err error) {
-	if plan.judging != nil {
-		if err := j.ChargeInFlight(plan.judging.Worst); err != nil {
-			return err
-		}
-	}
 	if config.Scorer, err = c.newScorer(plan, j.Spent()); err != nil {
 		return usageError{err}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -154,11 +153,7 @@ func (d *target) healthStatus(ctx context.Context) (int, error) {
 	return res.status, nil
 }
 
-// serverError matches descriptions of a response with a status of 5xx.
-var serverError = regexp.MustCompile(` (→|returned) 5\d\d( |$)`)
-
 // isSuspicious reports whether a daemon may be dead after this result.
 func (o outcome) isSuspicious() bool {
-	failed := serverError.MatchString(o.Request) || serverError.MatchString(o.Detail)
-	return o.again || o.Reason == ReasonTransport || o.Verdict != Kept && failed
+	return o.again || o.Reason == ReasonTransport || o.Verdict != Kept && o.isServerError
 }

@@ -99,7 +99,7 @@ func (l *life) begin(id string) {
 func (l *life) answered(o outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.requests[o.ID] = o.Request
+	l.requests[o.ID] = o.last
 }
 
 func (l *life) end(id string, remembered int) {

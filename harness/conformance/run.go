@@ -188,7 +188,13 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	if err != nil {
 		d.explain(&res, err, c.last())
 	}
-	return outcome{Result: res, again: err != nil && countsAlone(err)}
+	out := outcome{Result: res, again: err != nil && countsAlone(err)}
+	out.isServerError = strings.HasPrefix(res.Response, "HTTP 5")
+	if x := c.last(); x != nil {
+		out.last = x.requestText(d.redactor.Text)
+		out.isServerError = out.isServerError || x.answer != nil && x.answer.status >= 500
+	}
+	return out
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -27,10 +27,12 @@ type runner struct {
 	reporting sync.Mutex // guards results, and serializes Options.Done
 }
 
-// outcome is the result of a check. again is set if it counts only after the check ran alone.
+// outcome is the result of a check.
 type outcome struct {
 	Result
-	again bool
+	again         bool   // it counts only after the check ran alone
+	last          string // the last request, also of a check that is kept
+	isServerError bool   // the status of the last response was 5xx
 }
 
 // runAll runs the checks and returns one result for each. A check that did not finish before ctx
