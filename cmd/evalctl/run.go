@@ -148,11 +148,6 @@ func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 // ask asks the questions and reports the result. The error determines the exit code.
 func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	config harness.Config, j *journal.Journal) (err error) {
-	if plan.judging != nil {
-		if err := j.ChargeInFlight(plan.judging.Worst); err != nil {
-			return err
-		}
-	}
 	if config.Scorer, err = c.newScorer(plan, j.Spent()); err != nil {
 		return usageError{err}
 	}
@@ -163,7 +158,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if path == "" {
 		return err
 	}
-	t.report(res, progress.failures, len(plan.gold.Warnings))
+	t.report(res, t.readFailures(path, listedFailures), len(plan.gold.Warnings))
 	verdict := c.writeArm(p, t, c.SDK, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
@@ -192,11 +187,22 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 		_, err := fmt.Fprintln(p.stdout, printable(res.Summary(path), oneLine))
 		return err
 	}
+	own, latest := resultNames(path)
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
 		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags,
 		"latency": res.Latency, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
 		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
-		"spent_usd": res.Cost.SpentUSD, "floor": res.Gate.Floor, "exit_code": code, "result": path, "gate": res.Gate,
+		"spent_usd": res.Cost.SpentUSD, "floor": res.Gate.Floor, "exit_code": code, "result": own, "latest": latest, "gate": res.Gate,
 	})
+}
+
+// resultNames returns the own name of the result file at path, and <sdk>.json if that is the same
+// file, else nil.
+func resultNames(path string) (own string, latest any) {
+	own, name := journal.Names(path)
+	if name == "" {
+		return own, nil
+	}
+	return own, name
 }
