@@ -65,7 +65,7 @@ func TestOneDefect(t *testing.T) {
 			if json.Unmarshal(a.body.Bytes(), &o) == nil && o["items"] != nil {
 				a.setText(string(encode(o["items"])))
 			}
-		}), broken: []string{"listing-items", "listing-empty"}, may: []string{"records-listing-parameter"}},
+		}), broken: []string{"listing-items"}},
 		{name: "another shape of brains", wrap: otherBrains(), only: []string{"documents", "events", "listing"}},
 		{name: "rate limit", wrap: replace(route("POST /documents/append"), reject(429))},
 	} {
