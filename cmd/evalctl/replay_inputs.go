@@ -145,9 +145,15 @@ func (t *terminal) estimate(p *replay.Plan, out *process) error {
 	for _, model := range e.Unpriced {
 		t.field("warning", "the price of %s is not known: give --price %[1]s=IN/OUT", printable(model, oneLine))
 	}
+	usd := func(of int) any { // null if it lacks models without a price
+		if len(e.Unpriced) > 0 {
+			return nil
+		}
+		return e.Total.USD[of]
+	}
 	data, err := json.Marshal(map[string]any{
-		"low_usd": e.Total.USD[replay.Low], "likely_usd": e.Total.USD[replay.Likely],
-		"worst_usd": e.Total.USD[replay.Worst], "low_minutes": e.Total.Time[replay.Low].Minutes(),
+		"low_usd": usd(replay.Low), "likely_usd": usd(replay.Likely),
+		"worst_usd": usd(replay.Worst), "low_minutes": e.Total.Time[replay.Low].Minutes(),
 		"likely_minutes": e.Total.Time[replay.Likely].Minutes(),
 		"worst_minutes":  e.Total.Time[replay.Worst].Minutes(),
 	})
