@@ -51,7 +51,7 @@ func ParseAddress(rawURL, branch string, tenants bool) (Address, error) {
 }
 
 // scp matches the addresses of scp, of which git understands HOST:PATH with and without a user.
-var scp = regexp.MustCompile(`^([A-Za-z0-9_.-]+@)?[A-Za-z0-9_.-]+:[^:]`)
+var scp = regexp.MustCompile(`^([A-Za-z0-9_.][A-Za-z0-9_.-]*@)?[A-Za-z0-9_.][A-Za-z0-9_.-]*:[^:]`)
 
 func checkURL(rawURL string) error {
 	if strings.ContainsFunc(rawURL, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
