@@ -88,9 +88,13 @@ func (o *owners) Add(ctx context.Context, r brain.Record) error {
 	return err
 }
 
+// claim notes a brain before it is added.
 func (o *owners) claim(r brain.Record) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if _, exists := o.tenants[r.Brain.ID]; exists {
+		return fmt.Errorf("%w: %s", brain.ErrExists, r.Brain.ID)
+	}
 	if o.single && len(o.tenants) > 0 {
 		return fmt.Errorf("%w: the git remote of this daemon has one branch, which is that of another brain", store.ErrConflict)
 	}
