@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,9 +18,9 @@ import (
 )
 
 const (
-	// openTimeout limits the pull before a store is used.
-	openTimeout = 15 * time.Second
-	// syncTimeout limits a pull and a push in the background.
+	// openTimeout limits the pull before a store is used that has documents already.
+	openTimeout = 5 * time.Second
+	// syncTimeout limits the first pull of a new store, and a pull and a push in the background.
 	syncTimeout = 5 * time.Minute
 	// evictTimeout limits the push of a store that is closed while the others stay open, and
 	// closeTimeout the pushes of all when the daemon ends.
@@ -46,7 +45,9 @@ type Remote struct {
 	counts *prometheus.CounterVec
 
 	running sync.WaitGroup
-	closing atomic.Bool
+	// ctx ends when Close begins.
+	ctx   context.Context
+	close context.CancelFunc
 
 	mu   sync.Mutex
 	open map[*syncer]struct{}
@@ -54,13 +55,15 @@ type Remote struct {
 
 // New returns a Remote. The caller must Close it before the stores that it has opened.
 func New(opts Options) *Remote {
-	return &Remote{
+	r := &Remote{
 		opts: opts, slots: make(chan struct{}, parallel), open: map[*syncer]struct{}{},
 		counts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evalctl_git_remote_total",
 			Help: "Pulls from and pushes to git remotes by outcome: done, conflict or failed.",
 		}, []string{"command", "outcome"}),
 	}
+	r.ctx, r.close = context.WithCancel(context.Background())
+	return r
 }
 
 // Check returns an error unless the remote can be reached. It does nothing if the address differs
@@ -116,7 +119,7 @@ func (r *Remote) Open(ctx context.Context, dir, brain, tenant string, opts gitst
 // Close pushes what is not pushed yet, with one attempt for each open repository, and ends the work
 // in the background. It reports what could not be pushed to the log.
 func (r *Remote) Close() {
-	r.closing.Store(true)
+	r.close()
 	r.mu.Lock()
 	var list []*syncer
 	for s := range r.open {

@@ -39,7 +39,7 @@ type syncer struct {
 
 func newSyncer(r *Remote, brain string) *syncer {
 	s := &syncer{remote: r, logger: r.opts.Logger.With("brain", brain), wake: make(chan struct{}, 1)}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.ctx, s.cancel = context.WithCancel(r.ctx)
 	return s
 }
 
@@ -49,12 +49,14 @@ func (s *syncer) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pullCtx, cancel := context.WithTimeout(ctx, openTimeout)
+	limit := openTimeout
+	if pristine {
+		// A client that does not wait must not interrupt the pull: the next one would begin again.
+		ctx, limit = s.ctx, syncTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := s.pull(pullCtx); err != nil && !errors.Is(err, store.ErrConflict) {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	if err := s.pull(ctx); err != nil && !errors.Is(err, store.ErrConflict) {
 		s.failed(err)
 		if pristine {
 			return unavailable{}
@@ -228,7 +230,7 @@ func (s *syncer) close() {
 	s.remote.mu.Lock()
 	delete(s.remote.open, s)
 	s.remote.mu.Unlock()
-	if s.remote.closing.Load() {
+	if s.remote.ctx.Err() != nil {
 		return // Remote.Close has pushed
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), evictTimeout)

@@ -73,6 +73,9 @@ func runProgram(
 	cmd.Dir = dir
 	cmd.Env = programEnv(cmd.Environ(), userSettings)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if userSettings {
+		ownSession(cmd) // ssh and helpers may ask on the terminal
+	}
 	cmd.WaitDelay = stopTimeout
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
@@ -95,7 +98,7 @@ func runProgram(
 func programEnv(environ []string, userSettings bool) []string {
 	env := slices.DeleteFunc(environ, func(v string) bool {
 		hasPrefix := func(prefix string) bool { return strings.HasPrefix(v, prefix) }
-		return strings.HasPrefix(v, "GIT_") && !(userSettings && slices.ContainsFunc(userVariables, hasPrefix))
+		return hasPrefix("GIT_") && (!userSettings || !slices.ContainsFunc(userVariables, hasPrefix))
 	})
 	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
 	if !userSettings {
