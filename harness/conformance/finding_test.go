@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	ct "evalctl/harness/conformance/conformancetest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -141,7 +143,7 @@ func TestNormalised(t *testing.T) {
 						}
 					}
 				})
-			})(folderRows()(next))
+			})(ct.FolderRows()(next))
 		}
 	}
 	for _, tt := range []struct {
