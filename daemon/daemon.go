@@ -38,6 +38,8 @@ type Config struct {
 	// with a Home and StoreMemory without one. StoreMemory with a Home is an error, because nothing
 	// would be stored there.
 	Store string
+	// Git configures StoreGit.
+	Git GitConfig
 	// Reader answers questions, running ReaderModel.
 	Reader      llm.Provider
 	ReaderModel string

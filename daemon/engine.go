@@ -25,6 +25,12 @@ const (
 	StoreGit    = "git"    // a repository per brain, a commit per change
 )
 
+// GitConfig configures the repositories of brains.
+type GitConfig struct {
+	// Sign signs every commit, see gitstore.Options. Nil means that commits are not signed.
+	Sign func(context.Context, gitstore.SignRequest) (string, error)
+}
+
 // engineFile is the file in which a home records its engine. Another engine would not find the
 // documents.
 const engineFile = "store"
@@ -58,7 +64,8 @@ func storage(cfg Config, logger *slog.Logger) (brain.Config, error) {
 		}
 	case StoreGit:
 		open = func(ctx context.Context, id string) (*store.Store, error) {
-			repo, err := gitstore.Open(ctx, filepath.Join(dir, id, "repository"), &gitstore.Options{Options: options})
+			repo, err := gitstore.Open(ctx, filepath.Join(dir, id, "repository"),
+				&gitstore.Options{Options: options, Sign: cfg.Git.Sign})
 			if err != nil {
 				return nil, err
 			}

@@ -100,7 +100,7 @@ func (r *runner) answer(ctx context.Context, q dataset.Question) (result.Record,
 		return rec, r.checkMode(rec)
 	}
 	if gold := q.Item().Gold; gold != nil && failure == nil {
-		rec.Retrieval = result.CompareWithGold(gold, a.Retrieved, r.cfg.TopK, func(c result.Chunk) []string {
+		rec.Retrieval = result.CompareWithGold(gold, rec.Retrieved, r.cfg.TopK, func(c result.Chunk) []string {
 			return r.documents(q, c, gold)
 		})
 	}

@@ -101,7 +101,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Group != "mcp" })
 	}
 	if c.SDK == "" {
-		return c.check(ctx, p, t, out, c.Endpoint, nil, len(checks))
+		return c.check(ctx, p, t, out, c.options(c.Endpoint), len(checks))
 	}
 	session, err := c.open(ctx, p)
 	if err != nil {
@@ -110,7 +110,26 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	if c.MCP == "" && c.SDK == "go" {
 		c.MCP = session.Endpoint().URL() + "/mcp"
 	}
-	return errors.Join(c.check(ctx, p, t, out, session.Endpoint().URL(), session.Process(), len(checks)), session.Close())
+	options := c.options(session.Endpoint().URL())
+	options.Process = session.Process()
+	options.Log = func() string { return session.Process().LastLines() }
+	options.Restart = func(ctx context.Context) (string, conformance.Process, error) {
+		t.field("restart", "the daemon died and is started again")
+		if err := session.Restart(ctx); err != nil {
+			return "", nil, err
+		}
+		return session.Endpoint().URL(), session.Process(), nil
+	}
+	return errors.Join(c.check(ctx, p, t, out, options, len(checks)), session.Close())
+}
+
+// options returns what the flags say about a run.
+func (c *conformanceCmd) options(url string) conformance.Options {
+	return conformance.Options{
+		Endpoint: url, MCP: c.MCP, Token: c.Token,
+		ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
+		Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(),
+	}
 }
 
 // open starts the daemon.
@@ -129,24 +148,16 @@ func (c *conformanceCmd) open(ctx context.Context, p *process) (*harness.Session
 
 // check runs the checks and writes the report. If it is stopped, the report contains the checks
 // that were done.
-func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, out *outputFile, url string,
-	daemon *launch.Daemon, planned int) error {
-	if url != "" {
-		t.field("daemon", "%s", printable(url, oneLine))
+func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, out *outputFile, options conformance.Options,
+	planned int) error {
+	if options.Endpoint != "" {
+		t.field("daemon", "%s", printable(options.Endpoint, oneLine))
 	}
 	if c.MCP != "" {
 		t.field("mcp", "%s", printable(c.MCP, oneLine))
 	}
 	progress := t.checkProgress(planned)
-	options := conformance.Options{
-		Endpoint: url, MCP: c.MCP, Token: c.Token,
-		ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
-		Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow,
-		Agent: userAgent(), Done: progress.add,
-	}
-	if daemon != nil {
-		options.Process = daemon
-	}
+	options.Done = progress.add
 	found, err := conformance.Run(ctx, options)
 	progress.done()
 	switch {

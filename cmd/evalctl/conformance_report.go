@@ -17,9 +17,11 @@ func writeCheckTable(w io.Writer, r conformance.Report) error {
 	var b bytes.Buffer
 	if r.Partial {
 		fmt.Fprintf(&b, "PARTIAL: %d of %d checks were done before the run was stopped.\n", len(r.Results), r.Planned)
-		for _, d := range r.Deaths {
-			fmt.Fprintf(&b, "The daemon died %s.\n", printable(d.String(), keepLines))
-		}
+	}
+	for _, d := range r.Deaths {
+		fmt.Fprintf(&b, "The daemon died %s.\n", printable(d.String(), keepLines))
+	}
+	if r.Partial || len(r.Deaths) > 0 {
 		b.WriteByte('\n')
 	}
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)

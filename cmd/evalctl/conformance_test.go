@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,21 @@ import (
 	"evalctl/daemon/httpapi"
 	"evalctl/internal/llm"
 )
+
+// mortal serves the reference daemon at the address in its argument, until a client declares a body
+// that is too large to be sent.
+func mortal() {
+	d, err := daemon.New(context.Background(), daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.ListenAndServe(os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > 1<<30 {
+			log.Fatal("panic: out of memory")
+		}
+		d.Handler().ServeHTTP(w, r)
+	})))
+}
 
 // conformanceOf runs evalctl conformance against the reference daemon, whose handler wrap returns.
 func conformanceOf(

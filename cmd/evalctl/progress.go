@@ -31,8 +31,6 @@ const (
 	// A plain line is printed after each tenth of the questions, subject to these intervals.
 	minLineInterval = time.Second
 	maxLineInterval = 10 * time.Second
-	// listedFailures is the maximum number of failed questions in the report.
-	listedFailures = 20
 )
 
 // progress reports the progress of a run: as a bar on a terminal, otherwise as plain lines. Its
@@ -55,9 +53,9 @@ type progress struct {
 	start    time.Time
 	drawn    time.Time
 	tenth    int
-	took     []float64 // latencies of the recent answers in ms, a ring buffer
-	first    []float64 // times to their first tokens in ms, a ring buffer
-	failures
+	took     []float64      // latencies of the recent answers in ms, a ring buffer
+	first    []float64      // times to their first tokens in ms, a ring buffer
+	failed   *result.Record // the first one in the dataset that ended with an error
 }
 
 // progress starts the display for a run of total questions. The first resumed records passed to add
@@ -147,8 +145,8 @@ func (p *progress) add(r result.Record) {
 			p.first = ring(p.first, p.counts.Total, *r.FirstDeltaMS)
 		}
 	}
-	if !r.Passed {
-		p.failures.add(r)
+	if r.Error != nil && (p.failed == nil || r.Line < p.failed.Line) {
+		p.failed = &r
 	}
 	if !p.t.quiet {
 		p.draw()

@@ -36,7 +36,7 @@ type rescoreCmd struct {
 func (rescoreCmd) Help() string {
 	return `Scores the answers that a result file has, with another scorer, judge or corrected references. The
 daemon is not asked: answers, latencies and errors stay as they are. The new result is written next to
-the file as <name>.rescored.json, and its identity has the SHA-256 and the scorer of the old one.
+the file as <name>.rescored.json and under a name of its own, and its identity has the SHA-256 and the scorer of the old one.
 
 Examples:
 
@@ -251,7 +251,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 	if path == "" {
 		return err
 	}
-	t.report(res, progress.failures, len(config.Warnings))
+	t.report(res, t.readFailures(path, listedFailures), len(config.Warnings))
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

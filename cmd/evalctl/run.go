@@ -160,7 +160,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if path == "" {
 		return err
 	}
-	t.report(res, progress.failures, len(plan.gold.Warnings))
+	t.report(res, t.readFailures(path, listedFailures), len(plan.gold.Warnings))
 	verdict := c.writeArm(p, t, c.SDK, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
@@ -197,11 +197,22 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 		_, err := fmt.Fprintln(p.stdout, printable(res.Summary(path), oneLine))
 		return err
 	}
+	own, latest := resultNames(path)
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
 		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags,
 		"latency": res.Latency, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
 		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
-		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code, "result": path, "gate": res.Gate,
+		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code, "result": own, "latest": latest, "gate": res.Gate,
 	})
+}
+
+// resultNames returns the own name of the result file at path, and <sdk>.json if that is the same
+// file, else nil.
+func resultNames(path string) (own string, latest any) {
+	own, name := journal.Names(path)
+	if name == "" {
+		return own, nil
+	}
+	return own, name
 }

@@ -18,6 +18,9 @@ type Record struct {
 	// Tenant owns the brain. It is empty for a brain that was created while the
 	// daemon ran without keys.
 	Tenant string
+	// Damage is why the brain cannot be used: a store.UnusableError. A damaged record has the
+	// brain's id, and the rest only as far as it could be read. Only Load returns such records.
+	Damage error
 }
 
 // Catalog keeps the records of brains. Folder and MemoryCatalog implement it;
@@ -28,8 +31,9 @@ type Record struct {
 // is one call at a time for an id. The service checks slugs and tenants: to a catalog
 // only ids are unique.
 type Catalog interface {
-	// Load returns all records, in any order. A record that cannot be read is an
-	// error that identifies it and says what to do.
+	// Load returns all records, in any order. A record that cannot be read is returned
+	// with its Damage, so that the other brains remain usable. An error means that there
+	// is no telling which brains exist.
 	Load(ctx context.Context) ([]Record, error)
 	// Add adds a record. When it returns nil, the record is as durable as the catalog
 	// can make it. An id that is in the catalog is ErrExists. After another error the

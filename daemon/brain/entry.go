@@ -68,7 +68,10 @@ func (e *entry) touch() { e.used.Store(e.cfg.now().UnixNano()) }
 func (e *entry) openStore(ctx context.Context) error {
 	st, err := e.cfg.openStore(ctx, e.id())
 	if err != nil {
-		return fmt.Errorf("open brain %s: %w", e.id(), err)
+		if isContextError(err) {
+			return err
+		}
+		return fmt.Errorf("%w %s: %w", ErrOpen, e.id(), err)
 	}
 	st.Subscribe(e.events.Publish)
 	e.store = st

@@ -14,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
 )
 
 // Prefixes of folders that a crash may leave behind. No id can begin with a dot.
@@ -92,37 +93,67 @@ func (f *Folder) load() ([]Record, error) {
 				return nil, err
 			}
 		case ValidID(name):
-			r, err := f.read(name)
-			if err != nil {
-				return nil, err
-			}
-			records = append(records, r)
+			records = append(records, f.read(name))
 		}
 	}
 	return records, nil
 }
 
-func (f *Folder) read(id string) (Record, error) {
-	name := id + "/" + brainFile
-	data, err := f.root.ReadFile(name)
+// read returns the record of a brain, with its damage if it has any.
+func (f *Folder) read(id string) Record {
+	r, err := f.parse(id)
+	r.Brain.ID = id
+	if err == nil {
+		return r
+	}
+	damage, ok := errors.AsType[*store.UnusableError](err)
+	if !ok {
+		damage = &store.UnusableError{
+			Kind: store.ErrDamaged,
+			Reason: fmt.Sprintf("the record of brain %s, the file %s in its folder, is missing or damaged: "+
+				"restore it, or move the folder away, and restart the daemon", id, brainFile),
+			Cause: fmt.Errorf("%s: %w", filepath.Join(f.root.Name(), id, brainFile), err),
+		}
+	}
+	r.Damage = damage
+	return r
+}
+
+// parse returns what it could read of a record also if there is an error.
+func (f *Folder) parse(id string) (Record, error) {
+	data, err := f.root.ReadFile(id + "/" + brainFile)
 	if err != nil {
-		return Record{}, fmt.Errorf("%w: restore it, or move the folder %s away", err, id)
+		return Record{}, err
 	}
 	var r brainRecord
 	if err := json.Unmarshal(data, &r); err != nil {
-		return Record{}, fmt.Errorf("%s: %w: restore it, or move the folder %s away", name, err, id)
+		// A newer version may have changed the type of any other field.
+		var format struct {
+			Version int `json:"version"`
+		}
+		if json.Unmarshal(data, &format) == nil && format.Version > brainVersion {
+			err = newerRecord(id, format.Version)
+		}
+		return Record{}, err
 	}
-	if r.Version != brainVersion {
-		return Record{}, fmt.Errorf("%s: version %d is not %d, the one this program reads",
-			name, r.Version, brainVersion)
+	record := Record{Brain: r.Brain, Tenant: r.Tenant}
+	switch {
+	case r.Version > brainVersion:
+		return record, newerRecord(id, r.Version)
+	case r.Version != brainVersion:
+		return Record{}, fmt.Errorf("version %d is not %d, the one this program reads", r.Version, brainVersion)
+	case r.Brain.ID != id:
+		return Record{}, fmt.Errorf("names brain %q: rename the folder back", r.Brain.ID)
 	}
-	if r.Brain.ID != id {
-		return Record{}, fmt.Errorf("%s: names brain %q: rename the folder back", name, r.Brain.ID)
+	return record, checkBrain(r.Brain)
+}
+
+func newerRecord(id string, version int) error {
+	return &store.UnusableError{
+		Kind: store.ErrSchemaVersion,
+		Reason: fmt.Sprintf("brain %s was written by a newer program: its record has version %d, "+
+			"this program reads version %d: use the newer program", id, version, brainVersion),
 	}
-	if err := checkBrain(r.Brain); err != nil {
-		return Record{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return Record{r.Brain, r.Tenant}, nil
 }
 
 // Add implements Catalog. It creates the brain's folder.

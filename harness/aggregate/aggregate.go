@@ -145,7 +145,7 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 	res.Retried, res.GoldMissed, res.Grounded = s.retried, s.goldMissed, s.grounded
 	res.ReaderUsage = s.reader
-	res.Retrieval = s.retrieval.figures(independent)
+	res.Retrieval = s.retrieval.figures(res)
 	res.Cost = s.costOf(res.Cost)
 	res.Interval = PassInterval(n)
 	for tag, t := range s.tags {

@@ -60,6 +60,7 @@ func (c *client) runInToolBrain(ctx context.Context, steps []step) (err error) {
 
 // runInNewBrain creates the client's brain, runs the steps and deletes the brain.
 func (c *client) runInNewBrain(ctx context.Context, steps []step) (err error) {
+	c.remember(c.target.exchange(daemonRequest(http.MethodPost, "/v1/brains"), ""))
 	if c.brain, err = c.target.createBrain(ctx); err != nil {
 		return err
 	}

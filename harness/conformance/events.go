@@ -239,12 +239,13 @@ func readableWhenReported() step {
 }
 
 func eventIDChecks() []check {
+	const wrongIDs = "has frames without an id of their own that is above the ones before"
 	increasing := func(frames []frame) error {
 		last := -1
 		for _, f := range frames {
 			n, err := strconv.Atoi(f.id)
 			if err != nil || n <= last {
-				return fmt.Errorf("want increasing ids, got %q after %d", f.id, last)
+				return because(wrongIDs, "want increasing ids, got %q after %d", f.id, last)
 			}
 			last = n
 		}
@@ -254,7 +255,7 @@ func eventIDChecks() []check {
 		seen := map[string]bool{}
 		for _, f := range frames {
 			if f.id == "" || seen[f.id] {
-				return fmt.Errorf("want a unique id in every frame, got %q for %q", f.id, f.name)
+				return because(wrongIDs, "want a unique id in every frame, got %q for %q", f.id, f.name)
 			}
 			seen[f.id] = true
 		}

@@ -67,7 +67,7 @@ func (f *Finding) add(res Result) {
 	}
 }
 
-// causeTexts returns the text of each cause that was seen on several routes.
+// causeTexts returns the text of each cause that was seen on several endpoints or tools.
 func causeTexts(results []Result) map[string]string {
 	routes := map[string][]string{}
 	for _, res := range results {
@@ -78,7 +78,7 @@ func causeTexts(results []Result) map[string]string {
 	texts := map[string]string{}
 	for key, on := range routes {
 		if len(on) > 1 {
-			texts[key] = fmt.Sprintf("%d endpoints: each %s", len(on), key)
+			texts[key] = fmt.Sprintf("each of %d endpoints %s", len(on), key)
 		}
 	}
 	return texts

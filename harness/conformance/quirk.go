@@ -22,7 +22,7 @@ type quirks struct {
 // probeQuirks writes a document to an empty brain and looks at its listing. A daemon that cannot do
 // that has no known quirks.
 func (d *target) probeQuirks(ctx context.Context, brain string) quirks {
-	const written = "conformance/probe.md"
+	const written = probeDocument
 	c := &client{target: d, brain: brain}
 	// The listing shows what there is, with or without the document. Some daemons create the files of
 	// an index at the first search.

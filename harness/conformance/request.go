@@ -140,10 +140,15 @@ func (r *response) String() string {
 
 func (r *response) object() (object, error) {
 	var o object
-	if err := json.Unmarshal(r.body, &o); err != nil || o == nil {
+	err := json.Unmarshal(r.body, &o)
+	switch {
+	case err == nil && o != nil:
+		return o, nil
+	case r.status >= 400:
+		return nil, onEveryRoute(noProblem, "want a JSON object, got %s", excerpt(r.body))
+	default:
 		return nil, because("returned no JSON object", "want a JSON object, got %s", excerpt(r.body))
 	}
-	return o, nil
 }
 
 // objects returns the elements of a JSON array, all of which must be objects.

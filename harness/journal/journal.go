@@ -45,7 +45,9 @@ type slot struct {
 type startLine struct {
 	Kind string `json:"kind"`
 	// Name is that of the result file, the SDK's if it is empty.
-	Name      string          `json:"name,omitempty"`
+	Name string `json:"name,omitempty"`
+	// File is the result file's own name.
+	File      string          `json:"file,omitempty"`
 	StartedAt time.Time       `json:"started_at"`
 	Identity  result.Identity `json:"identity"`
 	Options   json.RawMessage `json:"options,omitempty"`
@@ -90,8 +92,8 @@ func Create(dir string, id result.Identity, started time.Time, options json.RawM
 	return CreateNamed(dir, id.SDK, id, started, options)
 }
 
-// CreateNamed is Create for the journal <dir>/<name>.journal, whose result file is
-// <dir>/<name>.json.
+// CreateNamed is Create for the journal <dir>/<name>.journal, whose result file is NewOutput(dir,
+// name, started).
 func CreateNamed(
 	dir, name string, id result.Identity, started time.Time, options json.RawMessage,
 ) (*Journal, error) {
@@ -109,7 +111,8 @@ func CreateNamed(
 	}
 	j.backup = backup
 	j.start = startLine{
-		Kind: kindRun, Name: name, StartedAt: started, Identity: id, Options: options,
+		Kind: kindRun, Name: name, File: NewOutput(dir, name, started).own,
+		StartedAt: started, Identity: id, Options: options,
 	}
 	j.slots = make([]slot, id.Dataset.Selected)
 	line, err := json.Marshal(j.start)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
@@ -83,6 +84,9 @@ func (j *Journal) acceptStart(line []byte) error {
 	}
 	if v := j.start.Identity.SchemaVersion; v != result.SchemaVersion {
 		return fmt.Errorf("it has schema version %d, this evalctl writes %d", v, result.SchemaVersion)
+	}
+	if ending, ok := strings.CutPrefix(j.start.File, j.start.Name); j.start.File != "" && (!ok || !ownEnding.MatchString(ending)) {
+		return fmt.Errorf("%q is not the name of a result file of %q", j.start.File, j.start.Name)
 	}
 	n := j.start.Identity.Dataset.Selected
 	if n < 1 || n > dataset.MaxQuestions {

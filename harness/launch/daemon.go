@@ -65,6 +65,10 @@ func (d *Daemon) Err() error {
 	}
 }
 
+// LastLines returns the last lines and the path of the log of a daemon that runs, or why it cannot
+// be read.
+func (d *Daemon) LastLines() string { return d.log.lastLines() }
+
 // Stop ends the process group with SIGTERM, and with SIGKILL after 5 seconds. It returns when no
 // process of the group is left, or an error that names the remaining ones. Further calls wait for
 // the first one and return the same error.

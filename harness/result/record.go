@@ -67,6 +67,8 @@ type Record struct {
 	JudgeCharges []JudgeCall `json:"judge_attempts_charged,omitempty"`
 	// Failed are the attempts before the last one.
 	Failed []Failure `json:"failed_attempts,omitempty"`
+	// CutBytes is how much of the answer is not kept, 0 unless the question failed.
+	CutBytes int `json:"cut_bytes,omitempty"`
 
 	// The remaining keys are those of a replay. Type is the stratum of the question, JudgeType selects
 	// the prompts of its judge, Cause is what lost it. Actor is the use of the model that wrote the
