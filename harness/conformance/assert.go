@@ -138,8 +138,12 @@ func given2xx(r *response) error {
 	return nil
 }
 
-// givenError is given for the statuses from 400.
+// givenError is given for the statuses from 400 to 499. A daemon that fails rejects nothing.
 func givenError(r *response) error {
+	if r.status >= 500 {
+		return unjudged{ReasonSetup, r.wantStatus("an error",
+			fmt.Errorf("the check is about a rejected request, but %s", r))}
+	}
 	if err := isErrorStatus(r); err != nil {
 		return unjudged{ReasonSetup, err}
 	}

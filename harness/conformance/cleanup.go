@@ -21,6 +21,7 @@ const (
 // deleteBrain deletes a check's brain, even after ctx has ended. A brain that cannot be deleted is
 // named in the report. It does not change the verdict.
 func (d *target) deleteBrain(ctx context.Context, id string) {
+	d.quirks.forget(id)
 	if d.deletes {
 		for try := 0; try < cleanupTries; try++ {
 			time.Sleep(time.Duration(try) * cleanupPause)

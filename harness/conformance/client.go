@@ -103,14 +103,14 @@ func (c *client) do(ctx context.Context, r request) (*response, error) {
 		return nil, err
 	}
 	c.remember(res.seen)
-	if res.status == http.StatusTooManyRequests {
-		return nil, res.rateLimited()
-	}
-	return res, nil
+	return res, res.withinRate()
 }
 
-// rateLimited returns the error for a response with status 429.
-func (r *response) rateLimited() error {
+// withinRate returns an error if the daemon's rate limit was reached.
+func (r *response) withinRate() error {
+	if r.status != http.StatusTooManyRequests {
+		return nil
+	}
 	return unjudged{ReasonRateLimit, r.wantStatus("2xx",
 		errors.New("the daemon's rate limit was reached: run fewer checks in parallel"))}
 }

@@ -99,8 +99,8 @@ func (d *target) postBrain(ctx context.Context, name string) (*response, error) 
 }
 
 func notCreated(res *response) error {
-	if res.status == http.StatusTooManyRequests {
-		return res.rateLimited()
+	if err := res.withinRate(); err != nil {
+		return err
 	}
 	return unjudged{ReasonSetup, res.wantStatus("2xx", fmt.Errorf("create a brain: %s", res))}
 }

@@ -133,6 +133,8 @@ func statChecks() []check {
 	stat := func(name string, m matcher) step { return inspect(statOf("notes/é.md"), 200, jsonField(name, m)) }
 	seed := put("notes/é.md", "fünf")
 	return []check{
+		must("documents-stat-envelope", "2", "The response to stat is the object with the fields, not one around it.",
+			put("a.md", "one"), inspect(asSent(statOf("a.md")), 200, hasEnvelope(statShape))),
 		must("documents-stat-200", "4.2", "Stat of a document returns 200.",
 			put("a.md", "one"), expect(statOf("a.md"), 200)),
 		must("documents-stat-missing-404", "4.2", "Stat of a document that does not exist returns 404.",
