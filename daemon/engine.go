@@ -50,6 +50,7 @@ func storage(cfg Config, logger *slog.Logger) (brain.Config, error) {
 	options := store.Options{Logger: logger}
 	dir := filepath.Join(cfg.Home, "brains")
 	var open openStore
+	var parts []string // of the folder of a brain: while one is there, so is its store
 	switch kind {
 	case StoreMemory:
 		if cfg.Home != "" {
@@ -59,10 +60,12 @@ func storage(cfg Config, logger *slog.Logger) (brain.Config, error) {
 		open = func(context.Context, string) (*store.Store, error) { return memstore.Open(&options), nil }
 		return brain.Config{Catalog: new(brain.MemoryCatalog), OpenStore: open}, nil
 	case StoreFS:
+		parts = []string{"documents", ".store"}
 		open = func(ctx context.Context, id string) (*store.Store, error) {
 			return fsstore.Open(ctx, filepath.Join(dir, id), &options)
 		}
 	case StoreGit:
+		parts = []string{"repository/.git"}
 		open = func(ctx context.Context, id string) (*store.Store, error) {
 			repo, err := gitstore.Open(ctx, filepath.Join(dir, id, "repository"),
 				&gitstore.Options{Options: options, Sign: cfg.Git.Sign})
@@ -85,8 +88,21 @@ func storage(cfg Config, logger *slog.Logger) (brain.Config, error) {
 		return brain.Config{}, err
 	}
 	return brain.Config{
-		Catalog: folder, Snapshots: folder.Snapshots(), OpenStore: open, Persistent: true, OpenStores: maxOpenStores(),
+		Catalog: folder, Snapshots: folder.Snapshots(), OpenStore: open, HasStore: hasAny(dir, parts), Persistent: true, OpenStores: maxOpenStores(),
 	}, nil
+}
+
+// hasAny is a brain.Config.HasStore.
+func hasAny(dir string, parts []string) func(id string) (bool, error) {
+	return func(id string) (bool, error) {
+		for _, part := range parts {
+			_, err := os.Lstat(filepath.Join(dir, id, filepath.FromSlash(part)))
+			if err == nil || !errors.Is(err, fs.ErrNotExist) {
+				return err == nil, err
+			}
+		}
+		return false, nil
+	}
 }
 
 // maxOpenStores returns a limit for open stores, 0 for the default. Each uses 4 files. All together
