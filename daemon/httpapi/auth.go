@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -59,15 +60,20 @@ func (a *API) authorize(w http.ResponseWriter, r *http.Request, need scope) erro
 		requestOf(r).caller = c
 		return c.check(need)
 	}
-	c, err := a.keys.authenticate(r.Header)
+	now := time.Now()
+	c, err := a.keys.authenticate(r.Header, now)
 	if err != nil {
-		if errors.Is(err, errUnauthorized) {
+		switch {
+		case errors.Is(err, errKeyEnded):
+			w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		case errors.Is(err, errUnauthorized):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 		}
 		return err
 	}
 	requestOf(r).caller = c
-	if err := c.admit(w.Header(), time.Now()); err != nil {
+	c.use(now)
+	if err := c.admit(w.Header(), now); err != nil {
 		return err
 	}
 	return c.check(need)
@@ -161,8 +167,9 @@ func (c *caller) maskBrain(id string, err error) error {
 var bearer = regexp.MustCompile(`^(?i:bearer) +([A-Za-z0-9._~+/-]+=*)$`)
 
 // authenticate returns the key of a request. A header that is missing or malformed is
-// errUnauthorized, a token of no key is errForbidden (spec 7.1).
-func (k *Keys) authenticate(h http.Header) (*caller, error) {
+// errUnauthorized, a token of no key is errForbidden (spec 7.1), and that of a key that has expired
+// or was revoked is errKeyEnded.
+func (k *Keys) authenticate(h http.Header, now time.Time) (*caller, error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
 		return nil, requestErrorf(errUnauthorized, "send the header Authorization: Bearer TOKEN")
@@ -175,7 +182,30 @@ func (k *Keys) authenticate(h http.Header) (*caller, error) {
 	if c == nil {
 		return nil, requestErrorf(errForbidden, "no key has this token")
 	}
+	switch {
+	case !c.Revoked.IsZero():
+		return nil, requestErrorf(errKeyEnded, "key %s was revoked at %v", c.Name, c.Revoked)
+	case !c.Expires.IsZero() && !now.Before(c.Expires.Time):
+		return nil, requestErrorf(errKeyEnded, "key %s expired at %v: ask for a new one", c.Name, c.Expires)
+	}
 	return c, nil
+}
+
+// whenEnded calls f once the key is no longer in force as it is now, also because it expires. The
+// caller of a request without keys is nil.
+func (c *caller) whenEnded(f func()) (stop func()) {
+	if c == nil {
+		return func() {}
+	}
+	ctx, cancel := c.inForce, context.CancelFunc(func() {})
+	if !c.Expires.IsZero() {
+		ctx, cancel = context.WithDeadline(ctx, c.Expires.Time)
+	}
+	unlink := context.AfterFunc(ctx, f)
+	return func() {
+		unlink()
+		cancel()
+	}
 }
 
 // owns reports whether the key may use a brain of the tenant owner. A brain without an owner was

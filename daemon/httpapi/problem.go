@@ -28,6 +28,8 @@ var (
 	errForeignHost  = errors.New("request for another host")
 	errDeadline     = errors.New("server deadline exceeded")
 	errShuttingDown = errors.New("daemon is shutting down")
+	// errKeyEnded is the errUnauthorized of a key that has expired or was revoked.
+	errKeyEnded = fmt.Errorf("%w: token is no longer valid", errUnauthorized)
 	// errBodyTooLarge is the errTooLarge of a body as a whole.
 	errBodyTooLarge = fmt.Errorf("body is %w", errTooLarge)
 )
