@@ -134,7 +134,6 @@ func (d *Daemon) Close() error {
 func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	fresh := &freshConns{conns: map[net.Conn]struct{}{}}
 	srv := &http.Server{
-		Handler:           d.api,
 		ConnState:         fresh.track,
 		ReadHeaderTimeout: d.headerTimeout,
 		IdleTimeout:       idleTimeout,
@@ -143,7 +142,8 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 		// No WriteTimeout: it would end streams. They limit each frame instead.
 	}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
+	attached := d.api.Attach(srv, ln)
+	go func() { served <- srv.Serve(attached) }()
 	select {
 	case err := <-served:
 		return errors.Join(fmt.Errorf("serve on %s: %w", ln.Addr(), err), d.Close())

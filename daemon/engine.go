@@ -64,6 +64,7 @@ func storage(cfg Config, remote *gitremote.Remote, logger *slog.Logger) (brain.C
 		return brain.Config{}, fmt.Errorf("store %s has no commits to sign or push: choose store %s", kind, StoreGit)
 	}
 	var owners *owners // of the brains in Home
+	var parts []string // of the folder of a brain: while one is there, so is its store
 	switch kind {
 	case StoreMemory:
 		if cfg.Home != "" {
@@ -73,10 +74,12 @@ func storage(cfg Config, remote *gitremote.Remote, logger *slog.Logger) (brain.C
 		open = func(context.Context, string) (*store.Store, error) { return memstore.Open(&options), nil }
 		return brain.Config{Catalog: new(brain.MemoryCatalog), OpenStore: open}, nil
 	case StoreFS:
+		parts = []string{"documents", ".store"}
 		open = func(ctx context.Context, id string) (*store.Store, error) {
 			return fsstore.Open(ctx, filepath.Join(dir, id), &options)
 		}
 	case StoreGit:
+		parts = []string{"repository/.git"}
 		open = func(ctx context.Context, id string) (*store.Store, error) {
 			dir, options := filepath.Join(dir, id, "repository"), gitstore.Options{Options: options, Sign: cfg.Git.Sign}
 			if remote != nil {
@@ -107,8 +110,22 @@ func storage(cfg Config, remote *gitremote.Remote, logger *slog.Logger) (brain.C
 		catalog = owners
 	}
 	return brain.Config{
-		Catalog: catalog, Snapshots: folder.Snapshots(), OpenStore: open, Persistent: true, OpenStores: maxOpenStores(),
+		Catalog: catalog, Snapshots: folder.Snapshots(), OpenStore: open, HasStore: hasAny(dir, parts), Persistent: true,
+		OpenStores: maxOpenStores(),
 	}, nil
+}
+
+// hasAny is a brain.Config.HasStore.
+func hasAny(dir string, parts []string) func(id string) (bool, error) {
+	return func(id string) (bool, error) {
+		for _, part := range parts {
+			_, err := os.Lstat(filepath.Join(dir, id, filepath.FromSlash(part)))
+			if err == nil || !errors.Is(err, fs.ErrNotExist) {
+				return err == nil, err
+			}
+		}
+		return false, nil
+	}
 }
 
 // maxOpenStores returns a limit for open stores, 0 for the default. Each uses 4 files. All together

@@ -35,11 +35,11 @@ func (t *terminal) measures(c *compare.Comparison) {
 	if c.ClusterTag != "" {
 		over = "clusters"
 	}
-	t.field("methods", "intervals: bootstrap over %s, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
+	t.field("methods", "95%% intervals: bootstrap over %s, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
 		over, c.Resamples, c.Seed)
 }
 
-var latencyWords = map[string]string{"total": "done", "first_token": "first token"}
+var latencyWords = map[string]string{"total": "done", "first_token": "first token", "felt": "done, with waits"}
 
 // latencies prints the ratios to the first run.
 func (t *terminal) latencies(c *compare.Comparison) {
@@ -50,13 +50,17 @@ func (t *terminal) latencies(c *compare.Comparison) {
 		for _, l := range p.Latencies {
 			text := fmt.Sprintf("×%.2f", l.Ratio)
 			if l.Interval != nil {
-				text += fmt.Sprintf(" [%.2f %.2f]", l.Interval.Low, l.Interval.High)
+				text += fmt.Sprintf(" [%.2f %.2f] 95%% CI", l.Interval.Low, l.Interval.High)
 			}
 			if l.P != nil {
 				text += fmt.Sprintf("  p %s → %s", figure.Probability(*l.P), figure.Probability(*l.Adjusted))
 			}
-			t.field("latency", "%s  %s  p50 %s vs %s  %s  %s  (n=%d, paired log-ratio)", pairName(c, p), latencyWords[l.Name],
-				duration(l.RunP50), duration(l.ReferenceP50), text, t.latencyVerdict(l.Verdict), l.N)
+			of := "answering attempts, "
+			if l.Name == "felt" {
+				of = ""
+			}
+			t.field("latency", "%s  %s  p50 %s vs %s  %s  %s  (n=%d, %spaired log-ratio)", pairName(c, p), latencyWords[l.Name],
+				duration(l.RunP50), duration(l.ReferenceP50), text, t.latencyVerdict(l.Verdict), l.N, of)
 		}
 	}
 }

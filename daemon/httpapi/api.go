@@ -114,6 +114,6 @@ func (a *API) stopped() bool {
 }
 
 func (a *API) healthz(w http.ResponseWriter, _ *http.Request) error {
-	health := protocol.Health{OK: true, Version: a.version, Ready: !a.stopped()}
+	health := protocol.Health{OK: true, Version: a.version, Ready: !a.stopped(), DamagedBrains: a.brains.Damaged()}
 	return writeJSON(w, http.StatusOK, health)
 }

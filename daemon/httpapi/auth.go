@@ -129,11 +129,23 @@ func (a *API) findBrain(c *caller, name string) (brain.Handle, error) {
 // findID returns the brain with the id, or brain.ErrNotFound if the caller may not use it.
 func (a *API) findID(c *caller, id string) (brain.Handle, error) {
 	h, err := a.brains.Find(id)
-	if err == nil && !c.mayUse(h) {
+	if err == nil && !c.mayUse(h) || isUnusable(err) && !a.mayKnow(c, id) {
 		err = brain.ErrNotFound
 	}
 	return h, err
 }
+
+// mayKnow reports whether the caller, which may be nil, may know that a brain is damaged. Its owner
+// may be unknown.
+func (a *API) mayKnow(c *caller, id string) bool {
+	if c == nil {
+		return true
+	}
+	owner, _ := a.brains.Owner(id)
+	return c.owns(id, owner) || owner == "" && slices.Contains(c.Brains, id)
+}
+
+func isUnusable(err error) bool { return isA[*store.UnusableError](err) }
 
 // mayUse reports whether the caller, which may be nil, may use a brain.
 func (c *caller) mayUse(h brain.Handle) bool {
@@ -143,11 +155,11 @@ func (c *caller) mayUse(h brain.Handle) bool {
 // maskBrain replaces the error of a missing brain by the one of other tenants' brains, so that a
 // key cannot find out which exist. The caller may be nil.
 func (c *caller) maskBrain(id string, err error) error {
-	if c == nil || err == nil || errors.Is(err, brain.ErrClosed) {
+	if c == nil || err == nil || errors.Is(err, brain.ErrClosed) || isUnusable(err) {
 		return err
 	}
 	return requestErrorf(errForbidden,
-		"key %s may not use brain %q: it is missing, another tenant's, or not on the key's list",
+		"key %s may not use brain %q: it is missing, damaged, another tenant's, or not on the key's list",
 		c.Name, id)
 }
 

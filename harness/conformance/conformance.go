@@ -18,8 +18,8 @@ import (
 // Level is the requirement level of a check.
 type Level string
 
-// Must marks what the specification requires unconditionally. Should marks what it recommends, and
-// what it leaves open and the reference daemon decided.
+// Must marks what the specification requires unconditionally. Should marks what it recommends or
+// implies, and what the reference daemon decided for itself; see Check.Own.
 const (
 	Must   Level = "MUST"
 	Should Level = "SHOULD"
@@ -32,20 +32,27 @@ type Check struct {
 	Level    Level  `json:"level"`
 	Section  string `json:"section"` // of the specification
 	Sentence string `json:"sentence"`
+	// Own is set if the specification leaves the matter open and the reference daemon decided it. The
+	// level is SHOULD. The check runs only with Options.Reference.
+	Own bool `json:"own,omitempty"`
 }
 
 // Result is the outcome of one check. Reason is set if the check is not judged. Detail explains why
-// it is not kept. Request is the last request, with the status of its response if there was one.
-// Both may contain text from the daemon. The run's tokens are removed from it. Alone is set if the
-// check timed out beside others and was run again.
+// it is not kept, and Cause is what it has in common with others that are not kept. Request and
+// Response are the evidence. These four may contain text from the daemon. The run's tokens are
+// removed from them. Alone is set if the check timed out beside others and was run again.
 type Result struct {
 	Check
 	Verdict    Verdict `json:"verdict"`
 	Reason     Reason  `json:"reason,omitempty"`
 	Alone      bool    `json:"alone,omitempty"`
 	Detail     string  `json:"detail,omitempty"`
+	Cause      string  `json:"cause,omitempty"`
 	Request    string  `json:"request,omitempty"`
+	Response   string  `json:"response,omitempty"`
 	DurationMS float64 `json:"duration_ms"`
+
+	cause cause // of Cause
 }
 
 // Report is the outcome of a run, in catalog order. It is partial if the run was stopped before
@@ -57,8 +64,13 @@ type Report struct {
 	Planned    int       `json:"planned"`
 	Partial    bool      `json:"partial"`
 	Results    []Result  `json:"results"`
-	// Death is set if the daemon stopped answering.
-	Death *Death `json:"death,omitempty"`
+	// Findings are the causes of the broken checks: MUST first, then by the number of checks.
+	Findings []Finding `json:"findings"`
+	// Normalised says which deviations were found once and then removed from the responses that the
+	// other checks see.
+	Normalised []string `json:"normalised,omitempty"`
+	// Deaths are the times at which the daemon stopped answering.
+	Deaths []Death `json:"deaths,omitempty"`
 	// BrainsLeft are the brains that the run created and could not delete.
 	BrainsLeft []string `json:"brains_left,omitempty"`
 }
@@ -117,13 +129,12 @@ func selectChecks(only []string) ([]check, error) {
 	}
 	chosen := make([]bool, len(all))
 	for _, selector := range only {
+		if _, err := path.Match(selector, ""); err != nil {
+			return nil, fmt.Errorf("%w: %q: %w", errNoCheck, selector, err)
+		}
 		found := false
 		for i, c := range all {
-			ok, err := path.Match(selector, c.ID)
-			if err != nil {
-				return nil, fmt.Errorf("%w: %q: %w", errNoCheck, selector, err)
-			}
-			if ok || selector == c.Group {
+			if matches(selector, c.ID) || selector == c.Group {
 				chosen[i], found = true, true
 			}
 		}
@@ -138,6 +149,12 @@ func selectChecks(only []string) ([]check, error) {
 		}
 	}
 	return selected, nil
+}
+
+// matches reports whether an id matches a valid glob.
+func matches(glob, id string) bool {
+	ok, err := path.Match(glob, id)
+	return ok && err == nil
 }
 
 // check is a Check with its steps, which run in order until one returns an error.
@@ -161,9 +178,9 @@ func newCheck(l Level, id, section, sentence string, steps []step) check {
 }
 
 func catalog() []check {
-	return slices.Concat(
+	return markOwn(slices.Concat(
 		brainChecks(), documentChecks(), recordChecks(), listingChecks(), batchChecks(), pathChecks(), limitChecks(),
 		errorChecks(), headerChecks(), eventChecks(), authChecks(), searchChecks(), askChecks(), sessionChecks(),
 		ingestChecks(), mcpChecks(),
-	)
+	))
 }

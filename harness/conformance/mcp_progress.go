@@ -21,11 +21,12 @@ func mcpProgressChecks() []check {
 			if err != nil {
 				return err
 			}
-			c.remember(r.String())
+			x := toolExchange("memory_ask", args, r)
+			c.remember(x)
 			if err := r.given(); err != nil {
-				return err
+				return x.about(err)
 			}
-			return against(judge(r, m.Stray()))
+			return x.about(against(judge(r, m.Stray())))
 		})
 		return []step{withOwnConnection(remembered("cormorant"), ask)}
 	}
@@ -99,9 +100,10 @@ func silentToolChecks() []check {
 				if err != nil {
 					return err
 				}
-				c.remember(r.String())
+				x := toolExchange(call.tool, c.inToolBrain(call.tool, call.args), r)
+				c.remember(x)
 				if n := len(r.progress) + m.Stray(); n > 0 {
-					return brokenf("%s: want no notifications, got %d", call.tool, n)
+					return contradiction{x.about(onEveryRoute("sends notifications", "%s: want no notifications, got %d", call.tool, n))}
 				}
 				return nil
 			}))))

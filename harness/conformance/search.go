@@ -3,7 +3,6 @@ package conformance
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -23,15 +22,16 @@ const (
 
 func searchOf(fields object) request { return brainRequest("POST", "/search").withJSON(fields) }
 
-// chunks returns the chunks that a search found. Some daemons call them hits.
+// chunks returns the chunks that a search found. Without them there is nothing to judge: that is what
+// search-chunks is about.
 func (r *response) chunks() ([]object, error) {
 	o, err := r.object()
 	if err != nil {
 		return nil, err
 	}
-	list, _ := o["chunks"].([]any)
-	if list == nil {
-		list, _ = o["hits"].([]any)
+	list, ok := o["chunks"].([]any)
+	if !ok {
+		return nil, unjudged{ReasonObserve, because(`has no field "chunks"`, "want an array of chunks, got %s", excerpt(r.body))}
 	}
 	return objects(list)
 }
@@ -51,7 +51,7 @@ func chunksMatch(judge func([]object) error) assertion {
 func eachChunk(judge func(object) error) assertion {
 	return chunksMatch(func(chunks []object) error {
 		if len(chunks) == 0 {
-			return errors.New("want at least one chunk, got none")
+			return inResult("found nothing", "want at least one chunk, got none")
 		}
 		for _, c := range chunks {
 			if err := judge(c); err != nil {
@@ -66,7 +66,7 @@ func eachChunk(judge func(object) error) assertion {
 func chunkCount(n int) assertion {
 	return chunksMatch(func(chunks []object) error {
 		if len(chunks) != n {
-			return fmt.Errorf("want %d chunks, got %q", n, pathsOf(chunks))
+			return inResult("returned another number of chunks", "want %d chunks, got %q", n, pathsOf(chunks))
 		}
 		return nil
 	})
@@ -103,7 +103,12 @@ func awaitSearch(query, path string, want bool) step {
 			return slices.Contains(got, path) == want, err
 		})
 		if err == nil && !done {
-			err = brokenf("search for %q: want %s among the paths: %v, got %q: %w", query, path, want, got, errSilence)
+			what := "does not find a document"
+			if !want {
+				what = "finds a document that is gone"
+			}
+			err = c.afterChange(contradiction{c.last().about(inResult(what,
+				"search for %q: want %s among the paths: %v, got %q: %w", query, path, want, got, errSilence))})
 		}
 		return err
 	}
@@ -160,7 +165,22 @@ func searchResponseChecks() []check {
 				return inspect(plainSearch, 200, jsonField("brain_id", equals(c.brain)))(ctx, c)
 			}),
 		should("search-took-ms", "4.1", "A search returns its duration in took_ms.", field("took_ms", isNumber)...),
-		should("search-chunks", "4.1", "The chunks of a search are an array.", field("chunks", isArray)...),
+		should("search-chunks", "4.1", "The chunks of a search are an array.",
+			putNotes, inspect(asSent(plainSearch), 200, hasEnvelope(searchShape), jsonField("chunks", isArray))),
+		must("search-only-documents", "2",
+			"A search finds only documents that were written: files that the daemon adds begin with an underscore.",
+			putNotes, inspect(enveloped(plainSearch), 200, chunksMatch(func(chunks []object) error {
+				var own []string
+				for _, p := range pathsOf(chunks) {
+					if p != "" && p != kettle && p != parrot {
+						own = append(own, p)
+					}
+				}
+				if len(own) > 0 {
+					return ownFileError(own)
+				}
+				return nil
+			}))),
 		should("search-chunks-empty", "4.1", "The chunks of a search without results are an empty array, not null.",
 			inspect(plainSearch, 200, jsonField("chunks", isArray))),
 		should("search-chunk-path", "4.1", "A chunk found by a search has a path.",

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,7 @@ type stream struct {
 	*response
 	body   *bodyReader
 	events *sse.Reader
+	skips  func(frame) bool // reports whether a frame is left out; nil for none
 }
 
 // bodyReader remembers how a body ended: a body that the daemon ended may be judged, one that was
@@ -57,15 +59,24 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 		return nil, err
 	}
 	head := &response{request: c.target.describe(r, c.brain), status: res.StatusCode, header: res.Header}
-	c.remember(head.summary())
 	if res.StatusCode != http.StatusOK {
 		defer res.Body.Close()
 		var text bytes.Buffer
 		_, _ = text.ReadFrom(io.LimitReader(res.Body, 4<<10)) // only for the message
 		head.body = text.Bytes()
 	}
+	head.seen = c.target.exchange(r, c.brain).answered(head)
+	c.target.routes.count(head.seen)
+	c.remember(head.seen)
+	if err := head.withinRate(); err != nil {
+		return nil, err
+	}
 	body := &bodyReader{ReadCloser: res.Body}
-	return &stream{response: head, body: body, events: sse.NewReader(body, 0)}, nil
+	s := &stream{response: head, body: body, events: sse.NewReader(body, 0)}
+	if !r.verbatim && !r.unfiltered {
+		s.skips = func(f frame) bool { return c.target.quirks.isOwnEvent(f, c.brain, s.seen) }
+	}
+	return s, nil
 }
 
 // verifyOpen is for checks that are about the events of a stream, not about its status. A daemon
@@ -90,6 +101,23 @@ func expectStream(r request, judge func(*stream) error) step {
 		defer s.close()
 		return judge(s)
 	}
+}
+
+// with returns the exchange of the stream with frames that came.
+func (s *stream) with(frames []frame) *exchange {
+	var b strings.Builder
+	for _, f := range frames {
+		for _, line := range [][2]string{{"id", f.id}, {"event", f.name}, {"data", f.data}} {
+			if line[1] != "" {
+				fmt.Fprintf(&b, "%s: %s\n", line[0], line[1])
+			}
+		}
+		b.WriteString("\n")
+		if b.Len() > 2*responseBytes {
+			break
+		}
+	}
+	return s.seen.answered(&response{status: s.status, header: s.header, body: []byte(strings.TrimSpace(b.String()))})
 }
 
 func (s *stream) close() { _ = s.body.Close() }
@@ -132,6 +160,15 @@ func (s *stream) nextWithin(ctx context.Context, limit time.Duration) (frame, er
 
 // next waits for the next frame. It returns io.EOF at the end of the stream.
 func (s *stream) next(ctx context.Context) (frame, error) {
+	for {
+		f, err := s.read(ctx)
+		if err != nil || s.skips == nil || !s.skips(f) {
+			return f, err
+		}
+	}
+}
+
+func (s *stream) read(ctx context.Context) (frame, error) {
 	e, err := s.events.Next()
 	if err != nil && s.body.err == io.EOF { //nolint:errorlint // of the body itself
 		err = io.EOF

@@ -31,9 +31,11 @@ type Record struct {
 	LatencyMS float64           `json:"latency_ms"`
 	Citations []json.RawMessage `json:"citations"`
 
-	Outcome       Outcome         `json:"outcome"`
-	Reason        string          `json:"reason,omitempty"`
-	Error         *Failure        `json:"error,omitempty"`
+	Outcome Outcome  `json:"outcome"`
+	Reason  string   `json:"reason,omitempty"`
+	Error   *Failure `json:"error,omitempty"`
+	// FeltMS is the time to the answer as the caller felt it, nil if it is LatencyMS. See Felt.
+	FeltMS        *float64        `json:"felt_ms,omitempty"`
 	FirstDeltaMS  *float64        `json:"first_delta_ms"`
 	Attempts      int             `json:"attempts"`
 	Retrieved     []Chunk         `json:"retrieved"`
@@ -60,8 +62,13 @@ type Record struct {
 	// JudgeUsageEstimated is set if the provider did not count all tokens of JudgeUsage.
 	JudgeUsageEstimated bool    `json:"judge_usage_estimated,omitempty"`
 	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
+	// JudgeCharges are the requests of JudgeAttempts that JudgeUSD charges otherwise than by the
+	// provider's count of tokens, or whose count cannot be.
+	JudgeCharges []JudgeCall `json:"judge_attempts_charged,omitempty"`
 	// Failed are the attempts before the last one.
 	Failed []Failure `json:"failed_attempts,omitempty"`
+	// CutBytes is how much of the answer is not kept, 0 unless the question failed.
+	CutBytes int `json:"cut_bytes,omitempty"`
 
 	// The remaining keys are those of a replay. Type is the stratum of the question, JudgeType selects
 	// the prompts of its judge, Cause is what lost it. Actor is the use of the model that wrote the
@@ -114,6 +121,16 @@ func (r Record) Graded(v scorer.Verdict) Record {
 		}
 	}
 	return r
+}
+
+// Felt returns the time to the answer as the caller felt it, in milliseconds: that of the answering
+// attempt, which is LatencyMS, of the attempts before it, and of the waits for Retry-After, backoff
+// and rate limits.
+func (r *Record) Felt() float64 {
+	if r.FeltMS != nil {
+		return *r.FeltMS
+	}
+	return r.LatencyMS
 }
 
 // GoldRank returns the rank of the first gold document among the retrieved ones, counted from 1,

@@ -46,6 +46,7 @@ func (d daemon) Ask(_ context.Context, q dataset.Question, _ time.Duration) (tar
 		},
 	}
 	if a.Attempts == 2 {
+		a.Waited = time.Duration(n) * time.Second
 		a.Failed = []result.Failure{{Kind: result.KindStatus, Message: "busy", Status: 503}}
 	}
 	switch {
@@ -180,7 +181,7 @@ func replayFile(tb testing.TB, n int) string {
 	sum.Fill(&res)
 	extra.Fill(&res)
 	res.CostAccounting = &result.CostAccounting{
-		IngestUSD: 1, ActorUSD: 1000, JudgeUSD: 10000, EmbedUSD: 4, TotalUSD: 11005,
+		IngestUSD: 1, ActorUSD: 1000, JudgeUSD: res.Cost.SpentUSD, EmbedUSD: 4, TotalUSD: 1005 + res.Cost.SpentUSD,
 		Tokens: map[string]result.ModelTokens{}, Prices: result.PriceTable{Date: "2026-01-01", Models: map[string]result.ModelPrice{}},
 		Unpriced: []string{},
 	}

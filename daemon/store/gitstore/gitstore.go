@@ -84,7 +84,8 @@ type Repo struct {
 // store.ErrSchemaVersion.
 //
 // Every mutation is durable when it returns. It fails with store.ErrConflict if another program
-// has moved the branch. BatchOptions.Reason is the subject of a commit and Message its body. The
+// has moved the branch. Then, or once Replaced has found it out, the store is Broken, and reopening
+// it sets the files to the new commit. A lock file of another program is store.ErrLocked. BatchOptions.Reason is the subject of a commit and Message its body. The
 // committer is always evalctl <evalctl@localhost>, which is also the default for Author and
 // Email. Control characters in all of these are replaced with spaces.
 //

@@ -103,7 +103,7 @@ func (b *backend) openGit() error {
 	}
 	locked, err := b.lock.TryLock()
 	if err == nil && !locked {
-		err = errors.New("in use by another process or another open store; close it first")
+		err = store.Locked(nil, "the store is in use by another process or another open store; close it first")
 	}
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (b *backend) openBranch() error {
 	}
 	b.branch = ref.Target()
 	if ref.Type() != plumbing.SymbolicReference || !b.branch.IsBranch() {
-		return errors.New("HEAD is detached; check out a branch first")
+		return store.Damaged(nil, "HEAD is detached; check out a branch first")
 	}
 	if err := b.branch.Validate(); err != nil {
 		return fmt.Errorf("HEAD points to %q: %w", b.branch, err)

@@ -1,0 +1,118 @@
+package conformance
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	ct "evalctl/harness/conformance/conformancetest"
+)
+
+// defect is a misbehaving daemon, and what the report may say about it.
+type defect struct {
+	name string
+	wrap ct.Wrapper
+	// only are the checks that run: by default all groups but those that move megabytes.
+	only []string
+	// findings are the causes of the findings, in the order of the report.
+	findings []string
+	// normalised are texts in what the probe found out, in its order.
+	normalised []string
+	// left is set if the daemon keeps brains.
+	left bool
+}
+
+func defects() []defect {
+	answer := func(path ...string) func(id, _ string) any {
+		return func(id, _ string) any {
+			var v any = id
+			for _, key := range slices.Backward(path) {
+				v = object{key: v}
+			}
+			return v
+		}
+	}
+	own := []string{".search.db", ".search.db-wal"}
+	statGroups := []string{"documents", "listing-200", "listing-[a-l]*", "errors", "headers"}
+	fewChecks := []string{"brains", "documents-put-*", "documents-brain*", "listing-200", "listing-empty", "events-200", "events-created", "search-200"}
+	return []defect{
+		{name: "nothing", wrap: ct.Correct()},
+		{name: "delay", wrap: ct.Delay(300 * time.Millisecond),
+			only: []string{"documents-put-*", "events-created", "events-ready", "search-finds", "ask-200"}},
+		{name: "own files", wrap: ct.Stray(own...), findings: []string{"listing-only-documents"}},
+		{name: "own files after a search", wrap: ct.StrayAfterSearch(own...), findings: []string{"listing-only-documents"}},
+		{name: "folder rows", wrap: ct.FolderRows(), findings: []string{"listing-recursive-no-folders"}},
+		{name: "DELETE of brains 404", wrap: ct.NoDeletion(404), left: true, only: fewChecks,
+			normalised: []string{"brains cannot be deleted and remain: DELETE /v1/brains/{id} returned 404"}},
+		{name: "DELETE of brains 405", wrap: ct.NoDeletion(405), left: true, only: fewChecks,
+			normalised: []string{"brains cannot be deleted and remain: DELETE /v1/brains/{id} returned 405"}},
+		{name: "500 on PUT", wrap: ct.Failing("PUT /documents", 500), findings: []string{"PUT /documents returned 500"}},
+		{name: "500 on search", wrap: ct.Failing("POST /search", 500), findings: []string{"POST /search returned 500"}},
+		{name: "500 on events", wrap: ct.Failing("GET /events", 500), findings: []string{"GET /events returned 500"}},
+		{name: "500 on reads", wrap: ct.Failing("GET /documents/read", 500), findings: []string{"GET /documents/read returned 500"}},
+		{name: "500 on stat", wrap: ct.Failing("GET /documents/stat", 500), only: statGroups,
+			findings: []string{"GET /documents/stat returned 500"}},
+		{name: "500 on listings", wrap: ct.Failing("GET /documents", 500), only: statGroups,
+			findings: []string{"GET /documents returned 500"}},
+		{name: "500 on renames", wrap: ct.Failing("POST /documents/rename", 500), only: statGroups,
+			findings: []string{"POST /documents/rename returned 500"}},
+		{name: "bare listings", wrap: ct.BareListings(), only: statGroups, findings: []string{"GET /documents returned no JSON object"}},
+		{name: "brain.brainId", only: fewChecks,
+			wrap:       ct.Create(ct.Creation{Keys: []string{"brainId"}, Rejects: 400, Status: 201, Body: answer("brain", "brainId")}),
+			normalised: []string{`brains are created with {"brainId":"NAME"}, and their id is brain.brainId`}},
+		{name: "brain_id", only: fewChecks,
+			wrap:       ct.Create(ct.Creation{Keys: []string{"name"}, Rejects: 422, Status: 200, Body: answer("brain_id"), AssignsID: true}),
+			normalised: []string{`brains are created with {"name":"NAME"}, and their id is brain_id`}},
+		{name: "no POST of brains", wrap: ct.ImplicitBrains(404), only: fewChecks,
+			normalised: []string{"there is no POST /v1/brains"}},
+		{name: "resets", wrap: ct.ResetEvery(50)},
+		{name: "rate limit", wrap: ct.RateLimitEvery(40)},
+	}
+}
+
+// TestDefects requires a report to name the defect of a daemon and nothing else.
+func TestDefects(t *testing.T) {
+	for _, d := range defects() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			o := authOptions(serve(t, "", keys(t), d.wrap))
+			o.Only, o.Parallel, o.Reference = d.only, 8, false
+			if d.only == nil {
+				o.Only = manyGroups
+			}
+			r := run(t, o)
+			wantFindings(t, r, d.findings)
+			if len(r.Normalised) != len(d.normalised) && d.normalised != nil {
+				t.Errorf("normalised: %q", r.Normalised)
+			}
+			for i, want := range d.normalised {
+				if i < len(r.Normalised) && !strings.HasPrefix(r.Normalised[i], want) {
+					t.Errorf("normalised: %q", r.Normalised[i])
+				}
+			}
+			if r.Partial || len(r.Deaths) > 0 || d.left != (len(r.BrainsLeft) > 0) {
+				t.Errorf("partial %v, deaths %v, brains left: %q", r.Partial, r.Deaths, r.BrainsLeft)
+			}
+		})
+	}
+}
+
+// wantFindings requires the findings of a report. Each is the beginning of a cause, or the id of the
+// only check of a finding.
+func wantFindings(t *testing.T, r Report, want []string) {
+	t.Helper()
+	for i, f := range r.Findings {
+		if i >= len(want) || !strings.HasPrefix(f.Cause, want[i]) && !slices.Equal(f.Checks, want[i:i+1]) {
+			t.Errorf("finding %q: %q: %s\n%s\n%s", f.Cause, f.Checks, f.Detail, f.Request, f.Response)
+		}
+	}
+	if len(r.Findings) < len(want) {
+		t.Errorf("%d findings, want %q", len(r.Findings), want)
+	}
+	for _, res := range r.Results {
+		if (res.Reason == "") == (res.Verdict == NotJudged) {
+			t.Errorf("%s is %s with the reason %q", res.ID, res.Verdict, res.Reason)
+		}
+	}
+}
