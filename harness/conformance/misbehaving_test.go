@@ -289,12 +289,12 @@ func TestSlowBesideOthers(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			one.Lock()
 			defer one.Unlock()
-			time.Sleep(40 * time.Millisecond)
+			time.Sleep(150 * time.Millisecond)
 			next.ServeHTTP(w, r)
 		})
 	}
 	o := authOptions(serve(t, "", keys(t), single))
-	o.Only, o.Parallel, o.Timeout = []string{"documents-put-keeps-others", "documents-rename-*"}, 8, 1200*time.Millisecond
+	o.Only, o.Parallel, o.Timeout = []string{"documents-put-keeps-others", "documents-rename-*"}, 8, 800*time.Millisecond
 	r := run(t, o)
 	alone := 0
 	for _, res := range r.Results {
@@ -307,6 +307,21 @@ func TestSlowBesideOthers(t *testing.T) {
 	}
 	if alone == 0 {
 		t.Error("no check timed out beside others: the test tests nothing")
+	}
+}
+
+// A check may take much longer than the time for one answer, if the daemon answers in that time.
+func TestSlowAnswers(t *testing.T) {
+	o := authOptions(serve(t, "", keys(t), delayed(100*time.Millisecond)))
+	o.Only, o.Timeout = []string{"events-commit-order", "search-filters-fill-top-k"}, 2*time.Second
+	r := run(t, o)
+	for _, res := range r.Results {
+		if res.Verdict != Kept || res.Alone {
+			t.Errorf("%s is %s, alone %v: %s", res.ID, res.Verdict, res.Alone, res.Detail)
+		}
+	}
+	if took := r.Results[0].DurationMS; took < 2000 {
+		t.Errorf("%s took only %v ms: the test tests nothing", r.Results[0].ID, took)
 	}
 }
 
