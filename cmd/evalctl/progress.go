@@ -48,7 +48,9 @@ type progress struct {
 	asked  int                  // in this process
 	open   map[string]time.Time // when the questions that wait for an answer were asked, by id
 	spent  llm.USD
-	start  time.Time
+	// unpriced is set if the price of the judge is not known.
+	unpriced bool
+	start    time.Time
 	pace
 	took   []float64      // latencies of the recent answers in ms, a ring buffer
 	first  []float64      // times to their first tokens in ms, a ring buffer
@@ -129,7 +131,7 @@ func (p *progress) add(r result.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts.Add(r)
-	p.spent += r.JudgeUSD
+	p.spent = p.spent.Plus(r.JudgeUSD)
 	if r.Outcome == result.NoGold {
 		return
 	}
@@ -222,7 +224,10 @@ func (p *progress) status(first string) []string {
 	if len(p.first) > 0 {
 		s = append(s, first+" "+duration(median(p.first)))
 	}
-	if p.spent > 0 {
+	switch {
+	case p.unpriced:
+		s = append(s, "cost unknown")
+	case p.spent > 0:
 		s = append(s, p.spent.String())
 	}
 	if id, age := p.stalled(); age > 0 {
