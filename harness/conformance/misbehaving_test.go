@@ -148,21 +148,6 @@ func TestSlowBesideOthers(t *testing.T) {
 	}
 }
 
-// A check may take much longer than the time for one answer, if the daemon answers in that time.
-func TestSlowAnswers(t *testing.T) {
-	o := authOptions(serve(t, "", keys(t), delayed(100*time.Millisecond)))
-	o.Only, o.Timeout = []string{"events-commit-order", "search-filters-fill-top-k"}, 2*time.Second
-	r := run(t, o)
-	for _, res := range r.Results {
-		if res.Verdict != Kept || res.Alone {
-			t.Errorf("%s is %s, alone %v: %s", res.ID, res.Verdict, res.Alone, res.Detail)
-		}
-	}
-	if took := r.Results[0].DurationMS; took < 2000 {
-		t.Errorf("%s took only %v ms: the test tests nothing", r.Results[0].ID, took)
-	}
-}
-
 // A route that never answers is not judged, however many checks need it.
 func TestHanging(t *testing.T) {
 	hanging := replace(route("POST /documents/append"), func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
