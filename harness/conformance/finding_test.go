@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	ct "evalctl/harness/conformance/conformancetest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -141,7 +143,7 @@ func TestNormalised(t *testing.T) {
 						}
 					}
 				})
-			})(folderRows()(next))
+			})(ct.FolderRows()(next))
 		}
 	}
 	for _, tt := range []struct {
@@ -185,13 +187,17 @@ func TestNormalised(t *testing.T) {
 // the check about such files.
 func lateFiles() wrapper {
 	var late atomic.Bool
-	return editListing(func(r *http.Request, items []any) []any {
+	own := object{"path": ".search.db", "size": 8, "mtime": "2024-01-01T00:00:00.000Z", "is_dir": false}
+	return after(route("GET /documents"), func(r *http.Request, a *captured) {
 		if r.URL.Query().Has("glob") {
 			late.Store(true)
 		} else if late.Load() && r.URL.Query().Get("dir") == "" {
-			items = append(items, row(".search.db", false))
+			a.edit(func(o map[string]any) {
+				if items, ok := o["items"].([]any); ok {
+					o["items"] = append([]any{own}, items...)
+				}
+			})
 		}
-		return items
 	})
 }
 
