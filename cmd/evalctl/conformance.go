@@ -123,7 +123,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		c.MCP = session.Endpoint().URL() + "/mcp"
 	}
 	options := c.options(session.Endpoint().URL())
-	options.Process = session.Process()
+	options.Process, options.Reference = session.Process(), c.startsOwn(p)
 	options.Log = func() string { return session.Process().LastLines() }
 	options.Restart = func(ctx context.Context) (string, conformance.Process, error) {
 		t.field("restart", "the daemon died and is started again")
