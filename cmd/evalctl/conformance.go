@@ -108,7 +108,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		return c.check(ctx, p, t, out, c.options(c.Endpoint), len(checks))
 	}
 	config, keys, err := c.startConfig(p)
-	defer os.RemoveAll(keys) // nothing if it is empty
+	defer func() { _ = os.RemoveAll(keys) }() // nothing if it is empty
 	if err != nil {
 		return usageError{err}
 	}
