@@ -70,7 +70,7 @@ func open(ctx context.Context, dir string, opts Options) (_ *backend, err error)
 	return b, nil
 }
 
-// normalize sets the default of Remote and checks both names. Git cannot take a valid name for a
+// normalize sets the default of Remote and checks all names. Git cannot take a valid name for a
 // flag or a path.
 func (o *Options) normalize() error {
 	if o.Remote == "" {
@@ -79,11 +79,10 @@ func (o *Options) normalize() error {
 	if err := plumbing.NewRemoteReferenceName(o.Remote, "x").Validate(); err != nil || o.Remote[0] == '-' {
 		return fmt.Errorf("%q is not a valid name of a remote", o.Remote)
 	}
-	if o.Branch == "" {
-		return nil
-	}
-	if err := plumbing.NewBranchReferenceName(o.Branch).Validate(); err != nil {
-		return fmt.Errorf("%q is not a valid name of a branch", o.Branch)
+	for _, branch := range []string{o.Branch, o.RemoteBranch} {
+		if branch != "" && plumbing.NewBranchReferenceName(branch).Validate() != nil {
+			return fmt.Errorf("%q is not a valid name of a branch", branch)
+		}
 	}
 	return nil
 }
@@ -224,7 +223,10 @@ func (b *backend) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.replaceFile(schemaFile, fmt.Appendln(nil, schemaVersion))
+	if err := b.replaceFile(schemaFile, fmt.Appendln(nil, schemaVersion)); err != nil {
+		return err
+	}
+	return b.addRemote(ctx)
 }
 
 // bootstrap makes the first commit, which is empty.
