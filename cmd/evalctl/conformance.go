@@ -33,7 +33,7 @@ type conformanceCmd struct {
 	List     bool          `help:"List the checks and do not run them."`
 	Slow     bool          `help:"Also run the checks that take half a minute."`
 	Parallel int           `default:"4" help:"Number of concurrent checks (${default})."`
-	Timeout  time.Duration `default:"30s" help:"Time limit for one check (${default})."`
+	Timeout  time.Duration `default:"30s" help:"How long a check waits for each answer (${default})."`
 	Format   string        `enum:"table,json,junit,markdown" default:"table" help:"Format of the report: ${enum}."`
 	Output   string        `placeholder:"FILE" help:"File for the report. Default: stdout."`
 	Quiet    bool          `help:"Print only errors on stderr."`
