@@ -173,8 +173,10 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, out
 	options.Done = progress.add
 	found, err := conformance.Run(ctx, options)
 	progress.done()
-	if n := len(found.BrainsLeft); n > 0 {
+	if n := len(found.BrainsLeft); n > 1 {
 		t.field("brains", "%d left behind, such as %s; the report names them", n, printable(found.BrainsLeft[0], oneLine))
+	} else if n == 1 {
+		t.field("brains", "1 left behind: %s", printable(found.BrainsLeft[0], oneLine))
 	}
 	switch {
 	case errors.Is(err, conformance.ErrUnusable):
