@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ import (
 type conformanceCmd struct {
 	SDK       string `name:"sdk" enum:"ts,go,py," default:"" placeholder:"SDK" help:"SDK whose daemon is started and checked: ts, go or py."`
 	Endpoint  string `placeholder:"URL" help:"Check a running daemon."`
-	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<SDK>_CMD."`
+	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port}, {home} or {keys}. Overrides SVC_SDK_<SDK>_CMD."`
 	MCP       string `name:"mcp" placeholder:"stdio:CMD|URL" help:"Check the tools of an MCP server too: a command, or the URL of streamable HTTP. Default for --sdk go: /mcp of the daemon."`
 	Port      int    `default:"0" help:"Port of the daemon that is started. 0: a free port."`
 
@@ -45,6 +46,9 @@ that is deleted afterwards. The level MUST is for unconditional requirements of 
 SHOULD for what it recommends or leaves open. A check is broken only by an answer that contradicts
 it. What could not be prepared, or got no answer, is not judged. The exit code is 0 if no check of
 level MUST is broken and at least one check could be judged.
+
+With --sdk go, and for a command that has {keys}, a keys file of the format of evalctl keys is made
+for the run. It has the tokens of the flags, and new ones for those that are missing.
 
 Examples:
 
@@ -103,9 +107,17 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	if c.SDK == "" {
 		return c.check(ctx, p, t, out, c.options(c.Endpoint), len(checks))
 	}
-	session, err := c.open(ctx, p)
+	config, keys, err := c.startConfig(p)
+	defer os.RemoveAll(keys) // nothing if it is empty
 	if err != nil {
-		return err
+		return usageError{err}
+	}
+	if keys != "" {
+		t.field("keys", "made for this run: a full token, a read-only one, and one of another tenant")
+	}
+	session, err := harness.Open(ctx, config)
+	if err != nil {
+		return asDaemonError(ctx, err)
 	}
 	if c.MCP == "" && c.SDK == "go" {
 		c.MCP = session.Endpoint().URL() + "/mcp"
@@ -132,18 +144,14 @@ func (c *conformanceCmd) options(url string) conformance.Options {
 	}
 }
 
-// open starts the daemon.
-func (c *conformanceCmd) open(ctx context.Context, p *process) (*harness.Session, error) {
-	config, err := startConfig(p, c.SDK, c.DaemonCmd, c.Port)
-	if err != nil {
-		return nil, usageError{err}
+// startConfig returns how to start the daemon, and the folder of its keys file, see makeKeys.
+func (c *conformanceCmd) startConfig(p *process) (config harness.SessionConfig, keys string, err error) {
+	if config, err = startConfig(p, c.SDK, c.DaemonCmd, c.Port); err != nil {
+		return config, "", err
 	}
+	keys, err = c.makeKeys(p, &config.Profile)
 	config.Token, config.UserAgent, config.Concurrency = c.Token, userAgent(), c.Parallel
-	session, err := harness.Open(ctx, config)
-	if err != nil {
-		return nil, asDaemonError(ctx, err)
-	}
-	return session, nil
+	return config, keys, err
 }
 
 // check runs the checks and writes the report. If it is stopped, the report contains the checks

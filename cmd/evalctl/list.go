@@ -123,7 +123,7 @@ func entryRows(f *history.Folder) [][]string {
 		if e.Result == nil {
 			row[3] = "–"
 		} else {
-			row[5], row[9] = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.SpentUSD.String()
+			row[5], row[9] = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.Result.Amount()
 		}
 		if e.Scored() {
 			row[6], row[7] = fmt.Sprintf("%.3f", *e.PassRate), withMethod(e.Interval, result.MethodWilson)

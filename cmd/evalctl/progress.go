@@ -48,9 +48,10 @@ type progress struct {
 	asked  int                  // in this process
 	open   map[string]time.Time // when the questions that wait for an answer were asked, by id
 	spent  llm.USD
-	start  time.Time
-	drawn  time.Time
-	tenth  int
+	// unpriced is set if the price of the judge is not known.
+	unpriced bool
+	start    time.Time
+	pace
 	took   []float64      // latencies of the recent answers in ms, a ring buffer
 	first  []float64      // times to their first tokens in ms, a ring buffer
 	failed *result.Record // the first one in the dataset that ended with an error
@@ -60,7 +61,7 @@ type progress struct {
 // were finished by an earlier process.
 func (t *terminal) progress(total, resumed int) *progress {
 	p := &progress{
-		t: t, total: total, resumed: resumed, start: time.Now(), drawn: time.Now(), open: map[string]time.Time{},
+		t: t, total: total, resumed: resumed, start: time.Now(), pace: pace{drawn: time.Now()}, open: map[string]time.Time{},
 	}
 	if t.quiet {
 		return p
@@ -130,7 +131,7 @@ func (p *progress) add(r result.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts.Add(r)
-	p.spent += r.JudgeUSD
+	p.spent = p.spent.Plus(r.JudgeUSD)
 	if r.Outcome == result.NoGold {
 		return
 	}
@@ -160,6 +161,24 @@ func ring(values []float64, n int, v float64) []float64 {
 	return values
 }
 
+// pace says when the next plain line is due.
+type pace struct {
+	drawn time.Time
+	tenth int
+}
+
+// due reports whether a plain line is due, and counts it: after each tenth of total, and if there was
+// none for a while.
+func (p *pace) due(done, total int) bool {
+	now, tenth := time.Now(), done*10/total
+	since := now.Sub(p.drawn)
+	if (tenth <= p.tenth || since < minLineInterval) && since < maxLineInterval {
+		return false
+	}
+	p.tenth, p.drawn = tenth, now
+	return true
+}
+
 func (p *progress) draw() {
 	now, done := time.Now(), p.counts.Finished()
 	since := now.Sub(p.drawn)
@@ -171,9 +190,7 @@ func (p *progress) draw() {
 		}
 		return
 	}
-	tenth := done * 10 / p.total
-	if tenth > p.tenth && since >= minLineInterval || since >= maxLineInterval {
-		p.tenth, p.drawn = tenth, now
+	if p.due(done, p.total) {
 		p.late.Reset(maxLineInterval)
 		p.t.field("ask", "%d/%d  %s", done, p.total, strings.Join(p.status("first token"), "  "))
 	}
@@ -207,7 +224,10 @@ func (p *progress) status(first string) []string {
 	if len(p.first) > 0 {
 		s = append(s, first+" "+duration(median(p.first)))
 	}
-	if p.spent > 0 {
+	switch {
+	case p.unpriced:
+		s = append(s, "cost unknown")
+	case p.spent > 0:
 		s = append(s, p.spent.String())
 	}
 	if id, age := p.stalled(); age > 0 {

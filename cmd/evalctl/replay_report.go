@@ -233,21 +233,22 @@ func (t *terminal) cost(res result.Result) {
 	if c == nil {
 		return
 	}
-	parts := []string{c.TotalUSD.String() + ofCap(c.CapUSD)}
+	parts := []string{c.Amount() + ofCap(c.CapUSD)}
 	if c.TotalUSD > 0 {
+		judge := c.JudgeUSD.String()
+		if res.Cost.UnpricedModel != "" {
+			judge = "unknown"
+		}
 		parts = append(parts, fmt.Sprintf("ingest %s, actor %s, judge %s, embed %s", c.IngestUSD, c.ActorUSD,
-			c.JudgeUSD, c.EmbedUSD))
+			judge, c.EmbedUSD))
 	}
-	if c.PerCorrectUSD != nil && c.PerCorrectInterval != nil && c.TotalUSD > 0 {
+	if c.PerCorrectUSD != nil && c.PerCorrectInterval != nil && c.TotalUSD > 0 && len(c.Unpriced) == 0 {
 		parts = append(parts, fmt.Sprintf("%s per correct answer [%s %s] (%s)", c.PerCorrectUSD.Round(),
 			dollars(c.PerCorrectInterval.Low), dollars(c.PerCorrectInterval.High), c.PerCorrectInterval.Name()))
 	}
 	if asked := c.CacheHits + c.CacheMisses; asked > 0 {
 		parts = append(parts, fmt.Sprintf("cache hits %.0f%% (%d of %d) saved %s",
 			100*float64(c.CacheHits)/float64(asked), c.CacheHits, asked, c.CachedSavingsUSD))
-	}
-	if c.LostUSD > 0 {
-		parts = append(parts, fmt.Sprintf("%s for calls whose reply was lost", c.LostUSD))
 	}
 	if len(c.Unpriced) > 0 {
 		parts = append(parts, "not counted, price unknown: "+printable(strings.Join(c.Unpriced, ", "), oneLine))

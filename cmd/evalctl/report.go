@@ -136,12 +136,15 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 		if res.Cost.CapUSD != nil {
 			limit = "of " + res.Cost.CapUSD.String()
 		}
-		estimated := ""
+		doubt := ""
 		if n := res.Cost.UsageEstimated; n > 0 {
-			estimated = "  tokens estimated for " + count(n, "question")
+			doubt = "  tokens estimated for " + count(n, "question")
 		}
-		t.field("cost", "judge %s %s  %s  %d tokens in  %d out%s", res.Cost.SpentUSD, limit,
-			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens, estimated)
+		if n := res.Cost.UsageImplausible; n > 0 {
+			doubt += fmt.Sprintf("  %s counted tokens that cannot be, charged as the worst case", count(n, "request"))
+		}
+		t.field("cost", "judge %s %s  %s  %d tokens in  %d out%s", res.Cost.Amount(), limit,
+			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens, doubt)
 	}
 	ran := append(ran("mode", res.EffectiveModes), ran("reader", res.ReaderModels)...)
 	if len(ran) > 0 {

@@ -244,6 +244,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 		return usageError{err}
 	}
 	progress := t.progress(r.data.Planned(), j.Finished())
+	progress.unpriced = config.UnpricedModel != ""
 	config.Recorded, config.Asking = progress.add, progress.asking
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()

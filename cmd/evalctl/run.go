@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/heap"
+	"evalctl/internal/llm"
 )
 
 // Run evaluates. It checks everything that it can before it starts and seeds the daemon and asks
@@ -152,6 +153,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 		return usageError{err}
 	}
 	progress := t.progress(plan.dataset.Planned(), j.Finished())
+	progress.unpriced = config.UnpricedModel != ""
 	config.Recorded, config.Asking = progress.add, progress.asking
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
@@ -181,6 +183,14 @@ func verdict(g result.Gate, failed error) error {
 	return &verdictError{gate: g}
 }
 
+// spentUSD returns what a run cost, nil if the price of its judge is not known.
+func spentUSD(res result.Result) *llm.USD {
+	if res.Cost.UnpricedModel != "" {
+		return nil
+	}
+	return &res.Cost.SpentUSD
+}
+
 // printSummary writes the only thing that goes to stdout: the summary line, or the same as JSON.
 func printSummary(p *process, asJSON bool, res result.Result, path string, code int) error {
 	if !asJSON {
@@ -193,7 +203,8 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags,
 		"latency": res.Latency, "felt": res.Felt, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
 		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
-		"spent_usd": res.Cost.SpentUSD, "floor": res.Gate.Floor, "exit_code": code, "result": own, "latest": latest, "gate": res.Gate,
+		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code,
+		"result": own, "latest": latest, "gate": res.Gate,
 	})
 }
 

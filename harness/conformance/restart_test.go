@@ -107,7 +107,7 @@ func startMortal(t *testing.T, how string) Options {
 	}
 	t.Cleanup(func() { _ = d.Stop() })
 	return Options{
-		Endpoint: url, MCP: url + "/mcp", Process: p, Restart: start, Log: func() string { return d.LastLines() },
+		Endpoint: url, MCP: url + "/mcp", Process: p, Restart: start, Log: func() string { return d.LastLines() }, Reference: true,
 		Timeout: timeout,
 	}
 }

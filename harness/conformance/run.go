@@ -116,7 +116,8 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
-	report.Findings, report.Normalised = findings(report.Results), d.deviations()
+	d.quirks.accuse(d, report.Results)
+	report.Findings, report.Normalised = findings(report.Results, d.routes), d.deviations()
 	report.BrainsLeft = d.brainsLeft()
 	report.Deaths = r.deaths
 	report.Findings = append(report.Findings, deathFindings(r.deaths, checks, report.Planned-len(report.Results))...)
@@ -155,7 +156,7 @@ func (d *target) probe(ctx context.Context, timeout time.Duration) error {
 	d.healthy = err == nil && status/100 == 2
 	id, err := d.probeCreation(probe)
 	if err == nil {
-		d.quirks = d.probeQuirks(probe, id)
+		d.probeQuirks(probe, id)
 		err = d.probeDeletion(ctx, id)
 	}
 	if ctx.Err() != nil {
@@ -171,7 +172,7 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	res := Result{Check: chk.Check, Verdict: NotJudged}
 	if unmet := d.unmet(chk.needs, o.Slow); unmet != "" {
 		res.Reason, res.Detail, res.Cause = ReasonNeed, unmet, unmet
-		res.cause = cause{what: unmet, wide: true}
+		res.cause = cause{what: unmet, wide: true, whole: true}
 		return outcome{Result: res}
 	}
 	start := time.Now()

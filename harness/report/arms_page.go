@@ -332,9 +332,9 @@ func costText(res *result.Result) string {
 		limit = res.CostAccounting.CapUSD
 	}
 	if limit == nil {
-		return cost(res) + " USD, no cap"
+		return res.Amount() + ", no cap"
 	}
-	return cost(res) + " USD of " + strings.Replace(limit.String(), "$", "", 1)
+	return fmt.Sprintf("%s, cap %s", res.Amount(), *limit)
 }
 
 // join formats the texts that are not empty.

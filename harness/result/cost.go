@@ -139,22 +139,38 @@ func (c *Cost) AddUnassigned() {
 	}
 }
 
-// Amount returns what was spent for people: apart what may not have been charged, and "unknown"
-// without a price.
+// unknownAmount is what outputs have for an amount without a price.
+const unknownAmount = "unknown"
+
+// Amount returns what was spent as outputs show it: apart what may have been charged, and "unknown"
+// if the price of the model is not known.
 func (c *Cost) Amount() string {
-	return Amount(c.SpentUSD, c.MayHaveBeenChargedUSD, c.UnpricedModel)
+	return amount(c.SpentUSD, c.MayHaveBeenChargedUSD, c.UnpricedModel != "")
 }
 
-// Amount is Cost.Amount of an amount, of which a part may not have been charged. unpriced is the
-// model whose price is not known, or empty.
-func Amount(spent, mayHave llm.USD, unpriced string) string {
-	switch {
-	case unpriced != "":
-		return "unknown"
-	case mayHave == 0:
-		return spent.String()
+// Amount returns what was spent as Cost.Amount does.
+func (c *CostAccounting) Amount() string { return amount(c.TotalUSD, c.LostUSD, len(c.Unpriced) > 0) }
+
+// Amount returns what a run or a replay cost as Cost.Amount does.
+func (r *Result) Amount() string {
+	if r.CostAccounting != nil {
+		return r.CostAccounting.Amount()
 	}
-	return fmt.Sprintf("%s + up to %s that may have been charged", spent-mayHave, mayHave)
+	return r.Cost.Amount()
+}
+
+func amount(spent, mayHave llm.USD, unpriced bool) string {
+	text := (spent - min(mayHave, spent)).String()
+	if mayHave > 0 {
+		text += fmt.Sprintf(" + up to %s that may have been charged", mayHave)
+	}
+	switch {
+	case unpriced && spent == 0:
+		return unknownAmount
+	case unpriced:
+		return text + " + an " + unknownAmount + " amount"
+	}
+	return text
 }
 
 // AddTokens adds two counts that are not negative. A sum beyond the range is the largest number.

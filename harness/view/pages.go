@@ -162,7 +162,7 @@ func (s *server) row(e *history.Entry) entryRow {
 		return row
 	}
 	row.ID, row.URL = idOf(e.Path), "/result/"+idOf(e.Path)
-	row.Passed, row.Cost = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.SpentUSD.String()
+	row.Passed, row.Cost = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.Result.Amount()
 	if e.Scored() {
 		row.Rate, row.Interval = rate(e.PassRate), interval(e.Interval)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/result"
-	"evalctl/internal/llm"
 	"evalctl/internal/markdown"
 )
 
@@ -69,7 +68,7 @@ func (n night) row(before *result.Result) []string {
 	passed := fmt.Sprintf("%d/%d", n.res.Passed, n.res.Total)
 	usd := markdown.None
 	if c := n.res.CostAccounting; c != nil {
-		usd = markdown.Dollars(float64(c.TotalUSD) / float64(llm.Dollar))
+		usd = total(c)
 	}
 	var changes []string
 	if before != nil {
