@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -17,8 +18,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// mortal serves the reference daemon at the address in its argument, until a client declares a body
-// that is too large to be sent.
+// mortal serves the reference daemon at the address in its first argument, until a client declares a
+// body that is too large to be sent. With a second argument it sends more responses than requests.
 func mortal() {
 	d, err := daemon.New(context.Background(), daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
 	if err != nil {
@@ -28,8 +29,21 @@ func mortal() {
 		if r.ContentLength > 1<<30 {
 			log.Fatal("panic: out of memory")
 		}
+		if len(os.Args) > 2 && strings.HasSuffix(r.URL.Path, "/documents/stat") {
+			sayTooMuch(w)
+			return
+		}
 		d.Handler().ServeHTTP(w, r)
 	})))
+}
+
+// sayTooMuch sends a second response that nobody asked for.
+func sayTooMuch(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 }
 
 // conformanceOf runs evalctl conformance against the reference daemon, whose handler wrap returns.

@@ -156,7 +156,7 @@ func rateText(r *judging.Rate) string {
 	if r == nil {
 		return "n/a"
 	}
-	return fmt.Sprintf("%.3f [%.3f %.3f]", r.Rate, r.Interval.Low, r.Interval.High)
+	return fmt.Sprintf("%.3f [%.3f %.3f] (%s)", r.Rate, r.Interval.Low, r.Interval.High, r.Interval.Name())
 }
 
 func coefficient(x *float64) string {

@@ -33,7 +33,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"evalctl": limited, "mortal": mortal})
+	testscript.Main(m, map[string]func(){"evalctl": limited, "mortal": mortal, "flooder": flooder})
 }
 
 // limited runs evalctl with a timeout, after which it dumps all goroutines. The timeout applies to

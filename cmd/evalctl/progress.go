@@ -51,18 +51,17 @@ type progress struct {
 	// unpriced is set if the price of the judge is not known.
 	unpriced bool
 	start    time.Time
-	drawn    time.Time
-	tenth    int
-	took     []float64      // latencies of the recent answers in ms, a ring buffer
-	first    []float64      // times to their first tokens in ms, a ring buffer
-	failed   *result.Record // the first one in the dataset that ended with an error
+	pace
+	took   []float64      // latencies of the recent answers in ms, a ring buffer
+	first  []float64      // times to their first tokens in ms, a ring buffer
+	failed *result.Record // the first one in the dataset that ended with an error
 }
 
 // progress starts the display for a run of total questions. The first resumed records passed to add
 // were finished by an earlier process.
 func (t *terminal) progress(total, resumed int) *progress {
 	p := &progress{
-		t: t, total: total, resumed: resumed, start: time.Now(), drawn: time.Now(), open: map[string]time.Time{},
+		t: t, total: total, resumed: resumed, start: time.Now(), pace: pace{drawn: time.Now()}, open: map[string]time.Time{},
 	}
 	if t.quiet {
 		return p
@@ -162,6 +161,24 @@ func ring(values []float64, n int, v float64) []float64 {
 	return values
 }
 
+// pace says when the next plain line is due.
+type pace struct {
+	drawn time.Time
+	tenth int
+}
+
+// due reports whether a plain line is due, and counts it: after each tenth of total, and if there was
+// none for a while.
+func (p *pace) due(done, total int) bool {
+	now, tenth := time.Now(), done*10/total
+	since := now.Sub(p.drawn)
+	if (tenth <= p.tenth || since < minLineInterval) && since < maxLineInterval {
+		return false
+	}
+	p.tenth, p.drawn = tenth, now
+	return true
+}
+
 func (p *progress) draw() {
 	now, done := time.Now(), p.counts.Finished()
 	since := now.Sub(p.drawn)
@@ -173,9 +190,7 @@ func (p *progress) draw() {
 		}
 		return
 	}
-	tenth := done * 10 / p.total
-	if tenth > p.tenth && since >= minLineInterval || since >= maxLineInterval {
-		p.tenth, p.drawn = tenth, now
+	if p.due(done, p.total) {
 		p.late.Reset(maxLineInterval)
 		p.t.field("ask", "%d/%d  %s", done, p.total, strings.Join(p.status("first token"), "  "))
 	}

@@ -12,7 +12,7 @@ func (t *terminal) comparison(outcomes []replay.Outcome) {
 	if t.quiet {
 		return
 	}
-	rows := [][]string{{"arm", "n", "pass", "rate", "95% CI", "FP/FN", "recall", "any", "p50", "cost"}}
+	rows := [][]string{{"arm", "n", "pass", "rate", "95% Wilson", "FP/FN", "recall", "any", "p50", "cost"}}
 	for _, o := range outcomes {
 		row := []string{short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–"}
 		if r := o.Result; r != nil && r.PassRate != nil {

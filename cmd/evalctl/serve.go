@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
+	"evalctl/daemon/store/gitremote"
 	"evalctl/internal/heap"
 )
 
@@ -44,6 +45,8 @@ Examples:
 
   evalctl serve --home ./brains
   evalctl serve --home ./brains --store git
+  evalctl serve --home ./brains --store git --sign-key ~/.ssh/id_ed25519
+  evalctl serve --home ./brains --store git --git-remote git@example.com:brains/{brain}.git
   evalctl serve --home ./brains --embed-provider ollama --embed-model nomic-embed-text
   evalctl serve --addr 127.0.0.1:0 --embed-provider fake
   evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
@@ -64,7 +67,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		return usageError{err}
 	}
 	defer cache.Close()
-	if err := c.gitFlags.config(p, &config); err != nil {
+	if err := c.gitFlags.config(ctx, p, c.Keys != "", &config); err != nil {
 		return usageError{err}
 	}
 	keys, stopKeys, err := c.openKeys(ctx, p, config.Logger)
@@ -79,7 +82,10 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	config.Keys, config.Host, config.DefaultBrain, config.PingInterval = keys, host, c.Default, c.Ping
 	d, err := daemon.New(ctx, config)
 	if err != nil {
-		return errors.Join(err, l.Close())
+		if err = errors.Join(err, l.Close()); errors.Is(err, gitremote.ErrUnreachable) {
+			return daemonError{err}
+		}
+		return err
 	}
 	fmt.Fprintf(p.stdout, "evalctl: listening on http://%s\n", l.Addr())
 	return d.Serve(ctx, l)

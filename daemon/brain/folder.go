@@ -26,6 +26,8 @@ const (
 const (
 	brainFile    = "brain.json"
 	brainVersion = 1
+	// updatedFile is a brainFile that is being written.
+	updatedFile = brainFile + ".new"
 	// lockFile is locked by the one process that uses the directory.
 	lockFile = ".lock"
 )
@@ -35,6 +37,7 @@ const (
 type brainRecord struct {
 	Version int            `json:"version"`
 	Tenant  string         `json:"tenant,omitempty"`
+	Stored  bool           `json:"stored,omitempty"`
 	Brain   protocol.Brain `json:"brain"`
 }
 
@@ -136,7 +139,7 @@ func (f *Folder) parse(id string) (Record, error) {
 		}
 		return Record{}, err
 	}
-	record := Record{Brain: r.Brain, Tenant: r.Tenant}
+	record := Record{Brain: r.Brain, Tenant: r.Tenant, Stored: r.Stored}
 	switch {
 	case r.Version > brainVersion:
 		return record, newerRecord(id, r.Version)
@@ -158,7 +161,7 @@ func newerRecord(id string, version int) error {
 
 // Add implements Catalog. It creates the brain's folder.
 func (f *Folder) Add(_ context.Context, r Record) error {
-	data, err := json.MarshalIndent(brainRecord{brainVersion, r.Tenant, r.Brain}, "", "  ")
+	data, err := encodeRecord(r)
 	if err != nil {
 		return err
 	}
@@ -170,7 +173,7 @@ func (f *Folder) Add(_ context.Context, r Record) error {
 	if err := f.root.Mkdir(staged, 0o700); err != nil {
 		return err
 	}
-	if err := f.writeSynced(staged+"/"+brainFile, append(data, '\n')); err != nil {
+	if err := f.writeSynced(staged+"/"+brainFile, data); err != nil {
 		return err
 	}
 	if err := f.sync(staged); err != nil {
@@ -184,6 +187,33 @@ func (f *Folder) Add(_ context.Context, r Record) error {
 		return err
 	}
 	return f.sync(".")
+}
+
+func encodeRecord(r Record) ([]byte, error) {
+	data, err := json.MarshalIndent(brainRecord{brainVersion, r.Tenant, r.Stored, r.Brain}, "", "  ")
+	return append(data, '\n'), err
+}
+
+// Update implements Catalog. It replaces the brain's file by renaming a new one.
+func (f *Folder) Update(_ context.Context, r Record) error {
+	data, err := encodeRecord(r)
+	if err != nil {
+		return err
+	}
+	file, updated := r.Brain.ID+"/"+brainFile, r.Brain.ID+"/"+updatedFile
+	if _, err := f.root.Lstat(file); err != nil {
+		return err
+	}
+	if err := f.root.Remove(updated); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := f.writeSynced(updated, data); err != nil {
+		return err
+	}
+	if err := f.root.Rename(updated, file); err != nil {
+		return err
+	}
+	return f.sync(r.Brain.ID)
 }
 
 func (f *Folder) writeSynced(name string, data []byte) error {

@@ -41,8 +41,8 @@ type Service struct {
 	// for them.
 	changing sync.WaitGroup
 
-	mu     sync.Mutex // never held during disk access
-	brains map[string]*entry // damaged ones included
+	mu     sync.Mutex         // never held during disk access
+	brains map[string]*entry  // damaged ones included
 	slugs  map[ownSlug]string // ids of brains
 	closed bool
 }
@@ -72,7 +72,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s := &Service{now: cfg.Now, catalog: cfg.Catalog, pool: newPool(cfg), brains: map[string]*entry{}, slugs: map[ownSlug]string{}}
 	s.entries = entryConfig{
-		openStore: cfg.OpenStore, now: cfg.Now, logger: cfg.Logger,
+		openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, now: cfg.Now, logger: cfg.Logger,
 		indexer: indexerConfig{
 			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize},
 			measured: s.pool.indexGrew, refused: &s.refused, logger: cfg.Logger, now: cfg.Now,

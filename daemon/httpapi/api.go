@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"evalctl/daemon/brain"
 	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
@@ -23,6 +25,8 @@ type Config struct {
 	Options
 	// Logger receives one line per request. Nil discards them.
 	Logger *slog.Logger
+	// Metrics are reported in addition to those of the API.
+	Metrics []prometheus.Collector
 }
 
 // Options are what the operator of a daemon decides about its API.
@@ -52,6 +56,7 @@ type API struct {
 	host        string
 	defaultName string
 	metrics     *metrics
+	moreMetrics []prometheus.Collector
 	version     string
 	logger      *slog.Logger
 	mux         *http.ServeMux
@@ -61,7 +66,8 @@ type API struct {
 	feeds       feeds
 	slowClients atomic.Uint64 // disconnected for not reading their change streams
 	ping        time.Duration
-	mcp         http.Handler // nil: no endpoint
+	deadline    time.Duration // see operationTimeout
+	mcp         http.Handler  // nil: no endpoint
 }
 
 // New returns the handler of a set of brains, which it does not close.
@@ -73,6 +79,7 @@ func New(cfg Config) *API {
 		host:        cfg.Host,
 		defaultName: cfg.DefaultBrain,
 		metrics:     newMetrics(),
+		moreMetrics: cfg.Metrics,
 		version:     cfg.Version,
 		logger:      cfg.Logger,
 		mux:         http.NewServeMux(),
@@ -80,6 +87,7 @@ func New(cfg Config) *API {
 		stopping:    make(chan struct{}),
 		feeds:       feeds{brain: map[brain.Handle]*feed{}},
 		ping:        cmp.Or(cfg.PingInterval, defaultPing),
+		deadline:    operationTimeout,
 	}
 	a.stop = sync.OnceFunc(func() {
 		close(a.stopping)

@@ -35,7 +35,7 @@ func TestRetrievalIntervals(t *testing.T) {
 		repeats int
 		method  string // empty for no interval
 		basis   *result.IntervalBasis
-		shown   string
+		shown   string // without its clusters
 	}{
 		{name: "independent", n: 30, method: "bootstrap_bca", shown: "95% BCa bootstrap",
 			basis: &result.IntervalBasis{Units: 30, Resamples: 10_000, Seed: 1}},
@@ -44,13 +44,13 @@ func TestRetrievalIntervals(t *testing.T) {
 		{name: "a brain for each question", n: 30, each: func(i int, r *result.Record) { r.Brain = fmt.Sprint(i) },
 			method: "bootstrap_bca", shown: "95% BCa bootstrap", basis: &result.IntervalBasis{Units: 30, Resamples: 10_000, Seed: 1}},
 		{name: "shared brains", n: 30, each: func(i int, r *result.Record) { r.Brain = fmt.Sprint(i % 7) },
-			method: "cluster_bootstrap", shown: "95% cluster bootstrap, clusters: brain",
+			method: "cluster_bootstrap", shown: "95% cluster bootstrap",
 			basis: &result.IntervalBasis{Cluster: "brain", Units: 7, Resamples: 10_000, Seed: 1}},
 		{name: "few shared brains", n: 32, each: func(i int, r *result.Record) { r.Brain = fmt.Sprint(i % 4) },
-			method: "clustered_t", shown: "95% clustered t, clusters: brain", basis: &result.IntervalBasis{Cluster: "brain", Units: 4}},
+			method: "clustered_t", shown: "95% clustered t", basis: &result.IntervalBasis{Cluster: "brain", Units: 4}},
 		{name: "clusters before brains", n: 30, cluster: "conv", each: func(i int, r *result.Record) {
 			r.Brain, r.Tags = fmt.Sprint(i%7), []string{"x", fmt.Sprint("conv:", i%11)}
-		}, method: "cluster_bootstrap", shown: "95% cluster bootstrap, clusters: conv",
+		}, method: "cluster_bootstrap", shown: "95% cluster bootstrap",
 			basis: &result.IntervalBasis{Cluster: "conv", Units: 11, Resamples: 10_000, Seed: 1}},
 		{name: "not all in a cluster", n: 30, cluster: "conv", each: func(i int, r *result.Record) {
 			if i > 0 {
@@ -58,14 +58,14 @@ func TestRetrievalIntervals(t *testing.T) {
 			}
 		}},
 		{name: "repeats", n: 32, repeats: 2, each: func(i int, r *result.Record) { r.ID, r.Repeat = fmt.Sprint(i/2), 1+i%2 },
-			method: "cluster_bootstrap", shown: "95% cluster bootstrap, clusters: question",
+			method: "cluster_bootstrap", shown: "95% cluster bootstrap",
 			basis: &result.IntervalBasis{Cluster: "question", Units: 16, Resamples: 10_000, Seed: 1}},
 		{name: "alike clusters", n: 30, each: func(i int, r *result.Record) { r.Brain = fmt.Sprint(i / 3) }},
 		{name: "many", n: 4_000, method: "bootstrap_bca", shown: "95% BCa bootstrap",
 			basis: &result.IntervalBasis{Units: 4_000, Resamples: 2_500, Seed: 1}},
 		{name: "too many", n: 10_001, method: "student_t", shown: "95% t", basis: &result.IntervalBasis{Units: 10_001}},
 		{name: "too many brains", n: 22_000, each: func(i int, r *result.Record) { r.Brain = fmt.Sprint(i % 11_000) },
-			method: "clustered_t", shown: "95% clustered t, clusters: brain", basis: &result.IntervalBasis{Cluster: "brain", Units: 11_000}},
+			method: "clustered_t", shown: "95% clustered t", basis: &result.IntervalBasis{Cluster: "brain", Units: 11_000}},
 	} {
 		sum := aggregate.New(2)
 		for i, r := range ranked(c.n) {

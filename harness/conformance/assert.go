@@ -138,8 +138,12 @@ func given2xx(r *response) error {
 	return nil
 }
 
-// givenError is given for the statuses from 400.
+// givenError is given for the statuses from 400 to 499. A daemon that fails rejects nothing.
 func givenError(r *response) error {
+	if r.status >= 500 {
+		return unjudged{ReasonSetup, r.wantStatus("an error",
+			fmt.Errorf("the check is about a rejected request, but %s", r))}
+	}
 	if err := isErrorStatus(r); err != nil {
 		return unjudged{ReasonSetup, err}
 	}
@@ -245,7 +249,7 @@ func noField(name string) assertion {
 func bodyInSnakeCase(r *response) error {
 	o, err := r.object()
 	if err != nil {
-		return err
+		return unjudged{ReasonObserve, err} // it has no keys
 	}
 	return snakeCase(o)
 }

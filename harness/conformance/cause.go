@@ -15,6 +15,9 @@ type cause struct {
 	what  string // follows the route, such as "returned 500"
 	wide  bool   // the same on every route is one cause
 	which bool   // the options of the request are a part of its route
+	whole bool   // what says everything
+
+	status int // of the response, if the status is the cause
 }
 
 // key is equal for causes that are the same.
@@ -26,7 +29,12 @@ func (c cause) key() string {
 }
 
 // String names a cause by its route.
-func (c cause) String() string { return strings.TrimSpace(c.route + " " + c.what) }
+func (c cause) String() string {
+	if c.whole {
+		return c.what
+	}
+	return strings.TrimSpace(c.route + " " + c.what)
+}
 
 // failure is the error of a step, with the exchange that it is about and its cause.
 type failure struct {
@@ -52,6 +60,11 @@ func inResult(what, format string, args ...any) error {
 	return failure{error: fmt.Errorf(format, args...), cause: cause{what: what, which: true}}
 }
 
+// asCause is because for a defect whose name needs no route.
+func asCause(what, format string, args ...any) error {
+	return failure{error: fmt.Errorf(format, args...), cause: cause{what: what, wide: true, whole: true}}
+}
+
 // about adds the exchange to the error of an assertion about its response.
 func (x *exchange) about(err error) error {
 	if err == nil || x == nil {
@@ -75,7 +88,7 @@ func (x *exchange) about(err error) error {
 func (r *response) wantStatus(want string, err error) error {
 	// A daemon's statuses for errors, and its authentication, are the same everywhere.
 	wide := r.status >= 400 && r.status < 500 && !strings.HasPrefix(want, "2") || r.status == 401 || r.status == 403
-	return failure{error: err, cause: cause{route: r.route(), what: r.returned(want), wide: wide}, seen: r.seen}
+	return failure{error: err, cause: cause{route: r.route(), what: r.returned(want), wide: wide, status: r.status}, seen: r.seen}
 }
 
 func (r *response) route() string {
@@ -170,9 +183,6 @@ func causeOf(err error, last *exchange) (cause, *exchange) {
 func (d *target) explain(res *Result, err error, last *exchange) {
 	res.Detail = d.redactor.Text(err.Error())
 	c, seen := causeOf(err, last)
-	if res.Reason == ReasonOptional {
-		c.route = "" // one of a few texts
-	}
 	c.what = shown(c.what, lineBytes, d.redactor.Text)
 	res.cause, res.Cause = c, c.String()
 	if seen != nil {

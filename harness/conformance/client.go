@@ -103,33 +103,42 @@ func (c *client) do(ctx context.Context, r request) (*response, error) {
 		return nil, err
 	}
 	c.remember(res.seen)
-	if res.status == http.StatusTooManyRequests {
-		return nil, unjudged{ReasonRateLimit, res.wantStatus("2xx",
-			errors.New("the daemon's rate limit was reached: run fewer checks in parallel"))}
-	}
-	return res, nil
+	return res, res.withinRate()
 }
+
+// withinRate returns an error if the daemon's rate limit was reached.
+func (r *response) withinRate() error {
+	if r.status != http.StatusTooManyRequests {
+		return nil
+	}
+	return unjudged{ReasonRateLimit, r.wantStatus("2xx",
+		errors.New("the daemon's rate limit was reached: run fewer checks in parallel"))}
+}
+
+// leastLooks is how often poll tries at least, also if the daemon answers slowly.
+const leastLooks = 3
 
 // poll calls try until it is done, with growing pauses. It returns false when the limit is reached
 // or ctx ends.
 func poll(ctx context.Context, limit time.Duration, try func() (done bool, err error)) (bool, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errCheckTimeout)
-	defer cancel()
-	answered := false
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+	start, pause := time.Now(), 5*time.Millisecond
+	for looks := 1; ; looks++ {
 		done, err := try()
-		if answered && err != nil && ctx.Err() != nil && timedOut(err) {
+		if looks > 1 && err != nil && ctx.Err() != nil && timedOut(err) {
 			return false, nil // the answers so far count
 		}
 		if done || err != nil {
 			return done, err
 		}
-		answered = true
+		if looks >= leastLooks && time.Since(start) >= limit {
+			return false, nil
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return false, nil
 		}
+		pause = min(2*pause, 250*time.Millisecond)
 	}
 }
 

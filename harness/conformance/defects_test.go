@@ -34,6 +34,7 @@ func defects() []defect {
 		}
 	}
 	own := []string{".search.db", ".search.db-wal"}
+	statGroups := []string{"documents", "listing-200", "listing-[a-l]*", "errors", "headers"}
 	fewChecks := []string{"brains", "documents-put-*", "documents-brain*", "listing-200", "listing-empty", "events-200", "events-created", "search-200"}
 	return []defect{
 		{name: "nothing", wrap: ct.Correct()},
@@ -50,6 +51,13 @@ func defects() []defect {
 		{name: "500 on search", wrap: ct.Failing("POST /search", 500), findings: []string{"POST /search returned 500"}},
 		{name: "500 on events", wrap: ct.Failing("GET /events", 500), findings: []string{"GET /events returned 500"}},
 		{name: "500 on reads", wrap: ct.Failing("GET /documents/read", 500), findings: []string{"GET /documents/read returned 500"}},
+		{name: "500 on stat", wrap: ct.Failing("GET /documents/stat", 500), only: statGroups,
+			findings: []string{"GET /documents/stat returned 500"}},
+		{name: "500 on listings", wrap: ct.Failing("GET /documents", 500), only: statGroups,
+			findings: []string{"GET /documents returned 500"}},
+		{name: "500 on renames", wrap: ct.Failing("POST /documents/rename", 500), only: statGroups,
+			findings: []string{"POST /documents/rename returned 500"}},
+		{name: "bare listings", wrap: ct.BareListings(), only: statGroups, findings: []string{"listing-items"}},
 		{name: "brain.brainId", only: fewChecks,
 			wrap:       ct.Create(ct.Creation{Keys: []string{"brainId"}, Rejects: 400, Status: 201, Body: answer("brain", "brainId")}),
 			normalised: []string{`brains are created with {"brainId":"NAME"}, and their id is brain.brainId`}},

@@ -55,8 +55,8 @@ func putChecks() []check {
 		must("documents-put-concurrent", "7.4",
 			"After concurrent PUTs, the document has the complete content of one of them.",
 			concurrentPuts),
-		must("documents-put-path-missing-400", "7.1", "PUT without a path is rejected with 400.",
-			expect(brainRequest("PUT", "/documents").withBytes("x"), 400)),
+		must("documents-put-path-missing-400", "7.1", "PUT without a path is rejected with 400 and writes nothing.",
+			expect(brainRequest("PUT", "/documents").withBytes("x"), 400), expectDocuments()),
 		should("documents-put-chunked", "4.2", "PUT accepts a chunked body without Content-Length.",
 			expect(chunked, 204), expectContent("a.md", "one two three")),
 		should("documents-put-204-empty", "4.2", "The 204 response to PUT has no body.",
@@ -133,6 +133,8 @@ func statChecks() []check {
 	stat := func(name string, m matcher) step { return inspect(statOf("notes/é.md"), 200, jsonField(name, m)) }
 	seed := put("notes/é.md", "fünf")
 	return []check{
+		must("documents-stat-envelope", "2", "The response to stat is the object with the fields, not one around it.",
+			put("a.md", "one"), inspect(asSent(statOf("a.md")), 200, hasEnvelope(statShape))),
 		must("documents-stat-200", "4.2", "Stat of a document returns 200.",
 			put("a.md", "one"), expect(statOf("a.md"), 200)),
 		must("documents-stat-missing-404", "4.2", "Stat of a document that does not exist returns 404.",
@@ -193,8 +195,8 @@ func appendChecks() []check {
 			put("a.md", "one"), expect2xx(appendOf("a.md", "")), expectContent("a.md", "one")),
 		must("documents-append-twice", "7.4", "An append that is sent twice is applied twice.",
 			appendTo("a.md", "one"), appendTo("a.md", "one"), expectContent("a.md", "oneone")),
-		must("documents-append-path-missing-400", "7.1", "Append without a path is rejected with 400.",
-			expect(brainRequest("POST", "/documents/append").withBytes("x"), 400)),
+		must("documents-append-path-missing-400", "7.1", "Append without a path is rejected with 400 and writes nothing.",
+			expect(brainRequest("POST", "/documents/append").withBytes("x"), 400), expectDocuments()),
 		should("documents-append-concurrent", "4.3", "Concurrent appends are all applied, each as a whole.",
 			concurrentAppends),
 	}

@@ -20,7 +20,7 @@ func listingFormatChecks() []check {
 	return []check{
 		must("listing-200", "4.2", "A listing returns 200.", seed, expect(listOf(flat...), 200)),
 		must("listing-items", "4.2", "A listing returns a JSON object with an items array.",
-			seed, inspect(listOf(flat...), 200, jsonField("items", isArray))),
+			seed, inspect(asSent(listOf(flat...)), 200, hasEnvelope(listingShape), jsonField("items", isArray))),
 		must("listing-empty", "4.2", "The items of a listing of an empty brain are an empty array, not null.",
 			inspect(listOf(flat...), 200, jsonField("items", equals([]any{}))),
 			inspect(listOf(recursive...), 200, jsonField("items", equals([]any{})))),
@@ -208,17 +208,15 @@ func listingFreshnessChecks() []check {
 	}
 }
 
-// asSent is a recursive listing from which nothing is removed.
-func asSent() request {
-	r := listOf(recursive...)
-	r.verbatim = true
-	return r
-}
-
-var noFolderRows = observe(asSent(), 200, entriesMatch(func(entries []object) error {
+var noFolderRows = observe(enveloped(listOf(recursive...)), 200, entriesMatch(func(entries []object) error {
+	all := make([]any, len(entries))
+	for i, e := range entries {
+		all[i] = e
+	}
 	for _, e := range entries {
-		if err := matchField(e, "is_dir", equals(false)); err != nil {
-			return fmt.Errorf("item %v: %w", e["path"], err)
+		if isFolderRow(e, all) {
+			p, _ := e["path"].(string)
+			return folderRowError(p)
 		}
 	}
 	return nil
@@ -232,12 +230,15 @@ func trySearch(ctx context.Context, c *client) error {
 
 // onlyWritten looks for files that the daemon added to a brain with documents in notes, notebook
 // and a.md. Folders are the subject of another check.
-var onlyWritten = observe(asSent(), 200, entriesMatch(func(entries []object) error {
-	for _, e := range entries {
-		p, _ := e["path"].(string)
-		if e["is_dir"] != true && p != "a.md" && !strings.HasPrefix(p, "note") {
-			return fmt.Errorf("want only documents that were written, got %q", pathsOf(entries))
+var onlyWritten = observe(enveloped(listOf(recursive...)), 200, entriesMatch(func(entries []object) error {
+	var own []string
+	for _, p := range pathsOf(entries) {
+		if p != "a.md" && !strings.HasPrefix(p, "note") {
+			own = append(own, p)
 		}
+	}
+	if len(own) > 0 {
+		return ownFileError(own)
 	}
 	return nil
 })...)

@@ -1,12 +1,9 @@
 package conformance
 
 import (
-	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
-	"path"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,165 +17,6 @@ import (
 // manyGroups are all groups but limits, which moves megabytes.
 var manyGroups = []string{
 	"brains", "documents", "records", "listing", "batch", "paths", "errors", "headers", "events", "auth", "search", "ask",
-}
-
-// TestOneDefect runs the checks against daemons that misbehave as daemons do: the report accuses
-// them of that defect and of nothing else.
-func TestOneDefect(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		wrap   wrapper
-		only   []string
-		broken []string // must be broken
-		may    []string // globs over the ids of checks about the defect, which may be broken
-		left   bool     // brains are left behind
-	}{
-		{name: "nothing", wrap: unbroken},
-		{name: "delay", wrap: delayed(300 * time.Millisecond),
-			only: []string{"documents-put-*", "events-created", "events-ready", "search-finds", "ask-200", "brains-create-*"}},
-		{name: "no DELETE of brains", wrap: replace(isBrainDeletion, reject(405)), left: true,
-			broken: []string{"brains-delete-204"}, may: []string{"brains-delete-*"}},
-		{name: "DELETE of brains fails", wrap: replace(isBrainDeletion, reject(500)), left: true,
-			broken: []string{"brains-delete-204"}, may: []string{"brains-delete-*"}},
-		{name: "500 for renames", wrap: replace(route("POST /documents/rename"), reject(500)),
-			broken: []string{"documents-rename-204", "errors-status-rename-missing"},
-			may:    []string{"*-rename-*", "paths-rename-*"}},
-		{name: "500 for stat", wrap: replace(route("GET /documents/stat"), reject(500)),
-			broken: []string{"documents-stat-200"}, may: []string{"*-stat-*", "headers-accept-json"}},
-		{name: "500 for reads", wrap: replace(route("GET /documents/read"), reject(500)),
-			broken: []string{"documents-read-200"},
-			may: []string{"*-read-*", "auth-token-200", "auth-malformed-*", "auth-scheme-case", "*-tenant-*", "headers-*",
-				"documents-brain-*", "paths-twice-400", "paths-malformed-400"}},
-		{name: "500 for listings", wrap: replace(route("GET /documents"), reject(500)),
-			broken: []string{"listing-200"}, may: []string{"*-listing-*", "paths-dir-*"}},
-		{name: "500 for searches", wrap: replace(route("POST /search"), reject(500)),
-			broken: []string{"search-200"}, may: []string{"search-*", "*-search-*"}},
-		{name: "500 for streams", wrap: replace(route("GET /events"), reject(500)),
-			broken: []string{"events-200"}, may: []string{"auth-events-*", "auth-tenant-events-*", "events-brain-missing"}},
-		{name: "its own files in listings", wrap: stray(".search.db", ".search.db-wal"),
-			broken: []string{"listing-only-documents"}},
-		{name: "folders in recursive listings", wrap: folderRows(), broken: []string{"listing-recursive-no-folders"}},
-		{name: "listings without an envelope", wrap: after(and(route("GET /documents"), func(r *http.Request) bool {
-			return r.URL.RawQuery != ""
-		}), func(_ *http.Request, a *captured) {
-			var o map[string]any
-			if json.Unmarshal(a.body.Bytes(), &o) == nil && o["items"] != nil {
-				a.setText(string(encode(o["items"])))
-			}
-		}), broken: []string{"listing-items", "listing-empty"}, may: []string{"records-listing-parameter"}},
-		{name: "another shape of brains", wrap: otherBrains(), only: []string{"documents", "events", "listing"}},
-		{name: "rate limit", wrap: replace(route("POST /documents/append"), reject(429))},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			o := authOptions(serve(t, "", keys(t), tt.wrap))
-			o.Only, o.Parallel = tt.only, 8
-			if tt.only == nil {
-				o.Only = manyGroups
-			}
-			r := run(t, o)
-			for _, res := range r.Results {
-				isBroken := res.Verdict == Broken
-				if isBroken && !slices.Contains(tt.broken, res.ID) && !matchesAny(tt.may, res.ID) {
-					t.Errorf("%s is broken: %s [%s]", res.ID, res.Detail, res.Request)
-				}
-				if !isBroken && slices.Contains(tt.broken, res.ID) {
-					t.Errorf("%s is %s: %s", res.ID, res.Verdict, res.Detail)
-				}
-				if (res.Reason == "") == (res.Verdict == NotJudged) {
-					t.Errorf("%s is %s with the reason %q", res.ID, res.Verdict, res.Reason)
-				}
-			}
-			if len(r.Deaths) > 0 || r.Partial || tt.left != (len(r.BrainsLeft) > 0) {
-				t.Errorf("death %v, partial %v, brains left: %d", r.Deaths, r.Partial, len(r.BrainsLeft))
-			}
-		})
-	}
-}
-
-func isBrainDeletion(r *http.Request) bool { return route("DELETE ")(r) }
-
-// delayed answers every request late.
-func delayed(by time.Duration) wrapper {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(by)
-			next.ServeHTTP(w, r)
-		})
-	}
-}
-
-// editListing changes the items of listings of paths.
-func editListing(change func(r *http.Request, items []any) []any) wrapper {
-	return after(and(route("GET /documents"), func(r *http.Request) bool { return r.URL.RawQuery != "" }),
-		func(r *http.Request, a *captured) {
-			a.edit(func(o map[string]any) {
-				if items, ok := o["items"].([]any); ok {
-					o["items"] = change(r, items)
-				}
-			})
-		})
-}
-
-func sortedByPath(items []any) []any {
-	slices.SortFunc(items, func(a, b any) int {
-		return strings.Compare(a.(map[string]any)["path"].(string), b.(map[string]any)["path"].(string))
-	})
-	return items
-}
-
-func row(p string, isDir bool) map[string]any {
-	return map[string]any{"path": p, "size": 8, "mtime": "2024-01-01T00:00:00.000Z", "is_dir": isDir}
-}
-
-// stray adds files to every listing of a brain's root.
-func stray(paths ...string) wrapper {
-	return editListing(func(r *http.Request, items []any) []any {
-		if r.URL.Query().Get("dir") == "" {
-			for _, p := range paths {
-				items = append(items, row(p, false))
-			}
-		}
-		return sortedByPath(items)
-	})
-}
-
-// folderRows adds the folders of documents to recursive listings.
-func folderRows() wrapper {
-	return editListing(func(r *http.Request, items []any) []any {
-		if r.URL.Query().Get("recursive") != "true" {
-			return items
-		}
-		folders := map[string]bool{}
-		for _, item := range items {
-			for p := path.Dir(item.(map[string]any)["path"].(string)); p != "."; p = path.Dir(p) {
-				folders[p] = true
-			}
-		}
-		for p := range folders {
-			items = append(items, row(p, true))
-		}
-		return sortedByPath(items)
-	})
-}
-
-// otherBrains accepts only a brainId and returns it as brain.brainId.
-func otherBrains() wrapper {
-	return replace(and(isBrains, func(r *http.Request) bool { return r.Method == http.MethodPost }),
-		func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			o := bodyObject(r)
-			if len(o) != 1 || o["brainId"] == nil {
-				reject(400)(w, r, next)
-				return
-			}
-			a := capture(next, r)
-			a.edit(func(o map[string]any) {
-				id := o["id"]
-				clear(o)
-				o["brain"] = map[string]any{"brainId": id}
-			})
-			a.send(w, r)
-		})
 }
 
 // crashing serves the reference daemon until a request matches. Then its listener and all its
@@ -289,12 +127,12 @@ func TestSlowBesideOthers(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			one.Lock()
 			defer one.Unlock()
-			time.Sleep(40 * time.Millisecond)
+			time.Sleep(150 * time.Millisecond)
 			next.ServeHTTP(w, r)
 		})
 	}
 	o := authOptions(serve(t, "", keys(t), single))
-	o.Only, o.Parallel, o.Timeout = []string{"documents-put-keeps-others", "documents-rename-*"}, 8, 1200*time.Millisecond
+	o.Only, o.Parallel, o.Timeout = []string{"documents-put-keeps-others", "documents-rename-*"}, 8, 800*time.Millisecond
 	r := run(t, o)
 	alone := 0
 	for _, res := range r.Results {

@@ -64,7 +64,8 @@ func pathChecks() []check {
 	}
 	for _, p := range unusualPaths {
 		checks = append(checks, must("paths-allowed-"+p.id, "2", "A path may have "+p.what+".",
-			expect2xx(putOf(p.path, p.id)), expectContent(p.path, p.id)))
+			expect2xx(putOf(p.path, p.id)), expectContent(p.path, p.id),
+			observe(statOf(p.path), 200, jsonField("path", equals(p.path)))))
 	}
 	return append(checks, slices.Concat(pathOperationChecks(), pathEdgeChecks())...)
 }

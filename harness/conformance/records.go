@@ -22,6 +22,8 @@ func recordFieldChecks() []check {
 		should("records-create-201", "4.1", "POST /documents returns 201.", expect(createOf(plain), 201)),
 		should("records-create-json", "4.1", "The media type of the response to POST /documents is application/json.",
 			expect(createOf(plain), 0, given2xx, hasMediaType(protocol.TypeJSON))),
+		should("records-envelope", "2", "The response to POST /documents is the record, not an object around it.",
+			expect(asSent(createOf(plain)), 0, given2xx, hasEnvelope(recordShape))),
 		should("records-snake-case", "2", "The keys of a record are in snake_case.",
 			expect(createOf(plain), 0, given2xx, bodyInSnakeCase)),
 		should("records-brain-id", "2", "A record has the id of its brain.",

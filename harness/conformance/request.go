@@ -36,6 +36,8 @@ type request struct {
 	close     bool // close the connection after the response
 	streaming bool // a response with status 200 never ends, so its body is not read
 	verbatim  bool // the daemon's quirks are not removed from the response
+
+	unfiltered bool // of the quirks, only the envelope is removed
 }
 
 // brainRequest addresses a path in the check's brain. query lists names and values in turn.

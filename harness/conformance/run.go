@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,8 @@ type Options struct {
 	Only []string
 	// Parallel is the number of concurrent checks; 0 means 4.
 	Parallel int
-	// Timeout bounds one check; 0 means 30 seconds.
+	// Timeout is how long a check waits for each response to begin; 0 means 30 seconds. A daemon that
+	// answers slowly gets as much time as all its answers need.
 	Timeout time.Duration
 	// Reference includes the checks about what the reference daemon decided where the specification
 	// leaves the matter open; see Check.Own.
@@ -116,7 +118,8 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
-	report.Findings, report.Normalised = findings(report.Results), d.deviations()
+	d.quirks.accuse(d, report.Results)
+	report.Findings, report.Normalised = findings(report.Results, d.routes), d.deviations()
 	report.BrainsLeft = d.brainsLeft()
 	report.Deaths = r.deaths
 	report.Findings = append(report.Findings, deathFindings(r.deaths, checks, report.Planned-len(report.Results))...)
@@ -143,7 +146,7 @@ func diedError(r Report) error {
 // deletes the brain. A token that may not delete brains stops the run, which would otherwise leave
 // hundreds of them. A daemon that has no such endpoint does not.
 func (d *target) probe(ctx context.Context, timeout time.Duration) error {
-	probe, cancel := context.WithTimeoutCause(ctx, timeout, errCheckTimeout)
+	probe, cancel := patient(ctx, timeout)
 	defer cancel()
 	if d.base == "" {
 		if _, err := d.tools.client(probe); err != nil && ctx.Err() == nil {
@@ -155,7 +158,7 @@ func (d *target) probe(ctx context.Context, timeout time.Duration) error {
 	d.healthy = err == nil && status/100 == 2
 	id, err := d.probeCreation(probe)
 	if err == nil {
-		d.quirks = d.probeQuirks(probe, id)
+		d.probeQuirks(probe, id)
 		err = d.probeDeletion(ctx, id)
 	}
 	if ctx.Err() != nil {
@@ -171,11 +174,11 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	res := Result{Check: chk.Check, Verdict: NotJudged}
 	if unmet := d.unmet(chk.needs, o.Slow); unmet != "" {
 		res.Reason, res.Detail, res.Cause = ReasonNeed, unmet, unmet
-		res.cause = cause{what: unmet, wide: true}
+		res.cause = cause{what: unmet, wide: true, whole: true}
 		return outcome{Result: res}
 	}
 	start := time.Now()
-	limited, cancel := context.WithTimeoutCause(ctx, o.Timeout, errCheckTimeout)
+	limited, cancel := patient(ctx, o.Timeout)
 	defer cancel()
 	c := &client{target: d, unique: newBrainName()}
 	run := c.runInNewBrain
@@ -183,6 +186,9 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 		run = c.runInToolBrain
 	}
 	err := run(limited, chk.steps)
+	if err != nil && errors.Is(err, context.Canceled) && errors.Is(context.Cause(limited), errCheckTimeout) {
+		err = fmt.Errorf("%w: %w", errCheckTimeout, err)
+	}
 	res.DurationMS = millis(time.Since(start))
 	res.Verdict, res.Reason = verdict(err)
 	if err != nil {
@@ -195,6 +201,17 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 		out.isServerError = out.isServerError || x.answer != nil && x.answer.status >= 500
 	}
 	return out
+}
+
+// patient returns a context that ends when no response has begun for limit.
+func patient(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(limit, func() { cancel(errCheckTimeout) })
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { timer.Reset(limit) }})
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

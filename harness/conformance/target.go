@@ -31,7 +31,9 @@ type target struct {
 	creation    creation
 	deletes     bool   // brains can be deleted
 	undeletable string // why not
-	quirks      quirks
+
+	quirks *quirks
+	routes *routes // what each route returned
 
 	mu   sync.Mutex
 	left []string // brains that could not be deleted
@@ -55,6 +57,8 @@ func newTarget(o Options) (*target, error) {
 		redactor: redact.New(tokenPrefixes(o.Token, o.ReadOnlyToken, o.OtherTenantToken)...),
 		http:     &http.Client{Transport: tr, CheckRedirect: httpclient.NoRedirect},
 		tools:    newTools(o),
+		routes:   &routes{statuses: map[string]map[int]int{}},
+		quirks:   &quirks{envelopes: map[shape]envelope{}, sent: map[string][]string{}},
 	}, nil
 }
 
@@ -89,6 +93,7 @@ func (d *target) moveTo(endpoint string) error {
 
 // open sends a request and returns the response with its body unread.
 func (d *target) open(ctx context.Context, r request, brain string) (*http.Response, error) {
+	d.quirks.note(r, brain)
 	var body io.Reader
 	if r.body != nil {
 		body = strings.NewReader(*r.body)
@@ -141,7 +146,8 @@ func (d *target) send(ctx context.Context, r request, brain string) (*response, 
 	}
 	answer := &response{request: d.describe(r, brain), status: res.StatusCode, header: res.Header, body: body}
 	answer.seen = d.exchange(r, brain).answered(answer)
-	d.quirks.removeFrom(r, answer)
+	d.routes.count(answer.seen)
+	d.quirks.removeFrom(r, brain, answer)
 	return answer, nil
 }
 

@@ -31,6 +31,7 @@ var methodNames = map[string]string{
 	"wilson_clusters": "Wilson over clusters", "wilson_stratified": "stratified Wilson",
 	"newcombe_paired": "paired Newcombe", "student_t_clustered": "clustered t", "student_t_paired": "paired t",
 	"bootstrap_percentile_paired": "paired bootstrap", "student_t_log_ratio": "t of log-ratios",
+	"lang-reiczigel": "Lang-Reiczigel",
 }
 
 // MethodName returns the name of a method of intervals for people. ok is false for one that is not
@@ -52,19 +53,22 @@ func (i *Interval) Name() string {
 	return level + " CI"
 }
 
-// IntervalName returns the level and the method of the intervals of r with their clusters, such as
-// "95% cluster bootstrap, clusters: brain". It is empty if there are no intervals. The name of the
-// clusters is content of the file.
+// IntervalName returns the level and the method of the intervals of r, such as "95% cluster
+// bootstrap". It is empty if there are none.
 func (r *Retrieval) IntervalName() string {
 	for _, name := range r.PrimaryMetrics() {
-		i, ok := r.Intervals[name]
-		if !ok {
-			continue
-		}
-		if r.Basis == nil || r.Basis.Cluster == "" {
+		if i, ok := r.Intervals[name]; ok {
 			return i.Name()
 		}
-		return i.Name() + ", clusters: " + r.Basis.Cluster
 	}
 	return ""
+}
+
+// Clusters returns the name of the clusters of the intervals of r, which is content of the file. It
+// is empty if questions are independent.
+func (r *Retrieval) Clusters() string {
+	if r.Basis == nil {
+		return ""
+	}
+	return r.Basis.Cluster
 }

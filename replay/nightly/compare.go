@@ -39,7 +39,7 @@ func overview(w io.Writer, arms []*measured) {
 		}
 	}
 	t := markdown.NewTable("llrrrr"+strings.Repeat("r", len(metrics))+"rrrr",
-		slices.Concat([]string{"arm", "verdict", "passed", "pass rate", "95% CI", "scorer's FP / FN"},
+		slices.Concat([]string{"arm", "verdict", "passed", "pass rate", "95% Wilson", "scorer's FP / FN"},
 			metrics, []string{"p50", "p95", "USD", "USD per correct"})...)
 	for _, m := range arms {
 		usd, each := markdown.None, markdown.None

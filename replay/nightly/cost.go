@@ -27,7 +27,7 @@ func (m *measured) cost(w io.Writer) {
 	t.Row("**total**", "**"+known(c.TotalUSD, len(c.Unpriced) == 0 || c.TotalUSD > 0)+"**")
 	t.Row("cap of all arms together", limit(c))
 	t.Row("saved by cached replies", exact(c.CachedSavingsUSD))
-	t.Row("each correct answer (95% CI)", perCorrect(c))
+	t.Row("each correct answer (95% Wilson)", perCorrect(c))
 	if c.LostUSD > 0 {
 		t.Row("may have been charged, part of the total", exact(c.LostUSD))
 	}

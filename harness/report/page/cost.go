@@ -85,7 +85,7 @@ func accounting(a *result.CostAccounting, judge string) []block {
 	if a.PerCorrectUSD != nil {
 		text := a.PerCorrectUSD.String()
 		if i := a.PerCorrectInterval; i != nil {
-			text += fmt.Sprintf(", %.0f%% CI $%.4f to $%.4f", 100*i.Confidence, i.Low, i.High)
+			text += fmt.Sprintf(", %s $%.4f to $%.4f", clean(i.Name()), i.Low, i.High)
 		}
 		add("Per correct answer", text)
 	}

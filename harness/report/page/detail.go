@@ -227,6 +227,9 @@ func (d *detail) addFacts(q *result.Record) {
 	}
 	if q.Attempts > 0 {
 		times := milliseconds(q.LatencyMS)
+		if q.FeltMS != nil {
+			times += ", with waits " + milliseconds(*q.FeltMS)
+		}
 		if q.FirstDeltaMS != nil {
 			times += ", first token after " + milliseconds(*q.FirstDeltaMS)
 		}
