@@ -31,6 +31,9 @@ func newRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Re
 	if f != nil {
 		r.Outcome, r.Error = result.Errored, &f.Failure
 	}
+	if felt := millis(a.Latency + a.Waited); felt > r.LatencyMS {
+		r.FeltMS = &felt
+	}
 	if a.FirstDelta > 0 {
 		ms := millis(a.FirstDelta)
 		r.FirstDeltaMS = &ms

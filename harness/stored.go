@@ -111,6 +111,7 @@ func (s *Stored) Ask(_ context.Context, q dataset.Question, _ time.Duration) (ta
 	if a.Citations == nil {
 		a.Citations = []json.RawMessage{}
 	}
+	a.Waited = duration(r.Felt()) - a.Latency
 	if r.FirstDeltaMS != nil {
 		a.FirstDelta = duration(*r.FirstDeltaMS)
 	}

@@ -39,7 +39,7 @@ func (t *terminal) measures(c *compare.Comparison) {
 		over, c.Resamples, c.Seed)
 }
 
-var latencyWords = map[string]string{"total": "done", "first_token": "first token"}
+var latencyWords = map[string]string{"total": "done", "first_token": "first token", "felt": "done, with waits"}
 
 // latencies prints the ratios to the first run.
 func (t *terminal) latencies(c *compare.Comparison) {
@@ -55,8 +55,12 @@ func (t *terminal) latencies(c *compare.Comparison) {
 			if l.P != nil {
 				text += fmt.Sprintf("  p %s → %s", figure.Probability(*l.P), figure.Probability(*l.Adjusted))
 			}
-			t.field("latency", "%s  %s  p50 %s vs %s  %s  %s  (n=%d, paired log-ratio)", pairName(c, p), latencyWords[l.Name],
-				duration(l.RunP50), duration(l.ReferenceP50), text, t.latencyVerdict(l.Verdict), l.N)
+			of := "answering attempts, "
+			if l.Name == "felt" {
+				of = ""
+			}
+			t.field("latency", "%s  %s  p50 %s vs %s  %s  %s  (n=%d, %spaired log-ratio)", pairName(c, p), latencyWords[l.Name],
+				duration(l.RunP50), duration(l.ReferenceP50), text, t.latencyVerdict(l.Verdict), l.N, of)
 		}
 	}
 }

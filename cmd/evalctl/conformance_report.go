@@ -17,8 +17,8 @@ func writeCheckTable(w io.Writer, r conformance.Report) error {
 	var b bytes.Buffer
 	if r.Partial {
 		fmt.Fprintf(&b, "PARTIAL: %d of %d checks were done before the run was stopped.\n", len(r.Results), r.Planned)
-		if r.Death != nil {
-			fmt.Fprintf(&b, "The daemon died %s.\n", printable(r.Death.String(), keepLines))
+		for _, d := range r.Deaths {
+			fmt.Fprintf(&b, "The daemon died %s.\n", printable(d.String(), keepLines))
 		}
 		b.WriteByte('\n')
 	}

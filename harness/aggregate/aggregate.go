@@ -40,6 +40,8 @@ type Sum struct {
 	repeats   repeatSum
 	score     moments
 	total     []float64 // the times to done of the answers, in milliseconds
+	felt      []float64 // the same as the callers felt them
+	waited    bool      // some of them differ
 	first     []float64 // the times to the first text of the streamed ones
 }
 
@@ -111,6 +113,8 @@ func (s *Sum) addBoth(tag string, r result.Record) {
 // addAnswer counts what only the record of an answer contains.
 func (s *Sum) addAnswer(r result.Record) {
 	s.total = append(s.total, r.LatencyMS)
+	s.felt = append(s.felt, r.Felt())
+	s.waited = s.waited || r.FeltMS != nil
 	if r.FirstDeltaMS != nil {
 		s.first = append(s.first, *r.FirstDeltaMS)
 	}
@@ -142,6 +146,10 @@ func (s *Sum) Fill(res *result.Result) {
 	res.Tags, res.EffectiveModes = s.tags, s.modes
 	res.ReaderModels, res.ReaderPrompts = s.models, s.prompts
 	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.first)
+	if res.Felt = nil; s.waited {
+		felt := Quantiles(s.felt)
+		res.Felt = &felt
+	}
 	res.Retried, res.GoldMissed, res.Grounded = s.retried, s.goldMissed, s.grounded
 	res.ReaderUsage = s.reader
 	res.Retrieval = s.retrieval.figures(independent)

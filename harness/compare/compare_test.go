@@ -256,6 +256,26 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
+// TestFelt checks that waits are compared as soon as a question of either run has any, beside the
+// answering attempts, which they do not change.
+func TestFelt(t *testing.T) {
+	a, b := newFile("go", strings.Repeat("p", 10)), newFile("py", strings.Repeat("p", 10))
+	for i := range b.Questions {
+		b.Questions[i].FeltMS = new(400.0)
+	}
+	c := mustCompare(t, Options{Baseline: "go"}, a.open(t), b.open(t))
+	var got []string
+	for _, l := range c.Pairs[0].Latencies {
+		got = append(got, fmt.Sprintf("%s %.2f", l.Name, l.Ratio))
+	}
+	if diff := cmp.Diff([]string{"total 1.00", "felt 4.00"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if r := c.Runs; r[0].Felt != nil || r[1].Felt == nil || *r[1].Felt.P50 != 400 || *r[1].Latency.P50 != 100 {
+		t.Errorf("got %+v and %+v", r[0].Felt, r[1].Felt)
+	}
+}
+
 func TestTags(t *testing.T) {
 	g, py, _ := sketch()
 	for _, f := range []*file{g, py} {

@@ -76,9 +76,12 @@ type RunFigures struct {
 	// Clustered is nil without clusters and repeats.
 	Clustered *result.Clustered `json:"clustered,omitempty"`
 	// MeanScore is the mean over the scored questions, nil if there are none.
-	MeanScore  *float64         `json:"mean_score"`
-	Latency    result.Quantiles `json:"latency"`
-	FirstDelta result.Quantiles `json:"first_delta"`
+	MeanScore *float64 `json:"mean_score"`
+	// Latency and FirstDelta are of the answering attempts. Felt is as the callers felt it, nil if
+	// that is the same.
+	Latency    result.Quantiles  `json:"latency"`
+	Felt       *result.Quantiles `json:"felt,omitempty"`
+	FirstDelta result.Quantiles  `json:"first_delta"`
 }
 
 // Format is the form of a file that was read.
@@ -277,7 +280,8 @@ type MeasureDifference struct {
 
 // LatencyRatio compares the latencies of the questions that both runs answered.
 type LatencyRatio struct {
-	// Name is total or first_token.
+	// Name is total or first_token, which are of the answering attempts, or felt: total with the
+	// failed attempts and the waits before, if a question of either run had any.
 	Name string `json:"name"`
 	N    int    `json:"n"`
 	// ReferenceP50 and RunP50 are medians over the N questions, in milliseconds.

@@ -24,18 +24,23 @@ func figuresOf(r *Run, a *aligned, run int, clusterTag string, repeated bool) Ru
 	if clusterTag != "" || repeated {
 		f.Clustered = a.clustered(run, clusterTag)
 	}
-	var scores, total, first []float64
+	var scores, total, first, felt []float64
 	for _, row := range a.rows {
 		for _, at := range row[run].attempts {
 			scores = appendKnown(scores, at.values[measureScore])
 			total = appendKnown(total, at.values[measureTotal])
 			first = appendKnown(first, at.values[measureFirst])
+			felt = appendKnown(felt, at.values[measureFelt])
 		}
 	}
 	if len(scores) > 0 {
 		f.MeanScore = known(mean(scores))
 	}
 	f.Latency, f.FirstDelta = quantiles(total), quantiles(first)
+	if waited(a.rows, run) {
+		q := quantiles(felt)
+		f.Felt = &q
+	}
 	return f
 }
 

@@ -33,10 +33,22 @@ func (p *Pair) compareMeasures(rows [][]*question, cluster []int, resamples int)
 		}
 	}
 	for measure := measureTotal; measure < measureCount; measure++ {
+		if measure == measureFelt && !waited(rows, p.Reference) && !waited(rows, p.Run) {
+			continue // it would repeat the latencies of the answering attempts
+		}
 		if x, y, _ := valuesOf(rows, nil, measure, p.Reference, p.Run); len(x) > 0 {
 			p.Latencies = append(p.Latencies, ratio(measureNames[measure], x, y))
 		}
 	}
+}
+
+// waited reports whether a caller of a run felt more than the time of the answering attempt.
+func waited(rows [][]*question, run int) bool {
+	return slices.ContainsFunc(rows, func(row []*question) bool {
+		return slices.ContainsFunc(row[run].attempts, func(a attempt) bool {
+			return a.values[measureFelt] > a.values[measureTotal]
+		})
+	})
 }
 
 // binary reports whether the scores say no more than the verdicts.

@@ -32,13 +32,14 @@ const (
 	measureNDCG
 	measureRR
 	measureAP
-	measureTotal // milliseconds, like the next
+	measureTotal // milliseconds of the answering attempt, like the next
 	measureFirst
+	measureFelt // milliseconds, with waits and failed attempts
 	measureCount
 )
 
 var measureNames = [measureCount]string{
-	"score", "recall", "ndcg", "reciprocal_rank", "average_precision", "total", "first_token",
+	"score", "recall", "ndcg", "reciprocal_rank", "average_precision", "total", "first_token", "felt",
 }
 
 // questionOf returns the question of a record, without its attempts.
@@ -75,7 +76,7 @@ func attemptOf(r *result.Record) attempt {
 	}
 	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
 		if r.LatencyMS > 0 {
-			a.values[measureTotal] = r.LatencyMS
+			a.values[measureTotal], a.values[measureFelt] = r.LatencyMS, r.Felt()
 		}
 		if r.FirstDeltaMS != nil && *r.FirstDeltaMS > 0 {
 			a.values[measureFirst] = *r.FirstDeltaMS

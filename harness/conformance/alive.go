@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,6 +19,8 @@ const (
 	healthTries = 4
 	healthLimit = 3 * time.Second
 	healthPause = 200 * time.Millisecond
+	// pulse is how long no check may end before the daemon is asked whether it is healthy.
+	pulse = 5 * time.Second
 )
 
 // Process is the process of a daemon that was started for the run.
@@ -26,26 +31,86 @@ type Process interface {
 	Err() error
 }
 
-// Death says when a daemon stopped answering.
+// Death says when a daemon stopped answering, and which check caused it if that is known.
 type Death struct {
 	// After is the check that was the first to get no answer. It is empty if no check was running.
 	After string `json:"after"`
 	// Running are the other checks that were running then.
 	Running []string `json:"running,omitempty"`
+	// Killer is the check during which the restarted daemon died again although no other check was
+	// running. It is empty if the daemon was not restarted, or if no check alone makes it die.
+	Killer string `json:"killer,omitempty"`
+	// Request is the last request of Killer, or else of After.
+	Request string `json:"request,omitempty"`
 	// Cause is what the daemon's health check, or its process, said. It may contain lines of the
 	// daemon's log.
 	Cause string `json:"cause"`
+	// Restarted is set if the daemon was started again and the run went on.
+	Restarted bool `json:"restarted"`
 }
 
 func (d Death) String() string {
 	text := "no check was running"
-	if d.After != "" {
+	switch {
+	case d.Killer != "":
+		text = "during " + d.Killer + ", and again when only this check was running"
+	case d.After != "":
 		text = "during " + d.After
-	}
-	if len(d.Running) > 0 {
-		text += fmt.Sprintf(" (also running: %v)", d.Running)
+		if len(d.Running) > 0 {
+			text += fmt.Sprintf(" (also running: %s)", strings.Join(d.Running, ", "))
+		}
+		if d.Restarted {
+			text += ", but not again when each of these checks ran alone"
+		}
 	}
 	return text + ": " + d.Cause
+}
+
+// suspects returns the checks of which one may have caused the death.
+func (d Death) suspects() []string {
+	if d.Killer != "" {
+		return []string{d.Killer}
+	}
+	return slices.DeleteFunc(append([]string{d.After}, d.Running...), func(id string) bool { return id == "" })
+}
+
+// deathFindings returns a finding for each check that makes the daemon die, and one for all deaths
+// whose cause is not known. The latter has no section and no sentence: no requirement is to blame.
+func deathFindings(deaths []Death, checks []check, withoutResult int) []Finding {
+	var found []Finding
+	var unknown *Finding
+	for _, d := range deaths {
+		f := Finding{Cause: ErrDied.Error(), Request: d.Request, Detail: "the daemon died " + d.String()}
+		suspects := d.suspects()
+		if d.Killer == "" && unknown != nil {
+			suspects = append(suspects, unknown.Checks...)
+			f = *unknown
+			f.Checks = nil
+		}
+		for _, c := range checks {
+			if !slices.Contains(suspects, c.ID) {
+				continue
+			}
+			f.Checks = append(f.Checks, c.ID)
+			if f.Level != Must {
+				f.Level = c.Level
+			}
+			if d.Killer != "" {
+				f.Cause += " during " + c.ID
+				f.Section, f.Sentence = c.Section, c.Sentence
+			}
+		}
+		if d.Killer != "" {
+			found = append(found, f)
+		} else {
+			unknown = &f
+		}
+	}
+	if unknown != nil {
+		unknown.NotJudged = withoutResult
+		found = append(found, *unknown)
+	}
+	return found
 }
 
 // health returns why the daemon does not seem to be alive. A daemon that was healthy at the start
@@ -87,4 +152,12 @@ func (d *target) healthStatus(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return res.status, nil
+}
+
+// serverError matches the summary of a request whose response had a status of 5xx.
+var serverError = regexp.MustCompile(` → 5\d\d$`)
+
+// isSuspicious reports whether a daemon may be dead after this result.
+func (o outcome) isSuspicious() bool {
+	return o.again || o.Reason == ReasonTransport || o.Verdict != Kept && serverError.MatchString(o.Request)
 }

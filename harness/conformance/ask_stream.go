@@ -51,8 +51,10 @@ func expectAsk(r request, judge func(*askStream) error) step {
 			}
 			s.frames = append(s.frames, f)
 		}
+		x := s.with(s.frames)
+		c.remember(x)
 		if err := judge(s); err != nil {
-			return against(fmt.Errorf("%s: %w", s.request, err))
+			return x.about(against(fmt.Errorf("%s: %w", s.request, err)))
 		}
 		return nil
 	}

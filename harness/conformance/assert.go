@@ -28,11 +28,11 @@ func expect(r request, status int, assertions ...assertion) step {
 // returns an error.
 func (r *response) verify(status int, assertions ...assertion) error {
 	if status != 0 && r.status != status {
-		return brokenf("want status %d, but %s", status, r)
+		return contradiction{r.wantStatus(fmt.Sprint(status), fmt.Errorf("want status %d, but %s", status, r))}
 	}
 	for _, assert := range assertions {
 		if err := assert(r); err != nil {
-			return against(fmt.Errorf("%s: %w", r.request, err))
+			return r.seen.about(against(fmt.Errorf("%s: %w", r.request, err)))
 		}
 	}
 	return nil
@@ -44,9 +44,10 @@ func expect2xx(r request) step { return expect(r, 0, isSuccess) }
 // observe is expect for a request that is not what the check is about: it only shows the effect of
 // others.
 func observe(r request, status int, assertions ...assertion) step {
-	return expect(r, 0, append([]assertion{unobservable, func(res *response) error {
+	seen := expect(r, 0, append([]assertion{unobservable, func(res *response) error {
 		return res.verify(status)
 	}}, assertions...)...)
+	return func(ctx context.Context, c *client) error { return c.afterChange(seen(ctx, c)) }
 }
 
 // inspect is expect for a check about a part of a response. Another status leaves the check not
@@ -89,14 +90,14 @@ func unmodified(r request) request { return r }
 
 func isSuccess(r *response) error {
 	if r.status/100 != 2 {
-		return fmt.Errorf("want a 2xx status, got %d %s", r.status, excerpt(r.body))
+		return r.wantStatus("2xx", fmt.Errorf("want a 2xx status, got %d %s", r.status, excerpt(r.body)))
 	}
 	return nil
 }
 
 func isErrorStatus(r *response) error {
 	if r.status < 400 {
-		return fmt.Errorf("want an error status, got %d %s", r.status, excerpt(r.body))
+		return r.wantStatus("an error", fmt.Errorf("want an error status, got %d %s", r.status, excerpt(r.body)))
 	}
 	return nil
 }
@@ -105,7 +106,8 @@ func isErrorStatus(r *response) error {
 func given(status int) assertion {
 	return func(r *response) error {
 		if r.status != status {
-			return unjudged{ReasonSetup, fmt.Errorf("the check is about a response with status %d, but %s", status, r)}
+			return unjudged{ReasonSetup, r.wantStatus(fmt.Sprint(status),
+				fmt.Errorf("the check is about a response with status %d, but %s", status, r))}
 		}
 		return nil
 	}
@@ -130,7 +132,8 @@ func givenError(r *response) error {
 func statusIn(statuses ...int) assertion {
 	return func(r *response) error {
 		if !slices.Contains(statuses, r.status) {
-			return fmt.Errorf("want one of the statuses %v, got %d %s", statuses, r.status, excerpt(r.body))
+			return r.wantStatus(orOf(statuses),
+				fmt.Errorf("want one of the statuses %v, got %d %s", statuses, r.status, excerpt(r.body)))
 		}
 		return nil
 	}
@@ -139,10 +142,19 @@ func statusIn(statuses ...int) assertion {
 func bodyIs(text string) assertion {
 	return func(r *response) error {
 		if string(r.body) != text {
-			return fmt.Errorf("want the body %s, got %s", excerpt([]byte(text)), excerpt(r.body))
+			return inResult("returned other content", "want the body %s, got %s", excerpt([]byte(text)), excerpt(r.body))
 		}
 		return nil
 	}
+}
+
+// orOf lists statuses as in "400 or 413".
+func orOf(statuses []int) string {
+	texts := make([]string, len(statuses))
+	for i, s := range statuses {
+		texts[i] = fmt.Sprint(s)
+	}
+	return strings.Join(texts, " or ")
 }
 
 // hasMediaType requires one of several media types, with any parameters.
@@ -150,7 +162,12 @@ func hasMediaType(types ...string) assertion {
 	return func(r *response) error {
 		got, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
 		if err != nil || !slices.Contains(types, got) {
-			return fmt.Errorf("want Content-Type %s, got %q", strings.Join(types, " or "), r.header.Get("Content-Type"))
+			want := strings.Join(types, " or ")
+			what := "has another Content-Type than " + want
+			if r.status >= 400 {
+				return onEveryRoute(what, "want Content-Type %s, got %q", want, r.header.Get("Content-Type"))
+			}
+			return because(what, "want Content-Type %s, got %q", want, r.header.Get("Content-Type"))
 		}
 		return nil
 	}
@@ -166,14 +183,15 @@ func hasCacheControl(directive string) assertion {
 				}
 			}
 		}
-		return fmt.Errorf("want Cache-Control: %s, got %q", directive, r.header.Values("Cache-Control"))
+		return onEveryRoute("has no Cache-Control: "+directive,
+			"want Cache-Control: %s, got %q", directive, r.header.Values("Cache-Control"))
 	}
 }
 
 func noHeader(name string) assertion {
 	return func(r *response) error {
 		if v := r.header.Values(name); len(v) > 0 {
-			return fmt.Errorf("want no %s, got %q", name, v)
+			return onEveryRoute("has the header "+name, "want no %s, got %q", name, v)
 		}
 		return nil
 	}
@@ -186,7 +204,13 @@ func jsonField(name string, m matcher) assertion {
 		if err != nil {
 			return err
 		}
-		return matchField(o, name, m)
+		err = matchField(o, name, m)
+		if f, ok := errors.AsType[failure](err); ok && r.status >= 400 {
+			f.error, f.cause.wide = err, true // all errors of a daemon have the same shape
+			f.cause.what += " in an error"
+			return f
+		}
+		return err
 	}
 }
 
@@ -195,7 +219,7 @@ func noField(name string) assertion {
 	return func(r *response) error {
 		o, err := r.object()
 		if err == nil && o[name] != nil {
-			err = fmt.Errorf("want no field %q, got %s", name, excerpt(encode(o[name])))
+			err = because(fmt.Sprintf("has the field %q", name), "want no field %q, got %s", name, excerpt(encode(o[name])))
 		}
 		return err
 	}
@@ -212,6 +236,13 @@ func bodyInSnakeCase(r *response) error {
 // isProblem requires a Problem body (spec 2 and 7.1): an object with at least one of its fields,
 // each of the right type.
 func isProblem(r *response) error {
+	if err := isProblemBody(r); err != nil {
+		return onEveryRoute("has no Problem as the body of an error", "%w", err)
+	}
+	return nil
+}
+
+func isProblemBody(r *response) error {
 	o, err := r.object()
 	if err != nil {
 		return fmt.Errorf("want a Problem body: %w", err)

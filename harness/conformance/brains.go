@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -41,7 +40,7 @@ func createBrainThen(fields object, status int, assertions []assertion, then ...
 			return err
 		}
 		err = created.run(ctx, then...)
-		c.remember(cmp.Or(created.last(), c.last()))
+		c.take(created)
 		return err
 	}
 }

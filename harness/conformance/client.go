@@ -19,24 +19,35 @@ type client struct {
 	unique string            // a name for brains and sessions of this check
 
 	mu      sync.Mutex
-	request string // describes the last request
+	seen    *exchange // the last one
+	changed string    // the route of the last request that changed something
 }
 
 // step is a part of a check. Its error says what was wanted and what the daemon did instead. Only a
 // contradiction breaks the check.
 type step func(ctx context.Context, c *client) error
 
-// last describes the last request, for the report.
-func (c *client) last() string {
+// last returns the last exchange, nil before the first.
+func (c *client) last() *exchange {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.request
+	return c.seen
 }
 
-func (c *client) remember(request string) {
+// lastChange returns the route of the last request that changed something, or "".
+func (c *client) lastChange() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.request = request
+	return c.changed
+}
+
+func (c *client) remember(x *exchange) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = x
+	if x.changes() {
+		c.changed = x.route
+	}
 }
 
 // runInToolBrain runs the steps of a check of the tools, in the brain that these checks share.
@@ -71,22 +82,29 @@ func inOtherBrain(steps ...step) step {
 	return func(ctx context.Context, c *client) error {
 		other := &client{target: c.target}
 		err := other.runInNewBrain(ctx, steps)
-		c.remember(other.last())
+		c.take(other)
 		return err
+	}
+}
+
+// take remembers the last exchange of another client, if it has one.
+func (c *client) take(other *client) {
+	if x := other.last(); x != nil {
+		c.remember(x)
 	}
 }
 
 // do sends a request and reads the response.
 func (c *client) do(ctx context.Context, r request) (*response, error) {
-	c.remember(c.target.describe(r, c.brain))
+	c.remember(c.target.exchange(r, c.brain))
 	res, err := c.target.send(ctx, r, c.brain)
 	if err != nil {
 		return nil, err
 	}
-	c.remember(res.summary())
+	c.remember(res.seen)
 	if res.status == http.StatusTooManyRequests {
-		return nil, unjudged{ReasonRateLimit,
-			errors.New("the daemon's rate limit was reached: run fewer checks in parallel")}
+		return nil, unjudged{ReasonRateLimit, res.wantStatus("2xx",
+			errors.New("the daemon's rate limit was reached: run fewer checks in parallel"))}
 	}
 	return res, nil
 }

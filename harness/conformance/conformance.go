@@ -35,17 +35,21 @@ type Check struct {
 }
 
 // Result is the outcome of one check. Reason is set if the check is not judged. Detail explains why
-// it is not kept. Request is the last request, with the status of its response if there was one.
-// Both may contain text from the daemon. The run's tokens are removed from it. Alone is set if the
-// check timed out beside others and was run again.
+// it is not kept, and Cause is what it has in common with others that are not kept. Request and
+// Response are the evidence. These four may contain text from the daemon. The run's tokens are
+// removed from them. Alone is set if the check timed out beside others and was run again.
 type Result struct {
 	Check
 	Verdict    Verdict `json:"verdict"`
 	Reason     Reason  `json:"reason,omitempty"`
 	Alone      bool    `json:"alone,omitempty"`
 	Detail     string  `json:"detail,omitempty"`
+	Cause      string  `json:"cause,omitempty"`
 	Request    string  `json:"request,omitempty"`
+	Response   string  `json:"response,omitempty"`
 	DurationMS float64 `json:"duration_ms"`
+
+	cause cause // of Cause
 }
 
 // Report is the outcome of a run, in catalog order. It is partial if the run was stopped before
@@ -57,8 +61,13 @@ type Report struct {
 	Planned    int       `json:"planned"`
 	Partial    bool      `json:"partial"`
 	Results    []Result  `json:"results"`
-	// Death is set if the daemon stopped answering.
-	Death *Death `json:"death,omitempty"`
+	// Findings are the causes of the broken checks: MUST first, then by the number of checks.
+	Findings []Finding `json:"findings"`
+	// Normalised says which deviations were found once and then removed from the responses that the
+	// other checks see.
+	Normalised []string `json:"normalised,omitempty"`
+	// Deaths are the times at which the daemon stopped answering.
+	Deaths []Death `json:"deaths,omitempty"`
 	// BrainsLeft are the brains that the run created and could not delete.
 	BrainsLeft []string `json:"brains_left,omitempty"`
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -75,7 +76,7 @@ func expectFrames(during []step, judge func([]frame) error) step {
 			return err
 		}
 		if err := judge(frames); err != nil {
-			return against(fmt.Errorf("%s: %w", s.request, err))
+			return s.with(frames).about(against(fmt.Errorf("%s: %w", s.request, err)))
 		}
 		return nil
 	})
@@ -146,12 +147,35 @@ func expectEvents(during []step, want ...string) step {
 		got := summaries(frames)
 		switch {
 		case errors.Is(err, errSilence) && !isSubsequence(want, got):
-			return contradiction{err} // the changes were made and their events are missing
+			// The changes were made and their events are missing.
+			return contradiction{s.with(frames).about(because("lacks events", "%w", err))}
 		case err == nil && !slices.Equal(got, want):
-			return brokenf("%s: want the events %q, got %q", s.request, want, got)
+			return contradiction{s.with(frames).about(because(wrongEvents(want, got),
+				"%s: want the events %q, got %q", s.request, want, got))}
 		}
 		return err
 	})
+}
+
+// wrongEvents says how events differ from the wanted ones, for a cause: the first that differs.
+func wrongEvents(want, got []string) string {
+	kind := func(summary string) string {
+		name, _, _ := strings.Cut(summary, " ")
+		return name
+	}
+	for i := range max(len(want), len(got)) {
+		switch {
+		case i >= len(got) || i < len(want) && len(got) < len(want) && got[i] != want[i]:
+			return "lacks the event " + kind(want[i])
+		case i >= len(want) || len(got) > len(want) && got[i] != want[i]:
+			return "has an event too many: " + kind(got[i])
+		case kind(got[i]) != kind(want[i]):
+			return fmt.Sprintf("has the event %s, not %s", kind(got[i]), kind(want[i]))
+		case got[i] != want[i]:
+			return "has a wrong path in the event " + kind(got[i])
+		}
+	}
+	return "has wrong events"
 }
 
 // isSubsequence reports whether all contains the elements of part in their order.

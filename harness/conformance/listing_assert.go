@@ -46,10 +46,25 @@ func hasPaths(paths ...string) []assertion {
 	return entriesMatch(func(list []object) error {
 		got := slices.Sorted(slices.Values(pathsOf(list)))
 		if want := slices.Sorted(slices.Values(paths)); !slices.Equal(got, want) {
-			return fmt.Errorf("want the paths %q, got %q", want, got)
+			return inResult(difference(want, got), "want the paths %q, got %q", want, got)
 		}
 		return nil
 	})
+}
+
+// difference says how a list of paths differs from the wanted one, for a cause.
+func difference(want, got []string) string {
+	lacks := slices.ContainsFunc(want, func(p string) bool { return !slices.Contains(got, p) })
+	adds := slices.ContainsFunc(got, func(p string) bool { return !slices.Contains(want, p) })
+	switch {
+	case lacks && adds:
+		return "has wrong paths"
+	case lacks:
+		return "lacks paths"
+	case adds:
+		return "has paths that do not belong"
+	}
+	return "has paths more than once"
 }
 
 // expectListing requests a listing that must have exactly these paths, in any order.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -15,12 +16,24 @@ type matcher func(any) error
 func matchField(o object, name string, m matcher) error {
 	got, ok := o[name]
 	if !ok {
-		return fmt.Errorf("want the field %q, got %s", name, excerpt(encode(o)))
+		return because(fmt.Sprintf("has no field %q", name), "want the field %q, got %s", name, excerpt(encode(o)))
 	}
 	if err := m(got); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return inField(name, err)
 	}
 	return nil
+}
+
+// inField returns the error of a field's value. Its cause is the field, and the one inside it.
+func inField(name string, err error) error {
+	f, ok := errors.AsType[failure](err)
+	if !ok {
+		f.cause.what = fmt.Sprintf("has a wrong %q", name)
+	} else if f.seen == nil {
+		f.cause.what += fmt.Sprintf(" in %q", name)
+	}
+	f.error = fmt.Errorf("%s: %w", name, err)
+	return f
 }
 
 func equals(want any) matcher {
@@ -81,7 +94,7 @@ func snakeCase(got any) error {
 	case object:
 		for name, inner := range v {
 			if strings.ToLower(name) != name {
-				return fmt.Errorf("want keys in snake_case, got %q", name)
+				return onEveryRoute(fmt.Sprintf("has the key %q", name), "want keys in snake_case, got %q", name)
 			}
 			if name == "metadata" {
 				continue

@@ -59,6 +59,25 @@ func (t *tools) close() {
 	_ = t.shared.Close() // the verdicts are there
 }
 
+// moveTo disconnects from a daemon that died. If the server is a part of it, the next connection is
+// to its new address. It returns the brain that the checks shared, or "".
+func (t *tools) moveTo(from, to string) (brain string) {
+	if t == nil {
+		return ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shared != nil {
+		_ = t.shared.Close() // it may be dead
+		t.shared = nil
+	}
+	if rest, ok := strings.CutPrefix(t.address, from); ok {
+		t.address = to + rest
+	}
+	brain, t.brain = t.brain, ""
+	return brain
+}
+
 // health returns why the server does not seem to be alive.
 func (t *tools) health(ctx context.Context) error {
 	limited, cancel := context.WithTimeoutCause(ctx, healthLimit, errCheckTimeout)
@@ -73,11 +92,10 @@ func (t *tools) health(ctx context.Context) error {
 	return err
 }
 
-// deleteToolBrain deletes the shared brain, if the daemon's API is known, or names it in the
-// report.
-func (d *target) deleteToolBrain(ctx context.Context) {
+// leaveToolBrain leaves the shared brain to the end of the run, because the tools cannot delete it.
+func (d *target) leaveToolBrain() {
 	if d.tools != nil && d.tools.brain != "" {
-		d.deleteBrain(ctx, d.tools.brain)
+		d.leave(d.tools.brain)
 	}
 }
 
@@ -122,6 +140,14 @@ type reply struct {
 	rejected error  // a JSON-RPC error instead of a result
 	progress []mcpclient.Progress
 	wrong    string // the rule of progress that the notifications violate
+}
+
+// outcome says whether the call succeeded, as the first line of the evidence.
+func (r *reply) outcome() string {
+	if r.isError() {
+		return "error"
+	}
+	return "result"
 }
 
 // String describes the reply for a check's detail.
@@ -197,9 +223,10 @@ func calling(tool string, args object, judge func(*reply) error) step {
 		if err != nil {
 			return err
 		}
-		c.remember(r.String())
+		x := toolExchange(tool, c.inToolBrain(tool, args), r)
+		c.remember(x)
 		if err := judge(r); err != nil {
-			return against(fmt.Errorf("%s: %w", tool, err))
+			return x.about(against(fmt.Errorf("%s: %w", tool, err)))
 		}
 		return nil
 	})
@@ -260,7 +287,7 @@ func withOwnConnection(steps ...step) step {
 			defer c.target.deleteBrain(ctx, own.brain)
 		}
 		err = own.run(ctx, steps...)
-		c.remember(own.last())
+		c.take(own)
 		return err
 	}
 }

@@ -21,11 +21,12 @@ func mcpProgressChecks() []check {
 			if err != nil {
 				return err
 			}
-			c.remember(r.String())
+			x := toolExchange("memory_ask", args, r)
+			c.remember(x)
 			if err := r.given(); err != nil {
-				return err
+				return x.about(err)
 			}
-			return against(judge(r, m.Stray()))
+			return x.about(against(judge(r, m.Stray())))
 		})
 		return []step{withOwnConnection(remembered("cormorant"), ask)}
 	}
@@ -99,7 +100,7 @@ func silentToolChecks() []check {
 				if err != nil {
 					return err
 				}
-				c.remember(r.String())
+				c.remember(toolExchange(call.tool, c.inToolBrain(call.tool, call.args), r))
 				if n := len(r.progress) + m.Stray(); n > 0 {
 					return brokenf("%s: want no notifications, got %d", call.tool, n)
 				}

@@ -133,7 +133,7 @@ func mcpSchemaChecks() []check {
 // listing lists the tools and judges them.
 func listing(judge func([]mcpclient.Tool) error) step {
 	return withClient(func(ctx context.Context, c *client, m *mcpclient.Client) error {
-		c.remember("tools/list")
+		c.remember(&exchange{route: "tools/list", line: "tools/list"})
 		all, err := m.Tools(ctx)
 		if err != nil {
 			return fmt.Errorf("tools/list: %w", err)

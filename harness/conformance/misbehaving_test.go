@@ -89,8 +89,8 @@ func TestOneDefect(t *testing.T) {
 					t.Errorf("%s is %s with the reason %q", res.ID, res.Verdict, res.Reason)
 				}
 			}
-			if r.Death != nil || r.Partial || tt.left != (len(r.BrainsLeft) > 0) {
-				t.Errorf("death %v, partial %v, brains left: %d", r.Death, r.Partial, len(r.BrainsLeft))
+			if len(r.Deaths) > 0 || r.Partial || tt.left != (len(r.BrainsLeft) > 0) {
+				t.Errorf("death %v, partial %v, brains left: %d", r.Deaths, r.Partial, len(r.BrainsLeft))
 			}
 		})
 	}
@@ -234,20 +234,20 @@ func TestCrash(t *testing.T) {
 			r, err := Run(t.Context(), Options{
 				Endpoint: crashing(t, tt.match), Only: tt.only, Parallel: tt.parallel, Timeout: timeout,
 			})
-			if !errors.Is(err, ErrDied) || r.Death == nil || !r.Partial || time.Since(started) > time.Minute {
-				t.Fatalf("death %v, partial %v, after %v: %v", r.Death, r.Partial, time.Since(started), err)
+			if !errors.Is(err, ErrDied) || len(r.Deaths) != 1 || !r.Partial || time.Since(started) > time.Minute {
+				t.Fatalf("death %v, partial %v, after %v: %v", r.Deaths, r.Partial, time.Since(started), err)
 			}
-			if r.Death.After == "" || tt.after != "" && r.Death.After != tt.after {
-				t.Errorf("died after %q", r.Death.After)
+			if r.Deaths[0].After == "" || tt.after != "" && r.Deaths[0].After != tt.after {
+				t.Errorf("died after %q", r.Deaths[0].After)
 			}
-			if !strings.Contains(r.Death.Cause, "refused") || !strings.Contains(err.Error(), r.Death.After) {
-				t.Errorf("cause %q, error %v", r.Death.Cause, err)
+			if !strings.Contains(r.Deaths[0].Cause, "refused") || !strings.Contains(err.Error(), r.Deaths[0].After) {
+				t.Errorf("cause %q, error %v", r.Deaths[0].Cause, err)
 			}
 			for _, res := range r.Results {
 				if res.Verdict == Broken {
 					t.Errorf("%s is broken: %s", res.ID, res.Detail)
 				}
-				if res.ID == r.Death.After && res.Reason != ReasonTransport {
+				if res.ID == r.Deaths[0].After && res.Reason != ReasonTransport {
 					t.Errorf("%s: %s %s", res.ID, res.Verdict, res.Reason)
 				}
 			}
@@ -277,8 +277,8 @@ func TestProcessEnds(t *testing.T) {
 	})
 	r, err := Run(t.Context(), Options{Endpoint: url, Only: []string{"documents"}, Parallel: 1, Process: p, Timeout: timeout})
 	if !errors.Is(err, ErrDied) || !strings.Contains(err.Error(), "out of memory") ||
-		r.Death.After != "documents-read-fresh" {
-		t.Errorf("death %+v: %v", r.Death, err)
+		r.Deaths[0].After != "documents-read-fresh" {
+		t.Errorf("death %+v: %v", r.Deaths, err)
 	}
 }
 
@@ -319,8 +319,8 @@ func TestHanging(t *testing.T) {
 	o := authOptions(serve(t, "", keys(t), hanging))
 	o.Only, o.Timeout = []string{"documents-append-*", "documents-put-204"}, 300*time.Millisecond
 	r := run(t, o)
-	if n := r.Count("", Must, Broken); n > 0 || r.NotJudged("") < 6 || r.Count("", Must, Kept) == 0 || r.Death != nil {
-		t.Errorf("%d broken, %d not judged, death %v", n, r.NotJudged(""), r.Death)
+	if n := r.Count("", Must, Broken); n > 0 || r.NotJudged("") < 6 || r.Count("", Must, Kept) == 0 || len(r.Deaths) > 0 {
+		t.Errorf("%d broken, %d not judged, death %v", n, r.NotJudged(""), r.Deaths)
 	}
 	for _, res := range r.Results {
 		if res.Verdict == NotJudged && (res.Reason != ReasonTimeout || !strings.Contains(res.Detail, "timed out")) {

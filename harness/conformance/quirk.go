@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"path"
 	"slices"
@@ -49,6 +50,18 @@ func (d *target) probeQuirks(ctx context.Context, brain string) quirks {
 		}
 	}
 	return q
+}
+
+// texts says what is removed from responses.
+func (q quirks) texts() []string {
+	var all []string
+	if len(q.own) > 0 {
+		all = append(all, fmt.Sprintf("files that the daemon adds are removed from listings: %s", strings.Join(q.own, ", ")))
+	}
+	if q.folders {
+		all = append(all, "rows of folders are removed from recursive listings")
+	}
+	return all
 }
 
 func (q quirks) none() bool { return len(q.own) == 0 && !q.folders }

@@ -23,28 +23,29 @@ import (
 func (c *client) sendRaw(ctx context.Context, r request, length int) (res *response, rest []byte, err error) {
 	d := c.target
 	name := d.describe(r, c.brain)
-	c.remember(name)
+	c.remember(d.exchange(r, c.brain))
 	conn, err := d.dial(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, httpclient.Cause(ctx, err))
+		return nil, nil, d.noAnswer(r, c.brain, fmt.Errorf("%s: %w", name, httpclient.Cause(ctx, err)))
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if _, err := io.WriteString(conn, d.rawText(r, c.brain, length)); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, httpclient.Cause(ctx, err))
+		return nil, nil, d.noAnswer(r, c.brain, fmt.Errorf("%s: %w", name, httpclient.Cause(ctx, err)))
 	}
 	in := bufio.NewReader(io.LimitReader(conn, maxBody))
 	head, err := http.ReadResponse(in, &http.Request{Method: http.MethodHead})
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: read the response: %w", name, httpclient.Cause(ctx, err))
+		return nil, nil, d.noAnswer(r, c.brain, fmt.Errorf("%s: read the response: %w", name, httpclient.Cause(ctx, err)))
 	}
 	defer head.Body.Close()
 	res = &response{request: name, status: head.StatusCode, header: head.Header}
-	c.remember(res.summary())
+	res.seen = d.exchange(r, c.brain).answered(res)
+	c.remember(res.seen)
 	var after bytes.Buffer
 	if res.status/100 == 2 { // after an error the daemon may drop the connection
 		if _, err := after.ReadFrom(in); err != nil {
-			return nil, nil, fmt.Errorf("%s: read the response: %w", name, httpclient.Cause(ctx, err))
+			return nil, nil, d.noAnswer(r, c.brain, fmt.Errorf("%s: read the response: %w", name, httpclient.Cause(ctx, err)))
 		}
 	}
 	return res, after.Bytes(), nil
@@ -98,7 +99,9 @@ func expectNoBody(r request, status int) step {
 			return err
 		}
 		if len(rest) > 0 {
-			return brokenf("%s: want no bytes after the head of the response, got %s", res.request, excerpt(rest))
+			res.body = rest // the evidence
+			return contradiction{c.target.exchange(r, c.brain).answered(res).about(
+				because("has a body", "%s: want no bytes after the head of the response, got %s", res.request, excerpt(rest)))}
 		}
 		return nil
 	}

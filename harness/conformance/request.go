@@ -130,6 +130,7 @@ type response struct {
 	status  int
 	header  http.Header
 	body    []byte
+	seen    *exchange
 }
 
 // String describes the response for a check's detail.
@@ -137,13 +138,10 @@ func (r *response) String() string {
 	return fmt.Sprintf("%s returned %d %s", r.request, r.status, excerpt(r.body))
 }
 
-// summary describes the request and the status of its response.
-func (r *response) summary() string { return fmt.Sprintf("%s → %d", r.request, r.status) }
-
 func (r *response) object() (object, error) {
 	var o object
 	if err := json.Unmarshal(r.body, &o); err != nil || o == nil {
-		return nil, fmt.Errorf("want a JSON object, got %s", excerpt(r.body))
+		return nil, because("returned no JSON object", "want a JSON object, got %s", excerpt(r.body))
 	}
 	return o, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -41,6 +42,13 @@ type Options struct {
 	Agent string
 	// Process is the daemon's process if it was started for the run, else nil.
 	Process Process
+	// Restart starts the daemon again after it died, and stops what is left of it before. It returns
+	// the daemon's base URL, which may be another one, and its process. The daemon need not have the
+	// brains that it had. Restart is called at most twice. If it is nil, the death of the daemon ends
+	// the run. MCP follows the daemon if it begins with Endpoint.
+	Restart func(context.Context) (endpoint string, p Process, err error)
+	// Log returns the last lines of the log of a daemon whose process is running. It may be nil.
+	Log func() string
 	// Done is called with each result as soon as it is available. Calls are not concurrent.
 	Done func(Result)
 }
@@ -54,7 +62,7 @@ var errCheckTimeout = errors.New("the check timed out")
 // Run runs the selected checks. It returns an error for an invalid selection or endpoint, if the
 // daemon is unusable (ErrUnusable), if it stops answering (ErrDied), and if ctx ends early: then
 // the error is ctx's cause. In the latter two cases the report contains the checks that were
-// finished.
+// finished. That is all of them if the daemon could be restarted: then the report is not partial.
 func Run(ctx context.Context, o Options) (Report, error) {
 	checks, err := selectChecks(o.Only)
 	if err != nil {
@@ -78,6 +86,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	started := time.Now()
 	report := Report{
 		Endpoint: cmp.Or(d.base, o.MCP), StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{},
+		Findings: []Finding{},
 	}
 	if err := d.probe(ctx, o.Timeout); err != nil {
 		report.BrainsLeft = d.brainsLeft()
@@ -89,14 +98,33 @@ func Run(ctx context.Context, o Options) (Report, error) {
 			report.Results = append(report.Results, res)
 		}
 	}
-	d.deleteToolBrain(ctx)
+	d.leaveToolBrain()
+	if !r.isDead() {
+		d.deleteLeft(ctx)
+	}
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
-	report.Death, report.BrainsLeft = r.death, d.brainsLeft()
-	if ctx.Err() == nil && r.death != nil {
-		return report, fmt.Errorf("%w %s", ErrDied, r.death)
+	report.Findings, report.Normalised = findings(report.Results), d.quirks.texts()
+	report.BrainsLeft = d.brainsLeft()
+	report.Deaths = r.deaths
+	report.Findings = append(report.Findings, deathFindings(r.deaths, checks, report.Planned-len(report.Results))...)
+	if ctx.Err() == nil && len(r.deaths) > 0 {
+		return report, diedError(report)
 	}
 	return report, context.Cause(ctx)
+}
+
+// diedError describes the deaths of the daemon.
+func diedError(r Report) error {
+	var texts []string
+	for _, d := range r.Deaths {
+		texts = append(texts, d.String())
+	}
+	err := fmt.Errorf("%w %s", ErrDied, strings.Join(texts, "\nthe daemon died again "))
+	if !r.Partial {
+		err = fmt.Errorf("%w\nit was restarted and the other checks were done: their verdicts hold", err)
+	}
+	return err
 }
 
 // probe creates a brain, as every check does, finds out how the daemon differs from others, and
@@ -146,7 +174,8 @@ func (d *target) probeDeletion(ctx context.Context, id string) error {
 func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	res := Result{Check: chk.Check, Verdict: NotJudged}
 	if unmet := d.unmet(chk.needs, o.Slow); unmet != "" {
-		res.Reason, res.Detail = ReasonNeed, unmet
+		res.Reason, res.Detail, res.Cause = ReasonNeed, unmet, unmet
+		res.cause = cause{what: unmet, wide: true}
 		return outcome{Result: res}
 	}
 	start := time.Now()
@@ -159,10 +188,9 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	}
 	err := run(limited, chk.steps)
 	res.DurationMS = millis(time.Since(start))
-	res.Request = d.redactor.Text(c.last())
 	res.Verdict, res.Reason = verdict(err)
 	if err != nil {
-		res.Detail = d.redactor.Text(err.Error())
+		d.explain(&res, err, c.last())
 	}
 	return outcome{Result: res, again: err != nil && countsAlone(err)}
 }

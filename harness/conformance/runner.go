@@ -2,7 +2,7 @@ package conformance
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -12,23 +12,19 @@ import (
 // of those that timed out are not run again.
 const maxAlone = 3
 
-// processGrace is how long the checks have to report what happened after the process has ended.
-const processGrace = time.Second
+// settling is how long a daemon has to die after a check that ran alone has ended.
+const settling = 100 * time.Millisecond
 
 // runner runs the checks of one run.
 type runner struct {
 	target  *target
 	options Options
 	checks  []check
-	stop    context.CancelCauseFunc
-
-	reporting sync.Mutex // serializes Options.Done
-	suspicion sync.Mutex // serializes health checks
-
-	mu      sync.Mutex
+	process Process // of the present life
 	results []Result
-	running []string // ids, in the order in which they began
-	death   *Death
+	deaths  []Death
+
+	reporting sync.Mutex // guards results, and serializes Options.Done
 }
 
 // outcome is the result of a check. again is set if it counts only after the check ran alone.
@@ -38,59 +34,141 @@ type outcome struct {
 }
 
 // runAll runs the checks and returns one result for each. A check that did not finish before ctx
-// ended has no verdict.
+// ended, or before the daemon died for good, has no verdict.
+//
+// After the first death, the daemon is restarted if that is possible, and the checks that may have
+// caused it run again, one after another. If one of them makes the daemon die again, it is not run
+// a third time, and there is a second restart for the rest of the checks. Any other death ends the
+// run.
 func (r *runner) runAll(ctx context.Context) []Result {
-	ctx, r.stop = context.WithCancelCause(ctx)
-	defer r.stop(nil)
-	if r.options.Process != nil {
-		go r.watch(ctx, r.options.Process)
+	r.results, r.process = make([]Result, len(r.checks)), r.options.Process
+	first := r.live(ctx, r.runRest)
+	if r.survived(ctx, first) {
+		return r.results
 	}
-	r.results = make([]Result, len(r.checks))
-	alone := r.runParallel(ctx)
-	slices.Sort(alone)
-	r.runAlone(ctx, alone)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	alone := r.live(ctx, func(l *life) { r.runSuspects(l, first.suspects) })
+	if alone.death != nil && (!r.confirm(ctx, alone) || !r.restart(ctx)) {
+		return r.results
+	}
+	if last := r.live(ctx, r.runRest); last.death != nil {
+		r.bury(ctx, last)
+	}
 	return r.results
 }
 
-// watch stops the run when the process of the daemon ends.
-func (r *runner) watch(ctx context.Context, p Process) {
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
+// survived reports whether the run is over after the first life: the daemon did not die, or was not
+// restarted.
+func (r *runner) survived(ctx context.Context, l *life) bool {
+	if l.death == nil {
+		return true
+	}
+	r.addDeath(l)
+	if r.restart(ctx) {
+		return false
+	}
+	r.reportCut(ctx, l, "")
+	return true
+}
+
+// bury records a death that ends the run.
+func (r *runner) bury(ctx context.Context, l *life) {
+	r.addDeath(l)
+	r.reportCut(ctx, l, ", after a restart")
+}
+
+func (r *runner) addDeath(l *life) {
+	d := *l.death
+	d.Request = l.cut[d.After].Request
+	r.deaths = append(r.deaths, d)
+}
+
+// confirm records which check made the daemon die again although it was the only one that was
+// running. It returns false if no check was running.
+func (r *runner) confirm(ctx context.Context, l *life) bool {
+	first, killer := &r.deaths[0], l.death.After
+	if killer == "" {
+		r.bury(ctx, l)
+		return false
+	}
+	first.Killer, first.Cause = killer, l.death.Cause
+	if res, ok := l.cut[killer]; ok {
+		first.Request = res.Request
+	}
+	r.reportCut(ctx, l, ", and again when no other was")
+	return true
+}
+
+// reportCut reports the checks that a death cut short. how says when it happened.
+func (r *runner) reportCut(ctx context.Context, l *life, how string) {
+	if ctx.Err() != nil {
 		return
 	}
-	select {
-	case <-time.After(processGrace):
-		r.die("", p.Err())
-	case <-ctx.Done():
+	for i, c := range r.checks {
+		res, ok := l.cut[c.ID]
+		if !ok || !slices.Contains(l.suspects, c.ID) || r.hasResult(i) {
+			continue
+		}
+		res.Verdict, res.Reason = NotJudged, ReasonTransport
+		res.Detail = "the daemon died while the check was running" + how + ": " + res.Detail
+		r.report(i, res)
 	}
 }
 
+// restart starts the daemon again, and reports whether that was possible.
+func (r *runner) restart(ctx context.Context) bool {
+	if r.options.Restart == nil || ctx.Err() != nil {
+		return false
+	}
+	latest := &r.deaths[len(r.deaths)-1]
+	endpoint, p, err := r.options.Restart(ctx)
+	if err == nil {
+		err = r.target.moveTo(endpoint)
+	}
+	if err != nil {
+		latest.Restarted = false
+		latest.Cause += r.target.redactor.Text(fmt.Sprintf("\nthe daemon could not be restarted: %v", err))
+		return false
+	}
+	r.process, latest.Restarted = p, true
+	return true
+}
+
+// runRest runs the checks that have no result yet. Those that timed out run again, alone.
+func (r *runner) runRest(l *life) {
+	alone := r.runParallel(l)
+	slices.Sort(alone)
+	r.runAlone(l, alone)
+}
+
 // runParallel returns the indexes of the checks that must run again, alone.
-func (r *runner) runParallel(ctx context.Context) (alone []int) {
+func (r *runner) runParallel(l *life) (alone []int) {
 	next := make(chan int)
 	var mu sync.Mutex
 	var workers sync.WaitGroup
 	for range min(r.options.Parallel, len(r.checks)) {
 		workers.Go(func() {
 			for i := range next {
-				if o := r.run(ctx, i); o.again && ctx.Err() == nil {
+				if l.ctx.Err() != nil {
+					continue
+				}
+				if o := r.run(l, i); o.again && l.ctx.Err() == nil {
 					mu.Lock()
 					alone = append(alone, i)
 					mu.Unlock()
 				} else {
-					r.report(ctx, i, o.Result)
+					r.settle(l, i, o.Result)
 				}
 			}
 		})
 	}
 feed:
 	for i := range r.checks {
+		if r.hasResult(i) {
+			continue
+		}
 		select {
 		case next <- i:
-		case <-ctx.Done():
+		case <-l.ctx.Done():
 			break feed
 		}
 	}
@@ -100,101 +178,97 @@ feed:
 }
 
 // runAlone runs checks again, one after another. Only now does it count that nothing came in time.
-func (r *runner) runAlone(ctx context.Context, alone []int) {
+func (r *runner) runAlone(l *life, alone []int) {
 	late := 0
 	for _, i := range alone {
-		if late == maxAlone || ctx.Err() != nil {
-			res := Result{Check: r.checks[i].Check, Verdict: NotJudged, Reason: ReasonTimeout,
-				Detail: "the check timed out beside others, and was not run again because checks timed out alone too"}
-			r.report(ctx, i, res)
+		if l.ctx.Err() != nil {
+			return
+		}
+		if late == maxAlone {
+			r.settle(l, i, Result{Check: r.checks[i].Check, Verdict: NotJudged, Reason: ReasonTimeout,
+				Detail: "the check timed out beside others, and was not run again because checks timed out alone too"})
 			continue
 		}
-		o := r.run(ctx, i)
+		o := r.run(l, i)
 		o.Alone = true
 		if o.again {
 			late++
 		} else {
 			late = 0
 		}
-		r.report(ctx, i, o.Result)
+		r.settle(l, i, o.Result)
 	}
 }
 
-// run runs one check. If it got no answer, run finds out whether the daemon is alive.
-func (r *runner) run(ctx context.Context, i int) outcome {
-	id := r.checks[i].ID
-	r.mu.Lock()
-	r.running = append(r.running, id)
-	r.mu.Unlock()
-	o := r.target.runCheck(ctx, r.options, r.checks[i])
-	if o.again || o.Reason == ReasonTransport {
-		r.suspect(ctx, id)
+// runSuspects runs the checks that may have made the daemon die, one after another, until it dies
+// again. The results of those that had ended before are not replaced.
+func (r *runner) runSuspects(l *life, suspects []string) {
+	for _, id := range suspects {
+		i := slices.IndexFunc(r.checks, func(c check) bool { return c.ID == id })
+		o := r.runSuspect(l, i)
+		if r.hasResult(i) {
+			l.keep(o.Result)
+		} else {
+			r.settle(l, i, o.Result)
+		}
+		if l.ctx.Err() != nil {
+			return
+		}
 	}
-	r.mu.Lock()
-	r.running = slices.DeleteFunc(r.running, func(other string) bool { return other == id })
-	r.mu.Unlock()
+}
+
+// runSuspect runs one check that may make the daemon die, maybe a moment after its last response.
+func (r *runner) runSuspect(l *life, i int) outcome {
+	id := r.checks[i].ID
+	l.begin(id)
+	defer l.end(id, 0)
+	o := r.target.runCheck(l.ctx, r.options, r.checks[i])
+	o.Alone = true
+	select {
+	case <-time.After(settling):
+		l.suspect(id)
+	case <-l.ctx.Done():
+	}
 	return o
 }
 
-// report keeps a result. The results of an interrupted run are those of the checks that finished
-// before. A daemon's death leaves the running checks not judged.
-func (r *runner) report(ctx context.Context, i int, res Result) {
-	r.mu.Lock()
-	died := r.death != nil
-	r.mu.Unlock()
-	if ctx.Err() != nil && !died {
+// run runs one check. If it got no answer, run finds out whether the daemon is alive.
+func (r *runner) run(l *life, i int) outcome {
+	id := r.checks[i].ID
+	l.begin(id)
+	defer l.end(id, r.options.Parallel)
+	o := r.target.runCheck(l.ctx, r.options, r.checks[i])
+	if o.isSuspicious() {
+		l.suspect(id)
+	}
+	return o
+}
+
+// settle reports a result, unless the check was cut short by the end of the run or by the death of
+// the daemon.
+func (r *runner) settle(l *life, i int, res Result) {
+	if l.keep(res) || l.ctx.Err() != nil && res.Verdict != Kept {
 		return
 	}
-	if died && res.Verdict != Kept && res.Reason != ReasonNeed {
-		res.Verdict, res.Reason = NotJudged, ReasonTransport
-		res.Detail = "the daemon died while the check was running: " + res.Detail
-	}
-	r.mu.Lock()
+	r.report(i, res)
+}
+
+// isDead reports whether the daemon died and was not restarted.
+func (r *runner) isDead() bool {
+	return slices.ContainsFunc(r.deaths, func(d Death) bool { return !d.Restarted })
+}
+
+func (r *runner) hasResult(i int) bool {
+	r.reporting.Lock()
+	defer r.reporting.Unlock()
+	return r.results[i].Verdict != ""
+}
+
+func (r *runner) report(i int, res Result) {
+	r.reporting.Lock()
+	defer r.reporting.Unlock()
 	r.results[i] = res
-	r.mu.Unlock()
 	if r.options.Done != nil {
-		r.reporting.Lock()
-		defer r.reporting.Unlock()
 		r.options.Done(res)
 	}
-}
-
-// suspect stops the run if the daemon is not alive after a check that got no answer.
-func (r *runner) suspect(ctx context.Context, id string) {
-	r.suspicion.Lock()
-	defer r.suspicion.Unlock()
-	if ctx.Err() != nil {
-		return
-	}
-	err := r.target.health(ctx)
-	if err == nil {
-		return
-	}
-	if p := r.options.Process; p != nil {
-		select {
-		case <-p.Done():
-			err = errors.Join(err, p.Err())
-		case <-time.After(processGrace):
-		}
-	}
-	r.die(id, err)
-}
-
-// die records that the daemon died and stops the run.
-func (r *runner) die(id string, cause error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.death != nil {
-		return
-	}
-	r.death = &Death{After: id, Cause: r.target.redactor.Text(cause.Error())}
-	if id == "" && len(r.running) > 0 {
-		r.death.After = r.running[0]
-	}
-	for _, other := range r.running {
-		if other != r.death.After {
-			r.death.Running = append(r.death.Running, other)
-		}
-	}
-	r.stop(ErrDied)
 }

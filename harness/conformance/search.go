@@ -3,7 +3,6 @@ package conformance
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -51,7 +50,7 @@ func chunksMatch(judge func([]object) error) assertion {
 func eachChunk(judge func(object) error) assertion {
 	return chunksMatch(func(chunks []object) error {
 		if len(chunks) == 0 {
-			return errors.New("want at least one chunk, got none")
+			return inResult("found nothing", "want at least one chunk, got none")
 		}
 		for _, c := range chunks {
 			if err := judge(c); err != nil {
@@ -66,7 +65,7 @@ func eachChunk(judge func(object) error) assertion {
 func chunkCount(n int) assertion {
 	return chunksMatch(func(chunks []object) error {
 		if len(chunks) != n {
-			return fmt.Errorf("want %d chunks, got %q", n, pathsOf(chunks))
+			return inResult("returned another number of chunks", "want %d chunks, got %q", n, pathsOf(chunks))
 		}
 		return nil
 	})
@@ -103,7 +102,12 @@ func awaitSearch(query, path string, want bool) step {
 			return slices.Contains(got, path) == want, err
 		})
 		if err == nil && !done {
-			err = brokenf("search for %q: want %s among the paths: %v, got %q: %w", query, path, want, got, errSilence)
+			what := "does not find a document"
+			if !want {
+				what = "finds a document that is gone"
+			}
+			err = c.afterChange(contradiction{c.last().about(inResult(what,
+				"search for %q: want %s among the paths: %v, got %q: %w", query, path, want, got, errSilence))})
 		}
 		return err
 	}

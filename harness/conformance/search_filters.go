@@ -55,12 +55,12 @@ func expectPaths(r request, included, excluded []string) step {
 		got := pathsOf(chunks)
 		for _, p := range included {
 			if !slices.Contains(got, p) {
-				return fmt.Errorf("want %s among the paths, got %q", p, got)
+				return inResult("does not find a document", "want %s among the paths, got %q", p, got)
 			}
 		}
 		for _, p := range excluded {
 			if slices.Contains(got, p) {
-				return fmt.Errorf("want %s not among the paths, got %q", p, got)
+				return inResult("finds what it should not", "want %s not among the paths, got %q", p, got)
 			}
 		}
 		return nil

@@ -123,8 +123,8 @@ func TestToolsDie(t *testing.T) {
 	o := toolsOnStdio(t, "die")
 	o.Parallel = 1
 	r, err := Run(t.Context(), o)
-	if err == nil || r.Death == nil || r.Death.After != "mcp-ingest-file-too-large" || r.Count("", Must, Broken) > 0 {
-		t.Errorf("%v, death %+v, %d broken", err, r.Death, r.Count("", Must, Broken))
+	if err == nil || len(r.Deaths) != 1 || r.Deaths[0].After != "mcp-ingest-file-too-large" || r.Count("", Must, Broken) > 0 {
+		t.Errorf("%v, death %+v, %d broken", err, r.Deaths, r.Count("", Must, Broken))
 	}
 	o.MCP = "stdio:/no/such/command"
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), ErrUnusable.Error()) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,13 +58,14 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 		return nil, err
 	}
 	head := &response{request: c.target.describe(r, c.brain), status: res.StatusCode, header: res.Header}
-	c.remember(head.summary())
 	if res.StatusCode != http.StatusOK {
 		defer res.Body.Close()
 		var text bytes.Buffer
 		_, _ = text.ReadFrom(io.LimitReader(res.Body, 4<<10)) // only for the message
 		head.body = text.Bytes()
 	}
+	head.seen = c.target.exchange(r, c.brain).answered(head)
+	c.remember(head.seen)
 	body := &bodyReader{ReadCloser: res.Body}
 	return &stream{response: head, body: body, events: sse.NewReader(body, 0)}, nil
 }
@@ -90,6 +92,23 @@ func expectStream(r request, judge func(*stream) error) step {
 		defer s.close()
 		return judge(s)
 	}
+}
+
+// with returns the exchange of the stream with frames that came.
+func (s *stream) with(frames []frame) *exchange {
+	var b strings.Builder
+	for _, f := range frames {
+		for _, line := range [][2]string{{"id", f.id}, {"event", f.name}, {"data", f.data}} {
+			if line[1] != "" {
+				fmt.Fprintf(&b, "%s: %s\n", line[0], line[1])
+			}
+		}
+		b.WriteString("\n")
+		if b.Len() > 2*responseBytes {
+			break
+		}
+	}
+	return s.seen.answered(&response{status: s.status, header: s.header, body: []byte(strings.TrimSpace(b.String()))})
 }
 
 func (s *stream) close() { _ = s.body.Close() }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -81,6 +82,21 @@ func tokenPrefixes(tokens ...string) []string {
 	return all
 }
 
+// moveTo continues with a daemon that was restarted, maybe at another address. No check may be
+// running.
+func (d *target) moveTo(endpoint string) error {
+	base, err := httpclient.ParseBaseURL(endpoint)
+	if err != nil {
+		return fmt.Errorf("endpoint of the restarted daemon: %w", err)
+	}
+	if brain := d.tools.moveTo(d.base, base); brain != "" {
+		d.leave(brain)
+	}
+	d.http.CloseIdleConnections()
+	d.base = base
+	return nil
+}
+
 // open sends a request and returns the response with its body unread.
 func (d *target) open(ctx context.Context, r request, brain string) (*http.Response, error) {
 	var body io.Reader
@@ -102,9 +118,19 @@ func (d *target) open(ctx context.Context, r request, brain string) (*http.Respo
 	req.Close = r.close
 	res, err := d.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.describe(r, brain), httpclient.Cause(ctx, err))
+		return nil, d.noAnswer(r, brain, fmt.Errorf("%s: %w", d.describe(r, brain), httpclient.Cause(ctx, err)))
 	}
 	return res, nil
+}
+
+// noAnswer adds the request to the error of one that got no answer.
+func (d *target) noAnswer(r request, brain string, err error) error {
+	x := d.exchange(r, brain)
+	what := "got no answer"
+	if timedOut(err) {
+		what = "got no answer in time"
+	}
+	return failure{err, cause{route: x.route, what: what}, x}
 }
 
 // send sends a request and reads the response.
@@ -115,13 +141,16 @@ func (d *target) send(ctx context.Context, r request, brain string) (*response, 
 	}
 	defer res.Body.Close()
 	if r.streaming && res.StatusCode == http.StatusOK {
-		return &response{request: d.describe(r, brain), status: res.StatusCode, header: res.Header}, nil
+		head := &response{request: d.describe(r, brain), status: res.StatusCode, header: res.Header}
+		head.seen = d.exchange(r, brain).answered(head)
+		return head, nil
 	}
 	body, err := httpclient.ReadBody(res, maxBody)
 	if err != nil {
-		return nil, fmt.Errorf("%s: read the response: %w", d.describe(r, brain), httpclient.Cause(ctx, err))
+		return nil, d.noAnswer(r, brain, fmt.Errorf("%s: read the response: %w", d.describe(r, brain), httpclient.Cause(ctx, err)))
 	}
-	answer := &response{d.describe(r, brain), res.StatusCode, res.Header, body}
+	answer := &response{request: d.describe(r, brain), status: res.StatusCode, header: res.Header, body: body}
+	answer.seen = d.exchange(r, brain).answered(answer)
 	d.quirks.removeFrom(r, answer)
 	return answer, nil
 }
@@ -179,7 +208,7 @@ func (d *target) createBrain(ctx context.Context) (id string, err error) {
 			return cmp.Or(res.brainID(), id), nil
 		}
 		if d.probed || d.shape+1 == len(brainShapes) || res.status != http.StatusBadRequest {
-			return "", unjudged{ReasonSetup, fmt.Errorf("create a brain: %s", res)}
+			return "", unjudged{ReasonSetup, res.wantStatus("2xx", fmt.Errorf("create a brain: %s", res))}
 		}
 		d.shape++
 	}
@@ -220,19 +249,42 @@ func (d *target) deleteBrain(ctx context.Context, id string) {
 func (d *target) leave(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.left = append(d.left, d.redactor.Text(id))
+	d.left = append(d.left, id)
 }
 
 // brainsLeft returns the brains that the run created and could not delete.
 func (d *target) brainsLeft() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Sorted(slices.Values(d.left))
+	left := make([]string, len(d.left))
+	for i, id := range d.left {
+		left[i] = d.redactor.Text(id)
+	}
+	slices.Sort(left)
+	return left
+}
+
+// deleteLeft deletes the brains that could not be deleted because the daemon was dead. A restarted
+// daemon need not have them.
+func (d *target) deleteLeft(ctx context.Context) {
+	d.mu.Lock()
+	left := d.left
+	d.left = nil
+	d.mu.Unlock()
+	for _, id := range left {
+		d.deleteBrain(ctx, id)
+	}
 }
 
 func (d *target) requestDeletion(ctx context.Context, id string) (*response, error) {
+	run := ctx
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), cleanupTimeout, errCheckTimeout)
 	defer cancel()
+	defer context.AfterFunc(run, func() {
+		if errors.Is(context.Cause(run), ErrDied) {
+			cancel() // no use to wait for a dead daemon
+		}
+	})()
 	r := daemonRequest(http.MethodDelete, "/v1/brains/"+url.PathEscape(id)).withHeader("X-Confirm-Delete", "yes")
 	r.close = true // some daemons drop the connection after this response
 	res, err := d.send(ctx, r, "")

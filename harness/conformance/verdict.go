@@ -75,7 +75,9 @@ func (e unjudged) Error() string { return e.err.Error() }
 func (e unjudged) Unwrap() error { return e.err }
 
 // optional returns the error for optional behaviour that the daemon does not show.
-func optional(what string) error { return unjudged{ReasonOptional, errors.New(what)} }
+func optional(what string) error {
+	return unjudged{ReasonOptional, failure{error: errors.New(what), cause: cause{what: what, wide: true}}}
+}
 
 // errSilence means that something that the daemon must do by itself, such as sending an event, did
 // not happen in time. It counts only after the check ran alone.
@@ -101,8 +103,10 @@ func withoutVerdict(reason Reason, what string, steps []step) step {
 	return func(ctx context.Context, c *client) error {
 		err := c.run(ctx, steps...)
 		if errors.As(err, new(contradiction)) {
-			// The text only: a contradiction in the chain would be a verdict.
-			return unjudged{reason, fmt.Errorf("%s: %s", what, err.Error())}
+			// Without the chain: a contradiction in it would be a verdict.
+			f, _ := errors.AsType[failure](err)
+			f.error = fmt.Errorf("%s: %s", what, err.Error())
+			return unjudged{reason, f}
 		}
 		return err
 	}
@@ -112,7 +116,7 @@ func withoutVerdict(reason Reason, what string, steps []step) step {
 // for another reason than the one that the check is about.
 func unobservable(r *response) error {
 	if r.status >= 500 || slices.Contains([]int{401, 403, 405}, r.status) {
-		return unjudged{ReasonObserve, fmt.Errorf("the effect cannot be observed: %s", r)}
+		return unjudged{ReasonObserve, r.wantStatus("2xx", fmt.Errorf("the effect cannot be observed: %s", r))}
 	}
 	return nil
 }

@@ -178,6 +178,19 @@ func speed(v compare.Verdict) string {
 	return v.Words()
 }
 
+// latencyName returns a latency of a comparison for people, as a cell.
+func latencyName(name string) string {
+	switch name {
+	case "total":
+		return "done"
+	case "first_token":
+		return "first token"
+	case "felt":
+		return "done, with waits"
+	}
+	return markdown.Cell(name)
+}
+
 // latencies writes the ratios of latencies.
 func (c Comparison) latencies(p *summary) {
 	var rows [][]string
@@ -191,7 +204,7 @@ func (c Comparison) latencies(p *summary) {
 			if l.Adjusted != nil {
 				adjusted = markdown.Probability(*l.Adjusted)
 			}
-			rows = append(rows, []string{markdown.Cell(l.Name), c.pair(pair.Run, pair.Reference), fmt.Sprint(l.N), markdown.Milliseconds(&l.RunP50),
+			rows = append(rows, []string{latencyName(l.Name), c.pair(pair.Run, pair.Reference), fmt.Sprint(l.N), markdown.Milliseconds(&l.RunP50),
 				markdown.Milliseconds(&l.ReferenceP50), fmt.Sprintf("×%.2f", l.Ratio), within, adjusted, speed(l.Verdict)})
 		}
 	}

@@ -20,8 +20,8 @@ func (c Conformance) page() *Page { return &Page{Conformance: new(c.report())} }
 // progress describes a partial report.
 func (c Conformance) progress() string {
 	text := fmt.Sprintf("%d of %d checks were done when the run was stopped", len(c.Results), c.Planned)
-	if c.Death != nil {
-		text += ": the daemon died " + c.Death.String()
+	for _, d := range c.Deaths {
+		text += ": the daemon died " + d.String()
 	}
 	return text
 }

@@ -24,6 +24,6 @@ func TestConformance(t *testing.T) {
 		},
 	}
 	goldens(t, "conformance", c)
-	c.Partial, c.Planned, c.Death = true, 9, &conformance.Death{After: "events-b", Cause: "exit status 1"}
+	c.Partial, c.Planned, c.Deaths = true, 9, []conformance.Death{{After: "events-b", Cause: "exit status 1"}}
 	goldens(t, "partial", c)
 }

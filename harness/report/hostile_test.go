@@ -52,7 +52,7 @@ func hostile(next func() string) map[string]Document {
 	return map[string]Document{
 		"run": run, "arms": Arms{{Name: next(), Run: run, Problem: next()}, {Name: next(), Problem: next()}},
 		"conformance": Conformance{Endpoint: next(), StartedAt: time.Unix(0, 0), Partial: true, BrainsLeft: []string{next()},
-			Death: &conformance.Death{Cause: next()},
+			Deaths: []conformance.Death{{Cause: next()}},
 			Results: []conformance.Result{
 				check(conformance.Must, conformance.Broken), check(conformance.Should, conformance.Broken),
 				check(conformance.Must, conformance.NotJudged), check(conformance.Must, conformance.Kept),

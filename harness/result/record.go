@@ -31,9 +31,11 @@ type Record struct {
 	LatencyMS float64           `json:"latency_ms"`
 	Citations []json.RawMessage `json:"citations"`
 
-	Outcome       Outcome         `json:"outcome"`
-	Reason        string          `json:"reason,omitempty"`
-	Error         *Failure        `json:"error,omitempty"`
+	Outcome Outcome  `json:"outcome"`
+	Reason  string   `json:"reason,omitempty"`
+	Error   *Failure `json:"error,omitempty"`
+	// FeltMS is the time to the answer as the caller felt it, nil if it is LatencyMS. See Felt.
+	FeltMS        *float64        `json:"felt_ms,omitempty"`
 	FirstDeltaMS  *float64        `json:"first_delta_ms"`
 	Attempts      int             `json:"attempts"`
 	Retrieved     []Chunk         `json:"retrieved"`
@@ -114,6 +116,16 @@ func (r Record) Graded(v scorer.Verdict) Record {
 		}
 	}
 	return r
+}
+
+// Felt returns the time to the answer as the caller felt it, in milliseconds: that of the answering
+// attempt, which is LatencyMS, of the attempts before it, and of the waits for Retry-After, backoff
+// and rate limits.
+func (r *Record) Felt() float64 {
+	if r.FeltMS != nil {
+		return *r.FeltMS
+	}
+	return r.LatencyMS
 }
 
 // GoldRank returns the rank of the first gold document among the retrieved ones, counted from 1,

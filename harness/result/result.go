@@ -60,11 +60,14 @@ type Result struct {
 	EffectiveModes map[string]int `json:"effective_modes"`
 	ReaderModels   map[string]int `json:"reader_models"`
 	ReaderPrompts  map[string]int `json:"reader_prompts"`
-	Latency        Quantiles      `json:"latency"`
-	FirstDelta     Quantiles      `json:"first_delta"`
-	Retried        int            `json:"retried"`
-	GoldMissed     int            `json:"gold_missed"`
-	Grounded       int            `json:"grounded"`
+	// Latency and FirstDelta are those of the answering attempts. Felt is Latency as the callers felt
+	// it (see Record.Felt), over the same questions; it is nil if no question had to wait.
+	Latency    Quantiles  `json:"latency"`
+	Felt       *Quantiles `json:"felt,omitempty"`
+	FirstDelta Quantiles  `json:"first_delta"`
+	Retried    int        `json:"retried"`
+	GoldMissed int        `json:"gold_missed"`
+	Grounded   int        `json:"grounded"`
 	// Retrieval is null if no question has gold.
 	Retrieval   *Retrieval `json:"retrieval"`
 	ReaderUsage TokenSums  `json:"reader_usage"`

@@ -42,7 +42,8 @@ func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Durat
 	var a Answer
 	var last error // of the last attempt, also if the wait after it was cut short
 	attempts := 0
-	var failed []result.Failure // the attempts before the last one
+	var failed []result.Failure       // the attempts before the last one
+	var first, began, ended time.Time // of the first attempt, and of the last one
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = 100 * time.Millisecond
 	_, _ = backoff.Retry(qctx, func() (struct{}, error) {
@@ -50,10 +51,18 @@ func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Durat
 		if f, ok := errors.AsType[*Failure](last); ok {
 			failed = append(failed, f.Failure)
 		}
+		began = time.Now()
+		if attempts == 1 {
+			first = began
+		}
 		a, last = t.once(qctx, q)
+		ended = time.Now()
 		return struct{}{}, schedule(last, time.Until(deadline))
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(0))
-	a.Attempts, a.Failed = attempts, failed
+	a.Attempts, a.Failed, a.Waited = attempts, failed, began.Sub(first)
+	if f, ok := errors.AsType[*Failure](last); ok && f.retry && qctx.Err() != nil {
+		a.Waited += time.Since(ended) // for an attempt that the time limit prevented
+	}
 	if last != nil && ctx.Err() != nil {
 		return a, context.Cause(ctx)
 	}

@@ -142,8 +142,8 @@ func TestRetryAfter(t *testing.T) {
 		if err != nil || a.Attempts != 3 || took != 14*time.Second {
 			t.Errorf("got %+v, %v after %v; asked at %v", a, err, took, m.at)
 		}
-		if a.Latency != 0 {
-			t.Errorf("the latency %v includes the waits", a.Latency)
+		if a.Latency != 0 || a.Waited != 14*time.Second {
+			t.Errorf("the answering attempt took %v, after %v", a.Latency, a.Waited)
 		}
 	})
 }
@@ -181,8 +181,8 @@ func TestTimeoutSpansAllAttempts(t *testing.T) {
 	}, func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
 		f, ok := AsFailure(err)
 		if !ok || f.Kind != result.KindTimeout || took != 10*time.Second || a.Attempts != 2 ||
-			f.Message != "no answer in time: 10s passed" {
-			t.Errorf("got %v after %d attempts and %v", err, a.Attempts, took)
+			f.Message != "no answer in time: 10s passed" || a.Latency != 2*time.Second || a.Waited != 8*time.Second {
+			t.Errorf("got %v after %d attempts and %v: %v, %v", err, a.Attempts, took, a.Latency, a.Waited)
 		}
 	})
 }
@@ -192,8 +192,8 @@ func TestTimeoutWhileWaiting(t *testing.T) {
 	inTime(t, 30*time.Millisecond, func(int) *http.Response { return reply(503, "busy") },
 		func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
 			f, ok := AsFailure(err)
-			if !ok || f.Kind != result.KindStatus || m.n != 1 || took > 30*time.Millisecond {
-				t.Errorf("got %v after %d attempts and %v", err, m.n, took)
+			if !ok || f.Kind != result.KindStatus || m.n != 1 || took > 30*time.Millisecond || a.Waited != took {
+				t.Errorf("got %v after %d attempts and %v, of which %v waiting", err, m.n, took, a.Waited)
 			}
 		})
 }

@@ -45,6 +45,10 @@ func (c *checker) record(r *result.Record, add func(Difference)) {
 	if r.Score != nil {
 		c.score(r, add)
 	}
+	if r.FeltMS != nil && *r.FeltMS <= r.LatencyMS {
+		add(Difference{Path: ".felt_ms", InFile: text(*r.FeltMS),
+			Problem: "it includes latency_ms and waits, and is not longer than " + text(r.LatencyMS)})
+	}
 	if r.Repeat < min(1, c.repeats) || r.Repeat > c.repeats {
 		add(Difference{Path: ".repeat", InFile: text(r.Repeat),
 			Problem: "each question was asked " + text(max(1, c.repeats)) + " times"})

@@ -46,6 +46,7 @@ func (d daemon) Ask(_ context.Context, q dataset.Question, _ time.Duration) (tar
 		},
 	}
 	if a.Attempts == 2 {
+		a.Waited = time.Duration(n) * time.Second
 		a.Failed = []result.Failure{{Kind: result.KindStatus, Message: "busy", Status: 503}}
 	}
 	switch {

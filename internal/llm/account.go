@@ -21,8 +21,12 @@ type Charge struct {
 	Usage Usage
 	// Cost is everything charged, Lost included.
 	Cost USD
-	// Lost is the worst case of a request that may have been charged but returned no answer.
+	// Lost is Cost if that is the worst case, because the provider's count of the tokens is not known:
+	// there was no answer, or a count was missing or cannot be believed. The request may have been
+	// charged less.
 	Lost USD
+	// UsageProblem says what is wrong with the provider's count.
+	UsageProblem string
 	// Rejected is set if the provider accepted no request, so that nothing was charged.
 	Rejected bool
 	// Unpriced is set if the price of the model is not known. Its cost is missing.

@@ -43,19 +43,6 @@ type Request struct {
 	Retried func(*Error)
 }
 
-// Usage counts tokens. Estimated is set if the provider sent no counts and they were computed from
-// the length of the text.
-type Usage struct {
-	InputTokens  int
-	OutputTokens int
-	Estimated    bool
-}
-
-// Plus adds two usages. The sum is estimated if either of them is.
-func (u Usage) Plus(v Usage) Usage {
-	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.Estimated || v.Estimated}
-}
-
 // Response is a finished completion. Model is the model that ran according to the provider.
 // Attempts counts the HTTP requests made; it is 0 for a cached answer.
 type Response struct {
@@ -66,6 +53,9 @@ type Response struct {
 	// that do not stream.
 	FinishReason string
 	Usage        Usage
+	// UsageProblem says why the provider's counts of tokens cannot be believed, such as a negative one.
+	// A Meter then charges the worst case, and sets Usage to it.
+	UsageProblem string
 	Attempts     int
 	// Cost is what the call was charged, lost attempts included. Only a Meter sets it; otherwise it
 	// is 0.

@@ -13,10 +13,11 @@ import (
 // Each HTTP attempt has its own reservation. Its worst case is reserved before the attempt. After
 // it, the reservation is settled with the cost of its usage. It is settled with the whole worst
 // case if the attempt may have been charged although its answer was lost, or if the provider did
-// not count its tokens; without a cap, uncounted tokens are charged as estimated. The cap
-// therefore also holds when attempts are repeated. This relies on the provider to respect MaxTokens
-// and to count usage correctly: a cost above the worst case is recorded as it is, and the next call
-// is rejected.
+// not count its tokens, or counted what cannot be; without a cap, uncounted tokens are charged as
+// estimated. The cap therefore also holds when attempts are repeated. This relies on the provider
+// to respect MaxTokens: more than the worst case is not believed.
+//
+// The Witness of a call's context is told of each attempt.
 type Meter struct {
 	provider Provider
 	prices   Prices
@@ -34,8 +35,9 @@ type Totals struct {
 	Usage    Usage
 	// Cost is everything charged, Lost included.
 	Cost USD
-	// Lost is the worst case of the attempts that may have been charged but returned no answer. The
-	// true bill is between Cost minus Lost and Cost, unless Usage is estimated.
+	// Lost is the worst case of the attempts whose tokens the provider did not count, such as those
+	// that returned no answer. The true bill is between Cost minus Lost and Cost, unless there is no
+	// cap and Usage is estimated.
 	Lost USD
 	// Unpriced contains the models whose price is not known, sorted. Their cost is missing from
 	// Cost.
@@ -129,25 +131,55 @@ func (m *Meter) attempt(ctx context.Context, r Request, once func() (Response, e
 	if err != nil {
 		return Response{}, 0, err
 	}
-	price, known := m.prices.Of(m.Name(), r.Model)
+	_, known := m.prices.Of(m.Name(), r.Model)
 	c := Charge{Cost: worst, Lost: worst, Unpriced: !known}
+	end, err := begin(ctx, c)
+	if err != nil {
+		settle(Charge{Rejected: true, Unpriced: !known})
+		return Response{}, 0, err
+	}
+	outcome := outcomePanic
 	// If once panics, other calls must not wait for this reservation.
-	defer func() { settle(c) }()
+	defer func() {
+		settle(c)
+		end(outcome, c)
+	}()
 
 	resp, err := once()
-	c.Usage = resp.Usage
-	switch e, ok := errors.AsType[*Error](err); {
-	case err == nil:
-		c.Cost, c.Lost = price.Cost(resp.Usage), 0
-		if resp.Usage.Estimated && m.account.Capped() {
-			c.Cost = max(c.Cost, worst) // a cap cannot rely on a guess
-		}
-	case ok && !e.Billed:
-		// Any other error includes a context's end and an error from emit: the request was sent.
-		c.Cost, c.Lost, c.Rejected = 0, 0, true
-	}
+	outcome = outcomeOf(err)
+	c = m.charge(r, &resp, err, c)
 	m.add(r.Model, c)
 	return resp, c.Cost, err
+}
+
+// charge returns what an attempt was charged. lost is the charge of one without an outcome. It
+// replaces a usage that cannot be.
+func (m *Meter) charge(r Request, resp *Response, err error, lost Charge) Charge {
+	e, failed := errors.AsType[*Error](err)
+	switch {
+	case failed && !e.Billed:
+		return Charge{Rejected: true, Unpriced: lost.Unpriced}
+	case err != nil:
+		// This includes a context's end and an error from emit: the request was sent.
+		lost.Usage = resp.Usage
+		return lost
+	}
+	price, _ := m.prices.Of(m.Name(), r.Model)
+	worst := worstUsage(r)
+	if resp.UsageProblem == "" && !resp.Usage.Estimated {
+		resp.UsageProblem = resp.Usage.Overrun(worst, price)
+	}
+	if resp.UsageProblem != "" {
+		resp.Usage = worst
+		lost.Usage, lost.UsageProblem = worst, resp.UsageProblem
+		return lost
+	}
+	c := Charge{Usage: resp.Usage, Cost: price.Cost(resp.Usage), Unpriced: lost.Unpriced}
+	if resp.Usage.Estimated && m.account.Capped() {
+		c.Cost = max(c.Cost, lost.Cost) // a cap cannot rely on a guess
+		c.Lost = c.Cost
+	}
+	return c
 }
 
 func (m *Meter) add(model string, c Charge) {
@@ -186,8 +218,13 @@ const (
 // model without a known price.
 func (m *Meter) WorstCase(r Request) USD {
 	price, _ := m.prices.Of(m.Name(), r.Model)
+	return price.Cost(worstUsage(r))
+}
+
+// worstUsage returns the most tokens that r can use.
+func worstUsage(r Request) Usage {
 	in := inputBytes(r) + tokensPerMessage*len(r.Messages) + tokensPerRequest
-	return price.Cost(Usage{InputTokens: in, OutputTokens: r.MaxTokens})
+	return Usage{InputTokens: in, OutputTokens: r.MaxTokens, Estimated: true}
 }
 
 // Likely returns a forecast of what r costs, for English prose at four bytes per token and a

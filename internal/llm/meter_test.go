@@ -104,16 +104,17 @@ func TestUncountedUsage(t *testing.T) {
 		budget *Budget
 		text   string
 		want   USD
+		lost   USD
 	}{
-		{"no cap", nil, "four", 101 * token},
-		{"cap", NewBudget(Dollar), "four", 580 * token},
-		{"cap passed", NewBudget(Dollar), strings.Repeat("y", 4000), 1100 * token},
+		{"no cap", nil, "four", 101 * token, 0},
+		{"cap", NewBudget(Dollar), "four", 580 * token, 580 * token},
+		{"cap passed", NewBudget(Dollar), strings.Repeat("y", 4000), 1100 * token, 1100 * token},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, _ := openMeter(t, c.budget, llmtest.Script(llmtest.Reply{Text: c.text}))
 			resp, err := m.Complete(t.Context(), r)
 			got := m.Totals()
-			if err != nil || resp.Cost != c.want || !resp.Usage.Estimated || got.Cost != c.want || !got.Usage.Estimated || got.Lost != 0 {
+			if err != nil || resp.Cost != c.want || !resp.Usage.Estimated || got.Cost != c.want || !got.Usage.Estimated || got.Lost != c.lost {
 				t.Errorf("%+v, %v, %+v", resp, err, got)
 			}
 			if c.budget != nil && c.budget.Spent() != c.want {
@@ -140,14 +141,21 @@ func TestInterruptedCallIsChargedInFull(t *testing.T) {
 	}
 }
 
-func TestOverrunIsRecorded(t *testing.T) {
-	b := NewBudget(1000 * token)
+// TestOverrunIsNotBelieved: a count above what the request could use is charged as the worst case,
+// and the cap holds.
+func TestOverrunIsNotBelieved(t *testing.T) {
+	b := NewBudget(300 * token)
 	m, srv := openMeter(t, b, llmtest.Script(llmtest.Reply{Text: "a", Input: 5000, Output: 1}))
-	if resp, err := m.Complete(t.Context(), ask("m", "q")); err != nil || resp.Cost != 5001*token || b.Spent() != resp.Cost {
+	r := ask("m", "q")
+	worst := m.WorstCase(r)
+	if resp, err := m.Complete(t.Context(), r); err != nil || resp.Cost != worst || b.Spent() != worst || resp.UsageProblem == "" {
 		t.Errorf("%+v, %v", resp, err)
 	}
-	if _, err := m.Complete(t.Context(), ask("m", "q")); !errors.Is(err, ErrBudgetExceeded) || len(srv.Calls()) != 1 {
+	if _, err := m.Complete(t.Context(), r); !errors.Is(err, ErrBudgetExceeded) || len(srv.Calls()) != 1 {
 		t.Errorf("%v after %d requests", err, len(srv.Calls()))
+	}
+	if got := m.Totals(); got.Lost != worst {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -1,8 +1,10 @@
 package llm
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -123,29 +125,46 @@ func (o *openAIProvider) once(ctx context.Context, r Request, emit func(string) 
 	}
 	var resp Response
 	err := o.attempt(ctx, x, r.Model, func(ctx context.Context) (err error) {
-		resp, err = o.send(ctx, r, emit)
+		resp, err = o.send(ctx, x, r, emit)
 		return err
 	})
 	return resp, err
 }
 
-func (o *openAIProvider) send(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+func (o *openAIProvider) send(ctx context.Context, x *exchange, r Request, emit func(string) error) (Response, error) {
 	if emit == nil {
-		return o.complete(ctx, r)
+		return o.complete(ctx, x, r)
 	}
 	return o.stream(ctx, r, emit)
 }
 
-func (o *openAIProvider) complete(ctx context.Context, r Request) (Response, error) {
-	got, err := o.client.CreateChatCompletion(ctx, wireRequest(r))
-	if err != nil {
+// The answers of the library, with a usage of any form: nonsense there must not lose the answer.
+type (
+	completion struct {
+		openai.ChatCompletionResponse
+		Usage json.RawMessage `json:"usage"`
+	}
+	completionChunk struct {
+		openai.ChatCompletionStreamResponse
+		Usage json.RawMessage `json:"usage"`
+	}
+)
+
+func (o *openAIProvider) complete(ctx context.Context, x *exchange, r Request) (Response, error) {
+	x.body = &bytes.Buffer{}
+	_, err := o.client.CreateChatCompletion(ctx, wireRequest(r))
+	if _, badType := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !badType {
+		return Response{}, err
+	}
+	var got completion
+	if err := json.NewDecoder(x.body).Decode(&got); err != nil {
 		return Response{}, err
 	}
 	if len(got.Choices) == 0 {
 		return Response{}, errors.New("the answer has no choices")
 	}
 	choice := got.Choices[0]
-	return finish(r, choice.Message.Content, got.Model, choice.FinishReason, &got.Usage), nil
+	return finish(r, choice.Message.Content, got.Model, choice.FinishReason, got.Usage), nil
 }
 
 // emitError marks an error from the caller's emit, which is not the provider's.
@@ -163,9 +182,13 @@ func (o *openAIProvider) stream(ctx context.Context, r Request, emit func(string
 	var text strings.Builder
 	var model string
 	var reason openai.FinishReason
-	var usage *openai.Usage
+	var usage json.RawMessage
 	for {
-		chunk, err := stream.Recv()
+		var chunk completionChunk
+		line, err := stream.RecvRaw()
+		if err == nil {
+			err = json.Unmarshal(line, &chunk)
+		}
 		if err != nil {
 			if reason != "" {
 				break // the answer is complete; only its usage may be missing
@@ -178,8 +201,8 @@ func (o *openAIProvider) stream(ctx context.Context, r Request, emit func(string
 		if chunk.Model != "" {
 			model = chunk.Model
 		}
-		if chunk.Usage != nil {
-			usage = chunk.Usage
+		if u := chunk.Usage; len(u) > 0 && string(u) != "null" {
+			usage = u
 		}
 		if len(chunk.Choices) == 0 {
 			continue
@@ -215,15 +238,14 @@ func wireRequest(r Request) openai.ChatCompletionRequest {
 	return req
 }
 
-func finish(r Request, text, model string, reason openai.FinishReason, u *openai.Usage) Response {
+// finish returns a response. Its usage is estimated if the provider did not count.
+func finish(r Request, text, model string, reason openai.FinishReason, usage json.RawMessage) Response {
 	if model == "" {
 		model = r.Model
 	}
 	resp := Response{Text: text, Model: model, FinishReason: string(reason)}
-	if u == nil || u.PromptTokens <= 0 || u.CompletionTokens < 0 {
+	if resp.Usage, resp.UsageProblem = ParseUsage(usage); resp.Usage.InputTokens == 0 {
 		resp.Usage = estimate(r, text)
-	} else {
-		resp.Usage = Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens}
 	}
 	return resp
 }

@@ -37,6 +37,8 @@ type exchange struct {
 	retryAfter string
 	refusal    []byte
 	readErr    error // the connection broke inside the response
+	// body, if not nil, receives what is read of the answer, which the library decodes otherwise.
+	body *bytes.Buffer
 
 	// Set by the transport's goroutines.
 	dialled   atomic.Bool
@@ -148,6 +150,9 @@ func (a *answer) Read(p []byte) (int, error) {
 	}
 	if a.n += n; a.n > maxAnswerBytes {
 		return 0, fmt.Errorf("the answer is larger than %d bytes", maxAnswerBytes)
+	}
+	if a.exchange.body != nil {
+		a.exchange.body.Write(p[:n])
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		a.exchange.readErr = err

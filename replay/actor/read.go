@@ -28,7 +28,9 @@ func (a *Actor) read(
 ) (target.Answer, error) {
 	rctx, cancel := target.QuestionLimit(ctx, l.timeout, l.spent)
 	defer cancel()
-	before, start := ans.Latency, time.Now()
+	before, waited := ans.Latency, ans.Waited
+	sent := newAttemptClock()
+	rctx = sent.watch(rctx)
 	ans.PromptSHA256 = promptSHA256()
 	ans.Actor = &result.ModelUse{Model: req.Model, LeftOut: left}
 	retried := func(f *target.Failure) {
@@ -38,15 +40,17 @@ func (a *Actor) read(
 	req.Retried = func(e *llm.Error) { retried(readerFailure(e)) }
 	for reading := 1; ; reading++ {
 		ans.FirstDelta, ans.Timeline = 0, nil
+		sent.restart()
 		resp, err := a.cfg.Reader.Stream(rctx, req, func(string) error {
-			came := before + time.Since(start)
+			came := before + time.Since(sent.began())
 			ans.Timeline.Add(protocol.EventDelta, came)
 			if ans.FirstDelta == 0 {
 				ans.FirstDelta = came
 			}
 			return nil
 		})
-		ans.Latency = before + time.Since(start)
+		ans.Latency = before + time.Since(sent.began())
+		ans.Waited = waited + sent.waited()
 		addUse(&ans, resp)
 		if err == nil {
 			ans.Timeline.Add(protocol.EventDone, ans.Latency)

@@ -180,6 +180,26 @@ func TestInjection(t *testing.T) {
 	}
 }
 
+// TestWaited checks that the failed attempt of a reader, and the wait after it, are not part of the
+// time of the attempt that answers.
+func TestWaited(t *testing.T) {
+	a, _ := reader(t, llmtest.Script(
+		llmtest.Reply{Status: 429, RetryAfter: "0", Latency: 150 * time.Millisecond},
+		llmtest.Reply{Text: "By the gate.", Input: 100, Output: 4, Latency: 20 * time.Millisecond}))
+	start := time.Now()
+	ans, err := a.Ask(t.Context(), tulips, questionTime)
+	took := time.Since(start)
+	if err != nil || ans.Attempts != 2 {
+		t.Fatalf("got %+v, %v", ans, err)
+	}
+	if ans.Waited < 150*time.Millisecond || ans.Latency < 20*time.Millisecond || ans.Latency+ans.Waited > took {
+		t.Errorf("latency %v, waited %v of %v", ans.Latency, ans.Waited, took)
+	}
+	if ans.FirstDelta < 20*time.Millisecond || ans.FirstDelta > ans.Latency {
+		t.Errorf("the first text came after %v of %v", ans.FirstDelta, ans.Latency)
+	}
+}
+
 // TestReaderFaults checks what a fault of the provider makes of a question.
 func TestReaderFaults(t *testing.T) {
 	ok := llmtest.Reply{Text: "By the gate.", Input: 10, Output: 4}

@@ -242,6 +242,8 @@ func latencyName(s string) string {
 		return "done"
 	case "first_token":
 		return "first token"
+	case "felt":
+		return "done, with waits"
 	}
 	return name(s)
 }

@@ -14,7 +14,7 @@ func (d *document) addConformance(r *conformance.Report) {
 	if r.Partial {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("stopped after %d of %s: this is not a verdict", len(r.Results), count(r.Planned, "check")))
 	}
-	if r.Death != nil {
+	if len(r.Deaths) > 0 {
 		d.Warnings = append(d.Warnings, "the daemon stopped answering")
 	}
 	if len(r.BrainsLeft) > 0 {
@@ -61,7 +61,7 @@ func conformanceBand(r *conformance.Report) band {
 	switch {
 	case must > 0:
 		b.Class, b.Mark, b.Word = "fail", "✗", "MUST broken"
-	case r.Partial || r.Death != nil:
+	case r.Partial || len(r.Deaths) > 0:
 		b.Class, b.Mark, b.Word = "warn", "‖", "Inconclusive"
 	case kept == 0:
 		b.Class, b.Mark, b.Word = "warn", "!", "Nothing was judged"

@@ -1,0 +1,96 @@
+package conformancetest
+
+import (
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Correct has no defect.
+func Correct() Wrapper { return func(next http.Handler) http.Handler { return next } }
+
+// Delay answers every request late.
+func Delay(by time.Duration) Wrapper {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-time.After(by):
+				next.ServeHTTP(w, r)
+			case <-r.Context().Done():
+			}
+		})
+	}
+}
+
+// Failing answers the requests of one route with an error and a Problem.
+func Failing(route string, status int) Wrapper { return FailingIf(Route(route), status) }
+
+// FailingIf answers matching requests with an error and a Problem.
+func FailingIf(match Match, status int) Wrapper {
+	return Instead(match, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { problem(w, status) })
+}
+
+// Empty answers the requests of one route with status 200 and no body.
+func Empty(route string) Wrapper {
+	return after(Route(route), func(_ *http.Request, a *answer) {
+		a.status = http.StatusOK
+		a.body.Reset()
+	})
+}
+
+// Hanging reads the requests of one route and never answers.
+func Hanging(route string) Wrapper {
+	return Instead(Route(route), func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+		bodyObject(r) // only after the body does the server notice that the client is gone
+		<-r.Context().Done()
+	})
+}
+
+// ResetEvery closes the connection instead of every nth answer.
+func ResetEvery(n int64) Wrapper {
+	return every(n, func(http.ResponseWriter) { panic(http.ErrAbortHandler) })
+}
+
+// RateLimitEvery answers every nth request with 429 and Retry-After.
+func RateLimitEvery(n int64) Wrapper {
+	return every(n, func(w http.ResponseWriter) {
+		w.Header().Set("Retry-After", strconv.Itoa(1))
+		problem(w, http.StatusTooManyRequests)
+	})
+}
+
+// every serves every nth request otherwise. GET /healthz is not counted.
+func every(n int64, otherwise func(http.ResponseWriter)) Wrapper {
+	var count atomic.Int64
+	return Instead(func(r *http.Request) bool { return r.URL.Path != "/healthz" && count.Add(1)%n == 0 },
+		func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { otherwise(w) })
+}
+
+// Preconditions honours If-Match on reads, which the specification reserves.
+func Preconditions() Wrapper {
+	return FailingIf(func(r *http.Request) bool {
+		return Route("GET /documents/read")(r) && r.Header.Get("If-Match") != ""
+	}, http.StatusPreconditionFailed)
+}
+
+// NoHealth has no GET /healthz.
+func NoHealth() Wrapper {
+	return FailingIf(func(r *http.Request) bool { return r.URL.Path == "/healthz" }, http.StatusNotFound)
+}
+
+// Wrapped puts the JSON bodies of one route's successful answers under the key data.
+func Wrapped(route string) Wrapper {
+	return after(Route(route), func(_ *http.Request, a *answer) {
+		if a.status/100 == 2 {
+			a.edit(func(o map[string]any) {
+				inner := map[string]any{}
+				for name, v := range o {
+					inner[name] = v
+					delete(o, name)
+				}
+				o["data"] = inner
+			})
+		}
+	})
+}

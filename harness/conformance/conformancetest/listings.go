@@ -1,0 +1,107 @@
+package conformancetest
+
+import (
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// editListing changes the items of listings of paths. change gets the id of the brain.
+func editListing(change func(brain string, r *http.Request, items []any) []any) Wrapper {
+	return after(isListing, func(r *http.Request, a *answer) {
+		brain, _, _ := brainPath(r)
+		a.edit(func(o map[string]any) {
+			if items, ok := o["items"].([]any); ok {
+				o["items"] = sortedByPath(change(brain, r, items))
+			}
+		})
+	})
+}
+
+func sortedByPath(items []any) []any {
+	slices.SortFunc(items, func(a, b any) int { return strings.Compare(pathOf(a), pathOf(b)) })
+	return items
+}
+
+func pathOf(item any) string { return item.(map[string]any)["path"].(string) }
+
+func entry(p string, isDir bool) map[string]any {
+	return map[string]any{"path": p, "size": 8, "mtime": "2024-01-01T00:00:00.000Z", "is_dir": isDir}
+}
+
+// Stray adds files to every listing of a brain's root.
+func Stray(paths ...string) Wrapper {
+	return editListing(func(_ string, r *http.Request, items []any) []any { return withStray(r, items, paths) })
+}
+
+// StrayAfterSearch adds files to listings of a brain's root after the brain's first search, as a
+// daemon does that creates its index then.
+func StrayAfterSearch(paths ...string) Wrapper {
+	var mu sync.Mutex
+	searched := map[string]bool{}
+	listed := editListing(func(brain string, r *http.Request, items []any) []any {
+		mu.Lock()
+		defer mu.Unlock()
+		if !searched[brain] {
+			return items
+		}
+		return withStray(r, items, paths)
+	})
+	return func(next http.Handler) http.Handler {
+		inner := listed(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if id, _, _ := brainPath(r); Route("* /search")(r) || Route("* /ask")(r) {
+				mu.Lock()
+				searched[id] = true
+				mu.Unlock()
+			}
+			inner.ServeHTTP(w, r)
+		})
+	}
+}
+
+func withStray(r *http.Request, items []any, paths []string) []any {
+	q := r.URL.Query()
+	if q.Get("dir") != "" {
+		return items
+	}
+	for _, p := range paths {
+		if ok, err := path.Match(q.Get("glob"), p); q.Has("glob") && (!ok || err != nil) {
+			continue
+		}
+		items = append(items, entry(p, false))
+	}
+	return items
+}
+
+// FolderRows adds the folders of documents to recursive listings.
+func FolderRows() Wrapper {
+	return editListing(func(_ string, r *http.Request, items []any) []any {
+		if r.URL.Query().Get("recursive") != "true" {
+			return items
+		}
+		folders := map[string]bool{}
+		for _, item := range items {
+			for p := path.Dir(pathOf(item)); p != "." && p != r.URL.Query().Get("dir"); p = path.Dir(p) {
+				folders[p] = true
+			}
+		}
+		for p := range folders {
+			items = append(items, entry(p, true))
+		}
+		return items
+	})
+}
+
+// BareListings answers listings with an array instead of an object with items.
+func BareListings() Wrapper {
+	return after(isListing, func(_ *http.Request, a *answer) {
+		var items any
+		a.edit(func(o map[string]any) { items = o["items"] })
+		if items != nil {
+			a.setJSON(items)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Usage counts tokens. Estimated is set if the provider sent no counts that can be believed, so
+// that they were computed from the length of the text or are the most that is possible.
+type Usage struct {
+	InputTokens  int
+	OutputTokens int
+	Estimated    bool
+}
+
+// Plus adds two usages. The sum is estimated if either of them is. Counts beyond the range of int
+// are the largest int.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{
+		addTokens(u.InputTokens, v.InputTokens), addTokens(u.OutputTokens, v.OutputTokens), u.Estimated || v.Estimated,
+	}
+}
+
+// addTokens adds two counts that are not negative.
+func addTokens(a, b int) int {
+	if b > math.MaxInt-a {
+		return math.MaxInt
+	}
+	return a + b
+}
+
+// ParseUsage reads the object usage of an answer of an OpenAI-compatible API. The output is
+// completion_tokens, or total_tokens minus prompt_tokens if that is more: some servers count
+// reasoning only in the total, and charge for it. problem says why the counts cannot be believed,
+// such as a negative one; the usage is then empty. Without a problem, no InputTokens mean that the
+// provider did not count.
+func ParseUsage(raw []byte) (u Usage, problem string) {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
+		return Usage{}, ""
+	}
+	var counts struct {
+		Prompt     json.RawMessage `json:"prompt_tokens"`
+		Completion json.RawMessage `json:"completion_tokens"`
+		Total      json.RawMessage `json:"total_tokens"`
+	}
+	if json.Unmarshal(raw, &counts) != nil {
+		return Usage{}, "usage is " + quoteJSON(raw) + ", not an object"
+	}
+	var n [3]int
+	for i, field := range []struct {
+		name string
+		raw  json.RawMessage
+	}{
+		{"prompt_tokens", counts.Prompt}, {"completion_tokens", counts.Completion}, {"total_tokens", counts.Total},
+	} {
+		var ok bool
+		if n[i], ok = parseTokens(field.raw); !ok {
+			return Usage{}, fmt.Sprintf("%s is %s, not a number of tokens", field.name, quoteJSON(field.raw))
+		}
+	}
+	if n[0] == 0 {
+		return Usage{}, ""
+	}
+	return Usage{InputTokens: n[0], OutputTokens: max(n[1], n[2]-n[0])}, ""
+}
+
+// parseTokens returns a count, which is 0 if it is missing. It accepts no number below 0, with a
+// fraction or beyond the range of int.
+func parseTokens(raw json.RawMessage) (n int, ok bool) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return 0, true
+	}
+	if n, err := strconv.Atoi(string(raw)); err == nil {
+		return n, n >= 0
+	}
+	const exact = 1 << 53 // beyond it, floats skip integers
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || f != math.Trunc(f) || f < 0 || f > exact {
+		return 0, false
+	}
+	return int(f), true
+}
+
+// quoteJSON returns a short piece of JSON for a message.
+func quoteJSON(raw []byte) string {
+	const most = 60
+	if len(raw) > most {
+		raw = append(bytes.Clone(raw[:most]), "..."...)
+	}
+	return printable(string(raw))
+}
+
+// Overrun says that a usage is more than a request could cost, empty if it is not: priced by price,
+// or without a price by the number of tokens.
+func (u Usage) Overrun(worst Usage, price Price) string {
+	if price == (Price{}) {
+		price = Price{Dollar, Dollar}
+	}
+	if price.Cost(u) <= price.Cost(worst) {
+		return ""
+	}
+	return fmt.Sprintf("%d tokens in and %d out are more than the request allows (%d in, %d out)",
+		u.InputTokens, u.OutputTokens, worst.InputTokens, worst.OutputTokens)
+}

@@ -1,0 +1,54 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Witness is told of each attempt that a Meter makes, before it is sent: the worst case is what it
+// may be charged if the process ends. end must be told the outcome; it is called once. An error
+// prevents the attempt, and is that of the call. A Witness is called concurrently if calls with its
+// context are.
+type Witness func(worst Charge) (end func(outcome string, c Charge), err error)
+
+type witnessKey struct{}
+
+// WithWitness returns a context whose calls have w as their witness.
+func WithWitness(ctx context.Context, w Witness) context.Context {
+	return context.WithValue(ctx, witnessKey{}, w)
+}
+
+// begin tells the context's witness of an attempt, if there is one.
+func begin(ctx context.Context, worst Charge) (end func(string, Charge), err error) {
+	w, ok := ctx.Value(witnessKey{}).(Witness)
+	if !ok {
+		return func(string, Charge) {}, nil
+	}
+	return w(worst)
+}
+
+// The outcomes of attempts, besides those like "status 500".
+const (
+	OutcomeAnswered  = "answered"
+	OutcomeNone      = "no usable answer" // a broken connection or stream, silence, or no completion
+	OutcomeTimeout   = "timeout"
+	OutcomeCancelled = "cancelled"
+	outcomePanic     = "panic"
+)
+
+// outcomeOf names how an attempt ended.
+func outcomeOf(err error) string {
+	e, ok := errors.AsType[*Error](err)
+	switch {
+	case err == nil:
+		return OutcomeAnswered
+	case ok && e.Status != 0:
+		return fmt.Sprintf("status %d", e.Status)
+	case errors.Is(err, context.DeadlineExceeded):
+		return OutcomeTimeout
+	case errors.Is(err, context.Canceled):
+		return OutcomeCancelled
+	}
+	return OutcomeNone
+}
