@@ -46,9 +46,12 @@ type SearchRequest struct {
 	QuestionDate string `json:"question_date,omitempty"`
 	// CandidateK is how many candidates each leg of a hybrid contributes, RerankTopN how many of
 	// the fused candidates are reranked.
-	CandidateK int           `json:"candidate_k,omitempty"`
-	RerankTopN int           `json:"rerank_top_n,omitempty"`
-	Filters    SearchFilters `json:"filters,omitzero"`
+	CandidateK int `json:"candidate_k,omitempty"`
+	RerankTopN int `json:"rerank_top_n,omitempty"`
+	// MaxPerDocument is the maximum number of chunks of one document; 0 means no limit. By default
+	// it is 1, and further chunks take the places that are left if so few documents match.
+	MaxPerDocument *int          `json:"max_per_document,omitempty"`
+	Filters        SearchFilters `json:"filters,omitzero"`
 	// Explain requests SearchResponse.Explanation.
 	Explain bool `json:"explain,omitempty"`
 }

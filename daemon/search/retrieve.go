@@ -24,6 +24,8 @@ func (q Query) withDefaults() (Query, error) {
 	switch {
 	case q.TopK < 0:
 		return q, fmt.Errorf("top_k %d is below 1", q.TopK)
+	case q.MaxPerDocument < 0:
+		return q, fmt.Errorf("max_per_document %d is below 0", q.MaxPerDocument)
 	case q.CandidateK < 0 || q.CandidateK > maxCandidateK:
 		return q, fmt.Errorf("candidate_k %d is not between 1 and %d", q.CandidateK, maxCandidateK)
 	case q.RerankTopN < 0 || q.RerankTopN > maxRerankTopN:
@@ -56,10 +58,9 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	for {
 		legs := ix.legs(m, q, terms, vector, keep, depth)
 		ranked := legs[len(legs)-1].candidates
-		groups := ix.collapse(ranked, n)
+		groups := ix.groups(ranked, n, q)
 		// If duplicates leave places unfilled, deeper legs may fill them.
 		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
-			ix.promoteNewest(groups, q.Sort)
 			return ix.result(m.mode, q, terms, legs, groups)
 		}
 		depth *= 4
