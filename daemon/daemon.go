@@ -16,6 +16,7 @@ import (
 	"evalctl/daemon/fetch"
 	"evalctl/daemon/httpapi"
 	"evalctl/daemon/memory"
+	"evalctl/daemon/store/gitremote"
 	"evalctl/internal/llm"
 )
 
@@ -38,6 +39,8 @@ type Config struct {
 	// with a Home and StoreMemory without one. StoreMemory with a Home is an error, because nothing
 	// would be stored there.
 	Store string
+	// Git configures StoreGit.
+	Git GitConfig
 	// Reader answers questions, running ReaderModel.
 	Reader      llm.Provider
 	ReaderModel string
@@ -55,6 +58,7 @@ type Daemon struct {
 	brains   *brain.Service
 	memories *memory.Service
 	api      *httpapi.API
+	remote   *gitremote.Remote // nil: none
 	logger   *slog.Logger
 	// headerTimeout is how long a client may take to send a request's header.
 	headerTimeout time.Duration
@@ -79,7 +83,8 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := storage(cfg, logger)
+	remote := newRemote(cfg.Git, logger)
+	config, err := storage(cfg, remote, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -88,24 +93,34 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	api := httpapi.New(httpapi.Config{Brains: brains, Memory: memories, Options: cfg.Options, Logger: logger})
+	apiConfig := httpapi.Config{Brains: brains, Memory: memories, Options: cfg.Options, Logger: logger}
+	if remote != nil {
+		if err := checkRemote(ctx, remote, brains, logger); err != nil {
+			return nil, errors.Join(err, brains.Close())
+		}
+		apiConfig.Metrics = remote.Metrics()
+	}
+	api := httpapi.New(apiConfig)
 	tools, err := toolsOf(api, cfg.Version, logger)
 	if err != nil {
 		return nil, errors.Join(err, brains.Close())
 	}
 	api.HandleMCP(tools)
 	return &Daemon{
-		brains: brains, memories: memories, api: api, logger: logger, headerTimeout: headerTimeout,
+		brains: brains, memories: memories, api: api, remote: remote, logger: logger, headerTimeout: headerTimeout,
 	}, nil
 }
 
 // Handler returns the daemon's API, for use in the caller's own server.
 func (d *Daemon) Handler() http.Handler { return d.api }
 
-// Close ends background jobs, which the next daemon continues, and closes every brain. Further
-// calls do nothing.
+// Close ends background jobs, which the next daemon continues, pushes to the git remote, and closes
+// every brain. Further calls do nothing.
 func (d *Daemon) Close() error {
 	d.memories.Close()
+	if d.remote != nil {
+		d.remote.Close()
+	}
 	return d.brains.Close()
 }
 
@@ -116,7 +131,6 @@ func (d *Daemon) Close() error {
 func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	fresh := &freshConns{conns: map[net.Conn]struct{}{}}
 	srv := &http.Server{
-		Handler:           d.api,
 		ConnState:         fresh.track,
 		ReadHeaderTimeout: d.headerTimeout,
 		IdleTimeout:       idleTimeout,
@@ -125,7 +139,8 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 		// No WriteTimeout: it would end streams. They limit each frame instead.
 	}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
+	attached := d.api.Attach(srv, ln)
+	go func() { served <- srv.Serve(attached) }()
 	select {
 	case err := <-served:
 		return errors.Join(fmt.Errorf("serve on %s: %w", ln.Addr(), err), d.Close())

@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
+	"evalctl/daemon/store/gitremote"
 	"evalctl/daemon/store/gitstore"
 	"evalctl/daemon/store/memstore"
 )
@@ -25,6 +27,19 @@ const (
 	StoreGit    = "git"    // a repository per brain, a commit per change
 )
 
+// GitConfig configures the repositories of brains.
+type GitConfig struct {
+	// Sign signs every commit, see gitstore.Options. Nil means that commits are not signed.
+	Sign func(context.Context, gitstore.SignRequest) (string, error)
+	// Remote is where the repositories are pulled from and pushed to, nil for nowhere.
+	Remote *gitremote.Address
+	// PullInterval is the time between two pulls; 0 means DefaultPullInterval.
+	PullInterval time.Duration
+}
+
+// DefaultPullInterval is the default of GitConfig.PullInterval.
+const DefaultPullInterval = time.Minute
+
 // engineFile is the file in which a home records its engine. Another engine would not find the
 // documents.
 const engineFile = "store"
@@ -32,8 +47,9 @@ const engineFile = "store"
 // openStore opens the documents of a brain.
 type openStore = func(ctx context.Context, id string) (*store.Store, error)
 
-// storage returns the part of the brains' configuration that depends on the engine.
-func storage(cfg Config, logger *slog.Logger) (brain.Config, error) {
+// storage returns the part of the brains' configuration that depends on the engine. remote is nil
+// unless there is one.
+func storage(cfg Config, remote *gitremote.Remote, logger *slog.Logger) (brain.Config, error) {
 	kind := cfg.Store
 	if kind == "" {
 		kind = StoreMemory
@@ -44,6 +60,11 @@ func storage(cfg Config, logger *slog.Logger) (brain.Config, error) {
 	options := store.Options{Logger: logger}
 	dir := filepath.Join(cfg.Home, "brains")
 	var open openStore
+	if kind != StoreGit && (cfg.Git.Sign != nil || remote != nil) {
+		return brain.Config{}, fmt.Errorf("store %s has no commits to sign or push: choose store %s", kind, StoreGit)
+	}
+	var owners *owners // of the brains in Home
+	var parts []string // of the folder of a brain: while one is there, so is its store
 	switch kind {
 	case StoreMemory:
 		if cfg.Home != "" {
@@ -53,12 +74,18 @@ func storage(cfg Config, logger *slog.Logger) (brain.Config, error) {
 		open = func(context.Context, string) (*store.Store, error) { return memstore.Open(&options), nil }
 		return brain.Config{Catalog: new(brain.MemoryCatalog), OpenStore: open}, nil
 	case StoreFS:
+		parts = []string{"documents", ".store"}
 		open = func(ctx context.Context, id string) (*store.Store, error) {
 			return fsstore.Open(ctx, filepath.Join(dir, id), &options)
 		}
 	case StoreGit:
+		parts = []string{"repository/.git"}
 		open = func(ctx context.Context, id string) (*store.Store, error) {
-			repo, err := gitstore.Open(ctx, filepath.Join(dir, id, "repository"), &gitstore.Options{Options: options})
+			dir, options := filepath.Join(dir, id, "repository"), gitstore.Options{Options: options, Sign: cfg.Git.Sign}
+			if remote != nil {
+				return remote.Open(ctx, dir, id, owners.tenantOf(id), options)
+			}
+			repo, err := gitstore.Open(ctx, dir, &options)
 			if err != nil {
 				return nil, err
 			}
@@ -77,9 +104,28 @@ func storage(cfg Config, logger *slog.Logger) (brain.Config, error) {
 	if err != nil {
 		return brain.Config{}, err
 	}
+	var catalog brain.Catalog = folder
+	if remote != nil {
+		owners = newOwners(folder, cfg.Git.Remote.Shared())
+		catalog = owners
+	}
 	return brain.Config{
-		Catalog: folder, Snapshots: folder.Snapshots(), OpenStore: open, Persistent: true, OpenStores: maxOpenStores(),
+		Catalog: catalog, Snapshots: folder.Snapshots(), OpenStore: open, HasStore: hasAny(dir, parts), Persistent: true,
+		OpenStores: maxOpenStores(),
 	}, nil
+}
+
+// hasAny is a brain.Config.HasStore.
+func hasAny(dir string, parts []string) func(id string) (bool, error) {
+	return func(id string) (bool, error) {
+		for _, part := range parts {
+			_, err := os.Lstat(filepath.Join(dir, id, filepath.FromSlash(part)))
+			if err == nil || !errors.Is(err, fs.ErrNotExist) {
+				return err == nil, err
+			}
+		}
+		return false, nil
+	}
 }
 
 // maxOpenStores returns a limit for open stores, 0 for the default. Each uses 4 files. All together

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"evalctl/harness/daemontest"
@@ -169,7 +170,7 @@ func TestScorerItem(t *testing.T) {
 	cost := result.Cost{
 		SpentUSD: 1, JudgeRequests: 2, InputTokens: 7, OutputTokens: 3, UsageEstimated: 1,
 	}
-	if f.Cost != cost {
-		t.Errorf("got %+v, want %+v", f.Cost, cost)
+	if diff := cmp.Diff(cost, f.Cost); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -50,14 +50,14 @@ type keeper interface {
 	Record(question int) (result.Record, error)
 	Append(entries ...journal.Entry) error
 	Sync() error
-	Spent() llm.USD
+	Unassigned() []result.JudgeCall
 }
 
 // memory is the keeper of a run without a journal. It keeps only the answers that wait for a grade,
 // by question: like a journal's, entries of different questions can be used concurrently.
 type memory struct {
 	waiting []*result.Record
-	spent   llm.USD
+	calls   journal.Calls
 }
 
 func (m *memory) State(question int) journal.State {
@@ -68,13 +68,12 @@ func (m *memory) Record(question int) (result.Record, error) { return *m.waiting
 
 func (m *memory) Append(entries ...journal.Entry) error {
 	for _, e := range entries {
-		m.spent += e.USD
+		m.calls.Add(e)
 		switch {
 		case e.Kind == journal.KindAnswer && e.Record.Outcome != result.Errored:
 			m.waiting[e.Index] = e.Record
 		case e.Kind == journal.KindGrade:
 			m.waiting[e.Index] = nil
-			m.spent += e.Record.JudgeUSD
 		}
 	}
 	return nil
@@ -82,7 +81,7 @@ func (m *memory) Append(entries ...journal.Entry) error {
 
 func (m *memory) Sync() error { return nil }
 
-func (m *memory) Spent() llm.USD { return m.spent }
+func (m *memory) Unassigned() []result.JudgeCall { return m.calls.Unassigned() }
 
 // job is a question to ask, or one whose answer only lacks its grade.
 type job struct {

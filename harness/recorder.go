@@ -14,7 +14,7 @@ const syncEvery = 10 * time.Millisecond
 // entry is an Entry on its way to the recorder.
 type entry struct {
 	journal.Entry
-	written chan<- struct{} // closed once the entry is written, unless it is nil
+	written chan<- error // receives the outcome of writing the entry, unless it is nil
 }
 
 // recorder is the state of record.
@@ -47,7 +47,7 @@ func (r *runner) record(entries <-chan entry, abort context.CancelCauseFunc) (fa
 			case !open:
 				entries = nil
 			case failed != nil: // drain, so that no worker waits forever
-				e.signalWritten()
+				e.signalWritten(failed)
 			default:
 				err = rec.write(e, entries)
 			}
@@ -85,7 +85,7 @@ func (r *recorder) write(first entry, entries <-chan entry) error {
 	}
 	err := r.kept.Append(r.written[begin:]...)
 	for _, e := range r.waiting {
-		e.signalWritten()
+		e.signalWritten(err)
 	}
 	if r.due == nil {
 		r.due = time.After(syncEvery)
@@ -114,8 +114,8 @@ func (r *recorder) count() {
 }
 
 // signalWritten releases the worker that waits for the entry.
-func (e entry) signalWritten() {
+func (e entry) signalWritten(err error) {
 	if e.written != nil {
-		close(e.written)
+		e.written <- err
 	}
 }

@@ -51,9 +51,9 @@ func startRecording() *recording {
 	return rec
 }
 
-// grade sends the grade of a question and returns what is closed once it is written.
-func (r *recording) grade(i int) <-chan struct{} {
-	written := make(chan struct{})
+// grade sends the grade of a question and returns what receives the outcome of writing it.
+func (r *recording) grade(i int) <-chan error {
+	written := make(chan error, 1)
 	line := journal.Entry{Kind: journal.KindGrade, Index: i}
 	line.Record = &result.Record{Line: i, Outcome: result.Scored}
 	r.entries <- entry{Entry: line, written: written}
@@ -101,7 +101,9 @@ func TestRecorderCountsNothingAfterAFailedSync(t *testing.T) {
 		broken := errors.New("broken disk")
 		r.disk.end <- broken
 		synctest.Wait()
-		<-r.grade(3) // no worker waits for ever
+		if err := <-r.grade(3); !errors.Is(err, broken) { // no worker waits for ever, nor spends money
+			t.Errorf("got %v", err)
+		}
 		close(r.entries)
 		if err := <-r.ended; !errors.Is(err, broken) || !errors.Is(r.aborted, broken) {
 			t.Errorf("ended with %v, aborted with %v", err, r.aborted)

@@ -44,6 +44,9 @@ func newRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Re
 	if r.Retrieved == nil {
 		r.Retrieved = []result.Chunk{}
 	}
+	if f != nil {
+		bound(&r)
+	}
 	return r
 }
 

@@ -132,7 +132,7 @@ func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, st
 	}
 	r := newRunner(cfg, j)
 	resumed, err := r.resume()
-	if err != nil {
+	if err = errors.Join(err, j.Resume()); err != nil {
 		return result.Result{}, "", err
 	}
 	stopped := r.drive(ctx)
@@ -187,7 +187,7 @@ func (r *runner) result(
 		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Planned(),
 	}
 	res.Cost = result.Cost{
-		SpentUSD: r.kept.Spent(), CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel,
+		CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel, Unassigned: r.kept.Unassigned(),
 	}
 	r.sum.Fill(&res)
 	if res.Retrieval != nil {

@@ -67,8 +67,10 @@ func (c SessionConfig) endpoint(url string) (*target.Endpoint, error) {
 	return target.NewEndpoint(url, c.Token, c.UserAgent, c.Concurrency)
 }
 
-// Session is a healthy daemon that was started or reached. Its methods may be called concurrently.
+// Session is a healthy daemon that was started or reached. Its methods may be called concurrently,
+// except Restart.
 type Session struct {
+	config   SessionConfig // Launch is complete
 	endpoint *target.Endpoint
 	process  *launch.Daemon
 	id       result.DaemonID
@@ -90,11 +92,11 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{id: id, redactor: target.NewRedactor(c.Token)}
+	s := &Session{config: c, id: id, redactor: target.NewRedactor(c.Token)}
 	if c.Endpoint != "" {
 		err = s.reach(ctx, c)
 	} else {
-		err = s.start(ctx, c)
+		err = s.start(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(s.redact(err), s.Close())
@@ -110,18 +112,39 @@ func (s *Session) reach(ctx context.Context, c SessionConfig) (err error) {
 	return err
 }
 
-func (s *Session) start(ctx context.Context, c SessionConfig) (err error) {
-	o := c.Launch
-	if err := s.addTemp(&o); err != nil {
+func (s *Session) start(ctx context.Context) error {
+	o := &s.config.Launch
+	if err := s.addTemp(o); err != nil {
 		return fmt.Errorf("%w: %w", ErrHome, err)
 	}
 	s.logPath = o.LogPath
-	if s.process, err = launch.Start(ctx, c.Profile, o); err != nil {
+	return s.launch(ctx)
+}
+
+func (s *Session) launch(ctx context.Context) (err error) {
+	if s.process, err = launch.Start(ctx, s.config.Profile, s.config.Launch); err != nil {
 		return err
 	}
 	s.id.Version = s.process.Version()
-	s.endpoint, err = c.endpoint(s.process.URL())
+	s.endpoint, err = s.config.endpoint(s.process.URL())
 	return err
+}
+
+// Restart stops what is left of the daemon that the session started, and starts it again with the
+// same home and an empty log. Afterwards, Endpoint and Process return the new ones. No other method
+// may be called meanwhile. After an error there is no daemon, and only Close may be called.
+func (s *Session) Restart(ctx context.Context) error {
+	if s.process == nil {
+		return errors.New("the session did not start the daemon")
+	}
+	s.endpoint.Close()
+	s.endpoint = nil
+	err := s.process.Stop()
+	s.process = nil
+	if err == nil {
+		err = s.launch(ctx)
+	}
+	return s.redact(err)
 }
 
 // addTemp creates a temporary directory for what has no place in o.

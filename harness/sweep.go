@@ -8,23 +8,21 @@ import (
 	"path/filepath"
 	"time"
 
+	"evalctl/harness/journal"
 	"evalctl/harness/result"
-	"evalctl/internal/atomicfile"
 )
 
-// SweepFile is the file of one sweep. The file of an earlier sweep is kept as a backup.
-type SweepFile struct {
-	path    string
-	written bool
+// SweepFile is the file of one sweep.
+type SweepFile struct{ out journal.Output }
+
+// NewSweepFile returns the file of a sweep that began at started, <dir>/<sdk>.sweep.json with a name
+// of its own. Nothing is written yet.
+func NewSweepFile(dir, sdk string, started time.Time) *SweepFile {
+	return &SweepFile{journal.NewOutput(dir, sdk+".sweep", started)}
 }
 
-// NewSweepFile returns the file <dir>/<sdk>.sweep.json. Nothing is written yet.
-func NewSweepFile(dir, sdk string) *SweepFile {
-	return &SweepFile{path: filepath.Join(dir, sdk+".sweep.json")}
-}
-
-// Path returns the file's path.
-func (f *SweepFile) Path() string { return f.path }
+// Path returns the path of <sdk>.sweep.json.
+func (f *SweepFile) Path() string { return f.out.Latest() }
 
 // Save writes the finished cells of a sweep that is in progress. The file says that the sweep was
 // interrupted, which is true if the process is killed before the next call.
@@ -43,21 +41,16 @@ func (f *SweepFile) Finish(s *result.Sweep, stopped error) error {
 func (f *SweepFile) write(s result.Sweep) error {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(f.path), 0o755)
+		err = os.MkdirAll(filepath.Dir(f.Path()), 0o755)
 	}
 	if err == nil {
-		write := atomicfile.WriteNew
-		if f.written {
-			write = atomicfile.Write
-		}
-		err = write(f.path, 0o644, func(w io.Writer) error {
+		err = f.out.Write(func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s\n", data)
 			return err
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("write sweep %s: %w", f.path, err)
+		return fmt.Errorf("write sweep %s: %w", f.out.Own(), err)
 	}
-	f.written = true
 	return nil
 }

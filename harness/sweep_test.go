@@ -74,7 +74,7 @@ func oneCell(planned int) result.Sweep {
 func TestSweepFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	s := oneCell(2)
-	file := NewSweepFile(dir, "go")
+	file := NewSweepFile(dir, "go", started)
 	path := file.Path()
 	if err := file.Finish(&s, llm.ErrBudgetExceeded); err != nil ||
 		path != filepath.Join(dir, "go.sweep.json") {
@@ -94,12 +94,12 @@ func TestSweepFile(t *testing.T) {
 	if diff := cmp.Diff(s, back); diff != "" {
 		t.Error(diff)
 	}
-	other := NewSweepFile(dir, "go")
-	// A sweep replaces its own file and keeps that of another.
+	other := NewSweepFile(dir, "go", started)
+	// A sweep replaces its own file and the latest, and keeps that of another.
 	for _, next := range []struct {
 		file  *SweepFile
 		files int
-	}{{file, 1}, {other, 2}, {other, 2}, {file, 2}} {
+	}{{file, 2}, {other, 3}, {other, 3}, {file, 3}} {
 		if err := next.file.Save(s); err != nil {
 			t.Fatal(err)
 		}

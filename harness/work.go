@@ -50,17 +50,16 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 			}
 		}
 		rec = &fresh
-		r.keep(journal.Entry{Kind: journal.KindAnswer, Index: j.index, Record: rec}, entries)
+		if err := r.keep(journal.Entry{Kind: journal.KindAnswer, Index: j.index, Record: rec}, entries); err != nil {
+			return err
+		}
 		if rec.Outcome == result.Errored {
 			r.countFailure(*rec)
 			return nil
 		}
 	}
-	v, err := r.cfg.Scorer.Score(ctx, rec.Item())
+	v, calls, err := r.score(ctx, j.index, rec, entries)
 	if err != nil {
-		if v.Cost > 0 {
-			entries <- entry{Entry: journal.Entry{Kind: journal.KindSpent, Index: j.index, USD: v.Cost}}
-		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -69,7 +68,9 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 		}
 		return fmt.Errorf("%w: %w", errScorer, err)
 	}
-	graded := r.complete(rec.Graded(v))
+	graded := rec.Graded(v)
+	graded.JudgeCharges = calls
+	graded = r.complete(graded)
 	r.countFailure(graded)
 	entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &graded}}
 	return nil
@@ -99,7 +100,7 @@ func (r *runner) answer(ctx context.Context, q dataset.Question) (result.Record,
 		return rec, r.checkMode(rec)
 	}
 	if gold := q.Item().Gold; gold != nil && failure == nil {
-		rec.Retrieval = result.CompareWithGold(gold, a.Retrieved, r.cfg.TopK, func(c result.Chunk) []string {
+		rec.Retrieval = result.CompareWithGold(gold, rec.Retrieved, r.cfg.TopK, func(c result.Chunk) []string {
 			return r.documents(q, c, gold)
 		})
 	}
@@ -136,14 +137,19 @@ func (r *runner) checkMode(rec result.Record) error {
 }
 
 // keep sends an entry to the recorder. If judging costs money, it waits until the entry is written.
-func (r *runner) keep(e journal.Entry, entries chan<- entry) {
+func (r *runner) keep(e journal.Entry, entries chan<- entry) error {
 	if !r.cfg.Paid {
 		entries <- entry{Entry: e}
-		return
+		return nil
 	}
-	written := make(chan struct{})
+	return write(e, entries)
+}
+
+// write sends an entry to the recorder and waits until it is written.
+func write(e journal.Entry, entries chan<- entry) error {
+	written := make(chan error, 1)
 	entries <- entry{Entry: e, written: written}
-	<-written
+	return <-written
 }
 
 // daemonDead returns ErrDaemonDied if a question failed in transport and the daemon's health check

@@ -29,6 +29,8 @@ type PhaseEstimate struct {
 	Phase ledger.Phase
 	// Calls is the number of requests to models that are likely.
 	Calls int
+	// Unpriced is set if the phase calls a model whose price is not known.
+	Unpriced bool
 	Range
 }
 
@@ -79,6 +81,7 @@ func (p *Plan) Estimate() Estimate {
 	e.Unpriced = p.unpriced()
 	for i := range e.Phases {
 		phase := &e.Phases[i]
+		phase.Unpriced = phase.Calls > 0 && p.phaseUnpriced(phase.Phase, e.Unpriced)
 		for c, usd := range phase.USD {
 			phase.USD[c] = usd.RoundUp()
 		}
@@ -108,6 +111,19 @@ func (p *Plan) unpriced() (out []string) {
 		}
 	}
 	return out
+}
+
+// phaseUnpriced reports whether a phase may call a model without a known price.
+func (p *Plan) phaseUnpriced(phase ledger.Phase, unpriced []string) bool {
+	judge := ""
+	if p.judging != nil {
+		judge = p.judging.UnpricedModel()
+	}
+	if phase == ledger.Judge {
+		return judge != ""
+	}
+	other := slices.ContainsFunc(unpriced, func(model string) bool { return model != judge })
+	return other || judge != "" && p.reader != nil && p.Reader.Model == judge
 }
 
 // daemons returns the number of arms with one.

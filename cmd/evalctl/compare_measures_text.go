@@ -35,7 +35,7 @@ func (t *terminal) measures(c *compare.Comparison) {
 	if c.ClusterTag != "" {
 		over = "clusters"
 	}
-	t.field("methods", "intervals: bootstrap over %s, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
+	t.field("methods", "95%% intervals: bootstrap over %s, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
 		over, c.Resamples, c.Seed)
 }
 
@@ -50,7 +50,7 @@ func (t *terminal) latencies(c *compare.Comparison) {
 		for _, l := range p.Latencies {
 			text := fmt.Sprintf("×%.2f", l.Ratio)
 			if l.Interval != nil {
-				text += fmt.Sprintf(" [%.2f %.2f]", l.Interval.Low, l.Interval.High)
+				text += fmt.Sprintf(" [%.2f %.2f] 95%% CI", l.Interval.Low, l.Interval.High)
 			}
 			if l.P != nil {
 				text += fmt.Sprintf("  p %s → %s", figure.Probability(*l.P), figure.Probability(*l.Adjusted))

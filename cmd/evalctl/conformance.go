@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ import (
 type conformanceCmd struct {
 	SDK       string `name:"sdk" enum:"ts,go,py," default:"" placeholder:"SDK" help:"SDK whose daemon is started and checked: ts, go or py."`
 	Endpoint  string `placeholder:"URL" help:"Check a running daemon."`
-	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<SDK>_CMD."`
+	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port}, {home} or {keys}. Overrides SVC_SDK_<SDK>_CMD."`
 	MCP       string `name:"mcp" placeholder:"stdio:CMD|URL" help:"Check the tools of an MCP server too: a command, or the URL of streamable HTTP. Default for --sdk go: /mcp of the daemon."`
 	Port      int    `default:"0" help:"Port of the daemon that is started. 0: a free port."`
 
@@ -45,6 +46,9 @@ that is deleted afterwards. The level MUST is for unconditional requirements of 
 SHOULD for what it recommends or leaves open. A check is broken only by an answer that contradicts
 it. What could not be prepared, or got no answer, is not judged. The exit code is 0 if no check of
 level MUST is broken and at least one check could be judged.
+
+With --sdk go, and for a command that has {keys}, a keys file of the format of evalctl keys is made
+for the run. It has the tokens of the flags, and new ones for those that are missing.
 
 Examples:
 
@@ -101,52 +105,67 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Group != "mcp" })
 	}
 	if c.SDK == "" {
-		return c.check(ctx, p, t, out, c.Endpoint, nil, len(checks))
+		return c.check(ctx, p, t, out, c.options(c.Endpoint), len(checks))
 	}
-	session, err := c.open(ctx, p)
+	config, keys, err := c.startConfig(p)
+	defer os.RemoveAll(keys) // nothing if it is empty
 	if err != nil {
-		return err
+		return usageError{err}
+	}
+	if keys != "" {
+		t.field("keys", "made for this run: a full token, a read-only one, and one of another tenant")
+	}
+	session, err := harness.Open(ctx, config)
+	if err != nil {
+		return asDaemonError(ctx, err)
 	}
 	if c.MCP == "" && c.SDK == "go" {
 		c.MCP = session.Endpoint().URL() + "/mcp"
 	}
-	return errors.Join(c.check(ctx, p, t, out, session.Endpoint().URL(), session.Process(), len(checks)), session.Close())
+	options := c.options(session.Endpoint().URL())
+	options.Process = session.Process()
+	options.Log = func() string { return session.Process().LastLines() }
+	options.Restart = func(ctx context.Context) (string, conformance.Process, error) {
+		t.field("restart", "the daemon died and is started again")
+		if err := session.Restart(ctx); err != nil {
+			return "", nil, err
+		}
+		return session.Endpoint().URL(), session.Process(), nil
+	}
+	return errors.Join(c.check(ctx, p, t, out, options, len(checks)), session.Close())
 }
 
-// open starts the daemon.
-func (c *conformanceCmd) open(ctx context.Context, p *process) (*harness.Session, error) {
-	config, err := startConfig(p, c.SDK, c.DaemonCmd, c.Port)
-	if err != nil {
-		return nil, usageError{err}
+// options returns what the flags say about a run.
+func (c *conformanceCmd) options(url string) conformance.Options {
+	return conformance.Options{
+		Endpoint: url, MCP: c.MCP, Token: c.Token,
+		ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
+		Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(),
 	}
+}
+
+// startConfig returns how to start the daemon, and the folder of its keys file, see makeKeys.
+func (c *conformanceCmd) startConfig(p *process) (config harness.SessionConfig, keys string, err error) {
+	if config, err = startConfig(p, c.SDK, c.DaemonCmd, c.Port); err != nil {
+		return config, "", err
+	}
+	keys, err = c.makeKeys(p, &config.Profile)
 	config.Token, config.UserAgent, config.Concurrency = c.Token, userAgent(), c.Parallel
-	session, err := harness.Open(ctx, config)
-	if err != nil {
-		return nil, asDaemonError(ctx, err)
-	}
-	return session, nil
+	return config, keys, err
 }
 
 // check runs the checks and writes the report. If it is stopped, the report contains the checks
 // that were done.
-func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, out *outputFile, url string,
-	daemon *launch.Daemon, planned int) error {
-	if url != "" {
-		t.field("daemon", "%s", printable(url, oneLine))
+func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, out *outputFile, options conformance.Options,
+	planned int) error {
+	if options.Endpoint != "" {
+		t.field("daemon", "%s", printable(options.Endpoint, oneLine))
 	}
 	if c.MCP != "" {
 		t.field("mcp", "%s", printable(c.MCP, oneLine))
 	}
 	progress := t.checkProgress(planned)
-	options := conformance.Options{
-		Endpoint: url, MCP: c.MCP, Token: c.Token,
-		ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
-		Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow,
-		Agent: userAgent(), Done: progress.add,
-	}
-	if daemon != nil {
-		options.Process = daemon
-	}
+	options.Done = progress.add
 	found, err := conformance.Run(ctx, options)
 	progress.done()
 	switch {

@@ -6,8 +6,6 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/schollz/progressbar/v3"
-
 	"evalctl/harness/conformance"
 )
 
@@ -17,9 +15,11 @@ func writeCheckTable(w io.Writer, r conformance.Report) error {
 	var b bytes.Buffer
 	if r.Partial {
 		fmt.Fprintf(&b, "PARTIAL: %d of %d checks were done before the run was stopped.\n", len(r.Results), r.Planned)
-		for _, d := range r.Deaths {
-			fmt.Fprintf(&b, "The daemon died %s.\n", printable(d.String(), keepLines))
-		}
+	}
+	for _, d := range r.Deaths {
+		fmt.Fprintf(&b, "The daemon died %s.\n", printable(d.String(), keepLines))
+	}
+	if r.Partial || len(r.Deaths) > 0 {
 		b.WriteByte('\n')
 	}
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -97,33 +97,5 @@ func writeBrainsLeft(b *bytes.Buffer, r conformance.Report) {
 	}
 	if len(r.BrainsLeft) > most {
 		b.WriteString("  … all of them are in the report with --format json\n")
-	}
-}
-
-// checkProgress is a progress bar. It is shown on terminals only, because a run is short.
-type checkProgress struct{ bar *progressbar.ProgressBar }
-
-func (t *terminal) checkProgress(total int) *checkProgress {
-	p := &checkProgress{}
-	if t.live && !t.quiet {
-		p.bar = progressbar.NewOptions(total,
-			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
-			progressbar.OptionThrottle(redrawInterval), progressbar.OptionSetDescription("  check"),
-			progressbar.OptionClearOnFinish())
-	}
-	return p
-}
-
-// add counts a result. It is called by one goroutine at a time.
-func (p *checkProgress) add(conformance.Result) {
-	if p.bar != nil {
-		_ = p.bar.Add(1) // a drawing error must not stop the checks
-	}
-}
-
-// done removes the bar.
-func (p *checkProgress) done() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +17,34 @@ import (
 	"evalctl/daemon/httpapi"
 	"evalctl/internal/llm"
 )
+
+// mortal serves the reference daemon at the address in its first argument, until a client declares a
+// body that is too large to be sent. With a second argument it sends more responses than requests.
+func mortal() {
+	d, err := daemon.New(context.Background(), daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.ListenAndServe(os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > 1<<30 {
+			log.Fatal("panic: out of memory")
+		}
+		if len(os.Args) > 2 && strings.HasSuffix(r.URL.Path, "/documents/stat") {
+			sayTooMuch(w)
+			return
+		}
+		d.Handler().ServeHTTP(w, r)
+	})))
+}
+
+// sayTooMuch sends a second response that nobody asked for.
+func sayTooMuch(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+}
 
 // conformanceOf runs evalctl conformance against the reference daemon, whose handler wrap returns.
 func conformanceOf(

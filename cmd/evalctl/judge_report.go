@@ -30,7 +30,7 @@ func newJudgeCheck(plan *judging.Plan, labels []dataset.Label, verdicts []scorer
 	list := make([]judging.Labelled, len(labels))
 	for i, l := range labels {
 		list[i] = judging.Labelled{ID: l.Item.ID, Right: l.Right, Verdict: verdicts[i]}
-		c.Spent += verdicts[i].Cost
+		c.Spent = c.Spent.Plus(verdicts[i].Cost)
 	}
 	c.Accuracy = judging.Measure(list)
 	return c
@@ -38,8 +38,9 @@ func newJudgeCheck(plan *judging.Plan, labels []dataset.Label, verdicts []scorer
 
 // stopped returns the error of a check that did not judge all labels.
 func (c *judgeCheck) stopped(err error) error {
+	cost := result.Cost{SpentUSD: c.Spent, UnpricedModel: c.Unpriced}
 	return fmt.Errorf("stopped after %d of %s, which cost %s: %w",
-		c.Labels-c.Unscored, count(c.Labels, "label"), c.Spent, err)
+		c.Labels-c.Unscored, count(c.Labels, "label"), cost.Amount(), err)
 }
 
 // labels prints what will be judged and what that is likely to cost.
@@ -155,7 +156,7 @@ func rateText(r *judging.Rate) string {
 	if r == nil {
 		return "n/a"
 	}
-	return fmt.Sprintf("%.3f [%.3f %.3f]", r.Rate, r.Interval.Low, r.Interval.High)
+	return fmt.Sprintf("%.3f [%.3f %.3f] (%s)", r.Rate, r.Interval.Low, r.Interval.High, r.Interval.Name())
 }
 
 func coefficient(x *float64) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"evalctl/daemon/httpapi"
 )
@@ -14,6 +15,7 @@ type keysCmd struct {
 	File   string        `required:"" placeholder:"FILE" help:"Keys file, YAML or JSON."`
 	Create keysCreateCmd `cmd:"" help:"Create a key and print its token."`
 	List   keysListCmd   `cmd:"" help:"List the keys."`
+	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key."`
 }
 
 func (keysCmd) Help() string {
@@ -21,7 +23,12 @@ func (keysCmd) Help() string {
 
   evalctl keys create --file keys.yaml --name ci --tenant acme --role writer
   evalctl keys list --file keys.yaml
+  evalctl keys revoke --file keys.yaml ci
   evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
+
+A daemon puts a changed file in force within about a second, or at once on
+SIGHUP. If the file cannot be used, the previous keys stay in force, and the
+daemon logs what is wrong with it.
 
 A keys file can be edited by hand, for example to set a rate limit:
 
@@ -33,20 +40,21 @@ A keys file can be edited by hand, for example to set a rate limit:
       roles: [writer]           # reader, writer, admin
       scopes: [admin]           # in addition to those of the roles
       rate: {per_second: 5, burst: 20}
+      expires: 2027-01-31       # at 00:00 UTC; or a time such as 2027-01-31T18:00:00Z
 `
 }
 
 type keysCreateCmd struct {
-	Name   string   `required:"" help:"Name of the key, which appears in the daemon's log."`
-	Tenant string   `required:"" help:"Tenant of the key, which owns the brains that the key creates."`
-	Brain  []string `placeholder:"ID" help:"Brain that the key may use; repeatable. Default: all brains of the tenant."`
-	Role   []string `placeholder:"ROLE" help:"Role: reader, writer or admin; repeatable."`
-	Scope  []string `placeholder:"SCOPE" help:"Additional permission, such as search; repeatable."`
+	Name    string   `required:"" help:"Name of the key, which appears in the daemon's log."`
+	Tenant  string   `required:"" help:"Tenant of the key, which owns the brains that the key creates."`
+	Brain   []string `placeholder:"ID" help:"Brain that the key may use; repeatable. Default: all brains of the tenant."`
+	Role    []string `placeholder:"ROLE" help:"Role: reader, writer or admin; repeatable."`
+	Scope   []string `placeholder:"SCOPE" help:"Additional permission, such as search; repeatable."`
+	Expires string   `placeholder:"WHEN" help:"End of the key: a date (00:00 UTC), a time such as 2027-01-31T18:00:00Z, or from now on, such as 12h or 30d. Default: never."`
 }
 
 func (keysCreateCmd) Help() string {
 	return `Prints the token to stdout. It cannot be shown again, because the file contains only its SHA-256.
-A daemon reads the file when it starts.
 
 Roles and their scopes:
 
@@ -59,6 +67,7 @@ Examples:
 
   evalctl keys create --file keys.yaml --name ci --tenant acme --role writer
   evalctl keys create --file keys.yaml --name bot --tenant acme --brain notes --scope search
+  evalctl keys create --file keys.yaml --name guest --tenant acme --role reader --expires 30d
 `
 }
 
@@ -71,10 +80,19 @@ func (c *keysCreateCmd) Run(p *process, parent *keysCmd) error {
 	if len(c.Brain) == 0 {
 		c.Brain = []string{httpapi.AllBrains}
 	}
+	now := time.Now()
+	var expires httpapi.KeyTime
+	if c.Expires != "" {
+		var err error
+		if expires, err = httpapi.ParseExpiry(c.Expires, now); err != nil {
+			return usageError{fmt.Errorf("--expires: %w", err)}
+		}
+	}
 	token := httpapi.NewToken()
 	err := httpapi.AddKey(parent.File, httpapi.Key{
 		Name: c.Name, Tenant: c.Tenant, SHA256: httpapi.HashToken(token),
 		Brains: c.Brain, Roles: c.Role, Scopes: c.Scope,
+		Created: httpapi.NewKeyTime(now), Expires: expires,
 	}, func() error {
 		if _, err := fmt.Fprintln(p.stdout, token); err != nil {
 			return fmt.Errorf("print the token: %w: key %q was not added to %s", err, c.Name, parent.File)
@@ -90,7 +108,9 @@ func (c *keysCreateCmd) Run(p *process, parent *keysCmd) error {
 type keysListCmd struct{}
 
 func (keysListCmd) Help() string {
-	return `Prints one line per key, without the hash of its token.
+	return `Prints one line per key: what it permits, when it was created, when it expires, and when a
+daemon last received a request with its token. Daemons record the last uses once
+a minute in FILE.used. ID is the beginning of the token's hash.
 
 Example:
 
@@ -104,16 +124,72 @@ func (c *keysListCmd) Run(p *process, parent *keysCmd) error {
 	if err != nil {
 		return usageError{err}
 	}
+	used, err := httpapi.LastUses(parent.File)
+	if err != nil { // the keys themselves are known
+		fmt.Fprintf(p.stderr, "evalctl: %s\n", printable(err.Error(), keepLines))
+	}
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tTENANT\tBRAINS\tROLES\tSCOPES\tRATE")
+	fmt.Fprintln(w, "NAME\tTENANT\tBRAINS\tROLES\tSCOPES\tRATE\tSTATUS\tCREATED\tEXPIRES\tLAST USE\tID")
 	for _, k := range keys.List() {
 		rate := "-"
 		if k.Rate != nil {
 			rate = fmt.Sprintf("%v/s, burst %d", k.Rate.PerSecond, k.Rate.Burst)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", k.Name, k.Tenant, commas(k.Brains), commas(k.Roles), commas(k.Scopes), rate)
+		fmt.Fprintln(w, strings.Join([]string{
+			k.Name, k.Tenant, commas(k.Brains), commas(k.Roles), commas(k.Scopes), rate,
+			keyStatus(k, time.Now()), keyTime(k.Created), keyTime(k.Expires), keyTime(used[k.ID()]), k.ID(),
+		}, "\t"))
 	}
 	return w.Flush()
 }
 
+// keyStatus returns whether a key is valid.
+func keyStatus(k httpapi.Key, now time.Time) string {
+	switch {
+	case !k.Revoked.IsZero():
+		return "revoked"
+	case !k.Expires.IsZero() && !k.Expires.After(now):
+		return "expired"
+	}
+	return "valid"
+}
+
+func keyTime(t httpapi.KeyTime) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.String()
+}
+
 func commas(list []string) string { return cmp.Or(strings.Join(list, ","), "-") }
+
+type keysRevokeCmd struct {
+	Key string `arg:"" placeholder:"NAME|ID" help:"Name of the key, or at least 6 digits of the ID that evalctl keys list shows."`
+}
+
+func (keysRevokeCmd) Help() string {
+	return `Marks the key as revoked. Running daemons then answer its token with 401, and end its change
+streams, within about a second. Requests that have begun are completed. The
+entry stays in the file, and its name stays taken; remove it by hand if no log
+mentions it any more.
+
+Examples:
+
+  evalctl keys revoke --file keys.yaml ci
+  evalctl keys revoke --file keys.yaml 9f86d081
+`
+}
+
+// Run revokes the key.
+func (c *keysRevokeCmd) Run(p *process, parent *keysCmd) error {
+	k, before, err := httpapi.RevokeKey(parent.File, c.Key, time.Now())
+	if err != nil {
+		return usageError{err}
+	}
+	if before {
+		fmt.Fprintf(p.stderr, "evalctl: key %s was revoked before, at %v\n", k.Name, k.Revoked)
+		return nil
+	}
+	fmt.Fprintf(p.stderr, "evalctl: key %s (%s) is revoked\n", k.Name, k.ID())
+	return nil
+}

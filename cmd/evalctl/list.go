@@ -109,7 +109,7 @@ func (c *listCmd) none(f *history.Folder) string {
 
 // entryRows returns the table of the entries of a folder.
 func entryRows(f *history.Folder) [][]string {
-	header := []string{"started (UTC)", "kind", "name", "dataset", "scorer", "passed", "rate", "95% CI", "verdict", "cost", "file"}
+	header := []string{"started (UTC)", "kind", "name", "dataset", "scorer", "passed", "rate", "95% Wilson", "verdict", "cost", "file"}
 	selections := slices.ContainsFunc(f.Entries, func(e *history.Entry) bool { return e.Selection != "" })
 	if selections {
 		header = append(header, "selection")
@@ -123,10 +123,10 @@ func entryRows(f *history.Folder) [][]string {
 		if e.Result == nil {
 			row[3] = "–"
 		} else {
-			row[5], row[9] = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.SpentUSD.String()
+			row[5], row[9] = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.Result.Amount()
 		}
 		if e.Scored() {
-			row[6], row[7] = fmt.Sprintf("%.3f", *e.PassRate), intervalText(e.Interval)
+			row[6], row[7] = fmt.Sprintf("%.3f", *e.PassRate), withMethod(e.Interval, result.MethodWilson)
 		}
 		if selections {
 			row = append(row, short(e.Selection, 60))

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"evalctl/daemon/protocol"
@@ -39,7 +41,7 @@ type cli struct {
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
 	MCP         mcpCmd         `cmd:"" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
 	Health      healthCmd      `cmd:"" help:"Check whether a daemon is healthy."`
-	Keys        keysCmd        `cmd:"" help:"Create and list API keys."`
+	Keys        keysCmd        `cmd:"" help:"Create, list and revoke API keys."`
 	ConfigFor   configCmd      `cmd:"" name:"config" help:"Print the flags in force, and where they come from."`
 	Version     versionCmd     `cmd:"" help:"Print the version and the commit it was built from."`
 	Completion  completionCmd  `cmd:"" help:"Print a shell completion script."`
@@ -70,12 +72,47 @@ type process struct {
 
 	// config is the project file that set flags or commands of daemons, empty if none did.
 	config string
+
+	// hangups returns a channel that receives when the process gets SIGHUP. The signal ends a
+	// command that does not call it. Nil means that there are no signals.
+	hangups func() <-chan struct{}
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, &process{args: os.Args[1:], env: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}))
+	// What HTTP clients log with package log gets the level Info here, for example that a server sent
+	// bytes unasked. What matters of that is an error of a request.
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	ctx, hangups := catchHangup(ctx)
+	os.Exit(run(ctx, &process{
+		args: os.Args[1:], env: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, hangups: hangups,
+	}))
+}
+
+// catchHangup returns a context that SIGHUP ends, and process.hangups.
+func catchHangup(ctx context.Context) (context.Context, func() <-chan struct{}) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wanted atomic.Bool
+	hangups := make(chan struct{}, 1)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	go func() {
+		for range signals {
+			if !wanted.Load() {
+				cancel()
+				return
+			}
+			select {
+			case hangups <- struct{}{}:
+			default: // one is waiting
+			}
+		}
+	}()
+	return ctx, func() <-chan struct{} {
+		wanted.Store(true)
+		return hangups
+	}
 }
 
 func run(ctx context.Context, p *process) int {

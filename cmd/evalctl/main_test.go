@@ -33,7 +33,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"evalctl": limited})
+	testscript.Main(m, map[string]func(){"evalctl": limited, "mortal": mortal, "flooder": flooder})
 }
 
 // limited runs evalctl with a timeout, after which it dumps all goroutines. The timeout applies to
@@ -219,6 +219,27 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 	// uncounted passes every answer and sends no token counts.
 	"uncounted": func() func(llmtest.Call) llmtest.Reply {
 		return func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`} }
+	},
+	// bills passes every answer, and counts tokens in a different way each time: reasoning only in the
+	// total, less than nothing, an engine's failure first, and what no request could use.
+	"bills": func() func(llmtest.Call) llmtest.Reply {
+		var calls atomic.Int32
+		return func(llmtest.Call) llmtest.Reply {
+			r := llmtest.Reply{Text: `{"score": 1, "reason": "right"}`}
+			switch calls.Add(1) {
+			case 1:
+				r.Usage = `{"prompt_tokens":700,"completion_tokens":20,"total_tokens":800}`
+			case 2:
+				r.Usage = `{"prompt_tokens":700,"completion_tokens":-20}`
+			case 3:
+				return llmtest.Reply{Status: 504, RetryAfter: "0"}
+			case 4:
+				r.Input, r.Output = 700, 20
+			default:
+				r.Usage = `{"prompt_tokens":"700","completion_tokens":1e400}`
+			}
+			return r
+		}
 	},
 	// babble never returns a usable verdict.
 	"babble": func() func(llmtest.Call) llmtest.Reply {

@@ -31,8 +31,6 @@ const (
 	// A plain line is printed after each tenth of the questions, subject to these intervals.
 	minLineInterval = time.Second
 	maxLineInterval = 10 * time.Second
-	// listedFailures is the maximum number of failed questions in the report.
-	listedFailures = 20
 )
 
 // progress reports the progress of a run: as a bar on a terminal, otherwise as plain lines. Its
@@ -50,19 +48,20 @@ type progress struct {
 	asked  int                  // in this process
 	open   map[string]time.Time // when the questions that wait for an answer were asked, by id
 	spent  llm.USD
-	start  time.Time
-	drawn  time.Time
-	tenth  int
-	took   []float64 // latencies of the recent answers in ms, a ring buffer
-	first  []float64 // times to their first tokens in ms, a ring buffer
-	failures
+	// unpriced is set if the price of the judge is not known.
+	unpriced bool
+	start    time.Time
+	pace
+	took   []float64      // latencies of the recent answers in ms, a ring buffer
+	first  []float64      // times to their first tokens in ms, a ring buffer
+	failed *result.Record // the first one in the dataset that ended with an error
 }
 
 // progress starts the display for a run of total questions. The first resumed records passed to add
 // were finished by an earlier process.
 func (t *terminal) progress(total, resumed int) *progress {
 	p := &progress{
-		t: t, total: total, resumed: resumed, start: time.Now(), drawn: time.Now(), open: map[string]time.Time{},
+		t: t, total: total, resumed: resumed, start: time.Now(), pace: pace{drawn: time.Now()}, open: map[string]time.Time{},
 	}
 	if t.quiet {
 		return p
@@ -132,7 +131,7 @@ func (p *progress) add(r result.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts.Add(r)
-	p.spent += r.JudgeUSD
+	p.spent = p.spent.Plus(r.JudgeUSD)
 	if r.Outcome == result.NoGold {
 		return
 	}
@@ -145,8 +144,8 @@ func (p *progress) add(r result.Record) {
 			p.first = ring(p.first, p.counts.Total, *r.FirstDeltaMS)
 		}
 	}
-	if !r.Passed {
-		p.failures.add(r)
+	if r.Error != nil && (p.failed == nil || r.Line < p.failed.Line) {
+		p.failed = &r
 	}
 	if !p.t.quiet {
 		p.draw()
@@ -162,6 +161,24 @@ func ring(values []float64, n int, v float64) []float64 {
 	return values
 }
 
+// pace says when the next plain line is due.
+type pace struct {
+	drawn time.Time
+	tenth int
+}
+
+// due reports whether a plain line is due, and counts it: after each tenth of total, and if there was
+// none for a while.
+func (p *pace) due(done, total int) bool {
+	now, tenth := time.Now(), done*10/total
+	since := now.Sub(p.drawn)
+	if (tenth <= p.tenth || since < minLineInterval) && since < maxLineInterval {
+		return false
+	}
+	p.tenth, p.drawn = tenth, now
+	return true
+}
+
 func (p *progress) draw() {
 	now, done := time.Now(), p.counts.Finished()
 	since := now.Sub(p.drawn)
@@ -173,9 +190,7 @@ func (p *progress) draw() {
 		}
 		return
 	}
-	tenth := done * 10 / p.total
-	if tenth > p.tenth && since >= minLineInterval || since >= maxLineInterval {
-		p.tenth, p.drawn = tenth, now
+	if p.due(done, p.total) {
 		p.late.Reset(maxLineInterval)
 		p.t.field("ask", "%d/%d  %s", done, p.total, strings.Join(p.status("first token"), "  "))
 	}
@@ -209,7 +224,10 @@ func (p *progress) status(first string) []string {
 	if len(p.first) > 0 {
 		s = append(s, first+" "+duration(median(p.first)))
 	}
-	if p.spent > 0 {
+	switch {
+	case p.unpriced:
+		s = append(s, "cost unknown")
+	case p.spent > 0:
 		s = append(s, p.spent.String())
 	}
 	if id, age := p.stalled(); age > 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"evalctl/harness/conformance"
 	"evalctl/harness/result"
 )
 
@@ -150,5 +151,33 @@ func TestStalled(t *testing.T) {
 			t.Errorf("%s waits %v", id, age)
 		}
 		p.done()
+	})
+}
+
+// TestCheckLines: conformance prints plain lines too, also while no check ends, unless it is quiet.
+func TestCheckLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out, none bytes.Buffer
+		p, quiet := (&terminal{w: &out}).checkProgress(100), (&terminal{w: &none, quiet: true}).checkProgress(100)
+		both := func(v conformance.Verdict) {
+			p.add(conformance.Result{Verdict: v})
+			quiet.add(conformance.Result{Verdict: v})
+		}
+		for range 9 {
+			both(conformance.Kept)
+		}
+		time.Sleep(2 * time.Second)
+		both(conformance.Broken)
+		time.Sleep(15 * time.Second)
+		both(conformance.NotJudged)
+		p.done()
+		quiet.done()
+		time.Sleep(time.Minute)
+		const want = `  check       10/100  9 kept  1 broken  0 not judged
+  check       10/100  9 kept  1 broken  0 not judged
+`
+		if out.String() != want || none.Len() > 0 {
+			t.Errorf("got\n%s\nquiet: %s", &out, &none)
+		}
 	})
 }

@@ -197,7 +197,8 @@ func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []r
 
 // replaySummary is the object of --json.
 func replaySummary(o replay.Outcome, code int) map[string]any {
-	s := map[string]any{"arm": o.Arm.Name, "exit_code": code, "result": o.Path, "error": nil}
+	own, latest := resultNames(o.Path)
+	s := map[string]any{"arm": o.Arm.Name, "exit_code": code, "result": own, "latest": latest, "error": nil}
 	if o.Err != nil {
 		s["error"] = o.Err.Error()
 	}

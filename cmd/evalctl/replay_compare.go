@@ -12,7 +12,7 @@ func (t *terminal) comparison(outcomes []replay.Outcome) {
 	if t.quiet {
 		return
 	}
-	rows := [][]string{{"arm", "n", "pass", "rate", "95% CI", "FP/FN", "recall", "any", "p50", "cost"}}
+	rows := [][]string{{"arm", "n", "pass", "rate", "95% Wilson", "FP/FN", "recall", "any", "p50", "cost"}}
 	for _, o := range outcomes {
 		row := []string{short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–"}
 		if r := o.Result; r != nil && r.PassRate != nil {
@@ -46,12 +46,12 @@ func misjudged(c *result.Controls) string {
 	return fmt.Sprintf("%.2f/%.2f", *c.FalsePositiveRate, *c.FalseNegativeRate)
 }
 
-// losses prints the first questions that were lost, and how many more there are.
-func (t *terminal) losses(lost []result.Record, more int) {
-	if t.quiet || len(lost) == 0 {
+// losses prints the first questions of an arm that were lost, and how many more there are.
+func (t *terminal) losses(f failures) {
+	if t.quiet {
 		return
 	}
-	for _, r := range lost {
+	for _, r := range f.failed {
 		mark := t.tint(false, "FAIL")
 		text := fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"  → %s", short(r.ID, 40), short(r.Type, 26),
 			short(r.Reference, 48), short(r.Answer, 72), short(string(r.Cause), 40))
@@ -63,8 +63,5 @@ func (t *terminal) losses(lost []result.Record, more int) {
 		}
 		fmt.Fprintln(t.w, t.wrap("  "+mark+" ", text))
 	}
-	if more > 0 {
-		fmt.Fprintf(t.w, "  … and %d more, see the result file\n", more)
-	}
-	t.blank()
+	t.others(f)
 }

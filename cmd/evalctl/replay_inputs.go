@@ -57,6 +57,17 @@ func (t *terminal) sample(p *replay.Plan) {
 	}
 }
 
+// forecastText returns an amount, or what is known of one that lacks models without a price.
+func forecastText(usd llm.USD, unpriced bool) string {
+	switch {
+	case !unpriced:
+		return usd.String()
+	case usd == 0:
+		return "unknown"
+	}
+	return usd.String() + " + unknown"
+}
+
 // forecast prints in one line what the replay is likely to cost, unless it is free.
 func (t *terminal) forecast(p *replay.Plan, l *ledger.Ledger) {
 	e := p.Estimate()
@@ -69,10 +80,11 @@ func (t *terminal) forecast(p *replay.Plan, l *ledger.Ledger) {
 	}
 	var parts []string
 	for _, phase := range e.Phases {
-		parts = append(parts, fmt.Sprintf("%s %s", phase.Phase, phase.USD[replay.Likely]))
+		parts = append(parts, fmt.Sprintf("%s %s", phase.Phase, forecastText(phase.USD[replay.Likely], phase.Unpriced)))
 	}
-	line := fmt.Sprintf("likely %s (%s)  at most %s  %s", e.Total.USD[replay.Likely],
-		strings.Join(parts, ", "), e.Total.USD[replay.Worst], capText(l.Cap()))
+	unpriced := len(e.Unpriced) > 0
+	line := fmt.Sprintf("likely %s (%s)  at most %s  %s", forecastText(e.Total.USD[replay.Likely], unpriced),
+		strings.Join(parts, ", "), forecastText(e.Total.USD[replay.Worst], unpriced), capText(l.Cap()))
 	if spent := l.Spent(); spent > 0 {
 		line += fmt.Sprintf("  spent so far %s", spent)
 	}
@@ -111,10 +123,10 @@ func minutes(d time.Duration) string {
 func (t *terminal) estimate(p *replay.Plan, out *process) error {
 	e := p.Estimate()
 	rows := [][]string{{"phase", "calls", "low", "likely", "worst", "time low", "likely", "worst"}}
-	row := func(name, calls string, r replay.Range) {
+	row := func(name, calls string, r replay.Range, unpriced bool) {
 		line := []string{name, calls}
 		for _, usd := range r.USD {
-			line = append(line, usd.String())
+			line = append(line, forecastText(usd, unpriced))
 		}
 		for _, d := range r.Time {
 			line = append(line, minutes(d))
@@ -122,9 +134,9 @@ func (t *terminal) estimate(p *replay.Plan, out *process) error {
 		rows = append(rows, line)
 	}
 	for _, phase := range e.Phases {
-		row(string(phase.Phase), fmt.Sprint(phase.Calls), phase.Range)
+		row(string(phase.Phase), fmt.Sprint(phase.Calls), phase.Range, phase.Unpriced)
 	}
-	row("total", "", e.Total)
+	row("total", "", e.Total, len(e.Unpriced) > 0)
 	t.blank()
 	t.table(rows)
 	t.field("cap", "%s; the worst case has every request at its limits, and no replay exceeds the cap",
@@ -133,9 +145,15 @@ func (t *terminal) estimate(p *replay.Plan, out *process) error {
 	for _, model := range e.Unpriced {
 		t.field("warning", "the price of %s is not known: give --price %[1]s=IN/OUT", printable(model, oneLine))
 	}
+	usd := func(of int) any { // null if it lacks models without a price
+		if len(e.Unpriced) > 0 {
+			return nil
+		}
+		return e.Total.USD[of]
+	}
 	data, err := json.Marshal(map[string]any{
-		"low_usd": e.Total.USD[replay.Low], "likely_usd": e.Total.USD[replay.Likely],
-		"worst_usd": e.Total.USD[replay.Worst], "low_minutes": e.Total.Time[replay.Low].Minutes(),
+		"low_usd": usd(replay.Low), "likely_usd": usd(replay.Likely),
+		"worst_usd": usd(replay.Worst), "low_minutes": e.Total.Time[replay.Low].Minutes(),
 		"likely_minutes": e.Total.Time[replay.Likely].Minutes(),
 		"worst_minutes":  e.Total.Time[replay.Worst].Minutes(),
 	})

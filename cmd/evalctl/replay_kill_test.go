@@ -141,7 +141,7 @@ var incidental = map[string]bool{
 	"started_at": true, "finished_at": true, "resumed": true, "latency": true, "first_delta": true,
 	"latency_ms": true, "first_delta_ms": true, "timeline": true, "reused": true, "seconds": true,
 	// What was asked again is counted again.
-	"tokens_by_model": true,
+	"tokens_by_model": true, "cost": true,
 }
 
 // outcome returns the results of a replay without what is incidental.

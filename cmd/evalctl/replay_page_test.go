@@ -115,7 +115,7 @@ var (
 	passing    = regexp.MustCompile(`^  (FAIL|ERR |\?\?\?\?|… and \d+ more|(ingest|ask|answer|judge|replay) +\d+/\d+)`)
 	blankLines = regexp.MustCompile(`\n{3,}`)
 	// changing are the parts of lines that differ from run to run.
-	changing = regexp.MustCompile(`pid \d+|127\.0\.0\.1:\d+|\d+(\.\d+)? (ms|s|min)\b|\d+\.\d+\.\d+\S* \(commit [^)]*\)| +`)
+	changing = regexp.MustCompile(`pid \d+|127\.0\.0\.1:\d+|\d+(\.\d+)? (ms|s|min)\b( \[[\d.]+( m?s)? [\d.]+( m?s)?\])?|\d+\.\d+\.\d+\S* \(commit [^)]*\)| +`)
 )
 
 // volatile returns text without the parts that differ from run to run, and without differences of

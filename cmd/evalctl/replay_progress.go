@@ -23,14 +23,11 @@ type replayProgress struct {
 	shown    time.Time
 	answers  *progress       // nil until the first question is asked
 	begun    map[string]bool // the arms that have asked a question in this process
-	lost     map[string][]result.Record
-	more     map[string]int
 }
 
 // replayProgress starts the display.
 func (t *terminal) replayProgress(plan *replay.Plan) *replayProgress {
-	p := &replayProgress{t: t, plan: plan, shown: time.Now(), lost: map[string][]result.Record{},
-		more: map[string]int{}, begun: map[string]bool{}}
+	p := &replayProgress{t: t, plan: plan, shown: time.Now(), begun: map[string]bool{}}
 	daemons := 0
 	for _, a := range plan.Arms {
 		if a.Baseline == "" {
@@ -110,27 +107,10 @@ func (p *replayProgress) recorded(arm string, rec result.Record) {
 		answers.resume()
 	}
 	answers.add(rec)
-	if rec.Cause == "" {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.lost[arm]) < p.listed() {
-		p.lost[arm] = append(p.lost[arm], rec)
-	} else {
-		p.more[arm]++
-	}
 }
 
 // listed is how many lost questions of an arm are printed.
 func (p *replayProgress) listed() int { return max(3, listedFailures/2/len(p.plan.Arms)) }
-
-// lostBy returns the first lost questions of an arm and how many more there are.
-func (p *replayProgress) lostBy(arm string) ([]result.Record, int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.lost[arm], p.more[arm]
-}
 
 // name names a question, with its arm if there are several.
 func (p *replayProgress) name(arm, id string) string {

@@ -25,7 +25,7 @@ func (t *terminal) replayReport(p *replay.Plan, outcomes []replay.Outcome, progr
 			t.field("failed", "%s", short(fmt.Sprint(o.Err), maxFailure))
 			continue
 		}
-		t.losses(progress.lostBy(o.Arm.Name))
+		t.losses(t.readFailures(o.Path, progress.listed()))
 		t.armReport(*o.Result)
 		if o.Err != nil && len(outcomes) > 1 {
 			t.field("failed", "%s", short(o.Err.Error(), maxFailure))
@@ -60,7 +60,7 @@ func (t *terminal) armReport(res result.Result) {
 	}
 	t.estimates(r)
 	if e := r.Errata; e != nil && e.OriginalPassRate != nil {
-		t.field("original", "%.3f  %d/%d   95%% CI %s by the dataset's own gold (errata: %d excluded, %d corrected)",
+		t.field("original", "%.3f  %d/%d   95%% CI %s (Wilson) by the dataset's own gold (errata: %d excluded, %d corrected)",
 			*e.OriginalPassRate, e.Original.Passed, e.Original.Total, intervalText(e.OriginalInterval),
 			e.Excluded, e.Corrected)
 	}
@@ -94,7 +94,7 @@ func (t *terminal) strata(res result.Result) {
 	if t.quiet || len(res.Replay.Strata) == 0 {
 		return
 	}
-	header := []string{"stratum", "n", "pass", "rate", "95% CI"}
+	header := []string{"stratum", "n", "pass", "rate", "95% Wilson"}
 	var metrics []string
 	if res.Retrieval != nil {
 		k := res.Identity.TopK
@@ -136,8 +136,8 @@ func stratumRow(s result.Stratum, metrics []string) []string {
 func (t *terminal) estimates(r *result.Replay) {
 	var parts []string
 	if w := r.Weighted; w != nil && r.Sample.Size < r.Sample.Population {
-		parts = append(parts, fmt.Sprintf("all %d questions %.3f [%.3f %.3f]", r.Sample.Population, w.Mean,
-			w.Interval.Low, w.Interval.High))
+		parts = append(parts, fmt.Sprintf("all %d questions %.3f [%.3f %.3f] (%s)", r.Sample.Population, w.Mean,
+			w.Interval.Low, w.Interval.High, w.Interval.Name()))
 	}
 	if r.Macro != nil {
 		parts = append(parts, fmt.Sprintf("mean of the strata %.3f", *r.Macro))
@@ -209,6 +209,9 @@ func (t *terminal) primary(res result.Result) {
 		}
 		parts = append(parts, part)
 	}
+	if brackets := brackets(r); brackets != "" {
+		parts = append(parts, brackets)
+	}
 	parts = append(parts, fmt.Sprintf("over %s with gold", count(r.Questions, "question")))
 	t.fieldParts("retrieval", parts)
 }
@@ -230,21 +233,22 @@ func (t *terminal) cost(res result.Result) {
 	if c == nil {
 		return
 	}
-	parts := []string{c.TotalUSD.String() + ofCap(c.CapUSD)}
+	parts := []string{c.Amount() + ofCap(c.CapUSD)}
 	if c.TotalUSD > 0 {
+		judge := c.JudgeUSD.String()
+		if res.Cost.UnpricedModel != "" {
+			judge = "unknown"
+		}
 		parts = append(parts, fmt.Sprintf("ingest %s, actor %s, judge %s, embed %s", c.IngestUSD, c.ActorUSD,
-			c.JudgeUSD, c.EmbedUSD))
+			judge, c.EmbedUSD))
 	}
-	if c.PerCorrectUSD != nil && c.PerCorrectInterval != nil && c.TotalUSD > 0 {
-		parts = append(parts, fmt.Sprintf("%s per correct answer [%s %s]", c.PerCorrectUSD.Round(),
-			dollars(c.PerCorrectInterval.Low), dollars(c.PerCorrectInterval.High)))
+	if c.PerCorrectUSD != nil && c.PerCorrectInterval != nil && c.TotalUSD > 0 && len(c.Unpriced) == 0 {
+		parts = append(parts, fmt.Sprintf("%s per correct answer [%s %s] (%s)", c.PerCorrectUSD.Round(),
+			dollars(c.PerCorrectInterval.Low), dollars(c.PerCorrectInterval.High), c.PerCorrectInterval.Name()))
 	}
 	if asked := c.CacheHits + c.CacheMisses; asked > 0 {
 		parts = append(parts, fmt.Sprintf("cache hits %.0f%% (%d of %d) saved %s",
 			100*float64(c.CacheHits)/float64(asked), c.CacheHits, asked, c.CachedSavingsUSD))
-	}
-	if c.LostUSD > 0 {
-		parts = append(parts, fmt.Sprintf("%s for calls whose reply was lost", c.LostUSD))
 	}
 	if len(c.Unpriced) > 0 {
 		parts = append(parts, "not counted, price unknown: "+printable(strings.Join(c.Unpriced, ", "), oneLine))

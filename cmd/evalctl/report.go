@@ -136,12 +136,15 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 		if res.Cost.CapUSD != nil {
 			limit = "of " + res.Cost.CapUSD.String()
 		}
-		estimated := ""
+		doubt := ""
 		if n := res.Cost.UsageEstimated; n > 0 {
-			estimated = "  tokens estimated for " + count(n, "question")
+			doubt = "  tokens estimated for " + count(n, "question")
 		}
-		t.field("cost", "judge %s %s  %s  %d tokens in  %d out%s", res.Cost.SpentUSD, limit,
-			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens, estimated)
+		if n := res.Cost.UsageImplausible; n > 0 {
+			doubt += fmt.Sprintf("  %s counted tokens that cannot be, charged as the worst case", count(n, "request"))
+		}
+		t.field("cost", "judge %s %s  %s  %d tokens in  %d out%s", res.Cost.Amount(), limit,
+			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens, doubt)
 	}
 	ran := append(ran("mode", res.EffectiveModes), ran("reader", res.ReaderModels)...)
 	if len(ran) > 0 {
@@ -283,11 +286,12 @@ func (t *terminal) tags(res result.Result) {
 	if len(res.Tags) == 0 {
 		return
 	}
-	interval, within := "95% CI", intervalText
+	method := result.MethodWilson
 	if res.Clustered != nil {
-		interval, within = "95% CI (clustered)", notClustered
+		method = result.MethodClustered
 	}
-	rows := [][]string{{"tag", "n", "pass", "rate", interval, "errors", "unscored"}}
+	of := result.Interval{Method: method, Confidence: 0.95}
+	rows := [][]string{{"tag", "n", "pass", "rate", of.Name(), "errors", "unscored"}}
 	for _, tag := range slices.Sorted(maps.Keys(res.Tags)) {
 		c := res.Tags[tag]
 		if c == nil || c.PassRate == nil {
@@ -295,52 +299,85 @@ func (t *terminal) tags(res result.Result) {
 		}
 		rows = append(rows, []string{
 			short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate),
-			within(c.Interval), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
+			withMethod(c.Interval, method), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
 		})
 	}
 	t.table(rows)
 }
 
-// notClustered is intervalText for a column of clustered intervals. It marks Wilson's.
-func notClustered(i *result.Interval) string {
-	if i != nil && i.Method == result.MethodWilson {
-		return intervalText(i) + " Wilson"
+// withMethod is intervalText for a column whose title names a method. It names any other one.
+func withMethod(i *result.Interval, titled string) string {
+	if i == nil || i.Method == titled {
+		return intervalText(i)
 	}
-	return intervalText(i)
+	name, known := result.MethodName(i.Method)
+	if !known {
+		name = short(name, 24)
+	}
+	return intervalText(i) + " " + name
 }
 
+// latency prints the percentiles with their intervals: of the answering attempts, and, if that is
+// longer, as the callers felt them.
 func (t *terminal) latency(res result.Result) {
-	var parts []string
-	if q := res.FirstDelta; q.N > 0 {
-		parts = append(parts, "first token "+percentiles(q))
+	lines := []struct {
+		what string
+		q    *result.Quantiles
+	}{{"first token", &res.FirstDelta}, {"done", &res.Latency}, {"with waits", res.Felt}}
+	name, n, within := "latency", 0, ""
+	for _, l := range lines {
+		if l.q == nil || l.q.N == 0 {
+			continue
+		}
+		t.fieldParts(name, percentiles(l.what, l.q))
+		name, n = "", l.q.N
+		if l.q.P50Interval != nil {
+			within = "   brackets: " + l.q.P50Interval.Name()
+		}
 	}
-	if q := res.Latency; q.N > 0 {
-		parts = append(parts, "done "+percentiles(q))
-		parts = append(parts, fmt.Sprintf("(n=%d)", q.N))
+	if n == 0 {
+		return
 	}
+	text := "n=" + fmt.Sprint(n) + within
+	if res.Felt != nil {
+		text += "   with waits: failed attempts and pauses included"
+	}
+	t.fieldParts("", strings.Split(text, "   "))
 	if res.Retried > 0 {
-		parts = append(parts, fmt.Sprintf("%s needed more than one attempt", count(res.Retried, "question")))
-	}
-	if len(parts) > 0 {
-		t.field("latency", "%s", strings.Join(parts, "   "))
+		t.field("", "%s needed more than one attempt", count(res.Retried, "question"))
 	}
 }
 
 // percentiles formats the percentiles, or how many answers they need. p99 is left out if it needs
 // more, because p95 is then the highest to know.
-func percentiles(q result.Quantiles) string {
-	s := percentile("p50", q.P50, result.NeededForP50) + " " + percentile("p95", q.P95, result.NeededForP95)
-	if q.P99 != nil {
-		s += " " + percentile("p99", q.P99, result.NeededForP99)
+func percentiles(what string, q *result.Quantiles) []string {
+	parts := []string{
+		what, percentile("p50", q.P50, q.P50Interval, result.NeededForP50),
+		percentile("p95", q.P95, q.P95Interval, result.NeededForP95),
 	}
-	return s
+	if q.P99 != nil {
+		parts = append(parts, percentile("p99", q.P99, q.P99Interval, result.NeededForP99))
+	}
+	return parts
 }
 
-func percentile(name string, ms *float64, needed int) string {
-	if ms == nil {
+func percentile(name string, ms *float64, i *result.Interval, needed int) string {
+	switch {
+	case ms == nil:
 		return fmt.Sprintf("%s needs %d", name, needed)
+	case i == nil:
+		return name + " " + duration(*ms)
 	}
-	return name + " " + duration(*ms)
+	return fmt.Sprintf("%s %s [%s %s]", name, duration(*ms), durationLike(i.Low, *ms), durationLike(i.High, *ms))
+}
+
+// durationLike is duration without the unit, if that is the unit of the other time.
+func durationLike(ms, other float64) string {
+	number, unit, _ := strings.Cut(duration(ms), " ")
+	if _, same, _ := strings.Cut(duration(other), " "); unit == same {
+		return number
+	}
+	return number + " " + unit
 }
 
 // resumeHint prints how to resume a run that stopped.

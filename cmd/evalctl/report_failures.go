@@ -8,35 +8,66 @@ import (
 	"evalctl/scorer"
 )
 
-// failures are the first questions that did not pass, in the order in which they finished.
+// listedFailures is the maximum number of failed questions in the report.
+const listedFailures = 20
+
+// failures are the first questions that did not pass, in the order of the dataset, and the number of
+// the others.
 type failures struct {
-	failed []result.Record // at most listedFailures
-	more   int             // the number of the others
+	failed []result.Record
+	more   int
+	err    error // why there may be fewer than there should be
 }
 
-// add keeps a record that did not pass if it is one of the first.
-func (f *failures) add(r result.Record) {
-	if len(f.failed) < listedFailures {
-		f.failed = append(f.failed, r)
-	} else {
-		f.more++
+// readFailures reads the first limit questions that did not pass from a result file, none if they
+// are not printed. They are not collected during the run, because they finish in any order.
+func (t *terminal) readFailures(path string, limit int) (f failures) {
+	if t.quiet {
+		return f
 	}
+	r, err := result.Open(path)
+	if err != nil {
+		return failures{err: err}
+	}
+	defer r.Close()
+	res := r.Result()
+	f.more = res.Total - res.Passed
+	for rec, err := range r.Questions() {
+		if err != nil {
+			f.err = err
+			return f
+		}
+		if f.more == 0 || len(f.failed) == limit {
+			return f
+		}
+		if !rec.Passed && rec.Outcome != result.NoGold {
+			f.failed, f.more = append(f.failed, rec), f.more-1
+		}
+	}
+	return f
 }
 
 // failures prints the first questions that did not pass.
 func (t *terminal) failures(id result.Identity, f failures) {
 	t.blank()
-	if len(f.failed) == 0 {
-		return
-	}
 	for _, r := range f.failed {
 		mark, text := t.failure(id, r)
 		fmt.Fprintln(t.w, t.wrap("  "+mark+" ", text))
 	}
-	if f.more > 0 {
+	t.others(f)
+}
+
+// others ends a list of failures.
+func (t *terminal) others(f failures) {
+	if f.err != nil {
+		t.field("warning", "the questions that did not pass cannot be listed: %s", short(f.err.Error(), 400))
+	}
+	if f.more > 0 && f.err == nil {
 		fmt.Fprintf(t.w, "  … and %d more, see the result file\n", f.more)
 	}
-	t.blank()
+	if len(f.failed) > 0 || f.err != nil {
+		t.blank()
+	}
 }
 
 // failure returns a mark for the outcome of a failed question, and its description.

@@ -32,8 +32,8 @@ func (t *terminal) clustered(res result.Result) {
 	case c.Interval == nil:
 		t.field("clustered", "no interval: every cluster of %s has the same pass rate  (%s)", by, clusters)
 	default:
-		t.field("clustered", "95%% CI %.3f–%.3f clustered by %s  (%s)   believe this one: Wilson's takes them as independent",
-			c.Interval.Low, c.Interval.High, by, clusters)
+		t.field("clustered", "%s %.3f–%.3f, clusters: %s  (%s)   believe this one: Wilson's takes them as independent",
+			c.Interval.Name(), c.Interval.Low, c.Interval.High, by, clusters)
 	}
 }
 

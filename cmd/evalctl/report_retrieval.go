@@ -35,6 +35,9 @@ func (t *terminal) retrieval(res result.Result) {
 		over += fmt.Sprintf(", leaving out %d without", r.NoGold)
 	}
 	parts = []string{over}
+	if brackets := brackets(r); brackets != "" {
+		parts = []string{brackets, over}
+	}
 	if r.Errors > 0 {
 		parts = append(parts, fmt.Sprintf("%s count as 0", count(r.Errors, "error")))
 	}
@@ -64,6 +67,19 @@ func (t *terminal) retrieval(res result.Result) {
 		rows = append(rows, row)
 	}
 	t.table(rows)
+}
+
+// brackets says what the intervals in brackets are, empty if there are none.
+func brackets(r *result.Retrieval) string {
+	name := r.IntervalName()
+	if name == "" {
+		return ""
+	}
+	text := "brackets: " + name
+	if cluster := r.Clusters(); cluster != "" {
+		text += fmt.Sprintf(", clusters: %s (%d)", short(cluster, 32), r.Basis.Units)
+	}
+	return text
 }
 
 // metricName returns the usual spelling of the name of a metric.

@@ -36,7 +36,7 @@ type rescoreCmd struct {
 func (rescoreCmd) Help() string {
 	return `Scores the answers that a result file has, with another scorer, judge or corrected references. The
 daemon is not asked: answers, latencies and errors stay as they are. The new result is written next to
-the file as <name>.rescored.json, and its identity has the SHA-256 and the scorer of the old one.
+the file as <name>.rescored.json and under a name of its own, and its identity has the SHA-256 and the scorer of the old one.
 
 Examples:
 
@@ -239,21 +239,19 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 	}
 	if r.judging != nil {
 		config.Paid, config.UnpricedModel = true, r.judging.UnpricedModel()
-		if err := j.ChargeInFlight(r.judging.Worst); err != nil {
-			return err
-		}
 	}
 	if config.Scorer, err = c.newScorer(r, j.Spent()); err != nil {
 		return usageError{err}
 	}
 	progress := t.progress(r.data.Planned(), j.Finished())
+	progress.unpriced = config.UnpricedModel != ""
 	config.Recorded, config.Asking = progress.add, progress.asking
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {
 		return err
 	}
-	t.report(res, progress.failures, len(config.Warnings))
+	t.report(res, t.readFailures(path, listedFailures), len(config.Warnings))
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/heap"
+	"evalctl/internal/llm"
 )
 
 // Run evaluates. It checks everything that it can before it starts and seeds the daemon and asks
@@ -148,22 +149,18 @@ func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 // ask asks the questions and reports the result. The error determines the exit code.
 func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	config harness.Config, j *journal.Journal) (err error) {
-	if plan.judging != nil {
-		if err := j.ChargeInFlight(plan.judging.Worst); err != nil {
-			return err
-		}
-	}
 	if config.Scorer, err = c.newScorer(plan, j.Spent()); err != nil {
 		return usageError{err}
 	}
 	progress := t.progress(plan.dataset.Planned(), j.Finished())
+	progress.unpriced = config.UnpricedModel != ""
 	config.Recorded, config.Asking = progress.add, progress.asking
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {
 		return err
 	}
-	t.report(res, progress.failures, len(plan.gold.Warnings))
+	t.report(res, t.readFailures(path, listedFailures), len(plan.gold.Warnings))
 	verdict := c.writeArm(p, t, c.SDK, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
@@ -186,17 +183,37 @@ func verdict(g result.Gate, failed error) error {
 	return &verdictError{gate: g}
 }
 
+// spentUSD returns what a run cost, nil if the price of its judge is not known.
+func spentUSD(res result.Result) *llm.USD {
+	if res.Cost.UnpricedModel != "" {
+		return nil
+	}
+	return &res.Cost.SpentUSD
+}
+
 // printSummary writes the only thing that goes to stdout: the summary line, or the same as JSON.
 func printSummary(p *process, asJSON bool, res result.Result, path string, code int) error {
 	if !asJSON {
 		_, err := fmt.Fprintln(p.stdout, printable(res.Summary(path), oneLine))
 		return err
 	}
+	own, latest := resultNames(path)
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
 		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags,
 		"latency": res.Latency, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
 		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
-		"spent_usd": res.Cost.SpentUSD, "floor": res.Gate.Floor, "exit_code": code, "result": path, "gate": res.Gate,
+		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code,
+		"result": own, "latest": latest, "gate": res.Gate,
 	})
+}
+
+// resultNames returns the own name of the result file at path, and <sdk>.json if that is the same
+// file, else nil.
+func resultNames(path string) (own string, latest any) {
+	own, name := journal.Names(path)
+	if name == "" {
+		return own, nil
+	}
+	return own, name
 }

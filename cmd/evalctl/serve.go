@@ -8,21 +8,24 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
+	"evalctl/daemon/store/gitremote"
 	"evalctl/internal/heap"
 )
 
 type serveCmd struct {
 	Addr     string        `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one (${default})."`
 	Home     string        `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it, all data is kept in memory and lost on exit."`
-	Keys     string        `placeholder:"FILE" help:"Keys file, see evalctl keys. Without it, requests need no token and may do everything."`
+	Keys     string        `placeholder:"FILE" help:"Keys file, see evalctl keys; changes apply within seconds. Without it, requests need no token and may do everything."`
 	Default  string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of requests that name none. Default: the oldest brain that the key permits."`
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
+	gitFlags
 	daemonFlags
 }
 
@@ -42,6 +45,8 @@ Examples:
 
   evalctl serve --home ./brains
   evalctl serve --home ./brains --store git
+  evalctl serve --home ./brains --store git --sign-key ~/.ssh/id_ed25519
+  evalctl serve --home ./brains --store git --git-remote git@example.com:brains/{brain}.git
   evalctl serve --home ./brains --embed-provider ollama --embed-model nomic-embed-text
   evalctl serve --addr 127.0.0.1:0 --embed-provider fake
   evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
@@ -57,15 +62,19 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.Default != "" && !brain.ValidID(c.Default) {
 		return usageError{fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)}
 	}
-	keys, err := c.readKeys(p)
-	if err != nil {
-		return usageError{err}
-	}
-	config, cache, err := c.config(p, c.Home, slog.LevelInfo)
+	config, cache, err := c.daemonFlags.config(p, c.Home, slog.LevelInfo)
 	if err != nil {
 		return usageError{err}
 	}
 	defer cache.Close()
+	if err := c.gitFlags.config(ctx, p, c.Keys != "", &config); err != nil {
+		return usageError{err}
+	}
+	keys, stopKeys, err := c.openKeys(ctx, p, config.Logger)
+	if err != nil {
+		return usageError{err}
+	}
+	defer stopKeys() // when the last request has been served
 	l, host, err := c.listen(ctx)
 	if err != nil {
 		return usageError{err}
@@ -73,22 +82,40 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	config.Keys, config.Host, config.DefaultBrain, config.PingInterval = keys, host, c.Default, c.Ping
 	d, err := daemon.New(ctx, config)
 	if err != nil {
-		return errors.Join(err, l.Close())
+		if err = errors.Join(err, l.Close()); errors.Is(err, gitremote.ErrUnreachable) {
+			return daemonError{err}
+		}
+		return err
 	}
 	fmt.Fprintf(p.stdout, "evalctl: listening on http://%s\n", l.Addr())
 	return d.Serve(ctx, l)
 }
 
-// readKeys returns nil without --keys.
-func (c *serveCmd) readKeys(p *process) (*httpapi.Keys, error) {
+// openKeys returns the keys of the API, which follow their file until stop is called. Without --keys
+// they are nil.
+func (c *serveCmd) openKeys(ctx context.Context, p *process, log *slog.Logger) (_ *httpapi.Keys, stop func(), err error) {
 	if c.Keys == "" {
-		return nil, nil
+		return nil, func() {}, nil
 	}
 	info, err := os.Stat(c.Keys)
 	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		fmt.Fprintf(p.stderr, "evalctl: %s has mode %04o: only its owner should have access (chmod 600)\n", c.Keys, info.Mode().Perm())
 	}
-	return httpapi.ReadKeys(c.Keys)
+	file, err := httpapi.OpenKeysFile(c.Keys, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	var reload <-chan struct{}
+	if p.hangups != nil {
+		reload = p.hangups()
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var following sync.WaitGroup
+	following.Go(func() { file.Follow(ctx, reload) })
+	return file.Keys(), func() {
+		cancel()
+		following.Wait()
+	}, nil
 }
 
 // listen rejects an address that other machines can reach unless --keys or --insecure is given.

@@ -43,20 +43,15 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	}
 	defer r.Close()
 	res := r.Result()
-	var f failures
-	for rec, err := range r.Questions() {
-		if err != nil {
-			return usageError{err}
-		}
-		if !rec.Passed && rec.Outcome != result.NoGold {
-			f.add(rec)
-		}
-	}
 	t := newTerminal(p, c.Quiet)
+	f := t.readFailures(path, listedFailures)
+	if f.err != nil {
+		return usageError{f.err}
+	}
 	t.stored(path, res)
 	if res.Replay != nil {
 		t.blank()
-		t.losses(f.failed, f.more)
+		t.losses(f)
 		t.armReport(res)
 	} else {
 		t.report(res, f, 0)

@@ -156,7 +156,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *
 	grid := c.grid()
 	s := &sweeper{
 		sweepCmd: c, t: t, plan: plan, session: session, brains: brains, shown: shownWarnings{},
-		file: harness.NewSweepFile(plan.dir, c.SDK),
+		file: harness.NewSweepFile(plan.dir, c.SDK, plan.started),
 		sweep: result.Sweep{
 			SchemaVersion: result.SchemaVersion, SDK: c.SDK, StartedAt: plan.started,
 			Planned: len(grid), Cells: []result.Cell{},

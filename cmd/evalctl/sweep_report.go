@@ -23,11 +23,8 @@ func (t *terminal) cell(cell result.Cell, res result.Result, p *progress, shown 
 	if ran := ranOtherwise(cell, res); ran != "" {
 		t.field("warning", "%s: the daemon ran %s", name, ran)
 	}
-	for _, r := range p.failed {
-		if r.Error != nil {
-			t.field("warning", "%s: %s, first: %s", name, count(res.Counts.Errors, "error"), short(r.Error.Message, 200))
-			break
-		}
+	if r := p.failed; r != nil {
+		t.field("warning", "%s: %s, first: %s", name, count(res.Counts.Errors, "error"), short(r.Error.Message, 200))
 	}
 	if res.Retrieval != nil {
 		for _, w := range shown.add(res.Retrieval.Warnings) {
@@ -246,7 +243,8 @@ func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) erro
 	if len(s.Cells) > 0 {
 		selection = s.Cells[0].Result.Identity.Dataset.Selection
 	}
+	own, latest := resultNames(path)
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
-		"sdk": s.SDK, "selection": selection, "cells": cells, "planned": s.Planned, "stopped": s.Stopped, "exit_code": code, "result": path,
+		"sdk": s.SDK, "selection": selection, "cells": cells, "planned": s.Planned, "stopped": s.Stopped, "exit_code": code, "result": own, "latest": latest,
 	})
 }

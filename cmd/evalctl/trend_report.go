@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/history"
+	"evalctl/harness/result"
 )
 
 // line prints a line of comparable results.
@@ -46,12 +47,12 @@ func nightRows(l *history.Line) [][]string {
 			lo, hi = min(lo, i.Low), max(hi, i.High)
 		}
 	}
-	rows := [][]string{{"night", "rate", "95% CI", "passed", "verdict", bandTitle(lo, hi), "changed"}}
+	rows := [][]string{{"night", "rate", "95% Wilson", "passed", "verdict", bandTitle(lo, hi), "changed"}}
 	for _, n := range l.Nights {
 		e := n.Entry
 		row := []string{n.Date, "–", "–", fmt.Sprintf("%d/%d", e.Passed, e.Total), short(verdictWord(e), 16), "", ""}
 		if e.Scored() {
-			row[1], row[2] = fmt.Sprintf("%.3f", *e.PassRate), intervalText(e.Interval)
+			row[1], row[2] = fmt.Sprintf("%.3f", *e.PassRate), withMethod(e.Interval, result.MethodWilson)
 			if e.Interval != nil {
 				row[5] = band(lo, hi, e.Interval.Low, *e.PassRate, e.Interval.High)
 			}

@@ -18,6 +18,12 @@ type Record struct {
 	// Tenant owns the brain. It is empty for a brain that was created while the
 	// daemon ran without keys.
 	Tenant string
+	// Stored means that the store of the brain has been opened, so that its documents
+	// are missing if there is none.
+	Stored bool
+	// Damage is why the brain cannot be used: a store.UnusableError. A damaged record has the
+	// brain's id, and the rest only as far as it could be read. Only Load returns such records.
+	Damage error
 }
 
 // Catalog keeps the records of brains. Folder and MemoryCatalog implement it;
@@ -28,14 +34,18 @@ type Record struct {
 // is one call at a time for an id. The service checks slugs and tenants: to a catalog
 // only ids are unique.
 type Catalog interface {
-	// Load returns all records, in any order. A record that cannot be read is an
-	// error that identifies it and says what to do.
+	// Load returns all records, in any order. A record that cannot be read is returned
+	// with its Damage, so that the other brains remain usable. An error means that there
+	// is no telling which brains exist.
 	Load(ctx context.Context) ([]Record, error)
 	// Add adds a record. When it returns nil, the record is as durable as the catalog
 	// can make it. An id that is in the catalog is ErrExists. After another error the
 	// service takes the brain as not created; if it was added nevertheless, as when
 	// only the last sync failed, the next Load returns it.
 	Add(ctx context.Context, r Record) error
+	// Update replaces the record with the same id, as durably as Add. An id that is not
+	// in the catalog is an error. After an error the catalog has the old or the new record.
+	Update(ctx context.Context, r Record) error
 	// Retire takes a brain out of the catalog in one step, so that Load no longer returns
 	// it and its id is free. It returns an opaque name for Purge. An id that is not in
 	// the catalog is an error. After an error the service takes the brain as not deleted.
@@ -93,6 +103,17 @@ func (c *MemoryCatalog) Add(_ context.Context, r Record) error {
 	}
 	if c.records == nil {
 		c.records = map[string]Record{}
+	}
+	c.records[r.Brain.ID] = r
+	return nil
+}
+
+// Update implements Catalog.
+func (c *MemoryCatalog) Update(_ context.Context, r Record) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.records[r.Brain.ID]; !ok {
+		return fmt.Errorf("brain %s is not in the catalog", r.Brain.ID)
 	}
 	c.records[r.Brain.ID] = r
 	return nil

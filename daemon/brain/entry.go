@@ -38,6 +38,7 @@ type entry struct {
 	events *store.Relay // of any store that is open
 
 	mu       sync.Mutex
+	stored   bool         // see Record.Stored
 	store    *store.Store // nil while closed
 	indexer  *indexer     // nil while dropped; never without store
 	searched time.Time    // when indexer was last acquired
@@ -46,13 +47,15 @@ type entry struct {
 // entryConfig is what the stores and indexes of all brains are opened with.
 type entryConfig struct {
 	openStore func(ctx context.Context, id string) (*store.Store, error)
+	hasStore  func(id string) (bool, error) // nil does not check
+	catalog   Catalog
 	indexer   indexerConfig // without brain
 	logger    *slog.Logger
 	now       func() time.Time
 }
 
 func newEntry(r Record, cfg *entryConfig) *entry {
-	e := &entry{record: r, cfg: cfg, events: store.NewRelay(cfg.logger)}
+	e := &entry{record: r, stored: r.Stored, cfg: cfg, events: store.NewRelay(cfg.logger)}
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	return e
 }
@@ -66,21 +69,56 @@ func (e *entry) touch() { e.used.Store(e.cfg.now().UnixNano()) }
 
 // openStore requires mu.
 func (e *entry) openStore(ctx context.Context) error {
-	st, err := e.cfg.openStore(ctx, e.id())
+	st, err := e.openStored(ctx)
 	if err != nil {
-		return fmt.Errorf("open brain %s: %w", e.id(), err)
+		if isContextError(err) {
+			return err
+		}
+		return fmt.Errorf("%w %s: %w", ErrOpen, e.id(), err)
 	}
 	st.Subscribe(e.events.Publish)
 	e.store = st
 	return nil
 }
 
-// closeDamaged closes a store that accepts no more commits. It requires mu.
+// openStored opens the store, or creates that of a new brain. It requires mu.
+func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
+	if e.cfg.hasStore == nil {
+		return e.cfg.openStore(ctx, e.id())
+	}
+	if e.stored {
+		found, err := e.cfg.hasStore(e.id())
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			return nil, store.Damaged(nil,
+				"the documents of brain %s have vanished from its folder: restore or mount them, then try again", e.id())
+		}
+	}
+	st, err := e.cfg.openStore(ctx, e.id())
+	if err != nil || e.stored {
+		return st, err
+	}
+	// Not earlier: a crash before this leaves a store that is opened like a new one.
+	r := e.record
+	r.Stored = true
+	if err := e.cfg.catalog.Update(context.WithoutCancel(ctx), r); err != nil {
+		e.cfg.logger.Warn("the record of a brain cannot be updated; tried again when its store is opened next",
+			"brain", e.id(), "because", err)
+		return st, nil
+	}
+	e.stored = true
+	return st, nil
+}
+
+// closeDamaged closes a store that accepts no more commits, or below which another program has
+// replaced the documents. It requires mu.
 func (e *entry) closeDamaged() {
-	if e.store == nil || !e.store.Broken() {
+	if e.store == nil || !e.store.Broken() && !e.store.Replaced() {
 		return
 	}
-	e.cfg.logger.Warn("reopening a damaged store", "brain", e.id())
+	e.cfg.logger.Warn("reopening a store that is damaged or was changed by another program", "brain", e.id())
 	if err := e.closeStore((*indexer).close, errReopened); err != nil {
 		e.cfg.logger.Warn("a damaged store failed to close", "brain", e.id(), "because", err)
 	}

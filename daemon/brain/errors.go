@@ -1,6 +1,7 @@
 package brain
 
 import (
+	"context"
 	"errors"
 
 	"evalctl/daemon/search"
@@ -16,12 +17,19 @@ var (
 	ErrInUse = errors.New("in use by another daemon")
 	// ErrClosed means that the service was closed.
 	ErrClosed = errors.New("service is closed")
+	// ErrOpen means that the documents of a brain cannot be opened.
+	ErrOpen = errors.New("cannot open the documents of brain")
 	// ErrSearchModel means that the embedder or the reranker failed.
 	ErrSearchModel = errors.New("a model of the search failed")
 	// ErrSearchSlow accompanies ErrSearchModel when the model took too long. Its text
 	// contains nothing from the model.
 	ErrSearchSlow = search.ErrSlow
 )
+
+// isContextError reports whether an operation failed because its caller gave up.
+func isContextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
 
 // ArgumentError reports an invalid id or field of a brain. Name is the wire key of
 // the argument.

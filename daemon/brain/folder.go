@@ -14,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
 )
 
 // Prefixes of folders that a crash may leave behind. No id can begin with a dot.
@@ -25,6 +26,8 @@ const (
 const (
 	brainFile    = "brain.json"
 	brainVersion = 1
+	// updatedFile is a brainFile that is being written.
+	updatedFile = brainFile + ".new"
 	// lockFile is locked by the one process that uses the directory.
 	lockFile = ".lock"
 )
@@ -34,6 +37,7 @@ const (
 type brainRecord struct {
 	Version int            `json:"version"`
 	Tenant  string         `json:"tenant,omitempty"`
+	Stored  bool           `json:"stored,omitempty"`
 	Brain   protocol.Brain `json:"brain"`
 }
 
@@ -92,42 +96,72 @@ func (f *Folder) load() ([]Record, error) {
 				return nil, err
 			}
 		case ValidID(name):
-			r, err := f.read(name)
-			if err != nil {
-				return nil, err
-			}
-			records = append(records, r)
+			records = append(records, f.read(name))
 		}
 	}
 	return records, nil
 }
 
-func (f *Folder) read(id string) (Record, error) {
-	name := id + "/" + brainFile
-	data, err := f.root.ReadFile(name)
+// read returns the record of a brain, with its damage if it has any.
+func (f *Folder) read(id string) Record {
+	r, err := f.parse(id)
+	r.Brain.ID = id
+	if err == nil {
+		return r
+	}
+	damage, ok := errors.AsType[*store.UnusableError](err)
+	if !ok {
+		damage = &store.UnusableError{
+			Kind: store.ErrDamaged,
+			Reason: fmt.Sprintf("the record of brain %s, the file %s in its folder, is missing or damaged: "+
+				"restore it, or move the folder away, and restart the daemon", id, brainFile),
+			Cause: fmt.Errorf("%s: %w", filepath.Join(f.root.Name(), id, brainFile), err),
+		}
+	}
+	r.Damage = damage
+	return r
+}
+
+// parse returns what it could read of a record also if there is an error.
+func (f *Folder) parse(id string) (Record, error) {
+	data, err := f.root.ReadFile(id + "/" + brainFile)
 	if err != nil {
-		return Record{}, fmt.Errorf("%w: restore it, or move the folder %s away", err, id)
+		return Record{}, err
 	}
 	var r brainRecord
 	if err := json.Unmarshal(data, &r); err != nil {
-		return Record{}, fmt.Errorf("%s: %w: restore it, or move the folder %s away", name, err, id)
+		// A newer version may have changed the type of any other field.
+		var format struct {
+			Version int `json:"version"`
+		}
+		if json.Unmarshal(data, &format) == nil && format.Version > brainVersion {
+			err = newerRecord(id, format.Version)
+		}
+		return Record{}, err
 	}
-	if r.Version != brainVersion {
-		return Record{}, fmt.Errorf("%s: version %d is not %d, the one this program reads",
-			name, r.Version, brainVersion)
+	record := Record{Brain: r.Brain, Tenant: r.Tenant, Stored: r.Stored}
+	switch {
+	case r.Version > brainVersion:
+		return record, newerRecord(id, r.Version)
+	case r.Version != brainVersion:
+		return Record{}, fmt.Errorf("version %d is not %d, the one this program reads", r.Version, brainVersion)
+	case r.Brain.ID != id:
+		return Record{}, fmt.Errorf("names brain %q: rename the folder back", r.Brain.ID)
 	}
-	if r.Brain.ID != id {
-		return Record{}, fmt.Errorf("%s: names brain %q: rename the folder back", name, r.Brain.ID)
+	return record, checkBrain(r.Brain)
+}
+
+func newerRecord(id string, version int) error {
+	return &store.UnusableError{
+		Kind: store.ErrSchemaVersion,
+		Reason: fmt.Sprintf("brain %s was written by a newer program: its record has version %d, "+
+			"this program reads version %d: use the newer program", id, version, brainVersion),
 	}
-	if err := checkBrain(r.Brain); err != nil {
-		return Record{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return Record{r.Brain, r.Tenant}, nil
 }
 
 // Add implements Catalog. It creates the brain's folder.
 func (f *Folder) Add(_ context.Context, r Record) error {
-	data, err := json.MarshalIndent(brainRecord{brainVersion, r.Tenant, r.Brain}, "", "  ")
+	data, err := encodeRecord(r)
 	if err != nil {
 		return err
 	}
@@ -139,7 +173,7 @@ func (f *Folder) Add(_ context.Context, r Record) error {
 	if err := f.root.Mkdir(staged, 0o700); err != nil {
 		return err
 	}
-	if err := f.writeSynced(staged+"/"+brainFile, append(data, '\n')); err != nil {
+	if err := f.writeSynced(staged+"/"+brainFile, data); err != nil {
 		return err
 	}
 	if err := f.sync(staged); err != nil {
@@ -153,6 +187,33 @@ func (f *Folder) Add(_ context.Context, r Record) error {
 		return err
 	}
 	return f.sync(".")
+}
+
+func encodeRecord(r Record) ([]byte, error) {
+	data, err := json.MarshalIndent(brainRecord{brainVersion, r.Tenant, r.Stored, r.Brain}, "", "  ")
+	return append(data, '\n'), err
+}
+
+// Update implements Catalog. It replaces the brain's file by renaming a new one.
+func (f *Folder) Update(_ context.Context, r Record) error {
+	data, err := encodeRecord(r)
+	if err != nil {
+		return err
+	}
+	file, updated := r.Brain.ID+"/"+brainFile, r.Brain.ID+"/"+updatedFile
+	if _, err := f.root.Lstat(file); err != nil {
+		return err
+	}
+	if err := f.root.Remove(updated); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := f.writeSynced(updated, data); err != nil {
+		return err
+	}
+	if err := f.root.Rename(updated, file); err != nil {
+		return err
+	}
+	return f.sync(r.Brain.ID)
 }
 
 func (f *Folder) writeSynced(name string, data []byte) error {

@@ -58,7 +58,7 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 		}
 		b.ID = uniqueID(b.ID)
 	}
-	e := newEntry(Record{b, tenant}, &s.entries)
+	e := newEntry(Record{Brain: b, Tenant: tenant}, &s.entries)
 	e.busy = true
 	s.brains[b.ID] = e
 	s.slugs[slugOf(e.record)] = b.ID

@@ -35,13 +35,14 @@ type Service struct {
 
 	stopJanitor func()
 	refused     atomic.Int64 // passages
+	damaged     int          // brains
 
 	// changing counts the brains that are being created or deleted. Close waits
 	// for them.
 	changing sync.WaitGroup
 
-	mu     sync.Mutex // never held during disk access
-	brains map[string]*entry
+	mu     sync.Mutex         // never held during disk access
+	brains map[string]*entry  // damaged ones included
 	slugs  map[ownSlug]string // ids of brains
 	closed bool
 }
@@ -71,7 +72,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s := &Service{now: cfg.Now, catalog: cfg.Catalog, pool: newPool(cfg), brains: map[string]*entry{}, slugs: map[ownSlug]string{}}
 	s.entries = entryConfig{
-		openStore: cfg.OpenStore, now: cfg.Now, logger: cfg.Logger,
+		openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, now: cfg.Now, logger: cfg.Logger,
 		indexer: indexerConfig{
 			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize},
 			measured: s.pool.indexGrew, refused: &s.refused, logger: cfg.Logger, now: cfg.Now,
@@ -79,6 +80,11 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	for _, r := range records {
 		s.brains[r.Brain.ID] = newEntry(r, &s.entries)
+		if r.Damage != nil {
+			cfg.Logger.Error("a brain cannot be used", "brain", r.Brain.ID, "because", r.Damage)
+			s.damaged++
+			continue // its slug may be missing
+		}
 		if id, ok := s.slugs[slugOf(r)]; !ok || r.Brain.ID < id { // a catalog may repeat a slug
 			s.slugs[slugOf(r)] = r.Brain.ID
 		}
@@ -88,7 +94,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 }
 
 // Find returns a handle on a brain, or ErrNotFound. An id that no brain can have
-// is an *ArgumentError.
+// is an *ArgumentError. The error of a damaged brain is its damage.
 func (s *Service) Find(id string) (Handle, error) {
 	if err := checkID("brain id", id); err != nil {
 		return Handle{}, err
@@ -119,6 +125,9 @@ func (s *Service) find(id string) (Handle, error) {
 	if !ok || e.busy {
 		return Handle{}, notFound(id)
 	}
+	if e.record.Damage != nil {
+		return Handle{}, e.record.Damage
+	}
 	return Handle{e, s.pool}, nil
 }
 
@@ -138,13 +147,16 @@ func (s *Service) Owner(id string) (tenant string, taken bool) {
 	return e.record.Tenant, true
 }
 
-// List returns every brain, ascending by id.
+// Damaged returns the number of brains whose record could not be read.
+func (s *Service) Damaged() int { return s.damaged }
+
+// List returns every brain that is not damaged, ascending by id.
 func (s *Service) List() []protocol.Brain {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := make([]protocol.Brain, 0, len(s.brains))
 	for _, e := range s.brains {
-		if !e.busy {
+		if !e.busy && e.record.Damage == nil {
 			list = append(list, e.record.Brain)
 		}
 	}

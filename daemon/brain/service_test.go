@@ -128,37 +128,56 @@ func TestBrainsOnDisk(t *testing.T) {
 	}
 }
 
+// TestDamagedRecordsAreReported: a damaged brain does not keep the others from being used.
 func TestDamagedRecordsAreReported(t *testing.T) {
-	tests := map[string]string{
-		"":                                   "ana/brain.json",
-		"{":                                  "unexpected end of JSON input",
-		"{}":                                 "version 0 is not 1",
-		`{"v":1}`:                            "version 0",
-		`{"version":1,"brain":{"id":"zoe"}}`: `names brain "zoe"`,
-		`{"version":1,"brain":{"id":"ana","slug":"../x","name":"n","visibility":"public"}}`: "slug",
+	tests := []struct {
+		content, want string
+		kind          error
+	}{
+		{"", filepath.Join("ana", brainFile), store.ErrDamaged},
+		{"{", "unexpected end of JSON input", store.ErrDamaged},
+		{"{}", "version 0 is not 1", store.ErrDamaged},
+		{`{"v":1}`, "version 0", store.ErrDamaged},
+		{`{"version":1,"brain":{"id":"zoe"}}`, `names brain "zoe"`, store.ErrDamaged},
+		{`{"version":1,"brain":{"id":"ana","slug":"../x","name":"n","visibility":"public"}}`, "slug", store.ErrDamaged},
+		{`{"version":2,"brain":{"id":"ana"}}`, "version 2, this program reads version 1", store.ErrSchemaVersion},
+		{`{"version":3,"brain":7}`, "version 3, this program reads version 1", store.ErrSchemaVersion},
 	}
-	for content, want := range tests {
+	for _, tt := range tests {
 		dir := t.TempDir()
+		onDisk := inFolder(t, dir)
+		s := open(t, onDisk)
+		create(t, s, "zoe")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.Mkdir(filepath.Join(dir, "ana"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if content != "" {
-			if err := os.WriteFile(filepath.Join(dir, "ana", brainFile), []byte(content), 0o600); err != nil {
+		if tt.content != "" {
+			if err := os.WriteFile(filepath.Join(dir, "ana", brainFile), []byte(tt.content), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		f, err := OpenFolder(dir)
-		if err != nil {
+		s = open(t, onDisk)
+		put(t, s, "zoe", "a.md", "x")
+		if n := len(s.List()); n != 1 || s.Damaged() != 1 {
+			t.Errorf("record %q: %d brains are listed and %d damaged", tt.content, n, s.Damaged())
+		}
+		_, err := s.Find("ana")
+		if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("record %q: got %v, want it to say %q", tt.content, err, tt.want)
+		}
+		damage, ok := errors.AsType[*store.UnusableError](err)
+		if !ok || strings.Contains(damage.Reason, dir) {
+			t.Errorf("record %q: %+v", tt.content, damage)
+		}
+		if _, err := s.Create(t.Context(), "", protocol.CreateBrain{ID: "ana"}); !errors.Is(err, ErrExists) {
+			t.Errorf("record %q: a second brain of the id: %v", tt.content, err)
+		}
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		_, err = Open(t.Context(), Config{Catalog: f, OpenStore: inMemory})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("record %q: got %v, want it to say %q", content, err, want)
-		}
-		if f, err = OpenFolder(dir); err != nil {
-			t.Fatalf("the catalog of a service that did not open is still locked: %v", err)
-		}
-		f.Close()
 	}
 }
 

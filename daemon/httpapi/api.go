@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"evalctl/daemon/brain"
 	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
@@ -23,6 +25,8 @@ type Config struct {
 	Options
 	// Logger receives one line per request. Nil discards them.
 	Logger *slog.Logger
+	// Metrics are reported in addition to those of the API.
+	Metrics []prometheus.Collector
 }
 
 // Options are what the operator of a daemon decides about its API.
@@ -52,6 +56,7 @@ type API struct {
 	host        string
 	defaultName string
 	metrics     *metrics
+	moreMetrics []prometheus.Collector
 	version     string
 	logger      *slog.Logger
 	mux         *http.ServeMux
@@ -73,6 +78,7 @@ func New(cfg Config) *API {
 		host:        cfg.Host,
 		defaultName: cfg.DefaultBrain,
 		metrics:     newMetrics(),
+		moreMetrics: cfg.Metrics,
 		version:     cfg.Version,
 		logger:      cfg.Logger,
 		mux:         http.NewServeMux(),
@@ -108,6 +114,6 @@ func (a *API) stopped() bool {
 }
 
 func (a *API) healthz(w http.ResponseWriter, _ *http.Request) error {
-	health := protocol.Health{OK: true, Version: a.version, Ready: !a.stopped()}
+	health := protocol.Health{OK: true, Version: a.version, Ready: !a.stopped(), DamagedBrains: a.brains.Damaged()}
 	return writeJSON(w, http.StatusOK, health)
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -59,15 +60,20 @@ func (a *API) authorize(w http.ResponseWriter, r *http.Request, need scope) erro
 		requestOf(r).caller = c
 		return c.check(need)
 	}
-	c, err := a.keys.authenticate(r.Header)
+	now := time.Now()
+	c, err := a.keys.authenticate(r.Header, now)
 	if err != nil {
-		if errors.Is(err, errUnauthorized) {
+		switch {
+		case errors.Is(err, errKeyEnded):
+			w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		case errors.Is(err, errUnauthorized):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 		}
 		return err
 	}
 	requestOf(r).caller = c
-	if err := c.admit(w.Header(), time.Now()); err != nil {
+	c.use(now)
+	if err := c.admit(w.Header(), now); err != nil {
 		return err
 	}
 	return c.check(need)
@@ -123,11 +129,23 @@ func (a *API) findBrain(c *caller, name string) (brain.Handle, error) {
 // findID returns the brain with the id, or brain.ErrNotFound if the caller may not use it.
 func (a *API) findID(c *caller, id string) (brain.Handle, error) {
 	h, err := a.brains.Find(id)
-	if err == nil && !c.mayUse(h) {
+	if err == nil && !c.mayUse(h) || isUnusable(err) && !a.mayKnow(c, id) {
 		err = brain.ErrNotFound
 	}
 	return h, err
 }
+
+// mayKnow reports whether the caller, which may be nil, may know that a brain is damaged. Its owner
+// may be unknown.
+func (a *API) mayKnow(c *caller, id string) bool {
+	if c == nil {
+		return true
+	}
+	owner, _ := a.brains.Owner(id)
+	return c.owns(id, owner) || owner == "" && slices.Contains(c.Brains, id)
+}
+
+func isUnusable(err error) bool { return isA[*store.UnusableError](err) }
 
 // mayUse reports whether the caller, which may be nil, may use a brain.
 func (c *caller) mayUse(h brain.Handle) bool {
@@ -137,11 +155,11 @@ func (c *caller) mayUse(h brain.Handle) bool {
 // maskBrain replaces the error of a missing brain by the one of other tenants' brains, so that a
 // key cannot find out which exist. The caller may be nil.
 func (c *caller) maskBrain(id string, err error) error {
-	if c == nil || err == nil || errors.Is(err, brain.ErrClosed) {
+	if c == nil || err == nil || errors.Is(err, brain.ErrClosed) || isUnusable(err) {
 		return err
 	}
 	return requestErrorf(errForbidden,
-		"key %s may not use brain %q: it is missing, another tenant's, or not on the key's list",
+		"key %s may not use brain %q: it is missing, damaged, another tenant's, or not on the key's list",
 		c.Name, id)
 }
 
@@ -149,8 +167,9 @@ func (c *caller) maskBrain(id string, err error) error {
 var bearer = regexp.MustCompile(`^(?i:bearer) +([A-Za-z0-9._~+/-]+=*)$`)
 
 // authenticate returns the key of a request. A header that is missing or malformed is
-// errUnauthorized, a token of no key is errForbidden (spec 7.1).
-func (k *Keys) authenticate(h http.Header) (*caller, error) {
+// errUnauthorized, a token of no key is errForbidden (spec 7.1), and that of a key that has expired
+// or was revoked is errKeyEnded.
+func (k *Keys) authenticate(h http.Header, now time.Time) (*caller, error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
 		return nil, requestErrorf(errUnauthorized, "send the header Authorization: Bearer TOKEN")
@@ -163,7 +182,30 @@ func (k *Keys) authenticate(h http.Header) (*caller, error) {
 	if c == nil {
 		return nil, requestErrorf(errForbidden, "no key has this token")
 	}
+	switch {
+	case !c.Revoked.IsZero():
+		return nil, requestErrorf(errKeyEnded, "key %s was revoked at %v", c.Name, c.Revoked)
+	case !c.Expires.IsZero() && !now.Before(c.Expires.Time):
+		return nil, requestErrorf(errKeyEnded, "key %s expired at %v: ask for a new one", c.Name, c.Expires)
+	}
 	return c, nil
+}
+
+// whenEnded calls f once the key is no longer in force as it is now, also because it expires. The
+// caller of a request without keys is nil.
+func (c *caller) whenEnded(f func()) (stop func()) {
+	if c == nil {
+		return func() {}
+	}
+	ctx, cancel := c.inForce, context.CancelFunc(func() {})
+	if !c.Expires.IsZero() {
+		ctx, cancel = context.WithDeadline(ctx, c.Expires.Time)
+	}
+	unlink := context.AfterFunc(ctx, f)
+	return func() {
+		unlink()
+		cancel()
+	}
 }
 
 // owns reports whether the key may use a brain of the tenant owner. A brain without an owner was

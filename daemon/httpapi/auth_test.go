@@ -28,7 +28,7 @@ func tokenOf(name string) string { return "evk_token-of-" + name }
 
 func keysOf(t testing.TB, list []Key) *Keys {
 	t.Helper()
-	file := keysFile{slices.Clone(list)}
+	file := keysFile{Keys: slices.Clone(list)}
 	for i := range file.Keys {
 		file.Keys[i].SHA256 = HashToken(tokenOf(file.Keys[i].Name))
 	}

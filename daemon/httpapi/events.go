@@ -16,7 +16,7 @@ import (
 const defaultPing = 25 * time.Second
 
 // watchBrain streams the changes of a brain (spec 6.1) until the client disconnects or does not
-// keep up, the brain is deleted, or the daemon stops.
+// keep up, its key ends or changes, the brain is deleted, or the daemon stops.
 func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 	// The request holds the brain, so that its store stays open from now on.
 	if _, err := a.store(r); err != nil {
@@ -38,6 +38,8 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 	})
 	h := brainOf(r)
 	defer a.feeds.attach(h, l)()
+	// The client may attach again with what its key is then.
+	defer requestOf(r).caller.whenEnded(func() { l.end(errKeyEnded) })()
 	// A later deletion of the brain ends the listener. An earlier one is found here.
 	if err := h.Err(); err != nil {
 		return err

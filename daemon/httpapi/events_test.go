@@ -48,14 +48,21 @@ func attach(t testing.TB, s *server) *stream {
 	if resp.StatusCode != 200 {
 		t.Fatalf("attach: %s", resp.Status)
 	}
-	st := &stream{t: t, resp: resp, reader: sse.NewReader(resp.Body, 0), close: func() {
+	st := streamOf(t, resp)
+	st.close = func() {
 		cancel()
 		resp.Body.Close()
-	}}
-	t.Cleanup(st.close)
+	}
 	if e := st.next(); e.Name != "ready" || string(e.Data) != "ok" || e.ID != "1" {
 		t.Fatalf("the stream begins with %+v", e)
 	}
+	return st
+}
+
+// streamOf returns the client of a response that is a change stream.
+func streamOf(t testing.TB, resp *http.Response) *stream {
+	st := &stream{t: t, resp: resp, reader: sse.NewReader(resp.Body, 0), close: func() { resp.Body.Close() }}
+	t.Cleanup(func() { st.close() })
 	return st
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -11,9 +12,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/time/rate"
@@ -40,7 +43,18 @@ type Key struct {
 	Scopes []string `yaml:"scopes,flow,omitempty" json:"scopes,omitempty"`
 	// Rate limits the key's requests. Nil means no limit.
 	Rate *Rate `yaml:"rate,omitempty" json:"rate,omitempty"`
+	// Created is for operators.
+	Created KeyTime `yaml:"created,omitempty" json:"created,omitzero"`
+	// Expires is when the key ends to be valid. Zero means never.
+	Expires KeyTime `yaml:"expires,omitempty" json:"expires,omitzero"`
+	// Revoked is when the key was withdrawn. The key of any other value than zero is not valid.
+	Revoked KeyTime `yaml:"revoked,omitempty" json:"revoked,omitzero"`
 }
+
+// ID returns the beginning of the hash, which identifies the key in lists and files.
+func (k Key) ID() string { return strings.ToLower(k.SHA256)[:keyIDLength] }
+
+const keyIDLength = 16
 
 // Rate permits PerSecond requests a second on average, and Burst at once.
 type Rate struct {
@@ -48,13 +62,27 @@ type Rate struct {
 	Burst     int     `yaml:"burst" json:"burst"`
 }
 
-// keysFile is a whole keys file.
+// keysVersion is the newest version of a keys file that this package reads. Version 2 added the
+// times of keys.
+const keysVersion = 2
+
+// keysFile is a whole keys file. A file without a version has version 1.
 type keysFile struct {
-	Keys []Key `yaml:"keys" json:"keys"`
+	Version int   `yaml:"version,omitempty" json:"version,omitempty"`
+	Keys    []Key `yaml:"keys" json:"keys"`
 }
 
-// Keys authorize the requests of an API. They are safe for concurrent use.
-type Keys struct{ list []*caller }
+// Keys authorize the requests of an API. They are safe for concurrent use. A KeysFile replaces them
+// while they are in use.
+type Keys struct{ current atomic.Pointer[[]*caller] }
+
+// callers returns the keys in force. They do not change.
+func (k *Keys) callers() []*caller {
+	if list := k.current.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
 
 // caller is a key in use.
 type caller struct {
@@ -62,6 +90,11 @@ type caller struct {
 	sum     [sha256.Size]byte
 	grants  map[scope]bool
 	limiter *rate.Limiter // nil: no limit
+	// used is when the key last authorized a request, in seconds of Unix time.
+	used *atomic.Int64
+	// inForce ends when the key is changed, revoked or removed.
+	inForce context.Context
+	end     context.CancelFunc
 }
 
 // NewToken returns a new bearer token: 32 random bytes after a prefix by which scanners for leaked
@@ -79,7 +112,7 @@ func HashToken(token string) string {
 }
 
 // ParseKeys parses the content of a keys file, which is YAML or JSON. Unknown fields, roles and
-// scopes, and names or tokens used twice are errors. They contain the name of the file and the
+// scopes, names or tokens used twice, and a version above keysVersion are errors. They contain the name of the file and the
 // line.
 func ParseKeys(name string, data []byte) (*Keys, error) {
 	var file keysFile
@@ -91,6 +124,10 @@ func ParseKeys(name string, data []byte) (*Keys, error) {
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: more than one YAML document", name)
 	}
+	if file.Version < 0 || file.Version > keysVersion {
+		return nil, fmt.Errorf("%s: version %d of keys files is not supported, this evalctl reads up to %d: "+
+			"use a newer evalctl", name, file.Version, keysVersion)
+	}
 	lines, err := keyLines(data)
 	if err != nil {
 		return nil, keysError(name, err)
@@ -98,24 +135,27 @@ func ParseKeys(name string, data []byte) (*Keys, error) {
 	if len(lines) != len(file.Keys) {
 		return nil, fmt.Errorf("%s: an entry of keys is empty", name) // Decode drops null
 	}
-	keys := &Keys{}
+	list := make([]*caller, 0, len(file.Keys))
 	for i, k := range file.Keys {
 		c, err := newCaller(k)
 		if err == nil {
-			err = keys.collision(c)
+			err = collision(list, c)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: key %q: %w", name, lines[i], k.Name, err)
 		}
-		keys.list = append(keys.list, c)
+		list = append(list, c)
 	}
+	keys := &Keys{}
+	keys.current.Store(&list)
 	return keys, nil
 }
 
 // List returns the keys in the order of their file.
 func (k *Keys) List() []Key {
-	list := make([]Key, len(k.list))
-	for i, c := range k.list {
+	callers := k.callers()
+	list := make([]Key, len(callers))
+	for i, c := range callers {
 		list[i] = c.Key
 	}
 	return list
@@ -157,7 +197,8 @@ func keysError(name string, err error) error {
 var label = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 func newCaller(k Key) (*caller, error) {
-	c := &caller{Key: k, grants: map[scope]bool{}}
+	c := &caller{Key: k, grants: map[scope]bool{}, used: new(atomic.Int64)}
+	c.inForce, c.end = context.WithCancel(context.Background())
 	if !label.MatchString(k.Name) || !label.MatchString(k.Tenant) {
 		return nil, fmt.Errorf("name and tenant %q must have 1 to 64 characters of A-Z, a-z, 0-9, "+
 			"'.', '_' and '-'", k.Tenant)
@@ -214,8 +255,8 @@ func (c *caller) grant() error {
 
 // collision rejects a key with the name or token of another one: a log line or a request would not
 // identify one key.
-func (k *Keys) collision(c *caller) error {
-	for _, other := range k.list {
+func collision(list []*caller, c *caller) error {
+	for _, other := range list {
 		if other.Name == c.Name {
 			return errors.New("this name is taken")
 		}
@@ -231,11 +272,41 @@ func (k *Keys) collision(c *caller) error {
 func (k *Keys) find(token string) *caller {
 	sum := sha256.Sum256([]byte(token))
 	found := -1
-	for i, c := range k.list {
+	list := k.callers()
+	for i, c := range list {
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], c.sum[:]), i, found)
 	}
 	if found < 0 {
 		return nil
 	}
-	return k.list[found]
+	return list[found]
+}
+
+// replace puts the keys of next in force. Requests that run keep the key that they began with. A
+// key that is the same in both stays in force; the change streams of all others end.
+func (k *Keys) replace(next *Keys) {
+	old := map[[sha256.Size]byte]*caller{}
+	for _, c := range k.callers() {
+		old[c.sum] = c
+	}
+	list := slices.Clone(next.callers())
+	for i, c := range list {
+		was := old[c.sum]
+		if was == nil {
+			continue
+		}
+		if reflect.DeepEqual(was.Key, c.Key) {
+			list[i] = was
+			delete(old, c.sum)
+			continue
+		}
+		c.used = was.used
+		if reflect.DeepEqual(was.Rate, c.Rate) {
+			c.limiter = was.limiter
+		}
+	}
+	k.current.Store(&list)
+	for _, c := range old {
+		c.end()
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 
 	"github.com/gofrs/flock"
 	"go.yaml.in/yaml/v3"
@@ -26,7 +27,7 @@ func ReadKeys(file string) (*Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(keys.list) == 0 {
+	if len(keys.callers()) == 0 {
 		return nil, fmt.Errorf("%s: contains no key: add one with evalctl keys create", file)
 	}
 	return keys, nil
@@ -40,11 +41,17 @@ func ReadKeys(file string) (*Keys, error) {
 //
 // Concurrent calls wait for each other on FILE.lock, which is not removed.
 func AddKey(file string, k Key, deliver func() error) error {
+	return editKeys(file, deliver, func(data []byte) ([]byte, error) { return extend(file, data, k) })
+}
+
+// editKeys replaces the content of a keys file, empty if it is missing, by the one that edit
+// returns. See AddKey.
+func editKeys(file string, ready func() error, edit func([]byte) ([]byte, error)) error {
 	target, err := linked(file)
 	if err != nil {
 		return fmt.Errorf("keys file: %w", err)
 	}
-	lock := flock.New(target + ".lock")
+	lock := flock.New(target + lockSuffix)
 	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock the keys file: %w", err)
 	}
@@ -53,11 +60,14 @@ func AddKey(file string, k Key, deliver func() error) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keys file: %w", err)
 	}
-	if data, err = extend(file, data, k); err != nil {
+	if data, err = edit(data); err != nil {
 		return err
 	}
-	return replaceFile(target, data, deliver)
+	return replaceFile(target, data, ready)
 }
+
+// lockSuffix is of the file next to a keys file that is locked while the keys file is replaced.
+const lockSuffix = ".lock"
 
 // linked follows symbolic links. A missing file is returned as it is. A link to a missing file is
 // an error, because the link says that the file should be elsewhere.
@@ -82,7 +92,7 @@ func extend(file string, data []byte, k Key) ([]byte, error) {
 	}
 	c, err := newCaller(k)
 	if err == nil {
-		err = keys.collision(c)
+		err = collision(keys.callers(), c)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: key %q: %w", file, k.Name, err)
@@ -101,28 +111,61 @@ func extend(file string, data []byte, k Key) ([]byte, error) {
 // appendKey returns the new content of a file. The last of keys is the new one.
 func appendKey(file string, data []byte, keys []Key) ([]byte, error) {
 	if filepath.Ext(file) == ".json" {
-		out, err := json.MarshalIndent(keysFile{keys}, "", "  ")
-		return append(out, '\n'), err
+		return renderJSON(keys)
 	}
 	// Nodes keep the comments of the file.
 	var doc, whole yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		return nil, err
 	}
-	if err := whole.Encode(keysFile{keys}); err != nil {
+	if err := whole.Encode(keysFile{versionOf(keys), keys}); err != nil {
 		return nil, err
 	}
 	if doc.Kind == 0 { // only comments
 		out, err := renderYAML(&whole)
 		return append(data, out...), err
 	}
-	old, all := keysNode(&doc), whole.Content[1]
+	old, all := keysNode(doc.Content[0]), keysNode(&whole)
 	if old.Kind == yaml.SequenceNode && len(old.Content) > 0 {
 		old.Content = append(old.Content, all.Content[len(keys)-1])
 	} else {
 		*old = *all
 	}
+	setVersion(doc.Content[0], versionOf(keys))
 	return renderYAML(&doc)
+}
+
+// versionOf returns the lowest version of a file that can have the keys, 0 for the first one, which
+// older programs read.
+func versionOf(keys []Key) int {
+	for _, k := range keys {
+		if !k.Created.IsZero() || !k.Expires.IsZero() || !k.Revoked.IsZero() {
+			return keysVersion
+		}
+	}
+	return 0
+}
+
+// setVersion sets the version of a file unless it is 0.
+func setVersion(root *yaml.Node, version int) {
+	if version == 0 || root.Kind != yaml.MappingNode {
+		return
+	}
+	value := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(version)}
+	if old := valueOf(root, "version"); old != nil {
+		*old = value
+		return
+	}
+	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "version"}
+	if len(root.Content) > 0 { // comments above the first field stay at the top
+		key.HeadComment, root.Content[0].HeadComment = root.Content[0].HeadComment, ""
+	}
+	root.Content = append([]*yaml.Node{key, &value}, root.Content...)
+}
+
+func renderJSON(keys []Key) ([]byte, error) {
+	out, err := json.MarshalIndent(keysFile{versionOf(keys), keys}, "", "  ")
+	return append(out, '\n'), err
 }
 
 func renderYAML(node *yaml.Node) ([]byte, error) {
@@ -133,12 +176,23 @@ func renderYAML(node *yaml.Node) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// keysNode returns the value of keys in a document that ParseKeys accepts.
-func keysNode(doc *yaml.Node) *yaml.Node {
-	if len(doc.Content[0].Content) < 2 {
-		return doc.Content[0]
+// keysNode returns the value of keys in the root of a document that ParseKeys accepts, or the root
+// itself if there is none.
+func keysNode(root *yaml.Node) *yaml.Node {
+	if node := valueOf(root, "keys"); node != nil {
+		return node
 	}
-	return doc.Content[0].Content[1]
+	return root
+}
+
+// valueOf returns the value of a field of a mapping, or nil.
+func valueOf(mapping *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
 }
 
 // replaceFile calls ready after the new content is on the disk, and before it replaces the old.

@@ -295,7 +295,7 @@ func FuzzParseKeys(f *testing.F) {
 			}
 			return
 		}
-		for _, c := range keys.list {
+		for _, c := range keys.callers() {
 			if len(c.grants) == 0 || c.Tenant == "" || len(c.Brains) == 0 || c.grants[scopeOpen] {
 				t.Errorf("accepted %+v", c)
 			}

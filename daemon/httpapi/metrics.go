@@ -88,6 +88,7 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 			Help: "Passages that the embedder rejected: only their words are searched.",
 		}, func() float64 { return float64(a.brains.RefusedPassages()) }),
 	)
+	registry.MustRegister(a.moreMetrics...)
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
 	return nil
 }

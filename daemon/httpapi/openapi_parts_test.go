@@ -187,8 +187,9 @@ var failureOf = map[int]string{
 }
 
 var failures = map[string]response{
-	"Unauthorized": problem("The Authorization header is missing or is not one Bearer token.",
-		map[string]header{"WWW-Authenticate": {Schema: inline(constant("Bearer"))}}),
+	"Unauthorized": problem("The Authorization header is missing or is not one Bearer token, or its key has "+
+		"expired or was revoked.",
+		map[string]header{"WWW-Authenticate": {Schema: inline(oneOf("Bearer", `Bearer error="invalid_token"`))}}),
 	"Forbidden": problem("No key has this token, or the key lacks the scope, or the brain is "+
 		"missing, another tenant's or not on the key's list; or the request comes from a web page of another "+
 		"origin.", nil),

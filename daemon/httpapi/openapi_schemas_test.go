@@ -21,6 +21,8 @@ var components = map[reflect.Type][]rule{
 	reflect.TypeFor[protocol.Health](): {
 		field("ok", doc("The daemon responds.")),
 		field("ready", doc("False once the daemon is stopping.")),
+		field("damaged_brains", least(0),
+			doc("Brains whose record cannot be read. The other brains are not affected.")),
 	},
 	reflect.TypeFor[protocol.Brain](): {
 		require("created_at"),

@@ -28,6 +28,8 @@ var (
 	errCrossOrigin  = errors.New("request from another origin")
 	errForeignHost  = errors.New("request for another host")
 	errShuttingDown = errors.New("daemon is shutting down")
+	// errKeyEnded is the errUnauthorized of a key that has expired or was revoked.
+	errKeyEnded = fmt.Errorf("%w: token is no longer valid", errUnauthorized)
 	// errBodyTooLarge is the errTooLarge of a body as a whole.
 	errBodyTooLarge = fmt.Errorf("body is %w", errTooLarge)
 )
@@ -64,6 +66,12 @@ var outcomes = []struct {
 	match func(error) bool
 	outcome
 }{
+	// Why a brain cannot be used. First, because the causes may be any errors.
+	{is(store.ErrSchemaVersion), outcome{501, protocol.CodeSchemaVersion, "Written by a newer program", false, false}},
+	{is(store.ErrDamaged), outcome{503, protocol.CodeBrainUnavailable, "Brain is damaged", false, false}},
+	{is(store.ErrLocked), outcome{503, protocol.CodeBrainLocked, "Brain is in use by another program", true, false}},
+	{is(brain.ErrOpen), outcome{503, protocol.CodeBrainUnavailable, "Brain cannot be opened", false, true}},
+
 	{is(errInvalid), outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
 	{isA[*brain.ArgumentError], outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
 	{isA[*memory.ArgumentError], outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
@@ -132,6 +140,9 @@ func outcomeOf(err error) outcome {
 
 // detail returns the error's text if the client may see it.
 func (o outcome) detail(err error, requestID string) string {
+	if e, ok := errors.AsType[*store.UnusableError](err); ok {
+		return e.Reason // the cause is for the operator
+	}
 	if o.hidden {
 		return "the daemon's log has the reason under request " + requestID
 	}

@@ -65,7 +65,10 @@ func TestOutcomes(t *testing.T) {
 		{brain.ErrClosed, 503, "shutting_down", true, false},
 		{&store.Error{Op: "write", Path: "a", Err: store.ErrReadOnly}, 503, "read_only", true, false},
 		{context.DeadlineExceeded, 504, "timeout", true, false},
-		{store.ErrSchemaVersion, 500, "internal_error", false, true},
+		{store.ErrSchemaVersion, 501, "unsupported_schema_version", false, false},
+		{&store.UnusableError{Kind: store.ErrDamaged, Cause: &brain.ArgumentError{Name: "slug"}}, 503, "brain_unavailable", false, false},
+		{&store.UnusableError{Kind: store.ErrLocked, Cause: os.ErrExist}, 503, "brain_locked", true, false},
+		{fmt.Errorf("%w a: %w", brain.ErrOpen, store.ErrNotFound), 503, "brain_unavailable", false, true},
 		{errors.New("disk on fire"), 500, "internal_error", false, true},
 	}
 	met := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 // TestAdmit uses up a rate, with a clock of its own.
 func TestAdmit(t *testing.T) {
 	key := Key{Name: "k", Rate: &Rate{PerSecond: 0.4, Burst: 2}}
-	c := keysOf(t, []Key{{Name: key.Name, Tenant: "acme", Brains: []string{"*"}, Roles: []string{"reader"}, Rate: key.Rate}}).list[0]
+	c := keysOf(t, []Key{{Name: key.Name, Tenant: "acme", Brains: []string{"*"}, Roles: []string{"reader"}, Rate: key.Rate}}).callers()[0]
 	at := func(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
 	for _, tt := range []struct {
 		at    float64

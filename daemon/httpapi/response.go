@@ -47,6 +47,9 @@ func writeError(r *http.Request, err error) {
 		w.status = statusClientGone
 		return
 	}
+	if o.status == http.StatusServiceUnavailable && o.retryable {
+		w.Header().Set("Retry-After", "1")
+	}
 	body := encode(protocol.Problem{
 		Status: o.status, Title: o.title, Code: o.code, Detail: o.detail(err, state.id),
 	})

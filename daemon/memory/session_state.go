@@ -64,6 +64,11 @@ func readSession(ctx context.Context, r storeReader, id string) (sessionState, e
 	if err := json.Unmarshal(data, &state); err != nil {
 		return state, fmt.Errorf("%s: %w: restore the file, or delete its folder", path, err)
 	}
+	if state.Version > sessionVersion {
+		return state, &store.UnusableError{Kind: store.ErrSchemaVersion, Reason: fmt.Sprintf(
+			"session %q was written by a newer program: its state has version %d, this program reads version %d: "+
+				"use the newer program", id, state.Version, sessionVersion)}
+	}
 	if state.Version != sessionVersion {
 		return state, fmt.Errorf("%s: version %d is not %d, the one this program reads",
 			path, state.Version, sessionVersion)

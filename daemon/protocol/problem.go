@@ -27,6 +27,11 @@ const (
 	CodeFileTooLarge         = "file_too_large"
 	CodeNoBrain              = "no_brain"
 	CodeNotImplemented       = "not_implemented"
+
+	// Codes of this daemon. The specification has none for a brain that exists but cannot be used.
+	CodeBrainUnavailable = "brain_unavailable"          // 503: damaged, or cannot be opened
+	CodeBrainLocked      = "brain_locked"               // 503: by another program
+	CodeSchemaVersion    = "unsupported_schema_version" // 501: written by a newer program
 )
 
 // Limits of protocol v1.0 (spec 8), in characters unless a comment says otherwise. Bytes are

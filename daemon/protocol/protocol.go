@@ -16,6 +16,9 @@ type Health struct {
 	OK      bool   `json:"ok"`
 	Version string `json:"version,omitempty"`
 	Ready   bool   `json:"ready"`
+	// DamagedBrains counts the brains that were left out at the start because their records cannot
+	// be read.
+	DamagedBrains int `json:"damaged_brains,omitempty"`
 }
 
 // Brain is a named container of documents (spec 2).

@@ -60,6 +60,13 @@ type breakable interface {
 	Broken() bool
 }
 
+// replaceable is implemented by backends whose data other programs can replace.
+type replaceable interface {
+	// Replaced reports whether that has happened since the store was opened. The backend is Broken
+	// then. It is called while the store is open and no mutation runs.
+	Replaced() bool
+}
+
 // follower is implemented by backends that also change by other means than Commit, such as a pull
 // from a remote.
 type follower interface {
@@ -208,6 +215,16 @@ func (g *gate) applyExternal(ctx context.Context, change func() ([]ChangeEvent, 
 	defer g.mu.RUnlock()
 	defer g.checkBroken()
 	return change()
+}
+
+func (g *gate) replaced() bool {
+	r, ok := g.backend.(replaceable)
+	if !ok || g.enter(context.Background()) != nil {
+		return false
+	}
+	defer g.mu.RUnlock()
+	defer g.checkBroken()
+	return r.Replaced()
 }
 
 func (g *gate) checkBroken() {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The conditions that a caller can act on (spec 7.2). Match them with errors.Is or with the
+// The conditions that a caller can act on (most are of spec 7.2). Match them with errors.Is or with the
 // functions below.
 var (
 	// ErrNotFound: there is no document at this path. A directory is not a document.
@@ -19,6 +19,10 @@ var (
 	ErrInvalidPath = errors.New("invalid path")
 	// ErrSchemaVersion: the data on disk was written by a newer version.
 	ErrSchemaVersion = errors.New("unsupported schema version")
+	// ErrDamaged: what is on disk is incomplete or inconsistent, and a person has to decide.
+	ErrDamaged = errors.New("damaged")
+	// ErrLocked: another program uses the data at present.
+	ErrLocked = errors.New("locked by another program")
 )
 
 // Error is the error of every operation of a Store or Batch (the specification's StoreError).

@@ -265,6 +265,19 @@ func (s *Store) Seq() uint64 { return s.seq.Load() }
 // the store repairs it.
 func (s *Store) Broken() bool { return s.gate.broken.Load() }
 
+// Replaced reports whether another program has replaced the data below the store: moved the branch
+// of a repository, or the folder of the documents. The store is Broken then, and reopening it shows
+// the new data. Replaced returns false while a mutation runs, which finds out by itself.
+func (s *Store) Replaced() bool {
+	select {
+	case s.writeLock <- struct{}{}:
+	default:
+		return false
+	}
+	defer func() { <-s.writeLock }()
+	return s.gate.replaced()
+}
+
 // LocalPath returns the file of a document, whether or not the document exists. ok is false if
 // the backend does not keep documents in files, or if the path is invalid.
 func (s *Store) LocalPath(path string) (file string, ok bool) {

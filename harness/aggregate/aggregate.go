@@ -27,11 +27,8 @@ type Sum struct {
 	models  map[string]int
 	prompts map[string]int
 	reader  result.TokenSums
-	// judgeRequests is the number of HTTP requests, judgeTokens what they used.
-	judgeRequests int
-	judgeTokens   result.TokenSums
-	// judgeEstimated is the number of records for which the judge's tokens were estimated.
-	judgeEstimated int
+	// cost is what judging the records cost.
+	cost result.Cost
 
 	versus *versus // nil without a baseline
 
@@ -81,11 +78,7 @@ func (s *Sum) Add(r result.Record) {
 		s.grounded++
 	}
 	addLoss(&s.loss, r.LostAt(result.AskBasic, s.topK)) // Fill knows the scenario
-	s.judgeRequests += r.JudgeAttempts
-	addTokens(&s.judgeTokens, r.JudgeUsage)
-	if r.JudgeUsageEstimated {
-		s.judgeEstimated++
-	}
+	s.cost.AddRecord(&r)
 	s.retrieval.add(r)
 	s.repeats.add(r)
 	if r.Outcome != result.Errored && r.Outcome != result.NoGold {
@@ -130,8 +123,8 @@ func (s *Sum) addAnswer(r result.Record) {
 	addTokens(&s.reader, r.Usage)
 }
 
-// Fill sets the figures of res to those of the records. The cluster tag in res.Settings and the
-// repeats in res.Identity must be set. The maps of res belong to s: no record may
+// Fill sets the figures of res to those of the records. The cluster tag in res.Settings, the
+// repeats in res.Identity and what of the judge's cost is in no record must be set. The maps of res belong to s: no record may
 // be added after Fill while res is in use.
 func (s *Sum) Fill(res *result.Result) {
 	n := s.counts
@@ -152,13 +145,21 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 	res.Retried, res.GoldMissed, res.Grounded = s.retried, s.goldMissed, s.grounded
 	res.ReaderUsage = s.reader
-	res.Retrieval = s.retrieval.figures(independent)
-	res.Cost.JudgeRequests, res.Cost.UsageEstimated = s.judgeRequests, s.judgeEstimated
-	res.Cost.InputTokens, res.Cost.OutputTokens = s.judgeTokens.InputTokens, s.judgeTokens.OutputTokens
+	res.Retrieval = s.retrieval.figures(res)
+	res.Cost = s.costOf(res.Cost)
 	res.Interval = PassInterval(n)
 	for tag, t := range s.tags {
 		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(res, tag, t.Counts)
 	}
+}
+
+// costOf returns the cost of the records and of the requests in given.Unassigned, with the cap and
+// the unpriced model of given.
+func (s *Sum) costOf(given result.Cost) result.Cost {
+	c := s.cost
+	c.CapUSD, c.UnpricedModel, c.Unassigned = given.CapUSD, given.UnpricedModel, given.Unassigned
+	c.AddUnassigned()
+	return c
 }
 
 // PassInterval returns the Wilson interval of a pass rate, nil if there is none.

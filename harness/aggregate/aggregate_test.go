@@ -53,8 +53,13 @@ func anyRecord(t *rapid.T) result.Record {
 func TestOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var records []result.Record
+		brains := rapid.IntRange(0, 7).Draw(t, "brains")
 		for range rapid.IntRange(0, 30).Draw(t, "n") {
-			records = append(records, anyRecord(t))
+			r := anyRecord(t)
+			if brains > 0 {
+				r.Brain = string(rune('a' + rapid.IntRange(0, brains).Draw(t, "brain")))
+			}
+			records = append(records, r)
 		}
 		total := func(rs []result.Record) result.Result {
 			sum := aggregate.New(5)

@@ -7,8 +7,8 @@ import (
 
 func addTokens(sums *result.TokenSums, u *protocol.Usage) {
 	if u != nil {
-		sums.InputTokens += int64(u.InputTokens)
-		sums.OutputTokens += int64(u.OutputTokens)
+		sums.InputTokens = result.AddTokens(sums.InputTokens, int64(u.InputTokens))
+		sums.OutputTokens = result.AddTokens(sums.OutputTokens, int64(u.OutputTokens))
 		sums.Reported++
 	}
 }

@@ -60,15 +60,15 @@ func TestBaselineVerdicts(t *testing.T) {
 	}{
 		// The interval of (36,12,2,0) is .0569 to .3404 (Newcombe 1998).
 		{stats.Pairs{Both: 36, First: 12, Second: 2}, 0, result.NotWorse,
-			"not worse than the baseline by 0 points: +20.0 points, 95% CI +5.7 to +34.0, over 50 pairs"},
+			"not worse than the baseline by 0 points: +20.0 points, 95% CI +5.7 to +34.0 (paired Newcombe), over 50 pairs"},
 		{stats.Pairs{Both: 36, First: 2, Second: 12}, 0.05, result.Worse,
-			"worse than the baseline by more than 5 points: -20.0 points, 95% CI -34.0 to -5.7, over 50 pairs"},
+			"worse than the baseline by more than 5 points: -20.0 points, 95% CI -34.0 to -5.7 (paired Newcombe), over 50 pairs"},
 		{stats.Pairs{Both: 36, First: 2, Second: 12}, 0.3, result.Unknown,
-			"not shown to be not worse than the baseline by 30 points: -20.0 points, 95% CI -34.0 to -5.7, over 50 pairs; with 100 questions of the same shares it could be"},
+			"not shown to be not worse than the baseline by 30 points: -20.0 points, 95% CI -34.0 to -5.7 (paired Newcombe), over 50 pairs; with 100 questions of the same shares it could be"},
 		{stats.Pairs{Both: 36, First: 2, Second: 12}, 0.1, result.Unknown,
-			"not shown to be not worse than the baseline by 10 points: -20.0 points, 95% CI -34.0 to -5.7, over 50 pairs; more questions of the same shares would not show it"},
+			"not shown to be not worse than the baseline by 10 points: -20.0 points, 95% CI -34.0 to -5.7 (paired Newcombe), over 50 pairs; more questions of the same shares would not show it"},
 		{stats.Pairs{Both: 46, Neither: 4}, 0.03, result.Unknown,
-			"not shown to be not worse than the baseline by 3 points: +0.0 points, 95% CI -7.1 to +7.1, over 50 pairs; with 150 questions of the same shares it could be"},
+			"not shown to be not worse than the baseline by 3 points: +0.0 points, 95% CI -7.1 to +7.1 (paired Newcombe), over 50 pairs; with 150 questions of the same shares it could be"},
 		{stats.Pairs{Both: 460, Neither: 40}, 0.03, result.NotWorse, ""},
 		{stats.Pairs{}, 0.5, result.Unknown, "not shown to be not worse than the baseline: no question has a verdict in both (0 unpaired)"},
 	} {

@@ -30,7 +30,7 @@ func (s moments) interval(n int) (i result.Interval, ok bool) {
 		return i, false
 	}
 	lo, hi := stats.MeanCI(n, mean, variance, confidence)
-	i = result.Interval{Method: "student_t", Confidence: confidence, Low: max(0, lo), High: min(1, hi)}
+	i = result.Interval{Method: result.MethodT, Confidence: confidence, Low: max(0, lo), High: min(1, hi)}
 	return i, true
 }
 

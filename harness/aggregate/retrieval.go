@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"fmt"
+	"slices"
 
 	"evalctl/harness/result"
 )
@@ -24,6 +25,10 @@ type accumulator struct {
 type retrievalSum struct {
 	ks       []int
 	measures []measure
+	primary  [primaries]int // indices of measures
+	units    unitSum
+	known    *result.Retrieval // whose intervals were computed last, nil for none
+	knownFor intervalKey
 	noGold   int
 	errors   int
 	all      *accumulator
@@ -33,6 +38,9 @@ type retrievalSum struct {
 func newRetrievalSum(topK int) *retrievalSum {
 	m := &retrievalSum{ks: depths(topK), tags: map[string]*accumulator{}}
 	m.measures = measuresAt(m.ks)
+	for i, name := range (&result.Retrieval{Ks: m.ks}).PrimaryMetrics() {
+		m.primary[i] = slices.IndexFunc(m.measures, func(s measure) bool { return s.name == name })
+	}
 	m.all = m.newAccumulator()
 	return m
 }
@@ -66,6 +74,7 @@ func (m *retrievalSum) add(r result.Record) {
 		one.of[i].add(measure.of(gold))
 	}
 	m.all.plus(one)
+	m.units.add(r, m.unitOf(one).sums)
 	for _, tag := range r.Tags {
 		if m.tags[tag] == nil {
 			m.tags[tag] = m.newAccumulator()
@@ -107,9 +116,9 @@ func (m *retrievalSum) micro(f *accumulator) result.Metrics {
 	return out
 }
 
-// figures returns nil if no question had gold. There are intervals only if the records are
-// independent: those of repeats, or of questions in clusters, would be too narrow.
-func (m *retrievalSum) figures(independent bool) *result.Retrieval {
+// figures returns the figures of a run with the settings and the identity of res, nil if no question
+// had gold.
+func (m *retrievalSum) figures(res *result.Result) *result.Retrieval {
 	if m.all.n == 0 {
 		return nil
 	}
@@ -118,15 +127,7 @@ func (m *retrievalSum) figures(independent bool) *result.Retrieval {
 		Macro: m.macro(m.all), Intervals: map[string]result.Interval{}, Micro: m.micro(m.all),
 		ByTag: map[string]*result.TagMeans{}, Warnings: m.warnings(),
 	}
-	primary := r.PrimaryMetrics()
-	for i, measure := range m.measures {
-		if !independent || measure.name != primary[0] && measure.name != primary[len(primary)-1] {
-			continue
-		}
-		if interval, ok := m.all.of[i].interval(m.all.n); ok {
-			r.Intervals[measure.name] = interval
-		}
-	}
+	m.intervals(r, res)
 	for tag, f := range m.tags {
 		r.ByTag[tag] = &result.TagMeans{N: f.n, Macro: m.macro(f), Micro: m.micro(f)}
 	}

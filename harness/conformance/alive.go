@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -154,10 +153,7 @@ func (d *target) healthStatus(ctx context.Context) (int, error) {
 	return res.status, nil
 }
 
-// serverError matches the summary of a request whose response had a status of 5xx.
-var serverError = regexp.MustCompile(` → 5\d\d$`)
-
 // isSuspicious reports whether a daemon may be dead after this result.
 func (o outcome) isSuspicious() bool {
-	return o.again || o.Reason == ReasonTransport || o.Verdict != Kept && serverError.MatchString(o.Request)
+	return o.again || o.Reason == ReasonTransport || o.Verdict != Kept && o.isServerError
 }

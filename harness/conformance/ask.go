@@ -46,6 +46,9 @@ func askStreamChecks() []check {
 						n++
 					}
 				}
+				if n == 0 {
+					return s.endless()
+				}
 				if n != 1 {
 					return fmt.Errorf("want one done or error, got %q", s.eventNames())
 				}
@@ -69,6 +72,9 @@ func askStreamChecks() []check {
 			})...),
 		should("ask-done", "6.3", "The stream of a question that the documents answer ends with done.",
 			asking(func(s *askStream) error {
+				if !slices.ContainsFunc(s.eventNames(), isEnd) {
+					return s.endless()
+				}
 				if !slices.Contains(s.eventNames(), protocol.EventDone) {
 					return fmt.Errorf("want done, got %q", s.eventNames())
 				}
@@ -91,8 +97,16 @@ func (s *askStream) eachPayload(judge func(object) error) error {
 	return nil
 }
 
+// endless returns the error for a stream that has neither done nor error.
+func (s *askStream) endless() error {
+	return because("has neither done nor error", "want done or error at the end, got %q", s.eventNames())
+}
+
 func endsWithDoneOrError(s *askStream) error {
-	if n := len(s.frames); n == 0 || !isEnd(s.frames[n-1].name) {
+	if !slices.ContainsFunc(s.eventNames(), isEnd) {
+		return s.endless()
+	}
+	if !isEnd(s.frames[len(s.frames)-1].name) {
 		return fmt.Errorf("want done or error at the end, got %q", s.eventNames())
 	}
 	return nil

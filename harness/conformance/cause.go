@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +15,9 @@ type cause struct {
 	what  string // follows the route, such as "returned 500"
 	wide  bool   // the same on every route is one cause
 	which bool   // the options of the request are a part of its route
+	whole bool   // what says everything
+
+	status int // of the response, if the status is the cause
 }
 
 // key is equal for causes that are the same.
@@ -25,7 +29,12 @@ func (c cause) key() string {
 }
 
 // String names a cause by its route.
-func (c cause) String() string { return strings.TrimSpace(c.route + " " + c.what) }
+func (c cause) String() string {
+	if c.whole {
+		return c.what
+	}
+	return strings.TrimSpace(c.route + " " + c.what)
+}
 
 // failure is the error of a step, with the exchange that it is about and its cause.
 type failure struct {
@@ -51,6 +60,11 @@ func inResult(what, format string, args ...any) error {
 	return failure{error: fmt.Errorf(format, args...), cause: cause{what: what, which: true}}
 }
 
+// asCause is because for a defect whose name needs no route.
+func asCause(what, format string, args ...any) error {
+	return failure{error: fmt.Errorf(format, args...), cause: cause{what: what, wide: true, whole: true}}
+}
+
 // about adds the exchange to the error of an assertion about its response.
 func (x *exchange) about(err error) error {
 	if err == nil || x == nil {
@@ -72,7 +86,9 @@ func (x *exchange) about(err error) error {
 
 // wantStatus returns the error for a status other than the wanted one, which what describes.
 func (r *response) wantStatus(want string, err error) error {
-	return failure{error: err, cause: cause{route: r.route(), what: r.returned(want)}, seen: r.seen}
+	// A daemon's statuses for errors, and its authentication, are the same everywhere.
+	wide := r.status >= 400 && r.status < 500 && !strings.HasPrefix(want, "2") || r.status == 401 || r.status == 403
+	return failure{error: err, cause: cause{route: r.route(), what: r.returned(want), wide: wide, status: r.status}, seen: r.seen}
 }
 
 func (r *response) route() string {
@@ -108,6 +124,26 @@ func (r *response) code() string {
 	return " (" + code + ")"
 }
 
+// dueTo returns a step that runs steps and gives their contradictions one cause, wherever it is seen.
+func dueTo(what string, steps ...step) step {
+	return func(ctx context.Context, c *client) error {
+		err := c.run(ctx, steps...)
+		if !errors.As(err, new(contradiction)) {
+			return err
+		}
+		f, _ := errors.AsType[failure](err)
+		if f.seen == nil {
+			f.seen = c.last()
+		}
+		route := ""
+		if f.seen != nil {
+			route = f.seen.route
+		}
+		f.error, f.cause = err, cause{route: route, what: what, wide: true}
+		return f
+	}
+}
+
 // afterChange adds the last change to the cause of a contradiction about its effect.
 func (c *client) afterChange(err error) error {
 	f, ok := errors.AsType[failure](err)
@@ -132,10 +168,12 @@ func causeOf(err error, last *exchange) (cause, *exchange) {
 	c := cause{what: err.Error()}
 	if seen != nil {
 		// The text of an error begins with the request, which has names of this check.
-		if rest, found := strings.CutPrefix(c.what, seen.line+": "); found {
-			c.what = rest
-		}
-		c.route = seen.route
+		c.what = strings.TrimPrefix(strings.TrimPrefix(c.what, seen.line+": "), seen.route+": ")
+		c.route = seen.route + ":"
+	}
+	// What the daemon sent instead differs from check to check.
+	for _, instead := range []string{", got ", ", but "} {
+		c.what, _, _ = strings.Cut(c.what, instead)
 	}
 	return c, seen
 }
@@ -145,9 +183,6 @@ func causeOf(err error, last *exchange) (cause, *exchange) {
 func (d *target) explain(res *Result, err error, last *exchange) {
 	res.Detail = d.redactor.Text(err.Error())
 	c, seen := causeOf(err, last)
-	if res.Reason == ReasonOptional {
-		c.route = "" // one of a few texts
-	}
 	c.what = shown(c.what, lineBytes, d.redactor.Text)
 	res.cause, res.Cause = c, c.String()
 	if seen != nil {

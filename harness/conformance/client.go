@@ -60,6 +60,7 @@ func (c *client) runInToolBrain(ctx context.Context, steps []step) (err error) {
 
 // runInNewBrain creates the client's brain, runs the steps and deletes the brain.
 func (c *client) runInNewBrain(ctx context.Context, steps []step) (err error) {
+	c.remember(c.target.exchange(daemonRequest(http.MethodPost, "/v1/brains"), ""))
 	if c.brain, err = c.target.createBrain(ctx); err != nil {
 		return err
 	}
@@ -102,11 +103,16 @@ func (c *client) do(ctx context.Context, r request) (*response, error) {
 		return nil, err
 	}
 	c.remember(res.seen)
-	if res.status == http.StatusTooManyRequests {
-		return nil, unjudged{ReasonRateLimit, res.wantStatus("2xx",
-			errors.New("the daemon's rate limit was reached: run fewer checks in parallel"))}
+	return res, res.withinRate()
+}
+
+// withinRate returns an error if the daemon's rate limit was reached.
+func (r *response) withinRate() error {
+	if r.status != http.StatusTooManyRequests {
+		return nil
 	}
-	return res, nil
+	return unjudged{ReasonRateLimit, r.wantStatus("2xx",
+		errors.New("the daemon's rate limit was reached: run fewer checks in parallel"))}
 }
 
 // poll calls try until it is done, with growing pauses. It returns false when the limit is reached

@@ -18,8 +18,8 @@ import (
 // Level is the requirement level of a check.
 type Level string
 
-// Must marks what the specification requires unconditionally. Should marks what it recommends, and
-// what it leaves open and the reference daemon decided.
+// Must marks what the specification requires unconditionally. Should marks what it recommends or
+// implies, and what the reference daemon decided for itself; see Check.Own.
 const (
 	Must   Level = "MUST"
 	Should Level = "SHOULD"
@@ -32,6 +32,9 @@ type Check struct {
 	Level    Level  `json:"level"`
 	Section  string `json:"section"` // of the specification
 	Sentence string `json:"sentence"`
+	// Own is set if the specification leaves the matter open and the reference daemon decided it. The
+	// level is SHOULD. The check runs only with Options.Reference.
+	Own bool `json:"own,omitempty"`
 }
 
 // Result is the outcome of one check. Reason is set if the check is not judged. Detail explains why
@@ -126,13 +129,12 @@ func selectChecks(only []string) ([]check, error) {
 	}
 	chosen := make([]bool, len(all))
 	for _, selector := range only {
+		if _, err := path.Match(selector, ""); err != nil {
+			return nil, fmt.Errorf("%w: %q: %w", errNoCheck, selector, err)
+		}
 		found := false
 		for i, c := range all {
-			ok, err := path.Match(selector, c.ID)
-			if err != nil {
-				return nil, fmt.Errorf("%w: %q: %w", errNoCheck, selector, err)
-			}
-			if ok || selector == c.Group {
+			if matches(selector, c.ID) || selector == c.Group {
 				chosen[i], found = true, true
 			}
 		}
@@ -147,6 +149,12 @@ func selectChecks(only []string) ([]check, error) {
 		}
 	}
 	return selected, nil
+}
+
+// matches reports whether an id matches a valid glob.
+func matches(glob, id string) bool {
+	ok, err := path.Match(glob, id)
+	return ok && err == nil
 }
 
 // check is a Check with its steps, which run in order until one returns an error.
@@ -170,9 +178,9 @@ func newCheck(l Level, id, section, sentence string, steps []step) check {
 }
 
 func catalog() []check {
-	return slices.Concat(
+	return markOwn(slices.Concat(
 		brainChecks(), documentChecks(), recordChecks(), listingChecks(), batchChecks(), pathChecks(), limitChecks(),
 		errorChecks(), headerChecks(), eventChecks(), authChecks(), searchChecks(), askChecks(), sessionChecks(),
 		ingestChecks(), mcpChecks(),
-	)
+	))
 }

@@ -30,7 +30,7 @@ func TestReferenceDaemon(t *testing.T) {
 	})
 	t.Run("memory without keys", func(t *testing.T) {
 		t.Parallel()
-		o := Options{Endpoint: serve(t, "", nil, unbroken), Only: []string{"brains", "auth", "search"}}
+		o := Options{Endpoint: serve(t, "", nil, unbroken), Only: []string{"brains", "auth", "search"}, Reference: true}
 		wantAllPass(t, run(t, o), "auth-*", "brains-tenant-*")
 	})
 	for _, kind := range []string{daemon.StoreFS, daemon.StoreGit} {
@@ -200,5 +200,40 @@ func TestBrainsAreDeleted(t *testing.T) {
 	n, _ := res.Body.Read(got)
 	if string(got[:n]) != `{"items":[],"default_brain_id":""}`+"\n" {
 		t.Errorf("brains left behind: %s", got[:n])
+	}
+}
+
+// What the reference daemon decided is not checked on others. Each choice is a SHOULD, because the
+// specification requires nothing.
+func TestOwnChoices(t *testing.T) {
+	all, err := Checks(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, glob := range ownChoices {
+		if !slices.ContainsFunc(all, func(c Check) bool { return matches(glob, c.ID) }) {
+			t.Errorf("%s matches no check", glob)
+		}
+	}
+	own := 0
+	for _, c := range all {
+		if c.Own {
+			own++
+		}
+		if c.Own && c.Level != Should {
+			t.Errorf("%s is a MUST and a choice", c.ID)
+		}
+	}
+	if own < 100 || own > len(all)/3 {
+		t.Errorf("%d of %d checks are about choices", own, len(all))
+	}
+	o := authOptions(serve(t, "", keys(t), unbroken))
+	o.Only, o.Reference = []string{"brains"}, false
+	if r := run(t, o); r.Planned != len(r.Results) || r.Planned == 0 || slices.ContainsFunc(r.Results, func(res Result) bool { return res.Own }) {
+		t.Errorf("planned %d, got %d results", r.Planned, len(r.Results))
+	}
+	o.Only = []string{"brains-create-201"}
+	if _, err := Run(t.Context(), o); !errors.Is(err, errOnlyOwn) {
+		t.Errorf("only a choice: %v", err)
 	}
 }

@@ -25,6 +25,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if how := os.Getenv(mortalDaemon); how != "" {
+		if err := serveMortal(how, os.Getenv(mortalMarker)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -55,7 +62,7 @@ func keys(t testing.TB) *httpapi.Keys {
 func authOptions(url string) Options {
 	return Options{
 		Endpoint: url, MCP: url + "/mcp", Token: adminToken, ReadOnlyToken: readerToken, OtherTenantToken: otherToken,
-		Agent: "conformance test",
+		Agent: "conformance test", Reference: true,
 	}
 }
 

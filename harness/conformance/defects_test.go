@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,34 +15,57 @@ type defect struct {
 	wrap ct.Wrapper
 	// only are the checks that run: by default all groups but those that move megabytes.
 	only []string
-	// broken are globs over the ids of the checks that are about the defect: all of them must be
-	// broken, and no other check.
-	broken []string
+	// findings are the causes of the findings, in the order of the report.
+	findings []string
+	// normalised are texts in what the probe found out, in its order.
+	normalised []string
 	// left is set if the daemon keeps brains.
 	left bool
 }
 
 func defects() []defect {
-	created := func(body func(id, name string) any) ct.Creation {
-		return ct.Creation{Keys: []string{"name"}, Rejects: 400, Status: 201, Body: body, AssignsID: true}
+	answer := func(path ...string) func(id, _ string) any {
+		return func(id, _ string) any {
+			var v any = id
+			for _, key := range slices.Backward(path) {
+				v = object{key: v}
+			}
+			return v
+		}
 	}
+	own := []string{".search.db", ".search.db-wal"}
+	statGroups := []string{"documents", "listing-200", "listing-[a-l]*", "errors", "headers"}
+	fewChecks := []string{"brains", "documents-put-*", "documents-brain*", "listing-200", "listing-empty", "events-200", "events-created", "search-200"}
 	return []defect{
 		{name: "nothing", wrap: ct.Correct()},
 		{name: "delay", wrap: ct.Delay(300 * time.Millisecond),
 			only: []string{"documents-put-*", "events-created", "events-ready", "search-finds", "ask-200"}},
-		{name: "files of its own", wrap: ct.Stray(".search.db", ".search.db-wal"), broken: []string{"listing-only-documents"}},
-		{name: "files of its own after a search", wrap: ct.StrayAfterSearch(".search.db", ".search.db-wal"),
-			broken: []string{"listing-only-documents"}},
-		{name: "folder rows", wrap: ct.FolderRows(), broken: []string{"listing-recursive-no-folders"}},
-		{name: "no deletion of brains, 404", wrap: ct.NoDeletion(404), left: true},
-		{name: "no deletion of brains, 405", wrap: ct.NoDeletion(405), left: true},
-		{name: "500 on PUT", wrap: ct.Failing("PUT /documents", 500), broken: []string{"documents-put-204"}},
-		{name: "500 on search", wrap: ct.Failing("POST /search", 500), broken: []string{"search-200"}},
-		{name: "500 on events", wrap: ct.Failing("GET /events", 500), broken: []string{"events-200"}},
-		{name: "brain.brainId", wrap: ct.Create(ct.Creation{Keys: []string{"brainId"}, Rejects: 400, Status: 201,
-			Body: func(id, _ string) any { return object{"brain": object{"brainId": id}} }})},
-		{name: "brain_id", wrap: ct.Create(created(func(id, _ string) any { return object{"brain_id": id} }))},
-		{name: "no brains endpoint", wrap: ct.ImplicitBrains(404)},
+		{name: "own files", wrap: ct.Stray(own...), findings: []string{"listing-only-documents"}},
+		{name: "own files after a search", wrap: ct.StrayAfterSearch(own...), findings: []string{"listing-only-documents"}},
+		{name: "folder rows", wrap: ct.FolderRows(), findings: []string{"listing-recursive-no-folders"}},
+		{name: "DELETE of brains 404", wrap: ct.NoDeletion(404), left: true, only: fewChecks,
+			normalised: []string{"brains cannot be deleted and remain: DELETE /v1/brains/{id} returned 404"}},
+		{name: "DELETE of brains 405", wrap: ct.NoDeletion(405), left: true, only: fewChecks,
+			normalised: []string{"brains cannot be deleted and remain: DELETE /v1/brains/{id} returned 405"}},
+		{name: "500 on PUT", wrap: ct.Failing("PUT /documents", 500), findings: []string{"PUT /documents returned 500"}},
+		{name: "500 on search", wrap: ct.Failing("POST /search", 500), findings: []string{"POST /search returned 500"}},
+		{name: "500 on events", wrap: ct.Failing("GET /events", 500), findings: []string{"GET /events returned 500"}},
+		{name: "500 on reads", wrap: ct.Failing("GET /documents/read", 500), findings: []string{"GET /documents/read returned 500"}},
+		{name: "500 on stat", wrap: ct.Failing("GET /documents/stat", 500), only: statGroups,
+			findings: []string{"GET /documents/stat returned 500"}},
+		{name: "500 on listings", wrap: ct.Failing("GET /documents", 500), only: statGroups,
+			findings: []string{"GET /documents returned 500"}},
+		{name: "500 on renames", wrap: ct.Failing("POST /documents/rename", 500), only: statGroups,
+			findings: []string{"POST /documents/rename returned 500"}},
+		{name: "bare listings", wrap: ct.BareListings(), only: statGroups, findings: []string{"GET /documents returned no JSON object"}},
+		{name: "brain.brainId", only: fewChecks,
+			wrap:       ct.Create(ct.Creation{Keys: []string{"brainId"}, Rejects: 400, Status: 201, Body: answer("brain", "brainId")}),
+			normalised: []string{`brains are created with {"brainId":"NAME"}, and their id is brain.brainId`}},
+		{name: "brain_id", only: fewChecks,
+			wrap:       ct.Create(ct.Creation{Keys: []string{"name"}, Rejects: 422, Status: 200, Body: answer("brain_id"), AssignsID: true}),
+			normalised: []string{`brains are created with {"name":"NAME"}, and their id is brain_id`}},
+		{name: "no POST of brains", wrap: ct.ImplicitBrains(404), only: fewChecks,
+			normalised: []string{"there is no POST /v1/brains"}},
 		{name: "resets", wrap: ct.ResetEvery(50)},
 		{name: "rate limit", wrap: ct.RateLimitEvery(40)},
 	}
@@ -53,26 +77,40 @@ func TestDefects(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			o := authOptions(serve(t, "", keys(t), d.wrap))
-			o.Only, o.Parallel = d.only, 8
+			o.Only, o.Parallel, o.Reference = d.only, 8, false
 			if d.only == nil {
 				o.Only = manyGroups
 			}
 			r := run(t, o)
-			wantBroken(t, r, d.broken)
-			if r.Partial || d.left != (len(r.BrainsLeft) > 0) {
-				t.Errorf("partial %v, brains left: %d", r.Partial, len(r.BrainsLeft))
+			wantFindings(t, r, d.findings)
+			if len(r.Normalised) != len(d.normalised) && d.normalised != nil {
+				t.Errorf("normalised: %q", r.Normalised)
+			}
+			for i, want := range d.normalised {
+				if i < len(r.Normalised) && !strings.HasPrefix(r.Normalised[i], want) {
+					t.Errorf("normalised: %q", r.Normalised[i])
+				}
+			}
+			if r.Partial || len(r.Deaths) > 0 || d.left != (len(r.BrainsLeft) > 0) {
+				t.Errorf("partial %v, deaths %v, brains left: %q", r.Partial, r.Deaths, r.BrainsLeft)
 			}
 		})
 	}
 }
 
-func wantBroken(t *testing.T, r Report, broken []string) {
+// wantFindings requires the findings of a report. Each is the beginning of a cause, or the id of the
+// only check of a finding.
+func wantFindings(t *testing.T, r Report, want []string) {
 	t.Helper()
-	for _, res := range r.Results {
-		isBroken := res.Verdict == Broken
-		if want := slices.ContainsFunc(broken, func(g string) bool { return matchesAny([]string{g}, res.ID) }); want != isBroken {
-			t.Errorf("%s %s is %s: %s [%s]", res.Level, res.ID, res.Verdict, res.Detail, res.Request)
+	for i, f := range r.Findings {
+		if i >= len(want) || !strings.HasPrefix(f.Cause, want[i]) && !slices.Equal(f.Checks, want[i:i+1]) {
+			t.Errorf("finding %q: %q: %s\n%s\n%s", f.Cause, f.Checks, f.Detail, f.Request, f.Response)
 		}
+	}
+	if len(r.Findings) < len(want) {
+		t.Errorf("%d findings, want %q", len(r.Findings), want)
+	}
+	for _, res := range r.Results {
 		if (res.Reason == "") == (res.Verdict == NotJudged) {
 			t.Errorf("%s is %s with the reason %q", res.ID, res.Verdict, res.Reason)
 		}

@@ -139,10 +139,32 @@ func batchEventChecks() []check {
 		must("events-batch-same-path", "6.1", "Several ops on one path are reported as one event each.",
 			expectEvents([]step{batch(writeOp("x.md", "1"), writeOp("x.md", "2"), deleteOp("x.md"))},
 				"created x.md", "updated x.md", "deleted x.md")),
+		must("events-only-documents", "2",
+			"Events report only documents that were written: files that the daemon adds begin with an underscore.",
+			onlyWrittenEvents),
 		must("events-generated", "6.1", "Writes to generated files are reported.",
 			expectEvents([]step{put("_index.md", "x")}, "created _index.md")),
 	}
 }
+
+// onlyWrittenEvents looks for events of files that the daemon added, which may be those of an index.
+var onlyWrittenEvents = withReadyStream(asSent(eventsRequest), func(ctx context.Context, c *client, s *stream) error {
+	frames, err := s.collect(ctx, c, put(kettle, "The kettle is green."), send(plainSearch), remove(kettle))
+	if err != nil {
+		return err
+	}
+	var own []string
+	for _, f := range frames {
+		o, _ := f.object() // another check is about that
+		if p, _ := o["path"].(string); p != "" && p != kettle {
+			own = append(own, p)
+		}
+	}
+	if len(own) > 0 {
+		return contradiction{s.with(frames).about(ownFileError(own))}
+	}
+	return nil
+})
 
 func largeBatchEvents(n int) step {
 	var ops []object
@@ -239,12 +261,13 @@ func readableWhenReported() step {
 }
 
 func eventIDChecks() []check {
+	const wrongIDs = "has frames without an id of their own that is above the ones before"
 	increasing := func(frames []frame) error {
 		last := -1
 		for _, f := range frames {
 			n, err := strconv.Atoi(f.id)
 			if err != nil || n <= last {
-				return fmt.Errorf("want increasing ids, got %q after %d", f.id, last)
+				return because(wrongIDs, "want increasing ids, got %q after %d", f.id, last)
 			}
 			last = n
 		}
@@ -254,7 +277,7 @@ func eventIDChecks() []check {
 		seen := map[string]bool{}
 		for _, f := range frames {
 			if f.id == "" || seen[f.id] {
-				return fmt.Errorf("want a unique id in every frame, got %q for %q", f.id, f.name)
+				return because(wrongIDs, "want a unique id in every frame, got %q for %q", f.id, f.name)
 			}
 			seen[f.id] = true
 		}

@@ -92,13 +92,15 @@ func toolExchange(tool string, args object, reply *reply) *exchange {
 	return x
 }
 
-// optionsOf returns the names of the parameters of a query, and of the keys of a search or an ask, without
-// those that say what is asked for.
+// optionsOf returns the names of the parameters of a query, and of the keys of a search or an ask,
+// without those that say what is asked for and those that have their default.
 func optionsOf(r request) []string {
 	names := map[string]bool{}
 	values, _ := url.ParseQuery(r.query) // a malformed query has no names
 	for name := range values {
-		names[name] = true
+		if value := values.Get(name); value != "" && value != "false" && name != "recursive" {
+			names[name] = true
+		}
 	}
 	if r.body != nil && (r.path == "/search" || r.path == "/ask" || strings.HasSuffix(r.path, "/recall")) {
 		var o object
@@ -128,9 +130,10 @@ var words = []string{
 // routeOf returns the path of a request with {id} in the place of ids, without its query.
 func routeOf(r request) string {
 	p, _, _ := strings.Cut(r.path, "?")
-	below, isBelow := strings.CutPrefix(p, "/v1/brains/conformance-no-such-brain/")
-	if isBelow {
-		p = "/" + below
+	if rest, ok := strings.CutPrefix(p, "/v1/brains/"); ok {
+		if _, below, ok := strings.Cut(rest, "/"); ok {
+			p = "/" + below
+		}
 	}
 	if p == "" {
 		return "/v1/brains/{id}"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // Finding is one cause of broken checks, with the evidence of one of them. The texts may contain
@@ -27,7 +28,13 @@ type Finding struct {
 }
 
 // findings groups the broken checks by cause. It gives all results of a cause the same text.
-func findings(results []Result) []Finding {
+func findings(results []Result, routes *routes) []Finding {
+	for i := range results {
+		results[i].cause = routes.settle(results[i].cause)
+		if c := results[i].cause; c.what != "" {
+			results[i].Cause = c.String()
+		}
+	}
 	texts := causeTexts(results)
 	index, list := map[string]int{}, []Finding{}
 	for _, level := range []Level{Must, Should} {
@@ -67,18 +74,18 @@ func (f *Finding) add(res Result) {
 	}
 }
 
-// causeTexts returns the text of each cause that was seen on several routes.
+// causeTexts returns the text of each cause that was seen on several endpoints or tools.
 func causeTexts(results []Result) map[string]string {
 	routes := map[string][]string{}
 	for _, res := range results {
-		if c := res.cause; c.wide && c.route != "" && !slices.Contains(routes[c.key()], c.route) {
+		if c := res.cause; c.wide && !c.whole && c.route != "" && !slices.Contains(routes[c.key()], c.route) {
 			routes[c.key()] = append(routes[c.key()], c.route)
 		}
 	}
 	texts := map[string]string{}
 	for key, on := range routes {
 		if len(on) > 1 {
-			texts[key] = fmt.Sprintf("%d endpoints: each %s", len(on), key)
+			texts[key] = fmt.Sprintf("each of %d endpoints %s", len(on), key)
 		}
 	}
 	return texts
@@ -110,4 +117,31 @@ func (r Report) Unjudged() []Group {
 	}
 	slices.SortStableFunc(list, func(a, b Group) int { return cmp.Compare(len(b.Results), len(a.Results)) })
 	return list
+}
+
+// routes counts the statuses that each route returned. It is safe for concurrent use.
+type routes struct {
+	mu       sync.Mutex
+	statuses map[string]map[int]int
+}
+
+func (r *routes) count(x *exchange) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.statuses[x.route] == nil {
+		r.statuses[x.route] = map[int]int{}
+	}
+	r.statuses[x.route][x.answer.status]++
+}
+
+// settle returns the cause of a route that returned the same error to all of several requests: then
+// it does not matter what was wanted.
+func (r *routes) settle(c cause) cause {
+	const several = 3
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if seen := r.statuses[c.route]; c.status >= 400 && len(seen) == 1 && seen[c.status] >= several {
+		return cause{route: c.route, what: fmt.Sprintf("returned %d", c.status), status: c.status}
+	}
+	return c
 }

@@ -43,11 +43,19 @@ var (
 	}
 )
 
-// ignores requires a header not to change the response or the effect of the operation.
+// ignores requires a header not to change the response or the effect of the operation. It cannot be
+// judged if the operation does not work without the header.
 func (o operation) ignores(name, value string) []step {
-	steps := []step{put("a.md", "one"), expect(o.request.withHeader(name, value), o.status, o.assertions...)}
+	return []step{
+		inOtherBrain(setup(o.steps(unmodified)...)),
+		dueTo("does not ignore "+name, o.steps(func(r request) request { return r.withHeader(name, value) })...),
+	}
+}
+
+func (o operation) steps(change func(request) request) []step {
+	steps := []step{put("a.md", "one"), expect(change(o.request), o.status, o.assertions...)}
 	if o.missing != nil {
-		steps = append(steps, expect(o.missing.withHeader(name, value), 404))
+		steps = append(steps, expect(change(*o.missing), 404))
 	}
 	return append(steps, o.after...)
 }

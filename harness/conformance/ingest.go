@@ -147,7 +147,8 @@ func ingestDone(ctx context.Context, c *client, r request) (object, error) {
 	})
 	result, ok := job["result"].(object)
 	if err == nil && (!done || !ok) {
-		err = brokenf("job %s: want a result in %v, got %s", id, ingestWithin, excerpt(encode(job)))
+		// The specification does not say where a queued file is found when it is done.
+		err = unjudged{ReasonObserve, fmt.Errorf("job %s: want a result in %v, got %s", id, ingestWithin, excerpt(encode(job)))}
 	}
 	return result, err
 }

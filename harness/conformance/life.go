@@ -30,11 +30,13 @@ type life struct {
 	death    *Death
 	suspects []string          // at the death: first those that were running
 	cut      map[string]Result // what the checks found that did not end before the death
+	requests map[string]string // the last request of each check
 }
 
 // live calls work with a new life, watches the daemon meanwhile, and returns the life at its end.
 func (r *runner) live(ctx context.Context, work func(*life)) *life {
-	l := &life{target: r.target, process: r.process, log: r.options.Log, cut: map[string]Result{}, lastEnd: time.Now()}
+	l := &life{target: r.target, process: r.process, log: r.options.Log, lastEnd: time.Now(),
+		cut: map[string]Result{}, requests: map[string]string{}}
 	l.ctx, l.stop = context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	if l.process != nil {
@@ -44,7 +46,10 @@ func (r *runner) live(ctx context.Context, work func(*life)) *life {
 		watching.Go(l.watchHealth)
 	}
 	work(l)
-	l.suspect("") // after the last check
+	if l.process != nil {
+		time.Sleep(settling) // the last check may have made it die
+	}
+	l.suspect("")
 	l.stop(nil)
 	watching.Wait()
 	return l
@@ -88,6 +93,13 @@ func (l *life) begin(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running = append(l.running, id)
+}
+
+// answered keeps the last request of a check.
+func (l *life) answered(o outcome) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests[o.ID] = o.last
 }
 
 func (l *life) end(id string, remembered int) {

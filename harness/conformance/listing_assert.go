@@ -32,6 +32,15 @@ func expectEntries(query []string, judge func([]object) error) step {
 	return observe(listOf(query...), 200, entriesMatch(judge)...)
 }
 
+// entryCount leaves a check about n entries not judged if there are more or fewer: that is what the
+// checks of the paths are about.
+func entryCount(entries []object, n int) error {
+	if len(entries) != n {
+		return unjudged{ReasonObserve, fmt.Errorf("the check is about %d items, got %q", n, pathsOf(entries))}
+	}
+	return nil
+}
+
 func pathsOf(entries []object) []string {
 	list := make([]string, len(entries))
 	for i, e := range entries {
@@ -54,15 +63,11 @@ func hasPaths(paths ...string) []assertion {
 
 // difference says how a list of paths differs from the wanted one, for a cause.
 func difference(want, got []string) string {
-	lacks := slices.ContainsFunc(want, func(p string) bool { return !slices.Contains(got, p) })
-	adds := slices.ContainsFunc(got, func(p string) bool { return !slices.Contains(want, p) })
 	switch {
-	case lacks && adds:
-		return "has wrong paths"
-	case lacks:
-		return "lacks paths"
-	case adds:
+	case slices.ContainsFunc(got, func(p string) bool { return !slices.Contains(want, p) }):
 		return "has paths that do not belong"
+	case slices.ContainsFunc(want, func(p string) bool { return !slices.Contains(got, p) }):
+		return "lacks paths"
 	}
 	return "has paths more than once"
 }
@@ -75,8 +80,8 @@ func expectListing(query []string, paths ...string) step {
 // expectEachEntry requests a listing that must have n entries, and matches a field of each.
 func expectEachEntry(query []string, n int, name string, m matcher) step {
 	return expectEntries(query, func(entries []object) error {
-		if len(entries) != n {
-			return fmt.Errorf("want %d items, got %q", n, pathsOf(entries))
+		if err := entryCount(entries, n); err != nil {
+			return err
 		}
 		for _, e := range entries {
 			if err := matchField(e, name, m); err != nil {

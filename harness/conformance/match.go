@@ -15,6 +15,9 @@ type matcher func(any) error
 // matchField requires an object to have a field that matches.
 func matchField(o object, name string, m matcher) error {
 	got, ok := o[name]
+	if _, isCamel := o[camelCase(name)]; !ok && isCamel && name != camelCase(name) {
+		return onEveryRoute(notSnakeCase, "want the field %q, got %s", name, excerpt(encode(o)))
+	}
 	if !ok {
 		return because(fmt.Sprintf("has no field %q", name), "want the field %q, got %s", name, excerpt(encode(o)))
 	}
@@ -24,12 +27,27 @@ func matchField(o object, name string, m matcher) error {
 	return nil
 }
 
+// notSnakeCase is the cause of every key in camelCase.
+const notSnakeCase = "has keys that are not in snake_case"
+
+// camelCase returns a name in snake_case in camelCase.
+func camelCase(name string) string {
+	var b strings.Builder
+	for i, part := range strings.Split(name, "_") {
+		if i > 0 && part != "" {
+			part = strings.ToUpper(part[:1]) + part[1:]
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
 // inField returns the error of a field's value. Its cause is the field, and the one inside it.
 func inField(name string, err error) error {
 	f, ok := errors.AsType[failure](err)
 	if !ok {
 		f.cause.what = fmt.Sprintf("has a wrong %q", name)
-	} else if f.seen == nil {
+	} else if f.seen == nil && !f.cause.wide {
 		f.cause.what += fmt.Sprintf(" in %q", name)
 	}
 	f.error = fmt.Errorf("%s: %w", name, err)
@@ -94,7 +112,7 @@ func snakeCase(got any) error {
 	case object:
 		for name, inner := range v {
 			if strings.ToLower(name) != name {
-				return onEveryRoute(fmt.Sprintf("has the key %q", name), "want keys in snake_case, got %q", name)
+				return onEveryRoute(notSnakeCase, "want keys in snake_case, got %q", name)
 			}
 			if name == "metadata" {
 				continue

@@ -312,7 +312,7 @@ func fails(r *reply) error {
 func failsWith(code string) func(*reply) error {
 	return func(r *reply) error {
 		if !r.hasCode(code) {
-			return fmt.Errorf("want an error with the code %s, but %s", code, r)
+			return onEveryRoute("returned no error with the code "+code, "want an error with the code %s, but %s", code, r)
 		}
 		return nil
 	}

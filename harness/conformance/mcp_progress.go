@@ -100,9 +100,10 @@ func silentToolChecks() []check {
 				if err != nil {
 					return err
 				}
-				c.remember(toolExchange(call.tool, c.inToolBrain(call.tool, call.args), r))
+				x := toolExchange(call.tool, c.inToolBrain(call.tool, call.args), r)
+				c.remember(x)
 				if n := len(r.progress) + m.Stray(); n > 0 {
-					return brokenf("%s: want no notifications, got %d", call.tool, n)
+					return contradiction{x.about(onEveryRoute("sends notifications", "%s: want no notifications, got %d", call.tool, n))}
 				}
 				return nil
 			}))))

@@ -159,7 +159,7 @@ func mcpShapeChecks() []check {
 				case r.payload == nil:
 					return errors.New("want an object as structured content, got none")
 				case strings.TrimSpace(r.Text) == "":
-					return errors.New("want a text, got none")
+					return onEveryRoute("returned no text", "want a text, got none")
 				}
 				return nil
 			})))

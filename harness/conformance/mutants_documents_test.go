@@ -166,6 +166,8 @@ func readMutants() []mutant {
 					}
 				})
 			}), []string{"documents-stat-mtime"}, []string{"documents-stat-mtime-advances", "listing-entry-as-stat"}},
+		{"stat-in-data", "the response to stat is in an object data", inData("GET /documents/stat"),
+			[]string{"documents-stat-envelope"}, nil},
 		{"stat-camel-case", "the keys of the response to stat are in camelCase",
 			after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
 				a.replaceText(`"is_dir"`, `"isDir"`)

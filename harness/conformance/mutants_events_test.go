@@ -37,6 +37,8 @@ func readyMutants() []mutant {
 			streamHeader("Content-Type", "application/json"), []string{"events-content-type"}, nil},
 		{"events-storable", "the change stream has no Cache-Control: no-cache", streamHeader("Cache-Control", ""),
 			[]string{"events-no-cache"}, nil},
+		{"events-own-file", "changes of a file that the daemon added are reported", ownEvents(),
+			[]string{"events-only-documents"}, nil},
 		{"ready-lost", "the change stream has no ready frame", replaceEventFrames(func(f frame) []frame {
 			if f.name == protocol.EventReady {
 				return nil

@@ -45,6 +45,8 @@ func createdRecordMutants() []mutant {
 	return []mutant{
 		{"record-200", "POST /documents returns 200 instead of 201", after(create, changeStatus(201, 200)),
 			[]string{"records-create-201"}, []string{"records-create-*", "records-snake-case"}},
+		{"record-in-data", "the response to POST /documents is in an object data", inData("POST /documents"),
+			[]string{"records-envelope"}, nil},
 		{"record-camel-case", "the keys of a record are in camelCase",
 			after(create, func(_ *http.Request, a *captured) { a.replaceText(`"byte_size"`, `"byteSize"`) }),
 			[]string{"records-snake-case", "records-byte-size"}, append(same, "records-byte-size-as-read")},

@@ -35,6 +35,9 @@ func searchMutants() []mutant {
 				o["chunks"] = nil
 			}
 		}), []string{"search-chunks-empty"}, nil},
+		{"search-own-file", "a search finds a file that the daemon added", chunks(func(list []any) []any {
+			return append(list, object{"path": ".search.db", "text": "", "score": 0.0})
+		}), []string{"search-only-documents"}, nil},
 		{"search-camel-case", "the keys of the response to a search are in camelCase",
 			after(search, func(_ *http.Request, a *captured) {
 				a.replaceText(`"took_ms"`, `"tookMs"`)

@@ -166,7 +166,11 @@ func checkTable(t *testing.T) string {
 			group = c.Group
 			fmt.Fprintf(&b, "\n### %s\n\n| check | level | spec | requirement |\n|---|---|---|---|\n", group)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c.ID, c.Level, c.Section, escapeCell(c.Sentence))
+		level := string(c.Level)
+		if c.Own {
+			level = "own"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c.ID, level, c.Section, escapeCell(c.Sentence))
 	}
 	return b.String() + "\n"
 }

@@ -42,6 +42,9 @@ func (c *client) sendRaw(ctx context.Context, r request, length int) (res *respo
 	res = &response{request: name, status: head.StatusCode, header: head.Header}
 	res.seen = d.exchange(r, c.brain).answered(res)
 	c.remember(res.seen)
+	if err := res.withinRate(); err != nil {
+		return nil, nil, err
+	}
 	var after bytes.Buffer
 	if res.status/100 == 2 { // after an error the daemon may drop the connection
 		if _, err := after.ReadFrom(in); err != nil {

@@ -36,6 +36,8 @@ type request struct {
 	close     bool // close the connection after the response
 	streaming bool // a response with status 200 never ends, so its body is not read
 	verbatim  bool // the daemon's quirks are not removed from the response
+
+	unfiltered bool // of the quirks, only the envelope is removed
 }
 
 // brainRequest addresses a path in the check's brain. query lists names and values in turn.
@@ -140,10 +142,15 @@ func (r *response) String() string {
 
 func (r *response) object() (object, error) {
 	var o object
-	if err := json.Unmarshal(r.body, &o); err != nil || o == nil {
+	err := json.Unmarshal(r.body, &o)
+	switch {
+	case err == nil && o != nil:
+		return o, nil
+	case r.status >= 400:
+		return nil, onEveryRoute(noProblem, "want a JSON object, got %s", excerpt(r.body))
+	default:
 		return nil, because("returned no JSON object", "want a JSON object, got %s", excerpt(r.body))
 	}
-	return o, nil
 }
 
 // objects returns the elements of a JSON array, all of which must be objects.

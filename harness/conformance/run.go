@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +35,9 @@ type Options struct {
 	Parallel int
 	// Timeout bounds one check; 0 means 30 seconds.
 	Timeout time.Duration
+	// Reference includes the checks about what the reference daemon decided where the specification
+	// leaves the matter open; see Check.Own.
+	Reference bool
 	// Slow includes the checks that wait for something that a daemon does every 25 seconds.
 	Slow bool
 	// Agent is the User-Agent header of every request.
@@ -57,6 +59,10 @@ type Options struct {
 // or does not allow deleting them.
 var ErrUnusable = errors.New("the daemon cannot be checked")
 
+// errOnlyOwn reports a selection of which nothing runs.
+var errOnlyOwn = errors.New("the selected checks are about choices of the reference daemon that the specification " +
+	"leaves open, and run only against that daemon")
+
 var errCheckTimeout = errors.New("the check timed out")
 
 // Run runs the selected checks. It returns an error for an invalid selection or endpoint, if the
@@ -70,6 +76,12 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	if o.Endpoint == "" && o.MCP != "" {
 		checks = slices.DeleteFunc(checks, func(c check) bool { return c.Group != groupMCP })
+	}
+	if !o.Reference {
+		checks = slices.DeleteFunc(checks, func(c check) bool { return c.Own })
+	}
+	if len(checks) == 0 {
+		return Report{}, errOnlyOwn
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = defaultParallel
@@ -104,7 +116,8 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
-	report.Findings, report.Normalised = findings(report.Results), d.quirks.texts()
+	d.quirks.accuse(d, report.Results)
+	report.Findings, report.Normalised = findings(report.Results, d.routes), d.deviations()
 	report.BrainsLeft = d.brainsLeft()
 	report.Deaths = r.deaths
 	report.Findings = append(report.Findings, deathFindings(r.deaths, checks, report.Planned-len(report.Results))...)
@@ -141,9 +154,9 @@ func (d *target) probe(ctx context.Context, timeout time.Duration) error {
 	}
 	status, err := d.healthStatus(probe)
 	d.healthy = err == nil && status/100 == 2
-	id, err := d.createBrain(probe)
+	id, err := d.probeCreation(probe)
 	if err == nil {
-		d.probed, d.quirks = true, d.probeQuirks(probe, id)
+		d.probeQuirks(probe, id)
 		err = d.probeDeletion(ctx, id)
 	}
 	if ctx.Err() != nil {
@@ -155,27 +168,11 @@ func (d *target) probe(ctx context.Context, timeout time.Duration) error {
 	return nil
 }
 
-func (d *target) probeDeletion(ctx context.Context, id string) error {
-	res, err := d.requestDeletion(ctx, id)
-	switch {
-	case err != nil:
-		d.leave(id)
-	case res.status/100 == 2:
-		d.deletes = true
-	case res.status == http.StatusUnauthorized || res.status == http.StatusForbidden:
-		d.leave(id)
-		err = fmt.Errorf("delete the check's brain: %s", res)
-	default:
-		d.leave(id)
-	}
-	return err
-}
-
 func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	res := Result{Check: chk.Check, Verdict: NotJudged}
 	if unmet := d.unmet(chk.needs, o.Slow); unmet != "" {
 		res.Reason, res.Detail, res.Cause = ReasonNeed, unmet, unmet
-		res.cause = cause{what: unmet, wide: true}
+		res.cause = cause{what: unmet, wide: true, whole: true}
 		return outcome{Result: res}
 	}
 	start := time.Now()
@@ -192,7 +189,13 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	if err != nil {
 		d.explain(&res, err, c.last())
 	}
-	return outcome{Result: res, again: err != nil && countsAlone(err)}
+	out := outcome{Result: res, again: err != nil && countsAlone(err)}
+	out.isServerError = strings.HasPrefix(res.Response, "HTTP 5")
+	if x := c.last(); x != nil {
+		out.last = x.requestText(d.redactor.Text)
+		out.isServerError = out.isServerError || x.answer != nil && x.answer.status >= 500
+	}
+	return out
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

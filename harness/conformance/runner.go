@@ -27,10 +27,12 @@ type runner struct {
 	reporting sync.Mutex // guards results, and serializes Options.Done
 }
 
-// outcome is the result of a check. again is set if it counts only after the check ran alone.
+// outcome is the result of a check.
 type outcome struct {
 	Result
-	again bool
+	again         bool   // it counts only after the check ran alone
+	last          string // the last request, also of a check that is kept
+	isServerError bool   // the status of the last response was 5xx
 }
 
 // runAll runs the checks and returns one result for each. A check that did not finish before ctx
@@ -78,7 +80,7 @@ func (r *runner) bury(ctx context.Context, l *life) {
 
 func (r *runner) addDeath(l *life) {
 	d := *l.death
-	d.Request = l.cut[d.After].Request
+	d.Request = l.requests[d.After]
 	r.deaths = append(r.deaths, d)
 }
 
@@ -90,10 +92,7 @@ func (r *runner) confirm(ctx context.Context, l *life) bool {
 		r.bury(ctx, l)
 		return false
 	}
-	first.Killer, first.Cause = killer, l.death.Cause
-	if res, ok := l.cut[killer]; ok {
-		first.Request = res.Request
-	}
+	first.Killer, first.Cause, first.Request = killer, l.death.Cause, l.requests[killer]
 	r.reportCut(ctx, l, ", and again when no other was")
 	return true
 }
@@ -223,6 +222,7 @@ func (r *runner) runSuspect(l *life, i int) outcome {
 	l.begin(id)
 	defer l.end(id, 0)
 	o := r.target.runCheck(l.ctx, r.options, r.checks[i])
+	l.answered(o)
 	o.Alone = true
 	select {
 	case <-time.After(settling):
@@ -238,6 +238,7 @@ func (r *runner) run(l *life, i int) outcome {
 	l.begin(id)
 	defer l.end(id, r.options.Parallel)
 	o := r.target.runCheck(l.ctx, r.options, r.checks[i])
+	l.answered(o)
 	if o.isSuspicious() {
 		l.suspect(id)
 	}

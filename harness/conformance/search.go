@@ -22,15 +22,16 @@ const (
 
 func searchOf(fields object) request { return brainRequest("POST", "/search").withJSON(fields) }
 
-// chunks returns the chunks that a search found. Some daemons call them hits.
+// chunks returns the chunks that a search found. Without them there is nothing to judge: that is what
+// search-chunks is about.
 func (r *response) chunks() ([]object, error) {
 	o, err := r.object()
 	if err != nil {
 		return nil, err
 	}
-	list, _ := o["chunks"].([]any)
-	if list == nil {
-		list, _ = o["hits"].([]any)
+	list, ok := o["chunks"].([]any)
+	if !ok {
+		return nil, unjudged{ReasonObserve, because(`has no field "chunks"`, "want an array of chunks, got %s", excerpt(r.body))}
 	}
 	return objects(list)
 }
@@ -164,7 +165,22 @@ func searchResponseChecks() []check {
 				return inspect(plainSearch, 200, jsonField("brain_id", equals(c.brain)))(ctx, c)
 			}),
 		should("search-took-ms", "4.1", "A search returns its duration in took_ms.", field("took_ms", isNumber)...),
-		should("search-chunks", "4.1", "The chunks of a search are an array.", field("chunks", isArray)...),
+		should("search-chunks", "4.1", "The chunks of a search are an array.",
+			putNotes, inspect(asSent(plainSearch), 200, hasEnvelope(searchShape), jsonField("chunks", isArray))),
+		must("search-only-documents", "2",
+			"A search finds only documents that were written: files that the daemon adds begin with an underscore.",
+			putNotes, inspect(enveloped(plainSearch), 200, chunksMatch(func(chunks []object) error {
+				var own []string
+				for _, p := range pathsOf(chunks) {
+					if p != "" && p != kettle && p != parrot {
+						own = append(own, p)
+					}
+				}
+				if len(own) > 0 {
+					return ownFileError(own)
+				}
+				return nil
+			}))),
 		should("search-chunks-empty", "4.1", "The chunks of a search without results are an empty array, not null.",
 			inspect(plainSearch, 200, jsonField("chunks", isArray))),
 		should("search-chunk-path", "4.1", "A chunk found by a search has a path.",

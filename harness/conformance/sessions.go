@@ -100,7 +100,10 @@ func differentMessageIDs(ctx context.Context, c *client) error {
 		if err := res.verify(0, given2xx); err != nil {
 			return err
 		}
-		o, _ := res.object()
+		o, err := res.object()
+		if err != nil || o["id"] == nil {
+			return unjudged{ReasonSetup, fmt.Errorf("%s: the record has no id: %s", res.request, excerpt(res.body))}
+		}
 		ids = append(ids, o["id"])
 	}
 	if ids[0] == ids[1] {

@@ -77,7 +77,7 @@ func toolsOnStdio(t *testing.T, edit string) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{MCP: fmt.Sprintf("stdio:'%s'", self), Timeout: timeout}
+	return Options{MCP: fmt.Sprintf("stdio:'%s'", self), Timeout: timeout, Reference: true}
 }
 
 // The reference tools are kept over stdio, without the daemon's API. The brains remain.

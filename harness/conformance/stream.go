@@ -34,6 +34,7 @@ type stream struct {
 	*response
 	body   *bodyReader
 	events *sse.Reader
+	skips  func(frame) bool // reports whether a frame is left out; nil for none
 }
 
 // bodyReader remembers how a body ended: a body that the daemon ended may be judged, one that was
@@ -65,9 +66,17 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 		head.body = text.Bytes()
 	}
 	head.seen = c.target.exchange(r, c.brain).answered(head)
+	c.target.routes.count(head.seen)
 	c.remember(head.seen)
+	if err := head.withinRate(); err != nil {
+		return nil, err
+	}
 	body := &bodyReader{ReadCloser: res.Body}
-	return &stream{response: head, body: body, events: sse.NewReader(body, 0)}, nil
+	s := &stream{response: head, body: body, events: sse.NewReader(body, 0)}
+	if !r.verbatim && !r.unfiltered {
+		s.skips = func(f frame) bool { return c.target.quirks.isOwnEvent(f, c.brain, s.seen) }
+	}
+	return s, nil
 }
 
 // verifyOpen is for checks that are about the events of a stream, not about its status. A daemon
@@ -151,6 +160,15 @@ func (s *stream) nextWithin(ctx context.Context, limit time.Duration) (frame, er
 
 // next waits for the next frame. It returns io.EOF at the end of the stream.
 func (s *stream) next(ctx context.Context) (frame, error) {
+	for {
+		f, err := s.read(ctx)
+		if err != nil || s.skips == nil || !s.skips(f) {
+			return f, err
+		}
+	}
+}
+
+func (s *stream) read(ctx context.Context) (frame, error) {
 	e, err := s.events.Next()
 	if err != nil && s.body.err == io.EOF { //nolint:errorlint // of the body itself
 		err = io.EOF

@@ -1,11 +1,7 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,19 +9,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"evalctl/internal/httpclient"
 	"evalctl/internal/redact"
 )
 
-const (
-	// maxBody is the largest response that is read, in bytes.
-	maxBody = 64 << 20
-	// cleanupTimeout bounds the deletion of a check's brain, which also happens after the run was
-	// interrupted.
-	cleanupTimeout = 10 * time.Second
-)
+// maxBody is the largest response that is read, in bytes.
+const maxBody = 64 << 20
 
 // target is the daemon under test. It is safe for concurrent use.
 type target struct {
@@ -37,11 +27,13 @@ type target struct {
 	tools                        *tools // nil without an MCP server
 
 	// What the probe found out. Nothing changes after it.
-	probed  bool
-	healthy bool // GET /healthz returned 2xx
-	deletes bool // brains can be deleted
-	shape   int  // index into brainShapes
-	quirks  quirks
+	healthy     bool // GET /healthz returned 2xx
+	creation    creation
+	deletes     bool   // brains can be deleted
+	undeletable string // why not
+
+	quirks *quirks
+	routes *routes // what each route returned
 
 	mu   sync.Mutex
 	left []string // brains that could not be deleted
@@ -65,6 +57,8 @@ func newTarget(o Options) (*target, error) {
 		redactor: redact.New(tokenPrefixes(o.Token, o.ReadOnlyToken, o.OtherTenantToken)...),
 		http:     &http.Client{Transport: tr, CheckRedirect: httpclient.NoRedirect},
 		tools:    newTools(o),
+		routes:   &routes{statuses: map[string]map[int]int{}},
+		quirks:   &quirks{envelopes: map[shape]envelope{}, sent: map[string][]string{}},
 	}, nil
 }
 
@@ -99,6 +93,7 @@ func (d *target) moveTo(endpoint string) error {
 
 // open sends a request and returns the response with its body unread.
 func (d *target) open(ctx context.Context, r request, brain string) (*http.Response, error) {
+	d.quirks.note(r, brain)
 	var body io.Reader
 	if r.body != nil {
 		body = strings.NewReader(*r.body)
@@ -151,7 +146,8 @@ func (d *target) send(ctx context.Context, r request, brain string) (*response, 
 	}
 	answer := &response{request: d.describe(r, brain), status: res.StatusCode, header: res.Header, body: body}
 	answer.seen = d.exchange(r, brain).answered(answer)
-	d.quirks.removeFrom(r, answer)
+	d.routes.count(answer.seen)
+	d.quirks.removeFrom(r, brain, answer)
 	return answer, nil
 }
 
@@ -180,116 +176,4 @@ func (d *target) tokenFor(r request) string {
 		return r.token(d)
 	}
 	return d.token
-}
-
-// brainShapes are bodies of requests that create a brain, given its name. The first one has the
-// keys of all known dialects; the others are for daemons that reject keys.
-var brainShapes = []func(id string) object{
-	func(id string) object { return object{"id": id, "brainId": id, "name": id, "slug": id} },
-	func(id string) object { return object{"name": id, "slug": id} },
-	func(id string) object { return object{"name": id} },
-	func(id string) object { return object{"brainId": id} },
-	func(id string) object { return object{"id": id} },
-}
-
-// newBrainName returns a name that no other run uses. It can also be an id and a slug.
-func newBrainName() string { return "conformance-" + strings.ToLower(rand.Text()) }
-
-// createBrain creates a brain under a name that no other run uses and returns its id.
-func (d *target) createBrain(ctx context.Context) (id string, err error) {
-	id = newBrainName()
-	for {
-		r := daemonRequest(http.MethodPost, "/v1/brains").withJSON(brainShapes[d.shape](id))
-		res, err := d.send(ctx, r, "")
-		if err != nil {
-			return "", fmt.Errorf("create a brain: %w", err)
-		}
-		if res.status/100 == 2 {
-			return cmp.Or(res.brainID(), id), nil
-		}
-		if d.probed || d.shape+1 == len(brainShapes) || res.status != http.StatusBadRequest {
-			return "", unjudged{ReasonSetup, res.wantStatus("2xx", fmt.Errorf("create a brain: %s", res))}
-		}
-		d.shape++
-	}
-}
-
-// brainID returns the id in the response to the creation of a brain, or "".
-func (r *response) brainID() string {
-	type ids struct {
-		ID, BrainID string
-		Snake       string `json:"brain_id"`
-	}
-	var created struct {
-		ids
-		Brain ids
-	}
-	if json.Unmarshal(r.body, &created) != nil {
-		return ""
-	}
-	return cmp.Or(created.ID, created.BrainID, created.Snake, created.Brain.ID, created.Brain.BrainID,
-		created.Brain.Snake)
-}
-
-// deleteBrain deletes a check's brain, even after ctx has ended. A brain that cannot be deleted is
-// named in the report. It does not change the verdict.
-func (d *target) deleteBrain(ctx context.Context, id string) {
-	if !d.deletes {
-		d.leave(id)
-		return
-	}
-	res, err := d.requestDeletion(ctx, id)
-	// The check may have deleted the brain. Then the daemon returns 404, or 403 if it does not
-	// reveal to the token which brains exist.
-	if err != nil || res.status/100 != 2 && res.status != http.StatusNotFound && res.status != http.StatusForbidden {
-		d.leave(id)
-	}
-}
-
-func (d *target) leave(id string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.left = append(d.left, id)
-}
-
-// brainsLeft returns the brains that the run created and could not delete.
-func (d *target) brainsLeft() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	left := make([]string, len(d.left))
-	for i, id := range d.left {
-		left[i] = d.redactor.Text(id)
-	}
-	slices.Sort(left)
-	return left
-}
-
-// deleteLeft deletes the brains that could not be deleted because the daemon was dead. A restarted
-// daemon need not have them.
-func (d *target) deleteLeft(ctx context.Context) {
-	d.mu.Lock()
-	left := d.left
-	d.left = nil
-	d.mu.Unlock()
-	for _, id := range left {
-		d.deleteBrain(ctx, id)
-	}
-}
-
-func (d *target) requestDeletion(ctx context.Context, id string) (*response, error) {
-	run := ctx
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), cleanupTimeout, errCheckTimeout)
-	defer cancel()
-	defer context.AfterFunc(run, func() {
-		if errors.Is(context.Cause(run), ErrDied) {
-			cancel() // no use to wait for a dead daemon
-		}
-	})()
-	r := daemonRequest(http.MethodDelete, "/v1/brains/"+url.PathEscape(id)).withHeader("X-Confirm-Delete", "yes")
-	r.close = true // some daemons drop the connection after this response
-	res, err := d.send(ctx, r, "")
-	if err != nil {
-		return nil, fmt.Errorf("delete the check's brain: %w", err)
-	}
-	return res, nil
 }

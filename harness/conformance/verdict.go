@@ -76,7 +76,7 @@ func (e unjudged) Unwrap() error { return e.err }
 
 // optional returns the error for optional behaviour that the daemon does not show.
 func optional(what string) error {
-	return unjudged{ReasonOptional, failure{error: errors.New(what), cause: cause{what: what, wide: true}}}
+	return unjudged{ReasonOptional, failure{error: errors.New(what), cause: cause{what: what, wide: true, whole: true}}}
 }
 
 // errSilence means that something that the daemon must do by itself, such as sending an event, did

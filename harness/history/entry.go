@@ -52,6 +52,8 @@ type Entry struct {
 	Verdict  result.Verdict   `json:"verdict,omitempty"`
 	Stopped  result.Stop      `json:"stopped,omitempty"`
 	SpentUSD llm.USD          `json:"spent_usd"`
+	// Unpriced is set if SpentUSD lacks what models cost whose price is not known.
+	Unpriced bool `json:"unpriced,omitempty"`
 
 	// Result is nil for other kinds than Run and Replay. It is shared and must not be changed.
 	Result *result.Result `json:"-"`
@@ -74,7 +76,7 @@ func newEntry(path string, res *result.Result) *Entry {
 		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: res.ScorerName,
 		Scenario: id.Scenario, Planned: res.Planned, Total: res.Total, Passed: res.Passed,
 		PassRate: res.PassRate, Interval: res.Believed(), Verdict: res.Gate.Verdict,
-		Stopped: res.Stopped, SpentUSD: res.Cost.SpentUSD, Result: res,
+		Stopped: res.Stopped, SpentUSD: res.Cost.SpentUSD, Unpriced: res.Cost.UnpricedModel != "", Result: res,
 	}
 	if id.Dataset.Selection.Partial(id.Dataset.Questions()) {
 		e.Selection = id.Dataset.SelectionText()
@@ -83,7 +85,7 @@ func newEntry(path string, res *result.Result) *Entry {
 		e.Kind, e.Name = Replay, r.Arm
 	}
 	if c := res.CostAccounting; c != nil {
-		e.SpentUSD = c.TotalUSD
+		e.SpentUSD, e.Unpriced = c.TotalUSD, len(c.Unpriced) > 0
 	}
 	return e
 }

@@ -73,7 +73,7 @@ func (r *Reader) Read(since time.Time) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
-	paths = withoutLinks(paths)
+	paths = distinct(paths)
 	read := make([]file, len(paths))
 	var wait sync.WaitGroup
 	limit := make(chan struct{}, min(runtime.NumCPU(), 8))
@@ -97,6 +97,7 @@ func (r *Reader) Read(since time.Time) (*Folder, error) {
 			r.known[p.path] = known{p.info, read[i]}
 		}
 		if e := f.add(p.path, read[i]); e != nil {
+			e.Copies = slices.Clone(p.names)
 			all = append(all, e)
 		}
 	}
@@ -104,11 +105,12 @@ func (r *Reader) Read(since time.Time) (*Folder, error) {
 	return f, nil
 }
 
-// found is a file of a folder.
+// found is a file of a folder. names are its further names that are hard links.
 type found struct {
-	path string
-	info fs.FileInfo
-	link bool
+	path  string
+	info  fs.FileInfo
+	link  bool
+	names []string
 }
 
 // list returns the JSON files in dir and in the folders below it, in order, and collects the
@@ -144,17 +146,41 @@ func (f *Folder) list(dir string, level int, since time.Time) ([]found, error) {
 		case strings.HasSuffix(path, ".journal"):
 			f.Journals = append(f.Journals, path)
 		case strings.HasSuffix(path, ".json"):
-			files = append(files, found{path, info, link})
+			files = append(files, found{path: path, info: info, link: link})
 		}
 	}
 	return files, nil
 }
 
-// withoutLinks leaves out links to files that are there themselves.
-func withoutLinks(files []found) []found {
-	return slices.DeleteFunc(slices.Clone(files), func(link found) bool {
-		return link.link && slices.ContainsFunc(files, func(f found) bool { return !f.link && os.SameFile(f.info, link.info) })
+// distinct returns each file once, with the first of its names, in order. A symbolic link to one of
+// the files is no name of it.
+func distinct(files []found) []found {
+	type stamp struct{ size, changed int64 }
+	out := make([]found, 0, len(files))
+	like := map[stamp][]int{} // indexes of out
+	slices.SortStableFunc(files, func(a, b found) int {
+		switch {
+		case a.link == b.link:
+			return 0
+		case a.link:
+			return 1
+		}
+		return -1
 	})
+	for _, f := range files {
+		key := stamp{f.info.Size(), f.info.ModTime().UnixNano()}
+		i := slices.IndexFunc(like[key], func(i int) bool { return os.SameFile(out[i].info, f.info) })
+		switch {
+		case i < 0:
+			like[key] = append(like[key], len(out))
+			out = append(out, f)
+		case !f.link:
+			same := &out[like[key][i]]
+			same.names = append(same.names, f.path)
+		}
+	}
+	slices.SortFunc(out, func(a, b found) int { return cmp.Compare(a.path, b.path) })
+	return out
 }
 
 // before reports whether the name of a folder is a date before since.
@@ -197,10 +223,10 @@ func unique(all []*Entry) []*Entry {
 			same[key] = e
 			entries = append(entries, e)
 		case e.supersedes(first):
-			e.Copies = append(first.Copies, first.Path)
+			e.Copies = slices.Concat(first.Copies, []string{first.Path}, e.Copies)
 			*first = *e
 		default:
-			first.Copies = append(first.Copies, e.Path)
+			first.Copies = slices.Concat(first.Copies, []string{e.Path}, e.Copies)
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b *Entry) int {

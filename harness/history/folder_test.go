@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,32 @@ func TestReadCountsARunOnce(t *testing.T) {
 	}
 	if got := read(t, elsewhere).Entries; len(got) != 2 {
 		t.Errorf("a root that is a link has %d entries", len(got))
+	}
+}
+
+// TestReadHardLinks has the two names of a run, and a copy of both of them in another folder.
+func TestReadHardLinks(t *testing.T) {
+	root := t.TempDir()
+	const own = "go-20260901T030005Z-abcdef.json"
+	first := run("go", 0, "++-+").save(t, root, "2026-09-01", own)
+	if err := os.Link(first, filepath.Join(root, "2026-09-01", "go.json")); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{own, "go.json"} {
+		run("go", 0, "++-+").save(t, root, "kept", name)
+	}
+	f := read(t, root)
+	if diff := cmp.Diff([]string{"run go 2026-09-01/" + own + " 3/4 3"}, shown(root, f)); diff != "" {
+		t.Error(diff)
+	}
+	in := func(elem ...string) string { return filepath.Join(append([]string{root}, elem...)...) }
+	want := []string{in("2026-09-01", "go.json"), in("kept", own), in("kept", "go.json")}
+	if len(f.Entries) == 0 || !slices.Equal(f.Entries[0].Copies, want) {
+		t.Errorf("got %+v, want the copies %v", f.Entries, want)
+	}
+	lines := history.Lines(f.Entries, 0)
+	if len(lines) != 1 || len(lines[0].Nights) != 1 || lines[0].Nights[0].Others != 0 {
+		t.Errorf("the trend counts the run more than once: %+v", lines[0].Nights)
 	}
 }
 

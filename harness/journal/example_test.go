@@ -44,18 +44,17 @@ func Example() {
 	// {true false} in March <nil> {false false}
 }
 
-// TestWriteResult checks that a result file has the questions of the journal, in order, and that
-// the file of an earlier run is kept.
+// TestWriteResult checks that a result file has the questions of the journal, in order, under two
+// names, and that a resumed run writes the same one.
 func TestWriteResult(t *testing.T) {
 	dir := t.TempDir()
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: "go", Dataset: result.DatasetID{Selected: 2},
 	}
-	j, err := journal.Create(dir, id, time.Now(), nil)
+	j, err := journal.Create(dir, id, time.Date(2026, 3, 21, 23, 5, 9, 0, time.FixedZone("", 3600)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.Close()
 	for i, name := range []string{"q2", "q1"} {
 		r := result.Record{ID: name, Outcome: result.Scored}
 		graded := journal.Entry{Kind: journal.KindGrade, Index: 1 - i, Record: &r}
@@ -63,8 +62,9 @@ func TestWriteResult(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 2 {
-		path, err := j.WriteResult(&result.Result{SDK: "go"})
+	own := ""
+	for i := range 3 {
+		path, err := j.WriteResult(&result.Result{SDK: "go", Planned: i})
 		if err != nil || path != filepath.Join(dir, "go.json") {
 			t.Fatal(path, err)
 		}
@@ -75,9 +75,24 @@ func TestWriteResult(t *testing.T) {
 		if fmt.Sprint(ids) != "[q1 q2]" {
 			t.Errorf("got %v", ids)
 		}
+		named, latest := journal.Names(path)
+		if again, _ := journal.Names(named); again != named || latest != path || own != "" && named != own {
+			t.Errorf("the names are %s (%s before) and %s", named, own, latest)
+		}
+		if ok, _ := filepath.Match(filepath.Join(dir, "go-20260321T220509Z-??????.json"), named); !ok {
+			t.Errorf("the own name is %s", named)
+		}
+		own = named
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if j, err = journal.Open(j.Path()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if files, err := filepath.Glob(filepath.Join(dir, "go.*.json")); len(files) != 1 || err != nil {
-		t.Errorf("backups: %v, %v", files, err)
+	defer j.Close()
+	if files, err := filepath.Glob(filepath.Join(dir, "*.json")); len(files) != 2 || err != nil {
+		t.Errorf("files: %v, %v", files, err)
 	}
 }
 

@@ -14,19 +14,20 @@ import (
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/llm"
 	"evalctl/internal/lockfile"
-	"evalctl/scorer"
 )
 
 // Journal is the journal of one run. A lock on the file makes one process its owner. Its methods
 // are not safe for concurrent use, except that Sync may be called while entries are appended, and
 // State and Record of one question while entries of other questions are.
 type Journal struct {
-	path  string
-	file  *lockfile.File
-	end   int64
-	spent llm.USD
-	start startLine
-	slots []slot
+	path string
+	file *lockfile.File
+	end  int64
+	// graded is what judging cost by the records, calls what it cost besides.
+	graded llm.USD
+	calls  Calls
+	start  startLine
+	slots  []slot
 
 	buf    bytes.Buffer    // of Append, kept for the next call
 	seeded map[string]bool // by brain
@@ -39,14 +40,14 @@ type slot struct {
 	size int32
 	// answered is set if there is an answer or an error, finished if it needs nothing more.
 	answered, finished bool
-	// judging is set while an answer may be being judged, at a cost that is not recorded yet.
-	judging bool
 }
 
 type startLine struct {
 	Kind string `json:"kind"`
 	// Name is that of the result file, the SDK's if it is empty.
-	Name      string          `json:"name,omitempty"`
+	Name string `json:"name,omitempty"`
+	// File is the result file's own name.
+	File      string          `json:"file,omitempty"`
 	StartedAt time.Time       `json:"started_at"`
 	Identity  result.Identity `json:"identity"`
 	Options   json.RawMessage `json:"options,omitempty"`
@@ -56,8 +57,9 @@ type startLine struct {
 type Entry struct {
 	Kind  string `json:"kind"`
 	Index int    `json:"index"`
-	// USD was spent on a judgement that returned no grade.
-	USD llm.USD `json:"usd,omitempty"`
+	// Call is a request to the judge: before it was sent, with its worst case, or with its outcome. Of
+	// KindSpent it has all requests of a judgement that returned no grade.
+	Call *result.JudgeCall `json:"call,omitempty"`
 	// Brain is the brain that was seeded.
 	Brain string `json:"brain,omitempty"`
 
@@ -71,6 +73,12 @@ const (
 	KindAnswer = "answer" // a record that waits for its grade, or an error
 	KindGrade  = "grade"  // the same record, graded
 	KindSpent  = "spent"
+	// KindAttempt is a request to the judge that is about to be sent, KindSettled its outcome. Without
+	// one, the request was in flight when the run was killed, and counts with its worst case.
+	KindAttempt = "attempt"
+	KindSettled = "settled"
+	// kindResumed ends the requests of a run that is resumed: those of a later grade come after it.
+	kindResumed = "resumed"
 	// kindSeeded is written after a brain was seeded, KindStopped after a run that ended early and
 	// left no request unanswered.
 	kindSeeded  = "seeded"
@@ -84,8 +92,8 @@ func Create(dir string, id result.Identity, started time.Time, options json.RawM
 	return CreateNamed(dir, id.SDK, id, started, options)
 }
 
-// CreateNamed is Create for the journal <dir>/<name>.journal, whose result file is
-// <dir>/<name>.json.
+// CreateNamed is Create for the journal <dir>/<name>.journal, whose result file is NewOutput(dir,
+// name, started).
 func CreateNamed(
 	dir, name string, id result.Identity, started time.Time, options json.RawMessage,
 ) (*Journal, error) {
@@ -103,7 +111,8 @@ func CreateNamed(
 	}
 	j.backup = backup
 	j.start = startLine{
-		Kind: kindRun, Name: name, StartedAt: started, Identity: id, Options: options,
+		Kind: kindRun, Name: name, File: NewOutput(dir, name, started).own,
+		StartedAt: started, Identity: id, Options: options,
 	}
 	j.slots = make([]slot, id.Dataset.Selected)
 	line, err := json.Marshal(j.start)
@@ -174,8 +183,12 @@ func (j *Journal) StartedAt() time.Time { return j.start.StartedAt }
 // Options returns the options that were given to Create.
 func (j *Journal) Options() json.RawMessage { return j.start.Options }
 
-// Spent returns what the run has paid for judging so far.
-func (j *Journal) Spent() llm.USD { return j.spent }
+// Spent returns what the run has spent on judging so far. It includes the worst cases of requests
+// whose outcome is not known.
+func (j *Journal) Spent() llm.USD { return j.graded.Plus(j.calls.usd()) }
+
+// Unassigned returns the judge's requests that belong to the verdict of no question.
+func (j *Journal) Unassigned() []result.JudgeCall { return j.calls.Unassigned() }
 
 // Finished returns the number of questions that a resumed run does not ask again.
 func (j *Journal) Finished() int {
@@ -208,23 +221,13 @@ func (j *Journal) MarkSeeded(brain string) error {
 	return j.Sync()
 }
 
-// ChargeInFlight counts as spent what may have been spent on the answers that were being judged
-// when the run was killed. worst returns the highest possible cost of judging an item.
-// ChargeInFlight must be called before a paid run is resumed.
-func (j *Journal) ChargeInFlight(worst func(scorer.Item) llm.USD) error {
-	for i := range j.slots {
-		if !j.slots[i].judging {
-			continue
-		}
-		r, err := j.Record(i)
-		if err == nil {
-			err = j.Append(Entry{Kind: KindSpent, Index: i, USD: worst(r.Item())})
-		}
-		if err != nil {
-			return err
-		}
+// Resume must be called before questions of a run are asked again. It keeps the requests to the
+// judge that were made before apart from later ones.
+func (j *Journal) Resume() error {
+	if len(j.calls.open) == 0 {
+		return nil
 	}
-	return j.Sync()
+	return j.Append(Entry{Kind: kindResumed})
 }
 
 // Backup returns the new path of the unfinished journal that this one replaced, empty if there was

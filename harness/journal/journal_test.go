@@ -39,7 +39,7 @@ func sampleJournal(tb testing.TB, dir string) *Journal {
 	if err := j.Append(Entry{Kind: KindGrade, Index: 0, Record: &r}); err != nil {
 		tb.Fatal(err)
 	}
-	if err := j.Append(Entry{Kind: KindSpent, Index: 1, USD: 7}); err != nil {
+	if err := j.Append(Entry{Kind: KindSpent, Index: 1, Call: &result.JudgeCall{USD: 7}}); err != nil {
 		tb.Fatal(err)
 	}
 	return j

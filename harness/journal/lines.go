@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
@@ -58,7 +59,11 @@ func (j *Journal) accept(n int, line []byte) error {
 		known = e.Record != nil && !s.answered
 	case KindGrade:
 		known = e.Record != nil && !s.finished
-	case KindSpent, kindSeeded, KindStopped:
+	case KindAttempt, KindSpent:
+		known = e.Record == nil && e.Call != nil
+	case KindSettled:
+		known = e.Record == nil && e.Call != nil && j.calls.find(e) >= 0
+	case kindSeeded, KindStopped, kindResumed:
 		known = e.Record == nil
 	}
 	if !known {
@@ -67,8 +72,7 @@ func (j *Journal) accept(n int, line []byte) error {
 	if at, size := recordSpan(line); e.Record != nil && !json.Valid(line[at:at+size]) {
 		return errors.New("its keys are not in the order of a journal")
 	}
-	j.place(e, line)
-	return nil
+	return j.place(e, line)
 }
 
 func (j *Journal) acceptStart(line []byte) error {
@@ -80,6 +84,9 @@ func (j *Journal) acceptStart(line []byte) error {
 	}
 	if v := j.start.Identity.SchemaVersion; v != result.SchemaVersion {
 		return fmt.Errorf("it has schema version %d, this evalctl writes %d", v, result.SchemaVersion)
+	}
+	if ending, ok := strings.CutPrefix(j.start.File, j.start.Name); j.start.File != "" && (!ok || !ownEnding.MatchString(ending)) {
+		return fmt.Errorf("%q is not the name of a result file of %q", j.start.File, j.start.Name)
 	}
 	n := j.start.Identity.Dataset.Selected
 	if n < 1 || n > dataset.MaxQuestions {
@@ -102,28 +109,28 @@ func recordSpan(line []byte) (at, size int) {
 }
 
 // place adds a line at the journal's end to the state of the run.
-func (j *Journal) place(e Entry, line []byte) {
+func (j *Journal) place(e Entry, line []byte) error {
 	s := &j.slots[e.Index]
+	if e.Record != nil && s.finished {
+		was, err := j.Record(e.Index)
+		if err != nil {
+			return err
+		}
+		j.graded -= min(j.graded, was.JudgeUSD)
+		j.calls.replaced(&was)
+	}
 	if e.Record != nil {
 		at, size := recordSpan(line)
 		s.at, s.size, s.answered = j.end+int64(at), int32(size), true
 		s.finished = e.Kind == KindGrade || e.Record.Outcome == result.Errored
-		j.spent += e.Record.JudgeUSD
+		j.graded = j.graded.Plus(e.Record.JudgeUSD)
 	}
-	switch e.Kind {
-	case KindAnswer:
-		s.judging = !s.finished
-	case KindGrade, KindSpent:
-		s.judging = false
-	case kindSeeded:
+	if e.Kind == kindSeeded {
 		j.seeded[e.Brain] = true
-	case KindStopped:
-		for i := range j.slots {
-			j.slots[i].judging = false
-		}
 	}
-	j.spent += e.USD
+	j.calls.Add(e)
 	j.end += int64(len(line))
+	return nil
 }
 
 // Append appends lines in one write. Once it returns they survive the end of the process, and once
@@ -152,7 +159,9 @@ func (j *Journal) Append(entries ...Entry) error {
 	}
 	start := 0
 	for i, e := range kept {
-		j.place(e, all[start:ends[i]])
+		if err := j.place(e, all[start:ends[i]]); err != nil {
+			return err
+		}
 		start = ends[i]
 	}
 	return nil

@@ -9,25 +9,26 @@ import (
 	"path/filepath"
 
 	"evalctl/harness/result"
-	"evalctl/internal/atomicfile"
 )
 
-// resultPath returns the path of the result file of the journal's run.
-func (j *Journal) resultPath() string {
+// output returns the result file of the journal's run.
+func (j *Journal) output() Output {
 	name := cmp.Or(j.start.Name, j.start.Identity.SDK)
-	return filepath.Join(filepath.Dir(j.path), name+".json")
+	// Journals of an evalctl that gave results no name of their own have none.
+	own := cmp.Or(j.start.File, ownName(name, j.start.StartedAt, "000000"))
+	return Output{filepath.Dir(j.path), name, own}
 }
 
-// WriteResult writes the result file <sdk>.json next to the journal and returns its path. The
-// questions are copied from the journal one at a time, in the order of the dataset. A file of an
-// earlier run is kept as a backup.
+// WriteResult writes the result file next to the journal and returns the path of <sdk>.json. The
+// file's own name was fixed when the run began, so a resumed run replaces its partial result. See
+// Output. The questions are copied from the journal one at a time, in the order of the dataset.
 func (j *Journal) WriteResult(res *result.Result) (string, error) {
-	path := j.resultPath()
-	err := atomicfile.WriteNew(path, 0o644, func(w io.Writer) error { return j.encode(w, res) })
+	out := j.output()
+	err := out.Write(func(w io.Writer) error { return j.encode(w, res) })
 	if err != nil {
-		return "", fmt.Errorf("write result %s: %w", path, err)
+		return "", fmt.Errorf("write result %s: %w", out.Own(), err)
 	}
-	return path, nil
+	return out.Latest(), nil
 }
 
 func (j *Journal) encode(to io.Writer, res *result.Result) error {

@@ -25,7 +25,7 @@ type Daemon struct {
 	cmd      *exec.Cmd
 	groups   []int // ids of the process groups that its processes may be in
 	watchdog *watchdog
-	log      logTail
+	log      *capture
 	started  time.Time
 
 	exited   chan struct{}      // closed when the command has exited
@@ -65,6 +65,10 @@ func (d *Daemon) Err() error {
 	}
 }
 
+// LastLines returns the last lines and the path of the log of a daemon that runs, or why it cannot
+// be read.
+func (d *Daemon) LastLines() string { return d.log.lastLines() }
+
 // Stop ends the process group with SIGTERM, and with SIGKILL after 5 seconds. It returns when no
 // process of the group is left, or an error that names the remaining ones. Further calls wait for
 // the first one and return the same error.
@@ -85,15 +89,19 @@ func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*
 		stopping: make(chan time.Duration, 1),
 		done:     make(chan struct{}),
 	}
-	d.cmd.Dir = p.Dir
-	d.cmd.Stdout, d.cmd.Stderr = log, log
-	d.cmd.Env = append(d.cmd.Environ(), p.environment(port, o.Home)...)
 	var err error
-	if d.log, err = newLogTail(log); err != nil {
+	var output *os.File
+	if d.log, output, err = newCapture(log); err != nil {
 		return nil, err
 	}
+	defer output.Close()
+	d.cmd.Dir = p.Dir
+	d.cmd.Stdout, d.cmd.Stderr = output, output
+	d.cmd.Env = append(d.cmd.Environ(), p.environment(port, o.Home)...)
 	if len(o.Watchdog) > 0 {
-		if d.watchdog, err = startWatchdog(ctx, o.Watchdog, log); err != nil {
+		if d.watchdog, err = startWatchdog(ctx, o.Watchdog, output); err != nil {
+			_ = output.Close() // nothing is lost: only children write to it
+			d.log.finish()
 			return nil, withLog(err, d.log)
 		}
 	}
@@ -103,6 +111,8 @@ func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*
 	go d.run(started)
 	if err := <-started; err != nil {
 		d.watchdog.release()
+		_ = output.Close()
+		d.log.finish()
 		if p.Dir != "" {
 			err = fmt.Errorf("in directory %s: %w", p.Dir, err)
 		}
@@ -152,6 +162,7 @@ func (d *Daemon) supervise() {
 	signalGroups(d.groups, syscall.SIGKILL)
 	left := d.awaitExit(killWait)
 	d.watchdog.release()
+	d.log.finish()
 	if len(left) == 0 {
 		<-d.exited
 	} else {
@@ -165,7 +176,7 @@ func (d *Daemon) supervise() {
 // closeLog closes the log when the daemon has ended and exitErr is set.
 func (d *Daemon) closeLog() {
 	<-d.done
-	_ = d.log.file.Close() // this process wrote nothing to it
+	_ = d.log.file.Close() // errors of writing are reported with the last lines
 }
 
 // awaitExit waits until the watchdog is the only live process of the groups. It returns the
@@ -182,6 +193,6 @@ func (d *Daemon) awaitExit(limit time.Duration) []int {
 }
 
 // withLog adds the last lines of the daemon's log to an error.
-func withLog(err error, log logTail) error {
+func withLog(err error, log *capture) error {
 	return fmt.Errorf("%w\n%s", err, log.lastLines())
 }

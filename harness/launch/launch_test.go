@@ -223,6 +223,9 @@ func TestChatter(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)
 	d := e.start(t, e.profile("chatter"))
+	if err := d.Stop(); err != nil {
+		t.Fatal(err)
+	}
 	info, err := os.Stat(e.opts.LogPath)
 	if err != nil {
 		t.Fatal(err)
@@ -232,8 +235,5 @@ func TestChatter(t *testing.T) {
 	}
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("log mode %v", info.Mode())
-	}
-	if err := d.Stop(); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,11 +1,9 @@
 package launch
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,9 +22,6 @@ const (
 )
 
 // createLog creates an empty log file that other users cannot read.
-//
-// The daemon writes to the file itself. A pipe could fill up and block the daemon, and its reader
-// could die before the daemon.
 func createLog(path string) (*os.File, error) {
 	if path == "" {
 		return nil, errors.New("no log path given")
@@ -34,8 +29,7 @@ func createLog(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create the log's directory: %w", err)
 	}
-	// O_APPEND, because several processes write to the file.
-	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o600)
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
@@ -46,34 +40,15 @@ func createLog(path string) (*os.File, error) {
 	return log, nil
 }
 
-// logTail is the part of a log file, from the offset start, that one daemon wrote. It is read
-// through the descriptor that the daemon writes to, because the path may refer to another file by
-// then.
-type logTail struct {
-	file  *os.File
-	start int64
-}
-
-func newLogTail(log *os.File) (logTail, error) {
-	info, err := log.Stat()
-	if err != nil {
-		return logTail{}, fmt.Errorf("log: %w", err)
-	}
-	return logTail{file: log, start: info.Size()}, nil
-}
-
 // announced returns the URL of the first line that announces one, or "".
-func (t logTail) announced() string {
-	lines := bufio.NewReader(io.NewSectionReader(t.file, t.start, math.MaxInt64-t.start))
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			return "" // the last line may be incomplete
-		}
-		if base := announcedURL(line); base != "" {
+func (c *capture) announced() string {
+	text, _ := c.beginning()              // the next poll tries again
+	for line := range bytes.Lines(text) { // the last one may be incomplete
+		if base := announcedURL(string(line)); base != "" && bytes.HasSuffix(line, []byte("\n")) {
 			return base
 		}
 	}
+	return ""
 }
 
 // announcedURL returns the base URL in "evalctl: listening on http://HOST:PORT", or "".
@@ -93,30 +68,25 @@ func announcedURL(line string) string {
 }
 
 // lastLines returns the last lines and the path of the log for an error message.
-func (t logTail) lastLines() string {
-	data, err := t.readEnd()
+func (c *capture) lastLines() string {
+	data, err := c.ending(tailBytes)
 	if err != nil {
 		return fmt.Sprintf("the log cannot be read: %v", err)
 	}
+	note := ""
+	if err := c.problem(); err != nil {
+		note = "\n" + err.Error()
+	}
 	text := strings.TrimRight(string(data), "\r\n")
 	if text == "" {
-		return "it wrote nothing to its log " + t.file.Name()
+		return "it wrote nothing to its log " + c.file.Name() + note
 	}
 	lines := strings.Split(text, "\n")
 	lines = lines[max(0, len(lines)-tailLines):]
 	for i, line := range lines {
 		lines[i] = "  " + printable(strings.TrimSuffix(line, "\r"))
 	}
-	return "last lines of its log " + t.file.Name() + ":\n" + strings.Join(lines, "\n")
-}
-
-func (t logTail) readEnd() ([]byte, error) {
-	info, err := t.file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	from := max(t.start, info.Size()-tailBytes)
-	return io.ReadAll(io.NewSectionReader(t.file, from, info.Size()-from))
+	return "last lines of its log " + c.file.Name() + ":\n" + strings.Join(lines, "\n") + note
 }
 
 // printable escapes control characters, which could control the terminal, and cuts long text.

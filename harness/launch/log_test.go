@@ -39,17 +39,18 @@ func TestAnnouncedWaitsForWholeLine(t *testing.T) {
 	}
 	defer log.Close()
 	fmt.Fprintln(log, "evalctl: listening on http://127.0.0.1:1") // from an earlier daemon
-	tail, err := newLogTail(log)
+	info, err := log.Stat()
 	if err != nil {
 		t.Fatal(err)
 	}
+	tail := &capture{file: log, start: info.Size(), end: info.Size(), head: keptHead, tail: keptTail}
 	for _, step := range []struct{ write, want string }{
 		{"", ""},
 		{"noise\nevalctl: listening on http://127.0.0.1:12", ""},
 		{"34", ""},
 		{"\nevalctl: listening on http://127.0.0.1:2\n", "http://127.0.0.1:1234"},
 	} {
-		fmt.Fprint(log, step.write)
+		tail.add([]byte(step.write))
 		if got := tail.announced(); got != step.want {
 			t.Errorf("after %q: %q, want %q", step.write, got, step.want)
 		}
@@ -64,10 +65,11 @@ func TestLogKeepsItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	tail, err := newLogTail(log)
+	info, err := log.Stat()
 	if err != nil {
 		t.Fatal(err)
 	}
+	tail := &capture{file: log, start: info.Size(), end: info.Size(), head: keptHead, tail: keptTail}
 	if err := os.Rename(path, path+".aside"); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func TestLogKeepsItsFile(t *testing.T) {
 	if got := tail.announced(); got != "" {
 		t.Errorf("the URL %s is from another daemon's log", got)
 	}
-	fmt.Fprintln(log, "evalctl: listening on http://127.0.0.1:2")
+	tail.add([]byte("evalctl: listening on http://127.0.0.1:2\n"))
 	if got := tail.announced(); got != "http://127.0.0.1:2" {
 		t.Errorf("announced %q", got)
 	}
@@ -111,7 +113,7 @@ func TestLastLines(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			got := logTail{file: f, start: int64(len("before\n"))}.lastLines()
+			got := (&capture{file: f, start: int64(len("before\n")), end: int64(len("before\n" + test.text))}).lastLines()
 			want := "it wrote nothing to its log " + path
 			if test.want != nil {
 				want = "last lines of its log " + path + ":\n  " + strings.Join(test.want, "\n  ")

@@ -68,6 +68,7 @@ var roles = map[string]func([]string) error{
 	"liar":     liarRole,
 	"chatter":  chatterRole,
 	"crash":    crashRole,
+	"flood":    floodRole,
 	"thief":    thiefRole,
 }
 

@@ -171,7 +171,7 @@ func (a *Arm) baseline(p *summary) {
 	if b == nil {
 		return
 	}
-	t := markdown.NewTable("lrrrrrrrl", "baseline", "pairs", "difference", "95% CI", "passed only now", "passed only then",
+	t := markdown.NewTable("lrrrrrrrl", "baseline", "pairs", "difference", "95% CI (paired Newcombe)", "passed only now", "passed only then",
 		"p (exact McNemar)", "margin", "verdict")
 	t.Row(markdown.Cell(b.Path), fmt.Sprint(b.Pairs()), points(b.Difference), pointsInterval(b.Interval), fmt.Sprint(b.OnlyRun),
 		fmt.Sprint(b.OnlyBaseline), markdown.Probability(b.P), fmt.Sprint(b.Margin), baselineWords[b.Verdict])
@@ -225,19 +225,20 @@ func (a *Arm) retrieval(p *summary) {
 	if r == nil || len(r.Ks) == 0 {
 		return
 	}
-	t := markdown.NewTable("lrr", "retrieval", "mean", "95% CI")
+	t := markdown.NewTable("lrr", "retrieval", "mean", cmp.Or(r.IntervalName(), "95% CI"))
 	for _, name := range r.PrimaryMetrics() {
-		value, within := markdown.None, markdown.None
+		value := markdown.None
 		if v, ok := r.Macro[name]; ok {
 			value = markdown.Rate(&v)
 		}
+		var within *result.Interval
 		if i, ok := r.Intervals[name]; ok {
-			within = fmt.Sprintf("%s (%s)", interval(&i), markdown.Cell(i.Method))
+			within = &i
 		}
-		t.Row(name, value, within)
+		t.Row(name, value, interval(within))
 	}
 	p.part(t.Write)
-	p.printf("Over the %s with expected documents.\n\n", markdown.Count(r.Questions, "question"))
+	p.printf("Over the %s with expected documents.%s\n\n", markdown.Count(r.Questions, "question"), basis(r.Basis))
 	for _, w := range r.Warnings {
 		p.printf("- Warning: %s\n", markdown.Span(w.Message, sentenceLength))
 	}
@@ -246,19 +247,46 @@ func (a *Arm) retrieval(p *summary) {
 	}
 }
 
+// basis says from how many resamples the intervals of retrieval are.
+func basis(b *result.IntervalBasis) string {
+	switch {
+	case b == nil:
+		return ""
+	case b.Resamples == 0 && b.Cluster == "":
+		return " The intervals are t intervals."
+	case b.Resamples == 0:
+		return fmt.Sprintf(" The intervals are t intervals over %s of %s.", markdown.Count(b.Units, "cluster"), markdown.Code(b.Cluster))
+	case b.Cluster == "":
+		return fmt.Sprintf(" The intervals are from %d resamples, seed %d.", b.Resamples, b.Seed)
+	}
+	return fmt.Sprintf(" The intervals are from %d resamples of %s of %s, seed %d.", b.Resamples, markdown.Count(b.Units, "cluster"), markdown.Code(b.Cluster), b.Seed)
+}
+
 // latency writes the percentiles of the latencies.
 func (a *Arm) latency(p *summary) {
+	known := false
 	t := markdown.NewTable("lrrrr", "latency", "answers", "p50 [95% CI]", "p95 [95% CI]", "p99 [95% CI]")
 	for _, l := range []struct {
 		name string
 		q    *result.Quantiles
-	}{{"first token", &a.Run.Result.FirstDelta}, {"complete answer", &a.Run.Result.Latency}} {
-		if q := l.q; q.N > 0 {
+	}{{"first token", &a.Run.Result.FirstDelta}, {"complete answer", &a.Run.Result.Latency}, {"complete answer, with waits", a.Run.Result.Felt}} {
+		if q := l.q; q != nil && q.N > 0 {
 			t.Row(l.name, fmt.Sprint(q.N), percentile(q.P50, q.P50Interval, result.NeededForP50),
 				percentile(q.P95, q.P95Interval, result.NeededForP95), percentile(q.P99, q.P99Interval, result.NeededForP99))
+			known = known || q.P50Interval != nil
 		}
 	}
 	p.part(t.Write)
+	var notes []string
+	if known {
+		notes = append(notes, "Intervals of percentiles are by order statistics.")
+	}
+	if a.Run.Result.Felt != nil {
+		notes = append(notes, "Times are those of the answering attempts; with waits, failed attempts and the pauses between them are included.")
+	}
+	if len(notes) > 0 {
+		p.printf("%s\n\n", strings.Join(notes, " "))
+	}
 }
 
 // percentile formats a percentile with its interval, or how many answers it needs.
@@ -304,9 +332,9 @@ func costText(res *result.Result) string {
 		limit = res.CostAccounting.CapUSD
 	}
 	if limit == nil {
-		return cost(res) + " USD, no cap"
+		return res.Amount() + ", no cap"
 	}
-	return cost(res) + " USD of " + strings.Replace(limit.String(), "$", "", 1)
+	return fmt.Sprintf("%s, cap %s", res.Amount(), *limit)
 }
 
 // join formats the texts that are not empty.
@@ -388,12 +416,15 @@ func within95(res *result.Result, i *result.Interval) string {
 	if i == nil || res.Clustered == nil {
 		return interval(i)
 	}
-	return interval(i) + " (" + cmp.Or(methodWords[i.Method], markdown.Cell(i.Method)) + ")"
+	return interval(i) + " (" + method(i) + ")"
 }
 
-// methodWords are the methods of intervals of pass rates.
-var methodWords = map[string]string{
-	result.MethodWilson: "Wilson", result.MethodClustered: "clustered t", "wilson_clusters": "Wilson over clusters",
+// method returns the method of an interval, as a cell.
+func method(i *result.Interval) string {
+	if name, ok := result.MethodName(i.Method); ok {
+		return name
+	}
+	return markdown.Cell(i.Method)
 }
 
 // points formats a difference of rates in percentage points.

@@ -116,12 +116,12 @@ func (c Comparison) pairs(p *summary) {
 		return
 	}
 	first := &c.Pairs[0]
-	method := ""
+	how := ""
 	if first.Interval != nil {
-		method = fmt.Sprintf(" Intervals of differences: %s.", markdown.Code(first.Interval.Method))
+		how = fmt.Sprintf(" Intervals of differences: %s.", method(first.Interval))
 	}
 	p.printf("p is two-sided (%s) and adjusted over %s by the method of %s.%s\n\n",
-		markdown.Code(first.Test), markdown.Count(c.Tests, "test"), markdown.Code(c.Adjustment), method)
+		markdown.Code(first.Test), markdown.Count(c.Tests, "test"), markdown.Code(c.Adjustment), how)
 	for i := range c.Pairs {
 		c.pairNotes(p, &c.Pairs[i])
 	}
@@ -132,7 +132,7 @@ func (c Comparison) pairs(p *summary) {
 func (c Comparison) pairNotes(p *summary, pair *compare.Pair) {
 	name := markdown.Code(c.title(pair))
 	if k := pair.Clustered; k != nil {
-		p.printf("- %s: with %s of %s, 95%% CI %s\n", name, markdown.Count(k.Clusters, "cluster"), markdown.Code(c.ClusterTag), pointsInterval(k.Interval))
+		p.printf("- %s: with %s of %s, 95%% CI %s (clustered t)\n", name, markdown.Count(k.Clusters, "cluster"), markdown.Code(c.ClusterTag), pointsInterval(k.Interval))
 	}
 	w := pair.Power
 	if pair.Verdict != compare.NotSeen || w == nil {

@@ -17,19 +17,33 @@ func (c Conformance) report() conformance.Report { return conformance.Report(c) 
 
 func (c Conformance) page() *Page { return &Page{Conformance: new(c.report())} }
 
-// progress describes a partial report.
+// isWhole reports whether all checks were done, by one and the same process of the daemon.
+func (c Conformance) isWhole() bool { return !c.Partial && len(c.Deaths) == 0 }
+
+// progress describes a report that is not whole.
 func (c Conformance) progress() string {
 	text := fmt.Sprintf("%d of %d checks were done when the run was stopped", len(c.Results), c.Planned)
+	if !c.Partial {
+		text = "all checks were done, but the daemon had to be restarted"
+	}
 	for _, d := range c.Deaths {
 		text += ": the daemon died " + d.String()
 	}
 	return text
 }
 
+// incomplete is the word for a report that is not whole.
+func (c Conformance) incomplete() string {
+	if c.Partial {
+		return "partial"
+	}
+	return "died"
+}
+
 // suites returns a suite for each group of requirements. A requirement of level MUST that is broken
 // is a failure. One of level SHOULD does not decide the verdict: if it is broken it is skipped,
-// like one that was not judged, and its message says so. A partial report has an additional suite
-// with an error, so that it does not count as a success.
+// like one that was not judged, and its message says so. A partial report, and one of a daemon that
+// died, has an additional suite with an error, so that it does not count as a success.
 func (c Conformance) suites() []suite {
 	var out []suite
 	for _, group := range c.report().Groups() {
@@ -43,10 +57,10 @@ func (c Conformance) suites() []suite {
 		}
 		out = append(out, s)
 	}
-	if c.Partial {
+	if !c.isWhole() {
 		out = append(out, suite{name: "conformance", started: c.StartedAt, cases: []testCase{{
-			class: "conformance", name: "run-complete", status: errored, kind: "partial",
-			message: printable.Line("partial: "+c.progress(), messageLength),
+			class: "conformance", name: "run-complete", status: errored, kind: c.incomplete(),
+			message: printable.Line(c.incomplete()+": "+c.progress(), messageLength),
 		}}})
 	}
 	return out
@@ -80,15 +94,18 @@ func (c Conformance) write(p *summary) {
 	switch {
 	case broken > 0:
 		word = "Fail"
-	case r.Partial:
+	case !c.isWhole():
 		word = "Inconclusive"
 	case r.NotJudged("") == len(r.Results):
 		word = "Invalid" // nothing was found out
 	}
 	p.printf("## %s: %d of %d MUST requirements are broken\n\n", word, broken, broken+kept)
 	p.printf("Conformance of %s.\n\n", markdown.Span(c.Endpoint, textLength))
-	if c.Partial {
+	switch {
+	case c.Partial:
 		p.printf("**Partial:** %s\n\n", markdown.Span(c.progress(), sentenceLength))
+	case !c.isWhole():
+		p.printf("**The daemon died:** %s\n\n", markdown.Span(c.progress(), sentenceLength))
 	}
 	t := markdown.NewTable("lrrrrr", "group", "MUST kept", "MUST broken", "SHOULD kept", "SHOULD broken", "not judged")
 	for _, g := range append(r.Groups(), "") {
@@ -133,8 +150,8 @@ func (c Conformance) fold(p *summary, title string, some func(conformance.Result
 // annotations returns the broken requirements of level MUST, after an incomplete run.
 func (c Conformance) annotations() []annotation {
 	var out []annotation
-	if c.Partial {
-		out = append(out, annotation{title: "conformance: partial", message: c.progress()})
+	if !c.isWhole() {
+		out = append(out, annotation{title: "conformance: " + c.incomplete(), message: c.progress()})
 	}
 	for _, r := range c.Results {
 		if r.Verdict == conformance.Broken && r.Level == conformance.Must {

@@ -26,4 +26,7 @@ func TestConformance(t *testing.T) {
 	goldens(t, "conformance", c)
 	c.Partial, c.Planned, c.Deaths = true, 9, []conformance.Death{{After: "events-b", Cause: "exit status 1"}}
 	goldens(t, "partial", c)
+	c.Partial, c.Planned = false, len(c.Results)
+	c.Deaths = []conformance.Death{{After: "events-a", Killer: "events-b", Cause: "exit status 1", Restarted: true}}
+	goldens(t, "restarted", c)
 }

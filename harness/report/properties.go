@@ -97,11 +97,14 @@ func tally(counts map[string]int) string {
 	return strings.Join(parts, " ")
 }
 
-// cost returns what a run or a replay cost in dollars, without the sign.
+// cost returns what a run or a replay cost in dollars, without the sign, as far as that is known.
 func cost(res *result.Result) string {
-	spent := res.Cost.SpentUSD
-	if res.CostAccounting != nil {
-		spent = res.CostAccounting.TotalUSD
+	spent, unknown := res.Cost.SpentUSD, res.Cost.UnpricedModel != ""
+	if c := res.CostAccounting; c != nil {
+		spent, unknown = c.TotalUSD, len(c.Unpriced) > 0
+	}
+	if unknown && spent == 0 {
+		return "unknown"
 	}
 	return strings.Replace(spent.String(), "$", "", 1)
 }

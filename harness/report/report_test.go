@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 )
 
@@ -58,8 +59,11 @@ func TestRun(t *testing.T) {
 	}
 	run.Result.Retrieval = &result.Retrieval{Ks: []int{1, 3, 5}, Questions: 31,
 		Macro:     result.Metrics{"recall@5": 0.9, "any@5": 1, "all@5": 0.8, "mrr": 0.7, "ndcg@5": 0.85},
-		Intervals: map[string]result.Interval{"recall@5": {Method: "student_t", Confidence: 0.95, Low: 0.8, High: 1}},
+		Intervals: map[string]result.Interval{"recall@5": {Method: "cluster_bootstrap", Confidence: 0.95, Low: 0.8, High: 1}},
+		Basis:     &result.IntervalBasis{Cluster: "brain", Units: 7, Resamples: 10_000, Seed: 1},
 		Warnings:  []result.Warning{{Message: "top-k is as large as the brain"}}}
+	felt := aggregate.Quantiles([]float64{800, 805, 810, 815, 820, 4825, 830})
+	run.Result.Felt = &felt
 	goldens(t, "run", run)
 }
 

@@ -153,18 +153,6 @@ type AllowanceUse struct {
 // Exceeded reports whether there are more questions than allowed.
 func (u AllowanceUse) Exceeded() bool { return u.Count > u.Allowed }
 
-// Methods of intervals. That of a Proof is MethodExact or MethodClustered.
-const (
-	// MethodWilson is the score interval of independent questions (Wilson 1927).
-	MethodWilson = "wilson"
-	// MethodExact is the exact interval of independent questions (Clopper and Pearson 1934).
-	MethodExact = "clopper_pearson"
-	// MethodClustered is the t interval of Result.Clustered, or the exact one where that is wider. It
-	// is the exact one with each cluster as one question if the clusters have the same rate, and 0 to
-	// 1 if there is only one.
-	MethodClustered = "clustered_t"
-)
-
 // Proof is how certain it is that the daemon's true pass rate reaches the floor.
 type Proof struct {
 	// Proven is set if the lower bound of the pass rate reaches the floor, Refuted if the upper bound

@@ -147,7 +147,7 @@ func (b *BaselineGate) Text() string {
 		return fmt.Sprintf("not shown to be not worse than the baseline: no question has a verdict in both (%d unpaired)", b.Unpaired)
 	}
 	margin := points(b.Margin)
-	figures := fmt.Sprintf("%s points, 95%% CI %s to %s, over %s", figure.Points(*b.Difference), figure.Points(b.Interval.Low), figure.Points(b.Interval.High), figure.Count(b.Pairs(), "pair"))
+	figures := fmt.Sprintf("%s points, 95%% CI %s to %s (paired Newcombe), over %s", figure.Points(*b.Difference), figure.Points(b.Interval.Low), figure.Points(b.Interval.High), figure.Count(b.Pairs(), "pair"))
 	switch b.Verdict {
 	case NotWorse:
 		return fmt.Sprintf("not worse than the baseline by %s points: %s", margin, figures)

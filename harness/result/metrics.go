@@ -16,16 +16,29 @@ type Retrieval struct {
 	// those of Questions that got no answer.
 	NoGold int `json:"no_gold"`
 	Errors int `json:"errors"`
-	// Macro has the means over the questions, Intervals the confidence intervals of recall at top-k
-	// and of nDCG among the primary metrics. A metric that is the same for all questions has none,
-	// because nothing is known of its variance.
+	// Macro has the means over the questions, Intervals the confidence intervals of the primary
+	// metrics. A metric that is the same for all questions, or for all clusters, has none, because
+	// nothing is known of its variance. Basis is nil without intervals.
 	Macro     Metrics             `json:"macro"`
 	Intervals map[string]Interval `json:"intervals"`
+	Basis     *IntervalBasis      `json:"interval_basis,omitempty"`
 	// Micro pools the questions: the share of all gold that was retrieved, and the share of all
 	// retrieved documents that are gold.
 	Micro    Metrics              `json:"micro"`
 	ByTag    map[string]*TagMeans `json:"by_tag"`
 	Warnings []Warning            `json:"guards"`
+}
+
+// IntervalBasis says what the intervals of Retrieval take as independent.
+type IntervalBasis struct {
+	// Cluster names the clusters, which are alike within: brain, question if each was asked several
+	// times, or the cluster tag. It is empty if questions are independent.
+	Cluster string `json:"cluster,omitempty"`
+	// Units is the number of clusters, or of questions without clusters.
+	Units int `json:"units"`
+	// Resamples and Seed are those of the bootstrap, 0 if the intervals are t intervals.
+	Resamples int    `json:"resamples,omitempty"`
+	Seed      uint64 `json:"seed,omitempty"`
 }
 
 // TagMeans are the metrics of the N questions with gold that have a tag.

@@ -62,8 +62,13 @@ type Record struct {
 	// JudgeUsageEstimated is set if the provider did not count all tokens of JudgeUsage.
 	JudgeUsageEstimated bool    `json:"judge_usage_estimated,omitempty"`
 	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
+	// JudgeCharges are the requests of JudgeAttempts that JudgeUSD charges otherwise than by the
+	// provider's count of tokens, or whose count cannot be.
+	JudgeCharges []JudgeCall `json:"judge_attempts_charged,omitempty"`
 	// Failed are the attempts before the last one.
 	Failed []Failure `json:"failed_attempts,omitempty"`
+	// CutBytes is how much of the answer is not kept, 0 unless the question failed.
+	CutBytes int `json:"cut_bytes,omitempty"`
 
 	// The remaining keys are those of a replay. Type is the stratum of the question, JudgeType selects
 	// the prompts of its judge, Cause is what lost it. Actor is the use of the model that wrote the

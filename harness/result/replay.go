@@ -74,8 +74,8 @@ type CostAccounting struct {
 	CachedSavingsUSD llm.USD `json:"cached_savings_usd"`
 	// CapUSD is the cap, which all arms of a replay share, nil for none.
 	CapUSD *llm.USD `json:"cap_usd"`
-	// LostUSD is the part of TotalUSD that was reserved for calls whose reply was lost: they may have
-	// been charged.
+	// LostUSD is the part of TotalUSD that is worst cases, of calls whose tokens the provider did not
+	// count, such as those whose reply was lost: they may have been charged.
 	LostUSD llm.USD `json:"lost_usd"`
 	// SharedUSD is what all arms of a replay share, such as the check of the judge. It is part of
 	// TotalUSD only if there is one arm.
@@ -116,8 +116,10 @@ type ModelTokens struct {
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
 	// Estimated is the number of requests whose tokens the provider did not count.
-	Estimated int     `json:"usage_estimated"`
-	USD       llm.USD `json:"usd"`
+	Estimated int `json:"usage_estimated"`
+	// Implausible is the number of requests whose count of tokens cannot be.
+	Implausible int     `json:"usage_implausible,omitempty"`
+	USD         llm.USD `json:"usd"`
 }
 
 // Replay is what the result file of a replay has besides that of a run: everything else that

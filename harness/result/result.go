@@ -3,8 +3,6 @@ package result
 import (
 	"fmt"
 	"time"
-
-	"evalctl/internal/llm"
 )
 
 // Stop is why a run ended before its last question, empty if it did not.
@@ -101,20 +99,6 @@ type Interval struct {
 	Confidence float64 `json:"confidence"`
 	Low        float64 `json:"low"`
 	High       float64 `json:"high"`
-}
-
-// Cost is what judging cost over the whole run, resumed parts and calls without a verdict included.
-// UnpricedModel is a judge whose price is not known and whose cost is therefore missing.
-type Cost struct {
-	SpentUSD      llm.USD  `json:"spent_usd"`
-	CapUSD        *llm.USD `json:"cap_usd"`
-	JudgeRequests int      `json:"judge_requests"`
-	InputTokens   int64    `json:"input_tokens"`
-	OutputTokens  int64    `json:"output_tokens"`
-	// UsageEstimated is the number of questions for which the judge's tokens were estimated,
-	// because its provider did not count all of them.
-	UsageEstimated int    `json:"usage_estimated"`
-	UnpricedModel  string `json:"unpriced_model,omitempty"`
 }
 
 // Summary returns the specification's summary line of a run whose result file is at path.

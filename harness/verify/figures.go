@@ -21,10 +21,10 @@ var given = []struct{ path, what string }{
 	{".resumed", "how many questions came from a journal"},
 	{".brains[].id", "the brains and the sizes of their corpora"},
 	{".brains[].documents", "the brains and the sizes of their corpora"},
-	{".cost.spent_usd", "costs, except that they cover those of the questions"},
-	{".cost.cap_usd", "costs, except that they cover those of the questions"},
-	{".cost.unpriced_model", "costs, except that they cover those of the questions"},
-	{".cost_accounting", "costs, except that they cover those of the questions"},
+	{".cost.cap_usd", "the cap, and whether the judge has a price"},
+	{".cost.unpriced_model", "the cap, and whether the judge has a price"},
+	{".cost.unassigned", "the judge's requests that belong to no question"},
+	{".cost_accounting", "what a replay cost besides judging"},
 	{".replay", "the benchmark, its sample, the ingest, the actor and the controls"},
 }
 
@@ -139,7 +139,7 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		StartedAt: res.StartedAt, FinishedAt: res.FinishedAt, Stopped: res.Stopped,
 		Resumed: res.Resumed, Planned: id.Dataset.Selected, Identity: id, Settings: res.Settings,
 		Cost: result.Cost{
-			SpentUSD: res.Cost.SpentUSD, CapUSD: res.Cost.CapUSD, UnpricedModel: res.Cost.UnpricedModel,
+			CapUSD: res.Cost.CapUSD, UnpricedModel: res.Cost.UnpricedModel, Unassigned: res.Cost.Unassigned,
 		},
 	}
 	if whole {
@@ -156,7 +156,7 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 	if res.Replay != nil {
 		f.fillReplay(want, res)
 	}
-	f.costs(want, rep)
+	f.costs(want, res, rep)
 	if f.sum.Judge(want); f.given(res) {
 		f.sum.JudgeGiven(want, res.Gate.Baseline)
 	}
@@ -206,21 +206,27 @@ func (f *figures) fillReplay(want, res *result.Result) {
 	want.CostAccounting = &c
 }
 
-// costs reports sums that are lower than what the questions cost. They may be higher: calls whose
-// reply was lost, or that gave no verdict, cost too.
-func (f *figures) costs(want *result.Result, rep *Report) {
+// costs compares what the questions and the other requests cost with what the file says was spent.
+func (f *figures) costs(want, res *result.Result, rep *Report) {
+	if file, sum := res.Cost.SpentUSD, want.Cost.SpentUSD; file != sum && closeTo(number(file), number(sum)) {
+		rep.add(Difference{Path: ".cost.spent_usd", InFile: text(file), Recomputed: text(sum)}) // in its last digits
+	}
 	atLeast := func(path string, file, least llm.USD) {
 		if file < least {
 			rep.add(Difference{Path: path, InFile: text(file),
 				Problem: fmt.Sprintf("the questions alone cost %s", text(least))})
 		}
 	}
-	atLeast(".cost.spent_usd", want.Cost.SpentUSD, f.judge)
 	c := want.CostAccounting
 	if c == nil {
 		return
 	}
-	atLeast(".cost_accounting.judge_usd", c.JudgeUSD, f.judge)
+	// A kill between the lines of ledger and journal loses the outcome in one of them.
+	atLeast(".cost_accounting.judge_usd", c.JudgeUSD, want.Cost.SpentUSD-want.Cost.MayHaveBeenChargedUSD)
+	if most := want.Cost.SpentUSD.Plus(c.SharedUSD).Plus(c.LostUSD); c.JudgeUSD > most {
+		rep.add(Difference{Path: ".cost_accounting.judge_usd", InFile: text(c.JudgeUSD),
+			Problem: fmt.Sprintf("judging the questions, what is shared and what was lost cost %s", text(most))})
+	}
 	atLeast(".cost_accounting.actor_usd", c.ActorUSD, f.actor)
 	if c.LostUSD > c.TotalUSD {
 		rep.add(Difference{Path: ".cost_accounting.lost_usd", InFile: text(c.LostUSD), Problem: "it is a part of total_usd"})
@@ -234,3 +240,6 @@ func (f *figures) costs(want *result.Result, rep *Report) {
 			Problem: "its models cost more than total_usd"})
 	}
 }
+
+// number returns an amount as it is written.
+func number(u llm.USD) json.Number { return json.Number(text(u)) }

@@ -39,8 +39,8 @@ type figures struct {
 	numbers  map[askedID]int
 	tags     map[string]int
 	brains   map[string]int
-	// judge and actor are what the questions say that models were paid.
-	judge, actor llm.USD
+	// actor is what the questions say that the model which wrote the answers was paid.
+	actor llm.USD
 }
 
 // askedID identifies a question of a file.
@@ -117,7 +117,6 @@ func (f *figures) count(c checked, rep *Report) {
 		for _, tag := range rec.Tags {
 			f.tags[tag]++
 		}
-		f.judge = f.judge.Plus(rec.JudgeUSD)
 		if rec.Actor != nil {
 			f.actor = f.actor.Plus(rec.Actor.USD)
 		}

@@ -181,7 +181,7 @@ func replayFile(tb testing.TB, n int) string {
 	sum.Fill(&res)
 	extra.Fill(&res)
 	res.CostAccounting = &result.CostAccounting{
-		IngestUSD: 1, ActorUSD: 1000, JudgeUSD: 10000, EmbedUSD: 4, TotalUSD: 11005,
+		IngestUSD: 1, ActorUSD: 1000, JudgeUSD: res.Cost.SpentUSD, EmbedUSD: 4, TotalUSD: 1005 + res.Cost.SpentUSD,
 		Tokens: map[string]result.ModelTokens{}, Prices: result.PriceTable{Date: "2026-01-01", Models: map[string]result.ModelPrice{}},
 		Unpriced: []string{},
 	}

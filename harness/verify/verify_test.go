@@ -14,6 +14,7 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
@@ -75,7 +76,7 @@ func mutants(path string, v any, set func(any), each func(path string)) {
 		}
 	case json.Number:
 		f, _ := v.Float64()
-		if strings.Contains(v.String(), ".") {
+		if f != 0 && strings.Contains(v.String(), ".") {
 			try(f * 0.999)
 		} else {
 			try(f + 1)
@@ -289,6 +290,40 @@ func BenchmarkFile(b *testing.B) {
 	for b.Loop() {
 		if rep := verified(b, path); rep.Questions != 6000 {
 			b.Fatalf("%d questions", rep.Questions)
+		}
+	}
+}
+
+// TestMoney: the amounts of a file are the sums over its questions and the requests that belong to
+// none, to the last digit.
+func TestMoney(t *testing.T) {
+	res, questions := records(t, runFile(t, 15, 0, judge{}))
+	calls := []result.JudgeCall{
+		{ID: "q1", Attempt: 1, Outcome: result.InFlight, Charged: result.ByWorstCase, USD: 7},
+		{ID: "q2", Attempt: 1, Outcome: llm.OutcomeAnswered, Charged: result.ByUsage, USD: 2 * llm.Dollar, InputTokens: 5, OutputTokens: 1},
+	}
+	res.Cost.Unassigned = calls
+	res.Cost.SpentUSD += 7 + 2*llm.Dollar
+	res.Cost.MayHaveBeenChargedUSD = 7
+	res.Cost.JudgeRequests += 2
+	res.Cost.InputTokens += 5
+	res.Cost.OutputTokens++
+	rep, err := File(write(t, res, questions))
+	if err != nil || !rep.OK {
+		t.Fatalf("%v, %+v", err, rep)
+	}
+	for path, change := range map[string]func(*result.Cost){
+		".cost.spent_usd":                 func(c *result.Cost) { c.SpentUSD++ }, // of two billion
+		".cost.may_have_been_charged_usd": func(c *result.Cost) { c.MayHaveBeenChargedUSD = 0 },
+		".cost.judge_requests":            func(c *result.Cost) { c.JudgeRequests-- },
+		".cost.input_tokens":              func(c *result.Cost) { c.InputTokens++ },
+		".cost.usage_implausible":         func(c *result.Cost) { c.UsageImplausible = 1 },
+	} {
+		changed := res
+		change(&changed.Cost)
+		rep, err := File(write(t, changed, questions))
+		if err != nil || rep.Found != 1 || rep.Differences[0].Path != path {
+			t.Errorf("%s: %v, %+v", path, err, rep.Differences)
 		}
 	}
 }

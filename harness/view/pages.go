@@ -162,7 +162,7 @@ func (s *server) row(e *history.Entry) entryRow {
 		return row
 	}
 	row.ID, row.URL = idOf(e.Path), "/result/"+idOf(e.Path)
-	row.Passed, row.Cost = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.SpentUSD.String()
+	row.Passed, row.Cost = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.Result.Amount()
 	if e.Scored() {
 		row.Rate, row.Interval = rate(e.PassRate), interval(e.Interval)
 	}
@@ -212,8 +212,8 @@ func (s *server) progress(r *http.Request, f *history.Folder, rep *reply) error 
 	if gone(err) {
 		done := strings.TrimSuffix(path, ".journal") + ".json"
 		for _, e := range f.Entries {
-			if e.Path == done && e.Result != nil {
-				rep.location = "/result/" + idOf(done)
+			if e.Result != nil && (e.Path == done || slices.Contains(e.Copies, done)) {
+				rep.location = "/result/" + idOf(e.Path)
 				return nil
 			}
 		}

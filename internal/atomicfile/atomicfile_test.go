@@ -80,13 +80,8 @@ func TestFailedContentLeavesTheTarget(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "go.json")
 	put(t, path, "old")
-	for name, err := range map[string]error{
-		"Write":    atomicfile.Write(path, 0o644, half),
-		"WriteNew": atomicfile.WriteNew(path, 0o644, half),
-	} {
-		if !errors.Is(err, errFull) {
-			t.Errorf("%s: %v", name, err)
-		}
+	if err := atomicfile.Write(path, 0o644, half); !errors.Is(err, errFull) {
+		t.Error(err)
 	}
 	wantFiles(t, dir, map[string]string{"go.json": "old"})
 }
@@ -190,7 +185,7 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-func TestWriteNew(t *testing.T) {
+func TestKeep(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "go.json")
 	at := time.Date(2026, 3, 21, 22, 5, 9, 0, time.UTC)
@@ -198,8 +193,44 @@ func TestWriteNew(t *testing.T) {
 	if err := os.Chtimes(path, at, at); err != nil {
 		t.Fatal(err)
 	}
-	if err := atomicfile.WriteNew(path, 0o644, write("new")); err != nil {
+	if got, err := atomicfile.Keep(path); err != nil || got != filepath.Join(dir, "go.220509.json") {
+		t.Fatalf("got %q, %v", got, err)
+	}
+	wantFiles(t, dir, map[string]string{"go.json": "old", "go.220509.json": "old"})
+	if err := atomicfile.Write(path, 0o644, write("new")); err != nil {
 		t.Fatal(err)
 	}
 	wantFiles(t, dir, map[string]string{"go.json": "new", "go.220509.json": "old"})
+}
+
+func TestLink(t *testing.T) {
+	dir := t.TempDir()
+	from, path := filepath.Join(dir, "from"), filepath.Join(dir, "path")
+	for _, text := range []string{"one", "two"} {
+		if err := atomicfile.Write(from, 0o644, write(text)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time both names are one file already
+			if err := atomicfile.Link(from, path); err != nil {
+				t.Fatal(err)
+			}
+			wantFiles(t, dir, map[string]string{"from": text, "path": text})
+		}
+	}
+	if err := atomicfile.Link(filepath.Join(dir, "missing"), path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+	wantFiles(t, dir, map[string]string{"from": "two", "path": "two"})
+}
+
+// TestLinkWithoutHardLinks checks the copy by which a link is replaced.
+func TestLinkWithoutHardLinks(t *testing.T) {
+	dir := t.TempDir()
+	from, path := filepath.Join(dir, "from"), filepath.Join(dir, "path")
+	put(t, from, "text")
+	put(t, path, "old")
+	if err := atomicfile.ReplaceByCopy(from, path); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, dir, map[string]string{"from": "text", "path": "text"})
 }

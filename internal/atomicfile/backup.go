@@ -10,29 +10,28 @@ import (
 	"strings"
 )
 
-// WriteNew is Write that keeps a file which is there already as a backup.
-func WriteNew(path string, perm fs.FileMode, content func(io.Writer) error) error {
-	f, err := Create(path, perm)
-	if err != nil {
-		return err
-	}
-	err = content(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err == nil {
-		_, err = Backup(path)
-	}
-	if err != nil {
-		return errors.Join(err, f.Discard())
-	}
-	return f.Commit()
-}
-
 // Backup renames the file at path to <name>.<HHMMSS><ext>, the UTC time of its last change, with a
 // number after the time if that name is taken. It returns the new name, which is empty when there
 // is no such file.
 func Backup(path string) (string, error) {
+	backup, err := backupName(path)
+	if err != nil || backup == "" {
+		return "", err
+	}
+	return backup, os.Rename(path, backup)
+}
+
+// Keep is Backup that leaves the file where it is: the backup is a second name of it, or a copy
+// where the file system has no hard links.
+func Keep(path string) (string, error) {
+	backup, err := backupName(path)
+	if err != nil || backup == "" {
+		return "", err
+	}
+	return backup, Link(path, backup)
+}
+
+func backupName(path string) (string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -48,7 +47,52 @@ func Backup(path string) (string, error) {
 			backup = fmt.Sprintf("%s-%d%s", base, i, ext)
 		}
 		if _, err := os.Lstat(backup); errors.Is(err, fs.ErrNotExist) {
-			return backup, os.Rename(path, backup)
+			return backup, nil
 		}
 	}
+}
+
+// Link replaces the file at path by a hard link to the file from, which is in the same folder, or by
+// a copy where the file system has no hard links. A crash leaves path as it was or as it will be.
+func Link(from, path string) error {
+	temp, err := freeName(path)
+	if err != nil {
+		return err
+	}
+	if os.Link(from, temp) != nil {
+		return replaceByCopy(from, path)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return errors.Join(fmt.Errorf("replace %s: %w", path, reason(err)), os.Remove(temp))
+	}
+	// If both names are the same file already, rename leaves both of them.
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// freeName returns a name for a temporary file that is not taken.
+func freeName(path string) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return "", err
+	}
+	return f.Name(), errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func replaceByCopy(from, path string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	info, err := src.Stat()
+	if err != nil {
+		return err
+	}
+	return Write(path, info.Mode().Perm(), func(w io.Writer) error {
+		_, err := io.Copy(w, src)
+		return err
+	})
 }

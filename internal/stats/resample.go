@@ -87,6 +87,37 @@ func BCa(values []float64, resamples int, seed uint64, conf float64) (lo, hi flo
 	return end((1 - conf) / 2), end((1 + conf) / 2)
 }
 
+// ClusterBootstrap returns the bootstrap interval at confidence conf of a mean over clusters, which
+// are drawn as a whole: sums[i] is the sum of the values of a cluster, sizes[i], above 0, their
+// number. The percentiles are those that make the interval of a mean of normal values as wide as
+// the t interval with a degree of freedom less than there are clusters (the expanded percentile
+// interval of Hesterberg 2015). Without that it is too narrow for few clusters: in simulations, that
+// of 10 covers in 90 % instead of 94 %. Below 5 clusters no choice of percentiles helps, and a t
+// interval is better. Both ends are NaN for fewer than two clusters, if the lengths differ, for
+// resamples < 2 and unless 0 < conf < 1. The result depends on the arguments only, the order of the
+// clusters included.
+func ClusterBootstrap(
+	sums, sizes []float64, resamples int, seed uint64, conf float64,
+) (lo, hi float64) {
+	if len(sums) < 2 || len(sizes) != len(sums) || resamples < 2 || !(conf > 0 && conf < 1) {
+		return math.NaN(), math.NaN()
+	}
+	total, size := 0.0, 0.0
+	for i := range sums {
+		total, size = total+sums[i], size+sizes[i]
+	}
+	mean := total / size
+	u := units{sums: make([]float64, len(sums)), sizes: sizes}
+	for i := range sums {
+		u.sums[i] = sums[i] - sizes[i]*mean
+	}
+	shifts := u.resample(resamples, seed)
+	c := float64(len(sums))
+	t := distuv.StudentsT{Sigma: 1, Nu: c - 1}.Quantile((1 + conf) / 2)
+	tail := distuv.UnitNormal.CDF(-t * math.Sqrt(c/(c-1)))
+	return mean + NearestRank(shifts, tail), mean + NearestRank(shifts, 1-tail)
+}
+
 // units are what a resample draws: clusters, with the sum of the deviations of their values from
 // the mean of all, which loses fewer digits than the sum of the values, and the number of values.
 type units struct {

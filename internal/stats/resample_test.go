@@ -290,3 +290,32 @@ func TestBootstrapProperties(t *testing.T) {
 		}
 	})
 }
+
+// TestClusterBootstrap compares clusters with theory, and checks what has no interval.
+func TestClusterBootstrap(t *testing.T) {
+	// Many clusters of one value are independent values: the interval is that of the t distribution.
+	values := passes(300, 400)
+	mean, variance := moments(values)
+	lo, hi := ClusterBootstrap(values, slices.Repeat([]float64{1}, 400), 20_000, 1, .95)
+	wantLo, wantHi := MeanCI(400, mean, variance, .95)
+	expect(t, "lo", lo, wantLo, .003)
+	expect(t, "hi", hi, wantHi, .003)
+	// Twins say no more than one of them.
+	twinLo, twinHi := ClusterBootstrap(
+		slices.Concat(slices.Repeat([]float64{2}, 300), make([]float64, 100)), slices.Repeat([]float64{2}, 400), 20_000, 1, .95)
+	expect(t, "lo of twins", twinLo, lo, 1e-12)
+	expect(t, "hi of twins", twinHi, hi, 1e-12)
+	for name, c := range map[string]struct {
+		sums, sizes []float64
+		resamples   int
+		conf        float64
+	}{
+		"no clusters": {nil, nil, 100, .95}, "one": {[]float64{1}, []float64{2}, 100, .95},
+		"lengths": {[]float64{1, 2}, []float64{2}, 100, .95}, "one resample": {[]float64{1, 2}, []float64{2, 2}, 1, .95},
+		"confidence": {[]float64{1, 2}, []float64{2, 2}, 100, 1},
+	} {
+		if lo, hi := ClusterBootstrap(c.sums, c.sizes, c.resamples, 1, c.conf); !math.IsNaN(lo) || !math.IsNaN(hi) {
+			t.Errorf("%s: %v to %v", name, lo, hi)
+		}
+	}
+}

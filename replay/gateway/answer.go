@@ -14,16 +14,20 @@ type outcome struct {
 	broken   bool // the answer broke off after its beginning had been sent to the daemon
 	counted  bool // the provider counted the tokens
 	usage    llm.Usage
+	problem  string // why its count cannot be believed
 }
 
-// charge returns what a request with an outcome was charged. Without a whole answer or a count, it
-// may be the worst case.
+// charge returns what a request with an outcome was charged. Without a whole answer or a count that
+// can be, it may be the worst case.
 func (c *call) charge(o outcome) llm.Charge {
 	worst := c.worst()
 	out := llm.Charge{Usage: o.usage, Unpriced: c.unpriced}
 	switch {
 	case o.rejected:
 		return llm.Charge{Rejected: true, Unpriced: c.unpriced}
+	case o.problem != "":
+		out.Usage, out.UsageProblem = c.most(), o.problem
+		out.Cost, out.Lost = worst, worst
 	case o.counted:
 		out.Cost = c.price.Cost(o.usage)
 	case o.ended:
@@ -31,6 +35,7 @@ func (c *call) charge(o outcome) llm.Charge {
 		out.Cost = c.price.Cost(o.usage)
 		if c.capped {
 			out.Cost = max(out.Cost, worst) // a cap cannot rely on a guess
+			out.Lost = out.Cost
 		}
 	default:
 		out.Usage = llm.Usage{}
@@ -41,10 +46,7 @@ func (c *call) charge(o outcome) llm.Charge {
 
 // wireAnswer has the parts of an answer, or of an event of a stream, that accounting needs.
 type wireAnswer struct {
-	Usage *struct {
-		Prompt     int `json:"prompt_tokens"`
-		Completion int `json:"completion_tokens"`
-	} `json:"usage"`
+	Usage   *json.RawMessage `json:"usage"` // nil for null
 	Choices []struct {
 		Index        int                   `json:"index"`
 		FinishReason string                `json:"finish_reason"`
@@ -73,13 +75,18 @@ type tally struct {
 	vectors  int
 	counted  bool
 	usage    llm.Usage
+	problem  string
 }
 
 func newTally(c *call) *tally { return &tally{call: c, finished: map[int]bool{}} }
 
 func (t *tally) add(a wireAnswer) {
-	if u := a.Usage; u != nil && u.Prompt > 0 && u.Completion >= 0 {
-		t.counted, t.usage = true, llm.Usage{InputTokens: u.Prompt, OutputTokens: u.Completion}
+	if a.Usage != nil {
+		t.usage, t.problem = llm.ParseUsage(*a.Usage)
+		t.counted = t.usage.InputTokens > 0
+		if t.counted && t.problem == "" {
+			t.problem = t.call.overrun(t.usage)
+		}
 	}
 	for _, choice := range a.Choices {
 		for _, content := range []any{choice.Message.Content, choice.Delta.Content} {
@@ -116,5 +123,5 @@ func (t *tally) outcome() outcome {
 	if !t.counted {
 		t.usage = llm.Usage{InputTokens: len(t.call.body) / bytesPerToken, OutputTokens: t.text / bytesPerToken, Estimated: true}
 	}
-	return outcome{ended: t.ended(), counted: t.counted, usage: t.usage}
+	return outcome{ended: t.ended(), counted: t.counted, usage: t.usage, problem: t.problem}
 }

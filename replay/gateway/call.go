@@ -23,8 +23,9 @@ const (
 )
 
 const (
-	maxChoices    = 128 // as OpenAI's
-	requestTokens = 64  // what a chat template adds, with a margin: a message's JSON has more bytes than its template tokens
+	maxChoices    = 128     // as OpenAI's
+	beyondModels  = 1 << 24 // tokens of output: more than any model returns
+	requestTokens = 64      // what a chat template adds, with a margin: a message's JSON has more bytes than its template tokens
 )
 
 // call is a request that may cost money.
@@ -34,7 +35,8 @@ type call struct {
 	body  []byte // as sent to the provider
 	// stream is set for an event stream, wantsUsage if the caller asked for the event with the usage.
 	stream, wantsUsage bool
-	outputTokens       int // at most, of all choices
+	outputTokens       int  // at most, of all choices
+	unlimited          bool // neither the caller nor a cap limits the output
 
 	account          llm.Account
 	price            llm.Price
@@ -46,8 +48,20 @@ func (c *call) reader() io.Reader { return bytes.NewReader(c.body) }
 
 // worst returns the most that the request can cost: one token for each byte sent, since no
 // tokenizer produces more, and the limit of its output.
-func (c *call) worst() llm.USD {
-	return c.price.Cost(llm.Usage{InputTokens: len(c.body) + requestTokens, OutputTokens: c.outputTokens})
+func (c *call) worst() llm.USD { return c.price.Cost(c.most()) }
+
+// most returns the most tokens that the request can use.
+func (c *call) most() llm.Usage {
+	return llm.Usage{InputTokens: len(c.body) + requestTokens, OutputTokens: c.outputTokens, Estimated: true}
+}
+
+// overrun says that a usage is more than the request can cost, empty if it is not.
+func (c *call) overrun(u llm.Usage) string {
+	most := c.most()
+	if c.unlimited {
+		most.OutputTokens = beyondModels * maxChoices
+	}
+	return u.Overrun(most, c.price)
 }
 
 // parse checks a request and adds what accounting needs: that a stream ends with its usage, and
@@ -173,7 +187,7 @@ func (c *call) limitOutput(fields map[string]json.RawMessage, capped bool, add m
 		if llm.IsReasoningModel(c.model) {
 			name, limit = "max_completion_tokens", DefaultReasoningMaxTokens
 		}
-		if capped {
+		if c.unlimited = !capped; capped {
 			add[name] = json.RawMessage(strconv.Itoa(limit))
 		}
 	}
@@ -183,8 +197,7 @@ func (c *call) limitOutput(fields map[string]json.RawMessage, capped bool, add m
 			return refuse(http.StatusBadRequest, "bad_request", `"n" is %s, it must be from 1 to %d`, fields["n"], maxChoices)
 		}
 	}
-	const most = 1 << 40 // beyond any model, and far from an overflow
-	c.outputTokens = min(limit, most) * choices
+	c.outputTokens = min(limit, beyondModels) * choices
 	return nil
 }
 

@@ -66,7 +66,7 @@ func TestEmbeddings(t *testing.T) {
 	}
 	body := r.vendor.Calls()[1].Body
 	want := (7 + llm.USD(len(body)) + requestTokens) * token
-	if total, lost := r.spent(); total != want || lost != 0 {
+	if total, lost := r.spent(); total != want || lost != want-7*token {
 		t.Errorf("spent %s, want %s, lost %s", total, want, lost)
 	}
 	if c := r.ledger.Accounting(""); c.EmbedUSD != want || c.Tokens["e"].Estimated != 1 {
@@ -91,11 +91,13 @@ func TestFailures(t *testing.T) {
 		"broken":        {llmtest.Reply{Break: true}, 502, `"code":"upstream"`, worst, worst},
 		"not JSON":      {llmtest.Reply{Body: "<html>"}, 200, "<html>", worst, worst},
 		"no answer":     {llmtest.Reply{Body: "{}"}, 200, "{}", worst, worst},
-		"uncounted":     {llmtest.Reply{Text: "a"}, 200, `"content":"a"`, worst, 0},
-		"negative":      {llmtest.Reply{Text: "a", Usage: `{"prompt_tokens":-1,"completion_tokens":-5}`}, 200, "", worst, 0},
-		"text usage":    {llmtest.Reply{Text: "a", Usage: `{"prompt_tokens":"many"}`}, 200, "", worst, 0},
-		"list usage":    {llmtest.Reply{Text: "a", Usage: `[]`}, 200, "", worst, 0},
-		"too much":      {llmtest.Reply{Text: "a", Usage: `{"prompt_tokens":5000,"completion_tokens":1}`}, 200, "", 5001 * token, 0},
+		"uncounted":     {llmtest.Reply{Text: "a"}, 200, `"content":"a"`, worst, worst},
+		"negative":      {llmtest.Reply{Text: "a", Usage: `{"prompt_tokens":-1,"completion_tokens":-5}`}, 200, "", worst, worst},
+		"text usage":    {llmtest.Reply{Text: "a", Usage: `{"prompt_tokens":"many"}`}, 200, "", worst, worst},
+		"list usage":    {llmtest.Reply{Text: "a", Usage: `[]`}, 200, "", worst, worst},
+		"too much":      {llmtest.Reply{Text: "a", Usage: `{"prompt_tokens":5000,"completion_tokens":1}`}, 200, "", worst, worst},
+		"overflow":      {llmtest.Reply{Text: "a", Usage: `{"prompt_tokens":3,"completion_tokens":1e400}`}, 200, "", worst, worst},
+		"reasoning":     {llmtest.Reply{Text: "a", Usage: `{"prompt_tokens":3,"completion_tokens":4,"total_tokens":57}`}, 200, "", 57 * token, 0},
 		"cut by itself": {llmtest.Reply{Text: "a", FinishReason: "length", Input: 3, Output: 4}, 200, "", 7 * token, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +144,10 @@ func TestCutStream(t *testing.T) {
 		"no finish reason": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"}, true, "before the answer did"},
 		"error frame":      {llmtest.Reply{Body: "data: {\"error\":{\"message\":\"overloaded\"}}\n\n"}, true, "overloaded"},
 		"bad frame":        {llmtest.Reply{Body: "data: {\n\n"}, true, "JSON"},
-		"uncounted":        {llmtest.Reply{Text: "one two"}, false, ""},
+		"uncounted":        {llmtest.Reply{Text: "one two"}, true, ""},
+		"negative":         {llmtest.Reply{Text: "one two", Usage: `{"prompt_tokens":-1,"completion_tokens":5}`}, true, ""},
+		"text":             {llmtest.Reply{Text: "one two", Usage: `"many"`}, true, ""},
+		"reasoning":        {llmtest.Reply{Text: "one two", Usage: `{"prompt_tokens":3,"total_tokens":9}`}, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// Our client repeats what broke off, so the script ends after the first reply.

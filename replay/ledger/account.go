@@ -57,6 +57,7 @@ func (b booked) Reserve(ctx context.Context, model string, worst llm.USD) (func(
 				Kind: kindSettle, ID: id, account: b.account, Model: model, USD: max(c.Cost, 0),
 				Lost: max(min(c.Lost, c.Cost), 0), Estimated: c.Usage.Estimated, Rejected: c.Rejected, Unpriced: c.Unpriced,
 				InputTokens: int64(max(c.Usage.InputTokens, 0)), OutputTokens: int64(max(c.Usage.OutputTokens, 0)),
+				Implausible: c.UsageProblem != "",
 			})
 			held.Settle(c.Cost)
 		})
@@ -125,11 +126,14 @@ func (l *Ledger) add(in line) {
 		t = &result.ModelTokens{}
 		s.tokens[in.Model] = t
 	}
-	t.Requests++
-	t.InputTokens, t.OutputTokens, t.USD = t.InputTokens+in.InputTokens, t.OutputTokens+in.OutputTokens, t.USD.Plus(in.USD)
+	one := result.ModelTokens{Requests: 1, InputTokens: in.InputTokens, OutputTokens: in.OutputTokens, USD: in.USD}
 	if in.Estimated {
-		t.Estimated++
+		one.Estimated = 1
 	}
+	if in.Implausible {
+		one.Implausible = 1
+	}
+	*t = plus(*t, one)
 }
 
 // spent returns the sum over all accounts. l.mu must be held.
@@ -170,7 +174,8 @@ func (l *Ledger) Accounting(arm string) result.CostAccounting {
 
 func plus(a, b result.ModelTokens) result.ModelTokens {
 	return result.ModelTokens{
-		Requests: a.Requests + b.Requests, InputTokens: a.InputTokens + b.InputTokens,
-		OutputTokens: a.OutputTokens + b.OutputTokens, Estimated: a.Estimated + b.Estimated, USD: a.USD.Plus(b.USD),
+		Requests:    a.Requests + b.Requests,
+		InputTokens: result.AddTokens(a.InputTokens, b.InputTokens), OutputTokens: result.AddTokens(a.OutputTokens, b.OutputTokens),
+		Estimated: a.Estimated + b.Estimated, Implausible: a.Implausible + b.Implausible, USD: a.USD.Plus(b.USD),
 	}
 }

@@ -47,6 +47,7 @@ type line struct {
 	Estimated    bool    `json:"estimated,omitempty"`
 	Rejected     bool    `json:"rejected,omitempty"`
 	Unpriced     bool    `json:"unpriced,omitempty"`
+	Implausible  bool    `json:"usage_implausible,omitempty"`
 }
 
 // account is what a request is for.

@@ -104,21 +104,17 @@ func schedule(t *testing.T, dir string, seed uint64) {
 		}
 		l = reopen(t, path)
 		addsUp(t, l, "ts", "go")
-		if v.bill > l.Spent() || l.Spent() > limit+overrun {
+		if v.bill > l.Spent() || l.Spent() > limit {
 			t.Fatalf("seed %d: after a kill: bill %s, spent %s, cap %s", seed, v.bill, l.Spent(), limit)
 		}
 	}
-	if v.bill > limit || v.bill > l.Spent() || l.Spent() > limit+overrun {
+	if v.bill > limit || v.bill > l.Spent() || l.Spent() > limit {
 		t.Fatalf("seed %d: bill %s, spent %s, cap %s", seed, v.bill, l.Spent(), limit)
 	}
 	if err := l.Remove(); err != nil {
 		t.Fatal(err)
 	}
 }
-
-// overrun is the most by which usage that exceeds the worst case can exceed the cap: each of the
-// workers reports it once before the next request is rejected.
-const overrun = workers * 10_000 * 2500
 
 const workers = 4
 

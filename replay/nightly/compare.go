@@ -8,7 +8,6 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
-	"evalctl/internal/llm"
 	"evalctl/internal/markdown"
 	"evalctl/internal/stats"
 )
@@ -40,12 +39,12 @@ func overview(w io.Writer, arms []*measured) {
 		}
 	}
 	t := markdown.NewTable("llrrrr"+strings.Repeat("r", len(metrics))+"rrrr",
-		slices.Concat([]string{"arm", "verdict", "passed", "pass rate", "95% CI", "scorer's FP / FN"},
+		slices.Concat([]string{"arm", "verdict", "passed", "pass rate", "95% Wilson", "scorer's FP / FN"},
 			metrics, []string{"p50", "p95", "USD", "USD per correct"})...)
 	for _, m := range arms {
-		total, each := markdown.None, markdown.None
+		usd, each := markdown.None, markdown.None
 		if c := m.res.CostAccounting; c != nil {
-			total = markdown.Dollars(float64(c.TotalUSD) / float64(llm.Dollar))
+			usd = total(c)
 			each = perCorrect(c)
 		}
 		var macro result.Metrics
@@ -61,7 +60,7 @@ func overview(w io.Writer, arms []*measured) {
 			passRate, within, falseRates(m.res),
 		}
 		row = append(row, values(macro, metrics)...)
-		t.Row(append(row, p50(m.res.Latency), p95(m.res.Latency), total, each)...)
+		t.Row(append(row, p50(m.res.Latency), p95(m.res.Latency), usd, each)...)
 	}
 	t.Write(w)
 }

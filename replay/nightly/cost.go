@@ -22,20 +22,36 @@ func (m *measured) cost(w io.Writer) {
 	t := markdown.NewTable("lr", "for", "USD")
 	t.Row("ingest", exact(c.IngestUSD))
 	t.Row("actor", exact(c.ActorUSD))
-	t.Row("judge", exact(c.JudgeUSD))
+	t.Row("judge", known(c.JudgeUSD, m.res.Cost.UnpricedModel == ""))
 	t.Row("embeddings", exact(c.EmbedUSD))
-	t.Row("**total**", "**"+exact(c.TotalUSD)+"**")
+	t.Row("**total**", "**"+known(c.TotalUSD, len(c.Unpriced) == 0 || c.TotalUSD > 0)+"**")
 	t.Row("cap of all arms together", limit(c))
 	t.Row("saved by cached replies", exact(c.CachedSavingsUSD))
-	t.Row("each correct answer (95% CI)", perCorrect(c))
+	t.Row("each correct answer (95% Wilson)", perCorrect(c))
 	if c.LostUSD > 0 {
-		t.Row("calls whose reply was lost, part of the total", exact(c.LostUSD))
+		t.Row("may have been charged, part of the total", exact(c.LostUSD))
 	}
 	if c.SharedUSD > 0 {
 		t.Row("what all arms share, such as controls", exact(c.SharedUSD))
 	}
 	t.Write(w)
 	tokens(w, c)
+}
+
+// known formats an amount if its price is known.
+func known(u llm.USD, priced bool) string {
+	if !priced {
+		return "unknown"
+	}
+	return exact(u)
+}
+
+// total formats what an arm cost.
+func total(c *result.CostAccounting) string {
+	if len(c.Unpriced) > 0 && c.TotalUSD == 0 {
+		return "unknown"
+	}
+	return markdown.Dollars(float64(c.TotalUSD) / float64(llm.Dollar))
 }
 
 func limit(c *result.CostAccounting) string {
@@ -47,7 +63,7 @@ func limit(c *result.CostAccounting) string {
 
 // perCorrect formats what a correct answer cost.
 func perCorrect(c *result.CostAccounting) string {
-	if c.PerCorrectUSD == nil {
+	if c.PerCorrectUSD == nil || len(c.Unpriced) > 0 {
 		return markdown.None
 	}
 	s := markdown.Dollars(float64(*c.PerCorrectUSD) / float64(llm.Dollar))
@@ -63,7 +79,7 @@ func tokens(w io.Writer, c *result.CostAccounting) {
 	for _, model := range slices.Sorted(maps.Keys(c.Tokens)) {
 		u := c.Tokens[model]
 		t.Row(markdown.Cell(model), markdown.Grouped(int64(u.Requests)), markdown.Grouped(u.InputTokens), markdown.Grouped(u.OutputTokens),
-			markdown.Count(u.Estimated, "request"), exact(u.USD))
+			markdown.Count(u.Estimated, "request"), known(u.USD, !slices.Contains(c.Unpriced, model)))
 	}
 	t.Write(w)
 	if looked := c.CacheHits + c.CacheMisses; looked > 0 {

@@ -84,7 +84,7 @@ func (m *measured) quality(w io.Writer) {
 		fmt.Fprint(w, "These figures are of the questions that have finished. They are not a score.\n\n")
 	}
 	t := markdown.NewTable("lrrrrrr"+strings.Repeat("r", len(metrics)),
-		slices.Concat([]string{"question type", "n", "passed", "pass rate", "95% CI"}, metrics, []string{"p50", "p95"})...)
+		slices.Concat([]string{"question type", "n", "passed", "pass rate", "95% Wilson"}, metrics, []string{"p50", "p95"})...)
 	if m.res.Replay != nil {
 		for _, s := range m.res.Replay.Strata {
 			t.Row(slices.Concat(
@@ -137,10 +137,10 @@ func (m *measured) notes(w io.Writer) {
 		fmt.Fprintf(w, "The mean of the types is %s.\n", markdown.Rate(r.Macro))
 	}
 	if e := r.Weighted; e != nil && r.Sample.Size < r.Sample.Population {
-		fmt.Fprintf(w, "For the whole benchmark, weighted by type, the pass rate is estimated as %s, 95%% CI %s.\n", markdown.Rate(&e.Mean), interval(&e.Interval))
+		fmt.Fprintf(w, "For the whole benchmark, weighted by type, the pass rate is estimated as %s, 95%% CI %s (stratified Wilson).\n", markdown.Rate(&e.Mean), interval(&e.Interval))
 	}
 	if e := r.Errata; e != nil {
-		fmt.Fprintf(w, "Errata exclude %s and correct the gold of %d. By the dataset's own gold, %d of %d passed: %s, 95%% CI %s.\n",
+		fmt.Fprintf(w, "Errata exclude %s and correct the gold of %d. By the dataset's own gold, %d of %d passed: %s, 95%% CI %s (Wilson).\n",
 			markdown.Count(e.Excluded, "question"), e.Corrected, e.Original.Passed, e.Original.Total,
 			markdown.Rate(e.OriginalPassRate), interval(e.OriginalInterval))
 	}

@@ -7,7 +7,6 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/result"
-	"evalctl/internal/llm"
 	"evalctl/internal/markdown"
 )
 
@@ -47,7 +46,7 @@ func trends(w io.Writer, arms []*measured, root string) {
 // write writes the nights of an arm, the last one last.
 func (t trend) write(w io.Writer, arm string) {
 	fmt.Fprintf(w, "%s %s\n\n", markdown.Code(arm), t.sparkline())
-	table := markdown.NewTable("lrrrrl", "night", "pass rate", "95% CI", "passed", "USD", "changed since the night before")
+	table := markdown.NewTable("lrrrrl", "night", "pass rate", "95% Wilson", "passed", "USD", "changed since the night before")
 	var before *result.Result
 	for _, n := range t.nights {
 		table.Row(n.row(before)...)
@@ -69,7 +68,7 @@ func (n night) row(before *result.Result) []string {
 	passed := fmt.Sprintf("%d/%d", n.res.Passed, n.res.Total)
 	usd := markdown.None
 	if c := n.res.CostAccounting; c != nil {
-		usd = markdown.Dollars(float64(c.TotalUSD) / float64(llm.Dollar))
+		usd = total(c)
 	}
 	var changes []string
 	if before != nil {

@@ -32,6 +32,7 @@ func Catalog(t *testing.T, prepare func(t *testing.T) (open func() brain.Catalog
 		{"a retired brain is gone and its id free", retiredBrain},
 		{"a retired brain stays away unpurged", unpurgedBrain},
 		{"an unknown brain cannot be retired", unknownBrain},
+		{"a record is replaced", updatedBrain},
 		{"brains change concurrently", concurrentBrains},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -160,6 +161,22 @@ func unknownBrain(t *catalogTest) {
 		t.Error("an unknown brain was retired")
 	}
 	t.loads(a)
+}
+
+func updatedBrain(t *catalogTest) {
+	a, b := record("a", "acme"), record("b", "acme")
+	t.add(a, b)
+	for range 2 {
+		a.Stored, a.Brain.Name = true, "another name"
+		if err := t.catalog.Update(t.ctx, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.loads(a, b)
+	if err := t.catalog.Update(t.ctx, record("c", "acme")); err == nil {
+		t.Error("an unknown brain was updated")
+	}
+	t.loads(a, b)
 }
 
 func concurrentBrains(t *catalogTest) {

@@ -9,7 +9,8 @@
 //	.store/journal         the batch being applied, otherwise empty
 //	.store/staged          the document being written
 //	.store/undo/           documents that the batch being applied has replaced
-//	.store/closed          exists while the store is closed, except after a crash
+//	.store/closed          exists while the store is closed, except after a crash; says whether
+//	                       there are documents
 package fsstore
 
 import (
@@ -33,6 +34,8 @@ const (
 	stagedFile   = stateDir + "/staged"
 	undoDir      = stateDir + "/undo"
 	closedFile   = stateDir + "/closed"
+	// notEmpty is the content of closedFile if there are documents.
+	notEmpty = "documents\n"
 
 	dirMode  = 0o700
 	fileMode = 0o600
@@ -40,8 +43,8 @@ const (
 
 // Open opens the store in dir, and creates the directory and the store if they do not exist. If a
 // crash has interrupted a batch, Open finishes it. Open fails if the store is already open, in
-// this or in another process. A layout that is newer than this package supports is
-// store.ErrSchemaVersion.
+// this or in another process, which is store.ErrLocked. A layout that is newer than this package
+// supports is store.ErrSchemaVersion, and documents that have vanished are store.ErrDamaged.
 //
 // Every mutation is durable when it returns. A crash at any instant leaves all of it or none of
 // it. A mutation that fails leaves the documents unchanged. If it cannot be rolled back, the
@@ -64,9 +67,11 @@ type backend struct {
 	home    *os.Root // of the store; for files in .store, and for moving files to and from documents
 	lock    *flock.Flock
 	journal *os.File
+	// documents is the folder of the documents when it was opened.
+	documents os.FileInfo
 
 	// broken is the error after which the files may differ from what was committed, or nil.
-	// Reopening the store repairs them. Only Commit sets it.
+	// Reopening the store repairs them. Only Commit and Replaced set it.
 	broken error
 }
 
@@ -80,11 +85,29 @@ func (b *backend) LocalPath(path string) string {
 // Broken implements an optional method of store.Backend.
 func (b *backend) Broken() bool { return b.broken != nil }
 
+// Replaced implements an optional method of store.Backend: the folder of the documents was deleted,
+// unmounted or exchanged.
+func (b *backend) Replaced() bool {
+	now, err := os.Lstat(filepath.Join(b.home.Name(), documentsDir))
+	if b.broken != nil || err == nil && os.SameFile(now, b.documents) {
+		return b.broken != nil
+	}
+	b.broken = fmt.Errorf("%w: the folder %s was replaced; reopen the store", store.ErrReadOnly, documentsDir)
+	// An empty folder in its place must not be taken for an empty store. If this fails, so does
+	// opening the store, or the folder of the whole store has gone.
+	_ = b.home.WriteFile(closedFile, []byte(notEmpty), fileMode)
+	return true
+}
+
 // Close releases the lock last.
 func (b *backend) Close() error {
 	if b.broken == nil {
 		// Without this file the next Open only takes longer.
-		_ = b.home.WriteFile(closedFile, nil, fileMode)
+		state := notEmpty
+		if empty, err := b.isEmpty(); err == nil && empty {
+			state = ""
+		}
+		_ = b.home.WriteFile(closedFile, []byte(state), fileMode)
 	}
 	return b.release()
 }

@@ -97,6 +97,9 @@ func TestSchema(t *testing.T) {
 	} {
 		dir := storetest.MemoryDir(t)
 		put(t, filepath.Join(dir, ".store", "schema"), text)
+		if err := os.Mkdir(filepath.Join(dir, "documents"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		s, err := fsstore.Open(t.Context(), dir, nil)
 		if !errors.Is(err, want) {
 			t.Errorf("schema %q: %v, want %v", text, err, want)

@@ -61,7 +61,7 @@ func decodeEntry(data []byte) (entry, bool, error) {
 	}
 	var e entry
 	if err := gob.NewDecoder(bytes.NewReader(body)).Decode(&e); err != nil {
-		return entry{}, false, fmt.Errorf("%s: %w", journalFile, err)
+		return entry{}, false, store.Damaged(err, "the file %s of the store is damaged: restore the store", journalFile)
 	}
 	for _, op := range e.Ops {
 		if err := store.ValidPath(op.Path); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ func open(ctx context.Context, dir string) (_ *backend, err error) {
 			err = errors.Join(err, b.release())
 		}
 	}()
-	for _, name := range []string{stateDir, undoDir, documentsDir} {
+	for _, name := range []string{stateDir, undoDir} {
 		if err := ensureDir(root, name); err != nil {
 			return nil, err
 		}
@@ -40,7 +41,7 @@ func open(ctx context.Context, dir string) (_ *backend, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.Root, err = root.OpenRoot(documentsDir); err != nil {
+	if err := b.openDocuments(version == 0); err != nil {
 		return nil, err
 	}
 	if b.journal, err = root.OpenFile(journalFile, os.O_RDWR|os.O_CREATE, fileMode); err != nil {
@@ -53,6 +54,55 @@ func open(ctx context.Context, dir string) (_ *backend, err error) {
 		err = b.writeSchema()
 	}
 	return b, err
+}
+
+// openDocuments opens the folder of the documents. It creates it for a new store only: that the
+// folder of an older one is missing, or that all of it is, is an accident more often than intended,
+// such as a volume that is not mounted.
+func (b *backend) openDocuments(isNew bool) error {
+	if isNew {
+		if err := ensureDir(b.home, documentsDir); err != nil {
+			return err
+		}
+	}
+	info, err := b.home.Lstat(documentsDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return store.Damaged(nil, "the folder %s of the store is missing: restore or mount it, then try again", documentsDir)
+	}
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", documentsDir)
+	}
+	if err != nil {
+		return err
+	}
+	b.documents = info
+	if b.Root, err = b.home.OpenRoot(documentsDir); err != nil {
+		return err
+	}
+	closed, err := b.home.ReadFile(closedFile)
+	if err != nil || string(closed) != notEmpty {
+		return nil // a new store, a crash, or an empty store
+	}
+	empty, err := b.isEmpty()
+	if err == nil && empty {
+		err = store.Damaged(nil, "the folder %s of the store is empty, but there were documents in it when the "+
+			"store was last used: restore or mount it; or, if they were deleted on purpose, delete %s of the store too",
+			documentsDir, closedFile)
+	}
+	return err
+}
+
+// isEmpty reports whether there is nothing in the folder of the documents.
+func (b *backend) isEmpty() (bool, error) {
+	dir, err := b.Root.Open(".")
+	if err != nil {
+		return false, err
+	}
+	names, err := dir.Readdirnames(1)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return len(names) == 0, errors.Join(err, dir.Close())
 }
 
 // ensureDir creates a directory if it does not exist. A link is an error, because it could make a
@@ -71,7 +121,7 @@ func ensureDir(root *os.Root, name string) error {
 func (b *backend) lockStore() error {
 	locked, err := b.lock.TryLock()
 	if err == nil && !locked {
-		err = errors.New("in use by another process or another open store; close it first")
+		err = store.Locked(nil, "the store is in use by another process or another open store; close it first")
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"evalctl/daemon/store"
 )
 
 // checkGit returns an error for a repository that the package would misread or whose unfinished
@@ -15,7 +17,7 @@ func (b *backend) checkGit() error {
 		"sequencer",
 	} {
 		if _, err := b.git.Lstat(name); err == nil {
-			return fmt.Errorf(".git/%s exists: finish or abort the operation in progress in the repository first", name)
+			return store.Locked(nil, ".git/%s exists: finish or abort the operation in progress in the repository first", name)
 		}
 	}
 	cfg, err := b.objects.storage.Config()

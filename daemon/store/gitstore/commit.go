@@ -26,6 +26,11 @@ func (b *backend) Commit(ctx context.Context, c store.Commit) error {
 	if b.broken != nil {
 		return b.broken
 	}
+	if b.opts.Admit != nil {
+		if err := b.opts.Admit(); err != nil {
+			return err
+		}
+	}
 	changes, err := b.recordChanges(c.Ops)
 	if err != nil {
 		return err

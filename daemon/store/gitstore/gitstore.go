@@ -41,10 +41,24 @@ type Options struct {
 	// Branch is created in a new repository, and must be checked out in an existing one. Default:
 	// main in a new repository, otherwise the branch that is checked out.
 	Branch string
-	// Remote is the name of the remote for Push and Pull, which use the branch of the same name
-	// there. Its address is in the configuration of the repository (git remote add). Default:
-	// origin.
+	// Remote is the name of the remote for Push and Pull. Default: origin.
 	Remote string
+	// RemoteURL is the address of the remote, which Open adds to the configuration of the
+	// repository. A remote of that name with another address is an error. Default: the address in
+	// the configuration (git remote add).
+	RemoteURL string
+	// RemoteBranch is the branch for Push and Pull at the remote. Default: the name of the branch.
+	RemoteBranch string
+	// UserSettings permits Push and Pull to use the git settings of the user and the system, such
+	// as credential helpers, and the variables by which git finds keys and credentials. git never
+	// asks for any. Default: only the settings of the repository apply.
+	UserSettings bool
+	// Admit is called before every commit except those of Pull and the first one of a repository.
+	// Its error rejects the commit.
+	Admit func() error
+	// OnClose is called once when the store begins to close. It may push, but neither pull nor use
+	// the documents.
+	OnClose func()
 }
 
 // SignRequest is the argument of Options.Sign (spec 9.7).
@@ -70,7 +84,8 @@ type Repo struct {
 // store.ErrSchemaVersion.
 //
 // Every mutation is durable when it returns. It fails with store.ErrConflict if another program
-// has moved the branch. BatchOptions.Reason is the subject of a commit and Message its body. The
+// has moved the branch. Then, or once Replaced has found it out, the store is Broken, and reopening
+// it sets the files to the new commit. A lock file of another program is store.ErrLocked. BatchOptions.Reason is the subject of a commit and Message its body. The
 // committer is always evalctl <evalctl@localhost>, which is also the default for Author and
 // Email. Control characters in all of these are replaced with spaces.
 //
@@ -135,6 +150,9 @@ func (b *backend) Follow(apply func(context.Context, string, func() ([]store.Cha
 // Close waits for a running push or fetch, updates the index, and releases the lock last. A
 // broken store is left as it is, for Open to repair.
 func (b *backend) Close() error {
+	if b.opts.OnClose != nil {
+		b.opts.OnClose()
+	}
 	b.remoteLock <- struct{}{}
 	b.closed = true
 	<-b.remoteLock

@@ -339,21 +339,115 @@ func TestExistingRepository(t *testing.T) {
 	}
 }
 
-// TestMovedBranch: another program commits while the store is open.
+// TestMovedBranch: another program commits, or resets the branch, while the store is open. Reopening
+// the store sets the files to the new commit, and keeps those that were edited by hand.
 func TestMovedBranch(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		to   func(dir string) string // the new commit
+		want map[string]string
+	}{
+		{"forth", func(dir string) string { return foreignCommit(t, dir, "HEAD") }, map[string]string{"a": "1", "b": "foreign", "d/c": "1"}},
+		{"back", func(dir string) string { return git(t, dir, "rev-parse", "HEAD~2") }, map[string]string{"a": "0"}},
+		{"aside", func(dir string) string { return foreignCommit(t, dir, "HEAD~2") }, map[string]string{"a": "0", "b": "foreign"}},
+	} {
+		for _, noticed := range []string{"by a commit", "before"} {
+			t.Run(c.name+" "+noticed, func(t *testing.T) {
+				dir := storetest.MemoryDir(t)
+				r := openDir(t, dir, nil)
+				write(t, r, "a", "0")
+				write(t, r, "a", "1")
+				write(t, r, "d/c", "1")
+				if r.Replaced() || r.Broken() {
+					t.Fatal("the branch has not moved yet")
+				}
+				git(t, dir, "update-ref", "refs/heads/main", strings.TrimSpace(c.to(dir)))
+				if noticed == "before" {
+					if !r.Replaced() {
+						t.Error("the move was not noticed")
+					}
+				} else if err := r.Write(t.Context(), "a", []byte("2")); !errors.Is(err, store.ErrConflict) {
+					t.Errorf("got %v", err)
+				}
+				wantDocs(t, r, map[string]string{"a": "1", "d/c": "1"})
+				if !r.Broken() || !errors.Is(r.Write(t.Context(), "a", nil), store.ErrReadOnly) {
+					t.Error("the store is not broken")
+				}
+				must(t, r.Close())
+
+				put(t, filepath.Join(dir, "b"), "edited")
+				if _, err := gitstore.Open(t.Context(), dir, nil); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "1 files differ from HEAD") {
+					t.Errorf("with an edited file: %v", err)
+				}
+				must(t, os.Remove(filepath.Join(dir, "b")))
+				r = openDir(t, dir, nil)
+				wantDocs(t, r, c.want)
+				write(t, r, "a", "3")
+			})
+		}
+	}
+}
+
+// foreignCommit returns a commit on top of base that adds the document b.
+func foreignCommit(t *testing.T, dir, base string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "b")
+	put(t, file, "foreign")
+	blob := strings.TrimSpace(git(t, dir, "hash-object", "-w", file))
+	index := "GIT_INDEX_FILE=" + filepath.Join(t.TempDir(), "index")
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...)
+		cmd.Env = append(os.Environ(), index, "GIT_AUTHOR_NAME=o", "GIT_AUTHOR_EMAIL=o@x", "GIT_COMMITTER_NAME=o", "GIT_COMMITTER_EMAIL=o@x")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	run("read-tree", base)
+	run("update-index", "--add", "--cacheinfo", "100644,"+blob+",b")
+	return run("commit-tree", "-m", "foreign", "-p", base, run("write-tree"))
+}
+
+// TestMissingBranch: a branch that another program has deleted is not an empty store.
+func TestMissingBranch(t *testing.T) {
 	dir := storetest.MemoryDir(t)
 	r := openDir(t, dir, nil)
 	write(t, r, "a", "1")
-	other := strings.TrimSpace(git(t, dir, "commit-tree", "-m", "other", "-p", "HEAD", "HEAD^{tree}"))
-	git(t, dir, "update-ref", "refs/heads/main", other)
-	if err := r.Write(t.Context(), "a", []byte("2")); !errors.Is(err, store.ErrConflict) {
+	head := strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
+	git(t, dir, "update-ref", "-d", "refs/heads/main")
+	if !r.Replaced() {
+		t.Error("the move was not noticed")
+	}
+	must(t, r.Close())
+	if _, err := gitstore.Open(t.Context(), dir, nil); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "git branch main "+head) {
 		t.Errorf("got %v", err)
 	}
-	wantDocs(t, r, map[string]string{"a": "1"})
-	put(t, filepath.Join(dir, ".git", "refs", "heads", "main.lock"), "")
-	if err := r.Write(t.Context(), "a", []byte("2")); err == nil || !strings.Contains(err.Error(), "main.lock") {
+	git(t, dir, "branch", "main", head)
+	wantDocs(t, openDir(t, dir, nil), map[string]string{"a": "1"})
+}
+
+// TestForeignLocks: a lock file of another program is an error of its own, and is not removed.
+func TestForeignLocks(t *testing.T) {
+	dir := storetest.MemoryDir(t)
+	r := openDir(t, dir, nil)
+	lock := filepath.Join(dir, ".git", "refs", "heads", "main.lock")
+	put(t, lock, "")
+	if err := r.Write(t.Context(), "a", []byte("2")); !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), "main.lock") {
 		t.Errorf("got %v", err)
 	}
+	must(t, os.Remove(lock))
+	write(t, r, "a", "2")
+	must(t, r.Close())
+
+	lock = filepath.Join(dir, ".git", "index.lock")
+	put(t, lock, "")
+	if _, err := gitstore.Open(t.Context(), dir, nil); !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), "index.lock") {
+		t.Errorf("got %v", err)
+	}
+	must(t, os.Remove(lock))
+	wantDocs(t, openDir(t, dir, nil), map[string]string{"a": "2"})
 }
 
 func TestTimesComeFromOptions(t *testing.T) {

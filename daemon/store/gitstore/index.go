@@ -3,12 +3,13 @@ package gitstore
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
+
+	"evalctl/daemon/store"
 )
 
 const (
@@ -41,7 +42,7 @@ func (b *backend) lockIndex() error {
 	if readErr == nil && string(text) == indexMark {
 		return nil
 	}
-	return fmt.Errorf("%w; another git program is running, or one has crashed and the file must be removed", err)
+	return store.Locked(err, "another git program holds .git/%s; if none is running, one has crashed: remove the file", indexLock)
 }
 
 // writeMark creates markFile. It never writes to an existing file, which can have a second link

@@ -70,7 +70,7 @@ func open(ctx context.Context, dir string, opts Options) (_ *backend, err error)
 	return b, nil
 }
 
-// normalize sets the default of Remote and checks both names. Git cannot take a valid name for a
+// normalize sets the default of Remote and checks all names. Git cannot take a valid name for a
 // flag or a path.
 func (o *Options) normalize() error {
 	if o.Remote == "" {
@@ -79,11 +79,10 @@ func (o *Options) normalize() error {
 	if err := plumbing.NewRemoteReferenceName(o.Remote, "x").Validate(); err != nil || o.Remote[0] == '-' {
 		return fmt.Errorf("%q is not a valid name of a remote", o.Remote)
 	}
-	if o.Branch == "" {
-		return nil
-	}
-	if err := plumbing.NewBranchReferenceName(o.Branch).Validate(); err != nil {
-		return fmt.Errorf("%q is not a valid name of a branch", o.Branch)
+	for _, branch := range []string{o.Branch, o.RemoteBranch} {
+		if branch != "" && plumbing.NewBranchReferenceName(branch).Validate() != nil {
+			return fmt.Errorf("%q is not a valid name of a branch", branch)
+		}
 	}
 	return nil
 }
@@ -104,7 +103,7 @@ func (b *backend) openGit() error {
 	}
 	locked, err := b.lock.TryLock()
 	if err == nil && !locked {
-		err = errors.New("in use by another process or another open store; close it first")
+		err = store.Locked(nil, "the store is in use by another process or another open store; close it first")
 	}
 	if err != nil {
 		return err
@@ -195,7 +194,7 @@ func (b *backend) openBranch() error {
 	}
 	b.branch = ref.Target()
 	if ref.Type() != plumbing.SymbolicReference || !b.branch.IsBranch() {
-		return errors.New("HEAD is detached; check out a branch first")
+		return store.Damaged(nil, "HEAD is detached; check out a branch first")
 	}
 	if err := b.branch.Validate(); err != nil {
 		return fmt.Errorf("HEAD points to %q: %w", b.branch, err)
@@ -224,7 +223,10 @@ func (b *backend) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.replaceFile(schemaFile, fmt.Appendln(nil, schemaVersion))
+	if err := b.replaceFile(schemaFile, fmt.Appendln(nil, schemaVersion)); err != nil {
+		return err
+	}
+	return b.addRemote(ctx)
 }
 
 // bootstrap makes the first commit, which is empty.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -26,6 +27,16 @@ var settings = []string{
 	"gc.auto=0", "maintenance.auto=false", "fetch.writeCommitGraph=false",
 	"submodule.recurse=false", "push.recurseSubmodules=no", "fetch.recurseSubmodules=no",
 	"push.followTags=false", "push.gpgSign=false", "merge.directoryRenames=false",
+	"fetch.prune=false", "fetch.pruneTags=false", "credential.interactive=false",
+}
+
+// userVariables are the variables, or their beginnings, by which the user of Options.UserSettings
+// tells git where settings, keys and credentials are. Others could redirect git to another
+// repository, or have it print what it sends.
+var userVariables = []string{
+	"GIT_SSH=", "GIT_SSH_COMMAND=", "GIT_SSH_VARIANT=", "GIT_ASKPASS=", "GIT_PROXY_COMMAND=",
+	"GIT_SSL_", "GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=",
+	"GIT_CONFIG_COUNT=", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_",
 }
 
 // programError is returned when the git program exits with a code other than 0.
@@ -43,15 +54,28 @@ func (e *programError) Error() string {
 // runGit runs the git program on the repository without a shell. The settings of the user, the
 // system and the environment are ignored; only those of the repository apply.
 func (b *backend) runGit(ctx context.Context, command string, args ...string) (stdout []byte, err error) {
-	line := []string{"--no-pager", "--git-dir=" + filepath.Join(b.Root.Name(), gitDir), "--work-tree=" + b.Root.Name()}
+	return runProgram(ctx, b.Root.Name(), false, command, args...)
+}
+
+// runProgram runs the git program on the repository in dir, if there is one, without a shell. The
+// settings of the user, the system and the environment apply only with userSettings.
+func runProgram(
+	ctx context.Context, dir string, userSettings bool, command string, args ...string,
+) (stdout []byte, err error) {
+	line := []string{"--no-pager"}
+	if dir != "" {
+		line = append(line, "--git-dir="+filepath.Join(dir, gitDir), "--work-tree="+dir)
+	}
 	for _, s := range settings {
 		line = append(line, "-c", s)
 	}
 	cmd := exec.CommandContext(ctx, "git", append(append(line, command), args...)...)
-	cmd.Dir = b.Root.Name()
-	env := slices.DeleteFunc(cmd.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
-	cmd.Env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	cmd.Dir = dir
+	cmd.Env = programEnv(cmd.Environ(), userSettings)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if userSettings {
+		ownSession(cmd) // ssh and helpers may ask on the terminal
+	}
 	cmd.WaitDelay = stopTimeout
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
@@ -70,6 +94,22 @@ func (b *backend) runGit(ctx context.Context, command string, args ...string) (s
 	return nil, fmt.Errorf("git %s: %w", command, err)
 }
 
+// programEnv returns the environment of a git program, which never asks anybody for anything.
+func programEnv(environ []string, userSettings bool) []string {
+	env := slices.DeleteFunc(environ, func(v string) bool {
+		hasPrefix := func(prefix string) bool { return strings.HasPrefix(v, prefix) }
+		return hasPrefix("GIT_") && (!userSettings || !slices.ContainsFunc(userVariables, hasPrefix))
+	})
+	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
+	if !userSettings {
+		return append(env, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	}
+	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "SSH_ASKPASS=") }) {
+		env = append(env, "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force") // a program that fails at once
+	}
+	return env
+}
+
 var credentials = regexp.MustCompile(`://[^/@\s]+@`)
 
 // errorDetail converts the output of git or of a remote into one line, without the credentials in
@@ -82,4 +122,29 @@ func errorDetail(text string) string {
 		text = strings.ToValidUTF8(text[:longest], "") + "..."
 	}
 	return text
+}
+
+var programVersion = regexp.MustCompile(`^git version (\d+)\.(\d+)`)
+
+// CheckProgram returns an error unless the git program is installed in a version that Push and Pull
+// can use.
+func CheckProgram(ctx context.Context) error {
+	const major, minor = 2, 38
+	out, err := runProgram(ctx, "", false, "version")
+	if err != nil {
+		return fmt.Errorf("the git program is needed: %w", err)
+	}
+	m := programVersion.FindSubmatch(out)
+	if m == nil {
+		return fmt.Errorf("git version returned %.60q", out)
+	}
+	x, errX := strconv.Atoi(string(m[1]))
+	y, errY := strconv.Atoi(string(m[2]))
+	if err := errors.Join(errX, errY); err != nil {
+		return err
+	}
+	if x < major || x == major && y < minor {
+		return fmt.Errorf("git %d.%d or newer is needed, not %d.%d", major, minor, x, y)
+	}
+	return nil
 }

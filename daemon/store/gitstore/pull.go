@@ -17,6 +17,10 @@ import (
 	"evalctl/daemon/store"
 )
 
+// ErrStashed is the store.ErrConflict of a pull that succeeded, but had to move edits that were made
+// by hand to the stash.
+var ErrStashed = fmt.Errorf("%w: git pull restored remote changes but local stash pop conflicted", store.ErrConflict)
+
 // errMerge is returned when both sides have changed the same lines.
 var errMerge = errors.New("merge conflict")
 
@@ -83,7 +87,8 @@ func (b *backend) missingCommits(
 }
 
 // rebase copies the commits that upstream does not have on top of it, and returns the last one.
-// It omits merges, and commits whose changes upstream already has.
+// It omits merges, commits whose changes upstream already has, and the empty first commit of a
+// repository that was created here.
 func (b *backend) rebase(ctx context.Context, upstream plumbing.Hash) (tip, error) {
 	at, err := b.objects.tip(upstream)
 	if err != nil {
@@ -99,6 +104,9 @@ func (b *backend) rebase(ctx context.Context, upstream plumbing.Hash) (tip, erro
 			return tip{}, err
 		}
 		before := tip{tree: emptyTree}
+		if len(c.ParentHashes) == 0 && c.TreeHash == emptyTree {
+			continue
+		}
 		if len(c.ParentHashes) > 0 {
 			if before, err = b.objects.tip(c.ParentHashes[0]); err != nil {
 				return tip{}, err
@@ -207,8 +215,7 @@ func (b *backend) keepEdits(ctx context.Context, next tip, changes []change) (_ 
 	}
 	merged, err := b.mergeTrees(ctx, b.head.tree, next.tree, edited)
 	if errors.Is(err, errMerge) {
-		conflict = fmt.Errorf("%w: git pull restored remote changes but local stash pop conflicted", store.ErrConflict)
-		return changes, conflict, b.stash(ctx, edited)
+		return changes, ErrStashed, b.stash(ctx, edited)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -31,7 +31,7 @@ func (b *backend) moveBranch(from, to plumbing.Hash) error {
 	defer dir.Close()
 	f, err := b.git.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w; another git program is running, or one has crashed and the file must be removed", err)
+		return store.Locked(err, "another git program holds .git/%s; if none is running, one has crashed: remove the file", lock)
 	}
 	if err != nil {
 		return err
@@ -39,6 +39,9 @@ func (b *backend) moveBranch(from, to plumbing.Hash) error {
 	_, err = fmt.Fprintln(f, to)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = b.checkBranch(from)
+	}
+	if errors.Is(err, store.ErrConflict) {
+		b.markMoved()
 	}
 	if err == nil {
 		b.objects.unsaved = append(b.objects.unsaved, lock)
@@ -63,6 +66,21 @@ func (b *backend) checkBranch(want plumbing.Hash) error {
 		err = fmt.Errorf("%w: another program has moved %s to %s; reopen the store", store.ErrConflict, b.branch, now)
 	}
 	return err
+}
+
+// Replaced implements an optional method of store.Backend: another program has moved the branch.
+func (b *backend) Replaced() bool {
+	if b.broken == nil && errors.Is(b.checkBranch(b.head.commit), store.ErrConflict) {
+		b.markMoved()
+	}
+	return b.broken != nil
+}
+
+// markMoved makes commits fail until the store is reopened, which sets the files to the new commit.
+func (b *backend) markMoved() {
+	b.broken = fmt.Errorf("%w: another program has moved %s; reopen the store", store.ErrReadOnly, b.branch)
+	// If this fails, opening the store may take the outdated files for edited ones, and says so.
+	_ = b.checkpoint(stateMoved)
 }
 
 // resolve returns the zero hash for a ref that does not exist.

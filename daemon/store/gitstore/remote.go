@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -27,8 +28,8 @@ func (r *Repo) Push(ctx context.Context) error {
 //
 // If a commit cannot be rebased, Pull fails with store.ErrConflict and the store is unchanged. If
 // the pull changes files that were edited by hand, the edits are merged with the changes. If that
-// is not possible, Pull also returns store.ErrConflict, but the store has the remote's changes,
-// and the edits are the newest entry in git stash list.
+// is not possible, Pull returns ErrStashed: the store has the remote's changes, and the edits are
+// the newest entry in git stash list. A remote without the branch is ErrNoBranch.
 func (r *Repo) Pull(ctx context.Context) error {
 	b := r.backend
 	upstream, err := b.fetch(ctx)
@@ -46,12 +47,80 @@ func wrap(op string, err error) error {
 	return &store.Error{Op: op, Err: err}
 }
 
+// ErrNoBranch is returned by Pull if the remote does not have the branch. The first Push creates it.
+var ErrNoBranch = errors.New("the remote does not have the branch")
+
+// Unpushed reports whether the branch has commits that the remote did not have after the last Push
+// or Pull. It needs the git program.
+func (r *Repo) Unpushed(ctx context.Context) (bool, error) {
+	b := r.backend
+	args := []string{"--max-count=1", string(b.branch)}
+	pulled, err := b.pulled(ctx)
+	if pulled {
+		args = append(args, "^"+string(b.tracking()))
+	}
+	if err != nil {
+		return false, err
+	}
+	out, err := b.runGit(ctx, "rev-list", append(args, "--")...)
+	return len(out) > 0, err
+}
+
+// Pristine reports whether the store has neither documents nor a state of the remote: it is as Open
+// creates it. It needs the git program.
+func (r *Repo) Pristine(ctx context.Context) (bool, error) {
+	entries, err := r.List(ctx, "", store.ListOptions{})
+	if err != nil || len(entries) > 0 {
+		return false, err
+	}
+	pulled, err := r.backend.pulled(ctx)
+	return !pulled, err
+}
+
+// pulled reports whether the branch was ever fetched from the remote, or pushed to it.
+func (b *backend) pulled(ctx context.Context) (bool, error) {
+	out, err := b.runGit(ctx, "for-each-ref", "--format=%(objectname)", string(b.tracking()))
+	return len(out) > 0, err
+}
+
+// Reachable returns an error unless git can read the repository at an address, with the settings
+// that Options.UserSettings permits.
+func Reachable(ctx context.Context, url string) error {
+	_, err := runProgram(ctx, "", true, "ls-remote", "--", url, "HEAD")
+	return err
+}
+
+// addRemote records Options.RemoteURL in the configuration of the repository.
+func (b *backend) addRemote(ctx context.Context) error {
+	if b.opts.RemoteURL == "" {
+		return nil
+	}
+	out, err := b.runGit(ctx, "config", "--get-all", "remote."+b.opts.Remote+".url")
+	if failed, ok := errors.AsType[*programError](err); ok && failed.code == 1 { // there is none
+		_, err = b.runGit(ctx, "remote", "add", "--", b.opts.Remote, b.opts.RemoteURL)
+		return err
+	}
+	if had := strings.TrimSpace(string(out)); err == nil && had != b.opts.RemoteURL {
+		return fmt.Errorf("the remote %s of the repository has the address %s, not %s: change it with git remote set-url",
+			b.opts.Remote, errorDetail(had), errorDetail(b.opts.RemoteURL))
+	}
+	return err
+}
+
 // remoteName returns remote/branch, as the error texts of the specification name it.
-func (b *backend) remoteName() string { return b.opts.Remote + "/" + b.branch.Short() }
+func (b *backend) remoteName() string { return b.opts.Remote + "/" + b.remoteBranch().Short() }
+
+// remoteBranch returns the branch at the remote.
+func (b *backend) remoteBranch() plumbing.ReferenceName {
+	if b.opts.RemoteBranch != "" {
+		return plumbing.NewBranchReferenceName(b.opts.RemoteBranch)
+	}
+	return b.branch
+}
 
 // tracking returns the ref of the branch as it was last fetched from the remote.
 func (b *backend) tracking() plumbing.ReferenceName {
-	return plumbing.NewRemoteReferenceName(b.opts.Remote, b.branch.Short())
+	return plumbing.NewRemoteReferenceName(b.opts.Remote, b.remoteBranch().Short())
 }
 
 // runRemote runs a git command that connects to the remote. Only one runs at a time. It fails if
@@ -70,7 +139,7 @@ func (b *backend) runRemote(ctx context.Context, command string, args ...string)
 	if _, err := b.runGit(ctx, "remote", "get-url", "--", b.opts.Remote); err != nil {
 		return fmt.Errorf("%w; add the remote with git remote add %s", err, b.opts.Remote)
 	}
-	_, err := b.runGit(ctx, command, args...)
+	_, err := runProgram(ctx, b.Root.Name(), b.opts.UserSettings, command, args...)
 	return err
 }
 
@@ -84,7 +153,7 @@ var (
 
 func (b *backend) push(ctx context.Context) error {
 	err := b.runRemote(ctx, "push", "--porcelain", "--no-verify", "--", b.opts.Remote,
-		string(b.branch)+":"+string(b.branch))
+		string(b.branch)+":"+string(b.remoteBranch()))
 	failed, ok := errors.AsType[*programError](err)
 	switch {
 	case ok && (rejected.Match(failed.stdout) ||
@@ -100,7 +169,10 @@ func (b *backend) push(ctx context.Context) error {
 func (b *backend) fetch(ctx context.Context) (plumbing.Hash, error) {
 	tracking := b.tracking()
 	err := b.runRemote(ctx, "fetch", "--no-tags", "--no-write-fetch-head", "--", b.opts.Remote,
-		fmt.Sprintf("+%s:%s", b.branch, tracking))
+		fmt.Sprintf("+%s:%s", b.remoteBranch(), tracking))
+	if failed, ok := errors.AsType[*programError](err); ok && strings.Contains(failed.detail, "couldn't find remote ref") {
+		return plumbing.ZeroHash, ErrNoBranch
+	}
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}

@@ -22,10 +22,12 @@ const checkpointEvery = 256
 
 // The first word of stateFile. It is followed by the last commit whose files are known to be on
 // disk. While the state is open, files that later commits have changed may have any of their
-// versions.
+// versions. It is moved after another program has moved the branch: the files are still those of
+// the commit.
 const (
 	stateOpen  = "open"
 	stateClean = "clean"
+	stateMoved = "moved"
 )
 
 // checkpoint syncs the files of the worktree to disk and records that in stateFile.
@@ -48,17 +50,27 @@ func (b *backend) closeCleanly() error {
 	return b.unlockIndex()
 }
 
-// repair removes what a crash has left behind and restores the files that the crash can have left
-// out of date. It returns an error if any other file differs from HEAD.
+// repair removes what a crash has left behind and restores the files that the crash, or a move of
+// the branch, can have left out of date. It returns an error if any other file differs from HEAD.
 func (b *backend) repair() error {
 	if err := removeFile(b.git, tempFile); err != nil {
 		return err
 	}
-	crashed, uncertain, err := b.uncertainPaths()
+	state, mark, err := b.readState()
 	if err != nil {
 		return err
 	}
-	if crashed {
+	var uncertain map[string]bool
+	switch state {
+	case stateOpen:
+		uncertain, err = b.uncertainPaths(mark)
+	case stateMoved:
+		uncertain, err = b.movedPaths(mark)
+	}
+	if err != nil {
+		return err
+	}
+	if state == stateOpen {
 		// The locks of refs that the store moves, or that git programs move for it.
 		for _, ref := range []plumbing.ReferenceName{b.branch, b.tracking(), "refs/stash"} {
 			if err := removeFile(b.git, string(ref)+".lock"); err != nil {
@@ -88,15 +100,15 @@ func (b *backend) repair() error {
 	if len(edited) == 0 {
 		return nil
 	}
-	if crashed {
+	if state == stateOpen {
 		// So that git status shows only what was changed by hand.
 		if err := errors.Join(b.writeIndex(), b.checkpoint(stateClean)); err != nil {
 			return err
 		}
 	}
 	first := &store.Error{Op: "compare", Path: edited[0], Err: errors.New("differs")}
-	return fmt.Errorf("%d files differ from HEAD; commit or discard the changes, then reopen the store: %w",
-		len(edited), first)
+	return store.Damaged(first,
+		"%d files differ from HEAD; commit or discard the changes, then reopen the store", len(edited))
 }
 
 // restore sets files to their content in HEAD.
@@ -120,29 +132,56 @@ func (b *backend) restore(changes []change) error {
 	return undo.Discard()
 }
 
-// uncertainPaths returns the paths of the files that can be out of date after a crash: those that
-// the commits since the last checkpoint have changed. A pull first makes a checkpoint, because it
-// may replace these commits. crashed reports whether the store was not closed.
-func (b *backend) uncertainPaths() (crashed bool, paths map[string]bool, err error) {
+// readState returns the first word of stateFile and its commit. Both are zero for a repository that
+// was not a store until now, and the commit before the first one.
+func (b *backend) readState() (state string, mark tip, err error) {
 	text, err := b.git.ReadFile(stateFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil, nil // not a store until now
+		return "", tip{}, nil
 	}
 	if err != nil {
-		return false, nil, err
+		return "", tip{}, err
 	}
 	state, name, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	if state == stateClean {
-		return false, nil, nil
+	commit := plumbing.NewHash(name)
+	if b.head.commit.IsZero() && !commit.IsZero() {
+		return "", tip{}, store.Damaged(nil,
+			"the branch %s is missing, although it had the commit %s: restore it with git branch %[1]s %[2]s",
+			b.branch.Short(), commit)
 	}
-	if state != stateOpen || !plumbing.IsHash(name) {
-		return false, nil, fmt.Errorf(".git/%s contains %.60q, not a state and a commit", stateFile, text)
+	switch {
+	case state == stateClean:
+		return state, tip{}, nil
+	case state != stateOpen && state != stateMoved || !plumbing.IsHash(name):
+		return "", tip{}, store.Damaged(nil, ".git/%s contains %.60q, not a state and a commit", stateFile, text)
 	}
-	mark, err := b.objects.tip(plumbing.NewHash(name))
+	mark, err = b.objects.tip(commit)
+	return state, mark, err
+}
+
+// movedPaths returns the paths of the files that are as they were in the commit mark, and that are
+// others in HEAD.
+func (b *backend) movedPaths(mark tip) (map[string]bool, error) {
+	before, err := b.objects.changes(b.head.tree, mark.tree)
 	if err != nil {
-		return true, nil, err
+		return nil, err
 	}
-	paths = map[string]bool{}
+	paths := map[string]bool{}
+	for _, c := range before {
+		now, err := b.worktreeFile(c.path)
+		if err != nil {
+			return nil, err
+		}
+		paths[c.path] = now.hash == c.hash
+	}
+	return paths, nil
+}
+
+// uncertainPaths returns the paths of the files that can be out of date after a crash: those that
+// the commits since the last checkpoint, mark, have changed. A pull first makes a checkpoint,
+// because it may replace these commits.
+func (b *backend) uncertainPaths(mark tip) (map[string]bool, error) {
+	paths := map[string]bool{}
 	collect := func(into map[string]bool) func(string, object.TreeEntry, object.TreeEntry) error {
 		return func(path string, _, _ object.TreeEntry) error {
 			into[path] = true
@@ -150,7 +189,7 @@ func (b *backend) uncertainPaths() (crashed bool, paths map[string]bool, err err
 		}
 	}
 	if err := b.objects.diff(mark.tree, b.head.tree, "", collect(paths)); err != nil {
-		return true, nil, err
+		return nil, err
 	}
 	// A document that was changed and changed back does not differ between the first and the last
 	// commit, so the commits between them are read too.
@@ -158,16 +197,16 @@ func (b *backend) uncertainPaths() (crashed bool, paths map[string]bool, err err
 	for n := 0; n <= checkpointEvery && at.commit != mark.commit && !at.commit.IsZero(); n++ {
 		c, err := b.objects.commit(at.commit)
 		if err != nil {
-			return true, nil, err
+			return nil, err
 		}
 		before := tip{}
 		if len(c.ParentHashes) > 0 {
 			if before, err = b.objects.tip(c.ParentHashes[0]); err != nil {
-				return true, nil, err
+				return nil, err
 			}
 		}
 		if err := b.objects.diff(before.tree, at.tree, "", collect(steps)); err != nil {
-			return true, nil, err
+			return nil, err
 		}
 		at = before
 	}
@@ -176,7 +215,7 @@ func (b *backend) uncertainPaths() (crashed bool, paths map[string]bool, err err
 			paths[path] = true
 		}
 	}
-	return true, paths, nil
+	return paths, nil
 }
 
 // diffWorktree returns the changes that would make the worktree equal to HEAD. It reads every

@@ -145,13 +145,23 @@ func pairRow(c *compare.Comparison, first string, run, reference int) []cell {
 	return cells(first, pairOf(c, run, reference))
 }
 
+// byMethod names the method of the intervals of tables in brackets, empty if they have none.
+func byMethod(tables []compare.Table) string {
+	for _, t := range tables {
+		if t.Interval != nil {
+			return " (" + methodName(t.Interval.Method) + ")"
+		}
+	}
+	return ""
+}
+
 func pairTable(c *compare.Comparison) *table {
 	var tables []compare.Table
 	for _, p := range c.Pairs {
 		tables = append(tables, p.Table)
 	}
 	most := widest(tables...)
-	t := &table{Caption: fmt.Sprintf("Differences of the pass rates, with their 95%% intervals; p adjusted over %s (%s)", count(c.Tests, "test"), name(c.Adjustment)),
+	t := &table{Caption: fmt.Sprintf("Differences of the pass rates, with their 95%% intervals%s; p adjusted over %s (%s)", byMethod(tables), count(c.Tests, "test"), name(c.Adjustment)),
 		Columns: columns("runs", "verdict", ">difference", ">95% CI, pp", scale(most),
 			">only run", ">only other", ">p", ">p adjusted")}
 	for _, p := range c.Pairs {
@@ -179,7 +189,7 @@ func pairNotes(c *compare.Comparison, p compare.Pair) []block {
 		parts = append(parts, count(p.Unscored, "question")+" left out because a run has no score")
 	}
 	if k := p.Clustered; k != nil && k.Interval != nil {
-		parts = append(parts, fmt.Sprintf("by %s the 95%% interval is %s pp", count(k.Clusters, "cluster"), pointsInterval(k.Interval)))
+		parts = append(parts, fmt.Sprintf("by %s the 95%% interval (clustered t) is %s pp", count(k.Clusters, "cluster"), pointsInterval(k.Interval)))
 	}
 	if w := p.Power; w != nil {
 		if w.Detectable != nil {
@@ -202,9 +212,9 @@ func pairNotes(c *compare.Comparison, p compare.Pair) []block {
 // measureBlocks shows the differences of scores, retrieval and latencies.
 func measureBlocks(c *compare.Comparison) []block {
 	means := withPairs(c, "Differences of means over the questions that both runs measured", "measure",
-		"verdict", ">n", ">mean", ">other", ">difference", ">95% CI", ">p adjusted")
+		"verdict", ">n", ">mean", ">other", ">difference", ">95% CI (paired bootstrap)", ">p adjusted")
 	ratios := withPairs(c, "Ratios of latencies; above 1 the run is slower", "latency",
-		"verdict", ">n", ">p50", ">other", ">ratio", ">95% CI", ">p adjusted")
+		"verdict", ">n", ">p50", ">other", ">ratio", ">95% CI (t of log-ratios)", ">p adjusted")
 	for _, p := range c.Pairs {
 		for _, m := range p.Measures {
 			ci := absent
@@ -304,12 +314,14 @@ func matrixSection(c *compare.Comparison) section {
 
 func tagTable(c *compare.Comparison) *table {
 	most := 0.05
+	var tables []compare.Table
 	for _, tag := range c.Tags {
 		for _, p := range tag.Pairs {
 			most = max(most, widest(p.Table))
+			tables = append(tables, p.Table)
 		}
 	}
-	t := withPairs(c, fmt.Sprintf("Differences by tag; p adjusted over %s", count(c.TagTests, "test")), "tag",
+	t := withPairs(c, fmt.Sprintf("Differences by tag, with their 95%% intervals%s; p adjusted over %s", byMethod(tables), count(c.TagTests, "test")), "tag",
 		"verdict", ">n", ">difference", ">95% CI, pp", scale(most), ">only run", ">only other", ">p", ">p adjusted")
 	for _, tag := range c.Tags {
 		for _, p := range tag.Pairs {

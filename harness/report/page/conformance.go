@@ -14,8 +14,8 @@ func (d *document) addConformance(r *conformance.Report) {
 	if r.Partial {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("stopped after %d of %s: this is not a verdict", len(r.Results), count(r.Planned, "check")))
 	}
-	if len(r.Deaths) > 0 {
-		d.Warnings = append(d.Warnings, "the daemon stopped answering")
+	for _, death := range r.Deaths {
+		d.Warnings = append(d.Warnings, line("the daemon died "+death.String(), foundLength))
 	}
 	if len(r.BrainsLeft) > 0 {
 		d.Warnings = append(d.Warnings, "not deleted: brains "+some(r.BrainsLeft))

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -13,7 +14,7 @@ import (
 func costSection(res *result.Result) section {
 	s := section{ID: "cost", Title: "Cost"}
 	if a := res.CostAccounting; a != nil {
-		s.add(accounting(a)...)
+		s.add(accounting(a, res.Cost.UnpricedModel)...)
 		return s
 	}
 	c := res.Cost
@@ -26,9 +27,15 @@ func costSection(res *result.Result) section {
 		if c.CapUSD != nil {
 			limit = "cap " + c.CapUSD.String()
 		}
-		facts = append(facts, fact{Name: "Judge", Value: fmt.Sprintf("%s (%s), %s, %d tokens in, %d out", c.SpentUSD, limit, count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens)})
+		facts = append(facts, fact{Name: "Judge", Value: fmt.Sprintf("%s (%s), %s, %d tokens in, %d out", c.Amount(), limit, count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens)})
 		if c.UsageEstimated > 0 {
 			facts = append(facts, fact{Name: "Estimated", Value: "the tokens of " + count(c.UsageEstimated, "question")})
+		}
+		if c.UsageImplausible > 0 {
+			facts = append(facts, fact{Name: "Not believed", Value: "the tokens of " + count(c.UsageImplausible, "request") + ", charged as the worst case"})
+		}
+		if n := len(c.Unassigned); n > 0 {
+			facts = append(facts, fact{Name: "Without a verdict", Value: count(n, "request") + " that the run ended before, or asked again"})
 		}
 	}
 	if u := res.ReaderUsage; u.Reported > 0 {
@@ -38,8 +45,9 @@ func costSection(res *result.Result) section {
 	return s
 }
 
-// accounting shows the cost of a replay: its parts, and the tokens of each model.
-func accounting(a *result.CostAccounting) []block {
+// accounting shows the cost of a replay: its parts, and the tokens of each model. judge is the
+// judge's model if its price is not known.
+func accounting(a *result.CostAccounting, judge string) []block {
 	parts := &table{Caption: "Cost of this arm", Columns: columns("for", ">USD", "share")}
 	for _, p := range []struct {
 		name string
@@ -47,7 +55,14 @@ func accounting(a *result.CostAccounting) []block {
 	}{
 		{"ingest", a.IngestUSD}, {"reader", a.ActorUSD}, {"judge", a.JudgeUSD}, {"embeddings", a.EmbedUSD}, {"total", a.TotalUSD},
 	} {
-		row := cells(p.name, p.usd.String())
+		text := p.usd.String()
+		switch {
+		case p.name == "total":
+			text = a.Amount()
+		case p.name == "judge" && judge != "":
+			text = "unknown"
+		}
+		row := cells(p.name, text)
 		if a.TotalUSD > 0 && p.name != "total" {
 			share := svg.Interval{Value: float64(p.usd) / float64(a.TotalUSD), Low: math.NaN(), High: math.NaN()}
 			row = append(row, cell{Bar: svg.Bar(share, math.NaN())})
@@ -65,12 +80,12 @@ func accounting(a *result.CostAccounting) []block {
 		add("Shared by all arms", a.SharedUSD.String())
 	}
 	if a.LostUSD > 0 {
-		add("Lost replies", a.LostUSD.String()+" may have been charged for them")
+		add("May have been charged", a.LostUSD.String()+" of the total, for requests whose tokens the provider did not count")
 	}
 	if a.PerCorrectUSD != nil {
 		text := a.PerCorrectUSD.String()
 		if i := a.PerCorrectInterval; i != nil {
-			text += fmt.Sprintf(", %.0f%% CI $%.4f to $%.4f", 100*i.Confidence, i.Low, i.High)
+			text += fmt.Sprintf(", %s $%.4f to $%.4f", clean(i.Name()), i.Low, i.High)
 		}
 		add("Per correct answer", text)
 	}
@@ -85,7 +100,11 @@ func accounting(a *result.CostAccounting) []block {
 		t := &table{Caption: "Tokens by model", Columns: columns("model", ">requests", ">tokens in", ">tokens out", ">USD", ">USD per million in", ">out")}
 		for _, m := range sortedKeys(a.Tokens) {
 			k, price := a.Tokens[m], a.Prices.Models[m]
-			t.row(cells(name(m), fmt.Sprint(k.Requests), fmt.Sprint(k.InputTokens), fmt.Sprint(k.OutputTokens), k.USD.String(), price.Input.String(), price.Output.String())...)
+			usd, in, out := k.USD.String(), price.Input.String(), price.Output.String()
+			if slices.Contains(a.Unpriced, m) {
+				usd, in, out = "unknown", "unknown", "unknown"
+			}
+			t.row(cells(name(m), fmt.Sprint(k.Requests), fmt.Sprint(k.InputTokens), fmt.Sprint(k.OutputTokens), usd, in, out)...)
 		}
 		out = append(out, block{Table: t}, block{Text: "Prices of " + name(a.Prices.Date) + "."})
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/llm"
 	"evalctl/internal/svg"
 )
 
@@ -226,6 +227,9 @@ func (d *detail) addFacts(q *result.Record) {
 	}
 	if q.Attempts > 0 {
 		times := milliseconds(q.LatencyMS)
+		if q.FeltMS != nil {
+			times += ", with waits " + milliseconds(*q.FeltMS)
+		}
 		if q.FirstDeltaMS != nil {
 			times += ", first token after " + milliseconds(*q.FirstDeltaMS)
 		}
@@ -288,7 +292,20 @@ func judgeWords(q *result.Record) string {
 		}
 		parts = append(parts, tokens)
 	}
-	parts = append(parts, paid(q.JudgeUSD.String(), q.JudgeCached))
+	var mayHave llm.USD
+	for _, c := range q.JudgeCharges {
+		mayHave = mayHave.Plus(c.MayHave())
+		if c.UsageProblem != "" {
+			parts = append(parts, name(c.UsageProblem))
+		}
+	}
+	switch {
+	case q.JudgeCached:
+		parts = append(parts, "from the cache")
+	case q.JudgeUSD > 0: // 0 may also be a price that is not known
+		cost := result.Cost{SpentUSD: q.JudgeUSD, MayHaveBeenChargedUSD: mayHave}
+		parts = append(parts, cost.Amount())
+	}
 	return strings.Join(parts, ", ")
 }
 

@@ -90,6 +90,12 @@ func retrievalSection(res *result.Result) section {
 		i := r.Intervals[n]
 		facts = append(facts, fact{Name: metricName(n), Value: levelOf(&i)})
 	}
+	if b := r.Basis; b != nil && b.Cluster != "" {
+		facts = append(facts, fact{Name: "Clusters", Value: fmt.Sprintf("%s of %s, which are resampled as a whole", count(b.Units, "cluster"), name(b.Cluster))})
+	}
+	if b := r.Basis; b != nil && b.Resamples > 0 {
+		facts = append(facts, fact{Name: "Bootstrap", Value: fmt.Sprintf("%d resamples, seed %d", b.Resamples, b.Seed)})
+	}
 	facts = append(facts, fact{Name: "Left out", Value: count(r.NoGold, "question") + " without expected paths"},
 		fact{Name: "Counted as 0", Value: count(r.Errors, "question") + " without an answer"},
 		fact{Name: "No gold in the top-k", Value: count(res.GoldMissed, "question")})
@@ -131,23 +137,26 @@ func metricName(s string) string {
 // latencySection shows the distribution of latencies.
 func latencySection(c Content) section {
 	s := section{ID: "latency", Title: "Latency"}
-	var done, first []float64
+	var done, first, felt []float64
 	for i := range c.Questions {
 		q := &c.Questions[i]
 		if q.Outcome == result.Scored || q.Outcome == result.Unscored {
-			done = append(done, q.LatencyMS)
+			done, felt = append(done, q.LatencyMS), append(felt, q.Felt())
 			if q.FirstDeltaMS != nil {
 				first = append(first, *q.FirstDeltaMS)
 			}
 		}
 	}
-	t := &table{Caption: "Percentiles of the questions that were answered", Columns: columns("until", ">n", ">p50", ">p95", ">p99")}
+	t := &table{Caption: "Percentiles of the questions that were answered, with 95% intervals by order statistics", Columns: columns("until", ">n", ">p50", ">p95", ">p99")}
 	var series []svg.Series
 	for _, l := range []struct {
 		name   string
-		q      result.Quantiles
+		q      *result.Quantiles
 		values []float64
-	}{{"first token", c.Result.FirstDelta, first}, {"done", c.Result.Latency, done}} {
+	}{{"first token", &c.Result.FirstDelta, first}, {"done", &c.Result.Latency, done}, {"done, with waits", c.Result.Felt, felt}} {
+		if l.q == nil {
+			continue
+		}
 		if l.q.N > 0 {
 			t.row(cells(l.name, fmt.Sprint(l.q.N), percentile(l.q.P50, l.q.P50Interval, l.q.N, result.NeededForP50),
 				percentile(l.q.P95, l.q.P95Interval, l.q.N, result.NeededForP95), percentile(l.q.P99, l.q.P99Interval, l.q.N, result.NeededForP99))...)
@@ -166,6 +175,9 @@ func latencySection(c Content) section {
 			SVG:     svg.ECDF("Share of questions by latency; the table has the percentiles", series, milliseconds),
 			Caption: "Share of the questions that took at most this time.",
 		}})
+	}
+	if c.Result.Felt != nil {
+		s.add(block{Text: "Done and first token are times of the answering attempts; with waits, failed attempts and the pauses between them are included."})
 	}
 	if c.Result.Retried > 0 {
 		s.add(block{Text: count(c.Result.Retried, "question") + " needed more than one attempt."})

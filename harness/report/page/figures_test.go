@@ -70,11 +70,11 @@ func TestReplay(t *testing.T) {
 		Macro:    ptr(0.71), Losses: map[result.Cause]int{result.CauseRankBurial: 2},
 		Controls: &result.Controls{Right: 3, RightPassed: 3, Wrong: 3, WrongFailed: 2},
 	}
-	contains(t, rows(t, c, "rate"), "type temporal | 0.667 |  | 0.300–0.900 | 4 | 6 | 0 | 0")
+	contains(t, rows(t, c, "rate"), "type temporal | 0.667 |  | 0.300–0.900 (Wilson) | 4 | 6 | 0 | 0")
 	contains(t, rows(t, c, "cost"), "reader | $3.00", "total | $4.00", "m | 12 | 900 | 60 | $4.00 | $2.00 | $8.00")
 	contains(t, rows(t, c, "losses"), "rank_burial | 2 |  | gold is missing from the top-k and was found further down")
 	for section, want := range map[string]map[string]string{
-		"rate": {"Whole benchmark": "0.700, 95% CI 0.500–0.800 (Wilson, stratified)", "Mean of the types": "0.710"},
+		"rate": {"Whole benchmark": "0.700, 95% CI 0.500–0.800 (stratified Wilson)", "Mean of the types": "0.710"},
 		"cost": {"Cap": "$20.00 for all arms together", "Saved by the cache": "$2.00, 3 of 12 requests"},
 		"ran":  {"Sample": "6 of 500, seed 42", "Check of the judge": "3 of 3 right answers passed, 2 of 3 wrong ones failed, 0 unscored"},
 	} {
@@ -94,20 +94,20 @@ func TestRepeatsAndClusters(t *testing.T) {
 	c.Result.Repeats = &result.Repeats{K: 2, Questions: 3, At: []result.RepeatsAt{{K: 2, PassAt: 0.75, PassHat: 0.25}},
 		Stable: 1, Never: 1, Flaky: []result.FlakyQuestion{{ID: "q-001", Passed: 1, Asked: 2}}, Rates: []float64{0.5, 0.6}}
 	contains(t, rows(t, c, "rate"), "all questions | 0.667 |  | 0.400–0.900", "2 | 0.750 | 0.250", "q-001 | 1 | 2")
-	if text := write(t, c); !strings.Contains(text, "pass rate, 95% CI 0.400–0.900 (t, clustered)") {
+	if text := write(t, c); !strings.Contains(text, "pass rate, 95% CI 0.400–0.900 (clustered t)") {
 		t.Error("the band has another interval than the one to believe")
 	}
 	got := facts(t, c, "rate")
 	if want := "95% CI 0.600–0.730 (Wilson)"; !strings.HasPrefix(got["Without clusters"], want) {
 		t.Errorf("without clusters: %q, want %q", got["Without clusters"], want)
 	}
-	if want := "95% CI 0.400–0.900 (t, clustered), 4 clusters; standard error 0.1000, 0.0500 if all were independent"; !strings.HasPrefix(got["By clusters of tag conv"], want) {
+	if want := "95% CI 0.400–0.900 (clustered t), 4 clusters; standard error 0.1000, 0.0500 if all were independent"; !strings.HasPrefix(got["By clusters of tag conv"], want) {
 		t.Errorf("clusters: %q, want %q", got["By clusters of tag conv"], want)
 	}
-	if text := write(t, c); !strings.Contains(text, "pass rate, 95% CI 0.400–0.900 (t, clustered)") {
+	if text := write(t, c); !strings.Contains(text, "pass rate, 95% CI 0.400–0.900 (clustered t)") {
 		t.Error("the verdict has not the interval to believe")
 	}
-	if how := facts(t, c, "how"); how["Interval: t, clustered"] == "" || how["pass@k, pass^k"] == "" {
+	if how := facts(t, c, "how"); how["Interval: clustered t"] == "" || how["pass@k, pass^k"] == "" {
 		t.Errorf("not explained: %v", how)
 	}
 }
@@ -116,6 +116,40 @@ func TestLatencyNeedsEnoughValues(t *testing.T) {
 	c := contentOf(60)
 	c.Result.Latency.P95Interval = &result.Interval{Method: "order_statistics", Confidence: 0.95, Low: 1700, High: 1900}
 	contains(t, rows(t, c, "latency"), "done | 60 | 900 ms | 1.80 s (1.70 s to 1.90 s) | needs n ≥ 299")
+}
+
+// TestWaits checks that times with waits have a row of their own, and that a question has both.
+func TestWaits(t *testing.T) {
+	c := contentOf(60)
+	if text := write(t, c); strings.Contains(text, "with waits") {
+		t.Error("there are waits where nothing waited")
+	}
+	c.Questions[0].FeltMS = ptr(9000.0)
+	c.Result.Felt = &result.Quantiles{N: 60, P50: ptr(901.0)}
+	contains(t, rows(t, c, "latency"), "done, with waits | 60 | 901 ms | needs n ≥ 59 | needs n ≥ 299")
+	if text := write(t, c); !strings.Contains(text, "800 ms, with waits 9.00 s, first token after 300 ms, 1 attempt") {
+		t.Error("the question does not say how long its caller waited")
+	}
+}
+
+// TestRetrievalIntervals checks that the page says what was resampled.
+func TestRetrievalIntervals(t *testing.T) {
+	c := contentOf(6)
+	c.Result.Retrieval = &result.Retrieval{Ks: []int{5}, Questions: 6, Macro: result.Metrics{"mrr": 0.5},
+		Intervals: map[string]result.Interval{"mrr": {Method: "cluster_bootstrap", Confidence: 0.95, Low: 0.25, High: 0.75}},
+		Basis:     &result.IntervalBasis{Cluster: "brain", Units: 7, Resamples: 10_000, Seed: 1}}
+	got := facts(t, c, "retrieval")
+	for name, want := range map[string]string{
+		"MRR": "95% CI 0.250–0.750 (cluster bootstrap)", "Clusters": "7 clusters of brain, which are resampled as a whole",
+		"Bootstrap": "10000 resamples, seed 1",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	if how := facts(t, c, "how"); how["Interval: cluster bootstrap"] == "" {
+		t.Errorf("not explained: %v", how)
+	}
 }
 
 func TestTrendSection(t *testing.T) {

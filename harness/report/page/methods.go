@@ -7,24 +7,27 @@ import (
 	"evalctl/harness/result"
 )
 
-// methods describes how intervals are computed, by their names in result files.
-var methods = map[string]struct{ name, how string }{
-	"wilson": {"Wilson", "Score interval of a share: the centre is (p + z²/2n) / (1 + z²/n), " +
-		"the half width z·√(p(1−p)/n + z²/4n²) / (1 + z²/n)."},
-	"wilson_stratified": {"Wilson, stratified", "Score interval at the size that has the standard error of the " +
-		"estimate from the strata, with the correction for finite populations."},
-	"wilson_clusters": {"Wilson of clusters", "Wilson's interval with each cluster as one question, because the clusters do not differ."},
-	"student_t":       {"t", "Mean ± t·s/√n with n−1 degrees of freedom."},
-	"clustered_t":     {"t, clustered", clusteredHow},
-	// The name in comparisons.
-	"student_t_clustered": {"t, clustered", clusteredHow},
-	"newcombe_paired": {"Newcombe, paired", "Interval of the difference of two shares of the same questions, " +
-		"from their Wilson intervals and their correlation (Newcombe 1998, method 10)."},
-	"student_t_paired":            {"t, paired", "Mean of the differences ± t·s/√n."},
-	"bootstrap_percentile_paired": {"bootstrap", "Percentiles of the mean difference over resampled questions, or clusters."},
-	"student_t_log_ratio":         {"t of logarithms", "Mean of the logarithms of the ratios ± t·s/√n, as a ratio."},
-	"order_statistics": {"order statistics", "The values at two ranks that enclose the percentile with at least this " +
-		"probability, by the binomial distribution."},
+// methods describes how intervals are computed, by their methods in result files.
+var methods = map[string]string{
+	result.MethodWilson: "Score interval of a share: the centre is (p + z²/2n) / (1 + z²/n), " +
+		"the half width z·√(p(1−p)/n + z²/4n²) / (1 + z²/n).",
+	"wilson_stratified": "Score interval at the size that has the standard error of the " +
+		"estimate from the strata, with the correction for finite populations.",
+	"wilson_clusters":      "Wilson's interval with each cluster as one question, because the clusters do not differ.",
+	result.MethodT:         "Mean ± t·s/√n with n−1 degrees of freedom.",
+	result.MethodClustered: clusteredHow,
+	"student_t_clustered":  clusteredHow, // the name in comparisons
+	result.MethodBCa: "Percentiles of the means of resampled questions, corrected for bias and skewness " +
+		"(Efron 1987).",
+	result.MethodClusterBootstrap: "Percentiles of the means of resampled clusters, which are drawn as a whole; " +
+		"the percentiles are as far out as the t distribution for that many clusters (Hesterberg 2015).",
+	"newcombe_paired": "Interval of the difference of two shares of the same questions, " +
+		"from their Wilson intervals and their correlation (Newcombe 1998, method 10).",
+	"student_t_paired":            "Mean of the differences ± t·s/√n.",
+	"bootstrap_percentile_paired": "Percentiles of the mean difference over resampled questions, or clusters.",
+	"student_t_log_ratio":         "Mean of the logarithms of the ratios ± t·s/√n, as a ratio.",
+	result.MethodOrder: "The values at two ranks that enclose the percentile with at least this " +
+		"probability, by the binomial distribution.",
 }
 
 const clusteredHow = "Mean ± t·SE, with one degree of freedom less than there are clusters. SE² is the sum over the " +
@@ -32,8 +35,8 @@ const clusteredHow = "Mean ± t·SE, with one degree of freedom less than there 
 
 // methodName returns the name of a method for people, and its own name if it is not known.
 func methodName(method string) string {
-	if m, ok := methods[method]; ok {
-		return m.name
+	if known, ok := result.MethodName(method); ok {
+		return known
 	}
 	return name(method)
 }
@@ -92,7 +95,7 @@ func (m *intervalMethods) add(intervals ...*result.Interval) {
 		m.seen[methodName(i.Method)] = true
 		how := "The result file names this method."
 		if known, ok := methods[i.Method]; ok {
-			how = known.how
+			how = known
 		}
 		m.facts = append(m.facts, fact{Name: "Interval: " + methodName(i.Method), Value: how})
 	}
@@ -113,7 +116,10 @@ func (m *intervalMethods) addRun(res *result.Result) {
 			m.add(&i)
 		}
 	}
-	for _, q := range []result.Quantiles{res.Latency, res.FirstDelta} {
+	for _, q := range []*result.Quantiles{&res.Latency, res.Felt, &res.FirstDelta} {
+		if q == nil {
+			continue
+		}
 		m.add(q.P50Interval, q.P95Interval, q.P99Interval)
 	}
 	if res.Gate != nil && res.Gate.Baseline != nil {

@@ -70,7 +70,7 @@ type rates struct{ table }
 
 func newRates(caption string) *rates {
 	return &rates{table{Caption: caption, Columns: columns(
-		"questions", ">rate", "0 to 1", ">95% CI", ">passed", ">of", ">errors", ">unscored")}}
+		"questions", ">rate", "0 to 1", ">95% CI (method)", ">passed", ">of", ">errors", ">unscored")}}
 }
 
 func (t *rates) add(what string, n result.Counts, rate *float64, i *result.Interval, floor float64) {
@@ -83,7 +83,15 @@ func (t *rates) add(what string, n result.Counts, rate *float64, i *result.Inter
 		bar.Bar = svg.Bar(v, floor)
 	}
 	t.row(append([]cell{{Text: what}, {Text: rateOf(rate)}, bar},
-		cells(intervalOf(i), fmt.Sprint(n.Passed), fmt.Sprint(n.Total), fmt.Sprint(n.Errors), fmt.Sprint(n.Unscored))...)...)
+		cells(withMethod(i), fmt.Sprint(n.Passed), fmt.Sprint(n.Total), fmt.Sprint(n.Errors), fmt.Sprint(n.Unscored))...)...)
+}
+
+// withMethod returns an interval with its method.
+func withMethod(i *result.Interval) string {
+	if i == nil {
+		return intervalOf(i)
+	}
+	return intervalOf(i) + " (" + methodName(i.Method) + ")"
 }
 
 // estimates shows what else is known of the pass rate: clusters and strata.

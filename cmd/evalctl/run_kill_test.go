@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"evalctl/harness/daemontest"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/verify"
+	"evalctl/internal/llm"
+	"evalctl/internal/llm/llmtest"
+)
+
+// till is the provider of a judge, which keeps its own bill: for each request that arrives, whether
+// or not its reply does.
+type till struct {
+	mu     sync.Mutex
+	random *rand.Rand
+	calls  int
+	bill   llm.USD
+}
+
+// reply answers slowly, with reasoning that only the total shows. It loses some replies that it
+// charges for, and rejects some requests for nothing.
+func (v *till) reply(c llmtest.Call) llmtest.Reply {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.calls++
+	price, _ := llm.DefaultPrices().Of(llm.ProviderOpenAI, c.Model)
+	in, reasoning := len(c.Body)/4, v.random.IntN(100)
+	late := time.Duration(v.random.IntN(30)) * time.Millisecond
+	switch v.random.IntN(20) {
+	case 0:
+		v.bill += price.Cost(llm.Usage{InputTokens: in})
+		return llmtest.Reply{Status: 500, Latency: late}
+	case 1:
+		return llmtest.Reply{Status: 429, RetryAfter: "0"}
+	}
+	v.bill += price.Cost(llm.Usage{InputTokens: in, OutputTokens: 10 + reasoning})
+	return llmtest.Reply{
+		Text: `{"score":1,"reason":"so"}`, Latency: late,
+		Usage: fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":10,"total_tokens":%d}`, in, in+10+reasoning),
+	}
+}
+
+func (v *till) total() (llm.USD, int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.bill, v.calls
+}
+
+// killedRun is a run that is killed and resumed.
+type killedRun struct {
+	t       *testing.T
+	dir     string
+	till    *till
+	env     []string
+	started []string // the arguments that begin it
+}
+
+const killedConcurrency = 4
+
+// TestRunKilled: whenever a run is killed, the true bill is within what it says that it spent, at
+// least what it says without the requests that were in flight, of which there is at most one for
+// each worker.
+func TestRunKilled(t *testing.T) {
+	kills := 30
+	if testing.Short() {
+		kills = 4
+	}
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(uint64(seed), 2))
+	for n := 0; n < kills; {
+		n += startKilledRun(t, random).play(min(kills-n, 6), random)
+	}
+}
+
+func startKilledRun(t *testing.T, random *rand.Rand) *killedRun {
+	v := &till{random: rand.New(rand.NewPCG(random.Uint64(), 3))}
+	provider := llmtest.NewServer(t, v.reply)
+	daemon := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
+		if question, ok := c.Body["question"].(string); ok {
+			daemontest.Stream(w, daemontest.AnswerTo(question))
+			return
+		}
+		_, _ = io.WriteString(w, `{"ok":true,"version":"1","items":[{"id":"eval","path":"a.md"}],"chunks":[{"chunk_id":"c","path":"a.md","text":"a","score":1}]}`)
+	})
+	dir := t.TempDir()
+	var questions strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&questions, `{"id":"q%d","question":"question %d","reference_answer":"answer %d"}`+"\n", i, i, i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "q.jsonl"), []byte(questions.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &killedRun{
+		t: t, dir: dir, till: v,
+		env: append(os.Environ(), "OPENAI_BASE_URL="+provider.URL, "OPENAI_API_KEY=k", "SVC_LLM_PROVIDER=openai"),
+		started: []string{
+			"run", "--sdk=go", "--endpoint=" + daemon.URL, "--dataset=q.jsonl", "--scorer=judge", "--judge-model=gpt-4o-mini",
+			"--judge-rps=0", fmt.Sprintf("--concurrency=%d", killedConcurrency), "--budget-usd=1", "--floor=0", "--output=out",
+		},
+	}
+}
+
+// play kills the run up to a number of times, lets it finish, and returns how often it was killed.
+func (r *killedRun) play(kills int, random *rand.Rand) int {
+	args, killed, before := r.started, 0, 0
+	for {
+		after := time.Duration(50+random.IntN(400)) * time.Millisecond
+		if killed == kills {
+			after = commandTimeout
+		}
+		if r.command(args, after) {
+			break
+		}
+		journals, err := filepath.Glob(filepath.Join(r.dir, "out", "*", "*.journal"))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if len(journals) == 0 {
+			continue // it was killed before it began
+		}
+		killed++
+		before = r.checkJournal(journals[0], before)
+		args = []string{"run", "--resume=" + journals[0]}
+	}
+	r.checkResult()
+	return max(killed, 1)
+}
+
+// command runs evalctl, kills it after a time, and reports whether it ended before.
+func (r *killedRun) command(args []string, after time.Duration) bool {
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(r.t.Context(), "evalctl", args...) // see TestMain
+	cmd.Dir, cmd.Env, cmd.Stderr = r.dir, r.env, &stderr
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	err := cmd.Wait()
+	if exit, failed := errors.AsType[*exec.ExitError](err); failed && exit.ExitCode() == -1 {
+		return false
+	}
+	// Replies that are lost leave questions unscored, which can be too many.
+	if exit, failed := errors.AsType[*exec.ExitError](err); err != nil && (!failed || exit.ExitCode() != 5) {
+		r.t.Fatalf("%v after %q\n%s", err, args, &stderr)
+	}
+	return true
+}
+
+// checkJournal compares the journal of a killed run with the bill. before is the number of requests
+// that were in flight at earlier kills.
+func (r *killedRun) checkJournal(path string, before int) (inFlight int) {
+	j, err := journal.Open(path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer j.Close()
+	bill, _ := r.till.total()
+	if bill > j.Spent() {
+		r.t.Errorf("the bill is %s, the journal has %s", bill, j.Spent())
+	}
+	for _, c := range j.Unassigned() {
+		if c.Outcome == result.InFlight {
+			inFlight++
+		}
+	}
+	if inFlight-before > killedConcurrency {
+		r.t.Errorf("%d requests were in flight at one kill", inFlight-before)
+	}
+	return inFlight
+}
+
+// checkResult compares the result of the whole run with the bill.
+func (r *killedRun) checkResult() {
+	paths, err := filepath.Glob(filepath.Join(r.dir, "out", "*", "go.json"))
+	if err != nil || len(paths) != 1 {
+		r.t.Fatalf("%v, %v", paths, err)
+	}
+	rep, err := verify.File(paths[0])
+	if err != nil || !rep.OK {
+		r.t.Errorf("%v, %+v", err, rep)
+	}
+	file, err := result.Open(paths[0])
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer file.Close()
+	cost := file.Result().Cost
+	bill, calls := r.till.total()
+	if bill > cost.SpentUSD || cost.SpentUSD-cost.MayHaveBeenChargedUSD > bill {
+		r.t.Errorf("the bill is %s, the result has %s, of which %s may have been charged",
+			bill, cost.SpentUSD, cost.MayHaveBeenChargedUSD)
+	}
+	inFlight := 0
+	for _, c := range cost.Unassigned {
+		if c.Outcome == result.InFlight {
+			inFlight++
+		}
+	}
+	if cost.JudgeRequests < calls || cost.JudgeRequests-inFlight > calls {
+		r.t.Errorf("%d requests arrived, the result has %d, of which %d were in flight", calls, cost.JudgeRequests, inFlight)
+	}
+	r.t.Logf("bill %s, %s (%d requests in flight of %d)", bill, cost.Amount(), inFlight, cost.JudgeRequests)
+}

@@ -1,0 +1,39 @@
+package store
+
+import "fmt"
+
+// UnusableError is the error of a store, or of a brain, that cannot be used until somebody acts.
+type UnusableError struct {
+	// Kind is ErrDamaged, ErrLocked or ErrSchemaVersion.
+	Kind error
+	// Reason says what is wrong and what to do. Clients may see it: it contains no content, and no
+	// path of the machine outside of the store.
+	Reason string
+	// Cause is for the operator. It may be nil.
+	Cause error
+}
+
+// Damaged returns an UnusableError of the kind ErrDamaged. The cause may be nil.
+func Damaged(cause error, format string, args ...any) error {
+	return &UnusableError{ErrDamaged, fmt.Sprintf(format, args...), cause}
+}
+
+// Locked returns an UnusableError of the kind ErrLocked. The cause may be nil.
+func Locked(cause error, format string, args ...any) error {
+	return &UnusableError{ErrLocked, fmt.Sprintf(format, args...), cause}
+}
+
+func (e *UnusableError) Error() string {
+	if e.Cause == nil {
+		return e.Reason
+	}
+	return e.Reason + ": " + e.Cause.Error()
+}
+
+// Unwrap returns the kind and the cause.
+func (e *UnusableError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Cause}
+}

@@ -1,0 +1,116 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"evalctl/harness/result"
+)
+
+// maxFailed limits what is kept of the answer to a question that failed: texts, names and messages
+// together, in bytes before they are encoded as JSON. A daemon that floods its clients would
+// otherwise fill the disk with answers that count for nothing.
+const maxFailed = 64 << 10
+
+// The parts of maxFailed. What they leave is for the texts of chunks.
+const (
+	maxMessage    = 3 << 10 // of each attempt
+	maxReported   = 1 << 10 // of each value that a daemon reports about itself
+	maxChunkNames = 32 << 10
+	maxText       = 12 << 10
+	maxCitations  = 8 << 10
+)
+
+// bound cuts the record of a failed question to maxFailed and records how much was cut.
+func bound(r *result.Record) {
+	b := bounder{left: maxFailed}
+	if r.Error != nil {
+		f := *r.Error
+		f.Message = b.text(f.Message, maxMessage)
+		r.Error = &f
+	}
+	failed := r.Failed
+	r.Failed = nil
+	for _, f := range failed {
+		f.Message = b.text(f.Message, maxMessage)
+		r.Failed = append(r.Failed, f)
+	}
+	for _, s := range []*string{&r.EffectiveMode, &r.Model, &r.PromptSHA256} {
+		*s = b.text(*s, maxReported)
+	}
+	b.chunkNames(r)
+	r.Answer = b.text(r.Answer, maxText)
+	b.citations(r)
+	for i := range r.Retrieved {
+		c := &r.Retrieved[i]
+		c.Text = b.text(c.Text, b.left/(len(r.Retrieved)-i))
+	}
+	r.CutBytes = b.cut
+}
+
+// bounder counts the bytes that may still be kept, and those that were cut.
+type bounder struct{ left, cut int }
+
+// text returns a copy of s if it has at most limit bytes, else as much of it as there is room for
+// together with a mark.
+func (b *bounder) text(s string, limit int) string {
+	if len(s) > limit {
+		const markRoom = len(" … [9223372036854775807 bytes cut]")
+		kept := max(0, limit-markRoom)
+		for kept > 0 && !utf8.RuneStart(s[kept]) {
+			kept--
+		}
+		b.cut += len(s) - kept
+		mark := fmt.Sprintf(" … [%d bytes cut]", len(s)-kept)
+		if len(mark) > limit {
+			return ""
+		}
+		s = s[:kept] + mark
+	}
+	b.left -= len(s)
+	return strings.Clone(s) // so that the rest is not kept in memory
+}
+
+// chunkNames keeps the first chunks: all that says which they are, but not their texts.
+func (b *bounder) chunkNames(r *result.Record) {
+	chunks, room := r.Retrieved, maxChunkNames
+	r.Retrieved = []result.Chunk{}
+	for i, c := range chunks {
+		size := chunkSize(c) - len(c.Text)
+		// A chunk takes room also if it has no names.
+		if room -= size + 16; room < 0 {
+			for _, c := range chunks[i:] {
+				b.cut += chunkSize(c)
+			}
+			return
+		}
+		b.left -= size + 16
+		r.Retrieved = append(r.Retrieved, c)
+	}
+}
+
+func chunkSize(c result.Chunk) int {
+	size := len(c.ChunkID) + len(c.DocumentID) + len(c.Path) + len(c.Title) + len(c.Date) + len(c.SessionID) + len(c.Text)
+	for _, d := range c.Duplicates {
+		size += len(d)
+	}
+	return size
+}
+
+// citations keeps the first ones, because a part of one is not JSON.
+func (b *bounder) citations(r *result.Record) {
+	citations, room := r.Citations, maxCitations
+	r.Citations = []json.RawMessage{}
+	for i, c := range citations {
+		if room -= len(c) + 1; room < 0 {
+			for _, c := range citations[i:] {
+				b.cut += len(c)
+			}
+			return
+		}
+		b.left -= len(c) + 1
+		r.Citations = append(r.Citations, c)
+	}
+}

@@ -1,0 +1,155 @@
+package launch
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// A log has the first keptHead and the last keptTail bytes that a daemon writes. Up to twice keptTail
+// may follow the head before the middle is dropped, so a log has at most 16 MiB and a line.
+const (
+	keptHead = 8 << 20
+	keptTail = 4 << 20
+)
+
+// dropMark is the line in a log where bytes were dropped. Its length does not depend on their
+// number.
+const (
+	dropMark    = "\nevalctl: %19d bytes of the log were dropped here\n"
+	dropMarkLen = int64(len(dropMark) - len("%19d") + 19)
+)
+
+// drainWait is how long the output of a daemon is read after its processes have ended. Only a
+// process that left the daemon's groups can still write then.
+const drainWait = 2 * time.Second
+
+// capture copies what one daemon writes from a pipe to the log, and keeps the log small.
+//
+// The daemon does not write to the file itself, because nothing could then limit the file. The
+// output is read until the daemon's processes have ended, so its last lines are not lost. If this
+// process is killed, the log has all that was read, and its last lines at whatever instant: see
+// compact. The watchdog then kills the daemon.
+type capture struct {
+	read    *os.File
+	drained chan struct{}
+
+	mu      sync.Mutex
+	file    *os.File
+	start   int64 // where the part of this daemon begins in the file
+	end     int64
+	head    int64
+	tail    int64
+	dropped int64
+	lost    int64 // what could not be written
+	err     error // why
+}
+
+// newCapture begins to copy to the end of the log. The daemon writes to the file that is returned,
+// which the caller closes once the daemon has started.
+func newCapture(log *os.File) (*capture, *os.File, error) {
+	info, err := log.Stat()
+	if err != nil {
+		return nil, nil, fmt.Errorf("log: %w", err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("log: %w", err)
+	}
+	c := &capture{
+		read: read, drained: make(chan struct{}), file: log, start: info.Size(), end: info.Size(),
+		head: keptHead, tail: keptTail,
+	}
+	go c.drain()
+	return c, write, nil
+}
+
+// drain reads to the end of the pipe. It goes on if the log cannot be written, because a full pipe
+// would block the daemon.
+func (c *capture) drain() {
+	defer close(c.drained)
+	defer c.read.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := c.read.Read(buf)
+		c.add(buf[:n])
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *capture) add(data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, err := c.file.WriteAt(data, c.end)
+	c.end += int64(n)
+	if err == nil && c.end >= c.start+c.head+dropMarkLen+2*c.tail {
+		err = c.compact()
+	}
+	if err != nil {
+		c.lost += int64(len(data) - n)
+		c.err = err
+	}
+}
+
+// compact drops the middle of the log. The tail is copied to a part of the file that does not
+// overlap it, before the file is cut, so the last lines are complete in the file at every instant.
+func (c *capture) compact() error {
+	mark := c.start + c.head
+	middle := mark // what follows the head, without the mark
+	if c.dropped > 0 {
+		middle += dropMarkLen
+	}
+	from, to := c.end-c.tail, mark+dropMarkLen
+	if _, err := io.Copy(io.NewOffsetWriter(c.file, to), io.NewSectionReader(c.file, from, c.tail)); err != nil {
+		return err
+	}
+	c.dropped += from - middle
+	if _, err := c.file.WriteAt(fmt.Appendf(nil, dropMark, c.dropped), mark); err != nil {
+		return err
+	}
+	c.end = to + c.tail
+	return c.file.Truncate(c.end)
+}
+
+// finish ends the copying after the daemon's processes have ended. What they wrote is in the log
+// then.
+func (c *capture) finish() {
+	select {
+	case <-c.drained:
+	case <-time.After(drainWait):
+		_ = c.read.SetReadDeadline(time.Now()) // ends drain
+		<-c.drained
+	}
+}
+
+// beginning returns what the daemon wrote first, as far as it is never dropped.
+func (c *capture) beginning() ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.section(c.start, min(c.end, c.start+c.head))
+}
+
+// ending returns up to limit bytes that the daemon wrote last.
+func (c *capture) ending(limit int64) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.section(max(c.start, c.end-limit), c.end)
+}
+
+func (c *capture) section(from, to int64) ([]byte, error) {
+	return io.ReadAll(io.NewSectionReader(c.file, from, to-from))
+}
+
+// problem returns why the log lacks something, or nil.
+func (c *capture) problem() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		return nil
+	}
+	return fmt.Errorf("%d bytes of the log could not be written: %w", c.lost, c.err)
+}

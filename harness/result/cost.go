@@ -1,0 +1,182 @@
+package result
+
+import (
+	"fmt"
+	"math"
+
+	"evalctl/internal/llm"
+)
+
+// Cost is what judging cost over the whole run, resumed parts and calls without a verdict included.
+// SpentUSD is the sum of JudgeUSD over the questions and of USD over Unassigned.
+type Cost struct {
+	SpentUSD llm.USD `json:"spent_usd"`
+	// MayHaveBeenChargedUSD is the part of SpentUSD that is worst cases: of requests whose tokens the
+	// provider did not count, such as those that broke off or were in flight when the run was killed.
+	MayHaveBeenChargedUSD llm.USD  `json:"may_have_been_charged_usd,omitempty"`
+	CapUSD                *llm.USD `json:"cap_usd"`
+	// JudgeRequests counts the HTTP requests that were sent, those of Unassigned included. So do the
+	// tokens.
+	JudgeRequests int   `json:"judge_requests"`
+	InputTokens   int64 `json:"input_tokens"`
+	OutputTokens  int64 `json:"output_tokens"`
+	// UsageEstimated is the number of questions for which the judge's tokens were estimated,
+	// because its provider did not count all of them.
+	UsageEstimated int `json:"usage_estimated"`
+	// UsageImplausible is the number of requests whose count of tokens cannot be, such as a negative
+	// one. They are charged as worst cases.
+	UsageImplausible int `json:"usage_implausible,omitempty"`
+	// UnpricedModel is a judge whose price is not known and whose cost is therefore missing.
+	UnpricedModel string `json:"unpriced_model,omitempty"`
+	// Unassigned are the judge's requests that belong to the verdict of no question in the file, because
+	// the run ended before it, or the question was asked again.
+	Unassigned []JudgeCall `json:"unassigned,omitempty"`
+}
+
+// JudgeCall is an HTTP request to the judge with what it was charged.
+type JudgeCall struct {
+	// ID and Repeat name the question. They are empty in its record.
+	ID     string `json:"id,omitempty"`
+	Repeat int    `json:"repeat,omitempty"`
+	// Attempt counts the requests for the question, from 1, again from 1 after a resume. It is 0 for
+	// the sum of all of Requests.
+	Attempt  int    `json:"attempt"`
+	Requests int    `json:"requests,omitempty"`
+	Outcome  string `json:"outcome"`
+	// Charged is how USD follows.
+	Charged      Basis   `json:"charged"`
+	USD          llm.USD `json:"usd"`
+	InputTokens  int64   `json:"input_tokens,omitempty"`
+	OutputTokens int64   `json:"output_tokens,omitempty"`
+	// MayHaveUSD is the part of a sum that is worst cases.
+	MayHaveUSD   llm.USD `json:"may_have_been_charged_usd,omitempty"`
+	UsageProblem string  `json:"usage_problem,omitempty"`
+}
+
+// Basis is what the charge of a request follows from.
+type Basis string
+
+// The bases. Only a worst case may be more than what was really charged.
+const (
+	ByUsage     Basis = "usage"      // the provider's count of tokens
+	ByEstimate  Basis = "estimate"   // tokens estimated from the text, without a cap
+	ByWorstCase Basis = "worst_case" // the most that the request can cost
+	ByNothing   Basis = "nothing"    // the provider accepted no request
+	BySum       Basis = "sum"        // of several requests
+)
+
+// InFlight is the outcome of a request that had none when its run was killed.
+const InFlight = "in flight when the run was killed"
+
+// NewJudgeCall returns the n-th request for a question with its outcome and charge.
+func NewJudgeCall(n int, outcome string, c llm.Charge) JudgeCall {
+	call := JudgeCall{
+		Attempt: n, Outcome: outcome, Charged: ByUsage, USD: c.Cost, UsageProblem: c.UsageProblem,
+		InputTokens: int64(c.Usage.InputTokens), OutputTokens: int64(c.Usage.OutputTokens),
+	}
+	switch {
+	case c.Rejected:
+		call.Charged = ByNothing
+	case c.Lost > 0, outcome != llm.OutcomeAnswered, c.UsageProblem != "":
+		call.Charged = ByWorstCase
+	case c.Usage.Estimated:
+		call.Charged = ByEstimate
+	}
+	return call
+}
+
+// MayHave returns the part of USD that may not have been charged.
+func (c *JudgeCall) MayHave() llm.USD {
+	if c.Charged == ByWorstCase {
+		return c.USD
+	}
+	return c.MayHaveUSD
+}
+
+// Plain reports whether nothing needs to be said of a call: it was charged by the provider's count,
+// or not at all.
+func (c *JudgeCall) Plain() bool {
+	return c.UsageProblem == "" && (c.USD == 0 || c.Charged == ByUsage)
+}
+
+// add counts a request that is in no record.
+func (c *Cost) add(u JudgeCall) {
+	c.JudgeRequests += max(1, u.Requests)
+	c.InputTokens = AddTokens(c.InputTokens, u.InputTokens)
+	c.OutputTokens = AddTokens(c.OutputTokens, u.OutputTokens)
+	c.SpentUSD = c.SpentUSD.Plus(u.USD)
+	c.count(u)
+}
+
+// count adds to the sums over the requests that are not plain.
+func (c *Cost) count(u JudgeCall) {
+	c.MayHaveBeenChargedUSD = c.MayHaveBeenChargedUSD.Plus(u.MayHave())
+	if u.UsageProblem != "" {
+		c.UsageImplausible++
+	}
+}
+
+// AddRecord counts the judge's requests of a question.
+func (c *Cost) AddRecord(r *Record) {
+	c.JudgeRequests += r.JudgeAttempts
+	c.SpentUSD = c.SpentUSD.Plus(r.JudgeUSD)
+	if u := r.JudgeUsage; u != nil {
+		c.InputTokens = AddTokens(c.InputTokens, int64(u.InputTokens))
+		c.OutputTokens = AddTokens(c.OutputTokens, int64(u.OutputTokens))
+	}
+	if r.JudgeUsageEstimated {
+		c.UsageEstimated++
+	}
+	for _, u := range r.JudgeCharges {
+		c.count(u)
+	}
+}
+
+// AddUnassigned adds up Unassigned. The questions must have been added.
+func (c *Cost) AddUnassigned() {
+	for _, u := range c.Unassigned {
+		c.add(u)
+	}
+}
+
+// unknownAmount is what outputs have for an amount without a price.
+const unknownAmount = "unknown"
+
+// Amount returns what was spent as outputs show it: apart what may have been charged, and "unknown"
+// if the price of the model is not known.
+func (c *Cost) Amount() string {
+	return amount(c.SpentUSD, c.MayHaveBeenChargedUSD, c.UnpricedModel != "")
+}
+
+// Amount returns what was spent as Cost.Amount does.
+func (c *CostAccounting) Amount() string { return amount(c.TotalUSD, c.LostUSD, len(c.Unpriced) > 0) }
+
+// Amount returns what a run or a replay cost as Cost.Amount does.
+func (r *Result) Amount() string {
+	if r.CostAccounting != nil {
+		return r.CostAccounting.Amount()
+	}
+	return r.Cost.Amount()
+}
+
+func amount(spent, mayHave llm.USD, unpriced bool) string {
+	text := (spent - min(mayHave, spent)).String()
+	if mayHave > 0 {
+		text += fmt.Sprintf(" + up to %s that may have been charged", mayHave)
+	}
+	switch {
+	case unpriced && spent == 0:
+		return unknownAmount
+	case unpriced:
+		return text + " + an " + unknownAmount + " amount"
+	}
+	return text
+}
+
+// AddTokens adds two counts that are not negative. A sum beyond the range is the largest number.
+func AddTokens(a, b int64) int64 {
+	if b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
+}

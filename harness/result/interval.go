@@ -1,0 +1,74 @@
+package result
+
+import "strconv"
+
+// Methods of intervals of rates and means. That of a Proof is MethodExact or MethodClustered.
+const (
+	// MethodWilson is the score interval of independent questions (Wilson 1927).
+	MethodWilson = "wilson"
+	// MethodExact is the exact interval of independent questions (Clopper and Pearson 1934).
+	MethodExact = "clopper_pearson"
+	// MethodClustered is the t interval of Result.Clustered. In a Proof it is the exact one where
+	// that is wider: the exact one with each cluster as one question if the clusters have the same
+	// rate, and 0 to 1 if there is only one.
+	MethodClustered = "clustered_t"
+	// MethodT is Student's t interval of a mean of independent questions.
+	MethodT = "student_t"
+	// MethodBCa is the bootstrap interval of independent questions that is corrected for bias and
+	// skewness (Efron 1987).
+	MethodBCa = "bootstrap_bca"
+	// MethodClusterBootstrap is the bootstrap interval over clusters, by expanded percentiles
+	// (Hesterberg 2015).
+	MethodClusterBootstrap = "cluster_bootstrap"
+	// MethodOrder is the interval of a percentile by order statistics.
+	MethodOrder = "order_statistics"
+)
+
+// methodNames are the methods for people.
+var methodNames = map[string]string{
+	MethodWilson: "Wilson", MethodExact: "Clopper-Pearson", MethodClustered: "clustered t", MethodT: "t",
+	MethodBCa: "BCa bootstrap", MethodClusterBootstrap: "cluster bootstrap", MethodOrder: "order statistics",
+	"wilson_clusters": "Wilson over clusters", "wilson_stratified": "stratified Wilson",
+	"newcombe_paired": "paired Newcombe", "student_t_clustered": "clustered t", "student_t_paired": "paired t",
+	"bootstrap_percentile_paired": "paired bootstrap", "student_t_log_ratio": "t of log-ratios",
+	"lang-reiczigel": "Lang-Reiczigel",
+}
+
+// MethodName returns the name of a method of intervals for people. ok is false for one that is not
+// known, whose name it is then: content of a file.
+func MethodName(method string) (name string, ok bool) {
+	if name, ok = methodNames[method]; ok {
+		return name, true
+	}
+	return method, false
+}
+
+// Name returns the level and the method of an interval, such as "95% Wilson". Only the level is
+// named if the method is not known.
+func (i *Interval) Name() string {
+	level := strconv.FormatFloat(100*i.Confidence, 'g', 4, 64) + "%"
+	if name, ok := MethodName(i.Method); ok {
+		return level + " " + name
+	}
+	return level + " CI"
+}
+
+// IntervalName returns the level and the method of the intervals of r, such as "95% cluster
+// bootstrap". It is empty if there are none.
+func (r *Retrieval) IntervalName() string {
+	for _, name := range r.PrimaryMetrics() {
+		if i, ok := r.Intervals[name]; ok {
+			return i.Name()
+		}
+	}
+	return ""
+}
+
+// Clusters returns the name of the clusters of the intervals of r, which is content of the file. It
+// is empty if questions are independent.
+func (r *Retrieval) Clusters() string {
+	if r.Basis == nil {
+		return ""
+	}
+	return r.Basis.Cluster
+}
