@@ -151,8 +151,8 @@ func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text stri
 	resp, err := j.provider.Complete(ctx, req)
 	v.Attempts += resp.Attempts
 	v.Cached = resp.Cached && v.Attempts == 0
-	v.Saved += resp.SavedUSD
-	v.Cost += resp.Cost
+	v.Saved = v.Saved.Plus(resp.SavedUSD)
+	v.Cost = v.Cost.Plus(resp.Cost)
 	if !resp.Cached {
 		v.Usage = v.Usage.Plus(resp.Usage)
 	}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/journal"
 	"evalctl/harness/report"
 	"evalctl/harness/result"
 )
@@ -58,6 +60,7 @@ func (c *compareCmd) Run(p *process) error {
 	if err := c.prepare(inputs...); err != nil {
 		return err
 	}
+	c.Files = eachOnce(newTerminal(p, false), c.Files)
 	runs, err := c.open()
 	if err != nil {
 		return usageError{err}
@@ -81,6 +84,23 @@ func (c *compareCmd) Run(p *process) error {
 		err = c.write(p, newTerminal(p, false), report.Comparison{Comparison: comparison}, err)
 	}
 	return err
+}
+
+// eachOnce leaves out the second name of a result whose first one is given too, as by *.json.
+func eachOnce(t *terminal, files []string) []string {
+	first := map[string]string{} // by own name
+	var kept []string
+	for _, path := range files {
+		own, latest := journal.Names(path)
+		own = filepath.Clean(own)
+		if other, ok := first[own]; ok && latest != "" && other != path {
+			t.field("note", "%s is another name of %s: compared once", printable(path, oneLine), printable(other, oneLine))
+			continue
+		}
+		first[own] = path
+		kept = append(kept, path)
+	}
+	return kept
 }
 
 // open reads the results, and the baseline if it is a file that is not among them.

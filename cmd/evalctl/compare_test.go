@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -203,5 +204,36 @@ func TestCompareShowsCommand(t *testing.T) {
 	words, err := shellquote.Split(command)
 	if want := []string{"q; $(touch x)", filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")}; !found || err != nil || !cmp.Equal(words, want) {
 		t.Errorf("got %q (%v), want %q", words, err, want)
+	}
+}
+
+// TestComparedOnce checks that *.json of a folder does not compare the latest result with itself.
+func TestComparedOnce(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	const older, newer = "go-20260321T010203Z-abcdef.json", "go-20260322T010203Z-abcdef.json"
+	for name, text := range map[string]string{older: "1", newer: "2", "go.json": "2", "ts.json": "3"} {
+		if err := os.WriteFile(in(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ given, want []string }{
+		{[]string{older, newer, "go.json", "ts.json"}, []string{older, newer, "ts.json"}},
+		{[]string{"go.json", newer}, []string{"go.json"}},
+		{[]string{older, "go.json"}, []string{older, "go.json"}},
+		{[]string{"ts.json", "ts.json"}, []string{"ts.json", "ts.json"}}, // an error of the comparison
+	} {
+		var given, want []string
+		for _, name := range c.given {
+			given = append(given, in(name))
+		}
+		for _, name := range c.want {
+			want = append(want, in(name))
+		}
+		var stderr bytes.Buffer
+		got := eachOnce(newTerminal(&process{env: func(string) string { return "" }, stderr: &stderr}, false), given)
+		if noted := strings.Contains(stderr.String(), "is another name of"); !slices.Equal(got, want) || noted != (len(got) < len(given)) {
+			t.Errorf("%v: got %v, %s", c.given, got, &stderr)
+		}
 	}
 }

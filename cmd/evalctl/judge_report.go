@@ -48,7 +48,7 @@ func (t *terminal) labels(c *judgeCheckCmd, plan *judging.Plan, labels []dataset
 	var estimate llm.USD
 	right := 0
 	for _, l := range labels {
-		estimate += plan.Estimate(l.Item)
+		estimate = estimate.Plus(plan.Estimate(l.Item))
 		if l.Right {
 			right++
 		}

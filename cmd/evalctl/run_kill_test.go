@@ -131,6 +131,9 @@ func (r *killedRun) play(kills int, random *rand.Rand) int {
 		if err != nil {
 			r.t.Fatal(err)
 		}
+		if written, _ := filepath.Glob(r.results()); len(journals) == 0 && len(written) > 0 {
+			break // it was killed after it had ended
+		}
 		if len(journals) == 0 {
 			continue // it was killed before it began
 		}
@@ -186,9 +189,12 @@ func (r *killedRun) checkJournal(path string, before int) (inFlight int) {
 	return inFlight
 }
 
+// results is the pattern of the path of the result file.
+func (r *killedRun) results() string { return filepath.Join(r.dir, "out", "*", "go.json") }
+
 // checkResult compares the result of the whole run with the bill.
 func (r *killedRun) checkResult() {
-	paths, err := filepath.Glob(filepath.Join(r.dir, "out", "*", "go.json"))
+	paths, err := filepath.Glob(r.results())
 	if err != nil || len(paths) != 1 {
 		r.t.Fatalf("%v, %v", paths, err)
 	}

@@ -118,7 +118,7 @@ func (p *Plan) budget(spent llm.USD) (*llm.Budget, error) {
 func (p *Plan) Worst(item scorer.Item) llm.USD {
 	// A repair's request is longer by one reply, which costs less than another request.
 	const requests = 3 * llm.DefaultMaxAttempts
-	return requests * p.meter.WorstCase(p.judge.Request(item))
+	return p.meter.WorstCase(p.judge.Request(item)).Times(requests)
 }
 
 // Estimate returns what judging item is likely to cost if its answer has an ordinary length. The

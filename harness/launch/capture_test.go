@@ -46,12 +46,12 @@ func floodRole(args []string) error {
 
 // TestCaptureKeepsBothEnds compares the log with all that was written, after every write.
 func TestCaptureKeepsBothEnds(t *testing.T) {
+	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		file, err := os.CreateTemp("", "log")
+		file, err := os.CreateTemp(dir, "log")
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer os.Remove(file.Name())
 		defer file.Close()
 		const before = "of an earlier daemon\n"
 		if _, err := file.WriteString(before); err != nil {

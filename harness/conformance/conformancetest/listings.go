@@ -8,13 +8,12 @@ import (
 	"sync"
 )
 
-// editListing changes the items of listings of paths. change gets the id of the brain.
-func editListing(change func(brain string, r *http.Request, items []any) []any) Wrapper {
+// editListing changes the items of listings of paths.
+func editListing(change func(r *http.Request, items []any) []any) Wrapper {
 	return after(isListing, func(r *http.Request, a *answer) {
-		brain, _, _ := brainPath(r)
 		a.edit(func(o map[string]any) {
 			if items, ok := o["items"].([]any); ok {
-				o["items"] = sortedByPath(change(brain, r, items))
+				o["items"] = sortedByPath(change(r, items))
 			}
 		})
 	})
@@ -33,18 +32,33 @@ func entry(p string, isDir bool) map[string]any {
 
 // Stray adds files to every listing of a brain's root.
 func Stray(paths ...string) Wrapper {
-	return editListing(func(_ string, r *http.Request, items []any) []any { return withStray(r, items, paths) })
+	return editListing(func(r *http.Request, items []any) []any { return withStray(r, items, paths) })
 }
 
-// StrayAfterSearch adds files to listings of a brain's root after the brain's first search, as a
-// daemon does that creates its index then.
+// StrayAfterSearch is StrayAfter for searches and asks: a daemon may create its index then.
 func StrayAfterSearch(paths ...string) Wrapper {
+	search, ask := Route("* /search"), Route("* /ask")
+	return strayAfter(func(r *http.Request) bool { return search(r) || ask(r) }, brainOf, paths)
+}
+
+// StrayAfter adds files to listings of every brain's root after the daemon's first matching request.
+func StrayAfter(match Match, paths ...string) Wrapper {
+	return strayAfter(match, func(*http.Request) string { return "" }, paths)
+}
+
+func brainOf(r *http.Request) string {
+	id, _, _ := brainPath(r)
+	return id
+}
+
+// strayAfter adds files to listings for which scope is that of an earlier matching request.
+func strayAfter(match Match, scope func(*http.Request) string, paths []string) Wrapper {
 	var mu sync.Mutex
-	searched := map[string]bool{}
-	listed := editListing(func(brain string, r *http.Request, items []any) []any {
+	late := map[string]bool{}
+	listed := editListing(func(r *http.Request, items []any) []any {
 		mu.Lock()
 		defer mu.Unlock()
-		if !searched[brain] {
+		if !late[scope(r)] {
 			return items
 		}
 		return withStray(r, items, paths)
@@ -52,12 +66,12 @@ func StrayAfterSearch(paths ...string) Wrapper {
 	return func(next http.Handler) http.Handler {
 		inner := listed(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if id, _, _ := brainPath(r); Route("* /search")(r) || Route("* /ask")(r) {
+			inner.ServeHTTP(w, r)
+			if match(r) {
 				mu.Lock()
-				searched[id] = true
+				late[scope(r)] = true
 				mu.Unlock()
 			}
-			inner.ServeHTTP(w, r)
 		})
 	}
 }
@@ -78,7 +92,7 @@ func withStray(r *http.Request, items []any, paths []string) []any {
 
 // FolderRows adds the folders of documents to recursive listings.
 func FolderRows() Wrapper {
-	return editListing(func(_ string, r *http.Request, items []any) []any {
+	return editListing(func(r *http.Request, items []any) []any {
 		if r.URL.Query().Get("recursive") != "true" {
 			return items
 		}
