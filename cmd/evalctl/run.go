@@ -84,7 +84,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session,
 	config := harness.Config{
 		TopK: c.TopK, Asker: &target.Target{
 			Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
-			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
+			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
 			Dialect: result.Dialect(c.Dialect),
 		},
 		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
