@@ -130,7 +130,7 @@ func resumeWork(j *journal.Journal, planned int, retries bool) string {
 	if len(does) == 0 {
 		does = []string{"asks nothing"}
 	}
-	text := "it " + strings.Join(does, ", ")
+	text := "it " + strings.Join(does, " and ")
 	if failed > 0 && !retries {
 		text += fmt.Sprintf("; it does not try the %s again that failed without an answer of the daemon or the judge: add --retry-errors",
 			count(failed, "question"))
@@ -144,6 +144,9 @@ func moneyLeft(c *runCmd, cost result.Cost) string {
 		return ""
 	}
 	text := "spent " + cost.Amount() + ", which still counts"
+	if cost.SpentUSD == 0 && cost.UnpricedModel == "" {
+		text = "nothing is spent yet"
+	}
 	if c.budget != nil {
 		text += fmt.Sprintf("; %s of the cap of %s is left", max(0, *c.budget-cost.SpentUSD), *c.budget)
 	}
