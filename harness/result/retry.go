@@ -1,6 +1,11 @@
 package result
 
-import "net/http"
+import (
+	"fmt"
+	"net/http"
+
+	"evalctl/internal/figure"
+)
 
 // Try is how an earlier try at a question ended.
 type Try struct {
@@ -18,6 +23,12 @@ type FirstTryRate struct {
 	PassRate float64 `json:"pass_rate"`
 	// TriedAgain is the number of questions that were tried more than once.
 	TriedAgain int `json:"tried_again"`
+}
+
+// Text returns the rate as outputs have it.
+func (f *FirstTryRate) Text() string {
+	return fmt.Sprintf("%d of %d passed at the first try (%.3f); %s tried again after a failure of the daemon or the judge to answer",
+		f.Passed, f.Total, f.PassRate, figure.Count(f.TriedAgain, "question"))
 }
 
 // Outage reports whether the question failed for a reason that does not lie in the question, the
