@@ -37,14 +37,25 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 		entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &left}}
 		return nil
 	}
+	if rec != nil && j.reopen {
+		if err := r.keep(journal.Entry{Kind: journal.KindReopened, Index: j.index, Record: rec}, entries); err != nil {
+			return err
+		}
+	}
 	if rec == nil {
 		fresh, err := r.answer(ctx, j.q)
 		if err != nil {
 			return err
 		}
+		if j.reopen {
+			entries <- entry{Entry: journal.Entry{Kind: journal.KindReopened, Index: j.index, Record: j.earlier}}
+		}
+		if j.earlier != nil {
+			fresh = fresh.After(j.earlier)
+		}
 		if fresh.Outcome == result.Errored {
 			if fresh = r.complete(fresh); fresh.Outcome != result.Errored {
-				r.countFailure(fresh)
+				r.completed(j.index, &fresh)
 				entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &fresh}}
 				return nil
 			}
@@ -54,7 +65,7 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 			return err
 		}
 		if rec.Outcome == result.Errored {
-			r.countFailure(*rec)
+			r.completed(j.index, rec)
 			return nil
 		}
 	}
@@ -71,7 +82,7 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 	graded := rec.Graded(v)
 	graded.JudgeCharges = calls
 	graded = r.complete(graded)
-	r.countFailure(graded)
+	r.completed(j.index, &graded)
 	entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &graded}}
 	return nil
 }

@@ -163,7 +163,7 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	case err != nil && j.isFatal(err):
 		return v.unscored(), fmt.Errorf("judge question %q: %w", item.ID, err)
 	case err != nil:
-		v.Reason = "the judge did not answer: " + err.Error()
+		v.Reason, v.Unanswered = "the judge did not answer: "+err.Error(), isOutage(err)
 	case problem != nil:
 		v.Reason = "the judge gave no usable verdict: " + problem.Error()
 	}
@@ -220,6 +220,13 @@ func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text stri
 		v.Score, v.Scored, v.Reason = score, true, reason
 	}
 	return resp.Text, problem, nil
+}
+
+// isOutage reports whether an error that is not fatal is the provider's, not the item's.
+func isOutage(err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	return ok && e.Status != http.StatusBadRequest && e.Status != http.StatusRequestEntityTooLarge &&
+		e.Status != http.StatusUnprocessableEntity
 }
 
 // isFatal reports whether every further item would fail with this error too. That includes any

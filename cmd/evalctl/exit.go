@@ -106,10 +106,21 @@ func (e *verdictError) code() int {
 		return exitBelowFloor
 	case result.StopDaemon, result.StopMode:
 		return exitDaemon
+	case result.StopSystematic:
+		return systematicCode(e.cause)
 	case result.StopInterrupted:
 		return exitInterrupted
 	}
 	return exitUsage
+}
+
+// systematicCode returns the exit code of a run that the same failure stopped. A judge that does not
+// answer is not the daemon's failure.
+func systematicCode(cause error) int {
+	if same, ok := errors.AsType[*harness.SystematicError](cause); ok && same.Judge {
+		return exitUsage
+	}
+	return exitDaemon
 }
 
 // exitCode maps the error of a command to the exit code of the process.
@@ -124,6 +135,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitBudget
 	case errors.As(err, new(daemonError)), errors.Is(err, harness.ErrDaemonDied), errors.Is(err, harness.ErrMode):
 		return exitDaemon
+	case errors.As(err, new(*harness.SystematicError)):
+		return systematicCode(err)
 	case ctx.Err() != nil:
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)):

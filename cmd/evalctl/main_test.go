@@ -302,6 +302,16 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 			return r
 		}
 	},
+	// down refuses the first 8 requests, for a reason that does not lie in them, and passes the rest.
+	"down": func() func(llmtest.Call) llmtest.Reply {
+		var calls atomic.Int32
+		return func(llmtest.Call) llmtest.Reply {
+			if calls.Add(1) <= 8 {
+				return llmtest.Reply{Status: 402, Body: `{"error":{"message":"no credit left"}}`}
+			}
+			return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`, Input: 700, Output: 20}
+		}
+	},
 	"unauthorized": func() func(llmtest.Call) llmtest.Reply {
 		return func(llmtest.Call) llmtest.Reply {
 			return llmtest.Reply{Status: 401, Body: `{"error":{"message":"bad key"}}`}

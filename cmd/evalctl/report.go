@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
-	"evalctl/scorer"
 )
 
 // configured prints the project file that is in force.
@@ -120,6 +118,7 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 	t.failures(res.Identity, f)
 	t.selection(res)
 	t.rate(res)
+	t.firstTry(res)
 	t.clustered(res)
 	t.repeats(res)
 	t.verdict(res)
@@ -379,20 +378,4 @@ func durationLike(ms, other float64) string {
 		return number
 	}
 	return number + " " + unit
-}
-
-// resumeHint prints how to resume a run that stopped.
-func (t *terminal) resumeHint(journal string, stopped error) {
-	how, more := "continue with", ""
-	switch {
-	case errors.Is(stopped, llm.ErrBudgetExceeded):
-		more = " --budget-usd <more>"
-	case errors.Is(stopped, harness.ErrMaxFailures):
-		more = " --max-failures <more>"
-	case errors.Is(stopped, harness.ErrMode):
-		how = "once the daemon runs that mode, continue with"
-	case errors.Is(stopped, scorer.ErrUnusable):
-		how = "once the judge is in order, continue with"
-	}
-	t.field("resume", "no results are lost; %s: %s%s", how, commandLine("evalctl", "run", "--resume", journal), more)
 }

@@ -70,7 +70,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return asDaemonError(ctx, err)
 	}
 	if backup := j.Backup(); backup != "" {
-		t.field("note", "the journal of an unfinished run is kept: %s", commandLine("evalctl", "run", "--resume", backup))
+		t.field("note", "the journal of an earlier run is kept: %s", commandLine("evalctl", "run", "--resume", backup))
 	}
 	config := c.config(plan, session, brains)
 	config.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
@@ -90,6 +90,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session,
 		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
 		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, Warnings: plan.gold.Warnings,
+		RetryErrors: c.RetryErrors, KeepForRetry: true,
 		Settings: c.settings(result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
 		}),
@@ -106,6 +107,9 @@ func (c *runCmd) reopen(p *process, plan *plan) (*journal.Journal, error) {
 	j, err := journal.Open(c.Resume)
 	if err != nil {
 		return nil, err
+	}
+	if err := c.anythingToResume(j); err != nil {
+		return nil, errors.Join(err, j.Close())
 	}
 	daemon := plan.daemon
 	daemon.Version = j.Identity().Daemon.Version
@@ -152,7 +156,11 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if config.Scorer, err = c.newScorer(plan, j.Spent()); err != nil {
 		return usageError{err}
 	}
-	progress := t.progress(plan.dataset.Planned(), j.Finished())
+	finished := j.Finished()
+	if c.RetryErrors {
+		finished -= j.Outages()
+	}
+	progress := t.progress(plan.dataset.Planned(), finished)
 	progress.unpriced = config.UnpricedModel != ""
 	config.Recorded, config.Asking = progress.add, progress.asking
 	res, path, err := harness.Run(ctx, config, j)
@@ -165,9 +173,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	if res.Gate.Stopped != "" {
-		t.resumeHint(j.Path(), err)
-	}
+	t.resumeHint(c, j, res, err)
 	return verdict
 }
 
@@ -202,7 +208,7 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
 		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags,
 		"latency": res.Latency, "felt": res.Felt, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
-		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
+		"planned": res.Planned, "first_try_rate": res.FirstTryRate, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
 		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code,
 		"result": own, "latest": latest, "gate": res.Gate,
 	})

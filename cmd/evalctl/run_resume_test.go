@@ -70,6 +70,7 @@ var flagSamples = map[string][]string{
 	"budget-usd":       {"1.5"},
 	"price":            {"a,b=1/2", "--price=n=0.25/2"},
 	"resume":           {"other.journal"},
+	"retry-errors":     {"", "--resume=other.journal"},
 }
 
 // parseRun parses a command line of run, without the environment of the test.

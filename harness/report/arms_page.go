@@ -94,6 +94,9 @@ func (a *Arm) rates(p *summary) {
 		p.printf("Errors and unscored questions count as not passed. Without them %d of %d passed: %s.\n\n",
 			n.Passed, n.Scored, markdown.Share(n.Passed, n.Scored))
 	}
+	if f := res.FirstTryRate; f != nil && a.Run.scored() {
+		p.printf("%s.\n\n", f.Text())
+	}
 	if n.NoGold > 0 {
 		p.printf("%s without gold, or excluded by errata, not counted.\n\n", markdown.Count(n.NoGold, "question"))
 	}

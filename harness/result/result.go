@@ -18,6 +18,7 @@ const (
 	StopControls    Stop = "controls"
 	StopMaxFailures Stop = "max_failures"      // so many questions did not pass that the rest is not asked
 	StopUnusable    Stop = "unusable_verdicts" // so many in a row that the judge is not asked further
+	StopSystematic  Stop = "systematic"        // the same failure ended many questions in a row
 	StopFailed      Stop = "failed"
 )
 
@@ -45,6 +46,8 @@ type Result struct {
 	Planned  int       `json:"planned"`
 	Counts   Counts    `json:"counts"`
 	Interval *Interval `json:"pass_rate_interval"`
+	// FirstTryRate is nil unless questions were tried again after a failure.
+	FirstTryRate *FirstTryRate `json:"first_try_rate,omitempty"`
 	// Gate is the verdict by the floors and allowances of Settings. It is null in the cells of a
 	// sweep, which have no floor.
 	Gate *Gate                  `json:"gate"`
