@@ -116,7 +116,7 @@ func (r *runner) answer(ctx context.Context, q dataset.Question) (result.Record,
 	if rec.Retrieval = a.Retrieval; rec.Retrieval != nil {
 		return rec, r.checkMode(rec)
 	}
-	if gold := q.Item().Gold; gold != nil && failure == nil {
+	if gold := q.Item().Gold; gold != nil && (failure == nil || a.Retrieved != nil) {
 		rec.Retrieval = result.CompareWithGold(gold, rec.Retrieved, r.cfg.TopK, func(c result.Chunk) []string {
 			return r.documents(q, c, gold)
 		})

@@ -63,6 +63,10 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 	defer j.Close()
 	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains,
 		j.Seeded, j.MarkSeeded)
+	asked := c.target(session, brains)
+	if err == nil {
+		err = c.check(ctx, plan, session, asked)
+	}
 	if err != nil {
 		if c.Resume == "" {
 			err = errors.Join(err, j.Discard()) // nothing was asked
@@ -72,21 +76,46 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 	if backup := j.Backup(); backup != "" {
 		t.field("note", "the journal of an earlier run is kept: %s", commandLine("evalctl", "run", "--resume", backup))
 	}
-	config := c.config(plan, session, brains)
+	config := c.config(plan, session, asked)
 	config.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
 	return c.ask(ctx, p, t, plan, config, j)
 }
 
-// config returns the configuration of the run, without its scorer. brains are the ids at the
-// daemon, by name.
-func (c *runCmd) config(plan *plan, session *harness.Session,
-	brains map[string]string) harness.Config {
+// check returns an error if the daemon's answers cannot be read. The brains that the run has created
+// are removed then, since nothing is asked in them.
+func (c *runCmd) check(
+	ctx context.Context, plan *plan, session *harness.Session, asked *target.Target,
+) error {
+	err := asked.Check(ctx, c.Timeout)
+	if err == nil || c.Resume != "" || session.Started() {
+		return err
+	}
+	for _, b := range plan.brains {
+		if b.Docs == nil {
+			continue
+		}
+		brain := seed.NewBrain(session.Endpoint(), result.Dialect(c.Dialect), b.Name)
+		if left := brain.Remove(ctx); left != nil {
+			return fmt.Errorf("%w; brain %q was created for this run and could not be removed, "+
+				"which must be done before the next try: %w", err, b.Name, left)
+		}
+	}
+	return err
+}
+
+// target returns the daemon as the run asks it. brains are the ids at the daemon, by name.
+func (c *runCmd) target(session *harness.Session, brains map[string]string) *target.Target {
+	return &target.Target{
+		Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
+		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
+		Dialect: result.Dialect(c.Dialect),
+	}
+}
+
+// config returns the configuration of the run, without its scorer.
+func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Target) harness.Config {
 	config := harness.Config{
-		TopK: c.TopK, Asker: &target.Target{
-			Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
-			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
-			Dialect: result.Dialect(c.Dialect),
-		},
+		TopK: c.TopK, Asker: asked,
 		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
 		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, Warnings: plan.gold.Warnings,

@@ -47,7 +47,7 @@ type Record struct {
 	Expected      []string        `json:"expected_substrings,omitempty"`
 	Reference     string          `json:"reference_answer,omitempty"`
 	ExpectedPaths []string        `json:"expected_paths,omitempty"`
-	// Retrieval is nil if the question has no expected paths or no answer.
+	// Retrieval is nil if the question has no expected paths, or failed before a list of chunks came.
 	Retrieval *QuestionRetrieval `json:"retrieval,omitempty"`
 	Tags      []string           `json:"tags,omitempty"`
 	// Repeat counts the times that the question was asked, from 1, if it was asked several times. A

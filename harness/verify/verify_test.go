@@ -230,7 +230,7 @@ func TestEveryPartOfAQuestion(t *testing.T) {
 			}
 			found := check.batch(batch{first: 1, texts: [][]byte{line}}).found
 			under := func(p string) bool { return strings.HasPrefix(at, p) }
-			if questions[i].Outcome == result.Errored && under(".expected_paths") {
+			if questions[i].Outcome == result.Errored && (under(".expected_paths") || at == ".retrieval") {
 				return // which the figures of retrieval count
 			}
 			if len(found) == 0 && (!valid || !slices.ContainsFunc(free, under)) {
