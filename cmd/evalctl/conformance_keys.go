@@ -34,7 +34,7 @@ func (c *conformanceCmd) makeKeys(p *process, profile *launch.Profile) (dir stri
 		return "", nil
 	}
 	if dir, err = os.MkdirTemp("", "evalctl-keys-*"); err != nil {
-		return "", fmt.Errorf("create a folder for the keys file: %w", err)
+		return "", fmt.Errorf("create a folder for the keys file: %w; set TMPDIR to a folder that can be written", err)
 	}
 	file := filepath.Join(dir, "keys.yaml")
 	for _, k := range []struct {
