@@ -34,6 +34,9 @@ func newRunner(cfg Config, kept keeper) *runner {
 		cfg: cfg, kept: kept, sum: aggregate.New(cfg.TopK),
 		documents: cfg.Documents, again: map[int]bool{}, untried: map[int]bool{},
 	}
+	if cfg.ReaderPrices != nil {
+		r.sum.PriceReaders(*cfg.ReaderPrices)
+	}
 	if cfg.Baseline != nil {
 		r.sum.Compare(cfg.Baseline)
 	}

@@ -76,6 +76,10 @@ type Config struct {
 	CapUSD *llm.USD
 	// UnpricedModel is the judge's model if its price is not known.
 	UnpricedModel string
+	// ReaderPrices, if set, price the tokens that a daemon reports for its reader.
+	ReaderPrices *result.ReaderPrices
+	// PricesDate is the day of the price of the judge's model, "" if it is not known.
+	PricesDate string
 	// Recorded, if set, is called with each finished question, those of a resumed journal first.
 	// Calls are not concurrent.
 	Recorded func(result.Record)
@@ -205,7 +209,7 @@ func (r *runner) result(
 		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Planned(),
 	}
 	res.Cost = result.Cost{
-		CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel, Unassigned: r.kept.Unassigned(),
+		CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel, PricesDate: r.cfg.PricesDate, Unassigned: r.kept.Unassigned(),
 	}
 	r.sum.Fill(&res)
 	if res.Retrieval != nil {

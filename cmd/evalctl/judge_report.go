@@ -69,6 +69,7 @@ func (t *terminal) labels(c *judgeCheckCmd, plan *judging.Plan, labels []dataset
 	if c.limit != nil {
 		price += fmt.Sprintf(" (cap %s)", *c.limit)
 	}
+	price += pricesOf(plan.PricesDate())
 	t.field("judge", "%s  %s", describe(plan.Identity()), price)
 }
 

@@ -124,8 +124,10 @@ func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Targ
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
 		}),
 	}
+	config.ReaderPrices = c.readerPrices()
 	if plan.judging != nil {
 		config.Paid, config.UnpricedModel = true, plan.judging.UnpricedModel()
+		config.PricesDate = plan.judging.PricesDate()
 	}
 	return config
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/judging"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -71,7 +72,34 @@ func (c *judgeFlags) planJudging(p *process, kind scorer.Kind) (*judging.Plan, e
 	return judging.New(judging.Config{
 		Provider: provider, Model: model, BaseURL: c.modelURL(p),
 		Prompts: kind.Prompts(), Prices: c.prices, Cap: c.budget, MaxUnusable: c.MaxUnusable,
+		PricesDate: c.pricesDate(model),
 	})
+}
+
+// pricesDate returns the day of a model's price, "" if --price gives it.
+func (c *judgeFlags) pricesDate(model string) string {
+	for _, v := range c.Price {
+		if named, _, err := llm.ParsePrice(v); err == nil && strings.HasPrefix(model, named) {
+			return ""
+		}
+	}
+	return llm.PricesDate
+}
+
+// readerPrices are those of the models that the daemon reports. A daemon that is running already
+// does not say who provides them.
+func (c *runCmd) readerPrices() *result.ReaderPrices {
+	provider := llm.ProviderOpenAI
+	if c.Endpoint == "" {
+		provider = cmp.Or(c.LLMProvider, provider)
+	}
+	date := llm.PricesDate
+	if len(c.Price) > 0 || provider != llm.ProviderOpenAI {
+		date = "" // some may be given
+	}
+	return &result.ReaderPrices{Date: date, Of: func(model string) (llm.Price, bool) {
+		return c.prices.Of(provider, model)
+	}}
 }
 
 // newScorer returns the scorer of a run that has spent money already.

@@ -30,6 +30,9 @@ type Sum struct {
 	models  map[string]int
 	prompts map[string]int
 	reader  result.TokenSums
+	// readers has the tokens of reader by model, which prices, if set, price.
+	readers map[string]result.TokenSums
+	prices  *result.ReaderPrices
 	// cost is what judging the records cost.
 	cost result.Cost
 
@@ -48,10 +51,13 @@ type Sum struct {
 func New(topK int) *Sum {
 	return &Sum{
 		tags: map[string]*result.TagFigures{}, both: map[[2]string]*attempts{}, modes: map[string]int{},
-		models: map[string]int{}, prompts: map[string]int{},
+		models: map[string]int{}, prompts: map[string]int{}, readers: map[string]result.TokenSums{},
 		topK: topK, retrieval: newRetrievalSum(topK),
 	}
 }
+
+// PriceReaders lets Fill price the tokens that the daemon reported for its readers.
+func (s *Sum) PriceReaders(p result.ReaderPrices) { s.prices = &p }
 
 // Finished returns the number of records that were added.
 func (s *Sum) Finished() int { return s.counts.Finished() }
@@ -155,6 +161,11 @@ func (s *Sum) addAnswer(r result.Record) {
 		s.prompts[r.PromptSHA256]++
 	}
 	addTokens(&s.reader, r.Usage)
+	if r.Usage != nil {
+		sums := s.readers[r.Model]
+		addTokens(&sums, r.Usage)
+		s.readers[r.Model] = sums
+	}
 }
 
 // Fill sets the figures of res to those of the records. The cluster tag in res.Settings, the
@@ -180,6 +191,9 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 	res.Retried, res.GoldMissed, res.Grounded = s.retried, s.goldMissed, s.grounded
 	res.ReaderUsage = s.reader
+	if s.prices != nil {
+		res.ReaderCost = result.NewReaderCost(s.readers, *s.prices)
+	}
 	res.Retrieval = s.retrieval.figures(res)
 	res.Cost = s.costOf(res.Cost)
 	res.Interval = PassInterval(n)
@@ -193,6 +207,7 @@ func (s *Sum) Fill(res *result.Result) {
 func (s *Sum) costOf(given result.Cost) result.Cost {
 	c := s.cost
 	c.CapUSD, c.UnpricedModel, c.Unassigned = given.CapUSD, given.UnpricedModel, given.Unassigned
+	c.PricesDate = given.PricesDate
 	c.AddUnassigned()
 	return c
 }

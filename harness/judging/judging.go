@@ -25,6 +25,8 @@ type Config struct {
 	Prompts scorer.Prompts
 	ByType  scorer.PromptSet
 	Prices  llm.Prices
+	// PricesDate is the day of the model's price, YYYY-MM-DD; empty if that is not known.
+	PricesDate string
 	// MaxUnusable is how many verdicts in a row may be unusable before a scorer returns
 	// scorer.ErrUnusable; 0 is any number.
 	MaxUnusable int
@@ -159,4 +161,14 @@ func (p *Plan) UnpricedModel() string {
 		return ""
 	}
 	return p.config.Model
+}
+
+// PricesDate returns the day of the model's price, "" if the day or the price is not known, and for
+// a model that costs nothing.
+func (p *Plan) PricesDate() string {
+	price, ok := p.config.Prices.Of(p.config.Provider.Name(), p.config.Model)
+	if !ok || price == (llm.Price{}) {
+		return ""
+	}
+	return p.config.PricesDate
 }

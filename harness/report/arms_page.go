@@ -322,6 +322,10 @@ func (a *Arm) inputs(p *summary) {
 	add("scorer", scorer)
 	add("daemon", join(markdown.Cell, id.Daemon.Program, id.Daemon.Endpoint, id.Daemon.Version))
 	add("cost", costText(res))
+	if c := res.ReaderCost; c != nil {
+		add("the daemon's reader", markdown.Cell(c.Text()+", apart from the cost"))
+	}
+	add("prices of", markdown.Cell(res.Cost.PricesDate))
 	add("evalctl", join(markdown.Cell, id.Tool.Version, id.Tool.Commit))
 	add("time", fmt.Sprintf("%s to %s", stamp(res.StartedAt), stamp(res.FinishedAt)))
 	add("result", join(markdown.Cell, a.Run.Path))

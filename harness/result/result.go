@@ -73,7 +73,10 @@ type Result struct {
 	// Retrieval is null if no question has gold.
 	Retrieval   *Retrieval `json:"retrieval"`
 	ReaderUsage TokenSums  `json:"reader_usage"`
-	Cost        Cost       `json:"cost"`
+	// ReaderCost is nil if the daemon reported no tokens, and in a replay, whose CostAccounting has
+	// what daemons spend.
+	ReaderCost *ReaderCost `json:"reader_cost,omitempty"`
+	Cost       Cost        `json:"cost"`
 
 	// CostAccounting and Replay are nil in the result of a run.
 	CostAccounting *CostAccounting `json:"cost_accounting,omitempty"`

@@ -139,7 +139,7 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		StartedAt: res.StartedAt, FinishedAt: res.FinishedAt, Stopped: res.Stopped,
 		Resumed: res.Resumed, Planned: id.Dataset.Selected, Identity: id, Settings: res.Settings,
 		Cost: result.Cost{
-			CapUSD: res.Cost.CapUSD, UnpricedModel: res.Cost.UnpricedModel, Unassigned: res.Cost.Unassigned,
+			CapUSD: res.Cost.CapUSD, UnpricedModel: res.Cost.UnpricedModel, PricesDate: res.Cost.PricesDate, Unassigned: res.Cost.Unassigned,
 		},
 	}
 	if whole {
@@ -148,6 +148,9 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 	if whole && f.number != want.Planned || f.number > want.Planned {
 		rep.add(Difference{Path: ".questions", Problem: fmt.Sprintf(
 			"it has %d questions, and the run planned %d", f.number, want.Planned)})
+	}
+	if res.ReaderCost != nil {
+		f.sum.PriceReaders(res.ReaderCost.Prices())
 	}
 	f.sum.Fill(want)
 	if want.Retrieval != nil {
