@@ -62,6 +62,8 @@ type Config struct {
 	Concurrency int
 	// Timeout limits one question, from the search to the answer.
 	Timeout time.Duration
+	// RetryErrors is set if questions of a resumed replay are tried again as harness.Config says.
+	RetryErrors bool
 	// Gate has the floors and allowances that judge each arm. Its other settings are not used.
 	Gate result.Settings
 	Tool result.ToolID

@@ -79,7 +79,7 @@ func (c *replayCmd) config(p *process) (replay.Config, error) {
 		Scorer: c.scorer, Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate, Unmetered: c.Unmetered,
 		MaxUnusable: c.MaxUnusable,
 		Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: dir, MaxBytes: llm.DefaultCacheBytes},
-		Concurrency: c.Concurrency, Timeout: c.Timeout, Gate: c.settings(result.Settings{}), Tool: toolID(),
+		Concurrency: c.Concurrency, Timeout: c.Timeout, RetryErrors: c.RetryErrors, Gate: c.settings(result.Settings{}), Tool: toolID(),
 	}
 	if err := c.addModels(p, &config); err != nil {
 		return config, err

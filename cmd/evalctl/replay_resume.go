@@ -80,6 +80,8 @@ func (t *terminal) resumeReplay(path string, stopped error) {
 		more = " --max-cost-usd <more>"
 	case errors.Is(stopped, harness.ErrDaemonDied):
 		how = "once the daemon is in order, continue with"
+	case errors.As(stopped, new(*harness.SystematicError)):
+		how, more = "once the cause is repaired, continue with", " --retry-errors"
 	case errors.Is(stopped, harness.ErrControls), errors.Is(stopped, scorer.ErrUnusable):
 		how = "once the judge is in order, continue with"
 	}
