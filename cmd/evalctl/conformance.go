@@ -109,7 +109,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		return c.check(ctx, p, t, out, c.options(c.Endpoint), checks)
 	}
 	config, keys, err := c.startConfig(p)
-	defer os.RemoveAll(keys) // nothing if it is empty
+	defer func() { _ = os.RemoveAll(keys) }() // nothing if it is empty
 	if err != nil {
 		return usageError{err}
 	}
@@ -124,8 +124,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		c.MCP = session.Endpoint().URL() + "/mcp"
 	}
 	options := c.options(session.Endpoint().URL())
-	options.Reference = config.Profile.Announces // this program
-	options.Process = session.Process()
+	options.Process, options.Reference = session.Process(), c.startsOwn(p)
 	options.Log = func() string { return session.Process().LastLines() }
 	options.Restart = func(ctx context.Context) (string, conformance.Process, error) {
 		t.field("restart", "the daemon died and is started again")
@@ -174,8 +173,10 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, out
 	options.Done = progress.add
 	found, err := conformance.Run(ctx, options)
 	progress.done()
-	if n := len(found.BrainsLeft); n > 0 {
+	if n := len(found.BrainsLeft); n > 1 {
 		t.field("brains", "%d left behind, such as %s; the report names them", n, printable(found.BrainsLeft[0], oneLine))
+	} else if n == 1 {
+		t.field("brains", "1 left behind: %s", printable(found.BrainsLeft[0], oneLine))
 	}
 	switch {
 	case errors.Is(err, conformance.ErrUnusable):

@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
+	"evalctl/scorer"
 )
 
 // configured prints the project file that is in force.
@@ -390,6 +391,8 @@ func (t *terminal) resumeHint(journal string, stopped error) {
 		more = " --max-failures <more>"
 	case errors.Is(stopped, harness.ErrMode):
 		how = "once the daemon runs that mode, continue with"
+	case errors.Is(stopped, scorer.ErrUnusable):
+		how = "once the judge is in order, continue with"
 	}
 	t.field("resume", "no results are lost; %s: %s%s", how, commandLine("evalctl", "run", "--resume", journal), more)
 }

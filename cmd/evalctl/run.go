@@ -108,7 +108,7 @@ func (c *runCmd) target(session *harness.Session, brains map[string]string) *tar
 	return &target.Target{
 		Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
 		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
-		Dialect: result.Dialect(c.Dialect),
+		MaxPerDocument: c.MaxPerDocument, Dialect: result.Dialect(c.Dialect),
 	}
 }
 

@@ -46,6 +46,7 @@ var tasks = []task{
 	{name: "locomo-session-per-conversation", dir: "locomo-session", brainOf: conversation, recall: .945, ndcg: .847},
 	{name: "lme-mixed-turn", dir: "lme-mixed-turn", brainOf: oneBrain, recall: .779, ndcg: .690},
 	{name: "lme-evidence-turn", dir: "lme-evidence-turn", brainOf: oneBrain, recall: .863, ndcg: .796},
+	{name: "cisi", dir: "cisi", brainOf: oneBrain},
 	{name: "cranfield", dir: "cranfield", brainOf: oneBrain, recall: .445, ndcg: .419},
 }
 

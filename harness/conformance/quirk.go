@@ -224,14 +224,14 @@ func (q *quirks) removeFrom(r request, brain string, res *response) {
 	if r.unfiltered {
 		return
 	}
-	switch s, _ := shapeOf(r); {
-	case s == listingShape:
+	switch s, _ := shapeOf(r); s {
+	case listingShape:
 		q.filter(res, "items", func(e object, all []any) bool {
 			p, _ := e["path"].(string)
 			return q.isOwn(p, brain, res.seen) ||
 				q.folders && strings.Contains(r.query, "recursive=true") && isFolderRow(e, all)
 		})
-	case s == searchShape || s == recallShape:
+	case searchShape, recallShape:
 		q.filter(res, "chunks", func(e object, _ []any) bool {
 			p, _ := e["path"].(string)
 			return q.isOwn(p, brain, res.seen)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"evalctl/daemon"
+	ct "evalctl/harness/conformance/conformancetest"
 	"evalctl/harness/launch"
 	"evalctl/internal/llm"
 )
@@ -49,6 +50,12 @@ func mortal(how, marker string, next http.Handler) http.Handler {
 	exit := func() {
 		fmt.Fprintln(os.Stderr, "panic: the disk is full")
 		os.Exit(2)
+	}
+	if _, err := os.Stat(marker); how == crashAtRequest && err != nil {
+		return ct.CrashAt(250, func() { _ = os.WriteFile(marker, nil, 0o600); exit() })(next)
+	}
+	if how == crashOnAbort {
+		return ct.CrashOnAbort(exit)(next)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := os.Stat(marker)

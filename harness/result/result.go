@@ -16,7 +16,8 @@ const (
 	StopScorer      Stop = "scorer_failed"
 	StopMode        Stop = "mode"
 	StopControls    Stop = "controls"
-	StopMaxFailures Stop = "max_failures" // so many questions did not pass that the rest is not asked
+	StopMaxFailures Stop = "max_failures"      // so many questions did not pass that the rest is not asked
+	StopUnusable    Stop = "unusable_verdicts" // so many in a row that the judge is not asked further
 	StopFailed      Stop = "failed"
 )
 

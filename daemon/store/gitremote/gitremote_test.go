@@ -192,7 +192,9 @@ func TestConflict(t *testing.T) {
 	if !has(t, b, "shared.md", "two\n")() {
 		t.Error("the document was changed")
 	}
-	refusals := func() int { return strings.Count(two.log.String(), "conflicts with the git remote: writes are refused") }
+	refusals := func() int {
+		return strings.Count(two.log.String(), "conflicts with the git remote: writes are refused")
+	}
 	eventually(t, "the line of the log", func() bool { return refusals() > 0 })
 	time.Sleep(300 * time.Millisecond) // further attempts
 	if refusals() != 1 {

@@ -35,30 +35,16 @@ func Stray(paths ...string) Wrapper {
 	return editListing(func(r *http.Request, items []any) []any { return withStray(r, items, paths) })
 }
 
-// StrayAfterSearch is StrayAfter for searches and asks: a daemon may create its index then.
+// StrayAfterSearch adds files to listings of a brain's root after the brain's first search or ask, as
+// a daemon does that creates its index then.
 func StrayAfterSearch(paths ...string) Wrapper {
 	search, ask := Route("* /search"), Route("* /ask")
-	return strayAfter(func(r *http.Request) bool { return search(r) || ask(r) }, brainOf, paths)
-}
-
-// StrayAfter adds files to listings of every brain's root after the daemon's first matching request.
-func StrayAfter(match Match, paths ...string) Wrapper {
-	return strayAfter(match, func(*http.Request) string { return "" }, paths)
-}
-
-func brainOf(r *http.Request) string {
-	id, _, _ := brainPath(r)
-	return id
-}
-
-// strayAfter adds files to listings for which scope is that of an earlier matching request.
-func strayAfter(match Match, scope func(*http.Request) string, paths []string) Wrapper {
 	var mu sync.Mutex
 	late := map[string]bool{}
 	listed := editListing(func(r *http.Request, items []any) []any {
 		mu.Lock()
 		defer mu.Unlock()
-		if !late[scope(r)] {
+		if !late[brainOf(r)] {
 			return items
 		}
 		return withStray(r, items, paths)
@@ -67,13 +53,18 @@ func strayAfter(match Match, scope func(*http.Request) string, paths []string) W
 		inner := listed(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			inner.ServeHTTP(w, r)
-			if match(r) {
+			if search(r) || ask(r) {
 				mu.Lock()
-				late[scope(r)] = true
+				late[brainOf(r)] = true
 				mu.Unlock()
 			}
 		})
 	}
+}
+
+func brainOf(r *http.Request) string {
+	id, _, _ := brainPath(r)
+	return id
 }
 
 func withStray(r *http.Request, items []any, paths []string) []any {
