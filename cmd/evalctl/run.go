@@ -107,8 +107,8 @@ func (c *runCmd) check(
 func (c *runCmd) target(session *harness.Session, brains map[string]string) *target.Target {
 	return &target.Target{
 		Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
-		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
-		Dialect: result.Dialect(c.Dialect),
+		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
+		MaxPerDocument: c.MaxPerDocument, Dialect: result.Dialect(c.Dialect),
 	}
 }
 
