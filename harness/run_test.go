@@ -87,7 +87,7 @@ func TestRunKeepsTheOrderOfTheDataset(t *testing.T) {
 		t.Errorf("the questions finished in the order %v, which tests nothing", recorded)
 	}
 	if res.Passed != n || *res.PassRate != 1 || f.Stopped != "" || f.GoldMissed != 0 ||
-		f.Grounded != n || f.EffectiveModes["bm25"] != n || f.ReaderModels["fake"] != n {
+		f.Grounded+f.GroundedIDsOnly != n || f.EffectiveModes["bm25"] != n || f.ReaderModels["fake"] != n {
 		t.Errorf("got %+v", res)
 	}
 	if diff := cmp.Diff(result.TokenSums{InputTokens: 80, OutputTokens: 16, Reported: 8},

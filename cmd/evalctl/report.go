@@ -132,8 +132,8 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 	t.repeats(res)
 	t.verdict(res)
 	t.tags(res)
-	if res.Grounded > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() {
-		t.field("grounded", "%d/%d passing answers cite retrieved text", res.Grounded, res.Passed)
+	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() {
+		t.field("grounded", "%s", res.GroundedText())
 	}
 	if res.Retrieval != nil {
 		t.retrieval(res)
@@ -160,7 +160,11 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 		t.field("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", res.ReaderCost.Text(),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, count(res.ReaderUsage.Reported, "answer"))
 	}
-	ran := append(ran("mode", res.EffectiveModes), ran("reader", res.ReaderModels)...)
+	modes := ran("mode", res.EffectiveModes)
+	if res.ModesUnknown > 0 {
+		modes = append(modes, fmt.Sprintf("mode not reported ×%d", res.ModesUnknown))
+	}
+	ran := append(modes, ran("reader", res.ReaderModels)...)
 	if len(ran) > 0 {
 		t.field("ran", "%s", strings.Join(ran, "  "))
 	}

@@ -15,9 +15,9 @@ import (
 type Sum struct {
 	counts result.Counts
 	// goldMissed is the number of answered questions with gold documents of which none was
-	// retrieved, grounded the number of passed ones that cite a retrieved chunk.
+	// retrieved, grounded the number of passed ones of each grounding.
 	goldMissed int
-	grounded   int
+	grounded   [result.GroundedByQuote + 1]int
 	// loss attributes the questions that did not pass, as in a scenario with a reader.
 	loss    result.Loss
 	retried int
@@ -25,11 +25,13 @@ type Sum struct {
 	first struct{ passed, total, again int }
 	tags  map[string]*result.TagFigures
 	// both counts the questions that have two tags, the second of which may name a cluster.
-	both    map[[2]string]*attempts
-	modes   map[string]int
-	models  map[string]int
-	prompts map[string]int
-	reader  result.TokenSums
+	both  map[[2]string]*attempts
+	modes map[string]int
+	// modesUnknown is the number of answers without a mode.
+	modesUnknown int
+	models       map[string]int
+	prompts      map[string]int
+	reader       result.TokenSums
 	// readers has the tokens of reader by model, which prices, if set, price.
 	readers map[string]result.TokenSums
 	prices  *result.ReaderPrices
@@ -83,8 +85,8 @@ func (s *Sum) Add(r result.Record) {
 	if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored && r.GoldRank() == 0 {
 		s.goldMissed++
 	}
-	if r.Passed && r.Grounded() {
-		s.grounded++
+	if r.Passed {
+		s.grounded[r.Grounding()]++
 	}
 	addLoss(&s.loss, r.LostAt(result.AskBasic, s.topK)) // Fill knows the scenario
 	s.cost.AddRecord(&r)
@@ -153,6 +155,8 @@ func (s *Sum) addAnswer(r result.Record) {
 	}
 	if r.EffectiveMode != "" {
 		s.modes[r.EffectiveMode]++
+	} else {
+		s.modesUnknown++
 	}
 	if r.Model != "" {
 		s.models[r.Model]++
@@ -182,14 +186,15 @@ func (s *Sum) Fill(res *result.Result) {
 		res.MeanScoreInterval = &i
 	}
 	res.FirstTryRate = s.firstTryRate()
-	res.Tags, res.EffectiveModes = s.tags, s.modes
+	res.Tags, res.EffectiveModes, res.ModesUnknown = s.tags, s.modes, s.modesUnknown
 	res.ReaderModels, res.ReaderPrompts = s.models, s.prompts
 	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.text)
 	if res.Felt = nil; s.felt != nil {
 		felt := Quantiles(s.felt)
 		res.Felt = &felt
 	}
-	res.Retried, res.GoldMissed, res.Grounded = s.retried, s.goldMissed, s.grounded
+	res.Retried, res.GoldMissed = s.retried, s.goldMissed
+	res.Grounded, res.GroundedIDsOnly = s.grounded[result.GroundedByQuote], s.grounded[result.GroundedByID]
 	res.ReaderUsage = s.reader
 	if s.prices != nil {
 		res.ReaderCost = result.NewReaderCost(s.readers, *s.prices)

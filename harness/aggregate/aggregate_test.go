@@ -160,7 +160,7 @@ func TestFigures(t *testing.T) {
 			"a": tagFigures(result.Counts{Total: 2, Passed: 1, Scored: 2}),
 			"b": tagFigures(result.Counts{Total: 2, Scored: 1, Errors: 1}),
 		},
-		EffectiveModes: map[string]int{"bm25": 1}, ReaderModels: map[string]int{"m": 1},
+		EffectiveModes: map[string]int{"bm25": 1}, ModesUnknown: 2, ReaderModels: map[string]int{"m": 1},
 		ReaderPrompts: map[string]int{},
 		Latency:       result.Quantiles{N: 3},
 		FirstDelta:    result.Quantiles{N: 1},
@@ -185,13 +185,16 @@ func TestFigures(t *testing.T) {
 func TestGroundedPasses(t *testing.T) {
 	r := result.Record{
 		Outcome: result.Scored, Retrieved: []result.Chunk{{ChunkID: "c1"}},
-		Citations: []json.RawMessage{json.RawMessage(`{"chunk_id":"c1"}`)},
+		Citations: []json.RawMessage{json.RawMessage(`{"chunk_id":"c1","quote":"a"}`)},
 	}
 	passed, elsewhere := r, r
 	passed.Passed, elsewhere.Passed = true, true
 	elsewhere.Retrieved = nil
-	if got := figures(5, r, passed, elsewhere).Grounded; got != 1 {
-		t.Errorf("got %d", got)
+	quoted := passed
+	quoted.Retrieved, quoted.EffectiveMode = []result.Chunk{{ChunkID: "c1", Text: "an a"}}, "bm25"
+	got := figures(5, r, passed, elsewhere, quoted, quoted)
+	if got.Grounded != 2 || got.GroundedIDsOnly != 1 || got.ModesUnknown != 3 {
+		t.Errorf("grounded %d, by id %d, modes unknown %d", got.Grounded, got.GroundedIDsOnly, got.ModesUnknown)
 	}
 }
 

@@ -51,7 +51,7 @@ func properties(run *Run) []property {
 	}
 	s.add("scenario", string(id.Scenario))
 	s.add("mode", id.Mode)
-	s.add("effective_modes", tally(res.EffectiveModes))
+	s.add("effective_modes", modesRan(res))
 	s.add("top_k", strconv.Itoa(id.TopK))
 	s.add("scorer", res.ScorerName)
 	if j := id.Judge; j != nil {
@@ -92,6 +92,15 @@ func selection(res *result.Result) string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d questions (%s)", asked, d.Selection.Total, d.Selection)
+}
+
+// modesRan lists the modes that ran, and how many answers did not say which.
+func modesRan(res *result.Result) string {
+	ran := tally(res.EffectiveModes)
+	if res.ModesUnknown > 0 {
+		ran = strings.TrimSpace(fmt.Sprintf("%s unknown=%d", ran, res.ModesUnknown))
+	}
+	return ran
 }
 
 // tally lists how often each name occurred.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"evalctl/daemon/protocol"
-	"evalctl/internal/jsonobj"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -151,21 +150,4 @@ func (r *Record) GoldRank() int {
 		}
 	}
 	return first
-}
-
-// Grounded reports whether a citation names a retrieved chunk.
-func (r *Record) Grounded() bool {
-	for _, raw := range r.Citations {
-		cite, err := jsonobj.Parse(raw)
-		if err != nil {
-			continue
-		}
-		id := cite.Text("chunk_id", "chunkId")
-		for _, c := range r.Retrieved {
-			if id != "" && id == c.ChunkID {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -60,8 +60,10 @@ type Result struct {
 	Identity       Identity       `json:"identity"`
 	Settings       Settings       `json:"settings"`
 	EffectiveModes map[string]int `json:"effective_modes"`
-	ReaderModels   map[string]int `json:"reader_models"`
-	ReaderPrompts  map[string]int `json:"reader_prompts"`
+	// ModesUnknown is the number of answers that did not say which mode ran.
+	ModesUnknown  int            `json:"modes_unknown,omitempty"`
+	ReaderModels  map[string]int `json:"reader_models"`
+	ReaderPrompts map[string]int `json:"reader_prompts"`
 	// Latency and FirstDelta are those of the answering attempts. Felt is Latency as the callers felt
 	// it (see Record.Felt), over the same questions; it is nil if no question had to wait.
 	Latency    Quantiles  `json:"latency"`
@@ -69,7 +71,11 @@ type Result struct {
 	FirstDelta Quantiles  `json:"first_delta"`
 	Retried    int        `json:"retried"`
 	GoldMissed int        `json:"gold_missed"`
-	Grounded   int        `json:"grounded"`
+	// Grounded is the number of passed questions with a quote that is in the chunk it cites,
+	// GroundedIDsOnly that of the others that cite a retrieved chunk with a quote that cannot be
+	// checked. See Record.Grounding.
+	Grounded        int `json:"grounded"`
+	GroundedIDsOnly int `json:"grounded_ids_only,omitempty"`
 	// Retrieval is null if no question has gold.
 	Retrieval   *Retrieval `json:"retrieval"`
 	ReaderUsage TokenSums  `json:"reader_usage"`
@@ -81,6 +87,12 @@ type Result struct {
 	// CostAccounting and Replay are nil in the result of a run.
 	CostAccounting *CostAccounting `json:"cost_accounting,omitempty"`
 	Replay         *Replay         `json:"replay,omitempty"`
+}
+
+// GroundedText says how many passing answers rest on what was retrieved.
+func (r *Result) GroundedText() string {
+	return fmt.Sprintf("%d of %d passing answers (quote found), %d by id only",
+		r.Grounded, r.Passed, r.GroundedIDsOnly)
 }
 
 // Settings are the parts of a configuration that do not belong to the experiment.

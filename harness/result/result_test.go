@@ -42,21 +42,6 @@ func TestWarningsKey(t *testing.T) {
 	}
 }
 
-func TestGrounded(t *testing.T) {
-	chunks := []result.Chunk{{ChunkID: "c1"}, {}}
-	for cite, want := range map[string]bool{
-		`{"chunk_id":"c1"}`: true, `{"chunkId":"c1"}`: true, `{"chunk_id":"c2"}`: false,
-		`{"chunk_id":""}`: false, `{}`: false, `{"chunk_id":7}`: false,
-	} {
-		r := result.Record{
-			Retrieved: chunks, Citations: []json.RawMessage{json.RawMessage(cite)},
-		}
-		if got := r.Grounded(); got != want {
-			t.Errorf("%s: got %v", cite, got)
-		}
-	}
-}
-
 func TestBelieved(t *testing.T) {
 	wilson, clustered := &result.Interval{Method: result.MethodWilson}, &result.Interval{Method: result.MethodClustered}
 	for want, res := range map[*result.Interval]result.Result{

@@ -61,7 +61,7 @@ func FuzzReadAnswer(f *testing.F) {
 			t.Fatal(err)
 		}
 		if back.Answer != rec.Answer || len(back.Citations) != len(rec.Citations) ||
-			back.Grounded() != rec.Grounded() {
+			back.Grounding() != rec.Grounding() {
 			t.Fatalf("it was read back as %+v", back)
 		}
 		if err := validRecord(line); err != nil {

@@ -100,7 +100,7 @@ func retrievalSection(res *result.Result) section {
 		fact{Name: "Counted as 0", Value: count(r.Errors, "question") + " without a list of chunks"},
 		fact{Name: "No gold in the top-k", Value: count(res.GoldMissed, "question")})
 	if res.Identity.Scenario.Reads() {
-		facts = append(facts, fact{Name: "Grounded", Value: fmt.Sprintf("%d of %d passing answers cite retrieved text", res.Grounded, res.Passed)})
+		facts = append(facts, fact{Name: "Grounded", Value: res.GroundedText()})
 	}
 	s.add(block{Facts: facts}, block{Table: depths(r)})
 	return s

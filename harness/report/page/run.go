@@ -161,6 +161,9 @@ func modes(res *result.Result) string {
 	if len(res.EffectiveModes) > 0 {
 		text += "; ran " + counts(res.EffectiveModes)
 	}
+	if n := res.ModesUnknown; n > 0 {
+		text += fmt.Sprintf("; not reported by %s", count(n, "answer"))
+	}
 	return text
 }
 

@@ -1,0 +1,81 @@
+package result
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonobj"
+)
+
+// Grounding is what the citations of an answer rest on.
+type Grounding int
+
+// The kinds of grounding, from the weakest.
+const (
+	Ungrounded Grounding = iota
+	// GroundedByID means that a citation names a retrieved chunk and its quote cannot be checked:
+	// there is none, the chunk has no text, or its text may have been cut, at 512 characters or with
+	// an ellipsis, before the quote.
+	GroundedByID
+	// GroundedByQuote means that the quote of a citation is in the text of the chunk that it names.
+	GroundedByQuote
+)
+
+// Grounding returns the strongest grounding among the citations. Quotes are compared in Unicode
+// normal form C, with every run of white space as one space, in the same case. An ellipsis in a
+// quote, "…" or "...", stands for any text: its parts must follow each other in the chunk.
+func (r *Record) Grounding() Grounding {
+	best := Ungrounded
+	for _, raw := range r.Citations {
+		cite, err := jsonobj.Parse(raw)
+		if err != nil {
+			continue
+		}
+		id := cite.Text("chunk_id", "chunkId")
+		for i := range r.Retrieved {
+			if c := &r.Retrieved[i]; id != "" && id == c.ChunkID {
+				best = max(best, groundingOf(cite.Text("quote"), c.Text))
+			}
+		}
+	}
+	return best
+}
+
+// groundingOf returns what a citation with a quote of a chunk with this text rests on.
+func groundingOf(quote, text string) Grounding {
+	parts, cut := quoteParts(quote), utf8.RuneCountInString(text) >= protocol.MaxPreviewChars
+	text = spaced(text)
+	cut = cut || strings.HasSuffix(text, "…") || strings.HasSuffix(text, "...")
+	if len(parts) == 0 || text == "" {
+		return GroundedByID
+	}
+	rest := text
+	for _, p := range parts {
+		at := strings.Index(rest, p)
+		if at < 0 {
+			if cut {
+				return GroundedByID
+			}
+			return Ungrounded
+		}
+		rest = rest[at+len(p):]
+	}
+	return GroundedByQuote
+}
+
+// quoteParts returns the parts of a quote between ellipses.
+func quoteParts(quote string) []string {
+	var parts []string
+	for p := range strings.SplitSeq(strings.ReplaceAll(quote, "...", "…"), "…") {
+		if p = spaced(p); p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// spaced returns a text in normal form C with single spaces.
+func spaced(text string) string { return strings.Join(strings.Fields(norm.NFC.String(text)), " ") }
