@@ -157,7 +157,7 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 			pricesOf(res.Cost.PricesDate))
 	}
 	if res.ReaderCost != nil {
-		t.field("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", res.ReaderCost.Text(),
+		t.field("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", printable(res.ReaderCost.Text(), oneLine),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, count(res.ReaderUsage.Reported, "answer"))
 	}
 	modes := ran("mode", res.EffectiveModes)

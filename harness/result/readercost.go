@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"evalctl/internal/llm"
-	"evalctl/internal/printable"
 )
 
 // ReaderCost is what the tokens cost that a daemon reported for its reader, at list prices. The
@@ -70,7 +69,8 @@ func (c *ReaderCost) Prices() ReaderPrices {
 	}}
 }
 
-// Text says in one line what the daemon's reader cost. It is printable.
+// Text says what the daemon's reader cost. The names in it are as the daemon wrote them: outputs must
+// escape it.
 func (c *ReaderCost) Text() string {
 	var unpriced []string
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
@@ -79,7 +79,7 @@ func (c *ReaderCost) Text() string {
 		case name == "":
 			unpriced = append(unpriced, "a model that is not named")
 		default:
-			unpriced = append(unpriced, printable.Line(name, 80))
+			unpriced = append(unpriced, name)
 		}
 	}
 	text := "price unknown"
@@ -89,7 +89,7 @@ func (c *ReaderCost) Text() string {
 		text += ": " + strings.Join(unpriced, ", ")
 	}
 	if c.PricesDate != "" && c.USD != nil && *c.USD > 0 {
-		text += fmt.Sprintf(" at prices of %s", printable.Line(c.PricesDate, 10))
+		text += fmt.Sprintf(" at prices of %s", c.PricesDate)
 	}
 	return text
 }

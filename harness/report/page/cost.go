@@ -44,7 +44,7 @@ func costSection(res *result.Result) section {
 	if u := res.ReaderUsage; u.Reported > 0 {
 		facts = append(facts, fact{Name: "Reader", Value: fmt.Sprintf("%d tokens in, %d out, reported for %s; the daemon pays for them", u.InputTokens, u.OutputTokens, count(u.Reported, "answer"))})
 		if rc := res.ReaderCost; rc != nil {
-			facts = append(facts, fact{Name: "Cost of the reader", Value: rc.Text() + ", apart from the judge"})
+			facts = append(facts, fact{Name: "Cost of the reader", Value: clean(rc.Text()) + ", apart from the judge"})
 		}
 	}
 	s.add(block{Facts: facts})
