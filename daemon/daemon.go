@@ -117,6 +117,9 @@ func (d *Daemon) Handler() http.Handler { return d.api }
 // Close ends background jobs, which the next daemon continues, pushes to the git remote, and closes
 // every brain. Further calls do nothing.
 func (d *Daemon) Close() error {
+	if d.remote != nil {
+		d.remote.Interrupt() // jobs may wait for a brain that is being opened
+	}
 	d.memories.Close()
 	if d.remote != nil {
 		d.remote.Close()

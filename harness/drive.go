@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -11,7 +10,6 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
-	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
@@ -188,7 +186,7 @@ func (r *runner) drive(parent context.Context) error {
 				if quit.Err() != nil {
 					continue // it was fed in the moment in which the feeding ended
 				}
-				if err := r.work(ctx, j, entries); errors.Is(err, llm.ErrBudgetExceeded) {
+				if err := r.work(ctx, j, entries); softly(err) {
 					soften(err)
 				} else if err != nil {
 					abort(err)

@@ -248,6 +248,8 @@ func stopReason(err error) result.Stop {
 		return result.StopControls
 	case errors.Is(err, ErrMaxFailures):
 		return result.StopMaxFailures
+	case errors.Is(err, scorer.ErrUnusable):
+		return result.StopUnusable
 	case errors.Is(err, errScorer):
 		return result.StopScorer
 	case errors.Is(err, context.Canceled):

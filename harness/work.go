@@ -74,7 +74,7 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if errors.Is(err, llm.ErrBudgetExceeded) {
+		if softly(err) {
 			return err
 		}
 		return fmt.Errorf("%w: %w", errScorer, err)
@@ -85,6 +85,12 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 	r.completed(j.index, &graded)
 	entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &graded}}
 	return nil
+}
+
+// softly reports whether an error of a question ends the run as soon as those that are being asked
+// have finished: what they cost is spent already.
+func softly(err error) bool {
+	return errors.Is(err, llm.ErrBudgetExceeded) || errors.Is(err, scorer.ErrUnusable)
 }
 
 // answer asks one question and returns its record, not yet scored. An error stops the run.

@@ -185,13 +185,13 @@ const controlRounds = 6
 // judgeEstimate is that of judging the answers, and the controls.
 func (p *Plan) judgeEstimate() PhaseEstimate {
 	e := PhaseEstimate{Phase: ledger.Judge}
-	add := func(item scorer.Item, times llm.USD) {
-		e.USD[Likely] = e.USD[Likely].Plus(times * p.judging.Estimate(item))
-		e.USD[Worst] = e.USD[Worst].Plus(times * p.judging.Worst(item))
-		e.Calls += int(times)
+	add := func(item scorer.Item, times int) {
+		e.USD[Likely] = e.USD[Likely].Plus(p.judging.Estimate(item).Times(times))
+		e.USD[Worst] = e.USD[Worst].Plus(p.judging.Worst(item).Times(times))
+		e.Calls += times
 	}
 	for _, q := range p.Questions {
-		times := llm.USD(len(p.Arms))
+		times := len(p.Arms)
 		if q.Erratum != nil && !q.Erratum.Exclude {
 			times *= 2 // by both references
 		}

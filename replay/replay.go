@@ -46,6 +46,8 @@ type Config struct {
 	// Judge and Prompts are needed for a scorer that asks a model.
 	Judge   *Model
 	Prompts scorer.PromptSet
+	// MaxUnusable is how many verdicts of an arm in a row may be unusable, 0 for any number.
+	MaxUnusable int
 
 	// Cap is the limit on what all arms spend together, nil for none.
 	Cap *llm.USD

@@ -46,9 +46,9 @@ func (d dual) Score(ctx context.Context, item Item) (Verdict, error) {
 	original, err := d.Scorer.Score(ctx, item)
 	v.Attempts += original.Attempts
 	v.Usage = v.Usage.Plus(original.Usage)
-	v.Cost += original.Cost
+	v.Cost = v.Cost.Plus(original.Cost)
 	v.Cached = v.Cached && original.Cached
-	v.Saved += original.Saved
+	v.Saved = v.Saved.Plus(original.Saved)
 	if err != nil {
 		v.Scored, v.Score = false, 0
 		return v, err

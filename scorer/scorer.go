@@ -67,6 +67,11 @@ func (v Verdict) Passed() bool {
 	return v.Scored && v.Score >= passMark
 }
 
+// unscored returns what v cost, without its judgement.
+func (v Verdict) unscored() Verdict {
+	return Verdict{Attempts: v.Attempts, Usage: v.Usage, Cost: v.Cost, Saved: v.Saved, Model: v.Model}
+}
+
 // Scorer scores answers. Implementations are safe for concurrent use.
 type Scorer interface {
 	// Name is the scorer's name on the command line and in results.

@@ -33,7 +33,7 @@ type conformanceCmd struct {
 	List     bool          `help:"List the checks and do not run them."`
 	Slow     bool          `help:"Also run the checks that take half a minute."`
 	Parallel int           `default:"4" help:"Number of concurrent checks (${default})."`
-	Timeout  time.Duration `default:"30s" help:"Time limit for one check (${default})."`
+	Timeout  time.Duration `default:"30s" help:"How long a check waits for each answer (${default})."`
 	Format   string        `enum:"table,json,junit,markdown" default:"table" help:"Format of the report: ${enum}."`
 	Output   string        `placeholder:"FILE" help:"File for the report. Default: stdout."`
 	Quiet    bool          `help:"Print only errors on stderr."`
@@ -43,7 +43,8 @@ type conformanceCmd struct {
 func (conformanceCmd) Help() string {
 	return `Checks a daemon against the protocol, one requirement at a time, each in a brain of its own
 that is deleted afterwards. The level MUST is for unconditional requirements of the specification,
-SHOULD for what it recommends or leaves open. A check is broken only by an answer that contradicts
+SHOULD for what it recommends or implies. What the specification leaves open and evalctl's own
+daemon decided ("own" in the list) is checked only on that daemon. A check is broken only by an answer that contradicts
 it. What could not be prepared, or got no answer, is not judged. The exit code is 0 if no check of
 level MUST is broken and at least one check could be judged.
 
@@ -105,10 +106,10 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Group != "mcp" })
 	}
 	if c.SDK == "" {
-		return c.check(ctx, p, t, out, c.options(c.Endpoint), len(checks))
+		return c.check(ctx, p, t, out, c.options(c.Endpoint), checks)
 	}
 	config, keys, err := c.startConfig(p)
-	defer os.RemoveAll(keys) // nothing if it is empty
+	defer func() { _ = os.RemoveAll(keys) }() // nothing if it is empty
 	if err != nil {
 		return usageError{err}
 	}
@@ -123,7 +124,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		c.MCP = session.Endpoint().URL() + "/mcp"
 	}
 	options := c.options(session.Endpoint().URL())
-	options.Process = session.Process()
+	options.Process, options.Reference = session.Process(), c.startsOwn(p)
 	options.Log = func() string { return session.Process().LastLines() }
 	options.Restart = func(ctx context.Context) (string, conformance.Process, error) {
 		t.field("restart", "the daemon died and is started again")
@@ -132,7 +133,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		}
 		return session.Endpoint().URL(), session.Process(), nil
 	}
-	return errors.Join(c.check(ctx, p, t, out, options, len(checks)), session.Close())
+	return errors.Join(c.check(ctx, p, t, out, options, checks), session.Close())
 }
 
 // options returns what the flags say about a run.
@@ -157,7 +158,11 @@ func (c *conformanceCmd) startConfig(p *process) (config harness.SessionConfig, 
 // check runs the checks and writes the report. If it is stopped, the report contains the checks
 // that were done.
 func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, out *outputFile, options conformance.Options,
-	planned int) error {
+	checks []conformance.Check) error {
+	if !options.Reference {
+		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Own })
+	}
+	planned := len(checks)
 	if options.Endpoint != "" {
 		t.field("daemon", "%s", printable(options.Endpoint, oneLine))
 	}
@@ -168,6 +173,11 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, out
 	options.Done = progress.add
 	found, err := conformance.Run(ctx, options)
 	progress.done()
+	if n := len(found.BrainsLeft); n > 1 {
+		t.field("brains", "%d left behind, such as %s; the report names them", n, printable(found.BrainsLeft[0], oneLine))
+	} else if n == 1 {
+		t.field("brains", "1 left behind: %s", printable(found.BrainsLeft[0], oneLine))
+	}
 	switch {
 	case errors.Is(err, conformance.ErrUnusable):
 		return daemonError{err}
@@ -243,8 +253,11 @@ func (c *conformanceCmd) list(w io.Writer, checks []conformance.Check) error {
 		return e.Encode(checks)
 	}
 	for _, check := range checks {
-		_, err := fmt.Fprintf(w, "%-6s  %-44s  %-4s  %s\n",
-			check.Level, check.ID, check.Section, check.Sentence)
+		level := string(check.Level)
+		if check.Own {
+			level = "own" // see Check.Own
+		}
+		_, err := fmt.Fprintf(w, "%-6s  %-44s  %-4s  %s\n", level, check.ID, check.Section, check.Sentence)
 		if err != nil {
 			return err
 		}

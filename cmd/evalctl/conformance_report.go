@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"evalctl/harness/conformance"
 )
 
-// writeCheckTable writes the counts of each group, then the broken checks, MUST first, and the
-// reasons of those that are not judged.
+// writeCheckTable writes the findings, the causes of the checks that are not judged, and the counts
+// of each group.
 func writeCheckTable(w io.Writer, r conformance.Report) error {
 	var b bytes.Buffer
 	if r.Partial {
@@ -22,7 +23,17 @@ func writeCheckTable(w io.Writer, r conformance.Report) error {
 	if r.Partial || len(r.Deaths) > 0 {
 		b.WriteByte('\n')
 	}
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	writeFindings(&b, r)
+	writeNotJudged(&b, r)
+	writeNormalised(&b, r)
+	writeGroups(&b, r)
+	writeBrainsLeft(&b, r)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func writeGroups(b *bytes.Buffer, r conformance.Report) {
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "MUST kept\tbroken\tSHOULD kept\tbroken\tnot judged\t  group")
 	row := func(group, name string) {
 		fmt.Fprintf(table, "%d\t%d\t%d\t%d\t%d\t  %s\n",
@@ -35,54 +46,87 @@ func writeCheckTable(w io.Writer, r conformance.Report) error {
 	}
 	row("", "total")
 	_ = table.Flush() // cannot fail: writes to memory
-	for _, level := range []conformance.Level{conformance.Must, conformance.Should} {
-		writeBroken(&b, r, level)
-	}
-	writeNotJudged(&b, r)
-	writeBrainsLeft(&b, r)
-	_, err := w.Write(b.Bytes())
-	return err
 }
 
-func writeBroken(b *bytes.Buffer, r conformance.Report, level conformance.Level) {
-	if r.Count("", level, conformance.Broken) == 0 {
+// The parts of a report that the table shows. The JSON has all of it.
+const (
+	shownChecks   = 6   // of a finding
+	shownLines    = 8   // of a request or a response
+	shownColumns  = 160 // of each line
+	shownUnjudged = 20  // groups
+)
+
+// writeFindings writes the causes of the broken checks, each with its evidence.
+func writeFindings(b *bytes.Buffer, r conformance.Report) {
+	if len(r.Findings) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nBroken, %s:\n", level)
-	for _, res := range r.Results {
-		if res.Level == level && res.Verdict == conformance.Broken {
-			fmt.Fprintf(b, "\n  %s  (spec %s)\n    %s\n    %s\n    %s\n", res.ID, res.Section, res.Sentence,
-				printable(res.Detail, oneLine), printable(res.Request, oneLine))
+	fmt.Fprintf(b, "%s:\n\n", countOf(len(r.Findings), "finding"))
+	for _, f := range r.Findings {
+		fmt.Fprintf(b, "  %-6s  %s\n", f.Level, short(f.Cause, shownColumns))
+		line := func(text string) { fmt.Fprintf(b, "          %s\n", text) }
+		line(short(f.Summary(shownChecks), 10*shownColumns))
+		if f.Sentence != "" {
+			line(fmt.Sprintf("spec %s: %s", f.Section, f.Sentence))
 		}
+		line(short(f.Detail, 4*shownColumns))
+		writeMessage(b, ">", f.Request)
+		writeMessage(b, "<", f.Response)
+		b.WriteByte('\n')
 	}
 }
 
-// writeNotJudged writes how many checks have no verdict, by reason, with one example of each.
+// writeMessage writes the first lines of a request or a response.
+func writeMessage(b *bytes.Buffer, mark, text string) {
+	if text == "" {
+		return
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, line := range lines[:min(shownLines, len(lines))] {
+		fmt.Fprintf(b, "          %s\n", strings.TrimRight(mark+" "+short(line, shownColumns), " "))
+	}
+	if more := len(lines) - shownLines; more > 0 {
+		fmt.Fprintf(b, "          %s … %s, in the report with --format json\n", mark, countOf(more, "more line"))
+	}
+}
+
+func countOf(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// writeNotJudged writes how many checks have no verdict, by reason and cause, with one check of
+// each.
 func writeNotJudged(b *bytes.Buffer, r conformance.Report) {
-	var reasons []string
-	count, example := map[string]int{}, map[string]conformance.Result{}
-	for _, res := range r.Results {
-		if res.Verdict != conformance.NotJudged {
-			continue
-		}
-		reason := res.Reason.String()
-		if res.Reason == conformance.ReasonNeed || res.Reason == conformance.ReasonOptional {
-			reason = res.Detail // one of a few texts
-		}
-		if count[reason]++; count[reason] == 1 {
-			reasons = append(reasons, reason)
-			example[reason] = res
+	groups := r.Unjudged()
+	if len(groups) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s not judged:\n\n", countOf(r.NotJudged(""), "check"))
+	for _, g := range groups[:min(shownUnjudged, len(groups))] {
+		fmt.Fprintf(b, "  %d: %s\n", len(g.Results), short(g.String(), 2*shownColumns))
+		if first := g.Results[0]; first.Reason != conformance.ReasonNeed {
+			fmt.Fprintf(b, "    such as %s: %s\n", first.ID, short(first.Detail, 2*shownColumns))
 		}
 	}
-	if len(reasons) > 0 {
-		b.WriteString("\nNot judged:\n\n")
+	if more := len(groups) - shownUnjudged; more > 0 {
+		fmt.Fprintf(b, "  … and %s, in the report with --format json\n", countOf(more, "more cause"))
 	}
-	for _, reason := range reasons {
-		fmt.Fprintf(b, "  %d: %s\n", count[reason], printable(reason, oneLine))
-		if first := example[reason]; first.Detail != reason {
-			fmt.Fprintf(b, "    such as %s: %s\n", first.ID, printable(first.Detail, oneLine))
-		}
+	b.WriteByte('\n')
+}
+
+// writeNormalised says what the checks did not see as it was.
+func writeNormalised(b *bytes.Buffer, r conformance.Report) {
+	if len(r.Normalised) == 0 {
+		return
 	}
+	b.WriteString("Found once, and allowed for in the other checks:\n\n")
+	for _, text := range r.Normalised {
+		fmt.Fprintf(b, "  %s\n", short(text, 2*shownColumns))
+	}
+	b.WriteByte('\n')
 }
 
 // writeBrainsLeft names the brains that could not be deleted, or the first of many.

@@ -29,7 +29,7 @@ func mortal() {
 		if r.ContentLength > 1<<30 {
 			log.Fatal("panic: out of memory")
 		}
-		if len(os.Args) > 2 && strings.HasSuffix(r.URL.Path, "/documents/stat") {
+		if len(os.Args) > 2 && r.Method == http.MethodHead {
 			sayTooMuch(w)
 			return
 		}
@@ -81,7 +81,7 @@ func TestConformanceInterrupted(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			wrap := func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if strings.HasSuffix(r.URL.Path, "/documents/stat") {
+					if r.Method == http.MethodHead {
 						cancel()
 						<-r.Context().Done()
 						return
@@ -90,7 +90,7 @@ func TestConformanceInterrupted(t *testing.T) {
 				})
 			}
 			code, report, stderr := conformanceOf(ctx, t, wrap,
-				"--only", "documents-read-200", "--only", "documents-stat-200", "--format", format, "--output", file)
+				"--only", "documents-read-200", "--only", "documents-head-200", "--format", format, "--output", file)
 			cancel()
 			if file != "" {
 				data, err := os.ReadFile(file)
@@ -104,7 +104,7 @@ func TestConformanceInterrupted(t *testing.T) {
 					t.Errorf("%s: %q is missing:\n%s", format, mark, report)
 				}
 			}
-			if code != exitInterrupted || !strings.Contains(stderr, "1 of 2 checks done") || strings.Contains(report, "documents-stat-200") {
+			if code != exitInterrupted || !strings.Contains(stderr, "1 of 2 checks done") || strings.Contains(report, "documents-head-200") {
 				t.Errorf("%s: exit code %d, stderr %s\n%s", format, code, stderr, report)
 			}
 		}
@@ -114,15 +114,15 @@ func TestConformanceInterrupted(t *testing.T) {
 // TestConformanceDaemonDies: the report says during which check.
 func TestConformanceDaemonDies(t *testing.T) {
 	for format, marks := range map[string][]string{
-		"table":    {"The daemon died during documents-stat-200: ", "PARTIAL: 2 of 3 checks were done"},
-		"json":     {`"after": "documents-stat-200"`, `"partial": true`, `"reason": "transport"`},
-		"junit":    {"the daemon died during documents-stat-200", `failures="0"`, "not judged, no answer: "},
-		"markdown": {"**Partial:** `2 of 3 checks", "the daemon died during documents-stat-200", "<summary>Not judged: "},
+		"table":    {"The daemon died during documents-head-200: ", "PARTIAL: 2 of 3 checks were done"},
+		"json":     {`"after": "documents-head-200"`, `"partial": true`, `"reason": "transport"`},
+		"junit":    {"the daemon died during documents-head-200", `failures="0"`, "not judged, no answer: "},
+		"markdown": {"**Partial:** `2 of 3 checks", "the daemon died during documents-head-200", "<summary>Not judged: "},
 	} {
 		var dead atomic.Bool
 		wrap := func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if strings.HasSuffix(r.URL.Path, "/documents/stat") {
+				if r.Method == http.MethodHead {
 					dead.Store(true)
 				}
 				if dead.Load() {
@@ -132,7 +132,7 @@ func TestConformanceDaemonDies(t *testing.T) {
 			})
 		}
 		code, report, stderr := conformanceOf(t.Context(), t, wrap, "--only", "documents-read-200",
-			"--only", "documents-stat-200", "--only", "documents-delete-204", "--format", format)
+			"--only", "documents-head-200", "--only", "documents-delete-204", "--format", format)
 		for _, mark := range marks {
 			if !strings.Contains(report, mark) {
 				t.Errorf("%s: %q is missing:\n%s", format, mark, report)

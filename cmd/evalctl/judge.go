@@ -93,7 +93,8 @@ func (c *judgeCheckCmd) plan(p *process) (*judging.Plan, *result.Result, error) 
 	}
 	config := judging.Config{
 		Model: ref.name, BaseURL: recordedURL(ref.judgeConfig(p)), Prices: c.prices, Cap: c.limit,
-		ByType: scorer.ReplayPrompts(),
+		MaxUnusable: c.MaxUnusable,
+		ByType:      scorer.ReplayPrompts(),
 	}
 	if c.JudgePrompts != "" {
 		if config.ByType, err = scorer.LoadPrompts(c.JudgePrompts); err != nil {

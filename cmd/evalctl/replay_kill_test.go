@@ -138,8 +138,8 @@ func TestReplayKilled(t *testing.T) {
 // incidental are the keys of a result that depend on when it was made and how often it was
 // interrupted.
 var incidental = map[string]bool{
-	"started_at": true, "finished_at": true, "resumed": true, "latency": true, "first_delta": true,
-	"latency_ms": true, "first_delta_ms": true, "timeline": true, "reused": true, "seconds": true,
+	"started_at": true, "finished_at": true, "resumed": true, "latency": true, "felt": true, "first_delta": true,
+	"latency_ms": true, "felt_ms": true, "first_delta_ms": true, "timeline": true, "reused": true, "seconds": true,
 	// What was asked again is counted again.
 	"tokens_by_model": true, "cost": true,
 }

@@ -103,7 +103,7 @@ func roughly(u llm.USD) string {
 	for u/step >= 100 {
 		step *= 10
 	}
-	return ((u + step - 1) / step * step).String()
+	return (u.Plus(step-1) / step * step).String()
 }
 
 // digest abbreviates a hash.

@@ -84,7 +84,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session,
 	config := harness.Config{
 		TopK: c.TopK, Asker: &target.Target{
 			Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
-			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
+			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
 			Dialect: result.Dialect(c.Dialect),
 		},
 		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
@@ -207,7 +207,7 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
 		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags,
-		"latency": res.Latency, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
+		"latency": res.Latency, "felt": res.Felt, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
 		"planned": res.Planned, "first_try_rate": res.FirstTryRate, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
 		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code,
 		"result": own, "latest": latest, "gate": res.Gate,

@@ -106,6 +106,7 @@ func (c *runCmd) identity(p *process, plan *plan, daemon result.DaemonID) result
 	id := c.targetFlags.identity(plan, daemon)
 	id.Scorer, id.Scenario, id.Mode = c.Scorer, c.scenario.Name, c.Mode
 	id.TopK, id.CandidateK, id.RerankTopN = c.TopK, c.CandidateK, c.RerankTopN
+	id.MaxPerDocument = c.MaxPerDocument
 	id.Reader = c.readerID(p, daemon)
 	if plan.judging != nil {
 		id.Judge = new(plan.judging.Identity())

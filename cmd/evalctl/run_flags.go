@@ -26,6 +26,8 @@ type runCmd struct {
 
 	MaxFailures int `name:"max-failures" default:"0" placeholder:"N" help:"Stop after N questions that did not pass. 0: no limit."`
 
+	MaxPerDocument *int `name:"max-per-document" placeholder:"N" help:"Maximum number of passages of one document, sent as max_per_document. 0: no limit. Default: the daemon's."`
+
 	CandidateK  int    `name:"candidate-k" default:"0" help:"Number of candidates, for search-retrieve-only. 0: the daemon's default."`
 	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default."`
 	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was retrieved in another mode than this one. same: the value of --mode."`
@@ -85,6 +87,8 @@ func (c *runCmd) Validate() error {
 		return errors.New("--require-mode same needs a --mode: auto leaves the choice to the daemon")
 	case c.MaxFailures < 0:
 		return fmt.Errorf("--max-failures %d: must not be negative; 0 means no limit", c.MaxFailures)
+	case c.MaxPerDocument != nil && *c.MaxPerDocument < 0:
+		return fmt.Errorf("--max-per-document %d: must not be negative; 0 means no limit", *c.MaxPerDocument)
 	case c.CandidateK < 0 || c.RerankTopN < 0:
 		return errors.New("--candidate-k and --rerank-top-n must not be negative")
 	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.scenario.Name.Reads():

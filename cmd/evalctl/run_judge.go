@@ -20,6 +20,7 @@ type judgeFlags struct {
 	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Maximum number of judge requests per second. 0: no limit (${default})."`
 	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge."`
 	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated."`
+	unusableFlag
 
 	budget *llm.USD
 	prices llm.Prices
@@ -29,6 +30,9 @@ type judgeFlags struct {
 func (c *judgeFlags) validateMoney() error {
 	if !(c.JudgeRPS >= 0) {
 		return fmt.Errorf("--judge-rps %v: must not be negative; 0 means no limit", c.JudgeRPS)
+	}
+	if err := c.validateUnusable(); err != nil {
+		return err
 	}
 	c.prices = llm.DefaultPrices()
 	if err := addPrices(c.prices, c.Price); err != nil {
@@ -66,7 +70,7 @@ func (c *judgeFlags) planJudging(p *process, kind scorer.Kind) (*judging.Plan, e
 	}
 	return judging.New(judging.Config{
 		Provider: provider, Model: model, BaseURL: c.modelURL(p),
-		Prompts: kind.Prompts(), Prices: c.prices, Cap: c.budget,
+		Prompts: kind.Prompts(), Prices: c.prices, Cap: c.budget, MaxUnusable: c.MaxUnusable,
 	})
 }
 

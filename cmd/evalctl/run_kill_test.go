@@ -44,13 +44,13 @@ func (v *till) reply(c llmtest.Call) llmtest.Reply {
 	switch v.random.IntN(20) {
 	case 0:
 		v.bill += price.Cost(llm.Usage{InputTokens: in})
-		return llmtest.Reply{Status: 500, Latency: late}
+		return llmtest.Reply{Status: 504, RetryAfter: "0", Latency: late}
 	case 1:
 		return llmtest.Reply{Status: 429, RetryAfter: "0"}
 	}
 	v.bill += price.Cost(llm.Usage{InputTokens: in, OutputTokens: 10 + reasoning})
 	return llmtest.Reply{
-		Text: `{"score":1,"reason":"so"}`, Latency: late,
+		Text: lanternModel(c).Text, Latency: late,
 		Usage: fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":10,"total_tokens":%d}`, in, in+10+reasoning),
 	}
 }
@@ -131,6 +131,9 @@ func (r *killedRun) play(kills int, random *rand.Rand) int {
 		if err != nil {
 			r.t.Fatal(err)
 		}
+		if written, _ := filepath.Glob(r.results()); len(journals) == 0 && len(written) > 0 {
+			break // it was killed after it had ended
+		}
 		if len(journals) == 0 {
 			continue // it was killed before it began
 		}
@@ -156,8 +159,7 @@ func (r *killedRun) command(args []string, after time.Duration) bool {
 	if exit, failed := errors.AsType[*exec.ExitError](err); failed && exit.ExitCode() == -1 {
 		return false
 	}
-	// Replies that are lost leave questions unscored, which can be too many.
-	if exit, failed := errors.AsType[*exec.ExitError](err); err != nil && (!failed || exit.ExitCode() != 5) {
+	if err != nil {
 		r.t.Fatalf("%v after %q\n%s", err, args, &stderr)
 	}
 	return true
@@ -186,9 +188,12 @@ func (r *killedRun) checkJournal(path string, before int) (inFlight int) {
 	return inFlight
 }
 
+// results is the pattern of the path of the result file.
+func (r *killedRun) results() string { return filepath.Join(r.dir, "out", "*", "go.json") }
+
 // checkResult compares the result of the whole run with the bill.
 func (r *killedRun) checkResult() {
-	paths, err := filepath.Glob(filepath.Join(r.dir, "out", "*", "go.json"))
+	paths, err := filepath.Glob(r.results())
 	if err != nil || len(paths) != 1 {
 		r.t.Fatalf("%v, %v", paths, err)
 	}
@@ -217,4 +222,53 @@ func (r *killedRun) checkResult() {
 		r.t.Errorf("%d requests arrived, the result has %d, of which %d were in flight", calls, cost.JudgeRequests, inFlight)
 	}
 	r.t.Logf("bill %s, %s (%d requests in flight of %d)", bill, cost.Amount(), inFlight, cost.JudgeRequests)
+}
+
+// TestReplayBill: the same for a replay that is killed, whose reader is paid too.
+func TestReplayBill(t *testing.T) {
+	sequences := 4
+	if testing.Short() {
+		sequences = 1
+	}
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(uint64(seed), 4))
+	for range sequences {
+		r := startKilledRun(t, random)
+		args := []string{
+			"replay", "--baseline=oracle", "--dataset=" + lanterns(t, 12), "--actor=gpt-4o-mini", "--judge=gpt-4o-mini",
+			"--max-cost-usd=1", "--cache=off", "--concurrency=3", "--floor=0", "--output=out/oracle.json",
+		}
+		r.env = append(r.env, "SVC_CACHE_DIR="+filepath.Join(r.dir, "cache"))
+		out := filepath.Join(r.dir, "out")
+		for kills := 0; ; kills++ {
+			after := time.Duration(50+random.IntN(400)) * time.Millisecond
+			if kills == maxKills {
+				after = commandTimeout
+			}
+			if r.command(args, after) {
+				break
+			}
+			if begun, _ := os.ReadFile(filepath.Join(out, "oracle.ledger")); bytes.ContainsRune(begun, '\n') {
+				args = []string{"replay", "--resume=" + filepath.Join(out, "oracle.ledger")}
+			} else if _, err := os.Stat(filepath.Join(out, "oracle.json")); err == nil {
+				break // it was killed after it had ended
+			}
+		}
+		path := filepath.Join(out, "oracle.json")
+		if rep, err := verify.File(path); err != nil || !rep.OK {
+			t.Errorf("%v, %+v", err, rep)
+		}
+		file, err := result.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cost := file.Result().CostAccounting
+		_ = file.Close()
+		bill, _ := r.till.total()
+		if bill > cost.TotalUSD || cost.TotalUSD-cost.LostUSD > bill {
+			t.Errorf("the bill is %s, the result has %s, of which %s may have been charged", bill, cost.TotalUSD, cost.LostUSD)
+		}
+		t.Logf("bill %s, %s", bill, cost.Amount())
+	}
 }

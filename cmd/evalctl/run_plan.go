@@ -96,9 +96,9 @@ func (pl *plan) estimateJudging() error {
 		if err != nil {
 			return err
 		}
-		pl.estimate += pl.judging.Estimate(q.Item())
+		pl.estimate = pl.estimate.Plus(pl.judging.Estimate(q.Item()))
 	}
-	pl.estimate *= llm.USD(pl.dataset.Planned() / pl.dataset.Selected)
+	pl.estimate = pl.estimate.Times(pl.dataset.Planned() / pl.dataset.Selected)
 	return nil
 }
 

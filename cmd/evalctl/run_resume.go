@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/scorer"
 )
 
 // budgetVariable is the environment variable of --budget-usd.
@@ -96,6 +97,8 @@ func (t *terminal) resumeHint(c *runCmd, j *journal.Journal, res result.Result, 
 		more = " --max-failures <more>"
 	case errors.Is(stopped, harness.ErrMode):
 		how = "once the daemon runs that mode, continue with"
+	case errors.Is(stopped, scorer.ErrUnusable):
+		how = "once the judge is in order, continue with"
 	case errors.As(stopped, new(*harness.SystematicError)):
 		how = "once the cause is repaired, continue with"
 		more = " --retry-errors"

@@ -66,7 +66,8 @@ type API struct {
 	feeds       feeds
 	slowClients atomic.Uint64 // disconnected for not reading their change streams
 	ping        time.Duration
-	mcp         http.Handler // nil: no endpoint
+	deadline    time.Duration // see operationTimeout
+	mcp         http.Handler  // nil: no endpoint
 }
 
 // New returns the handler of a set of brains, which it does not close.
@@ -86,6 +87,7 @@ func New(cfg Config) *API {
 		stopping:    make(chan struct{}),
 		feeds:       feeds{brain: map[brain.Handle]*feed{}},
 		ping:        cmp.Or(cfg.PingInterval, defaultPing),
+		deadline:    operationTimeout,
 	}
 	a.stop = sync.OnceFunc(func() {
 		close(a.stopping)

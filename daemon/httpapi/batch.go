@@ -37,7 +37,7 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	committed := len(commit.Ops)
-	if err := st.Apply(r.Context(), commit); err != nil {
+	if err := a.apply(r.Context(), st, commit); err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, protocol.BatchResult{Committed: committed})

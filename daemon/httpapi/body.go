@@ -132,7 +132,7 @@ func bodyError(err error, limit int64) error {
 		return tooLarge(limit)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return err
+		return requestErrorf(errDeadline, "the body did not arrive within %v", bodyTimeout)
 	}
 	return requestErrorf(errInvalid, "the body cannot be read: %v", err)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -155,7 +154,7 @@ func expectEnd(dec *json.Decoder, where string) error {
 	switch _, err := dec.Token(); {
 	case errors.Is(err, io.EOF):
 		return nil
-	case isA[*requestError](err), errors.Is(err, os.ErrDeadlineExceeded):
+	case isA[*requestError](err):
 		return err
 	}
 	return requestErrorf(errInvalid, "%s has more than one JSON value", where)
@@ -205,7 +204,7 @@ func sameValue(a, b json.RawMessage) bool {
 
 // jsonError describes what is wrong with a body. It returns errors of reading one unchanged.
 func jsonError(err error) error {
-	if isA[*requestError](err) || errors.Is(err, os.ErrDeadlineExceeded) {
+	if isA[*requestError](err) {
 		return err
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

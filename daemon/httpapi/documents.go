@@ -18,10 +18,6 @@ func (a *API) document(r *http.Request) (*store.Store, string, error) {
 	return st, path, err
 }
 
-func (a *API) store(r *http.Request) (*store.Store, error) {
-	return brainOf(r).Store(r.Context())
-}
-
 func (a *API) readDocument(w http.ResponseWriter, r *http.Request) error {
 	st, path, err := a.document(r)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"os"
 	"reflect"
 	"strings"
 
@@ -196,9 +195,6 @@ func readField(part io.Reader, left *int) (string, error) {
 func formError(err error) error {
 	if e, ok := errors.AsType[*requestError](err); ok {
 		return e
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return err
 	}
 	return requestErrorf(errInvalid, "the form cannot be read: %v", err)
 }

@@ -228,6 +228,7 @@ var operations = map[string]operation{
 			"question_date": "2024-05-01",
 			"candidate_k": 100,
 			"rerank_top_n": 0,
+			"max_per_document": 2,
 			"filters": {
 				"path_prefix": "ket",
 				"paths": ["kettle.md"],

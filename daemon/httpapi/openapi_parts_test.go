@@ -62,7 +62,7 @@ func searchQuery() []parameter {
 		components[reflect.TypeFor[protocol.SearchFilters]()]...)
 	examples := map[string]any{
 		"query": "kettle", "top_k": 3, "mode": "bm25", "scope": "all", "sort": "recency",
-		"question_date": "2024-05-01", "candidate_k": 0, "rerank_top_n": 0, "explain": false,
+		"question_date": "2024-05-01", "candidate_k": 0, "rerank_top_n": 0, "max_per_document": 0, "explain": false,
 		"path_prefix": "ket", "paths": "kettle.md,cup.md", "tags": "tea", "session_ids": "s1,s2",
 		"date_from": "2024-04-30", "date_to": "2024-04-30", "include_generated": false,
 	}

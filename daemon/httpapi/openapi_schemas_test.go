@@ -176,6 +176,7 @@ var components = map[reflect.Type][]rule{
 		field("question_date", ref("QuestionDate")),
 		field("candidate_k", ref("CandidateK")),
 		field("rerank_top_n", ref("RerankTopN")),
+		field("max_per_document", ref("MaxPerDocument")),
 		field("explain", byDefault(false)),
 	},
 	reflect.TypeFor[protocol.SearchResponse](): {
@@ -219,6 +220,7 @@ var components = map[reflect.Type][]rule{
 			byDefault(protocol.ReaderBasic)),
 		field("scope", ref("Scope")),
 		field("question_date", ref("QuestionDate")),
+		field("max_per_document", ref("MaxPerDocument")),
 	},
 	reflect.TypeFor[protocol.RetrieveEvent](): {
 		field("chunks", count(0, protocol.MaxAskTopK)),
@@ -348,6 +350,9 @@ var sharedSchemas = map[string]*jsonschema.Schema{
 		"UTC. Documents dated later, or with an unreadable date, are left out; undated ones are not.")),
 	"CandidateK": schemaOf[int](between(0, protocol.MaxCandidateK), byDefault(0),
 		doc("How many candidates each leg of a hybrid contributes; 0 lets the daemon choose.")),
+	"MaxPerDocument": schemaOf[int](between(0, protocol.MaxSearchTopK),
+		doc("Maximum number of chunks of one document; 0 means no limit. By default it is 1, and "+
+			"further chunks take the places that are left.")),
 	"RerankTopN": schemaOf[int](between(0, protocol.MaxRerankTopN), byDefault(0),
 		doc("How many of the fused candidates are reranked; 0 lets the daemon choose.")),
 	"FilterValues": schemaOf[[]string](count(1, protocol.MaxFilterValues), items(chars(1, 0))),

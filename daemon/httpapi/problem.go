@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"evalctl/daemon/brain"
@@ -27,6 +26,7 @@ var (
 	errRateLimited  = errors.New("rate limited")
 	errCrossOrigin  = errors.New("request from another origin")
 	errForeignHost  = errors.New("request for another host")
+	errDeadline     = errors.New("server deadline exceeded")
 	errShuttingDown = errors.New("daemon is shutting down")
 	// errKeyEnded is the errUnauthorized of a key that has expired or was revoked.
 	errKeyEnded = fmt.Errorf("%w: token is no longer valid", errUnauthorized)
@@ -84,7 +84,6 @@ var outcomes = []struct {
 	{is(brain.ErrNotFound), outcome{404, protocol.CodeNotFound, "No such brain", false, false}},
 	{is(store.ErrNotFound), outcome{404, protocol.CodeNotFound, "Not found", false, false}},
 	{is(errMethod), outcome{405, protocol.CodeMethodNotAllowed, "Method not allowed", false, false}},
-	{is(os.ErrDeadlineExceeded), outcome{408, protocol.CodeTimeout, "Request body came too slowly", true, true}},
 	{is(brain.ErrExists), outcome{409, protocol.CodeConflict, "Brain exists", false, false}},
 	{is(store.ErrConflict), outcome{409, protocol.CodeConflict, "Conflict", false, false}},
 	{is(errTooLarge), outcome{413, protocol.CodePayloadTooLarge, "Too large", false, false}},
@@ -108,6 +107,7 @@ var outcomes = []struct {
 	{is(errShuttingDown), outcome{503, "shutting_down", "Shutting down", true, false}},
 	{is(brain.ErrClosed), outcome{503, "shutting_down", "Shutting down", true, false}},
 	{is(store.ErrReadOnly), outcome{503, "read_only", "Store is closed or read-only", true, false}},
+	{is(errDeadline), outcome{504, protocol.CodeTimeout, "Deadline exceeded", true, false}},
 	{is(context.DeadlineExceeded), outcome{504, protocol.CodeTimeout, "Timeout", true, false}},
 	{func(error) bool { return true }, outcome{500, protocol.CodeInternal, "Internal error", false, true}},
 }

@@ -41,7 +41,7 @@ func TestOutcomes(t *testing.T) {
 		{brain.ErrNotFound, 404, "not_found", false, false},
 		{&store.Error{Op: "read", Path: "a", Err: store.ErrNotFound}, 404, "not_found", false, false},
 		{requestErrorf(errMethod, "x"), 405, "method_not_allowed", false, false},
-		{os.ErrDeadlineExceeded, 408, "timeout", true, true},
+		{requestErrorf(errDeadline, "x"), 504, "timeout", true, false},
 		{brain.ErrExists, 409, "conflict", false, false},
 		{&store.Error{Op: "batch", Err: store.ErrConflict}, 409, "conflict", false, false},
 		{tooLarge(1), 413, "payload_too_large", false, false},

@@ -42,7 +42,7 @@ func (a *API) searchByQuery(w http.ResponseWriter, r *http.Request) error {
 // searchParameters are the parameters that searchOf reads.
 var searchParameters = append([]string{
 	"query", "top_k", "mode", "scope", "sort", "question_date", "candidate_k", "rerank_top_n",
-	"explain",
+	"max_per_document", "explain",
 }, filterKeys...)
 
 // rejectUnknown rejects unknown parameters, because a misspelt filter would match every document.
@@ -78,6 +78,13 @@ func searchOf(q query) (protocol.SearchRequest, error) {
 		if *into, err = q.number(name); err != nil {
 			return body, err
 		}
+	}
+	if q["max_per_document"] != "" {
+		n, err := q.number("max_per_document")
+		if err != nil {
+			return body, err
+		}
+		body.MaxPerDocument = &n
 	}
 	for name, into := range map[string]*bool{
 		"explain": &body.Explain, "include_generated": &body.Filters.IncludeGenerated,

@@ -193,16 +193,17 @@ func TestSearchByQueryIsSearch(t *testing.T) {
 	s.put(t, "b.md", "---\ndate: 2024-03-03\ntags: [x]\nsession_id: s2\n---\nthe kettle")
 	s.put(t, "memory/global/_c.md", "---\ndate: 2024-03-04\n---\na generated kettle")
 	for query, body := range map[string]string{
-		"q=kettle":                              `{"query":"kettle"}`,
-		"query=kettle&sort=recency&top_k=1":     `{"query":"kettle","sort":"recency","top_k":1}`,
-		"q=kettle&tags=x,y&explain=true":        `{"query":"kettle","filters":{"tags":["x","y"]},"explain":true}`,
-		"q=kettle&sessionIds=s2,s3":             `{"query":"kettle","filters":{"session_ids":["s2","s3"]}}`,
-		"q=kettle&date_from=2024-03-03":         `{"query":"kettle","filters":{"date_from":"2024-03-03"}}`,
-		"q=kettle&date_to=2024-03-02":           `{"query":"kettle","filters":{"date_to":"2024-03-02"}}`,
-		"q=kettle&path_prefix=b&paths=b.md,c":   `{"query":"kettle","filters":{"path_prefix":"b","paths":["b.md","c"]}}`,
-		"q=kettle&include_generated=true":       `{"query":"kettle","filters":{"include_generated":true}}`,
-		"q=kettle&question_date=2024-03-02":     `{"query":"kettle","question_date":"2024-03-02"}`,
-		"q=kettle&scope=global&candidate_k=500": `{"query":"kettle","scope":"global","candidate_k":500}`,
+		"q=kettle":                                         `{"query":"kettle"}`,
+		"query=kettle&sort=recency&top_k=1":                `{"query":"kettle","sort":"recency","top_k":1}`,
+		"q=kettle&tags=x,y&explain=true":                   `{"query":"kettle","filters":{"tags":["x","y"]},"explain":true}`,
+		"q=kettle&sessionIds=s2,s3":                        `{"query":"kettle","filters":{"session_ids":["s2","s3"]}}`,
+		"q=kettle&date_from=2024-03-03":                    `{"query":"kettle","filters":{"date_from":"2024-03-03"}}`,
+		"q=kettle&date_to=2024-03-02":                      `{"query":"kettle","filters":{"date_to":"2024-03-02"}}`,
+		"q=kettle&path_prefix=b&paths=b.md,c":              `{"query":"kettle","filters":{"path_prefix":"b","paths":["b.md","c"]}}`,
+		"q=kettle&include_generated=true":                  `{"query":"kettle","filters":{"include_generated":true}}`,
+		"q=kettle&question_date=2024-03-02":                `{"query":"kettle","question_date":"2024-03-02"}`,
+		"q=kettle&date_from=2024-03-03&max_per_document=1": `{"query":"kettle","filters":{"date_from":"2024-03-03"},"max_per_document":1}`,
+		"q=kettle&scope=global&candidate_k=500":            `{"query":"kettle","scope":"global","candidate_k":500}`,
 	} {
 		posted, got := s.expect(t, 200, "POST", searchURL, body), s.expect(t, 200, "GET", searchURL+"?"+query, "")
 		if diff := cmp.Diff(posted, got); diff != "" {
@@ -254,6 +255,8 @@ func TestSchemaOfSearchIsItsParser(t *testing.T) {
 		`{"query":"x","candidate_k":1001}`:                                           400,
 		`{"query":"x","candidate_k":-1}`:                                             400,
 		`{"query":"x","rerank_top_n":201}`:                                           400,
+		`{"query":"x","max_per_document":0}`:                                         200,
+		`{"query":"x","max_per_document":101}`:                                       400,
 		`{"query":"x","explain":"yes"}`:                                              400,
 		`{"query":"x","filters":[]}`:                                                 400,
 		`{"query":"x","filters":{"colour":"red"}}`:                                   400,

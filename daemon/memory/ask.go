@@ -28,6 +28,7 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	start := s.cfg.Now()
 	q, err := parseQuery(protocol.SearchRequest{
 		Query: r.Question, TopK: r.TopK, Mode: r.Mode, Scope: r.Scope, QuestionDate: r.QuestionDate, Filters: r.Filters,
+		MaxPerDocument: r.MaxPerDocument,
 	}, askText)
 	if err != nil {
 		return err

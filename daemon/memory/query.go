@@ -49,6 +49,13 @@ func parseQuery(r protocol.SearchRequest, text textKey) (search.Query, error) {
 	); err != nil {
 		return search.Query{}, err
 	}
+	q.MaxPerDocument, q.FillPlaces = 1, true
+	if r.MaxPerDocument != nil {
+		q.MaxPerDocument, q.FillPlaces = *r.MaxPerDocument, false
+	}
+	if err := checkNumber("max_per_document", q.MaxPerDocument, 0, protocol.MaxSearchTopK); err != nil {
+		return search.Query{}, err
+	}
 	var err error
 	if q.AsOf, err = parseDate("question_date", r.QuestionDate, endOfDay); err != nil {
 		return search.Query{}, err

@@ -19,7 +19,7 @@ func day(year int, month time.Month, day int) time.Time {
 func TestParseQuery(t *testing.T) {
 	r := protocol.SearchRequest{
 		Query: "whale", TopK: 7, Mode: "hybrid-rerank", Scope: "project", Sort: "recency", QuestionDate: "2024-05-01",
-		CandidateK: 1000, RerankTopN: 200, Explain: true,
+		CandidateK: 1000, RerankTopN: 200, Explain: true, MaxPerDocument: new(2),
 		Filters: protocol.SearchFilters{
 			PathPrefix: "memory/", Paths: []string{"a.md"}, Tags: []string{"b", "c"}, SessionIDs: []string{"d"},
 			DateFrom: "2024-04-30", DateTo: "2024-04-30", IncludeGenerated: true,
@@ -28,7 +28,7 @@ func TestParseQuery(t *testing.T) {
 	last := 24*time.Hour - time.Nanosecond
 	want := search.Query{
 		Text: "whale", TopK: 7, Mode: protocol.ModeHybridRerank, Sort: protocol.SortRecency, AsOf: day(2024, 5, 1).Add(last),
-		CandidateK: 1000, RerankTopN: 200, Explain: true,
+		CandidateK: 1000, RerankTopN: 200, Explain: true, MaxPerDocument: 2,
 		Filter: search.Filter{
 			PathPrefix: "memory/", Paths: []string{"a.md"}, Tags: []string{"b", "c"}, SessionIDs: []string{"d"},
 			From: day(2024, 4, 30), To: day(2024, 4, 30).Add(last), Scope: protocol.ScopeProject, Generated: true,
@@ -38,7 +38,8 @@ func TestParseQuery(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v: %s", err, diff)
 	}
-	want = search.Query{Text: "whale", TopK: 10, Mode: protocol.ModeAuto, Sort: protocol.SortRelevance, Filter: search.Filter{Scope: protocol.ScopeAll}}
+	want = search.Query{Text: "whale", TopK: 10, Mode: protocol.ModeAuto, Sort: protocol.SortRelevance, MaxPerDocument: 1, FillPlaces: true,
+		Filter: search.Filter{Scope: protocol.ScopeAll}}
 	got, err = parseQuery(protocol.SearchRequest{Query: "whale"}, askText)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v: %s", err, diff)
@@ -64,6 +65,7 @@ func TestParseQueryRefuses(t *testing.T) {
 		{"long value", protocol.SearchRequest{Query: "x", Sort: strings.Repeat("é", 9999)}, `sort: "` + strings.Repeat("é", 64) + `" is not one of`},
 		{"candidate_k", protocol.SearchRequest{Query: "x", CandidateK: 1001}, "candidate_k: 1001 is not between 0 and 1000"},
 		{"rerank_top_n", protocol.SearchRequest{Query: "x", RerankTopN: 201}, "rerank_top_n: 201 is not between 0 and 200"},
+		{"max_per_document", protocol.SearchRequest{Query: "x", MaxPerDocument: new(101)}, "max_per_document: 101 is not between 0 and 100"},
 		{"top_k", protocol.SearchRequest{Query: "x", TopK: 101}, "top_k: 101 is not between 1 and 100"},
 		{"256 paths", filters(protocol.SearchFilters{Paths: many[:256]}), ""},
 		{"257 paths", filters(protocol.SearchFilters{Paths: many}), "filters.paths: has 257 values, the limit is 256"},

@@ -99,8 +99,8 @@ func TestQuestionDateHidesTheFuture(t *testing.T) {
 		"":                          {"april.md#0", "march.md#0", "undated.md#0"},
 		"2024-03-02":                {"march.md#0", "undated.md#0"},
 		"2024-03-01":                {"undated.md#0"},
-		"2024-03-02T19:00:00+02:00": {"undated.md#0"},
-		"2024-03-02T20:00:00+02:00": {"march.md#0", "undated.md#0"},
+		"2024-03-02T00:30:00+02:00": {"march.md#0", "undated.md#0"},
+		"2024-03-01T23:30:00-02:00": {"undated.md#0"},
 	} {
 		got := found(t, s, protocol.SearchRequest{Query: "whale", QuestionDate: date})
 		if diff := cmp.Diff(want, sorted(got)); diff != "" {

@@ -402,7 +402,7 @@ func TestDamagedSessionFiles(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"s": "sessions/s/_session.json: unexpected end of JSON input: restore", "a": `is of session "s", not "a"`,
-		"b": "version 2 is not 1", "c": "sessions/c/_session.json",
+		"b": "written by a newer program: its state has version 2", "c": "sessions/c/_session.json",
 	} {
 		_, err := s.AddMessages(t.Context(), s.brain, id, []protocol.SessionMessage{user("y")})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -9,13 +9,14 @@ const (
 // AskRequest is the body of POST /v1/brains/{id}/ask. Fields that SearchRequest has too mean the
 // same.
 type AskRequest struct {
-	Question     string        `json:"question"`
-	TopK         int           `json:"top_k,omitempty"`
-	Mode         string        `json:"mode,omitempty"`
-	ReaderMode   string        `json:"reader_mode,omitempty"`
-	Scope        string        `json:"scope,omitempty"`
-	QuestionDate string        `json:"question_date,omitempty"`
-	Filters      SearchFilters `json:"filters,omitzero"`
+	Question       string        `json:"question"`
+	TopK           int           `json:"top_k,omitempty"`
+	Mode           string        `json:"mode,omitempty"`
+	ReaderMode     string        `json:"reader_mode,omitempty"`
+	Scope          string        `json:"scope,omitempty"`
+	QuestionDate   string        `json:"question_date,omitempty"`
+	MaxPerDocument *int          `json:"max_per_document,omitempty"`
+	Filters        SearchFilters `json:"filters,omitzero"`
 }
 
 // Event names of the ask stream (spec 6.3).

@@ -40,15 +40,18 @@ type SearchRequest struct {
 	Mode  string `json:"mode,omitempty"`
 	Scope string `json:"scope,omitempty"`
 	Sort  string `json:"sort,omitempty"`
-	// QuestionDate is when the question is asked, in RFC 3339 or as YYYY-MM-DD, which means the end
-	// of that day in UTC. Documents dated later, or with an unreadable date, are left out; undated
-	// ones are not.
+	// QuestionDate is when the question is asked, in RFC 3339 or as YYYY-MM-DD. Documents dated on a
+	// later day, each in its own zone, or with an unreadable date, are left out; undated ones are not.
+	// SearchFilters.DateTo bounds the instant.
 	QuestionDate string `json:"question_date,omitempty"`
 	// CandidateK is how many candidates each leg of a hybrid contributes, RerankTopN how many of
 	// the fused candidates are reranked.
-	CandidateK int           `json:"candidate_k,omitempty"`
-	RerankTopN int           `json:"rerank_top_n,omitempty"`
-	Filters    SearchFilters `json:"filters,omitzero"`
+	CandidateK int `json:"candidate_k,omitempty"`
+	RerankTopN int `json:"rerank_top_n,omitempty"`
+	// MaxPerDocument is the maximum number of chunks of one document; 0 means no limit. By default
+	// it is 1, and further chunks take the places that are left if so few documents match.
+	MaxPerDocument *int          `json:"max_per_document,omitempty"`
+	Filters        SearchFilters `json:"filters,omitzero"`
 	// Explain requests SearchResponse.Explanation.
 	Explain bool `json:"explain,omitempty"`
 }

@@ -185,7 +185,7 @@ func BenchmarkSearch100k(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				terms, _ := queryTerms(q.Text)
+				terms := Terms(q.Text)
 				start = time.Now()
 				limit.search(terms, defaultTopK)
 				least = append(least, time.Since(start))

@@ -6,6 +6,19 @@ type group struct {
 	duplicates []candidate // in rank order
 }
 
+// groups returns the first n groups of ranked that the query's limit for each document leaves, each
+// represented by the chunk that its order prefers. Called with mu held.
+func (ix *Index) groups(ranked []candidate, n int, q Query) []group {
+	if q.MaxPerDocument == 0 {
+		groups := ix.collapse(ranked, n)
+		ix.promoteNewest(groups, q.Sort)
+		return groups
+	}
+	all := ix.collapse(ranked, len(ranked))
+	ix.promoteNewest(all, q.Sort)
+	return limitDocuments(all, n, q, func(g group) *entry { return ix.chunks[g.chunk].doc })
+}
+
 // collapse returns the first n chunks of ranked whose texts differ, each with the other chunks of
 // ranked that have its text. Texts are the same only if they are equal byte for byte; chunks have
 // no surrounding white space. Called with mu held.

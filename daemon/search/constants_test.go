@@ -23,6 +23,7 @@ func TestConstants(t *testing.T) {
 	}{
 		{"defaultK1", defaultK1, 1.5, "| k1 | 1.5 |"},
 		{"defaultB", defaultB, 1, "| b | 1 |"},
+		{"queryK3", queryK3, 8, "| k3 | 8 |"},
 		{"lengthSlack", lengthSlack, 10, "| length slack | 10 terms |"},
 		{"weight of text", fieldWeights[textField], 1, "tf   = text/norm + 2·title + 0.25·path + labels"},
 		{"weight of title", fieldWeights[titleField], 2, "| weight of title, path, labels | 2, 0.25, 1 |"},

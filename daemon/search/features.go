@@ -58,7 +58,7 @@ type scored struct {
 //
 // Further features only raise a score, so the chunks beyond rescoreDepth never belong above the
 // others.
-func (ix *Index) lexical(q Query, terms []string, keep func(*Document) bool, k int) (
+func (ix *Index) lexical(q Query, terms []queryTerm, keep func(*Document) bool, k int) (
 	[]candidate, []features,
 ) {
 	best := ix.best(terms, keep, max(k, rescoreDepth))
@@ -76,7 +76,7 @@ func (ix *Index) lexical(q Query, terms []string, keep func(*Document) bool, k i
 }
 
 // rescore adds the further features of the best chunks, and sorts the chunks by their new scores.
-func (ix *Index) rescore(q Query, terms []string, best []scored) {
+func (ix *Index) rescore(q Query, terms []queryTerm, best []scored) {
 	query := ix.known(terms)
 	more := ix.feedback(query, best)
 	ordered := byChunk(best)
@@ -106,15 +106,15 @@ func byChunk(best []scored) []scored {
 	return ordered
 }
 
-// known returns the numbers of the terms that occur in live chunks, in order.
-func (ix *Index) known(terms []string) []uint32 {
-	numbers := make([]uint32, 0, len(terms))
+// known returns the terms that occur in live chunks, in order.
+func (ix *Index) known(terms []queryTerm) []weighedTerm {
+	found := make([]weighedTerm, 0, len(terms))
 	for _, t := range terms {
-		if n, ok := ix.numbers[t]; ok && ix.postings[n].live > 0 {
-			numbers = append(numbers, n)
+		if n, ok := ix.numbers[t.name]; ok && ix.postings[n].live > 0 {
+			found = append(found, weighedTerm{n, t.weight})
 		}
 	}
-	return numbers
+	return found
 }
 
 // saturated returns the share of its gain that a term adds if it occurs tf times.

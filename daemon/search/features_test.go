@@ -121,7 +121,7 @@ func TestNeighbours(t *testing.T) {
 	put("c/1.txt", "boat", time.Time{})
 	put("c/2.txt", "harbour", time.Time{})
 	best := bestOf(ix)
-	ix.addNeighbours(ix.known([]string{"boat"}), best)
+	ix.addNeighbours(ix.known(queryTerms("boat")), best)
 	var got []string
 	for _, f := range best {
 		if f.neighbours > 0 {
@@ -140,8 +140,8 @@ func TestNeighbours(t *testing.T) {
 
 func TestFeedback(t *testing.T) {
 	ix := byText("boat mast sail", "boat mast", "mast sail rope", "rope knot", "knot")
-	query := ix.known([]string{"boat"})
-	best := ix.best([]string{"boat"}, nil, 10)
+	query := ix.known(queryTerms("boat"))
+	best := ix.best(queryTerms("boat"), nil, 10)
 	all := make([]scored, len(best))
 	for i, c := range best {
 		all[i] = scored{c, features{bm25: c.score}}

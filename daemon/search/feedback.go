@@ -25,7 +25,7 @@ type weighedTerm struct {
 // Language Models", 2001. The weight of a term of a chunk is what it would score if it were asked
 // for, times (score / best score)^feedbackExponent of the chunk. The chunks are sorted, the best
 // first.
-func (ix *Index) feedback(query []uint32, best []scored) []weighedTerm {
+func (ix *Index) feedback(query []weighedTerm, best []scored) []weighedTerm {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
 	s.weights.grow(len(ix.names))
@@ -41,7 +41,8 @@ func (ix *Index) feedback(query []uint32, best []scored) []weighedTerm {
 	var terms []weighedTerm // best first
 	for _, term := range s.weights.touched {
 		// A term that occurs in no other chunk does not help to find one.
-		if ix.postings[term].live > 1 && !slices.Contains(query, term) {
+		asked := slices.ContainsFunc(query, func(q weighedTerm) bool { return q.term == term })
+		if ix.postings[term].live > 1 && !asked {
 			terms = ix.insertTerm(terms, weighedTerm{term, ix.gain(term) * s.weights.sums[term]})
 		}
 	}

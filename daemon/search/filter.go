@@ -42,11 +42,17 @@ const sessionKey = "session_id"
 // that the question was asked at no particular time.
 func (f *Filter) keep(d *Document, asOf time.Time) bool {
 	return (f.Generated || !d.Generated) && !f.Except[d.Path] &&
-		(asOf.IsZero() || !d.BadDate && !d.Date.After(asOf)) &&
+		(asOf.IsZero() || !d.BadDate && dayNumber(d.Date) <= dayNumber(asOf)) &&
 		f.keepDate(d.Date) &&
 		f.keepPath(d.Path) &&
 		f.keepTags(d.Tags) &&
 		f.keepSession(d.Metadata)
+}
+
+// dayNumber orders calendar days, each in the zone of its time.
+func dayNumber(t time.Time) int {
+	year, month, day := t.Date()
+	return (year*12+int(month))*31 + day
 }
 
 func (f *Filter) keepDate(date time.Time) bool {

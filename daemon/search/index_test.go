@@ -24,7 +24,8 @@ func TestScores(t *testing.T) {
 		want  map[string]float64
 	}{
 		{"cat", map[string]float64{"a.txt#0": 0.671433756, "my.txt#0": 0.492745740}},
-		{"the cats, the CAT", map[string]float64{"a.txt#0": 0.671433756, "my.txt#0": 0.492745740}},
+		// A term that the query has twice counts (8+1)·2/(8+2) times, not twice.
+		{"the cats, the CAT", map[string]float64{"a.txt#0": 1.8 * 0.671433756, "my.txt#0": 1.8 * 0.492745740}},
 		{"dog cat", map[string]float64{"a.txt#0": 1.652263009, "my.txt#0": 0.492745740}},
 		{"fish", map[string]float64{"the.txt#0": 1.746682231}},
 		{"the", nil},
@@ -54,7 +55,7 @@ func TestHit(t *testing.T) {
 	}
 	const query = "Which cafe by the sea, cafes?"
 	res := ix.Search(Query{Text: query})
-	terms, _ := queryTerms(query)
+	terms := Terms(query)
 	if diff := gocmp.Diff([]string{"cafe", "sea"}, terms); diff != "" {
 		t.Errorf("terms differ (-want +got):\n%s", diff)
 	}
@@ -122,28 +123,34 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
+// A question knows what is dated on its own day, each day being that of the clock where the date was
+// written.
 func TestBefore(t *testing.T) {
 	noon := time.Date(2024, 5, 8, 12, 0, 0, 0, time.UTC)
+	east := time.FixedZone("", 10*3600)
 	ix := New(nil)
-	ix.Put(Document{Path: "early.md", Text: "cat", Date: noon.Add(-time.Hour)})
-	ix.Put(Document{Path: "late.md", Text: "cat", Date: noon.Add(time.Hour)})
-	ix.Put(Document{Path: "noon.md", Text: "cat", Date: noon.In(time.FixedZone("", 3600))})
+	ix.Put(Document{Path: "before.md", Text: "cat", Date: noon.AddDate(0, 0, -1)})
+	ix.Put(Document{Path: "later.md", Text: "cat", Date: noon.Add(11*time.Hour + 59*time.Minute)})
+	ix.Put(Document{Path: "east.md", Text: "cat", Date: time.Date(2024, 5, 9, 1, 0, 0, 0, east)}) // 15:00 UTC
 	ix.Put(Document{Path: "undated.md", Text: "cat"})
 	tests := []struct {
 		before time.Time
 		want   []string
 	}{
-		{time.Time{}, []string{"early.md", "late.md", "noon.md", "undated.md"}},
-		{noon, []string{"early.md", "noon.md", "undated.md"}},
-		{noon.Add(-time.Second), []string{"early.md", "undated.md"}},
+		{time.Time{}, []string{"before.md", "east.md", "later.md", "undated.md"}},
+		{noon, []string{"before.md", "later.md", "undated.md"}},
+		{noon.In(east), []string{"before.md", "later.md", "undated.md"}},
+		{noon.Add(4 * time.Hour).In(east), []string{"before.md", "east.md", "later.md", "undated.md"}},
+		{noon.AddDate(0, 0, -1), []string{"before.md", "undated.md"}},
+		{time.Date(2023, 12, 31, 0, 0, 0, 0, time.UTC), []string{"undated.md"}},
 	}
 	for _, tt := range tests {
 		if got := paths(ix.Search(Query{Text: "cat", AsOf: tt.before})); !slices.Equal(got, tt.want) {
 			t.Errorf("before %v: %v, want %v", tt.before, got, tt.want)
 		}
 	}
-	if got := paths(ix.Search(Query{Text: "cat", AsOf: noon, TopK: 2})); !slices.Equal(got, []string{"early.md", "noon.md"}) {
-		t.Errorf("before noon, top 2: %v; documents left out must not take places", got)
+	if got := paths(ix.Search(Query{Text: "cat", AsOf: noon, TopK: 2})); !slices.Equal(got, []string{"before.md", "later.md"}) {
+		t.Errorf("asked at noon, top 2: %v; documents left out must not take places", got)
 	}
 }
 

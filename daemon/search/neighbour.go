@@ -9,7 +9,7 @@ const noChunk = 1<<32 - 1
 // these were another field of the chunk with a small weight: what a turn of a conversation is about
 // was often said in the turn before. A word that the chunk itself contains gains little by that,
 // because its gain is nearly saturated. The chunks are in the order of their numbers.
-func (ix *Index) addNeighbours(query []uint32, best []scored) {
+func (ix *Index) addNeighbours(query []weighedTerm, best []scored) {
 	before, after := make([]uint32, len(best)), make([]uint32, len(best))
 	var chunks []uint32
 	for i, f := range best {
@@ -30,9 +30,9 @@ func (ix *Index) addNeighbours(query []uint32, best []scored) {
 		}
 		return 0
 	}
-	for _, term := range query {
-		gain := ix.gain(term)
-		tf = ix.frequencies(term, chunks, tf)
+	for _, t := range query {
+		gain := t.weight * ix.gain(t.term)
+		tf = ix.frequencies(t.term, chunks, tf)
 		for i := range best {
 			if beside := at(before[i]) + at(after[i]); beside > 0 {
 				own := at(best[i].chunk)

@@ -29,9 +29,11 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 	}
 	n := float64(len(chunks))
 	scores := map[string]float64{}
-	queryTerms := indexTerms(query)
-	slices.Sort(queryTerms)
-	for _, q := range slices.Compact(queryTerms) {
+	asked := map[string]float64{}
+	for _, q := range indexTerms(query) {
+		asked[q]++
+	}
+	for q, times := range asked {
 		tfs, df := map[string]float64{}, 0.0
 		for id, fields := range chunks {
 			norm := 1 - defaultB + defaultB*(float64(len(fields[textField]))+lengthSlack)/(total/n+lengthSlack)
@@ -52,7 +54,7 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 		}
 		for id, tf := range tfs {
 			if tf > 0 {
-				scores[id] += math.Log(1+(n-df+0.5)/(df+0.5)) * (defaultK1 + 1) * tf / (tf + defaultK1)
+				scores[id] += (queryK3 + 1) * times / (queryK3 + times) * math.Log(1+(n-df+0.5)/(df+0.5)) * (defaultK1 + 1) * tf / (tf + defaultK1)
 			}
 		}
 	}
@@ -98,7 +100,7 @@ func TestIndexProperties(t *testing.T) {
 		checkSequences(t, ix)
 		checkNeighbours(t, ix)
 		checkScores(t, all.Hits, naive(docs, size, query))
-		words, _ := queryTerms(query)
+		words := Terms(query)
 		for _, h := range all.Hits {
 			checkHighlights(t, h, words)
 		}

@@ -21,10 +21,16 @@ type Query struct {
 	// RerankTopN is the number of fused candidates that the reranker scores, at most 200; 0 means
 	// 50. The others follow in fused order.
 	RerankTopN int
-	Filter     Filter
-	Sort       Sort
-	// AsOf is the time at which the question is asked. Documents dated after it, and those with
-	// BadDate, are left out; documents without a date are not.
+	// MaxPerDocument is the maximum number of hits that belong to one document; 0 means no limit.
+	// FillPlaces gives the places that are left, if so few documents match, to the best of the
+	// passages that it excludes.
+	MaxPerDocument int
+	FillPlaces     bool
+	Filter         Filter
+	Sort           Sort
+	// AsOf is the time at which the question is asked. Documents dated on a later day, and those with
+	// BadDate, are left out; documents without a date are not. Each time has the day of its own zone.
+	// Filter.To bounds the instant.
 	AsOf time.Time
 	// Explain asks for Result.Explanation.
 	Explain bool
@@ -114,8 +120,15 @@ const (
 
 // Terms returns the terms that a query looks up, without duplicates.
 func Terms(text string) []string {
-	terms, _ := queryTerms(text)
-	return terms
+	return termNames(queryTerms(text))
+}
+
+func termNames(terms []queryTerm) []string {
+	names := make([]string, len(terms))
+	for i, t := range terms {
+		names[i] = t.name
+	}
+	return names
 }
 
 // WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other

@@ -77,7 +77,7 @@ func weightedCount(counts [fieldCount]uint8, norm float64) float64 {
 
 // best returns the k best chunks by BM25F alone, best first, of the documents that keep accepts;
 // nil accepts all. Called with mu held.
-func (ix *Index) best(terms []string, keep func(*Document) bool, k int) []candidate {
+func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []candidate {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
 	ix.score(&s.scores, terms)
@@ -108,24 +108,24 @@ func (ix *Index) best(terms []string, keep func(*Document) bool, k int) []candid
 // score adds to scores the BM25F score of every chunk that contains one of the terms, including
 // deleted chunks. For n chunks, the score is the sum over the terms of
 //
-//	ln(1 + (n-df+0.5)/(df+0.5)) · (k1+1) · tf/(tf+k1)
+//	weight · ln(1 + (n-df+0.5)/(df+0.5)) · (k1+1) · tf/(tf+k1)
 //
-// where df is the number of chunks that contain the term in any field, and tf is the sum of its
+// where weight is that of the term in the query, df is the number of chunks that contain the term in any field, and tf is the sum of its
 // occurrences in the fields, weighted by fieldWeights, those in the text divided by
 //
 //	norm = 1 - b + b·(length+lengthSlack)/(average+lengthSlack)
 //
 // for a text of length terms (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
 // and Beyond", 2009, section 3.6; the slack is an addition).
-func (ix *Index) score(scores *sums, terms []string) {
+func (ix *Index) score(scores *sums, terms []queryTerm) {
 	scores.grow(len(ix.chunks))
 	norm := ix.lengthNorm()
-	for _, name := range terms {
-		t, ok := ix.numbers[name]
+	for _, q := range terms {
+		t, ok := ix.numbers[q.name]
 		if !ok {
 			continue
 		}
-		gain := ix.gain(t)
+		gain := q.weight * ix.gain(t)
 		for _, at := range ix.postings[t].list {
 			tf := weightedCount(at.counts, norm(ix.textLengths[at.chunk]))
 			scores.add(at.chunk, gain*tf/(tf+ix.k1))

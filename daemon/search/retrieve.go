@@ -24,6 +24,8 @@ func (q Query) withDefaults() (Query, error) {
 	switch {
 	case q.TopK < 0:
 		return q, fmt.Errorf("top_k %d is below 1", q.TopK)
+	case q.MaxPerDocument < 0:
+		return q, fmt.Errorf("max_per_document %d is below 0", q.MaxPerDocument)
 	case q.CandidateK < 0 || q.CandidateK > maxCandidateK:
 		return q, fmt.Errorf("candidate_k %d is not between 1 and %d", q.CandidateK, maxCandidateK)
 	case q.RerankTopN < 0 || q.RerankTopN > maxRerankTopN:
@@ -41,7 +43,7 @@ type vectorLeg struct {
 // retrieve ranks by the method, without reranking. A method without vectors needs no vector. The
 // result has more than TopK hits if they are to be reranked or sorted.
 func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
-	terms, wanted := queryTerms(q.Text)
+	terms := queryTerms(q.Text)
 	n := q.TopK
 	depth := max(q.CandidateK, q.TopK) // of each leg
 	if m.reranks {
@@ -56,31 +58,57 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	for {
 		legs := ix.legs(m, q, terms, vector, keep, depth)
 		ranked := legs[len(legs)-1].candidates
-		groups := ix.collapse(ranked, n)
+		groups := ix.groups(ranked, n, q)
 		// If duplicates leave places unfilled, deeper legs may fill them.
 		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
-			ix.promoteNewest(groups, q.Sort)
-			return ix.result(m.mode, q, terms, wanted, legs, groups)
+			return ix.result(m.mode, q, terms, legs, groups)
 		}
 		depth *= 4
 	}
 }
 
-// queryTerms returns the terms of a query without duplicates, as a list and as a set.
-func queryTerms(text string) (terms []string, wanted map[string]bool) {
-	terms, wanted = []string{}, map[string]bool{}
+// queryK3 is k3 of BM25: how far the occurrences of a term in a query add to its weight.
+const queryK3 = 8
+
+// queryTerm is a term of a query. Its weight is (k3+1)·n/(k3+n) for n occurrences, which is 1 for
+// one (Robertson and Zaragoza, 2009, see score).
+type queryTerm struct {
+	name   string
+	weight float64
+}
+
+// queryTerms returns the terms of a query without duplicates, in the order of their first
+// occurrence.
+func queryTerms(text string) []queryTerm {
+	terms := []queryTerm{}
+	places := map[string]int{}
 	for _, t := range indexTerms(text) {
-		if !wanted[t] {
-			terms, wanted[t] = append(terms, t), true
+		at, known := places[t]
+		if !known {
+			at = len(terms)
+			terms, places[t] = append(terms, queryTerm{name: t}), at
 		}
+		terms[at].weight++ // the number of occurrences, for now
 	}
-	return terms, wanted
+	for i, t := range terms {
+		terms[i].weight = (queryK3 + 1) * t.weight / (queryK3 + t.weight)
+	}
+	return terms
+}
+
+// nameSet returns the names of terms.
+func nameSet(terms []queryTerm) map[string]bool {
+	names := make(map[string]bool, len(terms))
+	for _, t := range terms {
+		names[t.name] = true
+	}
+	return names
 }
 
 // legs returns the rankings of a method, each of at most depth chunks. The last one is that of
 // the result. Called with mu held.
 func (ix *Index) legs(
-	m method, q Query, terms []string, vector vectorLeg, keep func(*Document) bool, depth int,
+	m method, q Query, terms []queryTerm, vector vectorLeg, keep func(*Document) bool, depth int,
 ) []leg {
 	var legs []leg
 	if m.words {
@@ -112,9 +140,10 @@ func exhausted(legs []leg, depth int) bool {
 
 // result converts groups to hits. Called with mu held.
 func (ix *Index) result(
-	mode Mode, q Query, terms []string, wanted map[string]bool, legs []leg, groups []group,
+	mode Mode, q Query, terms []queryTerm, legs []leg, groups []group,
 ) Result {
 	res := Result{Hits: make([]Hit, len(groups)), Mode: mode}
+	wanted := nameSet(terms)
 	components := make(map[uint32]map[string]float64, len(groups))
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)

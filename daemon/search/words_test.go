@@ -3,7 +3,7 @@ package search
 // Search ranks by words alone and collapses nothing, so that every chunk that is found can be
 // compared with the score that it should have.
 func (ix *Index) Search(q Query) Result {
-	terms, wanted := queryTerms(q.Text)
+	terms := queryTerms(q.Text)
 	k := q.TopK
 	if k <= 0 {
 		k = defaultTopK
@@ -14,7 +14,7 @@ func (ix *Index) Search(q Query) Result {
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
 	top, parts := ix.lexical(q, terms, keep, k)
 	for i, c := range top {
-		h := ix.hit(c, wanted)
+		h := ix.hit(c, nameSet(terms))
 		h.Components = parts[i].components()
 		res.Hits = append(res.Hits, h)
 	}

@@ -4,6 +4,7 @@
 package aggregate
 
 import (
+	"slices"
 	"strings"
 
 	"evalctl/harness/result"
@@ -39,8 +40,7 @@ type Sum struct {
 	repeats   repeatSum
 	score     moments
 	total     []float64 // the times to done of the answers, in milliseconds
-	felt      []float64 // the same as the callers felt them
-	waited    bool      // some of them differ
+	felt      []float64 // the same as the callers felt them, nil as long as none differs
 	text      []float64 // the times to the first text of the streamed ones
 }
 
@@ -136,8 +136,12 @@ func (s *Sum) addBoth(tag string, r result.Record) {
 // addAnswer counts what only the record of an answer contains.
 func (s *Sum) addAnswer(r result.Record) {
 	s.total = append(s.total, r.LatencyMS)
-	s.felt = append(s.felt, r.Felt())
-	s.waited = s.waited || r.FeltMS != nil
+	if r.FeltMS != nil && s.felt == nil {
+		s.felt = slices.Clone(s.total[:len(s.total)-1]) // before, nobody waited
+	}
+	if r.FeltMS != nil || s.felt != nil {
+		s.felt = append(s.felt, r.Felt())
+	}
 	if r.FirstDeltaMS != nil {
 		s.text = append(s.text, *r.FirstDeltaMS)
 	}
@@ -170,7 +174,7 @@ func (s *Sum) Fill(res *result.Result) {
 	res.Tags, res.EffectiveModes = s.tags, s.modes
 	res.ReaderModels, res.ReaderPrompts = s.models, s.prompts
 	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.text)
-	if res.Felt = nil; s.waited {
+	if res.Felt = nil; s.felt != nil {
 		felt := Quantiles(s.felt)
 		res.Felt = &felt
 	}

@@ -229,3 +229,24 @@ func tagFigures(n result.Counts) *result.TagFigures {
 		Interval: &result.Interval{Method: "wilson", Confidence: 0.95, Low: lo, High: hi},
 	}
 }
+
+// TestFelt checks that waits count wherever they come in the order of the records.
+func TestFelt(t *testing.T) {
+	var records []result.Record
+	for i := range 8 {
+		r := result.Record{ID: string(rune('a' + i)), Outcome: result.Scored, Score: new(1.0), LatencyMS: 10}
+		if i == 0 || i > 3 {
+			r.FeltMS = new(500.0)
+		}
+		records = append(records, r)
+	}
+	if got := figures(5, records[1:4]...).Felt; got != nil {
+		t.Errorf("without waits: %+v", got)
+	}
+	first := figures(5, records...)
+	slices.Reverse(records)
+	last := figures(5, records...)
+	if diff := cmp.Diff(first.Felt, last.Felt); diff != "" || first.Felt.N != 8 || *first.Felt.P50 != 500 || *first.Latency.P50 != 10 {
+		t.Errorf("%s%+v of %+v", diff, first.Felt, first.Latency)
+	}
+}

@@ -74,6 +74,7 @@ var rules = []rule{
 	{"top_k", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.TopK) }},
 	{"candidate_k", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.CandidateK) }},
 	{"rerank_top_n", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.RerankTopN) }},
+	{"max_per_document", true, "", maxPerDocument},
 	{"scorer", true, "", func(r *result.Result) string { return r.ScorerName }},
 	{"judge", true, "", judge},
 	{"judge_prompt", true, "", judgePrompt},
@@ -108,6 +109,13 @@ func complete(r *result.Result) string {
 		return "yes"
 	}
 	return fmt.Sprintf("no, %d of %d: %s", r.Counts.Finished(), r.Planned, r.Stopped)
+}
+
+func maxPerDocument(r *result.Result) string {
+	if n := r.Identity.MaxPerDocument; n != nil {
+		return fmt.Sprint(*n)
+	}
+	return "the daemon's default"
 }
 
 func keysOf(counts map[string]int) string {

@@ -62,8 +62,15 @@ func send(r request) step { return setup(expect2xx(r)) }
 func put(path, text string) step      { return send(putOf(path, text)) }
 func appendTo(path, text string) step { return send(appendOf(path, text)) }
 func remove(path string) step         { return send(deleteOf(path)) }
-func rename(from, to string) step     { return send(renameOf(from, to)) }
-func batch(ops ...object) step        { return send(batchOf(ops...)) }
+
+// removed deletes a document and makes sure that it is gone, for checks about what follows from that.
+func removed(path string) step { return setup(remove(path), expectAbsent(path)) }
+
+// written writes a document and makes sure that it has the content.
+func written(path, text string) step { return setup(put(path, text), expectContent(path, text)) }
+
+func rename(from, to string) step { return send(renameOf(from, to)) }
+func batch(ops ...object) step    { return send(batchOf(ops...)) }
 
 // expectContent requires a document to have a content.
 func expectContent(path, text string) step {

@@ -115,26 +115,30 @@ func (r *response) withinRate() error {
 		errors.New("the daemon's rate limit was reached: run fewer checks in parallel"))}
 }
 
+// leastLooks is how often poll tries at least, also if the daemon answers slowly.
+const leastLooks = 3
+
 // poll calls try until it is done, with growing pauses. It returns false when the limit is reached
 // or ctx ends.
 func poll(ctx context.Context, limit time.Duration, try func() (done bool, err error)) (bool, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errCheckTimeout)
-	defer cancel()
-	answered := false
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+	start, pause := time.Now(), 5*time.Millisecond
+	for looks := 1; ; looks++ {
 		done, err := try()
-		if answered && err != nil && ctx.Err() != nil && timedOut(err) {
+		if looks > 1 && err != nil && ctx.Err() != nil && timedOut(err) {
 			return false, nil // the answers so far count
 		}
 		if done || err != nil {
 			return done, err
 		}
-		answered = true
+		if looks >= leastLooks && time.Since(start) >= limit {
+			return false, nil
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return false, nil
 		}
+		pause = min(2*pause, 250*time.Millisecond)
 	}
 }
 

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,8 @@ type defect struct {
 	normalised []string
 	// left is set if the daemon keeps brains.
 	left bool
+	// timeout bounds a check that must time out; 0 means that none must.
+	timeout time.Duration
 }
 
 func defects() []defect {
@@ -57,7 +60,7 @@ func defects() []defect {
 			findings: []string{"GET /documents returned 500"}},
 		{name: "500 on renames", wrap: ct.Failing("POST /documents/rename", 500), only: statGroups,
 			findings: []string{"POST /documents/rename returned 500"}},
-		{name: "bare listings", wrap: ct.BareListings(), only: statGroups, findings: []string{"GET /documents returned no JSON object"}},
+		{name: "bare listings", wrap: ct.BareListings(), only: statGroups, findings: []string{"listing-items"}},
 		{name: "brain.brainId", only: fewChecks,
 			wrap:       ct.Create(ct.Creation{Keys: []string{"brainId"}, Rejects: 400, Status: 201, Body: answer("brain", "brainId")}),
 			normalised: []string{`brains are created with {"brainId":"NAME"}, and their id is brain.brainId`}},
@@ -66,18 +69,30 @@ func defects() []defect {
 			normalised: []string{`brains are created with {"name":"NAME"}, and their id is brain_id`}},
 		{name: "no POST of brains", wrap: ct.ImplicitBrains(404), only: fewChecks,
 			normalised: []string{"there is no POST /v1/brains"}},
+		{name: "no /healthz", wrap: ct.NoHealth(), only: fewChecks, findings: []string{"GET /healthz returned 404"}},
+		{name: "empty body of stat", wrap: ct.Empty("GET /documents/stat"), only: statGroups,
+			findings: []string{"GET /documents/stat returned no JSON object"}},
+		{name: "stat in data", wrap: ct.Wrapped("GET /documents/stat"), only: statGroups,
+			findings: []string{"documents-stat-envelope"}},
+		{name: "If-Match", wrap: ct.Preconditions(), findings: []string{"headers-read-if-match"}},
+		{name: "hanging append", wrap: ct.Hanging("POST /documents/append"), timeout: 300 * time.Millisecond,
+			only: []string{"documents-append-*", "documents-put-204", "documents-delete-*"}},
 		{name: "resets", wrap: ct.ResetEvery(50)},
 		{name: "rate limit", wrap: ct.RateLimitEvery(40)},
 	}
 }
 
-// TestDefects requires a report to name the defect of a daemon and nothing else.
+// TestDefects requires a report to name the defect of a daemon and nothing else. With -short, a
+// sample of the daemons is tested.
 func TestDefects(t *testing.T) {
-	for _, d := range defects() {
+	for n, d := range defects() {
+		if testing.Short() && n%4 != 0 {
+			continue
+		}
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			o := authOptions(serve(t, "", keys(t), d.wrap))
-			o.Only, o.Parallel, o.Reference = d.only, 8, false
+			o.Only, o.Parallel, o.Reference, o.Timeout = d.only, 8, false, d.timeout
 			if d.only == nil {
 				o.Only = manyGroups
 			}
@@ -114,5 +129,40 @@ func wantFindings(t *testing.T, r Report, want []string) {
 		if (res.Reason == "") == (res.Verdict == NotJudged) {
 			t.Errorf("%s is %s with the reason %q", res.ID, res.Verdict, res.Reason)
 		}
+	}
+}
+
+// How the daemon of TestCrashDefects dies.
+const (
+	crashAtRequest = "once, on a request"
+	crashOnAbort   = "on an aborted upload"
+)
+
+// A daemon that crashes is accused of that only: the checks that it kept from their end are judged
+// after a restart.
+func TestCrashDefects(t *testing.T) {
+	for _, tt := range []struct {
+		how, killer string
+		only        []string
+	}{
+		{crashAtRequest, "", []string{"documents", "listing-[a-l]*", "errors"}},
+		{crashOnAbort, "limits-put-declared-413", []string{"documents-put-*", "limits-put-declared-413", "errors-status-*"}},
+	} {
+		t.Run(tt.how, func(t *testing.T) {
+			t.Parallel()
+			o := startMortal(t, tt.how)
+			o.Only, o.Parallel, o.Reference = tt.only, 4, false
+			r, err := Run(t.Context(), o)
+			if !errors.Is(err, ErrDied) || r.Partial || len(r.Deaths) != 1 {
+				t.Fatalf("partial %v, deaths %+v: %v", r.Partial, r.Deaths, err)
+			}
+			wantFindings(t, r, []string{"the daemon died"})
+			if d := r.Deaths[0]; !d.Restarted || !strings.Contains(d.Cause, "the disk is full") || tt.killer != "" && d.Killer != tt.killer {
+				t.Errorf("death %+v", d)
+			}
+			if n := r.Count("", Must, Broken) + r.Count("", Should, Broken); n > 0 || r.NotJudged("") > 0 {
+				t.Errorf("%d broken, %d not judged", n, r.NotJudged(""))
+			}
+		})
 	}
 }

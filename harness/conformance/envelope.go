@@ -11,6 +11,7 @@ type shape string
 const (
 	listingShape shape = "listings"
 	searchShape  shape = "responses to searches"
+	recallShape  shape = "responses to recalls"
 	statShape    shape = "responses to stat"
 	recordShape  shape = "records"
 )
@@ -24,6 +25,7 @@ var wanted = map[shape]struct {
 }{
 	listingShape: {"items", []string{"documents", "entries", "files", "results", "paths", "data"}, "listing-items"},
 	searchShape:  {"chunks", []string{"hits", "results", "items", "matches", "documents", "data"}, "search-chunks"},
+	recallShape:  {"chunks", []string{"hits", "results", "items", "matches", "documents", "data"}, "sessions-recall-chunks"},
 	statShape:    {"path", nil, "documents-stat-envelope"},
 	recordShape:  {"id", nil, "records-envelope"},
 }
@@ -36,8 +38,10 @@ func shapeOf(r request) (shape, bool) {
 	switch route := r.method + " " + routeOf(r); route {
 	case "GET /documents":
 		return listingShape, true
-	case "POST /search", "GET /search", "POST /sessions/{id}/recall":
+	case "POST /search", "GET /search":
 		return searchShape, true
+	case "POST /sessions/{id}/recall":
+		return recallShape, true
 	case "GET /documents/stat":
 		return statShape, true
 	case "POST /documents", "GET /documents/{id}":
@@ -68,20 +72,24 @@ func (e envelope) String() string {
 	return inner
 }
 
-// probeEnvelope finds out how a response deviates from its shape. It may be nil.
-func (q *quirks) probeEnvelope(s shape, res *response) {
-	if res == nil {
-		return
+// envelope returns how the responses of a route deviate from their shape. The first response that
+// does decides.
+func (q *quirks) envelope(s shape, res *response) (envelope, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	route := res.route()
+	if e, ok := q.envelopes[route]; ok {
+		return e, true
 	}
 	e, ok := envelopeOf(s, res.body)
 	if !ok {
-		return
+		return envelope{}, false
 	}
-	q.envelopes[s] = e
+	q.envelopes[route] = e
 	want := wanted[s]
-	normal := fmt.Sprintf(`{"%s": …}`, want.key)
-	q.sight(want.check, fmt.Sprintf("%s are read from %s instead of %s", s, e, normal),
+	q.sight(want.check, fmt.Sprintf(`%s: %s is read as {"%s": …}`, route, e, want.key),
 		res.seen.about(against(envelopeError(s, e.String()))))
+	return e, true
 }
 
 func envelopeError(s shape, got string) error {
@@ -130,8 +138,11 @@ func arrayIn(o object, keys []string) string {
 
 // unwrap gives a response the shape that is wanted, if the daemon has another one.
 func (q *quirks) unwrap(r request, res *response) {
-	s, _ := shapeOf(r)
-	e, ok := q.envelopes[s]
+	s, ok := shapeOf(r)
+	if !ok {
+		return
+	}
+	e, ok := q.envelope(s, res)
 	if !ok {
 		return
 	}

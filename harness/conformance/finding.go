@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -65,6 +66,42 @@ func findings(results []Result, routes *routes) []Finding {
 	return list
 }
 
+// Summary says what a finding is based on, such as "5 checks: a, b, c and 2 more; 12 more not judged".
+// It names at most most checks.
+func (f Finding) Summary(most int) string {
+	named := f.Checks[:min(most, len(f.Checks))]
+	text := "1 check: "
+	if len(f.Checks) != 1 {
+		text = fmt.Sprintf("%d checks: ", len(f.Checks))
+	}
+	text += strings.Join(named, ", ")
+	if more := len(f.Checks) - len(named); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if f.NotJudged > 0 {
+		text += fmt.Sprintf("; %d not judged because of it", f.NotJudged)
+	}
+	return text
+}
+
+// WithFindings returns the report with a finding for each broken check if it has none: it was
+// written before there were findings.
+func (r Report) WithFindings() Report {
+	if r.Findings != nil {
+		return r
+	}
+	for _, level := range []Level{Must, Should} {
+		for _, res := range r.Results {
+			if res.Level == level && res.Verdict == Broken {
+				f := Finding{Cause: cmp.Or(res.Cause, res.Detail)}
+				f.add(res)
+				r.Findings = append(r.Findings, f)
+			}
+		}
+	}
+	return r
+}
+
 // add adds a broken check. The first one is the evidence.
 func (f *Finding) add(res Result) {
 	f.Checks = append(f.Checks, res.ID)
@@ -89,6 +126,14 @@ func causeTexts(results []Result) map[string]string {
 		}
 	}
 	return texts
+}
+
+// String describes the reason and the cause of a group.
+func (g Group) String() string {
+	if g.Reason == ReasonNeed || g.Reason == ReasonOptional {
+		return g.Cause // one of a few texts
+	}
+	return g.Reason.String() + ": " + g.Cause
 }
 
 // Group is a number of checks that are not judged for the same cause.

@@ -127,12 +127,12 @@ func TestSlowBesideOthers(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			one.Lock()
 			defer one.Unlock()
-			time.Sleep(40 * time.Millisecond)
+			time.Sleep(150 * time.Millisecond)
 			next.ServeHTTP(w, r)
 		})
 	}
 	o := authOptions(serve(t, "", keys(t), single))
-	o.Only, o.Parallel, o.Timeout = []string{"documents-put-keeps-others", "documents-rename-*"}, 8, 1200*time.Millisecond
+	o.Only, o.Parallel, o.Timeout = []string{"documents-put-keeps-others", "documents-rename-*"}, 8, 800*time.Millisecond
 	r := run(t, o)
 	alone := 0
 	for _, res := range r.Results {

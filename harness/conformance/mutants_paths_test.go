@@ -51,6 +51,14 @@ func pathMutants() []mutant {
 				n := len(r.URL.Query().Get("path"))
 				return n > 1000 && n <= 1024
 			}), respond(204, "")), []string{"paths-1024"}, nil},
+		{"put-rejected-written", "a PUT to a path with .. returns 400 but writes a document",
+			replace(and(route("PUT /documents"), func(r *http.Request) bool {
+				return strings.Contains(r.URL.Query().Get("path"), "..")
+			}), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				capture(next,
+					subrequest(r, "PUT", "/documents", protocol.TypeBytes, readBody(r), "path", "untitled.md"))
+				next.ServeHTTP(w, r)
+			}), []string{"paths-put-rejected-keeps"}, []string{"events-refused-silent", "paths-allowed-*dots"}},
 		{"put-pathless-written", "a PUT without a path returns 400 but writes a document",
 			replace(and(route("PUT /documents"), func(r *http.Request) bool {
 				return !r.URL.Query().Has("path")

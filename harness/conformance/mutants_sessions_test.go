@@ -161,7 +161,7 @@ func recallMutants() []mutant {
 		{"recall-results", "a recall returns its chunks as results", edit(func(_, o map[string]any) {
 			o["results"] = o["chunks"]
 			delete(o, "chunks")
-		}), []string{"sessions-recall-chunks", "sessions-recall-chunks-empty"}, []string{"sessions-recall-*"}},
+		}), []string{"sessions-recall-chunks"}, []string{"sessions-recall-*"}},
 		{"recall-null", "the chunks of a recall without results are null", edit(func(_, o map[string]any) {
 			if list, _ := o["chunks"].([]any); len(list) == 0 {
 				o["chunks"] = nil

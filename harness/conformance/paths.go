@@ -54,10 +54,10 @@ func pathChecks() []check {
 	var checks []check
 	for _, p := range invalidPaths {
 		checks = append(checks, must("paths-put-"+p.id+"-400", "2",
-			"PUT to "+p.what+" is rejected with 400 and writes nothing.",
-			put("a.md", "kept"), expect(putOf(p.path, "x"), 400),
-			expectDocuments("a.md"), expectContent("a.md", "kept")))
+			"PUT to "+p.what+" is rejected with 400.", expect(putOf(p.path, "x"), 400)))
 	}
+	checks = append(checks, must("paths-put-rejected-keeps", "7.1",
+		"A PUT to an invalid path that is rejected writes nothing.", putInvalidPaths...))
 	for _, p := range invalidPaths {
 		checks = append(checks, must("paths-read-"+p.id+"-400", "4.2", "Reading "+p.what+" is rejected with 400.",
 			put("a.md", "one"), put("b.md", "two"), expect(readOf(p.path), 400)))
@@ -69,6 +69,15 @@ func pathChecks() []check {
 	}
 	return append(checks, slices.Concat(pathOperationChecks(), pathEdgeChecks())...)
 }
+
+// putInvalidPaths requires rejected writes to have no effect.
+var putInvalidPaths = func() []step {
+	steps := []step{put("a.md", "kept")}
+	for _, p := range invalidPaths {
+		steps = append(steps, expect(putOf(p.path, "x"), 0, givenError))
+	}
+	return append(steps, expectDocuments("a.md"), expectContent("a.md", "kept"))
+}()
 
 // expectDocuments requires the brain to have exactly these documents, generated ones included.
 func expectDocuments(paths ...string) step {

@@ -14,17 +14,17 @@ import (
 
 // quirks are deviations that show in the responses to many requests. One check is about each of
 // them. For all other checks they are removed from responses, so that one defect is one finding.
-// A probe before the checks looks for them. Files that the daemon adds later are found when they
-// appear. It is safe for concurrent use.
+// A probe before the checks looks for files and folders. Files that the daemon adds later, and
+// envelopes, are found when they appear. It is safe for concurrent use.
 type quirks struct {
-	folders   bool // recursive listings have rows for folders
-	envelopes map[shape]envelope
+	folders bool // recursive listings have rows for folders; only the probe sets it
 
-	mu    sync.Mutex
-	own   []string            // paths that the daemon created by itself
-	sent  map[string][]string // what each brain was sent, for the paths in it
-	seen  []sighting
-	begun bool // the probe is over
+	mu        sync.Mutex
+	own       []string            // paths that the daemon created by itself
+	sent      map[string][]string // what each brain was sent, for the paths in it
+	envelopes map[string]envelope // by route
+	seen      []sighting
+	begun     bool // the probe is over
 }
 
 // sighting is the first response in which a quirk was seen, and the check that is about it.
@@ -42,9 +42,9 @@ const (
 // probeLimit bounds a request that looks for quirks. A daemon that takes longer has no known ones.
 const probeLimit = 5 * time.Second
 
-// probeQuirks writes a document to an empty brain and looks at the responses.
+// probeQuirks writes a document to an empty brain, searches it and lists it. Some daemons create the
+// files of an index at the first search.
 func (d *target) probeQuirks(ctx context.Context, brain string) {
-	const written, record = probeDocument, "conformance/probe-record.md"
 	c := &client{target: d, brain: brain}
 	do := func(r request) *response {
 		limited, cancel := context.WithTimeoutCause(ctx, probeLimit, errCheckTimeout)
@@ -55,28 +55,22 @@ func (d *target) probeQuirks(ctx context.Context, brain string) {
 		}
 		return res
 	}
-	q := d.quirks
-	do(putOf(written, "probe"))
-	// Some daemons create the files of an index at the first search.
-	q.probeEnvelope(searchShape, do(searchOf(object{"query": "probe"})))
+	do(putOf(probeDocument, "probe"))
+	do(searchOf(object{"query": "probe"}))
 	if listing := do(listOf("recursive", "true", "include_generated", "true")); listing != nil {
-		q.probeEnvelope(listingShape, listing)
-		q.probeEntries(listing, written)
+		d.quirks.probeEntries(listing, probeDocument)
 	}
-	q.probeEnvelope(statShape, do(statOf(written)))
-	q.probeEnvelope(recordShape, do(createOf(document("probe", record))))
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.begun = true
+	d.quirks.mu.Lock()
+	defer d.quirks.mu.Unlock()
+	d.quirks.begun = true
 }
 
 // probeEntries looks for the daemon's own files and for folders in the listing of a brain with one
 // document.
 func (q *quirks) probeEntries(listing *response, written string) {
-	normal := *listing
-	q.unwrap(listOf("recursive", "true"), &normal)
-	entries := entriesOf(&normal)
-	for _, e := range entries {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, e := range entriesOf(listing) {
 		p, _ := e["path"].(string)
 		switch {
 		case strings.TrimSuffix(p, "/") == path.Dir(written):
@@ -230,14 +224,14 @@ func (q *quirks) removeFrom(r request, brain string, res *response) {
 	if r.unfiltered {
 		return
 	}
-	switch s, _ := shapeOf(r); {
-	case s == listingShape:
+	switch s, _ := shapeOf(r); s {
+	case listingShape:
 		q.filter(res, "items", func(e object, all []any) bool {
 			p, _ := e["path"].(string)
 			return q.isOwn(p, brain, res.seen) ||
 				q.folders && strings.Contains(r.query, "recursive=true") && isFolderRow(e, all)
 		})
-	case s == searchShape:
+	case searchShape, recallShape:
 		q.filter(res, "chunks", func(e object, _ []any) bool {
 			p, _ := e["path"].(string)
 			return q.isOwn(p, brain, res.seen)

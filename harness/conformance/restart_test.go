@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"evalctl/daemon"
+	ct "evalctl/harness/conformance/conformancetest"
 	"evalctl/harness/launch"
 	"evalctl/internal/llm"
 )
@@ -49,6 +51,12 @@ func mortal(how, marker string, next http.Handler) http.Handler {
 		fmt.Fprintln(os.Stderr, "panic: the disk is full")
 		os.Exit(2)
 	}
+	if _, err := os.Stat(marker); how == crashAtRequest && err != nil {
+		return ct.CrashAt(250, func() { _ = os.WriteFile(marker, nil, 0o600); exit() })(next)
+	}
+	if how == crashOnAbort {
+		return ct.CrashOnAbort(exit)(next)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := os.Stat(marker)
 		isFirst := err != nil
@@ -60,8 +68,12 @@ func mortal(how, marker string, next http.Handler) http.Handler {
 			how == "once" && isFirst && requests.Add(1) == 60:
 			_ = os.WriteFile(marker, nil, 0o600)
 			exit()
-		case how == "after an answer" && route("GET /search")(r):
-			time.AfterFunc(20*time.Millisecond, exit)
+		case how == "after an answer" && route("POST /documents/append")(r):
+			answer := httptest.NewRecorder()
+			next.ServeHTTP(answer, r)
+			w.WriteHeader(answer.Code) // 204: it has no body
+			_ = http.NewResponseController(w).Flush()
+			exit()
 		case how == "of an illness" && isFirst && route("POST /documents/append")(r):
 			_ = os.WriteFile(marker, nil, 0o600)
 			isIll.Store(true)
@@ -124,8 +136,8 @@ func TestRestart(t *testing.T) {
 	}{
 		"on an upload": {only: []string{"limits-413-*", "limits-put-declared-413", "documents-put-*", "mcp-search-s*"},
 			killer: "limits-put-declared-413", notJudged: 1},
-		"after an answer": {only: []string{"search-get", "search-200", "search-query", "documents-put-*", "documents-stat-*"},
-			killer: "search-get"},
+		"after an answer": {only: []string{"documents-put-*", "documents-append-204", "search-200"},
+			killer: "documents-append-204"},
 		"once":          {only: []string{"documents", "errors"}},
 		"of an illness": {only: []string{"documents"}, cause: "GET /healthz returned 500"},
 		"on renames": {only: []string{"documents"}, killer: "documents-rename-*", deaths: 2, isPartial: true,

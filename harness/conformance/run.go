@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,8 @@ type Options struct {
 	Only []string
 	// Parallel is the number of concurrent checks; 0 means 4.
 	Parallel int
-	// Timeout bounds one check; 0 means 30 seconds.
+	// Timeout is how long a check waits for each response to begin; 0 means 30 seconds. A daemon that
+	// answers slowly gets as much time as all its answers need.
 	Timeout time.Duration
 	// Reference includes the checks about what the reference daemon decided where the specification
 	// leaves the matter open; see Check.Own.
@@ -144,7 +146,7 @@ func diedError(r Report) error {
 // deletes the brain. A token that may not delete brains stops the run, which would otherwise leave
 // hundreds of them. A daemon that has no such endpoint does not.
 func (d *target) probe(ctx context.Context, timeout time.Duration) error {
-	probe, cancel := context.WithTimeoutCause(ctx, timeout, errCheckTimeout)
+	probe, cancel := patient(ctx, timeout)
 	defer cancel()
 	if d.base == "" {
 		if _, err := d.tools.client(probe); err != nil && ctx.Err() == nil {
@@ -176,7 +178,7 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 		return outcome{Result: res}
 	}
 	start := time.Now()
-	limited, cancel := context.WithTimeoutCause(ctx, o.Timeout, errCheckTimeout)
+	limited, cancel := patient(ctx, o.Timeout)
 	defer cancel()
 	c := &client{target: d, unique: newBrainName()}
 	run := c.runInNewBrain
@@ -184,6 +186,9 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 		run = c.runInToolBrain
 	}
 	err := run(limited, chk.steps)
+	if err != nil && errors.Is(err, context.Canceled) && errors.Is(context.Cause(limited), errCheckTimeout) {
+		err = fmt.Errorf("%w: %w", errCheckTimeout, err)
+	}
 	res.DurationMS = millis(time.Since(start))
 	res.Verdict, res.Reason = verdict(err)
 	if err != nil {
@@ -196,6 +201,17 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 		out.isServerError = out.isServerError || x.answer != nil && x.answer.status >= 500
 	}
 	return out
+}
+
+// patient returns a context that ends when no response has begun for limit.
+func patient(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(limit, func() { cancel(errCheckTimeout) })
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { timer.Reset(limit) }})
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -18,6 +18,8 @@ const (
 
 	kettle = seeds + "kettle.md"
 	parrot = seeds + "parrot.md"
+
+	kettleNote = "# Kitchen\n\nThe kettle is green.\n"
 )
 
 func searchOf(fields object) request { return brainRequest("POST", "/search").withJSON(fields) }
@@ -130,7 +132,7 @@ func awaitChunk(query string) step {
 
 // putNotes writes two documents and waits until searches find them.
 var putNotes = setup(
-	put(kettle, "# Kitchen\n\nThe kettle is green.\n"),
+	put(kettle, kettleNote),
 	put(parrot, "# Pets\n\nThe parrot is called Pépé 🦜 and likes nuts.\n"),
 	awaitFound("kettle", kettle), awaitFound("parrot", parrot),
 )

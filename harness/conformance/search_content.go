@@ -13,19 +13,28 @@ func searchContentChecks() []check {
 		searchDuplicateChecks())
 }
 
+// renamed is where the changes of the following checks move the kettle to.
+const renamed = seeds + "new.md"
+
+// The changes that a search must reflect. That they have an effect at all is what other checks are
+// about.
+var (
+	moved    = setup(rename(kettle, renamed), expectContent(renamed, kettleNote), expectAbsent(kettle))
+	appended = setup(appendTo(kettle, "\nThe toaster is red.\n"), expectContent(kettle, kettleNote+"\nThe toaster is red.\n"))
+)
+
 func searchFreshnessChecks() []check {
-	renamed := seeds + "new.md"
 	return []check{
 		must("search-updated", "1", "A search finds an updated document by its new content.",
-			putNotes, put(kettle, "The teapot is blue."), awaitFound("teapot", kettle)),
+			putNotes, written(kettle, "The teapot is blue."), awaitFound("teapot", kettle)),
 		must("search-appended", "1", "A search finds a document by appended content.",
-			putNotes, appendTo(kettle, "\nThe toaster is red.\n"), awaitFound("toaster", kettle)),
+			putNotes, appended, awaitFound("toaster", kettle)),
 		must("search-deleted", "1", "A search does not find a deleted document.",
-			putNotes, remove(kettle), awaitNotFound("kettle", kettle)),
+			putNotes, removed(kettle), awaitNotFound("kettle", kettle)),
 		must("search-renamed", "1", "A search finds a renamed document under its new path only.",
-			putNotes, rename(kettle, renamed), awaitFound("kettle", renamed), awaitNotFound("kettle", kettle)),
+			putNotes, moved, awaitFound("kettle", renamed), awaitNotFound("kettle", kettle)),
 		must("search-batch", "1", "A search finds a document that was written by a batch.",
-			batch(writeOp(kettle, "The kettle is green.")), awaitFound("kettle", kettle)),
+			setup(batch(writeOp(kettle, "The kettle is green.")), expectContent(kettle, "The kettle is green.")), awaitFound("kettle", kettle)),
 		must("search-other-brain", "1", "A search does not find documents of another brain.",
 			putNotes, inOtherBrain(func(ctx context.Context, c *client) error {
 				got, err := c.searchPaths(ctx, "kettle")
@@ -40,20 +49,20 @@ func searchFreshnessChecks() []check {
 // searchImmediateChecks require the first search after a change to reflect it.
 func searchImmediateChecks() []check {
 	search := func(query string) request { return searchOf(object{"query": query}) }
-	renamed, added := seeds+"new.md", seeds+"a.md"
+	added := seeds + "a.md"
 	return []check{
 		should("search-at-once-put", "1", "The first search after a PUT reflects it.",
-			putNotes, put(kettle, "The teapot is blue."), expectPaths(search("teapot"), []string{kettle}, nil)),
+			putNotes, written(kettle, "The teapot is blue."), expectPaths(search("teapot"), []string{kettle}, nil)),
 		should("search-at-once-append", "1", "The first search after an append reflects it.",
-			putNotes, appendTo(kettle, "\nThe toaster is red.\n"),
+			putNotes, appended,
 			expectPaths(search("toaster"), []string{kettle}, nil)),
 		should("search-at-once-batch", "1", "The first search after a batch reflects it.",
-			putNotes, batch(writeOp(added, "An oven."), deleteOp(kettle)),
+			putNotes, setup(batch(writeOp(added, "An oven."), deleteOp(kettle)), expectContent(added, "An oven."), expectAbsent(kettle)),
 			expectPaths(search("oven kettle"), []string{added}, []string{kettle})),
 		should("search-at-once-rename", "1", "The first search after a rename reflects it.",
-			putNotes, rename(kettle, renamed), expectPaths(search("kettle"), []string{renamed}, []string{kettle})),
+			putNotes, moved, expectPaths(search("kettle"), []string{renamed}, []string{kettle})),
 		should("search-at-once-delete", "1", "The first search after a DELETE reflects it.",
-			putNotes, remove(kettle), expectPaths(search("kettle"), nil, []string{kettle})),
+			putNotes, removed(kettle), expectPaths(search("kettle"), nil, []string{kettle})),
 	}
 }
 

@@ -168,7 +168,7 @@ func searchQuestionDateChecks() []check {
 		should("search-question-date-same-day", "4.1", "A question_date without a time means the end of that day.",
 			putWalruses, expectPaths(asOf("2024-03-02"), []string{march}, nil)),
 		should("search-question-date-time", "4.1", "A question_date may have a time and an offset.", putWalruses,
-			expectPaths(asOf("2024-03-02T19:30:00+02:00"), []string{undated}, []string{march}),
+			expectPaths(asOf("2024-03-01T19:30:00+02:00"), []string{undated}, []string{march}),
 			expectPaths(asOf("2024-03-02T20:30:00+02:00"), []string{march}, nil)),
 		should("search-question-date-camel-case", "4.1", "A search accepts questionDate in place of question_date.",
 			putWalruses,

@@ -199,7 +199,8 @@ func recallChecks() []check {
 	}
 	return []check{
 		should("sessions-recall-chunks", "4.1", "A recall returns its chunks as an array.",
-			seedRecall, expect(recallOf(object{"query": "kettle"}), 0, given2xx, jsonField("chunks", isArray))),
+			seedRecall, expect(asSent(recallOf(object{"query": "kettle"})), 0, given2xx, hasEnvelope(recallShape),
+				jsonField("chunks", isArray))),
 		should("sessions-recall-chunks-empty", "4.1", "The chunks of a recall without results are an empty array.",
 			inOtherBrain(seedRecall), expect(recallOf(object{"query": "zzyzx"}), 0, given2xx, jsonField("chunks", isArray))),
 		should("sessions-recall-finds", "4.1", "A recall finds documents of the brain.",

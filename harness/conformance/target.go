@@ -58,7 +58,7 @@ func newTarget(o Options) (*target, error) {
 		http:     &http.Client{Transport: tr, CheckRedirect: httpclient.NoRedirect},
 		tools:    newTools(o),
 		routes:   &routes{statuses: map[string]map[int]int{}},
-		quirks:   &quirks{envelopes: map[shape]envelope{}, sent: map[string][]string{}},
+		quirks:   &quirks{envelopes: map[string]envelope{}, sent: map[string][]string{}},
 	}, nil
 }
 

@@ -25,6 +25,9 @@ type Config struct {
 	Prompts scorer.Prompts
 	ByType  scorer.PromptSet
 	Prices  llm.Prices
+	// MaxUnusable is how many verdicts in a row may be unusable before a scorer returns
+	// scorer.ErrUnusable; 0 is any number.
+	MaxUnusable int
 	// Cap is the limit on what one scorer spends, nil for none.
 	Cap *llm.USD
 	// Metered is set if Provider sets the cost of its responses and limits it. The judge then calls
@@ -77,11 +80,17 @@ func (p *Plan) metered(b *llm.Budget) (*llm.Meter, *scorer.Judge, error) {
 	return m, j, err
 }
 
-func (p *Plan) newJudge(provider llm.Provider) (*scorer.Judge, error) {
+func (p *Plan) newJudge(provider llm.Provider) (j *scorer.Judge, err error) {
 	if p.config.ByType != nil {
-		return scorer.NewTyped(provider, p.config.Model, p.config.ByType)
+		j, err = scorer.NewTyped(provider, p.config.Model, p.config.ByType)
+	} else {
+		j, err = scorer.NewJudge(provider, p.config.Model, p.config.Prompts)
 	}
-	return scorer.NewJudge(provider, p.config.Model, p.config.Prompts)
+	if err != nil {
+		return nil, err
+	}
+	j.LimitUnusable(p.config.MaxUnusable)
+	return j, nil
 }
 
 // NewScorer returns a scorer that stops with llm.ErrBudgetExceeded before it would exceed the cap.
@@ -118,7 +127,7 @@ func (p *Plan) budget(spent llm.USD) (*llm.Budget, error) {
 func (p *Plan) Worst(item scorer.Item) llm.USD {
 	// A repair's request is longer by one reply, which costs less than another request.
 	const requests = 3 * llm.DefaultMaxAttempts
-	return requests * p.meter.WorstCase(p.judge.Request(item))
+	return p.meter.WorstCase(p.judge.Request(item)).Times(requests)
 }
 
 // Estimate returns what judging item is likely to cost if its answer has an ordinary length. The

@@ -73,7 +73,12 @@ func requirement(r conformance.Result) testCase {
 		return c
 	}
 	c.kind, c.message = string(r.Level), printable.Line(r.Detail, messageLength)
-	c.text = fmt.Sprintf("%s (spec %s)\n%s\n%s", r.Sentence, r.Section, shortened(r.Detail, partLength), r.Request)
+	c.text = fmt.Sprintf("%s (spec %s)\n%s", r.Sentence, r.Section, shortened(r.Detail, partLength))
+	for _, evidence := range []string{r.Cause, r.Request, r.Response} {
+		if evidence != "" && evidence != r.Detail {
+			c.text += "\n\n" + shortened(evidence, partLength)
+		}
+	}
 	switch {
 	case r.Verdict == conformance.NotJudged:
 		c.status, c.kind = skipped, string(r.Reason)
@@ -117,45 +122,57 @@ func (c Conformance) write(p *summary) {
 			fmt.Sprint(r.Count(g, conformance.Should, conformance.Kept)), fmt.Sprint(r.Count(g, conformance.Should, conformance.Broken)), fmt.Sprint(r.NotJudged(g)))
 	}
 	p.part(func(w io.Writer) { t.Write(w) })
-	c.fold(p, "Broken MUST", func(r conformance.Result) bool { return r.Verdict == conformance.Broken && r.Level == conformance.Must })
-	c.fold(p, "Broken SHOULD", func(r conformance.Result) bool {
-		return r.Verdict == conformance.Broken && r.Level == conformance.Should
+	p.fold(fmt.Sprintf("Findings: %d", len(r.Findings)), len(r.Findings), wholeReport, func(i int) string {
+		return findingItem(r.Findings[i])
 	})
-	c.fold(p, "Not judged", func(r conformance.Result) bool { return r.Verdict == conformance.NotJudged })
+	groups := r.Unjudged()
+	p.fold(fmt.Sprintf("Not judged: %d", r.NotJudged("")), len(groups), wholeReport, func(i int) string {
+		return groupItem(groups[i])
+	})
+	p.fold(fmt.Sprintf("Found once, and allowed for in the other checks: %d", len(r.Normalised)), len(r.Normalised), wholeReport, func(i int) string {
+		return fmt.Sprintf("- %s\n", markdown.Span(r.Normalised[i], textLength))
+	})
 	p.ids("Brains left behind: ", c.BrainsLeft)
 }
 
-// fold writes the checks for which some holds.
-func (c Conformance) fold(p *summary, title string, some func(conformance.Result) bool) {
-	var found []conformance.Result
-	for _, r := range c.Results {
-		if some(r) {
-			found = append(found, r)
+// wholeReport is where the items are that do not fit into a summary.
+const wholeReport = "the report of evalctl conformance --format json"
+
+// shownChecks is the number of checks that a summary names of a finding.
+const shownChecks = 10
+
+// findingItem returns a finding with its evidence as an item of a list.
+func findingItem(f conformance.Finding) string {
+	item := fmt.Sprintf("- **%s** %s\n  - %s\n", f.Level, markdown.Span(f.Cause, textLength), markdown.Span(f.Summary(shownChecks), sentenceLength))
+	if f.Sentence != "" {
+		item += fmt.Sprintf("  - spec %s: %s\n", markdown.Span(f.Section, textLength), markdown.Span(f.Sentence, textLength))
+	}
+	for _, part := range [][2]string{{"detail", f.Detail}, {"request", f.Request}, {"response", f.Response}} {
+		if part[1] != "" {
+			item += fmt.Sprintf("  - %s: %s\n", part[0], markdown.Span(part[1], sentenceLength))
 		}
 	}
-	p.fold(fmt.Sprintf("%s: %d", title, len(found)), len(found), "the report of evalctl conformance --format json", func(i int) string {
-		r := found[i]
-		item := fmt.Sprintf("- `%s` (spec %s): %s\n", r.ID, r.Section, markdown.Span(r.Sentence, textLength))
-		if r.Verdict == conformance.NotJudged {
-			item += fmt.Sprintf("  - not judged: %s\n", r.Reason)
-		}
-		item += fmt.Sprintf("  - detail: %s\n", markdown.Span(r.Detail, sentenceLength))
-		if r.Request != "" {
-			item += fmt.Sprintf("  - request: %s\n", markdown.Span(r.Request, textLength))
-		}
-		return item
-	})
+	return item
 }
 
-// annotations returns the broken requirements of level MUST, after an incomplete run.
+// groupItem returns a group of checks that are not judged as an item of a list.
+func groupItem(g conformance.Group) string {
+	item := fmt.Sprintf("- %d: %s\n", len(g.Results), markdown.Span(g.String(), textLength))
+	if first := g.Results[0]; first.Reason != conformance.ReasonNeed {
+		item += fmt.Sprintf("  - such as %s: %s\n", markdown.Span(first.ID, textLength), markdown.Span(first.Detail, sentenceLength))
+	}
+	return item
+}
+
+// annotations returns the findings of level MUST, after an incomplete run.
 func (c Conformance) annotations() []annotation {
 	var out []annotation
 	if !c.isWhole() {
 		out = append(out, annotation{title: "conformance: " + c.incomplete(), message: c.progress()})
 	}
-	for _, r := range c.Results {
-		if r.Verdict == conformance.Broken && r.Level == conformance.Must {
-			out = append(out, annotation{title: r.ID, message: r.Sentence + " " + r.Detail})
+	for _, f := range c.Findings {
+		if f.Level == conformance.Must {
+			out = append(out, annotation{title: f.Cause, message: f.Summary(shownChecks) + ". " + f.Sentence + " " + f.Detail})
 		}
 	}
 	return out

@@ -11,7 +11,8 @@ func TestConformance(t *testing.T) {
 	row := func(id, group string, level conformance.Level, verdict conformance.Verdict, reason conformance.Reason, detail string) conformance.Result {
 		return conformance.Result{
 			Check:   conformance.Check{ID: id, Group: group, Level: level, Section: "4.2", Sentence: "A requirement."},
-			Verdict: verdict, Reason: reason, Detail: detail, Request: "GET /v1/brains/x → 200", DurationMS: 12.5,
+			Verdict: verdict, Reason: reason, Detail: detail, Cause: detail, DurationMS: 12.5,
+			Request: "GET /v1/brains/x\nAuthorization: Bearer [token]", Response: "HTTP 500 Internal Server Error\nContent-Type: text/plain\n\nno",
 		}
 	}
 	c := Conformance{
@@ -23,6 +24,9 @@ func TestConformance(t *testing.T) {
 			row("events-b", "events", conformance.Must, conformance.NotJudged, conformance.ReasonNeed, "needs a token"),
 		},
 	}
+	c = Conformance(c.report().WithFindings())
+	c.Findings[0].NotJudged = 3
+	c.Normalised = []string{"rows for folders are removed from recursive listings"}
 	goldens(t, "conformance", c)
 	c.Partial, c.Planned, c.Deaths = true, 9, []conformance.Death{{After: "events-b", Cause: "exit status 1"}}
 	goldens(t, "partial", c)

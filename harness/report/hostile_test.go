@@ -47,12 +47,14 @@ func hostile(next func() string) map[string]Document {
 	res.Clustered = &result.Clustered{Tag: next(), Interval: &result.Interval{}}
 	check := func(level conformance.Level, verdict conformance.Verdict) conformance.Result {
 		return conformance.Result{Check: conformance.Check{ID: "ask-x", Group: "ask", Level: level, Section: "4", Sentence: "It answers."},
-			Verdict: verdict, Detail: next(), Request: next()}
+			Verdict: verdict, Detail: next(), Cause: next(), Request: next(), Response: next()}
 	}
 	return map[string]Document{
 		"run": run, "arms": Arms{{Name: next(), Run: run, Problem: next()}, {Name: next(), Problem: next()}},
 		"conformance": Conformance{Endpoint: next(), StartedAt: time.Unix(0, 0), Partial: true, BrainsLeft: []string{next()},
-			Deaths: []conformance.Death{{Cause: next()}},
+			Deaths: []conformance.Death{{Cause: next()}}, Normalised: []string{next()},
+			Findings: []conformance.Finding{{Cause: next(), Level: conformance.Must, Checks: []string{next()}, Section: next(),
+				Sentence: next(), Request: next(), Response: next(), Detail: next()}},
 			Results: []conformance.Result{
 				check(conformance.Must, conformance.Broken), check(conformance.Should, conformance.Broken),
 				check(conformance.Must, conformance.NotJudged), check(conformance.Must, conformance.Kept),

@@ -18,8 +18,14 @@ func properties(run *Run) []property {
 	var s suite
 	s.add("pass_rate", decimal(res.PassRate))
 	s.add("ci95", bounds(res.Interval))
+	if res.Interval != nil {
+		s.add("ci95_method", res.Interval.Method)
+	}
 	if res.Clustered != nil {
 		s.add("ci95_clustered", bounds(res.Clustered.Interval))
+		if i := res.Clustered.Interval; i != nil {
+			s.add("ci95_clustered_method", i.Method)
+		}
 	}
 	s.add("mean_score", decimal(res.MeanScore))
 	n := res.Counts

@@ -42,7 +42,7 @@ func readConformance(path string) *Conformance {
 	if json.Unmarshal(data, &c) != nil {
 		return nil
 	}
-	return &c
+	return new(Conformance(c.report().WithFindings()))
 }
 
 // check rejects a report whose verdicts are not known: they would count as neither kept nor broken.

@@ -21,20 +21,23 @@ type Identity struct {
 	Scorer        string `json:"scorer"`
 	// Brain is the name of the run's brain, or one name for several of them. Which brains there are
 	// follows from the dataset and BrainTag, the tag that names a question's brain.
-	Brain      string      `json:"brain"`
-	BrainTag   string      `json:"brain_tag,omitempty"`
-	Scenario   Scenario    `json:"scenario"`
-	Mode       string      `json:"mode"`
-	TopK       int         `json:"top_k"`
-	CandidateK int         `json:"candidate_k"`
-	RerankTopN int         `json:"rerank_top_n"`
-	Dialect    Dialect     `json:"dialect"`
-	Dataset    DatasetID   `json:"dataset"`
-	Corpus     *CorpusID   `json:"corpus"`
-	Daemon     DaemonID    `json:"daemon"`
-	Reader     *ModelID    `json:"reader"`
-	Judge      *JudgeModel `json:"judge"`
-	Tool       ToolID      `json:"tool"`
+	Brain      string   `json:"brain"`
+	BrainTag   string   `json:"brain_tag,omitempty"`
+	Scenario   Scenario `json:"scenario"`
+	Mode       string   `json:"mode"`
+	TopK       int      `json:"top_k"`
+	CandidateK int      `json:"candidate_k"`
+	RerankTopN int      `json:"rerank_top_n"`
+	// MaxPerDocument is the maximum number of passages of one document, 0 for no limit. It is nil if
+	// the daemon decided.
+	MaxPerDocument *int        `json:"max_per_document,omitempty"`
+	Dialect        Dialect     `json:"dialect"`
+	Dataset        DatasetID   `json:"dataset"`
+	Corpus         *CorpusID   `json:"corpus"`
+	Daemon         DaemonID    `json:"daemon"`
+	Reader         *ModelID    `json:"reader"`
+	Judge          *JudgeModel `json:"judge"`
+	Tool           ToolID      `json:"tool"`
 	// Rescored is nil unless the answers are those of an earlier result.
 	Rescored *Rescored `json:"rescored,omitempty"`
 	// Replay is nil in a run.

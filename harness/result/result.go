@@ -16,8 +16,9 @@ const (
 	StopScorer      Stop = "scorer_failed"
 	StopMode        Stop = "mode"
 	StopControls    Stop = "controls"
-	StopMaxFailures Stop = "max_failures" // so many questions did not pass that the rest is not asked
-	StopSystematic  Stop = "systematic"   // the same failure ended many questions in a row
+	StopMaxFailures Stop = "max_failures"      // so many questions did not pass that the rest is not asked
+	StopUnusable    Stop = "unusable_verdicts" // so many in a row that the judge is not asked further
+	StopSystematic  Stop = "systematic"        // the same failure ended many questions in a row
 	StopFailed      Stop = "failed"
 )
 

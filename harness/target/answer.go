@@ -69,7 +69,9 @@ type Target struct {
 	TopK       int
 	CandidateK int
 	RerankTopN int
-	Dialect    result.Dialect
+	// MaxPerDocument is sent unless it is nil.
+	MaxPerDocument *int
+	Dialect        result.Dialect
 }
 
 // Health returns an error unless the daemon is healthy (see Endpoint.Health).

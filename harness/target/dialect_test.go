@@ -27,10 +27,10 @@ func TestRequestBodies(t *testing.T) {
 				`"readerMode":"basic"}`},
 		{"ask snake", result.AskAugmented, result.Snake,
 			`{"question":"who?","top_k":7,"mode":"bm25","question_date":"2025-03-14",` +
-				`"reader_mode":"augmented"}`},
+				`"reader_mode":"augmented","max_per_document":0}`},
 		{"ask camel", result.AskAugmented, result.Camel,
 			`{"question":"who?","topK":7,"mode":"bm25","questionDate":"2025-03-14",` +
-				`"readerMode":"augmented"}`},
+				`"readerMode":"augmented","maxPerDocument":0}`},
 		{"search auto", result.SearchOnly, result.Auto,
 			`{"query":"who?","top_k":7,"topK":7,"mode":"bm25","question_date":"2025-03-14",` +
 				`"questionDate":"2025-03-14","candidate_k":50,"candidateK":50,"rerank_top_n":9,` +
@@ -54,6 +54,9 @@ func TestRequestBodies(t *testing.T) {
 				Endpoint: endpointOf(t, s, "secret"),
 				Brains:   map[string]string{"": "b/ x"}, Scenario: c.scenario, Mode: "bm25",
 				TopK: 7, CandidateK: 50, RerankTopN: 9, Dialect: c.dialect,
+			}
+			if c.scenario == result.AskAugmented {
+				target.MaxPerDocument = new(0) // no limit is sent too
 			}
 			if _, err := target.once(t.Context(), q); err != nil {
 				t.Fatal(err)

@@ -89,6 +89,9 @@ func (s Scenario) Check(q dataset.Question) error {
 // request returns the request that asks q.
 func (s Scenario) request(t *Target, q dataset.Question) Request {
 	b := map[string]any{"top_k": t.TopK, "mode": t.Mode}
+	if t.MaxPerDocument != nil {
+		b["max_per_document"] = *t.MaxPerDocument
+	}
 	if q.QuestionDate != "" {
 		b["question_date"] = q.QuestionDate
 	}

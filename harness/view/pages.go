@@ -55,7 +55,7 @@ func trendPoints(l *history.Line) []report.TrendPoint {
 		}
 		points = append(points, report.TrendPoint{
 			Date: e.StartedAt, Passed: e.Passed, Total: e.Total, Rate: *e.PassRate, Low: e.Interval.Low, High: e.Interval.High,
-			Changed: turned(l, n), Note: strings.Join(n.Changed, ", "), URL: "/result/" + idOf(e.Path),
+			Interval: e.Interval.Name(), Changed: turned(l, n), Note: strings.Join(n.Changed, ", "), URL: "/result/" + idOf(e.Path),
 		})
 	}
 	return points

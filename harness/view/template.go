@@ -156,11 +156,16 @@ func rate(f *float64) string {
 	return fmt.Sprintf("%.3f", *f)
 }
 
+// interval formats an interval for a column titled 95% Wilson. It names any other method.
 func interval(i *result.Interval) string {
 	if i == nil {
 		return none
 	}
-	return fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
+	text := fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
+	if name, known := result.MethodName(i.Method); known && i.Method != result.MethodWilson {
+		text += " " + name
+	}
+	return text
 }
 
 // word returns the verdict on a result, or why it stopped.

@@ -3,6 +3,7 @@ package llm
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -106,4 +107,14 @@ func (u USD) Plus(v USD) USD {
 		return math.MaxInt64
 	}
 	return u + v
+}
+
+// Times returns n times an amount, neither of which is negative. A product beyond USD's range is
+// the largest USD.
+func (u USD) Times(n int) USD {
+	hi, lo := bits.Mul64(uint64(u), uint64(n))
+	if hi > 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return USD(lo)
 }

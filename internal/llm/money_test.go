@@ -9,6 +9,18 @@ import (
 	"pgregory.net/rapid"
 )
 
+func TestSaturation(t *testing.T) {
+	for _, tt := range []struct{ got, want USD }{
+		{USD(7).Times(3), 21}, {USD(7).Times(0), 0}, {USD(math.MaxInt64).Times(1), math.MaxInt64},
+		{USD(math.MaxInt64).Times(2), math.MaxInt64}, {USD(math.MaxInt64 / 2).Times(math.MaxInt), math.MaxInt64},
+		{USD(math.MaxInt64).Plus(1), math.MaxInt64}, {USD(1).Plus(math.MaxInt64 - 1), math.MaxInt64},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %d, want %d", tt.got, tt.want)
+		}
+	}
+}
+
 func TestParseUSD(t *testing.T) {
 	for _, tt := range []struct {
 		in   string

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,9 +46,10 @@ type Remote struct {
 	counts *prometheus.CounterVec
 
 	running sync.WaitGroup
-	// ctx ends when Close begins.
-	ctx   context.Context
-	close context.CancelFunc
+	closing atomic.Bool
+	// ctx ends with Interrupt.
+	ctx    context.Context
+	cancel context.CancelFunc
 
 	mu   sync.Mutex
 	open map[*syncer]struct{}
@@ -62,7 +64,7 @@ func New(opts Options) *Remote {
 			Help: "Pulls from and pushes to git remotes by outcome: done, conflict or failed.",
 		}, []string{"command", "outcome"}),
 	}
-	r.ctx, r.close = context.WithCancel(context.Background())
+	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
 }
 
@@ -116,19 +118,20 @@ func (r *Remote) Open(ctx context.Context, dir, brain, tenant string, opts gitst
 	return s.repo.Store, nil
 }
 
+// Interrupt ends what waits for the remote: the opening of new stores and the work in the background.
+func (r *Remote) Interrupt() { r.cancel() }
+
 // Close pushes what is not pushed yet, with one attempt for each open repository, and ends the work
 // in the background. It reports what could not be pushed to the log.
 func (r *Remote) Close() {
-	r.close()
+	r.Interrupt()
+	r.closing.Store(true)
 	r.mu.Lock()
 	var list []*syncer
 	for s := range r.open {
 		list = append(list, s)
 	}
 	r.mu.Unlock()
-	for _, s := range list {
-		s.cancel()
-	}
 	r.running.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

@@ -192,8 +192,13 @@ func TestConflict(t *testing.T) {
 	if !has(t, b, "shared.md", "two\n")() {
 		t.Error("the document was changed")
 	}
-	if text := two.log.String(); strings.Count(text, "conflicts with the git remote: writes are refused") != 1 {
-		t.Errorf("the log:\n%s", text)
+	refusals := func() int {
+		return strings.Count(two.log.String(), "conflicts with the git remote: writes are refused")
+	}
+	eventually(t, "the line of the log", func() bool { return refusals() > 0 })
+	time.Sleep(300 * time.Millisecond) // further attempts
+	if refusals() != 1 {
+		t.Errorf("the log:\n%s", two.log)
 	}
 	git(t, clone, "revert", "--no-edit", "HEAD")
 	git(t, clone, "push", "-q", "origin", branch)

@@ -230,7 +230,7 @@ func (s *syncer) close() {
 	s.remote.mu.Lock()
 	delete(s.remote.open, s)
 	s.remote.mu.Unlock()
-	if s.remote.ctx.Err() != nil {
+	if s.remote.closing.Load() {
 		return // Remote.Close has pushed
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), evictTimeout)

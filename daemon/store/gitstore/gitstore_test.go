@@ -410,6 +410,23 @@ func foreignCommit(t *testing.T, dir, base string) string {
 	return run("commit-tree", "-m", "foreign", "-p", base, run("write-tree"))
 }
 
+// TestPackedBranch: that git packs the ref of the branch is not a move.
+func TestPackedBranch(t *testing.T) {
+	dir := storetest.MemoryDir(t)
+	r := openDir(t, dir, nil)
+	write(t, r, "a", "1")
+	git(t, dir, "pack-refs", "--all")
+	if r.Replaced() {
+		t.Error("the branch has not moved")
+	}
+	write(t, r, "a", "2")
+	git(t, dir, "pack-refs", "--all")
+	git(t, dir, "update-ref", "refs/heads/main", "HEAD~1")
+	if !r.Replaced() {
+		t.Error("the move was not noticed")
+	}
+}
+
 // TestMissingBranch: a branch that another program has deleted is not an empty store.
 func TestMissingBranch(t *testing.T) {
 	dir := storetest.MemoryDir(t)

@@ -31,11 +31,12 @@ func FailingIf(match Match, status int) Wrapper {
 	return Instead(match, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { problem(w, status) })
 }
 
-// Empty answers the requests of one route with status 200 and no body.
+// Empty removes the bodies of one route's successful answers.
 func Empty(route string) Wrapper {
 	return after(Route(route), func(_ *http.Request, a *answer) {
-		a.status = http.StatusOK
-		a.body.Reset()
+		if a.status/100 == 2 {
+			a.body.Reset()
+		}
 	})
 }
 

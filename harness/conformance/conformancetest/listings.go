@@ -8,13 +8,12 @@ import (
 	"sync"
 )
 
-// editListing changes the items of listings of paths. change gets the id of the brain.
-func editListing(change func(brain string, r *http.Request, items []any) []any) Wrapper {
+// editListing changes the items of listings of paths.
+func editListing(change func(r *http.Request, items []any) []any) Wrapper {
 	return after(isListing, func(r *http.Request, a *answer) {
-		brain, _, _ := brainPath(r)
 		a.edit(func(o map[string]any) {
 			if items, ok := o["items"].([]any); ok {
-				o["items"] = sortedByPath(change(brain, r, items))
+				o["items"] = sortedByPath(change(r, items))
 			}
 		})
 	})
@@ -33,18 +32,19 @@ func entry(p string, isDir bool) map[string]any {
 
 // Stray adds files to every listing of a brain's root.
 func Stray(paths ...string) Wrapper {
-	return editListing(func(_ string, r *http.Request, items []any) []any { return withStray(r, items, paths) })
+	return editListing(func(r *http.Request, items []any) []any { return withStray(r, items, paths) })
 }
 
-// StrayAfterSearch adds files to listings of a brain's root after the brain's first search, as a
-// daemon does that creates its index then.
+// StrayAfterSearch adds files to listings of a brain's root after the brain's first search or ask, as
+// a daemon does that creates its index then.
 func StrayAfterSearch(paths ...string) Wrapper {
+	search, ask := Route("* /search"), Route("* /ask")
 	var mu sync.Mutex
-	searched := map[string]bool{}
-	listed := editListing(func(brain string, r *http.Request, items []any) []any {
+	late := map[string]bool{}
+	listed := editListing(func(r *http.Request, items []any) []any {
 		mu.Lock()
 		defer mu.Unlock()
-		if !searched[brain] {
+		if !late[brainOf(r)] {
 			return items
 		}
 		return withStray(r, items, paths)
@@ -52,14 +52,19 @@ func StrayAfterSearch(paths ...string) Wrapper {
 	return func(next http.Handler) http.Handler {
 		inner := listed(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if id, _, _ := brainPath(r); Route("* /search")(r) || Route("* /ask")(r) {
+			inner.ServeHTTP(w, r)
+			if search(r) || ask(r) {
 				mu.Lock()
-				searched[id] = true
+				late[brainOf(r)] = true
 				mu.Unlock()
 			}
-			inner.ServeHTTP(w, r)
 		})
 	}
+}
+
+func brainOf(r *http.Request) string {
+	id, _, _ := brainPath(r)
+	return id
 }
 
 func withStray(r *http.Request, items []any, paths []string) []any {
@@ -78,7 +83,7 @@ func withStray(r *http.Request, items []any, paths []string) []any {
 
 // FolderRows adds the folders of documents to recursive listings.
 func FolderRows() Wrapper {
-	return editListing(func(_ string, r *http.Request, items []any) []any {
+	return editListing(func(r *http.Request, items []any) []any {
 		if r.URL.Query().Get("recursive") != "true" {
 			return items
 		}

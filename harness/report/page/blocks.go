@@ -33,7 +33,8 @@ type block struct {
 	Table   *table
 	Chart   *chart
 	// Files can be saved.
-	Files []file
+	Files    []file
+	Findings []finding
 	// Questions can be filtered and sorted.
 	Questions *questions
 }

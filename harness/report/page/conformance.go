@@ -20,7 +20,27 @@ func (d *document) addConformance(r *conformance.Report) {
 	if len(r.BrainsLeft) > 0 {
 		d.Warnings = append(d.Warnings, "not deleted: brains "+some(r.BrainsLeft))
 	}
+	if len(r.Normalised) > 0 {
+		d.Warnings = append(d.Warnings, "found once, and allowed for in the other checks: "+some(r.Normalised))
+	}
+	if len(r.Findings) > 0 {
+		d.add(section{ID: "findings", Title: fmt.Sprintf("Findings: %d", len(r.Findings)), Blocks: []block{{Findings: findingsOf(r)}}})
+	}
+	if groups := r.Unjudged(); len(groups) > 0 {
+		d.add(section{ID: "causes", Title: fmt.Sprintf("Not judged, by cause: %d", len(groups)), Blocks: []block{{Table: causeTable(groups)}}})
+	}
 	d.add(groupSection(r))
+	d.addChecks(r)
+	d.add(section{ID: "ran", Title: "What ran", Blocks: []block{{Facts: []fact{
+		{Name: "Endpoint", Value: name(r.Endpoint)},
+		{Name: "Started", Value: moment(r.StartedAt)},
+		{Name: "Took", Value: (time.Duration(r.DurationMS) * time.Millisecond).Round(10 * time.Millisecond).String()},
+		{Name: "Checks", Value: fmt.Sprintf("%d of %d planned", len(r.Results), r.Planned)},
+	}}}})
+}
+
+// addChecks adds a section for the checks of each verdict.
+func (d *document) addChecks(r *conformance.Report) {
 	for _, part := range []struct {
 		id, title string
 		level     conformance.Level
@@ -44,12 +64,42 @@ func (d *document) addConformance(r *conformance.Report) {
 			d.add(section{ID: part.id, Title: fmt.Sprintf("%s: %d", part.title, len(t.Rows)), Blocks: []block{{Table: t}}})
 		}
 	}
-	d.add(section{ID: "ran", Title: "What ran", Blocks: []block{{Facts: []fact{
-		{Name: "Endpoint", Value: name(r.Endpoint)},
-		{Name: "Started", Value: moment(r.StartedAt)},
-		{Name: "Took", Value: (time.Duration(r.DurationMS) * time.Millisecond).Round(10 * time.Millisecond).String()},
-		{Name: "Checks", Value: fmt.Sprintf("%d of %d planned", len(r.Results), r.Planned)},
-	}}}})
+}
+
+// finding is a cause of broken checks with its evidence. It is folded unless it is the first.
+type finding struct {
+	Level, Class, Cause, Summary string
+	Facts                        []fact
+	Request, Response            text
+	Open                         bool
+}
+
+// evidenceLength is how much of a request or a response is shown, in bytes.
+const evidenceLength = 4 << 10
+
+func findingsOf(r *conformance.Report) []finding {
+	list := make([]finding, len(r.Findings))
+	for i, f := range r.Findings {
+		list[i] = finding{Level: string(f.Level), Class: "warn", Cause: line(f.Cause, foundLength), Open: i == 0,
+			Summary: line(f.Summary(len(f.Checks)), foundLength), Facts: []fact{{Name: "Found", Value: line(f.Detail, foundLength)}},
+			Request: cut(f.Request, evidenceLength), Response: cut(f.Response, evidenceLength)}
+		if f.Level == conformance.Must {
+			list[i].Class = "fail"
+		}
+		if f.Sentence != "" {
+			list[i].Facts = append([]fact{{Name: "Section " + name(f.Section), Value: line(f.Sentence, foundLength)}}, list[i].Facts...)
+		}
+	}
+	return list
+}
+
+func causeTable(groups []conformance.Group) *table {
+	t := &table{Caption: "Checks that are not judged, by cause", Columns: columns("cause", ">checks", "such as")}
+	for _, g := range groups {
+		t.row(cell{Text: line(g.String(), foundLength), Mark: "?", Class: "warn"}, cell{Text: fmt.Sprint(len(g.Results))},
+			cell{Text: name(g.Results[0].ID) + ": " + line(g.Results[0].Detail, foundLength)})
+	}
+	return t
 }
 
 // conformanceBand returns the verdict: no MUST may be broken.
@@ -120,9 +170,6 @@ func checkRow(c conformance.Result) []cell {
 	default:
 		row[0].Mark, row[0].Class = "?", "warn"
 		found = c.Reason.String() + ": " + found
-	}
-	if c.Request != "" {
-		found += " (" + line(c.Request, foundLength) + ")"
 	}
 	return append(row, cell{Text: found})
 }

@@ -208,6 +208,9 @@ func trendSection(c Content) section {
 	}
 	var drawn []svg.Point
 	t := &table{Caption: "Comparable results", Columns: columns("date", ">passed", ">of", ">rate", ">95% CI", "change")}
+	if method := sameInterval(c.Trend); method != "" {
+		t.Columns[4].Name = method
+	}
 	for _, p := range c.Trend {
 		drawn = append(drawn, svg.Point{Label: p.Date.UTC().Format("2006-01-02"), Rate: svg.Interval{Value: p.Rate, Low: p.Low, High: p.High}, Change: p.Changed})
 		change := cell{Text: clean(p.Note)}
@@ -223,6 +226,17 @@ func trendSection(c Content) section {
 		Caption: fmt.Sprintf("Pass rates of %s with their intervals, the oldest first.", count(len(c.Trend), "comparable result")),
 	}}, block{Table: t})
 	return s
+}
+
+// sameInterval returns the level and the method of the intervals of all points, empty if they
+// differ.
+func sameInterval(points []TrendPoint) string {
+	for _, p := range points {
+		if p.Interval != points[0].Interval {
+			return ""
+		}
+	}
+	return clean(points[0].Interval)
 }
 
 // trendRate formats a rate of a trend, which is NaN for a result without any.

@@ -156,7 +156,7 @@ func TestTrendSection(t *testing.T) {
 	c := contentOf(6)
 	day := time.Date(2026, 9, 20, 3, 0, 0, 0, time.UTC)
 	c.Trend = []page.TrendPoint{
-		{Date: day, Passed: 5, Total: 6, Rate: 0.833, Low: 0.4, High: 0.95},
+		{Date: day, Passed: 5, Total: 6, Rate: 0.833, Low: 0.4, High: 0.95, Interval: "95% Wilson"},
 		{Date: day.AddDate(0, 0, 1), Rate: math.NaN(), Low: math.NaN(), High: math.NaN()},
 		{Date: day.AddDate(0, 0, 2), Passed: 2, Total: 6, Rate: 0.333, Low: 0.1, High: 0.7, Changed: true, Note: "new judge"},
 	}

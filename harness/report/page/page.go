@@ -48,6 +48,8 @@ type TrendPoint struct {
 	Passed, Total int
 	// Rate is the pass rate and Low and High its interval, from 0 to 1.
 	Rate, Low, High float64
+	// Interval names the level and the method of the interval, such as 95% Wilson. It may be empty.
+	Interval string
 	// Changed is set if the pass rates before and from here on differ.
 	Changed bool
 	// Note says what else changed, such as the judge's prompt. It may be empty.

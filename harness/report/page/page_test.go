@@ -73,8 +73,9 @@ func hostileComparison() *compare.Comparison {
 func TestHostileTextStaysText(t *testing.T) {
 	report := &conformance.Report{Endpoint: hostile, BrainsLeft: []string{hostile}, Results: []conformance.Result{{
 		Check:   conformance.Check{ID: hostile, Group: hostile, Level: conformance.Must, Section: hostile, Sentence: hostile},
-		Verdict: conformance.Broken, Detail: hostile, Request: hostile,
-	}}}
+		Verdict: conformance.Broken, Detail: hostile, Request: hostile, Response: hostile, Cause: hostile,
+	}}, Normalised: []string{hostile}}
+	*report = report.WithFindings()
 	for name, c := range map[string]page.Content{
 		"result": hostileContent(), "comparison": {Comparison: hostileComparison()}, "conformance": {Conformance: report},
 	} {
