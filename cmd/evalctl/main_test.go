@@ -312,6 +312,16 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 			return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`, Input: 700, Output: 20}
 		}
 	},
+	// reader-down is lanterns that rejects the first 8 requests.
+	"reader-down": func() func(llmtest.Call) llmtest.Reply {
+		var calls atomic.Int32
+		return func(c llmtest.Call) llmtest.Reply {
+			if calls.Add(1) <= 8 {
+				return llmtest.Reply{Status: 400, Body: `{"error":{"message":"no such deployment"}}`}
+			}
+			return lanternModel(c)
+		}
+	},
 	"unauthorized": func() func(llmtest.Call) llmtest.Reply {
 		return func(llmtest.Call) llmtest.Reply {
 			return llmtest.Reply{Status: 401, Body: `{"error":{"message":"bad key"}}`}
