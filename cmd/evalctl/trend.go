@@ -68,7 +68,7 @@ func (c *trendCmd) Run(p *process) error {
 		t.field("empty", "%s", list.none(f))
 	}
 	if leftOut > 0 {
-		t.field("left out", "%s that are no results of runs or replays", count(leftOut, "file"))
+		t.field("left out", "%s: no results of runs or replays", count(leftOut, "file"))
 	}
 	t.unreadable(f.Unreadable)
 	return nil
