@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -11,7 +10,6 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
-	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
@@ -23,14 +21,21 @@ type runner struct {
 	sum  *aggregate.Sum
 	// failures counts the finished questions that did not pass; stopAsking ends the feeding.
 	failures   atomic.Int64
+	streak     streak
 	stopAsking context.CancelCauseFunc
-	documents  func(dataset.Question, result.Chunk, scorer.Ranking) []string
+	// again are the questions that Config.RetryErrors tries again. Those of untried have no new record
+	// yet; only the recorder uses it while questions are asked.
+	again, untried map[int]bool
+	documents      func(dataset.Question, result.Chunk, scorer.Ranking) []string
 }
 
 func newRunner(cfg Config, kept keeper) *runner {
 	r := &runner{
 		cfg: cfg, kept: kept, sum: aggregate.New(cfg.TopK),
-		documents: cfg.Documents,
+		documents: cfg.Documents, again: map[int]bool{}, untried: map[int]bool{},
+	}
+	if cfg.ReaderPrices != nil {
+		r.sum.PriceReaders(*cfg.ReaderPrices)
 	}
 	if cfg.Baseline != nil {
 		r.sum.Compare(cfg.Baseline)
@@ -88,13 +93,22 @@ type job struct {
 	index  int
 	q      dataset.Question
 	answer *result.Record
+	// earlier is the record of an earlier try, reopen whether the journal does not say yet that there
+	// is another one.
+	earlier *result.Record
+	reopen  bool
 }
 
 // resume counts the questions that the journal has already.
 func (r *runner) resume() (int, error) {
 	n := 0
 	for i := range r.cfg.Dataset.Planned() {
-		if !r.kept.State(i).Finished {
+		s := r.kept.State(i)
+		if s.Finished && s.Outage && r.cfg.RetryErrors {
+			r.again[i], r.untried[i] = true, true
+			continue
+		}
+		if !s.Finished {
 			continue
 		}
 		rec, err := r.kept.Record(i)
@@ -115,6 +129,17 @@ func (r *runner) finish(rec result.Record) {
 	r.sum.Add(rec)
 	if r.cfg.Recorded != nil {
 		r.cfg.Recorded(rec)
+	}
+}
+
+// completed is called when a question has its outcome.
+func (r *runner) completed(index int, rec *result.Record) {
+	r.countFailure(*rec)
+	if _, stored := r.cfg.Asker.(*Stored); stored && rec.Outcome == result.Errored {
+		return // it failed when it was asked
+	}
+	if err := r.streak.add(index, rec); err != nil {
+		r.stopAsking(err)
 	}
 }
 
@@ -164,7 +189,7 @@ func (r *runner) drive(parent context.Context) error {
 				if quit.Err() != nil {
 					continue // it was fed in the moment in which the feeding ended
 				}
-				if err := r.work(ctx, j, entries); errors.Is(err, llm.ErrBudgetExceeded) {
+				if err := r.work(ctx, j, entries); softly(err) {
 					soften(err)
 				} else if err != nil {
 					abort(err)
@@ -195,7 +220,7 @@ func (r *runner) feed(ctx context.Context, jobs chan<- job) error {
 		}
 		i++
 		state := r.kept.State(i)
-		if state.Finished {
+		if state.Finished && !r.again[i] {
 			continue
 		}
 		if r.cfg.Turn != nil {
@@ -203,19 +228,35 @@ func (r *runner) feed(ctx context.Context, jobs chan<- job) error {
 				return err
 			}
 		}
-		next := job{index: i, q: q}
-		if state.Answered {
-			rec, err := r.kept.Record(i)
-			if err != nil {
+		next := job{index: i, q: q, reopen: r.again[i]}
+		if state.Answered || state.Reopened {
+			if err := r.addRecord(&next, state); err != nil {
 				return err
 			}
-			next.answer = &rec
 		}
 		select {
 		case jobs <- next:
 		case <-ctx.Done():
 			return nil
 		}
+	}
+	return nil
+}
+
+// addRecord adds what the journal has of a question.
+func (r *runner) addRecord(j *job, state journal.State) error {
+	rec, err := r.kept.Record(j.index)
+	if err != nil {
+		return err
+	}
+	switch {
+	case state.Reopened, j.reopen && rec.Outcome != result.Unscored:
+		j.earlier = &rec
+	case j.reopen:
+		again := rec.JudgeAgain()
+		j.answer = &again
+	default:
+		j.answer = &rec
 	}
 	return nil
 }

@@ -106,6 +106,7 @@ func (r *recorder) count() {
 	for _, e := range r.syncing {
 		if e.Kind == journal.KindGrade ||
 			e.Kind == journal.KindAnswer && e.Record.Outcome == result.Errored {
+			delete(r.untried, e.Index)
 			r.finish(*e.Record)
 		}
 	}

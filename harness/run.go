@@ -59,6 +59,11 @@ type Config struct {
 	// MaxFailures, if above 0, is how many questions may not pass before no other is asked. Those that
 	// are being asked still finish, and the run stops with ErrMaxFailures.
 	MaxFailures int
+	// RetryErrors is set if Run tries the questions of a journal again that failed, or whose answers
+	// have no verdict, for a reason that does not lie in them: see journal.State.
+	RetryErrors bool
+	// KeepForRetry is set if Run keeps the journal of a finished run with such questions.
+	KeepForRetry bool
 	// Warnings are recorded in the result, before those that the answers cause.
 	Warnings []result.Warning
 	// Watched is set if the context is cancelled with ErrDaemonDied when the daemon's process ends.
@@ -71,6 +76,10 @@ type Config struct {
 	CapUSD *llm.USD
 	// UnpricedModel is the judge's model if its price is not known.
 	UnpricedModel string
+	// ReaderPrices, if set, price the tokens that a daemon reports for its reader.
+	ReaderPrices *result.ReaderPrices
+	// PricesDate is the day of the price of the judge's model, "" if it is not known.
+	PricesDate string
 	// Recorded, if set, is called with each finished question, those of a resumed journal first.
 	// Calls are not concurrent.
 	Recorded func(result.Record)
@@ -120,7 +129,8 @@ func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, 
 }
 
 // Run asks the questions that the journal j does not have yet, scores them, writes the result file
-// next to the journal and removes the journal. It returns the result and the file's path.
+// next to the journal and removes the journal, unless Config.KeepForRetry keeps it. It returns the
+// result and the file's path.
 //
 // When the run ends early the result is partial as with Drive. The file is written nevertheless,
 // and the journal is kept, so that the run can be resumed.
@@ -138,7 +148,7 @@ func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, st
 	stopped := r.drive(ctx)
 	var closing error
 	if stopped != nil {
-		closing = j.Append(journal.Entry{Kind: journal.KindStopped})
+		closing = j.Append(r.stopLine(stopped))
 	}
 	if err := errors.Join(closing, j.Sync()); err != nil {
 		return result.Result{}, "", errors.Join(stopped, err)
@@ -161,7 +171,19 @@ func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, st
 	if stopped != nil {
 		return res, path, stopped
 	}
+	if cfg.KeepForRetry && j.Outages() > 0 {
+		return res, path, errors.Join(j.Append(journal.Entry{Kind: journal.KindFinished}), j.Sync())
+	}
 	return res, path, j.Remove()
+}
+
+// stopLine returns the journal's line about what stopped the run.
+func (r *runner) stopLine(stopped error) journal.Entry {
+	e := journal.Entry{Kind: journal.KindStopped}
+	if errors.As(stopped, new(*SystematicError)) {
+		e.Questions = r.streak.questions
+	}
+	return e
 }
 
 // incomplete returns what stopped a run that has not finished all questions. A finished run was not
@@ -187,7 +209,7 @@ func (r *runner) result(
 		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Planned(),
 	}
 	res.Cost = result.Cost{
-		CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel, Unassigned: r.kept.Unassigned(),
+		CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel, PricesDate: r.cfg.PricesDate, Unassigned: r.kept.Unassigned(),
 	}
 	r.sum.Fill(&res)
 	if res.Retrieval != nil {
@@ -197,10 +219,12 @@ func (r *runner) result(
 	return res, nil
 }
 
-// addUnjudged counts the answers that a stopped run has left without a grade.
+// addUnjudged counts the answers that a stopped run has left without a grade, and the earlier tries
+// at questions that it has not tried again.
 func (r *runner) addUnjudged() error {
 	for i := range r.cfg.Dataset.Planned() {
-		if s := r.kept.State(i); !s.Answered || s.Finished {
+		s := r.kept.State(i)
+		if left := r.untried[i] || s.Reopened || s.Answered && !s.Finished; !left {
 			continue
 		}
 		rec, err := r.kept.Record(i)
@@ -216,6 +240,8 @@ func stopReason(err error) result.Stop {
 	switch {
 	case err == nil:
 		return ""
+	case errors.As(err, new(*SystematicError)):
+		return result.StopSystematic
 	case errors.Is(err, llm.ErrBudgetExceeded):
 		return result.StopBudget
 	case errors.Is(err, ErrDaemonDied):
@@ -226,6 +252,8 @@ func stopReason(err error) result.Stop {
 		return result.StopControls
 	case errors.Is(err, ErrMaxFailures):
 		return result.StopMaxFailures
+	case errors.Is(err, scorer.ErrUnusable):
+		return result.StopUnusable
 	case errors.Is(err, errScorer):
 		return result.StopScorer
 	case errors.Is(err, context.Canceled):

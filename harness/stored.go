@@ -116,6 +116,9 @@ func (s *Stored) Ask(_ context.Context, q dataset.Question, _ time.Duration) (ta
 		a.FirstDelta = duration(*r.FirstDeltaMS)
 	}
 	if r.Error != nil {
+		if r.Retrieval == nil {
+			a.Retrieved = nil // an empty list does not say whether one came
+		}
 		return a, &target.Failure{Failure: *r.Error}
 	}
 	return a, nil

@@ -37,14 +37,25 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 		entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &left}}
 		return nil
 	}
+	if rec != nil && j.reopen {
+		if err := r.keep(journal.Entry{Kind: journal.KindReopened, Index: j.index, Record: rec}, entries); err != nil {
+			return err
+		}
+	}
 	if rec == nil {
 		fresh, err := r.answer(ctx, j.q)
 		if err != nil {
 			return err
 		}
+		if j.reopen {
+			entries <- entry{Entry: journal.Entry{Kind: journal.KindReopened, Index: j.index, Record: j.earlier}}
+		}
+		if j.earlier != nil {
+			fresh = fresh.After(j.earlier)
+		}
 		if fresh.Outcome == result.Errored {
 			if fresh = r.complete(fresh); fresh.Outcome != result.Errored {
-				r.countFailure(fresh)
+				r.completed(j.index, &fresh)
 				entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &fresh}}
 				return nil
 			}
@@ -54,7 +65,7 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 			return err
 		}
 		if rec.Outcome == result.Errored {
-			r.countFailure(*rec)
+			r.completed(j.index, rec)
 			return nil
 		}
 	}
@@ -63,7 +74,7 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if errors.Is(err, llm.ErrBudgetExceeded) {
+		if softly(err) {
 			return err
 		}
 		return fmt.Errorf("%w: %w", errScorer, err)
@@ -71,9 +82,15 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 	graded := rec.Graded(v)
 	graded.JudgeCharges = calls
 	graded = r.complete(graded)
-	r.countFailure(graded)
+	r.completed(j.index, &graded)
 	entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &graded}}
 	return nil
+}
+
+// softly reports whether an error of a question ends the run as soon as those that are being asked
+// have finished: what they cost is spent already.
+func softly(err error) bool {
+	return errors.Is(err, llm.ErrBudgetExceeded) || errors.Is(err, scorer.ErrUnusable)
 }
 
 // answer asks one question and returns its record, not yet scored. An error stops the run.
@@ -99,7 +116,7 @@ func (r *runner) answer(ctx context.Context, q dataset.Question) (result.Record,
 	if rec.Retrieval = a.Retrieval; rec.Retrieval != nil {
 		return rec, r.checkMode(rec)
 	}
-	if gold := q.Item().Gold; gold != nil && failure == nil {
+	if gold := q.Item().Gold; gold != nil && (failure == nil || a.Retrieved != nil) {
 		rec.Retrieval = result.CompareWithGold(gold, rec.Retrieved, r.cfg.TopK, func(c result.Chunk) []string {
 			return r.documents(q, c, gold)
 		})

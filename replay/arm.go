@@ -251,7 +251,7 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 	config := harness.Config{
 		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Timeout: p.Timeout,
 		Watched: r.session != nil && r.session.Started(), Paid: true, CapUSD: r.ledger.Cap(),
-		Settings: p.settings(),
+		Settings: p.settings(), RetryErrors: p.RetryErrors,
 		Recorded: r.recorded, Complete: r.complete,
 		Turn:   func(ctx context.Context, i int) error { return r.steps.turn(ctx, r.arm.Name, i) },
 		Asking: func(id string, begin bool) { r.asking(r.arm.Name, id, begin) },

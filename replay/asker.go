@@ -145,9 +145,13 @@ func (r *replaying) scorer(arm string, wrap cached) (scorer.Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
+	most := r.plan.MaxUnusable
+	if arm == controlArm {
+		most = 0 // controls are few, and without a verdict they make the replay invalid
+	}
 	plan, err := judging.New(judging.Config{
 		Provider: provider, Model: r.plan.Judge.Model, BaseURL: r.plan.Judge.URL,
-		ByType: r.plan.Prompts, Prices: r.plan.Prices, Metered: true,
+		ByType: r.plan.Prompts, Prices: r.plan.Prices, Metered: true, MaxUnusable: most,
 	})
 	if err != nil {
 		return nil, err

@@ -46,6 +46,8 @@ type Config struct {
 	// Judge and Prompts are needed for a scorer that asks a model.
 	Judge   *Model
 	Prompts scorer.PromptSet
+	// MaxUnusable is how many verdicts of an arm in a row may be unusable, 0 for any number.
+	MaxUnusable int
 
 	// Cap is the limit on what all arms spend together, nil for none.
 	Cap *llm.USD
@@ -60,6 +62,8 @@ type Config struct {
 	Concurrency int
 	// Timeout limits one question, from the search to the answer.
 	Timeout time.Duration
+	// RetryErrors is set if questions of a resumed replay are tried again as harness.Config says.
+	RetryErrors bool
 	// Gate has the floors and allowances that judge each arm. Its other settings are not used.
 	Gate result.Settings
 	Tool result.ToolID

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"evalctl/internal/llm"
@@ -24,7 +25,18 @@ const (
 	replyTokens = 300
 	// Reasoning models spend most of their tokens before the reply.
 	reasoningTokens = 4096
+
+	// judgeTimeout limits one request to the model, which a provider could otherwise keep open for
+	// ever by sending a byte at a time.
+	judgeTimeout = 5 * time.Minute
+
+	// noReply is sent in the place of an empty reply when another one is asked for: providers reject
+	// an empty message of the assistant.
+	noReply = "(empty reply)"
 )
+
+// ErrUnusable means that a judge gave no usable verdict as often in a row as its limit allows.
+var ErrUnusable = errors.New("the judge gives no usable verdicts")
 
 // Judge asks a language model how well an answer agrees with the reference. It is safe for
 // concurrent use if its provider is.
@@ -33,6 +45,11 @@ type Judge struct {
 	model    string
 	prompts  Prompts   // of all items, or those of TypeStandard
 	byType   PromptSet // nil if all items have the same prompts
+	timeout  time.Duration
+
+	// maxUnusable is how many verdicts in a row may be unusable, 0 for any number; inRow counts them.
+	maxUnusable int64
+	inRow       atomic.Int64
 
 	answered atomic.Bool  // some request was
 	refused  atomic.Int64 // items rejected before any request was answered
@@ -51,7 +68,7 @@ func NewJudge(p llm.Provider, model string, prompts Prompts) (*Judge, error) {
 	if err := prompts.check(); err != nil {
 		return nil, err
 	}
-	return &Judge{provider: p, model: model, prompts: prompts}, nil
+	return &Judge{provider: p, model: model, prompts: prompts, timeout: judgeTimeout}, nil
 }
 
 // NewTyped returns a judge whose prompts depend on the type of an item. byType must have prompts
@@ -67,6 +84,11 @@ func NewTyped(p llm.Provider, model string, byType PromptSet) (*Judge, error) {
 	j.byType = byType
 	return j, nil
 }
+
+// LimitUnusable lets Score return ErrUnusable for the n-th verdict in a row that cannot be used, and
+// for each further one until one can be. The order is that in which judgements end. 0 is no limit.
+// It must be called before Score.
+func (j *Judge) LimitUnusable(n int) { j.maxUnusable = int64(n) }
 
 // Name returns the name in the judge's prompts, by default "judge".
 func (j *Judge) Name() string { return cmp.Or(j.prompts.Scorer, judgeName) }
@@ -92,7 +114,8 @@ func (j *Judge) Check(item Item) error {
 }
 
 // Request returns the first request for an item, for forecasts of its cost. If the reply is not the
-// JSON asked for, one more request follows, which also contains that reply.
+// JSON asked for, one more request follows, which also contains that reply. Each request ends after
+// five minutes at the latest.
 func (j *Judge) Request(item Item) llm.Request {
 	item.Answer = truncate(item.Answer)
 	prompts := j.promptsFor(item)
@@ -105,6 +128,7 @@ func (j *Judge) Request(item Item) llm.Request {
 		Temperature: 0,
 		MaxTokens:   replyTokens,
 		JSON:        true,
+		Timeout:     j.timeout,
 		Fake:        func() string { return fakeReply(item) },
 	}
 	if llm.IsReasoningModel(j.model) {
@@ -116,8 +140,9 @@ func (j *Judge) Request(item Item) llm.Request {
 // Score asks the model, and once more if the reply is not the JSON asked for. It never takes a
 // score from anything else. It returns an error for an item that Check rejects, the end of a
 // context, an exhausted budget, and a provider that rejects the key or the model (401, 403, 404),
-// or that rejects the third item with 400 before it has answered any. Any other 400 leaves the item
-// unscored, since the item may be too long for the model.
+// or that rejects the third item with 400 before it has answered any; and ErrUnusable (see
+// LimitUnusable). Any other 400 leaves the item unscored, since the item may be too long for the
+// model.
 func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	if err := j.Check(item); err != nil {
 		return Verdict{}, err
@@ -126,6 +151,9 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	req := j.Request(item)
 	text, problem, err := j.ask(ctx, req, &v)
 	if err == nil && problem != nil {
+		if strings.TrimSpace(text) == "" {
+			text = noReply
+		}
 		req.Messages = append(req.Messages,
 			llm.Message{Role: llm.RoleAssistant, Content: text},
 			llm.Message{Role: llm.RoleUser, Content: j.promptsFor(item).repair(problem)})
@@ -133,17 +161,34 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	}
 	switch {
 	case err != nil && j.isFatal(err):
-		unscored := Verdict{Attempts: v.Attempts, Usage: v.Usage, Cost: v.Cost, Saved: v.Saved, Model: v.Model}
-		return unscored, fmt.Errorf("judge question %q: %w", item.ID, err)
+		return v.unscored(), fmt.Errorf("judge question %q: %w", item.ID, err)
 	case err != nil:
-		v.Reason = "the judge did not answer: " + err.Error()
+		v.Reason, v.Unanswered = "the judge did not answer: "+err.Error(), isOutage(err)
 	case problem != nil:
 		v.Reason = "the judge gave no usable verdict: " + problem.Error()
+	}
+	if err := j.countUnusable(item, v); err != nil {
+		return v.unscored(), err
 	}
 	if n := utf8.RuneCountInString(item.Answer); n > maxCandidate {
 		v.Reason = fmt.Sprintf("(judged on the first %d of %d characters) %s", maxCandidate, n, v.Reason)
 	}
 	return v, nil
+}
+
+// countUnusable returns ErrUnusable if v is one of too many unusable verdicts in a row.
+func (j *Judge) countUnusable(item Item, v Verdict) error {
+	if v.Scored {
+		j.inRow.Store(0)
+		return nil
+	}
+	n := j.inRow.Add(1)
+	if j.maxUnusable == 0 || n < j.maxUnusable {
+		return nil
+	}
+	return fmt.Errorf("%w: %d in a row of model %q, the last for question %q: %s; try the model with "+
+		"evalctl judge check, use another one, or allow more with --max-unusable (0: any number)",
+		ErrUnusable, n, j.model, item.ID, v.Reason)
 }
 
 // ask makes one request and fills in the verdict. problem is what was wrong with the reply's text.
@@ -167,11 +212,21 @@ func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text stri
 	case "content_filter":
 		return resp.Text, errors.New("the provider's content filter held it back"), nil
 	}
+	if resp.Refusal != "" {
+		return "", fmt.Errorf("the model refuses: %.200q", resp.Refusal), nil
+	}
 	score, reason, problem := parseReply(resp.Text)
 	if problem == nil {
 		v.Score, v.Scored, v.Reason = score, true, reason
 	}
 	return resp.Text, problem, nil
+}
+
+// isOutage reports whether an error that is not fatal is the provider's, not the item's.
+func isOutage(err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	return ok && e.Status != http.StatusBadRequest && e.Status != http.StatusRequestEntityTooLarge &&
+		e.Status != http.StatusUnprocessableEntity
 }
 
 // isFatal reports whether every further item would fail with this error too. That includes any

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,8 +91,12 @@ func TestJudgeRepair(t *testing.T) {
 			if err != nil || !v.Scored || v.Score != 0.75 || v.Attempts != 2 || v.Usage != m.Totals().Usage || v.Cost != m.Totals().Cost {
 				t.Fatalf("repaired: %+v, %v", v, err)
 			}
+			sent := tt.text
+			if strings.TrimSpace(sent) == "" {
+				sent = noReply
+			}
 			second := srv.Calls()[1].Messages
-			if len(second) != 4 || second[2] != (llmtest.Message{Role: "assistant", Content: tt.text}) ||
+			if len(second) != 4 || second[2] != (llmtest.Message{Role: "assistant", Content: sent}) ||
 				second[3].Role != "user" || !strings.Contains(second[3].Content, tt.problem) {
 				t.Errorf("%+v", second)
 			}
@@ -102,6 +107,75 @@ func TestJudgeRepair(t *testing.T) {
 				t.Errorf("given up: %+v, %v after %d calls", v, err, len(srv.Calls()))
 			}
 		})
+	}
+}
+
+// TestEmptyReplies: they are repaired by a request that providers accept, which none of them do with
+// an empty message.
+func TestEmptyReplies(t *testing.T) {
+	for name, tt := range map[string]struct{ message, problem string }{
+		"empty":   {`{"role":"assistant","content":""}`, "it is empty"},
+		"null":    {`{"role":"assistant","content":null}`, "it is empty"},
+		"missing": {`{"role":"assistant"}`, "it is empty"},
+		"refusal": {`{"role":"assistant","content":null,"refusal":"I can't\nhelp"}`, `the model refuses: "I can't\nhelp"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := `{"model":"gpt-4o","choices":[{"finish_reason":"stop","message":` + tt.message + `}],` +
+				`"usage":{"prompt_tokens":9,"completion_tokens":1}}`
+			j, _, srv := openJudge(t, nil, llmtest.Reply{Body: body}, reply(good))
+			v, err := j.Score(t.Context(), item)
+			if err != nil || !v.Scored || v.Attempts != 2 {
+				t.Fatalf("%+v, %v", v, err)
+			}
+			second := srv.Calls()[1].Messages
+			for _, m := range second {
+				if strings.TrimSpace(m.Content) == "" {
+					t.Errorf("an empty message: %+v", second)
+				}
+			}
+			if last := second[len(second)-1].Content; !strings.Contains(last, tt.problem) {
+				t.Error(last)
+			}
+		})
+	}
+}
+
+// TestLimitUnusable: verdicts that cannot be used, of whatever kind, end the scoring once there are
+// so many in a row.
+func TestLimitUnusable(t *testing.T) {
+	bad, failed := reply("x"), llmtest.Reply{Status: 500}
+	j, m, _ := openJudge(t, nil, bad, bad, failed, reply(good), failed, bad, bad, failed, failed, reply(good), failed)
+	j.LimitUnusable(3)
+	for n, want := range []string{"no usable", "500", "close", "500", "no usable", "stop", "stop", "close", "500"} {
+		before := m.Totals().Cost
+		v, err := j.Score(t.Context(), item)
+		if stops := want == "stop"; stops != errors.Is(err, ErrUnusable) || !stops && !strings.Contains(v.Reason, want) ||
+			v.Cost != m.Totals().Cost-before {
+			t.Errorf("item %d: %+v, %v", n+1, v, err)
+		}
+		if err == nil {
+			continue
+		}
+		for _, part := range []string{`"gpt-4o"`, `"q1"`, "500", "--max-unusable", "judge check"} {
+			if v.Scored || v.Reason != "" || !strings.Contains(err.Error(), part) {
+				t.Errorf("no %s in %v (%+v)", part, err, v)
+			}
+		}
+	}
+}
+
+// TestJudgeTimeout: a provider that sends a byte at a time does not keep a judgement for ever, and
+// the question has the worst case.
+func TestJudgeTimeout(t *testing.T) {
+	j, m, srv := openJudge(t, nil, llmtest.Reply{Drip: time.Millisecond})
+	if got := j.Request(item).Timeout; got != judgeTimeout {
+		t.Errorf("the time limit is %s", got)
+	}
+	j.timeout = 50 * time.Millisecond
+	v, err := j.Score(t.Context(), item)
+	if err != nil || v.Scored || v.Cost != m.WorstCase(j.Request(item)) || len(srv.Calls()) != 1 ||
+		!strings.Contains(v.Reason, "did not finish its answer within 50ms") {
+		t.Errorf("%+v, %v, %d calls", v, err, len(srv.Calls()))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // parseReply parses {"score": number, "reason": string} and rejects anything else: text around it,
-// code fences, and unknown, missing or repeated keys.
+// code fences, and missing or repeated keys. It ignores other keys.
 func parseReply(text string) (score float64, reason string, err error) {
 	o, err := jsonobj.Parse([]byte(text))
 	switch text = strings.TrimSpace(text); {
@@ -25,8 +25,11 @@ func parseReply(text string) (score float64, reason string, err error) {
 	seen := map[string]bool{}
 	for _, m := range o {
 		key := string(m.Key)
+		if key != "score" && key != "reason" {
+			continue
+		}
 		if seen[key] {
-			return 0, "", fmt.Errorf("the key %.40q is there twice", key)
+			return 0, "", fmt.Errorf("the key %q is there twice", key)
 		}
 		seen[key] = true
 		switch key {
@@ -34,8 +37,6 @@ func parseReply(text string) (score float64, reason string, err error) {
 			score, err = parseScore(string(m.Value))
 		case "reason":
 			reason, err = parseReason(m.Value)
-		default:
-			err = fmt.Errorf("the key %.40q is not one of score and reason", key)
 		}
 		if err != nil {
 			return 0, "", err

@@ -39,8 +39,10 @@ var replies = []struct {
 	{"NaN", `{"score": NaN, "reason": "r"}`, false, 0, "one JSON object alone"},
 	{"same key twice", `{"score": 0, "reason": "r", "score": 1}`, false, 0, "twice"},
 	{"escaped key twice", `{"score": 0, "reason": "r", "\u0073core": 1}`, false, 0, "twice"},
-	{"other case", `{"Score": 1, "reason": "r"}`, false, 0, "not one of"},
-	{"unknown key", `{"score": 1, "reason": "r", "verdict": "yes"}`, false, 0, "not one of"},
+	{"other case", `{"Score": 1, "reason": "r"}`, false, 0, "both"},
+	{"other key", `{"score": 1, "reason": "r", "verdict": "yes"}`, true, 1, ""},
+	{"other keys twice", `{"v": 0, "score": 0.5, "steps": [{"score": 1}], "reason": "r", "v": "1"}`, true, 0.5, ""},
+	{"only other keys", `{"grade": 1, "why": "r"}`, false, 0, "both"},
 	{"no reason", `{"score": 1}`, false, 0, "both"},
 	{"no score", `{"reason": "r"}`, false, 0, "both"},
 	{"reason not text", `{"score": 1, "reason": ["r"]}`, false, 0, "not a string"},
@@ -71,7 +73,7 @@ func FuzzParseReply(f *testing.F) {
 			return
 		}
 		var m map[string]any
-		if !(score >= 0 && score <= 1) || json.Unmarshal([]byte(text), &m) != nil || len(m) != 2 {
+		if !(score >= 0 && score <= 1) || json.Unmarshal([]byte(text), &m) != nil || len(m) < 2 || m["score"] == nil || m["reason"] == nil {
 			t.Errorf("%q: accepted as %v", text, score)
 		}
 	})

@@ -41,6 +41,9 @@ type Verdict struct {
 	// Reason is an explanation in the scorer's words. The answer may have influenced a judge's
 	// words: show them, but do not act on them.
 	Reason string
+	// Unanswered is set if there is no judgement because the model's provider did not answer, which
+	// another request might change.
+	Unanswered bool
 	// Model is the model that judged, as its provider names it. It is empty without a model.
 	Model string
 	// Attempts counts HTTP requests.
@@ -62,6 +65,11 @@ type Verdict struct {
 // Passed reports whether the answer was scored and passed.
 func (v Verdict) Passed() bool {
 	return v.Scored && v.Score >= passMark
+}
+
+// unscored returns what v cost, without its judgement.
+func (v Verdict) unscored() Verdict {
+	return Verdict{Attempts: v.Attempts, Usage: v.Usage, Cost: v.Cost, Saved: v.Saved, Model: v.Model}
 }
 
 // Scorer scores answers. Implementations are safe for concurrent use.

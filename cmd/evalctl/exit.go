@@ -33,7 +33,7 @@ var exitMeanings = []struct {
 	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse; for conformance,\na MUST is broken; for verify, a figure differs"},
 	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
 	{exitBudget, "the budget was reached; the result is partial"},
-	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, or\nran another mode than required"},
+	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, failed\n8 times in a row in the same way, or ran another mode than required"},
 	{exitUnscored, "more errors or unscored questions than allowed"},
 	{exitDifferent, "results that are not comparable: they did not measure the same thing"},
 	{exitControls, "answers known to be right or wrong were misjudged; the replay is invalid"},
@@ -106,10 +106,21 @@ func (e *verdictError) code() int {
 		return exitBelowFloor
 	case result.StopDaemon, result.StopMode:
 		return exitDaemon
+	case result.StopSystematic:
+		return systematicCode(e.cause)
 	case result.StopInterrupted:
 		return exitInterrupted
 	}
 	return exitUsage
+}
+
+// systematicCode returns the exit code of a run that the same failure stopped. A judge that does not
+// answer is not the daemon's failure.
+func systematicCode(cause error) int {
+	if same, ok := errors.AsType[*harness.SystematicError](cause); ok && same.Judge {
+		return exitUsage
+	}
+	return exitDaemon
 }
 
 // exitCode maps the error of a command to the exit code of the process.
@@ -124,6 +135,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitBudget
 	case errors.As(err, new(daemonError)), errors.Is(err, harness.ErrDaemonDied), errors.Is(err, harness.ErrMode):
 		return exitDaemon
+	case errors.As(err, new(*harness.SystematicError)):
+		return systematicCode(err)
 	case ctx.Err() != nil:
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)):

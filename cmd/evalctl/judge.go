@@ -93,6 +93,7 @@ func (c *judgeCheckCmd) plan(p *process) (*judging.Plan, *result.Result, error) 
 	}
 	config := judging.Config{
 		Model: ref.name, BaseURL: recordedURL(ref.judgeConfig(p)), Prices: c.prices, Cap: c.limit,
+		MaxUnusable: c.MaxUnusable, PricesDate: c.pricesDate,
 		ByType: scorer.ReplayPrompts(),
 	}
 	if c.JudgePrompts != "" {

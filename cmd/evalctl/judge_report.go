@@ -17,7 +17,8 @@ import (
 type judgeCheck struct {
 	Judge result.JudgeModel `json:"judge"`
 	judging.Accuracy
-	Spent llm.USD `json:"spent_usd"`
+	// Spent is nil if the price of the model is not known.
+	Spent *llm.USD `json:"spent_usd"`
 	// Unpriced is the model if its price is not known, so that its cost is missing.
 	Unpriced string `json:"unpriced_model,omitempty"`
 	// Result and Correction are those of --result.
@@ -28,9 +29,13 @@ type judgeCheck struct {
 func newJudgeCheck(plan *judging.Plan, labels []dataset.Label, verdicts []scorer.Verdict) *judgeCheck {
 	c := &judgeCheck{Judge: plan.Identity(), Unpriced: plan.UnpricedModel()}
 	list := make([]judging.Labelled, len(labels))
+	spent := llm.USD(0)
 	for i, l := range labels {
 		list[i] = judging.Labelled{ID: l.Item.ID, Right: l.Right, Verdict: verdicts[i]}
-		c.Spent = c.Spent.Plus(verdicts[i].Cost)
+		spent = spent.Plus(verdicts[i].Cost)
+	}
+	if c.Unpriced == "" {
+		c.Spent = &spent
 	}
 	c.Accuracy = judging.Measure(list)
 	return c
@@ -38,9 +43,12 @@ func newJudgeCheck(plan *judging.Plan, labels []dataset.Label, verdicts []scorer
 
 // stopped returns the error of a check that did not judge all labels.
 func (c *judgeCheck) stopped(err error) error {
-	cost := result.Cost{SpentUSD: c.Spent, UnpricedModel: c.Unpriced}
+	cost := "an unknown amount"
+	if c.Spent != nil {
+		cost = c.Spent.String()
+	}
 	return fmt.Errorf("stopped after %d of %s, which cost %s: %w",
-		c.Labels-c.Unscored, count(c.Labels, "label"), cost.Amount(), err)
+		c.Labels-c.Unscored, count(c.Labels, "label"), cost, err)
 }
 
 // labels prints what will be judged and what that is likely to cost.
@@ -61,6 +69,7 @@ func (t *terminal) labels(c *judgeCheckCmd, plan *judging.Plan, labels []dataset
 	if c.limit != nil {
 		price += fmt.Sprintf(" (cap %s)", *c.limit)
 	}
+	price += pricesOf(plan.PricesDate())
 	t.field("judge", "%s  %s", describe(plan.Identity()), price)
 }
 
@@ -101,9 +110,9 @@ func (c *judgeCheck) text() string {
 	if c.Unscored > 0 {
 		line("unscored", "%d of %s, which are in no rate", c.Unscored, count(c.Labels, "label"))
 	}
-	cost := c.Spent.String()
-	if c.Unpriced != "" {
-		cost = "not known: set --price " + printable(c.Unpriced, oneLine) + "=IN/OUT"
+	cost := "unknown: set --price " + printable(c.Unpriced, oneLine) + "=IN/OUT"
+	if c.Spent != nil {
+		cost = c.Spent.String()
 	}
 	line("cost", "%s", cost)
 	c.writeCorrection(line)

@@ -18,6 +18,8 @@ var notKept = map[string]string{
 	"quiet":  "it concerns one invocation only",
 	"json":   "it concerns one invocation only",
 
+	"retry-errors": "it concerns one invocation only",
+
 	"estimate": "nothing is begun with it",
 }
 

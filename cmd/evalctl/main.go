@@ -33,6 +33,7 @@ type cli struct {
 	Report      reportCmd      `cmd:"" help:"Write a stored result as HTML, JUnit XML or Markdown."`
 	Dataset     datasetCmd     `cmd:"" help:"Create, check, convert and download datasets."`
 	Judge       judgeCmd       `cmd:"" help:"Check a judge against answers with labels."`
+	PricesOf    pricesCmd      `cmd:"" name:"prices" help:"Print the prices of models that costs are computed with."`
 	Conformance conformanceCmd `cmd:"" help:"Check a daemon against the protocol."`
 	List        listCmd        `cmd:"" help:"List the results in a folder."`
 	Show        showCmd        `cmd:"" help:"Print the report of a result again."`

@@ -247,6 +247,16 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 			return llmtest.Reply{Text: "I would say 1 out of 1!", Input: 100, Output: 10}
 		}
 	},
+	// recovers is babble for four requests, and then passes every answer.
+	"recovers": func() func(llmtest.Call) llmtest.Reply {
+		var calls atomic.Int32
+		return func(llmtest.Call) llmtest.Reply {
+			if calls.Add(1) <= 4 {
+				return llmtest.Reply{Text: "I would say 1 out of 1!", Input: 100, Output: 10}
+			}
+			return llmtest.Reply{Text: `{"score": 1, "reason": "right", "grade": "A"}`, Input: 700, Output: 20}
+		}
+	},
 	// stalls passes every answer, but never responds to requests 6 and 12, so that a run stays
 	// unfinished until the script ends it.
 	"stalls": func() func(llmtest.Call) llmtest.Reply {
@@ -290,6 +300,16 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 			}
 			r.Latency = 2 * time.Millisecond
 			return r
+		}
+	},
+	// down refuses the first 8 requests, for a reason that does not lie in them, and passes the rest.
+	"down": func() func(llmtest.Call) llmtest.Reply {
+		var calls atomic.Int32
+		return func(llmtest.Call) llmtest.Reply {
+			if calls.Add(1) <= 8 {
+				return llmtest.Reply{Status: 402, Body: `{"error":{"message":"no credit left"}}`}
+			}
+			return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`, Input: 700, Output: 20}
 		}
 	},
 	"unauthorized": func() func(llmtest.Call) llmtest.Reply {

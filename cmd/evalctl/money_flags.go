@@ -13,10 +13,24 @@ type moneyFlags struct {
 	Price      []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated."`
 	Prices     string   `placeholder:"FILE" help:"File of prices, instead of those in this program."`
 
+	unusableFlag
+
 	limit  *llm.USD // nil for none
 	prices llm.Prices
 	// pricesDate is the day of the prices, but for those of --price.
 	pricesDate string
+}
+
+// unusableFlag ends the spending on a judge that gives no verdicts.
+type unusableFlag struct {
+	MaxUnusable int `name:"max-unusable" default:"20" placeholder:"N" help:"Stop when N answers in a row get no usable verdict of the judge. 0: no limit (${default})."`
+}
+
+func (f *unusableFlag) validateUnusable() error {
+	if f.MaxUnusable < 0 {
+		return fmt.Errorf("--max-unusable %d: must not be negative; 0 means no limit", f.MaxUnusable)
+	}
+	return nil
 }
 
 // noCap is the value of --max-cost-usd without a cap.
@@ -25,6 +39,9 @@ const noCap = "off"
 // validateMoney parses the flags. A price of --price replaces that of the file, which replaces that
 // of the program.
 func (m *moneyFlags) validateMoney() error {
+	if err := m.validateUnusable(); err != nil {
+		return err
+	}
 	m.prices, m.pricesDate = llm.DefaultPrices(), llm.PricesDate
 	if m.Prices != "" {
 		file, err := llm.ReadPrices(m.Prices)

@@ -61,9 +61,10 @@ type replayCmd struct {
 	Report      string `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights."`
 	History     string `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results."`
 	reportFlags
-	Resume string `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger."`
-	Quiet  bool   `help:"Print only errors on stderr."`
-	JSON   bool   `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line."`
+	Resume      string `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger."`
+	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge."`
+	Quiet       bool   `help:"Print only errors on stderr."`
+	JSON        bool   `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line."`
 
 	keptFlags
 	scorer scorer.Kind
@@ -88,6 +89,9 @@ Examples:
 func (c *replayCmd) Validate() error {
 	if c.Resume != "" && c.Output != "" {
 		return errors.New("--output and --resume exclude each other: a replay is continued where its ledger is")
+	}
+	if c.RetryErrors && c.Resume == "" {
+		return errors.New("--retry-errors needs the ledger of an earlier replay: add --resume LEDGER")
 	}
 	if err := c.keepInputs("output", c.Output); err != nil {
 		return err

@@ -88,7 +88,7 @@ func (t *terminal) forecast(p *replay.Plan, l *ledger.Ledger) {
 	if spent := l.Spent(); spent > 0 {
 		line += fmt.Sprintf("  spent so far %s", spent)
 	}
-	t.field("forecast", "%s  about %s", line, minutes(e.Total.Time[replay.Likely]))
+	t.field("forecast", "%s  about %s%s", line, minutes(e.Total.Time[replay.Likely]), pricesOf(p.PricesDate))
 	t.capWarning(e, l.Cap())
 }
 

@@ -77,8 +77,9 @@ func (c *replayCmd) config(p *process) (replay.Config, error) {
 		Ingest: ingest.Mode(c.IngestMode), Shared: c.Shared, Style: actor.Style(c.ActorStyle),
 		TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on",
 		Scorer: c.scorer, Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate, Unmetered: c.Unmetered,
+		MaxUnusable: c.MaxUnusable,
 		Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: dir, MaxBytes: llm.DefaultCacheBytes},
-		Concurrency: c.Concurrency, Timeout: c.Timeout, Gate: c.settings(result.Settings{}), Tool: toolID(),
+		Concurrency: c.Concurrency, Timeout: c.Timeout, RetryErrors: c.RetryErrors, Gate: c.settings(result.Settings{}), Tool: toolID(),
 	}
 	if err := c.addModels(p, &config); err != nil {
 		return config, err

@@ -13,6 +13,7 @@ import (
 	"evalctl/internal/llm"
 	"evalctl/replay"
 	"evalctl/replay/ledger"
+	"evalctl/scorer"
 )
 
 // options returns the values of the flags, for ledgerOptions to read. The models are kept even if
@@ -79,7 +80,9 @@ func (t *terminal) resumeReplay(path string, stopped error) {
 		more = " --max-cost-usd <more>"
 	case errors.Is(stopped, harness.ErrDaemonDied):
 		how = "once the daemon is in order, continue with"
-	case errors.Is(stopped, harness.ErrControls):
+	case errors.As(stopped, new(*harness.SystematicError)):
+		how, more = "once the cause is repaired, continue with", " --retry-errors"
+	case errors.Is(stopped, harness.ErrControls), errors.Is(stopped, scorer.ErrUnusable):
 		how = "once the judge is in order, continue with"
 	}
 	t.field("resume", "nothing is lost; %s: %s%s", how, commandLine("evalctl", "replay", "--resume", path), more)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,11 +66,20 @@ func (t *terminal) judging(c *runCmd, p *plan) {
 	if c.budget != nil {
 		price += fmt.Sprintf(" (cap %s)", *c.budget)
 	}
+	price += pricesOf(p.judging.PricesDate())
 	judge := p.judging.Identity()
 	t.field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, printable(judge.Model, oneLine), judge.PromptVersion, digest(judge.PromptSHA256), temperature(judge), price)
 	if c.budget != nil && p.estimate > *c.budget {
 		t.field("warning", "the estimated cost exceeds the budget: raise --budget-usd, or reduce --limit")
 	}
+}
+
+// pricesOf says of which day the prices are of a cost, as far as that is known.
+func pricesOf(date string) string {
+	if date == "" {
+		return ""
+	}
+	return "  prices of " + printable(date, oneLine)
 }
 
 func temperature(j result.JudgeModel) string {
@@ -119,6 +127,7 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 	t.failures(res.Identity, f)
 	t.selection(res)
 	t.rate(res)
+	t.firstTry(res)
 	t.clustered(res)
 	t.repeats(res)
 	t.verdict(res)
@@ -143,8 +152,13 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 		if n := res.Cost.UsageImplausible; n > 0 {
 			doubt += fmt.Sprintf("  %s counted tokens that cannot be, charged as the worst case", count(n, "request"))
 		}
-		t.field("cost", "judge %s %s  %s  %d tokens in  %d out%s", res.Cost.Amount(), limit,
-			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens, doubt)
+		t.field("cost", "judge %s %s  %s  %d tokens in  %d out%s%s", res.Cost.Amount(), limit,
+			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens, doubt,
+			pricesOf(res.Cost.PricesDate))
+	}
+	if res.ReaderCost != nil {
+		t.field("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", res.ReaderCost.Text(),
+			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, count(res.ReaderUsage.Reported, "answer"))
 	}
 	ran := append(ran("mode", res.EffectiveModes), ran("reader", res.ReaderModels)...)
 	if len(ran) > 0 {
@@ -378,18 +392,4 @@ func durationLike(ms, other float64) string {
 		return number
 	}
 	return number + " " + unit
-}
-
-// resumeHint prints how to resume a run that stopped.
-func (t *terminal) resumeHint(journal string, stopped error) {
-	how, more := "continue with", ""
-	switch {
-	case errors.Is(stopped, llm.ErrBudgetExceeded):
-		more = " --budget-usd <more>"
-	case errors.Is(stopped, harness.ErrMaxFailures):
-		more = " --max-failures <more>"
-	case errors.Is(stopped, harness.ErrMode):
-		how = "once the daemon runs that mode, continue with"
-	}
-	t.field("resume", "no results are lost; %s: %s%s", how, commandLine("evalctl", "run", "--resume", journal), more)
 }

@@ -16,6 +16,7 @@ const listedFailures = 20
 type failures struct {
 	failed []result.Record
 	more   int
+	same   int   // failed for a cause that is listed already, if that stopped the run
 	err    error // why there may be fewer than there should be
 }
 
@@ -32,6 +33,7 @@ func (t *terminal) readFailures(path string, limit int) (f failures) {
 	defer r.Close()
 	res := r.Result()
 	f.more = res.Total - res.Passed
+	same := map[string]bool{} // the causes that are listed already
 	for rec, err := range r.Questions() {
 		if err != nil {
 			f.err = err
@@ -41,10 +43,28 @@ func (t *terminal) readFailures(path string, limit int) (f failures) {
 			return f
 		}
 		if !rec.Passed && rec.Outcome != result.NoGold {
-			f.failed, f.more = append(f.failed, rec), f.more-1
+			f.more--
+			if cause := failureText(rec); res.Stopped == result.StopSystematic && same[cause] {
+				f.same++
+				continue
+			} else if cause != "" {
+				same[cause] = true
+			}
+			f.failed = append(f.failed, rec)
 		}
 	}
 	return f
+}
+
+// failureText returns why a question has no score, nothing if it has one.
+func failureText(r result.Record) string {
+	if r.Error != nil {
+		return string(r.Error.Kind) + " " + r.Error.Message
+	}
+	if r.JudgeUnanswered {
+		return r.Reason
+	}
+	return ""
 }
 
 // failures prints the first questions that did not pass.
@@ -61,6 +81,9 @@ func (t *terminal) failures(id result.Identity, f failures) {
 func (t *terminal) others(f failures) {
 	if f.err != nil {
 		t.field("warning", "the questions that did not pass cannot be listed: %s", short(f.err.Error(), 400))
+	}
+	if f.same > 0 {
+		fmt.Fprintf(t.w, "  … and %d for the same reason\n", f.same)
 	}
 	if f.more > 0 && f.err == nil {
 		fmt.Fprintf(t.w, "  … and %d more, see the result file\n", f.more)

@@ -237,8 +237,12 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 		}),
 		Finish: func(res *result.Result) error { res.Brains = was.Brains; return nil },
 	}
+	if was.ReaderCost != nil {
+		config.ReaderPrices = new(was.ReaderCost.Prices())
+	}
 	if r.judging != nil {
 		config.Paid, config.UnpricedModel = true, r.judging.UnpricedModel()
+		config.PricesDate = r.judging.PricesDate()
 	}
 	if config.Scorer, err = c.newScorer(r, j.Spent()); err != nil {
 		return usageError{err}

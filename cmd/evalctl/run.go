@@ -63,6 +63,10 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 	defer j.Close()
 	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.brains,
 		j.Seeded, j.MarkSeeded)
+	asked := c.target(session, brains)
+	if err == nil {
+		err = c.check(ctx, plan, session, asked)
+	}
 	if err != nil {
 		if c.Resume == "" {
 			err = errors.Join(err, j.Discard()) // nothing was asked
@@ -70,32 +74,60 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return asDaemonError(ctx, err)
 	}
 	if backup := j.Backup(); backup != "" {
-		t.field("note", "the journal of an unfinished run is kept: %s", commandLine("evalctl", "run", "--resume", backup))
+		t.field("note", "the journal of an earlier run is kept: %s", commandLine("evalctl", "run", "--resume", backup))
 	}
-	config := c.config(plan, session, brains)
+	config := c.config(plan, session, asked)
 	config.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
 	return c.ask(ctx, p, t, plan, config, j)
 }
 
-// config returns the configuration of the run, without its scorer. brains are the ids at the
-// daemon, by name.
-func (c *runCmd) config(plan *plan, session *harness.Session,
-	brains map[string]string) harness.Config {
+// check returns an error if the daemon's answers cannot be read. The brains that the run has created
+// are removed then, since nothing is asked in them.
+func (c *runCmd) check(
+	ctx context.Context, plan *plan, session *harness.Session, asked *target.Target,
+) error {
+	err := asked.Check(ctx, c.Timeout)
+	if err == nil || c.Resume != "" || session.Started() {
+		return err
+	}
+	for _, b := range plan.brains {
+		if b.Docs == nil {
+			continue
+		}
+		brain := seed.NewBrain(session.Endpoint(), result.Dialect(c.Dialect), b.Name)
+		if left := brain.Remove(ctx); left != nil {
+			return fmt.Errorf("%w; brain %q was created for this run and could not be removed, "+
+				"which must be done before the next try: %w", err, b.Name, left)
+		}
+	}
+	return err
+}
+
+// target returns the daemon as the run asks it. brains are the ids at the daemon, by name.
+func (c *runCmd) target(session *harness.Session, brains map[string]string) *target.Target {
+	return &target.Target{
+		Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
+		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
+		MaxPerDocument: c.MaxPerDocument, Dialect: result.Dialect(c.Dialect),
+	}
+}
+
+// config returns the configuration of the run, without its scorer.
+func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Target) harness.Config {
 	config := harness.Config{
-		TopK: c.TopK, Asker: &target.Target{
-			Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
-			TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
-			Dialect: result.Dialect(c.Dialect),
-		},
+		TopK: c.TopK, Asker: asked,
 		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
 		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
 		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, Warnings: plan.gold.Warnings,
+		RetryErrors: c.RetryErrors, KeepForRetry: true,
 		Settings: c.settings(result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
 		}),
 	}
+	config.ReaderPrices = c.readerPrices()
 	if plan.judging != nil {
 		config.Paid, config.UnpricedModel = true, plan.judging.UnpricedModel()
+		config.PricesDate = plan.judging.PricesDate()
 	}
 	return config
 }
@@ -106,6 +138,9 @@ func (c *runCmd) reopen(p *process, plan *plan) (*journal.Journal, error) {
 	j, err := journal.Open(c.Resume)
 	if err != nil {
 		return nil, err
+	}
+	if err := c.anythingToResume(j); err != nil {
+		return nil, errors.Join(err, j.Close())
 	}
 	daemon := plan.daemon
 	daemon.Version = j.Identity().Daemon.Version
@@ -152,7 +187,11 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if config.Scorer, err = c.newScorer(plan, j.Spent()); err != nil {
 		return usageError{err}
 	}
-	progress := t.progress(plan.dataset.Planned(), j.Finished())
+	finished := j.Finished()
+	if c.RetryErrors {
+		finished -= j.Outages()
+	}
+	progress := t.progress(plan.dataset.Planned(), finished)
 	progress.unpriced = config.UnpricedModel != ""
 	config.Recorded, config.Asking = progress.add, progress.asking
 	res, path, err := harness.Run(ctx, config, j)
@@ -165,9 +204,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	if res.Gate.Stopped != "" {
-		t.resumeHint(j.Path(), err)
-	}
+	t.resumeHint(c, j, res, err)
 	return verdict
 }
 
@@ -202,7 +239,7 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
 		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags,
 		"latency": res.Latency, "felt": res.Felt, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
-		"planned": res.Planned, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
+		"planned": res.Planned, "first_try_rate": res.FirstTryRate, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
 		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code,
 		"result": own, "latest": latest, "gate": res.Gate,
 	})

@@ -35,7 +35,8 @@ type runCmd struct {
 	judgeFlags
 
 	reportFlags
-	Resume string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal."`
+	Resume      string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal."`
+	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge."`
 
 	keptFlags
 	scenario target.Scenario
@@ -51,6 +52,7 @@ func (runCmd) Help() string {
   evalctl run --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --scorer exact
   evalctl run --sdk go --dataset datasets/core.jsonl --scorer retrieval --scenario search-retrieve-only --top-k 10
   evalctl run --resume results/2026-01-31/go.journal
+  evalctl run --resume results/2026-01-31/go.journal --retry-errors
 
 ` + exitTable()
 }
@@ -60,6 +62,9 @@ func (c *runCmd) Validate() error {
 	if c.Resume != "" && c.Output != defaultOutput {
 		return errors.New("--output and --resume exclude each other: " +
 			"a run is resumed in its journal's directory")
+	}
+	if c.RetryErrors && c.Resume == "" {
+		return errors.New("--retry-errors needs the journal of an earlier run: add --resume JOURNAL")
 	}
 	if c.Resume != "" && c.SDK == "" {
 		return nil // the journal, which has the other flags, is not read yet

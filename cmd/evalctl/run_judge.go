@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/judging"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -20,6 +21,7 @@ type judgeFlags struct {
 	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Maximum number of judge requests per second. 0: no limit (${default})."`
 	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge."`
 	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated."`
+	unusableFlag
 
 	budget *llm.USD
 	prices llm.Prices
@@ -29,6 +31,9 @@ type judgeFlags struct {
 func (c *judgeFlags) validateMoney() error {
 	if !(c.JudgeRPS >= 0) {
 		return fmt.Errorf("--judge-rps %v: must not be negative; 0 means no limit", c.JudgeRPS)
+	}
+	if err := c.validateUnusable(); err != nil {
+		return err
 	}
 	c.prices = llm.DefaultPrices()
 	if err := addPrices(c.prices, c.Price); err != nil {
@@ -66,8 +71,35 @@ func (c *judgeFlags) planJudging(p *process, kind scorer.Kind) (*judging.Plan, e
 	}
 	return judging.New(judging.Config{
 		Provider: provider, Model: model, BaseURL: c.modelURL(p),
-		Prompts: kind.Prompts(), Prices: c.prices, Cap: c.budget,
+		Prompts: kind.Prompts(), Prices: c.prices, Cap: c.budget, MaxUnusable: c.MaxUnusable,
+		PricesDate: c.pricesDate(model),
 	})
+}
+
+// pricesDate returns the day of a model's price, "" if --price gives it.
+func (c *judgeFlags) pricesDate(model string) string {
+	for _, v := range c.Price {
+		if named, _, err := llm.ParsePrice(v); err == nil && strings.HasPrefix(model, named) {
+			return ""
+		}
+	}
+	return llm.PricesDate
+}
+
+// readerPrices are those of the models that the daemon reports. A daemon that is running already
+// does not say who provides them.
+func (c *runCmd) readerPrices() *result.ReaderPrices {
+	provider := llm.ProviderOpenAI
+	if c.Endpoint == "" {
+		provider = cmp.Or(c.LLMProvider, provider)
+	}
+	date := llm.PricesDate
+	if len(c.Price) > 0 || provider != llm.ProviderOpenAI {
+		date = "" // some may be given
+	}
+	return &result.ReaderPrices{Date: date, Of: func(model string) (llm.Price, bool) {
+		return c.prices.Of(provider, model)
+	}}
 }
 
 // newScorer returns the scorer of a run that has spent money already.

@@ -2,11 +2,17 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"evalctl/harness"
 	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
 )
 
 // budgetVariable is the environment variable of --budget-usd.
@@ -52,4 +58,100 @@ func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
 		options["budget-usd"] = options[inheritedCap]
 	}
 	return resolverOf("run", options), nil
+}
+
+// anythingToResume returns an error for the journal of a finished run unless questions of it are to
+// be tried again.
+func (c *runCmd) anythingToResume(j *journal.Journal) error {
+	if c.RetryErrors || !j.Complete() {
+		return nil
+	}
+	return fmt.Errorf("%s: the run has finished; add --retry-errors to try the %s again that failed without an answer "+
+		"of the daemon or the judge", c.Resume, count(j.Outages(), "question"))
+}
+
+// firstTry prints the pass rate of the first tries.
+func (t *terminal) firstTry(res result.Result) {
+	if f := res.FirstTryRate; f != nil {
+		t.field("first try", "%d of %d passed: %.3f   %s tried again", f.Passed, f.Total, f.PassRate, count(f.TriedAgain, "question"))
+	}
+}
+
+// resumeHint prints how to resume a run that stopped, or to repair one that finished with failures
+// that another try may not have. It says what a resume does and what it does not do.
+func (t *terminal) resumeHint(c *runCmd, j *journal.Journal, res result.Result, stopped error) {
+	command := commandLine("evalctl", "run", "--resume", j.Path())
+	failed := j.Outages()
+	if res.Stopped == "" {
+		if failed > 0 {
+			t.field("resume", "%s failed without an answer of the daemon or the judge; once that is repaired, try only %s again with: %s --retry-errors",
+				count(failed, "question"), themOrIt(failed), command)
+		}
+		return
+	}
+	how, more := "continue with", ""
+	switch {
+	case errors.Is(stopped, llm.ErrBudgetExceeded):
+		more = " --budget-usd <more>"
+	case errors.Is(stopped, harness.ErrMaxFailures):
+		more = " --max-failures <more>"
+	case errors.Is(stopped, harness.ErrMode):
+		how = "once the daemon runs that mode, continue with"
+	case errors.Is(stopped, scorer.ErrUnusable):
+		how = "once the judge is in order, continue with"
+	case errors.As(stopped, new(*harness.SystematicError)):
+		how = "once the cause is repaired, continue with"
+		more = " --retry-errors"
+	}
+	t.field("resume", "no results are lost; %s: %s%s", how, command, more)
+	t.field("", "%s", resumeWork(j, res.Planned, more == " --retry-errors"))
+	if left := moneyLeft(c, res.Cost); left != "" {
+		t.field("", "%s", left)
+	}
+}
+
+func themOrIt(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "these"
+}
+
+// resumeWork says what resuming a stopped run does, and what it does not do.
+func resumeWork(j *journal.Journal, planned int, retries bool) string {
+	unjudged, failed := j.Unjudged(), j.Outages()
+	var does []string
+	if n := planned - j.Finished() - unjudged; n > 0 {
+		does = append(does, "asks the "+count(n, "question")+" without an answer")
+	}
+	if unjudged > 0 {
+		does = append(does, "judges the "+count(unjudged, "answer")+" without a verdict")
+	}
+	if failed > 0 && retries {
+		does = append(does, "tries the "+count(failed, "question")+" again that failed without an answer of the daemon or the judge")
+	}
+	if len(does) == 0 {
+		does = []string{"asks nothing"}
+	}
+	text := "it " + strings.Join(does, " and ")
+	if failed > 0 && !retries {
+		text += fmt.Sprintf("; it does not try the %s again that failed without an answer of the daemon or the judge: add --retry-errors",
+			count(failed, "question"))
+	}
+	return text
+}
+
+// moneyLeft says what was spent and what is left under the cap, nothing for a run without a price.
+func moneyLeft(c *runCmd, cost result.Cost) string {
+	if c.scorer.Prompts == nil {
+		return ""
+	}
+	text := "spent " + cost.Amount() + ", which still counts"
+	if cost.SpentUSD == 0 && cost.UnpricedModel == "" {
+		text = "nothing is spent yet"
+	}
+	if c.budget != nil {
+		text += fmt.Sprintf("; %s of the cap of %s is left", max(0, *c.budget-cost.SpentUSD), *c.budget)
+	}
+	return text
 }

@@ -57,6 +57,24 @@ type quality struct {
 	hits10                           float64 // recall within the first 10 chunks, several of which may belong to one document
 }
 
+// ranked returns the documents of the ten best passages as a search by default shows them.
+func (tk task) ranked(tb testing.TB, ix *Index, q neutralQuestion) []string {
+	tb.Helper()
+	res, err := NewSearcher(ix, Config{}).Search(tb.Context(), Query{
+		Text: q.Question, AsOf: q.AsOf, TopK: 10, MaxPerDocument: 1, FillPlaces: true,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var paths []string
+	for _, h := range res.Hits {
+		if !slices.Contains(paths, h.Path) {
+			paths = append(paths, h.Path)
+		}
+	}
+	return paths
+}
+
 type neutralQuestion struct {
 	Question string    `json:"question"`
 	Expected []string  `json:"expected_paths"`
@@ -111,14 +129,19 @@ func (tk task) load(tb testing.TB) ([]Document, []neutralQuestion) {
 	return docs, slices.DeleteFunc(questions, func(q neutralQuestion) bool { return len(q.Expected) == 0 })
 }
 
-func (tk task) index(docs []Document, opts *Options) map[string]*Index {
+// split returns the documents of each brain.
+func (tk task) split(docs []Document) map[string][]Document {
 	byBrain := map[string][]Document{}
 	for _, d := range docs {
 		name := tk.brainOf(d.Path)
 		byBrain[name] = append(byBrain[name], d)
 	}
+	return byBrain
+}
+
+func (tk task) index(docs []Document, opts *Options) map[string]*Index {
 	brains := map[string]*Index{}
-	for name, docs := range byBrain {
+	for name, docs := range tk.split(docs) {
 		brains[name] = New(opts)
 		brains[name].Put(docs...)
 	}

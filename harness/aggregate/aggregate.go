@@ -21,13 +21,18 @@ type Sum struct {
 	// loss attributes the questions that did not pass, as in a scenario with a reader.
 	loss    result.Loss
 	retried int
-	tags    map[string]*result.TagFigures
+	// first counts the first tries; again of them were not the last.
+	first struct{ passed, total, again int }
+	tags  map[string]*result.TagFigures
 	// both counts the questions that have two tags, the second of which may name a cluster.
 	both    map[[2]string]*attempts
 	modes   map[string]int
 	models  map[string]int
 	prompts map[string]int
 	reader  result.TokenSums
+	// readers has the tokens of reader by model, which prices, if set, price.
+	readers map[string]result.TokenSums
+	prices  *result.ReaderPrices
 	// cost is what judging the records cost.
 	cost result.Cost
 
@@ -39,17 +44,20 @@ type Sum struct {
 	score     moments
 	total     []float64 // the times to done of the answers, in milliseconds
 	felt      []float64 // the same as the callers felt them, nil as long as none differs
-	first     []float64 // the times to the first text of the streamed ones
+	text      []float64 // the times to the first text of the streamed ones
 }
 
 // New returns an empty Sum of records of answers with this top-k, at least 1.
 func New(topK int) *Sum {
 	return &Sum{
 		tags: map[string]*result.TagFigures{}, both: map[[2]string]*attempts{}, modes: map[string]int{},
-		models: map[string]int{}, prompts: map[string]int{},
+		models: map[string]int{}, prompts: map[string]int{}, readers: map[string]result.TokenSums{},
 		topK: topK, retrieval: newRetrievalSum(topK),
 	}
 }
+
+// PriceReaders lets Fill price the tokens that the daemon reported for its readers.
+func (s *Sum) PriceReaders(p result.ReaderPrices) { s.prices = &p }
 
 // Finished returns the number of records that were added.
 func (s *Sum) Finished() int { return s.counts.Finished() }
@@ -68,6 +76,7 @@ func (s *Sum) Add(r result.Record) {
 	if r.Score != nil {
 		s.score.add(*r.Score)
 	}
+	s.addFirst(r)
 	if r.Attempts > 1 {
 		s.retried++
 	}
@@ -83,6 +92,33 @@ func (s *Sum) Add(r result.Record) {
 	s.repeats.add(r)
 	if r.Outcome != result.Errored && r.Outcome != result.NoGold {
 		s.addAnswer(r)
+	}
+}
+
+// addFirst counts the first try at a question.
+func (s *Sum) addFirst(r result.Record) {
+	if r.Outcome == result.NoGold {
+		return
+	}
+	passed := r.Passed
+	if r.FirstTry != nil {
+		passed = r.FirstTry.Passed
+		s.first.again++
+	}
+	s.first.total++
+	if passed {
+		s.first.passed++
+	}
+}
+
+// firstTryRate returns the pass rate of the first tries, nil if they were the only ones.
+func (s *Sum) firstTryRate() *result.FirstTryRate {
+	f := s.first
+	if f.again == 0 {
+		return nil
+	}
+	return &result.FirstTryRate{
+		Passed: f.passed, Total: f.total, PassRate: float64(f.passed) / float64(f.total), TriedAgain: f.again,
 	}
 }
 
@@ -113,7 +149,7 @@ func (s *Sum) addAnswer(r result.Record) {
 		s.felt = append(s.felt, r.Felt())
 	}
 	if r.FirstDeltaMS != nil {
-		s.first = append(s.first, *r.FirstDeltaMS)
+		s.text = append(s.text, *r.FirstDeltaMS)
 	}
 	if r.EffectiveMode != "" {
 		s.modes[r.EffectiveMode]++
@@ -125,6 +161,11 @@ func (s *Sum) addAnswer(r result.Record) {
 		s.prompts[r.PromptSHA256]++
 	}
 	addTokens(&s.reader, r.Usage)
+	if r.Usage != nil {
+		sums := s.readers[r.Model]
+		addTokens(&sums, r.Usage)
+		s.readers[r.Model] = sums
+	}
 }
 
 // Fill sets the figures of res to those of the records. The cluster tag in res.Settings, the
@@ -140,15 +181,19 @@ func (s *Sum) Fill(res *result.Result) {
 	if i, ok := s.score.interval(n.Scored); ok && independent {
 		res.MeanScoreInterval = &i
 	}
+	res.FirstTryRate = s.firstTryRate()
 	res.Tags, res.EffectiveModes = s.tags, s.modes
 	res.ReaderModels, res.ReaderPrompts = s.models, s.prompts
-	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.first)
+	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.text)
 	if res.Felt = nil; s.felt != nil {
 		felt := Quantiles(s.felt)
 		res.Felt = &felt
 	}
 	res.Retried, res.GoldMissed, res.Grounded = s.retried, s.goldMissed, s.grounded
 	res.ReaderUsage = s.reader
+	if s.prices != nil {
+		res.ReaderCost = result.NewReaderCost(s.readers, *s.prices)
+	}
 	res.Retrieval = s.retrieval.figures(res)
 	res.Cost = s.costOf(res.Cost)
 	res.Interval = PassInterval(n)
@@ -162,6 +207,7 @@ func (s *Sum) Fill(res *result.Result) {
 func (s *Sum) costOf(given result.Cost) result.Cost {
 	c := s.cost
 	c.CapUSD, c.UnpricedModel, c.Unassigned = given.CapUSD, given.UnpricedModel, given.Unassigned
+	c.PricesDate = given.PricesDate
 	c.AddUnassigned()
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -34,12 +35,15 @@ type Process interface {
 type Death struct {
 	// After is the check that was the first to get no answer. It is empty if no check was running.
 	After string `json:"after"`
+	// Probing is set if the daemon died before the checks, during the first requests of the run.
+	Probing bool `json:"probing,omitempty"`
 	// Running are the other checks that were running then.
 	Running []string `json:"running,omitempty"`
 	// Killer is the check during which the restarted daemon died again although no other check was
 	// running. It is empty if the daemon was not restarted, or if no check alone makes it die.
 	Killer string `json:"killer,omitempty"`
-	// Request is the last request of Killer, or else of After.
+	// Request is the last request of Killer, or else of After. Before the checks it is the first request
+	// that got no answer.
 	Request string `json:"request,omitempty"`
 	// Cause is what the daemon's health check, or its process, said. It may contain lines of the
 	// daemon's log.
@@ -51,6 +55,12 @@ type Death struct {
 func (d Death) String() string {
 	text := "no check was running"
 	switch {
+	case d.Probing:
+		line, _, _ := strings.Cut(d.Request, "\n")
+		text = "before the checks"
+		if line != "" {
+			text += ", at " + line
+		}
 	case d.Killer != "":
 		text = "during " + d.Killer + ", and again when only this check was running"
 	case d.After != "":
@@ -63,6 +73,14 @@ func (d Death) String() string {
 		}
 	}
 	return text + ": " + d.Cause
+}
+
+// place returns the method and the last segment of the path of the request, such as "POST search".
+func (d Death) place() string {
+	line, _, _ := strings.Cut(d.Request, "\n")
+	line, _, _ = strings.Cut(line, "?")
+	method, p, _ := strings.Cut(line, " ")
+	return method + " " + path.Base(p)
 }
 
 // suspects returns the checks of which one may have caused the death.
@@ -79,6 +97,9 @@ func deathFindings(deaths []Death, checks []check, withoutResult int) []Finding 
 	var found []Finding
 	var unknown *Finding
 	for _, d := range deaths {
+		if d.Probing && slices.ContainsFunc(deaths, func(o Death) bool { return o.Killer != "" && o.place() == d.place() }) {
+			continue // the check that does the same is the finding
+		}
 		f := Finding{Cause: ErrDied.Error(), Request: d.Request, Detail: "the daemon died " + d.String()}
 		suspects := d.suspects()
 		if d.Killer == "" && unknown != nil {
@@ -98,6 +119,9 @@ func deathFindings(deaths []Death, checks []check, withoutResult int) []Finding 
 				f.Cause += " during " + c.ID
 				f.Section, f.Sentence = c.Section, c.Sentence
 			}
+		}
+		if len(f.Checks) == 0 {
+			f.Level = Must // whatever the requirement, a daemon answers
 		}
 		if d.Killer != "" {
 			found = append(found, f)

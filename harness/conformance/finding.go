@@ -71,7 +71,11 @@ func findings(results []Result, routes *routes) []Finding {
 func (f Finding) Summary(most int) string {
 	named := f.Checks[:min(most, len(f.Checks))]
 	text := "1 check: "
-	if len(f.Checks) != 1 {
+	switch len(f.Checks) {
+	case 0:
+		text = "before the checks"
+	case 1:
+	default:
 		text = fmt.Sprintf("%d checks: ", len(f.Checks))
 	}
 	text += strings.Join(named, ", ")

@@ -85,16 +85,16 @@ func questionDateMutants() []mutant {
 					o["filters"] = map[string]any{"date_from": "0001-01-02"}
 				}
 			}), []string{"search-question-date-undated"}, nil},
-		{"question-date-day-start", "a question_date without a time means the beginning of that day",
+		{"question-date-day-start", "a question_date without a time means the day before",
 			editSearchRequest(func(o map[string]any) {
-				if day, _ := o["question_date"].(string); len(day) == len("2024-03-02") {
-					o["question_date"] = day + "T00:00:00Z"
+				if o["question_date"] == "2024-03-02" {
+					o["question_date"] = "2024-03-01"
 				}
 			}), []string{"search-question-date-same-day"}, nil},
-		{"question-date-time-cut", "a search ignores the time of a question_date",
+		{"question-date-time-cut", "a search ignores a question_date that has a time",
 			editSearchRequest(func(o map[string]any) {
 				if at, _ := o["question_date"].(string); strings.Contains(at, "T") {
-					o["question_date"], _, _ = strings.Cut(at, "T")
+					delete(o, "question_date")
 				}
 			}), []string{"search-question-date-time"}, nil},
 		{"question-date-snake-only", "a search ignores questionDate",

@@ -73,7 +73,7 @@ func runOnly(t *testing.T, o Options, only []string, timeout time.Duration) []Re
 	if len(only) == 0 {
 		return nil
 	}
-	o.Only, o.Timeout = only, timeout
+	o.Only, o.Timeout, o.indexedWithin = only, timeout, time.Second
 	return run(t, o).Results
 }
 

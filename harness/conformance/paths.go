@@ -138,7 +138,7 @@ func pathEdgeChecks() []check {
 			put("a.md", "kept"), expect(renameOf("a.md", "../b.md"), 0, givenError), expectContent("a.md", "kept")),
 		must("paths-case-kept", "2", "The case of a path is preserved.",
 			put("Notes/A.md", "one"), inspect(statOf("Notes/A.md"), 200, jsonField("path", equals("Notes/A.md"))),
-			expectListing([]string{"dir", "Notes"}, "Notes/A.md")),
+			expectListing(recursive, "Notes/A.md")),
 	}
 }
 

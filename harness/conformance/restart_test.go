@@ -61,6 +61,11 @@ func mortal(how, marker string, next http.Handler) http.Handler {
 		_, err := os.Stat(marker)
 		isFirst := err != nil
 		switch {
+		case how == "on searches" && strings.HasSuffix(r.URL.Path, "/search"),
+			how == "on brains" && r.Method == http.MethodPost && r.URL.Path == "/v1/brains",
+			how == "once on searches" && isFirst && strings.HasSuffix(r.URL.Path, "/search"):
+			_ = os.WriteFile(marker, nil, 0o600)
+			exit()
 		case how == "on an upload" && neverSent(r),
 			how == "on renames" && route("POST /documents/rename")(r):
 			exit()
@@ -182,6 +187,37 @@ func TestRestart(t *testing.T) {
 			}
 			if !r.Partial && len(r.BrainsLeft) > 0 {
 				t.Errorf("brains left: %q", r.BrainsLeft)
+			}
+		})
+	}
+}
+
+// A daemon that dies before the checks is restarted too, and its death is reported with its log.
+func TestDeathInProbe(t *testing.T) {
+	for how, tt := range map[string]struct {
+		deaths    int
+		finding   string
+		isPartial bool
+	}{
+		"on searches":      {deaths: 2, finding: "the daemon died during search-200"},
+		"once on searches": {deaths: 1, finding: "the daemon died"},
+		"on brains":        {deaths: 2, finding: "the daemon died", isPartial: true},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			o := startMortal(t, how)
+			o.Only = []string{"search-200", "documents-put-204"}
+			r, err := Run(t.Context(), o)
+			if !errors.Is(err, ErrDied) || len(r.Deaths) != tt.deaths || r.Partial != tt.isPartial {
+				t.Fatalf("deaths %+v, partial %v: %v", r.Deaths, r.Partial, err)
+			}
+			d := r.Deaths[0]
+			if !d.Probing || !strings.Contains(d.Cause, "the disk is full") || !strings.HasPrefix(d.Request, "POST /v1/brains") ||
+				!strings.Contains(err.Error(), "before the checks, at POST /v1/brains") {
+				t.Errorf("death %+v: %v", d, err)
+			}
+			if len(r.Findings) != 1 || r.Findings[0].Cause != tt.finding || r.Findings[0].Level != Must {
+				t.Errorf("findings %+v", r.Findings)
 			}
 		})
 	}

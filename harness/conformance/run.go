@@ -48,11 +48,13 @@ type Options struct {
 	Process Process
 	// Restart starts the daemon again after it died, and stops what is left of it before. It returns
 	// the daemon's base URL, which may be another one, and its process. The daemon need not have the
-	// brains that it had. Restart is called at most twice. If it is nil, the death of the daemon ends
+	// brains that it had. Restart is called at most three times. If it is nil, the death of the daemon ends
 	// the run. MCP follows the daemon if it begins with Endpoint.
 	Restart func(context.Context) (endpoint string, p Process, err error)
 	// Log returns the last lines of the log of a daemon whose process is running. It may be nil.
 	Log func() string
+	// indexedWithin is how long a daemon may take to index a document; 0 means 10 seconds.
+	indexedWithin time.Duration
 	// Done is called with each result as soon as it is available. Calls are not concurrent.
 	Done func(Result)
 }
@@ -102,11 +104,15 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		Endpoint: cmp.Or(d.base, o.MCP), StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{},
 		Findings: []Finding{},
 	}
-	if err := d.probe(ctx, o.Timeout); err != nil {
-		report.BrainsLeft = d.brainsLeft()
+	r := &runner{target: d, options: o, checks: checks, process: o.Process}
+	if err := r.probe(ctx); err != nil {
+		report.BrainsLeft, report.Deaths = d.brainsLeft(), r.deaths
+		report.Findings = append(report.Findings, deathFindings(r.deaths, checks, len(checks))...)
+		if errors.Is(err, ErrDied) {
+			err = diedError(report)
+		}
 		return report, err
 	}
-	r := &runner{target: d, options: o, checks: checks}
 	for _, res := range r.runAll(ctx) {
 		if res.Verdict != "" {
 			report.Results = append(report.Results, res)
@@ -144,8 +150,9 @@ func diedError(r Report) error {
 
 // probe creates a brain, as every check does, finds out how the daemon differs from others, and
 // deletes the brain. A token that may not delete brains stops the run, which would otherwise leave
-// hundreds of them. A daemon that has no such endpoint does not.
-func (d *target) probe(ctx context.Context, timeout time.Duration) error {
+// hundreds of them. A daemon that has no such endpoint does not. The route deadly is not used to find
+// out how the daemon differs: it made the daemon die before.
+func (d *target) probe(ctx context.Context, timeout time.Duration, deadly string) error {
 	probe, cancel := patient(ctx, timeout)
 	defer cancel()
 	if d.base == "" {
@@ -155,10 +162,10 @@ func (d *target) probe(ctx context.Context, timeout time.Duration) error {
 		return context.Cause(ctx)
 	}
 	status, err := d.healthStatus(probe)
-	d.healthy = err == nil && status/100 == 2
+	d.healthy, d.reached = err == nil && status/100 == 2, err == nil
 	id, err := d.probeCreation(probe)
 	if err == nil {
-		d.probeQuirks(probe, id)
+		d.probeQuirks(probe, id, deadly)
 		err = d.probeDeletion(ctx, id)
 	}
 	if ctx.Err() != nil {

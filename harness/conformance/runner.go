@@ -43,7 +43,7 @@ type outcome struct {
 // a third time, and there is a second restart for the rest of the checks. Any other death ends the
 // run.
 func (r *runner) runAll(ctx context.Context) []Result {
-	r.results, r.process = make([]Result, len(r.checks)), r.options.Process
+	r.results = make([]Result, len(r.checks))
 	first := r.live(ctx, r.runRest)
 	if r.survived(ctx, first) {
 		return r.results
@@ -56,6 +56,34 @@ func (r *runner) runAll(ctx context.Context) []Result {
 		r.bury(ctx, last)
 	}
 	return r.results
+}
+
+// probe probes the daemon, and restarts it once if it dies meanwhile. What was asked then is not asked
+// again, if the probe can do without it.
+func (r *runner) probe(ctx context.Context) error {
+	deadly := ""
+	for {
+		var err error
+		l := r.live(ctx, func(l *life) {
+			err = r.target.probe(l.ctx, r.options.Timeout, deadly)
+			if l.process == nil && !r.target.reached {
+				l.stop(nil) // there was no daemon that could die
+			}
+		})
+		if l.death == nil {
+			return err
+		}
+		death := *l.death
+		death.Probing = true
+		if x := r.target.lost; x != nil {
+			death.Request, deadly = x.requestText(r.target.redactor.Text), x.route
+		}
+		r.deaths = append(r.deaths, death)
+		if len(r.deaths) > 1 || !r.restart(ctx) {
+			return ErrDied
+		}
+		r.target.lost = nil
+	}
 }
 
 // survived reports whether the run is over after the first life: the daemon did not die, or was not
@@ -87,7 +115,7 @@ func (r *runner) addDeath(l *life) {
 // confirm records which check made the daemon die again although it was the only one that was
 // running. It returns false if no check was running.
 func (r *runner) confirm(ctx context.Context, l *life) bool {
-	first, killer := &r.deaths[0], l.death.After
+	first, killer := &r.deaths[len(r.deaths)-1], l.death.After
 	if killer == "" {
 		r.bury(ctx, l)
 		return false

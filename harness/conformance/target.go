@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"evalctl/internal/httpclient"
 	"evalctl/internal/redact"
@@ -23,11 +25,13 @@ type target struct {
 	token, readOnly, otherTenant string
 	redactor                     *redact.Redactor // applied to what is reported, not to what is judged
 	agent                        string
+	indexedWithin                time.Duration
 	http                         *http.Client
 	tools                        *tools // nil without an MCP server
 
 	// What the probe found out. Nothing changes after it.
 	healthy     bool // GET /healthz returned 2xx
+	reached     bool // it returned any response
 	creation    creation
 	deletes     bool   // brains can be deleted
 	undeletable string // why not
@@ -36,7 +40,8 @@ type target struct {
 	routes *routes // what each route returned
 
 	mu   sync.Mutex
-	left []string // brains that could not be deleted
+	left []string  // brains that could not be deleted
+	lost *exchange // the first request that got no answer
 }
 
 func newTarget(o Options) (*target, error) {
@@ -52,7 +57,7 @@ func newTarget(o Options) (*target, error) {
 	tr.DisableCompression = true
 	tr.MaxIdleConnsPerHost = 2 * o.Parallel
 	return &target{
-		base: base, agent: o.Agent,
+		base: base, agent: o.Agent, indexedWithin: cmp.Or(o.indexedWithin, indexedWithin),
 		token: o.Token, readOnly: o.ReadOnlyToken, otherTenant: o.OtherTenantToken,
 		redactor: redact.New(tokenPrefixes(o.Token, o.ReadOnlyToken, o.OtherTenantToken)...),
 		http:     &http.Client{Transport: tr, CheckRedirect: httpclient.NoRedirect},
@@ -121,6 +126,11 @@ func (d *target) open(ctx context.Context, r request, brain string) (*http.Respo
 // noAnswer adds the request to the error of one that got no answer.
 func (d *target) noAnswer(r request, brain string, err error) error {
 	x := d.exchange(r, brain)
+	d.mu.Lock()
+	if d.lost == nil {
+		d.lost = x
+	}
+	d.mu.Unlock()
 	what := "got no answer"
 	if timedOut(err) {
 		what = "got no answer in time"

@@ -26,9 +26,8 @@ type Brain struct {
 	Name string
 	// Docs is what the brain is seeded with, nil to evaluate it as it is.
 	Docs []Doc
-	// Questions is the number of questions that are asked in it. Probe is the text of the first.
+	// Questions is the number of questions that are asked in it.
 	Questions int
-	Probe     string
 }
 
 // brainQuestions summarises the questions that a dataset has for one brain.
@@ -36,7 +35,6 @@ type brainQuestions struct {
 	x        string // the tag's X, empty without a tag
 	line     int    // of the first question
 	selected int
-	probe    string
 }
 
 // of returns the brain of a question and the X of its tag.
@@ -102,10 +100,7 @@ func (d *Dataset) assign(q Question) error {
 // addToBrain counts a selected question, which has been assigned, for its brain.
 func (d *Dataset) addToBrain(q Question) {
 	name, _, _ := d.naming.of(q) // assign has returned the error
-	b := d.brains[name]
-	if b.selected++; b.selected == 1 {
-		b.probe = q.Question
-	}
+	d.brains[name].selected++
 }
 
 // Brains assigns the documents of c to the brains in which questions are asked, and returns those
@@ -122,9 +117,7 @@ func (d Dataset) Brains(c *Corpus) ([]Brain, error) {
 	var out []Brain
 	for _, name := range slices.Sorted(maps.Keys(d.brains)) {
 		if b := d.brains[name]; b.selected > 0 {
-			out = append(out, Brain{
-				Name: name, Docs: docs[name], Questions: b.selected, Probe: b.probe,
-			})
+			out = append(out, Brain{Name: name, Docs: docs[name], Questions: b.selected})
 		}
 	}
 	return out, nil

@@ -41,7 +41,7 @@ func Example() {
 	fmt.Println(j.State(0), r.Answer, err, j.State(1))
 	// Output:
 	// <nil> <nil>
-	// {true false} in March <nil> {false false}
+	// {true false false false} in March <nil> {false false false false}
 }
 
 // TestWriteResult checks that a result file has the questions of the journal, in order, under two

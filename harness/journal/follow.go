@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"evalctl/harness/dataset"
@@ -27,6 +28,8 @@ type Follower struct {
 // followed is the state of a question.
 type followed struct {
 	answered, finished bool
+	outcome            result.Outcome // if it is finished
+	passed             bool
 }
 
 // Progress is how far a run is.
@@ -40,7 +43,8 @@ type Progress struct {
 	Counts   result.Counts
 	// Seeded is the number of brains that have their documents.
 	Seeded int
-	// Stopped is set if the run ended early and has not been resumed.
+	// Stopped is set if the run ended early, or finished with questions that may be tried again, and
+	// has not been resumed.
 	Stopped bool
 	// Failed are the last questions that did not pass, at most LastFailed, the last one first. Only
 	// ID, Outcome, Reason and Error are set.
@@ -118,11 +122,14 @@ func (f *Follower) accept(line []byte) error {
 		return errors.New("not a line of this run")
 	}
 	s := &f.slots[l.Index]
-	f.state.Stopped = l.Kind == KindStopped
+	f.state.Stopped = l.Kind == KindStopped || l.Kind == KindFinished
 	switch {
 	case l.Kind == kindSeeded:
 		f.state.Seeded++
 	case l.Record == nil:
+		return nil
+	case l.Kind == KindReopened:
+		f.reopen(s, l.Record.ID, l.Record.Outcome)
 		return nil
 	case !s.answered:
 		s.answered = true
@@ -131,13 +138,26 @@ func (f *Follower) accept(line []byte) error {
 	if l.Record == nil || s.finished || l.Kind != KindGrade && l.Record.Outcome != result.Errored {
 		return nil
 	}
-	s.finished = true
+	s.finished, s.outcome, s.passed = true, l.Record.Outcome, l.Record.Passed
 	rec := result.Record{ID: l.Record.ID, Passed: l.Record.Passed, Outcome: l.Record.Outcome, Reason: l.Record.Reason, Error: l.Record.Error}
 	f.state.Counts.Add(rec)
 	if !rec.Passed && rec.Outcome != result.NoGold {
 		f.state.Failed = append([]result.Record{rec}, f.state.Failed[:min(len(f.state.Failed), LastFailed-1)]...)
 	}
 	return nil
+}
+
+// reopen takes back the outcome of a question that is tried again. That of the line says whether it
+// has an answer already.
+func (f *Follower) reopen(s *followed, id string, outcome result.Outcome) {
+	if !s.finished {
+		return
+	}
+	f.state.Counts.Remove(result.Record{Outcome: s.outcome, Passed: s.passed})
+	f.state.Failed = slices.DeleteFunc(slices.Clone(f.state.Failed), func(r result.Record) bool { return r.ID == id })
+	if *s = (followed{answered: outcome == result.Unscored}); !s.answered {
+		f.state.Answered--
+	}
 }
 
 // acceptStart reads the first line.

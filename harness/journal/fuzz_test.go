@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"evalctl/harness/aggregate"
@@ -22,6 +23,10 @@ func FuzzOpen(f *testing.F) {
 	f.Add(sample[:len(sample)-20])
 	f.Add(bytes.Replace(sample, []byte(`"selected":3`), []byte(`"selected":99999999999`), 1))
 	f.Add(bytes.Replace(sample, []byte(`"index":1`), []byte(`"index":0`), 1))
+	for _, kind := range []string{"answer", "grade"} { // of unfinished and finished questions
+		f.Add(append(slices.Clone(sample), bytes.ReplaceAll(sample[bytes.IndexByte(sample, '\n')+1:], []byte(`"kind":"`+kind), []byte(`"kind":"reopened`))...))
+	}
+	f.Add(append(slices.Clone(sample), `{"kind":"stopped","index":0,"questions":[0,7]}`+"\n"...))
 	f.Add([]byte("{}\n"))
 	path := filepath.Join(f.TempDir(), "fuzz.journal")
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -32,6 +32,8 @@ type Journal struct {
 	buf    bytes.Buffer    // of Append, kept for the next call
 	seeded map[string]bool // by brain
 	backup string
+	// complete is set if the last line says that the run finished.
+	complete bool
 }
 
 // slot is where the last record of a question is in the file.
@@ -40,6 +42,9 @@ type slot struct {
 	size int32
 	// answered is set if there is an answer or an error, finished if it needs nothing more.
 	answered, finished bool
+	// reopened is set if the record is that of an earlier try and the question has to be asked again,
+	// outage if it is finished and another try may succeed.
+	reopened, outage bool
 }
 
 type startLine struct {
@@ -63,6 +68,10 @@ type Entry struct {
 	// Brain is the brain that was seeded.
 	Brain string `json:"brain,omitempty"`
 
+	// Questions are, of KindStopped, the questions that ended with one failure that does not depend on
+	// them. They may be tried again.
+	Questions []int `json:"questions,omitempty"`
+
 	// Record is the last key, so that it can be found in the line without parsing it.
 	Record *result.Record `json:"record,omitempty"`
 }
@@ -83,6 +92,11 @@ const (
 	// left no request unanswered.
 	kindSeeded  = "seeded"
 	KindStopped = "stopped"
+	// KindReopened begins another try at a finished question. Its record is that of the earlier try if
+	// the question is asked again, and the answer without its verdict if only that is judged again.
+	KindReopened = "reopened"
+	// KindFinished is written after the last question of a run whose journal is kept.
+	KindFinished = "finished"
 )
 
 // Create creates the journal <dir>/<sdk>.journal. The journal of an earlier run is renamed to
@@ -201,13 +215,42 @@ func (j *Journal) Finished() int {
 	return n
 }
 
+// Outages returns the number of finished questions that may succeed in another try.
+func (j *Journal) Outages() int {
+	n := 0
+	for _, s := range j.slots {
+		if s.outage {
+			n++
+		}
+	}
+	return n
+}
+
+// Unjudged returns the number of answers that have no verdict yet.
+func (j *Journal) Unjudged() int {
+	n := 0
+	for _, s := range j.slots {
+		if s.answered && !s.finished {
+			n++
+		}
+	}
+	return n
+}
+
+// Complete reports whether the run finished: its journal was only kept for questions that may be
+// tried again.
+func (j *Journal) Complete() bool { return j.complete }
+
 // State is the progress of a question: whether it has an answer or an error, and whether it needs
-// nothing more.
-type State struct{ Answered, Finished bool }
+// nothing more. Reopened means that it has the record of an earlier try and must be asked again.
+// Outage means that it is finished, and that another try may succeed: see result.Record.Outage, or
+// the run was stopped because of its failure.
+type State struct{ Answered, Finished, Reopened, Outage bool }
 
 // State returns the state of question i, counted from 0.
 func (j *Journal) State(i int) State {
-	return State{Answered: j.slots[i].answered, Finished: j.slots[i].finished}
+	s := j.slots[i]
+	return State{Answered: s.answered, Finished: s.finished, Reopened: s.reopened, Outage: s.outage}
 }
 
 // Seeded reports whether a brain of the run has all its documents.

@@ -1,11 +1,13 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -285,4 +287,52 @@ func writeFile(tb testing.TB, path, text string) string {
 		tb.Fatal(err)
 	}
 	return path
+}
+
+// TestReopened: a question that is tried again keeps its earlier record until there is another one,
+// and what its verdict cost still counts.
+func TestReopened(t *testing.T) {
+	j := sampleJournal(t, t.TempDir())
+	failed := answered("q2", 3)
+	failed.Outcome, failed.Error = result.Errored, &result.Failure{Kind: result.KindTransport, Message: "reset"}
+	unjudged := answered("q1", 2).Graded(scorer.Verdict{Unanswered: true, Cost: 11, Attempts: 2, Reason: "503"})
+	add := func(entries ...Entry) {
+		t.Helper()
+		if err := j.Append(entries...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(Entry{Kind: KindGrade, Index: 1, Record: &unjudged}, Entry{Kind: KindAnswer, Index: 2, Record: &failed}, Entry{Kind: KindFinished})
+	if j.Outages() != 2 || !j.Complete() || j.Spent() != 23 {
+		t.Fatalf("%d can be tried again, complete %v, spent %v", j.Outages(), j.Complete(), j.Spent())
+	}
+	again := unjudged.JudgeAgain()
+	add(Entry{Kind: KindReopened, Index: 1, Record: &again}, Entry{Kind: KindReopened, Index: 2, Record: &failed})
+	f := NewFollower(j.Path())
+	if p, err := f.Read(); err != nil || p.Answered != 2 || p.Stopped || len(p.Failed) != 0 || p.Counts != (result.Counts{Total: 1, Passed: 1, Scored: 1}) {
+		t.Errorf("followed: %+v, %v", p, err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j, err := Open(j.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if got, want := []State{j.State(1), j.State(2)}, []State{{Answered: true}, {Reopened: true}}; !slices.Equal(got, want) || j.Spent() != 23 || j.Complete() || j.Outages() != 0 {
+		t.Errorf("got %+v, spent %v, complete %v", got, j.Spent(), j.Complete())
+	}
+	var out bytes.Buffer
+	if err := j.encode(&out, &result.Result{}); err != nil || !strings.Contains(out.String(), `"message":"reset"`) {
+		t.Errorf("%v: the result lacks the earlier failure: %s", err, out.String())
+	}
+	done := answered("q2", 3).After(&failed).Graded(scorer.Verdict{Scored: true, Score: 1, Cost: 2})
+	add(Entry{Kind: KindGrade, Index: 2, Record: &done}, Entry{Kind: KindStopped, Questions: []int{2}})
+	if p, err := f.Read(); err != nil || p.Answered != 3 || !p.Stopped || p.Counts.Passed != 2 {
+		t.Errorf("followed: %+v, %v", p, err)
+	}
+	if !j.State(2).Outage || j.State(1).Outage {
+		t.Error("the questions of a stop cannot be tried again")
+	}
 }

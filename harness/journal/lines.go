@@ -63,8 +63,14 @@ func (j *Journal) accept(n int, line []byte) error {
 		known = e.Record == nil && e.Call != nil
 	case KindSettled:
 		known = e.Record == nil && e.Call != nil && j.calls.find(e) >= 0
-	case kindSeeded, KindStopped, kindResumed:
+	case KindReopened:
+		known = e.Record != nil && s.finished
+	case kindSeeded, KindStopped, KindFinished, kindResumed:
 		known = e.Record == nil
+	}
+	outside := func(i int) bool { return i < 0 || i >= len(j.slots) }
+	if slices.ContainsFunc(e.Questions, outside) {
+		return errors.New("not a line of this run")
 	}
 	if !known {
 		return fmt.Errorf("a line of kind %q has no place here", e.Kind)
@@ -121,10 +127,17 @@ func (j *Journal) place(e Entry, line []byte) error {
 	}
 	if e.Record != nil {
 		at, size := recordSpan(line)
-		s.at, s.size, s.answered = j.end+int64(at), int32(size), true
-		s.finished = e.Kind == KindGrade || e.Record.Outcome == result.Errored
+		s.at, s.size = j.end+int64(at), int32(size)
+		s.reopened = e.Kind == KindReopened && e.Record.Outcome != result.Unscored
+		s.answered = !s.reopened
+		s.finished = e.Kind == KindGrade || e.Kind == KindAnswer && e.Record.Outcome == result.Errored
+		s.outage = s.finished && e.Record.Outage()
 		j.graded = j.graded.Plus(e.Record.JudgeUSD)
 	}
+	for _, i := range e.Questions {
+		j.slots[i].outage = j.slots[i].finished
+	}
+	j.complete = e.Kind == KindFinished
 	if e.Kind == kindSeeded {
 		j.seeded[e.Brain] = true
 	}

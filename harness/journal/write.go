@@ -45,12 +45,12 @@ func (j *Journal) encode(to io.Writer, res *result.Result) error {
 	src := &windowReader{src: j.file}
 	var buf []byte
 	for i, s := range j.slots {
-		if !s.answered {
+		if !s.answered && !s.reopened {
 			continue
 		}
 		line, err := j.raw(src, i, buf)
 		buf = line
-		if err == nil && !s.finished {
+		if err == nil && s.answered && !s.finished {
 			line, err = unjudged(line)
 		}
 		if err != nil {

@@ -25,6 +25,11 @@ type Config struct {
 	Prompts scorer.Prompts
 	ByType  scorer.PromptSet
 	Prices  llm.Prices
+	// PricesDate is the day of the model's price, YYYY-MM-DD; empty if that is not known.
+	PricesDate string
+	// MaxUnusable is how many verdicts in a row may be unusable before a scorer returns
+	// scorer.ErrUnusable; 0 is any number.
+	MaxUnusable int
 	// Cap is the limit on what one scorer spends, nil for none.
 	Cap *llm.USD
 	// Metered is set if Provider sets the cost of its responses and limits it. The judge then calls
@@ -77,11 +82,17 @@ func (p *Plan) metered(b *llm.Budget) (*llm.Meter, *scorer.Judge, error) {
 	return m, j, err
 }
 
-func (p *Plan) newJudge(provider llm.Provider) (*scorer.Judge, error) {
+func (p *Plan) newJudge(provider llm.Provider) (j *scorer.Judge, err error) {
 	if p.config.ByType != nil {
-		return scorer.NewTyped(provider, p.config.Model, p.config.ByType)
+		j, err = scorer.NewTyped(provider, p.config.Model, p.config.ByType)
+	} else {
+		j, err = scorer.NewJudge(provider, p.config.Model, p.config.Prompts)
 	}
-	return scorer.NewJudge(provider, p.config.Model, p.config.Prompts)
+	if err != nil {
+		return nil, err
+	}
+	j.LimitUnusable(p.config.MaxUnusable)
+	return j, nil
 }
 
 // NewScorer returns a scorer that stops with llm.ErrBudgetExceeded before it would exceed the cap.
@@ -150,4 +161,14 @@ func (p *Plan) UnpricedModel() string {
 		return ""
 	}
 	return p.config.Model
+}
+
+// PricesDate returns the day of the model's price, "" if the day or the price is not known, and for
+// a model that costs nothing.
+func (p *Plan) PricesDate() string {
+	price, ok := p.config.Prices.Of(p.config.Provider.Name(), p.config.Model)
+	if !ok || price == (llm.Price{}) {
+		return ""
+	}
+	return p.config.PricesDate
 }

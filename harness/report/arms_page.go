@@ -94,6 +94,9 @@ func (a *Arm) rates(p *summary) {
 		p.printf("Errors and unscored questions count as not passed. Without them %d of %d passed: %s.\n\n",
 			n.Passed, n.Scored, markdown.Share(n.Passed, n.Scored))
 	}
+	if f := res.FirstTryRate; f != nil && a.Run.scored() {
+		p.printf("%s.\n\n", f.Text())
+	}
 	if n.NoGold > 0 {
 		p.printf("%s without gold, or excluded by errata, not counted.\n\n", markdown.Count(n.NoGold, "question"))
 	}
@@ -319,6 +322,10 @@ func (a *Arm) inputs(p *summary) {
 	add("scorer", scorer)
 	add("daemon", join(markdown.Cell, id.Daemon.Program, id.Daemon.Endpoint, id.Daemon.Version))
 	add("cost", costText(res))
+	if c := res.ReaderCost; c != nil {
+		add("the daemon's reader", markdown.Cell(c.Text()+", apart from the cost"))
+	}
+	add("prices of", markdown.Cell(res.Cost.PricesDate))
 	add("evalctl", join(markdown.Cell, id.Tool.Version, id.Tool.Commit))
 	add("time", fmt.Sprintf("%s to %s", stamp(res.StartedAt), stamp(res.FinishedAt)))
 	add("result", join(markdown.Cell, a.Run.Path))

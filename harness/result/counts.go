@@ -15,22 +15,27 @@ type Counts struct {
 func (c Counts) Finished() int { return c.Total + c.NoGold }
 
 // Add counts one finished record.
-func (c *Counts) Add(r Record) {
+func (c *Counts) Add(r Record) { c.count(r, 1) }
+
+// Remove takes back a record that Add has counted.
+func (c *Counts) Remove(r Record) { c.count(r, -1) }
+
+func (c *Counts) count(r Record, n int) {
 	if r.Outcome == NoGold {
-		c.NoGold++
+		c.NoGold += n
 		return
 	}
-	c.Total++
+	c.Total += n
 	if r.Passed {
-		c.Passed++
+		c.Passed += n
 	}
 	switch r.Outcome {
 	case Scored:
-		c.Scored++
+		c.Scored += n
 	case Errored:
-		c.Errors++
+		c.Errors += n
 	case Unscored:
-		c.Unscored++
+		c.Unscored += n
 	}
 }
 

@@ -13,7 +13,7 @@ type Retrieval struct {
 	Ks        []int `json:"ks"`
 	Questions int   `json:"questions"`
 	// NoGold is the number of questions without gold, which are left out, and Errors the number of
-	// those of Questions that got no answer.
+	// those of Questions for which no list of chunks came.
 	NoGold int `json:"no_gold"`
 	Errors int `json:"errors"`
 	// Macro has the means over the questions, Intervals the confidence intervals of the primary

@@ -47,18 +47,20 @@ type Record struct {
 	Expected      []string        `json:"expected_substrings,omitempty"`
 	Reference     string          `json:"reference_answer,omitempty"`
 	ExpectedPaths []string        `json:"expected_paths,omitempty"`
-	// Retrieval is nil if the question has no expected paths or no answer.
+	// Retrieval is nil if the question has no expected paths, or failed before a list of chunks came.
 	Retrieval *QuestionRetrieval `json:"retrieval,omitempty"`
 	Tags      []string           `json:"tags,omitempty"`
 	// Repeat counts the times that the question was asked, from 1, if it was asked several times. A
 	// question is then identified by ID and Repeat.
 	Repeat int `json:"repeat,omitempty"`
 	// Timeline has the events of the answer's stream, in order of their arrival.
-	Timeline      Timeline        `json:"timeline,omitempty"`
-	Brain         string          `json:"brain,omitempty"` // if the run has several
-	Line          int             `json:"line"`
-	JudgeAttempts int             `json:"judge_attempts,omitempty"`
-	JudgeUsage    *protocol.Usage `json:"judge_usage,omitempty"`
+	Timeline Timeline `json:"timeline,omitempty"`
+	Brain    string   `json:"brain,omitempty"` // if the run has several
+	Line     int      `json:"line"`
+	// JudgeUnanswered is set if the answer has no verdict because the judge did not answer.
+	JudgeUnanswered bool            `json:"judge_unanswered,omitempty"`
+	JudgeAttempts   int             `json:"judge_attempts,omitempty"`
+	JudgeUsage      *protocol.Usage `json:"judge_usage,omitempty"`
 	// JudgeUsageEstimated is set if the provider did not count all tokens of JudgeUsage.
 	JudgeUsageEstimated bool    `json:"judge_usage_estimated,omitempty"`
 	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
@@ -67,6 +69,10 @@ type Record struct {
 	JudgeCharges []JudgeCall `json:"judge_attempts_charged,omitempty"`
 	// Failed are the attempts before the last one.
 	Failed []Failure `json:"failed_attempts,omitempty"`
+	// Tries counts the tries at the question: it was asked again, or its answer judged again, after a
+	// failure. It is 0 for one. FirstTry is how the first of several ended.
+	Tries    int  `json:"tries,omitempty"`
+	FirstTry *Try `json:"first_try,omitempty"`
 	// CutBytes is how much of the answer is not kept, 0 unless the question failed.
 	CutBytes int `json:"cut_bytes,omitempty"`
 
@@ -102,7 +108,7 @@ func (r *Record) Item() scorer.Item {
 // Graded returns the record with a scorer's verdict. The reference and the JudgeVerdict of Original
 // are the caller's to add.
 func (r Record) Graded(v scorer.Verdict) Record {
-	r.Passed, r.Reason = v.Passed(), v.Reason
+	r.Passed, r.Reason, r.JudgeUnanswered = v.Passed(), v.Reason, v.Unanswered
 	r.JudgeAttempts, r.JudgeUSD = v.Attempts, v.Cost
 	r.JudgeCached, r.JudgeSavedUSD = v.Cached, v.Saved
 	if v.Attempts > 0 {

@@ -16,7 +16,9 @@ const (
 	StopScorer      Stop = "scorer_failed"
 	StopMode        Stop = "mode"
 	StopControls    Stop = "controls"
-	StopMaxFailures Stop = "max_failures" // so many questions did not pass that the rest is not asked
+	StopMaxFailures Stop = "max_failures"      // so many questions did not pass that the rest is not asked
+	StopUnusable    Stop = "unusable_verdicts" // so many in a row that the judge is not asked further
+	StopSystematic  Stop = "systematic"        // the same failure ended many questions in a row
 	StopFailed      Stop = "failed"
 )
 
@@ -44,6 +46,8 @@ type Result struct {
 	Planned  int       `json:"planned"`
 	Counts   Counts    `json:"counts"`
 	Interval *Interval `json:"pass_rate_interval"`
+	// FirstTryRate is nil unless questions were tried again after a failure.
+	FirstTryRate *FirstTryRate `json:"first_try_rate,omitempty"`
 	// Gate is the verdict by the floors and allowances of Settings. It is null in the cells of a
 	// sweep, which have no floor.
 	Gate *Gate                  `json:"gate"`
@@ -69,7 +73,10 @@ type Result struct {
 	// Retrieval is null if no question has gold.
 	Retrieval   *Retrieval `json:"retrieval"`
 	ReaderUsage TokenSums  `json:"reader_usage"`
-	Cost        Cost       `json:"cost"`
+	// ReaderCost is nil if the daemon reported no tokens, and in a replay, whose CostAccounting has
+	// what daemons spend.
+	ReaderCost *ReaderCost `json:"reader_cost,omitempty"`
+	Cost       Cost        `json:"cost"`
 
 	// CostAccounting and Replay are nil in the result of a run.
 	CostAccounting *CostAccounting `json:"cost_accounting,omitempty"`

@@ -75,15 +75,16 @@ func (b *Brain) unusable(reason error) error {
 }
 
 // Find looks for a brain that must exist and contain documents, because an evaluation of another
-// one would measure nothing. Otherwise the error is ErrMissing or ErrEmpty. query is any question
-// of the dataset.
-func (b *Brain) Find(ctx context.Context, query string) error {
+// one would measure nothing. Otherwise the error is ErrMissing or ErrEmpty. It searches with
+// target.OwnQuery, never with a question. A brain in which that finds nothing is empty only if its
+// list of documents says so; a daemon without such a list is believed.
+func (b *Brain) Find(ctx context.Context) error {
 	if err := b.lookUp(ctx); err != nil {
 		return err
 	}
 	var chunks []result.Chunk
 	err := target.Retry(ctx, target.CallTimeout, func(ctx context.Context) (err error) {
-		chunks, err = b.Search(ctx, query, 1)
+		chunks, err = b.Search(ctx, target.OwnQuery, 1)
 		return err
 	})
 	if hasStatus(err, http.StatusNotFound) {
@@ -99,14 +100,17 @@ func (b *Brain) Find(ctx context.Context, query string) error {
 	if hasStatus(err, http.StatusRequestEntityTooLarge) {
 		return nil // more documents than a listing may contain
 	}
-	if err != nil && !notServed(err) {
+	if notServed(err) {
+		return nil // OwnQuery may have no word in common with the documents
+	}
+	if err != nil {
 		return fmt.Errorf("list the documents of brain %q: %w", b.name, err)
 	}
 	var items []json.RawMessage
-	if json.Unmarshal(o.Get("items"), &items) == nil && len(items) > 0 {
-		return nil
+	if json.Unmarshal(o.Get("items"), &items) == nil && items != nil && len(items) == 0 {
+		return b.unusable(ErrEmpty)
 	}
-	return b.unusable(ErrEmpty)
+	return nil
 }
 
 // lookUp sets id by looking for the name among the daemon's ids, slugs and names. If the daemon
@@ -159,7 +163,7 @@ func (b *Brain) Search(ctx context.Context, query string, topK int) ([]result.Ch
 	if err != nil {
 		return nil, err
 	}
-	return target.Chunks(o, "chunks", "hits")
+	return target.SearchChunks(o)
 }
 
 // Remove deletes the brain, even if ctx has ended. It is no error if there is none.

@@ -149,7 +149,7 @@ func (m *manyBrains) serve(w http.ResponseWriter, r *http.Request, c daemontest.
 		w.WriteHeader(http.StatusNoContent)
 	case rest != "search" && id == "id-"+m.broken:
 		http.Error(w, "no room", http.StatusInsufficientStorage)
-	case rest == "documents":
+	case rest == "documents" && c.Method == "PUT":
 		m.put(id, r.URL.Query().Get("path"), string(c.Raw))
 		w.WriteHeader(http.StatusNoContent)
 	case rest == "documents/batch-ops" && m.rejects != 0:
@@ -251,7 +251,7 @@ func seedAs(
 
 // findEval finds the brain "eval" and returns its id.
 func findEval(ctx context.Context, e *target.Endpoint) (string, error) {
-	brains := []dataset.Brain{{Name: "eval", Probe: "a question?"}}
+	brains := []dataset.Brain{{Name: "eval"}}
 	ids, err := Brains(ctx, e, result.Auto, brains, nil, nil)
 	return ids["eval"], err
 }

@@ -116,11 +116,11 @@ func advised(err error) error {
 
 func (s *seeder) seedOrFind(ctx context.Context, remote *Brain, b dataset.Brain) error {
 	if b.Docs == nil {
-		return remote.Find(ctx, b.Probe)
+		return remote.Find(ctx)
 	}
 	err := remote.Create(ctx)
 	if errors.Is(err, ErrExists) && s.wasSeeded(b.Name) {
-		return remote.Find(ctx, b.Probe)
+		return remote.Find(ctx)
 	}
 	if err != nil {
 		return err

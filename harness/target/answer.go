@@ -27,8 +27,9 @@ var streams = sync.Pool{New: func() any { return sse.NewReader(nil, sse.MaxEvent
 // Answer is a daemon's answer to one question. For SearchOnly, Text is the retrieved texts joined
 // by newlines. Citations are the daemon's own objects.
 type Answer struct {
-	Text          string
-	Citations     []json.RawMessage
+	Text      string
+	Citations []json.RawMessage
+	// Retrieved is nil only with an error, if the last attempt got no list of chunks before it.
 	Retrieved     []result.Chunk
 	EffectiveMode string
 	Model         string
@@ -101,8 +102,8 @@ func search(ctx context.Context, e *Endpoint, r Request, a *Answer, _ time.Time)
 	if err != nil {
 		return err
 	}
-	if a.Retrieved, err = Chunks(o, "chunks", "hits"); err != nil {
-		return newFailure(result.KindProtocol, "POST search: "+err.Error())
+	if a.Retrieved, err = SearchChunks(o); err != nil {
+		return err
 	}
 	a.EffectiveMode = effectiveMode(o)
 	texts := make([]string, len(a.Retrieved))
@@ -122,8 +123,8 @@ func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time
 	}
 	defer res.Body.Close()
 	if ct := res.Header.Get("Content-Type"); !strings.HasPrefix(ct, protocol.TypeEvents) {
-		data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-		return newFailure(result.KindProtocol, fmt.Sprintf("POST ask answered %q instead of %s: %s", ct, protocol.TypeEvents, clip(data)))
+		data, _ := io.ReadAll(io.LimitReader(res.Body, maxShape))
+		return notEvents(ct, data)
 	}
 	stream := streams.Get().(*sse.Reader)
 	stream.Reset(res.Body)
@@ -152,19 +153,23 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 		}
 		a.Text = *whole
 	}()
-	a.Retrieved, a.Citations = []result.Chunk{}, []json.RawMessage{}
+	a.Citations = []json.RawMessage{}
 	kept, retrieved := 0, false
 	var o jsonobj.Object // of one event at a time
+	var others otherEvents
 	for {
 		ev, err := r.Next()
 		if err != nil {
-			return streamEnd(ctx, err, text.Len())
+			return streamEnd(ctx, err, text.Len(), a.Timeline, others)
 		}
 		came := time.Since(start)
 		var known bool
 		o, known, err = decodeEvent(o, ev)
 		if !known {
 			a.Timeline.Add(result.OtherEvent, came)
+			if others.add(ev) && text.Len() == 0 && !retrieved {
+				return others.failure()
+			}
 			continue
 		}
 		a.Timeline.Add(ev.Name, came)
@@ -194,6 +199,9 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 		case protocol.EventError:
 			return newFailure(result.KindDaemon, "error event: "+errorText(o))
 		case protocol.EventDone:
+			if a.Retrieved == nil {
+				a.Retrieved = []result.Chunk{}
+			}
 			whole, err = a.finish(o)
 			return err
 		}
@@ -245,14 +253,18 @@ func (a *Answer) finish(done jsonobj.Object) (whole *string, err error) {
 	return whole, nil
 }
 
-func streamEnd(ctx context.Context, err error, got int) error {
+// streamEnd returns the failure of a stream that ended with err before its done event, after the
+// events of timeline and got bytes of answer.
+func streamEnd(
+	ctx context.Context, err error, got int, timeline result.Timeline, others otherEvents,
+) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, sse.ErrTooLarge):
 		return newFailure(result.KindProtocol, err.Error())
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &Failure{Failure: result.Failure{Kind: result.KindIncomplete, Message: fmt.Sprintf("the stream ended without done, after %d bytes of answer", got)}, retry: true}
+		return withoutDone(err, got, timeline, others)
 	default:
 		return &Failure{Failure: result.Failure{Kind: result.KindTransport, Message: "read stream: " + err.Error()}, retry: true}
 	}

@@ -167,8 +167,7 @@ func (e *Endpoint) read(ctx context.Context, r Request) ([]byte, error) {
 func parse(r Request, data []byte) (jsonobj.Object, error) {
 	o, err := jsonobj.Parse(data)
 	if err != nil {
-		return nil, newFailure(result.KindProtocol, fmt.Sprintf(
-			"%s %s did not answer with a JSON object: %v: %s", r.Method, r.Path, err, clip(data)))
+		return nil, notObject(r, data, err)
 	}
 	return o, nil
 }

@@ -13,6 +13,7 @@ type Failure struct {
 
 	retry      bool
 	retryAfter time.Duration // what the daemon asks for, 0 for nothing
+	shape      bool          // the answer has another form than the protocol's
 }
 
 func newFailure(kind result.Kind, message string) *Failure {

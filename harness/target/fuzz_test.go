@@ -46,6 +46,9 @@ func FuzzReadAnswer(f *testing.F) {
 			EffectiveMode: a.EffectiveMode, Model: a.Model, PromptSHA256: a.PromptSHA256,
 			Usage: a.Usage,
 		}
+		if rec.Retrieved == nil {
+			rec.Retrieved = []result.Chunk{} // as a run records it
+		}
 		if failure != nil {
 			rec.Outcome, rec.Error = result.Errored, &failure.Failure
 		}

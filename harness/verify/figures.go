@@ -73,6 +73,9 @@ func (f *figures) notChecked(res *result.Result) []string {
 	if res.Retrieval != nil {
 		out = append(out, "warnings about the dataset and the corpus")
 	}
+	if f.olderIntervals {
+		out = append(out, "the intervals of retrieval measures, which an older evalctl computed otherwise or not at all")
+	}
 	if f.given(res) {
 		out = append(out, fmt.Sprintf("which questions the baseline passed: %s cannot be read, or is not the file of that SHA-256",
 			text(res.Gate.Baseline.Path)))
@@ -139,7 +142,7 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		StartedAt: res.StartedAt, FinishedAt: res.FinishedAt, Stopped: res.Stopped,
 		Resumed: res.Resumed, Planned: id.Dataset.Selected, Identity: id, Settings: res.Settings,
 		Cost: result.Cost{
-			CapUSD: res.Cost.CapUSD, UnpricedModel: res.Cost.UnpricedModel, Unassigned: res.Cost.Unassigned,
+			CapUSD: res.Cost.CapUSD, UnpricedModel: res.Cost.UnpricedModel, PricesDate: res.Cost.PricesDate, Unassigned: res.Cost.Unassigned,
 		},
 	}
 	if whole {
@@ -149,7 +152,13 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		rep.add(Difference{Path: ".questions", Problem: fmt.Sprintf(
 			"it has %d questions, and the run planned %d", f.number, want.Planned)})
 	}
+	if res.ReaderCost != nil {
+		f.sum.PriceReaders(res.ReaderCost.Prices())
+	}
 	f.sum.Fill(want)
+	if f.olderIntervals = olderIntervals(res, want); f.olderIntervals {
+		want.Retrieval.Intervals, want.Retrieval.Basis = res.Retrieval.Intervals, nil
+	}
 	if want.Retrieval != nil {
 		want.Retrieval.Warnings = append(res.Retrieval.DatasetWarnings(), want.Retrieval.Warnings...)
 	}
@@ -161,6 +170,20 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		f.sum.JudgeGiven(want, res.Gate.Baseline)
 	}
 	return want
+}
+
+// olderIntervals reports whether the file was written before the intervals of the retrieval measures
+// were by bootstrap: it does not say what they take as independent, and has t intervals or none.
+func olderIntervals(res, want *result.Result) bool {
+	if res.Retrieval == nil || want.Retrieval == nil || res.Retrieval.Basis != nil || want.Retrieval.Basis == nil {
+		return false
+	}
+	for _, i := range res.Retrieval.Intervals {
+		if i.Method != result.MethodT {
+			return false
+		}
+	}
+	return true
 }
 
 // asked sets what follows from the questions only if all were asked.

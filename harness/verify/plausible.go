@@ -61,7 +61,7 @@ func plausibleOutcome(r *result.Record) bool {
 			return false
 		}
 	case result.Errored:
-		if r.Retrieval != nil || implausibleFailure(*r.Error) {
+		if implausibleFailure(*r.Error) {
 			return false
 		}
 	case result.Unscored:

@@ -35,10 +35,13 @@ type figures struct {
 	replay *aggregate.ReplaySum
 	// baseline is nil if the result has none, or if it is not at hand.
 	baseline *aggregate.Baseline
-	number   int // of questions
-	numbers  map[askedID]int
-	tags     map[string]int
-	brains   map[string]int
+	// olderIntervals is set if the intervals of retrieval are those of an older version.
+	olderIntervals bool
+
+	number  int // of questions
+	numbers map[askedID]int
+	tags    map[string]int
+	brains  map[string]int
 	// actor is what the questions say that the model which wrote the answers was paid.
 	actor llm.USD
 }

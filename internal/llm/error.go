@@ -26,7 +26,7 @@ type Error struct {
 	// RetryAfter is how long the provider asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
 	// Billed is true if the request may have been charged although no answer was received: after a
-	// cut stream, silence after sending, a gateway's 5xx, or a body that could not be read. It is
+	// cut stream, silence or a timeout after sending, a gateway's 5xx, or a body that could not be read. It is
 	// false for a rejected request and for a connection that was never established.
 	Billed bool
 
@@ -34,6 +34,8 @@ type Error struct {
 	// sent a Retry-After, which may be 0.
 	transient bool
 	waitAsked bool
+	// timedOut is set if Request.Timeout ended the attempt.
+	timedOut bool
 	// keyVariable is the environment variable that contains the key, if that is known.
 	keyVariable string
 }

@@ -6,6 +6,7 @@ package llm
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Roles of a message.
@@ -31,6 +32,9 @@ type Request struct {
 	MaxTokens   int
 	// JSON asks for strict JSON-object mode.
 	JSON bool
+	// Timeout limits each attempt, from its sending to the end of its answer; 0 is no limit. An attempt
+	// that reaches it fails and is not repeated. It is not sent.
+	Timeout time.Duration
 	// Attempt distinguishes requests that are repeated to get another answer, from 0. It is not sent;
 	// a Cache keeps one answer for each.
 	Attempt int
@@ -52,7 +56,10 @@ type Response struct {
 	// it, "content_filter" if the provider withheld text. Some providers leave it empty on calls
 	// that do not stream.
 	FinishReason string
-	Usage        Usage
+	// Refusal is what the model says when it declines to answer, in a field of its own. Text is then
+	// empty. It is set only by calls that do not stream.
+	Refusal string
+	Usage   Usage
 	// UsageProblem says why the provider's counts of tokens cannot be believed, such as a negative one.
 	// A Meter then charges the worst case, and sets Usage to it.
 	UsageProblem string

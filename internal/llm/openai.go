@@ -119,7 +119,7 @@ func IsReasoningModel(model string) bool {
 
 // once makes one HTTP request.
 func (o *openAIProvider) once(ctx context.Context, r Request, emit func(string) error) (Response, error) {
-	x := &exchange{silence: o.silence}
+	x := &exchange{silence: o.silence, timeout: r.Timeout}
 	if !IsReasoningModel(r.Model) {
 		x.temperature = &r.Temperature
 	}
@@ -164,7 +164,11 @@ func (o *openAIProvider) complete(ctx context.Context, x *exchange, r Request) (
 		return Response{}, errors.New("the answer has no choices")
 	}
 	choice := got.Choices[0]
-	return finish(r, choice.Message.Content, got.Model, choice.FinishReason, got.Usage), nil
+	resp := finish(r, choice.Message.Content, got.Model, choice.FinishReason, got.Usage)
+	if resp.Text == "" {
+		resp.Refusal = choice.Message.Refusal
+	}
+	return resp, nil
 }
 
 // emitError marks an error from the caller's emit, which is not the provider's.

@@ -37,17 +37,19 @@ func (p Price) Cost(u Usage) USD {
 // Prices maps the name of a model to its price.
 type Prices map[string]Price
 
-// PricesDate is the day of the public list prices in DefaultPrices.
-const PricesDate = "2026-03-21"
+// PricesDate is the day on which the table of DefaultPrices was last compared with its sources.
+const PricesDate = "2026-11-22"
 
-// DefaultPrices returns a new table of well-known OpenAI models with their prices of PricesDate.
-// The caller may add to it.
+// DefaultPrices returns a new table of well-known models with their public list prices of
+// PricesDate. The caller may add to it. Models whose price depends on the length of the prompt or on
+// the time of day are not in it.
 func DefaultPrices() Prices {
 	return maps.Clone(listPrices)
 }
 
 const cent = Dollar / 100
 
+// listPrices has the sources in docs/costs.md.
 var listPrices = Prices{
 	"gpt-4o":            {250 * cent, 1000 * cent},
 	"gpt-4o-2024-05-13": {500 * cent, 1500 * cent}, // the first snapshot kept its old price
@@ -58,17 +60,35 @@ var listPrices = Prices{
 	"gpt-5":             {125 * cent, 1000 * cent},
 	"gpt-5-mini":        {25 * cent, 200 * cent},
 	"gpt-5-nano":        {5 * cent, 40 * cent},
+	"gpt-5.1":           {125 * cent, 1000 * cent},
+	"gpt-5.2":           {175 * cent, 1400 * cent},
+	"o1":                {1500 * cent, 6000 * cent},
 	"o3":                {200 * cent, 800 * cent},
+	"o3-mini":           {110 * cent, 440 * cent},
 	"o4-mini":           {110 * cent, 440 * cent},
 
 	"text-embedding-3-small": {2 * cent, 0},
 	"text-embedding-3-large": {13 * cent, 0},
 	"text-embedding-ada-002": {10 * cent, 0},
+
+	"claude-opus-4-1":   {1500 * cent, 7500 * cent},
+	"claude-opus-4-5":   {500 * cent, 2500 * cent},
+	"claude-sonnet-4-5": {300 * cent, 1500 * cent},
+	"claude-haiku-4-5":  {100 * cent, 500 * cent},
+	"claude-opus-5":     {500 * cent, 2500 * cent},
+	"claude-sonnet-5":   {200 * cent, 1000 * cent},
+	"claude-opus-5-5":   {400 * cent, 2000 * cent},
+	"claude-sonnet-5-5": {200 * cent, 1000 * cent},
+
+	"gemini-2.5-flash":      {30 * cent, 250 * cent},
+	"gemini-2.5-flash-lite": {10 * cent, 40 * cent},
 }
 
 // Of returns the price of a provider's model. The providers "fake" and "ollama" charge nothing. A
-// dated snapshot such as gpt-4.1-2025-04-14 costs as much as its model unless it has its own entry.
-// ok is false for a model that is not in the table.
+// dated snapshot such as gpt-4.1-2025-04-14 or claude-haiku-4-5-20251001 costs as much as its model
+// unless it has its own entry. ok is false for a model that is not in the table. That includes other
+// names of its models, such as openai/gpt-4o of a router, which sets its own prices, and
+// gpt-5-chat-latest, which may be another model tomorrow.
 func (p Prices) Of(provider, model string) (price Price, ok bool) {
 	if provider == ProviderFake || provider == ProviderOllama {
 		return Price{}, true
@@ -76,15 +96,17 @@ func (p Prices) Of(provider, model string) (price Price, ok bool) {
 	if price, ok = p[model]; ok {
 		return price, true
 	}
-	cut := len(model) - len("-2006-01-02")
-	if cut <= 0 {
-		return Price{}, false
+	for _, form := range []string{"-2006-01-02", "-20060102"} {
+		cut := len(model) - len(form)
+		if cut <= 0 {
+			continue
+		}
+		if _, err := time.Parse(form, model[cut:]); err == nil {
+			price, ok = p[model[:cut]]
+			return price, ok
+		}
 	}
-	if _, err := time.Parse("-2006-01-02", model[cut:]); err != nil {
-		return Price{}, false
-	}
-	price, ok = p[model[:cut]]
-	return price, ok
+	return Price{}, false
 }
 
 // Check returns an error for a model whose price is not known. A cap cannot be enforced for it.

@@ -98,6 +98,9 @@ func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 	case errors.Is(cause, errSilent):
 		e.Message = fmt.Sprintf("the provider sent nothing for %s", o.silence)
 		e.Billed = !x.unreached()
+	case errors.Is(cause, errTooLong):
+		e.Message = fmt.Sprintf("the provider did not finish its answer within %s", x.timeout)
+		e.Billed, e.timedOut = !x.unreached(), true
 	case errors.Is(err, errRefused):
 		e.Status = x.status
 		e.Message = refusalText(x.refusal)

@@ -21,6 +21,7 @@ const (
 var (
 	errRefused   = errors.New("refused")
 	errSilent    = errors.New("silent")
+	errTooLong   = errors.New("too long")
 	errTruncated = errors.New("the stream ended before the answer did (no finish_reason)")
 )
 
@@ -30,7 +31,8 @@ type exchange struct {
 	// temperature to send; nil omits it.
 	temperature *float64
 	silence     time.Duration
-	timer       *time.Timer
+	timer       *time.Timer   // of silence
+	timeout     time.Duration // of the whole exchange; 0 is none
 
 	sent       bool // handed to the transport
 	status     int
@@ -48,10 +50,14 @@ type exchange struct {
 type exchangeKey struct{}
 
 // start returns a context for the exchange that is cancelled with errSilent if no byte arrives for
-// too long.
+// too long, and with errTooLong at its timeout.
 func (x *exchange) start(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	x.timer = time.AfterFunc(x.silence, func() { cancel(errSilent) })
+	whole := x.timer
+	if x.timeout > 0 {
+		whole = time.AfterFunc(x.timeout, func() { cancel(errTooLong) })
+	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { x.dialled.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { x.connected.Store(true) },
@@ -59,6 +65,7 @@ func (x *exchange) start(ctx context.Context) (context.Context, func()) {
 	ctx = context.WithValue(ctx, exchangeKey{}, x)
 	return ctx, func() {
 		x.timer.Stop()
+		whole.Stop()
 		cancel(nil)
 	}
 }

@@ -45,7 +45,7 @@ func outcomeOf(err error) string {
 		return OutcomeAnswered
 	case ok && e.Status != 0:
 		return fmt.Sprintf("status %d", e.Status)
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), ok && e.timedOut:
 		return OutcomeTimeout
 	case errors.Is(err, context.Canceled):
 		return OutcomeCancelled

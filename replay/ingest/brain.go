@@ -48,13 +48,13 @@ func (f *filler) ready(ctx context.Context, b brain) error {
 // earlier one. Brains that a daemon has lost since, because it keeps them in memory, are not.
 func (f *filler) find(ctx context.Context, remote *seed.Brain, b brain) (bool, error) {
 	if f.Mode == None {
-		return true, remote.Find(ctx, b.probe)
+		return true, remote.Find(ctx)
 	}
 	own := f.wasSeeded(b.name)
 	if !own && !f.record.has(b) {
 		return false, nil
 	}
-	err := remote.Find(ctx, b.probe)
+	err := remote.Find(ctx)
 	if errors.Is(err, seed.ErrMissing) || errors.Is(err, seed.ErrEmpty) {
 		return false, nil
 	}

@@ -169,7 +169,6 @@ type brain struct {
 	signature string // empty in the mode None
 	haystacks []string
 	sessions  int
-	probe     string // the text of a question
 }
 
 // filler is the state of one call of Fill.
@@ -190,12 +189,6 @@ type filler struct {
 
 // plan returns the brains for haystacks.
 func (f *filler) plan(haystacks []string) ([]brain, error) {
-	probes := map[string]string{}
-	for _, q := range f.bench.Questions {
-		if probes[q.Haystack] == "" {
-			probes[q.Haystack] = q.Text
-		}
-	}
 	infos := map[string]source.HaystackInfo{}
 	for _, info := range f.bench.Infos() {
 		infos[info.ID] = info
@@ -213,13 +206,12 @@ func (f *filler) plan(haystacks []string) ([]brain, error) {
 		f.brains[id] = info.Brain
 		if f.Shared == "" {
 			one := brain{
-				name: info.Brain, haystacks: []string{id}, sessions: info.Sessions, probe: probes[id],
+				name: info.Brain, haystacks: []string{id}, sessions: info.Sessions,
 			}
 			brains = append(brains, one)
 			continue
 		}
 		all.haystacks, all.sessions = append(all.haystacks, id), all.sessions+info.Sessions
-		all.probe = probes[id]
 	}
 	if f.Shared != "" {
 		brains = append(brains, all)

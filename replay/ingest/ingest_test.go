@@ -284,7 +284,7 @@ func TestUnknownRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	docs := h.Documents()
-	if err := errors.Join(remote.Find(t.Context(), "x"), remote.Write(t.Context(), docs, 1)); err != nil {
+	if err := errors.Join(remote.Find(t.Context()), remote.Write(t.Context(), docs, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if f, err = Fill(t.Context(), cfg, b, []string{"q1"}); err != nil {

@@ -28,6 +28,9 @@ func costSection(res *result.Result) section {
 			limit = "cap " + c.CapUSD.String()
 		}
 		facts = append(facts, fact{Name: "Judge", Value: fmt.Sprintf("%s (%s), %s, %d tokens in, %d out", c.Amount(), limit, count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens)})
+		if c.PricesDate != "" {
+			facts = append(facts, fact{Name: "Prices of", Value: clean(c.PricesDate)})
+		}
 		if c.UsageEstimated > 0 {
 			facts = append(facts, fact{Name: "Estimated", Value: "the tokens of " + count(c.UsageEstimated, "question")})
 		}
@@ -40,6 +43,9 @@ func costSection(res *result.Result) section {
 	}
 	if u := res.ReaderUsage; u.Reported > 0 {
 		facts = append(facts, fact{Name: "Reader", Value: fmt.Sprintf("%d tokens in, %d out, reported for %s; the daemon pays for them", u.InputTokens, u.OutputTokens, count(u.Reported, "answer"))})
+		if rc := res.ReaderCost; rc != nil {
+			facts = append(facts, fact{Name: "Cost of the reader", Value: rc.Text() + ", apart from the judge"})
+		}
 	}
 	s.add(block{Facts: facts})
 	return s

@@ -235,6 +235,13 @@ func (d *detail) addFacts(q *result.Record) {
 		}
 		add("Time", times+", "+count(q.Attempts, "attempt"))
 	}
+	if f := q.FirstTry; f != nil {
+		why := f.Reason
+		if f.Error != nil {
+			why = f.Error.Message
+		}
+		add(fmt.Sprintf("First of %d tries", q.Tries), string(f.Outcome)+": "+clean(why))
+	}
 	ran := strings.TrimSpace(name(q.EffectiveMode) + " " + name(q.Model))
 	if u := q.Usage; u != nil {
 		ran += fmt.Sprintf(", %d tokens in, %d out", u.InputTokens, u.OutputTokens)

@@ -97,7 +97,7 @@ func retrievalSection(res *result.Result) section {
 		facts = append(facts, fact{Name: "Bootstrap", Value: fmt.Sprintf("%d resamples, seed %d", b.Resamples, b.Seed)})
 	}
 	facts = append(facts, fact{Name: "Left out", Value: count(r.NoGold, "question") + " without expected paths"},
-		fact{Name: "Counted as 0", Value: count(r.Errors, "question") + " without an answer"},
+		fact{Name: "Counted as 0", Value: count(r.Errors, "question") + " without a list of chunks"},
 		fact{Name: "No gold in the top-k", Value: count(res.GoldMissed, "question")})
 	if res.Identity.Scenario.Reads() {
 		facts = append(facts, fact{Name: "Grounded", Value: fmt.Sprintf("%d of %d passing answers cite retrieved text", res.Grounded, res.Passed)})

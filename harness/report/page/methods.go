@@ -68,7 +68,7 @@ func methodSection(c Content) section {
 	}
 	if res.Retrieval != nil {
 		facts = append(facts, fact{Name: "Retrieval", Value: "The measures of trec_eval over documents, each at the rank of its " +
-			"best chunk; nDCG discounts by log₂(rank + 1) and has all gold in the ideal. Questions without an answer count as 0."})
+			"best chunk; nDCG discounts by log₂(rank + 1) and has all gold in the ideal. Questions for which no list of chunks came count as 0."})
 	}
 	if c.Comparison != nil {
 		facts = append(facts, comparisonMethods(c.Comparison)...)

@@ -37,6 +37,9 @@ func rateSection(res *result.Result) section {
 			"Over the scored ones alone the rate is %.3f.",
 			n.Scored, count(n.Errors, "error"), n.Unscored, float64(n.Passed)/float64(n.Scored))})
 	}
+	if f := res.FirstTryRate; f != nil {
+		s.add(block{Text: f.Text() + "."})
+	}
 	if n.NoGold > 0 {
 		s.add(block{Text: fmt.Sprintf("%s without gold were left out.", count(n.NoGold, "question"))})
 	}

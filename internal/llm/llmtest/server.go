@@ -62,6 +62,8 @@ type Reply struct {
 	Break bool
 	// Hang sends nothing until the client disconnects or the test ends.
 	Hang bool
+	// Drip, if above 0, is the time between spaces that are sent until the client disconnects.
+	Drip time.Duration
 }
 
 // NoFinishReason as Reply.FinishReason omits the field.
@@ -142,6 +144,16 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 	switch {
 	case r.Hang:
 		hang()
+	case r.Drip > 0:
+		w.WriteHeader(http.StatusOK)
+		for req.Context().Err() == nil {
+			write(w, " ")
+			select {
+			case <-time.After(r.Drip):
+			case <-s.done:
+				hang()
+			}
+		}
 	case r.Break:
 		panic(http.ErrAbortHandler)
 	case r.Status != 0 && r.Status != http.StatusOK:

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evalctl/harness/daemontest"
+	"evalctl/harness/target"
+)
+
+// fragileDaemon has one brain and fails whatever is asked about a boom.
+func fragileDaemon(t *testing.T) *daemontest.Daemon {
+	return daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
+		asked := fmt.Sprint(c.Body["question"], c.Body["query"])
+		switch {
+		case strings.Contains(asked, "boom"):
+			http.Error(w, "boom", http.StatusInternalServerError)
+		case strings.HasSuffix(c.Path, "/ask"):
+			daemontest.Stream(w, daemontest.AnswerTo(asked))
+		default:
+			_, _ = io.WriteString(w, `{"ok":true,"items":[{"id":"notes"}],"chunks":[]}`)
+		}
+	})
+}
+
+// runAt asks a daemon questions about these words, with --brain notes, and returns what was printed.
+func runAt(t *testing.T, url string, words ...string) (code int, out, errs string) {
+	dir := t.TempDir()
+	var lines strings.Builder
+	for i, w := range words {
+		fmt.Fprintf(&lines, `{"id":"q%d","question":"What about %s?","expected_substrings":["What"]}`+"\n", i, w)
+	}
+	dataset := filepath.Join(dir, "q.jsonl")
+	if err := os.WriteFile(dataset, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	p := &process{
+		env: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
+		args: []string{
+			"run", "--sdk", "py", "--endpoint", url, "--brain", "notes", "--dataset", dataset,
+			"--scorer", "exact", "--output", filepath.Join(dir, "out"),
+		},
+	}
+	code = run(t.Context(), p)
+	return code, stdout.String(), stderr.String()
+}
+
+// TestAnyOrderStarts checks that a daemon that fails on a question fails that question only, wherever
+// it is in the dataset.
+func TestAnyOrderStarts(t *testing.T) {
+	d := fragileDaemon(t)
+	for _, words := range []string{
+		"boom cats dogs", "boom dogs cats", "cats boom dogs", "dogs boom cats", "cats dogs boom", "dogs cats boom",
+	} {
+		code, out, errs := runAt(t, d.URL, strings.Fields(words)...)
+		if code != exitUnscored || !strings.HasPrefix(out, "py: 2/3 ") {
+			t.Errorf("%s: exit code %d: %s%s", words, code, out, errs)
+		}
+	}
+}
+
+// TestNearMissIsRefused checks that a daemon with another protocol is refused before the dataset is
+// asked.
+func TestNearMissIsRefused(t *testing.T) {
+	var asked []string
+	d := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
+		if !strings.HasSuffix(c.Path, "/ask") {
+			_, _ = io.WriteString(w, `{"ok":true,"items":[{"id":"notes"}],"chunks":[]}`)
+			return
+		}
+		asked = append(asked, fmt.Sprint(c.Body["question"]))
+		daemontest.Stream(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n")
+	})
+	code, out, errs := runAt(t, d.URL, "cats")
+	if code != exitDaemon || out != "" || !strings.Contains(errs, `keys "choices" (the stream of an OpenAI chat completion)`) {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	if len(asked) != 1 || asked[0] != target.OwnQuery {
+		t.Errorf("asked %q", asked)
+	}
+}

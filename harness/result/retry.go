@@ -1,0 +1,74 @@
+package result
+
+import (
+	"fmt"
+	"net/http"
+
+	"evalctl/internal/figure"
+)
+
+// Try is how an earlier try at a question ended.
+type Try struct {
+	Outcome Outcome `json:"outcome"`
+	Passed  bool    `json:"passed"`
+	// Reason is the scorer's, Error the daemon's failure.
+	Reason string   `json:"reason,omitempty"`
+	Error  *Failure `json:"error,omitempty"`
+}
+
+// FirstTryRate is the pass rate of the first tries at the questions.
+type FirstTryRate struct {
+	Passed   int     `json:"passed"`
+	Total    int     `json:"total"`
+	PassRate float64 `json:"pass_rate"`
+	// TriedAgain is the number of questions that were tried more than once.
+	TriedAgain int `json:"tried_again"`
+}
+
+// Text returns the rate as outputs have it.
+func (f *FirstTryRate) Text() string {
+	return fmt.Sprintf("%d of %d passed at the first try (%.3f); %s tried again after a failure of the daemon or the judge to answer",
+		f.Passed, f.Total, f.PassRate, figure.Count(f.TriedAgain, "question"))
+}
+
+// Outage reports whether the question failed for a reason that does not lie in the question, the
+// answer or the daemon's handling of them: no connection, the time limit, a status by which evalctl
+// repeats a request (429, 502, 503, 504), or a judge that did not answer. Another try may succeed.
+func (r *Record) Outage() bool {
+	switch {
+	case r.Outcome == Unscored:
+		return r.JudgeUnanswered
+	case r.Outcome != Errored || r.Error == nil:
+		return false
+	}
+	switch r.Error.Kind {
+	case KindTransport, KindTimeout:
+		return true
+	case KindStatus:
+		switch r.Error.Status {
+		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
+		}
+	}
+	return false
+}
+
+// After returns the record of a try that follows the one of earlier.
+func (r Record) After(earlier *Record) Record {
+	r.Tries = max(1, earlier.Tries) + 1
+	if r.FirstTry = earlier.FirstTry; r.FirstTry == nil {
+		r.FirstTry = &Try{Outcome: earlier.Outcome, Passed: earlier.Passed, Reason: earlier.Reason, Error: earlier.Error}
+	}
+	return r
+}
+
+// JudgeAgain returns the record of an answer without its verdict, so that it can be judged once
+// more.
+func (r Record) JudgeAgain() Record {
+	r = r.After(&r)
+	r.Outcome, r.Score, r.Passed, r.Reason = Unscored, nil, false, ""
+	r.JudgeUnanswered, r.JudgeAttempts, r.JudgeUsage, r.JudgeUsageEstimated = false, 0, nil, false
+	r.JudgeUSD, r.JudgeCharges, r.JudgeCached, r.JudgeSavedUSD = 0, nil, false, 0
+	r.JudgeVerdict, r.Cause, r.Original = "", "", nil
+	return r
+}

@@ -1,0 +1,80 @@
+package harness
+
+import (
+	"fmt"
+	"regexp"
+	"sync"
+
+	"evalctl/harness/result"
+)
+
+// maxSame is how many questions in a row may end with the same failure before no other is asked.
+const maxSame = 8
+
+// SystematicError means that questions in a row ended with the same failure, in the order in which
+// they finished. The rest would most likely end with it too.
+type SystematicError struct {
+	Failure string // the text of the failure
+	Judge   bool   // the judge failed, not the daemon
+}
+
+func (e *SystematicError) Error() string {
+	what := "questions in a row failed in the same way"
+	if e.Judge {
+		what = "answers in a row have no verdict for the same reason"
+	}
+	return fmt.Sprintf("%d %s: %s", maxSame, what, e.Failure)
+}
+
+// streak recognises a failure that does not depend on the questions. It is safe for concurrent use.
+type streak struct {
+	mu        sync.Mutex
+	last      string // identifies the failure
+	questions []int  // in a row that ended with it
+	err       *SystematicError
+}
+
+// add counts a finished question and returns the error of the one that completes a streak. Later
+// ones with the same failure, which were being asked, are added to its questions.
+func (s *streak) add(question int, r *result.Record) *SystematicError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key, text := failureOf(r)
+	switch {
+	case s.err != nil:
+		if key == s.last {
+			s.questions = append(s.questions, question)
+		}
+		return nil
+	case key == "":
+		s.last, s.questions = "", nil
+		return nil
+	case key != s.last:
+		s.last, s.questions = key, nil
+	}
+	if s.questions = append(s.questions, question); len(s.questions) < maxSame {
+		return nil
+	}
+	s.err = &SystematicError{Failure: text, Judge: r.Outcome == result.Unscored}
+	return s.err
+}
+
+// number is what differs between messages about one failure: ports, times, counts.
+var number = regexp.MustCompile(`[0-9]+`)
+
+// failureOf returns what identifies the failure of a question, and its text. Both are empty if it
+// has none that could be systematic: that of a time limit has the same text whatever caused it.
+func failureOf(r *result.Record) (key, text string) {
+	switch {
+	case r.Outcome == result.Unscored && r.JudgeUnanswered:
+		return "judge " + number.ReplaceAllString(r.Reason, "#"), r.Reason
+	case r.Outcome != result.Errored || r.Error == nil || r.Error.Kind == result.KindTimeout:
+		return "", ""
+	}
+	f := r.Error
+	message := f.Message
+	if f.Kind == result.KindTransport {
+		message = number.ReplaceAllString(message, "#")
+	}
+	return fmt.Sprintf("%s %d %s", f.Kind, f.Status, message), f.Message
+}

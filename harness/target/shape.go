@@ -1,0 +1,225 @@
+package target
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness/result"
+	"evalctl/internal/jsonobj"
+	"evalctl/internal/printable"
+	"evalctl/internal/sse"
+)
+
+const (
+	// maxNames limits how many keys or events an error lists, maxName the length of each.
+	maxNames = 8
+	maxName  = 40
+	// unnamed is the name that events without one have (sse.Event).
+	unnamed = "message"
+	// maxShape is how much of a body is read to describe it.
+	maxShape = 16 << 10
+)
+
+// shapeFailure returns the failure of an answer that has another form than the protocol's. Every
+// answer of such a daemon fails in the same way.
+func shapeFailure(message string) *Failure {
+	f := newFailure(result.KindProtocol, message)
+	f.shape = true
+	return f
+}
+
+// otherLists are the keys under which daemons with another protocol return what a search found.
+var otherLists = []string{"results", "data", "documents", "items", "matches", "passages", "result", "memories"}
+
+// SearchChunks returns the chunks in the answer to a search, as Chunks does. An answer that has them
+// under the key of another protocol is an error, because nothing would seem to be found.
+func SearchChunks(o jsonobj.Object) ([]result.Chunk, error) {
+	if o.Get("chunks") == nil && o.Get("hits") == nil {
+		for _, key := range otherLists {
+			if v := o.Get(key); len(v) > 0 && (v[0] == '[' || v[0] == '{') {
+				return nil, shapeFailure(fmt.Sprintf("POST search: the answer has the keys %s, and neither "+
+					`"chunks" nor "hits": this is another protocol, and no --dialect reads it`, namesOf(keysOf(o))))
+			}
+		}
+	}
+	chunks, err := Chunks(o, "chunks", "hits")
+	if err != nil {
+		return nil, shapeFailure("POST search: " + err.Error())
+	}
+	return chunks, nil
+}
+
+// keysOf returns the keys of an object in order, each once.
+func keysOf(o jsonobj.Object) []string {
+	var keys []string
+	for _, m := range o {
+		if k := string(m.Key); !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// namesOf returns names that a daemon sent as part of an error.
+func namesOf(names []string) string {
+	shown := make([]string, 0, maxNames)
+	for _, n := range names[:min(len(names), maxNames)] {
+		shown = append(shown, fmt.Sprintf("%q", printable.Line(n, maxName)))
+	}
+	list := strings.Join(shown, ", ")
+	if more := len(names) - len(shown); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
+var (
+	htmlStart = regexp.MustCompile(`(?i)^\s*<(!doctype html|html|head|body)\b`)
+	htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+	sseStart  = regexp.MustCompile(`^(event|data|id|retry): ?.*[\r\n]`)
+)
+
+// bodyForm says what a body is that has not the expected form: its format and its keys or events.
+func bodyForm(body []byte) string {
+	body = bytes.TrimSpace(body)
+	switch {
+	case len(body) == 0:
+		return "an empty body"
+	case htmlStart.Match(body):
+		page := "an HTML page"
+		if m := htmlTitle.FindSubmatch(body); m != nil {
+			page += fmt.Sprintf(" titled %q", printable.Line(string(bytes.TrimSpace(m[1])), 2*maxName))
+		}
+		return page + " (a login page or a proxy? check the endpoint and the token)"
+	case sseStart.Match(body):
+		return "an event stream"
+	case body[0] == '[':
+		return "a JSON list"
+	case body[0] != '{':
+		return "text"
+	}
+	keys, more := firstKeys(body)
+	form := "a JSON object"
+	if more {
+		form = "lines of JSON objects (NDJSON)"
+	}
+	if len(keys) > 0 {
+		form += " with the keys " + namesOf(keys)
+	}
+	return form
+}
+
+// firstKeys returns the keys of the JSON object with which body begins, which may have been cut, and
+// reports whether another object follows it.
+func firstKeys(body []byte) (keys []string, more bool) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if _, err := d.Token(); err != nil {
+		return nil, false
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return keys, false
+		}
+		keys = append(keys, fmt.Sprint(key))
+		if err := d.Decode(new(json.RawMessage)); err != nil {
+			return keys, false
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return keys, false
+	}
+	rest := bytes.TrimSpace(body[d.InputOffset():])
+	return keys, len(rest) > 0 && rest[0] == '{'
+}
+
+// notEvents returns the failure of an ask whose answer has another content type than an event
+// stream.
+func notEvents(contentType string, body []byte) *Failure {
+	return shapeFailure(fmt.Sprintf("POST ask answered %q instead of %s, with %s: %s; %s",
+		printable.Line(contentType, 2*maxName), protocol.TypeEvents, bodyForm(body), clip(body), wantEvents))
+}
+
+// wantEvents says what the stream of an ask has, and what to do without it.
+const wantEvents = "expected are the events retrieve, answer_delta, citation and done; " +
+	"--scenario search-retrieve-only evaluates a daemon that has only the search"
+
+// otherEvents are the events of a stream that are not the protocol's.
+type otherEvents struct {
+	names  []string // each once, at most maxNames
+	more   bool     // there were others
+	keys   []string // of the first payload that is an object
+	openAI bool     // the payloads are those of an OpenAI chat completion
+}
+
+// add notes an event. It reports whether the event ends a stream of OpenAI's API, after which a
+// server may keep the connection open.
+func (o *otherEvents) add(ev sse.Event) (end bool) {
+	switch {
+	case slices.Contains(o.names, ev.Name):
+	case len(o.names) < maxNames:
+		o.names = append(o.names, ev.Name)
+	default:
+		o.more = true
+	}
+	if o.keys == nil {
+		if payload, err := jsonobj.Parse(ev.Data); err == nil {
+			o.keys = keysOf(payload)
+			o.openAI = payload.Get("choices") != nil
+		}
+	}
+	return ev.Name == unnamed && string(bytes.TrimSpace(ev.Data)) == "[DONE]"
+}
+
+// failure returns the failure of a stream that had no event of the protocol. There was at least one.
+func (o *otherEvents) failure() *Failure {
+	what := "the events " + namesOf(o.names)
+	if o.more {
+		what += " and others"
+	}
+	if len(o.keys) > 0 {
+		what += ", the first payload with the keys " + namesOf(o.keys)
+	}
+	if o.openAI {
+		what += " (the stream of an OpenAI chat completion)"
+	}
+	return shapeFailure(fmt.Sprintf("POST ask: the stream has %s; %s", what, wantEvents))
+}
+
+// withoutDone returns the failure of a stream that ended before its done event. A stream that was cut
+// says nothing about the form of others.
+func withoutDone(err error, got int, timeline result.Timeline, others otherEvents) *Failure {
+	var known []string
+	for _, e := range timeline {
+		if e.Event != result.OtherEvent && !slices.Contains(known, e.Event) {
+			known = append(known, e.Event)
+		}
+	}
+	if len(known) == 0 && len(others.names) > 0 {
+		return others.failure()
+	}
+	f := newFailure(result.KindIncomplete, fmt.Sprintf("the stream ended without done, after %d bytes of answer", got))
+	if all := append(known, others.names...); len(all) > 0 {
+		f.Message += "; it had the events " + namesOf(all)
+	}
+	f.retry, f.shape = true, errors.Is(err, io.EOF)
+	return f
+}
+
+// notObject returns the failure of an answer that is no JSON object.
+func notObject(r Request, body []byte, err error) *Failure {
+	path, _, _ := strings.Cut(r.Path, "?")
+	reason := ""
+	if !errors.Is(err, jsonobj.ErrNotObject) {
+		reason = fmt.Sprintf(" (%v)", err)
+	}
+	return shapeFailure(fmt.Sprintf("%s %s did not answer with a JSON object but with %s%s: %s",
+		r.Method, path, bodyForm(body[:min(len(body), maxShape)]), reason, clip(body)))
+}
