@@ -139,6 +139,8 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(d.logger.Handler(), slog.LevelWarn),
+		// The API answers OPTIONS * with a Problem, not net/http with an empty 200.
+		DisableGeneralOptionsHandler: true,
 		// No WriteTimeout: it would end streams. They limit each frame instead.
 	}
 	served := make(chan error, 1)

@@ -38,6 +38,7 @@ func TestRejectionsOfTheServer(t *testing.T) {
 		{"after a response", health + health + "GET /%zz HTTP/1.1" + host + "\r\n", 400, "validation_error", "escapes"},
 
 		// These reach the handler.
+		{"options of the server", "OPTIONS * HTTP/1.1" + host + "\r\n", 404, "not_found", "no endpoint"},
 		{"proxy", "CONNECT localhost:443 HTTP/1.1" + host + "\r\n", 404, "not_found", "canonical"},
 		{"method", "BREW /healthz HTTP/1.1" + host + "\r\n", 405, "method_not_allowed", "GET"},
 		{"no host in 1.0", "GET /nothing HTTP/1.0\r\n\r\n", 404, "not_found", "no endpoint"},

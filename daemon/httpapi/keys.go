@@ -112,8 +112,8 @@ func HashToken(token string) string {
 }
 
 // ParseKeys parses the content of a keys file, which is YAML or JSON. Unknown fields, roles and
-// scopes, names or tokens used twice, and a version above keysVersion are errors. They contain the name of the file and the
-// line.
+// scopes, names or tokens used twice, and a version above keysVersion are errors. They contain the
+// name of the file and the line.
 func ParseKeys(name string, data []byte) (*Keys, error) {
 	var file keysFile
 	dec := yaml.NewDecoder(bytes.NewReader(data))

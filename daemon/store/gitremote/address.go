@@ -15,6 +15,9 @@ const (
 	tenantPart = "{tenant}"
 )
 
+// braced matches what looks like one of these parts.
+var braced = regexp.MustCompile(`\{[A-Za-z_-]*\}`)
+
 // noTenant replaces tenantPart for a brain without a tenant. No tenant has this name.
 const noTenant = "+"
 
@@ -42,6 +45,11 @@ func ParseAddress(rawURL, branch string, tenants bool) (Address, error) {
 	}
 	if err := checkURL(rawURL); err != nil {
 		return Address{}, err
+	}
+	for _, part := range braced.FindAllString(a.url+" "+a.branch, -1) {
+		if part != brainPart && part != tenantPart {
+			return Address{}, fmt.Errorf("%s is not replaced: only %s and %s are", part, brainPart, tenantPart)
+		}
 	}
 	if tenants && !strings.Contains(a.url+a.branch, tenantPart) {
 		return Address{}, fmt.Errorf("with keys, %s must be in the URL or the branch: a brain that a tenant creates "+

@@ -23,6 +23,8 @@ func TestParseAddress(t *testing.T) {
 		{"https://me:hush@exa mple.com/", "", "a space or a control character"},
 		{"https://me:hush%zz@example.com/", "", "is not valid"},
 		{"ext::sh -c id", "", "a space or a control character"},
+		{"/srv/{brian}.git", "", "{brian} is not replaced"},
+		{"/srv/all.git", "x/{Brain}", "{Brain} is not replaced"},
 		{"ext::id", "", "is not an address"},
 		{"ext://id", "", `scheme "ext" is not supported`},
 		{"--upload-pack=id", "", "is not an address"},

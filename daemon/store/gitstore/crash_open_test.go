@@ -65,6 +65,19 @@ func TestCrashInOpen(t *testing.T) {
 	t.Logf("%d repositories were not finished", unfinished)
 }
 
+// TestRemovedIndexLock: git recommends removing the lock of the index. A store whose lock is gone
+// closes without an error.
+func TestRemovedIndexLock(t *testing.T) {
+	dir := storetest.MemoryDir(t)
+	st := openDir(t, dir, nil)
+	if err := os.Remove(filepath.Join(dir, ".git", "index.lock")); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestIndexLock: Open takes over a lock of the index only if it is certain that it is the store's
 // own.
 func TestIndexLock(t *testing.T) {

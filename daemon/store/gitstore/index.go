@@ -59,7 +59,8 @@ func (b *backend) writeMark() error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-func (b *backend) unlockIndex() error { return b.git.Remove(indexLock) }
+// unlockIndex also succeeds if the lock is gone: git recommends removing it by hand.
+func (b *backend) unlockIndex() error { return removeFile(b.git, indexLock) }
 
 // writeIndex sets the index to HEAD, as git read-tree HEAD does.
 func (b *backend) writeIndex() error {
