@@ -36,6 +36,8 @@ func causeOf(r *result.Record, abstention, wrote, judged bool, topK int) result.
 		return result.CauseRankBurial
 	case !allRetrieved(r, topK):
 		return result.CauseMissRetrieval
+	case r.Retrieval == nil && len(r.ExpectedPaths) == 0:
+		return result.CauseUnknown
 	case wrote && scorer.Declines(r.Answer):
 		return result.CauseAbstain
 	}

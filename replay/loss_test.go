@@ -62,8 +62,10 @@ func TestCause(t *testing.T) {
 		"contains the reference, scored by substrings": {exact: true, r: result.Record{
 			Outcome: result.Scored, Retrieval: found(1), Reference: "February, 2023", Answer: "In February 2023.",
 		}, want: result.CauseReader},
-		"reader":       {r: result.Record{Outcome: result.Scored, Retrieval: found(10), Reference: "red", Answer: "Blue"}, want: result.CauseReader},
-		"gold unknown": {r: result.Record{Outcome: result.Scored, Reference: "red", Answer: "Blue"}, want: result.CauseReader},
+		"reader":                 {r: result.Record{Outcome: result.Scored, Retrieval: found(10), Reference: "red", Answer: "Blue"}, want: result.CauseReader},
+		"gold unknown":           {r: result.Record{Outcome: result.Scored, Reference: "red", Answer: "Blue"}, want: result.CauseUnknown},
+		"declines, gold unknown": {r: result.Record{Outcome: result.Scored, Reference: "red", Answer: "I don't know."}, want: result.CauseUnknown},
+		"gold given":             {r: result.Record{Outcome: result.Scored, ExpectedPaths: []string{"s"}, Reference: "red", Answer: "Blue"}, want: result.CauseReader},
 	} {
 		if got := causeOf(&tt.r, tt.abstention, !tt.silent, !tt.exact, topK); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)

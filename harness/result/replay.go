@@ -35,7 +35,8 @@ const (
 	CauseRankBurial    Cause = "rank_burial"    // gold is missing from the top-k and was found further down
 	CauseMissRetrieval Cause = "miss_retrieval" // gold is missing from the top-k and was not found further down
 	CauseAbstain       Cause = "abstain_wrong"  // it declined with all gold retrieved, or answered where it should decline
-	CauseReader        Cause = "reader"         // all gold was retrieved, or it is not known what is gold
+	CauseUnknown       Cause = "unknown"        // it is not known what is gold
+	CauseReader        Cause = "reader"         // all gold was retrieved
 )
 
 // ModelUse is what one question used of a model. USD is what was charged, SavedUSD what a cached

@@ -25,7 +25,7 @@ var (
 	causes = []result.Cause{
 		"", result.CauseDaemon, result.CauseReaderError, result.CauseUnscored,
 		result.CauseJudgeSuspect, result.CauseRankBurial, result.CauseMissRetrieval,
-		result.CauseAbstain, result.CauseReader,
+		result.CauseAbstain, result.CauseUnknown, result.CauseReader,
 	}
 	judgeTypes = []string{
 		"", scorer.TypeStandard, scorer.TypeTemporal, scorer.TypeKnowledgeUpdate,

@@ -189,6 +189,7 @@ var meanings = map[result.Cause]string{
 	result.CauseAbstain:       "it declined to answer, or answered where it should decline",
 	result.CauseRankBurial:    "gold was ranked below top-k",
 	result.CauseMissRetrieval: "gold was not found",
+	result.CauseUnknown:       "it is not known what is gold",
 	result.CauseReader:        "the gold was retrieved and the answer is wrong",
 }
 

@@ -50,7 +50,8 @@ var causes = map[result.Cause]string{
 	result.CauseRankBurial:    "gold is missing from the top-k and was found further down",
 	result.CauseMissRetrieval: "gold is missing from the top-k and was not found further down",
 	result.CauseAbstain:       "it declined with all gold retrieved, or answered where it should decline",
-	result.CauseReader:        "all gold was retrieved, or it is not known what is gold",
+	result.CauseUnknown:       "it is not known what is gold",
+	result.CauseReader:        "all gold was retrieved, and the answer is wrong",
 }
 
 // retrievalSection shows the metrics of retrieval, overall and by tag.
