@@ -69,6 +69,19 @@ func removed(path string) step { return setup(remove(path), expectAbsent(path)) 
 // written writes a document and makes sure that it has the content.
 func written(path, text string) step { return setup(put(path, text), expectContent(path, text)) }
 
+// extended appends to a document and makes sure that it has the new content.
+func extended(path, text, whole string) step {
+	return setup(appendTo(path, text), expectContent(path, whole))
+}
+
+// renamedTo renames a document and makes sure that it is at the new path only.
+func renamedTo(from, to, text string) step {
+	return setup(rename(from, to), expectAbsent(from), expectContent(to, text))
+}
+
+// applied sends a batch and makes sure that it had its effect.
+func applied(r request, effect ...step) step { return setup(append([]step{send(r)}, effect...)...) }
+
 func rename(from, to string) step { return send(renameOf(from, to)) }
 func batch(ops ...object) step    { return send(batchOf(ops...)) }
 

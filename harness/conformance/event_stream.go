@@ -71,8 +71,12 @@ func withReadyStream(r request, use func(ctx context.Context, c *client, s *stre
 // cause.
 func expectFrames(during []step, judge func([]frame) error) step {
 	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {
-		frames, err := s.collect(ctx, c, during...)
-		if err != nil {
+		var frames []frame
+		collect := func(ctx context.Context, c *client) (err error) {
+			frames, err = s.collect(ctx, c, during...)
+			return err
+		}
+		if err := withoutVerdict(ReasonObserve, "read the events", []step{collect})(ctx, c); err != nil {
 			return err
 		}
 		if err := judge(frames); err != nil {
@@ -157,6 +161,30 @@ func expectEvents(during []step, want ...string) step {
 	})
 }
 
+// expectEventsBut is expectEvents for a check about one way only in which events can be wrong. Other
+// differences leave the check not judged.
+func expectEventsBut(during []step, isWrong func(want, got []string) bool, want ...string) step {
+	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {
+		frames, err := s.collect(ctx, c, during...)
+		got := summaries(frames)
+		differs := because(wrongEvents(want, got), "%s: want the events %q, got %q", s.request, want, got)
+		switch {
+		case err != nil && !errors.Is(err, errSilence), slices.Equal(got, want):
+			return err
+		case isWrong(want, got):
+			return contradiction{s.with(frames).about(differs)}
+		case err != nil:
+			return err
+		}
+		return unjudged{ReasonObserve, s.with(frames).about(differs)}
+	})
+}
+
+// inOtherOrder reports whether events are the wanted ones in another order.
+func inOtherOrder(want, got []string) bool {
+	return !slices.Equal(want, got) && slices.Equal(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(got)))
+}
+
 // wrongEvents says how events differ from the wanted ones, for a cause: the first that differs.
 func wrongEvents(want, got []string) string {
 	kind := func(summary string) string {
@@ -188,23 +216,34 @@ func isSubsequence(part, all []string) bool {
 	return len(part) == 0
 }
 
-// expectEachEvent requires the steps to cause n events, and judges the payload of each.
+// expectEachEvent judges the payload of each event that the steps cause. Another number of events
+// than n leaves the check not judged: other checks are about that.
 func expectEachEvent(during []step, n int, judge func(object) error) step {
 	return expectFrames(during, func(frames []frame) error {
-		if len(frames) != n {
-			return fmt.Errorf("want %d events, got %q", n, summaries(frames))
-		}
 		for _, f := range frames {
 			o, err := f.object()
 			if err != nil {
-				return err
+				return unjudged{ReasonObserve, err}
 			}
 			if err := judge(o); err != nil {
 				return fmt.Errorf("%s: %w", f.data, err)
 			}
 		}
+		if len(frames) != n {
+			return unjudged{ReasonObserve, fmt.Errorf("want %d events, got %q", n, summaries(frames))}
+		}
 		return nil
 	})
+}
+
+// ofRenames judges events of renames only. Without one, the check cannot be judged.
+func ofRenames(judge func(object) error) func(object) error {
+	return func(o object) error {
+		if o["kind"] != "renamed" {
+			return unjudged{ReasonObserve, fmt.Errorf("want a renamed event, got %v", o["kind"])}
+		}
+		return judge(o)
+	}
 }
 
 func eventField(name string, m matcher) func(object) error {

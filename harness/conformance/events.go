@@ -59,7 +59,7 @@ func eventStreamChecks() []check {
 				return nil
 			})),
 		must("events-ready-attached", "6.1", "A write right after ready is reported as an event.",
-			expectEvents([]step{put("a.md", "one")}, "created a.md")),
+			expectEvents([]step{written("a.md", "one")}, "created a.md")),
 		must("events-last-event-id", "6.2", "Last-Event-ID is ignored: a change stream does not replay earlier events.",
 			noReplay(eventsRequest.withHeader("Last-Event-ID", "0"))),
 		must("events-no-replay", "6.2", "A change stream does not report writes from before it was opened.",
@@ -86,28 +86,28 @@ func noReplay(r request) step {
 }
 
 func changeChecks() []check {
-	seed := put("a.md", "one")
-	renamed := []step{rename("a.md", "n/b.md")}
-	every := []step{put("b.md", "1"), appendTo("b.md", "2"), rename("b.md", "c.md"), remove("c.md")}
+	seed := written("a.md", "one")
+	byRename := []step{renamedTo("a.md", "n/b.md", "one")}
+	every := []step{written("b.md", "1"), extended("b.md", "2", "12"), renamedTo("b.md", "c.md", "12"), removed("c.md")}
 	return []check{
 		must("events-created", "2", "A PUT of a new document is reported as created.",
-			expectEvents([]step{put("n/é.md", "one")}, "created n/é.md")),
+			expectEvents([]step{written("n/é.md", "one")}, "created n/é.md")),
 		must("events-updated", "2", "A PUT of an existing document is reported as updated.",
-			seed, expectEvents([]step{put("a.md", "two")}, "updated a.md")),
+			seed, expectEvents([]step{written("a.md", "two")}, "updated a.md")),
 		must("events-updated-same", "6.1", "A PUT that does not change the content is reported as updated.",
-			seed, expectEvents([]step{put("a.md", "one")}, "updated a.md")),
+			seed, expectEvents([]step{written("a.md", "one")}, "updated a.md")),
 		must("events-append-created", "2", "An append that creates a document is reported as created.",
-			expectEvents([]step{appendTo("b.md", "one")}, "created b.md")),
+			expectEvents([]step{extended("b.md", "one", "one")}, "created b.md")),
 		must("events-append-updated", "2", "An append to an existing document is reported as updated.",
-			seed, expectEvents([]step{appendTo("a.md", "two")}, "updated a.md")),
+			seed, expectEvents([]step{extended("a.md", "two", "onetwo")}, "updated a.md")),
 		must("events-deleted", "2", "A DELETE is reported as deleted.",
-			seed, expectEvents([]step{remove("a.md")}, "deleted a.md")),
+			seed, expectEvents([]step{removed("a.md")}, "deleted a.md")),
 		must("events-renamed", "2", "A rename is reported as a single renamed event with the new path.",
-			seed, expectEvents(renamed, "renamed n/b.md")),
+			seed, expectEvents(byRename, "renamed n/b.md")),
 		must("events-renamed-old-path", "6.1", "A renamed event has old_path.",
-			seed, expectEachEvent(renamed, 1, eventField("old_path", equals("a.md")))),
+			seed, expectEachEvent(byRename, 1, ofRenames(eventField("old_path", equals("a.md"))))),
 		must("events-old-path-only-renamed", "2", "Events other than renamed have no old_path.",
-			expectEachEvent([]step{put("b.md", "1"), appendTo("b.md", "2"), remove("b.md")}, 3, func(o object) error {
+			expectEachEvent([]step{written("b.md", "1"), extended("b.md", "2", "12"), removed("b.md")}, 3, func(o object) error {
 				if v, ok := o["old_path"]; ok && v != "" && v != nil {
 					return fmt.Errorf("want no old_path, got %v", v)
 				}
@@ -118,14 +118,15 @@ func changeChecks() []check {
 		must("events-snake-case", "2", "The keys of an event are in snake_case.",
 			expectEachEvent(every, 4, func(o object) error { return snakeCase(o) })),
 		must("events-kinds", "2", "The kind of an event is created, updated, deleted or renamed.",
-			expectEvents(every, "created b.md", "updated b.md", "renamed c.md", "deleted c.md")),
+			expectEachEvent(every, 4, eventField("kind", matchesPattern("^(created|updated|deleted|renamed)$")))),
 	}
 }
 
 func batchEventChecks() []check {
-	seed := put("a.md", "one")
+	seed := written("a.md", "one")
 	ops := []step{
-		batch(writeOp("x.md", "1"), deleteOp("a.md"), appendOp("x.md", "2"), renameOp("x.md", "y.md")),
+		applied(batchOf(writeOp("x.md", "1"), deleteOp("a.md"), appendOp("x.md", "2"), renameOp("x.md", "y.md")),
+			expectAbsent("a.md"), expectAbsent("x.md"), expectContent("y.md", "12")),
 	}
 	return []check{
 		must("events-batch", "6.1", "A batch of N ops is reported as N events in the order of the ops.",
@@ -133,17 +134,18 @@ func batchEventChecks() []check {
 		must("events-batch-reason", "6.1", "The events of a batch have its reason.",
 			seed, expectEachEvent(ops, 4, eventField("reason", equals("conformance")))),
 		must("events-batch-old-path", "6.1", "The event of a rename op has old_path.",
-			seed, expectEachEvent([]step{batch(renameOp("a.md", "b.md"))}, 1, eventField("old_path", equals("a.md")))),
+			seed, expectEachEvent([]step{applied(batchOf(renameOp("a.md", "b.md")), expectAbsent("a.md"), expectContent("b.md", "one"))},
+				1, ofRenames(eventField("old_path", equals("a.md"))))),
 		must("events-batch-large", "6.1", "A batch of 200 ops is reported as 200 events in the order of the ops.",
 			largeBatchEvents(200)),
 		must("events-batch-same-path", "6.1", "Several ops on one path are reported as one event each.",
-			expectEvents([]step{batch(writeOp("x.md", "1"), writeOp("x.md", "2"), deleteOp("x.md"))},
+			expectEvents([]step{applied(batchOf(writeOp("x.md", "1"), writeOp("x.md", "2"), deleteOp("x.md")), expectAbsent("x.md"))},
 				"created x.md", "updated x.md", "deleted x.md")),
 		must("events-only-documents", "2",
 			"Events report only documents that were written: files that the daemon adds begin with an underscore.",
 			onlyWrittenEvents),
 		must("events-generated", "6.1", "Writes to generated files are reported.",
-			expectEvents([]step{put("_index.md", "x")}, "created _index.md")),
+			expectEvents([]step{written("_index.md", "x")}, "created _index.md")),
 	}
 }
 
@@ -168,13 +170,14 @@ var onlyWrittenEvents = withReadyStream(asSent(eventsRequest), func(ctx context.
 
 func largeBatchEvents(n int) step {
 	var ops []object
-	var want []string
+	var want, paths []string
 	for i := range n {
 		p := fmt.Sprintf("%03d.md", (i*7919)%n) // not in the order of the paths
+		paths = append(paths, fmt.Sprintf("%03d.md", i))
 		ops = append(ops, writeOp(p, "x"))
 		want = append(want, "created "+p)
 	}
-	return expectEvents([]step{batch(ops...)}, want...)
+	return expectEvents([]step{applied(batchOf(ops...), expectListing(recursive, paths...))}, want...)
 }
 
 func deliveryChecks() []check {
@@ -182,7 +185,7 @@ func deliveryChecks() []check {
 	var want []string
 	for i := range 30 {
 		p := fmt.Sprintf("%02d.md", (i*7)%30)
-		writes = append(writes, put(p, "x"))
+		writes = append(writes, written(p, "x"))
 		want = append(want, "created "+p)
 	}
 	seed := put("a.md", "one")
@@ -193,20 +196,23 @@ func deliveryChecks() []check {
 	reads := []step{setup(expectContent("a.md", "one"), expect(statOf("a.md"), 200), expectListing(flat, "a.md"))}
 	failedBatch := expect(batchOf(writeOp("a.md", "x"), deleteOp("none.md")), 0, givenError)
 	return []check{
-		must("events-commit-order", "6.2", "Events are sent in commit order.", expectEvents(writes, want...)),
+		must("events-commit-order", "6.2", "Events are sent in commit order.", expectEventsBut(writes, inOtherOrder, want...)),
 		must("events-two-streams", "6.2", "All streams of a brain send the same events in the same order.",
 			sameOrderOnBothStreams),
 		must("events-failed-silent", "6.1", "A batch that is rolled back emits no event.",
-			expectEvents([]step{failedBatch})),
+			expectEvents([]step{failedBatch, setup(expectAbsent("a.md"))})),
 		must("events-refused-silent", "6.1", "A rejected write emits no event.", expectEvents(rejected)),
 		must("events-read-silent", "6.1", "A read emits no event.",
 			seed, expectEvents(reads)),
 		must("events-other-brain", "6.1", "A change stream does not report changes of another brain.",
-			expectEvents([]step{inOtherBrain(put("other.md", "x")), put("a.md", "one")}, "created a.md")),
+			expectEventsBut([]step{inOtherBrain(written("other.md", "x")), written("a.md", "one")},
+				func(_, got []string) bool {
+					return slices.ContainsFunc(got, func(e string) bool { return strings.HasSuffix(e, " other.md") })
+				}, "created a.md")),
 		must("events-committed", "6.1", "When an event is sent, its change can be read.", readableWhenReported()),
 		must("events-after-reconnect", "6.2", "A reopened change stream reports the changes from then on.",
-			expectEvents([]step{put("a.md", "1")}, "created a.md"), remove(sentinelPath),
-			expectEvents([]step{put("b.md", "2")}, "created b.md")),
+			setup(expectEvents([]step{written("a.md", "1")}, "created a.md")), removed(sentinelPath),
+			expectEvents([]step{written("b.md", "2")}, "created b.md")),
 	}
 }
 
@@ -232,8 +238,11 @@ func sameOrderOnBothStreams(ctx context.Context, c *client) error {
 		return err
 	}
 	a, b := summaries(frames[0]), summaries(frames[1])
-	if len(a) != 20 || !slices.Equal(a, b) {
+	if !slices.Equal(a, b) {
 		return brokenf("want 20 events in the same order, got %q and %q", a, b)
+	}
+	if len(a) != 20 {
+		return unjudged{ReasonObserve, fmt.Errorf("want 20 events, got %q", a)}
 	}
 	return nil
 }
@@ -253,7 +262,7 @@ func readableWhenReported() step {
 					return err
 				}
 				if got := summaries([]frame{f}); got[0] != "created a.md" {
-					return brokenf("want the event created a.md, got %q", got)
+					return unjudged{ReasonObserve, fmt.Errorf("want the event created a.md, got %q", got)}
 				}
 				return expectContent("a.md", text)(ctx, c)
 			})

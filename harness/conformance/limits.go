@@ -22,7 +22,7 @@ func textOfSize(n int) string {
 // the request, a.md must have the new text; if it returns 413, the old one.
 func wholeOr413(r func() request, before, after func() string) step {
 	return func(ctx context.Context, c *client) error {
-		if err := put("a.md", before())(ctx, c); err != nil {
+		if err := written("a.md", before())(ctx, c); err != nil {
 			return err
 		}
 		res, err := c.do(ctx, r())
@@ -57,11 +57,14 @@ func writeLimitChecks() []check {
 	extended := func(n int) func() string { return func() string { return "old" + textOfSize(n) } }
 	putText := func(n int) func() request { return func() request { return putOf("a.md", textOfSize(n)) } }
 	appendText := func(n int) func() request { return func() request { return appendOf("a.md", textOfSize(n)) } }
+	accepted := func(r func() request) step {
+		return lazily(func() step { return expect2xx(r()) })
+	}
 	expectLazily := func(r func() request, status int) step {
 		return lazily(func() step { return expect(r(), status) })
 	}
 	return []check{
-		should("limits-put-2mib-204", "8", "PUT accepts a body of 2,097,152 bytes.", expectLazily(putText(most), 204)),
+		should("limits-put-2mib-204", "8", "PUT accepts a body of 2,097,152 bytes.", accepted(putText(most))),
 		must("limits-put-2mib-whole", "8", "PUT stores a body of 2,097,152 bytes completely or rejects it with 413.",
 			wholeOr413(putText(most), old, sized(most))),
 		should("limits-put-over-413", "8", "PUT rejects a body of 2,097,153 bytes with 413.",
@@ -69,7 +72,7 @@ func writeLimitChecks() []check {
 		must("limits-put-over-whole", "8", "PUT stores a body of 2,097,153 bytes completely or rejects it with 413.",
 			wholeOr413(putText(most+1), old, sized(most+1))),
 		should("limits-append-2mib-204", "8", "Append accepts a body of 2,097,152 bytes.",
-			expectLazily(appendText(most), 204)),
+			accepted(appendText(most))),
 		must("limits-append-2mib-whole", "8",
 			"Append stores a body of 2,097,152 bytes completely or rejects it with 413.",
 			wholeOr413(appendText(most), old, extended(most))),
@@ -81,7 +84,7 @@ func writeLimitChecks() []check {
 		should("limits-append-document-grows", "8", "A document may grow beyond the limit of a body.",
 			lazily(func() step {
 				return func(ctx context.Context, c *client) error {
-					return c.run(ctx, put("a.md", textOfSize(most)), expect(appendOf("a.md", "more"), 204),
+					return c.run(ctx, written("a.md", textOfSize(most)), expect2xx(appendOf("a.md", "more")),
 						expectContent("a.md", textOfSize(most)+"more"))
 				}
 			})),
@@ -147,7 +150,7 @@ func gzipStored(ctx context.Context, c *client) error {
 	if err != nil || res.status == 415 {
 		return err
 	}
-	if err := res.verify(204); err != nil {
+	if err := res.verify(0, isSuccess); err != nil {
 		return err
 	}
 	return expectContent("a.md", "one two three")(ctx, c)
@@ -156,7 +159,7 @@ func gzipStored(ctx context.Context, c *client) error {
 func gzipBomb(ctx context.Context, c *client) error {
 	bomb := gzipped(strings.Repeat("0", 16<<20))
 	return c.run(ctx,
-		put("a.md", "old"),
+		written("a.md", "old"),
 		expect(putOf("a.md", bomb).withHeader("Content-Encoding", "gzip"), 0, statusIn(413, 415)),
 		expectContent("a.md", "old"))
 }
@@ -177,7 +180,7 @@ func batchLimitChecks() []check {
 	old := func() string { return "old" }
 	return []check{
 		should("limits-batch-8mib-200", "8", "A batch may have 8,388,608 bytes of content.",
-			lazily(func() step { return expect(bytesOf(each), 200) })),
+			lazily(func() step { return expect2xx(bytesOf(each)) })),
 		should("limits-batch-8mib-over-413", "8", "A batch with 8,388,609 bytes of content is rejected with 413.",
 			lazily(func() step { return expect(bytesOf(each+1), 413) })),
 		must("limits-batch-8mib-over-whole", "8",
@@ -185,7 +188,7 @@ func batchLimitChecks() []check {
 			wholeOr413(func() request { return bytesOf(each + 1) }, old,
 				func() string { return textOfSize(each + 1) })),
 		should("limits-batch-1024-ops-200", "8", "A batch may have 1,024 ops.",
-			lazily(func() step { return expect(opsOf(most), 200, jsonField("committed", equals(float64(most)))) })),
+			lazily(func() step { return expect2xx(opsOf(most)) })),
 		should("limits-batch-1025-ops-413", "8", "A batch of 1,025 ops is rejected with 413.",
 			lazily(func() step { return expect(opsOf(most+1), 413) })),
 		must("limits-batch-1025-ops-whole", "8",

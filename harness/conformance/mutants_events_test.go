@@ -74,7 +74,7 @@ func deliveryMutants() []mutant {
 				return nil
 			}
 			return []frame{f}
-		}), []string{"events-deleted", "events-kinds"}, []string{"events-*"}},
+		}), []string{"events-deleted"}, []string{"events-*"}},
 		{"events-unordered", "each pair of events is swapped", rewriteStream(eventsRoute, swapPairs),
 			[]string{"events-commit-order", "events-batch"}, []string{"events-*"}},
 		{"events-twice", "every event is sent twice", replaceEventFrames(func(f frame) []frame {

@@ -142,7 +142,7 @@ func batchMutants() []mutant {
 				return list[:len(list)-1]
 			}
 			return list
-		}), []string{"batch-many", "events-batch-large"}, []string{"limits-*", "listing-many*"}},
+		}), []string{"batch-many"}, []string{"limits-*", "listing-many*"}},
 		{"batch-count", "the committed of a batch is always 1", after(batch, func(_ *http.Request, a *captured) {
 			a.edit(func(o map[string]any) {
 				if _, ok := o["committed"]; ok {
