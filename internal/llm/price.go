@@ -37,7 +37,8 @@ func (p Price) Cost(u Usage) USD {
 // Prices maps the name of a model to its price.
 type Prices map[string]Price
 
-// PricesDate is the day on which the table of DefaultPrices was last compared with its sources.
+// PricesDate is the day on which the table of DefaultPrices was compiled; docs/costs.md says from
+// what.
 const PricesDate = "2026-11-22"
 
 // DefaultPrices returns a new table of well-known models with their public list prices of
@@ -77,8 +78,6 @@ var listPrices = Prices{
 	"claude-haiku-4-5":  {100 * cent, 500 * cent},
 	"claude-opus-5":     {500 * cent, 2500 * cent},
 	"claude-sonnet-5":   {200 * cent, 1000 * cent},
-	"claude-opus-5-5":   {400 * cent, 2000 * cent},
-	"claude-sonnet-5-5": {200 * cent, 1000 * cent},
 
 	"gemini-2.5-flash":      {30 * cent, 250 * cent},
 	"gemini-2.5-flash-lite": {10 * cent, 40 * cent},
