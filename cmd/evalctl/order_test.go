@@ -78,7 +78,8 @@ func reportedOrder(t *testing.T, dir, mode string) reported {
 	var result struct {
 		Questions []reported `json:"questions"`
 	}
-	runRetrieval(t, &result, mode, filepath.Join(dir, "q.jsonl"), filepath.Join(dir, "corpus.jsonl"))
+	runRetrieval(t, &result, mode, filepath.Join(dir, "q.jsonl"), filepath.Join(dir, "corpus.jsonl"),
+		"--top-k", "50")
 	if len(result.Questions) != 1 {
 		t.Fatalf("%d questions", len(result.Questions))
 	}

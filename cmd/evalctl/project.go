@@ -23,9 +23,10 @@ const noProject = "none"
 
 // notConfigured are the flags that a project file must not set, with the reasons.
 var notConfigured = map[string]string{
-	"resume": "it names one run: give it on the command line",
-	"config": "it names the file",
-	"help":   "it prints help",
+	"resume":       "it names one run: give it on the command line",
+	"retry-errors": "it belongs to --resume: give both on the command line",
+	"config":       "it names the file",
+	"help":         "it prints help",
 }
 
 // project resolves flags from the project file: a flag of the command line wins, then the

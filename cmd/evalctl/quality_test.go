@@ -131,7 +131,8 @@ func (q qualityTask) measure(t *testing.T, mode string) result.Metrics {
 	return result.Retrieval.Macro
 }
 
-// runRetrieval measures retrieval with evalctl run at top-k 10 and decodes the result file into v.
+// runRetrieval measures retrieval with evalctl run at top-k 10, unless more has another one, and
+// decodes the result file into v.
 func runRetrieval(t *testing.T, v any, mode, dataset, corpus string, more ...string) {
 	t.Helper()
 	out := t.TempDir()

@@ -325,7 +325,9 @@ func (a *Arm) inputs(p *summary) {
 	if c := res.ReaderCost; c != nil {
 		add("the daemon's reader", markdown.Cell(c.Text()+", apart from the cost"))
 	}
-	add("prices of", markdown.Cell(res.Cost.PricesDate))
+	if date := res.Cost.PricesDate; date != "" {
+		add("prices of", markdown.Cell(date))
+	}
 	add("evalctl", join(markdown.Cell, id.Tool.Version, id.Tool.Commit))
 	add("time", fmt.Sprintf("%s to %s", stamp(res.StartedAt), stamp(res.FinishedAt)))
 	add("result", join(markdown.Cell, a.Run.Path))
