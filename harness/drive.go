@@ -23,8 +23,8 @@ type runner struct {
 	failures   atomic.Int64
 	streak     streak
 	stopAsking context.CancelCauseFunc
-	// again are the questions that Config.RetryErrors tries again. Those of untried have no new record
-	// yet; only the recorder uses it while questions are asked.
+	// again are the questions that Config.RetryErrors tries again. Those of untried have no new
+	// record yet; only the recorder uses it while questions are asked.
 	again, untried map[int]bool
 	documents      func(dataset.Question, result.Chunk, scorer.Ranking) []string
 }

@@ -56,8 +56,8 @@ type Config struct {
 	// RequireMode, if set, is the retrieval mode that every answer must report. The first answer
 	// that reports another one, or none, stops the run with ErrMode.
 	RequireMode string
-	// MaxFailures, if above 0, is how many questions may not pass before no other is asked. Those that
-	// are being asked still finish, and the run stops with ErrMaxFailures.
+	// MaxFailures, if above 0, is how many questions may not pass before no other is asked. Those
+	// that are being asked still finish, and the run stops with ErrMaxFailures.
 	MaxFailures int
 	// RetryErrors is set if Run tries the questions of a journal again that failed, or whose answers
 	// have no verdict, for a reason that does not lie in them: see journal.State.

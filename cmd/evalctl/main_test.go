@@ -220,8 +220,8 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 	"uncounted": func() func(llmtest.Call) llmtest.Reply {
 		return func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`} }
 	},
-	// bills passes every answer, and counts tokens in a different way each time: reasoning only in the
-	// total, less than nothing, an engine's failure first, and what no request could use.
+	// bills passes every answer, and counts tokens in a different way each time: reasoning only in
+	// the total, less than nothing, an engine's failure first, and what no request could use.
 	"bills": func() func(llmtest.Call) llmtest.Reply {
 		var calls atomic.Int32
 		return func(llmtest.Call) llmtest.Reply {

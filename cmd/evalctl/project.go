@@ -35,7 +35,8 @@ var notConfigured = map[string]string{
 type project struct {
 	file *projectFile // nil without one
 	done bool
-	// err is what is wrong with the file. Resolve does not return it, because kong would blame a flag.
+	// err is what is wrong with the file. Resolve does not return it, because kong would blame a
+	// flag.
 	err error
 	// resumed is set if the command has --resume: its flags come from its journal or ledger.
 	resumed bool

@@ -17,8 +17,8 @@ import (
 	"evalctl/harness/target"
 )
 
-// TestRunRetriesErrors: a run finishes although a daemon broke connections, and answered 500 once. Its
-// result is complete, and what its hint says to enter repairs it.
+// TestRunRetriesErrors: a run finishes although a daemon broke connections, and answered 500 once.
+// Its result is complete, and what its hint says to enter repairs it.
 func TestRunRetriesErrors(t *testing.T) {
 	var repaired atomic.Bool
 	d := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {

@@ -118,7 +118,7 @@ func TestSameTimeAndSize(t *testing.T) {
 	}
 }
 
-// TestEndedKeys: expired and revoked keys are told so.
+// TestEndedKeys: a request with an expired or revoked key learns why it is rejected.
 func TestEndedKeys(t *testing.T) {
 	s, _, _ := followed(t, keysText("late", ", expires: 2020-01-01", "gone", ", revoked: 2021-02-03T04:05:06Z",
 		"good", ", expires: 9000-01-01"))

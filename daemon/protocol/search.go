@@ -40,9 +40,9 @@ type SearchRequest struct {
 	Mode  string `json:"mode,omitempty"`
 	Scope string `json:"scope,omitempty"`
 	Sort  string `json:"sort,omitempty"`
-	// QuestionDate is when the question is asked, in RFC 3339 or as YYYY-MM-DD. Documents dated on a
-	// later day, each in its own zone, or with an unreadable date, are left out; undated ones are not.
-	// SearchFilters.DateTo bounds the instant.
+	// QuestionDate is when the question is asked, in RFC 3339 or as YYYY-MM-DD. Documents dated on
+	// a later day, each in its own zone, or with an unreadable date, are left out; undated ones are
+	// not. SearchFilters.DateTo bounds the instant.
 	QuestionDate string `json:"question_date,omitempty"`
 	// CandidateK is how many candidates each leg of a hybrid contributes, RerankTopN how many of
 	// the fused candidates are reranked.

@@ -110,8 +110,9 @@ func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []can
 //
 //	weight · ln(1 + (n-df+0.5)/(df+0.5)) · (k1+1) · tf/(tf+k1)
 //
-// where weight is that of the term in the query, df is the number of chunks that contain the term in any field, and tf is the sum of its
-// occurrences in the fields, weighted by fieldWeights, those in the text divided by
+// where weight is that of the term in the query, df is the number of chunks that contain the term
+// in any field, and tf is the sum of its occurrences in the fields, weighted by fieldWeights, those
+// in the text divided by
 //
 //	norm = 1 - b + b·(length+lengthSlack)/(average+lengthSlack)
 //

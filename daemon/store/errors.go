@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The conditions that a caller can act on (most are of spec 7.2). Match them with errors.Is or with the
-// functions below.
+// The conditions that a caller can act on (most are of spec 7.2). Match them with errors.Is or with
+// the functions below.
 var (
 	// ErrNotFound: there is no document at this path. A directory is not a document.
 	ErrNotFound = errors.New("not found")

@@ -173,8 +173,8 @@ func (s *Sum) addAnswer(r result.Record) {
 }
 
 // Fill sets the figures of res to those of the records. The cluster tag in res.Settings, the
-// repeats in res.Identity and what of the judge's cost is in no record must be set. The maps of res belong to s: no record may
-// be added after Fill while res is in use.
+// repeats in res.Identity and what of the judge's cost is in no record must be set. The maps of res
+// belong to s: no record may be added after Fill while res is in use.
 func (s *Sum) Fill(res *result.Result) {
 	n := s.counts
 	res.Total, res.Passed, res.Counts = n.Total, n.Passed, n

@@ -42,8 +42,8 @@ type Death struct {
 	// Killer is the check during which the restarted daemon died again although no other check was
 	// running. It is empty if the daemon was not restarted, or if no check alone makes it die.
 	Killer string `json:"killer,omitempty"`
-	// Request is the last request of Killer, or else of After. Before the checks it is the first request
-	// that got no answer.
+	// Request is the last request of Killer, or else of After. Before the checks it is the first
+	// request that got no answer.
 	Request string `json:"request,omitempty"`
 	// Cause is what the daemon's health check, or its process, said. It may contain lines of the
 	// daemon's log.

@@ -27,8 +27,8 @@ func (d *target) deleteBrain(ctx context.Context, id string) {
 			time.Sleep(time.Duration(try) * cleanupPause)
 			res, err := d.requestDeletion(ctx, id)
 			switch {
-			// The check may have deleted the brain. Then the daemon returns 404, or 403 if it does not
-			// reveal to the token which brains exist.
+			// The check may have deleted the brain. Then the daemon returns 404, or 403 if it does
+			// not reveal to the token which brains exist.
 			case err == nil && (res.status/100 == 2 || slices.Contains([]int{403, 404}, res.status)):
 				return
 			case err != nil && !timedOut(err) && ctx.Err() == nil:

@@ -15,8 +15,8 @@ type Finding struct {
 	Cause string `json:"cause"`
 	// Level is the highest level of the checks.
 	Level Level `json:"level"`
-	// Checks are the ids of the broken checks: MUST first, then in catalog order. The first one is the
-	// evidence. The finding of a daemon's death names the check that caused it.
+	// Checks are the ids of the broken checks: MUST first, then in catalog order. The first one is
+	// the evidence. The finding of a daemon's death names the check that caused it.
 	Checks []string `json:"checks"`
 	// NotJudged is the number of checks that have no verdict because of the same cause.
 	NotJudged int `json:"not_judged,omitempty"`
@@ -66,8 +66,8 @@ func findings(results []Result, routes *routes) []Finding {
 	return list
 }
 
-// Summary says what a finding is based on, such as "5 checks: a, b, c and 2 more; 12 more not judged".
-// It names at most most checks.
+// Summary says what a finding is based on, such as "5 checks: a, b, c and 2 more; 12 more not
+// judged". It names at most most checks.
 func (f Finding) Summary(most int) string {
 	named := f.Checks[:min(most, len(f.Checks))]
 	text := "1 check: "

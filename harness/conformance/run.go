@@ -46,10 +46,10 @@ type Options struct {
 	Agent string
 	// Process is the daemon's process if it was started for the run, else nil.
 	Process Process
-	// Restart starts the daemon again after it died, and stops what is left of it before. It returns
-	// the daemon's base URL, which may be another one, and its process. The daemon need not have the
-	// brains that it had. Restart is called at most three times. If it is nil, the death of the daemon ends
-	// the run. MCP follows the daemon if it begins with Endpoint.
+	// Restart starts the daemon again after it died, and stops what is left of it before. It
+	// returns the daemon's base URL, which may be another one, and its process. The daemon need not
+	// have the brains that it had. Restart is called at most three times. If it is nil, the death
+	// of the daemon ends the run. MCP follows the daemon if it begins with Endpoint.
 	Restart func(context.Context) (endpoint string, p Process, err error)
 	// Log returns the last lines of the log of a daemon whose process is running. It may be nil.
 	Log func() string

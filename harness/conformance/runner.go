@@ -58,8 +58,8 @@ func (r *runner) runAll(ctx context.Context) []Result {
 	return r.results
 }
 
-// probe probes the daemon, and restarts it once if it dies meanwhile. What was asked then is not asked
-// again, if the probe can do without it.
+// probe probes the daemon, and restarts it once if it dies meanwhile. What was asked then is not
+// asked again, if the probe can do without it.
 func (r *runner) probe(ctx context.Context) error {
 	deadly := ""
 	for {

@@ -62,14 +62,14 @@ type startLine struct {
 type Entry struct {
 	Kind  string `json:"kind"`
 	Index int    `json:"index"`
-	// Call is a request to the judge: before it was sent, with its worst case, or with its outcome. Of
-	// KindSpent it has all requests of a judgement that returned no grade.
+	// Call is a request to the judge: before it was sent, with its worst case, or with its outcome.
+	// Of KindSpent it has all requests of a judgement that returned no grade.
 	Call *result.JudgeCall `json:"call,omitempty"`
 	// Brain is the brain that was seeded.
 	Brain string `json:"brain,omitempty"`
 
-	// Questions are, of KindStopped, the questions that ended with one failure that does not depend on
-	// them. They may be tried again.
+	// Questions are, of KindStopped, the questions that ended with one failure that does not depend
+	// on them. They may be tried again.
 	Questions []int `json:"questions,omitempty"`
 
 	// Record is the last key, so that it can be found in the line without parsing it.
@@ -82,8 +82,9 @@ const (
 	KindAnswer = "answer" // a record that waits for its grade, or an error
 	KindGrade  = "grade"  // the same record, graded
 	KindSpent  = "spent"
-	// KindAttempt is a request to the judge that is about to be sent, KindSettled its outcome. Without
-	// one, the request was in flight when the run was killed, and counts with its worst case.
+	// KindAttempt is a request to the judge that is about to be sent, KindSettled its outcome.
+	// Without one, the request was in flight when the run was killed, and counts with its worst
+	// case.
 	KindAttempt = "attempt"
 	KindSettled = "settled"
 	// kindResumed ends the requests of a run that is resumed: those of a later grade come after it.
@@ -92,8 +93,9 @@ const (
 	// left no request unanswered.
 	kindSeeded  = "seeded"
 	KindStopped = "stopped"
-	// KindReopened begins another try at a finished question. Its record is that of the earlier try if
-	// the question is asked again, and the answer without its verdict if only that is judged again.
+	// KindReopened begins another try at a finished question. Its record is that of the earlier try
+	// if the question is asked again, and the answer without its verdict if only that is judged
+	// again.
 	KindReopened = "reopened"
 	// KindFinished is written after the last question of a run whose journal is kept.
 	KindFinished = "finished"

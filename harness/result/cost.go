@@ -31,8 +31,8 @@ type Cost struct {
 	// PricesDate is the day of the judge's price, YYYY-MM-DD; empty if the day is not known, as of a
 	// price that was given, or nothing was priced.
 	PricesDate string `json:"prices_date,omitempty"`
-	// Unassigned are the judge's requests that belong to the verdict of no question in the file, because
-	// the run ended before it, or the question was asked again.
+	// Unassigned are the judge's requests that belong to the verdict of no question in the file,
+	// because the run ended before it, or the question was asked again.
 	Unassigned []JudgeCall `json:"unassigned,omitempty"`
 }
 

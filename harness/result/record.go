@@ -75,9 +75,9 @@ type Record struct {
 	// CutBytes is how much of the answer is not kept, 0 unless the question failed.
 	CutBytes int `json:"cut_bytes,omitempty"`
 
-	// The remaining keys are those of a replay. Type is the stratum of the question, JudgeType selects
-	// the prompts of its judge, Cause is what lost it. Actor is the use of the model that wrote the
-	// answer, unless the daemon did.
+	// The remaining keys are those of a replay. Type is the stratum of the question, JudgeType
+	// selects the prompts of its judge, Cause is what lost it. Actor is the use of the model that
+	// wrote the answer, unless the daemon did.
 	Type          string       `json:"question_type,omitempty"`
 	JudgeType     string       `json:"judge_type,omitempty"`
 	JudgeVerdict  JudgeVerdict `json:"judge_verdict,omitempty"`

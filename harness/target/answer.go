@@ -38,9 +38,9 @@ type Answer struct {
 	Usage        *protocol.Usage
 	// Latency is the time that the answering attempt took, or the last one if none answered.
 	Latency time.Duration
-	// Waited is how much longer the caller waited: the attempts before that one, and the pauses that
-	// Retry-After, a backoff or a rate limit caused. Latency and Waited together are the time from the
-	// question to its answer.
+	// Waited is how much longer the caller waited: the attempts before that one, and the pauses
+	// that Retry-After, a backoff or a rate limit caused. Latency and Waited together are the time
+	// from the question to its answer.
 	Waited time.Duration
 	// FirstDelta is the time from the start of the answering attempt to the first text, 0 if none was
 	// streamed.

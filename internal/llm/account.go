@@ -21,9 +21,9 @@ type Charge struct {
 	Usage Usage
 	// Cost is everything charged, Lost included.
 	Cost USD
-	// Lost is Cost if that is the worst case, because the provider's count of the tokens is not known:
-	// there was no answer, or a count was missing or cannot be believed. The request may have been
-	// charged less.
+	// Lost is Cost if that is the worst case, because the provider's count of the tokens is not
+	// known: there was no answer, or a count was missing or cannot be believed. The request may
+	// have been charged less.
 	Lost USD
 	// UsageProblem says what is wrong with the provider's count.
 	UsageProblem string

@@ -32,8 +32,8 @@ type Request struct {
 	MaxTokens   int
 	// JSON asks for strict JSON-object mode.
 	JSON bool
-	// Timeout limits each attempt, from its sending to the end of its answer; 0 is no limit. An attempt
-	// that reaches it fails and is not repeated. It is not sent.
+	// Timeout limits each attempt, from its sending to the end of its answer; 0 is no limit. An
+	// attempt that reaches it fails and is not repeated. It is not sent.
 	Timeout time.Duration
 	// Attempt distinguishes requests that are repeated to get another answer, from 0. It is not sent;
 	// a Cache keeps one answer for each.
@@ -60,8 +60,8 @@ type Response struct {
 	// empty. It is set only by calls that do not stream.
 	Refusal string
 	Usage   Usage
-	// UsageProblem says why the provider's counts of tokens cannot be believed, such as a negative one.
-	// A Meter then charges the worst case, and sets Usage to it.
+	// UsageProblem says why the provider's counts of tokens cannot be believed, such as a negative
+	// one. A Meter then charges the worst case, and sets Usage to it.
 	UsageProblem string
 	Attempts     int
 	// Cost is what the call was charged, lost attempts included. Only a Meter sets it; otherwise it

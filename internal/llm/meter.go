@@ -17,7 +17,7 @@ import (
 // estimated. The cap therefore also holds when attempts are repeated. This relies on the provider
 // to respect MaxTokens: more than the worst case is not believed.
 //
-// The Witness of a call's context is told of each attempt.
+// The Witness of a call's context sees each attempt.
 type Meter struct {
 	provider Provider
 	prices   Prices

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Witness is told of each attempt that a Meter makes, before it is sent: the worst case is what it
-// may be charged if the process ends. end must be told the outcome; it is called once. An error
-// prevents the attempt, and is that of the call. A Witness is called concurrently if calls with its
+// Witness is called for each attempt that a Meter makes, before it is sent: worst is what the attempt
+// may be charged if the process ends. end is called once, with the outcome. An error prevents the
+// attempt, and is that of the call. A Witness is called concurrently if calls with its
 // context are.
 type Witness func(worst Charge) (end func(outcome string, c Charge), err error)
 
@@ -19,7 +19,7 @@ func WithWitness(ctx context.Context, w Witness) context.Context {
 	return context.WithValue(ctx, witnessKey{}, w)
 }
 
-// begin tells the context's witness of an attempt, if there is one.
+// begin calls the context's witness for an attempt, if there is one.
 func begin(ctx context.Context, worst Charge) (end func(string, Charge), err error) {
 	w, ok := ctx.Value(witnessKey{}).(Witness)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"evalctl/internal/llm/llmtest"
 )
 
-// TestWitness: a witness is told of each attempt before it is sent, with its worst case, and of its
-// outcome after it.
+// TestWitness: a witness sees each attempt with its worst case before it is sent, and its outcome
+// after it.
 func TestWitness(t *testing.T) {
 	m, srv := openMeter(t, nil, llmtest.Script(
 		llmtest.Reply{Status: 504, RetryAfter: "0"}, llmtest.Reply{Status: 429, RetryAfter: "0"},

@@ -83,11 +83,12 @@ type Repo struct {
 // this or in another process. A layout that is newer than this package supports is
 // store.ErrSchemaVersion.
 //
-// Every mutation is durable when it returns. It fails with store.ErrConflict if another program
-// has moved the branch. Then, or once Replaced has found it out, the store is Broken, and reopening
-// it sets the files to the new commit. A lock file of another program is store.ErrLocked. BatchOptions.Reason is the subject of a commit and Message its body. The
-// committer is always evalctl <evalctl@localhost>, which is also the default for Author and
-// Email. Control characters in all of these are replaced with spaces.
+// Every mutation is durable when it returns. It fails with store.ErrConflict if another program has
+// moved the branch. Then, or once Replaced has found it out, the store is Broken, and reopening it
+// sets the files to the new commit. A lock file of another program is store.ErrLocked.
+// BatchOptions.Reason is the subject of a commit and Message its body. The committer is always
+// evalctl <evalctl@localhost>, which is also the default for Author and Email. Control characters
+// in all of these are replaced with spaces.
 //
 // Paths that git reserves are store.ErrInvalidPath: those with a segment .git or .gitmodules,
 // including their other spellings on other systems. Documents do not affect what is committed:
