@@ -72,7 +72,7 @@ func (r *armRun) complete(rec *result.Record) {
 	}
 	rec.JudgeVerdict = verdictOf(rec, abstention)
 	reads, judged := r.plan.scenario(r.arm).Reads(), r.plan.judging != nil
-	rec.Cause = causeOf(rec, abstention, reads, judged, r.plan.TopK)
+	rec.Cause = causeOf(rec, abstention, reads, judged, r.arm.daemon(), r.plan.TopK)
 	if q.Erratum != nil && q.Erratum.Exclude {
 		*rec = setAside(*rec, abstention)
 	}

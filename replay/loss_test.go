@@ -27,6 +27,7 @@ func TestCause(t *testing.T) {
 		abstention bool
 		silent     bool // no reader wrote the answer
 		exact      bool // no model judged it
+		baseline   bool // it retrieves nothing
 		want       result.Cause
 	}{
 		"passed":        {r: result.Record{Outcome: result.Scored, Passed: true, Retrieval: found(0)}},
@@ -65,9 +66,9 @@ func TestCause(t *testing.T) {
 		"reader":                 {r: result.Record{Outcome: result.Scored, Retrieval: found(10), Reference: "red", Answer: "Blue"}, want: result.CauseReader},
 		"gold unknown":           {r: result.Record{Outcome: result.Scored, Reference: "red", Answer: "Blue"}, want: result.CauseUnknown},
 		"declines, gold unknown": {r: result.Record{Outcome: result.Scored, Reference: "red", Answer: "I don't know."}, want: result.CauseUnknown},
-		"gold given":             {r: result.Record{Outcome: result.Scored, ExpectedPaths: []string{"s"}, Reference: "red", Answer: "Blue"}, want: result.CauseReader},
+		"baseline":               {baseline: true, r: result.Record{Outcome: result.Scored, Reference: "red", Answer: "Blue"}, want: result.CauseReader},
 	} {
-		if got := causeOf(&tt.r, tt.abstention, !tt.silent, !tt.exact, topK); got != tt.want {
+		if got := causeOf(&tt.r, tt.abstention, !tt.silent, !tt.exact, !tt.baseline, topK); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}

@@ -27,7 +27,7 @@ func TestReplayEqualsRun(t *testing.T) {
 	var ran struct{ Retrieval result.Retrieval }
 	task := filepath.Join(neutralData, "locomo-session")
 	runRetrieval(t, &ran, "bm25", filepath.Join(task, "questions.jsonl"), filepath.Join(task, "corpus.jsonl"),
-		"--brain-tag", "conv")
+		"--brain-tag", "conv", "--top-k", "50")
 	dir := t.TempDir()
 	absolute, err := filepath.Abs(file)
 	if err != nil {

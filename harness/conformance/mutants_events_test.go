@@ -136,7 +136,7 @@ func changeMutants() []mutant {
 			made := object{"kind": "created", "path": o["path"], "when": o["when"], "reason": o["reason"]}
 			return []frame{{strconv.Itoa(n), f.name, string(encode(made))},
 				{strconv.Itoa(n), f.name, string(encode(gone))}}
-		}), []string{"events-renamed", "events-renamed-old-path"}, []string{"events-*"}},
+		}), []string{"events-renamed"}, []string{"events-*"}},
 	}
 }
 
@@ -189,7 +189,7 @@ func replayMutants() []mutant {
 					return []frame{fr}
 				}
 				next.ServeHTTP(f, r)
-			}), []string{"events-commit-order"}, []string{"events-*"}},
+			}), []string{"events-batch"}, []string{"events-*"}},
 		{"rejected-reported", "a rejected delete is reported", replaceEventFrames(func(f frame) []frame {
 			if strings.Contains(f.data, sentinelPath) {
 				return []frame{{f.id, f.name, `{"kind":"deleted","path":"none.md","when":"2024-01-01T00:00:00.000Z"}`},
