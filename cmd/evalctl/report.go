@@ -156,7 +156,7 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens, doubt,
 			pricesOf(res.Cost.PricesDate))
 	}
-	if res.ReaderCost != nil {
+	if c := res.ReaderCost; c != nil && (c.USD == nil || *c.USD > 0) { // not what costs nothing
 		t.field("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", printable(res.ReaderCost.Text(), oneLine),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, count(res.ReaderUsage.Reported, "answer"))
 	}

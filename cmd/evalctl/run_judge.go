@@ -87,7 +87,7 @@ func (c *judgeFlags) pricesDate(model string) string {
 }
 
 // readerPrices are those of the models that the daemon reports. A daemon that is running already
-// does not say who provides them.
+// does not say who provides them. The offline reader of the reference daemon costs nothing.
 func (c *runCmd) readerPrices() *result.ReaderPrices {
 	provider := llm.ProviderOpenAI
 	if c.Endpoint == "" {
@@ -98,6 +98,9 @@ func (c *runCmd) readerPrices() *result.ReaderPrices {
 		date = "" // some may be given
 	}
 	return &result.ReaderPrices{Date: date, Of: func(model string) (llm.Price, bool) {
+		if model == llm.ProviderFake {
+			return llm.Price{}, true
+		}
 		return c.prices.Of(provider, model)
 	}}
 }

@@ -165,7 +165,7 @@ func (s *Sum) addAnswer(r result.Record) {
 		s.prompts[r.PromptSHA256]++
 	}
 	addTokens(&s.reader, r.Usage)
-	if r.Usage != nil {
+	if r.Usage != nil && r.Usage.InputTokens+r.Usage.OutputTokens > 0 { // else no model was called
 		sums := s.readers[r.Model]
 		addTokens(&sums, r.Usage)
 		s.readers[r.Model] = sums
