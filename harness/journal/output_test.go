@@ -170,6 +170,7 @@ func TestOutputIsAlwaysComplete(t *testing.T) {
 	if err := out.Write(writing(text)); err != nil {
 		t.Fatal(err)
 	}
+	latest := out.Latest() // of every output of the SDK
 	done := make(chan struct{})
 	var reader sync.WaitGroup
 	defer reader.Wait()
@@ -181,7 +182,7 @@ func TestOutputIsAlwaysComplete(t *testing.T) {
 				return
 			default:
 			}
-			if data, err := os.ReadFile(out.Latest()); err != nil || len(data) != len(text) {
+			if data, err := os.ReadFile(latest); err != nil || len(data) != len(text) {
 				t.Errorf("got %d bytes, %v", len(data), err)
 				return
 			}
@@ -189,7 +190,7 @@ func TestOutputIsAlwaysComplete(t *testing.T) {
 	})
 	for i := range 20 {
 		if i%4 == 0 { // as an older evalctl does
-			if err := atomicfile.Write(out.Latest(), 0o600, writing(strings.Repeat("y", len(text)))); err != nil {
+			if err := atomicfile.Write(latest, 0o600, writing(strings.Repeat("y", len(text)))); err != nil {
 				t.Fatal(err)
 			}
 		}
