@@ -9,8 +9,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestFailedAskRetrieves checks that what an ask retrieved before it failed counts for retrieval, and
-// that only a question without a list of chunks counts as an error of retrieval.
+// TestFailedAskRetrieves checks that what an ask retrieved before it failed counts for retrieval,
+// and that only a question without a list of chunks counts as an error of retrieval.
 func TestFailedAskRetrieves(t *testing.T) {
 	retrieve := event("retrieve", `{"chunks":[{"path":"d.md","score":1}]}`)
 	for _, c := range []struct {

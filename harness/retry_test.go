@@ -17,8 +17,8 @@ import (
 	"evalctl/scorer"
 )
 
-// ailing is a daemon that hangs up on questions 2 and 5 and answers 404 to question 3 and wrongly to
-// question 4, until it is repaired. It is alive all the time.
+// ailing is a daemon that hangs up on questions 2 and 5 and answers 404 to question 3 and wrongly
+// to question 4, until it is repaired. It is alive all the time.
 func ailing(tb testing.TB, repaired *atomic.Bool) *daemontest.Daemon {
 	return daemontest.New(tb, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
 		if !strings.HasSuffix(r.URL.Path, "/ask") {
@@ -114,8 +114,8 @@ func TestRetryErrors(t *testing.T) {
 	}
 }
 
-// TestRetryFailsAgain: a question that fails again stays one that can be tried again, and counts its
-// tries.
+// TestRetryFailsAgain: a question that fails again stays one that can be tried again, and counts
+// its tries.
 func TestRetryFailsAgain(t *testing.T) {
 	var never atomic.Bool
 	s := ailing(t, &never)
@@ -138,9 +138,9 @@ func TestRetryFailsAgain(t *testing.T) {
 	}
 }
 
-// TestRetryCutAtEveryLine kills the process in which questions are tried again, after every line and
-// within it. Whatever was written, a resume completes the run, asks no question that has its answer,
-// and counts all money that the journal has.
+// TestRetryCutAtEveryLine kills the process in which questions are tried again, after every line
+// and within it. Whatever was written, a resume completes the run, asks no question that has its
+// answer, and counts all money that the journal has.
 func TestRetryCutAtEveryLine(t *testing.T) {
 	var repaired atomic.Bool
 	s := ailing(t, &repaired)
@@ -202,8 +202,8 @@ func TestRetryCutAtEveryLine(t *testing.T) {
 	}
 }
 
-// TestRetryStopped: a run that is interrupted before it has tried all questions again has them all in
-// its result nevertheless, with the failures of the earlier tries.
+// TestRetryStopped: a run that is interrupted before it has tried all questions again has them all
+// in its result nevertheless, with the failures of the earlier tries.
 func TestRetryStopped(t *testing.T) {
 	var repaired atomic.Bool
 	s := ailing(t, &repaired)
@@ -229,8 +229,8 @@ func TestRetryStopped(t *testing.T) {
 	}
 }
 
-// TestSystematicFailure: the same failure ends a run after eight questions, any other outcome between
-// them does not, and the questions that ended with it can be asked again.
+// TestSystematicFailure: the same failure ends a run after eight questions, any other outcome
+// between them does not, and the questions that ended with it can be asked again.
 func TestSystematicFailure(t *testing.T) {
 	var repaired atomic.Bool
 	s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {

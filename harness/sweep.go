@@ -15,8 +15,8 @@ import (
 // SweepFile is the file of one sweep.
 type SweepFile struct{ out journal.Output }
 
-// NewSweepFile returns the file of a sweep that began at started, <dir>/<sdk>.sweep.json with a name
-// of its own. Nothing is written yet.
+// NewSweepFile returns the file of a sweep that began at started, <dir>/<sdk>.sweep.json with a
+// name of its own. Nothing is written yet.
 func NewSweepFile(dir, sdk string, started time.Time) *SweepFile {
 	return &SweepFile{journal.NewOutput(dir, sdk+".sweep", started)}
 }

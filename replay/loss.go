@@ -17,8 +17,8 @@ const suspectWords = 60
 
 // causeOf returns what lost a finished question, empty if it passed or does not count. The first
 // stage that failed is blamed: a reader that declines because the gold was not retrieved is not at
-// fault. wrote reports whether a reader wrote the answer, judged whether a model judged it, retrieves
-// whether a daemon chose what the reader saw.
+// fault. wrote reports whether a reader wrote the answer, judged whether a model judged it,
+// retrieves whether a daemon chose what the reader saw.
 func causeOf(r *result.Record, abstention, wrote, judged, retrieves bool, topK int) result.Cause {
 	switch {
 	case r.Passed || r.Outcome == result.NoGold:

@@ -85,9 +85,9 @@ func NewTyped(p llm.Provider, model string, byType PromptSet) (*Judge, error) {
 	return j, nil
 }
 
-// LimitUnusable lets Score return ErrUnusable for the n-th verdict in a row that cannot be used, and
-// for each further one until one can be. The order is that in which judgements end. 0 is no limit.
-// It must be called before Score.
+// LimitUnusable lets Score return ErrUnusable for the n-th verdict in a row that cannot be used,
+// and for each further one until one can be. The order is that in which judgements end. 0 is no
+// limit. It must be called before Score.
 func (j *Judge) LimitUnusable(n int) { j.maxUnusable = int64(n) }
 
 // Name returns the name in the judge's prompts, by default "judge".

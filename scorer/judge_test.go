@@ -110,8 +110,8 @@ func TestJudgeRepair(t *testing.T) {
 	}
 }
 
-// TestEmptyReplies: they are repaired by a request that providers accept, which none of them do with
-// an empty message.
+// TestEmptyReplies: they are repaired by a request that providers accept, which none of them do
+// with an empty message.
 func TestEmptyReplies(t *testing.T) {
 	for name, tt := range map[string]struct{ message, problem string }{
 		"empty":   {`{"role":"assistant","content":""}`, "it is empty"},

@@ -18,8 +18,9 @@ import (
 	"evalctl/internal/llm"
 )
 
-// mortal serves the reference daemon at the address in its first argument, until a client declares a
-// body that is too large to be sent. With a second argument it sends more responses than requests.
+// mortal serves the reference daemon at the address in its first argument, until a client declares
+// a body that is too large to be sent. With a second argument it sends more responses than
+// requests.
 func mortal() {
 	d, err := daemon.New(context.Background(), daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
 	if err != nil {

@@ -114,8 +114,8 @@ func (e *verdictError) code() int {
 	return exitUsage
 }
 
-// systematicCode returns the exit code of a run that the same failure stopped. A judge that does not
-// answer is not the daemon's failure.
+// systematicCode returns the exit code of a run that the same failure stopped. A judge that does
+// not answer is not the daemon's failure.
 func systematicCode(cause error) int {
 	if same, ok := errors.AsType[*harness.SystematicError](cause); ok && same.Judge {
 		return exitUsage

@@ -18,8 +18,8 @@ import (
 	"evalctl/harness/daemontest"
 )
 
-// TestFailuresAreInOrder checks that every output lists the questions that did not pass in the order
-// of the dataset, although they finish in another one.
+// TestFailuresAreInOrder checks that every output lists the questions that did not pass in the
+// order of the dataset, although they finish in another one.
 func TestFailuresAreInOrder(t *testing.T) {
 	const questions = 24
 	dir := t.TempDir()

@@ -167,8 +167,8 @@ type pace struct {
 	tenth int
 }
 
-// due reports whether a plain line is due, and counts it: after each tenth of total, and if there was
-// none for a while.
+// due reports whether a plain line is due, and counts it: after each tenth of total, and if there
+// was none for a while.
 func (p *pace) due(done, total int) bool {
 	now, tenth := time.Now(), done*10/total
 	since := now.Sub(p.drawn)

@@ -11,8 +11,8 @@ import (
 // listedFailures is the maximum number of failed questions in the report.
 const listedFailures = 20
 
-// failures are the first questions that did not pass, in the order of the dataset, and the number of
-// the others.
+// failures are the first questions that did not pass, in the order of the dataset, and the number
+// of the others.
 type failures struct {
 	failed []result.Record
 	more   int

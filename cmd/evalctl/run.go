@@ -81,8 +81,8 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 	return c.ask(ctx, p, t, plan, config, j)
 }
 
-// check returns an error if the daemon's answers cannot be read. The brains that the run has created
-// are removed then, since nothing is asked in them.
+// check returns an error if the daemon's answers cannot be read. The brains that the run has
+// created are removed then, since nothing is asked in them.
 func (c *runCmd) check(
 	ctx context.Context, plan *plan, session *harness.Session, asked *target.Target,
 ) error {

@@ -91,8 +91,8 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	return d.Serve(ctx, l)
 }
 
-// openKeys returns the keys of the API, which follow their file until stop is called. Without --keys
-// they are nil.
+// openKeys returns the keys of the API, which follow their file until stop is called. Without
+// --keys they are nil.
 func (c *serveCmd) openKeys(ctx context.Context, p *process, log *slog.Logger) (_ *httpapi.Keys, stop func(), err error) {
 	if c.Keys == "" {
 		return nil, func() {}, nil

@@ -29,7 +29,8 @@ func fragileDaemon(t *testing.T) *daemontest.Daemon {
 	})
 }
 
-// runAt asks a daemon questions about these words, with --brain notes, and returns what was printed.
+// runAt asks a daemon questions about these words, with --brain notes, and returns what was
+// printed.
 func runAt(t *testing.T, url string, words ...string) (code int, out, errs string) {
 	dir := t.TempDir()
 	var lines strings.Builder
@@ -52,8 +53,8 @@ func runAt(t *testing.T, url string, words ...string) (code int, out, errs strin
 	return code, stdout.String(), stderr.String()
 }
 
-// TestAnyOrderStarts checks that a daemon that fails on a question fails that question only, wherever
-// it is in the dataset.
+// TestAnyOrderStarts checks that a daemon that fails on a question fails that question only,
+// wherever it is in the dataset.
 func TestAnyOrderStarts(t *testing.T) {
 	d := fragileDaemon(t)
 	for _, words := range []string{

@@ -38,8 +38,8 @@ func rejectingDaemon(t *testing.T) *daemontest.Daemon {
 	})
 }
 
-// TestWaits checks that the time that a retry costs is apart from that of the answer in the terminal,
-// in JSON, in Markdown and in the result file, which is valid and verified.
+// TestWaits checks that the time that a retry costs is apart from that of the answer in the
+// terminal, in JSON, in Markdown and in the result file, which is valid and verified.
 func TestWaits(t *testing.T) {
 	dir := t.TempDir()
 	var lines strings.Builder

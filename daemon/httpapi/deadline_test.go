@@ -11,8 +11,8 @@ import (
 	"evalctl/daemon/store/memstore"
 )
 
-// TestDeadlines: a request whose store is not open in time, and a batch that waits for other writes,
-// are ended with the status and the code of spec 7.1. They work once the obstacle is gone.
+// TestDeadlines: a request whose store is not open in time, and a batch that waits for other
+// writes, are ended with the status and the code of spec 7.1. They work once the obstacle is gone.
 func TestDeadlines(t *testing.T) {
 	const (
 		batch = `{"reason":"r","ops":[{"type":"write","path":"a.md","content_base64":""}]}`

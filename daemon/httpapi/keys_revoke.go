@@ -71,8 +71,8 @@ func findKey(keys []Key, which string) (int, error) {
 	return 0, fmt.Errorf("%q may mean %s: use more digits of the id, or another name", which, strings.Join(names, " or "))
 }
 
-// markRevoked returns the new content of a file, in which all are the keys and the one at i is newly
-// revoked.
+// markRevoked returns the new content of a file, in which all are the keys and the one at i is
+// newly revoked.
 func markRevoked(file string, data []byte, all []Key, i int) ([]byte, error) {
 	layout := fmt.Errorf("%s: revoke key %q: the file's layout does not allow it: "+
 		"write keys as a plain list", file, all[i].Name)

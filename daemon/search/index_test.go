@@ -123,8 +123,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// A question knows what is dated on its own day, each day being that of the clock where the date was
-// written.
+// A question knows what is dated on its own day, each day being that of the clock where the date
+// was written.
 func TestBefore(t *testing.T) {
 	noon := time.Date(2024, 5, 8, 12, 0, 0, 0, time.UTC)
 	east := time.FixedZone("", 10*3600)

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The limit holds in every mode and order, the best passages are taken, and places that are left are
-// filled only if the query asks for it.
+// The limit holds in every mode and order, the best passages are taken, and places that are left
+// are filled only if the query asks for it.
 func TestMaxPerDocument(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ix := New(&Options{ChunkSize: MinChunkSize})

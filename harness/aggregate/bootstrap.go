@@ -38,8 +38,8 @@ func (u *unit) add(values [primaries]int64) {
 	}
 }
 
-// unitSum keeps the units of records, as far as they do not follow from the figures by tag: 48 bytes
-// for each brain and each repeated question, and for each other question up to mostUnits.
+// unitSum keeps the units of records, as far as they do not follow from the figures by tag: 48
+// bytes for each brain and each repeated question, and for each other question up to mostUnits.
 type unitSum struct {
 	brains, repeated map[string]*unit
 	single           []unit
@@ -72,9 +72,9 @@ func (s *unitSum) add(r result.Record, values [primaries]int64) {
 	s.single = append(s.single, unit{1, values})
 }
 
-// unitsOf returns the units of the questions with gold, with the name of the clusters that they are,
-// empty if they are single questions. They are nil if there are too many questions to keep. ok is
-// false if a question is in no cluster, or in several.
+// unitsOf returns the units of the questions with gold, with the name of the clusters that they
+// are, empty if they are single questions. They are nil if there are too many questions to keep. ok
+// is false if a question is in no cluster, or in several.
 func (m *retrievalSum) unitsOf(res *result.Result) (cluster string, units []unit, ok bool) {
 	clusters := map[string]*unit{}
 	switch tag := res.Settings.ClusterTag; {

@@ -145,8 +145,8 @@ func TestRetrievalIntervalValues(t *testing.T) {
 	}
 }
 
-// BenchmarkRetrievalIntervals fills the figures of 100,000 questions: of one brain, of 10,000 brains
-// and of 100.
+// BenchmarkRetrievalIntervals fills the figures of 100,000 questions: of one brain, of 10,000
+// brains and of 100.
 func BenchmarkRetrievalIntervals(b *testing.B) {
 	for _, brains := range []int{1, 10_000, 100} {
 		sum := aggregate.New(5)

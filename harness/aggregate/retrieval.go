@@ -116,8 +116,8 @@ func (m *retrievalSum) micro(f *accumulator) result.Metrics {
 	return out
 }
 
-// figures returns the figures of a run with the settings and the identity of res, nil if no question
-// had gold.
+// figures returns the figures of a run with the settings and the identity of res, nil if no
+// question had gold.
 func (m *retrievalSum) figures(res *result.Result) *result.Retrieval {
 	if m.all.n == 0 {
 		return nil

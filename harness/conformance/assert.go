@@ -63,7 +63,8 @@ func put(path, text string) step      { return send(putOf(path, text)) }
 func appendTo(path, text string) step { return send(appendOf(path, text)) }
 func remove(path string) step         { return send(deleteOf(path)) }
 
-// removed deletes a document and makes sure that it is gone, for checks about what follows from that.
+// removed deletes a document and makes sure that it is gone, for checks about what follows from
+// that.
 func removed(path string) step { return setup(remove(path), expectAbsent(path)) }
 
 // written writes a document and makes sure that it has the content.

@@ -124,7 +124,8 @@ func (r *response) code() string {
 	return " (" + code + ")"
 }
 
-// dueTo returns a step that runs steps and gives their contradictions one cause, wherever it is seen.
+// dueTo returns a step that runs steps and gives their contradictions one cause, wherever it is
+// seen.
 func dueTo(what string, steps ...step) step {
 	return func(ctx context.Context, c *client) error {
 		err := c.run(ctx, steps...)

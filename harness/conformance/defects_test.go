@@ -113,8 +113,8 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// wantFindings requires the findings of a report. Each is the beginning of a cause, or the id of the
-// only check of a finding.
+// wantFindings requires the findings of a report. Each is the beginning of a cause, or the id of
+// the only check of a finding.
 func wantFindings(t *testing.T, r Report, want []string) {
 	t.Helper()
 	for i, f := range r.Findings {

@@ -161,8 +161,8 @@ func expectEvents(during []step, want ...string) step {
 	})
 }
 
-// expectEventsBut is expectEvents for a check about one way only in which events can be wrong. Other
-// differences leave the check not judged.
+// expectEventsBut is expectEvents for a check about one way only in which events can be wrong.
+// Other differences leave the check not judged.
 func expectEventsBut(during []step, isWrong func(want, got []string) bool, want ...string) step {
 	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {
 		frames, err := s.collect(ctx, c, during...)

@@ -69,8 +69,8 @@ func (l *life) watchProcess() {
 	}
 }
 
-// watchHealth ends the life if the daemon says that it is not healthy, or refuses connections, while
-// no check ends. That it does not answer in time does not count here: it may be busy.
+// watchHealth ends the life if the daemon says that it is not healthy, or refuses connections,
+// while no check ends. That it does not answer in time does not count here: it may be busy.
 func (l *life) watchHealth() {
 	for wait := pulse; ; {
 		select {

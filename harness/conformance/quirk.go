@@ -42,8 +42,8 @@ const (
 // probeLimit bounds a request that looks for quirks. A daemon that takes longer has no known ones.
 const probeLimit = 5 * time.Second
 
-// probeQuirks writes a document to an empty brain, searches it and lists it. Some daemons create the
-// files of an index at the first search. Requests to the route deadly are left out.
+// probeQuirks writes a document to an empty brain, searches it and lists it. Some daemons create
+// the files of an index at the first search. Requests to the route deadly are left out.
 func (d *target) probeQuirks(ctx context.Context, brain, deadly string) {
 	c := &client{target: d, brain: brain}
 	do := func(r request) *response {
@@ -137,8 +137,8 @@ func (q *quirks) texts() []string {
 	return all
 }
 
-// accuse makes the check about each quirk broken, if it ran and did not see the quirk itself: a file
-// may appear late.
+// accuse makes the check about each quirk broken, if it ran and did not see the quirk itself: a
+// file may appear late.
 func (q *quirks) accuse(d *target, results []Result) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -150,8 +150,8 @@ func diedError(r Report) error {
 
 // probe creates a brain, as every check does, finds out how the daemon differs from others, and
 // deletes the brain. A token that may not delete brains stops the run, which would otherwise leave
-// hundreds of them. A daemon that has no such endpoint does not. The route deadly is not used to find
-// out how the daemon differs: it made the daemon die before.
+// hundreds of them. A daemon that has no such endpoint does not. The route deadly is not used to
+// find out how the daemon differs: it made the daemon die before.
 func (d *target) probe(ctx context.Context, timeout time.Duration, deadly string) error {
 	probe, cancel := patient(ctx, timeout)
 	defer cancel()

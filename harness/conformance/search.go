@@ -24,8 +24,8 @@ const (
 
 func searchOf(fields object) request { return brainRequest("POST", "/search").withJSON(fields) }
 
-// chunks returns the chunks that a search found. Without them there is nothing to judge: that is what
-// search-chunks is about.
+// chunks returns the chunks that a search found. Without them there is nothing to judge: that is
+// what search-chunks is about.
 func (r *response) chunks() ([]object, error) {
 	o, err := r.object()
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 	"evalctl/internal/atomicfile"
 )
 
-// Output is the file that a run or a sweep writes. It has two names: its own, which no other file of
-// the folder has and which never changes, and <name>.json, which is the file that was written last.
+// Output is the file that a run or a sweep writes. It has two names: its own, which no other file
+// of the folder has and which never changes, and <name>.json, which is the file that was written
+// last.
 type Output struct{ dir, name, own string }
 
 // resultExt is the ending of results.
@@ -51,9 +52,9 @@ func (o Output) Own() string { return filepath.Join(o.dir, o.own) }
 // Latest returns the path of <name>.json.
 func (o Output) Latest() string { return filepath.Join(o.dir, o.name+resultExt) }
 
-// Write replaces the file by what content writes, and makes it the latest. A reader finds a complete
-// file under both names at any time, also after a crash. An older evalctl gave its files no name of
-// their own: such a <name>.json is kept as a backup.
+// Write replaces the file by what content writes, and makes it the latest. A reader finds a
+// complete file under both names at any time, also after a crash. An older evalctl gave its files
+// no name of their own: such a <name>.json is kept as a backup.
 func (o Output) Write(content func(io.Writer) error) error {
 	if err := o.keepForeign(); err != nil {
 		return fmt.Errorf("keep %s: %w", o.Latest(), err)

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// A log has the first keptHead and the last keptTail bytes that a daemon writes. Up to twice keptTail
-// may follow the head before the middle is dropped, so a log has at most 16 MiB and a line.
+// A log has the first keptHead and the last keptTail bytes that a daemon writes. Up to twice
+// keptTail may follow the head before the middle is dropped, so a log has at most 16 MiB and a
+// line.
 const (
 	keptHead = 8 << 20
 	keptTail = 4 << 20

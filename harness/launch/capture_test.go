@@ -176,7 +176,8 @@ func lineNumbers(t *testing.T, text []byte) (first, dropped, last int64) {
 	return first, dropped, last
 }
 
-// TestCaptureGoesOnWithoutADisk checks that a daemon is not blocked by a log that cannot be written.
+// TestCaptureGoesOnWithoutADisk checks that a daemon is not blocked by a log that cannot be
+// written.
 func TestCaptureGoesOnWithoutADisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -224,7 +225,8 @@ func TestFinishWithoutTheEnd(t *testing.T) {
 	}
 }
 
-// BenchmarkLog measures how fast a daemon can write its log: to the file itself, and through a pipe.
+// BenchmarkLog measures how fast a daemon can write its log: to the file itself, and through a
+// pipe.
 func BenchmarkLog(b *testing.B) {
 	for _, size := range []int{100, 64 << 10} {
 		line := bytes.Repeat([]byte("x"), size)

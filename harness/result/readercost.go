@@ -69,8 +69,8 @@ func (c *ReaderCost) Prices() ReaderPrices {
 	}}
 }
 
-// Text says what the daemon's reader cost. The names in it are as the daemon wrote them: outputs must
-// escape it.
+// Text says what the daemon's reader cost. The names in it are as the daemon wrote them: outputs
+// must escape it.
 func (c *ReaderCost) Text() string {
 	var unpriced []string
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {

@@ -17,8 +17,8 @@ const OwnQuery = "What are the notes in this brain about?"
 
 // Check asks OwnQuery in the first brain by name, and returns an error if the answer does not have
 // the form of the protocol's: any answer to a question would fail in the same way. Other failures,
-// such as a status, an error event or a time limit, are no error, because they may concern only this
-// query. Check takes at most within, and no longer than CallTimeout.
+// such as a status, an error event or a time limit, are no error, because they may concern only
+// this query. Check takes at most within, and no longer than CallTimeout.
 func (t *Target) Check(ctx context.Context, within time.Duration) error {
 	if len(t.Brains) == 0 {
 		return nil

@@ -38,8 +38,8 @@ func shapeFailure(message string) *Failure {
 // otherLists are the keys under which daemons with another protocol return what a search found.
 var otherLists = []string{"results", "data", "documents", "items", "matches", "passages", "result", "memories"}
 
-// SearchChunks returns the chunks in the answer to a search, as Chunks does. An answer that has them
-// under the key of another protocol is an error, because nothing would seem to be found.
+// SearchChunks returns the chunks in the answer to a search, as Chunks does. An answer that has
+// them under the key of another protocol is an error, because nothing would seem to be found.
 func SearchChunks(o jsonobj.Object) ([]result.Chunk, error) {
 	if o.Get("chunks") == nil && o.Get("hits") == nil {
 		for _, key := range otherLists {
@@ -116,8 +116,8 @@ func bodyForm(body []byte) string {
 	return form
 }
 
-// firstKeys returns the keys of the JSON object with which body begins, which may have been cut, and
-// reports whether another object follows it.
+// firstKeys returns the keys of the JSON object with which body begins, which may have been cut,
+// and reports whether another object follows it.
 func firstKeys(body []byte) (keys []string, more bool) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if _, err := d.Token(); err != nil {
@@ -178,7 +178,8 @@ func (o *otherEvents) add(ev sse.Event) (end bool) {
 	return ev.Name == unnamed && string(bytes.TrimSpace(ev.Data)) == "[DONE]"
 }
 
-// failure returns the failure of a stream that had no event of the protocol. There was at least one.
+// failure returns the failure of a stream that had no event of the protocol. There was at least
+// one.
 func (o *otherEvents) failure() *Failure {
 	what := "the events " + namesOf(o.names)
 	if o.more {
@@ -193,8 +194,8 @@ func (o *otherEvents) failure() *Failure {
 	return shapeFailure(fmt.Sprintf("POST ask: the stream has %s; %s", what, wantEvents))
 }
 
-// withoutDone returns the failure of a stream that ended before its done event. A stream that was cut
-// says nothing about the form of others.
+// withoutDone returns the failure of a stream that ended before its done event. A stream that was
+// cut says nothing about the form of others.
 func withoutDone(err error, got int, timeline result.Timeline, others otherEvents) *Failure {
 	var known []string
 	for _, e := range timeline {

@@ -47,8 +47,8 @@ var nearMisses = []struct {
 		[]string{"the events"}},
 }
 
-// TestNearMisses checks that the error names what came and what is expected, and that Check finds it
-// before a question is asked.
+// TestNearMisses checks that the error names what came and what is expected, and that Check finds
+// it before a question is asked.
 func TestNearMisses(t *testing.T) {
 	for _, c := range nearMisses {
 		t.Run(c.name, func(t *testing.T) {

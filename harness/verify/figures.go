@@ -172,8 +172,9 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 	return want
 }
 
-// olderIntervals reports whether the file was written before the intervals of the retrieval measures
-// were by bootstrap: it does not say what they take as independent, and has t intervals or none.
+// olderIntervals reports whether the file was written before the intervals of the retrieval
+// measures were by bootstrap: it does not say what they take as independent, and has t intervals or
+// none.
 func olderIntervals(res, want *result.Result) bool {
 	if res.Retrieval == nil || want.Retrieval == nil || res.Retrieval.Basis != nil || want.Retrieval.Basis == nil {
 		return false

@@ -52,8 +52,9 @@ func backupName(path string) (string, error) {
 	}
 }
 
-// Link replaces the file at path by a hard link to the file from, which is in the same folder, or by
-// a copy where the file system has no hard links. A crash leaves path as it was or as it will be.
+// Link replaces the file at path by a hard link to the file from, which is in the same folder, or
+// by a copy where the file system has no hard links. A crash leaves path as it was or as it will
+// be.
 func Link(from, path string) error {
 	temp, err := freeName(path)
 	if err != nil {

@@ -91,9 +91,9 @@ func BCa(values []float64, resamples int, seed uint64, conf float64) (lo, hi flo
 // are drawn as a whole: sums[i] is the sum of the values of a cluster, sizes[i], above 0, their
 // number. The percentiles are those that make the interval of a mean of normal values as wide as
 // the t interval with a degree of freedom less than there are clusters (the expanded percentile
-// interval of Hesterberg 2015). Without that it is too narrow for few clusters: in simulations, that
-// of 10 covers in 90 % instead of 94 %. Below 5 clusters no choice of percentiles helps, and a t
-// interval is better. Both ends are NaN for fewer than two clusters, if the lengths differ, for
+// interval of Hesterberg 2015). Without that it is too narrow for few clusters: in simulations,
+// that of 10 covers in 90 % instead of 94 %. Below 5 clusters no choice of percentiles helps, and a
+// t interval is better. Both ends are NaN for fewer than two clusters, if the lengths differ, for
 // resamples < 2 and unless 0 < conf < 1. The result depends on the arguments only, the order of the
 // clusters included.
 func ClusterBootstrap(

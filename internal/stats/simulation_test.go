@@ -233,8 +233,8 @@ func clustersOf(random *rand.Rand, clusters int) (sums, sizes []float64) {
 	return sums, sizes
 }
 
-// The bootstrap interval over clusters covers in about 94 % of runs from 10 clusters on, and in 91 %
-// with 5, where the t interval covers in 90 %.
+// The bootstrap interval over clusters covers in about 94 % of runs from 10 clusters on, and in 91
+// % with 5, where the t interval covers in 90 %.
 func TestSimulatedCoverageOfClusterBootstrap(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 1))
 	for _, c := range []struct {

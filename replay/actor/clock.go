@@ -11,9 +11,9 @@ import (
 // work of preparing the request.
 const leastWait = 10 * time.Millisecond
 
-// attemptClock knows when the last attempt to call a model began. A provider repeats failed requests
-// and waits for its rate limit within one call, and neither belongs to the time of the attempt that
-// answers. It is safe for concurrent use.
+// attemptClock knows when the last attempt to call a model began. A provider repeats failed
+// requests and waits for its rate limit within one call, and neither belongs to the time of the
+// attempt that answers. It is safe for concurrent use.
 type attemptClock struct {
 	start time.Time
 	last  atomic.Int64 // nanoseconds after start

@@ -12,8 +12,8 @@ import (
 	"evalctl/daemon/store/storetest"
 )
 
-// TestVanishedDocuments: a folder of documents that is missing, or empty without reason, is an error
-// and not an empty store, and the documents are back once the folder is.
+// TestVanishedDocuments: a folder of documents that is missing, or empty without reason, is an
+// error and not an empty store, and the documents are back once the folder is.
 func TestVanishedDocuments(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		for _, what := range []string{"missing", "empty"} {

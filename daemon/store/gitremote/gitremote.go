@@ -1,6 +1,6 @@
 // Package gitremote keeps the repositories of brains in step with a git server. A repository is
-// pulled when it is opened and at an interval, and pushed after commits, in the background. It needs
-// the git program, version 2.38 or newer.
+// pulled when it is opened and at an interval, and pushed after commits, in the background. It
+// needs the git program, version 2.38 or newer.
 package gitremote
 
 import (
@@ -118,7 +118,8 @@ func (r *Remote) Open(ctx context.Context, dir, brain, tenant string, opts gitst
 	return s.repo.Store, nil
 }
 
-// Interrupt ends what waits for the remote: the opening of new stores and the work in the background.
+// Interrupt ends what waits for the remote: the opening of new stores and the work in the
+// background.
 func (r *Remote) Interrupt() { r.cancel() }
 
 // Close pushes what is not pushed yet, with one attempt for each open repository, and ends the work

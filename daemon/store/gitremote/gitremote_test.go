@@ -152,8 +152,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestConflict: writes are refused with the detail of the specification while a repository conflicts
-// with its remote, and accepted once it does not.
+// TestConflict: writes are refused with the detail of the specification while a repository
+// conflicts with its remote, and accepted once it does not.
 func TestConflict(t *testing.T) {
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	bare(t, remote)
@@ -276,7 +276,8 @@ func TestPushedAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestCredentials: git gets a password from the helper of the user, and it does not appear anywhere.
+// TestCredentials: git gets a password from the helper of the user, and it does not appear
+// anywhere.
 func TestCredentials(t *testing.T) {
 	root := t.TempDir()
 	remote := filepath.Join(root, "notes.git")

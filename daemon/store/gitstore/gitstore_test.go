@@ -339,8 +339,8 @@ func TestExistingRepository(t *testing.T) {
 	}
 }
 
-// TestMovedBranch: another program commits, or resets the branch, while the store is open. Reopening
-// the store sets the files to the new commit, and keeps those that were edited by hand.
+// TestMovedBranch: another program commits, or resets the branch, while the store is open.
+// Reopening the store sets the files to the new commit, and keeps those that were edited by hand.
 func TestMovedBranch(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -17,8 +17,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// ErrStashed is the store.ErrConflict of a pull that succeeded, but had to move edits that were made
-// by hand to the stash.
+// ErrStashed is the store.ErrConflict of a pull that succeeded, but had to move edits that were
+// made by hand to the stash.
 var ErrStashed = fmt.Errorf("%w: git pull restored remote changes but local stash pop conflicted", store.ErrConflict)
 
 // errMerge is returned when both sides have changed the same lines.

@@ -47,7 +47,8 @@ func wrap(op string, err error) error {
 	return &store.Error{Op: op, Err: err}
 }
 
-// ErrNoBranch is returned by Pull if the remote does not have the branch. The first Push creates it.
+// ErrNoBranch is returned by Pull if the remote does not have the branch. The first Push creates
+// it.
 var ErrNoBranch = errors.New("the remote does not have the branch")
 
 // Unpushed reports whether the branch has commits that the remote did not have after the last Push

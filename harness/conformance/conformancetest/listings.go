@@ -35,8 +35,8 @@ func Stray(paths ...string) Wrapper {
 	return editListing(func(r *http.Request, items []any) []any { return withStray(r, items, paths) })
 }
 
-// StrayAfterSearch adds files to listings of a brain's root after the brain's first search or ask, as
-// a daemon does that creates its index then.
+// StrayAfterSearch adds files to listings of a brain's root after the brain's first search or ask,
+// as a daemon does that creates its index then.
 func StrayAfterSearch(paths ...string) Wrapper {
 	search, ask := Route("* /search"), Route("* /ask")
 	var mu sync.Mutex
