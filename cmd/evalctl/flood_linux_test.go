@@ -14,6 +14,9 @@ import (
 
 // TestFloodingDaemon checks what 40 questions to a daemon cost that floods its clients and its log.
 func TestFloodingDaemon(t *testing.T) {
+	if raceDetector {
+		t.Skip("memory is measured without the race detector, which needs several times as much")
+	}
 	const (
 		questions = 40
 		maxDisk   = 200 << 20

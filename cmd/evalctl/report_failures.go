@@ -22,15 +22,20 @@ type failures struct {
 
 // readFailures reads the first limit questions that did not pass from a result file, none if they
 // are not printed. They are not collected during the run, because they finish in any order.
-func (t *terminal) readFailures(path string, limit int) (f failures) {
+func (t *terminal) readFailures(path string, limit int) failures {
 	if t.quiet {
-		return f
+		return failures{}
 	}
 	r, err := result.Open(path)
 	if err != nil {
 		return failures{err: err}
 	}
 	defer r.Close()
+	return failuresOf(r, limit)
+}
+
+// failuresOf returns the first limit questions that did not pass.
+func failuresOf(r *result.Reader, limit int) (f failures) {
 	res := r.Result()
 	f.more = res.Total - res.Passed
 	same := map[string]bool{} // the causes that are listed already

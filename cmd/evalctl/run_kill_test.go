@@ -119,8 +119,9 @@ func startKilledRun(t *testing.T, random *rand.Rand) *killedRun {
 // play kills the run up to a number of times, lets it finish, and returns how often it was killed.
 func (r *killedRun) play(kills int, random *rand.Rand) int {
 	args, killed, before := r.started, 0, 0
+	var start time.Duration // what it needs to begin on a machine that is busy
 	for {
-		after := time.Duration(50+random.IntN(400)) * time.Millisecond
+		after := start + time.Duration(50+random.IntN(400))*time.Millisecond
 		if killed == kills {
 			after = commandTimeout
 		}
@@ -134,8 +135,9 @@ func (r *killedRun) play(kills int, random *rand.Rand) int {
 		if written, _ := filepath.Glob(r.results()); len(journals) == 0 && len(written) > 0 {
 			break // it was killed after it had ended
 		}
-		if len(journals) == 0 {
-			continue // it was killed before it began
+		if len(journals) == 0 { // it was killed before it began
+			start = 2*start + 50*time.Millisecond
+			continue
 		}
 		killed++
 		before = r.checkJournal(journals[0], before)

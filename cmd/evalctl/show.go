@@ -44,9 +44,11 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	defer r.Close()
 	res := r.Result()
 	t := newTerminal(p, c.Quiet)
-	f := t.readFailures(path, listedFailures)
-	if f.err != nil {
-		return usageError{f.err}
+	var f failures
+	if !c.Quiet {
+		if f = failuresOf(r, listedFailures); f.err != nil {
+			return usageError{f.err}
+		}
 	}
 	t.stored(path, res)
 	if res.Replay != nil {

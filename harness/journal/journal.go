@@ -207,32 +207,21 @@ func (j *Journal) Spent() llm.USD { return j.graded.Plus(j.calls.usd()) }
 func (j *Journal) Unassigned() []result.JudgeCall { return j.calls.Unassigned() }
 
 // Finished returns the number of questions that a resumed run does not ask again.
-func (j *Journal) Finished() int {
-	n := 0
-	for _, s := range j.slots {
-		if s.finished {
-			n++
-		}
-	}
-	return n
-}
+func (j *Journal) Finished() int { return j.count(func(s slot) bool { return s.finished }) }
 
 // Outages returns the number of finished questions that may succeed in another try.
-func (j *Journal) Outages() int {
-	n := 0
-	for _, s := range j.slots {
-		if s.outage {
-			n++
-		}
-	}
-	return n
-}
+func (j *Journal) Outages() int { return j.count(func(s slot) bool { return s.outage }) }
 
 // Unjudged returns the number of answers that have no verdict yet.
 func (j *Journal) Unjudged() int {
+	return j.count(func(s slot) bool { return s.answered && !s.finished })
+}
+
+// count returns the number of questions for which counted is true.
+func (j *Journal) count(counted func(slot) bool) int {
 	n := 0
 	for _, s := range j.slots {
-		if s.answered && !s.finished {
+		if counted(s) {
 			n++
 		}
 	}
