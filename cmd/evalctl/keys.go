@@ -148,7 +148,7 @@ func keyStatus(k httpapi.Key, now time.Time) string {
 	switch {
 	case !k.Revoked.IsZero():
 		return "revoked"
-	case !k.Expires.IsZero() && !k.Expires.After(now):
+	case k.Expired(now):
 		return "expired"
 	}
 	return "valid"

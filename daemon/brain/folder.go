@@ -106,19 +106,12 @@ func (f *Folder) load() ([]Record, error) {
 func (f *Folder) read(id string) Record {
 	r, err := f.parse(id)
 	r.Brain.ID = id
-	if err == nil {
-		return r
+	if _, newer := errors.AsType[*store.UnusableError](err); err != nil && !newer {
+		cause := fmt.Errorf("%s: %w", filepath.Join(f.root.Name(), id, brainFile), err)
+		err = store.Damaged(cause, "the record of brain %s, the file %s in its folder, is missing or damaged: "+
+			"restore it, or move the folder away, and restart the daemon", id, brainFile)
 	}
-	damage, ok := errors.AsType[*store.UnusableError](err)
-	if !ok {
-		damage = &store.UnusableError{
-			Kind: store.ErrDamaged,
-			Reason: fmt.Sprintf("the record of brain %s, the file %s in its folder, is missing or damaged: "+
-				"restore it, or move the folder away, and restart the daemon", id, brainFile),
-			Cause: fmt.Errorf("%s: %w", filepath.Join(f.root.Name(), id, brainFile), err),
-		}
-	}
-	r.Damage = damage
+	r.Damage = err
 	return r
 }
 
@@ -152,11 +145,8 @@ func (f *Folder) parse(id string) (Record, error) {
 }
 
 func newerRecord(id string, version int) error {
-	return &store.UnusableError{
-		Kind: store.ErrSchemaVersion,
-		Reason: fmt.Sprintf("brain %s was written by a newer program: its record has version %d, "+
-			"this program reads version %d: use the newer program", id, version, brainVersion),
-	}
+	return store.UnsupportedSchema("brain %s was written by a newer program: its record has version %d, "+
+		"this program reads version %d: use the newer program", id, version, brainVersion)
 }
 
 // Add implements Catalog. It creates the brain's folder.

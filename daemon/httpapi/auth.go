@@ -185,7 +185,7 @@ func (k *Keys) authenticate(h http.Header, now time.Time) (*caller, error) {
 	switch {
 	case !c.Revoked.IsZero():
 		return nil, requestErrorf(errKeyEnded, "key %s was revoked at %v", c.Name, c.Revoked)
-	case !c.Expires.IsZero() && !now.Before(c.Expires.Time):
+	case c.Expired(now):
 		return nil, requestErrorf(errKeyEnded, "key %s expired at %v: ask for a new one", c.Name, c.Expires)
 	}
 	return c, nil

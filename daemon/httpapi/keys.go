@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/time/rate"
@@ -49,6 +50,11 @@ type Key struct {
 	Expires KeyTime `yaml:"expires,omitempty" json:"expires,omitzero"`
 	// Revoked is when the key was withdrawn. The key of any other value than zero is not valid.
 	Revoked KeyTime `yaml:"revoked,omitempty" json:"revoked,omitzero"`
+}
+
+// Expired reports whether the key has ended by itself.
+func (k Key) Expired(now time.Time) bool {
+	return !k.Expires.IsZero() && !now.Before(k.Expires.Time)
 }
 
 // ID returns the beginning of the hash, which identifies the key in lists and files.

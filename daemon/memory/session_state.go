@@ -65,9 +65,9 @@ func readSession(ctx context.Context, r storeReader, id string) (sessionState, e
 		return state, fmt.Errorf("%s: %w: restore the file, or delete its folder", path, err)
 	}
 	if state.Version > sessionVersion {
-		return state, &store.UnusableError{Kind: store.ErrSchemaVersion, Reason: fmt.Sprintf(
+		return state, store.UnsupportedSchema(
 			"session %q was written by a newer program: its state has version %d, this program reads version %d: "+
-				"use the newer program", id, state.Version, sessionVersion)}
+				"use the newer program", id, state.Version, sessionVersion)
 	}
 	if state.Version != sessionVersion {
 		return state, fmt.Errorf("%s: version %d is not %d, the one this program reads",

@@ -9,14 +9,13 @@ type group struct {
 // groups returns the first n groups of ranked that the query's limit for each document leaves, each
 // represented by the chunk that its order prefers. Called with mu held.
 func (ix *Index) groups(ranked []candidate, n int, q Query) []group {
-	if q.MaxPerDocument == 0 {
-		groups := ix.collapse(ranked, n)
-		ix.promoteNewest(groups, q.Sort)
-		return groups
+	first := n
+	if q.MaxPerDocument > 0 {
+		first = len(ranked)
 	}
-	all := ix.collapse(ranked, len(ranked))
-	ix.promoteNewest(all, q.Sort)
-	return limitDocuments(all, n, q, func(g group) *entry { return ix.chunks[g.chunk].doc })
+	groups := ix.collapse(ranked, first)
+	ix.promoteNewest(groups, q.Sort)
+	return limitDocuments(groups, n, q, func(g group) *entry { return ix.chunks[g.chunk].doc })
 }
 
 // collapse returns the first n chunks of ranked whose texts differ, each with the other chunks of

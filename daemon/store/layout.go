@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,13 +38,13 @@ func ReadSchema(root *os.Root, file string, newest int) (int, error) {
 	}
 	version, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || version < 1 {
-		return 0, &UnusableError{Kind: ErrSchemaVersion, Reason: fmt.Sprintf(
-			"unsupported schema version: %s of the store does not contain a version number; restore it", file)}
+		return 0, UnsupportedSchema(
+			"unsupported schema version: %s of the store does not contain a version number; restore it", file)
 	}
 	if version > newest {
-		return 0, &UnusableError{Kind: ErrSchemaVersion, Reason: fmt.Sprintf(
+		return 0, UnsupportedSchema(
 			"unsupported schema version: the store was written by a newer program: its file %s contains "+
-				"version %d, but this program supports versions up to %d; use a newer program", file, version, newest)}
+				"version %d, but this program supports versions up to %d; use a newer program", file, version, newest)
 	}
 	return version, nil
 }

@@ -23,6 +23,11 @@ func Locked(cause error, format string, args ...any) error {
 	return &UnusableError{ErrLocked, fmt.Sprintf(format, args...), cause}
 }
 
+// UnsupportedSchema returns an UnusableError of the kind ErrSchemaVersion.
+func UnsupportedSchema(format string, args ...any) error {
+	return &UnusableError{ErrSchemaVersion, fmt.Sprintf(format, args...), nil}
+}
+
 func (e *UnusableError) Error() string {
 	if e.Cause == nil {
 		return e.Reason

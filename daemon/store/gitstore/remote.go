@@ -78,7 +78,8 @@ func (r *Repo) Pristine(ctx context.Context) (bool, error) {
 	return !pulled, err
 }
 
-// pulled reports whether the branch was ever fetched from the remote, or pushed to it.
+// pulled reports whether the branch was ever fetched from the remote, or pushed to it. It asks git,
+// because commits may be using objects meanwhile.
 func (b *backend) pulled(ctx context.Context) (bool, error) {
 	out, err := b.runGit(ctx, "for-each-ref", "--format=%(objectname)", string(b.tracking()))
 	return len(out) > 0, err
