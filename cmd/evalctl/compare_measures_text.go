@@ -39,8 +39,6 @@ func (t *terminal) measures(c *compare.Comparison) {
 		over, c.Resamples, c.Seed)
 }
 
-var latencyWords = map[string]string{"total": "done", "first_token": "first token", "felt": "done, with waits"}
-
 // latencies prints the ratios to the first run.
 func (t *terminal) latencies(c *compare.Comparison) {
 	for _, p := range c.Pairs {
@@ -55,11 +53,12 @@ func (t *terminal) latencies(c *compare.Comparison) {
 			if l.P != nil {
 				text += fmt.Sprintf("  p %s → %s", figure.Probability(*l.P), figure.Probability(*l.Adjusted))
 			}
+			name, _ := compare.LatencyName(l.Name) // computed here, so it is known
 			of := "answering attempts, "
 			if l.Name == "felt" {
 				of = ""
 			}
-			t.field("latency", "%s  %s  p50 %s vs %s  %s  %s  (n=%d, %spaired log-ratio)", pairName(c, p), latencyWords[l.Name],
+			t.field("latency", "%s  %s  p50 %s vs %s  %s  %s  (n=%d, %spaired log-ratio)", pairName(c, p), name,
 				duration(l.RunP50), duration(l.ReferenceP50), text, t.latencyVerdict(l.Verdict), l.N, of)
 		}
 	}

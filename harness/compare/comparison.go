@@ -300,6 +300,18 @@ type LatencyRatio struct {
 	Verdict  Verdict  `json:"verdict"`
 }
 
+// latencyNames are the latencies for people, by LatencyRatio.Name.
+var latencyNames = map[string]string{"total": "done", "first_token": "first token", "felt": "done, with waits"}
+
+// LatencyName returns the name of a latency for people. ok is false for one that is not known,
+// whose name it is then: content of a file.
+func LatencyName(latency string) (name string, ok bool) {
+	if name, ok = latencyNames[latency]; ok {
+		return name, true
+	}
+	return latency, false
+}
+
 // TagComparison compares the runs over the questions that have a tag.
 type TagComparison struct {
 	Tag string `json:"tag"`

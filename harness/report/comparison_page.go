@@ -179,16 +179,11 @@ func speed(v compare.Verdict) string {
 }
 
 // latencyName returns a latency of a comparison for people, as a cell.
-func latencyName(name string) string {
-	switch name {
-	case "total":
-		return "done"
-	case "first_token":
-		return "first token"
-	case "felt":
-		return "done, with waits"
+func latencyName(latency string) string {
+	if name, ok := compare.LatencyName(latency); ok {
+		return name
 	}
-	return markdown.Cell(name)
+	return markdown.Cell(latency)
 }
 
 // latencies writes the ratios of latencies.

@@ -246,16 +246,11 @@ func measureBlocks(c *compare.Comparison) []block {
 	return out
 }
 
-func latencyName(s string) string {
-	switch s {
-	case "total":
-		return "done"
-	case "first_token":
-		return "first token"
-	case "felt":
-		return "done, with waits"
+func latencyName(latency string) string {
+	if known, ok := compare.LatencyName(latency); ok {
+		return known
 	}
-	return name(s)
+	return name(latency)
 }
 
 // keyTable says whether the runs measured the same thing.
