@@ -25,8 +25,8 @@ func mutants() []mutant {
 // inData puts the bodies of successful responses into an object data.
 func inData(patterns ...string) wrapper {
 	return after(anyRoute(patterns...), func(_ *http.Request, a *captured) {
-		if !a.failed() {
-			a.edit(func(o map[string]any) {
+		if !a.Failed() {
+			a.Edit(func(o map[string]any) {
 				inner := maps.Clone(o)
 				clear(o)
 				o["data"] = inner
@@ -37,8 +37,8 @@ func inData(patterns ...string) wrapper {
 
 func changeStatus(from, to int) func(*http.Request, *captured) {
 	return func(_ *http.Request, a *captured) {
-		if a.status == from {
-			a.status = to
+		if a.Status == from {
+			a.Status = to
 		}
 	}
 }

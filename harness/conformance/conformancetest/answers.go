@@ -33,9 +33,9 @@ func FailingIf(match Match, status int) Wrapper {
 
 // Empty removes the bodies of one route's successful answers.
 func Empty(route string) Wrapper {
-	return after(Route(route), func(_ *http.Request, a *answer) {
-		if a.status/100 == 2 {
-			a.body.Reset()
+	return After(Route(route), func(_ *http.Request, a *Answer) {
+		if a.Status/100 == 2 {
+			a.Body.Reset()
 		}
 	})
 }
@@ -82,9 +82,9 @@ func NoHealth() Wrapper {
 
 // Wrapped puts the JSON bodies of one route's successful answers under the key data.
 func Wrapped(route string) Wrapper {
-	return after(Route(route), func(_ *http.Request, a *answer) {
-		if a.status/100 == 2 {
-			a.edit(func(o map[string]any) {
+	return After(Route(route), func(_ *http.Request, a *Answer) {
+		if a.Status/100 == 2 {
+			a.Edit(func(o map[string]any) {
 				inner := map[string]any{}
 				for name, v := range o {
 					inner[name] = v
