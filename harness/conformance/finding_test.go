@@ -152,10 +152,10 @@ func TestNormalised(t *testing.T) {
 		only        []string
 	}{
 		{"listings in documents", "listing-items", rename("GET /documents", "items", "documents"), []string{"listing", "batch-atomic-*"}},
-		{"listings in data", "listing-items", inData("GET /documents"), []string{"listing", "batch-atomic-*"}},
+		{"listings in data", "listing-items", ct.Wrapped("GET /documents"), []string{"listing", "batch-atomic-*"}},
 		{"searches in results", "search-chunks", rename("POST /search", "chunks", "results"), []string{"search-*", "sessions-recall-*"}},
-		{"searches in data", "search-chunks", inData("POST /search", "GET /search"), []string{"search-*"}},
-		{"stat in data", "documents-stat-envelope", inData("GET /documents/stat"), []string{"documents", "paths-allowed-*"}},
+		{"searches in data", "search-chunks", ct.Wrapped("POST /search", "GET /search"), []string{"search-*"}},
+		{"stat in data", "documents-stat-envelope", ct.Wrapped("GET /documents/stat"), []string{"documents", "paths-allowed-*"}},
 		{"folders with a slash", "listing-recursive-no-folders", rows(func(e object) {
 			e["path"] = e["path"].(string) + "/"
 			delete(e, "is_dir")

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"evalctl/daemon/protocol"
+	ct "evalctl/harness/conformance/conformancetest"
 )
 
 func statusMutants() []mutant {
@@ -166,7 +167,7 @@ func readMutants() []mutant {
 					}
 				})
 			}), []string{"documents-stat-mtime"}, []string{"documents-stat-mtime-advances", "listing-entry-as-stat"}},
-		{"stat-in-data", "the response to stat is in an object data", inData("GET /documents/stat"),
+		{"stat-in-data", "the response to stat is in an object data", ct.Wrapped("GET /documents/stat"),
 			[]string{"documents-stat-envelope"}, nil},
 		{"stat-camel-case", "the keys of the response to stat are in camelCase",
 			after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"evalctl/daemon/protocol"
+	ct "evalctl/harness/conformance/conformancetest"
 )
 
 // isRecord matches requests about one record.
@@ -45,7 +46,7 @@ func createdRecordMutants() []mutant {
 	return []mutant{
 		{"record-200", "POST /documents returns 200 instead of 201", after(create, changeStatus(201, 200)),
 			[]string{"records-create-201"}, []string{"records-create-*", "records-snake-case"}},
-		{"record-in-data", "the response to POST /documents is in an object data", inData("POST /documents"),
+		{"record-in-data", "the response to POST /documents is in an object data", ct.Wrapped("POST /documents"),
 			[]string{"records-envelope"}, nil},
 		{"record-camel-case", "the keys of a record are in camelCase",
 			after(create, func(_ *http.Request, a *captured) { a.ReplaceText(`"byte_size"`, `"byteSize"`) }),

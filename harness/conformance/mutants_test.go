@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 )
@@ -20,19 +19,6 @@ func mutants() []mutant {
 		statusMutants(), documentMutants(), readMutants(), recordMutants(), listingMutants(), batchMutants(),
 		pathMutants(), limitMutants(), errorMutants(), headerMutants(), ignoredHeaderMutants(), eventMutants(),
 		authMutants(), searchMutants(), askMutants(), brainMutants(), sessionMutants(), ingestMutants(), mcpMutants())
-}
-
-// inData puts the bodies of successful responses into an object data.
-func inData(patterns ...string) wrapper {
-	return after(anyRoute(patterns...), func(_ *http.Request, a *captured) {
-		if !a.Failed() {
-			a.Edit(func(o map[string]any) {
-				inner := maps.Clone(o)
-				clear(o)
-				o["data"] = inner
-			})
-		}
-	})
 }
 
 func changeStatus(from, to int) func(*http.Request, *captured) {

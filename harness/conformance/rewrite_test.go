@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 
@@ -21,17 +20,12 @@ type (
 )
 
 var (
-	route   = ct.Route
-	replace = ct.Instead
-	after   = ct.After
-	capture = ct.Serve
+	route    = ct.Route
+	anyRoute = ct.AnyRoute
+	replace  = ct.Instead
+	after    = ct.After
+	capture  = ct.Serve
 )
-
-func anyRoute(patterns ...string) func(*http.Request) bool {
-	return func(r *http.Request) bool {
-		return slices.ContainsFunc(patterns, func(p string) bool { return route(p)(r) })
-	}
-}
 
 func notEventStream(r *http.Request) bool { return !route("* /events")(r) }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,13 @@ func Route(pattern string) Match {
 	return func(r *http.Request) bool {
 		_, below, ok := brainPath(r)
 		return ok && below == suffix && (method == "*" || method == r.Method)
+	}
+}
+
+// AnyRoute matches what one of several routes matches.
+func AnyRoute(patterns ...string) Match {
+	return func(r *http.Request) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return Route(p)(r) })
 	}
 }
 
