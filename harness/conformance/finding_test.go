@@ -76,9 +76,9 @@ func TestFailingRoute(t *testing.T) {
 // What a daemon does on many endpoints is one finding that says on how many.
 func TestWideCause(t *testing.T) {
 	plain := func(_ *http.Request, a *captured) {
-		if a.failed() {
-			a.header.Set("Content-Type", "text/plain")
-			a.setText("no")
+		if a.Failed() {
+			a.Header().Set("Content-Type", "text/plain")
+			a.SetText("no")
 		}
 	}
 	o := authOptions(serve(t, "", keys(t), after(notEventStream, plain)))
@@ -123,8 +123,8 @@ func mustTarget(t *testing.T, o Options) *target {
 func TestNormalised(t *testing.T) {
 	rename := func(pattern, from, to string) wrapper {
 		return after(route(pattern), func(_ *http.Request, a *captured) {
-			a.edit(func(o map[string]any) {
-				if v, ok := o[from]; ok && !a.failed() {
+			a.Edit(func(o map[string]any) {
+				if v, ok := o[from]; ok && !a.Failed() {
 					delete(o, from)
 					o[to] = v
 				}
@@ -135,7 +135,7 @@ func TestNormalised(t *testing.T) {
 		return func(next http.Handler) http.Handler {
 			isRecursive := func(r *http.Request) bool { return r.URL.Query().Get("recursive") == "true" }
 			return after(and(route("GET /documents"), isRecursive), func(_ *http.Request, a *captured) {
-				a.edit(func(o map[string]any) {
+				a.Edit(func(o map[string]any) {
 					items, _ := o["items"].([]any)
 					for _, item := range items {
 						if e, _ := item.(object); e["is_dir"] == true {
@@ -152,10 +152,10 @@ func TestNormalised(t *testing.T) {
 		only        []string
 	}{
 		{"listings in documents", "listing-items", rename("GET /documents", "items", "documents"), []string{"listing", "batch-atomic-*"}},
-		{"listings in data", "listing-items", inData("GET /documents"), []string{"listing", "batch-atomic-*"}},
+		{"listings in data", "listing-items", ct.Wrapped("GET /documents"), []string{"listing", "batch-atomic-*"}},
 		{"searches in results", "search-chunks", rename("POST /search", "chunks", "results"), []string{"search-*", "sessions-recall-*"}},
-		{"searches in data", "search-chunks", inData("POST /search", "GET /search"), []string{"search-*"}},
-		{"stat in data", "documents-stat-envelope", inData("GET /documents/stat"), []string{"documents", "paths-allowed-*"}},
+		{"searches in data", "search-chunks", ct.Wrapped("POST /search", "GET /search"), []string{"search-*"}},
+		{"stat in data", "documents-stat-envelope", ct.Wrapped("GET /documents/stat"), []string{"documents", "paths-allowed-*"}},
 		{"folders with a slash", "listing-recursive-no-folders", rows(func(e object) {
 			e["path"] = e["path"].(string) + "/"
 			delete(e, "is_dir")
@@ -192,7 +192,7 @@ func lateFiles() wrapper {
 		if r.URL.Query().Has("glob") {
 			late.Store(true)
 		} else if late.Load() && r.URL.Query().Get("dir") == "" {
-			a.edit(func(o map[string]any) {
+			a.Edit(func(o map[string]any) {
 				if items, ok := o["items"].([]any); ok {
 					o["items"] = append([]any{own}, items...)
 				}

@@ -22,8 +22,8 @@ func authMutants() []mutant {
 		{"auth-plain", "a request without a token gets plain text", after(func(r *http.Request) bool {
 			return everywhere(r) && notEventStream(r) && r.Header.Get("Authorization") == ""
 		}, func(_ *http.Request, a *captured) {
-			if a.status == 401 {
-				a.setText("who are you?")
+			if a.Status == 401 {
+				a.SetText("who are you?")
 			}
 		}), []string{"auth-problem", "auth-code"}, nil},
 		{"open-events", "the change stream can be opened without a token", as(route("GET /events"), "", admin),

@@ -35,10 +35,10 @@ func brainAnswerMutants() []mutant {
 		{"brain-twice", "creating a brain that exists returns 201", after(isBrains, changeStatus(409, 201)),
 			[]string{"brains-create-twice-409"}, nil},
 		{"brain-slug-lost", "brains have no slug", after(isBrains, func(_ *http.Request, a *captured) {
-			a.edit(func(o map[string]any) { delete(o, "slug") })
+			a.Edit(func(o map[string]any) { delete(o, "slug") })
 		}), []string{"brains-create-slug"}, nil},
 		{"brain-public", "brains are public by default", after(isBrains, func(_ *http.Request, a *captured) {
-			a.replaceText(`"private"`, `"public"`)
+			a.ReplaceText(`"private"`, `"public"`)
 		}), []string{"brains-create-private"}, nil},
 	}
 }
@@ -50,11 +50,11 @@ func brainEffectMutants() []mutant {
 	named := and(create, func(r *http.Request) bool { o := bodyObject(r); return o["name"] != nil && o["id"] == nil })
 	return []mutant{
 		{"brain-name-lost", "every brain has the name brain", after(create, func(_ *http.Request, a *captured) {
-			a.edit(func(o map[string]any) { o["name"] = "brain" })
+			a.Edit(func(o map[string]any) { o["name"] = "brain" })
 		}), []string{"brains-create-name"}, nil},
 		{"brain-visibility-forgotten", "the visibility of a new brain is returned but not stored",
 			after(asked, func(_ *http.Request, a *captured) {
-				a.replaceText(`"tenant"`, `"private"`)
+				a.ReplaceText(`"tenant"`, `"private"`)
 			}), []string{"brains-create-visibility"}, nil},
 		{"brain-id-replaced", "a new brain does not have the id in brainId", before(create, func(r *http.Request) {
 			editBody(r, func(o map[string]any) {
@@ -91,7 +91,7 @@ func brainEffectMutants() []mutant {
 					a := capture(next, r)
 					r.Header.Set("X-Confirm-Delete", "yes")
 					capture(next, r)
-					a.send(w, r)
+					a.Send(w, r)
 				}), []string{"brains-delete-unconfirmed-428"}, nil},
 		{"brain-still-listed", "the list of brains contains deleted brains", keepDeleted(true),
 			[]string{"brains-delete-removes"}, nil},
@@ -151,10 +151,10 @@ func brainFieldMutants() []mutant {
 			replace(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				name := textOf(bodyObject(r), "name")
 				a := capture(next, r)
-				if slug, ok := strings.CutSuffix(name, " Twin"); ok && a.status == 409 {
-					a.replaceWith(201, string(encode(object{"id": name, "slug": slug + "-twin"})))
+				if slug, ok := strings.CutSuffix(name, " Twin"); ok && a.Status == 409 {
+					a.ReplaceWith(201, string(encode(object{"id": name, "slug": slug + "-twin"})))
 				}
-				a.send(w, r)
+				a.Send(w, r)
 			}), []string{"brains-create-slug-unique"}, nil},
 		{"brain-never-public", "a public brain is private", editAnswer(create, func(_, o map[string]any) {
 			if o["visibility"] == "public" {
@@ -231,15 +231,15 @@ func keepDeleted(inList bool) wrapper {
 			a := capture(next, r)
 			switch {
 			case inList && isBrains(r) && r.Method == http.MethodGet:
-				a.edit(func(o map[string]any) {
+				a.Edit(func(o map[string]any) {
 					for _, b := range all {
-						o["items"] = append(o["items"].([]any), json.RawMessage(b.body.Bytes()))
+						o["items"] = append(o["items"].([]any), json.RawMessage(b.Body.Bytes()))
 					}
 				})
 			case !inList && old != nil && r.Method == http.MethodGet:
-				a.replaceWith(200, old.body.String())
+				a.ReplaceWith(200, old.Body.String())
 			}
-			a.send(w, r)
+			a.Send(w, r)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"evalctl/daemon/protocol"
+	ct "evalctl/harness/conformance/conformancetest"
 )
 
 func statusMutants() []mutant {
@@ -29,8 +30,8 @@ func statusMutants() []mutant {
 			[]string{"batch-json", "batch-author", "batch-charset", "batch-many", "headers-batch-*", "limits-batch-*"}},
 		{"read-missing-empty", "reading a document that does not exist returns an empty body",
 			after(route("GET /documents/read"), func(_ *http.Request, a *captured) {
-				if a.missing() {
-					a.replaceWith(200, "")
+				if a.Missing() {
+					a.ReplaceWith(200, "")
 				}
 			}), []string{"documents-read-missing-404", "errors-status-read-missing"},
 			[]string{"documents-*", "batch-*", "errors-*", "headers-*", "brains-delete-*", "records-*"}},
@@ -64,7 +65,7 @@ func documentMutants() []mutant {
 		{"append-needs-document", "append to a document that does not exist returns 404",
 			replace(route("POST /documents/append"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				if capture(next,
-					subrequest(r, "GET", "/documents/stat", "", "", "path", r.URL.Query().Get("path"))).missing() {
+					subrequest(r, "GET", "/documents/stat", "", "", "path", r.URL.Query().Get("path"))).Missing() {
 					reject(404)(w, r, next)
 					return
 				}
@@ -79,7 +80,7 @@ func documentMutants() []mutant {
 		{"rename-keeps-destination", "rename does not overwrite an existing document",
 			replace(route("POST /documents/rename"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				to, _ := bodyObject(r)["to"].(string)
-				if capture(next, subrequest(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {
+				if capture(next, subrequest(r, "GET", "/documents/stat", "", "", "path", to)).Status == 200 {
 					reject(409)(w, r, next)
 					return
 				}
@@ -103,8 +104,8 @@ func documentMutants() []mutant {
 				text := readBody(r)
 				if old := capture(next,
 					subrequest(r, "GET", "/documents/read", "", "", "path",
-						r.URL.Query().Get("path"))); old.status == 200 && old.body.Len() > len(text) {
-					setBody(r, text+old.body.String()[len(text):])
+						r.URL.Query().Get("path"))); old.Status == 200 && old.Body.Len() > len(text) {
+					setBody(r, text+old.Body.String()[len(text):])
 				}
 				next.ServeHTTP(w, r)
 			}), []string{"documents-put-replaces"},
@@ -118,13 +119,13 @@ func readMutants() []mutant {
 			replayFirst(route("GET /documents/read"), tokenAndURL, anyResponse), []string{"documents-read-fresh"}, nil},
 		{"read-markdown", "documents are returned as text/markdown",
 			after(route("GET /documents/read"), func(_ *http.Request, a *captured) {
-				a.header.Set("Content-Type", "text/markdown")
+				a.Header().Set("Content-Type", "text/markdown")
 			}), []string{"documents-read-content-type", "documents-read-never-sniffed"},
 			[]string{"errors-media-type-404"}},
 		{"read-sniffed", "HTML documents are returned as text/html",
 			after(route("GET /documents/read"), func(r *http.Request, a *captured) {
 				if strings.HasSuffix(r.URL.RawQuery, ".html") {
-					a.header.Set("Content-Type", "text/html")
+					a.Header().Set("Content-Type", "text/html")
 				}
 			}), []string{"documents-read-never-sniffed"}, nil},
 		{"head-with-body", "the response to HEAD has a body",
@@ -136,7 +137,7 @@ func readMutants() []mutant {
 				defer conn.Close()
 				a := capture(next, r)
 				_, _ = conn.Write([]byte("HTTP/1.1 " + map[bool]string{true: "200 OK",
-					false: "404 Not Found"}[a.status == 200] +
+					false: "404 Not Found"}[a.Status == 200] +
 					"\r\nConnection: close\r\nCache-Control: no-store\r\n\r\n" + strings.Repeat("body", 10)))
 			}), []string{"documents-head-empty"},
 			[]string{"documents-head-missing-empty", "headers-head-*", "auth-*head-*", "paths-head-*"}},
@@ -152,25 +153,25 @@ func readMutants() []mutant {
 				"records-*", "brains-delete-forgets"}},
 		{"stat-directory", "the is_dir of a document is true",
 			after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
-				a.replaceText(`"is_dir":false`, `"is_dir":true`)
+				a.ReplaceText(`"is_dir":false`, `"is_dir":true`)
 			}), []string{"documents-stat-is-dir"}, []string{"listing-entry-as-stat"}},
 		{"stat-characters", "the size is in characters",
 			after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
-				a.replaceText(`"size":5`, `"size":4`)
+				a.ReplaceText(`"size":5`, `"size":4`)
 			}), []string{"documents-stat-size"}, []string{"listing-entry-as-stat"}},
 		{"stat-seconds", "mtime has no milliseconds",
 			after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
-				a.edit(func(o map[string]any) {
+				a.Edit(func(o map[string]any) {
 					if s, ok := o["mtime"].(string); ok {
 						o["mtime"] = s[:19] + "Z"
 					}
 				})
 			}), []string{"documents-stat-mtime"}, []string{"documents-stat-mtime-advances", "listing-entry-as-stat"}},
-		{"stat-in-data", "the response to stat is in an object data", inData("GET /documents/stat"),
+		{"stat-in-data", "the response to stat is in an object data", ct.Wrapped("GET /documents/stat"),
 			[]string{"documents-stat-envelope"}, nil},
 		{"stat-camel-case", "the keys of the response to stat are in camelCase",
 			after(route("GET /documents/stat"), func(_ *http.Request, a *captured) {
-				a.replaceText(`"is_dir"`, `"isDir"`)
+				a.ReplaceText(`"is_dir"`, `"isDir"`)
 			}), []string{"documents-stat-snake-case", "documents-stat-is-dir"},
 			[]string{"documents-stat-folder", "listing-entry-as-stat"}},
 	}
@@ -182,10 +183,10 @@ func renameAsCopy() wrapper {
 		from, _ := bodyObject(r)["from"].(string)
 		old := capture(next, subrequest(r, "GET", "/documents/read", "", "", "path", from))
 		a := capture(next, r)
-		if a.status == 204 {
-			capture(next, subrequest(r, "PUT", "/documents", protocol.TypeBytes, old.body.String(), "path", from))
+		if a.Status == 204 {
+			capture(next, subrequest(r, "PUT", "/documents", protocol.TypeBytes, old.Body.String(), "path", from))
 		}
-		a.send(w, r)
+		a.Send(w, r)
 	})
 }
 
@@ -210,10 +211,10 @@ func shareAcrossBrains() wrapper {
 				texts[p] = readBody(r)
 			}
 			a := capture(next, r)
-			if text, ok := texts[p]; ok && route("GET /documents/read")(r) && a.missing() {
-				a.replaceWith(200, text)
+			if text, ok := texts[p]; ok && route("GET /documents/read")(r) && a.Missing() {
+				a.ReplaceWith(200, text)
 			}
-			a.send(w, r)
+			a.Send(w, r)
 		})
 	}
 }

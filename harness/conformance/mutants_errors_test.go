@@ -10,7 +10,7 @@ import (
 func errorMutants() []mutant {
 	failed := func(change func(*captured)) wrapper {
 		return after(notEventStream, func(_ *http.Request, a *captured) {
-			if a.failed() {
+			if a.Failed() {
 				change(a)
 			}
 		})
@@ -20,27 +20,27 @@ func errorMutants() []mutant {
 	}
 	return []mutant{
 		{"problem-lost", "error responses are plain text",
-			failed(func(a *captured) { a.header.Set("Content-Type", "text/plain"); a.setText("no") }),
+			failed(func(a *captured) { a.Header().Set("Content-Type", "text/plain"); a.SetText("no") }),
 			[]string{"errors-problem-read-missing", "errors-problem-put-path", "errors-problem-batch-type"},
 			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code",
 				"records-*-400"}},
-		{"problem-empty", "error responses are an empty object", failed(func(a *captured) { a.setText("{}") }),
+		{"problem-empty", "error responses are an empty object", failed(func(a *captured) { a.SetText("{}") }),
 			[]string{"errors-problem-read-missing", "errors-problem-rename-json"},
 			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code",
 				"records-*-400"}},
 		{"problem-code-lost", "error responses have no code",
-			failed(func(a *captured) { a.edit(func(o map[string]any) { delete(o, "code") }) }),
+			failed(func(a *captured) { a.Edit(func(o map[string]any) { delete(o, "code") }) }),
 			[]string{"errors-code-read-missing", "errors-code-put-type"}, []string{"errors-code-*", "*-code"}},
 		{"problem-code-number", "the code in error responses is a number",
-			failed(func(a *captured) { a.edit(func(o map[string]any) { o["code"] = 17 }) }),
+			failed(func(a *captured) { a.Edit(func(o map[string]any) { o["code"] = 17 }) }),
 			[]string{"errors-problem-stat-missing"},
 			[]string{"errors-*", "*-problem", "search-json-invalid-400", "ask-json-invalid-400", "*-code",
 				"records-*-400"}},
 		{"problem-status-wrong", "the status in the body of error responses is 500",
-			failed(func(a *captured) { a.edit(func(o map[string]any) { o["status"] = 500 }) }),
+			failed(func(a *captured) { a.Edit(func(o map[string]any) { o["status"] = 500 }) }),
 			[]string{"errors-body-status-read-missing"}, []string{"errors-body-status-*"}},
 		{"problem-json", "the media type of error responses is application/json",
-			failed(func(a *captured) { a.header.Set("Content-Type", "application/json") }),
+			failed(func(a *captured) { a.Header().Set("Content-Type", "application/json") }),
 			[]string{"errors-media-type-404", "errors-media-type-400"}, nil},
 		{"put-type-case-dropped", "a PUT whose media type is not in lower case is acknowledged but not applied",
 			replace(and(route("PUT /documents"), func(r *http.Request) bool {

@@ -21,10 +21,10 @@ func headerMutants() []mutant {
 	header := func(match func(*http.Request) bool, name, value string) wrapper {
 		return after(match, func(_ *http.Request, a *captured) {
 			if value == "" {
-				a.header.Del(name)
+				a.Header().Del(name)
 				return
 			}
-			a.header.Set(name, value)
+			a.Header().Set(name, value)
 		})
 	}
 	read, put := route("GET /documents/read"), route("PUT /documents")

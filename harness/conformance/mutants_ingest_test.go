@@ -22,8 +22,8 @@ func ingestAnswerMutants() []mutant {
 	edit := func(change func(request, o map[string]any)) wrapper { return editAnswer(ingestRoute, change) }
 	all := []mutant{
 		{"ingest-203", "an ingest returns 203", after(ingestRoute, func(_ *http.Request, a *captured) {
-			if !a.failed() {
-				a.status = 203
+			if !a.Failed() {
+				a.Status = 203
 			}
 		}), []string{"ingest-file-status"}, nil},
 		{"ingest-done", "the status of an ingest is done", edit(set("status", "done")), []string{"ingest-status"}, nil},
@@ -55,17 +55,17 @@ func ingestEffectMutants() []mutant {
 	isForm := func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") }
 	tolerant := replace(ingestRoute, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		a := capture(next, r)
-		if a.failed() {
-			a.replaceWith(201, ingestedAnswer)
+		if a.Failed() {
+			a.ReplaceWith(201, ingestedAnswer)
 		}
-		a.send(w, r)
+		a.Send(w, r)
 	})
 	storing := replace(ingestRoute, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		a := capture(next, r)
-		if a.failed() {
+		if a.Failed() {
 			capture(next, subrequest(r, "PUT", "/documents", "application/octet-stream", "x", "path", "x.md"))
 		}
-		a.send(w, r)
+		a.Send(w, r)
 	})
 	all := []mutant{
 		{"ingest-no-forms", "a form is rejected", replace(and(ingestRoute, isForm), reject(415)), []string{"ingest-form"}, nil},
@@ -115,7 +115,7 @@ func TestIngestLimits(t *testing.T) {
 		{"no limit", form(201, ingestedAnswer), []string{"ingest-25mib-over-413"}},
 		{"another code", form(413, `{"code":"payload_too_large"}`), []string{"ingest-25mib", "ingest-25mib-over-code"}},
 		{"failing jobs", after(func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/jobs/") },
-			func(_ *http.Request, a *captured) { a.edit(func(o map[string]any) { o["status"] = "failed" }) }),
+			func(_ *http.Request, a *captured) { a.Edit(func(o map[string]any) { o["status"] = "failed" }) }),
 			[]string{"ingest-queued-completes"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -44,15 +44,15 @@ func limitMutants() []mutant {
 		}), []string{"limits-batch-1025-ops-413", "limits-batch-1025-ops-whole"}, nil},
 		{"listing-cut-at-10000", "a listing of more than 10,000 items returns an incomplete one",
 			after(route("GET /documents"), func(_ *http.Request, a *captured) {
-				if a.status == 413 {
-					a.replaceWith(200, `{"items":[]}`)
+				if a.Status == 413 {
+					a.ReplaceWith(200, `{"items":[]}`)
 				}
 			}), []string{"limits-listing-over-whole"}, nil},
 		{"gzip-packed", "Content-Encoding is ignored",
 			before(put, func(r *http.Request) { r.Header.Del("Content-Encoding") }),
 			[]string{"limits-gzip", "limits-gzip-counted-unpacked"}, nil},
 		{"413-without-problem", "a 413 response has no body",
-			after(sized(put, most+1), func(_ *http.Request, a *captured) { a.setText("") }),
+			after(sized(put, most+1), func(_ *http.Request, a *captured) { a.SetText("") }),
 			[]string{"limits-413-problem"}, []string{"limits-413-code"}},
 	}
 }

@@ -23,7 +23,7 @@ func listingMutants() []mutant {
 	}
 	edited := func(change func(r *http.Request, items []any) []any) wrapper {
 		return after(listing, func(r *http.Request, a *captured) {
-			a.edit(func(o map[string]any) {
+			a.Edit(func(o map[string]any) {
 				if items, ok := o["items"].([]any); ok {
 					o["items"] = change(r, items)
 				}
@@ -48,12 +48,12 @@ func listingMutants() []mutant {
 			[]string{"listing-sorted", "listing-sorted-recursive"},
 			[]string{"listing-sorted-bytewise", "listing-many-sorted"}},
 		{"listing-null", "the items of an empty listing are null",
-			after(listing, func(_ *http.Request, a *captured) { a.replaceText(`"items":[]`, `"items":null`) }),
+			after(listing, func(_ *http.Request, a *captured) { a.ReplaceText(`"items":[]`, `"items":null`) }),
 			[]string{"listing-empty"},
 			[]string{"records-*"}},
 		{"listing-bare", "a listing is a bare array", after(listing, func(_ *http.Request, a *captured) {
-			if s, ok := strings.CutPrefix(strings.TrimSpace(a.body.String()), `{"items":`); ok {
-				a.setText(strings.TrimSuffix(s, "}"))
+			if s, ok := strings.CutPrefix(strings.TrimSpace(a.Body.String()), `{"items":`); ok {
+				a.SetText(strings.TrimSuffix(s, "}"))
 			}
 		}), []string{"listing-items"},
 			[]string{"listing-empty", "records-*", "auth-readonly-listing-200", "headers-listing-*"}},
@@ -99,7 +99,7 @@ func listingMutants() []mutant {
 			field("is_dir", func(any) any { return false }),
 			[]string{"listing-flat-folders"}, nil},
 		{"listing-camel-case", "the keys of a listing are in camelCase",
-			after(listing, func(_ *http.Request, a *captured) { a.replaceText(`"is_dir"`, `"isDir"`) }),
+			after(listing, func(_ *http.Request, a *captured) { a.ReplaceText(`"is_dir"`, `"isDir"`) }),
 			[]string{"listing-snake-case", "listing-entry-is-dir"}, []string{"listing-*", "records-listing-parameter"}},
 		{"listing-epoch", "the mtime of an entry is a number", field("mtime", func(any) any { return 1700000000 }),
 			[]string{"listing-entry-mtime"}, []string{"listing-entry-as-stat"}},
@@ -144,7 +144,7 @@ func batchMutants() []mutant {
 			return list
 		}), []string{"batch-many"}, []string{"limits-*", "listing-many*"}},
 		{"batch-count", "the committed of a batch is always 1", after(batch, func(_ *http.Request, a *captured) {
-			a.edit(func(o map[string]any) {
+			a.Edit(func(o map[string]any) {
 				if _, ok := o["committed"]; ok {
 					o["committed"] = 1
 				}
@@ -186,16 +186,16 @@ func batchMutants() []mutant {
 					op, _ := list[0].(map[string]any)
 					to, _ := op["to"].(string)
 					if op["type"] == "rename" && capture(next,
-						subrequest(r, "GET", "/documents/stat", "", "", "path", to)).status == 200 {
+						subrequest(r, "GET", "/documents/stat", "", "", "path", to)).Status == 200 {
 						old = capture(next, subrequest(r, "GET", "/documents/read", "", "", "path", "a.md"))
 					}
 				}
 				a := capture(next, r)
 				if old != nil {
 					capture(next,
-						subrequest(r, "PUT", "/documents", protocol.TypeBytes, old.body.String(), "path", "a.md"))
+						subrequest(r, "PUT", "/documents", protocol.TypeBytes, old.Body.String(), "path", "a.md"))
 				}
-				a.send(w, r)
+				a.Send(w, r)
 			}), []string{"batch-rename-overwrites"}, nil},
 		{"batch-author-dropped", "a batch with an author is acknowledged but not applied",
 			dropBatch(func(r *http.Request) bool { return bodyObject(r)["author"] != nil }),
@@ -222,8 +222,8 @@ func splitBatch() wrapper {
 		for _, op := range list[:max(len(list)-1, 0)] {
 			body := string(encode(object{"reason": o["reason"], "ops": []any{op}}))
 			if a := capture(next,
-				subrequest(r, "POST", "/documents/batch-ops", r.Header.Get("Content-Type"), body)); a.failed() {
-				a.send(w, r)
+				subrequest(r, "POST", "/documents/batch-ops", r.Header.Get("Content-Type"), body)); a.Failed() {
+				a.Send(w, r)
 				return
 			}
 		}
@@ -231,8 +231,8 @@ func splitBatch() wrapper {
 			setBody(r, string(encode(object{"reason": o["reason"], "ops": list[len(list)-1:]})))
 		}
 		a := capture(next, r)
-		a.replaceText(`"committed":1`,
+		a.ReplaceText(`"committed":1`,
 			string(encode(object{"committed": len(list)}))[1:len(encode(object{"committed": len(list)}))-1])
-		a.send(w, r)
+		a.Send(w, r)
 	})
 }

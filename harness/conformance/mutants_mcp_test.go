@@ -39,28 +39,28 @@ func editMessages(match func(toolCall) bool, change func(c toolCall, msg map[str
 		}
 		a := capture(next, r)
 		var all []map[string]any
-		for _, data := range a.messages() {
+		for _, data := range messages(a) {
 			var msg map[string]any
 			if json.Unmarshal(data, &msg) == nil && msg != nil {
 				all = append(all, change(call, msg)...)
 			}
 		}
-		a.header.Set("Content-Type", "text/event-stream")
-		a.body.Reset()
+		a.Header().Set("Content-Type", "text/event-stream")
+		a.Body.Reset()
 		for _, msg := range all {
-			a.body.WriteString(frame{name: "message", data: string(encode(msg))}.text())
+			a.Body.WriteString(frame{name: "message", data: string(encode(msg))}.text())
 		}
-		a.send(w, r)
+		a.Send(w, r)
 	})
 }
 
 // messages returns the messages of a response, which is one message or a stream of them.
-func (a *captured) messages() [][]byte {
-	if !strings.HasPrefix(a.header.Get("Content-Type"), "text/event-stream") {
-		return [][]byte{a.body.Bytes()}
+func messages(a *captured) [][]byte {
+	if !strings.HasPrefix(a.Header().Get("Content-Type"), "text/event-stream") {
+		return [][]byte{a.Body.Bytes()}
 	}
 	var all [][]byte
-	events := sse.NewReader(bytes.NewReader(a.body.Bytes()), 0)
+	events := sse.NewReader(bytes.NewReader(a.Body.Bytes()), 0)
 	for {
 		e, err := events.Next()
 		if err != nil {

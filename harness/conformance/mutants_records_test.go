@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"evalctl/daemon/protocol"
+	ct "evalctl/harness/conformance/conformancetest"
 )
 
 // isRecord matches requests about one record.
@@ -32,8 +33,8 @@ func createdRecordMutants() []mutant {
 	create := route("POST /documents")
 	field := func(change func(o map[string]any)) wrapper {
 		return after(create, func(_ *http.Request, a *captured) {
-			if a.status == 201 {
-				a.edit(change)
+			if a.Status == 201 {
+				a.Edit(change)
 			}
 		})
 	}
@@ -45,10 +46,10 @@ func createdRecordMutants() []mutant {
 	return []mutant{
 		{"record-200", "POST /documents returns 200 instead of 201", after(create, changeStatus(201, 200)),
 			[]string{"records-create-201"}, []string{"records-create-*", "records-snake-case"}},
-		{"record-in-data", "the response to POST /documents is in an object data", inData("POST /documents"),
+		{"record-in-data", "the response to POST /documents is in an object data", ct.Wrapped("POST /documents"),
 			[]string{"records-envelope"}, nil},
 		{"record-camel-case", "the keys of a record are in camelCase",
-			after(create, func(_ *http.Request, a *captured) { a.replaceText(`"byte_size"`, `"byteSize"`) }),
+			after(create, func(_ *http.Request, a *captured) { a.ReplaceText(`"byte_size"`, `"byteSize"`) }),
 			[]string{"records-snake-case", "records-byte-size"}, append(same, "records-byte-size-as-read")},
 		{"record-never-deleted", "records have no deleted_at",
 			field(func(o map[string]any) { delete(o, "deleted_at") }), []string{"records-deleted-at"}, same},
@@ -61,14 +62,14 @@ func createdRecordMutants() []mutant {
 			replace(create, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				text, _ := bodyObject(r)["content"].(string)
 				a := capture(next, r)
-				if a.status == 201 {
-					a.edit(func(o map[string]any) { o["byte_size"] = len(text) })
+				if a.Status == 201 {
+					a.Edit(func(o map[string]any) { o["byte_size"] = len(text) })
 				}
-				a.send(w, r)
+				a.Send(w, r)
 			}), []string{"records-byte-size-as-read"}, same},
 		{"record-no-commit", "commit_sha is empty", set("commit_sha", ""), []string{"records-commit-sha"}, same},
 		{"record-metadata-null", "the metadata of a record is null if it is empty",
-			after(create, func(_ *http.Request, a *captured) { a.replaceText(`"metadata":{}`, `"metadata":null`) }),
+			after(create, func(_ *http.Request, a *captured) { a.ReplaceText(`"metadata":{}`, `"metadata":null`) }),
 			[]string{"records-metadata"}, append(same, "records-source-given")},
 		{"record-tags-array", "the tags in metadata are an array", field(func(o map[string]any) {
 			if m := o["metadata"].(map[string]any); m["tags"] != nil {
@@ -126,7 +127,7 @@ func createdRecordMutants() []mutant {
 func keptRecordMutants() []mutant {
 	return []mutant{
 		{"record-cacheable", "records may be cached",
-			after(isRecord("GET"), func(_ *http.Request, a *captured) { a.header.Set("Cache-Control", "max-age=60") }),
+			after(isRecord("GET"), func(_ *http.Request, a *captured) { a.Header().Set("Cache-Control", "max-age=60") }),
 			[]string{"records-get-no-store"}, nil},
 		{"record-stale", "a record does not reflect later writes", staleRecords(route("POST /documents")),
 			[]string{"records-get-fresh"}, anyRecordCheck},
@@ -150,22 +151,22 @@ func keptRecordMutants() []mutant {
 				"headers-*"}},
 		{"record-metadata-echoed", "metadata and tags are returned but not stored",
 			after(isRecord("GET"), func(_ *http.Request, a *captured) {
-				a.edit(func(o map[string]any) { o["metadata"] = object{} })
+				a.Edit(func(o map[string]any) { o["metadata"] = object{} })
 			}), []string{"records-metadata-kept", "records-tags"}, anyRecordCheck},
 		{"record-title-echoed", "the title is returned but not stored",
 			after(isRecord("GET"), func(_ *http.Request, a *captured) {
-				a.edit(func(o map[string]any) { o["title"] = "Untitled" })
+				a.Edit(func(o map[string]any) { o["title"] = "Untitled" })
 			}), []string{"records-title-given", "records-title-512", "records-title-heading"}, anyRecordCheck},
 		{"record-source-echoed", "the source is returned but not stored",
 			after(isRecord("GET"), func(_ *http.Request, a *captured) {
-				a.edit(func(o map[string]any) { o["source"] = "ingest" })
+				a.Edit(func(o map[string]any) { o["source"] = "ingest" })
 			}), []string{"records-source-given"}, anyRecordCheck},
 		{"record-still-listed", "the list of records contains documents that were deleted by path or query",
 			keepListing(),
 			[]string{"records-delete-by-query", "records-delete-path"}, nil},
 		{"records-created-only", "the list of records omits documents that were written by PUT",
 			after(isRecordList, func(_ *http.Request, a *captured) {
-				a.edit(func(o map[string]any) {
+				a.Edit(func(o map[string]any) {
 					var kept []any
 					for _, item := range o["items"].([]any) {
 						if item.(map[string]any)["path"] != "b.md" {
@@ -191,7 +192,7 @@ func keepListing() wrapper {
 			old := before[r.URL.Path]
 			mu.Unlock()
 			if old != nil && isRecordList(r) {
-				old.send(w, r)
+				old.Send(w, r)
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -215,15 +216,17 @@ func staleRecords(create func(*http.Request) bool) wrapper {
 			defer mu.Unlock()
 			brain := strings.Join(strings.SplitN(r.URL.Path, "/", 5)[:4], "/")
 			if isCreate {
-				if _, id, ok := strings.Cut(a.header.Get("Location"), "/documents/"); ok {
-					first[brain+id] = &captured{header: http.Header{"Content-Type": {protocol.TypeJSON},
-						"Cache-Control": {"no-store"}}, status: 200}
-					first[brain+id].setText(a.body.String())
+				if _, id, ok := strings.Cut(a.Header().Get("Location"), "/documents/"); ok {
+					read := &captured{Status: 200}
+					read.Header().Set("Content-Type", protocol.TypeJSON)
+					read.Header().Set("Cache-Control", "no-store")
+					read.SetText(a.Body.String())
+					first[brain+id] = read
 				}
 			} else if old := first[brain+strings.TrimPrefix(r.URL.EscapedPath(), brain+"/documents/")]; old != nil {
 				a = old
 			}
-			a.send(w, r)
+			a.Send(w, r)
 		})
 	}
 }

@@ -43,8 +43,8 @@ func delayAfter(pattern string) wrapper {
 				return
 			}
 			a := capture(next, r)
-			a.edit(func(o map[string]any) { o["chunks"] = []any{} })
-			a.send(w, r)
+			a.Edit(func(o map[string]any) { o["chunks"] = []any{} })
+			a.Send(w, r)
 		})
 	}
 }
@@ -73,7 +73,7 @@ func staleAfterDelete() wrapper {
 			}
 			last[id+word] = a
 			mu.Unlock()
-			a.send(w, r)
+			a.Send(w, r)
 		})
 	}
 }

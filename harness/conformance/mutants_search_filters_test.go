@@ -172,12 +172,12 @@ func filterAfterTopK(w http.ResponseWriter, r *http.Request, next http.Handler) 
 	}
 	a := capture(next, r)
 	if len(wanted) == 1 {
-		a.edit(func(o map[string]any) {
+		a.Edit(func(o map[string]any) {
 			list, _ := o["chunks"].([]any)
 			o["chunks"] = slices.DeleteFunc(list, func(c any) bool { return pathOfChunk(c) != wanted[0] })
 		})
 	}
-	a.send(w, r)
+	a.Send(w, r)
 }
 
 func dateFilterMutants() []mutant {
@@ -204,8 +204,8 @@ func dateFilterMutants() []mutant {
 			changed("date_from", "2024-02-30", nil), []string{"search-filter-date-invalid-400"}, nil},
 		{"filter-range-tolerated", "a filter whose date_to is earlier than its date_from finds nothing",
 			after(route("POST /search"), func(_ *http.Request, a *captured) {
-				if a.status == 400 && strings.Contains(a.body.String(), "before date_from") {
-					a.replaceWith(200, `{"chunks":[]}`)
+				if a.Status == 400 && strings.Contains(a.Body.String(), "before date_from") {
+					a.ReplaceWith(200, `{"chunks":[]}`)
 				}
 			}), []string{"search-filter-range-inverted-400"}, nil},
 	}
@@ -217,7 +217,7 @@ func filterRequestMutants() []mutant {
 		{"filters-empty-refused", "a search with an empty filters object is rejected with 400",
 			editSearchAnswer(func(request map[string]any, a *captured) {
 				if filters, ok := request["filters"].(map[string]any); ok && len(filters) == 0 {
-					a.replaceWith(400, `{"title":"No filters"}`)
+					a.ReplaceWith(400, `{"title":"No filters"}`)
 				}
 			}), []string{"search-filters-empty"}, nil},
 		{"filters-unknown-ignored", "a search ignores unknown filters", dropped("colour"),

@@ -11,8 +11,8 @@ import (
 // editSearchBody changes the bodies of successful responses, depending on those of the requests.
 func editSearchBody(change func(request, o map[string]any)) wrapper {
 	return editSearchAnswer(func(request map[string]any, a *captured) {
-		if !a.failed() {
-			a.edit(func(o map[string]any) { change(request, o) })
+		if !a.Failed() {
+			a.Edit(func(o map[string]any) { change(request, o) })
 		}
 	})
 }
@@ -86,7 +86,7 @@ func rejectMode(mode string, alsoFails ...string) mutant {
 	return mutant{"search-" + mode + "-refused", "a search in " + mode + " is rejected with 400",
 		editSearchAnswer(func(request map[string]any, a *captured) {
 			if request["mode"] == mode {
-				a.replaceWith(400, "{}")
+				a.ReplaceWith(400, "{}")
 			}
 		}), []string{"search-mode-" + mode + "-200"}, append(alsoFails, "search-mode-default")}
 }
@@ -100,9 +100,9 @@ func runAsBM25(mode string, change func(o map[string]any)) wrapper {
 		}
 		a := capture(next, r)
 		if asked {
-			a.edit(change)
+			a.Edit(change)
 		}
-		a.send(w, r)
+		a.Send(w, r)
 	})
 }
 

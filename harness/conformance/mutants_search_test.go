@@ -9,7 +9,7 @@ import (
 func searchMutants() []mutant {
 	search := anyRoute("POST /search", "GET /search")
 	edited := func(change func(o map[string]any)) wrapper {
-		return after(search, func(_ *http.Request, a *captured) { a.edit(change) })
+		return after(search, func(_ *http.Request, a *captured) { a.Edit(change) })
 	}
 	chunks := func(change func([]any) []any) wrapper {
 		return edited(func(o map[string]any) {
@@ -40,8 +40,8 @@ func searchMutants() []mutant {
 		}), []string{"search-only-documents"}, nil},
 		{"search-camel-case", "the keys of the response to a search are in camelCase",
 			after(search, func(_ *http.Request, a *captured) {
-				a.replaceText(`"took_ms"`, `"tookMs"`)
-				a.replaceText(`"chunk_id"`, `"chunkId"`)
+				a.ReplaceText(`"took_ms"`, `"tookMs"`)
+				a.ReplaceText(`"chunk_id"`, `"chunkId"`)
 			}), []string{"search-snake-case", "search-took-ms", "search-chunk-id"}, nil},
 		{"search-ascending", "chunks are in ascending order of their scores",
 			chunks(func(list []any) []any { slices.Reverse(list); return list }),
@@ -66,14 +66,14 @@ func searchMutants() []mutant {
 			[]string{"search-*", "ask-*"}},
 		{"search-query-long", "the query of a search may have any length",
 			after(search, func(_ *http.Request, a *captured) {
-				if a.status == 400 && strings.Contains(a.body.String(), "4096") {
-					a.replaceWith(200, `{"chunks":[]}`)
+				if a.Status == 400 && strings.Contains(a.Body.String(), "4096") {
+					a.ReplaceWith(200, `{"chunks":[]}`)
 				}
 			}), []string{"limits-search-query-400"}, nil},
 		{"search-candidate-k-few", "a candidate_k above 500 is rejected with 400",
 			editSearchAnswer(func(request map[string]any, a *captured) {
 				if k, _ := request["candidate_k"].(float64); k > 500 {
-					a.replaceWith(400, "{}")
+					a.ReplaceWith(400, "{}")
 				}
 			}), []string{"search-candidate-k-200"}, nil},
 		{"search-candidate-k-cut", "a candidate_k above the limit is reduced to it", dropValue("candidate_k", 1001.0),
@@ -81,7 +81,7 @@ func searchMutants() []mutant {
 		{"search-rerank-top-n-few", "a rerank_top_n above 100 is rejected with 400",
 			editSearchAnswer(func(request map[string]any, a *captured) {
 				if n, _ := request["rerank_top_n"].(float64); n > 100 {
-					a.replaceWith(400, "{}")
+					a.ReplaceWith(400, "{}")
 				}
 			}), []string{"search-rerank-top-n-200"}, nil},
 		{"search-rerank-top-n-cut", "a rerank_top_n above the limit is reduced to it", dropValue("rerank_top_n", 201.0),
@@ -91,4 +91,4 @@ func searchMutants() []mutant {
 
 func pathAndBody(r *http.Request) string { return r.URL.Path + readBody(r) }
 
-func hasChunks(a *captured) bool { return strings.Contains(a.body.String(), `"chunks":[{`) }
+func hasChunks(a *captured) bool { return strings.Contains(a.Body.String(), `"chunks":[{`) }

@@ -18,10 +18,10 @@ func editAnswer(match func(*http.Request) bool, change func(request, o map[strin
 	return replace(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		request := bodyObject(r)
 		a := capture(next, r)
-		if !a.failed() {
-			a.edit(func(o map[string]any) { change(request, o) })
+		if !a.Failed() {
+			a.Edit(func(o map[string]any) { change(request, o) })
 		}
-		a.send(w, r)
+		a.Send(w, r)
 	})
 }
 
@@ -58,7 +58,7 @@ func messageAnswerMutants() []mutant {
 		{"message-200", "a message returns 200 instead of 201", after(messagesRoute, changeStatus(201, 200)),
 			[]string{"sessions-message-201"}, nil},
 		{"message-plain", "the record of a message is text/plain", after(messagesRoute, func(_ *http.Request, a *captured) {
-			a.header.Set("Content-Type", "text/plain")
+			a.Header().Set("Content-Type", "text/plain")
 		}), []string{"sessions-message-json"}, nil},
 		{"message-without-id", "messages have no id", edit(lose("id")), []string{"sessions-id"}, nil},
 		{"message-one-id", "all messages have the same id", edit(set("id", "m-1")), []string{"sessions-id-unique"}, nil},
@@ -209,8 +209,8 @@ func reflectMutants() []mutant {
 		{"reflect-open", "a session that ended accepts messages", after(messagesRoute, changeStatus(409, 201)),
 			[]string{"sessions-reflect-ends"}, nil},
 		{"reflect-invents", "a reflection on an empty session is completed", after(reflectRoute, func(_ *http.Request, a *captured) {
-			if a.missing() || strings.Contains(a.body.String(), "no_result") {
-				a.replaceWith(200, `{"reflection_status":"completed","reflection_attempted":true}`)
+			if a.Missing() || strings.Contains(a.Body.String(), "no_result") {
+				a.ReplaceWith(200, `{"reflection_status":"completed","reflection_attempted":true}`)
 			}
 		}), []string{"sessions-reflect-empty"}, nil},
 	}

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 )
@@ -22,23 +21,10 @@ func mutants() []mutant {
 		authMutants(), searchMutants(), askMutants(), brainMutants(), sessionMutants(), ingestMutants(), mcpMutants())
 }
 
-// inData puts the bodies of successful responses into an object data.
-func inData(patterns ...string) wrapper {
-	return after(anyRoute(patterns...), func(_ *http.Request, a *captured) {
-		if !a.failed() {
-			a.edit(func(o map[string]any) {
-				inner := maps.Clone(o)
-				clear(o)
-				o["data"] = inner
-			})
-		}
-	})
-}
-
 func changeStatus(from, to int) func(*http.Request, *captured) {
 	return func(_ *http.Request, a *captured) {
-		if a.status == from {
-			a.status = to
+		if a.Status == from {
+			a.Status = to
 		}
 	}
 }

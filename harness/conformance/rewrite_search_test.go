@@ -24,14 +24,14 @@ func editSearchAnswer(change func(request map[string]any, a *captured)) wrapper 
 		request := bodyObject(r)
 		a := capture(next, r)
 		change(request, a)
-		a.send(w, r)
+		a.Send(w, r)
 	})
 }
 
 // editChunks changes the chunks in the responses to searches.
 func editChunks(change func(request map[string]any, chunks []any) []any) wrapper {
 	return editSearchAnswer(func(request map[string]any, a *captured) {
-		a.edit(func(o map[string]any) {
+		a.Edit(func(o map[string]any) {
 			if list, ok := o["chunks"].([]any); ok {
 				o["chunks"] = change(request, list)
 			}

@@ -6,121 +6,31 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
+	ct "evalctl/harness/conformance/conformancetest"
 	"evalctl/internal/sse"
 )
 
-// wrapper returns a handler that behaves like another one, except for a defect.
-type wrapper func(http.Handler) http.Handler
+// What the mutants and the daemons of conformancetest are made of.
+type (
+	wrapper  = ct.Wrapper
+	captured = ct.Answer
+)
 
-// route matches requests by method and by the path below the brain, such as "GET /documents/read".
-// The method * matches any method.
-func route(pattern string) func(*http.Request) bool {
-	method, suffix, _ := strings.Cut(pattern, " ")
-	return func(r *http.Request) bool {
-		parts := strings.SplitN(r.URL.Path, "/", 5) // "", v1, brains, id, rest
-		below := ""
-		if len(parts) == 5 {
-			below = "/" + parts[4]
-		}
-		return len(parts) > 3 && below == suffix && (method == "*" || method == r.Method)
-	}
-}
-
-func anyRoute(patterns ...string) func(*http.Request) bool {
-	return func(r *http.Request) bool {
-		return slices.ContainsFunc(patterns, func(p string) bool { return route(p)(r) })
-	}
-}
+var (
+	route    = ct.Route
+	anyRoute = ct.AnyRoute
+	replace  = ct.Instead
+	after    = ct.After
+	capture  = ct.Serve
+)
 
 func notEventStream(r *http.Request) bool { return !route("* /events")(r) }
 
 func withHeader(name string) func(*http.Request) bool {
 	return func(r *http.Request) bool { return r.Header.Get(name) != "" }
-}
-
-// captured is a response that can be changed before it is sent.
-type captured struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (a *captured) Header() http.Header              { return a.header }
-func (a *captured) Flush()                           {}
-func (a *captured) SetWriteDeadline(time.Time) error { return nil }
-func (a *captured) SetReadDeadline(time.Time) error  { return nil }
-func (a *captured) WriteHeader(status int)           { a.status = max(a.status, status) }
-func (a *captured) Write(p []byte) (int, error)      { a.WriteHeader(200); return a.body.Write(p) }
-
-func (a *captured) setText(body string) { a.body.Reset(); a.body.WriteString(body) }
-
-func (a *captured) replaceWith(status int, body string) { a.status = status; a.setText(body) }
-
-func (a *captured) replaceText(old, with string) {
-	a.setText(strings.ReplaceAll(a.body.String(), old, with))
-}
-
-func (a *captured) failed() bool  { return a.status >= 400 }
-func (a *captured) missing() bool { return a.status == 404 }
-
-// edit changes the body if it is a JSON object.
-func (a *captured) edit(change func(o map[string]any)) {
-	var o map[string]any
-	if json.Unmarshal(a.body.Bytes(), &o) == nil && o != nil {
-		change(o)
-		a.setText(string(encode(o)))
-	}
-}
-
-// capture serves a request and returns the response.
-func capture(h http.Handler, r *http.Request) *captured {
-	a := &captured{header: http.Header{}}
-	h.ServeHTTP(a, r)
-	a.WriteHeader(200)
-	return a
-}
-
-func (a *captured) send(w http.ResponseWriter, r *http.Request) {
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
-	if r.Method == http.MethodHead || a.status == 204 {
-		w.Header().Del("Content-Length")
-	} else {
-		w.Header().Set("Content-Length", strconv.Itoa(a.body.Len()))
-	}
-	w.WriteHeader(a.status)
-	if a.status != 204 {
-		_, _ = w.Write(a.body.Bytes())
-	}
-}
-
-// replace passes matching requests to serve instead of the daemon. serve may call the daemon.
-func replace(match func(*http.Request) bool, serve func(http.ResponseWriter, *http.Request, http.Handler)) wrapper {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if match(r) {
-				serve(w, r, next)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
-}
-
-// after changes the responses to matching requests.
-func after(match func(*http.Request) bool, change func(*http.Request, *captured)) wrapper {
-	return replace(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		a := capture(next, r)
-		change(r, a)
-		a.send(w, r)
-	})
 }
 
 // before changes matching requests.
@@ -145,7 +55,7 @@ func replayFirst(match func(*http.Request) bool, key func(*http.Request) string,
 				first[k] = a
 			}
 		}
-		a.send(w, r)
+		a.Send(w, r)
 	})
 }
 

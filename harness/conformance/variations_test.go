@@ -26,28 +26,28 @@ func TestPermittedVariations(t *testing.T) {
 			[]string{"limits-put-2mib-204", "limits-append-2mib-204", "limits-append-document-grows",
 				"limits-batch-8mib-200", "limits-413-code"}},
 		{"no large listings", after(route("GET /documents"), func(_ *http.Request, a *captured) {
-			if strings.Count(a.body.String(), `"path"`) > 500 {
-				a.replaceWith(413, `{"title":"Too many"}`)
+			if strings.Count(a.Body.String(), `"path"`) > 500 {
+				a.ReplaceWith(413, `{"title":"Too many"}`)
 			}
 		}), []string{"listing-many*"}, nil},
 		{"no content encodings", replace(withHeader("Content-Encoding"), reject(415)), []string{"limits-gzip*"}, nil},
 		{"delayed index", delayedIndex(), []string{"search", "ask"},
 			[]string{"search-scores-descend", "search-at-once-*"}},
 		{"other Problem bodies", after(notEventStream, func(_ *http.Request, a *captured) {
-			if a.failed() {
-				a.header.Set("Content-Type", "application/json; charset=utf-8")
-				a.setText(`{"title":"Nope","trace":["x"]}`)
+			if a.Failed() {
+				a.Header().Set("Content-Type", "application/json; charset=utf-8")
+				a.SetText(`{"title":"Nope","trace":["x"]}`)
 			}
 		}), []string{"errors", "batch-*-400", "paths-put-*"}, []string{"errors-*"}},
 		{"additional fields", after(notEventStream, func(_ *http.Request, a *captured) {
-			if !a.failed() {
-				a.edit(func(o map[string]any) { o["extra_field"] = map[string]any{"a": 1} })
+			if !a.Failed() {
+				a.Edit(func(o map[string]any) { o["extra_field"] = map[string]any{"a": 1} })
 			}
 		}), []string{"documents-stat-*", "listing-entry-*", "batch-committed", "search-finds"},
 			[]string{"listing-entry-as-stat"}},
 		{"additional Cache-Control directives",
 			after(anyRoute("GET /documents/read", "GET /documents"), func(r *http.Request, a *captured) {
-				a.header.Set("Cache-Control", "private, No-Store, max-age=0")
+				a.Header().Set("Cache-Control", "private, No-Store, max-age=0")
 			}), []string{"headers-read-*", "headers-listing-*"}, nil},
 		{"duplicates as ids", editChunks(func(_ map[string]any, list []any) []any {
 			for _, item := range list {
@@ -113,12 +113,12 @@ func delayedIndex() wrapper {
 			mu.Unlock()
 			if late && !strings.Contains(readBody(r), `"top_k":-`) {
 				a := capture(next, r)
-				a.edit(func(o map[string]any) {
+				a.Edit(func(o map[string]any) {
 					if _, ok := o["chunks"]; ok {
 						o["chunks"] = []any{}
 					}
 				})
-				a.send(w, r)
+				a.Send(w, r)
 				return
 			}
 			next.ServeHTTP(w, r)

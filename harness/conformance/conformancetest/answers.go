@@ -1,6 +1,7 @@
 package conformancetest
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -33,9 +34,9 @@ func FailingIf(match Match, status int) Wrapper {
 
 // Empty removes the bodies of one route's successful answers.
 func Empty(route string) Wrapper {
-	return after(Route(route), func(_ *http.Request, a *answer) {
-		if a.status/100 == 2 {
-			a.body.Reset()
+	return After(Route(route), func(_ *http.Request, a *Answer) {
+		if a.Status/100 == 2 {
+			a.Body.Reset()
 		}
 	})
 }
@@ -80,16 +81,13 @@ func NoHealth() Wrapper {
 	return FailingIf(func(r *http.Request) bool { return r.URL.Path == "/healthz" }, http.StatusNotFound)
 }
 
-// Wrapped puts the JSON bodies of one route's successful answers under the key data.
-func Wrapped(route string) Wrapper {
-	return after(Route(route), func(_ *http.Request, a *answer) {
-		if a.status/100 == 2 {
-			a.edit(func(o map[string]any) {
-				inner := map[string]any{}
-				for name, v := range o {
-					inner[name] = v
-					delete(o, name)
-				}
+// Wrapped puts the JSON bodies of the successful answers of some routes under the key data.
+func Wrapped(routes ...string) Wrapper {
+	return After(AnyRoute(routes...), func(_ *http.Request, a *Answer) {
+		if a.Status/100 == 2 {
+			a.Edit(func(o map[string]any) {
+				inner := maps.Clone(o)
+				clear(o)
 				o["data"] = inner
 			})
 		}

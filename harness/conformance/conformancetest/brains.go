@@ -41,12 +41,12 @@ func Create(c Creation) Wrapper {
 		}
 		body, _ := json.Marshal(map[string]any{"id": id, "name": name}) // cannot fail: strings
 		setBody(r, body)
-		a := serve(next, r)
-		if a.status/100 == 2 {
-			a.status = c.Status
-			a.setJSON(c.Body(id, name))
+		a := Serve(next, r)
+		if a.Status/100 == 2 {
+			a.Status = c.Status
+			a.SetJSON(c.Body(id, name))
 		}
-		a.send(w, r)
+		a.Send(w, r)
 	})
 }
 
@@ -70,7 +70,7 @@ func ImplicitBrains(status int) Wrapper {
 				create.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": r.Header["Authorization"]}
 				body, _ := json.Marshal(map[string]any{"id": id, "name": id}) // cannot fail: strings
 				setBody(create, body)
-				made[id] = serve(next, create).status/100 == 2
+				made[id] = Serve(next, create).Status/100 == 2
 			}
 			if ok && below == "" && r.Method == http.MethodDelete {
 				delete(made, id)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,13 @@ func Route(pattern string) Match {
 	return func(r *http.Request) bool {
 		_, below, ok := brainPath(r)
 		return ok && below == suffix && (method == "*" || method == r.Method)
+	}
+}
+
+// AnyRoute matches what one of several routes matches.
+func AnyRoute(patterns ...string) Match {
+	return func(r *http.Request) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return Route(p)(r) })
 	}
 }
 
@@ -62,72 +70,104 @@ func Instead(match Match, serve func(w http.ResponseWriter, r *http.Request, nex
 	}
 }
 
-// answer is a response that can be changed before it is sent.
-type answer struct {
+// Answer is a response that can be changed before it is sent. It is an http.ResponseWriter, whose
+// zero value is ready for use.
+type Answer struct {
 	header http.Header
-	status int
-	body   bytes.Buffer
+	Status int
+	Body   bytes.Buffer
 }
 
-func (a *answer) Header() http.Header              { return a.header }
-func (a *answer) Flush()                           {}
-func (a *answer) SetWriteDeadline(time.Time) error { return nil }
-func (a *answer) SetReadDeadline(time.Time) error  { return nil }
+// Flush does nothing: Send sends the response as a whole.
+func (a *Answer) Flush() {}
 
-func (a *answer) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
+// SetWriteDeadline does nothing, for http.ResponseController.
+func (a *Answer) SetWriteDeadline(time.Time) error { return nil }
+
+// SetReadDeadline does nothing, for http.ResponseController.
+func (a *Answer) SetReadDeadline(time.Time) error { return nil }
+
+// Header returns the headers, which can be changed.
+func (a *Answer) Header() http.Header {
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	return a.header
+}
+
+// WriteHeader sets the status. Only the first call counts.
+func (a *Answer) WriteHeader(status int) {
+	if a.Status == 0 {
+		a.Status = status
 	}
 }
 
-func (a *answer) Write(p []byte) (int, error) {
+func (a *Answer) Write(p []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
-	return a.body.Write(p)
+	return a.Body.Write(p)
 }
 
-// serve returns the response of a handler.
-func serve(h http.Handler, r *http.Request) *answer {
-	a := &answer{header: http.Header{}}
+// Serve returns the response of a handler.
+func Serve(h http.Handler, r *http.Request) *Answer {
+	a := &Answer{}
 	h.ServeHTTP(a, r)
 	a.WriteHeader(http.StatusOK)
 	return a
 }
 
-func (a *answer) send(w http.ResponseWriter, r *http.Request) {
+// Send sends the response, which is one to r.
+func (a *Answer) Send(w http.ResponseWriter, r *http.Request) {
 	for name, values := range a.header {
 		w.Header()[name] = values
 	}
-	if r.Method == http.MethodHead || a.status == http.StatusNoContent {
+	if r.Method == http.MethodHead || a.Status == http.StatusNoContent {
 		w.Header().Del("Content-Length")
-		w.WriteHeader(a.status)
+		w.WriteHeader(a.Status)
 		return
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(a.body.Len()))
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body.Bytes()) // a client that is gone reads nothing
+	w.Header().Set("Content-Length", strconv.Itoa(a.Body.Len()))
+	w.WriteHeader(a.Status)
+	_, _ = w.Write(a.Body.Bytes()) // a client that is gone reads nothing
 }
 
-// setJSON replaces the body.
-func (a *answer) setJSON(v any) {
-	a.body.Reset()
-	_ = json.NewEncoder(&a.body).Encode(v) // cannot fail: decoded from JSON before
+// SetText replaces the body.
+func (a *Answer) SetText(body string) { a.Body.Reset(); a.Body.WriteString(body) }
+
+// SetJSON replaces the body.
+func (a *Answer) SetJSON(v any) {
+	body, _ := json.Marshal(v) // cannot fail: decoded from JSON before
+	a.SetText(string(body))
 }
 
-// edit changes the body if it is a JSON object.
-func (a *answer) edit(change func(o map[string]any)) {
+// ReplaceWith replaces the status and the body.
+func (a *Answer) ReplaceWith(status int, body string) { a.Status = status; a.SetText(body) }
+
+// ReplaceText replaces a text wherever the body has it.
+func (a *Answer) ReplaceText(old, with string) {
+	a.SetText(strings.ReplaceAll(a.Body.String(), old, with))
+}
+
+// Failed reports whether the status is that of an error.
+func (a *Answer) Failed() bool { return a.Status >= 400 }
+
+// Missing reports whether the status is 404.
+func (a *Answer) Missing() bool { return a.Status == http.StatusNotFound }
+
+// Edit changes the body if it is a JSON object.
+func (a *Answer) Edit(change func(o map[string]any)) {
 	var o map[string]any
-	if json.Unmarshal(a.body.Bytes(), &o) == nil && o != nil {
+	if json.Unmarshal(a.Body.Bytes(), &o) == nil && o != nil {
 		change(o)
-		a.setJSON(o)
+		a.SetJSON(o)
 	}
 }
 
-// after changes the responses to matching requests.
-func after(match Match, change func(r *http.Request, a *answer)) Wrapper {
+// After changes the responses to matching requests.
+func After(match Match, change func(r *http.Request, a *Answer)) Wrapper {
 	return Instead(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		a := serve(next, r)
+		a := Serve(next, r)
 		change(r, a)
-		a.send(w, r)
+		a.Send(w, r)
 	})
 }
 

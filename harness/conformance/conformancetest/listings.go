@@ -10,8 +10,8 @@ import (
 
 // editListing changes the items of listings of paths.
 func editListing(change func(r *http.Request, items []any) []any) Wrapper {
-	return after(isListing, func(r *http.Request, a *answer) {
-		a.edit(func(o map[string]any) {
+	return After(isListing, func(r *http.Request, a *Answer) {
+		a.Edit(func(o map[string]any) {
 			if items, ok := o["items"].([]any); ok {
 				o["items"] = sortedByPath(change(r, items))
 			}
@@ -102,11 +102,11 @@ func FolderRows() Wrapper {
 
 // BareListings answers listings with an array instead of an object with items.
 func BareListings() Wrapper {
-	return after(isListing, func(_ *http.Request, a *answer) {
+	return After(isListing, func(_ *http.Request, a *Answer) {
 		var items any
-		a.edit(func(o map[string]any) { items = o["items"] })
+		a.Edit(func(o map[string]any) { items = o["items"] })
 		if items != nil {
-			a.setJSON(items)
+			a.SetJSON(items)
 		}
 	})
 }
