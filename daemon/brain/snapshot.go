@@ -21,7 +21,8 @@ const (
 // snapshot loads and saves the snapshot of one brain's index.
 type snapshot struct {
 	snapshots Snapshots // nil keeps none
-	brain     string
+	brain     string    // id
+	key       string    // Record.Key
 	options   *search.Options
 	logger    *slog.Logger
 	now       func() time.Time
@@ -34,7 +35,7 @@ func (s *snapshot) load(ctx context.Context) (*search.Index, time.Time) {
 	}
 	var index *search.Index
 	var saved time.Time
-	err := s.snapshots.Get(ctx, s.brain, func(r io.ReaderAt, size int64) error {
+	err := s.snapshots.Get(ctx, s.key, func(r io.ReaderAt, size int64) error {
 		var err error
 		index, saved, err = search.ReadSnapshot(r, size, s.options)
 		return err
@@ -60,7 +61,7 @@ var errWoken = errors.New("there is work")
 // A failure is not worth a retry, as the index is derived from the documents. It is
 // false when woken became true before the snapshot was complete.
 func (s *snapshot) save(ctx context.Context, index *search.Index, woken func() bool) bool {
-	err := s.snapshots.Put(ctx, s.brain, func(w io.Writer) error {
+	err := s.snapshots.Put(ctx, s.key, func(w io.Writer) error {
 		return index.WriteSnapshot(interruptible{w, woken}, s.now())
 	})
 	if errors.Is(err, errWoken) {
