@@ -55,6 +55,7 @@ type indexerConfig struct {
 	refused   *atomic.Int64   // counts the passages that the embedder refused
 	logger    *slog.Logger
 	brain     string // id
+	key       string // Record.Key
 	now       func() time.Time
 }
 
@@ -66,7 +67,7 @@ func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
 		cfg:      cfg,
 		ended:    make(chan struct{}),
 		size:     indexSize{changed: cfg.measured},
-		mirror:   newMirror(st, cfg.options, &snapshot{cfg.snapshots, cfg.brain, cfg.options, cfg.logger, cfg.now}),
+		mirror:   newMirror(st, cfg.options, &snapshot{cfg.snapshots, cfg.brain, cfg.key, cfg.options, cfg.logger, cfg.now}),
 		dirty:    map[string]struct{}{},
 		marked:   1,
 		progress: make(chan struct{}),

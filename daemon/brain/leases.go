@@ -34,7 +34,7 @@ func (h Handle) Lease(ctx context.Context, name string) (held context.Context, r
 	if h.entry.cfg.leases == nil {
 		return ctx, func() {}, nil
 	}
-	held, release, err = h.entry.cfg.leases.Take(ctx, h.entry.id(), name)
+	held, release, err = h.entry.cfg.leases.Take(ctx, h.entry.record.Key(), name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("brain %s: %w", h.entry.id(), err)
 	}
@@ -47,7 +47,7 @@ func (h Handle) Announce(ctx context.Context) (done func(), err error) {
 	if h.entry.cfg.leases == nil {
 		return func() {}, nil
 	}
-	done, err = h.entry.cfg.leases.Announce(ctx, h.entry.id())
+	done, err = h.entry.cfg.leases.Announce(ctx, h.entry.record.Key())
 	if err != nil {
 		return nil, fmt.Errorf("brain %s: %w", h.entry.id(), err)
 	}
@@ -64,7 +64,10 @@ func (s *Service) TakeOver(ctx context.Context, resume func(context.Context, Han
 		return
 	}
 	s.entries.leases.Watch(ctx, func(ctx context.Context, tenant, id string) error {
-		h, err := s.findAnywhere(ctx, tenant, id)
+		if err := s.Refresh(ctx, tenant, id); err != nil {
+			return err
+		}
+		h, err := s.Find(id)
 		if errors.Is(err, ErrNotFound) {
 			return nil // deleted in the meantime
 		}
@@ -73,9 +76,4 @@ func (s *Service) TakeOver(ctx context.Context, resume func(context.Context, Han
 		}
 		return resume(ctx, h)
 	})
-}
-
-// findAnywhere is Find for a brain that another process may have created.
-func (s *Service) findAnywhere(_ context.Context, _, id string) (Handle, error) {
-	return s.Find(id)
 }

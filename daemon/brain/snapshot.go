@@ -21,7 +21,8 @@ const (
 // snapshot loads and saves the snapshot of one brain's index.
 type snapshot struct {
 	snapshots Snapshots // nil keeps none
-	brain     string
+	brain     string    // id
+	key       string    // Record.Key
 	options   *search.Options
 	logger    *slog.Logger
 	now       func() time.Time
@@ -33,7 +34,7 @@ func (s *snapshot) load(ctx context.Context) (index *search.Index, saved time.Ti
 	if s.snapshots == nil {
 		return nil, time.Time{}, 0
 	}
-	err := s.snapshots.Get(ctx, s.brain, func(r io.ReaderAt, size int64, at uint64) error {
+	err := s.snapshots.Get(ctx, s.key, func(r io.ReaderAt, size int64, at uint64) error {
 		var err error
 		seq = at
 		index, saved, err = search.ReadSnapshot(r, size, s.options)
@@ -61,7 +62,7 @@ var errWoken = errors.New("there is work")
 // and that of Snapshots.Put when another process keeps the snapshot. Other failures are logged
 // only: they are not worth a retry, as the index is derived from the documents.
 func (s *snapshot) save(ctx context.Context, index *search.Index, seq, replaces uint64, woken func() bool) error {
-	err := s.snapshots.Put(ctx, s.brain, seq, replaces, func(w io.Writer) error {
+	err := s.snapshots.Put(ctx, s.key, seq, replaces, func(w io.Writer) error {
 		return index.WriteSnapshot(interruptible{w, woken}, s.now())
 	})
 	if _, newer := errors.AsType[*NewerSnapshotError](err); newer ||

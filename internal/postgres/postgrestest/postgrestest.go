@@ -59,9 +59,8 @@ func Database(t testing.TB) string {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.cluster == nil {
-		c := create(t)
-		c.t = nil
-		shared.cluster = c
+		shared.cluster = create(t)
+		shared.cluster.t = nil // it outlives the test
 	}
 	return shared.cluster.database(t)
 }
@@ -128,12 +127,12 @@ func create(t testing.TB) *Cluster {
 	if bin == "" {
 		const missing = "no PostgreSQL server: initdb and pg_ctl are neither in PATH nor in /usr/lib/postgresql " +
 			"(Debian: apt-get install postgresql)"
-		if os.Getenv(Required) != "" {
+		if os.Getenv(Required) != "" { //nolint:forbidigo // a setting of the machine that runs the tests
 			t.Fatal(missing)
 		}
 		t.Skip(missing)
 	}
-	dir, err := os.MkdirTemp("", "evalctl-postgres-")
+	dir, err := os.MkdirTemp("", "evalctl-postgres-") //nolint:usetesting // the server outlives the test
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +160,7 @@ func (c *Cluster) start() ([]byte, error) {
 // run runs a program of the server in its directory and, if the tests run as root, as the user
 // postgres, because the server refuses root.
 func (c *Cluster) run(name string, args ...string) ([]byte, error) {
-	cmd := exec.Command(c.Bin(name), args...)
+	cmd := exec.CommandContext(context.Background(), c.Bin(name), args...)
 	cmd.Dir = c.dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "HOME="+c.dir)
 	if err := c.demote(cmd); err != nil {
@@ -172,7 +171,7 @@ func (c *Cluster) run(name string, args ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(log.Name())
+	defer func() { _ = os.Remove(log.Name()) }()
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
 	err = cmd.Run()
@@ -188,8 +187,8 @@ func (c *Cluster) remove() {
 // programs returns the directory of initdb, "" if there is none.
 func programs() string {
 	installed, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	for i := len(installed) - 1; i >= 0; i-- {
-		return filepath.Dir(installed[i])
+	if n := len(installed); n > 0 {
+		return filepath.Dir(installed[n-1])
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {
@@ -225,7 +224,7 @@ func (c *Cluster) chown() error {
 
 func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ CREATE TABLE brains (
   uid     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   id      text COLLATE "C" NOT NULL UNIQUE,
   tenant  text COLLATE "C" NOT NULL,
-  record  jsonb NOT NULL
+  record  json NOT NULL -- not jsonb, which rejects the character U+0000
 );
 
 -- The ids and slugs of a tenant's brains: none may be used twice.
