@@ -112,22 +112,21 @@ func (st sessionState) reflectResponse() protocol.ReflectResponse {
 func (s *Service) endSession(
 	ctx context.Context, h brain.Handle, st *store.Store, session string,
 ) (state sessionState, err error) {
-	err = st.Batch(ctx, store.BatchOptions{Reason: "end a session"}, func(b *store.Batch) error {
-		state, err = readSession(ctx, b, session)
-		if err != nil || state.ended() {
-			return err
-		}
-		state.EndedAt = s.cfg.Now().UTC().Truncate(time.Millisecond)
-		if state.Extracted < state.Messages {
-			if err := s.addExtract(ctx, b, &state, state.Messages); err != nil {
+	err = s.addingJobs(ctx, h, func() error {
+		return st.Batch(ctx, store.BatchOptions{Reason: "end a session"}, func(b *store.Batch) error {
+			state, err = readSession(ctx, b, session)
+			if err != nil || state.ended() {
 				return err
 			}
-		}
-		return state.write(ctx, b)
+			state.EndedAt = s.cfg.Now().UTC().Truncate(time.Millisecond)
+			if state.Extracted < state.Messages {
+				if err := s.addExtract(ctx, b, &state, state.Messages); err != nil {
+					return err
+				}
+			}
+			return state.write(ctx, b)
+		})
 	})
-	if err == nil {
-		s.startJobs(h)
-	}
 	return state, err
 }
 
