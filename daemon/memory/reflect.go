@@ -62,7 +62,13 @@ func (s *Service) Reflect(
 		return protocol.ReflectResponse{}, err
 	}
 	state, err := inBackground(ctx, s, h, unlock, func(ctx context.Context) (sessionState, error) {
-		return s.endAndReflect(ctx, h, before)
+		// The lock is that of this process only.
+		held, release, err := waitForLease(ctx, h, "reflect/"+sessionKey(session))
+		if err != nil {
+			return before, err
+		}
+		defer release()
+		return s.endAndReflect(held, h, before)
 	})
 	if err != nil {
 		return protocol.ReflectResponse{}, err
@@ -151,6 +157,10 @@ func (s *Service) reflect(
 		current, err := readSession(ctx, b, state.ID)
 		if err != nil {
 			return err
+		}
+		if current.Reflection.Attempts != state.Reflection.Attempts || current.Reflection.final() {
+			state = current // another process took the lease over when this one had lost it
+			return nil
 		}
 		outcome.Attempts += current.Reflection.Attempts
 		if found.RecordEpisode {
