@@ -92,19 +92,36 @@ type SharedCatalog interface {
 // ErrNoSnapshot is returned by Snapshots.Get for a brain without a snapshot.
 var ErrNoSnapshot = errors.New("no snapshot")
 
+// ErrSnapshotBusy is returned by Snapshots.Put while another process writes a snapshot.
+var ErrSnapshotBusy = errors.New("another process is writing a snapshot")
+
+// NewerSnapshotError is returned by Snapshots.Put for a snapshot that is kept because it is newer
+// than the one that was to be replaced.
+type NewerSnapshotError struct {
+	Seq uint64 // of the snapshot that is kept
+}
+
+func (e *NewerSnapshotError) Error() string {
+	return fmt.Sprintf("there is a newer snapshot, of commit %d", e.Seq)
+}
+
 // Snapshots keeps the latest snapshot of each brain's search index, by the brain's Record.Key.
 // A snapshot is derived from the brain's documents and may be lost. Package
 // braintest has the tests that every implementation must pass.
 //
-// The methods must be safe for concurrent use, but a Service makes one call at a time for a key.
+// The methods must be safe for concurrent use, but a Service makes one call at a time for a
+// key. An implementation that several processes share keeps the number of the commit with a
+// snapshot, others may ignore it.
 type Snapshots interface {
-	// Get calls read with the snapshot of a brain and its size in bytes, and returns
-	// read's error. The reader is valid until read returns. Without a snapshot, Get
-	// returns ErrNoSnapshot and does not call read.
-	Get(ctx context.Context, key string, read func(r io.ReaderAt, size int64) error) error
-	// Put replaces the snapshot of a brain by what write writes. When write fails, Put
-	// returns its error and keeps the previous snapshot.
-	Put(ctx context.Context, key string, write func(w io.Writer) error) error
+	// Get calls read with the snapshot of a brain, its size in bytes and the number of the last
+	// commit that it has, 0 if that is not known. It returns read's error. The reader is valid
+	// until read returns. Without a snapshot, Get returns ErrNoSnapshot and does not call read.
+	Get(ctx context.Context, key string, read func(r io.ReaderAt, size int64, seq uint64) error) error
+	// Put replaces the snapshot of a brain by what write writes, which has the commits up to seq.
+	// When write fails, Put returns its error and keeps the previous snapshot. If the previous
+	// snapshot has a commit after replaces, or another process is writing one, Put keeps it and
+	// returns a *NewerSnapshotError or ErrSnapshotBusy, without calling write.
+	Put(ctx context.Context, key string, seq, replaces uint64, write func(w io.Writer) error) error
 	// Remove removes the snapshot of a brain, if there is one.
 	Remove(ctx context.Context, key string) error
 }

@@ -40,7 +40,7 @@ type snapshotTest struct {
 }
 
 func (t *snapshotTest) put(id, text string) error {
-	return t.snapshots.Put(t.ctx, id, func(w io.Writer) error {
+	return t.snapshots.Put(t.ctx, id, 0, 0, func(w io.Writer) error {
 		for len(text) > 0 { // in several writes
 			n := min(len(text), 1000)
 			if _, err := io.WriteString(w, text[:n]); err != nil {
@@ -61,7 +61,7 @@ func (t *snapshotTest) mustPut(id, text string) {
 
 func (t *snapshotTest) get(id string) (string, error) {
 	var text string
-	err := t.snapshots.Get(t.ctx, id, func(r io.ReaderAt, size int64) error {
+	err := t.snapshots.Get(t.ctx, id, func(r io.ReaderAt, size int64, _ uint64) error {
 		data := make([]byte, size)
 		half := size / 2 // the later half first
 		for _, part := range [][]byte{data[half:], data[:half]} {
@@ -88,7 +88,7 @@ func (t *snapshotTest) loads(id, want string) {
 
 func (t *snapshotTest) loadsNone(id string) {
 	t.Helper()
-	err := t.snapshots.Get(t.ctx, id, func(io.ReaderAt, int64) error {
+	err := t.snapshots.Get(t.ctx, id, func(io.ReaderAt, int64, uint64) error {
 		t.Errorf("brain %s: read was called without a snapshot", id)
 		return nil
 	})
@@ -124,7 +124,7 @@ func failedWrite(t *snapshotTest) {
 	broken := errors.New("broken")
 	fail := func(id string) {
 		t.Helper()
-		err := t.snapshots.Put(t.ctx, id, func(w io.Writer) error {
+		err := t.snapshots.Put(t.ctx, id, 0, 0, func(w io.Writer) error {
 			_, err := io.WriteString(w, "half of a")
 			return errors.Join(err, broken)
 		})
@@ -144,7 +144,7 @@ func failedWrite(t *snapshotTest) {
 func failedRead(t *snapshotTest) {
 	t.mustPut("1", "text")
 	broken := errors.New("broken")
-	err := t.snapshots.Get(t.ctx, "1", func(io.ReaderAt, int64) error { return broken })
+	err := t.snapshots.Get(t.ctx, "1", func(io.ReaderAt, int64, uint64) error { return broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v, want the error of read", err)
 	}
