@@ -32,6 +32,7 @@ const (
 	CodeBrainUnavailable = "brain_unavailable"          // 503: damaged, or cannot be opened
 	CodeBrainLocked      = "brain_locked"               // 503: by another program
 	CodeSchemaVersion    = "unsupported_schema_version" // 501: written by a newer program
+	CodeStoreUnavailable = "store_unavailable"          // 503: the database does not answer
 )
 
 // Limits of protocol v1.0 (spec 8), in characters unless a comment says otherwise. Bytes are

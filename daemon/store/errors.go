@@ -21,6 +21,11 @@ var (
 	ErrSchemaVersion = errors.New("unsupported schema version")
 	// ErrDamaged: what is on disk is incomplete or inconsistent, and a person has to decide.
 	ErrDamaged = errors.New("damaged")
+	// ErrGone: another program has deleted the store with all its documents.
+	ErrGone = errors.New("deleted by another program")
+	// ErrUnavailable: the server that has the data does not answer at present. The same operation may
+	// succeed later.
+	ErrUnavailable = errors.New("the database is unavailable at present")
 	// ErrLocked: another program uses the data at present.
 	ErrLocked = errors.New("locked by another program")
 )
