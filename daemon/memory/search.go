@@ -28,7 +28,7 @@ func (s *Service) Search(
 	}
 	res := protocol.SearchResponse{
 		Query: r.Query, BrainID: id,
-		Mode: string(q.Mode), EffectiveMode: string(found.Mode), Degraded: found.Degraded,
+		Mode: string(q.Mode), EffectiveMode: string(found.Mode), Fusion: fusion(found), Degraded: found.Degraded,
 		Chunks: make([]protocol.SearchChunk, len(found.Hits)), Explanation: explanation(found.Explanation),
 	}
 	for i, hit := range found.Hits {
@@ -63,6 +63,13 @@ func searchChunk(id string, h search.Hit) protocol.SearchChunk {
 		c.Highlights = append(c.Highlights, protocol.Span{Start: span.Start, End: span.End})
 	}
 	return c
+}
+
+func fusion(r search.Result) *protocol.Fusion {
+	if r.Fusion == nil {
+		return nil
+	}
+	return &protocol.Fusion{Method: string(r.Fusion.Fusion), Weight: r.Fusion.Weight}
 }
 
 func duplicates(h search.Hit) []protocol.Duplicate {
