@@ -4,7 +4,7 @@ CREATE TABLE brains (
   uid     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   id      text COLLATE "C" NOT NULL UNIQUE,
   tenant  text COLLATE "C" NOT NULL,
-  record  jsonb NOT NULL
+  record  json NOT NULL -- not jsonb, which rejects the character U+0000
 );
 
 -- The ids and slugs of a tenant's brains: none may be used twice.
@@ -107,19 +107,30 @@ BEGIN
     VALUES (b, number, 0, event, p, now, id);
 END $$;
 
--- Snapshots of search indexes, in parts. generation is that of the complete snapshot.
+-- Snapshots of search indexes, in parts of 1 MiB. A snapshot has all commits up to seq. Its content
+-- has checksums of its own.
 CREATE TABLE snapshots (
-  brain      bigint PRIMARY KEY,
-  generation bigint NOT NULL,
-  size       bigint NOT NULL,
-  sha256     bytea NOT NULL,
-  at         timestamptz NOT NULL DEFAULT now()
+  brain    bigint PRIMARY KEY,
+  seq      bigint NOT NULL,
+  size     bigint NOT NULL,
+  at       timestamptz NOT NULL DEFAULT now()
 );
 CREATE TABLE snapshot_parts (
-  brain      bigint NOT NULL,
-  generation bigint NOT NULL,
-  n          int NOT NULL,
-  data       bytea NOT NULL,
-  PRIMARY KEY (brain, generation, n)
+  brain    bigint NOT NULL,
+  n        int NOT NULL,
+  data     bytea NOT NULL,
+  PRIMARY KEY (brain, n)
 );
 ALTER TABLE snapshot_parts ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- What one replica at a time may do for a brain, until the time expires. The names that begin with
+-- pending/ are marks of replicas that have begun, or are about to begin, work which another one has
+-- to continue if they vanish.
+CREATE TABLE leases (
+  brain    bigint NOT NULL REFERENCES brains ON DELETE CASCADE,
+  name     text COLLATE "C" NOT NULL,
+  owner    text NOT NULL,
+  expires  timestamptz NOT NULL,
+  PRIMARY KEY (brain, name)
+);
+CREATE INDEX leases_of_owner ON leases (owner);
