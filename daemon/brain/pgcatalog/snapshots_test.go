@@ -19,9 +19,9 @@ import (
 func TestSnapshots(t *testing.T) {
 	braintest.Snapshots(t, func(t *testing.T, keys ...string) brain.Snapshots {
 		pool := openPool(t)
-		for _, key := range keys { // which are the first UIDs of a new database
-			if uid := addBrain(t, pool, "brain-"+key); uid != key {
-				t.Fatalf("brain %s got UID %s", key, uid)
+		for _, key := range keys { // a new database counts from 1
+			if got := addBrain(t, pool, "brain-"+key); got != key {
+				t.Fatalf("got brain %s, want %s", got, key)
 			}
 		}
 		return pgcatalog.NewSnapshots(pool)

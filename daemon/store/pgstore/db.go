@@ -55,6 +55,7 @@ func Open(ctx context.Context, conn string) (*DB, error) {
 	db.stop = stop
 	db.running.Go(func() { db.bus.listen(background) })
 	db.running.Go(func() { db.bus.send(background) })
+	db.running.Go(func() { db.prune(background) })
 	return db, nil
 }
 
