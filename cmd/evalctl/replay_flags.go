@@ -46,6 +46,7 @@ type replayCmd struct {
 
 	Scorer       string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
 	Judge        string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --actor."`
+	exactFlag
 	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace."`
 
 	moneyFlags
@@ -191,5 +192,5 @@ func (c *replayCmd) validateLimits() (err error) {
 	if c.scorer.Prompts == nil && c.JudgePrompts != "" {
 		return fmt.Errorf("--judge-prompts is for --scorer judge, and --scorer %s asks no model", c.Scorer)
 	}
-	return nil
+	return c.validateExact(c.scorer)
 }

@@ -62,6 +62,7 @@ func (h Handle) openStore(ctx context.Context) (*store.Store, error) {
 		h.pool.admit(h.entry)
 		if err := h.entry.openStore(ctx); err != nil {
 			h.pool.remove(h.entry)
+			h.noteGone(err)
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package brain
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +33,10 @@ type mirror struct {
 
 	// Documents put and deleted since the index was last measured, and last saved.
 	unmeasured, unsaved int
+
+	// seq is the last commit that the index has in full, and savedSeq the last one that the stored
+	// snapshot has as far as is known.
+	seq, savedSeq uint64
 }
 
 func newMirror(st *store.Store, options *search.Options, s *snapshot) *mirror {
@@ -46,8 +51,10 @@ func (m *mirror) build(ctx context.Context) error {
 		err    error
 		wg     sync.WaitGroup
 	)
+	m.seq = m.documents.store.Seq() // before the documents are listed, so that these commits are in the list
 	wg.Go(func() { listed, err = m.documents.list(ctx) })
-	index, saved := m.snapshot.load(ctx)
+	index, saved, seq := m.snapshot.load(ctx)
+	m.savedSeq = seq
 	if index == nil {
 		index = search.New(m.options)
 	}
@@ -138,9 +145,17 @@ func (m *mirror) saveDue() bool {
 		float64(m.unsaved) > saveShare*float64(m.index.Len())
 }
 
-// save writes a snapshot, unless woken becomes true before it is complete.
+// save writes a snapshot, unless woken becomes true before it is complete. If another process has
+// saved one in the meantime, that one is kept, and the next is due when enough has changed since.
 func (m *mirror) save(ctx context.Context, woken func() bool) {
-	if m.snapshot.save(ctx, m.index, woken) {
-		m.unsaved = 0
+	err := m.snapshot.save(ctx, m.index, m.seq, m.savedSeq, woken)
+	if newer, ok := errors.AsType[*NewerSnapshotError](err); ok {
+		// Each commit since then counts as one document, because which ones it changed is not known.
+		// So this may be too low, but the process that has saved knows better.
+		m.savedSeq = newer.Seq
+		m.unsaved = min(m.unsaved, int(max(m.seq, newer.Seq)-newer.Seq))
+	}
+	if err == nil {
+		m.unsaved, m.savedSeq = 0, m.seq
 	}
 }

@@ -12,6 +12,9 @@ func (l *leg) components(i int, into map[string]float64) {
 	} else {
 		into[l.name] = l.candidates[i].score
 	}
+	if cosine, known := l.cosines[l.candidates[i].chunk]; known {
+		into[componentVector] = cosine
+	}
 	if l.name != componentFusion {
 		into[l.name+rankSuffix] = float64(i + 1)
 	}

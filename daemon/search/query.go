@@ -60,6 +60,8 @@ type Result struct {
 	Hits []Hit
 	// Mode is the mode that ran, never auto.
 	Mode Mode
+	// Fusion is how the legs were combined; nil if there was one leg.
+	Fusion *FusionRun
 	// Degraded is the reason why a lower mode ran than the one asked for; empty if none did.
 	Degraded string
 	// Explanation is nil unless the query asked for it.
@@ -103,7 +105,7 @@ type Duplicate struct {
 }
 
 // Keys of Hit.Components. Ranks begin at 1 within the candidates of one leg. A leg that did not
-// find the chunk has neither key.
+// find the chunk has no rank, and no score unless said below.
 const (
 	componentBM25       = "bm25"       // by the words alone; with the next four, the score of bm25
 	componentPhrase     = "phrase"     // of words that are adjacent in both the query and the text
@@ -111,9 +113,9 @@ const (
 	componentFeedback   = "feedback"   // of words that the best passages have in common
 	componentDate       = "date"       // of a date that the query mentions
 	componentBM25Rank   = "bm25_rank"
-	componentVector     = "vector" // cosine similarity
+	componentVector     = "vector" // cosine similarity; in a fusion of scores also of what only words found
 	componentVectorRank = "vector_rank"
-	componentFusion     = "fusion" // reciprocal rank fusion
+	componentFusion     = "fusion" // see Fusion
 	componentRerank     = "rerank"
 	componentRerankRank = "rerank_rank"
 )

@@ -34,10 +34,10 @@ func (q Query) withDefaults() (Query, error) {
 	return q, cmp.Or(q.Filter.check(), q.Sort.check())
 }
 
-// vectorLeg is the query's vector, and the weight of its ranking.
+// vectorLeg is the query's vector, and how its ranking is fused with that by words.
 type vectorLeg struct {
-	unit   []float32
-	weight float64 // of the leg in a fusion
+	unit []float32
+	FusionRun
 }
 
 // retrieve ranks by the method, without reranking. A method without vectors needs no vector. The
@@ -61,7 +61,11 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 		groups := ix.groups(ranked, n, q)
 		// If duplicates leave places unfilled, deeper legs may fill them.
 		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
-			return ix.result(m.mode, q, terms, legs, groups)
+			res := ix.result(m.mode, q, terms, legs, groups)
+			if m.words && m.vectors {
+				res.Fusion = &vector.FusionRun
+			}
+			return res
 		}
 		depth *= 4
 	}
@@ -112,18 +116,16 @@ func (ix *Index) legs(
 ) []leg {
 	var legs []leg
 	if m.words {
-		l := leg{name: componentBM25, weight: 1}
+		l := leg{name: componentBM25}
 		l.candidates, l.parts = ix.lexical(q, terms, keep, depth)
 		legs = append(legs, l)
 	}
 	if m.vectors {
-		l := leg{name: componentVector, weight: vector.weight}
-		l.candidates = ix.nearest(vector.unit, keep, depth)
-		legs = append(legs, l)
+		legs = append(legs, leg{name: componentVector, candidates: ix.nearest(vector.unit, keep, depth)})
 	}
-	if len(legs) > 1 {
-		fused := ix.fuse(legs, q.Sort == SortRelevanceThenRecency)
-		legs = append(legs, leg{name: componentFusion, candidates: fused})
+	if m.words && m.vectors {
+		share := q.Sort == SortRelevanceThenRecency
+		legs = append(legs, ix.fuse(vector, legs[0].candidates, legs[1].candidates, share))
 	}
 	return legs
 }

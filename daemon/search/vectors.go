@@ -129,16 +129,21 @@ func (ix *Index) nearest(query []float32, keep func(*Document) bool, k int) []ca
 	return top[:min(k, len(top))]
 }
 
+// cosine returns the cosine of a vector of unit length and that of a chunk, at most 1.
+func (v *vectors) cosine(query []float32, n uint32) float64 {
+	q := blas32.Vector{N: len(query), Inc: 1, Data: query}
+	row := blas32.Vector{N: len(query), Inc: 1, Data: v.row(n)}
+	return min(1, float64(blas32.Dot(q, row))) // rounding may lead to more than 1
+}
+
 // nearestOf is nearest for the chunks from start to end, in no particular order.
 func (ix *Index) nearestOf(query []float32, keep func(*Document) bool, k, start, end int) []candidate {
 	var top []candidate // a heap, the worst first
-	q := blas32.Vector{N: len(query), Inc: 1, Data: query}
 	for n := uint32(start); n < uint32(end); n++ {
 		if !ix.vectors.known[n] {
 			continue
 		}
-		row := blas32.Vector{N: len(query), Inc: 1, Data: ix.vectors.row(n)}
-		cosine := min(1, float64(blas32.Dot(q, row))) // rounding may lead to more than 1
+		cosine := ix.vectors.cosine(query, n)
 		if cosine <= 0 || len(top) == k && cosine < top[0].score || !keep(&ix.chunks[n].doc.Document) {
 			continue
 		}

@@ -328,6 +328,31 @@ func TestMoney(t *testing.T) {
 	}
 }
 
+// TestOlderText checks that a score of an older version, which compared typographic characters as
+// they are, is not called wrong, and that one of this version is.
+func TestOlderText(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer    string
+		exactCase *bool
+		found     bool
+	}{
+		"older":           {"the café’s kettle", nil, false},
+		"older and plain": {"the cafe's kettle", nil, true},
+		"now":             {"the café’s kettle", new(false), true},
+		"now with case":   {"the café’s kettle", new(true), true},
+	} {
+		res, questions := records(t, runFile(t, 15, 0, scorer.Exact{}))
+		res.Identity.ExactCase = c.exactCase
+		i := slices.IndexFunc(questions, func(r result.Record) bool { return r.Passed })
+		questions[i].Answer = c.answer // without the expected substrings, but scored 1
+		rep, err := File(write(t, res, questions))
+		found := slices.ContainsFunc(rep.Differences, func(d Difference) bool { return strings.HasSuffix(d.Path, ".score") })
+		if err != nil || found != c.found {
+			t.Errorf("%s: %v, %+v", name, err, rep.Differences)
+		}
+	}
+}
+
 // TestOlderIntervals checks that the intervals of retrieval measures in a file of an older version
 // are not called wrong, and those of this version are if they or their basis are missing.
 func TestOlderIntervals(t *testing.T) {

@@ -4,4 +4,4 @@ package postgrestest
 
 import "os/exec"
 
-func (c *Cluster) demote(*exec.Cmd) error { return nil }
+func demote(*exec.Cmd) error { return nil }

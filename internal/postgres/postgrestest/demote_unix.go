@@ -4,20 +4,16 @@ package postgrestest
 
 import (
 	"os/exec"
-	"strconv"
 	"syscall"
 )
 
-func (c *Cluster) demote(cmd *exec.Cmd) error {
-	u, err := owner()
-	if u == nil || err != nil {
-		return err
+// demote has a program run as the user that runs the server, and in a process group of its own, so
+// that it outlives an interrupt at the terminal.
+func demote(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	uid, gid, other, err := owner()
+	if other {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
-		return err
-	}
-	gid, err := strconv.ParseUint(u.Gid, 10, 32)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	return err
 }
