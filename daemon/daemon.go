@@ -33,11 +33,12 @@ const (
 // model.
 type Config struct {
 	// Home is the directory of all data, which is created if missing. It must be empty with
-	// StoreMemory.
+	// StoreMemory and with a database.
 	Home string
-	// Store is the storage engine for documents, one of the Store constants. Empty means StoreFS
-	// with a Home and StoreMemory without one. StoreMemory with a Home is an error, because nothing
-	// would be stored there.
+	// Store is the storage engine for documents: one of the Store constants, or the URL of a
+	// PostgreSQL database, which any number of daemons share. Empty means StoreFS with a Home and
+	// StoreMemory without one. StoreMemory or a URL with a Home is an error, because nothing would be
+	// stored there.
 	Store string
 	// Git configures StoreGit.
 	Git GitConfig

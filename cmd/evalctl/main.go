@@ -40,6 +40,7 @@ type cli struct {
 	Trend       trendCmd       `cmd:"" help:"Show how results changed from night to night."`
 	View        viewCmd        `cmd:"" help:"Serve the results in a folder as web pages, on this machine."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
+	Migrate     migrateCmd     `cmd:"" help:"Bring the tables of a database of brains to this version."`
 	MCP         mcpCmd         `cmd:"" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
 	Health      healthCmd      `cmd:"" help:"Check whether a daemon is healthy."`
 	Keys        keysCmd        `cmd:"" help:"Create, list and revoke API keys."`

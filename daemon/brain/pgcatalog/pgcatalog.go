@@ -201,7 +201,7 @@ func failed(what string, err error) error {
 	case err == nil:
 		return nil
 	case postgres.Retryable(err):
-		return fmt.Errorf("%w: %s: %w", store.ErrUnavailable, what, err)
+		return store.Unavailable(err, "the database does not answer at present: %s", what)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

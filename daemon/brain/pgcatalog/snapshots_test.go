@@ -1,7 +1,6 @@
 package pgcatalog_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,32 +17,15 @@ import (
 )
 
 func TestSnapshots(t *testing.T) {
-	braintest.Snapshots(t, func(t *testing.T, ids ...string) brain.Snapshots {
+	braintest.Snapshots(t, func(t *testing.T, keys ...string) brain.Snapshots {
 		pool := openPool(t)
-		keys := map[string]string{"unknown": "999"}
-		for _, id := range ids {
-			keys[id] = addBrain(t, pool, id)
+		for _, key := range keys { // a new database counts from 1
+			if got := addBrain(t, pool, "brain-"+key); got != key {
+				t.Fatalf("got brain %s, want %s", got, key)
+			}
 		}
-		return byID{pgcatalog.NewSnapshots(pool), keys}
+		return pgcatalog.NewSnapshots(pool)
 	})
-}
-
-// byID has the snapshots of brains by their ids.
-type byID struct {
-	brain.Snapshots
-	keys map[string]string
-}
-
-func (s byID) Get(ctx context.Context, id string, read func(io.ReaderAt, int64, uint64) error) error {
-	return s.Snapshots.Get(ctx, s.keys[id], read)
-}
-
-func (s byID) Put(ctx context.Context, id string, seq, replaces uint64, write func(io.Writer) error) error {
-	return s.Snapshots.Put(ctx, s.keys[id], seq, replaces, write)
-}
-
-func (s byID) Remove(ctx context.Context, id string) error {
-	return s.Snapshots.Remove(ctx, s.keys[id])
 }
 
 // openPool opens a new database with the tables of the daemon.

@@ -22,12 +22,14 @@ CREATE TABLE retired (
   at      timestamptz NOT NULL DEFAULT now()
 );
 
--- The number of the last commit of each brain. Its row is the lock of the brain's mutations.
--- Changes up to the number pruned are no longer there.
+-- The number of the last commit of each brain. A brain exists as long as its row does, and the row
+-- is the lock of the brain's mutations. Changes up to the number pruned are no longer there. fence
+-- is increased to make sure that a mutation that was sent with an older one never happens.
 CREATE TABLE heads (
   brain   bigint PRIMARY KEY,
   seq     bigint NOT NULL DEFAULT 0,
-  pruned  bigint NOT NULL DEFAULT 0
+  pruned  bigint NOT NULL DEFAULT 0,
+  fence   bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
 -- Documents. Times are nanoseconds of Unix time. The version is the number of the commit that
@@ -43,18 +45,67 @@ CREATE TABLE documents (
 );
 ALTER TABLE documents ALTER COLUMN data SET STORAGE EXTERNAL;
 
--- The events of commits, n counted from 0 within a commit.
+-- The events of commits, n counted from 0 within a commit. commit_id is chosen by the process that
+-- commits, which finds out with it whether the commit happened; only the event 0 has one. The reason
+-- is UTF-8, but not text, because clients may send the character 0.
 CREATE TABLE changes (
-  brain    bigint NOT NULL,
-  seq      bigint NOT NULL,
-  n        int NOT NULL,
-  kind     text NOT NULL,
-  path     text COLLATE "C" NOT NULL,
-  old_path text COLLATE "C" NOT NULL DEFAULT '',
-  reason   text NOT NULL DEFAULT '',
-  at       bigint NOT NULL,
+  brain     bigint NOT NULL,
+  seq       bigint NOT NULL,
+  n         int NOT NULL,
+  kind      text NOT NULL,
+  path      text COLLATE "C" NOT NULL,
+  old_path  text COLLATE "C" NOT NULL DEFAULT '',
+  reason    bytea NOT NULL DEFAULT '',
+  at        bigint NOT NULL,
+  commit_id uuid,
   PRIMARY KEY (brain, seq, n)
 );
+
+-- mutate commits one operation: the kind write, append or delete at path p. dirs are the directories
+-- above p. Without a result nothing has changed: the brain or the document is missing, the version is
+-- not the expected one, the fence is an old one, or there cannot be a document at p.
+CREATE FUNCTION mutate(b bigint, sent_fence bigint, kind text, p text, dirs text[], content bytea,
+  expected bigint, now bigint, id uuid, OUT number bigint, OUT event text) LANGUAGE plpgsql AS $$
+DECLARE done boolean;
+BEGIN
+  UPDATE evalctl.heads SET seq = seq + 1 WHERE brain = b AND fence = sent_fence RETURNING seq INTO number;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  IF kind = 'delete' THEN
+    DELETE FROM evalctl.documents WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
+    event := 'deleted';
+    done := FOUND;
+  ELSE
+    IF kind = 'write' THEN
+      UPDATE evalctl.documents SET version = number, modified = now, size = length(content), data = content
+        WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
+    ELSE
+      UPDATE evalctl.documents
+        SET version = number, modified = now, size = size + length(content), data = data || content
+        WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
+    END IF;
+    event := 'updated';
+    done := FOUND;
+    IF NOT done AND expected IS NULL THEN
+      -- The row of heads is locked, so no other process creates a document meanwhile. In the collation C,
+      -- the paths below p are those between p/ and p0.
+      INSERT INTO evalctl.documents (brain, path, version, modified, size, data)
+        SELECT b, p, number, now, length(content), content
+        WHERE NOT EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path = ANY (dirs))
+        AND NOT EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path > p || '/' AND d.path < p || '0');
+      event := 'created';
+      done := FOUND;
+    END IF;
+  END IF;
+  IF NOT done THEN
+    UPDATE evalctl.heads SET seq = seq - 1 WHERE brain = b;
+    number := NULL;
+    RETURN;
+  END IF;
+  INSERT INTO evalctl.changes (brain, seq, n, kind, path, at, commit_id)
+    VALUES (b, number, 0, event, p, now, id);
+END $$;
 
 -- Snapshots of search indexes, in parts of 1 MiB. A snapshot has all commits up to seq. Its content
 -- has checksums of its own.
