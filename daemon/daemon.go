@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/brain/pgcatalog"
 	"evalctl/daemon/fetch"
 	"evalctl/daemon/httpapi"
 	"evalctl/daemon/memory"
@@ -85,7 +86,7 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	remote := newRemote(cfg.Git, logger)
-	config, err := storage(cfg, remote, logger)
+	config, err := storage(ctx, cfg, remote, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +96,9 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	apiConfig := httpapi.Config{Brains: brains, Memory: memories, Options: cfg.Options, Logger: logger}
+	if catalog, ok := config.Catalog.(*pgcatalog.Catalog); ok {
+		apiConfig.PingDatabase = catalog.Ping
+	}
 	if remote != nil {
 		if err := checkRemote(ctx, remote, brains, logger); err != nil {
 			return nil, errors.Join(err, brains.Close())
