@@ -76,7 +76,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s := &Service{now: cfg.Now, catalog: cfg.Catalog, shared: shared, pool: newPool(cfg), brains: map[string]*entry{}, slugs: map[ownSlug]string{}}
 	s.entries = entryConfig{
-		drop: s.dropNow, openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, now: cfg.Now, logger: cfg.Logger,
+		drop: s.dropNow, openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, leases: cfg.Leases, now: cfg.Now, logger: cfg.Logger,
 		indexer: indexerConfig{
 			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize},
 			measured: s.pool.indexGrew, refused: &s.refused, logger: cfg.Logger, now: cfg.Now,
@@ -213,6 +213,9 @@ func (s *Service) Close() error {
 		if err := e.close((*indexer).closeSaved, ErrClosed); err != nil {
 			errs = append(errs, fmt.Errorf("close brain %s: %w", id, err))
 		}
+	}
+	if s.entries.leases != nil {
+		s.entries.leases.Close()
 	}
 	return errors.Join(append(errs, s.catalog.Close())...)
 }
