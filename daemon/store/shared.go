@@ -91,7 +91,7 @@ func (s *Store) follow(backend shared) {
 			}
 			err := s.catchUp(ctx, f.announced.Load())
 			// The backend announces the same number again until its commit is delivered.
-			if err != nil && ctx.Err() == nil && !s.Broken() && !errors.Is(err, ErrUnavailable) {
+			if err != nil && ctx.Err() == nil && !s.Broken() && !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrGone) {
 				s.hub.logger.Warn("the changes of a store cannot be read; tried again", slog.Any("because", err))
 			}
 		}
