@@ -33,7 +33,7 @@ const (
 	shortLease       = 2 * time.Second
 )
 
-// inDatabase configures brains in a database. The caller closes db after the service.
+// inDatabase configures brains in a database, which the service closes.
 func inDatabase(ctx context.Context, url string) (cfg brain.Config, db *pgstore.DB, err error) {
 	db, err = pgstore.Open(ctx, url)
 	if err != nil {
@@ -41,7 +41,7 @@ func inDatabase(ctx context.Context, url string) (cfg brain.Config, db *pgstore.
 	}
 	logger := slog.New(slog.DiscardHandler)
 	return brain.Config{
-		Catalog: pgcatalog.Open(db.Pool(), logger), Leases: pgcatalog.NewLeases(db.Pool(), shortLease, logger),
+		Catalog: pgcatalog.New(db, logger), Leases: pgcatalog.NewLeases(db.Pool(), shortLease, logger),
 		Persistent: true,
 		OpenStore: func(ctx context.Context, key string) (*store.Store, error) {
 			uid, err := strconv.ParseInt(key, 10, 64)
@@ -60,7 +60,6 @@ func openReplica(t testing.TB, url string, m *model) (f *fixture, db *pgstore.DB
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(db.Close)
 	f = withModel(t, cfg, m)
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
