@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"evalctl/daemon/brain"
@@ -64,6 +65,9 @@ type Daemon struct {
 	logger   *slog.Logger
 	// headerTimeout is how long a client may take to send a request's header.
 	headerTimeout time.Duration
+
+	stopTakeOver context.CancelFunc
+	takingOver   sync.WaitGroup
 }
 
 // New opens the brains below cfg.Home. The caller must Close the daemon, unless it
@@ -111,9 +115,13 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, errors.Join(err, brains.Close())
 	}
 	api.HandleMCP(tools)
-	return &Daemon{
+	d := &Daemon{
 		brains: brains, memories: memories, api: api, remote: remote, logger: logger, headerTimeout: headerTimeout,
-	}, nil
+	}
+	background, stop := context.WithCancel(context.Background())
+	d.stopTakeOver = stop
+	d.takingOver.Go(func() { brains.TakeOver(background, memories.TakeOver) })
+	return d, nil
 }
 
 // Handler returns the daemon's API, for use in the caller's own server.
@@ -125,6 +133,8 @@ func (d *Daemon) Close() error {
 	if d.remote != nil {
 		d.remote.Interrupt() // jobs may wait for a brain that is being opened
 	}
+	d.stopTakeOver()
+	d.takingOver.Wait()
 	d.memories.Close()
 	if d.remote != nil {
 		d.remote.Close()

@@ -35,6 +35,7 @@ func database(ctx context.Context, cfg Config, remote *gitremote.Remote, logger 
 	options := store.Options{Logger: logger}
 	return brain.Config{
 		Catalog: pgcatalog.New(db, logger), Snapshots: pgcatalog.NewSnapshots(db.Pool()),
+		Leases: pgcatalog.NewLeases(db.Pool(), pgcatalog.LeaseTime, logger),
 		OpenStore: func(ctx context.Context, key string) (*store.Store, error) {
 			uid, err := strconv.ParseInt(key, 10, 64)
 			if err != nil {

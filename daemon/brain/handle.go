@@ -76,7 +76,7 @@ func (h Handle) openStore(ctx context.Context) (*store.Store, error) {
 // search.ErrNoReranker.
 func (h Handle) Search(ctx context.Context, q search.Query) (search.Result, error) {
 	defer h.Acquire()()
-	if err := h.sync(ctx); err != nil {
+	if err := h.Sync(ctx); err != nil {
 		return search.Result{}, err
 	}
 	x, err := h.indexer(ctx)
@@ -94,9 +94,9 @@ func (h Handle) Search(ctx context.Context, q search.Query) (search.Result, erro
 	return found, nil
 }
 
-// sync waits until the store has delivered the events of every commit that any process has made
-// before the call.
-func (h Handle) sync(ctx context.Context) error {
+// Sync waits until the store has delivered the events of every commit that any process has made
+// before the call, to callers that have acquired the brain.
+func (h Handle) Sync(ctx context.Context) error {
 	st, err := h.Store(ctx)
 	if err != nil {
 		return err
