@@ -98,6 +98,7 @@ func TestKilledReplicas(t *testing.T) {
 // TestCrashedDatabase has the server lose all of its processes, as in a failover to a server with
 // the same data.
 func TestCrashedDatabase(t *testing.T) {
+	onlyLong(t)
 	f := newFleet(t, fast)
 	f.test(rounds(2, 20), func() {
 		f.cluster.Stop("immediate")
