@@ -101,7 +101,7 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 	}
 	apiConfig := httpapi.Config{Brains: brains, Memory: memories, Options: cfg.Options, Logger: logger}
 	if catalog, ok := config.Catalog.(*pgcatalog.Catalog); ok {
-		apiConfig.PingDatabase = catalog.Ping
+		apiConfig.PingDatabase, apiConfig.Metrics = catalog.Ping, catalog.Metrics()
 	}
 	if remote != nil {
 		if err := checkRemote(ctx, remote, brains, logger); err != nil {

@@ -51,7 +51,9 @@ func (w *world) play(ctx context.Context, seed uint64, faults func()) {
 	writing, stopWriting := context.WithCancel(ctx)
 	var watchers, writers sync.WaitGroup
 	defer watchers.Wait()
+	defer writers.Wait()
 	defer stopWatching()
+	defer stopWriting()
 	for i := range watchersEach * len(w.brains) {
 		v := newWatcher(w, w.brains[i%len(w.brains)], seed+uint64(i))
 		w.watchers = append(w.watchers, v)

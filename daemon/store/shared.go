@@ -138,6 +138,24 @@ func (s *Store) Sync(ctx context.Context) error {
 	return wrap("sync", "", err)
 }
 
+// Shared reports whether other processes change the same documents.
+func (s *Store) Shared() bool { return s.feed != nil }
+
+// ChangesAfter returns the events of commits that follow a commit, in order: of some of them, and of
+// none only if there are none. If they are no longer kept, or the store is not Shared, it returns
+// ErrPruned.
+func (s *Store) ChangesAfter(ctx context.Context, seq uint64) ([]ChangeEvent, error) {
+	if s.feed == nil {
+		return nil, wrap("sync", "", ErrPruned)
+	}
+	if err := s.gate.enter(ctx); err != nil {
+		return nil, wrap("sync", "", err)
+	}
+	defer s.gate.mu.RUnlock()
+	events, err := s.feed.backend.Changes(ctx, seq)
+	return events, wrap("sync", "", err)
+}
+
 // catchUp delivers the events of all commits up to a number that exists.
 func (s *Store) catchUp(ctx context.Context, to uint64) error {
 	for s.feed.delivered.Load() < to {

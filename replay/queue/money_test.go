@@ -242,4 +242,3 @@ func TestVanishedReservations(t *testing.T) {
 		t.Errorf("spent %s, %+v", run.Spent(), got)
 	}
 }
-

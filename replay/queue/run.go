@@ -92,10 +92,13 @@ func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Ru
 	return q.watchRun(&Run{Books: books, options: options, notice: notice}), nil
 }
 
-// Options returns the options with which a run was created.
-func (q *Queue) Options(ctx context.Context, id string) (json.RawMessage, error) {
-	_, options, err := q.find(ctx, id)
-	return options, err
+// Find returns the options with which a run was created, and when.
+func (q *Queue) Find(ctx context.Context, id string) (options json.RawMessage, started time.Time, err error) {
+	b, options, err := q.find(ctx, id)
+	if err != nil {
+		return nil, started, err
+	}
+	return options, b.started, nil
 }
 
 // Books returns the books of a run, for a process that only spends.

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
@@ -56,6 +57,9 @@ func (c *Catalog) Close() error {
 func (c *Catalog) Ping(ctx context.Context) error {
 	return failed("ping the database", c.pool.Ping(ctx))
 }
+
+// Metrics returns what /metrics reports about the database.
+func (c *Catalog) Metrics() []prometheus.Collector { return postgres.Metrics(c.pool) }
 
 // record is the content of the column record.
 type record struct {
