@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/brain"
-	"evalctl/daemon/brain/pgcatalog"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
