@@ -20,9 +20,11 @@ var components = map[reflect.Type][]rule{
 	},
 	reflect.TypeFor[protocol.Health](): {
 		field("ok", doc("The daemon responds.")),
-		field("ready", doc("False once the daemon is stopping.")),
+		field("ready", doc("False once the daemon is stopping, and while its database does not answer.")),
 		field("damaged_brains", least(0),
 			doc("Brains whose record cannot be read. The other brains are not affected.")),
+		field("database", oneOf("ok", "unavailable"),
+			doc("Whether the database of the brains answers. Missing if they are in none.")),
 	},
 	reflect.TypeFor[protocol.Brain](): {
 		require("created_at"),
@@ -206,6 +208,11 @@ var components = map[reflect.Type][]rule{
 	reflect.TypeFor[protocol.Explanation](): {
 		field("terms", doc("The words that were looked up.")),
 		field("legs", doc("Each ranking that went into the result.")),
+	},
+	reflect.TypeFor[protocol.Fusion](): {
+		doc("How a hybrid combined the rankings by words and by vectors."),
+		field("method", oneOf(protocol.FusionScore, protocol.FusionRRF)),
+		field("weight", doc("Of the ranking by vectors, relative to 1 for that by words.")),
 	},
 	reflect.TypeFor[protocol.ExplanationLeg](): {field("candidates", doc("Best first."))},
 	reflect.TypeFor[protocol.LegCandidate]():   {},

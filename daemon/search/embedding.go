@@ -264,9 +264,10 @@ func (ix *Index) setVectors(passages []passage, units [][]float32) {
 	}
 }
 
-// passageText returns what models read of a chunk: the title, the headings above it and its text. A
-// heading that is also the title is included once.
+// passageText returns what models read of a chunk: the title, the headings above it and its text,
+// each once. A heading that is also the title, or that begins the text, is not repeated.
 func passageText(title, headings, text string) string {
-	parts := slices.DeleteFunc([]string{title, BelowTitle(title, headings), text}, func(s string) bool { return s == "" })
+	parts := []string{title, BelowTitle(title, headings), strings.TrimSpace(afterHeadings(text, headings))}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return strings.Join(parts, "\n")
 }

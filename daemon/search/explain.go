@@ -12,14 +12,17 @@ func (l *leg) components(i int, into map[string]float64) {
 	} else {
 		into[l.name] = l.candidates[i].score
 	}
+	if cosine, known := l.cosines[l.candidates[i].chunk]; known {
+		into[componentVector] = cosine
+	}
 	if l.name != componentFusion {
 		into[l.name+rankSuffix] = float64(i + 1)
 	}
 }
 
 // explain returns the first n candidates of each leg. Called with mu held.
-func (ix *Index) explain(terms []queryTerm, legs []leg, n int) *Explanation {
-	e := &Explanation{Terms: termNames(terms)}
+func (ix *Index) explain(terms, leftOut []queryTerm, legs []leg, n int) *Explanation {
+	e := &Explanation{Terms: termNames(terms), LeftOut: termNames(leftOut)}
 	for _, l := range legs {
 		shown := Leg{Name: l.name, Candidates: []LegCandidate{}}
 		for _, c := range l.candidates[:min(n, len(l.candidates))] {

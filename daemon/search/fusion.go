@@ -1,40 +1,177 @@
 package search
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // fusionConstant is k of reciprocal rank fusion. 60 is the value of Cormack, Clarke and Büttcher,
 // "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods", 2009.
 const fusionConstant = 60
 
-// leg is one ranking of chunks.
-type leg struct {
-	name       string // the component constant of its scores
-	weight     float64
-	candidates []candidate // best first
-	parts      []features  // of the scores, in the same order; nil where they have none
+// equalCosines is the range within which cosines differ by rounding only.
+const equalCosines = 1e-6
+
+// Fusion is a way to combine the ranking by words and the ranking by vectors.
+type Fusion string
+
+// The fusions.
+const (
+	FusionScore Fusion = "score" // by scores, see fuseScores; the default
+	FusionRRF   Fusion = "rrf"   // reciprocal rank fusion, see fuseRanks
+)
+
+// Fusions are all fusions. It must not be modified.
+var Fusions = []Fusion{FusionScore, FusionRRF}
+
+// defaultFusionWeights are the weights of the ranking by vectors, where the ranking by words has
+// weight 1. docs/retrieval.md reports how they were measured.
+var defaultFusionWeights = map[Fusion]float64{FusionScore: 0.2, FusionRRF: 0.2}
+
+// DefaultFusionWeight returns the weight of the ranking by vectors in a fusion for an embedder that
+// recommends none, relative to 1 for the ranking by words.
+func DefaultFusionWeight(f Fusion) float64 {
+	return defaultFusionWeights[cmp.Or(f, FusionScore)]
 }
 
-// fuse combines rankings. The score of a chunk is the sum, over the legs that found it, of
+// MaxFusionWeight is the largest Config.FusionWeight. It leaves little influence to the ranking by
+// words.
+const MaxFusionWeight = 100
+
+// FusionWeigher is an Embedder that recommends the weight of its ranking in every fusion. The
+// weight of any other is DefaultFusionWeight.
+type FusionWeigher interface {
+	// FusionWeight returns a number above 0, or 0 if it is not known. With 1e-5, a fusion orders
+	// the chunks that BM25 found as BM25 does, unless their scores are nearly equal, and appends
+	// those that only the vectors found.
+	FusionWeight() float64
+}
+
+// FusionRun describes how a hybrid was fused.
+type FusionRun struct {
+	Fusion Fusion
+	Weight float64 // of the ranking by vectors
+}
+
+// HybridFusion returns how a Searcher with this configuration fuses hybrids.
+func (c *Config) HybridFusion() FusionRun {
+	own := 0.
+	if e, ok := c.Embedder.(FusionWeigher); ok {
+		own = e.FusionWeight()
+	}
+	f := cmp.Or(c.Fusion, FusionScore)
+	return FusionRun{f, cmp.Or(c.FusionWeight, own, DefaultFusionWeight(f))}
+}
+
+// leg is one ranking of chunks.
+type leg struct {
+	name       string      // the component constant of its scores
+	candidates []candidate // best first
+	parts      []features  // of the scores, in the same order; nil where they have none
+	// cosines has those of the candidates of a fusion of scores that have a vector.
+	cosines map[uint32]float64
+}
+
+// fuse combines the ranking by words and that by vectors. The candidates are the chunks of both. If
+// share is set, see fuseRanks. Called with mu held.
+func (ix *Index) fuse(v vectorLeg, words, near []candidate, share bool) leg {
+	if v.Fusion == FusionRRF {
+		return leg{name: componentFusion, candidates: ix.fuseRanks(v.Weight, words, near, share)}
+	}
+	cosines := ix.cosines(v.unit, words, near)
+	return leg{
+		name: componentFusion, candidates: ix.fuseScores(v.Weight, words, near, cosines), cosines: cosines,
+	}
+}
+
+// fuseRanks combines by reciprocal rank fusion. The score of a chunk is
 //
-//	weight / (60 + rank)
+//	1 / (60 + rank by words) + weight / (60 + rank by vectors)
 //
-// with ranks from 1. If share is set, candidates of a leg whose scores sortHits regards as equal
-// have the same rank, so that they are equal in the fusion as well. Called with mu held.
-func (ix *Index) fuse(legs []leg, share bool) []candidate {
+// with ranks from 1 and without the summand of a ranking that did not find it. If share is set,
+// candidates of a ranking whose scores sortHits regards as equal have the same rank, so that they
+// are equal in the fusion as well.
+func (ix *Index) fuseRanks(weight float64, words, near []candidate, share bool) []candidate {
 	scores := map[uint32]float64{}
-	for _, l := range legs {
+	add := func(weight float64, candidates []candidate) {
 		rank := 0
-		for i, c := range l.candidates {
-			if !share || i == 0 || roundScore(c.score) != roundScore(l.candidates[i-1].score) {
+		for i, c := range candidates {
+			if !share || i == 0 || roundScore(c.score) != roundScore(candidates[i-1].score) {
 				rank = i + 1
 			}
-			scores[c.chunk] += l.weight / float64(fusionConstant+rank)
+			scores[c.chunk] += weight / float64(fusionConstant+rank)
 		}
 	}
+	add(1, words)
+	add(weight, near)
 	fused := make([]candidate, 0, len(scores))
 	for n, score := range scores {
 		fused = append(fused, candidate{score, n})
 	}
 	slices.SortFunc(fused, ix.compare)
 	return fused
+}
+
+// fuseScores combines by scores, so that a ranking counts as far as it distinguishes the chunks. The
+// score of a chunk is
+//
+//	words/best + weight·(cosine − mean)/(max − mean)
+//
+// where words is its score by words, 0 if that ranking did not find it, best the best of these, and
+// mean and max are over the cosines of all candidates. The second summand is 0 for a chunk without a
+// vector, and for all if their cosines are equal. The first is 0 for all if no word was found.
+func (ix *Index) fuseScores(weight float64, words, near []candidate, cosines map[uint32]float64) []candidate {
+	fused := make([]candidate, len(words), len(words)+len(near))
+	found := make(map[uint32]bool, len(words))
+	for i, c := range words {
+		fused[i] = candidate{c.score / words[0].score, c.chunk}
+		found[c.chunk] = true
+	}
+	for _, c := range near {
+		if !found[c.chunk] {
+			fused = append(fused, candidate{0, c.chunk})
+		}
+	}
+	mean, lowest, highest := spread(fused, cosines)
+	if highest-lowest > equalCosines {
+		for i, c := range fused {
+			if cosine, known := cosines[c.chunk]; known {
+				fused[i].score += weight * (cosine - mean) / (highest - mean)
+			}
+		}
+	}
+	slices.SortFunc(fused, ix.compare)
+	return fused
+}
+
+// cosines returns those of the candidates that have a vector.
+func (ix *Index) cosines(query []float32, words, near []candidate) map[uint32]float64 {
+	known := make(map[uint32]float64, len(words)+len(near))
+	for _, c := range near {
+		known[c.chunk] = c.score
+	}
+	for _, c := range words {
+		if _, have := known[c.chunk]; !have && ix.vectors.known[c.chunk] {
+			known[c.chunk] = ix.vectors.cosine(query, c.chunk)
+		}
+	}
+	return known
+}
+
+// spread returns the mean, the lowest and the highest of the cosines of the candidates that have
+// one. It adds in the order of the candidates, because in that of a map the last bits would vary.
+func spread(candidates []candidate, cosines map[uint32]float64) (mean, lowest, highest float64) {
+	sum, n := 0., 0.
+	for _, c := range candidates {
+		cosine, known := cosines[c.chunk]
+		if !known {
+			continue
+		}
+		if n == 0 {
+			lowest, highest = cosine, cosine
+		}
+		lowest, highest = min(lowest, cosine), max(highest, cosine)
+		sum, n = sum+cosine, n+1
+	}
+	return sum / max(n, 1), lowest, highest
 }

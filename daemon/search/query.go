@@ -60,6 +60,8 @@ type Result struct {
 	Hits []Hit
 	// Mode is the mode that ran, never auto.
 	Mode Mode
+	// Fusion is how the legs were combined; nil if there was one leg.
+	Fusion *FusionRun
 	// Degraded is the reason why a lower mode ran than the one asked for; empty if none did.
 	Degraded string
 	// Explanation is nil unless the query asked for it.
@@ -103,7 +105,7 @@ type Duplicate struct {
 }
 
 // Keys of Hit.Components. Ranks begin at 1 within the candidates of one leg. A leg that did not
-// find the chunk has neither key.
+// find the chunk has no rank, and no score unless said below.
 const (
 	componentBM25       = "bm25"       // by the words alone; with the next four, the score of bm25
 	componentPhrase     = "phrase"     // of words that are adjacent in both the query and the text
@@ -111,24 +113,17 @@ const (
 	componentFeedback   = "feedback"   // of words that the best passages have in common
 	componentDate       = "date"       // of a date that the query mentions
 	componentBM25Rank   = "bm25_rank"
-	componentVector     = "vector" // cosine similarity
+	componentVector     = "vector" // cosine similarity; in a fusion of scores also of what only words found
 	componentVectorRank = "vector_rank"
-	componentFusion     = "fusion" // reciprocal rank fusion
+	componentFusion     = "fusion" // see Fusion
 	componentRerank     = "rerank"
 	componentRerankRank = "rerank_rank"
 )
 
-// Terms returns the terms that a query looks up, without duplicates.
+// Terms returns the index terms of a query, without duplicates. Of more than 128, a search looks up
+// 128, see Explanation.
 func Terms(text string) []string {
 	return termNames(queryTerms(text))
-}
-
-func termNames(terms []queryTerm) []string {
-	names := make([]string, len(terms))
-	for i, t := range terms {
-		names[i] = t.name
-	}
-	return names
 }
 
 // WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other
@@ -145,8 +140,11 @@ func WordScore(h Hit) float64 {
 
 // Explanation describes how a result came about.
 type Explanation struct {
-	Terms []string // the index terms of the query, without duplicates
-	Legs  []Leg
+	Terms []string // the index terms of the query that were looked up, without duplicates
+	// LeftOut are its other terms. Of more than 128 terms, those are looked up that can add most to
+	// a score, so LeftOut has terms that no or nearly every chunk contains.
+	LeftOut []string
+	Legs    []Leg
 }
 
 // Leg is one ranking that contributed to a result: bm25, vector, fusion or rerank.

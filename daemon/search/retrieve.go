@@ -34,16 +34,15 @@ func (q Query) withDefaults() (Query, error) {
 	return q, cmp.Or(q.Filter.check(), q.Sort.check())
 }
 
-// vectorLeg is the query's vector, and the weight of its ranking.
+// vectorLeg is the query's vector, and how its ranking is fused with that by words.
 type vectorLeg struct {
-	unit   []float32
-	weight float64 // of the leg in a fusion
+	unit []float32
+	FusionRun
 }
 
 // retrieve ranks by the method, without reranking. A method without vectors needs no vector. The
 // result has more than TopK hits if they are to be reranked or sorted.
 func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
-	terms := queryTerms(q.Text)
 	n := q.TopK
 	depth := max(q.CandidateK, q.TopK) // of each leg
 	if m.reranks {
@@ -55,54 +54,24 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
+	terms, leftOut := ix.heaviest(queryTerms(q.Text))
 	for {
 		legs := ix.legs(m, q, terms, vector, keep, depth)
 		ranked := legs[len(legs)-1].candidates
 		groups := ix.groups(ranked, n, q)
 		// If duplicates leave places unfilled, deeper legs may fill them.
 		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
-			return ix.result(m.mode, q, terms, legs, groups)
+			res := ix.result(m.mode, terms, legs, groups)
+			if m.words && m.vectors {
+				res.Fusion = &vector.FusionRun
+			}
+			if q.Explain {
+				res.Explanation = ix.explain(terms, leftOut, legs, q.CandidateK)
+			}
+			return res
 		}
 		depth *= 4
 	}
-}
-
-// queryK3 is k3 of BM25: how far the occurrences of a term in a query add to its weight.
-const queryK3 = 8
-
-// queryTerm is a term of a query. Its weight is (k3+1)·n/(k3+n) for n occurrences, which is 1 for
-// one (Robertson and Zaragoza, 2009, see score).
-type queryTerm struct {
-	name   string
-	weight float64
-}
-
-// queryTerms returns the terms of a query without duplicates, in the order of their first
-// occurrence.
-func queryTerms(text string) []queryTerm {
-	terms := []queryTerm{}
-	places := map[string]int{}
-	for _, t := range indexTerms(text) {
-		at, known := places[t]
-		if !known {
-			at = len(terms)
-			terms, places[t] = append(terms, queryTerm{name: t}), at
-		}
-		terms[at].weight++ // the number of occurrences, for now
-	}
-	for i, t := range terms {
-		terms[i].weight = (queryK3 + 1) * t.weight / (queryK3 + t.weight)
-	}
-	return terms
-}
-
-// nameSet returns the names of terms.
-func nameSet(terms []queryTerm) map[string]bool {
-	names := make(map[string]bool, len(terms))
-	for _, t := range terms {
-		names[t.name] = true
-	}
-	return names
 }
 
 // legs returns the rankings of a method, each of at most depth chunks. The last one is that of
@@ -112,18 +81,16 @@ func (ix *Index) legs(
 ) []leg {
 	var legs []leg
 	if m.words {
-		l := leg{name: componentBM25, weight: 1}
+		l := leg{name: componentBM25}
 		l.candidates, l.parts = ix.lexical(q, terms, keep, depth)
 		legs = append(legs, l)
 	}
 	if m.vectors {
-		l := leg{name: componentVector, weight: vector.weight}
-		l.candidates = ix.nearest(vector.unit, keep, depth)
-		legs = append(legs, l)
+		legs = append(legs, leg{name: componentVector, candidates: ix.nearest(vector.unit, keep, depth)})
 	}
-	if len(legs) > 1 {
-		fused := ix.fuse(legs, q.Sort == SortRelevanceThenRecency)
-		legs = append(legs, leg{name: componentFusion, candidates: fused})
+	if m.words && m.vectors {
+		share := q.Sort == SortRelevanceThenRecency
+		legs = append(legs, ix.fuse(vector, legs[0].candidates, legs[1].candidates, share))
 	}
 	return legs
 }
@@ -139,9 +106,7 @@ func exhausted(legs []leg, depth int) bool {
 }
 
 // result converts groups to hits. Called with mu held.
-func (ix *Index) result(
-	mode Mode, q Query, terms []queryTerm, legs []leg, groups []group,
-) Result {
+func (ix *Index) result(mode Mode, terms []queryTerm, legs []leg, groups []group) Result {
 	res := Result{Hits: make([]Hit, len(groups)), Mode: mode}
 	wanted := nameSet(terms)
 	components := make(map[uint32]map[string]float64, len(groups))
@@ -162,9 +127,6 @@ func (ix *Index) result(
 				l.components(i, into)
 			}
 		}
-	}
-	if q.Explain {
-		res.Explanation = ix.explain(terms, legs, q.CandidateK)
 	}
 	return res
 }

@@ -29,23 +29,6 @@ type Refusal interface {
 	Refused() []int
 }
 
-// defaultFusionWeight is the weight of an embedder's ranking in a fusion, where the ranking by
-// words has weight 1. docs/retrieval.md reports how it was measured.
-const defaultFusionWeight = 0.2
-
-// MaxFusionWeight is the largest Config.FusionWeight. It leaves little influence to the ranking by
-// words.
-const MaxFusionWeight = 100
-
-// FusionWeigher is an Embedder that recommends the weight of its ranking in a fusion. The weight of
-// any other is 0.2.
-type FusionWeigher interface {
-	// FusionWeight returns a number above 0, or 0 if it is not known. With 1e-5 or less, a fusion
-	// keeps the order of the chunks that BM25 found, up to 1000 of them, and appends those that
-	// only the vectors found.
-	FusionWeight() float64
-}
-
 // Reranker scores texts for a query, in the order of the texts; higher is better. It must be safe
 // for concurrent use.
 type Reranker interface {
@@ -67,8 +50,10 @@ func (e *ModelError) Unwrap() error { return e.Err }
 type Config struct {
 	Embedder Embedder // for the modes that compare vectors
 	Reranker Reranker // for the modes that rerank
+	// Fusion combines the two rankings of a hybrid; empty means FusionScore.
+	Fusion Fusion
 	// FusionWeight is the weight of the embedder's ranking, at most MaxFusionWeight; 0 means the
-	// weight that the embedder recommends, see FusionWeigher.
+	// weight that the embedder recommends, see FusionWeigher, or else the default of Fusion.
 	FusionWeight float64
 	// Degrade runs a lower mode, reported in Result.Mode, if a model fails: the mode with the same
 	// legs without the reranker, and bm25 without the embedder. Without Degrade, Search returns the
@@ -161,15 +146,7 @@ func (s *Searcher) retrieve(ctx context.Context, m method, q Query) (Result, err
 	if err != nil {
 		return Result{}, err
 	}
-	return s.index.retrieve(m, q, vectorLeg{vector, s.fusionWeight()}), nil
-}
-
-func (s *Searcher) fusionWeight() float64 {
-	own := 0.
-	if e, ok := s.cfg.Embedder.(FusionWeigher); ok {
-		own = e.FusionWeight()
-	}
-	return cmp.Or(s.cfg.FusionWeight, own, defaultFusionWeight)
+	return s.index.retrieve(m, q, vectorLeg{vector, s.cfg.HybridFusion()}), nil
 }
 
 // queryVector embeds the chunks that have no vector, and then the query.
